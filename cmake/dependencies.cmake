@@ -1,0 +1,27 @@
+# Third-party libraries, all from the distribution, gathered in the interface target gpuproof_dependencies.
+# With GPUPROOF_STATIC the small ones are linked from their static archives, so that the program runs on a
+# machine that lacks them (a GPU node without a package registry); OpenBLAS and hwloc stay shared.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(OpenMP COMPONENTS C)
+pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
+pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+pkg_check_modules(INIH REQUIRED IMPORTED_TARGET inih)
+find_package(mstch REQUIRED)
+
+add_library(gpuproof_dependencies INTERFACE)
+target_link_libraries(gpuproof_dependencies INTERFACE Threads::Threads PkgConfig::HWLOC PkgConfig::OPENBLAS mstch::mstch)
+if(GPUPROOF_STATIC)
+	find_library(JANSSON_ARCHIVE libjansson.a REQUIRED)
+	find_library(INIH_ARCHIVE libinih.a REQUIRED)
+	target_include_directories(gpuproof_dependencies INTERFACE ${JANSSON_INCLUDE_DIRS} ${INIH_INCLUDE_DIRS})
+	target_link_libraries(gpuproof_dependencies INTERFACE ${JANSSON_ARCHIVE} ${INIH_ARCHIVE})
+	target_link_options(gpuproof_dependencies INTERFACE -static-libstdc++ -static-libgcc)
+else()
+	target_link_libraries(gpuproof_dependencies INTERFACE PkgConfig::JANSSON PkgConfig::INIH)
+endif()
+# ThreadSanitizer does not know libgomp's barriers: the host kernels run on one thread there.
+if(OpenMP_C_FOUND AND NOT GPUPROOF_SANITIZE MATCHES "thread")
+	target_link_libraries(gpuproof_dependencies INTERFACE OpenMP::OpenMP_C)
+endif()

@@ -1,0 +1,23 @@
+/*
+ * What all kernels share. A kernel `op` is three things: `struct op_arguments` in
+ * kernels/<file>.h, `kernel_host_<op>` in kernels/<file>_host.c and `kernel_cuda_<op>` in
+ * kernels/<file>.cu, both of type kernel_fn (device/backend.h). Launch one with
+ * backend_launch(stream, "op", &arguments, err).
+ *
+ * A .cu file is small and flat: kernels, then `extern "C"` launchers that check the launch.
+ * It gets at the stream with cuda_stream_handle() and reports errors with cuda_check_launch()
+ * (device/cuda/cuda_kernel.h).
+ *
+ * A _host.c file uses host_threads(stream) threads (device/host/host_kernel.h).
+ *
+ * All shapes are row-major, all counts are elements, all pointers are memory of the stream's device.
+ */
+#ifndef GPUPROOF_KERNELS_KERNEL_H
+#define GPUPROOF_KERNELS_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "device/backend.h"
+
+#endif

@@ -1,0 +1,106 @@
+/*
+ * Elementwise and row-wise kernels of a training step of a multilayer perceptron. Tensors are stored in
+ * `precision` (FP32/TF32: float, FP16, BF16, FP64: double); arithmetic is FP32 (FP64 for FP64).
+ * Every reduction has a fixed order: results repeat bit for bit on one device model.
+ */
+#ifndef GPUPROOF_KERNELS_TRAINING_H
+#define GPUPROOF_KERNELS_TRAINING_H
+
+#include "kernels/kernel.h"
+
+/* "convert": to[i] = (to_precision)from[i], round to nearest even. */
+struct convert_arguments {
+	void *to;
+	const void *from;
+	enum precision to_precision, from_precision;
+	uint64_t count;
+};
+
+/* "scale": x[i] *= factor. */
+struct scale_arguments {
+	void *x;
+	enum precision precision;
+	uint64_t count;
+	double factor;
+};
+
+/* "bias_relu": y[r][c] = relu ? max(0, y[r][c] + bias[c]) : y[r][c] + bias[c], in place. y: rows x columns. */
+struct bias_relu_arguments {
+	void *y;
+	const void *bias;
+	enum precision precision;
+	uint64_t rows, columns;
+	int relu;
+};
+
+/* "relu_backward": dy[i] = y[i] > 0 ? dy[i] : 0, in place; y is the output of the forward ReLU. */
+struct relu_backward_arguments {
+	void *dy;
+	const void *y;
+	enum precision precision;
+	uint64_t count;
+};
+
+/*
+ * "column_sum": out[c] = beta * out[c] + sum over r of x[r][c] (bias gradient). x: rows x columns.
+ * `scratch`: column_sum_scratch_bytes(rows, columns) bytes of device memory.
+ */
+#define COLUMN_SUM_PARTS 64
+struct column_sum_arguments {
+	void *out;
+	const void *x;
+	enum precision precision;
+	uint64_t rows, columns;
+	double beta;
+	void *scratch;
+};
+static inline uint64_t column_sum_scratch_bytes(uint64_t columns)
+{
+	return COLUMN_SUM_PARTS * columns * sizeof(double);
+}
+
+/*
+ * "softmax_cross_entropy": forward and backward in one pass. logits: rows x columns, replaced by their
+ * gradient (softmax - onehot) * gradient_scale; row_loss[r] (double) = log(sum exp(logits)) - logit[label],
+ * not divided by anything. labels[r] < columns.
+ */
+struct softmax_cross_entropy_arguments {
+	void *logits;
+	const int32_t *labels;
+	double *row_loss;
+	enum precision precision;
+	uint64_t rows, columns;
+	double gradient_scale; /* loss scale / global batch */
+};
+
+/*
+ * "optimizer_sgd": g = gradient * gradient_scale; momentum ? (velocity = momentum * velocity + g, w -= rate *
+ * velocity) : w -= rate * g. PyTorch's form. Weights and velocity are FP32 (FP64 when precision is FP64);
+ * the gradient is stored in `precision`; when `copy` is not NULL the new weights are also stored there
+ * in `precision`.
+ */
+struct optimizer_sgd_arguments {
+	void *weights;
+	void *velocity; /* NULL without momentum */
+	const void *gradient;
+	void *copy;
+	enum precision precision;
+	uint64_t count;
+	double rate, momentum, gradient_scale;
+};
+
+/*
+ * "optimizer_adam": Kingma & Ba with PyTorch's placement of epsilon:
+ * m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2; w -= rate * (m / c1) / (sqrt(v / c2) + epsilon),
+ * c1 = 1 - b1^t and c2 = 1 - b2^t computed by the caller in double. Storage as in optimizer_sgd.
+ */
+struct optimizer_adam_arguments {
+	void *weights, *m, *v;
+	const void *gradient;
+	void *copy;
+	enum precision precision;
+	uint64_t count;
+	double rate, beta1, beta2, epsilon, correction1, correction2, gradient_scale;
+};
+
+#endif

@@ -1,0 +1,30 @@
+#include "base/clock.h"
+
+#include <errno.h>
+#include <time.h>
+
+double clock_seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void clock_sleep(double seconds)
+{
+	struct timespec t = { .tv_sec = (time_t)seconds };
+
+	t.tv_nsec = (long)((seconds - (double)t.tv_sec) * 1e9);
+	while (nanosleep(&t, &t) == -1 && errno == EINTR)
+		;
+}
+
+void clock_iso8601(char *out, size_t size)
+{
+	time_t now = time(NULL);
+	struct tm utc;
+
+	gmtime_r(&now, &utc);
+	strftime(out, size, "%Y-%m-%dT%H:%M:%SZ", &utc);
+}

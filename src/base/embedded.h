@@ -1,0 +1,23 @@
+/*
+ * Files compiled into the program (cmake/embed.cmake). Each table ends with a NULL name; `data` is followed
+ * by a zero byte that `size` does not count.
+ */
+#ifndef GPUPROOF_BASE_EMBEDDED_H
+#define GPUPROOF_BASE_EMBEDDED_H
+
+#include <stddef.h>
+
+struct embedded_file {
+	const char *name; /* path within the folder: "quick.ini" */
+	const unsigned char *data;
+	size_t size;
+};
+
+extern const struct embedded_file embedded_configs[];   /* configs / *.ini */
+extern const struct embedded_file embedded_templates[]; /* report-templates */
+extern const struct embedded_file embedded_schema[];    /* src/result / *.schema.json */
+
+/* The file `name` of `table`, NULL when there is none. */
+const struct embedded_file *embedded_find(const struct embedded_file *table, const char *name);
+
+#endif

@@ -1,0 +1,77 @@
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static enum status set_va(struct error *err, enum status status, const char *format, va_list ap)
+{
+	if (err && err->status == STATUS_OK) {
+		err->status = status;
+		vsnprintf(err->message, sizeof(err->message), format, ap);
+	}
+	return status;
+}
+
+enum status error_set(struct error *err, enum status status, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	set_va(err, status, format, ap);
+	va_end(ap);
+	return status;
+}
+
+enum status error_prefix(struct error *err, const char *format, ...)
+{
+	char old[sizeof(err->message)];
+	char context[sizeof(err->message)];
+	va_list ap;
+
+	if (!err)
+		return STATUS_INTERNAL;
+	memcpy(old, err->message, sizeof(old));
+	va_start(ap, format);
+	vsnprintf(context, sizeof(context), format, ap);
+	va_end(ap);
+	snprintf(err->message, sizeof(err->message), "%.400s: %.600s", context, old);
+	return err->status;
+}
+
+enum status error_errno(struct error *err, const char *format, ...)
+{
+	int saved = errno;
+	char what[512];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(what, sizeof(what), format, ap);
+	va_end(ap);
+	return error_set(err, STATUS_IO, "%s: %s", what, strerror(saved));
+}
+
+void error_clear(struct error *err)
+{
+	err->status = STATUS_OK;
+	err->message[0] = '\0';
+}
+
+const char *status_name(enum status status)
+{
+	static const char *const names[] = {
+		[STATUS_OK] = "OK",
+		[STATUS_USAGE] = "USAGE",
+		[STATUS_UNSUPPORTED] = "UNSUPPORTED",
+		[STATUS_NO_MEMORY] = "NO_MEMORY",
+		[STATUS_DEVICE] = "DEVICE",
+		[STATUS_IO] = "IO",
+		[STATUS_TIMEOUT] = "TIMEOUT",
+		[STATUS_MISMATCH] = "MISMATCH",
+		[STATUS_INTERRUPTED] = "INTERRUPTED",
+		[STATUS_INTERNAL] = "INTERNAL",
+	};
+
+	return (size_t)status < sizeof(names) / sizeof(names[0]) ? names[status] : "UNKNOWN";
+}

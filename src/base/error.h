@@ -1,0 +1,62 @@
+/*
+ * Errors are values. A function that can fail returns `enum status` and takes
+ * a `struct error *` from its caller's stack. The first error wins: a later
+ * error_set() on the same struct keeps the first message, so clean-up code may
+ * fail without hiding the cause.
+ *
+ *	struct error err = ERROR_NONE;
+ *	if (thing_open(&thing, path, &err) != STATUS_OK)
+ *		fprintf(stderr, "gpuproof: %s\n", err.message);
+ *
+ * A message names file:line, key, value and what is allowed; a device error
+ * names the call and the library's own error name.
+ */
+#ifndef GPUPROOF_BASE_ERROR_H
+#define GPUPROOF_BASE_ERROR_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum status {
+	STATUS_OK = 0,
+	STATUS_USAGE,       /* the user's input is wrong; nothing ran */
+	STATUS_UNSUPPORTED, /* this device or machine cannot do it: a case SKIPs */
+	STATUS_NO_MEMORY,   /* the device or host has not enough memory */
+	STATUS_DEVICE,      /* a device call failed */
+	STATUS_IO,          /* a file, pipe or other OS call failed */
+	STATUS_TIMEOUT,     /* something took longer than its limit */
+	STATUS_MISMATCH,    /* a wrong numerical result: a case FAILs */
+	STATUS_INTERRUPTED, /* the user asked to stop */
+	STATUS_INTERNAL     /* a bug in gpuproof */
+};
+
+struct error {
+	enum status status;
+	char message[1024];
+};
+
+#define ERROR_NONE { STATUS_OK, "" }
+
+/* Sets `err` unless it holds an error already (or is NULL); returns `status`. */
+enum status error_set(struct error *err, enum status status, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* Puts "context: " before the message of `err`; returns err->status. */
+enum status error_prefix(struct error *err, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* error_set(STATUS_IO, "<what>: <strerror(errno)>"). */
+enum status error_errno(struct error *err, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+void error_clear(struct error *err);
+
+/* "OK", "USAGE", ...: for messages and tests. */
+const char *status_name(enum status status);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,174 @@
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+static void reserve(struct text *t, size_t extra)
+{
+	size_t need = t->length + extra + 1;
+
+	if (need <= t->capacity)
+		return;
+	t->capacity = need > 2 * t->capacity ? need : 2 * t->capacity;
+	t->data = xrealloc(t->data, t->capacity, 1);
+}
+
+void text_add_bytes(struct text *t, const void *bytes, size_t count)
+{
+	reserve(t, count);
+	memcpy(t->data + t->length, bytes, count);
+	t->length += count;
+	t->data[t->length] = '\0';
+}
+
+void text_add(struct text *t, const char *s)
+{
+	text_add_bytes(t, s, strlen(s));
+}
+
+void text_add_char(struct text *t, char c)
+{
+	text_add_bytes(t, &c, 1);
+}
+
+void text_addf(struct text *t, const char *format, ...)
+{
+	va_list ap, again;
+	int length;
+
+	va_start(ap, format);
+	va_copy(again, ap);
+	length = vsnprintf(NULL, 0, format, ap);
+	va_end(ap);
+	if (length > 0) {
+		reserve(t, (size_t)length);
+		vsnprintf(t->data + t->length, (size_t)length + 1, format, again);
+		t->length += (size_t)length;
+	}
+	va_end(again);
+}
+
+void text_reset(struct text *t)
+{
+	t->length = 0;
+	if (t->data)
+		t->data[0] = '\0';
+}
+
+void text_release(struct text *t)
+{
+	free(t->data);
+	*t = (struct text)TEXT_EMPTY;
+}
+
+char *text_detach(struct text *t)
+{
+	char *data = t->data ? t->data : xstrdup("");
+
+	*t = (struct text)TEXT_EMPTY;
+	return data;
+}
+
+bool text_starts_with(const char *s, const char *prefix)
+{
+	return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+bool text_ends_with(const char *s, const char *suffix)
+{
+	size_t n = strlen(s), m = strlen(suffix);
+
+	return n >= m && strcmp(s + n - m, suffix) == 0;
+}
+
+/* Length of the UTF-8 sequence at p (RFC 3629, table in section 4), 0 when ill-formed. */
+static size_t utf8_sequence(const unsigned char *p, size_t left)
+{
+	unsigned char low = 0x80, high = 0xBF;
+	size_t length;
+
+	if (p[0] < 0x80)
+		return 1;
+	if (p[0] >= 0xC2 && p[0] <= 0xDF)
+		length = 2;
+	else if (p[0] >= 0xE0 && p[0] <= 0xEF)
+		length = 3;
+	else if (p[0] >= 0xF0 && p[0] <= 0xF4)
+		length = 4;
+	else
+		return 0;
+	if (p[0] == 0xE0)
+		low = 0xA0;
+	else if (p[0] == 0xED)
+		high = 0x9F;
+	else if (p[0] == 0xF0)
+		low = 0x90;
+	else if (p[0] == 0xF4)
+		high = 0x8F;
+	if (left < length || p[1] < low || p[1] > high)
+		return 0;
+	for (size_t i = 2; i < length; i++)
+		if (p[i] < 0x80 || p[i] > 0xBF)
+			return 0;
+	return length;
+}
+
+bool text_is_utf8(const char *bytes, size_t count)
+{
+	size_t at = 0;
+
+	while (at < count) {
+		size_t n = utf8_sequence((const unsigned char *)bytes + at, count - at);
+
+		if (!n)
+			return false;
+		at += n;
+	}
+	return true;
+}
+
+/* Levenshtein distance, words of at most 63 characters; longer ones are far from everything. */
+static size_t distance(const char *a, const char *b)
+{
+	size_t n = strlen(a), m = strlen(b);
+	size_t row[64];
+
+	if (n > 63 || m > 63)
+		return 64;
+	for (size_t j = 0; j <= m; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= n; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= m; j++) {
+			size_t replace = diagonal + (a[i - 1] != b[j - 1]);
+			size_t best = row[j] + 1 < row[j - 1] + 1 ? row[j] + 1 : row[j - 1] + 1;
+
+			diagonal = row[j];
+			row[j] = replace < best ? replace : best;
+		}
+	}
+	return row[m];
+}
+
+const char *text_nearest(const char *word, const char *const *names)
+{
+	const char *best = NULL;
+	size_t limit = strlen(word) / 3 + 1;
+	size_t best_distance = limit + 1;
+
+	for (; *names; names++) {
+		size_t d = distance(word, *names);
+
+		if (d < best_distance) {
+			best = *names;
+			best_distance = d;
+		}
+	}
+	return best;
+}

@@ -1,0 +1,51 @@
+/*
+ * A growing string. Always NUL-terminated once anything was added; may hold
+ * NUL bytes (`length` is exact).
+ *
+ *	struct text t = TEXT_EMPTY;
+ *	text_addf(&t, "%d devices", n);
+ *	return text_detach(&t);       // the caller owns it, t is empty again
+ */
+#ifndef GPUPROOF_BASE_TEXT_H
+#define GPUPROOF_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct text {
+	char *data; /* NULL while empty */
+	size_t length;
+	size_t capacity;
+};
+
+#define TEXT_EMPTY { NULL, 0, 0 }
+
+void text_add(struct text *t, const char *s);
+void text_add_bytes(struct text *t, const void *bytes, size_t count);
+void text_add_char(struct text *t, char c);
+void text_addf(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_reset(struct text *t);   /* empties it, keeps the memory */
+void text_release(struct text *t); /* frees it */
+char *text_detach(struct text *t); /* "" rather than NULL when empty */
+
+bool text_starts_with(const char *s, const char *prefix);
+bool text_ends_with(const char *s, const char *suffix);
+
+/* True when the bytes are well-formed UTF-8 (no surrogates, no overlong forms). */
+bool text_is_utf8(const char *bytes, size_t count);
+
+/*
+ * The entry of `names` (NULL-terminated) nearest to `word` by edit distance,
+ * or NULL when none is near enough to be a likely misspelling.
+ */
+const char *text_nearest(const char *word, const char *const *names);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,249 @@
+#include "base/units.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/memory.h"
+
+struct unit {
+	const char *name;
+	double factor;
+};
+
+static const struct unit size_units[] = {
+	{ "B", 1 },       { "KiB", 0x1p10 }, { "MiB", 0x1p20 }, { "GiB", 0x1p30 }, { "TiB", 0x1p40 },
+	{ "kB", 1e3 },    { "KB", 1e3 },     { "MB", 1e6 },     { "GB", 1e9 },     { "TB", 1e12 },
+};
+
+static const struct unit duration_units[] = {
+	{ "ns", 1e-9 }, { "us", 1e-6 }, { "ms", 1e-3 }, { "s", 1 }, { "min", 60 }, { "h", 3600 },
+};
+
+static const struct unit percent_units[] = { { "%", 0.01 } };
+
+static const struct unit si_prefixes[] = {
+	{ "n", 1e-9 }, { "u", 1e-6 }, { "m", 1e-3 }, { "", 1 },
+	{ "k", 1e3 },  { "M", 1e6 },  { "G", 1e9 },  { "T", 1e12 }, { "P", 1e15 },
+};
+
+/*
+ * Decimal number at the start of `s`, without sign, hexadecimal, inf or nan.
+ * Returns the end of the number, NULL when there is none.
+ */
+static const char *scan_number(const char *s, double *value)
+{
+	const char *p = s;
+	char *end;
+
+	while (isdigit((unsigned char)*p) || *p == '.')
+		p++;
+	if (p == s || (p == s + 1 && *s == '.'))
+		return NULL;
+	*value = strtod(s, &end);
+	/* "1e" of "1e9B" is an exponent, "1E" of no known unit is not: strtod decides. */
+	return end < p ? NULL : end;
+}
+
+static void unit_names(const struct unit *units, size_t count, char *out, size_t size)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < count && at < size; i++)
+		at += (size_t)snprintf(out + at, size - at, "%s%s", i ? ", " : "", units[i].name);
+}
+
+static enum status parse_with_units(const char *s, const char *what, const struct unit *units,
+				    size_t count, double *value, struct error *err)
+{
+	char allowed[160];
+	double number = 0;
+	const char *rest;
+
+	unit_names(units, count, allowed, sizeof(allowed));
+	if (*s == '-' || *s == '+')
+		return error_set(err, STATUS_USAGE, "'%.60s' has a sign; a %s is a number without sign and a unit (%s)",
+				 s, what, allowed);
+	rest = scan_number(s, &number);
+	if (!rest)
+		return error_set(err, STATUS_USAGE, "'%.60s' is not a %s: a number and a unit (%s)", s, what, allowed);
+	if (!isfinite(number))
+		return error_set(err, STATUS_USAGE, "'%.60s' is too large", s);
+	while (*rest == ' ' || *rest == '\t')
+		rest++;
+	if (!*rest && number == 0) {
+		*value = 0;
+		return STATUS_OK;
+	}
+	if (!*rest)
+		return error_set(err, STATUS_USAGE, "'%.60s' has no unit; allowed units: %s", s, allowed);
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(rest, units[i].name) == 0) {
+			*value = number * units[i].factor;
+			return STATUS_OK;
+		}
+	}
+	return error_set(err, STATUS_USAGE, "'%.60s' has the unknown unit '%.30s'; allowed units: %s", s,
+			 rest, allowed);
+}
+
+enum status units_parse_size(const char *s, uint64_t *bytes, struct error *err)
+{
+	double value;
+	enum status status =
+		parse_with_units(s, "size", size_units, ARRAY_SIZE(size_units), &value, err);
+
+	if (status != STATUS_OK)
+		return status;
+	if (value >= 0x1p62)
+		return error_set(err, STATUS_USAGE, "'%.60s' is too large: the largest size is 4 EiB", s);
+	if (value != floor(value))
+		return error_set(err, STATUS_USAGE, "'%.60s' is not a whole number of bytes", s);
+	*bytes = (uint64_t)value;
+	return STATUS_OK;
+}
+
+enum status units_parse_duration(const char *s, double *seconds, struct error *err)
+{
+	return parse_with_units(s, "duration", duration_units, ARRAY_SIZE(duration_units), seconds, err);
+}
+
+enum status units_parse_percent(const char *s, double *ratio, struct error *err)
+{
+	return parse_with_units(s, "percentage", percent_units, 1, ratio, err);
+}
+
+enum status units_parse_quantity(const char *s, const char *unit, double *value, struct error *err)
+{
+	double number = 0;
+	char *end;
+	const char *rest;
+
+	errno = 0;
+	number = strtod(s, &end);
+	rest = end;
+	if (end == s || !isfinite(number))
+		return error_set(err, STATUS_USAGE, "'%.60s' is not a number with the unit %s", s, unit);
+	while (*rest == ' ')
+		rest++;
+	for (size_t i = 0; i < ARRAY_SIZE(si_prefixes); i++) {
+		size_t n = strlen(si_prefixes[i].name);
+
+		if (strncmp(rest, si_prefixes[i].name, n) == 0 && strcmp(rest + n, unit) == 0) {
+			*value = number * si_prefixes[i].factor;
+			return STATUS_OK;
+		}
+	}
+	return error_set(err, STATUS_USAGE, "'%.60s' needs the unit %s, with an SI prefix if wanted", s, unit);
+}
+
+enum status units_parse_integer(const char *s, int64_t *value, struct error *err)
+{
+	long long number;
+	char *end;
+
+	errno = 0;
+	number = strtoll(s, &end, 10);
+	if (end == s || *end || isspace((unsigned char)*s))
+		return error_set(err, STATUS_USAGE, "'%.60s' is not a whole number", s);
+	if (errno == ERANGE)
+		return error_set(err, STATUS_USAGE, "'%.60s' is too large", s);
+	*value = number;
+	return STATUS_OK;
+}
+
+enum status units_parse_real(const char *s, double *value, struct error *err)
+{
+	double number = 0;
+	const char *digits = *s == '-' ? s + 1 : s;
+	const char *end = scan_number(digits, &number);
+
+	if (!end || *end)
+		return error_set(err, STATUS_USAGE, "'%.60s' is not a number", s);
+	if (!isfinite(number))
+		return error_set(err, STATUS_USAGE, "'%.60s' is too large", s);
+	*value = *s == '-' ? -number : number;
+	return STATUS_OK;
+}
+
+char *units_size(uint64_t bytes, char *out, size_t size)
+{
+	/* Largest unit that divides exactly; binary ones first. */
+	static const struct unit order[] = {
+		{ "TiB", 0x1p40 }, { "GiB", 0x1p30 }, { "MiB", 0x1p20 }, { "KiB", 0x1p10 },
+		{ "TB", 1e12 },    { "GB", 1e9 },     { "MB", 1e6 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+		uint64_t factor = (uint64_t)order[i].factor;
+
+		if (bytes && bytes % factor == 0) {
+			snprintf(out, size, "%" PRIu64 "%s", bytes / factor, order[i].name);
+			return out;
+		}
+	}
+	snprintf(out, size, "%" PRIu64 "B", bytes);
+	return out;
+}
+
+/* Units whose numbers people read with an SI prefix. */
+static bool takes_prefix(const char *unit)
+{
+	static const char *const names[] = { "s", "B", "B/s", "FLOP/s", "FLOP", "Hz", "samples/s", "ops/s" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(unit, names[i]) == 0)
+			return true;
+	return false;
+}
+
+double units_prefix(double value, const char *unit, const char **prefix)
+{
+	double magnitude = fabs(value);
+	size_t first = strcmp(unit, "s") == 0 ? 0 : 3; /* only times go below one */
+	size_t last = strcmp(unit, "s") == 0 ? 3 : ARRAY_SIZE(si_prefixes) - 1;
+	size_t best = 3;
+
+	*prefix = "";
+	if (!takes_prefix(unit) || !isfinite(value) || magnitude == 0)
+		return 1;
+	for (best = last; best > first; best--)
+		if (magnitude >= si_prefixes[best].factor * 0.99995)
+			break;
+	*prefix = si_prefixes[best].name;
+	return si_prefixes[best].factor;
+}
+
+/* Digits after the point that make `significant` digits in all. */
+static int decimals(double value, int significant)
+{
+	int leading = value == 0 ? 0 : (int)floor(log10(fabs(value)) + 1e-5);
+	int digits = significant - 1 - leading;
+
+	return value == 0 || digits < 0 ? 0 : digits;
+}
+
+char *units_format(double value, const char *unit, char *out, size_t size)
+{
+	const char *prefix;
+	double factor = units_prefix(value, unit, &prefix);
+	double shown = value / factor;
+	bool bare = !*unit || strcmp(unit, "1") == 0;
+
+	if (isnan(value)) {
+		snprintf(out, size, "-");
+		return out;
+	}
+	if (!takes_prefix(unit) && shown != 0 && (fabs(shown) < 1e-3 || fabs(shown) >= 1e7))
+		snprintf(out, size, "%.3e%s%s", shown, bare ? "" : " ", bare ? "" : unit);
+	else
+		snprintf(out, size, "%.*f%s%s%s", decimals(shown, 4), shown, bare ? "" : " ", prefix,
+			 bare ? "" : unit);
+	return out;
+}

@@ -1,0 +1,56 @@
+/*
+ * Quantities with units. Everywhere inside the program and in its files a
+ * quantity is in its SI base unit: s, B, B/s, FLOP/s, Hz, W, degC. Units are
+ * only read here (from INI text) and only written here (for people).
+ * GB = 1e9 B, GiB = 2^30 B.
+ */
+#ifndef GPUPROOF_BASE_UNITS_H
+#define GPUPROOF_BASE_UNITS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* "64MiB", "1GB", "512 B" -> bytes. A unit is required, except for 0. No sign. */
+enum status units_parse_size(const char *s, uint64_t *bytes, struct error *err);
+
+/* "250us", "1.5 s", "2min", "1h" -> seconds. A unit is required, except for 0. No sign. */
+enum status units_parse_duration(const char *s, double *seconds, struct error *err);
+
+/* "0.5 %" -> 0.005. The % sign is required. No sign. */
+enum status units_parse_percent(const char *s, double *ratio, struct error *err);
+
+/* "47 GB/s" -> 47e9 for unit "B/s"; "1.2 TFLOP/s" for unit "FLOP/s": an SI prefix and the unit. */
+enum status units_parse_quantity(const char *s, const char *unit, double *value,
+				 struct error *err);
+
+/* Plain numbers; the whole of `s` must be the number and be finite. */
+enum status units_parse_integer(const char *s, int64_t *value, struct error *err);
+enum status units_parse_real(const char *s, double *value, struct error *err);
+
+/*
+ * For people. `out` is always terminated; returns `out`.
+ * units_size: exact where it can be: "64MiB", "1000B", "1GB" (the form ids and the INI use).
+ * units_format: 4 significant digits and an SI prefix that suits `value`:
+ * (5.545e10, "B/s") -> "55.45 GB/s"; (1.17e-6, "s") -> "1.170 us"; unknown units are appended
+ * as they are; ratio "1" has no unit; NaN -> "-".
+ */
+char *units_size(uint64_t bytes, char *out, size_t size);
+char *units_format(double value, const char *unit, char *out, size_t size);
+
+/*
+ * The prefix units_format() would choose for `value`: its name ("G") and factor (1e9), so
+ * that an axis or a table column can use one unit for all its numbers.
+ */
+double units_prefix(double value, const char *unit, const char **prefix);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * Commands of the program.
+ *
+ * Adding a command: one file src/cli/cmd_<name>.c ending in `const struct command command_<name>`, and one line
+ * COMMAND(<name>) in src/cli/commands.def.
+ *
+ * run() gets argv with argv[0] the command's name and returns the process's exit code:
+ * 0 done and accepted, 1 a gate failed, 2 usage or configuration, 3 the environment cannot do it,
+ * 4 inconclusive or incomplete, 5 wrong numerical result, 70 a bug, 130/143 interrupted.
+ */
+#ifndef GPUPROOF_CLI_COMMAND_H
+#define GPUPROOF_CLI_COMMAND_H
+
+#include "base/error.h"
+
+enum exit_code {
+	EXIT_ACCEPTED = 0,
+	EXIT_GATE_FAILED = 1,
+	EXIT_USAGE = 2,
+	EXIT_ENVIRONMENT = 3,
+	EXIT_INCOMPLETE = 4,
+	EXIT_WRONG_RESULT = 5,
+	EXIT_BUG = 70,
+	EXIT_INTERRUPTED = 130,
+	EXIT_TERMINATED = 143
+};
+
+struct command {
+	const char *name;
+	const char *summary; /* one line for `help` */
+	const char *usage;   /* "run CONFIG [-o DIR] ..." and the options, for `help run` and usage errors */
+	int (*run)(int argc, char **argv);
+};
+
+extern const struct command *const commands[]; /* NULL-terminated */
+
+/* Prints "gpuproof: <message>" to stderr; returns the exit code that fits err->status. */
+int command_fail(const struct error *err);
+/* Prints the message and the command's usage to stderr; returns EXIT_USAGE. */
+int command_usage(const struct command *command, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,76 @@
+/* The program's door: finds the command and hands over. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/command.h"
+
+#define COMMAND(name) extern const struct command command_##name;
+#include "cli/commands.def"
+#undef COMMAND
+
+const struct command *const commands[] = {
+#define COMMAND(name) &command_##name,
+#include "cli/commands.def"
+#undef COMMAND
+	NULL,
+};
+
+int command_fail(const struct error *err)
+{
+	fprintf(stderr, "gpuproof: %s\n", err->message);
+	switch (err->status) {
+	case STATUS_USAGE:
+		return EXIT_USAGE;
+	case STATUS_INTERNAL:
+		return EXIT_BUG;
+	case STATUS_INTERRUPTED:
+		return EXIT_INTERRUPTED;
+	case STATUS_MISMATCH:
+		return EXIT_WRONG_RESULT;
+	default:
+		return EXIT_ENVIRONMENT;
+	}
+}
+
+int command_usage(const struct command *command, const char *format, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "gpuproof %s: ", command->name);
+	va_start(ap, format);
+	vfprintf(stderr, format, ap);
+	va_end(ap);
+	fprintf(stderr, "\nusage: gpuproof %s\n", command->usage);
+	return EXIT_USAGE;
+}
+
+static int unknown_command(const char *name)
+{
+	const char *names[32];
+	const char *near;
+	size_t n = 0;
+
+	for (; commands[n] && n < 31; n++)
+		names[n] = commands[n]->name;
+	names[n] = NULL;
+	near = text_nearest(name, names);
+	fprintf(stderr, "gpuproof: '%s' is not a command%s%s%s; see gpuproof help\n", name,
+		near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	return EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	const char *name = argc > 1 ? argv[1] : "help";
+
+	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
+		name = "help";
+	else if (strcmp(name, "--version") == 0)
+		name = "version";
+	for (const struct command *const *c = commands; *c; c++)
+		if (strcmp((*c)->name, name) == 0)
+			return (*c)->run(argc > 1 ? argc - 1 : argc, argc > 1 ? argv + 1 : argv);
+	return unknown_command(name);
+}

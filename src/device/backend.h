@@ -1,0 +1,239 @@
+/*
+ * The only door to a device. A backend is a const table of functions; suites
+ * see nothing else, so each suite is written once and runs on every backend.
+ *
+ * A function pointer may be NULL where a backend cannot do it; the inline
+ * wrappers below then return STATUS_UNSUPPORTED naming the operation, and the
+ * case SKIPs with that reason. Suites call the wrappers, never the table.
+ *
+ * Adding an operation: one row in the table, one wrapper, the implementation in
+ * device/host and device/cuda. Adding a kernel: see kernels/kernel.h.
+ * Adding a backend: a const struct backend; built-in ones are listed in
+ * device/registry.c, loadable ones export `const struct backend gpuproof_backend`
+ * from a shared object in the backends folder.
+ *
+ * Threads: one process drives a device from one thread. Backends may have
+ * threads of their own.
+ */
+#ifndef GPUPROOF_DEVICE_BACKEND_H
+#define GPUPROOF_DEVICE_BACKEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "device/device_info.h"
+
+/* Changes whenever this header does in a way that a loaded module would notice. */
+#define BACKEND_ABI 1
+
+/* Every backend's device, stream, event and communicator start with these fields. */
+struct device {
+	const struct backend *backend;
+	struct device_info info;
+};
+struct stream {
+	struct device *device;
+};
+struct event {
+	struct device *device;
+};
+struct communicator {
+	struct device *device;
+	int rank, size;
+};
+
+/* Where memory comes from. ALLOCATORS(X): X(enum, name in INI and reports, on device?, description) */
+#define ALLOCATORS(X)                                                                            \
+	X(DEVICE, "device", 1, "device memory (cudaMalloc; host: aligned pages)")                \
+	X(POOL, "pool", 1, "stream-ordered pool (cudaMallocAsync)")                              \
+	X(PINNED, "pinned", 0, "page-locked host memory (cudaMallocHost)")                       \
+	X(WRITE_COMBINED, "write_combined", 0, "page-locked, write-combined host memory")        \
+	X(REGISTERED, "registered", 0, "host memory page-locked afterwards (cudaHostRegister)")  \
+	X(PAGEABLE, "pageable", 0, "ordinary host memory, touched (malloc + first touch)")
+
+enum allocator {
+#define X(symbol, name, on_device, description) ALLOCATOR_##symbol,
+	ALLOCATORS(X)
+#undef X
+	ALLOCATOR_COUNT
+};
+
+enum precision {
+	PRECISION_FP64,
+	PRECISION_FP32,
+	PRECISION_TF32, /* FP32 storage, TF32 multiplication, FP32 accumulation */
+	PRECISION_FP16, /* FP16 storage, FP32 accumulation */
+	PRECISION_BF16, /* BF16 storage, FP32 accumulation */
+	PRECISION_COUNT
+};
+
+/* Bytes of one stored element: 8, 4, 4, 2, 2. */
+size_t precision_bytes(enum precision precision);
+const char *precision_name(enum precision precision); /* "fp64", "fp32", "tf32", "fp16", "bf16" */
+bool precision_from_name(const char *name, enum precision *out);
+const char *allocator_name(enum allocator allocator);
+bool allocator_from_name(const char *name, enum allocator *out);
+bool allocator_on_device(enum allocator allocator);
+
+/*
+ * C = alpha * op(A) * op(B) + beta * C, column-major as in BLAS: op(A) is m x k, op(B) k x n, C m x n.
+ * A, B and C are stored in `precision`; alpha and beta are FP32 except for FP64 (double).
+ */
+struct gemm {
+	enum precision precision;
+	bool transpose_a, transpose_b;
+	int64_t m, n, k;
+	int64_t lda, ldb, ldc;
+	const void *a, *b;
+	void *c;
+	double alpha, beta;
+};
+
+enum reduction { REDUCE_SUM, REDUCE_AVERAGE, REDUCE_MAX };
+
+/* Opaque id that rank 0 makes and every rank of a communicator needs. */
+struct communicator_id {
+	char bytes[128];
+};
+
+/* NAN or -1 where unknown. */
+struct telemetry {
+	double sm_clock_hz, memory_clock_hz;
+	double power_watts, temperature_celsius;
+	int64_t throttle_reasons; /* NVML bit mask; 0: none; -1 unknown */
+	int64_t ecc_corrected, ecc_uncorrected; /* volatile counts */
+	int64_t pcie_generation, pcie_width, pcie_replays;
+};
+
+/* Name and value of one piece of the environment ("driver", "580.159.03"). */
+typedef void fact_fn(void *context, const char *name, const char *value);
+
+/* One piece of software a backend can use, for `doctor`. */
+struct component {
+	const char *name;     /* "cuBLAS" */
+	bool present;
+	char version[64];
+	char detail[256];     /* where it was found, or why it is missing and what that costs */
+};
+
+/* One kernel launch: asynchronous on `stream`. `arguments` is the kernel's own struct (kernels/<op>.h). */
+typedef enum status kernel_fn(struct stream *stream, const void *arguments, struct error *err);
+
+struct backend_options {
+	int host_devices; /* shares the CPU is cut into; 0: one */
+};
+
+struct backend {
+	unsigned abi;        /* BACKEND_ABI */
+	const char *name;    /* "cuda" */
+	const char *module;  /* "cuda13" */
+
+	/*
+	 * Discovery. open() may fail with STATUS_UNSUPPORTED ("no driver"): the backend is then not there.
+	 * `options`: host: number of devices; cuda: unused. Called once per process, before all else.
+	 */
+	enum status (*open)(const struct backend_options *options, struct error *err);
+	void (*close)(void);
+	int (*device_count)(void);
+	enum status (*device_info)(int index, struct device_info *out, struct error *err);
+	void (*facts)(fact_fn *add, void *context);
+	size_t (*components)(struct component *out, size_t capacity);
+
+	/* Devices. Opening creates the context. */
+	enum status (*device_open)(int index, struct device **out, struct error *err);
+	void (*device_close)(struct device *device);
+	enum status (*device_synchronize)(struct device *device, struct error *err);
+	enum status (*device_memory)(struct device *device, uint64_t *free_bytes, uint64_t *total_bytes,
+				     struct error *err);
+	enum status (*peer_access)(struct device *device, struct device *peer, bool enable,
+				   struct error *err);
+	enum status (*telemetry)(struct device *device, struct telemetry *out, struct error *err);
+
+	/*
+	 * Memory. `stream` only matters to ALLOCATOR_POOL (may be NULL: the device's default stream).
+	 * ALLOCATOR_PAGEABLE memory is touched. Freeing NULL is allowed.
+	 */
+	enum status (*memory_alloc)(struct device *device, enum allocator allocator, size_t bytes,
+				    struct stream *stream, void **out, struct error *err);
+	enum status (*memory_free)(struct device *device, enum allocator allocator, void *memory,
+				   size_t bytes, struct stream *stream, struct error *err);
+	/* Gives memory cached by ALLOCATOR_POOL back to the device. */
+	enum status (*memory_trim)(struct device *device, struct error *err);
+
+	/* Streams run in order; different streams of a device may run at the same time. */
+	enum status (*stream_create)(struct device *device, bool high_priority, struct stream **out,
+				     struct error *err);
+	void (*stream_destroy)(struct stream *stream);
+	enum status (*stream_synchronize)(struct stream *stream, struct error *err);
+	enum status (*stream_wait)(struct stream *stream, struct event *event, struct error *err);
+
+	/* Events carry the device's clock. */
+	enum status (*event_create)(struct device *device, struct event **out, struct error *err);
+	void (*event_destroy)(struct event *event);
+	enum status (*event_record)(struct event *event, struct stream *stream, struct error *err);
+	enum status (*event_synchronize)(struct event *event, struct error *err);
+	enum status (*event_elapsed)(struct event *start, struct event *end, double *seconds,
+				     struct error *err);
+
+	/*
+	 * The gate holds a stream until gate_open(), so that a batch is enqueued before it runs. A gate left
+	 * closed opens by itself after `timeout_seconds`, and gate_open() then reports STATUS_TIMEOUT.
+	 */
+	enum status (*gate_close)(struct stream *stream, double timeout_seconds, struct error *err);
+	enum status (*gate_open)(struct stream *stream, struct error *err);
+
+	/* Asynchronous copies and fills. A device pointer may belong to another device (peer copy). */
+	enum status (*copy)(struct stream *stream, void *to, const void *from, size_t bytes,
+			    struct error *err);
+	enum status (*copy_peer)(struct stream *stream, void *to, struct device *to_device,
+				 const void *from, struct device *from_device, size_t bytes,
+				 struct error *err);
+	enum status (*memory_set)(struct stream *stream, void *memory, int byte, size_t bytes,
+				  struct error *err);
+
+	/* Matrix product; STATUS_UNSUPPORTED names the missing library or precision. */
+	enum status (*gemm)(struct stream *stream, const struct gemm *gemm, struct error *err);
+	/* Bytes of workspace that gemm() uses on this device (allocated on first use). */
+	size_t (*gemm_workspace)(struct device *device);
+
+	/* A kernel by name (kernels/kernels.def), NULL when this backend has none. */
+	kernel_fn *(*kernel)(const char *name);
+
+	/* Collectives; one rank per process. All are asynchronous on `stream` and in place when to == from. */
+	enum status (*communicator_id)(struct communicator_id *out, struct error *err);
+	enum status (*communicator_open)(struct device *device, const struct communicator_id *id, int rank,
+					 int size, struct communicator **out, struct error *err);
+	void (*communicator_close)(struct communicator *communicator);
+	enum status (*all_reduce)(struct communicator *communicator, struct stream *stream, void *to,
+				  const void *from, size_t count, enum precision precision,
+				  enum reduction reduction, struct error *err);
+	enum status (*broadcast)(struct communicator *communicator, struct stream *stream, void *buffer,
+				 size_t bytes, int root, struct error *err);
+	enum status (*send)(struct communicator *communicator, struct stream *stream, const void *from,
+			    size_t bytes, int peer, struct error *err);
+	enum status (*receive)(struct communicator *communicator, struct stream *stream, void *to,
+			       size_t bytes, int peer, struct error *err);
+	/* Sends and receives between group_begin and group_end start together (no deadlock). */
+	enum status (*group_begin)(struct communicator *communicator, struct error *err);
+	enum status (*group_end)(struct communicator *communicator, struct error *err);
+};
+
+/*
+ * device/registry.c. Backends known here: the built-in ones and the modules found beside the program
+ * (backends/), in ../lib/gpuproof/backends, or in $GPUPROOF_BACKENDS. Only workers call these.
+ */
+struct backend_list {
+	const struct backend *backends[8];
+	size_t count;
+	char missing[8][320]; /* "cuda13: <why it could not be opened>" */
+	size_t missing_count;
+};
+/* Opens every backend that `only` names ("cuda"; NULL or "auto": all that are there). */
+void backends_open(struct backend_list *list, const char *only, const struct backend_options *options);
+void backends_close(struct backend_list *list);
+
+#include "device/backend_calls.h"
+
+#endif

@@ -1,0 +1,268 @@
+/*
+ * How suites call a backend: one inline wrapper per operation, named backend_<operation>,
+ * that answers STATUS_UNSUPPORTED where the backend has no such operation. Included by
+ * device/backend.h only.
+ */
+#ifndef GPUPROOF_DEVICE_BACKEND_CALLS_H
+#define GPUPROOF_DEVICE_BACKEND_CALLS_H
+
+#include "device/backend.h"
+
+static inline enum status backend_missing(const struct device *device, const char *operation,
+					  struct error *err)
+{
+	return error_set(err, STATUS_UNSUPPORTED, "backend %s has no operation %s", device->backend->name,
+			 operation);
+}
+
+static inline enum status backend_device_synchronize(struct device *device, struct error *err)
+{
+	if (!device->backend->device_synchronize)
+		return backend_missing(device, "device_synchronize", err);
+	return device->backend->device_synchronize(device, err);
+}
+
+static inline enum status backend_device_memory(struct device *device, uint64_t *free_bytes,
+		uint64_t *total_bytes, struct error *err)
+{
+	if (!device->backend->device_memory)
+		return backend_missing(device, "device_memory", err);
+	return device->backend->device_memory(device, free_bytes, total_bytes, err);
+}
+
+static inline enum status backend_peer_access(struct device *device, struct device *peer, bool
+		enable, struct error *err)
+{
+	if (!device->backend->peer_access)
+		return backend_missing(device, "peer_access", err);
+	return device->backend->peer_access(device, peer, enable, err);
+}
+
+static inline enum status backend_telemetry(struct device *device, struct telemetry *out, struct
+		error *err)
+{
+	if (!device->backend->telemetry)
+		return backend_missing(device, "telemetry", err);
+	return device->backend->telemetry(device, out, err);
+}
+
+static inline enum status backend_memory_alloc(struct device *device, enum allocator allocator,
+		size_t bytes, struct stream *stream, void **out, struct error *err)
+{
+	if (!device->backend->memory_alloc)
+		return backend_missing(device, "memory_alloc", err);
+	return device->backend->memory_alloc(device, allocator, bytes, stream, out, err);
+}
+
+static inline enum status backend_memory_free(struct device *device, enum allocator allocator,
+		void *memory, size_t bytes, struct stream *stream, struct error *err)
+{
+	if (!device->backend->memory_free)
+		return backend_missing(device, "memory_free", err);
+	return device->backend->memory_free(device, allocator, memory, bytes, stream, err);
+}
+
+static inline enum status backend_memory_trim(struct device *device, struct error *err)
+{
+	if (!device->backend->memory_trim)
+		return backend_missing(device, "memory_trim", err);
+	return device->backend->memory_trim(device, err);
+}
+
+static inline enum status backend_stream_create(struct device *device, bool high_priority,
+		struct stream **out, struct error *err)
+{
+	if (!device->backend->stream_create)
+		return backend_missing(device, "stream_create", err);
+	return device->backend->stream_create(device, high_priority, out, err);
+}
+
+static inline enum status backend_stream_synchronize(struct stream *stream, struct error *err)
+{
+	if (!stream->device->backend->stream_synchronize)
+		return backend_missing(stream->device, "stream_synchronize", err);
+	return stream->device->backend->stream_synchronize(stream, err);
+}
+
+static inline enum status backend_stream_wait(struct stream *stream, struct event *event, struct
+		error *err)
+{
+	if (!stream->device->backend->stream_wait)
+		return backend_missing(stream->device, "stream_wait", err);
+	return stream->device->backend->stream_wait(stream, event, err);
+}
+
+static inline enum status backend_event_create(struct device *device, struct event **out, struct
+		error *err)
+{
+	if (!device->backend->event_create)
+		return backend_missing(device, "event_create", err);
+	return device->backend->event_create(device, out, err);
+}
+
+static inline enum status backend_event_record(struct event *event, struct stream *stream,
+		struct error *err)
+{
+	if (!event->device->backend->event_record)
+		return backend_missing(event->device, "event_record", err);
+	return event->device->backend->event_record(event, stream, err);
+}
+
+static inline enum status backend_event_synchronize(struct event *event, struct error *err)
+{
+	if (!event->device->backend->event_synchronize)
+		return backend_missing(event->device, "event_synchronize", err);
+	return event->device->backend->event_synchronize(event, err);
+}
+
+static inline enum status backend_event_elapsed(struct event *start, struct event *end, double
+		*seconds, struct error *err)
+{
+	if (!start->device->backend->event_elapsed)
+		return backend_missing(start->device, "event_elapsed", err);
+	return start->device->backend->event_elapsed(start, end, seconds, err);
+}
+
+static inline enum status backend_gate_close(struct stream *stream, double timeout_seconds,
+		struct error *err)
+{
+	if (!stream->device->backend->gate_close)
+		return backend_missing(stream->device, "gate_close", err);
+	return stream->device->backend->gate_close(stream, timeout_seconds, err);
+}
+
+static inline enum status backend_gate_open(struct stream *stream, struct error *err)
+{
+	if (!stream->device->backend->gate_open)
+		return backend_missing(stream->device, "gate_open", err);
+	return stream->device->backend->gate_open(stream, err);
+}
+
+static inline enum status backend_copy(struct stream *stream, void *to, const void *from, size_t
+		bytes, struct error *err)
+{
+	if (!stream->device->backend->copy)
+		return backend_missing(stream->device, "copy", err);
+	return stream->device->backend->copy(stream, to, from, bytes, err);
+}
+
+static inline enum status backend_copy_peer(struct stream *stream, void *to, struct device
+		*to_device, const void *from, struct device *from_device, size_t bytes, struct error *err)
+{
+	if (!stream->device->backend->copy_peer)
+		return backend_missing(stream->device, "copy_peer", err);
+	return stream->device->backend->copy_peer(stream, to, to_device, from, from_device,
+			bytes, err);
+}
+
+static inline enum status backend_memory_set(struct stream *stream, void *memory, int byte,
+		size_t bytes, struct error *err)
+{
+	if (!stream->device->backend->memory_set)
+		return backend_missing(stream->device, "memory_set", err);
+	return stream->device->backend->memory_set(stream, memory, byte, bytes, err);
+}
+
+static inline enum status backend_gemm(struct stream *stream, const struct gemm *gemm, struct
+		error *err)
+{
+	if (!stream->device->backend->gemm)
+		return backend_missing(stream->device, "gemm", err);
+	return stream->device->backend->gemm(stream, gemm, err);
+}
+
+static inline enum status backend_communicator_open(struct device *device, const struct
+		communicator_id *id, int rank, int size, struct communicator **out, struct error *err)
+{
+	if (!device->backend->communicator_open)
+		return backend_missing(device, "communicator_open", err);
+	return device->backend->communicator_open(device, id, rank, size, out, err);
+}
+
+static inline enum status backend_all_reduce(struct communicator *communicator, struct stream
+		*stream, void *to, const void *from, size_t count, enum precision precision, enum reduction
+		reduction, struct error *err)
+{
+	if (!communicator->device->backend->all_reduce)
+		return backend_missing(communicator->device, "all_reduce", err);
+	return communicator->device->backend->all_reduce(communicator, stream, to, from, count,
+			precision, reduction, err);
+}
+
+static inline enum status backend_broadcast(struct communicator *communicator, struct stream
+		*stream, void *buffer, size_t bytes, int root, struct error *err)
+{
+	if (!communicator->device->backend->broadcast)
+		return backend_missing(communicator->device, "broadcast", err);
+	return communicator->device->backend->broadcast(communicator, stream, buffer, bytes,
+			root, err);
+}
+
+static inline enum status backend_send(struct communicator *communicator, struct stream *stream,
+		const void *from, size_t bytes, int peer, struct error *err)
+{
+	if (!communicator->device->backend->send)
+		return backend_missing(communicator->device, "send", err);
+	return communicator->device->backend->send(communicator, stream, from, bytes, peer,
+			err);
+}
+
+static inline enum status backend_receive(struct communicator *communicator, struct stream
+		*stream, void *to, size_t bytes, int peer, struct error *err)
+{
+	if (!communicator->device->backend->receive)
+		return backend_missing(communicator->device, "receive", err);
+	return communicator->device->backend->receive(communicator, stream, to, bytes, peer,
+			err);
+}
+
+static inline enum status backend_group_begin(struct communicator *communicator, struct error
+		*err)
+{
+	if (!communicator->device->backend->group_begin)
+		return backend_missing(communicator->device, "group_begin", err);
+	return communicator->device->backend->group_begin(communicator, err);
+}
+
+static inline enum status backend_group_end(struct communicator *communicator, struct error
+		*err)
+{
+	if (!communicator->device->backend->group_end)
+		return backend_missing(communicator->device, "group_end", err);
+	return communicator->device->backend->group_end(communicator, err);
+}
+
+/* NULL is allowed. */
+static inline void backend_stream_destroy(struct stream *stream)
+{
+	if (stream)
+		stream->device->backend->stream_destroy(stream);
+}
+
+/* NULL is allowed. */
+static inline void backend_event_destroy(struct event *event)
+{
+	if (event)
+		event->device->backend->event_destroy(event);
+}
+
+/* NULL is allowed. */
+static inline void backend_communicator_close(struct communicator *communicator)
+{
+	if (communicator)
+		communicator->device->backend->communicator_close(communicator);
+}
+
+/* Launches the kernel `name`; STATUS_UNSUPPORTED where the backend has none. */
+static inline enum status backend_launch(struct stream *stream, const char *name,
+					 const void *arguments, struct error *err)
+{
+	const struct backend *backend = stream->device->backend;
+	kernel_fn *kernel = backend->kernel ? backend->kernel(name) : NULL;
+
+	if (!kernel)
+		return error_set(err, STATUS_UNSUPPORTED, "backend %s has no kernel %s", backend->name, name);
+	return kernel(stream, arguments, err);
+}
+
+#endif

@@ -1,0 +1,42 @@
+/* What is known about a device without opening it for work. */
+#ifndef GPUPROOF_DEVICE_DEVICE_INFO_H
+#define GPUPROOF_DEVICE_DEVICE_INFO_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum device_capability {
+	DEVICE_HAS_FP64 = 1 << 0,
+	DEVICE_HAS_FP32 = 1 << 1,
+	DEVICE_HAS_TF32 = 1 << 2,
+	DEVICE_HAS_FP16 = 1 << 3,  /* GEMM with FP16 operands, FP32 accumulation */
+	DEVICE_HAS_BF16 = 1 << 4,
+	DEVICE_HAS_POOLS = 1 << 5, /* stream-ordered allocation */
+	DEVICE_HAS_COLLECTIVES = 1 << 6
+};
+
+/* Unknown numbers are 0, unknown text "". */
+struct device_info {
+	char id[32];       /* "cuda:0", "host:1" */
+	char backend[16];  /* "cuda", "host" */
+	char module[16];   /* "cuda13", "cuda11", "built-in" */
+	int index;         /* within the backend */
+	char name[128];
+	char uuid[64];
+	char pci[32];      /* "0000:3b:00.0" */
+	int capability_major, capability_minor; /* compute capability */
+	int multiprocessors; /* host: cores of this share */
+	uint64_t memory_bytes, memory_free_bytes;
+	uint64_t l2_bytes;
+	double clock_hz, memory_clock_hz; /* maximum */
+	int memory_bus_bits;
+	int pcie_generation, pcie_width;  /* current, maximum below */
+	int pcie_generation_max, pcie_width_max;
+	int ecc;           /* 1 on, 0 off, -1 unknown or none */
+	int numa_node;     /* -1 unknown */
+	unsigned capabilities; /* enum device_capability */
+	uint64_t peer_mask;    /* bit i: can read and write the memory of device i of this backend */
+	int nvlink_count;      /* active links, 0 none or unknown */
+};
+
+#endif

@@ -1,0 +1,64 @@
+/* Names of precisions and allocators, as the INI and reports use them. */
+#include <string.h>
+
+#include "device/backend.h"
+
+static const struct {
+	const char *name;
+	size_t bytes;
+} precisions[PRECISION_COUNT] = {
+	[PRECISION_FP64] = { "fp64", 8 }, [PRECISION_FP32] = { "fp32", 4 },
+	[PRECISION_TF32] = { "tf32", 4 }, [PRECISION_FP16] = { "fp16", 2 },
+	[PRECISION_BF16] = { "bf16", 2 },
+};
+
+static const struct {
+	const char *name;
+	bool on_device;
+} allocators[ALLOCATOR_COUNT] = {
+#define X(symbol, name, on_device, description) [ALLOCATOR_##symbol] = { name, on_device },
+	ALLOCATORS(X)
+#undef X
+};
+
+size_t precision_bytes(enum precision precision)
+{
+	return precisions[precision].bytes;
+}
+
+const char *precision_name(enum precision precision)
+{
+	return precisions[precision].name;
+}
+
+bool precision_from_name(const char *name, enum precision *out)
+{
+	for (int i = 0; i < PRECISION_COUNT; i++) {
+		if (strcmp(name, precisions[i].name) == 0) {
+			*out = (enum precision)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+const char *allocator_name(enum allocator allocator)
+{
+	return allocators[allocator].name;
+}
+
+bool allocator_from_name(const char *name, enum allocator *out)
+{
+	for (int i = 0; i < ALLOCATOR_COUNT; i++) {
+		if (strcmp(name, allocators[i].name) == 0) {
+			*out = (enum allocator)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool allocator_on_device(enum allocator allocator)
+{
+	return allocators[allocator].on_device;
+}

@@ -1,0 +1,44 @@
+/*
+ * Runs a plan: probe, workers, journal, result. The conductor never loads a GPU library.
+ *
+ * Per suite one worker (for SUITE_PROCESS_PER_DEVICE one rank process per device of a group of cases); a worker sends
+ * JSON lines up a pipe: {"start": index}, {"progress": ...}, {"case": {...}}. Each finished case is appended to
+ * DIR/run.jsonl and fsync'ed before it counts. A worker that dies, or hangs past the case's limit and is killed, costs
+ * the case in flight: ERROR with the reason; a new worker goes on behind it.
+ */
+#ifndef GPUPROOF_MEASURE_CONDUCTOR_H
+#define GPUPROOF_MEASURE_CONDUCTOR_H
+
+#include <stdbool.h>
+
+#include "plan/config.h"
+#include "plan/plan.h"
+#include "result/result.h"
+
+struct conduct_options {
+	const char *directory; /* made when missing; run.jsonl and result.json are written there */
+	bool resume;    /* continue the run in `directory`: finished cases are kept */
+	bool quiet;
+	const char *command; /* how to repeat the run, for the result */
+};
+
+/* Devices and environment as a short-lived probe process sees them. */
+struct probe {
+	struct device_info *devices;
+	size_t device_count;
+	struct fact *facts;
+	size_t fact_count;
+	struct component *components;
+	size_t component_count;
+};
+enum status probe_devices(struct probe *probe, const struct config *config, struct error *err);
+void probe_release(struct probe *probe);
+
+/*
+ * Carries out `plan` and fills `result` (also written to DIR/result.json). Returns STATUS_OK when every case was
+ * attempted, STATUS_INTERRUPTED after Ctrl-C or SIGTERM (result kept), another status when the run itself could not go on.
+ */
+enum status conduct(const struct plan *plan, const struct probe *probe,
+		    const struct conduct_options *options, struct result *result, struct error *err);
+
+#endif

@@ -1,0 +1,42 @@
+/* One case being carried out: what suite->run() gets, and how it records what it found. */
+#ifndef GPUPROOF_MEASURE_RUN_H
+#define GPUPROOF_MEASURE_RUN_H
+
+#include "measure/sampling.h"
+#include "measure/world.h"
+#include "plan/plan.h"
+#include "result/result.h"
+
+struct run {
+	const struct plan_case *c;
+	struct device **devices; /* opened; process-per-device suites: only the rank's own, devices[0] */
+	size_t device_count;
+	struct world *world;
+	struct sampler sampler; /* rules, world, stop flag and progress filled in */
+	uint64_t seed; /* of this case: derived from [run] seed and the case's id */
+	struct case_result *result;
+};
+
+/*
+ * Samples `workload` into a new series `name` of the result and returns it (owned by the result,
+ * valid until the next run_sample). On failure *out holds what was sampled so far.
+ */
+enum status run_sample(struct run *run, const struct workload *workload, const char *name,
+		       const struct series **out, struct error *err);
+
+/*
+ * Metrics. `name` must be in the suite's table (aborts otherwise).
+ * run_duration: the series' median with its interval. run_rate: amount / median, the interval turned round.
+ * run_scaled: factor * median. run_value: a single reading without interval.
+ */
+void run_duration(struct run *run, const char *name, const struct series *series);
+void run_rate(struct run *run, const char *name, double amount, const struct series *series);
+void run_scaled(struct run *run, const char *name, double factor, const struct series *series);
+void run_value(struct run *run, const char *name, double value);
+
+/* What was verified and how; error and tolerance NaN when the comparison is exact. */
+void run_verified(struct run *run, const char *method, double error, double tolerance);
+/* A sentence that the reader of this case must know; several are joined. */
+void run_note(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,69 @@
+/*
+ * Timing one workload: batch choice, gate, samples, stop rule. The only place where anything is timed.
+ */
+#ifndef GPUPROOF_MEASURE_SAMPLING_H
+#define GPUPROOF_MEASURE_SAMPLING_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+#include "device/backend.h"
+#include "plan/key.h"
+#include "result/result.h"
+
+struct world;
+struct section;
+
+/* The rules, from the INI keys every suite has (sampling_keys). */
+struct sampling {
+	int64_t min_samples, max_samples;
+	double target;       /* half width of the 95 % interval over the median, a ratio */
+	double max_seconds;  /* of sampling per series */
+	double sample_seconds; /* a sample lasts at least this long (batch choice) */
+	int64_t warmup; /* untimed samples before the first one that counts */
+};
+extern const struct key sampling_keys[];
+struct sampling sampling_from(const struct section *section);
+
+enum clock_kind {
+	CLOCK_DEVICE, /* events around the batch on streams[0]; all other streams fork from and join it */
+	CLOCK_HOST    /* the host's monotonic clock around launch(); launch returns when the work is done */
+};
+
+/*
+ * One repeatable operation.
+ * launch(state, batch): CLOCK_DEVICE: enqueues `batch` operations on the streams and returns; CLOCK_HOST: carries them out.
+ * prepare/finish: untimed, before and after each sample (finish follows a stream synchronisation).
+ */
+struct workload {
+	void *state;
+	enum status (*prepare)(void *state, struct error *err);
+	enum status (*launch)(void *state, unsigned batch, struct error *err);
+	enum status (*finish)(void *state, struct error *err);
+	enum clock_kind clock;
+	struct stream **streams;
+	size_t stream_count;
+	unsigned max_batch; /* 0: no limit; 1: a latency metric, one operation a sample */
+	bool no_gate; /* launch synchronises (pageable copies, allocation): the gate would dead-lock */
+};
+
+/* After each sample: median so far and relative half width (NaN before there is one). */
+typedef void progress_fn(void *context, size_t samples, double median, double half_width);
+
+struct sampler {
+	const struct sampling *rules;
+	struct device *device;
+	struct world *world; /* ranks sample in step: a sample is the slowest rank's, the stop decision rank 0's */
+	const volatile sig_atomic_t *stop; /* set: finish the sample and stop */
+	progress_fn *progress;
+	void *progress_context;
+};
+
+/*
+ * Samples `workload` into `series` (released by the caller; statistics included). On STATUS_INTERRUPTED, and
+ * on any other failure, the samples taken so far are in `series`.
+ */
+enum status sample(const struct sampler *sampler, const struct workload *workload,
+		   struct series *series, struct error *err);
+
+#endif

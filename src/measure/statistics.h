@@ -1,0 +1,39 @@
+/* Statistics of samples. Method: Hoefler & Belli, SC'15. */
+#ifndef GPUPROOF_MEASURE_STATISTICS_H
+#define GPUPROOF_MEASURE_STATISTICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "result/result.h"
+
+/* When a series counts as noisy; all are ratios. */
+struct noise_limits {
+	double mad, iqr, drift; /* defaults 0.02, 0.05, 0.01 */
+};
+extern const struct noise_limits noise_limits_default;
+
+/* Type-7 quantile (R's default, Hyndman & Fan 1996) of `sorted`, n >= 1, 0 <= p <= 1. */
+double quantile_sorted(const double *sorted, size_t n, double p);
+
+/* Median of `values` (not sorted, not changed). NaN when n == 0. */
+double median_of(const double *values, size_t n);
+
+/* Lag-1 autocorrelation; 0 when n < 3 or the values are all equal. */
+double autocorrelation(const double *values, size_t n);
+
+/*
+ * 95 % interval of the median by order statistics (binomial), with the effective sample count
+ * n (1 - r1) / (1 + r1) when r1 > 0. Returns false, and NaNs, when the effective n is below 6: there is
+ * no such interval then.
+ */
+bool median_interval(const double *sorted, size_t n, double autocorrelation, double *low, double *high);
+
+/*
+ * Everything about one series. `tick`: resolution of the clock per operation (0: unknown); `batch`: operations
+ * per sample (quantiles beyond p95 only for 1); `limits` NULL: defaults.
+ */
+void statistics_compute(const double *samples, size_t n, unsigned batch, double tick,
+			const struct noise_limits *limits, struct statistics *out);
+
+#endif

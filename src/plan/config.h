@@ -1,0 +1,69 @@
+/*
+ * The INI file as typed settings. Sections are:
+ *
+ *	[run]                 what to run on and how (backend, devices, seed, ...)
+ *	[defaults]            values for every suite that knows the key
+ *	[suite NAME]          one suite's sweep; [suite NAME label] a second variant
+ *	[report]              what to publish
+ *
+ * `include = FILE` (before the first section) reads another file first;
+ * `$VAR`/`${VAR}` in a value is taken from the environment and an error when unset.
+ * Every error of every file is collected; a config with errors never runs.
+ */
+#ifndef GPUPROOF_PLAN_CONFIG_H
+#define GPUPROOF_PLAN_CONFIG_H
+
+#include "base/error.h"
+#include "base/text.h"
+#include "plan/key.h"
+
+struct suite;
+
+struct section {
+	char *kind;  /* "run", "defaults", "suite", "report" */
+	char *name;  /* "transfer" for [suite transfer]; "" else */
+	char *label; /* "" or the variant's label */
+	const struct suite *suite; /* for kind "suite" */
+	struct setting *settings;  /* every key of the section's table, defaults included */
+	size_t count;
+	char *origin; /* file:line of the header; "default" when the file has no such section */
+};
+
+struct config {
+	char *name;   /* "quick" or the file's path */
+	struct section *sections; /* [run] and [report] always there; suites in file order */
+	size_t count;
+};
+
+/* One `--set section.key=value`; section "suite transfer", "transfer", "run" or "defaults". */
+struct override {
+	const char *text;
+};
+
+/*
+ * Reads `source`: a path, or the name of an embedded config. On errors returns STATUS_USAGE, with one
+ * line per error ("file:line: message\n") in `errors`, and `config` is empty.
+ */
+enum status config_load(struct config *config, const char *source, const struct override *overrides,
+			size_t override_count, struct text *errors);
+/* The same from text already in memory; `name` stands for the file in messages. */
+enum status config_parse(struct config *config, const char *name, const char *text, size_t length,
+			 const struct override *overrides, size_t override_count,
+			 struct text *errors);
+void config_release(struct config *config);
+
+/* The first section of that kind and name; NULL when there is none. */
+const struct section *config_section(const struct config *config, const char *kind, const char *name);
+
+/* Settings by key name. The key must exist in the section's table: asking for another is a bug (aborts). */
+const struct setting *section_setting(const struct section *section, const char *key);
+int64_t section_integer(const struct section *section, const char *key);
+double section_real(const struct section *section, const char *key);
+const char *section_text(const struct section *section, const char *key);
+
+/* The effective config as INI text that loads to the same config; with "; origin" comments. */
+void config_write(const struct config *config, int with_origin, struct text *out);
+
+/* Embedded configs are `embedded_configs` in base/embedded.h: "quick.ini" is `run quick`. */
+
+#endif

@@ -1,0 +1,63 @@
+/*
+ * INI keys. One row in a table is everything there is to know about a key:
+ * it drives parsing, range, default, help text and the effective config that
+ * every report prints.
+ *
+ * Adding a key: one row in the table of the section it belongs to (a suite's
+ * keys are in the suite's own file, the rest in src/plan/keys.c).
+ *
+ * A table ends with a row whose name is NULL:
+ *
+ *	static const struct key keys[] = {
+ *		{ .name = "sizes", .type = KEY_SIZE, .list = true, .fallback = "1KiB..512MiB *4",
+ *		  .min = 1, .max = 0x1p40, .help = "bytes of one copy" },
+ *		{ 0 }
+ *	};
+ */
+#ifndef GPUPROOF_PLAN_KEY_H
+#define GPUPROOF_PLAN_KEY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum key_type {
+	KEY_TEXT,
+	KEY_CHOICE,   /* one of `choices` */
+	KEY_BOOL,     /* yes, no, on, off, true, false -> integer 1 or 0 */
+	KEY_INTEGER,
+	KEY_REAL,
+	KEY_SIZE,     /* bytes, unit required -> integer */
+	KEY_DURATION, /* seconds, unit required -> real */
+	KEY_PERCENT,  /* "0.5 %" -> real 0.005 */
+	KEY_SHAPE     /* "1024" (a cube) or "MxNxK" -> shape[3] */
+};
+
+/* A list key of kind KEY_INTEGER or KEY_SIZE also takes ranges: "1..8", "1KiB..1GiB *4". */
+struct key {
+	const char *name;
+	enum key_type type;
+	bool list;            /* comma-separated; several values */
+	const char *fallback; /* default, as INI text; NULL: none, the key is required */
+	double min, max;      /* allowed range in base units; both 0: any non-negative value */
+	const char *const *choices; /* KEY_CHOICE: allowed words, NULL-terminated */
+	const char *help;           /* one line for `config keys` */
+};
+
+/* One parsed value. `text` is always set: canonical INI form ("64MiB", "fp16", "512x64x64"). */
+struct value {
+	char *text;
+	int64_t integer; /* KEY_BOOL, KEY_INTEGER, KEY_SIZE; KEY_CHOICE: index into choices */
+	double real;     /* KEY_REAL, KEY_DURATION, KEY_PERCENT; also set for integer kinds */
+	int64_t shape[3];
+};
+
+/* One key of one section with the values in force. */
+struct setting {
+	const struct key *key;
+	struct value *values;
+	size_t count; /* 1 unless key->list */
+	char *origin; /* "default", "nightly.ini:12" or "--set" */
+};
+
+#endif

@@ -1,0 +1,77 @@
+/*
+ * The plan: every case that a config asks for on the devices that are there,
+ * in the order in which they run, before anything runs.
+ *
+ * A suite's list keys named in suite->axes span the sweep: the plan walks their
+ * cartesian product (the first axis slowest) and hands each point to
+ * suite->expand(), which drops it, or places it on devices with plan_add().
+ */
+#ifndef GPUPROOF_PLAN_PLAN_H
+#define GPUPROOF_PLAN_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "device/device_info.h"
+#include "plan/config.h"
+
+#define PLAN_MAX_CASE_DEVICES 16
+
+struct parameter {
+	const struct key *key; /* the axis */
+	const struct value *value; /* borrowed from the config */
+};
+
+struct plan_case {
+	size_t index; /* in the plan */
+	const struct suite *suite;
+	const struct section *section; /* this variant's settings that are not axes */
+	char *id; /* "transfer/h2d/pinned/64MiB@cuda:0"; unique and stable from run to run */
+	struct parameter *parameters; /* one per axis, in axis order */
+	size_t parameter_count;
+	size_t devices[PLAN_MAX_CASE_DEVICES]; /* indices into plan->devices */
+	size_t device_count;
+	/* What it takes; suite->expand() fills these before plan_add(). */
+	uint64_t device_bytes; /* largest need on any one device */
+	uint64_t host_bytes;
+	double setup_seconds;  /* estimate of everything that is not sampling */
+	/* Derived by the plan from the above and the sampling keys. */
+	double estimate_seconds;
+	double limit_seconds; /* the watchdog kills the case after this */
+	char *skip_reason;    /* NULL, or why this case cannot run here: it becomes SKIPPED */
+};
+
+struct plan {
+	const struct config *config; /* borrowed */
+	struct device_info *devices; /* those selected by the config; owned copy */
+	size_t device_count;
+	struct plan_case *cases;
+	size_t case_count, case_capacity;
+};
+
+/* Expands `config` for the devices given (already filtered by backend and [run] devices). */
+enum status plan_build(struct plan *plan, const struct config *config,
+		       const struct device_info *devices, size_t device_count, struct error *err);
+void plan_release(struct plan *plan);
+
+/*
+ * For suite->expand(): adds `point` on these devices (copied; the id gets "@cuda:0" or
+ * "@cuda:0,cuda:1"). Duplicate ids are an error.
+ */
+enum status plan_add(struct plan *plan, const struct plan_case *point, const size_t *devices,
+		     size_t device_count, struct error *err);
+/* plan_add() on each device by itself. */
+enum status plan_add_each(struct plan *plan, const struct plan_case *point, struct error *err);
+/* Like plan_add(), for a case that is known and asked for but impossible here: becomes SKIPPED. */
+enum status plan_add_skipped(struct plan *plan, const struct plan_case *point,
+			     const size_t *devices, size_t device_count, const char *reason,
+			     struct error *err);
+
+/* The parameter of axis `name`. Asking for another is a bug (aborts). */
+const struct value *case_value(const struct plan_case *c, const char *name);
+int64_t case_integer(const struct plan_case *c, const char *name);
+const char *case_text(const struct plan_case *c, const char *name);
+
+#endif

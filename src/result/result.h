@@ -1,0 +1,157 @@
+/*
+ * The result document: everything one run found out. The only thing that crosses from measuring to
+ * judging and reporting. result_write() / result_read() (result_json.c) are its one file format; the
+ * schema is src/result/result.schema.json, shipped and embedded. Quantities are in SI base units, numbers are numbers;
+ * NaN stands for "unknown" and is null in JSON.
+ *
+ * Ownership: `char *` and arrays belong to the struct they are in.
+ */
+#ifndef GPUPROOF_RESULT_RESULT_H
+#define GPUPROOF_RESULT_RESULT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "device/backend.h"
+#include "device/device_info.h"
+#include "result/metric.h"
+
+#define RESULT_FORMAT "gpuproof-result"
+#define RESULT_VERSION 1
+
+enum case_status { CASE_OK, CASE_SKIPPED, CASE_FAILED, CASE_ERROR };
+const char *case_status_name(enum case_status status); /* "OK", "SKIPPED", "FAILED", "ERROR" */
+
+enum stop_reason {
+	STOP_CONVERGED,   /* the interval is narrower than the target */
+	STOP_STABLE,      /* more samples no longer narrow it */
+	STOP_MAX_SAMPLES,
+	STOP_MAX_TIME,
+	STOP_INTERRUPTED
+};
+const char *stop_reason_name(enum stop_reason reason); /* "converged", "stable", "max_samples", ... */
+
+/* Summary of one series of samples (measure/statistics.h computes it). Quantiles are type 7. */
+struct statistics {
+	size_t n;
+	double min, p5, q1, median, q3, p95, p99, max; /* p99: NaN unless n >= 100 and batch 1 */
+	double low, high;      /* 95 % interval of the median; NaN when n_eff < 6 */
+	double mad;            /* 1.4826 * median absolute deviation, floored (measurement noise) */
+	double relative_iqr;   /* (q3 - q1) / median */
+	double autocorrelation; /* lag 1 */
+	double drift;          /* median of the last third over that of the first, minus 1 */
+	bool noisy;
+	char noise[96];        /* "", or why: "MAD 3.1 %, drift 2 %" */
+};
+
+/* Raw samples of one timed quantity, one value per sample and per operation (batch divided out). */
+struct series {
+	char *name;   /* "transfer.time" */
+	char unit[16]; /* "s" */
+	double *samples;
+	size_t count, capacity;
+	unsigned batch; /* operations per sample */
+	double first; /* the first sample ever, apart: cold effect; NaN when there was none */
+	enum stop_reason stop;
+	struct statistics statistics;
+};
+
+/* One metric of one case. low/high: 95 % interval, NaN when there is none (then `n` says why). */
+struct metric_value {
+	char *name, *unit;
+	enum better better;
+	bool headline;
+	double value, low, high;
+	size_t n; /* samples behind it; 1: a single reading */
+	char *series; /* the series it was derived from; "" */
+};
+
+struct verification {
+	bool done;
+	char *method; /* "every byte against the generator", ... */
+	double error, tolerance; /* NaN when exact */
+};
+
+struct case_parameter {
+	char *name, *text; /* "size", "64MiB" */
+	double number;     /* base units; NaN when it is a word */
+	char *unit;        /* "B", "s", "1" or "" */
+};
+
+struct case_result {
+	char *suite, *label, *id;
+	char *device; /* id of the first device */
+	char **devices;
+	size_t device_count;
+	struct case_parameter *parameters;
+	size_t parameter_count;
+	enum case_status status;
+	char *reason; /* "" when OK */
+	struct metric_value *metrics;
+	size_t metric_count, metric_capacity;
+	struct series *series;
+	size_t series_count, series_capacity;
+	struct verification verification;
+	struct telemetry before, after; /* of the first device */
+	char *notes; /* anything a reader must know about this case; "" */
+	double started_seconds, seconds; /* since the run began; duration */
+};
+
+struct fact {
+	char *name, *value;
+};
+
+struct result_setting {
+	char *section, *key, *value, *origin;
+};
+
+struct result {
+	int version;
+	char *gpuproof_version;
+	char *run_id;      /* random hex, one per run */
+	char *label;       /* [run] label */
+	char *started, *finished; /* ISO 8601, UTC */
+	double seconds;
+	char *state; /* "complete", "interrupted", "incomplete" (the conductor died) */
+	char *command; /* how to repeat it */
+	int64_t seed;
+	char *config_name, *config_text; /* effective INI */
+	struct result_setting *settings;
+	size_t setting_count;
+	struct fact *environment; /* by allow-list: cpu, os, driver, cuda runtime, nccl, ... */
+	size_t environment_count;
+	struct device_info *devices;
+	size_t device_count;
+	struct case_result *cases;
+	size_t case_count, case_capacity;
+};
+
+void result_release(struct result *result);
+void case_result_release(struct case_result *c);
+/* Appends a copy of nothing: a zeroed case whose fields the caller fills. */
+struct case_result *result_add_case(struct result *result);
+const struct metric_value *case_metric(const struct case_result *c, const char *name);
+const struct series *case_series(const struct case_result *c, const char *name);
+const struct case_parameter *case_parameter(const struct case_result *c, const char *name);
+
+/* Reads a result; errors name the file and the JSON path. Unknown members are ignored, a newer version refused. */
+enum status result_read(struct result *result, const char *path, struct error *err);
+/* Writes atomically: temporary file, fsync, rename. Same result, same bytes. */
+enum status result_write(const struct result *result, const char *path, struct error *err);
+/* The document as text (malloc'ed), for embedding in a page. */
+char *result_to_json(const struct result *result);
+/* The JSON schema that every result validates against. */
+const char *result_schema(void);
+
+/* One finished case as one line of JSON without line breaks, and back (journal and worker pipe). */
+char *case_result_to_json(const struct case_result *c);
+enum status case_result_from_json(struct case_result *c, const char *text, size_t length,
+				  struct error *err);
+/* The result without its cases as one line (the journal's header), and back. */
+char *result_header_to_json(const struct result *result);
+enum status result_header_from_json(struct result *result, const char *text, size_t length,
+				    struct error *err);
+
+#endif

@@ -1,0 +1,69 @@
+/*
+ * A suite: one family of measurements.
+ *
+ * Adding a suite: one file suites/<name>.c ending in `const struct suite suite_<name>`, and one
+ * line SUITE(<name>) in suites/suites.def. Nothing else changes: its keys, help, cases, metrics
+ * and charts follow from the descriptor.
+ *
+ * A suite plans its cases (expand) and carries one out (run). In run() it allocates and fills
+ * through the backend, verifies once against an independent reference, describes the timed
+ * operation as a `struct workload`, lets run_sample() sample it, derives metrics with run_rate()
+ * or run_duration(), and verifies again. It never times, stops or averages anything itself.
+ *
+ *	static enum status copy_launch(void *state, unsigned batch, struct error *err);
+ *
+ *	static enum status transfer_run(struct run *run, struct error *err)
+ *	{
+ *		...
+ *		struct workload w = { .state = &copy, .launch = copy_launch, .clock = CLOCK_DEVICE,
+ *				      .streams = &copy.stream, .stream_count = 1 };
+ *		if (run_sample(run, &w, "transfer.time", &time, err) != STATUS_OK)
+ *			goto out;
+ *		run_rate(run, "transfer.bandwidth", bytes, time);
+ *		...
+ *	}
+ */
+#ifndef GPUPROOF_SUITES_SUITE_H
+#define GPUPROOF_SUITES_SUITE_H
+
+#include "base/error.h"
+#include "plan/key.h"
+#include "result/metric.h"
+
+struct plan;
+struct plan_case;
+struct run;
+
+enum suite_processes {
+	/* One worker process runs all cases; a case may open several devices in it. */
+	SUITE_ONE_PROCESS,
+	/* One process (rank) per device of the case; run->world joins them, run->devices holds the rank's own. */
+	SUITE_PROCESS_PER_DEVICE
+};
+
+struct suite {
+	const char *name;
+	const char *summary; /* one line for `list suites` and the report */
+	const struct key *keys; /* ends with { 0 }; the sampling keys (measure/sampling.h) come on top */
+	const char *const *axes; /* list keys that span the sweep, in id order; NULL-terminated */
+	const struct metric *metrics; /* ends with { 0 } */
+	enum suite_processes processes;
+
+	/*
+	 * Places one point of the sweep: plan_add() / plan_add_each() / plan_add_skipped(), or nothing for a
+	 * combination that makes no sense. May change the copy `point` (memory, setup estimate).
+	 */
+	enum status (*expand)(struct plan *plan, struct plan_case *point, struct error *err);
+
+	/*
+	 * Carries out one case. STATUS_UNSUPPORTED becomes SKIPPED, STATUS_MISMATCH FAILED, any other failure
+	 * ERROR, each with err->message as its reason; metrics recorded before are kept.
+	 */
+	enum status (*run)(struct run *run, struct error *err);
+};
+
+/* Every suite, NULL-terminated, in suites.def's order. */
+extern const struct suite *const suites[];
+const struct suite *suite_find(const char *name);
+
+#endif

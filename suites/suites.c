@@ -1,0 +1,22 @@
+#include <string.h>
+
+#include "suites/suite.h"
+
+#define SUITE(name) extern const struct suite suite_##name;
+#include "suites/suites.def"
+#undef SUITE
+
+const struct suite *const suites[] = {
+#define SUITE(name) &suite_##name,
+#include "suites/suites.def"
+#undef SUITE
+	NULL,
+};
+
+const struct suite *suite_find(const char *name)
+{
+	for (const struct suite *const *s = suites; *s; s++)
+		if (strcmp((*s)->name, name) == 0)
+			return *s;
+	return NULL;
+}
