@@ -220,13 +220,17 @@ double units_prefix(double value, const char *unit, const char **prefix)
 	return si_prefixes[best].factor;
 }
 
-/* Digits after the point that make `significant` digits in all. */
+/* Digits after the point that make `significant` digits in all, after rounding to as many. */
 static int decimals(double value, int significant)
 {
-	int leading = value == 0 ? 0 : (int)floor(log10(fabs(value)) + 1e-5);
-	int digits = significant - 1 - leading;
+	char rounded[32];
+	int leading;
 
-	return value == 0 || digits < 0 ? 0 : digits;
+	if (value == 0)
+		return 0;
+	snprintf(rounded, sizeof(rounded), "%.*e", significant - 1, value);
+	leading = atoi(strchr(rounded, 'e') + 1);
+	return leading >= significant ? 0 : significant - 1 - leading;
 }
 
 char *units_format(double value, const char *unit, char *out, size_t size)
