@@ -1,0 +1,111 @@
+#include "measure/run.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "suites/suite.h"
+
+enum status run_sample(struct run *run, const struct workload *workload, const char *name,
+		       const struct series **out, struct error *err)
+{
+	struct case_result *result = run->result;
+	struct series *series;
+
+	ARRAY_GROW(result->series, result->series_count, result->series_capacity);
+	series = &result->series[result->series_count++];
+	memset(series, 0, sizeof(*series));
+	series->name = xstrdup(name);
+	strcpy(series->unit, "s");
+	*out = series;
+	return sample(&run->sampler, workload, series, err);
+}
+
+static const struct metric *find_metric(const struct suite *suite, const char *name)
+{
+	for (const struct metric *m = suite->metrics; m->name; m++)
+		if (strcmp(m->name, name) == 0)
+			return m;
+	fprintf(stderr, "gpuproof: bug: suite %s has no metric %s\n", suite->name, name);
+	abort();
+}
+
+static struct metric_value *add_metric(struct run *run, const char *name)
+{
+	const struct metric *metric = find_metric(run->c->suite, name);
+	struct case_result *result = run->result;
+	struct metric_value *value;
+
+	ARRAY_GROW(result->metrics, result->metric_count, result->metric_capacity);
+	value = &result->metrics[result->metric_count++];
+	*value = (struct metric_value){
+		.name = xstrdup(metric->name), .unit = xstrdup(metric->unit), .better = metric->better,
+		.headline = metric->headline, .value = NAN, .low = NAN, .high = NAN,
+	};
+	return value;
+}
+
+void run_scaled(struct run *run, const char *name, double factor, const struct series *series)
+{
+	struct metric_value *value = add_metric(run, name);
+
+	value->value = factor * series->statistics.median;
+	value->low = factor * series->statistics.low;
+	value->high = factor * series->statistics.high;
+	value->n = series->count;
+	value->series = xstrdup(series->name);
+}
+
+void run_duration(struct run *run, const char *name, const struct series *series)
+{
+	run_scaled(run, name, 1, series);
+}
+
+void run_rate(struct run *run, const char *name, double amount, const struct series *series)
+{
+	const struct statistics *s = &series->statistics;
+	struct metric_value *value = add_metric(run, name);
+
+	value->n = series->count;
+	value->series = xstrdup(series->name);
+	if (!(s->median > 0))
+		return; /* nothing was timed: the rate is unknown, not infinite */
+	value->value = amount / s->median;
+	value->low = amount / s->high;
+	value->high = s->low > 0 ? amount / s->low : NAN;
+}
+
+void run_value(struct run *run, const char *name, double reading)
+{
+	struct metric_value *value = add_metric(run, name);
+
+	value->value = reading;
+	value->n = 1;
+	value->series = xstrdup("");
+}
+
+void run_verified(struct run *run, const char *method, double error, double tolerance)
+{
+	struct verification *v = &run->result->verification;
+
+	free(v->method);
+	*v = (struct verification){ .done = true, .method = xstrdup(method), .error = error,
+				    .tolerance = tolerance };
+}
+
+void run_note(struct run *run, const char *format, ...)
+{
+	char *old = run->result->notes, *note = NULL;
+	va_list ap;
+
+	va_start(ap, format);
+	if (vasprintf(&note, format, ap) < 0)
+		note = xstrdup("");
+	va_end(ap);
+	run->result->notes = old && *old ? xasprintf("%s %s", old, note) : xstrdup(note);
+	free(note);
+	free(old);
+}

@@ -1,0 +1,181 @@
+#include "measure/statistics.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+const struct noise_limits noise_limits_default = { .mad = 0.02, .iqr = 0.05, .drift = 0.01 };
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double *sorted_copy(const double *values, size_t n)
+{
+	double *copy = xmalloc(n * sizeof(*copy));
+
+	memcpy(copy, values, n * sizeof(*copy));
+	qsort(copy, n, sizeof(*copy), ascending);
+	return copy;
+}
+
+double quantile_sorted(const double *sorted, size_t n, double p)
+{
+	double position = (double)(n - 1) * p;
+	size_t below = (size_t)position;
+
+	if (below + 1 >= n)
+		return sorted[n - 1];
+	return sorted[below] + (position - (double)below) * (sorted[below + 1] - sorted[below]);
+}
+
+double median_of(const double *values, size_t n)
+{
+	double *sorted, median;
+
+	if (n == 0)
+		return NAN;
+	sorted = sorted_copy(values, n);
+	median = quantile_sorted(sorted, n, 0.5);
+	free(sorted);
+	return median;
+}
+
+double autocorrelation(const double *values, size_t n)
+{
+	double mean = 0, variance = 0, covariance = 0;
+
+	if (n < 3)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		mean += values[i] / (double)n;
+	for (size_t i = 0; i < n; i++) {
+		double d = values[i] - mean;
+
+		variance += d * d;
+		if (i + 1 < n)
+			covariance += d * (values[i + 1] - mean);
+	}
+	/* Equal samples differ from their computed mean by rounding only. */
+	return variance > (double)n * 1e-24 * mean * mean ? covariance / variance : 0;
+}
+
+/*
+ * Largest r (1-based) such that P(X < r) <= 2.5 % for X ~ binomial(n, 1/2): the interval
+ * [x(r), x(n + 1 - r)] holds the median with at least 95 %. 0 when there is none (n < 6).
+ * Summed in logarithms, so that any n works.
+ */
+static size_t interval_rank(double n)
+{
+	double log_term = -n * log(2.0);
+	double cumulative = 0;
+	size_t rank = 0;
+
+	for (double k = 0; k < n; k++) {
+		cumulative += exp(log_term);
+		if (cumulative > 0.025)
+			break;
+		rank = (size_t)k + 1;
+		log_term += log((n - k) / (k + 1));
+	}
+	return rank;
+}
+
+bool median_interval(const double *sorted, size_t n, double r1, double *low, double *high)
+{
+	double effective = r1 > 0 ? floor((double)n * (1 - r1) / (1 + r1)) : (double)n;
+	size_t rank = effective >= 1 ? interval_rank(effective) : 0;
+	double lower;
+
+	*low = *high = NAN;
+	if (rank == 0)
+		return false;
+	/* The same share of the sample from either end as the effective sample would leave out. */
+	lower = ((double)rank - 0.5) / effective;
+	if (effective == (double)n) {
+		*low = sorted[rank - 1];
+		*high = sorted[n - rank];
+	} else {
+		*low = quantile_sorted(sorted, n, fmax(0, lower - 0.5 / (double)n));
+		*high = quantile_sorted(sorted, n, fmin(1, 1 - lower + 0.5 / (double)n));
+	}
+	return true;
+}
+
+/* Median of the last third over that of the first, minus 1; 0 for fewer than six samples. */
+static double drift_of(const double *samples, size_t n)
+{
+	size_t third = n / 3;
+	double first;
+
+	if (n < 6)
+		return 0;
+	first = median_of(samples, third);
+	return first > 0 ? median_of(samples + n - third, third) / first - 1 : 0;
+}
+
+/* 1.4826 * median absolute deviation: the standard deviation of normal data. */
+static double deviation_of(const double *samples, size_t n, double median)
+{
+	double *distances = xmalloc(n * sizeof(*distances));
+	double mad;
+
+	for (size_t i = 0; i < n; i++)
+		distances[i] = fabs(samples[i] - median);
+	mad = 1.4826 * median_of(distances, n);
+	free(distances);
+	return mad;
+}
+
+static void add_noise(struct statistics *s, const char *what, double value, double limit)
+{
+	size_t used = strlen(s->noise);
+
+	if (!(fabs(value) > limit))
+		return;
+	s->noisy = true;
+	snprintf(s->noise + used, sizeof(s->noise) - used, "%s%s %.1f %%", used ? ", " : "", what,
+		 100 * value);
+}
+
+void statistics_compute(const double *samples, size_t n, unsigned batch, double tick,
+			const struct noise_limits *limits, struct statistics *out)
+{
+	double *sorted;
+
+	memset(out, 0, sizeof(*out));
+	out->n = n;
+	out->min = out->p5 = out->q1 = out->median = out->q3 = out->p95 = out->p99 = out->max = NAN;
+	out->low = out->high = out->mad = out->relative_iqr = NAN;
+	if (n == 0)
+		return;
+	if (!limits)
+		limits = &noise_limits_default;
+	sorted = sorted_copy(samples, n);
+	out->min = sorted[0];
+	out->p5 = quantile_sorted(sorted, n, 0.05);
+	out->q1 = quantile_sorted(sorted, n, 0.25);
+	out->median = quantile_sorted(sorted, n, 0.5);
+	out->q3 = quantile_sorted(sorted, n, 0.75);
+	out->p95 = quantile_sorted(sorted, n, 0.95);
+	if (n >= 100 && batch == 1)
+		out->p99 = quantile_sorted(sorted, n, 0.99);
+	out->max = sorted[n - 1];
+	out->autocorrelation = autocorrelation(samples, n);
+	median_interval(sorted, n, out->autocorrelation, &out->low, &out->high);
+	/* Floored: a clock tick's uniform error, and the 1e-4 below which nothing here repeats. */
+	out->mad = fmax(deviation_of(samples, n, out->median), fmax(tick / sqrt(12), 1e-4 * out->median));
+	out->relative_iqr = out->median > 0 ? (out->q3 - out->q1) / out->median : 0;
+	out->drift = drift_of(samples, n);
+	if (out->median > 0)
+		add_noise(out, "MAD", out->mad / out->median, limits->mad);
+	add_noise(out, "IQR", out->relative_iqr, limits->iqr);
+	add_noise(out, "drift", out->drift, limits->drift);
+	free(sorted);
+}

@@ -1,0 +1,143 @@
+/* Statistics: quantiles and intervals against known values and against simulation. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "kernels/generator.h"
+#include "measure/statistics.h"
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Normal numbers by Box-Muller from the counter-based generator. */
+static double normal(uint64_t seed, uint64_t i)
+{
+	double u = ((double)(generator_bits(seed, 2 * i) >> 11) + 0.5) * 0x1p-53;
+	double v = (double)(generator_bits(seed, 2 * i + 1) >> 11) * 0x1p-53;
+
+	return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
+}
+
+static void quantiles_are_of_type_seven(void **state)
+{
+	/* R: quantile(c(1, 2, 4, 8, 16), c(.05, .25, .5, .75, .95)) */
+	static const double x[] = { 1, 2, 4, 8, 16 };
+
+	(void)state;
+	assert_true(fabs(quantile_sorted(x, 5, 0.05) - 1.2) < 1e-12);
+	assert_true(quantile_sorted(x, 5, 0.25) == 2);
+	assert_true(quantile_sorted(x, 5, 0.5) == 4);
+	assert_true(quantile_sorted(x, 5, 0.75) == 8);
+	assert_true(fabs(quantile_sorted(x, 5, 0.95) - 14.4) < 1e-12);
+	assert_true(quantile_sorted(x, 1, 0.95) == 1);
+}
+
+static void interval_uses_the_binomial_ranks(void **state)
+{
+	double x[30], low, high;
+
+	(void)state;
+	for (int i = 0; i < 30; i++)
+		x[i] = i + 1;
+	/* Tables of order-statistic intervals: n = 10 -> ranks 2 and 9, n = 30 -> 10 and 21. */
+	assert_true(median_interval(x, 10, 0, &low, &high));
+	assert_true(low == 2 && high == 9);
+	assert_true(median_interval(x, 30, 0, &low, &high));
+	assert_true(low == 10 && high == 21);
+	assert_true(median_interval(x, 6, 0, &low, &high));
+	assert_true(low == 1 && high == 6);
+	assert_false(median_interval(x, 5, 0, &low, &high));
+	assert_true(isnan(low) && isnan(high));
+}
+
+static void correlated_samples_widen_the_interval(void **state)
+{
+	double x[30], low, high, wide_low, wide_high;
+
+	(void)state;
+	for (int i = 0; i < 30; i++)
+		x[i] = i + 1;
+	median_interval(x, 30, 0, &low, &high);
+	assert_true(median_interval(x, 30, 0.5, &wide_low, &wide_high));
+	assert_true(wide_low < low && wide_high > high);
+	/* Ten effective samples leave out the outer tenth or so on either side. */
+	assert_true(wide_low >= 1 && wide_low <= 8 && wide_high >= 23 && wide_high <= 30);
+	assert_false(median_interval(x, 30, 0.9, &low, &high));
+}
+
+static void interval_covers_the_median(void **state)
+{
+	enum { TRIALS = 2000, N = 25 };
+	int covered = 0;
+
+	(void)state;
+	for (uint64_t t = 0; t < TRIALS; t++) {
+		double x[N], low, high;
+
+		for (uint64_t i = 0; i < N; i++)
+			x[i] = normal(t + 1, i);
+		qsort(x, N, sizeof(x[0]), ascending);
+		assert_true(median_interval(x, N, 0, &low, &high));
+		covered += low <= 0 && high >= 0;
+	}
+	/* At least 95 %, less three standard deviations of this experiment. */
+	assert_true(covered >= TRIALS * 0.95 - 3 * sqrt(TRIALS * 0.05 * 0.95));
+}
+
+static void noise_and_drift_are_named(void **state)
+{
+	struct statistics s;
+	double steady[60], drifting[60];
+
+	(void)state;
+	for (uint64_t i = 0; i < 60; i++) {
+		steady[i] = 1 + 1e-4 * normal(7, i);
+		drifting[i] = steady[i] * (1 + 0.03 * (double)i / 60);
+	}
+	statistics_compute(steady, 60, 4, 0, NULL, &s);
+	assert_false(s.noisy);
+	assert_true(isnan(s.p99));
+	assert_true(s.mad >= 1e-4 * s.median);
+	statistics_compute(drifting, 60, 1, 0, NULL, &s);
+	assert_true(s.noisy);
+	assert_true(s.noise[0] != '\0');
+	assert_true(fabs(s.drift - 0.02) < 0.002);
+	statistics_compute(steady, 0, 1, 0, NULL, &s);
+	assert_true(isnan(s.median) && s.n == 0);
+}
+
+static void all_equal_samples_are_no_trouble(void **state)
+{
+	double x[100];
+	struct statistics s;
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		x[i] = 2;
+	statistics_compute(x, 100, 1, 1e-3, NULL, &s);
+	assert_true(s.low == 2 && s.high == 2 && s.p99 == 2);
+	assert_true(fabs(s.mad - 1e-3 / sqrt(12)) < 1e-12);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(quantiles_are_of_type_seven),
+		cmocka_unit_test(interval_uses_the_binomial_ranks),
+		cmocka_unit_test(correlated_samples_widen_the_interval),
+		cmocka_unit_test(interval_covers_the_median),
+		cmocka_unit_test(noise_and_drift_are_named),
+		cmocka_unit_test(all_equal_samples_are_no_trouble),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
