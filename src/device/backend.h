@@ -26,7 +26,7 @@
 #include "device/device_info.h"
 
 /* Changes whenever this header does in a way that a loaded module would notice. */
-#define BACKEND_ABI 1
+#define BACKEND_ABI 2
 
 /* Every backend's device, stream, event and communicator start with these fields. */
 struct device {
@@ -118,6 +118,14 @@ struct component {
 	char detail[256];     /* where it was found, or why it is missing and what that costs */
 };
 
+/* What `doctor` should say about the machine itself: permissions, persistence, other users of a device. */
+enum severity { SEVERITY_OK, SEVERITY_NOTE, SEVERITY_WARNING, SEVERITY_ERROR };
+struct finding {
+	enum severity severity;
+	char subject[64];  /* "persistence cuda:0" */
+	char text[320];    /* what was found and, unless OK, what it costs and what to do */
+};
+
 /* One kernel launch: asynchronous on `stream`. `arguments` is the kernel's own struct (kernels/<op>.h). */
 typedef enum status kernel_fn(struct stream *stream, const void *arguments, struct error *err);
 
@@ -140,6 +148,7 @@ struct backend {
 	enum status (*device_info)(int index, struct device_info *out, struct error *err);
 	void (*facts)(fact_fn *add, void *context);
 	size_t (*components)(struct component *out, size_t capacity);
+	size_t (*findings)(struct finding *out, size_t capacity); /* may be NULL */
 
 	/* Devices. Opening creates the context. */
 	enum status (*device_open)(int index, struct device **out, struct error *err);
