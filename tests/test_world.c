@@ -1,0 +1,242 @@
+/* Ranks: forked processes that exchange data through `world`; the same with threads, so that ThreadSanitizer sees it. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "measure/world.h"
+
+#define MAX_RANKS 8
+
+typedef bool rank_fn(struct world *world);
+
+struct rank {
+	struct world world;
+	rank_fn *run;
+	bool good;
+};
+
+static bool in_processes(int size, rank_fn *run)
+{
+	struct error err = ERROR_NONE;
+	struct world world;
+	bool good = true;
+
+	assert_int_equal(world_create(&world, size, &err), STATUS_OK);
+	fflush(NULL);
+	for (int rank = 0; rank < size; rank++) {
+		pid_t pid = fork();
+
+		assert_true(pid >= 0);
+		if (pid == 0) {
+			world.rank = rank;
+			alarm(60);
+			_exit(run(&world) ? 0 : 1);
+		}
+	}
+	for (int rank = 0; rank < size; rank++) {
+		int status;
+
+		assert_true(wait(&status) > 0);
+		good = good && status == 0;
+	}
+	world_release(&world);
+	return good;
+}
+
+static void *thread_main(void *argument)
+{
+	struct rank *rank = argument;
+
+	rank->good = rank->run(&rank->world);
+	return NULL;
+}
+
+static bool in_threads(int size, rank_fn *run)
+{
+	struct error err = ERROR_NONE;
+	struct rank ranks[MAX_RANKS];
+	pthread_t threads[MAX_RANKS];
+	struct world world;
+	bool good = true;
+
+	assert_int_equal(world_create(&world, size, &err), STATUS_OK);
+	for (int rank = 0; rank < size; rank++) {
+		ranks[rank] = (struct rank){ .world = world, .run = run };
+		ranks[rank].world.rank = rank;
+		assert_int_equal(pthread_create(&threads[rank], NULL, thread_main, &ranks[rank]), 0);
+	}
+	for (int rank = 0; rank < size; rank++) {
+		pthread_join(threads[rank], NULL);
+		good = good && ranks[rank].good;
+	}
+	world_release(&world);
+	return good;
+}
+
+static void on_every_size(rank_fn *run)
+{
+	static const int sizes[] = { 1, 2, 3, 8 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		assert_true(in_processes(sizes[i], run));
+		assert_true(in_threads(sizes[i], run));
+	}
+}
+
+static uint64_t token(int rank, int round)
+{
+	return (uint64_t)round * 1000003u + (uint64_t)rank * 7u + 1;
+}
+
+/* Many exchanges in a row, ranks of different speed: nobody ever sees a neighbour's earlier or later data. */
+static bool exchanges(struct world *world)
+{
+	uint64_t all[MAX_RANKS];
+
+	for (int round = 0; round < 300; round++) {
+		int root = round % world->size;
+		uint64_t mine = token(world->rank, round), sent = mine;
+
+		if (round % 50 == world->rank)
+			usleep(500);
+		world_gather(world, &mine, all, sizeof(mine));
+		for (int i = 0; i < world->size; i++)
+			if (all[i] != token(i, round))
+				return false;
+		world_broadcast(world, root, &sent, sizeof(sent));
+		if (sent != token(root, round))
+			return false;
+		if (round % 3 == 0)
+			world_barrier(world);
+	}
+	return true;
+}
+
+static void gather_and_broadcast(void **state)
+{
+	(void)state;
+	on_every_size(exchanges);
+}
+
+static bool largest_message(struct world *world)
+{
+	static const size_t half = WORLD_MAX_BYTES / 2;
+	unsigned char *mine = xmalloc(WORLD_MAX_BYTES), *all = xmalloc(MAX_RANKS * WORLD_MAX_BYTES);
+	bool good = true;
+
+	memset(mine, world->rank + 1, WORLD_MAX_BYTES);
+	world_gather(world, mine, all, WORLD_MAX_BYTES);
+	for (int i = 0; i < world->size; i++)
+		good = good && all[(size_t)i * WORLD_MAX_BYTES + half] == i + 1 &&
+		       all[(size_t)(i + 1) * WORLD_MAX_BYTES - 1] == i + 1;
+	free(mine);
+	free(all);
+	return good;
+}
+
+static void a_slot_holds_the_largest_message(void **state)
+{
+	(void)state;
+	on_every_size(largest_message);
+}
+
+static bool reductions(struct world *world)
+{
+	/* Not associative: any order but the ranks' gives other bits. */
+	static const double values[MAX_RANKS] = { 1e16, 1, -1e16, 3.14, 1e-3, 2e15, 7, -2e15 };
+	double expected = 0;
+
+	for (int i = 0; i < world->size; i++)
+		expected += values[i];
+	return world_max(world, -5.0 + world->rank) == -5.0 + world->size - 1 &&
+	       world_sum(world, values[world->rank]) == (world->size == 1 ? values[0] : expected);
+}
+
+static void max_and_sum_in_rank_order(void **state)
+{
+	(void)state;
+	on_every_size(reductions);
+}
+
+static bool agreement(struct world *world)
+{
+	struct error err = ERROR_NONE;
+	int last = world->size - 1;
+	bool good = world_agree(world, STATUS_OK, &err) == STATUS_OK && err.status == STATUS_OK;
+	char expected[64];
+
+	/* The last rank fails: it keeps its own message, the others are told whose it is. */
+	if (world->rank == last)
+		error_set(&err, STATUS_DEVICE, "cudaFoo: broken");
+	good = good && world_agree(world, err.status, &err) == STATUS_DEVICE;
+	snprintf(expected, sizeof(expected), "rank %d: cudaFoo: broken", last);
+	good = good && strcmp(err.message, world->rank == last ? "cudaFoo: broken" : expected) == 0;
+
+	/* "Unsupported" speaks only when nothing worse happened. */
+	error_clear(&err);
+	if (world->rank == 0)
+		error_set(&err, STATUS_UNSUPPORTED, "no FP16");
+	if (world->rank == last && last > 0)
+		error_set(&err, STATUS_MISMATCH, "wrong");
+	good = good && world_agree(world, err.status, &err) != STATUS_OK;
+	if (world->rank > 0 && world->rank < last)
+		good = good && err.status == STATUS_MISMATCH;
+	return good;
+}
+
+static void agreeing_on_success(void **state)
+{
+	(void)state;
+	on_every_size(agreement);
+}
+
+static bool out_of_step(struct world *world)
+{
+	char byte = 0;
+
+	if (world->rank == 0)
+		world_barrier(world);
+	else
+		world_broadcast(world, 0, &byte, 1);
+	return true;
+}
+
+static void ranks_out_of_step_abort(void **state)
+{
+	(void)state;
+	assert_false(in_processes(2, out_of_step));
+}
+
+static void sizes_below_one_are_refused(void **state)
+{
+	struct error err = ERROR_NONE;
+	struct world world;
+
+	(void)state;
+	assert_int_equal(world_create(&world, 0, &err), STATUS_INTERNAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(gather_and_broadcast),
+		cmocka_unit_test(a_slot_holds_the_largest_message),
+		cmocka_unit_test(max_and_sum_in_rank_order),
+		cmocka_unit_test(agreeing_on_success),
+		cmocka_unit_test(ranks_out_of_step_abort),
+		cmocka_unit_test(sizes_below_one_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
