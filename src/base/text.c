@@ -85,9 +85,10 @@ bool text_ends_with(const char *s, const char *suffix)
 	return n >= m && strcmp(s + n - m, suffix) == 0;
 }
 
-/* Length of the UTF-8 sequence at p (RFC 3629, table in section 4), 0 when ill-formed. */
-static size_t utf8_sequence(const unsigned char *p, size_t left)
+/* RFC 3629, table in section 4. */
+size_t text_utf8_sequence(const char *bytes, size_t left)
 {
+	const unsigned char *p = (const unsigned char *)bytes;
 	unsigned char low = 0x80, high = 0xBF;
 	size_t length;
 
@@ -122,7 +123,7 @@ bool text_is_utf8(const char *bytes, size_t count)
 	size_t at = 0;
 
 	while (at < count) {
-		size_t n = utf8_sequence((const unsigned char *)bytes + at, count - at);
+		size_t n = text_utf8_sequence(bytes + at, count - at);
 
 		if (!n)
 			return false;

@@ -38,6 +38,9 @@ bool text_ends_with(const char *s, const char *suffix);
 /* True when the bytes are well-formed UTF-8 (no surrogates, no overlong forms). */
 bool text_is_utf8(const char *bytes, size_t count);
 
+/* Length of the well-formed UTF-8 sequence at `bytes` (`count` >= 1 of them are there), 0 when there is none. */
+size_t text_utf8_sequence(const char *bytes, size_t count);
+
 /*
  * The entry of `names` (NULL-terminated) nearest to `word` by edit distance,
  * or NULL when none is near enough to be a likely misspelling.
