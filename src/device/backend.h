@@ -26,7 +26,7 @@
 #include "device/device_info.h"
 
 /* Changes whenever this header does in a way that a loaded module would notice. */
-#define BACKEND_ABI 2
+#define BACKEND_ABI 3
 
 /* Every backend's device, stream, event and communicator start with these fields. */
 struct device {
@@ -112,7 +112,7 @@ typedef void fact_fn(void *context, const char *name, const char *value);
 
 /* One piece of software a backend can use, for `doctor`. */
 struct component {
-	const char *name;     /* "cuBLAS" */
+	char name[32];        /* "cuBLAS" */
 	bool present;
 	char version[64];
 	char detail[256];     /* where it was found, or why it is missing and what that costs */
