@@ -117,6 +117,7 @@ struct result {
 	char *state; /* "complete", "interrupted", "incomplete" (the conductor died) */
 	char *command; /* how to repeat it */
 	int64_t seed;
+	size_t planned; /* cases the plan had; more than case_count when the run did not get to all */
 	char *config_name, *config_text; /* effective INI */
 	struct result_setting *settings;
 	size_t setting_count;
@@ -130,17 +131,32 @@ struct result {
 
 void result_release(struct result *result);
 void case_result_release(struct case_result *c);
-/* Appends a copy of nothing: a zeroed case whose fields the caller fills. */
+/*
+ * An empty case: zero, with telemetry and verification unknown. NULL strings are allowed and written as "";
+ * after reading no string is NULL.
+ */
+void case_result_init(struct case_result *c);
+void telemetry_unknown(struct telemetry *telemetry);
+/* Appends an empty case whose fields the caller fills; valid until the next call. */
 struct case_result *result_add_case(struct result *result);
 const struct metric_value *case_metric(const struct case_result *c, const char *name);
 const struct series *case_series(const struct case_result *c, const char *name);
 const struct case_parameter *case_parameter(const struct case_result *c, const char *name);
 
+/*
+ * JSON. Names of metrics, series, parameters and facts are the keys of JSON objects: each must be unique within its
+ * case (of repeated ones the last is written). Text that is not UTF-8 is written with U+FFFD in its place.
+ * Every reader zeroes its target first, and leaves it empty on failure.
+ */
+
 /* Reads a result; errors name the file and the JSON path. Unknown members are ignored, a newer version refused. */
 enum status result_read(struct result *result, const char *path, struct error *err);
-/* Writes atomically: temporary file, fsync, rename. Same result, same bytes. */
+/* The same from text. */
+enum status result_from_json(struct result *result, const char *text, size_t length,
+			     struct error *err);
+/* Writes atomically: temporary file, fsync, rename; on failure the old file stays. Same result, same bytes. */
 enum status result_write(const struct result *result, const char *path, struct error *err);
-/* The document as text (malloc'ed), for embedding in a page. */
+/* The document as text (malloc'ed). Holds no '<', so it can be embedded in a page's <script> as it is. */
 char *result_to_json(const struct result *result);
 /* The JSON schema that every result validates against. */
 const char *result_schema(void);

@@ -1,0 +1,141 @@
+#include "result/result.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/embedded.h"
+#include "base/memory.h"
+
+static void series_release(struct series *series)
+{
+	free(series->name);
+	free(series->samples);
+}
+
+static void metric_value_release(struct metric_value *metric)
+{
+	free(metric->name);
+	free(metric->unit);
+	free(metric->series);
+}
+
+static void parameter_release(struct case_parameter *parameter)
+{
+	free(parameter->name);
+	free(parameter->text);
+	free(parameter->unit);
+}
+
+void case_result_release(struct case_result *c)
+{
+	for (size_t i = 0; i < c->device_count; i++)
+		free(c->devices[i]);
+	for (size_t i = 0; i < c->parameter_count; i++)
+		parameter_release(&c->parameters[i]);
+	for (size_t i = 0; i < c->metric_count; i++)
+		metric_value_release(&c->metrics[i]);
+	for (size_t i = 0; i < c->series_count; i++)
+		series_release(&c->series[i]);
+	free(c->devices);
+	free(c->parameters);
+	free(c->metrics);
+	free(c->series);
+	free(c->suite);
+	free(c->label);
+	free(c->id);
+	free(c->device);
+	free(c->reason);
+	free(c->notes);
+	free(c->verification.method);
+	memset(c, 0, sizeof(*c));
+}
+
+static void setting_release(struct result_setting *setting)
+{
+	free(setting->section);
+	free(setting->key);
+	free(setting->value);
+	free(setting->origin);
+}
+
+void result_release(struct result *result)
+{
+	for (size_t i = 0; i < result->case_count; i++)
+		case_result_release(&result->cases[i]);
+	for (size_t i = 0; i < result->setting_count; i++)
+		setting_release(&result->settings[i]);
+	for (size_t i = 0; i < result->environment_count; i++) {
+		free(result->environment[i].name);
+		free(result->environment[i].value);
+	}
+	free(result->cases);
+	free(result->settings);
+	free(result->environment);
+	free(result->devices);
+	free(result->gpuproof_version);
+	free(result->run_id);
+	free(result->label);
+	free(result->started);
+	free(result->finished);
+	free(result->state);
+	free(result->command);
+	free(result->config_name);
+	free(result->config_text);
+	memset(result, 0, sizeof(*result));
+}
+
+void telemetry_unknown(struct telemetry *telemetry)
+{
+	*telemetry = (struct telemetry){
+		.sm_clock_hz = (double)NAN, .memory_clock_hz = (double)NAN,
+		.power_watts = (double)NAN, .temperature_celsius = (double)NAN,
+		.throttle_reasons = -1, .ecc_corrected = -1, .ecc_uncorrected = -1,
+		.pcie_generation = -1, .pcie_width = -1, .pcie_replays = -1,
+	};
+}
+
+void case_result_init(struct case_result *c)
+{
+	memset(c, 0, sizeof(*c));
+	c->verification.error = (double)NAN;
+	c->verification.tolerance = (double)NAN;
+	telemetry_unknown(&c->before);
+	telemetry_unknown(&c->after);
+}
+
+struct case_result *result_add_case(struct result *result)
+{
+	ARRAY_GROW(result->cases, result->case_count, result->case_capacity);
+	case_result_init(&result->cases[result->case_count]);
+	return &result->cases[result->case_count++];
+}
+
+const struct metric_value *case_metric(const struct case_result *c, const char *name)
+{
+	for (size_t i = 0; i < c->metric_count; i++)
+		if (strcmp(c->metrics[i].name, name) == 0)
+			return &c->metrics[i];
+	return NULL;
+}
+
+const struct series *case_series(const struct case_result *c, const char *name)
+{
+	for (size_t i = 0; i < c->series_count; i++)
+		if (strcmp(c->series[i].name, name) == 0)
+			return &c->series[i];
+	return NULL;
+}
+
+const struct case_parameter *case_parameter(const struct case_result *c, const char *name)
+{
+	for (size_t i = 0; i < c->parameter_count; i++)
+		if (strcmp(c->parameters[i].name, name) == 0)
+			return &c->parameters[i];
+	return NULL;
+}
+
+const char *result_schema(void)
+{
+	return (const char *)embedded_find(embedded_schema, "result.schema.json")->data;
+}

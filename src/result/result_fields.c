@@ -1,0 +1,179 @@
+/* The members of the result document, in the order in which they are written. */
+#include "result/result_fields.h"
+
+#include "result/result.h"
+
+static const char *const case_status_words[] = { "OK", "SKIPPED", "FAILED", "ERROR", NULL };
+static const char *const stop_words[] = { "converged", "stable", "max_samples", "max_time",
+					  "interrupted", NULL };
+static const char *const better_words[] = { "higher", "lower", "none", NULL };
+
+const char *case_status_name(enum case_status status)
+{
+	return case_status_words[status];
+}
+
+const char *stop_reason_name(enum stop_reason reason)
+{
+	return stop_words[reason];
+}
+
+#define STATISTIC(member) { .name = #member, .codec = &codec_real, FIELD_AT(statistics, member) }
+
+static const struct field statistics_fields[] = {
+	{ .name = "n", .codec = &codec_uint64, FIELD_AT(statistics, n) },
+	STATISTIC(min),
+	STATISTIC(p5),
+	STATISTIC(q1),
+	STATISTIC(median),
+	STATISTIC(q3),
+	STATISTIC(p95),
+	STATISTIC(p99),
+	STATISTIC(max),
+	STATISTIC(low),
+	STATISTIC(high),
+	STATISTIC(mad),
+	STATISTIC(relative_iqr),
+	STATISTIC(autocorrelation),
+	STATISTIC(drift),
+	{ .name = "noisy", .codec = &codec_bool, FIELD_AT(statistics, noisy) },
+	{ .name = "noise", .codec = &codec_chars, FIELD_AT(statistics, noise) },
+	{ 0 }
+};
+
+static const struct field series_fields[] = {
+	{ .name = "unit", .codec = &codec_chars, FIELD_AT(series, unit) },
+	{ .name = "batch", .codec = &codec_unsigned, FIELD_AT(series, batch) },
+	{ .name = "first", .codec = &codec_real, FIELD_AT(series, first) },
+	{ .name = "stop", .codec = &codec_enum, FIELD_AT(series, stop), .words = stop_words },
+	{ .name = "values", .codec = &codec_reals, FIELD_COUNTED(series, samples, count),
+	  FIELD_CAPACITY(series, capacity) },
+	{ .name = "statistics", .codec = &codec_object, FIELD_AT(series, statistics),
+	  .fields = statistics_fields },
+	{ 0 }
+};
+
+static const struct field metric_fields[] = {
+	{ .name = "value", .codec = &codec_real, FIELD_AT(metric_value, value) },
+	{ .name = "unit", .codec = &codec_string, FIELD_AT(metric_value, unit) },
+	{ .name = "better", .codec = &codec_enum, FIELD_AT(metric_value, better), .words = better_words },
+	{ .name = "headline", .codec = &codec_bool, FIELD_AT(metric_value, headline) },
+	{ .name = "low", .codec = &codec_real, FIELD_AT(metric_value, low) },
+	{ .name = "high", .codec = &codec_real, FIELD_AT(metric_value, high) },
+	{ .name = "n", .codec = &codec_uint64, FIELD_AT(metric_value, n) },
+	{ .name = "series", .codec = &codec_string, FIELD_AT(metric_value, series) },
+	{ 0 }
+};
+
+static const struct field verification_fields[] = {
+	{ .name = "done", .codec = &codec_bool, FIELD_AT(verification, done) },
+	{ .name = "method", .codec = &codec_string, FIELD_AT(verification, method) },
+	{ .name = "error", .codec = &codec_real, FIELD_AT(verification, error) },
+	{ .name = "tolerance", .codec = &codec_real, FIELD_AT(verification, tolerance) },
+	{ 0 }
+};
+
+#define READING(member, codec_) { .name = #member, .codec = &codec_, FIELD_AT(telemetry, member), \
+	.unknown = UNKNOWN_NEGATIVE }
+
+static const struct field telemetry_fields[] = {
+	READING(sm_clock_hz, codec_real),
+	READING(memory_clock_hz, codec_real),
+	READING(power_watts, codec_real),
+	READING(temperature_celsius, codec_real),
+	READING(throttle_reasons, codec_int64),
+	READING(ecc_corrected, codec_int64),
+	READING(ecc_uncorrected, codec_int64),
+	READING(pcie_generation, codec_int64),
+	READING(pcie_width, codec_int64),
+	READING(pcie_replays, codec_int64),
+	{ 0 }
+};
+
+static const struct field case_telemetry_fields[] = {
+	{ .name = "before", .codec = &codec_object, FIELD_AT(case_result, before), .fields = telemetry_fields },
+	{ .name = "after", .codec = &codec_object, FIELD_AT(case_result, after), .fields = telemetry_fields },
+	{ 0 }
+};
+
+#define PARAMETERS(name_, codec_) { .name = name_, .codec = &codec_, \
+	FIELD_COUNTED(case_result, parameters, parameter_count) }
+
+const struct field case_fields[] = {
+	{ .name = "suite", .codec = &codec_string, FIELD_AT(case_result, suite) },
+	{ .name = "label", .codec = &codec_string, FIELD_AT(case_result, label) },
+	{ .name = "id", .codec = &codec_string, FIELD_AT(case_result, id) },
+	{ .name = "device", .codec = &codec_string, FIELD_AT(case_result, device) },
+	{ .name = "devices", .codec = &codec_strings, FIELD_COUNTED(case_result, devices, device_count) },
+	PARAMETERS("parameters", codec_parameters),
+	/* After "parameters", which makes the entries that these two complete. */
+	PARAMETERS("parameter_text", codec_parameter_text),
+	PARAMETERS("parameter_units", codec_parameter_units),
+	{ .name = "status", .codec = &codec_enum, FIELD_AT(case_result, status), .words = case_status_words },
+	{ .name = "reason", .codec = &codec_string, FIELD_AT(case_result, reason) },
+	{ .name = "metrics", .codec = &codec_map, FIELD_COUNTED(case_result, metrics, metric_count),
+	  FIELD_CAPACITY(case_result, metric_capacity), FIELD_KEY(metric_value, name), .fields = metric_fields },
+	{ .name = "samples", .codec = &codec_map, FIELD_COUNTED(case_result, series, series_count),
+	  FIELD_CAPACITY(case_result, series_capacity), FIELD_KEY(series, name), .fields = series_fields },
+	{ .name = "verification", .codec = &codec_object, FIELD_AT(case_result, verification),
+	  .fields = verification_fields },
+	{ .name = "telemetry", .codec = &codec_object, .fields = case_telemetry_fields },
+	{ .name = "notes", .codec = &codec_string, FIELD_AT(case_result, notes) },
+	{ .name = "started", .codec = &codec_real, FIELD_AT(case_result, started_seconds) },
+	{ .name = "seconds", .codec = &codec_real, FIELD_AT(case_result, seconds) },
+	{ 0 }
+};
+
+static const struct field gpuproof_fields[] = {
+	{ .name = "version", .codec = &codec_string, FIELD_AT(result, gpuproof_version) },
+	{ 0 }
+};
+
+static const struct field run_fields[] = {
+	{ .name = "id", .codec = &codec_string, FIELD_AT(result, run_id) },
+	{ .name = "label", .codec = &codec_string, FIELD_AT(result, label) },
+	{ .name = "started", .codec = &codec_string, FIELD_AT(result, started) },
+	{ .name = "finished", .codec = &codec_string, FIELD_AT(result, finished) },
+	{ .name = "seconds", .codec = &codec_real, FIELD_AT(result, seconds) },
+	{ .name = "state", .codec = &codec_string, FIELD_AT(result, state) },
+	{ .name = "command", .codec = &codec_string, FIELD_AT(result, command) },
+	{ .name = "seed", .codec = &codec_int64, FIELD_AT(result, seed) },
+	{ .name = "planned", .codec = &codec_uint64, FIELD_AT(result, planned) },
+	{ 0 }
+};
+
+static const struct field setting_fields[] = {
+	{ .name = "section", .codec = &codec_string, FIELD_AT(result_setting, section) },
+	{ .name = "key", .codec = &codec_string, FIELD_AT(result_setting, key) },
+	{ .name = "value", .codec = &codec_string, FIELD_AT(result_setting, value) },
+	{ .name = "origin", .codec = &codec_string, FIELD_AT(result_setting, origin) },
+	{ 0 }
+};
+
+static const struct field config_fields[] = {
+	{ .name = "name", .codec = &codec_string, FIELD_AT(result, config_name) },
+	{ .name = "text", .codec = &codec_string, FIELD_AT(result, config_text) },
+	{ .name = "settings", .codec = &codec_array, FIELD_COUNTED(result, settings, setting_count),
+	  .fields = setting_fields },
+	{ 0 }
+};
+
+#define HEADER \
+	{ .name = "format", .codec = &codec_format, FIELD_AT(result, version) }, \
+	{ .name = "version", .codec = &codec_int, FIELD_AT(result, version) }, \
+	{ .name = "gpuproof", .codec = &codec_object, .fields = gpuproof_fields }, \
+	{ .name = "run", .codec = &codec_object, .fields = run_fields }, \
+	{ .name = "config", .codec = &codec_object, .fields = config_fields }, \
+	{ .name = "environment", .codec = &codec_facts, \
+	  FIELD_COUNTED(result, environment, environment_count) }, \
+	{ .name = "devices", .codec = &codec_array, FIELD_COUNTED(result, devices, device_count), \
+	  .fields = device_info_fields }
+
+const struct field result_header_fields[] = { HEADER, { 0 } };
+
+const struct field result_fields[] = {
+	HEADER,
+	{ .name = "cases", .codec = &codec_array, FIELD_COUNTED(result, cases, case_count),
+	  FIELD_CAPACITY(result, case_capacity), .fields = case_fields },
+	{ 0 }
+};

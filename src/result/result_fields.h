@@ -1,0 +1,22 @@
+/* The tables that make `struct result` and its parts JSON objects. */
+#ifndef GPUPROOF_RESULT_RESULT_FIELDS_H
+#define GPUPROOF_RESULT_RESULT_FIELDS_H
+
+#include "result/json_fields.h"
+
+extern const struct field result_fields[];        /* struct result: the whole document */
+extern const struct field result_header_fields[]; /* the same without cases */
+extern const struct field case_fields[];          /* struct case_result */
+
+extern const struct field device_info_fields[];   /* device_json.c */
+
+/* struct case_parameter *: {"size": 67108864, "direction": "h2d"} and, for numbers, their text and unit. */
+extern const struct codec codec_parameters;
+extern const struct codec codec_parameter_text;
+extern const struct codec codec_parameter_units;
+/* struct fact *: {name: value}. */
+extern const struct codec codec_facts;
+/* The document's first two members: which format and which version of it. */
+extern const struct codec codec_format;
+
+#endif

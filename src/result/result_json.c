@@ -1,0 +1,88 @@
+/* The result document and its parts as text, and back. */
+#include <stdio.h>
+#include <string.h>
+
+#include "result/result.h"
+#include "result/result_fields.h"
+
+/* Of the document, so many levels have one member a line; deeper ones (a metric, a series) are one line. */
+#define EXPANDED_LEVELS 4
+
+char *result_to_json(const struct result *result)
+{
+	struct json_writer w = { .expand = EXPANDED_LEVELS };
+
+	fields_write(&w, result_fields, result);
+	return writer_finish(&w);
+}
+
+char *result_header_to_json(const struct result *result)
+{
+	return fields_line(result_header_fields, result);
+}
+
+char *case_result_to_json(const struct case_result *c)
+{
+	return fields_line(case_fields, c);
+}
+
+/* Said before anything else is looked at: a newer document may differ anywhere. */
+static enum status check_version(const json_t *json, struct error *err)
+{
+	const char *format = json_string_value(json_object_get(json, "format"));
+	const json_t *version = json_object_get(json, "version");
+
+	if (!format || strcmp(format, RESULT_FORMAT) != 0)
+		return error_set(err, STATUS_USAGE, "this is no gpuproof result: it has no \"format\": \"%s\"",
+				 RESULT_FORMAT);
+	if (!json_is_integer(version) || json_integer_value(version) < 1)
+		return error_set(err, STATUS_USAGE, "version: expected a positive integer");
+	if (json_integer_value(version) > RESULT_VERSION)
+		return error_set(err, STATUS_USAGE, "format version %lld comes from a newer gpuproof; "
+				 "this one reads up to version %d",
+				 (long long)json_integer_value(version), RESULT_VERSION);
+	return STATUS_OK;
+}
+
+static enum status read_document(struct result *result, const char *text, size_t length,
+				 const struct field *fields, struct error *err)
+{
+	json_t *json;
+	enum status status;
+
+	memset(result, 0, sizeof(*result));
+	status = json_parse(text, length, &json, err);
+	if (status != STATUS_OK)
+		return status;
+	status = check_version(json, err);
+	if (status == STATUS_OK)
+		status = fields_read(json, fields, result, NULL, err);
+	if (status != STATUS_OK)
+		result_release(result);
+	json_decref(json);
+	return status;
+}
+
+enum status result_from_json(struct result *result, const char *text, size_t length,
+			     struct error *err)
+{
+	return read_document(result, text, length, result_fields, err);
+}
+
+enum status result_header_from_json(struct result *result, const char *text, size_t length,
+				    struct error *err)
+{
+	return read_document(result, text, length, result_header_fields, err);
+}
+
+enum status case_result_from_json(struct case_result *c, const char *text, size_t length,
+				  struct error *err)
+{
+	enum status status;
+
+	memset(c, 0, sizeof(*c));
+	status = fields_parse(text, length, case_fields, c, err);
+	if (status != STATUS_OK)
+		case_result_release(c);
+	return status;
+}

@@ -1,0 +1,198 @@
+/* Members of the result document that are no plain struct: parameters, facts and the format's name. */
+#include "result/result_fields.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "result/result.h"
+
+static const struct case_result *case_const(const void *base)
+{
+	return base;
+}
+
+static void parameters_write(struct json_writer *w, const struct field *f, const void *base)
+{
+	const struct case_result *c = case_const(base);
+
+	(void)f;
+	writer_open(w, '{');
+	for (size_t i = 0; i < c->parameter_count; i++) {
+		writer_key(w, c->parameters[i].name);
+		if (isfinite(c->parameters[i].number))
+			writer_real(w, c->parameters[i].number);
+		else
+			writer_text(w, c->parameters[i].text);
+	}
+	writer_close(w, '}');
+}
+
+static enum status parameters_read(const json_t *json, const struct field *f, void *base,
+				   const struct json_path *path, struct error *err)
+{
+	const char *key;
+	json_t *value;
+
+	if (!json_is_object(json))
+		return json_path_error(path, err, "expected an object");
+	json_object_foreach((json_t *)json, key, value) {
+		struct json_path here = { path, key, 0 };
+		struct case_parameter *parameter = field_append(f, base);
+
+		parameter->name = xstrdup(key);
+		parameter->number = json_is_number(value) ? json_number_value(value) : (double)NAN;
+		if (json_is_string(value))
+			parameter->text = xstrdup(json_string_value(value));
+		else if (!json_is_number(value))
+			return json_path_error(&here, err, "expected a number or a string");
+	}
+	return STATUS_OK;
+}
+
+/* The text of numbers only: a word is its own text. */
+static void parameter_text_write(struct json_writer *w, const struct field *f, const void *base)
+{
+	const struct case_result *c = case_const(base);
+
+	(void)f;
+	writer_open_inline(w, '{');
+	for (size_t i = 0; i < c->parameter_count; i++) {
+		if (!isfinite(c->parameters[i].number))
+			continue;
+		writer_key(w, c->parameters[i].name);
+		writer_text(w, c->parameters[i].text);
+	}
+	writer_close(w, '}');
+}
+
+static void parameter_units_write(struct json_writer *w, const struct field *f, const void *base)
+{
+	const struct case_result *c = case_const(base);
+
+	(void)f;
+	writer_open_inline(w, '{');
+	for (size_t i = 0; i < c->parameter_count; i++) {
+		if (!c->parameters[i].unit || !c->parameters[i].unit[0])
+			continue;
+		writer_key(w, c->parameters[i].name);
+		writer_text(w, c->parameters[i].unit);
+	}
+	writer_close(w, '}');
+}
+
+/* The string member `name` of `json`, "" when there is none; fails on another type. */
+static enum status optional_string(const json_t *json, const char *name, char **out,
+				   const struct json_path *path, struct error *err)
+{
+	struct json_path here = { path, name, 0 };
+	const json_t *value = json_object_get(json, name);
+
+	if (value && !json_is_string(value))
+		return json_path_error(&here, err, "expected a string");
+	*out = xstrdup(value ? json_string_value(value) : "");
+	return STATUS_OK;
+}
+
+static enum status parameter_text_read(const json_t *json, const struct field *f, void *base,
+				       const struct json_path *path, struct error *err)
+{
+	struct case_result *c = base;
+
+	(void)f;
+	if (!json_is_object(json))
+		return json_path_error(path, err, "expected an object");
+	for (size_t i = 0; i < c->parameter_count; i++) {
+		struct case_parameter *parameter = &c->parameters[i];
+
+		if (parameter->text)
+			continue;
+		if (optional_string(json, parameter->name, &parameter->text, path, err) != STATUS_OK)
+			return STATUS_USAGE;
+	}
+	return STATUS_OK;
+}
+
+static enum status parameter_units_read(const json_t *json, const struct field *f, void *base,
+					const struct json_path *path, struct error *err)
+{
+	struct case_result *c = base;
+
+	(void)f;
+	if (!json_is_object(json))
+		return json_path_error(path, err, "expected an object");
+	for (size_t i = 0; i < c->parameter_count; i++) {
+		struct case_parameter *parameter = &c->parameters[i];
+
+		if (optional_string(json, parameter->name, &parameter->unit, path, err) != STATUS_OK)
+			return STATUS_USAGE;
+	}
+	return STATUS_OK;
+}
+
+static bool repeated_later(const struct fact *facts, size_t count, size_t i)
+{
+	for (size_t j = i + 1; j < count; j++)
+		if (strcmp(facts[i].name, facts[j].name) == 0)
+			return true;
+	return false;
+}
+
+static void facts_write(struct json_writer *w, const struct field *f, const void *base)
+{
+	const struct result *result = base;
+
+	(void)f;
+	writer_open(w, '{');
+	for (size_t i = 0; i < result->environment_count; i++) {
+		if (repeated_later(result->environment, result->environment_count, i))
+			continue;
+		writer_key(w, result->environment[i].name);
+		writer_text(w, result->environment[i].value);
+	}
+	writer_close(w, '}');
+}
+
+static enum status facts_read(const json_t *json, const struct field *f, void *base,
+			      const struct json_path *path, struct error *err)
+{
+	const char *key;
+	json_t *value;
+
+	if (!json_is_object(json))
+		return json_path_error(path, err, "expected an object");
+	json_object_foreach((json_t *)json, key, value) {
+		struct json_path here = { path, key, 0 };
+		struct fact *fact;
+
+		if (!json_is_string(value))
+			return json_path_error(&here, err, "expected a string");
+		fact = field_append(f, base);
+		fact->name = xstrdup(key);
+		fact->value = xstrdup(json_string_value(value));
+	}
+	return STATUS_OK;
+}
+
+static void format_write(struct json_writer *w, const struct field *f, const void *base)
+{
+	(void)f;
+	(void)base;
+	writer_text(w, RESULT_FORMAT);
+}
+
+static enum status format_read(const json_t *json, const struct field *f, void *base,
+			       const struct json_path *path, struct error *err)
+{
+	(void)f;
+	(void)base;
+	if (!json_is_string(json) || strcmp(json_string_value(json), RESULT_FORMAT) != 0)
+		return json_path_error(path, err, "expected \"" RESULT_FORMAT "\"");
+	return STATUS_OK;
+}
+
+const struct codec codec_parameters = { parameters_write, parameters_read };
+const struct codec codec_parameter_text = { parameter_text_write, parameter_text_read };
+const struct codec codec_parameter_units = { parameter_units_write, parameter_units_read };
+const struct codec codec_facts = { facts_write, facts_read };
+const struct codec codec_format = { format_write, format_read };

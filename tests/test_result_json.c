@@ -1,0 +1,354 @@
+/* The result document: what is written reads back the same, and what is wrong is refused by name. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "result/device_json.h"
+#include "sample_result.h"
+
+static void reads_back(const char *json, struct result *result)
+{
+	struct error err = ERROR_NONE;
+
+	if (result_from_json(result, json, strlen(json), &err) != STATUS_OK)
+		fail_msg("%s", err.message);
+}
+
+static void same_result_same_bytes(void **state)
+{
+	struct result first, second;
+	char *once, *twice;
+
+	(void)state;
+	sample_result(&first);
+	once = result_to_json(&first);
+	reads_back(once, &second);
+	twice = result_to_json(&second);
+	assert_string_equal(once, twice);
+	result_release(&first);
+	result_release(&second);
+	free(once);
+	free(twice);
+}
+
+static void numbers_survive_to_the_last_bit(void **state)
+{
+	struct result first, second;
+	const struct series *a, *b;
+	char *json;
+
+	(void)state;
+	sample_result(&first);
+	json = result_to_json(&first);
+	reads_back(json, &second);
+	a = case_series(&first.cases[0], "transfer.time");
+	b = case_series(&second.cases[0], "transfer.time");
+	assert_int_equal(a->count, b->count);
+	assert_memory_equal(a->samples, b->samples, a->count * sizeof(*a->samples));
+	assert_true(isnan(b->statistics.p99));
+	assert_true(second.seed == INT64_MIN);
+	assert_true(second.devices[0].peer_mask == (UINT64_C(1) << 63 | 2));
+	assert_int_equal(second.devices[0].ecc, -1);
+	assert_int_equal(second.cases[0].before.throttle_reasons, INT64_C(1) << 40);
+	assert_int_equal(second.cases[0].after.throttle_reasons, -1);
+	assert_true(isnan(second.cases[0].after.power_watts));
+	/* JSON has no infinity: what is not finite is unknown. */
+	assert_true(isnan(case_metric(&second.cases[0], "transfer.cold")->high));
+	free(json);
+	result_release(&first);
+	result_release(&second);
+}
+
+static void parameters_are_plain_for_scripts(void **state)
+{
+	struct result first, second;
+	const struct case_parameter *size;
+	char *json;
+
+	(void)state;
+	sample_result(&first);
+	json = case_result_to_json(&first.cases[0]);
+	assert_non_null(strstr(json, "\"parameters\":{\"direction\":\"h2d\",\"size\":67108864}"));
+	assert_null(strchr(json, '\n'));
+	free(json);
+	json = result_to_json(&first);
+	reads_back(json, &second);
+	size = case_parameter(&second.cases[0], "size");
+	assert_true(size->number == 67108864);
+	assert_string_equal(size->text, "64MiB");
+	assert_string_equal(size->unit, "B");
+	assert_true(isnan(case_parameter(&second.cases[0], "direction")->number));
+	assert_string_equal(case_parameter(&second.cases[0], "direction")->text, "h2d");
+	free(json);
+	result_release(&first);
+	result_release(&second);
+}
+
+static void odd_text_is_made_sound(void **state)
+{
+	struct result result, back;
+	char *json;
+
+	(void)state;
+	sample_result(&result);
+	free(result.label);
+	result.label = xstrdup("\xFF\xC3(\x01\x7f \xED\xA0\x80 <!--");
+	memset(result.devices[0].name, 0xFE, sizeof(result.devices[0].name) - 1);
+	json = result_to_json(&result);
+	assert_true(text_is_utf8(json, strlen(json)));
+	assert_null(strchr(json, '<'));
+	reads_back(json, &back);
+	assert_string_equal(back.label, "\xEF\xBF\xBD\xEF\xBF\xBD(\x01\x7f "
+			    "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD <!--");
+	/* A name that grew is cut between characters. */
+	assert_true(text_is_utf8(back.devices[0].name, strlen(back.devices[0].name)));
+	assert_int_equal(strlen(back.devices[0].name), 126);
+	free(json);
+	result_release(&result);
+	result_release(&back);
+}
+
+static void of_repeated_names_the_last_counts(void **state)
+{
+	struct result result, back;
+	char *json;
+
+	(void)state;
+	sample_result(&result);
+	free(result.environment[1].name);
+	result.environment[1].name = xstrdup("cpu");
+	free(result.cases[0].metrics[1].name);
+	result.cases[0].metrics[1].name = xstrdup("transfer.bandwidth");
+	json = result_to_json(&result);
+	reads_back(json, &back);
+	assert_int_equal(back.environment_count, 1);
+	assert_string_equal(back.environment[0].value, "580.1");
+	assert_int_equal(back.cases[0].metric_count, 1);
+	assert_string_equal(back.cases[0].metrics[0].unit, "s");
+	free(json);
+	result_release(&result);
+	result_release(&back);
+}
+
+static void header_and_cases_travel_apart(void **state)
+{
+	struct result result, header;
+	struct case_result c;
+	struct error err = ERROR_NONE;
+	char *json, *again;
+
+	(void)state;
+	sample_result(&result);
+	json = result_header_to_json(&result);
+	assert_null(strchr(json, '\n'));
+	assert_int_equal(result_header_from_json(&header, json, strlen(json), &err), STATUS_OK);
+	assert_string_equal(header.command, "gpuproof run quick");
+	assert_int_equal(header.case_count, 0);
+	free(json);
+	json = case_result_to_json(&result.cases[0]);
+	assert_int_equal(case_result_from_json(&c, json, strlen(json), &err), STATUS_OK);
+	again = case_result_to_json(&c);
+	assert_string_equal(json, again);
+	case_result_release(&c);
+	/* A journal line that was cut short when the machine died. */
+	assert_int_equal(case_result_from_json(&c, json, strlen(json) / 2, &err), STATUS_USAGE);
+	assert_null(c.id);
+	free(json);
+	free(again);
+	result_release(&result);
+	result_release(&header);
+}
+
+static void what_the_probe_finds_travels(void **state)
+{
+	struct result result;
+	struct device_info device;
+	struct component component = { .name = "cuBLAS", .present = true, .version = "13.1", .detail = "here" };
+	struct component component_back;
+	struct finding finding = { SEVERITY_WARNING, "persistence cuda:0", "off" }, finding_back;
+	struct fact fact;
+	struct error err = ERROR_NONE;
+	char *json, *again;
+
+	(void)state;
+	sample_result(&result);
+	json = device_info_to_json(&result.devices[0]);
+	assert_int_equal(device_info_from_json(&device, json, strlen(json), &err), STATUS_OK);
+	again = device_info_to_json(&device);
+	assert_string_equal(json, again);
+	free(json);
+	free(again);
+	json = component_to_json(&component);
+	assert_int_equal(component_from_json(&component_back, json, strlen(json), &err), STATUS_OK);
+	assert_string_equal(component_back.version, "13.1");
+	free(json);
+	json = finding_to_json(&finding);
+	assert_int_equal(finding_from_json(&finding_back, json, strlen(json), &err), STATUS_OK);
+	assert_int_equal(finding_back.severity, SEVERITY_WARNING);
+	free(json);
+	json = fact_to_json(&result.environment[0]);
+	assert_int_equal(fact_from_json(&fact, json, strlen(json), &err), STATUS_OK);
+	assert_string_equal(fact.value, "a CPU");
+	fact_release(&fact);
+	free(json);
+	result_release(&result);
+}
+
+/* The text of a sample result with the first `from` replaced by `to`. */
+static char *mutated(const char *from, const char *to)
+{
+	struct result result;
+	struct text out = TEXT_EMPTY;
+	char *json, *at;
+
+	sample_result(&result);
+	json = result_to_json(&result);
+	at = strstr(json, from);
+	if (!at)
+		fail_msg("the sample has no %s", from);
+	text_add_bytes(&out, json, (size_t)(at - json));
+	text_add(&out, to);
+	text_add(&out, at + strlen(from));
+	free(json);
+	result_release(&result);
+	return text_detach(&out);
+}
+
+static void errors_name_the_place(void **state)
+{
+	static const struct {
+		const char *from, *to, *message;
+	} rows[] = {
+		{ "\"value\": 55000000000", "\"value\": \"fast\"",
+		  "cases[0].metrics.transfer.bandwidth.value: expected a number" },
+		{ "\"seconds\": 60.25", "\"second\": 60.25", "run.seconds: is missing" },
+		{ "\"status\": \"OK\"", "\"status\": \"FINE\"",
+		  "cases[0].status: expected one of \"OK\", \"SKIPPED\", \"FAILED\", \"ERROR\"" },
+		{ "\"planned\": 3", "\"planned\": -3", "run.planned: -3 is out of range" },
+		{ "\"planned\": 3", "\"planned\": 3.5", "run.planned: expected an integer" },
+		{ "\"version\": 1", "\"version\": 2",
+		  "format version 2 comes from a newer gpuproof; this one reads up to version 1" },
+		{ "\"version\": 1", "\"version\": true", "version: expected a positive integer" },
+		{ "gpuproof-result", "other",
+		  "this is no gpuproof result: it has no \"format\": \"gpuproof-result\"" },
+		{ "\"devices\": [\"cuda:0\", \"cuda:1\"]", "\"devices\": [\"cuda:0\", 1]",
+		  "cases[0].devices[1]: expected a string" },
+		{ "\"direction\": \"h2d\"", "\"dir\\nection\\u001b\": []",
+		  "cases[0].parameters.dir?ection?: expected a number or a string" },
+		{ "\"values\": [0.0011", "\"values\": [{}",
+		  "cases[0].samples.transfer.time.values[0]: expected a number" },
+		{ "\"peers\": [1, 63]", "\"peers\": [64]", "devices[0].peers[0]: 64 is out of range" },
+		{ "\"batch\": 8", "\"batch\": 4294967296",
+		  "cases[0].samples.transfer.time.batch: 4294967296 is out of range" },
+		{ "\"before\": {", "\"before\": 1, \"x\": {", "cases[0].telemetry.before: expected an object" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct error err = ERROR_NONE;
+		struct result result;
+		char *json = mutated(rows[i].from, rows[i].to);
+
+		assert_int_equal(result_from_json(&result, json, strlen(json), &err), STATUS_USAGE);
+		assert_string_equal(err.message, rows[i].message);
+		assert_null(result.cases);
+		free(json);
+	}
+}
+
+static void what_is_unknown_is_ignored(void **state)
+{
+	struct result result;
+	char *json = mutated("\"run\": {", "\"future\": [1, {}], \"run\": {\"mood\": \"good\", ");
+
+	(void)state;
+	reads_back(json, &result);
+	assert_string_equal(result.run_id, "0123456789abcdef");
+	free(json);
+	result_release(&result);
+}
+
+static void refused(const char *text, size_t length)
+{
+	struct error err = ERROR_NONE;
+	struct result result;
+
+	assert_int_equal(result_from_json(&result, text, length, &err), STATUS_USAGE);
+	assert_true(err.message[0] != '\0');
+	assert_null(result.run_id);
+}
+
+static void hostile_text_is_refused(void **state)
+{
+	static const char *const bad[] = { "", "null", "[]", "{}", "{", "\xEF\xBB\xBF{}", "{\"a\":1e9999}",
+		"{\"version\":99999999999999999999}", "{\"a\":1,\"a\":2}", "{\"a\":\"\\u0000\"}", "{\"a\":\"\\ud800\"}",
+		"{\"a\":\"\xFF\"}", "{} {}", "{\"format\":\"gpuproof-result\"}",
+		"{\"format\":\"gpuproof-result\",\"version\":1}", "{\"format\":[],\"version\":{}}" };
+	char *deep = xmalloc(100000);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		refused(bad[i], strlen(bad[i]));
+	refused("{\"a\":\"\0\"}", 9);
+	memset(deep, '[', 100000);
+	refused(deep, 100000);
+	free(deep);
+}
+
+/* Every byte of a document replaced by others: an error or a result, never a crash (run with the sanitizers). */
+static void damaged_text_never_crashes(void **state)
+{
+	static const char replacements[] = "\0{}[]\",:0-n\x80";
+	struct result result;
+	struct case_result c;
+	char *json;
+	size_t length;
+
+	(void)state;
+	sample_result(&result);
+	json = case_result_to_json(&result.cases[0]);
+	length = strlen(json);
+	for (size_t i = 0; i < length; i++) {
+		char kept = json[i];
+
+		for (size_t j = 0; j < sizeof(replacements) - 1; j++) {
+			struct error err = ERROR_NONE;
+
+			json[i] = replacements[j];
+			if (case_result_from_json(&c, json, length, &err) == STATUS_OK)
+				case_result_release(&c);
+			else
+				assert_true(err.message[0] != '\0');
+		}
+		json[i] = kept;
+	}
+	free(json);
+	result_release(&result);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(same_result_same_bytes),
+		cmocka_unit_test(numbers_survive_to_the_last_bit),
+		cmocka_unit_test(parameters_are_plain_for_scripts),
+		cmocka_unit_test(odd_text_is_made_sound),
+		cmocka_unit_test(of_repeated_names_the_last_counts),
+		cmocka_unit_test(header_and_cases_travel_apart),
+		cmocka_unit_test(what_the_probe_finds_travels),
+		cmocka_unit_test(errors_name_the_place),
+		cmocka_unit_test(what_is_unknown_is_ignored),
+		cmocka_unit_test(hostile_text_is_refused),
+		cmocka_unit_test(damaged_text_never_crashes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
