@@ -30,7 +30,10 @@ struct probe {
 	size_t fact_count;
 	struct component *components;
 	size_t component_count;
+	struct finding *findings; /* the backends' own, and SEVERITY_NOTE "backend cuda13" for each that is not there */
+	size_t finding_count;
 };
+/* `config` NULL: every backend, as the defaults of [run] have it. */
 enum status probe_devices(struct probe *probe, const struct config *config, struct error *err);
 void probe_release(struct probe *probe);
 
