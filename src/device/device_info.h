@@ -12,7 +12,8 @@ enum device_capability {
 	DEVICE_HAS_FP16 = 1 << 3,  /* GEMM with FP16 operands, FP32 accumulation */
 	DEVICE_HAS_BF16 = 1 << 4,
 	DEVICE_HAS_POOLS = 1 << 5, /* stream-ordered allocation */
-	DEVICE_HAS_COLLECTIVES = 1 << 6
+	DEVICE_HAS_COLLECTIVES = 1 << 6,
+	DEVICE_SHARES_HOST_MEMORY = 1 << 7 /* its memory is the operating system's: CPU, integrated GPU */
 };
 
 /* Unknown numbers are 0, unknown text "". */

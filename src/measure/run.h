@@ -17,6 +17,9 @@ struct run {
 	struct case_result *result;
 };
 
+/* Fills result->parameters from the case's axes. The worker calls it before suite->run(). */
+void case_parameters_fill(const struct plan_case *c, struct case_result *result);
+
 /*
  * Samples `workload` into a new series `name` of the result and returns it (owned by the result,
  * valid until the next run_sample). On failure *out holds what was sampled so far.

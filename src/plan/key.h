@@ -42,7 +42,14 @@ struct key {
 	double min, max;      /* allowed range in base units; both 0: any non-negative value */
 	const char *const *choices; /* KEY_CHOICE: allowed words, NULL-terminated */
 	const char *help;           /* one line for `config keys` */
+	const char *parameter;      /* an axis' name in results: "size" for `sizes`; NULL: as `name` */
 };
+
+/* The name under which the key's value appears in results. */
+static inline const char *key_parameter(const struct key *key)
+{
+	return key->parameter ? key->parameter : key->name;
+}
 
 /* One parsed value. `text` is always set: canonical INI form ("64MiB", "fp16", "512x64x64"). */
 struct value {

@@ -69,6 +69,16 @@ enum status plan_add_skipped(struct plan *plan, const struct plan_case *point,
 			     const size_t *devices, size_t device_count, const char *reason,
 			     struct error *err);
 
+/*
+ * For suite->expand(): takes the axis (named by its key) out of `point`, where it means nothing to the other
+ * parameters: it is then neither in the id nor in the result. True for the axis' first value only, so that the
+ * combination is planned once:
+ *	if (!plan_drop_axis(point, "access"))
+ *		return STATUS_OK;
+ * The plan therefore makes `point->parameters` anew for each point, and the id from what is left in plan_add().
+ */
+bool plan_drop_axis(struct plan_case *point, const char *axis);
+
 /* The parameter of axis `name`. Asking for another is a bug (aborts). */
 const struct value *case_value(const struct plan_case *c, const char *name);
 int64_t case_integer(const struct plan_case *c, const char *name);

@@ -1,0 +1,23 @@
+/* One point of a sweep while a suite places it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "plan/plan.h"
+
+bool plan_drop_axis(struct plan_case *point, const char *axis)
+{
+	for (size_t i = 0; i < point->parameter_count; i++) {
+		struct parameter *p = &point->parameters[i];
+		const struct setting *setting;
+		bool first;
+
+		if (strcmp(p->key->name, axis) != 0)
+			continue;
+		setting = section_setting(point->section, axis);
+		first = p->value == setting->values;
+		point->parameter_count--;
+		memmove(p, p + 1, (point->parameter_count - i) * sizeof(*p));
+		return first;
+	}
+	abort(); /* a suite asks for an axis that it does not have */
+}
