@@ -87,6 +87,39 @@ void run_value(struct run *run, const char *name, double reading)
 	value->series = xstrdup("");
 }
 
+void run_statistic(struct run *run, const char *name, double statistic, const struct series *series)
+{
+	struct metric_value *value;
+
+	if (isnan(statistic))
+		return;
+	value = add_metric(run, name);
+	value->value = statistic;
+	value->n = series->count;
+	value->series = xstrdup(series->name);
+}
+
+void run_sum(struct run *run, const char *name, const char *const *parts, size_t count)
+{
+	struct metric_value sum = { .n = SIZE_MAX };
+	struct metric_value *value;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct metric_value *part = case_metric(run->result, parts[i]);
+
+		sum.value += part->value;
+		sum.low += part->low;
+		sum.high += part->high;
+		sum.n = part->n < sum.n ? part->n : sum.n;
+	}
+	value = add_metric(run, name);
+	value->value = sum.value;
+	value->low = sum.low;
+	value->high = sum.high;
+	value->n = sum.n;
+	value->series = xstrdup("");
+}
+
 void run_verified(struct run *run, const char *method, double error, double tolerance)
 {
 	struct verification *v = &run->result->verification;

@@ -36,6 +36,13 @@ void run_duration(struct run *run, const char *name, const struct series *series
 void run_rate(struct run *run, const char *name, double amount, const struct series *series);
 void run_scaled(struct run *run, const char *name, double factor, const struct series *series);
 void run_value(struct run *run, const char *name, double value);
+/* One of the series' statistics as it is, without interval: a quantile, the first sample. NaN records nothing. */
+void run_statistic(struct run *run, const char *name, double value, const struct series *series);
+/*
+ * The sum of metrics recorded before, for directions that are busy at the same time. Its interval is the sum of
+ * theirs (wider than 95 %), its n the smallest.
+ */
+void run_sum(struct run *run, const char *name, const char *const *parts, size_t count);
 
 /* What was verified and how; error and tolerance NaN when the comparison is exact. */
 void run_verified(struct run *run, const char *method, double error, double tolerance);

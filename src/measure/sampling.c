@@ -19,6 +19,8 @@
 #define LARGEST_BATCH 65536
 #define GATE_TIMEOUT_SECONDS 10.0
 #define MAX_STREAMS 16
+/* How often max_seconds the samples may take that a workload wants beyond the rules. */
+#define WORKLOAD_PATIENCE 4
 
 /* Resolution of one reading: CUDA events tick at about 0.5 us, the host's clock at some 50 ns. */
 static const double tick_seconds[] = { [CLOCK_DEVICE] = 0.5e-6, [CLOCK_HOST] = 50e-9 };
@@ -206,13 +208,23 @@ static bool no_longer_narrows(struct session *s)
 	return stable;
 }
 
+/* What the rules ask for is taken however long it takes; what the workload asks for beyond that has an end. */
+static bool enough(const struct session *s, size_t min_samples)
+{
+	const struct sampling *rules = s->sampler->rules;
+	size_t n = s->series->count;
+
+	return n >= min_samples || (n >= (size_t)rules->min_samples &&
+				    clock_seconds() - s->began >= WORKLOAD_PATIENCE * rules->max_seconds);
+}
+
 static bool rules_say_stop(struct session *s, size_t min_samples)
 {
 	const struct sampling *rules = s->sampler->rules;
 	struct series *series = s->series;
 	size_t n = series->count;
 
-	if (n < min_samples)
+	if (!enough(s, min_samples))
 		return false;
 	/* Sorting after every sample would cost more than many a sample: look again after 5 % more. */
 	if (n >= s->next_check) {

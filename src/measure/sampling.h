@@ -45,7 +45,7 @@ struct workload {
 	size_t stream_count;
 	unsigned max_batch; /* 0: no limit; 1: a latency metric, one operation a sample */
 	unsigned commands;  /* what one operation enqueues on its busiest stream (0: 1); keeps a gated batch within the queue */
-	int64_t min_samples; /* more than the rules ask for, e.g. 100 for a p99; 0: the rules' */
+	int64_t min_samples; /* more than the rules ask for, e.g. 100 for a p99; 0: the rules'. Given up after 4 max_seconds */
 	bool no_gate; /* launch synchronises (pageable copies, allocation): the gate would dead-lock */
 };
 

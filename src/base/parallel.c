@@ -1,0 +1,64 @@
+#include "base/parallel.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
+
+/* More threads than this only wait for the same memory. */
+#define MAX_THREADS 16
+
+struct range {
+	parallel_fn *fn;
+	void *context;
+	size_t begin, end;
+	pthread_t thread;
+	bool started;
+};
+
+static size_t core_count(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) == 0 ? (size_t)CPU_COUNT(&set) : 1;
+}
+
+static size_t thread_count(size_t count, size_t grain)
+{
+	size_t threads = core_count(), useful = grain ? count / grain : count;
+
+	if (threads > MAX_THREADS)
+		threads = MAX_THREADS;
+	if (threads > useful)
+		threads = useful;
+	return threads ? threads : 1;
+}
+
+static void *run_range(void *argument)
+{
+	struct range *r = argument;
+
+	r->fn(r->context, r->begin, r->end);
+	return NULL;
+}
+
+void parallel_for(size_t count, size_t grain, parallel_fn *fn, void *context)
+{
+	struct range ranges[MAX_THREADS];
+	size_t threads = thread_count(count, grain), begin = 0;
+
+	for (size_t i = 0; i < threads; i++) {
+		size_t length = count / threads + (i < count % threads);
+
+		ranges[i] = (struct range){ .fn = fn, .context = context, .begin = begin, .end = begin + length };
+		begin += length;
+		/* The last range is this thread's; a thread that cannot be had costs time, not the result. */
+		ranges[i].started = i + 1 < threads &&
+				    pthread_create(&ranges[i].thread, NULL, run_range, &ranges[i]) == 0;
+	}
+	for (size_t i = 0; i < threads; i++)
+		if (!ranges[i].started)
+			run_range(&ranges[i]);
+	for (size_t i = 0; i < threads; i++)
+		if (ranges[i].started)
+			pthread_join(ranges[i].thread, NULL);
+}

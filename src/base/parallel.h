@@ -1,0 +1,21 @@
+/* Bookkeeping work (filling, checking, references) spread over the cores this process may use. */
+#ifndef GPUPROOF_BASE_PARALLEL_H
+#define GPUPROOF_BASE_PARALLEL_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Works on elements begin to end-1. Calls run at the same time on different ranges. */
+typedef void parallel_fn(void *context, size_t begin, size_t end);
+
+/* Cuts `count` elements into ranges of at least `grain` and returns when all are done. */
+void parallel_for(size_t count, size_t grain, parallel_fn *fn, void *context);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
