@@ -1,0 +1,298 @@
+/*
+ * Sampling against a scripted device: its events read a clock that only the workload moves, so every
+ * time, batch and stop decision is known in advance.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "kernels/generator.h"
+#include "measure/sampling.h"
+#include "measure/world.h"
+
+/* The scripted device: one clock, one gate. */
+static double now;
+static int gates_closed, gates_opened, events_alive;
+
+struct fake_event {
+	struct event event;
+	double at;
+};
+
+static enum status event_create(struct device *device, struct event **out, struct error *err)
+{
+	struct fake_event *e = xcalloc(1, sizeof(*e));
+
+	(void)err;
+	e->event.device = device;
+	*out = &e->event;
+	events_alive++;
+	return STATUS_OK;
+}
+
+static void event_destroy(struct event *event)
+{
+	events_alive--;
+	free(event);
+}
+
+static enum status event_record(struct event *event, struct stream *stream, struct error *err)
+{
+	(void)stream;
+	(void)err;
+	((struct fake_event *)event)->at = now;
+	return STATUS_OK;
+}
+
+static enum status event_synchronize(struct event *event, struct error *err)
+{
+	(void)event;
+	(void)err;
+	return STATUS_OK;
+}
+
+static enum status event_elapsed(struct event *start, struct event *end, double *seconds, struct error *err)
+{
+	(void)err;
+	*seconds = ((struct fake_event *)end)->at - ((struct fake_event *)start)->at;
+	return STATUS_OK;
+}
+
+static enum status stream_wait(struct stream *stream, struct event *event, struct error *err)
+{
+	(void)stream;
+	(void)event;
+	(void)err;
+	return STATUS_OK;
+}
+
+static enum status gate_close(struct stream *stream, double timeout, struct error *err)
+{
+	(void)stream;
+	(void)timeout;
+	(void)err;
+	gates_closed++;
+	return STATUS_OK;
+}
+
+static enum status gate_open(struct stream *stream, struct error *err)
+{
+	(void)stream;
+	(void)err;
+	gates_opened++;
+	return STATUS_OK;
+}
+
+static const struct backend scripted = {
+	.abi = BACKEND_ABI, .name = "scripted", .module = "test",
+	.event_create = event_create, .event_destroy = event_destroy, .event_record = event_record,
+	.event_synchronize = event_synchronize, .event_elapsed = event_elapsed,
+	.stream_wait = stream_wait, .gate_close = gate_close, .gate_open = gate_open,
+};
+
+static struct device device = { .backend = &scripted };
+static struct stream stream = { .device = &device };
+static struct stream *streams[] = { &stream };
+
+/* The scripted workload. */
+struct script {
+	double seconds; /* of one operation */
+	double spread;  /* relative, uniform */
+	double walk;    /* relative drift per launch: correlated samples that never settle */
+	uint64_t launches;
+	unsigned last_batch;
+	int prepared, finished;
+	int fail_at; /* launch number; 0: never */
+	volatile sig_atomic_t *stop;
+	uint64_t stop_at;
+};
+
+static enum status launch(void *state, unsigned batch, struct error *err)
+{
+	struct script *s = state;
+
+	s->launches++;
+	s->last_batch = batch;
+	if (s->fail_at && s->launches == (uint64_t)s->fail_at)
+		return error_set(err, STATUS_DEVICE, "scripted failure");
+	if (s->stop && s->launches == s->stop_at)
+		*s->stop = 1;
+	now += s->seconds * batch *
+	       (1 + s->spread * (double)generator_uniform(42, s->launches) + s->walk * (double)s->launches);
+	return STATUS_OK;
+}
+
+static enum status prepare(void *state, struct error *err)
+{
+	(void)err;
+	((struct script *)state)->prepared++;
+	return STATUS_OK;
+}
+
+static enum status finish(void *state, struct error *err)
+{
+	(void)err;
+	((struct script *)state)->finished++;
+	return STATUS_OK;
+}
+
+static const struct sampling rules = {
+	.min_samples = 10, .max_samples = 400, .target = 0.005, .max_seconds = 5, .sample_seconds = 1e-3, .warmup = 2,
+};
+
+static enum status run(struct script *script, struct workload w, struct series *series, struct error *err)
+{
+	struct sampler sampler = { .rules = &rules, .device = &device, .stop = script->stop };
+
+	w.state = script;
+	w.launch = launch;
+	w.prepare = prepare;
+	w.finish = finish;
+	w.streams = streams;
+	w.stream_count = 1;
+	memset(series, 0, sizeof(*series));
+	gates_closed = gates_opened = 0;
+	return sample(&sampler, &w, series, err);
+}
+
+static void a_steady_workload_stops_at_the_minimum(void **state)
+{
+	struct script script = { .seconds = 10e-6, .spread = 1e-3 };
+	struct error err = ERROR_NONE;
+	struct series series;
+
+	(void)state;
+	assert_int_equal(run(&script, (struct workload){ 0 }, &series, &err), STATUS_OK);
+	assert_int_equal(series.count, 10);
+	assert_int_equal(series.stop, STOP_CONVERGED);
+	assert_true(fabs(series.statistics.median / 10e-6 - 1) < 2e-3);
+	/* A sample lasts a millisecond: a hundred operations of ten microseconds. */
+	assert_in_range(series.batch, 99, 101);
+	assert_int_equal(script.prepared, (int)script.launches);
+	assert_int_equal(script.finished, (int)script.launches);
+	assert_int_equal(gates_closed, gates_opened);
+	assert_int_equal(gates_closed, (int)script.launches);
+	assert_int_equal(events_alive, 0);
+	free(series.samples);
+}
+
+static void a_gated_batch_fits_the_queue(void **state)
+{
+	struct script script = { .seconds = 50e-9 };
+	struct error err = ERROR_NONE;
+	struct series series;
+
+	(void)state;
+	assert_int_equal(run(&script, (struct workload){ .commands = 4 }, &series, &err), STATUS_OK);
+	assert_int_equal(series.batch, 128);
+	free(series.samples);
+	assert_int_equal(run(&script, (struct workload){ .no_gate = true }, &series, &err), STATUS_OK);
+	assert_in_range(series.batch, 19000, 21000);
+	assert_int_equal(gates_closed, 0);
+	free(series.samples);
+	assert_int_equal(run(&script, (struct workload){ .commands = 5000 }, &series, &err), STATUS_OK);
+	assert_int_equal(gates_closed, 0);
+	free(series.samples);
+}
+
+static void latency_keeps_single_operations_and_its_minimum(void **state)
+{
+	struct script script = { .seconds = 2e-6, .spread = 1e-4 };
+	struct error err = ERROR_NONE;
+	struct series series;
+
+	(void)state;
+	assert_int_equal(run(&script, (struct workload){ .max_batch = 1, .min_samples = 100 }, &series, &err),
+			 STATUS_OK);
+	assert_int_equal(series.batch, 1);
+	assert_int_equal(series.count, 100);
+	assert_false(isnan(series.statistics.p99));
+	free(series.samples);
+}
+
+static void a_series_that_cannot_narrow_stops_early_and_says_so(void **state)
+{
+	struct script script = { .seconds = 1e-3, .spread = 0.02, .walk = 0.01 };
+	struct error err = ERROR_NONE;
+	struct series series;
+
+	(void)state;
+	assert_int_equal(run(&script, (struct workload){ 0 }, &series, &err), STATUS_OK);
+	assert_true(series.count < 400);
+	assert_int_not_equal(series.stop, STOP_CONVERGED);
+	assert_true(series.statistics.noisy);
+	free(series.samples);
+}
+
+static void a_wide_spread_takes_more_samples(void **state)
+{
+	struct script script = { .seconds = 1e-3, .spread = 0.03 };
+	struct error err = ERROR_NONE;
+	struct series series;
+
+	(void)state;
+	assert_int_equal(run(&script, (struct workload){ 0 }, &series, &err), STATUS_OK);
+	assert_true(series.count > 20);
+	assert_true(series.statistics.low < 1e-3 && series.statistics.high > 1e-3);
+	free(series.samples);
+}
+
+static void interruption_and_failure_keep_what_was_sampled(void **state)
+{
+	volatile sig_atomic_t stop = 0;
+	struct script interrupted = { .seconds = 1e-3, .spread = 0.03, .stop = &stop, .stop_at = 8 };
+	struct script failing = { .seconds = 1e-3, .spread = 0.03, .fail_at = 9 };
+	struct error err = ERROR_NONE;
+	struct series series;
+
+	(void)state;
+	assert_int_equal(run(&interrupted, (struct workload){ 0 }, &series, &err), STATUS_INTERRUPTED);
+	/* One cold and two warm-up launches came first. */
+	assert_int_equal(series.count, 5);
+	assert_int_equal(series.stop, STOP_INTERRUPTED);
+	assert_false(isnan(series.statistics.median));
+	free(series.samples);
+
+	error_clear(&err);
+	assert_int_equal(run(&failing, (struct workload){ 0 }, &series, &err), STATUS_DEVICE);
+	assert_string_equal(err.message, "scripted failure");
+	assert_int_equal(series.count, 5);
+	assert_int_equal(gates_closed, gates_opened);
+	assert_int_equal(failing.finished, (int)failing.launches);
+	assert_int_equal(events_alive, 0);
+	free(series.samples);
+}
+
+static void a_clock_that_stands_still_ends_too(void **state)
+{
+	struct script script = { .seconds = 0 };
+	struct error err = ERROR_NONE;
+	struct series series;
+
+	(void)state;
+	assert_int_equal(run(&script, (struct workload){ .no_gate = true }, &series, &err), STATUS_OK);
+	assert_int_equal(series.count, 400);
+	assert_true(series.statistics.median == 0);
+	free(series.samples);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_steady_workload_stops_at_the_minimum),
+		cmocka_unit_test(a_gated_batch_fits_the_queue),
+		cmocka_unit_test(latency_keeps_single_operations_and_its_minimum),
+		cmocka_unit_test(a_series_that_cannot_narrow_stops_early_and_says_so),
+		cmocka_unit_test(a_wide_spread_takes_more_samples),
+		cmocka_unit_test(interruption_and_failure_keep_what_was_sampled),
+		cmocka_unit_test(a_clock_that_stands_still_ends_too),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
