@@ -104,6 +104,7 @@ static struct stream *streams[] = { &stream };
 struct script {
 	double seconds; /* of one operation */
 	double spread;  /* relative, uniform */
+	double step;    /* relative, every other launch: two modes */
 	double walk;    /* relative drift per launch: correlated samples that never settle */
 	uint64_t launches;
 	unsigned last_batch;
@@ -124,7 +125,8 @@ static enum status launch(void *state, unsigned batch, struct error *err)
 	if (s->stop && s->launches == s->stop_at)
 		*s->stop = 1;
 	now += s->seconds * batch *
-	       (1 + s->spread * (double)generator_uniform(42, s->launches) + s->walk * (double)s->launches);
+	       (1 + s->spread * (double)generator_uniform(42, s->launches) +
+		s->step * (double)(s->launches % 2) + s->walk * (double)s->launches);
 	return STATUS_OK;
 }
 
@@ -218,14 +220,27 @@ static void latency_keeps_single_operations_and_its_minimum(void **state)
 
 static void a_series_that_cannot_narrow_stops_early_and_says_so(void **state)
 {
-	struct script script = { .seconds = 1e-3, .spread = 0.02, .walk = 0.01 };
+	struct script script = { .seconds = 1e-3, .step = 0.05 };
 	struct error err = ERROR_NONE;
 	struct series series;
 
 	(void)state;
 	assert_int_equal(run(&script, (struct workload){ 0 }, &series, &err), STATUS_OK);
-	assert_true(series.count < 400);
-	assert_int_not_equal(series.stop, STOP_CONVERGED);
+	assert_int_equal(series.stop, STOP_STABLE);
+	assert_true(series.count < 100);
+	free(series.samples);
+}
+
+static void a_drifting_series_has_no_interval_and_is_noisy(void **state)
+{
+	struct script script = { .seconds = 1e-3, .spread = 1e-4, .walk = 0.01 };
+	struct error err = ERROR_NONE;
+	struct series series;
+
+	(void)state;
+	assert_int_equal(run(&script, (struct workload){ 0 }, &series, &err), STATUS_OK);
+	assert_int_equal(series.stop, STOP_MAX_SAMPLES);
+	assert_true(isnan(series.statistics.low));
 	assert_true(series.statistics.noisy);
 	free(series.samples);
 }
@@ -289,6 +304,7 @@ int main(void)
 		cmocka_unit_test(a_gated_batch_fits_the_queue),
 		cmocka_unit_test(latency_keeps_single_operations_and_its_minimum),
 		cmocka_unit_test(a_series_that_cannot_narrow_stops_early_and_says_so),
+		cmocka_unit_test(a_drifting_series_has_no_interval_and_is_noisy),
 		cmocka_unit_test(a_wide_spread_takes_more_samples),
 		cmocka_unit_test(interruption_and_failure_keep_what_was_sampled),
 		cmocka_unit_test(a_clock_that_stands_still_ends_too),
