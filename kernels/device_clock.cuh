@@ -1,0 +1,22 @@
+/* Time on the device, for kernels that wait. */
+#ifndef GPUPROOF_KERNELS_DEVICE_CLOCK_CUH
+#define GPUPROOF_KERNELS_DEVICE_CLOCK_CUH
+
+/* Nanoseconds that don't depend on the core clock. Its step is 32 ns to 1 us, depending on the GPU. */
+static __device__ __forceinline__ unsigned long long device_clock_ns(void)
+{
+	unsigned long long now;
+
+	asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+	return now;
+}
+
+/* Lets others use the multiprocessor while a thread polls; older GPUs have no such instruction. */
+static __device__ __forceinline__ void device_relax(void)
+{
+#if __CUDA_ARCH__ >= 700
+	__nanosleep(100);
+#endif
+}
+
+#endif

@@ -1,0 +1,48 @@
+/* Kernels that exist to time or to prepare: see timing.h. */
+#include "device/cuda/cuda_kernel.h"
+#include "kernels/device_clock.cuh"
+#include "kernels/storage.cuh"
+#include "kernels/timing.h"
+
+#define THREADS 256
+
+static __global__ void spin(unsigned long long nanoseconds)
+{
+	unsigned long long start = device_clock_ns();
+
+	while (device_clock_ns() - start < nanoseconds)
+		;
+}
+
+extern "C" enum status kernel_cuda_spin(struct stream *stream, const void *arguments, struct error *err)
+{
+	const struct spin_arguments *a = (const struct spin_arguments *)arguments;
+
+	spin<<<1, 1, 0, cuda_stream_handle(stream)>>>((unsigned long long)(a->seconds * 1e9));
+	return cuda_check_launch("spin", err);
+}
+
+static __global__ void flush_cache(unsigned char *scratch, uint64_t bytes, bool aligned)
+{
+	uint64_t stride = (uint64_t)gridDim.x * THREADS * 16;
+
+	for (uint64_t at = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) * 16; at < bytes; at += stride) {
+		if (aligned && at + 16 <= bytes) {
+			*reinterpret_cast<uint4 *>(scratch + at) = make_uint4(0, 0, 0, 0);
+		} else {
+			for (uint64_t k = at; k < at + 16 && k < bytes; k++)
+				scratch[k] = 0;
+		}
+	}
+}
+
+extern "C" enum status kernel_cuda_flush_cache(struct stream *stream, const void *arguments, struct error *err)
+{
+	const struct flush_cache_arguments *a = (const struct flush_cache_arguments *)arguments;
+
+	if (a->bytes == 0)
+		return STATUS_OK;
+	flush_cache<<<grid_for(a->bytes, THREADS * 16), THREADS, 0, cuda_stream_handle(stream)>>>(
+		(unsigned char *)a->scratch, a->bytes, packs_aligned(a->scratch));
+	return cuda_check_launch("flush_cache", err);
+}

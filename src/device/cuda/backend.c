@@ -1,0 +1,96 @@
+/* The CUDA backend's table: what each operation is, is in the other files. */
+#include "device/cuda/cuda_backend.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+#define KERNEL_HOST(name)
+#define KERNEL_CUDA(name) KERNEL(name)
+
+#define KERNEL(name) kernel_fn kernel_cuda_##name;
+#include "kernels/kernels.def"
+#undef KERNEL
+
+static const struct {
+	const char *name;
+	kernel_fn *launch;
+} kernels[] = {
+#define KERNEL(name) { #name, kernel_cuda_##name },
+#include "kernels/kernels.def"
+#undef KERNEL
+};
+
+static kernel_fn *kernel_by_name(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(kernels); i++)
+		if (strcmp(kernels[i].name, name) == 0)
+			return kernels[i].launch;
+	return NULL;
+}
+
+static enum status backend_open(const struct backend_options *options, struct error *err)
+{
+	(void)options;
+	return cuda_devices_find(err);
+}
+
+/* The context ends with the process, which is a worker's: short-lived. */
+static void backend_close(void)
+{
+}
+
+extern const struct backend gpuproof_backend;
+__attribute__((visibility("default"))) const struct backend gpuproof_backend = {
+	.abi = BACKEND_ABI,
+	.name = "cuda",
+	.module = GPUPROOF_CUDA_MODULE,
+
+	.open = backend_open,
+	.close = backend_close,
+	.device_count = cuda_device_count,
+	.device_info = cuda_device_info,
+	.facts = cuda_facts,
+	.components = cuda_components,
+	.findings = cuda_findings,
+
+	.device_open = cuda_device_open,
+	.device_close = cuda_device_close,
+	.device_synchronize = cuda_device_synchronize,
+	.device_memory = cuda_device_memory,
+	.peer_access = cuda_peer_access,
+	.telemetry = cuda_telemetry,
+
+	.memory_alloc = cuda_memory_alloc,
+	.memory_free = cuda_memory_free,
+	.memory_trim = cuda_memory_trim,
+
+	.stream_create = cuda_stream_create,
+	.stream_destroy = cuda_stream_destroy,
+	.stream_synchronize = cuda_stream_synchronize,
+	.stream_wait = cuda_stream_wait,
+	.event_create = cuda_event_create,
+	.event_destroy = cuda_event_destroy,
+	.event_record = cuda_event_record,
+	.event_synchronize = cuda_event_synchronize,
+	.event_elapsed = cuda_event_elapsed,
+	.gate_close = cuda_gate_close,
+	.gate_open = cuda_gate_open,
+
+	.copy = cuda_copy,
+	.copy_peer = cuda_copy_peer,
+	.memory_set = cuda_memory_set,
+	.gemm = cuda_gemm,
+	.gemm_workspace = cuda_gemm_workspace,
+	.kernel = kernel_by_name,
+
+	.communicator_id = cuda_communicator_id,
+	.communicator_open = cuda_communicator_open,
+	.communicator_close = cuda_communicator_close,
+	.all_reduce = cuda_all_reduce,
+	.broadcast = cuda_broadcast,
+	.send = cuda_send,
+	.receive = cuda_receive,
+	.group_begin = cuda_group_begin,
+	.group_end = cuda_group_end,
+};

@@ -1,0 +1,128 @@
+/* The software the backend found, for reports (facts) and for doctor (components). */
+#include "device/cuda/cuda_backend.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "device/cuda/cublas.h"
+#include "device/cuda/nccl.h"
+#include "device/cuda/nvml.h"
+
+typedef bool version_fn(char *out, size_t size);
+
+/* CUDA's own numbers: 13000 is 13.0. */
+static bool cuda_number(int version, char *out, size_t size)
+{
+	if (version <= 0)
+		return false;
+	snprintf(out, size, "%d.%d", version / 1000, version % 1000 / 10);
+	return true;
+}
+
+/* The driver's version is NVML's to tell; without it, that of the newest CUDA it supports is all there is. */
+static bool driver_version(char *out, size_t size)
+{
+	return nvml_open(NULL) == STATUS_OK && nvml.nvmlSystemGetDriverVersion(out, (unsigned)size) == NVML_SUCCESS;
+}
+
+static bool driver_api_version(char *out, size_t size)
+{
+	int version = 0;
+
+	if (cudaDriverGetVersion(&version) != cudaSuccess)
+		cudaGetLastError();
+	return cuda_number(version, out, size);
+}
+
+static bool runtime_version(char *out, size_t size)
+{
+	int version = 0;
+
+	if (cudaRuntimeGetVersion(&version) != cudaSuccess)
+		cudaGetLastError();
+	return cuda_number(version, out, size);
+}
+
+static bool found_cublas(char *out, size_t size)
+{
+	if (cublas_open(NULL) != STATUS_OK)
+		return false;
+	cublas_version(out, size);
+	return true;
+}
+
+static bool found_cublaslt(char *out, size_t size)
+{
+	if (library_open(&cublaslt_library, NULL) != STATUS_OK)
+		return false;
+	cublaslt_version(out, size);
+	return true;
+}
+
+static bool found_nccl(char *out, size_t size)
+{
+	if (nccl_open(NULL) != STATUS_OK)
+		return false;
+	nccl_version(out, size);
+	return true;
+}
+
+static bool found_nvml(char *out, size_t size)
+{
+	if (nvml_open(NULL) != STATUS_OK)
+		return false;
+	if (!NVML_OK(nvmlSystemGetNVMLVersion, out, (unsigned)size))
+		out[0] = '\0';
+	return true;
+}
+
+/* One row per piece of software. `fact`: its name in results, NULL: not told there. */
+static const struct {
+	const char *name, *fact;
+	version_fn *version;
+	const struct library *library; /* NULL: not a library of its own */
+	const char *detail;            /* of those */
+} pieces[] = {
+	{ "NVIDIA driver", "driver", driver_version, NULL, "kernel driver, as NVML tells" },
+	{ "CUDA driver API", "cuda_driver", driver_api_version, NULL, "newest CUDA the driver supports" },
+	{ "CUDA runtime", "cuda_runtime", runtime_version, NULL, "linked into module " GPUPROOF_CUDA_MODULE },
+	{ "cuBLAS", "cublas", found_cublas, &cublas_library, NULL },
+	{ "cuBLASLt", NULL, found_cublaslt, &cublaslt_library, NULL },
+	{ "NCCL", "nccl", found_nccl, &nccl_library, NULL },
+	{ "NVML", NULL, found_nvml, &nvml_library, NULL },
+};
+
+void cuda_facts(fact_fn *add, void *context)
+{
+	char version[80];
+
+	for (size_t i = 0; i < ARRAY_SIZE(pieces); i++)
+		if (pieces[i].fact && pieces[i].version(version, sizeof(version)))
+			add(context, pieces[i].fact, version);
+}
+
+static void describe(struct component *out, const struct library *library, const char *detail)
+{
+	if (!library)
+		snprintf(out->detail, sizeof(out->detail), "%s", out->present ? detail : "cannot be read");
+	else if (out->present)
+		snprintf(out->detail, sizeof(out->detail), "%s", library->path);
+	else
+		snprintf(out->detail, sizeof(out->detail), "%.150s; %.100s", library->reason, library->cost);
+}
+
+size_t cuda_components(struct component *out, size_t capacity)
+{
+	size_t count = ARRAY_SIZE(pieces) < capacity ? ARRAY_SIZE(pieces) : capacity;
+
+	for (size_t i = 0; i < count; i++) {
+		memset(&out[i], 0, sizeof(out[i]));
+		out[i].name = pieces[i].name;
+		out[i].present = pieces[i].version(out[i].version, sizeof(out[i].version));
+		if (!out[i].present)
+			out[i].version[0] = '\0';
+		describe(&out[i], pieces[i].library, pieces[i].detail);
+	}
+	return count;
+}

@@ -1,0 +1,24 @@
+/* cuBLAS and cuBLASLt, opened on first use. */
+#ifndef GPUPROOF_DEVICE_CUDA_CUBLAS_H
+#define GPUPROOF_DEVICE_CUDA_CUBLAS_H
+
+#include <cublas_v2.h>
+
+#include "device/cuda/library.h"
+
+struct cublas_functions {
+#define CUBLAS(required, name) __typeof__(name) *name;
+#include "device/cuda/cublas.def"
+#undef CUBLAS
+};
+
+extern struct library cublas_library, cublaslt_library;
+extern struct cublas_functions cublas;
+
+enum status cublas_open(struct error *err);
+
+/* Versions as text into `out`, without a handle and so without a context. The library is open. */
+void cublas_version(char *out, size_t size);
+void cublaslt_version(char *out, size_t size);
+
+#endif

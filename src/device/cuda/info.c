@@ -1,0 +1,178 @@
+/*
+ * What is known of a device without a context on it: nothing here may call cudaSetDevice or ask for free memory
+ * through the runtime, or listing devices would take hundreds of MiB on each.
+ */
+#include "device/cuda/cuda_backend.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "device/cuda/nccl.h"
+#include "device/cuda/nvml.h"
+
+/* The attribute, or `otherwise` where the toolkit's or driver's answer is an error. */
+static int attribute(int index, enum cudaDeviceAttr which, int otherwise)
+{
+	int value = otherwise;
+
+	if (cudaDeviceGetAttribute(&value, which, index) != cudaSuccess) {
+		cudaGetLastError();
+		return otherwise;
+	}
+	return value;
+}
+
+static void format_uuid(const cudaUUID_t *uuid, char *out, size_t size)
+{
+	const unsigned char *b = (const unsigned char *)uuid->bytes;
+
+	snprintf(out, size, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2],
+		 b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+}
+
+static void find_pci(struct device_info *info)
+{
+	if (cudaDeviceGetPCIBusId(info->pci, sizeof(info->pci), info->index) != cudaSuccess) {
+		cudaGetLastError();
+		info->pci[0] = '\0';
+	}
+	for (char *c = info->pci; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+}
+
+static int numa_node(const char *pci)
+{
+	char path[128];
+	int node = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/numa_node", pci);
+	f = fopen(path, "re");
+	if (!f)
+		return -1;
+	if (fscanf(f, "%d", &node) != 1)
+		node = -1;
+	fclose(f);
+	return node;
+}
+
+static uint64_t peer_mask(int index)
+{
+	uint64_t mask = 0;
+
+	for (int peer = 0; peer < cuda_device_count() && peer < 64; peer++) {
+		int can = 0;
+
+		if (peer == index)
+			continue;
+		if (cudaDeviceCanAccessPeer(&can, index, peer) != cudaSuccess)
+			cudaGetLastError();
+		else if (can)
+			mask |= UINT64_C(1) << peer;
+	}
+	return mask;
+}
+
+/* What a device can do by its compute capability, lowest first. */
+static unsigned capabilities(const struct device_info *info)
+{
+	static const struct {
+		int since;
+		unsigned capability;
+	} table[] = {
+		{ 0, DEVICE_HAS_FP64 | DEVICE_HAS_FP32 },
+		{ 50, DEVICE_HAS_FP16 }, /* cublasGemmEx refuses older ones */
+		{ 80, DEVICE_HAS_TF32 | DEVICE_HAS_BF16 },
+	};
+	int capability = info->capability_major * 10 + info->capability_minor;
+	unsigned mask = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+		if (capability >= table[i].since)
+			mask |= table[i].capability;
+	if (attribute(info->index, cudaDevAttrMemoryPoolsSupported, 0))
+		mask |= DEVICE_HAS_POOLS;
+	if (nccl_open(NULL) == STATUS_OK)
+		mask |= DEVICE_HAS_COLLECTIVES;
+	return mask;
+}
+
+static int active_nvlinks(nvmlDevice_t device)
+{
+	int count = 0;
+
+	for (unsigned link = 0; link < NVML_LINKS_AT_MOST; link++) {
+		int active = NVML_FEATURE_DISABLED;
+
+		if (!NVML_OK(nvmlDeviceGetNvLinkState, device, link, &active))
+			break;
+		count += active == NVML_FEATURE_ENABLED;
+	}
+	return count;
+}
+
+static void ask_nvml(struct device_info *info)
+{
+	nvmlDevice_t device = nvml_device(info->pci);
+	struct nvml_memory memory;
+	unsigned value;
+	int mode, pending;
+
+	if (!device)
+		return;
+	if (NVML_OK(nvmlDeviceGetMemoryInfo, device, &memory))
+		info->memory_free_bytes = memory.free;
+	if (NVML_OK(nvmlDeviceGetCurrPcieLinkGeneration, device, &value))
+		info->pcie_generation = (int)value;
+	if (NVML_OK(nvmlDeviceGetCurrPcieLinkWidth, device, &value))
+		info->pcie_width = (int)value;
+	if (NVML_OK(nvmlDeviceGetMaxPcieLinkGeneration, device, &value))
+		info->pcie_generation_max = (int)value;
+	if (NVML_OK(nvmlDeviceGetMaxPcieLinkWidth, device, &value))
+		info->pcie_width_max = (int)value;
+	info->ecc = NVML_OK(nvmlDeviceGetEccMode, device, &mode, &pending) ? mode == NVML_FEATURE_ENABLED : -1;
+	info->nvlink_count = active_nvlinks(device);
+}
+
+static void ask_runtime(struct device_info *info, const struct cudaDeviceProp *p)
+{
+	int index = info->index;
+
+	snprintf(info->name, sizeof(info->name), "%.127s", p->name);
+	format_uuid(&p->uuid, info->uuid, sizeof(info->uuid));
+	find_pci(info);
+	info->capability_major = p->major;
+	info->capability_minor = p->minor;
+	info->multiprocessors = p->multiProcessorCount;
+	info->memory_bytes = p->totalGlobalMem;
+	info->l2_bytes = (uint64_t)attribute(index, cudaDevAttrL2CacheSize, 0);
+	info->clock_hz = 1e3 * attribute(index, cudaDevAttrClockRate, 0);
+	info->memory_clock_hz = 1e3 * attribute(index, cudaDevAttrMemoryClockRate, 0);
+	info->memory_bus_bits = attribute(index, cudaDevAttrGlobalMemoryBusWidth, 0);
+	info->ecc = attribute(index, cudaDevAttrEccEnabled, -1);
+	info->numa_node = numa_node(info->pci);
+	info->capabilities = capabilities(info);
+	info->peer_mask = peer_mask(index);
+}
+
+enum status cuda_device_info(int index, struct device_info *out, struct error *err)
+{
+	struct cudaDeviceProp properties;
+	enum status status;
+
+	memset(out, 0, sizeof(*out));
+	if (index < 0 || index >= cuda_device_count())
+		return error_set(err, STATUS_USAGE, "there is no device cuda:%d; there are %d", index, cuda_device_count());
+	status = cuda_check(cudaGetDeviceProperties(&properties, index), "cudaGetDeviceProperties", err);
+	if (status != STATUS_OK)
+		return status;
+	snprintf(out->id, sizeof(out->id), "cuda:%d", index);
+	snprintf(out->backend, sizeof(out->backend), "cuda");
+	snprintf(out->module, sizeof(out->module), "%s", GPUPROOF_CUDA_MODULE);
+	out->index = index;
+	ask_runtime(out, &properties);
+	ask_nvml(out);
+	return STATUS_OK;
+}

@@ -1,0 +1,126 @@
+#include "device/cuda/library.h"
+
+#include <dlfcn.h>
+#include <glob.h>
+#include <limits.h>
+#include <link.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+
+static void remember_path(struct library *library)
+{
+	struct link_map *map = NULL;
+	char real[PATH_MAX];
+
+	if (dlinfo(library->handle, RTLD_DI_LINKMAP, &map) != 0 || !map)
+		return;
+	snprintf(library->path, sizeof(library->path), "%.255s", realpath(map->l_name, real) ? real : map->l_name);
+}
+
+static bool open_file(struct library *library, const char *file)
+{
+	library->handle = dlopen(file, RTLD_LAZY | RTLD_LOCAL);
+	if (!library->handle)
+		snprintf(library->reason, sizeof(library->reason), "%s", dlerror());
+	return library->handle != NULL;
+}
+
+/* A file that is there but cannot be opened gives a better reason than the many that are not there. */
+static bool open_in(struct library *library, const char *folder, size_t length)
+{
+	char file[PATH_MAX];
+
+	if (length == 0)
+		return false;
+	snprintf(file, sizeof(file), "%.*s/%s", (int)length, folder, library->soname);
+	return access(file, R_OK) == 0 && open_file(library, file);
+}
+
+static bool open_in_list(struct library *library, const char *list)
+{
+	while (list && *list) {
+		size_t length = strcspn(list, ":");
+
+		if (open_in(library, list, length))
+			return true;
+		list += length + (list[length] == ':');
+	}
+	return false;
+}
+
+static bool open_in_pattern(struct library *library, const char *pattern)
+{
+	glob_t found;
+	bool opened = false;
+
+	if (glob(pattern, 0, NULL, &found) != 0)
+		return false;
+	for (size_t i = 0; i < found.gl_pathc && !opened; i++)
+		opened = open_in(library, found.gl_pathv[i], strlen(found.gl_pathv[i]));
+	globfree(&found);
+	return opened;
+}
+
+static bool open_in_toolkits(struct library *library)
+{
+	static const char *const patterns[] = { "/usr/local/cuda/lib64", "/usr/local/cuda*/lib64",
+						"/usr/local/cuda*/targets/*/lib" };
+	const char *home = getenv("CUDA_HOME");
+	char folder[PATH_MAX];
+
+	if (home && *home) {
+		snprintf(folder, sizeof(folder), "%s/lib64", home);
+		if (open_in(library, folder, strlen(folder)))
+			return true;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(patterns); i++)
+		if (open_in_pattern(library, patterns[i]))
+			return true;
+	return false;
+}
+
+static void find_symbols(struct library *library)
+{
+	for (size_t i = 0; i < library->symbol_count; i++) {
+		const struct library_symbol *symbol = &library->symbols[i];
+		void *address = dlsym(library->handle, symbol->name);
+
+		if (!address && symbol->required) {
+			library_refuse(library, "%.200s has no symbol %s", library->path, symbol->name);
+			return;
+		}
+		memcpy((char *)library->functions + symbol->offset, &address, sizeof(address));
+	}
+}
+
+enum status library_open(struct library *library, struct error *err)
+{
+	if (!library->tried) {
+		library->tried = true;
+		if (open_in_list(library, getenv("GPUPROOF_LIBRARY_PATH")) || open_file(library, library->soname) ||
+		    open_in_toolkits(library)) {
+			remember_path(library);
+			find_symbols(library);
+		}
+	}
+	if (library->handle)
+		return STATUS_OK;
+	return error_set(err, STATUS_UNSUPPORTED, "%s is missing: %s (looked for %s in $GPUPROOF_LIBRARY_PATH, the loader's "
+			 "folders, $CUDA_HOME and /usr/local/cuda*)", library->name, library->reason, library->soname);
+}
+
+/* The library stays mapped: closing one that started threads is not safe. */
+void library_refuse(struct library *library, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(library->reason, sizeof(library->reason), format, ap);
+	va_end(ap);
+	library->handle = NULL;
+}

@@ -1,0 +1,232 @@
+/* Collectives through NCCL: one rank per process, one communicator per case. */
+#include "device/cuda/nccl.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "device/cuda/cuda_backend.h"
+
+struct nccl_functions nccl;
+
+static const struct library_symbol symbols[] = {
+#define NCCL(required, name, parameters) { #name, offsetof(struct nccl_functions, name), required },
+#include "device/cuda/nccl.def"
+#undef NCCL
+	{ "ncclGetErrorString", offsetof(struct nccl_functions, ncclGetErrorString), true },
+	{ "ncclGetLastError", offsetof(struct nccl_functions, ncclGetLastError), false },
+};
+
+struct library nccl_library = {
+	.name = "NCCL",
+	.soname = "libnccl.so.2",
+	.cost = "no collectives and no training step on several devices",
+	.symbols = symbols,
+	.symbol_count = ARRAY_SIZE(symbols),
+	.functions = &nccl,
+};
+
+struct cuda_communicator {
+	struct communicator base;
+	ncclComm_t handle;
+	struct cuda_communicator *next; /* of the same device */
+};
+
+static struct cuda_communicator *cuda(struct communicator *communicator)
+{
+	return (struct cuda_communicator *)communicator;
+}
+
+enum status nccl_open(struct error *err)
+{
+	return library_open(&nccl_library, err);
+}
+
+void nccl_version(char *out, size_t size)
+{
+	int version = 0;
+
+	nccl.ncclGetVersion(&version);
+	if (version < 10000) /* 2.8 and older: 2804 */
+		snprintf(out, size, "%d.%d.%d", version / 1000, version / 100 % 10, version % 100);
+	else
+		snprintf(out, size, "%d.%d.%d", version / 10000, version / 100 % 100, version % 100);
+}
+
+static const char *result_name(int result)
+{
+	static const char *const names[] = {
+#define X(name) #name,
+		NCCL_RESULTS(X)
+#undef X
+	};
+
+	return result >= 0 && (size_t)result < ARRAY_SIZE(names) ? names[result] : "unknown NCCL result";
+}
+
+/* `handle` may be NULL. */
+static enum status check(int result, const char *call, ncclComm_t handle, struct error *err)
+{
+	const char *last = NULL;
+
+	if (result == ncclSuccess)
+		return STATUS_OK;
+	if (nccl.ncclGetLastError)
+		last = nccl.ncclGetLastError(handle);
+	cudaGetLastError();
+	return error_set(err, STATUS_DEVICE, "%s: %s: %s%s%s", call, result_name(result), nccl.ncclGetErrorString(result),
+			 last && *last ? ": " : "", last ? last : "");
+}
+
+enum status cuda_communicator_id(struct communicator_id *out, struct error *err)
+{
+	ncclUniqueId id;
+	enum status status = nccl_open(err);
+
+	_Static_assert(sizeof(id) == sizeof(out->bytes), "NCCL's id fits");
+	if (status == STATUS_OK)
+		status = check(nccl.ncclGetUniqueId(&id), "ncclGetUniqueId", NULL, err);
+	if (status == STATUS_OK)
+		memcpy(out->bytes, id.internal, sizeof(out->bytes));
+	return status;
+}
+
+enum status cuda_communicator_open(struct device *device, const struct communicator_id *id, int rank, int size,
+				   struct communicator **out, struct error *err)
+{
+	struct cuda_device *d = (struct cuda_device *)device;
+	struct cuda_communicator *c;
+	ncclUniqueId nccl_id;
+	enum status status = nccl_open(err);
+
+	if (status == STATUS_OK)
+		status = cuda_use(device, err);
+	if (status != STATUS_OK)
+		return status;
+	c = xcalloc(1, sizeof(*c));
+	c->base = (struct communicator){ .device = device, .rank = rank, .size = size };
+	memcpy(nccl_id.internal, id->bytes, sizeof(nccl_id.internal));
+	status = check(nccl.ncclCommInitRank(&c->handle, size, nccl_id, rank), "ncclCommInitRank", NULL, err);
+	if (status != STATUS_OK) {
+		free(c);
+		return status;
+	}
+	c->next = d->communicators;
+	d->communicators = c;
+	*out = &c->base;
+	return STATUS_OK;
+}
+
+static int asynchronous_result(struct cuda_communicator *c)
+{
+	int result = ncclSuccess, asked = nccl.ncclCommGetAsyncError(c->handle, &result);
+
+	return asked != ncclSuccess ? asked : result;
+}
+
+enum status cuda_communicators_check(struct cuda_device *device, struct error *err)
+{
+	enum status status = STATUS_OK;
+
+	for (struct cuda_communicator *c = device->communicators; c && status == STATUS_OK; c = c->next)
+		status = check(asynchronous_result(c), "NCCL, asynchronously", c->handle, err);
+	return status;
+}
+
+static void unlink_from_device(struct cuda_communicator *c)
+{
+	struct cuda_communicator **at = &((struct cuda_device *)c->base.device)->communicators;
+
+	while (*at && *at != c)
+		at = &(*at)->next;
+	if (*at)
+		*at = c->next;
+}
+
+/* A communicator with an error cannot be destroyed, only aborted: the peers may be gone. */
+void cuda_communicator_close(struct communicator *communicator)
+{
+	struct error err = ERROR_NONE;
+	struct cuda_communicator *c;
+
+	if (!communicator)
+		return;
+	c = cuda(communicator);
+	unlink_from_device(c);
+	cuda_use(communicator->device, &err);
+	if (check(asynchronous_result(c), "NCCL, found at close", c->handle, &err) == STATUS_OK) {
+		check(nccl.ncclCommDestroy(c->handle), "ncclCommDestroy", c->handle, &err);
+	} else {
+		nccl.ncclCommAbort(c->handle);
+	}
+	if (err.status != STATUS_OK)
+		fprintf(stderr, "gpuproof: %s: %s\n", communicator->device->info.id, err.message);
+	free(c);
+}
+
+static int data_type(enum precision precision)
+{
+	static const int types[PRECISION_COUNT] = {
+		[PRECISION_FP64] = ncclFloat64, [PRECISION_FP32] = ncclFloat32, [PRECISION_TF32] = ncclFloat32,
+		[PRECISION_FP16] = ncclFloat16, [PRECISION_BF16] = ncclBfloat16,
+	};
+
+	return types[precision];
+}
+
+static int operation(enum reduction reduction)
+{
+	static const int operations[] = {
+		[REDUCE_SUM] = ncclSum, [REDUCE_AVERAGE] = ncclAvg, [REDUCE_MAX] = ncclMax,
+	};
+
+	return operations[reduction];
+}
+
+enum status cuda_all_reduce(struct communicator *communicator, struct stream *stream, void *to, const void *from,
+			    size_t count, enum precision precision, enum reduction reduction, struct error *err)
+{
+	ncclComm_t handle = cuda(communicator)->handle;
+
+	return check(nccl.ncclAllReduce(from, to, count, data_type(precision), operation(reduction), handle,
+					cuda_stream_handle(stream)),
+		     "ncclAllReduce", handle, err);
+}
+
+enum status cuda_broadcast(struct communicator *communicator, struct stream *stream, void *buffer, size_t bytes,
+			   int root, struct error *err)
+{
+	ncclComm_t handle = cuda(communicator)->handle;
+
+	return check(nccl.ncclBroadcast(buffer, buffer, bytes, ncclUint8, root, handle, cuda_stream_handle(stream)),
+		     "ncclBroadcast", handle, err);
+}
+
+enum status cuda_send(struct communicator *communicator, struct stream *stream, const void *from, size_t bytes,
+		      int peer, struct error *err)
+{
+	ncclComm_t handle = cuda(communicator)->handle;
+
+	return check(nccl.ncclSend(from, bytes, ncclUint8, peer, handle, cuda_stream_handle(stream)), "ncclSend", handle,
+		     err);
+}
+
+enum status cuda_receive(struct communicator *communicator, struct stream *stream, void *to, size_t bytes, int peer,
+			 struct error *err)
+{
+	ncclComm_t handle = cuda(communicator)->handle;
+
+	return check(nccl.ncclRecv(to, bytes, ncclUint8, peer, handle, cuda_stream_handle(stream)), "ncclRecv", handle,
+		     err);
+}
+
+enum status cuda_group_begin(struct communicator *communicator, struct error *err)
+{
+	return check(nccl.ncclGroupStart(), "ncclGroupStart", cuda(communicator)->handle, err);
+}
+
+enum status cuda_group_end(struct communicator *communicator, struct error *err)
+{
+	return check(nccl.ncclGroupEnd(), "ncclGroupEnd", cuda(communicator)->handle, err);
+}

@@ -1,0 +1,29 @@
+/* The part of NCCL's C interface that is used here, so that the build does not need nccl.h. Values as in NCCL 2. */
+#ifndef GPUPROOF_DEVICE_CUDA_NCCL_ABI_H
+#define GPUPROOF_DEVICE_CUDA_NCCL_ABI_H
+
+#include <cuda_runtime_api.h>
+#include <stddef.h>
+
+typedef struct ncclComm *ncclComm_t;
+typedef struct {
+	char internal[128];
+} ncclUniqueId;
+
+/* ncclResult_t */
+#define NCCL_RESULTS(X)                                                                         \
+	X(ncclSuccess) X(ncclUnhandledCudaError) X(ncclSystemError) X(ncclInternalError)         \
+	X(ncclInvalidArgument) X(ncclInvalidUsage) X(ncclRemoteError) X(ncclInProgress)
+enum {
+#define X(name) name,
+	NCCL_RESULTS(X)
+#undef X
+};
+
+/* ncclRedOp_t; average came with 2.10 */
+enum { ncclSum = 0, ncclMax = 2, ncclAvg = 4 };
+
+/* ncclDataType_t */
+enum { ncclUint8 = 1, ncclFloat16 = 6, ncclFloat32 = 7, ncclFloat64 = 8, ncclBfloat16 = 9 };
+
+#endif

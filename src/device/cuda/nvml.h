@@ -1,0 +1,27 @@
+/* NVML: telemetry and what the CUDA runtime does not know of a device. */
+#ifndef GPUPROOF_DEVICE_CUDA_NVML_H
+#define GPUPROOF_DEVICE_CUDA_NVML_H
+
+#include "device/cuda/library.h"
+#include "device/cuda/nvml_abi.h"
+
+struct nvml_functions {
+#define NVML(required, name, parameters) int(*name) parameters;
+#include "device/cuda/nvml.def"
+#undef NVML
+	const char *(*nvmlErrorString)(int result);
+};
+
+extern struct library nvml_library;
+extern struct nvml_functions nvml;
+
+/* Opens and initialises NVML once; STATUS_UNSUPPORTED with the reason where it is missing. */
+enum status nvml_open(struct error *err);
+
+/* NVML's handle of the device at `pci`, not of the same number: CUDA_VISIBLE_DEVICES renumbers CUDA's. NULL: unknown. */
+nvmlDevice_t nvml_device(const char *pci);
+
+/* Whether the driver's NVML has the function and it succeeds for this device. */
+#define NVML_OK(function, ...) (nvml.function && nvml.function(__VA_ARGS__) == NVML_SUCCESS)
+
+#endif

@@ -1,0 +1,32 @@
+/* The part of NVML's C interface that is used here, so that the build does not need nvml.h. Values as in NVML's API reference. */
+#ifndef GPUPROOF_DEVICE_CUDA_NVML_ABI_H
+#define GPUPROOF_DEVICE_CUDA_NVML_ABI_H
+
+typedef struct nvmlDevice_st *nvmlDevice_t;
+
+/* nvmlReturn_t */
+enum { NVML_SUCCESS = 0, NVML_ERROR_NOT_SUPPORTED = 3, NVML_ERROR_INSUFFICIENT_SIZE = 7 };
+/* nvmlClockType_t */
+enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2 };
+/* nvmlTemperatureSensors_t */
+enum { NVML_TEMPERATURE_GPU = 0 };
+/* nvmlMemoryErrorType_t, nvmlEccCounterType_t */
+enum { NVML_MEMORY_ERROR_TYPE_CORRECTED = 0, NVML_MEMORY_ERROR_TYPE_UNCORRECTED = 1 };
+enum { NVML_VOLATILE_ECC = 0 };
+/* nvmlEnableState_t */
+enum { NVML_FEATURE_DISABLED = 0, NVML_FEATURE_ENABLED = 1 };
+/* NVML_NVLINK_MAX_LINKS of the largest GPUs; a higher number is refused, which ends the count. */
+enum { NVML_LINKS_AT_MOST = 64 };
+
+struct nvml_memory {
+	unsigned long long total, free, used;
+};
+
+/* nvmlProcessInfo_t of nvmlDeviceGet*RunningProcesses_v2 and _v3 */
+struct nvml_process {
+	unsigned pid;
+	unsigned long long used_bytes;
+	unsigned gpu_instance, compute_instance;
+};
+
+#endif

@@ -1,0 +1,173 @@
+/* Streams, events and what is enqueued on a stream without a kernel. */
+#include "device/cuda/cuda_backend.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+static struct cuda_stream *cuda(struct stream *stream)
+{
+	return (struct cuda_stream *)stream;
+}
+
+static struct cuda_event *cuda_event(struct event *event)
+{
+	return (struct cuda_event *)event;
+}
+
+cudaStream_t cuda_stream_handle(struct stream *stream)
+{
+	struct error ignored = ERROR_NONE; /* a launch on the wrong device fails by itself */
+
+	cuda_use(stream->device, &ignored);
+	return cuda(stream)->handle;
+}
+
+int cuda_stream_multiprocessors(const struct stream *stream)
+{
+	return stream->device->info.multiprocessors;
+}
+
+enum status cuda_stream_create(struct device *device, bool high_priority, struct stream **out, struct error *err)
+{
+	struct cuda_device *d = (struct cuda_device *)device;
+	struct cuda_stream *stream = xcalloc(1, sizeof(*stream));
+	enum status status = cuda_use(device, err);
+
+	stream->base.device = device;
+	if (status == STATUS_OK)
+		status = cuda_check(cudaStreamCreateWithPriority(&stream->handle, cudaStreamNonBlocking,
+								 high_priority ? d->priority_high : d->priority_low),
+				    "cudaStreamCreateWithPriority", err);
+	if (status != STATUS_OK) {
+		free(stream);
+		return status;
+	}
+	*out = &stream->base;
+	return STATUS_OK;
+}
+
+void cuda_stream_destroy(struct stream *stream)
+{
+	struct error ignored = ERROR_NONE;
+
+	if (!stream)
+		return;
+	cuda_use(stream->device, &ignored);
+	cuda_gate_release(cuda(stream));
+	cudaStreamSynchronize(cuda(stream)->handle);
+	cublas_context_free(cuda(stream)->cublas);
+	cudaStreamDestroy(cuda(stream)->handle);
+	cudaGetLastError();
+	free(cuda(stream));
+}
+
+enum status cuda_stream_synchronize(struct stream *stream, struct error *err)
+{
+	enum status status = cuda_use(stream->device, err);
+
+	if (status == STATUS_OK)
+		status = cuda_check(cudaStreamSynchronize(cuda(stream)->handle), "cudaStreamSynchronize", err);
+	if (status == STATUS_OK)
+		status = cuda_communicators_check((struct cuda_device *)stream->device, err);
+	return status;
+}
+
+enum status cuda_stream_wait(struct stream *stream, struct event *event, struct error *err)
+{
+	enum status status = cuda_use(stream->device, err);
+
+	if (status == STATUS_OK)
+		status = cuda_check(cudaStreamWaitEvent(cuda(stream)->handle, cuda_event(event)->handle, 0),
+				    "cudaStreamWaitEvent", err);
+	return status;
+}
+
+enum status cuda_event_create(struct device *device, struct event **out, struct error *err)
+{
+	struct cuda_event *event = xcalloc(1, sizeof(*event));
+	enum status status = cuda_use(device, err);
+
+	event->base.device = device;
+	if (status == STATUS_OK)
+		status = cuda_check(cudaEventCreate(&event->handle), "cudaEventCreate", err);
+	if (status != STATUS_OK) {
+		free(event);
+		return status;
+	}
+	*out = &event->base;
+	return STATUS_OK;
+}
+
+void cuda_event_destroy(struct event *event)
+{
+	if (!event)
+		return;
+	cudaEventDestroy(cuda_event(event)->handle);
+	cudaGetLastError();
+	free(cuda_event(event));
+}
+
+enum status cuda_event_record(struct event *event, struct stream *stream, struct error *err)
+{
+	enum status status = cuda_use(stream->device, err);
+
+	if (status == STATUS_OK)
+		status = cuda_check(cudaEventRecord(cuda_event(event)->handle, cuda(stream)->handle), "cudaEventRecord",
+				    err);
+	return status;
+}
+
+enum status cuda_event_synchronize(struct event *event, struct error *err)
+{
+	enum status status = cuda_use(event->device, err);
+
+	if (status == STATUS_OK)
+		status = cuda_check(cudaEventSynchronize(cuda_event(event)->handle), "cudaEventSynchronize", err);
+	return status;
+}
+
+enum status cuda_event_elapsed(struct event *start, struct event *end, double *seconds, struct error *err)
+{
+	float milliseconds = 0;
+	enum status status = cuda_use(start->device, err);
+
+	if (status == STATUS_OK)
+		status = cuda_check(cudaEventElapsedTime(&milliseconds, cuda_event(start)->handle,
+							 cuda_event(end)->handle),
+				    "cudaEventElapsedTime", err);
+	*seconds = (double)milliseconds * 1e-3;
+	return status;
+}
+
+enum status cuda_copy(struct stream *stream, void *to, const void *from, size_t bytes, struct error *err)
+{
+	enum status status = cuda_use(stream->device, err);
+
+	if (status == STATUS_OK)
+		status = cuda_check_size(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, cuda(stream)->handle),
+					 "cudaMemcpyAsync", bytes, err);
+	return status;
+}
+
+enum status cuda_copy_peer(struct stream *stream, void *to, struct device *to_device, const void *from,
+			   struct device *from_device, size_t bytes, struct error *err)
+{
+	enum status status = cuda_use(stream->device, err);
+
+	if (status == STATUS_OK)
+		status = cuda_check_size(cudaMemcpyPeerAsync(to, to_device->info.index, from, from_device->info.index,
+							     bytes, cuda(stream)->handle),
+					 "cudaMemcpyPeerAsync", bytes, err);
+	return status;
+}
+
+enum status cuda_memory_set(struct stream *stream, void *memory, int byte, size_t bytes, struct error *err)
+{
+	enum status status = cuda_use(stream->device, err);
+
+	if (status == STATUS_OK)
+		status = cuda_check_size(cudaMemsetAsync(memory, byte, bytes, cuda(stream)->handle), "cudaMemsetAsync",
+					 bytes, err);
+	return status;
+}
