@@ -118,7 +118,7 @@ size_t cuda_components(struct component *out, size_t capacity)
 
 	for (size_t i = 0; i < count; i++) {
 		memset(&out[i], 0, sizeof(out[i]));
-		out[i].name = pieces[i].name;
+		snprintf(out[i].name, sizeof(out[i].name), "%s", pieces[i].name);
 		out[i].present = pieces[i].version(out[i].version, sizeof(out[i].version));
 		if (!out[i].present)
 			out[i].version[0] = '\0';
