@@ -18,6 +18,8 @@
 #include "plan/config.h"
 
 #define PLAN_MAX_CASE_DEVICES 16
+/* Most cases of one plan: beyond it a sweep is a mistake. */
+#define PLAN_MAX_CASES 100000
 
 struct parameter {
 	const struct key *key; /* the axis */
@@ -51,7 +53,16 @@ struct plan {
 	size_t case_count, case_capacity;
 };
 
-/* Expands `config` for the devices given (already filtered by backend and [run] devices). */
+/*
+ * The devices that [run] backend and devices select, in the order of `devices` (owned copy, the caller frees it).
+ * "auto": the GPUs, else the host; a list may name devices of several backends by id. An unknown device
+ * is STATUS_USAGE naming those that exist, a backend without a device STATUS_UNSUPPORTED.
+ */
+enum status plan_select_devices(const struct config *config, const struct device_info *devices,
+				size_t device_count, struct device_info **selected, size_t *selected_count,
+				struct error *err);
+
+/* Expands `config` for the devices given (see plan_select_devices). */
 enum status plan_build(struct plan *plan, const struct config *config,
 		       const struct device_info *devices, size_t device_count, struct error *err);
 void plan_release(struct plan *plan);

@@ -1,0 +1,251 @@
+/* gpuproof config: what a config says, and what it may say. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/embedded.h"
+#include "base/memory.h"
+#include "cli/command.h"
+#include "plan/config.h"
+#include "plan/schema.h"
+#include "plan/value.h"
+
+extern const struct command command_config;
+
+/* The arguments that the subcommands share. */
+struct config_arguments {
+	const char **names; /* those that are no options */
+	size_t name_count;
+	struct override *overrides;
+	size_t override_count;
+	const char *output;
+	bool origin, force;
+};
+
+/* The value of an option that needs one; NULL and a message when it is missing. */
+static const char *option_value(int argc, char **argv, int *i)
+{
+	if (*i + 1 < argc)
+		return argv[++*i];
+	command_usage(&command_config, "%s needs a value", argv[*i]);
+	return NULL;
+}
+
+static int parse_arguments(struct config_arguments *a, int argc, char **argv)
+{
+	for (int i = 2; i < argc; i++) {
+		const char *value;
+
+		if (strcmp(argv[i], "--origin") == 0) {
+			a->origin = true;
+		} else if (strcmp(argv[i], "--force") == 0) {
+			a->force = true;
+		} else if (strcmp(argv[i], "--set") == 0 || strcmp(argv[i], "-o") == 0) {
+			bool set = argv[i][1] == '-';
+
+			value = option_value(argc, argv, &i);
+			if (!value)
+				return EXIT_USAGE;
+			if (set)
+				a->overrides[a->override_count++].text = value;
+			else
+				a->output = value;
+		} else if (argv[i][0] == '-' && argv[i][1]) {
+			return command_usage(&command_config, "there is no option '%s'", argv[i]);
+		} else {
+			a->names[a->name_count++] = argv[i];
+		}
+	}
+	return EXIT_ACCEPTED;
+}
+
+static int validate_one(const struct config_arguments *a, const char *name)
+{
+	struct text errors = TEXT_EMPTY;
+	struct config config;
+	size_t suites_found = 0;
+	enum status status = config_load(&config, name, a->overrides, a->override_count, &errors);
+
+	for (size_t i = 0; i < config.count; i++)
+		suites_found += config.sections[i].suite != NULL;
+	if (status == STATUS_OK)
+		printf("%s: valid, %zu suite%s\n", config.name, suites_found, suites_found == 1 ? "" : "s");
+	else
+		fputs(errors.data, stderr);
+	config_release(&config);
+	text_release(&errors);
+	return status == STATUS_OK ? EXIT_ACCEPTED : EXIT_USAGE;
+}
+
+static int validate(const struct config_arguments *a)
+{
+	int code = EXIT_ACCEPTED;
+
+	if (!a->name_count)
+		return command_usage(&command_config, "validate needs a config");
+	for (size_t i = 0; i < a->name_count; i++)
+		if (validate_one(a, a->names[i]) != EXIT_ACCEPTED)
+			code = EXIT_USAGE;
+	return code;
+}
+
+static int show(const struct config_arguments *a)
+{
+	struct text errors = TEXT_EMPTY, out = TEXT_EMPTY;
+	struct config config;
+	enum status status;
+
+	if (a->name_count != 1)
+		return command_usage(&command_config, "show needs one config");
+	status = config_load(&config, a->names[0], a->overrides, a->override_count, &errors);
+	if (status == STATUS_OK) {
+		config_write(&config, a->origin, &out);
+		fputs(out.data, stdout);
+	} else {
+		fputs(errors.data, stderr);
+	}
+	config_release(&config);
+	text_release(&errors);
+	text_release(&out);
+	return status == STATUS_OK ? EXIT_ACCEPTED : EXIT_USAGE;
+}
+
+static void print_keys(const char *title, const struct key *key)
+{
+	struct text what = TEXT_EMPTY;
+
+	printf("%s\n", title);
+	for (; key->name; key++) {
+		text_reset(&what);
+		key_describe(key, &what);
+		printf("  %s = %s\n      %s; %s\n", key->name, key->fallback ? key->fallback : "(required)", key->help,
+		       what.data);
+	}
+	printf("\n");
+	text_release(&what);
+}
+
+static void print_suite(const struct suite *suite)
+{
+	char *title = xasprintf("[suite %s]: %s", suite->name, suite->summary);
+
+	print_keys(title, suite->keys);
+	free(title);
+}
+
+static int unknown_suite(const char *name)
+{
+	struct text list = TEXT_EMPTY;
+
+	for (const struct suite *const *s = suites; *s; s++)
+		text_addf(&list, "%s%s", list.length ? ", " : "", (*s)->name);
+	fprintf(stderr, "gpuproof config: there is no suite '%s'; suites: %s\n", name,
+		list.data ? list.data : "none");
+	text_release(&list);
+	return EXIT_USAGE;
+}
+
+static int keys(const struct config_arguments *a)
+{
+	for (size_t i = 0; i < a->name_count; i++)
+		if (!suite_find(a->names[i]))
+			return unknown_suite(a->names[i]);
+	if (!a->name_count) {
+		print_keys("[run]: what to run on and how", run_keys);
+		print_keys("[report]: what to publish", report_keys);
+		for (const struct suite *const *s = suites; *s; s++)
+			print_suite(*s);
+	}
+	for (size_t i = 0; i < a->name_count; i++)
+		print_suite(suite_find(a->names[i]));
+	print_keys("every [suite], and [defaults] for all of them", schema_program.sampling);
+	return EXIT_ACCEPTED;
+}
+
+static int write_file(const char *path, const struct embedded_file *file, bool force)
+{
+	FILE *out = fopen(path, force ? "w" : "wx");
+	size_t written;
+
+	if (!out && errno == EEXIST) {
+		fprintf(stderr, "gpuproof config: %s exists already; --force overwrites it\n", path);
+		return EXIT_USAGE;
+	}
+	if (!out) {
+		fprintf(stderr, "gpuproof config: %s: %s\n", path, strerror(errno));
+		return EXIT_ENVIRONMENT;
+	}
+	written = fwrite(file->data, 1, file->size, out);
+	if (fclose(out) != 0 || written != file->size) {
+		fprintf(stderr, "gpuproof config: %s: %s\n", path, strerror(errno));
+		return EXIT_ENVIRONMENT;
+	}
+	printf("%s\n", path);
+	return EXIT_ACCEPTED;
+}
+
+static int write_embedded(const struct config_arguments *a)
+{
+	const struct embedded_file *file;
+	char *name;
+	int code;
+
+	if (a->name_count != 1)
+		return command_usage(&command_config, "write needs the name of one embedded config");
+	name = xasprintf("%s%s", a->names[0], text_ends_with(a->names[0], ".ini") ? "" : ".ini");
+	file = embedded_find(embedded_configs, name);
+	if (file) {
+		code = write_file(a->output ? a->output : name, file, a->force);
+	} else {
+		fprintf(stderr, "gpuproof config: there is no embedded config '%s'; there are:", a->names[0]);
+		for (const struct embedded_file *f = embedded_configs; f->name; f++)
+			fprintf(stderr, " %.*s", (int)strlen(f->name) - 4, f->name);
+		fprintf(stderr, "\n");
+		code = EXIT_USAGE;
+	}
+	free(name);
+	return code;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(const struct config_arguments *a);
+} actions[] = {
+	{ "validate", validate },
+	{ "show", show },
+	{ "keys", keys },
+	{ "write", write_embedded },
+};
+
+static int config_run(int argc, char **argv)
+{
+	struct config_arguments a = {
+		.names = xcalloc((size_t)argc, sizeof(*a.names)),
+		.overrides = xcalloc((size_t)argc, sizeof(*a.overrides)),
+	};
+	int code = EXIT_USAGE;
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(actions) && (argc < 2 || strcmp(argv[1], actions[i].name) != 0))
+		i++;
+	if (i == ARRAY_SIZE(actions))
+		command_usage(&command_config, "say what to do: validate, show, keys or write");
+	else if (parse_arguments(&a, argc, argv) == EXIT_ACCEPTED)
+		code = actions[i].run(&a);
+	free(a.names);
+	free(a.overrides);
+	return code;
+}
+
+const struct command command_config = {
+	.name = "config",
+	.summary = "check, show, explain and write out configs",
+	.usage = "config validate CONFIG... [--set SECTION.KEY=VALUE]...\n"
+		 "       gpuproof config show CONFIG [--origin] [--set SECTION.KEY=VALUE]...\n"
+		 "       gpuproof config keys [SUITE]...\n"
+		 "       gpuproof config write NAME [-o FILE] [--force]\n\n"
+		 "CONFIG is a file or the name of an embedded config. show prints the effective config, with --origin\n"
+		 "the place that set each key; write puts an embedded config into a file for editing.",
+	.run = config_run,
+};

@@ -1,0 +1,119 @@
+#include "plan/config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "plan/resolve.h"
+
+static void section_release(struct section *section)
+{
+	for (size_t i = 0; i < section->count; i++) {
+		for (size_t v = 0; v < section->settings[i].count; v++)
+			free(section->settings[i].values[v].text);
+		free(section->settings[i].values);
+		free(section->settings[i].origin);
+	}
+	free(section->settings);
+	free(section->kind);
+	free(section->name);
+	free(section->label);
+	free(section->origin);
+}
+
+void config_release(struct config *config)
+{
+	for (size_t i = 0; i < config->count; i++)
+		section_release(&config->sections[i]);
+	free(config->sections);
+	free(config->name);
+	memset(config, 0, sizeof(*config));
+}
+
+/* Overrides, types and the verdict; releases the document. */
+static enum status finish(struct config *config, struct document *d, const struct schema *schema,
+			  const char *name, const struct override *overrides, size_t override_count,
+			  struct text *errors)
+{
+	enum status status = STATUS_OK;
+
+	for (size_t i = 0; i < override_count; i++)
+		document_override(d, overrides[i].text);
+	config_resolve(config, schema, d);
+	config->name = document_printable(name);
+	if (d->problem_count) {
+		document_problems(d, errors);
+		config_release(config);
+		status = STATUS_USAGE;
+	}
+	document_release(d);
+	return status;
+}
+
+enum status config_load_with(struct config *config, const struct schema *schema, const char *source,
+			     const struct override *overrides, size_t override_count, struct text *errors)
+{
+	struct document d;
+
+	memset(config, 0, sizeof(*config));
+	document_init(&d, schema->suites);
+	document_read(&d, source);
+	return finish(config, &d, schema, source, overrides, override_count, errors);
+}
+
+enum status config_parse_with(struct config *config, const struct schema *schema, const char *name,
+			      const char *text, size_t length, const struct override *overrides,
+			      size_t override_count, struct text *errors)
+{
+	struct document d;
+
+	memset(config, 0, sizeof(*config));
+	document_init(&d, schema->suites);
+	document_read_text(&d, name, text, length);
+	return finish(config, &d, schema, name, overrides, override_count, errors);
+}
+
+enum status config_load(struct config *config, const char *source, const struct override *overrides,
+			size_t override_count, struct text *errors)
+{
+	return config_load_with(config, &schema_program, source, overrides, override_count, errors);
+}
+
+enum status config_parse(struct config *config, const char *name, const char *text, size_t length,
+			 const struct override *overrides, size_t override_count, struct text *errors)
+{
+	return config_parse_with(config, &schema_program, name, text, length, overrides, override_count, errors);
+}
+
+const struct section *config_section(const struct config *config, const char *kind, const char *name)
+{
+	for (size_t i = 0; i < config->count; i++)
+		if (strcmp(config->sections[i].kind, kind) == 0 && strcmp(config->sections[i].name, name) == 0)
+			return &config->sections[i];
+	return NULL;
+}
+
+const struct setting *section_setting(const struct section *section, const char *key)
+{
+	for (size_t i = 0; i < section->count; i++)
+		if (strcmp(section->settings[i].key->name, key) == 0)
+			return &section->settings[i];
+	fprintf(stderr, "gpuproof: bug: [%s %s] has no key %s\n", section->kind, section->name, key);
+	abort();
+}
+
+int64_t section_integer(const struct section *section, const char *key)
+{
+	return section_setting(section, key)->values[0].integer;
+}
+
+double section_real(const struct section *section, const char *key)
+{
+	return section_setting(section, key)->values[0].real;
+}
+
+const char *section_text(const struct section *section, const char *key)
+{
+	return section_setting(section, key)->values[0].text;
+}

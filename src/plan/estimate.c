@@ -1,0 +1,67 @@
+#include "plan/estimate.h"
+
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/units.h"
+
+/*
+ * The limit is a watchdog against hangs, not a budget: a case has several series, a slow device needs its
+ * min_samples whatever max_time says, and a first call may load libraries and compile kernels.
+ */
+#define LIMIT_FLOOR_SECONDS 30.0
+#define LIMIT_MULTIPLE 20.0
+
+/* A quiet case stops after about this many times min_samples. */
+#define TYPICAL_SAMPLES 2.0
+
+/* Time for a series that converges as series usually do, at most max_time. */
+static double sampling_seconds(const struct section *section)
+{
+	double samples = TYPICAL_SAMPLES * (double)section_integer(section, "min_samples") +
+			 (double)section_integer(section, "warmup");
+	double seconds = samples * section_real(section, "sample_time");
+	double most = section_real(section, "max_time");
+
+	return seconds < most ? seconds : most;
+}
+
+void plan_estimate(const struct plan *plan, struct plan_case *c)
+{
+	double given = section_real(config_section(plan->config, "run", ""), "case_limit");
+	double derived = LIMIT_MULTIPLE * (c->setup_seconds + section_real(c->section, "max_time"));
+
+	c->estimate_seconds = c->skip_reason ? 0 : c->setup_seconds + sampling_seconds(c->section);
+	c->limit_seconds = given > 0 ? given : derived > LIMIT_FLOOR_SECONDS ? derived : LIMIT_FLOOR_SECONDS;
+}
+
+static char *too_much(uint64_t needed, const char *what, const char *owner, uint64_t total)
+{
+	char need[64], have[64];
+
+	return xasprintf("needs %s of %s memory; %s has %s", units_format((double)needed, "B", need, sizeof(need)),
+			 what, owner, units_format((double)total, "B", have, sizeof(have)));
+}
+
+static uint64_t machine_bytes(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+
+	return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
+}
+
+char *plan_memory_reason(const struct plan *plan, const struct plan_case *c)
+{
+	uint64_t machine = machine_bytes();
+
+	for (size_t i = 0; i < c->device_count; i++) {
+		const struct device_info *device = &plan->devices[c->devices[i]];
+
+		/* 0: unknown. Free memory says less: it changes until the case runs. */
+		if (device->memory_bytes && c->device_bytes > device->memory_bytes)
+			return too_much(c->device_bytes, "device", device->id, device->memory_bytes);
+	}
+	if (machine && c->host_bytes > machine)
+		return too_much(c->host_bytes, "host", "the machine", machine);
+	return NULL;
+}

@@ -1,0 +1,13 @@
+/* What a case will take, before it runs. */
+#ifndef GPUPROOF_PLAN_ESTIMATE_H
+#define GPUPROOF_PLAN_ESTIMATE_H
+
+#include "plan/plan.h"
+
+/* Fills estimate_seconds and limit_seconds from setup_seconds, the sampling keys and [run] case_limit. */
+void plan_estimate(const struct plan *plan, struct plan_case *c);
+
+/* Why `c` does not fit into the memory of its devices or of the machine (malloc'ed); NULL when it does. */
+char *plan_memory_reason(const struct plan *plan, const struct plan_case *c);
+
+#endif

@@ -1,0 +1,127 @@
+/* --set section.key=value */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "plan/document.h"
+#include "suites/suite.h"
+
+/* "transfer:label" and "transfer" as they would stand in a header: "suite transfer label". */
+static char *header_of(const struct document *d, const char *section)
+{
+	const char *colon = strchr(section, ':');
+	size_t length = colon ? (size_t)(colon - section) : strlen(section);
+	char *header;
+
+	if (text_starts_with(section, "suite ")) {
+		header = xstrdup(section);
+	} else {
+		for (const struct suite *const *s = d->suites; *s; s++)
+			if (strlen((*s)->name) == length && strncmp((*s)->name, section, length) == 0)
+				return xasprintf("suite %s%s%s", (*s)->name, colon ? " " : "", colon ? colon + 1 : "");
+		return xstrdup(section);
+	}
+	for (char *p = header; *p; p++)
+		if (*p == ':')
+			*p = ' ';
+	return header;
+}
+
+static void set_in(struct document_section *section, const char *key, const char *value, struct place place)
+{
+	section_add_entry(section, key, xstrdup(value), false, place);
+}
+
+/* A suite's name alone means all its variants. */
+static void apply(struct document *d, struct place place, const char *kind, const char *name,
+		  const char *label, const char *key, const char *value)
+{
+	struct document_section *section;
+	size_t matches = 0;
+
+	if (strcmp(kind, "suite") != 0) {
+		section = document_find(d, kind, "", "");
+		if (!section)
+			section = document_add_section(d, kind, "", "", place);
+		set_in(section, key, value, place);
+		return;
+	}
+	for (size_t i = 0; i < d->section_count; i++) {
+		section = &d->sections[i];
+		if (strcmp(section->kind, kind) || strcmp(section->name, name) ||
+		    (*label && strcmp(section->label, label)))
+			continue;
+		set_in(section, key, value, place);
+		matches++;
+	}
+	if (!matches) {
+		char *title = header_text(kind, name, label);
+
+		document_problem(d, place, "the config has no %s", title);
+		free(title);
+	}
+}
+
+/* `left` is "section.key" and is cut in two; false: there are no two parts. */
+static bool split(char *left, char **key)
+{
+	char *dot = strrchr(left, '.');
+
+	if (!dot || dot == left || !dot[1])
+		return false;
+	*dot = '\0';
+	*key = dot + 1;
+	return true;
+}
+
+static char *trimmed(char *s)
+{
+	char *end = s + strlen(s);
+
+	while (end > s && strchr(" \t", end[-1]))
+		*--end = '\0';
+	return s + strspn(s, " \t");
+}
+
+static void override_section(struct document *d, struct place place, char *left, const char *value)
+{
+	char *key, *kind, *name, *label, *header;
+
+	if (!split(left, &key)) {
+		document_problem(d, place, "write --set section.key=value");
+		return;
+	}
+	header = header_of(d, trimmed(left));
+	if (header_parse(d, place, header, &kind, &name, &label)) {
+		apply(d, place, kind, name, label, trimmed(key), value);
+		free(kind);
+		free(name);
+		free(label);
+	}
+	free(header);
+}
+
+void document_override(struct document *d, const char *text)
+{
+	struct error err = ERROR_NONE;
+	struct place place = { 0, 0 };
+	const char *equals = strchr(text, '=');
+	char *shown = xasprintf("--set %.200s%s", text, strlen(text) > 200 ? "..." : "");
+	char *value;
+
+	place.file = document_add_file(d, shown);
+	d->files[place.file].command_line = true;
+	free(shown);
+	value = equals ? variables_replace(equals + 1, &err) : NULL;
+	if (!equals)
+		document_problem(d, place, "write --set section.key=value");
+	else if (!value)
+		document_problem(d, place, "%s", err.message);
+	if (value) {
+		char *left = xstrndup(text, (size_t)(equals - text));
+
+		override_section(d, place, left, value);
+		free(left);
+	}
+	free(value);
+}

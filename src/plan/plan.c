@@ -1,0 +1,221 @@
+#include "plan/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "plan/estimate.h"
+#include "suites/suite.h"
+
+static void case_release(struct plan_case *c)
+{
+	free(c->id);
+	free(c->parameters);
+	free(c->skip_reason);
+}
+
+void plan_release(struct plan *plan)
+{
+	for (size_t i = 0; i < plan->case_count; i++)
+		case_release(&plan->cases[i]);
+	free(plan->cases);
+	free(plan->devices);
+	memset(plan, 0, sizeof(*plan));
+}
+
+/* "suite[:label]/v1/v2": the id of `point` but for its devices. */
+static char *point_id(const struct plan_case *point)
+{
+	struct text id = TEXT_EMPTY;
+
+	text_add(&id, point->suite->name);
+	if (*point->section->label)
+		text_addf(&id, ":%s", point->section->label);
+	for (size_t i = 0; i < point->parameter_count; i++)
+		text_addf(&id, "/%s", point->parameters[i].value->text);
+	return text_detach(&id);
+}
+
+static char *case_id(const struct plan *plan, const struct plan_case *c)
+{
+	struct text id = TEXT_EMPTY;
+
+	text_add(&id, c->id);
+	for (size_t i = 0; i < c->device_count; i++)
+		text_addf(&id, "%s%s", i ? "," : "@", plan->devices[c->devices[i]].id);
+	return text_detach(&id);
+}
+
+static enum status add(struct plan *plan, const struct plan_case *point, const size_t *devices,
+		       size_t device_count, const char *reason, struct error *err)
+{
+	struct plan_case c = *point;
+
+	if (device_count > PLAN_MAX_CASE_DEVICES)
+		return error_set(err, STATUS_INTERNAL, "%s: a case on %zu devices; the limit is %d", point->id,
+				 device_count, PLAN_MAX_CASE_DEVICES);
+	if (plan->case_count == PLAN_MAX_CASES)
+		return error_set(err, STATUS_USAGE, "the plan has more than %d cases: shorten the lists of %s",
+				 PLAN_MAX_CASES, point->suite->name);
+	c.index = plan->case_count;
+	c.device_count = device_count;
+	for (size_t i = 0; i < device_count; i++)
+		c.devices[i] = devices[i];
+	c.id = case_id(plan, &c);
+	c.parameters = xcalloc(c.parameter_count, sizeof(*c.parameters));
+	if (c.parameter_count)
+		memcpy(c.parameters, point->parameters, c.parameter_count * sizeof(*c.parameters));
+	c.skip_reason = reason ? xstrdup(reason) : plan_memory_reason(plan, &c);
+	plan_estimate(plan, &c);
+	ARRAY_GROW(plan->cases, plan->case_count, plan->case_capacity);
+	plan->cases[plan->case_count++] = c;
+	return STATUS_OK;
+}
+
+enum status plan_add(struct plan *plan, const struct plan_case *point, const size_t *devices,
+		     size_t device_count, struct error *err)
+{
+	return add(plan, point, devices, device_count, NULL, err);
+}
+
+enum status plan_add_skipped(struct plan *plan, const struct plan_case *point, const size_t *devices,
+			     size_t device_count, const char *reason, struct error *err)
+{
+	return add(plan, point, devices, device_count, reason, err);
+}
+
+enum status plan_add_each(struct plan *plan, const struct plan_case *point, struct error *err)
+{
+	for (size_t i = 0; i < plan->device_count; i++)
+		if (add(plan, point, &i, 1, NULL, err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+struct axis {
+	const struct setting *setting;
+	size_t at;
+};
+
+/* The next point of the product, the last axis fastest; false behind the last point. */
+static bool advance(struct axis *axes, size_t count)
+{
+	while (count-- > 0) {
+		if (++axes[count].at < axes[count].setting->count)
+			return true;
+		axes[count].at = 0;
+	}
+	return false;
+}
+
+static enum status expand_point(struct plan *plan, const struct section *section, const struct axis *axes,
+				size_t count, struct error *err)
+{
+	struct plan_case point = { .suite = section->suite, .section = section, .parameter_count = count };
+	enum status status;
+
+	point.parameters = xcalloc(count, sizeof(*point.parameters));
+	for (size_t i = 0; i < count; i++)
+		point.parameters[i] = (struct parameter){ axes[i].setting->key,
+							  &axes[i].setting->values[axes[i].at] };
+	point.id = point_id(&point);
+	status = section->suite->expand(plan, &point, err);
+	case_release(&point);
+	return status;
+}
+
+static enum status expand_section(struct plan *plan, const struct section *section, struct error *err)
+{
+	const char *const *names = section->suite->axes;
+	struct axis *axes;
+	enum status status;
+	size_t count = 0;
+
+	while (names[count])
+		count++;
+	axes = xcalloc(count, sizeof(*axes));
+	for (size_t i = 0; i < count; i++)
+		axes[i].setting = section_setting(section, names[i]);
+	do
+		status = expand_point(plan, section, axes, count, err);
+	while (status == STATUS_OK && advance(axes, count));
+	free(axes);
+	return status;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct plan_case *const *p = a, *const *q = b;
+
+	return strcmp((*p)->id, (*q)->id);
+}
+
+static enum status check_ids(const struct plan *plan, struct error *err)
+{
+	const struct plan_case **sorted = xcalloc(plan->case_count, sizeof(struct plan_case *));
+	enum status status = STATUS_OK;
+
+	for (size_t i = 0; i < plan->case_count; i++)
+		sorted[i] = &plan->cases[i];
+	if (plan->case_count)
+		qsort(sorted, plan->case_count, sizeof(struct plan_case *), by_id);
+	for (size_t i = 1; i < plan->case_count && status == STATUS_OK; i++)
+		if (by_id(&sorted[i - 1], &sorted[i]) == 0)
+			status = error_set(err, STATUS_INTERNAL, "the case %s is in the plan twice", sorted[i]->id);
+	free(sorted);
+	return status;
+}
+
+/* [run] suites */
+static bool is_chosen(const struct config *config, const struct section *section)
+{
+	const struct setting *chosen = section_setting(config_section(config, "run", ""), "suites");
+
+	for (size_t i = 0; i < chosen->count; i++)
+		if (strcmp(chosen->values[i].text, "all") == 0 ||
+		    strcmp(chosen->values[i].text, section->name) == 0)
+			return true;
+	return false;
+}
+
+enum status plan_build(struct plan *plan, const struct config *config, const struct device_info *devices,
+		       size_t device_count, struct error *err)
+{
+	enum status status = STATUS_OK;
+
+	memset(plan, 0, sizeof(*plan));
+	plan->config = config;
+	plan->device_count = device_count;
+	plan->devices = xcalloc(device_count, sizeof(*plan->devices));
+	if (device_count)
+		memcpy(plan->devices, devices, device_count * sizeof(*devices));
+	for (size_t i = 0; i < config->count && status == STATUS_OK; i++)
+		if (config->sections[i].suite && is_chosen(config, &config->sections[i]))
+			status = expand_section(plan, &config->sections[i], err);
+	if (status == STATUS_OK)
+		status = check_ids(plan, err);
+	if (status != STATUS_OK)
+		plan_release(plan);
+	return status;
+}
+
+const struct value *case_value(const struct plan_case *c, const char *name)
+{
+	for (size_t i = 0; i < c->parameter_count; i++)
+		if (strcmp(c->parameters[i].key->name, name) == 0)
+			return c->parameters[i].value;
+	fprintf(stderr, "gpuproof: bug: suite %s has no axis %s\n", c->suite->name, name);
+	abort();
+}
+
+int64_t case_integer(const struct plan_case *c, const char *name)
+{
+	return case_value(c, name)->integer;
+}
+
+const char *case_text(const struct plan_case *c, const char *name)
+{
+	return case_value(c, name)->text;
+}

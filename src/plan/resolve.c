@@ -1,0 +1,197 @@
+#include "plan/resolve.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "plan/value.h"
+
+struct resolving {
+	const struct schema *schema;
+	struct document *document;
+	const struct document_section *defaults; /* NULL: there is none */
+};
+
+/* Reports that `section` has no key `name`, with the nearest that it has. */
+static void unknown_key(struct resolving *r, const struct document_section *section, const struct suite *suite,
+			const struct entry *entry)
+{
+	struct key_walk walk = schema_keys(r->schema, section->kind, suite);
+	char *title = header_text(section->kind, section->name, section->label);
+	struct text list = TEXT_EMPTY;
+	const char *names[64], *near;
+	const struct key *key;
+	size_t n = 0;
+
+	while ((key = key_next(&walk)) && n + 1 < ARRAY_SIZE(names)) {
+		text_addf(&list, "%s%s", n ? ", " : "", key->name);
+		names[n++] = key->name;
+	}
+	names[n] = NULL;
+	near = text_nearest(entry->key, names);
+	document_problem(r->document, entry->place, "%s has no key '%.60s'%s%s%s; keys: %s", title, entry->key,
+			 near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "", list.data);
+	text_release(&list);
+	free(title);
+}
+
+static void check_keys(struct resolving *r, const struct document_section *section, const struct suite *suite)
+{
+	for (size_t i = 0; i < section->count; i++)
+		if (*section->entries[i].key &&
+		    !schema_key(r->schema, section->kind, suite, section->entries[i].key))
+			unknown_key(r, section, suite, &section->entries[i]);
+}
+
+static void unknown_default(struct resolving *r, const struct entry *entry)
+{
+	const char *names[256], *near;
+	const struct key *key;
+	size_t n = 0;
+
+	for (const struct suite *const *s = r->schema->suites; *s; s++) {
+		struct key_walk walk = schema_keys(r->schema, "suite", *s);
+
+		while ((key = key_next(&walk)) && n + 1 < ARRAY_SIZE(names))
+			names[n++] = key->name;
+	}
+	names[n] = NULL;
+	near = text_nearest(entry->key, names);
+	document_problem(r->document, entry->place, "[defaults]: no suite has a key '%.60s'%s%s%s", entry->key,
+			 near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+static void check_defaults(struct resolving *r)
+{
+	for (size_t i = 0; r->defaults && i < r->defaults->count; i++) {
+		const struct entry *entry = &r->defaults->entries[i];
+		bool known = !*entry->key || schema_key(r->schema, "defaults", NULL, entry->key);
+
+		for (const struct suite *const *s = r->schema->suites; *s && !known; s++)
+			known = schema_key(r->schema, "suite", *s, entry->key) != NULL;
+		if (!known)
+			unknown_default(r, entry);
+	}
+}
+
+static void bad_value(struct resolving *r, const struct section *section, const struct key *key,
+		      const struct entry *entry, bool from_defaults, const struct error *err)
+{
+	char *title = header_text(section->kind, section->name, section->label);
+
+	if (from_defaults)
+		document_problem(r->document, entry->place, "[defaults] %s = %.60s%s, as used by %s: %s", key->name,
+				 entry->value, strlen(entry->value) > 60 ? "..." : "", title, err->message);
+	else
+		document_problem(r->document, entry->place, "%s %s = %.60s%s: %s", title, key->name, entry->value,
+				 strlen(entry->value) > 60 ? "..." : "", err->message);
+	free(title);
+}
+
+static void missing_value(struct resolving *r, const struct section *section, const struct key *key,
+			  struct place place)
+{
+	char *title = header_text(section->kind, section->name, section->label);
+
+	document_problem(r->document, place, "%s needs the key %s: %s", title, key->name, key->help);
+	free(title);
+}
+
+static void parse_fallback(struct values *values, const struct key *key, bool unique)
+{
+	struct error err = ERROR_NONE;
+
+	if (values_parse(values, key, key->fallback, unique, &err) == STATUS_OK)
+		return;
+	fprintf(stderr, "gpuproof: bug: the default of key %s: %s\n", key->name, err.message);
+	abort();
+}
+
+/* Fills one setting; leaves `setting->count` 0 when there is no valid value (reported). */
+static void resolve_key(struct resolving *r, const struct section *section, const struct document_section *own,
+			struct place place, const struct key *key, struct setting *setting)
+{
+	const struct entry *entry = section_entry(own, key->name);
+	bool from_defaults = !entry && section->suite;
+	bool unique = schema_is_axis(section->suite, key);
+	struct values values = { 0 };
+	struct error err = ERROR_NONE;
+
+	if (from_defaults)
+		entry = section_entry(r->defaults, key->name);
+	setting->key = key;
+	setting->origin = entry ? document_place(r->document, entry->place) : xstrdup("default");
+	if (!entry && !key->fallback)
+		missing_value(r, section, key, place);
+	else if (!entry)
+		parse_fallback(&values, key, unique);
+	else if (!entry->broken && values_parse(&values, key, entry->value, unique, &err) != STATUS_OK)
+		bad_value(r, section, key, entry, from_defaults, &err);
+	setting->values = values.items;
+	setting->count = values.count;
+}
+
+static void resolve_section(struct resolving *r, struct section *out, const char *kind,
+			    const struct document_section *own)
+{
+	const struct suite *suite = strcmp(kind, "suite") == 0 ? schema_suite(r->schema, own->name) : NULL;
+	struct key_walk walk = schema_keys(r->schema, kind, suite);
+	struct place place = own ? own->place : (struct place){ 0, 0 };
+	const struct key *key;
+	size_t capacity = 0;
+
+	*out = (struct section){
+		.kind = xstrdup(kind),
+		.name = xstrdup(own ? own->name : ""),
+		.label = xstrdup(own ? own->label : ""),
+		.suite = suite,
+		.origin = own ? document_place(r->document, place) : xstrdup("default"),
+	};
+	if (own)
+		check_keys(r, own, suite);
+	while ((key = key_next(&walk))) {
+		ARRAY_GROW(out->settings, out->count, capacity);
+		out->settings[out->count] = (struct setting){ 0 };
+		resolve_key(r, out, own, place, key, &out->settings[out->count]);
+		out->count++;
+	}
+}
+
+static void no_suite(struct resolving *r)
+{
+	struct text list = TEXT_EMPTY;
+
+	for (const struct suite *const *s = r->schema->suites; *s; s++)
+		text_addf(&list, "%s%s", list.length ? ", " : "", (*s)->name);
+	document_problem(r->document, (struct place){ 0, 0 }, "no [suite NAME] section: nothing to run; suites: %s",
+			 list.data ? list.data : "none");
+	text_release(&list);
+}
+
+void config_resolve(struct config *config, const struct schema *schema, struct document *d)
+{
+	struct resolving r = {
+		.schema = schema, .document = d, .defaults = document_find(d, "defaults", "", ""),
+	};
+
+	/* [run] and [report] at the ends, every suite between them. */
+	config->sections = xcalloc(d->section_count + 2, sizeof(*config->sections));
+	check_defaults(&r);
+	resolve_section(&r, &config->sections[config->count++], "run", document_find(d, "run", "", ""));
+	for (size_t i = 0; i < d->section_count; i++)
+		if (strcmp(d->sections[i].kind, "suite") == 0)
+			resolve_section(&r, &config->sections[config->count++], "suite", &d->sections[i]);
+	resolve_section(&r, &config->sections[config->count++], "report", document_find(d, "report", "", ""));
+	if (config->count == 2 && !d->suite_maybe)
+		no_suite(&r);
+	config_check(config, schema, d);
+}
+
+const struct setting *setting_or_null(const struct section *section, const char *key)
+{
+	for (size_t i = 0; i < section->count; i++)
+		if (section->settings[i].count && strcmp(section->settings[i].key->name, key) == 0)
+			return &section->settings[i];
+	return NULL;
+}

@@ -1,0 +1,17 @@
+/* From a document (text) to a config (types): keys looked up, values parsed, defaults filled in. */
+#ifndef GPUPROOF_PLAN_RESOLVE_H
+#define GPUPROOF_PLAN_RESOLVE_H
+
+#include "plan/document.h"
+#include "plan/schema.h"
+
+/* Problems are added to the document; the config is then incomplete and good for config_release() only. */
+void config_resolve(struct config *config, const struct schema *schema, struct document *d);
+
+/* What no single key can say: the words of [run], pairs of keys (check.c). */
+void config_check(const struct config *config, const struct schema *schema, struct document *d);
+
+/* The setting `key` of `section`, NULL when it is missing or broken. */
+const struct setting *setting_or_null(const struct section *section, const char *key);
+
+#endif

@@ -1,0 +1,54 @@
+#include "plan/schema.h"
+
+#include <string.h>
+
+#include "measure/sampling.h"
+
+const struct schema schema_program = { .suites = suites, .sampling = sampling_keys };
+
+struct key_walk schema_keys(const struct schema *schema, const char *kind, const struct suite *suite)
+{
+	if (suite)
+		return (struct key_walk){ .tables = { suite->keys, schema->sampling } };
+	if (strcmp(kind, "run") == 0)
+		return (struct key_walk){ .tables = { run_keys, NULL } };
+	if (strcmp(kind, "report") == 0)
+		return (struct key_walk){ .tables = { report_keys, NULL } };
+	return (struct key_walk){ .tables = { schema->sampling, NULL } };
+}
+
+const struct key *key_next(struct key_walk *walk)
+{
+	for (; walk->table < 2; walk->table++)
+		if (walk->tables[walk->table] && walk->tables[walk->table]->name)
+			return walk->tables[walk->table]++;
+	return NULL;
+}
+
+const struct key *schema_key(const struct schema *schema, const char *kind, const struct suite *suite,
+			     const char *name)
+{
+	struct key_walk walk = schema_keys(schema, kind, suite);
+	const struct key *key;
+
+	while ((key = key_next(&walk)))
+		if (strcmp(key->name, name) == 0)
+			return key;
+	return NULL;
+}
+
+const struct suite *schema_suite(const struct schema *schema, const char *name)
+{
+	for (const struct suite *const *s = schema->suites; *s; s++)
+		if (strcmp((*s)->name, name) == 0)
+			return *s;
+	return NULL;
+}
+
+bool schema_is_axis(const struct suite *suite, const struct key *key)
+{
+	for (const char *const *axis = suite ? suite->axes : NULL; axis && *axis; axis++)
+		if (strcmp(*axis, key->name) == 0)
+			return true;
+	return false;
+}

@@ -1,0 +1,110 @@
+/* Which of the devices that are there a config wants. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "plan/plan.h"
+
+struct selection {
+	const struct device_info *devices;
+	size_t count;
+	const char *backend; /* of bare indices and of "all" */
+	bool any_backend;    /* backend = auto: ids may name other backends too */
+	bool *chosen;
+};
+
+static char *existing(const struct selection *s)
+{
+	struct text list = TEXT_EMPTY;
+
+	for (size_t i = 0; i < s->count; i++)
+		text_addf(&list, "%s%s", i ? ", " : "", s->devices[i].id);
+	if (!s->count)
+		text_add(&list, "none");
+	return text_detach(&list);
+}
+
+/* "auto": the first backend with a device that is not the host. */
+static const char *automatic(const struct device_info *devices, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(devices[i].backend, "host") != 0)
+			return devices[i].backend;
+	return "host";
+}
+
+static bool is_wanted(const struct selection *s, const struct device_info *device, const char *wanted)
+{
+	bool of_backend = strcmp(device->backend, s->backend) == 0;
+
+	if (strchr(wanted, ':'))
+		return strcmp(device->id, wanted) == 0 && (of_backend || s->any_backend);
+	return of_backend && device->index == atoi(wanted);
+}
+
+static enum status choose(struct selection *s, const char *wanted, struct error *err)
+{
+	char *list;
+
+	for (size_t i = 0; i < s->count; i++) {
+		if (is_wanted(s, &s->devices[i], wanted)) {
+			s->chosen[i] = true;
+			return STATUS_OK;
+		}
+	}
+	list = existing(s);
+	error_set(err, STATUS_USAGE, "[run] devices: there is no device %s%s%s here; devices: %s", wanted,
+		  s->any_backend ? "" : " of backend ", s->any_backend ? "" : s->backend, list);
+	free(list);
+	return STATUS_USAGE;
+}
+
+static enum status choose_all(struct selection *s, struct error *err)
+{
+	size_t found = 0;
+	char *list;
+
+	for (size_t i = 0; i < s->count; i++) {
+		s->chosen[i] = strcmp(s->devices[i].backend, s->backend) == 0;
+		found += s->chosen[i];
+	}
+	if (found)
+		return STATUS_OK;
+	list = existing(s);
+	error_set(err, STATUS_UNSUPPORTED, "[run] backend = %s: there is no such device here; devices: %s",
+		  s->backend, list);
+	free(list);
+	return STATUS_UNSUPPORTED;
+}
+
+enum status plan_select_devices(const struct config *config, const struct device_info *devices,
+				size_t device_count, struct device_info **selected, size_t *selected_count,
+				struct error *err)
+{
+	const struct section *run = config_section(config, "run", "");
+	const struct setting *wanted = section_setting(run, "devices");
+	const char *backend = section_text(run, "backend");
+	struct selection s = { .devices = devices, .count = device_count, .backend = backend };
+	enum status status = STATUS_OK;
+
+	*selected = NULL;
+	*selected_count = 0;
+	s.any_backend = strcmp(backend, "auto") == 0;
+	if (s.any_backend)
+		s.backend = automatic(devices, device_count);
+	s.chosen = xcalloc(device_count, sizeof(*s.chosen));
+	if (strcmp(wanted->values[0].text, "all") == 0)
+		status = choose_all(&s, err);
+	else
+		for (size_t i = 0; i < wanted->count && status == STATUS_OK; i++)
+			status = choose(&s, wanted->values[i].text, err);
+	if (status == STATUS_OK) {
+		*selected = xcalloc(device_count, sizeof(**selected));
+		for (size_t i = 0; i < device_count; i++)
+			if (s.chosen[i])
+				(*selected)[(*selected_count)++] = devices[i];
+	}
+	free(s.chosen);
+	return status;
+}

@@ -1,0 +1,125 @@
+#include "plan/source.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/embedded.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+static const struct embedded_file *find_embedded(const char *name, const struct source *includer)
+{
+	const struct embedded_file *file;
+	char *with_suffix = xasprintf("%s.ini", name);
+
+	file = embedded_find(embedded_configs, with_suffix);
+	free(with_suffix);
+	if (!file && includer && includer->embedded)
+		file = embedded_find(embedded_configs, name);
+	return file;
+}
+
+static char *path_of(const char *name, const struct source *includer)
+{
+	const char *slash = includer && !includer->embedded ? strrchr(includer->name, '/') : NULL;
+
+	if (!slash || *name == '/')
+		return xstrdup(name);
+	return xasprintf("%.*s/%s", (int)(slash - includer->name), includer->name, name);
+}
+
+/* The name is neither a file nor an embedded config. */
+static enum status not_there(const char *name, struct error *err)
+{
+	struct text list = TEXT_EMPTY;
+	char words[16][64];
+	const char *names[17], *near;
+	size_t n = 0;
+
+	if (strchr(name, '/') || text_ends_with(name, ".ini"))
+		return error_set(err, STATUS_USAGE, "no such file");
+	for (const struct embedded_file *f = embedded_configs; f->name && n < ARRAY_SIZE(words); f++) {
+		snprintf(words[n], sizeof(words[n]), "%.*s", (int)strlen(f->name) - 4, f->name);
+		text_addf(&list, "%s%s", n ? ", " : "", words[n]);
+		names[n] = words[n];
+		n++;
+	}
+	names[n] = NULL;
+	near = text_nearest(name, names);
+	error_set(err, STATUS_USAGE, "no such file, and no embedded config of that name%s%s%s; embedded: %s",
+		  near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "", list.data ? list.data : "none");
+	text_release(&list);
+	return STATUS_USAGE;
+}
+
+static enum status read_all(struct source *source, int fd, struct error *err)
+{
+	struct text bytes = TEXT_EMPTY;
+	char buffer[16384];
+	ssize_t got;
+
+	while ((got = read(fd, buffer, sizeof(buffer))) > 0 || (got < 0 && errno == EINTR)) {
+		if (got > 0)
+			text_add_bytes(&bytes, buffer, (size_t)got);
+		if (bytes.length > SOURCE_MAX_BYTES)
+			break;
+	}
+	source->length = bytes.length;
+	source->data = text_detach(&bytes);
+	if (got < 0)
+		return error_set(err, STATUS_USAGE, "cannot be read: %s", strerror(errno));
+	if (source->length > SOURCE_MAX_BYTES)
+		return error_set(err, STATUS_USAGE, "the file is larger than %d bytes, the limit for a config",
+				 SOURCE_MAX_BYTES);
+	return STATUS_OK;
+}
+
+static enum status open_file(struct source *source, const char *name, struct error *err)
+{
+	enum status status;
+	struct stat about;
+	int fd = open(source->name, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 && errno == ENOENT)
+		return not_there(name, err);
+	if (fd < 0)
+		return error_set(err, STATUS_USAGE, "cannot be opened: %s", strerror(errno));
+	if (fstat(fd, &about) == 0 && S_ISDIR(about.st_mode)) {
+		status = error_set(err, STATUS_USAGE, "is a directory, not a config file");
+	} else {
+		source->device = about.st_dev;
+		source->inode = about.st_ino;
+		status = read_all(source, fd, err);
+	}
+	close(fd);
+	return status;
+}
+
+enum status source_open(struct source *source, const char *name, const struct source *includer,
+			struct error *err)
+{
+	const struct embedded_file *embedded = find_embedded(name, includer);
+
+	memset(source, 0, sizeof(*source));
+	if (!embedded) {
+		source->name = path_of(name, includer);
+		return open_file(source, name, err);
+	}
+	source->name = xstrdup(embedded->name);
+	source->embedded = true;
+	source->length = embedded->size;
+	source->data = xstrndup((const char *)embedded->data, embedded->size);
+	return STATUS_OK;
+}
+
+void source_close(struct source *source)
+{
+	free(source->name);
+	free(source->data);
+	memset(source, 0, sizeof(*source));
+}
