@@ -1,0 +1,82 @@
+/* Copies and fills of the host backend. */
+#include <string.h>
+
+#include "device/host/host_kernel.h"
+
+/* One core copies smaller pieces sooner than a second one is woken. */
+#define GRAIN_BYTES (256u << 10)
+
+struct copy_arguments {
+	char *to;
+	const char *from;
+	size_t bytes;
+};
+
+static void copy_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+{
+	const struct copy_arguments *copy = context;
+
+	(void)part;
+	memcpy(copy->to + begin, copy->from + begin, end - begin);
+}
+
+static enum status copy_run(struct stream *stream, const void *arguments, struct error *err)
+{
+	struct copy_arguments copy = *(const struct copy_arguments *)arguments;
+
+	(void)err;
+	if (copy.to != copy.from)
+		host_parallel(stream, copy.bytes, GRAIN_BYTES, copy_slice, &copy);
+	return STATUS_OK;
+}
+
+enum status host_copy(struct stream *stream, void *to, const void *from, size_t bytes, struct error *err)
+{
+	struct copy_arguments copy = { to, from, bytes };
+
+	if (bytes == 0)
+		return STATUS_OK;
+	return stream_enqueue(stream, copy_run, &copy, sizeof(copy), err);
+}
+
+/* Every host device reaches all memory; the copy runs on the cores of the stream's device. */
+enum status host_copy_peer(struct stream *stream, void *to, struct device *to_device, const void *from,
+			   struct device *from_device, size_t bytes, struct error *err)
+{
+	(void)to_device;
+	(void)from_device;
+	return host_copy(stream, to, from, bytes, err);
+}
+
+struct set_arguments {
+	char *memory;
+	int byte;
+	size_t bytes;
+};
+
+static void set_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+{
+	const struct set_arguments *set = context;
+
+	(void)part;
+	memset(set->memory + begin, set->byte, end - begin);
+}
+
+static enum status set_run(struct stream *stream, const void *arguments, struct error *err)
+{
+	struct set_arguments set = *(const struct set_arguments *)arguments;
+
+	(void)err;
+	host_parallel(stream, set.bytes, GRAIN_BYTES, set_slice, &set);
+	return STATUS_OK;
+}
+
+enum status host_memory_set(struct stream *stream, void *memory, int byte, size_t bytes,
+			    struct error *err)
+{
+	struct set_arguments set = { memory, byte, bytes };
+
+	if (bytes == 0)
+		return STATUS_OK;
+	return stream_enqueue(stream, set_run, &set, sizeof(set), err);
+}

@@ -1,0 +1,114 @@
+#include "device/host/counter.h"
+
+#include <linux/futex.h>
+#include <limits.h>
+#include <math.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+/* Looks before the core is offered to others at each, and before going to sleep. */
+#define SPIN_LOOKS 64
+#define YIELD_SECONDS 20e-6
+
+/* Without FUTEX_PRIVATE_FLAG: counters in shared memory join processes. */
+static long futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *timeout)
+{
+	return syscall(SYS_futex, word, operation, value, timeout, NULL, 0);
+}
+
+static void wake(struct counter *counter)
+{
+	if (atomic_load(&counter->sleepers) > 0)
+		futex(&counter->value, FUTEX_WAKE, INT_MAX, NULL);
+}
+
+void counter_add(struct counter *counter, uint32_t amount)
+{
+	atomic_fetch_add(&counter->value, amount);
+	wake(counter);
+}
+
+void counter_raise(struct counter *counter, uint32_t value)
+{
+	uint32_t now = atomic_load(&counter->value);
+
+	while ((int32_t)(value - now) > 0) {
+		if (atomic_compare_exchange_weak(&counter->value, &now, value)) {
+			wake(counter);
+			return;
+		}
+	}
+}
+
+bool counter_reached(const struct counter *counter, uint32_t value)
+{
+	return (int32_t)(atomic_load_explicit(&counter->value, memory_order_acquire) - value) >= 0;
+}
+
+static void pause_core(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+static bool spin(const struct counter *counter, uint32_t value)
+{
+	double end;
+
+	for (int i = 0; i < SPIN_LOOKS; i++) {
+		if (counter_reached(counter, value))
+			return true;
+		pause_core();
+	}
+	end = clock_seconds() + YIELD_SECONDS;
+	do {
+		if (counter_reached(counter, value))
+			return true;
+		sched_yield();
+	} while (clock_seconds() < end);
+	return counter_reached(counter, value);
+}
+
+/* One sleep, until something is added or the deadline; false when the deadline has passed. */
+static bool sleep_once(struct counter *counter, uint32_t seen, double deadline)
+{
+	struct timespec rest, *timeout = NULL;
+
+	if (isfinite(deadline)) {
+		double seconds = deadline - clock_seconds();
+
+		if (seconds <= 0)
+			return false;
+		rest.tv_sec = (time_t)seconds;
+		rest.tv_nsec = (long)((seconds - (double)rest.tv_sec) * 1e9);
+		timeout = &rest;
+	}
+	futex(&counter->value, FUTEX_WAIT, seen, timeout);
+	return true;
+}
+
+bool counter_wait(struct counter *counter, uint32_t value, double deadline)
+{
+	bool in_time = true;
+
+	if (spin(counter, value))
+		return true;
+	/* Announced before the last look: whoever adds after that look sees the sleeper and wakes it. */
+	atomic_fetch_add(&counter->sleepers, 1);
+	while (in_time) {
+		uint32_t seen = atomic_load(&counter->value);
+
+		if ((int32_t)(seen - value) >= 0)
+			break;
+		in_time = sleep_once(counter, seen, deadline);
+	}
+	atomic_fetch_sub(&counter->sleepers, 1);
+	return counter_reached(counter, value);
+}

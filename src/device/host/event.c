@@ -1,0 +1,120 @@
+/* Events of the host backend: the moment a stream reached a point, on CLOCK_MONOTONIC. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "device/host/stream.h"
+
+struct host_event {
+	struct event base;
+	uint32_t requested;      /* records enqueued */
+	struct counter recorded; /* the last one that was reached */
+	double seconds;
+	struct error error;      /* of the stream when it reached the event */
+	atomic_int references;   /* the owner and every operation in a queue */
+};
+
+/* What an enqueued record or wait refers to. */
+struct event_point {
+	struct host_event *event;
+	uint32_t number;
+};
+
+static struct host_event *host_event(struct event *event)
+{
+	return (struct host_event *)event;
+}
+
+static void drop(struct host_event *event)
+{
+	if (atomic_fetch_sub(&event->references, 1) == 1)
+		free(event);
+}
+
+enum status host_event_create(struct device *device, struct event **out, struct error *err)
+{
+	struct host_event *event = xcalloc(1, sizeof(*event));
+
+	(void)err;
+	event->base.device = device;
+	atomic_init(&event->references, 1);
+	*out = &event->base;
+	return STATUS_OK;
+}
+
+/* Operations still in a queue keep it. */
+void host_event_destroy(struct event *event)
+{
+	if (event)
+		drop(host_event(event));
+}
+
+static enum status record_run(struct stream *stream, const void *arguments, struct error *err)
+{
+	const struct event_point *point = arguments;
+	struct host_event *event = point->event;
+
+	(void)err;
+	event->seconds = clock_seconds();
+	event->error.status = STATUS_OK;
+	if (host_stream(stream)->error.status != STATUS_OK)
+		event->error = host_stream(stream)->error;
+	counter_raise(&event->recorded, point->number);
+	drop(event);
+	return STATUS_OK;
+}
+
+static enum status wait_run(struct stream *stream, const void *arguments, struct error *err)
+{
+	const struct event_point *point = arguments;
+
+	(void)stream;
+	(void)err;
+	counter_wait(&point->event->recorded, point->number, INFINITY);
+	drop(point->event);
+	return STATUS_OK;
+}
+
+static enum status enqueue_point(struct stream *stream, kernel_fn *run, struct host_event *event,
+				 struct error *err)
+{
+	struct event_point point = { event, event->requested };
+
+	atomic_fetch_add(&event->references, 1);
+	return stream_enqueue_always(stream, run, &point, sizeof(point), err);
+}
+
+enum status host_event_record(struct event *event, struct stream *stream, struct error *err)
+{
+	host_event(event)->requested++;
+	return enqueue_point(stream, record_run, host_event(event), err);
+}
+
+/* An event that was never recorded is no reason to wait. */
+enum status host_stream_wait(struct stream *stream, struct event *event, struct error *err)
+{
+	return enqueue_point(stream, wait_run, host_event(event), err);
+}
+
+enum status host_event_synchronize(struct event *event, struct error *err)
+{
+	struct host_event *e = host_event(event);
+
+	counter_wait(&e->recorded, e->requested, INFINITY);
+	if (e->error.status == STATUS_OK)
+		return STATUS_OK;
+	return error_set(err, e->error.status, "%s", e->error.message);
+}
+
+enum status host_event_elapsed(struct event *start, struct event *end, double *seconds, struct error *err)
+{
+	struct host_event *from = host_event(start), *to = host_event(end);
+
+	if (from->requested == 0 || to->requested == 0)
+		return error_set(err, STATUS_DEVICE, "event_elapsed: an event was never recorded");
+	if (!counter_reached(&from->recorded, from->requested) || !counter_reached(&to->recorded, to->requested))
+		return error_set(err, STATUS_DEVICE, "event_elapsed: the stream has not reached the event yet");
+	*seconds = to->seconds - from->seconds;
+	return STATUS_OK;
+}

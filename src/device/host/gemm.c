@@ -1,0 +1,294 @@
+/*
+ * Matrix products of the host backend. C is cut into one tile for each core; OpenBLAS multiplies each on one
+ * thread. FP16 and BF16 operands are converted to FP32 panel by panel as part of the operation, accumulated in
+ * FP32 and rounded back once.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "device/host/blas.h"
+#include "device/host/host_kernel.h"
+#include "kernels/half.h"
+
+/* A product with fewer operations for each thread is done sooner by fewer threads. */
+#define THREAD_FLOP 4e6
+
+/* Tile of C and depth of a panel that a thread converts at once: 512 operations for each converted element. */
+#define TILE 1024
+#define PANEL 512
+#define WORKSPACE_FLOATS ((size_t)TILE * TILE + 2 * (size_t)TILE * PANEL)
+
+struct multiply {
+	const struct blas *blas;
+	struct gemm g;
+	unsigned rows, columns; /* of the grid of tiles */
+	float *workspace;       /* WORKSPACE_FLOATS for each part */
+};
+
+/* A stretch of rows and columns of C. */
+struct tile {
+	int64_t row, column, rows, columns;
+};
+
+static enum CBLAS_TRANSPOSE transposed(bool yes)
+{
+	return yes ? CblasTrans : CblasNoTrans;
+}
+
+/* Elements from the start of A to the operand of rows from `row` and depth from `depth`; the same for B. */
+static int64_t offset_a(const struct gemm *g, int64_t row, int64_t depth)
+{
+	return g->transpose_a ? depth + row * g->lda : row + depth * g->lda;
+}
+
+static int64_t offset_b(const struct gemm *g, int64_t depth, int64_t column)
+{
+	return g->transpose_b ? column + depth * g->ldb : depth + column * g->ldb;
+}
+
+static void multiply_fp32(const struct multiply *x, const struct tile *t)
+{
+	const struct gemm *g = &x->g;
+
+	x->blas->cblas_sgemm(CblasColMajor, transposed(g->transpose_a), transposed(g->transpose_b),
+			     (blasint)t->rows, (blasint)t->columns, (blasint)g->k, (float)g->alpha,
+			     (const float *)g->a + offset_a(g, t->row, 0), (blasint)g->lda,
+			     (const float *)g->b + offset_b(g, 0, t->column), (blasint)g->ldb, (float)g->beta,
+			     (float *)g->c + t->row + t->column * g->ldc, (blasint)g->ldc);
+}
+
+static void multiply_fp64(const struct multiply *x, const struct tile *t)
+{
+	const struct gemm *g = &x->g;
+
+	x->blas->cblas_dgemm(CblasColMajor, transposed(g->transpose_a), transposed(g->transpose_b),
+			     (blasint)t->rows, (blasint)t->columns, (blasint)g->k, g->alpha,
+			     (const double *)g->a + offset_a(g, t->row, 0), (blasint)g->lda,
+			     (const double *)g->b + offset_b(g, 0, t->column), (blasint)g->ldb, g->beta,
+			     (double *)g->c + t->row + t->column * g->ldc, (blasint)g->ldc);
+}
+
+HOST_VECTORISED
+static void load_fp16(float *to, const uint16_t *from, int64_t count)
+{
+	for (int64_t i = 0; i < count; i++)
+		to[i] = half_to_float(from[i]);
+}
+
+HOST_VECTORISED
+static void load_bf16(float *to, const uint16_t *from, int64_t count)
+{
+	for (int64_t i = 0; i < count; i++)
+		to[i] = bf16_to_float(from[i]);
+}
+
+HOST_VECTORISED
+static void store_fp16(uint16_t *to, const float *from, int64_t count)
+{
+	for (int64_t i = 0; i < count; i++)
+		to[i] = half_from_float(from[i]);
+}
+
+HOST_VECTORISED
+static void store_bf16(uint16_t *to, const float *from, int64_t count)
+{
+	for (int64_t i = 0; i < count; i++)
+		to[i] = bf16_from_float(from[i]);
+}
+
+/* A rectangle stored with leading dimension `ld` to one stored densely, in FP32. */
+static void load(float *to, const uint16_t *from, int64_t rows, int64_t columns, int64_t ld,
+		 enum precision precision)
+{
+	for (int64_t j = 0; j < columns; j++) {
+		if (precision == PRECISION_FP16)
+			load_fp16(to + j * rows, from + j * ld, rows);
+		else
+			load_bf16(to + j * rows, from + j * ld, rows);
+	}
+}
+
+static void store(uint16_t *to, const float *from, int64_t rows, int64_t columns, int64_t ld,
+		  enum precision precision)
+{
+	for (int64_t j = 0; j < columns; j++) {
+		if (precision == PRECISION_FP16)
+			store_fp16(to + j * ld, from + j * rows, rows);
+		else
+			store_bf16(to + j * ld, from + j * rows, rows);
+	}
+}
+
+/* Adds the product over one panel's depth to the FP32 tile `c`. */
+static void multiply_panel(const struct multiply *x, const struct tile *t, int64_t depth, int64_t count,
+			   float beta, float *c)
+{
+	const struct gemm *g = &x->g;
+	float *a = c + (size_t)TILE * TILE, *b = a + (size_t)TILE * PANEL;
+	int64_t a_rows = g->transpose_a ? count : t->rows, b_rows = g->transpose_b ? t->columns : count;
+
+	load(a, (const uint16_t *)g->a + offset_a(g, t->row, depth), a_rows,
+	     g->transpose_a ? t->rows : count, g->lda, g->precision);
+	load(b, (const uint16_t *)g->b + offset_b(g, depth, t->column), b_rows,
+	     g->transpose_b ? count : t->columns, g->ldb, g->precision);
+	x->blas->cblas_sgemm(CblasColMajor, transposed(g->transpose_a), transposed(g->transpose_b),
+			     (blasint)t->rows, (blasint)t->columns, (blasint)count, (float)g->alpha, a,
+			     (blasint)(a_rows > 0 ? a_rows : 1), b, (blasint)(b_rows > 0 ? b_rows : 1), beta, c,
+			     (blasint)t->rows);
+}
+
+static void multiply_tile_16(const struct multiply *x, const struct tile *t, float *c)
+{
+	const struct gemm *g = &x->g;
+	uint16_t *stored = (uint16_t *)g->c + t->row + t->column * g->ldc;
+	float beta = (float)g->beta;
+	int64_t depth = 0;
+
+	if (g->beta != 0)
+		load(c, stored, t->rows, t->columns, g->ldc, g->precision);
+	do {
+		int64_t count = g->k - depth < PANEL ? g->k - depth : PANEL;
+
+		multiply_panel(x, t, depth, count, beta, c);
+		beta = 1;
+		depth += count;
+	} while (depth < g->k);
+	store(stored, c, t->rows, t->columns, g->ldc, g->precision);
+}
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static void multiply_16(const struct multiply *x, const struct tile *whole, unsigned part)
+{
+	float *workspace = x->workspace + part * WORKSPACE_FLOATS;
+
+	for (int64_t j = 0; j < whole->columns; j += TILE) {
+		for (int64_t i = 0; i < whole->rows; i += TILE) {
+			struct tile t = { whole->row + i, whole->column + j, smaller(TILE, whole->rows - i),
+					  smaller(TILE, whole->columns - j) };
+
+			multiply_tile_16(x, &t, workspace);
+		}
+	}
+}
+
+/* Where part `index` of `parts` begins: at a multiple of 16, so that no tile splits a vector. */
+static int64_t cut(int64_t length, unsigned index, unsigned parts)
+{
+	if (index == parts)
+		return length;
+	return (int64_t)((double)length * index / parts) / 16 * 16;
+}
+
+static void multiply_part(void *context, unsigned part, uint64_t begin, uint64_t end)
+{
+	const struct multiply *x = context;
+
+	for (uint64_t i = begin; i < end; i++) {
+		unsigned row = (unsigned)i % x->rows, column = (unsigned)i / x->rows;
+		struct tile t = { cut(x->g.m, row, x->rows), cut(x->g.n, column, x->columns), 0, 0 };
+
+		t.rows = cut(x->g.m, row + 1, x->rows) - t.row;
+		t.columns = cut(x->g.n, column + 1, x->columns) - t.column;
+		if (t.rows == 0 || t.columns == 0)
+			continue;
+		if (x->g.precision == PRECISION_FP64)
+			multiply_fp64(x, &t);
+		else if (x->g.precision == PRECISION_FP32)
+			multiply_fp32(x, &t);
+		else
+			multiply_16(x, &t, part);
+	}
+}
+
+/* The grid of `threads` tiles whose tiles have the shortest edges: each thread reads the least of A and B. */
+static void choose_grid(struct multiply *x, unsigned threads)
+{
+	double best = 0;
+
+	for (unsigned rows = 1; rows <= threads; rows++) {
+		double edges = (double)x->g.m / rows + (double)x->g.n / (threads / rows);
+
+		if (threads % rows != 0 || (x->rows > 0 && edges >= best))
+			continue;
+		best = edges;
+		x->rows = rows;
+		x->columns = threads / rows;
+	}
+}
+
+/* Kept by the stream: pages that were never used cost nothing. */
+static enum status get_workspace(struct host_stream *s, struct multiply *x, struct error *err)
+{
+	size_t bytes = host_threads(&s->base) * WORKSPACE_FLOATS * sizeof(float);
+
+	if (!s->workspace) {
+		void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (memory == MAP_FAILED)
+			return error_set(err, STATUS_NO_MEMORY, "gemm: mmap of %zu bytes of workspace: %s", bytes,
+					 strerror(errno));
+		s->workspace = memory;
+		s->workspace_bytes = bytes;
+		atomic_fetch_add(&host_device(s->base.device)->workspace_bytes, bytes);
+	}
+	x->workspace = s->workspace;
+	return STATUS_OK;
+}
+
+static enum status gemm_run(struct stream *stream, const void *arguments, struct error *err)
+{
+	struct multiply x = *(const struct multiply *)arguments;
+	double flop = 2.0 * (double)x.g.m * (double)x.g.n * (double)x.g.k;
+	unsigned threads = host_threads(stream);
+
+	if (flop < THREAD_FLOP * threads)
+		threads = flop < THREAD_FLOP ? 1 : (unsigned)(flop / THREAD_FLOP);
+	choose_grid(&x, threads);
+	if (precision_bytes(x.g.precision) == 2 &&
+	    get_workspace(host_stream(stream), &x, err) != STATUS_OK)
+		return STATUS_NO_MEMORY;
+	host_parallel(stream, threads, 1, multiply_part, &x);
+	return STATUS_OK;
+}
+
+static enum status check(const struct gemm *g, struct error *err)
+{
+	const int64_t sizes[] = { g->m, g->n, g->k, g->lda, g->ldb, g->ldc };
+	int64_t a_rows = g->transpose_a ? g->k : g->m, b_rows = g->transpose_b ? g->n : g->k;
+
+	if (g->precision == PRECISION_TF32)
+		return error_set(err, STATUS_UNSUPPORTED, "a CPU has no TF32 multiplication");
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		if (sizes[i] < 0)
+			return error_set(err, STATUS_INTERNAL, "gemm: a dimension is negative");
+		if (sizes[i] > INT_MAX)
+			return error_set(err, STATUS_UNSUPPORTED, "OpenBLAS's dimensions end at %d", INT_MAX);
+	}
+	if (g->lda < a_rows || g->ldb < b_rows || g->ldc < g->m || !g->lda || !g->ldb || !g->ldc)
+		return error_set(err, STATUS_INTERNAL, "gemm: a leading dimension is shorter than its column");
+	return STATUS_OK;
+}
+
+enum status host_gemm(struct stream *stream, const struct gemm *gemm, struct error *err)
+{
+	struct multiply x = { .g = *gemm };
+	enum status status = check(gemm, err);
+
+	if (status != STATUS_OK || gemm->m == 0 || gemm->n == 0)
+		return status;
+	x.blas = blas_open(err);
+	if (!x.blas)
+		return STATUS_UNSUPPORTED;
+	return stream_enqueue(stream, gemm_run, &x, sizeof(x), err);
+}
+
+size_t host_gemm_workspace(struct device *device)
+{
+	return atomic_load(&host_device(device)->workspace_bytes);
+}

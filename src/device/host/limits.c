@@ -1,0 +1,187 @@
+#include "device/host/limits.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CGROUP_ROOT "/sys/fs/cgroup"
+
+static bool read_line(const char *path, char *line, size_t size)
+{
+	FILE *f = fopen(path, "re");
+	bool ok;
+
+	if (!f)
+		return false;
+	ok = fgets(line, (int)size, f) != NULL;
+	fclose(f);
+	return ok;
+}
+
+/* The value in bytes of a row of /proc/meminfo; 0 when it is not there. */
+static uint64_t meminfo(const char *key)
+{
+	FILE *f = fopen("/proc/meminfo", "re");
+	size_t length = strlen(key);
+	unsigned long long kib = 0;
+	char line[128];
+
+	if (!f)
+		return 0;
+	while (fgets(line, sizeof(line), f)) {
+		if (strncmp(line, key, length) == 0 && line[length] == ':') {
+			sscanf(line + length + 1, "%llu", &kib);
+			break;
+		}
+	}
+	fclose(f);
+	return (uint64_t)kib * 1024;
+}
+
+/*
+ * This process's folder for `controller` ("" for version 2) below the cgroup mount, which a container may show as
+ * its own root: the caller then finds nothing there and goes up.
+ */
+static bool cgroup_folder(const char *controller, char *folder, size_t size)
+{
+	FILE *f = fopen("/proc/self/cgroup", "re");
+	char line[1024];
+	bool found = false;
+
+	if (!f)
+		return false;
+	while (!found && fgets(line, sizeof(line), f)) {
+		char *names = strchr(line, ':'), *path;
+
+		if (!names || !(path = strchr(++names, ':')))
+			continue;
+		*path++ = '\0';
+		path[strcspn(path, "\n")] = '\0';
+		if (controller[0] == '\0' ? names[0] == '\0' : strcmp(names, controller) == 0) {
+			snprintf(folder, size, "%s/%s%s", CGROUP_ROOT, controller, path);
+			found = true;
+		}
+	}
+	fclose(f);
+	return found;
+}
+
+/* Calls `look` in the process's folder and every folder above it: each level's limit counts. */
+static void each_level(const char *controller, void (*look)(const char *folder, void *context), void *context)
+{
+	char folder[1280];
+	char *slash;
+
+	if (!cgroup_folder(controller, folder, sizeof(folder)))
+		return;
+	while (strlen(folder) >= sizeof(CGROUP_ROOT) - 1) {
+		look(folder, context);
+		slash = strrchr(folder, '/');
+		if (!slash || slash == folder)
+			return;
+		*slash = '\0';
+	}
+}
+
+static bool read_number(const char *folder, const char *file, double *value)
+{
+	char path[1400], line[64];
+
+	snprintf(path, sizeof(path), "%s/%s", folder, file);
+	return read_line(path, line, sizeof(line)) && sscanf(line, "%lf", value) == 1;
+}
+
+struct memory_limit {
+	const char *limit_file, *usage_file, *reclaimable_key;
+	double total, available;
+};
+
+/* Page cache that the kernel gives back on demand; it counts as used. */
+static double reclaimable(const char *folder, const char *key)
+{
+	char path[1400], line[128], name[64];
+	double value, found = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/memory.stat", folder);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	while (fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%63s %lf", name, &value) == 2 && strcmp(name, key) == 0)
+			found = value;
+	}
+	fclose(f);
+	return found;
+}
+
+static void look_memory(const char *folder, void *context)
+{
+	struct memory_limit *limit = context;
+	double total, used;
+
+	if (!read_number(folder, limit->limit_file, &total))
+		return; /* "max", or not a level with this controller */
+	limit->total = fmin(limit->total, total);
+	if (read_number(folder, limit->usage_file, &used))
+		limit->available = fmin(limit->available,
+				fmax(0, total - used + reclaimable(folder, limit->reclaimable_key)));
+}
+
+static struct memory_limit memory_limit(void)
+{
+	struct memory_limit v2 = { "memory.max", "memory.current", "inactive_file", INFINITY, INFINITY };
+	struct memory_limit v1 = { "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file",
+				   INFINITY, INFINITY };
+
+	each_level("", look_memory, &v2);
+	each_level("memory", look_memory, &v1);
+	v2.total = fmin(v2.total, v1.total);
+	v2.available = fmin(v2.available, v1.available);
+	return v2;
+}
+
+uint64_t limits_memory_total(void)
+{
+	double total = (double)meminfo("MemTotal"), limit = memory_limit().total;
+
+	return (uint64_t)fmin(total, limit);
+}
+
+uint64_t limits_memory_available(void)
+{
+	double available = (double)meminfo("MemAvailable"), limit = memory_limit().available;
+
+	return (uint64_t)fmin(available, limit);
+}
+
+static void look_quota_v2(const char *folder, void *context)
+{
+	char path[1400], line[64];
+	double quota, period, *cores = context;
+
+	snprintf(path, sizeof(path), "%s/cpu.max", folder);
+	if (read_line(path, line, sizeof(line)) && sscanf(line, "%lf %lf", &quota, &period) == 2 && period > 0)
+		*cores = fmin(*cores, quota / period);
+}
+
+static void look_quota_v1(const char *folder, void *context)
+{
+	double quota, period, *cores = context;
+
+	if (read_number(folder, "cpu.cfs_quota_us", &quota) && quota > 0 &&
+	    read_number(folder, "cpu.cfs_period_us", &period) && period > 0)
+		*cores = fmin(*cores, quota / period);
+}
+
+double limits_cpu_quota(void)
+{
+	double cores = INFINITY;
+
+	each_level("", look_quota_v2, &cores);
+	each_level("cpu", look_quota_v1, &cores);
+	each_level("cpu,cpuacct", look_quota_v1, &cores);
+	return cores;
+}

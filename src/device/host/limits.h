@@ -1,0 +1,13 @@
+/* What the container or batch system leaves of the machine: cgroup limits, versions 1 and 2. */
+#ifndef GPUPROOF_HOST_LIMITS_H
+#define GPUPROOF_HOST_LIMITS_H
+
+#include <stdint.h>
+
+/* Bytes of memory this process may use and bytes still free for it: the machine's or the cgroup's, the smaller. */
+uint64_t limits_memory_total(void);
+uint64_t limits_memory_available(void);
+/* Cores' worth of CPU time the cgroup's quota allows; INFINITY without a quota. */
+double limits_cpu_quota(void);
+
+#endif

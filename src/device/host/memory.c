@@ -1,0 +1,173 @@
+/* Benchmark memory of the host backend. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "device/host/host_device.h"
+#include "device/host/limits.h"
+
+/* Larger requests are held against what is free now, not only against the total; smaller ones stay quick. */
+#define LARGE_SHARE 8
+
+/*
+ * Linux hands out more memory than there is and kills someone later, so "does not fit" is found out here.
+ * `used` and `total` are those of the pool the memory is counted in.
+ */
+static enum status check_fits(const char *kind, uint64_t bytes, uint64_t used, uint64_t total,
+			      struct error *err)
+{
+	char wanted[32], there[32];
+	uint64_t rest = total > used ? total - used : 0;
+
+	if (bytes <= rest && bytes > total / LARGE_SHARE) {
+		uint64_t available = limits_memory_available();
+
+		rest = available < rest ? available : rest;
+	}
+	if (bytes <= rest)
+		return STATUS_OK;
+	return error_set(err, STATUS_NO_MEMORY, "%s memory: %s do not fit, %s are free", kind,
+			 units_format((double)bytes, "B", wanted, sizeof(wanted)),
+			 units_format((double)rest, "B", there, sizeof(there)));
+}
+
+static enum status map_pages(struct host_device *device, const char *kind, size_t bytes, void **out,
+			     struct error *err)
+{
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return error_set(err, STATUS_NO_MEMORY, "%s memory: mmap of %zu bytes: %s", kind, bytes,
+				 strerror(errno));
+	share_place_memory(device->share, memory, bytes);
+	*out = memory;
+	return STATUS_OK;
+}
+
+static enum status lock_failed(const char *kind, size_t bytes, int failure, struct error *err)
+{
+	struct rlimit limit = { 0, 0 };
+	char size[32];
+
+	getrlimit(RLIMIT_MEMLOCK, &limit);
+	if (failure == EPERM || (limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur / 2))
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "%s memory: mlock of %zu bytes: %s: RLIMIT_MEMLOCK (ulimit -l) is %s", kind, bytes,
+				 strerror(failure), units_size(limit.rlim_cur, size, sizeof(size)));
+	return error_set(err, STATUS_NO_MEMORY, "%s memory: mlock of %zu bytes: %s", kind, bytes,
+			 strerror(failure));
+}
+
+static enum status map_locked(struct host_device *device, const char *kind, size_t bytes, void **out,
+			      struct error *err)
+{
+	if (map_pages(device, kind, bytes, out, err) != STATUS_OK)
+		return STATUS_NO_MEMORY;
+	if (mlock(*out, bytes) != 0) {
+		int failure = errno;
+
+		munmap(*out, bytes);
+		*out = NULL;
+		return lock_failed(kind, bytes, failure, err);
+	}
+	return STATUS_OK;
+}
+
+static enum status allocate_touched(size_t bytes, void **out, struct error *err)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	volatile char *memory = malloc(bytes);
+
+	if (!memory)
+		return error_set(err, STATUS_NO_MEMORY, "pageable memory: malloc of %zu bytes: %s", bytes,
+				 strerror(errno));
+	for (size_t i = 0; i < bytes; i += page)
+		memory[i] = 0;
+	*out = (void *)memory;
+	return STATUS_OK;
+}
+
+static enum status allocate(struct host_device *device, enum allocator allocator, size_t bytes, void **out,
+			    struct error *err)
+{
+	const char *kind = allocator_name(allocator);
+
+	switch (allocator) {
+	case ALLOCATOR_DEVICE:
+		return map_pages(device, kind, bytes, out, err);
+	case ALLOCATOR_PINNED:
+	case ALLOCATOR_REGISTERED:
+		return map_locked(device, kind, bytes, out, err);
+	case ALLOCATOR_PAGEABLE:
+		return allocate_touched(bytes, out, err);
+	case ALLOCATOR_POOL:
+		return error_set(err, STATUS_UNSUPPORTED, "a CPU has no stream-ordered memory pool");
+	case ALLOCATOR_WRITE_COMBINED:
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "write-combined memory is for transfers to a device on a bus");
+	default:
+		return error_set(err, STATUS_INTERNAL, "no allocator %d", (int)allocator);
+	}
+}
+
+enum status host_memory_alloc(struct device *device, enum allocator allocator, size_t bytes,
+			      struct stream *stream, void **out, struct error *err)
+{
+	struct host_device *host = host_device(device);
+	_Atomic uint64_t *used = allocator == ALLOCATOR_DEVICE ? &host->allocated_bytes : &host->host_bytes;
+	uint64_t total = allocator == ALLOCATOR_DEVICE ? host->share->memory_bytes : host->machine_bytes;
+	enum status status;
+
+	(void)stream;
+	*out = NULL;
+	if (bytes == 0)
+		return STATUS_OK;
+	if (allocator != ALLOCATOR_POOL && allocator != ALLOCATOR_WRITE_COMBINED) {
+		status = check_fits(allocator_name(allocator), bytes, atomic_load(used), total, err);
+		if (status != STATUS_OK)
+			return status;
+	}
+	status = allocate(host, allocator, bytes, out, err);
+	if (status == STATUS_OK)
+		atomic_fetch_add(used, bytes);
+	return status;
+}
+
+enum status host_memory_free(struct device *device, enum allocator allocator, void *memory, size_t bytes,
+			     struct stream *stream, struct error *err)
+{
+	struct host_device *host = host_device(device);
+
+	(void)stream;
+	if (!memory)
+		return STATUS_OK;
+	if (allocator == ALLOCATOR_PAGEABLE)
+		free(memory);
+	else if (munmap(memory, bytes) != 0)
+		return error_set(err, STATUS_DEVICE, "%s memory: munmap of %zu bytes: %s",
+				 allocator_name(allocator), bytes, strerror(errno));
+	if (allocator == ALLOCATOR_DEVICE)
+		atomic_fetch_sub(&host->allocated_bytes, bytes);
+	else
+		atomic_fetch_sub(&host->host_bytes, bytes);
+	return STATUS_OK;
+}
+
+enum status host_device_memory(struct device *device, uint64_t *free_bytes, uint64_t *total_bytes,
+			       struct error *err)
+{
+	struct host_device *host = host_device(device);
+	uint64_t used = atomic_load(&host->allocated_bytes) + atomic_load(&host->workspace_bytes);
+	uint64_t available = limits_memory_available();
+
+	(void)err;
+	*total_bytes = host->share->memory_bytes;
+	*free_bytes = *total_bytes > used ? *total_bytes - used : 0;
+	if (available < *free_bytes)
+		*free_bytes = available;
+	return STATUS_OK;
+}

@@ -1,0 +1,198 @@
+#include "device/host/share.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "device/host/limits.h"
+
+static struct {
+	hwloc_topology_t topology;
+	struct share *shares;
+	int count, cores, nodes;
+	char cpu_name[128];
+} machine;
+
+static enum status load_topology(struct error *err)
+{
+	hwloc_cpuset_t mask;
+
+	if (hwloc_topology_init(&machine.topology) != 0)
+		return error_set(err, STATUS_IO, "hwloc_topology_init failed");
+	if (hwloc_topology_load(machine.topology) != 0) {
+		hwloc_topology_destroy(machine.topology);
+		machine.topology = NULL;
+		return error_set(err, STATUS_IO, "hwloc_topology_load failed");
+	}
+	/* The affinity mask (taskset, srun) on top of the cgroup's cpuset, which hwloc reads itself. */
+	mask = hwloc_bitmap_alloc();
+	if (hwloc_get_cpubind(machine.topology, mask, HWLOC_CPUBIND_PROCESS) == 0 && !hwloc_bitmap_iszero(mask))
+		hwloc_topology_restrict(machine.topology, mask, 0);
+	hwloc_bitmap_free(mask);
+	return STATUS_OK;
+}
+
+static void read_cpu_name(char *out, size_t size)
+{
+	FILE *f = fopen("/proc/cpuinfo", "re");
+	char line[256];
+
+	snprintf(out, size, "CPU");
+	while (f && fgets(line, sizeof(line), f)) {
+		char *value = strchr(line, ':');
+
+		if (value && strncmp(line, "model name", 10) == 0) {
+			value += strspn(value, ": \t");
+			snprintf(out, size, "%.*s", (int)strcspn(value, "\n"), value);
+			break;
+		}
+	}
+	if (f)
+		fclose(f);
+}
+
+/* Sum of the last-level caches that the cores touch; each is usable in full by any one core. */
+static uint64_t cache_bytes(hwloc_const_cpuset_t cpuset)
+{
+	static const hwloc_obj_type_t levels[] = { HWLOC_OBJ_L4CACHE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE,
+						   HWLOC_OBJ_L1CACHE };
+
+	for (size_t i = 0; i < ARRAY_SIZE(levels); i++) {
+		hwloc_obj_t cache = NULL;
+		uint64_t sum = 0;
+
+		while ((cache = hwloc_get_next_obj_by_type(machine.topology, levels[i], cache)))
+			if (hwloc_bitmap_intersects(cache->cpuset, cpuset))
+				sum += cache->attr->cache.size;
+		if (sum > 0)
+			return sum;
+	}
+	return 0;
+}
+
+static int numa_node(hwloc_const_cpuset_t cpuset)
+{
+	hwloc_obj_t node = NULL;
+
+	while ((node = hwloc_get_next_obj_by_type(machine.topology, HWLOC_OBJ_NUMANODE, node)))
+		if (hwloc_bitmap_isincluded(cpuset, node->cpuset))
+			return (int)node->os_index;
+	return -1;
+}
+
+/* Share `index` of `count`: cores [index*cores/count, (index+1)*cores/count), at least one. */
+static void cut_share(struct share *share, int index, int count)
+{
+	int first = (int)((int64_t)index * machine.cores / count);
+	int end = (int)((int64_t)(index + 1) * machine.cores / count);
+
+	share->cores = end > first ? end - first : 1;
+	share->cpuset = hwloc_bitmap_alloc();
+	for (int i = first; i < first + share->cores; i++) {
+		hwloc_obj_t core = hwloc_get_obj_by_type(machine.topology, HWLOC_OBJ_CORE, (unsigned)i);
+
+		if (!core)
+			core = hwloc_get_obj_by_type(machine.topology, HWLOC_OBJ_PU, (unsigned)i);
+		hwloc_bitmap_or(share->cpuset, share->cpuset, core->cpuset);
+	}
+	share->first_cpu = hwloc_bitmap_first(share->cpuset);
+	share->cache_bytes = cache_bytes(share->cpuset);
+	share->numa_node = numa_node(share->cpuset);
+	share->memory_bytes = limits_memory_total() / (uint64_t)count;
+}
+
+/* Cores that may be used; hyper-threads of one core count once, a CPU quota takes cores away. */
+static int usable_cores(void)
+{
+	int cores = hwloc_get_nbobjs_by_type(machine.topology, HWLOC_OBJ_CORE);
+	double quota = limits_cpu_quota();
+
+	if (cores <= 0)
+		cores = hwloc_get_nbobjs_by_type(machine.topology, HWLOC_OBJ_PU);
+	if (quota < cores)
+		cores = (int)ceil(quota);
+	return cores > 0 ? cores : 1;
+}
+
+enum status shares_open(int count, struct error *err)
+{
+	if (machine.topology)
+		return error_set(err, STATUS_INTERNAL, "the host backend is open already");
+	if (load_topology(err) != STATUS_OK)
+		return err ? err->status : STATUS_IO;
+	machine.cores = usable_cores();
+	machine.nodes = hwloc_get_nbobjs_by_type(machine.topology, HWLOC_OBJ_NUMANODE);
+	machine.count = count > 0 ? count : 1;
+	machine.shares = xcalloc((size_t)machine.count, sizeof(*machine.shares));
+	read_cpu_name(machine.cpu_name, sizeof(machine.cpu_name));
+	for (int i = 0; i < machine.count; i++)
+		cut_share(&machine.shares[i], i, machine.count);
+	return STATUS_OK;
+}
+
+void shares_close(void)
+{
+	if (!machine.topology)
+		return;
+	for (int i = 0; i < machine.count; i++)
+		hwloc_bitmap_free(machine.shares[i].cpuset);
+	free(machine.shares);
+	hwloc_topology_destroy(machine.topology);
+	memset(&machine, 0, sizeof(machine));
+}
+
+int shares_count(void)
+{
+	return machine.count;
+}
+
+const struct share *shares_get(int index)
+{
+	return index >= 0 && index < machine.count ? &machine.shares[index] : NULL;
+}
+
+int shares_cores(void)
+{
+	return machine.cores;
+}
+
+const char *share_cpu_name(void)
+{
+	return machine.cpu_name;
+}
+
+double share_clock_hz(const struct share *share)
+{
+	char path[96];
+	double khz = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cpufreq/cpuinfo_max_freq", share->first_cpu);
+	f = fopen(path, "re");
+	if (!f)
+		return 0;
+	if (fscanf(f, "%lf", &khz) != 1)
+		khz = 0;
+	fclose(f);
+	return 1e3 * khz;
+}
+
+void share_bind_thread(const struct share *share)
+{
+	hwloc_set_cpubind(machine.topology, share->cpuset, HWLOC_CPUBIND_THREAD);
+}
+
+void share_place_memory(const struct share *share, void *memory, size_t bytes)
+{
+	hwloc_bitmap_t node;
+
+	if (machine.nodes < 2 || share->numa_node < 0)
+		return;
+	node = hwloc_bitmap_alloc();
+	hwloc_bitmap_set(node, (unsigned)share->numa_node);
+	hwloc_set_area_membind(machine.topology, memory, bytes, node, HWLOC_MEMBIND_BIND,
+			       HWLOC_MEMBIND_BYNODESET);
+	hwloc_bitmap_free(node);
+}

@@ -1,0 +1,211 @@
+#include "device/host/stream.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/memory.h"
+
+/*
+ * The queue is a linked list with one producer (the thread that drives the device) and one consumer (the stream's
+ * thread). The consumer leaves the operation it last ran at the head of the list; all nodes before that one are
+ * the producer's to use again, so a queue that has reached its depth allocates nothing.
+ */
+struct operation {
+	struct operation *next;
+	kernel_fn *run; /* NULL ends the thread */
+	bool always;
+	_Alignas(16) unsigned char arguments[OPERATION_BYTES];
+};
+
+/* Nodes made with the stream: a batch of this depth enqueues without malloc. */
+#define FIRST_NODES 256
+
+static struct operation *take_node(struct host_stream *s)
+{
+	struct operation *node = s->oldest;
+
+	if (node == atomic_load_explicit(&s->current, memory_order_acquire))
+		return xmalloc(sizeof(*node));
+	s->oldest = node->next;
+	return node;
+}
+
+static void append(struct host_stream *s, struct operation *node)
+{
+	node->next = NULL;
+	s->newest->next = node;
+	s->newest = node;
+	s->enqueued_count++;
+	counter_add(&s->enqueued, 1);
+}
+
+static enum status enqueue(struct stream *stream, kernel_fn *run, bool always, const void *arguments,
+			   size_t bytes, struct error *err)
+{
+	struct host_stream *s = host_stream(stream);
+	struct operation *node;
+
+	if (bytes > OPERATION_BYTES)
+		return error_set(err, STATUS_INTERNAL, "an operation has %zu bytes of arguments, more than %d",
+				 bytes, OPERATION_BYTES);
+	node = take_node(s);
+	node->run = run;
+	node->always = always;
+	if (bytes > 0)
+		memcpy(node->arguments, arguments, bytes);
+	append(s, node);
+	return STATUS_OK;
+}
+
+enum status stream_enqueue(struct stream *stream, kernel_fn *run, const void *arguments, size_t bytes,
+			   struct error *err)
+{
+	return enqueue(stream, run, false, arguments, bytes, err);
+}
+
+enum status stream_enqueue_always(struct stream *stream, kernel_fn *run, const void *arguments,
+				  size_t bytes, struct error *err)
+{
+	return enqueue(stream, run, true, arguments, bytes, err);
+}
+
+static void carry_out(struct host_stream *s, struct operation *node)
+{
+	struct error err = ERROR_NONE;
+	enum status status;
+
+	if (s->error.status != STATUS_OK && !node->always)
+		return;
+	status = node->run(&s->base, node->arguments, &err);
+	if (status != STATUS_OK && s->error.status == STATUS_OK)
+		error_set(&s->error, status, "%s", err.message);
+}
+
+static void *stream_thread(void *context)
+{
+	struct host_stream *s = context;
+	struct operation *node = atomic_load_explicit(&s->current, memory_order_relaxed);
+	uint32_t done = 0;
+
+	share_bind_thread(host_device(s->base.device)->share);
+	for (;;) {
+		counter_wait(&s->enqueued, ++done, INFINITY);
+		node = node->next;
+		/* From here on the node before this one may be used again. */
+		atomic_store_explicit(&s->current, node, memory_order_release);
+		if (!node->run)
+			return NULL;
+		carry_out(s, node);
+		counter_add(&s->completed, 1);
+	}
+}
+
+static void make_nodes(struct host_stream *s)
+{
+	struct operation *first = xcalloc(1, sizeof(*first)), *last = first;
+
+	for (int i = 1; i < FIRST_NODES; i++) {
+		last->next = xcalloc(1, sizeof(*last));
+		last = last->next;
+	}
+	s->oldest = first;
+	s->newest = last;
+	atomic_init(&s->current, last);
+}
+
+static void free_nodes(struct host_stream *s)
+{
+	while (s->oldest) {
+		struct operation *node = s->oldest;
+
+		s->oldest = node->next;
+		free(node);
+	}
+}
+
+/* The thread starts with all signals blocked: they are for the driving thread. */
+static int start_thread(struct host_stream *s)
+{
+	sigset_t all, old;
+	int failed;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	failed = pthread_create(&s->thread, NULL, stream_thread, s);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return failed;
+}
+
+enum status host_stream_create(struct device *device, bool high_priority, struct stream **out,
+			       struct error *err)
+{
+	struct host_stream *s = xcalloc(1, sizeof(*s));
+	int failed;
+
+	(void)high_priority; /* the OS's scheduler is fair between threads; raising one takes privileges */
+	s->base.device = device;
+	make_nodes(s);
+	failed = start_thread(s);
+	if (failed) {
+		free_nodes(s);
+		free(s);
+		return error_set(err, STATUS_DEVICE, "pthread_create for a stream: %s", strerror(failed));
+	}
+	s->next = host_device(device)->streams;
+	host_device(device)->streams = s;
+	*out = &s->base;
+	return STATUS_OK;
+}
+
+void host_stream_destroy(struct stream *stream)
+{
+	struct host_stream *s, **link;
+
+	if (!stream)
+		return;
+	s = host_stream(stream);
+	counter_raise(&s->gates_opened, s->gates_closed);
+	enqueue(stream, NULL, true, NULL, 0, NULL);
+	pthread_join(s->thread, NULL);
+	for (link = &host_device(stream->device)->streams; *link; link = &(*link)->next) {
+		if (*link == s) {
+			*link = s->next;
+			break;
+		}
+	}
+	if (s->workspace)
+		munmap(s->workspace, s->workspace_bytes);
+	atomic_fetch_sub(&host_device(stream->device)->workspace_bytes, s->workspace_bytes);
+	free_nodes(s);
+	free(s);
+}
+
+enum status host_stream_synchronize(struct stream *stream, struct error *err)
+{
+	struct host_stream *s = host_stream(stream);
+	enum status status;
+
+	counter_wait(&s->completed, s->enqueued_count, INFINITY);
+	/* The stream's thread is idle and leaves `error` alone until more is enqueued. */
+	status = s->error.status;
+	if (status != STATUS_OK)
+		error_set(err, status, "%s", s->error.message);
+	error_clear(&s->error);
+	return status;
+}
+
+enum status host_device_synchronize(struct device *device, struct error *err)
+{
+	enum status first = STATUS_OK;
+
+	for (struct host_stream *s = host_device(device)->streams; s; s = s->next) {
+		enum status status = host_stream_synchronize(&s->base, err);
+
+		if (first == STATUS_OK)
+			first = status;
+	}
+	return first;
+}

@@ -1,0 +1,73 @@
+/*
+ * Streams of the host backend: a thread and an in-order queue each, so that two streams of a device really run
+ * at the same time and a missing wait really is a race.
+ *
+ * When an operation fails, those behind it in its stream are not carried out (events, waits and gates are) until
+ * a synchronise has reported the failure.
+ */
+#ifndef GPUPROOF_HOST_STREAM_H
+#define GPUPROOF_HOST_STREAM_H
+
+#include <pthread.h>
+
+#include "device/host/counter.h"
+#include "device/host/host_device.h"
+
+/* Most bytes of arguments that an operation carries. */
+#define OPERATION_BYTES 216
+
+struct operation; /* a place in the queue */
+
+struct host_stream {
+	struct stream base;
+	struct host_stream *next; /* of the device */
+	pthread_t thread;
+
+	/* Written by the driving thread. */
+	struct operation *newest, *oldest; /* from the oldest node that may be used again to the last one added */
+	uint32_t enqueued_count;
+	uint32_t gates_closed;
+	struct counter enqueued;
+
+	/* Written by the stream's thread. */
+	_Atomic(struct operation *) current;
+	_Atomic uint32_t gate_timed_out; /* number of the last gate that opened by itself */
+	struct error error;              /* first failure since the last synchronise */
+	struct counter completed;
+
+	struct counter gates_opened;
+	void *workspace; /* of GEMMs that convert; only the stream's thread uses it */
+	size_t workspace_bytes;
+};
+
+static inline struct host_stream *host_stream(struct stream *stream)
+{
+	return (struct host_stream *)stream;
+}
+
+/* Puts an operation with a copy of its arguments at the end of the queue. `run` is called on the stream's thread. */
+enum status stream_enqueue(struct stream *stream, kernel_fn *run, const void *arguments, size_t bytes,
+			   struct error *err);
+/* The same for operations that are carried out behind a failure, too. */
+enum status stream_enqueue_always(struct stream *stream, kernel_fn *run, const void *arguments,
+				  size_t bytes, struct error *err);
+
+enum status host_stream_create(struct device *device, bool high_priority, struct stream **out,
+			       struct error *err);
+void host_stream_destroy(struct stream *stream);
+enum status host_stream_synchronize(struct stream *stream, struct error *err);
+enum status host_device_synchronize(struct device *device, struct error *err);
+
+/* event.c */
+enum status host_stream_wait(struct stream *stream, struct event *event, struct error *err);
+enum status host_event_create(struct device *device, struct event **out, struct error *err);
+void host_event_destroy(struct event *event);
+enum status host_event_record(struct event *event, struct stream *stream, struct error *err);
+enum status host_event_synchronize(struct event *event, struct error *err);
+enum status host_event_elapsed(struct event *start, struct event *end, double *seconds, struct error *err);
+
+/* gate.c */
+enum status host_gate_close(struct stream *stream, double timeout_seconds, struct error *err);
+enum status host_gate_open(struct stream *stream, struct error *err);
+
+#endif

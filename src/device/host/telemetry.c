@@ -1,0 +1,80 @@
+/* What Linux tells about the CPU while it works. In a virtual machine that is often nothing. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "device/host/host_device.h"
+
+static double read_number(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	double value;
+
+	if (!f)
+		return NAN;
+	if (fscanf(f, "%lf", &value) != 1)
+		value = NAN;
+	fclose(f);
+	return value;
+}
+
+/* Mean of the share's CPUs. */
+static double clock_hz(const struct share *share)
+{
+	double sum = 0;
+	int count = 0, cpu;
+
+	hwloc_bitmap_foreach_begin(cpu, share->cpuset) {
+		char path[96];
+
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq", cpu);
+		sum += 1e3 * read_number(path);
+		count++;
+	} hwloc_bitmap_foreach_end();
+	return count > 0 ? sum / count : NAN;
+}
+
+/* hwmon drivers that measure the CPU. The first temperature is the package's (coretemp) or the control's (k10temp). */
+static double temperature_celsius(void)
+{
+	static const char *const drivers[] = { "coretemp", "k10temp", "zenpower", "cpu_thermal" };
+
+	for (int i = 0; i < 64; i++) {
+		char path[96], name[64] = "";
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/sys/class/hwmon/hwmon%d/name", i);
+		f = fopen(path, "re");
+		if (!f)
+			break;
+		if (fscanf(f, "%63s", name) != 1)
+			name[0] = '\0';
+		fclose(f);
+		for (size_t d = 0; d < ARRAY_SIZE(drivers); d++) {
+			if (strcmp(name, drivers[d]) != 0)
+				continue;
+			snprintf(path, sizeof(path), "/sys/class/hwmon/hwmon%d/temp1_input", i);
+			return 1e-3 * read_number(path);
+		}
+	}
+	return NAN;
+}
+
+enum status host_telemetry(struct device *device, struct telemetry *out, struct error *err)
+{
+	(void)err;
+	*out = (struct telemetry){
+		.sm_clock_hz = clock_hz(host_device(device)->share),
+		.memory_clock_hz = NAN,
+		.power_watts = NAN,
+		.temperature_celsius = temperature_celsius(),
+		.throttle_reasons = -1,
+		.ecc_corrected = -1,
+		.ecc_uncorrected = -1,
+		.pcie_generation = -1,
+		.pcie_width = -1,
+		.pcie_replays = -1,
+	};
+	return STATUS_OK;
+}

@@ -1,0 +1,200 @@
+/* Which backends there are: the built-in ones, then the modules in the backends folders. */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "device/host/host_device.h"
+
+static const struct backend *const built_in[] = { &backend_host };
+
+/* The folder's entries that are modules, the newest toolkit first: cuda13 before cuda11. */
+struct modules {
+	char **paths;
+	size_t count, capacity;
+};
+
+static void add_missing(struct backend_list *list, const char *name, const char *why)
+{
+	if (list->missing_count == ARRAY_SIZE(list->missing))
+		return;
+	snprintf(list->missing[list->missing_count++], sizeof(list->missing[0]), "%.40s: %.270s", name, why);
+}
+
+/* Whether `only` ("auto", NULL or names separated by commas or spaces) asks for `name`: "cuda" asks for cuda13, too. */
+static bool wanted(const char *only, const char *name)
+{
+	static const char separators[] = ", \t";
+	size_t length;
+
+	if (!only || !*only || strcmp(only, "auto") == 0)
+		return true;
+	for (; *only; only += length) {
+		only += strspn(only, separators);
+		length = strcspn(only, separators);
+		if (length > 0 && strncmp(only, name, length) == 0 &&
+		    name[length + strspn(name + length, "0123456789")] == '\0')
+			return true;
+	}
+	return false;
+}
+
+/* "cuda13" from ".../backends/cuda13.so". */
+static void module_name(const char *path, char *name, size_t size)
+{
+	const char *slash = strrchr(path, '/');
+	const char *file = slash ? slash + 1 : path;
+	size_t length = strlen(file);
+
+	snprintf(name, size, "%.*s", (int)(length > 3 ? length - 3 : 0), file);
+}
+
+static int newest_first(const void *a, const void *b)
+{
+	return -strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* True when the folder can be read. */
+static bool find_modules(struct modules *modules, const char *folder)
+{
+	size_t first = modules->count;
+	struct dirent *entry;
+	DIR *dir = opendir(folder);
+
+	if (!dir)
+		return false;
+	while ((entry = readdir(dir))) {
+		if (entry->d_name[0] == '.' || !text_ends_with(entry->d_name, ".so"))
+			continue;
+		ARRAY_GROW(modules->paths, modules->count, modules->capacity);
+		modules->paths[modules->count++] = xasprintf("%s/%s", folder, entry->d_name);
+	}
+	closedir(dir);
+	if (modules->count > first)
+		qsort(modules->paths + first, modules->count - first, sizeof(*modules->paths), newest_first);
+	return true;
+}
+
+/* backends/ beside the program, or where `cmake --install` puts them: the first folder that is there. */
+static void find_installed(struct modules *modules)
+{
+	static const char *const folders[] = { "backends", "../lib/gpuproof/backends", "../lib64/gpuproof/backends" };
+	char program[4096];
+	ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	struct dirent *entry;
+	char *slash, *lib;
+	bool found = false;
+	DIR *dir;
+
+	if (length < 0)
+		return;
+	program[length] = '\0';
+	slash = strrchr(program, '/');
+	if (!slash)
+		return;
+	*slash = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(folders) && !found; i++) {
+		char *folder = xasprintf("%s/%s", program, folders[i]);
+
+		found = find_modules(modules, folder);
+		free(folder);
+	}
+	/* Debian's ../lib/<architecture>/gpuproof/backends. */
+	lib = xasprintf("%s/../lib", program);
+	dir = found ? NULL : opendir(lib);
+	while (dir && !found && (entry = readdir(dir))) {
+		char *folder = xasprintf("%s/%s/gpuproof/backends", lib, entry->d_name);
+
+		found = entry->d_name[0] != '.' && find_modules(modules, folder);
+		free(folder);
+	}
+	if (dir)
+		closedir(dir);
+	free(lib);
+}
+
+static void open_backend(struct backend_list *list, const char *name, const struct backend *backend,
+			 const struct backend_options *options)
+{
+	struct error err = ERROR_NONE;
+
+	for (size_t i = 0; i < list->count; i++) {
+		if (strcmp(list->backends[i]->name, backend->name) == 0) {
+			char why[128];
+
+			snprintf(why, sizeof(why), "not needed: %.60s drives these devices", list->backends[i]->module);
+			add_missing(list, name, why);
+			return;
+		}
+	}
+	if (list->count == ARRAY_SIZE(list->backends))
+		add_missing(list, name, "too many backends");
+	else if (backend->open(options, &err) != STATUS_OK)
+		add_missing(list, name, err.message);
+	else
+		list->backends[list->count++] = backend;
+}
+
+/*
+ * A module stays loaded until the process ends, also when it is of no use: the libraries it pulled in may have
+ * left threads and exit handlers behind.
+ */
+static void open_module(struct backend_list *list, const char *path, const struct backend_options *options)
+{
+	const struct backend *backend;
+	char name[64], why[128];
+	void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+
+	module_name(path, name, sizeof(name));
+	if (!module) {
+		const char *reason = dlerror();
+
+		add_missing(list, name, reason ? reason : "dlopen failed");
+		return;
+	}
+	backend = dlsym(module, "gpuproof_backend");
+	if (!backend) {
+		add_missing(list, name, "is no gpuproof backend: it has no symbol gpuproof_backend");
+	} else if (backend->abi != BACKEND_ABI) {
+		snprintf(why, sizeof(why), "was built for interface %u, this gpuproof has %u", backend->abi,
+			 BACKEND_ABI);
+		add_missing(list, name, why);
+	} else {
+		open_backend(list, name, backend, options);
+	}
+}
+
+void backends_open(struct backend_list *list, const char *only, const struct backend_options *options)
+{
+	struct modules modules = { 0 };
+	const char *extra = getenv("GPUPROOF_BACKENDS");
+	char name[64];
+
+	memset(list, 0, sizeof(*list));
+	for (size_t i = 0; i < ARRAY_SIZE(built_in); i++)
+		if (wanted(only, built_in[i]->name))
+			open_backend(list, built_in[i]->name, built_in[i], options);
+	if (extra && *extra && !find_modules(&modules, extra))
+		add_missing(list, "$GPUPROOF_BACKENDS", strerror(errno));
+	find_installed(&modules);
+	for (size_t i = 0; i < modules.count; i++) {
+		module_name(modules.paths[i], name, sizeof(name));
+		if (wanted(only, name))
+			open_module(list, modules.paths[i], options);
+		free(modules.paths[i]);
+	}
+	free(modules.paths);
+	if (list->count == 0 && list->missing_count == 0)
+		add_missing(list, only ? only : "auto", "there is no backend of this name");
+}
+
+void backends_close(struct backend_list *list)
+{
+	while (list->count > 0)
+		list->backends[--list->count]->close();
+}
