@@ -1,6 +1,7 @@
 /* Filling and checking memory on the device: see fill.h. */
-#include "device/cuda/cuda_kernel.h"
 #include "kernels/fill.h"
+
+#include "device/cuda/cuda_kernel.h"
 #include "kernels/generator.h"
 #include "kernels/storage.cuh"
 
