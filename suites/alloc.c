@@ -8,6 +8,7 @@
  * What the clock covers is the call. The stream-ordered pool returns before the memory can be used; until then it is
  * alloc.usable (the call and a synchronisation of its stream).
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,7 @@ static const struct key keys[] = {
 	  .help = "fail: an allocation larger than all memory, and whether the device works after it" },
 	{ .name = "states", .type = KEY_CHOICE, .list = true, .fallback = "cold, reused", .choices = states,
 	  .parameter = "state", .help = "alloc only: reused: of a size freed just before; cold: nothing to reuse" },
-	{ .name = "sizes", .type = KEY_SIZE, .list = true, .fallback = "4KiB..1GiB *16", .min = 16, .max = 0x1p44,
+	{ .name = "sizes", .type = KEY_SIZE, .list = true, .fallback = "4KiB..256MiB *16, 1GiB", .min = 16, .max = 0x1p44,
 	  .parameter = "size", .help = "bytes of one allocation" },
 	{ 0 }
 };
@@ -83,7 +84,7 @@ static enum status alloc_expand(struct plan *plan, struct plan_case *point, stru
 		return STATUS_OK;
 	if (operation != OPERATION_ALLOC && !plan_drop_axis(point, "states"))
 		return STATUS_OK;
-	most = operation == OPERATION_FAIL ? AFTERWARDS_BYTES : bytes * (held_blocks(bytes) + 1);
+	most = operation == OPERATION_FAIL ? AFTERWARDS_BYTES + BUFFER_CHECK_BYTES : bytes * (held_blocks(bytes) + 1);
 	if (allocator_on_device(allocator))
 		point->device_bytes = most;
 	else
@@ -104,7 +105,8 @@ struct alloc {
 	void *block;    /* the one of the sample in progress */
 	void **held;    /* cold: blocks kept from being used again */
 	size_t held_count, held_most;
-	uint64_t token; /* pattern of the latest block */
+	uint64_t token; /* number of the latest pattern */
+	uint64_t sent, received; /* copies in flight use them, also after a failure */
 };
 
 static enum status get(struct alloc *a, struct error *err)
@@ -117,28 +119,29 @@ static enum status give(struct alloc *a, void *block, struct error *err)
 	return backend_memory_free(a->device, a->allocator, block, a->bytes, a->stream, err);
 }
 
+static enum status settle(struct alloc *a, struct error *err)
+{
+	return backend_stream_synchronize(a->stream, err);
+}
+
 /* Memory is what it says when both its ends keep what was written there; a new pattern for each block. */
 static enum status write_and_read(struct alloc *a, char *at, struct error *err)
 {
-	uint64_t sent = generator_bits(a->run->seed, a->token++), received = ~sent;
-	enum status status;
-
+	a->sent = generator_bits(a->run->seed, a->token++);
+	a->received = ~a->sent;
 	if (!allocator_on_device(a->allocator)) {
-		*(volatile uint64_t *)at = sent;
-		received = *(volatile uint64_t *)at;
-		status = STATUS_OK;
-	} else {
-		status = backend_copy(a->stream, at, &sent, sizeof(sent), err);
-		if (status == STATUS_OK)
-			status = backend_copy(a->stream, &received, at, sizeof(received), err);
-		if (status == STATUS_OK)
-			status = backend_stream_synchronize(a->stream, err);
+		*(volatile uint64_t *)at = a->sent;
+		a->received = *(volatile uint64_t *)at;
+	} else if (backend_copy(a->stream, at, &a->sent, sizeof(a->sent), err) != STATUS_OK ||
+		   backend_copy(a->stream, &a->received, at, sizeof(a->received), err) != STATUS_OK ||
+		   settle(a, err) != STATUS_OK) {
+		return err->status;
 	}
-	if (status == STATUS_OK && received != sent)
-		return error_set(err, STATUS_MISMATCH,
-				 "memory just allocated does not keep its data: wrote 0x%016llx, read 0x%016llx",
-				 (unsigned long long)sent, (unsigned long long)received);
-	return status;
+	if (a->received == a->sent)
+		return STATUS_OK;
+	return error_set(err, STATUS_MISMATCH,
+			 "memory just allocated does not keep its data: wrote 0x%016" PRIx64 ", read 0x%016" PRIx64,
+			 a->sent, a->received);
 }
 
 static enum status use(struct alloc *a, struct error *err)
@@ -148,11 +151,6 @@ static enum status use(struct alloc *a, struct error *err)
 	if (write_and_read(a, a->block, err) != STATUS_OK)
 		return err->status;
 	return write_and_read(a, (char *)a->block + last, err);
-}
-
-static enum status settle(struct alloc *a, struct error *err)
-{
-	return backend_stream_synchronize(a->stream, err);
 }
 
 static enum status release_held(struct alloc *a, struct error *err)
@@ -341,6 +339,8 @@ static void alloc_init(struct alloc *a, struct run *run)
 
 static void alloc_close(struct alloc *a)
 {
+	if (a->stream)
+		settle(a, NULL); /* nothing still uses what is freed now */
 	if (a->block)
 		give(a, a->block, NULL);
 	if (a->stream)

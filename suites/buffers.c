@@ -117,22 +117,26 @@ static void on_host(const struct buffer *b, size_t offset, size_t bytes, uint64_
 	*found = d.found;
 }
 
-/* The device looks at the memory in place and leaves what it found in page-locked host memory. */
+/* The device looks at the memory in place; what it found travels through device memory, which there always is. */
 static enum status check_on_device(const struct buffer *b, struct stream *stream, size_t offset, size_t bytes,
 				   uint64_t seed, struct fill_mismatch *found, struct error *err)
 {
 	struct buffer record;
-	enum status status = buffer_alloc(&record, b->device, ALLOCATOR_PINNED, sizeof(*found), err);
+	enum status status = buffer_alloc(&record, b->device, ALLOCATOR_DEVICE, BUFFER_CHECK_BYTES, err);
 	struct check_fill_arguments arguments = { .memory = (const char *)b->memory + offset, .bytes = bytes,
 						  .first = offset, .seed = seed, .out = record.memory };
 
 	if (status != STATUS_OK)
 		return status;
-	memcpy(record.memory, found, sizeof(*found));
-	status = backend_launch(stream, "check_fill", &arguments, err);
+	status = backend_copy(stream, record.memory, found, sizeof(*found), err);
+	if (status == STATUS_OK)
+		status = backend_launch(stream, "check_fill", &arguments, err);
+	if (status == STATUS_OK)
+		status = backend_copy(stream, found, record.memory, sizeof(*found), err);
 	if (status == STATUS_OK)
 		status = backend_stream_synchronize(stream, err);
-	memcpy(found, record.memory, sizeof(*found));
+	if (status != STATUS_OK)
+		backend_stream_synchronize(stream, NULL); /* what was enqueued still uses both */
 	buffer_free(&record);
 	return status;
 }

@@ -28,6 +28,8 @@ void buffer_free(struct buffer *buffer);
 enum status buffer_fill(const struct buffer *buffer, struct stream *stream, uint64_t seed, struct error *err);
 /* 0xFF over the whole buffer: no generated data, and NaN in every floating-point format. Returns when done. */
 enum status buffer_poison(const struct buffer *buffer, struct stream *stream, struct error *err);
+/* Device memory that buffer_check() takes for itself. */
+#define BUFFER_CHECK_BYTES sizeof(struct fill_mismatch)
 /*
  * Compares bytes offset to offset + bytes - 1 with what buffer_fill() puts there. `offset` is a multiple of 16.
  * STATUS_MISMATCH names the first wrong word, what was expected and what is there, and how many are wrong.

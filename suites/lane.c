@@ -45,6 +45,8 @@ void lane_close(struct lane *lane)
 {
 	if (lane->stream)
 		backend_stream_synchronize(lane->stream, NULL);
+	if (lane->to_stream)
+		backend_stream_synchronize(lane->to_stream, NULL);
 	buffer_free(&lane->to);
 	buffer_free(&lane->from);
 	backend_stream_destroy(lane->to_stream);

@@ -30,7 +30,7 @@ static const struct key keys[] = {
 	  .parameter = "memory", .help = "host memory of h2d, d2h and both (both: not pageable, whose copies block)" },
 	{ .name = "access", .type = KEY_CHOICE, .list = true, .fallback = "on, off", .choices = accesses,
 	  .help = "direct peer access for p2p and p2p_both; off: the driver goes through the host" },
-	{ .name = "sizes", .type = KEY_SIZE, .list = true, .fallback = "1KiB..512MiB *4", .min = 1, .max = 0x1p40,
+	{ .name = "sizes", .type = KEY_SIZE, .list = true, .fallback = "1KiB..256MiB *4, 512MiB", .min = 1, .max = 0x1p40,
 	  .parameter = "size", .help = "bytes of one copy" },
 	{ 0 }
 };
@@ -66,21 +66,27 @@ static void estimate(struct plan_case *point, enum direction direction, const st
 	uint64_t block = lane_footprint(bytes, slots_for(direction, bytes, info));
 	int both = direction == BOTH || direction == P2P_BOTH;
 
-	point->device_bytes = block * (both || direction == LOCAL ? 2 : 1);
+	point->device_bytes = block * (both || direction == LOCAL ? 2 : 1) + BUFFER_CHECK_BYTES;
 	point->host_bytes = direction <= BOTH ? block * (both ? 2 : 1) : 0;
 	point->setup_seconds = 0.02 + (double)point->host_bytes / 2e9 + (double)point->device_bytes / 20e9;
 }
 
-static enum status plan_pair(struct plan *plan, const struct plan_case *point, size_t from, size_t to,
+static bool reaches(const struct device_info *a, const struct device_info *b)
+{
+	return a->peer_mask >> b->index & 1;
+}
+
+static enum status plan_pair(struct plan *plan, const struct plan_case *point, size_t from, size_t to, bool both,
 			     struct error *err)
 {
 	const struct device_info *a = &plan->devices[from], *b = &plan->devices[to];
 	size_t pair[2] = { from, to };
 	char reason[128];
 
-	if (strcmp(case_text(point, "access"), "off") == 0 || (a->peer_mask >> b->index & 1))
+	if (strcmp(case_text(point, "access"), "off") == 0 || (reaches(a, b) && (!both || reaches(b, a))))
 		return plan_add(plan, point, pair, 2, err);
-	snprintf(reason, sizeof(reason), "%s cannot access the memory of %s", a->id, b->id);
+	snprintf(reason, sizeof(reason), "%s cannot access the memory of %s", reaches(a, b) ? b->id : a->id,
+		 reaches(a, b) ? a->id : b->id);
 	return plan_add_skipped(plan, point, pair, 2, reason, err);
 }
 
@@ -93,7 +99,7 @@ static enum status plan_pairs(struct plan *plan, struct plan_case *point, enum d
 			if (i == j || strcmp(plan->devices[i].backend, plan->devices[j].backend) != 0)
 				continue;
 			estimate(point, direction, &plan->devices[i]);
-			if (plan_pair(plan, point, i, j, err) != STATUS_OK)
+			if (plan_pair(plan, point, i, j, direction == P2P_BOTH, err) != STATUS_OK)
 				return err->status;
 		}
 	}

@@ -31,7 +31,7 @@ static enum status host_device_info(int index, struct device_info *out, struct e
 		.ecc = -1,
 		.numa_node = share->numa_node,
 		.capabilities = DEVICE_HAS_FP64 | DEVICE_HAS_FP32 | DEVICE_HAS_FP16 | DEVICE_HAS_BF16 |
-				DEVICE_HAS_COLLECTIVES,
+				DEVICE_HAS_COLLECTIVES | DEVICE_SHARES_HOST_MEMORY,
 		.peer_mask = count < 64 ? (UINT64_C(1) << count) - 1 : UINT64_MAX,
 	};
 	snprintf(out->id, sizeof(out->id), "host:%d", index);

@@ -1,0 +1,426 @@
+/* What the suites promise, on the host backend: see suite_fixture.h. */
+#include "suite_fixture.h"
+
+#include "suites/matmul_check.h"
+
+#define QUICK "[defaults]\nmin_samples = 3\nmax_samples = 4\nmax_time = 20ms\nsample_time = 20us\nwarmup = 1\n"
+
+static const char small[] = QUICK
+	"[suite alloc]\nsizes = 4KiB, 1MiB\n"
+	"[suite transfer]\nmemories = pinned, pageable, write_combined, registered\nsizes = 1000B, 1KiB, 300KiB\n"
+	"[suite matmul]\nprecisions = fp64, fp32, tf32, fp16, bf16\nsizes = 24, 70x33x130, 300x310x320\n";
+
+static const struct plan_case *case_of(const struct fixture *f, const char *id)
+{
+	for (size_t i = 0; i < f->plan.case_count; i++)
+		if (strcmp(f->plan.cases[i].id, id) == 0)
+			return &f->plan.cases[i];
+	return NULL;
+}
+
+static double metric_of(const struct case_result *result, const char *name)
+{
+	const struct metric_value *metric = case_metric(result, name);
+
+	if (!metric)
+		fail_msg("no metric %s", name);
+	return metric->value;
+}
+
+/* A finished case has its headline, sane numbers in the table's units, samples and a verification. */
+static void check_metrics(const struct plan_case *c, const struct case_result *result)
+{
+	bool headline = strstr(c->id, "/fail@") != NULL;
+
+	for (size_t i = 0; i < result->metric_count; i++) {
+		const struct metric_value *m = &result->metrics[i];
+
+		headline |= m->headline;
+		bool may_be_zero = strcmp(m->unit, "B") == 0 || strcmp(m->unit, "1") == 0;
+
+		if (!isfinite(m->value) || m->n == 0 || (m->value <= 0 && !may_be_zero))
+			fail_msg("%s: %s = %g, n = %zu", c->id, m->name, m->value, m->n);
+	}
+	if (!headline)
+		fail_msg("%s has no headline", c->id);
+	assert_true(result->verification.done);
+	for (size_t i = 0; i < result->series_count; i++) {
+		assert_true(result->series[i].count >= 3);
+		assert_string_equal(result->series[i].unit, "s");
+	}
+	assert_int_equal(result->parameter_count, c->parameter_count);
+}
+
+static void test_every_case_runs(void **state)
+{
+	struct fixture *f = *state;
+	size_t finished = 0;
+
+	plan_from(f, small, f->infos, FIXTURE_DEVICES);
+	for (size_t i = 0; i < f->plan.case_count; i++) {
+		const struct plan_case *c = &f->plan.cases[i];
+		struct case_result result;
+		struct error err = ERROR_NONE;
+		enum status status;
+
+		if (c->skip_reason)
+			continue;
+		memset(spy.device_peak, 0, sizeof(spy.device_peak));
+		status = run_case(f, c, &result, &err);
+		/* Page-locked memory may be refused by the machine's limits; then the reason says so. */
+		if (status != STATUS_OK && status != STATUS_UNSUPPORTED)
+			fail_msg("%s: %s %s", c->id, status_name(status), err.message);
+		if (status == STATUS_OK) {
+			check_metrics(c, &result);
+			finished++;
+		}
+		assert_nothing_open(c->id);
+		if (spy.device_peak[0] > c->device_bytes || spy.device_peak[1] > c->device_bytes)
+			fail_msg("%s used more device memory than it said", c->id);
+		case_result_release(&result);
+	}
+	plan_done(f);
+	assert_true(finished > 60);
+}
+
+/* Whatever call fails, the case fails with its message and everything is released. */
+static void test_failures_release_everything(void **state)
+{
+	static const char *const inis[] = {
+		QUICK "[suite alloc]\nallocators = device\noperations = alloc\nstates = cold\nsizes = 4KiB\n",
+		QUICK "[suite alloc]\nallocators = pageable\noperations = free\nsizes = 4KiB\n",
+		QUICK "[suite transfer]\ndirections = both\nmemories = registered\nsizes = 4KiB\n",
+		QUICK "[suite transfer]\ndirections = p2p_both\naccess = on\nsizes = 4KiB\n",
+		QUICK "[suite matmul]\nprecisions = fp32\nsizes = 20\n",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(inis); i++) {
+		for (int n = 1;; n++) {
+			struct case_result result;
+			struct error err;
+			enum status status;
+
+			spy_reset();
+			spy.fail_at = n;
+			status = run_only_case(*state, inis[i], &result, &err);
+			assert_nothing_open(inis[i]);
+			case_result_release(&result);
+			if (spy.calls < n) {
+				assert_int_equal(status, STATUS_OK);
+				break;
+			}
+			assert_int_equal(status, STATUS_DEVICE);
+			assert_non_null(strstr(err.message, "told to fail"));
+			/* Every call while setting up, then ever fewer of the many alike. */
+			n += n / 8;
+		}
+	}
+}
+
+static void test_transfer_plans_what_makes_sense(void **state)
+{
+	struct fixture *f = *state;
+	struct device_info infos[2] = { f->infos[0], f->infos[1] };
+
+	infos[0].peer_mask = 0; /* host:0 cannot reach host:1, the other way works */
+	plan_from(f, "[suite transfer]\nmemories = pinned, pageable\nsizes = 1KiB\n", infos, 2);
+	assert_non_null(case_of(f, "transfer/h2d/pinned/1KiB@host:0"));
+	assert_non_null(case_of(f, "transfer/d2h/pageable/1KiB@host:1"));
+	assert_non_null(case_of(f, "transfer/both/pinned/1KiB@host:0"));
+	assert_null(case_of(f, "transfer/both/pageable/1KiB@host:0"));
+	assert_non_null(case_of(f, "transfer/local/1KiB@host:0"));
+	assert_non_null(case_of(f, "transfer/p2p/on/1KiB@host:1,host:0"));
+	assert_non_null(case_of(f, "transfer/p2p_both/off/1KiB@host:0,host:1"));
+	assert_null(case_of(f, "transfer/p2p_both/off/1KiB@host:1,host:0"));
+	assert_string_equal(case_of(f, "transfer/p2p/on/1KiB@host:0,host:1")->skip_reason,
+			    "host:0 cannot access the memory of host:1");
+	assert_null(case_of(f, "transfer/p2p/off/1KiB@host:0,host:1")->skip_reason);
+	/* Two devices: h2d and d2h in two memories, both in one, local; p2p two pairs and p2p_both one, on and off. */
+	assert_int_equal(f->plan.case_count, 2 * (2 * 2 + 1 + 1) + 2 * (2 + 1));
+	plan_done(f);
+}
+
+static void test_transfer_needs_access_both_ways_at_once(void **state)
+{
+	struct fixture *f = *state;
+	struct device_info infos[2] = { f->infos[0], f->infos[1] };
+
+	infos[1].peer_mask = 0;
+	plan_from(f, "[suite transfer]\ndirections = p2p_both\naccess = on\nsizes = 1KiB\n", infos, 2);
+	assert_string_equal(f->plan.cases[0].skip_reason, "host:1 cannot access the memory of host:0");
+	plan_done(f);
+}
+
+static void test_transfer_parameters_read_well(void **state)
+{
+	struct case_result result;
+	struct error err;
+
+	assert_int_equal(run_only_case(*state, QUICK "[suite transfer]\ndirections = h2d\nmemories = pageable\n"
+				       "sizes = 64KiB\n", &result, &err), STATUS_OK);
+	assert_string_equal(case_parameter(&result, "direction")->text, "h2d");
+	assert_string_equal(case_parameter(&result, "memory")->text, "pageable");
+	assert_true(case_parameter(&result, "size")->number == 65536);
+	assert_string_equal(case_parameter(&result, "size")->unit, "B");
+	assert_null(case_parameter(&result, "access"));
+	case_result_release(&result);
+}
+
+/* Both ways: the sum is that of its parts, and its interval theirs. */
+static void test_transfer_sums_both_ways(void **state)
+{
+	struct case_result result;
+	struct error err;
+
+	assert_int_equal(run_only_case(*state, QUICK "[suite transfer]\ndirections = p2p_both\naccess = on\n"
+				       "sizes = 64KiB\n", &result, &err), STATUS_OK);
+	assert_true(fabs(metric_of(&result, "transfer.bandwidth") /
+			 (metric_of(&result, "transfer.bandwidth_forward") +
+			  metric_of(&result, "transfer.bandwidth_backward")) - 1) < 1e-12);
+	assert_true(case_metric(&result, "transfer.bandwidth")->headline);
+	case_result_release(&result);
+}
+
+static void assert_wrong_byte_found(struct fixture *f, const char *ini, int from_copy, const char *when)
+{
+	struct case_result result;
+	struct error err;
+
+	spy_reset();
+	spy.spoil_copy = from_copy;
+	spy.spoil_bytes = 6000;
+	assert_int_equal(run_only_case(f, ini, &result, &err), STATUS_MISMATCH);
+	/* The byte in the middle of 6,000 bytes lies in the word at 3000. */
+	if (!strstr(err.message, when) || !strstr(err.message, "wrong data at byte 3000: expected 0x"))
+		fail_msg("%s", err.message);
+	assert_false(result.verification.done);
+	case_result_release(&result);
+	assert_nothing_open(ini);
+}
+
+static void test_transfer_finds_a_wrong_byte(void **state)
+{
+	static const char *const inis[] = {
+		QUICK "[suite transfer]\ndirections = h2d\nmemories = pageable\nsizes = 6000B\n",
+		QUICK "[suite transfer]\ndirections = d2h\nmemories = pageable\nsizes = 6000B\n",
+		QUICK "[suite transfer]\ndirections = p2p\naccess = on\nsizes = 6000B\n",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(inis); i++) {
+		assert_wrong_byte_found(*state, inis[i], 1, "before timing");
+		/* Right while it is watched, wrong while it is timed. */
+		assert_wrong_byte_found(*state, inis[i], 2, "after timing");
+	}
+}
+
+static void test_matmul_errors_order_by_precision(void **state)
+{
+	double error[2], total[2];
+	static const char *const inis[2] = { QUICK "[suite matmul]\nprecisions = fp32\nsizes = 300x310x320\n",
+					     QUICK "[suite matmul]\nprecisions = fp16\nsizes = 300x310x320\n" };
+
+	for (int i = 0; i < 2; i++) {
+		struct case_result result;
+		struct error err;
+
+		if (run_only_case(*state, inis[i], &result, &err) != STATUS_OK)
+			fail_msg("%s", err.message);
+		error[i] = metric_of(&result, "matmul.error");
+		total[i] = metric_of(&result, "matmul.error_total");
+		assert_true(error[i] <= result.verification.tolerance);
+		assert_true(metric_of(&result, "matmul.memory") ==
+			    (i ? 2 : 4) * (300.0 * 320 + 320 * 310 + 300 * 310));
+		case_result_release(&result);
+	}
+	/* FP32 operands are not rounded; FP16 ones are, which shows only against the unrounded ones. */
+	assert_true(fabs(total[0] / error[0] - 1) < 1e-3);
+	assert_true(error[1] > 100 * error[0]);
+	assert_true(total[1] > 1.2 * error[1]);
+}
+
+static void assert_wrong_product_found(struct fixture *f, const char *precision, const char *size, int from_product,
+				       const char *when)
+{
+	char *ini = xasprintf(QUICK "[suite matmul]\nprecisions = %s\nsizes = %s\n", precision, size);
+	struct case_result result;
+	struct error err;
+
+	spy.products = 0;
+	spy.spoil_product = from_product;
+	if (run_only_case(f, ini, &result, &err) != STATUS_MISMATCH || !strstr(err.message, when) ||
+	    !strstr(err.message, "C["))
+		fail_msg("%s: %s", ini, err.message);
+	case_result_release(&result);
+	assert_nothing_open(ini);
+	free(ini);
+}
+
+static void test_matmul_finds_wrong_products(void **state)
+{
+	static const char *const precisions[] = { "fp64", "fp32", "fp16", "bf16" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(precisions); i++) {
+		for (int spoil = SPOIL_ELEMENT; spoil <= SPOIL_DEPTH; spoil++) {
+			spy_reset();
+			spy.spoil = spoil;
+			assert_wrong_product_found(*state, precisions[i], "70x33x130", 1, "before timing");
+			assert_wrong_product_found(*state, precisions[i], "300x310x320", 1, "before timing");
+			/* 64 sets of operands at most are verified first. */
+			assert_wrong_product_found(*state, precisions[i], "70x33x130", 65, "after timing");
+		}
+	}
+}
+
+/* The reference against one worked out element by element, and its estimate of the norm against the exact one. */
+static void test_matmul_reference(void **state)
+{
+	const int64_t shape[3] = { 260, 264, 270 };
+	struct matmul_reference reference;
+	struct matmul_error error;
+	struct error err = ERROR_NONE;
+	double square = 0, norm = 0;
+	float *c = xcalloc(260 * 264, sizeof(*c));
+
+	(void)state;
+	for (int64_t i = 0; i < shape[0]; i++) {
+		for (int64_t j = 0; j < shape[1]; j++) {
+			double exact = 0, noise = 1 + 1e-6 * generator_uniform(7, (uint64_t)(i * 264 + j));
+
+			for (int64_t l = 0; l < shape[2]; l++)
+				exact += (double)generator_uniform(1, (uint64_t)(l * shape[0] + i)) *
+					 (double)generator_uniform(2, (uint64_t)(j * shape[2] + l));
+			c[j * shape[0] + i] = (float)(exact * noise);
+			square += pow(c[j * shape[0] + i] - exact, 2);
+			norm += exact * exact;
+		}
+	}
+	matmul_reference_init(&reference, PRECISION_FP32, shape, 1, 2);
+	assert_true(reference.width > 1); /* large enough for sums */
+	if (matmul_reference_check(&reference, c, &error, &err) != STATUS_OK)
+		fail_msg("%s", err.message);
+	/* 2,080 sums: the estimate of the norm is good to 1.6 % at one sigma. */
+	assert_true(fabs(error.stored / sqrt(square / norm) - 1) < 0.07);
+	c[5 * 260 + 17] = NAN;
+	assert_int_equal(matmul_reference_check(&reference, c, &error, &err), STATUS_MISMATCH);
+	assert_non_null(strstr(err.message, "C[17][5] should be"));
+	matmul_reference_release(&reference);
+	free(c);
+}
+
+static void test_matmul_skips_what_a_device_lacks(void **state)
+{
+	struct fixture *f = *state;
+	struct device_info info = f->infos[0];
+
+	info.capabilities &= ~(unsigned)DEVICE_HAS_FP16;
+	plan_from(f, "[suite matmul]\nprecisions = fp32, fp16\nsizes = 16, 8x16x32\n", &info, 1);
+	assert_int_equal(f->plan.case_count, 4);
+	assert_null(case_of(f, "matmul/fp32/8x16x32@host:0")->skip_reason);
+	assert_string_equal(case_of(f, "matmul/fp16/16@host:0")->skip_reason,
+			    "host:0 has no fp16 matrix multiplication");
+	plan_done(f);
+}
+
+static void test_alloc_plans_what_makes_sense(void **state)
+{
+	struct fixture *f = *state;
+
+	plan_from(f, "[suite alloc]\nallocators = device, pageable\nsizes = 4KiB, 64KiB\n", f->infos, 1);
+	assert_non_null(case_of(f, "alloc/device/alloc/cold/4KiB@host:0"));
+	assert_non_null(case_of(f, "alloc/pageable/free/64KiB@host:0"));
+	assert_non_null(case_of(f, "alloc/device/fail@host:0"));
+	assert_int_equal(f->plan.case_count, 2 * (2 * 2 + 2 + 1));
+	plan_done(f);
+}
+
+static void test_alloc_reports_tails(void **state)
+{
+	struct case_result result;
+	struct error err;
+
+	assert_int_equal(run_only_case(*state, "[suite alloc]\nallocators = pageable\noperations = alloc\n"
+				       "states = reused\nsizes = 64KiB\n", &result, &err), STATUS_OK);
+	assert_true(case_series(&result, "alloc.latency")->count >= 100);
+	assert_int_equal(case_series(&result, "alloc.latency")->batch, 1);
+	assert_true(metric_of(&result, "alloc.latency") <= metric_of(&result, "alloc.latency_p95"));
+	assert_true(metric_of(&result, "alloc.latency_p95") <= metric_of(&result, "alloc.latency_p99"));
+	case_result_release(&result);
+}
+
+#define FAIL_CASE QUICK "[suite alloc]\nallocators = device\noperations = fail\nsizes = 4KiB\n"
+
+static void test_alloc_fails_and_recovers(void **state)
+{
+	struct case_result result;
+	struct error err;
+
+	if (run_only_case(*state, FAIL_CASE, &result, &err) != STATUS_OK)
+		fail_msg("%s", err.message);
+	assert_true(metric_of(&result, "alloc.failure") > 0);
+	assert_true(result.verification.done);
+	case_result_release(&result);
+}
+
+static void test_alloc_notices_a_grant_too_large(void **state)
+{
+	struct case_result result;
+	struct error err;
+
+	spy.grants_everything = true;
+	assert_int_equal(run_only_case(*state, FAIL_CASE, &result, &err), STATUS_UNSUPPORTED);
+	assert_non_null(strstr(err.message, "more than there is"));
+	assert_nothing_open("granted");
+	case_result_release(&result);
+}
+
+static void test_alloc_notices_a_lost_device(void **state)
+{
+	struct case_result result;
+	struct error err;
+
+	spy.lost_after_refusal = true;
+	assert_int_equal(run_only_case(*state, FAIL_CASE, &result, &err), STATUS_MISMATCH);
+	assert_non_null(strstr(err.message, "no longer works after a failed allocation"));
+	assert_false(result.verification.done);
+	case_result_release(&result);
+}
+
+static void test_alloc_notices_forgetful_memory(void **state)
+{
+	struct case_result result;
+	struct error err;
+
+	spy.spoil_copy = 1;
+	spy.spoil_bytes = sizeof(uint64_t);
+	assert_int_equal(run_only_case(*state, QUICK "[suite alloc]\nallocators = device\noperations = alloc\n"
+				       "states = reused\nsizes = 4KiB\n", &result, &err), STATUS_MISMATCH);
+	assert_non_null(strstr(err.message, "does not keep its data"));
+	assert_nothing_open("forgetful");
+	case_result_release(&result);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup(name, fixture_reset)
+	const struct CMUnitTest tests[] = {
+		TEST(test_every_case_runs),
+		TEST(test_failures_release_everything),
+		TEST(test_transfer_plans_what_makes_sense),
+		TEST(test_transfer_needs_access_both_ways_at_once),
+		TEST(test_transfer_parameters_read_well),
+		TEST(test_transfer_sums_both_ways),
+		TEST(test_transfer_finds_a_wrong_byte),
+		TEST(test_matmul_errors_order_by_precision),
+		TEST(test_matmul_finds_wrong_products),
+		TEST(test_matmul_reference),
+		TEST(test_matmul_skips_what_a_device_lacks),
+		TEST(test_alloc_plans_what_makes_sense),
+		TEST(test_alloc_reports_tails),
+		TEST(test_alloc_fails_and_recovers),
+		TEST(test_alloc_notices_a_grant_too_large),
+		TEST(test_alloc_notices_a_lost_device),
+		TEST(test_alloc_notices_forgetful_memory),
+	};
+
+	return cmocka_run_group_tests(tests, fixture_open, fixture_close);
+}
