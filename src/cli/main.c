@@ -1,5 +1,6 @@
 /* The program's door: finds the command and hands over. */
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -61,6 +62,21 @@ static int unknown_command(const char *name)
 	return EXIT_USAGE;
 }
 
+/* A full disk or a closed pipe behind stdout must not look like success. */
+static int finish(int code)
+{
+	if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_ACCEPTED) {
+		perror("gpuproof: standard output");
+		return EXIT_ENVIRONMENT;
+	}
+	return code;
+}
+
+static bool asks_for_help(int argc, char **argv)
+{
+	return argc == 3 && (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0);
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "help";
@@ -69,8 +85,10 @@ int main(int argc, char **argv)
 		name = "help";
 	else if (strcmp(name, "--version") == 0)
 		name = "version";
+	else if (asks_for_help(argc, argv))
+		return finish(command_help.run(2, (char *[]){ argv[0], argv[1], NULL }));
 	for (const struct command *const *c = commands; *c; c++)
 		if (strcmp((*c)->name, name) == 0)
-			return (*c)->run(argc > 1 ? argc - 1 : argc, argc > 1 ? argv + 1 : argv);
+			return finish((*c)->run(argc > 1 ? argc - 1 : argc, argc > 1 ? argv + 1 : argv));
 	return unknown_command(name);
 }

@@ -1,0 +1,246 @@
+/*
+ * What there is to choose from. Adding a kind of thing to list: one row in `kinds` and its function, which prints a
+ * table for people or, with --json, an array for scripts.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/embedded.h"
+#include "base/memory.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/table.h"
+#include "measure/conductor.h"
+#include "result/device_json.h"
+#include "result/json_writer.h"
+#include "suites/suite.h"
+
+#define ROW(table, ...) \
+	table_row(table, (const char *[]){ __VA_ARGS__ }, ARRAY_SIZE(((const char *[]){ __VA_ARGS__ })))
+
+extern const struct command command_list;
+
+static struct json_writer start_json(void)
+{
+	struct json_writer w = { .expand = 1 };
+
+	writer_open(&w, '[');
+	return w;
+}
+
+/* Prints one of the two and releases both. */
+static void finish(bool json, struct json_writer *w, struct table *table)
+{
+	char *text;
+
+	writer_close(w, ']');
+	text = writer_finish(w);
+	if (json)
+		fputs(text, stdout);
+	else
+		table_print(table, stdout);
+	free(text);
+	table_release(table);
+}
+
+static void write_member(struct json_writer *w, const char *name, const char *value)
+{
+	writer_key(w, name);
+	writer_text(w, value);
+}
+
+static void devices_table(const struct probe *probe)
+{
+	struct table table = TABLE_EMPTY;
+
+	ROW(&table, "DEVICE", "MEMORY", "CAPABILITY", "PCI", "NAME");
+	for (size_t i = 0; i < probe->device_count; i++) {
+		const struct device_info *d = &probe->devices[i];
+		char memory[32] = "-", capability[16] = "-";
+
+		if (d->memory_bytes)
+			units_format((double)d->memory_bytes, "B", memory, sizeof(memory));
+		if (d->capability_major)
+			snprintf(capability, sizeof(capability), "%d.%d", d->capability_major, d->capability_minor);
+		ROW(&table, d->id, memory, capability, d->pci[0] ? d->pci : "-", d->name);
+	}
+	table_print(&table, stdout);
+	table_release(&table);
+}
+
+static void devices_json(const struct probe *probe)
+{
+	fputs("[", stdout);
+	for (size_t i = 0; i < probe->device_count; i++) {
+		char *line = device_info_to_json(&probe->devices[i]);
+
+		printf("%s\n %s", i ? "," : "", line);
+		free(line);
+	}
+	puts(probe->device_count ? "\n]" : "]");
+}
+
+static int list_devices(bool json)
+{
+	struct probe probe = { 0 };
+	struct error err = ERROR_NONE;
+
+	if (probe_devices(&probe, NULL, &err) != STATUS_OK)
+		return command_fail(&err);
+	if (json)
+		devices_json(&probe);
+	else
+		devices_table(&probe);
+	probe_release(&probe);
+	return EXIT_ACCEPTED;
+}
+
+static void suite_json(struct json_writer *w, const struct suite *suite)
+{
+	writer_open(w, '{');
+	write_member(w, "name", suite->name);
+	write_member(w, "summary", suite->summary);
+	writer_key(w, "axes");
+	writer_open_inline(w, '[');
+	for (const char *const *axis = suite->axes; *axis; axis++)
+		writer_text(w, *axis);
+	writer_close(w, ']');
+	writer_key(w, "metrics");
+	writer_open_inline(w, '[');
+	for (const struct metric *m = suite->metrics; m->name; m++)
+		writer_text(w, m->name);
+	writer_close(w, ']');
+	writer_close(w, '}');
+}
+
+static int list_suites(bool json)
+{
+	struct json_writer w = start_json();
+	struct table table = TABLE_EMPTY;
+
+	ROW(&table, "SUITE", "WHAT IT MEASURES");
+	for (const struct suite *const *s = suites; *s; s++) {
+		if (json)
+			suite_json(&w, *s);
+		else
+			ROW(&table, (*s)->name, (*s)->summary);
+	}
+	finish(json, &w, &table);
+	return EXIT_ACCEPTED;
+}
+
+static const char *better_name(enum better better)
+{
+	static const char *const names[] = { [BETTER_HIGHER] = "higher", [BETTER_LOWER] = "lower",
+					     [BETTER_NONE] = "none" };
+
+	return names[better];
+}
+
+static void metric_json(struct json_writer *w, const struct suite *suite, const struct metric *metric)
+{
+	writer_open(w, '{');
+	write_member(w, "name", metric->name);
+	write_member(w, "suite", suite->name);
+	write_member(w, "unit", metric->unit);
+	write_member(w, "better", better_name(metric->better));
+	writer_key(w, "headline");
+	writer_bool(w, metric->headline);
+	write_member(w, "help", metric->help);
+	writer_close(w, '}');
+}
+
+static int list_metrics(bool json)
+{
+	struct json_writer w = start_json();
+	struct table table = TABLE_EMPTY;
+
+	ROW(&table, "METRIC", "UNIT", "BETTER", "DEFINITION");
+	for (const struct suite *const *s = suites; *s; s++) {
+		for (const struct metric *m = (*s)->metrics; m->name; m++) {
+			if (json)
+				metric_json(&w, *s, m);
+			else
+				ROW(&table, m->name, m->unit, better_name(m->better), m->help);
+		}
+	}
+	finish(json, &w, &table);
+	return EXIT_ACCEPTED;
+}
+
+/* What a config is for stands in its first line, a comment. The caller frees it. */
+static char *config_summary(const struct embedded_file *file)
+{
+	const char *text = (const char *)file->data;
+
+	if (*text != ';' && *text != '#')
+		return xstrdup("");
+	text += strspn(text, ";# \t");
+	return xstrndup(text, strcspn(text, "\r\n"));
+}
+
+static int list_configs(bool json)
+{
+	struct json_writer w = start_json();
+	struct table table = TABLE_EMPTY;
+
+	ROW(&table, "CONFIG", "WHAT IT IS FOR");
+	for (const struct embedded_file *file = embedded_configs; file->name; file++) {
+		char *name = xstrndup(file->name, strlen(file->name) - strlen(".ini"));
+		char *summary = config_summary(file);
+
+		if (json) {
+			writer_open(&w, '{');
+			write_member(&w, "name", name);
+			write_member(&w, "summary", summary);
+			writer_close(&w, '}');
+		} else {
+			ROW(&table, name, summary);
+		}
+		free(name);
+		free(summary);
+	}
+	finish(json, &w, &table);
+	return EXIT_ACCEPTED;
+}
+
+static const struct kind {
+	const char *name;
+	int (*list)(bool json);
+} kinds[] = {
+	{ "devices", list_devices },
+	{ "suites", list_suites },
+	{ "metrics", list_metrics },
+	{ "configs", list_configs },
+};
+
+static int list_run(int argc, char **argv)
+{
+	const char *name = NULL;
+	bool json = false;
+
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--json") == 0)
+			json = true;
+		else if (argv[i][0] == '-')
+			return command_usage(&command_list, "unknown option %s", argv[i]);
+		else if (name)
+			return command_usage(&command_list, "one kind of thing at a time");
+		else
+			name = argv[i];
+	}
+	for (size_t i = 0; name && i < ARRAY_SIZE(kinds); i++)
+		if (strcmp(kinds[i].name, name) == 0)
+			return kinds[i].list(json);
+	if (name)
+		return command_usage(&command_list, "there is no list of '%s'", name);
+	return command_usage(&command_list, "say what to list");
+}
+
+const struct command command_list = {
+	.name = "list",
+	.summary = "list devices, suites, metrics or configs",
+	.usage = "list devices|suites|metrics|configs [--json]",
+	.run = list_run,
+};
