@@ -20,6 +20,8 @@ struct conduct_options {
 	bool resume;    /* continue the run in `directory`: finished cases are kept */
 	bool quiet;
 	const char *command; /* how to repeat the run, for the result */
+	double start_seconds; /* most for a worker to open its devices; 0: long enough for eight GPUs */
+	int *stopped_by; /* out, may be NULL: the signal that stopped the run, 0: none */
 };
 
 /* Devices and environment as a short-lived probe process sees them. */
@@ -33,9 +35,15 @@ struct probe {
 	struct finding *findings; /* the backends' own, and SEVERITY_NOTE "backend cuda13" for each that is not there */
 	size_t finding_count;
 };
-/* `config` NULL: every backend, as the defaults of [run] have it. */
+/*
+ * In a process of its own, which may crash or hang in a driver: STATUS_DEVICE and STATUS_TIMEOUT say so.
+ * `config` NULL: every backend, as the defaults of [run] have it.
+ */
 enum status probe_devices(struct probe *probe, const struct config *config, struct error *err);
 void probe_release(struct probe *probe);
+
+/* The header of the run in `directory` (released by the caller), for the config that --resume continues with. */
+enum status conduct_resume_header(const char *directory, struct result *header, struct error *err);
 
 /*
  * Carries out `plan` and fills `result` (also written to DIR/result.json). Returns STATUS_OK when every case was

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "plan/hint.h"
 #include "plan/resolve.h"
 
 /* The place of a setting: where its entry stands. */
@@ -32,14 +33,14 @@ static void check_backend(const struct section *run, struct document *d)
 	static const char *const known[] = { "auto", "cuda", "host", NULL };
 	const struct setting *setting = setting_or_null(run, "backend");
 	const char *name = setting ? setting->values[0].text : "auto";
-	const char *near = text_nearest(name, known);
 
 	for (size_t i = 0; known[i]; i++)
 		if (strcmp(name, known[i]) == 0)
 			return;
-	if (near || !is_word(name))
-		document_problem(d, place_of(d, run, "backend"), "[run] backend = %.60s: '%.60s' is not one of auto, cuda, host%s%s%s",
-				 name, name, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	if (text_nearest(name, known) || !is_word(name))
+		document_problem(d, place_of(d, run, "backend"),
+				 "[run] backend = %.60s: '%.60s' is not one of auto, cuda, host%s", name, name,
+				 hint_for(name, known).text);
 }
 
 static bool all_digits(const char *s)
@@ -73,8 +74,9 @@ static void check_repeats(const struct section *run, const struct setting *setti
 	for (size_t i = 1; i < setting->count; i++)
 		for (size_t j = 0; j < i; j++)
 			if (strcmp(setting->values[i].text, setting->values[j].text) == 0) {
-				document_problem(d, place_of(d, run, setting->key->name), "[run] %s: the list has '%.60s' twice",
-						 setting->key->name, setting->values[i].text);
+				document_problem(d, place_of(d, run, setting->key->name),
+						 "[run] %s: the list has '%.60s' twice", setting->key->name,
+						 setting->values[i].text);
 				return;
 			}
 }
@@ -107,7 +109,7 @@ static void check_suites(const struct config *config, struct document *d)
 {
 	const struct section *run = &config->sections[0];
 	const struct setting *setting = setting_or_null(run, "suites");
-	const char *names[64], *near;
+	const char *names[64];
 	size_t n = 0;
 
 	if (!setting || is_all(setting))
@@ -119,10 +121,8 @@ static void check_suites(const struct config *config, struct document *d)
 	for (size_t i = 0; i < setting->count; i++) {
 		if (has_suite(config, setting->values[i].text))
 			continue;
-		near = text_nearest(setting->values[i].text, names);
-		document_problem(d, place_of(d, run, "suites"), "[run] suites: the config has no [suite %.60s]%s%s%s",
-				 setting->values[i].text, near ? "; did you mean '" : "", near ? near : "",
-				 near ? "'?" : "");
+		document_problem(d, place_of(d, run, "suites"), "[run] suites: the config has no [suite %.60s]%s",
+				 setting->values[i].text, hint_for(setting->values[i].text, names).text);
 		return;
 	}
 	check_repeats(run, setting, d);

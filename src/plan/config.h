@@ -6,8 +6,9 @@
  *	[suite NAME]          one suite's sweep; [suite NAME label] a second variant
  *	[report]              what to publish
  *
- * `include = FILE` (before the first section) reads another file first;
- * `$VAR`/`${VAR}` in a value is taken from the environment and an error when unset.
+ * `include = FILE` (before the first section) reads another file first, relative to the including one, or an
+ * embedded config by its name; what the including file says wins over it.
+ * `$VAR`/`${VAR}` in a value is taken from the environment and an error when unset; `$$` is a dollar.
  * Every error of every file is collected; a config with errors never runs.
  */
 #ifndef GPUPROOF_PLAN_CONFIG_H
@@ -20,7 +21,7 @@
 struct suite;
 
 struct section {
-	char *kind;  /* "run", "defaults", "suite", "report" */
+	char *kind;  /* "run", "suite", "report"; [defaults] has gone into the suites */
 	char *name;  /* "transfer" for [suite transfer]; "" else */
 	char *label; /* "" or the variant's label */
 	const struct suite *suite; /* for kind "suite" */
@@ -31,11 +32,14 @@ struct section {
 
 struct config {
 	char *name;   /* "quick" or the file's path */
-	struct section *sections; /* [run] and [report] always there; suites in file order */
+	struct section *sections; /* [run], the suites in file order, [report]; always at least these two */
 	size_t count;
 };
 
-/* One `--set section.key=value`; section "suite transfer", "transfer", "run" or "defaults". */
+/*
+ * One `--set section.key=value`; section "run", "defaults", "report", "transfer" or "suite transfer" (all variants of the
+ * suite) or "transfer:label".
+ */
 struct override {
 	const char *text;
 };

@@ -91,6 +91,8 @@ void document_problems(struct document *d, struct text *out);
 /* "nightly.ini:12", "--set": for messages and origins; the caller frees it. */
 char *document_place(const struct document *d, struct place place);
 
+extern const char *const section_kinds[]; /* "run", ...; NULL-terminated */
+
 /*
  * The three parts of a header, checked against what exists (header.c). False: a problem was reported.
  * `header` is "suite transfer label"; the caller frees the parts.

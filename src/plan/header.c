@@ -5,9 +5,10 @@
 
 #include "base/memory.h"
 #include "plan/document.h"
+#include "plan/hint.h"
 #include "suites/suite.h"
 
-static const char *const kinds[] = { "run", "defaults", "suite", "report", "limit", NULL };
+const char *const section_kinds[] = { "run", "defaults", "suite", "report", "limit", NULL };
 static const char allowed_kinds[] = "[run], [defaults], [suite NAME], [suite NAME label], [report]";
 
 char *header_text(const char *kind, const char *name, const char *label)
@@ -46,7 +47,6 @@ static void unknown_suite(struct document *d, struct place place, const char *he
 {
 	const char *names[64];
 	struct text list = TEXT_EMPTY;
-	const char *near;
 	size_t n = 0;
 
 	for (; d->suites[n] && n + 1 < ARRAY_SIZE(names); n++) {
@@ -54,16 +54,14 @@ static void unknown_suite(struct document *d, struct place place, const char *he
 		text_addf(&list, "%s%s", n ? ", " : "", names[n]);
 	}
 	names[n] = NULL;
-	near = text_nearest(name, names);
-	document_problem(d, place, "[%s]: there is no suite '%s'%s%s%s; suites: %s", header, name,
-			 near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "",
-			 list.data ? list.data : "none");
+	document_problem(d, place, "[%s]: there is no suite '%s'%s; suites: %s", header, name,
+			 hint_for(name, names).text, list.data ? list.data : "none");
 	text_release(&list);
 }
 
 static void unknown_kind(struct document *d, struct place place, const char *header, const char *kind)
 {
-	const char *near = text_nearest(kind, kinds);
+	const char *near = text_nearest(kind, section_kinds);
 
 	if (find_suite(d, kind)) {
 		d->suite_maybe = true;
@@ -72,8 +70,8 @@ static void unknown_kind(struct document *d, struct place place, const char *hea
 	}
 	if (near && strcmp(near, "suite") == 0)
 		d->suite_maybe = true;
-	document_problem(d, place, "[%s] is not a section%s%s%s; sections: %s", header,
-			 near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "", allowed_kinds);
+	document_problem(d, place, "[%s] is not a section%s; sections: %s", header,
+			 hint_for(kind, section_kinds).text, allowed_kinds);
 }
 
 static bool label_fits(const char *label)

@@ -33,7 +33,10 @@ enum key_type {
 	KEY_SHAPE     /* "1024" (a cube) or "MxNxK" -> shape[3] */
 };
 
-/* A list key of kind KEY_INTEGER or KEY_SIZE also takes ranges: "1..8", "1KiB..1GiB *4". */
+/*
+ * A list key of kind KEY_INTEGER, KEY_SIZE or KEY_SHAPE (cubes) also takes ranges: "1..8", "1..9 +2",
+ * "1KiB..1GiB *4". The values of a list that is an axis of the suite must differ.
+ */
 struct key {
 	const char *name;
 	enum key_type type;

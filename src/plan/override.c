@@ -6,21 +6,25 @@
 #include "plan/document.h"
 #include "suites/suite.h"
 
+static bool is_suite(const struct document *d, const char *name, size_t length)
+{
+	for (const struct suite *const *s = d->suites; *s; s++)
+		if (strlen((*s)->name) == length && strncmp((*s)->name, name, length) == 0)
+			return true;
+	return false;
+}
+
 /* "transfer:label" and "transfer" as they would stand in a header: "suite transfer label". */
 static char *header_of(const struct document *d, const char *section)
 {
-	const char *colon = strchr(section, ':');
-	size_t length = colon ? (size_t)(colon - section) : strlen(section);
+	bool whole = text_starts_with(section, "suite ");
 	char *header;
 
-	if (text_starts_with(section, "suite ")) {
+	/* What is no suite and not like another section either is best answered with the suites that there are. */
+	if (!whole && (is_suite(d, section, strcspn(section, ":")) || !text_nearest(section, section_kinds)))
+		header = xasprintf("suite %s", section);
+	else
 		header = xstrdup(section);
-	} else {
-		for (const struct suite *const *s = d->suites; *s; s++)
-			if (strlen((*s)->name) == length && strncmp((*s)->name, section, length) == 0)
-				return xasprintf("suite %s%s%s", (*s)->name, colon ? " " : "", colon ? colon + 1 : "");
-		return xstrdup(section);
-	}
 	for (char *p = header; *p; p++)
 		if (*p == ':')
 			*p = ' ';

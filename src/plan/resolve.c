@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "plan/hint.h"
 #include "plan/value.h"
 
 struct resolving {
@@ -20,7 +21,7 @@ static void unknown_key(struct resolving *r, const struct document_section *sect
 	struct key_walk walk = schema_keys(r->schema, section->kind, suite);
 	char *title = header_text(section->kind, section->name, section->label);
 	struct text list = TEXT_EMPTY;
-	const char *names[64], *near;
+	const char *names[64];
 	const struct key *key;
 	size_t n = 0;
 
@@ -29,9 +30,8 @@ static void unknown_key(struct resolving *r, const struct document_section *sect
 		names[n++] = key->name;
 	}
 	names[n] = NULL;
-	near = text_nearest(entry->key, names);
-	document_problem(r->document, entry->place, "%s has no key '%.60s'%s%s%s; keys: %s", title, entry->key,
-			 near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "", list.data);
+	document_problem(r->document, entry->place, "%s has no key '%.60s'%s; keys: %s", title, entry->key,
+			 hint_for(entry->key, names).text, list.data);
 	text_release(&list);
 	free(title);
 }
@@ -46,7 +46,7 @@ static void check_keys(struct resolving *r, const struct document_section *secti
 
 static void unknown_default(struct resolving *r, const struct entry *entry)
 {
-	const char *names[256], *near;
+	const char *names[256];
 	const struct key *key;
 	size_t n = 0;
 
@@ -57,9 +57,8 @@ static void unknown_default(struct resolving *r, const struct entry *entry)
 			names[n++] = key->name;
 	}
 	names[n] = NULL;
-	near = text_nearest(entry->key, names);
-	document_problem(r->document, entry->place, "[defaults]: no suite has a key '%.60s'%s%s%s", entry->key,
-			 near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	document_problem(r->document, entry->place, "[defaults]: no suite has a key '%.60s'%s", entry->key,
+			 hint_for(entry->key, names).text);
 }
 
 static void check_defaults(struct resolving *r)

@@ -11,6 +11,7 @@
 #include "base/embedded.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "plan/hint.h"
 
 static const struct embedded_file *find_embedded(const char *name, const struct source *includer)
 {
@@ -38,7 +39,7 @@ static enum status not_there(const char *name, struct error *err)
 {
 	struct text list = TEXT_EMPTY;
 	char words[16][64];
-	const char *names[17], *near;
+	const char *names[17];
 	size_t n = 0;
 
 	if (strchr(name, '/') || text_ends_with(name, ".ini"))
@@ -50,9 +51,8 @@ static enum status not_there(const char *name, struct error *err)
 		n++;
 	}
 	names[n] = NULL;
-	near = text_nearest(name, names);
-	error_set(err, STATUS_USAGE, "no such file, and no embedded config of that name%s%s%s; embedded: %s",
-		  near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "", list.data ? list.data : "none");
+	error_set(err, STATUS_USAGE, "no such file, and no embedded config of that name%s; embedded: %s",
+		  hint_for(name, names).text, list.data ? list.data : "none");
 	text_release(&list);
 	return STATUS_USAGE;
 }

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
+#include "plan/hint.h"
 #include "plan/value.h"
 
 /* `value` in the shortest form that reads as exactly the same number. */
@@ -170,7 +171,6 @@ static void join(const char *const *words, struct text *out)
 
 static enum status parse_choice(struct value *value, const struct key *key, const char *text, struct error *err)
 {
-	const char *near;
 	struct text list = TEXT_EMPTY;
 
 	for (int i = 0; key->choices[i]; i++) {
@@ -181,10 +181,9 @@ static enum status parse_choice(struct value *value, const struct key *key, cons
 			return STATUS_OK;
 		}
 	}
-	near = text_nearest(text, key->choices);
 	join(key->choices, &list);
-	error_set(err, STATUS_USAGE, "'%.60s' is not one of %s%s%s%s", text, list.data ? list.data : "nothing",
-		  near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	error_set(err, STATUS_USAGE, "'%.60s' is not one of %s%s", text, list.data ? list.data : "nothing",
+		  hint_for(text, key->choices).text);
 	text_release(&list);
 	return STATUS_USAGE;
 }

@@ -1,8 +1,5 @@
 #include "result/environment.h"
 
-#include <ctype.h>
-#include <glob.h>
-#include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "base/units.h"
+#include "result/host_files.h"
 
 struct facts {
 	const char *root;
@@ -35,66 +32,6 @@ static void add_count(const struct facts *facts, const char *name, size_t count)
 		add(facts, name, value);
 }
 
-static FILE *open_below(const struct facts *facts, const char *path)
-{
-	char *whole = xasprintf("%s%s", facts->root, path);
-	FILE *file = fopen(whole, "re");
-
-	free(whole);
-	return file;
-}
-
-static void trim(char *s)
-{
-	size_t length = strlen(s);
-
-	while (length && isspace((unsigned char)s[length - 1]))
-		s[--length] = '\0';
-}
-
-/* The first line of a file; false when there is none. */
-static bool first_line(const struct facts *facts, const char *path, char *out, int size)
-{
-	FILE *file = open_below(facts, path);
-	bool found = file && fgets(out, size, file);
-
-	if (file)
-		fclose(file);
-	if (found)
-		trim(out);
-	return found;
-}
-
-/*
- * The value of the first line "KEY<separator>VALUE" of a file, quotes taken off; "" when there is none. Keys are
- * compared without the blanks that /proc pads them with.
- */
-static void find_value(const struct facts *facts, const char *path, const char *key, char separator,
-		       char *out, size_t size)
-{
-	FILE *file = open_below(facts, path);
-	char line[4096];
-
-	out[0] = '\0';
-	while (file && !out[0] && fgets(line, sizeof(line), file)) {
-		char *value = strchr(line, separator);
-
-		if (!value)
-			continue;
-		*value++ = '\0';
-		trim(line);
-		if (strcmp(line, key) != 0)
-			continue;
-		trim(value);
-		value += strspn(value, " \t\"");
-		snprintf(out, size, "%s", value);
-		if (text_ends_with(out, "\""))
-			out[strlen(out) - 1] = '\0';
-	}
-	if (file)
-		fclose(file);
-}
-
 static void system_facts(const struct facts *facts)
 {
 	struct utsname name;
@@ -104,7 +41,7 @@ static void system_facts(const struct facts *facts)
 		value[sizeof(value) - 1] = '\0';
 		add(facts, "hostname", value);
 	}
-	find_value(facts, "/etc/os-release", "PRETTY_NAME", '=', value, sizeof(value));
+	host_value(facts->root, "/etc/os-release", "PRETTY_NAME", '=', value, sizeof(value));
 	add(facts, "os", value);
 	if (uname(&name) == 0) {
 		snprintf(value, sizeof(value), "%s %s", name.release, name.machine);
@@ -122,10 +59,9 @@ struct topology {
 
 static long number_below(const char *folder, const char *file)
 {
-	struct facts here = { .root = folder };
 	char line[64];
 
-	return first_line(&here, file, line, sizeof(line)) ? strtol(line, NULL, 10) : -1;
+	return host_first_line(folder, file, line, sizeof(line)) ? strtol(line, NULL, 10) : -1;
 }
 
 static void count_core(struct topology *topology, long package, long core)
@@ -143,23 +79,6 @@ static void count_core(struct topology *topology, long package, long core)
 	topology->cores[topology->count++] = (struct core){ package, core };
 }
 
-/* Calls `visit` for each path that matches `pattern` below the root; returns how many there were. */
-static size_t each_match(const struct facts *facts, const char *pattern,
-			 void (*visit)(void *state, const char *path), void *state)
-{
-	char *whole = xasprintf("%s%s", facts->root, pattern);
-	glob_t matches = { 0 };
-	size_t count = 0;
-
-	if (glob(whole, 0, NULL, &matches) == 0)
-		count = matches.gl_pathc;
-	for (size_t i = 0; visit && i < count; i++)
-		visit(state, matches.gl_pathv[i]);
-	globfree(&matches);
-	free(whole);
-	return count;
-}
-
 static void visit_cpu(void *state, const char *path)
 {
 	count_core(state, number_below(path, "/physical_package_id"), number_below(path, "/core_id"));
@@ -170,14 +89,14 @@ static void topology_facts(const struct facts *facts)
 	struct topology topology = { 0 };
 	cpu_set_t set;
 
-	each_match(facts, "/sys/devices/system/cpu/cpu[0-9]*/topology", visit_cpu, &topology);
+	host_matches(facts->root, "/sys/devices/system/cpu/cpu[0-9]*/topology", visit_cpu, &topology);
 	add_count(facts, "cpu sockets", topology.packages);
 	add_count(facts, "cpu cores", topology.count);
 	add_count(facts, "cpu threads", topology.threads);
 	free(topology.cores);
 	if (sched_getaffinity(0, sizeof(set), &set) == 0)
 		add_count(facts, "cpu threads usable", (size_t)CPU_COUNT(&set));
-	add_count(facts, "numa nodes", each_match(facts, "/sys/devices/system/node/node[0-9]*", NULL, NULL));
+	add_count(facts, "numa nodes", host_matches(facts->root, "/sys/devices/system/node/node[0-9]*", NULL, NULL));
 }
 
 /* One word when all CPUs agree, else "mixed". */
@@ -189,10 +108,9 @@ struct agreement {
 static void visit_governor(void *state, const char *path)
 {
 	struct agreement *governor = state;
-	struct facts here = { .root = "" };
 	char word[64];
 
-	if (!first_line(&here, path, word, sizeof(word)))
+	if (!host_first_line("", path, word, sizeof(word)))
 		return;
 	if (!governor->any)
 		memcpy(governor->word, word, sizeof(word));
@@ -204,7 +122,7 @@ static void governor_fact(const struct facts *facts)
 {
 	struct agreement governor = { 0 };
 
-	each_match(facts, "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor", visit_governor, &governor);
+	host_matches(facts->root, "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor", visit_governor, &governor);
 	add(facts, "cpu governor", governor.mixed ? "mixed" : governor.word);
 }
 
@@ -212,9 +130,9 @@ static void cpu_facts(const struct facts *facts)
 {
 	char value[4096];
 
-	find_value(facts, "/proc/cpuinfo", "model name", ':', value, sizeof(value));
+	host_value(facts->root, "/proc/cpuinfo", "model name", ':', value, sizeof(value));
 	if (!value[0]) /* ARM and POWER */
-		find_value(facts, "/proc/cpuinfo", "cpu", ':', value, sizeof(value));
+		host_value(facts->root, "/proc/cpuinfo", "cpu", ':', value, sizeof(value));
 	add(facts, "cpu", value);
 	topology_facts(facts);
 	governor_fact(facts);
@@ -225,10 +143,10 @@ static void memory_facts(const struct facts *facts)
 	char value[256], size[32];
 	const char *chosen;
 
-	find_value(facts, "/proc/meminfo", "MemTotal", ':', value, sizeof(value)); /* "263996044 kB", of 1024 */
+	host_value(facts->root, "/proc/meminfo", "MemTotal", ':', value, sizeof(value)); /* "263996044 kB", of 1024 */
 	if (value[0])
 		add(facts, "memory", units_format(strtod(value, NULL) * 1024, "B", size, sizeof(size)));
-	if (!first_line(facts, "/sys/kernel/mm/transparent_hugepage/enabled", value, sizeof(value)))
+	if (!host_first_line(facts->root, "/sys/kernel/mm/transparent_hugepage/enabled", value, sizeof(value)))
 		return;
 	chosen = strchr(value, '['); /* "always [madvise] never" */
 	if (chosen && strchr(chosen, ']')) {
@@ -237,35 +155,26 @@ static void memory_facts(const struct facts *facts)
 	}
 }
 
-static bool exists(const struct facts *facts, const char *path)
-{
-	char *whole = xasprintf("%s%s", facts->root, path);
-	bool found = access(whole, F_OK) == 0;
-
-	free(whole);
-	return found;
-}
-
 static void virtual_facts(const struct facts *facts)
 {
 	char value[4096], product[256];
 
-	find_value(facts, "/proc/cpuinfo", "flags", ':', value, sizeof(value));
+	host_value(facts->root, "/proc/cpuinfo", "flags", ':', value, sizeof(value));
 	if (strstr(value, " hypervisor")) {
-		if (!first_line(facts, "/sys/class/dmi/id/product_name", product, sizeof(product)))
+		if (!host_first_line(facts->root, "/sys/class/dmi/id/product_name", product, sizeof(product)))
 			snprintf(product, sizeof(product), "yes");
 		add(facts, "hypervisor", product);
 	}
-	if (exists(facts, "/var/run/secrets/kubernetes.io"))
+	if (host_has(facts->root, "/var/run/secrets/kubernetes.io"))
 		add(facts, "container", "kubernetes");
-	else if (exists(facts, "/.dockerenv"))
+	else if (host_has(facts->root, "/.dockerenv"))
 		add(facts, "container", "docker");
-	else if (exists(facts, "/run/.containerenv"))
+	else if (host_has(facts->root, "/run/.containerenv"))
 		add(facts, "container", "podman");
-	else if (exists(facts, "/.singularity.d"))
+	else if (host_has(facts->root, "/.singularity.d"))
 		add(facts, "container", "apptainer");
 	/* Translation of DMA addresses costs peer copies. */
-	if (each_match(facts, "/sys/class/iommu/*", NULL, NULL))
+	if (host_matches(facts->root, "/sys/class/iommu/*", NULL, NULL))
 		add(facts, "iommu", "on");
 }
 

@@ -1,0 +1,100 @@
+#include "cli/options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+
+#define MOST_ROWS 32
+
+struct options options_begin(const struct command *command, const struct option_row *rows, int argc,
+			     char **argv)
+{
+	return (struct options){ .command = command, .rows = rows, .argc = argc, .at = 1, .argv = argv,
+				 .operands = xcalloc((size_t)argc + 1, sizeof(char *)) };
+}
+
+void options_end(struct options *options)
+{
+	free(options->operands);
+	options->operands = NULL;
+}
+
+static const struct option_row *unknown(struct options *o, const char *argument)
+{
+	const char *names[MOST_ROWS + 1], *near;
+	char *word = xstrndup(argument + 2, strcspn(argument + 2, "="));
+	size_t n = 0;
+
+	for (; o->rows[n].name && n < MOST_ROWS; n++)
+		names[n] = o->rows[n].name;
+	names[n] = NULL;
+	near = text_nearest(word, names);
+	o->failed = true;
+	if (near)
+		command_usage(o->command, "there is no option '--%s'; did you mean '--%s'?", word, near);
+	else
+		command_usage(o->command, "there is no option '--%s'", word);
+	free(word);
+	return NULL;
+}
+
+/* `attached`: what stood in the same argument, or NULL. */
+static const struct option_row *found(struct options *o, const struct option_row *row, const char *attached)
+{
+	o->value = attached;
+	if (row->takes_value && !attached) {
+		if (o->at >= o->argc) {
+			o->failed = true;
+			command_usage(o->command, "--%s needs a value", row->name);
+			return NULL;
+		}
+		o->value = o->argv[o->at++];
+	} else if (!row->takes_value && attached) {
+		o->failed = true;
+		command_usage(o->command, "--%s takes no value", row->name);
+		return NULL;
+	}
+	return row;
+}
+
+static const struct option_row *long_option(struct options *o, const char *argument)
+{
+	const char *name = argument + 2, *equals = strchr(name, '=');
+	size_t length = equals ? (size_t)(equals - name) : strlen(name);
+
+	for (const struct option_row *row = o->rows; row->name; row++)
+		if (strlen(row->name) == length && strncmp(row->name, name, length) == 0)
+			return found(o, row, equals ? equals + 1 : NULL);
+	return unknown(o, argument);
+}
+
+static const struct option_row *short_option(struct options *o, const char *argument)
+{
+	for (const struct option_row *row = o->rows; row->name; row++)
+		if (row->letter && row->letter == argument[1])
+			return found(o, row, argument[2] ? argument + 2 : NULL);
+	o->failed = true;
+	command_usage(o->command, "there is no option '-%c'", argument[1]);
+	return NULL;
+}
+
+const struct option_row *options_next(struct options *o)
+{
+	while (o->at < o->argc && !o->failed) {
+		const char *argument = o->argv[o->at++];
+
+		if (strcmp(argument, "--") == 0) {
+			while (o->at < o->argc)
+				o->operands[o->operand_count++] = o->argv[o->at++];
+			break;
+		}
+		if (argument[0] == '-' && argument[1] == '-')
+			return long_option(o, argument);
+		if (argument[0] == '-' && argument[1])
+			return short_option(o, argument);
+		o->operands[o->operand_count++] = argument;
+	}
+	return NULL;
+}

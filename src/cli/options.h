@@ -1,0 +1,43 @@
+/*
+ * Command-line options from a table. Long names must be written out (getopt_long() takes any unique prefix, so that a new option can
+ * break a script); --name VALUE, --name=VALUE, -o VALUE and -oVALUE; "--" ends the options.
+ *
+ *	static const struct option_row rows[] = { { 'o', "output", true }, { 0, "quiet", false }, { 0 } };
+ *	struct options o = options_begin(&command_run, rows, argc, argv);
+ *	while ((row = options_next(&o)))
+ *		...row->name, o.value...
+ *	if (o.failed) return EXIT_USAGE;
+ *	... o.operands[0 .. o.operand_count - 1] ...
+ *	options_end(&o);
+ */
+#ifndef GPUPROOF_CLI_OPTIONS_H
+#define GPUPROOF_CLI_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "cli/command.h"
+
+struct option_row {
+	char letter;      /* 'o' for -o; 0: none */
+	const char *name; /* "output" for --output; the table ends with NULL */
+	bool takes_value;
+};
+
+struct options {
+	const struct command *command; /* for messages */
+	const struct option_row *rows;
+	int argc, at;
+	char **argv;
+	const char *value; /* of the option just returned */
+	const char **operands; /* arguments that are no options */
+	int operand_count;
+	bool failed; /* a message with the usage was printed */
+};
+
+struct options options_begin(const struct command *command, const struct option_row *rows, int argc,
+			     char **argv);
+/* The next option; NULL at the end and on an error. */
+const struct option_row *options_next(struct options *options);
+void options_end(struct options *options);
+
+#endif

@@ -1,0 +1,73 @@
+#include "cli/run_summary.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/units.h"
+
+#define MOST_SHOWN 20
+
+static size_t count_of(const struct result *result, enum case_status status)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < result->case_count; i++)
+		n += result->cases[i].status == status;
+	return n;
+}
+
+/* https://no-color.org: present and not empty. */
+static bool coloured(void)
+{
+	const char *no_color = getenv("NO_COLOR");
+
+	return isatty(STDOUT_FILENO) && !(no_color && *no_color);
+}
+
+static void print_bad(const struct result *result, enum case_status status)
+{
+	const char *on = coloured() ? "\033[31m" : "", *off = *on ? "\033[0m" : "";
+	size_t shown = 0;
+
+	for (size_t i = 0; i < result->case_count; i++) {
+		const struct case_result *c = &result->cases[i];
+
+		if (c->status == status && shown++ < MOST_SHOWN)
+			printf("%s%s%s %s: %s\n", on, case_status_name(status), off, c->id, c->reason);
+	}
+	if (shown > MOST_SHOWN)
+		printf("and %zu more\n", shown - MOST_SHOWN);
+}
+
+void run_print_summary(const struct result *result)
+{
+	static const enum case_status order[] = { CASE_OK, CASE_SKIPPED, CASE_FAILED, CASE_ERROR };
+	const char *separator = ": ";
+	char time[32];
+
+	printf("%zu cases", result->planned);
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		size_t n = count_of(result, order[i]);
+
+		if (n == 0)
+			continue;
+		printf("%s%zu %s", separator, n, case_status_name(order[i]));
+		separator = ", ";
+	}
+	if (result->planned > result->case_count)
+		printf("%s%zu not run", separator, result->planned - result->case_count);
+	printf("; %s, %s\n", result->state, units_format(result->seconds, "s", time, sizeof(time)));
+	print_bad(result, CASE_FAILED);
+	print_bad(result, CASE_ERROR);
+}
+
+enum exit_code run_exit_code(const struct result *result)
+{
+	if (count_of(result, CASE_FAILED))
+		return EXIT_WRONG_RESULT;
+	if (count_of(result, CASE_ERROR) || result->case_count < result->planned)
+		return EXIT_INCOMPLETE;
+	return EXIT_ACCEPTED;
+}

@@ -1,0 +1,13 @@
+#ifndef GPUPROOF_CLI_RUN_SUMMARY_H
+#define GPUPROOF_CLI_RUN_SUMMARY_H
+
+#include "cli/command.h"
+#include "result/result.h"
+
+/* Prints how many cases came out how, and those that failed with their reasons. */
+void run_print_summary(const struct result *result);
+
+/* 5 when a result was wrong, 4 when a case is missing or broke, else 0. */
+enum exit_code run_exit_code(const struct result *result);
+
+#endif

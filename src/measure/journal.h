@@ -1,0 +1,54 @@
+/*
+ * DIR/run.jsonl: what a run has found out so far, safe against being killed at any moment.
+ *
+ * First line: {"journal":1,"plan":"<fingerprint>","header":{...}}, the result without its cases. Then a line per
+ * finished case (message.h). A line counts once it is complete and fsync'ed. A torn last line is cut away when the run is
+ * resumed; a damaged line before it is left out, so its case is done again.
+ */
+#ifndef GPUPROOF_MEASURE_JOURNAL_H
+#define GPUPROOF_MEASURE_JOURNAL_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "plan/plan.h"
+#include "result/result.h"
+
+#define JOURNAL_NAME "run.jsonl"
+
+struct journal {
+	int fd; /* holds the lock: one process at a time writes into a directory */
+	char *path;
+	off_t size; /* of all that counts */
+};
+
+/* FNV-1a of the cases' ids: two plans with the same fingerprint have the same cases in the same order. */
+void journal_fingerprint(const struct plan *plan, char out[17]);
+
+/*
+ * Starts a run in `directory` (made with its parents when missing). STATUS_USAGE when a run is there already,
+ * STATUS_IO naming the process when one is going on there.
+ */
+enum status journal_create(struct journal *journal, const char *directory, const struct result *header,
+			   const struct plan *plan, struct error *err);
+
+/* The header of the run in `directory`, for its config. */
+enum status journal_read_header(const char *directory, struct result *header, struct error *err);
+
+/*
+ * Opens the run in `directory` to continue it. `header` becomes its header, `cases` (released by the caller, one per
+ * case of the plan) its finished cases, done[i] tells which. STATUS_USAGE when `plan` is another one.
+ */
+enum status journal_resume(struct journal *journal, const char *directory, const struct plan *plan,
+			   struct result *header, struct case_result *cases, bool *done, struct error *err);
+
+/* Appends a case; it counts when this returns STATUS_OK. On failure what was there before is untouched. */
+enum status journal_append(struct journal *journal, bool partial, const struct case_result *c,
+			   struct error *err);
+
+/* A journal that could not be opened is allowed. */
+void journal_close(struct journal *journal);
+
+#endif

@@ -1,0 +1,97 @@
+#include "measure/signals.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+
+static const int caught[] = { SIGINT, SIGTERM, SIGHUP, SIGCHLD };
+static const int ignored[] = { SIGPIPE, SIGXFSZ };
+
+static struct sigaction before_caught[ARRAY_SIZE(caught)], before_ignored[ARRAY_SIZE(ignored)];
+static int ends[2] = { -1, -1 };
+static volatile sig_atomic_t stops, last_stop;
+
+static void heard(int number)
+{
+	int saved = errno;
+
+	if (number != SIGCHLD) {
+		stops = stops + 1;
+		last_stop = number;
+	}
+	/* A full pipe is readable already. */
+	if (write(ends[1], "", 1) < 0)
+		errno = 0;
+	errno = saved;
+}
+
+enum status signals_begin(struct error *err)
+{
+	struct sigaction hear = { .sa_handler = heard, .sa_flags = SA_RESTART };
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+
+	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+		return error_errno(err, "pipe");
+	stops = last_stop = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(caught); i++) {
+		sigaction(caught[i], NULL, &before_caught[i]);
+		/* Ignored from outside (nohup, a shell's background job): stays so. */
+		if (caught[i] == SIGCHLD || before_caught[i].sa_handler != SIG_IGN)
+			sigaction(caught[i], &hear, NULL);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
+		sigaction(ignored[i], &ignore, &before_ignored[i]);
+	return STATUS_OK;
+}
+
+void signals_end(void)
+{
+	if (ends[0] < 0)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(caught); i++)
+		sigaction(caught[i], &before_caught[i], NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
+		sigaction(ignored[i], &before_ignored[i], NULL);
+	close(ends[0]);
+	close(ends[1]);
+	ends[0] = ends[1] = -1;
+}
+
+int signals_fd(void)
+{
+	return ends[0];
+}
+
+void signals_drain(void)
+{
+	char bytes[64];
+
+	while (read(ends[0], bytes, sizeof(bytes)) > 0)
+		;
+}
+
+int signals_stops(void)
+{
+	return stops;
+}
+
+int signals_last_stop(void)
+{
+	return last_stop;
+}
+
+void signals_in_child(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(caught); i++)
+		signal(caught[i], caught[i] == SIGCHLD ? SIG_DFL : SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+	if (ends[0] >= 0) {
+		close(ends[0]);
+		close(ends[1]);
+		ends[0] = ends[1] = -1;
+	}
+}

@@ -1,0 +1,27 @@
+/*
+ * What the conductor hears while it waits: Ctrl-C, a request to end, a child that died. A pipe becomes readable
+ * whenever something came, so that one poll() waits for signals and workers alike. (No signalfd: threads that a
+ * library started before us would still take the signal and die of it.)
+ */
+#ifndef GPUPROOF_MEASURE_SIGNALS_H
+#define GPUPROOF_MEASURE_SIGNALS_H
+
+#include "base/error.h"
+
+/* Catches SIGINT, SIGTERM, SIGHUP and SIGCHLD and ignores SIGPIPE and SIGXFSZ, until signals_end() puts back what was. */
+enum status signals_begin(struct error *err);
+void signals_end(void);
+
+int signals_fd(void); /* for poll(); empty it with signals_drain() */
+void signals_drain(void);
+
+int signals_stops(void); /* how often a stop was asked for since signals_begin() */
+int signals_last_stop(void); /* SIGINT, SIGTERM, SIGHUP; 0: none */
+
+/*
+ * In a forked child: the terminal's Ctrl-C reaches the whole process group, but a worker ends when the conductor
+ * says so.
+ */
+void signals_in_child(void);
+
+#endif

@@ -1,0 +1,246 @@
+#include "measure/supervise.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "measure/describe.h"
+#include "measure/message.h"
+#include "measure/signals.h"
+
+#define TICK_SECONDS 0.25
+#define KILL_SECONDS 10.0
+/* A case is some thousand samples of some twenty bytes. */
+#define LONGEST_LINE (256u << 20)
+
+struct session {
+	const struct supervisor *s;
+	const size_t *cases;
+	size_t case_count;
+	struct life *life;
+	struct team team;
+	struct text input; /* what came up the pipe and is no whole line yet */
+	bool in_flight, ready;
+	double waited;  /* for the next message that counts */
+	double flight_began;
+	bool deaf;      /* nothing that still comes up the pipe can be trusted */
+	bool abandoned; /* the user wants no result any more */
+	bool stop_told;
+	struct error *err; /* why the run cannot go on */
+};
+
+static size_t flight(const struct session *s)
+{
+	return s->cases[s->life->settled];
+}
+
+static void broken_line(struct session *s, const char *line, size_t length)
+{
+	char reason[128];
+	int shown = length > 60 ? 60 : (int)length;
+	int at = snprintf(reason, sizeof(reason), "worker sent a malformed line: ");
+
+	for (int i = 0; i < shown; i++)
+		reason[at + i] = line[i] < ' ' || line[i] > '~' ? '?' : line[i];
+	reason[at + shown] = '\0';
+	s->deaf = true;
+	text_reset(&s->input);
+	team_kill(&s->team, reason);
+}
+
+static void settle(struct session *s, bool partial, struct case_result *c)
+{
+	size_t index = flight(s);
+
+	s->in_flight = false;
+	s->waited = 0;
+	s->life->settled++;
+	if (s->s->settled(s->s->context, index, partial, c, s->err) != STATUS_OK)
+		team_kill(&s->team, NULL);
+}
+
+static bool take_case(struct session *s, const struct message *message)
+{
+	struct error err = ERROR_NONE;
+	struct case_result c;
+
+	if (case_result_from_json(&c, message->json, message->json_length, &err) != STATUS_OK)
+		return false;
+	if (strcmp(c.id, s->s->plan->cases[flight(s)].id) != 0) {
+		case_result_release(&c);
+		return false;
+	}
+	settle(s, message->kind == MESSAGE_PARTIAL, &c);
+	return true;
+}
+
+/* False when the message makes no sense now. */
+static bool take(struct session *s, const struct message *message)
+{
+	if (message->kind == MESSAGE_START) {
+		if (s->in_flight || s->life->settled == s->case_count || message->index != flight(s))
+			return false;
+		s->in_flight = true;
+		s->ready = false;
+		s->waited = 0;
+		s->flight_began = clock_seconds();
+		team_mark_log(&s->team);
+		s->s->started(s->s->context, message->index);
+		return true;
+	}
+	if (!s->in_flight)
+		return false;
+	if (message->kind == MESSAGE_READY) {
+		s->ready = true;
+		s->waited = 0;
+		return message->index == flight(s);
+	}
+	if (message->kind == MESSAGE_PROGRESS) {
+		s->s->progressed(s->s->context, message->samples, message->median, message->half_width);
+		return true;
+	}
+	return take_case(s, message);
+}
+
+static void take_lines(struct session *s)
+{
+	size_t done = 0;
+	const char *stop;
+
+	while (!s->deaf && s->err->status == STATUS_OK && done < s->input.length &&
+	       (stop = memchr(s->input.data + done, '\n', s->input.length - done))) {
+		const char *line = s->input.data + done;
+		size_t length = (size_t)(stop - line);
+		struct message message;
+
+		if (!message_parse(line, length, &message) || !take(s, &message)) {
+			broken_line(s, line, length);
+			return;
+		}
+		done += length + 1;
+	}
+	memmove(s->input.data, s->input.data + done, s->input.length - done);
+	s->input.length -= done;
+}
+
+static void listen_to_pipe(struct session *s)
+{
+	char block[65536];
+	ssize_t n;
+
+	while ((n = read(s->team.pipe, block, sizeof(block))) > 0 || (n < 0 && errno == EINTR)) {
+		if (n < 0)
+			continue;
+		if (s->deaf)
+			continue;
+		text_add_bytes(&s->input, block, (size_t)n);
+		if (memchr(block, '\n', (size_t)n))
+			take_lines(s);
+		else if (s->input.length > LONGEST_LINE)
+			break;
+	}
+	if (s->input.length > LONGEST_LINE)
+		broken_line(s, s->input.data, s->input.length);
+}
+
+static void keep_limits(struct session *s)
+{
+	const struct plan_case *c = s->life->settled < s->case_count ? &s->s->plan->cases[flight(s)] : NULL;
+	bool running = s->in_flight && s->ready;
+	double limit = running ? c->limit_seconds : s->s->start_seconds;
+	char reason[160], shown[32];
+
+	if (s->team.killed || s->waited <= limit)
+		return;
+	snprintf(reason, sizeof(reason), "hung: %s within %s (killed)",
+		 running ? "no result" : s->in_flight ? "its devices were not open" : "the worker did not start a case",
+		 units_format(limit, "s", shown, sizeof(shown)));
+	s->life->hung = true;
+	/* After the last case there is nothing left to lose but time. */
+	team_kill(&s->team, c ? reason : NULL);
+}
+
+static void heed_signals(struct session *s)
+{
+	signals_drain();
+	if (signals_stops() >= 1 && !s->stop_told) {
+		s->stop_told = true;
+		s->s->control->stop = 1;
+		s->s->stopping(s->s->context);
+	}
+	if (signals_stops() >= 2 && !s->abandoned) {
+		s->abandoned = true;
+		team_kill(&s->team, NULL);
+	}
+}
+
+/* Waits for something to happen. The time that passed counts, but not the time in which we were stopped ourselves. */
+static void wait_a_tick(struct session *s)
+{
+	struct pollfd fds[] = { { .fd = s->team.pipe, .events = POLLIN },
+				{ .fd = signals_fd(), .events = POLLIN } };
+	double start = clock_seconds(), passed;
+
+	poll(fds, 2, (int)(1e3 * TICK_SECONDS));
+	if (fds[0].revents & POLLHUP && !(fds[0].revents & POLLIN))
+		clock_sleep(1e-3); /* closed, but the process is not gone yet: don't spin on it */
+	passed = clock_seconds() - start;
+	s->waited += passed < 4 * TICK_SECONDS ? passed : 4 * TICK_SECONDS;
+}
+
+static bool unkillable(const struct session *s)
+{
+	return s->team.killed && clock_seconds() - s->team.killed_at > KILL_SECONDS;
+}
+
+static void live(struct session *s)
+{
+	heed_signals(s); /* a stop may have come between two workers */
+	while (team_reap(&s->team) > 0 && !unkillable(s)) {
+		wait_a_tick(s);
+		listen_to_pipe(s);
+		heed_signals(s);
+		keep_limits(s);
+	}
+	listen_to_pipe(s); /* what it sent before it died counts */
+}
+
+/* The case in flight has died with its worker. */
+static void settle_flight(struct session *s)
+{
+	const struct plan_case *c = &s->s->plan->cases[flight(s)];
+	struct case_result result;
+
+	if (!s->team.reason[0])
+		snprintf(s->team.reason, sizeof(s->team.reason), "the worker ended without a result");
+	describe_case(s->s->plan, c, &result);
+	describe_outcome(&result, CASE_ERROR, s->team.reason);
+	result.started_seconds = s->flight_began - s->s->control->began;
+	result.seconds = clock_seconds() - s->flight_began;
+	settle(s, false, &result);
+}
+
+enum status supervise(const struct supervisor *supervisor, const size_t *cases, size_t case_count,
+		      struct life *life, struct error *err)
+{
+	struct session s = { .s = supervisor, .cases = cases, .case_count = case_count, .life = life, .err = err };
+
+	*life = (struct life){ 0 };
+	if (team_start(&s.team, supervisor->plan, supervisor->control, cases, case_count, supervisor->log, err) !=
+	    STATUS_OK)
+		team_kill(&s.team, NULL);
+	live(&s);
+	if (s.in_flight && !s.abandoned && err->status == STATUS_OK)
+		settle_flight(&s);
+	if (unkillable(&s) && s.team.alive > 0)
+		fprintf(stderr, "gpuproof: %d process(es) cannot be killed (stuck in a driver?); going on without them\n",
+			s.team.alive);
+	memcpy(life->reason, s.team.reason, sizeof(life->reason));
+	text_release(&s.input);
+	team_release(&s.team);
+	return err->status;
+}

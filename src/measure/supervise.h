@@ -1,0 +1,36 @@
+/*
+ * One worker's life: starts it, listens to it, keeps the time limits, settles the case in flight when it dies. What
+ * happens with the cases is the caller's business.
+ */
+#ifndef GPUPROOF_MEASURE_SUPERVISE_H
+#define GPUPROOF_MEASURE_SUPERVISE_H
+
+#include <stdbool.h>
+
+#include "measure/team.h"
+#include "result/result.h"
+
+struct supervisor {
+	const struct plan *plan;
+	struct control *control;
+	int log;
+	double start_seconds; /* most for opening backends and devices, and for ending */
+	void *context;
+	void (*started)(void *context, size_t index);
+	void (*progressed)(void *context, size_t samples, double median, double half_width);
+	/* Takes `c` over. `partial`: it was interrupted. A failure ends the run. */
+	enum status (*settled)(void *context, size_t index, bool partial, struct case_result *c, struct error *err);
+	void (*stopping)(void *context); /* a stop was asked for: this worker ends after its sample */
+};
+
+struct life {
+	size_t settled;  /* cases with a result, the first ones of those given; the one in flight included */
+	bool hung;       /* it had to be killed for taking too long */
+	char reason[768]; /* "" or why the worker did not end as it should */
+};
+
+/* A worker for `cases`. STATUS_OK also when it died; a failure means that the run cannot go on. */
+enum status supervise(const struct supervisor *supervisor, const size_t *cases, size_t case_count,
+		      struct life *life, struct error *err);
+
+#endif

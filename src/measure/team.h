@@ -1,0 +1,40 @@
+/* The processes of one worker: one, or a rank for each device of a group of cases. Seen from the conductor. */
+#ifndef GPUPROOF_MEASURE_TEAM_H
+#define GPUPROOF_MEASURE_TEAM_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "measure/worker.h"
+
+struct team {
+	struct control *control;
+	struct world world;
+	pid_t pids[PLAN_MAX_CASE_DEVICES]; /* 0: gone */
+	char names[PLAN_MAX_CASE_DEVICES][64]; /* "worker", "rank 1 (cuda:1)" */
+	int size, alive;
+	int pipe; /* read end, non-blocking */
+	int log;  /* what the ranks print */
+	off_t log_start;
+	bool killed;
+	double killed_at;
+	char reason[768]; /* "", or why it did not end as it should */
+};
+
+/* Starts the ranks for `cases` (a group: same suite and, with a process per device, the same devices). */
+enum status team_start(struct team *team, const struct plan *plan, struct control *control, const size_t *cases,
+		       size_t case_count, int log, struct error *err);
+
+/* From here on counts for the last words of a crash. */
+void team_mark_log(struct team *team);
+
+/* Notices ranks that have ended; when one did not end well, kills the others. Returns how many are alive. */
+int team_reap(struct team *team);
+
+/* Kills all ranks; `reason` (NULL: none) is kept unless there is one already. */
+void team_kill(struct team *team, const char *reason);
+
+/* Gives up on ranks that even SIGKILL does not end, and releases everything. */
+void team_release(struct team *team);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * A worker from the inside: the process that drives devices. It carries out a run of cases and sends each one up the
+ * pipe (message.h); everything that can crash happens here and nowhere else.
+ */
+#ifndef GPUPROOF_MEASURE_WORKER_H
+#define GPUPROOF_MEASURE_WORKER_H
+
+#include <signal.h>
+#include <stdatomic.h>
+
+#include "measure/world.h"
+#include "plan/plan.h"
+
+/* Shared memory of the conductor and its workers. */
+struct control {
+	volatile sig_atomic_t stop; /* set by the conductor: finish the sample, then no further cases */
+	double began;               /* of the run, on the host's monotonic clock */
+	_Atomic int finished[PLAN_MAX_CASE_DEVICES]; /* by rank: it did all it had to and is about to exit */
+};
+
+struct assignment {
+	const struct plan *plan;
+	struct control *control;
+	const size_t *cases; /* indices into the plan, in order */
+	size_t case_count;
+	struct world world; /* rank set; ranks of a process-per-device group run the same cases in step */
+	int pipe;           /* where rank 0 sends messages */
+};
+
+/*
+ * Carries out the assignment and returns. Ends early, for a fresh process to go on, after an error that may have left the device
+ * unusable (a sticky CUDA error).
+ */
+void worker_run(const struct assignment *assignment);
+
+/* The seed of one case: depends on the run's seed and the case's id only, not on what else runs. */
+uint64_t worker_case_seed(int64_t run_seed, const char *id);
+
+#endif

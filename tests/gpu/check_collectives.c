@@ -1,0 +1,160 @@
+/* Collectives: one rank per GPU, each in its own process. */
+#include "gpu_check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kernels/fill.h"
+#include "measure/world.h"
+
+#define COUNT 100003
+#define RANK_SECONDS 90
+
+struct rank {
+	struct world *world;
+	struct device *device;
+	struct stream *stream;
+	struct communicator *communicator;
+	void *memory;  /* COUNT floats on the device */
+	float *values; /* the same in pinned memory */
+};
+
+static enum status rank_open(struct rank *r, const struct backend *backend, struct error *err)
+{
+	struct communicator_id id = { { 0 } };
+	void *values;
+	enum status status = STATUS_OK;
+
+	STEP(backend->device_open(r->world->rank, &r->device, err));
+	STEP(backend_stream_create(r->device, false, &r->stream, err));
+	STEP(backend_memory_alloc(r->device, ALLOCATOR_DEVICE, COUNT * sizeof(float), NULL, &r->memory, err));
+	STEP(backend_memory_alloc(r->device, ALLOCATOR_PINNED, COUNT * sizeof(float), NULL, &values, err));
+	r->values = values;
+	if (r->world->rank == 0)
+		status = backend->communicator_id(&id, err);
+	world_broadcast(r->world, 0, &id, sizeof(id));
+	if (status != STATUS_OK)
+		return status;
+	return backend_communicator_open(r->device, &id, r->world->rank, r->world->size, &r->communicator, err);
+}
+
+/* Small integers, so that every order of summation gives the same float. */
+static float part(int rank, size_t i)
+{
+	return (float)((rank + 1) * (int)(i % 64));
+}
+
+static enum status all_reduce(struct rank *r, enum reduction reduction, float scale, struct error *err)
+{
+	const size_t bytes = COUNT * sizeof(float);
+
+	for (size_t i = 0; i < COUNT; i++)
+		r->values[i] = part(r->world->rank, i);
+	STEP(backend_copy(r->stream, r->memory, r->values, bytes, err));
+	STEP(backend_all_reduce(r->communicator, r->stream, r->memory, r->memory, COUNT, PRECISION_FP32, reduction, err));
+	STEP(backend_copy(r->stream, r->values, r->memory, bytes, err));
+	STEP(backend_stream_synchronize(r->stream, err));
+	for (size_t i = 0; i < COUNT; i++) {
+		float expected = scale * part(0, i);
+
+		if (r->values[i] != expected)
+			return error_set(err, STATUS_MISMATCH, "all-reduce %d: element %zu is %g, expected %g", (int)reduction,
+					 i, (double)r->values[i], (double)expected);
+	}
+	return STATUS_OK;
+}
+
+static enum status broadcast(struct rank *r, struct error *err)
+{
+	const size_t bytes = COUNT * sizeof(float);
+	int root = r->world->size - 1;
+
+	STEP(gpu_fill(r->stream, r->memory, bytes, 30 + (uint64_t)r->world->rank, err));
+	STEP(backend_broadcast(r->communicator, r->stream, r->memory, bytes, root, err));
+	return gpu_expect(r->stream, r->memory, bytes, 30 + (uint64_t)root, err);
+}
+
+/* Everyone to the next, all at once. */
+static enum status ring(struct rank *r, struct error *err)
+{
+	const size_t bytes = COUNT * sizeof(float);
+	int next = (r->world->rank + 1) % r->world->size;
+	int previous = (r->world->rank + r->world->size - 1) % r->world->size;
+	void *received;
+
+	STEP(backend_memory_alloc(r->device, ALLOCATOR_DEVICE, bytes, NULL, &received, err));
+	STEP(gpu_fill(r->stream, r->memory, bytes, 40 + (uint64_t)r->world->rank, err));
+	STEP(backend_group_begin(r->communicator, err));
+	STEP(backend_send(r->communicator, r->stream, r->memory, bytes, next, err));
+	STEP(backend_receive(r->communicator, r->stream, received, bytes, previous, err));
+	STEP(backend_group_end(r->communicator, err));
+	STEP(gpu_expect(r->stream, received, bytes, 40 + (uint64_t)previous, err));
+	return backend_memory_free(r->device, ALLOCATOR_DEVICE, received, bytes, NULL, err);
+}
+
+static enum status rank_checks(struct rank *r, struct error *err)
+{
+	int n = r->world->size;
+
+	STEP(all_reduce(r, REDUCE_SUM, (float)(n * (n + 1) / 2), err));
+	STEP(all_reduce(r, REDUCE_MAX, (float)n, err));
+	/* Exact only where the division is: sums of multiples of n. */
+	if ((n & (n - 1)) == 0)
+		STEP(all_reduce(r, REDUCE_AVERAGE, (float)(n + 1) / 2, err));
+	STEP(broadcast(r, err));
+	return ring(r, err);
+}
+
+static int run_rank(struct world *world)
+{
+	struct error err = ERROR_NONE;
+	struct rank r = { .world = world };
+	struct backend_list list;
+	enum status status;
+	char device[32], detail[64];
+
+	alarm(RANK_SECONDS);
+	snprintf(device, sizeof(device), "cuda:%d", world->rank);
+	snprintf(detail, sizeof(detail), "rank %d of %d: all-reduce, broadcast, ring", world->rank, world->size);
+	backends_open(&list, "cuda", &(struct backend_options){ 0 });
+	if (list.count == 0)
+		status = error_set(&err, STATUS_DEVICE, "%s", list.missing[0]);
+	else
+		status = rank_open(&r, list.backends[0], &err);
+	if (status == STATUS_OK)
+		status = rank_checks(&r, &err);
+	backend_communicator_close(r.communicator);
+	return check_report("collectives", device, status, status == STATUS_OK ? detail : err.message);
+}
+
+int collective_check(int ranks)
+{
+	struct error err = ERROR_NONE;
+	struct world world;
+	pid_t *children;
+	int failures = 0;
+
+	if (world_create(&world, ranks, &err) != STATUS_OK)
+		return check_report("collectives", "-", err.status, err.message);
+	children = xcalloc((size_t)ranks, sizeof(*children));
+	for (int i = 0; i < ranks; i++) {
+		children[i] = fork();
+		if (children[i] == 0) {
+			world.rank = i;
+			exit(run_rank(&world));
+		}
+	}
+	for (int i = 0; i < ranks; i++) {
+		int status = 1;
+
+		if (children[i] < 0 || waitpid(children[i], &status, 0) != children[i] || status != 0)
+			failures++;
+		if (children[i] > 0 && WIFSIGNALED(status))
+			check_report("collectives", "-", STATUS_TIMEOUT, "a rank was ended by a signal (time limit?)");
+	}
+	free(children);
+	world_release(&world);
+	return failures;
+}

@@ -1,0 +1,226 @@
+/* Memory of every allocator, copies between them, and what a failed allocation leaves behind. */
+#include "gpu_check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/fill.h"
+#include "kernels/generator.h"
+
+/* Odd on purpose: the last word is partial. */
+#define BYTES ((3u << 20) + 13)
+
+enum status gpu_fill(struct stream *stream, void *memory, size_t bytes, uint64_t seed, struct error *err)
+{
+	struct fill_arguments fill = { .memory = memory, .kind = FILL_BITS, .count = bytes, .seed = seed };
+
+	return backend_launch(stream, "fill", &fill, err);
+}
+
+enum status gpu_expect(struct stream *stream, const void *memory, size_t bytes, uint64_t seed,
+				 struct error *err)
+{
+	struct device *device = stream->device;
+	struct check_fill_arguments check = { .memory = memory, .bytes = bytes, .seed = seed };
+	struct fill_mismatch found;
+	void *out;
+
+	STEP(backend_memory_alloc(device, ALLOCATOR_PINNED, sizeof(found), NULL, &out, err));
+	check.out = out;
+	*check.out = (struct fill_mismatch){ 0, UINT64_MAX, 0, 0 };
+	STEP(backend_launch(stream, "check_fill", &check, err));
+	STEP(backend_stream_synchronize(stream, err));
+	found = *check.out;
+	STEP(backend_memory_free(device, ALLOCATOR_PINNED, out, sizeof(found), NULL, err));
+	if (found.count == 0)
+		return STATUS_OK;
+	return error_set(err, STATUS_MISMATCH, "%llu wrong words, the first at byte %llu: expected %016llx, got %016llx",
+			 (unsigned long long)found.count, (unsigned long long)found.index,
+			 (unsigned long long)found.expected, (unsigned long long)found.got);
+}
+
+enum status host_expect(const void *memory, size_t bytes, uint64_t seed, struct error *err)
+{
+	const unsigned char *p = memory;
+
+	for (size_t i = 0; i < bytes; i++) {
+		unsigned char expected = (unsigned char)(generator_bits(seed, i / 8) >> (i % 8 * 8));
+
+		if (p[i] != expected)
+			return error_set(err, STATUS_MISMATCH, "byte %zu is %02x, expected %02x", i, p[i], expected);
+	}
+	return STATUS_OK;
+}
+
+/* Device memory is written by a kernel, host memory by a copy: each must come back whole. */
+static enum status round_trip(struct check_context *context, enum allocator allocator, struct error *err)
+{
+	struct stream *stream = context->stream;
+	struct device *device = context->device;
+	uint64_t seed = 100 + allocator;
+	void *memory, *source, *back;
+
+	STEP(backend_memory_alloc(device, allocator, BYTES, stream, &memory, err));
+	STEP(backend_memory_alloc(device, ALLOCATOR_DEVICE, BYTES, NULL, &source, err));
+	STEP(backend_memory_alloc(device, ALLOCATOR_PAGEABLE, BYTES, NULL, &back, err));
+	STEP(gpu_fill(stream, source, BYTES, seed, err));
+	STEP(backend_copy(stream, memory, source, BYTES, err));
+	STEP(backend_memory_set(stream, source, 0, BYTES, err));
+	STEP(backend_copy(stream, source, memory, BYTES, err));
+	STEP(gpu_expect(stream, source, BYTES, seed, err));
+	STEP(backend_copy(stream, back, memory, BYTES, err));
+	STEP(backend_stream_synchronize(stream, err));
+	STEP(host_expect(back, BYTES, seed, err));
+	STEP(backend_memory_free(device, allocator, memory, BYTES, stream, err));
+	STEP(backend_memory_free(device, ALLOCATOR_DEVICE, source, BYTES, NULL, err));
+	STEP(backend_memory_free(device, ALLOCATOR_PAGEABLE, back, BYTES, NULL, err));
+	return backend_memory_free(device, allocator, NULL, 0, stream, err);
+}
+
+static enum status allocators_and_copies(struct check_context *context, struct error *err)
+{
+	for (int a = 0; a < ALLOCATOR_COUNT; a++) {
+		if (a == ALLOCATOR_POOL && !(context->device->info.capabilities & DEVICE_HAS_POOLS))
+			continue;
+		if (round_trip(context, (enum allocator)a, err) != STATUS_OK)
+			return error_prefix(err, "%s", allocator_name((enum allocator)a));
+	}
+	snprintf(context->detail, sizeof(context->detail), "%d allocators, %u bytes there and back", ALLOCATOR_COUNT,
+		 BYTES);
+	return STATUS_OK;
+}
+
+/* One flipped bit must be found, and found at its place. */
+static enum status wrong_byte_is_found(struct check_context *context, struct error *err)
+{
+	struct error found = ERROR_NONE;
+	unsigned char *memory;
+	void *p;
+
+	STEP(backend_memory_alloc(context->device, ALLOCATOR_DEVICE, BYTES, NULL, &p, err));
+	memory = p;
+	STEP(gpu_fill(context->stream, memory, BYTES, 7, err));
+	STEP(backend_copy(context->stream, memory + BYTES - 1, memory + BYTES - 2, 1, err));
+	STEP(backend_copy(context->stream, memory + 8001, memory + 8000, 1, err));
+	if (gpu_expect(context->stream, memory, BYTES, 7, &found) != STATUS_MISMATCH)
+		return error_set(err, STATUS_MISMATCH, "two wrong bytes were not noticed");
+	if (!strstr(found.message, "2 wrong words, the first at byte 8000:"))
+		return error_set(err, STATUS_MISMATCH, "found something else: %.300s", found.message);
+	return backend_memory_free(context->device, ALLOCATOR_DEVICE, memory, BYTES, NULL, err);
+}
+
+/* Freed pool memory stays with the pool until memory_trim(). */
+static enum status pool_keeps_and_trims(struct check_context *context, struct error *err)
+{
+	const size_t bytes = 256u << 20;
+	uint64_t before, kept, trimmed, total;
+	void *memory;
+
+	STEP(backend_memory_trim(context->device, err));
+	STEP(backend_device_memory(context->device, &before, &total, err));
+	STEP(backend_memory_alloc(context->device, ALLOCATOR_POOL, bytes, context->stream, &memory, err));
+	STEP(backend_memory_free(context->device, ALLOCATOR_POOL, memory, bytes, context->stream, err));
+	STEP(backend_stream_synchronize(context->stream, err));
+	STEP(backend_device_memory(context->device, &kept, &total, err));
+	STEP(backend_memory_trim(context->device, err));
+	STEP(backend_device_memory(context->device, &trimmed, &total, err));
+	if (kept + bytes > before || trimmed < kept + bytes)
+		return error_set(err, STATUS_MISMATCH, "free memory %llu before, %llu kept, %llu trimmed",
+				 (unsigned long long)before, (unsigned long long)kept, (unsigned long long)trimmed);
+	return STATUS_OK;
+}
+
+static enum status refused(struct check_context *context, enum allocator allocator, size_t bytes, struct error *err)
+{
+	struct error refusal = ERROR_NONE;
+	void *memory;
+	enum status status = backend_memory_alloc(context->device, allocator, bytes, context->stream, &memory, &refusal);
+
+	if (status != STATUS_NO_MEMORY || !strstr(refusal.message, "cudaErrorMemoryAllocation"))
+		return error_set(err, STATUS_MISMATCH, "%s of %zu bytes: %s %.300s", allocator_name(allocator), bytes,
+				 status_name(status), refusal.message);
+	snprintf(context->detail, sizeof(context->detail), "%.200s", refusal.message);
+	return STATUS_OK;
+}
+
+static enum status works_after_a_failed_allocation(struct check_context *context, struct error *err)
+{
+	uint64_t available, total;
+
+	STEP(backend_device_memory(context->device, &available, &total, err));
+	STEP(refused(context, ALLOCATOR_DEVICE, 2 * total, err));
+	STEP(round_trip(context, ALLOCATOR_DEVICE, err));
+	if (!(context->device->info.capabilities & DEVICE_HAS_POOLS))
+		return STATUS_OK;
+	STEP(refused(context, ALLOCATOR_POOL, 2 * total, err));
+	return round_trip(context, ALLOCATOR_POOL, err);
+}
+
+static enum status peer_copy(struct check_context *context, struct device *peer, bool access, struct error *err)
+{
+	struct device *device = context->device;
+	uint64_t seed = access ? 11 : 12;
+	struct stream *there;
+	void *from, *to;
+
+	STEP(backend_peer_access(device, peer, access, err));
+	STEP(backend_peer_access(device, peer, access, err)); /* asked for twice is no error */
+	STEP(backend_stream_create(peer, false, &there, err));
+	STEP(backend_memory_alloc(device, ALLOCATOR_DEVICE, BYTES, NULL, &from, err));
+	STEP(backend_memory_alloc(peer, ALLOCATOR_DEVICE, BYTES, NULL, &to, err));
+	STEP(gpu_fill(context->stream, from, BYTES, seed, err));
+	STEP(backend_copy_peer(context->stream, to, peer, from, device, BYTES, err));
+	STEP(backend_stream_synchronize(context->stream, err));
+	STEP(gpu_expect(there, to, BYTES, seed, err));
+	backend_stream_destroy(there);
+	STEP(backend_memory_free(device, ALLOCATOR_DEVICE, from, BYTES, NULL, err));
+	return backend_memory_free(peer, ALLOCATOR_DEVICE, to, BYTES, NULL, err);
+}
+
+static enum status peers(struct check_context *context, struct error *err)
+{
+	int direct = 0;
+
+	if (context->device_count < 2)
+		return error_set(err, STATUS_UNSUPPORTED, "there is one GPU");
+	for (int i = 0; i < context->device_count; i++) {
+		struct device *peer = context->devices[i];
+
+		if (peer == context->device)
+			continue;
+		STEP(peer_copy(context, peer, false, err));
+		if (!(context->device->info.peer_mask >> i & 1))
+			continue;
+		STEP(peer_copy(context, peer, true, err));
+		STEP(backend_peer_access(context->device, peer, false, err));
+		direct++;
+	}
+	snprintf(context->detail, sizeof(context->detail), "%d peers, %d with direct access", context->device_count - 1,
+		 direct);
+	return STATUS_OK;
+}
+
+static enum status telemetry(struct check_context *context, struct error *err)
+{
+	struct telemetry t;
+
+	STEP(backend_telemetry(context->device, &t, err));
+	snprintf(context->detail, sizeof(context->detail),
+		 "SM %.0f MHz, memory %.0f MHz, %.0f W, %.0f degC, throttle %#llx, ECC %lld/%lld, PCIe %lld x%lld, replays %lld",
+		 t.sm_clock_hz / 1e6, t.memory_clock_hz / 1e6, t.power_watts, t.temperature_celsius,
+		 (unsigned long long)t.throttle_reasons, (long long)t.ecc_corrected, (long long)t.ecc_uncorrected,
+		 (long long)t.pcie_generation, (long long)t.pcie_width, (long long)t.pcie_replays);
+	if (!(t.sm_clock_hz > 0) && !(t.temperature_celsius > 0))
+		return error_set(err, STATUS_MISMATCH, "neither clock nor temperature: %.200s", context->detail);
+	return STATUS_OK;
+}
+
+const struct check memory_checks[] = {
+	{ "telemetry", telemetry },
+	{ "allocators and copies", allocators_and_copies },
+	{ "wrong byte is found", wrong_byte_is_found },
+	{ "pool keeps and trims", pool_keeps_and_trims },
+	{ "after failed allocation", works_after_a_failed_allocation },
+	{ "peers", peers },
+	{ 0 },
+};

@@ -1,0 +1,162 @@
+/* Streams, events and the gate. */
+#include "gpu_check.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "kernels/timing.h"
+
+#define BYTES (1u << 20)
+
+static enum status spin(struct stream *stream, double seconds, struct error *err)
+{
+	struct spin_arguments arguments = { seconds };
+
+	return backend_launch(stream, "spin", &arguments, err);
+}
+
+static enum status events_measure(struct check_context *context, struct error *err)
+{
+	struct event *start, *end;
+	double seconds;
+
+	STEP(backend_event_create(context->device, &start, err));
+	STEP(backend_event_create(context->device, &end, err));
+	STEP(spin(context->stream, 1e-4, err)); /* loads the kernel */
+	STEP(backend_event_record(start, context->stream, err));
+	STEP(spin(context->stream, 5e-3, err));
+	STEP(backend_event_record(end, context->stream, err));
+	STEP(backend_event_synchronize(end, err));
+	STEP(backend_event_elapsed(start, end, &seconds, err));
+	backend_event_destroy(start);
+	backend_event_destroy(end);
+	snprintf(context->detail, sizeof(context->detail), "5 ms of spinning took %.4f ms", 1e3 * seconds);
+	if (seconds < 4.99e-3 || seconds > 5.5e-3)
+		return error_set(err, STATUS_MISMATCH, "%s", context->detail);
+	return STATUS_OK;
+}
+
+/* A second stream waits for an event, and until then does not see what the first one writes. */
+static enum status streams_wait(struct check_context *context, struct error *err)
+{
+	struct stream *second;
+	struct event *written;
+	void *from, *to;
+
+	STEP(backend_stream_create(context->device, true, &second, err));
+	STEP(backend_event_create(context->device, &written, err));
+	STEP(backend_memory_alloc(context->device, ALLOCATOR_DEVICE, BYTES, NULL, &from, err));
+	STEP(backend_memory_alloc(context->device, ALLOCATOR_DEVICE, BYTES, NULL, &to, err));
+	STEP(backend_memory_set(context->stream, from, 0, BYTES, err));
+	STEP(backend_stream_synchronize(context->stream, err));
+	STEP(spin(context->stream, 20e-3, err));
+	STEP(gpu_fill(context->stream, from, BYTES, 21, err));
+	STEP(backend_event_record(written, context->stream, err));
+	STEP(backend_stream_wait(second, written, err));
+	STEP(backend_copy(second, to, from, BYTES, err));
+	STEP(gpu_expect(second, to, BYTES, 21, err));
+	backend_stream_destroy(second);
+	backend_event_destroy(written);
+	STEP(backend_memory_free(context->device, ALLOCATOR_DEVICE, from, BYTES, NULL, err));
+	return backend_memory_free(context->device, ALLOCATOR_DEVICE, to, BYTES, NULL, err);
+}
+
+static enum status streams_overlap(struct check_context *context, struct error *err)
+{
+	struct stream *second;
+	double start, seconds;
+
+	STEP(backend_stream_create(context->device, false, &second, err));
+	STEP(backend_device_synchronize(context->device, err));
+	start = clock_seconds();
+	STEP(spin(context->stream, 20e-3, err));
+	STEP(spin(second, 20e-3, err));
+	STEP(backend_stream_synchronize(context->stream, err));
+	STEP(backend_stream_synchronize(second, err));
+	seconds = clock_seconds() - start;
+	backend_stream_destroy(second);
+	snprintf(context->detail, sizeof(context->detail), "twice 20 ms took %.2f ms", 1e3 * seconds);
+	if (seconds > 35e-3)
+		return error_set(err, STATUS_MISMATCH, "%s: the streams ran one after the other", context->detail);
+	return STATUS_OK;
+}
+
+/* Nothing behind a closed gate runs; once it opens, the batch runs at once. */
+static enum status gate_holds(struct check_context *context, struct error *err)
+{
+	struct event *start, *end;
+	volatile unsigned char *flag;
+	double seconds;
+	void *p;
+
+	STEP(backend_event_create(context->device, &start, err));
+	STEP(backend_event_create(context->device, &end, err));
+	STEP(backend_memory_alloc(context->device, ALLOCATOR_PINNED, 64, NULL, &p, err));
+	flag = p;
+	flag[0] = 1;
+	STEP(backend_gate_close(context->stream, 5, err));
+	STEP(backend_event_record(start, context->stream, err));
+	STEP(backend_memory_set(context->stream, p, 2, 1, err));
+	STEP(spin(context->stream, 1e-3, err));
+	STEP(backend_event_record(end, context->stream, err));
+	clock_sleep(50e-3);
+	if (flag[0] != 1)
+		return error_set(err, STATUS_MISMATCH, "work ran through a closed gate");
+	STEP(backend_gate_open(context->stream, err));
+	STEP(backend_stream_synchronize(context->stream, err));
+	STEP(backend_event_elapsed(start, end, &seconds, err));
+	if (flag[0] != 2)
+		return error_set(err, STATUS_MISMATCH, "work did not run after the gate opened");
+	backend_event_destroy(start);
+	backend_event_destroy(end);
+	snprintf(context->detail, sizeof(context->detail), "1 ms of work behind it took %.4f ms", 1e3 * seconds);
+	if (seconds > 2e-3)
+		return error_set(err, STATUS_MISMATCH, "the gate is in the measured time: %s", context->detail);
+	return backend_memory_free(context->device, ALLOCATOR_PINNED, p, 64, NULL, err);
+}
+
+/* A gate left closed opens by itself and says so, once. */
+static enum status gate_expires(struct check_context *context, struct error *err)
+{
+	struct error report = ERROR_NONE;
+	enum status status;
+
+	STEP(backend_gate_close(context->stream, 50e-3, err));
+	STEP(backend_stream_synchronize(context->stream, err));
+	status = backend_gate_open(context->stream, &report);
+	if (status != STATUS_TIMEOUT)
+		return error_set(err, STATUS_MISMATCH, "an expired gate opened with %s", status_name(status));
+	snprintf(context->detail, sizeof(context->detail), "%.200s", report.message);
+	STEP(backend_gate_close(context->stream, 5, err));
+	STEP(backend_gate_open(context->stream, err));
+	return backend_stream_synchronize(context->stream, err);
+}
+
+/* Each stream has its own gate. */
+static enum status gates_are_apart(struct check_context *context, struct error *err)
+{
+	struct stream *second;
+	double start = clock_seconds();
+
+	STEP(backend_stream_create(context->device, false, &second, err));
+	STEP(backend_gate_close(context->stream, 5, err));
+	STEP(backend_gate_close(second, 5, err));
+	STEP(backend_gate_open(second, err));
+	STEP(backend_stream_synchronize(second, err));
+	STEP(backend_gate_open(context->stream, err));
+	STEP(backend_stream_synchronize(context->stream, err));
+	backend_stream_destroy(second);
+	if (clock_seconds() - start > 2)
+		return error_set(err, STATUS_MISMATCH, "one stream's gate held the other");
+	return STATUS_OK;
+}
+
+const struct check stream_checks[] = {
+	{ "events measure", events_measure },
+	{ "streams wait", streams_wait },
+	{ "streams overlap", streams_overlap },
+	{ "gate holds", gate_holds },
+	{ "gate expires", gate_expires },
+	{ "gates are apart", gates_are_apart },
+	{ 0 },
+};

@@ -1,0 +1,195 @@
+/*
+ * gpuproof-gpu-check: tries the CUDA backend on every GPU and prints one row per check. Exit 0: all passed, 1: a check
+ * failed, 77: there is no GPU (and why). All CUDA calls are made in children, so that the ranks of the collective
+ * check can be forked from a process that never touched CUDA.
+ */
+#include "gpu_check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "../kernel_checks.h"
+
+#define EXIT_NO_GPU 77
+/* A check that hangs (a lost rank, a gate that never opens) ends its process instead of the patience of CI. */
+#define CHILD_SECONDS 240
+
+int check_report(const char *check, const char *device, enum status status, const char *detail)
+{
+	const char *verdict = status == STATUS_OK ? "PASS" : status == STATUS_UNSUPPORTED ? "SKIP" : "FAIL";
+
+	printf("%-24s %-8s %-5s %s\n", check, device, verdict, detail);
+	fflush(stdout);
+	return status != STATUS_OK && status != STATUS_UNSUPPORTED;
+}
+
+static void print_fact(void *context, const char *name, const char *value)
+{
+	(void)context;
+	printf("  %s %s\n", name, value);
+}
+
+static void print_software(const struct backend *backend)
+{
+	struct component components[16];
+	struct finding findings[64];
+	static const char *const severities[] = { "ok", "note", "warning", "error" };
+	size_t count = backend->components(components, ARRAY_SIZE(components));
+
+	printf("module %s\n", backend->module);
+	backend->facts(print_fact, NULL);
+	for (size_t i = 0; i < count; i++)
+		printf("  %s: %s %s, %s\n", components[i].name, components[i].present ? "present" : "MISSING",
+		       components[i].version, components[i].detail);
+	count = backend->findings(findings, ARRAY_SIZE(findings));
+	for (size_t i = 0; i < count; i++)
+		printf("  %s (%s): %s\n", findings[i].subject, severities[findings[i].severity], findings[i].text);
+}
+
+static void print_device(const struct device_info *d)
+{
+	printf("%s %s %s %s capability %d.%d, %d multiprocessors, memory %.1f GiB (free %.1f), L2 %.0f MiB, %.0f MHz, "
+	       "memory %.0f MHz x %d bit, PCIe %d x%d of %d x%d, ECC %d, NUMA %d, capabilities %#x, peers %#llx, NVLinks %d\n",
+	       d->id, d->name, d->uuid, d->pci, d->capability_major, d->capability_minor, d->multiprocessors,
+	       (double)d->memory_bytes / 0x1p30, (double)d->memory_free_bytes / 0x1p30, (double)d->l2_bytes / 0x1p20,
+	       d->clock_hz / 1e6, d->memory_clock_hz / 1e6, d->memory_bus_bits, d->pcie_generation, d->pcie_width,
+	       d->pcie_generation_max, d->pcie_width_max, d->ecc, d->numa_node, d->capabilities,
+	       (unsigned long long)d->peer_mask, d->nvlink_count);
+}
+
+static int report_timed(const struct check_context *context, const char *name, double start, enum status status,
+			const struct error *err)
+{
+	char line[1400];
+
+	snprintf(line, sizeof(line), "%s (%.0f ms)", status == STATUS_OK ? context->detail : err->message,
+		 1e3 * (clock_seconds() - start));
+	return check_report(name, context->device->info.id, status, line);
+}
+
+static int run_checks(struct check_context *context, const struct check *checks)
+{
+	int failures = 0;
+
+	for (; checks->name; checks++) {
+		struct error err = ERROR_NONE;
+		double start = clock_seconds();
+
+		context->detail[0] = '\0';
+		failures += report_timed(context, checks->name, start, checks->run(context, &err), &err);
+	}
+	return failures;
+}
+
+/* The checks that every backend's kernels and matrix products pass. */
+static int run_kernel_checks(struct check_context *context)
+{
+	int failures = 0;
+
+	context->detail[0] = '\0';
+	for (const struct kernel_check *check = kernel_checks; check->name; check++) {
+		struct error err = ERROR_NONE;
+		double start = clock_seconds();
+
+		failures += report_timed(context, check->name, start, check->run(context->device, &err), &err);
+	}
+	return failures;
+}
+
+static int check_device(struct check_context *context, struct device *device)
+{
+	struct error err = ERROR_NONE;
+	int failures = 0;
+
+	context->device = device;
+	if (backend_stream_create(device, false, &context->stream, &err) != STATUS_OK)
+		return check_report("stream", device->info.id, err.status, err.message);
+	failures += run_checks(context, memory_checks);
+	failures += run_checks(context, stream_checks);
+	failures += run_kernel_checks(context);
+	backend_stream_destroy(context->stream);
+	return failures;
+}
+
+static int check_devices(const struct backend *backend)
+{
+	struct check_context context = { .device_count = backend->device_count() };
+	int failures = 0;
+
+	context.devices = xcalloc((size_t)context.device_count, sizeof(*context.devices));
+	for (int i = 0; i < context.device_count; i++) {
+		struct error err = ERROR_NONE;
+		struct device_info info;
+
+		if (backend->device_info(i, &info, &err) == STATUS_OK)
+			print_device(&info);
+		if (backend->device_open(i, &context.devices[i], &err) != STATUS_OK)
+			return 1 + check_report("open", info.id, err.status, err.message);
+	}
+	for (int i = 0; i < context.device_count; i++)
+		failures += check_device(&context, context.devices[i]);
+	for (int i = 0; i < context.device_count; i++)
+		backend->device_close(context.devices[i]);
+	free(context.devices);
+	return failures;
+}
+
+/* In a child: everything that one process can check. Tells the number of devices through `pipe`. */
+static int single_process(int pipe)
+{
+	struct backend_list list;
+	int failures, count;
+
+	alarm(CHILD_SECONDS);
+	backends_open(&list, "cuda", &(struct backend_options){ 0 });
+	if (list.count == 0) {
+		printf("gpu-check: no GPU to check: %s\n", list.missing_count ? list.missing[0] : "no CUDA module was built");
+		return EXIT_NO_GPU;
+	}
+	count = list.backends[0]->device_count();
+	if (write(pipe, &count, sizeof(count)) != sizeof(count))
+		return EXIT_FAILURE;
+	print_software(list.backends[0]);
+	failures = check_devices(list.backends[0]);
+	backends_close(&list);
+	return failures ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int wait_for(pid_t child)
+{
+	int status;
+
+	if (waitpid(child, &status, 0) != child)
+		return EXIT_FAILURE;
+	if (WIFSIGNALED(status)) {
+		printf("gpu-check: a process ended by signal %d (%s)\n", WTERMSIG(status), strsignal(WTERMSIG(status)));
+		return EXIT_FAILURE;
+	}
+	return WEXITSTATUS(status);
+}
+
+int main(void)
+{
+	int ends[2], code, count = 0;
+	pid_t child;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (pipe(ends) != 0)
+		return EXIT_FAILURE;
+	child = fork();
+	if (child == 0)
+		exit(single_process(ends[1]));
+	close(ends[1]);
+	if (child < 0 || read(ends[0], &count, sizeof(count)) != sizeof(count))
+		count = 0;
+	code = wait_for(child);
+	if (count > 0 && collective_check(count) != 0)
+		code = EXIT_FAILURE;
+	if (code != EXIT_NO_GPU)
+		printf("gpu-check: %s\n", code == EXIT_SUCCESS ? "all checks passed" : "FAILED");
+	return code;
+}

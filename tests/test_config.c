@@ -1,0 +1,375 @@
+/* Config: what the files in tests/config cannot say. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "config_suites.h"
+#include "plan/ini.h"
+
+/* Parses; returns the errors ("" when there are none), valid until the next call. */
+static const char *parse(struct config *config, const char *text, size_t length, const char *const *sets)
+{
+	static struct text errors;
+	struct override overrides[8];
+	size_t count = 0;
+	enum status status;
+
+	for (; sets && sets[count]; count++)
+		overrides[count].text = sets[count];
+	text_reset(&errors);
+	status = config_parse_with(config, &test_schema, "a.ini", text, length, overrides, count, &errors);
+	assert_int_equal(status, errors.length ? STATUS_USAGE : STATUS_OK);
+	if (errors.length)
+		assert_int_equal(config->count, 0);
+	return errors.data ? errors.data : "";
+}
+
+static const char *parse_text(struct config *config, const char *text)
+{
+	return parse(config, text, strlen(text), NULL);
+}
+
+static void values_are_typed(void **state)
+{
+	struct config c;
+	const struct section *copy, *gemm, *train;
+
+	(void)state;
+	assert_string_equal(parse_text(&c, "[run]\nseed = 42\ncase_limit = 2 min\n[suite copy]\nsizes = 1KiB..8KiB *2\n"
+					   "directions = both, up\nverify = off\ntarget = 2.5 %\n"
+					   "[suite gemm]\nsizes = 64, 8x16x32\ntolerance = 0.25\n"
+					   "[suite train slow]\nbatch = 7\nlayers = 3..5, 3\n"),
+			    "");
+	assert_int_equal(section_integer(config_section(&c, "run", ""), "seed"), 42);
+	assert_true(section_real(config_section(&c, "run", ""), "case_limit") == 120);
+	copy = config_section(&c, "suite", "copy");
+	assert_ptr_equal(copy->suite, &copy_suite);
+	assert_int_equal(section_setting(copy, "sizes")->count, 4);
+	assert_int_equal(section_setting(copy, "sizes")->values[3].integer, 8192);
+	assert_int_equal(section_setting(copy, "directions")->values[0].integer, 2);
+	assert_int_equal(section_integer(copy, "verify"), 0);
+	assert_true(section_real(copy, "target") == 2.5 * 0.01);
+	gemm = config_section(&c, "suite", "gemm");
+	assert_int_equal(section_setting(gemm, "sizes")->values[0].shape[2], 64);
+	assert_int_equal(section_setting(gemm, "sizes")->values[1].shape[1], 16);
+	assert_string_equal(section_setting(gemm, "sizes")->values[1].text, "8x16x32");
+	assert_true(section_real(gemm, "tolerance") == 0.25);
+	train = config_section(&c, "suite", "train");
+	assert_string_equal(train->label, "slow");
+	assert_int_equal(section_setting(train, "layers")->count, 4);
+	assert_null(config_section(&c, "suite", "nothing"));
+	config_release(&c);
+}
+
+static void overrides_win_over_files(void **state)
+{
+	static const char file[] = "[defaults]\nwarmup = 3\n[suite copy]\nsizes = 1KiB\n[suite copy b]\nsizes = 2KiB\n";
+	static const char *const sets[] = { "copy.sizes=4KiB,8KiB", "suite copy b.verify = no", "run.seed=5",
+					    "defaults.warmup=9",    "copy:b.note=a=b.c",	"report.title=T",
+					    "run.seed=6",	    NULL };
+	struct config c;
+
+	(void)state;
+	assert_string_equal(parse(&c, file, strlen(file), sets), "");
+	assert_int_equal(c.count, 4);
+	for (size_t i = 1; i <= 2; i++) {
+		assert_string_equal(section_text(&c.sections[i], "sizes"), "4KiB");
+		assert_string_equal(section_setting(&c.sections[i], "sizes")->origin, "--set");
+		assert_int_equal(section_integer(&c.sections[i], "warmup"), 9);
+	}
+	assert_string_equal(section_text(&c.sections[1], "verify"), "yes");
+	assert_string_equal(section_text(&c.sections[2], "verify"), "no");
+	assert_string_equal(section_text(&c.sections[1], "note"), "");
+	assert_string_equal(section_text(&c.sections[2], "note"), "a=b.c");
+	assert_int_equal(section_integer(&c.sections[0], "seed"), 6);
+	assert_string_equal(section_text(&c.sections[3], "title"), "T");
+	config_release(&c);
+}
+
+static void wrong_overrides_are_errors(void **state)
+{
+	static const struct {
+		const char *set, *error;
+	} rows[] = {
+		{ "copy.sizes=64", "--set copy.sizes=64: [suite copy] sizes = 64: '64' has no unit; allowed units: "
+				   "B, KiB, MiB, GiB, TiB, kB, KB, MB, GB, TB\n" },
+		{ "run.sede=1", "--set run.sede=1: [run] has no key 'sede' (did you mean 'seed'?); keys: backend, devices, "
+				"host_devices, suites, seed, label, case_limit\n" },
+		{ "gemm.sizes=64", "--set gemm.sizes=64: the config has no [suite gemm]\n" },
+		{ "copy:x.sizes=1B", "--set copy:x.sizes=1B: the config has no [suite copy x]\n" },
+		{ "cpoy.sizes=1B", "--set cpoy.sizes=1B: [suite cpoy]: there is no suite 'cpoy' (did you mean 'copy'?); "
+				   "suites: copy, gemm, train\n" },
+		{ "rum.seed=1", "--set rum.seed=1: [rum] is not a section (did you mean 'run'?); sections: [run], "
+				"[defaults], [suite NAME], [suite NAME label], [report]\n" },
+		{ "suite cpoy.sizes=1B", "--set suite cpoy.sizes=1B: [suite cpoy]: there is no suite 'cpoy' (did you mean "
+					 "'copy'?); suites: copy, gemm, train\n" },
+		{ "seed=1", "--set seed=1: write --set section.key=value\n" },
+		{ "run.=1", "--set run.=1: write --set section.key=value\n" },
+		{ ".seed=1", "--set .seed=1: write --set section.key=value\n" },
+		{ "run.seed", "--set run.seed: write --set section.key=value\n" },
+		{ "", "--set : write --set section.key=value\n" },
+		{ "run.label=$GPUPROOF_TEST_UNSET", "--set run.label=$GPUPROOF_TEST_UNSET: the environment variable "
+						    "GPUPROOF_TEST_UNSET is not set ($$ is a plain dollar)\n" },
+		{ "run.label=a\nb", "--set run.label=a?b: the value holds the control character 0x0a\n" },
+		{ "run.label=;x", "--set run.label=;x: a value cannot start with ';': that is a comment\n" },
+		{ "run.backend=hots", "--set run.backend=hots: [run] backend = hots: 'hots' is not one of auto, cuda, "
+				      "host (did you mean 'host'?)\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *const sets[] = { rows[i].set, NULL };
+		struct config c;
+
+		assert_string_equal(parse(&c, "[suite copy]\n", 13, sets), rows[i].error);
+	}
+}
+
+static void bytes_that_are_no_text_are_refused(void **state)
+{
+	static const char nul[] = "[run]\nseed = 1\0\n[suite copy]\nnote = a\0b\n";
+	static const char utf16[] = "\xff\xfe[\0r\0u\0n\0]\0\n\0";
+	struct config c;
+
+	(void)state;
+	assert_string_equal(parse(&c, nul, sizeof(nul) - 1, NULL),
+			    "a.ini:2: NUL byte in column 9: this is not a text file\n"
+			    "a.ini:4: NUL byte in column 9: this is not a text file\n");
+	assert_non_null(strstr(parse(&c, utf16, sizeof(utf16) - 1, NULL), "a.ini:1: NUL byte in column 4"));
+}
+
+static void over_long_lines_are_refused_and_long_ones_are_not(void **state)
+{
+	struct text t = TEXT_EMPTY;
+	struct config c;
+	size_t size = 1000000;
+	char *note = xmalloc(size + 1);
+
+	(void)state;
+	memset(note, 'x', size);
+	note[size] = '\0';
+	text_addf(&t, "[suite copy]\nnote = %s\nverify = maybe\n", note);
+	assert_string_equal(parse(&c, t.data, t.length, NULL),
+			    "a.ini:2: the line has 1000007 bytes; the limit is 262144\n"
+			    "a.ini:3: [suite copy] verify = maybe: 'maybe' is not yes or no (or on, off, true, false)\n");
+	text_reset(&t);
+	text_addf(&t, "[suite copy]\nnote = %.*s\n", INI_LINE_MAX / 4 + 1, note);
+	assert_non_null(strstr(parse(&c, t.data, t.length, NULL), "the value has 65537 bytes; the limit is 65536"));
+	text_reset(&t);
+	text_addf(&t, "[suite copy]\nnote = %.*s\n", INI_LINE_MAX / 4, note);
+	assert_string_equal(parse(&c, t.data, t.length, NULL), "");
+	assert_int_equal(strlen(section_text(&c.sections[1], "note")), INI_LINE_MAX / 4);
+	config_release(&c);
+	text_release(&t);
+	free(note);
+}
+
+/* inih's line buffer ends at 199 bytes, its section names at 49: nothing of it may be seen. */
+static void no_length_is_cut(void **state)
+{
+	static const char pattern[] = "ab;c d#e, =[f]:  gh\xc3\xa9";
+	struct config c;
+
+	(void)state;
+	for (size_t length = 1; length <= 700; length++) {
+		struct text value = TEXT_EMPTY, file = TEXT_EMPTY;
+
+		text_add_char(&value, 'a');
+		while (value.length + sizeof(pattern) < length + 1)
+			text_add(&value, pattern);
+		while (value.length < length)
+			text_add_char(&value, 'z');
+		text_addf(&file, "[suite copy]\nverify = no\nnote = %s ; a comment, %s\nmax_samples = 77\n", value.data,
+			  value.data);
+		assert_string_equal(parse(&c, file.data, file.length, NULL), "");
+		assert_string_equal(section_text(&c.sections[1], "note"), value.data);
+		assert_int_equal(section_integer(&c.sections[1], "max_samples"), 77);
+		config_release(&c);
+		text_release(&value);
+		text_release(&file);
+	}
+}
+
+static void long_lines_that_are_no_entry_harm_no_other(void **state)
+{
+	struct text file = TEXT_EMPTY;
+	struct config c;
+
+	(void)state;
+	text_add(&file, "[suite copy]\nnote = short\n");
+	for (int i = 0; i < 300; i++)
+		text_add(&file, "word=");
+	text_add(&file, "\n");
+	for (int i = 0; i < 300; i++)
+		text_add(&file, "word");
+	text_add(&file, " = x\nverify = 5\nsizes = 1KiB,");
+	for (int i = 0; i < 300; i++)
+		text_add_char(&file, ' ');
+	text_add(&file, "2KiB\n");
+	assert_string_equal(parse(&c, file.data, file.length, NULL),
+			    "a.ini:3: [suite copy] has no key 'word'; keys: sizes, directions, verify, note, min_samples, "
+			    "max_samples, target, max_time, sample_time, warmup\n"
+			    "a.ini:4: 'wordwordwordwordwordwordwordwordwordwordwordwordwordwordword' is neither a [section] nor key = value\n"
+			    "a.ini:5: [suite copy] verify = 5: '5' is not yes or no (or on, off, true, false)\n"
+			    "a.ini:6: the line has more than 197 blanks in a row\n");
+	text_release(&file);
+}
+
+static void section_names_are_not_cut(void **state)
+{
+	char label[64];
+	struct config c;
+
+	(void)state;
+	for (size_t length = 1; length < 60; length++) {
+		struct text file = TEXT_EMPTY;
+		size_t whole = strlen("suite copy ") + length;
+		char *expected = xasprintf("a.ini:1: the section name has %zu bytes; the limit is 49\n", whole);
+
+		memset(label, 'x', length);
+		label[length] = '\0';
+		text_addf(&file, "[suite copy %s]\n[suite copy]\n", label);
+		assert_string_equal(parse(&c, file.data, file.length, NULL), whole > 49 ? expected : "");
+		if (whole <= 49)
+			assert_string_equal(c.sections[1].label, label);
+		config_release(&c);
+		text_release(&file);
+		free(expected);
+	}
+}
+
+static void unreadable_sources_are_errors(void **state)
+{
+	char folder[] = "/tmp/gpuproof-config-XXXXXX";
+	static const struct {
+		const char *source, *error;
+	} rows[] = {
+		{ ".", ".: is a directory, not a config file\n" },
+		{ "plain.ini/inside.ini", "plain.ini/inside.ini: cannot be opened: Not a directory\n" },
+		{ "nothing.ini", "nothing.ini: no such file\n" },
+		{ "./quick", "./quick: no such file\n" },
+		{ "loop.ini", "loop.ini: cannot be opened: Too many levels of symbolic links\n" },
+		{ "", ": no such file, and no embedded config of that name; embedded: full, quick\n" },
+		{ "qick", "qick: no such file, and no embedded config of that name (did you mean 'quick'?); embedded: "
+			  "full, quick\n" },
+		{ "/dev/zero", "/dev/zero: the file is larger than 4194304 bytes, the limit for a config\n" },
+		{ "locked.ini", "locked.ini: cannot be opened: Permission denied\n" },
+	};
+	FILE *f;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	assert_int_equal(chdir(folder), 0);
+	f = fopen("plain.ini", "w");
+	fputs("[suite copy]\n", f);
+	fclose(f);
+	f = fopen("locked.ini", "w");
+	fclose(f);
+	assert_int_equal(chmod("locked.ini", 0), 0);
+	assert_int_equal(symlink("loop.ini", "loop.ini"), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct text errors = TEXT_EMPTY;
+		struct config c;
+
+		if (strcmp(rows[i].source, "locked.ini") == 0 && access("locked.ini", R_OK) == 0) {
+			print_message("root reads every file: locked.ini is not tried\n");
+			continue;
+		}
+		assert_int_equal(config_load_with(&c, &test_schema, rows[i].source, NULL, 0, &errors), STATUS_USAGE);
+		assert_string_equal(errors.data, rows[i].error);
+		text_release(&errors);
+	}
+	assert_int_equal(chdir("/"), 0);
+	{
+		char *command = xasprintf("rm -rf '%s'", folder);
+
+		assert_int_equal(system(command), 0);
+		free(command);
+	}
+}
+
+static void many_errors_are_counted(void **state)
+{
+	struct text file = TEXT_EMPTY;
+	struct config c;
+	const char *errors;
+
+	(void)state;
+	text_add(&file, "[suite copy]\n");
+	for (int i = 0; i < 150; i++)
+		text_addf(&file, "what%d = x\n", i);
+	errors = parse(&c, file.data, file.length, NULL);
+	assert_non_null(strstr(errors, "a.ini:101: "));
+	assert_null(strstr(errors, "a.ini:102: "));
+	assert_true(text_ends_with(errors, "... and 50 more errors\n"));
+	text_release(&file);
+}
+
+/* Whatever the bytes: no crash, and either errors or a config that loads again to the same. */
+static void damaged_files_never_crash(void **state)
+{
+	static const char valid[] = "[run]\nseed = 7\nlabel = $$x \xc3\xa9\n[defaults]\ntarget = 1 %\n"
+				    "[suite copy a]\nsizes = 1KiB..1GiB *4, 5MB\n[suite gemm]\nsizes=1..9 +2,8x8x9\n";
+	static const char bytes[] = "[]=;#:.$,*+x0 \n\r\t\0\xff\xc3";
+	unsigned random = 12345;
+
+	(void)state;
+	for (int round = 0; round < 4000; round++) {
+		char damaged[sizeof(valid)];
+		size_t length = sizeof(valid) - 1;
+		struct text errors = TEXT_EMPTY, first = TEXT_EMPTY, second = TEXT_EMPTY;
+		struct config c, again;
+
+		memcpy(damaged, valid, sizeof(valid));
+		for (int i = 0; i < 1 + round % 4; i++) {
+			random = random * 1664525 + 1013904223;
+			damaged[(random >> 8) % length] = bytes[(random >> 20) % (sizeof(bytes) - 1)];
+		}
+		if (config_parse_with(&c, &test_schema, "d.ini", damaged, length, NULL, 0, &errors) == STATUS_OK) {
+			config_write(&c, round % 2, &first);
+			assert_int_equal(config_parse_with(&again, &test_schema, "d.ini", first.data, first.length,
+							   NULL, 0, &errors),
+					 STATUS_OK);
+			config_write(&again, 0, &second);
+			text_reset(&first);
+			config_write(&c, 0, &first);
+			assert_string_equal(first.data, second.data);
+			config_release(&again);
+		} else {
+			assert_true(errors.length > 0);
+		}
+		config_release(&c);
+		text_release(&errors);
+		text_release(&first);
+		text_release(&second);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(values_are_typed),
+		cmocka_unit_test(overrides_win_over_files),
+		cmocka_unit_test(wrong_overrides_are_errors),
+		cmocka_unit_test(bytes_that_are_no_text_are_refused),
+		cmocka_unit_test(over_long_lines_are_refused_and_long_ones_are_not),
+		cmocka_unit_test(no_length_is_cut),
+		cmocka_unit_test(long_lines_that_are_no_entry_harm_no_other),
+		cmocka_unit_test(section_names_are_not_cut),
+		cmocka_unit_test(unreadable_sources_are_errors),
+		cmocka_unit_test(many_errors_are_counted),
+		cmocka_unit_test(damaged_files_never_crash),
+	};
+
+	unsetenv("GPUPROOF_TEST_UNSET");
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# gpuproof config: exit codes, what goes where, files that are never overwritten unasked.
+set -u
+program=$(realpath "$1")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failed=0
+
+# expect CODE WORD ARGUMENTS...: the exit code, and WORD in stdout (code 0) or stderr
+expect() {
+	local code=$1 word=$2 got
+	shift 2
+	"$program" config "$@" >out 2>err
+	got=$?
+	if [ $got -ne "$code" ]; then
+		echo "config $*: exit code $got, not $code"; cat out err; failed=1
+	fi
+	if ! grep -qF -- "$word" "$([ "$code" -eq 0 ] && echo out || echo err)"; then
+		echo "config $*: '$word' is missing in"; cat out err; failed=1
+	fi
+}
+
+suite=$("$program" config keys | sed -n 's/^\[suite \([a-z_]*\)\].*/\1/p' | head -1)
+if [ -z "$suite" ]; then
+	echo "skipped: this build has no suite"
+	exit 77
+fi
+printf '[suite %s]\n' "$suite" >good.ini
+printf '[run]\nseed = 1\nsede = 2\n[suite %s]\n' "$suite" >bad.ini
+
+expect 2 'say what to do'
+expect 2 'say what to do' frobnicate
+expect 2 "there is no option '--orig'" show good.ini --orig
+expect 2 '--set needs a value' show good.ini --set
+expect 0 'good.ini: valid, 1 suite' validate good.ini
+expect 2 "bad.ini:3: [run] has no key 'sede' (did you mean 'seed'?)" validate good.ini bad.ini
+expect 2 'nothing.ini: no such file' validate nothing.ini good.ini
+expect 2 'validate needs a config' validate
+expect 2 '.: is a directory' validate .
+expect 0 'seed = 1 ; default' show good.ini --origin
+expect 0 'seed = 7 ; --set' show good.ini --set run.seed=7 --origin
+expect 2 '--set run.seed=x: [run] seed = x:' show good.ini --set run.seed=x
+expect 2 "bad.ini:3:" show bad.ini
+expect 0 'min_samples' keys "$suite"
+expect 0 '[run]' keys
+expect 2 "there is no suite 'nothing'" keys nothing
+
+# What show prints is itself a config that says the same.
+"$program" config show good.ini --origin >shown.ini
+"$program" config show shown.ini >again.txt
+"$program" config show good.ini >plain.txt
+cmp again.txt plain.txt || failed=1
+
+expect 0 'quick.ini' write quick
+grep -q '^\[suite' quick.ini || { echo "quick.ini holds no suite"; failed=1; }
+expect 2 'quick.ini exists already' write quick
+echo mine >other.ini
+expect 2 'other.ini exists already' write quick -o other.ini
+[ "$(cat other.ini)" = mine ] || { echo "other.ini was overwritten"; failed=1; }
+expect 0 'other.ini' write quick -o other.ini --force
+cmp quick.ini other.ini || failed=1
+expect 2 "there is no embedded config 'slow'; there are: full quick" write slow
+expect 3 'No such file or directory' write quick -o nowhere/quick.ini
+exit $failed
