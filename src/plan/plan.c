@@ -25,16 +25,27 @@ void plan_release(struct plan *plan)
 	memset(plan, 0, sizeof(*plan));
 }
 
-/* "suite[:label]/v1/v2@device": of the parameters that suite->expand() left in. */
-static char *case_id(const struct plan *plan, const struct plan_case *c)
+/* "suite[:label]/v1/v2": the id of `point` but for its devices. */
+static char *point_id(const struct plan_case *point)
 {
 	struct text id = TEXT_EMPTY;
 
-	text_add(&id, c->suite->name);
-	if (*c->section->label)
-		text_addf(&id, ":%s", c->section->label);
-	for (size_t i = 0; i < c->parameter_count; i++)
-		text_addf(&id, "/%s", c->parameters[i].value->text);
+	text_add(&id, point->suite->name);
+	if (*point->section->label)
+		text_addf(&id, ":%s", point->section->label);
+	for (size_t i = 0; i < point->parameter_count; i++)
+		text_addf(&id, "/%s", point->parameters[i].value->text);
+	return text_detach(&id);
+}
+
+/* Of the parameters that suite->expand() left in, which may be fewer than c->id names. */
+static char *case_id(const struct plan *plan, const struct plan_case *c)
+{
+	struct text id = TEXT_EMPTY;
+	char *point = point_id(c);
+
+	text_add(&id, point);
+	free(point);
 	for (size_t i = 0; i < c->device_count; i++)
 		text_addf(&id, "%s%s", i ? "," : "@", plan->devices[c->devices[i]].id);
 	return text_detach(&id);
@@ -46,8 +57,8 @@ static enum status add(struct plan *plan, const struct plan_case *point, const s
 	struct plan_case c = *point;
 
 	if (device_count > PLAN_MAX_CASE_DEVICES)
-		return error_set(err, STATUS_INTERNAL, "%s: a case on %zu devices; the limit is %d",
-				 point->suite->name, device_count, PLAN_MAX_CASE_DEVICES);
+		return error_set(err, STATUS_INTERNAL, "%s: a case on %zu devices; the limit is %d", point->id,
+				 device_count, PLAN_MAX_CASE_DEVICES);
 	if (plan->case_count == PLAN_MAX_CASES)
 		return error_set(err, STATUS_USAGE, "the plan has more than %d cases: shorten the lists of %s",
 				 PLAN_MAX_CASES, point->suite->name);
@@ -112,6 +123,7 @@ static enum status expand_point(struct plan *plan, const struct section *section
 	for (size_t i = 0; i < count; i++)
 		point.parameters[i] = (struct parameter){ axes[i].setting->key,
 							  &axes[i].setting->values[axes[i].at] };
+	point.id = point_id(&point);
 	status = section->suite->expand(plan, &point, err);
 	case_release(&point);
 	return status;
