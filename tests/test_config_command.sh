@@ -31,7 +31,7 @@ printf '[run]\nseed = 1\nsede = 2\n[suite %s]\n' "$suite" >bad.ini
 
 expect 2 'say what to do'
 expect 2 'say what to do' frobnicate
-expect 2 "there is no option '--orig'" show good.ini --orig
+expect 2 "there is no option '--orig'; did you mean '--origin'?" show good.ini --orig
 expect 2 '--set needs a value' show good.ini --set
 expect 0 'good.ini: valid, 1 suite' validate good.ini
 expect 2 "bad.ini:3: [run] has no key 'sede' (did you mean 'seed'?)" validate good.ini bad.ini

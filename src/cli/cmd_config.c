@@ -7,6 +7,7 @@
 #include "base/embedded.h"
 #include "base/memory.h"
 #include "cli/command.h"
+#include "cli/options.h"
 #include "plan/config.h"
 #include "plan/schema.h"
 #include "plan/value.h"
@@ -15,7 +16,7 @@ extern const struct command command_config;
 
 /* The arguments that the subcommands share. */
 struct config_arguments {
-	const char **names; /* those that are no options */
+	const char *const *names; /* those that are no options */
 	size_t name_count;
 	struct override *overrides;
 	size_t override_count;
@@ -23,41 +24,20 @@ struct config_arguments {
 	bool origin, force;
 };
 
-/* The value of an option that needs one; NULL and a message when it is missing. */
-static const char *option_value(int argc, char **argv, int *i)
+static const struct option_row rows[] = {
+	{ 'o', "output", true }, { 0, "set", true }, { 0, "origin", false }, { 0, "force", false }, { 0, NULL, false },
+};
+
+static void take_option(struct config_arguments *a, const char *name, const char *value)
 {
-	if (*i + 1 < argc)
-		return argv[++*i];
-	command_usage(&command_config, "%s needs a value", argv[*i]);
-	return NULL;
-}
-
-static int parse_arguments(struct config_arguments *a, int argc, char **argv)
-{
-	for (int i = 2; i < argc; i++) {
-		const char *value;
-
-		if (strcmp(argv[i], "--origin") == 0) {
-			a->origin = true;
-		} else if (strcmp(argv[i], "--force") == 0) {
-			a->force = true;
-		} else if (strcmp(argv[i], "--set") == 0 || strcmp(argv[i], "-o") == 0) {
-			bool set = argv[i][1] == '-';
-
-			value = option_value(argc, argv, &i);
-			if (!value)
-				return EXIT_USAGE;
-			if (set)
-				a->overrides[a->override_count++].text = value;
-			else
-				a->output = value;
-		} else if (argv[i][0] == '-' && argv[i][1]) {
-			return command_usage(&command_config, "there is no option '%s'", argv[i]);
-		} else {
-			a->names[a->name_count++] = argv[i];
-		}
-	}
-	return EXIT_ACCEPTED;
+	if (strcmp(name, "set") == 0)
+		a->overrides[a->override_count++].text = value;
+	else if (strcmp(name, "output") == 0)
+		a->output = value;
+	else if (strcmp(name, "origin") == 0)
+		a->origin = true;
+	else
+		a->force = true;
 }
 
 static int validate_one(const struct config_arguments *a, const char *name)
@@ -218,24 +198,30 @@ static const struct {
 	{ "write", write_embedded },
 };
 
-static int config_run(int argc, char **argv)
+static int act(int (*run)(const struct config_arguments *a), int argc, char **argv)
 {
-	struct config_arguments a = {
-		.names = xcalloc((size_t)argc, sizeof(*a.names)),
-		.overrides = xcalloc((size_t)argc, sizeof(*a.overrides)),
-	};
+	struct config_arguments a = { .overrides = xcalloc((size_t)argc, sizeof(*a.overrides)) };
+	struct options o = options_begin(&command_config, rows, argc, argv);
+	const struct option_row *row;
 	int code = EXIT_USAGE;
-	size_t i = 0;
 
-	while (i < ARRAY_SIZE(actions) && (argc < 2 || strcmp(argv[1], actions[i].name) != 0))
-		i++;
-	if (i == ARRAY_SIZE(actions))
-		command_usage(&command_config, "say what to do: validate, show, keys or write");
-	else if (parse_arguments(&a, argc, argv) == EXIT_ACCEPTED)
-		code = actions[i].run(&a);
-	free(a.names);
+	while ((row = options_next(&o)))
+		take_option(&a, row->name, o.value);
+	a.names = o.operands;
+	a.name_count = (size_t)o.operand_count;
+	if (!o.failed)
+		code = run(&a);
+	options_end(&o);
 	free(a.overrides);
 	return code;
+}
+
+static int config_run(int argc, char **argv)
+{
+	for (size_t i = 0; argc > 1 && i < ARRAY_SIZE(actions); i++)
+		if (strcmp(argv[1], actions[i].name) == 0)
+			return act(actions[i].run, argc - 1, argv + 1);
+	return command_usage(&command_config, "say what to do: validate, show, keys or write");
 }
 
 const struct command command_config = {
