@@ -47,7 +47,7 @@ static void add_finding(void *context, const struct finding *finding)
 static void add_device(struct answer *answer, const struct device_info *d)
 {
 	struct finding finding = { .severity = SEVERITY_OK };
-	char memory[32] = "", capability[48] = "";
+	char memory[32] = "", capability[64] = "";
 
 	if (d->memory_bytes)
 		units_format((double)d->memory_bytes, "B", memory, sizeof(memory));
@@ -66,7 +66,7 @@ static void add_component(struct answer *answer, const struct component *c)
 	struct finding finding = { .severity = SEVERITY_OK };
 
 	snprintf(finding.subject, sizeof(finding.subject), "%s", c->name);
-	snprintf(finding.text, sizeof(finding.text), "%s%s%s", c->version,
+	snprintf(finding.text, sizeof(finding.text), "%s%s%.250s", c->version,
 		 c->version[0] && c->detail[0] ? ", " : "", c->detail);
 	add_line(answer, c->present ? &by_severity[SEVERITY_OK] : &missing, &finding);
 }
