@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "config_suites.h"
 #include "plan/ini.h"
+#include "plan/value.h"
 
 /* Parses; returns the errors ("" when there are none), valid until the next call. */
 static const char *parse(struct config *config, const char *text, size_t length, const char *const *sets)
@@ -354,6 +355,35 @@ static void damaged_files_never_crash(void **state)
 	}
 }
 
+/* A mistake in a suite's tables is found here, not by who uses the key first. */
+static void every_suite_of_the_program_is_sound(void **state)
+{
+	(void)state;
+	for (const struct suite *const *s = schema_program.suites; *s; s++) {
+		struct key_walk walk = schema_keys(&schema_program, "suite", *s);
+		const struct key *key;
+
+		while ((key = key_next(&walk))) {
+			struct values values;
+			struct error err = ERROR_NONE;
+
+			assert_non_null(key->help);
+			assert_true(strspn(key->name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(key->name));
+			/* A name that stands twice hides the second key. */
+			assert_ptr_equal(schema_key(&schema_program, "suite", *s, key->name), key);
+			if (key->fallback && values_parse(&values, key, key->fallback, schema_is_axis(*s, key), &err) != STATUS_OK)
+				fail_msg("[suite %s] %s: %s", (*s)->name, key->name, err.message);
+			if (key->fallback)
+				values_release(&values);
+		}
+		for (const char *const *axis = (*s)->axes; *axis; axis++) {
+			key = schema_key(&schema_program, "suite", *s, *axis);
+			if (!key || !key->list)
+				fail_msg("[suite %s]: the axis %s is no list key", (*s)->name, *axis);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -368,6 +398,7 @@ int main(void)
 		cmocka_unit_test(unreadable_sources_are_errors),
 		cmocka_unit_test(many_errors_are_counted),
 		cmocka_unit_test(damaged_files_never_crash),
+		cmocka_unit_test(every_suite_of_the_program_is_sound),
 	};
 
 	unsetenv("GPUPROOF_TEST_UNSET");

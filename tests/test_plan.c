@@ -137,7 +137,7 @@ static enum status expand_wide(struct plan *plan, struct plan_case *point, struc
 static enum status expand_fails(struct plan *plan, struct plan_case *point, struct error *err)
 {
 	if (plan->case_count == 1)
-		return error_set(err, STATUS_USAGE, "%s: not today", point->suite->name);
+		return error_set(err, STATUS_USAGE, "%s: not today", point->id);
 	return plan_add_each(plan, point, err);
 }
 
@@ -183,10 +183,10 @@ static void suites_may_drop_points_but_not_double_them(void **state)
 	assert_string_equal(text, "INTERNAL: the case copy/down/16KiB@cuda:0 is in the plan twice");
 	free(text);
 	text = ids_expanded(expand_wide);
-	assert_string_equal(text, "INTERNAL: copy: a case on 17 devices; the limit is 16");
+	assert_string_equal(text, "INTERNAL: copy/up/1KiB: a case on 17 devices; the limit is 16");
 	free(text);
 	text = ids_expanded(expand_fails);
-	assert_string_equal(text, "USAGE: copy: not today");
+	assert_string_equal(text, "USAGE: copy/up/4KiB: not today");
 	free(text);
 	text = ids_expanded(expand_host_memory);
 	assert_non_null(strstr(text, "6 cases: needs 1153 PB of host memory; the machine has "));
