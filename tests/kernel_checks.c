@@ -174,6 +174,42 @@ void *random_tensor(enum precision precision, size_t count, uint64_t seed, doubl
 	return tensor;
 }
 
+/* Elements behind the end of every tensor. */
+#define MARGIN 9
+
+void tensor_make(struct bench *b, struct tensor *t, enum precision precision, size_t count, uint64_t seed,
+		 double scale)
+{
+	size_t bytes = (count + MARGIN) * precision_bytes(precision);
+
+	t->precision = precision;
+	t->count = count;
+	t->was = random_tensor(precision, count + MARGIN, seed, scale);
+	t->now = xcalloc(1, bytes);
+	t->device = bench_upload(b, t->was, bytes);
+}
+
+void tensor_fetch(struct bench *b, struct tensor *t, const char *what)
+{
+	size_t size = precision_bytes(t->precision);
+
+	bench_download(b, t->now, t->device, (t->count + MARGIN) * size);
+	if (bench_ok(b) && memcmp((char *)t->now + t->count * size, (char *)t->was + t->count * size, MARGIN * size))
+		error_set(b->err, STATUS_MISMATCH, "%s, %s, %zu elements: wrote behind the end", what,
+			  precision_name(t->precision), t->count);
+}
+
+void tensor_free(struct tensor *t)
+{
+	free(t->was);
+	free(t->now);
+}
+
+double arithmetic_rounding(enum precision precision)
+{
+	return precision == PRECISION_FP64 ? 0x1p-53 : 0x1p-24;
+}
+
 bool compare(struct error *err, const char *what, enum precision precision, size_t index, double got,
 	     double expected, double tolerance)
 {

@@ -20,7 +20,10 @@ extern const struct kernel_check kernel_checks[];
 
 #define KERNEL_CHECKS(X)                                                              \
 	X(fill_bits) X(fill_elements) X(check_fill) X(check_fill_accumulates)         \
-	X(gemm_small) X(gemm_large) X(gemm_edges)
+	X(gemm_small) X(gemm_large) X(gemm_edges)                                     \
+	X(convert_pairs) X(convert_every_half) X(scale) X(bias_relu) X(relu_backward) \
+	X(column_sum) X(softmax_cross_entropy) X(optimizer_sgd) X(optimizer_adam)     \
+	X(repeatable)
 
 #define X(name) enum status check_##name(struct device *device, struct error *err);
 KERNEL_CHECKS(X)
@@ -60,6 +63,32 @@ double element_rounding(enum precision precision, double value);
 /* A tensor of `count` random elements in [-scale, scale), freed by the caller. */
 void *random_tensor(enum precision precision, size_t count, uint64_t seed, double scale);
 double random_uniform(uint64_t *state);
+
+/*
+ * A tensor on the host and on the device, with a few elements behind its end that no kernel may touch. `was` keeps
+ * what was uploaded, tensor_fetch() brings what is there now to `now`.
+ */
+struct tensor {
+	enum precision precision;
+	size_t count;
+	void *was, *now;
+	void *device;
+};
+/* Random elements in [-scale, scale). */
+void tensor_make(struct bench *b, struct tensor *t, enum precision precision, size_t count, uint64_t seed,
+		 double scale);
+void tensor_fetch(struct bench *b, struct tensor *t, const char *what);
+void tensor_free(struct tensor *t);
+static inline double tensor_was(const struct tensor *t, size_t index)
+{
+	return element_get(t->was, t->precision, index);
+}
+static inline double tensor_now(const struct tensor *t, size_t index)
+{
+	return element_get(t->now, t->precision, index);
+}
+/* The rounding error of one operation in the arithmetic for `precision`: 2^-53 or 2^-24. */
+double arithmetic_rounding(enum precision precision);
 
 /* Sets STATUS_MISMATCH unless |got - expected| <= tolerance; NaN passes for NaN only. */
 bool compare(struct error *err, const char *what, enum precision precision, size_t index, double got,

@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 
 #include "device/host/blas.h"
+#include "device/host/elements.h"
 #include "device/host/host_kernel.h"
-#include "kernels/half.h"
 
 /* A product with fewer operations for each thread is done sooner by fewer threads. */
 #define THREAD_FLOP 4e6
@@ -70,55 +70,19 @@ static void multiply_fp64(const struct multiply *x, const struct tile *t)
 			     (double *)g->c + t->row + t->column * g->ldc, (blasint)g->ldc);
 }
 
-HOST_VECTORISED
-static void load_fp16(float *to, const uint16_t *from, int64_t count)
-{
-	for (int64_t i = 0; i < count; i++)
-		to[i] = half_to_float(from[i]);
-}
-
-HOST_VECTORISED
-static void load_bf16(float *to, const uint16_t *from, int64_t count)
-{
-	for (int64_t i = 0; i < count; i++)
-		to[i] = bf16_to_float(from[i]);
-}
-
-HOST_VECTORISED
-static void store_fp16(uint16_t *to, const float *from, int64_t count)
-{
-	for (int64_t i = 0; i < count; i++)
-		to[i] = half_from_float(from[i]);
-}
-
-HOST_VECTORISED
-static void store_bf16(uint16_t *to, const float *from, int64_t count)
-{
-	for (int64_t i = 0; i < count; i++)
-		to[i] = bf16_from_float(from[i]);
-}
-
 /* A rectangle stored with leading dimension `ld` to one stored densely, in FP32. */
 static void load(float *to, const uint16_t *from, int64_t rows, int64_t columns, int64_t ld,
 		 enum precision precision)
 {
-	for (int64_t j = 0; j < columns; j++) {
-		if (precision == PRECISION_FP16)
-			load_fp16(to + j * rows, from + j * ld, rows);
-		else
-			load_bf16(to + j * rows, from + j * ld, rows);
-	}
+	for (int64_t j = 0; j < columns; j++)
+		elements_from_16(to + j * rows, from + j * ld, (uint64_t)rows, precision);
 }
 
 static void store(uint16_t *to, const float *from, int64_t rows, int64_t columns, int64_t ld,
 		  enum precision precision)
 {
-	for (int64_t j = 0; j < columns; j++) {
-		if (precision == PRECISION_FP16)
-			store_fp16(to + j * ld, from + j * rows, rows);
-		else
-			store_bf16(to + j * ld, from + j * rows, rows);
-	}
+	for (int64_t j = 0; j < columns; j++)
+		elements_to_16(to + j * ld, from + j * rows, (uint64_t)rows, precision);
 }
 
 /* Adds the product over one panel's depth to the FP32 tile `c`. */

@@ -1,0 +1,156 @@
+/* Kernels over rows and columns: bias, column sums, softmax with cross entropy. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "kernel_checks.h"
+#include "kernels/training.h"
+
+static const struct shape {
+	size_t rows, columns;
+} shapes[] = { { 1, 1 }, { 3, 5 }, { 130, 67 }, { 65, 1030 }, { 1000, 10 } };
+
+typedef void check_shape_fn(struct bench *b, enum precision precision, const struct shape *shape);
+
+static enum status each_precision_and_shape(struct device *device, check_shape_fn *check, struct error *err)
+{
+	for (int precision = 0; precision < PRECISION_COUNT; precision++) {
+		for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
+			struct bench b;
+
+			bench_open(&b, device, err);
+			check(&b, (enum precision)precision, &shapes[i]);
+			if (err->status != STATUS_OK)
+				error_prefix(err, "%zu x %zu", shapes[i].rows, shapes[i].columns);
+			if (bench_close(&b) != STATUS_OK)
+				return err->status;
+		}
+	}
+	return STATUS_OK;
+}
+
+static void check_bias(struct bench *b, enum precision precision, const struct shape *s, int relu)
+{
+	struct tensor y, bias;
+
+	tensor_make(b, &y, precision, s->rows * s->columns, 5, 1);
+	tensor_make(b, &bias, precision, s->columns, 6, 1);
+	bench_launch(b, "bias_relu", &(struct bias_relu_arguments){ y.device, bias.device, precision, s->rows,
+								   s->columns, relu });
+	tensor_fetch(b, &y, "bias_relu");
+	for (size_t i = 0; i < y.count && bench_ok(b); i++) {
+		double sum = tensor_was(&y, i) + tensor_was(&bias, i % s->columns);
+		double expected = relu && sum < 0 ? 0 : sum;
+
+		compare(b->err, relu ? "bias_relu" : "bias", precision, i, tensor_now(&y, i), expected,
+			2 * arithmetic_rounding(precision) * fabs(sum) + 1.01 * element_rounding(precision, expected));
+	}
+	tensor_free(&y);
+	tensor_free(&bias);
+}
+
+static void check_bias_shape(struct bench *b, enum precision precision, const struct shape *s)
+{
+	check_bias(b, precision, s, 0);
+	check_bias(b, precision, s, 1);
+}
+
+enum status check_bias_relu(struct device *device, struct error *err)
+{
+	return each_precision_and_shape(device, check_bias_shape, err);
+}
+
+static void check_sum(struct bench *b, enum precision precision, const struct shape *s, double beta)
+{
+	struct tensor x, out;
+
+	tensor_make(b, &x, precision, s->rows * s->columns, 7, 1);
+	tensor_make(b, &out, precision, s->columns, 8, 1);
+	bench_launch(b, "column_sum",
+		     &(struct column_sum_arguments){ out.device, x.device, precision, s->rows, s->columns, beta,
+						     bench_upload(b, NULL, column_sum_scratch_bytes(s->columns)) });
+	tensor_fetch(b, &out, "column_sum");
+	for (size_t c = 0; c < s->columns && bench_ok(b); c++) {
+		double sum = beta * tensor_was(&out, c), magnitude = fabs(sum);
+
+		for (size_t r = 0; r < s->rows; r++) {
+			sum += tensor_was(&x, r * s->columns + c);
+			magnitude += fabs(tensor_was(&x, r * s->columns + c));
+		}
+		compare(b->err, "column_sum", precision, c, tensor_now(&out, c), sum,
+			((double)s->rows + 4) * arithmetic_rounding(precision) * magnitude +
+				1.01 * element_rounding(precision, sum));
+	}
+	tensor_free(&x);
+	tensor_free(&out);
+}
+
+static void check_sum_shape(struct bench *b, enum precision precision, const struct shape *s)
+{
+	check_sum(b, precision, s, 0);
+	check_sum(b, precision, s, 0.5);
+}
+
+enum status check_column_sum(struct device *device, struct error *err)
+{
+	return each_precision_and_shape(device, check_sum_shape, err);
+}
+
+static void check_row(struct bench *b, const struct tensor *logits, const double *loss, size_t row,
+		      size_t columns, size_t label, double scale)
+{
+	double sum = 0, most = -INFINITY, expected;
+	double unit = ((double)columns + 64) * arithmetic_rounding(logits->precision);
+
+	for (size_t c = 0; c < columns; c++)
+		most = fmax(most, tensor_was(logits, row * columns + c));
+	for (size_t c = 0; c < columns; c++)
+		sum += exp(tensor_was(logits, row * columns + c) - most);
+	expected = log(sum) + most - tensor_was(logits, row * columns + label);
+	compare(b->err, "softmax_cross_entropy's loss", logits->precision, row, loss[row], expected,
+		unit * (1 + fabs(expected) + fabs(most)));
+	for (size_t c = 0; c < columns && bench_ok(b); c++) {
+		size_t at = row * columns + c;
+
+		expected = (exp(tensor_was(logits, at) - most) / sum - (c == label)) * scale;
+		compare(b->err, "softmax_cross_entropy", logits->precision, at, tensor_now(logits, at), expected,
+			unit * scale + 1.01 * element_rounding(logits->precision, expected));
+	}
+}
+
+static void check_softmax_scaled(struct bench *b, enum precision precision, const struct shape *s, double spread)
+{
+	const double scale = 0.125;
+	double *loss = xcalloc(s->rows, sizeof(*loss));
+	int32_t *labels = xcalloc(s->rows, sizeof(*labels));
+	void *device_loss = bench_upload(b, NULL, s->rows * sizeof(*loss));
+	struct tensor logits;
+
+	tensor_make(b, &logits, precision, s->rows * s->columns, 9, spread);
+	for (size_t r = 0; r < s->rows; r++)
+		labels[r] = (int32_t)(r * 7 % s->columns);
+	bench_launch(b, "softmax_cross_entropy",
+		     &(struct softmax_cross_entropy_arguments){
+			     logits.device, bench_upload(b, labels, s->rows * sizeof(*labels)), device_loss, precision,
+			     s->rows, s->columns, scale });
+	tensor_fetch(b, &logits, "softmax_cross_entropy");
+	bench_download(b, loss, device_loss, s->rows * sizeof(*loss));
+	for (size_t r = 0; r < s->rows && bench_ok(b); r++)
+		check_row(b, &logits, loss, r, s->columns, (size_t)labels[r], scale);
+	tensor_free(&logits);
+	free(loss);
+	free(labels);
+}
+
+/* Moderate logits, and ones whose exponential overflows FP32 where the largest is not taken away first. */
+static void check_softmax_shape(struct bench *b, enum precision precision, const struct shape *s)
+{
+	check_softmax_scaled(b, precision, s, 4);
+	check_softmax_scaled(b, precision, s, 300);
+}
+
+enum status check_softmax_cross_entropy(struct device *device, struct error *err)
+{
+	return each_precision_and_shape(device, check_softmax_shape, err);
+}
