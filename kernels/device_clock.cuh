@@ -2,7 +2,10 @@
 #ifndef GPUPROOF_KERNELS_DEVICE_CLOCK_CUH
 #define GPUPROOF_KERNELS_DEVICE_CLOCK_CUH
 
-/* Nanoseconds that don't depend on the core clock. Its step is 32 ns to 1 us, depending on the GPU. */
+/*
+ * Nanoseconds that don't depend on the core clock. Its step is 32 ns to 1 us, depending on the
+ * GPU.
+ */
 static __device__ __forceinline__ unsigned long long device_clock_ns(void)
 {
 	unsigned long long now;

@@ -9,10 +9,18 @@
 #define PACK_STRIDE(V) ((uint64_t)gridDim.x * THREADS * (V))
 
 /* The type both storage types convert through without loss. */
-template <typename A, typename B> struct wider { typedef float type; };
-template <typename B> struct wider<double, B> { typedef double type; };
-template <typename A> struct wider<A, double> { typedef double type; };
-template <> struct wider<double, double> { typedef double type; };
+template <typename A, typename B> struct wider {
+	typedef float type;
+};
+template <typename B> struct wider<double, B> {
+	typedef double type;
+};
+template <typename A> struct wider<A, double> {
+	typedef double type;
+};
+template <> struct wider<double, double> {
+	typedef double type;
+};
 
 template <typename T, typename F>
 static __global__ void convert(T *to, const F *from, uint64_t count, bool aligned)
@@ -27,7 +35,8 @@ static __global__ void convert(T *to, const F *from, uint64_t count, bool aligne
 	}
 }
 
-template <typename T, typename F> static void launch_convert(const struct convert_arguments *a, cudaStream_t stream)
+template <typename T, typename F>
+static void launch_convert(const struct convert_arguments *a, cudaStream_t stream)
 {
 	const unsigned V = 16 / (sizeof(T) > sizeof(F) ? sizeof(T) : sizeof(F));
 
@@ -35,14 +44,16 @@ template <typename T, typename F> static void launch_convert(const struct conver
 		(T *)a->to, (const F *)a->from, a->count, packs_aligned(a->to, a->from));
 }
 
-template <typename F> static void launch_convert_from(const struct convert_arguments *a, cudaStream_t stream)
+template <typename F>
+static void launch_convert_from(const struct convert_arguments *a, cudaStream_t stream)
 {
 #define CALL(T) launch_convert<T, F>(a, stream)
 	FOR_STORAGE(a->to_precision, CALL)
 #undef CALL
 }
 
-extern "C" enum status kernel_cuda_convert(struct stream *stream, const void *arguments, struct error *err)
+extern "C" enum status kernel_cuda_convert(struct stream *stream, const void *arguments,
+					   struct error *err)
 {
 	const struct convert_arguments *a = (const struct convert_arguments *)arguments;
 	cudaStream_t handle = cuda_stream_handle(stream);
@@ -55,7 +66,8 @@ extern "C" enum status kernel_cuda_convert(struct stream *stream, const void *ar
 	return cuda_check_launch("convert", err);
 }
 
-template <typename T> static __global__ void scale(T *x, uint64_t count, double factor, bool aligned)
+template <typename T>
+static __global__ void scale(T *x, uint64_t count, double factor, bool aligned)
 {
 	typedef typename math_of<T>::type math;
 	const int V = 16 / sizeof(T);
@@ -71,15 +83,16 @@ template <typename T> static __global__ void scale(T *x, uint64_t count, double 
 	}
 }
 
-extern "C" enum status kernel_cuda_scale(struct stream *stream, const void *arguments, struct error *err)
+extern "C" enum status kernel_cuda_scale(struct stream *stream, const void *arguments,
+					 struct error *err)
 {
 	const struct scale_arguments *a = (const struct scale_arguments *)arguments;
 	cudaStream_t handle = cuda_stream_handle(stream);
 
 	if (a->count == 0)
 		return STATUS_OK;
-#define CALL(T)                                                                                     \
-	scale<T><<<grid_for(a->count, THREADS * 16 / sizeof(T)), THREADS, 0, handle>>>(             \
+#define CALL(T)                                                                                    \
+	scale<T><<<grid_for(a->count, THREADS * 16 / sizeof(T)), THREADS, 0, handle>>>(            \
 		(T *)a->x, a->count, a->factor, packs_aligned(a->x))
 	FOR_STORAGE(a->precision, CALL)
 #undef CALL
@@ -91,7 +104,8 @@ extern "C" enum status kernel_cuda_scale(struct stream *stream, const void *argu
 #define BIAS_ROWS 8
 
 template <typename T>
-static __global__ void bias_relu(T *y, const T *bias, uint64_t rows, uint64_t columns, bool relu, bool aligned)
+static __global__ void bias_relu(T *y, const T *bias, uint64_t rows, uint64_t columns, bool relu,
+				 bool aligned)
 {
 	typedef typename math_of<T>::type math;
 	const int V = 16 / sizeof(T);
@@ -101,7 +115,8 @@ static __global__ void bias_relu(T *y, const T *bias, uint64_t rows, uint64_t co
 	if (column >= columns)
 		return;
 	load_pack<V>(b, bias, column, columns, aligned);
-	for (uint64_t r = (uint64_t)blockIdx.y * BIAS_ROWS + threadIdx.y; r < rows; r += (uint64_t)gridDim.y * BIAS_ROWS) {
+	for (uint64_t r = (uint64_t)blockIdx.y * BIAS_ROWS + threadIdx.y; r < rows;
+	     r += (uint64_t)gridDim.y * BIAS_ROWS) {
 		T *row = y + r * columns;
 		math v[V];
 
@@ -109,25 +124,28 @@ static __global__ void bias_relu(T *y, const T *bias, uint64_t rows, uint64_t co
 #pragma unroll
 		for (int k = 0; k < V; k++) {
 			v[k] += b[k];
-			if (relu && !(v[k] > 0))
-				v[k] = v[k] != v[k] ? v[k] : (math)0; /* a NaN must show, not turn into 0 */
+			if (relu && v[k] < 0) /* leaves a NaN: it must show */
+				v[k] = 0;
 		}
 		store_pack<V>(row, v, column, columns, aligned);
 	}
 }
 
-template <typename T> static void launch_bias_relu(const struct bias_relu_arguments *a, cudaStream_t stream)
+template <typename T>
+static void launch_bias_relu(const struct bias_relu_arguments *a, cudaStream_t stream)
 {
 	const unsigned V = 16 / sizeof(T);
 	uint64_t row_blocks = (a->rows + BIAS_ROWS - 1) / BIAS_ROWS;
-	dim3 grid(grid_for(a->columns, BIAS_LANES * V), (unsigned)(row_blocks > 65535 ? 65535 : row_blocks));
+	dim3 grid(grid_for(a->columns, BIAS_LANES * V),
+		  (unsigned)(row_blocks > 65535 ? 65535 : row_blocks));
 
 	bias_relu<T><<<grid, dim3(BIAS_LANES, BIAS_ROWS), 0, stream>>>(
 		(T *)a->y, (const T *)a->bias, a->rows, a->columns, a->relu != 0,
 		packs_aligned(a->y, a->bias) && a->columns % V == 0);
 }
 
-extern "C" enum status kernel_cuda_bias_relu(struct stream *stream, const void *arguments, struct error *err)
+extern "C" enum status kernel_cuda_bias_relu(struct stream *stream, const void *arguments,
+					     struct error *err)
 {
 	const struct bias_relu_arguments *a = (const struct bias_relu_arguments *)arguments;
 	cudaStream_t handle = cuda_stream_handle(stream);
@@ -158,15 +176,16 @@ static __global__ void relu_backward(T *dy, const T *y, uint64_t count, bool ali
 	}
 }
 
-extern "C" enum status kernel_cuda_relu_backward(struct stream *stream, const void *arguments, struct error *err)
+extern "C" enum status kernel_cuda_relu_backward(struct stream *stream, const void *arguments,
+						 struct error *err)
 {
 	const struct relu_backward_arguments *a = (const struct relu_backward_arguments *)arguments;
 	cudaStream_t handle = cuda_stream_handle(stream);
 
 	if (a->count == 0)
 		return STATUS_OK;
-#define CALL(T)                                                                                     \
-	relu_backward<T><<<grid_for(a->count, THREADS * 16 / sizeof(T)), THREADS, 0, handle>>>(     \
+#define CALL(T)                                                                                    \
+	relu_backward<T><<<grid_for(a->count, THREADS * 16 / sizeof(T)), THREADS, 0, handle>>>(    \
 		(T *)a->dy, (const T *)a->y, a->count, packs_aligned(a->dy, a->y))
 	FOR_STORAGE(a->precision, CALL)
 #undef CALL

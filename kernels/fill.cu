@@ -8,30 +8,36 @@
 #define THREADS 256
 
 /* 16 bytes a thread; the last thread writes what is left byte by byte. */
-static __global__ void fill_bits(unsigned char *memory, uint64_t bytes, uint64_t first_word, uint64_t seed)
+static __global__ void fill_bits(unsigned char *memory, uint64_t bytes, uint64_t first_word,
+				 uint64_t seed)
 {
 	uint64_t stride = (uint64_t)gridDim.x * THREADS * 16;
 
-	for (uint64_t at = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) * 16; at < bytes; at += stride) {
+	for (uint64_t at = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) * 16; at < bytes;
+	     at += stride) {
 		uint64_t word = first_word + at / 8;
-		ulonglong2 x = make_ulonglong2(generator_bits(seed, word), generator_bits(seed, word + 1));
+		ulonglong2 x =
+			make_ulonglong2(generator_bits(seed, word), generator_bits(seed, word + 1));
 
 		if (at + 16 <= bytes) {
 			*reinterpret_cast<ulonglong2 *>(memory + at) = x;
 		} else {
 			for (unsigned k = 0; at + k < bytes; k++)
-				memory[at + k] = (unsigned char)((k < 8 ? x.x : x.y) >> (k % 8 * 8));
+				memory[at + k] =
+					(unsigned char)((k < 8 ? x.x : x.y) >> (k % 8 * 8));
 		}
 	}
 }
 
 template <typename T>
-static __global__ void fill_numbers(T *memory, uint64_t count, uint64_t first, uint64_t seed, double scale, bool aligned)
+static __global__ void fill_numbers(T *memory, uint64_t count, uint64_t first, uint64_t seed,
+				    double scale, bool aligned)
 {
 	const int V = 16 / sizeof(T);
 	uint64_t stride = (uint64_t)gridDim.x * THREADS * V;
 
-	for (uint64_t i = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) * V; i < count; i += stride) {
+	for (uint64_t i = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) * V; i < count;
+	     i += stride) {
 		double x[V];
 
 #pragma unroll
@@ -41,13 +47,15 @@ static __global__ void fill_numbers(T *memory, uint64_t count, uint64_t first, u
 	}
 }
 
-template <typename T> static void launch_numbers(const struct fill_arguments *a, cudaStream_t stream)
+template <typename T>
+static void launch_numbers(const struct fill_arguments *a, cudaStream_t stream)
 {
 	fill_numbers<T><<<grid_for(a->count, THREADS * 16 / sizeof(T)), THREADS, 0, stream>>>(
 		(T *)a->memory, a->count, a->first, a->seed, a->scale, packs_aligned(a->memory));
 }
 
-extern "C" enum status kernel_cuda_fill(struct stream *stream, const void *arguments, struct error *err)
+extern "C" enum status kernel_cuda_fill(struct stream *stream, const void *arguments,
+					struct error *err)
 {
 	const struct fill_arguments *a = (const struct fill_arguments *)arguments;
 	cudaStream_t handle = cuda_stream_handle(stream);
@@ -57,7 +65,8 @@ extern "C" enum status kernel_cuda_fill(struct stream *stream, const void *argum
 	switch (a->kind) {
 	case FILL_BITS:
 		if (a->first % 8 || !packs_aligned(a->memory))
-			return error_set(err, STATUS_INTERNAL, "fill: memory must be aligned to 16 and first to 8 bytes");
+			return error_set(err, STATUS_INTERNAL,
+					 "fill: memory must be aligned to 16 and first to 8 bytes");
 		fill_bits<<<grid_for(a->count, THREADS * 16), THREADS, 0, handle>>>(
 			(unsigned char *)a->memory, a->count, a->first / 8, a->seed);
 		break;
@@ -77,8 +86,12 @@ extern "C" enum status kernel_cuda_fill(struct stream *stream, const void *argum
 	return cuda_check_launch("fill", err);
 }
 
-/* The 8-byte word at `at`, of which only bytes below `bytes` count; the same bytes of `expected` in *expected. */
-static __device__ uint64_t word_at(const unsigned char *memory, uint64_t at, uint64_t bytes, uint64_t *expected)
+/*
+ * The 8-byte word at `at`, of which only bytes below `bytes` count; the same bytes of `expected`
+ * in *expected.
+ */
+static __device__ uint64_t word_at(const unsigned char *memory, uint64_t at, uint64_t bytes,
+				   uint64_t *expected)
 {
 	uint64_t got = 0;
 
@@ -92,8 +105,8 @@ static __device__ uint64_t word_at(const unsigned char *memory, uint64_t at, uin
 }
 
 /* Wrong words are rare: a block that found some adds them up with two atomics. */
-static __global__ void check_fill(const unsigned char *memory, uint64_t bytes, uint64_t first_word, uint64_t seed,
-				  bool aligned, struct fill_mismatch *out)
+static __global__ void check_fill(const unsigned char *memory, uint64_t bytes, uint64_t first_word,
+				  uint64_t seed, bool aligned, struct fill_mismatch *out)
 {
 	__shared__ unsigned long long wrong, lowest;
 	unsigned long long mine = 0, where = ~0ull;
@@ -104,11 +117,13 @@ static __global__ void check_fill(const unsigned char *memory, uint64_t bytes, u
 		lowest = ~0ull;
 	}
 	__syncthreads();
-	for (uint64_t at = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) * 16; at < bytes; at += stride) {
+	for (uint64_t at = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) * 16; at < bytes;
+	     at += stride) {
 		if (aligned && at + 16 <= bytes) {
 			ulonglong2 x = *reinterpret_cast<const ulonglong2 *>(memory + at);
 			uint64_t word = first_word + at / 8;
-			bool bad[2] = { x.x != generator_bits(seed, word), x.y != generator_bits(seed, word + 1) };
+			bool bad[2] = { x.x != generator_bits(seed, word),
+					x.y != generator_bits(seed, word + 1) };
 
 			mine += bad[0] + bad[1];
 			if (where == ~0ull && (bad[0] || bad[1]))
@@ -136,8 +151,9 @@ static __global__ void check_fill(const unsigned char *memory, uint64_t bytes, u
 }
 
 /* After all blocks: the words at the lowest index. */
-static __global__ void check_fill_report(const unsigned char *memory, uint64_t bytes, uint64_t first_word,
-					 uint64_t seed, struct fill_mismatch *out)
+static __global__ void check_fill_report(const unsigned char *memory, uint64_t bytes,
+					 uint64_t first_word, uint64_t seed,
+					 struct fill_mismatch *out)
 {
 	uint64_t expected, got;
 
@@ -151,19 +167,23 @@ static __global__ void check_fill_report(const unsigned char *memory, uint64_t b
 	out->expected = expected;
 }
 
-extern "C" enum status kernel_cuda_check_fill(struct stream *stream, const void *arguments, struct error *err)
+extern "C" enum status kernel_cuda_check_fill(struct stream *stream, const void *arguments,
+					      struct error *err)
 {
 	const struct check_fill_arguments *a = (const struct check_fill_arguments *)arguments;
 	const unsigned char *memory = (const unsigned char *)a->memory;
 	cudaStream_t handle = cuda_stream_handle(stream);
 	uint64_t most = (uint64_t)cuda_stream_multiprocessors(stream) * 32;
-	unsigned blocks = grid_for(a->bytes, THREADS * 16);
+	uint64_t blocks = grid_for(a->bytes, THREADS * 16);
 
+	if (blocks > most) /* enough to fill the device; each block then adds up several stretches */
+		blocks = most;
 	if (a->first % 8)
-		return error_set(err, STATUS_INTERNAL, "check_fill: first must be a multiple of 8 bytes");
+		return error_set(err, STATUS_INTERNAL,
+				 "check_fill: first must be a multiple of 8 bytes");
 	if (a->bytes == 0)
 		return STATUS_OK;
-	check_fill<<<blocks > most ? (unsigned)most : blocks, THREADS, 0, handle>>>(
+	check_fill<<<(unsigned)blocks, THREADS, 0, handle>>>(
 		memory, a->bytes, a->first / 8, a->seed, packs_aligned(memory), a->out);
 	check_fill_report<<<1, 1, 0, handle>>>(memory, a->bytes, a->first / 8, a->seed, a->out);
 	return cuda_check_launch("check_fill", err);

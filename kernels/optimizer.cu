@@ -1,4 +1,6 @@
-/* Optimizers of a training step: see training.h. Weights and state are float, or double for FP64. */
+/*
+ * Optimizers of a training step: see training.h. Weights and state are float, or double for FP64.
+ */
 #include "device/cuda/cuda_kernel.h"
 #include "kernels/storage.cuh"
 #include "kernels/training.h"
@@ -9,13 +11,14 @@
 #define PACK(M) ((int)(16 / sizeof(M)))
 
 template <typename T, typename M>
-static __global__ void sgd(M *weights, M *velocity, const T *gradient, T *copy, uint64_t count, M rate, M momentum,
-			   M gradient_scale, bool aligned)
+static __global__ void sgd(M *weights, M *velocity, const T *gradient, T *copy, uint64_t count,
+			   M rate, M momentum, M gradient_scale, bool aligned)
 {
 	const int V = PACK(M);
 	uint64_t stride = (uint64_t)gridDim.x * THREADS * V;
 
-	for (uint64_t i = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) * V; i < count; i += stride) {
+	for (uint64_t i = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) * V; i < count;
+	     i += stride) {
 		M w[V], g[V], u[V];
 
 		load_pack<V>(w, weights, i, count, aligned);
@@ -36,17 +39,20 @@ static __global__ void sgd(M *weights, M *velocity, const T *gradient, T *copy, 
 	}
 }
 
-template <typename T> static void launch_sgd(const struct optimizer_sgd_arguments *a, cudaStream_t stream)
+template <typename T>
+static void launch_sgd(const struct optimizer_sgd_arguments *a, cudaStream_t stream)
 {
 	typedef typename math_of<T>::type math;
 
 	sgd<T, math><<<grid_for(a->count, THREADS * PACK(math)), THREADS, 0, stream>>>(
-		(math *)a->weights, a->momentum != 0 ? (math *)a->velocity : (math *)nullptr, (const T *)a->gradient,
-		(T *)a->copy, a->count, (math)a->rate, (math)a->momentum, (math)a->gradient_scale,
+		(math *)a->weights, a->momentum != 0 ? (math *)a->velocity : (math *)nullptr,
+		(const T *)a->gradient, (T *)a->copy, a->count, (math)a->rate, (math)a->momentum,
+		(math)a->gradient_scale,
 		packs_aligned(a->weights, a->velocity, a->gradient, a->copy));
 }
 
-extern "C" enum status kernel_cuda_optimizer_sgd(struct stream *stream, const void *arguments, struct error *err)
+extern "C" enum status kernel_cuda_optimizer_sgd(struct stream *stream, const void *arguments,
+						 struct error *err)
 {
 	const struct optimizer_sgd_arguments *a = (const struct optimizer_sgd_arguments *)arguments;
 	cudaStream_t handle = cuda_stream_handle(stream);
@@ -60,17 +66,19 @@ extern "C" enum status kernel_cuda_optimizer_sgd(struct stream *stream, const vo
 }
 
 template <typename M> struct adam_factors {
-	M rate, beta1, rest1, beta2, rest2, epsilon, correction1, correction2, gradient_scale; /* rest = 1 - beta, of doubles */
+	/* rest1 = 1 - beta1, computed in double: in float it would be off in the fifth digit. */
+	M rate, beta1, rest1, beta2, rest2, epsilon, correction1, correction2, gradient_scale;
 };
 
 template <typename T, typename M>
-static __global__ void adam(M *weights, M *m, M *v, const T *gradient, T *copy, uint64_t count, adam_factors<M> f,
-			    bool aligned)
+static __global__ void adam(M *weights, M *m, M *v, const T *gradient, T *copy, uint64_t count,
+			    adam_factors<M> f, bool aligned)
 {
 	const int V = PACK(M);
 	uint64_t stride = (uint64_t)gridDim.x * THREADS * V;
 
-	for (uint64_t i = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) * V; i < count; i += stride) {
+	for (uint64_t i = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) * V; i < count;
+	     i += stride) {
 		M w[V], g[V], first[V], second[V];
 
 		load_pack<V>(w, weights, i, count, aligned);
@@ -82,7 +90,8 @@ static __global__ void adam(M *weights, M *m, M *v, const T *gradient, T *copy, 
 			g[k] *= f.gradient_scale;
 			first[k] = f.beta1 * first[k] + f.rest1 * g[k];
 			second[k] = f.beta2 * second[k] + f.rest2 * g[k] * g[k];
-			w[k] -= f.rate * (first[k] / f.correction1) / (sqrt(second[k] / f.correction2) + f.epsilon);
+			w[k] -= f.rate * (first[k] / f.correction1) /
+				(sqrt(second[k] / f.correction2) + f.epsilon);
 		}
 		store_pack<V>(m, first, i, count, aligned);
 		store_pack<V>(v, second, i, count, aligned);
@@ -92,21 +101,27 @@ static __global__ void adam(M *weights, M *m, M *v, const T *gradient, T *copy, 
 	}
 }
 
-template <typename T> static void launch_adam(const struct optimizer_adam_arguments *a, cudaStream_t stream)
+template <typename T>
+static void launch_adam(const struct optimizer_adam_arguments *a, cudaStream_t stream)
 {
 	typedef typename math_of<T>::type math;
-	adam_factors<math> f = { (math)a->rate, (math)a->beta1, (math)(1 - a->beta1), (math)a->beta2,
-				 (math)(1 - a->beta2), (math)a->epsilon, (math)a->correction1, (math)a->correction2,
-				 (math)a->gradient_scale };
+	adam_factors<math> f = {
+		(math)a->rate,        (math)a->beta1,       (math)(1 - a->beta1),
+		(math)a->beta2,       (math)(1 - a->beta2), (math)a->epsilon,
+		(math)a->correction1, (math)a->correction2, (math)a->gradient_scale
+	};
 
 	adam<T, math><<<grid_for(a->count, THREADS * PACK(math)), THREADS, 0, stream>>>(
-		(math *)a->weights, (math *)a->m, (math *)a->v, (const T *)a->gradient, (T *)a->copy, a->count, f,
+		(math *)a->weights, (math *)a->m, (math *)a->v, (const T *)a->gradient,
+		(T *)a->copy, a->count, f,
 		packs_aligned(a->weights, a->m, a->v, a->gradient, a->copy));
 }
 
-extern "C" enum status kernel_cuda_optimizer_adam(struct stream *stream, const void *arguments, struct error *err)
+extern "C" enum status kernel_cuda_optimizer_adam(struct stream *stream, const void *arguments,
+						  struct error *err)
 {
-	const struct optimizer_adam_arguments *a = (const struct optimizer_adam_arguments *)arguments;
+	const struct optimizer_adam_arguments *a =
+		(const struct optimizer_adam_arguments *)arguments;
 	cudaStream_t handle = cuda_stream_handle(stream);
 
 	if (a->count == 0)

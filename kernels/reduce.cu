@@ -1,20 +1,24 @@
-/* Kernels of a training step that add up rows or columns, each in one fixed order: see training.h. */
+/*
+ * Kernels of a training step that add up rows or columns, each in one fixed order: see
+ * training.h.
+ */
 #include "device/cuda/cuda_kernel.h"
 #include "kernels/storage.cuh"
 #include "kernels/training.h"
 
 /*
- * column_sum, first pass: block (x, part) adds up the part's rows for LANES * V columns; ROWS rows of threads take
- * every ROWS-th row and are joined in order. Sums are float for RUN rows and double between, which keeps the error of
- * long columns near one rounding without doing all of it in double.
+ * column_sum, first pass: block (x, part) adds up the part's rows for LANES * V columns; ROWS
+ * rows of threads take every ROWS-th row and are joined in order. Sums are float for RUN rows and
+ * double between, which keeps the error of long columns near one rounding without doing all of it
+ * in double.
  */
 #define LANES 32
 #define ROWS 8
 #define RUN 16
 
 template <typename T, int V>
-static __device__ void sum_rows(double *sum, const T *x, uint64_t column, uint64_t columns, uint64_t row, uint64_t end,
-				bool aligned)
+static __device__ void sum_rows(double *sum, const T *x, uint64_t column, uint64_t columns,
+				uint64_t row, uint64_t end, bool aligned)
 {
 	typedef typename math_of<T>::type math;
 
@@ -36,7 +40,8 @@ static __device__ void sum_rows(double *sum, const T *x, uint64_t column, uint64
 }
 
 template <typename T>
-static __global__ void column_parts(double *parts, const T *x, uint64_t rows, uint64_t columns, bool aligned)
+static __global__ void column_parts(double *parts, const T *x, uint64_t rows, uint64_t columns,
+				    bool aligned)
 {
 	const int V = 16 / sizeof(T);
 	__shared__ double joined[ROWS][LANES][V];
@@ -79,18 +84,21 @@ static __global__ void column_join(T *out, const double *parts, uint64_t columns
 	from_math(&out[column], beta != 0 ? beta * before + total : total);
 }
 
-template <typename T> static void launch_column_sum(const struct column_sum_arguments *a, cudaStream_t stream)
+template <typename T>
+static void launch_column_sum(const struct column_sum_arguments *a, cudaStream_t stream)
 {
 	const unsigned V = 16 / sizeof(T);
 	dim3 grid(grid_for(a->columns, LANES * V), COLUMN_SUM_PARTS);
 
-	column_parts<T><<<grid, dim3(LANES, ROWS), 0, stream>>>((double *)a->scratch, (const T *)a->x, a->rows,
-								 a->columns, packs_aligned(a->x) && a->columns % V == 0);
-	column_join<T><<<grid_for(a->columns, 128), 128, 0, stream>>>((T *)a->out, (const double *)a->scratch,
-								      a->columns, a->beta);
+	column_parts<T><<<grid, dim3(LANES, ROWS), 0, stream>>>(
+		(double *)a->scratch, (const T *)a->x, a->rows, a->columns,
+		packs_aligned(a->x) && a->columns % V == 0);
+	column_join<T><<<grid_for(a->columns, 128), 128, 0, stream>>>(
+		(T *)a->out, (const double *)a->scratch, a->columns, a->beta);
 }
 
-extern "C" enum status kernel_cuda_column_sum(struct stream *stream, const void *arguments, struct error *err)
+extern "C" enum status kernel_cuda_column_sum(struct stream *stream, const void *arguments,
+					      struct error *err)
 {
 	const struct column_sum_arguments *a = (const struct column_sum_arguments *)arguments;
 	cudaStream_t handle = cuda_stream_handle(stream);
@@ -104,22 +112,40 @@ extern "C" enum status kernel_cuda_column_sum(struct stream *stream, const void 
 }
 
 /*
- * softmax_cross_entropy: blockDim.x threads share a row (a warp for short rows, a block for long ones), each with a
- * fixed set of columns; the join is a fixed tree.
+ * softmax_cross_entropy: blockDim.x threads share a row (a warp for short rows, a block for long
+ * ones), each with a fixed set of columns; the join is a fixed tree.
  */
 #define WARP 32
 #define WIDE 256
 
-static __device__ __forceinline__ float math_exp(float x) { return expf(x); }
-static __device__ __forceinline__ double math_exp(double x) { return exp(x); }
-static __device__ __forceinline__ float math_log(float x) { return logf(x); }
-static __device__ __forceinline__ double math_log(double x) { return log(x); }
+static __device__ __forceinline__ float math_exp(float x)
+{
+	return expf(x);
+}
+static __device__ __forceinline__ double math_exp(double x)
+{
+	return exp(x);
+}
+static __device__ __forceinline__ float math_log(float x)
+{
+	return logf(x);
+}
+static __device__ __forceinline__ double math_log(double x)
+{
+	return log(x);
+}
 
 struct add {
-	template <typename M> static __device__ __forceinline__ M join(M a, M b) { return a + b; }
+	template <typename M> static __device__ __forceinline__ M join(M a, M b)
+	{
+		return a + b;
+	}
 };
 struct larger {
-	template <typename M> static __device__ __forceinline__ M join(M a, M b) { return a > b ? a : b; }
+	template <typename M> static __device__ __forceinline__ M join(M a, M b)
+	{
+		return a > b ? a : b;
+	}
 };
 
 /* All threads of a row get the same value. */
@@ -140,8 +166,9 @@ template <typename Op, typename M> static __device__ M row_join(M mine, M *share
 }
 
 template <typename T>
-static __device__ void softmax_row(T *row, int32_t label, double *loss, uint64_t columns, double gradient_scale,
-				   bool aligned, typename math_of<T>::type *shared)
+static __device__ void softmax_row(T *row, int32_t label, double *loss, uint64_t columns,
+				   double gradient_scale, bool aligned,
+				   typename math_of<T>::type *shared)
 {
 	typedef typename math_of<T>::type math;
 	const int V = 16 / sizeof(T);
@@ -174,20 +201,24 @@ static __device__ void softmax_row(T *row, int32_t label, double *loss, uint64_t
 		load_pack<V>(v, row, c, columns, aligned);
 #pragma unroll
 		for (int k = 0; k < V; k++)
-			v[k] = (math_exp(v[k] - highest) * factor - (c + k == (uint64_t)label ? (math)1 : (math)0)) *
+			v[k] = (math_exp(v[k] - highest) * factor -
+				(c + k == (uint64_t)label ? (math)1 : (math)0)) *
 			       (math)gradient_scale;
 		store_pack<V>(row, v, c, columns, aligned);
 	}
 }
 
 template <typename T>
-static __global__ void softmax_cross_entropy(T *logits, const int32_t *labels, double *row_loss, uint64_t rows,
-					     uint64_t columns, double gradient_scale, bool aligned)
+static __global__ void softmax_cross_entropy(T *logits, const int32_t *labels, double *row_loss,
+					     uint64_t rows, uint64_t columns, double gradient_scale,
+					     bool aligned)
 {
 	__shared__ typename math_of<T>::type shared[WIDE / WARP];
 
-	for (uint64_t r = (uint64_t)blockIdx.x * blockDim.y + threadIdx.y; r < rows; r += (uint64_t)gridDim.x * blockDim.y)
-		softmax_row(logits + r * columns, labels[r], &row_loss[r], columns, gradient_scale, aligned, shared);
+	for (uint64_t r = (uint64_t)blockIdx.x * blockDim.y + threadIdx.y; r < rows;
+	     r += (uint64_t)gridDim.x * blockDim.y)
+		softmax_row(logits + r * columns, labels[r], &row_loss[r], columns, gradient_scale,
+			    aligned, shared);
 }
 
 template <typename T>
@@ -201,10 +232,11 @@ static void launch_softmax(const struct softmax_cross_entropy_arguments *a, cuda
 		packs_aligned(a->logits) && a->columns % V == 0);
 }
 
-extern "C" enum status kernel_cuda_softmax_cross_entropy(struct stream *stream, const void *arguments,
-							 struct error *err)
+extern "C" enum status kernel_cuda_softmax_cross_entropy(struct stream *stream,
+							 const void *arguments, struct error *err)
 {
-	const struct softmax_cross_entropy_arguments *a = (const struct softmax_cross_entropy_arguments *)arguments;
+	const struct softmax_cross_entropy_arguments *a =
+		(const struct softmax_cross_entropy_arguments *)arguments;
 	cudaStream_t handle = cuda_stream_handle(stream);
 
 	if (a->rows == 0 || a->columns == 0)

@@ -1,9 +1,10 @@
 /*
- * Storage types and packs. A tensor is stored as double, float, half or bfloat16 and computed on in double or float:
- * no arithmetic on half or bfloat16, so one source serves devices that lack it.
+ * Storage types and packs. A tensor is stored as double, float, half or bfloat16 and computed on
+ * in double or float: no arithmetic on half or bfloat16, so one source serves devices that lack
+ * it.
  *
- * A pack is the V neighbouring elements that one thread loads and stores with one instruction where it can: V is chosen
- * by the widest tensor of a kernel, so that it moves 16 bytes.
+ * A pack is the V neighbouring elements that one thread loads and stores with one instruction
+ * where it can: V is chosen by the widest tensor of a kernel, so that it moves 16 bytes.
  */
 #ifndef GPUPROOF_KERNELS_STORAGE_CUH
 #define GPUPROOF_KERNELS_STORAGE_CUH
@@ -16,16 +17,29 @@ struct bfloat16 {
 	uint16_t bits;
 };
 
-template <typename T> struct math_of { typedef float type; };
-template <> struct math_of<double> { typedef double type; };
+template <typename T> struct math_of {
+	typedef float type;
+};
+template <> struct math_of<double> {
+	typedef double type;
+};
 
-static __device__ __forceinline__ void to_math(float *out, float x) { *out = x; }
-static __device__ __forceinline__ void to_math(float *out, half x) { *out = __half2float(x); }
+static __device__ __forceinline__ void to_math(float *out, float x)
+{
+	*out = x;
+}
+static __device__ __forceinline__ void to_math(float *out, half x)
+{
+	*out = __half2float(x);
+}
 static __device__ __forceinline__ void to_math(float *out, bfloat16 x)
 {
 	*out = __uint_as_float((unsigned)x.bits << 16);
 }
-static __device__ __forceinline__ void to_math(double *out, double x) { *out = x; }
+static __device__ __forceinline__ void to_math(double *out, double x)
+{
+	*out = x;
+}
 template <typename T> static __device__ __forceinline__ void to_math(double *out, T x)
 {
 	float f;
@@ -35,8 +49,14 @@ template <typename T> static __device__ __forceinline__ void to_math(double *out
 }
 
 /* Round to nearest even. */
-static __device__ __forceinline__ void from_math(float *out, float x) { *out = x; }
-static __device__ __forceinline__ void from_math(half *out, float x) { *out = __float2half_rn(x); }
+static __device__ __forceinline__ void from_math(float *out, float x)
+{
+	*out = x;
+}
+static __device__ __forceinline__ void from_math(half *out, float x)
+{
+	*out = __float2half_rn(x);
+}
 static __device__ __forceinline__ void from_math(bfloat16 *out, float x)
 {
 	unsigned bits = __float_as_uint(x);
@@ -46,12 +66,21 @@ static __device__ __forceinline__ void from_math(bfloat16 *out, float x)
 	else
 		out->bits = (uint16_t)((bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16);
 }
-static __device__ __forceinline__ void from_math(double *out, double x) { *out = x; }
-static __device__ __forceinline__ void from_math(double *out, float x) { *out = x; }
-static __device__ __forceinline__ void from_math(float *out, double x) { *out = (float)x; }
+static __device__ __forceinline__ void from_math(double *out, double x)
+{
+	*out = x;
+}
+static __device__ __forceinline__ void from_math(double *out, float x)
+{
+	*out = x;
+}
+static __device__ __forceinline__ void from_math(float *out, double x)
+{
+	*out = (float)x;
+}
 /*
- * Through float rounded to odd: float has more than two bits over half and bfloat16, so the second rounding then
- * gives what one rounding of the double would.
+ * Through float rounded to odd: float has more than two bits over half and bfloat16, so the
+ * second rounding then gives what one rounding of the double would.
  */
 template <typename T> static __device__ __forceinline__ void from_math(T *out, double x)
 {
@@ -68,7 +97,8 @@ template <typename T, int V> struct alignas(sizeof(T) * V) pack {
 
 /* Elements i .. i + V - 1 of p, those below n; `aligned`: p and i allow one access for all. */
 template <int V, typename M, typename T>
-static __device__ __forceinline__ void load_pack(M *out, const T *p, uint64_t i, uint64_t n, bool aligned)
+static __device__ __forceinline__ void load_pack(M *out, const T *p, uint64_t i, uint64_t n,
+						 bool aligned)
 {
 	if (aligned && i + V <= n) {
 		pack<T, V> x = *reinterpret_cast<const pack<T, V> *>(p + i);
@@ -87,7 +117,8 @@ static __device__ __forceinline__ void load_pack(M *out, const T *p, uint64_t i,
 }
 
 template <int V, typename M, typename T>
-static __device__ __forceinline__ void store_pack(T *p, const M *in, uint64_t i, uint64_t n, bool aligned)
+static __device__ __forceinline__ void store_pack(T *p, const M *in, uint64_t i, uint64_t n,
+						  bool aligned)
 {
 	if (aligned && i + V <= n) {
 		pack<T, V> x;
@@ -108,7 +139,8 @@ static __device__ __forceinline__ void store_pack(T *p, const M *in, uint64_t i,
 static inline bool packs_aligned(const void *a, const void *b = nullptr, const void *c = nullptr,
 				 const void *d = nullptr, const void *e = nullptr)
 {
-	return (((uintptr_t)a | (uintptr_t)b | (uintptr_t)c | (uintptr_t)d | (uintptr_t)e) & 15) == 0;
+	return (((uintptr_t)a | (uintptr_t)b | (uintptr_t)c | (uintptr_t)d | (uintptr_t)e) & 15) ==
+	       0;
 }
 
 /* Blocks of `threads` for `items`; kernels go on in strides of the grid where there are more. */
@@ -120,14 +152,23 @@ static inline unsigned grid_for(uint64_t items, unsigned threads)
 }
 
 /* Calls expression(T) for the storage type T of `precision`; false when there is none. */
-#define FOR_STORAGE(precision, CALL)                                            \
-	switch (precision) {                                                    \
-	case PRECISION_FP64: CALL(double); break;                               \
-	case PRECISION_FP32:                                                    \
-	case PRECISION_TF32: CALL(float); break;                                \
-	case PRECISION_FP16: CALL(half); break;                                 \
-	case PRECISION_BF16: CALL(bfloat16); break;                             \
-	case PRECISION_COUNT: break;                                            \
+#define FOR_STORAGE(precision, CALL)                                                               \
+	switch (precision) {                                                                       \
+	case PRECISION_FP64:                                                                       \
+		CALL(double);                                                                      \
+		break;                                                                             \
+	case PRECISION_FP32:                                                                       \
+	case PRECISION_TF32:                                                                       \
+		CALL(float);                                                                       \
+		break;                                                                             \
+	case PRECISION_FP16:                                                                       \
+		CALL(half);                                                                        \
+		break;                                                                             \
+	case PRECISION_BF16:                                                                       \
+		CALL(bfloat16);                                                                    \
+		break;                                                                             \
+	case PRECISION_COUNT:                                                                      \
+		break;                                                                             \
 	}
 
 #endif

@@ -15,7 +15,8 @@ static __global__ void spin(unsigned long long nanoseconds)
 		;
 }
 
-extern "C" enum status kernel_cuda_spin(struct stream *stream, const void *arguments, struct error *err)
+extern "C" enum status kernel_cuda_spin(struct stream *stream, const void *arguments,
+					struct error *err)
 {
 	const struct spin_arguments *a = (const struct spin_arguments *)arguments;
 
@@ -27,7 +28,8 @@ static __global__ void flush_cache(unsigned char *scratch, uint64_t bytes, bool 
 {
 	uint64_t stride = (uint64_t)gridDim.x * THREADS * 16;
 
-	for (uint64_t at = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) * 16; at < bytes; at += stride) {
+	for (uint64_t at = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) * 16; at < bytes;
+	     at += stride) {
 		if (aligned && at + 16 <= bytes) {
 			*reinterpret_cast<uint4 *>(scratch + at) = make_uint4(0, 0, 0, 0);
 		} else {
@@ -37,7 +39,8 @@ static __global__ void flush_cache(unsigned char *scratch, uint64_t bytes, bool 
 	}
 }
 
-extern "C" enum status kernel_cuda_flush_cache(struct stream *stream, const void *arguments, struct error *err)
+extern "C" enum status kernel_cuda_flush_cache(struct stream *stream, const void *arguments,
+					       struct error *err)
 {
 	const struct flush_cache_arguments *a = (const struct flush_cache_arguments *)arguments;
 

@@ -1,6 +1,7 @@
 /*
- * The CUDA module as far as a machine without a GPU can tell: it opens, knows every kernel, says why there is no
- * device, and says of each library whether it is there. What needs a GPU is in gpu/gpu_check.c.
+ * The CUDA module as far as a machine without a GPU can tell: it opens, knows every kernel, says
+ * why there is no device, and says of each library whether it is there. What needs a GPU is in
+ * gpu/gpu_check.c.
  */
 #include <dlfcn.h>
 #include <glob.h>
@@ -81,7 +82,8 @@ static void without_a_driver_it_says_so(void **state)
 	backend->close();
 }
 
-static const struct component *component(const struct component *list, size_t count, const char *name)
+static const struct component *component(const struct component *list, size_t count,
+					 const char *name)
 {
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(list[i].name, name) == 0)
@@ -93,7 +95,8 @@ static void each_component_is_told_with_version_or_reason(void **state)
 {
 	struct component list[16];
 	size_t count = backend->components(list, ARRAY_SIZE(list));
-	static const char *const names[] = { "NVIDIA driver", "CUDA runtime", "cuBLAS", "cuBLASLt", "NCCL", "NVML" };
+	static const char *const names[] = { "NVIDIA driver", "CUDA runtime", "cuBLAS",
+					     "cuBLASLt",      "NCCL",         "NVML" };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)

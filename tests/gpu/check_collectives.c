@@ -29,15 +29,18 @@ static enum status rank_open(struct rank *r, const struct backend *backend, stru
 
 	STEP(backend->device_open(r->world->rank, &r->device, err));
 	STEP(backend_stream_create(r->device, false, &r->stream, err));
-	STEP(backend_memory_alloc(r->device, ALLOCATOR_DEVICE, COUNT * sizeof(float), NULL, &r->memory, err));
-	STEP(backend_memory_alloc(r->device, ALLOCATOR_PINNED, COUNT * sizeof(float), NULL, &values, err));
+	STEP(backend_memory_alloc(r->device, ALLOCATOR_DEVICE, COUNT * sizeof(float), NULL,
+				  &r->memory, err));
+	STEP(backend_memory_alloc(r->device, ALLOCATOR_PINNED, COUNT * sizeof(float), NULL, &values,
+				  err));
 	r->values = values;
 	if (r->world->rank == 0)
 		status = backend->communicator_id(&id, err);
 	world_broadcast(r->world, 0, &id, sizeof(id));
 	if (status != STATUS_OK)
 		return status;
-	return backend_communicator_open(r->device, &id, r->world->rank, r->world->size, &r->communicator, err);
+	return backend_communicator_open(r->device, &id, r->world->rank, r->world->size,
+					 &r->communicator, err);
 }
 
 /* Small integers, so that every order of summation gives the same float. */
@@ -46,22 +49,25 @@ static float part(int rank, size_t i)
 	return (float)((rank + 1) * (int)(i % 64));
 }
 
-static enum status all_reduce(struct rank *r, enum reduction reduction, float scale, struct error *err)
+static enum status all_reduce(struct rank *r, enum reduction reduction, float scale,
+			      struct error *err)
 {
 	const size_t bytes = COUNT * sizeof(float);
 
 	for (size_t i = 0; i < COUNT; i++)
 		r->values[i] = part(r->world->rank, i);
 	STEP(backend_copy(r->stream, r->memory, r->values, bytes, err));
-	STEP(backend_all_reduce(r->communicator, r->stream, r->memory, r->memory, COUNT, PRECISION_FP32, reduction, err));
+	STEP(backend_all_reduce(r->communicator, r->stream, r->memory, r->memory, COUNT,
+				PRECISION_FP32, reduction, err));
 	STEP(backend_copy(r->stream, r->values, r->memory, bytes, err));
 	STEP(backend_stream_synchronize(r->stream, err));
 	for (size_t i = 0; i < COUNT; i++) {
 		float expected = scale * part(0, i);
 
 		if (r->values[i] != expected)
-			return error_set(err, STATUS_MISMATCH, "all-reduce %d: element %zu is %g, expected %g", (int)reduction,
-					 i, (double)r->values[i], (double)expected);
+			return error_set(err, STATUS_MISMATCH,
+					 "all-reduce %d: element %zu is %g, expected %g",
+					 (int)reduction, i, (double)r->values[i], (double)expected);
 	}
 	return STATUS_OK;
 }
@@ -117,7 +123,8 @@ static int run_rank(struct world *world)
 
 	alarm(RANK_SECONDS);
 	snprintf(device, sizeof(device), "cuda:%d", world->rank);
-	snprintf(detail, sizeof(detail), "rank %d of %d: all-reduce, broadcast, ring", world->rank, world->size);
+	snprintf(detail, sizeof(detail), "rank %d of %d: all-reduce, broadcast, ring", world->rank,
+		 world->size);
 	backends_open(&list, "cuda", &(struct backend_options){ 0 });
 	if (list.count == 0)
 		status = error_set(&err, STATUS_DEVICE, "%s", list.missing[0]);
@@ -126,7 +133,8 @@ static int run_rank(struct world *world)
 	if (status == STATUS_OK)
 		status = rank_checks(&r, &err);
 	backend_communicator_close(r.communicator);
-	return check_report("collectives", device, status, status == STATUS_OK ? detail : err.message);
+	return check_report("collectives", device, status,
+			    status == STATUS_OK ? detail : err.message);
 }
 
 int collective_check(int ranks)
@@ -149,10 +157,12 @@ int collective_check(int ranks)
 	for (int i = 0; i < ranks; i++) {
 		int status = 1;
 
-		if (children[i] < 0 || waitpid(children[i], &status, 0) != children[i] || status != 0)
+		if (children[i] < 0 || waitpid(children[i], &status, 0) != children[i] ||
+		    status != 0)
 			failures++;
 		if (children[i] > 0 && WIFSIGNALED(status))
-			check_report("collectives", "-", STATUS_TIMEOUT, "a rank was ended by a signal (time limit?)");
+			check_report("collectives", "-", STATUS_TIMEOUT,
+				     "a rank was ended by a signal (time limit?)");
 	}
 	free(children);
 	world_release(&world);

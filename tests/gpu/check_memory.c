@@ -10,15 +10,18 @@
 /* Odd on purpose: the last word is partial. */
 #define BYTES ((3u << 20) + 13)
 
-enum status gpu_fill(struct stream *stream, void *memory, size_t bytes, uint64_t seed, struct error *err)
+enum status gpu_fill(struct stream *stream, void *memory, size_t bytes, uint64_t seed,
+		     struct error *err)
 {
-	struct fill_arguments fill = { .memory = memory, .kind = FILL_BITS, .count = bytes, .seed = seed };
+	struct fill_arguments fill = {
+		.memory = memory, .kind = FILL_BITS, .count = bytes, .seed = seed
+	};
 
 	return backend_launch(stream, "fill", &fill, err);
 }
 
 enum status gpu_expect(struct stream *stream, const void *memory, size_t bytes, uint64_t seed,
-				 struct error *err)
+		       struct error *err)
 {
 	struct device *device = stream->device;
 	struct check_fill_arguments check = { .memory = memory, .bytes = bytes, .seed = seed };
@@ -34,7 +37,8 @@ enum status gpu_expect(struct stream *stream, const void *memory, size_t bytes, 
 	STEP(backend_memory_free(device, ALLOCATOR_PINNED, out, sizeof(found), NULL, err));
 	if (found.count == 0)
 		return STATUS_OK;
-	return error_set(err, STATUS_MISMATCH, "%llu wrong words, the first at byte %llu: expected %016llx, got %016llx",
+	return error_set(err, STATUS_MISMATCH,
+			 "%llu wrong words, the first at byte %llu: expected %016llx, got %016llx",
 			 (unsigned long long)found.count, (unsigned long long)found.index,
 			 (unsigned long long)found.expected, (unsigned long long)found.got);
 }
@@ -44,16 +48,19 @@ enum status host_expect(const void *memory, size_t bytes, uint64_t seed, struct 
 	const unsigned char *p = memory;
 
 	for (size_t i = 0; i < bytes; i++) {
-		unsigned char expected = (unsigned char)(generator_bits(seed, i / 8) >> (i % 8 * 8));
+		unsigned char expected =
+			(unsigned char)(generator_bits(seed, i / 8) >> (i % 8 * 8));
 
 		if (p[i] != expected)
-			return error_set(err, STATUS_MISMATCH, "byte %zu is %02x, expected %02x", i, p[i], expected);
+			return error_set(err, STATUS_MISMATCH, "byte %zu is %02x, expected %02x", i,
+					 p[i], expected);
 	}
 	return STATUS_OK;
 }
 
 /* Device memory is written by a kernel, host memory by a copy: each must come back whole. */
-static enum status round_trip(struct check_context *context, enum allocator allocator, struct error *err)
+static enum status round_trip(struct check_context *context, enum allocator allocator,
+			      struct error *err)
 {
 	struct stream *stream = context->stream;
 	struct device *device = context->device;
@@ -85,8 +92,8 @@ static enum status allocators_and_copies(struct check_context *context, struct e
 		if (round_trip(context, (enum allocator)a, err) != STATUS_OK)
 			return error_prefix(err, "%s", allocator_name((enum allocator)a));
 	}
-	snprintf(context->detail, sizeof(context->detail), "%d allocators, %u bytes there and back", ALLOCATOR_COUNT,
-		 BYTES);
+	snprintf(context->detail, sizeof(context->detail), "%d allocators, %u bytes there and back",
+		 ALLOCATOR_COUNT, BYTES);
 	return STATUS_OK;
 }
 
@@ -105,7 +112,8 @@ static enum status wrong_byte_is_found(struct check_context *context, struct err
 	if (gpu_expect(context->stream, memory, BYTES, 7, &found) != STATUS_MISMATCH)
 		return error_set(err, STATUS_MISMATCH, "two wrong bytes were not noticed");
 	if (!strstr(found.message, "2 wrong words, the first at byte 8000:"))
-		return error_set(err, STATUS_MISMATCH, "found something else: %.300s", found.message);
+		return error_set(err, STATUS_MISMATCH, "found something else: %.300s",
+				 found.message);
 	return backend_memory_free(context->device, ALLOCATOR_DEVICE, memory, BYTES, NULL, err);
 }
 
@@ -118,27 +126,34 @@ static enum status pool_keeps_and_trims(struct check_context *context, struct er
 
 	STEP(backend_memory_trim(context->device, err));
 	STEP(backend_device_memory(context->device, &before, &total, err));
-	STEP(backend_memory_alloc(context->device, ALLOCATOR_POOL, bytes, context->stream, &memory, err));
-	STEP(backend_memory_free(context->device, ALLOCATOR_POOL, memory, bytes, context->stream, err));
+	STEP(backend_memory_alloc(context->device, ALLOCATOR_POOL, bytes, context->stream, &memory,
+				  err));
+	STEP(backend_memory_free(context->device, ALLOCATOR_POOL, memory, bytes, context->stream,
+				 err));
 	STEP(backend_stream_synchronize(context->stream, err));
 	STEP(backend_device_memory(context->device, &kept, &total, err));
 	STEP(backend_memory_trim(context->device, err));
 	STEP(backend_device_memory(context->device, &trimmed, &total, err));
 	if (kept + bytes > before || trimmed < kept + bytes)
-		return error_set(err, STATUS_MISMATCH, "free memory %llu before, %llu kept, %llu trimmed",
-				 (unsigned long long)before, (unsigned long long)kept, (unsigned long long)trimmed);
+		return error_set(err, STATUS_MISMATCH,
+				 "free memory %llu before, %llu kept, %llu trimmed",
+				 (unsigned long long)before, (unsigned long long)kept,
+				 (unsigned long long)trimmed);
 	return STATUS_OK;
 }
 
-static enum status refused(struct check_context *context, enum allocator allocator, size_t bytes, struct error *err)
+static enum status refused(struct check_context *context, enum allocator allocator, size_t bytes,
+			   struct error *err)
 {
 	struct error refusal = ERROR_NONE;
 	void *memory;
-	enum status status = backend_memory_alloc(context->device, allocator, bytes, context->stream, &memory, &refusal);
+	enum status status = backend_memory_alloc(context->device, allocator, bytes,
+						  context->stream, &memory, &refusal);
 
 	if (status != STATUS_NO_MEMORY || !strstr(refusal.message, "cudaErrorMemoryAllocation"))
-		return error_set(err, STATUS_MISMATCH, "%s of %zu bytes: %s %.300s", allocator_name(allocator), bytes,
-				 status_name(status), refusal.message);
+		return error_set(err, STATUS_MISMATCH, "%s of %zu bytes: %s %.300s",
+				 allocator_name(allocator), bytes, status_name(status),
+				 refusal.message);
 	snprintf(context->detail, sizeof(context->detail), "%.200s", refusal.message);
 	return STATUS_OK;
 }
@@ -156,7 +171,8 @@ static enum status works_after_a_failed_allocation(struct check_context *context
 	return round_trip(context, ALLOCATOR_POOL, err);
 }
 
-static enum status peer_copy(struct check_context *context, struct device *peer, bool access, struct error *err)
+static enum status peer_copy(struct check_context *context, struct device *peer, bool access,
+			     struct error *err)
 {
 	struct device *device = context->device;
 	uint64_t seed = access ? 11 : 12;
@@ -195,8 +211,8 @@ static enum status peers(struct check_context *context, struct error *err)
 		STEP(backend_peer_access(context->device, peer, false, err));
 		direct++;
 	}
-	snprintf(context->detail, sizeof(context->detail), "%d peers, %d with direct access", context->device_count - 1,
-		 direct);
+	snprintf(context->detail, sizeof(context->detail), "%d peers, %d with direct access",
+		 context->device_count - 1, direct);
 	return STATUS_OK;
 }
 
@@ -206,12 +222,15 @@ static enum status telemetry(struct check_context *context, struct error *err)
 
 	STEP(backend_telemetry(context->device, &t, err));
 	snprintf(context->detail, sizeof(context->detail),
-		 "SM %.0f MHz, memory %.0f MHz, %.0f W, %.0f degC, throttle %#llx, ECC %lld/%lld, PCIe %lld x%lld, replays %lld",
+		 "SM %.0f MHz, memory %.0f MHz, %.0f W, %.0f degC, throttle %#llx, ECC %lld/%lld, "
+		 "PCIe %lld x%lld, replays %lld",
 		 t.sm_clock_hz / 1e6, t.memory_clock_hz / 1e6, t.power_watts, t.temperature_celsius,
-		 (unsigned long long)t.throttle_reasons, (long long)t.ecc_corrected, (long long)t.ecc_uncorrected,
-		 (long long)t.pcie_generation, (long long)t.pcie_width, (long long)t.pcie_replays);
+		 (unsigned long long)t.throttle_reasons, (long long)t.ecc_corrected,
+		 (long long)t.ecc_uncorrected, (long long)t.pcie_generation,
+		 (long long)t.pcie_width, (long long)t.pcie_replays);
 	if (!(t.sm_clock_hz > 0) && !(t.temperature_celsius > 0))
-		return error_set(err, STATUS_MISMATCH, "neither clock nor temperature: %.200s", context->detail);
+		return error_set(err, STATUS_MISMATCH, "neither clock nor temperature: %.200s",
+				 context->detail);
 	return STATUS_OK;
 }
 

@@ -30,7 +30,8 @@ static enum status events_measure(struct check_context *context, struct error *e
 	STEP(backend_event_elapsed(start, end, &seconds, err));
 	backend_event_destroy(start);
 	backend_event_destroy(end);
-	snprintf(context->detail, sizeof(context->detail), "5 ms of spinning took %.4f ms", 1e3 * seconds);
+	snprintf(context->detail, sizeof(context->detail), "5 ms of spinning took %.4f ms",
+		 1e3 * seconds);
 	if (seconds < 4.99e-3 || seconds > 5.5e-3)
 		return error_set(err, STATUS_MISMATCH, "%s", context->detail);
 	return STATUS_OK;
@@ -75,9 +76,11 @@ static enum status streams_overlap(struct check_context *context, struct error *
 	STEP(backend_stream_synchronize(second, err));
 	seconds = clock_seconds() - start;
 	backend_stream_destroy(second);
-	snprintf(context->detail, sizeof(context->detail), "twice 20 ms took %.2f ms", 1e3 * seconds);
+	snprintf(context->detail, sizeof(context->detail), "twice 20 ms took %.2f ms",
+		 1e3 * seconds);
 	if (seconds > 35e-3)
-		return error_set(err, STATUS_MISMATCH, "%s: the streams ran one after the other", context->detail);
+		return error_set(err, STATUS_MISMATCH, "%s: the streams ran one after the other",
+				 context->detail);
 	return STATUS_OK;
 }
 
@@ -109,9 +112,11 @@ static enum status gate_holds(struct check_context *context, struct error *err)
 		return error_set(err, STATUS_MISMATCH, "work did not run after the gate opened");
 	backend_event_destroy(start);
 	backend_event_destroy(end);
-	snprintf(context->detail, sizeof(context->detail), "1 ms of work behind it took %.4f ms", 1e3 * seconds);
+	snprintf(context->detail, sizeof(context->detail), "1 ms of work behind it took %.4f ms",
+		 1e3 * seconds);
 	if (seconds > 2e-3)
-		return error_set(err, STATUS_MISMATCH, "the gate is in the measured time: %s", context->detail);
+		return error_set(err, STATUS_MISMATCH, "the gate is in the measured time: %s",
+				 context->detail);
 	return backend_memory_free(context->device, ALLOCATOR_PINNED, p, 64, NULL, err);
 }
 
@@ -125,7 +130,8 @@ static enum status gate_expires(struct check_context *context, struct error *err
 	STEP(backend_stream_synchronize(context->stream, err));
 	status = backend_gate_open(context->stream, &report);
 	if (status != STATUS_TIMEOUT)
-		return error_set(err, STATUS_MISMATCH, "an expired gate opened with %s", status_name(status));
+		return error_set(err, STATUS_MISMATCH, "an expired gate opened with %s",
+				 status_name(status));
 	snprintf(context->detail, sizeof(context->detail), "%.200s", report.message);
 	STEP(backend_gate_close(context->stream, 5, err));
 	STEP(backend_gate_open(context->stream, err));

@@ -1,7 +1,8 @@
 /*
- * gpuproof-gpu-check: tries the CUDA backend on every GPU and prints one row per check. Exit 0: all passed, 1: a check
- * failed, 77: there is no GPU (and why). All CUDA calls are made in children, so that the ranks of the collective
- * check can be forked from a process that never touched CUDA.
+ * gpuproof-gpu-check: tries the CUDA backend on every GPU and prints one row per check. Exit 0:
+ * all passed, 1: a check failed, 77: there is no GPU (and why). All CUDA calls are made in
+ * children, so that the ranks of the collective check can be forked from a process that never
+ * touched CUDA.
  */
 #include "gpu_check.h"
 
@@ -15,12 +16,17 @@
 #include "../kernel_checks.h"
 
 #define EXIT_NO_GPU 77
-/* A check that hangs (a lost rank, a gate that never opens) ends its process instead of the patience of CI. */
+/*
+ * A check that hangs (a lost rank, a gate that never opens) ends its process instead of the
+ * patience of CI.
+ */
 #define CHILD_SECONDS 240
 
 int check_report(const char *check, const char *device, enum status status, const char *detail)
 {
-	const char *verdict = status == STATUS_OK ? "PASS" : status == STATUS_UNSUPPORTED ? "SKIP" : "FAIL";
+	const char *verdict = status == STATUS_OK            ? "PASS"
+			      : status == STATUS_UNSUPPORTED ? "SKIP"
+							     : "FAIL";
 
 	printf("%-24s %-8s %-5s %s\n", check, device, verdict, detail);
 	fflush(stdout);
@@ -43,30 +49,36 @@ static void print_software(const struct backend *backend)
 	printf("module %s\n", backend->module);
 	backend->facts(print_fact, NULL);
 	for (size_t i = 0; i < count; i++)
-		printf("  %s: %s %s, %s\n", components[i].name, components[i].present ? "present" : "MISSING",
-		       components[i].version, components[i].detail);
+		printf("  %s: %s %s, %s\n", components[i].name,
+		       components[i].present ? "present" : "MISSING", components[i].version,
+		       components[i].detail);
 	count = backend->findings(findings, ARRAY_SIZE(findings));
 	for (size_t i = 0; i < count; i++)
-		printf("  %s (%s): %s\n", findings[i].subject, severities[findings[i].severity], findings[i].text);
+		printf("  %s (%s): %s\n", findings[i].subject, severities[findings[i].severity],
+		       findings[i].text);
 }
 
 static void print_device(const struct device_info *d)
 {
-	printf("%s %s %s %s capability %d.%d, %d multiprocessors, memory %.1f GiB (free %.1f), L2 %.0f MiB, %.0f MHz, "
-	       "memory %.0f MHz x %d bit, PCIe %d x%d of %d x%d, ECC %d, NUMA %d, capabilities %#x, peers %#llx, NVLinks %d\n",
-	       d->id, d->name, d->uuid, d->pci, d->capability_major, d->capability_minor, d->multiprocessors,
-	       (double)d->memory_bytes / 0x1p30, (double)d->memory_free_bytes / 0x1p30, (double)d->l2_bytes / 0x1p20,
-	       d->clock_hz / 1e6, d->memory_clock_hz / 1e6, d->memory_bus_bits, d->pcie_generation, d->pcie_width,
-	       d->pcie_generation_max, d->pcie_width_max, d->ecc, d->numa_node, d->capabilities,
-	       (unsigned long long)d->peer_mask, d->nvlink_count);
+	printf("%s %s %s %s capability %d.%d, %d multiprocessors, memory %.1f GiB (free %.1f), L2 "
+	       "%.0f MiB, %.0f MHz, "
+	       "memory %.0f MHz x %d bit, PCIe %d x%d of %d x%d, ECC %d, NUMA %d, capabilities "
+	       "%#x, peers %#llx, NVLinks %d\n",
+	       d->id, d->name, d->uuid, d->pci, d->capability_major, d->capability_minor,
+	       d->multiprocessors, (double)d->memory_bytes / 0x1p30,
+	       (double)d->memory_free_bytes / 0x1p30, (double)d->l2_bytes / 0x1p20,
+	       d->clock_hz / 1e6, d->memory_clock_hz / 1e6, d->memory_bus_bits, d->pcie_generation,
+	       d->pcie_width, d->pcie_generation_max, d->pcie_width_max, d->ecc, d->numa_node,
+	       d->capabilities, (unsigned long long)d->peer_mask, d->nvlink_count);
 }
 
-static int report_timed(const struct check_context *context, const char *name, double start, enum status status,
-			const struct error *err)
+static int report_timed(const struct check_context *context, const char *name, double start,
+			enum status status, const struct error *err)
 {
 	char line[1400];
 
-	snprintf(line, sizeof(line), "%s (%.0f ms)", status == STATUS_OK ? context->detail : err->message,
+	snprintf(line, sizeof(line), "%s (%.0f ms)",
+		 status == STATUS_OK ? context->detail : err->message,
 		 1e3 * (clock_seconds() - start));
 	return check_report(name, context->device->info.id, status, line);
 }
@@ -80,7 +92,8 @@ static int run_checks(struct check_context *context, const struct check *checks)
 		double start = clock_seconds();
 
 		context->detail[0] = '\0';
-		failures += report_timed(context, checks->name, start, checks->run(context, &err), &err);
+		failures += report_timed(context, checks->name, start, checks->run(context, &err),
+					 &err);
 	}
 	return failures;
 }
@@ -95,7 +108,8 @@ static int run_kernel_checks(struct check_context *context)
 		struct error err = ERROR_NONE;
 		double start = clock_seconds();
 
-		failures += report_timed(context, check->name, start, check->run(context->device, &err), &err);
+		failures += report_timed(context, check->name, start,
+					 check->run(context->device, &err), &err);
 	}
 	return failures;
 }
@@ -147,7 +161,8 @@ static int single_process(int pipe)
 	alarm(CHILD_SECONDS);
 	backends_open(&list, "cuda", &(struct backend_options){ 0 });
 	if (list.count == 0) {
-		printf("gpu-check: no GPU to check: %s\n", list.missing_count ? list.missing[0] : "no CUDA module was built");
+		printf("gpu-check: no GPU to check: %s\n",
+		       list.missing_count ? list.missing[0] : "no CUDA module was built");
 		return EXIT_NO_GPU;
 	}
 	count = list.backends[0]->device_count();
@@ -166,7 +181,8 @@ static int wait_for(pid_t child)
 	if (waitpid(child, &status, 0) != child)
 		return EXIT_FAILURE;
 	if (WIFSIGNALED(status)) {
-		printf("gpu-check: a process ended by signal %d (%s)\n", WTERMSIG(status), strsignal(WTERMSIG(status)));
+		printf("gpu-check: a process ended by signal %d (%s)\n", WTERMSIG(status),
+		       strsignal(WTERMSIG(status)));
 		return EXIT_FAILURE;
 	}
 	return WEXITSTATUS(status);

@@ -1,6 +1,6 @@
 /*
- * Checks of the CUDA backend on real GPUs. A check answers STATUS_OK, STATUS_UNSUPPORTED (shown as SKIP with the
- * reason) or a failure, and may leave a line of detail.
+ * Checks of the CUDA backend on real GPUs. A check answers STATUS_OK, STATUS_UNSUPPORTED (shown
+ * as SKIP with the reason) or a failure, and may leave a line of detail.
  *
  * Adding a check: a function in one of the check_*.c files, a row in that file's table.
  */
@@ -26,25 +26,32 @@ struct check {
 /* Each ends with { 0 }. */
 extern const struct check memory_checks[], stream_checks[];
 
-/* One rank per GPU, in processes of their own; the caller has not touched CUDA. 0 when all passed. */
+/*
+ * One rank per GPU, in processes of their own; the caller has not touched CUDA. 0 when all
+ * passed.
+ */
 int collective_check(int ranks);
 
 /* Prints one row of the table; returns 1 for a failure. */
 int check_report(const char *check, const char *device, enum status status, const char *detail);
 
 /* Returns from the calling check when a step fails, leaving memory to the end of the process. */
-#define STEP(call)                              \
-	do {                                    \
-		enum status step_ = (call);     \
-		if (step_ != STATUS_OK)         \
-			return step_;           \
+#define STEP(call)                                                                                 \
+	do {                                                                                       \
+		enum status step_ = (call);                                                        \
+		if (step_ != STATUS_OK)                                                            \
+			return step_;                                                              \
 	} while (0)
 
 /* FILL_BITS of `seed` into device-writable memory. */
-enum status gpu_fill(struct stream *stream, void *memory, size_t bytes, uint64_t seed, struct error *err);
-/* STATUS_MISMATCH unless `bytes` of device-readable memory hold FILL_BITS of `seed`. Synchronises. */
+enum status gpu_fill(struct stream *stream, void *memory, size_t bytes, uint64_t seed,
+		     struct error *err);
+/*
+ * STATUS_MISMATCH unless `bytes` of device-readable memory hold FILL_BITS of `seed`.
+ * Synchronises.
+ */
 enum status gpu_expect(struct stream *stream, const void *memory, size_t bytes, uint64_t seed,
-				 struct error *err);
+		       struct error *err);
 /* The same, read by the host. */
 enum status host_expect(const void *memory, size_t bytes, uint64_t seed, struct error *err);
 

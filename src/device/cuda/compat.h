@@ -1,6 +1,7 @@
 /*
- * What differs between CUDA toolkits 11.8 to 13, and nothing else: the other files have no version test.
- * Where a toolkit lost a field of cudaDeviceProp (13: the clocks), the files ask cudaDeviceGetAttribute, which all have.
+ * What differs between CUDA toolkits 11.8 to 13, and nothing else: the other files have no
+ * version test. Where a toolkit lost a field of cudaDeviceProp (13: the clocks), the files ask
+ * cudaDeviceGetAttribute, which all have.
  */
 #ifndef GPUPROOF_DEVICE_CUDA_COMPAT_H
 #define GPUPROOF_DEVICE_CUDA_COMPAT_H

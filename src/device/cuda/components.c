@@ -20,10 +20,14 @@ static bool cuda_number(int version, char *out, size_t size)
 	return true;
 }
 
-/* The driver's version is NVML's to tell; without it, that of the newest CUDA it supports is all there is. */
+/*
+ * The driver's version is NVML's to tell; without it, that of the newest CUDA it supports is all
+ * there is.
+ */
 static bool driver_version(char *out, size_t size)
 {
-	return nvml_open(NULL) == STATUS_OK && nvml.nvmlSystemGetDriverVersion(out, (unsigned)size) == NVML_SUCCESS;
+	return nvml_open(NULL) == STATUS_OK &&
+	       nvml.nvmlSystemGetDriverVersion(out, (unsigned)size) == NVML_SUCCESS;
 }
 
 static bool driver_api_version(char *out, size_t size)
@@ -85,8 +89,10 @@ static const struct {
 	const char *detail;            /* of those */
 } pieces[] = {
 	{ "NVIDIA driver", "driver", driver_version, NULL, "kernel driver, as NVML tells" },
-	{ "CUDA driver API", "cuda_driver", driver_api_version, NULL, "newest CUDA the driver supports" },
-	{ "CUDA runtime", "cuda_runtime", runtime_version, NULL, "linked into module " GPUPROOF_CUDA_MODULE },
+	{ "CUDA driver API", "cuda_driver", driver_api_version, NULL,
+	  "newest CUDA the driver supports" },
+	{ "CUDA runtime", "cuda_runtime", runtime_version, NULL,
+	  "linked into module " GPUPROOF_CUDA_MODULE },
 	{ "cuBLAS", "cublas", found_cublas, &cublas_library, NULL },
 	{ "cuBLASLt", NULL, found_cublaslt, &cublaslt_library, NULL },
 	{ "NCCL", "nccl", found_nccl, &nccl_library, NULL },
@@ -105,11 +111,13 @@ void cuda_facts(fact_fn *add, void *context)
 static void describe(struct component *out, const struct library *library, const char *detail)
 {
 	if (!library)
-		snprintf(out->detail, sizeof(out->detail), "%s", out->present ? detail : "cannot be read");
+		snprintf(out->detail, sizeof(out->detail), "%s",
+			 out->present ? detail : "cannot be read");
 	else if (out->present)
 		snprintf(out->detail, sizeof(out->detail), "%s", library->path);
 	else
-		snprintf(out->detail, sizeof(out->detail), "%.150s; %.100s", library->reason, library->cost);
+		snprintf(out->detail, sizeof(out->detail), "%.150s; %.100s", library->reason,
+			 library->cost);
 }
 
 size_t cuda_components(struct component *out, size_t capacity)

@@ -41,7 +41,10 @@ struct library cublaslt_library = {
 	.functions = &cublaslt,
 };
 
-/* cuBLAS names cuBLASLt as needed; opening that first, wherever it is found, lets the loader find it. */
+/*
+ * cuBLAS names cuBLASLt as needed; opening that first, wherever it is found, lets the loader find
+ * it.
+ */
 enum status cublas_open(struct error *err)
 {
 	library_open(&cublaslt_library, NULL);

@@ -1,6 +1,6 @@
 /*
- * The CUDA backend's own structs and what its files share. One process drives its devices from one thread, so
- * the state here needs no locks.
+ * The CUDA backend's own structs and what its files share. One process drives its devices from
+ * one thread, so the state here needs no locks.
  */
 #ifndef GPUPROOF_DEVICE_CUDA_CUDA_BACKEND_H
 #define GPUPROOF_DEVICE_CUDA_CUDA_BACKEND_H
@@ -9,13 +9,13 @@
 #include "device/cuda/compat.h"
 #include "device/cuda/cuda_kernel.h"
 
-struct cublas_context;     /* cublas.c: handle and workspace of one stream */
-struct gate;               /* gate.c */
-struct cuda_communicator;  /* nccl.c */
+struct cublas_context;    /* cublas.c: handle and workspace of one stream */
+struct gate;              /* gate.c */
+struct cuda_communicator; /* nccl.c */
 
 struct cuda_device {
 	struct device base;
-	int priority_low, priority_high;     /* of streams; a lower number is a higher priority */
+	int priority_low, priority_high; /* of streams; a lower number is a higher priority */
 	struct cuda_communicator *communicators; /* the open ones, for their asynchronous errors */
 };
 
@@ -32,11 +32,13 @@ struct cuda_event {
 };
 
 /*
- * cuda_error.c. STATUS_OK, or the failure of `call` ("cudaMalloc(1GiB)") as "call: cudaErrorName: text". The error
- * is taken off the runtime's last-error slot, so that the next launch is not blamed for it.
+ * cuda_error.c. STATUS_OK, or the failure of `call` ("cudaMalloc(1GiB)") as "call: cudaErrorName:
+ * text". The error is taken off the runtime's last-error slot, so that the next launch is not
+ * blamed for it.
  */
 enum status cuda_check(cudaError_t code, const char *call, struct error *err);
-enum status cuda_check_size(cudaError_t code, const char *function, size_t bytes, struct error *err);
+enum status cuda_check_size(cudaError_t code, const char *function, size_t bytes,
+			    struct error *err);
 
 /* device.c: makes `device` the current one; costs nothing when it is. */
 enum status cuda_use(const struct device *device, struct error *err);
@@ -47,19 +49,22 @@ enum status cuda_devices_find(struct error *err);
 enum status cuda_device_open(int index, struct device **out, struct error *err);
 void cuda_device_close(struct device *device);
 enum status cuda_device_synchronize(struct device *device, struct error *err);
-enum status cuda_device_memory(struct device *device, uint64_t *free_bytes, uint64_t *total_bytes, struct error *err);
-enum status cuda_peer_access(struct device *device, struct device *peer, bool enable, struct error *err);
+enum status cuda_device_memory(struct device *device, uint64_t *free_bytes, uint64_t *total_bytes,
+			       struct error *err);
+enum status cuda_peer_access(struct device *device, struct device *peer, bool enable,
+			     struct error *err);
 
 enum status cuda_device_info(int index, struct device_info *out, struct error *err);
 
-enum status cuda_memory_alloc(struct device *device, enum allocator allocator, size_t bytes, struct stream *stream,
-			      void **out, struct error *err);
-enum status cuda_memory_free(struct device *device, enum allocator allocator, void *memory, size_t bytes,
-			     struct stream *stream, struct error *err);
+enum status cuda_memory_alloc(struct device *device, enum allocator allocator, size_t bytes,
+			      struct stream *stream, void **out, struct error *err);
+enum status cuda_memory_free(struct device *device, enum allocator allocator, void *memory,
+			     size_t bytes, struct stream *stream, struct error *err);
 enum status cuda_memory_trim(struct device *device, struct error *err);
 enum status cuda_pool_keep(struct device *device, bool keep, struct error *err);
 
-enum status cuda_stream_create(struct device *device, bool high_priority, struct stream **out, struct error *err);
+enum status cuda_stream_create(struct device *device, bool high_priority, struct stream **out,
+			       struct error *err);
 void cuda_stream_destroy(struct stream *stream);
 enum status cuda_stream_synchronize(struct stream *stream, struct error *err);
 enum status cuda_stream_wait(struct stream *stream, struct event *event, struct error *err);
@@ -67,33 +72,39 @@ enum status cuda_event_create(struct device *device, struct event **out, struct 
 void cuda_event_destroy(struct event *event);
 enum status cuda_event_record(struct event *event, struct stream *stream, struct error *err);
 enum status cuda_event_synchronize(struct event *event, struct error *err);
-enum status cuda_event_elapsed(struct event *start, struct event *end, double *seconds, struct error *err);
+enum status cuda_event_elapsed(struct event *start, struct event *end, double *seconds,
+			       struct error *err);
 
 enum status cuda_gate_close(struct stream *stream, double timeout_seconds, struct error *err);
 enum status cuda_gate_open(struct stream *stream, struct error *err);
 void cuda_gate_release(struct cuda_stream *stream);
 
-enum status cuda_copy(struct stream *stream, void *to, const void *from, size_t bytes, struct error *err);
-enum status cuda_copy_peer(struct stream *stream, void *to, struct device *to_device, const void *from,
-			   struct device *from_device, size_t bytes, struct error *err);
-enum status cuda_memory_set(struct stream *stream, void *memory, int byte, size_t bytes, struct error *err);
+enum status cuda_copy(struct stream *stream, void *to, const void *from, size_t bytes,
+		      struct error *err);
+enum status cuda_copy_peer(struct stream *stream, void *to, struct device *to_device,
+			   const void *from, struct device *from_device, size_t bytes,
+			   struct error *err);
+enum status cuda_memory_set(struct stream *stream, void *memory, int byte, size_t bytes,
+			    struct error *err);
 
 enum status cuda_gemm(struct stream *stream, const struct gemm *gemm, struct error *err);
 size_t cuda_gemm_workspace(struct device *device);
 void cublas_context_free(struct cublas_context *context);
 
 enum status cuda_communicator_id(struct communicator_id *out, struct error *err);
-enum status cuda_communicator_open(struct device *device, const struct communicator_id *id, int rank, int size,
-				   struct communicator **out, struct error *err);
+enum status cuda_communicator_open(struct device *device, const struct communicator_id *id,
+				   int rank, int size, struct communicator **out,
+				   struct error *err);
 void cuda_communicator_close(struct communicator *communicator);
-enum status cuda_all_reduce(struct communicator *communicator, struct stream *stream, void *to, const void *from,
-			    size_t count, enum precision precision, enum reduction reduction, struct error *err);
-enum status cuda_broadcast(struct communicator *communicator, struct stream *stream, void *buffer, size_t bytes,
-			   int root, struct error *err);
-enum status cuda_send(struct communicator *communicator, struct stream *stream, const void *from, size_t bytes,
-		      int peer, struct error *err);
-enum status cuda_receive(struct communicator *communicator, struct stream *stream, void *to, size_t bytes, int peer,
-			 struct error *err);
+enum status cuda_all_reduce(struct communicator *communicator, struct stream *stream, void *to,
+			    const void *from, size_t count, enum precision precision,
+			    enum reduction reduction, struct error *err);
+enum status cuda_broadcast(struct communicator *communicator, struct stream *stream, void *buffer,
+			   size_t bytes, int root, struct error *err);
+enum status cuda_send(struct communicator *communicator, struct stream *stream, const void *from,
+		      size_t bytes, int peer, struct error *err);
+enum status cuda_receive(struct communicator *communicator, struct stream *stream, void *to,
+			 size_t bytes, int peer, struct error *err);
 enum status cuda_group_begin(struct communicator *communicator, struct error *err);
 enum status cuda_group_end(struct communicator *communicator, struct error *err);
 /* The asynchronous errors of the device's open communicators, after a synchronisation. */
@@ -105,11 +116,16 @@ void cuda_facts(fact_fn *add, void *context);
 size_t cuda_components(struct component *out, size_t capacity);
 size_t cuda_findings(struct finding *out, size_t capacity);
 
-/* gate.cu: spins until *opened >= ticket or `timeout_ns` of the device's clock; then writes *expired = ticket. */
+/*
+ * gate.cu: spins until *opened >= ticket or `timeout_ns` of the device's clock; then writes
+ * *expired = ticket.
+ */
 #ifdef __cplusplus
 extern "C"
 #endif
-enum status cuda_gate_launch(struct stream *stream, const volatile unsigned *opened, volatile unsigned *expired,
-			     unsigned ticket, unsigned long long timeout_ns, struct error *err);
+	enum status
+	cuda_gate_launch(struct stream *stream, const volatile unsigned *opened,
+			 volatile unsigned *expired, unsigned ticket, unsigned long long timeout_ns,
+			 struct error *err);
 
 #endif

@@ -28,7 +28,8 @@ enum status cuda_check(cudaError_t code, const char *call, struct error *err)
 	if (code == cudaSuccess)
 		return STATUS_OK;
 	cudaGetLastError();
-	return error_set(err, status_of(code), "%s: %s: %s", call, cudaGetErrorName(code), cudaGetErrorString(code));
+	return error_set(err, status_of(code), "%s: %s: %s", call, cudaGetErrorName(code),
+			 cudaGetErrorString(code));
 }
 
 enum status cuda_check_size(cudaError_t code, const char *function, size_t bytes, struct error *err)

@@ -1,7 +1,9 @@
 /*
- * What a .cu file may know of the CUDA backend: the stream to launch on, and how to report a launch that failed.
+ * What a .cu file may know of the CUDA backend: the stream to launch on, and how to report a
+ * launch that failed.
  *
- *	extern "C" enum status kernel_cuda_scale(struct stream *stream, const void *arguments, struct error *err)
+ *	extern "C" enum status kernel_cuda_scale(struct stream *stream, const void *arguments,
+ *						 struct error *err)
  *	{
  *		...
  *		scale<<<blocks, THREADS, 0, cuda_stream_handle(stream)>>>(...);

@@ -19,7 +19,8 @@ static void driver_hint(char *out, size_t size)
 
 	out[0] = '\0';
 	if (access(node, F_OK) != 0)
-		snprintf(out, size, " (there is no %s: the NVIDIA driver is not loaded here)", node);
+		snprintf(out, size, " (there is no %s: the NVIDIA driver is not loaded here)",
+			 node);
 	else if (access(node, R_OK | W_OK) != 0)
 		snprintf(out, size, " (%s: %s)", node, strerror(errno));
 }
@@ -36,8 +37,8 @@ enum status cuda_devices_find(struct error *err)
 		code = cudaErrorNoDevice;
 	cudaGetLastError();
 	driver_hint(hint, sizeof(hint));
-	return error_set(err, STATUS_UNSUPPORTED, "cudaGetDeviceCount: %s: %s%s", cudaGetErrorName(code),
-			 cudaGetErrorString(code), hint);
+	return error_set(err, STATUS_UNSUPPORTED, "cudaGetDeviceCount: %s: %s%s",
+			 cudaGetErrorName(code), cudaGetErrorString(code), hint);
 }
 
 int cuda_device_count(void)
@@ -62,12 +63,15 @@ static enum status check_capability(const struct device_info *info, struct error
 	if (info->capability_major * 10 + info->capability_minor >= CUDA_MIN_CAPABILITY)
 		return STATUS_OK;
 	return error_set(err, STATUS_UNSUPPORTED,
-			 "%s (%s) has compute capability %d.%d; module %s drives %d.%d and newer", info->id, info->name,
-			 info->capability_major, info->capability_minor, info->module, CUDA_MIN_CAPABILITY / 10,
-			 CUDA_MIN_CAPABILITY % 10);
+			 "%s (%s) has compute capability %d.%d; module %s drives %d.%d and newer",
+			 info->id, info->name, info->capability_major, info->capability_minor,
+			 info->module, CUDA_MIN_CAPABILITY / 10, CUDA_MIN_CAPABILITY % 10);
 }
 
-/* The context, and what streams may ask of it. cudaFree(0) is the documented way to make the runtime create it. */
+/*
+ * The context, and what streams may ask of it. cudaFree(0) is the documented way to make the
+ * runtime create it.
+ */
 static enum status device_start(struct cuda_device *device, struct error *err)
 {
 	enum status status = cuda_use(&device->base, err);
@@ -75,7 +79,8 @@ static enum status device_start(struct cuda_device *device, struct error *err)
 	if (status == STATUS_OK)
 		status = cuda_check(cudaFree(NULL), "cudaFree(0), which creates the context", err);
 	if (status == STATUS_OK)
-		status = cuda_check(cudaDeviceGetStreamPriorityRange(&device->priority_low, &device->priority_high),
+		status = cuda_check(cudaDeviceGetStreamPriorityRange(&device->priority_low,
+								     &device->priority_high),
 				    "cudaDeviceGetStreamPriorityRange", err);
 	if (status == STATUS_OK && (device->base.info.capabilities & DEVICE_HAS_POOLS))
 		status = cuda_pool_keep(&device->base, true, err);
@@ -102,7 +107,10 @@ enum status cuda_device_open(int index, struct device **out, struct error *err)
 	return STATUS_OK;
 }
 
-/* The context stays until the process ends: a device may be opened twice, and a reset would pull it from under both. */
+/*
+ * The context stays until the process ends: a device may be opened twice, and a reset would pull
+ * it from under both.
+ */
 void cuda_device_close(struct device *device)
 {
 	struct error ignored = ERROR_NONE;
@@ -126,7 +134,8 @@ enum status cuda_device_synchronize(struct device *device, struct error *err)
 	return status;
 }
 
-enum status cuda_device_memory(struct device *device, uint64_t *free_bytes, uint64_t *total_bytes, struct error *err)
+enum status cuda_device_memory(struct device *device, uint64_t *free_bytes, uint64_t *total_bytes,
+			       struct error *err)
 {
 	size_t available = 0, total = 0;
 	enum status status = cuda_use(device, err);
@@ -138,7 +147,8 @@ enum status cuda_device_memory(struct device *device, uint64_t *free_bytes, uint
 	return status;
 }
 
-enum status cuda_peer_access(struct device *device, struct device *peer, bool enable, struct error *err)
+enum status cuda_peer_access(struct device *device, struct device *peer, bool enable,
+			     struct error *err)
 {
 	int index = peer->info.index;
 	enum status status = cuda_use(device, err);
@@ -151,5 +161,6 @@ enum status cuda_peer_access(struct device *device, struct device *peer, bool en
 		cudaGetLastError(); /* as wished already; must not stick to the next launch */
 		return STATUS_OK;
 	}
-	return cuda_check(code, enable ? "cudaDeviceEnablePeerAccess" : "cudaDeviceDisablePeerAccess", err);
+	return cuda_check(
+		code, enable ? "cudaDeviceEnablePeerAccess" : "cudaDeviceDisablePeerAccess", err);
 }

@@ -1,4 +1,7 @@
-/* What doctor says about the GPUs themselves: permissions, persistence mode, compute mode, other processes. */
+/*
+ * What doctor says about the GPUs themselves: permissions, persistence mode, compute mode, other
+ * processes.
+ */
 #include "device/cuda/cuda_backend.h"
 
 #include <errno.h>
@@ -17,11 +20,11 @@ struct findings {
 	size_t count, capacity;
 };
 
-static void add(struct findings *list, enum severity severity, const char *topic, const char *about, const char *format,
-		...) __attribute__((format(printf, 5, 6)));
+static void add(struct findings *list, enum severity severity, const char *topic, const char *about,
+		const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-static void add(struct findings *list, enum severity severity, const char *topic, const char *about, const char *format,
-		...)
+static void add(struct findings *list, enum severity severity, const char *topic, const char *about,
+		const char *format, ...)
 {
 	struct finding *f = &list->out[list->count];
 	va_list ap;
@@ -44,21 +47,25 @@ static void check_permissions(struct findings *list)
 		if (access(nodes[i], R_OK | W_OK) == 0)
 			add(list, SEVERITY_OK, "permissions", nodes[i], "may be read and written");
 		else
-			add(list, SEVERITY_WARNING, "permissions", nodes[i], "%s: device calls may fail", strerror(errno));
+			add(list, SEVERITY_WARNING, "permissions", nodes[i],
+			    "%s: device calls may fail", strerror(errno));
 	}
 }
 
-static void check_persistence(struct findings *list, const struct device_info *info, nvmlDevice_t device)
+static void check_persistence(struct findings *list, const struct device_info *info,
+			      nvmlDevice_t device)
 {
 	int mode = NVML_FEATURE_DISABLED;
 
 	if (!NVML_OK(nvmlDeviceGetPersistenceMode, device, &mode))
-		add(list, SEVERITY_NOTE, "persistence", info->id, "NVML does not tell for this device");
+		add(list, SEVERITY_NOTE, "persistence", info->id,
+		    "NVML does not tell for this device");
 	else if (mode == NVML_FEATURE_ENABLED)
 		add(list, SEVERITY_OK, "persistence", info->id, "on");
 	else
 		add(list, SEVERITY_NOTE, "persistence", info->id,
-		    "off: the first call after idling starts the device, which takes a second or more; "
+		    "off: the first call after idling starts the device, which takes a second or "
+		    "more; "
 		    "nvidia-smi -pm 1 (root) keeps it up");
 }
 
@@ -74,7 +81,8 @@ static void check_compute_mode(struct findings *list, const struct device_info *
 		add(list, SEVERITY_ERROR, "compute mode", info->id,
 		    "prohibited: no process may use it; nvidia-smi -c DEFAULT (root) allows it");
 	else if (mode != cudaComputeModeDefault)
-		add(list, SEVERITY_NOTE, "compute mode", info->id, "exclusive: one process at a time");
+		add(list, SEVERITY_NOTE, "compute mode", info->id,
+		    "exclusive: one process at a time");
 }
 
 static bool running_processes(nvmlDevice_t device, unsigned *count, struct nvml_process *processes)
@@ -87,14 +95,16 @@ static bool running_processes(nvmlDevice_t device, unsigned *count, struct nvml_
 	return NVML_OK(nvmlDeviceGetComputeRunningProcesses_v2, device, count, processes);
 }
 
-static void check_processes(struct findings *list, const struct device_info *info, nvmlDevice_t device)
+static void check_processes(struct findings *list, const struct device_info *info,
+			    nvmlDevice_t device)
 {
 	struct nvml_process processes[64];
 	unsigned count = ARRAY_SIZE(processes), others = 0;
 	struct text pids = TEXT_EMPTY;
 
 	if (!running_processes(device, &count, processes)) {
-		add(list, SEVERITY_NOTE, "processes", info->id, "NVML does not tell who uses the device");
+		add(list, SEVERITY_NOTE, "processes", info->id,
+		    "NVML does not tell who uses the device");
 		return;
 	}
 	for (unsigned i = 0; i < count; i++) {
@@ -118,7 +128,8 @@ static void check_memory(struct findings *list, const struct device_info *info)
 	if (!info->memory_free_bytes || info->memory_free_bytes >= info->memory_bytes / 10 * 9)
 		return;
 	add(list, SEVERITY_NOTE, "memory", info->id, "%s of %s are in use already",
-	    units_format((double)(info->memory_bytes - info->memory_free_bytes), "B", used, sizeof(used)),
+	    units_format((double)(info->memory_bytes - info->memory_free_bytes), "B", used,
+			 sizeof(used)),
 	    units_format((double)info->memory_bytes, "B", total, sizeof(total)));
 }
 

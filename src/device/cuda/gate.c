@@ -1,9 +1,11 @@
 /*
- * The gate: a one-thread kernel that spins on a flag in mapped host memory. Each closing has a ticket, so several
- * closings on one stream are opened by one opening, and a kernel that starts late sees that it is open already.
+ * The gate: a one-thread kernel that spins on a flag in mapped host memory. Each closing has a
+ * ticket, so several closings on one stream are opened by one opening, and a kernel that starts
+ * late sees that it is open already.
  *
- * A call that waits for the whole device (the first launch of a kernel, cudaFree) while a gate is closed waits until
- * the gate expires: callers warm up first, and gate_open() reports what expired.
+ * A call that waits for the whole device (the first launch of a kernel, cudaFree) while a gate is
+ * closed waits until the gate expires: callers warm up first, and gate_open() reports what
+ * expired.
  */
 #include "device/cuda/cuda_backend.h"
 
@@ -35,8 +37,9 @@ static enum status gate_new(struct gate **out, struct error *err)
 			    "cudaHostAlloc for the gate", err);
 	if (status == STATUS_OK) {
 		gate->words->opened = gate->words->expired = 0;
-		status = cuda_check(cudaHostGetDevicePointer((void **)&gate->device_words, gate->words, 0),
-				    "cudaHostGetDevicePointer for the gate", err);
+		status = cuda_check(
+			cudaHostGetDevicePointer((void **)&gate->device_words, gate->words, 0),
+			"cudaHostGetDevicePointer for the gate", err);
 	}
 	if (status != STATUS_OK) {
 		cudaFreeHost(gate->words);
@@ -58,13 +61,14 @@ enum status cuda_gate_close(struct stream *stream, double timeout_seconds, struc
 		return status;
 	s->gate->timeout_seconds = timeout_seconds;
 	s->gate->ticket++;
-	return cuda_gate_launch(stream, &s->gate->device_words->opened, &s->gate->device_words->expired,
-				s->gate->ticket, (unsigned long long)(timeout_seconds * 1e9), err);
+	return cuda_gate_launch(stream, &s->gate->device_words->opened,
+				&s->gate->device_words->expired, s->gate->ticket,
+				(unsigned long long)(timeout_seconds * 1e9), err);
 }
 
 /*
- * A gate that expires at the very moment it is opened may go unreported: by then the batch is enqueued, which is all
- * that the gate promises.
+ * A gate that expires at the very moment it is opened may go unreported: by then the batch is
+ * enqueued, which is all that the gate promises.
  */
 enum status cuda_gate_open(struct stream *stream, struct error *err)
 {
@@ -80,9 +84,12 @@ enum status cuda_gate_open(struct stream *stream, struct error *err)
 	if (expired == gate->reported)
 		return STATUS_OK;
 	gate->reported = expired;
-	return error_set(err, STATUS_TIMEOUT, "the gate of a stream of %s opened by itself after %s: enqueueing took longer, "
-			 "or a call in between waited for the device", stream->device->info.id,
-			 units_format(gate->timeout_seconds, "s", limit, sizeof(limit)));
+	return error_set(
+		err, STATUS_TIMEOUT,
+		"the gate of a stream of %s opened by itself after %s: enqueueing took longer, "
+		"or a call in between waited for the device",
+		stream->device->info.id,
+		units_format(gate->timeout_seconds, "s", limit, sizeof(limit)));
 }
 
 void cuda_gate_release(struct cuda_stream *stream)

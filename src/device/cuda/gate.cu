@@ -2,8 +2,8 @@
 #include "device/cuda/cuda_backend.h"
 #include "kernels/device_clock.cuh"
 
-static __global__ void gate_kernel(const volatile unsigned *opened, volatile unsigned *expired, unsigned ticket,
-				   unsigned long long timeout_ns)
+static __global__ void gate_kernel(const volatile unsigned *opened, volatile unsigned *expired,
+				   unsigned ticket, unsigned long long timeout_ns)
 {
 	unsigned long long start = device_clock_ns();
 
@@ -18,8 +18,9 @@ static __global__ void gate_kernel(const volatile unsigned *opened, volatile uns
 	__threadfence_system();
 }
 
-enum status cuda_gate_launch(struct stream *stream, const volatile unsigned *opened, volatile unsigned *expired,
-			     unsigned ticket, unsigned long long timeout_ns, struct error *err)
+enum status cuda_gate_launch(struct stream *stream, const volatile unsigned *opened,
+			     volatile unsigned *expired, unsigned ticket,
+			     unsigned long long timeout_ns, struct error *err)
 {
 	gate_kernel<<<1, 1, 0, cuda_stream_handle(stream)>>>(opened, expired, ticket, timeout_ns);
 	return cuda_check_launch("gate", err);

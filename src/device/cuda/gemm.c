@@ -8,8 +8,8 @@
 #include "device/cuda/cublas.h"
 
 /*
- * One handle and one workspace per stream: products of two streams may run at the same time, and cuBLAS' own
- * workspace would grow behind the back of what is reported.
+ * One handle and one workspace per stream: products of two streams may run at the same time, and
+ * cuBLAS' own workspace would grow behind the back of what is reported.
  */
 struct cublas_context {
 	cublasHandle_t handle;
@@ -61,7 +61,8 @@ void cublas_context_free(struct cublas_context *context)
 	free(context);
 }
 
-static enum status context_new(struct cuda_stream *stream, struct cublas_context **out, struct error *err)
+static enum status context_new(struct cuda_stream *stream, struct cublas_context **out,
+			       struct error *err)
 {
 	size_t workspace = cuda_gemm_workspace(stream->base.device);
 	struct cublas_context *context;
@@ -70,15 +71,17 @@ static enum status context_new(struct cuda_stream *stream, struct cublas_context
 	if (status != STATUS_OK)
 		return status;
 	context = xcalloc(1, sizeof(*context));
-	status = cuda_check_size(cudaMalloc(&context->workspace, workspace), "cudaMalloc for cuBLAS' workspace",
-				 workspace, err);
+	status = cuda_check_size(cudaMalloc(&context->workspace, workspace),
+				 "cudaMalloc for cuBLAS' workspace", workspace, err);
 	if (status == STATUS_OK)
 		status = check(cublas.cublasCreate_v2(&context->handle), "cublasCreate", err);
 	/* In this order: setting the stream puts cuBLAS' own workspace back. */
 	if (status == STATUS_OK)
-		status = check(cublas.cublasSetStream_v2(context->handle, stream->handle), "cublasSetStream", err);
+		status = check(cublas.cublasSetStream_v2(context->handle, stream->handle),
+			       "cublasSetStream", err);
 	if (status == STATUS_OK)
-		status = check(cublas.cublasSetWorkspace_v2(context->handle, context->workspace, workspace),
+		status = check(cublas.cublasSetWorkspace_v2(context->handle, context->workspace,
+							    workspace),
 			       "cublasSetWorkspace", err);
 	if (status != STATUS_OK) {
 		cublas_context_free(context);
@@ -93,15 +96,19 @@ static bool fits_int(int64_t a, int64_t b, int64_t c)
 	return a >= 0 && b >= 0 && c >= 0 && a <= INT_MAX && b <= INT_MAX && c <= INT_MAX;
 }
 
-static enum status check_request(const struct device *device, const struct gemm *gemm, struct error *err)
+static enum status check_request(const struct device *device, const struct gemm *gemm,
+				 struct error *err)
 {
 	if (!(device->info.capabilities & precisions[gemm->precision].capability))
-		return error_set(err, STATUS_UNSUPPORTED, "%s (%s, compute capability %d.%d) has no %s matrix product",
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "%s (%s, compute capability %d.%d) has no %s matrix product",
 				 device->info.id, device->info.name, device->info.capability_major,
 				 device->info.capability_minor, precision_name(gemm->precision));
 	if (!fits_int(gemm->m, gemm->n, gemm->k) || !fits_int(gemm->lda, gemm->ldb, gemm->ldc))
-		return error_set(err, STATUS_UNSUPPORTED, "cublasGemmEx takes sizes up to %d; asked for %lld x %lld x %lld",
-				 INT_MAX, (long long)gemm->m, (long long)gemm->n, (long long)gemm->k);
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "cublasGemmEx takes sizes up to %d; asked for %lld x %lld x %lld",
+				 INT_MAX, (long long)gemm->m, (long long)gemm->n,
+				 (long long)gemm->k);
 	return STATUS_OK;
 }
 
@@ -119,11 +126,13 @@ enum status cuda_gemm(struct stream *stream, const struct gemm *gemm, struct err
 		status = context_new(s, &s->cublas, err);
 	if (status != STATUS_OK)
 		return status;
-	return check(cublas.cublasGemmEx(s->cublas->handle, gemm->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N,
-					 gemm->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N, (int)gemm->m, (int)gemm->n,
-					 (int)gemm->k, wide ? (const void *)&gemm->alpha : &alpha, gemm->a, storage,
-					 (int)gemm->lda, gemm->b, storage, (int)gemm->ldb,
-					 wide ? (const void *)&gemm->beta : &beta, gemm->c, storage, (int)gemm->ldc,
-					 precisions[gemm->precision].compute, CUBLAS_GEMM_DEFAULT),
+	return check(cublas.cublasGemmEx(
+			     s->cublas->handle, gemm->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N,
+			     gemm->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N, (int)gemm->m,
+			     (int)gemm->n, (int)gemm->k, wide ? (const void *)&gemm->alpha : &alpha,
+			     gemm->a, storage, (int)gemm->lda, gemm->b, storage, (int)gemm->ldb,
+			     wide ? (const void *)&gemm->beta : &beta, gemm->c, storage,
+			     (int)gemm->ldc, precisions[gemm->precision].compute,
+			     CUBLAS_GEMM_DEFAULT),
 		     "cublasGemmEx", err);
 }

@@ -1,6 +1,6 @@
 /*
- * What is known of a device without a context on it: nothing here may call cudaSetDevice or ask for free memory
- * through the runtime, or listing devices would take hundreds of MiB on each.
+ * What is known of a device without a context on it: nothing here may call cudaSetDevice or ask
+ * for free memory through the runtime, or listing devices would take hundreds of MiB on each.
  */
 #include "device/cuda/cuda_backend.h"
 
@@ -28,8 +28,10 @@ static void format_uuid(const cudaUUID_t *uuid, char *out, size_t size)
 {
 	const unsigned char *b = (const unsigned char *)uuid->bytes;
 
-	snprintf(out, size, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2],
-		 b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+	snprintf(out, size,
+		 "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0],
+		 b[1], b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13],
+		 b[14], b[15]);
 }
 
 static void find_pci(struct device_info *info)
@@ -132,7 +134,9 @@ static void ask_nvml(struct device_info *info)
 		info->pcie_generation_max = (int)value;
 	if (NVML_OK(nvmlDeviceGetMaxPcieLinkWidth, device, &value))
 		info->pcie_width_max = (int)value;
-	info->ecc = NVML_OK(nvmlDeviceGetEccMode, device, &mode, &pending) ? mode == NVML_FEATURE_ENABLED : -1;
+	info->ecc = NVML_OK(nvmlDeviceGetEccMode, device, &mode, &pending)
+			    ? mode == NVML_FEATURE_ENABLED
+			    : -1;
 	info->nvlink_count = active_nvlinks(device);
 }
 
@@ -164,8 +168,10 @@ enum status cuda_device_info(int index, struct device_info *out, struct error *e
 
 	memset(out, 0, sizeof(*out));
 	if (index < 0 || index >= cuda_device_count())
-		return error_set(err, STATUS_USAGE, "there is no device cuda:%d; there are %d", index, cuda_device_count());
-	status = cuda_check(cudaGetDeviceProperties(&properties, index), "cudaGetDeviceProperties", err);
+		return error_set(err, STATUS_USAGE, "there is no device cuda:%d; there are %d",
+				 index, cuda_device_count());
+	status = cuda_check(cudaGetDeviceProperties(&properties, index), "cudaGetDeviceProperties",
+			    err);
 	if (status != STATUS_OK)
 		return status;
 	snprintf(out->id, sizeof(out->id), "cuda:%d", index);

@@ -19,7 +19,8 @@ static void remember_path(struct library *library)
 
 	if (dlinfo(library->handle, RTLD_DI_LINKMAP, &map) != 0 || !map)
 		return;
-	snprintf(library->path, sizeof(library->path), "%.255s", realpath(map->l_name, real) ? real : map->l_name);
+	snprintf(library->path, sizeof(library->path), "%.255s",
+		 realpath(map->l_name, real) ? real : map->l_name);
 }
 
 static bool open_file(struct library *library, const char *file)
@@ -30,7 +31,10 @@ static bool open_file(struct library *library, const char *file)
 	return library->handle != NULL;
 }
 
-/* A file that is there but cannot be opened gives a better reason than the many that are not there. */
+/*
+ * A file that is there but cannot be opened gives a better reason than the many that are not
+ * there.
+ */
 static bool open_in(struct library *library, const char *folder, size_t length)
 {
 	char file[PATH_MAX];
@@ -91,7 +95,8 @@ static void find_symbols(struct library *library)
 		void *address = dlsym(library->handle, symbol->name);
 
 		if (!address && symbol->required) {
-			library_refuse(library, "%.200s has no symbol %s", library->path, symbol->name);
+			library_refuse(library, "%.200s has no symbol %s", library->path,
+				       symbol->name);
 			return;
 		}
 		memcpy((char *)library->functions + symbol->offset, &address, sizeof(address));
@@ -102,16 +107,18 @@ enum status library_open(struct library *library, struct error *err)
 {
 	if (!library->tried) {
 		library->tried = true;
-		if (open_in_list(library, getenv("GPUPROOF_LIBRARY_PATH")) || open_file(library, library->soname) ||
-		    open_in_toolkits(library)) {
+		if (open_in_list(library, getenv("GPUPROOF_LIBRARY_PATH")) ||
+		    open_file(library, library->soname) || open_in_toolkits(library)) {
 			remember_path(library);
 			find_symbols(library);
 		}
 	}
 	if (library->handle)
 		return STATUS_OK;
-	return error_set(err, STATUS_UNSUPPORTED, "%s is missing: %s (looked for %s in $GPUPROOF_LIBRARY_PATH, the loader's "
-			 "folders, $CUDA_HOME and /usr/local/cuda*)", library->name, library->reason, library->soname);
+	return error_set(err, STATUS_UNSUPPORTED,
+			 "%s is missing: %s (looked for %s in $GPUPROOF_LIBRARY_PATH, the loader's "
+			 "folders, $CUDA_HOME and /usr/local/cuda*)",
+			 library->name, library->reason, library->soname);
 }
 
 /* The library stays mapped: closing one that started threads is not safe. */

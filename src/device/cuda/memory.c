@@ -46,8 +46,9 @@ static enum status alloc_registered(size_t bytes, void **out, struct error *err)
 		return host_no_memory("posix_memalign", bytes, err);
 	}
 	touch(*out, bytes);
-	status = cuda_check_size(cudaHostRegister(*out, whole ? whole : page, cudaHostRegisterPortable),
-				 "cudaHostRegister", bytes, err);
+	status = cuda_check_size(
+		cudaHostRegister(*out, whole ? whole : page, cudaHostRegisterPortable),
+		"cudaHostRegister", bytes, err);
 	if (status != STATUS_OK) {
 		free(*out);
 		*out = NULL;
@@ -71,12 +72,13 @@ static cudaStream_t stream_or_default(struct stream *stream)
 
 static enum status pools_missing(const struct device *device, struct error *err)
 {
-	return error_set(err, STATUS_UNSUPPORTED, "%s (%s) has no stream-ordered memory pools (cudaMallocAsync)",
+	return error_set(err, STATUS_UNSUPPORTED,
+			 "%s (%s) has no stream-ordered memory pools (cudaMallocAsync)",
 			 device->info.id, device->info.name);
 }
 
-enum status cuda_memory_alloc(struct device *device, enum allocator allocator, size_t bytes, struct stream *stream,
-			      void **out, struct error *err)
+enum status cuda_memory_alloc(struct device *device, enum allocator allocator, size_t bytes,
+			      struct stream *stream, void **out, struct error *err)
 {
 	enum status status = cuda_use(device, err);
 
@@ -89,13 +91,16 @@ enum status cuda_memory_alloc(struct device *device, enum allocator allocator, s
 	case ALLOCATOR_POOL:
 		if (!(device->info.capabilities & DEVICE_HAS_POOLS))
 			return pools_missing(device, err);
-		return cuda_check_size(cudaMallocAsync(out, bytes, stream_or_default(stream)), "cudaMallocAsync", bytes,
-				       err);
+		return cuda_check_size(cudaMallocAsync(out, bytes, stream_or_default(stream)),
+				       "cudaMallocAsync", bytes, err);
 	case ALLOCATOR_PINNED:
-		return cuda_check_size(cudaHostAlloc(out, bytes, cudaHostAllocPortable), "cudaHostAlloc", bytes, err);
+		return cuda_check_size(cudaHostAlloc(out, bytes, cudaHostAllocPortable),
+				       "cudaHostAlloc", bytes, err);
 	case ALLOCATOR_WRITE_COMBINED:
-		return cuda_check_size(cudaHostAlloc(out, bytes, cudaHostAllocPortable | cudaHostAllocWriteCombined),
-				       "cudaHostAlloc write-combined", bytes, err);
+		return cuda_check_size(
+			cudaHostAlloc(out, bytes,
+				      cudaHostAllocPortable | cudaHostAllocWriteCombined),
+			"cudaHostAlloc write-combined", bytes, err);
 	case ALLOCATOR_REGISTERED:
 		return alloc_registered(bytes, out, err);
 	case ALLOCATOR_PAGEABLE:
@@ -106,8 +111,8 @@ enum status cuda_memory_alloc(struct device *device, enum allocator allocator, s
 	return error_set(err, STATUS_INTERNAL, "no allocator %d", (int)allocator);
 }
 
-enum status cuda_memory_free(struct device *device, enum allocator allocator, void *memory, size_t bytes,
-			     struct stream *stream, struct error *err)
+enum status cuda_memory_free(struct device *device, enum allocator allocator, void *memory,
+			     size_t bytes, struct stream *stream, struct error *err)
 {
 	enum status status = cuda_use(device, err);
 
@@ -117,7 +122,8 @@ enum status cuda_memory_free(struct device *device, enum allocator allocator, vo
 	case ALLOCATOR_DEVICE:
 		return cuda_check_size(cudaFree(memory), "cudaFree", bytes, err);
 	case ALLOCATOR_POOL:
-		return cuda_check_size(cudaFreeAsync(memory, stream_or_default(stream)), "cudaFreeAsync", bytes, err);
+		return cuda_check_size(cudaFreeAsync(memory, stream_or_default(stream)),
+				       "cudaFreeAsync", bytes, err);
 	case ALLOCATOR_PINNED:
 	case ALLOCATOR_WRITE_COMBINED:
 		return cuda_check_size(cudaFreeHost(memory), "cudaFreeHost", bytes, err);
@@ -139,14 +145,14 @@ static enum status default_pool(struct device *device, cudaMemPool_t *pool, stru
 	if (status == STATUS_OK && !(device->info.capabilities & DEVICE_HAS_POOLS))
 		status = pools_missing(device, err);
 	if (status == STATUS_OK)
-		status = cuda_check(cudaDeviceGetDefaultMemPool(pool, device->info.index), "cudaDeviceGetDefaultMemPool",
-				    err);
+		status = cuda_check(cudaDeviceGetDefaultMemPool(pool, device->info.index),
+				    "cudaDeviceGetDefaultMemPool", err);
 	return status;
 }
 
 /*
- * With CUDA's default threshold of 0 the pool gives everything back at each synchronisation, so a second allocation
- * of the same size is as cold as the first: keep it while the device is open.
+ * With CUDA's default threshold of 0 the pool gives everything back at each synchronisation, so a
+ * second allocation of the same size is as cold as the first: keep it while the device is open.
  */
 enum status cuda_pool_keep(struct device *device, bool keep, struct error *err)
 {
@@ -155,8 +161,9 @@ enum status cuda_pool_keep(struct device *device, bool keep, struct error *err)
 	enum status status = default_pool(device, &pool, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold),
-				    "cudaMemPoolSetAttribute(ReleaseThreshold)", err);
+		status = cuda_check(
+			cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold),
+			"cudaMemPoolSetAttribute(ReleaseThreshold)", err);
 	if (status == STATUS_OK && !keep)
 		status = cuda_check(cudaMemPoolTrimTo(pool, 0), "cudaMemPoolTrimTo", err);
 	return status;

@@ -51,7 +51,8 @@ void nccl_version(char *out, size_t size)
 	if (version < 10000) /* 2.8 and older: 2804 */
 		snprintf(out, size, "%d.%d.%d", version / 1000, version / 100 % 10, version % 100);
 	else
-		snprintf(out, size, "%d.%d.%d", version / 10000, version / 100 % 100, version % 100);
+		snprintf(out, size, "%d.%d.%d", version / 10000, version / 100 % 100,
+			 version % 100);
 }
 
 static const char *result_name(int result)
@@ -62,7 +63,8 @@ static const char *result_name(int result)
 #undef X
 	};
 
-	return result >= 0 && (size_t)result < ARRAY_SIZE(names) ? names[result] : "unknown NCCL result";
+	return result >= 0 && (size_t)result < ARRAY_SIZE(names) ? names[result]
+								 : "unknown NCCL result";
 }
 
 /* `handle` may be NULL. */
@@ -75,8 +77,9 @@ static enum status check(int result, const char *call, ncclComm_t handle, struct
 	if (nccl.ncclGetLastError)
 		last = nccl.ncclGetLastError(handle);
 	cudaGetLastError();
-	return error_set(err, STATUS_DEVICE, "%s: %s: %s%s%s", call, result_name(result), nccl.ncclGetErrorString(result),
-			 last && *last ? ": " : "", last ? last : "");
+	return error_set(err, STATUS_DEVICE, "%s: %s: %s%s%s", call, result_name(result),
+			 nccl.ncclGetErrorString(result), last && *last ? ": " : "",
+			 last ? last : "");
 }
 
 enum status cuda_communicator_id(struct communicator_id *out, struct error *err)
@@ -92,8 +95,8 @@ enum status cuda_communicator_id(struct communicator_id *out, struct error *err)
 	return status;
 }
 
-enum status cuda_communicator_open(struct device *device, const struct communicator_id *id, int rank, int size,
-				   struct communicator **out, struct error *err)
+enum status cuda_communicator_open(struct device *device, const struct communicator_id *id,
+				   int rank, int size, struct communicator **out, struct error *err)
 {
 	struct cuda_device *d = (struct cuda_device *)device;
 	struct cuda_communicator *c;
@@ -107,7 +110,8 @@ enum status cuda_communicator_open(struct device *device, const struct communica
 	c = xcalloc(1, sizeof(*c));
 	c->base = (struct communicator){ .device = device, .rank = rank, .size = size };
 	memcpy(nccl_id.internal, id->bytes, sizeof(nccl_id.internal));
-	status = check(nccl.ncclCommInitRank(&c->handle, size, nccl_id, rank), "ncclCommInitRank", NULL, err);
+	status = check(nccl.ncclCommInitRank(&c->handle, size, nccl_id, rank), "ncclCommInitRank",
+		       NULL, err);
 	if (status != STATUS_OK) {
 		free(c);
 		return status;
@@ -129,7 +133,8 @@ enum status cuda_communicators_check(struct cuda_device *device, struct error *e
 {
 	enum status status = STATUS_OK;
 
-	for (struct cuda_communicator *c = device->communicators; c && status == STATUS_OK; c = c->next)
+	for (struct cuda_communicator *c = device->communicators; c && status == STATUS_OK;
+	     c = c->next)
 		status = check(asynchronous_result(c), "NCCL, asynchronously", c->handle, err);
 	return status;
 }
@@ -168,8 +173,9 @@ void cuda_communicator_close(struct communicator *communicator)
 static int data_type(enum precision precision)
 {
 	static const int types[PRECISION_COUNT] = {
-		[PRECISION_FP64] = ncclFloat64, [PRECISION_FP32] = ncclFloat32, [PRECISION_TF32] = ncclFloat32,
-		[PRECISION_FP16] = ncclFloat16, [PRECISION_BF16] = ncclBfloat16,
+		[PRECISION_FP64] = ncclFloat64,  [PRECISION_FP32] = ncclFloat32,
+		[PRECISION_TF32] = ncclFloat32,  [PRECISION_FP16] = ncclFloat16,
+		[PRECISION_BF16] = ncclBfloat16,
 	};
 
 	return types[precision];
@@ -178,47 +184,52 @@ static int data_type(enum precision precision)
 static int operation(enum reduction reduction)
 {
 	static const int operations[] = {
-		[REDUCE_SUM] = ncclSum, [REDUCE_AVERAGE] = ncclAvg, [REDUCE_MAX] = ncclMax,
+		[REDUCE_SUM] = ncclSum,
+		[REDUCE_AVERAGE] = ncclAvg,
+		[REDUCE_MAX] = ncclMax,
 	};
 
 	return operations[reduction];
 }
 
-enum status cuda_all_reduce(struct communicator *communicator, struct stream *stream, void *to, const void *from,
-			    size_t count, enum precision precision, enum reduction reduction, struct error *err)
+enum status cuda_all_reduce(struct communicator *communicator, struct stream *stream, void *to,
+			    const void *from, size_t count, enum precision precision,
+			    enum reduction reduction, struct error *err)
 {
 	ncclComm_t handle = cuda(communicator)->handle;
 
-	return check(nccl.ncclAllReduce(from, to, count, data_type(precision), operation(reduction), handle,
-					cuda_stream_handle(stream)),
+	return check(nccl.ncclAllReduce(from, to, count, data_type(precision), operation(reduction),
+					handle, cuda_stream_handle(stream)),
 		     "ncclAllReduce", handle, err);
 }
 
-enum status cuda_broadcast(struct communicator *communicator, struct stream *stream, void *buffer, size_t bytes,
-			   int root, struct error *err)
+enum status cuda_broadcast(struct communicator *communicator, struct stream *stream, void *buffer,
+			   size_t bytes, int root, struct error *err)
 {
 	ncclComm_t handle = cuda(communicator)->handle;
 
-	return check(nccl.ncclBroadcast(buffer, buffer, bytes, ncclUint8, root, handle, cuda_stream_handle(stream)),
+	return check(nccl.ncclBroadcast(buffer, buffer, bytes, ncclUint8, root, handle,
+					cuda_stream_handle(stream)),
 		     "ncclBroadcast", handle, err);
 }
 
-enum status cuda_send(struct communicator *communicator, struct stream *stream, const void *from, size_t bytes,
-		      int peer, struct error *err)
+enum status cuda_send(struct communicator *communicator, struct stream *stream, const void *from,
+		      size_t bytes, int peer, struct error *err)
 {
 	ncclComm_t handle = cuda(communicator)->handle;
 
-	return check(nccl.ncclSend(from, bytes, ncclUint8, peer, handle, cuda_stream_handle(stream)), "ncclSend", handle,
-		     err);
+	return check(
+		nccl.ncclSend(from, bytes, ncclUint8, peer, handle, cuda_stream_handle(stream)),
+		"ncclSend", handle, err);
 }
 
-enum status cuda_receive(struct communicator *communicator, struct stream *stream, void *to, size_t bytes, int peer,
-			 struct error *err)
+enum status cuda_receive(struct communicator *communicator, struct stream *stream, void *to,
+			 size_t bytes, int peer, struct error *err)
 {
 	ncclComm_t handle = cuda(communicator)->handle;
 
-	return check(nccl.ncclRecv(to, bytes, ncclUint8, peer, handle, cuda_stream_handle(stream)), "ncclRecv", handle,
-		     err);
+	return check(nccl.ncclRecv(to, bytes, ncclUint8, peer, handle, cuda_stream_handle(stream)),
+		     "ncclRecv", handle, err);
 }
 
 enum status cuda_group_begin(struct communicator *communicator, struct error *err)

@@ -1,4 +1,7 @@
-/* The part of NCCL's C interface that is used here, so that the build does not need nccl.h. Values as in NCCL 2. */
+/*
+ * The part of NCCL's C interface that is used here, so that the build does not need nccl.h.
+ * Values as in NCCL 2.
+ */
 #ifndef GPUPROOF_DEVICE_CUDA_NCCL_ABI_H
 #define GPUPROOF_DEVICE_CUDA_NCCL_ABI_H
 
@@ -11,9 +14,10 @@ typedef struct {
 } ncclUniqueId;
 
 /* ncclResult_t */
-#define NCCL_RESULTS(X)                                                                         \
-	X(ncclSuccess) X(ncclUnhandledCudaError) X(ncclSystemError) X(ncclInternalError)         \
-	X(ncclInvalidArgument) X(ncclInvalidUsage) X(ncclRemoteError) X(ncclInProgress)
+#define NCCL_RESULTS(X)                                                                            \
+	X(ncclSuccess)                                                                             \
+	X(ncclUnhandledCudaError) X(ncclSystemError) X(ncclInternalError) X(ncclInvalidArgument)   \
+		X(ncclInvalidUsage) X(ncclRemoteError) X(ncclInProgress)
 enum {
 #define X(name) name,
 	NCCL_RESULTS(X)

@@ -29,7 +29,8 @@ enum status nvml_open(struct error *err)
 
 		initialised = true;
 		if (result != NVML_SUCCESS)
-			library_refuse(&nvml_library, "nvmlInit_v2: %s", nvml.nvmlErrorString(result));
+			library_refuse(&nvml_library, "nvmlInit_v2: %s",
+				       nvml.nvmlErrorString(result));
 	}
 	return library_open(&nvml_library, err);
 }
@@ -38,7 +39,8 @@ nvmlDevice_t nvml_device(const char *pci)
 {
 	nvmlDevice_t device = NULL;
 
-	if (nvml_open(NULL) != STATUS_OK || nvml.nvmlDeviceGetHandleByPciBusId_v2(pci, &device) != NVML_SUCCESS)
+	if (nvml_open(NULL) != STATUS_OK ||
+	    nvml.nvmlDeviceGetHandleByPciBusId_v2(pci, &device) != NVML_SUCCESS)
 		return NULL;
 	return device;
 }

@@ -18,7 +18,10 @@ extern struct nvml_functions nvml;
 /* Opens and initialises NVML once; STATUS_UNSUPPORTED with the reason where it is missing. */
 enum status nvml_open(struct error *err);
 
-/* NVML's handle of the device at `pci`, not of the same number: CUDA_VISIBLE_DEVICES renumbers CUDA's. NULL: unknown. */
+/*
+ * NVML's handle of the device at `pci`, not of the same number: CUDA_VISIBLE_DEVICES renumbers
+ * CUDA's. NULL: unknown.
+ */
 nvmlDevice_t nvml_device(const char *pci);
 
 /* Whether the driver's NVML has the function and it succeeds for this device. */

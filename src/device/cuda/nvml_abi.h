@@ -1,4 +1,7 @@
-/* The part of NVML's C interface that is used here, so that the build does not need nvml.h. Values as in NVML's API reference. */
+/*
+ * The part of NVML's C interface that is used here, so that the build does not need nvml.h.
+ * Values as in NVML's API reference.
+ */
 #ifndef GPUPROOF_DEVICE_CUDA_NVML_ABI_H
 #define GPUPROOF_DEVICE_CUDA_NVML_ABI_H
 

@@ -28,7 +28,8 @@ int cuda_stream_multiprocessors(const struct stream *stream)
 	return stream->device->info.multiprocessors;
 }
 
-enum status cuda_stream_create(struct device *device, bool high_priority, struct stream **out, struct error *err)
+enum status cuda_stream_create(struct device *device, bool high_priority, struct stream **out,
+			       struct error *err)
 {
 	struct cuda_device *d = (struct cuda_device *)device;
 	struct cuda_stream *stream = xcalloc(1, sizeof(*stream));
@@ -36,8 +37,9 @@ enum status cuda_stream_create(struct device *device, bool high_priority, struct
 
 	stream->base.device = device;
 	if (status == STATUS_OK)
-		status = cuda_check(cudaStreamCreateWithPriority(&stream->handle, cudaStreamNonBlocking,
-								 high_priority ? d->priority_high : d->priority_low),
+		status = cuda_check(cudaStreamCreateWithPriority(
+					    &stream->handle, cudaStreamNonBlocking,
+					    high_priority ? d->priority_high : d->priority_low),
 				    "cudaStreamCreateWithPriority", err);
 	if (status != STATUS_OK) {
 		free(stream);
@@ -67,7 +69,8 @@ enum status cuda_stream_synchronize(struct stream *stream, struct error *err)
 	enum status status = cuda_use(stream->device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check(cudaStreamSynchronize(cuda(stream)->handle), "cudaStreamSynchronize", err);
+		status = cuda_check(cudaStreamSynchronize(cuda(stream)->handle),
+				    "cudaStreamSynchronize", err);
 	if (status == STATUS_OK)
 		status = cuda_communicators_check((struct cuda_device *)stream->device, err);
 	return status;
@@ -78,8 +81,9 @@ enum status cuda_stream_wait(struct stream *stream, struct event *event, struct 
 	enum status status = cuda_use(stream->device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check(cudaStreamWaitEvent(cuda(stream)->handle, cuda_event(event)->handle, 0),
-				    "cudaStreamWaitEvent", err);
+		status = cuda_check(
+			cudaStreamWaitEvent(cuda(stream)->handle, cuda_event(event)->handle, 0),
+			"cudaStreamWaitEvent", err);
 	return status;
 }
 
@@ -113,8 +117,9 @@ enum status cuda_event_record(struct event *event, struct stream *stream, struct
 	enum status status = cuda_use(stream->device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check(cudaEventRecord(cuda_event(event)->handle, cuda(stream)->handle), "cudaEventRecord",
-				    err);
+		status =
+			cuda_check(cudaEventRecord(cuda_event(event)->handle, cuda(stream)->handle),
+				   "cudaEventRecord", err);
 	return status;
 }
 
@@ -123,11 +128,13 @@ enum status cuda_event_synchronize(struct event *event, struct error *err)
 	enum status status = cuda_use(event->device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check(cudaEventSynchronize(cuda_event(event)->handle), "cudaEventSynchronize", err);
+		status = cuda_check(cudaEventSynchronize(cuda_event(event)->handle),
+				    "cudaEventSynchronize", err);
 	return status;
 }
 
-enum status cuda_event_elapsed(struct event *start, struct event *end, double *seconds, struct error *err)
+enum status cuda_event_elapsed(struct event *start, struct event *end, double *seconds,
+			       struct error *err)
 {
 	float milliseconds = 0;
 	enum status status = cuda_use(start->device, err);
@@ -140,34 +147,39 @@ enum status cuda_event_elapsed(struct event *start, struct event *end, double *s
 	return status;
 }
 
-enum status cuda_copy(struct stream *stream, void *to, const void *from, size_t bytes, struct error *err)
+enum status cuda_copy(struct stream *stream, void *to, const void *from, size_t bytes,
+		      struct error *err)
 {
 	enum status status = cuda_use(stream->device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check_size(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, cuda(stream)->handle),
-					 "cudaMemcpyAsync", bytes, err);
+		status = cuda_check_size(
+			cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, cuda(stream)->handle),
+			"cudaMemcpyAsync", bytes, err);
 	return status;
 }
 
-enum status cuda_copy_peer(struct stream *stream, void *to, struct device *to_device, const void *from,
-			   struct device *from_device, size_t bytes, struct error *err)
+enum status cuda_copy_peer(struct stream *stream, void *to, struct device *to_device,
+			   const void *from, struct device *from_device, size_t bytes,
+			   struct error *err)
 {
 	enum status status = cuda_use(stream->device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check_size(cudaMemcpyPeerAsync(to, to_device->info.index, from, from_device->info.index,
-							     bytes, cuda(stream)->handle),
+		status = cuda_check_size(cudaMemcpyPeerAsync(to, to_device->info.index, from,
+							     from_device->info.index, bytes,
+							     cuda(stream)->handle),
 					 "cudaMemcpyPeerAsync", bytes, err);
 	return status;
 }
 
-enum status cuda_memory_set(struct stream *stream, void *memory, int byte, size_t bytes, struct error *err)
+enum status cuda_memory_set(struct stream *stream, void *memory, int byte, size_t bytes,
+			    struct error *err)
 {
 	enum status status = cuda_use(stream->device, err);
 
 	if (status == STATUS_OK)
-		status = cuda_check_size(cudaMemsetAsync(memory, byte, bytes, cuda(stream)->handle), "cudaMemsetAsync",
-					 bytes, err);
+		status = cuda_check_size(cudaMemsetAsync(memory, byte, bytes, cuda(stream)->handle),
+					 "cudaMemsetAsync", bytes, err);
 	return status;
 }

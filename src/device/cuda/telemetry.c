@@ -16,7 +16,9 @@ static int64_t ecc_errors(nvmlDevice_t device, int type)
 {
 	unsigned long long count;
 
-	return NVML_OK(nvmlDeviceGetTotalEccErrors, device, type, NVML_VOLATILE_ECC, &count) ? (int64_t)count : -1;
+	return NVML_OK(nvmlDeviceGetTotalEccErrors, device, type, NVML_VOLATILE_ECC, &count)
+		       ? (int64_t)count
+		       : -1;
 }
 
 /* "Event reasons" is what newer drivers call throttle reasons; the bits are the same. */
@@ -34,9 +36,12 @@ static void ask_pcie(nvmlDevice_t device, struct telemetry *out)
 {
 	unsigned value;
 
-	out->pcie_generation = NVML_OK(nvmlDeviceGetCurrPcieLinkGeneration, device, &value) ? (int64_t)value : -1;
-	out->pcie_width = NVML_OK(nvmlDeviceGetCurrPcieLinkWidth, device, &value) ? (int64_t)value : -1;
-	out->pcie_replays = NVML_OK(nvmlDeviceGetPcieReplayCounter, device, &value) ? (int64_t)value : -1;
+	out->pcie_generation =
+		NVML_OK(nvmlDeviceGetCurrPcieLinkGeneration, device, &value) ? (int64_t)value : -1;
+	out->pcie_width =
+		NVML_OK(nvmlDeviceGetCurrPcieLinkWidth, device, &value) ? (int64_t)value : -1;
+	out->pcie_replays =
+		NVML_OK(nvmlDeviceGetPcieReplayCounter, device, &value) ? (int64_t)value : -1;
 }
 
 enum status cuda_telemetry(struct device *device, struct telemetry *out, struct error *err)
@@ -48,12 +53,16 @@ enum status cuda_telemetry(struct device *device, struct telemetry *out, struct 
 		return STATUS_UNSUPPORTED;
 	handle = nvml_device(device->info.pci);
 	if (!handle)
-		return error_set(err, STATUS_UNSUPPORTED, "NVML does not know the device at %s", device->info.pci);
+		return error_set(err, STATUS_UNSUPPORTED, "NVML does not know the device at %s",
+				 device->info.pci);
 	out->sm_clock_hz = clock_hz(handle, NVML_CLOCK_SM);
 	out->memory_clock_hz = clock_hz(handle, NVML_CLOCK_MEM);
-	out->power_watts = NVML_OK(nvmlDeviceGetPowerUsage, handle, &value) ? 1e-3 * value : (double)NAN;
+	out->power_watts =
+		NVML_OK(nvmlDeviceGetPowerUsage, handle, &value) ? 1e-3 * value : (double)NAN;
 	out->temperature_celsius =
-		NVML_OK(nvmlDeviceGetTemperature, handle, NVML_TEMPERATURE_GPU, &value) ? value : (double)NAN;
+		NVML_OK(nvmlDeviceGetTemperature, handle, NVML_TEMPERATURE_GPU, &value)
+			? value
+			: (double)NAN;
 	out->throttle_reasons = throttle_reasons(handle);
 	out->ecc_corrected = ecc_errors(handle, NVML_MEMORY_ERROR_TYPE_CORRECTED);
 	out->ecc_uncorrected = ecc_errors(handle, NVML_MEMORY_ERROR_TYPE_UNCORRECTED);
