@@ -1,4 +1,4 @@
-/* The keys of [run] and [report]; a suite's are in the suite's file, the sampling keys in measure/. */
+/* The keys of [run], [report] and every [suite]; a suite's own are in the suite's file, the sampling keys in measure/. */
 #include "plan/schema.h"
 
 const struct key run_keys[] = {
@@ -15,6 +15,12 @@ const struct key run_keys[] = {
 	{ .name = "label", .type = KEY_TEXT, .fallback = "", .help = "a name for this run, shown in the report" },
 	{ .name = "case_limit", .type = KEY_DURATION, .fallback = "0s", .min = 0, .max = 86400,
 	  .help = "a case that takes longer is killed; 0s: derived from the sampling keys" },
+	{ 0 }
+};
+
+const struct key suite_keys[] = {
+	{ .name = "backend", .type = KEY_TEXT, .fallback = "any",
+	  .help = "any, or the backend (cuda, host) on whose devices alone this section runs" },
 	{ 0 }
 };
 

@@ -51,11 +51,27 @@ static char *case_id(const struct plan *plan, const struct plan_case *c)
 	return text_detach(&id);
 }
 
+/* [suite ...] backend: sections for one kind of device let one config serve GPUs and CPUs. */
+static bool is_wanted(const struct plan *plan, const struct plan_case *point, const size_t *devices,
+		      size_t device_count)
+{
+	const char *backend = section_text(point->section, "backend");
+
+	if (strcmp(backend, "any") == 0)
+		return true;
+	for (size_t i = 0; i < device_count; i++)
+		if (strcmp(plan->devices[devices[i]].backend, backend) != 0)
+			return false;
+	return true;
+}
+
 static enum status add(struct plan *plan, const struct plan_case *point, const size_t *devices,
 		       size_t device_count, const char *reason, struct error *err)
 {
 	struct plan_case c = *point;
 
+	if (!is_wanted(plan, point, devices, device_count))
+		return STATUS_OK;
 	if (device_count > PLAN_MAX_CASE_DEVICES)
 		return error_set(err, STATUS_INTERNAL, "%s: a case on %zu devices; the limit is %d", point->id,
 				 device_count, PLAN_MAX_CASE_DEVICES);

@@ -9,7 +9,7 @@ const struct schema schema_program = { .suites = suites, .sampling = sampling_ke
 struct key_walk schema_keys(const struct schema *schema, const char *kind, const struct suite *suite)
 {
 	if (suite)
-		return (struct key_walk){ .tables = { suite->keys, schema->sampling } };
+		return (struct key_walk){ .tables = { suite->keys, suite_keys, schema->sampling } };
 	if (strcmp(kind, "run") == 0)
 		return (struct key_walk){ .tables = { run_keys, NULL } };
 	if (strcmp(kind, "report") == 0)
@@ -19,7 +19,7 @@ struct key_walk schema_keys(const struct schema *schema, const char *kind, const
 
 const struct key *key_next(struct key_walk *walk)
 {
-	for (; walk->table < 2; walk->table++)
+	for (; walk->table < 3; walk->table++)
 		if (walk->tables[walk->table] && walk->tables[walk->table]->name)
 			return walk->tables[walk->table]++;
 	return NULL;

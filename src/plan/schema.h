@@ -20,10 +20,11 @@ extern const struct schema schema_program;
 /* keys.c; each ends with { 0 }. */
 extern const struct key run_keys[];
 extern const struct key report_keys[];
+extern const struct key suite_keys[]; /* of every [suite], besides its own and the sampling keys */
 
 /* Walks the keys of a section in the order in which they are shown. */
 struct key_walk {
-	const struct key *tables[2];
+	const struct key *tables[3]; /* NULL: none */
 	size_t table;
 };
 /* `suite`: for kind "suite", else NULL. */
