@@ -1,0 +1,193 @@
+#include "report/chart.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "report/chart_words.h"
+#include "report/format.h"
+
+static const struct {
+	const char *name;
+	void (*draw)(const struct chart *chart, struct tree *map);
+} kinds[] = {
+	[CHART_LINES] = { "lines", chart_lines_draw },
+	[CHART_BARS] = { "bars", chart_bars_draw },
+	[CHART_HEATMAP] = { "heatmap", chart_heatmap_draw },
+	[CHART_STRIP] = { "strip", chart_strip_draw },
+};
+
+/* Okabe & Ito's colours for all kinds of sight, the pale ones last and yellow left out; a dash and a marker each. */
+static const struct chart_style styles[] = {
+	{ "#0072b2", "none" }, { "#d55e00", "7 3" },     { "#009e73", "2 2" }, { "#b05d8c", "9 3 2 3" },
+	{ "#222222", "4 2" },  { "#c98900", "12 3" },    { "#3a8fc4", "1 3" }, { "#767676", "6 2 1 2 1 2" },
+};
+
+const struct chart_style *chart_style(size_t series)
+{
+	return &styles[series % ARRAY_SIZE(styles)];
+}
+
+void chart_init(struct chart *chart, enum chart_kind kind)
+{
+	*chart = (struct chart){ .kind = kind, .reference = NAN };
+}
+
+void chart_release(struct chart *chart)
+{
+	for (size_t s = 0; s < chart->count; s++) {
+		for (size_t p = 0; p < chart->series[s].count; p++)
+			free(chart->series[s].points[p].text);
+		free(chart->series[s].points);
+		free(chart->series[s].name);
+	}
+	free(chart->series);
+	free(chart->id);
+	free(chart->title);
+	free(chart->shows);
+	free(chart->finding);
+	free(chart->x_name);
+	free(chart->x_unit);
+	free(chart->y_name);
+	free(chart->y_unit);
+	free(chart->note);
+	*chart = (struct chart){ 0 };
+}
+
+struct chart_series *chart_series_named(struct chart *chart, const char *name)
+{
+	for (size_t s = 0; s < chart->count; s++)
+		if (strcmp(chart->series[s].name, name) == 0)
+			return &chart->series[s];
+	ARRAY_GROW(chart->series, chart->count, chart->capacity);
+	chart->series[chart->count] = (struct chart_series){ .name = xstrdup(name) };
+	return &chart->series[chart->count++];
+}
+
+struct chart_point *chart_point_new(struct chart_series *series, const char *text)
+{
+	ARRAY_GROW(series->points, series->count, series->capacity);
+	series->points[series->count] = (struct chart_point){
+		.x = NAN, .y = NAN, .low = NAN, .high = NAN, .p50 = NAN, .p95 = NAN, .p99 = NAN,
+		.text = xstrdup(text),
+	};
+	return &series->points[series->count++];
+}
+
+struct extent chart_extent(const struct chart *chart)
+{
+	struct extent extent = EXTENT_EMPTY;
+
+	for (size_t s = 0; s < chart->count; s++) {
+		for (size_t p = 0; p < chart->series[s].count; p++) {
+			extent_add(&extent, chart->series[s].points[p].y);
+			extent_add(&extent, chart->series[s].points[p].low);
+			extent_add(&extent, chart->series[s].points[p].high);
+		}
+	}
+	return extent;
+}
+
+size_t chart_characters(const char *text)
+{
+	size_t count = 0;
+
+	for (; *text; text++)
+		count += ((unsigned char)*text & 0xc0) != 0x80;
+	return count;
+}
+
+void chart_number(struct text *out, double value)
+{
+	char number[32];
+	size_t length;
+
+	snprintf(number, sizeof(number), "%.1f", isfinite(value) ? value + 0.0 : 0);
+	length = strlen(number);
+	if (number[length - 1] == '0')
+		number[length - 2] = '\0';
+	text_add(out, strcmp(number, "-0") == 0 ? "0" : number);
+}
+
+void chart_coordinate(struct tree *map, const char *name, double value)
+{
+	struct text t = TEXT_EMPTY;
+
+	chart_number(&t, value);
+	tree_text_owned(map, name, text_detach(&t));
+}
+
+void chart_ticks(struct tree *map, const char *name, const struct scale *scale, const char *unit, double factor)
+{
+	struct tick ticks[SCALE_TICKS];
+	size_t count = scale_ticks(scale, unit, factor, ticks);
+	struct tree *list = tree_list(map, name);
+
+	for (size_t i = 0; i < count; i++) {
+		struct tree *tick = tree_item(list);
+
+		chart_coordinate(tick, "at", scale_at(scale, ticks[i].value));
+		tree_text(tick, "label", ticks[i].label);
+	}
+}
+
+/* Closed outlines around the origin, in px; a count of 0 ends the table. */
+static const struct {
+	int count;
+	double x[8], y[8];
+} markers[] = {
+	{ 8, { 3.2, 2.3, 0, -2.3, -3.2, -2.3, 0, 2.3 }, { 0, 2.3, 3.2, 2.3, 0, -2.3, -3.2, -2.3 } }, /* disc */
+	{ 4, { -2.8, 2.8, 2.8, -2.8 }, { -2.8, -2.8, 2.8, 2.8 } },   /* square */
+	{ 3, { 0, 3.6, -3.6 }, { -3.6, 2.8, 2.8 } },                 /* triangle */
+	{ 4, { 0, 3.8, 0, -3.8 }, { -3.8, 0, 3.8, 0 } },             /* diamond */
+	{ 3, { 0, 3.6, -3.6 }, { 3.6, -2.8, -2.8 } },                /* triangle down */
+	{ 4, { -1.4, 1.4, 1.4, -1.4 }, { -4, -4, 4, 4 } },           /* upright */
+	{ 4, { -4, 4, 4, -4 }, { -1.4, -1.4, 1.4, 1.4 } },           /* lying */
+	{ 4, { -3.4, 3.4, -3.4, 3.4 }, { -3, -3, 3, 3 } },           /* hourglass */
+};
+
+void chart_marker(struct text *path, size_t series, double x, double y)
+{
+	size_t m = series % ARRAY_SIZE(markers);
+
+	for (int i = 0; i < markers[m].count; i++) {
+		text_add_char(path, i ? 'L' : 'M');
+		chart_number(path, x + markers[m].x[i]);
+		text_add_char(path, ' ');
+		chart_number(path, y + markers[m].y[i]);
+	}
+	text_add_char(path, 'Z');
+}
+
+static size_t point_count(const struct chart *chart)
+{
+	size_t count = 0;
+
+	for (size_t s = 0; s < chart->count; s++)
+		for (size_t p = 0; p < chart->series[s].count; p++)
+			count += isfinite(chart->series[s].points[p].y) != 0;
+	return count;
+}
+
+void chart_draw(const struct chart *chart, struct tree *charts)
+{
+	struct tree *map = tree_item(charts);
+	char *finding = chart->finding ? xstrdup(chart->finding) : chart_finding(chart);
+	bool empty = point_count(chart) == 0;
+
+	tree_text(map, "id", chart->id);
+	tree_text(map, "title", chart->title);
+	tree_text(map, "shows", chart->shows);
+	tree_text(map, "note", chart->note);
+	tree_text_owned(map, "finding", finding);
+	tree_flag(map, "empty", empty);
+	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
+		if (k == (size_t)chart->kind && !empty)
+			kinds[k].draw(chart, tree_map(map, kinds[k].name));
+		else
+			tree_flag(map, kinds[k].name, false);
+	}
+	chart_table(chart, map);
+}

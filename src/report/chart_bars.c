@@ -1,0 +1,126 @@
+/* Horizontal bars in groups, with the interval as a whisker and the value in words at the end. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "report/chart.h"
+#include "report/format.h"
+
+#define ROW 19.0
+#define BAR 12.0
+#define HEADING 20.0
+#define TOP 8.0
+#define AXIS 38.0
+#define VALUE_WIDTH 92.0  /* px right of the longest bar, for its value */
+#define NAME_LONGEST 30   /* characters */
+
+static size_t longest_name(const struct chart *chart)
+{
+	size_t longest = 4;
+
+	for (size_t s = 0; s < chart->count; s++) {
+		for (size_t p = 0; p < chart->series[s].count; p++) {
+			size_t length = chart_characters(chart->series[s].points[p].text);
+
+			longest = length > longest ? length : longest;
+		}
+	}
+	return longest > NAME_LONGEST ? NAME_LONGEST + 1 : longest;
+}
+
+/* Bars of the same name have the same colour in every group. */
+static size_t style_of(const struct chart *chart, const char *name)
+{
+	const struct chart_series *first = &chart->series[0];
+
+	for (size_t p = 0; p < first->count; p++)
+		if (strcmp(first->points[p].text, name) == 0)
+			return p;
+	return first->count;
+}
+
+static void draw_whisker(const struct scale *scale, struct tree *row, const struct chart_point *point, double middle)
+{
+	struct text path = TEXT_EMPTY;
+
+	if (isfinite(point->low) && isfinite(point->high)) {
+		double low = scale_at(scale, point->low), high = scale_at(scale, point->high);
+
+		text_add_char(&path, 'M');
+		chart_number(&path, low);
+		text_addf(&path, " %.1fv6m0 -3H", middle - 3);
+		chart_number(&path, high);
+		text_add(&path, "m0 -3v6");
+	}
+	tree_text_owned(row, "whisker", text_detach(&path));
+}
+
+static void draw_bar(const struct chart *chart, const struct scale *scale, struct tree *row,
+		     const struct chart_point *point, double y, double base)
+{
+	double end = scale_at(scale, point->y), high = scale_at(scale, point->high);
+	bool there = isfinite(point->y);
+	char value[FORMAT_SIZE];
+
+	tree_text_owned(row, "name", format_cut(point->text, NAME_LONGEST));
+	tree_text(row, "colour", chart_style(style_of(chart, point->text))->colour);
+	tree_flag(row, "there", there);
+	chart_coordinate(row, "bar_x", there ? fmin(base, end) : base);
+	/* A bar of no length is still a measurement: one pixel shows it. */
+	chart_coordinate(row, "bar_width", there ? fmax(fabs(end - base), 1) : 0);
+	chart_coordinate(row, "bar_y", y + (ROW - BAR) / 2);
+	chart_coordinate(row, "text_y", y + ROW / 2 + 4);
+	chart_coordinate(row, "value_x", there ? fmax(fmax(end, isfinite(high) ? high : end), base) + 5 : base + 5);
+	tree_text(row, "value", format_quantity(point->y, chart->y_unit, value, sizeof(value)));
+	draw_whisker(scale, row, point, y + ROW / 2);
+}
+
+static double draw_groups(const struct chart *chart, const struct scale *scale, struct tree *map, double base)
+{
+	struct tree *groups = tree_list(map, "groups");
+	double y = TOP;
+
+	for (size_t s = 0; s < chart->count; s++) {
+		const struct chart_series *series = &chart->series[s];
+		struct tree *group = tree_item(groups), *rows;
+
+		tree_text_owned(group, "heading", format_cut(series->name, 60));
+		y += *series->name ? HEADING : 0;
+		chart_coordinate(group, "heading_y", y - 6);
+		rows = tree_list(group, "bars_rows");
+		for (size_t p = 0; p < series->count; p++, y += ROW)
+			draw_bar(chart, scale, tree_item(rows), &series->points[p], y, base);
+	}
+	return y;
+}
+
+void chart_bars_draw(const struct chart *chart, struct tree *map)
+{
+	struct extent extent = chart_extent(chart);
+	double left = 8 + CHART_CHARACTER * (double)longest_name(chart);
+	struct scale scale;
+	char unit[FORMAT_SIZE];
+	double factor, base, bottom;
+
+	extent_add(&extent, chart->reference);
+	scale_init(&scale, chart->y_scale, extent, left, CHART_WIDTH - VALUE_WIDTH);
+	factor = format_unit(scale.high, chart->y_unit, unit, sizeof(unit));
+	base = isfinite(chart->reference) ? scale_at(&scale, chart->reference) :
+	       chart->y_scale == SCALE_LINEAR ? scale_at(&scale, 0) : left;
+	bottom = draw_groups(chart, &scale, map, base);
+	chart_coordinate(map, "width", CHART_WIDTH);
+	chart_coordinate(map, "height", bottom + AXIS);
+	chart_coordinate(map, "left", left);
+	chart_coordinate(map, "name_x", left - 5);
+	chart_coordinate(map, "base", base);
+	chart_coordinate(map, "top", TOP);
+	chart_coordinate(map, "bottom", bottom + 2);
+	chart_coordinate(map, "tick_y", bottom + 16);
+	chart_coordinate(map, "title_y", bottom + 32);
+	chart_coordinate(map, "right", CHART_WIDTH - VALUE_WIDTH);
+	tree_text(map, "axis_name", chart->y_name);
+	tree_text(map, "axis_unit", chart->y_scale == SCALE_LINEAR ? unit : "");
+	chart_ticks(map, "ticks", &scale, chart->y_unit, factor);
+}

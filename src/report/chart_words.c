@@ -1,0 +1,221 @@
+#include "report/chart_words.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "report/format.h"
+
+struct spot {
+	const struct chart_series *series;
+	const struct chart_point *point;
+};
+
+static bool better(const struct chart *chart, double a, double b)
+{
+	return chart->better == BETTER_LOWER ? a < b : a > b;
+}
+
+/* The best point of one series; point NULL when it has none. */
+static struct spot best_of(const struct chart *chart, const struct chart_series *series)
+{
+	struct spot best = { series, NULL };
+
+	for (size_t p = 0; p < series->count; p++) {
+		const struct chart_point *point = &series->points[p];
+
+		if (isfinite(point->y) && (!best.point || better(chart, point->y, best.point->y)))
+			best.point = point;
+	}
+	return best;
+}
+
+static void say_name(struct text *out, const struct chart *chart, const struct spot *spot)
+{
+	const char *name = spot->series->name, *text = spot->point->text;
+
+	if (chart->kind == CHART_LINES)
+		text_addf(out, "%s (at %s)", *name ? name : "the line", text);
+	else if (chart->kind == CHART_HEATMAP)
+		text_addf(out, "%s to %s", name, text);
+	else
+		text_addf(out, "%s%s%s", name, *name && *text ? ", " : "", text);
+}
+
+static void say(struct text *out, const struct chart *chart, const char *what, const struct spot *spot)
+{
+	char value[FORMAT_SIZE];
+
+	text_addf(out, "%s %s: ", what, format_quantity(spot->point->y, chart->y_unit, value, sizeof(value)));
+	say_name(out, chart, spot);
+}
+
+/* Lines: each counts with its best point, so "lowest" means the lowest peak. Else every point counts. */
+static void find_spots(const struct chart *chart, struct spot *best, struct spot *worst, size_t *count)
+{
+	*count = 0;
+	for (size_t s = 0; s < chart->count; s++) {
+		const struct chart_series *series = &chart->series[s];
+		struct spot spot = best_of(chart, series);
+
+		if (spot.point && (!best->point || better(chart, spot.point->y, best->point->y)))
+			*best = spot;
+		if (chart->kind == CHART_LINES) {
+			if (spot.point && (!worst->point || better(chart, worst->point->y, spot.point->y)))
+				*worst = spot;
+			*count += spot.point != NULL;
+			continue;
+		}
+		for (size_t p = 0; p < series->count; p++) {
+			const struct chart_point *point = &series->points[p];
+
+			if (!isfinite(point->y))
+				continue;
+			*count += 1;
+			if (!worst->point || better(chart, worst->point->y, point->y))
+				*worst = (struct spot){ series, point };
+		}
+	}
+}
+
+char *chart_finding(const struct chart *chart)
+{
+	const char *first = chart->better == BETTER_LOWER ? "Lowest" : "Highest";
+	const char *last = chart->better == BETTER_LOWER ? "highest" : "lowest";
+	struct spot best = { NULL, NULL }, worst = { NULL, NULL };
+	struct text out = TEXT_EMPTY;
+	char ratio[FORMAT_SIZE];
+	size_t count;
+
+	find_spots(chart, &best, &worst, &count);
+	if (!best.point)
+		return xstrdup("Nothing was measured for this chart.");
+	say(&out, chart, first, &best);
+	if (count > 1) {
+		text_add(&out, "; ");
+		say(&out, chart, last, &worst);
+		if (best.point->y > 0 && worst.point->y > 0)
+			text_addf(&out, " (%s)", format_ratio(fmax(best.point->y, worst.point->y) /
+							      fmin(best.point->y, worst.point->y),
+							      ratio, sizeof(ratio)));
+	}
+	text_add_char(&out, '.');
+	return text_detach(&out);
+}
+
+static void cell(struct tree *cells, const struct chart *chart, const struct chart_point *point)
+{
+	struct tree *c = tree_item(cells);
+	char text[FORMAT_SIZE];
+
+	tree_text(c, "value", format_quantity(point ? point->y : NAN, chart->y_unit, text, sizeof(text)));
+	tree_text(c, "spread", point ? format_spread(point->y, point->low, point->high, text, sizeof(text)) : "");
+}
+
+static const struct chart_point *point_at(const struct chart_series *series, const char *text)
+{
+	for (size_t p = 0; p < series->count; p++)
+		if (strcmp(series->points[p].text, text) == 0)
+			return &series->points[p];
+	return NULL;
+}
+
+struct column {
+	const char *text;
+	double x;
+};
+
+static int column_order(const void *a, const void *b)
+{
+	const struct column *p = a, *q = b;
+
+	return (p->x > q->x) - (p->x < q->x);
+}
+
+/* Every x of any line, in order. */
+static struct column *columns_of(const struct chart *chart, size_t *count)
+{
+	struct column *columns = NULL;
+	size_t n = 0, capacity = 0;
+
+	for (size_t s = 0; s < chart->count; s++) {
+		for (size_t p = 0; p < chart->series[s].count; p++) {
+			const struct chart_point *point = &chart->series[s].points[p];
+			size_t i = 0;
+
+			while (i < n && strcmp(columns[i].text, point->text) != 0)
+				i++;
+			if (i < n)
+				continue;
+			ARRAY_GROW(columns, n, capacity);
+			columns[n++] = (struct column){ point->text, point->x };
+		}
+	}
+	if (n && chart->kind == CHART_LINES)
+		qsort(columns, n, sizeof(*columns), column_order);
+	*count = n;
+	return columns;
+}
+
+/* Lines and heat maps: a row for each x (or column of the map), a column for each series. */
+static void table_crossed(const struct chart *chart, struct tree *head, struct tree *rows)
+{
+	size_t count;
+	struct column *columns = columns_of(chart, &count);
+
+	tree_item_text(head, chart->kind == CHART_HEATMAP ? "to \\ from" : chart->x_name);
+	for (size_t s = 0; s < chart->count; s++)
+		tree_item_text(head, *chart->series[s].name ? chart->series[s].name : chart->y_name);
+	for (size_t i = 0; i < count; i++) {
+		struct tree *row = tree_item(rows), *cells;
+
+		tree_text(row, "name", columns[i].text);
+		cells = tree_list(row, "cells");
+		for (size_t s = 0; s < chart->count; s++)
+			cell(cells, chart, point_at(&chart->series[s], columns[i].text));
+	}
+	free(columns);
+}
+
+static void table_row_name(struct tree *row, const struct chart_series *series, const struct chart_point *point)
+{
+	tree_textf(row, "name", "%s%s%s", series->name, *series->name && *point->text ? ", " : "", point->text);
+}
+
+static void table_listed(const struct chart *chart, struct tree *head, struct tree *rows)
+{
+	tree_item_text(head, "");
+	tree_item_text(head, chart->y_name);
+	if (chart->kind == CHART_STRIP) {
+		tree_item_text(head, "p95");
+		tree_item_text(head, "p99");
+	}
+	for (size_t s = 0; s < chart->count; s++) {
+		for (size_t p = 0; p < chart->series[s].count; p++) {
+			const struct chart_point *point = &chart->series[s].points[p];
+			struct chart_point quantile = { .low = NAN, .high = NAN };
+			struct tree *row = tree_item(rows), *cells;
+
+			table_row_name(row, &chart->series[s], point);
+			cells = tree_list(row, "cells");
+			cell(cells, chart, point);
+			if (chart->kind != CHART_STRIP)
+				continue;
+			quantile.y = point->p95;
+			cell(cells, chart, &quantile);
+			quantile.y = point->p99;
+			cell(cells, chart, &quantile);
+		}
+	}
+}
+
+void chart_table(const struct chart *chart, struct tree *map)
+{
+	struct tree *head = tree_list(map, "head"), *rows = tree_list(map, "rows");
+
+	if (chart->kind == CHART_LINES || chart->kind == CHART_HEATMAP)
+		table_crossed(chart, head, rows);
+	else
+		table_listed(chart, head, rows);
+}

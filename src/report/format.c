@@ -1,0 +1,196 @@
+#include "report/format.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/units.h"
+
+#define NOTHING "\u2013"
+
+char *format_quantity(double value, const char *unit, char *out, size_t size)
+{
+	char plain[FORMAT_SIZE];
+	const char *prefix, *micro;
+
+	if (isnan(value)) {
+		snprintf(out, size, NOTHING);
+		return out;
+	}
+	units_format(value, unit, plain, sizeof(plain));
+	units_prefix(value, unit, &prefix);
+	micro = strcmp(prefix, "u") == 0 ? strchr(plain, 'u') : NULL;
+	if (micro)
+		snprintf(out, size, "%.*sµ%s", (int)(micro - plain), plain, micro + 1);
+	else
+		snprintf(out, size, "%s", plain);
+	return out;
+}
+
+double format_unit(double value, const char *unit, char *out, size_t size)
+{
+	const char *prefix;
+	double factor = units_prefix(value, unit, &prefix);
+
+	snprintf(out, size, "%s%s", strcmp(prefix, "u") == 0 ? "µ" : prefix, strcmp(unit, "1") == 0 ? "" : unit);
+	return factor;
+}
+
+char *format_scaled(double value, double factor, char *out, size_t size)
+{
+	double shown = value / factor;
+	int leading, digits;
+
+	if (isnan(value)) {
+		snprintf(out, size, NOTHING);
+		return out;
+	}
+	if (shown != 0 && (fabs(shown) < 1e-3 || fabs(shown) >= 1e7)) {
+		snprintf(out, size, "%.3e", shown);
+		return out;
+	}
+	leading = shown == 0 ? 0 : (int)floor(log10(fabs(shown)) + 1e-5);
+	digits = shown == 0 || leading > 3 ? 0 : 3 - leading;
+	snprintf(out, size, "%.*f", digits, shown);
+	return out;
+}
+
+char *format_interval(const struct metric_value *m, char *out, size_t size)
+{
+	char low[FORMAT_SIZE], high[FORMAT_SIZE];
+	const char *prefix;
+	double factor = units_prefix(m->value, m->unit, &prefix);
+
+	if (!isfinite(m->low) || !isfinite(m->high))
+		snprintf(out, size, "%s", "");
+	else
+		snprintf(out, size, "[%s, %s]", format_scaled(m->low, factor, low, sizeof(low)),
+			 format_scaled(m->high, factor, high, sizeof(high)));
+	return out;
+}
+
+char *format_percent(double ratio, char *out, size_t size)
+{
+	double percent = 100 * ratio;
+
+	if (isnan(percent))
+		snprintf(out, size, NOTHING);
+	else
+		snprintf(out, size, "%.*f %%", fabs(percent) < 1 ? 2 : fabs(percent) < 10 ? 1 : 0, percent);
+	return out;
+}
+
+char *format_spread(double value, double low, double high, char *out, size_t size)
+{
+	char percent[FORMAT_SIZE];
+	double half = fmax(high - value, value - low);
+
+	if (!isfinite(low) || !isfinite(high) || value == 0)
+		snprintf(out, size, "%s", "");
+	else
+		snprintf(out, size, "±%s", format_percent(half / fabs(value), percent, sizeof(percent)));
+	return out;
+}
+
+char *format_ratio(double ratio, char *out, size_t size)
+{
+	char number[FORMAT_SIZE];
+
+	if (!isfinite(ratio)) {
+		snprintf(out, size, NOTHING);
+		return out;
+	}
+	if (ratio >= 0.1 && ratio < 100)
+		snprintf(number, sizeof(number), "%.*f", ratio < 10 ? 2 : 1, ratio);
+	else
+		format_scaled(ratio, 1, number, sizeof(number));
+	snprintf(out, size, "%s×", number);
+	return out;
+}
+
+char *format_seconds(double seconds, char *out, size_t size)
+{
+	long whole = isfinite(seconds) && seconds < 1e15 ? lround(seconds) : 0;
+
+	if (!isfinite(seconds))
+		snprintf(out, size, NOTHING);
+	else if (seconds < 99.95)
+		snprintf(out, size, "%.1f s", seconds);
+	else if (whole < 3600)
+		snprintf(out, size, "%ld min %ld s", whole / 60, whole % 60);
+	else
+		snprintf(out, size, "%ld h %ld min", whole / 3600, whole % 3600 / 60);
+	return out;
+}
+
+char *format_spaced(const char *text, char *out, size_t size)
+{
+	size_t digits = strspn(text, "0123456789.");
+	size_t letters = strspn(text + digits, "KMGTiB");
+
+	if (digits && letters && !text[digits + letters])
+		snprintf(out, size, "%.*s\u00a0%s", (int)digits, text, text + digits);
+	else
+		snprintf(out, size, "%s", text);
+	return out;
+}
+
+char *format_metric(const char *name, char *out, size_t size)
+{
+	const char *dot = strchr(name, '.');
+
+	snprintf(out, size, "%s", dot ? dot + 1 : name);
+	for (char *p = out; *p; p++)
+		if (*p == '_')
+			*p = ' ';
+	return out;
+}
+
+const char *format_better(enum better better)
+{
+	switch (better) {
+	case BETTER_HIGHER:
+		return "higher is better";
+	case BETTER_LOWER:
+		return "lower is better";
+	case BETTER_NONE:
+		break;
+	}
+	return "neither is better";
+}
+
+static const struct {
+	const char *word, *symbol;
+} statuses[] = {
+	[CASE_OK] = { "OK", "✓" },
+	[CASE_SKIPPED] = { "not run", "○" },
+	[CASE_FAILED] = { "wrong result", "✗" },
+	[CASE_ERROR] = { "error", "!" },
+};
+
+const char *format_status_word(enum case_status status)
+{
+	return statuses[status].word;
+}
+
+const char *format_status_symbol(enum case_status status)
+{
+	return statuses[status].symbol;
+}
+
+char *format_cut(const char *text, size_t longest)
+{
+	size_t length = strlen(text), at = 0, characters = 0;
+
+	while (at < length && characters < longest) {
+		at++;
+		while (((unsigned char)text[at] & 0xc0) == 0x80)
+			at++;
+		characters++;
+	}
+	if (at >= length)
+		return xstrdup(text);
+	return xasprintf("%.*s… (%zu bytes)", (int)at, text, length);
+}

@@ -1,0 +1,40 @@
+/* Numbers and words as a page shows them. Every function fills `out` (always terminated) and returns it. */
+#ifndef GPUPROOF_REPORT_FORMAT_H
+#define GPUPROOF_REPORT_FORMAT_H
+
+#include <stddef.h>
+
+#include "result/result.h"
+
+#define FORMAT_SIZE 96 /* enough for every function here */
+#define FORMAT_LONGEST 2000 /* characters of a text from outside that a page shows */
+
+/* "55.45 GB/s", "1.170 µs", "–" for NaN. */
+char *format_quantity(double value, const char *unit, char *out, size_t size);
+/* `value` in units of `factor` with four significant digits and no unit: a column of numbers. */
+char *format_scaled(double value, double factor, char *out, size_t size);
+/* The prefix and unit that suit `value` ("GB/s"), and their factor. */
+double format_unit(double value, const char *unit, char *out, size_t size);
+/* "[55.40, 55.49]" in the unit of `value`; "" when there is no interval. */
+char *format_interval(const struct metric_value *m, char *out, size_t size);
+/* "±0.12 %": the wider half of the interval; "" when there is none. */
+char *format_spread(double value, double low, double high, char *out, size_t size);
+/* "0.12 %" */
+char *format_percent(double ratio, char *out, size_t size);
+/* "1.83×" */
+char *format_ratio(double ratio, char *out, size_t size);
+/* "13.2 s", "2 min 5 s", "3 h 12 min" */
+char *format_seconds(double seconds, char *out, size_t size);
+/* "64 MiB" of "64MiB": a number and the word behind it apart; other text as it is. */
+char *format_spaced(const char *text, char *out, size_t size);
+/* "step time" of "parallel.step_time" */
+char *format_metric(const char *name, char *out, size_t size);
+
+const char *format_better(enum better better);        /* "higher is better", ... */
+const char *format_status_word(enum case_status status);   /* "OK", "wrong result", "error", "not run" */
+const char *format_status_symbol(enum case_status status); /* "✓", "✗", "!", "○" */
+
+/* At most `longest` characters of `text`, malloc'ed, with "… (N bytes)" when it is cut; never within a character. */
+char *format_cut(const char *text, size_t longest);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * Mustache templates. A page is `<name>.mustache`; it includes others by their names (`{{>section_cases}}`). Partials
+ * are named section_* and chart_*: engines that keep partials and data in one namespace would else hide a list
+ * behind a partial of the same name.
+ *
+ * Escaping is HTML's, of & < > " and ', so {{name}} is safe in text and in quoted attributes. Bytes that HTML
+ * does not allow (control characters, ill-formed UTF-8) become U+FFFD.
+ */
+#ifndef GPUPROOF_REPORT_TEMPLATE_H
+#define GPUPROOF_REPORT_TEMPLATE_H
+
+#include "base/error.h"
+#include "base/text.h"
+#include "report/tree.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct template_text {
+	const char *name; /* as {{>name}} says it */
+	const char *text;
+	size_t length;
+};
+
+/*
+ * template_mstch.cpp, the door to mstch: renders `text` with `root`; `partials` may be used by it.
+ * Returns malloc'ed text of *length bytes; NULL with `err` set when the template is broken.
+ */
+char *template_render_text(const char *text, size_t text_length, const struct tree *root,
+			   const struct template_text *partials, size_t partial_count, size_t *length,
+			   struct error *err);
+
+/* Appends `text` escaped as {{name}} does. */
+void template_escape(struct text *out, const char *bytes, size_t count);
+
+/*
+ * Renders the page `name` ("run"). Files "<name>.mustache" in `directory` (NULL: none) override the
+ * embedded ones; a directory without any is an error, since it is a typing mistake.
+ */
+enum status template_render(const char *name, const char *directory, const struct tree *root,
+			    struct text *out, struct error *err);
+
+/* The file `name` ("report.css") from `directory` or else embedded, as malloc'ed text. */
+enum status template_file(const char *name, const char *directory, char **out, size_t *length,
+			  struct error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
