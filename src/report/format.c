@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/units.h"
 
 #define NOTHING "\u2013"
@@ -134,6 +135,62 @@ char *format_spaced(const char *text, char *out, size_t size)
 		snprintf(out, size, "%.*s\u00a0%s", (int)digits, text, text + digits);
 	else
 		snprintf(out, size, "%s", text);
+	return out;
+}
+
+/* Words of suites that read badly as they are; every other value is shown with spaces for its underscores. */
+static const struct {
+	const char *parameter, *value, *words;
+} words[] = {
+	{ "direction", "h2d", "host to device" },
+	{ "direction", "d2h", "device to host" },
+	{ "direction", "both", "host and device, both ways" },
+	{ "direction", "local", "within the device" },
+	{ "direction", "p2p", "device to device" },
+	{ "direction", "p2p_both", "between devices, both ways" },
+	{ "access", "on", "peer access on" },
+	{ "access", "off", "peer access off" },
+	{ "precision", "fp64", "FP64" },
+	{ "precision", "fp32", "FP32" },
+	{ "precision", "tf32", "TF32" },
+	{ "precision", "fp16", "FP16" },
+	{ "precision", "bf16", "BF16" },
+	{ "mode", "ddp", "DDP" },
+	{ "mode", "gpipe", "GPipe" },
+};
+
+/* "4 devices": a bare number needs to be told what it counts. */
+static char *format_count(const struct case_parameter *parameter, char *out, size_t size)
+{
+	char name[FORMAT_SIZE];
+
+	format_metric(parameter->name, name, sizeof(name));
+	if (strcmp(parameter->text, "1") == 0 && text_ends_with(name, "s"))
+		name[strlen(name) - 1] = '\0';
+	snprintf(out, size, "%.40s %.50s", parameter->text, name);
+	return out;
+}
+
+char *format_parameter(const struct case_parameter *parameter, char *out, size_t size)
+{
+	const char *value = parameter->text ? parameter->text : "";
+	const char *name = parameter->name ? parameter->name : "";
+
+	*out = '\0';
+	if (strcmp(value, "-") == 0 || !*value)
+		return out;
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		if (strcmp(words[i].parameter, name) == 0 && strcmp(words[i].value, value) == 0) {
+			snprintf(out, size, "%s", words[i].words);
+			return out;
+		}
+	}
+	if (*name && value[strspn(value, "0123456789")] == '\0')
+		return format_count(parameter, out, size);
+	format_spaced(value, out, size);
+	for (char *p = out; *p; p++)
+		if (*p == '_')
+			*p = ' ';
 	return out;
 }
 

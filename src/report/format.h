@@ -27,6 +27,11 @@ char *format_ratio(double ratio, char *out, size_t size);
 char *format_seconds(double seconds, char *out, size_t size);
 /* "64 MiB" of "64MiB": a number and the word behind it apart; other text as it is. */
 char *format_spaced(const char *text, char *out, size_t size);
+/*
+ * A parameter's value in words: "64 MiB", "host to device" of "h2d", "FP16", "layer split" of "layer_split"; "" for a
+ * parameter that does not apply ("-").
+ */
+char *format_parameter(const struct case_parameter *parameter, char *out, size_t size);
 /* "step time" of "parallel.step_time" */
 char *format_metric(const char *name, char *out, size_t size);
 

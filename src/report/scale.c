@@ -124,7 +124,7 @@ static size_t ticks_linear(const struct scale *scale, double factor, struct tick
 /* "10 µs", "1 GB/s": round numbers need no four digits. */
 static void label_round(double value, const char *unit, char *out, size_t size)
 {
-	char name[32];
+	char name[16];
 	double factor = format_unit(value, unit, name, sizeof(name));
 
 	snprintf(out, size, "%.3g%s%s", value / factor, *name ? "\u00a0" : "", name);

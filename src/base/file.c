@@ -1,0 +1,62 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+
+static enum status write_all(int fd, const char *data, size_t left, struct error *err)
+{
+	while (left) {
+		ssize_t n = write(fd, data, left);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return error_errno(err, "cannot write");
+		data += n;
+		left -= (size_t)n;
+	}
+	return fsync(fd) == 0 ? STATUS_OK : error_errno(err, "fsync");
+}
+
+/* A new file beside `path` with the usual rights; mkostemp() alone would keep it from everyone else. */
+static int open_beside(const char *path, char **name)
+{
+	mode_t mask = umask(0);
+	int fd;
+
+	umask(mask);
+	*name = xasprintf("%s.XXXXXX", path);
+	fd = mkostemp(*name, O_CLOEXEC);
+	if (fd >= 0)
+		fchmod(fd, 0666 & ~mask);
+	return fd;
+}
+
+enum status file_write(const char *path, const char *data, size_t length, struct error *err)
+{
+	enum status status;
+	char *temporary;
+	int fd = open_beside(path, &temporary);
+
+	if (fd < 0) {
+		free(temporary);
+		return error_errno(err, "%s", path);
+	}
+	status = write_all(fd, data, length, err);
+	if (close(fd) != 0 && status == STATUS_OK)
+		status = error_errno(err, "close");
+	if (status == STATUS_OK && rename(temporary, path) != 0)
+		status = error_errno(err, "rename");
+	if (status != STATUS_OK) {
+		unlink(temporary);
+		error_prefix(err, "%s", path);
+	}
+	free(temporary);
+	return status;
+}

@@ -1,0 +1,23 @@
+/* Files written as a whole. */
+#ifndef GPUPROOF_BASE_FILE_H
+#define GPUPROOF_BASE_FILE_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Writes `length` bytes to `path` so that a reader sees the old file or the whole new one: temporary file beside it,
+ * fsync, rename. On failure the old file stays.
+ */
+enum status file_write(const char *path, const char *data, size_t length, struct error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,83 @@
+#include <errno.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/embedded.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "report/report.h"
+#include "report/template.h"
+#include "report/view.h"
+
+#define STYLE_FILE "report.css"
+
+enum status report_render(const struct result *results, size_t count,
+			  const struct report_options *options, struct text *html, struct error *err)
+{
+	struct tree *page;
+	struct view view;
+	enum status status;
+	char *css;
+	size_t length;
+
+	if (!count)
+		return error_set(err, STATUS_USAGE, "a report needs at least one result");
+	status = template_file(STYLE_FILE, options->template_dir, &css, &length, err);
+	if (status != STATUS_OK)
+		return status;
+	view_init(&view, results, count);
+	page = view_page(&view, options->title);
+	tree_text_owned(page, "css", css);
+	tree_flag(page, "linked", options->separate_css);
+	status = template_render(count > 1 ? "compare" : "run", options->template_dir, page, html, err);
+	tree_free(page);
+	view_release(&view);
+	return status;
+}
+
+static enum status write_css(const struct report_options *options, struct error *err)
+{
+	char *copy = xstrdup(options->output), *path = NULL, *css = NULL;
+	size_t length;
+	enum status status = template_file(STYLE_FILE, options->template_dir, &css, &length, err);
+
+	if (status == STATUS_OK) {
+		path = xasprintf("%s/" STYLE_FILE, dirname(copy));
+		status = file_write(path, css, length, err);
+	}
+	free(css);
+	free(path);
+	free(copy);
+	return status;
+}
+
+enum status report_write(const struct result *results, size_t count,
+			 const struct report_options *options, struct error *err)
+{
+	struct text html = TEXT_EMPTY;
+	enum status status = report_render(results, count, options, &html, err);
+
+	if (status == STATUS_OK && options->separate_css)
+		status = write_css(options, err);
+	if (status == STATUS_OK)
+		status = file_write(options->output, html.data, html.length, err);
+	text_release(&html);
+	return status;
+}
+
+enum status report_dump_templates(const char *directory, struct error *err)
+{
+	if (mkdir(directory, 0777) != 0 && errno != EEXIST)
+		return error_errno(err, "%s", directory);
+	for (const struct embedded_file *f = embedded_templates; f->name; f++) {
+		char *path = xasprintf("%s/%s", directory, f->name);
+		enum status status = file_write(path, (const char *)f->data, f->size, err);
+
+		free(path);
+		if (status != STATUS_OK)
+			return status;
+	}
+	return STATUS_OK;
+}

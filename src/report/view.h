@@ -1,0 +1,81 @@
+/*
+ * From results to the tree that the page's templates show. All formatting of numbers happens here and in chart; no
+ * markup does. One result gives a run page, several a comparison; charts and sections are the same for both.
+ *
+ * A source is what a column or a line stands for: one device of one result.
+ *
+ * Adding a section: a function here that fills a member of the page, section_<name>.mustache, and a line in
+ * run.mustache or compare.mustache.
+ */
+#ifndef GPUPROOF_REPORT_VIEW_H
+#define GPUPROOF_REPORT_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "report/tree.h"
+#include "result/result.h"
+
+struct view_source {
+	const struct result *result;
+	size_t run;         /* index of the result */
+	const char *device; /* id; borrowed */
+	const struct device_info *info; /* NULL: the result does not describe it */
+	char label[48];     /* "cuda:0"; comparison: "A H200 cuda:0" */
+};
+
+struct view {
+	const struct result *results;
+	size_t count;
+	struct view_source *sources;
+	size_t source_count, source_capacity;
+	const char **suites; /* in order of appearance; borrowed */
+	size_t suite_count, suite_capacity;
+};
+
+void view_init(struct view *view, const struct result *results, size_t count);
+void view_release(struct view *view);
+
+/* The source of a case of result `run`; its index. */
+size_t view_source_of(const struct view *view, size_t run, const struct case_result *c);
+
+/* NULL is "" in results made by hand. */
+const char *view_string(const char *s);
+/* A text from outside: cut at FORMAT_LONGEST characters. */
+void view_text(struct tree *map, const char *name, const char *text);
+/* "A", "B", ...: the name of a run in a comparison. */
+const char *view_letter(size_t run, char out[4]);
+/* "H200" of "NVIDIA H200"; cut. */
+void view_device_name(const char *name, char *out, size_t size);
+
+/* "pinned, 64 MiB": the case's parameters, those in `without` (may be NULL, NULL-terminated) left out. malloc'ed. */
+char *view_parameters(const struct case_result *c, const char *const *without);
+/* "cuda:0 → cuda:1", "cuda:0 + cuda:1 + …". malloc'ed. */
+char *view_devices(const struct case_result *c);
+/* The metric of a case that is shown first: the headline, else the first; NULL when it has none. */
+const struct metric_value *view_headline(const struct case_result *c);
+/* The series behind a metric; NULL when there is none. */
+const struct series *view_series(const struct case_result *c, const struct metric_value *m);
+/* Whether any of the case's series is noisy. */
+bool view_noisy(const struct case_result *c);
+
+/* Parts of a page; each sets its members on `page` or `map`. */
+void view_verdict(const struct view *view, struct tree *page);
+void view_warnings(const struct view *view, struct tree *page);
+void view_problems(const struct view *view, struct tree *page);
+void view_headlines(const struct view *view, struct tree *page);
+void view_figures(const struct view *view, const char *suite, struct tree *charts);
+void view_cases(const struct view *view, const char *suite, struct tree *map);
+void view_skipped(const struct view *view, struct tree *page);
+void view_devices_table(const struct view *view, struct tree *page);
+void view_environment(const struct view *view, struct tree *page);
+void view_runs(const struct view *view, struct tree *page);
+void view_differences(const struct view *view, struct tree *page);
+void view_ratios(const struct view *view, struct tree *page);
+void view_compared_cases(const struct view *view, const char *suite, struct tree *map);
+void view_data(const struct view *view, struct tree *page);
+
+/* The whole page, for run.mustache (one result) or compare.mustache. `title` NULL: from the results. */
+struct tree *view_page(const struct view *view, const char *title);
+
+#endif

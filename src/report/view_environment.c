@@ -1,0 +1,356 @@
+/* Where the numbers come from: runs, devices, environment, configuration. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "report/format.h"
+#include "report/view.h"
+
+void view_runs(const struct view *view, struct tree *page)
+{
+	struct tree *list = tree_list(page, "runs");
+
+	for (size_t r = 0; r < view->count; r++) {
+		const struct result *result = &view->results[r];
+		struct tree *run = tree_item(list);
+		char letter[4], seconds[FORMAT_SIZE];
+
+		tree_text(run, "letter", view->count > 1 ? view_letter(r, letter) : "");
+		view_text(run, "label", result->label);
+		view_text(run, "run_id", result->run_id);
+		view_text(run, "started", result->started);
+		view_text(run, "state", result->state);
+		view_text(run, "command", result->command);
+		view_text(run, "config_name", result->config_name);
+		view_text(run, "version", result->gpuproof_version);
+		tree_textf(run, "seed", "%lld", (long long)result->seed);
+		tree_text(run, "duration", format_seconds(result->seconds, seconds, sizeof(seconds)));
+		tree_textf(run, "case_count", "%zu", result->case_count);
+	}
+}
+
+struct device_row {
+	const char *name;
+	void (*format)(const struct device_info *d, char *out, size_t size);
+};
+
+static void format_model(const struct device_info *d, char *out, size_t size)
+{
+	snprintf(out, size, "%s", d->name);
+}
+
+static void format_backend(const struct device_info *d, char *out, size_t size)
+{
+	snprintf(out, size, "%s (%s)", d->backend, d->module);
+}
+
+static void format_capability(const struct device_info *d, char *out, size_t size)
+{
+	if (d->capability_major)
+		snprintf(out, size, "%d.%d", d->capability_major, d->capability_minor);
+}
+
+static void format_cores(const struct device_info *d, char *out, size_t size)
+{
+	if (d->multiprocessors)
+		snprintf(out, size, "%d", d->multiprocessors);
+}
+
+static void format_memory(const struct device_info *d, char *out, size_t size)
+{
+	if (d->memory_bytes)
+		snprintf(out, size, "%.1f GiB", (double)d->memory_bytes / 0x1p30);
+}
+
+static void format_l2(const struct device_info *d, char *out, size_t size)
+{
+	if (d->l2_bytes)
+		snprintf(out, size, "%.1f MiB", (double)d->l2_bytes / 0x1p20);
+}
+
+static void format_clocks(const struct device_info *d, char *out, size_t size)
+{
+	char clock[FORMAT_SIZE], memory[FORMAT_SIZE];
+
+	if (d->clock_hz > 0)
+		snprintf(out, size, "%s%s%s", format_quantity(d->clock_hz, "Hz", clock, sizeof(clock)),
+			 d->memory_clock_hz > 0 ? ", memory " : "",
+			 d->memory_clock_hz > 0 ? format_quantity(d->memory_clock_hz, "Hz", memory, sizeof(memory)) : "");
+}
+
+static void format_bus(const struct device_info *d, char *out, size_t size)
+{
+	if (d->memory_bus_bits)
+		snprintf(out, size, "%d bit", d->memory_bus_bits);
+}
+
+static void format_pcie(const struct device_info *d, char *out, size_t size)
+{
+	if (d->pcie_generation)
+		snprintf(out, size, "generation %d x%d (at most %d x%d)", d->pcie_generation, d->pcie_width,
+			 d->pcie_generation_max, d->pcie_width_max);
+}
+
+static void format_ecc(const struct device_info *d, char *out, size_t size)
+{
+	if (d->ecc >= 0)
+		snprintf(out, size, "%s", d->ecc ? "on" : "off");
+}
+
+static void format_nvlink(const struct device_info *d, char *out, size_t size)
+{
+	if (d->nvlink_count)
+		snprintf(out, size, "%d links", d->nvlink_count);
+}
+
+static void format_numa(const struct device_info *d, char *out, size_t size)
+{
+	if (d->numa_node >= 0)
+		snprintf(out, size, "%d", d->numa_node);
+}
+
+static void format_pci(const struct device_info *d, char *out, size_t size)
+{
+	snprintf(out, size, "%s", d->pci);
+}
+
+static void format_uuid(const struct device_info *d, char *out, size_t size)
+{
+	snprintf(out, size, "%s", d->uuid);
+}
+
+/* One row per fact; a row that no device fills is left out. */
+static const struct device_row device_rows[] = {
+	{ "Model", format_model },
+	{ "Backend", format_backend },
+	{ "Compute capability", format_capability },
+	{ "Multiprocessors or cores", format_cores },
+	{ "Memory", format_memory },
+	{ "L2 cache", format_l2 },
+	{ "Highest clock", format_clocks },
+	{ "Memory bus", format_bus },
+	{ "PCIe", format_pcie },
+	{ "NVLink", format_nvlink },
+	{ "ECC", format_ecc },
+	{ "NUMA node", format_numa },
+	{ "PCI address", format_pci },
+	{ "UUID", format_uuid },
+};
+
+static size_t device_total(const struct view *view)
+{
+	size_t total = 0;
+
+	for (size_t r = 0; r < view->count; r++)
+		total += view->results[r].device_count;
+	return total;
+}
+
+/* Devices are listed as the results describe them, also those that ran no case of their own. */
+static void device_row(const struct view *view, const struct device_row *row, struct tree *rows)
+{
+	size_t total = device_total(view), filled = 0, at = 0;
+	char (*texts)[256] = xcalloc(total + 1, sizeof(*texts));
+
+	for (size_t r = 0; r < view->count; r++)
+		for (size_t d = 0; d < view->results[r].device_count; d++, at++) {
+			row->format(&view->results[r].devices[d], texts[at], sizeof(texts[at]));
+			filled += texts[at][0] != '\0';
+		}
+	if (filled) {
+		struct tree *map = tree_item(rows), *cells;
+
+		tree_text(map, "name", row->name);
+		cells = tree_list(map, "cells");
+		for (size_t i = 0; i < total; i++)
+			tree_text(tree_item(cells), "value", texts[i][0] ? texts[i] : "–");
+	}
+	free(texts);
+}
+
+void view_devices_table(const struct view *view, struct tree *page)
+{
+	struct tree *columns = tree_list(page, "device_columns"), *rows;
+
+	for (size_t r = 0; r < view->count; r++) {
+		for (size_t d = 0; d < view->results[r].device_count; d++) {
+			char letter[4];
+
+			tree_textf(tree_item(columns), "label", "%s%s%s", view->count > 1 ? view_letter(r, letter) : "",
+				   view->count > 1 ? " " : "", view->results[r].devices[d].id);
+		}
+	}
+	rows = tree_list(page, "device_rows");
+	for (size_t i = 0; i < ARRAY_SIZE(device_rows); i++)
+		device_row(view, &device_rows[i], rows);
+	tree_flag(page, "has_devices", columns->count != 0);
+}
+
+static const char *fact_of(const struct result *result, const char *name)
+{
+	for (size_t i = 0; i < result->environment_count; i++)
+		if (strcmp(view_string(result->environment[i].name), name) == 0)
+			return view_string(result->environment[i].value);
+	return NULL;
+}
+
+static const char *setting_of(const struct result *result, const struct result_setting *like)
+{
+	for (size_t i = 0; i < result->setting_count; i++) {
+		const struct result_setting *s = &result->settings[i];
+
+		if (strcmp(view_string(s->section), view_string(like->section)) == 0 &&
+		    strcmp(view_string(s->key), view_string(like->key)) == 0)
+			return view_string(s->value);
+	}
+	return NULL;
+}
+
+/* Whether an earlier result has the fact already: every name is listed once. */
+static bool fact_before(const struct view *view, size_t run, const char *name)
+{
+	for (size_t r = 0; r < run; r++)
+		if (fact_of(&view->results[r], name))
+			return true;
+	return false;
+}
+
+static bool setting_before(const struct view *view, size_t run, const struct result_setting *setting)
+{
+	for (size_t r = 0; r < run; r++)
+		if (setting_of(&view->results[r], setting))
+			return true;
+	return false;
+}
+
+typedef const char *value_fn(const struct result *result, const void *what);
+
+static const char *fact_value(const struct result *result, const void *what)
+{
+	return fact_of(result, what);
+}
+
+static const char *setting_value(const struct result *result, const void *what)
+{
+	return setting_of(result, what);
+}
+
+static bool differs(const struct view *view, value_fn *value, const void *what)
+{
+	const char *first = value(&view->results[0], what);
+
+	for (size_t r = 1; r < view->count; r++) {
+		const char *other = value(&view->results[r], what);
+
+		if (!first != !other || (first && strcmp(first, other) != 0))
+			return true;
+	}
+	return false;
+}
+
+static void value_cells(const struct view *view, value_fn *value, const void *what, struct tree *row)
+{
+	struct tree *cells = tree_list(row, "cells");
+
+	for (size_t r = 0; r < view->count; r++) {
+		const char *text = value(&view->results[r], what);
+
+		view_text(tree_item(cells), "value", text ? text : "–");
+	}
+}
+
+void view_environment(const struct view *view, struct tree *page)
+{
+	struct tree *facts = tree_list(page, "facts"), *settings = tree_list(page, "settings");
+
+	for (size_t r = 0; r < view->count; r++) {
+		const struct result *result = &view->results[r];
+
+		for (size_t i = 0; i < result->environment_count; i++) {
+			const char *name = view_string(result->environment[i].name);
+			struct tree *row;
+
+			if (fact_before(view, r, name))
+				continue;
+			row = tree_item(facts);
+			view_text(row, "name", name);
+			value_cells(view, fact_value, name, row);
+		}
+		for (size_t i = 0; i < result->setting_count; i++) {
+			const struct result_setting *s = &result->settings[i];
+			struct tree *row;
+
+			if (setting_before(view, r, s))
+				continue;
+			row = tree_item(settings);
+			view_text(row, "section", s->section);
+			view_text(row, "key", s->key);
+			view_text(row, "origin", s->origin);
+			value_cells(view, setting_value, s, row);
+		}
+	}
+	tree_flag(page, "has_facts", facts->count != 0);
+	tree_flag(page, "has_settings", settings->count != 0);
+	view_text(page, "config_text", view->count == 1 ? view->results[0].config_text : "");
+}
+
+static void add_difference(const struct view *view, struct tree *list, const char *kind, const char *name,
+			   value_fn *value, const void *what)
+{
+	struct tree *row = tree_item(list);
+
+	tree_text(row, "kind", kind);
+	view_text(row, "name", name);
+	value_cells(view, value, what, row);
+}
+
+static const char *device_names(const struct result *result, const void *what)
+{
+	static _Thread_local char text[FORMAT_LONGEST]; /* lives until the next call: cells copy it at once */
+	size_t at = 0;
+
+	(void)what;
+	text[0] = '\0';
+	for (size_t d = 0; d < result->device_count && at < sizeof(text); d++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s", d ? ", " : "", result->devices[d].name);
+	return text;
+}
+
+static const char *version_value(const struct result *result, const void *what)
+{
+	(void)what;
+	return view_string(result->gpuproof_version);
+}
+
+/* What differs between the runs, first: it decides what a comparison means. */
+void view_differences(const struct view *view, struct tree *page)
+{
+	struct tree *list = tree_list(page, "differences");
+
+	add_difference(view, list, "device", "devices", device_names, NULL);
+	if (differs(view, version_value, NULL))
+		add_difference(view, list, "program", "gpuproof", version_value, NULL);
+	for (size_t r = 0; r < view->count; r++) {
+		const struct result *result = &view->results[r];
+
+		for (size_t i = 0; i < result->environment_count; i++) {
+			const char *name = view_string(result->environment[i].name);
+
+			if (!fact_before(view, r, name) && differs(view, fact_value, name))
+				add_difference(view, list, "environment", name, fact_value, name);
+		}
+		for (size_t i = 0; i < result->setting_count; i++) {
+			const struct result_setting *s = &result->settings[i];
+			char *name;
+
+			if (setting_before(view, r, s) || !differs(view, setting_value, s))
+				continue;
+			name = xasprintf("[%s] %s", view_string(s->section), view_string(s->key));
+			add_difference(view, list, "configuration", name, setting_value, s);
+			free(name);
+		}
+	}
+}

@@ -1,0 +1,66 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "report/format.h"
+#include "report/view.h"
+
+/* "gpuproof: lab, NVIDIA H200" */
+static char *default_title(const struct view *view)
+{
+	const struct result *first = &view->results[0];
+	struct text out = TEXT_EMPTY;
+	char *cut;
+
+	text_add(&out, view->count > 1 ? "GPU comparison" : "GPU measurement");
+	for (size_t s = 0; view->count > 1 && s < view->source_count; s++)
+		text_addf(&out, "%s%s", s ? " against " : ": ", view->sources[s].label);
+	if (view->count == 1 && *view_string(first->label))
+		text_addf(&out, ": %s", first->label);
+	if (view->count == 1 && first->device_count)
+		text_addf(&out, "%s%s", *view_string(first->label) ? ", " : ": ", first->devices[0].name);
+	cut = format_cut(out.data, 120);
+	text_release(&out);
+	return cut;
+}
+
+static void add_suite(const struct view *view, size_t index, struct tree *list)
+{
+	struct tree *suite = tree_item(list);
+
+	view_text(suite, "suite", view->suites[index]);
+	tree_textf(suite, "suite_id", "suite-%zu", index + 1);
+	view_figures(view, view->suites[index], tree_list(suite, "charts"));
+	if (view->count > 1)
+		view_compared_cases(view, view->suites[index], suite);
+	else
+		view_cases(view, view->suites[index], suite);
+}
+
+struct tree *view_page(const struct view *view, const char *title)
+{
+	struct tree *page = tree_new(TREE_MAP), *suites;
+	char *own = title ? NULL : default_title(view);
+
+	view_text(page, "title", title ? title : own);
+	free(own);
+	view_runs(view, page);
+	view_verdict(view, page);
+	view_warnings(view, page);
+	view_problems(view, page);
+	view_headlines(view, page);
+	tree_flag(page, "comparison", view->count > 1);
+	suites = tree_list(page, "suites");
+	for (size_t i = 0; i < view->suite_count; i++)
+		add_suite(view, i, suites);
+	view_skipped(view, page);
+	view_devices_table(view, page);
+	view_environment(view, page);
+	if (view->count > 1) {
+		view_differences(view, page);
+		view_ratios(view, page);
+	}
+	view_data(view, page);
+	return page;
+}
