@@ -1,0 +1,218 @@
+/*
+ * One training step of a multilayer perceptron, split over devices in every way that suites/parallel/mode_*.c
+ * describes. A split is timed only after it was found to compute what one device computes.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "measure/run.h"
+#include "suites/parallel/measure.h"
+#include "suites/parallel/mode.h"
+#include "suites/parallel/outcome.h"
+#include "suites/suite.h"
+
+static const char *const precisions[] = { "fp64", "fp32", "tf32", "fp16", "bf16", NULL };
+
+static const struct key keys[] = {
+	{ .name = "layers", .type = KEY_INTEGER, .list = true, .fallback = "1000,2000,1000,10", .min = 1, .max = 1e6,
+	  .help = "widths of the model, input first, classes last" },
+	{ .name = "precision", .type = KEY_CHOICE, .list = true, .fallback = "fp32", .choices = precisions,
+	  .help = "fp16 and bf16: storage of weights, gradients and activations, with FP32 master weights and sums" },
+	{ .name = "batch", .type = KEY_INTEGER, .list = true, .fallback = "1024", .min = 1, .max = 1e9,
+	  .help = "samples per step, over all devices together" },
+	{ .name = "modes", .type = KEY_CHOICE, .list = true, .fallback = "single, ddp, layer_split",
+	  .choices = mode_names, .parameter = "mode",
+	  .help = "single; ddp: data parallel; layer_split: a stage of layers per device" },
+	{ .name = "devices", .type = KEY_INTEGER, .list = true, .fallback = "1,2,4", .min = 1,
+	  .max = SETUP_MAX_RANKS, .help = "how many devices; single uses one, the other modes at least two" },
+	{ .name = "microbatches", .type = KEY_INTEGER, .list = true, .fallback = "1,4", .min = 1, .max = 1024,
+	  .help = "parts of the batch in layer_split; 1: naive, more: GPipe" },
+	{ .name = "bucket", .type = KEY_SIZE, .list = true, .fallback = "25MiB", .min = 1, .max = 0x1p40,
+	  .help = "gradients per all-reduce in ddp" },
+	{ .name = "optimizer", .type = KEY_CHOICE, .fallback = "adam", .choices = optimizer_names,
+	  .help = "sgd, momentum or adam" },
+	{ .name = "learning_rate", .type = KEY_REAL, .fallback = "0", .min = 0, .max = 1e3,
+	  .help = "0: small enough for the widths, and then the loss must fall" },
+	{ .name = "momentum", .type = KEY_REAL, .fallback = "0.9", .min = 0, .max = 1,
+	  .help = "of the optimizer momentum" },
+	{ .name = "loss_scale", .type = KEY_REAL, .fallback = "1024", .min = 1, .max = 65536,
+	  .help = "fp16 only: factor that keeps small gradients representable" },
+	{ .name = "verify_flops", .type = KEY_REAL, .fallback = "1e9", .min = 1, .max = 1e15,
+	  .help = "largest step that the reference in double precision follows; above it a smaller model is verified" },
+	{ .name = "iterations", .type = KEY_INTEGER, .fallback = "0", .min = 0, .max = 1e6,
+	  .help = "samples of each series; 0: min_samples to max_samples, as the stop rule decides" },
+	{ 0 }
+};
+
+static const char *const axes[] = { "precision", "batch", "modes", "devices", "microbatches", "bucket", NULL };
+
+static enum status read_layers(struct setup *setup, const struct section *section, struct error *err)
+{
+	const struct setting *layers = section_setting(section, "layers");
+
+	if (layers->count < 2 || layers->count > SETUP_MAX_LAYERS + 1)
+		return error_set(err, STATUS_USAGE, "%s: layers: %zu widths, allowed are 2 to %d", layers->origin,
+				 layers->count, SETUP_MAX_LAYERS + 1);
+	setup->layers = layers->count - 1;
+	for (size_t i = 0; i < layers->count; i++)
+		setup->widths[i] = (uint64_t)layers->values[i].integer;
+	return STATUS_OK;
+}
+
+static void read_optimizer(struct setup *setup, const struct section *section)
+{
+	setup->optimizer = (enum optimizer)section_integer(section, "optimizer");
+	setup->momentum = setup->optimizer == OPTIMIZER_MOMENTUM ? section_real(section, "momentum") : 0;
+	setup->beta1 = 0.9;
+	setup->beta2 = 0.999;
+	setup->epsilon = 1e-8;
+	setup->rate = section_real(section, "learning_rate");
+	setup->rate_chosen = setup->rate == 0;
+	if (setup->rate_chosen)
+		setup->rate = setup_safe_rate(setup);
+}
+
+static enum status setup_from_case(struct setup *setup, const struct plan_case *c, struct error *err)
+{
+	*setup = (struct setup){ .microbatches = 1 };
+	if (read_layers(setup, c->section, err) != STATUS_OK)
+		return err->status;
+	setup->mode = mode_find(case_text(c, "modes"));
+	setup->ranks = (int)case_integer(c, "devices");
+	setup->batch = (uint64_t)case_integer(c, "batch");
+	precision_from_name(case_text(c, "precision"), &setup->precision);
+	setup->loss_scale = setup->precision == PRECISION_FP16 ? section_real(c->section, "loss_scale") : 1;
+	if (setup->mode->microbatched)
+		setup->microbatches = (uint64_t)case_integer(c, "microbatches");
+	if (setup->mode->bucketed)
+		setup->bucket_bytes = (uint64_t)case_integer(c, "bucket");
+	read_optimizer(setup, c->section);
+	return STATUS_OK;
+}
+
+/* Bytes that network_open() takes on the rank that needs most; edges and workspaces are small beside it. */
+static uint64_t bytes_of(const struct setup *setup)
+{
+	uint64_t element = precision_bytes(setup->precision), master = precision_bytes(setup_master(setup));
+	uint64_t most = 0;
+	struct model model;
+
+	model_init(&model, setup);
+	for (int rank = 0; rank < setup->ranks; rank++) {
+		uint64_t step_rows, bytes, widest = 0, state = 2 * element;
+		struct share share;
+
+		setup->mode->share(setup, rank, &share, &step_rows);
+		state += master * (optimizer_moments(setup->optimizer) + setup_has_master(setup));
+		bytes = model_elements(&model, share.first, share.last) * state;
+		for (size_t l = share.first; l <= share.last; l++) {
+			bytes += share.rows * setup->widths[l] * element;
+			widest = setup->widths[l] > widest ? setup->widths[l] : widest;
+		}
+		bytes += 2 * step_rows * widest * element;
+		most = bytes > most ? bytes : most;
+	}
+	return most;
+}
+
+/* The reference and the first steps; beyond step_time, a split samples three more series. */
+static double setup_seconds(const struct setup *setup, const struct section *section, const struct device_info *info)
+{
+	double rate = strcmp(info->backend, "host") == 0 ? 1e10 : 1e12;
+	double steps = 8 + (double)section_integer(section, "warmup");
+	double series = setup->ranks > 1 ? 3 : 0;
+
+	return 0.5 + section_real(section, "verify_flops") / 1e9 + steps * setup_flops(setup) / rate +
+	       series * section_real(section, "max_time") * 0.5 + (setup->ranks > 1 ? 1 : 0);
+}
+
+static unsigned capability_for(enum precision precision)
+{
+	static const unsigned needed[PRECISION_COUNT] = {
+		[PRECISION_FP64] = DEVICE_HAS_FP64, [PRECISION_FP32] = DEVICE_HAS_FP32,
+		[PRECISION_TF32] = DEVICE_HAS_TF32, [PRECISION_FP16] = DEVICE_HAS_FP16,
+		[PRECISION_BF16] = DEVICE_HAS_BF16,
+	};
+
+	return needed[precision];
+}
+
+/* The first n devices of one backend, `first` being the backend's first. */
+static enum status plan_on(struct plan *plan, struct plan_case *point, const struct setup *setup, size_t first,
+			   struct error *err)
+{
+	const struct device_info *info = &plan->devices[first];
+	const char *reason = setup->mode->refusal(setup);
+	size_t set[PLAN_MAX_CASE_DEVICES], count = 0;
+	char text[160];
+
+	for (size_t i = first; i < plan->device_count && count < (size_t)setup->ranks; i++)
+		if (strcmp(plan->devices[i].backend, info->backend) == 0)
+			set[count++] = i;
+	if (!reason && count < (size_t)setup->ranks) {
+		snprintf(text, sizeof(text), "needs %d devices, %s has %zu", setup->ranks, info->backend, count);
+		reason = text;
+	} else if (!reason && !(info->capabilities & capability_for(setup->precision))) {
+		snprintf(text, sizeof(text), "%s has no %s", info->id, precision_name(setup->precision));
+		reason = text;
+	} else if (!reason && setup->ranks > 1 && !(info->capabilities & DEVICE_HAS_COLLECTIVES)) {
+		snprintf(text, sizeof(text), "%s has no collectives", info->id);
+		reason = text;
+	}
+	if (reason)
+		return plan_add_skipped(plan, point, set, count, reason, err);
+	point->device_bytes = bytes_of(setup);
+	point->setup_seconds = setup_seconds(setup, point->section, info);
+	return plan_add(plan, point, set, count, err);
+}
+
+static bool first_of_backend(const struct plan *plan, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (strcmp(plan->devices[i].backend, plan->devices[index].backend) == 0)
+			return false;
+	return true;
+}
+
+static enum status parallel_expand(struct plan *plan, struct plan_case *point, struct error *err)
+{
+	struct setup setup;
+
+	if (setup_from_case(&setup, point, err) != STATUS_OK)
+		return err->status;
+	/* Not a refusal: nobody asked for one device split in two, or two devices used as one. */
+	if ((setup.mode == mode_find("single")) != (setup.ranks == 1))
+		return STATUS_OK;
+	if (!setup.mode->microbatched && !plan_drop_axis(point, "microbatches"))
+		return STATUS_OK;
+	if (!setup.mode->bucketed && !plan_drop_axis(point, "bucket"))
+		return STATUS_OK;
+	for (size_t i = 0; i < plan->device_count; i++)
+		if (first_of_backend(plan, i) && plan_on(plan, point, &setup, i, err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+static enum status parallel_run(struct run *run, struct error *err)
+{
+	const struct section *section = run->c->section;
+	struct measure_options options = { .verify_flops = section_real(section, "verify_flops"),
+					   .iterations = section_integer(section, "iterations") };
+	struct setup setup;
+
+	if (setup_from_case(&setup, run->c, err) != STATUS_OK)
+		return err->status;
+	setup.seed = run->seed;
+	return measure_setup(run, &setup, &options, err);
+}
+
+const struct suite suite_parallel = {
+	.name = "parallel",
+	.summary = "one training step of an MLP, split over devices: time, memory, idle time",
+	.keys = keys,
+	.axes = axes,
+	.metrics = parallel_metrics,
+	.processes = SUITE_PROCESS_PER_DEVICE,
+	.expand = parallel_expand,
+	.run = parallel_run,
+};

@@ -1,0 +1,63 @@
+#include "suites/parallel/arena.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/units.h"
+
+const char *const memory_class_names[MEMORY_CLASS_COUNT] = {
+#define X(symbol, name, help) #name,
+	MEMORY_CLASSES(X)
+#undef X
+};
+
+void arena_init(struct arena *arena, struct device *device)
+{
+	*arena = (struct arena){ .device = device };
+}
+
+enum status arena_alloc(struct arena *arena, enum memory_class tag, uint64_t bytes, void *out,
+			struct error *err)
+{
+	struct arena_block block = { .bytes = bytes, .tag = tag };
+	char size[32];
+
+	if (backend_memory_alloc(arena->device, ALLOCATOR_DEVICE, bytes, NULL, &block.memory, err) != STATUS_OK)
+		return error_prefix(err, "%s of %s", units_size(bytes, size, sizeof(size)),
+				    memory_class_names[tag]);
+	ARRAY_GROW(arena->blocks, arena->count, arena->capacity);
+	arena->blocks[arena->count++] = block;
+	arena->bytes[tag] += bytes;
+	memcpy(out, &block.memory, sizeof(block.memory));
+	return STATUS_OK;
+}
+
+void arena_account(struct arena *arena, enum memory_class tag, uint64_t bytes)
+{
+	arena->bytes[tag] += bytes;
+}
+
+void arena_release(struct arena *arena)
+{
+	struct error ignored = ERROR_NONE;
+
+	while (arena->count > 0) {
+		struct arena_block *block = &arena->blocks[--arena->count];
+
+		backend_memory_free(arena->device, ALLOCATOR_DEVICE, block->memory, block->bytes, NULL,
+				    &ignored);
+	}
+	free(arena->blocks);
+	*arena = (struct arena){ .device = arena->device };
+}
+
+uint64_t arena_total(const struct arena *arena)
+{
+	uint64_t total = 0;
+
+	for (int c = 0; c < MEMORY_CLASS_COUNT; c++)
+		if (c != MEMORY_VERIFICATION)
+			total += arena->bytes[c];
+	return total;
+}

@@ -1,0 +1,56 @@
+/*
+ * Device memory of one rank, tagged by what it is for, so that the memory of a training step adds up by construction.
+ *
+ * Adding a class: one row of MEMORY_CLASSES; the metric parallel.memory_<name> follows.
+ */
+#ifndef GPUPROOF_PARALLEL_ARENA_H
+#define GPUPROOF_PARALLEL_ARENA_H
+
+#include "device/backend.h"
+
+#define MEMORY_CLASSES(X)                                                              \
+	X(PARAMETERS, parameters, "weights and biases that the matrix products read") \
+	X(GRADIENTS, gradients, "gradients of the parameters")                        \
+	X(OPTIMIZER, optimizer, "master weights and moments")                         \
+	X(ACTIVATIONS, activations, "outputs of layers kept for backward")            \
+	X(TRANSIENT, transient, "gradients of activations while backward runs")       \
+	X(WORKSPACE, workspace, "scratch of reductions and of the GEMM library")      \
+	X(COMMUNICATION, communication, "buffers that only exist to send or receive") \
+	X(INPUT, input, "the batch and its labels")                                   \
+	X(VERIFICATION, verification, "copies made to compare; not part of a step")
+
+enum memory_class {
+#define X(symbol, name, help) MEMORY_##symbol,
+	MEMORY_CLASSES(X)
+#undef X
+	MEMORY_CLASS_COUNT
+};
+extern const char *const memory_class_names[MEMORY_CLASS_COUNT];
+
+struct arena_block {
+	void *memory;
+	uint64_t bytes;
+	enum memory_class tag;
+};
+
+struct arena {
+	struct device *device;
+	struct arena_block *blocks;
+	size_t count, capacity;
+	uint64_t bytes[MEMORY_CLASS_COUNT];
+};
+
+void arena_init(struct arena *arena, struct device *device);
+/*
+ * `out` is the address of a pointer of any type. STATUS_NO_MEMORY names the class and the size. The memory is not initialised; released with the
+ * arena.
+ */
+enum status arena_alloc(struct arena *arena, enum memory_class tag, uint64_t bytes, void *out,
+			struct error *err);
+/* Memory that somebody else holds for this step (a library's workspace). */
+void arena_account(struct arena *arena, enum memory_class tag, uint64_t bytes);
+void arena_release(struct arena *arena);
+/* Bytes of a training step: every class but MEMORY_VERIFICATION. */
+uint64_t arena_total(const struct arena *arena);
+
+#endif

@@ -1,0 +1,191 @@
+#include "suites/parallel/measure.h"
+
+#include <math.h>
+
+#include "suites/parallel/outcome.h"
+#include "suites/parallel/timing.h"
+
+struct session {
+	struct run *run;
+	struct team team;
+	struct trainer trainer;
+	/* Rank 0 of several also trains alone: what the split is compared with. */
+	struct world alone;
+	struct team solo; /* borrows the team's streams */
+	struct setup single_setup;
+	struct trainer single;
+	bool has_single; /* the same on every rank */
+	struct outcome outcome;
+};
+
+static bool splits(const struct session *s)
+{
+	return s->team.world->size > 1;
+}
+
+static bool leads(const struct session *s)
+{
+	return s->team.world->rank == 0;
+}
+
+static enum status verify_small(struct session *s, double verify_flops, struct error *err)
+{
+	struct outcome *o = &s->outcome;
+
+	o->reference_is_full = setup_shrink(o->setup, verify_flops, &o->small);
+	return verify_reference(&o->small, &s->team, &o->reference, err);
+}
+
+/* A device that cannot hold the whole model is no failure: that is what splits are for. */
+static enum status open_single(struct session *s, struct error *err)
+{
+	struct error mine = ERROR_NONE;
+	enum status status = STATUS_OK;
+
+	s->alone = (struct world){ .rank = 0, .size = 1 };
+	s->solo = s->team;
+	s->solo.world = &s->alone;
+	s->solo.all = NULL;
+	s->single_setup = *s->outcome.setup;
+	s->single_setup.mode = mode_find("single");
+	s->single_setup.ranks = 1;
+	s->single_setup.microbatches = 1;
+	if (leads(s))
+		status = trainer_open(&s->single, &s->single_setup, &s->solo, &mine);
+	s->has_single = status == STATUS_OK;
+	world_broadcast(s->team.world, 0, &s->has_single, sizeof(s->has_single));
+	if (status == STATUS_NO_MEMORY) {
+		trainer_close(&s->single);
+		run_note(s->run, "Not compared with one device, which has not enough memory: %s.", mine.message);
+		status = STATUS_OK;
+	}
+	if (status != STATUS_OK)
+		error_set(err, status, "one device alone: %s", mine.message);
+	return world_agree(s->team.world, status, err);
+}
+
+static enum status verify_full(struct session *s, struct error *err)
+{
+	struct error mine = ERROR_NONE;
+	enum status status;
+
+	if (!s->has_single)
+		return STATUS_OK;
+	status = verify_against_single(&s->trainer, leads(s) ? &s->single : NULL, &s->outcome.against_single,
+				       &mine);
+	s->outcome.compared_with_single = status == STATUS_OK;
+	if (status == STATUS_NO_MEMORY) {
+		run_note(s->run, "Gradients at full size not compared: %s.", mine.message);
+		return STATUS_OK;
+	}
+	return status == STATUS_OK ? STATUS_OK : error_set(err, status, "%s", mine.message);
+}
+
+static enum status first_loss(struct session *s, struct error *err)
+{
+	if (trainer_reset(&s->trainer, err) != STATUS_OK || trainer_step(&s->trainer, STEP_ALL, err) != STATUS_OK)
+		return err->status;
+	return trainer_loss(&s->trainer, &s->outcome.first_loss, err);
+}
+
+/* The steps that were timed trained the model: parameters changed, replicas agree, and the loss fell. */
+static enum status check_training(struct session *s, uint64_t sum_before, struct error *err)
+{
+	struct outcome *o = &s->outcome;
+	uint64_t sum;
+	enum status status = STATUS_OK;
+
+	if (verify_replicas(&s->trainer, &sum, err) != STATUS_OK ||
+	    trainer_loss(&s->trainer, &o->last_loss, err) != STATUS_OK)
+		return err->status;
+	o->updates = s->trainer.network.updates;
+	if (sum == sum_before)
+		status = error_set(err, STATUS_MISMATCH, "the timed steps did not change the parameters");
+	else if (!isfinite(o->last_loss))
+		status = error_set(err, STATUS_MISMATCH, "the loss is %g after %llu updates at learning_rate %g",
+				   o->last_loss, (unsigned long long)o->updates, o->setup->rate);
+	else if (o->setup->rate_chosen && !(o->last_loss < o->first_loss))
+		status = error_set(err, STATUS_MISMATCH, "the loss rose from %.6g to %.6g in %llu updates",
+				   o->first_loss, o->last_loss, (unsigned long long)o->updates);
+	return world_agree(s->team.world, status, err);
+}
+
+static enum status time_step(struct session *s, struct error *err)
+{
+	uint64_t sum;
+
+	if (first_loss(s, err) != STATUS_OK || verify_replicas(&s->trainer, &sum, err) != STATUS_OK ||
+	    timing_sample(s->run, &s->trainer, STEP_ALL, "parallel.step_time", &s->outcome.step, err) != STATUS_OK)
+		return err->status;
+	return check_training(s, sum, err);
+}
+
+/* After the step itself: from here on the replicas diverge, and the loss means nothing. */
+static enum status time_parts(struct session *s, struct error *err)
+{
+	struct outcome *o = &s->outcome;
+	struct world *world = s->team.world;
+	struct series compute;
+	enum status status;
+
+	world_barrier(world);
+	status = timing_sample_alone(s->run, &s->trainer, STEP_COMPUTE | STEP_UPDATE, "parallel.compute_time",
+				     &compute, err);
+	if (world_agree(world, status, err) != STATUS_OK)
+		return err->status;
+	world_gather(world, &compute.statistics.median, o->compute, sizeof(double));
+	if (timing_sample(s->run, &s->trainer, STEP_COMMUNICATE, "parallel.communication_time",
+			  &o->communication, err) != STATUS_OK)
+		return err->status;
+	o->has_communication = true;
+	if (s->has_single && leads(s))
+		status = timing_sample_alone(s->run, &s->single, STEP_ALL, "parallel.single_time", &o->single,
+					     err);
+	o->has_single = s->has_single;
+	return world_agree(world, status, err);
+}
+
+static void gather_memory(struct session *s)
+{
+	struct outcome *o = &s->outcome;
+
+	world_gather(s->team.world, s->trainer.arena.bytes, o->memory, sizeof(o->memory[0]));
+	world_gather(s->team.world, &s->team.communicator_bytes, o->communicator_bytes, sizeof(uint64_t));
+}
+
+static enum status carry_out(struct session *s, const struct measure_options *options, struct error *err)
+{
+	if (verify_small(s, options->verify_flops, err) != STATUS_OK ||
+	    trainer_open(&s->trainer, s->outcome.setup, &s->team, err) != STATUS_OK)
+		return err->status;
+	if (splits(s) && (open_single(s, err) != STATUS_OK || verify_full(s, err) != STATUS_OK))
+		return err->status;
+	if (time_step(s, err) != STATUS_OK)
+		return err->status;
+	outcome_verified(s->run, &s->outcome);
+	if (splits(s) && time_parts(s, err) != STATUS_OK)
+		return err->status;
+	gather_memory(s);
+	outcome_record(s->run, &s->outcome);
+	return STATUS_OK;
+}
+
+enum status measure_setup(struct run *run, const struct setup *setup, const struct measure_options *options,
+			  struct error *err)
+{
+	struct sampling rules = *run->sampler.rules;
+	struct run own = *run;
+	struct session s = { .run = &own, .outcome = { .setup = setup } };
+	enum status status;
+
+	if (options->iterations > 0)
+		rules.min_samples = rules.max_samples = options->iterations;
+	own.sampler.rules = &rules;
+	status = team_open(&s.team, run->devices[0], run->world, err);
+	if (status == STATUS_OK)
+		status = carry_out(&s, options, err);
+	trainer_close(&s.single);
+	trainer_close(&s.trainer);
+	team_close(&s.team);
+	return status;
+}

@@ -1,0 +1,59 @@
+/*
+ * A mode: one way to split a training step over ranks.
+ *
+ * Adding a mode: one file mode_<name>.c ending in `const struct mode mode_<name>`, and a line in modes.c. It says which
+ * part of the step each rank computes (share), what it keeps besides the network (open), and enqueues a step from the
+ * operations in network.h and the team's communicators.
+ */
+#ifndef GPUPROOF_PARALLEL_MODE_H
+#define GPUPROOF_PARALLEL_MODE_H
+
+#include "suites/parallel/network.h"
+#include "suites/parallel/team.h"
+
+/* What of a step to enqueue: the time of each alone tells where the time of the whole goes. */
+enum step_part {
+	STEP_COMPUTE = 1 << 0,     /* forward and backward */
+	STEP_COMMUNICATE = 1 << 1, /* all sends, receives and reductions */
+	STEP_UPDATE = 1 << 2,      /* the optimizer */
+	STEP_ALL = STEP_COMPUTE | STEP_COMMUNICATE | STEP_UPDATE
+};
+
+struct trainer {
+	const struct setup *setup;
+	const struct mode *mode;
+	struct team *team;
+	struct arena arena;
+	struct network network;
+	void *state; /* the mode's own */
+};
+
+struct mode {
+	const char *name;
+	const char *summary; /* one line for help and the report */
+	bool microbatched;   /* the axis `microbatches` means something */
+	bool bucketed;       /* the axis `bucket` means something */
+	bool replicated;     /* every rank ends a step with the same parameters, bit for bit */
+
+	/* NULL, or why this setup cannot be split so (words for the reader of the report). */
+	const char *(*refusal)(const struct setup *setup);
+	/* What rank `rank` computes, and the most rows of one backward call. */
+	void (*share)(const struct setup *setup, int rank, struct share *share, uint64_t *step_rows);
+	/* Its own buffers, events and communicators; collective. The network is open. NULL: nothing. */
+	enum status (*open)(struct trainer *trainer, struct error *err);
+	void (*close)(struct trainer *trainer);
+	/* One step's `parts` on the team's streams, asynchronous. Steps may follow each other at once. */
+	enum status (*enqueue)(struct trainer *trainer, unsigned parts, struct error *err);
+	/* Commands of a step on the busiest stream, about: keeps batches of steps within the device's queue. */
+	unsigned (*commands)(const struct trainer *trainer);
+	/* By formula: bytes that the busiest rank sends per step, and the share of a step that ranks must idle. */
+	double (*wire_bytes)(const struct setup *setup);
+	double (*bubble)(const struct setup *setup);
+};
+
+/* Every mode, NULL-terminated; names in the same order for the INI key. */
+extern const struct mode *const modes[];
+extern const char *const mode_names[];
+const struct mode *mode_find(const char *name);
+
+#endif

@@ -1,0 +1,173 @@
+#include "suites/parallel/outcome.h"
+
+#include <math.h>
+
+#include "base/text.h"
+#include "base/units.h"
+
+const struct metric parallel_metrics[] = {
+	{ "parallel.step_time", "s", BETTER_LOWER, 1,
+	  "one training step, from the forward pass to the updated parameters, on the slowest device" },
+	{ "parallel.throughput", "samples/s", BETTER_HIGHER, 0, "global batch / step time" },
+	{ "parallel.flops", "FLOP/s", BETTER_HIGHER, 0,
+	  "operations of the model's matrix products (forward and backward) / step time, all devices together" },
+	{ "parallel.single_time", "s", BETTER_LOWER, 0,
+	  "the same step of the same global batch on the first device alone, measured in this case" },
+	{ "parallel.speedup", "1", BETTER_HIGHER, 0, "time on one device / step time, same global batch" },
+	{ "parallel.efficiency", "1", BETTER_HIGHER, 0, "speed-up / number of devices" },
+	{ "parallel.compute_time", "s", BETTER_LOWER, 0,
+	  "the same kernels with all communication left out, slowest device" },
+	{ "parallel.communication_time", "s", BETTER_LOWER, 0, "the same communication with all kernels left out" },
+	{ "parallel.exposed_communication", "s", BETTER_LOWER, 0,
+	  "step time less compute time (in a pipeline less compute time and the schedule's own idle share), at least 0" },
+	{ "parallel.overlap", "1", BETTER_HIGHER, 0,
+	  "part of the communication hidden behind computing: 1 - exposed / communication time" },
+	{ "parallel.idle", "1", BETTER_LOWER, 0,
+	  "part of the step in which a device does not compute, mean over the devices" },
+	{ "parallel.bubble_model", "1", BETTER_NONE, 0, "idle part of the schedule by formula: (p-1)/(m+p-1)" },
+	{ "parallel.wire_bytes", "B", BETTER_NONE, 0, "bytes that the busiest device sends per step, by formula" },
+	{ "parallel.memory", "B", BETTER_LOWER, 0, "device memory of a step on the device that needs most" },
+#define X(symbol, name, help) { "parallel.memory_" #name, "B", BETTER_LOWER, 0, help ", same device" },
+	MEMORY_CLASSES(X)
+#undef X
+	{ "parallel.gradient_error", "1", BETTER_LOWER, 0,
+	  "relative L2 difference of the gradients from the double-precision reference" },
+	{ "parallel.loss", "1", BETTER_NONE, 0, "mean loss of the first step: the same for every split" },
+	{ 0 }
+};
+
+static uint64_t total_of(const uint64_t *memory)
+{
+	uint64_t total = 0;
+
+	for (int c = 0; c < MEMORY_CLASS_COUNT; c++)
+		total += c == MEMORY_VERIFICATION ? 0 : memory[c];
+	return total;
+}
+
+static void note_memory(struct run *run, const struct outcome *o, int rank)
+{
+	struct text t = TEXT_EMPTY;
+	char size[32];
+
+	for (int c = 0; c < MEMORY_CLASS_COUNT; c++)
+		if (o->memory[rank][c])
+			text_addf(&t, "%s%s %s", t.length ? ", " : "", memory_class_names[c],
+				  units_format((double)o->memory[rank][c], "B", size, sizeof(size)));
+	if (o->communicator_bytes[rank])
+		text_addf(&t, "; the collectives' library took another %s",
+			  units_format((double)o->communicator_bytes[rank], "B", size, sizeof(size)));
+	run_note(run, "memory of rank %d: %s.", rank, t.data);
+	text_release(&t);
+}
+
+static void record_memory(struct run *run, const struct outcome *o)
+{
+	static const char *const names[] = {
+#define X(symbol, name, help) "parallel.memory_" #name,
+		MEMORY_CLASSES(X)
+#undef X
+	};
+	int most = 0;
+
+	for (int rank = 1; rank < o->setup->ranks; rank++)
+		if (total_of(o->memory[rank]) > total_of(o->memory[most]))
+			most = rank;
+	run_value(run, "parallel.memory", (double)total_of(o->memory[most]));
+	for (int c = 0; c < MEMORY_CLASS_COUNT; c++)
+		if (c != MEMORY_VERIFICATION)
+			run_value(run, names[c], (double)o->memory[most][c]);
+	for (int rank = 0; rank < o->setup->ranks; rank++)
+		note_memory(run, o, rank);
+}
+
+static void record_idle(struct run *run, const struct outcome *o)
+{
+	double step = o->step.statistics.median, sum = 0;
+	struct text t = TEXT_EMPTY;
+
+	for (int rank = 0; rank < o->setup->ranks; rank++) {
+		double idle = fmax(0, 1 - o->compute[rank] / step);
+
+		sum += idle;
+		text_addf(&t, "%s%.1f %%", rank ? ", " : "", 100 * idle);
+	}
+	run_value(run, "parallel.idle", sum / o->setup->ranks);
+	run_note(run, "idle per rank: %s.", t.data);
+	text_release(&t);
+}
+
+static void record_communication(struct run *run, const struct outcome *o)
+{
+	double bubble = o->setup->mode->bubble(o->setup), slowest = 0, exposed;
+	double communication = o->communication.statistics.median;
+
+	for (int rank = 0; rank < o->setup->ranks; rank++)
+		slowest = fmax(slowest, o->compute[rank]);
+	exposed = fmax(0, o->step.statistics.median - slowest / (1 - bubble));
+	run_value(run, "parallel.compute_time", slowest);
+	run_duration(run, "parallel.communication_time", &o->communication);
+	run_value(run, "parallel.exposed_communication", exposed);
+	if (communication > 0)
+		run_value(run, "parallel.overlap", fmin(1, fmax(0, 1 - exposed / communication)));
+	run_value(run, "parallel.bubble_model", bubble);
+	run_value(run, "parallel.wire_bytes", o->setup->mode->wire_bytes(o->setup));
+	record_idle(run, o);
+}
+
+static void record_speedup(struct run *run, const struct outcome *o)
+{
+	double single = o->single.statistics.median;
+
+	run_duration(run, "parallel.single_time", &o->single);
+	run_rate(run, "parallel.speedup", single, &o->step);
+	run_rate(run, "parallel.efficiency", single / o->setup->ranks, &o->step);
+}
+
+void outcome_record(struct run *run, const struct outcome *o)
+{
+	run_duration(run, "parallel.step_time", &o->step);
+	run_rate(run, "parallel.throughput", (double)o->setup->batch, &o->step);
+	run_rate(run, "parallel.flops", setup_flops(o->setup), &o->step);
+	if (o->has_single)
+		record_speedup(run, o);
+	if (o->has_communication)
+		record_communication(run, o);
+	record_memory(run, o);
+	run_note(run, "Loss %.6g at the first step, %.6g after %llu updates.", o->first_loss, o->last_loss,
+		 (unsigned long long)o->updates);
+}
+
+static void describe_widths(const struct setup *setup, struct text *t)
+{
+	for (size_t l = 0; l <= setup->layers; l++)
+		text_addf(t, "%s%llu", l ? "-" : "", (unsigned long long)setup->widths[l]);
+}
+
+void outcome_verified(struct run *run, const struct outcome *o)
+{
+	double tolerance = verify_tolerance(&o->small).gradient, error = o->reference.gradient_error;
+	struct text t = TEXT_EMPTY;
+
+	text_addf(&t, "loss, gradients and two updates against double precision on the CPU (");
+	describe_widths(&o->small, &t);
+	text_addf(&t, ", batch %llu%s)", (unsigned long long)o->small.batch,
+		  o->reference_is_full ? "" : ": smaller than the model timed");
+	if (o->compared_with_single) {
+		double full = verify_tolerance(o->setup).gradient;
+
+		text_addf(&t, "; loss and gradients of the model timed against one device");
+		run_note(run, "Gradients at full size differ from one device's by %.2e (allowed %.2e).",
+			 o->against_single.gradient_error, full);
+		if (o->against_single.gradient_error / full > error / tolerance) {
+			error = o->against_single.gradient_error;
+			tolerance = full;
+		}
+	}
+	if (o->setup->mode->replicated && o->setup->ranks > 1)
+		text_addf(&t, "; replicas equal bit for bit");
+	run_verified(run, t.data, error, tolerance);
+	run_value(run, "parallel.gradient_error", o->reference.gradient_error);
+	run_value(run, "parallel.loss", o->first_loss);
+	text_release(&t);
+}

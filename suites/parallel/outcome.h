@@ -1,0 +1,28 @@
+/* What one case found, and how it becomes metrics and notes. */
+#ifndef GPUPROOF_PARALLEL_OUTCOME_H
+#define GPUPROOF_PARALLEL_OUTCOME_H
+
+#include "measure/run.h"
+#include "result/metric.h"
+#include "suites/parallel/verify.h"
+
+extern const struct metric parallel_metrics[];
+
+struct outcome {
+	const struct setup *setup;
+	struct series step, communication, single; /* copies; names belong to the result */
+	bool has_communication, has_single;
+	double compute[SETUP_MAX_RANKS]; /* seconds of each rank's kernels alone, medians */
+	uint64_t memory[SETUP_MAX_RANKS][MEMORY_CLASS_COUNT];
+	uint64_t communicator_bytes[SETUP_MAX_RANKS];
+	struct check reference, against_single;
+	struct setup small; /* what the reference followed */
+	bool reference_is_full, compared_with_single;
+	double first_loss, last_loss;
+	uint64_t updates;
+};
+
+void outcome_verified(struct run *run, const struct outcome *outcome);
+void outcome_record(struct run *run, const struct outcome *outcome);
+
+#endif

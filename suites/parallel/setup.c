@@ -1,0 +1,95 @@
+#include "suites/parallel/setup.h"
+
+#include <math.h>
+
+#include "kernels/generator.h"
+#include "suites/parallel/model.h"
+
+/* A reference that follows a smaller model keeps at least this many rows per rank and micro-batch ... */
+#define SHRINK_ROWS 4
+/* ... and layers no narrower than this (the classes keep their number when it is smaller). */
+#define SHRINK_WIDTH 16
+
+const char *const optimizer_names[] = { "sgd", "momentum", "adam", NULL };
+
+size_t optimizer_moments(enum optimizer optimizer)
+{
+	static const size_t moments[OPTIMIZER_COUNT] = { 0, 1, 2 };
+
+	return moments[optimizer];
+}
+
+static uint64_t widest(const struct setup *setup)
+{
+	uint64_t width = 0;
+
+	for (size_t i = 0; i <= setup->layers; i++)
+		width = setup->widths[i] > width ? setup->widths[i] : width;
+	return width;
+}
+
+double setup_safe_rate(const struct setup *setup)
+{
+	double per_width = 1.0 / (double)widest(setup);
+
+	switch (setup->optimizer) {
+	case OPTIMIZER_ADAM:
+		return 0.1 * per_width;
+	case OPTIMIZER_MOMENTUM:
+		return 0.1 * per_width / (double)setup->layers;
+	default:
+		return per_width / (double)setup->layers;
+	}
+}
+
+static uint64_t at_least(uint64_t value, uint64_t least)
+{
+	return value > least ? value : least;
+}
+
+bool setup_shrink(const struct setup *setup, double flops, struct setup *small)
+{
+	uint64_t part = (uint64_t)setup->ranks * setup->microbatches, parts;
+	double ratio = flops / setup_flops(setup);
+
+	*small = *setup;
+	if (ratio >= 1)
+		return true;
+	parts = setup->batch / part;
+	small->batch = part * at_least((uint64_t)((double)parts * ratio),
+				       parts < SHRINK_ROWS ? parts : SHRINK_ROWS);
+	for (ratio = flops / setup_flops(small); ratio < 1; ratio = flops / setup_flops(small)) {
+		bool changed = false;
+
+		for (size_t i = 0; i <= setup->layers; i++) {
+			uint64_t w = small->widths[i], floor = w < SHRINK_WIDTH ? w : SHRINK_WIDTH;
+
+			small->widths[i] = at_least((uint64_t)((double)w * sqrt(ratio) * 0.99), floor);
+			changed |= small->widths[i] != w;
+		}
+		if (!changed)
+			break;
+	}
+	return false;
+}
+
+uint64_t setup_seed(const struct setup *setup, enum setup_tensor tensor, size_t layer)
+{
+	return generator_bits(setup->seed, layer * TENSOR_COUNT + tensor);
+}
+
+double setup_scale(const struct setup *setup, enum setup_tensor tensor, size_t layer)
+{
+	if (tensor == TENSOR_WEIGHTS)
+		return sqrt(6.0 / (double)setup->widths[layer]);
+	if (tensor == TENSOR_BIASES)
+		return sqrt(1.0 / (double)setup->widths[layer]);
+	return 1;
+}
+
+int32_t setup_label(const struct setup *setup, uint64_t row)
+{
+	uint64_t classes = setup->widths[setup->layers];
+
+	return (int32_t)(generator_bits(setup_seed(setup, TENSOR_LABELS, 0), row) % classes);
+}

@@ -1,0 +1,146 @@
+#include "suites/parallel/team.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* One send, or one copy to the host, at a time: keeps staging buffers of libraries small. */
+#define PIECE_BYTES (UINT64_C(64) << 20)
+
+static uint64_t free_memory(struct device *device)
+{
+	struct error ignored = ERROR_NONE;
+	uint64_t free_bytes = 0, total = 0;
+
+	backend_device_memory(device, &free_bytes, &total, &ignored);
+	return free_bytes;
+}
+
+/* Rank `root` makes the id; ranks root .. root + size - 1 open it as ranks 0 .. size - 1. */
+static enum status open_communicator(struct team *team, int root, int size, struct communicator **out,
+				     struct error *err)
+{
+	const struct backend *backend = team->device->backend;
+	int rank = team->world->rank - root;
+	struct communicator_id id = { { 0 } };
+	enum status status = STATUS_OK;
+
+	*out = NULL;
+	if (!backend->communicator_id)
+		status = backend_missing(team->device, "communicator_id", err);
+	else if (rank == 0)
+		status = backend->communicator_id(&id, err);
+	if (world_agree(team->world, status, err) != STATUS_OK)
+		return err->status;
+	world_broadcast(team->world, root, &id, sizeof(id));
+	if (rank >= 0 && rank < size)
+		status = backend_communicator_open(team->device, &id, rank, size, out, err);
+	return world_agree(team->world, status, err);
+}
+
+enum status team_open(struct team *team, struct device *device, struct world *world, struct error *err)
+{
+	enum status status = STATUS_OK;
+	uint64_t before;
+
+	*team = (struct team){ .device = device, .world = world };
+	for (int i = 0; i < STREAM_COUNT && status == STATUS_OK; i++)
+		status = backend_stream_create(device, i != STREAM_COMPUTE, &team->streams[i], err);
+	status = world_agree(world, status, err);
+	if (status != STATUS_OK || world->size == 1)
+		return status;
+	before = free_memory(device);
+	status = open_communicator(team, 0, world->size, &team->all, err);
+	if (before > free_memory(device))
+		team->communicator_bytes = before - free_memory(device);
+	return status;
+}
+
+void team_close(struct team *team)
+{
+	backend_communicator_close(team->all);
+	for (int i = 0; i < STREAM_COUNT; i++)
+		backend_stream_destroy(team->streams[i]);
+	*team = (struct team){ 0 };
+}
+
+enum status team_open_edge(struct team *team, int low, struct communicator **out, struct error *err)
+{
+	return open_communicator(team, low, 2, out, err);
+}
+
+enum status team_synchronize(struct team *team, struct error *err)
+{
+	for (int i = 0; i < STREAM_COUNT; i++)
+		if (backend_stream_synchronize(team->streams[i], err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+static enum status move_piece(struct team *team, int source, const void *from, void *to, uint64_t bytes,
+			      struct error *err)
+{
+	struct stream *stream = team->streams[STREAM_COMPUTE];
+
+	if (team->world->rank == source && source == 0)
+		return backend_copy(stream, to, from, bytes, err);
+	if (team->world->rank == source)
+		return backend_send(team->all, stream, from, bytes, 0, err);
+	return backend_receive(team->all, stream, to, bytes, source, err);
+}
+
+enum status team_collect(struct team *team, int source, const void *from, void *to, uint64_t bytes,
+			 struct error *err)
+{
+	if (team->world->rank != source && team->world->rank != 0)
+		return STATUS_OK;
+	for (uint64_t done = 0; done < bytes; done += PIECE_BYTES) {
+		uint64_t piece = bytes - done < PIECE_BYTES ? bytes - done : PIECE_BYTES;
+
+		if (move_piece(team, source, (const char *)from + done, (char *)to + done, piece, err) !=
+		    STATUS_OK)
+			return err->status;
+	}
+	return backend_stream_synchronize(team->streams[STREAM_COMPUTE], err);
+}
+
+enum status team_fetch(struct team *team, void *to, const void *from, uint64_t bytes, struct error *err)
+{
+	if (backend_copy(team->streams[STREAM_COMPUTE], to, from, bytes, err) != STATUS_OK)
+		return err->status;
+	return backend_stream_synchronize(team->streams[STREAM_COMPUTE], err);
+}
+
+static uint64_t mix(uint64_t sum, const unsigned char *bytes, uint64_t count)
+{
+	uint64_t i = 0, word;
+
+	for (; i + sizeof(word) <= count; i += sizeof(word)) {
+		memcpy(&word, bytes + i, sizeof(word));
+		/* An odd factor and a xor are both reversible: no single change can cancel out. */
+		sum = (sum ^ word) * UINT64_C(0x9E3779B97F4A7C15);
+		sum ^= sum >> 32;
+	}
+	for (; i < count; i++)
+		sum = (sum ^ bytes[i]) * UINT64_C(0x9E3779B97F4A7C15);
+	return sum;
+}
+
+enum status team_checksum(struct team *team, const void *memory, uint64_t bytes, uint64_t *sum,
+			  struct error *err)
+{
+	uint64_t size = bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
+	unsigned char *host = xmalloc(size);
+
+	*sum = bytes;
+	for (uint64_t done = 0; done < bytes; done += size) {
+		uint64_t piece = bytes - done < size ? bytes - done : size;
+
+		if (team_fetch(team, host, (const char *)memory + done, piece, err) != STATUS_OK)
+			break;
+		*sum = mix(*sum, host, piece);
+	}
+	free(host);
+	return err->status;
+}

@@ -1,0 +1,219 @@
+#include "suites/parallel/verify.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "suites/parallel/collect.h"
+#include "suites/parallel/compare.h"
+#include "suites/parallel/reference.h"
+#include "suites/parallel/values.h"
+#include "suites/parallel/verify_update.h"
+
+/* A small tensor's error scatters more than that of all parameters together. */
+#define TENSOR_HEADROOM 4
+
+/*
+ * Gradients: measured with the masks imposed 3e-7 (fp32), 3.4e-4 (tf32, fp16) and 3.2e-3 (bf16); fp32 grows with
+ * the root of the longest sum. Loss: the error of one row is independent of the others'.
+ */
+struct tolerance verify_tolerance(const struct setup *setup)
+{
+	static const struct {
+		double gradient, loss, row_loss;
+		bool grows;
+	} base[PRECISION_COUNT] = {
+		[PRECISION_FP64] = { 1e-12, 1e-13, 1e-13, true },
+		[PRECISION_FP32] = { 1e-5, 1e-6, 4e-6, true },
+		[PRECISION_TF32] = { 2e-3, 1e-5, 1e-3, false },
+		[PRECISION_FP16] = { 2e-3, 1e-5, 1e-3, false },
+		[PRECISION_BF16] = { 1e-2, 1e-4, 8e-3, false },
+	};
+	enum precision p = setup->precision;
+	double longest = (double)setup->batch, growth;
+
+	for (size_t l = 0; l <= setup->layers; l++)
+		longest = fmax(longest, (double)setup->widths[l]);
+	growth = base[p].grows ? fmax(1, sqrt(longest / 512)) : 1;
+	return (struct tolerance){
+		.gradient = base[p].gradient * growth,
+		.tensor = base[p].gradient * growth * TENSOR_HEADROOM,
+		.loss = fmax(base[p].loss, base[p].row_loss / sqrt((double)setup->batch)),
+	};
+}
+
+/* Gradients in device memory of this rank. */
+struct device_gradients {
+	struct team *team;
+	const void *memory;
+	const struct setup *setup;
+};
+
+static enum status from_device(void *context, uint64_t first, uint64_t count, double *out, struct error *err)
+{
+	const struct device_gradients *g = context;
+	size_t bytes = precision_bytes(g->setup->precision);
+	void *raw = xmalloc(count * bytes);
+
+	if (team_fetch(g->team, raw, (const char *)g->memory + first * bytes, count * bytes, err) == STATUS_OK) {
+		values_decode(out, raw, g->setup->precision, count);
+		for (uint64_t i = 0; i < count; i++)
+			out[i] /= g->setup->loss_scale;
+	}
+	free(raw);
+	return err->status;
+}
+
+static enum status from_reference(void *context, uint64_t first, uint64_t count, double *out, struct error *err)
+{
+	const struct reference *reference = context;
+
+	(void)err;
+	for (uint64_t i = 0; i < count; i++)
+		out[i] = reference->gradients[first + i];
+	return STATUS_OK;
+}
+
+/* Which units the run let pass: 1 or 0 per element of the outputs of a layer. */
+static enum status fetch_mask(struct trainer *t, const void *activations, uint64_t count, unsigned char **out,
+			      struct error *err)
+{
+	size_t bytes = precision_bytes(t->setup->precision);
+	void *raw = xmalloc(count * bytes);
+	double *values = xmalloc(count * sizeof(*values));
+
+	*out = xmalloc(count);
+	if (team_fetch(t->team, raw, activations, count * bytes, err) == STATUS_OK) {
+		values_decode(values, raw, t->setup->precision, count);
+		for (uint64_t i = 0; i < count; i++)
+			(*out)[i] = values[i] > 0;
+	}
+	free(raw);
+	free(values);
+	return err->status;
+}
+
+static enum status compare_with_reference(struct trainer *t, const struct collection *c, double loss,
+					  struct check *check, struct error *err)
+{
+	struct tolerance tolerance = verify_tolerance(t->setup);
+	struct device_gradients gradients = { t->team, c->gradients, t->setup };
+	unsigned char *masks[SETUP_MAX_LAYERS + 1] = { 0 };
+	struct reference reference;
+	struct difference difference;
+	enum status status = STATUS_OK;
+
+	reference_open(&reference, t->setup);
+	for (size_t l = 1; l < t->setup->layers && status == STATUS_OK; l++)
+		status = fetch_mask(t, c->activations[l], t->setup->batch * t->setup->widths[l], &masks[l], err);
+	if (status == STATUS_OK) {
+		reference_step(&reference, (const unsigned char *const *)masks);
+		status = compare_gradients(&t->network.model, from_device, &gradients, from_reference,
+					   &reference, &difference, err);
+	}
+	if (status == STATUS_OK)
+		status = compare_judge(&difference, loss, reference.loss, &tolerance,
+				       "double-precision reference", check, err);
+	for (size_t l = 0; l <= SETUP_MAX_LAYERS; l++)
+		free(masks[l]);
+	reference_close(&reference);
+	return status;
+}
+
+/* A step up to the optimizer, and everything it computed on rank 0. */
+static enum status step_and_collect(struct trainer *t, struct collection *c, double *loss, struct error *err)
+{
+	*c = (struct collection){ 0 };
+	if (trainer_step(t, STEP_COMPUTE | STEP_COMMUNICATE, err) != STATUS_OK ||
+	    trainer_loss(t, loss, err) != STATUS_OK)
+		return err->status;
+	return collect(t, c, err);
+}
+
+enum status verify_reference(const struct setup *setup, struct team *team, struct check *check,
+			     struct error *err)
+{
+	struct collection collection = { 0 };
+	struct trainer t = { 0 };
+	uint64_t sum;
+	double loss;
+	enum status status = trainer_open(&t, setup, team, err);
+
+	if (status == STATUS_OK)
+		status = step_and_collect(&t, &collection, &loss, err);
+	if (status == STATUS_OK && team->world->rank == 0)
+		status = compare_with_reference(&t, &collection, loss, check, err);
+	status = world_agree(team->world, status, err);
+	if (status == STATUS_OK)
+		status = verify_update(&t, err);
+	if (status == STATUS_OK && setup->mode->replicated)
+		status = verify_replicas(&t, &sum, err);
+	collection_release(&collection);
+	trainer_close(&t);
+	return status;
+}
+
+/* The single device decides its ReLUs as the split did: a flipped one is rounding, not an error of the split. */
+static enum status step_with_masks(struct trainer *single, const struct collection *c, struct error *err)
+{
+	enum status status;
+
+	for (size_t l = 1; l < single->setup->layers; l++)
+		single->network.masks[l] = c->activations[l];
+	status = trainer_step(single, STEP_COMPUTE, err);
+	for (size_t l = 1; l < single->setup->layers; l++)
+		single->network.masks[l] = single->network.activations[l];
+	return status;
+}
+
+static enum status compare_with_single(struct trainer *t, struct trainer *single, const struct collection *c,
+				       double loss, struct check *check, struct error *err)
+{
+	struct tolerance tolerance = verify_tolerance(t->setup);
+	struct device_gradients run = { t->team, c->gradients, t->setup };
+	struct device_gradients expected = { t->team, single->network.gradients, single->setup };
+	struct difference difference;
+	double expected_loss;
+
+	if (step_with_masks(single, c, err) != STATUS_OK ||
+	    trainer_loss(single, &expected_loss, err) != STATUS_OK ||
+	    compare_gradients(&t->network.model, from_device, &run, from_device, &expected, &difference, err) !=
+		    STATUS_OK)
+		return err->status;
+	return compare_judge(&difference, loss, expected_loss, &tolerance, "single device", check, err);
+}
+
+enum status verify_against_single(struct trainer *t, struct trainer *single, struct check *check,
+				  struct error *err)
+{
+	struct collection collection;
+	double loss;
+	enum status status = step_and_collect(t, &collection, &loss, err);
+
+	if (status == STATUS_OK && t->team->world->rank == 0)
+		status = compare_with_single(t, single, &collection, loss, check, err);
+	status = world_agree(t->team->world, status, err);
+	collection_release(&collection);
+	return status;
+}
+
+enum status verify_replicas(struct trainer *t, uint64_t *sum, struct error *err)
+{
+	const struct network *n = &t->network;
+	uint64_t sums[SETUP_MAX_RANKS];
+	enum status status;
+
+	status = team_checksum(t->team, n->master,
+			       n->elements * precision_bytes(setup_master(t->setup)), sum, err);
+	if (world_agree(t->team->world, status, err) != STATUS_OK)
+		return err->status;
+	if (!t->mode->replicated)
+		return STATUS_OK;
+	world_gather(t->team->world, sum, sums, sizeof(*sum));
+	for (int rank = 1; rank < t->team->world->size; rank++)
+		if (sums[rank] != sums[0])
+			return error_set(err, STATUS_MISMATCH,
+					 "rank %d's parameters differ from rank 0's after a step: replicas must stay equal "
+					 "bit for bit", rank);
+	return STATUS_OK;
+}

@@ -1,0 +1,97 @@
+#include "suites/parallel/verify_update.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "suites/parallel/values.h"
+
+#define UPDATES 2
+
+/* PyTorch's forms; the gradient is the same in both updates. */
+static double expected_weight(const struct setup *s, double weight, double gradient)
+{
+	double m = 0, v = 0;
+
+	for (int t = 1; t <= UPDATES; t++) {
+		switch (s->optimizer) {
+		case OPTIMIZER_SGD:
+			weight -= s->rate * gradient;
+			break;
+		case OPTIMIZER_MOMENTUM:
+			m = s->momentum * m + gradient;
+			weight -= s->rate * m;
+			break;
+		default:
+			m = s->beta1 * m + (1 - s->beta1) * gradient;
+			v = s->beta2 * v + (1 - s->beta2) * gradient * gradient;
+			weight -= s->rate * (m / (1 - pow(s->beta1, t))) /
+				  (sqrt(v / (1 - pow(s->beta2, t))) + s->epsilon);
+		}
+	}
+	return weight;
+}
+
+static enum status fetch(struct trainer *t, const void *memory, enum precision precision, double **out,
+			 struct error *err)
+{
+	uint64_t count = t->network.elements;
+	void *raw = xmalloc(count * precision_bytes(precision));
+
+	*out = xcalloc(count, sizeof(**out));
+	if (team_fetch(t->team, raw, memory, count * precision_bytes(precision), err) == STATUS_OK)
+		values_decode(*out, raw, precision, count);
+	free(raw);
+	return err->status;
+}
+
+struct weights {
+	double *before, *gradients, *after, *stored;
+};
+
+static enum status compare(const struct setup *s, const struct weights *w, uint64_t count, struct error *err)
+{
+	/* Each update rounds the weight once; its own arithmetic is a few roundings of something smaller. */
+	double epsilon = setup_master(s) == PRECISION_FP64 ? 0x1p-53 : 0x1p-24;
+
+	for (uint64_t i = 0; i < count; i++) {
+		double expected = expected_weight(s, w->before[i], w->gradients[i] / s->loss_scale);
+		double allowed = 2 * UPDATES * epsilon * fabs(expected) + 1e-4 * fabs(expected - w->before[i]);
+
+		if (!(fabs(w->after[i] - expected) <= allowed))
+			return error_set(err, STATUS_MISMATCH,
+					 "%s: parameter %llu is %.9g after %d updates from %.9g, expected %.9g",
+					 optimizer_names[s->optimizer], (unsigned long long)i, w->after[i],
+					 UPDATES, w->before[i], expected);
+		if (w->stored[i] != value_round(w->after[i], s->precision))
+			return error_set(err, STATUS_MISMATCH,
+					 "%s: parameter %llu is %.9g, its %s copy %.9g", optimizer_names[s->optimizer],
+					 (unsigned long long)i, w->after[i], precision_name(s->precision),
+					 w->stored[i]);
+	}
+	return STATUS_OK;
+}
+
+enum status verify_update(struct trainer *t, struct error *err)
+{
+	struct network *n = &t->network;
+	enum precision master = setup_master(t->setup), stored = t->setup->precision;
+	struct weights w = { 0 };
+	enum status status = fetch(t, n->master, master, &w.before, err);
+
+	if (status == STATUS_OK)
+		status = fetch(t, n->gradients, stored, &w.gradients, err);
+	status = world_agree(t->team->world, status, err);
+	for (int i = 0; i < UPDATES && status == STATUS_OK; i++)
+		status = trainer_step(t, STEP_UPDATE, err);
+	if (status == STATUS_OK && fetch(t, n->master, master, &w.after, err) == STATUS_OK &&
+	    fetch(t, n->weights, stored, &w.stored, err) == STATUS_OK)
+		status = compare(t->setup, &w, n->elements, err);
+	else
+		status = err->status;
+	free(w.before);
+	free(w.gradients);
+	free(w.after);
+	free(w.stored);
+	return world_agree(t->team->world, status, err);
+}
