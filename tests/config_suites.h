@@ -1,4 +1,4 @@
-/* Suites for tests of the config and the plan: one key of every type, nothing that the real suites need. */
+/* Suites for tests of the config and the plan: a key of every type, nothing real. */
 #ifndef GPUPROOF_TESTS_CONFIG_SUITES_H
 #define GPUPROOF_TESTS_CONFIG_SUITES_H
 
@@ -9,9 +9,11 @@ static const char *const directions[] = { "up", "down", "both", NULL };
 static const char *const precisions[] = { "fp64", "fp32", "fp16", NULL };
 
 static const struct key copy_keys[] = {
-	{ .name = "sizes", .type = KEY_SIZE, .list = true, .fallback = "1KiB..16KiB *4", .min = 1, .max = 0x1p40,
+	{ .name = "sizes", .type = KEY_SIZE, .list = true,
+	  .fallback = "1KiB..16KiB *4", .min = 1, .max = 0x1p40,
 	  .help = "bytes of one copy" },
-	{ .name = "directions", .type = KEY_CHOICE, .list = true, .fallback = "up, down", .choices = directions,
+	{ .name = "directions", .type = KEY_CHOICE, .list = true,
+	  .fallback = "up, down", .choices = directions,
 	  .help = "which way" },
 	{ .name = "verify", .type = KEY_BOOL, .fallback = "yes", .help = "compare every byte" },
 	{ .name = "note", .type = KEY_TEXT, .fallback = "", .help = "free text" },
@@ -19,32 +21,45 @@ static const struct key copy_keys[] = {
 };
 
 static const struct key gemm_keys[] = {
-	{ .name = "sizes", .type = KEY_SHAPE, .list = true, .fallback = "256", .min = 1, .max = 65536,
+	{ .name = "sizes", .type = KEY_SHAPE, .list = true,
+	  .fallback = "256", .min = 1, .max = 65536,
 	  .help = "M x N x K" },
-	{ .name = "precisions", .type = KEY_CHOICE, .list = true, .fallback = "fp32", .choices = precisions,
+	{ .name = "precisions", .type = KEY_CHOICE, .list = true,
+	  .fallback = "fp32", .choices = precisions,
 	  .help = "of the operands" },
-	{ .name = "tolerance", .type = KEY_REAL, .fallback = "0.001", .min = 0, .max = 1, .help = "of the result" },
+	{ .name = "tolerance", .type = KEY_REAL, .fallback = "0.001", .min = 0, .max = 1,
+	  .help = "of the result" },
 	{ 0 }
 };
 
 static const struct key train_keys[] = {
-	{ .name = "layers", .type = KEY_INTEGER, .list = true, .fallback = "100, 200, 100", .min = 1, .max = 1e6,
+	{ .name = "layers", .type = KEY_INTEGER, .list = true,
+	  .fallback = "100, 200, 100", .min = 1, .max = 1e6,
 	  .help = "widths, input first" },
-	{ .name = "devices", .type = KEY_INTEGER, .list = true, .fallback = "1, 2", .min = 1, .max = 16,
+	{ .name = "devices", .type = KEY_INTEGER, .list = true,
+	  .fallback = "1, 2", .min = 1, .max = 16,
 	  .help = "how many" },
-	{ .name = "batch", .type = KEY_INTEGER, .min = 1, .max = 65536, .help = "samples per step" },
-	{ .name = "timeout", .type = KEY_DURATION, .fallback = "1.5 s", .min = 0, .max = 3600, .help = "of a step" },
+	{ .name = "batch", .type = KEY_INTEGER, .min = 1, .max = 65536,
+	  .help = "samples per step" },
+	{ .name = "timeout", .type = KEY_DURATION, .fallback = "1.5 s", .min = 0, .max = 3600,
+	  .help = "of a step" },
 	{ .name = "count", .type = KEY_INTEGER, .fallback = "0", .help = "of something" },
 	{ 0 }
 };
 
 static const struct key test_sampling_keys[] = {
-	{ .name = "min_samples", .type = KEY_INTEGER, .fallback = "10", .min = 1, .max = 1e6, .help = "at least" },
-	{ .name = "max_samples", .type = KEY_INTEGER, .fallback = "200", .min = 1, .max = 1e6, .help = "at most" },
-	{ .name = "target", .type = KEY_PERCENT, .fallback = "0.5 %", .min = 1e-5, .max = 1, .help = "half width" },
-	{ .name = "max_time", .type = KEY_DURATION, .fallback = "500 ms", .min = 1e-3, .max = 3600, .help = "in all" },
-	{ .name = "sample_time", .type = KEY_DURATION, .fallback = "1 ms", .min = 1e-6, .max = 10, .help = "of one" },
-	{ .name = "warmup", .type = KEY_INTEGER, .fallback = "2", .min = 0, .max = 1e6, .help = "untimed" },
+	{ .name = "min_samples", .type = KEY_INTEGER, .fallback = "10", .min = 1, .max = 1e6,
+	  .help = "at least" },
+	{ .name = "max_samples", .type = KEY_INTEGER, .fallback = "200", .min = 1, .max = 1e6,
+	  .help = "at most" },
+	{ .name = "target", .type = KEY_PERCENT, .fallback = "0.5 %", .min = 1e-5, .max = 1,
+	  .help = "half width" },
+	{ .name = "max_time", .type = KEY_DURATION, .fallback = "500 ms", .min = 1e-3, .max = 3600,
+	  .help = "in all" },
+	{ .name = "sample_time", .type = KEY_DURATION, .fallback = "1 ms", .min = 1e-6, .max = 10,
+	  .help = "of one" },
+	{ .name = "warmup", .type = KEY_INTEGER, .fallback = "2", .min = 0, .max = 1e6,
+	  .help = "untimed" },
 	{ 0 }
 };
 
@@ -79,13 +94,16 @@ static enum status expand_train(struct plan *plan, struct plan_case *point, stru
 }
 
 static const struct suite copy_suite = {
-	.name = "copy", .summary = "copies", .keys = copy_keys, .axes = copy_axes, .expand = expand_copy,
+	.name = "copy", .summary = "copies", .keys = copy_keys,
+	.axes = copy_axes, .expand = expand_copy,
 };
 static const struct suite gemm_suite = {
-	.name = "gemm", .summary = "products", .keys = gemm_keys, .axes = gemm_axes, .expand = expand_each,
+	.name = "gemm", .summary = "products", .keys = gemm_keys,
+	.axes = gemm_axes, .expand = expand_each,
 };
 static const struct suite train_suite = {
-	.name = "train", .summary = "steps", .keys = train_keys, .axes = train_axes, .expand = expand_train,
+	.name = "train", .summary = "steps", .keys = train_keys,
+	.axes = train_axes, .expand = expand_train,
 };
 static const struct suite *const test_suites[] = { &copy_suite, &gemm_suite, &train_suite, NULL };
 static const struct schema test_schema = { .suites = test_suites, .sampling = test_sampling_keys };

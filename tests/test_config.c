@@ -17,7 +17,8 @@
 #include "plan/value.h"
 
 /* Parses; returns the errors ("" when there are none), valid until the next call. */
-static const char *parse(struct config *config, const char *text, size_t length, const char *const *sets)
+static const char *parse(struct config *config, const char *text, size_t length,
+			 const char *const *sets)
 {
 	static struct text errors;
 	struct override overrides[8];
@@ -27,7 +28,8 @@ static const char *parse(struct config *config, const char *text, size_t length,
 	for (; sets && sets[count]; count++)
 		overrides[count].text = sets[count];
 	text_reset(&errors);
-	status = config_parse_with(config, &test_schema, "a.ini", text, length, overrides, count, &errors);
+	status = config_parse_with(config, &test_schema, "a.ini", text, length, overrides, count,
+				   &errors);
 	assert_int_equal(status, errors.length ? STATUS_USAGE : STATUS_OK);
 	if (errors.length)
 		assert_int_equal(config->count, 0);
@@ -45,7 +47,8 @@ static void values_are_typed(void **state)
 	const struct section *copy, *gemm, *train;
 
 	(void)state;
-	assert_string_equal(parse_text(&c, "[run]\nseed = 42\ncase_limit = 2 min\n[suite copy]\nsizes = 1KiB..8KiB *2\n"
+	assert_string_equal(parse_text(&c, "[run]\nseed = 42\ncase_limit = 2 min\n[suite copy]\n"
+					   "sizes = 1KiB..8KiB *2\n"
 					   "directions = both, up\nverify = off\ntarget = 2.5 %\n"
 					   "[suite gemm]\nsizes = 64, 8x16x32\ntolerance = 0.25\n"
 					   "[suite train slow]\nbatch = 7\nlayers = 3..5, 3\n"),
@@ -73,10 +76,12 @@ static void values_are_typed(void **state)
 
 static void overrides_win_over_files(void **state)
 {
-	static const char file[] = "[defaults]\nwarmup = 3\n[suite copy]\nsizes = 1KiB\n[suite copy b]\nsizes = 2KiB\n";
-	static const char *const sets[] = { "copy.sizes=4KiB,8KiB", "suite copy b.verify = no", "run.seed=5",
-					    "defaults.warmup=9",    "copy:b.note=a=b.c",	"report.title=T",
-					    "run.seed=6",	    NULL };
+	static const char file[] = "[defaults]\nwarmup = 3\n[suite copy]\nsizes = 1KiB\n[suite copy b]\n"
+				   "sizes = 2KiB\n";
+	static const char *const sets[] = { "copy.sizes=4KiB,8KiB", "suite copy b.verify = no",
+					    "run.seed=5",           "defaults.warmup=9",
+					    "copy:b.note=a=b.c",    "report.title=T",
+					    "run.seed=6",           NULL };
 	struct config c;
 
 	(void)state;
@@ -101,29 +106,38 @@ static void wrong_overrides_are_errors(void **state)
 	static const struct {
 		const char *set, *error;
 	} rows[] = {
-		{ "copy.sizes=64", "--set copy.sizes=64: [suite copy] sizes = 64: '64' has no unit; allowed units: "
-				   "B, KiB, MiB, GiB, TiB, kB, KB, MB, GB, TB\n" },
-		{ "run.sede=1", "--set run.sede=1: [run] has no key 'sede' (did you mean 'seed'?); keys: backend, devices, "
+		{ "copy.sizes=64",
+		  "--set copy.sizes=64: [suite copy] sizes = 64: '64' has no unit; allowed units: "
+		  "B, KiB, MiB, GiB, TiB, kB, KB, MB, GB, TB\n" },
+		{ "run.sede=1", "--set run.sede=1: [run] has no key 'sede' (did you mean 'seed'?); "
+				"keys: backend, devices, "
 				"host_devices, suites, seed, label, case_limit\n" },
 		{ "gemm.sizes=64", "--set gemm.sizes=64: the config has no [suite gemm]\n" },
 		{ "copy:x.sizes=1B", "--set copy:x.sizes=1B: the config has no [suite copy x]\n" },
-		{ "cpoy.sizes=1B", "--set cpoy.sizes=1B: [suite cpoy]: there is no suite 'cpoy' (did you mean 'copy'?); "
+		{ "cpoy.sizes=1B", "--set cpoy.sizes=1B: [suite cpoy]: there is no suite 'cpoy' "
+				   "(did you mean 'copy'?); "
 				   "suites: copy, gemm, train\n" },
-		{ "rum.seed=1", "--set rum.seed=1: [rum] is not a section (did you mean 'run'?); sections: [run], "
+		{ "rum.seed=1", "--set rum.seed=1: [rum] is not a section (did you mean 'run'?); "
+				"sections: [run], "
 				"[defaults], [suite NAME], [suite NAME label], [report]\n" },
-		{ "suite cpoy.sizes=1B", "--set suite cpoy.sizes=1B: [suite cpoy]: there is no suite 'cpoy' (did you mean "
-					 "'copy'?); suites: copy, gemm, train\n" },
+		{ "suite cpoy.sizes=1B",
+		  "--set suite cpoy.sizes=1B: [suite cpoy]: there is no suite 'cpoy' (did you mean "
+		  "'copy'?); suites: copy, gemm, train\n" },
 		{ "seed=1", "--set seed=1: write --set section.key=value\n" },
 		{ "run.=1", "--set run.=1: write --set section.key=value\n" },
 		{ ".seed=1", "--set .seed=1: write --set section.key=value\n" },
 		{ "run.seed", "--set run.seed: write --set section.key=value\n" },
 		{ "", "--set : write --set section.key=value\n" },
-		{ "run.label=$GPUPROOF_TEST_UNSET", "--set run.label=$GPUPROOF_TEST_UNSET: the environment variable "
-						    "GPUPROOF_TEST_UNSET is not set ($$ is a plain dollar)\n" },
-		{ "run.label=a\nb", "--set run.label=a?b: the value holds the control character 0x0a\n" },
-		{ "run.label=;x", "--set run.label=;x: a value cannot start with ';': that is a comment\n" },
-		{ "run.backend=hots", "--set run.backend=hots: [run] backend = hots: 'hots' is not one of auto, cuda, "
-				      "host (did you mean 'host'?)\n" },
+		{ "run.label=$GPUPROOF_TEST_UNSET",
+		  "--set run.label=$GPUPROOF_TEST_UNSET: the environment variable "
+		  "GPUPROOF_TEST_UNSET is not set ($$ is a plain dollar)\n" },
+		{ "run.label=a\nb",
+		  "--set run.label=a?b: the value holds the control character 0x0a\n" },
+		{ "run.label=;x",
+		  "--set run.label=;x: a value cannot start with ';': that is a comment\n" },
+		{ "run.backend=hots",
+		  "--set run.backend=hots: [run] backend = hots: 'hots' is not one of auto, cuda, "
+		  "host (did you mean 'host'?)\n" },
 	};
 
 	(void)state;
@@ -145,7 +159,8 @@ static void bytes_that_are_no_text_are_refused(void **state)
 	assert_string_equal(parse(&c, nul, sizeof(nul) - 1, NULL),
 			    "a.ini:2: NUL byte in column 9: this is not a text file\n"
 			    "a.ini:4: NUL byte in column 9: this is not a text file\n");
-	assert_non_null(strstr(parse(&c, utf16, sizeof(utf16) - 1, NULL), "a.ini:1: NUL byte in column 4"));
+	assert_non_null(
+		strstr(parse(&c, utf16, sizeof(utf16) - 1, NULL), "a.ini:1: NUL byte in column 4"));
 }
 
 static void over_long_lines_are_refused_and_long_ones_are_not(void **state)
@@ -161,10 +176,12 @@ static void over_long_lines_are_refused_and_long_ones_are_not(void **state)
 	text_addf(&t, "[suite copy]\nnote = %s\nverify = maybe\n", note);
 	assert_string_equal(parse(&c, t.data, t.length, NULL),
 			    "a.ini:2: the line has 1000007 bytes; the limit is 262144\n"
-			    "a.ini:3: [suite copy] verify = maybe: 'maybe' is not yes or no (or on, off, true, false)\n");
+			    "a.ini:3: [suite copy] verify = maybe: 'maybe' is not yes or no (or "
+			    "on, off, true, false)\n");
 	text_reset(&t);
 	text_addf(&t, "[suite copy]\nnote = %.*s\n", INI_LINE_MAX / 4 + 1, note);
-	assert_non_null(strstr(parse(&c, t.data, t.length, NULL), "the value has 65537 bytes; the limit is 65536"));
+	assert_non_null(strstr(parse(&c, t.data, t.length, NULL),
+			       "the value has 65537 bytes; the limit is 65536"));
 	text_reset(&t);
 	text_addf(&t, "[suite copy]\nnote = %.*s\n", INI_LINE_MAX / 4, note);
 	assert_string_equal(parse(&c, t.data, t.length, NULL), "");
@@ -189,8 +206,10 @@ static void no_length_is_cut(void **state)
 			text_add(&value, pattern);
 		while (value.length < length)
 			text_add_char(&value, 'z');
-		text_addf(&file, "[suite copy]\nverify = no\nnote = %s ; a comment, %s\nmax_samples = 77\n", value.data,
-			  value.data);
+		text_addf(
+			&file,
+			"[suite copy]\nverify = no\nnote = %s ; a comment, %s\nmax_samples = 77\n",
+			value.data, value.data);
 		assert_string_equal(parse(&c, file.data, file.length, NULL), "");
 		assert_string_equal(section_text(&c.sections[1], "note"), value.data);
 		assert_int_equal(section_integer(&c.sections[1], "max_samples"), 77);
@@ -216,12 +235,14 @@ static void long_lines_that_are_no_entry_harm_no_other(void **state)
 	for (int i = 0; i < 300; i++)
 		text_add_char(&file, ' ');
 	text_add(&file, "2KiB\n");
-	assert_string_equal(parse(&c, file.data, file.length, NULL),
-			    "a.ini:3: [suite copy] has no key 'word'; keys: sizes, directions, verify, note, backend, min_samples, "
-			    "max_samples, target, max_time, sample_time, warmup\n"
-			    "a.ini:4: 'wordwordwordwordwordwordwordwordwordwordwordwordwordwordword' is neither a [section] nor key = value\n"
-			    "a.ini:5: [suite copy] verify = 5: '5' is not yes or no (or on, off, true, false)\n"
-			    "a.ini:6: the line has more than 197 blanks in a row\n");
+	assert_string_equal(
+		parse(&c, file.data, file.length, NULL),
+		"a.ini:3: [suite copy] has no key 'word'; keys: sizes, directions, verify, note, "
+		"backend, min_samples, max_samples, target, max_time, sample_time, warmup\n"
+		"a.ini:4: 'wordwordwordwordwordwordwordwordwordwordwordwordwordwordword' is "
+		"neither a [section] nor key = value\n"
+		"a.ini:5: [suite copy] verify = 5: '5' is not yes or no (or on, off, true, false)\n"
+		"a.ini:6: the line has more than 197 blanks in a row\n");
 	text_release(&file);
 }
 
@@ -234,12 +255,14 @@ static void section_names_are_not_cut(void **state)
 	for (size_t length = 1; length < 60; length++) {
 		struct text file = TEXT_EMPTY;
 		size_t whole = strlen("suite copy ") + length;
-		char *expected = xasprintf("a.ini:1: the section name has %zu bytes; the limit is 49\n", whole);
+		char *expected = xasprintf(
+			"a.ini:1: the section name has %zu bytes; the limit is 49\n", whole);
 
 		memset(label, 'x', length);
 		label[length] = '\0';
 		text_addf(&file, "[suite copy %s]\n[suite copy]\n", label);
-		assert_string_equal(parse(&c, file.data, file.length, NULL), whole > 49 ? expected : "");
+		assert_string_equal(parse(&c, file.data, file.length, NULL),
+				    whole > 49 ? expected : "");
 		if (whole <= 49)
 			assert_string_equal(c.sections[1].label, label);
 		config_release(&c);
@@ -255,14 +278,18 @@ static void unreadable_sources_are_errors(void **state)
 		const char *source, *error;
 	} rows[] = {
 		{ ".", ".: is a directory, not a config file\n" },
-		{ "plain.ini/inside.ini", "plain.ini/inside.ini: cannot be opened: Not a directory\n" },
+		{ "plain.ini/inside.ini",
+		  "plain.ini/inside.ini: cannot be opened: Not a directory\n" },
 		{ "nothing.ini", "nothing.ini: no such file\n" },
 		{ "./quick", "./quick: no such file\n" },
 		{ "loop.ini", "loop.ini: cannot be opened: Too many levels of symbolic links\n" },
-		{ "", ": no such file, and no embedded config of that name; embedded: full, quick\n" },
-		{ "qick", "qick: no such file, and no embedded config of that name (did you mean 'quick'?); embedded: "
+		{ "",
+		  ": no such file, and no embedded config of that name; embedded: full, quick\n" },
+		{ "qick", "qick: no such file, and no embedded config of that name (did you mean "
+			  "'quick'?); embedded: "
 			  "full, quick\n" },
-		{ "/dev/zero", "/dev/zero: the file is larger than 4194304 bytes, the limit for a config\n" },
+		{ "/dev/zero",
+		  "/dev/zero: the file is larger than 4194304 bytes, the limit for a config\n" },
 		{ "locked.ini", "locked.ini: cannot be opened: Permission denied\n" },
 	};
 	FILE *f;
@@ -285,7 +312,9 @@ static void unreadable_sources_are_errors(void **state)
 			print_message("root reads every file: locked.ini is not tried\n");
 			continue;
 		}
-		assert_int_equal(config_load_with(&c, &test_schema, rows[i].source, NULL, 0, &errors), STATUS_USAGE);
+		assert_int_equal(
+			config_load_with(&c, &test_schema, rows[i].source, NULL, 0, &errors),
+			STATUS_USAGE);
 		assert_string_equal(errors.data, rows[i].error);
 		text_release(&errors);
 	}
@@ -318,8 +347,9 @@ static void many_errors_are_counted(void **state)
 /* Whatever the bytes: no crash, and either errors or a config that loads again to the same. */
 static void damaged_files_never_crash(void **state)
 {
-	static const char valid[] = "[run]\nseed = 7\nlabel = $$x \xc3\xa9\n[defaults]\ntarget = 1 %\n"
-				    "[suite copy a]\nsizes = 1KiB..1GiB *4, 5MB\n[suite gemm]\nsizes=1..9 +2,8x8x9\n";
+	static const char valid[] =
+		"[run]\nseed = 7\nlabel = $$x \xc3\xa9\n[defaults]\ntarget = 1 %\n"
+		"[suite copy a]\nsizes = 1KiB..1GiB *4, 5MB\n[suite gemm]\nsizes=1..9 +2,8x8x9\n";
 	static const char bytes[] = "[]=;#:.$,*+x0 \n\r\t\0\xff\xc3";
 	unsigned random = 12345;
 
@@ -333,12 +363,15 @@ static void damaged_files_never_crash(void **state)
 		memcpy(damaged, valid, sizeof(valid));
 		for (int i = 0; i < 1 + round % 4; i++) {
 			random = random * 1664525 + 1013904223;
-			damaged[(random >> 8) % length] = bytes[(random >> 20) % (sizeof(bytes) - 1)];
+			damaged[(random >> 8) % length] =
+				bytes[(random >> 20) % (sizeof(bytes) - 1)];
 		}
-		if (config_parse_with(&c, &test_schema, "d.ini", damaged, length, NULL, 0, &errors) == STATUS_OK) {
+		if (config_parse_with(&c, &test_schema, "d.ini", damaged, length, NULL, 0,
+				      &errors) == STATUS_OK) {
 			config_write(&c, round % 2, &first);
-			assert_int_equal(config_parse_with(&again, &test_schema, "d.ini", first.data, first.length,
-							   NULL, 0, &errors),
+			assert_int_equal(config_parse_with(&again, &test_schema, "d.ini",
+							   first.data, first.length, NULL, 0,
+							   &errors),
 					 STATUS_OK);
 			config_write(&again, 0, &second);
 			text_reset(&first);
@@ -368,10 +401,13 @@ static void every_suite_of_the_program_is_sound(void **state)
 			struct error err = ERROR_NONE;
 
 			assert_non_null(key->help);
-			assert_true(strspn(key->name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(key->name));
+			assert_true(strspn(key->name, "abcdefghijklmnopqrstuvwxyz0123456789_") ==
+				    strlen(key->name));
 			/* A name that stands twice hides the second key. */
 			assert_ptr_equal(schema_key(&schema_program, "suite", *s, key->name), key);
-			if (key->fallback && values_parse(&values, key, key->fallback, schema_is_axis(*s, key), &err) != STATUS_OK)
+			if (key->fallback &&
+			    values_parse(&values, key, key->fallback, schema_is_axis(*s, key),
+					 &err) != STATUS_OK)
 				fail_msg("[suite %s] %s: %s", (*s)->name, key->name, err.message);
 			if (key->fallback)
 				values_release(&values);
@@ -379,7 +415,8 @@ static void every_suite_of_the_program_is_sound(void **state)
 		for (const char *const *axis = (*s)->axes; *axis; axis++) {
 			key = schema_key(&schema_program, "suite", *s, *axis);
 			if (!key || !key->list)
-				fail_msg("[suite %s]: the axis %s is no list key", (*s)->name, *axis);
+				fail_msg("[suite %s]: the axis %s is no list key", (*s)->name,
+					 *axis);
 		}
 	}
 }

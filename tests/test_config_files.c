@@ -1,7 +1,8 @@
 /*
  * Every file in tests/config/invalid gives exactly the messages of its .expected, every file in
  * tests/config/valid the effective config of its .expected, which loads again to the same.
- * GPUPROOF_UPDATE_EXPECTED=1 writes the .expected files instead; read the difference before you commit it.
+ * GPUPROOF_UPDATE_EXPECTED=1 writes the .expected files instead; read the difference before you
+ * commit it.
  */
 #include <dirent.h>
 #include <setjmp.h>
@@ -53,7 +54,8 @@ static int differs(const char *ini, const char *got)
 	expected = read_file(path);
 	bad = !expected || strcmp(expected, got) != 0;
 	if (bad)
-		print_error("%s\n--- expected\n%s--- got\n%s", ini, expected ? expected : "(no such file)\n", got);
+		print_error("%s\n--- expected\n%s--- got\n%s", ini,
+			    expected ? expected : "(no such file)\n", got);
 	free(expected);
 	free(path);
 	return bad;
@@ -65,7 +67,8 @@ static int check_invalid(const char *ini)
 	struct config config;
 	int bad;
 
-	if (config_load_with(&config, &test_schema, ini, NULL, 0, &errors) != STATUS_USAGE || config.count) {
+	if (config_load_with(&config, &test_schema, ini, NULL, 0, &errors) != STATUS_USAGE ||
+	    config.count) {
 		print_error("%s is accepted\n", ini);
 		config_release(&config);
 		return 1;
@@ -90,7 +93,8 @@ static int check_valid(const char *ini)
 	config_write(&config, 0, &plain);
 	bad |= differs(ini, shown.data);
 	/* With the origins as comments it still is the same config. */
-	assert_int_equal(config_parse_with(&copy, &test_schema, ini, shown.data, shown.length, NULL, 0, &errors),
+	assert_int_equal(config_parse_with(&copy, &test_schema, ini, shown.data, shown.length, NULL,
+					   0, &errors),
 			 STATUS_OK);
 	config_write(&copy, 0, &again);
 	assert_string_equal(again.data, plain.data);

@@ -24,7 +24,8 @@ static void load(struct config *config, const char *text)
 {
 	struct text errors = TEXT_EMPTY;
 
-	if (config_parse_with(config, &test_schema, "a.ini", text, strlen(text), NULL, 0, &errors) != STATUS_OK)
+	if (config_parse_with(config, &test_schema, "a.ini", text, strlen(text), NULL, 0,
+			      &errors) != STATUS_OK)
 		fail_msg("%s", errors.data);
 }
 
@@ -43,7 +44,8 @@ static char *ids(const char *config_text, size_t first, size_t count)
 	}
 	for (size_t i = 0; i < plan.case_count; i++) {
 		assert_int_equal(plan.cases[i].index, i);
-		text_addf(&out, "%s%s%s\n", plan.cases[i].id, plan.cases[i].skip_reason ? " SKIP " : "",
+		text_addf(&out, "%s%s%s\n", plan.cases[i].id,
+			  plan.cases[i].skip_reason ? " SKIP " : "",
 			  plan.cases[i].skip_reason ? plan.cases[i].skip_reason : "");
 	}
 	plan_release(&plan);
@@ -63,7 +65,8 @@ static void first_axis_is_the_slowest(void **state)
 {
 	(void)state;
 	check_ids("[suite copy]\nsizes = 2KiB, 1KiB\ndirections = down, up\n", 0, 1,
-		  "copy/down/2KiB@cuda:0\ncopy/down/1KiB@cuda:0\ncopy/up/2KiB@cuda:0\ncopy/up/1KiB@cuda:0\n");
+		  "copy/down/2KiB@cuda:0\ncopy/down/1KiB@cuda:0\ncopy/up/2KiB@cuda:0\ncopy/up/"
+		  "1KiB@cuda:0\n");
 }
 
 static void every_device_every_section_in_order(void **state)
@@ -72,7 +75,8 @@ static void every_device_every_section_in_order(void **state)
 	check_ids("[suite gemm]\nsizes = 64, 8x16x32\n[suite copy big]\nsizes = 1.5KiB\ndirections = both\n"
 		  "[suite gemm fp16]\nprecisions = fp16\n",
 		  2, 2,
-		  "gemm/fp32/64@host:0\ngemm/fp32/64@host:1\ngemm/fp32/8x16x32@host:0\ngemm/fp32/8x16x32@host:1\n"
+		  "gemm/fp32/64@host:0\ngemm/fp32/64@host:1\ngemm/fp32/8x16x32@host:0\ngemm/fp32/"
+		  "8x16x32@host:1\n"
 		  "copy:big/both/1536B@host:0\ncopy:big/both/1536B@host:1\n"
 		  "gemm:fp16/fp16/256@host:0\ngemm:fp16/fp16/256@host:1\n");
 }
@@ -83,17 +87,19 @@ static void cases_on_several_devices_and_impossible_ones(void **state)
 	check_ids("[suite train]\nbatch = 8\ndevices = 1, 2, 4\n", 0, 2,
 		  "train/1@cuda:0\ntrain/2@cuda:0,cuda:1\n"
 		  "train/4@cuda:0,cuda:1 SKIP not that many devices here\n");
-	check_ids("[suite train]\nbatch = 8\ndevices = 1\n", 0, 0, "train/1 SKIP not that many devices here\n");
+	check_ids("[suite train]\nbatch = 8\ndevices = 1\n", 0, 0,
+		  "train/1 SKIP not that many devices here\n");
 }
 
 static void what_does_not_fit_is_skipped_with_both_figures(void **state)
 {
 	(void)state;
-	check_ids("[suite copy]\nsizes = 1MiB, 2MiB, 2GiB\ndirections = up\n", 0, 2,
-		  "copy/up/1MiB@cuda:0\ncopy/up/1MiB@cuda:1\ncopy/up/2MiB@cuda:0\n"
-		  "copy/up/2MiB@cuda:1 SKIP needs 2.097 MB of device memory; cuda:1 has 1.049 MB\n"
-		  "copy/up/2GiB@cuda:0 SKIP needs 2.147 GB of device memory; cuda:0 has 1.074 GB\n"
-		  "copy/up/2GiB@cuda:1 SKIP needs 2.147 GB of device memory; cuda:1 has 1.049 MB\n");
+	check_ids(
+		"[suite copy]\nsizes = 1MiB, 2MiB, 2GiB\ndirections = up\n", 0, 2,
+		"copy/up/1MiB@cuda:0\ncopy/up/1MiB@cuda:1\ncopy/up/2MiB@cuda:0\n"
+		"copy/up/2MiB@cuda:1 SKIP needs 2.097 MB of device memory; cuda:1 has 1.049 MB\n"
+		"copy/up/2GiB@cuda:0 SKIP needs 2.147 GB of device memory; cuda:0 has 1.074 GB\n"
+		"copy/up/2GiB@cuda:1 SKIP needs 2.147 GB of device memory; cuda:1 has 1.049 MB\n");
 	/* Unknown memory refuses nothing. */
 	check_ids("[suite copy]\nsizes = 1TiB\ndirections = up\n", 2, 1, "copy/up/1TiB@host:0\n");
 }
@@ -154,7 +160,9 @@ static char *ids_expanded(enum status (*expand)(struct plan *, struct plan_case 
 	struct text text = TEXT_EMPTY;
 
 	suite.expand = expand;
-	assert_int_equal(config_parse_with(&config, &schema, "a.ini", "[suite copy]\n", 13, NULL, 0, &errors), STATUS_OK);
+	assert_int_equal(config_parse_with(&config, &schema, "a.ini", "[suite copy]\n", 13, NULL, 0,
+					   &errors),
+			 STATUS_OK);
 	if (plan_build(&plan, &config, machine, 1, &err) == STATUS_OK)
 		text_addf(&text, "%zu cases", plan.case_count);
 	else
@@ -176,8 +184,9 @@ static void suites_may_drop_points_but_not_double_them(void **state)
 	assert_string_equal(text, "0 cases");
 	free(text);
 	text = ids_expanded(expand_dropping);
-	assert_string_equal(text, "5 cases: copy/1KiB@cuda:0, copy/up/4KiB@cuda:0, copy/up/16KiB@cuda:0, "
-				  "copy/down/4KiB@cuda:0, copy/down/16KiB@cuda:0");
+	assert_string_equal(text,
+			    "5 cases: copy/1KiB@cuda:0, copy/up/4KiB@cuda:0, copy/up/16KiB@cuda:0, "
+			    "copy/down/4KiB@cuda:0, copy/down/16KiB@cuda:0");
 	free(text);
 	text = ids_expanded(expand_twice);
 	assert_string_equal(text, "INTERNAL: the case copy/down/16KiB@cuda:0 is in the plan twice");
@@ -196,7 +205,8 @@ static void suites_may_drop_points_but_not_double_them(void **state)
 static void a_plan_that_never_ends_is_refused(void **state)
 {
 	(void)state;
-	check_ids("[suite gemm]\nsizes = 1..4096\nprecisions = fp64, fp32, fp16\n[suite gemm b]\nsizes = 1..4096\n"
+	check_ids("[suite gemm]\nsizes = 1..4096\nprecisions = fp64, fp32, fp16\n[suite gemm b]\n"
+		  "sizes = 1..4096\n"
 		  "precisions = fp64, fp32, fp16\n[suite gemm c]\nsizes = 1..4096\nprecisions = fp64, fp32, fp16\n",
 		  0, 3, "the plan has more than 100000 cases: shorten the lists of gemm");
 }
@@ -247,10 +257,12 @@ static void times_follow_from_the_sampling_keys(void **state)
 	assert_true(fabs(estimate - (0.25 + 0.022)) < 1e-9);
 	assert_true(limit == 30);
 	/* Never more than max_time. */
-	times("[suite copy]\nsizes = 1KiB\ndirections = up\nsample_time = 1s\nmax_time = 9s\n", &estimate, &limit);
+	times("[suite copy]\nsizes = 1KiB\ndirections = up\nsample_time = 1s\nmax_time = 9s\n",
+	      &estimate, &limit);
 	assert_true(fabs(estimate - 9.25) < 1e-9);
 	assert_true(fabs(limit - 20 * 9.25) < 1e-9);
-	times("[run]\ncase_limit = 5s\n[suite copy]\nsizes = 1KiB\ndirections = up\n", &estimate, &limit);
+	times("[run]\ncase_limit = 5s\n[suite copy]\nsizes = 1KiB\ndirections = up\n", &estimate,
+	      &limit);
 	assert_true(limit == 5);
 	/* A case that is skipped takes no time. */
 	times("[suite copy]\nsizes = 1TiB\ndirections = up\n", &estimate, &limit);
@@ -279,14 +291,20 @@ static void devices_are_selected(void **state)
 		{ "devices = host:0, cuda:1\n", 0, 4, "cuda:1 host:0 " },
 		{ "devices = 1, cuda:0\n", 0, 4, "cuda:0 cuda:1 " },
 		{ "devices = 2\n", 0, 4,
-		  "USAGE: [run] devices: there is no device 2 here; devices: cuda:0, cuda:1, host:0, host:1" },
+		  "USAGE: [run] devices: there is no device 2 here; devices: cuda:0, cuda:1, "
+		  "host:0, host:1" },
 		{ "backend = cuda\ndevices = host:0\n", 0, 4,
-		  "USAGE: [run] devices: there is no device host:0 of backend cuda here; devices: cuda:0, cuda:1, host:0, host:1" },
+		  "USAGE: [run] devices: there is no device host:0 of backend cuda here; devices: "
+		  "cuda:0, cuda:1, host:0, host:1" },
 		{ "backend = cuda\n", 2, 2,
-		  "UNSUPPORTED: [run] backend = cuda: there is no such device here; devices: host:0, host:1" },
-		{ "", 0, 0, "UNSUPPORTED: [run] backend = host: there is no such device here; devices: none" },
+		  "UNSUPPORTED: [run] backend = cuda: there is no such device here; devices: "
+		  "host:0, host:1" },
+		{ "", 0, 0,
+		  "UNSUPPORTED: [run] backend = host: there is no such device here; devices: "
+		  "none" },
 		{ "backend = vulkan\n", 0, 4,
-		  "UNSUPPORTED: [run] backend = vulkan: there is no such device here; devices: cuda:0, cuda:1, host:0, host:1" },
+		  "UNSUPPORTED: [run] backend = vulkan: there is no such device here; devices: "
+		  "cuda:0, cuda:1, host:0, host:1" },
 	};
 
 	(void)state;
@@ -299,8 +317,8 @@ static void devices_are_selected(void **state)
 		size_t count;
 
 		load(&config, text);
-		if (plan_select_devices(&config, machine + rows[i].first, rows[i].count, &selected, &count, &err) !=
-		    STATUS_OK)
+		if (plan_select_devices(&config, machine + rows[i].first, rows[i].count, &selected,
+					&count, &err) != STATUS_OK)
 			text_addf(&got, "%s: %s", status_name(err.status), err.message);
 		for (size_t d = 0; d < count; d++)
 			text_addf(&got, "%s ", selected[d].id);

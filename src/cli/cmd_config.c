@@ -25,7 +25,8 @@ struct config_arguments {
 };
 
 static const struct option_row rows[] = {
-	{ 'o', "output", true }, { 0, "set", true }, { 0, "origin", false }, { 0, "force", false }, { 0, NULL, false },
+	{ 'o', "output", true }, { 0, "set", true }, { 0, "origin", false },
+	{ 0, "force", false },   { 0, NULL, false },
 };
 
 static void take_option(struct config_arguments *a, const char *name, const char *value)
@@ -50,7 +51,8 @@ static int validate_one(const struct config_arguments *a, const char *name)
 	for (size_t i = 0; i < config.count; i++)
 		suites_found += config.sections[i].suite != NULL;
 	if (status == STATUS_OK)
-		printf("%s: valid, %zu suite%s\n", config.name, suites_found, suites_found == 1 ? "" : "s");
+		printf("%s: valid, %zu suite%s\n", config.name, suites_found,
+		       suites_found == 1 ? "" : "s");
 	else
 		fputs(errors.data, stderr);
 	config_release(&config);
@@ -99,8 +101,8 @@ static void print_keys(const char *title, const struct key *key)
 	for (; key->name; key++) {
 		text_reset(&what);
 		key_describe(key, &what);
-		printf("  %s = %s\n      %s; %s\n", key->name, key->fallback ? key->fallback : "(required)", key->help,
-		       what.data);
+		printf("  %s = %s\n      %s; %s\n", key->name,
+		       key->fallback ? key->fallback : "(required)", key->help, what.data);
 	}
 	printf("\n");
 	text_release(&what);
@@ -149,7 +151,8 @@ static int write_file(const char *path, const struct embedded_file *file, bool f
 	size_t written;
 
 	if (!out && errno == EEXIST) {
-		fprintf(stderr, "gpuproof config: %s exists already; --force overwrites it\n", path);
+		fprintf(stderr, "gpuproof config: %s exists already; --force overwrites it\n",
+			path);
 		return EXIT_USAGE;
 	}
 	if (!out) {
@@ -172,13 +175,15 @@ static int write_embedded(const struct config_arguments *a)
 	int code;
 
 	if (a->name_count != 1)
-		return command_usage(&command_config, "write needs the name of one embedded config");
+		return command_usage(&command_config,
+				     "write needs the name of one embedded config");
 	name = xasprintf("%s%s", a->names[0], text_ends_with(a->names[0], ".ini") ? "" : ".ini");
 	file = embedded_find(embedded_configs, name);
 	if (file) {
 		code = write_file(a->output ? a->output : name, file, a->force);
 	} else {
-		fprintf(stderr, "gpuproof config: there is no embedded config '%s'; there are:", a->names[0]);
+		fprintf(stderr, "gpuproof config: there is no embedded config '%s'; there are:",
+			a->names[0]);
 		for (const struct embedded_file *f = embedded_configs; f->name; f++)
 			fprintf(stderr, " %.*s", (int)strlen(f->name) - 4, f->name);
 		fprintf(stderr, "\n");
@@ -231,7 +236,8 @@ const struct command command_config = {
 		 "       gpuproof config show CONFIG [--origin] [--set SECTION.KEY=VALUE]...\n"
 		 "       gpuproof config keys [SUITE]...\n"
 		 "       gpuproof config write NAME [-o FILE] [--force]\n\n"
-		 "CONFIG is a file or the name of an embedded config. show prints the effective config, with --origin\n"
-		 "the place that set each key; write puts an embedded config into a file for editing.",
+		 "CONFIG is a file or the name of an embedded config. show prints the effective\n"
+		 "config, with --origin the place that set each key; write puts an embedded config\n"
+		 "into a file for editing.",
 	.run = config_run,
 };

@@ -8,9 +8,11 @@
 #include "plan/resolve.h"
 
 /* The place of a setting: where its entry stands. */
-static struct place place_of(const struct document *d, const struct section *section, const char *key)
+static struct place place_of(const struct document *d, const struct section *section,
+			     const char *key)
 {
-	const struct document_section *own = document_find(d, section->kind, section->name, section->label);
+	const struct document_section *own =
+		document_find(d, section->kind, section->name, section->label);
 	const struct entry *entry = section_entry(own, key);
 
 	if (!entry && section->suite)
@@ -39,8 +41,8 @@ static void check_backend(const struct section *run, struct document *d)
 			return;
 	if (text_nearest(name, known) || !is_word(name))
 		document_problem(d, place_of(d, run, "backend"),
-				 "[run] backend = %.60s: '%.60s' is not one of auto, cuda, host%s", name, name,
-				 hint_for(name, known).text);
+				 "[run] backend = %.60s: '%.60s' is not one of auto, cuda, host%s",
+				 name, name, hint_for(name, known).text);
 }
 
 static bool all_digits(const char *s)
@@ -69,14 +71,15 @@ static bool is_all(const struct setting *setting)
 }
 
 /* Reports the second of two equal values. */
-static void check_repeats(const struct section *run, const struct setting *setting, struct document *d)
+static void check_repeats(const struct section *run, const struct setting *setting,
+			  struct document *d)
 {
 	for (size_t i = 1; i < setting->count; i++)
 		for (size_t j = 0; j < i; j++)
 			if (strcmp(setting->values[i].text, setting->values[j].text) == 0) {
 				document_problem(d, place_of(d, run, setting->key->name),
-						 "[run] %s: the list has '%.60s' twice", setting->key->name,
-						 setting->values[i].text);
+						 "[run] %s: the list has '%.60s' twice",
+						 setting->key->name, setting->values[i].text);
 				return;
 			}
 }
@@ -90,7 +93,8 @@ static void check_devices(const struct section *run, struct document *d)
 	for (size_t i = 0; i < setting->count; i++)
 		if (!is_device(setting->values[i].text)) {
 			document_problem(d, place_of(d, run, "devices"),
-					 "[run] devices: '%.60s' is not a device; allowed: all, or indices (0, 1) or ids (cuda:0, host:1)",
+					 "[run] devices: '%.60s' is not a device; allowed: all, or "
+					 "indices (0, 1) or ids (cuda:0, host:1)",
 					 setting->values[i].text);
 			return;
 		}
@@ -121,8 +125,10 @@ static void check_suites(const struct config *config, struct document *d)
 	for (size_t i = 0; i < setting->count; i++) {
 		if (has_suite(config, setting->values[i].text))
 			continue;
-		document_problem(d, place_of(d, run, "suites"), "[run] suites: the config has no [suite %.60s]%s",
-				 setting->values[i].text, hint_for(setting->values[i].text, names).text);
+		document_problem(d, place_of(d, run, "suites"),
+				 "[run] suites: the config has no [suite %.60s]%s",
+				 setting->values[i].text,
+				 hint_for(setting->values[i].text, names).text);
 		return;
 	}
 	check_repeats(run, setting, d);
@@ -139,7 +145,8 @@ static void check_sampling(const struct section *section, struct document *d)
 		return;
 	key = strcmp(max->origin, "default") == 0 ? "min_samples" : "max_samples";
 	title = header_text(section->kind, section->name, section->label);
-	document_problem(d, place_of(d, section, key), "%s: min_samples = %s is above max_samples = %s", title,
+	document_problem(d, place_of(d, section, key),
+			 "%s: min_samples = %s is above max_samples = %s", title,
 			 min->values[0].text, max->values[0].text);
 	free(title);
 }

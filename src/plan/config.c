@@ -52,7 +52,8 @@ static enum status finish(struct config *config, struct document *d, const struc
 }
 
 enum status config_load_with(struct config *config, const struct schema *schema, const char *source,
-			     const struct override *overrides, size_t override_count, struct text *errors)
+			     const struct override *overrides, size_t override_count,
+			     struct text *errors)
 {
 	struct document d;
 
@@ -81,15 +82,19 @@ enum status config_load(struct config *config, const char *source, const struct 
 }
 
 enum status config_parse(struct config *config, const char *name, const char *text, size_t length,
-			 const struct override *overrides, size_t override_count, struct text *errors)
+			 const struct override *overrides, size_t override_count,
+			 struct text *errors)
 {
-	return config_parse_with(config, &schema_program, name, text, length, overrides, override_count, errors);
+	return config_parse_with(config, &schema_program, name, text, length, overrides,
+				 override_count, errors);
 }
 
-const struct section *config_section(const struct config *config, const char *kind, const char *name)
+const struct section *config_section(const struct config *config, const char *kind,
+				     const char *name)
 {
 	for (size_t i = 0; i < config->count; i++)
-		if (strcmp(config->sections[i].kind, kind) == 0 && strcmp(config->sections[i].name, name) == 0)
+		if (strcmp(config->sections[i].kind, kind) == 0 &&
+		    strcmp(config->sections[i].name, name) == 0)
 			return &config->sections[i];
 	return NULL;
 }
@@ -99,7 +104,8 @@ const struct setting *section_setting(const struct section *section, const char 
 	for (size_t i = 0; i < section->count; i++)
 		if (strcmp(section->settings[i].key->name, key) == 0)
 			return &section->settings[i];
-	fprintf(stderr, "gpuproof: bug: [%s %s] has no key %s\n", section->kind, section->name, key);
+	fprintf(stderr, "gpuproof: bug: [%s %s] has no key %s\n", section->kind, section->name,
+		key);
 	abort();
 }
 

@@ -6,10 +6,10 @@
  *	[suite NAME]          one suite's sweep; [suite NAME label] a second variant
  *	[report]              what to publish
  *
- * `include = FILE` (before the first section) reads another file first, relative to the including one, or an
- * embedded config by its name; what the including file says wins over it.
- * `$VAR`/`${VAR}` in a value is taken from the environment and an error when unset; `$$` is a dollar.
- * Every error of every file is collected; a config with errors never runs.
+ * `include = FILE` (before the first section) reads another file first, relative to the including
+ * one, or an embedded config by its name; what the including file says wins over it.
+ * `$VAR`/`${VAR}` in a value is taken from the environment and an error when unset; `$$` is a
+ * dollar. Every error of every file is collected; a config with errors never runs.
  */
 #ifndef GPUPROOF_PLAN_CONFIG_H
 #define GPUPROOF_PLAN_CONFIG_H
@@ -31,22 +31,23 @@ struct section {
 };
 
 struct config {
-	char *name;   /* "quick" or the file's path */
-	struct section *sections; /* [run], the suites in file order, [report]; always at least these two */
+	char *name; /* "quick" or the file's path */
+	/* [run], the suites in file order, [report]; always at least these two. */
+	struct section *sections;
 	size_t count;
 };
 
 /*
- * One `--set section.key=value`; section "run", "defaults", "report", "transfer" or "suite transfer" (all variants of the
- * suite) or "transfer:label".
+ * One `--set section.key=value`; section "run", "defaults", "report", "transfer" or "suite
+ * transfer" (all variants of the suite) or "transfer:label".
  */
 struct override {
 	const char *text;
 };
 
 /*
- * Reads `source`: a path, or the name of an embedded config. On errors returns STATUS_USAGE, with one
- * line per error ("file:line: message\n") in `errors`, and `config` is empty.
+ * Reads `source`: a path, or the name of an embedded config. On errors returns STATUS_USAGE, with
+ * one line per error ("file:line: message\n") in `errors`, and `config` is empty.
  */
 enum status config_load(struct config *config, const char *source, const struct override *overrides,
 			size_t override_count, struct text *errors);
@@ -57,9 +58,10 @@ enum status config_parse(struct config *config, const char *name, const char *te
 void config_release(struct config *config);
 
 /* The first section of that kind and name; NULL when there is none. */
-const struct section *config_section(const struct config *config, const char *kind, const char *name);
+const struct section *config_section(const struct config *config, const char *kind,
+				     const char *name);
 
-/* Settings by key name. The key must exist in the section's table: asking for another is a bug (aborts). */
+/* Settings by key name. Asking for a key that is not in the section's table is a bug (aborts). */
 const struct setting *section_setting(const struct section *section, const char *key);
 int64_t section_integer(const struct section *section, const char *key);
 double section_real(const struct section *section, const char *key);

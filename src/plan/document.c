@@ -67,18 +67,23 @@ struct document_section *document_find(const struct document *d, const char *kin
 	for (size_t i = 0; i < d->section_count; i++) {
 		struct document_section *s = &d->sections[i];
 
-		if (strcmp(s->kind, kind) == 0 && strcmp(s->name, name) == 0 && strcmp(s->label, label) == 0)
+		if (strcmp(s->kind, kind) == 0 && strcmp(s->name, name) == 0 &&
+		    strcmp(s->label, label) == 0)
 			return s;
 	}
 	return NULL;
 }
 
-struct document_section *document_add_section(struct document *d, const char *kind, const char *name,
-					      const char *label, struct place place)
+struct document_section *document_add_section(struct document *d, const char *kind,
+					      const char *name, const char *label,
+					      struct place place)
 {
 	ARRAY_GROW(d->sections, d->section_count, d->section_capacity);
 	d->sections[d->section_count] = (struct document_section){
-		.kind = xstrdup(kind), .name = xstrdup(name), .label = xstrdup(label), .place = place,
+		.kind = xstrdup(kind),
+		.name = xstrdup(name),
+		.label = xstrdup(label),
+		.place = place,
 	};
 	return &d->sections[d->section_count++];
 }

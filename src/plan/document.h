@@ -1,7 +1,7 @@
 /*
- * The INI text of a config and everything it includes, as sections and entries with their places; nothing is
- * typed yet. What stands later wins over what stands earlier in another file; within one file a second
- * section or key of the same name is an error. `$VAR` in values is replaced here.
+ * The INI text of a config and everything it includes, as sections and entries with their places;
+ * nothing is typed yet. What stands later wins over what stands earlier in another file; within one
+ * file a second section or key of the same name is an error. `$VAR` in values is replaced here.
  *
  * Problems never stop the reading: all of them are collected, in the order of the files and lines.
  */
@@ -24,11 +24,11 @@ struct place {
 };
 
 struct document_file {
-	char *name;            /* as people see it: "nightly.ini", "--set run.seed=1" */
+	char *name; /* as people see it: "nightly.ini", "--set run.seed=1" */
 	bool embedded;
-	bool command_line;     /* a --set */
+	bool command_line; /* a --set */
 	bool included;
-	struct place parent;   /* where the include stands */
+	struct place parent;    /* where the include stands */
 	uint64_t device, inode; /* 0 for text that is no file */
 };
 
@@ -74,8 +74,9 @@ void document_override(struct document *d, const char *text);
 struct document_section *document_find(const struct document *d, const char *kind, const char *name,
 				       const char *label);
 struct entry *section_entry(const struct document_section *section, const char *key);
-struct document_section *document_add_section(struct document *d, const char *kind, const char *name,
-					      const char *label, struct place place);
+struct document_section *document_add_section(struct document *d, const char *kind,
+					      const char *name, const char *label,
+					      struct place place);
 /* Takes `value` over. An entry of another file is replaced. */
 void section_add_entry(struct document_section *section, const char *key, char *value, bool broken,
 		       struct place place);
@@ -94,17 +95,18 @@ char *document_place(const struct document *d, struct place place);
 extern const char *const section_kinds[]; /* "run", ...; NULL-terminated */
 
 /*
- * The three parts of a header, checked against what exists (header.c). False: a problem was reported.
- * `header` is "suite transfer label"; the caller frees the parts.
+ * The three parts of a header, checked against what exists (header.c). False: a problem was
+ * reported. `header` is "suite transfer label"; the caller frees the parts.
  */
-bool header_parse(struct document *d, struct place place, const char *header, char **kind, char **name,
-		  char **label);
+bool header_parse(struct document *d, struct place place, const char *header, char **kind,
+		  char **name, char **label);
 /* "[suite transfer label]"; the caller frees it. */
 char *header_text(const char *kind, const char *name, const char *label);
 
 /*
- * `value` with $NAME and ${NAME} replaced from the environment and $$ by a dollar (variables.c); the
- * caller frees it. NULL and `err` for an unset variable, and for what the INI could not hold again.
+ * `value` with $NAME and ${NAME} replaced from the environment and $$ by a dollar (variables.c);
+ * the caller frees it. NULL and `err` for an unset variable, and for what the INI could not hold
+ * again.
  */
 char *variables_replace(const char *value, struct error *err);
 /* The reverse for writing: every dollar doubled. */

@@ -49,7 +49,8 @@ static void on_section(void *context, size_t line, const char *header)
 	if (section && section->place.file == r->file) {
 		char *title = header_text(kind, name, label);
 
-		document_problem(d, here(r, line), "%s stands here a second time; first in line %zu", title,
+		document_problem(d, here(r, line),
+				 "%s stands here a second time; first in line %zu", title,
 				 section->place.line);
 		free(title);
 	} else if (section) {
@@ -137,7 +138,8 @@ static void before_first_section(struct reading *r, size_t line, const char *key
 		include(r, line, value);
 	else
 		document_problem(r->document, here(r, line),
-				 "'%.60s' stands before the first section; only include = FILE may", key);
+				 "'%.60s' stands before the first section; only include = FILE may",
+				 key);
 }
 
 /* False: reported. */
@@ -151,9 +153,11 @@ static bool key_fits(struct reading *r, size_t line, const char *key)
 	if (!*key)
 		document_problem(d, here(r, line), "%s: a key is missing before the '='", title);
 	else if (strcmp(key, "include") == 0)
-		document_problem(d, here(r, line), "%s: include must stand before the first section", title);
+		document_problem(d, here(r, line),
+				 "%s: include must stand before the first section", title);
 	else if (first && first->place.file == r->file)
-		document_problem(d, here(r, line), "%s %.60s stands here a second time; first in line %zu", title,
+		document_problem(d, here(r, line),
+				 "%s %.60s stands here a second time; first in line %zu", title,
 				 key, first->place.line);
 	else
 		line = 0;
@@ -200,7 +204,8 @@ static void on_entry(void *context, size_t line, const char *key, const char *va
 		return;
 	replaced = replace_variables(r, line, key, value);
 	if (r->section != SIZE_MAX) {
-		section_add_entry(&r->document->sections[r->section], key, replaced, !replaced, here(r, line));
+		section_add_entry(&r->document->sections[r->section], key, replaced, !replaced,
+				  here(r, line));
 		return;
 	}
 	if (replaced)
@@ -211,10 +216,17 @@ static void on_entry(void *context, size_t line, const char *key, const char *va
 static void read_source(struct document *d, const struct source *source, size_t file, size_t depth)
 {
 	struct reading r = {
-		.document = d, .source = source, .file = file, .depth = depth, .section = SIZE_MAX,
+		.document = d,
+		.source = source,
+		.file = file,
+		.depth = depth,
+		.section = SIZE_MAX,
 	};
 	const struct ini_sink sink = {
-		.context = &r, .section = on_section, .entry = on_entry, .problem = on_problem,
+		.context = &r,
+		.section = on_section,
+		.entry = on_entry,
+		.problem = on_problem,
 	};
 
 	d->files[file].embedded = source->embedded;
@@ -231,7 +243,8 @@ void document_read(struct document *d, const char *name)
 	if (source_open(&source, name, NULL, &err) == STATUS_OK) {
 		read_source(d, &source, document_add_file(d, source.name), 0);
 	} else {
-		document_problem(d, (struct place){ document_add_file(d, source.name), 0 }, "%s", err.message);
+		document_problem(d, (struct place){ document_add_file(d, source.name), 0 }, "%s",
+				 err.message);
 		d->suite_maybe = true;
 	}
 	source_close(&source);

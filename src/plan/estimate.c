@@ -6,8 +6,9 @@
 #include "base/units.h"
 
 /*
- * The limit is a watchdog against hangs, not a budget: a case has several series, a slow device needs its
- * min_samples whatever max_time says, and a first call may load libraries and compile kernels.
+ * The limit is a watchdog against hangs, not a budget: a case has several series, a slow device
+ * needs its min_samples whatever max_time says, and a first call may load libraries and compile
+ * kernels.
  */
 #define LIMIT_FLOOR_SECONDS 30.0
 #define LIMIT_MULTIPLE 20.0
@@ -32,15 +33,18 @@ void plan_estimate(const struct plan *plan, struct plan_case *c)
 	double derived = LIMIT_MULTIPLE * (c->setup_seconds + section_real(c->section, "max_time"));
 
 	c->estimate_seconds = c->skip_reason ? 0 : c->setup_seconds + sampling_seconds(c->section);
-	c->limit_seconds = given > 0 ? given : derived > LIMIT_FLOOR_SECONDS ? derived : LIMIT_FLOOR_SECONDS;
+	c->limit_seconds = derived > LIMIT_FLOOR_SECONDS ? derived : LIMIT_FLOOR_SECONDS;
+	if (given > 0)
+		c->limit_seconds = given;
 }
 
 static char *too_much(uint64_t needed, const char *what, const char *owner, uint64_t total)
 {
 	char need[64], have[64];
 
-	return xasprintf("needs %s of %s memory; %s has %s", units_format((double)needed, "B", need, sizeof(need)),
-			 what, owner, units_format((double)total, "B", have, sizeof(have)));
+	return xasprintf("needs %s of %s memory; %s has %s",
+			 units_format((double)needed, "B", need, sizeof(need)), what, owner,
+			 units_format((double)total, "B", have, sizeof(have)));
 }
 
 static uint64_t machine_bytes(void)
@@ -59,7 +63,8 @@ char *plan_memory_reason(const struct plan *plan, const struct plan_case *c)
 
 		/* 0: unknown. Free memory says less: it changes until the case runs. */
 		if (device->memory_bytes && c->device_bytes > device->memory_bytes)
-			return too_much(c->device_bytes, "device", device->id, device->memory_bytes);
+			return too_much(c->device_bytes, "device", device->id,
+					device->memory_bytes);
 	}
 	if (machine && c->host_bytes > machine)
 		return too_much(c->host_bytes, "host", "the machine", machine);

@@ -4,10 +4,10 @@
 
 #include "plan/plan.h"
 
-/* Fills estimate_seconds and limit_seconds from setup_seconds, the sampling keys and [run] case_limit. */
+/* Fills estimate_seconds and limit_seconds from setup_seconds, sampling keys and case_limit. */
 void plan_estimate(const struct plan *plan, struct plan_case *c);
 
-/* Why `c` does not fit into the memory of its devices or of the machine (malloc'ed); NULL when it does. */
+/* Why `c` does not fit into the memory of its devices or the machine (malloc'ed), or NULL. */
 char *plan_memory_reason(const struct plan *plan, const struct plan_case *c);
 
 #endif

@@ -43,7 +43,8 @@ static const struct suite *find_suite(const struct document *d, const char *name
 	return NULL;
 }
 
-static void unknown_suite(struct document *d, struct place place, const char *header, const char *name)
+static void unknown_suite(struct document *d, struct place place, const char *header,
+			  const char *name)
 {
 	const char *names[64];
 	struct text list = TEXT_EMPTY;
@@ -59,13 +60,15 @@ static void unknown_suite(struct document *d, struct place place, const char *he
 	text_release(&list);
 }
 
-static void unknown_kind(struct document *d, struct place place, const char *header, const char *kind)
+static void unknown_kind(struct document *d, struct place place, const char *header,
+			 const char *kind)
 {
 	const char *near = text_nearest(kind, section_kinds);
 
 	if (find_suite(d, kind)) {
 		d->suite_maybe = true;
-		document_problem(d, place, "[%s] is not a section; did you mean [suite %s]?", header, kind);
+		document_problem(d, place, "[%s] is not a section; did you mean [suite %s]?",
+				 header, kind);
 		return;
 	}
 	if (near && strcmp(near, "suite") == 0)
@@ -82,7 +85,8 @@ static bool label_fits(const char *label)
 	return true;
 }
 
-static bool suite_fits(struct document *d, struct place place, const char *header, char **words, size_t count)
+static bool suite_fits(struct document *d, struct place place, const char *header, char **words,
+		       size_t count)
 {
 	d->suite_maybe = true;
 	if (count == 1)
@@ -92,23 +96,29 @@ static bool suite_fits(struct document *d, struct place place, const char *heade
 	else if (count > 3)
 		document_problem(d, place, "[%s] has more than a suite and a label", header);
 	else if (count == 3 && !label_fits(words[2]))
-		document_problem(d, place, "[%s]: the label '%s' may hold letters, digits, '_', '-' and '.' only",
-				 header, words[2]);
+		document_problem(
+			d, place,
+			"[%s]: the label '%s' may hold letters, digits, '_', '-' and '.' only",
+			header, words[2]);
 	else
 		return true;
 	return false;
 }
 
-static bool words_fit(struct document *d, struct place place, const char *header, char **words, size_t count)
+static bool words_fit(struct document *d, struct place place, const char *header, char **words,
+		      size_t count)
 {
 	if (count == 0)
 		document_problem(d, place, "[] names no section; sections: %s", allowed_kinds);
 	else if (strcmp(words[0], "suite") == 0)
 		return suite_fits(d, place, header, words, count);
 	else if (strcmp(words[0], "limit") == 0)
-		document_problem(d, place, "[%s] is known, but judging by limits is not available in this version",
-				 header);
-	else if (strcmp(words[0], "run") && strcmp(words[0], "defaults") && strcmp(words[0], "report"))
+		document_problem(
+			d, place,
+			"[%s] is known, but judging by limits is not available in this version",
+			header);
+	else if (strcmp(words[0], "run") && strcmp(words[0], "defaults") &&
+		 strcmp(words[0], "report"))
 		unknown_kind(d, place, header, words[0]);
 	else if (count > 1)
 		document_problem(d, place, "[%s]: [%s] takes no name", header, words[0]);
@@ -117,8 +127,8 @@ static bool words_fit(struct document *d, struct place place, const char *header
 	return false;
 }
 
-bool header_parse(struct document *d, struct place place, const char *header, char **kind, char **name,
-		  char **label)
+bool header_parse(struct document *d, struct place place, const char *header, char **kind,
+		  char **name, char **label)
 {
 	char *words[3] = { NULL, NULL, NULL };
 	size_t count = split(header, words, 3);

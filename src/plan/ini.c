@@ -14,15 +14,15 @@ enum line_kind { LINE_NONE, LINE_HEADER, LINE_ENTRY };
 
 struct reader {
 	const struct ini_sink *sink;
-	const char *at, *end;   /* text not yet read */
-	size_t number;          /* of `line`, from 1 */
-	struct text line;       /* the line that inih is working on */
+	const char *at, *end; /* text not yet read */
+	size_t number;        /* of `line`, from 1 */
+	struct text line;     /* the line that inih is working on */
 	enum line_kind kind;
-	size_t handed;          /* bytes of `line` that inih has */
-	unsigned pieces;        /* in which it got them */
-	bool answered;          /* inih has called the handler for this line */
-	bool skip;              /* behind a broken header: entries are dropped */
-	char *key;              /* the entry so far */
+	size_t handed;   /* bytes of `line` that inih has */
+	unsigned pieces; /* in which it got them */
+	bool answered;   /* inih has called the handler for this line */
+	bool skip;       /* behind a broken header: entries are dropped */
+	char *key;       /* the entry so far */
 	struct text value;
 };
 
@@ -126,8 +126,8 @@ static bool header_fits(const struct reader *r)
 		return false;
 	}
 	if (close - line - 1 > INI_SECTION_MAX) {
-		problem(r, "the section name has %d bytes; the limit is %d", (int)(close - line - 1),
-			INI_SECTION_MAX);
+		problem(r, "the section name has %d bytes; the limit is %d",
+			(int)(close - line - 1), INI_SECTION_MAX);
 		return false;
 	}
 	while (is_blank(*rest))
@@ -162,7 +162,8 @@ static void classify(struct reader *r, size_t length)
 	r->kind = header ? LINE_HEADER : LINE_ENTRY;
 }
 
-/* Where a piece of at most `max` bytes may end: inih trims blanks and drops a piece that looks like a comment. */
+/* Where a piece of at most `max` bytes may end: inih trims blanks and drops a piece that looks like
+ * a comment. */
 static size_t piece_end(const char *s, size_t length, size_t max)
 {
 	size_t end = max;
@@ -174,13 +175,15 @@ static size_t piece_end(const char *s, size_t length, size_t max)
 	return end;
 }
 
-/* Gives inih the next piece of the line; a later piece starts with a blank, which makes it a continuation. */
+/* Gives inih the next piece of the line; a later piece starts with a blank, which makes it a
+ * continuation. */
 static bool hand_over(struct reader *r, char *out, size_t size)
 {
 	const char *comment;
 	size_t length;
 
-	if (r->handed == 0 && r->line.length > size - 3 && (comment = trailing_comment(r->line.data))) {
+	if (r->handed == 0 && r->line.length > size - 3 &&
+	    (comment = trailing_comment(r->line.data))) {
 		r->line.length = (size_t)(comment - r->line.data);
 		r->line.data[r->line.length] = '\0';
 		trim(&r->line);
@@ -203,7 +206,8 @@ static void finish_line(struct reader *r)
 {
 	if (r->kind == LINE_ENTRY && !r->skip) {
 		if (r->answered)
-			r->sink->entry(r->sink->context, r->number, r->key, r->value.data ? r->value.data : "");
+			r->sink->entry(r->sink->context, r->number, r->key,
+				       r->value.data ? r->value.data : "");
 		else
 			problem(r, "'%.60s' is neither a [section] nor key = value", r->line.data);
 	}

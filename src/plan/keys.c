@@ -1,4 +1,7 @@
-/* The keys of [run], [report] and every [suite]; a suite's own are in the suite's file, the sampling keys in measure/. */
+/*
+ * The keys of [run], [report] and every [suite]; a suite's own are in the suite's file, the sampling
+ * keys in measure/.
+ */
 #include "plan/schema.h"
 
 const struct key run_keys[] = {
@@ -12,7 +15,8 @@ const struct key run_keys[] = {
 	  .help = "all, or those of the config's suites that run" },
 	{ .name = "seed", .type = KEY_INTEGER, .fallback = "1",
 	  .help = "of all generated data: the same seed, the same data" },
-	{ .name = "label", .type = KEY_TEXT, .fallback = "", .help = "a name for this run, shown in the report" },
+	{ .name = "label", .type = KEY_TEXT, .fallback = "",
+	  .help = "a name for this run, shown in the report" },
 	{ .name = "case_limit", .type = KEY_DURATION, .fallback = "0s", .min = 0, .max = 86400,
 	  .help = "a case that takes longer is killed; 0s: derived from the sampling keys" },
 	{ 0 }
@@ -25,6 +29,7 @@ const struct key suite_keys[] = {
 };
 
 const struct key report_keys[] = {
-	{ .name = "title", .type = KEY_TEXT, .fallback = "", .help = "title of the page; empty: derived from the run" },
+	{ .name = "title", .type = KEY_TEXT, .fallback = "",
+	  .help = "title of the page; empty: derived from the run" },
 	{ 0 }
 };

@@ -20,8 +20,10 @@ static char *header_of(const struct document *d, const char *section)
 	bool whole = text_starts_with(section, "suite ");
 	char *header;
 
-	/* What is no suite and not like another section either is best answered with the suites that there are. */
-	if (!whole && (is_suite(d, section, strcspn(section, ":")) || !text_nearest(section, section_kinds)))
+	/* What is no suite and not like another section either is best answered with the suites
+	 * that there are. */
+	if (!whole &&
+	    (is_suite(d, section, strcspn(section, ":")) || !text_nearest(section, section_kinds)))
 		header = xasprintf("suite %s", section);
 	else
 		header = xstrdup(section);
@@ -31,7 +33,8 @@ static char *header_of(const struct document *d, const char *section)
 	return header;
 }
 
-static void set_in(struct document_section *section, const char *key, const char *value, struct place place)
+static void set_in(struct document_section *section, const char *key, const char *value,
+		   struct place place)
 {
 	section_add_entry(section, key, xstrdup(value), false, place);
 }

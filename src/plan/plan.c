@@ -73,10 +73,11 @@ static enum status add(struct plan *plan, const struct plan_case *point, const s
 	if (!is_wanted(plan, point, devices, device_count))
 		return STATUS_OK;
 	if (device_count > PLAN_MAX_CASE_DEVICES)
-		return error_set(err, STATUS_INTERNAL, "%s: a case on %zu devices; the limit is %d", point->id,
-				 device_count, PLAN_MAX_CASE_DEVICES);
+		return error_set(err, STATUS_INTERNAL, "%s: a case on %zu devices; the limit is %d",
+				 point->id, device_count, PLAN_MAX_CASE_DEVICES);
 	if (plan->case_count == PLAN_MAX_CASES)
-		return error_set(err, STATUS_USAGE, "the plan has more than %d cases: shorten the lists of %s",
+		return error_set(err, STATUS_USAGE,
+				 "the plan has more than %d cases: shorten the lists of %s",
 				 PLAN_MAX_CASES, point->suite->name);
 	c.index = plan->case_count;
 	c.device_count = device_count;
@@ -99,8 +100,9 @@ enum status plan_add(struct plan *plan, const struct plan_case *point, const siz
 	return add(plan, point, devices, device_count, NULL, err);
 }
 
-enum status plan_add_skipped(struct plan *plan, const struct plan_case *point, const size_t *devices,
-			     size_t device_count, const char *reason, struct error *err)
+enum status plan_add_skipped(struct plan *plan, const struct plan_case *point,
+			     const size_t *devices, size_t device_count, const char *reason,
+			     struct error *err)
 {
 	return add(plan, point, devices, device_count, reason, err);
 }
@@ -129,10 +131,12 @@ static bool advance(struct axis *axes, size_t count)
 	return false;
 }
 
-static enum status expand_point(struct plan *plan, const struct section *section, const struct axis *axes,
-				size_t count, struct error *err)
+static enum status expand_point(struct plan *plan, const struct section *section,
+				const struct axis *axes, size_t count, struct error *err)
 {
-	struct plan_case point = { .suite = section->suite, .section = section, .parameter_count = count };
+	struct plan_case point = { .suite = section->suite,
+				   .section = section,
+				   .parameter_count = count };
 	enum status status;
 
 	point.parameters = xcalloc(count, sizeof(*point.parameters));
@@ -145,7 +149,8 @@ static enum status expand_point(struct plan *plan, const struct section *section
 	return status;
 }
 
-static enum status expand_section(struct plan *plan, const struct section *section, struct error *err)
+static enum status expand_section(struct plan *plan, const struct section *section,
+				  struct error *err)
 {
 	const char *const *names = section->suite->axes;
 	struct axis *axes;
@@ -182,7 +187,8 @@ static enum status check_ids(const struct plan *plan, struct error *err)
 		qsort(sorted, plan->case_count, sizeof(struct plan_case *), by_id);
 	for (size_t i = 1; i < plan->case_count && status == STATUS_OK; i++)
 		if (by_id(&sorted[i - 1], &sorted[i]) == 0)
-			status = error_set(err, STATUS_INTERNAL, "the case %s is in the plan twice", sorted[i]->id);
+			status = error_set(err, STATUS_INTERNAL, "the case %s is in the plan twice",
+					   sorted[i]->id);
 	free(sorted);
 	return status;
 }
@@ -199,8 +205,8 @@ static bool is_chosen(const struct config *config, const struct section *section
 	return false;
 }
 
-enum status plan_build(struct plan *plan, const struct config *config, const struct device_info *devices,
-		       size_t device_count, struct error *err)
+enum status plan_build(struct plan *plan, const struct config *config,
+		       const struct device_info *devices, size_t device_count, struct error *err)
 {
 	enum status status = STATUS_OK;
 

@@ -54,13 +54,14 @@ struct plan {
 };
 
 /*
- * The devices that [run] backend and devices select, in the order of `devices` (owned copy, the caller frees it).
- * "auto": the GPUs, else the host; a list may name devices of several backends by id. An unknown device
- * is STATUS_USAGE naming those that exist, a backend without a device STATUS_UNSUPPORTED.
+ * The devices that [run] backend and devices select, in the order of `devices` (a copy that the
+ * caller frees). "auto": the GPUs, else the host; a list may name devices of several backends by id.
+ * An unknown device is STATUS_USAGE naming those that exist, a backend without a device
+ * STATUS_UNSUPPORTED.
  */
 enum status plan_select_devices(const struct config *config, const struct device_info *devices,
-				size_t device_count, struct device_info **selected, size_t *selected_count,
-				struct error *err);
+				size_t device_count, struct device_info **selected,
+				size_t *selected_count, struct error *err);
 
 /* Expands `config` for the devices given (see plan_select_devices). */
 enum status plan_build(struct plan *plan, const struct config *config,

@@ -15,8 +15,8 @@ struct resolving {
 };
 
 /* Reports that `section` has no key `name`, with the nearest that it has. */
-static void unknown_key(struct resolving *r, const struct document_section *section, const struct suite *suite,
-			const struct entry *entry)
+static void unknown_key(struct resolving *r, const struct document_section *section,
+			const struct suite *suite, const struct entry *entry)
 {
 	struct key_walk walk = schema_keys(r->schema, section->kind, suite);
 	char *title = header_text(section->kind, section->name, section->label);
@@ -30,13 +30,14 @@ static void unknown_key(struct resolving *r, const struct document_section *sect
 		names[n++] = key->name;
 	}
 	names[n] = NULL;
-	document_problem(r->document, entry->place, "%s has no key '%.60s'%s; keys: %s", title, entry->key,
-			 hint_for(entry->key, names).text, list.data);
+	document_problem(r->document, entry->place, "%s has no key '%.60s'%s; keys: %s", title,
+			 entry->key, hint_for(entry->key, names).text, list.data);
 	text_release(&list);
 	free(title);
 }
 
-static void check_keys(struct resolving *r, const struct document_section *section, const struct suite *suite)
+static void check_keys(struct resolving *r, const struct document_section *section,
+		       const struct suite *suite)
 {
 	for (size_t i = 0; i < section->count; i++)
 		if (*section->entries[i].key &&
@@ -57,8 +58,8 @@ static void unknown_default(struct resolving *r, const struct entry *entry)
 			names[n++] = key->name;
 	}
 	names[n] = NULL;
-	document_problem(r->document, entry->place, "[defaults]: no suite has a key '%.60s'%s", entry->key,
-			 hint_for(entry->key, names).text);
+	document_problem(r->document, entry->place, "[defaults]: no suite has a key '%.60s'%s",
+			 entry->key, hint_for(entry->key, names).text);
 }
 
 static void check_defaults(struct resolving *r)
@@ -80,11 +81,14 @@ static void bad_value(struct resolving *r, const struct section *section, const 
 	char *title = header_text(section->kind, section->name, section->label);
 
 	if (from_defaults)
-		document_problem(r->document, entry->place, "[defaults] %s = %.60s%s, as used by %s: %s", key->name,
-				 entry->value, strlen(entry->value) > 60 ? "..." : "", title, err->message);
+		document_problem(r->document, entry->place,
+				 "[defaults] %s = %.60s%s, as used by %s: %s", key->name,
+				 entry->value, strlen(entry->value) > 60 ? "..." : "", title,
+				 err->message);
 	else
-		document_problem(r->document, entry->place, "%s %s = %.60s%s: %s", title, key->name, entry->value,
-				 strlen(entry->value) > 60 ? "..." : "", err->message);
+		document_problem(r->document, entry->place, "%s %s = %.60s%s: %s", title, key->name,
+				 entry->value, strlen(entry->value) > 60 ? "..." : "",
+				 err->message);
 	free(title);
 }
 
@@ -93,7 +97,8 @@ static void missing_value(struct resolving *r, const struct section *section, co
 {
 	char *title = header_text(section->kind, section->name, section->label);
 
-	document_problem(r->document, place, "%s needs the key %s: %s", title, key->name, key->help);
+	document_problem(r->document, place, "%s needs the key %s: %s", title, key->name,
+			 key->help);
 	free(title);
 }
 
@@ -108,8 +113,9 @@ static void parse_fallback(struct values *values, const struct key *key, bool un
 }
 
 /* Fills one setting; leaves `setting->count` 0 when there is no valid value (reported). */
-static void resolve_key(struct resolving *r, const struct section *section, const struct document_section *own,
-			struct place place, const struct key *key, struct setting *setting)
+static void resolve_key(struct resolving *r, const struct section *section,
+			const struct document_section *own, struct place place,
+			const struct key *key, struct setting *setting)
 {
 	const struct entry *entry = section_entry(own, key->name);
 	bool from_defaults = !entry && section->suite;
@@ -125,7 +131,8 @@ static void resolve_key(struct resolving *r, const struct section *section, cons
 		missing_value(r, section, key, place);
 	else if (!entry)
 		parse_fallback(&values, key, unique);
-	else if (!entry->broken && values_parse(&values, key, entry->value, unique, &err) != STATUS_OK)
+	else if (!entry->broken &&
+		 values_parse(&values, key, entry->value, unique, &err) != STATUS_OK)
 		bad_value(r, section, key, entry, from_defaults, &err);
 	setting->values = values.items;
 	setting->count = values.count;
@@ -134,7 +141,8 @@ static void resolve_key(struct resolving *r, const struct section *section, cons
 static void resolve_section(struct resolving *r, struct section *out, const char *kind,
 			    const struct document_section *own)
 {
-	const struct suite *suite = strcmp(kind, "suite") == 0 ? schema_suite(r->schema, own->name) : NULL;
+	const struct suite *suite =
+		strcmp(kind, "suite") == 0 ? schema_suite(r->schema, own->name) : NULL;
 	struct key_walk walk = schema_keys(r->schema, kind, suite);
 	struct place place = own ? own->place : (struct place){ 0, 0 };
 	const struct key *key;
@@ -163,7 +171,8 @@ static void no_suite(struct resolving *r)
 
 	for (const struct suite *const *s = r->schema->suites; *s; s++)
 		text_addf(&list, "%s%s", list.length ? ", " : "", (*s)->name);
-	document_problem(r->document, (struct place){ 0, 0 }, "no [suite NAME] section: nothing to run; suites: %s",
+	document_problem(r->document, (struct place){ 0, 0 },
+			 "no [suite NAME] section: nothing to run; suites: %s",
 			 list.data ? list.data : "none");
 	text_release(&list);
 }
@@ -171,17 +180,22 @@ static void no_suite(struct resolving *r)
 void config_resolve(struct config *config, const struct schema *schema, struct document *d)
 {
 	struct resolving r = {
-		.schema = schema, .document = d, .defaults = document_find(d, "defaults", "", ""),
+		.schema = schema,
+		.document = d,
+		.defaults = document_find(d, "defaults", "", ""),
 	};
 
 	/* [run] and [report] at the ends, every suite between them. */
 	config->sections = xcalloc(d->section_count + 2, sizeof(*config->sections));
 	check_defaults(&r);
-	resolve_section(&r, &config->sections[config->count++], "run", document_find(d, "run", "", ""));
+	resolve_section(&r, &config->sections[config->count++], "run",
+			document_find(d, "run", "", ""));
 	for (size_t i = 0; i < d->section_count; i++)
 		if (strcmp(d->sections[i].kind, "suite") == 0)
-			resolve_section(&r, &config->sections[config->count++], "suite", &d->sections[i]);
-	resolve_section(&r, &config->sections[config->count++], "report", document_find(d, "report", "", ""));
+			resolve_section(&r, &config->sections[config->count++], "suite",
+					&d->sections[i]);
+	resolve_section(&r, &config->sections[config->count++], "report",
+			document_find(d, "report", "", ""));
 	if (config->count == 2 && !d->suite_maybe)
 		no_suite(&r);
 	config_check(config, schema, d);

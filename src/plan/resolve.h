@@ -5,7 +5,7 @@
 #include "plan/document.h"
 #include "plan/schema.h"
 
-/* Problems are added to the document; the config is then incomplete and good for config_release() only. */
+/* Problems go to the document; the config is then good for config_release() only. */
 void config_resolve(struct config *config, const struct schema *schema, struct document *d);
 
 /* What no single key can say: the words of [run], pairs of keys (check.c). */

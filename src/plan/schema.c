@@ -6,7 +6,8 @@
 
 const struct schema schema_program = { .suites = suites, .sampling = sampling_keys };
 
-struct key_walk schema_keys(const struct schema *schema, const char *kind, const struct suite *suite)
+struct key_walk schema_keys(const struct schema *schema, const char *kind,
+			    const struct suite *suite)
 {
 	if (suite)
 		return (struct key_walk){ .tables = { suite->keys, suite_keys, schema->sampling } };
@@ -25,8 +26,8 @@ const struct key *key_next(struct key_walk *walk)
 	return NULL;
 }
 
-const struct key *schema_key(const struct schema *schema, const char *kind, const struct suite *suite,
-			     const char *name)
+const struct key *schema_key(const struct schema *schema, const char *kind,
+			     const struct suite *suite, const char *name)
 {
 	struct key_walk walk = schema_keys(schema, kind, suite);
 	const struct key *key;

@@ -1,6 +1,6 @@
 /*
- * What a config may hold: which suites there are and which keys each section knows. The program has one,
- * schema_program; tests bring their own, so that they don't depend on the real suites' keys.
+ * What a config may hold: which suites there are and which keys each section knows. The program has
+ * one, schema_program; tests bring their own, so that they don't depend on the real suites' keys.
  */
 #ifndef GPUPROOF_PLAN_SCHEMA_H
 #define GPUPROOF_PLAN_SCHEMA_H
@@ -28,17 +28,19 @@ struct key_walk {
 	size_t table;
 };
 /* `suite`: for kind "suite", else NULL. */
-struct key_walk schema_keys(const struct schema *schema, const char *kind, const struct suite *suite);
+struct key_walk schema_keys(const struct schema *schema, const char *kind,
+			    const struct suite *suite);
 const struct key *key_next(struct key_walk *walk); /* NULL at the end */
-const struct key *schema_key(const struct schema *schema, const char *kind, const struct suite *suite,
-			     const char *name);
+const struct key *schema_key(const struct schema *schema, const char *kind,
+			     const struct suite *suite, const char *name);
 const struct suite *schema_suite(const struct schema *schema, const char *name);
 /* True when `key` spans the suite's sweep. */
 bool schema_is_axis(const struct suite *suite, const struct key *key);
 
 /* config_load() and config_parse() for any schema. */
 enum status config_load_with(struct config *config, const struct schema *schema, const char *source,
-			     const struct override *overrides, size_t override_count, struct text *errors);
+			     const struct override *overrides, size_t override_count,
+			     struct text *errors);
 enum status config_parse_with(struct config *config, const struct schema *schema, const char *name,
 			      const char *text, size_t length, const struct override *overrides,
 			      size_t override_count, struct text *errors);

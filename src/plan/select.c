@@ -34,7 +34,8 @@ static const char *automatic(const struct device_info *devices, size_t count)
 	return "host";
 }
 
-static bool is_wanted(const struct selection *s, const struct device_info *device, const char *wanted)
+static bool is_wanted(const struct selection *s, const struct device_info *device,
+		      const char *wanted)
 {
 	bool of_backend = strcmp(device->backend, s->backend) == 0;
 
@@ -54,8 +55,9 @@ static enum status choose(struct selection *s, const char *wanted, struct error 
 		}
 	}
 	list = existing(s);
-	error_set(err, STATUS_USAGE, "[run] devices: there is no device %s%s%s here; devices: %s", wanted,
-		  s->any_backend ? "" : " of backend ", s->any_backend ? "" : s->backend, list);
+	error_set(err, STATUS_USAGE, "[run] devices: there is no device %s%s%s here; devices: %s",
+		  wanted, s->any_backend ? "" : " of backend ", s->any_backend ? "" : s->backend,
+		  list);
 	free(list);
 	return STATUS_USAGE;
 }
@@ -72,15 +74,16 @@ static enum status choose_all(struct selection *s, struct error *err)
 	if (found)
 		return STATUS_OK;
 	list = existing(s);
-	error_set(err, STATUS_UNSUPPORTED, "[run] backend = %s: there is no such device here; devices: %s",
-		  s->backend, list);
+	error_set(err, STATUS_UNSUPPORTED,
+		  "[run] backend = %s: there is no such device here; devices: %s", s->backend,
+		  list);
 	free(list);
 	return STATUS_UNSUPPORTED;
 }
 
 enum status plan_select_devices(const struct config *config, const struct device_info *devices,
-				size_t device_count, struct device_info **selected, size_t *selected_count,
-				struct error *err)
+				size_t device_count, struct device_info **selected,
+				size_t *selected_count, struct error *err)
 {
 	const struct section *run = config_section(config, "run", "");
 	const struct setting *wanted = section_setting(run, "devices");

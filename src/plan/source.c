@@ -44,14 +44,16 @@ static enum status not_there(const char *name, struct error *err)
 
 	if (strchr(name, '/') || text_ends_with(name, ".ini"))
 		return error_set(err, STATUS_USAGE, "no such file");
-	for (const struct embedded_file *f = embedded_configs; f->name && n < ARRAY_SIZE(words); f++) {
+	for (const struct embedded_file *f = embedded_configs; f->name && n < ARRAY_SIZE(words);
+	     f++) {
 		snprintf(words[n], sizeof(words[n]), "%.*s", (int)strlen(f->name) - 4, f->name);
 		text_addf(&list, "%s%s", n ? ", " : "", words[n]);
 		names[n] = words[n];
 		n++;
 	}
 	names[n] = NULL;
-	error_set(err, STATUS_USAGE, "no such file, and no embedded config of that name%s; embedded: %s",
+	error_set(err, STATUS_USAGE,
+		  "no such file, and no embedded config of that name%s; embedded: %s",
 		  hint_for(name, names).text, list.data ? list.data : "none");
 	text_release(&list);
 	return STATUS_USAGE;
@@ -74,7 +76,8 @@ static enum status read_all(struct source *source, int fd, struct error *err)
 	if (got < 0)
 		return error_set(err, STATUS_USAGE, "cannot be read: %s", strerror(errno));
 	if (source->length > SOURCE_MAX_BYTES)
-		return error_set(err, STATUS_USAGE, "the file is larger than %d bytes, the limit for a config",
+		return error_set(err, STATUS_USAGE,
+				 "the file is larger than %d bytes, the limit for a config",
 				 SOURCE_MAX_BYTES);
 	return STATUS_OK;
 }

@@ -20,10 +20,10 @@ struct source {
 };
 
 /*
- * `name`: an embedded config ("quick", and "quick.ini" from within another embedded one), else a path,
- * taken relative to the folder of `includer` (NULL: the working directory). A file in the working directory
- * that is called like an embedded config is reached as ./quick. `source->name` is set on errors too;
- * messages do not repeat it.
+ * `name`: an embedded config ("quick", and "quick.ini" from within another embedded one), else a
+ * path, taken relative to the folder of `includer` (NULL: the working directory). A file in the
+ * working directory that is called like an embedded config is reached as ./quick. `source->name` is
+ * set on errors too; messages do not repeat it.
  */
 enum status source_open(struct source *source, const char *name, const struct source *includer,
 			struct error *err);

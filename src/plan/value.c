@@ -50,7 +50,8 @@ static enum status parse_bound(const struct key *key, const char *text, size_t l
 	enum status status = value_parse(&value, key, word, err);
 
 	if (status == STATUS_OK && key->type == KEY_SHAPE && strchr(word, 'x'))
-		status = error_set(err, STATUS_USAGE, "'%.60s' cannot bound a range: only cubes (1024) can", word);
+		status = error_set(err, STATUS_USAGE,
+				   "'%.60s' cannot bound a range: only cubes (1024) can", word);
 	*out = value.integer;
 	value_release(&value);
 	free(word);
@@ -58,7 +59,8 @@ static enum status parse_bound(const struct key *key, const char *text, size_t l
 }
 
 /* "*4", "+2", "+4KiB": what stands behind the end of a range. */
-static enum status parse_step(struct range *range, const struct key *key, const char *text, struct error *err)
+static enum status parse_step(struct range *range, const struct key *key, const char *text,
+			      struct error *err)
 {
 	char *word = trimmed(text + 1, strlen(text + 1));
 	uint64_t bytes = 0;
@@ -78,17 +80,24 @@ static enum status parse_step(struct range *range, const struct key *key, const 
 static enum status check_ends(const struct range *range, const char *text, struct error *err)
 {
 	if (range->first > range->last)
-		return error_set(err, STATUS_USAGE, "the range '%.60s' runs backwards: its end is below its start", text);
+		return error_set(err, STATUS_USAGE,
+				 "the range '%.60s' runs backwards: its end is below its start",
+				 text);
 	if (range->geometric && range->step < 2)
-		return error_set(err, STATUS_USAGE, "the range '%.60s' never ends: the factor must be 2 or more", text);
+		return error_set(err, STATUS_USAGE,
+				 "the range '%.60s' never ends: the factor must be 2 or more",
+				 text);
 	if (range->geometric && range->first < 1)
-		return error_set(err, STATUS_USAGE, "the range '%.60s' never ends: 0 times anything is 0", text);
+		return error_set(err, STATUS_USAGE,
+				 "the range '%.60s' never ends: 0 times anything is 0", text);
 	if (range->step < 1)
-		return error_set(err, STATUS_USAGE, "the range '%.60s' never ends: the step must be 1 or more", text);
+		return error_set(err, STATUS_USAGE,
+				 "the range '%.60s' never ends: the step must be 1 or more", text);
 	return STATUS_OK;
 }
 
-static enum status parse_range(struct range *range, const struct key *key, const char *text, struct error *err)
+static enum status parse_range(struct range *range, const struct key *key, const char *text,
+			       struct error *err)
 {
 	const char *dots = strstr(text, "..");
 	const char *end = dots + 2;
@@ -100,13 +109,15 @@ static enum status parse_range(struct range *range, const struct key *key, const
 		return error_prefix(err, "range '%.60s'", text);
 	if (!*step && key->type == KEY_SIZE)
 		return error_set(err, STATUS_USAGE,
-				 "the range '%.60s' has no step: write %.60s *2 or %.60s +1KiB", text, text, text);
+				 "the range '%.60s' has no step: write %.60s *2 or %.60s +1KiB",
+				 text, text, text);
 	if (*step && parse_step(range, key, step, err) != STATUS_OK)
 		return error_prefix(err, "range '%.60s'", text);
 	return check_ends(range, text, err);
 }
 
-static enum status add_range(struct values *values, const struct key *key, const char *text, struct error *err)
+static enum status add_range(struct values *values, const struct key *key, const char *text,
+			     struct error *err)
 {
 	struct range range = { 0 };
 	int64_t n;
@@ -116,7 +127,8 @@ static enum status add_range(struct values *values, const struct key *key, const
 	for (n = range.first;;) {
 		struct value value = { 0 };
 
-		if (value_from_integer(&value, key, n, err) != STATUS_OK || add(values, &value, err) != STATUS_OK)
+		if (value_from_integer(&value, key, n, err) != STATUS_OK ||
+		    add(values, &value, err) != STATUS_OK)
 			return STATUS_USAGE;
 		/* Compared without overflow. */
 		if (range.geometric ? n > range.last / range.step
@@ -131,7 +143,8 @@ static bool takes_ranges(const struct key *key)
 	return key->type == KEY_INTEGER || key->type == KEY_SIZE || key->type == KEY_SHAPE;
 }
 
-static enum status add_item(struct values *values, const struct key *key, const char *text, struct error *err)
+static enum status add_item(struct values *values, const struct key *key, const char *text,
+			    struct error *err)
 {
 	struct value value = { 0 };
 
@@ -161,13 +174,14 @@ static enum status check_unique(const struct values *values, struct error *err)
 	qsort(sorted, values->count, sizeof(struct value *), by_text);
 	for (size_t i = 1; i < values->count && status == STATUS_OK; i++)
 		if (by_text(&sorted[i - 1], &sorted[i]) == 0)
-			status = error_set(err, STATUS_USAGE, "the list has '%.60s' twice", sorted[i]->text);
+			status = error_set(err, STATUS_USAGE, "the list has '%.60s' twice",
+					   sorted[i]->text);
 	free(sorted);
 	return status;
 }
 
-static enum status parse_list(struct values *values, const struct key *key, const char *text, bool unique,
-			      struct error *err)
+static enum status parse_list(struct values *values, const struct key *key, const char *text,
+			      bool unique, struct error *err)
 {
 	if (!*text)
 		return error_set(err, STATUS_USAGE, "the list is empty");
@@ -193,19 +207,21 @@ static enum status parse_single(struct values *values, const struct key *key, co
 	if (!*text && !may_be_empty)
 		return error_set(err, STATUS_USAGE, "a value is missing");
 	if (key->type != KEY_TEXT && (strchr(text, ',') || strstr(text, "..")))
-		return error_set(err, STATUS_USAGE, "'%.60s' is a list; this key takes one value", text);
+		return error_set(err, STATUS_USAGE, "'%.60s' is a list; this key takes one value",
+				 text);
 	if (value_parse(&value, key, text, err) != STATUS_OK)
 		return STATUS_USAGE;
 	return add(values, &value, err);
 }
 
-enum status values_parse(struct values *values, const struct key *key, const char *text, bool unique,
-			 struct error *err)
+enum status values_parse(struct values *values, const struct key *key, const char *text,
+			 bool unique, struct error *err)
 {
 	enum status status;
 
 	memset(values, 0, sizeof(*values));
-	status = key->list ? parse_list(values, key, text, unique, err) : parse_single(values, key, text, err);
+	status = key->list ? parse_list(values, key, text, unique, err)
+			   : parse_single(values, key, text, err);
 	if (status != STATUS_OK)
 		values_release(values);
 	return status;

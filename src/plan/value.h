@@ -15,23 +15,25 @@ struct values {
 };
 
 /*
- * Parses `text` for `key`. `unique`: the values of a list must differ (those of a sweep; the widths of a
- * network's layers need not). On an error `values` is empty.
+ * Parses `text` for `key`. `unique`: the values of a list must differ (those of a sweep; the widths
+ * of a network's layers need not). On an error `values` is empty.
  *
- * Ranges (KEY_INTEGER, KEY_SIZE, KEY_SHAPE: cubes): "1..8", "1..9 +2", "4KiB..1GiB *4"; the last value is the largest
- * that does not pass the end.
+ * Ranges (KEY_INTEGER, KEY_SIZE, KEY_SHAPE: cubes): "1..8", "1..9 +2", "4KiB..1GiB *4"; the last
+ * value is the largest that does not pass the end.
  */
-enum status values_parse(struct values *values, const struct key *key, const char *text, bool unique,
-			 struct error *err);
+enum status values_parse(struct values *values, const struct key *key, const char *text,
+			 bool unique, struct error *err);
 void values_release(struct values *values);
 
 /* One value, which is no range (value_one.c). */
-enum status value_parse(struct value *value, const struct key *key, const char *text, struct error *err);
+enum status value_parse(struct value *value, const struct key *key, const char *text,
+			struct error *err);
 /* The value `n` of an integer kind: range-checked, with its canonical text. */
-enum status value_from_integer(struct value *value, const struct key *key, int64_t n, struct error *err);
+enum status value_from_integer(struct value *value, const struct key *key, int64_t n,
+			       struct error *err);
 void value_release(struct value *value);
 
-/* "integer, 1 to 100", "list of sizes, 1KiB to 1TiB", "one of fp32, fp16": for messages and `config keys`. */
+/* "whole number, 1 to 100", "list of sizes, 1KiB to 1TiB", "one of fp32, fp16": for people. */
 void key_describe(const struct key *key, struct text *out);
 
 #endif

@@ -23,13 +23,15 @@ static void shortest(double value, char *out, size_t size)
 
 /* Canonical text of `value` in units of `factor`: the shortest that parses back to the same bits. */
 static bool in_unit(double value, double factor, const char *unit,
-		    enum status (*parse)(const char *, double *, struct error *), char *out, size_t size)
+		    enum status (*parse)(const char *, double *, struct error *), char *out,
+		    size_t size)
 {
 	for (int digits = 1; digits <= 17; digits++) {
 		double back = -1;
 
 		snprintf(out, size, "%.*g%s", digits, value / factor, unit);
-		if (strchr(out, 'e') == NULL && parse(out, &back, NULL) == STATUS_OK && back == value)
+		if (strchr(out, 'e') == NULL && parse(out, &back, NULL) == STATUS_OK &&
+		    back == value)
 			return true;
 	}
 	return false;
@@ -44,7 +46,8 @@ static void duration_text(double seconds, char *out, size_t size)
 
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
 		if (seconds == 0 || seconds >= units[i].factor)
-			if (in_unit(seconds, units[i].factor, units[i].name, units_parse_duration, out, size))
+			if (in_unit(seconds, units[i].factor, units[i].name, units_parse_duration,
+				    out, size))
 				return;
 	snprintf(out, size, "%.17gs", seconds);
 }
@@ -81,7 +84,8 @@ static bool has_range(const struct key *key)
 	return key->min != 0 || key->max != 0;
 }
 
-static enum status check_range(const struct key *key, const char *text, double number, struct error *err)
+static enum status check_range(const struct key *key, const char *text, double number,
+			       struct error *err)
 {
 	char min[64], max[64];
 
@@ -91,10 +95,12 @@ static enum status check_range(const struct key *key, const char *text, double n
 		return error_set(err, STATUS_USAGE, "'%.60s' is negative", text);
 	number_text(key, key->min, min, sizeof(min));
 	number_text(key, key->max, max, sizeof(max));
-	return error_set(err, STATUS_USAGE, "'%.60s' is out of range; allowed: %s to %s", text, min, max);
+	return error_set(err, STATUS_USAGE, "'%.60s' is out of range; allowed: %s to %s", text, min,
+			 max);
 }
 
-enum status value_from_integer(struct value *value, const struct key *key, int64_t n, struct error *err)
+enum status value_from_integer(struct value *value, const struct key *key, int64_t n,
+			       struct error *err)
 {
 	char text[64];
 
@@ -112,7 +118,8 @@ enum status value_from_integer(struct value *value, const struct key *key, int64
 	return STATUS_OK;
 }
 
-static enum status parse_integer(struct value *value, const struct key *key, const char *text, struct error *err)
+static enum status parse_integer(struct value *value, const struct key *key, const char *text,
+				 struct error *err)
 {
 	int64_t n = 0;
 
@@ -121,16 +128,19 @@ static enum status parse_integer(struct value *value, const struct key *key, con
 	return value_from_integer(value, key, n, err);
 }
 
-static enum status parse_size(struct value *value, const struct key *key, const char *text, struct error *err)
+static enum status parse_size(struct value *value, const struct key *key, const char *text,
+			      struct error *err)
 {
 	uint64_t bytes = 0;
 
-	if (units_parse_size(text, &bytes, err) != STATUS_OK || check_range(key, text, (double)bytes, err) != STATUS_OK)
+	if (units_parse_size(text, &bytes, err) != STATUS_OK ||
+	    check_range(key, text, (double)bytes, err) != STATUS_OK)
 		return STATUS_USAGE;
 	return value_from_integer(value, key, (int64_t)bytes, err);
 }
 
-static enum status parse_number(struct value *value, const struct key *key, const char *text, struct error *err)
+static enum status parse_number(struct value *value, const struct key *key, const char *text,
+				struct error *err)
 {
 	enum status status;
 	char canonical[64];
@@ -160,7 +170,8 @@ static enum status parse_bool(struct value *value, const char *text, struct erro
 			return STATUS_OK;
 		}
 	}
-	return error_set(err, STATUS_USAGE, "'%.60s' is not yes or no (or on, off, true, false)", text);
+	return error_set(err, STATUS_USAGE, "'%.60s' is not yes or no (or on, off, true, false)",
+			 text);
 }
 
 static void join(const char *const *words, struct text *out)
@@ -169,7 +180,8 @@ static void join(const char *const *words, struct text *out)
 		text_addf(out, "%s%s", i ? ", " : "", words[i]);
 }
 
-static enum status parse_choice(struct value *value, const struct key *key, const char *text, struct error *err)
+static enum status parse_choice(struct value *value, const struct key *key, const char *text,
+				struct error *err)
 {
 	struct text list = TEXT_EMPTY;
 
@@ -182,20 +194,22 @@ static enum status parse_choice(struct value *value, const struct key *key, cons
 		}
 	}
 	join(key->choices, &list);
-	error_set(err, STATUS_USAGE, "'%.60s' is not one of %s%s", text, list.data ? list.data : "nothing",
-		  hint_for(text, key->choices).text);
+	error_set(err, STATUS_USAGE, "'%.60s' is not one of %s%s", text,
+		  list.data ? list.data : "nothing", hint_for(text, key->choices).text);
 	text_release(&list);
 	return STATUS_USAGE;
 }
 
 static enum status bad_shape(const char *text, struct error *err)
 {
-	return error_set(err, STATUS_USAGE, "'%.60s' is not a shape: write 1024 (a cube) or MxNxK (1024x512x64)",
+	return error_set(err, STATUS_USAGE,
+			 "'%.60s' is not a shape: write 1024 (a cube) or MxNxK (1024x512x64)",
 			 text);
 }
 
 /* "1024" or "MxNxK". */
-static enum status parse_shape(struct value *value, const struct key *key, const char *text, struct error *err)
+static enum status parse_shape(struct value *value, const struct key *key, const char *text,
+			       struct error *err)
 {
 	const char *p = text;
 	int parts = 0;
@@ -220,14 +234,16 @@ static enum status parse_shape(struct value *value, const struct key *key, const
 	}
 	if (parts == 2)
 		return bad_shape(text, err);
-	if (parts == 1 || (value->shape[0] == value->shape[1] && value->shape[1] == value->shape[2]))
+	if (parts == 1 ||
+	    (value->shape[0] == value->shape[1] && value->shape[1] == value->shape[2]))
 		return value_from_integer(value, key, value->shape[0], err);
-	value->text = xasprintf("%" PRId64 "x%" PRId64 "x%" PRId64, value->shape[0], value->shape[1],
-				value->shape[2]);
+	value->text = xasprintf("%" PRId64 "x%" PRId64 "x%" PRId64, value->shape[0],
+				value->shape[1], value->shape[2]);
 	return STATUS_OK;
 }
 
-enum status value_parse(struct value *value, const struct key *key, const char *text, struct error *err)
+enum status value_parse(struct value *value, const struct key *key, const char *text,
+			struct error *err)
 {
 	memset(value, 0, sizeof(*value));
 	switch (key->type) {
@@ -261,13 +277,24 @@ void value_release(struct value *value)
 void key_describe(const struct key *key, struct text *out)
 {
 	static const char *const one[] = {
-		[KEY_TEXT] = "text", [KEY_BOOL] = "yes or no", [KEY_INTEGER] = "whole number", [KEY_REAL] = "number",
-		[KEY_SIZE] = "size", [KEY_DURATION] = "duration", [KEY_PERCENT] = "percentage", [KEY_SHAPE] = "shape",
+		[KEY_TEXT] = "text",
+		[KEY_BOOL] = "yes or no",
+		[KEY_INTEGER] = "whole number",
+		[KEY_REAL] = "number",
+		[KEY_SIZE] = "size",
+		[KEY_DURATION] = "duration",
+		[KEY_PERCENT] = "percentage",
+		[KEY_SHAPE] = "shape",
 	};
 	static const char *const many[] = {
-		[KEY_TEXT] = "texts", [KEY_BOOL] = "yes or no", [KEY_INTEGER] = "whole numbers",
-		[KEY_REAL] = "numbers", [KEY_SIZE] = "sizes", [KEY_DURATION] = "durations",
-		[KEY_PERCENT] = "percentages", [KEY_SHAPE] = "shapes (1024 or MxNxK)",
+		[KEY_TEXT] = "texts",
+		[KEY_BOOL] = "yes or no",
+		[KEY_INTEGER] = "whole numbers",
+		[KEY_REAL] = "numbers",
+		[KEY_SIZE] = "sizes",
+		[KEY_DURATION] = "durations",
+		[KEY_PERCENT] = "percentages",
+		[KEY_SHAPE] = "shapes (1024 or MxNxK)",
 	};
 	char min[64], max[64];
 
@@ -276,7 +303,8 @@ void key_describe(const struct key *key, struct text *out)
 		join(key->choices, out);
 		return;
 	}
-	text_addf(out, "%s%s", key->list ? "list of " : "", key->list ? many[key->type] : one[key->type]);
+	text_addf(out, "%s%s", key->list ? "list of " : "",
+		  key->list ? many[key->type] : one[key->type]);
 	if (!has_range(key) || key->type == KEY_TEXT || key->type == KEY_BOOL)
 		return;
 	number_text(key, key->min, min, sizeof(min));

@@ -29,18 +29,21 @@ static const char *replace_one(const char *p, struct text *out, struct error *er
 	while (is_name(*end))
 		end++;
 	if (end == start || (braces && *end != '}') || isdigit((unsigned char)*start)) {
-		error_set(err, STATUS_USAGE, "a '$' must be followed by NAME, {NAME} or another '$'");
+		error_set(err, STATUS_USAGE,
+			  "a '$' must be followed by NAME, {NAME} or another '$'");
 		return NULL;
 	}
 	if ((size_t)(end - start) >= sizeof(name)) {
-		error_set(err, STATUS_USAGE, "the name of the variable '%.40s...' is too long", start);
+		error_set(err, STATUS_USAGE, "the name of the variable '%.40s...' is too long",
+			  start);
 		return NULL;
 	}
 	memcpy(name, start, (size_t)(end - start));
 	name[end - start] = '\0';
 	value = getenv(name);
 	if (!value) {
-		error_set(err, STATUS_USAGE, "the environment variable %s is not set ($$ is a plain dollar)", name);
+		error_set(err, STATUS_USAGE,
+			  "the environment variable %s is not set ($$ is a plain dollar)", name);
 		return NULL;
 	}
 	text_add(out, value);
@@ -60,24 +63,28 @@ static void trim(struct text *t)
 	t->length -= start;
 }
 
-/* What came from the environment or the command line must fit into an INI line, as the effective config has it. */
+/* What came from the environment or the command line must fit into an INI line, as the effective
+ * config has it. */
 static enum status check_writable(const struct text *t, struct error *err)
 {
 	const char *s = t->data ? t->data : "";
 
 	if (t->length > VALUE_MAX)
-		return error_set(err, STATUS_USAGE, "the value has %zu bytes; the limit is %d", t->length,
-				 VALUE_MAX);
+		return error_set(err, STATUS_USAGE, "the value has %zu bytes; the limit is %d",
+				 t->length, VALUE_MAX);
 	if (!text_is_utf8(s, t->length))
 		return error_set(err, STATUS_USAGE, "the value is not UTF-8 text");
 	if (*s == ';')
-		return error_set(err, STATUS_USAGE, "a value cannot start with ';': that is a comment");
+		return error_set(err, STATUS_USAGE,
+				 "a value cannot start with ';': that is a comment");
 	for (const char *p = s; *p; p++) {
 		if ((unsigned char)*p < 0x20 ? *p != '\t' : *p == 0x7f)
-			return error_set(err, STATUS_USAGE, "the value holds the control character 0x%02x", *p);
-		if (*p == ';' && (p[-1] == ' ' || p[-1] == '\t'))
 			return error_set(err, STATUS_USAGE,
-					 "a value cannot hold a ';' behind a blank: that is a comment");
+					 "the value holds the control character 0x%02x", *p);
+		if (*p == ';' && (p[-1] == ' ' || p[-1] == '\t'))
+			return error_set(
+				err, STATUS_USAGE,
+				"a value cannot hold a ';' behind a blank: that is a comment");
 	}
 	return STATUS_OK;
 }
