@@ -276,6 +276,18 @@ static void run_suites_chooses(void **state)
 		  "gemm/fp32/256@cuda:0\ngemm:b/fp32/256@cuda:0\n");
 }
 
+static void sections_may_be_for_one_backend(void **state)
+{
+	static const char text[] = "[suite gemm]\nbackend = host\n[suite gemm big]\nbackend = cuda\n"
+				   "sizes = 4096\n[suite train]\nbatch = 8\nbackend = host\n";
+
+	(void)state;
+	check_ids(text, 0, 2, "gemm:big/fp32/4096@cuda:0\ngemm:big/fp32/4096@cuda:1\n");
+	check_ids(text, 2, 1,
+		  "gemm/fp32/256@host:0\ntrain/1@host:0\n"
+		  "train/2@host:0 SKIP not that many devices here\n");
+}
+
 static void devices_are_selected(void **state)
 {
 	static const struct {
@@ -342,6 +354,7 @@ int main(void)
 		cmocka_unit_test(cases_know_their_parameters),
 		cmocka_unit_test(times_follow_from_the_sampling_keys),
 		cmocka_unit_test(run_suites_chooses),
+		cmocka_unit_test(sections_may_be_for_one_backend),
 		cmocka_unit_test(devices_are_selected),
 	};
 

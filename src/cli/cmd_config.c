@@ -141,6 +141,7 @@ static int keys(const struct config_arguments *a)
 	}
 	for (size_t i = 0; i < a->name_count; i++)
 		print_suite(suite_find(a->names[i]));
+	print_keys("every [suite]", suite_keys);
 	print_keys("every [suite], and [defaults] for all of them", schema_program.sampling);
 	return EXIT_ACCEPTED;
 }

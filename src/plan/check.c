@@ -29,20 +29,33 @@ static bool is_word(const char *s)
 	return !*s;
 }
 
-/* Any word may be the name of a loadable backend; a near miss of a known one is a misspelling. */
-static void check_backend(const struct section *run, struct document *d)
+/* Words for "no backend in particular", here or in another section: no module is called that. */
+static bool is_reserved(const char *s)
 {
-	static const char *const known[] = { "auto", "cuda", "host", NULL };
-	const struct setting *setting = setting_or_null(run, "backend");
-	const char *name = setting ? setting->values[0].text : "auto";
+	return strcmp(s, "auto") == 0 || strcmp(s, "any") == 0 || strcmp(s, "all") == 0;
+}
+
+/*
+ * Any word may be the name of a loadable backend; a near miss of a known one is a misspelling.
+ * `none`: the word for no backend in particular, "auto" or "any".
+ */
+static void check_backend(const struct section *section, const char *none, struct document *d)
+{
+	const char *const known[] = { none, "cuda", "host", NULL };
+	const struct setting *setting = setting_or_null(section, "backend");
+	const char *name = setting ? setting->values[0].text : none;
+	char *title;
 
 	for (size_t i = 0; known[i]; i++)
 		if (strcmp(name, known[i]) == 0)
 			return;
-	if (text_nearest(name, known) || !is_word(name))
-		document_problem(d, place_of(d, run, "backend"),
-				 "[run] backend = %.60s: '%.60s' is not one of auto, cuda, host%s",
-				 name, name, hint_for(name, known).text);
+	if (!text_nearest(name, known) && is_word(name) && !is_reserved(name))
+		return;
+	title = header_text(section->kind, section->name, section->label);
+	document_problem(d, place_of(d, section, "backend"),
+			 "%s backend = %.60s: '%.60s' is not one of %s, cuda, host%s", title, name, name,
+			 none, hint_for(name, known).text);
+	free(title);
 }
 
 static bool all_digits(const char *s)
@@ -154,10 +167,12 @@ static void check_sampling(const struct section *section, struct document *d)
 void config_check(const struct config *config, const struct schema *schema, struct document *d)
 {
 	(void)schema;
-	check_backend(&config->sections[0], d);
+	check_backend(&config->sections[0], "auto", d);
 	check_devices(&config->sections[0], d);
 	check_suites(config, d);
 	for (size_t i = 0; i < config->count; i++)
-		if (config->sections[i].suite)
+		if (config->sections[i].suite) {
+			check_backend(&config->sections[i], "any", d);
 			check_sampling(&config->sections[i], d);
+		}
 }
