@@ -155,7 +155,8 @@ static enum status use(struct alloc *a, struct error *err)
 
 static enum status release_held(struct alloc *a, struct error *err)
 {
-	enum status status = STATUS_OK, trimmed;
+	struct error trimmed = ERROR_NONE;
+	enum status status = STATUS_OK;
 
 	while (a->held_count > 0) {
 		enum status freed = give(a, a->held[--a->held_count], err);
@@ -164,10 +165,10 @@ static enum status release_held(struct alloc *a, struct error *err)
 	}
 	if (settle(a, err) != STATUS_OK)
 		return err->status;
-	if (!a->device->backend->memory_trim)
-		return status; /* nothing is cached, so nothing can be given back */
-	trimmed = backend_memory_trim(a->device, err);
-	return status == STATUS_OK ? trimmed : status;
+	/* What has no cache has nothing to give back. */
+	if (backend_memory_trim(a->device, &trimmed) == STATUS_OK || trimmed.status == STATUS_UNSUPPORTED)
+		return status;
+	return error_set(err, trimmed.status, "%s", trimmed.message);
 }
 
 static enum status prepare_alloc(void *state, struct error *err)
@@ -282,7 +283,9 @@ static enum status still_works(struct alloc *a, struct error *err)
 	struct error broken = ERROR_NONE;
 	struct buffer buffer;
 
+	/* The pool's memory belongs to its own stream until the device is synchronised. */
 	if (buffer_alloc(&buffer, a->device, a->allocator, AFTERWARDS_BYTES, &broken) == STATUS_OK &&
+	    backend_device_synchronize(a->device, &broken) == STATUS_OK &&
 	    buffer_fill(&buffer, a->stream, a->run->seed, &broken) == STATUS_OK)
 		buffer_check(&buffer, a->stream, 0, AFTERWARDS_BYTES, a->run->seed, &broken);
 	buffer_free(&buffer);

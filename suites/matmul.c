@@ -3,7 +3,7 @@
  * Operands are uniform in [-1, 1) (never zeros: some GPUs clock higher on them).
  *
  * What a product costs in memory is told three ways: the operands, the library's workspace, and what the device has
- * less than before (which includes what the library keeps for itself).
+ * less than before.
  */
 #include <math.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ static const struct metric metrics[] = {
 	{ "matmul.memory", "B", BETTER_LOWER, 0, "A, B and C as stored" },
 	{ "matmul.workspace", "B", BETTER_LOWER, 0, "scratch memory that the library works in" },
 	{ "matmul.device_memory", "B", BETTER_LOWER, 0,
-	  "what the device has less than before: all operand sets, workspace, what the library keeps" },
+	  "what the device has less than before: all sets of operands, workspace, kernels loaded for this product" },
 	{ "matmul.error", "1", BETTER_LOWER, 0,
 	  "relative Frobenius norm of the error against a double-precision product of the operands as stored" },
 	{ "matmul.error_total", "1", BETTER_LOWER, 0,
@@ -315,6 +315,39 @@ static void matmul_close(struct matmul *x)
 	backend_stream_destroy(x->stream);
 }
 
+/*
+ * A first product in a stream of its own, so that what the library keeps for good is not counted to the case that
+ * happens to be the first.
+ */
+static enum status load_library(struct matmul *x, struct error *err)
+{
+	const int64_t n = 16;
+	struct stream *stream = NULL;
+	struct buffer all = { .memory = NULL };
+	size_t bytes = (size_t)(n * n) * precision_bytes(x->precision);
+	struct gemm gemm = { .precision = x->precision, .m = n, .n = n, .k = n, .lda = n, .ldb = n, .ldc = n,
+			     .alpha = 1 };
+	enum status status = backend_stream_create(x->device, false, &stream, err);
+
+	if (status == STATUS_OK)
+		status = buffer_alloc(&all, x->device, ALLOCATOR_DEVICE, MATRICES * bytes, err);
+	if (status == STATUS_OK)
+		status = buffer_fill(&all, stream, x->run->seed, err);
+	if (status == STATUS_OK) {
+		gemm.a = all.memory;
+		gemm.b = (char *)all.memory + bytes;
+		gemm.c = (char *)all.memory + 2 * bytes;
+		status = backend_gemm(stream, &gemm, err);
+	}
+	if (status == STATUS_OK)
+		status = backend_stream_synchronize(stream, err);
+	if (status != STATUS_OK && stream)
+		backend_stream_synchronize(stream, NULL);
+	buffer_free(&all);
+	backend_stream_destroy(stream);
+	return status;
+}
+
 static enum status matmul_run(struct run *run, struct error *err)
 {
 	struct error unknown = ERROR_NONE;
@@ -322,6 +355,8 @@ static enum status matmul_run(struct run *run, struct error *err)
 	struct matmul x;
 
 	matmul_init(&x, run);
+	if (load_library(&x, err) != STATUS_OK)
+		goto out;
 	backend_device_memory(x.device, &free_before, &total, &unknown);
 	if (open_operands(&x, err) != STATUS_OK || verify_once(&x, err) != STATUS_OK)
 		goto out;

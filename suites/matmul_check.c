@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "base/vectorised.h"
 #include "kernels/generator.h"
 #include "kernels/half.h"
 
@@ -18,6 +19,7 @@
 #define ROW_MARGIN 1.5
 /* Rows for which another thread pays. */
 #define ROWS_PER_THREAD 16
+#define TILE_ROWS 256
 #define SIGN_SEED UINT64_C(0x5369676e73)
 
 /* Units of the last place, relative: of the stored result, of what the multiplier sees, of accumulation. */
@@ -51,20 +53,6 @@ static double stored_value(enum precision precision, float value)
 	}
 }
 
-static double element_at(enum precision precision, const void *c, int64_t index)
-{
-	switch (precision) {
-	case PRECISION_FP64:
-		return ((const double *)c)[index];
-	case PRECISION_FP16:
-		return half_to_float(((const uint16_t *)c)[index]);
-	case PRECISION_BF16:
-		return bf16_to_float(((const uint16_t *)c)[index]);
-	default:
-		return ((const float *)c)[index];
-	}
-}
-
 static double sign_of(const struct matmul_reference *r, int64_t column)
 {
 	return generator_bits(r->seed_b ^ SIGN_SEED, (uint64_t)column) >> 63 ? -1 : 1;
@@ -76,51 +64,95 @@ struct product {
 	uint64_t seed;
 	int64_t rows, columns;
 	int64_t per_row; /* sums of a row */
-	const double *stored, *unrounded; /* right-hand sides, columns x per_row; NULL: signs in their blocks */
-	double *stored_out, *unrounded_out; /* rows x per_row */
+	const double *right; /* columns x per_row; NULL: signs in their blocks */
+	bool rounded; /* of the values as stored, not as generated */
+	double *out; /* rows x per_row */
 };
 
-static void add_signed(const struct product *p, int64_t column, size_t begin, size_t end)
+/* Elements first to first + count - 1 of a generated matrix. */
+VECTORISED
+static void generate(double *out, uint64_t seed, uint64_t first, size_t count)
 {
-	uint64_t first = (uint64_t)column * (uint64_t)p->rows;
-	size_t per_row = (size_t)p->per_row, block = (size_t)(column / p->r->width);
-	double sign = sign_of(p->r, column);
-
-	for (size_t row = begin; row < end; row++) {
-		float value = generator_uniform(p->seed, first + row);
-
-		p->stored_out[row * per_row + block] += sign * stored_value(p->r->precision, value);
-		p->unrounded_out[row * per_row + block] += sign * (double)value;
-	}
+	for (size_t i = 0; i < count; i++)
+		out[i] = (double)generator_uniform(seed, first + i);
 }
 
-static void add_scaled(const struct product *p, int64_t column, size_t begin, size_t end)
+VECTORISED
+static void round_fp16(double *values, size_t count)
 {
-	uint64_t first = (uint64_t)column * (uint64_t)p->rows;
+	for (size_t i = 0; i < count; i++)
+		values[i] = half_to_float(half_from_float((float)values[i]));
+}
+
+VECTORISED
+static void round_bf16(double *values, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		values[i] = bf16_to_float(bf16_from_float((float)values[i]));
+}
+
+static bool rounds(enum precision precision)
+{
+	return precision == PRECISION_FP16 || precision == PRECISION_BF16;
+}
+
+static void values_of(const struct product *p, uint64_t first, size_t count, double *out)
+{
+	generate(out, p->seed, first, count);
+	if (p->rounded && p->r->precision == PRECISION_FP16)
+		round_fp16(out, count);
+	if (p->rounded && p->r->precision == PRECISION_BF16)
+		round_bf16(out, count);
+}
+
+/* sums[i][*] += values[i] * right[*] */
+VECTORISED
+static void add_scaled(double *sums, size_t per_row, const double *values, size_t count, const double *right)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < per_row; j++)
+			sums[i * per_row + j] += values[i] * right[j];
+}
+
+/* The usual number of sums, which the compiler can then keep in one or two registers. */
+VECTORISED
+static void add_scaled_8(double *sums, const double *values, size_t count, const double *right)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < SUMS_PER_ROW; j++)
+			sums[i * SUMS_PER_ROW + j] += values[i] * right[j];
+}
+
+static void add_column(const struct product *p, int64_t column, const double *values, size_t count, double *sums)
+{
 	size_t per_row = (size_t)p->per_row;
-	const double *x = p->stored + (size_t)column * per_row, *u = p->unrounded + (size_t)column * per_row;
 
-	for (size_t row = begin; row < end; row++) {
-		float value = generator_uniform(p->seed, first + row);
-		double stored = stored_value(p->r->precision, value);
-		double *y = p->stored_out + row * per_row, *v = p->unrounded_out + row * per_row;
+	if (!p->right) {
+		double sign = sign_of(p->r, column);
 
-		for (size_t i = 0; i < per_row; i++)
-			y[i] += stored * x[i];
-		for (size_t i = 0; i < per_row; i++)
-			v[i] += (double)value * u[i];
+		sums += column / p->r->width;
+		for (size_t i = 0; i < count; i++)
+			sums[i * per_row] += sign * values[i];
+	} else if (per_row == SUMS_PER_ROW) {
+		add_scaled_8(sums, values, count, p->right + (size_t)column * per_row);
+	} else {
+		add_scaled(sums, per_row, values, count, p->right + (size_t)column * per_row);
 	}
 }
 
+/* A tile of rows at a time, whose sums stay in the first-level cache. */
 static void multiply_rows(void *context, size_t begin, size_t end)
 {
 	const struct product *p = context;
+	double values[TILE_ROWS];
 
-	for (int64_t column = 0; column < p->columns; column++) {
-		if (p->stored)
-			add_scaled(p, column, begin, end);
-		else
-			add_signed(p, column, begin, end);
+	for (size_t row = begin; row < end; row += TILE_ROWS) {
+		size_t count = end - row < TILE_ROWS ? end - row : TILE_ROWS;
+
+		for (int64_t column = 0; column < p->columns; column++) {
+			values_of(p, (uint64_t)column * (uint64_t)p->rows + row, count, values);
+			add_column(p, column, values, count, p->out + row * (size_t)p->per_row);
+		}
 	}
 }
 
@@ -134,30 +166,34 @@ static bool is_small(int64_t m, int64_t n, int64_t k)
 	return m * n <= FULL_ELEMENTS && k * n <= FULL_ELEMENTS && m * n <= FULL_OPERATIONS / k;
 }
 
+/* A (B r): of the operands as stored, or of those before rounding. */
+static double *expected_sums(const struct matmul_reference *r, bool rounded)
+{
+	double *right = zeros(r->k, r->blocks), *sums = zeros(r->m, r->blocks);
+
+	parallel_for((size_t)r->k, ROWS_PER_THREAD, multiply_rows,
+		     &(struct product){ .r = r, .seed = r->seed_b, .rows = r->k, .columns = r->n,
+					.per_row = r->blocks, .rounded = rounded, .out = right });
+	parallel_for((size_t)r->m, ROWS_PER_THREAD, multiply_rows,
+		     &(struct product){ .r = r, .seed = r->seed_a, .rows = r->m, .columns = r->k,
+					.per_row = r->blocks, .rounded = rounded, .right = right, .out = sums });
+	free(right);
+	return sums;
+}
+
 void matmul_reference_init(struct matmul_reference *r, enum precision precision, const int64_t shape[3],
 			   uint64_t seed_a, uint64_t seed_b)
 {
 	int64_t m = shape[0], n = shape[1], k = shape[2];
 	bool full = n <= SUMS_PER_ROW || is_small(m, n, k);
-	double *stored, *unrounded, squares = 0;
+	double squares = 0;
 
 	*r = (struct matmul_reference){ .precision = precision, .m = m, .n = n, .k = k, .seed_a = seed_a,
 					.seed_b = seed_b, .tolerance = matmul_tolerance(precision, k) };
 	r->width = full ? 1 : (n + SUMS_PER_ROW - 1) / SUMS_PER_ROW;
 	r->blocks = (n + r->width - 1) / r->width;
-	stored = zeros(k, r->blocks);
-	unrounded = zeros(k, r->blocks);
-	r->sums = zeros(m, r->blocks);
-	r->unrounded = zeros(m, r->blocks);
-	parallel_for((size_t)k, ROWS_PER_THREAD, multiply_rows,
-		     &(struct product){ .r = r, .seed = seed_b, .rows = k, .columns = n, .per_row = r->blocks,
-					.stored_out = stored, .unrounded_out = unrounded });
-	parallel_for((size_t)m, ROWS_PER_THREAD, multiply_rows,
-		     &(struct product){ .r = r, .seed = seed_a, .rows = m, .columns = k, .per_row = r->blocks,
-					.stored = stored, .unrounded = unrounded, .stored_out = r->sums,
-					.unrounded_out = r->unrounded });
-	free(stored);
-	free(unrounded);
+	r->sums = expected_sums(r, true);
+	r->unrounded = rounds(precision) ? expected_sums(r, false) : NULL;
 	for (int64_t i = 0; i < m * r->blocks; i++)
 		squares += r->sums[i] * r->sums[i];
 	r->rms = sqrt(squares / ((double)m * (double)n));
@@ -177,23 +213,64 @@ struct observed {
 	double *sums, *squares;
 };
 
+#define DECODE(name, type, convert)                                          \
+	VECTORISED                                                           \
+	static void decode_##name(double *out, const type *c, size_t count)  \
+	{                                                                    \
+		for (size_t i = 0; i < count; i++)                           \
+			out[i] = convert(c[i]);                              \
+	}
+DECODE(fp64, double, (double))
+DECODE(fp32, float, (double))
+DECODE(fp16, uint16_t, half_to_float)
+DECODE(bf16, uint16_t, bf16_to_float)
+
+static void decode(enum precision precision, const void *c, size_t first, size_t count, double *out)
+{
+	switch (precision) {
+	case PRECISION_FP64:
+		decode_fp64(out, (const double *)c + first, count);
+		break;
+	case PRECISION_FP16:
+		decode_fp16(out, (const uint16_t *)c + first, count);
+		break;
+	case PRECISION_BF16:
+		decode_bf16(out, (const uint16_t *)c + first, count);
+		break;
+	default:
+		decode_fp32(out, (const float *)c + first, count);
+	}
+}
+
 static void observe_rows(void *context, size_t begin, size_t end)
 {
 	const struct observed *o = context;
 	const struct matmul_reference *r = o->r;
+	size_t blocks = (size_t)r->blocks;
+	double values[TILE_ROWS];
 
-	for (int64_t column = 0; column < r->n; column++) {
-		double sign = sign_of(r, column);
-		size_t block = (size_t)(column / r->width);
+	for (size_t row = begin; row < end; row += TILE_ROWS) {
+		size_t count = end - row < TILE_ROWS ? end - row : TILE_ROWS;
 
-		for (size_t row = begin; row < end; row++) {
-			double value = element_at(r->precision, o->c, column * r->m + (int64_t)row);
-			size_t at = row * (size_t)r->blocks + block;
+		for (int64_t column = 0; column < r->n; column++) {
+			size_t at = row * blocks + (size_t)(column / r->width);
+			double sign = sign_of(r, column);
 
-			o->sums[at] += sign * value;
-			o->squares[at] += value * value;
+			decode(r->precision, o->c, (size_t)(column * r->m) + row, count, values);
+			for (size_t i = 0; i < count; i++) {
+				o->sums[at + i * blocks] += sign * values[i];
+				o->squares[at + i * blocks] += values[i] * values[i];
+			}
 		}
 	}
+}
+
+static double element_at(const struct matmul_reference *r, const void *c, int64_t index)
+{
+	double value;
+
+	decode(r->precision, c, (size_t)index, 1, &value);
+	return value;
 }
 
 static double exact_element(const struct matmul_reference *r, int64_t row, int64_t column)
@@ -216,7 +293,7 @@ static enum status name_element(const struct matmul_reference *r, const void *c,
 
 	for (int64_t column = first; column < end; column++) {
 		double exact = exact_element(r, row, column);
-		double value = element_at(r->precision, c, column * r->m + row);
+		double value = element_at(r, c, column * r->m + row);
 		double off = isnan(value) ? INFINITY : fabs(value - exact);
 
 		if (off > furthest) {
@@ -248,7 +325,8 @@ static enum status compare(const struct matmul_reference *r, const struct observ
 	int64_t wrong = 0, first = -1;
 
 	for (int64_t i = 0; i < r->m * r->blocks; i++) {
-		double off = o->sums[i] - r->sums[i], off_total = o->sums[i] - r->unrounded[i];
+		double off = o->sums[i] - r->sums[i];
+		double off_total = r->unrounded ? o->sums[i] - r->unrounded[i] : off;
 
 		stored += off * off;
 		total += off_total * off_total;

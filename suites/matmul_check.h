@@ -19,7 +19,7 @@ struct matmul_reference {
 	uint64_t seed_a, seed_b;
 	int64_t blocks, width; /* columns of a block; the last may have fewer */
 	double *sums;    /* m x blocks: from the operands as stored */
-	double *unrounded; /* the same from the FP32 operands before they were rounded */
+	double *unrounded; /* the same from the FP32 operands before they were rounded; NULL: they were not */
 	double rms;      /* of an element of C */
 	double tolerance; /* relative; of the whole, and per row and block with a margin for the spread of sums */
 };

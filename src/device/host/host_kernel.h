@@ -15,6 +15,7 @@
 #ifndef GPUPROOF_HOST_KERNEL_H
 #define GPUPROOF_HOST_KERNEL_H
 
+#include "base/vectorised.h"
 #include "device/host/stream.h"
 #include "kernels/kernel.h"
 
@@ -47,15 +48,6 @@ unsigned host_parallel(struct stream *stream, uint64_t count, uint64_t grain, ho
 #include "kernels/kernels.def"
 #undef KERNEL
 
-/*
- * For loops over elements: compiled once for plain x86-64 and once for AVX2 and AVX-512, chosen at start. Not
- * under a sanitizer, whose run-time is not ready when that choice is made.
- */
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
-	!defined(__clang__)
-#define HOST_VECTORISED __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define HOST_VECTORISED
-#endif
+#define HOST_VECTORISED VECTORISED
 
 #endif
