@@ -6,11 +6,11 @@
 
 #define REAL float
 #define LOOP(name) name##_float
-#include "kernels/elementwise_loops.h"
+#include "kernels/elementwise_loops.inc"
 
 #define REAL double
 #define LOOP(name) name##_double
-#include "kernels/elementwise_loops.h"
+#include "kernels/elementwise_loops.inc"
 
 static void store_doubles(void *to, enum precision precision, const double *from, uint64_t first, uint64_t count)
 {

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -218,6 +219,24 @@ static void latency_keeps_single_operations_and_its_minimum(void **state)
 	free(series.samples);
 }
 
+/* "%.10g" says it all: what a result file holds is short, and nothing a clock can tell is lost. */
+static void samples_have_ten_digits(void **state)
+{
+	struct script script = { .seconds = 1e-3 / 3, .spread = 1e-4 };
+	struct error err = ERROR_NONE;
+	struct series series;
+	char digits[32];
+
+	(void)state;
+	assert_int_equal(run(&script, (struct workload){ 0 }, &series, &err), STATUS_OK);
+	for (size_t i = 0; i < series.count; i++) {
+		snprintf(digits, sizeof(digits), "%.10g", series.samples[i]);
+		assert_true(strtod(digits, NULL) == series.samples[i]);
+		assert_true(fabs(series.samples[i] / script.seconds - 1) < 2e-4);
+	}
+	free(series.samples);
+}
+
 static void a_series_that_cannot_narrow_stops_early_and_says_so(void **state)
 {
 	struct script script = { .seconds = 1e-3, .step = 0.05 };
@@ -303,6 +322,7 @@ int main(void)
 		cmocka_unit_test(a_steady_workload_stops_at_the_minimum),
 		cmocka_unit_test(a_gated_batch_fits_the_queue),
 		cmocka_unit_test(latency_keeps_single_operations_and_its_minimum),
+		cmocka_unit_test(samples_have_ten_digits),
 		cmocka_unit_test(a_series_that_cannot_narrow_stops_early_and_says_so),
 		cmocka_unit_test(a_drifting_series_has_no_interval_and_is_noisy),
 		cmocka_unit_test(a_wide_spread_takes_more_samples),

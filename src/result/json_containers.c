@@ -19,6 +19,8 @@ static const char *items_of(const struct field *f, const void *base)
 
 static void object_write(struct json_writer *w, const struct field *f, const void *base)
 {
+	if (f->one_line)
+		writer_inline_next(w);
 	fields_write(w, f->fields, (const char *)base + f->offset);
 }
 
@@ -31,8 +33,11 @@ static enum status object_read(const json_t *json, const struct field *f, void *
 static void array_write(struct json_writer *w, const struct field *f, const void *base)
 {
 	writer_open(w, '[');
-	for (size_t i = 0; i < count_of(f, base); i++)
+	for (size_t i = 0; i < count_of(f, base); i++) {
+		if (f->one_line)
+			writer_inline_next(w);
 		fields_write(w, f->fields, items_of(f, base) + i * f->element_size);
+	}
 	writer_close(w, ']');
 }
 

@@ -40,13 +40,20 @@ void writer_open(struct json_writer *w, char bracket)
 	text_add_char(&w->out, bracket);
 	w->depth++;
 	w->inside = false;
+	if (w->inline_next && !w->inline_depth)
+		w->inline_depth = w->depth;
+	w->inline_next = false;
+}
+
+void writer_inline_next(struct json_writer *w)
+{
+	w->inline_next = true;
 }
 
 void writer_open_inline(struct json_writer *w, char bracket)
 {
+	writer_inline_next(w);
 	writer_open(w, bracket);
-	if (!w->inline_depth)
-		w->inline_depth = w->depth;
 }
 
 void writer_close(struct json_writer *w, char bracket)

@@ -23,11 +23,13 @@ struct json_writer {
 	/* Private. */
 	struct text out;
 	int depth, inline_depth;
+	bool inline_next;
 	bool inside, after_key; /* a value was written at this level; a key waits for its value */
 };
 
 void writer_open(struct json_writer *w, char bracket); /* '{' or '[' */
 void writer_open_inline(struct json_writer *w, char bracket); /* its contents stay on one line */
+void writer_inline_next(struct json_writer *w); /* the contents of what is opened next stay on one line */
 void writer_close(struct json_writer *w, char bracket); /* '}' or ']' */
 void writer_key(struct json_writer *w, const char *name);
 void writer_text(struct json_writer *w, const char *s); /* NULL is "" */

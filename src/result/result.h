@@ -46,7 +46,7 @@ struct statistics {
 	char noise[96];        /* "", or why: "MAD 3.1 %, drift 2 %" */
 };
 
-/* Raw samples of one timed quantity, one value per sample and per operation (batch divided out). */
+/* Raw samples of one timed quantity, one value per sample and per operation (batch divided out), to ten digits. */
 struct series {
 	char *name;   /* "transfer.time" */
 	char unit[16]; /* "s" */

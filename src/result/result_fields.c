@@ -116,7 +116,7 @@ const struct field case_fields[] = {
 	{ .name = "samples", .codec = &codec_map, FIELD_COUNTED(case_result, series, series_count),
 	  FIELD_CAPACITY(case_result, series_capacity), FIELD_KEY(series, name), .fields = series_fields },
 	{ .name = "verification", .codec = &codec_object, FIELD_AT(case_result, verification),
-	  .fields = verification_fields },
+	  .one_line = true, .fields = verification_fields },
 	{ .name = "telemetry", .codec = &codec_object, .fields = case_telemetry_fields },
 	{ .name = "notes", .codec = &codec_string, FIELD_AT(case_result, notes) },
 	{ .name = "started", .codec = &codec_real, FIELD_AT(case_result, started_seconds) },
@@ -154,7 +154,7 @@ static const struct field config_fields[] = {
 	{ .name = "name", .codec = &codec_string, FIELD_AT(result, config_name) },
 	{ .name = "text", .codec = &codec_string, FIELD_AT(result, config_text) },
 	{ .name = "settings", .codec = &codec_array, FIELD_COUNTED(result, settings, setting_count),
-	  .fields = setting_fields },
+	  .one_line = true, .fields = setting_fields },
 	{ 0 }
 };
 

@@ -17,7 +17,7 @@ static void parameters_write(struct json_writer *w, const struct field *f, const
 	const struct case_result *c = case_const(base);
 
 	(void)f;
-	writer_open(w, '{');
+	writer_open_inline(w, '{');
 	for (size_t i = 0; i < c->parameter_count; i++) {
 		writer_key(w, c->parameters[i].name);
 		if (isfinite(c->parameters[i].number))

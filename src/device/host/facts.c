@@ -1,7 +1,6 @@
 /* The environment the host backend measures in. */
 #include <stdio.h>
 #include <string.h>
-#include <sys/utsname.h>
 
 #include "base/units.h"
 #include "device/host/blas.h"
@@ -28,17 +27,12 @@ static void hwloc_version(char *out, size_t size)
 void host_facts(fact_fn *add, void *context)
 {
 	const struct blas *blas = blas_open(NULL);
-	struct utsname system;
-	char value[256];
+	char value[64];
 
-	add(context, "cpu", share_cpu_name());
+	/* After affinity, cpusets and quotas; the machine's own are in result/environment.c. */
 	snprintf(value, sizeof(value), "%d", shares_cores());
-	add(context, "cores", value);
-	add(context, "memory", units_format((double)limits_memory_total(), "B", value, sizeof(value)));
-	if (uname(&system) == 0) {
-		snprintf(value, sizeof(value), "%s %s", system.sysname, system.release);
-		add(context, "kernel", value);
-	}
+	add(context, "usable cores", value);
+	add(context, "usable memory", units_format((double)limits_memory_total(), "B", value, sizeof(value)));
 	if (blas) {
 		add(context, "openblas", blas->openblas_get_config());
 		add(context, "openblas kernels", blas->openblas_get_corename());
