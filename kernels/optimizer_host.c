@@ -9,12 +9,12 @@
 #define REAL float
 #define LOOP(name) name##_float
 #define REAL_SQRT sqrtf
-#include "kernels/optimizer_loops.h"
+#include "kernels/optimizer_loops.inc"
 
 #define REAL double
 #define LOOP(name) name##_double
 #define REAL_SQRT sqrt
-#include "kernels/optimizer_loops.h"
+#include "kernels/optimizer_loops.inc"
 
 static void sgd_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
