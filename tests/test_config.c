@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/embedded.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "config_suites.h"
@@ -421,6 +422,74 @@ static void every_suite_of_the_program_is_sound(void **state)
 	}
 }
 
+static void embedded_configs_are_valid_and_can_be_included(void **state)
+{
+	(void)state;
+	for (const struct embedded_file *file = embedded_configs; file->name; file++) {
+		char *name = xstrndup(file->name, strlen(file->name) - strlen(".ini"));
+		char *text = xasprintf("include = %s\n[run]\nlabel = mine\n", name);
+		struct text errors = TEXT_EMPTY;
+		struct config config, including;
+
+		if (config_load(&config, name, NULL, 0, &errors) != STATUS_OK)
+			fail_msg("%s", errors.data);
+		assert_string_equal(config.name, name);
+		assert_int_equal(
+			config_parse(&including, "a.ini", text, strlen(text), NULL, 0, &errors),
+			STATUS_OK);
+		assert_int_equal(including.count, config.count);
+		assert_string_equal(section_text(&including.sections[0], "label"), "mine");
+		assert_true(text_starts_with(including.sections[1].origin, file->name));
+		config_release(&config);
+		config_release(&including);
+		free(text);
+		free(name);
+	}
+}
+
+/* `run quick` says something about every suite, on a machine with GPUs and on one without. */
+static void quick_plans_every_suite(void **state)
+{
+	static const struct device_info gpus[] = {
+		{ .id = "cuda:0", .backend = "cuda", .index = 0, .memory_bytes = 1ull << 37,
+		  .capabilities = ~0u, .peer_mask = 3 },
+		{ .id = "cuda:1", .backend = "cuda", .index = 1, .memory_bytes = 1ull << 37,
+		  .capabilities = ~0u, .peer_mask = 3 },
+	};
+	static const struct device_info cpus[] = {
+		{ .id = "host:0", .backend = "host", .index = 0, .memory_bytes = 1ull << 31,
+		  .capabilities = ~0u, .peer_mask = 3 },
+		{ .id = "host:1", .backend = "host", .index = 1, .memory_bytes = 1ull << 31,
+		  .capabilities = ~0u, .peer_mask = 3 },
+	};
+	const struct device_info *const machines[] = { gpus, cpus };
+
+	(void)state;
+	for (size_t m = 0; m < ARRAY_SIZE(machines); m++) {
+		for (size_t devices = 1; devices <= 2; devices++) {
+			struct text errors = TEXT_EMPTY;
+			struct error err = ERROR_NONE;
+			struct config config;
+			struct plan plan;
+
+			assert_int_equal(config_load(&config, "quick", NULL, 0, &errors), STATUS_OK);
+			if (plan_build(&plan, &config, machines[m], devices, &err) != STATUS_OK)
+				fail_msg("%s", err.message);
+			for (const struct suite *const *s = suites; *s; s++) {
+				size_t cases = 0;
+
+				for (size_t i = 0; i < plan.case_count; i++)
+					cases += plan.cases[i].suite == *s && !plan.cases[i].skip_reason;
+				if (!cases)
+					fail_msg("quick runs nothing of %s on %s", (*s)->name,
+						 machines[m][0].id);
+			}
+			plan_release(&plan);
+			config_release(&config);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -436,6 +505,8 @@ int main(void)
 		cmocka_unit_test(many_errors_are_counted),
 		cmocka_unit_test(damaged_files_never_crash),
 		cmocka_unit_test(every_suite_of_the_program_is_sound),
+		cmocka_unit_test(embedded_configs_are_valid_and_can_be_included),
+		cmocka_unit_test(quick_plans_every_suite),
 	};
 
 	unsetenv("GPUPROOF_TEST_UNSET");
