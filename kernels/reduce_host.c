@@ -11,12 +11,12 @@
 #define REAL float
 #define LOOP(name) name##_float
 #define REAL_EXP expf
-#include "kernels/reduce_loops.h"
+#include "kernels/reduce_loops.inc"
 
 #define REAL double
 #define LOOP(name) name##_double
 #define REAL_EXP exp
-#include "kernels/reduce_loops.h"
+#include "kernels/reduce_loops.inc"
 
 /* Sums a fixed part of the rows into its row of the scratch: the order does not depend on the threads. */
 static void sum_rows(const struct column_sum_arguments *a, uint64_t part)
