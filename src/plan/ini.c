@@ -18,11 +18,11 @@ struct reader {
 	size_t number;        /* of `line`, from 1 */
 	struct text line;     /* the line that inih is working on */
 	enum line_kind kind;
-	size_t handed;   /* bytes of `line` that inih has */
-	unsigned pieces; /* in which it got them */
-	bool answered;   /* inih has called the handler for this line */
-	bool skip;       /* behind a broken header: entries are dropped */
-	char *key;       /* the entry so far */
+	size_t handed;    /* bytes of `line` that inih has */
+	unsigned pieces;  /* in which it got them */
+	unsigned answers; /* calls of the handler for them: one for each */
+	bool skip;        /* behind a broken header: entries are dropped */
+	char *key;        /* the entry so far */
 	struct text value;
 };
 
@@ -150,7 +150,7 @@ static void classify(struct reader *r, size_t length)
 	r->kind = LINE_NONE;
 	r->handed = 0;
 	r->pieces = 0;
-	r->answered = false;
+	r->answers = 0;
 	if (header)
 		r->skip = true; /* until it proves sound */
 	if (!sound || !r->line.length || strchr(";#", r->line.data[0]))
@@ -205,9 +205,12 @@ static bool hand_over(struct reader *r, char *out, size_t size)
 static void finish_line(struct reader *r)
 {
 	if (r->kind == LINE_ENTRY && !r->skip) {
-		if (r->answered)
+		if (r->answers && r->answers == r->pieces)
 			r->sink->entry(r->sink->context, r->number, r->key,
 				       r->value.data ? r->value.data : "");
+		else if (r->answers)
+			problem(r, "inih lost a part of the line; it was built without "
+				   "continuation lines");
 		else
 			problem(r, "'%.60s' is neither a [section] nor key = value", r->line.data);
 	}
@@ -253,17 +256,15 @@ static int take(void *context, const char *section, const char *key, const char 
 		r->sink->section(r->sink->context, r->number, section);
 		return 1;
 	}
-	if (r->pieces > 1) {
-		/* A continuation of nothing would go to the entry before: not so here. */
-		if (r->answered)
-			text_add(&r->value, value);
+	/* inih gives the continuation of what was no entry to the entry before: not so here. */
+	if (!value || r->answers + 1 != r->pieces)
 		return 1;
+	if (++r->answers == 1) {
+		free(r->key);
+		r->key = xstrdup(key);
+		text_reset(&r->value);
 	}
-	free(r->key);
-	r->key = xstrdup(key);
-	text_reset(&r->value);
 	text_add(&r->value, value);
-	r->answered = true;
 	return 1;
 }
 

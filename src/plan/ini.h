@@ -1,7 +1,7 @@
 /*
  * The one door to inih: INI text as a stream of sections and entries with exact line numbers.
  *
- * What inih alone does not say (Debian's 55, Ubuntu's 53) and the reader here does: the line
+ * What inih alone does not say (tried: 53, 55, 58, 62) and the reader here does: the line
  * number; a section without keys; a section name cut at 49 bytes; a section without its ']'; a line
  * that is neither a section nor an entry, beyond the first. inih's line buffer holds 199 bytes: a
  * longer entry is handed to it in pieces, as continuation lines, and put together again, so long
