@@ -171,17 +171,12 @@ static enum status each_lane(struct transfer *t, enum status (*check)(struct lan
 static enum status set_access(struct transfer *t, bool on, struct error *err)
 {
 	struct device **d = t->run->devices;
-	struct error refused = ERROR_NONE;
+	enum status status;
 
 	if (t->run->device_count < 2)
 		return STATUS_OK;
-	if (backend_peer_access(d[0], d[1], on, &refused) == STATUS_OK &&
-	    backend_peer_access(d[1], d[0], on, &refused) == STATUS_OK)
-		return STATUS_OK;
-	/* A backend that knows no peer access has none to turn off. */
-	if (!on && refused.status == STATUS_UNSUPPORTED)
-		return STATUS_OK;
-	return error_set(err, refused.status, "%s", refused.message);
+	status = backend_peer_access(d[0], d[1], on, err);
+	return status == STATUS_OK ? backend_peer_access(d[1], d[0], on, err) : status;
 }
 
 static enum status launch_lane(void *state, unsigned batch, struct error *err)

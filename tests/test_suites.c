@@ -151,6 +151,19 @@ static void test_transfer_needs_access_both_ways_at_once(void **state)
 	plan_done(f);
 }
 
+/* What cannot be turned off is not measured as if it were. */
+static void test_transfer_access_always_on(void **state)
+{
+	struct case_result result;
+	struct error err;
+
+	assert_int_equal(run_only_case(*state, QUICK "[suite transfer]\ndirections = p2p\naccess = off\n"
+				       "sizes = 4KiB\n", &result, &err), STATUS_UNSUPPORTED);
+	assert_non_null(strstr(err.message, "peer access is always on"));
+	assert_nothing_open("p2p off");
+	case_result_release(&result);
+}
+
 static void test_transfer_parameters_read_well(void **state)
 {
 	struct case_result result;
@@ -325,11 +338,12 @@ static void test_alloc_plans_what_makes_sense(void **state)
 {
 	struct fixture *f = *state;
 
-	plan_from(f, "[suite alloc]\nallocators = device, pageable\nsizes = 4KiB, 64KiB\n", f->infos, 1);
+	plan_from(f, "[suite alloc]\nallocators = device, pageable\nsizes = 4KiB, 64KiB\n", f->infos, 2);
 	assert_non_null(case_of(f, "alloc/device/alloc/cold/4KiB@host:0"));
 	assert_non_null(case_of(f, "alloc/pageable/free/64KiB@host:0"));
 	assert_non_null(case_of(f, "alloc/device/fail@host:0"));
-	assert_int_equal(f->plan.case_count, 2 * (2 * 2 + 2 + 1));
+	assert_null(case_of(f, "alloc/pageable/free/64KiB@host:1")); /* no device takes part in it */
+	assert_int_equal(f->plan.case_count, 3 * (2 * 2 + 2 + 1));
 	plan_done(f);
 }
 
@@ -407,6 +421,7 @@ int main(void)
 		TEST(test_failures_release_everything),
 		TEST(test_transfer_plans_what_makes_sense),
 		TEST(test_transfer_needs_access_both_ways_at_once),
+		TEST(test_transfer_access_always_on),
 		TEST(test_transfer_parameters_read_well),
 		TEST(test_transfer_sums_both_ways),
 		TEST(test_transfer_finds_a_wrong_byte),
