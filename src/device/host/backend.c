@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "device/host/communicator.h"
 #include "device/host/limits.h"
 #include "device/host/stream.h"
 
@@ -111,4 +112,13 @@ const struct backend backend_host = {
 	.gemm = host_gemm,
 	.gemm_workspace = host_gemm_workspace,
 	.kernel = host_kernel,
+	.communicator_id = host_communicator_id,
+	.communicator_open = host_communicator_open,
+	.communicator_close = host_communicator_close,
+	.all_reduce = host_all_reduce,
+	.broadcast = host_broadcast,
+	.send = host_send,
+	.receive = host_receive,
+	.group_begin = host_group_begin,
+	.group_end = host_group_end,
 };

@@ -1,0 +1,235 @@
+#include "device/host/communicator.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/units.h"
+
+double collective_timeout_seconds = 60;
+
+/* Looks this often whether another rank has given up. */
+#define LOOK_SECONDS 0.1
+#define MAX_RANKS 256
+
+struct segment {
+	_Atomic int failed_rank; /* 1 + the rank because of which the communicator is of no use */
+	struct rank_state ranks[]; /* then channels, slots, results, mail */
+};
+
+static size_t round_up(size_t bytes)
+{
+	return (bytes + 4095) / 4096 * 4096;
+}
+
+static size_t channels_at(size_t size)
+{
+	return round_up(sizeof(struct segment) + size * sizeof(struct rank_state));
+}
+
+static size_t slots_at(size_t size)
+{
+	return channels_at(size) + round_up(size * size * sizeof(struct channel_state));
+}
+
+static size_t mail_at(size_t size)
+{
+	return slots_at(size) + (size + 1) * SLOTS * SLOT_BYTES;
+}
+
+static size_t segment_size(size_t size)
+{
+	return mail_at(size) + size * size * MAIL_SLOTS * MAIL_BYTES;
+}
+
+struct rank_state *communicator_rank(struct host_communicator *c, int rank)
+{
+	return &c->segment->ranks[rank];
+}
+
+unsigned char *communicator_slot(struct host_communicator *c, int rank, uint32_t step)
+{
+	return (unsigned char *)c->segment + slots_at((size_t)c->base.size) +
+	       ((size_t)rank * SLOTS + step % SLOTS) * SLOT_BYTES;
+}
+
+unsigned char *communicator_result(struct host_communicator *c, uint32_t step)
+{
+	return communicator_slot(c, c->base.size, step);
+}
+
+struct channel_state *communicator_channel(struct host_communicator *c, int from, int to)
+{
+	struct channel_state *channels =
+		(struct channel_state *)((unsigned char *)c->segment + channels_at((size_t)c->base.size));
+
+	return &channels[from * c->base.size + to];
+}
+
+unsigned char *communicator_mail(struct host_communicator *c, int from, int to, uint32_t piece)
+{
+	size_t channel = (size_t)from * (size_t)c->base.size + (size_t)to;
+
+	return (unsigned char *)c->segment + mail_at((size_t)c->base.size) +
+	       (channel * MAIL_SLOTS + piece % MAIL_SLOTS) * MAIL_BYTES;
+}
+
+enum status host_communicator_id(struct communicator_id *out, struct error *err)
+{
+	unsigned long long random[2];
+
+	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return error_errno(err, "getrandom");
+	memset(out, 0, sizeof(*out));
+	snprintf(out->bytes, sizeof(out->bytes), "/gpuproof-%016llx%016llx", random[0], random[1]);
+	return STATUS_OK;
+}
+
+/*
+ * A new segment is all zeros, which is a valid beginning, so every rank opens it alike. The space is claimed now:
+ * a full /dev/shm would otherwise kill a rank with SIGBUS in the middle of a copy.
+ */
+static enum status map_segment(struct host_communicator *c, const char *name, struct error *err)
+{
+	size_t bytes = segment_size((size_t)c->base.size);
+	char size[32];
+	void *memory;
+	int failure, fd = shm_open(name, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return error_errno(err, "shm_open of %s", name);
+	failure = posix_fallocate(fd, 0, (off_t)bytes);
+	if (failure) {
+		close(fd);
+		return error_set(err, STATUS_NO_MEMORY, "/dev/shm: %s for the collectives of %d ranks: %s",
+				 units_size(bytes, size, sizeof(size)), c->base.size, strerror(failure));
+	}
+	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	failure = errno;
+	close(fd);
+	if (memory == MAP_FAILED)
+		return error_set(err, STATUS_NO_MEMORY, "mmap of %s: %s", name, strerror(failure));
+	c->segment = memory;
+	c->segment_bytes = bytes;
+	return STATUS_OK;
+}
+
+static void free_communicator(struct host_communicator *c)
+{
+	if (c->segment)
+		munmap(c->segment, c->segment_bytes);
+	free(c->sent);
+	free(c->received);
+	free(c->group);
+	free(c);
+}
+
+static enum status attach(struct host_communicator *c, const char *name, struct error *err)
+{
+	enum status status = map_segment(c, name, err);
+
+	if (status == STATUS_OK)
+		counter_add(&communicator_rank(c, c->base.rank)->attached, 1);
+	for (int peer = 0; peer < c->base.size && status == STATUS_OK; peer++)
+		status = communicator_wait(c, &communicator_rank(c, peer)->attached, 1, peer, err);
+	/* Every rank tries: whoever is first does it, and it is done when some never came. */
+	shm_unlink(name);
+	return status;
+}
+
+enum status host_communicator_open(struct device *device, const struct communicator_id *id, int rank,
+				   int size, struct communicator **out, struct error *err)
+{
+	struct host_communicator *c;
+	enum status status;
+
+	if (size < 1 || size > MAX_RANKS || rank < 0 || rank >= size ||
+	    strnlen(id->bytes, sizeof(id->bytes)) == sizeof(id->bytes) || id->bytes[0] != '/')
+		return error_set(err, STATUS_INTERNAL, "communicator_open: rank %d of %d, or a bad id", rank, size);
+	c = xcalloc(1, sizeof(*c));
+	c->base = (struct communicator){ device, rank, size };
+	c->sent = xcalloc((size_t)size, sizeof(*c->sent));
+	c->received = xcalloc((size_t)size, sizeof(*c->received));
+	status = attach(c, id->bytes, err);
+	if (status != STATUS_OK) {
+		free_communicator(c);
+		error_prefix(err, "communicator of %d ranks", size);
+		return status;
+	}
+	*out = &c->base;
+	return STATUS_OK;
+}
+
+void host_communicator_close(struct communicator *communicator)
+{
+	struct host_communicator *c;
+
+	if (!communicator)
+		return;
+	c = host_communicator(communicator);
+	counter_wait(&c->completed, c->issued, INFINITY);
+	free_communicator(c);
+}
+
+static void give_up(struct host_communicator *c, int rank)
+{
+	int none = 0;
+
+	atomic_compare_exchange_strong(&c->segment->failed_rank, &none, rank + 1);
+}
+
+static enum status report_failed(struct host_communicator *c, struct error *err)
+{
+	int rank = atomic_load(&c->segment->failed_rank) - 1;
+
+	return error_set(err, STATUS_TIMEOUT, "rank %d: rank %d failed or stopped answering: the communicator is of "
+			 "no use any more", c->base.rank, rank);
+}
+
+enum status communicator_begin(struct host_communicator *c, uint32_t turn, struct stream *stream,
+			       struct error *err)
+{
+	counter_wait(&c->completed, turn - 1, INFINITY);
+	/* Leaving an operation out would leave the others waiting for this rank. */
+	if (host_stream(stream)->error.status != STATUS_OK)
+		give_up(c, c->base.rank);
+	if (atomic_load(&c->segment->failed_rank))
+		return report_failed(c, err);
+	return STATUS_OK;
+}
+
+void communicator_end(struct host_communicator *c, uint32_t turn)
+{
+	counter_raise(&c->completed, turn);
+}
+
+enum status communicator_wait(struct host_communicator *c, struct counter *counter, uint32_t value,
+			      int peer, struct error *err)
+{
+	double limit = clock_seconds() + collective_timeout_seconds;
+
+	if (counter_reached(counter, value))
+		return STATUS_OK;
+	for (;;) {
+		double now = clock_seconds();
+
+		if (counter_wait(counter, value, fmin(limit, now + LOOK_SECONDS)))
+			return STATUS_OK;
+		if (atomic_load(&c->segment->failed_rank))
+			return report_failed(c, err);
+		if (now < limit)
+			continue;
+		give_up(c, peer);
+		return error_set(err, STATUS_TIMEOUT, "rank %d: no progress of rank %d for %g s", c->base.rank, peer,
+				 collective_timeout_seconds);
+	}
+}
