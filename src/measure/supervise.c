@@ -88,7 +88,6 @@ static bool take(struct session *s, const struct message *message)
 		s->ready = false;
 		s->waited = 0;
 		s->flight_began = clock_seconds();
-		team_mark_log(&s->team);
 		s->s->started(s->s->context, message->index);
 		return true;
 	}

@@ -20,7 +20,7 @@ static void add_reason(struct team *team, const char *reason)
 		return;
 	snprintf(team->reason, sizeof(team->reason), "%s", reason);
 	used = strlen(team->reason);
-	if (child_last_words(team->log, team->log_start, words, sizeof(words))[0])
+	if (child_last_words(team->log, team->control->log_mark, words, sizeof(words))[0])
 		snprintf(team->reason + used, sizeof(team->reason) - used, "; its last words: %s", words);
 }
 
@@ -71,7 +71,7 @@ enum status team_start(struct team *team, const struct plan *plan, struct contro
 	for (int rank = 0; rank < team->size; rank++)
 		atomic_store(&control->finished[rank], 0);
 	name_ranks(team, plan, first);
-	team_mark_log(team);
+	control->log_mark = lseek(log, 0, SEEK_END);
 	status = world_create(&team->world, team->size, err);
 	if (status != STATUS_OK)
 		return status;
@@ -84,11 +84,6 @@ enum status team_start(struct team *team, const struct plan *plan, struct contro
 		status = start_rank(team, rank, &assignment, err);
 	close(ends[1]);
 	return status;
-}
-
-void team_mark_log(struct team *team)
-{
-	team->log_start = lseek(team->log, 0, SEEK_END);
 }
 
 static void rank_ended(struct team *team, int rank, int wait_status)

@@ -15,7 +15,6 @@ struct team {
 	int size, alive;
 	int pipe; /* read end, non-blocking */
 	int log;  /* what the ranks print */
-	off_t log_start;
 	bool killed;
 	double killed_at;
 	char reason[768]; /* "", or why it did not end as it should */
@@ -24,9 +23,6 @@ struct team {
 /* Starts the ranks for `cases` (a group: same suite and, with a process per device, the same devices). */
 enum status team_start(struct team *team, const struct plan *plan, struct control *control, const size_t *cases,
 		       size_t case_count, int log, struct error *err);
-
-/* From here on counts for the last words of a crash. */
-void team_mark_log(struct team *team);
 
 /* Notices ranks that have ended; when one did not end well, kills the others. Returns how many are alive. */
 int team_reap(struct team *team);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -198,6 +199,8 @@ static enum status carry_out(struct worker *w, const struct plan_case *c)
 	run.sampler = (struct sampler){ .rules = &rules, .world = &w->world, .stop = &w->a->control->stop,
 					.progress = w->world.rank == 0 ? progress : NULL, .progress_context = w };
 	w->next_progress = start + PROGRESS_SECONDS;
+	if (w->world.rank == 0)
+		w->a->control->log_mark = lseek(STDERR_FILENO, 0, SEEK_END);
 	send_index(w, MESSAGE_START, c->index);
 	status = attempt(w, &run, &err);
 	describe_outcome(&result, case_status_of(status), err.message);

@@ -7,6 +7,7 @@
 
 #include <signal.h>
 #include <stdatomic.h>
+#include <sys/types.h>
 
 #include "measure/world.h"
 #include "plan/plan.h"
@@ -14,6 +15,7 @@
 /* Shared memory of the conductor and its workers. */
 struct control {
 	volatile sig_atomic_t stop; /* set by the conductor: finish the sample, then no further cases */
+	off_t log_mark;             /* where in the log the case in flight began: its last words are behind it */
 	double began;               /* of the run, on the host's monotonic clock */
 	_Atomic int finished[PLAN_MAX_CASE_DEVICES]; /* by rank: it did all it had to and is about to exit */
 };

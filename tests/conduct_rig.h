@@ -1,0 +1,276 @@
+/*
+ * What tests of the conductor need: suites whose cases crash, hang or lie on demand, a plan made of them, a folder to
+ * run in. Workers are forked, so they see what the test has put into `deeds`.
+ */
+#ifndef GPUPROOF_TESTS_CONDUCT_RIG_H
+#define GPUPROOF_TESTS_CONDUCT_RIG_H
+
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "measure/conductor.h"
+#include "measure/message.h"
+#include "measure/run.h"
+#include "plan/schema.h"
+
+enum deed {
+	DO_WORK, DO_SEGFAULT, DO_ABORT, DO_EXIT, DO_EXIT_ZERO, DO_HANG, DO_MISMATCH, DO_UNSUPPORTED, DO_DEVICE_ERROR,
+	DO_GARBAGE, DO_TORN_LINE, DO_OTHER_CASE, DO_LAST_WORDS, DO_SAMPLE_FOR_LONG, DO_WANT_MEMORY, DO_KILL
+};
+
+#define MOST_STEPS 64
+static enum deed deeds[MOST_STEPS]; /* by case number */
+static unsigned work_microseconds;
+
+/* The worker's way to the conductor: the only pipe it can write to but for its output. */
+static int find_pipe(void)
+{
+	for (int fd = 3; fd < 256; fd++) {
+		struct stat info;
+
+		if (fstat(fd, &info) == 0 && S_ISFIFO(info.st_mode) && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY)
+			return fd;
+	}
+	abort();
+}
+
+static void tell(const char *text)
+{
+	if (!write_all(find_pipe(), text, strlen(text)))
+		abort();
+}
+
+static enum status nap(void *state, unsigned batch, struct error *err)
+{
+	(void)state;
+	(void)err;
+	clock_sleep(2e-3 * batch);
+	return STATUS_OK;
+}
+
+static enum status sample_for_long(struct run *run, struct error *err)
+{
+	struct workload workload = { .launch = nap, .clock = CLOCK_HOST, .max_batch = 1 };
+	const struct series *series;
+	enum status status = run_sample(run, &workload, "steps.time", &series, err);
+
+	if (status == STATUS_OK)
+		run_duration(run, "steps.time", series);
+	return status;
+}
+
+static enum status act(enum deed deed, struct run *run, struct error *err)
+{
+	switch (deed) {
+	case DO_SEGFAULT:
+		signal(SIGSEGV, SIG_DFL); /* a sanitizer would make an exit code of it */
+		raise(SIGSEGV);
+		break;
+	case DO_ABORT:
+		abort();
+	case DO_KILL:
+		raise(SIGKILL);
+		break;
+	case DO_EXIT:
+		_exit(3);
+	case DO_EXIT_ZERO:
+		_exit(0);
+	case DO_HANG:
+		for (;;)
+			pause();
+	case DO_MISMATCH:
+		return error_set(err, STATUS_MISMATCH, "wrong result at 5: expected 1, got 2");
+	case DO_UNSUPPORTED:
+		return error_set(err, STATUS_UNSUPPORTED, "no such precision");
+	case DO_DEVICE_ERROR:
+		return error_set(err, STATUS_DEVICE, "cudaFoo: cudaErrorIllegalAddress");
+	case DO_GARBAGE:
+		tell("\x01 what is this?\n");
+		break;
+	case DO_TORN_LINE:
+		tell("{\"case\":{\"suite\":\"steps\",\"id\":\"st");
+		_exit(0);
+	case DO_OTHER_CASE:
+		tell("{\"start\":0}\n");
+		break;
+	case DO_LAST_WORDS:
+		fprintf(stderr, "library: assertion failed\n");
+		abort();
+	case DO_SAMPLE_FOR_LONG:
+		return sample_for_long(run, err);
+	case DO_WANT_MEMORY:
+	case DO_WORK:
+		break;
+	}
+	return STATUS_OK;
+}
+
+static enum status steps_run(struct run *run, struct error *err)
+{
+	run_value(run, "steps.process", (double)getpid());
+	run_value(run, "steps.nonce", clock_seconds());
+	if (work_microseconds)
+		usleep(work_microseconds);
+	return act(deeds[case_integer(run->c, "cases")], run, err);
+}
+
+/* Rank 1 acts, rank 0 waits for it. */
+static enum status ranks_run(struct run *run, struct error *err)
+{
+	enum status status = STATUS_OK;
+
+	if (run->world->rank == 1)
+		status = act(deeds[case_integer(run->c, "cases")], run, err);
+	status = world_agree(run->world, status, err);
+	run_value(run, "steps.process", world_sum(run->world, 1));
+	return status;
+}
+
+static enum status steps_expand(struct plan *plan, struct plan_case *point, struct error *err)
+{
+	size_t device = 0;
+
+	if (case_integer(point, "cases") == 60)
+		return plan_add_skipped(plan, point, &device, 1, "sixty is too many", err);
+	return plan_add(plan, point, &device, 1, err);
+}
+
+static enum status ranks_expand(struct plan *plan, struct plan_case *point, struct error *err)
+{
+	static const size_t both[] = { 0, 1 };
+
+	return plan_add(plan, point, both, 2, err);
+}
+
+static const struct key steps_keys[] = {
+	{ .name = "cases", .type = KEY_INTEGER, .list = true, .fallback = "1..4", .min = 1, .max = MOST_STEPS - 1,
+	  .help = "which", .parameter = "case" },
+	{ 0 }
+};
+static const char *const steps_axes[] = { "cases", NULL };
+static const struct metric steps_metrics[] = {
+	{ "steps.process", "1", BETTER_NONE, 1, "who did it" },
+	{ "steps.nonce", "s", BETTER_NONE, 0, "when" },
+	{ "steps.time", "s", BETTER_LOWER, 0, "of a nap" },
+	{ 0 }
+};
+static const struct suite suite_steps = {
+	.name = "steps", .summary = "cases one after the other", .keys = steps_keys, .axes = steps_axes,
+	.metrics = steps_metrics, .expand = steps_expand, .run = steps_run,
+};
+static const struct suite suite_ranks = {
+	.name = "ranks", .summary = "two ranks", .keys = steps_keys, .axes = steps_axes, .metrics = steps_metrics,
+	.processes = SUITE_PROCESS_PER_DEVICE, .expand = ranks_expand, .run = ranks_run,
+};
+static const struct suite *const rig_suites[] = { &suite_steps, &suite_ranks, NULL };
+static const struct schema rig_schema = { .suites = rig_suites, .sampling = sampling_keys };
+
+struct rig {
+	char directory[64];
+	struct config config;
+	struct probe probe;
+	struct plan plan;
+	struct result result;
+	struct error err;
+	int stopped_by;
+};
+
+#define RIG_STEPS "[run]\nbackend = host\nhost_devices = 2\ncase_limit = 1s\n[suite steps]\ncases = "
+#define RIG_RANKS "[run]\nbackend = host\nhost_devices = 2\ncase_limit = 1s\n[suite ranks]\ncases = "
+
+/* Probes and plans `text`; aborts on any error in it. */
+static void rig_plan(struct rig *rig, const char *text)
+{
+	struct text errors = TEXT_EMPTY;
+	struct error err = ERROR_NONE;
+
+	if (config_parse_with(&rig->config, &rig_schema, "rig.ini", text, strlen(text), NULL, 0, &errors) !=
+		    STATUS_OK ||
+	    probe_devices(&rig->probe, &rig->config, &err) != STATUS_OK ||
+	    plan_build(&rig->plan, &rig->config, rig->probe.devices, rig->probe.device_count, &err) != STATUS_OK) {
+		fprintf(stderr, "%s%s\n", errors.data ? errors.data : "", err.message);
+		abort();
+	}
+	text_release(&errors);
+	/* Later than the plan looks: memory can be gone by the time the case runs. */
+	for (size_t i = 0; i < rig->plan.case_count; i++)
+		if (deeds[case_integer(&rig->plan.cases[i], "cases")] == DO_WANT_MEMORY)
+			rig->plan.cases[i].device_bytes = UINT64_C(1) << 60;
+}
+
+static void rig_begin(struct rig *rig, const char *text)
+{
+	*rig = (struct rig){ .directory = "/tmp/gpuproof-test-XXXXXX" };
+	if (!mkdtemp(rig->directory))
+		abort();
+	rig_plan(rig, text);
+}
+
+static void rig_unplan(struct rig *rig)
+{
+	plan_release(&rig->plan);
+	probe_release(&rig->probe);
+	config_release(&rig->config);
+	result_release(&rig->result);
+	memset(&rig->result, 0, sizeof(rig->result));
+	error_clear(&rig->err);
+}
+
+static void rig_end(struct rig *rig)
+{
+	static const char *const names[] = { "run.jsonl", "result.json", "worker.log", "stderr" };
+
+	rig_unplan(rig);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		char *path = xasprintf("%s/%s", rig->directory, names[i]);
+
+		unlink(path);
+		free(path);
+	}
+	rmdir(rig->directory);
+	memset(deeds, 0, sizeof(deeds));
+	work_microseconds = 0;
+}
+
+static enum status rig_conduct(struct rig *rig, bool resume)
+{
+	struct conduct_options options = { .directory = rig->directory, .resume = resume, .quiet = true,
+					   .command = "gpuproof run rig.ini", .stopped_by = &rig->stopped_by };
+
+	result_release(&rig->result);
+	error_clear(&rig->err);
+	return conduct(&rig->plan, &rig->probe, &options, &rig->result, &rig->err);
+}
+
+/* The case whose number is `number`; NULL when it is not in the result. */
+static inline const struct case_result *rig_case(const struct rig *rig, int number)
+{
+	for (size_t i = 0; i < rig->result.case_count; i++)
+		if (case_parameter(&rig->result.cases[i], "case")->number == number)
+			return &rig->result.cases[i];
+	return NULL;
+}
+
+static inline double rig_value(const struct rig *rig, int number, const char *metric)
+{
+	const struct case_result *c = rig_case(rig, number);
+	const struct metric_value *value = c ? case_metric(c, metric) : NULL;
+
+	return value ? value->value : NAN;
+}
+
+static inline char *rig_path(const struct rig *rig, const char *name)
+{
+	return xasprintf("%s/%s", rig->directory, name);
+}
+
+#endif

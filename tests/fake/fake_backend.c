@@ -1,0 +1,377 @@
+/*
+ * The backend `fake`, a module for tests only: the host backend does the work, so every suite runs and verifies on it,
+ * but time is scripted (so medians are known) and it fails, crashes or hangs as $GPUPROOF_FAKE says (script.h).
+ *
+ * Each stream has a clock of its own that operations move: a copy or fill by FAKE_LATENCY + bytes / FAKE_BANDWIDTH, a
+ * product by FAKE_LATENCY + flops / FAKE_THROUGHPUT, any kernel by FAKE_LATENCY. Events read it, a wait takes the later
+ * of two.
+ */
+#include "fake_backend.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "device/host/host_device.h"
+#include "kernels/generator.h"
+#include "script.h"
+
+#define HOST (&backend_host)
+
+struct fake_stream {
+	struct stream base;
+	struct stream *host;
+	double now;
+};
+
+struct fake_event {
+	struct event base;
+	struct event *host;
+	double at;
+};
+
+static struct script script;
+static uint64_t used_bytes[64]; /* of each device */
+static uint64_t readings;
+
+static struct fake_stream *fake(struct stream *stream)
+{
+	return (struct fake_stream *)stream;
+}
+
+static struct stream *host(struct stream *stream)
+{
+	return stream ? fake(stream)->host : NULL;
+}
+
+/* Every operation begins so. */
+#define CALL(operation)                                          \
+	do {                                                     \
+		if (script_call(operation, err) != STATUS_OK)    \
+			return err ? err->status : STATUS_DEVICE; \
+	} while (0)
+
+static enum status fake_open(const struct backend_options *options, struct error *err)
+{
+	struct backend_options own = *options;
+
+	if (script_read(&script, err) != STATUS_OK)
+		return err->status;
+	CALL("open");
+	own.host_devices = script.devices;
+	return HOST->open(&own, err);
+}
+
+static void fake_close(void)
+{
+	HOST->close();
+}
+
+static int fake_device_count(void)
+{
+	return script.devices;
+}
+
+static enum status fake_device_info(int index, struct device_info *out, struct error *err)
+{
+	CALL("device_info");
+	if (HOST->device_info(index, out, err) != STATUS_OK)
+		return err->status;
+	snprintf(out->id, sizeof(out->id), "fake:%d", index);
+	snprintf(out->backend, sizeof(out->backend), "fake");
+	snprintf(out->module, sizeof(out->module), "fake");
+	snprintf(out->name, sizeof(out->name), "Scripted device");
+	snprintf(out->uuid, sizeof(out->uuid), "FAKE-%d", index);
+	out->capabilities |= DEVICE_HAS_POOLS;
+	out->memory_bytes = out->memory_free_bytes = script.memory_bytes;
+	return STATUS_OK;
+}
+
+static void fake_facts(fact_fn *add, void *context)
+{
+	add(context, "fake driver", "1.0");
+}
+
+static enum status fake_device_open(int index, struct device **out, struct error *err)
+{
+	CALL("device_open");
+	if (HOST->device_open(index, out, err) != STATUS_OK)
+		return err->status;
+	(*out)->backend = &gpuproof_backend;
+	return fake_device_info(index, &(*out)->info, err);
+}
+
+static void fake_device_close(struct device *device)
+{
+	HOST->device_close(device);
+}
+
+static enum status fake_device_synchronize(struct device *device, struct error *err)
+{
+	CALL("device_synchronize");
+	return HOST->device_synchronize(device, err);
+}
+
+static enum status fake_device_memory(struct device *device, uint64_t *free_bytes, uint64_t *total_bytes,
+				      struct error *err)
+{
+	CALL("device_memory");
+	*total_bytes = script.memory_bytes;
+	*free_bytes = script.memory_bytes - used_bytes[device->info.index];
+	return STATUS_OK;
+}
+
+static enum status fake_peer_access(struct device *device, struct device *peer, bool enable, struct error *err)
+{
+	(void)device;
+	(void)peer;
+	(void)enable;
+	CALL("peer_access");
+	return STATUS_OK;
+}
+
+static enum status fake_telemetry(struct device *device, struct telemetry *out, struct error *err)
+{
+	CALL("telemetry");
+	return HOST->telemetry(device, out, err);
+}
+
+/* A CPU has no pool and no write-combined memory; here they are there, so that suites' cases for them run. */
+static enum allocator stand_in(enum allocator allocator)
+{
+	if (allocator == ALLOCATOR_POOL)
+		return ALLOCATOR_DEVICE;
+	return allocator == ALLOCATOR_WRITE_COMBINED ? ALLOCATOR_PINNED : allocator;
+}
+
+static enum status fake_memory_alloc(struct device *device, enum allocator allocator, size_t bytes,
+				     struct stream *stream, void **out, struct error *err)
+{
+	uint64_t *used = &used_bytes[device->info.index];
+	enum status status;
+
+	CALL("memory_alloc");
+	if (allocator_on_device(allocator) && bytes > script.memory_bytes - *used)
+		return error_set(err, STATUS_NO_MEMORY, "fake memory_alloc: FAKE_ERROR_OUT_OF_MEMORY");
+	status = HOST->memory_alloc(device, stand_in(allocator), bytes, host(stream), out, err);
+	if (status == STATUS_OK && allocator_on_device(allocator))
+		*used += bytes;
+	return status;
+}
+
+static enum status fake_memory_free(struct device *device, enum allocator allocator, void *memory, size_t bytes,
+				    struct stream *stream, struct error *err)
+{
+	if (memory && allocator_on_device(allocator))
+		used_bytes[device->info.index] -= bytes;
+	/* The host's memory is given back even when the call is told to fail: leak checks look at it. */
+	if (HOST->memory_free(device, stand_in(allocator), memory, bytes, host(stream), err) != STATUS_OK)
+		return err->status;
+	CALL("memory_free");
+	return STATUS_OK;
+}
+
+static enum status fake_stream_create(struct device *device, bool high_priority, struct stream **out,
+				      struct error *err)
+{
+	struct fake_stream *stream;
+	struct stream *made;
+
+	CALL("stream_create");
+	if (HOST->stream_create(device, high_priority, &made, err) != STATUS_OK)
+		return err->status;
+	stream = xcalloc(1, sizeof(*stream));
+	stream->base.device = device;
+	stream->host = made;
+	*out = &stream->base;
+	return STATUS_OK;
+}
+
+static void fake_stream_destroy(struct stream *stream)
+{
+	if (stream)
+		HOST->stream_destroy(host(stream));
+	free(stream);
+}
+
+static enum status fake_stream_synchronize(struct stream *stream, struct error *err)
+{
+	CALL("stream_synchronize");
+	return HOST->stream_synchronize(host(stream), err);
+}
+
+static enum status fake_stream_wait(struct stream *stream, struct event *event, struct error *err)
+{
+	struct fake_event *e = (struct fake_event *)event;
+
+	CALL("stream_wait");
+	if (e->at > fake(stream)->now)
+		fake(stream)->now = e->at;
+	return HOST->stream_wait(host(stream), e->host, err);
+}
+
+static enum status fake_event_create(struct device *device, struct event **out, struct error *err)
+{
+	struct fake_event *event;
+	struct event *made;
+
+	CALL("event_create");
+	if (HOST->event_create(device, &made, err) != STATUS_OK)
+		return err->status;
+	event = xcalloc(1, sizeof(*event));
+	event->base.device = device;
+	event->host = made;
+	*out = &event->base;
+	return STATUS_OK;
+}
+
+static void fake_event_destroy(struct event *event)
+{
+	if (event)
+		HOST->event_destroy(((struct fake_event *)event)->host);
+	free(event);
+}
+
+static enum status fake_event_record(struct event *event, struct stream *stream, struct error *err)
+{
+	struct fake_event *e = (struct fake_event *)event;
+
+	CALL("event_record");
+	e->at = fake(stream)->now;
+	return HOST->event_record(e->host, host(stream), err);
+}
+
+static enum status fake_event_synchronize(struct event *event, struct error *err)
+{
+	CALL("event_synchronize");
+	return HOST->event_synchronize(((struct fake_event *)event)->host, err);
+}
+
+static enum status fake_event_elapsed(struct event *start, struct event *end, double *seconds, struct error *err)
+{
+	double between = ((struct fake_event *)end)->at - ((struct fake_event *)start)->at;
+
+	CALL("event_elapsed");
+	*seconds = between * (1 + script.noise * (double)generator_uniform(1, readings++));
+	return STATUS_OK;
+}
+
+static enum status fake_gate_close(struct stream *stream, double timeout_seconds, struct error *err)
+{
+	CALL("gate_close");
+	return HOST->gate_close(host(stream), timeout_seconds, err);
+}
+
+static enum status fake_gate_open(struct stream *stream, struct error *err)
+{
+	/* The host's gate first: a test of a failing call shall not wait for the gate's time-out. */
+	enum status status = HOST->gate_open(host(stream), err);
+
+	CALL("gate_open");
+	return status;
+}
+
+static void move(struct stream *stream, double bytes)
+{
+	fake(stream)->now += FAKE_LATENCY + bytes / FAKE_BANDWIDTH;
+}
+
+static enum status fake_copy(struct stream *stream, void *to, const void *from, size_t bytes, struct error *err)
+{
+	CALL("copy");
+	move(stream, (double)bytes);
+	return HOST->copy(host(stream), to, from, bytes, err);
+}
+
+static enum status fake_copy_peer(struct stream *stream, void *to, struct device *to_device, const void *from,
+				  struct device *from_device, size_t bytes, struct error *err)
+{
+	CALL("copy_peer");
+	move(stream, (double)bytes);
+	return HOST->copy_peer(host(stream), to, to_device, from, from_device, bytes, err);
+}
+
+static enum status fake_memory_set(struct stream *stream, void *memory, int byte, size_t bytes, struct error *err)
+{
+	CALL("memory_set");
+	move(stream, (double)bytes);
+	return HOST->memory_set(host(stream), memory, byte, bytes, err);
+}
+
+static enum status fake_gemm(struct stream *stream, const struct gemm *gemm, struct error *err)
+{
+	CALL("gemm");
+	fake(stream)->now += FAKE_LATENCY +
+			     2.0 * (double)gemm->m * (double)gemm->n * (double)gemm->k / FAKE_THROUGHPUT;
+	return HOST->gemm(host(stream), gemm, err);
+}
+
+static size_t fake_gemm_workspace(struct device *device)
+{
+	return HOST->gemm_workspace(device);
+}
+
+/* One launcher per kernel: a kernel_fn has no room for a name. */
+#define KERNEL(name)                                                                                         \
+	static enum status fake_kernel_##name(struct stream *stream, const void *arguments, struct error *err) \
+	{                                                                                                    \
+		CALL(#name);                                                                                 \
+		fake(stream)->now += FAKE_LATENCY;                                                           \
+		return HOST->kernel(#name)(host(stream), arguments, err);                                    \
+	}
+#include "kernels/kernels.def"
+#undef KERNEL
+
+static const struct {
+	const char *name;
+	kernel_fn *run;
+} kernels[] = {
+#define KERNEL(name) { #name, fake_kernel_##name },
+#include "kernels/kernels.def"
+#undef KERNEL
+};
+
+static kernel_fn *fake_kernel(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(kernels); i++)
+		if (strcmp(kernels[i].name, name) == 0 && HOST->kernel(name))
+			return kernels[i].run;
+	return NULL;
+}
+
+const struct backend gpuproof_backend = {
+	.abi = BACKEND_ABI,
+	.name = "fake",
+	.module = "fake",
+	.open = fake_open,
+	.close = fake_close,
+	.device_count = fake_device_count,
+	.device_info = fake_device_info,
+	.facts = fake_facts,
+	.device_open = fake_device_open,
+	.device_close = fake_device_close,
+	.device_synchronize = fake_device_synchronize,
+	.device_memory = fake_device_memory,
+	.peer_access = fake_peer_access,
+	.telemetry = fake_telemetry,
+	.memory_alloc = fake_memory_alloc,
+	.memory_free = fake_memory_free,
+	.stream_create = fake_stream_create,
+	.stream_destroy = fake_stream_destroy,
+	.stream_synchronize = fake_stream_synchronize,
+	.stream_wait = fake_stream_wait,
+	.event_create = fake_event_create,
+	.event_destroy = fake_event_destroy,
+	.event_record = fake_event_record,
+	.event_synchronize = fake_event_synchronize,
+	.event_elapsed = fake_event_elapsed,
+	.gate_close = fake_gate_close,
+	.gate_open = fake_gate_open,
+	.copy = fake_copy,
+	.copy_peer = fake_copy_peer,
+	.memory_set = fake_memory_set,
+	.gemm = fake_gemm,
+	.gemm_workspace = fake_gemm_workspace,
+	.kernel = fake_kernel,
+};

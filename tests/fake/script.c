@@ -1,0 +1,115 @@
+#include "script.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "base/units.h"
+
+enum deed { DEED_NONE, DEED_ERROR, DEED_SEGFAULT, DEED_ABORT, DEED_EXIT, DEED_HANG };
+static const char *const deeds[] = { "", "error", "segfault", "abort", "exit", "hang" };
+
+/* One per process, as the device it stands for. */
+static struct {
+	enum deed deed;
+	char operation[32]; /* "": any */
+	long turn, calls;
+	char once[PATH_MAX];
+	bool broken; /* after DEED_ERROR */
+} plot;
+
+static bool read_deed(const char *word)
+{
+	const char *at = strchr(word, '@'), *colon;
+
+	if (!at)
+		return false;
+	for (size_t i = 1; i < ARRAY_SIZE(deeds); i++)
+		if (strlen(deeds[i]) == (size_t)(at - word) && strncmp(deeds[i], word, (size_t)(at - word)) == 0)
+			plot.deed = (enum deed)i;
+	if (!plot.deed)
+		return false;
+	at++;
+	colon = strchr(at, ':');
+	plot.turn = strtol(colon ? colon + 1 : at, NULL, 10);
+	if (plot.turn == 0 || colon)
+		snprintf(plot.operation, sizeof(plot.operation), "%.*s", (int)strcspn(at, ":"), at);
+	if (plot.turn == 0)
+		plot.turn = 1;
+	return true;
+}
+
+static enum status read_word(struct script *script, const char *word, struct error *err)
+{
+	if (text_starts_with(word, "devices="))
+		script->devices = atoi(word + 8);
+	else if (text_starts_with(word, "memory="))
+		return units_parse_size(word + 7, &script->memory_bytes, err);
+	else if (text_starts_with(word, "noise="))
+		return units_parse_percent(word + 6, &script->noise, err);
+	else if (text_starts_with(word, "once="))
+		snprintf(plot.once, sizeof(plot.once), "%s", word + 5);
+	else if (!read_deed(word))
+		return error_set(err, STATUS_USAGE, "GPUPROOF_FAKE: '%s'?", word);
+	return STATUS_OK;
+}
+
+enum status script_read(struct script *script, struct error *err)
+{
+	const char *source = getenv("GPUPROOF_FAKE");
+	char *copy = xstrdup(source ? source : ""), *rest = copy, *word;
+	enum status status = STATUS_OK;
+
+	*script = (struct script){ .devices = 1, .memory_bytes = UINT64_C(1) << 30 };
+	memset(&plot, 0, sizeof(plot));
+	while (status == STATUS_OK && (word = strsep(&rest, " ")))
+		if (*word)
+			status = read_word(script, word, err);
+	free(copy);
+	return status;
+}
+
+static bool turn_has_come(const char *operation)
+{
+	int fd;
+
+	if (!plot.deed || (plot.operation[0] && strcmp(plot.operation, operation) != 0) || ++plot.calls != plot.turn)
+		return false;
+	if (!plot.once[0])
+		return true;
+	fd = open(plot.once, O_CREAT | O_EXCL | O_WRONLY, 0666);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+enum status script_call(const char *operation, struct error *err)
+{
+	if (turn_has_come(operation)) {
+		switch (plot.deed) {
+		case DEED_SEGFAULT:
+			signal(SIGSEGV, SIG_DFL); /* a sanitizer would make an exit code of it */
+			raise(SIGSEGV);
+			break;
+		case DEED_ABORT:
+			abort();
+		case DEED_EXIT:
+			exit(3);
+		case DEED_HANG:
+			for (;;)
+				pause();
+		default:
+			plot.broken = true;
+		}
+	}
+	if (plot.broken)
+		return error_set(err, STATUS_DEVICE, "fake %s: FAKE_ERROR_STICKY", operation);
+	return STATUS_OK;
+}

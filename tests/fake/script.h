@@ -1,0 +1,33 @@
+/*
+ * What the fake backend is told to do: $GPUPROOF_FAKE, words separated by spaces.
+ *
+ *	devices=2          how many there are (1)
+ *	memory=64MiB       of each device (1GiB); what does not fit is refused
+ *	noise=1%           of the scripted clock: readings are uniform within +-1 % (0)
+ *	error@37           the 37th call of this process fails with a device error, and every later one: a sticky error
+ *	segfault@copy      the first copy crashes; abort@..., exit@... (code 3), hang@...
+ *	segfault@copy:5    the 5th one
+ *	once=FILE          misbehave only while FILE does not exist; it is made then
+ *
+ * Operations have the names of backend.h; `open` is the backend's own.
+ */
+#ifndef GPUPROOF_TESTS_FAKE_SCRIPT_H
+#define GPUPROOF_TESTS_FAKE_SCRIPT_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct script {
+	int devices;
+	uint64_t memory_bytes;
+	double noise;
+};
+
+/* Reads $GPUPROOF_FAKE. */
+enum status script_read(struct script *script, struct error *err);
+
+/* Counts a call of `operation` and misbehaves when its turn has come. */
+enum status script_call(const char *operation, struct error *err);
+
+#endif

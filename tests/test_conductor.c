@@ -1,0 +1,207 @@
+/* Whatever a worker does to itself costs the case in flight and nothing else. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "conduct_rig.h"
+
+#define assert_reason(rig, number, expected)                                             \
+	do {                                                                             \
+		const struct case_result *c_ = rig_case(rig, number);                    \
+		assert_non_null(c_);                                                     \
+		if (!strstr(c_->reason, expected))                                       \
+			fail_msg("case %d: '%s' lacks '%s'", number, c_->reason, expected); \
+	} while (0)
+
+static void assert_status(const struct rig *rig, int number, enum case_status status)
+{
+	const struct case_result *c = rig_case(rig, number);
+
+	assert_non_null(c);
+	assert_string_equal(case_status_name(c->status), case_status_name(status));
+}
+
+/* Cases 1 to 5, of which 3 does something bad. */
+static void with_bad_third(enum deed deed, enum case_status status, const char *reason)
+{
+	struct rig rig;
+
+	deeds[3] = deed;
+	rig_begin(&rig, RIG_STEPS "1..5\n");
+	assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
+	assert_string_equal(rig.result.state, "complete");
+	assert_int_equal(rig.result.case_count, 5);
+	assert_int_equal(rig.result.planned, 5);
+	for (int i = 1; i <= 5; i++)
+		assert_status(&rig, i, i == 3 ? status : CASE_OK);
+	assert_reason(&rig, 3, reason);
+	/* The plan's order, whatever happened. */
+	for (size_t i = 0; i < 5; i++)
+		assert_string_equal(rig.result.cases[i].id, rig.plan.cases[i].id);
+	rig_end(&rig);
+}
+
+static void a_worker_that_dies_costs_one_case(void **state)
+{
+	(void)state;
+	with_bad_third(DO_SEGFAULT, CASE_ERROR, "worker killed by signal 11 (Segmentation fault)");
+	with_bad_third(DO_ABORT, CASE_ERROR, "worker killed by signal 6 (Aborted)");
+	with_bad_third(DO_KILL, CASE_ERROR, "worker killed by signal 9 (Killed)");
+	with_bad_third(DO_EXIT, CASE_ERROR, "worker exited with code 3");
+	with_bad_third(DO_EXIT_ZERO, CASE_ERROR, "worker exited with code 0");
+	with_bad_third(DO_LAST_WORDS, CASE_ERROR, "(Aborted); its last words: library: assertion failed");
+}
+
+static void a_worker_that_hangs_is_killed(void **state)
+{
+	double start = clock_seconds();
+
+	(void)state;
+	with_bad_third(DO_HANG, CASE_ERROR, "hung: no result within 1.000 s (killed)");
+	assert_true(clock_seconds() - start < 10);
+}
+
+static void lines_that_make_no_sense_cost_one_case(void **state)
+{
+	(void)state;
+	with_bad_third(DO_GARBAGE, CASE_ERROR, "worker sent a malformed line: ? what is this?");
+	with_bad_third(DO_TORN_LINE, CASE_ERROR, "worker exited with code 0");
+	with_bad_third(DO_OTHER_CASE, CASE_ERROR, "worker sent a malformed line: {\"start\":0}");
+}
+
+static void statuses_become_case_statuses(void **state)
+{
+	(void)state;
+	with_bad_third(DO_MISMATCH, CASE_FAILED, "wrong result at 5: expected 1, got 2");
+	with_bad_third(DO_UNSUPPORTED, CASE_SKIPPED, "no such precision");
+	with_bad_third(DO_DEVICE_ERROR, CASE_ERROR, "cudaFoo: cudaErrorIllegalAddress");
+}
+
+static void what_does_not_fit_is_skipped_with_figures(void **state)
+{
+	(void)state;
+	with_bad_third(DO_WANT_MEMORY, CASE_SKIPPED, "needs 1153 PB on host:0, which has ");
+}
+
+static void a_device_error_means_a_fresh_process(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	deeds[3] = DO_DEVICE_ERROR;
+	rig_begin(&rig, RIG_STEPS "1..5\n");
+	assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
+	assert_true(rig_value(&rig, 1, "steps.process") == rig_value(&rig, 2, "steps.process"));
+	assert_true(rig_value(&rig, 2, "steps.process") != rig_value(&rig, 4, "steps.process"));
+	assert_true(rig_value(&rig, 4, "steps.process") == rig_value(&rig, 5, "steps.process"));
+	/* None of them was the conductor. */
+	assert_true(rig_value(&rig, 1, "steps.process") != (double)getpid());
+	rig_end(&rig);
+}
+
+static void every_case_may_crash(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	for (int i = 1; i <= 12; i++)
+		deeds[i] = i % 2 ? DO_SEGFAULT : DO_EXIT;
+	rig_begin(&rig, RIG_STEPS "1..13\n");
+	assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
+	assert_int_equal(rig.result.case_count, 13);
+	for (int i = 1; i <= 12; i++)
+		assert_status(&rig, i, CASE_ERROR);
+	assert_status(&rig, 13, CASE_OK);
+	rig_end(&rig);
+}
+
+static void a_rank_that_dies_takes_its_case_along(void **state)
+{
+	static const struct {
+		enum deed deed;
+		const char *reason;
+	} rows[] = {
+		{ DO_SEGFAULT, "rank 1 (host:1) killed by signal 11" },
+		{ DO_EXIT, "rank 1 (host:1) exited with code 3" },
+		{ DO_HANG, "hung: no result within" },
+		{ DO_DEVICE_ERROR, "rank 1: cudaFoo" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct rig rig;
+
+		deeds[2] = rows[i].deed;
+		rig_begin(&rig, RIG_RANKS "1..3\n");
+		assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
+		assert_status(&rig, 1, CASE_OK);
+		assert_status(&rig, 2, CASE_ERROR);
+		assert_reason(&rig, 2, rows[i].reason);
+		assert_status(&rig, 3, CASE_OK);
+		assert_true(rig_value(&rig, 3, "steps.process") == 2); /* both ranks took part */
+		rig_end(&rig);
+	}
+}
+
+static void planned_skips_need_no_worker(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_begin(&rig, RIG_STEPS "60\n");
+	assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
+	assert_status(&rig, 60, CASE_SKIPPED);
+	assert_reason(&rig, 60, "sixty is too many");
+	rig_end(&rig);
+}
+
+static void a_finished_case_says_what_it_was(void **state)
+{
+	struct rig rig;
+	const struct case_result *c;
+	struct result read;
+	struct error err = ERROR_NONE;
+	char *path;
+
+	(void)state;
+	rig_begin(&rig, RIG_STEPS "7\n");
+	assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
+	path = rig_path(&rig, "result.json");
+	assert_int_equal(result_read(&read, path, &err), STATUS_OK);
+	assert_int_equal(read.case_count, 1);
+	c = &read.cases[0];
+	assert_string_equal(c->suite, "steps");
+	assert_string_equal(c->id, "steps/7@host:0");
+	assert_string_equal(c->device, "host:0");
+	assert_string_equal(case_parameter(c, "case")->text, "7");
+	assert_string_equal(c->reason, "");
+	assert_true(c->seconds > 0 && c->started_seconds >= 0);
+	assert_string_equal(read.state, "complete");
+	assert_string_equal(read.config_name, "rig.ini");
+	assert_int_equal(read.device_count, 2);
+	assert_true(read.environment_count > 0);
+	assert_int_equal(strlen(read.run_id), 16);
+	result_release(&read);
+	free(path);
+	rig_end(&rig);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_worker_that_dies_costs_one_case),
+		cmocka_unit_test(a_worker_that_hangs_is_killed),
+		cmocka_unit_test(lines_that_make_no_sense_cost_one_case),
+		cmocka_unit_test(statuses_become_case_statuses),
+		cmocka_unit_test(what_does_not_fit_is_skipped_with_figures),
+		cmocka_unit_test(a_device_error_means_a_fresh_process),
+		cmocka_unit_test(every_case_may_crash),
+		cmocka_unit_test(a_rank_that_dies_takes_its_case_along),
+		cmocka_unit_test(planned_skips_need_no_worker),
+		cmocka_unit_test(a_finished_case_says_what_it_was),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
