@@ -13,6 +13,7 @@
 #include "cli/run_plan.h"
 #include "cli/run_summary.h"
 #include "measure/conductor.h"
+#include "report/report.h"
 
 extern const struct command command_run;
 
@@ -25,7 +26,7 @@ static const struct option_row rows[] = {
 struct run_arguments {
 	const char *source;    /* the config; NULL with --resume */
 	const char *directory; /* NULL: a new one in gpuproof-results/ */
-	bool resume, dry_run, quiet;
+	bool resume, dry_run, quiet, no_report;
 	struct override *overrides;
 	char **owned; /* texts of overrides made here */
 	size_t override_count, owned_count;
@@ -56,6 +57,8 @@ static void take_option(struct run_arguments *a, const char *name, const char *v
 		a->dry_run = true;
 	} else if (strcmp(name, "quiet") == 0) {
 		a->quiet = true;
+	} else if (strcmp(name, "no-report") == 0) {
+		a->no_report = true;
 	} else if (strcmp(name, "set") == 0) {
 		add_override(a, xstrdup(value));
 	} else {
@@ -189,17 +192,25 @@ static enum status make_plan(struct plan *plan, const struct config *config, con
 	return status;
 }
 
-/* Prints what came out; the last line of stdout is the path of the result. */
+/* Writes the report; prints its path, the last line of stdout. */
 static enum status publish(const struct result *result, const struct run_arguments *a, const char *directory,
 			   struct error *err)
 {
+	char *path = xasprintf("%s/report.html", directory);
+	struct report_options options = { .output = path, .separate_css = true };
+	enum status status = STATUS_OK;
+
 	if (!a->quiet)
 		run_print_summary(result);
-	printf("%s/result.json\n", directory);
-	/* A reader that went away (EPIPE) has chosen so. */
-	if (fflush(stdout) != 0 && errno != EPIPE)
-		return error_errno(err, "standard output");
-	return STATUS_OK;
+	if (a->no_report) {
+		printf("%s/result.json\n", directory);
+	} else {
+		status = report_write(result, 1, &options, err);
+		if (status == STATUS_OK)
+			printf("%s\n", path);
+	}
+	free(path);
+	return status;
 }
 
 static int finish(const struct result *result, enum status status, int stopped_by, struct error *err)
@@ -224,7 +235,7 @@ static int carry_out(const struct plan *plan, const struct probe *probe, const s
 	struct result result;
 	enum status status = conduct(plan, probe, &options, &result, &err);
 
-	signal(SIGPIPE, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN); /* the exit code must tell how the run went, whoever still reads */
 	/* Nothing was begun: there is nothing to show. */
 	if (result.gpuproof_version && publish(&result, a, directory, &report_error) != STATUS_OK) {
 		code = command_fail(&report_error);
@@ -288,6 +299,7 @@ const struct command command_run = {
 		 "      --set SECTION.KEY=VALUE   overrides the config; repeatable\n"
 		 "      --seed N             as [run] seed\n"
 		 "      --label TEXT         as [run] label\n"
-		 "  -q, --quiet              errors and the report's path only",
+		 "  -q, --quiet              errors and the report's path only\n"
+		 "      --no-report          result.json only",
 	.run = run_run,
 };

@@ -31,6 +31,8 @@ static const struct option_row *unknown(struct options *o, const char *argument)
 		names[n] = o->rows[n].name;
 	names[n] = NULL;
 	near = text_nearest(word, names);
+	for (size_t i = 0; !near && i < n; i++)
+		near = *word && text_starts_with(names[i], word) ? names[i] : NULL;
 	o->failed = true;
 	if (near)
 		command_usage(o->command, "there is no option '--%s'; did you mean '--%s'?", word, near);

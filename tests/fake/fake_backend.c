@@ -109,8 +109,10 @@ static void fake_device_close(struct device *device)
 
 static enum status fake_device_synchronize(struct device *device, struct error *err)
 {
+	enum status status = HOST->device_synchronize(device, err);
+
 	CALL("device_synchronize");
-	return HOST->device_synchronize(device, err);
+	return status;
 }
 
 static enum status fake_device_memory(struct device *device, uint64_t *free_bytes, uint64_t *total_bytes,
@@ -163,6 +165,9 @@ static enum status fake_memory_alloc(struct device *device, enum allocator alloc
 static enum status fake_memory_free(struct device *device, enum allocator allocator, void *memory, size_t bytes,
 				    struct stream *stream, struct error *err)
 {
+	struct error ignored = ERROR_NONE;
+
+	HOST->device_synchronize(device, &ignored); /* as cudaFree() does */
 	if (memory && allocator_on_device(allocator))
 		used_bytes[device->info.index] -= bytes;
 	/* The host's memory is given back even when the call is told to fail: leak checks look at it. */
@@ -197,8 +202,11 @@ static void fake_stream_destroy(struct stream *stream)
 
 static enum status fake_stream_synchronize(struct stream *stream, struct error *err)
 {
+	/* A device that is told to fail still has its threads: they must be done with the memory that is freed next. */
+	enum status status = HOST->stream_synchronize(host(stream), err);
+
 	CALL("stream_synchronize");
-	return HOST->stream_synchronize(host(stream), err);
+	return status;
 }
 
 static enum status fake_stream_wait(struct stream *stream, struct event *event, struct error *err)

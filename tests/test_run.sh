@@ -1,0 +1,138 @@
+#!/usr/bin/env bash
+# `gpuproof run` as people use it, on the backend `fake`: exit codes, what is printed where, a crash in the driver.
+set -euo pipefail
+program=$1
+export GPUPROOF_BACKENDS=$(dirname "$program")/tests/backends GPUPROOF_FAKE="devices=2"
+unset NO_COLOR
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+failures=0
+
+cat > fake.ini <<-INI
+	[run]
+	backend = fake
+	case_limit = 2s
+	[defaults]
+	min_samples = 5
+	max_samples = 5
+	[suite transfer]
+	sizes = 1MiB
+	directions = h2d, d2h
+	memories = pinned
+INI
+
+fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
+
+# expect CODE ARGUMENTS...: runs, keeps stdout in `out` and stderr in `err`
+expect() {
+	local code=$1 got=0
+	shift
+	"$program" "$@" > out 2> err < /dev/null || got=$?
+	[ "$got" = "$code" ] || { fail "gpuproof $*: exit code $got, not $code"; cat out err; }
+}
+says() { grep -qF -- "$2" "$1" || { fail "no '$2' in $1:"; cat "$1"; }; }
+
+# All is well: the last line of stdout is the report, which is there.
+expect 0 run fake.ini -o good
+[ "$(tail -1 out)" = good/report.html ] || fail "last line: $(tail -1 out)"
+[ -s good/report.html ] && [ -s good/result.json ] && [ -s good/run.jsonl ] || fail "files in good/: $(ls good)"
+[ ! -e good/worker.log ] || fail "a log without a word in it"
+says out "4 cases: 4 OK; complete"
+says err "[4/4] OK transfer/d2h/pinned/"
+# 1 MiB at 1 us + bytes / 100 GB/s on the scripted clock.
+says err "91.29 GB/s"
+
+expect 0 run fake.ini -o quiet --quiet
+[ "$(cat out)" = quiet/report.html ] && [ ! -s err ] || fail "--quiet says: $(cat out err)"
+expect 0 run fake.ini -o bare --no-report
+[ "$(tail -1 out)" = bare/result.json ] && [ ! -e bare/report.html ] || fail "--no-report"
+
+# A directory of its own when none is given.
+expect 0 run fake.ini -q
+[[ $(cat out) =~ ^gpuproof-results/[0-9]{8}-[0-9]{6}-fake(-[0-9]+)?/report.html$ ]] || fail "$(cat out)"
+
+# The plan alone.
+expect 0 run fake.ini --dry-run --devices 1 -o planned
+says out "transfer/h2d/pinned/1MiB@fake:1"
+says out "2 cases (0 skipped) on 1 device"
+[ ! -e planned ] || fail "--dry-run made a directory"
+
+# What is wrong with the command or the config ends with 2, before anything runs.
+expect 2 run
+expect 2 run fake.ini other.ini
+expect 2 run fake.ini --dry
+says err "there is no option '--dry'; did you mean '--dry-run'?"
+expect 2 run fake.ini --output
+expect 2 run fake.ini --quiet=yes
+expect 2 run fake.ini --set run.sed=1 -o never
+says err "sed"
+expect 2 run --resume good --seed 5
+expect 2 run --resume nowhere
+expect 2 run fake.ini -o good
+says err "good holds a run already; continue it with --resume good"
+[ ! -e never ] || fail "a wrong config made a directory"
+
+# Settings from the command line are in the result.
+expect 0 run fake.ini -o set --seed 42 --label "it's me" --set transfer.sizes=2MiB --devices fake:1
+grep -q '"seed": *42' set/result.json || fail "no seed in the result"
+says set/result.json "it's me"
+says set/result.json "transfer/h2d/pinned/2MiB@fake:1"
+says set/result.json "gpuproof run fake.ini -o set --seed 42 --label 'it'\\\\''s me'"
+
+# Devices: none, not that one, a driver that crashes or says no.
+expect 2 run fake.ini -o never --devices 7
+says err "there is no device 7"
+GPUPROOF_FAKE="segfault@open" expect 3 run fake.ini -o never
+says err "listing the devices failed: the probe process killed by signal 11"
+GPUPROOF_FAKE="error@open" expect 3 run fake.ini -o never
+says err "FAKE_ERROR_STICKY"
+expect 3 run fake.ini --backend nonesuch -o never
+[ ! -e never ] || fail "a run without devices made a directory"
+
+# A crash in the second copy of a size costs one case; the report is there all the same. 4: incomplete.
+GPUPROOF_FAKE="devices=2 segfault@copy:30 once=$folder/once" expect 4 run fake.ini -o crash
+[ "$(tail -1 out)" = crash/report.html ] && [ -s crash/report.html ] || fail "no report after a crash"
+says out "4 cases: 3 OK, 1 ERROR; complete"
+says out "worker killed by signal 11 (Segmentation fault)"
+rm once
+GPUPROOF_FAKE="devices=2 hang@copy:30 once=$folder/once" expect 4 run fake.ini -o hang
+says out "hung: no result within 2.000 s (killed)"
+rm once
+GPUPROOF_FAKE="devices=2 error@copy:30 once=$folder/once" expect 4 run fake.ini -o error
+says out "4 cases: 3 OK, 1 ERROR; complete"
+says out "FAKE_ERROR_STICKY"
+# A device that cannot even be opened.
+GPUPROOF_FAKE="devices=1 abort@device_open" expect 4 run fake.ini -o closed
+says out "2 cases: 2 ERROR; complete"
+
+# Continuing a finished run changes nothing; its config is the journal's.
+cp good/result.json before.json
+rm fake.ini
+expect 0 run --resume good
+says out "4 cases: 4 OK; complete"
+cut -d, -f1 <(grep -o '"samples":.*' before.json | head -1) > a || true
+cut -d, -f1 <(grep -o '"samples":.*' good/result.json | head -1) > b || true
+cmp -s a b || fail "--resume changed a finished case"
+
+# A terminal of 20 columns: the line is redrawn, cut, and gone at the end. No colour when it is not wanted.
+if command -v script > /dev/null; then
+	cat > tty.ini <<-INI
+		[run]
+		backend = fake
+		[suite transfer]
+		sizes = 1KiB..64KiB *2
+		directions = h2d
+	INI
+	script -qec "stty cols 20; '$program' run tty.ini -o tty" /dev/null > typed < /dev/null ||
+		fail "on a terminal: $(cat typed)"
+	tr '\r' '\n' < typed | grep -q 'case ' || fail "no progress line on a terminal"
+	tr '\r' '\n' < typed | sed 's/\x1b\[K//g' | grep '^case ' | grep -qE '.{20}' && fail "a line wider than 19 of 20 columns"
+	tr '\r' '\n' < typed | grep -q 'tty/report.html' || fail "no path on a terminal"
+fi
+
+# Nobody reads, or the disk behind stdout is full: the run itself is complete.
+"$program" run tty.ini -o unread 2> /dev/null | true
+[ -s unread/report.html ] || fail "no report when nobody reads"
+
+[ "$failures" = 0 ] || { echo "$failures failures"; exit 1; }
