@@ -16,6 +16,7 @@ cat > fake.ini <<-INI
 	[defaults]
 	min_samples = 5
 	max_samples = 5
+	sample_time = 50us
 	[suite transfer]
 	sizes = 1MiB
 	directions = h2d, d2h
@@ -132,7 +133,7 @@ if command -v script > /dev/null; then
 fi
 
 # Nobody reads, or the disk behind stdout is full: the run itself is complete.
-"$program" run tty.ini -o unread 2> /dev/null | true
+"$program" run tty.ini -o unread 2> /dev/null | true || true
 [ -s unread/report.html ] || fail "no report when nobody reads"
 
 [ "$failures" = 0 ] || { echo "$failures failures"; exit 1; }
