@@ -12,8 +12,8 @@
 /* Words below which another thread costs more than it saves. */
 #define WORDS_PER_THREAD (1 << 17)
 
-enum status buffer_alloc(struct buffer *buffer, struct device *device, enum allocator allocator, size_t bytes,
-			 struct error *err)
+enum status buffer_alloc(struct buffer *buffer, struct device *device, enum allocator allocator,
+			 size_t bytes, struct error *err)
 {
 	char size[32];
 
@@ -28,7 +28,8 @@ enum status buffer_alloc(struct buffer *buffer, struct device *device, enum allo
 void buffer_free(struct buffer *buffer)
 {
 	if (buffer->memory)
-		backend_memory_free(buffer->device, buffer->allocator, buffer->memory, buffer->bytes, NULL, NULL);
+		backend_memory_free(buffer->device, buffer->allocator, buffer->memory,
+				    buffer->bytes, NULL, NULL);
 	buffer->memory = NULL;
 }
 
@@ -97,7 +98,8 @@ static uint64_t word_at(const struct host_data *d, size_t i)
 
 /* The quick look that nearly always finds nothing. */
 VECTORISED
-static uint64_t differences(const unsigned char *memory, uint64_t first, size_t count, uint64_t seed)
+static uint64_t differences(const unsigned char *memory, uint64_t first, size_t count,
+			    uint64_t seed)
 {
 	uint64_t different = 0;
 
@@ -135,29 +137,41 @@ static void check_words(void *context, size_t begin, size_t end)
 	struct host_data *d = context;
 	size_t whole = d->bytes / 8, last = end < whole ? end : whole;
 
-	if (end > whole || differences(d->memory + 8 * begin, d->first_word + begin, last - begin, d->seed))
+	if (end > whole ||
+	    differences(d->memory + 8 * begin, d->first_word + begin, last - begin, d->seed))
 		record_wrong_words(d, begin, end);
 }
 
-static void on_host(const struct buffer *b, size_t offset, size_t bytes, uint64_t seed, parallel_fn *fn,
-		    struct fill_mismatch *found)
+static void on_host(const struct buffer *b, size_t offset, size_t bytes, uint64_t seed,
+		    parallel_fn *fn, struct fill_mismatch *found)
 {
-	struct host_data d = { .memory = (unsigned char *)b->memory + offset, .bytes = bytes,
-			       .first_word = offset / 8, .seed = seed, .found = *found,
+	struct host_data d = { .memory = (unsigned char *)b->memory + offset,
+			       .bytes = bytes,
+			       .first_word = offset / 8,
+			       .seed = seed,
+			       .found = *found,
 			       .lock = PTHREAD_MUTEX_INITIALIZER };
 
 	parallel_for((bytes + 7) / 8, WORDS_PER_THREAD, fn, &d);
 	*found = d.found;
 }
 
-/* The device looks at the memory in place; what it found travels through device memory, which there always is. */
-static enum status check_on_device(const struct buffer *b, struct stream *stream, size_t offset, size_t bytes,
-				   uint64_t seed, struct fill_mismatch *found, struct error *err)
+/*
+ * The device looks at the memory in place; what it found travels through device memory, which there
+ * always is.
+ */
+static enum status check_on_device(const struct buffer *b, struct stream *stream, size_t offset,
+				   size_t bytes, uint64_t seed, struct fill_mismatch *found,
+				   struct error *err)
 {
 	struct buffer record;
-	enum status status = buffer_alloc(&record, b->device, ALLOCATOR_DEVICE, BUFFER_CHECK_BYTES, err);
-	struct check_fill_arguments arguments = { .memory = (const char *)b->memory + offset, .bytes = bytes,
-						  .first = offset, .seed = seed, .out = record.memory };
+	enum status status =
+		buffer_alloc(&record, b->device, ALLOCATOR_DEVICE, BUFFER_CHECK_BYTES, err);
+	struct check_fill_arguments arguments = { .memory = (const char *)b->memory + offset,
+						  .bytes = bytes,
+						  .first = offset,
+						  .seed = seed,
+						  .out = record.memory };
 
 	if (status != STATUS_OK)
 		return status;
@@ -174,10 +188,12 @@ static enum status check_on_device(const struct buffer *b, struct stream *stream
 	return status;
 }
 
-enum status buffer_fill(const struct buffer *b, struct stream *stream, uint64_t seed, struct error *err)
+enum status buffer_fill(const struct buffer *b, struct stream *stream, uint64_t seed,
+			struct error *err)
 {
-	struct fill_arguments arguments = { .memory = b->memory, .kind = FILL_BITS, .count = b->bytes,
-					    .seed = seed, .scale = 1 };
+	struct fill_arguments arguments = {
+		.memory = b->memory, .kind = FILL_BITS, .count = b->bytes, .seed = seed, .scale = 1
+	};
 	struct fill_mismatch unused = { 0, UINT64_MAX, 0, 0 };
 
 	if (cpu_writes(b)) {
@@ -200,8 +216,8 @@ enum status buffer_poison(const struct buffer *b, struct stream *stream, struct 
 	return backend_stream_synchronize(stream, err);
 }
 
-enum status buffer_check(const struct buffer *b, struct stream *stream, size_t offset, size_t bytes, uint64_t seed,
-			 struct error *err)
+enum status buffer_check(const struct buffer *b, struct stream *stream, size_t offset, size_t bytes,
+			 uint64_t seed, struct error *err)
 {
 	struct fill_mismatch found = { 0, UINT64_MAX, 0, 0 };
 	enum status status = STATUS_OK;
@@ -213,9 +229,10 @@ enum status buffer_check(const struct buffer *b, struct stream *stream, size_t o
 	if (status != STATUS_OK || found.count == 0)
 		return status;
 	return error_set(err, STATUS_MISMATCH,
-			 "wrong data at byte %" PRIu64 ": expected 0x%016" PRIx64 ", got 0x%016" PRIx64
-			 " (%" PRIu64 " of %zu 8-byte words wrong)",
-			 offset + found.index, found.expected, found.got, found.count, (bytes + 7) / 8);
+			 "wrong data at byte %" PRIu64 ": expected 0x%016" PRIx64
+			 ", got 0x%016" PRIx64 " (%" PRIu64 " of %zu 8-byte words wrong)",
+			 offset + found.index, found.expected, found.got, found.count,
+			 (bytes + 7) / 8);
 }
 
 size_t buffer_rotation(uint64_t set_bytes, uint64_t cache_bytes, size_t most)

@@ -1,10 +1,10 @@
 /*
  * Copies between the host and a device, within a device, and between devices.
  *
- * One way: the copies of a sample run in one stream behind the gate, on the device's clock. Copies of pageable memory
- * block the caller, so they are timed on the host's clock, waiting included.
- * Both ways: each direction is timed while the other one is busy from the first to the last timed byte (it is given
- * twice the work), and the headline is the sum of both.
+ * One way: the copies of a sample run in one stream behind the gate, on the device's clock. Copies
+ * of pageable memory block the caller, so they are timed on the host's clock, waiting included.
+ * Both ways: each direction is timed while the other one is busy from the first to the last timed
+ * byte (it is given twice the work), and the headline is the sum of both.
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,44 +13,72 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "measure/run.h"
-#include "suites/lane.h"
+#include "suites/transfer/lane.h"
 #include "suites/suite.h"
 
 enum direction { H2D, D2H, BOTH, LOCAL, P2P, P2P_BOTH };
 
 static const char *const directions[] = { "h2d", "d2h", "both", "local", "p2p", "p2p_both", NULL };
-static const char *const memories[] = { "pinned", "pageable", "write_combined", "registered", NULL };
+static const char *const memories[] = { "pinned", "pageable", "write_combined", "registered",
+					NULL };
 static const char *const accesses[] = { "on", "off", NULL };
 
 static const struct key keys[] = {
-	{ .name = "directions", .type = KEY_CHOICE, .list = true, .fallback = "h2d, d2h, both, local, p2p, p2p_both",
-	  .choices = directions, .parameter = "direction",
-	  .help = "h2d: host to device; d2h: back; both at once; local: within a device; p2p: to another device; p2p_both" },
-	{ .name = "memories", .type = KEY_CHOICE, .list = true, .fallback = "pinned, pageable", .choices = memories,
-	  .parameter = "memory", .help = "host memory of h2d, d2h and both (both: not pageable, whose copies block)" },
-	{ .name = "access", .type = KEY_CHOICE, .list = true, .fallback = "on, off", .choices = accesses,
-	  .help = "direct peer access for p2p and p2p_both; off: the driver goes through the host" },
-	{ .name = "sizes", .type = KEY_SIZE, .list = true, .fallback = "1KiB..256MiB *4, 512MiB", .min = 1, .max = 0x1p40,
-	  .parameter = "size", .help = "bytes of one copy" },
-	{ 0 }
+	{ .name = "directions",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "h2d, d2h, both, local, p2p, p2p_both",
+	  .choices = directions,
+	  .parameter = "direction",
+	  .help = "h2d: host to device; d2h: back; both at once; local: within a device; p2p: to "
+		  "another device; p2p_both" },
+	{ .name = "memories",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "pinned, pageable",
+	  .choices = memories,
+	  .parameter = "memory",
+	  .help = "host memory of h2d, d2h and both (both: not pageable, whose copies block)" },
+	{ .name = "access",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "on, off",
+	  .choices = accesses,
+	  .help = "direct peer access for p2p and p2p_both; off: the driver goes through the "
+		  "host" },
+	{ .name = "sizes",
+	  .type = KEY_SIZE,
+	  .list = true,
+	  .fallback = "1KiB..256MiB *4, 512MiB",
+	  .min = 1,
+	  .max = 0x1p40,
+	  .parameter = "size",
+	  .help = "bytes of one copy" },
+	{ 0 },
 };
 
 static const char *const axes[] = { "directions", "memories", "access", "sizes", NULL };
 
 static const struct metric metrics[] = {
 	{ "transfer.bandwidth", "B/s", BETTER_HIGHER, 1,
-	  "bytes copied per second; each byte counts once, within a device as well; both ways: the sum" },
+	  "bytes copied per second; each byte counts once, within "
+	  "a device as well; both ways: the sum" },
 	{ "transfer.time", "s", BETTER_LOWER, 0, "one copy" },
-	{ "transfer.bandwidth_h2d", "B/s", BETTER_HIGHER, 0, "host to device while the other way is busy" },
-	{ "transfer.bandwidth_d2h", "B/s", BETTER_HIGHER, 0, "device to host while the other way is busy" },
+	{ "transfer.bandwidth_h2d", "B/s", BETTER_HIGHER, 0,
+	  "host to device while the other way is busy" },
+	{ "transfer.bandwidth_d2h", "B/s", BETTER_HIGHER, 0,
+	  "device to host while the other way is busy" },
 	{ "transfer.bandwidth_forward", "B/s", BETTER_HIGHER, 0,
 	  "first to second device while the other way is busy" },
 	{ "transfer.bandwidth_backward", "B/s", BETTER_HIGHER, 0,
 	  "second to first device while the other way is busy" },
-	{ 0 }
+	{ 0 },
 };
 
-/* Buffers of a local copy are rotated, since a cache would decide the number; elsewhere the link does. */
+/*
+ * Buffers of a local copy are rotated, since a cache would decide the number; elsewhere the link
+ * does.
+ */
 static size_t slots_for(enum direction direction, size_t bytes, const struct device_info *info)
 {
 	/* Blocks that need padding are checked one by one. */
@@ -60,7 +88,8 @@ static size_t slots_for(enum direction direction, size_t bytes, const struct dev
 }
 
 /* Memory and set-up time of one case; host memory is page-locked and filled at about 2 GB/s. */
-static void estimate(struct plan_case *point, enum direction direction, const struct device_info *info)
+static void estimate(struct plan_case *point, enum direction direction,
+		     const struct device_info *info)
 {
 	size_t bytes = (size_t)case_integer(point, "sizes");
 	uint64_t block = lane_footprint(bytes, slots_for(direction, bytes, info));
@@ -68,7 +97,8 @@ static void estimate(struct plan_case *point, enum direction direction, const st
 
 	point->device_bytes = block * (both || direction == LOCAL ? 2 : 1) + BUFFER_CHECK_BYTES;
 	point->host_bytes = direction <= BOTH ? block * (both ? 2 : 1) : 0;
-	point->setup_seconds = 0.02 + (double)point->host_bytes / 2e9 + (double)point->device_bytes / 20e9;
+	point->setup_seconds =
+		0.02 + (double)point->host_bytes / 2e9 + (double)point->device_bytes / 20e9;
 }
 
 static bool reaches(const struct device_info *a, const struct device_info *b)
@@ -76,17 +106,18 @@ static bool reaches(const struct device_info *a, const struct device_info *b)
 	return a->peer_mask >> b->index & 1;
 }
 
-static enum status plan_pair(struct plan *plan, const struct plan_case *point, size_t from, size_t to, bool both,
-			     struct error *err)
+static enum status plan_pair(struct plan *plan, const struct plan_case *point, size_t from,
+			     size_t to, bool both, struct error *err)
 {
 	const struct device_info *a = &plan->devices[from], *b = &plan->devices[to];
 	size_t pair[2] = { from, to };
 	char reason[128];
 
-	if (strcmp(case_text(point, "access"), "off") == 0 || (reaches(a, b) && (!both || reaches(b, a))))
+	if (strcmp(case_text(point, "access"), "off") == 0 ||
+	    (reaches(a, b) && (!both || reaches(b, a))))
 		return plan_add(plan, point, pair, 2, err);
-	snprintf(reason, sizeof(reason), "%s cannot access the memory of %s", reaches(a, b) ? b->id : a->id,
-		 reaches(a, b) ? a->id : b->id);
+	snprintf(reason, sizeof(reason), "%s cannot access the memory of %s",
+		 reaches(a, b) ? b->id : a->id, reaches(a, b) ? a->id : b->id);
 	return plan_add_skipped(plan, point, pair, 2, reason, err);
 }
 
@@ -96,7 +127,8 @@ static enum status plan_pairs(struct plan *plan, struct plan_case *point, enum d
 {
 	for (size_t i = 0; i < plan->device_count; i++) {
 		for (size_t j = direction == P2P_BOTH ? i + 1 : 0; j < plan->device_count; j++) {
-			if (i == j || strcmp(plan->devices[i].backend, plan->devices[j].backend) != 0)
+			if (i == j ||
+			    strcmp(plan->devices[i].backend, plan->devices[j].backend) != 0)
 				continue;
 			estimate(point, direction, &plan->devices[i]);
 			if (plan_pair(plan, point, i, j, direction == P2P_BOTH, err) != STATUS_OK)
@@ -144,27 +176,31 @@ static bool blocks(const struct transfer *t)
 
 static enum status open_lanes(struct transfer *t, struct error *err)
 {
-	struct device *a = t->run->devices[0], *b = t->run->device_count > 1 ? t->run->devices[1] : a;
-	struct lane_end host = { a, t->memory }, near = { a, ALLOCATOR_DEVICE }, far = { b, ALLOCATOR_DEVICE };
+	struct device *a = t->run->devices[0],
+		      *b = t->run->device_count > 1 ? t->run->devices[1] : a;
+	struct lane_end host = { a, t->memory }, near = { a, ALLOCATOR_DEVICE },
+			far = { b, ALLOCATOR_DEVICE };
 	struct lane_end ends[][2] = {
-		[H2D] = { host, near }, [D2H] = { near, host }, [BOTH] = { host, near },
-		[LOCAL] = { near, near }, [P2P] = { near, far }, [P2P_BOTH] = { near, far },
+		[H2D] = { host, near },   [D2H] = { near, host }, [BOTH] = { host, near },
+		[LOCAL] = { near, near }, [P2P] = { near, far },  [P2P_BOTH] = { near, far },
 	};
 
 	t->lane_count = t->direction == BOTH || t->direction == P2P_BOTH ? 2 : 1;
 	for (size_t i = 0; i < t->lane_count; i++)
-		if (lane_open(&t->lanes[i], ends[t->direction][i], ends[t->direction][!i], t->bytes, t->slots,
-			      t->run->seed + i, err) != STATUS_OK)
+		if (lane_open(&t->lanes[i], ends[t->direction][i], ends[t->direction][!i], t->bytes,
+			      t->slots, t->run->seed + i, err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
 
-static enum status each_lane(struct transfer *t, enum status (*check)(struct lane *, struct error *),
-			     const char *when, struct error *err)
+static enum status each_lane(struct transfer *t,
+			     enum status (*check)(struct lane *, struct error *), const char *when,
+			     struct error *err)
 {
 	for (size_t i = 0; i < t->lane_count; i++)
 		if (check(&t->lanes[i], err) != STATUS_OK)
-			return error_prefix(err, "%s timing%s", when, i ? ", second direction" : "");
+			return error_prefix(err, "%s timing%s", when,
+					    i ? ", second direction" : "");
 	return STATUS_OK;
 }
 
@@ -196,9 +232,12 @@ static enum status launch_and_wait(void *state, unsigned batch, struct error *er
 static enum status measure_one_way(struct transfer *t, struct error *err)
 {
 	struct lane *lane = &t->lanes[0];
-	struct workload w = { .state = lane, .launch = blocks(t) ? launch_and_wait : launch_lane,
-			      .clock = blocks(t) ? CLOCK_HOST : CLOCK_DEVICE, .streams = &lane->stream,
-			      .stream_count = 1, .no_gate = blocks(t) || t->staged };
+	struct workload w = { .state = lane,
+			      .launch = blocks(t) ? launch_and_wait : launch_lane,
+			      .clock = blocks(t) ? CLOCK_HOST : CLOCK_DEVICE,
+			      .streams = &lane->stream,
+			      .stream_count = 1,
+			      .no_gate = blocks(t) || t->staged };
 	const struct series *time;
 
 	if (run_sample(t->run, &w, "transfer.time", &time, err) != STATUS_OK)
@@ -213,7 +252,10 @@ struct duplex {
 	struct event *start;
 };
 
-/* The other direction starts with the first timed copy and has twice the work, so that it ends later. */
+/*
+ * The other direction starts with the first timed copy and has twice the work, so that it ends
+ * later.
+ */
 static enum status launch_duplex(void *state, unsigned batch, struct error *err)
 {
 	struct duplex *d = state;
@@ -232,12 +274,18 @@ static enum status finish_duplex(void *state, struct error *err)
 	return backend_stream_synchronize(d->other->stream, err);
 }
 
-static enum status sample_duplex(struct transfer *t, size_t timed, const char *name, const struct series **time,
-				 struct error *err)
+static enum status sample_duplex(struct transfer *t, size_t timed, const char *name,
+				 const struct series **time, struct error *err)
 {
 	struct duplex d = { &t->lanes[timed], &t->lanes[!timed], NULL };
-	struct workload w = { .state = &d, .launch = launch_duplex, .finish = finish_duplex, .clock = CLOCK_DEVICE,
-			      .streams = &d.timed->stream, .stream_count = 1, .commands = 4, .no_gate = t->staged };
+	struct workload w = { .state = &d,
+			      .launch = launch_duplex,
+			      .finish = finish_duplex,
+			      .clock = CLOCK_DEVICE,
+			      .streams = &d.timed->stream,
+			      .stream_count = 1,
+			      .commands = 4,
+			      .no_gate = t->staged };
 	struct sampler sampler = t->run->sampler;
 	enum status status = backend_event_create(d.timed->from.device, &d.start, err);
 
@@ -252,8 +300,10 @@ static enum status sample_duplex(struct transfer *t, size_t timed, const char *n
 
 static enum status measure_both_ways(struct transfer *t, struct error *err)
 {
-	static const char *const series_names[2][2] = { { "transfer.time_h2d", "transfer.time_d2h" },
-							{ "transfer.time_forward", "transfer.time_backward" } };
+	static const char *const series_names[2][2] = {
+		{ "transfer.time_h2d", "transfer.time_d2h" },
+		{ "transfer.time_forward", "transfer.time_backward" }
+	};
 	static const char *const metric_names[2][2] = {
 		{ "transfer.bandwidth_h2d", "transfer.bandwidth_d2h" },
 		{ "transfer.bandwidth_forward", "transfer.bandwidth_backward" }
@@ -271,7 +321,8 @@ static enum status measure_both_ways(struct transfer *t, struct error *err)
 	}
 	run_sum(t->run, "transfer.bandwidth", metric_names[peer], 2);
 	if (fmax(seconds[0], seconds[1]) > 2 * fmin(seconds[0], seconds[1]))
-		run_note(t->run, "One direction is more than twice as fast as the other: the faster one was not busy "
+		run_note(t->run, "One direction is more than twice as fast as the other: the "
+				 "faster one was not busy "
 				 "all the time while the slower one was timed.");
 	return STATUS_OK;
 }
@@ -282,17 +333,20 @@ static void note_cache(const struct transfer *t)
 	char size[32];
 
 	if (t->slots > 1)
-		run_note(t->run, "Rotates over %zu buffers, because one would stay in the %s cache.", t->slots,
-			 units_size(cache, size, sizeof(size)));
+		run_note(t->run,
+			 "Rotates over %zu buffers, because one would stay in the %s cache.",
+			 t->slots, units_size(cache, size, sizeof(size)));
 	else if (t->bytes < cache)
-		run_note(t->run, "The data fit in the device's cache (%s).", units_size(cache, size, sizeof(size)));
+		run_note(t->run, "The data fit in the device's cache (%s).",
+			 units_size(cache, size, sizeof(size)));
 }
 
 static void transfer_init(struct transfer *t, struct run *run)
 {
 	const struct plan_case *c = run->c;
 
-	*t = (struct transfer){ .run = run, .bytes = (size_t)case_integer(c, "sizes"),
+	*t = (struct transfer){ .run = run,
+				.bytes = (size_t)case_integer(c, "sizes"),
 				.direction = (enum direction)case_integer(c, "directions") };
 	if (t->direction <= BOTH)
 		allocator_from_name(case_text(c, "memories"), &t->memory);

@@ -1,6 +1,7 @@
 /*
- * Runs cases of real suites in this process on the host backend, through a spy: a backend that passes everything on,
- * counts what is open, and can be told to spoil a result or to fail at the n-th call.
+ * Runs cases of real suites in this process on the host backend, through a spy: a backend that
+ * passes everything on, counts what is open, and can be told to spoil a result or to fail at the
+ * n-th call.
  */
 #ifndef GPUPROOF_TESTS_SUITE_FIXTURE_H
 #define GPUPROOF_TESTS_SUITE_FIXTURE_H
@@ -32,9 +33,9 @@ static struct spy {
 	struct backend table;
 	int live_blocks, live_streams, live_events;
 	uint64_t device_bytes[FIXTURE_DEVICES], device_peak[FIXTURE_DEVICES];
-	int calls, fail_at; /* the call that fails; 0: none */
-	int copies, spoil_copy; /* copies from this one on have a wrong byte; 0: none */
-	size_t spoil_bytes;     /* only copies of this size count */
+	int calls, fail_at;          /* the call that fails; 0: none */
+	int copies, spoil_copy;      /* copies from this one on have a wrong byte; 0: none */
+	size_t spoil_bytes;          /* only copies of this size count */
 	int products, spoil_product; /* products from this one on are spoilt */
 	enum { SPOIL_ELEMENT, SPOIL_ROW_UNWRITTEN, SPOIL_DEPTH } spoil;
 	bool grants_everything, lost_after_refusal, refused;
@@ -58,8 +59,8 @@ static uint64_t *spy_peak(struct device *device, int64_t change)
 	return &spy.device_peak[i];
 }
 
-static enum status spy_alloc(struct device *device, enum allocator allocator, size_t bytes, struct stream *stream,
-			     void **out, struct error *err)
+static enum status spy_alloc(struct device *device, enum allocator allocator, size_t bytes,
+			     struct stream *stream, void **out, struct error *err)
 {
 	size_t granted = spy.grants_everything && bytes > 1 << 30 ? 4096 : bytes;
 	enum status status = spy_call("memory_alloc", err);
@@ -78,8 +79,8 @@ static enum status spy_alloc(struct device *device, enum allocator allocator, si
 	return STATUS_OK;
 }
 
-static enum status spy_free(struct device *device, enum allocator allocator, void *memory, size_t bytes,
-			    struct stream *stream, struct error *err)
+static enum status spy_free(struct device *device, enum allocator allocator, void *memory,
+			    size_t bytes, struct stream *stream, struct error *err)
 {
 	size_t granted = spy.grants_everything && bytes > 1 << 30 ? 4096 : bytes;
 
@@ -91,7 +92,8 @@ static enum status spy_free(struct device *device, enum allocator allocator, voi
 	return spy.real->memory_free(device, allocator, memory, granted, stream, err);
 }
 
-static enum status spy_stream_create(struct device *device, bool high, struct stream **out, struct error *err)
+static enum status spy_stream_create(struct device *device, bool high, struct stream **out,
+				     struct error *err)
 {
 	enum status status = spy_call("stream_create", err);
 
@@ -124,7 +126,8 @@ static void spy_event_destroy(struct event *event)
 }
 
 /* A wrong byte in the middle of the copy: its source is a spoilt twin of what the suite gave. */
-static enum status spy_copy(struct stream *stream, void *to, const void *from, size_t bytes, struct error *err)
+static enum status spy_copy(struct stream *stream, void *to, const void *from, size_t bytes,
+			    struct error *err)
 {
 	static unsigned char twin[1 << 20];
 	enum status status = spy_call("copy", err);
@@ -139,19 +142,22 @@ static enum status spy_copy(struct stream *stream, void *to, const void *from, s
 	return spy.real->copy(stream, to, from, bytes, err);
 }
 
-static enum status spy_copy_peer(struct stream *stream, void *to, struct device *to_device, const void *from,
-				 struct device *from_device, size_t bytes, struct error *err)
+static enum status spy_copy_peer(struct stream *stream, void *to, struct device *to_device,
+				 const void *from, struct device *from_device, size_t bytes,
+				 struct error *err)
 {
 	(void)to_device;
 	(void)from_device;
 	return spy_copy(stream, to, from, bytes, err);
 }
 
-static enum status spy_memory_set(struct stream *stream, void *memory, int byte, size_t bytes, struct error *err)
+static enum status spy_memory_set(struct stream *stream, void *memory, int byte, size_t bytes,
+				  struct error *err)
 {
 	enum status status = spy_call("memory_set", err);
 
-	return status == STATUS_OK ? spy.real->memory_set(stream, memory, byte, bytes, err) : status;
+	return status == STATUS_OK ? spy.real->memory_set(stream, memory, byte, bytes, err)
+				   : status;
 }
 
 static enum status spy_synchronize(struct stream *stream, struct error *err)
@@ -177,9 +183,11 @@ static enum status spy_gemm(struct stream *stream, const struct gemm *gemm, stru
 		other.k--;
 	status = spy.real->gemm(stream, &other, err);
 	if (status == STATUS_OK && spy.spoil == SPOIL_ELEMENT)
-		status = spy.real->copy(stream, (char *)gemm->c + (gemm->m * gemm->n / 2 + 1) *
-					(int64_t)precision_bytes(gemm->precision), &zero,
-					precision_bytes(gemm->precision), err);
+		status = spy.real->copy(stream,
+					(char *)gemm->c +
+						(gemm->m * gemm->n / 2 + 1) *
+							(int64_t)precision_bytes(gemm->precision),
+					&zero, precision_bytes(gemm->precision), err);
 	return status;
 }
 
@@ -246,7 +254,8 @@ static int fixture_reset(void **state)
 }
 
 /* The plan that `ini` gives on these devices. */
-static void plan_from(struct fixture *f, const char *ini, const struct device_info *infos, size_t count)
+static void plan_from(struct fixture *f, const char *ini, const struct device_info *infos,
+		      size_t count)
 {
 	static const struct override none;
 	struct text errors = TEXT_EMPTY;
@@ -266,13 +275,16 @@ static void plan_done(struct fixture *f)
 }
 
 /* Carries out one case as a worker does; `result` is to be released. */
-static enum status run_case(struct fixture *f, const struct plan_case *c, struct case_result *result,
-			    struct error *err)
+static enum status run_case(struct fixture *f, const struct plan_case *c,
+			    struct case_result *result, struct error *err)
 {
 	struct device *devices[FIXTURE_DEVICES];
 	struct sampling rules = sampling_from(c->section);
-	struct run run = { .c = c, .devices = devices, .device_count = c->device_count,
-			   .seed = generator_bits(FIXTURE_SEED, c->index), .result = result };
+	struct run run = { .c = c,
+			   .devices = devices,
+			   .device_count = c->device_count,
+			   .seed = generator_bits(FIXTURE_SEED, c->index),
+			   .result = result };
 
 	*result = (struct case_result){ 0 };
 	for (size_t i = 0; i < c->device_count; i++)
@@ -283,7 +295,8 @@ static enum status run_case(struct fixture *f, const struct plan_case *c, struct
 }
 
 /* run_case() of the only case of `ini`, with whatever the spy was told to do. */
-static enum status run_only_case(struct fixture *f, const char *ini, struct case_result *result, struct error *err)
+static enum status run_only_case(struct fixture *f, const char *ini, struct case_result *result,
+				 struct error *err)
 {
 	enum status status;
 
@@ -298,8 +311,8 @@ static enum status run_only_case(struct fixture *f, const char *ini, struct case
 static void assert_nothing_open(const char *id)
 {
 	if (spy.live_blocks || spy.live_streams || spy.live_events)
-		fail_msg("%s left %d blocks, %d streams, %d events", id, spy.live_blocks, spy.live_streams,
-			 spy.live_events);
+		fail_msg("%s left %d blocks, %d streams, %d events", id, spy.live_blocks,
+			 spy.live_streams, spy.live_events);
 }
 
 #endif

@@ -49,11 +49,13 @@ void parallel_for(size_t count, size_t grain, parallel_fn *fn, void *context)
 	for (size_t i = 0; i < threads; i++) {
 		size_t length = count / threads + (i < count % threads);
 
-		ranges[i] = (struct range){ .fn = fn, .context = context, .begin = begin, .end = begin + length };
+		ranges[i] = (struct range){
+			.fn = fn, .context = context, .begin = begin, .end = begin + length
+		};
 		begin += length;
 		/* The last range is this thread's; a thread that cannot be had costs time, not the result. */
-		ranges[i].started = i + 1 < threads &&
-				    pthread_create(&ranges[i].thread, NULL, run_range, &ranges[i]) == 0;
+		ranges[i].started = i + 1 < threads && pthread_create(&ranges[i].thread, NULL,
+								      run_range, &ranges[i]) == 0;
 	}
 	for (size_t i = 0; i < threads; i++)
 		if (!ranges[i].started)

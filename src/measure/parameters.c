@@ -32,7 +32,9 @@ static double parameter_number(const struct parameter *p)
 	case KEY_BOOL:
 		return NAN;
 	case KEY_SHAPE:
-		return v->shape[0] == v->shape[1] && v->shape[1] == v->shape[2] ? (double)v->shape[0] : NAN;
+		return v->shape[0] == v->shape[1] && v->shape[1] == v->shape[2]
+			       ? (double)v->shape[0]
+			       : NAN;
 	case KEY_INTEGER:
 	case KEY_SIZE:
 		return (double)v->integer;

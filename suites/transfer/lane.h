@@ -1,9 +1,10 @@
 /*
- * A lane: copies from one buffer to another in one stream, with data that can be checked. Both buffers hold `slots`
- * blocks of `bytes`; copy n moves block n modulo `slots`, so that a loop over small blocks does not find them in a cache.
+ * A lane: copies from one buffer to another in one stream, with data that can be checked. Both
+ * buffers hold `slots` blocks of `bytes`; copy n moves block n modulo `slots`, so that a loop over
+ * small blocks does not find them in a cache.
  */
-#ifndef GPUPROOF_SUITES_LANE_H
-#define GPUPROOF_SUITES_LANE_H
+#ifndef GPUPROOF_SUITES_TRANSFER_LANE_H
+#define GPUPROOF_SUITES_TRANSFER_LANE_H
 
 #include "suites/buffers.h"
 
@@ -25,8 +26,8 @@ struct lane {
 uint64_t lane_footprint(size_t bytes, size_t slots);
 
 /* Allocates, fills the source and poisons the target. A failed lane must be closed as well. */
-enum status lane_open(struct lane *lane, struct lane_end from, struct lane_end to, size_t bytes, size_t slots,
-		      uint64_t seed, struct error *err);
+enum status lane_open(struct lane *lane, struct lane_end from, struct lane_end to, size_t bytes,
+		      size_t slots, uint64_t seed, struct error *err);
 void lane_close(struct lane *lane);
 
 /* Enqueues `count` copies. */

@@ -1,4 +1,4 @@
-#include "suites/matmul_check.h"
+#include "suites/matmul/reference.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -11,18 +11,27 @@
 #include "kernels/generator.h"
 #include "kernels/half.h"
 
-/* Up to this many multiplications every element has its own reference; beyond, a row has this many sums. */
+/*
+ * Up to this many multiplications every element has its own reference; beyond, a row has this many
+ * sums.
+ */
 #define FULL_OPERATIONS (INT64_C(1) << 24)
 #define FULL_ELEMENTS (INT64_C(1) << 20)
 #define SUMS_PER_ROW 8
-/* A row's sum may be off by this many times the tolerance of the norm. Rounding errors are 2 to 5 times below the norm's. */
+/*
+ * A row's sum may be off by this many times the tolerance of the norm. Rounding errors are 2 to 5
+ * times below the norm's.
+ */
 #define ROW_MARGIN 1.5
 /* Rows for which another thread pays. */
 #define ROWS_PER_THREAD 16
 #define TILE_ROWS 256
 #define SIGN_SEED UINT64_C(0x5369676e73)
 
-/* Units of the last place, relative: of the stored result, of what the multiplier sees, of accumulation. */
+/*
+ * Units of the last place, relative: of the stored result, of what the multiplier sees, of
+ * accumulation.
+ */
 static const struct {
 	double stored, multiplied, accumulated;
 } rounding[PRECISION_COUNT] = {
@@ -34,7 +43,10 @@ static const struct {
 	[PRECISION_BF16] = { 0x1p-8, 0, 0x1p-23 },
 };
 
-/* Errors of accumulation grow like a random walk; 8 covers every order of summation seen, and biased ones. */
+/*
+ * Errors of accumulation grow like a random walk; 8 covers every order of summation seen, and
+ * biased ones.
+ */
 double matmul_tolerance(enum precision precision, int64_t k)
 {
 	return 2 * rounding[precision].stored + 4 * rounding[precision].multiplied +
@@ -63,10 +75,10 @@ struct product {
 	const struct matmul_reference *r;
 	uint64_t seed;
 	int64_t rows, columns;
-	int64_t per_row; /* sums of a row */
+	int64_t per_row;     /* sums of a row */
 	const double *right; /* columns x per_row; NULL: signs in their blocks */
-	bool rounded; /* of the values as stored, not as generated */
-	double *out; /* rows x per_row */
+	bool rounded;        /* of the values as stored, not as generated */
+	double *out;         /* rows x per_row */
 };
 
 /* Elements first to first + count - 1 of a generated matrix. */
@@ -107,7 +119,8 @@ static void values_of(const struct product *p, uint64_t first, size_t count, dou
 
 /* sums[i][*] += values[i] * right[*] */
 VECTORISED
-static void add_scaled(double *sums, size_t per_row, const double *values, size_t count, const double *right)
+static void add_scaled(double *sums, size_t per_row, const double *values, size_t count,
+		       const double *right)
 {
 	for (size_t i = 0; i < count; i++)
 		for (size_t j = 0; j < per_row; j++)
@@ -123,7 +136,8 @@ static void add_scaled_8(double *sums, const double *values, size_t count, const
 			sums[i * SUMS_PER_ROW + j] += values[i] * right[j];
 }
 
-static void add_column(const struct product *p, int64_t column, const double *values, size_t count, double *sums)
+static void add_column(const struct product *p, int64_t column, const double *values, size_t count,
+		       double *sums)
 {
 	size_t per_row = (size_t)p->per_row;
 
@@ -172,24 +186,40 @@ static double *expected_sums(const struct matmul_reference *r, bool rounded)
 	double *right = zeros(r->k, r->blocks), *sums = zeros(r->m, r->blocks);
 
 	parallel_for((size_t)r->k, ROWS_PER_THREAD, multiply_rows,
-		     &(struct product){ .r = r, .seed = r->seed_b, .rows = r->k, .columns = r->n,
-					.per_row = r->blocks, .rounded = rounded, .out = right });
+		     &(struct product){ .r = r,
+					.seed = r->seed_b,
+					.rows = r->k,
+					.columns = r->n,
+					.per_row = r->blocks,
+					.rounded = rounded,
+					.out = right });
 	parallel_for((size_t)r->m, ROWS_PER_THREAD, multiply_rows,
-		     &(struct product){ .r = r, .seed = r->seed_a, .rows = r->m, .columns = r->k,
-					.per_row = r->blocks, .rounded = rounded, .right = right, .out = sums });
+		     &(struct product){ .r = r,
+					.seed = r->seed_a,
+					.rows = r->m,
+					.columns = r->k,
+					.per_row = r->blocks,
+					.rounded = rounded,
+					.right = right,
+					.out = sums });
 	free(right);
 	return sums;
 }
 
-void matmul_reference_init(struct matmul_reference *r, enum precision precision, const int64_t shape[3],
-			   uint64_t seed_a, uint64_t seed_b)
+void matmul_reference_init(struct matmul_reference *r, enum precision precision,
+			   const int64_t shape[3], uint64_t seed_a, uint64_t seed_b)
 {
 	int64_t m = shape[0], n = shape[1], k = shape[2];
 	bool full = n <= SUMS_PER_ROW || is_small(m, n, k);
 	double squares = 0;
 
-	*r = (struct matmul_reference){ .precision = precision, .m = m, .n = n, .k = k, .seed_a = seed_a,
-					.seed_b = seed_b, .tolerance = matmul_tolerance(precision, k) };
+	*r = (struct matmul_reference){ .precision = precision,
+					.m = m,
+					.n = n,
+					.k = k,
+					.seed_a = seed_a,
+					.seed_b = seed_b,
+					.tolerance = matmul_tolerance(precision, k) };
 	r->width = full ? 1 : (n + SUMS_PER_ROW - 1) / SUMS_PER_ROW;
 	r->blocks = (n + r->width - 1) / r->width;
 	r->sums = expected_sums(r, true);
@@ -213,12 +243,12 @@ struct observed {
 	double *sums, *squares;
 };
 
-#define DECODE(name, type, convert)                                          \
-	VECTORISED                                                           \
-	static void decode_##name(double *out, const type *c, size_t count)  \
-	{                                                                    \
-		for (size_t i = 0; i < count; i++)                           \
-			out[i] = convert(c[i]);                              \
+#define DECODE(name, type, convert)                                                                \
+	VECTORISED                                                                                 \
+	static void decode_##name(double *out, const type *c, size_t count)                        \
+	{                                                                                          \
+		for (size_t i = 0; i < count; i++)                                                 \
+			out[i] = convert(c[i]);                                                    \
 	}
 DECODE(fp64, double, (double))
 DECODE(fp32, float, (double))
@@ -278,14 +308,16 @@ static double exact_element(const struct matmul_reference *r, int64_t row, int64
 	double sum = 0;
 
 	for (int64_t i = 0; i < r->k; i++)
-		sum += stored_value(r->precision, generator_uniform(r->seed_a, (uint64_t)(i * r->m + row))) *
-		       stored_value(r->precision, generator_uniform(r->seed_b, (uint64_t)(column * r->k + i)));
+		sum += stored_value(r->precision,
+				    generator_uniform(r->seed_a, (uint64_t)(i * r->m + row))) *
+		       stored_value(r->precision,
+				    generator_uniform(r->seed_b, (uint64_t)(column * r->k + i)));
 	return sum;
 }
 
 /* The element of a wrong sum that is furthest off; a NaN is further than anything. */
-static enum status name_element(const struct matmul_reference *r, const void *c, int64_t at, int64_t wrong,
-				struct error *err)
+static enum status name_element(const struct matmul_reference *r, const void *c, int64_t at,
+				int64_t wrong, struct error *err)
 {
 	int64_t row = at / r->blocks, first = at % r->blocks * r->width, worst = first;
 	int64_t end = first + r->width < r->n ? first + r->width : r->n;
@@ -318,8 +350,8 @@ static bool wrong_sum(const struct matmul_reference *r, const struct observed *o
 	return !(fabs(o->sums[i] - r->sums[i]) <= ROW_MARGIN * r->tolerance * scale);
 }
 
-static enum status compare(const struct matmul_reference *r, const struct observed *o, struct matmul_error *error,
-			   struct error *err)
+static enum status compare(const struct matmul_reference *r, const struct observed *o,
+			   struct matmul_error *error, struct error *err)
 {
 	double stored = 0, total = 0, norm = 0;
 	int64_t wrong = 0, first = -1;
@@ -339,13 +371,14 @@ static enum status compare(const struct matmul_reference *r, const struct observ
 	if (wrong > 0)
 		return name_element(r, o->c, first, wrong, err);
 	if (!(error->stored <= r->tolerance))
-		return error_set(err, STATUS_MISMATCH, "wrong product: relative error %.3g, tolerance %.3g",
+		return error_set(err, STATUS_MISMATCH,
+				 "wrong product: relative error %.3g, tolerance %.3g",
 				 error->stored, r->tolerance);
 	return STATUS_OK;
 }
 
-enum status matmul_reference_check(const struct matmul_reference *r, const void *c, struct matmul_error *error,
-				   struct error *err)
+enum status matmul_reference_check(const struct matmul_reference *r, const void *c,
+				   struct matmul_error *error, struct error *err)
 {
 	struct observed o = { r, c, zeros(r->m, r->blocks), zeros(r->m, r->blocks) };
 	enum status status;

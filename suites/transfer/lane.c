@@ -1,4 +1,4 @@
-#include "suites/lane.h"
+#include "suites/transfer/lane.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -22,8 +22,8 @@ static enum status poison(struct lane *lane, struct error *err)
 	return buffer_poison(&lane->to, lane->to_stream, err);
 }
 
-enum status lane_open(struct lane *lane, struct lane_end from, struct lane_end to, size_t bytes, size_t slots,
-		      uint64_t seed, struct error *err)
+enum status lane_open(struct lane *lane, struct lane_end from, struct lane_end to, size_t bytes,
+		      size_t slots, uint64_t seed, struct error *err)
 {
 	uint64_t footprint = lane_footprint(bytes, slots);
 
@@ -60,8 +60,8 @@ static enum status copy_block(struct lane *lane, uint64_t slot, struct error *er
 	char *to = (char *)lane->to.memory + slot * lane->stride;
 
 	if (lane->from.device != lane->to.device)
-		return backend_copy_peer(lane->stream, to, lane->to.device, from, lane->from.device, lane->bytes,
-					 err);
+		return backend_copy_peer(lane->stream, to, lane->to.device, from, lane->from.device,
+					 lane->bytes, err);
 	return backend_copy(lane->stream, to, from, lane->bytes, err);
 }
 
@@ -80,10 +80,12 @@ enum status lane_check(struct lane *lane, struct error *err)
 	enum status status = backend_stream_synchronize(lane->stream, err);
 
 	if (lane->stride == lane->bytes)
-		return status != STATUS_OK ? status :
-		       buffer_check(&lane->to, lane->to_stream, 0, blocks * lane->bytes, lane->seed, err);
+		return status != STATUS_OK ? status
+					   : buffer_check(&lane->to, lane->to_stream, 0,
+							  blocks * lane->bytes, lane->seed, err);
 	for (uint64_t i = 0; i < blocks && status == STATUS_OK; i++)
-		status = buffer_check(&lane->to, lane->to_stream, i * lane->stride, lane->bytes, lane->seed, err);
+		status = buffer_check(&lane->to, lane->to_stream, i * lane->stride, lane->bytes,
+				      lane->seed, err);
 	return status;
 }
 
