@@ -13,6 +13,7 @@ struct sample_options {
 	int devices;        /* 1 or 2 */
 	double speed;       /* factor on all rates */
 	bool healthy;       /* no noisy, skipped, wrong or failing case */
+	bool small;         /* three sizes and few samples instead of a full sweep */
 	unsigned repeat;    /* extra variants of the transfer sweep, for large results */
 };
 

@@ -32,7 +32,7 @@ const struct chart_style *chart_style(size_t series)
 
 void chart_init(struct chart *chart, enum chart_kind kind)
 {
-	*chart = (struct chart){ .kind = kind, .reference = NAN };
+	*chart = (struct chart){ .kind = kind, .reference = NAN, .range = EXTENT_EMPTY };
 }
 
 void chart_release(struct chart *chart)
@@ -62,7 +62,7 @@ struct chart_series *chart_series_named(struct chart *chart, const char *name)
 		if (strcmp(chart->series[s].name, name) == 0)
 			return &chart->series[s];
 	ARRAY_GROW(chart->series, chart->count, chart->capacity);
-	chart->series[chart->count] = (struct chart_series){ .name = xstrdup(name) };
+	chart->series[chart->count] = (struct chart_series){ .name = xstrdup(name), .style = chart->count };
 	return &chart->series[chart->count++];
 }
 
@@ -70,7 +70,7 @@ struct chart_point *chart_point_new(struct chart_series *series, const char *tex
 {
 	ARRAY_GROW(series->points, series->count, series->capacity);
 	series->points[series->count] = (struct chart_point){
-		.x = NAN, .y = NAN, .low = NAN, .high = NAN, .p50 = NAN, .p95 = NAN, .p99 = NAN,
+		.x = NAN, .y = NAN, .low = NAN, .high = NAN, .p50 = NAN, .p95 = NAN, .p99 = NAN, .ideal = NAN,
 		.text = xstrdup(text),
 	};
 	return &series->points[series->count++];
@@ -85,9 +85,19 @@ struct extent chart_extent(const struct chart *chart)
 			extent_add(&extent, chart->series[s].points[p].y);
 			extent_add(&extent, chart->series[s].points[p].low);
 			extent_add(&extent, chart->series[s].points[p].high);
+			extent_add(&extent, chart->series[s].points[p].ideal);
 		}
 	}
 	return extent;
+}
+
+bool chart_has_intervals(const struct chart *chart)
+{
+	for (size_t s = 0; s < chart->count; s++)
+		for (size_t p = 0; p < chart->series[s].count; p++)
+			if (isfinite(chart->series[s].points[p].low) && isfinite(chart->series[s].points[p].high))
+				return true;
+	return false;
 }
 
 size_t chart_characters(const char *text)

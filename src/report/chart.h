@@ -30,10 +30,13 @@ struct chart_point {
 	const double *samples; /* CHART_STRIP; borrowed */
 	size_t sample_count;
 	double p50, p95, p99;  /* CHART_STRIP */
+	double ideal;          /* CHART_BARS: a dashed tick; NaN: none */
+	size_t style;          /* CHART_BARS: colour */
 };
 
 struct chart_series {
 	char *name;
+	size_t style; /* CHART_LINES: colour, dash and marker */
 	struct chart_point *points;
 	size_t count, capacity;
 };
@@ -48,6 +51,7 @@ struct chart {
 	enum scale_kind x_scale, y_scale;
 	enum better better;
 	double reference; /* CHART_BARS: a line at this value, where bars start; NaN: none, bars start at 0 */
+	struct extent range; /* CHART_HEATMAP: values that the colours span as well, so that several maps compare */
 	char *note;    /* what is left out; "" */
 	struct chart_series *series;
 	size_t count, capacity;
@@ -71,8 +75,7 @@ void chart_strip_draw(const struct chart *chart, struct tree *map);
 
 /* Shared by the kinds. */
 #define CHART_WIDTH 480.0
-#define CHART_FONT 12.0      /* px */
-#define CHART_CHARACTER 6.2  /* px: mean width of a character of labels (11 px) */
+#define CHART_CHARACTER 6.7  /* px: mean width of a character of labels (11 px) in a wide font, DejaVu Sans */
 struct chart_style {
 	const char *colour, *dash; /* dash: "none" or a stroke-dasharray */
 };
@@ -86,5 +89,7 @@ void chart_coordinate(struct tree *map, const char *name, double value);
 void chart_marker(struct text *path, size_t series, double x, double y);
 /* Ticks as a list of { at, label }. */
 void chart_ticks(struct tree *map, const char *name, const struct scale *scale, const char *unit, double factor);
+/* Whether any point has an interval. */
+bool chart_has_intervals(const struct chart *chart);
 
 #endif

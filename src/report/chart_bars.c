@@ -14,7 +14,7 @@
 #define TOP 8.0
 #define AXIS 38.0
 #define VALUE_WIDTH 92.0  /* px right of the longest bar, for its value */
-#define NAME_LONGEST 30   /* characters */
+#define NAME_LONGEST 34   /* characters */
 
 static size_t longest_name(const struct chart *chart)
 {
@@ -28,17 +28,6 @@ static size_t longest_name(const struct chart *chart)
 		}
 	}
 	return longest > NAME_LONGEST ? NAME_LONGEST + 1 : longest;
-}
-
-/* Bars of the same name have the same colour in every group. */
-static size_t style_of(const struct chart *chart, const char *name)
-{
-	const struct chart_series *first = &chart->series[0];
-
-	for (size_t p = 0; p < first->count; p++)
-		if (strcmp(first->points[p].text, name) == 0)
-			return p;
-	return first->count;
 }
 
 static void draw_whisker(const struct scale *scale, struct tree *row, const struct chart_point *point, double middle)
@@ -57,6 +46,18 @@ static void draw_whisker(const struct scale *scale, struct tree *row, const stru
 	tree_text_owned(row, "whisker", text_detach(&path));
 }
 
+static void draw_ideal(const struct scale *scale, struct tree *row, const struct chart_point *point, double y)
+{
+	struct text path = TEXT_EMPTY;
+
+	if (isfinite(point->ideal)) {
+		text_add_char(&path, 'M');
+		chart_number(&path, scale_at(scale, point->ideal));
+		text_addf(&path, " %.1fv%.0f", y + 1, ROW - 2);
+	}
+	tree_text_owned(row, "ideal", text_detach(&path));
+}
+
 static void draw_bar(const struct chart *chart, const struct scale *scale, struct tree *row,
 		     const struct chart_point *point, double y, double base)
 {
@@ -64,8 +65,8 @@ static void draw_bar(const struct chart *chart, const struct scale *scale, struc
 	bool there = isfinite(point->y);
 	char value[FORMAT_SIZE];
 
-	tree_text_owned(row, "name", format_cut(point->text, NAME_LONGEST));
-	tree_text(row, "colour", chart_style(style_of(chart, point->text))->colour);
+	tree_text_owned(row, "name", format_label(point->text, NAME_LONGEST));
+	tree_text(row, "colour", chart_style(point->style)->colour);
 	tree_flag(row, "there", there);
 	chart_coordinate(row, "bar_x", there ? fmin(base, end) : base);
 	/* A bar of no length is still a measurement: one pixel shows it. */
@@ -75,6 +76,7 @@ static void draw_bar(const struct chart *chart, const struct scale *scale, struc
 	chart_coordinate(row, "value_x", there ? fmax(fmax(end, isfinite(high) ? high : end), base) + 5 : base + 5);
 	tree_text(row, "value", format_quantity(point->y, chart->y_unit, value, sizeof(value)));
 	draw_whisker(scale, row, point, y + ROW / 2);
+	draw_ideal(scale, row, point, y);
 }
 
 static double draw_groups(const struct chart *chart, const struct scale *scale, struct tree *map, double base)
@@ -86,12 +88,14 @@ static double draw_groups(const struct chart *chart, const struct scale *scale, 
 		const struct chart_series *series = &chart->series[s];
 		struct tree *group = tree_item(groups), *rows;
 
-		tree_text_owned(group, "heading", format_cut(series->name, 60));
+		tree_text_owned(group, "heading", format_label(series->name, 60));
 		y += *series->name ? HEADING : 0;
 		chart_coordinate(group, "heading_y", y - 6);
+		chart_coordinate(group, "base_top", y);
 		rows = tree_list(group, "bars_rows");
 		for (size_t p = 0; p < series->count; p++, y += ROW)
 			draw_bar(chart, scale, tree_item(rows), &series->points[p], y, base);
+		chart_coordinate(group, "base_bottom", y);
 	}
 	return y;
 }

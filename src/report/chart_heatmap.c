@@ -16,9 +16,11 @@ static const char *const ramp[] = { "#eff6fc", "#d3e6f5", "#b2d2ec", "#8cbce0", 
 				    "#3c88bf", "#216da6", "#115289", "#083a66" };
 #define RAMP_DARK 5 /* from here on text is white */
 
+/* The ramp spans at least a fifth of the highest value: cells that are all but equal must not look far apart. */
 static size_t shade(const struct extent *extent, double value)
 {
-	double position = extent->max > extent->min ? (value - extent->min) / (extent->max - extent->min) : 0.3;
+	double low = fmin(extent->min, 0.8 * extent->max);
+	double position = extent->max > low ? (value - low) / (extent->max - low) : 0.5;
 
 	return (size_t)(position * (ARRAY_SIZE(ramp) - 1) + 0.5);
 }
@@ -91,7 +93,7 @@ static void draw_rows(const struct chart *chart, const struct grid *grid, struct
 	for (size_t s = 0; s < chart->count; s++) {
 		struct tree *name = tree_item(names);
 
-		tree_text_owned(name, "name", format_cut(chart->series[s].name, NAME_LONGEST));
+		tree_text_owned(name, "name", format_label(chart->series[s].name, NAME_LONGEST));
 		chart_coordinate(name, "y", TOP + grid->cell_height * ((double)s + 0.5) + 4);
 		for (size_t c = 0; c < count; c++)
 			draw_cell(grid, cells, cell_at(&chart->series[s], columns[c]), s, c);
@@ -105,7 +107,7 @@ static void draw_columns(const struct grid *grid, struct tree *map, const char *
 	for (size_t c = 0; c < count; c++) {
 		struct tree *name = tree_item(names);
 
-		tree_text_owned(name, "name", format_cut(columns[c], NAME_LONGEST));
+		tree_text_owned(name, "name", format_label(columns[c], NAME_LONGEST));
 		chart_coordinate(name, "x", grid->left + grid->cell_width * ((double)c + 0.5));
 	}
 }
@@ -121,6 +123,8 @@ void chart_heatmap_draw(const struct chart *chart, struct tree *map)
 	for (size_t s = 0; s < chart->count; s++)
 		for (size_t p = 0; p < chart->series[s].count; p++)
 			extent_add(&grid.extent, chart->series[s].points[p].y);
+	extent_add(&grid.extent, chart->range.min);
+	extent_add(&grid.extent, chart->range.max);
 	grid.factor = format_unit(grid.extent.max, chart->y_unit, unit, sizeof(unit));
 	grid.cell_width = fmin((CHART_WIDTH - grid.left - 4) / (double)count, 120);
 	grid.cell_height = fmin(grid.cell_width, CELL_TALLEST);

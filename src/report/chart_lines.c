@@ -89,7 +89,7 @@ static void draw_line(const struct lines *l, struct tree *map, const struct char
 	tree_text_owned(map, "line", text_detach(&path));
 }
 
-static void draw_marks(const struct lines *l, struct tree *map, size_t series,
+static void draw_marks(const struct lines *l, struct tree *map, size_t style,
 		       const struct chart_point *points, size_t count)
 {
 	struct text marks = TEXT_EMPTY, whiskers = TEXT_EMPTY;
@@ -100,7 +100,7 @@ static void draw_marks(const struct lines *l, struct tree *map, size_t series,
 		if (!isfinite(points[p].y))
 			continue;
 		if (count <= 100)
-			chart_marker(&marks, series, x, scale_at(&l->y, points[p].y));
+			chart_marker(&marks, style, x, scale_at(&l->y, points[p].y));
 		if (!isfinite(points[p].low) || !isfinite(points[p].high))
 			continue;
 		move(&whiskers, 'M', x, scale_at(&l->y, points[p].low));
@@ -133,7 +133,7 @@ static void draw_band(const struct lines *l, struct tree *map, const struct char
 }
 
 struct label {
-	size_t series;
+	size_t series, style;
 	double x, wanted, y; /* the line's end; where the label goes */
 };
 
@@ -168,11 +168,11 @@ static void draw_labels(const struct lines *l, struct tree *map, struct label *l
 
 	relax(labels, count);
 	for (size_t i = 0; i < count; i++) {
-		const struct chart_style *style = chart_style(labels[i].series);
+		const struct chart_style *style = chart_style(labels[i].style);
 		struct tree *label = tree_item(list);
 		struct text mark = TEXT_EMPTY, leader = TEXT_EMPTY;
 
-		chart_marker(&mark, labels[i].series, l->right + 14, labels[i].y);
+		chart_marker(&mark, labels[i].style, l->right + 14, labels[i].y);
 		move(&leader, 'M', labels[i].x + 4, labels[i].wanted);
 		move(&leader, 'L', l->right + 9, labels[i].y);
 		tree_text(label, "colour", style->colour);
@@ -180,13 +180,14 @@ static void draw_labels(const struct lines *l, struct tree *map, struct label *l
 		tree_text_owned(label, "leader", text_detach(&leader));
 		chart_coordinate(label, "x", l->right + 21);
 		chart_coordinate(label, "y", labels[i].y + 4);
-		tree_text_owned(label, "name", format_cut(l->chart->series[labels[i].series].name, LABEL_LONGEST));
+		tree_text_owned(label, "name", format_label(l->chart->series[labels[i].series].name, LABEL_LONGEST));
 	}
 }
 
 static void draw_series(const struct lines *l, struct tree *list, size_t series, struct label *label)
 {
-	const struct chart_style *style = chart_style(series);
+	size_t style_number = l->chart->series[series].style;
+	const struct chart_style *style = chart_style(style_number);
 	struct tree *map = tree_item(list);
 	size_t count;
 	struct chart_point *points = ordered(l, &l->chart->series[series], &count);
@@ -195,8 +196,8 @@ static void draw_series(const struct lines *l, struct tree *list, size_t series,
 	tree_text(map, "dash", style->dash);
 	draw_band(l, map, points, count);
 	draw_line(l, map, points, count);
-	draw_marks(l, map, series, points, count);
-	*label = (struct label){ .series = series, .wanted = NAN };
+	draw_marks(l, map, style_number, points, count);
+	*label = (struct label){ .series = series, .style = style_number, .wanted = NAN };
 	for (size_t p = 0; p < count; p++) {
 		if (isfinite(points[p].y)) {
 			label->x = scale_at(&l->x, points[p].x);

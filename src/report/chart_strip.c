@@ -83,7 +83,7 @@ static void draw_row(const struct scale *scale, struct tree *row, const struct c
 {
 	struct tree *marks;
 
-	tree_text_owned(row, "name", format_cut(point->text, NAME_LONGEST));
+	tree_text_owned(row, "name", format_label(point->text, NAME_LONGEST));
 	chart_coordinate(row, "text_y", y + 19);
 	chart_coordinate(row, "line_y", y + 15);
 	draw_samples(scale, row, point, y);
@@ -123,7 +123,7 @@ void chart_strip_draw(const struct chart *chart, struct tree *map)
 		const struct chart_series *series = &chart->series[s];
 		struct tree *group = tree_item(groups), *rows;
 
-		tree_text_owned(group, "heading", format_cut(series->name, 60));
+		tree_text_owned(group, "heading", format_label(series->name, 60));
 		y += *series->name ? HEADING : 0;
 		chart_coordinate(group, "heading_y", y - 6);
 		rows = tree_list(group, "strip_rows");

@@ -36,7 +36,7 @@ static void say_name(struct text *out, const struct chart *chart, const struct s
 	const char *name = spot->series->name, *text = spot->point->text;
 
 	if (chart->kind == CHART_LINES)
-		text_addf(out, "%s (at %s)", *name ? name : "the line", text);
+		text_addf(out, "%s%sat %s", name, *name ? ", " : "", text);
 	else if (chart->kind == CHART_HEATMAP)
 		text_addf(out, "%s to %s", name, text);
 	else
@@ -47,58 +47,89 @@ static void say(struct text *out, const struct chart *chart, const char *what, c
 {
 	char value[FORMAT_SIZE];
 
-	text_addf(out, "%s %s: ", what, format_quantity(spot->point->y, chart->y_unit, value, sizeof(value)));
+	text_addf(out, "%s %s, ", what, format_quantity(spot->point->y, chart->y_unit, value, sizeof(value)));
 	say_name(out, chart, spot);
 }
 
-/* Lines: each counts with its best point, so "lowest" means the lowest peak. Else every point counts. */
+static void consider(const struct chart *chart, struct spot spot, struct spot *best, struct spot *worst, size_t *count)
+{
+	if (!spot.point || !isfinite(spot.point->y))
+		return;
+	*count += 1;
+	if (!best->point || better(chart, spot.point->y, best->point->y))
+		*best = spot;
+	if (!worst->point || better(chart, worst->point->y, spot.point->y))
+		*worst = spot;
+}
+
+static const struct chart_point *last_of(const struct chart_series *series)
+{
+	const struct chart_point *last = NULL;
+
+	for (size_t p = 0; p < series->count; p++)
+		if (isfinite(series->points[p].x) && (!last || series->points[p].x > last->x))
+			last = &series->points[p];
+	return last;
+}
+
+/*
+ * A line counts with its peak where higher is better; else with its right end, since its best point is just its
+ * smallest case. Of all other kinds every point counts.
+ */
 static void find_spots(const struct chart *chart, struct spot *best, struct spot *worst, size_t *count)
 {
 	*count = 0;
 	for (size_t s = 0; s < chart->count; s++) {
 		const struct chart_series *series = &chart->series[s];
-		struct spot spot = best_of(chart, series);
 
-		if (spot.point && (!best->point || better(chart, spot.point->y, best->point->y)))
-			*best = spot;
-		if (chart->kind == CHART_LINES) {
-			if (spot.point && (!worst->point || better(chart, worst->point->y, spot.point->y)))
-				*worst = spot;
-			*count += spot.point != NULL;
-			continue;
-		}
-		for (size_t p = 0; p < series->count; p++) {
-			const struct chart_point *point = &series->points[p];
-
-			if (!isfinite(point->y))
-				continue;
-			*count += 1;
-			if (!worst->point || better(chart, worst->point->y, point->y))
-				*worst = (struct spot){ series, point };
-		}
+		if (chart->kind == CHART_LINES && chart->better == BETTER_LOWER)
+			consider(chart, (struct spot){ series, last_of(series) }, best, worst, count);
+		else if (chart->kind == CHART_LINES)
+			consider(chart, best_of(chart, series), best, worst, count);
+		else
+			for (size_t p = 0; p < series->count; p++)
+				consider(chart, (struct spot){ series, &series->points[p] }, best, worst, count);
 	}
+}
+
+/* "; 4.2× apart", or "; 0.3 % apart" where a factor would read 1.00. */
+static void say_distance(struct text *out, double a, double b)
+{
+	double ratio = fmax(a, b) / fmin(a, b);
+	char text[FORMAT_SIZE];
+
+	if (!(a > 0 && b > 0))
+		return;
+	if (ratio == 1)
+		text_add(out, ": equal");
+	else if (ratio < 1.1)
+		text_addf(out, ": %s apart", format_percent(ratio - 1, text, sizeof(text)));
+	else
+		text_addf(out, ": a factor of %s", format_scaled(ratio, 1, text, sizeof(text)));
 }
 
 char *chart_finding(const struct chart *chart)
 {
-	const char *first = chart->better == BETTER_LOWER ? "Lowest" : "Highest";
-	const char *last = chart->better == BETTER_LOWER ? "highest" : "lowest";
+	bool lower = chart->better == BETTER_LOWER, peak = chart->kind == CHART_LINES && !lower;
+	const char *first = lower ? "Lowest" : peak ? "Highest peak" : "Highest";
+	const char *last = lower ? "highest" : peak ? "lowest peak" : "lowest";
 	struct spot best = { NULL, NULL }, worst = { NULL, NULL };
 	struct text out = TEXT_EMPTY;
-	char ratio[FORMAT_SIZE];
 	size_t count;
 
 	find_spots(chart, &best, &worst, &count);
 	if (!best.point)
 		return xstrdup("Nothing was measured for this chart.");
-	say(&out, chart, first, &best);
-	if (count > 1) {
+	if (count == 1) {
+		char value[FORMAT_SIZE];
+
+		text_addf(&out, "%s, ", format_quantity(best.point->y, chart->y_unit, value, sizeof(value)));
+		say_name(&out, chart, &best);
+	} else {
+		say(&out, chart, first, &best);
 		text_add(&out, "; ");
 		say(&out, chart, last, &worst);
-		if (best.point->y > 0 && worst.point->y > 0)
-			text_addf(&out, " (%s)", format_ratio(fmax(best.point->y, worst.point->y) /
-							      fmin(best.point->y, worst.point->y),
-							      ratio, sizeof(ratio)));
+		say_distance(&out, best.point->y, worst.point->y);
 	}
 	text_add_char(&out, '.');
 	return text_detach(&out);

@@ -11,6 +11,41 @@
 
 #define NOTHING "\u2013"
 
+/* "3.1×10⁻⁷" of "3.1e-07". */
+static void format_power(const char *plain, char *out, size_t size)
+{
+	static const char *const digits[] = { "⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹" };
+	const char *e = strchr(plain, 'e');
+	const char *p = e ? e + 1 : NULL;
+	struct text t = TEXT_EMPTY;
+
+	if (!e) {
+		snprintf(out, size, "%s", plain);
+		return;
+	}
+	if (e != plain + 1 || *plain != '1') {
+		text_add_bytes(&t, plain, (size_t)(e - plain));
+		text_add(&t, "×");
+	}
+	text_addf(&t, "10%s", *p == '-' ? "⁻" : "");
+	p += *p == '-' || *p == '+';
+	p += *p == '0' && p[1] != '\0' && isdigit((unsigned char)p[1]);
+	for (; isdigit((unsigned char)*p); p++)
+		text_add(&t, digits[*p - '0']);
+	text_add(&t, p); /* a unit */
+	snprintf(out, size, "%s", t.data);
+	text_release(&t);
+}
+
+char *format_short(double value, double factor, char *out, size_t size)
+{
+	char plain[FORMAT_SIZE];
+
+	snprintf(plain, sizeof(plain), "%.6g", value / factor + 0.0);
+	format_power(plain, out, size);
+	return out;
+}
+
 char *format_quantity(double value, const char *unit, char *out, size_t size)
 {
 	char plain[FORMAT_SIZE];
@@ -26,7 +61,7 @@ char *format_quantity(double value, const char *unit, char *out, size_t size)
 	if (micro)
 		snprintf(out, size, "%.*sµ%s", (int)(micro - plain), plain, micro + 1);
 	else
-		snprintf(out, size, "%s", plain);
+		format_power(plain, out, size);
 	return out;
 }
 
@@ -49,7 +84,10 @@ char *format_scaled(double value, double factor, char *out, size_t size)
 		return out;
 	}
 	if (shown != 0 && (fabs(shown) < 1e-3 || fabs(shown) >= 1e7)) {
-		snprintf(out, size, "%.3e", shown);
+		char plain[FORMAT_SIZE];
+
+		snprintf(plain, sizeof(plain), "%.3e", shown);
+		format_power(plain, out, size);
 		return out;
 	}
 	leading = shown == 0 ? 0 : (int)floor(log10(fabs(shown)) + 1e-5);
@@ -76,7 +114,7 @@ char *format_percent(double ratio, char *out, size_t size)
 {
 	double percent = 100 * ratio;
 
-	if (isnan(percent))
+	if (!isfinite(percent))
 		snprintf(out, size, NOTHING);
 	else
 		snprintf(out, size, "%.*f %%", fabs(percent) < 1 ? 2 : fabs(percent) < 10 ? 1 : 0, percent);
@@ -205,6 +243,12 @@ char *format_metric(const char *name, char *out, size_t size)
 	return out;
 }
 
+void format_capital(char *s)
+{
+	if (*s >= 'a' && *s <= 'z')
+		*s = (char)(*s - 'a' + 'A');
+}
+
 const char *format_better(enum better better)
 {
 	switch (better) {
@@ -237,17 +281,33 @@ const char *format_status_symbol(enum case_status status)
 	return statuses[status].symbol;
 }
 
-char *format_cut(const char *text, size_t longest)
+/* Bytes of the first `longest` characters. */
+static size_t cut_at(const char *text, size_t longest)
 {
-	size_t length = strlen(text), at = 0, characters = 0;
+	size_t at = 0;
 
-	while (at < length && characters < longest) {
+	for (size_t characters = 0; text[at] && characters < longest; characters++) {
 		at++;
 		while (((unsigned char)text[at] & 0xc0) == 0x80)
 			at++;
-		characters++;
 	}
-	if (at >= length)
+	return at;
+}
+
+char *format_cut(const char *text, size_t longest)
+{
+	size_t at = cut_at(text, longest);
+
+	if (!text[at])
 		return xstrdup(text);
-	return xasprintf("%.*s… (%zu bytes)", (int)at, text, length);
+	return xasprintf("%.*s… (%zu bytes)", (int)at, text, strlen(text));
+}
+
+char *format_label(const char *text, size_t longest)
+{
+	size_t at = cut_at(text, longest);
+
+	if (!text[at])
+		return xstrdup(text);
+	return xasprintf("%.*s…", (int)cut_at(text, longest - 1), text);
 }

@@ -13,6 +13,8 @@
 char *format_quantity(double value, const char *unit, char *out, size_t size);
 /* `value` in units of `factor` with four significant digits and no unit: a column of numbers. */
 char *format_scaled(double value, double factor, char *out, size_t size);
+/* A round number, of a tick, with no more digits than it needs. */
+char *format_short(double value, double factor, char *out, size_t size);
 /* The prefix and unit that suit `value` ("GB/s"), and their factor. */
 double format_unit(double value, const char *unit, char *out, size_t size);
 /* "[55.40, 55.49]" in the unit of `value`; "" when there is no interval. */
@@ -35,11 +37,16 @@ char *format_parameter(const struct case_parameter *parameter, char *out, size_t
 /* "step time" of "parallel.step_time" */
 char *format_metric(const char *name, char *out, size_t size);
 
+/* Makes the first letter, if it is ASCII, a capital. */
+void format_capital(char *s);
+
 const char *format_better(enum better better);        /* "higher is better", ... */
 const char *format_status_word(enum case_status status);   /* "OK", "wrong result", "error", "not run" */
 const char *format_status_symbol(enum case_status status); /* "✓", "✗", "!", "○" */
 
 /* At most `longest` characters of `text`, malloc'ed, with "… (N bytes)" when it is cut; never within a character. */
 char *format_cut(const char *text, size_t longest);
+/* The same for a label in a chart: only "…" tells that it is cut. */
+char *format_label(const char *text, size_t longest);
 
 #endif

@@ -201,7 +201,8 @@ char *picks_label(const struct picks *picks, const struct pick *pick, const char
 	} else {
 		several = picks->view->count > 1 || !several;
 	}
-	if (several && picks->several_sources)
+	/* In a comparison a line without its run would leave the reader guessing. */
+	if (several && (picks->several_sources || picks->view->count > 1))
 		add_word(&out, picks->view->sources[pick->source].label);
 	return text_detach(&out);
 }

@@ -9,11 +9,18 @@
 #include "report/format.h"
 
 #define TICKS_WANTED 5
+#define TICK_LABEL_WIDTH 56.0 /* px: "256 MiB" with a gap */
+
+/* Beyond, the arithmetic of scales would leave what a double can hold. No measurement is out there. */
+#define LARGEST 1e250
+#define SMALLEST 1e-250
 
 void extent_add(struct extent *extent, double value)
 {
-	if (!isfinite(value))
+	if (!isfinite(value) || fabs(value) > LARGEST)
 		return;
+	if (fabs(value) < SMALLEST)
+		value = 0;
 	if (isnan(extent->min) || value < extent->min)
 		extent->min = value;
 	if (isnan(extent->max) || value > extent->max)
@@ -79,6 +86,11 @@ static void init_log2(struct scale *scale, struct extent extent)
 
 void scale_init(struct scale *scale, enum scale_kind kind, struct extent extent, double from, double to)
 {
+	struct extent all = extent;
+
+	extent = (struct extent)EXTENT_EMPTY;
+	extent_add(&extent, all.min);
+	extent_add(&extent, all.max);
 	*scale = (struct scale){ .kind = kind, .from = from, .to = to };
 	if (kind != SCALE_LINEAR && (isnan(extent.min) || extent.min <= 0))
 		extent = (struct extent){ extent.max > 0 ? extent.max / 10 : 1, extent.max > 0 ? extent.max : 10 };
@@ -110,12 +122,11 @@ static size_t ticks_linear(const struct scale *scale, double factor, struct tick
 	size_t n = 0;
 
 	for (double i = ceil(scale->low / step - 1e-6); i * step <= scale->high + step * 1e-6; i++) {
-		double shown = i * step / factor;
-
 		if (n == SCALE_TICKS)
 			break;
 		out[n].value = i * step;
-		snprintf(out[n].label, sizeof(out[n].label), "%.6g", fabs(shown) < 1e-12 ? 0 : shown);
+		/* Rounding leaves 1e-17 where zero is meant. */
+		format_short(fabs(i) < 0.5 ? 0 : i * step, factor, out[n].label, sizeof(out[n].label));
 		n++;
 	}
 	return n;
@@ -124,10 +135,11 @@ static size_t ticks_linear(const struct scale *scale, double factor, struct tick
 /* "10 µs", "1 GB/s": round numbers need no four digits. */
 static void label_round(double value, const char *unit, char *out, size_t size)
 {
-	char name[16];
+	char name[12], number[16];
 	double factor = format_unit(value, unit, name, sizeof(name));
 
-	snprintf(out, size, "%.3g%s%s", value / factor, *name ? "\u00a0" : "", name);
+	format_short(value, factor, number, sizeof(number));
+	snprintf(out, size, "%s%s%s", number, *name ? "\u00a0" : "", name);
 }
 
 static size_t ticks_log10(const struct scale *scale, const char *unit, struct tick *out)
@@ -155,7 +167,8 @@ static size_t ticks_log10(const struct scale *scale, const char *unit, struct ti
 static size_t ticks_log2(const struct scale *scale, const char *unit, struct tick *out)
 {
 	int first = (int)ceil(log2(scale->low) - 1e-9), last = (int)floor(log2(scale->high) + 1e-9);
-	int every = last - first < 6 ? 1 : (last - first + 5) / 6;
+	int most = (int)(fabs(scale->to - scale->from) / TICK_LABEL_WIDTH);
+	int every = most < 1 ? last - first + 1 : last - first < most ? 1 : (last - first + most - 1) / most;
 	size_t n = 0;
 
 	for (int power = first; power <= last && n < SCALE_TICKS; power += every) {

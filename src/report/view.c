@@ -35,10 +35,7 @@ void view_device_name(const char *name, char *out, size_t size)
 	for (size_t i = 0; i < ARRAY_SIZE(makers); i++)
 		if (text_starts_with(name, makers[i]))
 			name += strlen(makers[i]);
-	cut = format_cut(name, 16);
-	/* Without the count of bytes that format_cut() adds: this is a label. */
-	if (strlen(cut) < strlen(name))
-		cut[strcspn(cut, "(")] = '\0';
+	cut = format_label(name, 16);
 	snprintf(out, size, "%s", cut);
 	free(cut);
 }

@@ -61,6 +61,9 @@ bool view_noisy(const struct case_result *c);
 
 /* Parts of a page; each sets its members on `page` or `map`. */
 void view_verdict(const struct view *view, struct tree *page);
+void view_suite_counts(const struct view *view, const char *suite, struct tree *map);
+/* "ok", "failed", "errors", "not_run" of one run. */
+void view_run_counts(const struct view *view, size_t run, struct tree *map);
 void view_warnings(const struct view *view, struct tree *page);
 void view_problems(const struct view *view, struct tree *page);
 void view_headlines(const struct view *view, struct tree *page);

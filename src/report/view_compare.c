@@ -229,7 +229,7 @@ void view_ratios(const struct view *view, struct tree *page)
 	chart.x_name = xstrdup("");
 	chart.x_unit = xstrdup("");
 	chart.y_name = xstrdup("times as good (log scale)");
-	chart.y_unit = xstrdup("1");
+	chart.y_unit = xstrdup("×");
 	chart.y_scale = SCALE_LOG2;
 	chart.better = BETTER_HIGHER;
 	chart.reference = 1;

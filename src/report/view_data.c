@@ -1,48 +1,41 @@
 /*
- * The results inside the page, so that a report can be compared again: small ones whole, large ones without raw samples,
- * the largest with metrics only. The page says which.
+ * The results inside the page, so that a report can be compared again: whole while they are small, else without raw
+ * samples, else as a summary of each case's metrics. The page says which.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "report/view.h"
+#include "result/json_writer.h"
 
-#define WHOLE_MOST (512u << 10)   /* bytes of JSON of all results together */
-#define SUMMARY_MOST (768u << 10)
+/* Bytes of JSON of all results together. Pages are mailed and kept by the thousand. */
+#define DATA_MOST ((size_t)1 << 20)
 
-enum detail { DETAIL_WHOLE, DETAIL_SUMMARY, DETAIL_METRICS };
+enum detail { DETAIL_WHOLE, DETAIL_NO_SAMPLES, DETAIL_SUMMARY };
 
 static const char *const notes[] = {
 	[DETAIL_WHOLE] = "",
-	[DETAIL_SUMMARY] = "Raw samples are left out of this page; the result file has them.",
-	[DETAIL_METRICS] = "Raw samples, their statistics and telemetry are left out of this page; the result file has them.",
+	[DETAIL_NO_SAMPLES] = "This page holds its result without the raw samples; the result file has them.",
+	[DETAIL_SUMMARY] = "This page holds the medians and intervals of its cases; the rest is in the result file.",
 };
 
-/* A shallow copy whose cases borrow all but what is left out. */
-static char *to_json(const struct result *result, enum detail detail)
+/* A shallow copy whose series have no samples. */
+static char *without_samples(const struct result *result)
 {
 	struct result copy = *result;
 	struct series *series = NULL;
 	size_t count = 0, at = 0;
 	char *json;
 
-	if (detail == DETAIL_WHOLE)
-		return result_to_json(result);
-	copy.cases = xmalloc((copy.case_count + 1) * sizeof(*copy.cases));
 	for (size_t i = 0; i < copy.case_count; i++)
 		count += result->cases[i].series_count;
 	series = xmalloc((count + 1) * sizeof(*series));
+	copy.cases = xmalloc((copy.case_count + 1) * sizeof(*copy.cases));
 	for (size_t i = 0; i < copy.case_count; i++) {
 		struct case_result *c = &copy.cases[i];
 
 		*c = result->cases[i];
-		if (detail == DETAIL_METRICS) {
-			c->series_count = 0;
-			telemetry_unknown(&c->before);
-			telemetry_unknown(&c->after);
-			continue;
-		}
 		for (size_t s = 0; s < c->series_count; s++) {
 			series[at + s] = c->series[s];
 			series[at + s].count = 0;
@@ -56,6 +49,64 @@ static char *to_json(const struct result *result, enum detail detail)
 	return json;
 }
 
+/* "transfer.bandwidth": [value, low, high, n] */
+static void summarise_metric(struct json_writer *w, const struct metric_value *m)
+{
+	writer_key(w, view_string(m->name));
+	writer_open(w, '[');
+	writer_real(w, m->value);
+	writer_real(w, m->low);
+	writer_real(w, m->high);
+	writer_unsigned(w, m->n);
+	writer_close(w, ']');
+}
+
+static char *summary(const struct result *result)
+{
+	struct json_writer w = { .expand = 0 };
+
+	writer_open(&w, '{');
+	writer_key(&w, "format");
+	writer_text(&w, "gpuproof-summary");
+	writer_key(&w, "version");
+	writer_unsigned(&w, 1);
+	writer_key(&w, "run");
+	writer_text(&w, result->run_id);
+	writer_key(&w, "cases");
+	writer_open(&w, '[');
+	for (size_t i = 0; i < result->case_count; i++) {
+		const struct case_result *c = &result->cases[i];
+
+		writer_open(&w, '{');
+		writer_key(&w, "id");
+		writer_text(&w, c->id);
+		writer_key(&w, "status");
+		writer_text(&w, case_status_name(c->status));
+		writer_key(&w, "metrics");
+		writer_open(&w, '{');
+		for (size_t m = 0; m < c->metric_count; m++)
+			summarise_metric(&w, &c->metrics[m]);
+		writer_close(&w, '}');
+		writer_close(&w, '}');
+	}
+	writer_close(&w, ']');
+	writer_close(&w, '}');
+	return writer_finish(&w);
+}
+
+static char *to_json(const struct result *result, enum detail detail)
+{
+	switch (detail) {
+	case DETAIL_WHOLE:
+		return result_to_json(result);
+	case DETAIL_NO_SAMPLES:
+		return without_samples(result);
+	case DETAIL_SUMMARY:
+		break;
+	}
+	return summary(result);
+}
+
 static size_t all_to_json(const struct view *view, enum detail detail, char **out)
 {
 	size_t total = 0;
@@ -67,43 +118,36 @@ static size_t all_to_json(const struct view *view, enum detail detail, char **ou
 	return total;
 }
 
-/* A lower bound without writing anything: a sample takes at least ten bytes or so. */
-static size_t sample_bytes(const struct view *view)
+/* Bytes that the document takes at least, to save writing what cannot fit. */
+static size_t least_bytes(const struct view *view, enum detail detail)
 {
-	size_t samples = 0;
+	size_t samples = 0, cases = 0;
 
-	for (size_t r = 0; r < view->count; r++)
+	for (size_t r = 0; r < view->count; r++) {
+		cases += view->results[r].case_count;
 		for (size_t i = 0; i < view->results[r].case_count; i++)
 			for (size_t s = 0; s < view->results[r].cases[i].series_count; s++)
 				samples += view->results[r].cases[i].series[s].count;
-	return 10 * samples;
+	}
+	return detail == DETAIL_SUMMARY ? 0 : 1000 * cases + (detail == DETAIL_WHOLE ? 10 * samples : 0);
 }
-
-static size_t case_total(const struct view *view)
-{
-	size_t total = 0;
-
-	for (size_t r = 0; r < view->count; r++)
-		total += view->results[r].case_count;
-	return total;
-}
-
-#define CASE_BYTES_LEAST 800 /* of a case with its statistics and telemetry: no need to try what cannot fit */
 
 void view_data(const struct view *view, struct tree *page)
 {
 	struct tree *list = tree_list(page, "data");
 	char **json = xcalloc(view->count + 1, sizeof(*json));
-	enum detail detail = sample_bytes(view) <= WHOLE_MOST ? DETAIL_WHOLE : DETAIL_SUMMARY;
+	enum detail detail = DETAIL_WHOLE;
 
-	if (case_total(view) * CASE_BYTES_LEAST > SUMMARY_MOST)
-		detail = DETAIL_METRICS;
-	while (all_to_json(view, detail, json) > (detail == DETAIL_WHOLE ? WHOLE_MOST : SUMMARY_MOST) &&
-	       detail != DETAIL_METRICS) {
+	for (; detail < DETAIL_SUMMARY; detail++) {
+		if (least_bytes(view, detail) > DATA_MOST)
+			continue;
+		if (all_to_json(view, detail, json) <= DATA_MOST)
+			break;
 		for (size_t r = 0; r < view->count; r++)
 			free(json[r]);
-		detail++;
 	}
+	if (detail == DETAIL_SUMMARY)
+		all_to_json(view, detail, json);
 	for (size_t r = 0; r < view->count; r++) {
 		struct tree *item = tree_item(list);
 

@@ -15,10 +15,20 @@
 
 #define MOST_ROWS 24 /* per metric: the rest is in the suite's section */
 
+/* Picks that differ only along the axis, and the one or two that stand for them. */
+struct group {
+	char *key;
+	const struct pick *figures[2]; /* higher is better: the best; else the first and the last on the axis */
+};
+
+struct cell {
+	const struct group *group; /* of the worst set of devices; NULL: not measured */
+	size_t sets;
+};
+
 struct row {
 	char *label;
-	const struct pick **cells; /* by source; NULL: not measured */
-	size_t *sets;              /* sets of devices behind each cell */
+	struct cell *cells; /* by source */
 };
 
 struct headline {
@@ -26,6 +36,8 @@ struct headline {
 	const char *axis;
 	const char *without[2]; /* the axis, NULL */
 	enum better better;
+	struct group *groups;
+	size_t group_count, group_capacity, last;
 	struct row *rows;
 	size_t count, capacity;
 };
@@ -34,66 +46,6 @@ static bool better(enum better direction, double a, double b)
 {
 	return direction == BETTER_LOWER ? a < b : a > b;
 }
-
-static struct row *row_named(struct headline *h, char *label)
-{
-	for (size_t i = 0; i < h->count; i++) {
-		if (strcmp(h->rows[i].label, label) == 0) {
-			free(label);
-			return &h->rows[i];
-		}
-	}
-	ARRAY_GROW(h->rows, h->count, h->capacity);
-	h->rows[h->count] = (struct row){ label, xcalloc(h->picks->view->source_count, sizeof(struct pick *)),
-					  xcalloc(h->picks->view->source_count, sizeof(size_t)) };
-	return &h->rows[h->count++];
-}
-
-static double axis_end(const struct headline *h, bool largest)
-{
-	double end = NAN;
-
-	for (size_t i = 0; h->axis && i < h->picks->count; i++) {
-		const struct case_parameter *x = case_parameter(h->picks->items[i].c, h->axis);
-
-		if (x && isfinite(x->number) && (isnan(end) || (largest ? x->number > end : x->number < end)))
-			end = x->number;
-	}
-	return end;
-}
-
-/* Puts a set of devices' value into the cell; the worst of several stays. */
-static void fill_cell(struct headline *h, struct row *row, const struct pick *pick)
-{
-	const struct pick **cell = &row->cells[pick->source];
-
-	row->sets[pick->source]++;
-	if (!*cell || better(h->better, (*cell)->m->value, pick->m->value))
-		*cell = pick;
-}
-
-/* The label of a row: the case's parameters, with the value on the axis when both ends are shown. */
-static char *row_label(const struct headline *h, const struct pick *pick)
-{
-	char *label = view_parameters(pick->c, h->better == BETTER_LOWER ? NULL : h->without);
-
-	if (!*label) {
-		free(label);
-		label = xstrdup("all");
-	}
-	return label;
-}
-
-/* Picks that differ only along the axis. */
-struct group {
-	char *key;
-	const struct pick *best;
-};
-
-struct groups {
-	struct group *items;
-	size_t count, capacity, last;
-};
 
 static char *group_key(const struct headline *h, const struct pick *pick)
 {
@@ -107,103 +59,156 @@ static char *group_key(const struct headline *h, const struct pick *pick)
 }
 
 /* Cases come in the plan's order, so the group is mostly the last one. */
-static struct group *group_of(struct groups *groups, const struct headline *h, const struct pick *pick)
+static struct group *group_of(struct headline *h, const struct pick *pick)
 {
 	char *key = group_key(h, pick);
-	size_t i = groups->last;
+	size_t i = h->last;
 
-	if (i >= groups->count || strcmp(groups->items[i].key, key) != 0)
-		for (i = 0; i < groups->count && strcmp(groups->items[i].key, key) != 0;)
+	if (i >= h->group_count || strcmp(h->groups[i].key, key) != 0)
+		for (i = 0; i < h->group_count && strcmp(h->groups[i].key, key) != 0;)
 			i++;
-	groups->last = i;
-	if (i < groups->count) {
+	h->last = i;
+	if (i < h->group_count) {
 		free(key);
-		return &groups->items[i];
+		return &h->groups[i];
 	}
-	ARRAY_GROW(groups->items, groups->count, groups->capacity);
-	groups->items[groups->count++] = (struct group){ key, NULL };
-	return &groups->items[i];
+	ARRAY_GROW(h->groups, h->group_count, h->group_capacity);
+	h->groups[h->group_count++] = (struct group){ .key = key };
+	return &h->groups[i];
 }
 
-static void fill_best(struct headline *h)
+static double place(const struct headline *h, const struct pick *pick)
 {
-	struct groups groups = { 0 };
+	const struct case_parameter *x = h->axis ? case_parameter(pick->c, h->axis) : NULL;
 
-	for (size_t i = 0; i < h->picks->count; i++) {
-		const struct pick *pick = &h->picks->items[i];
-		struct group *group = group_of(&groups, h, pick);
-
-		if (!group->best || !isfinite(group->best->m->value) ||
-		    better(h->better, pick->m->value, group->best->m->value))
-			group->best = pick;
-	}
-	for (size_t i = 0; i < groups.count; i++) {
-		fill_cell(h, row_named(h, row_label(h, groups.items[i].best)), groups.items[i].best);
-		free(groups.items[i].key);
-	}
-	free(groups.items);
+	return x ? x->number : NAN;
 }
 
-static void fill_ends(struct headline *h)
+static void choose(const struct headline *h, struct group *group, const struct pick *pick)
 {
-	double first = axis_end(h, false), last = axis_end(h, true);
+	const struct pick **first = &group->figures[0], **last = &group->figures[1];
 
-	for (size_t i = 0; i < h->picks->count; i++) {
-		const struct pick *pick = &h->picks->items[i];
-		const struct case_parameter *x = h->axis ? case_parameter(pick->c, h->axis) : NULL;
-
-		if (!x || !isfinite(x->number) || x->number == first || x->number == last)
-			fill_cell(h, row_named(h, row_label(h, pick)), pick);
+	if (!*first) {
+		*first = pick;
+	} else if (h->better != BETTER_LOWER) {
+		if (!isfinite((*first)->m->value) || better(h->better, pick->m->value, (*first)->m->value))
+			*first = pick;
+	} else if (place(h, pick) < place(h, *first)) {
+		*last = *last ? *last : *first;
+		*first = pick;
+	} else if (!*last || place(h, pick) > place(h, *last)) {
+		*last = pick;
 	}
+}
+
+static struct row *row_named(struct headline *h, char *label)
+{
+	for (size_t i = 0; i < h->count; i++) {
+		if (strcmp(h->rows[i].label, label) == 0) {
+			free(label);
+			return &h->rows[i];
+		}
+	}
+	ARRAY_GROW(h->rows, h->count, h->capacity);
+	h->rows[h->count] = (struct row){ label, xcalloc(h->picks->view->source_count, sizeof(struct cell)) };
+	return &h->rows[h->count++];
+}
+
+/* Puts a set of devices into its row; of several that start at the same device the worst stays. */
+static void fill_row(struct headline *h, const struct group *group)
+{
+	char *label = view_parameters(group->figures[0]->c, h->without);
+	struct cell *cell;
+
+	if (!*label) {
+		free(label);
+		label = xstrdup("all");
+	}
+	cell = &row_named(h, label)->cells[group->figures[0]->source];
+	cell->sets++;
+	if (!cell->group || better(h->better, cell->group->figures[0]->m->value, group->figures[0]->m->value))
+		cell->group = group;
 }
 
 static void fill(struct headline *h)
 {
-	if (h->axis && h->better != BETTER_LOWER)
-		fill_best(h);
-	else
-		fill_ends(h);
+	for (size_t i = 0; i < h->picks->count; i++)
+		choose(h, group_of(h, &h->picks->items[i]), &h->picks->items[i]);
+	for (size_t i = 0; i < h->group_count; i++)
+		fill_row(h, &h->groups[i]);
 }
 
-static void show_cell(const struct headline *h, struct tree *cells, const struct pick *pick, size_t sets)
+static void show_figure(const struct headline *h, struct tree *list, const struct pick *pick)
 {
-	struct tree *cell = tree_item(cells);
+	const struct case_parameter *x = h->axis ? case_parameter(pick->c, h->axis) : NULL;
+	struct tree *figure = tree_item(list);
 	char text[FORMAT_SIZE];
-	const struct case_parameter *x = pick && h->axis ? case_parameter(pick->c, h->axis) : NULL;
 
-	tree_flag(cell, "there", pick != NULL);
-	if (!pick)
-		return;
-	tree_text(cell, "value", format_quantity(pick->m->value, view_string(pick->m->unit), text, sizeof(text)));
-	tree_text(cell, "interval", format_interval(pick->m, text, sizeof(text)));
-	tree_textf(cell, "n", "%zu", pick->m->n);
-	tree_flag(cell, "noisy", view_noisy(pick->c));
-	tree_text(cell, "at", x && h->better != BETTER_LOWER ?
-				      format_spaced(view_string(x->text), text, sizeof(text)) : "");
-	if (sets > 1)
-		tree_textf(cell, "sets", "worst of %zu", sets);
-	else
-		tree_text(cell, "sets", "");
+	tree_text(figure, "value", format_quantity(pick->m->value, view_string(pick->m->unit), text, sizeof(text)));
+	tree_text(figure, "interval", format_interval(pick->m, text, sizeof(text)));
+	tree_textf(figure, "n", "%zu", pick->m->n);
+	tree_flag(figure, "noisy", view_noisy(pick->c));
+	tree_text(figure, "at", x ? format_spaced(view_string(x->text), text, sizeof(text)) : "");
 }
 
-static void show(const struct headline *h, struct tree *list, const char *suite, const char *metric)
+/* "with cuda:0" where the source is one of the devices of another column's case; else "not measured". */
+static const char *absence(const struct headline *h, const struct row *row, size_t source, char *out, size_t size)
 {
-	size_t sources = h->picks->view->source_count;
-	char name[FORMAT_SIZE];
+	const struct view *view = h->picks->view;
 
+	for (size_t s = 0; s < view->source_count; s++) {
+		const struct case_result *c = row->cells[s].group ? row->cells[s].group->figures[0]->c : NULL;
+
+		for (size_t d = 1; c && view->sources[s].run == view->sources[source].run && d < c->device_count; d++) {
+			if (strcmp(view_string(c->devices[d]), view->sources[source].device) == 0) {
+				snprintf(out, size, "with %s", view->sources[s].label);
+				return out;
+			}
+		}
+	}
+	return "not measured";
+}
+
+static void show_cell(const struct headline *h, struct tree *cells, const struct row *row, size_t source)
+{
+	const struct cell *cell = &row->cells[source];
+	struct tree *map = tree_item(cells), *list;
+	char text[FORMAT_SIZE];
+
+	list = tree_list(map, "figures");
+	for (size_t i = 0; cell->group && i < ARRAY_SIZE(cell->group->figures); i++)
+		if (cell->group->figures[i])
+			show_figure(h, list, cell->group->figures[i]);
+	tree_text(map, "absent", cell->group ? "" : absence(h, row, source, text, sizeof(text)));
+	if (cell->sets > 1)
+		tree_textf(map, "sets", "worst of %zu", cell->sets);
+	else
+		tree_text(map, "sets", "");
+}
+
+static void show(const struct headline *h, struct tree *list)
+{
 	for (size_t i = 0; i < h->count && i < MOST_ROWS; i++) {
 		struct tree *row = tree_item(list), *cells;
 
-		tree_textf(row, "label", "%s", h->rows[i].label);
-		view_text(row, "suite", suite);
-		tree_textf(row, "metric", "%s", format_metric(metric, name, sizeof(name)));
-		tree_text(row, "better", format_better(h->better));
+		view_text(row, "label", h->rows[i].label);
 		tree_text(row, "arrow", h->better == BETTER_HIGHER ? "↑" : h->better == BETTER_LOWER ? "↓" : "");
-		tree_flag(row, "first", i == 0);
 		cells = tree_list(row, "cells");
-		for (size_t s = 0; s < sources; s++)
-			show_cell(h, cells, h->rows[i].cells[s], h->rows[i].sets[s]);
+		for (size_t s = 0; s < h->picks->view->source_count; s++)
+			show_cell(h, cells, &h->rows[i], s);
 	}
+}
+
+static void headline_release(struct headline *h)
+{
+	for (size_t i = 0; i < h->count; i++) {
+		free(h->rows[i].label);
+		free(h->rows[i].cells);
+	}
+	for (size_t i = 0; i < h->group_count; i++)
+		free(h->groups[i].key);
+	free(h->rows);
+	free(h->groups);
 }
 
 static void headline(const struct view *view, const char *suite, const char *metric, struct tree *page_list)
@@ -223,18 +228,13 @@ static void headline(const struct view *view, const char *suite, const char *met
 		tree_text(group, "metric", format_metric(metric, name, sizeof(name)));
 		tree_text(group, "better", format_better(h.better));
 		rows = tree_list(group, "headline_rows");
-		show(&h, rows, suite, metric);
+		show(&h, rows);
 		if (h.count > MOST_ROWS)
 			tree_textf(group, "more", "%zu more rows in the section %s", h.count - MOST_ROWS, suite);
 		else
 			tree_text(group, "more", "");
 	}
-	for (size_t i = 0; i < h.count; i++) {
-		free(h.rows[i].label);
-		free(h.rows[i].cells);
-		free(h.rows[i].sets);
-	}
-	free(h.rows);
+	headline_release(&h);
 	picks_release(&picks);
 }
 
@@ -266,8 +266,13 @@ void view_headlines(const struct view *view, struct tree *page)
 {
 	struct tree *sources = tree_list(page, "columns"), *list;
 
-	for (size_t s = 0; s < view->source_count; s++)
-		view_text(tree_item(sources), "label", view->sources[s].label);
+	for (size_t s = 0; s < view->source_count; s++) {
+		struct tree *column = tree_item(sources);
+
+		view_text(column, "label", view->sources[s].label);
+		tree_flag(column, "baseline_column", view->count > 1 && s == 0);
+	}
+	tree_textf(page, "headline_columns", "%zu", view->source_count + 1);
 	list = tree_list(page, "headlines");
 	for (size_t i = 0; i < view->suite_count; i++)
 		headlines_of(view, view->suites[i], list);

@@ -6,7 +6,15 @@
 #include "report/format.h"
 #include "report/view.h"
 
-/* "gpuproof: lab, NVIDIA H200" */
+/* "2 × NVIDIA H200" */
+static void add_devices(struct text *out, const struct result *result)
+{
+	if (result->device_count > 1)
+		text_addf(out, "%zu × ", result->device_count);
+	text_add(out, result->device_count ? result->devices[0].name : "no device");
+}
+
+/* "GPU measurement: lab node 7, 2 × NVIDIA H200" */
 static char *default_title(const struct view *view)
 {
 	const struct result *first = &view->results[0];
@@ -14,12 +22,16 @@ static char *default_title(const struct view *view)
 	char *cut;
 
 	text_add(&out, view->count > 1 ? "GPU comparison" : "GPU measurement");
-	for (size_t s = 0; view->count > 1 && s < view->source_count; s++)
-		text_addf(&out, "%s%s", s ? " against " : ": ", view->sources[s].label);
+	for (size_t r = 0; view->count > 1 && r < view->count; r++) {
+		text_add(&out, r ? " against " : ": ");
+		add_devices(&out, &view->results[r]);
+	}
 	if (view->count == 1 && *view_string(first->label))
 		text_addf(&out, ": %s", first->label);
-	if (view->count == 1 && first->device_count)
-		text_addf(&out, "%s%s", *view_string(first->label) ? ", " : ": ", first->devices[0].name);
+	if (view->count == 1 && first->device_count) {
+		text_add(&out, *view_string(first->label) ? ", " : ": ");
+		add_devices(&out, first);
+	}
 	cut = format_cut(out.data, 120);
 	text_release(&out);
 	return cut;
@@ -31,6 +43,7 @@ static void add_suite(const struct view *view, size_t index, struct tree *list)
 
 	view_text(suite, "suite", view->suites[index]);
 	tree_textf(suite, "suite_id", "suite-%zu", index + 1);
+	view_suite_counts(view, view->suites[index], suite);
 	view_figures(view, view->suites[index], tree_list(suite, "charts"));
 	if (view->count > 1)
 		view_compared_cases(view, view->suites[index], suite);

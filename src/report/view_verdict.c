@@ -44,6 +44,15 @@ static void count_all(const struct view *view, struct counts *n)
 	}
 }
 
+static void count_suite(const struct view *view, const char *suite, struct counts *n)
+{
+	*n = (struct counts){ 0 };
+	for (size_t r = 0; r < view->count; r++)
+		for (size_t i = 0; i < view->results[r].case_count; i++)
+			if (strcmp(view_string(view->results[r].cases[i].suite), suite) == 0)
+				count_case(n, &view->results[r].cases[i]);
+}
+
 static const char *cases(size_t n)
 {
 	return n == 1 ? "case" : "cases";
@@ -137,6 +146,43 @@ void view_verdict(const struct view *view, struct tree *page)
 	add_tile(tiles, "skipped", format_status_symbol(CASE_SKIPPED), n.of[CASE_SKIPPED] + n.unreached, "not run");
 	add_tile(tiles, "noisy", "~", n.noisy, "noisy, of those OK");
 	add_tile(tiles, "ok", format_status_symbol(CASE_OK), n.of[CASE_OK], "OK");
+}
+
+void view_run_counts(const struct view *view, size_t run, struct tree *map)
+{
+	const struct result *result = &view->results[run];
+	struct counts n = { 0 };
+
+	for (size_t i = 0; i < result->case_count; i++)
+		count_case(&n, &result->cases[i]);
+	if (result->planned > result->case_count)
+		n.unreached = result->planned - result->case_count;
+	tree_textf(map, "ok", "%zu", n.of[CASE_OK]);
+	tree_textf(map, "failed", "%zu", n.of[CASE_FAILED]);
+	tree_textf(map, "errors", "%zu", n.of[CASE_ERROR]);
+	tree_textf(map, "not_run", "%zu", n.of[CASE_SKIPPED] + n.unreached);
+}
+
+/* "220 cases: 1 wrong result, 4 not run, 12 noisy": a suite's own answer. */
+void view_suite_counts(const struct view *view, const char *suite, struct tree *map)
+{
+	struct text out = TEXT_EMPTY, bad = TEXT_EMPTY;
+	struct counts n;
+
+	count_suite(view, suite, &n);
+	say_bad(&bad, &n);
+	text_addf(&out, "%zu %s", n.total, cases(n.total));
+	if (bad.length)
+		text_addf(&out, ": %s", bad.data);
+	else
+		text_add(&out, n.of[CASE_OK] ? ", no errors" : "");
+	if (n.of[CASE_SKIPPED])
+		text_addf(&out, ", %zu not run", n.of[CASE_SKIPPED]);
+	if (n.noisy)
+		text_addf(&out, ", %zu noisy", n.noisy);
+	text_add_char(&out, '.');
+	tree_text_owned(map, "counts", text_detach(&out));
+	text_release(&bad);
 }
 
 /* NVML's throttle reasons that cost speed; idle, application clocks and display clocks do not count. */
@@ -260,7 +306,7 @@ static void add_problem(const struct view *view, size_t run, const struct case_r
 	view_text(problem, "id", c->id);
 	view_text(problem, "where", view->count > 1 ? view->sources[view_source_of(view, run, c)].label : devices);
 	view_text(problem, "reason", *view_string(c->reason) ? c->reason : "no reason was recorded");
-	view_text(problem, "method", c->verification.method);
+	view_text(problem, "method", c->verification.done ? c->verification.method : "");
 	if (isfinite(c->verification.error))
 		tree_textf(problem, "error", "error %s, allowed %s",
 			   format_scaled(c->verification.error, 1, error, sizeof(error)),

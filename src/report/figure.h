@@ -1,0 +1,48 @@
+/* One chart in the making: shared by figures.c (which charts there are) and figure_fill.c (what is in them). */
+#ifndef GPUPROOF_REPORT_FIGURE_H
+#define GPUPROOF_REPORT_FIGURE_H
+
+#include "report/chart.h"
+#include "report/picks.h"
+
+#define FIGURE_NAMES 16 /* parameters of a case, at most; longer lists are cut */
+#define FIGURE_LINES 8  /* per chart, so that each can be told from the others */
+#define FIGURE_BARS 48
+#define FIGURE_ROWS 24
+
+struct figure_rule {
+	const char *suite, *metric;
+	enum chart_kind kind;
+	enum scale_kind y_scale;
+	double reference;       /* chart.reference */
+	const char *facets[4];  /* one chart per value of these */
+	const char *bars[4];    /* CHART_BARS: name the bars, the first their colour; the rest heads groups. Empty: all name the bars */
+	const char *compare[3]; /* parameter, value, base value: their ratio is the finding */
+	const char *ideal;      /* CHART_BARS: the parameter whose number is the best that can be; NULL: none */
+};
+
+struct figure {
+	const struct view *view;
+	const struct figure_rule *rule;
+	const char *suite, *metric;
+	enum chart_kind kind;
+	const char *axis; /* parameter along x; NULL: none */
+	const char *facets[FIGURE_NAMES];  /* NULL-terminated */
+	const char *without[FIGURE_NAMES]; /* facets and axis: what no label says */
+	struct tree *charts;
+};
+
+/* NULL-terminated lists of names, as in struct figure. */
+bool names_list(const char *name, const char *const *names);
+void names_add(const char **names, const char *name);
+
+/* Fill the chart with the picks; where they hold more than it can show, chart->note says so. */
+void figure_fill_lines(const struct figure *f, const struct picks *picks, struct chart *chart);
+void figure_fill_bars(const struct figure *f, const struct picks *picks, struct chart *chart);
+/* Pairs of devices; `size`: the only value on the axis to show. */
+void figure_fill_heatmap(const struct figure *f, const struct picks *picks, struct chart *chart, double size);
+void figure_fill_strip(const struct figure *f, const struct picks *picks, struct chart *chart, double size);
+/* "Throughput of FP16 is 14.2× to 14.9× that of FP32 (4 pairs)." malloc'ed; NULL when the rule compares nothing. */
+char *figure_ratio(const struct figure *f, const struct picks *picks);
+
+#endif

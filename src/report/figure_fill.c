@@ -1,0 +1,300 @@
+/* What is in a chart: cases become lines, bars, cells and rows of samples. */
+#include "report/figure.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "report/format.h"
+
+bool names_list(const char *name, const char *const *names)
+{
+	for (; *names; names++)
+		if (strcmp(name, *names) == 0)
+			return true;
+	return false;
+}
+
+void names_add(const char **names, const char *name)
+{
+	size_t n = 0;
+
+	while (names[n])
+		n++;
+	if (n + 1 < FIGURE_NAMES && !names_list(name, names))
+		names[n] = name;
+}
+
+static void fill_point(struct chart_point *point, const struct pick *pick)
+{
+	point->y = pick->m->value;
+	point->low = pick->m->low;
+	point->high = pick->m->high;
+	point->n = pick->m->n;
+}
+
+static size_t count_distinct(char **texts, size_t count)
+{
+	size_t distinct = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t j = 0;
+
+		while (j < i && strcmp(texts[j], texts[i]) != 0)
+			j++;
+		distinct += j == i;
+	}
+	return distinct;
+}
+
+static void note_left_out(struct chart *chart, size_t shown, size_t all, const char *what)
+{
+	chart->note = all > shown ? xasprintf("Shows %zu of %zu %s; all are in the table of cases.", shown, all, what) :
+				    xstrdup("");
+}
+
+/* A line that is just a column of a comparison looks the same in every chart. */
+static struct chart_series *add_line(const struct figure *f, const struct pick *pick, struct chart *chart,
+				     const char *label)
+{
+	struct chart_series *series = chart_series_named(chart, label);
+
+	if (f->view->count > 1 && strcmp(label, f->view->sources[pick->source].label) == 0)
+		series->style = pick->source;
+	return series;
+}
+
+void figure_fill_lines(const struct figure *f, const struct picks *picks, struct chart *chart)
+{
+	size_t left_out = 0;
+	char **dropped = xcalloc(picks->count + 1, sizeof(*dropped));
+
+	for (size_t i = 0; i < picks->count; i++) {
+		const struct pick *pick = &picks->items[i];
+		const struct case_parameter *x = case_parameter(pick->c, f->axis);
+		char *label = picks_label(picks, pick, f->without);
+		struct chart_series *series = NULL;
+		struct chart_point *point;
+		char text[FORMAT_SIZE];
+
+		for (size_t s = 0; s < chart->count; s++)
+			if (strcmp(chart->series[s].name, label) == 0)
+				series = &chart->series[s];
+		if (!series && chart->count < FIGURE_LINES)
+			series = add_line(f, pick, chart, label);
+		if (!series || !x) {
+			dropped[left_out++] = label;
+			continue;
+		}
+		free(label);
+		point = chart_point_new(series, format_spaced(view_string(x->text), text, sizeof(text)));
+		point->x = x->number;
+		fill_point(point, pick);
+	}
+	note_left_out(chart, chart->count, chart->count + count_distinct(dropped, left_out), "lines");
+	for (size_t i = 0; i < left_out; i++)
+		free(dropped[i]);
+	free(dropped);
+}
+
+/* Names of everything that varies but neither facets nor names a bar: it heads a group. */
+static void group_names(const struct figure *f, const struct picks *picks, const char **names)
+{
+	for (size_t i = 0; f->rule->bars[0] && i < picks->parameter_count; i++) {
+		const struct varying *v = &picks->parameters[i];
+
+		if (v->values > 1 && !names_list(v->name, f->without) && !names_list(v->name, f->rule->bars))
+			names_add(names, v->name);
+	}
+}
+
+/* Bars in order of their colour's parameter, then of the plan: what is compared stands together. */
+struct bar {
+	const struct pick *pick;
+	size_t value; /* of the first parameter that names bars, in order of appearance */
+};
+
+static int bar_order(const void *a, const void *b)
+{
+	const struct bar *p = a, *q = b;
+
+	if (p->value != q->value)
+		return p->value < q->value ? -1 : 1;
+	return p->pick < q->pick ? -1 : p->pick > q->pick;
+}
+
+static const char *value_of(const struct pick *pick, const char *name)
+{
+	const struct case_parameter *p = name ? case_parameter(pick->c, name) : NULL;
+
+	return p ? view_string(p->text) : "";
+}
+
+static struct bar *ordered_bars(const struct picks *picks, const char *by)
+{
+	struct bar *bars = xmalloc((picks->count + 1) * sizeof(*bars));
+	size_t values = 0;
+
+	for (size_t i = 0; i < picks->count; i++) {
+		size_t j = 0;
+
+		bars[i] = (struct bar){ &picks->items[i], 0 };
+		while (j < i && strcmp(value_of(bars[j].pick, by), value_of(bars[i].pick, by)) != 0)
+			j++;
+		bars[i].value = j < i ? bars[j].value : values++;
+	}
+	qsort(bars, picks->count, sizeof(*bars), bar_order);
+	return bars;
+}
+
+static void fill_bar(const struct figure *f, const struct bar *bar, struct chart_point *point)
+{
+	const struct case_parameter *ideal = f->rule->ideal ? case_parameter(bar->pick->c, f->rule->ideal) : NULL;
+
+	fill_point(point, bar->pick);
+	point->style = f->view->count > 1 ? bar->pick->source : bar->value;
+	point->ideal = ideal ? ideal->number : NAN;
+}
+
+void figure_fill_bars(const struct figure *f, const struct picks *picks, struct chart *chart)
+{
+	const char *groups[FIGURE_NAMES] = { NULL }, *without[FIGURE_NAMES] = { NULL };
+	struct bar *bars = ordered_bars(picks, f->rule->bars[0]);
+	size_t shown = 0;
+
+	group_names(f, picks, groups);
+	for (size_t i = 0; f->without[i]; i++)
+		names_add(without, f->without[i]);
+	for (size_t i = 0; groups[i]; i++)
+		names_add(without, groups[i]);
+	for (size_t i = 0; i < picks->count && shown < FIGURE_BARS; i++, shown++) {
+		char *group = picks_key(bars[i].pick, groups);
+		char *label = picks_label(picks, bars[i].pick, without);
+
+		fill_bar(f, &bars[i], chart_point_new(chart_series_named(chart, group), label));
+		free(group);
+		free(label);
+	}
+	free(bars);
+	note_left_out(chart, shown, picks->count, "bars");
+}
+
+void figure_fill_heatmap(const struct figure *f, const struct picks *picks, struct chart *chart, double size)
+{
+	for (size_t i = 0; i < picks->count; i++) {
+		const struct case_result *c = picks->items[i].c;
+		const struct case_parameter *x = f->axis ? case_parameter(c, f->axis) : NULL;
+
+		if (c->device_count != 2 || (x && isfinite(x->number) && x->number != size))
+			continue;
+		fill_point(chart_point_new(chart_series_named(chart, view_string(c->devices[0])),
+					   view_string(c->devices[1])),
+			   &picks->items[i]);
+	}
+	chart->note = xstrdup("");
+}
+
+void figure_fill_strip(const struct figure *f, const struct picks *picks, struct chart *chart, double size)
+{
+	size_t shown = 0, all = 0;
+
+	for (size_t i = 0; i < picks->count; i++) {
+		const struct pick *pick = &picks->items[i];
+		const struct case_parameter *x = f->axis ? case_parameter(pick->c, f->axis) : NULL;
+		const struct series *series = view_series(pick->c, pick->m);
+		struct chart_point *point;
+		char *label;
+
+		if (!series || !series->count || (x && x->number != size))
+			continue;
+		if (++all > FIGURE_ROWS)
+			continue;
+		label = picks_label(picks, pick, f->without);
+		point = chart_point_new(chart_series_named(chart, ""), label);
+		free(label);
+		fill_point(point, pick);
+		point->samples = series->samples;
+		point->sample_count = series->count;
+		point->p50 = series->statistics.median;
+		point->p95 = series->statistics.p95;
+		point->p99 = series->statistics.p99;
+		shown++;
+	}
+	note_left_out(chart, shown, all, "rows");
+}
+
+/* Everything of a case but the compared parameter: cases with the same key make a pair. */
+static char **pair_keys(const struct picks *picks, const char *parameter)
+{
+	const char *without[] = { parameter, NULL };
+	char **keys = xcalloc(picks->count + 1, sizeof(*keys));
+
+	for (size_t i = 0; i < picks->count; i++) {
+		char *parameters = view_parameters(picks->items[i].c, without);
+
+		keys[i] = xasprintf("%zu %s", picks->items[i].source, parameters);
+		free(parameters);
+	}
+	return keys;
+}
+
+static const struct pick *partner(const struct picks *picks, char **keys, size_t of, const char *parameter,
+				  const char *value)
+{
+	for (size_t j = 0; j < picks->count; j++)
+		if (strcmp(value_of(&picks->items[j], parameter), value) == 0 && strcmp(keys[j], keys[of]) == 0)
+			return &picks->items[j];
+	return NULL;
+}
+
+/* The ratios' extremes over all pairs; returns how many there are. */
+static size_t pair_ratios(const struct picks *picks, const char *const *compare, struct extent *ratios)
+{
+	char **keys = pair_keys(picks, compare[0]);
+	size_t pairs = 0;
+
+	for (size_t i = 0; i < picks->count; i++) {
+		const struct pick *base;
+		double ratio;
+
+		if (strcmp(value_of(&picks->items[i], compare[0]), compare[1]) != 0)
+			continue;
+		base = partner(picks, keys, i, compare[0], compare[2]);
+		ratio = base ? picks->items[i].m->value / base->m->value : NAN;
+		extent_add(ratios, ratio);
+		pairs += isfinite(ratio) != 0;
+	}
+	for (size_t i = 0; i < picks->count; i++)
+		free(keys[i]);
+	free(keys);
+	return pairs;
+}
+
+static void word_of(const char *name, const char *value, char *out, size_t size)
+{
+	struct case_parameter p = { .name = (char *)name, .text = (char *)value, .number = NAN, .unit = (char *)"" };
+
+	format_parameter(&p, out, size);
+}
+
+char *figure_ratio(const struct figure *f, const struct picks *picks)
+{
+	const char *const *compare = f->rule->compare;
+	struct extent ratios = EXTENT_EMPTY;
+	char low[FORMAT_SIZE], high[FORMAT_SIZE], metric[FORMAT_SIZE], of[FORMAT_SIZE], to[FORMAT_SIZE];
+	size_t pairs = compare[0] ? pair_ratios(picks, compare, &ratios) : 0;
+
+	if (!pairs)
+		return NULL;
+	format_metric(f->metric, metric, sizeof(metric));
+	format_capital(metric);
+	word_of(compare[0], compare[1], of, sizeof(of));
+	word_of(compare[0], compare[2], to, sizeof(to));
+	format_ratio(ratios.min, low, sizeof(low));
+	format_ratio(ratios.max, high, sizeof(high));
+	if (strcmp(low, high) == 0)
+		return xasprintf("%s of %s: %s that of %s (%zu %s).", metric, of, low, to, pairs,
+				 pairs == 1 ? "pair" : "pairs");
+	return xasprintf("%s of %s: %s to %s that of %s (%zu pairs).", metric, of, low, high, to, pairs);
+}

@@ -1,0 +1,463 @@
+/*
+ * The page: what it says of every kind of case, that text from outside stays text, that the same results give the same
+ * bytes, and that large results stay small and quick. Golden pages: tests/golden/report_*.html, without the embedded
+ * JSON; after a wanted change GPUPROOF_UPDATE_GOLDEN=1 writes them anew, to be read before they are committed.
+ */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "report/report.h"
+#include "sample_report.h"
+
+static const struct sample_options two_gpus = { .model = "NVIDIA H200", .driver = "580.159.03", .devices = 2, .speed = 1,
+						.small = true };
+static const struct sample_options one_gpu = { .model = "Tesla V100-SXM2-32GB", .driver = "535.183.01", .devices = 1,
+					       .speed = 0.31, .healthy = true, .small = true };
+
+static char *page_of(const struct result *results, size_t count)
+{
+	struct report_options options = { 0 };
+	struct text html = TEXT_EMPTY;
+	struct error err = ERROR_NONE;
+
+	if (report_render(results, count, &options, &html, &err) != STATUS_OK)
+		fail_msg("%s", err.message);
+	return text_detach(&html);
+}
+
+static char *page_of_sample(const struct sample_options *options)
+{
+	struct result result;
+	char *html;
+
+	sample_report(&result, options);
+	html = page_of(&result, 1);
+	result_release(&result);
+	return html;
+}
+
+static char *comparison(void)
+{
+	struct result results[2];
+	char *html;
+
+	sample_report(&results[0], &two_gpus);
+	sample_report(&results[1], &one_gpu);
+	html = page_of(results, 2);
+	result_release(&results[0]);
+	result_release(&results[1]);
+	return html;
+}
+
+static void assert_has(const char *html, const char *what)
+{
+	if (!strstr(html, what))
+		fail_msg("the page lacks: %s", what);
+}
+
+static void assert_in_order(const char *html, const char *const *what)
+{
+	const char *at = html;
+
+	for (; *what; what++) {
+		const char *next = strstr(at, *what);
+
+		if (!next)
+			fail_msg("the page lacks, in this order: %s", *what);
+		at = next;
+	}
+}
+
+static void answer_comes_first(void **state)
+{
+	static const char *const order[] = { "Wrong results", "1 wrong result and ", "not run", "What went wrong",
+					     "byte 4096 is 0x3f, expected 0x91", "Segmentation fault", "Headline figures",
+					     ">transfer</h2>", ">alloc</h2>", ">matmul</h2>", ">parallel</h2>", "Not run</h2>",
+					     "cudaHostRegister: not supported", "Devices</h2>", "Environment", "To repeat it",
+					     "gpuproof run quick --seed 7", "lab.ini:2", "How these numbers are made",
+					     "application/json", NULL };
+	char *html = page_of_sample(&two_gpus);
+
+	(void)state;
+	assert_in_order(html, order);
+	free(html);
+}
+
+static void healthy_run_is_not_called_more_than_it_is(void **state)
+{
+	char *html = page_of_sample(&one_gpu);
+
+	(void)state;
+	/* One GPU cannot run the parallel splits over two: that is said in the first sentence. */
+	assert_has(html, "No errors in what ran");
+	assert_has(html, "4 were not run");
+	assert_null(strstr(html, "What went wrong"));
+	free(html);
+}
+
+static void unfinished_run_says_so(void **state)
+{
+	struct result result;
+	char *html;
+
+	(void)state;
+	sample_report(&result, &one_gpu);
+	free(result.state);
+	result.state = xstrdup("interrupted");
+	result.planned = result.case_count + 10;
+	html = page_of(&result, 1);
+	assert_has(html, "Not finished: ");
+	assert_has(html, "10 more cases were planned and never reached");
+	assert_has(html, " 14 were not run");
+	free(html);
+	result_release(&result);
+}
+
+static void every_case_is_listed(void **state)
+{
+	struct result result;
+	char *html;
+
+	(void)state;
+	sample_report(&result, &two_gpus);
+	html = page_of(&result, 1);
+	for (size_t i = 0; i < result.case_count; i++)
+		assert_has(html, result.cases[i].id);
+	free(html);
+	result_release(&result);
+}
+
+static void comparison_says_what_it_compares(void **state)
+{
+	static const char *const order[] = { "2 × NVIDIA H200 against Tesla V100-SXM2-32GB", "What differs", "580.159.03",
+					     "535.183.01", "Against the baseline", "0.31×", "Headline figures", "baseline",
+					     "B V100-SXM2-32GB", NULL };
+	char *html = comparison();
+
+	(void)state;
+	assert_in_order(html, order);
+	assert_has(html, "not in this run");
+	free(html);
+}
+
+static void same_results_same_bytes(void **state)
+{
+	char *first = page_of_sample(&two_gpus), *second = page_of_sample(&two_gpus);
+
+	(void)state;
+	assert_string_equal(first, second);
+	free(first);
+	free(second);
+}
+
+static void embedded_result_reads_back(void **state)
+{
+	struct result result, again;
+	struct error err = ERROR_NONE;
+	const char *start, *end;
+	char *html;
+
+	(void)state;
+	sample_report(&result, &one_gpu);
+	html = page_of(&result, 1);
+	start = strstr(html, "<script type=\"application/json\"");
+	assert_non_null(start);
+	start = strchr(start, '\n');
+	end = strstr(start, "</script>");
+	assert_int_equal(result_from_json(&again, start, (size_t)(end - start), &err), STATUS_OK);
+	assert_int_equal(again.case_count, result.case_count);
+	assert_null(strstr(html, "<script src"));
+	result_release(&again);
+	result_release(&result);
+	free(html);
+}
+
+/* Results made by hand may lack everything. */
+static void nothing_is_still_a_page(void **state)
+{
+	struct result result = { 0 };
+	char *html = page_of(&result, 1);
+
+	(void)state;
+	assert_has(html, "Nothing was measured");
+	free(html);
+	result_add_case(&result)->status = CASE_SKIPPED;
+	result_add_case(&result)->status = CASE_ERROR;
+	html = page_of(&result, 1);
+	assert_has(html, "no reason was recorded");
+	free(html);
+	result_release(&result);
+}
+
+static void unknown_suite_gets_chart_and_table(void **state)
+{
+	struct result result;
+	char *html;
+
+	(void)state;
+	sample_report(&result, &one_gpu);
+	for (size_t i = 0; i < result.case_count; i++) {
+		if (strcmp(result.cases[i].suite, "transfer") != 0)
+			continue;
+		free(result.cases[i].suite);
+		result.cases[i].suite = xstrdup("ocean");
+	}
+	html = page_of(&result, 1);
+	assert_has(html, ">ocean</h2>");
+	assert_has(html, "id=\"chart-1-1\"");
+	assert_has(html, "Bandwidth over size");
+	free(html);
+	result_release(&result);
+}
+
+#define EVIL "<script>alert(1)</script>]]>{{title}}{{{css}}}\"'><img src=x onerror=alert(1)>\n<!--\xE2\x80\xAE&amp;</title></style>"
+
+static void replace(char **s, const char *with)
+{
+	free(*s);
+	*s = xstrdup(with);
+}
+
+static void poison_case(struct case_result *c, const char *with)
+{
+	char **fields[] = { &c->suite, &c->label, &c->id, &c->reason, &c->notes, &c->verification.method };
+
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+		replace(fields[i], with);
+	for (size_t i = 0; i < c->parameter_count; i++) {
+		replace(&c->parameters[i].name, with);
+		replace(&c->parameters[i].text, with);
+	}
+	for (size_t i = 0; i < c->metric_count; i++) {
+		replace(&c->metrics[i].name, with);
+		replace(&c->metrics[i].unit, with);
+		replace(&c->metrics[i].series, with);
+	}
+	for (size_t i = 0; i < c->series_count; i++) {
+		replace(&c->series[i].name, with);
+		c->series[i].statistics.noisy = true;
+		snprintf(c->series[i].statistics.noise, sizeof(c->series[i].statistics.noise), "%.90s", with);
+	}
+}
+
+/* Everything that a result file can hold as text. */
+static void poison(struct result *result, const char *with)
+{
+	char **fields[] = { &result->gpuproof_version, &result->run_id, &result->label, &result->started, &result->finished,
+			    &result->state, &result->command, &result->config_name, &result->config_text };
+
+	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+		replace(fields[i], with);
+	for (size_t i = 0; i < result->environment_count; i++) {
+		replace(&result->environment[i].name, with);
+		replace(&result->environment[i].value, with);
+	}
+	for (size_t i = 0; i < result->setting_count; i++) {
+		struct result_setting *s = &result->settings[i];
+		char **texts[] = { &s->section, &s->key, &s->value, &s->origin };
+
+		for (size_t k = 0; k < ARRAY_SIZE(texts); k++)
+			replace(texts[k], with);
+	}
+	for (size_t i = 0; i < result->device_count; i++) {
+		struct device_info *d = &result->devices[i];
+
+		snprintf(d->name, sizeof(d->name), "%.120s", with);
+		snprintf(d->uuid, sizeof(d->uuid), "%.60s", with);
+		snprintf(d->pci, sizeof(d->pci), "%.30s", with);
+		snprintf(d->backend, sizeof(d->backend), "%.15s", with);
+		snprintf(d->module, sizeof(d->module), "%.15s", with);
+	}
+	for (size_t i = 0; i < result->case_count; i++)
+		poison_case(&result->cases[i], with);
+}
+
+/* The same text with nothing in it that HTML or Mustache would mind. */
+static char *harmless(const char *evil)
+{
+	char *s = xstrdup(evil);
+
+	for (char *p = s; *p; p++)
+		if (strchr("<>{}&\"'\n", *p) || (unsigned char)*p >= 0x80)
+			*p = 'x';
+	return s;
+}
+
+static char *poisoned_page(const char *with, size_t runs)
+{
+	struct result results[2];
+	char *html;
+
+	for (size_t r = 0; r < runs; r++) {
+		sample_report(&results[r], r ? &one_gpu : &two_gpus);
+		poison(&results[r], with);
+	}
+	html = page_of(results, runs);
+	for (size_t r = 0; r < runs; r++)
+		result_release(&results[r]);
+	return html;
+}
+
+static size_t count_bytes(const char *text, char byte)
+{
+	size_t count = 0;
+
+	for (; *text; text++)
+		count += *text == byte;
+	return count;
+}
+
+static void drop_data(char *html)
+{
+	char *data = strstr(html, "<script type=\"application/json\"");
+
+	assert_non_null(data);
+	*data = '\0';
+}
+
+/* Text makes no markup when the page has as many tags and quotes as one with harmless text. */
+static void assert_only_text(const char *evil, size_t runs)
+{
+	char *plain = harmless(evil);
+	char *hostile_page = poisoned_page(evil, runs), *plain_page = poisoned_page(plain, runs);
+	size_t scripts = 0;
+
+	for (const char *p = hostile_page; (p = strstr(p, "<script")); p++)
+		scripts++;
+	assert_int_equal(scripts, runs);
+	assert_null(strstr(hostile_page, "<img"));
+	drop_data(hostile_page);
+	drop_data(plain_page);
+	assert_int_equal(count_bytes(hostile_page, '<'), count_bytes(plain_page, '<'));
+	assert_int_equal(count_bytes(hostile_page, '>'), count_bytes(plain_page, '>'));
+	assert_int_equal(count_bytes(hostile_page, '"'), count_bytes(plain_page, '"'));
+	assert_has(hostile_page, "{{title}}");
+	free(plain);
+	free(hostile_page);
+	free(plain_page);
+}
+
+static void text_from_outside_stays_text(void **state)
+{
+	(void)state;
+	assert_only_text(EVIL, 1);
+	assert_only_text(EVIL, 2);
+}
+
+static void long_text_is_cut(void **state)
+{
+	struct result result;
+	size_t length = 100000;
+	char *evil = xmalloc(length + 1), *html;
+
+	(void)state;
+	for (size_t i = 0; i < length; i++)
+		evil[i] = EVIL[i % strlen(EVIL)];
+	evil[length] = '\0';
+	sample_report(&result, &one_gpu);
+	replace(&result.cases[0].reason, evil);
+	replace(&result.cases[0].id, evil);
+	result.cases[0].status = CASE_FAILED;
+	html = page_of(&result, 1);
+	drop_data(html);
+	assert_has(html, "… (100000 bytes)");
+	assert_true(strlen(html) < 400000);
+	free(html);
+	free(evil);
+	result_release(&result);
+}
+
+#define LARGE_CASES 2000
+#define LARGE_BYTES 2000000
+
+static void large_result_stays_small(void **state)
+{
+	struct sample_options options = { .model = "NVIDIA H200", .driver = "580.159.03", .devices = 2, .speed = 1, .repeat = 5 };
+	struct result result;
+	double start;
+	char *html;
+
+	(void)state;
+	sample_report(&result, &options);
+	assert_true(result.case_count >= LARGE_CASES);
+	start = clock_seconds();
+	html = page_of(&result, 1);
+	print_message("%zu cases: %.0f ms, %zu bytes\n", result.case_count, 1e3 * (clock_seconds() - start), strlen(html));
+	assert_true(strlen(html) <= LARGE_BYTES);
+	free(html);
+	result_release(&result);
+}
+
+static char *read_golden(const char *path)
+{
+	struct text t = TEXT_EMPTY;
+	FILE *file = fopen(path, "rb");
+	int c;
+
+	if (!file)
+		return xstrdup("");
+	while ((c = fgetc(file)) != EOF)
+		text_add_char(&t, (char)c);
+	fclose(file);
+	return text_detach(&t);
+}
+
+static void assert_golden(char *html, const char *name)
+{
+	char *path = xasprintf(TESTS_DIR "/golden/%s", name);
+	struct error err = ERROR_NONE;
+	char *golden;
+	size_t same = 0;
+
+	drop_data(html);
+	if (getenv("GPUPROOF_UPDATE_GOLDEN"))
+		assert_int_equal(file_write(path, html, strlen(html), &err), STATUS_OK);
+	golden = read_golden(path);
+	while (html[same] && html[same] == golden[same])
+		same++;
+	if (html[same] || golden[same])
+		fail_msg("%s differs at byte %zu: got \"%.120s\", expected \"%.120s\"; see the top of this file", path, same,
+			 html + same, golden + same);
+	free(golden);
+	free(path);
+	free(html);
+}
+
+static void golden_pages(void **state)
+{
+	(void)state;
+	assert_golden(page_of_sample(&two_gpus), "report_run.html");
+	assert_golden(comparison(), "report_compare.html");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(answer_comes_first),
+		cmocka_unit_test(healthy_run_is_not_called_more_than_it_is),
+		cmocka_unit_test(unfinished_run_says_so),
+		cmocka_unit_test(every_case_is_listed),
+		cmocka_unit_test(comparison_says_what_it_compares),
+		cmocka_unit_test(same_results_same_bytes),
+		cmocka_unit_test(embedded_result_reads_back),
+		cmocka_unit_test(nothing_is_still_a_page),
+		cmocka_unit_test(unknown_suite_gets_chart_and_table),
+		cmocka_unit_test(text_from_outside_stays_text),
+		cmocka_unit_test(long_text_is_cut),
+		cmocka_unit_test(large_result_stays_small),
+		cmocka_unit_test(golden_pages),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
