@@ -1,7 +1,9 @@
 /*
- * One training step of a multilayer perceptron, split over devices in every way that suites/parallel/mode_*.c
- * describes. A split is timed only after it was found to compute what one device computes.
+ * One training step of a multilayer perceptron, split over devices in every way that
+ * suites/parallel/mode_*.c describes. A split is timed only after it was found to compute what one
+ * device computes.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,21 +16,23 @@
 static const char *const precisions[] = { "fp64", "fp32", "tf32", "fp16", "bf16", NULL };
 
 static const struct key keys[] = {
-	{ .name = "layers", .type = KEY_INTEGER, .list = true, .fallback = "1000,2000,1000,10", .min = 1, .max = 1e6,
-	  .help = "widths of the model, input first, classes last" },
-	{ .name = "precision", .type = KEY_CHOICE, .list = true, .fallback = "fp32", .choices = precisions,
-	  .help = "fp16 and bf16: storage of weights, gradients and activations, with FP32 master weights and sums" },
-	{ .name = "batch", .type = KEY_INTEGER, .list = true, .fallback = "1024", .min = 1, .max = 1e9,
-	  .help = "samples per step, over all devices together" },
+	{ .name = "layers", .type = KEY_INTEGER, .list = true, .fallback = "1000,2000,1000,10",
+	  .min = 1, .max = 1e6, .help = "widths of the model, input first, classes last" },
+	{ .name = "precision", .type = KEY_CHOICE, .list = true, .fallback = "fp32",
+	  .choices = precisions,
+	  .help = "fp16, bf16: storage of weights, gradients and activations; FP32 masters and sums" },
+	{ .name = "batch", .type = KEY_INTEGER, .list = true, .fallback = "1024", .min = 1,
+	  .max = 1e9, .help = "samples per step, over all devices together" },
 	{ .name = "modes", .type = KEY_CHOICE, .list = true, .fallback = "single, ddp, layer_split",
 	  .choices = mode_names, .parameter = "mode",
 	  .help = "single; ddp: data parallel; layer_split: a stage of layers per device" },
 	{ .name = "devices", .type = KEY_INTEGER, .list = true, .fallback = "1,2,4", .min = 1,
-	  .max = SETUP_MAX_RANKS, .help = "how many devices; single uses one, the other modes at least two" },
-	{ .name = "microbatches", .type = KEY_INTEGER, .list = true, .fallback = "1,4", .min = 1, .max = 1024,
-	  .help = "parts of the batch in layer_split; 1: naive, more: GPipe" },
-	{ .name = "bucket", .type = KEY_SIZE, .list = true, .fallback = "25MiB", .min = 1, .max = 0x1p40,
-	  .help = "gradients per all-reduce in ddp" },
+	  .max = SETUP_MAX_RANKS,
+	  .help = "how many devices; single uses one, the other modes at least two" },
+	{ .name = "microbatches", .type = KEY_INTEGER, .list = true, .fallback = "1,4", .min = 1,
+	  .max = 1024, .help = "parts of the batch in layer_split; 1: naive, more: GPipe" },
+	{ .name = "bucket", .type = KEY_SIZE, .list = true, .fallback = "25MiB", .min = 1,
+	  .max = 0x1p40, .help = "gradients per all-reduce in ddp" },
 	{ .name = "optimizer", .type = KEY_CHOICE, .fallback = "adam", .choices = optimizer_names,
 	  .help = "sgd, momentum or adam" },
 	{ .name = "learning_rate", .type = KEY_REAL, .fallback = "0", .min = 0, .max = 1e3,
@@ -38,21 +42,23 @@ static const struct key keys[] = {
 	{ .name = "loss_scale", .type = KEY_REAL, .fallback = "1024", .min = 1, .max = 65536,
 	  .help = "fp16 only: factor that keeps small gradients representable" },
 	{ .name = "verify_flops", .type = KEY_REAL, .fallback = "1e9", .min = 1, .max = 1e15,
-	  .help = "largest step that the reference in double precision follows; above it a smaller model is verified" },
+	  .help = "largest step that the reference follows; above it a smaller model is verified" },
 	{ .name = "iterations", .type = KEY_INTEGER, .fallback = "0", .min = 0, .max = 1e6,
-	  .help = "samples of each series; 0: min_samples to max_samples, as the stop rule decides" },
+	  .help = "samples of each series; 0: the stop rule decides" },
 	{ 0 }
 };
 
-static const char *const axes[] = { "precision", "batch", "modes", "devices", "microbatches", "bucket", NULL };
+static const char *const axes[] = { "precision",    "batch",  "modes", "devices",
+				    "microbatches", "bucket", NULL };
 
-static enum status read_layers(struct setup *setup, const struct section *section, struct error *err)
+static enum status read_layers(struct setup *setup, const struct section *section,
+			       struct error *err)
 {
 	const struct setting *layers = section_setting(section, "layers");
 
 	if (layers->count < 2 || layers->count > SETUP_MAX_LAYERS + 1)
-		return error_set(err, STATUS_USAGE, "%s: layers: %zu widths, allowed are 2 to %d", layers->origin,
-				 layers->count, SETUP_MAX_LAYERS + 1);
+		return error_set(err, STATUS_USAGE, "%s: layers: %zu widths, allowed are 2 to %d",
+				 layers->origin, layers->count, SETUP_MAX_LAYERS + 1);
 	setup->layers = layers->count - 1;
 	for (size_t i = 0; i < layers->count; i++)
 		setup->widths[i] = (uint64_t)layers->values[i].integer;
@@ -62,7 +68,8 @@ static enum status read_layers(struct setup *setup, const struct section *sectio
 static void read_optimizer(struct setup *setup, const struct section *section)
 {
 	setup->optimizer = (enum optimizer)section_integer(section, "optimizer");
-	setup->momentum = setup->optimizer == OPTIMIZER_MOMENTUM ? section_real(section, "momentum") : 0;
+	setup->momentum =
+		setup->optimizer == OPTIMIZER_MOMENTUM ? section_real(section, "momentum") : 0;
 	setup->beta1 = 0.9;
 	setup->beta2 = 0.999;
 	setup->epsilon = 1e-8;
@@ -72,7 +79,8 @@ static void read_optimizer(struct setup *setup, const struct section *section)
 		setup->rate = setup_safe_rate(setup);
 }
 
-static enum status setup_from_case(struct setup *setup, const struct plan_case *c, struct error *err)
+static enum status setup_from_case(struct setup *setup, const struct plan_case *c,
+				   struct error *err)
 {
 	*setup = (struct setup){ .microbatches = 1 };
 	if (read_layers(setup, c->section, err) != STATUS_OK)
@@ -81,7 +89,8 @@ static enum status setup_from_case(struct setup *setup, const struct plan_case *
 	setup->ranks = (int)case_integer(c, "devices");
 	setup->batch = (uint64_t)case_integer(c, "batch");
 	precision_from_name(case_text(c, "precision"), &setup->precision);
-	setup->loss_scale = setup->precision == PRECISION_FP16 ? section_real(c->section, "loss_scale") : 1;
+	setup->loss_scale =
+		setup->precision == PRECISION_FP16 ? section_real(c->section, "loss_scale") : 1;
 	if (setup->mode->microbatched)
 		setup->microbatches = (uint64_t)case_integer(c, "microbatches");
 	if (setup->mode->bucketed)
@@ -90,10 +99,14 @@ static enum status setup_from_case(struct setup *setup, const struct plan_case *
 	return STATUS_OK;
 }
 
-/* Bytes that network_open() takes on the rank that needs most; edges and workspaces are small beside it. */
+/*
+ * Bytes that network_open() takes on the rank that needs most; edges and workspaces are small
+ * beside it.
+ */
 static uint64_t bytes_of(const struct setup *setup)
 {
-	uint64_t element = precision_bytes(setup->precision), master = precision_bytes(setup_master(setup));
+	uint64_t element = precision_bytes(setup->precision),
+		 master = precision_bytes(setup_master(setup));
 	uint64_t most = 0;
 	struct model model;
 
@@ -115,15 +128,27 @@ static uint64_t bytes_of(const struct setup *setup)
 	return most;
 }
 
-/* The reference and the first steps; beyond step_time, a split samples three more series. */
-static double setup_seconds(const struct setup *setup, const struct section *section, const struct device_info *info)
+/* Floating-point operations per second that a device is good for, roughly: for estimates only. */
+static double likely_rate(const struct device_info *info)
 {
-	double rate = strcmp(info->backend, "host") == 0 ? 1e10 : 1e12;
-	double steps = 8 + (double)section_integer(section, "warmup");
-	double series = setup->ranks > 1 ? 3 : 0;
+	int cores = info->multiprocessors > 0 ? info->multiprocessors : 1;
 
-	return 0.5 + section_real(section, "verify_flops") / 1e9 + steps * setup_flops(setup) / rate +
-	       series * section_real(section, "max_time") * 0.5 + (setup->ranks > 1 ? 1 : 0);
+	return strcmp(info->backend, "host") == 0 ? 2e10 * cores : 5e12;
+}
+
+/* The reference, the first steps, and the least that is sampled: a split has three more series. */
+static double setup_seconds(const struct setup *setup, const struct section *section,
+			    const struct device_info *info)
+{
+	int64_t iterations = section_integer(section, "iterations");
+	double samples =
+		(double)(iterations > 0 ? iterations : section_integer(section, "min_samples")) +
+		(double)section_integer(section, "warmup");
+	double series = setup->ranks > 1 ? 4 : 1;
+	double reference = fmin(setup_flops(setup), section_real(section, "verify_flops")) / 2e9;
+
+	return 0.2 * setup->ranks + reference +
+	       (6 + series * samples) * setup_flops(setup) / likely_rate(info);
 }
 
 static unsigned capability_for(enum precision precision)
@@ -138,8 +163,8 @@ static unsigned capability_for(enum precision precision)
 }
 
 /* The first n devices of one backend, `first` being the backend's first. */
-static enum status plan_on(struct plan *plan, struct plan_case *point, const struct setup *setup, size_t first,
-			   struct error *err)
+static enum status plan_on(struct plan *plan, struct plan_case *point, const struct setup *setup,
+			   size_t first, struct error *err)
 {
 	const struct device_info *info = &plan->devices[first];
 	const char *reason = setup->mode->refusal(setup);
@@ -150,10 +175,12 @@ static enum status plan_on(struct plan *plan, struct plan_case *point, const str
 		if (strcmp(plan->devices[i].backend, info->backend) == 0)
 			set[count++] = i;
 	if (!reason && count < (size_t)setup->ranks) {
-		snprintf(text, sizeof(text), "needs %d devices, %s has %zu", setup->ranks, info->backend, count);
+		snprintf(text, sizeof(text), "needs %d devices, %s has %zu", setup->ranks,
+			 info->backend, count);
 		reason = text;
 	} else if (!reason && !(info->capabilities & capability_for(setup->precision))) {
-		snprintf(text, sizeof(text), "%s has no %s", info->id, precision_name(setup->precision));
+		snprintf(text, sizeof(text), "%s has no %s", info->id,
+			 precision_name(setup->precision));
 		reason = text;
 	} else if (!reason && setup->ranks > 1 && !(info->capabilities & DEVICE_HAS_COLLECTIVES)) {
 		snprintf(text, sizeof(text), "%s has no collectives", info->id);

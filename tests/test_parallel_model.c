@@ -1,6 +1,7 @@
 /*
- * What the suite `parallel` computes with before any device is involved: the reference (checked by central differences),
- * number formats, the flat layout, stages, and the smaller model that a reference can follow.
+ * What the suite `parallel` computes with before any device is involved: the reference (checked by
+ * central differences), number formats, the flat layout, stages, and the smaller model that a
+ * reference can follow.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,8 +21,13 @@
 
 static struct setup setup_of(size_t layers, const uint64_t *widths, uint64_t batch)
 {
-	struct setup s = { .ranks = 1, .layers = layers, .batch = batch, .microbatches = 1,
-			   .precision = PRECISION_FP64, .loss_scale = 1, .seed = 7 };
+	struct setup s = { .ranks = 1,
+			   .layers = layers,
+			   .batch = batch,
+			   .microbatches = 1,
+			   .precision = PRECISION_FP64,
+			   .loss_scale = 1,
+			   .seed = 7 };
 
 	s.mode = mode_find("single");
 	memcpy(s.widths, widths, (layers + 1) * sizeof(*widths));
@@ -61,8 +67,8 @@ static void reference_gradients_are_derivatives(void **state)
 		double error = fabs((up - down) / (2 * h) - gradients[i]);
 
 		if (!(error <= 1e-6 * largest))
-			fail_msg("parameter %llu: gradient %g, central difference %g", (unsigned long long)i,
-				 gradients[i], (up - down) / (2 * h));
+			fail_msg("parameter %llu: gradient %g, central difference %g",
+				 (unsigned long long)i, gradients[i], (up - down) / (2 * h));
 	}
 	free(gradients);
 	reference_close(&ref);
@@ -100,7 +106,10 @@ static void reference_obeys_masks(void **state)
 	reference_close(&ref);
 }
 
-/* Every 16-bit pattern decodes to a number that rounds to itself, and halves between neighbours go to even. */
+/*
+ * Every 16-bit pattern decodes to a number that rounds to itself, and halves between neighbours go
+ * to even.
+ */
 static void check_format(enum precision precision, uint16_t infinity)
 {
 	for (unsigned bits = 1; bits < infinity; bits++) {
@@ -126,7 +135,8 @@ static void formats_round_to_nearest_even(void **state)
 
 	(void)state;
 	values_decode(values, words, PRECISION_FP16, 7);
-	assert_true(values[0] == 1 && values[1] == 0x1.554p-2 && values[2] == 0x1p-24 && values[3] == 65504);
+	assert_true(values[0] == 1 && values[1] == 0x1.554p-2 && values[2] == 0x1p-24 &&
+		    values[3] == 65504);
 	assert_true(values[4] == -2 && isinf(values[5]) && isnan(values[6]));
 	check_format(PRECISION_FP16, 0x7c00);
 	check_format(PRECISION_BF16, 0x7f80);
@@ -145,7 +155,8 @@ static void model_is_flat_and_last_layer_first(void **state)
 	assert_int_equal(model_first(&model, 3), 0);
 	assert_int_equal(model_elements(&model, 0, 3), model.elements);
 	assert_int_equal(model_first(&model, 2), model_elements(&model, 2, 3));
-	assert_int_equal(model_elements(&model, 0, 1) + model_elements(&model, 1, 3), model.elements);
+	assert_int_equal(model_elements(&model, 0, 1) + model_elements(&model, 1, 3),
+			 model.elements);
 	for (size_t l = 0; l < 3; l++) {
 		assert_int_equal(model.layer[l].weight % MODEL_ALIGN, 0);
 		assert_int_equal(model.layer[l].bias % MODEL_ALIGN, 0);

@@ -23,7 +23,8 @@ enum status arena_alloc(struct arena *arena, enum memory_class tag, uint64_t byt
 	struct arena_block block = { .bytes = bytes, .tag = tag };
 	char size[32];
 
-	if (backend_memory_alloc(arena->device, ALLOCATOR_DEVICE, bytes, NULL, &block.memory, err) != STATUS_OK)
+	if (backend_memory_alloc(arena->device, ALLOCATOR_DEVICE, bytes, NULL, &block.memory,
+				 err) != STATUS_OK)
 		return error_prefix(err, "%s of %s", units_size(bytes, size, sizeof(size)),
 				    memory_class_names[tag]);
 	ARRAY_GROW(arena->blocks, arena->count, arena->capacity);
@@ -45,8 +46,8 @@ void arena_release(struct arena *arena)
 	while (arena->count > 0) {
 		struct arena_block *block = &arena->blocks[--arena->count];
 
-		backend_memory_free(arena->device, ALLOCATOR_DEVICE, block->memory, block->bytes, NULL,
-				    &ignored);
+		backend_memory_free(arena->device, ALLOCATOR_DEVICE, block->memory, block->bytes,
+				    NULL, &ignored);
 	}
 	free(arena->blocks);
 	*arena = (struct arena){ .device = arena->device };

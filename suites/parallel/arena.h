@@ -1,5 +1,6 @@
 /*
- * Device memory of one rank, tagged by what it is for, so that the memory of a training step adds up by construction.
+ * Device memory of one rank, tagged by what it is for, so that the memory of a training step adds
+ * up by construction.
  *
  * Adding a class: one row of MEMORY_CLASSES; the metric parallel.memory_<name> follows.
  */
@@ -42,8 +43,8 @@ struct arena {
 
 void arena_init(struct arena *arena, struct device *device);
 /*
- * `out` is the address of a pointer of any type. STATUS_NO_MEMORY names the class and the size. The memory is not initialised; released with the
- * arena.
+ * `out` is the address of a pointer of any type. STATUS_NO_MEMORY names the class and the size. The
+ * memory is not initialised; released with the arena.
  */
 enum status arena_alloc(struct arena *arena, enum memory_class tag, uint64_t bytes, void *out,
 			struct error *err);

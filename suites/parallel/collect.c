@@ -8,10 +8,12 @@ static enum status allocate(struct trainer *t, struct collection *c, struct erro
 	if (t->team->world->rank != 0)
 		return STATUS_OK;
 	for (size_t l = 1; l < t->setup->layers; l++)
-		if (arena_alloc(&c->arena, MEMORY_VERIFICATION, t->setup->batch * t->setup->widths[l] * bytes,
-				&c->activations[l], err) != STATUS_OK)
+		if (arena_alloc(&c->arena, MEMORY_VERIFICATION,
+				t->setup->batch * t->setup->widths[l] * bytes, &c->activations[l],
+				err) != STATUS_OK)
 			return err->status;
-	return arena_alloc(&c->arena, MEMORY_VERIFICATION, t->network.model.elements * bytes, &c->gradients, err);
+	return arena_alloc(&c->arena, MEMORY_VERIFICATION, t->network.model.elements * bytes,
+			   &c->gradients, err);
 }
 
 static void *offset_by(void *memory, uint64_t elements, enum precision precision)
@@ -19,7 +21,10 @@ static void *offset_by(void *memory, uint64_t elements, enum precision precision
 	return memory ? (char *)memory + elements * precision_bytes(precision) : NULL;
 }
 
-/* The outputs of the rank's layers, which are the inputs of the next; the logits are nobody's input. */
+/*
+ * The outputs of the rank's layers, which are the inputs of the next; the logits are nobody's
+ * input.
+ */
 static enum status collect_activations(struct trainer *t, struct collection *c, int rank,
 				       const struct share *share, struct error *err)
 {
@@ -30,7 +35,8 @@ static enum status collect_activations(struct trainer *t, struct collection *c, 
 		void *to = offset_by(c->activations[l], share->row * width, precision);
 
 		if (team_collect(t->team, rank, t->network.activations[l], to,
-				 share->rows * width * precision_bytes(precision), err) != STATUS_OK)
+				 share->rows * width * precision_bytes(precision),
+				 err) != STATUS_OK)
 			return err->status;
 	}
 	return STATUS_OK;

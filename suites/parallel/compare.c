@@ -37,8 +37,8 @@ struct comparison {
 	struct difference *out;
 };
 
-static enum status compare_tensor(struct comparison *c, uint64_t first, uint64_t count, size_t layer,
-				  bool is_bias, struct error *err)
+static enum status compare_tensor(struct comparison *c, uint64_t first, uint64_t count,
+				  size_t layer, bool is_bias, struct error *err)
 {
 	struct squares tensor = { 0 };
 	double ratio;
@@ -47,7 +47,8 @@ static enum status compare_tensor(struct comparison *c, uint64_t first, uint64_t
 		uint64_t piece = count - done < PIECE ? count - done : PIECE;
 
 		if (c->run(c->run_context, first + done, piece, c->run_values, err) != STATUS_OK ||
-		    c->expected(c->expected_context, first + done, piece, c->expected_values, err) != STATUS_OK)
+		    c->expected(c->expected_context, first + done, piece, c->expected_values,
+				err) != STATUS_OK)
 			return err->status;
 		add_piece(&tensor, c->run_values, c->expected_values, piece);
 	}
@@ -68,8 +69,11 @@ enum status compare_gradients(const struct model *model, gradient_source *run, v
 			      struct difference *out, struct error *err)
 {
 	struct comparison c = {
-		.run = run, .expected = expected, .run_context = run_context,
-		.expected_context = expected_context, .out = out,
+		.run = run,
+		.expected = expected,
+		.run_context = run_context,
+		.expected_context = expected_context,
+		.out = out,
 		.run_values = xmalloc(PIECE * sizeof(double)),
 		.expected_values = xmalloc(PIECE * sizeof(double)),
 	};
@@ -97,18 +101,22 @@ enum status compare_judge(const struct difference *d, double loss, double expect
 	check->loss_error = fabs(loss - expected_loss) / fabs(expected_loss);
 	check->loss = loss;
 	if (!(check->loss_error <= tolerance->loss))
-		return error_set(err, STATUS_MISMATCH, "loss %.9g, %s %.9g: relative difference %.2e, allowed %.2e",
-				 loss, than, expected_loss, check->loss_error, tolerance->loss);
+		return error_set(err, STATUS_MISMATCH,
+				 "loss %.9g, %s %.9g: relative difference %.2e, allowed %.2e", loss,
+				 than, expected_loss, check->loss_error, tolerance->loss);
 	if (!(d->overall <= tolerance->gradient))
 		return error_set(err, STATUS_MISMATCH,
-				 "gradients differ from the %s by %.2e (relative L2), allowed %.2e; worst: %s of "
+				 "gradients differ from the %s by %.2e (relative L2), allowed "
+				 "%.2e; worst: %s of "
 				 "layer %zu, %.2e",
-				 than, d->overall, tolerance->gradient, d->worst_is_bias ? "bias" : "weights",
-				 d->worst_layer + 1, d->worst);
+				 than, d->overall, tolerance->gradient,
+				 d->worst_is_bias ? "bias" : "weights", d->worst_layer + 1,
+				 d->worst);
 	if (!(d->worst <= tolerance->tensor))
 		return error_set(err, STATUS_MISMATCH,
-				 "gradient of the %s of layer %zu differs from the %s by %.2e (relative L2), allowed %.2e",
-				 d->worst_is_bias ? "bias" : "weights", d->worst_layer + 1, than, d->worst,
-				 tolerance->tensor);
+				 "gradient of the %s of layer %zu differs from the %s by %.2e "
+				 "(relative L2), allowed %.2e",
+				 d->worst_is_bias ? "bias" : "weights", d->worst_layer + 1, than,
+				 d->worst, tolerance->tensor);
 	return STATUS_OK;
 }

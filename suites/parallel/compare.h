@@ -5,13 +5,16 @@
 #include "suites/parallel/verify.h"
 
 struct difference {
-	double overall;      /* over all parameters */
-	double worst;        /* of one tensor */
+	double overall; /* over all parameters */
+	double worst;   /* of one tensor */
 	size_t worst_layer;
 	bool worst_is_bias;
 };
 
-/* Fills out[0 .. count) with elements [first, first + count) of a flat array of gradients, unscaled. */
+/*
+ * Fills out[0 .. count) with elements [first, first + count) of a flat array of gradients,
+ * unscaled.
+ */
 typedef enum status gradient_source(void *context, uint64_t first, uint64_t count, double *out,
 				    struct error *err);
 
@@ -19,7 +22,10 @@ enum status compare_gradients(const struct model *model, gradient_source *run, v
 			      gradient_source *expected, void *expected_context,
 			      struct difference *out, struct error *err);
 
-/* STATUS_MISMATCH with a sentence that says what differs from `than`, and by how much. NaN is a difference. */
+/*
+ * STATUS_MISMATCH with a sentence that says what differs from `than`, and by how much. NaN is a
+ * difference.
+ */
 enum status compare_judge(const struct difference *difference, double loss, double expected_loss,
 			  const struct tolerance *tolerance, const char *than, struct check *check,
 			  struct error *err);

@@ -56,7 +56,8 @@ static enum status open_single(struct session *s, struct error *err)
 	world_broadcast(s->team.world, 0, &s->has_single, sizeof(s->has_single));
 	if (status == STATUS_NO_MEMORY) {
 		trainer_close(&s->single);
-		run_note(s->run, "Not compared with one device, which has not enough memory: %s.", mine.message);
+		run_note(s->run, "Not compared with one device, which has not enough memory: %s.",
+			 mine.message);
 		status = STATUS_OK;
 	}
 	if (status != STATUS_OK)
@@ -71,8 +72,8 @@ static enum status verify_full(struct session *s, struct error *err)
 
 	if (!s->has_single)
 		return STATUS_OK;
-	status = verify_against_single(&s->trainer, leads(s) ? &s->single : NULL, &s->outcome.against_single,
-				       &mine);
+	status = verify_against_single(&s->trainer, leads(s) ? &s->single : NULL,
+				       &s->outcome.against_single, &mine);
 	s->outcome.compared_with_single = status == STATUS_OK;
 	if (status == STATUS_NO_MEMORY) {
 		run_note(s->run, "Gradients at full size not compared: %s.", mine.message);
@@ -83,12 +84,16 @@ static enum status verify_full(struct session *s, struct error *err)
 
 static enum status first_loss(struct session *s, struct error *err)
 {
-	if (trainer_reset(&s->trainer, err) != STATUS_OK || trainer_step(&s->trainer, STEP_ALL, err) != STATUS_OK)
+	if (trainer_reset(&s->trainer, err) != STATUS_OK ||
+	    trainer_step(&s->trainer, STEP_ALL, err) != STATUS_OK)
 		return err->status;
 	return trainer_loss(&s->trainer, &s->outcome.first_loss, err);
 }
 
-/* The steps that were timed trained the model: parameters changed, replicas agree, and the loss fell. */
+/*
+ * The steps that were timed trained the model: parameters changed, replicas agree, and the loss
+ * fell.
+ */
 static enum status check_training(struct session *s, uint64_t sum_before, struct error *err)
 {
 	struct outcome *o = &s->outcome;
@@ -100,13 +105,16 @@ static enum status check_training(struct session *s, uint64_t sum_before, struct
 		return err->status;
 	o->updates = s->trainer.network.updates;
 	if (sum == sum_before)
-		status = error_set(err, STATUS_MISMATCH, "the timed steps did not change the parameters");
+		status = error_set(err, STATUS_MISMATCH,
+				   "the timed steps did not change the parameters");
 	else if (!isfinite(o->last_loss))
-		status = error_set(err, STATUS_MISMATCH, "the loss is %g after %llu updates at learning_rate %g",
+		status = error_set(err, STATUS_MISMATCH,
+				   "the loss is %g after %llu updates at learning_rate %g",
 				   o->last_loss, (unsigned long long)o->updates, o->setup->rate);
 	else if (o->setup->rate_chosen && !(o->last_loss < o->first_loss))
-		status = error_set(err, STATUS_MISMATCH, "the loss rose from %.6g to %.6g in %llu updates",
-				   o->first_loss, o->last_loss, (unsigned long long)o->updates);
+		status = error_set(err, STATUS_MISMATCH,
+				   "the loss rose from %.6g to %.6g in %llu updates", o->first_loss,
+				   o->last_loss, (unsigned long long)o->updates);
 	return world_agree(s->team.world, status, err);
 }
 
@@ -114,8 +122,10 @@ static enum status time_step(struct session *s, struct error *err)
 {
 	uint64_t sum;
 
-	if (first_loss(s, err) != STATUS_OK || verify_replicas(&s->trainer, &sum, err) != STATUS_OK ||
-	    timing_sample(s->run, &s->trainer, STEP_ALL, "parallel.step_time", &s->outcome.step, err) != STATUS_OK)
+	if (first_loss(s, err) != STATUS_OK ||
+	    verify_replicas(&s->trainer, &sum, err) != STATUS_OK ||
+	    timing_sample(s->run, &s->trainer, STEP_ALL, "parallel.step_time", &s->outcome.step,
+			  err) != STATUS_OK)
 		return err->status;
 	return check_training(s, sum, err);
 }
@@ -129,8 +139,8 @@ static enum status time_parts(struct session *s, struct error *err)
 	enum status status;
 
 	world_barrier(world);
-	status = timing_sample_alone(s->run, &s->trainer, STEP_COMPUTE | STEP_UPDATE, "parallel.compute_time",
-				     &compute, err);
+	status = timing_sample_alone(s->run, &s->trainer, STEP_COMPUTE | STEP_UPDATE,
+				     "parallel.compute_time", &compute, err);
 	if (world_agree(world, status, err) != STATUS_OK)
 		return err->status;
 	world_gather(world, &compute.statistics.median, o->compute, sizeof(double));
@@ -139,8 +149,8 @@ static enum status time_parts(struct session *s, struct error *err)
 		return err->status;
 	o->has_communication = true;
 	if (s->has_single && leads(s))
-		status = timing_sample_alone(s->run, &s->single, STEP_ALL, "parallel.single_time", &o->single,
-					     err);
+		status = timing_sample_alone(s->run, &s->single, STEP_ALL, "parallel.single_time",
+					     &o->single, err);
 	o->has_single = s->has_single;
 	return world_agree(world, status, err);
 }
@@ -150,10 +160,12 @@ static void gather_memory(struct session *s)
 	struct outcome *o = &s->outcome;
 
 	world_gather(s->team.world, s->trainer.arena.bytes, o->memory, sizeof(o->memory[0]));
-	world_gather(s->team.world, &s->team.communicator_bytes, o->communicator_bytes, sizeof(uint64_t));
+	world_gather(s->team.world, &s->team.communicator_bytes, o->communicator_bytes,
+		     sizeof(uint64_t));
 }
 
-static enum status carry_out(struct session *s, const struct measure_options *options, struct error *err)
+static enum status carry_out(struct session *s, const struct measure_options *options,
+			     struct error *err)
 {
 	if (verify_small(s, options->verify_flops, err) != STATUS_OK ||
 	    trainer_open(&s->trainer, s->outcome.setup, &s->team, err) != STATUS_OK)
@@ -170,8 +182,8 @@ static enum status carry_out(struct session *s, const struct measure_options *op
 	return STATUS_OK;
 }
 
-enum status measure_setup(struct run *run, const struct setup *setup, const struct measure_options *options,
-			  struct error *err)
+enum status measure_setup(struct run *run, const struct setup *setup,
+			  const struct measure_options *options, struct error *err)
 {
 	struct sampling rules = *run->sampler.rules;
 	struct run own = *run;

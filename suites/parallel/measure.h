@@ -1,4 +1,7 @@
-/* One case of the suite `parallel` on one rank: verify, then time, then say where the time and the memory went. */
+/*
+ * One case of the suite `parallel` on one rank: verify, then time, then say where the time and the
+ * memory went.
+ */
 #ifndef GPUPROOF_PARALLEL_MEASURE_H
 #define GPUPROOF_PARALLEL_MEASURE_H
 
@@ -6,12 +9,12 @@
 #include "suites/parallel/setup.h"
 
 struct measure_options {
-	double verify_flops; /* most floating-point operations of a step that the reference follows */
-	int64_t iterations;  /* samples per series; 0: the stop rule decides */
+	double verify_flops; /* of a step: the most that the reference follows */
+	int64_t iterations; /* samples per series; 0: the stop rule decides */
 };
 
 /* Collective: every rank of run->world calls it. */
-enum status measure_setup(struct run *run, const struct setup *setup, const struct measure_options *options,
-			  struct error *err);
+enum status measure_setup(struct run *run, const struct setup *setup,
+			  const struct measure_options *options, struct error *err);
 
 #endif

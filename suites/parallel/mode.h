@@ -1,9 +1,10 @@
 /*
  * A mode: one way to split a training step over ranks.
  *
- * Adding a mode: one file mode_<name>.c ending in `const struct mode mode_<name>`, and a line in modes.c. It says which
- * part of the step each rank computes (share), what it keeps besides the network (open), and enqueues a step from the
- * operations in network.h and the team's communicators.
+ * Adding a mode: one file mode_<name>.c ending in `const struct mode mode_<name>`, and a line in
+ * modes.c. It says which part of the step each rank computes (share), what it keeps besides the
+ * network (open), and enqueues a step from the operations in network.h and the team's
+ * communicators.
  */
 #ifndef GPUPROOF_PARALLEL_MODE_H
 #define GPUPROOF_PARALLEL_MODE_H
@@ -25,7 +26,9 @@ struct trainer {
 	struct team *team;
 	struct arena arena;
 	struct network network;
-	void *state; /* the mode's own */
+	uint64_t
+		communicators_before; /* bytes of the team's communicators without the mode's own */
+	void *state;                  /* the mode's own */
 };
 
 struct mode {
@@ -38,15 +41,28 @@ struct mode {
 	/* NULL, or why this setup cannot be split so (words for the reader of the report). */
 	const char *(*refusal)(const struct setup *setup);
 	/* What rank `rank` computes, and the most rows of one backward call. */
-	void (*share)(const struct setup *setup, int rank, struct share *share, uint64_t *step_rows);
-	/* Its own buffers, events and communicators; collective. The network is open. NULL: nothing. */
+	void (*share)(const struct setup *setup, int rank, struct share *share,
+		      uint64_t *step_rows);
+	/*
+	 * Its own buffers, events and communicators; collective. The network is open. NULL:
+	 * nothing.
+	 */
 	enum status (*open)(struct trainer *trainer, struct error *err);
 	void (*close)(struct trainer *trainer);
-	/* One step's `parts` on the team's streams, asynchronous. Steps may follow each other at once. */
+	/*
+	 * One step's `parts` on the team's streams, asynchronous. Steps may follow each other at
+	 * once.
+	 */
 	enum status (*enqueue)(struct trainer *trainer, unsigned parts, struct error *err);
-	/* Commands of a step on the busiest stream, about: keeps batches of steps within the device's queue. */
+	/*
+	 * Commands of a step on the busiest stream, about: keeps batches of steps within the
+	 * device's queue.
+	 */
 	unsigned (*commands)(const struct trainer *trainer);
-	/* By formula: bytes that the busiest rank sends per step, and the share of a step that ranks must idle. */
+	/*
+	 * By formula: bytes that the busiest rank sends per step, and the share of a step that
+	 * ranks must idle.
+	 */
 	double (*wire_bytes)(const struct setup *setup);
 	double (*bubble)(const struct setup *setup);
 };

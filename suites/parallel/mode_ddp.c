@@ -1,7 +1,8 @@
 /*
- * Data parallel: every rank has the whole model and an equal part of the batch. Gradients are averaged over the ranks, in
- * buckets: as soon as backward has filled one, its all-reduce starts on the communication stream, while backward
- * goes on. The flat order (model.h) makes a bucket one range.
+ * Data parallel: every rank has the whole model and an equal part of the batch. Gradients are
+ * averaged over the ranks, in buckets: as soon as backward has filled one, its all-reduce starts on
+ * the communication stream, while backward goes on. The flat order (model.h) makes a bucket one
+ * range.
  */
 #include <stdlib.h>
 
@@ -24,14 +25,17 @@ static const char *ddp_refusal(const struct setup *setup)
 {
 	if (setup->ranks < 2)
 		return "data parallel needs at least two devices";
-	return setup->batch % (uint64_t)setup->ranks ? "the batch does not divide by the number of devices" : NULL;
+	return setup->batch % (uint64_t)setup->ranks
+		       ? "the batch does not divide by the number of devices"
+		       : NULL;
 }
 
 static void ddp_share(const struct setup *setup, int rank, struct share *share, uint64_t *step_rows)
 {
 	uint64_t rows = setup->batch / (uint64_t)setup->ranks;
 
-	*share = (struct share){ .last = setup->layers, .row = (uint64_t)rank * rows, .rows = rows };
+	*share =
+		(struct share){ .last = setup->layers, .row = (uint64_t)rank * rows, .rows = rows };
 	*step_rows = rows;
 }
 
@@ -47,7 +51,8 @@ static void make_buckets(struct ddp *ddp, const struct trainer *t)
 		if (l > 0 && count * precision_bytes(t->setup->precision) < t->setup->bucket_bytes)
 			continue;
 		ARRAY_GROW(ddp->buckets, ddp->count, ddp->capacity);
-		ddp->buckets[ddp->count++] = (struct bucket){ .layer = l, .first = first, .count = count };
+		ddp->buckets[ddp->count++] =
+			(struct bucket){ .layer = l, .first = first, .count = count };
 		first += count;
 	}
 }
@@ -78,7 +83,8 @@ static void ddp_close(struct trainer *t)
 
 static enum status reduce_bucket(struct trainer *t, struct bucket *bucket, struct error *err)
 {
-	struct stream *compute = t->team->streams[STREAM_COMPUTE], *communicate = t->team->streams[STREAM_UP];
+	struct stream *compute = t->team->streams[STREAM_COMPUTE],
+		      *communicate = t->team->streams[STREAM_UP];
 	void *gradients = network_gradient(&t->network, bucket->first);
 
 	if (backend_event_record(bucket->ready, compute, err) != STATUS_OK ||
@@ -99,10 +105,11 @@ static enum status backward(struct trainer *t, unsigned parts, struct error *err
 	for (size_t l = t->setup->layers; l-- > 0;) {
 		void *to = l > 0 ? n->transient[l % 2] : NULL;
 
-		if (parts & STEP_COMPUTE &&
-		    network_backward(n, compute, l, 0, n->share.rows, gradient, to, false, err) != STATUS_OK)
+		if (parts & STEP_COMPUTE && network_backward(n, compute, l, 0, n->share.rows,
+							     gradient, to, false, err) != STATUS_OK)
 			return err->status;
-		if (bucket->layer == l && parts & STEP_COMMUNICATE && reduce_bucket(t, bucket, err) != STATUS_OK)
+		if (bucket->layer == l && parts & STEP_COMMUNICATE &&
+		    reduce_bucket(t, bucket, err) != STATUS_OK)
 			return err->status;
 		bucket += bucket->layer == l;
 		gradient = to;
@@ -112,7 +119,8 @@ static enum status backward(struct trainer *t, unsigned parts, struct error *err
 
 static enum status ddp_enqueue(struct trainer *t, unsigned parts, struct error *err)
 {
-	struct stream *compute = t->team->streams[STREAM_COMPUTE], *communicate = t->team->streams[STREAM_UP];
+	struct stream *compute = t->team->streams[STREAM_COMPUTE],
+		      *communicate = t->team->streams[STREAM_UP];
 	struct ddp *ddp = t->state;
 	struct network *n = &t->network;
 	uint64_t rows = n->share.rows;

@@ -1,10 +1,12 @@
 /*
- * Layer split: each rank has a stage of neighbouring layers; activations go down the stages, gradients back up. With
- * one micro-batch only one stage works at a time (the naive split); with more it is GPipe's schedule: all forwards,
- * then all backwards, gradients added up, one optimizer step.
+ * Layer split: each rank has a stage of neighbouring layers; activations go down the stages,
+ * gradients back up. With one micro-batch only one stage works at a time (the naive split); with
+ * more it is GPipe's schedule: all forwards, then all backwards, gradients added up, one optimizer
+ * step.
  *
- * Every edge between neighbours has its own communicator and stream: it carries the activations in order and then the
- * gradients in order, the same on both ends, so nothing can dead-lock, and a receive waits for nobody else's send.
+ * Every edge between neighbours has its own communicator and stream: it carries the activations in
+ * order and then the gradients in order, the same on both ends, so nothing can dead-lock, and a
+ * receive waits for nobody else's send.
  */
 #include <stdlib.h>
 
@@ -34,16 +36,20 @@ static const char *layer_split_refusal(const struct setup *setup)
 		return "a layer split needs at least two devices";
 	if ((size_t)setup->ranks > setup->layers)
 		return "more devices than layers";
-	return setup->batch % setup->microbatches ? "the batch does not divide by the number of micro-batches" :
-						    NULL;
+	return setup->batch % setup->microbatches
+		       ? "the batch does not divide by the number of micro-batches"
+		       : NULL;
 }
 
-static void layer_split_share(const struct setup *setup, int rank, struct share *share, uint64_t *step_rows)
+static void layer_split_share(const struct setup *setup, int rank, struct share *share,
+			      uint64_t *step_rows)
 {
 	size_t bounds[SETUP_MAX_RANKS + 1];
 
 	stages_balance(setup, (size_t)setup->ranks, bounds);
-	*share = (struct share){ .first = bounds[rank], .last = bounds[rank + 1], .rows = setup->batch };
+	*share = (struct share){ .first = bounds[rank],
+				 .last = bounds[rank + 1],
+				 .rows = setup->batch };
 	*step_rows = setup->batch / setup->microbatches;
 }
 
@@ -62,7 +68,8 @@ static enum status open_edge_memory(struct trainer *t, struct edge *edge, struct
 static enum status open_local(struct trainer *t, struct pipeline *p, struct error *err)
 {
 	if (backend_event_create(t->team->device, &p->begun, err) != STATUS_OK ||
-	    open_edge_memory(t, &p->up, err) != STATUS_OK || open_edge_memory(t, &p->down, err) != STATUS_OK)
+	    open_edge_memory(t, &p->up, err) != STATUS_OK ||
+	    open_edge_memory(t, &p->down, err) != STATUS_OK)
 		return err->status;
 	for (size_t i = 0; i < p->turn_count; i++)
 		if (backend_event_create(t->team->device, &p->turns[i], err) != STATUS_OK)
@@ -76,7 +83,9 @@ static enum status layer_split_open(struct trainer *t, struct error *err)
 	int rank = t->team->world->rank;
 
 	p->up = (struct edge){ .stream = STREAM_UP, .peer = 0, .boundary = t->network.share.first };
-	p->down = (struct edge){ .stream = STREAM_DOWN, .peer = 1, .boundary = t->network.share.last };
+	p->down = (struct edge){ .stream = STREAM_DOWN,
+				 .peer = 1,
+				 .boundary = t->network.share.last };
 	p->turn_count = 4 * t->setup->microbatches;
 	p->turns = xcalloc(p->turn_count, sizeof(struct event *));
 	for (int low = 0; low + 1 < t->team->world->size; low++) {
@@ -110,7 +119,8 @@ static void layer_split_close(struct trainer *t)
 }
 
 /* Makes `to` wait for what `from` has been given so far. */
-static enum status hand_over(struct trainer *t, enum team_stream from, enum team_stream to, struct error *err)
+static enum status hand_over(struct trainer *t, enum team_stream from, enum team_stream to,
+			     struct error *err)
 {
 	struct pipeline *p = t->state;
 	struct event *turn = p->turns[p->turn++ % p->turn_count];
@@ -127,7 +137,8 @@ static uint64_t micro_rows(const struct trainer *t)
 
 static uint64_t edge_bytes(const struct trainer *t, const struct edge *edge)
 {
-	return micro_rows(t) * t->setup->widths[edge->boundary] * precision_bytes(t->setup->precision);
+	return micro_rows(t) * t->setup->widths[edge->boundary] *
+	       precision_bytes(t->setup->precision);
 }
 
 static void *edge_gradients(const struct trainer *t, const struct edge *edge, uint64_t micro)
@@ -142,8 +153,8 @@ static enum status send_over(struct trainer *t, struct edge *edge, const void *f
 		return STATUS_OK;
 	if (hand_over(t, STREAM_COMPUTE, edge->stream, err) != STATUS_OK)
 		return err->status;
-	return backend_send(edge->communicator, t->team->streams[edge->stream], from, edge_bytes(t, edge),
-			    edge->peer, err);
+	return backend_send(edge->communicator, t->team->streams[edge->stream], from,
+			    edge_bytes(t, edge), edge->peer, err);
 }
 
 static enum status receive_over(struct trainer *t, struct edge *edge, void *to, unsigned parts,
@@ -151,30 +162,34 @@ static enum status receive_over(struct trainer *t, struct edge *edge, void *to, 
 {
 	if (!edge->communicator || !(parts & STEP_COMMUNICATE))
 		return STATUS_OK;
-	if (backend_receive(edge->communicator, t->team->streams[edge->stream], to, edge_bytes(t, edge),
-			    edge->peer, err) != STATUS_OK)
+	if (backend_receive(edge->communicator, t->team->streams[edge->stream], to,
+			    edge_bytes(t, edge), edge->peer, err) != STATUS_OK)
 		return err->status;
 	return hand_over(t, edge->stream, STREAM_COMPUTE, err);
 }
 
-static enum status forward_micro(struct trainer *t, uint64_t micro, unsigned parts, struct error *err)
+static enum status forward_micro(struct trainer *t, uint64_t micro, unsigned parts,
+				 struct error *err)
 {
 	struct stream *stream = t->team->streams[STREAM_COMPUTE];
 	struct pipeline *p = t->state;
 	struct network *n = &t->network;
 	uint64_t rows = micro_rows(t), row = micro * rows;
 
-	if (receive_over(t, &p->up, network_activation(n, p->up.boundary, row), parts, err) != STATUS_OK)
+	if (receive_over(t, &p->up, network_activation(n, p->up.boundary, row), parts, err) !=
+	    STATUS_OK)
 		return err->status;
 	if (parts & STEP_COMPUTE && network_forward_all(n, stream, row, rows, err) != STATUS_OK)
 		return err->status;
 	if (parts & STEP_COMPUTE && network_has_loss(n) &&
-	    network_loss(n, stream, row, rows, trainer_gradient_scale(t, t->setup->batch), err) != STATUS_OK)
+	    network_loss(n, stream, row, rows, trainer_gradient_scale(t, t->setup->batch), err) !=
+		    STATUS_OK)
 		return err->status;
 	return send_over(t, &p->down, network_activation(n, p->down.boundary, row), parts, err);
 }
 
-static enum status backward_micro(struct trainer *t, uint64_t micro, unsigned parts, struct error *err)
+static enum status backward_micro(struct trainer *t, uint64_t micro, unsigned parts,
+				  struct error *err)
 {
 	struct pipeline *p = t->state;
 	uint64_t rows = micro_rows(t);
@@ -184,13 +199,16 @@ static enum status backward_micro(struct trainer *t, uint64_t micro, unsigned pa
 	if (receive_over(t, &p->down, dy, parts, err) != STATUS_OK)
 		return err->status;
 	if (parts & STEP_COMPUTE &&
-	    network_backward_all(&t->network, t->team->streams[STREAM_COMPUTE], micro * rows, rows, dy, dx,
-				 accumulate, err) != STATUS_OK)
+	    network_backward_all(&t->network, t->team->streams[STREAM_COMPUTE], micro * rows, rows,
+				 dy, dx, accumulate, err) != STATUS_OK)
 		return err->status;
 	return send_over(t, &p->up, dx, parts, err);
 }
 
-/* The edges may touch this step's buffers only after the step before, and the next step's after them. */
+/*
+ * The edges may touch this step's buffers only after the step before, and the next step's after
+ * them.
+ */
 static enum status fork_edges(struct trainer *t, struct error *err)
 {
 	struct pipeline *p = t->state;
@@ -224,8 +242,9 @@ static enum status layer_split_enqueue(struct trainer *t, unsigned parts, struct
 			return err->status;
 	if (join_edge(t, &p->up, err) != STATUS_OK || join_edge(t, &p->down, err) != STATUS_OK)
 		return err->status;
-	return parts & STEP_UPDATE ? network_update(&t->network, t->team->streams[STREAM_COMPUTE], err) :
-				     STATUS_OK;
+	return parts & STEP_UPDATE
+		       ? network_update(&t->network, t->team->streams[STREAM_COMPUTE], err)
+		       : STATUS_OK;
 }
 
 static unsigned layer_split_commands(const struct trainer *t)

@@ -6,7 +6,8 @@ static const char *single_refusal(const struct setup *setup)
 	return setup->ranks == 1 ? NULL : "one device only";
 }
 
-static void single_share(const struct setup *setup, int rank, struct share *share, uint64_t *step_rows)
+static void single_share(const struct setup *setup, int rank, struct share *share,
+			 uint64_t *step_rows)
 {
 	(void)rank;
 	*share = (struct share){ .last = setup->layers, .rows = setup->batch };
@@ -20,8 +21,10 @@ static enum status single_enqueue(struct trainer *t, unsigned parts, struct erro
 
 	if (parts & STEP_COMPUTE &&
 	    (network_forward_all(&t->network, stream, 0, rows, err) != STATUS_OK ||
-	     network_loss(&t->network, stream, 0, rows, trainer_gradient_scale(t, rows), err) != STATUS_OK ||
-	     network_backward_all(&t->network, stream, 0, rows, NULL, NULL, false, err) != STATUS_OK))
+	     network_loss(&t->network, stream, 0, rows, trainer_gradient_scale(t, rows), err) !=
+		     STATUS_OK ||
+	     network_backward_all(&t->network, stream, 0, rows, NULL, NULL, false, err) !=
+		     STATUS_OK))
 		return err->status;
 	return parts & STEP_UPDATE ? network_update(&t->network, stream, err) : STATUS_OK;
 }

@@ -27,14 +27,16 @@ uint64_t model_first(const struct model *model, size_t last)
 
 uint64_t model_elements(const struct model *model, size_t first, size_t last)
 {
-	return model->layer[first].bias + aligned(model->layer[first].out) - model_first(model, last);
+	return model->layer[first].bias + aligned(model->layer[first].out) -
+	       model_first(model, last);
 }
 
 double setup_layer_flops(const struct setup *setup, size_t layer, uint64_t rows)
 {
 	double products = layer == 0 ? 2 : 3;
 
-	return products * 2 * (double)rows * (double)setup->widths[layer] * (double)setup->widths[layer + 1];
+	return products * 2 * (double)rows * (double)setup->widths[layer] *
+	       (double)setup->widths[layer + 1];
 }
 
 double setup_flops(const struct setup *setup)

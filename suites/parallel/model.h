@@ -1,9 +1,11 @@
 /*
- * The multilayer perceptron: Y = relu(X W^T + b) per layer (no relu after the last), softmax cross entropy.
+ * The multilayer perceptron: Y = relu(X W^T + b) per layer (no relu after the last), softmax cross
+ * entropy.
  *
- * Parameters, gradients and optimizer state are flat arrays of `elements` values in the same order: the last layer
- * first, because backward reaches it first, so that a bucket of gradients that are ready together is one range; in
- * each layer W (out x in, row-major) and then b. Every tensor starts at a multiple of MODEL_ALIGN elements; the gaps are zero.
+ * Parameters, gradients and optimizer state are flat arrays of `elements` values in the same order:
+ * the last layer first, because backward reaches it first, so that a bucket of gradients that are
+ * ready together is one range; in each layer W (out x in, row-major) and then b. Every tensor
+ * starts at a multiple of MODEL_ALIGN elements; the gaps are zero.
  */
 #ifndef GPUPROOF_PARALLEL_MODEL_H
 #define GPUPROOF_PARALLEL_MODEL_H
@@ -27,8 +29,8 @@ struct model {
 
 /* The part of one training step that one rank computes. */
 struct share {
-	size_t first, last;  /* layers [first, last) */
-	uint64_t row, rows;  /* of the global batch */
+	size_t first, last; /* layers [first, last) */
+	uint64_t row, rows; /* of the global batch */
 };
 
 void model_init(struct model *model, const struct setup *setup);
@@ -38,8 +40,8 @@ uint64_t model_first(const struct model *model, size_t last);
 uint64_t model_elements(const struct model *model, size_t first, size_t last);
 
 /*
- * Floating-point operations of the matrix products of one step (MLPerf's count): 6 B sum(in out), less the input
- * gradient of the first layer, which nobody needs.
+ * Floating-point operations of the matrix products of one step (MLPerf's count): 6 B sum(in out),
+ * less the input gradient of the first layer, which nobody needs.
  */
 double setup_flops(const struct setup *setup);
 /* The same for one layer and `rows` rows. */

@@ -1,7 +1,7 @@
 /*
  * One rank's part of the model in device memory: layers [share.first, share.last) for the rows
- * [share.row, share.row + share.rows) of the batch. Every operation is asynchronous on the stream it is given; rows count from
- * the share's first.
+ * [share.row, share.row + share.rows) of the batch. Every operation is asynchronous on the stream
+ * it is given; rows count from the share's first.
  */
 #ifndef GPUPROOF_PARALLEL_NETWORK_H
 #define GPUPROOF_PARALLEL_NETWORK_H
@@ -15,15 +15,21 @@ struct network {
 	struct share share;
 	struct device *device;
 	struct arena *arena;
-	uint64_t step_rows; /* most rows of one backward call: sizes the transient buffers */
+	uint64_t step_rows;        /* most rows of one backward call: sizes the transient buffers */
 	uint64_t offset, elements; /* of this share in the flat order */
-	void *weights;   /* what the products read, in `precision` */
+	void *weights;             /* what the products read, in `precision` */
 	void *master;    /* what the optimizer writes; == weights unless setup_has_master() */
 	void *gradients; /* in `precision` */
 	void *moments[2];
-	/* activations[l] is the input of layer l; activations[layers] the logits, later their gradient. */
+	/*
+	 * activations[l] is the input of layer l; activations[layers] the logits, later their
+	 * gradient.
+	 */
 	void *activations[SETUP_MAX_LAYERS + 1];
-	/* Where backward looks for the ReLU masks of activations[l]: the activations, or those of another run. */
+	/*
+	 * Where backward looks for the ReLU masks of activations[l]: the activations, or those of
+	 * another run.
+	 */
 	const void *masks[SETUP_MAX_LAYERS + 1];
 	int32_t *labels;
 	double *row_loss;
@@ -33,46 +39,56 @@ struct network {
 };
 
 /*
- * Allocates from `arena` (which owns the memory, also after a failure). `train`: with the optimizer's state;
- * without it network_update() must not be called.
+ * Allocates from `arena` (which owns the memory, also after a failure). `train`: with the
+ * optimizer's state; without it network_update() must not be called.
  */
 enum status network_open(struct network *network, const struct setup *setup, struct device *device,
-			 struct arena *arena, const struct share *share, uint64_t step_rows, bool train,
-			 struct error *err);
+			 struct arena *arena, const struct share *share, uint64_t step_rows,
+			 bool train, struct error *err);
 
 /* Fills parameters, moments, input and labels from the setup's seed; returns when done. */
 enum status network_reset(struct network *network, struct stream *stream, struct error *err);
 
 bool network_has_loss(const struct network *network);
 
-enum status network_forward(struct network *network, struct stream *stream, size_t layer, uint64_t row,
-			    uint64_t rows, struct error *err);
+enum status network_forward(struct network *network, struct stream *stream, size_t layer,
+			    uint64_t row, uint64_t rows, struct error *err);
 /* Logits -> row losses and, in place, their gradients times gradient_scale. */
-enum status network_loss(struct network *network, struct stream *stream, uint64_t row, uint64_t rows,
-			 double gradient_scale, struct error *err);
+enum status network_loss(struct network *network, struct stream *stream, uint64_t row,
+			 uint64_t rows, double gradient_scale, struct error *err);
 /*
- * Gradients of layer `layer`. `dy` (rows x out, overwritten) is the gradient of its output, `dx` (rows x in) receives
- * that of its input; NULL: not wanted. `accumulate` adds to the parameters' gradients instead of replacing them.
+ * Gradients of layer `layer`. `dy` (rows x out, overwritten) is the gradient of its output, `dx`
+ * (rows x in) receives that of its input; NULL: not wanted. `accumulate` adds to the parameters'
+ * gradients instead of replacing them.
  */
-enum status network_backward(struct network *network, struct stream *stream, size_t layer, uint64_t row,
-			     uint64_t rows, void *dy, void *dx, bool accumulate, struct error *err);
+enum status network_backward(struct network *network, struct stream *stream, size_t layer,
+			     uint64_t row, uint64_t rows, void *dy, void *dx, bool accumulate,
+			     struct error *err);
 /*
- * All layers of the share for these rows: forward, or backward from `dy` (NULL: from the loss) to `dx` (NULL: not wanted).
+ * All layers of the share for these rows: forward, or backward from `dy` (NULL: from the loss) to
+ * `dx` (NULL: not wanted).
  */
-enum status network_forward_all(struct network *network, struct stream *stream, uint64_t row, uint64_t rows,
-				struct error *err);
-enum status network_backward_all(struct network *network, struct stream *stream, uint64_t row, uint64_t rows,
-				 void *dy, void *dx, bool accumulate, struct error *err);
+enum status network_forward_all(struct network *network, struct stream *stream, uint64_t row,
+				uint64_t rows, struct error *err);
+enum status network_backward_all(struct network *network, struct stream *stream, uint64_t row,
+				 uint64_t rows, void *dy, void *dx, bool accumulate,
+				 struct error *err);
 /* One optimizer step; gradients are divided by the loss scale. */
 enum status network_update(struct network *network, struct stream *stream, struct error *err);
 
 /* The sum of the row losses of the last step, 0 without the last layer. Waits for the stream. */
-enum status network_loss_sum(struct network *network, struct stream *stream, double *sum, struct error *err);
+enum status network_loss_sum(struct network *network, struct stream *stream, double *sum,
+			     struct error *err);
 
-/* Commands that one step on the share enqueues on the compute stream, about, in `microbatches` parts. */
+/*
+ * Commands that one step on the share enqueues on the compute stream, about, in `microbatches`
+ * parts.
+ */
 unsigned network_commands(const struct network *network, uint64_t microbatches);
 
-/* Address of row `row` of activations[l], of a gradient in the flat order of the whole model, ... */
+/*
+ * Address of row `row` of activations[l], of a gradient in the flat order of the whole model, ...
+ */
 void *network_activation(const struct network *network, size_t l, uint64_t row);
 void *network_gradient(const struct network *network, uint64_t element);
 

@@ -7,32 +7,42 @@
 
 const struct metric parallel_metrics[] = {
 	{ "parallel.step_time", "s", BETTER_LOWER, 1,
-	  "one training step, from the forward pass to the updated parameters, on the slowest device" },
+	  "one training step, from the forward pass to the updated parameters, on the slowest "
+	  "device" },
 	{ "parallel.throughput", "samples/s", BETTER_HIGHER, 0, "global batch / step time" },
 	{ "parallel.flops", "FLOP/s", BETTER_HIGHER, 0,
-	  "operations of the model's matrix products (forward and backward) / step time, all devices together" },
+	  "operations of the model's matrix products (forward and backward) / step time, all "
+	  "devices together" },
 	{ "parallel.single_time", "s", BETTER_LOWER, 0,
-	  "the same step of the same global batch on the first device alone, measured in this case" },
-	{ "parallel.speedup", "1", BETTER_HIGHER, 0, "time on one device / step time, same global batch" },
+	  "the same step of the same global batch on the first device alone, measured in this "
+	  "case" },
+	{ "parallel.speedup", "1", BETTER_HIGHER, 0,
+	  "time on one device / step time, same global batch" },
 	{ "parallel.efficiency", "1", BETTER_HIGHER, 0, "speed-up / number of devices" },
 	{ "parallel.compute_time", "s", BETTER_LOWER, 0,
 	  "the same kernels with all communication left out, slowest device" },
-	{ "parallel.communication_time", "s", BETTER_LOWER, 0, "the same communication with all kernels left out" },
+	{ "parallel.communication_time", "s", BETTER_LOWER, 0,
+	  "the same communication with all kernels left out" },
 	{ "parallel.exposed_communication", "s", BETTER_LOWER, 0,
-	  "step time less compute time (in a pipeline less compute time and the schedule's own idle share), at least 0" },
+	  "step time less compute time (in a pipeline less compute time and the schedule's own "
+	  "idle share), at least 0" },
 	{ "parallel.overlap", "1", BETTER_HIGHER, 0,
 	  "part of the communication hidden behind computing: 1 - exposed / communication time" },
 	{ "parallel.idle", "1", BETTER_LOWER, 0,
 	  "part of the step in which a device does not compute, mean over the devices" },
-	{ "parallel.bubble_model", "1", BETTER_NONE, 0, "idle part of the schedule by formula: (p-1)/(m+p-1)" },
-	{ "parallel.wire_bytes", "B", BETTER_NONE, 0, "bytes that the busiest device sends per step, by formula" },
-	{ "parallel.memory", "B", BETTER_LOWER, 0, "device memory of a step on the device that needs most" },
-#define X(symbol, name, help) { "parallel.memory_" #name, "B", BETTER_LOWER, 0, help ", same device" },
+	{ "parallel.bubble_model", "1", BETTER_NONE, 0,
+	  "idle part of the schedule by formula: (p-1)/(m+p-1)" },
+	{ "parallel.wire_bytes", "B", BETTER_NONE, 0,
+	  "bytes that the busiest device sends per step, by formula" },
+	{ "parallel.memory", "B", BETTER_LOWER, 0,
+	  "device memory of a step on the device that needs most" },
+#define X(symbol, name, help)                                                                      \
+	{ "parallel.memory_" #name, "B", BETTER_LOWER, 0, help ", same device" },
 	MEMORY_CLASSES(X)
 #undef X
-	{ "parallel.gradient_error", "1", BETTER_LOWER, 0,
-	  "relative L2 difference of the gradients from the double-precision reference" },
-	{ "parallel.loss", "1", BETTER_NONE, 0, "mean loss of the first step: the same for every split" },
+		{ "parallel.gradient_error", "1", BETTER_LOWER, 0,
+		  "relative L2 difference of the gradients from the double-precision reference" },
+	{ "parallel.loss", "1", BETTER_NONE, 0, "mean loss over the batch at the first step" },
 	{ 0 }
 };
 
@@ -52,11 +62,13 @@ static void note_memory(struct run *run, const struct outcome *o, int rank)
 
 	for (int c = 0; c < MEMORY_CLASS_COUNT; c++)
 		if (o->memory[rank][c])
-			text_addf(&t, "%s%s %s", t.length ? ", " : "", memory_class_names[c],
-				  units_format((double)o->memory[rank][c], "B", size, sizeof(size)));
+			text_addf(
+				&t, "%s%s %s", t.length ? ", " : "", memory_class_names[c],
+				units_format((double)o->memory[rank][c], "B", size, sizeof(size)));
 	if (o->communicator_bytes[rank])
-		text_addf(&t, "; the collectives' library took another %s",
-			  units_format((double)o->communicator_bytes[rank], "B", size, sizeof(size)));
+		text_addf(
+			&t, "; the collectives' library took another %s",
+			units_format((double)o->communicator_bytes[rank], "B", size, sizeof(size)));
 	run_note(run, "memory of rank %d: %s.", rank, t.data);
 	text_release(&t);
 }
@@ -134,8 +146,8 @@ void outcome_record(struct run *run, const struct outcome *o)
 	if (o->has_communication)
 		record_communication(run, o);
 	record_memory(run, o);
-	run_note(run, "Loss %.6g at the first step, %.6g after %llu updates.", o->first_loss, o->last_loss,
-		 (unsigned long long)o->updates);
+	run_note(run, "Loss %.6g at the first step, %.6g after %llu updates.", o->first_loss,
+		 o->last_loss, (unsigned long long)o->updates);
 }
 
 static void describe_widths(const struct setup *setup, struct text *t)
@@ -146,7 +158,8 @@ static void describe_widths(const struct setup *setup, struct text *t)
 
 void outcome_verified(struct run *run, const struct outcome *o)
 {
-	double tolerance = verify_tolerance(&o->small).gradient, error = o->reference.gradient_error;
+	double tolerance = verify_tolerance(&o->small).gradient,
+	       error = o->reference.gradient_error;
 	struct text t = TEXT_EMPTY;
 
 	text_addf(&t, "loss, gradients and two updates against double precision on the CPU (");
@@ -157,7 +170,8 @@ void outcome_verified(struct run *run, const struct outcome *o)
 		double full = verify_tolerance(o->setup).gradient;
 
 		text_addf(&t, "; loss and gradients of the model timed against one device");
-		run_note(run, "Gradients at full size differ from one device's by %.2e (allowed %.2e).",
+		run_note(run,
+			 "Gradients at full size differ from one device's by %.2e (allowed %.2e).",
 			 o->against_single.gradient_error, full);
 		if (o->against_single.gradient_error / full > error / tolerance) {
 			error = o->against_single.gradient_error;

@@ -14,8 +14,8 @@
 #define IN_PARALLEL
 #endif
 
-static double generated(const struct setup *setup, enum setup_tensor tensor, size_t layer, uint64_t index,
-			enum precision precision)
+static double generated(const struct setup *setup, enum setup_tensor tensor, size_t layer,
+			uint64_t index, enum precision precision)
 {
 	double value = setup_scale(setup, tensor, layer) *
 		       generator_uniform(setup_seed(setup, tensor, layer), index);
@@ -23,7 +23,8 @@ static double generated(const struct setup *setup, enum setup_tensor tensor, siz
 	return value_round(value, precision);
 }
 
-static double parameter(const struct setup *setup, enum setup_tensor tensor, size_t layer, uint64_t index)
+static double parameter(const struct setup *setup, enum setup_tensor tensor, size_t layer,
+			uint64_t index)
 {
 	/* Through the master weights: fp16 and bf16 are rounded twice, as in the run. */
 	double master = generated(setup, tensor, layer, index, setup_master(setup));
@@ -115,7 +116,8 @@ static double loss_row(struct reference *ref, uint64_t row)
 		sum += exp(z[c] - largest);
 	loss = log(sum) + largest - z[ref->labels[row]];
 	for (uint64_t c = 0; c < classes; c++)
-		z[c] = (exp(z[c] - largest) / sum - ((uint64_t)ref->labels[row] == c)) / (double)ref->setup->batch;
+		z[c] = (exp(z[c] - largest) / sum - ((uint64_t)ref->labels[row] == c)) /
+		       (double)ref->setup->batch;
 	return loss;
 }
 
@@ -137,8 +139,8 @@ static void gradient_of_output(struct reference *ref, size_t l, uint64_t o, cons
 }
 
 /* dx of one row: the gradient of the input of layer l, cut where the ReLU before it was. */
-static void gradient_of_input(struct reference *ref, size_t l, uint64_t row, const double *dz, double *dx,
-			      const unsigned char *mask)
+static void gradient_of_input(struct reference *ref, size_t l, uint64_t row, const double *dz,
+			      double *dx, const unsigned char *mask)
 {
 	const struct model_layer *layer = &ref->model.layer[l];
 	const double *x = ref->activations[l] + row * layer->in;

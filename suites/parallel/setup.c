@@ -5,7 +5,10 @@
 #include "kernels/generator.h"
 #include "suites/parallel/model.h"
 
-/* A reference that follows a smaller model keeps at least this many rows per rank and micro-batch ... */
+/*
+ * A reference that follows a smaller model keeps at least this many rows per rank and micro-batch
+ * ...
+ */
 #define SHRINK_ROWS 4
 /* ... and layers no narrower than this (the classes keep their number when it is smaller). */
 #define SHRINK_WIDTH 16
@@ -64,7 +67,8 @@ bool setup_shrink(const struct setup *setup, double flops, struct setup *small)
 		for (size_t i = 0; i <= setup->layers; i++) {
 			uint64_t w = small->widths[i], floor = w < SHRINK_WIDTH ? w : SHRINK_WIDTH;
 
-			small->widths[i] = at_least((uint64_t)((double)w * sqrt(ratio) * 0.99), floor);
+			small->widths[i] =
+				at_least((uint64_t)((double)w * sqrt(ratio) * 0.99), floor);
 			changed |= small->widths[i] != w;
 		}
 		if (!changed)

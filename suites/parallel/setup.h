@@ -1,6 +1,7 @@
 /*
- * What one case of the suite `parallel` trains, and how: the model's widths, the batch, the arithmetic, the
- * optimizer and the split. Every rank has the same setup, and every piece of data is a pure function of it.
+ * What one case of the suite `parallel` trains, and how: the model's widths, the batch, the
+ * arithmetic, the optimizer and the split. Every rank has the same setup, and every piece of data
+ * is a pure function of it.
  */
 #ifndef GPUPROOF_PARALLEL_SETUP_H
 #define GPUPROOF_PARALLEL_SETUP_H
@@ -26,16 +27,16 @@ size_t optimizer_moments(enum optimizer optimizer);
 struct setup {
 	const struct mode *mode;
 	int ranks;
-	size_t layers;       /* Linear layers */
+	size_t layers;                         /* Linear layers */
 	uint64_t widths[SETUP_MAX_LAYERS + 1]; /* input first, classes last */
-	uint64_t batch;      /* of the whole step, over all ranks */
-	uint64_t microbatches; /* 1 unless the mode cuts the batch */
-	uint64_t bucket_bytes; /* of gradients per all-reduce */
+	uint64_t batch;                        /* of the whole step, over all ranks */
+	uint64_t microbatches;                 /* 1 unless the mode cuts the batch */
+	uint64_t bucket_bytes;                 /* of gradients per all-reduce */
 	enum precision precision;
 	enum optimizer optimizer;
 	double rate, momentum, beta1, beta2, epsilon;
-	bool rate_chosen;    /* by us, not by the user: then the loss must fall */
-	double loss_scale;   /* 1 except in fp16 */
+	bool rate_chosen;  /* by us, not by the user: then the loss must fall */
+	double loss_scale; /* 1 except in fp16 */
 	uint64_t seed;
 };
 
@@ -58,22 +59,26 @@ static inline enum precision setup_master(const struct setup *setup)
 }
 
 /*
- * A learning rate with which the loss falls from the first step on, for any widths: small against the curvature of
- * a network of this width (sgd, momentum), or a small relative change of every weight per step (adam).
+ * A learning rate with which the loss falls from the first step on, for any widths: small against
+ * the curvature of a network of this width (sgd, momentum), or a small relative change of every
+ * weight per step (adam).
  */
 double setup_safe_rate(const struct setup *setup);
 
 /*
- * The same structure (depth, split, precision, optimizer) with a training step of at most `flops` floating-point
- * operations, so that a reference can follow: first the batch shrinks, down to a few rows per rank and micro-batch,
- * then the widths. Returns true when nothing had to shrink.
+ * The same structure (depth, split, precision, optimizer) with a training step of at most `flops`
+ * floating-point operations, so that a reference can follow: first the batch shrinks, down to a few
+ * rows per rank and micro-batch, then the widths. Returns true when nothing had to shrink.
  */
 bool setup_shrink(const struct setup *setup, double flops, struct setup *small);
 
 /* Seeds of the tensors. */
 enum setup_tensor { TENSOR_INPUT, TENSOR_LABELS, TENSOR_WEIGHTS, TENSOR_BIASES, TENSOR_COUNT };
 uint64_t setup_seed(const struct setup *setup, enum setup_tensor tensor, size_t layer);
-/* Weights of a layer are uniform in +-scale: He's variance, so that activations neither vanish nor explode. */
+/*
+ * Weights of a layer are uniform in +-scale: He's variance, so that activations neither vanish nor
+ * explode.
+ */
 double setup_scale(const struct setup *setup, enum setup_tensor tensor, size_t layer);
 int32_t setup_label(const struct setup *setup, uint64_t row);
 

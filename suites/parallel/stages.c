@@ -13,7 +13,10 @@ static double work_of(const struct setup *setup, size_t first, size_t last)
 	return flops;
 }
 
-/* least[s][l]: the largest stage when layers [0, l) are cut into s stages as well as can be; cut: its last bound. */
+/*
+ * least[s][l]: the largest stage when layers [0, l) are cut into s stages as well as can be; cut:
+ * its last bound.
+ */
 struct table {
 	double least[SETUP_MAX_RANKS + 1][SETUP_MAX_LAYERS + 1];
 	size_t cut[SETUP_MAX_RANKS + 1][SETUP_MAX_LAYERS + 1];

@@ -5,8 +5,9 @@
 #include "suites/parallel/setup.h"
 
 /*
- * bounds[s] .. bounds[s + 1] are the layers of stage s, each at least one; the largest stage has as few floating-point
- * operations as possible. `stages` <= setup->layers; bounds has stages + 1 elements.
+ * bounds[s] .. bounds[s + 1] are the layers of stage s, each at least one; the largest stage has as
+ * few floating-point operations as possible. `stages` <= setup->layers; bounds has stages + 1
+ * elements.
  */
 void stages_balance(const struct setup *setup, size_t stages, size_t *bounds);
 

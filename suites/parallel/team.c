@@ -8,18 +8,21 @@
 /* One send, or one copy to the host, at a time: keeps staging buffers of libraries small. */
 #define PIECE_BYTES (UINT64_C(64) << 20)
 
+/* 0 where it is the whole machine's, which others use as well. */
 static uint64_t free_memory(struct device *device)
 {
 	struct error ignored = ERROR_NONE;
 	uint64_t free_bytes = 0, total = 0;
 
+	if (device->info.capabilities & DEVICE_SHARES_HOST_MEMORY)
+		return 0;
 	backend_device_memory(device, &free_bytes, &total, &ignored);
 	return free_bytes;
 }
 
 /* Rank `root` makes the id; ranks root .. root + size - 1 open it as ranks 0 .. size - 1. */
-static enum status open_communicator(struct team *team, int root, int size, struct communicator **out,
-				     struct error *err)
+static enum status open_communicator(struct team *team, int root, int size,
+				     struct communicator **out, struct error *err)
 {
 	const struct backend *backend = team->device->backend;
 	int rank = team->world->rank - root;
@@ -34,15 +37,20 @@ static enum status open_communicator(struct team *team, int root, int size, stru
 	if (world_agree(team->world, status, err) != STATUS_OK)
 		return err->status;
 	world_broadcast(team->world, root, &id, sizeof(id));
-	if (rank >= 0 && rank < size)
+	if (rank >= 0 && rank < size) {
+		uint64_t before = free_memory(team->device), after;
+
 		status = backend_communicator_open(team->device, &id, rank, size, out, err);
+		after = free_memory(team->device);
+		team->communicator_bytes += before > after ? before - after : 0;
+	}
 	return world_agree(team->world, status, err);
 }
 
-enum status team_open(struct team *team, struct device *device, struct world *world, struct error *err)
+enum status team_open(struct team *team, struct device *device, struct world *world,
+		      struct error *err)
 {
 	enum status status = STATUS_OK;
-	uint64_t before;
 
 	*team = (struct team){ .device = device, .world = world };
 	for (int i = 0; i < STREAM_COUNT && status == STATUS_OK; i++)
@@ -50,11 +58,7 @@ enum status team_open(struct team *team, struct device *device, struct world *wo
 	status = world_agree(world, status, err);
 	if (status != STATUS_OK || world->size == 1)
 		return status;
-	before = free_memory(device);
-	status = open_communicator(team, 0, world->size, &team->all, err);
-	if (before > free_memory(device))
-		team->communicator_bytes = before - free_memory(device);
-	return status;
+	return open_communicator(team, 0, world->size, &team->all, err);
 }
 
 void team_close(struct team *team)
@@ -78,8 +82,8 @@ enum status team_synchronize(struct team *team, struct error *err)
 	return STATUS_OK;
 }
 
-static enum status move_piece(struct team *team, int source, const void *from, void *to, uint64_t bytes,
-			      struct error *err)
+static enum status move_piece(struct team *team, int source, const void *from, void *to,
+			      uint64_t bytes, struct error *err)
 {
 	struct stream *stream = team->streams[STREAM_COMPUTE];
 
@@ -98,14 +102,15 @@ enum status team_collect(struct team *team, int source, const void *from, void *
 	for (uint64_t done = 0; done < bytes; done += PIECE_BYTES) {
 		uint64_t piece = bytes - done < PIECE_BYTES ? bytes - done : PIECE_BYTES;
 
-		if (move_piece(team, source, (const char *)from + done, (char *)to + done, piece, err) !=
-		    STATUS_OK)
+		if (move_piece(team, source, (const char *)from + done, (char *)to + done, piece,
+			       err) != STATUS_OK)
 			return err->status;
 	}
 	return backend_stream_synchronize(team->streams[STREAM_COMPUTE], err);
 }
 
-enum status team_fetch(struct team *team, void *to, const void *from, uint64_t bytes, struct error *err)
+enum status team_fetch(struct team *team, void *to, const void *from, uint64_t bytes,
+		       struct error *err)
 {
 	if (backend_copy(team->streams[STREAM_COMPUTE], to, from, bytes, err) != STATUS_OK)
 		return err->status;

@@ -1,6 +1,6 @@
 /*
- * One rank among the ranks of a case: its device, its streams, its connections. Moving data between ranks for
- * comparison also happens here.
+ * One rank among the ranks of a case: its device, its streams, its connections. Moving data between
+ * ranks for comparison also happens here.
  */
 #ifndef GPUPROOF_PARALLEL_TEAM_H
 #define GPUPROOF_PARALLEL_TEAM_H
@@ -16,31 +16,36 @@ struct team {
 	struct world *world;
 	struct stream *streams[STREAM_COUNT];
 	struct communicator *all; /* NULL for one rank */
-	uint64_t communicator_bytes; /* device memory that vanished while it was opened; 0 unknown */
+	/* Device memory that vanished while communicators were opened; 0: unknown. */
+	uint64_t communicator_bytes;
 };
 
 /* Collective, as is every call here. */
-enum status team_open(struct team *team, struct device *device, struct world *world, struct error *err);
+enum status team_open(struct team *team, struct device *device, struct world *world,
+		      struct error *err);
 void team_close(struct team *team);
 
 /*
- * Opens one communicator between ranks `low` and low + 1 of the world; *out stays NULL on the others. A communicator
- * per edge keeps the traffic of one neighbour in order without waiting for the other's.
+ * Opens one communicator between ranks `low` and low + 1 of the world; *out stays NULL on the
+ * others. A communicator per edge keeps the traffic of one neighbour in order without waiting for
+ * the other's.
  */
-enum status team_open_edge(struct team *team, int low, struct communicator **out, struct error *err);
+enum status team_open_edge(struct team *team, int low, struct communicator **out,
+			   struct error *err);
 
 /* Waits for every stream. */
 enum status team_synchronize(struct team *team, struct error *err);
 
 /*
- * Copies `bytes` at `from` on rank `source` to `to` on rank 0, device memory both, and waits. Only the ranks that
- * are concerned do something; the others may call it or not.
+ * Copies `bytes` at `from` on rank `source` to `to` on rank 0, device memory both, and waits. Only
+ * the ranks that are concerned do something; the others may call it or not.
  */
 enum status team_collect(struct team *team, int source, const void *from, void *to, uint64_t bytes,
 			 struct error *err);
 
 /* Device memory to the host, waits. */
-enum status team_fetch(struct team *team, void *to, const void *from, uint64_t bytes, struct error *err);
+enum status team_fetch(struct team *team, void *to, const void *from, uint64_t bytes,
+		       struct error *err);
 
 /* A checksum of device memory that any changed bit changes. */
 enum status team_checksum(struct team *team, const void *memory, uint64_t bytes, uint64_t *sum,

@@ -20,8 +20,12 @@ enum status timing_sample(struct run *run, struct trainer *t, unsigned parts, co
 {
 	struct steps steps = { t, parts };
 	struct workload w = {
-		.state = &steps, .launch = launch_steps, .clock = CLOCK_DEVICE, .streams = t->team->streams,
-		.stream_count = t->team->all ? STREAM_COUNT : 1, .commands = t->mode->commands(t),
+		.state = &steps,
+		.launch = launch_steps,
+		.clock = CLOCK_DEVICE,
+		.streams = t->team->streams,
+		.stream_count = t->team->all ? STREAM_COUNT : 1,
+		.commands = t->mode->commands(t),
 	};
 	const struct series *series;
 	enum status status = run_sample(run, &w, name, &series, err);
@@ -30,8 +34,8 @@ enum status timing_sample(struct run *run, struct trainer *t, unsigned parts, co
 	return status;
 }
 
-enum status timing_sample_alone(struct run *run, struct trainer *t, unsigned parts, const char *name,
-				struct series *out, struct error *err)
+enum status timing_sample_alone(struct run *run, struct trainer *t, unsigned parts,
+				const char *name, struct series *out, struct error *err)
 {
 	struct run alone = *run;
 

@@ -5,11 +5,14 @@
 #include "measure/run.h"
 #include "suites/parallel/trainer.h"
 
-/* Samples `parts` of steps as series `name`, in step with the other ranks of run->sampler.world. *out is a copy. */
-enum status timing_sample(struct run *run, struct trainer *trainer, unsigned parts, const char *name,
-			  struct series *out, struct error *err);
+/*
+ * Samples `parts` of steps as series `name`, in step with the other ranks of run->sampler.world.
+ * *out is a copy.
+ */
+enum status timing_sample(struct run *run, struct trainer *trainer, unsigned parts,
+			  const char *name, struct series *out, struct error *err);
 /* The same on this rank alone, whatever the others do. */
-enum status timing_sample_alone(struct run *run, struct trainer *trainer, unsigned parts, const char *name,
-				struct series *out, struct error *err);
+enum status timing_sample_alone(struct run *run, struct trainer *trainer, unsigned parts,
+				const char *name, struct series *out, struct error *err);
 
 #endif

@@ -6,7 +6,8 @@ static enum status allocate(struct trainer *t, struct error *err)
 	uint64_t step_rows;
 
 	t->mode->share(t->setup, t->team->world->rank, &share, &step_rows);
-	return network_open(&t->network, t->setup, t->team->device, &t->arena, &share, step_rows, true, err);
+	return network_open(&t->network, t->setup, t->team->device, &t->arena, &share, step_rows,
+			    true, err);
 }
 
 static void account_workspace(struct trainer *t)
@@ -14,14 +15,19 @@ static void account_workspace(struct trainer *t)
 	const struct backend *backend = t->team->device->backend;
 
 	if (backend->gemm_workspace)
-		arena_account(&t->arena, MEMORY_WORKSPACE, backend->gemm_workspace(t->team->device));
+		arena_account(&t->arena, MEMORY_WORKSPACE,
+			      backend->gemm_workspace(t->team->device));
 }
 
-enum status trainer_open(struct trainer *t, const struct setup *setup, struct team *team, struct error *err)
+enum status trainer_open(struct trainer *t, const struct setup *setup, struct team *team,
+			 struct error *err)
 {
 	struct world *world = team->world;
 
-	*t = (struct trainer){ .setup = setup, .mode = setup->mode, .team = team };
+	*t = (struct trainer){ .setup = setup,
+			       .mode = setup->mode,
+			       .team = team,
+			       .communicators_before = team->communicator_bytes };
 	arena_init(&t->arena, team->device);
 	if (world_agree(world, allocate(t, err), err) != STATUS_OK ||
 	    (t->mode->open && t->mode->open(t, err) != STATUS_OK) ||
@@ -41,6 +47,8 @@ void trainer_close(struct trainer *t)
 		team_synchronize(t->team, &ignored);
 	if (t->mode && t->mode->close)
 		t->mode->close(t);
+	if (t->team)
+		t->team->communicator_bytes = t->communicators_before;
 	arena_release(&t->arena);
 	*t = (struct trainer){ 0 };
 }
@@ -54,7 +62,10 @@ enum status trainer_reset(struct trainer *t, struct error *err)
 
 enum status trainer_step(struct trainer *t, unsigned parts, struct error *err)
 {
-	/* Agree before waiting: a rank that could not enqueue would leave the others waiting for ever. */
+	/*
+	 * Agree before waiting: a rank that could not enqueue would leave the others waiting for
+	 * ever.
+	 */
 	if (world_agree(t->team->world, t->mode->enqueue(t, parts, err), err) != STATUS_OK)
 		return err->status;
 	return world_agree(t->team->world, team_synchronize(t->team, err), err);
@@ -63,7 +74,8 @@ enum status trainer_step(struct trainer *t, unsigned parts, struct error *err)
 enum status trainer_loss(struct trainer *t, double *loss, struct error *err)
 {
 	double sum;
-	enum status status = network_loss_sum(&t->network, t->team->streams[STREAM_COMPUTE], &sum, err);
+	enum status status =
+		network_loss_sum(&t->network, t->team->streams[STREAM_COMPUTE], &sum, err);
 
 	*loss = world_sum(t->team->world, sum) / (double)t->setup->batch;
 	return world_agree(t->team->world, status, err);

@@ -5,9 +5,9 @@
 #include "suites/parallel/mode.h"
 
 /*
- * Collective. Allocates everything and runs every kernel and product once before the first collective, because
- * loading a kernel or allocating while another rank's collective spins can dead-lock; then fills in fresh data.
- * Whatever the outcome, trainer_close() releases it.
+ * Collective. Allocates everything and runs every kernel and product once before the first
+ * collective, because loading a kernel or allocating while another rank's collective spins can
+ * dead-lock; then fills in fresh data. Whatever the outcome, trainer_close() releases it.
  */
 enum status trainer_open(struct trainer *trainer, const struct setup *setup, struct team *team,
 			 struct error *err);
@@ -20,7 +20,10 @@ enum status trainer_step(struct trainer *trainer, unsigned parts, struct error *
 /* The mean loss of the last step over the whole batch, the same on every rank. Collective. */
 enum status trainer_loss(struct trainer *trainer, double *loss, struct error *err);
 
-/* What to multiply the gradients of `rows` rows with so that sums over the step have the loss scale. */
+/*
+ * What to multiply the gradients of `rows` rows with so that sums over the step have the loss
+ * scale.
+ */
 double trainer_gradient_scale(const struct trainer *trainer, uint64_t rows);
 
 #endif

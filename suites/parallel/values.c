@@ -3,7 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-/* Of the 16-bit formats: significant bits, smallest exponent of a normal number, largest finite number. */
+/*
+ * Of the 16-bit formats: significant bits, smallest exponent of a normal number, largest finite
+ * number.
+ */
 struct format {
 	int bits, smallest_exponent, exponent_bits;
 	double largest;
@@ -19,7 +22,8 @@ static double round_to(double value, const struct format *format)
 	if (value == 0 || !isfinite(value))
 		return value;
 	frexp(value, &exponent);
-	exponent = exponent - 1 < format->smallest_exponent ? format->smallest_exponent : exponent - 1;
+	exponent =
+		exponent - 1 < format->smallest_exponent ? format->smallest_exponent : exponent - 1;
 	unit = ldexp(1, exponent - (format->bits - 1));
 	rounded = nearbyint(value / unit) * unit;
 	return fabs(rounded) > format->largest ? copysign(INFINITY, value) : rounded;

@@ -4,7 +4,10 @@
 
 #include "device/backend.h"
 
-/* `value` rounded to the nearest number that `precision` can store, ties to even; overflow gives infinity. */
+/*
+ * `value` rounded to the nearest number that `precision` can store, ties to even; overflow gives
+ * infinity.
+ */
 double value_round(double value, enum precision precision);
 
 /* to[i] = the i-th number of `from`, which is stored in `precision`. */

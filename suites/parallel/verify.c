@@ -14,8 +14,9 @@
 #define TENSOR_HEADROOM 4
 
 /*
- * Gradients: measured with the masks imposed 3e-7 (fp32), 3.4e-4 (tf32, fp16) and 3.2e-3 (bf16); fp32 grows with
- * the root of the longest sum. Loss: the error of one row is independent of the others'.
+ * Gradients: measured with the masks imposed 3e-7 (fp32), 3.4e-4 (tf32, fp16) and 3.2e-3 (bf16);
+ * fp32 grows with the root of the longest sum. Loss: the error of one row is independent of the
+ * others'.
  */
 struct tolerance verify_tolerance(const struct setup *setup)
 {
@@ -49,13 +50,15 @@ struct device_gradients {
 	const struct setup *setup;
 };
 
-static enum status from_device(void *context, uint64_t first, uint64_t count, double *out, struct error *err)
+static enum status from_device(void *context, uint64_t first, uint64_t count, double *out,
+			       struct error *err)
 {
 	const struct device_gradients *g = context;
 	size_t bytes = precision_bytes(g->setup->precision);
 	void *raw = xmalloc(count * bytes);
 
-	if (team_fetch(g->team, raw, (const char *)g->memory + first * bytes, count * bytes, err) == STATUS_OK) {
+	if (team_fetch(g->team, raw, (const char *)g->memory + first * bytes, count * bytes, err) ==
+	    STATUS_OK) {
 		values_decode(out, raw, g->setup->precision, count);
 		for (uint64_t i = 0; i < count; i++)
 			out[i] /= g->setup->loss_scale;
@@ -64,7 +67,8 @@ static enum status from_device(void *context, uint64_t first, uint64_t count, do
 	return err->status;
 }
 
-static enum status from_reference(void *context, uint64_t first, uint64_t count, double *out, struct error *err)
+static enum status from_reference(void *context, uint64_t first, uint64_t count, double *out,
+				  struct error *err)
 {
 	const struct reference *reference = context;
 
@@ -75,8 +79,8 @@ static enum status from_reference(void *context, uint64_t first, uint64_t count,
 }
 
 /* Which units the run let pass: 1 or 0 per element of the outputs of a layer. */
-static enum status fetch_mask(struct trainer *t, const void *activations, uint64_t count, unsigned char **out,
-			      struct error *err)
+static enum status fetch_mask(struct trainer *t, const void *activations, uint64_t count,
+			      unsigned char **out, struct error *err)
 {
 	size_t bytes = precision_bytes(t->setup->precision);
 	void *raw = xmalloc(count * bytes);
@@ -93,8 +97,8 @@ static enum status fetch_mask(struct trainer *t, const void *activations, uint64
 	return err->status;
 }
 
-static enum status compare_with_reference(struct trainer *t, const struct collection *c, double loss,
-					  struct check *check, struct error *err)
+static enum status compare_with_reference(struct trainer *t, const struct collection *c,
+					  double loss, struct check *check, struct error *err)
 {
 	struct tolerance tolerance = verify_tolerance(t->setup);
 	struct device_gradients gradients = { t->team, c->gradients, t->setup };
@@ -105,11 +109,12 @@ static enum status compare_with_reference(struct trainer *t, const struct collec
 
 	reference_open(&reference, t->setup);
 	for (size_t l = 1; l < t->setup->layers && status == STATUS_OK; l++)
-		status = fetch_mask(t, c->activations[l], t->setup->batch * t->setup->widths[l], &masks[l], err);
+		status = fetch_mask(t, c->activations[l], t->setup->batch * t->setup->widths[l],
+				    &masks[l], err);
 	if (status == STATUS_OK) {
 		reference_step(&reference, (const unsigned char *const *)masks);
-		status = compare_gradients(&t->network.model, from_device, &gradients, from_reference,
-					   &reference, &difference, err);
+		status = compare_gradients(&t->network.model, from_device, &gradients,
+					   from_reference, &reference, &difference, err);
 	}
 	if (status == STATUS_OK)
 		status = compare_judge(&difference, loss, reference.loss, &tolerance,
@@ -121,7 +126,8 @@ static enum status compare_with_reference(struct trainer *t, const struct collec
 }
 
 /* A step up to the optimizer, and everything it computed on rank 0. */
-static enum status step_and_collect(struct trainer *t, struct collection *c, double *loss, struct error *err)
+static enum status step_and_collect(struct trainer *t, struct collection *c, double *loss,
+				    struct error *err)
 {
 	*c = (struct collection){ 0 };
 	if (trainer_step(t, STEP_COMPUTE | STEP_COMMUNICATE, err) != STATUS_OK ||
@@ -153,8 +159,12 @@ enum status verify_reference(const struct setup *setup, struct team *team, struc
 	return status;
 }
 
-/* The single device decides its ReLUs as the split did: a flipped one is rounding, not an error of the split. */
-static enum status step_with_masks(struct trainer *single, const struct collection *c, struct error *err)
+/*
+ * The single device decides its ReLUs as the split did: a flipped one is rounding, not an error of
+ * the split.
+ */
+static enum status step_with_masks(struct trainer *single, const struct collection *c,
+				   struct error *err)
 {
 	enum status status;
 
@@ -166,8 +176,9 @@ static enum status step_with_masks(struct trainer *single, const struct collecti
 	return status;
 }
 
-static enum status compare_with_single(struct trainer *t, struct trainer *single, const struct collection *c,
-				       double loss, struct check *check, struct error *err)
+static enum status compare_with_single(struct trainer *t, struct trainer *single,
+				       const struct collection *c, double loss, struct check *check,
+				       struct error *err)
 {
 	struct tolerance tolerance = verify_tolerance(t->setup);
 	struct device_gradients run = { t->team, c->gradients, t->setup };
@@ -177,10 +188,11 @@ static enum status compare_with_single(struct trainer *t, struct trainer *single
 
 	if (step_with_masks(single, c, err) != STATUS_OK ||
 	    trainer_loss(single, &expected_loss, err) != STATUS_OK ||
-	    compare_gradients(&t->network.model, from_device, &run, from_device, &expected, &difference, err) !=
-		    STATUS_OK)
+	    compare_gradients(&t->network.model, from_device, &run, from_device, &expected,
+			      &difference, err) != STATUS_OK)
 		return err->status;
-	return compare_judge(&difference, loss, expected_loss, &tolerance, "single device", check, err);
+	return compare_judge(&difference, loss, expected_loss, &tolerance, "single device", check,
+			     err);
 }
 
 enum status verify_against_single(struct trainer *t, struct trainer *single, struct check *check,
@@ -213,7 +225,9 @@ enum status verify_replicas(struct trainer *t, uint64_t *sum, struct error *err)
 	for (int rank = 1; rank < t->team->world->size; rank++)
 		if (sums[rank] != sums[0])
 			return error_set(err, STATUS_MISMATCH,
-					 "rank %d's parameters differ from rank 0's after a step: replicas must stay equal "
-					 "bit for bit", rank);
+					 "rank %d's parameters differ from rank 0's after a step: "
+					 "replicas must stay equal "
+					 "bit for bit",
+					 rank);
 	return STATUS_OK;
 }

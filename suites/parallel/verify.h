@@ -1,7 +1,8 @@
 /*
- * A split is timed only after its loss and gradients were found equal to those of independent computations: the
- * double-precision reference (on a smaller model of the same structure when the true one would take too long), and one
- * device computing the whole step at full size. A difference is STATUS_MISMATCH, on every rank. All calls are collective.
+ * A split is timed only after its loss and gradients were found equal to those of independent
+ * computations: the double-precision reference (on a smaller model of the same structure when the
+ * true one would take too long), and one device computing the whole step at full size. A difference
+ * is STATUS_MISMATCH, on every rank. All calls are collective.
  */
 #ifndef GPUPROOF_PARALLEL_VERIFY_H
 #define GPUPROOF_PARALLEL_VERIFY_H
@@ -10,8 +11,8 @@
 
 /* Largest errors that rounding can explain, all relative (gradients: in the L2 norm). */
 struct tolerance {
-	double gradient;        /* over all parameters */
-	double tensor;          /* of each weight matrix and bias by itself */
+	double gradient; /* over all parameters */
+	double tensor;   /* of each weight matrix and bias by itself */
 	double loss;
 };
 struct tolerance verify_tolerance(const struct setup *setup);
@@ -22,20 +23,22 @@ struct check {
 };
 
 /*
- * One step of `setup` (already small) against the double-precision reference with the run's ReLU masks: loss and
- * gradients, then two optimizer updates, then that replicas are equal.
+ * One step of `setup` (already small) against the double-precision reference with the run's ReLU
+ * masks: loss and gradients, then two optimizer updates, then that replicas are equal.
  */
 enum status verify_reference(const struct setup *setup, struct team *team, struct check *check,
 			     struct error *err);
 
 /*
- * One step of `trainer` against `single` (on rank 0; NULL elsewhere), same data, same ReLU masks, same
- * precision. STATUS_NO_MEMORY when rank 0 has no room for the copies.
+ * One step of `trainer` against `single` (on rank 0; NULL elsewhere), same data, same ReLU masks,
+ * same precision. STATUS_NO_MEMORY when rank 0 has no room for the copies.
  */
-enum status verify_against_single(struct trainer *trainer, struct trainer *single, struct check *check,
-				  struct error *err);
+enum status verify_against_single(struct trainer *trainer, struct trainer *single,
+				  struct check *check, struct error *err);
 
-/* *sum: checksum of this rank's parameters; in a replicated mode they must be rank 0's bit for bit. */
+/*
+ * *sum: checksum of this rank's parameters; in a replicated mode they must be rank 0's bit for bit.
+ */
 enum status verify_replicas(struct trainer *trainer, uint64_t *sum, struct error *err);
 
 #endif

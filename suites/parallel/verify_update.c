@@ -32,8 +32,8 @@ static double expected_weight(const struct setup *s, double weight, double gradi
 	return weight;
 }
 
-static enum status fetch(struct trainer *t, const void *memory, enum precision precision, double **out,
-			 struct error *err)
+static enum status fetch(struct trainer *t, const void *memory, enum precision precision,
+			 double **out, struct error *err)
 {
 	uint64_t count = t->network.elements;
 	void *raw = xmalloc(count * precision_bytes(precision));
@@ -49,25 +49,31 @@ struct weights {
 	double *before, *gradients, *after, *stored;
 };
 
-static enum status compare(const struct setup *s, const struct weights *w, uint64_t count, struct error *err)
+static enum status compare(const struct setup *s, const struct weights *w, uint64_t count,
+			   struct error *err)
 {
-	/* Each update rounds the weight once; its own arithmetic is a few roundings of something smaller. */
+	/*
+	 * Each update rounds the weight once; its own arithmetic is a few roundings of something
+	 * smaller.
+	 */
 	double epsilon = setup_master(s) == PRECISION_FP64 ? 0x1p-53 : 0x1p-24;
 
 	for (uint64_t i = 0; i < count; i++) {
 		double expected = expected_weight(s, w->before[i], w->gradients[i] / s->loss_scale);
-		double allowed = 2 * UPDATES * epsilon * fabs(expected) + 1e-4 * fabs(expected - w->before[i]);
+		double allowed = 2 * UPDATES * epsilon * fabs(expected) +
+				 1e-4 * fabs(expected - w->before[i]);
 
 		if (!(fabs(w->after[i] - expected) <= allowed))
 			return error_set(err, STATUS_MISMATCH,
-					 "%s: parameter %llu is %.9g after %d updates from %.9g, expected %.9g",
-					 optimizer_names[s->optimizer], (unsigned long long)i, w->after[i],
-					 UPDATES, w->before[i], expected);
+					 "%s: parameter %llu is %.9g after %d updates from %.9g, "
+					 "expected %.9g",
+					 optimizer_names[s->optimizer], (unsigned long long)i,
+					 w->after[i], UPDATES, w->before[i], expected);
 		if (w->stored[i] != value_round(w->after[i], s->precision))
 			return error_set(err, STATUS_MISMATCH,
-					 "%s: parameter %llu is %.9g, its %s copy %.9g", optimizer_names[s->optimizer],
-					 (unsigned long long)i, w->after[i], precision_name(s->precision),
-					 w->stored[i]);
+					 "%s: parameter %llu is %.9g, its %s copy %.9g",
+					 optimizer_names[s->optimizer], (unsigned long long)i,
+					 w->after[i], precision_name(s->precision), w->stored[i]);
 	}
 	return STATUS_OK;
 }

@@ -5,8 +5,9 @@
 #include "suites/parallel/trainer.h"
 
 /*
- * Two optimizer updates from the gradients that are there, each parameter against the formula in double
- * precision, on every rank for its own parameters; and that 16-bit copies are the rounded master weights. Collective.
+ * Two optimizer updates from the gradients that are there, each parameter against the formula in
+ * double precision, on every rank for its own parameters; and that 16-bit copies are the rounded
+ * master weights. Collective.
  */
 enum status verify_update(struct trainer *trainer, struct error *err);
 
