@@ -20,7 +20,7 @@ static const struct key keys[] = {
 	  .min = 1, .max = 1e6, .help = "widths of the model, input first, classes last" },
 	{ .name = "precision", .type = KEY_CHOICE, .list = true, .fallback = "fp32",
 	  .choices = precisions,
-	  .help = "fp16, bf16: storage of weights, gradients and activations; FP32 masters and sums" },
+	  .help = "fp16, bf16: weights, gradients, activations; masters and sums are FP32" },
 	{ .name = "batch", .type = KEY_INTEGER, .list = true, .fallback = "1024", .min = 1,
 	  .max = 1e9, .help = "samples per step, over all devices together" },
 	{ .name = "modes", .type = KEY_CHOICE, .list = true, .fallback = "single, ddp, layer_split",
