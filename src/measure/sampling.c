@@ -311,12 +311,15 @@ enum status sample(const struct sampler *sampler, const struct workload *workloa
 {
 	struct world alone = { 0, 1, NULL };
 	struct sampler own = *sampler;
-	struct session s = { .sampler = &own, .w = workload, .series = series, .half_width = NAN };
+	struct workload agreed = *workload;
+	struct session s = { .sampler = &own, .w = &agreed, .series = series, .half_width = NAN };
 	enum status status;
 
 	if (!own.world)
 		own.world = &alone;
-	s.gated = workload->clock == CLOCK_DEVICE && !workload->no_gate && workload->commands <= GATED_COMMANDS &&
+	/* Ranks may have different parts of one operation; they need the same gate and the same batch. */
+	agreed.commands = (unsigned)world_max(own.world, workload->commands);
+	s.gated = workload->clock == CLOCK_DEVICE && !workload->no_gate && agreed.commands <= GATED_COMMANDS &&
 		  sampler->device->backend->gate_close;
 	series->batch = 1;
 	series->first = NAN;
