@@ -151,7 +151,7 @@ static enum status time_parts(struct session *s, struct error *err)
 	if (s->has_single && leads(s))
 		status = timing_sample_alone(s->run, &s->single, STEP_ALL, "parallel.single_time",
 					     &o->single, err);
-	o->has_single = s->has_single;
+	o->has_single = s->has_single && leads(s);
 	return world_agree(world, status, err);
 }
 

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "suites/parallel/collect.h"
@@ -209,25 +210,40 @@ enum status verify_against_single(struct trainer *t, struct trainer *single, str
 	return status;
 }
 
-enum status verify_replicas(struct trainer *t, uint64_t *sum, struct error *err)
+/* Of this rank's parameters and gradients. */
+struct sums {
+	uint64_t parameters, gradients;
+};
+
+static enum status checksum(struct trainer *t, struct sums *sums, struct error *err)
 {
 	const struct network *n = &t->network;
-	uint64_t sums[SETUP_MAX_RANKS];
-	enum status status;
+	uint64_t master = n->elements * precision_bytes(setup_master(t->setup));
+	uint64_t stored = n->elements * precision_bytes(t->setup->precision);
 
-	status = team_checksum(t->team, n->master,
-			       n->elements * precision_bytes(setup_master(t->setup)), sum, err);
-	if (world_agree(t->team->world, status, err) != STATUS_OK)
+	if (team_checksum(t->team, n->master, master, &sums->parameters, err) != STATUS_OK)
 		return err->status;
+	return team_checksum(t->team, n->gradients, stored, &sums->gradients, err);
+}
+
+enum status verify_replicas(struct trainer *t, uint64_t *sum, struct error *err)
+{
+	struct sums mine = { 0 }, all[SETUP_MAX_RANKS];
+
+	if (world_agree(t->team->world, checksum(t, &mine, err), err) != STATUS_OK)
+		return err->status;
+	*sum = mine.parameters;
 	if (!t->mode->replicated)
 		return STATUS_OK;
-	world_gather(t->team->world, sum, sums, sizeof(*sum));
+	world_gather(t->team->world, &mine, all, sizeof(mine));
 	for (int rank = 1; rank < t->team->world->size; rank++)
-		if (sums[rank] != sums[0])
-			return error_set(err, STATUS_MISMATCH,
-					 "rank %d's parameters differ from rank 0's after a step: "
-					 "replicas must stay equal "
-					 "bit for bit",
-					 rank);
+		if (memcmp(&all[rank], &all[0], sizeof(all[0])) != 0)
+			return error_set(
+				err, STATUS_MISMATCH,
+				"rank %d's %s differ from rank 0's after a step: replicas must "
+				"stay equal bit for bit",
+				rank,
+				all[rank].parameters != all[0].parameters ? "parameters"
+									  : "gradients");
 	return STATUS_OK;
 }

@@ -37,7 +37,8 @@ enum status verify_against_single(struct trainer *trainer, struct trainer *singl
 				  struct check *check, struct error *err);
 
 /*
- * *sum: checksum of this rank's parameters; in a replicated mode they must be rank 0's bit for bit.
+ * In a replicated mode every rank's parameters and reduced gradients must be rank 0's bit for bit.
+ * *sum: a checksum of this rank's parameters.
  */
 enum status verify_replicas(struct trainer *trainer, uint64_t *sum, struct error *err);
 

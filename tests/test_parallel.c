@@ -1,0 +1,496 @@
+/*
+ * The suite `parallel` on host devices, one forked process per rank: every split computes what one
+ * device and the double-precision reference compute, and a planted error in a product, a kernel or
+ * a collective is found before anything is timed.
+ */
+#include "parallel_ranks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "measure/sampling.h"
+#include "suites/parallel/collect.h"
+#include "suites/parallel/verify.h"
+
+/* Uneven on purpose: no width is a multiple of another. */
+static struct setup tiny(const char *mode, int ranks, enum precision precision)
+{
+	static const uint64_t widths[] = { 24, 50, 33, 41, 27, 10 };
+	struct setup s = {
+		.mode = mode_find(mode),
+		.ranks = ranks,
+		.layers = 5,
+		.batch = 64,
+		.microbatches = 1,
+		.bucket_bytes = 6000,
+		.precision = precision,
+		.optimizer = OPTIMIZER_ADAM,
+		.beta1 = 0.9,
+		.beta2 = 0.999,
+		.epsilon = 1e-8,
+		.rate_chosen = true,
+		.loss_scale = precision == PRECISION_FP16 ? 1024 : 1,
+		.seed = 11,
+	};
+
+	memcpy(s.widths, widths, sizeof(widths));
+	s.rate = setup_safe_rate(&s);
+	return s;
+}
+
+static enum status run_reference(struct device *device, struct world *world, void *context,
+				 struct error *err)
+{
+	struct check check = { 0 };
+	struct team team;
+	enum status status = team_open(&team, device, world, err);
+
+	if (status == STATUS_OK)
+		status = verify_reference(context, &team, &check, err);
+	team_close(&team);
+	return status;
+}
+
+static void expect_reference(struct setup *setup, const char *what)
+{
+	char name[160];
+
+	snprintf(name, sizeof(name), "%s: %s on %d, %s, %s, %llu micro-batches", what,
+		 setup->mode->name, setup->ranks, precision_name(setup->precision),
+		 optimizer_names[setup->optimizer], (unsigned long long)setup->microbatches);
+	assert_ranks(run_ranks(setup->ranks, run_reference, setup), setup->ranks, STATUS_OK, name);
+}
+
+static const enum precision precisions[] = { PRECISION_FP64, PRECISION_FP32, PRECISION_FP16,
+					     PRECISION_BF16 };
+
+static void single_equals_the_reference(void **state)
+{
+	(void)state;
+	for (size_t p = 0; p < ARRAY_SIZE(precisions); p++)
+		for (int o = 0; o < OPTIMIZER_COUNT; o++) {
+			struct setup setup = tiny("single", 1, precisions[p]);
+
+			setup.optimizer = (enum optimizer)o;
+			setup.momentum = o == OPTIMIZER_MOMENTUM ? 0.9 : 0;
+			expect_reference(&setup, "reference");
+		}
+}
+
+static void splits_equal_the_reference(void **state)
+{
+	static const char *const names[] = { "ddp", "layer_split" };
+
+	(void)state;
+	for (size_t m = 0; m < ARRAY_SIZE(names); m++)
+		for (int ranks = 2; ranks <= 4; ranks += 2)
+			for (size_t p = 0; p < ARRAY_SIZE(precisions); p++) {
+				struct setup setup = tiny(names[m], ranks, precisions[p]);
+
+				expect_reference(&setup, "reference");
+			}
+}
+
+static void micro_batches_equal_the_reference(void **state)
+{
+	(void)state;
+	for (uint64_t m = 2; m <= 8; m *= 2) {
+		struct setup setup = tiny("layer_split", 3, PRECISION_FP64);
+
+		setup.microbatches = m;
+		expect_reference(&setup, "reference");
+		setup.precision = PRECISION_FP16;
+		setup.loss_scale = 1024;
+		expect_reference(&setup, "reference");
+	}
+}
+
+/* One step of the split against one device, in FP64, where only the order of sums may differ. */
+static enum status run_against_single(struct device *device, struct world *world, void *context,
+				      struct error *err)
+{
+	const struct setup *setup = context;
+	struct setup alone_setup = *setup;
+	struct world alone = { .rank = 0, .size = 1 };
+	struct team team, solo;
+	struct trainer t = { 0 }, single = { 0 };
+	struct check check = { 0 };
+	enum status status = team_open(&team, device, world, err);
+
+	solo = team;
+	solo.world = &alone;
+	solo.all = NULL;
+	alone_setup.mode = mode_find("single");
+	alone_setup.ranks = 1;
+	alone_setup.microbatches = 1;
+	if (status == STATUS_OK)
+		status = trainer_open(&t, setup, &team, err);
+	if (status == STATUS_OK && world->rank == 0)
+		status = trainer_open(&single, &alone_setup, &solo, err);
+	if (world_agree(world, status, err) == STATUS_OK)
+		status = verify_against_single(&t, world->rank == 0 ? &single : NULL, &check, err);
+	trainer_close(&single);
+	trainer_close(&t);
+	team_close(&team);
+	return status;
+}
+
+static void bucket_sizes_change_nothing(void **state)
+{
+	static const uint64_t sizes[] = { 1, 5000, 20000, UINT64_C(1) << 30 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		struct setup setup = tiny("ddp", 4, PRECISION_FP64);
+
+		setup.bucket_bytes = sizes[i];
+		assert_ranks(run_ranks(4, run_against_single, &setup), 4, STATUS_OK, "bucket");
+	}
+}
+
+static void gpipe_equals_the_naive_split(void **state)
+{
+	(void)state;
+	for (uint64_t m = 1; m <= 8; m *= 2) {
+		struct setup setup = tiny("layer_split", 4, PRECISION_FP64);
+
+		setup.microbatches = m;
+		assert_ranks(run_ranks(4, run_against_single, &setup), 4, STATUS_OK,
+			     "micro-batches");
+	}
+}
+
+/*
+ * Several steps without waiting in between, as when they are timed: nothing may overtake anything.
+ */
+static enum status run_many_steps(struct device *device, struct world *world, void *context,
+				  struct error *err)
+{
+	const struct setup *setup = context;
+	struct trainer t = { 0 };
+	struct team team;
+	uint64_t sum;
+	double first, last;
+	enum status status = team_open(&team, device, world, err);
+
+	if (status == STATUS_OK)
+		status = trainer_open(&t, setup, &team, err);
+	if (status == STATUS_OK)
+		status = trainer_step(&t, STEP_ALL, err);
+	if (status == STATUS_OK)
+		status = trainer_loss(&t, &first, err);
+	for (int i = 0; i < 20 && status == STATUS_OK; i++)
+		status = t.mode->enqueue(&t, STEP_ALL, err);
+	if (status == STATUS_OK)
+		status = trainer_step(&t, STEP_ALL, err);
+	if (status == STATUS_OK)
+		status = trainer_loss(&t, &last, err);
+	if (status == STATUS_OK)
+		status = verify_replicas(&t, &sum, err);
+	if (status == STATUS_OK && !(last < first))
+		status = error_set(err, STATUS_INTERNAL, "loss %g after %g", last, first);
+	/* Handed over through the message: equal for every split of the same step in FP64. */
+	if (status == STATUS_OK)
+		snprintf(err->message, sizeof(err->message), "%.9e", last);
+	trainer_close(&t);
+	team_close(&team);
+	return status;
+}
+
+static void splits_train_alike_over_many_steps(void **state)
+{
+	static const struct {
+		const char *mode;
+		int ranks;
+		uint64_t microbatches;
+	} cases[] = { { "single", 1, 1 },
+		      { "ddp", 2, 1 },
+		      { "ddp", 4, 1 },
+		      { "layer_split", 2, 1 },
+		      { "layer_split", 4, 4 } };
+	char first[sizeof(((struct error *)0)->message)] = "";
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct setup setup = tiny(cases[i].mode, cases[i].ranks, PRECISION_FP64);
+		const struct rank_outcome *outcomes;
+
+		setup.microbatches = cases[i].microbatches;
+		setup.optimizer = OPTIMIZER_MOMENTUM;
+		setup.momentum = 0.9;
+		setup.rate = setup_safe_rate(&setup);
+		outcomes = run_ranks(setup.ranks, run_many_steps, &setup);
+		assert_ranks(outcomes, setup.ranks, STATUS_OK, cases[i].mode);
+		if (i == 0)
+			strcpy(first, outcomes[0].err.message);
+		assert_string_equal(outcomes[0].err.message, first);
+	}
+}
+
+/* Memory by class equals the formulas: FP32 Adam keeps 4 + 4 + 8 bytes per parameter. */
+static enum status run_memory(struct device *device, struct world *world, void *context,
+			      struct error *err)
+{
+	const struct setup *setup = context;
+	struct trainer t = { 0 };
+	struct team team;
+	enum status status = team_open(&team, device, world, err);
+
+	if (status == STATUS_OK)
+		status = trainer_open(&t, setup, &team, err);
+	if (status == STATUS_OK) {
+		uint64_t elements = t.network.elements, *bytes = t.arena.bytes;
+		size_t last = setup->layers;
+
+		if (bytes[MEMORY_PARAMETERS] != 4 * elements ||
+		    bytes[MEMORY_GRADIENTS] != 4 * elements ||
+		    bytes[MEMORY_OPTIMIZER] != 8 * elements)
+			status = error_set(err, STATUS_INTERNAL,
+					   "state is not 4 + 4 + 8 bytes per parameter");
+		if (bytes[MEMORY_INPUT] !=
+		    t.network.share.rows *
+			    ((t.network.share.first == 0 ? 4 * setup->widths[0] : 0) +
+			     (t.network.share.last == last ? 4 : 0)))
+			status = error_set(err, STATUS_INTERNAL,
+					   "input is not the batch and its labels");
+	}
+	trainer_close(&t);
+	team_close(&team);
+	return status;
+}
+
+static void memory_is_what_the_formulas_say(void **state)
+{
+	struct setup ddp = tiny("ddp", 2, PRECISION_FP32),
+		     split = tiny("layer_split", 2, PRECISION_FP32);
+
+	(void)state;
+	assert_ranks(run_ranks(2, run_memory, &ddp), 2, STATUS_OK, "ddp");
+	assert_ranks(run_ranks(2, run_memory, &split), 2, STATUS_OK, "layer_split");
+}
+
+/*
+ * Planted errors: a copy of the device's backend with one function that does something slightly
+ * wrong.
+ */
+
+static const struct backend *sound;
+
+static enum status sum_for_average(struct communicator *c, struct stream *stream, void *to,
+				   const void *from, size_t count, enum precision precision,
+				   enum reduction reduction, struct error *err)
+{
+	(void)reduction;
+	return sound->all_reduce(c, stream, to, from, count, precision, REDUCE_SUM, err);
+}
+
+static enum status forget_the_last_bucket(struct communicator *c, struct stream *stream, void *to,
+					  const void *from, size_t count, enum precision precision,
+					  enum reduction reduction, struct error *err)
+{
+	static int calls;
+
+	if (++calls % 4 == 0)
+		return STATUS_OK;
+	return sound->all_reduce(c, stream, to, from, count, precision, reduction, err);
+}
+
+/* One more ulp on rank 1 only: within every tolerance, yet the replicas part. */
+static enum status disagree_slightly(struct communicator *c, struct stream *stream, void *to,
+				     const void *from, size_t count, enum precision precision,
+				     enum reduction reduction, struct error *err)
+{
+	enum status status =
+		sound->all_reduce(c, stream, to, from, count, precision, reduction, err);
+
+	if (status == STATUS_OK && c->rank == 1)
+		status = sound->stream_synchronize(stream, err);
+	if (status == STATUS_OK && c->rank == 1)
+		((float *)to)[0] *= 1 + 0x1p-20f;
+	return status;
+}
+
+static enum status receive_late(struct communicator *c, struct stream *stream, void *to,
+				size_t bytes, int peer, struct error *err)
+{
+	char *copy = xmalloc(bytes);
+	enum status status = sound->receive(c, stream, to, bytes, peer, err);
+
+	/* As if each row arrived one element late. */
+	if (status == STATUS_OK)
+		status = sound->stream_synchronize(stream, err);
+	memcpy(copy, to, bytes);
+	memcpy((char *)to + 4, copy, bytes - 4);
+	free(copy);
+	return status;
+}
+
+static enum status gemm_slightly_off(struct stream *stream, const struct gemm *gemm,
+				     struct error *err)
+{
+	struct gemm off = *gemm;
+
+	off.alpha *= 1.0001;
+	return sound->gemm(stream, &off, err);
+}
+
+static enum status nothing(struct stream *stream, const void *arguments, struct error *err)
+{
+	(void)stream;
+	(void)arguments;
+	(void)err;
+	return STATUS_OK;
+}
+
+static kernel_fn *no_relu_backward(const char *name)
+{
+	return strcmp(name, "relu_backward") == 0 ? nothing : sound->kernel(name);
+}
+
+static kernel_fn *no_bias_gradient(const char *name)
+{
+	return strcmp(name, "column_sum") == 0 ? nothing : sound->kernel(name);
+}
+
+static kernel_fn *no_optimizer(const char *name)
+{
+	return strncmp(name, "optimizer", 9) == 0 ? nothing : sound->kernel(name);
+}
+
+struct planted {
+	struct setup setup;
+	struct backend changes; /* non-NULL members replace the device's */
+};
+
+static enum status run_planted(struct device *device, struct world *world, void *context,
+			       struct error *err)
+{
+	const struct planted *planted = context;
+	static struct backend broken;
+
+	sound = device->backend;
+	broken = *sound;
+	if (planted->changes.all_reduce)
+		broken.all_reduce = planted->changes.all_reduce;
+	if (planted->changes.receive)
+		broken.receive = planted->changes.receive;
+	if (planted->changes.gemm)
+		broken.gemm = planted->changes.gemm;
+	if (planted->changes.kernel)
+		broken.kernel = planted->changes.kernel;
+	device->backend = &broken;
+	return run_reference(device, world, (void *)&planted->setup, err);
+}
+
+static void expect_found(struct planted planted, const char *what, const char *words)
+{
+	int ranks = planted.setup.ranks;
+	const struct rank_outcome *outcomes = run_ranks(ranks, run_planted, &planted);
+
+	assert_ranks(outcomes, ranks, STATUS_MISMATCH, what);
+	for (int rank = 0; rank < ranks; rank++)
+		if (!strstr(outcomes[rank].err.message, words))
+			fail_msg("%s: \"%s\" does not say \"%s\"", what, outcomes[rank].err.message,
+				 words);
+}
+
+static void planted_errors_are_found(void **state)
+{
+	struct setup ddp = tiny("ddp", 2, PRECISION_FP32),
+		     split = tiny("layer_split", 2, PRECISION_FP32);
+	struct setup single = tiny("single", 1, PRECISION_FP32);
+
+	(void)state;
+	ddp.bucket_bytes = 1;
+	expect_found((struct planted){ ddp, { .all_reduce = sum_for_average } }, "sum for average",
+		     "gradient");
+	expect_found((struct planted){ ddp, { .all_reduce = forget_the_last_bucket } },
+		     "forgotten bucket", "gradient");
+	expect_found((struct planted){ ddp, { .all_reduce = disagree_slightly } }, "replicas",
+		     "bit for bit");
+	expect_found((struct planted){ split, { .receive = receive_late } }, "shifted activations",
+		     "loss");
+	expect_found((struct planted){ single, { .gemm = gemm_slightly_off } }, "product", "loss");
+	expect_found((struct planted){ single, { .kernel = no_relu_backward } }, "no ReLU mask",
+		     "gradient");
+	expect_found((struct planted){ single, { .kernel = no_bias_gradient } }, "no bias gradient",
+		     "bias");
+	expect_found((struct planted){ single, { .kernel = no_optimizer } }, "no optimizer",
+		     "updates");
+}
+
+/*
+ * Stages differ in what they enqueue: without agreement one rank would start steps that the others
+ * never join.
+ */
+static enum status launch_nothing(void *state, unsigned batch, struct error *err)
+{
+	struct stream *stream = *(struct stream **)state;
+
+	for (unsigned i = 0; i < batch; i++)
+		if (backend_memory_set(stream, ((struct stream **)state) + 1, 0, 1, err) !=
+		    STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+static enum status run_sampling(struct device *device, struct world *world, void *context,
+				struct error *err)
+{
+	struct sampling rules = { .min_samples = 6,
+				  .max_samples = 6,
+				  .target = 0.01,
+				  .max_seconds = 1,
+				  .sample_seconds = 1e-3 };
+	struct sampler sampler = { .rules = &rules, .device = device, .world = world };
+	void *state[2] = { NULL, NULL };
+	struct series series = { 0 };
+	unsigned batches[RANKS_MAX];
+	enum status status;
+
+	(void)context;
+	status = backend_stream_create(device, false, (struct stream **)&state[0], err);
+	if (status == STATUS_OK) {
+		struct workload w = { .state = state,
+				      .launch = launch_nothing,
+				      .clock = CLOCK_DEVICE,
+				      .streams = (struct stream **)&state[0],
+				      .stream_count = 1,
+				      .commands = world->rank == 0 ? 2 : 40 };
+
+		status = sample(&sampler, &w, &series, err);
+	}
+	world_gather(world, &series.batch, batches, sizeof(batches[0]));
+	for (int rank = 0; rank < world->size && status == STATUS_OK; rank++)
+		if (batches[rank] != batches[0])
+			status =
+				error_set(err, STATUS_INTERNAL, "batch %u on rank %d, %u on rank 0",
+					  batches[rank], rank, batches[0]);
+	free(series.samples);
+	backend_stream_destroy(state[0]);
+	return status;
+}
+
+static void ranks_take_the_same_batch(void **state)
+{
+	(void)state;
+	assert_ranks(run_ranks(2, run_sampling, NULL), 2, STATUS_OK, "sampling");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(single_equals_the_reference),
+		cmocka_unit_test(splits_equal_the_reference),
+		cmocka_unit_test(micro_batches_equal_the_reference),
+		cmocka_unit_test(bucket_sizes_change_nothing),
+		cmocka_unit_test(gpipe_equals_the_naive_split),
+		cmocka_unit_test(splits_train_alike_over_many_steps),
+		cmocka_unit_test(memory_is_what_the_formulas_say),
+		cmocka_unit_test(planted_errors_are_found),
+		cmocka_unit_test(ranks_take_the_same_batch),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
