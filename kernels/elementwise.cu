@@ -100,48 +100,53 @@ extern "C" enum status kernel_cuda_scale(struct stream *stream, const void *argu
 }
 
 /* One row of threads per matrix row, so that no thread divides to find its column. */
-#define BIAS_LANES 32
-#define BIAS_ROWS 8
-
-template <typename T>
-static __global__ void bias_relu(T *y, const T *bias, uint64_t rows, uint64_t columns, bool relu,
-				 bool aligned)
+template <typename T, int V>
+static __global__ void bias_relu(T *y, const T *bias, uint64_t rows, uint64_t columns, bool relu)
 {
 	typedef typename math_of<T>::type math;
-	const int V = 16 / sizeof(T);
-	uint64_t column = ((uint64_t)blockIdx.x * BIAS_LANES + threadIdx.x) * V;
+	uint64_t column = ((uint64_t)blockIdx.x * blockDim.x + threadIdx.x) * V;
+	uint64_t stride = (uint64_t)gridDim.y * blockDim.y;
 	math b[V];
 
 	if (column >= columns)
 		return;
-	load_pack<V>(b, bias, column, columns, aligned);
-	for (uint64_t r = (uint64_t)blockIdx.y * BIAS_ROWS + threadIdx.y; r < rows;
-	     r += (uint64_t)gridDim.y * BIAS_ROWS) {
+	load_pack<V>(b, bias, column, columns, true);
+	for (uint64_t r = (uint64_t)blockIdx.y * blockDim.y + threadIdx.y; r < rows; r += stride) {
 		T *row = y + r * columns;
 		math v[V];
 
-		load_pack<V>(v, row, column, columns, aligned);
+		load_pack<V>(v, row, column, columns, true);
 #pragma unroll
 		for (int k = 0; k < V; k++) {
 			v[k] += b[k];
 			if (relu && v[k] < 0) /* leaves a NaN: it must show */
 				v[k] = 0;
 		}
-		store_pack<V>(row, v, column, columns, aligned);
+		store_pack<V>(row, v, column, columns, true);
 	}
+}
+
+template <typename T, int V>
+static void launch_bias_relu_packs(const struct bias_relu_arguments *a, cudaStream_t stream)
+{
+	const unsigned most = 65535; /* rows of blocks in a grid */
+	unsigned lanes = lanes_for(a->columns, V), height = THREADS / lanes;
+	uint64_t row_blocks = (a->rows + height - 1) / height;
+	dim3 grid(grid_for(a->columns, lanes * V), row_blocks > most ? most : (unsigned)row_blocks);
+
+	bias_relu<T, V><<<grid, dim3(lanes, height), 0, stream>>>(
+		(T *)a->y, (const T *)a->bias, a->rows, a->columns, a->relu != 0);
 }
 
 template <typename T>
 static void launch_bias_relu(const struct bias_relu_arguments *a, cudaStream_t stream)
 {
-	const unsigned V = 16 / sizeof(T);
-	uint64_t row_blocks = (a->rows + BIAS_ROWS - 1) / BIAS_ROWS;
-	dim3 grid(grid_for(a->columns, BIAS_LANES * V),
-		  (unsigned)(row_blocks > 65535 ? 65535 : row_blocks));
+	const int V = 16 / sizeof(T);
 
-	bias_relu<T><<<grid, dim3(BIAS_LANES, BIAS_ROWS), 0, stream>>>(
-		(T *)a->y, (const T *)a->bias, a->rows, a->columns, a->relu != 0,
-		packs_aligned(a->y, a->bias) && a->columns % V == 0);
+	if (packs_aligned(a->y, a->bias) && a->columns % V == 0)
+		launch_bias_relu_packs<T, V>(a, stream);
+	else
+		launch_bias_relu_packs<T, 1>(a, stream);
 }
 
 extern "C" enum status kernel_cuda_bias_relu(struct stream *stream, const void *arguments,

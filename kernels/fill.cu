@@ -176,7 +176,8 @@ extern "C" enum status kernel_cuda_check_fill(struct stream *stream, const void 
 	uint64_t most = (uint64_t)cuda_stream_multiprocessors(stream) * 32;
 	uint64_t blocks = grid_for(a->bytes, THREADS * 16);
 
-	if (blocks > most) /* enough to fill the device; each block then adds up several stretches */
+	if (blocks >
+	    most) /* enough to fill the device; each block then adds up several stretches */
 		blocks = most;
 	if (a->first % 8)
 		return error_set(err, STATUS_INTERNAL,

@@ -6,29 +6,29 @@
 #include "kernels/storage.cuh"
 #include "kernels/training.h"
 
+#define THREADS 256
+
 /*
- * column_sum, first pass: block (x, part) adds up the part's rows for LANES * V columns; ROWS
- * rows of threads take every ROWS-th row and are joined in order. Sums are float for RUN rows and
- * double between, which keeps the error of long columns near one rounding without doing all of it
- * in double.
+ * column_sum, first pass: block (x, part) adds up the part's rows for the columns of its lanes;
+ * its rows of threads take the part's rows in turn and are joined in order. Sums are float for RUN
+ * rows and double between, which keeps the error of long columns near one rounding without doing
+ * all of it in double.
  */
-#define LANES 32
-#define ROWS 8
 #define RUN 16
 
 template <typename T, int V>
 static __device__ void sum_rows(double *sum, const T *x, uint64_t column, uint64_t columns,
-				uint64_t row, uint64_t end, bool aligned)
+				uint64_t row, uint64_t end)
 {
 	typedef typename math_of<T>::type math;
 
 	while (row < end) {
 		math run[V] = { 0 };
 
-		for (int i = 0; i < RUN && row < end; i++, row += ROWS) {
+		for (int i = 0; i < RUN && row < end; i++, row += blockDim.y) {
 			math v[V];
 
-			load_pack<V>(v, x + row * columns, column, columns, aligned);
+			load_pack<V>(v, x + row * columns, column, columns, true);
 #pragma unroll
 			for (int k = 0; k < V; k++)
 				run[k] += v[k];
@@ -39,31 +39,29 @@ static __device__ void sum_rows(double *sum, const T *x, uint64_t column, uint64
 	}
 }
 
-template <typename T>
-static __global__ void column_parts(double *parts, const T *x, uint64_t rows, uint64_t columns,
-				    bool aligned)
+template <typename T, int V>
+static __global__ void column_parts(double *parts, const T *x, uint64_t rows, uint64_t columns)
 {
-	const int V = 16 / sizeof(T);
-	__shared__ double joined[ROWS][LANES][V];
-	uint64_t column = ((uint64_t)blockIdx.x * LANES + threadIdx.x) * V;
+	__shared__ double joined[THREADS][V];
+	uint64_t column = ((uint64_t)blockIdx.x * blockDim.x + threadIdx.x) * V;
 	uint64_t per_part = (rows + COLUMN_SUM_PARTS - 1) / COLUMN_SUM_PARTS;
 	uint64_t begin = blockIdx.y * per_part;
 	uint64_t end = begin + per_part < rows ? begin + per_part : rows;
 	double sum[V] = { 0 };
 
 	if (column < columns)
-		sum_rows<T, V>(sum, x, column, columns, begin + threadIdx.y, end, aligned);
+		sum_rows<T, V>(sum, x, column, columns, begin + threadIdx.y, end);
 #pragma unroll
 	for (int k = 0; k < V; k++)
-		joined[threadIdx.y][threadIdx.x][k] = sum[k];
+		joined[threadIdx.y * blockDim.x + threadIdx.x][k] = sum[k];
 	__syncthreads();
 	if (threadIdx.y != 0)
 		return;
 	for (int k = 0; k < V && column + k < columns; k++) {
 		double total = 0;
 
-		for (int y = 0; y < ROWS; y++)
-			total += joined[y][threadIdx.x][k];
+		for (unsigned y = 0; y < blockDim.y; y++)
+			total += joined[y * blockDim.x + threadIdx.x][k];
 		parts[blockIdx.y * columns + column + k] = total;
 	}
 }
@@ -84,15 +82,25 @@ static __global__ void column_join(T *out, const double *parts, uint64_t columns
 	from_math(&out[column], beta != 0 ? beta * before + total : total);
 }
 
+template <typename T, int V>
+static void launch_column_parts(const struct column_sum_arguments *a, cudaStream_t stream)
+{
+	unsigned lanes = lanes_for(a->columns, V);
+	dim3 grid(grid_for(a->columns, lanes * V), COLUMN_SUM_PARTS);
+
+	column_parts<T, V><<<grid, dim3(lanes, THREADS / lanes), 0, stream>>>(
+		(double *)a->scratch, (const T *)a->x, a->rows, a->columns);
+}
+
 template <typename T>
 static void launch_column_sum(const struct column_sum_arguments *a, cudaStream_t stream)
 {
-	const unsigned V = 16 / sizeof(T);
-	dim3 grid(grid_for(a->columns, LANES * V), COLUMN_SUM_PARTS);
+	const int V = 16 / sizeof(T);
 
-	column_parts<T><<<grid, dim3(LANES, ROWS), 0, stream>>>(
-		(double *)a->scratch, (const T *)a->x, a->rows, a->columns,
-		packs_aligned(a->x) && a->columns % V == 0);
+	if (packs_aligned(a->x) && a->columns % V == 0)
+		launch_column_parts<T, V>(a, stream);
+	else
+		launch_column_parts<T, 1>(a, stream);
 	column_join<T><<<grid_for(a->columns, 128), 128, 0, stream>>>(
 		(T *)a->out, (const double *)a->scratch, a->columns, a->beta);
 }
@@ -116,7 +124,6 @@ extern "C" enum status kernel_cuda_column_sum(struct stream *stream, const void 
  * ones), each with a fixed set of columns; the join is a fixed tree.
  */
 #define WARP 32
-#define WIDE 256
 
 static __device__ __forceinline__ float math_exp(float x)
 {
@@ -165,25 +172,23 @@ template <typename Op, typename M> static __device__ M row_join(M mine, M *share
 	return mine;
 }
 
-template <typename T>
+template <typename T, int V>
 static __device__ void softmax_row(T *row, int32_t label, double *loss, uint64_t columns,
-				   double gradient_scale, bool aligned,
-				   typename math_of<T>::type *shared)
+				   double gradient_scale, typename math_of<T>::type *shared)
 {
 	typedef typename math_of<T>::type math;
-	const int V = 16 / sizeof(T);
 	uint64_t first = (uint64_t)threadIdx.x * V, stride = (uint64_t)blockDim.x * V;
 	math highest = -(math)INFINITY, sum = 0, target, factor;
 	math v[V];
 
 	for (uint64_t c = first; c < columns; c += stride) {
-		load_pack<V>(v, row, c, columns, aligned);
+		load_pack<V>(v, row, c, columns, true);
 		for (int k = 0; k < V && c + k < columns; k++)
 			highest = larger::join(v[k], highest);
 	}
 	highest = row_join<larger>(highest, shared);
 	for (uint64_t c = first; c < columns; c += stride) {
-		load_pack<V>(v, row, c, columns, aligned);
+		load_pack<V>(v, row, c, columns, true);
 		for (int k = 0; k < V && c + k < columns; k++)
 			sum += math_exp(v[k] - highest);
 	}
@@ -198,38 +203,47 @@ static __device__ void softmax_row(T *row, int32_t label, double *loss, uint64_t
 	else
 		__syncthreads();
 	for (uint64_t c = first; c < columns; c += stride) {
-		load_pack<V>(v, row, c, columns, aligned);
+		load_pack<V>(v, row, c, columns, true);
 #pragma unroll
 		for (int k = 0; k < V; k++)
 			v[k] = (math_exp(v[k] - highest) * factor -
 				(c + k == (uint64_t)label ? (math)1 : (math)0)) *
 			       (math)gradient_scale;
-		store_pack<V>(row, v, c, columns, aligned);
+		store_pack<V>(row, v, c, columns, true);
 	}
 }
 
-template <typename T>
+template <typename T, int V>
 static __global__ void softmax_cross_entropy(T *logits, const int32_t *labels, double *row_loss,
-					     uint64_t rows, uint64_t columns, double gradient_scale,
-					     bool aligned)
+					     uint64_t rows, uint64_t columns, double gradient_scale)
 {
-	__shared__ typename math_of<T>::type shared[WIDE / WARP];
+	__shared__ typename math_of<T>::type shared[THREADS / WARP];
 
 	for (uint64_t r = (uint64_t)blockIdx.x * blockDim.y + threadIdx.y; r < rows;
 	     r += (uint64_t)gridDim.x * blockDim.y)
-		softmax_row(logits + r * columns, labels[r], &row_loss[r], columns, gradient_scale,
-			    aligned, shared);
+		softmax_row<T, V>(logits + r * columns, labels[r], &row_loss[r], columns,
+				  gradient_scale, shared);
+}
+
+template <typename T, int V>
+static void launch_softmax_packs(const struct softmax_cross_entropy_arguments *a,
+				 cudaStream_t stream)
+{
+	dim3 block = a->columns > 1024 ? dim3(THREADS, 1) : dim3(WARP, THREADS / WARP);
+
+	softmax_cross_entropy<T, V><<<grid_for(a->rows, block.y), block, 0, stream>>>(
+		(T *)a->logits, a->labels, a->row_loss, a->rows, a->columns, a->gradient_scale);
 }
 
 template <typename T>
 static void launch_softmax(const struct softmax_cross_entropy_arguments *a, cudaStream_t stream)
 {
-	const unsigned V = 16 / sizeof(T);
-	dim3 block = a->columns > 1024 ? dim3(WIDE, 1) : dim3(WARP, WIDE / WARP);
+	const int V = 16 / sizeof(T);
 
-	softmax_cross_entropy<T><<<grid_for(a->rows, block.y), block, 0, stream>>>(
-		(T *)a->logits, a->labels, a->row_loss, a->rows, a->columns, a->gradient_scale,
-		packs_aligned(a->logits) && a->columns % V == 0);
+	if (packs_aligned(a->logits) && a->columns % V == 0)
+		launch_softmax_packs<T, V>(a, stream);
+	else
+		launch_softmax_packs<T, 1>(a, stream);
 }
 
 extern "C" enum status kernel_cuda_softmax_cross_entropy(struct stream *stream,

@@ -151,6 +151,16 @@ static inline unsigned grid_for(uint64_t items, unsigned threads)
 	return blocks < 1 ? 1 : blocks > 0x7FFFFFFF ? 0x7FFFFFFF : (unsigned)blocks;
 }
 
+/* Threads side by side for rows of `columns` in packs of V: a warp, or less when rows are narrow. */
+static inline unsigned lanes_for(uint64_t columns, unsigned V)
+{
+	unsigned lanes = 32;
+
+	while (lanes > 4 && (uint64_t)lanes / 2 * V >= columns)
+		lanes /= 2;
+	return lanes;
+}
+
 /* Calls expression(T) for the storage type T of `precision`; false when there is none. */
 #define FOR_STORAGE(precision, CALL)                                                               \
 	switch (precision) {                                                                       \

@@ -137,21 +137,31 @@ static enum status check_product(struct device *device, const struct product *p,
 	return bench_close(&b);
 }
 
-/* Every precision and transposition of a shape; a precision the device lacks is passed over. */
+/*
+ * Every precision and transposition of a shape; a precision the device lacks is passed over, but not all: then it is
+ * the library that is missing.
+ */
 static enum status check_shape(struct device *device, struct product p, struct error *err)
 {
+	struct error lacking = ERROR_NONE;
+	int done = 0;
+
 	for (int precision = 0; precision < PRECISION_COUNT; precision++) {
 		for (int transposed = 0; transposed < 4; transposed++) {
 			p.precision = (enum precision)precision;
 			p.transpose_a = transposed & 1;
 			p.transpose_b = transposed & 2;
-			if (check_product(device, &p, err) == STATUS_UNSUPPORTED)
+			if (check_product(device, &p, err) == STATUS_UNSUPPORTED) {
+				lacking = *err;
 				error_clear(err);
-			if (err->status != STATUS_OK)
+			} else if (err->status != STATUS_OK) {
 				return err->status;
+			} else {
+				done++;
+			}
 		}
 	}
-	return STATUS_OK;
+	return done ? STATUS_OK : error_set(err, lacking.status, "%s", lacking.message);
 }
 
 static enum status check_shapes(struct device *device, const struct product *shapes, size_t count,

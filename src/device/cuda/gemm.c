@@ -83,6 +83,15 @@ static enum status context_new(struct cuda_stream *stream, struct cublas_context
 		status = check(cublas.cublasSetWorkspace_v2(context->handle, context->workspace,
 							    workspace),
 			       "cublasSetWorkspace", err);
+	/*
+	 * By default cuBLAS may add up the parts of a long sum in the storage format: on an H200 the
+	 * FP16 and BF16 products then miss the bound of FP32 accumulation.
+	 */
+	if (status == STATUS_OK)
+		status = check(
+			cublas.cublasSetMathMode(context->handle,
+						 CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION),
+			"cublasSetMathMode", err);
 	if (status != STATUS_OK) {
 		cublas_context_free(context);
 		return status;
