@@ -14,8 +14,8 @@
 
 /* Room for the library's workspace in the plan. */
 #define LIBRARY_BYTES (UINT64_C(64) << 20)
-/* FLOP/s of one multiprocessor or core that even a slow one reaches: for time limits only. */
-#define SLOW_UNIT_RATE 10e9
+/* FLOP/s of an ordinary core; a multiprocessor has more. For estimates of time only. */
+#define UNIT_RATE 50e9
 
 static const char *const precisions[] = { "fp64", "fp32", "tf32", "fp16", "bf16", NULL };
 
@@ -84,7 +84,7 @@ static void estimate(struct plan_case *point, enum precision precision,
 	operands_counts(shape, counts);
 	point->device_bytes = sets * operands_set_bytes(shape, precision) + LIBRARY_BYTES;
 	point->host_bytes = counts[OPERAND_C] * precision_bytes(precision);
-	point->setup_seconds = 0.1 + products * operations(shape) / (units * SLOW_UNIT_RATE) +
+	point->setup_seconds = 0.1 + products * operations(shape) / (units * UNIT_RATE) +
 			       20e-9 * (double)(counts[OPERAND_A] + counts[OPERAND_B] +
 						2 * sets * counts[OPERAND_C]);
 }

@@ -254,8 +254,8 @@ static int fixture_reset(void **state)
 }
 
 /* The plan that `ini` gives on these devices. */
-static void plan_from(struct fixture *f, const char *ini, const struct device_info *infos,
-		      size_t count)
+static inline void plan_from(struct fixture *f, const char *ini, const struct device_info *infos,
+			     size_t count)
 {
 	static const struct override none;
 	struct text errors = TEXT_EMPTY;
@@ -268,15 +268,15 @@ static void plan_from(struct fixture *f, const char *ini, const struct device_in
 		fail_msg("%s", err.message);
 }
 
-static void plan_done(struct fixture *f)
+static inline void plan_done(struct fixture *f)
 {
 	plan_release(&f->plan);
 	config_release(&f->config);
 }
 
 /* Carries out one case as a worker does; `result` is to be released. */
-static enum status run_case(struct fixture *f, const struct plan_case *c,
-			    struct case_result *result, struct error *err)
+static inline enum status run_case(struct fixture *f, const struct plan_case *c,
+				   struct case_result *result, struct error *err)
 {
 	struct device *devices[FIXTURE_DEVICES];
 	struct sampling rules = sampling_from(c->section);
@@ -295,8 +295,8 @@ static enum status run_case(struct fixture *f, const struct plan_case *c,
 }
 
 /* run_case() of the only case of `ini`, with whatever the spy was told to do. */
-static enum status run_only_case(struct fixture *f, const char *ini, struct case_result *result,
-				 struct error *err)
+static inline enum status run_only_case(struct fixture *f, const char *ini,
+					struct case_result *result, struct error *err)
 {
 	enum status status;
 
