@@ -74,7 +74,8 @@ static const struct metric metrics[] = {
 	{ "alloc.latency_p99", "s", BETTER_LOWER, 0,
 	  "99 of 100 calls are faster; from 100 calls or more" },
 	{ "alloc.first", "s", BETTER_LOWER, 0, "the first call of the case" },
-	{ "alloc.rate", "B/s", BETTER_HIGHER, 0, "bytes of one allocation over its latency" },
+	{ "alloc.rate", "B/s", BETTER_HIGHER, 0,
+	  "host memory: bytes touched or page-locked per second" },
 	{ "alloc.usable", "s", BETTER_LOWER, 0,
 	  "stream-ordered pool: the call and the synchronisation after which any stream may use "
 	  "the memory" },
@@ -223,7 +224,8 @@ static enum status measure_latency(struct alloc *a, struct error *err)
 	run_statistic(a->run, "alloc.first", time->first, time);
 	if (a->operation == OPERATION_FREE)
 		return STATUS_OK;
-	run_rate(a->run, "alloc.rate", (double)a->blocks.bytes, time);
+	if (!allocator_on_device(a->blocks.allocator))
+		run_rate(a->run, "alloc.rate", (double)a->blocks.bytes, time);
 	return a->blocks.allocator == ALLOCATOR_POOL ? measure_usable(a, err) : STATUS_OK;
 }
 
