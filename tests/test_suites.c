@@ -412,6 +412,10 @@ static void test_alloc_reports_tails(void **state)
 	assert_true(metric_of(&result, "alloc.latency") <= metric_of(&result, "alloc.latency_p95"));
 	assert_true(metric_of(&result, "alloc.latency_p95") <=
 		    metric_of(&result, "alloc.latency_p99"));
+	assert_true(metric_of(&result, "alloc.first") > 0);
+	assert_true(fabs(metric_of(&result, "alloc.rate") * metric_of(&result, "alloc.latency") /
+				 65536 -
+			 1) < 1e-9);
 	case_result_release(&result);
 }
 
