@@ -182,6 +182,7 @@ struct rig {
 	struct result result;
 	struct error err;
 	int stopped_by;
+	double start_seconds;
 };
 
 #define RIG_STEPS "[run]\nbackend = host\nhost_devices = 2\ncase_limit = 1s\n[suite steps]\ncases = "
@@ -244,7 +245,8 @@ static void rig_end(struct rig *rig)
 static enum status rig_conduct(struct rig *rig, bool resume)
 {
 	struct conduct_options options = { .directory = rig->directory, .resume = resume, .quiet = true,
-					   .command = "gpuproof run rig.ini", .stopped_by = &rig->stopped_by };
+					   .command = "gpuproof run rig.ini", .stopped_by = &rig->stopped_by,
+					   .start_seconds = rig->start_seconds };
 
 	result_release(&rig->result);
 	error_clear(&rig->err);

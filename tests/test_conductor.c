@@ -145,6 +145,100 @@ static void a_rank_that_dies_takes_its_case_along(void **state)
 	}
 }
 
+/* Nobody gains from hundreds of cases that each hang for their whole limit. */
+static void a_group_that_only_hangs_is_given_up(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	for (int i = 1; i <= 10; i++)
+		deeds[i] = DO_HANG;
+	rig_begin(&rig, "[run]\nbackend = host\ncase_limit = 50ms\n[suite steps]\ncases = 1..10\n");
+	assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
+	assert_int_equal(rig.result.case_count, 10);
+	assert_reason(&rig, 8, "hung: no result within 50.00 ms");
+	assert_reason(&rig, 9, "not attempted, workers of this suite keep dying: hung");
+	assert_status(&rig, 10, CASE_ERROR);
+	rig_end(&rig);
+}
+
+#define RIG_FAKE "[run]\nbackend = fake\n[suite steps]\ncases = 1..3\n"
+
+static void a_worker_that_never_gets_to_a_case(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	setenv("GPUPROOF_BACKENDS", BUILD_DIR "/tests/backends", 1);
+	rig_begin(&rig, RIG_FAKE);
+	setenv("GPUPROOF_FAKE", "abort@open", 1);
+	assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
+	for (int i = 1; i <= 3; i++) {
+		assert_status(&rig, i, CASE_ERROR);
+		assert_reason(&rig, i, "not attempted, workers of this suite keep dying: worker killed by signal 6");
+	}
+	rig_end(&rig);
+	unsetenv("GPUPROOF_FAKE");
+}
+
+static void a_device_that_never_opens(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_begin(&rig, RIG_FAKE);
+	rig.start_seconds = 0.3;
+	setenv("GPUPROOF_FAKE", "hang@device_open", 1);
+	assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
+	for (int i = 1; i <= 3; i++)
+		assert_reason(&rig, i, "hung: its devices were not open within 300.0 ms (killed)");
+	rig_end(&rig);
+	unsetenv("GPUPROOF_FAKE");
+}
+
+/* The probe: a driver that crashes, hangs or lies there is an error with a name, not the end of the program. */
+static void probes_that_fail_say_why(void **state)
+{
+	static const struct {
+		const char *script, *message;
+	} rows[] = {
+		{ "segfault@open", "the probe process killed by signal 11 (Segmentation fault)" },
+		{ "exit@device_info", "the probe process exited with code 3" },
+	};
+	static const char text[] = RIG_FAKE;
+	struct text errors = TEXT_EMPTY;
+	struct config config;
+
+	(void)state;
+	assert_int_equal(config_parse_with(&config, &rig_schema, "rig.ini", text, strlen(text), NULL, 0, &errors),
+			 STATUS_OK);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct error err = ERROR_NONE;
+		struct probe probe;
+
+		setenv("GPUPROOF_FAKE", rows[i].script, 1);
+		assert_int_equal(probe_devices(&probe, &config, &err), STATUS_DEVICE);
+		assert_non_null(strstr(err.message, rows[i].message));
+		assert_int_equal(probe.device_count, 0);
+	}
+	/* A backend that says no is not there; one whose device cannot be read says so. */
+	setenv("GPUPROOF_FAKE", "error@device_info", 1);
+	{
+		struct error err = ERROR_NONE;
+		struct probe probe;
+		bool told = false;
+
+		assert_int_equal(probe_devices(&probe, &config, &err), STATUS_OK);
+		assert_int_equal(probe.device_count, 0);
+		for (size_t i = 0; i < probe.finding_count; i++)
+			told = told || strstr(probe.findings[i].text, "FAKE_ERROR_STICKY");
+		assert_true(told);
+		probe_release(&probe);
+	}
+	unsetenv("GPUPROOF_FAKE");
+	config_release(&config);
+}
+
 static void planned_skips_need_no_worker(void **state)
 {
 	struct rig rig;
@@ -199,6 +293,10 @@ int main(void)
 		cmocka_unit_test(a_device_error_means_a_fresh_process),
 		cmocka_unit_test(every_case_may_crash),
 		cmocka_unit_test(a_rank_that_dies_takes_its_case_along),
+		cmocka_unit_test(a_group_that_only_hangs_is_given_up),
+		cmocka_unit_test(a_worker_that_never_gets_to_a_case),
+		cmocka_unit_test(a_device_that_never_opens),
+		cmocka_unit_test(probes_that_fail_say_why),
 		cmocka_unit_test(planned_skips_need_no_worker),
 		cmocka_unit_test(a_finished_case_says_what_it_was),
 	};

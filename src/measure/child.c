@@ -12,6 +12,10 @@
 #include "base/clock.h"
 #include "measure/signals.h"
 
+#ifdef GPUPROOF_COVERAGE
+void __gcov_dump(void);
+#endif
+
 static void redirect(int output)
 {
 	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -23,6 +27,18 @@ static void redirect(int output)
 	close(nothing);
 	/* What a process says right before it crashes must not stay in a buffer. */
 	setvbuf(stdout, NULL, _IOLBF, 0);
+}
+
+/* When memory runs out, the kernel shall end the worker, not the conductor that keeps the results. */
+static void volunteer_for_oom(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	if (write(fd, "500", 3) != 3)
+		fputs("gpuproof: oom_score_adj cannot be set\n", stderr);
+	close(fd);
 }
 
 pid_t child_fork(int output, struct error *err)
@@ -41,12 +57,16 @@ pid_t child_fork(int output, struct error *err)
 		_exit(1); /* it died before prctl() */
 	signals_in_child();
 	redirect(output);
+	volunteer_for_oom();
 	return 0;
 }
 
 noreturn void child_exit(int code)
 {
 	fflush(NULL);
+#ifdef GPUPROOF_COVERAGE
+	__gcov_dump(); /* else only exit() would write what was covered */
+#endif
 	_exit(code);
 }
 

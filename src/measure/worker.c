@@ -58,6 +58,20 @@ static void progress(void *context, size_t samples, double median, double half_w
 	send_text(w, &text);
 }
 
+/* "cuda,host": what this plan's devices need. Another backend could only do harm. */
+static char *backend_names(const struct plan *plan)
+{
+	struct text names = TEXT_EMPTY;
+
+	for (size_t i = 0; i < plan->device_count; i++) {
+		const char *name = plan->devices[i].backend;
+
+		if (!names.length || !strstr(names.data, name))
+			text_addf(&names, "%s%s", names.length ? "," : "", name);
+	}
+	return text_detach(&names);
+}
+
 static const struct backend *find_backend(const struct worker *w, const struct device_info *info)
 {
 	for (size_t i = 0; i < w->backends.count; i++)
@@ -229,9 +243,11 @@ void worker_run(const struct assignment *assignment)
 	struct worker w = { .a = assignment, .world = assignment->world,
 			    .settings = run_settings_from(plan->config) };
 	enum status last = STATUS_OK;
+	char *names = backend_names(plan);
 
 	w.devices = xcalloc(plan->device_count, sizeof(struct device *));
-	backends_open(&w.backends, w.settings.backend, &w.settings.backend_options);
+	backends_open(&w.backends, names, &w.settings.backend_options);
+	free(names);
 	for (size_t i = 0; i < assignment->case_count && go_on(&w, last); i++)
 		last = carry_out(&w, &plan->cases[assignment->cases[i]]);
 	/* A device that an error has broken may hang or crash on closing; the process ends anyway. */
