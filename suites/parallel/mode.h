@@ -26,8 +26,6 @@ struct trainer {
 	struct team *team;
 	struct arena arena;
 	struct network network;
-	uint64_t
-		communicators_before; /* bytes of the team's communicators without the mode's own */
 	void *state;                  /* the mode's own */
 };
 

@@ -15,7 +15,7 @@
 #include "suites/parallel/trainer.h"
 
 struct edge {
-	struct communicator *communicator; /* NULL at the ends of the pipeline */
+	struct communicator *communicator; /* the team's; NULL at the ends of the pipeline */
 	enum team_stream stream;
 	int peer;            /* rank of the neighbour in the communicator */
 	size_t boundary;     /* activations[boundary] cross it */
@@ -80,7 +80,6 @@ static enum status open_local(struct trainer *t, struct pipeline *p, struct erro
 static enum status layer_split_open(struct trainer *t, struct error *err)
 {
 	struct pipeline *p = t->state = xcalloc(1, sizeof(*p));
-	int rank = t->team->world->rank;
 
 	p->up = (struct edge){ .stream = STREAM_UP, .peer = 0, .boundary = t->network.share.first };
 	p->down = (struct edge){ .stream = STREAM_DOWN,
@@ -88,16 +87,10 @@ static enum status layer_split_open(struct trainer *t, struct error *err)
 				 .boundary = t->network.share.last };
 	p->turn_count = 4 * t->setup->microbatches;
 	p->turns = xcalloc(p->turn_count, sizeof(struct event *));
-	for (int low = 0; low + 1 < t->team->world->size; low++) {
-		struct communicator *opened;
-
-		if (team_open_edge(t->team, low, &opened, err) != STATUS_OK)
-			return err->status;
-		if (low == rank)
-			p->down.communicator = opened;
-		else if (low + 1 == rank)
-			p->up.communicator = opened;
-	}
+	if (team_open_edges(t->team, err) != STATUS_OK)
+		return err->status;
+	p->up.communicator = t->team->up;
+	p->down.communicator = t->team->down;
 	return world_agree(t->team->world, open_local(t, p, err), err);
 }
 
@@ -112,8 +105,6 @@ static void layer_split_close(struct trainer *t)
 	backend_event_destroy(p->begun);
 	backend_event_destroy(p->up.moved);
 	backend_event_destroy(p->down.moved);
-	backend_communicator_close(p->up.communicator);
-	backend_communicator_close(p->down.communicator);
 	free(p->turns);
 	free(p);
 }

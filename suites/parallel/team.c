@@ -63,15 +63,45 @@ enum status team_open(struct team *team, struct device *device, struct world *wo
 
 void team_close(struct team *team)
 {
+	if (team->up != team->all)
+		backend_communicator_close(team->up);
+	if (team->down != team->all)
+		backend_communicator_close(team->down);
 	backend_communicator_close(team->all);
 	for (int i = 0; i < STREAM_COUNT; i++)
 		backend_stream_destroy(team->streams[i]);
 	*team = (struct team){ 0 };
 }
 
-enum status team_open_edge(struct team *team, int low, struct communicator **out, struct error *err)
+/* Two ranks are neighbours already: their edge is the communicator of all. */
+static bool pair_up(struct team *team)
 {
-	return open_communicator(team, low, 2, out, err);
+	if (team->world->size != 2)
+		return false;
+	if (team->world->rank == 0)
+		team->down = team->all;
+	else
+		team->up = team->all;
+	return true;
+}
+
+enum status team_open_edges(struct team *team, struct error *err)
+{
+	int rank = team->world->rank;
+
+	if (team->up || team->down || pair_up(team))
+		return STATUS_OK;
+	for (int low = 0; low + 1 < team->world->size; low++) {
+		struct communicator *opened;
+
+		if (open_communicator(team, low, 2, &opened, err) != STATUS_OK)
+			return err->status;
+		if (low == rank)
+			team->down = opened;
+		else if (low + 1 == rank)
+			team->up = opened;
+	}
+	return STATUS_OK;
 }
 
 enum status team_synchronize(struct team *team, struct error *err)

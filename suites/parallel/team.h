@@ -16,6 +16,7 @@ struct team {
 	struct world *world;
 	struct stream *streams[STREAM_COUNT];
 	struct communicator *all; /* NULL for one rank */
+	struct communicator *up, *down; /* with the rank before, behind; see team_open_edges() */
 	/* Device memory that vanished while communicators were opened; 0: unknown. */
 	uint64_t communicator_bytes;
 };
@@ -26,12 +27,11 @@ enum status team_open(struct team *team, struct device *device, struct world *wo
 void team_close(struct team *team);
 
 /*
- * Opens one communicator between ranks `low` and low + 1 of the world; *out stays NULL on the
- * others. A communicator per edge keeps the traffic of one neighbour in order without waiting for
- * the other's.
+ * Connects every rank with its neighbours, once: team->up and team->down (NULL at the ends), in
+ * which the lower rank is 0 and the other 1. An edge of its own keeps the traffic of one neighbour
+ * in order without waiting for the other's. Closed with the team.
  */
-enum status team_open_edge(struct team *team, int low, struct communicator **out,
-			   struct error *err);
+enum status team_open_edges(struct team *team, struct error *err);
 
 /* Waits for every stream. */
 enum status team_synchronize(struct team *team, struct error *err);

@@ -24,10 +24,7 @@ enum status trainer_open(struct trainer *t, const struct setup *setup, struct te
 {
 	struct world *world = team->world;
 
-	*t = (struct trainer){ .setup = setup,
-			       .mode = setup->mode,
-			       .team = team,
-			       .communicators_before = team->communicator_bytes };
+	*t = (struct trainer){ .setup = setup, .mode = setup->mode, .team = team };
 	arena_init(&t->arena, team->device);
 	if (world_agree(world, allocate(t, err), err) != STATUS_OK ||
 	    (t->mode->open && t->mode->open(t, err) != STATUS_OK) ||
@@ -47,8 +44,6 @@ void trainer_close(struct trainer *t)
 		team_synchronize(t->team, &ignored);
 	if (t->mode && t->mode->close)
 		t->mode->close(t);
-	if (t->team)
-		t->team->communicator_bytes = t->communicators_before;
 	arena_release(&t->arena);
 	*t = (struct trainer){ 0 };
 }
