@@ -59,6 +59,10 @@ static enum status read_layers(struct setup *setup, const struct section *sectio
 	if (layers->count < 2 || layers->count > SETUP_MAX_LAYERS + 1)
 		return error_set(err, STATUS_USAGE, "%s: layers: %zu widths, allowed are 2 to %d",
 				 layers->origin, layers->count, SETUP_MAX_LAYERS + 1);
+	if (layers->values[layers->count - 1].integer < 2)
+		return error_set(err, STATUS_USAGE,
+				 "%s: layers: the last width is the number of classes, at least 2",
+				 layers->origin);
 	setup->layers = layers->count - 1;
 	for (size_t i = 0; i < layers->count; i++)
 		setup->widths[i] = (uint64_t)layers->values[i].integer;

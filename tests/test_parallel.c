@@ -106,6 +106,21 @@ static void micro_batches_equal_the_reference(void **state)
 	}
 }
 
+/* Roundings add up with every layer; the tolerance must, too. */
+static void deep_models_stay_within_tolerance(void **state)
+{
+	(void)state;
+	for (size_t p = 0; p < ARRAY_SIZE(precisions); p++) {
+		struct setup setup = tiny("layer_split", 2, precisions[p]);
+
+		setup.layers = 24;
+		for (size_t l = 0; l < setup.layers; l++)
+			setup.widths[l] = 48;
+		setup.widths[setup.layers] = 10;
+		expect_reference(&setup, "24 layers");
+	}
+}
+
 /* One step of the split against one device, in FP64, where only the order of sums may differ. */
 static enum status run_against_single(struct device *device, struct world *world, void *context,
 				      struct error *err)
@@ -484,6 +499,7 @@ int main(void)
 		cmocka_unit_test(single_equals_the_reference),
 		cmocka_unit_test(splits_equal_the_reference),
 		cmocka_unit_test(micro_batches_equal_the_reference),
+		cmocka_unit_test(deep_models_stay_within_tolerance),
 		cmocka_unit_test(bucket_sizes_change_nothing),
 		cmocka_unit_test(gpipe_equals_the_naive_split),
 		cmocka_unit_test(splits_train_alike_over_many_steps),

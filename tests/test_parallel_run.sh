@@ -23,6 +23,15 @@ iterations = 12
 sample_time = 100us
 INI
 
+refused() { # value of layers, words
+	local status=0
+	"$gpuproof" run "$dir/splits.ini" --set "parallel.layers=$1" --dry-run > "$dir/said" 2>&1 || status=$?
+	[ $status = 2 ] || fail "layers = $1: exit $status instead of 2"
+	grep -q "$2" "$dir/said" || fail "layers = $1: $(cat "$dir/said")"
+}
+refused 10 'layers: 1 widths, allowed are 2 to 65'
+refused 10,1 'number of classes, at least 2'
+
 "$gpuproof" run "$dir/splits.ini" --dry-run > "$dir/plan"
 # Per precision: single; ddp with two buckets and layer_split with two micro-batch counts on 2, 3, 4
 # and 8 devices, of which three exist.
