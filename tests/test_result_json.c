@@ -303,6 +303,48 @@ static void hostile_text_is_refused(void **state)
 	free(deep);
 }
 
+/* Text that is small and would be huge in memory. */
+static void memory_has_a_limit(void **state)
+{
+	const size_t count = 2000000;
+	struct text text = TEXT_EMPTY;
+	struct error err = ERROR_NONE;
+	struct result result;
+
+	(void)state;
+	text_add(&text, "[[]");
+	for (size_t i = 1; i < count; i++)
+		text_add_bytes(&text, ",[]", 3);
+	text_add(&text, "]");
+	assert_int_equal(result_from_json(&result, text.data, text.length, &err), STATUS_USAGE);
+	assert_string_equal(err.message, "needs more than 183 MiB of memory: this is no result");
+	text_release(&text);
+}
+
+/* A million one-digit samples is the largest tree that an honest result can be for its size. */
+static void many_short_samples_are_read(void **state)
+{
+	const size_t count = 1000000;
+	struct result result, back;
+	struct series *series;
+	char *json;
+
+	(void)state;
+	sample_result(&result);
+	series = &result.cases[0].series[0];
+	series->samples = xrealloc(series->samples, count, sizeof(*series->samples));
+	series->count = series->capacity = count;
+	for (size_t i = 0; i < count; i++)
+		series->samples[i] = (double)(i % 10);
+	json = result_to_json(&result);
+	reads_back(json, &back);
+	assert_int_equal(back.cases[0].series[0].count, count);
+	assert_true(back.cases[0].series[0].samples[count - 1] == 9);
+	free(json);
+	result_release(&result);
+	result_release(&back);
+}
+
 /* Every byte of a document replaced by others: an error or a result, never a crash (run with the sanitizers). */
 static void damaged_text_never_crashes(void **state)
 {
@@ -347,6 +389,8 @@ int main(void)
 		cmocka_unit_test(errors_name_the_place),
 		cmocka_unit_test(what_is_unknown_is_ignored),
 		cmocka_unit_test(hostile_text_is_refused),
+		cmocka_unit_test(memory_has_a_limit),
+		cmocka_unit_test(many_short_samples_are_read),
 		cmocka_unit_test(damaged_text_never_crashes),
 	};
 

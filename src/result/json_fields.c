@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -92,13 +93,52 @@ void *field_append(const struct field *field, void *base)
 	return memset(item, 0, field->element_size);
 }
 
+/*
+ * Memory that a tree may take: five times its text is usual, an array of one-digit numbers takes 25 times, an array of
+ * empty arrays 45 times: only a hostile document comes near. jansson's allocator is process-wide, so it is replaced
+ * while one document is parsed; nothing else of the program uses jansson at that time.
+ */
+#define TREE_PER_BYTE 32
+#define TREE_LEAST ((size_t)1 << 20)
+#define TREE_MOST ((size_t)4 << 30)
+
+static size_t tree_left;
+static bool tree_too_large;
+
+static void *tree_malloc(size_t size)
+{
+	if (size > tree_left) {
+		tree_too_large = true;
+		return NULL;
+	}
+	tree_left -= size;
+	return malloc(size);
+}
+
+static size_t tree_limit(size_t length)
+{
+	size_t limit = length < TREE_MOST / TREE_PER_BYTE ? length * TREE_PER_BYTE : TREE_MOST;
+
+	return limit < TREE_LEAST ? TREE_LEAST : limit;
+}
+
 enum status json_parse(const char *text, size_t length, json_t **out, struct error *err)
 {
 	json_error_t json_err;
+	json_malloc_t old_malloc;
+	json_free_t old_free;
 
+	tree_left = tree_limit(length);
+	tree_too_large = false;
+	json_get_alloc_funcs(&old_malloc, &old_free);
+	json_set_alloc_funcs(tree_malloc, free);
 	*out = json_loadb(text, length, JSON_REJECT_DUPLICATES, &json_err);
+	json_set_alloc_funcs(old_malloc, old_free);
 	if (*out)
 		return STATUS_OK;
+	if (tree_too_large)
+		return error_set(err, STATUS_USAGE, "needs more than %zu MiB of memory: this is no result",
+				 tree_limit(length) >> 20);
 	return error_set(err, STATUS_USAGE, "line %d, column %d: %s", json_err.line, json_err.column,
 			 json_err.text);
 }
