@@ -45,7 +45,7 @@ set_target_properties(gpuproof_cuda PROPERTIES
 	CUDA_STANDARD 17 CUDA_ARCHITECTURES "${cuda_architectures}" C_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden CUDA_RUNTIME_LIBRARY Static)
 target_compile_definitions(gpuproof_cuda PRIVATE GPUPROOF_CUDA_MODULE="${cuda_module}")
 target_include_directories(gpuproof_cuda PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/src ${CUDAToolkit_INCLUDE_DIRS})
-target_compile_options(gpuproof_cuda PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-fno-exceptions,-fno-threadsafe-statics>")
+target_compile_options(gpuproof_cuda PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-fno-exceptions,-fno-threadsafe-statics;-Wno-deprecated-gpu-targets>")
 target_link_libraries(gpuproof_cuda PRIVATE gpuproof_base CUDA::cudart_static ${CMAKE_DL_LIBS})
 # Without exceptions and locked statics nothing here uses the C++ library, so a GPU node needs none.
 # The module's own copy of the base library stays its own.

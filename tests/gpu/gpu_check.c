@@ -206,6 +206,6 @@ int main(void)
 	if (count > 0 && collective_check(count) != 0)
 		code = EXIT_FAILURE;
 	if (code != EXIT_NO_GPU)
-		printf("gpu-check: %s\n", code == EXIT_SUCCESS ? "all checks passed" : "FAILED");
+		printf("gpu-check: %s\n", code == EXIT_SUCCESS ? "no check failed" : "FAILED");
 	return code;
 }

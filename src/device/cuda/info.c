@@ -94,6 +94,8 @@ static unsigned capabilities(const struct device_info *info)
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
 		if (capability >= table[i].since)
 			mask |= table[i].capability;
+	if (attribute(info->index, cudaDevAttrIntegrated, 0))
+		mask |= DEVICE_SHARES_HOST_MEMORY;
 	if (attribute(info->index, cudaDevAttrMemoryPoolsSupported, 0))
 		mask |= DEVICE_HAS_POOLS;
 	if (nccl_open(NULL) == STATUS_OK)
