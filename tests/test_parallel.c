@@ -1,9 +1,8 @@
 /*
  * The suite `parallel` on host devices, one forked process per rank: every split computes what one
- * device and the double-precision reference compute, and a planted error in a product, a kernel or
- * a collective is found before anything is timed.
+ * device and the double-precision reference compute.
  */
-#include "parallel_ranks.h"
+#include "parallel_setups.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,45 +11,6 @@
 #include "measure/sampling.h"
 #include "suites/parallel/collect.h"
 #include "suites/parallel/verify.h"
-
-/* Uneven on purpose: no width is a multiple of another. */
-static struct setup tiny(const char *mode, int ranks, enum precision precision)
-{
-	static const uint64_t widths[] = { 24, 50, 33, 41, 27, 10 };
-	struct setup s = {
-		.mode = mode_find(mode),
-		.ranks = ranks,
-		.layers = 5,
-		.batch = 64,
-		.microbatches = 1,
-		.bucket_bytes = 6000,
-		.precision = precision,
-		.optimizer = OPTIMIZER_ADAM,
-		.beta1 = 0.9,
-		.beta2 = 0.999,
-		.epsilon = 1e-8,
-		.rate_chosen = true,
-		.loss_scale = precision == PRECISION_FP16 ? 1024 : 1,
-		.seed = 11,
-	};
-
-	memcpy(s.widths, widths, sizeof(widths));
-	s.rate = setup_safe_rate(&s);
-	return s;
-}
-
-static enum status run_reference(struct device *device, struct world *world, void *context,
-				 struct error *err)
-{
-	struct check check = { 0 };
-	struct team team;
-	enum status status = team_open(&team, device, world, err);
-
-	if (status == STATUS_OK)
-		status = verify_reference(context, &team, &check, err);
-	team_close(&team);
-	return status;
-}
 
 static void expect_reference(struct setup *setup, const char *what)
 {
@@ -286,156 +246,6 @@ static void memory_is_what_the_formulas_say(void **state)
 }
 
 /*
- * Planted errors: a copy of the device's backend with one function that does something slightly
- * wrong.
- */
-
-static const struct backend *sound;
-
-static enum status sum_for_average(struct communicator *c, struct stream *stream, void *to,
-				   const void *from, size_t count, enum precision precision,
-				   enum reduction reduction, struct error *err)
-{
-	(void)reduction;
-	return sound->all_reduce(c, stream, to, from, count, precision, REDUCE_SUM, err);
-}
-
-static enum status forget_the_last_bucket(struct communicator *c, struct stream *stream, void *to,
-					  const void *from, size_t count, enum precision precision,
-					  enum reduction reduction, struct error *err)
-{
-	static int calls;
-
-	if (++calls % 4 == 0)
-		return STATUS_OK;
-	return sound->all_reduce(c, stream, to, from, count, precision, reduction, err);
-}
-
-/* One more ulp on rank 1 only: within every tolerance, yet the replicas part. */
-static enum status disagree_slightly(struct communicator *c, struct stream *stream, void *to,
-				     const void *from, size_t count, enum precision precision,
-				     enum reduction reduction, struct error *err)
-{
-	enum status status =
-		sound->all_reduce(c, stream, to, from, count, precision, reduction, err);
-
-	if (status == STATUS_OK && c->rank == 1)
-		status = sound->stream_synchronize(stream, err);
-	if (status == STATUS_OK && c->rank == 1)
-		((float *)to)[0] *= 1 + 0x1p-20f;
-	return status;
-}
-
-static enum status receive_late(struct communicator *c, struct stream *stream, void *to,
-				size_t bytes, int peer, struct error *err)
-{
-	char *copy = xmalloc(bytes);
-	enum status status = sound->receive(c, stream, to, bytes, peer, err);
-
-	/* As if each row arrived one element late. */
-	if (status == STATUS_OK)
-		status = sound->stream_synchronize(stream, err);
-	memcpy(copy, to, bytes);
-	memcpy((char *)to + 4, copy, bytes - 4);
-	free(copy);
-	return status;
-}
-
-static enum status gemm_slightly_off(struct stream *stream, const struct gemm *gemm,
-				     struct error *err)
-{
-	struct gemm off = *gemm;
-
-	off.alpha *= 1.0001;
-	return sound->gemm(stream, &off, err);
-}
-
-static enum status nothing(struct stream *stream, const void *arguments, struct error *err)
-{
-	(void)stream;
-	(void)arguments;
-	(void)err;
-	return STATUS_OK;
-}
-
-static kernel_fn *no_relu_backward(const char *name)
-{
-	return strcmp(name, "relu_backward") == 0 ? nothing : sound->kernel(name);
-}
-
-static kernel_fn *no_bias_gradient(const char *name)
-{
-	return strcmp(name, "column_sum") == 0 ? nothing : sound->kernel(name);
-}
-
-static kernel_fn *no_optimizer(const char *name)
-{
-	return strncmp(name, "optimizer", 9) == 0 ? nothing : sound->kernel(name);
-}
-
-struct planted {
-	struct setup setup;
-	struct backend changes; /* non-NULL members replace the device's */
-};
-
-static enum status run_planted(struct device *device, struct world *world, void *context,
-			       struct error *err)
-{
-	const struct planted *planted = context;
-	static struct backend broken;
-
-	sound = device->backend;
-	broken = *sound;
-	if (planted->changes.all_reduce)
-		broken.all_reduce = planted->changes.all_reduce;
-	if (planted->changes.receive)
-		broken.receive = planted->changes.receive;
-	if (planted->changes.gemm)
-		broken.gemm = planted->changes.gemm;
-	if (planted->changes.kernel)
-		broken.kernel = planted->changes.kernel;
-	device->backend = &broken;
-	return run_reference(device, world, (void *)&planted->setup, err);
-}
-
-static void expect_found(struct planted planted, const char *what, const char *words)
-{
-	int ranks = planted.setup.ranks;
-	const struct rank_outcome *outcomes = run_ranks(ranks, run_planted, &planted);
-
-	assert_ranks(outcomes, ranks, STATUS_MISMATCH, what);
-	for (int rank = 0; rank < ranks; rank++)
-		if (!strstr(outcomes[rank].err.message, words))
-			fail_msg("%s: \"%s\" does not say \"%s\"", what, outcomes[rank].err.message,
-				 words);
-}
-
-static void planted_errors_are_found(void **state)
-{
-	struct setup ddp = tiny("ddp", 2, PRECISION_FP32),
-		     split = tiny("layer_split", 2, PRECISION_FP32);
-	struct setup single = tiny("single", 1, PRECISION_FP32);
-
-	(void)state;
-	ddp.bucket_bytes = 1;
-	expect_found((struct planted){ ddp, { .all_reduce = sum_for_average } }, "sum for average",
-		     "gradient");
-	expect_found((struct planted){ ddp, { .all_reduce = forget_the_last_bucket } },
-		     "forgotten bucket", "gradient");
-	expect_found((struct planted){ ddp, { .all_reduce = disagree_slightly } }, "replicas",
-		     "bit for bit");
-	expect_found((struct planted){ split, { .receive = receive_late } }, "shifted activations",
-		     "loss");
-	expect_found((struct planted){ single, { .gemm = gemm_slightly_off } }, "product", "loss");
-	expect_found((struct planted){ single, { .kernel = no_relu_backward } }, "no ReLU mask",
-		     "gradient");
-	expect_found((struct planted){ single, { .kernel = no_bias_gradient } }, "no bias gradient",
-		     "bias");
-	expect_found((struct planted){ single, { .kernel = no_optimizer } }, "no optimizer",
-		     "updates");
-}
-
-/*
  * Stages differ in what they enqueue: without agreement one rank would start steps that the others
  * never join.
  */
@@ -504,7 +314,6 @@ int main(void)
 		cmocka_unit_test(gpipe_equals_the_naive_split),
 		cmocka_unit_test(splits_train_alike_over_many_steps),
 		cmocka_unit_test(memory_is_what_the_formulas_say),
-		cmocka_unit_test(planted_errors_are_found),
 		cmocka_unit_test(ranks_take_the_same_batch),
 	};
 

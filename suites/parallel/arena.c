@@ -10,6 +10,7 @@ const char *const memory_class_names[MEMORY_CLASS_COUNT] = {
 #define X(symbol, name, help) #name,
 	MEMORY_CLASSES(X)
 #undef X
+	"verification",
 };
 
 void arena_init(struct arena *arena, struct device *device)
@@ -51,14 +52,4 @@ void arena_release(struct arena *arena)
 	}
 	free(arena->blocks);
 	*arena = (struct arena){ .device = arena->device };
-}
-
-uint64_t arena_total(const struct arena *arena)
-{
-	uint64_t total = 0;
-
-	for (int c = 0; c < MEMORY_CLASS_COUNT; c++)
-		if (c != MEMORY_VERIFICATION)
-			total += arena->bytes[c];
-	return total;
 }

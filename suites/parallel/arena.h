@@ -17,13 +17,14 @@
 	X(TRANSIENT, transient, "gradients of activations while backward runs")       \
 	X(WORKSPACE, workspace, "scratch of reductions and of the GEMM library")      \
 	X(COMMUNICATION, communication, "buffers that only exist to send or receive") \
-	X(INPUT, input, "the batch and its labels")                                   \
-	X(VERIFICATION, verification, "copies made to compare; not part of a step")
+	X(INPUT, input, "the batch and its labels")
 
 enum memory_class {
 #define X(symbol, name, help) MEMORY_##symbol,
 	MEMORY_CLASSES(X)
 #undef X
+	MEMORY_STEP_CLASSES,
+	MEMORY_VERIFICATION = MEMORY_STEP_CLASSES, /* copies made to compare: no part of a step */
 	MEMORY_CLASS_COUNT
 };
 extern const char *const memory_class_names[MEMORY_CLASS_COUNT];
@@ -51,7 +52,5 @@ enum status arena_alloc(struct arena *arena, enum memory_class tag, uint64_t byt
 /* Memory that somebody else holds for this step (a library's workspace). */
 void arena_account(struct arena *arena, enum memory_class tag, uint64_t bytes);
 void arena_release(struct arena *arena);
-/* Bytes of a training step: every class but MEMORY_VERIFICATION. */
-uint64_t arena_total(const struct arena *arena);
 
 #endif

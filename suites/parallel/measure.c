@@ -147,7 +147,6 @@ static enum status time_parts(struct session *s, struct error *err)
 	if (timing_sample(s->run, &s->trainer, STEP_COMMUNICATE, "parallel.communication_time",
 			  &o->communication, err) != STATUS_OK)
 		return err->status;
-	o->has_communication = true;
 	if (s->has_single && leads(s))
 		status = timing_sample_alone(s->run, &s->single, STEP_ALL, "parallel.single_time",
 					     &o->single, err);
@@ -174,11 +173,14 @@ static enum status carry_out(struct session *s, const struct measure_options *op
 		return err->status;
 	if (time_step(s, err) != STATUS_OK)
 		return err->status;
-	outcome_verified(s->run, &s->outcome);
-	if (splits(s) && time_parts(s, err) != STATUS_OK)
-		return err->status;
 	gather_memory(s);
-	outcome_record(s->run, &s->outcome);
+	outcome_verified(s->run, &s->outcome);
+	outcome_record_step(s->run, &s->outcome);
+	if (!splits(s))
+		return STATUS_OK;
+	if (time_parts(s, err) != STATUS_OK)
+		return err->status;
+	outcome_record_parts(s->run, &s->outcome);
 	return STATUS_OK;
 }
 

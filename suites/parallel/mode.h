@@ -26,7 +26,7 @@ struct trainer {
 	struct team *team;
 	struct arena arena;
 	struct network network;
-	void *state;                  /* the mode's own */
+	void *state; /* the mode's own */
 };
 
 struct mode {

@@ -6,9 +6,9 @@
 #include "kernels/fill.h"
 #include "kernels/training.h"
 
-static enum status open_parameters(struct network *n, bool train, struct error *err)
+static enum status open_parameters(struct network *n, struct error *err)
 {
-	size_t moments = train ? optimizer_moments(n->setup->optimizer) : 0;
+	size_t moments = optimizer_moments(n->setup->optimizer);
 	uint64_t stored = n->elements * precision_bytes(n->setup->precision);
 	uint64_t mastered = n->elements * precision_bytes(setup_master(n->setup));
 
@@ -70,7 +70,7 @@ static enum status open_transient(struct network *n, struct error *err)
 
 enum status network_open(struct network *n, const struct setup *setup, struct device *device,
 			 struct arena *arena, const struct share *share, uint64_t step_rows,
-			 bool train, struct error *err)
+			 struct error *err)
 {
 	*n = (struct network){ .setup = setup,
 			       .share = *share,
@@ -80,7 +80,7 @@ enum status network_open(struct network *n, const struct setup *setup, struct de
 	model_init(&n->model, setup);
 	n->offset = model_first(&n->model, share->last);
 	n->elements = model_elements(&n->model, share->first, share->last);
-	if (open_parameters(n, train, err) != STATUS_OK || open_activations(n, err) != STATUS_OK)
+	if (open_parameters(n, err) != STATUS_OK || open_activations(n, err) != STATUS_OK)
 		return err->status;
 	return open_transient(n, err);
 }

@@ -39,12 +39,12 @@ struct network {
 };
 
 /*
- * Allocates from `arena` (which owns the memory, also after a failure). `train`: with the
- * optimizer's state; without it network_update() must not be called.
+ * Allocates from `arena`, which owns the memory, also after a failure. `step_rows`: see struct
+ * network.
  */
 enum status network_open(struct network *network, const struct setup *setup, struct device *device,
 			 struct arena *arena, const struct share *share, uint64_t step_rows,
-			 bool train, struct error *err);
+			 struct error *err);
 
 /* Fills parameters, moments, input and labels from the setup's seed; returns when done. */
 enum status network_reset(struct network *network, struct stream *stream, struct error *err);
@@ -87,7 +87,7 @@ enum status network_loss_sum(struct network *network, struct stream *stream, dou
 unsigned network_commands(const struct network *network, uint64_t microbatches);
 
 /*
- * Address of row `row` of activations[l], of a gradient in the flat order of the whole model, ...
+ * Where row `row` of activations[l] is, and the gradient of element `element` of the whole model.
  */
 void *network_activation(const struct network *network, size_t l, uint64_t row);
 void *network_gradient(const struct network *network, uint64_t element);

@@ -50,8 +50,8 @@ static uint64_t total_of(const uint64_t *memory)
 {
 	uint64_t total = 0;
 
-	for (int c = 0; c < MEMORY_CLASS_COUNT; c++)
-		total += c == MEMORY_VERIFICATION ? 0 : memory[c];
+	for (int c = 0; c < MEMORY_STEP_CLASSES; c++)
+		total += memory[c];
 	return total;
 }
 
@@ -60,7 +60,7 @@ static void note_memory(struct run *run, const struct outcome *o, int rank)
 	struct text t = TEXT_EMPTY;
 	char size[32];
 
-	for (int c = 0; c < MEMORY_CLASS_COUNT; c++)
+	for (int c = 0; c < MEMORY_STEP_CLASSES; c++)
 		if (o->memory[rank][c])
 			text_addf(
 				&t, "%s%s %s", t.length ? ", " : "", memory_class_names[c],
@@ -69,7 +69,7 @@ static void note_memory(struct run *run, const struct outcome *o, int rank)
 		text_addf(
 			&t, "; the collectives' library took another %s",
 			units_format((double)o->communicator_bytes[rank], "B", size, sizeof(size)));
-	run_note(run, "memory of rank %d: %s.", rank, t.data);
+	run_note(run, "Memory of rank %d: %s.", rank, t.data);
 	text_release(&t);
 }
 
@@ -86,9 +86,8 @@ static void record_memory(struct run *run, const struct outcome *o)
 		if (total_of(o->memory[rank]) > total_of(o->memory[most]))
 			most = rank;
 	run_value(run, "parallel.memory", (double)total_of(o->memory[most]));
-	for (int c = 0; c < MEMORY_CLASS_COUNT; c++)
-		if (c != MEMORY_VERIFICATION)
-			run_value(run, names[c], (double)o->memory[most][c]);
+	for (int c = 0; c < MEMORY_STEP_CLASSES; c++)
+		run_value(run, names[c], (double)o->memory[most][c]);
 	for (int rank = 0; rank < o->setup->ranks; rank++)
 		note_memory(run, o, rank);
 }
@@ -105,7 +104,7 @@ static void record_idle(struct run *run, const struct outcome *o)
 		text_addf(&t, "%s%.1f %%", rank ? ", " : "", 100 * idle);
 	}
 	run_value(run, "parallel.idle", sum / o->setup->ranks);
-	run_note(run, "idle per rank: %s.", t.data);
+	run_note(run, "Idle per rank: %s.", t.data);
 	text_release(&t);
 }
 
@@ -136,18 +135,21 @@ static void record_speedup(struct run *run, const struct outcome *o)
 	run_rate(run, "parallel.efficiency", single / o->setup->ranks, &o->step);
 }
 
-void outcome_record(struct run *run, const struct outcome *o)
+void outcome_record_step(struct run *run, const struct outcome *o)
 {
 	run_duration(run, "parallel.step_time", &o->step);
 	run_rate(run, "parallel.throughput", (double)o->setup->batch, &o->step);
 	run_rate(run, "parallel.flops", setup_flops(o->setup), &o->step);
-	if (o->has_single)
-		record_speedup(run, o);
-	if (o->has_communication)
-		record_communication(run, o);
 	record_memory(run, o);
 	run_note(run, "Loss %.6g at the first step, %.6g after %llu updates.", o->first_loss,
 		 o->last_loss, (unsigned long long)o->updates);
+}
+
+void outcome_record_parts(struct run *run, const struct outcome *o)
+{
+	if (o->has_single)
+		record_speedup(run, o);
+	record_communication(run, o);
 }
 
 static void describe_widths(const struct setup *setup, struct text *t)

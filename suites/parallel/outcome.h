@@ -11,7 +11,7 @@ extern const struct metric parallel_metrics[];
 struct outcome {
 	const struct setup *setup;
 	struct series step, communication, single; /* copies; names belong to the result */
-	bool has_communication, has_single;
+	bool has_single;
 	double compute[SETUP_MAX_RANKS]; /* seconds of each rank's kernels alone, medians */
 	uint64_t memory[SETUP_MAX_RANKS][MEMORY_CLASS_COUNT];
 	uint64_t communicator_bytes[SETUP_MAX_RANKS];
@@ -23,6 +23,9 @@ struct outcome {
 };
 
 void outcome_verified(struct run *run, const struct outcome *outcome);
-void outcome_record(struct run *run, const struct outcome *outcome);
+/* The step as a whole. */
+void outcome_record_step(struct run *run, const struct outcome *outcome);
+/* Of a split: speed-up, communication, idle time. */
+void outcome_record_parts(struct run *run, const struct outcome *outcome);
 
 #endif

@@ -7,7 +7,7 @@ static enum status allocate(struct trainer *t, struct error *err)
 
 	t->mode->share(t->setup, t->team->world->rank, &share, &step_rows);
 	return network_open(&t->network, t->setup, t->team->device, &t->arena, &share, step_rows,
-			    true, err);
+			    err);
 }
 
 static void account_workspace(struct trainer *t)

@@ -1,0 +1,47 @@
+/* Small models for tests of the suite `parallel`, and what a rank does to verify one. */
+#ifndef GPUPROOF_TESTS_PARALLEL_SETUPS_H
+#define GPUPROOF_TESTS_PARALLEL_SETUPS_H
+
+#include "parallel_ranks.h"
+#include "suites/parallel/verify.h"
+
+/* Uneven on purpose: no width is a multiple of another. */
+static inline struct setup tiny(const char *mode, int ranks, enum precision precision)
+{
+	static const uint64_t widths[] = { 24, 50, 33, 41, 27, 10 };
+	struct setup s = {
+		.mode = mode_find(mode),
+		.ranks = ranks,
+		.layers = 5,
+		.batch = 64,
+		.microbatches = 1,
+		.bucket_bytes = 6000,
+		.precision = precision,
+		.optimizer = OPTIMIZER_ADAM,
+		.beta1 = 0.9,
+		.beta2 = 0.999,
+		.epsilon = 1e-8,
+		.rate_chosen = true,
+		.loss_scale = precision == PRECISION_FP16 ? 1024 : 1,
+		.seed = 11,
+	};
+
+	memcpy(s.widths, widths, sizeof(widths));
+	s.rate = setup_safe_rate(&s);
+	return s;
+}
+
+static inline enum status run_reference(struct device *device, struct world *world, void *context,
+					struct error *err)
+{
+	struct check check = { 0 };
+	struct team team;
+	enum status status = team_open(&team, device, world, err);
+
+	if (status == STATUS_OK)
+		status = verify_reference(context, &team, &check, err);
+	team_close(&team);
+	return status;
+}
+
+#endif

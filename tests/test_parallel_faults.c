@@ -1,0 +1,168 @@
+/*
+ * An error planted in a product, a kernel, a collective or the optimizer is found by the
+ * verification of the suite `parallel`, on every rank, before anything is timed.
+ */
+#include "parallel_setups.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+/*
+ * Planted errors: a copy of the device's backend with one function that does something slightly
+ * wrong.
+ */
+
+static const struct backend *sound;
+
+static enum status sum_for_average(struct communicator *c, struct stream *stream, void *to,
+				   const void *from, size_t count, enum precision precision,
+				   enum reduction reduction, struct error *err)
+{
+	(void)reduction;
+	return sound->all_reduce(c, stream, to, from, count, precision, REDUCE_SUM, err);
+}
+
+static enum status forget_the_last_bucket(struct communicator *c, struct stream *stream, void *to,
+					  const void *from, size_t count, enum precision precision,
+					  enum reduction reduction, struct error *err)
+{
+	static int calls;
+
+	if (++calls % 4 == 0)
+		return STATUS_OK;
+	return sound->all_reduce(c, stream, to, from, count, precision, reduction, err);
+}
+
+/* One more ulp on rank 1 only: within every tolerance, yet the replicas part. */
+static enum status disagree_slightly(struct communicator *c, struct stream *stream, void *to,
+				     const void *from, size_t count, enum precision precision,
+				     enum reduction reduction, struct error *err)
+{
+	enum status status =
+		sound->all_reduce(c, stream, to, from, count, precision, reduction, err);
+
+	if (status == STATUS_OK && c->rank == 1)
+		status = sound->stream_synchronize(stream, err);
+	if (status == STATUS_OK && c->rank == 1)
+		((float *)to)[0] *= 1 + 0x1p-20f;
+	return status;
+}
+
+static enum status receive_late(struct communicator *c, struct stream *stream, void *to,
+				size_t bytes, int peer, struct error *err)
+{
+	char *copy = xmalloc(bytes);
+	enum status status = sound->receive(c, stream, to, bytes, peer, err);
+
+	/* As if each row arrived one element late. */
+	if (status == STATUS_OK)
+		status = sound->stream_synchronize(stream, err);
+	memcpy(copy, to, bytes);
+	memcpy((char *)to + 4, copy, bytes - 4);
+	free(copy);
+	return status;
+}
+
+static enum status gemm_slightly_off(struct stream *stream, const struct gemm *gemm,
+				     struct error *err)
+{
+	struct gemm off = *gemm;
+
+	off.alpha *= 1.0001;
+	return sound->gemm(stream, &off, err);
+}
+
+static enum status nothing(struct stream *stream, const void *arguments, struct error *err)
+{
+	(void)stream;
+	(void)arguments;
+	(void)err;
+	return STATUS_OK;
+}
+
+static kernel_fn *no_relu_backward(const char *name)
+{
+	return strcmp(name, "relu_backward") == 0 ? nothing : sound->kernel(name);
+}
+
+static kernel_fn *no_bias_gradient(const char *name)
+{
+	return strcmp(name, "column_sum") == 0 ? nothing : sound->kernel(name);
+}
+
+static kernel_fn *no_optimizer(const char *name)
+{
+	return strncmp(name, "optimizer", 9) == 0 ? nothing : sound->kernel(name);
+}
+
+struct planted {
+	struct setup setup;
+	struct backend changes; /* non-NULL members replace the device's */
+};
+
+static enum status run_planted(struct device *device, struct world *world, void *context,
+			       struct error *err)
+{
+	const struct planted *planted = context;
+	static struct backend broken;
+
+	sound = device->backend;
+	broken = *sound;
+	if (planted->changes.all_reduce)
+		broken.all_reduce = planted->changes.all_reduce;
+	if (planted->changes.receive)
+		broken.receive = planted->changes.receive;
+	if (planted->changes.gemm)
+		broken.gemm = planted->changes.gemm;
+	if (planted->changes.kernel)
+		broken.kernel = planted->changes.kernel;
+	device->backend = &broken;
+	return run_reference(device, world, (void *)&planted->setup, err);
+}
+
+static void expect_found(struct planted planted, const char *what, const char *words)
+{
+	int ranks = planted.setup.ranks;
+	const struct rank_outcome *outcomes = run_ranks(ranks, run_planted, &planted);
+
+	assert_ranks(outcomes, ranks, STATUS_MISMATCH, what);
+	for (int rank = 0; rank < ranks; rank++)
+		if (!strstr(outcomes[rank].err.message, words))
+			fail_msg("%s: \"%s\" does not say \"%s\"", what, outcomes[rank].err.message,
+				 words);
+}
+
+static void planted_errors_are_found(void **state)
+{
+	struct setup ddp = tiny("ddp", 2, PRECISION_FP32),
+		     split = tiny("layer_split", 2, PRECISION_FP32);
+	struct setup single = tiny("single", 1, PRECISION_FP32);
+
+	(void)state;
+	ddp.bucket_bytes = 1;
+	expect_found((struct planted){ ddp, { .all_reduce = sum_for_average } }, "sum for average",
+		     "gradient");
+	expect_found((struct planted){ ddp, { .all_reduce = forget_the_last_bucket } },
+		     "forgotten bucket", "gradient");
+	expect_found((struct planted){ ddp, { .all_reduce = disagree_slightly } }, "replicas",
+		     "bit for bit");
+	expect_found((struct planted){ split, { .receive = receive_late } }, "shifted activations",
+		     "loss");
+	expect_found((struct planted){ single, { .gemm = gemm_slightly_off } }, "product", "loss");
+	expect_found((struct planted){ single, { .kernel = no_relu_backward } }, "no ReLU mask",
+		     "gradient");
+	expect_found((struct planted){ single, { .kernel = no_bias_gradient } }, "no bias gradient",
+		     "bias");
+	expect_found((struct planted){ single, { .kernel = no_optimizer } }, "no optimizer",
+		     "updates");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(planted_errors_are_found),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
