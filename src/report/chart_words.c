@@ -216,7 +216,7 @@ static void table_row_name(struct tree *row, const struct chart_series *series, 
 
 static void table_listed(const struct chart *chart, struct tree *head, struct tree *rows)
 {
-	tree_item_text(head, "");
+	tree_item_text(head, "case");
 	tree_item_text(head, chart->y_name);
 	if (chart->kind == CHART_STRIP) {
 		tree_item_text(head, "p95");

@@ -15,8 +15,8 @@ struct figure_rule {
 	enum chart_kind kind;
 	enum scale_kind y_scale;
 	double reference;       /* chart.reference */
-	const char *facets[4];  /* one chart per value of these */
-	const char *bars[4];    /* CHART_BARS: name the bars, the first their colour; the rest heads groups. Empty: all name the bars */
+	const char *facets[6];  /* one chart per value of these */
+	const char *bars[6];    /* CHART_BARS: name the bars, the first their colour; the rest heads groups. Empty: all name the bars */
 	const char *compare[3]; /* parameter, value, base value: their ratio is the finding */
 	const char *ideal;      /* CHART_BARS: the parameter whose number is the best that can be; NULL: none */
 };

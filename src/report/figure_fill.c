@@ -109,6 +109,17 @@ static void group_names(const struct figure *f, const struct picks *picks, const
 	}
 }
 
+/* A row must have a name: where nothing tells it from others, its devices do. */
+static char *row_label(const struct picks *picks, const struct pick *pick, const char *const *without)
+{
+	char *label = picks_label(picks, pick, without);
+
+	if (*label)
+		return label;
+	free(label);
+	return view_devices(pick->c);
+}
+
 /* Bars in order of their colour's parameter, then of the plan: what is compared stands together. */
 struct bar {
 	const struct pick *pick;
@@ -170,7 +181,7 @@ void figure_fill_bars(const struct figure *f, const struct picks *picks, struct 
 		names_add(without, groups[i]);
 	for (size_t i = 0; i < picks->count && shown < FIGURE_BARS; i++, shown++) {
 		char *group = picks_key(bars[i].pick, groups);
-		char *label = picks_label(picks, bars[i].pick, without);
+		char *label = row_label(picks, bars[i].pick, without);
 
 		fill_bar(f, &bars[i], chart_point_new(chart_series_named(chart, group), label));
 		free(group);
@@ -210,7 +221,7 @@ void figure_fill_strip(const struct figure *f, const struct picks *picks, struct
 			continue;
 		if (++all > FIGURE_ROWS)
 			continue;
-		label = picks_label(picks, pick, f->without);
+		label = row_label(picks, pick, f->without);
 		point = chart_point_new(chart_series_named(chart, ""), label);
 		free(label);
 		fill_point(point, pick);

@@ -11,7 +11,7 @@
 #include "report/figure.h"
 #include "report/format.h"
 
-#define SPLIT { "mode", "devices", "microbatches" }
+#define SPLIT { "mode", "devices", "microbatches", "bucket" }
 #define PRECISIONS { "precision" }, { "precision", "fp16", "fp32" }
 
 static const struct figure_rule rules[] = {
@@ -197,6 +197,15 @@ static void start_chart(const struct figure *f, const struct picks *picks, struc
 	chart->x_scale = f->axis ? axis_scale(picks, f->axis) : SCALE_LINEAR;
 }
 
+/* Bars on a logarithmic axis have no honest foot: only where a linear one would hide the small ones. */
+static void choose_scale(const struct figure *f, struct chart *chart)
+{
+	struct extent extent = chart_extent(chart);
+
+	if (f->kind == CHART_BARS && chart->y_scale == SCALE_LOG10 && !(extent.min > 0 && extent.max / extent.min > 30))
+		chart->y_scale = SCALE_LINEAR;
+}
+
 static void draw_facet(const struct figure *f, const struct picks *picks, const char *facet,
 		       const struct extent *range)
 {
@@ -224,6 +233,7 @@ static void draw_facet(const struct figure *f, const struct picks *picks, const 
 		figure_fill_strip(f, picks, &chart, size);
 		break;
 	}
+	choose_scale(f, &chart);
 	chart.shows = shows(f, &chart);
 	if (chart.count)
 		chart_draw(&chart, f->charts);

@@ -197,13 +197,17 @@ static const struct {
 	{ "mode", "gpipe", "GPipe" },
 };
 
-/* "4 devices": a bare number needs to be told what it counts. */
+/* "4 devices", "batch 256": a bare number needs to be told what it is. */
 static char *format_count(const struct case_parameter *parameter, char *out, size_t size)
 {
 	char name[FORMAT_SIZE];
 
 	format_metric(parameter->name, name, sizeof(name));
-	if (strcmp(parameter->text, "1") == 0 && text_ends_with(name, "s"))
+	if (!text_ends_with(name, "s")) {
+		snprintf(out, size, "%.50s %.40s", name, parameter->text);
+		return out;
+	}
+	if (strcmp(parameter->text, "1") == 0)
 		name[strlen(name) - 1] = '\0';
 	snprintf(out, size, "%.40s %.50s", parameter->text, name);
 	return out;

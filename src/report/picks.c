@@ -7,13 +7,6 @@
 #include "base/memory.h"
 #include "report/format.h"
 
-static const char *text_of(const struct case_result *c, const char *name)
-{
-	const struct case_parameter *p = case_parameter(c, name);
-
-	return p ? view_string(p->text) : "";
-}
-
 static struct varying *parameter_named(struct picks *picks, const char *name, const char *unit)
 {
 	for (size_t i = 0; i < picks->parameter_count; i++)
@@ -28,13 +21,15 @@ static void count_values(const struct picks *picks, struct varying *v)
 {
 	const char *seen[VARYING_MOST];
 
-	v->first = picks->count ? text_of(picks->items[0].c, v->name) : "";
 	for (size_t i = 0; i < picks->count; i++) {
 		const struct case_parameter *p = case_parameter(picks->items[i].c, v->name);
 		const char *text = p ? view_string(p->text) : "";
 		size_t k = 0;
 
-		v->number = v->number && p && isfinite(p->number);
+		/* Where a parameter does not apply it takes no value: "pinned" and nothing do not vary. */
+		if (!*text || strcmp(text, "-") == 0)
+			continue;
+		v->number = v->number && isfinite(p->number);
 		while (k < v->values && strcmp(seen[k], text) != 0)
 			k++;
 		if (k == v->values && v->values < VARYING_MOST)

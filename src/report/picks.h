@@ -14,10 +14,9 @@ struct pick {
 	size_t source;
 };
 
-/* A parameter that more than one picked value of. */
+/* How a parameter varies over the picks it applies to. */
 struct varying {
 	const char *name;
-	const char *first; /* text of the first pick; "" where it does not apply */
 	size_t values;     /* distinct ones, counted up to VARYING_MOST */
 	bool number;       /* every value is a number */
 	const char *unit;

@@ -156,7 +156,8 @@ char *view_parameters(const struct case_result *c, const char *const *without)
 char *view_devices(const struct case_result *c)
 {
 	struct text out = TEXT_EMPTY;
-	const char *between = c->device_count == 2 ? " → " : " + ";
+	const struct case_parameter *direction = case_parameter(c, "direction");
+	const char *between = direction && strcmp(view_string(direction->text), "p2p") == 0 ? " → " : " + ";
 
 	if (!c->device_count)
 		text_add(&out, view_string(c->device));

@@ -6,22 +6,27 @@
 #include "report/format.h"
 #include "report/view.h"
 
-/* "2 × NVIDIA H200" */
+/* "2 × NVIDIA H200"; shares of a CPU are not as many CPUs. */
 static void add_devices(struct text *out, const struct result *result)
 {
-	if (result->device_count > 1)
+	const struct device_info *first = result->devices;
+	bool host = result->device_count && strcmp(first->backend, "host") == 0;
+
+	if (result->device_count > 1 && !host)
 		text_addf(out, "%zu × ", result->device_count);
-	text_add(out, result->device_count ? result->devices[0].name : "no device");
+	text_add(out, result->device_count ? first->name : "no device");
+	if (host)
+		text_add(out, " (CPU)");
 }
 
-/* "GPU measurement: lab node 7, 2 × NVIDIA H200" */
+/* "Measurement: lab node 7, 2 × NVIDIA H200" */
 static char *default_title(const struct view *view)
 {
 	const struct result *first = &view->results[0];
 	struct text out = TEXT_EMPTY;
 	char *cut;
 
-	text_add(&out, view->count > 1 ? "GPU comparison" : "GPU measurement");
+	text_add(&out, view->count > 1 ? "Comparison" : "Measurement");
 	for (size_t r = 0; view->count > 1 && r < view->count; r++) {
 		text_add(&out, r ? " against " : ": ");
 		add_devices(&out, &view->results[r]);

@@ -258,40 +258,64 @@ static void warn_device(const struct view_source *source, struct tree *list)
 
 	if (!d)
 		return;
-	if (strcmp(d->backend, "host") == 0)
-		warn(list, "%s is a CPU: its numbers are the CPU's, not a GPU's.", source->label);
 	if (d->ecc == 0)
 		warn(list, "%s: ECC is off.", source->label);
 	if (d->pcie_width && d->pcie_width < d->pcie_width_max)
 		warn(list, "%s: PCIe link x%d, the device can do x%d.", source->label, d->pcie_width, d->pcie_width_max);
 }
 
+/* One line for all of them: a CPU cut into eight shares is one fact. */
+static void warn_host(const struct view *view, struct tree *list)
+{
+	struct text labels = TEXT_EMPTY;
+	size_t count = 0;
+
+	for (size_t s = 0; s < view->source_count; s++) {
+		const struct view_source *source = &view->sources[s];
+
+		if (source->info && strcmp(source->info->backend, "host") == 0)
+			text_addf(&labels, "%s%s", count++ ? ", " : "", source->label);
+	}
+	if (count == 1)
+		warn(list, "%s is a CPU: its numbers are the CPU's, not a GPU's.", labels.data);
+	else if (count)
+		warn(list, "%s are shares of a CPU: their numbers are the CPU's, not a GPU's.", labels.data);
+	text_release(&labels);
+}
+
+static void warn_unfinished(const struct view *view, struct tree *list)
+{
+	char letter[4];
+
+	for (size_t r = 0; r < view->count; r++) {
+		const char *state = view_string(view->results[r].state);
+
+		if (strcmp(state, "complete") == 0)
+			continue;
+		warn(list, "The run%s%s %s before its end: cases may be missing.", view->count > 1 ? " " : "",
+		     view->count > 1 ? view_letter(r, letter) : "",
+		     strcmp(state, "interrupted") == 0 ? "was interrupted" : "stopped");
+	}
+}
+
 void view_warnings(const struct view *view, struct tree *page)
 {
 	struct tree *list = tree_list(page, "warnings");
 	struct counts n;
-	size_t host = 0;
 
 	count_all(view, &n);
-	for (size_t s = 0; s < view->source_count; s++)
-		host += view->sources[s].info && strcmp(view->sources[s].info->backend, "host") == 0;
-	for (size_t s = 0; s < view->source_count; s++)
+	warn_unfinished(view, list);
+	warn_host(view, list);
+	for (size_t s = 0; s < view->source_count; s++) {
 		warn_telemetry(view, s, list);
-	if (host > 2 && host == view->source_count)
-		warn(list, "Every device is a share of a CPU: the numbers are the CPU's, not a GPU's.");
-	for (size_t s = 0; s < view->source_count; s++)
-		if (host <= 2 || host < view->source_count)
-			warn_device(&view->sources[s], list);
+		warn_device(&view->sources[s], list);
+	}
 	if (n.noisy)
 		warn(list, "%zu of %zu %s are noisy: their samples scatter or drift more than the limits allow. They are "
 		     "marked with ~.", n.noisy, n.of[CASE_OK], cases(n.of[CASE_OK]));
 	if (n.no_interval)
 		warn(list, "%zu %s no interval: fewer than six independent samples.", n.no_interval,
 		     n.no_interval == 1 ? "case has" : "cases have");
-	for (size_t r = 0; r < view->count; r++)
-		if (strcmp(view_string(view->results[r].state), "complete") != 0)
-			warn(list, "The run %s is %s: cases may be missing.", view_string(view->results[r].run_id),
-			     view_string(view->results[r].state));
 }
 
 static void add_problem(const struct view *view, size_t run, const struct case_result *c, struct tree *list)

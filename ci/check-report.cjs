@@ -1,0 +1,105 @@
+// Run by ci/check-report: opens each page in Chromium. Arguments: the folder with node_modules, then pages.
+'use strict';
+const fs = require('fs');
+const http = require('http');
+const path = require('path');
+
+const [tools, ...pages] = process.argv.slice(2);
+const { chromium } = require(path.join(path.resolve(tools), 'node_modules/playwright-core'));
+const axe = fs.readFileSync(path.join(tools, 'node_modules/axe-core/axe.min.js'), 'utf8');
+const out = process.env.OUT;
+const jenkins = "sandbox allow-same-origin; default-src 'none'; img-src 'self'; style-src 'self';";
+const css = fs.readFileSync(path.join(__dirname, '../report-templates/report.css'));
+let failures = 0;
+
+function fail(page, what) {
+	failures++;
+	console.log(`${page}: ${what}`);
+}
+
+async function audit(browser, file, width, open) {
+	// axe has to run inside the page, which its own policy forbids.
+	const context = await browser.newContext({ viewport: { width, height: 900 }, bypassCSP: true });
+	const page = await context.newPage();
+
+	await page.goto('file://' + path.resolve(file));
+	if (open)
+		await page.evaluate(() => document.querySelectorAll('details').forEach((d) => { d.open = true; }));
+	await page.addScriptTag({ content: axe });
+	const result = await page.evaluate(() => axe.run());
+	for (const v of result.violations)
+		fail(file, `${width} px: ${v.id}: ${v.help} (${v.nodes.length}x), first: ${v.nodes[0].html.slice(0, 160)}`);
+	const scroll = await page.evaluate(() => document.documentElement.scrollWidth);
+	if (scroll > width)
+		fail(file, `${width} px: the page is ${scroll} px wide`);
+	console.log(`${file}: ${width} px${open ? ', all open' : ''}: ${result.passes.length} axe rules pass`);
+	await context.close();
+}
+
+// Under Jenkins' policy nothing visible may be missing, and the linked style must apply.
+async function underJenkins(browser, file) {
+	const html = fs.readFileSync(file, 'utf8').replace('<style>', '<link rel="stylesheet" href="report.css"><style>');
+	const server = http.createServer((request, response) => {
+		const isCss = request.url === '/report.css';
+		response.writeHead(200, { 'Content-Type': isCss ? 'text/css' : 'text/html; charset=utf-8',
+					  'Content-Security-Policy': jenkins });
+		response.end(isCss ? css : html);
+	});
+	await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+	const look = async (context, url) => {
+		const page = await context.newPage();
+		await page.goto(url);
+		const seen = await page.evaluate(() => ({
+			text: document.body.innerText.replace(/\s+/g, ' ').trim(),
+			charts: [...document.querySelectorAll('svg')].filter((s) => s.getBoundingClientRect().height > 20).length,
+			border: getComputedStyle(document.querySelector('.verdict')).borderLeftWidth,
+		}));
+		if (out)
+			await page.screenshot({ path: path.join(out, path.basename(file) + '-jenkins.png') });
+		await page.close();
+		return seen;
+	};
+	// Evaluating needs no script of the page's own, so the sandbox stays as it is.
+	const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+	const plain = await look(context, 'file://' + path.resolve(file));
+	const served = await look(context, `http://127.0.0.1:${server.address().port}/`);
+	if (served.text !== plain.text)
+		fail(file, "Jenkins' policy: the visible text differs");
+	if (served.charts !== plain.charts)
+		fail(file, `Jenkins' policy: ${served.charts} of ${plain.charts} charts are visible`);
+	if (served.border !== plain.border)
+		fail(file, "Jenkins' policy: the linked style does not apply");
+	console.log(`${file}: under Jenkins' policy: ${served.charts} charts, ${served.text.length} characters`);
+	await context.close();
+	server.close();
+}
+
+async function pictures(browser, file) {
+	const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
+	const base = path.join(out, path.basename(file));
+
+	await page.goto('file://' + path.resolve(file));
+	await page.screenshot({ path: base + '-1280.png', fullPage: true });
+	await page.setViewportSize({ width: 390, height: 844 });
+	await page.screenshot({ path: base + '-390.png', fullPage: true });
+	await page.pdf({ path: base + '.pdf', format: 'A4', margin: { top: '12mm', bottom: '12mm', left: '12mm', right: '12mm' } });
+	await page.close();
+}
+
+(async () => {
+	const browser = await chromium.launch({
+		executablePath: process.env.CHROMIUM,
+		args: ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
+			'--disable-background-networking', '--disable-component-update', '--disable-sync'],
+	});
+	for (const file of pages) {
+		for (const width of [1280, 390])
+			for (const open of [false, true])
+				await audit(browser, file, width, open);
+		await underJenkins(browser, file);
+		if (out)
+			await pictures(browser, file);
+	}
+	await browser.close();
+	process.exit(failures ? 1 : 0);
+})();
