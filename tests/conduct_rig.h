@@ -23,8 +23,22 @@
 #include "plan/schema.h"
 
 enum deed {
-	DO_WORK, DO_SEGFAULT, DO_ABORT, DO_EXIT, DO_EXIT_ZERO, DO_HANG, DO_MISMATCH, DO_UNSUPPORTED, DO_DEVICE_ERROR,
-	DO_GARBAGE, DO_TORN_LINE, DO_OTHER_CASE, DO_LAST_WORDS, DO_SAMPLE_FOR_LONG, DO_WANT_MEMORY, DO_KILL
+	DO_WORK,
+	DO_SEGFAULT,
+	DO_ABORT,
+	DO_EXIT,
+	DO_EXIT_ZERO,
+	DO_HANG,
+	DO_MISMATCH,
+	DO_UNSUPPORTED,
+	DO_DEVICE_ERROR,
+	DO_GARBAGE,
+	DO_TORN_LINE,
+	DO_OTHER_CASE,
+	DO_LAST_WORDS,
+	DO_SAMPLE_FOR_LONG,
+	DO_WANT_MEMORY,
+	DO_KILL
 };
 
 #define MOST_STEPS 64
@@ -37,7 +51,8 @@ static int find_pipe(void)
 	for (int fd = 3; fd < 256; fd++) {
 		struct stat info;
 
-		if (fstat(fd, &info) == 0 && S_ISFIFO(info.st_mode) && (fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY)
+		if (fstat(fd, &info) == 0 && S_ISFIFO(info.st_mode) &&
+		    (fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY)
 			return fd;
 	}
 	abort();
@@ -151,25 +166,39 @@ static enum status ranks_expand(struct plan *plan, struct plan_case *point, stru
 	return plan_add(plan, point, both, 2, err);
 }
 
-static const struct key steps_keys[] = {
-	{ .name = "cases", .type = KEY_INTEGER, .list = true, .fallback = "1..4", .min = 1, .max = MOST_STEPS - 1,
-	  .help = "which", .parameter = "case" },
-	{ 0 }
-};
+static const struct key steps_keys[] = { { .name = "cases",
+					   .type = KEY_INTEGER,
+					   .list = true,
+					   .fallback = "1..4",
+					   .min = 1,
+					   .max = MOST_STEPS - 1,
+					   .help = "which",
+					   .parameter = "case" },
+					 { 0 } };
 static const char *const steps_axes[] = { "cases", NULL };
-static const struct metric steps_metrics[] = {
-	{ "steps.process", "1", BETTER_NONE, 1, "who did it" },
-	{ "steps.nonce", "s", BETTER_NONE, 0, "when" },
-	{ "steps.time", "s", BETTER_LOWER, 0, "of a nap" },
-	{ 0 }
-};
+static const struct metric steps_metrics[] = { { "steps.process", "1", BETTER_NONE, 1,
+						 "who did it" },
+					       { "steps.nonce", "s", BETTER_NONE, 0, "when" },
+					       { "steps.time", "s", BETTER_LOWER, 0, "of a nap" },
+					       { 0 } };
 static const struct suite suite_steps = {
-	.name = "steps", .summary = "cases one after the other", .keys = steps_keys, .axes = steps_axes,
-	.metrics = steps_metrics, .expand = steps_expand, .run = steps_run,
+	.name = "steps",
+	.summary = "cases one after the other",
+	.keys = steps_keys,
+	.axes = steps_axes,
+	.metrics = steps_metrics,
+	.expand = steps_expand,
+	.run = steps_run,
 };
 static const struct suite suite_ranks = {
-	.name = "ranks", .summary = "two ranks", .keys = steps_keys, .axes = steps_axes, .metrics = steps_metrics,
-	.processes = SUITE_PROCESS_PER_DEVICE, .expand = ranks_expand, .run = ranks_run,
+	.name = "ranks",
+	.summary = "two ranks",
+	.keys = steps_keys,
+	.axes = steps_axes,
+	.metrics = steps_metrics,
+	.processes = SUITE_PROCESS_PER_DEVICE,
+	.expand = ranks_expand,
+	.run = ranks_run,
 };
 static const struct suite *const rig_suites[] = { &suite_steps, &suite_ranks, NULL };
 static const struct schema rig_schema = { .suites = rig_suites, .sampling = sampling_keys };
@@ -185,8 +214,10 @@ struct rig {
 	double start_seconds;
 };
 
-#define RIG_STEPS "[run]\nbackend = host\nhost_devices = 2\ncase_limit = 1s\n[suite steps]\ncases = "
-#define RIG_RANKS "[run]\nbackend = host\nhost_devices = 2\ncase_limit = 1s\n[suite ranks]\ncases = "
+#define RIG_STEPS                                                                                  \
+	"[run]\nbackend = host\nhost_devices = 2\ncase_limit = 1s\n[suite steps]\ncases = "
+#define RIG_RANKS                                                                                  \
+	"[run]\nbackend = host\nhost_devices = 2\ncase_limit = 1s\n[suite ranks]\ncases = "
 
 /* Probes and plans `text`; aborts on any error in it. */
 static void rig_plan(struct rig *rig, const char *text)
@@ -194,10 +225,11 @@ static void rig_plan(struct rig *rig, const char *text)
 	struct text errors = TEXT_EMPTY;
 	struct error err = ERROR_NONE;
 
-	if (config_parse_with(&rig->config, &rig_schema, "rig.ini", text, strlen(text), NULL, 0, &errors) !=
-		    STATUS_OK ||
+	if (config_parse_with(&rig->config, &rig_schema, "rig.ini", text, strlen(text), NULL, 0,
+			      &errors) != STATUS_OK ||
 	    probe_devices(&rig->probe, &rig->config, &err) != STATUS_OK ||
-	    plan_build(&rig->plan, &rig->config, rig->probe.devices, rig->probe.device_count, &err) != STATUS_OK) {
+	    plan_build(&rig->plan, &rig->config, rig->probe.devices, rig->probe.device_count,
+		       &err) != STATUS_OK) {
 		fprintf(stderr, "%s%s\n", errors.data ? errors.data : "", err.message);
 		abort();
 	}
@@ -244,8 +276,11 @@ static void rig_end(struct rig *rig)
 
 static enum status rig_conduct(struct rig *rig, bool resume)
 {
-	struct conduct_options options = { .directory = rig->directory, .resume = resume, .quiet = true,
-					   .command = "gpuproof run rig.ini", .stopped_by = &rig->stopped_by,
+	struct conduct_options options = { .directory = rig->directory,
+					   .resume = resume,
+					   .quiet = true,
+					   .command = "gpuproof run rig.ini",
+					   .stopped_by = &rig->stopped_by,
 					   .start_seconds = rig->start_seconds };
 
 	result_release(&rig->result);

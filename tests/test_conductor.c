@@ -7,12 +7,12 @@
 
 #include "conduct_rig.h"
 
-#define assert_reason(rig, number, expected)                                             \
-	do {                                                                             \
-		const struct case_result *c_ = rig_case(rig, number);                    \
-		assert_non_null(c_);                                                     \
-		if (!strstr(c_->reason, expected))                                       \
-			fail_msg("case %d: '%s' lacks '%s'", number, c_->reason, expected); \
+#define assert_reason(rig, number, expected)                                                       \
+	do {                                                                                       \
+		const struct case_result *c_ = rig_case(rig, number);                              \
+		assert_non_null(c_);                                                               \
+		if (!strstr(c_->reason, expected))                                                 \
+			fail_msg("case %d: '%s' lacks '%s'", number, c_->reason, expected);        \
 	} while (0)
 
 static void assert_status(const struct rig *rig, int number, enum case_status status)
@@ -51,7 +51,8 @@ static void a_worker_that_dies_costs_one_case(void **state)
 	with_bad_third(DO_KILL, CASE_ERROR, "worker killed by signal 9 (Killed)");
 	with_bad_third(DO_EXIT, CASE_ERROR, "worker exited with code 3");
 	with_bad_third(DO_EXIT_ZERO, CASE_ERROR, "worker exited with code 0");
-	with_bad_third(DO_LAST_WORDS, CASE_ERROR, "(Aborted); its last words: library: assertion failed");
+	with_bad_third(DO_LAST_WORDS, CASE_ERROR,
+		       "(Aborted); its last words: library: assertion failed");
 }
 
 static void a_worker_that_hangs_is_killed(void **state)
@@ -175,7 +176,9 @@ static void a_worker_that_never_gets_to_a_case(void **state)
 	assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
 	for (int i = 1; i <= 3; i++) {
 		assert_status(&rig, i, CASE_ERROR);
-		assert_reason(&rig, i, "not attempted, workers of this suite keep dying: worker killed by signal 6");
+		assert_reason(&rig, i,
+			      "not attempted, workers of this suite keep dying: worker killed by "
+			      "signal 6");
 	}
 	rig_end(&rig);
 	unsetenv("GPUPROOF_FAKE");
@@ -210,7 +213,8 @@ static void probes_that_fail_say_why(void **state)
 	struct config config;
 
 	(void)state;
-	assert_int_equal(config_parse_with(&config, &rig_schema, "rig.ini", text, strlen(text), NULL, 0, &errors),
+	assert_int_equal(config_parse_with(&config, &rig_schema, "rig.ini", text, strlen(text),
+					   NULL, 0, &errors),
 			 STATUS_OK);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct error err = ERROR_NONE;

@@ -91,10 +91,15 @@ static void a_finished_case_is_one_line(void **state)
 	struct progress progress = { .number = 12, .total = 57 };
 	struct metric_value metrics[] = {
 		{ .unit = seconds, .value = 1, .low = NAN, .high = NAN },
-		{ .unit = bandwidth, .headline = true, .value = 5.541e10, .low = 5.52e10,
+		{ .unit = bandwidth,
+		  .headline = true,
+		  .value = 5.541e10,
+		  .low = 5.52e10,
 		  .high = 5.55e10 },
 	};
-	struct case_result result = { .id = cases[0].id, .status = CASE_OK, .metrics = metrics, .metric_count = 2 };
+	struct case_result result = {
+		.id = cases[0].id, .status = CASE_OK, .metrics = metrics, .metric_count = 2
+	};
 	struct text line = TEXT_EMPTY;
 
 	(void)state;
@@ -105,8 +110,9 @@ static void a_finished_case_is_one_line(void **state)
 	result.status = CASE_ERROR;
 	result.reason = reason;
 	progress_plain(&progress, &result, &line);
-	assert_string_equal(line.data,
-			    "[12/57] ERROR transfer/h2d/pinned/64MiB@cuda:0: worker exited with code 3\n");
+	assert_string_equal(
+		line.data,
+		"[12/57] ERROR transfer/h2d/pinned/64MiB@cuda:0: worker exited with code 3\n");
 	text_release(&line);
 }
 

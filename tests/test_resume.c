@@ -15,7 +15,9 @@
 static pid_t start(struct rig *rig, bool resume, off_t file_limit)
 {
 	char *path = rig_path(rig, "stderr");
-	struct conduct_options options = { .directory = rig->directory, .resume = resume, .command = "",
+	struct conduct_options options = { .directory = rig->directory,
+					   .resume = resume,
+					   .command = "",
 					   .stopped_by = &rig->stopped_by };
 	pid_t pid = fork();
 
@@ -110,9 +112,11 @@ static int read_nonces(const struct rig *rig, double *nonce)
 		struct case_result c;
 		int number;
 
-		if (!message_parse(at, (size_t)(stop - at), &message) || message.kind != MESSAGE_CASE)
+		if (!message_parse(at, (size_t)(stop - at), &message) ||
+		    message.kind != MESSAGE_CASE)
 			continue;
-		assert_int_equal(case_result_from_json(&c, message.json, message.json_length, &err), STATUS_OK);
+		assert_int_equal(case_result_from_json(&c, message.json, message.json_length, &err),
+				 STATUS_OK);
 		number = (int)case_parameter(&c, "case")->number;
 		assert_true(isnan(nonce[number]));
 		nonce[number] = case_metric(&c, "steps.nonce")->value;
@@ -175,7 +179,8 @@ static void killed_at_any_moment(void **state)
 		assert_int_equal(rig_conduct(&rig, true), STATUS_OK);
 		assert_int_equal(rig.result.case_count, 30);
 		for (int i = 1; i <= 30; i++)
-			assert_true(isnan(before[i]) || before[i] == rig_value(&rig, i, "steps.nonce"));
+			assert_true(isnan(before[i]) ||
+				    before[i] == rig_value(&rig, i, "steps.nonce"));
 		rig_end(&rig);
 	}
 }
@@ -356,7 +361,8 @@ static void a_stop_keeps_the_partial_case(void **state)
 		double sent;
 
 		deeds[2] = DO_SAMPLE_FOR_LONG;
-		rig_begin(&rig, "[run]\nbackend = host\ncase_limit = 60s\n[suite steps]\ncases = 1..3\n" SAMPLING);
+		rig_begin(&rig, "[run]\nbackend = host\ncase_limit = 60s\n[suite steps]\ncases = "
+				"1..3\n" SAMPLING);
 		pid = start(&rig, false, 0);
 		wait_for_text(&rig, "stderr", "OK steps/1@");
 		clock_sleep(0.1);

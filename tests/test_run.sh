@@ -132,6 +132,33 @@ if command -v script > /dev/null; then
 	tr '\r' '\n' < typed | grep -q 'tty/report.html' || fail "no path on a terminal"
 fi
 
+# Stopped on purpose: Ctrl-C ends with 130, a request to end with 143; what there is is kept and reported.
+cat > long.ini <<-INI
+	[run]
+	backend = fake
+	[suite transfer]
+	sizes = 1KiB, 2KiB
+	directions = h2d
+	min_samples = 1000000
+	max_samples = 1000000
+	max_time = 1h
+INI
+for stop in INT:130 TERM:143; do
+	# A shell starts background jobs with SIGINT ignored, and what is ignored stays ignored.
+	env --default-signal=INT "$program" run long.ini -o "stopped-${stop%:*}" > out 2> err &
+	for _ in $(seq 100); do
+		grep -q header "stopped-${stop%:*}/run.jsonl" 2> /dev/null && break
+		sleep 0.05
+	done
+	sleep 0.3
+	kill "-${stop%:*}" $!
+	got=0
+	wait $! || got=$?
+	[ "$got" = "${stop#*:}" ] || fail "SIG${stop%:*} ended with $got"
+	[ "$(tail -1 out)" = "stopped-${stop%:*}/report.html" ] || fail "no report after SIG${stop%:*}: $(cat out)"
+	says out "not run; interrupted"
+done
+
 # Nobody reads, or the disk behind stdout is full: the run itself is complete.
 "$program" run tty.ini -o unread 2> /dev/null | true || true
 [ -s unread/report.html ] || fail "no report when nobody reads"

@@ -74,7 +74,8 @@ static bool in_threads(int size, rank_fn *run)
 	for (int rank = 0; rank < size; rank++) {
 		ranks[rank] = (struct rank){ .world = world, .run = run };
 		ranks[rank].world.rank = rank;
-		assert_int_equal(pthread_create(&threads[rank], NULL, thread_main, &ranks[rank]), 0);
+		assert_int_equal(pthread_create(&threads[rank], NULL, thread_main, &ranks[rank]),
+				 0);
 	}
 	for (int rank = 0; rank < size; rank++) {
 		pthread_join(threads[rank], NULL);

@@ -18,9 +18,10 @@
 extern const struct command command_run;
 
 static const struct option_row rows[] = {
-	{ 'o', "output", true },  { 0, "resume", true }, { 0, "dry-run", false }, { 0, "backend", true },
-	{ 0, "devices", true },   { 0, "set", true },    { 0, "seed", true },     { 0, "label", true },
-	{ 'q', "quiet", false },  { 0, "no-report", false }, { 0, NULL, false },
+	{ 'o', "output", true },   { 0, "resume", true },  { 0, "dry-run", false },
+	{ 0, "backend", true },    { 0, "devices", true }, { 0, "set", true },
+	{ 0, "seed", true },       { 0, "label", true },   { 'q', "quiet", false },
+	{ 0, "no-report", false }, { 0, NULL, false },
 };
 
 struct run_arguments {
@@ -62,7 +63,8 @@ static void take_option(struct run_arguments *a, const char *name, const char *v
 	} else if (strcmp(name, "set") == 0) {
 		add_override(a, xstrdup(value));
 	} else {
-		add_override(a, xasprintf("run.%s=%s", name, value)); /* backend, devices, seed, label */
+		/* backend, devices, seed, label: keys of [run] under the same names */
+		add_override(a, xasprintf("run.%s=%s", name, value));
 	}
 }
 
@@ -83,11 +85,15 @@ static int parse_arguments(struct run_arguments *a, int argc, char **argv)
 	if (o.failed)
 		code = EXIT_USAGE;
 	else if (o.operand_count > 1)
-		code = command_usage(&command_run, "one CONFIG at a time, not '%s' as well", o.operands[1]);
+		code = command_usage(&command_run, "one CONFIG at a time, not '%s' as well",
+				     o.operands[1]);
 	else if (a->resume && (a->source || a->override_count || output || a->dry_run))
-		code = command_usage(&command_run, "--resume goes on with the config and the directory of the run");
+		code = command_usage(
+			&command_run,
+			"--resume goes on with the config and the directory of the run");
 	else if (!a->resume && !a->source)
-		code = command_usage(&command_run, "which CONFIG? A file, or the name of an embedded one: quick");
+		code = command_usage(&command_run,
+				     "which CONFIG? A file, or the name of an embedded one: quick");
 	options_end(&o);
 	return code;
 }
@@ -99,8 +105,9 @@ static char *command_line(int argc, char **argv)
 
 	text_add(&line, "gpuproof");
 	for (int i = 0; i < argc; i++) {
-		bool plain = argv[i][0] && strspn(argv[i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-							   "0123456789-_=.,:/@%+") == strlen(argv[i]);
+		bool plain = argv[i][0] &&
+			     strspn(argv[i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					     "0123456789-_=.,:/@%+") == strlen(argv[i]);
 
 		text_add(&line, plain ? " " : " '");
 		for (const char *s = argv[i]; *s; s++) {
@@ -169,13 +176,14 @@ static enum status no_devices(const struct probe *probe, struct error *err)
 
 	for (size_t i = 0; i < probe->finding_count; i++)
 		text_addf(&why, "\n  %s: %s", probe->findings[i].subject, probe->findings[i].text);
-	error_set(err, STATUS_UNSUPPORTED, "there is no device to run on%s", why.length ? why.data : "");
+	error_set(err, STATUS_UNSUPPORTED, "there is no device to run on%s",
+		  why.length ? why.data : "");
 	text_release(&why);
 	return err->status;
 }
 
-static enum status make_plan(struct plan *plan, const struct config *config, const struct probe *probe,
-			     struct error *err)
+static enum status make_plan(struct plan *plan, const struct config *config,
+			     const struct probe *probe, struct error *err)
 {
 	struct device_info *devices = NULL;
 	size_t count = 0;
@@ -183,7 +191,8 @@ static enum status make_plan(struct plan *plan, const struct config *config, con
 
 	if (probe->device_count == 0)
 		return no_devices(probe, err);
-	status = plan_select_devices(config, probe->devices, probe->device_count, &devices, &count, err);
+	status = plan_select_devices(config, probe->devices, probe->device_count, &devices, &count,
+				     err);
 	if (status == STATUS_OK)
 		status = plan_build(plan, config, devices, count, err);
 	if (status == STATUS_OK && plan->case_count == 0)
@@ -193,8 +202,8 @@ static enum status make_plan(struct plan *plan, const struct config *config, con
 }
 
 /* Writes the report; prints its path, the last line of stdout. */
-static enum status publish(const struct result *result, const struct run_arguments *a, const char *directory,
-			   struct error *err)
+static enum status publish(const struct result *result, const struct run_arguments *a,
+			   const char *directory, struct error *err)
 {
 	char *path = xasprintf("%s/report.html", directory);
 	struct report_options options = { .output = path, .separate_css = true };
@@ -213,7 +222,8 @@ static enum status publish(const struct result *result, const struct run_argumen
 	return status;
 }
 
-static int finish(const struct result *result, enum status status, int stopped_by, struct error *err)
+static int finish(const struct result *result, enum status status, int stopped_by,
+		  struct error *err)
 {
 	int code = run_exit_code(result);
 
@@ -224,18 +234,22 @@ static int finish(const struct result *result, enum status status, int stopped_b
 	return code;
 }
 
-static int carry_out(const struct plan *plan, const struct probe *probe, const struct run_arguments *a,
-		     const char *command)
+static int carry_out(const struct plan *plan, const struct probe *probe,
+		     const struct run_arguments *a, const char *command)
 {
 	struct error err = ERROR_NONE, report_error = ERROR_NONE;
 	char *directory = a->directory ? xstrdup(a->directory) : new_directory(plan->config->name);
 	int stopped_by = 0, code;
-	struct conduct_options options = { .directory = directory, .resume = a->resume, .quiet = a->quiet,
-					   .command = command, .stopped_by = &stopped_by };
+	struct conduct_options options = { .directory = directory,
+					   .resume = a->resume,
+					   .quiet = a->quiet,
+					   .command = command,
+					   .stopped_by = &stopped_by };
 	struct result result;
 	enum status status = conduct(plan, probe, &options, &result, &err);
 
-	signal(SIGPIPE, SIG_IGN); /* the exit code must tell how the run went, whoever still reads */
+	/* The exit code must tell how the run went, whoever still reads. */
+	signal(SIGPIPE, SIG_IGN);
 	/* Nothing was begun: there is nothing to show. */
 	if (result.gpuproof_version && publish(&result, a, directory, &report_error) != STATUS_OK) {
 		code = command_fail(&report_error);
@@ -290,16 +304,17 @@ static int run_run(int argc, char **argv)
 const struct command command_run = {
 	.name = "run",
 	.summary = "measure what a config asks for, and report it",
-	.usage = "run CONFIG [OPTIONS]       CONFIG: a file, or an embedded config such as quick\n"
-		 "       gpuproof run --resume DIR           continue a run that was interrupted\n\n"
-		 "  -o, --output DIR         where result.json and report.html go (else gpuproof-results/...)\n"
-		 "      --dry-run            print the cases, their memory and time, and run nothing\n"
-		 "      --backend NAME       as [run] backend: auto, cuda, host\n"
-		 "      --devices LIST       as [run] devices: all, or 0,1 or cuda:0,cuda:1\n"
-		 "      --set SECTION.KEY=VALUE   overrides the config; repeatable\n"
-		 "      --seed N             as [run] seed\n"
-		 "      --label TEXT         as [run] label\n"
-		 "  -q, --quiet              errors and the report's path only\n"
-		 "      --no-report          result.json only",
+	.usage =
+		"run CONFIG [OPTIONS]       CONFIG: a file, or an embedded config such as quick\n"
+		"       gpuproof run --resume DIR           continue a run that was interrupted\n\n"
+		"  -o, --output DIR         where the results go (else gpuproof-results/...)\n"
+		"      --dry-run            print the cases, their memory and time; run nothing\n"
+		"      --backend NAME       as [run] backend: auto, cuda, host\n"
+		"      --devices LIST       as [run] devices: all, or 0,1 or cuda:0,cuda:1\n"
+		"      --set SECTION.KEY=VALUE   overrides the config; repeatable\n"
+		"      --seed N             as [run] seed\n"
+		"      --label TEXT         as [run] label\n"
+		"  -q, --quiet              errors and the report's path only\n"
+		"      --no-report          result.json only",
 	.run = run_run,
 };

@@ -11,7 +11,11 @@
 struct options options_begin(const struct command *command, const struct option_row *rows, int argc,
 			     char **argv)
 {
-	return (struct options){ .command = command, .rows = rows, .argc = argc, .at = 1, .argv = argv,
+	return (struct options){ .command = command,
+				 .rows = rows,
+				 .argc = argc,
+				 .at = 1,
+				 .argv = argv,
 				 .operands = xcalloc((size_t)argc + 1, sizeof(char *)) };
 }
 
@@ -35,7 +39,8 @@ static const struct option_row *unknown(struct options *o, const char *argument)
 		near = *word && text_starts_with(names[i], word) ? names[i] : NULL;
 	o->failed = true;
 	if (near)
-		command_usage(o->command, "there is no option '--%s'; did you mean '--%s'?", word, near);
+		command_usage(o->command, "there is no option '--%s'; did you mean '--%s'?", word,
+			      near);
 	else
 		command_usage(o->command, "there is no option '--%s'", word);
 	free(word);
@@ -43,7 +48,8 @@ static const struct option_row *unknown(struct options *o, const char *argument)
 }
 
 /* `attached`: what stood in the same argument, or NULL. */
-static const struct option_row *found(struct options *o, const struct option_row *row, const char *attached)
+static const struct option_row *found(struct options *o, const struct option_row *row,
+				      const char *attached)
 {
 	o->value = attached;
 	if (row->takes_value && !attached) {

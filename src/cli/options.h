@@ -28,7 +28,7 @@ struct options {
 	const struct option_row *rows;
 	int argc, at;
 	char **argv;
-	const char *value; /* of the option just returned */
+	const char *value;     /* of the option just returned */
 	const char **operands; /* arguments that are no options */
 	int operand_count;
 	bool failed; /* a message with the usage was printed */

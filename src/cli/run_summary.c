@@ -35,7 +35,8 @@ static void print_bad(const struct result *result, enum case_status status)
 		const struct case_result *c = &result->cases[i];
 
 		if (c->status == status && shown++ < MOST_SHOWN)
-			printf("%s%s%s %s: %s\n", on, case_status_name(status), off, c->id, c->reason);
+			printf("%s%s%s %s: %s\n", on, case_status_name(status), off, c->id,
+			       c->reason);
 	}
 	if (shown > MOST_SHOWN)
 		printf("and %zu more\n", shown - MOST_SHOWN);

@@ -34,8 +34,8 @@ struct conductor {
 	struct control *control;
 	struct progress progress;
 	struct case_result *cases; /* by index in the plan */
-	bool *done;    /* needs nothing any more */
-	bool *partial; /* interrupted: kept, but not done */
+	bool *done;                /* needs nothing any more */
+	bool *partial;             /* interrupted: kept, but not done */
 	int log;
 	double earlier_seconds; /* of the run that this one continues */
 };
@@ -62,7 +62,8 @@ static void stopping(void *context)
 	progress_note(&k->progress, "stopping after this sample; once more to stop at once");
 }
 
-static enum status settled(void *context, size_t index, bool partial, struct case_result *c, struct error *err)
+static enum status settled(void *context, size_t index, bool partial, struct case_result *c,
+			   struct error *err)
 {
 	struct conductor *k = context;
 	enum status status = journal_append(&k->journal, partial, c, err);
@@ -78,8 +79,8 @@ static enum status settled(void *context, size_t index, bool partial, struct cas
 	return STATUS_OK;
 }
 
-static enum status settle_unrun(struct conductor *k, size_t index, enum case_status status, const char *reason,
-				struct error *err)
+static enum status settle_unrun(struct conductor *k, size_t index, enum case_status status,
+				const char *reason, struct error *err)
 {
 	struct case_result c;
 
@@ -115,8 +116,8 @@ static size_t next_group(const struct conductor *k, size_t first, size_t *cases,
 	return i;
 }
 
-static enum status give_up(struct conductor *k, const size_t *cases, size_t count, const char *reason,
-			   struct error *err)
+static enum status give_up(struct conductor *k, const size_t *cases, size_t count,
+			   const char *reason, struct error *err)
 {
 	enum status status = STATUS_OK;
 	char *text = xasprintf("not attempted, workers of this suite keep dying: %s", reason);
@@ -128,12 +129,20 @@ static enum status give_up(struct conductor *k, const size_t *cases, size_t coun
 }
 
 /* Workers one after the other until all `cases` are settled or a stop is asked for. */
-static enum status run_group(struct conductor *k, const size_t *cases, size_t count, struct error *err)
+static enum status run_group(struct conductor *k, const size_t *cases, size_t count,
+			     struct error *err)
 {
 	const struct supervisor supervisor = {
-		.plan = k->plan, .control = k->control, .log = k->log, .context = k,
-		.start_seconds = k->options->start_seconds > 0 ? k->options->start_seconds : START_SECONDS,
-		.started = started, .progressed = progressed, .settled = settled, .stopping = stopping,
+		.plan = k->plan,
+		.control = k->control,
+		.log = k->log,
+		.context = k,
+		.start_seconds =
+			k->options->start_seconds > 0 ? k->options->start_seconds : START_SECONDS,
+		.started = started,
+		.progressed = progressed,
+		.settled = settled,
+		.stopping = stopping,
 	};
 	int idle = 0, hangs = 0;
 
@@ -147,7 +156,9 @@ static enum status run_group(struct conductor *k, const size_t *cases, size_t co
 		idle = life.settled ? 0 : idle + 1;
 		hangs = life.hung && life.settled <= 1 ? hangs + 1 : 0;
 		if (count && !signals_stops() && (idle == 2 || hangs == HANGS_IN_A_ROW))
-			return give_up(k, cases, count, life.reason[0] ? life.reason : "they end without a word", err);
+			return give_up(k, cases, count,
+				       life.reason[0] ? life.reason : "they end without a word",
+				       err);
 	}
 	return STATUS_OK;
 }
@@ -157,7 +168,8 @@ static enum status settle_skipped(struct conductor *k, struct error *err)
 	for (size_t i = 0; i < k->plan->case_count; i++) {
 		const char *reason = k->plan->cases[i].skip_reason;
 
-		if (reason && !k->done[i] && settle_unrun(k, i, CASE_SKIPPED, reason, err) != STATUS_OK)
+		if (reason && !k->done[i] &&
+		    settle_unrun(k, i, CASE_SKIPPED, reason, err) != STATUS_OK)
 			return err->status;
 	}
 	return STATUS_OK;
@@ -168,7 +180,8 @@ static enum status run_all(struct conductor *k, struct error *err)
 	size_t *cases = xcalloc(k->plan->case_count, sizeof(*cases));
 	enum status status = settle_skipped(k, err);
 
-	for (size_t first = 0; first < k->plan->case_count && status == STATUS_OK && !signals_stops();) {
+	for (size_t first = 0;
+	     first < k->plan->case_count && status == STATUS_OK && !signals_stops();) {
 		size_t count;
 
 		first = next_group(k, first, cases, &count);
@@ -193,13 +206,14 @@ static double earlier_seconds(const struct conductor *k)
 	return latest;
 }
 
-static enum status open_journal(struct conductor *k, const struct probe *probe, struct result *result,
-				struct error *err)
+static enum status open_journal(struct conductor *k, const struct probe *probe,
+				struct result *result, struct error *err)
 {
 	const struct conduct_options *options = k->options;
 
 	if (options->resume)
-		return journal_resume(&k->journal, options->directory, k->plan, result, k->cases, k->done, err);
+		return journal_resume(&k->journal, options->directory, k->plan, result, k->cases,
+				      k->done, err);
 	header_fill(result, k->plan, probe, options->command);
 	return journal_create(&k->journal, options->directory, result, k->plan, err);
 }
@@ -214,7 +228,8 @@ static enum status open_rest(struct conductor *k, struct error *err)
 	free(path);
 	if (k->log < 0)
 		return err->status;
-	k->control = mmap(NULL, sizeof(*k->control), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	k->control = mmap(NULL, sizeof(*k->control), PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (k->control == MAP_FAILED) {
 		k->control = NULL;
 		return error_errno(err, "shared memory");
@@ -263,7 +278,8 @@ static void collect(struct conductor *k, struct result *result, enum status stat
 	result->seconds = k->control ? clock_seconds() - k->control->began : 0;
 }
 
-static enum status write_result(const struct conductor *k, const struct result *result, struct error *err)
+static enum status write_result(const struct conductor *k, const struct result *result,
+				struct error *err)
 {
 	char *path = xasprintf("%s/result.json", k->options->directory);
 	enum status status = result_write(result, path, err);
@@ -277,10 +293,12 @@ enum status conduct_resume_header(const char *directory, struct result *header, 
 	return journal_read_header(directory, header, err);
 }
 
-enum status conduct(const struct plan *plan, const struct probe *probe, const struct conduct_options *options,
-		    struct result *result, struct error *err)
+enum status conduct(const struct plan *plan, const struct probe *probe,
+		    const struct conduct_options *options, struct result *result, struct error *err)
 {
-	struct conductor k = { .plan = plan, .options = options, .journal = { .fd = -1 }, .log = -1 };
+	struct conductor k = {
+		.plan = plan, .options = options, .journal = { .fd = -1 }, .log = -1
+	};
 	struct error write_error = ERROR_NONE;
 	enum status status;
 

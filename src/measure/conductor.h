@@ -17,11 +17,11 @@
 
 struct conduct_options {
 	const char *directory; /* made when missing; run.jsonl and result.json are written there */
-	bool resume;    /* continue the run in `directory`: finished cases are kept */
+	bool resume;           /* continue the run in `directory`: finished cases are kept */
 	bool quiet;
 	const char *command; /* how to repeat the run, for the result */
 	double start_seconds; /* most for a worker to open its devices; 0: long enough for eight GPUs */
-	int *stopped_by; /* out, may be NULL: the signal that stopped the run, 0: none */
+	int *stopped_by;      /* out, may be NULL: the signal that stopped the run, 0: none */
 };
 
 /* Devices and environment as a short-lived probe process sees them. */
@@ -32,7 +32,8 @@ struct probe {
 	size_t fact_count;
 	struct component *components;
 	size_t component_count;
-	struct finding *findings; /* the backends' own, and SEVERITY_NOTE "backend cuda13" for each that is not there */
+	struct finding *
+		findings; /* the backends' own, and SEVERITY_NOTE "backend cuda13" for each that is not there */
 	size_t finding_count;
 };
 /*
@@ -50,6 +51,7 @@ enum status conduct_resume_header(const char *directory, struct result *header, 
  * attempted, STATUS_INTERRUPTED after Ctrl-C or SIGTERM (result kept), another status when the run itself could not go on.
  */
 enum status conduct(const struct plan *plan, const struct probe *probe,
-		    const struct conduct_options *options, struct result *result, struct error *err);
+		    const struct conduct_options *options, struct result *result,
+		    struct error *err);
 
 #endif

@@ -24,9 +24,11 @@ static char *random_id(void)
 
 static char *section_name(const struct section *section)
 {
-	const char *name = section->name ? section->name : "", *label = section->label ? section->label : "";
+	const char *name = section->name ? section->name : "",
+		   *label = section->label ? section->label : "";
 
-	return xasprintf("%s%s%s%s%s", section->kind, *name ? " " : "", name, *label ? " " : "", label);
+	return xasprintf("%s%s%s%s%s", section->kind, *name ? " " : "", name, *label ? " " : "",
+			 label);
 }
 
 static char *setting_text(const struct setting *setting)
@@ -50,8 +52,10 @@ static void fill_settings(struct result *result, const struct config *config)
 
 			ARRAY_GROW(result->settings, result->setting_count, capacity);
 			result->settings[result->setting_count++] = (struct result_setting){
-				.section = section_name(section), .key = xstrdup(setting->key->name),
-				.value = setting_text(setting), .origin = xstrdup(setting->origin),
+				.section = section_name(section),
+				.key = xstrdup(setting->key->name),
+				.value = setting_text(setting),
+				.origin = xstrdup(setting->origin),
 			};
 		}
 	}
@@ -80,7 +84,8 @@ static void fill_machine(struct result *result, const struct plan *plan, const s
 		result->devices[i] = plan->devices[i];
 }
 
-void header_fill(struct result *result, const struct plan *plan, const struct probe *probe, const char *command)
+void header_fill(struct result *result, const struct plan *plan, const struct probe *probe,
+		 const char *command)
 {
 	struct run_settings settings = run_settings_from(plan->config);
 	char now[32];

@@ -5,6 +5,7 @@
 #include "measure/conductor.h"
 
 /* Fills the zeroed `result`. */
-void header_fill(struct result *result, const struct plan *plan, const struct probe *probe, const char *command);
+void header_fill(struct result *result, const struct plan *plan, const struct probe *probe,
+		 const char *command);
 
 #endif

@@ -66,16 +66,19 @@ static enum status lock(int fd, const char *path, struct error *err)
 		return error_errno(err, "lock on %s", path);
 	if (fcntl(fd, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
 		lock.l_pid = 0;
-	return error_set(err, STATUS_IO, "%s: another gpuproof (process %ld) is running in this directory", path,
+	return error_set(err, STATUS_IO,
+			 "%s: another gpuproof (process %ld) is running in this directory", path,
 			 (long)lock.l_pid);
 }
 
-static enum status open_locked(struct journal *journal, const char *directory, int flags, struct error *err)
+static enum status open_locked(struct journal *journal, const char *directory, int flags,
+			       struct error *err)
 {
 	journal->path = xasprintf("%s/%s", directory, JOURNAL_NAME);
 	journal->fd = open(journal->path, O_RDWR | O_CLOEXEC | flags, 0666);
 	if (journal->fd < 0 && errno == ENOENT)
-		return error_set(err, STATUS_USAGE, "%s: there is no run to continue", journal->path);
+		return error_set(err, STATUS_USAGE, "%s: there is no run to continue",
+				 journal->path);
 	if (journal->fd < 0)
 		return error_errno(err, "%s", journal->path);
 	return lock(journal->fd, journal->path, err);
@@ -115,9 +118,12 @@ static enum status parse_header(const struct text *content, const char *path, st
 	size_t before, length = header_line(content, &before);
 
 	if (!length)
-		return error_set(err, STATUS_USAGE,
-				 "%s: the run was ended before its first line was written; start it anew", path);
-	if (result_header_from_json(header, content->data + before, length - before - 1, err) != STATUS_OK)
+		return error_set(
+			err, STATUS_USAGE,
+			"%s: the run was ended before its first line was written; start it anew",
+			path);
+	if (result_header_from_json(header, content->data + before, length - before - 1, err) !=
+	    STATUS_OK)
 		return error_prefix(err, "%s:1", path);
 	return STATUS_OK;
 }
@@ -130,7 +136,8 @@ enum status journal_read_header(const char *directory, struct result *header, st
 	enum status status;
 
 	if (fd < 0)
-		status = error_set(err, STATUS_USAGE, "%s: no run to continue: %s", path, strerror(errno));
+		status = error_set(err, STATUS_USAGE, "%s: no run to continue: %s", path,
+				   strerror(errno));
 	else
 		status = read_all(fd, path, &content, err);
 	if (status == STATUS_OK)
@@ -154,8 +161,8 @@ static enum status append_line(struct journal *journal, const struct text *line,
 	return ftruncate(journal->fd, journal->size) == 0 ? STATUS_IO : err->status;
 }
 
-static enum status write_header(struct journal *journal, const struct result *header, const struct plan *plan,
-				struct error *err)
+static enum status write_header(struct journal *journal, const struct result *header,
+				const struct plan *plan, struct error *err)
 {
 	char fingerprint[FINGERPRINT_LENGTH + 1];
 	char *json = result_header_to_json(header);
@@ -188,18 +195,21 @@ static enum status vacant(const struct text *content, const char *directory, str
 
 	if (header_line(content, &before))
 		return error_set(err, STATUS_USAGE,
-				 "%s holds a run already; continue it with --resume %s, or choose another directory",
+				 "%s holds a run already; continue it with --resume %s, or choose "
+				 "another directory",
 				 directory, directory);
 	if (content->length < known)
 		known = content->length;
-	if (known && (memcmp(content->data, OPENING, known) != 0 || memchr(content->data, '\n', content->length)))
-		return error_set(err, STATUS_USAGE, "%s/%s is no journal of gpuproof; choose another directory",
+	if (known && (memcmp(content->data, OPENING, known) != 0 ||
+		      memchr(content->data, '\n', content->length)))
+		return error_set(err, STATUS_USAGE,
+				 "%s/%s is no journal of gpuproof; choose another directory",
 				 directory, JOURNAL_NAME);
 	return STATUS_OK;
 }
 
-enum status journal_create(struct journal *journal, const char *directory, const struct result *header,
-			   const struct plan *plan, struct error *err)
+enum status journal_create(struct journal *journal, const char *directory,
+			   const struct result *header, const struct plan *plan, struct error *err)
 {
 	struct text content = TEXT_EMPTY;
 	enum status status = make_directories(directory, err);
@@ -223,25 +233,28 @@ enum status journal_create(struct journal *journal, const char *directory, const
 	return status;
 }
 
-static enum status same_devices(const struct result *header, const struct plan *plan, struct error *err)
+static enum status same_devices(const struct result *header, const struct plan *plan,
+				struct error *err)
 {
 	for (size_t i = 0; i < header->device_count || i < plan->device_count; i++) {
-		const struct device_info *then = i < header->device_count ? &header->devices[i] : NULL;
+		const struct device_info *then =
+			i < header->device_count ? &header->devices[i] : NULL;
 		const struct device_info *now = i < plan->device_count ? &plan->devices[i] : NULL;
 
-		if (then && now && strcmp(then->id, now->id) == 0 && strcmp(then->name, now->name) == 0 &&
-		    strcmp(then->uuid, now->uuid) == 0)
+		if (then && now && strcmp(then->id, now->id) == 0 &&
+		    strcmp(then->name, now->name) == 0 && strcmp(then->uuid, now->uuid) == 0)
 			continue;
-		return error_set(err, STATUS_USAGE,
-				 "the devices have changed since the run began: then %s %s %s, now %s %s %s",
-				 then ? then->id : "none", then ? then->name : "", then ? then->uuid : "",
-				 now ? now->id : "none", now ? now->name : "", now ? now->uuid : "");
+		return error_set(
+			err, STATUS_USAGE,
+			"the devices have changed since the run began: then %s %s %s, now %s %s %s",
+			then ? then->id : "none", then ? then->name : "", then ? then->uuid : "",
+			now ? now->id : "none", now ? now->name : "", now ? now->uuid : "");
 	}
 	return STATUS_OK;
 }
 
-static enum status same_plan(const struct text *content, const struct result *header, const struct plan *plan,
-			     struct error *err)
+static enum status same_plan(const struct text *content, const struct result *header,
+			     const struct plan *plan, struct error *err)
 {
 	char fingerprint[FINGERPRINT_LENGTH + 1];
 
@@ -249,9 +262,10 @@ static enum status same_plan(const struct text *content, const struct result *he
 		return err->status;
 	journal_fingerprint(plan, fingerprint);
 	if (memcmp(content->data + strlen(OPENING), fingerprint, FINGERPRINT_LENGTH) != 0)
-		return error_set(err, STATUS_USAGE,
-				 "the plan is another one: %zu cases by gpuproof %s then, %zu cases now",
-				 header->planned, header->gpuproof_version, plan->case_count);
+		return error_set(
+			err, STATUS_USAGE,
+			"the plan is another one: %zu cases by gpuproof %s then, %zu cases now",
+			header->planned, header->gpuproof_version, plan->case_count);
 	return STATUS_OK;
 }
 
@@ -264,8 +278,8 @@ static size_t case_index(const struct plan *plan, const char *id)
 }
 
 /* Takes the case in one line. False when the line is damaged. */
-static bool take_line(const struct plan *plan, const char *line, size_t length, struct case_result *cases,
-		      bool *done)
+static bool take_line(const struct plan *plan, const char *line, size_t length,
+		      struct case_result *cases, bool *done)
 {
 	struct error err = ERROR_NONE;
 	struct case_result c;
@@ -302,7 +316,9 @@ static void take_lines(struct journal *journal, const struct plan *plan, const s
 		if (!whole && (!stop || stop + 1 == end))
 			break; /* torn: cut away */
 		if (!whole)
-			fprintf(stderr, "gpuproof: %s: a damaged line is left out; its case is done again\n",
+			fprintf(stderr,
+				"gpuproof: %s: a damaged line is left out; its case is done "
+				"again\n",
 				journal->path);
 		at = stop + 1;
 	}
@@ -310,7 +326,8 @@ static void take_lines(struct journal *journal, const struct plan *plan, const s
 }
 
 enum status journal_resume(struct journal *journal, const char *directory, const struct plan *plan,
-			   struct result *header, struct case_result *cases, bool *done, struct error *err)
+			   struct result *header, struct case_result *cases, bool *done,
+			   struct error *err)
 {
 	struct text content = TEXT_EMPTY;
 	enum status status;

@@ -31,8 +31,8 @@ void journal_fingerprint(const struct plan *plan, char out[17]);
  * Starts a run in `directory` (made with its parents when missing). STATUS_USAGE when a run is there already,
  * STATUS_IO naming the process when one is going on there.
  */
-enum status journal_create(struct journal *journal, const char *directory, const struct result *header,
-			   const struct plan *plan, struct error *err);
+enum status journal_create(struct journal *journal, const char *directory,
+			   const struct result *header, const struct plan *plan, struct error *err);
 
 /* The header of the run in `directory`, for its config. */
 enum status journal_read_header(const char *directory, struct result *header, struct error *err);
@@ -42,7 +42,8 @@ enum status journal_read_header(const char *directory, struct result *header, st
  * case of the plan) its finished cases, done[i] tells which. STATUS_USAGE when `plan` is another one.
  */
 enum status journal_resume(struct journal *journal, const char *directory, const struct plan *plan,
-			   struct result *header, struct case_result *cases, bool *done, struct error *err);
+			   struct result *header, struct case_result *cases, bool *done,
+			   struct error *err);
 
 /* Appends a case; it counts when this returns STATUS_OK. On failure what was there before is untouched. */
 enum status journal_append(struct journal *journal, bool partial, const struct case_result *c,

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 static const char *const frames[] = {
-	[MESSAGE_START] = "{\"start\":", [MESSAGE_READY] = "{\"ready\":",
+	[MESSAGE_START] = "{\"start\":",       [MESSAGE_READY] = "{\"ready\":",
 	[MESSAGE_PROGRESS] = "{\"progress\":", [MESSAGE_CASE] = "{\"case\":",
 	[MESSAGE_PARTIAL] = "{\"partial\":",
 };
@@ -59,8 +59,8 @@ static bool parse_progress(const char *s, struct message *out)
 	char median[32], half_width[32];
 	int end = 0;
 
-	return sscanf(s, "{\"samples\":%zu,\"median\":%31[^,],\"half_width\":%31[^}]}%n", &out->samples, median,
-		      half_width, &end) == 3 &&
+	return sscanf(s, "{\"samples\":%zu,\"median\":%31[^,],\"half_width\":%31[^}]}%n",
+		      &out->samples, median, half_width, &end) == 3 &&
 	       s[end] == '\0' && end > 0 && parse_number(median, &out->median) &&
 	       parse_number(half_width, &out->half_width);
 }
@@ -85,7 +85,8 @@ static bool parse_body(const char *body, size_t length, struct message *out)
 		return false;
 	memcpy(copy, body, length);
 	copy[length] = '\0';
-	return out->kind == MESSAGE_PROGRESS ? parse_progress(copy, out) : parse_index(copy, &out->index);
+	return out->kind == MESSAGE_PROGRESS ? parse_progress(copy, out)
+					     : parse_index(copy, &out->index);
 }
 
 bool message_parse(const char *line, size_t length, struct message *out)
@@ -97,7 +98,8 @@ bool message_parse(const char *line, size_t length, struct message *out)
 		if (length <= opening || memcmp(line, frames[kind], opening) != 0)
 			continue;
 		out->kind = (enum message_kind)kind;
-		return line[length - 1] == '}' && parse_body(line + opening, length - opening - 1, out);
+		return line[length - 1] == '}' &&
+		       parse_body(line + opening, length - opening - 1, out);
 	}
 	return false;
 }

@@ -23,10 +23,10 @@ enum message_kind { MESSAGE_START, MESSAGE_READY, MESSAGE_PROGRESS, MESSAGE_CASE
 
 struct message {
 	enum message_kind kind;
-	size_t index;                /* start, ready */
-	size_t samples;              /* progress */
-	double median, half_width;   /* progress; NaN: not yet */
-	const char *json;            /* case, partial: the case's object, within the line */
+	size_t index;              /* start, ready */
+	size_t samples;            /* progress */
+	double median, half_width; /* progress; NaN: not yet */
+	const char *json;          /* case, partial: the case's object, within the line */
 	size_t json_length;
 };
 

@@ -27,7 +27,13 @@
 #define MOST_ITEMS 64
 
 /* The first byte of a line tells what follows. */
-enum line { LINE_DEVICE = 'D', LINE_FACT = 'F', LINE_COMPONENT = 'C', LINE_FINDING = 'N', LINE_END = '.' };
+enum line {
+	LINE_DEVICE = 'D',
+	LINE_FACT = 'F',
+	LINE_COMPONENT = 'C',
+	LINE_FINDING = 'N',
+	LINE_END = '.'
+};
 
 static void send_line(int pipe, enum line kind, char *json)
 {
@@ -66,7 +72,8 @@ static void send_devices(int pipe, const struct backend *backend)
 			send_line(pipe, LINE_DEVICE, device_info_to_json(&info));
 			continue;
 		}
-		snprintf(finding.subject, sizeof(finding.subject), "device %s:%d", backend->name, i);
+		snprintf(finding.subject, sizeof(finding.subject), "device %s:%d", backend->name,
+			 i);
 		snprintf(finding.text, sizeof(finding.text), "%.300s", err.message);
 		send_finding(pipe, &finding);
 	}
@@ -98,7 +105,8 @@ static void send_missing(int pipe, const char *missing)
 	int length = colon ? (int)(colon - missing) : (int)strlen(missing);
 	struct finding finding = { .severity = SEVERITY_NOTE };
 
-	snprintf(finding.subject, sizeof(finding.subject), "backend %.*s", length < 50 ? length : 50, missing);
+	snprintf(finding.subject, sizeof(finding.subject), "backend %.*s",
+		 length < 50 ? length : 50, missing);
 	snprintf(finding.text, sizeof(finding.text), "%s", colon ? colon + 2 : missing);
 	send_finding(pipe, &finding);
 }
@@ -130,7 +138,8 @@ static enum status listen_to_child(int pipe, struct text *input, struct error *e
 		ssize_t n;
 
 		if (left <= 0)
-			return error_set(err, STATUS_TIMEOUT, "the devices could not be listed within %.0f s",
+			return error_set(err, STATUS_TIMEOUT,
+					 "the devices could not be listed within %.0f s",
 					 PROBE_SECONDS);
 		if (poll(&fd, 1, (int)(1e3 * left) + 1) <= 0)
 			continue;
@@ -144,21 +153,23 @@ static enum status listen_to_child(int pipe, struct text *input, struct error *e
 	}
 }
 
-#define TAKE(kind, array, count, from_json)                                                              \
-	case kind:                                                                                       \
-		probe->array = xrealloc(probe->array, probe->count + 1, sizeof(*probe->array));          \
-		if (from_json(&probe->array[probe->count], line + 1, length - 1, err) != STATUS_OK)      \
-			return err->status;                                                              \
-		probe->count++;                                                                          \
+#define TAKE(kind, array, count, from_json)                                                        \
+	case kind:                                                                                 \
+		probe->array = xrealloc(probe->array, probe->count + 1, sizeof(*probe->array));    \
+		if (from_json(&probe->array[probe->count], line + 1, length - 1, err) !=           \
+		    STATUS_OK)                                                                     \
+			return err->status;                                                        \
+		probe->count++;                                                                    \
 		return STATUS_OK
 
-static enum status take_line(struct probe *probe, const char *line, size_t length, struct error *err)
+static enum status take_line(struct probe *probe, const char *line, size_t length,
+			     struct error *err)
 {
 	switch (line[0]) {
-	TAKE(LINE_DEVICE, devices, device_count, device_info_from_json);
-	TAKE(LINE_FACT, facts, fact_count, fact_from_json);
-	TAKE(LINE_COMPONENT, components, component_count, component_from_json);
-	TAKE(LINE_FINDING, findings, finding_count, finding_from_json);
+		TAKE(LINE_DEVICE, devices, device_count, device_info_from_json);
+		TAKE(LINE_FACT, facts, fact_count, fact_from_json);
+		TAKE(LINE_COMPONENT, components, component_count, component_from_json);
+		TAKE(LINE_FINDING, findings, finding_count, finding_from_json);
 	default:
 		return error_set(err, STATUS_INTERNAL, "the probe sent '%.40s'", line);
 	}
@@ -203,8 +214,9 @@ static enum status end_child(pid_t pid, int output, struct error *err)
 		error_set(err, STATUS_DEVICE, "listing the devices failed: the probe process %s",
 			  child_ending(wait_status, ending, sizeof(ending)));
 	if (words[0])
-		snprintf(err->message + strlen(err->message), sizeof(err->message) - strlen(err->message),
-			 "; its last words: %s", words);
+		snprintf(err->message + strlen(err->message),
+			 sizeof(err->message) - strlen(err->message), "; its last words: %s",
+			 words);
 	return err->status;
 }
 

@@ -37,13 +37,17 @@ static void put(const struct text *text)
 	struct pollfd fd = { .fd = STDERR_FILENO, .events = POLLOUT };
 
 	/* A terminal stopped with Ctrl-S, or a reader that sleeps, must not hold up the measurement. */
-	if (poll(&fd, 1, 0) == 1 && (fd.revents & POLLOUT) && !write_all(STDERR_FILENO, text->data, text->length))
+	if (poll(&fd, 1, 0) == 1 && (fd.revents & POLLOUT) &&
+	    !write_all(STDERR_FILENO, text->data, text->length))
 		return; /* nobody looks */
 }
 
-void progress_begin(struct progress *progress, const struct plan *plan, const bool *done, bool quiet)
+void progress_begin(struct progress *progress, const struct plan *plan, const bool *done,
+		    bool quiet)
 {
-	*progress = (struct progress){ .quiet = quiet, .total = plan->case_count, .median = NAN, .half_width = NAN };
+	*progress = (struct progress){
+		.quiet = quiet, .total = plan->case_count, .median = NAN, .half_width = NAN
+	};
 	progress->terminal = !quiet && is_terminal(STDERR_FILENO);
 	for (size_t i = 0; i < plan->case_count; i++) {
 		if (done[i])
@@ -98,7 +102,8 @@ void progress_line(const struct progress *progress, double now, int columns, str
 {
 	struct text line = TEXT_EMPTY;
 
-	text_addf(&line, "case %zu/%zu", progress->number + (progress->current ? 1 : 0), progress->total);
+	text_addf(&line, "case %zu/%zu", progress->number + (progress->current ? 1 : 0),
+		  progress->total);
 	if (progress->current)
 		text_addf(&line, " %s", progress->current->id);
 	if (isfinite(progress->median)) {
@@ -151,22 +156,25 @@ static const struct metric_value *headline(const struct case_result *result)
 	return result->metric_count ? &result->metrics[0] : NULL;
 }
 
-void progress_plain(const struct progress *progress, const struct case_result *result, struct text *out)
+void progress_plain(const struct progress *progress, const struct case_result *result,
+		    struct text *out)
 {
 	const struct metric_value *m = headline(result);
 
-	text_addf(out, "[%zu/%zu] %s %s", progress->number, progress->total, case_status_name(result->status),
-		  result->id);
+	text_addf(out, "[%zu/%zu] %s %s", progress->number, progress->total,
+		  case_status_name(result->status), result->id);
 	if (result->status != CASE_OK && result->reason && *result->reason)
 		text_addf(out, ": %s", result->reason);
 	else if (m) {
 		text_add(out, ": ");
-		add_reading(out, m->value, m->unit, fmax(m->high - m->value, m->value - m->low) / fabs(m->value));
+		add_reading(out, m->value, m->unit,
+			    fmax(m->high - m->value, m->value - m->low) / fabs(m->value));
 	}
 	text_add_char(out, '\n');
 }
 
-void progress_settled(struct progress *progress, const struct plan_case *c, const struct case_result *result)
+void progress_settled(struct progress *progress, const struct plan_case *c,
+		      const struct case_result *result)
 {
 	struct text text = TEXT_EMPTY;
 	bool bad = result->status == CASE_FAILED || result->status == CASE_ERROR;
@@ -199,7 +207,8 @@ void progress_note(struct progress *progress, const char *format, ...)
 	if (vasprintf(&note, format, ap) < 0)
 		note = NULL;
 	va_end(ap);
-	text_addf(&text, "%sgpuproof: %s\n", progress->drawn ? CLEAR_LINE : "", note ? note : format);
+	text_addf(&text, "%sgpuproof: %s\n", progress->drawn ? CLEAR_LINE : "",
+		  note ? note : format);
 	put(&text);
 	progress->drawn = false;
 	text_release(&text);

@@ -25,7 +25,7 @@ struct session {
 	struct team team;
 	struct text input; /* what came up the pipe and is no whole line yet */
 	bool in_flight, ready;
-	double waited;  /* for the next message that counts */
+	double waited; /* for the next message that counts */
 	double flight_began;
 	bool deaf;      /* nothing that still comes up the pipe can be trusted */
 	bool abandoned; /* the user wants no result any more */
@@ -82,7 +82,8 @@ static bool take_case(struct session *s, const struct message *message)
 static bool take(struct session *s, const struct message *message)
 {
 	if (message->kind == MESSAGE_START) {
-		if (s->in_flight || s->life->settled == s->case_count || message->index != flight(s))
+		if (s->in_flight || s->life->settled == s->case_count ||
+		    message->index != flight(s))
 			return false;
 		s->in_flight = true;
 		s->ready = false;
@@ -99,7 +100,8 @@ static bool take(struct session *s, const struct message *message)
 		return message->index == flight(s);
 	}
 	if (message->kind == MESSAGE_PROGRESS) {
-		s->s->progressed(s->s->context, message->samples, message->median, message->half_width);
+		s->s->progressed(s->s->context, message->samples, message->median,
+				 message->half_width);
 		return true;
 	}
 	return take_case(s, message);
@@ -148,7 +150,8 @@ static void listen_to_pipe(struct session *s)
 
 static void keep_limits(struct session *s)
 {
-	const struct plan_case *c = s->life->settled < s->case_count ? &s->s->plan->cases[flight(s)] : NULL;
+	const struct plan_case *c =
+		s->life->settled < s->case_count ? &s->s->plan->cases[flight(s)] : NULL;
 	bool running = s->in_flight && s->ready;
 	double limit = running ? c->limit_seconds : s->s->start_seconds;
 	char reason[160], shown[32];
@@ -156,7 +159,9 @@ static void keep_limits(struct session *s)
 	if (s->team.killed || s->waited <= limit)
 		return;
 	snprintf(reason, sizeof(reason), "hung: %s within %s (killed)",
-		 running ? "no result" : s->in_flight ? "its devices were not open" : "the worker did not start a case",
+		 running        ? "no result"
+		 : s->in_flight ? "its devices were not open"
+				: "the worker did not start a case",
 		 units_format(limit, "s", shown, sizeof(shown)));
 	s->life->hung = true;
 	/* After the last case there is nothing left to lose but time. */
@@ -215,7 +220,8 @@ static void settle_flight(struct session *s)
 	struct case_result result;
 
 	if (!s->team.reason[0])
-		snprintf(s->team.reason, sizeof(s->team.reason), "the worker ended without a result");
+		snprintf(s->team.reason, sizeof(s->team.reason),
+			 "the worker ended without a result");
 	describe_case(s->s->plan, c, &result);
 	describe_outcome(&result, CASE_ERROR, s->team.reason);
 	result.started_seconds = s->flight_began - s->s->control->began;
@@ -226,17 +232,21 @@ static void settle_flight(struct session *s)
 enum status supervise(const struct supervisor *supervisor, const size_t *cases, size_t case_count,
 		      struct life *life, struct error *err)
 {
-	struct session s = { .s = supervisor, .cases = cases, .case_count = case_count, .life = life, .err = err };
+	struct session s = {
+		.s = supervisor, .cases = cases, .case_count = case_count, .life = life, .err = err
+	};
 
 	*life = (struct life){ 0 };
-	if (team_start(&s.team, supervisor->plan, supervisor->control, cases, case_count, supervisor->log, err) !=
-	    STATUS_OK)
+	if (team_start(&s.team, supervisor->plan, supervisor->control, cases, case_count,
+		       supervisor->log, err) != STATUS_OK)
 		team_kill(&s.team, NULL);
 	live(&s);
 	if (s.in_flight && !s.abandoned && err->status == STATUS_OK)
 		settle_flight(&s);
 	if (unkillable(&s) && s.team.alive > 0)
-		fprintf(stderr, "gpuproof: %d process(es) cannot be killed (stuck in a driver?); going on without them\n",
+		fprintf(stderr,
+			"gpuproof: %d process(es) cannot be killed (stuck in a driver?); going on "
+			"without them\n",
 			s.team.alive);
 	memcpy(life->reason, s.team.reason, sizeof(life->reason));
 	text_release(&s.input);

@@ -19,13 +19,15 @@ struct supervisor {
 	void (*started)(void *context, size_t index);
 	void (*progressed)(void *context, size_t samples, double median, double half_width);
 	/* Takes `c` over. `partial`: it was interrupted. A failure ends the run. */
-	enum status (*settled)(void *context, size_t index, bool partial, struct case_result *c, struct error *err);
-	void (*stopping)(void *context); /* a stop was asked for: this worker ends after its sample */
+	enum status (*settled)(void *context, size_t index, bool partial, struct case_result *c,
+			       struct error *err);
+	void (*stopping)(
+		void *context); /* a stop was asked for: this worker ends after its sample */
 };
 
 struct life {
-	size_t settled;  /* cases with a result, the first ones of those given; the one in flight included */
-	bool hung;       /* it had to be killed for taking too long */
+	size_t settled; /* cases with a result, the first ones of those given; the one in flight included */
+	bool hung;        /* it had to be killed for taking too long */
 	char reason[768]; /* "" or why the worker did not end as it should */
 };
 

@@ -21,7 +21,8 @@ static void add_reason(struct team *team, const char *reason)
 	snprintf(team->reason, sizeof(team->reason), "%s", reason);
 	used = strlen(team->reason);
 	if (child_last_words(team->log, team->control->log_mark, words, sizeof(words))[0])
-		snprintf(team->reason + used, sizeof(team->reason) - used, "; its last words: %s", words);
+		snprintf(team->reason + used, sizeof(team->reason) - used, "; its last words: %s",
+			 words);
 }
 
 static void name_ranks(struct team *team, const struct plan *plan, const struct plan_case *c)
@@ -37,7 +38,8 @@ static void name_ranks(struct team *team, const struct plan *plan, const struct 
 	}
 }
 
-static enum status start_rank(struct team *team, int rank, struct assignment *assignment, struct error *err)
+static enum status start_rank(struct team *team, int rank, struct assignment *assignment,
+			      struct error *err)
 {
 	pid_t pid = child_fork(team->log, err);
 
@@ -55,17 +57,19 @@ static enum status start_rank(struct team *team, int rank, struct assignment *as
 	return STATUS_OK;
 }
 
-enum status team_start(struct team *team, const struct plan *plan, struct control *control, const size_t *cases,
-		       size_t case_count, int log, struct error *err)
+enum status team_start(struct team *team, const struct plan *plan, struct control *control,
+		       const size_t *cases, size_t case_count, int log, struct error *err)
 {
 	const struct plan_case *first = &plan->cases[cases[0]];
-	struct assignment assignment = { .plan = plan, .control = control, .cases = cases,
-					 .case_count = case_count };
+	struct assignment assignment = {
+		.plan = plan, .control = control, .cases = cases, .case_count = case_count
+	};
 	enum status status;
 	int ends[2];
 
 	*team = (struct team){ .control = control, .pipe = -1, .log = log };
-	team->size = first->suite->processes == SUITE_PROCESS_PER_DEVICE ? (int)first->device_count : 1;
+	team->size =
+		first->suite->processes == SUITE_PROCESS_PER_DEVICE ? (int)first->device_count : 1;
 	if (team->size < 1)
 		team->size = 1;
 	for (int rank = 0; rank < team->size; rank++)
@@ -96,8 +100,9 @@ static void rank_ended(struct team *team, int rank, int wait_status)
 		return;
 	snprintf(reason, sizeof(reason), "%s %s%s", team->names[rank],
 		 child_ending(wait_status, ending, sizeof(ending)),
-		 WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL ?
-			 ", by hand or by the kernel for want of memory" : "");
+		 WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL
+			 ? ", by hand or by the kernel for want of memory"
+			 : "");
 	team_kill(team, reason);
 }
 
@@ -106,7 +111,8 @@ int team_reap(struct team *team)
 	for (int rank = 0; rank < team->size; rank++) {
 		int wait_status;
 
-		if (team->pids[rank] > 0 && waitpid(team->pids[rank], &wait_status, WNOHANG) == team->pids[rank])
+		if (team->pids[rank] > 0 &&
+		    waitpid(team->pids[rank], &wait_status, WNOHANG) == team->pids[rank])
 			rank_ended(team, rank, wait_status);
 	}
 	return team->alive;

@@ -10,7 +10,7 @@
 struct team {
 	struct control *control;
 	struct world world;
-	pid_t pids[PLAN_MAX_CASE_DEVICES]; /* 0: gone */
+	pid_t pids[PLAN_MAX_CASE_DEVICES];     /* 0: gone */
 	char names[PLAN_MAX_CASE_DEVICES][64]; /* "worker", "rank 1 (cuda:1)" */
 	int size, alive;
 	int pipe; /* read end, non-blocking */
@@ -21,8 +21,8 @@ struct team {
 };
 
 /* Starts the ranks for `cases` (a group: same suite and, with a process per device, the same devices). */
-enum status team_start(struct team *team, const struct plan *plan, struct control *control, const size_t *cases,
-		       size_t case_count, int log, struct error *err);
+enum status team_start(struct team *team, const struct plan *plan, struct control *control,
+		       const size_t *cases, size_t case_count, int log, struct error *err);
 
 /* Notices ranks that have ended; when one did not end well, kills the others. Returns how many are alive. */
 int team_reap(struct team *team);

@@ -8,9 +8,9 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/units.h"
+#include "device/host/limits.h"
 #include "measure/child.h"
 #include "measure/describe.h"
-#include "measure/host_memory.h"
 #include "measure/message.h"
 #include "measure/run.h"
 #include "measure/run_settings.h"
@@ -90,7 +90,8 @@ static enum status open_device(struct worker *w, size_t index, struct error *err
 		return STATUS_OK;
 	backend = find_backend(w, info);
 	if (!backend)
-		return error_set(err, STATUS_DEVICE, "%s: backend %s (%s) could not be opened again%s%s", info->id,
+		return error_set(err, STATUS_DEVICE,
+				 "%s: backend %s (%s) could not be opened again%s%s", info->id,
 				 info->backend, info->module, w->backends.missing_count ? ": " : "",
 				 w->backends.missing_count ? w->backends.missing[0] : "");
 	if (backend->device_open(info->index, &w->devices[index], err) != STATUS_OK) {
@@ -101,7 +102,8 @@ static enum status open_device(struct worker *w, size_t index, struct error *err
 }
 
 /* The devices that this rank drives in case `c`: its own, or in a suite of one process all. */
-static enum status open_devices(struct worker *w, const struct plan_case *c, struct run *run, struct error *err)
+static enum status open_devices(struct worker *w, const struct plan_case *c, struct run *run,
+				struct error *err)
 {
 	bool own_only = c->suite->processes == SUITE_PROCESS_PER_DEVICE;
 	size_t first = own_only ? (size_t)w->world.rank : 0;
@@ -118,14 +120,15 @@ static enum status open_devices(struct worker *w, const struct plan_case *c, str
 static enum status check_memory(const struct run *run, struct error *err)
 {
 	const struct plan_case *c = run->c;
+	uint64_t available = limits_memory_available();
 	char need[32], have[32], total[32];
-	uint64_t available;
 
 	for (size_t i = 0; i < run->device_count; i++) {
 		struct error ignored = ERROR_NONE;
 		uint64_t free_bytes, total_bytes;
 
-		if (backend_device_memory(run->devices[i], &free_bytes, &total_bytes, &ignored) != STATUS_OK ||
+		if (backend_device_memory(run->devices[i], &free_bytes, &total_bytes, &ignored) !=
+			    STATUS_OK ||
 		    c->device_bytes <= free_bytes)
 			continue;
 		return error_set(err, STATUS_UNSUPPORTED, "needs %s on %s, which has %s free of %s",
@@ -134,8 +137,9 @@ static enum status check_memory(const struct run *run, struct error *err)
 				 units_format((double)free_bytes, "B", have, sizeof(have)),
 				 units_format((double)total_bytes, "B", total, sizeof(total)));
 	}
-	if (host_memory_available(&available) && c->host_bytes > available)
-		return error_set(err, STATUS_UNSUPPORTED, "needs %s of host memory, of which %s are available",
+	if (c->host_bytes > available)
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "needs %s of host memory, of which %s are available",
 				 units_format((double)c->host_bytes, "B", need, sizeof(need)),
 				 units_format((double)available, "B", have, sizeof(have)));
 	return STATUS_OK;
@@ -210,8 +214,11 @@ static enum status carry_out(struct worker *w, const struct plan_case *c)
 
 	describe_case(plan, c, &result);
 	run.seed = worker_case_seed(w->settings.seed, c->id);
-	run.sampler = (struct sampler){ .rules = &rules, .world = &w->world, .stop = &w->a->control->stop,
-					.progress = w->world.rank == 0 ? progress : NULL, .progress_context = w };
+	run.sampler = (struct sampler){ .rules = &rules,
+					.world = &w->world,
+					.stop = &w->a->control->stop,
+					.progress = w->world.rank == 0 ? progress : NULL,
+					.progress_context = w };
 	w->next_progress = start + PROGRESS_SECONDS;
 	if (w->world.rank == 0)
 		w->a->control->log_mark = lseek(STDERR_FILENO, 0, SEEK_END);
@@ -240,7 +247,8 @@ static bool go_on(struct worker *w, enum status last)
 void worker_run(const struct assignment *assignment)
 {
 	const struct plan *plan = assignment->plan;
-	struct worker w = { .a = assignment, .world = assignment->world,
+	struct worker w = { .a = assignment,
+			    .world = assignment->world,
 			    .settings = run_settings_from(plan->config) };
 	enum status last = STATUS_OK;
 	char *names = backend_names(plan);

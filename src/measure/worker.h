@@ -14,10 +14,12 @@
 
 /* Shared memory of the conductor and its workers. */
 struct control {
-	volatile sig_atomic_t stop; /* set by the conductor: finish the sample, then no further cases */
-	off_t log_mark;             /* where in the log the case in flight began: its last words are behind it */
-	double began;               /* of the run, on the host's monotonic clock */
-	_Atomic int finished[PLAN_MAX_CASE_DEVICES]; /* by rank: it did all it had to and is about to exit */
+	volatile sig_atomic_t
+		stop;   /* set by the conductor: finish the sample, then no further cases */
+	off_t log_mark; /* where in the log the case in flight began: its last words are behind it */
+	double began;   /* of the run, on the host's monotonic clock */
+	_Atomic int finished
+		[PLAN_MAX_CASE_DEVICES]; /* by rank: it did all it had to and is about to exit */
 };
 
 struct assignment {
@@ -25,8 +27,9 @@ struct assignment {
 	struct control *control;
 	const size_t *cases; /* indices into the plan, in order */
 	size_t case_count;
-	struct world world; /* rank set; ranks of a process-per-device group run the same cases in step */
-	int pipe;           /* where rank 0 sends messages */
+	struct world
+		world; /* rank set; ranks of a process-per-device group run the same cases in step */
+	int pipe;      /* where rank 0 sends messages */
 };
 
 /*

@@ -22,8 +22,8 @@
 
 /* What a rank says it is doing, so that ranks that got out of step are found instead of mixing up their data. */
 enum operation { BARRIER = 1, BROADCAST, GATHER, MAXIMUM, SUM, AGREE, AGREE_MESSAGE };
-static const char *const operation_names[] = { "nothing", "barrier", "broadcast", "gather", "max", "sum",
-					       "agree", "agree" };
+static const char *const operation_names[] = { "nothing", "barrier", "broadcast", "gather",
+					       "max",     "sum",     "agree",     "agree" };
 
 struct slot {
 	_Alignas(64) int32_t operation;
@@ -34,7 +34,8 @@ struct slot {
 
 struct world_shared {
 	_Alignas(64) _Atomic uint32_t arrived;
-	_Alignas(64) _Atomic uint32_t generation; /* exchanges completed; the futex that late ranks sleep on */
+	_Alignas(64) _Atomic uint32_t
+		generation; /* exchanges completed; the futex that late ranks sleep on */
 	_Atomic uint32_t sleepers;
 	int size;
 	bool spin; /* every rank has a core of its own */
@@ -110,17 +111,20 @@ static void meet(struct world_shared *shared, uint32_t generation)
 		futex(&shared->generation, FUTEX_WAKE, INT_MAX);
 }
 
-static void out_of_step(const struct world *world, int other, const struct slot *mine, const struct slot *its)
+static void out_of_step(const struct world *world, int other, const struct slot *mine,
+			const struct slot *its)
 {
-	fprintf(stderr, "gpuproof: bug: rank %d is in world_%s of %llu bytes, rank %d in world_%s of %llu\n",
-		world->rank, operation_names[mine->operation], (unsigned long long)mine->bytes, other,
-		operation_names[its->operation], (unsigned long long)its->bytes);
+	fprintf(stderr,
+		"gpuproof: bug: rank %d is in world_%s of %llu bytes, rank %d in world_%s of "
+		"%llu\n",
+		world->rank, operation_names[mine->operation], (unsigned long long)mine->bytes,
+		other, operation_names[its->operation], (unsigned long long)its->bytes);
 	abort();
 }
 
 /* One exchange. Returns every rank's slot, valid until the next exchange but one. */
-static const struct slot *exchange(struct world *world, enum operation operation, int root, const void *data,
-				   size_t bytes)
+static const struct slot *exchange(struct world *world, enum operation operation, int root,
+				   const void *data, size_t bytes)
 {
 	struct world_shared *shared = world->shared;
 	/* Stable until this rank arrives, hence the same for all. */
@@ -140,7 +144,8 @@ static const struct slot *exchange(struct world *world, enum operation operation
 		memcpy(mine->data, data, bytes);
 	meet(shared, generation);
 	for (int i = 0; i < world->size; i++)
-		if (set[i].operation != mine->operation || set[i].bytes != bytes || set[i].root != root)
+		if (set[i].operation != mine->operation || set[i].bytes != bytes ||
+		    set[i].root != root)
 			out_of_step(world, i, mine, &set[i]);
 	return set;
 }
@@ -162,7 +167,8 @@ void world_broadcast(struct world *world, int root, void *data, size_t bytes)
 		memcpy(data, set[root].data, bytes);
 }
 
-static void collect(struct world *world, enum operation operation, const void *mine, void *all, size_t bytes)
+static void collect(struct world *world, enum operation operation, const void *mine, void *all,
+		    size_t bytes)
 {
 	const struct slot *set;
 
@@ -246,7 +252,8 @@ enum status world_agree(struct world *world, enum status mine, struct error *err
 		return STATUS_OK;
 	if (mine != STATUS_OK) {
 		said.status = mine;
-		snprintf(said.message, sizeof(said.message), "%s", err && err->status ? err->message : "failed");
+		snprintf(said.message, sizeof(said.message), "%s",
+			 err && err->status ? err->message : "failed");
 	}
 	set = exchange(world, AGREE_MESSAGE, 0, &said, sizeof(said));
 	if (mine != STATUS_OK)

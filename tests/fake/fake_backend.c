@@ -88,8 +88,8 @@ static enum status fake_device_synchronize(struct device *device, struct error *
 	return status;
 }
 
-static enum status fake_device_memory(struct device *device, uint64_t *free_bytes, uint64_t *total_bytes,
-				      struct error *err)
+static enum status fake_device_memory(struct device *device, uint64_t *free_bytes,
+				      uint64_t *total_bytes, struct error *err)
 {
 	CALL("device_memory");
 	*total_bytes = script.memory_bytes;
@@ -97,7 +97,8 @@ static enum status fake_device_memory(struct device *device, uint64_t *free_byte
 	return STATUS_OK;
 }
 
-static enum status fake_peer_access(struct device *device, struct device *peer, bool enable, struct error *err)
+static enum status fake_peer_access(struct device *device, struct device *peer, bool enable,
+				    struct error *err)
 {
 	(void)device;
 	(void)peer;
@@ -128,15 +129,16 @@ static enum status fake_memory_alloc(struct device *device, enum allocator alloc
 
 	CALL("memory_alloc");
 	if (allocator_on_device(allocator) && bytes > script.memory_bytes - *used)
-		return error_set(err, STATUS_NO_MEMORY, "fake memory_alloc: FAKE_ERROR_OUT_OF_MEMORY");
+		return error_set(err, STATUS_NO_MEMORY,
+				 "fake memory_alloc: FAKE_ERROR_OUT_OF_MEMORY");
 	status = HOST->memory_alloc(device, stand_in(allocator), bytes, host(stream), out, err);
 	if (status == STATUS_OK && allocator_on_device(allocator))
 		*used += bytes;
 	return status;
 }
 
-static enum status fake_memory_free(struct device *device, enum allocator allocator, void *memory, size_t bytes,
-				    struct stream *stream, struct error *err)
+static enum status fake_memory_free(struct device *device, enum allocator allocator, void *memory,
+				    size_t bytes, struct stream *stream, struct error *err)
 {
 	struct error ignored = ERROR_NONE;
 
@@ -144,14 +146,15 @@ static enum status fake_memory_free(struct device *device, enum allocator alloca
 	if (memory && allocator_on_device(allocator))
 		used_bytes[device->info.index] -= bytes;
 	/* The host's memory is given back even when the call is told to fail: leak checks look at it. */
-	if (HOST->memory_free(device, stand_in(allocator), memory, bytes, host(stream), err) != STATUS_OK)
+	if (HOST->memory_free(device, stand_in(allocator), memory, bytes, host(stream), err) !=
+	    STATUS_OK)
 		return err->status;
 	CALL("memory_free");
 	return STATUS_OK;
 }
 
-static enum status fake_stream_create(struct device *device, bool high_priority, struct stream **out,
-				      struct error *err)
+static enum status fake_stream_create(struct device *device, bool high_priority,
+				      struct stream **out, struct error *err)
 {
 	struct fake_stream *stream;
 	struct stream *made;
@@ -229,7 +232,8 @@ static enum status fake_event_synchronize(struct event *event, struct error *err
 	return HOST->event_synchronize(((struct fake_event *)event)->host, err);
 }
 
-static enum status fake_event_elapsed(struct event *start, struct event *end, double *seconds, struct error *err)
+static enum status fake_event_elapsed(struct event *start, struct event *end, double *seconds,
+				      struct error *err)
 {
 	double between = ((struct fake_event *)end)->at - ((struct fake_event *)start)->at;
 
@@ -253,22 +257,25 @@ static enum status fake_gate_open(struct stream *stream, struct error *err)
 	return status;
 }
 
-static enum status fake_copy(struct stream *stream, void *to, const void *from, size_t bytes, struct error *err)
+static enum status fake_copy(struct stream *stream, void *to, const void *from, size_t bytes,
+			     struct error *err)
 {
 	CALL("copy");
 	pass(stream, (double)bytes / FAKE_BANDWIDTH);
 	return HOST->copy(host(stream), to, from, bytes, err);
 }
 
-static enum status fake_copy_peer(struct stream *stream, void *to, struct device *to_device, const void *from,
-				  struct device *from_device, size_t bytes, struct error *err)
+static enum status fake_copy_peer(struct stream *stream, void *to, struct device *to_device,
+				  const void *from, struct device *from_device, size_t bytes,
+				  struct error *err)
 {
 	CALL("copy_peer");
 	pass(stream, (double)bytes / FAKE_BANDWIDTH);
 	return HOST->copy_peer(host(stream), to, to_device, from, from_device, bytes, err);
 }
 
-static enum status fake_memory_set(struct stream *stream, void *memory, int byte, size_t bytes, struct error *err)
+static enum status fake_memory_set(struct stream *stream, void *memory, int byte, size_t bytes,
+				   struct error *err)
 {
 	CALL("memory_set");
 	pass(stream, (double)bytes / FAKE_BANDWIDTH);
@@ -288,12 +295,13 @@ static size_t fake_gemm_workspace(struct device *device)
 }
 
 /* One launcher per kernel: a kernel_fn has no room for a name. */
-#define KERNEL(name)                                                                                         \
-	static enum status fake_kernel_##name(struct stream *stream, const void *arguments, struct error *err) \
-	{                                                                                                    \
-		CALL(#name);                                                                                 \
-		pass(stream, 0);                                                                             \
-		return HOST->kernel(#name)(host(stream), arguments, err);                                    \
+#define KERNEL(name)                                                                               \
+	static enum status fake_kernel_##name(struct stream *stream, const void *arguments,        \
+					      struct error *err)                                   \
+	{                                                                                          \
+		CALL(#name);                                                                       \
+		pass(stream, 0);                                                                   \
+		return HOST->kernel(#name)(host(stream), arguments, err);                          \
 	}
 #include "kernels/kernels.def"
 #undef KERNEL

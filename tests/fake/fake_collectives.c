@@ -7,8 +7,8 @@ enum status fake_communicator_id(struct communicator_id *out, struct error *err)
 	return HOST->communicator_id(out, err);
 }
 
-enum status fake_communicator_open(struct device *device, const struct communicator_id *id, int rank, int size,
-				   struct communicator **out, struct error *err)
+enum status fake_communicator_open(struct device *device, const struct communicator_id *id,
+				   int rank, int size, struct communicator **out, struct error *err)
 {
 	CALL("communicator_open");
 	return HOST->communicator_open(device, id, rank, size, out, err);
@@ -19,32 +19,34 @@ void fake_communicator_close(struct communicator *communicator)
 	HOST->communicator_close(communicator);
 }
 
-enum status fake_all_reduce(struct communicator *communicator, struct stream *stream, void *to, const void *from,
-			    size_t count, enum precision precision, enum reduction reduction, struct error *err)
+enum status fake_all_reduce(struct communicator *communicator, struct stream *stream, void *to,
+			    const void *from, size_t count, enum precision precision,
+			    enum reduction reduction, struct error *err)
 {
 	CALL("all_reduce");
 	pass(stream, (double)(count * precision_bytes(precision)) / FAKE_BANDWIDTH);
-	return HOST->all_reduce(communicator, host(stream), to, from, count, precision, reduction, err);
+	return HOST->all_reduce(communicator, host(stream), to, from, count, precision, reduction,
+				err);
 }
 
-enum status fake_broadcast(struct communicator *communicator, struct stream *stream, void *buffer, size_t bytes,
-			   int root, struct error *err)
+enum status fake_broadcast(struct communicator *communicator, struct stream *stream, void *buffer,
+			   size_t bytes, int root, struct error *err)
 {
 	CALL("broadcast");
 	pass(stream, (double)bytes / FAKE_BANDWIDTH);
 	return HOST->broadcast(communicator, host(stream), buffer, bytes, root, err);
 }
 
-enum status fake_send(struct communicator *communicator, struct stream *stream, const void *from, size_t bytes,
-		      int peer, struct error *err)
+enum status fake_send(struct communicator *communicator, struct stream *stream, const void *from,
+		      size_t bytes, int peer, struct error *err)
 {
 	CALL("send");
 	pass(stream, (double)bytes / FAKE_BANDWIDTH);
 	return HOST->send(communicator, host(stream), from, bytes, peer, err);
 }
 
-enum status fake_receive(struct communicator *communicator, struct stream *stream, void *to, size_t bytes, int peer,
-			 struct error *err)
+enum status fake_receive(struct communicator *communicator, struct stream *stream, void *to,
+			 size_t bytes, int peer, struct error *err)
 {
 	CALL("receive");
 	pass(stream, (double)bytes / FAKE_BANDWIDTH);

@@ -31,25 +31,27 @@ static inline void pass(struct stream *stream, double seconds)
 }
 
 /* Every operation begins so. */
-#define CALL(operation)                                           \
-	do {                                                      \
-		if (script_call(operation, err) != STATUS_OK)     \
-			return err ? err->status : STATUS_DEVICE; \
+#define CALL(operation)                                                                            \
+	do {                                                                                       \
+		if (script_call(operation, err) != STATUS_OK)                                      \
+			return err ? err->status : STATUS_DEVICE;                                  \
 	} while (0)
 
 /* fake_collectives.c */
 enum status fake_communicator_id(struct communicator_id *out, struct error *err);
-enum status fake_communicator_open(struct device *device, const struct communicator_id *id, int rank, int size,
-				   struct communicator **out, struct error *err);
+enum status fake_communicator_open(struct device *device, const struct communicator_id *id,
+				   int rank, int size, struct communicator **out,
+				   struct error *err);
 void fake_communicator_close(struct communicator *communicator);
-enum status fake_all_reduce(struct communicator *communicator, struct stream *stream, void *to, const void *from,
-			    size_t count, enum precision precision, enum reduction reduction, struct error *err);
-enum status fake_broadcast(struct communicator *communicator, struct stream *stream, void *buffer, size_t bytes,
-			   int root, struct error *err);
-enum status fake_send(struct communicator *communicator, struct stream *stream, const void *from, size_t bytes,
-		      int peer, struct error *err);
-enum status fake_receive(struct communicator *communicator, struct stream *stream, void *to, size_t bytes, int peer,
-			 struct error *err);
+enum status fake_all_reduce(struct communicator *communicator, struct stream *stream, void *to,
+			    const void *from, size_t count, enum precision precision,
+			    enum reduction reduction, struct error *err);
+enum status fake_broadcast(struct communicator *communicator, struct stream *stream, void *buffer,
+			   size_t bytes, int root, struct error *err);
+enum status fake_send(struct communicator *communicator, struct stream *stream, const void *from,
+		      size_t bytes, int peer, struct error *err);
+enum status fake_receive(struct communicator *communicator, struct stream *stream, void *to,
+			 size_t bytes, int peer, struct error *err);
 enum status fake_group_begin(struct communicator *communicator, struct error *err);
 enum status fake_group_end(struct communicator *communicator, struct error *err);
 

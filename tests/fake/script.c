@@ -32,7 +32,8 @@ static bool read_deed(const char *word)
 	if (!at)
 		return false;
 	for (size_t i = 1; i < ARRAY_SIZE(deeds); i++)
-		if (strlen(deeds[i]) == (size_t)(at - word) && strncmp(deeds[i], word, (size_t)(at - word)) == 0)
+		if (strlen(deeds[i]) == (size_t)(at - word) &&
+		    strncmp(deeds[i], word, (size_t)(at - word)) == 0)
 			plot.deed = (enum deed)i;
 	if (!plot.deed)
 		return false;
@@ -80,7 +81,8 @@ static bool turn_has_come(const char *operation)
 {
 	int fd;
 
-	if (!plot.deed || (plot.operation[0] && strcmp(plot.operation, operation) != 0) || ++plot.calls != plot.turn)
+	if (!plot.deed || (plot.operation[0] && strcmp(plot.operation, operation) != 0) ||
+	    ++plot.calls != plot.turn)
 		return false;
 	if (!plot.once[0])
 		return true;
