@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/units.h"
-#include "device/host/limits.h"
+#include "device/limits.h"
 #include "measure/child.h"
 #include "measure/describe.h"
 #include "measure/message.h"

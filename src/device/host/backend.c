@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "device/host/communicator.h"
-#include "device/host/limits.h"
+#include "device/limits.h"
 #include "device/host/stream.h"
 
 static enum status host_open(const struct backend_options *options, struct error *err)

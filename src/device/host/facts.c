@@ -5,7 +5,7 @@
 #include "base/units.h"
 #include "device/host/blas.h"
 #include "device/host/host_device.h"
-#include "device/host/limits.h"
+#include "device/limits.h"
 
 /* The first two words of OpenBLAS's configuration are its name and version; the rest is how it was built. */
 static void blas_version(const struct blas *blas, char *out, size_t size)

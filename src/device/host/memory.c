@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 #include "device/host/host_device.h"
-#include "device/host/limits.h"
+#include "device/limits.h"
 
 /* Larger requests are held against what is free now, not only against the total; smaller ones stay quick. */
 #define LARGE_SHARE 8

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "device/host/limits.h"
+#include "device/limits.h"
 
 static struct {
 	hwloc_topology_t topology;

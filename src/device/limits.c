@@ -1,4 +1,4 @@
-#include "device/host/limits.h"
+#include "device/limits.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* What the container or batch system leaves of the machine: cgroup limits, versions 1 and 2. */
-#ifndef GPUPROOF_HOST_LIMITS_H
-#define GPUPROOF_HOST_LIMITS_H
+#ifndef GPUPROOF_DEVICE_LIMITS_H
+#define GPUPROOF_DEVICE_LIMITS_H
 
 #include <stdint.h>
 
