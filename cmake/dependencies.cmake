@@ -23,7 +23,7 @@ if(GPUPROOF_STATIC)
 else()
 	target_link_libraries(gpuproof_dependencies INTERFACE PkgConfig::JANSSON PkgConfig::INIH)
 endif()
-# ThreadSanitizer does not know libgomp's barriers: the host kernels run on one thread there.
+# For the suites' references. ThreadSanitizer does not know libgomp's barriers: they run on one thread there.
 if(OpenMP_C_FOUND AND NOT GPUPROOF_SANITIZE MATCHES "thread")
 	target_link_libraries(gpuproof_dependencies INTERFACE OpenMP::OpenMP_C)
 endif()

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
+#include <time.h>
 #include <cmocka.h>
 
 #include "base/clock.h"
@@ -41,6 +41,14 @@ static int close_device(void **state)
 	backends.backends[0]->device_close(device);
 	backends_close(&backends);
 	return 0;
+}
+
+static double cpu_seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static struct stream *make_stream(void)
@@ -362,6 +370,28 @@ static void large_copies_arrive_whole(void **state)
 	backend_stream_destroy(stream);
 }
 
+static void idle_streams_and_teams_cost_nothing(void **state)
+{
+	struct stream *streams[4];
+	size_t bytes = 8 << 20;
+	char *memory = malloc(bytes);
+	double before;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		streams[i] = make_stream();
+		OK(backend_memory_set(streams[i], memory, i, bytes, err));
+		OK(backend_stream_synchronize(streams[i], err));
+	}
+	clock_sleep(0.01);
+	before = cpu_seconds();
+	clock_sleep(0.2);
+	assert_true(cpu_seconds() - before < 0.05);
+	for (int i = 0; i < 4; i++)
+		backend_stream_destroy(streams[i]);
+	free(memory);
+}
+
 static void the_cpu_is_cut_into_as_many_devices_as_asked(void **state)
 {
 	struct backend_options options = { .host_devices = 3 };
@@ -424,6 +454,7 @@ int main(void)
 		WITH_DEVICE(memory_that_does_not_fit_is_refused_and_the_device_works_on),
 		WITH_DEVICE(small_blocks_that_add_up_do_not_pass_the_total),
 		WITH_DEVICE(large_copies_arrive_whole),
+		WITH_DEVICE(idle_streams_and_teams_cost_nothing),
 		cmocka_unit_test(the_cpu_is_cut_into_as_many_devices_as_asked),
 		cmocka_unit_test(unknown_backends_and_broken_modules_are_named),
 	};

@@ -4,7 +4,7 @@
 #include "device/host/host_kernel.h"
 
 /* One core copies smaller pieces sooner than a second one is woken. */
-#define GRAIN_BYTES (256u << 10)
+#define GRAIN_BYTES (512u << 10)
 
 struct copy_arguments {
 	char *to;

@@ -1,5 +1,6 @@
-/* The only place of the host backend that starts parallel work. */
+/* How the host backend divides an operation: the only place that uses a stream's team. */
 #include "device/host/host_kernel.h"
+#include "device/host/team.h"
 
 unsigned host_threads(struct stream *stream)
 {
@@ -8,9 +9,26 @@ unsigned host_threads(struct stream *stream)
 	return cores > HOST_PARALLEL_MAX ? HOST_PARALLEL_MAX : (unsigned)cores;
 }
 
+struct slices {
+	host_slice_fn *slice;
+	void *context;
+	uint64_t count;
+};
+
+static void run_part(void *context, unsigned part, unsigned parts)
+{
+	const struct slices *s = context;
+	uint64_t share = s->count / parts, rest = s->count % parts;
+
+	s->slice(s->context, part, share * part + rest * part / parts,
+		 share * (part + 1) + rest * (part + 1) / parts);
+}
+
 unsigned host_parallel(struct stream *stream, uint64_t count, uint64_t grain, host_slice_fn *slice,
 		       void *context)
 {
+	struct host_stream *s = host_stream(stream);
+	struct slices slices = { slice, context, count };
 	uint64_t most = grain > 0 ? count / grain : count;
 	unsigned parts = host_threads(stream);
 
@@ -20,15 +38,8 @@ unsigned host_parallel(struct stream *stream, uint64_t count, uint64_t grain, ho
 		slice(context, 0, 0, count);
 		return 1;
 	}
-	/* The team belongs to the stream's thread and inherits its binding to the share. */
-#ifdef _OPENMP
-#pragma omp parallel for num_threads(parts) schedule(static, 1)
-#endif
-	for (unsigned part = 0; part < parts; part++) {
-		uint64_t begin = count / parts * part + (count % parts * part) / parts;
-		uint64_t end = count / parts * (part + 1) + (count % parts * (part + 1)) / parts;
-
-		slice(context, part, begin, end);
-	}
+	if (!s->team)
+		s->team = team_new(host_device(stream->device)->share, host_threads(stream));
+	team_run(s->team, parts, run_part, &slices);
 	return parts;
 }

@@ -19,6 +19,11 @@ static enum status load_topology(struct error *err)
 {
 	hwloc_cpuset_t mask;
 
+	/*
+	 * Plugins look for I/O devices, which are of no use here: they pull in OpenCL and X11, and might
+	 * touch a GPU before its backend does.
+	 */
+	setenv("HWLOC_PLUGINS_PATH", "", 0);
 	if (hwloc_topology_init(&machine.topology) != 0)
 		return error_set(err, STATUS_IO, "hwloc_topology_init failed");
 	if (hwloc_topology_load(machine.topology) != 0) {

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "base/memory.h"
+#include "device/host/team.h"
 
 /*
  * The queue is a linked list with one producer (the thread that drives the device) and one consumer (the stream's
@@ -176,6 +177,7 @@ void host_stream_destroy(struct stream *stream)
 			break;
 		}
 	}
+	team_free(s->team);
 	if (s->workspace)
 		munmap(s->workspace, s->workspace_bytes);
 	atomic_fetch_sub(&host_device(stream->device)->workspace_bytes, s->workspace_bytes);

@@ -36,7 +36,8 @@ struct host_stream {
 	struct counter completed;
 
 	struct counter gates_opened;
-	void *workspace; /* of GEMMs that convert; only the stream's thread uses it */
+	struct team *team; /* made by the first operation that several threads share; only its thread uses it */
+	void *workspace;   /* of GEMMs that convert; only the stream's thread uses it */
 	size_t workspace_bytes;
 };
 
