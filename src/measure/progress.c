@@ -55,16 +55,18 @@ void progress_begin(struct progress *progress, const struct plan *plan, const bo
 		else
 			progress->estimate_left += plan->cases[i].estimate_seconds;
 	}
+	progress->estimate_begun = progress->estimate_left;
 }
 
 /* Seconds left by the plan's estimates, corrected by how they fared so far. */
 static double seconds_left(const struct progress *p, double now)
 {
 	double spent = p->current ? now - p->current_began : 0;
-	double left = p->estimate_left, factor = 1;
+	double left = p->estimate_left, factor = 1, prior = 0.2 * p->estimate_begun;
 
-	if (p->seconds_settled > 0 && p->estimate_settled > 0)
-		factor = fmin(fmax(p->seconds_settled / p->estimate_settled, 0.02), 50);
+	/* The first few cases are weak evidence: the plan weighs as much as a fifth of the run. */
+	if (prior > 0)
+		factor = (p->seconds_settled + prior) / (p->estimate_settled + prior);
 	left = left * factor - fmin(spent, p->current ? p->current->estimate_seconds * factor : 0);
 	return fmax(left, 0);
 }

@@ -14,6 +14,7 @@
 struct progress {
 	bool quiet, terminal;
 	size_t number, total; /* cases settled, cases of the plan */
+	double estimate_begun;  /* what estimate_left was at first */
 	double estimate_left; /* seconds, by the plan */
 	double estimate_settled,
 		seconds_settled; /* of the cases settled in this process: how good the plan's guess is */
