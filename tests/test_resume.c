@@ -379,6 +379,8 @@ static void a_stop_keeps_the_partial_case(void **state)
 		assert_non_null(partial);
 		assert_true(case_series(partial, "steps.time")->count > 5);
 		assert_int_equal(case_series(partial, "steps.time")->stop, STOP_INTERRUPTED);
+		assert_int_equal(partial->status, CASE_SKIPPED);
+		assert_non_null(strstr(partial->reason, "interrupted after "));
 		/* It counts as begun, not as done. */
 		deeds[2] = DO_WORK;
 		assert_int_equal(rig_conduct(&rig, true), STATUS_OK);

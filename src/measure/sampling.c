@@ -19,6 +19,8 @@
 #define LARGEST_BATCH 65536
 #define GATE_TIMEOUT_SECONDS 10.0
 #define MAX_STREAMS 16
+/* Progress is for eyes. */
+#define REPORT_SECONDS 0.1
 /* How often max_seconds the samples may take that a workload wants beyond the rules. */
 #define WORKLOAD_PATIENCE 4
 
@@ -36,6 +38,7 @@ struct session {
 	double half_width;  /* relative; NaN until there is an interval */
 	double earlier_half_width; /* at half as many samples */
 	size_t next_check, next_doubling;
+	double next_report; /* host clock */
 };
 
 static enum status open_events(struct session *s, struct error *err)
@@ -272,13 +275,20 @@ static bool agreed_stop(struct session *s, size_t min_samples)
 	return decision[0];
 }
 
-static void report_progress(const struct session *s)
+/* The median of n samples costs more than many a sample: never after each of them. */
+static void report_progress(struct session *s)
 {
 	const struct sampler *sampler = s->sampler;
+	double now;
 
-	if (sampler->progress)
-		sampler->progress(sampler->progress_context, s->series->count,
-				  median_of(s->series->samples, s->series->count), s->half_width);
+	if (!sampler->progress)
+		return;
+	now = clock_seconds();
+	if (now < s->next_report)
+		return;
+	s->next_report = now + REPORT_SECONDS;
+	sampler->progress(sampler->progress_context, s->series->count,
+			  median_of(s->series->samples, s->series->count), s->half_width);
 }
 
 static enum status take_all(struct session *s, struct error *err)
@@ -294,6 +304,7 @@ static enum status take_all(struct session *s, struct error *err)
 	s->next_doubling = 2 * min_samples;
 	s->earlier_half_width = INFINITY;
 	s->began = clock_seconds();
+	s->next_report = s->began + REPORT_SECONDS;
 	do {
 		status = take(s, s->series->batch, &seconds, err);
 		if (status != STATUS_OK)

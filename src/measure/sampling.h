@@ -49,7 +49,7 @@ struct workload {
 	bool no_gate; /* launch synchronises (pageable copies, allocation): the gate would dead-lock */
 };
 
-/* After each sample: median so far and relative half width (NaN before there is one). */
+/* Between samples, some ten times a second: median so far and relative half width (NaN before there is one). */
 typedef void progress_fn(void *context, size_t samples, double median, double half_width);
 
 struct sampler {

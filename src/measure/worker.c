@@ -16,16 +16,12 @@
 #include "measure/run_settings.h"
 #include "suites/suite.h"
 
-/* Progress is for eyes: ten times a second. */
-#define PROGRESS_SECONDS 0.1
-
 struct worker {
 	const struct assignment *a;
 	struct world world;
 	struct run_settings settings;
 	struct backend_list backends;
 	struct device **devices; /* by index in the plan; opened when first needed, then kept */
-	double next_progress;
 };
 
 static void send_text(const struct worker *w, struct text *text)
@@ -47,13 +43,9 @@ static void send_index(const struct worker *w, enum message_kind kind, size_t in
 
 static void progress(void *context, size_t samples, double median, double half_width)
 {
-	struct worker *w = context;
-	double now = clock_seconds();
+	const struct worker *w = context;
 	struct text text = TEXT_EMPTY;
 
-	if (now < w->next_progress)
-		return;
-	w->next_progress = now + PROGRESS_SECONDS;
 	message_add_progress(&text, samples, median, half_width);
 	send_text(w, &text);
 }
@@ -168,6 +160,7 @@ static enum case_status case_status_of(enum status status)
 	case STATUS_OK:
 		return CASE_OK;
 	case STATUS_UNSUPPORTED:
+	case STATUS_INTERRUPTED: /* nothing is wrong with it; its samples are kept */
 		return CASE_SKIPPED;
 	case STATUS_MISMATCH:
 		return CASE_FAILED;
@@ -219,7 +212,6 @@ static enum status carry_out(struct worker *w, const struct plan_case *c)
 					.stop = &w->a->control->stop,
 					.progress = w->world.rank == 0 ? progress : NULL,
 					.progress_context = w };
-	w->next_progress = start + PROGRESS_SECONDS;
 	if (w->world.rank == 0)
 		w->a->control->log_mark = lseek(STDERR_FILENO, 0, SEEK_END);
 	send_index(w, MESSAGE_START, c->index);
