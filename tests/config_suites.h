@@ -63,6 +63,20 @@ static const struct key test_sampling_keys[] = {
 	{ 0 }
 };
 
+static const struct metric copy_metrics[] = {
+	{ "copy.bandwidth", "B/s", BETTER_HIGHER, 1, "bytes per second" },
+	{ "copy.time", "s", BETTER_LOWER, 0, "one copy" },
+	{ "copy.memory", "B", BETTER_LOWER, 0, "held" },
+	{ "copy.kind", "1", BETTER_NONE, 0, "neither good nor bad" },
+	{ 0 }
+};
+
+static const struct metric gemm_metrics[] = {
+	{ "gemm.throughput", "FLOP/s", BETTER_HIGHER, 1, "operations per second" },
+	{ "gemm.error", "1", BETTER_LOWER, 0, "against the reference" },
+	{ 0 }
+};
+
 static const char *const copy_axes[] = { "directions", "sizes", NULL };
 static const char *const gemm_axes[] = { "precisions", "sizes", NULL };
 static const char *const train_axes[] = { "devices", NULL };
@@ -95,11 +109,11 @@ static enum status expand_train(struct plan *plan, struct plan_case *point, stru
 
 static const struct suite copy_suite = {
 	.name = "copy", .summary = "copies", .keys = copy_keys,
-	.axes = copy_axes, .expand = expand_copy,
+	.axes = copy_axes, .metrics = copy_metrics, .expand = expand_copy,
 };
 static const struct suite gemm_suite = {
 	.name = "gemm", .summary = "products", .keys = gemm_keys,
-	.axes = gemm_axes, .expand = expand_each,
+	.axes = gemm_axes, .metrics = gemm_metrics, .expand = expand_each,
 };
 static const struct suite train_suite = {
 	.name = "train", .summary = "steps", .keys = train_keys,

@@ -135,6 +135,7 @@ static int keys(const struct config_arguments *a)
 			return unknown_suite(a->names[i]);
 	if (!a->name_count) {
 		print_keys("[run]: what to run on and how", run_keys);
+		print_keys("[limit NAME]: what a metric must satisfy", limit_keys);
 		print_keys("[report]: what to publish", report_keys);
 		for (const struct suite *const *s = suites; *s; s++)
 			print_suite(*s);

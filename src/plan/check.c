@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "plan/hint.h"
+#include "plan/limit.h"
 #include "plan/resolve.h"
 
 /* The place of a setting: where its entry stands. */
@@ -164,9 +165,37 @@ static void check_sampling(const struct section *section, struct document *d)
 	free(title);
 }
 
+struct limit_check {
+	const struct section *section;
+	struct document *d;
+};
+
+static void limit_problem(void *context, const char *key, const char *message)
+{
+	const struct limit_check *check = context;
+	const struct setting *setting = *key ? setting_or_null(check->section, key) : NULL;
+	char *title = header_text(check->section->kind, check->section->name, check->section->label);
+
+	if (setting)
+		document_problem(check->d, place_of(check->d, check->section, key), "%s %s = %.60s%s: %s", title, key,
+				 setting->values[0].text, strlen(setting->values[0].text) > 60 ? "..." : "",
+				 message);
+	else
+		document_problem(check->d, place_of(check->d, check->section, key), "%s: %s", title, message);
+	free(title);
+}
+
+static void check_limit(const struct section *section, const struct schema *schema, struct document *d)
+{
+	struct limit_check check = { section, d };
+	struct limit limit;
+
+	if (limit_read(&limit, section, schema, limit_problem, &check))
+		limit_release(&limit);
+}
+
 void config_check(const struct config *config, const struct schema *schema, struct document *d)
 {
-	(void)schema;
 	check_backend(&config->sections[0], "auto", d);
 	check_devices(&config->sections[0], d);
 	check_suites(config, d);
@@ -174,5 +203,7 @@ void config_check(const struct config *config, const struct schema *schema, stru
 		if (config->sections[i].suite) {
 			check_backend(&config->sections[i], "any", d);
 			check_sampling(&config->sections[i], d);
+		} else if (strcmp(config->sections[i].kind, "limit") == 0) {
+			check_limit(&config->sections[i], schema, d);
 		}
 }

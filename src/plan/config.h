@@ -4,6 +4,7 @@
  *	[run]                 what to run on and how (backend, devices, seed, ...)
  *	[defaults]            values for every suite that knows the key
  *	[suite NAME]          one suite's sweep; [suite NAME label] a second variant
+ *	[limit NAME]          what a metric must satisfy (plan/limit.h)
  *	[report]              what to publish
  *
  * `include = FILE` (before the first section) reads another file first, relative to the including
@@ -21,8 +22,8 @@
 struct suite;
 
 struct section {
-	char *kind;  /* "run", "suite", "report"; [defaults] has gone into the suites */
-	char *name;  /* "transfer" for [suite transfer]; "" else */
+	char *kind;  /* "run", "suite", "limit", "report"; [defaults] has gone into the suites */
+	char *name;  /* "transfer" for [suite transfer], "pcie" for [limit pcie]; "" else */
 	char *label; /* "" or the variant's label */
 	const struct suite *suite; /* for kind "suite" */
 	struct setting *settings;  /* every key of the section's table, defaults included */
@@ -32,14 +33,14 @@ struct section {
 
 struct config {
 	char *name; /* "quick" or the file's path */
-	/* [run], the suites in file order, [report]; always at least these two. */
+	/* [run], the suites in file order, the limits in file order, [report]; always at least these two. */
 	struct section *sections;
 	size_t count;
 };
 
 /*
  * One `--set section.key=value`; section "run", "defaults", "report", "transfer" or "suite
- * transfer" (all variants of the suite) or "transfer:label".
+ * transfer" (all variants of the suite) or "transfer:label", or "limit pcie".
  */
 struct override {
 	const char *text;

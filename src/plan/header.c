@@ -9,7 +9,8 @@
 #include "suites/suite.h"
 
 const char *const section_kinds[] = { "run", "defaults", "suite", "report", "limit", NULL };
-static const char allowed_kinds[] = "[run], [defaults], [suite NAME], [suite NAME label], [report]";
+static const char allowed_kinds[] =
+	"[run], [defaults], [suite NAME], [suite NAME label], [limit NAME], [report]";
 
 char *header_text(const char *kind, const char *name, const char *label)
 {
@@ -105,6 +106,22 @@ static bool suite_fits(struct document *d, struct place place, const char *heade
 	return false;
 }
 
+static bool limit_fits(struct document *d, struct place place, const char *header, char **words,
+		       size_t count)
+{
+	if (count == 1)
+		document_problem(d, place, "[limit] has no name: write [limit NAME]");
+	else if (count > 2)
+		document_problem(d, place, "[%s] has more than a name", header);
+	else if (!label_fits(words[1]))
+		document_problem(d, place,
+				 "[%s]: the name '%s' may hold letters, digits, '_', '-' and '.' only", header,
+				 words[1]);
+	else
+		return true;
+	return false;
+}
+
 static bool words_fit(struct document *d, struct place place, const char *header, char **words,
 		      size_t count)
 {
@@ -113,10 +130,7 @@ static bool words_fit(struct document *d, struct place place, const char *header
 	else if (strcmp(words[0], "suite") == 0)
 		return suite_fits(d, place, header, words, count);
 	else if (strcmp(words[0], "limit") == 0)
-		document_problem(
-			d, place,
-			"[%s] is known, but judging by limits is not available in this version",
-			header);
+		return limit_fits(d, place, header, words, count);
 	else if (strcmp(words[0], "run") && strcmp(words[0], "defaults") &&
 		 strcmp(words[0], "report"))
 		unknown_kind(d, place, header, words[0]);

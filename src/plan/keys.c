@@ -1,5 +1,5 @@
 /*
- * The keys of [run], [report] and every [suite]; a suite's own are in the suite's file, the sampling
+ * The keys of [run], [report], [limit] and every [suite]; a suite's own are in the suite's file, the sampling
  * keys in measure/.
  */
 #include "plan/schema.h"
@@ -31,5 +31,31 @@ const struct key suite_keys[] = {
 const struct key report_keys[] = {
 	{ .name = "title", .type = KEY_TEXT, .fallback = "",
 	  .help = "title of the page; empty: derived from the run" },
+	{ 0 }
+};
+
+static const char *const severities[] = { "fail", "warn", NULL };
+
+const struct key limit_keys[] = {
+	{ .name = "metric", .type = KEY_TEXT, .help = "what is limited, as in transfer.bandwidth" },
+	{ .name = "where", .type = KEY_TEXT, .fallback = "",
+	  .help = "which cases: direction:h2d|d2h, size:>=64MiB, device:cuda:0, model:H200, label:NAME" },
+	{ .name = "min", .type = KEY_TEXT, .fallback = "",
+	  .help = "at least: 47 GB/s, 0.85 * spec.pcie_bandwidth or 0.97 * baseline" },
+	{ .name = "max", .type = KEY_TEXT, .fallback = "", .help = "at most, as min" },
+	{ .name = "sisters", .type = KEY_TEXT, .fallback = "",
+	  .help = "2 %: a device so much worse than the median of the identical ones in its node" },
+	{ .name = "sigmas", .type = KEY_REAL, .fallback = "3", .min = 0, .max = 100,
+	  .help = "sisters: and worse by so many robust standard deviations of them" },
+	{ .name = "launch_spread", .type = KEY_PERCENT, .fallback = "0.5 %", .min = 0, .max = 0.5,
+	  .help = "standard deviation between launches that one launch cannot show" },
+	{ .name = "devices", .type = KEY_INTEGER, .fallback = "0", .min = 0, .max = 1024,
+	  .help = "so many different devices must have been judged; 0: those that there are" },
+	{ .name = "severity", .type = KEY_CHOICE, .fallback = "fail", .choices = severities,
+	  .help = "what a violation is" },
+	{ .name = "allow_skipped", .type = KEY_BOOL, .fallback = "no",
+	  .help = "a case that the device cannot do counts as accepted" },
+	{ .name = "origin", .type = KEY_TEXT, .fallback = "",
+	  .help = "where the number comes from, shown beside every verdict" },
 	{ 0 }
 };

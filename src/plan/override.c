@@ -17,7 +17,8 @@ static bool is_suite(const struct document *d, const char *name, size_t length)
 /* "transfer:label" and "transfer" as they would stand in a header: "suite transfer label". */
 static char *header_of(const struct document *d, const char *section)
 {
-	bool whole = text_starts_with(section, "suite ");
+	bool whole = text_starts_with(section, "suite ") || text_starts_with(section, "limit ") ||
+		     text_starts_with(section, "limit:");
 	char *header;
 
 	/* What is no suite and not like another section either is best answered with the suites
@@ -47,9 +48,9 @@ static void apply(struct document *d, struct place place, const char *kind, cons
 	size_t matches = 0;
 
 	if (strcmp(kind, "suite") != 0) {
-		section = document_find(d, kind, "", "");
+		section = document_find(d, kind, name, label);
 		if (!section)
-			section = document_add_section(d, kind, "", "", place);
+			section = document_add_section(d, kind, name, label, place);
 		set_in(section, key, value, place);
 		return;
 	}

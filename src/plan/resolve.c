@@ -165,10 +165,23 @@ static void resolve_section(struct resolving *r, struct section *out, const char
 	}
 }
 
-static void no_suite(struct resolving *r)
+static bool has_kind(const struct config *config, const char *kind)
+{
+	for (size_t i = 0; i < config->count; i++)
+		if (strcmp(config->sections[i].kind, kind) == 0)
+			return true;
+	return false;
+}
+
+static void nothing_to_do(struct resolving *r)
 {
 	struct text list = TEXT_EMPTY;
 
+	if (r->schema->limits_only) {
+		document_problem(r->document, (struct place){ 0, 0 },
+				 "no [limit NAME] section: nothing to judge by");
+		return;
+	}
 	for (const struct suite *const *s = r->schema->suites; *s; s++)
 		text_addf(&list, "%s%s", list.length ? ", " : "", (*s)->name);
 	document_problem(r->document, (struct place){ 0, 0 },
@@ -185,7 +198,7 @@ void config_resolve(struct config *config, const struct schema *schema, struct d
 		.defaults = document_find(d, "defaults", "", ""),
 	};
 
-	/* [run] and [report] at the ends, every suite between them. */
+	/* [run] and [report] at the ends, every suite and then every limit between them. */
 	config->sections = xcalloc(d->section_count + 2, sizeof(*config->sections));
 	check_defaults(&r);
 	resolve_section(&r, &config->sections[config->count++], "run",
@@ -194,10 +207,14 @@ void config_resolve(struct config *config, const struct schema *schema, struct d
 		if (strcmp(d->sections[i].kind, "suite") == 0)
 			resolve_section(&r, &config->sections[config->count++], "suite",
 					&d->sections[i]);
+	for (size_t i = 0; i < d->section_count; i++)
+		if (strcmp(d->sections[i].kind, "limit") == 0)
+			resolve_section(&r, &config->sections[config->count++], "limit",
+					&d->sections[i]);
 	resolve_section(&r, &config->sections[config->count++], "report",
 			document_find(d, "report", "", ""));
-	if (config->count == 2 && !d->suite_maybe)
-		no_suite(&r);
+	if (!d->suite_maybe && !has_kind(config, schema->limits_only ? "limit" : "suite"))
+		nothing_to_do(&r);
 	config_check(config, schema, d);
 }
 

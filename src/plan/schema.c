@@ -5,6 +5,7 @@
 #include "measure/sampling.h"
 
 const struct schema schema_program = { .suites = suites, .sampling = sampling_keys };
+const struct schema schema_limits = { .suites = suites, .sampling = sampling_keys, .limits_only = true };
 
 struct key_walk schema_keys(const struct schema *schema, const char *kind,
 			    const struct suite *suite)
@@ -15,6 +16,8 @@ struct key_walk schema_keys(const struct schema *schema, const char *kind,
 		return (struct key_walk){ .tables = { run_keys, NULL } };
 	if (strcmp(kind, "report") == 0)
 		return (struct key_walk){ .tables = { report_keys, NULL } };
+	if (strcmp(kind, "limit") == 0)
+		return (struct key_walk){ .tables = { limit_keys, NULL } };
 	return (struct key_walk){ .tables = { schema->sampling, NULL } };
 }
 

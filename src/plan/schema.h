@@ -13,13 +13,16 @@
 struct schema {
 	const struct suite *const *suites; /* NULL-terminated */
 	const struct key *sampling;        /* keys of every suite; ends with { 0 } */
+	bool limits_only; /* a file of limits: it needs a [limit], and no [suite] */
 };
 
 extern const struct schema schema_program;
+extern const struct schema schema_limits; /* the same for a file of limits */
 
 /* keys.c; each ends with { 0 }. */
 extern const struct key run_keys[];
 extern const struct key report_keys[];
+extern const struct key limit_keys[];
 extern const struct key suite_keys[]; /* of every [suite], besides its own and the sampling keys */
 
 /* Walks the keys of a section in the order in which they are shown. */

@@ -1,0 +1,173 @@
+/* gpuproof check: results against limits. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/print_verdicts.h"
+#include "cli/result_list.h"
+#include "judge/judge.h"
+
+extern const struct command command_check;
+
+static const struct option_row rows[] = {
+	{ 'l', "limits", true },   { 0, "baseline", true }, { 0, "strict", false },
+	{ 0, "json", false },      { 'a', "all", false },   { 0, NULL, false },
+};
+
+struct check_arguments {
+	const char *limits; /* NULL: the results' own, or the shipped ones */
+	bool strict, json, all;
+	struct result_list results, baseline;
+};
+
+static enum status take_option(struct check_arguments *a, const char *name, const char *value, struct error *err)
+{
+	if (strcmp(name, "limits") == 0)
+		a->limits = value;
+	else if (strcmp(name, "baseline") == 0)
+		return result_list_add(&a->baseline, value, err);
+	else if (strcmp(name, "strict") == 0)
+		a->strict = true;
+	else if (strcmp(name, "json") == 0)
+		a->json = true;
+	else
+		a->all = true;
+	return STATUS_OK;
+}
+
+static int parse_arguments(struct check_arguments *a, int argc, char **argv)
+{
+	struct options o = options_begin(&command_check, rows, argc, argv);
+	struct error err = ERROR_NONE;
+	const struct option_row *row;
+	int code = EXIT_ACCEPTED;
+
+	while (err.status == STATUS_OK && (row = options_next(&o)))
+		take_option(a, row->name, o.value, &err);
+	for (int i = 0; i < o.operand_count && !o.failed && err.status == STATUS_OK; i++)
+		result_list_add(&a->results, o.operands[i], &err);
+	if (o.failed)
+		code = EXIT_USAGE;
+	else if (err.status != STATUS_OK)
+		code = command_fail(&err);
+	else if (!a->results.count)
+		code = command_usage(&command_check, "which RESULT?");
+	options_end(&o);
+	return code;
+}
+
+static enum status find_limits(const struct check_arguments *a, const struct result *result, struct limits *limits)
+{
+	struct text errors = TEXT_EMPTY;
+	enum status status = a->limits ? limits_load(limits, a->limits, &errors)
+				       : limits_of_result(limits, result, &errors);
+
+	if (status == STATUS_OK && !limits_make_sense(limits, result, &errors)) {
+		limits_release(limits);
+		status = STATUS_USAGE;
+	}
+	if (status != STATUS_OK)
+		fputs(errors.data ? errors.data : "", stderr);
+	text_release(&errors);
+	return status;
+}
+
+/* Judges the launches of one machine, which are results[first] and those that follow from the same one. */
+static enum status judge_machine(struct check_arguments *a, size_t first, size_t count, struct verdicts *verdicts,
+				 char **source)
+{
+	struct judge_input input = { .results = &a->results.items[first], .count = count,
+				     .baseline = a->baseline.items, .baseline_count = a->baseline.count };
+	struct limits limits;
+
+	if (find_limits(a, input.results, &limits) != STATUS_OK)
+		return STATUS_USAGE;
+	input.limits = &limits;
+	judge(&input, verdicts);
+	if (!*source)
+		*source = xstrdup(limits.source);
+	limits_release(&limits);
+	return STATUS_OK;
+}
+
+static int publish(const struct check_arguments *a, struct verdicts *verdicts, const char *source)
+{
+	char *json;
+
+	verdicts->strict = a->strict;
+	verdicts_finish(verdicts);
+	if (a->json) {
+		json = verdicts_to_json(verdicts);
+		puts(json);
+		free(json);
+	} else {
+		print_verdicts(verdicts, source, a->all);
+	}
+	return verdicts_exit_code(verdicts);
+}
+
+/* Puts the results of each machine next to each other, in the order of the command line. */
+static void sort_by_machine(struct result_list *list)
+{
+	for (size_t i = 1; i < list->count; i++) {
+		size_t to = i;
+		struct result moved = list->items[i];
+
+		for (size_t j = 0; j < i; j++)
+			if (judge_same_machine(&list->items[j], &moved))
+				to = j + 1;
+		memmove(&list->items[to + 1], &list->items[to], (i - to) * sizeof(moved));
+		list->items[to] = moved;
+	}
+}
+
+static int check_results(struct check_arguments *a)
+{
+	struct verdicts verdicts = { 0 };
+	char *source = NULL;
+	int code = EXIT_ACCEPTED;
+
+	sort_by_machine(&a->results);
+	for (size_t first = 0, next; first < a->results.count && code == EXIT_ACCEPTED; first = next) {
+		for (next = first + 1; next < a->results.count; next++)
+			if (!judge_same_machine(&a->results.items[first], &a->results.items[next]))
+				break;
+		if (judge_machine(a, first, next - first, &verdicts, &source) != STATUS_OK)
+			code = EXIT_USAGE;
+	}
+	if (code == EXIT_ACCEPTED)
+		code = publish(a, &verdicts, source);
+	verdicts_release(&verdicts);
+	free(source);
+	return code;
+}
+
+static int check_run(int argc, char **argv)
+{
+	struct check_arguments arguments = { 0 };
+	int code = parse_arguments(&arguments, argc, argv);
+
+	if (code == EXIT_ACCEPTED)
+		code = check_results(&arguments);
+	result_list_release(&arguments.results);
+	result_list_release(&arguments.baseline);
+	return code;
+}
+
+const struct command command_check = {
+	.name = "check",
+	.summary = "judge results by limits: accepted or not",
+	.usage = "check RESULT... [OPTIONS]        RESULT: a result.json, or the directory of a run\n\n"
+		 "Results of the same machine are launches of one measurement and judged together.\n"
+		 "Without --limits: those of the run's own config, else those shipped for the GPU model.\n\n"
+		 "  -l, --limits FILE        an INI file with [limit NAME] sections, or shipped ones: h200, generic\n"
+		 "      --baseline RESULT    what `* baseline` refers to; repeatable: launches of it\n"
+		 "      --strict             warnings and allowed skips are not accepted\n"
+		 "  -a, --all                also print the checks that passed\n"
+		 "      --json               verdicts as JSON on standard output\n\n"
+		 "Exit code: 0 accepted, 1 a limit was violated, 4 inconclusive or incomplete, 5 a wrong result",
+	.run = check_run,
+};

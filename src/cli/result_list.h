@@ -1,0 +1,18 @@
+/* Results named on the command line. */
+#ifndef GPUPROOF_CLI_RESULT_LIST_H
+#define GPUPROOF_CLI_RESULT_LIST_H
+
+#include "base/error.h"
+#include "result/result.h"
+
+struct result_list {
+	struct result *items;
+	char **paths;
+	size_t count, capacity;
+};
+
+/* A result file, or a directory that a run wrote (its result.json). Appends it. */
+enum status result_list_add(struct result_list *list, const char *path, struct error *err);
+void result_list_release(struct result_list *list);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * One value with its uncertainty, from one or several launches of the same case. The launch is the unit of
+ * replication: samples of one process say nothing about the spread between processes, so that is taken for granted
+ * (`spread`, as if seen in SPREAD_WEIGHT launches before) and corrected by what the launches at hand show.
+ */
+#ifndef GPUPROOF_JUDGE_ESTIMATE_H
+#define GPUPROOF_JUDGE_ESTIMATE_H
+
+#include <stddef.h>
+
+#define SPREAD_WEIGHT 8
+
+struct estimate {
+	double value;     /* one launch: its value; several: Hodges-Lehmann on their logs */
+	double half;      /* one-sided 95 %: the true value is above value * exp(-half), and below value * exp(half) */
+	double half_both; /* two-sided 95 %, the same way */
+	size_t launches;
+};
+
+/*
+ * `values`: one per launch, each > 0. `sample_half`: half width of the samples' two-sided 95 % interval on the log
+ * scale, mean over the launches; 0 or NaN: unknown. `spread`: standard deviation between launches, a ratio.
+ */
+struct estimate estimate_launches(const double *values, size_t n, double sample_half, double spread);
+
+/* Median of the pairwise means (each value with itself too): robust, and 96 % as efficient as the mean. */
+double hodges_lehmann(const double *values, size_t n);
+
+/* Quantile of Student's t: probability 0.95 or 0.975, dof >= 1 (Cornish-Fisher from 3 on, exact below). */
+double student_quantile(double probability, double dof);
+
+/* Sample standard deviation of the logs; 0 for n < 2. */
+double log_deviation(const double *values, size_t n);
+
+#endif

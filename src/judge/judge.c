@@ -1,0 +1,304 @@
+#include "judge/judge.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "judge/judging.h"
+#include "judge/spec.h"
+
+static void set_text(char **target, const char *text)
+{
+	free(*target);
+	*target = xstrdup(text ? text : "");
+}
+
+static char *join(char *const *words, size_t count)
+{
+	struct text out = TEXT_EMPTY;
+
+	for (size_t i = 0; i < count; i++)
+		text_addf(&out, "%s%s", i ? "," : "", words[i]);
+	return text_detach(&out);
+}
+
+struct check *judging_add(const struct judging *j, size_t i, enum comparison comparison)
+{
+	const struct subject *s = j->subjects[i];
+	const struct observation *o = &j->observations[i];
+	struct check *check = verdicts_add(j->verdicts);
+
+	set_text(&check->limit, j->limit->name);
+	set_text(&check->case_id, s->first->id);
+	free(check->devices);
+	check->devices = join(s->first->devices, s->first->device_count);
+	set_text(&check->model, s->device ? s->device->name : "");
+	set_text(&check->uuid, s->device ? s->device->uuid : "");
+	set_text(&check->metric, j->limit->metric->name);
+	set_text(&check->unit, j->limit->metric->unit);
+	set_text(&check->place, j->limit->place);
+	set_text(&check->bound_origin, j->limit->origin);
+	check->comparison = comparison;
+	check->launches = o->estimate.launches;
+	check->samples = o->samples;
+	check->value = o->estimate.value;
+	check->low = o->estimate.value * exp(-o->estimate.half);
+	check->high = o->estimate.value * exp(o->estimate.half);
+	return check;
+}
+
+void check_decide(struct check *check, const struct limit *limit, enum verdict verdict, const char *reason)
+{
+	if (verdict == VERDICT_FAIL && limit->severity == LIMIT_WARNS && !check->wrong)
+		verdict = VERDICT_WARN;
+	check->verdict = verdict;
+	check->accepted = verdict == VERDICT_PASS || verdict == VERDICT_WARN ||
+			  (verdict == VERDICT_SKIP && limit->allow_skipped);
+	if (reason)
+		set_text(&check->reason, reason);
+}
+
+/* (value - bound) / bound, so that > 0 is good. */
+static double margin_of(const struct check *check, bool higher_is_better)
+{
+	double margin = check->bound > 0 ? check->value / check->bound - 1 : NAN;
+
+	return higher_is_better ? margin : -margin;
+}
+
+enum verdict judge_bound(const struct check *check, const struct observation *o, double bound_half)
+{
+	double half = hypot(o->estimate.half, bound_half);
+	double low = check->value * exp(-half), high = check->value * exp(half);
+	bool at_least = check->comparison == AT_LEAST;
+	double worse = at_least ? low : high, better = at_least ? high : low;
+
+	if (at_least ? better < check->bound : better > check->bound)
+		return VERDICT_FAIL;
+	if (at_least ? worse >= check->bound : worse <= check->bound)
+		return o->no_interval ? VERDICT_INCONCLUSIVE : VERDICT_PASS;
+	return VERDICT_INCONCLUSIVE;
+}
+
+/* Puts what is known about a figure before what the limit itself says of its origin. */
+static void add_origin(struct check *check, char *origin)
+{
+	char *both = xasprintf("%s%s%s", origin, *check->bound_origin ? "; " : "", check->bound_origin);
+
+	free(origin);
+	free(check->bound_origin);
+	check->bound_origin = both;
+}
+
+/* False: there is no figure; `reason` says why (owned by the caller). */
+static bool resolve_spec(const struct bound *bound, const struct subject *s, struct check *check, char **reason)
+{
+	const char *status;
+	char text[48];
+	double figure;
+
+	if (!s->device || !spec_lookup(s->device, bound->spec, &figure, &status)) {
+		*reason = xasprintf("no data sheet says %s of a '%.60s'", bound->spec,
+				    s->device ? s->device->name : "device that is not in the result");
+		return false;
+	}
+	check->bound = bound->factor * figure;
+	units_format(figure, check->unit, text, sizeof(text));
+	if (strcmp(status, "device") == 0)
+		add_origin(check, xasprintf("%s = %s, from the device's own properties", bound->spec, text));
+	else
+		add_origin(check, xasprintf("%s = %s, data sheet (%s)", bound->spec, text, status));
+	return true;
+}
+
+static bool resolve_baseline(const struct judging *j, const struct bound *bound, const struct subject *s,
+			     struct check *check, double *half, char **reason)
+{
+	const struct subject *before = j->baseline->count ? subjects_find(j->baseline, s->first->id) : NULL;
+	struct observation o;
+	char text[48];
+
+	if (!before) {
+		*reason = xstrdup(j->baseline->count ? "the baseline does not have this case" : "there is no baseline");
+		return false;
+	}
+	o = observe(before, check->metric, check->unit, j->limit->launch_spread);
+	if (o.verdict == VERDICT_PASS) {
+		check->bound = bound->factor * o.estimate.value;
+		*half = o.estimate.half;
+		add_origin(check, xasprintf("baseline = %s", units_format(o.estimate.value, check->unit, text,
+									  sizeof(text))));
+	} else {
+		*reason = xasprintf("the baseline has no value: %s", o.reason);
+	}
+	observation_release(&o);
+	return !*reason;
+}
+
+static bool resolve(const struct judging *j, const struct bound *bound, const struct subject *s, struct check *check,
+		    double *half, char **reason)
+{
+	if (bound->kind == BOUND_SPEC)
+		return resolve_spec(bound, s, check, reason);
+	if (bound->kind == BOUND_BASELINE)
+		return resolve_baseline(j, bound, s, check, half, reason);
+	check->bound = bound->factor;
+	return true;
+}
+
+/* What a reader of a violation should know: the case was noisy. */
+static const char *noise_of(const struct subject *s, const char *metric)
+{
+	const struct metric_value *m = case_metric(s->first, metric);
+	const struct series *series = m && m->series ? case_series(s->first, m->series) : NULL;
+
+	return series && series->statistics.noisy ? series->statistics.noise : "";
+}
+
+static void judge_value(const struct judging *j, size_t i, const struct bound *bound, enum comparison comparison)
+{
+	struct check *check = judging_add(j, i, comparison);
+	const struct observation *o = &j->observations[i];
+	char *reason = NULL;
+	double half = 0;
+	enum verdict verdict;
+
+	set_text(&check->bound_text, bound->text);
+	set_text(&check->place, bound->place);
+	if (o->verdict != VERDICT_PASS) {
+		check->wrong = o->verdict == VERDICT_FAIL;
+		check_decide(check, j->limit, o->verdict, o->reason);
+	} else if (!resolve(j, bound, j->subjects[i], check, &half, &reason)) {
+		check_decide(check, j->limit, VERDICT_ERROR, reason);
+	} else {
+		check->margin = margin_of(check, comparison == AT_LEAST);
+		verdict = judge_bound(check, o, half);
+		if (o->no_interval)
+			reason = xasprintf("%zu samples have no interval", o->samples);
+		else if (verdict != VERDICT_PASS && *noise_of(j->subjects[i], check->metric))
+			reason = xasprintf("noisy: %s", noise_of(j->subjects[i], check->metric));
+		check_decide(check, j->limit, verdict, reason);
+	}
+	free(reason);
+}
+
+/* A finding about the limit as a whole. */
+static struct check *add_plain(const struct limit *limit, struct verdicts *verdicts)
+{
+	struct check *check = verdicts_add(verdicts);
+
+	set_text(&check->limit, limit->name);
+	set_text(&check->metric, limit->metric->name);
+	set_text(&check->unit, limit->metric->unit);
+	set_text(&check->place, limit->place);
+	set_text(&check->bound_origin, limit->origin);
+	return check;
+}
+
+static size_t different_devices(const struct judging *j)
+{
+	struct text seen = TEXT_EMPTY;
+	size_t n = 0;
+
+	text_add(&seen, ",");
+	for (size_t i = 0; i < j->count; i++)
+		for (size_t d = 0; d < j->subjects[i]->first->device_count; d++) {
+			char *word = xasprintf(",%s,", j->subjects[i]->first->devices[d]);
+
+			if (j->observations[i].verdict == VERDICT_PASS && !strstr(seen.data, word)) {
+				text_add(&seen, word + 1);
+				n++;
+			}
+			free(word);
+		}
+	text_release(&seen);
+	return n;
+}
+
+static void judge_coverage(const struct judging *j)
+{
+	size_t found = different_devices(j);
+	struct check *check;
+	char *reason;
+
+	if (!j->count) {
+		check = add_plain(j->limit, j->verdicts);
+		check_decide(check, j->limit, j->limit->allow_skipped ? VERDICT_SKIP : VERDICT_ERROR,
+			     "no case of the run is what this limit is about");
+	}
+	if (!j->limit->devices || found == j->limit->devices)
+		return;
+	check = add_plain(j->limit, j->verdicts);
+	reason = xasprintf("measured on %zu device%s, expected %zu", found, found == 1 ? "" : "s", j->limit->devices);
+	check_decide(check, j->limit, VERDICT_FAIL, reason);
+	free(reason);
+}
+
+static void select_cases(struct judging *j)
+{
+	j->subjects = xcalloc(j->all->count + 1, sizeof(*j->subjects));
+	j->observations = xcalloc(j->all->count + 1, sizeof(*j->observations));
+	for (size_t i = 0; i < j->all->count; i++) {
+		const struct subject *s = &j->all->items[i];
+
+		if (!limit_selects(j->limit, s->first, s->device ? s->device->name : ""))
+			continue;
+		j->subjects[j->count] = s;
+		j->observations[j->count++] =
+			observe(s, j->limit->metric->name, j->limit->metric->unit, j->limit->launch_spread);
+	}
+}
+
+static void judge_limit(struct judging *j)
+{
+	select_cases(j);
+	judge_coverage(j);
+	for (size_t i = 0; i < j->count; i++) {
+		if (j->limit->min.kind)
+			judge_value(j, i, &j->limit->min, AT_LEAST);
+		if (j->limit->max.kind)
+			judge_value(j, i, &j->limit->max, AT_MOST);
+	}
+	if (!isnan(j->limit->sisters))
+		judge_sisters(j);
+	for (size_t i = 0; i < j->count; i++)
+		observation_release(&j->observations[i]);
+	free(j->observations);
+	free(j->subjects);
+}
+
+void judge(const struct judge_input *input, struct verdicts *verdicts)
+{
+	struct subjects all, baseline;
+
+	subjects_collect(&all, input->results, input->count);
+	subjects_collect(&baseline, input->baseline, input->baseline_count);
+	judge_run(input, verdicts);
+	for (size_t i = 0; i < input->limits->count; i++) {
+		const struct limit *limit = &input->limits->items[i];
+		struct judging j = { .input = input, .all = &all, .baseline = &baseline, .limit = limit,
+				     .verdicts = verdicts };
+
+		if (limit->suite)
+			judge_limit(&j);
+		else
+			judge_node(input, limit, verdicts);
+	}
+	subjects_release(&all);
+	subjects_release(&baseline);
+}
+
+bool judge_same_machine(const struct result *a, const struct result *b)
+{
+	if (a->device_count != b->device_count)
+		return false;
+	for (size_t i = 0; i < a->device_count; i++)
+		if (strcmp(a->devices[i].uuid, b->devices[i].uuid) != 0 ||
+		    strcmp(a->devices[i].name, b->devices[i].name) != 0 ||
+		    strcmp(a->devices[i].id, b->devices[i].id) != 0)
+			return false;
+	return true;
+}

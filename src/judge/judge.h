@@ -1,0 +1,31 @@
+/*
+ * Applying limits to the results of a run.
+ *
+ * The results of one call are launches of the same cases on the same machine (judge_same_machine()) and are pooled.
+ * PASS: the worse one-sided 95 % bound satisfies the limit; FAIL: the better one violates it; in between INCONCLUSIVE.
+ */
+#ifndef GPUPROOF_JUDGE_JUDGE_H
+#define GPUPROOF_JUDGE_JUDGE_H
+
+#include "judge/limits.h"
+#include "judge/verdict.h"
+#include "result/result.h"
+
+struct judge_input {
+	const struct result *results; /* launches */
+	size_t count;
+	const struct result *baseline; /* for `* baseline`; may be NULL */
+	size_t baseline_count;
+	const struct limits *limits;
+};
+
+/* Appends a check per limit, case and bound, and the findings about the run itself. verdicts_finish() comes after. */
+void judge(const struct judge_input *input, struct verdicts *verdicts);
+
+/* Same devices: results of launches, as opposed to those of other nodes. */
+bool judge_same_machine(const struct result *a, const struct result *b);
+
+/* True for the cases that more launches may decide: the INCONCLUSIVE ones, and the sisters they are compared with. */
+bool judge_wants_more(const struct verdicts *verdicts, const char *case_id);
+
+#endif

@@ -1,0 +1,181 @@
+#include "judge/limits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/embedded.h"
+#include "base/memory.h"
+#include "judge/spec.h"
+
+#define GENERIC "generic.ini"
+
+static void nothing(void *context, const char *key, const char *message)
+{
+	(void)context;
+	(void)key;
+	(void)message;
+}
+
+void limits_of_config(struct limits *limits, const struct config *config)
+{
+	memset(limits, 0, sizeof(*limits));
+	limits->items = xcalloc(config->count + 1, sizeof(*limits->items));
+	limits->source = xstrdup(config->name);
+	for (size_t i = 0; i < config->count; i++)
+		/* A loaded config was checked: there is nothing to complain about. */
+		if (strcmp(config->sections[i].kind, "limit") == 0 &&
+		    limit_read(&limits->items[limits->count], &config->sections[i], &schema_program, nothing, NULL))
+			limits->count++;
+}
+
+static enum status take(struct limits *limits, struct config *config, enum status status)
+{
+	if (status == STATUS_OK)
+		limits_of_config(limits, config);
+	config_release(config);
+	return status;
+}
+
+static enum status load_shipped(struct limits *limits, const struct embedded_file *file, struct text *errors)
+{
+	char *name = xasprintf("limits/%s", file->name);
+	struct config config;
+	enum status status = config_parse_with(&config, &schema_limits, name, (const char *)file->data, file->size,
+					       NULL, 0, errors);
+
+	free(name);
+	return take(limits, &config, status);
+}
+
+enum status limits_load(struct limits *limits, const char *source, struct text *errors)
+{
+	char *name = xasprintf("%s.ini", source);
+	const struct embedded_file *file = embedded_find(embedded_limits, name);
+	struct config config;
+
+	free(name);
+	memset(limits, 0, sizeof(*limits));
+	if (file)
+		return load_shipped(limits, file, errors);
+	return take(limits, &config, config_load_with(&config, &schema_limits, source, NULL, 0, errors));
+}
+
+enum status limits_of_model(struct limits *limits, const char *device_name, struct text *errors)
+{
+	const struct embedded_file *sheet = spec_file(device_name);
+	const struct embedded_file *file = sheet ? embedded_find(embedded_limits, sheet->name) : NULL;
+
+	memset(limits, 0, sizeof(*limits));
+	return load_shipped(limits, file ? file : embedded_find(embedded_limits, GENERIC), errors);
+}
+
+/* The config was written anew into the result: what its lines were called is in the settings. */
+static void restore_place(char **place, const struct result *result, const char *limit, const char *key)
+{
+	char *section = xasprintf("limit %s", limit);
+
+	for (size_t i = 0; *place && i < result->setting_count; i++) {
+		const struct result_setting *s = &result->settings[i];
+
+		if (strcmp(s->section, section) == 0 && strcmp(s->key, key) == 0 && *s->origin) {
+			free(*place);
+			*place = xstrdup(s->origin);
+			break;
+		}
+	}
+	free(section);
+}
+
+enum status limits_of_result(struct limits *limits, const struct result *result, struct text *errors)
+{
+	struct config config;
+	enum status status;
+
+	memset(limits, 0, sizeof(*limits));
+	if (strstr(result->config_text, "[limit ")) {
+		status = config_parse(&config, result->config_name, result->config_text, strlen(result->config_text),
+				      NULL, 0, errors);
+		if (take(limits, &config, status) != STATUS_OK)
+			return status;
+		for (size_t i = 0; i < limits->count; i++) {
+			restore_place(&limits->items[i].min.place, result, limits->items[i].name, "min");
+			restore_place(&limits->items[i].max.place, result, limits->items[i].name, "max");
+			restore_place(&limits->items[i].sisters_place, result, limits->items[i].name, "sisters");
+			restore_place(&limits->items[i].place, result, limits->items[i].name, "metric");
+		}
+		if (limits->count)
+			return STATUS_OK;
+		limits_release(limits);
+	}
+	return limits_of_model(limits, result->device_count ? result->devices[0].name : "", errors);
+}
+
+void limits_release(struct limits *limits)
+{
+	for (size_t i = 0; i < limits->count; i++)
+		limit_release(&limits->items[i]);
+	free(limits->items);
+	free(limits->source);
+	memset(limits, 0, sizeof(*limits));
+}
+
+static bool word_matches(const struct condition *condition, const char *text)
+{
+	for (size_t i = 0; i < condition->word_count; i++)
+		if (strcmp(condition->words[i], text) == 0)
+			return true;
+	return false;
+}
+
+static bool model_matches(const struct condition *condition, const char *model)
+{
+	for (size_t i = 0; i < condition->word_count; i++)
+		if (strstr(model, condition->words[i]))
+			return true;
+	return false;
+}
+
+static bool device_matches(const struct condition *condition, const struct case_result *c)
+{
+	for (size_t i = 0; i < c->device_count; i++)
+		if (word_matches(condition, c->devices[i]))
+			return true;
+	return false;
+}
+
+static bool parameter_matches(const struct condition *condition, const struct case_result *c)
+{
+	const struct case_parameter *p = case_parameter(c, condition->name);
+
+	if (!p)
+		return false;
+	if (condition->test == CONDITION_AT_LEAST)
+		return p->number >= condition->number;
+	if (condition->test == CONDITION_AT_MOST)
+		return p->number <= condition->number;
+	return word_matches(condition, p->text);
+}
+
+static bool condition_holds(const struct condition *condition, const struct case_result *c, const char *model)
+{
+	/* A suite's own parameter of that name goes first (plan/condition.c). */
+	if (case_parameter(c, condition->name))
+		return parameter_matches(condition, c);
+	if (strcmp(condition->name, "model") == 0)
+		return model_matches(condition, model);
+	if (strcmp(condition->name, "device") == 0)
+		return device_matches(condition, c);
+	if (strcmp(condition->name, "label") == 0)
+		return word_matches(condition, c->label);
+	return false;
+}
+
+bool limit_selects(const struct limit *limit, const struct case_result *c, const char *model)
+{
+	if (!limit->suite || strcmp(limit->suite->name, c->suite) != 0)
+		return false;
+	for (size_t i = 0; i < limit->condition_count; i++)
+		if (!condition_holds(&limit->conditions[i], c, model))
+			return false;
+	return true;
+}

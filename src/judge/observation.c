@@ -1,0 +1,204 @@
+#include "judge/observation.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+/* Subjects by id, so that 2,000 cases in 10 results take no quadratic time. */
+struct by_id {
+	const char *id;
+	size_t index;
+};
+
+static int compare(const void *a, const void *b)
+{
+	const struct by_id *p = a, *q = b;
+
+	return strcmp(p->id, q->id);
+}
+
+static const struct device_info *find_device(const struct result *result, const char *id)
+{
+	for (size_t i = 0; i < result->device_count; i++)
+		if (strcmp(result->devices[i].id, id) == 0)
+			return &result->devices[i];
+	return NULL;
+}
+
+static void add_case(struct subject *s, const struct case_result *c)
+{
+	s->cases = xrealloc(s->cases, s->count + 1, sizeof(*s->cases));
+	s->cases[s->count++] = c;
+}
+
+static void add_subject(struct subjects *subjects, const struct result *result, const struct case_result *c)
+{
+	struct subject *s;
+
+	ARRAY_GROW(subjects->items, subjects->count, subjects->capacity);
+	s = &subjects->items[subjects->count++];
+	*s = (struct subject){ .first = c, .device = c->device ? find_device(result, c->device) : NULL };
+	add_case(s, c);
+}
+
+/* The cases of a further launch. */
+static void merge(struct subjects *subjects, const struct result *result)
+{
+	size_t known = subjects->count;
+	struct by_id *index = xcalloc(known + 1, sizeof(*index));
+
+	for (size_t i = 0; i < known; i++)
+		index[i] = (struct by_id){ subjects->items[i].first->id, i };
+	qsort(index, known, sizeof(*index), compare);
+	for (size_t i = 0; i < result->case_count; i++) {
+		const struct by_id wanted = { result->cases[i].id, 0 };
+		const struct by_id *found = bsearch(&wanted, index, known, sizeof(*index), compare);
+
+		if (found)
+			add_case(&subjects->items[found->index], &result->cases[i]);
+		else
+			add_subject(subjects, result, &result->cases[i]);
+	}
+	free(index);
+}
+
+void subjects_collect(struct subjects *subjects, const struct result *results, size_t count)
+{
+	memset(subjects, 0, sizeof(*subjects));
+	for (size_t r = 0; r < count; r++)
+		merge(subjects, &results[r]);
+}
+
+void subjects_release(struct subjects *subjects)
+{
+	for (size_t i = 0; i < subjects->count; i++)
+		free(subjects->items[i].cases);
+	free(subjects->items);
+	memset(subjects, 0, sizeof(*subjects));
+}
+
+const struct subject *subjects_find(const struct subjects *subjects, const char *id)
+{
+	for (size_t i = 0; i < subjects->count; i++)
+		if (strcmp(subjects->items[i].first->id, id) == 0)
+			return &subjects->items[i];
+	return NULL;
+}
+
+struct gathering {
+	double *values;
+	size_t count, capacity;
+	double half; /* sum of the samples' half intervals */
+	size_t halves;
+	bool exact; /* a quantity that no launch changes */
+};
+
+static void bad(struct observation *o, enum verdict verdict, const char *reason)
+{
+	/* A wrong result outranks an error, and that a case that was merely skipped. */
+	static const int rank[VERDICT_COUNT] = { [VERDICT_SKIP] = 1, [VERDICT_ERROR] = 2, [VERDICT_FAIL] = 3 };
+
+	if (rank[verdict] <= rank[o->verdict])
+		return;
+	free(o->reason);
+	o->reason = xstrdup(reason && *reason ? reason : "without a reason");
+	o->verdict = verdict;
+}
+
+static void add_value(struct gathering *g, double value)
+{
+	ARRAY_GROW(g->values, g->count, g->capacity);
+	g->values[g->count++] = value;
+}
+
+/* Zero is a value only where nothing was timed and less is better: an error, an idle share. */
+static bool plausible(const struct metric_value *m)
+{
+	if (!isfinite(m->value) || m->value < 0)
+		return false;
+	return m->value > 0 || (m->better != BETTER_HIGHER && !(m->series && *m->series));
+}
+
+static void gather_metric(struct gathering *g, struct observation *o, const struct metric_value *m,
+			  const char *unit)
+{
+	bool interval = m->low > 0 && isfinite(m->high) && m->high > 0;
+	char number[64];
+
+	if (strcmp(m->unit, unit) != 0) {
+		char *reason = xasprintf("its unit is '%.30s', not %s", m->unit, unit);
+
+		bad(o, VERDICT_ERROR, reason);
+		free(reason);
+		return;
+	}
+	if (!plausible(m)) {
+		snprintf(number, sizeof(number), "its value is %g", m->value);
+		bad(o, VERDICT_ERROR, number);
+		return;
+	}
+	add_value(g, m->value);
+	if (interval) {
+		g->half += fabs(log(m->high / m->low)) / 2;
+		g->halves++;
+	}
+	o->samples = o->samples ? o->samples : m->n;
+	o->no_interval = !interval && m->series && *m->series && m->n < 6;
+	g->exact = !interval && !(m->series && *m->series) && m->n <= 1 &&
+		   (strcmp(unit, "B") == 0 || strcmp(unit, "1") == 0);
+}
+
+static void gather_case(struct gathering *g, struct observation *o, const struct case_result *c, const char *metric,
+			const char *unit)
+{
+	const struct metric_value *m;
+
+	if (c->status != CASE_OK) {
+		bad(o, c->status == CASE_SKIPPED ? VERDICT_SKIP :
+		       c->status == CASE_FAILED  ? VERDICT_FAIL :
+						   VERDICT_ERROR,
+		    c->reason);
+		return;
+	}
+	m = case_metric(c, metric);
+	if (m)
+		gather_metric(g, o, m, unit);
+	else
+		bad(o, VERDICT_ERROR, "the result has no such metric");
+}
+
+/* Such values have no logarithm. */
+static bool has_zero(const struct gathering *g)
+{
+	for (size_t i = 0; i < g->count; i++)
+		if (g->values[i] == 0)
+			return true;
+	return false;
+}
+
+struct observation observe(const struct subject *subject, const char *metric, const char *unit, double launch_spread)
+{
+	struct observation o = { .verdict = VERDICT_PASS, .reason = xstrdup("") };
+	struct gathering g = { 0 };
+
+	o.estimate = (struct estimate){ .value = NAN, .half = NAN, .half_both = NAN };
+	for (size_t i = 0; i < subject->count; i++)
+		gather_case(&g, &o, subject->cases[i], metric, unit);
+	if (o.verdict == VERDICT_PASS && has_zero(&g))
+		o.estimate = (struct estimate){ .value = hodges_lehmann(g.values, g.count), .launches = g.count };
+	else if (o.verdict == VERDICT_PASS)
+		o.estimate = estimate_launches(g.values, g.count, g.halves ? g.half / (double)g.halves : 0,
+					       g.exact ? 0 : launch_spread);
+	o.no_interval = o.no_interval && g.count == 1;
+	free(g.values);
+	return o;
+}
+
+void observation_release(struct observation *o)
+{
+	free(o->reason);
+	o->reason = NULL;
+}

@@ -1,0 +1,105 @@
+/* What is checked without a limit: wrong results, memory errors, cases that are missing; and metrics of the node. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "judge/judging.h"
+
+static struct check *add(struct verdicts *verdicts, const struct case_result *c, enum verdict verdict, bool wrong,
+			 char *reason)
+{
+	struct check *check = verdicts_add(verdicts);
+
+	free(check->limit);
+	check->limit = xstrdup("run");
+	if (c) {
+		free(check->case_id);
+		check->case_id = xstrdup(c->id);
+		free(check->devices);
+		check->devices = xstrdup(c->device ? c->device : "");
+	}
+	check->verdict = verdict;
+	check->wrong = wrong;
+	free(check->reason);
+	check->reason = reason;
+	return check;
+}
+
+static void judge_case(const struct case_result *c, struct verdicts *verdicts)
+{
+	int64_t before = c->before.ecc_uncorrected, after = c->after.ecc_uncorrected;
+
+	if (c->status == CASE_FAILED)
+		add(verdicts, c, VERDICT_FAIL, true, xstrdup(c->reason));
+	if (before >= 0 && after > before)
+		add(verdicts, c, VERDICT_FAIL, true,
+		    xasprintf("%" PRId64 " uncorrected memory error%s (ECC) during the case", after - before,
+			      after - before == 1 ? "" : "s"));
+}
+
+void judge_run(const struct judge_input *input, struct verdicts *verdicts)
+{
+	for (size_t r = 0; r < input->count; r++) {
+		const struct result *result = &input->results[r];
+
+		for (size_t i = 0; i < result->case_count; i++)
+			judge_case(&result->cases[i], verdicts);
+		if (result->planned > result->case_count)
+			add(verdicts, NULL, VERDICT_ERROR, false,
+			    xasprintf("the run is %s: %zu of %zu cases were not run", result->state,
+				      result->planned - result->case_count, result->planned));
+	}
+}
+
+static size_t count_devices(const struct result *result, const struct limit *limit)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < result->device_count; i++) {
+		bool fits = true;
+
+		/* The node knows one condition, "model". */
+		for (size_t c = 0; c < limit->condition_count && fits; c++) {
+			fits = false;
+			for (size_t w = 0; w < limit->conditions[c].word_count; w++)
+				fits = fits || strstr(result->devices[i].name, limit->conditions[c].words[w]);
+		}
+		n += fits;
+	}
+	return n;
+}
+
+static void judge_count(const struct limit *limit, const struct bound *bound, enum comparison comparison, double value,
+			struct verdicts *verdicts)
+{
+	struct check *check = verdicts_add(verdicts);
+	bool fits = comparison == AT_LEAST ? value >= bound->factor : value <= bound->factor;
+	struct {
+		char **target;
+		const char *text;
+	} texts[] = { { &check->limit, limit->name }, { &check->metric, limit->metric->name },
+		      { &check->unit, limit->metric->unit }, { &check->place, bound->place },
+		      { &check->bound_text, bound->text }, { &check->bound_origin, limit->origin } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		free(*texts[i].target);
+		*texts[i].target = xstrdup(texts[i].text);
+	}
+	check->comparison = comparison;
+	check->value = check->low = check->high = value;
+	check->bound = bound->factor;
+	check->launches = 1;
+	check_decide(check, limit, fits ? VERDICT_PASS : VERDICT_FAIL, NULL);
+}
+
+void judge_node(const struct judge_input *input, const struct limit *limit, struct verdicts *verdicts)
+{
+	double devices = input->count ? (double)count_devices(&input->results[0], limit) : 0;
+
+	if (limit->min.kind)
+		judge_count(limit, &limit->min, AT_LEAST, devices, verdicts);
+	if (limit->max.kind)
+		judge_count(limit, &limit->max, AT_MOST, devices, verdicts);
+}

@@ -1,0 +1,120 @@
+/*
+ * Limits against data sheets. A limits table that is widely used asks 2333 MB/s of a card of 4.8 TB/s: that gate
+ * never fires.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "judge/limits.h"
+#include "judge/spec.h"
+
+#define LEAST_SHARE 0.01
+#define MOST_SHARE 2.0
+#define LARGE_BYTES (16 << 20) /* from here on a copy is limited by bandwidth, not by its start */
+#define LARGE_SHAPE 2048
+
+/* Which figure bounds a metric. NULL parameter: whatever it is. */
+static const struct ceiling {
+	const char *metric, *parameter, *word, *spec;
+	double factor;
+} ceilings[] = {
+	{ "transfer.bandwidth", "direction", "h2d", "pcie_bandwidth", 1 },
+	{ "transfer.bandwidth", "direction", "d2h", "pcie_bandwidth", 1 },
+	{ "transfer.bandwidth", "direction", "both", "pcie_bandwidth", 2 },
+	{ "transfer.bandwidth", "direction", "local", "memory_bandwidth", 0.5 },
+	{ "matmul.throughput", "precision", "fp64", "fp64_tensor", 1 },
+	{ "matmul.throughput", "precision", "fp32", "fp32", 1 },
+	{ "matmul.throughput", "precision", "tf32", "tf32_tensor", 1 },
+	{ "matmul.throughput", "precision", "fp16", "fp16_tensor", 1 },
+	{ "matmul.throughput", "precision", "bf16", "bf16_tensor", 1 },
+	{ "memory.bandwidth", NULL, NULL, "memory_bandwidth", 1 },
+};
+
+/* Small cases stay far below every ceiling, and rightly so. */
+static bool is_large(const struct case_result *c)
+{
+	const struct case_parameter *size = case_parameter(c, "size");
+
+	if (!size)
+		return true;
+	return strcmp(size->unit, "B") == 0 ? size->number >= LARGE_BYTES : size->number >= LARGE_SHAPE;
+}
+
+static const struct ceiling *ceiling_of(const struct limit *limit, const struct case_result *c)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(ceilings); i++) {
+		const struct case_parameter *p =
+			ceilings[i].parameter ? case_parameter(c, ceilings[i].parameter) : NULL;
+
+		if (strcmp(ceilings[i].metric, limit->metric->name) == 0 &&
+		    (!ceilings[i].parameter || (p && strcmp(p->text, ceilings[i].word) == 0)))
+			return &ceilings[i];
+	}
+	return NULL;
+}
+
+/* False: reported. */
+static bool bound_makes_sense(const struct limit *limit, const struct bound *bound, const char *key,
+			      const struct case_result *c, const struct device_info *device, struct text *errors)
+{
+	const struct ceiling *ceiling = ceiling_of(limit, c);
+	char figure_text[48];
+	const char *status;
+	double figure, share;
+
+	if (!ceiling || !spec_lookup(device, ceiling->spec, &figure, &status))
+		return true;
+	share = bound->factor / (figure * ceiling->factor);
+	units_format(figure, limit->metric->unit, figure_text, sizeof(figure_text));
+	if (share < LEAST_SHARE && is_large(c))
+		text_addf(errors,
+			  "%s: [limit %s] %s = %s: that is %.2g %% of what a %s can do (%s %s), so it would never fire\n",
+			  bound->place, limit->name, key, bound->text, 100 * share, device->name, ceiling->spec,
+			  figure_text);
+	else if (share > MOST_SHARE && strcmp(key, "min") == 0)
+		text_addf(errors, "%s: [limit %s] %s = %s: that is %.3g times what a %s can do (%s %s)\n", bound->place,
+			  limit->name, key, bound->text, share, device->name, ceiling->spec, figure_text);
+	else
+		return true;
+	return false;
+}
+
+static const struct device_info *device_of(const struct result *result, const struct case_result *c)
+{
+	for (size_t i = 0; c->device && i < result->device_count; i++)
+		if (strcmp(result->devices[i].id, c->device) == 0)
+			return &result->devices[i];
+	return NULL;
+}
+
+/* Each bound complains once, about the first case it does not suit. */
+static bool limit_makes_sense(const struct limit *limit, const struct bound *bound, const char *key,
+			      const struct result *result, struct text *errors)
+{
+	if (bound->kind != BOUND_ABSOLUTE)
+		return true;
+	for (size_t i = 0; i < result->case_count; i++) {
+		const struct case_result *c = &result->cases[i];
+		const struct device_info *device = device_of(result, c);
+
+		if (device && limit_selects(limit, c, device->name) &&
+		    !bound_makes_sense(limit, bound, key, c, device, errors))
+			return false;
+	}
+	return true;
+}
+
+bool limits_make_sense(const struct limits *limits, const struct result *result, struct text *errors)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < limits->count; i++) {
+		const struct limit *limit = &limits->items[i];
+
+		all = limit_makes_sense(limit, &limit->min, "min", result, errors) && all;
+		all = limit_makes_sense(limit, &limit->max, "max", result, errors) && all;
+	}
+	return all;
+}

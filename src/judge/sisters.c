@@ -1,0 +1,204 @@
+/*
+ * Identical devices of one node against each other: needs no golden number.
+ *
+ * A device is compared with the median of the others (of three at least). It fails when it is worse by more than the
+ * limit's margin and by more than `sigmas` robust standard deviations of all of them, beyond the uncertainty of both
+ * sides. Two devices can only be said to differ.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "judge/judging.h"
+
+#define MOST_SISTERS 1024
+#define MAD_TO_SIGMA 1.4826
+#define MEDIAN_TO_MEAN 1.2533 /* standard error of a median over that of a mean, normal data */
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median_of(const double *values, size_t n)
+{
+	double *sorted = xmalloc(n * sizeof(*sorted)), median;
+
+	memcpy(sorted, values, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), ascending);
+	median = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+	free(sorted);
+	return median;
+}
+
+/* The case without its devices: "transfer/h2d/pinned/512MiB". */
+static size_t point_length(const struct subject *s)
+{
+	const char *at = strrchr(s->first->id, '@');
+
+	return at ? (size_t)(at - s->first->id) : strlen(s->first->id);
+}
+
+static bool are_sisters(const struct subject *a, const struct subject *b)
+{
+	size_t length = point_length(a);
+
+	return a->device && b->device && a->first->device_count == b->first->device_count &&
+	       length == point_length(b) && strncmp(a->first->id, b->first->id, length) == 0 &&
+	       strcmp(a->device->name, b->device->name) == 0 &&
+	       strcmp(a->device->backend, b->device->backend) == 0;
+}
+
+struct group {
+	const struct judging *j;
+	size_t members[MOST_SISTERS]; /* indices into j->subjects that have a value */
+	double logs[MOST_SISTERS];    /* turned so that more is better */
+	size_t count;
+	double deviation; /* robust, of all members */
+};
+
+static double turned_log(const struct judging *j, size_t i)
+{
+	double value = log(j->observations[i].estimate.value);
+
+	return j->limit->metric->better == BETTER_LOWER ? -value : value;
+}
+
+/* The sisters of subjects[first], itself included; `seen` marks all of them, also those without a value. */
+static void collect_group(struct group *g, size_t first, bool *seen)
+{
+	const struct judging *j = g->j;
+
+	g->count = 0;
+	for (size_t i = first; i < j->count; i++) {
+		if (seen[i] || !are_sisters(j->subjects[first], j->subjects[i]))
+			continue;
+		seen[i] = true;
+		if (j->observations[i].verdict != VERDICT_PASS || !(j->observations[i].estimate.value > 0) ||
+		    g->count == MOST_SISTERS)
+			continue;
+		g->members[g->count] = i;
+		g->logs[g->count++] = turned_log(j, i);
+	}
+}
+
+static double deviation_of(const struct group *g)
+{
+	double center = median_of(g->logs, g->count);
+	double *distances = xmalloc(g->count * sizeof(*distances)), deviation;
+
+	for (size_t i = 0; i < g->count; i++)
+		distances[i] = fabs(g->logs[i] - center);
+	deviation = MAD_TO_SIGMA * median_of(distances, g->count);
+	free(distances);
+	return deviation;
+}
+
+static double median_of_others(const struct group *g, size_t member)
+{
+	double *others = xmalloc(g->count * sizeof(*others)), median;
+	size_t n = 0;
+
+	for (size_t i = 0; i < g->count; i++)
+		if (i != member)
+			others[n++] = g->logs[i];
+	median = median_of(others, n);
+	free(others);
+	return median;
+}
+
+static struct check *add_check(const struct judging *j, size_t i)
+{
+	struct check *check = judging_add(j, i, LIKE_SISTERS);
+
+	free(check->bound_text);
+	free(check->place);
+	check->bound_text = xasprintf("sisters = %s", j->limit->sisters_text);
+	check->place = xstrdup(j->limit->sisters_place);
+	return check;
+}
+
+static void judge_member(const struct group *g, size_t member)
+{
+	const struct judging *j = g->j;
+	const struct observation *o = &j->observations[g->members[member]];
+	bool lower = j->limit->metric->better == BETTER_LOWER;
+	double others = median_of_others(g, member);
+	double behind = others - g->logs[member];
+	double allowed = fmax(-log(1 - j->limit->sisters), j->limit->sigmas * g->deviation);
+	double half = o->estimate.half * sqrt(1 + MEDIAN_TO_MEAN * MEDIAN_TO_MEAN / (double)(g->count - 1));
+	struct check *check = add_check(j, g->members[member]);
+	enum verdict verdict = VERDICT_INCONCLUSIVE;
+	char *reason;
+
+	check->bound = exp(lower ? -(others - allowed) : others - allowed);
+	check->margin = (lower ? -1 : 1) * (check->value / check->bound - 1);
+	if (behind - half > allowed)
+		verdict = VERDICT_FAIL;
+	else if (behind + half <= allowed)
+		verdict = VERDICT_PASS;
+	reason = xasprintf("%.2f %% %s than the median of %zu sisters", fabs(100 * (1 - exp(-behind))),
+			   behind < 0 ? "better" : "worse", g->count - 1);
+	check_decide(check, j->limit, verdict, reason);
+	free(reason);
+}
+
+/* Nobody can say which of two is at fault. */
+static void judge_pair(const struct group *g)
+{
+	double apart = fabs(g->logs[0] - g->logs[1]), allowed = -log(1 - g->j->limit->sisters);
+	double half = M_SQRT2 * g->j->observations[g->members[0]].estimate.half;
+	enum verdict verdict = apart + half <= allowed ? VERDICT_PASS :
+			       apart - half > allowed  ? VERDICT_WARN :
+							 VERDICT_INCONCLUSIVE;
+	char *reason = xasprintf("the two differ by %.2f %%%s", 100 * (1 - exp(-apart)),
+				 verdict == VERDICT_WARN ? "; which one is at fault takes a third to tell" : "");
+
+	for (size_t i = 0; i < 2; i++) {
+		struct check *check = add_check(g->j, g->members[i]);
+
+		check_decide(check, g->j->limit, verdict, reason);
+	}
+	free(reason);
+}
+
+static void judge_group(struct group *g)
+{
+	if (g->count == 2) {
+		judge_pair(g);
+	} else if (g->count == 1) {
+		check_decide(add_check(g->j, g->members[0]), g->j->limit, VERDICT_SKIP,
+			     "there is no identical device to compare with");
+	} else if (g->count > 2) {
+		g->deviation = deviation_of(g);
+		for (size_t i = 0; i < g->count; i++)
+			judge_member(g, i);
+	}
+}
+
+void judge_sisters(const struct judging *j)
+{
+	bool *seen = xcalloc(j->count + 1, sizeof(*seen));
+	struct group *g = xcalloc(1, sizeof(*g));
+
+	g->j = j;
+	for (size_t i = 0; i < j->count; i++) {
+		const struct observation *o = &j->observations[i];
+
+		if (o->verdict != VERDICT_PASS) {
+			struct check *check = add_check(j, i);
+
+			check->wrong = o->verdict == VERDICT_FAIL;
+			check_decide(check, j->limit, o->verdict, o->reason);
+		}
+		if (seen[i])
+			continue;
+		collect_group(g, i, seen);
+		judge_group(g);
+	}
+	free(seen);
+	free(g);
+}

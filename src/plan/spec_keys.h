@@ -1,0 +1,19 @@
+/*
+ * Data-sheet figures that a limit may refer to as spec.NAME. The figures themselves are in configs/gpus
+ * (judge/spec.h).
+ *
+ * Adding a figure: one row in spec_keys.c.
+ */
+#ifndef GPUPROOF_PLAN_SPEC_KEYS_H
+#define GPUPROOF_PLAN_SPEC_KEYS_H
+
+struct spec_key {
+	const char *name;
+	const char *unit; /* SI base */
+	const char *help;
+};
+
+extern const struct spec_key spec_keys[]; /* ends with { 0 } */
+const struct spec_key *spec_key_find(const char *name); /* NULL: there is none */
+
+#endif

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# gpuproof check: exit codes, where limits come from, what is printed.
+set -u
+program=$(realpath "$1")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failed=0
+
+# expect CODE WORD ARGUMENTS...: the exit code, and WORD in stdout or, for 2 and 3, stderr
+expect() {
+	local code=$1 word=$2 got
+	shift 2
+	"$program" check "$@" >out 2>err
+	got=$?
+	if [ $got -ne "$code" ]; then
+		echo "check $*: exit code $got, not $code"; cat out err; failed=1
+	fi
+	if ! grep -qF -- "$word" "$([ "$code" -eq 2 ] || [ "$code" -eq 3 ] && echo err || echo out)"; then
+		echo "check $*: '$word' is missing in"; cat out err; failed=1
+	fi
+}
+
+cat >own.ini <<'END'
+[run]
+backend = host
+[suite alloc]
+allocators = pageable
+operations = alloc
+states = reused
+sizes = 64KiB
+min_samples = 10
+max_samples = 20
+max_time = 20ms
+[limit slow]
+metric = alloc.latency
+max = 10 s
+origin = a test
+END
+"$program" run own.ini -o run -q >/dev/null || { echo "run own.ini: exit code $?"; exit 1; }
+printf '[limit tight]\nmetric = alloc.latency\nmax = 1ns\n' >tight.ini
+printf '[limit tight]\nmetric = alloc.latency\nmax = 1ns\nseverity = warn\n' >warn.ini
+printf '[limit gone]\nmetric = transfer.bandwidth\nmin = 1 GB/s\n' >gone.ini
+printf '[limit bad]\nmetric = alloc.latncy\nmax = 1ns\n' >bad.ini
+printf '[run]\nseed = 1\n' >none.ini
+printf '[limit base]\nmetric = alloc.latency\nmax = 50 * baseline\n' >base.ini
+
+expect 2 'which RESULT?'
+expect 2 "there is no option '--limit'; did you mean '--limits'?" run --limit x
+expect 3 'nothing.json' nothing.json
+# The run's own limits, with the places where they stand.
+expect 0 'Accepted: 1 check passed.' run
+expect 0 'own.ini:13' run/result.json --all
+expect 0 'a test' run --all
+# From a file.
+expect 1 'Not accepted: of 1 check 1 failed.' run --limits tight.ini
+expect 1 'at most 1.000 ns' run -l tight.ini
+expect 1 'tight.ini:3' run -l tight.ini
+expect 0 '1 WARN' run -l warn.ini
+expect 1 '1 WARN' run -l warn.ini --strict
+expect 4 'no case of the run' run -l gone.ini
+expect 2 "bad.ini:2: [limit bad] metric = alloc.latncy: there is no metric 'alloc.latncy' (did you mean 'alloc.latency'?)" run -l bad.ini
+expect 2 'none.ini: no [limit NAME] section: nothing to judge by' run -l none.ini
+expect 2 'no such file' run -l nowhere.ini
+# Shipped ones know no allocation: nothing was judged.
+expect 1 'nothing was judged' run -l generic
+expect 4 'there is no baseline' run -l base.ini
+expect 0 'baseline =' run -l base.ini --baseline run --all
+# Several results of one machine are launches.
+"$program" check run run --json >out.json || failed=1
+grep -q '"launches": *2' out.json || { echo "two results are not pooled:"; cat out.json; failed=1; }
+if command -v python3 >/dev/null; then
+	python3 -m json.tool out.json >/dev/null || failed=1
+fi
+exit $failed

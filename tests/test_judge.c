@@ -1,0 +1,470 @@
+/* Verdicts: what is accepted, what is not, and that nothing missing or broken ever counts as passed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "judge/spec.h"
+#include "judge_fixture.h"
+
+#define BANDWIDTH "metric = transfer.bandwidth\n"
+
+/* Judges results by one limit. */
+static void judge_by(const char *body, const struct result *results, size_t count, const struct result *baseline,
+		     struct verdicts *v)
+{
+	struct limits limits;
+	struct judge_input input = { .results = results, .count = count, .baseline = baseline,
+				     .baseline_count = baseline ? 1 : 0, .limits = &limits };
+
+	memset(v, 0, sizeof(*v));
+	limits_from(&limits, body);
+	assert_int_equal(limits.count, 1);
+	judge(&input, v);
+	verdicts_finish(v);
+	limits_release(&limits);
+}
+
+struct row {
+	const char *limit;
+	double value, half;
+	enum verdict verdict;
+	int exit_code;
+};
+
+static void bounds_decide(void **state)
+{
+	/* One launch: half width 1.86 x 0.5 % = 0.93 % on either side. */
+	static const struct row rows[] = {
+		{ "min = 47 GB/s", 55e9, 0.001, VERDICT_PASS, 0 },
+		{ "min = 54.4 GB/s", 55e9, 0.001, VERDICT_PASS, 0 },
+		{ "min = 54.6 GB/s", 55e9, 0.001, VERDICT_INCONCLUSIVE, 4 },
+		{ "min = 55.4 GB/s", 55e9, 0.001, VERDICT_INCONCLUSIVE, 4 },
+		{ "min = 55.6 GB/s", 55e9, 0.001, VERDICT_FAIL, 1 },
+		{ "max = 54.4 GB/s", 55e9, 0.001, VERDICT_FAIL, 1 },
+		{ "max = 55.4 GB/s", 55e9, 0.001, VERDICT_INCONCLUSIVE, 4 },
+		{ "max = 55.6 GB/s", 55e9, 0.001, VERDICT_PASS, 0 },
+		/* Samples that scatter widen it. */
+		{ "min = 54.4 GB/s", 55e9, 0.02, VERDICT_INCONCLUSIVE, 4 },
+		{ "min = 56 GB/s", 55e9, 0.05, VERDICT_INCONCLUSIVE, 4 },
+		{ "min = 54.6 GB/s\nlaunch_spread = 0.1 %", 55e9, 0.001, VERDICT_PASS, 0 },
+		{ "min = 60 GB/s\nseverity = warn", 55e9, 0.001, VERDICT_WARN, 0 },
+		{ "min = 0.85 * spec.pcie_bandwidth", 55e9, 0.001, VERDICT_PASS, 0 },
+		{ "min = 0.95 * spec.pcie_bandwidth", 55e9, 0.001, VERDICT_FAIL, 1 },
+		{ "min = 0.9 * baseline", 55e9, 0.001, VERDICT_ERROR, 4 },
+		{ "min = 1 GB/s", NAN, 0.001, VERDICT_ERROR, 4 },
+		{ "min = 1 GB/s", INFINITY, 0.001, VERDICT_ERROR, 4 },
+		{ "min = 1 GB/s", 0, 0.001, VERDICT_ERROR, 4 },
+		{ "max = 1 GB/s", 0, 0.001, VERDICT_ERROR, 4 },
+		{ "min = 1 GB/s", -5, 0.001, VERDICT_ERROR, 4 },
+		{ "min = 1 GB/s\nwhere = direction:d2h", 55e9, 0.001, VERDICT_ERROR, 4 },
+		{ "min = 1 GB/s\nwhere = direction:d2h|h2d, size:>=512MiB, device:cuda:0", 55e9, 0.001, VERDICT_PASS, 0 },
+		{ "min = 1 GB/s\nwhere = size:<=256MiB", 55e9, 0.001, VERDICT_ERROR, 4 },
+		{ "min = 1 GB/s\nwhere = model:H100", 55e9, 0.001, VERDICT_ERROR, 4 },
+		{ "min = 1 GB/s\nwhere = model:H200", 55e9, 0.001, VERDICT_PASS, 0 },
+		{ "min = 1 GB/s\nwhere = model:H100\nallow_skipped = yes", 55e9, 0.001, VERDICT_SKIP, 1 },
+		{ "sisters = 5 %", 55e9, 0.001, VERDICT_SKIP, 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char *body = xasprintf(BANDWIDTH "%s\n", rows[i].limit);
+		struct verdicts v;
+		struct result r;
+
+		node_init(&r, 1, "NVIDIA H200");
+		node_add(&r, 0, rows[i].value, rows[i].half);
+		judge_by(body, &r, 1, NULL, &v);
+		if (v.count != 1 || v.checks[0].verdict != rows[i].verdict ||
+		    verdicts_exit_code(&v) != rows[i].exit_code)
+			fail_msg("row %zu: %s: %s, exit code %d: %s", i, rows[i].limit,
+				 v.count ? verdict_name(v.checks[0].verdict) : "nothing", verdicts_exit_code(&v),
+				 v.count ? v.checks[0].reason : "");
+		verdicts_release(&v);
+		result_release(&r);
+		free(body);
+	}
+}
+
+static void broken_cases_are_never_passed(void **state)
+{
+	static const struct {
+		enum case_status status;
+		const char *allow;
+		enum verdict verdict;
+		int exit_code;
+	} rows[] = {
+		/* Allowed or not: nothing at all was judged. */
+		{ CASE_SKIPPED, "no", VERDICT_SKIP, 1 },
+		{ CASE_SKIPPED, "yes", VERDICT_SKIP, 1 },
+		{ CASE_ERROR, "yes", VERDICT_ERROR, 4 },
+		{ CASE_FAILED, "yes", VERDICT_FAIL, 5 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char *body = xasprintf(BANDWIDTH "min = 1 GB/s\nallow_skipped = %s\n", rows[i].allow);
+		struct verdicts v;
+		struct result r;
+
+		node_init(&r, 1, "NVIDIA H200");
+		node_add(&r, 0, 55e9, 0.001)->status = rows[i].status;
+		judge_by(body, &r, 1, NULL, &v);
+		assert_int_equal(v.checks[v.count - 1].verdict, rows[i].verdict);
+		assert_int_equal(verdicts_exit_code(&v), rows[i].exit_code);
+		verdicts_release(&v);
+		result_release(&r);
+		free(body);
+	}
+}
+
+static void an_allowed_skip_beside_a_pass_is_accepted_unless_strict(void **state)
+{
+	struct verdicts v;
+	struct result r;
+
+	(void)state;
+	node_init(&r, 2, "NVIDIA H200");
+	node_add(&r, 0, 55e9, 0.001);
+	node_add(&r, 1, 55e9, 0.001)->status = CASE_SKIPPED;
+	judge_by(BANDWIDTH "min = 1 GB/s\nallow_skipped = yes\n", &r, 1, NULL, &v);
+	assert_int_equal(verdicts_exit_code(&v), 0);
+	assert_int_equal(v.counts[VERDICT_PASS], 1);
+	v.strict = true;
+	verdicts_finish(&v);
+	assert_int_equal(verdicts_exit_code(&v), 4);
+	verdicts_release(&v);
+	result_release(&r);
+}
+
+static void a_warning_fails_when_strict(void **state)
+{
+	struct verdicts v;
+	struct result r;
+
+	(void)state;
+	node_init(&r, 1, "NVIDIA H200");
+	node_add(&r, 0, 55e9, 0.001);
+	judge_by(BANDWIDTH "min = 60 GB/s\nseverity = warn\n", &r, 1, NULL, &v);
+	assert_int_equal(v.overall, VERDICT_WARN);
+	v.strict = true;
+	verdicts_finish(&v);
+	assert_int_equal(verdicts_exit_code(&v), 1);
+	verdicts_release(&v);
+	result_release(&r);
+}
+
+static void no_check_is_a_failure(void **state)
+{
+	struct verdicts v = { 0 };
+
+	(void)state;
+	verdicts_finish(&v);
+	assert_int_equal(v.overall, VERDICT_FAIL);
+	assert_int_equal(verdicts_exit_code(&v), 1);
+	assert_string_equal(v.sentence, "Not accepted: nothing was judged.");
+	verdicts_release(&v);
+}
+
+static void missing_metric_and_wrong_unit_are_errors(void **state)
+{
+	struct verdicts v;
+	struct result r;
+
+	(void)state;
+	node_init(&r, 2, "NVIDIA H200");
+	strcpy(node_add(&r, 0, 55e9, 0.001)->metrics[0].unit, "s");
+	r.cases[0].metrics[0].unit[1] = '\0';
+	node_add(&r, 1, 55e9, 0.001)->metrics[0].name[0] = 'x';
+	judge_by(BANDWIDTH "min = 1 GB/s\n", &r, 1, NULL, &v);
+	assert_int_equal(v.count, 2);
+	assert_int_equal(v.counts[VERDICT_ERROR], 2);
+	assert_string_equal(v.checks[0].reason, "its unit is 's', not B/s");
+	assert_string_equal(v.checks[1].reason, "the result has no such metric");
+	verdicts_release(&v);
+	result_release(&r);
+}
+
+static void too_few_samples_pass_nothing(void **state)
+{
+	struct metric_value *m;
+	struct verdicts v;
+	struct result r;
+
+	(void)state;
+	node_init(&r, 1, "NVIDIA H200");
+	m = node_add(&r, 0, 55e9, NAN)->metrics;
+	m->n = 4;
+	judge_by(BANDWIDTH "min = 1 GB/s\n", &r, 1, NULL, &v);
+	assert_int_equal(v.checks[0].verdict, VERDICT_INCONCLUSIVE);
+	verdicts_release(&v);
+	judge_by(BANDWIDTH "min = 99 GB/s\n", &r, 1, NULL, &v);
+	assert_int_equal(v.checks[0].verdict, VERDICT_FAIL);
+	verdicts_release(&v);
+	result_release(&r);
+}
+
+static void devices_are_counted(void **state)
+{
+	struct verdicts v;
+	struct result r;
+
+	(void)state;
+	node_init(&r, 7, "NVIDIA H200");
+	for (size_t i = 0; i < 7; i++)
+		node_add(&r, i, 55e9, 0.001);
+	judge_by("metric = node.devices\nmin = 8\nmax = 8\n", &r, 1, NULL, &v);
+	assert_int_equal(v.counts[VERDICT_FAIL], 1);
+	assert_int_equal(v.counts[VERDICT_PASS], 1);
+	verdicts_release(&v);
+	judge_by("metric = node.devices\nmin = 7\nwhere = model:H100\n", &r, 1, NULL, &v);
+	assert_int_equal(v.counts[VERDICT_FAIL], 1);
+	verdicts_release(&v);
+	judge_by(BANDWIDTH "min = 1 GB/s\ndevices = 8\n", &r, 1, NULL, &v);
+	assert_int_equal(v.counts[VERDICT_PASS], 7);
+	assert_int_equal(v.counts[VERDICT_FAIL], 1);
+	assert_string_equal(v.checks[0].reason, "measured on 7 devices, expected 8");
+	verdicts_release(&v);
+	r.planned = 8;
+	judge_by(BANDWIDTH "min = 1 GB/s\n", &r, 1, NULL, &v);
+	assert_int_equal(verdicts_exit_code(&v), 4);
+	verdicts_release(&v);
+	result_release(&r);
+}
+
+static void launches_are_pooled_and_narrow_the_bounds(void **state)
+{
+	static const double values[] = { 55.0e9, 55.1e9, 54.9e9, 55.05e9, 54.95e9 };
+	struct result r[5];
+	struct verdicts v;
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++) {
+		node_init(&r[i], 1, "NVIDIA H200");
+		node_add(&r[i], 0, values[i], 0.001);
+	}
+	judge_by(BANDWIDTH "min = 54.6 GB/s\n", r, 1, NULL, &v);
+	assert_int_equal(v.checks[0].verdict, VERDICT_INCONCLUSIVE);
+	verdicts_release(&v);
+	judge_by(BANDWIDTH "min = 54.6 GB/s\n", r, 5, NULL, &v);
+	assert_int_equal(v.checks[0].verdict, VERDICT_PASS);
+	assert_int_equal(v.checks[0].launches, 5);
+	assert_float_equal(v.checks[0].value, 55e9, 0.02e9);
+	verdicts_release(&v);
+	/* A wrong result in one launch is not outvoted. */
+	r[3].cases[0].status = CASE_FAILED;
+	judge_by(BANDWIDTH "min = 54.6 GB/s\n", r, 5, NULL, &v);
+	assert_int_equal(verdicts_exit_code(&v), 5);
+	verdicts_release(&v);
+	for (size_t i = 0; i < 5; i++)
+		result_release(&r[i]);
+}
+
+static void a_baseline_bounds_case_by_case(void **state)
+{
+	struct result r, before;
+	struct verdicts v;
+
+	(void)state;
+	node_init(&r, 2, "NVIDIA H200");
+	node_init(&before, 2, "NVIDIA H200");
+	node_add(&r, 0, 55e9, 0.001);
+	node_add(&r, 1, 50e9, 0.001);
+	node_add(&before, 0, 55e9, 0.001);
+	node_add(&before, 1, 55e9, 0.001);
+	judge_by(BANDWIDTH "min = 0.95 * baseline\n", &r, 1, &before, &v);
+	assert_int_equal(v.checks[0].verdict, VERDICT_PASS);
+	assert_int_equal(v.checks[1].verdict, VERDICT_FAIL);
+	assert_float_equal(v.checks[1].bound, 0.95 * 55e9, 1);
+	assert_string_equal(v.checks[1].bound_origin, "baseline = 55.00 GB/s");
+	verdicts_release(&v);
+	/* Both sides' uncertainty counts. */
+	judge_by(BANDWIDTH "min = 0.9 * baseline\n", &r, 1, &before, &v);
+	assert_int_equal(v.checks[1].verdict, VERDICT_INCONCLUSIVE);
+	verdicts_release(&v);
+	result_release(&r);
+	result_release(&before);
+}
+
+static void memory_errors_outrank_everything(void **state)
+{
+	struct case_result *c;
+	struct verdicts v;
+	struct result r;
+
+	(void)state;
+	node_init(&r, 1, "NVIDIA H200");
+	c = node_add(&r, 0, 55e9, 0.001);
+	c->before.ecc_uncorrected = 2;
+	c->after.ecc_uncorrected = 3;
+	judge_by(BANDWIDTH "min = 99 GB/s\n", &r, 1, NULL, &v);
+	assert_int_equal(verdicts_exit_code(&v), 5);
+	assert_true(v.wrong);
+	verdicts_release(&v);
+	result_release(&r);
+}
+
+static void sisters(double slow, size_t devices, const char *limit, struct verdicts *v)
+{
+	struct result r;
+
+	node_init(&r, devices, "NVIDIA H200");
+	for (size_t i = 0; i < devices; i++)
+		node_add(&r, i, (i == 1 ? slow : 1) * 55e9 * (1 + 1e-4 * (double)(i % 3)), 0.001);
+	judge_by(limit, &r, 1, NULL, v);
+	result_release(&r);
+}
+
+static void the_slow_sister_is_named(void **state)
+{
+	struct verdicts v;
+
+	(void)state;
+	sisters(0.94, 8, BANDWIDTH "sisters = 2 %\n", &v);
+	assert_int_equal(v.counts[VERDICT_FAIL], 1);
+	assert_int_equal(v.counts[VERDICT_PASS], 7);
+	assert_int_equal(v.checks[1].verdict, VERDICT_FAIL);
+	assert_string_equal(v.checks[1].devices, "cuda:1");
+	assert_string_equal(v.checks[1].uuid, "GPU-1");
+	verdicts_release(&v);
+	/* A faster one is no reason to complain. */
+	sisters(1.06, 8, BANDWIDTH "sisters = 2 %\n", &v);
+	assert_int_equal(v.counts[VERDICT_PASS], 8);
+	verdicts_release(&v);
+	sisters(0.94, 3, BANDWIDTH "sisters = 2 %\nseverity = warn\n", &v);
+	assert_int_equal(v.checks[1].verdict, VERDICT_WARN);
+	verdicts_release(&v);
+	sisters(0.98, 8, BANDWIDTH "sisters = 2 %\n", &v);
+	assert_int_equal(v.checks[1].verdict, VERDICT_INCONCLUSIVE);
+	verdicts_release(&v);
+}
+
+static void two_sisters_only_differ(void **state)
+{
+	struct verdicts v;
+
+	(void)state;
+	sisters(0.94, 2, BANDWIDTH "sisters = 2 %\n", &v);
+	assert_int_equal(v.counts[VERDICT_WARN], 2);
+	assert_non_null(strstr(v.checks[0].reason, "the two differ by 5.99 %"));
+	verdicts_release(&v);
+	sisters(0.999, 2, BANDWIDTH "sisters = 2 %\n", &v);
+	assert_int_equal(v.counts[VERDICT_PASS], 2);
+	verdicts_release(&v);
+}
+
+/* Sense: a limit that would never fire, and one that cannot be met. */
+static void limits_without_sense_are_refused(void **state)
+{
+	static const struct {
+		const char *limit, *message;
+	} rows[] = {
+		{ "min = 47 GB/s", "" },
+		{ "min = 500 MB/s",
+		  "test.ini:3: [limit a] min = 500 MB/s: that is 0.79 % of what a NVIDIA H200 can do (pcie_bandwidth "
+		  "63.02 GB/s), so it would never fire\n" },
+		{ "min = 500 GB/s", "test.ini:3: [limit a] min = 500 GB/s: that is 7.93 times what a NVIDIA H200 can do "
+				    "(pcie_bandwidth 63.02 GB/s)\n" },
+		{ "max = 500 GB/s", "" },
+		{ "min = 0.001 * spec.pcie_bandwidth", "" },
+	};
+	struct result r;
+
+	(void)state;
+	node_init(&r, 1, "NVIDIA H200");
+	node_add(&r, 0, 55e9, 0.001);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char *body = xasprintf(BANDWIDTH "%s\n", rows[i].limit);
+		struct text errors = TEXT_EMPTY;
+		struct limits limits;
+
+		limits_from(&limits, body);
+		assert_int_equal(limits_make_sense(&limits, &r, &errors), !*rows[i].message);
+		assert_string_equal(errors.data ? errors.data : "", rows[i].message);
+		limits_release(&limits);
+		text_release(&errors);
+		free(body);
+	}
+	result_release(&r);
+}
+
+static void data_sheets_are_found_by_name(void **state)
+{
+	const char *status = "";
+	double value = 0;
+	struct device_info unknown = { .name = "Unheard-of GPU", .pcie_generation_max = 4, .pcie_width_max = 16,
+				       .pcie_generation = 1, .pcie_width = 8 };
+
+	(void)state;
+	for (const struct embedded_file *file = embedded_gpus; file->name; file++) {
+		struct error err = ERROR_NONE;
+
+		if (spec_check(file, &err) != STATUS_OK)
+			fail_msg("%s", err.message);
+	}
+	assert_true(spec_of_name("NVIDIA H200", "memory_bandwidth", &value, &status));
+	assert_float_equal(value, 4.8e12, 1);
+	assert_string_equal(status, "read");
+	assert_false(spec_of_name("NVIDIA H2000", "memory_bandwidth", &value, &status));
+	/* From the widest link that it can have, not from how it is just now. */
+	assert_true(spec_lookup(&unknown, "pcie_bandwidth", &value, &status));
+	assert_float_equal(value, 16e9 * 16 * 128 / 130 / 8, 1);
+	assert_string_equal(status, "device");
+	assert_false(spec_lookup(&unknown, "fp32", &value, &status));
+}
+
+/* Every file of configs/limits loads; those of a model are found by its name. */
+static void shipped_limits_are_valid(void **state)
+{
+	struct text errors = TEXT_EMPTY;
+	struct limits limits;
+	size_t files = 0;
+
+	(void)state;
+	for (const struct embedded_file *file = embedded_limits; file->name; file++, files++) {
+		char *name = xstrndup(file->name, strlen(file->name) - 4);
+
+		if (limits_load(&limits, name, &errors) != STATUS_OK)
+			fail_msg("%s", errors.data);
+		assert_true(limits.count > 0);
+		for (size_t i = 0; i < limits.count; i++)
+			if (!*limits.items[i].origin)
+				fail_msg("%s: [limit %s] does not say where it comes from", file->name,
+					 limits.items[i].name);
+		limits_release(&limits);
+		free(name);
+	}
+	assert_true(files >= 2);
+	assert_int_equal(limits_of_model(&limits, "NVIDIA H200", &errors), STATUS_OK);
+	assert_string_equal(limits.source, "limits/h200.ini");
+	limits_release(&limits);
+	assert_int_equal(limits_of_model(&limits, "Unheard-of GPU", &errors), STATUS_OK);
+	assert_string_equal(limits.source, "limits/generic.ini");
+	limits_release(&limits);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bounds_decide),
+		cmocka_unit_test(broken_cases_are_never_passed),
+		cmocka_unit_test(an_allowed_skip_beside_a_pass_is_accepted_unless_strict),
+		cmocka_unit_test(a_warning_fails_when_strict),
+		cmocka_unit_test(no_check_is_a_failure),
+		cmocka_unit_test(missing_metric_and_wrong_unit_are_errors),
+		cmocka_unit_test(too_few_samples_pass_nothing),
+		cmocka_unit_test(devices_are_counted),
+		cmocka_unit_test(launches_are_pooled_and_narrow_the_bounds),
+		cmocka_unit_test(a_baseline_bounds_case_by_case),
+		cmocka_unit_test(memory_errors_outrank_everything),
+		cmocka_unit_test(the_slow_sister_is_named),
+		cmocka_unit_test(two_sisters_only_differ),
+		cmocka_unit_test(limits_without_sense_are_refused),
+		cmocka_unit_test(data_sheets_are_found_by_name),
+		cmocka_unit_test(shipped_limits_are_valid),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
