@@ -29,7 +29,8 @@ static inline void node_init(struct result *r, size_t devices, const char *name)
 }
 
 /* transfer/h2d/pinned/512MiB@cuda:<device> with a bandwidth; without samples' interval when `half` is NaN. */
-static inline struct case_result *node_add(struct result *r, size_t device, double value, double half)
+static inline struct case_result *node_add(struct result *r, size_t device, double value,
+					   double half)
 {
 	struct case_result *c = result_add_case(r);
 
@@ -41,15 +42,24 @@ static inline struct case_result *node_add(struct result *r, size_t device, doub
 	c->devices[c->device_count++] = xstrdup(c->device);
 	c->reason = xstrdup("");
 	c->parameters = xcalloc(3, sizeof(*c->parameters));
-	c->parameters[c->parameter_count++] = (struct case_parameter){ xstrdup("direction"), xstrdup("h2d"), NAN, xstrdup("") };
-	c->parameters[c->parameter_count++] = (struct case_parameter){ xstrdup("memory"), xstrdup("pinned"), NAN, xstrdup("") };
 	c->parameters[c->parameter_count++] =
-		(struct case_parameter){ xstrdup("size"), xstrdup("512MiB"), 512 << 20, xstrdup("B") };
+		(struct case_parameter){ xstrdup("direction"), xstrdup("h2d"), NAN, xstrdup("") };
+	c->parameters[c->parameter_count++] =
+		(struct case_parameter){ xstrdup("memory"), xstrdup("pinned"), NAN, xstrdup("") };
+	c->parameters[c->parameter_count++] =
+		(struct case_parameter){ xstrdup("size"), xstrdup("512MiB"), 512 << 20,
+					 xstrdup("B") };
 	c->metrics = xcalloc(1, sizeof(*c->metrics));
 	c->metric_count = c->metric_capacity = 1;
-	c->metrics[0] = (struct metric_value){ .name = xstrdup("transfer.bandwidth"), .unit = xstrdup("B/s"),
-		.better = BETTER_HIGHER, .headline = true, .value = value, .low = value * (1 - half),
-		.high = value * (1 + half), .n = 30, .series = xstrdup("transfer.time") };
+	c->metrics[0] = (struct metric_value){ .name = xstrdup("transfer.bandwidth"),
+					       .unit = xstrdup("B/s"),
+					       .better = BETTER_HIGHER,
+					       .headline = true,
+					       .value = value,
+					       .low = value * (1 - half),
+					       .high = value * (1 + half),
+					       .n = 30,
+					       .series = xstrdup("transfer.time") };
 	return c;
 }
 
@@ -59,7 +69,8 @@ static inline void limits_from(struct limits *limits, const char *body)
 	struct config config;
 	char *text = xasprintf("[limit a]\n%s", body);
 
-	if (config_parse_with(&config, &schema_limits, "test.ini", text, strlen(text), NULL, 0, &errors) != STATUS_OK)
+	if (config_parse_with(&config, &schema_limits, "test.ini", text, strlen(text), NULL, 0,
+			      &errors) != STATUS_OK)
 		fprintf(stderr, "%s", errors.data);
 	limits_of_config(limits, &config);
 	config_release(&config);

@@ -120,7 +120,15 @@ static void wrong_overrides_are_errors(void **state)
 				   "suites: copy, gemm, train\n" },
 		{ "rum.seed=1", "--set rum.seed=1: [rum] is not a section (did you mean 'run'?); "
 				"sections: [run], "
-				"[defaults], [suite NAME], [suite NAME label], [report]\n" },
+				"[defaults], [suite NAME], [suite NAME label], [limit NAME], [report]\n" },
+		{ "limit a.min=47",
+		  "--set limit a.min=47: [limit a] needs the key metric: what is limited, as in "
+		  "transfer.bandwidth\n" },
+		{ "limit:a.sede=47 GB/s",
+		  "--set limit:a.sede=47 GB/s: [limit a] has no key 'sede'; keys: metric, where, min, max, "
+		  "sisters, sigmas, launch_spread, devices, severity, allow_skipped, origin\n"
+		  "--set limit:a.sede=47 GB/s: [limit a] needs the key metric: what is limited, as in "
+		  "transfer.bandwidth\n" },
 		{ "suite cpoy.sizes=1B",
 		  "--set suite cpoy.sizes=1B: [suite cpoy]: there is no suite 'cpoy' (did you mean "
 		  "'copy'?); suites: copy, gemm, train\n" },

@@ -12,12 +12,15 @@
 #define BANDWIDTH "metric = transfer.bandwidth\n"
 
 /* Judges results by one limit. */
-static void judge_by(const char *body, const struct result *results, size_t count, const struct result *baseline,
-		     struct verdicts *v)
+static void judge_by(const char *body, const struct result *results, size_t count,
+		     const struct result *baseline, struct verdicts *v)
 {
 	struct limits limits;
-	struct judge_input input = { .results = results, .count = count, .baseline = baseline,
-				     .baseline_count = baseline ? 1 : 0, .limits = &limits };
+	struct judge_input input = { .results = results,
+				     .count = count,
+				     .baseline = baseline,
+				     .baseline_count = baseline ? 1 : 0,
+				     .limits = &limits };
 
 	memset(v, 0, sizeof(*v));
 	limits_from(&limits, body);
@@ -60,11 +63,13 @@ static void bounds_decide(void **state)
 		{ "max = 1 GB/s", 0, 0.001, VERDICT_ERROR, 4 },
 		{ "min = 1 GB/s", -5, 0.001, VERDICT_ERROR, 4 },
 		{ "min = 1 GB/s\nwhere = direction:d2h", 55e9, 0.001, VERDICT_ERROR, 4 },
-		{ "min = 1 GB/s\nwhere = direction:d2h|h2d, size:>=512MiB, device:cuda:0", 55e9, 0.001, VERDICT_PASS, 0 },
+		{ "min = 1 GB/s\nwhere = direction:d2h|h2d, size:>=512MiB, device:cuda:0", 55e9,
+		  0.001, VERDICT_PASS, 0 },
 		{ "min = 1 GB/s\nwhere = size:<=256MiB", 55e9, 0.001, VERDICT_ERROR, 4 },
 		{ "min = 1 GB/s\nwhere = model:H100", 55e9, 0.001, VERDICT_ERROR, 4 },
 		{ "min = 1 GB/s\nwhere = model:H200", 55e9, 0.001, VERDICT_PASS, 0 },
-		{ "min = 1 GB/s\nwhere = model:H100\nallow_skipped = yes", 55e9, 0.001, VERDICT_SKIP, 1 },
+		{ "min = 1 GB/s\nwhere = model:H100\nallow_skipped = yes", 55e9, 0.001,
+		  VERDICT_SKIP, 1 },
 		{ "sisters = 5 %", 55e9, 0.001, VERDICT_SKIP, 1 },
 	};
 
@@ -80,8 +85,8 @@ static void bounds_decide(void **state)
 		if (v.count != 1 || v.checks[0].verdict != rows[i].verdict ||
 		    verdicts_exit_code(&v) != rows[i].exit_code)
 			fail_msg("row %zu: %s: %s, exit code %d: %s", i, rows[i].limit,
-				 v.count ? verdict_name(v.checks[0].verdict) : "nothing", verdicts_exit_code(&v),
-				 v.count ? v.checks[0].reason : "");
+				 v.count ? verdict_name(v.checks[0].verdict) : "nothing",
+				 verdicts_exit_code(&v), v.count ? v.checks[0].reason : "");
 		verdicts_release(&v);
 		result_release(&r);
 		free(body);
@@ -105,7 +110,8 @@ static void broken_cases_are_never_passed(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		char *body = xasprintf(BANDWIDTH "min = 1 GB/s\nallow_skipped = %s\n", rows[i].allow);
+		char *body =
+			xasprintf(BANDWIDTH "min = 1 GB/s\nallow_skipped = %s\n", rows[i].allow);
 		struct verdicts v;
 		struct result r;
 
@@ -362,10 +368,11 @@ static void limits_without_sense_are_refused(void **state)
 		const char *limit, *message;
 	} rows[] = {
 		{ "min = 47 GB/s", "" },
-		{ "min = 500 MB/s",
-		  "test.ini:3: [limit a] min = 500 MB/s: that is 0.79 % of what a NVIDIA H200 can do (pcie_bandwidth "
-		  "63.02 GB/s), so it would never fire\n" },
-		{ "min = 500 GB/s", "test.ini:3: [limit a] min = 500 GB/s: that is 7.93 times what a NVIDIA H200 can do "
+		{ "min = 500 MB/s", "test.ini:3: [limit a] min = 500 MB/s: that is 0.79 % of what "
+				    "a NVIDIA H200 can do (pcie_bandwidth "
+				    "63.02 GB/s), so it would never fire\n" },
+		{ "min = 500 GB/s", "test.ini:3: [limit a] min = 500 GB/s: that is 7.93 times what "
+				    "a NVIDIA H200 can do "
 				    "(pcie_bandwidth 63.02 GB/s)\n" },
 		{ "max = 500 GB/s", "" },
 		{ "min = 0.001 * spec.pcie_bandwidth", "" },
@@ -394,8 +401,11 @@ static void data_sheets_are_found_by_name(void **state)
 {
 	const char *status = "";
 	double value = 0;
-	struct device_info unknown = { .name = "Unheard-of GPU", .pcie_generation_max = 4, .pcie_width_max = 16,
-				       .pcie_generation = 1, .pcie_width = 8 };
+	struct device_info unknown = { .name = "Unheard-of GPU",
+				       .pcie_generation_max = 4,
+				       .pcie_width_max = 16,
+				       .pcie_generation = 1,
+				       .pcie_width = 8 };
 
 	(void)state;
 	for (const struct embedded_file *file = embedded_gpus; file->name; file++) {
@@ -431,8 +441,8 @@ static void shipped_limits_are_valid(void **state)
 		assert_true(limits.count > 0);
 		for (size_t i = 0; i < limits.count; i++)
 			if (!*limits.items[i].origin)
-				fail_msg("%s: [limit %s] does not say where it comes from", file->name,
-					 limits.items[i].name);
+				fail_msg("%s: [limit %s] does not say where it comes from",
+					 file->name, limits.items[i].name);
 		limits_release(&limits);
 		free(name);
 	}

@@ -13,8 +13,8 @@
 extern const struct command command_check;
 
 static const struct option_row rows[] = {
-	{ 'l', "limits", true },   { 0, "baseline", true }, { 0, "strict", false },
-	{ 0, "json", false },      { 'a', "all", false },   { 0, NULL, false },
+	{ 'l', "limits", true }, { 0, "baseline", true }, { 0, "strict", false },
+	{ 0, "json", false },    { 'a', "all", false },   { 0, NULL, false },
 };
 
 struct check_arguments {
@@ -23,7 +23,8 @@ struct check_arguments {
 	struct result_list results, baseline;
 };
 
-static enum status take_option(struct check_arguments *a, const char *name, const char *value, struct error *err)
+static enum status take_option(struct check_arguments *a, const char *name, const char *value,
+			       struct error *err)
 {
 	if (strcmp(name, "limits") == 0)
 		a->limits = value;
@@ -59,7 +60,8 @@ static int parse_arguments(struct check_arguments *a, int argc, char **argv)
 	return code;
 }
 
-static enum status find_limits(const struct check_arguments *a, const struct result *result, struct limits *limits)
+static enum status find_limits(const struct check_arguments *a, const struct result *result,
+			       struct limits *limits)
 {
 	struct text errors = TEXT_EMPTY;
 	enum status status = a->limits ? limits_load(limits, a->limits, &errors)
@@ -76,11 +78,13 @@ static enum status find_limits(const struct check_arguments *a, const struct res
 }
 
 /* Judges the launches of one machine, which are results[first] and those that follow from the same one. */
-static enum status judge_machine(struct check_arguments *a, size_t first, size_t count, struct verdicts *verdicts,
-				 char **source)
+static enum status judge_machine(struct check_arguments *a, size_t first, size_t count,
+				 struct verdicts *verdicts, char **source)
 {
-	struct judge_input input = { .results = &a->results.items[first], .count = count,
-				     .baseline = a->baseline.items, .baseline_count = a->baseline.count };
+	struct judge_input input = { .results = &a->results.items[first],
+				     .count = count,
+				     .baseline = a->baseline.items,
+				     .baseline_count = a->baseline.count };
 	struct limits limits;
 
 	if (find_limits(a, input.results, &limits) != STATUS_OK)
@@ -131,7 +135,8 @@ static int check_results(struct check_arguments *a)
 	int code = EXIT_ACCEPTED;
 
 	sort_by_machine(&a->results);
-	for (size_t first = 0, next; first < a->results.count && code == EXIT_ACCEPTED; first = next) {
+	for (size_t first = 0, next; first < a->results.count && code == EXIT_ACCEPTED;
+	     first = next) {
 		for (next = first + 1; next < a->results.count; next++)
 			if (!judge_same_machine(&a->results.items[first], &a->results.items[next]))
 				break;
@@ -160,14 +165,20 @@ static int check_run(int argc, char **argv)
 const struct command command_check = {
 	.name = "check",
 	.summary = "judge results by limits: accepted or not",
-	.usage = "check RESULT... [OPTIONS]        RESULT: a result.json, or the directory of a run\n\n"
-		 "Results of the same machine are launches of one measurement and judged together.\n"
-		 "Without --limits: those of the run's own config, else those shipped for the GPU model.\n\n"
-		 "  -l, --limits FILE        an INI file with [limit NAME] sections, or shipped ones: h200, generic\n"
-		 "      --baseline RESULT    what `* baseline` refers to; repeatable: launches of it\n"
-		 "      --strict             warnings and allowed skips are not accepted\n"
-		 "  -a, --all                also print the checks that passed\n"
-		 "      --json               verdicts as JSON on standard output\n\n"
-		 "Exit code: 0 accepted, 1 a limit was violated, 4 inconclusive or incomplete, 5 a wrong result",
+	.usage =
+		"check RESULT... [OPTIONS]        RESULT: a result.json, or the directory of a "
+		"run\n\n"
+		"Results of the same machine are launches of one measurement and judged together.\n"
+		"Without --limits: those of the run's own config, else those shipped for the GPU "
+		"model.\n\n"
+		"  -l, --limits FILE        an INI file with [limit NAME] sections, or shipped "
+		"ones: h200, generic\n"
+		"      --baseline RESULT    what `* baseline` refers to; repeatable: launches of "
+		"it\n"
+		"      --strict             warnings and allowed skips are not accepted\n"
+		"  -a, --all                also print the checks that passed\n"
+		"      --json               verdicts as JSON on standard output\n\n"
+		"Exit code: 0 accepted, 1 a limit was violated, 4 inconclusive or incomplete, 5 a "
+		"wrong result",
 	.run = check_run,
 };

@@ -28,13 +28,15 @@ static void print_check(const struct check *c)
 	char *numbers = check_numbers(c);
 
 	print_name(c->verdict);
-	printf("%s: %s%s%s\n", c->limit, *c->case_id ? c->case_id : c->metric, *c->uuid ? " " : "", c->uuid);
+	printf("%s: %s%s%s\n", c->limit, *c->case_id ? c->case_id : c->metric, *c->uuid ? " " : "",
+	       c->uuid);
 	if (*numbers)
 		printf("             %s %s\n", c->metric, numbers);
 	if (*c->reason)
 		printf("             %s\n", c->reason);
 	if (*c->bound_text || *c->place || *c->bound_origin)
-		printf("             limit: %s%s(%s%s%s)\n", c->bound_text, *c->bound_text ? " " : "", c->place,
+		printf("             limit: %s%s(%s%s%s)\n", c->bound_text,
+		       *c->bound_text ? " " : "", c->place,
 		       *c->place && *c->bound_origin ? "; " : "", c->bound_origin);
 	free(numbers);
 }
@@ -47,13 +49,14 @@ static void print_all_of(const struct verdicts *v, enum verdict verdict, bool un
 		if (v->checks[i].verdict == verdict && (shown++ < MOST_SHOWN || unlimited))
 			print_check(&v->checks[i]);
 	if (shown > MOST_SHOWN && !unlimited)
-		printf("and %zu more %s; --all shows them\n", shown - MOST_SHOWN, verdict_name(verdict));
+		printf("and %zu more %s; --all shows them\n", shown - MOST_SHOWN,
+		       verdict_name(verdict));
 }
 
 void print_verdicts(const struct verdicts *v, const char *source, bool all)
 {
-	static const enum verdict order[] = { VERDICT_FAIL, VERDICT_ERROR, VERDICT_INCONCLUSIVE, VERDICT_WARN,
-					      VERDICT_SKIP };
+	static const enum verdict order[] = { VERDICT_FAIL, VERDICT_ERROR, VERDICT_INCONCLUSIVE,
+					      VERDICT_WARN, VERDICT_SKIP };
 
 	printf("%s\n", v->sentence);
 	printf("limits: %s; checks:", source);

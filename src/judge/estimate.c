@@ -56,7 +56,10 @@ double student_quantile(double probability, double dof)
 	double g1 = x * (x2 + 1) / 4;
 	double g2 = x * (5 * x2 * x2 + 16 * x2 + 3) / 96;
 	double g3 = x * (3 * x2 * x2 * x2 + 19 * x2 * x2 + 17 * x2 - 15) / 384;
-	double g4 = x * (79 * x2 * x2 * x2 * x2 + 776 * x2 * x2 * x2 + 1482 * x2 * x2 - 1920 * x2 - 945) / 92160;
+	double g4 =
+		x *
+		(79 * x2 * x2 * x2 * x2 + 776 * x2 * x2 * x2 + 1482 * x2 * x2 - 1920 * x2 - 945) /
+		92160;
 	double tail = 1 - (probability > 0.96 ? 0.975 : 0.95);
 
 	if (dof < 1.5)

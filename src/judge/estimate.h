@@ -11,8 +11,8 @@
 #define SPREAD_WEIGHT 8
 
 struct estimate {
-	double value;     /* one launch: its value; several: Hodges-Lehmann on their logs */
-	double half;      /* one-sided 95 %: the true value is above value * exp(-half), and below value * exp(half) */
+	double value; /* one launch: its value; several: Hodges-Lehmann on their logs */
+	double half; /* one-sided 95 %: the true value is above value * exp(-half), and below value * exp(half) */
 	double half_both; /* two-sided 95 %, the same way */
 	size_t launches;
 };
@@ -21,7 +21,8 @@ struct estimate {
  * `values`: one per launch, each > 0. `sample_half`: half width of the samples' two-sided 95 % interval on the log
  * scale, mean over the launches; 0 or NaN: unknown. `spread`: standard deviation between launches, a ratio.
  */
-struct estimate estimate_launches(const double *values, size_t n, double sample_half, double spread);
+struct estimate estimate_launches(const double *values, size_t n, double sample_half,
+				  double spread);
 
 /* Median of the pairwise means (each value with itself too): robust, and 96 % as efficient as the mean. */
 double hodges_lehmann(const double *values, size_t n);

@@ -50,7 +50,8 @@ struct check *judging_add(const struct judging *j, size_t i, enum comparison com
 	return check;
 }
 
-void check_decide(struct check *check, const struct limit *limit, enum verdict verdict, const char *reason)
+void check_decide(struct check *check, const struct limit *limit, enum verdict verdict,
+		  const char *reason)
 {
 	if (verdict == VERDICT_FAIL && limit->severity == LIMIT_WARNS && !check->wrong)
 		verdict = VERDICT_WARN;
@@ -86,7 +87,8 @@ enum verdict judge_bound(const struct check *check, const struct observation *o,
 /* Puts what is known about a figure before what the limit itself says of its origin. */
 static void add_origin(struct check *check, char *origin)
 {
-	char *both = xasprintf("%s%s%s", origin, *check->bound_origin ? "; " : "", check->bound_origin);
+	char *both =
+		xasprintf("%s%s%s", origin, *check->bound_origin ? "; " : "", check->bound_origin);
 
 	free(origin);
 	free(check->bound_origin);
@@ -94,43 +96,50 @@ static void add_origin(struct check *check, char *origin)
 }
 
 /* False: there is no figure; `reason` says why (owned by the caller). */
-static bool resolve_spec(const struct bound *bound, const struct subject *s, struct check *check, char **reason)
+static bool resolve_spec(const struct bound *bound, const struct subject *s, struct check *check,
+			 char **reason)
 {
 	const char *status;
 	char text[48];
 	double figure;
 
 	if (!s->device || !spec_lookup(s->device, bound->spec, &figure, &status)) {
-		*reason = xasprintf("no data sheet says %s of a '%.60s'", bound->spec,
-				    s->device ? s->device->name : "device that is not in the result");
+		*reason =
+			xasprintf("no data sheet says %s of a '%.60s'", bound->spec,
+				  s->device ? s->device->name : "device that is not in the result");
 		return false;
 	}
 	check->bound = bound->factor * figure;
 	units_format(figure, check->unit, text, sizeof(text));
 	if (strcmp(status, "device") == 0)
-		add_origin(check, xasprintf("%s = %s, from the device's own properties", bound->spec, text));
+		add_origin(check, xasprintf("%s = %s, from the device's own properties",
+					    bound->spec, text));
 	else
 		add_origin(check, xasprintf("%s = %s, data sheet (%s)", bound->spec, text, status));
 	return true;
 }
 
-static bool resolve_baseline(const struct judging *j, const struct bound *bound, const struct subject *s,
-			     struct check *check, double *half, char **reason)
+static bool resolve_baseline(const struct judging *j, const struct bound *bound,
+			     const struct subject *s, struct check *check, double *half,
+			     char **reason)
 {
-	const struct subject *before = j->baseline->count ? subjects_find(j->baseline, s->first->id) : NULL;
+	const struct subject *before =
+		j->baseline->count ? subjects_find(j->baseline, s->first->id) : NULL;
 	struct observation o;
 	char text[48];
 
 	if (!before) {
-		*reason = xstrdup(j->baseline->count ? "the baseline does not have this case" : "there is no baseline");
+		*reason = xstrdup(j->baseline->count ? "the baseline does not have this case"
+						     : "there is no baseline");
 		return false;
 	}
 	o = observe(before, check->metric, check->unit, j->limit->launch_spread);
 	if (o.verdict == VERDICT_PASS) {
 		check->bound = bound->factor * o.estimate.value;
 		*half = o.estimate.half;
-		add_origin(check, xasprintf("baseline = %s", units_format(o.estimate.value, check->unit, text,
-									  sizeof(text))));
+		add_origin(check,
+			   xasprintf("baseline = %s", units_format(o.estimate.value, check->unit,
+								   text, sizeof(text))));
 	} else {
 		*reason = xasprintf("the baseline has no value: %s", o.reason);
 	}
@@ -138,8 +147,8 @@ static bool resolve_baseline(const struct judging *j, const struct bound *bound,
 	return !*reason;
 }
 
-static bool resolve(const struct judging *j, const struct bound *bound, const struct subject *s, struct check *check,
-		    double *half, char **reason)
+static bool resolve(const struct judging *j, const struct bound *bound, const struct subject *s,
+		    struct check *check, double *half, char **reason)
 {
 	if (bound->kind == BOUND_SPEC)
 		return resolve_spec(bound, s, check, reason);
@@ -158,7 +167,8 @@ static const char *noise_of(const struct subject *s, const char *metric)
 	return series && series->statistics.noisy ? series->statistics.noise : "";
 }
 
-static void judge_value(const struct judging *j, size_t i, const struct bound *bound, enum comparison comparison)
+static void judge_value(const struct judging *j, size_t i, const struct bound *bound,
+			enum comparison comparison)
 {
 	struct check *check = judging_add(j, i, comparison);
 	const struct observation *o = &j->observations[i];
@@ -208,7 +218,8 @@ static size_t different_devices(const struct judging *j)
 		for (size_t d = 0; d < j->subjects[i]->first->device_count; d++) {
 			char *word = xasprintf(",%s,", j->subjects[i]->first->devices[d]);
 
-			if (j->observations[i].verdict == VERDICT_PASS && !strstr(seen.data, word)) {
+			if (j->observations[i].verdict == VERDICT_PASS &&
+			    !strstr(seen.data, word)) {
 				text_add(&seen, word + 1);
 				n++;
 			}
@@ -226,13 +237,15 @@ static void judge_coverage(const struct judging *j)
 
 	if (!j->count) {
 		check = add_plain(j->limit, j->verdicts);
-		check_decide(check, j->limit, j->limit->allow_skipped ? VERDICT_SKIP : VERDICT_ERROR,
+		check_decide(check, j->limit,
+			     j->limit->allow_skipped ? VERDICT_SKIP : VERDICT_ERROR,
 			     "no case of the run is what this limit is about");
 	}
 	if (!j->limit->devices || found == j->limit->devices)
 		return;
 	check = add_plain(j->limit, j->verdicts);
-	reason = xasprintf("measured on %zu device%s, expected %zu", found, found == 1 ? "" : "s", j->limit->devices);
+	reason = xasprintf("measured on %zu device%s, expected %zu", found, found == 1 ? "" : "s",
+			   j->limit->devices);
 	check_decide(check, j->limit, VERDICT_FAIL, reason);
 	free(reason);
 }
@@ -247,8 +260,8 @@ static void select_cases(struct judging *j)
 		if (!limit_selects(j->limit, s->first, s->device ? s->device->name : ""))
 			continue;
 		j->subjects[j->count] = s;
-		j->observations[j->count++] =
-			observe(s, j->limit->metric->name, j->limit->metric->unit, j->limit->launch_spread);
+		j->observations[j->count++] = observe(
+			s, j->limit->metric->name, j->limit->metric->unit, j->limit->launch_spread);
 	}
 }
 
@@ -279,7 +292,10 @@ void judge(const struct judge_input *input, struct verdicts *verdicts)
 	judge_run(input, verdicts);
 	for (size_t i = 0; i < input->limits->count; i++) {
 		const struct limit *limit = &input->limits->items[i];
-		struct judging j = { .input = input, .all = &all, .baseline = &baseline, .limit = limit,
+		struct judging j = { .input = input,
+				     .all = &all,
+				     .baseline = &baseline,
+				     .limit = limit,
 				     .verdicts = verdicts };
 
 		if (limit->suite)

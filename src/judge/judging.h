@@ -20,7 +20,8 @@ struct judging {
 struct check *judging_add(const struct judging *j, size_t i, enum comparison comparison);
 
 /* Sets verdict and acceptance; `reason` (may be NULL) is copied. */
-void check_decide(struct check *check, const struct limit *limit, enum verdict verdict, const char *reason);
+void check_decide(struct check *check, const struct limit *limit, enum verdict verdict,
+		  const char *reason);
 
 /* The value's verdict against check->bound, whose own half width on the log scale is `bound_half`. */
 enum verdict judge_bound(const struct check *check, const struct observation *o, double bound_half);
@@ -31,6 +32,7 @@ void judge_sisters(const struct judging *j);
 /* run_findings.c: wrong results, memory errors, cases that were not run. */
 void judge_run(const struct judge_input *input, struct verdicts *verdicts);
 /* A limit on a metric of the node as a whole. */
-void judge_node(const struct judge_input *input, const struct limit *limit, struct verdicts *verdicts);
+void judge_node(const struct judge_input *input, const struct limit *limit,
+		struct verdicts *verdicts);
 
 #endif

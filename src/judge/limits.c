@@ -24,7 +24,8 @@ void limits_of_config(struct limits *limits, const struct config *config)
 	for (size_t i = 0; i < config->count; i++)
 		/* A loaded config was checked: there is nothing to complain about. */
 		if (strcmp(config->sections[i].kind, "limit") == 0 &&
-		    limit_read(&limits->items[limits->count], &config->sections[i], &schema_program, nothing, NULL))
+		    limit_read(&limits->items[limits->count], &config->sections[i], &schema_program,
+			       nothing, NULL))
 			limits->count++;
 }
 
@@ -36,12 +37,14 @@ static enum status take(struct limits *limits, struct config *config, enum statu
 	return status;
 }
 
-static enum status load_shipped(struct limits *limits, const struct embedded_file *file, struct text *errors)
+static enum status load_shipped(struct limits *limits, const struct embedded_file *file,
+				struct text *errors)
 {
 	char *name = xasprintf("limits/%s", file->name);
 	struct config config;
-	enum status status = config_parse_with(&config, &schema_limits, name, (const char *)file->data, file->size,
-					       NULL, 0, errors);
+	enum status status =
+		config_parse_with(&config, &schema_limits, name, (const char *)file->data,
+				  file->size, NULL, 0, errors);
 
 	free(name);
 	return take(limits, &config, status);
@@ -57,20 +60,23 @@ enum status limits_load(struct limits *limits, const char *source, struct text *
 	memset(limits, 0, sizeof(*limits));
 	if (file)
 		return load_shipped(limits, file, errors);
-	return take(limits, &config, config_load_with(&config, &schema_limits, source, NULL, 0, errors));
+	return take(limits, &config,
+		    config_load_with(&config, &schema_limits, source, NULL, 0, errors));
 }
 
 enum status limits_of_model(struct limits *limits, const char *device_name, struct text *errors)
 {
 	const struct embedded_file *sheet = spec_file(device_name);
-	const struct embedded_file *file = sheet ? embedded_find(embedded_limits, sheet->name) : NULL;
+	const struct embedded_file *file =
+		sheet ? embedded_find(embedded_limits, sheet->name) : NULL;
 
 	memset(limits, 0, sizeof(*limits));
 	return load_shipped(limits, file ? file : embedded_find(embedded_limits, GENERIC), errors);
 }
 
 /* The config was written anew into the result: what its lines were called is in the settings. */
-static void restore_place(char **place, const struct result *result, const char *limit, const char *key)
+static void restore_place(char **place, const struct result *result, const char *limit,
+			  const char *key)
 {
 	char *section = xasprintf("limit %s", limit);
 
@@ -86,22 +92,27 @@ static void restore_place(char **place, const struct result *result, const char 
 	free(section);
 }
 
-enum status limits_of_result(struct limits *limits, const struct result *result, struct text *errors)
+enum status limits_of_result(struct limits *limits, const struct result *result,
+			     struct text *errors)
 {
 	struct config config;
 	enum status status;
 
 	memset(limits, 0, sizeof(*limits));
 	if (strstr(result->config_text, "[limit ")) {
-		status = config_parse(&config, result->config_name, result->config_text, strlen(result->config_text),
-				      NULL, 0, errors);
+		status = config_parse(&config, result->config_name, result->config_text,
+				      strlen(result->config_text), NULL, 0, errors);
 		if (take(limits, &config, status) != STATUS_OK)
 			return status;
 		for (size_t i = 0; i < limits->count; i++) {
-			restore_place(&limits->items[i].min.place, result, limits->items[i].name, "min");
-			restore_place(&limits->items[i].max.place, result, limits->items[i].name, "max");
-			restore_place(&limits->items[i].sisters_place, result, limits->items[i].name, "sisters");
-			restore_place(&limits->items[i].place, result, limits->items[i].name, "metric");
+			restore_place(&limits->items[i].min.place, result, limits->items[i].name,
+				      "min");
+			restore_place(&limits->items[i].max.place, result, limits->items[i].name,
+				      "max");
+			restore_place(&limits->items[i].sisters_place, result,
+				      limits->items[i].name, "sisters");
+			restore_place(&limits->items[i].place, result, limits->items[i].name,
+				      "metric");
 		}
 		if (limits->count)
 			return STATUS_OK;
@@ -156,7 +167,8 @@ static bool parameter_matches(const struct condition *condition, const struct ca
 	return word_matches(condition, p->text);
 }
 
-static bool condition_holds(const struct condition *condition, const struct case_result *c, const char *model)
+static bool condition_holds(const struct condition *condition, const struct case_result *c,
+			    const char *model)
 {
 	/* A suite's own parameter of that name goes first (plan/condition.c). */
 	if (case_parameter(c, condition->name))

@@ -23,7 +23,8 @@ enum status limits_load(struct limits *limits, const char *source, struct text *
  * Those that a result should be judged by when nobody says otherwise: of its own config, with the places that the run
  * recorded; else the shipped ones of its first device's model, else the generic ones.
  */
-enum status limits_of_result(struct limits *limits, const struct result *result, struct text *errors);
+enum status limits_of_result(struct limits *limits, const struct result *result,
+			     struct text *errors);
 
 /* The shipped limits for devices of this name: "h200" or "generic". */
 enum status limits_of_model(struct limits *limits, const char *device_name, struct text *errors);
@@ -32,7 +33,8 @@ enum status limits_of_model(struct limits *limits, const char *device_name, stru
  * Limits that make no sense for the cases they would judge: below 1 % of what the device's data sheet promises, or above
  * twice of it. One line per problem ("file:line: message\n"); false when there was one. The cases need no metrics yet.
  */
-bool limits_make_sense(const struct limits *limits, const struct result *result, struct text *errors);
+bool limits_make_sense(const struct limits *limits, const struct result *result,
+		       struct text *errors);
 
 void limits_release(struct limits *limits);
 

@@ -34,13 +34,15 @@ static void add_case(struct subject *s, const struct case_result *c)
 	s->cases[s->count++] = c;
 }
 
-static void add_subject(struct subjects *subjects, const struct result *result, const struct case_result *c)
+static void add_subject(struct subjects *subjects, const struct result *result,
+			const struct case_result *c)
 {
 	struct subject *s;
 
 	ARRAY_GROW(subjects->items, subjects->count, subjects->capacity);
 	s = &subjects->items[subjects->count++];
-	*s = (struct subject){ .first = c, .device = c->device ? find_device(result, c->device) : NULL };
+	*s = (struct subject){ .first = c,
+			       .device = c->device ? find_device(result, c->device) : NULL };
 	add_case(s, c);
 }
 
@@ -99,7 +101,9 @@ struct gathering {
 static void bad(struct observation *o, enum verdict verdict, const char *reason)
 {
 	/* A wrong result outranks an error, and that a case that was merely skipped. */
-	static const int rank[VERDICT_COUNT] = { [VERDICT_SKIP] = 1, [VERDICT_ERROR] = 2, [VERDICT_FAIL] = 3 };
+	static const int rank[VERDICT_COUNT] = {
+		[VERDICT_SKIP] = 1, [VERDICT_ERROR] = 2, [VERDICT_FAIL] = 3
+	};
 
 	if (rank[verdict] <= rank[o->verdict])
 		return;
@@ -151,15 +155,16 @@ static void gather_metric(struct gathering *g, struct observation *o, const stru
 		   (strcmp(unit, "B") == 0 || strcmp(unit, "1") == 0);
 }
 
-static void gather_case(struct gathering *g, struct observation *o, const struct case_result *c, const char *metric,
-			const char *unit)
+static void gather_case(struct gathering *g, struct observation *o, const struct case_result *c,
+			const char *metric, const char *unit)
 {
 	const struct metric_value *m;
 
 	if (c->status != CASE_OK) {
-		bad(o, c->status == CASE_SKIPPED ? VERDICT_SKIP :
-		       c->status == CASE_FAILED  ? VERDICT_FAIL :
-						   VERDICT_ERROR,
+		bad(o,
+		    c->status == CASE_SKIPPED  ? VERDICT_SKIP
+		    : c->status == CASE_FAILED ? VERDICT_FAIL
+					       : VERDICT_ERROR,
 		    c->reason);
 		return;
 	}
@@ -179,7 +184,8 @@ static bool has_zero(const struct gathering *g)
 	return false;
 }
 
-struct observation observe(const struct subject *subject, const char *metric, const char *unit, double launch_spread)
+struct observation observe(const struct subject *subject, const char *metric, const char *unit,
+			   double launch_spread)
 {
 	struct observation o = { .verdict = VERDICT_PASS, .reason = xstrdup("") };
 	struct gathering g = { 0 };
@@ -188,9 +194,11 @@ struct observation observe(const struct subject *subject, const char *metric, co
 	for (size_t i = 0; i < subject->count; i++)
 		gather_case(&g, &o, subject->cases[i], metric, unit);
 	if (o.verdict == VERDICT_PASS && has_zero(&g))
-		o.estimate = (struct estimate){ .value = hodges_lehmann(g.values, g.count), .launches = g.count };
+		o.estimate = (struct estimate){ .value = hodges_lehmann(g.values, g.count),
+						.launches = g.count };
 	else if (o.verdict == VERDICT_PASS)
-		o.estimate = estimate_launches(g.values, g.count, g.halves ? g.half / (double)g.halves : 0,
+		o.estimate = estimate_launches(g.values, g.count,
+					       g.halves ? g.half / (double)g.halves : 0,
 					       g.exact ? 0 : launch_spread);
 	o.no_interval = o.no_interval && g.count == 1;
 	free(g.values);

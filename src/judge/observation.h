@@ -13,7 +13,7 @@
 
 /* One case in all results of a group that have it. */
 struct subject {
-	const struct case_result *first; /* of the first result that has it */
+	const struct case_result *first;  /* of the first result that has it */
 	const struct case_result **cases; /* one per result */
 	size_t count;
 	const struct device_info *device; /* the case's first; NULL: not in the result */
@@ -32,8 +32,9 @@ void subjects_release(struct subjects *subjects);
 const struct subject *subjects_find(const struct subjects *subjects, const char *id);
 
 struct observation {
-	enum verdict verdict; /* VERDICT_PASS: there is a value; else SKIP, ERROR, or FAIL (wrong result) */
-	char *reason;         /* why not; owned, "" */
+	enum verdict
+		verdict; /* VERDICT_PASS: there is a value; else SKIP, ERROR, or FAIL (wrong result) */
+	char *reason;    /* why not; owned, "" */
 	struct estimate estimate;
 	size_t samples;
 	bool no_interval; /* too few samples for one, in a single launch */

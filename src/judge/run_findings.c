@@ -7,8 +7,8 @@
 #include "base/memory.h"
 #include "judge/judging.h"
 
-static struct check *add(struct verdicts *verdicts, const struct case_result *c, enum verdict verdict, bool wrong,
-			 char *reason)
+static struct check *add(struct verdicts *verdicts, const struct case_result *c,
+			 enum verdict verdict, bool wrong, char *reason)
 {
 	struct check *check = verdicts_add(verdicts);
 
@@ -35,8 +35,8 @@ static void judge_case(const struct case_result *c, struct verdicts *verdicts)
 		add(verdicts, c, VERDICT_FAIL, true, xstrdup(c->reason));
 	if (before >= 0 && after > before)
 		add(verdicts, c, VERDICT_FAIL, true,
-		    xasprintf("%" PRId64 " uncorrected memory error%s (ECC) during the case", after - before,
-			      after - before == 1 ? "" : "s"));
+		    xasprintf("%" PRId64 " uncorrected memory error%s (ECC) during the case",
+			      after - before, after - before == 1 ? "" : "s"));
 }
 
 void judge_run(const struct judge_input *input, struct verdicts *verdicts)
@@ -64,24 +64,27 @@ static size_t count_devices(const struct result *result, const struct limit *lim
 		for (size_t c = 0; c < limit->condition_count && fits; c++) {
 			fits = false;
 			for (size_t w = 0; w < limit->conditions[c].word_count; w++)
-				fits = fits || strstr(result->devices[i].name, limit->conditions[c].words[w]);
+				fits = fits || strstr(result->devices[i].name,
+						      limit->conditions[c].words[w]);
 		}
 		n += fits;
 	}
 	return n;
 }
 
-static void judge_count(const struct limit *limit, const struct bound *bound, enum comparison comparison, double value,
-			struct verdicts *verdicts)
+static void judge_count(const struct limit *limit, const struct bound *bound,
+			enum comparison comparison, double value, struct verdicts *verdicts)
 {
 	struct check *check = verdicts_add(verdicts);
 	bool fits = comparison == AT_LEAST ? value >= bound->factor : value <= bound->factor;
 	struct {
 		char **target;
 		const char *text;
-	} texts[] = { { &check->limit, limit->name }, { &check->metric, limit->metric->name },
-		      { &check->unit, limit->metric->unit }, { &check->place, bound->place },
-		      { &check->bound_text, bound->text }, { &check->bound_origin, limit->origin } };
+	} texts[] = {
+		{ &check->limit, limit->name },        { &check->metric, limit->metric->name },
+		{ &check->unit, limit->metric->unit }, { &check->place, bound->place },
+		{ &check->bound_text, bound->text },   { &check->bound_origin, limit->origin }
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		free(*texts[i].target);
@@ -94,7 +97,8 @@ static void judge_count(const struct limit *limit, const struct bound *bound, en
 	check_decide(check, limit, fits ? VERDICT_PASS : VERDICT_FAIL, NULL);
 }
 
-void judge_node(const struct judge_input *input, const struct limit *limit, struct verdicts *verdicts)
+void judge_node(const struct judge_input *input, const struct limit *limit,
+		struct verdicts *verdicts)
 {
 	double devices = input->count ? (double)count_devices(&input->results[0], limit) : 0;
 

@@ -39,7 +39,8 @@ static bool is_large(const struct case_result *c)
 
 	if (!size)
 		return true;
-	return strcmp(size->unit, "B") == 0 ? size->number >= LARGE_BYTES : size->number >= LARGE_SHAPE;
+	return strcmp(size->unit, "B") == 0 ? size->number >= LARGE_BYTES
+					    : size->number >= LARGE_SHAPE;
 }
 
 static const struct ceiling *ceiling_of(const struct limit *limit, const struct case_result *c)
@@ -57,7 +58,8 @@ static const struct ceiling *ceiling_of(const struct limit *limit, const struct 
 
 /* False: reported. */
 static bool bound_makes_sense(const struct limit *limit, const struct bound *bound, const char *key,
-			      const struct case_result *c, const struct device_info *device, struct text *errors)
+			      const struct case_result *c, const struct device_info *device,
+			      struct text *errors)
 {
 	const struct ceiling *ceiling = ceiling_of(limit, c);
 	char figure_text[48];
@@ -70,12 +72,15 @@ static bool bound_makes_sense(const struct limit *limit, const struct bound *bou
 	units_format(figure, limit->metric->unit, figure_text, sizeof(figure_text));
 	if (share < LEAST_SHARE && is_large(c))
 		text_addf(errors,
-			  "%s: [limit %s] %s = %s: that is %.2g %% of what a %s can do (%s %s), so it would never fire\n",
-			  bound->place, limit->name, key, bound->text, 100 * share, device->name, ceiling->spec,
-			  figure_text);
+			  "%s: [limit %s] %s = %s: that is %.2g %% of what a %s can do (%s %s), so "
+			  "it would never fire\n",
+			  bound->place, limit->name, key, bound->text, 100 * share, device->name,
+			  ceiling->spec, figure_text);
 	else if (share > MOST_SHARE && strcmp(key, "min") == 0)
-		text_addf(errors, "%s: [limit %s] %s = %s: that is %.3g times what a %s can do (%s %s)\n", bound->place,
-			  limit->name, key, bound->text, share, device->name, ceiling->spec, figure_text);
+		text_addf(errors,
+			  "%s: [limit %s] %s = %s: that is %.3g times what a %s can do (%s %s)\n",
+			  bound->place, limit->name, key, bound->text, share, device->name,
+			  ceiling->spec, figure_text);
 	else
 		return true;
 	return false;
@@ -106,7 +111,8 @@ static bool limit_makes_sense(const struct limit *limit, const struct bound *bou
 	return true;
 }
 
-bool limits_make_sense(const struct limits *limits, const struct result *result, struct text *errors)
+bool limits_make_sense(const struct limits *limits, const struct result *result,
+		       struct text *errors)
 {
 	bool all = true;
 

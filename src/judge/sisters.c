@@ -77,8 +77,8 @@ static void collect_group(struct group *g, size_t first, bool *seen)
 		if (seen[i] || !are_sisters(j->subjects[first], j->subjects[i]))
 			continue;
 		seen[i] = true;
-		if (j->observations[i].verdict != VERDICT_PASS || !(j->observations[i].estimate.value > 0) ||
-		    g->count == MOST_SISTERS)
+		if (j->observations[i].verdict != VERDICT_PASS ||
+		    !(j->observations[i].estimate.value > 0) || g->count == MOST_SISTERS)
 			continue;
 		g->members[g->count] = i;
 		g->logs[g->count++] = turned_log(j, i);
@@ -129,7 +129,8 @@ static void judge_member(const struct group *g, size_t member)
 	double others = median_of_others(g, member);
 	double behind = others - g->logs[member];
 	double allowed = fmax(-log(1 - j->limit->sisters), j->limit->sigmas * g->deviation);
-	double half = o->estimate.half * sqrt(1 + MEDIAN_TO_MEAN * MEDIAN_TO_MEAN / (double)(g->count - 1));
+	double half = o->estimate.half *
+		      sqrt(1 + MEDIAN_TO_MEAN * MEDIAN_TO_MEAN / (double)(g->count - 1));
 	struct check *check = add_check(j, g->members[member]);
 	enum verdict verdict = VERDICT_INCONCLUSIVE;
 	char *reason;
@@ -140,8 +141,9 @@ static void judge_member(const struct group *g, size_t member)
 		verdict = VERDICT_FAIL;
 	else if (behind + half <= allowed)
 		verdict = VERDICT_PASS;
-	reason = xasprintf("%.2f %% %s than the median of %zu sisters", fabs(100 * (1 - exp(-behind))),
-			   behind < 0 ? "better" : "worse", g->count - 1);
+	reason = xasprintf("%.2f %% %s than the median of %zu sisters",
+			   fabs(100 * (1 - exp(-behind))), behind < 0 ? "better" : "worse",
+			   g->count - 1);
 	check_decide(check, j->limit, verdict, reason);
 	free(reason);
 }
@@ -151,11 +153,12 @@ static void judge_pair(const struct group *g)
 {
 	double apart = fabs(g->logs[0] - g->logs[1]), allowed = -log(1 - g->j->limit->sisters);
 	double half = M_SQRT2 * g->j->observations[g->members[0]].estimate.half;
-	enum verdict verdict = apart + half <= allowed ? VERDICT_PASS :
-			       apart - half > allowed  ? VERDICT_WARN :
-							 VERDICT_INCONCLUSIVE;
-	char *reason = xasprintf("the two differ by %.2f %%%s", 100 * (1 - exp(-apart)),
-				 verdict == VERDICT_WARN ? "; which one is at fault takes a third to tell" : "");
+	enum verdict verdict = apart + half <= allowed  ? VERDICT_PASS
+			       : apart - half > allowed ? VERDICT_WARN
+							: VERDICT_INCONCLUSIVE;
+	char *reason = xasprintf(
+		"the two differ by %.2f %%%s", 100 * (1 - exp(-apart)),
+		verdict == VERDICT_WARN ? "; which one is at fault takes a third to tell" : "");
 
 	for (size_t i = 0; i < 2; i++) {
 		struct check *check = add_check(g->j, g->members[i]);

@@ -53,7 +53,8 @@ static bool name_matches(const char *patterns, const char *name)
 	return false;
 }
 
-static enum status parse_figure(const struct spec_key *key, const char *text, double *value, struct error *err)
+static enum status parse_figure(const struct spec_key *key, const char *text, double *value,
+				struct error *err)
 {
 	uint64_t bytes = 0;
 	enum status status;
@@ -71,7 +72,8 @@ static void on_figure(struct reading *r, size_t line, const char *name, const ch
 	double value = NAN;
 
 	if (!key) {
-		error_set(r->err, STATUS_USAGE, "%s:%zu: there is no figure '%.60s'", r->file, line, name);
+		error_set(r->err, STATUS_USAGE, "%s:%zu: there is no figure '%.60s'", r->file, line,
+			  name);
 		return;
 	}
 	if (parse_figure(key, text, &value, r->err) != STATUS_OK) {
@@ -106,7 +108,9 @@ static void on_problem(void *context, size_t line, const char *message)
 
 static void read_file(const struct embedded_file *file, struct reading *r)
 {
-	const struct ini_sink sink = { .context = r, .section = on_section, .entry = on_entry, .problem = on_problem };
+	const struct ini_sink sink = {
+		.context = r, .section = on_section, .entry = on_entry, .problem = on_problem
+	};
 
 	r->file = file->name;
 	ini_read((const char *)file->data, file->size, &sink);
@@ -147,7 +151,8 @@ static double link_bandwidth(const struct device_info *device)
 
 	if (generation < 1 || generation > 6 || device->pcie_width_max < 1)
 		return 0;
-	return transfers[generation] * device->pcie_width_max * (generation < 3 ? 0.8 : 128.0 / 130) / 8;
+	return transfers[generation] * device->pcie_width_max *
+	       (generation < 3 ? 0.8 : 128.0 / 130) / 8;
 }
 
 /* DDR: two transfers a clock. */
@@ -170,7 +175,8 @@ static const struct {
 	{ "memory", device_memory },
 };
 
-bool spec_lookup(const struct device_info *device, const char *key, double *value, const char **status)
+bool spec_lookup(const struct device_info *device, const char *key, double *value,
+		 const char **status)
 {
 	if (spec_of_name(device->name, key, value, status))
 		return true;

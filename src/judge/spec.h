@@ -26,7 +26,8 @@
 #include "result/result.h"
 
 /* A figure in its SI base unit, and how sure it is: "read", "derived", "to-verify", "device". */
-bool spec_lookup(const struct device_info *device, const char *key, double *value, const char **status);
+bool spec_lookup(const struct device_info *device, const char *key, double *value,
+		 const char **status);
 
 /* The same from the sheet of a device name alone. */
 bool spec_of_name(const char *device_name, const char *key, double *value, const char **status);

@@ -11,7 +11,8 @@
 
 const char *verdict_name(enum verdict verdict)
 {
-	static const char *const names[VERDICT_COUNT] = { "PASS", "WARN", "FAIL", "INCONCLUSIVE", "SKIP", "ERROR" };
+	static const char *const names[VERDICT_COUNT] = { "PASS",         "WARN", "FAIL",
+							  "INCONCLUSIVE", "SKIP", "ERROR" };
 
 	return names[verdict];
 }
@@ -22,11 +23,23 @@ struct check *verdicts_add(struct verdicts *v)
 
 	ARRAY_GROW(v->checks, v->count, v->capacity);
 	check = &v->checks[v->count++];
-	*check = (struct check){ .limit = xstrdup(""), .case_id = xstrdup(""), .devices = xstrdup(""),
-				 .model = xstrdup(""), .uuid = xstrdup(""), .metric = xstrdup(""),
-				 .unit = xstrdup(""), .bound_text = xstrdup(""), .bound_origin = xstrdup(""),
-				 .place = xstrdup(""), .reason = xstrdup(""), .comparison = NO_COMPARISON,
-				 .value = NAN, .low = NAN, .high = NAN, .bound = NAN, .margin = NAN };
+	*check = (struct check){ .limit = xstrdup(""),
+				 .case_id = xstrdup(""),
+				 .devices = xstrdup(""),
+				 .model = xstrdup(""),
+				 .uuid = xstrdup(""),
+				 .metric = xstrdup(""),
+				 .unit = xstrdup(""),
+				 .bound_text = xstrdup(""),
+				 .bound_origin = xstrdup(""),
+				 .place = xstrdup(""),
+				 .reason = xstrdup(""),
+				 .comparison = NO_COMPARISON,
+				 .value = NAN,
+				 .low = NAN,
+				 .high = NAN,
+				 .bound = NAN,
+				 .margin = NAN };
 	return check;
 }
 
@@ -34,8 +47,9 @@ void verdicts_release(struct verdicts *v)
 {
 	for (size_t i = 0; i < v->count; i++) {
 		struct check *c = &v->checks[i];
-		char *texts[] = { c->limit, c->case_id, c->devices, c->model, c->uuid, c->metric, c->unit,
-				  c->bound_text, c->bound_origin, c->place, c->reason };
+		char *texts[] = { c->limit,        c->case_id, c->devices, c->model,
+				  c->uuid,         c->metric,  c->unit,    c->bound_text,
+				  c->bound_origin, c->place,   c->reason };
 
 		for (size_t t = 0; t < ARRAY_SIZE(texts); t++)
 			free(texts[t]);
@@ -60,7 +74,8 @@ static char *complaints(const struct verdicts *v, size_t skipped)
 	add_count(&out, v->counts[VERDICT_ERROR], "cannot be judged");
 	add_count(&out, v->counts[VERDICT_INCONCLUSIVE], "inconclusive");
 	add_count(&out, skipped, "skipped");
-	add_count(&out, v->counts[VERDICT_WARN], v->counts[VERDICT_WARN] == 1 ? "warning" : "warnings");
+	add_count(&out, v->counts[VERDICT_WARN],
+		  v->counts[VERDICT_WARN] == 1 ? "warning" : "warnings");
 	return text_detach(&out);
 }
 
@@ -72,7 +87,8 @@ static char *sentence(const struct verdicts *v, size_t judged, size_t skipped)
 	if (!judged && v->overall == VERDICT_FAIL && !v->counts[VERDICT_FAIL])
 		out = xasprintf("Not accepted: nothing was judged%s%s.", *list ? "; " : "", list);
 	else if (v->wrong)
-		out = xasprintf("Not accepted: WRONG RESULTS; of %zu %s %s.", v->count, checks, list);
+		out = xasprintf("Not accepted: WRONG RESULTS; of %zu %s %s.", v->count, checks,
+				list);
 	else if (v->overall == VERDICT_FAIL)
 		out = xasprintf("Not accepted: of %zu %s %s.", v->count, checks, list);
 	else if (v->overall == VERDICT_INCONCLUSIVE)
@@ -80,7 +96,8 @@ static char *sentence(const struct verdicts *v, size_t judged, size_t skipped)
 	else if (*list)
 		out = xasprintf("Accepted: of %zu %s none failed; %s.", v->count, checks, list);
 	else
-		out = xasprintf("Accepted: %s%zu %s passed.", v->count == 1 ? "" : "all ", v->count, checks);
+		out = xasprintf("Accepted: %s%zu %s passed.", v->count == 1 ? "" : "all ", v->count,
+				checks);
 	free(list);
 	return out;
 }
@@ -124,8 +141,9 @@ int verdicts_exit_code(const struct verdicts *v)
 
 char *check_numbers(const struct check *c)
 {
-	static const char *const words[] = { [AT_LEAST] = "at least", [AT_MOST] = "at most",
-					     [LIKE_SISTERS] = "its sisters allow" };
+	static const char *const words[] = {
+		[AT_LEAST] = "at least", [AT_MOST] = "at most", [LIKE_SISTERS] = "its sisters allow"
+	};
 	char value[48], low[48], high[48], bound[48];
 	struct text out = TEXT_EMPTY;
 
@@ -137,8 +155,10 @@ char *check_numbers(const struct check *c)
 			  units_format(c->high, c->unit, high, sizeof(high)));
 	if (c->comparison == NO_COMPARISON || isnan(c->bound))
 		return text_detach(&out);
-	text_addf(&out, ", %s %s", words[c->comparison], units_format(c->bound, c->unit, bound, sizeof(bound)));
+	text_addf(&out, ", %s %s", words[c->comparison],
+		  units_format(c->bound, c->unit, bound, sizeof(bound)));
 	if (isfinite(c->margin))
-		text_addf(&out, ": %.3g %% %s", fabs(100 * c->margin), c->margin < 0 ? "beyond" : "to spare");
+		text_addf(&out, ": %.3g %% %s", fabs(100 * c->margin),
+			  c->margin < 0 ? "beyond" : "to spare");
 	return text_detach(&out);
 }

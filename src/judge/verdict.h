@@ -12,11 +12,11 @@
 
 enum verdict {
 	VERDICT_PASS,
-	VERDICT_WARN,         /* violates a limit of severity warn */
+	VERDICT_WARN, /* violates a limit of severity warn */
 	VERDICT_FAIL,
 	VERDICT_INCONCLUSIVE, /* the interval holds the limit: more launches may tell */
 	VERDICT_SKIP,         /* not measured, with the reason; never counts as passed */
-	VERDICT_ERROR,        /* cannot be judged: missing, NaN, zero, another unit, no figure to compare with */
+	VERDICT_ERROR, /* cannot be judged: missing, NaN, zero, another unit, no figure to compare with */
 	VERDICT_COUNT
 };
 const char *verdict_name(enum verdict verdict); /* "PASS", ... */
@@ -32,33 +32,33 @@ enum comparison {
 struct check {
 	enum verdict verdict;
 	bool accepted; /* PASS, WARN, and SKIP where the limit allows it */
-	bool wrong;    /* a wrong numerical result or an uncorrected memory error: outranks everything */
-	char *limit;   /* [limit NAME]; "run" for what is checked without a limit */
-	char *case_id; /* "" when no case matched */
-	char *devices; /* "cuda:3", "cuda:0,cuda:1" */
+	bool wrong; /* a wrong numerical result or an uncorrected memory error: outranks everything */
+	char *limit;        /* [limit NAME]; "run" for what is checked without a limit */
+	char *case_id;      /* "" when no case matched */
+	char *devices;      /* "cuda:3", "cuda:0,cuda:1" */
 	char *model, *uuid; /* of the first device; "" when unknown */
 	char *metric, *unit;
 	enum comparison comparison;
 	double value, low, high; /* with both one-sided 95 % bounds */
 	double bound;
-	double margin;     /* (value - bound) / bound, turned so that > 0 is good */
-	size_t launches;   /* behind `value` */
-	size_t samples;    /* of the first launch */
-	char *bound_text;  /* "0.85 * spec.pcie_bandwidth" */
+	double margin;      /* (value - bound) / bound, turned so that > 0 is good */
+	size_t launches;    /* behind `value` */
+	size_t samples;     /* of the first launch */
+	char *bound_text;   /* "0.85 * spec.pcie_bandwidth" */
 	char *bound_origin; /* "data sheet (read): 63.02 GB/s", and what the limit's origin says */
-	char *place;       /* "nightly.ini:12" */
-	char *reason;      /* a sentence where the numbers don't say it; "" */
+	char *place;        /* "nightly.ini:12" */
+	char *reason;       /* a sentence where the numbers don't say it; "" */
 };
 
 struct verdicts {
 	struct check *checks; /* in the order of the limits, then of the cases */
 	size_t count, capacity;
 	size_t counts[VERDICT_COUNT];
-	bool strict;          /* warnings and allowed skips are not accepted */
+	bool strict; /* warnings and allowed skips are not accepted */
 	/* Filled by verdicts_finish(). */
 	enum verdict overall; /* PASS, WARN, FAIL, INCONCLUSIVE (also when incomplete) */
 	bool wrong;
-	char *sentence;       /* "Not accepted: 1 of 48 checks failed." */
+	char *sentence; /* "Not accepted: 1 of 48 checks failed." */
 };
 
 /* Appends an empty check whose strings are ""; valid until the next call. */

@@ -34,18 +34,19 @@ static enum status read_figure(struct bound *bound, const char *figure, const st
 	}
 	if (!text_starts_with(figure, SPEC))
 		return error_set(err, STATUS_USAGE,
-				 "'%.60s' is neither baseline nor a data-sheet figure (spec.NAME)", figure);
+				 "'%.60s' is neither baseline nor a data-sheet figure (spec.NAME)",
+				 figure);
 	figure += strlen(SPEC);
 	for (key = spec_keys; key->name && n + 1 < ARRAY_SIZE(names); key++)
 		names[n++] = key->name;
 	names[n] = NULL;
 	key = spec_key_find(figure);
 	if (!key)
-		return error_set(err, STATUS_USAGE, "there is no data-sheet figure '%.60s'%s", figure,
-				 hint_for(figure, names).text);
+		return error_set(err, STATUS_USAGE, "there is no data-sheet figure '%.60s'%s",
+				 figure, hint_for(figure, names).text);
 	if (strcmp(key->unit, metric->unit) != 0)
-		return error_set(err, STATUS_USAGE, "spec.%s is in %s, %s in %s", key->name, key->unit,
-				 metric->name, metric->unit);
+		return error_set(err, STATUS_USAGE, "spec.%s is in %s, %s in %s", key->name,
+				 key->unit, metric->name, metric->unit);
 	bound->kind = BOUND_SPEC;
 	bound->spec = xstrdup(figure);
 	return STATUS_OK;
@@ -58,7 +59,8 @@ static enum status read_factor(struct bound *bound, const char *text, struct err
 					       : units_parse_real(text, &bound->factor, err);
 
 	if (status == STATUS_OK && !(bound->factor > 0 && bound->factor <= 100))
-		status = error_set(err, STATUS_USAGE, "the factor '%.60s' is not above 0 and at most 100", text);
+		status = error_set(err, STATUS_USAGE,
+				   "the factor '%.60s' is not above 0 and at most 100", text);
 	return status;
 }
 

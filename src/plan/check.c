@@ -54,8 +54,8 @@ static void check_backend(const struct section *section, const char *none, struc
 		return;
 	title = header_text(section->kind, section->name, section->label);
 	document_problem(d, place_of(d, section, "backend"),
-			 "%s backend = %.60s: '%.60s' is not one of %s, cuda, host%s", title, name, name,
-			 none, hint_for(name, known).text);
+			 "%s backend = %.60s: '%.60s' is not one of %s, cuda, host%s", title, name,
+			 name, none, hint_for(name, known).text);
 	free(title);
 }
 
@@ -174,18 +174,21 @@ static void limit_problem(void *context, const char *key, const char *message)
 {
 	const struct limit_check *check = context;
 	const struct setting *setting = *key ? setting_or_null(check->section, key) : NULL;
-	char *title = header_text(check->section->kind, check->section->name, check->section->label);
+	char *title =
+		header_text(check->section->kind, check->section->name, check->section->label);
 
 	if (setting)
-		document_problem(check->d, place_of(check->d, check->section, key), "%s %s = %.60s%s: %s", title, key,
-				 setting->values[0].text, strlen(setting->values[0].text) > 60 ? "..." : "",
-				 message);
+		document_problem(check->d, place_of(check->d, check->section, key),
+				 "%s %s = %.60s%s: %s", title, key, setting->values[0].text,
+				 strlen(setting->values[0].text) > 60 ? "..." : "", message);
 	else
-		document_problem(check->d, place_of(check->d, check->section, key), "%s: %s", title, message);
+		document_problem(check->d, place_of(check->d, check->section, key), "%s: %s", title,
+				 message);
 	free(title);
 }
 
-static void check_limit(const struct section *section, const struct schema *schema, struct document *d)
+static void check_limit(const struct section *section, const struct schema *schema,
+			struct document *d)
 {
 	struct limit_check check = { section, d };
 	struct limit limit;

@@ -37,7 +37,8 @@ static enum status unknown_name(const struct suite *suite, const char *name, str
 	struct text list = TEXT_EMPTY;
 	size_t n = 0;
 
-	for (const struct key *key = suite ? suite->keys : NULL; key && key->name && n < MOST_NAMES - 3; key++)
+	for (const struct key *key = suite ? suite->keys : NULL;
+	     key && key->name && n < MOST_NAMES - 3; key++)
 		if (schema_is_axis(suite, key))
 			names[n++] = key_parameter(key);
 	for (size_t i = suite ? 0 : 1; special[i] && (suite || i < 2); i++)
@@ -45,8 +46,9 @@ static enum status unknown_name(const struct suite *suite, const char *name, str
 	names[n] = NULL;
 	for (size_t i = 0; i < n; i++)
 		text_addf(&list, "%s%s", i ? ", " : "", names[i]);
-	error_set(err, STATUS_USAGE, "%s%s has no parameter '%.60s'%s; there are: %s", suite ? "suite " : "",
-		  suite ? suite->name : "the node", name, hint_for(name, names).text, list.data);
+	error_set(err, STATUS_USAGE, "%s%s has no parameter '%.60s'%s; there are: %s",
+		  suite ? "suite " : "", suite ? suite->name : "the node", name,
+		  hint_for(name, names).text, list.data);
 	text_release(&list);
 	return STATUS_USAGE;
 }
@@ -58,7 +60,8 @@ static void add_word(struct condition *c, const char *word)
 }
 
 /* One alternative of "a|b|c"; `key` NULL: any text. */
-static enum status read_word(struct condition *c, const struct key *key, const char *word, struct error *err)
+static enum status read_word(struct condition *c, const struct key *key, const char *word,
+			     struct error *err)
 {
 	struct value value = { 0 };
 
@@ -77,15 +80,18 @@ static enum status read_word(struct condition *c, const struct key *key, const c
 	return STATUS_OK;
 }
 
-static enum status read_comparison(struct condition *c, const struct key *key, const char *text, struct error *err)
+static enum status read_comparison(struct condition *c, const struct key *key, const char *text,
+				   struct error *err)
 {
 	struct value value = { 0 };
 	char *number = trimmed(text + 2, strlen(text + 2));
 	enum status status = STATUS_OK;
 
 	c->test = *text == '>' ? CONDITION_AT_LEAST : CONDITION_AT_MOST;
-	if (!key || key->type == KEY_TEXT || key->type == KEY_CHOICE || key->type == KEY_BOOL || key->type == KEY_SHAPE)
-		status = error_set(err, STATUS_USAGE, "%s: %.2s needs a parameter that is a number", c->name, text);
+	if (!key || key->type == KEY_TEXT || key->type == KEY_CHOICE || key->type == KEY_BOOL ||
+	    key->type == KEY_SHAPE)
+		status = error_set(err, STATUS_USAGE, "%s: %.2s needs a parameter that is a number",
+				   c->name, text);
 	else if (value_parse(&value, key, number, err) != STATUS_OK)
 		status = error_prefix(err, "%s", c->name);
 	c->number = value.real;
@@ -94,7 +100,8 @@ static enum status read_comparison(struct condition *c, const struct key *key, c
 	return status;
 }
 
-static enum status read_words(struct condition *c, const struct key *key, const char *text, struct error *err)
+static enum status read_words(struct condition *c, const struct key *key, const char *text,
+			      struct error *err)
 {
 	for (const char *p = text; p;) {
 		const char *bar = strchr(p, '|');
@@ -125,12 +132,15 @@ static enum status read_condition(struct limit *limit, const char *text, struct 
 
 	if (!colon)
 		return error_set(err, STATUS_USAGE, "'%.60s' is not parameter:value", text);
-	limit->conditions = xrealloc(limit->conditions, limit->condition_count + 1, sizeof(*limit->conditions));
+	limit->conditions =
+		xrealloc(limit->conditions, limit->condition_count + 1, sizeof(*limit->conditions));
 	c = &limit->conditions[limit->condition_count++];
 	*c = (struct condition){ .name = trimmed(text, (size_t)(colon - text)) };
 	for (size_t i = 0; i + 1 < limit->condition_count; i++)
-		if (strcmp(limit->conditions[i].name, c->name) == 0 && limit->conditions[i].test == CONDITION_IS)
-			return error_set(err, STATUS_USAGE, "'%.60s' stands there twice; alternatives: %.60s:a|b",
+		if (strcmp(limit->conditions[i].name, c->name) == 0 &&
+		    limit->conditions[i].test == CONDITION_IS)
+			return error_set(err, STATUS_USAGE,
+					 "'%.60s' stands there twice; alternatives: %.60s:a|b",
 					 c->name, c->name);
 	key = find_axis(limit->suite, c->name);
 	if (!key && !is_special(limit->suite, c->name))

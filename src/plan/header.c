@@ -114,9 +114,10 @@ static bool limit_fits(struct document *d, struct place place, const char *heade
 	else if (count > 2)
 		document_problem(d, place, "[%s] has more than a name", header);
 	else if (!label_fits(words[1]))
-		document_problem(d, place,
-				 "[%s]: the name '%s' may hold letters, digits, '_', '-' and '.' only", header,
-				 words[1]);
+		document_problem(
+			d, place,
+			"[%s]: the name '%s' may hold letters, digits, '_', '-' and '.' only",
+			header, words[1]);
 	else
 		return true;
 	return false;

@@ -10,8 +10,7 @@
 #include "plan/resolve.h"
 
 const struct metric node_metrics[] = {
-	{ "node.devices", "1", BETTER_NONE, 0, "devices that the run used" },
-	{ 0 }
+	{ "node.devices", "1", BETTER_NONE, 0, "devices that the run used" }, { 0 }
 };
 
 struct reading {
@@ -71,12 +70,14 @@ static void unknown_metric(struct reading *r, const char *name)
 	size_t n = 0;
 
 	for (const struct suite *const *s = r->schema->suites; *s; s++)
-		for (const struct metric *m = (*s)->metrics; m && m->name && n + 2 < ARRAY_SIZE(names); m++)
+		for (const struct metric *m = (*s)->metrics;
+		     m && m->name && n + 2 < ARRAY_SIZE(names); m++)
 			names[n++] = m->name;
 	names[n++] = node_metrics[0].name;
 	names[n] = NULL;
 	hint = hint_for(name, names);
-	message = xasprintf("there is no metric '%.60s'%s; gpuproof list metrics shows all", name, hint.text);
+	message = xasprintf("there is no metric '%.60s'%s; gpuproof list metrics shows all", name,
+			    hint.text);
 	complain(r, "metric", message);
 	free(message);
 }
@@ -177,7 +178,8 @@ bool limit_read(struct limit *limit, const struct section *section, const struct
 {
 	struct reading r = { limit, section, schema, problem, context, true };
 
-	*limit = (struct limit){ .name = xstrdup(section->name), .place = xstrdup(section->origin),
+	*limit = (struct limit){ .name = xstrdup(section->name),
+				 .place = xstrdup(section->origin),
 				 .sisters = NAN };
 	read_rest(&r);
 	if (read_metric(&r)) {

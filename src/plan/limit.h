@@ -30,16 +30,16 @@ enum bound_kind { BOUND_NONE, BOUND_ABSOLUTE, BOUND_SPEC, BOUND_BASELINE };
 
 struct bound {
 	enum bound_kind kind;
-	double factor;  /* of the figure; BOUND_ABSOLUTE: the value itself, in the metric's unit */
-	char *spec;     /* BOUND_SPEC: which figure; else NULL */
-	char *text;     /* as written; NULL for BOUND_NONE */
-	char *place;    /* "nightly.ini:12" */
+	double factor; /* of the figure; BOUND_ABSOLUTE: the value itself, in the metric's unit */
+	char *spec;    /* BOUND_SPEC: which figure; else NULL */
+	char *text;    /* as written; NULL for BOUND_NONE */
+	char *place;   /* "nightly.ini:12" */
 };
 
 enum condition_test { CONDITION_IS, CONDITION_AT_LEAST, CONDITION_AT_MOST };
 
 struct condition {
-	char *name;  /* parameter, or "device", "model", "label" */
+	char *name; /* parameter, or "device", "model", "label" */
 	enum condition_test test;
 	char **words; /* CONDITION_IS: any of them, in canonical form */
 	size_t word_count;
@@ -58,12 +58,12 @@ struct limit {
 	struct bound min, max;
 	double sisters; /* ratio below (or above) the sisters' median; NaN: not compared */
 	char *sisters_text, *sisters_place;
-	double sigmas;  /* ... and this many robust standard deviations of the sisters */
+	double sigmas;        /* ... and this many robust standard deviations of the sisters */
 	double launch_spread; /* standard deviation between launches that is taken for granted, a ratio */
 	size_t devices; /* so many different devices must be judged; 0: as many as there are */
 	enum limit_severity severity;
 	bool allow_skipped;
-	char *origin;   /* where the number comes from, in words */
+	char *origin; /* where the number comes from, in words */
 };
 
 /* Called for each problem, with the key that it is about. */

@@ -5,7 +5,9 @@
 #include "measure/sampling.h"
 
 const struct schema schema_program = { .suites = suites, .sampling = sampling_keys };
-const struct schema schema_limits = { .suites = suites, .sampling = sampling_keys, .limits_only = true };
+const struct schema schema_limits = { .suites = suites,
+				      .sampling = sampling_keys,
+				      .limits_only = true };
 
 struct key_walk schema_keys(const struct schema *schema, const char *kind,
 			    const struct suite *suite)

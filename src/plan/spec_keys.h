@@ -13,7 +13,7 @@ struct spec_key {
 	const char *help;
 };
 
-extern const struct spec_key spec_keys[]; /* ends with { 0 } */
+extern const struct spec_key spec_keys[];               /* ends with { 0 } */
 const struct spec_key *spec_key_find(const char *name); /* NULL: there is none */
 
 #endif
