@@ -278,6 +278,24 @@ static void matmul_suite(struct sample *s)
 	}
 }
 
+static void add_memory(struct case_result *c, int shares)
+{
+	static const struct {
+		const char *name;
+		double bytes;
+	} parts[] = {
+		{ "parallel.memory_parameters", 16.05e6 }, { "parallel.memory_gradients", 16.05e6 },
+		{ "parallel.memory_optimizer", 32.1e6 },   { "parallel.memory_activations", 16.4e6 },
+	};
+	double total = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		total += parts[i].bytes / shares;
+	add_single(c, "parallel.memory", "B", BETTER_LOWER, total);
+	for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+		add_single(c, parts[i].name, "B", BETTER_LOWER, parts[i].bytes / shares);
+}
+
 static void parallel_case(struct sample *s, const char *mode, int devices, const char *microbatches, double speedup)
 {
 	struct case_result *c = add_case(s, "parallel", xasprintf("parallel/%s/%d%s%s@cuda:0%s", mode, devices,
@@ -301,7 +319,7 @@ static void parallel_case(struct sample *s, const char *mode, int devices, const
 	add_single(c, "parallel.speedup", "1", BETTER_HIGHER, speedup);
 	add_single(c, "parallel.efficiency", "1", BETTER_HIGHER, speedup / devices);
 	add_single(c, "parallel.exposed_communication", "s", BETTER_LOWER, devices == 1 ? 0 : 4.1e-3 * (1 / speedup - 0.5));
-	add_single(c, "parallel.memory", "B", BETTER_LOWER, 64.2e6 / (strcmp(mode, "layer_split") == 0 ? devices : 1));
+	add_memory(c, strcmp(mode, "layer_split") == 0 ? devices : 1);
 }
 
 static void parallel_suite(struct sample *s)

@@ -17,6 +17,7 @@ static const struct {
 	[CHART_BARS] = { "bars", chart_bars_draw },
 	[CHART_HEATMAP] = { "heatmap", chart_heatmap_draw },
 	[CHART_STRIP] = { "strip", chart_strip_draw },
+	[CHART_STACKED] = { "stacked", chart_stacked_draw },
 };
 
 /* Okabe & Ito's colours for all kinds of sight, the pale ones last and yellow left out; a dash and a marker each. */
@@ -98,6 +99,36 @@ bool chart_has_intervals(const struct chart *chart)
 			if (isfinite(chart->series[s].points[p].low) && isfinite(chart->series[s].points[p].high))
 				return true;
 	return false;
+}
+
+const struct chart_point *chart_point_named(const struct chart_series *series, const char *text)
+{
+	for (size_t p = 0; p < series->count; p++)
+		if (strcmp(series->points[p].text, text) == 0)
+			return &series->points[p];
+	return NULL;
+}
+
+const char **chart_texts(const struct chart *chart, size_t *count)
+{
+	const char **texts = NULL;
+	size_t n = 0, capacity = 0;
+
+	for (size_t s = 0; s < chart->count; s++) {
+		for (size_t p = 0; p < chart->series[s].count; p++) {
+			const char *text = chart->series[s].points[p].text;
+			size_t i = 0;
+
+			while (i < n && strcmp(texts[i], text) != 0)
+				i++;
+			if (i < n)
+				continue;
+			ARRAY_GROW(texts, n, capacity);
+			texts[n++] = text;
+		}
+	}
+	*count = n;
+	return texts;
 }
 
 size_t chart_characters(const char *text)

@@ -6,6 +6,7 @@
  *	CHART_LINES    a series is a line, a point has x and y;
  *	CHART_BARS     a series is a group of bars under a heading (name ""), a point is a bar `text` of length y;
  *	CHART_HEATMAP  a series is a row, a point the cell in column `text`;
+ *	CHART_STACKED  a series is a bar, a point a part of it, `text` of length y;
  *	CHART_STRIP    a series is a group of rows, a point is a row `text` with its samples.
  *
  * Adding a kind: an enum value, draw function and row in chart.c's table, chart_<kind>.mustache, a line in chart.mustache.
@@ -21,7 +22,7 @@
 #include "report/tree.h"
 #include "result/metric.h"
 
-enum chart_kind { CHART_LINES, CHART_BARS, CHART_HEATMAP, CHART_STRIP };
+enum chart_kind { CHART_LINES, CHART_BARS, CHART_HEATMAP, CHART_STRIP, CHART_STACKED };
 
 struct chart_point {
 	double x, y, low, high; /* low, high: 95 % interval; NaN: none */
@@ -72,6 +73,7 @@ void chart_lines_draw(const struct chart *chart, struct tree *map);
 void chart_bars_draw(const struct chart *chart, struct tree *map);
 void chart_heatmap_draw(const struct chart *chart, struct tree *map);
 void chart_strip_draw(const struct chart *chart, struct tree *map);
+void chart_stacked_draw(const struct chart *chart, struct tree *map);
 
 /* Shared by the kinds. */
 #define CHART_WIDTH 480.0
@@ -91,5 +93,8 @@ void chart_marker(struct text *path, size_t series, double x, double y);
 void chart_ticks(struct tree *map, const char *name, const struct scale *scale, const char *unit, double factor);
 /* Whether any point has an interval. */
 bool chart_has_intervals(const struct chart *chart);
+/* The texts of all points, each once, in order of appearance. Borrowed; the array is the caller's. */
+const char **chart_texts(const struct chart *chart, size_t *count);
+const struct chart_point *chart_point_named(const struct chart_series *series, const char *text);
 
 #endif

@@ -25,37 +25,6 @@ static size_t shade(const struct extent *extent, double value)
 	return (size_t)(position * (ARRAY_SIZE(ramp) - 1) + 0.5);
 }
 
-static const struct chart_point *cell_at(const struct chart_series *row, const char *column)
-{
-	for (size_t p = 0; p < row->count; p++)
-		if (strcmp(row->points[p].text, column) == 0)
-			return &row->points[p];
-	return NULL;
-}
-
-/* The names of all columns in order of appearance; borrowed from the points. */
-static const char **column_names(const struct chart *chart, size_t *count)
-{
-	const char **names = NULL;
-	size_t n = 0, capacity = 0;
-
-	for (size_t s = 0; s < chart->count; s++) {
-		for (size_t p = 0; p < chart->series[s].count; p++) {
-			const char *name = chart->series[s].points[p].text;
-			size_t i = 0;
-
-			while (i < n && strcmp(names[i], name) != 0)
-				i++;
-			if (i < n)
-				continue;
-			ARRAY_GROW(names, n, capacity);
-			names[n++] = name;
-		}
-	}
-	*count = n;
-	return names;
-}
-
 static int name_order(const void *a, const void *b)
 {
 	return strverscmp(*(const char *const *)a, *(const char *const *)b);
@@ -96,7 +65,7 @@ static void draw_rows(const struct chart *chart, const struct grid *grid, struct
 		tree_text_owned(name, "name", format_label(chart->series[s].name, NAME_LONGEST));
 		chart_coordinate(name, "y", TOP + grid->cell_height * ((double)s + 0.5) + 4);
 		for (size_t c = 0; c < count; c++)
-			draw_cell(grid, cells, cell_at(&chart->series[s], columns[c]), s, c);
+			draw_cell(grid, cells, chart_point_named(&chart->series[s], columns[c]), s, c);
 	}
 }
 
@@ -117,7 +86,7 @@ void chart_heatmap_draw(const struct chart *chart, struct tree *map)
 	struct grid grid = { .left = 100, .extent = EXTENT_EMPTY };
 	char unit[FORMAT_SIZE];
 	size_t count;
-	const char **columns = column_names(chart, &count);
+	const char **columns = chart_texts(chart, &count);
 
 	qsort(columns, count, sizeof(*columns), name_order);
 	for (size_t s = 0; s < chart->count; s++)

@@ -108,6 +108,36 @@ static void say_distance(struct text *out, double a, double b)
 		text_addf(out, ": a factor of %s", format_scaled(ratio, 1, text, sizeof(text)));
 }
 
+static double total_of(const struct chart_series *series)
+{
+	double total = 0;
+
+	for (size_t p = 0; p < series->count; p++)
+		total += isfinite(series->points[p].y) ? series->points[p].y : 0;
+	return total;
+}
+
+/* "Largest 64.20 MB, DDP: half of it optimizer (32.10 MB)." */
+static char *stack_finding(const struct chart *chart)
+{
+	const struct chart_series *highest = NULL;
+	const struct chart_point *part = NULL;
+	char total[FORMAT_SIZE], value[FORMAT_SIZE], share[FORMAT_SIZE];
+
+	for (size_t s = 0; s < chart->count; s++)
+		if (!highest || total_of(&chart->series[s]) > total_of(highest))
+			highest = &chart->series[s];
+	for (size_t p = 0; highest && p < highest->count; p++)
+		if (isfinite(highest->points[p].y) && (!part || highest->points[p].y > part->y))
+			part = &highest->points[p];
+	if (!part || total_of(highest) <= 0)
+		return xstrdup("Nothing was measured for this chart.");
+	return xasprintf("Highest %s, %s; its largest part is %s: %s, %s.",
+			 format_quantity(total_of(highest), chart->y_unit, total, sizeof(total)), highest->name, part->text,
+			 format_quantity(part->y, chart->y_unit, value, sizeof(value)),
+			 format_percent(part->y / total_of(highest), share, sizeof(share)));
+}
+
 char *chart_finding(const struct chart *chart)
 {
 	bool lower = chart->better == BETTER_LOWER, peak = chart->kind == CHART_LINES && !lower;
@@ -117,6 +147,8 @@ char *chart_finding(const struct chart *chart)
 	struct text out = TEXT_EMPTY;
 	size_t count;
 
+	if (chart->kind == CHART_STACKED)
+		return stack_finding(chart);
 	find_spots(chart, &best, &worst, &count);
 	if (!best.point)
 		return xstrdup("Nothing was measured for this chart.");
@@ -142,14 +174,6 @@ static void cell(struct tree *cells, const struct chart *chart, const struct cha
 
 	tree_text(c, "value", format_quantity(point ? point->y : NAN, chart->y_unit, text, sizeof(text)));
 	tree_text(c, "spread", point ? format_spread(point->y, point->low, point->high, text, sizeof(text)) : "");
-}
-
-static const struct chart_point *point_at(const struct chart_series *series, const char *text)
-{
-	for (size_t p = 0; p < series->count; p++)
-		if (strcmp(series->points[p].text, text) == 0)
-			return &series->points[p];
-	return NULL;
 }
 
 struct column {
@@ -189,13 +213,15 @@ static struct column *columns_of(const struct chart *chart, size_t *count)
 	return columns;
 }
 
-/* Lines and heat maps: a row for each x (or column of the map), a column for each series. */
+/* Lines, heat maps, stacks: a row for each x (or column of the map), a column for each series. */
 static void table_crossed(const struct chart *chart, struct tree *head, struct tree *rows)
 {
+	const char *const first_head[] = { [CHART_LINES] = chart->x_name, [CHART_HEATMAP] = "to \\ from",
+					   [CHART_STACKED] = "part" };
 	size_t count;
 	struct column *columns = columns_of(chart, &count);
 
-	tree_item_text(head, chart->kind == CHART_HEATMAP ? "to \\ from" : chart->x_name);
+	tree_item_text(head, first_head[chart->kind]);
 	for (size_t s = 0; s < chart->count; s++)
 		tree_item_text(head, *chart->series[s].name ? chart->series[s].name : chart->y_name);
 	for (size_t i = 0; i < count; i++) {
@@ -204,7 +230,7 @@ static void table_crossed(const struct chart *chart, struct tree *head, struct t
 		tree_text(row, "name", columns[i].text);
 		cells = tree_list(row, "cells");
 		for (size_t s = 0; s < chart->count; s++)
-			cell(cells, chart, point_at(&chart->series[s], columns[i].text));
+			cell(cells, chart, chart_point_named(&chart->series[s], columns[i].text));
 	}
 	free(columns);
 }
@@ -245,7 +271,7 @@ void chart_table(const struct chart *chart, struct tree *map)
 {
 	struct tree *head = tree_list(map, "head"), *rows = tree_list(map, "rows");
 
-	if (chart->kind == CHART_LINES || chart->kind == CHART_HEATMAP)
+	if (chart->kind != CHART_BARS && chart->kind != CHART_STRIP)
 		table_crossed(chart, head, rows);
 	else
 		table_listed(chart, head, rows);

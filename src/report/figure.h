@@ -14,10 +14,11 @@ struct figure_rule {
 	const char *suite, *metric;
 	enum chart_kind kind;
 	enum scale_kind y_scale;
-	double reference;       /* chart.reference */
+	double reference;       /* where bars start; 0: at zero */
 	const char *facets[6];  /* one chart per value of these */
 	const char *bars[6];    /* CHART_BARS: name the bars, the first their colour; the rest heads groups. Empty: all name the bars */
 	const char *compare[3]; /* parameter, value, base value: their ratio is the finding */
+	const char *parts;      /* CHART_STACKED: metrics whose names start so add up to the metric */
 	const char *ideal;      /* CHART_BARS: the parameter whose number is the best that can be; NULL: none */
 };
 
@@ -42,6 +43,7 @@ void figure_fill_bars(const struct figure *f, const struct picks *picks, struct 
 /* Pairs of devices; `size`: the only value on the axis to show. */
 void figure_fill_heatmap(const struct figure *f, const struct picks *picks, struct chart *chart, double size);
 void figure_fill_strip(const struct figure *f, const struct picks *picks, struct chart *chart, double size);
+void figure_fill_stacked(const struct figure *f, const struct picks *picks, struct chart *chart);
 /* "Throughput of FP16 is 14.2× to 14.9× that of FP32 (4 pairs)." malloc'ed; NULL when the rule compares nothing. */
 char *figure_ratio(const struct figure *f, const struct picks *picks);
 

@@ -2,10 +2,12 @@
 #include "report/figure.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "report/format.h"
 
 bool names_list(const char *name, const char *const *names)
@@ -233,6 +235,31 @@ void figure_fill_strip(const struct figure *f, const struct picks *picks, struct
 		shown++;
 	}
 	note_left_out(chart, shown, all, "rows");
+}
+
+void figure_fill_stacked(const struct figure *f, const struct picks *picks, struct chart *chart)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < picks->count && shown < FIGURE_ROWS; i++, shown++) {
+		const struct case_result *c = picks->items[i].c;
+		char *label = row_label(picks, &picks->items[i], f->without);
+		struct chart_series *series = chart_series_named(chart, label);
+
+		free(label);
+		for (size_t m = 0; m < c->metric_count && series->count < c->metric_count; m++) {
+			char name[FORMAT_SIZE];
+
+			if (!text_starts_with(c->metrics[m].name, f->rule->parts))
+				continue;
+			/* "memory_gradients" of "memory" is "gradients". */
+			snprintf(name, sizeof(name), "%s", c->metrics[m].name + strlen(f->rule->parts));
+			chart_point_new(series, name)->y = c->metrics[m].value;
+		}
+		if (!series->count)
+			fill_point(chart_point_new(series, chart->y_name), &picks->items[i]);
+	}
+	note_left_out(chart, shown, picks->count, "bars");
 }
 
 /* Everything of a case but the compared parameter: cases with the same key make a pair. */

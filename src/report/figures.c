@@ -11,24 +11,30 @@
 #include "report/figure.h"
 #include "report/format.h"
 
-#define SPLIT { "mode", "devices", "microbatches", "bucket" }
-#define PRECISIONS { "precision" }, { "precision", "fp16", "fp32" }
+#define PRECISIONS(metric_, scale)                                                               \
+	{ .suite = "matmul", .metric = metric_, .kind = CHART_BARS, .y_scale = scale,            \
+	  .bars = { "precision" }, .compare = { "precision", "fp16", "fp32" } }
+#define SPLITS(metric_, reference_, ideal_)                                                      \
+	{ .suite = "parallel", .metric = metric_, .kind = CHART_BARS, .reference = reference_,   \
+	  .bars = { "mode", "devices", "microbatches", "bucket" }, .ideal = ideal_ }
 
 static const struct figure_rule rules[] = {
-	{ "transfer", "transfer.bandwidth", CHART_LINES, SCALE_LINEAR, NAN, { "direction", "access" }, { 0 }, { 0 }, NULL },
-	{ "transfer", "transfer.bandwidth", CHART_HEATMAP, SCALE_LINEAR, NAN, { "direction", "access" }, { 0 }, { 0 }, NULL },
-	{ "alloc", "alloc.latency", CHART_LINES, SCALE_LOG10, NAN, { "operation", "state" }, { 0 }, { 0 }, NULL },
-	{ "alloc", "alloc.latency", CHART_STRIP, SCALE_LOG10, NAN, { "operation", "state" }, { 0 }, { 0 }, NULL },
-	{ "alloc", "alloc.failure", CHART_BARS, SCALE_LOG10, NAN, { 0 }, { 0 }, { 0 }, NULL },
-	{ "matmul", "matmul.throughput", CHART_BARS, SCALE_LINEAR, NAN, { 0 }, PRECISIONS, NULL },
-	{ "matmul", "matmul.memory", CHART_BARS, SCALE_LINEAR, NAN, { 0 }, PRECISIONS, NULL },
-	{ "matmul", "matmul.error", CHART_BARS, SCALE_LOG10, NAN, { 0 }, PRECISIONS, NULL },
-	{ "parallel", "parallel.step_time", CHART_BARS, SCALE_LINEAR, NAN, { 0 }, SPLIT, { 0 }, NULL },
-	{ "parallel", "parallel.speedup", CHART_BARS, SCALE_LINEAR, 1, { 0 }, SPLIT, { 0 }, "devices" },
-	{ "parallel", "parallel.efficiency", CHART_BARS, SCALE_LINEAR, NAN, { 0 }, SPLIT, { 0 }, NULL },
-	{ "parallel", "parallel.exposed_communication", CHART_BARS, SCALE_LINEAR, NAN, { 0 }, SPLIT, { 0 }, NULL },
-	{ "parallel", "parallel.idle", CHART_BARS, SCALE_LINEAR, NAN, { 0 }, SPLIT, { 0 }, NULL },
-	{ "parallel", "parallel.memory", CHART_BARS, SCALE_LINEAR, NAN, { 0 }, SPLIT, { 0 }, NULL },
+	{ .suite = "transfer", .metric = "transfer.bandwidth", .kind = CHART_LINES, .facets = { "direction", "access" } },
+	{ .suite = "transfer", .metric = "transfer.bandwidth", .kind = CHART_HEATMAP, .facets = { "direction", "access" } },
+	{ .suite = "alloc", .metric = "alloc.latency", .kind = CHART_LINES, .y_scale = SCALE_LOG10,
+	  .facets = { "operation", "state" } },
+	{ .suite = "alloc", .metric = "alloc.latency", .kind = CHART_STRIP, .y_scale = SCALE_LOG10,
+	  .facets = { "operation", "state" } },
+	{ .suite = "alloc", .metric = "alloc.failure", .kind = CHART_BARS, .y_scale = SCALE_LOG10 },
+	PRECISIONS("matmul.throughput", SCALE_LINEAR),
+	PRECISIONS("matmul.memory", SCALE_LINEAR),
+	PRECISIONS("matmul.error", SCALE_LOG10),
+	SPLITS("parallel.step_time", 0, NULL),
+	SPLITS("parallel.speedup", 1, "devices"),
+	SPLITS("parallel.efficiency", 0, NULL),
+	SPLITS("parallel.exposed_communication", 0, NULL),
+	SPLITS("parallel.idle", 0, NULL),
+	{ .suite = "parallel", .metric = "parallel.memory", .kind = CHART_STACKED, .parts = "parallel.memory_" },
 };
 
 static void set_without(struct figure *f)
@@ -144,6 +150,9 @@ static char *shows(const struct figure *f, const struct chart *chart)
 	case CHART_HEATMAP:
 		out = xasprintf("%s of every pair of devices; %s.", chart->y_name, direction);
 		break;
+	case CHART_STACKED:
+		out = xasprintf("%s and its parts; %s.", chart->y_name, direction);
+		break;
 	case CHART_STRIP:
 		out = xasprintf("%s of every sample, one tick each; %s.", chart->y_name, direction);
 		break;
@@ -187,7 +196,7 @@ static void start_chart(const struct figure *f, const struct picks *picks, struc
 	chart->y_unit = xstrdup(view_string(m->unit));
 	chart->y_scale = f->rule->y_scale;
 	chart->better = m->better;
-	chart->reference = f->rule->reference;
+	chart->reference = f->rule->reference != 0 ? f->rule->reference : NAN;
 	chart->id = xasprintf("chart-%zu-%zu", suite_number(f), f->charts->count + 1);
 	chart->title = xasprintf("%s%s%s%s%s", name, *facet ? ": " : "", facet, *size ? ", at " : "", size);
 	format_capital(chart->title);
@@ -228,6 +237,9 @@ static void draw_facet(const struct figure *f, const struct picks *picks, const 
 		break;
 	case CHART_HEATMAP:
 		figure_fill_heatmap(f, picks, &chart, size);
+		break;
+	case CHART_STACKED:
+		figure_fill_stacked(f, picks, &chart);
 		break;
 	case CHART_STRIP:
 		figure_fill_strip(f, picks, &chart, size);
@@ -336,7 +348,7 @@ static void draw_rule(const struct view *view, const char *suite, const char *me
 /* Every headline metric that a suite's cases have, once each. */
 static void draw_headlines(const struct view *view, const char *suite, struct tree *charts)
 {
-	static const struct figure_rule rule = { .kind = CHART_LINES, .y_scale = SCALE_LINEAR, .reference = NAN };
+	static const struct figure_rule rule = { .kind = CHART_LINES };
 	const char *done[FIGURE_NAMES] = { NULL };
 
 	for (size_t r = 0; r < view->count; r++) {

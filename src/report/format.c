@@ -117,7 +117,7 @@ char *format_percent(double ratio, char *out, size_t size)
 	if (!isfinite(percent))
 		snprintf(out, size, NOTHING);
 	else
-		snprintf(out, size, "%.*f %%", fabs(percent) < 1 ? 2 : fabs(percent) < 10 ? 1 : 0, percent);
+		snprintf(out, size, "%.*f\u00a0%%", fabs(percent) < 1 ? 2 : fabs(percent) < 10 ? 1 : 0, percent);
 	return out;
 }
 

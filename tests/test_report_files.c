@@ -1,0 +1,217 @@
+/* The report command and its files: layouts, templates of one's own, what it refuses and how. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "sample_report.h"
+
+static char directory[] = "/tmp/gpuproof-report-XXXXXX";
+
+/* Runs `gpuproof <arguments>` in the directory; returns its exit code, its output in `out` (may be NULL). */
+static int gpuproof(struct text *out, const char *arguments)
+{
+	char *command = xasprintf("cd %s && %s/gpuproof %s 2>&1", directory, BUILD_DIR, arguments);
+	FILE *pipe = popen(command, "r");
+	char buffer[4096];
+	size_t n;
+	int status;
+
+	assert_non_null(pipe);
+	while ((n = fread(buffer, 1, sizeof(buffer), pipe)) > 0)
+		if (out)
+			text_add_bytes(out, buffer, n);
+	status = pclose(pipe);
+	free(command);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static char *path_of(const char *name)
+{
+	return xasprintf("%s/%s", directory, name);
+}
+
+static char *content(const char *name)
+{
+	char *path = path_of(name);
+	struct text t = TEXT_EMPTY;
+	FILE *file = fopen(path, "rb");
+	int c;
+
+	if (!file)
+		fail_msg("%s is not there", path);
+	while ((c = fgetc(file)) != EOF)
+		text_add_char(&t, (char)c);
+	fclose(file);
+	free(path);
+	return text_detach(&t);
+}
+
+static bool there(const char *name)
+{
+	char *path = path_of(name);
+	bool found = access(path, F_OK) == 0;
+
+	free(path);
+	return found;
+}
+
+static void put(const char *name, const char *text)
+{
+	char *path = path_of(name);
+	struct error err = ERROR_NONE;
+
+	assert_int_equal(file_write(path, text, strlen(text), &err), STATUS_OK);
+	free(path);
+}
+
+static void put_result(const char *name, const struct sample_options *options)
+{
+	struct result result;
+	struct error err = ERROR_NONE;
+	char *path = path_of(name);
+
+	sample_report(&result, options);
+	assert_int_equal(result_write(&result, path, &err), STATUS_OK);
+	result_release(&result);
+	free(path);
+}
+
+static int set_up(void **state)
+{
+	static const struct sample_options a = { .model = "NVIDIA H200", .driver = "580", .devices = 1, .speed = 1, .small = true };
+	static const struct sample_options b = { .model = "Tesla K80", .driver = "470", .devices = 1, .speed = 0.1, .small = true };
+
+	(void)state;
+	if (!mkdtemp(directory))
+		return -1;
+	put_result("a.json", &a);
+	put_result("b.json", &b);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	char *command = xasprintf("rm -rf %s", directory);
+	int status = system(command);
+
+	(void)state;
+	free(command);
+	return status;
+}
+
+static void assert_page(const char *name, const char *what, bool expected)
+{
+	char *html = content(name);
+
+	if ((strstr(html, what) != NULL) != expected)
+		fail_msg("%s %s: %s", name, expected ? "lacks" : "has", what);
+	free(html);
+}
+
+static void one_result_is_a_page(void **state)
+{
+	struct text out = TEXT_EMPTY;
+
+	(void)state;
+	assert_int_equal(gpuproof(&out, "report a.json"), EXIT_ACCEPTED);
+	assert_string_equal(out.data, "report.html\n");
+	assert_page("report.html", "NVIDIA H200", true);
+	assert_page("report.html", "rel=\"stylesheet\"", false);
+	assert_page("report.html", ".verdict {", true);
+	assert_false(there("report.css"));
+	text_release(&out);
+}
+
+static void two_results_are_compared(void **state)
+{
+	(void)state;
+	assert_int_equal(gpuproof(NULL, "report a.json b.json -o both.html --title 'Old <and> new'"), EXIT_ACCEPTED);
+	assert_page("both.html", "<h1>Old &lt;and&gt; new</h1>", true);
+	assert_page("both.html", "B K80", true);
+	assert_page("both.html", "Against the baseline", true);
+}
+
+static void layout_dir_links_the_style(void **state)
+{
+	(void)state;
+	assert_int_equal(gpuproof(NULL, "report --layout dir a.json -o linked.html"), EXIT_ACCEPTED);
+	assert_page("linked.html", "<link rel=\"stylesheet\" href=\"report.css\">", true);
+	assert_page("report.css", ".verdict {", true);
+}
+
+static void templates_can_be_replaced(void **state)
+{
+	(void)state;
+	assert_int_equal(gpuproof(NULL, "report --dump-templates own"), EXIT_ACCEPTED);
+	assert_true(there("own/run.mustache") && there("own/chart_lines.mustache") && there("own/report.css"));
+	assert_int_equal(gpuproof(NULL, "report a.json -o plain.html && cp plain.html same.html"), EXIT_ACCEPTED);
+	assert_int_equal(gpuproof(NULL, "report a.json -o same.html --template-dir own && cmp plain.html same.html"), EXIT_ACCEPTED);
+	put("own/section_method.mustache", "<p>Our own words, {{title}}.</p>\n");
+	assert_int_equal(gpuproof(NULL, "report a.json -o own.html --template-dir own"), EXIT_ACCEPTED);
+	assert_page("own.html", "<p>Our own words, Measurement", true);
+	assert_page("own.html", "How these numbers are made", false);
+}
+
+static void missing_templates_write_nothing(void **state)
+{
+	struct text out = TEXT_EMPTY;
+
+	(void)state;
+	assert_int_equal(gpuproof(&out, "report a.json -o never.html --template-dir nowhere"), EXIT_ENVIRONMENT);
+	assert_non_null(strstr(out.data, "nowhere"));
+	assert_false(there("never.html"));
+	text_release(&out);
+}
+
+static void what_is_refused(void **state)
+{
+	static const struct {
+		const char *arguments, *message;
+		int code;
+	} cases[] = {
+		{ "report", "which result?", EXIT_USAGE },
+		{ "report a.json --layout both", "--layout is single or dir", EXIT_USAGE },
+		{ "report a.json --colour", "unknown option", EXIT_USAGE },
+		{ "report a.json -o", "lacks its argument", EXIT_USAGE },
+		{ "report missing.json", "missing.json", EXIT_ENVIRONMENT },
+		{ "report garbage.json", "garbage.json", EXIT_USAGE },
+		{ "report a.json -o no/such/place.html", "no/such/place.html", EXIT_ENVIRONMENT },
+	};
+
+	(void)state;
+	put("garbage.json", "{ \"format\": \"something else\" }");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct text out = TEXT_EMPTY;
+		int code = gpuproof(&out, cases[i].arguments);
+
+		if (code != cases[i].code || !strstr(out.data, cases[i].message))
+			fail_msg("gpuproof %s: exit %d, %s", cases[i].arguments, code, out.data);
+		text_release(&out);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_result_is_a_page),
+		cmocka_unit_test(two_results_are_compared),
+		cmocka_unit_test(layout_dir_links_the_style),
+		cmocka_unit_test(templates_can_be_replaced),
+		cmocka_unit_test(missing_templates_write_nothing),
+		cmocka_unit_test(what_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
