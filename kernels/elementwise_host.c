@@ -12,7 +12,8 @@
 #define LOOP(name) name##_double
 #include "kernels/elementwise_loops.inc"
 
-static void store_doubles(void *to, enum precision precision, const double *from, uint64_t first, uint64_t count)
+static void store_doubles(void *to, enum precision precision, const double *from, uint64_t first,
+			  uint64_t count)
 {
 	for (uint64_t i = first; i < first + count; i++) {
 		if (precision == PRECISION_FP64)
@@ -36,7 +37,7 @@ static void convert_slice(void *context, unsigned part, uint64_t begin, uint64_t
 		store_doubles(a->to, a->to_precision, a->from, begin, end - begin);
 		return;
 	}
-	FOR_BLOCKS(first, count, begin, end)
+	FOR_BLOCKS (first, count, begin, end)
 		elements_store(a->to, a->to_precision, first, count,
 			       elements_open(a->from, a->from_precision, first, count, buffer));
 }
@@ -61,7 +62,7 @@ static void scale_slice(void *context, unsigned part, uint64_t begin, uint64_t e
 		scale_double((double *)a->x + begin, end - begin, a->factor);
 		return;
 	}
-	FOR_BLOCKS(first, count, begin, end) {
+	FOR_BLOCKS (first, count, begin, end) {
 		float *x = elements_open(a->x, a->precision, first, count, buffer);
 
 		scale_float(x, count, (float)a->factor);
@@ -83,10 +84,11 @@ static void bias_relu_row(const struct bias_relu_arguments *a, uint64_t row)
 {
 	float y_buffer[ELEMENTS_BLOCK], bias_buffer[ELEMENTS_BLOCK];
 
-	FOR_BLOCKS(column, count, 0, a->columns) {
+	FOR_BLOCKS (column, count, 0, a->columns) {
 		uint64_t at = row * a->columns + column;
 		float *y = elements_open(a->y, a->precision, at, count, y_buffer);
-		const float *bias = elements_open(a->bias, a->precision, column, count, bias_buffer);
+		const float *bias =
+			elements_open(a->bias, a->precision, column, count, bias_buffer);
 
 		if (a->relu)
 			bias_relu_float(y, bias, count);
@@ -128,18 +130,21 @@ static void relu_backward_slice(void *context, unsigned part, uint64_t begin, ui
 
 	(void)part;
 	if (a->precision == PRECISION_FP64) {
-		relu_backward_double((double *)a->dy + begin, (const double *)a->y + begin, end - begin);
+		relu_backward_double((double *)a->dy + begin, (const double *)a->y + begin,
+				     end - begin);
 		return;
 	}
-	FOR_BLOCKS(first, count, begin, end) {
+	FOR_BLOCKS (first, count, begin, end) {
 		float *dy = elements_open(a->dy, a->precision, first, count, dy_buffer);
 
-		relu_backward_float(dy, elements_open(a->y, a->precision, first, count, y_buffer), count);
+		relu_backward_float(dy, elements_open(a->y, a->precision, first, count, y_buffer),
+				    count);
 		elements_close(a->dy, a->precision, first, count, dy);
 	}
 }
 
-static enum status relu_backward_run(struct stream *stream, const void *arguments, struct error *err)
+static enum status relu_backward_run(struct stream *stream, const void *arguments,
+				     struct error *err)
 {
 	struct relu_backward_arguments a = *(const struct relu_backward_arguments *)arguments;
 

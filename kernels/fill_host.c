@@ -46,12 +46,13 @@ static void fill_bits_slice(void *context, unsigned part, uint64_t begin, uint64
 }
 
 /* One loop for each storage type: `store` turns the exact product, a double, into an element. */
-#define FILL_LOOP(name, type, store)                                                                  \
-	HOST_VECTORISED                                                                               \
-	static void fill_##name(type *to, uint64_t first, uint64_t count, uint64_t seed, double scale) \
-	{                                                                                             \
-		for (uint64_t i = 0; i < count; i++)                                                  \
-			to[i] = store(scale * (double)generator_uniform(seed, first + i));            \
+#define FILL_LOOP(name, type, store)                                                               \
+	HOST_VECTORISED                                                                            \
+	static void fill_##name(type *to, uint64_t first, uint64_t count, uint64_t seed,           \
+				double scale)                                                      \
+	{                                                                                          \
+		for (uint64_t i = 0; i < count; i++)                                               \
+			to[i] = store(scale * (double)generator_uniform(seed, first + i));         \
 	}
 FILL_LOOP(fp64, double, (double))
 FILL_LOOP(fp32, float, (float))
@@ -98,7 +99,9 @@ struct check {
 	struct fill_mismatch found[HOST_PARALLEL_MAX];
 };
 
-/* The words that differ in a stretch of whole words: the quick look that nearly always finds none. */
+/*
+ * The words that differ in a stretch of whole words: the quick look that nearly always finds none.
+ */
 HOST_VECTORISED
 static uint64_t count_wrong(const char *memory, uint64_t first, uint64_t count, uint64_t seed)
 {
@@ -113,7 +116,10 @@ static uint64_t count_wrong(const char *memory, uint64_t first, uint64_t count, 
 	return wrong;
 }
 
-/* Word `index` of the range, `bytes` of which count; a partial word is compared and reported with zeros behind. */
+/*
+ * Word `index` of the range, `bytes` of which count; a partial word is compared and reported with
+ * zeros behind.
+ */
 static void check_word(const struct check_fill_arguments *a, uint64_t index, size_t bytes,
 		       struct fill_mismatch *found)
 {
@@ -138,7 +144,8 @@ static void check_slice(void *context, unsigned part, uint64_t begin, uint64_t e
 	uint64_t whole = a->bytes / 8, last = end < whole ? end : whole;
 
 	memset(found, 0, sizeof(*found));
-	if (count_wrong((const char *)a->memory + 8 * begin, a->first / 8 + begin, last - begin, a->seed) > 0) {
+	if (count_wrong((const char *)a->memory + 8 * begin, a->first / 8 + begin, last - begin,
+			a->seed) > 0) {
 		for (uint64_t i = begin; i < last; i++)
 			check_word(a, i, 8, found);
 	}

@@ -22,12 +22,12 @@ static void sgd_slice(void *context, unsigned part, uint64_t begin, uint64_t end
 	float *w = a->weights, *velocity = a->velocity, buffer[ELEMENTS_BLOCK];
 
 	(void)part;
-	FOR_BLOCKS(first, count, begin, end) {
+	FOR_BLOCKS (first, count, begin, end) {
 		const float *g = elements_open(a->gradient, a->precision, first, count, buffer);
 
 		if (velocity)
-			sgd_momentum_float(w + first, velocity + first, g, count, (float)a->rate, (float)a->momentum,
-					   (float)a->gradient_scale);
+			sgd_momentum_float(w + first, velocity + first, g, count, (float)a->rate,
+					   (float)a->momentum, (float)a->gradient_scale);
 		else
 			sgd_float(w + first, g, count, (float)a->rate, (float)a->gradient_scale);
 		if (a->copy)
@@ -43,20 +43,22 @@ static void sgd_slice_fp64(void *context, unsigned part, uint64_t begin, uint64_
 
 	(void)part;
 	if (velocity)
-		sgd_momentum_double(w, velocity + begin, g, end - begin, a->rate, a->momentum, a->gradient_scale);
+		sgd_momentum_double(w, velocity + begin, g, end - begin, a->rate, a->momentum,
+				    a->gradient_scale);
 	else
 		sgd_double(w, g, end - begin, a->rate, a->gradient_scale);
 	if (a->copy)
 		memcpy((double *)a->copy + begin, w, (end - begin) * sizeof(*w));
 }
 
-static enum status optimizer_sgd_run(struct stream *stream, const void *arguments, struct error *err)
+static enum status optimizer_sgd_run(struct stream *stream, const void *arguments,
+				     struct error *err)
 {
 	struct optimizer_sgd_arguments a = *(const struct optimizer_sgd_arguments *)arguments;
 
 	(void)err;
-	host_parallel(stream, a.count, ELEMENTS_GRAIN, a.precision == PRECISION_FP64 ? sgd_slice_fp64 : sgd_slice,
-		      &a);
+	host_parallel(stream, a.count, ELEMENTS_GRAIN,
+		      a.precision == PRECISION_FP64 ? sgd_slice_fp64 : sgd_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(optimizer_sgd)
@@ -67,9 +69,10 @@ static void adam_slice(void *context, unsigned part, uint64_t begin, uint64_t en
 	float *w = a->weights, *m = a->m, *v = a->v, buffer[ELEMENTS_BLOCK];
 
 	(void)part;
-	FOR_BLOCKS(first, count, begin, end) {
+	FOR_BLOCKS (first, count, begin, end) {
 		adam_float(w + first, m + first, v + first,
-			   elements_open(a->gradient, a->precision, first, count, buffer), count, a);
+			   elements_open(a->gradient, a->precision, first, count, buffer), count,
+			   a);
 		if (a->copy)
 			elements_store(a->copy, a->precision, first, count, w + first);
 	}
@@ -81,13 +84,14 @@ static void adam_slice_fp64(void *context, unsigned part, uint64_t begin, uint64
 	double *w = (double *)a->weights + begin;
 
 	(void)part;
-	adam_double(w, (double *)a->m + begin, (double *)a->v + begin, (const double *)a->gradient + begin,
-		    end - begin, a);
+	adam_double(w, (double *)a->m + begin, (double *)a->v + begin,
+		    (const double *)a->gradient + begin, end - begin, a);
 	if (a->copy)
 		memcpy((double *)a->copy + begin, w, (end - begin) * sizeof(*w));
 }
 
-static enum status optimizer_adam_run(struct stream *stream, const void *arguments, struct error *err)
+static enum status optimizer_adam_run(struct stream *stream, const void *arguments,
+				      struct error *err)
 {
 	struct optimizer_adam_arguments a = *(const struct optimizer_adam_arguments *)arguments;
 

@@ -24,7 +24,6 @@ static void flush_slice(void *context, unsigned part, uint64_t begin, uint64_t e
 {
 	const struct flush_cache_arguments *a = context;
 
-	
 	memset((char *)a->scratch + begin, (int)part + 1, end - begin);
 }
 

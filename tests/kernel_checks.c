@@ -7,9 +7,9 @@
 #include "base/memory.h"
 
 const struct kernel_check kernel_checks[] = {
-#define X(name) { #name, check_##name },
-	KERNEL_CHECKS(X)
-#undef X
+#define CHECK(name) { #name, check_##name },
+#include "kernel_checks.def"
+#undef CHECK
 	{ NULL, NULL }
 };
 
@@ -31,7 +31,8 @@ void *bench_upload(struct bench *b, const void *data, size_t bytes)
 	void *memory = NULL;
 
 	if (!bench_ok(b) || b->count == (int)ARRAY_SIZE(b->buffers) ||
-	    backend_memory_alloc(b->device, ALLOCATOR_DEVICE, bytes, NULL, &memory, b->err) != STATUS_OK)
+	    backend_memory_alloc(b->device, ALLOCATOR_DEVICE, bytes, NULL, &memory, b->err) !=
+		    STATUS_OK)
 		return NULL;
 	b->buffers[b->count].memory = memory;
 	b->buffers[b->count++].bytes = bytes;
@@ -76,8 +77,9 @@ enum status bench_close(struct bench *b)
 static const struct {
 	int bits, smallest;
 } formats[PRECISION_COUNT] = {
-	[PRECISION_FP64] = { 53, -1022 }, [PRECISION_FP32] = { 24, -126 }, [PRECISION_TF32] = { 24, -126 },
-	[PRECISION_FP16] = { 11, -14 },   [PRECISION_BF16] = { 8, -126 },
+	[PRECISION_FP64] = { 53, -1022 }, [PRECISION_FP32] = { 24, -126 },
+	[PRECISION_TF32] = { 24, -126 },  [PRECISION_FP16] = { 11, -14 },
+	[PRECISION_BF16] = { 8, -126 },
 };
 
 double element_rounding(enum precision precision, double value)
@@ -92,7 +94,8 @@ double element_rounding(enum precision precision, double value)
 /* By arithmetic on the value, not on bits: independent of kernels/half.h. */
 static uint16_t encode_16(double value, int exponent_bits, int fraction_bits)
 {
-	uint16_t sign = signbit(value) ? 0x8000 : 0, infinity = (uint16_t)(((1 << exponent_bits) - 1) << fraction_bits);
+	uint16_t sign = signbit(value) ? 0x8000 : 0,
+		 infinity = (uint16_t)(((1 << exponent_bits) - 1) << fraction_bits);
 	int bias = (1 << (exponent_bits - 1)) - 1, exponent;
 	double magnitude = fabs(value), unit;
 
@@ -105,13 +108,17 @@ static uint16_t encode_16(double value, int exponent_bits, int fraction_bits)
 	magnitude = nearbyint(magnitude / unit); /* to even: the default rounding of the host */
 	if (!isfinite(magnitude) || magnitude * unit >= ldexp(1, bias + 1))
 		return sign | infinity;
-	/* The hidden bit carries into the exponent by itself, for subnormals and after rounding up, too. */
+	/*
+	 * The hidden bit carries into the exponent by itself, for subnormals and after rounding up,
+	 * too.
+	 */
 	return (uint16_t)(sign + ((exponent - 1 + bias) << fraction_bits) + (int)magnitude);
 }
 
 static double decode_16(uint16_t bits, int exponent_bits, int fraction_bits)
 {
-	int bias = (1 << (exponent_bits - 1)) - 1, exponent = bits >> fraction_bits & ((1 << exponent_bits) - 1);
+	int bias = (1 << (exponent_bits - 1)) - 1,
+	    exponent = bits >> fraction_bits & ((1 << exponent_bits) - 1);
 	int fraction = bits & ((1 << fraction_bits) - 1);
 	double value;
 
@@ -177,8 +184,8 @@ void *random_tensor(enum precision precision, size_t count, uint64_t seed, doubl
 /* Elements behind the end of every tensor. */
 #define MARGIN 9
 
-void tensor_make(struct bench *b, struct tensor *t, enum precision precision, size_t count, uint64_t seed,
-		 double scale)
+void tensor_make(struct bench *b, struct tensor *t, enum precision precision, size_t count,
+		 uint64_t seed, double scale)
 {
 	size_t bytes = (count + MARGIN) * precision_bytes(precision);
 
@@ -194,9 +201,10 @@ void tensor_fetch(struct bench *b, struct tensor *t, const char *what)
 	size_t size = precision_bytes(t->precision);
 
 	bench_download(b, t->now, t->device, (t->count + MARGIN) * size);
-	if (bench_ok(b) && memcmp((char *)t->now + t->count * size, (char *)t->was + t->count * size, MARGIN * size))
-		error_set(b->err, STATUS_MISMATCH, "%s, %s, %zu elements: wrote behind the end", what,
-			  precision_name(t->precision), t->count);
+	if (bench_ok(b) && memcmp((char *)t->now + t->count * size,
+				  (char *)t->was + t->count * size, MARGIN * size))
+		error_set(b->err, STATUS_MISMATCH, "%s, %s, %zu elements: wrote behind the end",
+			  what, precision_name(t->precision), t->count);
 }
 
 void tensor_free(struct tensor *t)
@@ -210,12 +218,12 @@ double arithmetic_rounding(enum precision precision)
 	return precision == PRECISION_FP64 ? 0x1p-53 : 0x1p-24;
 }
 
-bool compare(struct error *err, const char *what, enum precision precision, size_t index, double got,
-	     double expected, double tolerance)
+bool compare(struct error *err, const char *what, enum precision precision, size_t index,
+	     double got, double expected, double tolerance)
 {
 	if (fabs(got - expected) <= tolerance || got == expected || (isnan(got) && isnan(expected)))
 		return true;
-	error_set(err, STATUS_MISMATCH, "%s, %s, element %zu: got %.17g, expected %.17g +- %.3g", what,
-		  precision_name(precision), index, got, expected, tolerance);
+	error_set(err, STATUS_MISMATCH, "%s, %s, element %zu: got %.17g, expected %.17g +- %.3g",
+		  what, precision_name(precision), index, got, expected, tolerance);
 	return false;
 }

@@ -1,15 +1,18 @@
 /*
- * Checks of a backend's kernels and matrix products against straightforward references in double, for any
- * backend: test_kernels_host.c runs them on host:0, tests/gpu on a GPU. They use no test framework.
+ * Checks of a backend's kernels and matrix products against straightforward references in double,
+ * for any backend: test_kernels_host.c runs them on host:0, tests/gpu on a GPU. They use no test
+ * framework.
  *
- * Adding a check: a function in one of the kernel_checks_*.c files and a row in kernel_checks.c.
+ * Adding a check: a function in one of the kernel_checks_*.c files and a row in kernel_checks.def.
  */
 #ifndef GPUPROOF_TESTS_KERNEL_CHECKS_H
 #define GPUPROOF_TESTS_KERNEL_CHECKS_H
 
 #include "device/backend.h"
 
-/* STATUS_OK; STATUS_MISMATCH naming the element; STATUS_UNSUPPORTED where the device cannot do it. */
+/*
+ * STATUS_OK; STATUS_MISMATCH naming the element; STATUS_UNSUPPORTED where the device cannot do it.
+ */
 struct kernel_check {
 	const char *name;
 	enum status (*run)(struct device *device, struct error *err);
@@ -18,20 +21,13 @@ struct kernel_check {
 /* Ends with { NULL }. */
 extern const struct kernel_check kernel_checks[];
 
-#define KERNEL_CHECKS(X)                                                              \
-	X(fill_bits) X(fill_elements) X(check_fill) X(check_fill_accumulates)         \
-	X(gemm_small) X(gemm_large) X(gemm_edges)                                     \
-	X(convert_pairs) X(convert_every_half) X(scale) X(bias_relu) X(relu_backward) \
-	X(column_sum) X(softmax_cross_entropy) X(optimizer_sgd) X(optimizer_adam)     \
-	X(repeatable)
-
-#define X(name) enum status check_##name(struct device *device, struct error *err);
-KERNEL_CHECKS(X)
-#undef X
+#define CHECK(name) enum status check_##name(struct device *device, struct error *err);
+#include "kernel_checks.def"
+#undef CHECK
 
 /*
- * For the checks: a stream and the device memory of one check. After a failure every later call does nothing, so a
- * check asks only at its end: `return bench_close(&b)`.
+ * For the checks: a stream and the device memory of one check. After a failure every later call
+ * does nothing, so a check asks only at its end: `return bench_close(&b)`.
  */
 struct bench {
 	struct device *device;
@@ -54,7 +50,10 @@ void bench_download(struct bench *b, void *to, const void *from, size_t bytes);
 bool bench_ok(const struct bench *b);
 enum status bench_close(struct bench *b);
 
-/* Elements as double. Stores exactly representable ones of the pair's precision, rounded to nearest even. */
+/*
+ * Elements as double. Stores exactly representable ones of the pair's precision, rounded to nearest
+ * even.
+ */
 double element_get(const void *tensor, enum precision precision, size_t index);
 void element_set(void *tensor, enum precision precision, size_t index, double value);
 /* Half a unit in the last place of `value`: the error of storing it. */
@@ -65,8 +64,8 @@ void *random_tensor(enum precision precision, size_t count, uint64_t seed, doubl
 double random_uniform(uint64_t *state);
 
 /*
- * A tensor on the host and on the device, with a few elements behind its end that no kernel may touch. `was` keeps
- * what was uploaded, tensor_fetch() brings what is there now to `now`.
+ * A tensor on the host and on the device, with a few elements behind its end that no kernel may
+ * touch. `was` keeps what was uploaded, tensor_fetch() brings what is there now to `now`.
  */
 struct tensor {
 	enum precision precision;
@@ -75,8 +74,8 @@ struct tensor {
 	void *device;
 };
 /* Random elements in [-scale, scale). */
-void tensor_make(struct bench *b, struct tensor *t, enum precision precision, size_t count, uint64_t seed,
-		 double scale);
+void tensor_make(struct bench *b, struct tensor *t, enum precision precision, size_t count,
+		 uint64_t seed, double scale);
 void tensor_fetch(struct bench *b, struct tensor *t, const char *what);
 void tensor_free(struct tensor *t);
 static inline double tensor_was(const struct tensor *t, size_t index)
@@ -91,7 +90,7 @@ static inline double tensor_now(const struct tensor *t, size_t index)
 double arithmetic_rounding(enum precision precision);
 
 /* Sets STATUS_MISMATCH unless |got - expected| <= tolerance; NaN passes for NaN only. */
-bool compare(struct error *err, const char *what, enum precision precision, size_t index, double got,
-	     double expected, double tolerance);
+bool compare(struct error *err, const char *what, enum precision precision, size_t index,
+	     double got, double expected, double tolerance);
 
 #endif

@@ -12,10 +12,40 @@ static const size_t counts[] = { 1, 7, 1025, 40001 };
 /* Values where rounding is hard: ties, the ends of ranges, subnormals, and any exponent. */
 static double hard_value(size_t index, uint64_t *state)
 {
-	static const double values[] = { 0, -0.0, 1, 65504, 65519.99, 65520, -65520, 65536, 1e5, 6e-8, 2.98e-8, 2.9802322387695312e-8,
-		0x1p-14, 0x1.ffcp-15, 0x1.ffep-15, 1 + 0x1p-11, 1 + 0x1p-11 + 0x1p-40, 1 + 3 * 0x1p-11, 1 + 0x1p-8, 1 + 0x1p-8 + 0x1p-45,
-		1 + 3 * 0x1p-8, 3.3895313892515355e38, 3.3961775292304601e38, 1e39, 1e300, -1e300, 1e-40, 1e-45, 1e-300, 1 + 0x1p-24,
-		1 + 0x1p-24 + 0x1p-50, INFINITY, -INFINITY, NAN };
+	static const double values[] = { 0,
+					 -0.0,
+					 1,
+					 65504,
+					 65519.99,
+					 65520,
+					 -65520,
+					 65536,
+					 1e5,
+					 6e-8,
+					 2.98e-8,
+					 2.9802322387695312e-8,
+					 0x1p-14,
+					 0x1.ffcp-15,
+					 0x1.ffep-15,
+					 1 + 0x1p-11,
+					 1 + 0x1p-11 + 0x1p-40,
+					 1 + 3 * 0x1p-11,
+					 1 + 0x1p-8,
+					 1 + 0x1p-8 + 0x1p-45,
+					 1 + 3 * 0x1p-8,
+					 3.3895313892515355e38,
+					 3.3961775292304601e38,
+					 1e39,
+					 1e300,
+					 -1e300,
+					 1e-40,
+					 1e-45,
+					 1e-300,
+					 1 + 0x1p-24,
+					 1 + 0x1p-24 + 0x1p-50,
+					 INFINITY,
+					 -INFINITY,
+					 NAN };
 
 	if (index < ARRAY_SIZE(values))
 		return values[index];
@@ -38,15 +68,20 @@ static void check_pair(struct bench *b, enum precision from, enum precision to, 
 	for (size_t i = 0; i < count; i++)
 		element_set(source.was, from, i, hard_value(i, &state));
 	if (bench_ok(b))
-		backend_copy(b->stream, source.device, source.was, count * precision_bytes(from), b->err);
-	bench_launch(b, "convert", &(struct convert_arguments){ .to = target.device, .from = source.device,
-							       .to_precision = to, .from_precision = from,
-							       .count = count });
+		backend_copy(b->stream, source.device, source.was, count * precision_bytes(from),
+			     b->err);
+	bench_launch(b, "convert",
+		     &(struct convert_arguments){ .to = target.device,
+						  .from = source.device,
+						  .to_precision = to,
+						  .from_precision = from,
+						  .count = count });
 	tensor_fetch(b, &target, "convert");
 	for (size_t i = 0; i < count && bench_ok(b); i++) {
 		element_set(expected, to, 0, tensor_was(&source, i));
 		if (!same(tensor_now(&target, i), element_get(expected, to, 0)))
-			error_set(b->err, STATUS_MISMATCH, "convert %s to %s: %.17g became %.17g, not %.17g",
+			error_set(b->err, STATUS_MISMATCH,
+				  "convert %s to %s: %.17g became %.17g, not %.17g",
 				  precision_name(from), precision_name(to), tensor_was(&source, i),
 				  tensor_now(&target, i), element_get(expected, to, 0));
 	}
@@ -80,7 +115,8 @@ enum status check_convert_every_half(struct device *device, struct error *err)
 	bench_open(&b, device, err);
 	for (size_t p = 0; p < ARRAY_SIZE(precisions); p++) {
 		enum precision precision = precisions[p];
-		uint16_t *bits = xcalloc(65536, sizeof(*bits)), *back = xcalloc(65536, sizeof(*back));
+		uint16_t *bits = xcalloc(65536, sizeof(*bits)),
+			 *back = xcalloc(65536, sizeof(*back));
 		float *wide = xcalloc(65536, sizeof(*wide));
 		void *device_bits, *device_wide;
 
@@ -88,18 +124,20 @@ enum status check_convert_every_half(struct device *device, struct error *err)
 			bits[i] = (uint16_t)i;
 		device_bits = bench_upload(&b, bits, 65536 * sizeof(*bits));
 		device_wide = bench_upload(&b, NULL, 65536 * sizeof(*wide));
-		bench_launch(&b, "convert", &(struct convert_arguments){ device_wide, device_bits, PRECISION_FP32, precision,
-									65536 });
+		bench_launch(&b, "convert",
+			     &(struct convert_arguments){ device_wide, device_bits, PRECISION_FP32,
+							  precision, 65536 });
 		bench_download(&b, wide, device_wide, 65536 * sizeof(*wide));
-		bench_launch(&b, "convert", &(struct convert_arguments){ device_bits, device_wide, precision, PRECISION_FP32,
-									65536 });
+		bench_launch(&b, "convert",
+			     &(struct convert_arguments){ device_bits, device_wide, precision,
+							  PRECISION_FP32, 65536 });
 		bench_download(&b, back, device_bits, 65536 * sizeof(*back));
 		for (size_t i = 0; i < 65536 && bench_ok(&b); i++) {
 			double value = element_get(bits, precision, i);
 
 			if (!same(value, (double)wide[i]) || (!isnan(value) && back[i] != bits[i]))
-				error_set(err, STATUS_MISMATCH, "%s %#zx became %.9g, then %#x", precision_name(precision), i,
-					  (double)wide[i], back[i]);
+				error_set(err, STATUS_MISMATCH, "%s %#zx became %.9g, then %#x",
+					  precision_name(precision), i, (double)wide[i], back[i]);
 		}
 		free(bits);
 		free(back);
@@ -110,7 +148,8 @@ enum status check_convert_every_half(struct device *device, struct error *err)
 
 typedef void check_one_fn(struct bench *b, enum precision precision, size_t count);
 
-static enum status each_precision_and_count(struct device *device, check_one_fn *check, struct error *err)
+static enum status each_precision_and_count(struct device *device, check_one_fn *check,
+					    struct error *err)
 {
 	for (int precision = 0; precision < PRECISION_COUNT; precision++) {
 		struct bench b;
@@ -136,7 +175,8 @@ static void check_scale_one(struct bench *b, enum precision precision, size_t co
 		double expected = tensor_was(&x, i) * factor;
 
 		compare(b->err, "scale", precision, i, tensor_now(&x, i), expected,
-			3 * arithmetic_rounding(precision) * fabs(expected) + 1.01 * element_rounding(precision, expected));
+			3 * arithmetic_rounding(precision) * fabs(expected) +
+				1.01 * element_rounding(precision, expected));
 	}
 	tensor_free(&x);
 }
@@ -155,8 +195,10 @@ static void check_relu_backward_one(struct bench *b, enum precision precision, s
 	for (size_t i = 0; i < count; i += 3)
 		element_set(y.was, precision, i, 0); /* the edge: no gradient at 0 */
 	if (bench_ok(b))
-		backend_copy(b->stream, y.device, y.was, count * precision_bytes(precision), b->err);
-	bench_launch(b, "relu_backward", &(struct relu_backward_arguments){ dy.device, y.device, precision, count });
+		backend_copy(b->stream, y.device, y.was, count * precision_bytes(precision),
+			     b->err);
+	bench_launch(b, "relu_backward",
+		     &(struct relu_backward_arguments){ dy.device, y.device, precision, count });
 	tensor_fetch(b, &dy, "relu_backward");
 	tensor_fetch(b, &y, "relu_backward");
 	for (size_t i = 0; i < count && bench_ok(b); i++)

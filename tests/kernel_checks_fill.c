@@ -8,7 +8,9 @@
 #include "kernel_checks.h"
 #include "kernels/fill.h"
 
-/* splitmix64 by its sequential definition: the state advances by the golden ratio, then is mixed. */
+/*
+ * splitmix64 by its sequential definition: the state advances by the golden ratio, then is mixed.
+ */
 static uint64_t reference_word(uint64_t seed, uint64_t index)
 {
 	uint64_t state = seed;
@@ -37,16 +39,23 @@ enum status check_fill_bits(struct device *device, struct error *err)
 		unsigned char *got = xcalloc(size, 1);
 		void *memory = bench_upload(&b, NULL, size);
 
-		bench_launch(&b, "fill", &(struct fill_arguments){ .memory = memory, .kind = FILL_BITS,
-								  .count = rows[r].bytes, .first = rows[r].first,
-								  .seed = 42 + r, .scale = 1 });
+		bench_launch(&b, "fill",
+			     &(struct fill_arguments){ .memory = memory,
+						       .kind = FILL_BITS,
+						       .count = rows[r].bytes,
+						       .first = rows[r].first,
+						       .seed = 42 + r,
+						       .scale = 1 });
 		bench_download(&b, got, memory, size);
 		for (size_t i = 0; i < size && bench_ok(&b); i++) {
-			unsigned char expected = i < rows[r].bytes ? reference_byte(42 + r, rows[r].first + i) : 0xee;
+			unsigned char expected = i < rows[r].bytes
+							 ? reference_byte(42 + r, rows[r].first + i)
+							 : 0xee;
 
 			if (got[i] != expected)
-				error_set(err, STATUS_MISMATCH, "fill of %zu bytes: byte %zu is %#x, not %#x", rows[r].bytes,
-					  i, got[i], expected);
+				error_set(err, STATUS_MISMATCH,
+					  "fill of %zu bytes: byte %zu is %#x, not %#x",
+					  rows[r].bytes, i, got[i], expected);
 		}
 		free(got);
 	}
@@ -64,8 +73,10 @@ enum status check_fill_elements(struct device *device, struct error *err)
 	static const struct {
 		enum fill_kind kind;
 		enum precision precision;
-	} kinds[] = { { FILL_FP64, PRECISION_FP64 }, { FILL_FP32, PRECISION_FP32 },
-		      { FILL_FP16, PRECISION_FP16 }, { FILL_BF16, PRECISION_BF16 } };
+	} kinds[] = { { FILL_FP64, PRECISION_FP64 },
+		      { FILL_FP32, PRECISION_FP32 },
+		      { FILL_FP16, PRECISION_FP16 },
+		      { FILL_BF16, PRECISION_BF16 } };
 	static const double scales[] = { 1, 0.3, 1e-6, 70000 };
 	const size_t count = 50021, first = 12345;
 	struct bench b;
@@ -75,15 +86,21 @@ enum status check_fill_elements(struct device *device, struct error *err)
 		enum precision precision = kinds[r / ARRAY_SIZE(scales)].precision;
 		double scale = scales[r % ARRAY_SIZE(scales)];
 		size_t bytes = count * precision_bytes(precision);
-		void *got = xcalloc(count, precision_bytes(precision)), *memory = bench_upload(&b, NULL, bytes);
+		void *got = xcalloc(count, precision_bytes(precision)),
+		     *memory = bench_upload(&b, NULL, bytes);
 		void *expected = xcalloc(1, precision_bytes(precision));
 
-		bench_launch(&b, "fill", &(struct fill_arguments){ .memory = memory,
-								  .kind = kinds[r / ARRAY_SIZE(scales)].kind,
-								  .count = count, .first = first, .seed = r, .scale = scale });
+		bench_launch(&b, "fill",
+			     &(struct fill_arguments){ .memory = memory,
+						       .kind = kinds[r / ARRAY_SIZE(scales)].kind,
+						       .count = count,
+						       .first = first,
+						       .seed = r,
+						       .scale = scale });
 		bench_download(&b, got, memory, bytes);
 		for (size_t i = 0; i < count && bench_ok(&b); i++) {
-			element_set(expected, precision, 0, scale * reference_uniform(r, first + i));
+			element_set(expected, precision, 0,
+				    scale * reference_uniform(r, first + i));
 			compare(err, "fill", precision, i, element_get(got, precision, i),
 				element_get(expected, precision, 0), 0);
 		}
@@ -105,22 +122,27 @@ static void look(const struct range *r, struct fill_mismatch *found)
 	*found = (struct fill_mismatch){ 0, UINT64_MAX, 0, 0 };
 	if (bench_ok(r->b))
 		backend_copy(r->b->stream, r->out, found, sizeof(*found), r->b->err);
-	bench_launch(r->b, "check_fill", &(struct check_fill_arguments){ .memory = r->memory, .bytes = r->bytes,
-									.first = r->first, .seed = r->seed,
-									.out = r->out });
+	bench_launch(r->b, "check_fill",
+		     &(struct check_fill_arguments){ .memory = r->memory,
+						     .bytes = r->bytes,
+						     .first = r->first,
+						     .seed = r->seed,
+						     .out = r->out });
 	bench_download(r->b, found, r->out, sizeof(*found));
 }
 
 static void put_byte(const struct range *r, size_t at, unsigned char byte)
 {
-	if (bench_ok(r->b) && backend_copy(r->b->stream, (char *)r->memory + at, &byte, 1, r->b->err) == STATUS_OK)
+	if (bench_ok(r->b) &&
+	    backend_copy(r->b->stream, (char *)r->memory + at, &byte, 1, r->b->err) == STATUS_OK)
 		backend_stream_synchronize(r->b->stream, r->b->err);
 }
 
 /* Turns one bit at `at`, which must be found at its word, and turns it back. */
 static void plant(const struct range *r, size_t at, unsigned bit)
 {
-	unsigned char right = reference_byte(r->seed, r->first + at), wrong = (unsigned char)(right ^ 1u << bit);
+	unsigned char right = reference_byte(r->seed, r->first + at),
+		      wrong = (unsigned char)(right ^ 1u << bit);
 	size_t word = at / 8 * 8;
 	uint64_t expected = 0, got = 0;
 	struct fill_mismatch found;
@@ -133,10 +155,13 @@ static void plant(const struct range *r, size_t at, unsigned bit)
 	}
 	put_byte(r, at, wrong);
 	look(r, &found);
-	if (found.count != 1 || found.index != word || found.expected != expected || found.got != got)
+	if (found.count != 1 || found.index != word || found.expected != expected ||
+	    found.got != got)
 		error_set(r->b->err, STATUS_MISMATCH,
-			  "check_fill of %zu bytes from %zu, bit %u of byte %zu wrong: found %llu words, first at %llu, "
-			  "%#llx for %#llx", r->bytes, r->first, bit, at, (unsigned long long)found.count,
+			  "check_fill of %zu bytes from %zu, bit %u of byte %zu wrong: found %llu "
+			  "words, first at %llu, "
+			  "%#llx for %#llx",
+			  r->bytes, r->first, bit, at, (unsigned long long)found.count,
 			  (unsigned long long)found.index, (unsigned long long)found.got,
 			  (unsigned long long)found.expected);
 	put_byte(r, at, right);
@@ -147,13 +172,20 @@ static void prepare(struct range *r, struct bench *b, size_t bytes, size_t first
 	*r = (struct range){ .b = b, .bytes = bytes, .first = first, .seed = 7 * bytes + first };
 	r->memory = bench_upload(b, NULL, bytes);
 	r->out = bench_upload(b, NULL, sizeof(struct fill_mismatch));
-	bench_launch(b, "fill", &(struct fill_arguments){ .memory = r->memory, .kind = FILL_BITS, .count = bytes,
-							 .first = first, .seed = r->seed, .scale = 1 });
+	bench_launch(b, "fill",
+		     &(struct fill_arguments){ .memory = r->memory,
+					       .kind = FILL_BITS,
+					       .count = bytes,
+					       .first = first,
+					       .seed = r->seed,
+					       .scale = 1 });
 }
 
 enum status check_check_fill(struct device *device, struct error *err)
 {
-	static const size_t rows[][2] = { { 1, 0 }, { 13, 16 }, { 40, 0 }, { 4099, 8000 }, { 700003, 1 << 20 } };
+	static const size_t rows[][2] = {
+		{ 1, 0 }, { 13, 16 }, { 40, 0 }, { 4099, 8000 }, { 700003, 1 << 20 }
+	};
 	struct fill_mismatch found;
 	struct bench b;
 	struct range r;
@@ -165,9 +197,13 @@ enum status check_check_fill(struct device *device, struct error *err)
 		prepare(&r, &b, rows[i][0], rows[i][1]);
 		look(&r, &found);
 		if (found.count != 0)
-			error_set(err, STATUS_MISMATCH, "check_fill found %llu wrong words where there are none",
+			error_set(err, STATUS_MISMATCH,
+				  "check_fill found %llu wrong words where there are none",
 				  (unsigned long long)found.count);
-		/* Every byte of the small ranges, some of the large ones, the first and the last of all. */
+		/*
+		 * Every byte of the small ranges, some of the large ones, the first and the last of
+		 * all.
+		 */
 		step = r.bytes > 64 ? r.bytes / 23 : 1;
 		for (size_t at = 0; at < r.bytes && bench_ok(&b); at += step)
 			plant(&r, at, (unsigned)(at % 8));
@@ -176,7 +212,10 @@ enum status check_check_fill(struct device *device, struct error *err)
 	return bench_close(&b);
 }
 
-/* Of several wrong words the lowest is named, and launches over parts of a buffer add up in one `out`. */
+/*
+ * Of several wrong words the lowest is named, and launches over parts of a buffer add up in one
+ * `out`.
+ */
 enum status check_check_fill_accumulates(struct device *device, struct error *err)
 {
 	struct fill_mismatch found = { 0, UINT64_MAX, 0, 0 };
@@ -191,11 +230,16 @@ enum status check_check_fill_accumulates(struct device *device, struct error *er
 		backend_stream_synchronize(b.stream, err);
 	}
 	look(&r, &found);
-	if (bench_ok(&b) && (found.count != 512 + 10 || found.index != 70400 || found.got != 0x5555555555555555u))
+	if (bench_ok(&b) &&
+	    (found.count != 512 + 10 || found.index != 70400 || found.got != 0x5555555555555555u))
 		error_set(err, STATUS_MISMATCH, "check_fill: %llu wrong words, first at %llu",
 			  (unsigned long long)found.count, (unsigned long long)found.index);
-	bench_launch(&b, "check_fill", &(struct check_fill_arguments){ .memory = r.memory, .bytes = r.bytes,
-								      .first = 0, .seed = r.seed, .out = r.out });
+	bench_launch(&b, "check_fill",
+		     &(struct check_fill_arguments){ .memory = r.memory,
+						     .bytes = r.bytes,
+						     .first = 0,
+						     .seed = r.seed,
+						     .out = r.out });
 	bench_download(&b, &found, r.out, sizeof(found));
 	if (bench_ok(&b) && (found.count != 2 * (512 + 10) || found.index != 70400))
 		error_set(err, STATUS_MISMATCH, "check_fill twice: %llu wrong words, first at %llu",

@@ -14,15 +14,17 @@ struct product {
 };
 
 /* op(M) of `rows` x `columns`, as double, one row (by_row) or one column after the other. */
-static double *decode(const void *matrix, enum precision precision, int rows, int columns, bool transpose, int ld,
-		      bool by_row)
+static double *decode(const void *matrix, enum precision precision, int rows, int columns,
+		      bool transpose, int ld, bool by_row)
 {
 	double *out = xcalloc((size_t)rows * (size_t)columns + 1, sizeof(*out));
 
 	for (int j = 0; j < columns; j++) {
 		for (int i = 0; i < rows; i++) {
-			size_t to = by_row ? (size_t)i * (size_t)columns + (size_t)j : (size_t)j * (size_t)rows + (size_t)i;
-			size_t from = transpose ? (size_t)j + (size_t)i * (size_t)ld : (size_t)i + (size_t)j * (size_t)ld;
+			size_t to = by_row ? (size_t)i * (size_t)columns + (size_t)j
+					   : (size_t)j * (size_t)rows + (size_t)i;
+			size_t from = transpose ? (size_t)j + (size_t)i * (size_t)ld
+						: (size_t)i + (size_t)j * (size_t)ld;
 
 			out[to] = element_get(matrix, precision, from);
 		}
@@ -45,10 +47,12 @@ struct matrices {
 	size_t a_count, b_count, c_count;
 };
 
-static bool check_element(const struct product *p, const struct matrices *x, int i, int j, struct error *err)
+static bool check_element(const struct product *p, const struct matrices *x, int i, int j,
+			  struct error *err)
 {
 	size_t at = (size_t)i + (size_t)j * (size_t)x->ldc;
-	double sum = 0, magnitude = 0, old = p->beta != 0 ? p->beta * element_get(x->c, p->precision, at) : 0;
+	double sum = 0, magnitude = 0,
+	       old = p->beta != 0 ? p->beta * element_get(x->c, p->precision, at) : 0;
 	const double *row = x->rows_of_a + (size_t)i * (size_t)p->k;
 	const double *column = x->columns_of_b + (size_t)j * (size_t)p->k;
 	double expected, tolerance;
@@ -65,7 +69,8 @@ static bool check_element(const struct product *p, const struct matrices *x, int
 	/* cuBLAS stores the product before it adds the old C: seen on an H200 with FP16. */
 	if (p->beta != 0)
 		tolerance += element_rounding(p->precision, p->alpha * sum);
-	return compare(err, "gemm", p->precision, at, element_get(x->got, p->precision, at), expected, tolerance);
+	return compare(err, "gemm", p->precision, at, element_get(x->got, p->precision, at),
+		       expected, tolerance);
 }
 
 static bool check_result(const struct product *p, const struct matrices *x, struct error *err)
@@ -119,12 +124,21 @@ static enum status check_product(struct device *device, const struct product *p,
 	bench_open(&b, device, err);
 	make_matrices(p, &x);
 	c = bench_upload(&b, x.c, x.c_count * bytes);
-	bench_gemm(&b, &(struct gemm){ .precision = p->precision, .transpose_a = p->transpose_a,
-				       .transpose_b = p->transpose_b, .m = p->m, .n = p->n, .k = p->k, .lda = x.lda,
-				       .ldb = x.ldb, .ldc = x.ldc,
-				       .a = bench_upload(&b, x.a, (x.a_count ? x.a_count : 1) * bytes),
-				       .b = bench_upload(&b, x.b, (x.b_count ? x.b_count : 1) * bytes), .c = c,
-				       .alpha = p->alpha, .beta = p->beta });
+	bench_gemm(&b,
+		   &(struct gemm){ .precision = p->precision,
+				   .transpose_a = p->transpose_a,
+				   .transpose_b = p->transpose_b,
+				   .m = p->m,
+				   .n = p->n,
+				   .k = p->k,
+				   .lda = x.lda,
+				   .ldb = x.ldb,
+				   .ldc = x.ldc,
+				   .a = bench_upload(&b, x.a, (x.a_count ? x.a_count : 1) * bytes),
+				   .b = bench_upload(&b, x.b, (x.b_count ? x.b_count : 1) * bytes),
+				   .c = c,
+				   .alpha = p->alpha,
+				   .beta = p->beta });
 	bench_download(&b, x.got, c, x.c_count * bytes);
 	if (bench_ok(&b))
 		check_result(p, &x, err);
@@ -135,14 +149,15 @@ static enum status check_product(struct device *device, const struct product *p,
 	free(x.rows_of_a);
 	free(x.columns_of_b);
 	if (err->status != STATUS_OK && err->status != STATUS_UNSUPPORTED)
-		error_prefix(err, "%d x %d x %d, %c%c, alpha %g, beta %g", p->m, p->n, p->k, p->transpose_a ? 'T' : 'N',
-			     p->transpose_b ? 'T' : 'N', p->alpha, p->beta);
+		error_prefix(err, "%d x %d x %d, %c%c, alpha %g, beta %g", p->m, p->n, p->k,
+			     p->transpose_a ? 'T' : 'N', p->transpose_b ? 'T' : 'N', p->alpha,
+			     p->beta);
 	return bench_close(&b);
 }
 
 /*
- * Every precision and transposition of a shape; a precision the device lacks is passed over, but not all: then it is
- * the library that is missing.
+ * Every precision and transposition of a shape; a precision the device lacks is passed over, but
+ * not all: then it is the library that is missing.
  */
 static enum status check_shape(struct device *device, struct product p, struct error *err)
 {

@@ -15,29 +15,34 @@ static enum precision master(enum precision precision)
 }
 
 /* The copy is the new weight, rounded once. */
-static void check_copy(struct bench *b, const struct tensor *w, struct tensor *copy, const char *what)
+static void check_copy(struct bench *b, const struct tensor *w, struct tensor *copy,
+		       const char *what)
 {
 	double expected;
 
 	tensor_fetch(b, copy, what);
 	for (size_t i = 0; i < w->count && bench_ok(b); i++) {
 		element_set(&expected, copy->precision, 0, tensor_now(w, i));
-		compare(b->err, "the stored copy of the weights", copy->precision, i, tensor_now(copy, i),
-			element_get(&expected, copy->precision, 0), 0);
+		compare(b->err, "the stored copy of the weights", copy->precision, i,
+			tensor_now(copy, i), element_get(&expected, copy->precision, 0), 0);
 	}
 }
 
-static void check_close(struct bench *b, const char *what, const struct tensor *t, size_t i, double expected,
-			double magnitude)
+static void check_close(struct bench *b, const char *what, const struct tensor *t, size_t i,
+			double expected, double magnitude)
 {
 	compare(b->err, what, t->precision, i, tensor_now(t, i), expected,
-		8 * arithmetic_rounding(t->precision) * magnitude + element_rounding(t->precision, expected));
+		8 * arithmetic_rounding(t->precision) * magnitude +
+			element_rounding(t->precision, expected));
 }
 
 static void check_sgd(struct bench *b, enum precision precision, size_t count, double momentum)
 {
-	struct optimizer_sgd_arguments a = { .precision = precision, .count = count, .rate = 0.1,
-					     .momentum = momentum, .gradient_scale = 0.25 };
+	struct optimizer_sgd_arguments a = { .precision = precision,
+					     .count = count,
+					     .rate = 0.1,
+					     .momentum = momentum,
+					     .gradient_scale = 0.25 };
 	struct tensor w, velocity, gradient, copy;
 
 	tensor_make(b, &w, master(precision), count, 1, 1);
@@ -52,12 +57,15 @@ static void check_sgd(struct bench *b, enum precision precision, size_t count, d
 	tensor_fetch(b, &w, "optimizer_sgd");
 	tensor_fetch(b, &velocity, "optimizer_sgd");
 	for (size_t i = 0; i < count && bench_ok(b); i++) {
-		double g = tensor_was(&gradient, i) * a.gradient_scale, v = momentum * tensor_was(&velocity, i) + g;
-		double magnitude = fabs(g) + fabs(tensor_was(&velocity, i)) + fabs(tensor_was(&w, i));
+		double g = tensor_was(&gradient, i) * a.gradient_scale,
+		       v = momentum * tensor_was(&velocity, i) + g;
+		double magnitude =
+			fabs(g) + fabs(tensor_was(&velocity, i)) + fabs(tensor_was(&w, i));
 
 		if (momentum != 0)
 			check_close(b, "optimizer_sgd's velocity", &velocity, i, v, magnitude);
-		check_close(b, "optimizer_sgd", &w, i, tensor_was(&w, i) - a.rate * (momentum != 0 ? v : g), magnitude);
+		check_close(b, "optimizer_sgd", &w, i,
+			    tensor_was(&w, i) - a.rate * (momentum != 0 ? v : g), magnitude);
 	}
 	if (a.copy)
 		check_copy(b, &w, &copy, "optimizer_sgd");
@@ -71,15 +79,21 @@ static void make_positive(struct bench *b, struct tensor *t)
 {
 	for (size_t i = 0; i < t->count; i++)
 		element_set(t->was, t->precision, i, fabs(tensor_was(t, i)));
-	if (bench_ok(b) && backend_copy(b->stream, t->device, t->was, t->count * precision_bytes(t->precision),
-					b->err) == STATUS_OK)
+	if (bench_ok(b) &&
+	    backend_copy(b->stream, t->device, t->was, t->count * precision_bytes(t->precision),
+			 b->err) == STATUS_OK)
 		backend_stream_synchronize(b->stream, b->err);
 }
 
 static void check_adam(struct bench *b, enum precision precision, size_t count, int step)
 {
-	struct optimizer_adam_arguments a = { .precision = precision, .count = count, .rate = 0.01, .beta1 = 0.9,
-					      .beta2 = 0.999, .epsilon = 1e-8, .gradient_scale = 0.5 };
+	struct optimizer_adam_arguments a = { .precision = precision,
+					      .count = count,
+					      .rate = 0.01,
+					      .beta1 = 0.9,
+					      .beta2 = 0.999,
+					      .epsilon = 1e-8,
+					      .gradient_scale = 0.5 };
 	struct tensor w, m, v, gradient, copy;
 
 	tensor_make(b, &w, master(precision), count, 1, 1);
@@ -105,11 +119,16 @@ static void check_adam(struct bench *b, enum precision precision, size_t count, 
 		double second = a.beta2 * tensor_was(&v, i) + (1 - a.beta2) * g * g;
 		double scale = a.rate / a.correction1 / (sqrt(second / a.correction2) + a.epsilon);
 
-		/* 1 - beta2 in FP32 has lost digits of beta2: 2^-24 / (1 - 0.999) would be too strict. */
-		check_close(b, "optimizer_adam's m", &m, i, first, fabs(first) + fabs(g) + fabs(tensor_was(&m, i)));
+		/*
+		 * 1 - beta2 in FP32 has lost digits of beta2: 2^-24 / (1 - 0.999) would be too
+		 * strict.
+		 */
+		check_close(b, "optimizer_adam's m", &m, i, first,
+			    fabs(first) + fabs(g) + fabs(tensor_was(&m, i)));
 		check_close(b, "optimizer_adam's v", &v, i, second, second + g * g);
 		check_close(b, "optimizer_adam", &w, i, tensor_was(&w, i) - scale * first,
-			    fabs(tensor_was(&w, i)) + 4 * scale * (fabs(g) + fabs(tensor_was(&m, i))));
+			    fabs(tensor_was(&w, i)) +
+				    4 * scale * (fabs(g) + fabs(tensor_was(&m, i))));
 	}
 	if (a.copy)
 		check_copy(b, &w, &copy, "optimizer_adam");
@@ -157,7 +176,8 @@ static void repeat(struct bench *b, enum precision precision, void *results[5])
 	size_t bytes = precision_bytes(precision);
 	struct tensor x, logits, out, c;
 	int32_t labels[ROWS] = { 0 };
-	void *device_labels = bench_upload(b, labels, sizeof(labels)), *loss = bench_upload(b, NULL, ROWS * sizeof(double));
+	void *device_labels = bench_upload(b, labels, sizeof(labels)),
+	     *loss = bench_upload(b, NULL, ROWS * sizeof(double));
 	void *scratch = bench_upload(b, NULL, column_sum_scratch_bytes(COLUMNS));
 
 	tensor_make(b, &x, precision, ROWS * COLUMNS, 1, 1);
@@ -168,19 +188,34 @@ static void repeat(struct bench *b, enum precision precision, void *results[5])
 		unsigned char *result = results[i];
 
 		backend_copy(b->stream, logits.device, logits.was, logits.count * bytes, b->err);
-		bench_launch(b, "column_sum", &(struct column_sum_arguments){ out.device, x.device, precision, ROWS,
-									    COLUMNS, 0, scratch });
-		bench_launch(b, "softmax_cross_entropy",
-			     &(struct softmax_cross_entropy_arguments){ logits.device, device_labels, loss, precision, ROWS,
-									COLUMNS, 1 });
-		bench_gemm(b, &(struct gemm){ .precision = precision, .transpose_b = true, .m = COLUMNS, .n = COLUMNS,
-					      .k = ROWS, .lda = COLUMNS, .ldb = COLUMNS, .ldc = COLUMNS, .a = x.device,
-					      .b = x.device, .c = c.device, .alpha = 1 });
+		bench_launch(b, "column_sum",
+			     &(struct column_sum_arguments){ out.device, x.device, precision, ROWS,
+							     COLUMNS, 0, scratch });
+		bench_launch(
+			b, "softmax_cross_entropy",
+			&(struct softmax_cross_entropy_arguments){
+				logits.device, device_labels, loss, precision, ROWS, COLUMNS, 1 });
+		bench_gemm(b, &(struct gemm){ .precision = precision,
+					      .transpose_b = true,
+					      .m = COLUMNS,
+					      .n = COLUMNS,
+					      .k = ROWS,
+					      .lda = COLUMNS,
+					      .ldb = COLUMNS,
+					      .ldc = COLUMNS,
+					      .a = x.device,
+					      .b = x.device,
+					      .c = c.device,
+					      .alpha = 1 });
 		bench_download(b, result, out.device, COLUMNS * bytes);
 		bench_download(b, result + COLUMNS * bytes, logits.device, logits.count * bytes);
-		bench_download(b, result + (COLUMNS + logits.count) * bytes, c.device, c.count * bytes);
-		if (bench_ok(b) && memcmp(result, results[0], (COLUMNS + logits.count + c.count) * bytes) != 0)
-			error_set(b->err, STATUS_MISMATCH, "%s: the same launch gave different bits", precision_name(precision));
+		bench_download(b, result + (COLUMNS + logits.count) * bytes, c.device,
+			       c.count * bytes);
+		if (bench_ok(b) &&
+		    memcmp(result, results[0], (COLUMNS + logits.count + c.count) * bytes) != 0)
+			error_set(b->err, STATUS_MISMATCH,
+				  "%s: the same launch gave different bits",
+				  precision_name(precision));
 	}
 	tensor_free(&x);
 	tensor_free(&logits);

@@ -13,7 +13,8 @@ static const struct shape {
 
 typedef void check_shape_fn(struct bench *b, enum precision precision, const struct shape *shape);
 
-static enum status each_precision_and_shape(struct device *device, check_shape_fn *check, struct error *err)
+static enum status each_precision_and_shape(struct device *device, check_shape_fn *check,
+					    struct error *err)
 {
 	for (int precision = 0; precision < PRECISION_COUNT; precision++) {
 		for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
@@ -36,15 +37,18 @@ static void check_bias(struct bench *b, enum precision precision, const struct s
 
 	tensor_make(b, &y, precision, s->rows * s->columns, 5, 1);
 	tensor_make(b, &bias, precision, s->columns, 6, 1);
-	bench_launch(b, "bias_relu", &(struct bias_relu_arguments){ y.device, bias.device, precision, s->rows,
-								   s->columns, relu });
+	bench_launch(b, "bias_relu",
+		     &(struct bias_relu_arguments){ y.device, bias.device, precision, s->rows,
+						    s->columns, relu });
 	tensor_fetch(b, &y, "bias_relu");
 	for (size_t i = 0; i < y.count && bench_ok(b); i++) {
 		double sum = tensor_was(&y, i) + tensor_was(&bias, i % s->columns);
 		double expected = relu && sum < 0 ? 0 : sum;
 
-		compare(b->err, relu ? "bias_relu" : "bias", precision, i, tensor_now(&y, i), expected,
-			2 * arithmetic_rounding(precision) * fabs(sum) + 1.01 * element_rounding(precision, expected));
+		compare(b->err, relu ? "bias_relu" : "bias", precision, i, tensor_now(&y, i),
+			expected,
+			2 * arithmetic_rounding(precision) * fabs(sum) +
+				1.01 * element_rounding(precision, expected));
 	}
 	tensor_free(&y);
 	tensor_free(&bias);
@@ -68,8 +72,9 @@ static void check_sum(struct bench *b, enum precision precision, const struct sh
 	tensor_make(b, &x, precision, s->rows * s->columns, 7, 1);
 	tensor_make(b, &out, precision, s->columns, 8, 1);
 	bench_launch(b, "column_sum",
-		     &(struct column_sum_arguments){ out.device, x.device, precision, s->rows, s->columns, beta,
-						     bench_upload(b, NULL, column_sum_scratch_bytes(s->columns)) });
+		     &(struct column_sum_arguments){
+			     out.device, x.device, precision, s->rows, s->columns, beta,
+			     bench_upload(b, NULL, column_sum_scratch_bytes(s->columns)) });
 	tensor_fetch(b, &out, "column_sum");
 	for (size_t c = 0; c < s->columns && bench_ok(b); c++) {
 		double sum = beta * tensor_was(&out, c), magnitude = fabs(sum);
@@ -114,12 +119,14 @@ static void check_row(struct bench *b, const struct tensor *logits, const double
 		size_t at = row * columns + c;
 
 		expected = (exp(tensor_was(logits, at) - most) / sum - (c == label)) * scale;
-		compare(b->err, "softmax_cross_entropy", logits->precision, at, tensor_now(logits, at), expected,
+		compare(b->err, "softmax_cross_entropy", logits->precision, at,
+			tensor_now(logits, at), expected,
 			unit * scale + 1.01 * element_rounding(logits->precision, expected));
 	}
 }
 
-static void check_softmax_scaled(struct bench *b, enum precision precision, const struct shape *s, double spread)
+static void check_softmax_scaled(struct bench *b, enum precision precision, const struct shape *s,
+				 double spread)
 {
 	const double scale = 0.125;
 	double *loss = xcalloc(s->rows, sizeof(*loss));
@@ -132,8 +139,8 @@ static void check_softmax_scaled(struct bench *b, enum precision precision, cons
 		labels[r] = (int32_t)(r * 7 % s->columns);
 	bench_launch(b, "softmax_cross_entropy",
 		     &(struct softmax_cross_entropy_arguments){
-			     logits.device, bench_upload(b, labels, s->rows * sizeof(*labels)), device_loss, precision,
-			     s->rows, s->columns, scale });
+			     logits.device, bench_upload(b, labels, s->rows * sizeof(*labels)),
+			     device_loss, precision, s->rows, s->columns, scale });
 	tensor_fetch(b, &logits, "softmax_cross_entropy");
 	bench_download(b, loss, device_loss, s->rows * sizeof(*loss));
 	for (size_t r = 0; r < s->rows && bench_ok(b); r++)
@@ -143,7 +150,10 @@ static void check_softmax_scaled(struct bench *b, enum precision precision, cons
 	free(labels);
 }
 
-/* Moderate logits, and ones whose exponential overflows FP32 where the largest is not taken away first. */
+/*
+ * Moderate logits, and ones whose exponential overflows FP32 where the largest is not taken away
+ * first.
+ */
 static void check_softmax_shape(struct bench *b, enum precision precision, const struct shape *s)
 {
 	check_softmax_scaled(b, precision, s, 4);

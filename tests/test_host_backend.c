@@ -1,4 +1,7 @@
-/* The host backend's promises: streams, events and gates, memory that does not fit, copies, devices as shares. */
+/*
+ * The host backend's promises: streams, events and gates, memory that does not fit, copies, devices
+ * as shares.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,11 +20,11 @@
 static struct backend_list backends;
 static struct device *device;
 
-#define OK(call)                                                                      \
-	do {                                                                          \
-		struct error err_ = ERROR_NONE, *err = &err_;                         \
-		if ((call) != STATUS_OK)                                              \
-			fail_msg("%s: %s: %s", #call, status_name(err_.status), err_.message); \
+#define OK(call)                                                                                   \
+	do {                                                                                       \
+		struct error err_ = ERROR_NONE, *err = &err_;                                      \
+		if ((call) != STATUS_OK)                                                           \
+			fail_msg("%s: %s: %s", #call, status_name(err_.status), err_.message);     \
 	} while (0)
 
 static int open_device(void **state)
@@ -108,7 +111,8 @@ static void the_environment_and_the_libraries_are_named(void **state)
 	assert_true(facts >= 5);
 	assert_int_equal(device->backend->components(components, 4), 2);
 	assert_string_equal(components[0].name, "OpenBLAS");
-	assert_true(components[0].present && components[0].version[0] >= '0' && components[0].version[0] <= '9');
+	assert_true(components[0].present && components[0].version[0] >= '0' &&
+		    components[0].version[0] <= '9');
 	assert_int_equal(device->backend->components(components, 1), 1);
 	OK(backend_telemetry(device, &telemetry, err));
 	assert_true(isnan(telemetry.sm_clock_hz) || telemetry.sm_clock_hz > 1e8);
@@ -284,8 +288,9 @@ static void every_allocator_gives_memory_or_says_why_not(void **state)
 		for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 			struct error failure = ERROR_NONE;
 			void *memory = NULL;
-			enum status status = backend_memory_alloc(device, (enum allocator)allocator, sizes[i], NULL,
-								  &memory, &failure);
+			enum status status =
+				backend_memory_alloc(device, (enum allocator)allocator, sizes[i],
+						     NULL, &memory, &failure);
 
 			if (status == STATUS_UNSUPPORTED) {
 				assert_true(failure.message[0] != '\0');
@@ -294,7 +299,8 @@ static void every_allocator_gives_memory_or_says_why_not(void **state)
 			assert_int_equal(status, STATUS_OK);
 			assert_true((uintptr_t)memory % 16 == 0);
 			memset(memory, 1, sizes[i]);
-			OK(backend_memory_free(device, (enum allocator)allocator, memory, sizes[i], NULL, err));
+			OK(backend_memory_free(device, (enum allocator)allocator, memory, sizes[i],
+					       NULL, err));
 		}
 	}
 	OK(backend_memory_free(device, ALLOCATOR_DEVICE, NULL, 0, NULL, err));
@@ -302,8 +308,8 @@ static void every_allocator_gives_memory_or_says_why_not(void **state)
 
 static void memory_that_does_not_fit_is_refused_and_the_device_works_on(void **state)
 {
-	static const enum allocator kinds[] = { ALLOCATOR_DEVICE, ALLOCATOR_PINNED, ALLOCATOR_REGISTERED,
-						ALLOCATOR_PAGEABLE };
+	static const enum allocator kinds[] = { ALLOCATOR_DEVICE, ALLOCATOR_PINNED,
+						ALLOCATOR_REGISTERED, ALLOCATOR_PAGEABLE };
 	uint64_t free_bytes, total_bytes;
 
 	(void)state;
@@ -314,7 +320,8 @@ static void memory_that_does_not_fit_is_refused_and_the_device_works_on(void **s
 			struct error failure = ERROR_NONE;
 			void *memory = &failure;
 
-			assert_int_equal(backend_memory_alloc(device, kinds[k], sizes[i], NULL, &memory, &failure),
+			assert_int_equal(backend_memory_alloc(device, kinds[k], sizes[i], NULL,
+							      &memory, &failure),
 					 STATUS_NO_MEMORY);
 			assert_null(memory);
 			assert_true(failure.message[0] != '\0');
@@ -335,13 +342,15 @@ static void small_blocks_that_add_up_do_not_pass_the_total(void **state)
 	OK(backend_device_memory(device, &free_bytes, &total_bytes, err));
 	bytes = (size_t)(total_bytes / 16) + 4096;
 	while (count < 32 && status == STATUS_OK) {
-		status = backend_memory_alloc(device, ALLOCATOR_DEVICE, bytes, NULL, &blocks[count], &failure);
+		status = backend_memory_alloc(device, ALLOCATOR_DEVICE, bytes, NULL, &blocks[count],
+					      &failure);
 		count += status == STATUS_OK;
 	}
 	assert_int_equal(status, STATUS_NO_MEMORY);
 	assert_true(count == 15);
 	while (count > 0)
-		OK(backend_memory_free(device, ALLOCATOR_DEVICE, blocks[--count], bytes, NULL, err));
+		OK(backend_memory_free(device, ALLOCATOR_DEVICE, blocks[--count], bytes, NULL,
+				       err));
 }
 
 static void large_copies_arrive_whole(void **state)

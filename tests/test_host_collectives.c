@@ -1,4 +1,7 @@
-/* Collectives between forked ranks of the host backend, as the conductor starts them: forked before any device call. */
+/*
+ * Collectives between forked ranks of the host backend, as the conductor starts them: forked before
+ * any device call.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -31,14 +34,14 @@ struct rank {
 };
 
 /* In a rank: ends the process with what went wrong. */
-#define NEED(r, condition, ...)                                                         \
-	do {                                                                            \
-		if (!(condition)) {                                                     \
-			fprintf(stderr, "rank %d, line %d: ", (r)->rank, __LINE__);     \
-			fprintf(stderr, __VA_ARGS__);                                   \
-			fprintf(stderr, " (%s)\n", (r)->err.message);                   \
-			_exit(1);                                                       \
-		}                                                                       \
+#define NEED(r, condition, ...)                                                                    \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
+			fprintf(stderr, "rank %d, line %d: ", (r)->rank, __LINE__);                \
+			fprintf(stderr, __VA_ARGS__);                                              \
+			fprintf(stderr, " (%s)\n", (r)->err.message);                              \
+			_exit(1);                                                                  \
+		}                                                                                  \
 	} while (0)
 #define OK(r, call) NEED(r, (call) == STATUS_OK, "%s", #call)
 
@@ -57,7 +60,8 @@ static void open_rank(struct rank *r)
 
 static void join_ranks(struct rank *r)
 {
-	OK(r, backend_communicator_open(r->device, r->id, r->rank, r->size, &r->communicator, &r->err));
+	OK(r, backend_communicator_open(r->device, r->id, r->rank, r->size, &r->communicator,
+					&r->err));
 }
 
 static void close_rank(struct rank *r)
@@ -110,8 +114,8 @@ static void run_ranks(int size, rank_fn *fn, bool join)
 	assert_int_equal(errno, ENOENT);
 }
 
-static double expected_element(int size, enum precision precision, enum reduction reduction, size_t count,
-			       size_t i, void *const tensors[])
+static double expected_element(int size, enum precision precision, enum reduction reduction,
+			       size_t count, size_t i, void *const tensors[])
 {
 	double result = element_get(tensors[0], precision, i);
 
@@ -124,8 +128,8 @@ static double expected_element(int size, enum precision precision, enum reductio
 	return reduction == REDUCE_AVERAGE ? result / size : result;
 }
 
-static void check_all_reduce(struct rank *r, enum precision precision, enum reduction reduction, size_t count,
-			     bool in_place)
+static void check_all_reduce(struct rank *r, enum precision precision, enum reduction reduction,
+			     size_t count, bool in_place)
 {
 	size_t bytes = count * precision_bytes(precision);
 	void *tensors[8], *to = malloc(bytes), *first = malloc(bytes);
@@ -134,22 +138,27 @@ static void check_all_reduce(struct rank *r, enum precision precision, enum redu
 		tensors[rank] = random_tensor(precision, count, (uint64_t)(100 * rank) + count, 1);
 	if (in_place)
 		memcpy(to, tensors[r->rank], bytes);
-	OK(r, backend_all_reduce(r->communicator, r->stream, to, in_place ? to : tensors[r->rank], count, precision,
-				 reduction, &r->err));
+	OK(r, backend_all_reduce(r->communicator, r->stream, to, in_place ? to : tensors[r->rank],
+				 count, precision, reduction, &r->err));
 	OK(r, backend_stream_synchronize(r->stream, &r->err));
 	for (size_t i = 0; i < count; i++) {
-		double expected = expected_element(r->size, precision, reduction, count, i, tensors);
+		double expected =
+			expected_element(r->size, precision, reduction, count, i, tensors);
 
-		compare(&r->err, "all_reduce", precision, i, element_get(to, precision, i), expected,
-			reduction == REDUCE_MAX ? 0 : 4 * r->size * arithmetic_rounding(precision) +
-				1.01 * element_rounding(precision, expected));
+		compare(&r->err, "all_reduce", precision, i, element_get(to, precision, i),
+			expected,
+			reduction == REDUCE_MAX
+				? 0
+				: 4 * r->size * arithmetic_rounding(precision) +
+					  1.01 * element_rounding(precision, expected));
 		NEED(r, r->err.status == STATUS_OK, "reduction %d of %zu", reduction, count);
 	}
 	/* The same bits as rank 0. */
 	memcpy(first, to, bytes);
 	OK(r, backend_broadcast(r->communicator, r->stream, first, bytes, 0, &r->err));
 	OK(r, backend_stream_synchronize(r->stream, &r->err));
-	NEED(r, memcmp(first, to, bytes) == 0, "%s differs from rank 0's bits", precision_name(precision));
+	NEED(r, memcmp(first, to, bytes) == 0, "%s differs from rank 0's bits",
+	     precision_name(precision));
 	for (int rank = 0; rank < r->size; rank++)
 		free(tensors[rank]);
 	free(to);
@@ -163,8 +172,9 @@ static void all_reduces(struct rank *r)
 	for (int precision = 0; precision < PRECISION_COUNT; precision++)
 		for (int reduction = REDUCE_SUM; reduction <= REDUCE_MAX; reduction++)
 			for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
-				check_all_reduce(r, (enum precision)precision, (enum reduction)reduction,
-						 counts[i] / (reduction == REDUCE_SUM ? 1 : 3) + 1, i % 2);
+				check_all_reduce(
+					r, (enum precision)precision, (enum reduction)reduction,
+					counts[i] / (reduction == REDUCE_SUM ? 1 : 3) + 1, i % 2);
 }
 
 static void every_rank_has_the_same_sum(void **state)
@@ -185,14 +195,19 @@ static void broadcasts(struct rank *r)
 
 			for (size_t i = 0; i < sizes[s]; i++)
 				buffer[i] = (unsigned char)(i * 7 + (size_t)r->rank);
-			OK(r, backend_broadcast(r->communicator, r->stream, buffer, sizes[s], root, &r->err));
+			OK(r, backend_broadcast(r->communicator, r->stream, buffer, sizes[s], root,
+						&r->err));
 			OK(r, backend_stream_synchronize(r->stream, &r->err));
 			for (size_t i = 0; i < sizes[s]; i++)
-				NEED(r, buffer[i] == (unsigned char)(i * 7 + (size_t)root), "byte %zu of %zu", i, sizes[s]);
+				NEED(r, buffer[i] == (unsigned char)(i * 7 + (size_t)root),
+				     "byte %zu of %zu", i, sizes[s]);
 			free(buffer);
 		}
 	}
-	NEED(r, backend_broadcast(r->communicator, r->stream, r, 1, r->size, &r->err) == STATUS_INTERNAL, "no such root");
+	NEED(r,
+	     backend_broadcast(r->communicator, r->stream, r, 1, r->size, &r->err) ==
+		     STATUS_INTERNAL,
+	     "no such root");
 }
 
 static void a_broadcast_reaches_every_rank(void **state)
@@ -201,7 +216,10 @@ static void a_broadcast_reaches_every_rank(void **state)
 	run_ranks(4, broadcasts, true);
 }
 
-/* Each sends to the next and receives from the one before, far more than fits on the way, on two streams. */
+/*
+ * Each sends to the next and receives from the one before, far more than fits on the way, on two
+ * streams.
+ */
 static void ring(struct rank *r)
 {
 	const size_t bytes = (3 << 20) + 5;
@@ -243,12 +261,14 @@ static void pipeline(struct rank *r)
 	for (int i = 0; i < 200; i++) {
 		value = i;
 		if (r->rank > 0)
-			OK(r, backend_receive(r->communicator, r->stream, &value, sizeof(value), r->rank - 1, &r->err));
+			OK(r, backend_receive(r->communicator, r->stream, &value, sizeof(value),
+					      r->rank - 1, &r->err));
 		OK(r, backend_stream_synchronize(r->stream, &r->err));
 		NEED(r, value == i + r->rank, "got %g in round %d", value, i);
 		value += 1;
 		if (r->rank + 1 < r->size)
-			OK(r, backend_send(r->communicator, r->stream, &value, sizeof(value), r->rank + 1, &r->err));
+			OK(r, backend_send(r->communicator, r->stream, &value, sizeof(value),
+					   r->rank + 1, &r->err));
 		OK(r, backend_stream_synchronize(r->stream, &r->err));
 	}
 }
@@ -259,7 +279,10 @@ static void messages_arrive_in_order(void **state)
 	run_ranks(3, pipeline, true);
 }
 
-/* On two streams of one communicator: carried out in the order of the calls, whichever stream is ready first. */
+/*
+ * On two streams of one communicator: carried out in the order of the calls, whichever stream is
+ * ready first.
+ */
 static void two_streams(struct rank *r)
 {
 	struct spin_arguments wait = { 0.002 * r->rank };
@@ -271,8 +294,10 @@ static void two_streams(struct rank *r)
 			b[i] = 1000 * i;
 		}
 		OK(r, backend_launch(r->rank % 2 ? r->stream : r->other, "spin", &wait, &r->err));
-		OK(r, backend_all_reduce(r->communicator, r->stream, a, a, 100, PRECISION_FP64, REDUCE_SUM, &r->err));
-		OK(r, backend_all_reduce(r->communicator, r->other, b, b, 100, PRECISION_FP64, REDUCE_SUM, &r->err));
+		OK(r, backend_all_reduce(r->communicator, r->stream, a, a, 100, PRECISION_FP64,
+					 REDUCE_SUM, &r->err));
+		OK(r, backend_all_reduce(r->communicator, r->other, b, b, 100, PRECISION_FP64,
+					 REDUCE_SUM, &r->err));
 		OK(r, backend_device_synchronize(r->device, &r->err));
 		for (int i = 0; i < 100; i++)
 			NEED(r, a[i] == r->size * i && b[i] == 1000 * r->size * i, "element %d", i);
@@ -289,13 +314,23 @@ static void products(struct rank *r)
 {
 	enum { N = 300 };
 	float *a = malloc(N * N * sizeof(*a)), *c = malloc(N * N * sizeof(*c));
-	struct gemm g = { .precision = PRECISION_FP32, .m = N, .n = N, .k = N, .lda = N, .ldb = N, .ldc = N, .a = a,
-			  .b = a, .c = c, .alpha = 1 };
+	struct gemm g = { .precision = PRECISION_FP32,
+			  .m = N,
+			  .n = N,
+			  .k = N,
+			  .lda = N,
+			  .ldb = N,
+			  .ldc = N,
+			  .a = a,
+			  .b = a,
+			  .c = c,
+			  .alpha = 1 };
 
 	for (int i = 0; i < N * N; i++)
 		a[i] = 1;
 	OK(r, backend_gemm(r->stream, &g, &r->err));
-	OK(r, backend_all_reduce(r->communicator, r->stream, c, c, N * N, PRECISION_FP32, REDUCE_SUM, &r->err));
+	OK(r, backend_all_reduce(r->communicator, r->stream, c, c, N * N, PRECISION_FP32,
+				 REDUCE_SUM, &r->err));
 	OK(r, backend_stream_synchronize(r->stream, &r->err));
 	for (int i = 0; i < N * N; i++)
 		NEED(r, c[i] == (float)(N * r->size), "element %d is %g", i, (double)c[i]);
@@ -320,7 +355,8 @@ static void lose_a_rank(struct rank *r)
 		_exit(0);
 	collective_timeout_seconds = 0.5;
 	snprintf(name, sizeof(name), "rank %d", r->size - 1);
-	OK(r, backend_all_reduce(r->communicator, r->stream, x, x, 4, PRECISION_FP32, REDUCE_SUM, &r->err));
+	OK(r, backend_all_reduce(r->communicator, r->stream, x, x, 4, PRECISION_FP32, REDUCE_SUM,
+				 &r->err));
 	NEED(r, backend_stream_synchronize(r->stream, &r->err) == STATUS_TIMEOUT, "no time-out");
 	NEED(r, strstr(r->err.message, name), "does not name the rank");
 	error_clear(&r->err);
@@ -337,7 +373,9 @@ static void a_rank_that_dies_is_named(void **state)
 	run_ranks(3, lose_a_rank, true);
 }
 
-/* The stream of rank 0 has failed, so it leaves the collective out: the others hear of it at once. */
+/*
+ * The stream of rank 0 has failed, so it leaves the collective out: the others hear of it at once.
+ */
 static void fail_before(struct rank *r)
 {
 	float x = 1;
@@ -345,12 +383,16 @@ static void fail_before(struct rank *r)
 	int32_t label = 9;
 
 	if (r->rank == 0) {
-		struct softmax_cross_entropy_arguments bad = { &x, &label, &loss, PRECISION_FP32, 1, 1, 1 };
+		struct softmax_cross_entropy_arguments bad = { &x, &label, &loss, PRECISION_FP32,
+							       1,  1,      1 };
 
 		OK(r, backend_launch(r->stream, "softmax_cross_entropy", &bad, &r->err));
 	}
-	OK(r, backend_all_reduce(r->communicator, r->stream, &x, &x, 1, PRECISION_FP32, REDUCE_SUM, &r->err));
-	NEED(r, backend_stream_synchronize(r->stream, &r->err) == (r->rank ? STATUS_TIMEOUT : STATUS_INTERNAL),
+	OK(r, backend_all_reduce(r->communicator, r->stream, &x, &x, 1, PRECISION_FP32, REDUCE_SUM,
+				 &r->err));
+	NEED(r,
+	     backend_stream_synchronize(r->stream, &r->err) ==
+		     (r->rank ? STATUS_TIMEOUT : STATUS_INTERNAL),
 	     "wrong status");
 	NEED(r, r->rank == 0 || strstr(r->err.message, "rank 0 failed"), "does not name the rank");
 	NEED(r, clock_seconds() - start < 20, "waited");
@@ -367,8 +409,10 @@ static void join_without_the_last(struct rank *r)
 	if (r->rank == r->size - 1)
 		return;
 	collective_timeout_seconds = 0.5;
-	NEED(r, backend_communicator_open(r->device, r->id, r->rank, r->size, &r->communicator, &r->err) ==
-		STATUS_TIMEOUT, "opened");
+	NEED(r,
+	     backend_communicator_open(r->device, r->id, r->rank, r->size, &r->communicator,
+				       &r->err) == STATUS_TIMEOUT,
+	     "opened");
 	NEED(r, strstr(r->err.message, "rank 2"), "does not name the rank");
 }
 

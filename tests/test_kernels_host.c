@@ -1,4 +1,6 @@
-/* The checks of kernel_checks.h on the CPU: one share with all cores, and one with a third of them. */
+/*
+ * The checks of kernel_checks.h on the CPU: one share with all cores, and one with a third of them.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

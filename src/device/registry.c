@@ -23,10 +23,14 @@ static void add_missing(struct backend_list *list, const char *name, const char 
 {
 	if (list->missing_count == ARRAY_SIZE(list->missing))
 		return;
-	snprintf(list->missing[list->missing_count++], sizeof(list->missing[0]), "%.40s: %.270s", name, why);
+	snprintf(list->missing[list->missing_count++], sizeof(list->missing[0]), "%.40s: %.270s",
+		 name, why);
 }
 
-/* Whether `only` ("auto", NULL or names separated by commas or spaces) asks for `name`: "cuda" asks for cuda13, too. */
+/*
+ * Whether `only` ("auto", NULL or names separated by commas or spaces) asks for `name`: "cuda" asks
+ * for cuda13, too.
+ */
 static bool wanted(const char *only, const char *name)
 {
 	static const char separators[] = ", \t";
@@ -76,14 +80,19 @@ static bool find_modules(struct modules *modules, const char *folder)
 	}
 	closedir(dir);
 	if (modules->count > first)
-		qsort(modules->paths + first, modules->count - first, sizeof(*modules->paths), newest_first);
+		qsort(modules->paths + first, modules->count - first, sizeof(*modules->paths),
+		      newest_first);
 	return true;
 }
 
-/* backends/ beside the program, or where `cmake --install` puts them: the first folder that is there. */
+/*
+ * backends/ beside the program, or where `cmake --install` puts them: the first folder that is
+ * there.
+ */
 static void find_installed(struct modules *modules)
 {
-	static const char *const folders[] = { "backends", "../lib/gpuproof/backends", "../lib64/gpuproof/backends" };
+	static const char *const folders[] = { "backends", "../lib/gpuproof/backends",
+					       "../lib64/gpuproof/backends" };
 	char program[4096];
 	ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
 	struct dirent *entry;
@@ -127,7 +136,8 @@ static void open_backend(struct backend_list *list, const char *name, const stru
 		if (strcmp(list->backends[i]->name, backend->name) == 0) {
 			char why[128];
 
-			snprintf(why, sizeof(why), "not needed: %.60s drives these devices", list->backends[i]->module);
+			snprintf(why, sizeof(why), "not needed: %.60s drives these devices",
+				 list->backends[i]->module);
 			add_missing(list, name, why);
 			return;
 		}
@@ -141,10 +151,11 @@ static void open_backend(struct backend_list *list, const char *name, const stru
 }
 
 /*
- * A module stays loaded until the process ends, also when it is of no use: the libraries it pulled in may have
- * left threads and exit handlers behind.
+ * A module stays loaded until the process ends, also when it is of no use: the libraries it pulled
+ * in may have left threads and exit handlers behind.
  */
-static void open_module(struct backend_list *list, const char *path, const struct backend_options *options)
+static void open_module(struct backend_list *list, const char *path,
+			const struct backend_options *options)
 {
 	const struct backend *backend;
 	char name[64], why[128];
@@ -159,17 +170,19 @@ static void open_module(struct backend_list *list, const char *path, const struc
 	}
 	backend = dlsym(module, "gpuproof_backend");
 	if (!backend) {
-		add_missing(list, name, "is no gpuproof backend: it has no symbol gpuproof_backend");
+		add_missing(list, name,
+			    "is no gpuproof backend: it has no symbol gpuproof_backend");
 	} else if (backend->abi != BACKEND_ABI) {
-		snprintf(why, sizeof(why), "was built for interface %u, this gpuproof has %u", backend->abi,
-			 BACKEND_ABI);
+		snprintf(why, sizeof(why), "was built for interface %u, this gpuproof has %u",
+			 backend->abi, BACKEND_ABI);
 		add_missing(list, name, why);
 	} else {
 		open_backend(list, name, backend, options);
 	}
 }
 
-void backends_open(struct backend_list *list, const char *only, const struct backend_options *options)
+void backends_open(struct backend_list *list, const char *only,
+		   const struct backend_options *options)
 {
 	struct modules modules = { 0 };
 	const char *extra = getenv("GPUPROOF_BACKENDS");

@@ -18,7 +18,8 @@ static enum status host_device_info(int index, struct device_info *out, struct e
 	int count = shares_count();
 
 	if (!share)
-		return error_set(err, STATUS_USAGE, "there is no device host:%d; the CPU is cut into %d", index,
+		return error_set(err, STATUS_USAGE,
+				 "there is no device host:%d; the CPU is cut into %d", index,
 				 count);
 	*out = (struct device_info){
 		.backend = "host",
@@ -31,8 +32,9 @@ static enum status host_device_info(int index, struct device_info *out, struct e
 		.clock_hz = share_clock_hz(share),
 		.ecc = -1,
 		.numa_node = share->numa_node,
-		.capabilities = DEVICE_HAS_FP64 | DEVICE_HAS_FP32 | DEVICE_HAS_FP16 | DEVICE_HAS_BF16 |
-				DEVICE_HAS_COLLECTIVES | DEVICE_SHARES_HOST_MEMORY,
+		.capabilities = DEVICE_HAS_FP64 | DEVICE_HAS_FP32 | DEVICE_HAS_FP16 |
+				DEVICE_HAS_BF16 | DEVICE_HAS_COLLECTIVES |
+				DEVICE_SHARES_HOST_MEMORY,
 		.peer_mask = count < 64 ? (UINT64_C(1) << count) - 1 : UINT64_MAX,
 	};
 	snprintf(out->id, sizeof(out->id), "host:%d", index);
@@ -73,7 +75,8 @@ static enum status host_peer_access(struct device *device, struct device *peer, 
 	(void)peer;
 	if (enable)
 		return STATUS_OK;
-	return error_set(err, STATUS_UNSUPPORTED, "on the CPU every device reaches all memory: "
+	return error_set(err, STATUS_UNSUPPORTED,
+			 "on the CPU every device reaches all memory: "
 			 "peer access is always on");
 }
 

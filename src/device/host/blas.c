@@ -28,7 +28,8 @@ static void load(void)
 	if (!library) {
 		const char *why = dlerror();
 
-		strncpy(failure, why ? why : "libopenblas.so.0 could not be opened", sizeof(failure) - 1);
+		strncpy(failure, why ? why : "libopenblas.so.0 could not be opened",
+			sizeof(failure) - 1);
 		return;
 	}
 #define X(result, name, parameters) *(void **)&blas.name = symbol(library, #name);

@@ -1,8 +1,8 @@
 /*
- * OpenBLAS, opened on first use: the program starts on a machine that lacks it, and only GEMM cases are missing.
- * OpenBLAS runs on one thread for each call; the host backend divides the work itself (gemm.c), so that the
- * threads are those of the device's share, two streams do not wait for each other inside the library, and a
- * forked worker inherits no thread pool.
+ * OpenBLAS, opened on first use: the program starts on a machine that lacks it, and only GEMM cases
+ * are missing. OpenBLAS runs on one thread for each call; the host backend divides the work itself
+ * (gemm.c), so that the threads are those of the device's share, two streams do not wait for each
+ * other inside the library, and a forked worker inherits no thread pool.
  */
 #ifndef GPUPROOF_HOST_BLAS_H
 #define GPUPROOF_HOST_BLAS_H
@@ -12,15 +12,17 @@
 #include "base/error.h"
 
 /* BLAS_SYMBOLS(X): X(result type, name, parameters) */
-#define BLAS_SYMBOLS(X)                                                                           \
-	X(void, cblas_sgemm,                                                                      \
-	  (enum CBLAS_ORDER, enum CBLAS_TRANSPOSE, enum CBLAS_TRANSPOSE, blasint, blasint, blasint, \
-	   float, const float *, blasint, const float *, blasint, float, float *, blasint))       \
-	X(void, cblas_dgemm,                                                                      \
-	  (enum CBLAS_ORDER, enum CBLAS_TRANSPOSE, enum CBLAS_TRANSPOSE, blasint, blasint, blasint, \
-	   double, const double *, blasint, const double *, blasint, double, double *, blasint))  \
-	X(void, openblas_set_num_threads, (int))                                                  \
-	X(char *, openblas_get_config, (void))                                                    \
+#define BLAS_SYMBOLS(X)                                                                            \
+	X(void, cblas_sgemm,                                                                       \
+	  (enum CBLAS_ORDER, enum CBLAS_TRANSPOSE, enum CBLAS_TRANSPOSE, blasint, blasint,         \
+	   blasint, float, const float *, blasint, const float *, blasint, float, float *,         \
+	   blasint))                                                                               \
+	X(void, cblas_dgemm,                                                                       \
+	  (enum CBLAS_ORDER, enum CBLAS_TRANSPOSE, enum CBLAS_TRANSPOSE, blasint, blasint,         \
+	   blasint, double, const double *, blasint, const double *, blasint, double, double *,    \
+	   blasint))                                                                               \
+	X(void, openblas_set_num_threads, (int))                                                   \
+	X(char *, openblas_get_config, (void))                                                     \
 	X(char *, openblas_get_corename, (void))
 
 struct blas {

@@ -1,7 +1,7 @@
 /*
- * Collectives in steps of one slot. In an all-reduce every rank puts its piece into its slot, reduces one slice of
- * it over all ranks, and takes the whole result: each element is added up once, by one rank, so all have the same
- * bits. A rank may be one step ahead of the slowest.
+ * Collectives in steps of one slot. In an all-reduce every rank puts its piece into its slot,
+ * reduces one slice of it over all ranks, and takes the whole result: each element is added up
+ * once, by one rank, so all have the same bits. A rank may be one step ahead of the slowest.
  */
 #include <string.h>
 
@@ -51,13 +51,17 @@ static struct counter *phase_counter(struct host_communicator *c, int rank, enum
 {
 	struct rank_state *state = communicator_rank(c, rank);
 
-	return phase == STAGED ? &state->staged : phase == REDUCED ? &state->reduced : &state->finished;
+	return phase == STAGED    ? &state->staged
+	       : phase == REDUCED ? &state->reduced
+				  : &state->finished;
 }
 
-static enum status wait_all(struct host_communicator *c, enum phase phase, uint32_t step, struct error *err)
+static enum status wait_all(struct host_communicator *c, enum phase phase, uint32_t step,
+			    struct error *err)
 {
 	for (int rank = 0; rank < c->base.size; rank++) {
-		enum status status = communicator_wait(c, phase_counter(c, rank, phase), step, rank, err);
+		enum status status =
+			communicator_wait(c, phase_counter(c, rank, phase), step, rank, err);
 
 		if (status != STATUS_OK)
 			return status;
@@ -89,13 +93,13 @@ static void reduce_slice(void *context, unsigned part, uint64_t begin, uint64_t 
 	const struct reduction_step *r = context;
 
 	(void)part;
-	reduce_elements(r->to, r->slots, r->a->c->base.size, r->first + begin, end - begin, r->a->precision,
-			r->a->reduction);
+	reduce_elements(r->to, r->slots, r->a->c->base.size, r->first + begin, end - begin,
+			r->a->precision, r->a->reduction);
 }
 
 /* Elements [first, first + count) of the step, over all ranks' slots, to the same place of `to`. */
-static void reduce_step(struct stream *stream, const struct collective_arguments *a, uint32_t step, void *to,
-			size_t first, size_t count)
+static void reduce_step(struct stream *stream, const struct collective_arguments *a, uint32_t step,
+			void *to, size_t first, size_t count)
 {
 	struct reduction_step r = { .a = a, .to = to, .first = first };
 
@@ -113,8 +117,8 @@ static size_t slice_begin(size_t count, int index, int size)
 	return begin < count ? begin : count;
 }
 
-static enum status all_reduce_step(struct stream *stream, const struct collective_arguments *a, size_t done,
-				   size_t count, struct error *err)
+static enum status all_reduce_step(struct stream *stream, const struct collective_arguments *a,
+				   size_t done, size_t count, struct error *err)
 {
 	struct host_communicator *c = a->c;
 	size_t size = precision_bytes(a->precision), bytes = count * size;
@@ -126,8 +130,8 @@ static enum status all_reduce_step(struct stream *stream, const struct collectiv
 
 	if (status != STATUS_OK)
 		return status;
-	copy_piece(stream, communicator_slot(c, c->base.rank, step), (const unsigned char *)a->from + done * size,
-		   bytes);
+	copy_piece(stream, communicator_slot(c, c->base.rank, step),
+		   (const unsigned char *)a->from + done * size, bytes);
 	reach(c, STAGED, step);
 	status = wait_all(c, STAGED, step, err);
 	if (status != STATUS_OK)
@@ -154,7 +158,8 @@ static enum status all_reduce_steps(struct stream *stream, const struct collecti
 	enum status status = communicator_begin(a->c, a->turn, stream, err);
 
 	for (size_t done = 0; done < a->count && status == STATUS_OK; done += most)
-		status = all_reduce_step(stream, a, done, a->count - done < most ? a->count - done : most, err);
+		status = all_reduce_step(stream, a, done,
+					 a->count - done < most ? a->count - done : most, err);
 	return status;
 }
 
@@ -168,8 +173,8 @@ static enum status all_reduce_run(struct stream *stream, const void *arguments, 
 }
 
 /* The root may be SLOTS steps ahead of those who take; they wait for it alone. */
-static enum status broadcast_step(struct stream *stream, const struct collective_arguments *a, size_t done,
-				  size_t bytes, struct error *err)
+static enum status broadcast_step(struct stream *stream, const struct collective_arguments *a,
+				  size_t done, size_t bytes, struct error *err)
 {
 	struct host_communicator *c = a->c;
 	unsigned char *buffer = (unsigned char *)a->to + done;
@@ -181,7 +186,8 @@ static enum status broadcast_step(struct stream *stream, const struct collective
 		if (status == STATUS_OK)
 			copy_piece(stream, communicator_slot(c, a->root, step), buffer, bytes);
 	} else {
-		status = communicator_wait(c, phase_counter(c, a->root, STAGED), step, a->root, err);
+		status =
+			communicator_wait(c, phase_counter(c, a->root, STAGED), step, a->root, err);
 		if (status == STATUS_OK)
 			copy_piece(stream, buffer, communicator_slot(c, a->root, step), bytes);
 	}
@@ -200,7 +206,8 @@ static enum status broadcast_run(struct stream *stream, const void *arguments, s
 
 	for (size_t done = 0; done < a->count && status == STATUS_OK; done += SLOT_BYTES)
 		status = broadcast_step(stream, a, done,
-					a->count - done < SLOT_BYTES ? a->count - done : SLOT_BYTES, err);
+					a->count - done < SLOT_BYTES ? a->count - done : SLOT_BYTES,
+					err);
 	communicator_end(a->c, a->turn);
 	return status;
 }
@@ -210,8 +217,13 @@ enum status host_all_reduce(struct communicator *communicator, struct stream *st
 			    enum reduction reduction, struct error *err)
 {
 	struct host_communicator *c = host_communicator(communicator);
-	struct collective_arguments a = { .c = c, .turn = ++c->issued, .to = to, .from = from, .count = count,
-					  .precision = precision, .reduction = reduction };
+	struct collective_arguments a = { .c = c,
+					  .turn = ++c->issued,
+					  .to = to,
+					  .from = from,
+					  .count = count,
+					  .precision = precision,
+					  .reduction = reduction };
 
 	return stream_enqueue_always(stream, all_reduce_run, &a, sizeof(a), err);
 }

@@ -22,7 +22,7 @@ double collective_timeout_seconds = 60;
 #define MAX_RANKS 256
 
 struct segment {
-	_Atomic int failed_rank; /* 1 + the rank because of which the communicator is of no use */
+	_Atomic int failed_rank;   /* 1 + the rank because of which the communicator is of no use */
 	struct rank_state ranks[]; /* then channels, slots, results, mail */
 };
 
@@ -70,7 +70,8 @@ unsigned char *communicator_result(struct host_communicator *c, uint32_t step)
 struct channel_state *communicator_channel(struct host_communicator *c, int from, int to)
 {
 	struct channel_state *channels =
-		(struct channel_state *)((unsigned char *)c->segment + channels_at((size_t)c->base.size));
+		(struct channel_state *)((unsigned char *)c->segment +
+					 channels_at((size_t)c->base.size));
 
 	return &channels[from * c->base.size + to];
 }
@@ -95,8 +96,8 @@ enum status host_communicator_id(struct communicator_id *out, struct error *err)
 }
 
 /*
- * A new segment is all zeros, which is a valid beginning, so every rank opens it alike. The space is claimed now:
- * a full /dev/shm would otherwise kill a rank with SIGBUS in the middle of a copy.
+ * A new segment is all zeros, which is a valid beginning, so every rank opens it alike. The space
+ * is claimed now: a full /dev/shm would otherwise kill a rank with SIGBUS in the middle of a copy.
  */
 static enum status map_segment(struct host_communicator *c, const char *name, struct error *err)
 {
@@ -110,8 +111,9 @@ static enum status map_segment(struct host_communicator *c, const char *name, st
 	failure = posix_fallocate(fd, 0, (off_t)bytes);
 	if (failure) {
 		close(fd);
-		return error_set(err, STATUS_NO_MEMORY, "/dev/shm: %s for the collectives of %d ranks: %s",
-				 units_size(bytes, size, sizeof(size)), c->base.size, strerror(failure));
+		return error_set(
+			err, STATUS_NO_MEMORY, "/dev/shm: %s for the collectives of %d ranks: %s",
+			units_size(bytes, size, sizeof(size)), c->base.size, strerror(failure));
 	}
 	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	failure = errno;
@@ -146,15 +148,16 @@ static enum status attach(struct host_communicator *c, const char *name, struct 
 	return status;
 }
 
-enum status host_communicator_open(struct device *device, const struct communicator_id *id, int rank,
-				   int size, struct communicator **out, struct error *err)
+enum status host_communicator_open(struct device *device, const struct communicator_id *id,
+				   int rank, int size, struct communicator **out, struct error *err)
 {
 	struct host_communicator *c;
 	enum status status;
 
 	if (size < 1 || size > MAX_RANKS || rank < 0 || rank >= size ||
 	    strnlen(id->bytes, sizeof(id->bytes)) == sizeof(id->bytes) || id->bytes[0] != '/')
-		return error_set(err, STATUS_INTERNAL, "communicator_open: rank %d of %d, or a bad id", rank, size);
+		return error_set(err, STATUS_INTERNAL,
+				 "communicator_open: rank %d of %d, or a bad id", rank, size);
 	c = xcalloc(1, sizeof(*c));
 	c->base = (struct communicator){ device, rank, size };
 	c->sent = xcalloc((size_t)size, sizeof(*c->sent));
@@ -191,8 +194,10 @@ static enum status report_failed(struct host_communicator *c, struct error *err)
 {
 	int rank = atomic_load(&c->segment->failed_rank) - 1;
 
-	return error_set(err, STATUS_TIMEOUT, "rank %d: rank %d failed or stopped answering: the communicator is of "
-			 "no use any more", c->base.rank, rank);
+	return error_set(err, STATUS_TIMEOUT,
+			 "rank %d: rank %d failed or stopped answering: the communicator is of "
+			 "no use any more",
+			 c->base.rank, rank);
 }
 
 enum status communicator_begin(struct host_communicator *c, uint32_t turn, struct stream *stream,
@@ -229,7 +234,7 @@ enum status communicator_wait(struct host_communicator *c, struct counter *count
 		if (now < limit)
 			continue;
 		give_up(c, peer);
-		return error_set(err, STATUS_TIMEOUT, "rank %d: no progress of rank %d for %g s", c->base.rank, peer,
-				 collective_timeout_seconds);
+		return error_set(err, STATUS_TIMEOUT, "rank %d: no progress of rank %d for %g s",
+				 c->base.rank, peer, collective_timeout_seconds);
 	}
 }

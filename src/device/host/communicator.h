@@ -1,17 +1,21 @@
 /*
- * Ranks of host devices talk through POSIX shared memory. The segment is named by the communicator's id, made by
- * whichever rank comes first and unlinked as soon as all have attached, so nothing is left behind when ranks
- * die. Operations run on their stream in the order they were called, as with NCCL, also on different streams.
+ * Ranks of host devices talk through POSIX shared memory. The segment is named by the
+ * communicator's id, made by whichever rank comes first and unlinked as soon as all have attached,
+ * so nothing is left behind when ranks die. Operations run on their stream in the order they were
+ * called, as with NCCL, also on different streams.
  *
- * A rank that waits for another longer than collective_timeout_seconds without progress gives up with
- * STATUS_TIMEOUT naming it; the communicator is of no use to any rank from then on.
+ * A rank that waits for another longer than collective_timeout_seconds without progress gives up
+ * with STATUS_TIMEOUT naming it; the communicator is of no use to any rank from then on.
  */
 #ifndef GPUPROOF_HOST_COMMUNICATOR_H
 #define GPUPROOF_HOST_COMMUNICATOR_H
 
 #include "device/host/stream.h"
 
-/* Bytes of a tensor that go through a collective at a time; two slots a rank, so that neighbours overlap. */
+/*
+ * Bytes of a tensor that go through a collective at a time; two slots a rank, so that neighbours
+ * overlap.
+ */
 #define SLOT_BYTES ((size_t)512 << 10)
 #define SLOTS 2
 /* The same between each pair of ranks. */
@@ -43,7 +47,7 @@ struct host_communicator {
 	uint32_t issued;
 	struct counter completed;
 
-	uint32_t step; /* of all collectives so far: the value the rank_state counters have reached */
+	uint32_t step; /* collectives' steps so far: what the rank_state counters have reached */
 	uint32_t *sent, *received; /* pieces, for each peer */
 
 	bool in_group;
@@ -66,8 +70,9 @@ struct channel_state *communicator_channel(struct host_communicator *c, int from
 unsigned char *communicator_mail(struct host_communicator *c, int from, int to, uint32_t piece);
 
 /*
- * Every operation enqueues with stream_enqueue_always and is between these two. communicator_begin() waits for
- * the operation's turn; it fails when the stream or the communicator has failed before.
+ * Every operation enqueues with stream_enqueue_always and is between these two.
+ * communicator_begin() waits for the operation's turn; it fails when the stream or the communicator
+ * has failed before.
  */
 enum status communicator_begin(struct host_communicator *c, uint32_t turn, struct stream *stream,
 			       struct error *err);
@@ -78,8 +83,9 @@ enum status communicator_wait(struct host_communicator *c, struct counter *count
 			      int peer, struct error *err);
 
 enum status host_communicator_id(struct communicator_id *out, struct error *err);
-enum status host_communicator_open(struct device *device, const struct communicator_id *id, int rank,
-				   int size, struct communicator **out, struct error *err);
+enum status host_communicator_open(struct device *device, const struct communicator_id *id,
+				   int rank, int size, struct communicator **out,
+				   struct error *err);
 void host_communicator_close(struct communicator *communicator);
 
 /* collective.c */
@@ -92,8 +98,8 @@ enum status host_broadcast(struct communicator *communicator, struct stream *str
 /* exchange.c */
 enum status host_send(struct communicator *communicator, struct stream *stream, const void *from,
 		      size_t bytes, int peer, struct error *err);
-enum status host_receive(struct communicator *communicator, struct stream *stream, void *to, size_t bytes,
-			 int peer, struct error *err);
+enum status host_receive(struct communicator *communicator, struct stream *stream, void *to,
+			 size_t bytes, int peer, struct error *err);
 enum status host_group_begin(struct communicator *communicator, struct error *err);
 enum status host_group_end(struct communicator *communicator, struct error *err);
 

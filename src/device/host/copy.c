@@ -30,7 +30,8 @@ static enum status copy_run(struct stream *stream, const void *arguments, struct
 	return STATUS_OK;
 }
 
-enum status host_copy(struct stream *stream, void *to, const void *from, size_t bytes, struct error *err)
+enum status host_copy(struct stream *stream, void *to, const void *from, size_t bytes,
+		      struct error *err)
 {
 	struct copy_arguments copy = { to, from, bytes };
 
@@ -40,8 +41,9 @@ enum status host_copy(struct stream *stream, void *to, const void *from, size_t 
 }
 
 /* Every host device reaches all memory; the copy runs on the cores of the stream's device. */
-enum status host_copy_peer(struct stream *stream, void *to, struct device *to_device, const void *from,
-			   struct device *from_device, size_t bytes, struct error *err)
+enum status host_copy_peer(struct stream *stream, void *to, struct device *to_device,
+			   const void *from, struct device *from_device, size_t bytes,
+			   struct error *err)
 {
 	(void)to_device;
 	(void)from_device;

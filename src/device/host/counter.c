@@ -15,7 +15,8 @@
 #define YIELD_SECONDS 20e-6
 
 /* Without FUTEX_PRIVATE_FLAG: counters in shared memory join processes. */
-static long futex(_Atomic uint32_t *word, int operation, uint32_t value, const struct timespec *timeout)
+static long futex(_Atomic uint32_t *word, int operation, uint32_t value,
+		  const struct timespec *timeout)
 {
 	return syscall(SYS_futex, word, operation, value, timeout, NULL, 0);
 }
@@ -100,7 +101,10 @@ bool counter_wait(struct counter *counter, uint32_t value, double deadline)
 
 	if (spin(counter, value))
 		return true;
-	/* Announced before the last look: whoever adds after that look sees the sleeper and wakes it. */
+	/*
+	 * Announced before the last look: whoever adds after that look sees the sleeper and wakes
+	 * it.
+	 */
 	atomic_fetch_add(&counter->sleepers, 1);
 	while (in_time) {
 		uint32_t seen = atomic_load(&counter->value);

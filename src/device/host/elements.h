@@ -23,8 +23,8 @@ void elements_from_16(float *to, const uint16_t *from, uint64_t count, enum prec
 void elements_to_16(uint16_t *to, const float *from, uint64_t count, enum precision precision);
 
 /*
- * elements_open: elements [first, first + count) of a tensor: in place for FP32 and TF32, else converted into
- * `buffer`. elements_close puts changed ones back where they are stored.
+ * elements_open: elements [first, first + count) of a tensor: in place for FP32 and TF32, else
+ * converted into `buffer`. elements_close puts changed ones back where they are stored.
  */
 float *elements_open(const void *tensor, enum precision precision, uint64_t first, uint64_t count,
 		     float *buffer);
@@ -35,11 +35,14 @@ void elements_close(void *tensor, enum precision precision, uint64_t first, uint
 void elements_store(void *tensor, enum precision precision, uint64_t first, uint64_t count,
 		    const float *values);
 
+static inline uint64_t elements_block(uint64_t first, uint64_t end)
+{
+	return end - first < ELEMENTS_BLOCK ? end - first : ELEMENTS_BLOCK;
+}
+
 /* A loop over the blocks of [begin, end): `first` and `count` of each are declared by it. */
-#define FOR_BLOCKS(first, count, begin, end)                                                        \
-	for (uint64_t first = (begin), count;                                                       \
-	     first < (end) &&                                                                       \
-	     (count = (end) - first < ELEMENTS_BLOCK ? (end) - first : ELEMENTS_BLOCK, true);       \
-	     first += count)
+#define FOR_BLOCKS(first, count, begin, end)                                                       \
+	for (uint64_t first = (begin), count;                                                      \
+	     first < (end) && (count = elements_block(first, end), true); first += count)
 
 #endif

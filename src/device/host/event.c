@@ -11,8 +11,8 @@ struct host_event {
 	uint32_t requested;      /* records enqueued */
 	struct counter recorded; /* the last one that was reached */
 	double seconds;
-	struct error error;      /* of the stream when it reached the event */
-	atomic_int references;   /* the owner and every operation in a queue */
+	struct error error;    /* of the stream when it reached the event */
+	atomic_int references; /* the owner and every operation in a queue */
 };
 
 /* What an enqueued record or wait refers to. */
@@ -107,14 +107,17 @@ enum status host_event_synchronize(struct event *event, struct error *err)
 	return error_set(err, e->error.status, "%s", e->error.message);
 }
 
-enum status host_event_elapsed(struct event *start, struct event *end, double *seconds, struct error *err)
+enum status host_event_elapsed(struct event *start, struct event *end, double *seconds,
+			       struct error *err)
 {
 	struct host_event *from = host_event(start), *to = host_event(end);
 
 	if (from->requested == 0 || to->requested == 0)
 		return error_set(err, STATUS_DEVICE, "event_elapsed: an event was never recorded");
-	if (!counter_reached(&from->recorded, from->requested) || !counter_reached(&to->recorded, to->requested))
-		return error_set(err, STATUS_DEVICE, "event_elapsed: the stream has not reached the event yet");
+	if (!counter_reached(&from->recorded, from->requested) ||
+	    !counter_reached(&to->recorded, to->requested))
+		return error_set(err, STATUS_DEVICE,
+				 "event_elapsed: the stream has not reached the event yet");
 	*seconds = to->seconds - from->seconds;
 	return STATUS_OK;
 }

@@ -1,6 +1,6 @@
 /*
- * Messages between two ranks, in pieces through the channel of the pair. The sends and receives of a group move
- * forward in turns, a piece at a time, so that none waits for another to end.
+ * Messages between two ranks, in pieces through the channel of the pair. The sends and receives of
+ * a group move forward in turns, a piece at a time, so that none waits for another to end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -62,13 +62,17 @@ static bool is_behind_another(const struct exchange *x, size_t index)
 	for (size_t i = 0; i < index; i++) {
 		const struct transfer *earlier = &x->transfers[i];
 
-		if (earlier->peer == t->peer && earlier->is_send == t->is_send && earlier->done < earlier->bytes)
+		if (earlier->peer == t->peer && earlier->is_send == t->is_send &&
+		    earlier->done < earlier->bytes)
 			return true;
 	}
 	return false;
 }
 
-/* One round over all transfers; `waiting` becomes the peer of one that is not done yet, -1 when all are. */
+/*
+ * One round over all transfers; `waiting` becomes the peer of one that is not done yet, -1 when all
+ * are.
+ */
 static bool move_all(struct exchange *x, int *waiting)
 {
 	bool moved = false;
@@ -130,11 +134,11 @@ static enum status join(struct stream *behind, struct stream *ahead, struct erro
 }
 
 /*
- * All transfers are one operation on the first one's stream, also when they were called on several: those wait
- * for it and it waits for them.
+ * All transfers are one operation on the first one's stream, also when they were called on several:
+ * those wait for it and it waits for them.
  */
-static enum status enqueue_exchange(struct host_communicator *c, const struct transfer *transfers, size_t count,
-				    struct error *err)
+static enum status enqueue_exchange(struct host_communicator *c, const struct transfer *transfers,
+				    size_t count, struct error *err)
 {
 	struct exchange *x = xcalloc(1, sizeof(*x) + count * sizeof(*transfers));
 	struct stream *stream = transfers[0].stream;
@@ -153,12 +157,14 @@ static enum status enqueue_exchange(struct host_communicator *c, const struct tr
 	return status;
 }
 
-static enum status add_transfer(struct communicator *communicator, struct transfer transfer, struct error *err)
+static enum status add_transfer(struct communicator *communicator, struct transfer transfer,
+				struct error *err)
 {
 	struct host_communicator *c = host_communicator(communicator);
 
 	if (transfer.peer < 0 || transfer.peer >= c->base.size)
-		return error_set(err, STATUS_INTERNAL, "send or receive: there is no rank %d", transfer.peer);
+		return error_set(err, STATUS_INTERNAL, "send or receive: there is no rank %d",
+				 transfer.peer);
 	if (transfer.bytes == 0)
 		return STATUS_OK;
 	if (!c->in_group)
@@ -176,8 +182,8 @@ enum status host_send(struct communicator *communicator, struct stream *stream, 
 	return add_transfer(communicator, transfer, err);
 }
 
-enum status host_receive(struct communicator *communicator, struct stream *stream, void *to, size_t bytes,
-			 int peer, struct error *err)
+enum status host_receive(struct communicator *communicator, struct stream *stream, void *to,
+			 size_t bytes, int peer, struct error *err)
 {
 	struct transfer transfer = { stream, false, peer, to, bytes, 0 };
 

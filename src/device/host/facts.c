@@ -7,7 +7,10 @@
 #include "device/host/host_device.h"
 #include "device/limits.h"
 
-/* The first two words of OpenBLAS's configuration are its name and version; the rest is how it was built. */
+/*
+ * The first two words of OpenBLAS's configuration are its name and version; the rest is how it was
+ * built.
+ */
 static void blas_version(const struct blas *blas, char *out, size_t size)
 {
 	const char *config = blas->openblas_get_config();
@@ -32,7 +35,8 @@ void host_facts(fact_fn *add, void *context)
 	/* After affinity, cpusets and quotas; the machine's own are in result/environment.c. */
 	snprintf(value, sizeof(value), "%d", shares_cores());
 	add(context, "usable cores", value);
-	add(context, "usable memory", units_format((double)limits_memory_total(), "B", value, sizeof(value)));
+	add(context, "usable memory",
+	    units_format((double)limits_memory_total(), "B", value, sizeof(value)));
 	if (blas) {
 		add(context, "openblas", blas->openblas_get_config());
 		add(context, "openblas kernels", blas->openblas_get_corename());
@@ -43,7 +47,8 @@ void host_facts(fact_fn *add, void *context)
 
 size_t host_components(struct component *out, size_t capacity)
 {
-	struct component parts[2] = { { .name = "OpenBLAS" }, { .name = "hwloc", .present = true } };
+	struct component parts[2] = { { .name = "OpenBLAS" },
+				      { .name = "hwloc", .present = true } };
 	struct error err = ERROR_NONE;
 	const struct blas *blas = blas_open(&err);
 	size_t count = capacity < 2 ? capacity : 2;
@@ -51,10 +56,11 @@ size_t host_components(struct component *out, size_t capacity)
 	parts[0].present = blas != NULL;
 	if (blas) {
 		blas_version(blas, parts[0].version, sizeof(parts[0].version));
-		snprintf(parts[0].detail, sizeof(parts[0].detail), "%s", blas->openblas_get_config());
+		snprintf(parts[0].detail, sizeof(parts[0].detail), "%s",
+			 blas->openblas_get_config());
 	} else {
-		snprintf(parts[0].detail, sizeof(parts[0].detail), "%.160s; matrix products on the CPU are skipped",
-			 err.message);
+		snprintf(parts[0].detail, sizeof(parts[0].detail),
+			 "%.160s; matrix products on the CPU are skipped", err.message);
 	}
 	hwloc_version(parts[1].version, sizeof(parts[1].version));
 	snprintf(parts[1].detail, sizeof(parts[1].detail), "%d cores for gpuproof", shares_cores());

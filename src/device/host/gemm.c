@@ -1,7 +1,7 @@
 /*
- * Matrix products of the host backend. C is cut into one tile for each core; OpenBLAS multiplies each on one
- * thread. FP16 and BF16 operands are converted to FP32 panel by panel as part of the operation, accumulated in
- * FP32 and rounded back once.
+ * Matrix products of the host backend. C is cut into one tile for each core; OpenBLAS multiplies
+ * each on one thread. FP16 and BF16 operands are converted to FP32 panel by panel as part of the
+ * operation, accumulated in FP32 and rounded back once.
  */
 #include <errno.h>
 #include <limits.h>
@@ -15,7 +15,10 @@
 /* A product with fewer operations for each thread is done sooner by fewer threads. */
 #define THREAD_FLOP 4e6
 
-/* Tile of C and depth of a panel that a thread converts at once: 512 operations for each converted element. */
+/*
+ * Tile of C and depth of a panel that a thread converts at once: 512 operations for each converted
+ * element.
+ */
 #define TILE 1024
 #define PANEL 512
 #define WORKSPACE_FLOATS ((size_t)TILE * TILE + 2 * (size_t)TILE * PANEL)
@@ -37,7 +40,10 @@ static enum CBLAS_TRANSPOSE transposed(bool yes)
 	return yes ? CblasTrans : CblasNoTrans;
 }
 
-/* Elements from the start of A to the operand of rows from `row` and depth from `depth`; the same for B. */
+/*
+ * Elements from the start of A to the operand of rows from `row` and depth from `depth`; the same
+ * for B.
+ */
 static int64_t offset_a(const struct gemm *g, int64_t row, int64_t depth)
 {
 	return g->transpose_a ? depth + row * g->lda : row + depth * g->lda;
@@ -55,8 +61,9 @@ static void multiply_fp32(const struct multiply *x, const struct tile *t)
 	x->blas->cblas_sgemm(CblasColMajor, transposed(g->transpose_a), transposed(g->transpose_b),
 			     (blasint)t->rows, (blasint)t->columns, (blasint)g->k, (float)g->alpha,
 			     (const float *)g->a + offset_a(g, t->row, 0), (blasint)g->lda,
-			     (const float *)g->b + offset_b(g, 0, t->column), (blasint)g->ldb, (float)g->beta,
-			     (float *)g->c + t->row + t->column * g->ldc, (blasint)g->ldc);
+			     (const float *)g->b + offset_b(g, 0, t->column), (blasint)g->ldb,
+			     (float)g->beta, (float *)g->c + t->row + t->column * g->ldc,
+			     (blasint)g->ldc);
 }
 
 static void multiply_fp64(const struct multiply *x, const struct tile *t)
@@ -66,8 +73,9 @@ static void multiply_fp64(const struct multiply *x, const struct tile *t)
 	x->blas->cblas_dgemm(CblasColMajor, transposed(g->transpose_a), transposed(g->transpose_b),
 			     (blasint)t->rows, (blasint)t->columns, (blasint)g->k, g->alpha,
 			     (const double *)g->a + offset_a(g, t->row, 0), (blasint)g->lda,
-			     (const double *)g->b + offset_b(g, 0, t->column), (blasint)g->ldb, g->beta,
-			     (double *)g->c + t->row + t->column * g->ldc, (blasint)g->ldc);
+			     (const double *)g->b + offset_b(g, 0, t->column), (blasint)g->ldb,
+			     g->beta, (double *)g->c + t->row + t->column * g->ldc,
+			     (blasint)g->ldc);
 }
 
 /* A rectangle stored with leading dimension `ld` to one stored densely, in FP32. */
@@ -86,21 +94,22 @@ static void store(uint16_t *to, const float *from, int64_t rows, int64_t columns
 }
 
 /* Adds the product over one panel's depth to the FP32 tile `c`. */
-static void multiply_panel(const struct multiply *x, const struct tile *t, int64_t depth, int64_t count,
-			   float beta, float *c)
+static void multiply_panel(const struct multiply *x, const struct tile *t, int64_t depth,
+			   int64_t count, float beta, float *c)
 {
 	const struct gemm *g = &x->g;
 	float *a = c + (size_t)TILE * TILE, *b = a + (size_t)TILE * PANEL;
-	int64_t a_rows = g->transpose_a ? count : t->rows, b_rows = g->transpose_b ? t->columns : count;
+	int64_t a_rows = g->transpose_a ? count : t->rows,
+		b_rows = g->transpose_b ? t->columns : count;
 
 	load(a, (const uint16_t *)g->a + offset_a(g, t->row, depth), a_rows,
 	     g->transpose_a ? t->rows : count, g->lda, g->precision);
 	load(b, (const uint16_t *)g->b + offset_b(g, depth, t->column), b_rows,
 	     g->transpose_b ? count : t->columns, g->ldb, g->precision);
 	x->blas->cblas_sgemm(CblasColMajor, transposed(g->transpose_a), transposed(g->transpose_b),
-			     (blasint)t->rows, (blasint)t->columns, (blasint)count, (float)g->alpha, a,
-			     (blasint)(a_rows > 0 ? a_rows : 1), b, (blasint)(b_rows > 0 ? b_rows : 1), beta, c,
-			     (blasint)t->rows);
+			     (blasint)t->rows, (blasint)t->columns, (blasint)count, (float)g->alpha,
+			     a, (blasint)(a_rows > 0 ? a_rows : 1), b,
+			     (blasint)(b_rows > 0 ? b_rows : 1), beta, c, (blasint)t->rows);
 }
 
 static void multiply_tile_16(const struct multiply *x, const struct tile *t, float *c)
@@ -133,7 +142,8 @@ static void multiply_16(const struct multiply *x, const struct tile *whole, unsi
 
 	for (int64_t j = 0; j < whole->columns; j += TILE) {
 		for (int64_t i = 0; i < whole->rows; i += TILE) {
-			struct tile t = { whole->row + i, whole->column + j, smaller(TILE, whole->rows - i),
+			struct tile t = { whole->row + i, whole->column + j,
+					  smaller(TILE, whole->rows - i),
 					  smaller(TILE, whole->columns - j) };
 
 			multiply_tile_16(x, &t, workspace);
@@ -155,7 +165,8 @@ static void multiply_part(void *context, unsigned part, uint64_t begin, uint64_t
 
 	for (uint64_t i = begin; i < end; i++) {
 		unsigned row = (unsigned)i % x->rows, column = (unsigned)i / x->rows;
-		struct tile t = { cut(x->g.m, row, x->rows), cut(x->g.n, column, x->columns), 0, 0 };
+		struct tile t = { cut(x->g.m, row, x->rows), cut(x->g.n, column, x->columns), 0,
+				  0 };
 
 		t.rows = cut(x->g.m, row + 1, x->rows) - t.row;
 		t.columns = cut(x->g.n, column + 1, x->columns) - t.column;
@@ -170,7 +181,10 @@ static void multiply_part(void *context, unsigned part, uint64_t begin, uint64_t
 	}
 }
 
-/* The grid of `threads` tiles whose tiles have the shortest edges: each thread reads the least of A and B. */
+/*
+ * The grid of `threads` tiles whose tiles have the shortest edges: each thread reads the least of A
+ * and B.
+ */
 static void choose_grid(struct multiply *x, unsigned threads)
 {
 	double best = 0;
@@ -192,10 +206,12 @@ static enum status get_workspace(struct host_stream *s, struct multiply *x, stru
 	size_t bytes = host_threads(&s->base) * WORKSPACE_FLOATS * sizeof(float);
 
 	if (!s->workspace) {
-		void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 		if (memory == MAP_FAILED)
-			return error_set(err, STATUS_NO_MEMORY, "gemm: mmap of %zu bytes of workspace: %s", bytes,
+			return error_set(err, STATUS_NO_MEMORY,
+					 "gemm: mmap of %zu bytes of workspace: %s", bytes,
 					 strerror(errno));
 		s->workspace = memory;
 		s->workspace_bytes = bytes;
@@ -232,10 +248,12 @@ static enum status check(const struct gemm *g, struct error *err)
 		if (sizes[i] < 0)
 			return error_set(err, STATUS_INTERNAL, "gemm: a dimension is negative");
 		if (sizes[i] > INT_MAX)
-			return error_set(err, STATUS_UNSUPPORTED, "OpenBLAS's dimensions end at %d", INT_MAX);
+			return error_set(err, STATUS_UNSUPPORTED, "OpenBLAS's dimensions end at %d",
+					 INT_MAX);
 	}
 	if (g->lda < a_rows || g->ldb < b_rows || g->ldc < g->m || !g->lda || !g->ldb || !g->ldc)
-		return error_set(err, STATUS_INTERNAL, "gemm: a leading dimension is shorter than its column");
+		return error_set(err, STATUS_INTERNAL,
+				 "gemm: a leading dimension is shorter than its column");
 	return STATUS_OK;
 }
 

@@ -12,11 +12,11 @@ struct host_stream;
 struct host_device {
 	struct device base;
 	const struct share *share;
-	struct host_stream *streams;        /* list, for device_synchronize */
-	uint64_t machine_bytes;             /* memory this process may use, all devices */
-	_Atomic uint64_t allocated_bytes;   /* ALLOCATOR_DEVICE */
-	_Atomic uint64_t host_bytes;        /* the other allocators */
-	_Atomic uint64_t workspace_bytes;   /* of GEMMs that convert, all streams */
+	struct host_stream *streams;      /* list, for device_synchronize */
+	uint64_t machine_bytes;           /* memory this process may use, all devices */
+	_Atomic uint64_t allocated_bytes; /* ALLOCATOR_DEVICE */
+	_Atomic uint64_t host_bytes;      /* the other allocators */
+	_Atomic uint64_t workspace_bytes; /* of GEMMs that convert, all streams */
 };
 
 static inline struct host_device *host_device(struct device *device)
@@ -29,15 +29,17 @@ extern const struct backend backend_host;
 /* memory.c */
 enum status host_memory_alloc(struct device *device, enum allocator allocator, size_t bytes,
 			      struct stream *stream, void **out, struct error *err);
-enum status host_memory_free(struct device *device, enum allocator allocator, void *memory, size_t bytes,
-			     struct stream *stream, struct error *err);
+enum status host_memory_free(struct device *device, enum allocator allocator, void *memory,
+			     size_t bytes, struct stream *stream, struct error *err);
 enum status host_device_memory(struct device *device, uint64_t *free_bytes, uint64_t *total_bytes,
 			       struct error *err);
 
 /* copy.c */
-enum status host_copy(struct stream *stream, void *to, const void *from, size_t bytes, struct error *err);
-enum status host_copy_peer(struct stream *stream, void *to, struct device *to_device, const void *from,
-			   struct device *from_device, size_t bytes, struct error *err);
+enum status host_copy(struct stream *stream, void *to, const void *from, size_t bytes,
+		      struct error *err);
+enum status host_copy_peer(struct stream *stream, void *to, struct device *to_device,
+			   const void *from, struct device *from_device, size_t bytes,
+			   struct error *err);
 enum status host_memory_set(struct stream *stream, void *memory, int byte, size_t bytes,
 			    struct error *err);
 

@@ -28,20 +28,21 @@ unsigned host_threads(struct stream *stream);
 typedef void host_slice_fn(void *context, unsigned part, uint64_t begin, uint64_t end);
 
 /*
- * Cuts [0, count) into as many slices as there are threads, none smaller than `grain` (at least one slice), and
- * calls `slice` for each on a thread of its own. Which slices there are depends only on count, grain and the
- * device. Returns the number of parts.
+ * Cuts [0, count) into as many slices as there are threads, none smaller than `grain` (at least one
+ * slice), and calls `slice` for each on a thread of its own. Which slices there are depends only on
+ * count, grain and the device. Returns the number of parts.
  */
 unsigned host_parallel(struct stream *stream, uint64_t count, uint64_t grain, host_slice_fn *slice,
 		       void *context);
 
 /* Defines kernel_host_<op>: puts <op>_run with a copy of its arguments in the stream's queue. */
-#define HOST_KERNEL(op)                                                                               \
-	_Static_assert(sizeof(struct op##_arguments) <= OPERATION_BYTES, "arguments too large");      \
-	enum status kernel_host_##op(struct stream *stream, const void *arguments, struct error *err) \
-	{                                                                                             \
-		return stream_enqueue(stream, op##_run, arguments, sizeof(struct op##_arguments),     \
-				      err);                                                           \
+#define HOST_KERNEL(op)                                                                            \
+	_Static_assert(sizeof(struct op##_arguments) <= OPERATION_BYTES, "arguments too large");   \
+	enum status kernel_host_##op(struct stream *stream, const void *arguments,                 \
+				     struct error *err)                                            \
+	{                                                                                          \
+		return stream_enqueue(stream, op##_run, arguments, sizeof(struct op##_arguments),  \
+				      err);                                                        \
 	}
 
 #define KERNEL(op) enum status kernel_host_##op(struct stream *, const void *, struct error *);

@@ -10,12 +10,15 @@
 #include "device/host/host_device.h"
 #include "device/limits.h"
 
-/* Larger requests are held against what is free now, not only against the total; smaller ones stay quick. */
+/*
+ * Larger requests are held against what is free now, not only against the total; smaller ones stay
+ * quick.
+ */
 #define LARGE_SHARE 8
 
 /*
- * Linux hands out more memory than there is and kills someone later, so "does not fit" is found out here.
- * `used` and `total` are those of the pool the memory is counted in.
+ * Linux hands out more memory than there is and kills someone later, so "does not fit" is found out
+ * here. `used` and `total` are those of the pool the memory is counted in.
  */
 static enum status check_fits(const char *kind, uint64_t bytes, uint64_t used, uint64_t total,
 			      struct error *err)
@@ -38,11 +41,12 @@ static enum status check_fits(const char *kind, uint64_t bytes, uint64_t used, u
 static enum status map_pages(struct host_device *device, const char *kind, size_t bytes, void **out,
 			     struct error *err)
 {
-	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *memory =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (memory == MAP_FAILED)
-		return error_set(err, STATUS_NO_MEMORY, "%s memory: mmap of %zu bytes: %s", kind, bytes,
-				 strerror(errno));
+		return error_set(err, STATUS_NO_MEMORY, "%s memory: mmap of %zu bytes: %s", kind,
+				 bytes, strerror(errno));
 	share_place_memory(device->share, memory, bytes);
 	*out = memory;
 	return STATUS_OK;
@@ -55,15 +59,16 @@ static enum status lock_failed(const char *kind, size_t bytes, int failure, stru
 
 	getrlimit(RLIMIT_MEMLOCK, &limit);
 	if (failure == EPERM || (limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur / 2))
-		return error_set(err, STATUS_UNSUPPORTED,
-				 "%s memory: mlock of %zu bytes: %s: RLIMIT_MEMLOCK (ulimit -l) is %s", kind, bytes,
-				 strerror(failure), units_size(limit.rlim_cur, size, sizeof(size)));
+		return error_set(
+			err, STATUS_UNSUPPORTED,
+			"%s memory: mlock of %zu bytes: %s: RLIMIT_MEMLOCK (ulimit -l) is %s", kind,
+			bytes, strerror(failure), units_size(limit.rlim_cur, size, sizeof(size)));
 	return error_set(err, STATUS_NO_MEMORY, "%s memory: mlock of %zu bytes: %s", kind, bytes,
 			 strerror(failure));
 }
 
-static enum status map_locked(struct host_device *device, const char *kind, size_t bytes, void **out,
-			      struct error *err)
+static enum status map_locked(struct host_device *device, const char *kind, size_t bytes,
+			      void **out, struct error *err)
 {
 	if (map_pages(device, kind, bytes, out, err) != STATUS_OK)
 		return STATUS_NO_MEMORY;
@@ -83,16 +88,16 @@ static enum status allocate_touched(size_t bytes, void **out, struct error *err)
 	volatile char *memory = malloc(bytes);
 
 	if (!memory)
-		return error_set(err, STATUS_NO_MEMORY, "pageable memory: malloc of %zu bytes: %s", bytes,
-				 strerror(errno));
+		return error_set(err, STATUS_NO_MEMORY, "pageable memory: malloc of %zu bytes: %s",
+				 bytes, strerror(errno));
 	for (size_t i = 0; i < bytes; i += page)
 		memory[i] = 0;
 	*out = (void *)memory;
 	return STATUS_OK;
 }
 
-static enum status allocate(struct host_device *device, enum allocator allocator, size_t bytes, void **out,
-			    struct error *err)
+static enum status allocate(struct host_device *device, enum allocator allocator, size_t bytes,
+			    void **out, struct error *err)
 {
 	const char *kind = allocator_name(allocator);
 
@@ -105,7 +110,8 @@ static enum status allocate(struct host_device *device, enum allocator allocator
 	case ALLOCATOR_PAGEABLE:
 		return allocate_touched(bytes, out, err);
 	case ALLOCATOR_POOL:
-		return error_set(err, STATUS_UNSUPPORTED, "a CPU has no stream-ordered memory pool");
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "a CPU has no stream-ordered memory pool");
 	case ALLOCATOR_WRITE_COMBINED:
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "write-combined memory is for transfers to a device on a bus");
@@ -118,8 +124,10 @@ enum status host_memory_alloc(struct device *device, enum allocator allocator, s
 			      struct stream *stream, void **out, struct error *err)
 {
 	struct host_device *host = host_device(device);
-	_Atomic uint64_t *used = allocator == ALLOCATOR_DEVICE ? &host->allocated_bytes : &host->host_bytes;
-	uint64_t total = allocator == ALLOCATOR_DEVICE ? host->share->memory_bytes : host->machine_bytes;
+	_Atomic uint64_t *used =
+		allocator == ALLOCATOR_DEVICE ? &host->allocated_bytes : &host->host_bytes;
+	uint64_t total =
+		allocator == ALLOCATOR_DEVICE ? host->share->memory_bytes : host->machine_bytes;
 	enum status status;
 
 	(void)stream;
@@ -127,7 +135,8 @@ enum status host_memory_alloc(struct device *device, enum allocator allocator, s
 	if (bytes == 0)
 		return STATUS_OK;
 	if (allocator != ALLOCATOR_POOL && allocator != ALLOCATOR_WRITE_COMBINED) {
-		status = check_fits(allocator_name(allocator), bytes, atomic_load(used), total, err);
+		status =
+			check_fits(allocator_name(allocator), bytes, atomic_load(used), total, err);
 		if (status != STATUS_OK)
 			return status;
 	}
@@ -137,8 +146,8 @@ enum status host_memory_alloc(struct device *device, enum allocator allocator, s
 	return status;
 }
 
-enum status host_memory_free(struct device *device, enum allocator allocator, void *memory, size_t bytes,
-			     struct stream *stream, struct error *err)
+enum status host_memory_free(struct device *device, enum allocator allocator, void *memory,
+			     size_t bytes, struct stream *stream, struct error *err)
 {
 	struct host_device *host = host_device(device);
 

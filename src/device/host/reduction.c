@@ -5,24 +5,24 @@
 #include "device/host/elements.h"
 #include "device/host/host_kernel.h"
 
-#define REDUCTION_LOOPS(type)                                                              \
-	HOST_VECTORISED                                                                    \
-	static void add_##type(type *sum, const type *x, size_t count)                     \
-	{                                                                                  \
-		for (size_t i = 0; i < count; i++)                                         \
-			sum[i] += x[i];                                                    \
-	}                                                                                  \
-	HOST_VECTORISED                                                                    \
-	static void max_##type(type *most, const type *x, size_t count)                    \
-	{                                                                                  \
-		for (size_t i = 0; i < count; i++)                                         \
-			most[i] = x[i] > most[i] ? x[i] : most[i];                         \
-	}                                                                                  \
-	HOST_VECTORISED                                                                    \
-	static void divide_##type(type *sum, type by, size_t count)                        \
-	{                                                                                  \
-		for (size_t i = 0; i < count; i++)                                         \
-			sum[i] /= by;                                                      \
+#define REDUCTION_LOOPS(type)                                                                      \
+	HOST_VECTORISED                                                                            \
+	static void add_##type(type *sum, const type *x, size_t count)                             \
+	{                                                                                          \
+		for (size_t i = 0; i < count; i++)                                                 \
+			sum[i] += x[i];                                                            \
+	}                                                                                          \
+	HOST_VECTORISED                                                                            \
+	static void max_##type(type *most, const type *x, size_t count)                            \
+	{                                                                                          \
+		for (size_t i = 0; i < count; i++)                                                 \
+			most[i] = x[i] > most[i] ? x[i] : most[i];                                 \
+	}                                                                                          \
+	HOST_VECTORISED                                                                            \
+	static void divide_##type(type *sum, type by, size_t count)                                \
+	{                                                                                          \
+		for (size_t i = 0; i < count; i++)                                                 \
+			sum[i] /= by;                                                              \
 	}
 REDUCTION_LOOPS(float)
 REDUCTION_LOOPS(double)
@@ -70,6 +70,6 @@ void reduce_elements(void *to, const void *const *from, int size, size_t first, 
 		reduce_fp64(to, from, size, first, count, reduction);
 		return;
 	}
-	FOR_BLOCKS(at, length, first, end)
+	FOR_BLOCKS (at, length, first, end)
 		reduce_block(to, from, size, at, length, precision, reduction);
 }

@@ -20,8 +20,8 @@ static enum status load_topology(struct error *err)
 	hwloc_cpuset_t mask;
 
 	/*
-	 * Plugins look for I/O devices, which are of no use here: they pull in OpenCL and X11, and might
-	 * touch a GPU before its backend does.
+	 * Plugins look for I/O devices, which are of no use here: they pull in OpenCL and X11, and
+	 * might touch a GPU before its backend does.
 	 */
 	setenv("HWLOC_PLUGINS_PATH", "", 0);
 	if (hwloc_topology_init(&machine.topology) != 0)
@@ -31,9 +31,13 @@ static enum status load_topology(struct error *err)
 		machine.topology = NULL;
 		return error_set(err, STATUS_IO, "hwloc_topology_load failed");
 	}
-	/* The affinity mask (taskset, srun) on top of the cgroup's cpuset, which hwloc reads itself. */
+	/*
+	 * The affinity mask (taskset, srun) on top of the cgroup's cpuset, which hwloc reads
+	 * itself.
+	 */
 	mask = hwloc_bitmap_alloc();
-	if (hwloc_get_cpubind(machine.topology, mask, HWLOC_CPUBIND_PROCESS) == 0 && !hwloc_bitmap_iszero(mask))
+	if (hwloc_get_cpubind(machine.topology, mask, HWLOC_CPUBIND_PROCESS) == 0 &&
+	    !hwloc_bitmap_iszero(mask))
 		hwloc_topology_restrict(machine.topology, mask, 0);
 	hwloc_bitmap_free(mask);
 	return STATUS_OK;
@@ -61,8 +65,8 @@ static void read_cpu_name(char *out, size_t size)
 /* Sum of the last-level caches that the cores touch; each is usable in full by any one core. */
 static uint64_t cache_bytes(hwloc_const_cpuset_t cpuset)
 {
-	static const hwloc_obj_type_t levels[] = { HWLOC_OBJ_L4CACHE, HWLOC_OBJ_L3CACHE, HWLOC_OBJ_L2CACHE,
-						   HWLOC_OBJ_L1CACHE };
+	static const hwloc_obj_type_t levels[] = { HWLOC_OBJ_L4CACHE, HWLOC_OBJ_L3CACHE,
+						   HWLOC_OBJ_L2CACHE, HWLOC_OBJ_L1CACHE };
 
 	for (size_t i = 0; i < ARRAY_SIZE(levels); i++) {
 		hwloc_obj_t cache = NULL;
@@ -96,7 +100,8 @@ static void cut_share(struct share *share, int index, int count)
 	share->cores = end > first ? end - first : 1;
 	share->cpuset = hwloc_bitmap_alloc();
 	for (int i = first; i < first + share->cores; i++) {
-		hwloc_obj_t core = hwloc_get_obj_by_type(machine.topology, HWLOC_OBJ_CORE, (unsigned)i);
+		hwloc_obj_t core =
+			hwloc_get_obj_by_type(machine.topology, HWLOC_OBJ_CORE, (unsigned)i);
 
 		if (!core)
 			core = hwloc_get_obj_by_type(machine.topology, HWLOC_OBJ_PU, (unsigned)i);
@@ -174,7 +179,8 @@ double share_clock_hz(const struct share *share)
 	double khz = 0;
 	FILE *f;
 
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cpufreq/cpuinfo_max_freq", share->first_cpu);
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cpufreq/cpuinfo_max_freq",
+		 share->first_cpu);
 	f = fopen(path, "re");
 	if (!f)
 		return 0;

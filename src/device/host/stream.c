@@ -10,9 +10,10 @@
 #include "device/host/team.h"
 
 /*
- * The queue is a linked list with one producer (the thread that drives the device) and one consumer (the stream's
- * thread). The consumer leaves the operation it last ran at the head of the list; all nodes before that one are
- * the producer's to use again, so a queue that has reached its depth allocates nothing.
+ * The queue is a linked list with one producer (the thread that drives the device) and one consumer
+ * (the stream's thread). The consumer leaves the operation it last ran at the head of the list; all
+ * nodes before that one are the producer's to use again, so a queue that has reached its depth
+ * allocates nothing.
  */
 struct operation {
 	struct operation *next;
@@ -43,15 +44,16 @@ static void append(struct host_stream *s, struct operation *node)
 	counter_add(&s->enqueued, 1);
 }
 
-static enum status enqueue(struct stream *stream, kernel_fn *run, bool always, const void *arguments,
-			   size_t bytes, struct error *err)
+static enum status enqueue(struct stream *stream, kernel_fn *run, bool always,
+			   const void *arguments, size_t bytes, struct error *err)
 {
 	struct host_stream *s = host_stream(stream);
 	struct operation *node;
 
 	if (bytes > OPERATION_BYTES)
-		return error_set(err, STATUS_INTERNAL, "an operation has %zu bytes of arguments, more than %d",
-				 bytes, OPERATION_BYTES);
+		return error_set(err, STATUS_INTERNAL,
+				 "an operation has %zu bytes of arguments, more than %d", bytes,
+				 OPERATION_BYTES);
 	node = take_node(s);
 	node->run = run;
 	node->always = always;
@@ -61,8 +63,8 @@ static enum status enqueue(struct stream *stream, kernel_fn *run, bool always, c
 	return STATUS_OK;
 }
 
-enum status stream_enqueue(struct stream *stream, kernel_fn *run, const void *arguments, size_t bytes,
-			   struct error *err)
+enum status stream_enqueue(struct stream *stream, kernel_fn *run, const void *arguments,
+			   size_t bytes, struct error *err)
 {
 	return enqueue(stream, run, false, arguments, bytes, err);
 }
@@ -146,14 +148,15 @@ enum status host_stream_create(struct device *device, bool high_priority, struct
 	struct host_stream *s = xcalloc(1, sizeof(*s));
 	int failed;
 
-	(void)high_priority; /* the OS's scheduler is fair between threads; raising one takes privileges */
+	(void)high_priority; /* the OS is fair between threads; raising one takes privileges */
 	s->base.device = device;
 	make_nodes(s);
 	failed = start_thread(s);
 	if (failed) {
 		free_nodes(s);
 		free(s);
-		return error_set(err, STATUS_DEVICE, "pthread_create for a stream: %s", strerror(failed));
+		return error_set(err, STATUS_DEVICE, "pthread_create for a stream: %s",
+				 strerror(failed));
 	}
 	s->next = host_device(device)->streams;
 	host_device(device)->streams = s;

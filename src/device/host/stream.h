@@ -1,9 +1,9 @@
 /*
- * Streams of the host backend: a thread and an in-order queue each, so that two streams of a device really run
- * at the same time and a missing wait really is a race.
+ * Streams of the host backend: a thread and an in-order queue each, so that two streams of a device
+ * really run at the same time and a missing wait really is a race.
  *
- * When an operation fails, those behind it in its stream are not carried out (events, waits and gates are) until
- * a synchronise has reported the failure.
+ * When an operation fails, those behind it in its stream are not carried out (events, waits and
+ * gates are) until a synchronise has reported the failure.
  */
 #ifndef GPUPROOF_HOST_STREAM_H
 #define GPUPROOF_HOST_STREAM_H
@@ -24,7 +24,8 @@ struct host_stream {
 	pthread_t thread;
 
 	/* Written by the driving thread. */
-	struct operation *newest, *oldest; /* from the oldest node that may be used again to the last one added */
+	struct operation *newest,
+		*oldest; /* from the oldest node that may be used again to the last one added */
 	uint32_t enqueued_count;
 	uint32_t gates_closed;
 	struct counter enqueued;
@@ -36,7 +37,7 @@ struct host_stream {
 	struct counter completed;
 
 	struct counter gates_opened;
-	struct team *team; /* made by the first operation that several threads share; only its thread uses it */
+	struct team *team; /* made by the first operation that several threads share */
 	void *workspace;   /* of GEMMs that convert; only the stream's thread uses it */
 	size_t workspace_bytes;
 };
@@ -46,9 +47,12 @@ static inline struct host_stream *host_stream(struct stream *stream)
 	return (struct host_stream *)stream;
 }
 
-/* Puts an operation with a copy of its arguments at the end of the queue. `run` is called on the stream's thread. */
-enum status stream_enqueue(struct stream *stream, kernel_fn *run, const void *arguments, size_t bytes,
-			   struct error *err);
+/*
+ * Puts an operation with a copy of its arguments at the end of the queue. `run` is called on the
+ * stream's thread.
+ */
+enum status stream_enqueue(struct stream *stream, kernel_fn *run, const void *arguments,
+			   size_t bytes, struct error *err);
 /* The same for operations that are carried out behind a failure, too. */
 enum status stream_enqueue_always(struct stream *stream, kernel_fn *run, const void *arguments,
 				  size_t bytes, struct error *err);
@@ -65,7 +69,8 @@ enum status host_event_create(struct device *device, struct event **out, struct 
 void host_event_destroy(struct event *event);
 enum status host_event_record(struct event *event, struct stream *stream, struct error *err);
 enum status host_event_synchronize(struct event *event, struct error *err);
-enum status host_event_elapsed(struct event *start, struct event *end, double *seconds, struct error *err);
+enum status host_event_elapsed(struct event *start, struct event *end, double *seconds,
+			       struct error *err);
 
 /* gate.c */
 enum status host_gate_close(struct stream *stream, double timeout_seconds, struct error *err);

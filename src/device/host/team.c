@@ -10,9 +10,9 @@
 #include "device/host/share.h"
 
 /*
- * The parts still to be taken, in one word: the job's number above, then how many parts it has, then the next one.
- * Who takes a part of job n by compare-and-swap knows that job n is not over before that part is, so only then
- * may it read what the job is.
+ * The parts still to be taken, in one word: the job's number above, then how many parts it has,
+ * then the next one. Who takes a part of job n by compare-and-swap knows that job n is not over
+ * before that part is, so only then may it read what the job is.
  */
 #define PART_BITS 16
 #define PART_MASK ((UINT64_C(1) << PART_BITS) - 1)
@@ -36,7 +36,8 @@ static void take_parts(struct team *team)
 	uint64_t seen = atomic_load(&team->parts);
 
 	for (;;) {
-		unsigned next = (unsigned)(seen & PART_MASK), count = (unsigned)(seen >> PART_BITS & PART_MASK);
+		unsigned next = (unsigned)(seen & PART_MASK),
+			 count = (unsigned)(seen >> PART_BITS & PART_MASK);
 
 		if (next >= count)
 			return;
@@ -94,7 +95,8 @@ void team_run(struct team *team, unsigned parts, team_part_fn *run, void *contex
 	team->run = run;
 	team->context = context;
 	team->job++;
-	atomic_store(&team->parts, (uint64_t)team->job << 2 * PART_BITS | (uint64_t)parts << PART_BITS);
+	atomic_store(&team->parts,
+		     (uint64_t)team->job << 2 * PART_BITS | (uint64_t)parts << PART_BITS);
 	counter_add(&team->jobs, 1);
 	take_parts(team);
 	team->finished_before += parts;

@@ -1,7 +1,7 @@
 /*
- * The threads of a stream that share one operation's work. Parts are taken by whoever is free, the stream's own
- * thread included: a helper that the OS does not run in time costs nothing, since the others take its part. Helpers
- * wait as streams do, so an idle team costs nothing.
+ * The threads of a stream that share one operation's work. Parts are taken by whoever is free, the
+ * stream's own thread included: a helper that the OS does not run in time costs nothing, since the
+ * others take its part. Helpers wait as streams do, so an idle team costs nothing.
  */
 #ifndef GPUPROOF_HOST_TEAM_H
 #define GPUPROOF_HOST_TEAM_H

@@ -25,17 +25,22 @@ static double clock_hz(const struct share *share)
 	double sum = 0;
 	int count = 0, cpu;
 
-	hwloc_bitmap_foreach_begin(cpu, share->cpuset) {
+	hwloc_bitmap_foreach_begin (cpu, share->cpuset) {
 		char path[96];
 
-		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq", cpu);
+		snprintf(path, sizeof(path),
+			 "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq", cpu);
 		sum += 1e3 * read_number(path);
 		count++;
-	} hwloc_bitmap_foreach_end();
+	}
+	hwloc_bitmap_foreach_end();
 	return count > 0 ? sum / count : NAN;
 }
 
-/* hwmon drivers that measure the CPU. The first temperature is the package's (coretemp) or the control's (k10temp). */
+/*
+ * hwmon drivers that measure the CPU. The first temperature is the package's (coretemp) or the
+ * control's (k10temp).
+ */
 static double temperature_celsius(void)
 {
 	static const char *const drivers[] = { "coretemp", "k10temp", "zenpower", "cpu_thermal" };
