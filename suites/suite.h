@@ -56,8 +56,8 @@ struct suite {
 	enum status (*expand)(struct plan *plan, struct plan_case *point, struct error *err);
 
 	/*
-	 * Carries out one case. STATUS_UNSUPPORTED (and STATUS_INTERRUPTED) become SKIPPED, STATUS_MISMATCH FAILED, any other failure
-	 * ERROR, each with err->message as its reason; metrics recorded before are kept.
+	 * Carries out one case. STATUS_UNSUPPORTED and STATUS_INTERRUPTED become SKIPPED, STATUS_MISMATCH FAILED, any
+	 * other failure ERROR, each with err->message as its reason; metrics recorded before are kept.
 	 */
 	enum status (*run)(struct run *run, struct error *err);
 };

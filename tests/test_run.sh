@@ -40,6 +40,7 @@ expect 0 run fake.ini -o good
 [ -s good/report.html ] && [ -s good/result.json ] && [ -s good/run.jsonl ] || fail "files in good/: $(ls good)"
 [ ! -e good/worker.log ] || fail "a log without a word in it"
 says out "4 cases: 4 OK; complete"
+says err "gpuproof: 4 cases on 2 devices, about "
 says err "[4/4] OK transfer/d2h/pinned/"
 # 1 MiB at 1 us + bytes / 100 GB/s on the scripted clock.
 says err "91.29 GB/s"
@@ -64,6 +65,8 @@ expect 2 run
 expect 2 run fake.ini other.ini
 expect 2 run fake.ini --dry
 says err "there is no option '--dry'; did you mean '--dry-run'?"
+expect 2 run fake.ini --out x
+says err "there is no option '--out'; did you mean '--output'?"
 expect 2 run fake.ini --output
 expect 2 run fake.ini --quiet=yes
 expect 2 run fake.ini --set run.sed=1 -o never
@@ -157,6 +160,7 @@ for stop in INT:130 TERM:143; do
 	[ "$got" = "${stop#*:}" ] || fail "SIG${stop%:*} ended with $got"
 	[ "$(tail -1 out)" = "stopped-${stop%:*}/report.html" ] || fail "no report after SIG${stop%:*}: $(cat out)"
 	says out "not run; interrupted"
+	says err "go on with: gpuproof run --resume stopped-${stop%:*}"
 done
 
 # Nobody reads, or the disk behind stdout is full: the run itself is complete.

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/memory.h"
+#include "base/units.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/run_plan.h"
@@ -234,6 +235,18 @@ static int finish(const struct result *result, enum status status, int stopped_b
 	return code;
 }
 
+static void announce(const struct plan *plan, const char *directory)
+{
+	double seconds = 0;
+	char time[32];
+
+	for (size_t i = 0; i < plan->case_count; i++)
+		seconds += plan->cases[i].skip_reason ? 0 : plan->cases[i].estimate_seconds;
+	fprintf(stderr, "gpuproof: %zu cases on %zu device%s, about %s, into %s\n", plan->case_count,
+		plan->device_count, plan->device_count == 1 ? "" : "s",
+		units_format(seconds, "s", time, sizeof(time)), directory);
+}
+
 static int carry_out(const struct plan *plan, const struct probe *probe,
 		     const struct run_arguments *a, const char *command)
 {
@@ -246,18 +259,24 @@ static int carry_out(const struct plan *plan, const struct probe *probe,
 					   .command = command,
 					   .stopped_by = &stopped_by };
 	struct result result;
-	enum status status = conduct(plan, probe, &options, &result, &err);
+	enum status status;
 
 	/* The exit code must tell how the run went, whoever still reads. */
 	signal(SIGPIPE, SIG_IGN);
-	/* Nothing was begun: there is nothing to show. */
-	if (result.gpuproof_version && publish(&result, a, directory, &report_error) != STATUS_OK) {
-		code = command_fail(&report_error);
-		if (status == STATUS_OK && run_exit_code(&result) == EXIT_ACCEPTED)
-			goto out;
-	}
+	if (!a->quiet)
+		announce(plan, directory);
+	status = conduct(plan, probe, &options, &result, &err);
 	code = finish(&result, status, stopped_by, &err);
-out:
+	if (result.gpuproof_version) { /* else nothing was begun: there is nothing to show */
+		if (publish(&result, a, directory, &report_error) != STATUS_OK) {
+			int report_code = command_fail(&report_error);
+
+			code = code == EXIT_ACCEPTED ? report_code : code;
+		}
+		if (status != STATUS_OK)
+			fprintf(stderr, "gpuproof: finished cases are kept; go on with: "
+				"gpuproof run --resume %s\n", directory);
+	}
 	result_release(&result);
 	free(directory);
 	return code;

@@ -27,16 +27,17 @@ void options_end(struct options *options)
 
 static const struct option_row *unknown(struct options *o, const char *argument)
 {
-	const char *names[MOST_ROWS + 1], *near;
+	const char *names[MOST_ROWS + 1], *near = NULL;
 	char *word = xstrndup(argument + 2, strcspn(argument + 2, "="));
 	size_t n = 0;
 
 	for (; o->rows[n].name && n < MOST_ROWS; n++)
 		names[n] = o->rows[n].name;
 	names[n] = NULL;
-	near = text_nearest(word, names);
 	for (size_t i = 0; !near && i < n; i++)
 		near = *word && text_starts_with(names[i], word) ? names[i] : NULL;
+	if (!near)
+		near = text_nearest(word, names);
 	o->failed = true;
 	if (near)
 		command_usage(o->command, "there is no option '--%s'; did you mean '--%s'?", word,
