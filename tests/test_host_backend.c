@@ -7,9 +7,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "base/clock.h"
@@ -427,6 +432,100 @@ static void the_cpu_is_cut_into_as_many_devices_as_asked(void **state)
 	backends_close(&list);
 }
 
+/* Calls `check` in a child that `restrict_it` has restricted: neither can be undone. */
+static void in_child(void (*restrict_it)(void), void (*check)(void))
+{
+	pid_t pid = fork();
+	int status;
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		restrict_it();
+		check();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void one_cpu_only(void)
+{
+	cpu_set_t all, one;
+
+	CPU_ZERO(&all);
+	CPU_ZERO(&one);
+	sched_getaffinity(0, sizeof(all), &all);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (CPU_ISSET(cpu, &all)) {
+			CPU_SET(cpu, &one);
+			break;
+		}
+	}
+	if (sched_setaffinity(0, sizeof(one), &one) != 0)
+		_exit(2);
+}
+
+static void expect_one_core(void)
+{
+	struct backend_list list;
+	struct device_info info;
+
+	backends_open(&list, "host", NULL);
+	if (list.count != 1 || list.backends[0]->device_info(0, &info, NULL) != STATUS_OK ||
+	    info.multiprocessors != 1)
+		_exit(1);
+	backends_close(&list);
+}
+
+static void the_affinity_mask_is_honoured(void **state)
+{
+	(void)state;
+	in_child(one_cpu_only, expect_one_core);
+}
+
+/* As an ordinary user: root may lock what it likes. */
+static void no_locked_memory(void)
+{
+	const struct rlimit limit = { 65536, 65536 };
+
+	if (setrlimit(RLIMIT_MEMLOCK, &limit) != 0 || (geteuid() == 0 && setuid(65534) != 0))
+		_exit(2);
+}
+
+static void expect_memlock_named(void)
+{
+	static const enum allocator kinds[] = { ALLOCATOR_PINNED, ALLOCATOR_REGISTERED };
+	struct backend_list list;
+	struct device *child_device;
+
+	backends_open(&list, "host", NULL);
+	if (list.count != 1 || list.backends[0]->device_open(0, &child_device, NULL) != STATUS_OK)
+		_exit(1);
+	for (int i = 0; i < 2; i++) {
+		struct error err = ERROR_NONE;
+		void *memory;
+
+		if (backend_memory_alloc(child_device, kinds[i], 1 << 20, NULL, &memory, &err) !=
+			    STATUS_UNSUPPORTED ||
+		    !strstr(err.message, "RLIMIT_MEMLOCK") || !strstr(err.message, "64KiB")) {
+			fprintf(stderr, "%s\n", err.message);
+			_exit(1);
+		}
+	}
+	list.backends[0]->device_close(child_device);
+	backends_close(&list);
+}
+
+static void a_limit_on_locked_memory_is_named(void **state)
+{
+	(void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	skip(); /* their mlock() does nothing and succeeds */
+#endif
+	in_child(no_locked_memory, expect_memlock_named);
+}
+
 static void unknown_backends_and_broken_modules_are_named(void **state)
 {
 	struct backend_list list;
@@ -465,6 +564,8 @@ int main(void)
 		WITH_DEVICE(large_copies_arrive_whole),
 		WITH_DEVICE(idle_streams_and_teams_cost_nothing),
 		cmocka_unit_test(the_cpu_is_cut_into_as_many_devices_as_asked),
+		cmocka_unit_test(the_affinity_mask_is_honoured),
+		cmocka_unit_test(a_limit_on_locked_memory_is_named),
 		cmocka_unit_test(unknown_backends_and_broken_modules_are_named),
 	};
 

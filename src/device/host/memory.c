@@ -58,7 +58,8 @@ static enum status lock_failed(const char *kind, size_t bytes, int failure, stru
 	char size[32];
 
 	getrlimit(RLIMIT_MEMLOCK, &limit);
-	if (failure == EPERM || (limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur / 2))
+	/* That the memory is there was checked before. */
+	if (failure == EPERM || limit.rlim_cur != RLIM_INFINITY)
 		return error_set(
 			err, STATUS_UNSUPPORTED,
 			"%s memory: mlock of %zu bytes: %s: RLIMIT_MEMLOCK (ulimit -l) is %s", kind,
