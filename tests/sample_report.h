@@ -1,6 +1,6 @@
 /*
- * A result as a run on GPUs would give, made of formulas: every suite, one or two devices, with noisy, skipped, wrong and
- * failing cases. The same call gives the same result.
+ * A result as a run on GPUs would give, made of formulas: every suite, one or two devices, with
+ * noisy, skipped, wrong and failing cases. The same call gives the same result.
  */
 #ifndef GPUPROOF_TESTS_SAMPLE_REPORT_H
 #define GPUPROOF_TESTS_SAMPLE_REPORT_H
@@ -8,13 +8,13 @@
 #include "result/result.h"
 
 struct sample_options {
-	const char *model;  /* device name */
+	const char *model; /* device name */
 	const char *driver;
-	int devices;        /* 1 or 2 */
-	double speed;       /* factor on all rates */
-	bool healthy;       /* no noisy, skipped, wrong or failing case */
-	bool small;         /* three sizes and few samples instead of a full sweep */
-	unsigned repeat;    /* extra variants of the transfer sweep, for large results */
+	int devices;     /* 1 or 2 */
+	double speed;    /* factor on all rates */
+	bool healthy;    /* no noisy, skipped, wrong or failing case */
+	bool small;      /* three sizes and few samples instead of a full sweep */
+	unsigned repeat; /* extra variants of the transfer sweep, for large results */
 };
 
 /* Release with result_release(). */

@@ -1,4 +1,7 @@
-/* Scales and charts are legal whatever they are fed: no data, one point, all equal, NaN, thousands of points. */
+/*
+ * Scales and charts are legal whatever they are fed: no data, one point, all equal, NaN, thousands
+ * of points.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,8 +25,8 @@ static struct scale scale_of(enum scale_kind kind, double min, double max)
 	return scale;
 }
 
-static void assert_ticks(enum scale_kind kind, double min, double max, const char *unit, double factor,
-			 const char *expected)
+static void assert_ticks(enum scale_kind kind, double min, double max, const char *unit,
+			 double factor, const char *expected)
 {
 	struct scale scale = scale_of(kind, min, max);
 	struct tick ticks[SCALE_TICKS];
@@ -42,9 +45,12 @@ static void ticks_are_round(void **state)
 	assert_ticks(SCALE_LINEAR, 0, 55e9, "B/s", 1e9, "0|20|40|60");
 	assert_ticks(SCALE_LINEAR, -3, 4, "1", 1, "-4|-2|0|2|4");
 	assert_ticks(SCALE_LINEAR, 5, 5, "1", 1, "0|1|2|3|4|5");
-	assert_ticks(SCALE_LOG10, 1.2e-6, 3e-2, "s", 1, "1\u00a0µs|10\u00a0µs|100\u00a0µs|1\u00a0ms|10\u00a0ms|100\u00a0ms");
+	assert_ticks(SCALE_LOG10, 1.2e-6, 3e-2, "s", 1,
+		     "1\u00a0µs|10\u00a0µs|100\u00a0µs|1\u00a0ms|10\u00a0ms|100\u00a0ms");
 	assert_ticks(SCALE_LOG10, 3, 8, "1", 1, "2|5|10");
-	assert_ticks(SCALE_LOG2, 1024, 0x1p29, "B", 1, "1\u00a0KiB|8\u00a0KiB|64\u00a0KiB|512\u00a0KiB|4\u00a0MiB|32\u00a0MiB|256\u00a0MiB");
+	assert_ticks(SCALE_LOG2, 1024, 0x1p29, "B", 1,
+		     "1\u00a0KiB|8\u00a0KiB|64\u00a0KiB|512\u00a0KiB|4\u00a0MiB|32\u00a0MiB|"
+		     "256\u00a0MiB");
 	assert_ticks(SCALE_LOG10, 2e-7, 4e-3, "1", 1, "10⁻⁷|10⁻⁶|10⁻⁵|0.0001|0.001|0.01");
 }
 
@@ -99,7 +105,8 @@ static void chart_of(struct chart *chart, enum chart_kind kind)
 	chart->better = BETTER_HIGHER;
 }
 
-static void add_point(struct chart_series *series, const char *text, double x, double y, double low, double high)
+static void add_point(struct chart_series *series, const char *text, double x, double y, double low,
+		      double high)
 {
 	struct chart_point *point = chart_point_new(series, text);
 
@@ -121,7 +128,9 @@ static char *render(const struct chart *chart)
 
 	chart_draw(chart, tree_list(root, "charts"));
 	/* chart.mustache sees the first chart's members by Mustache's lookup of names. */
-	assert_int_equal(template_render("chart", NULL, root->children[0]->children[0], &page, &err), STATUS_OK);
+	assert_int_equal(
+		template_render("chart", NULL, root->children[0]->children[0], &page, &err),
+		STATUS_OK);
 	tree_free(root);
 	return text_detach(&page);
 }
@@ -144,7 +153,8 @@ static void no_data_says_so(void **state)
 
 		chart_of(&chart, (enum chart_kind)kind);
 		chart_series_named(&chart, "empty");
-		add_point(chart_series_named(&chart, "only NaN"), "1 KiB", 1024, (double)NAN, (double)NAN, (double)NAN);
+		add_point(chart_series_named(&chart, "only NaN"), "1 KiB", 1024, (double)NAN,
+			  (double)NAN, (double)NAN);
 		html = render(&chart);
 		assert_legal(html);
 		assert_null(strstr(html, "<svg"));
@@ -157,9 +167,9 @@ static void no_data_says_so(void **state)
 static void odd_data_is_drawn(void **state)
 {
 	static const double odd[][3] = {
-		{ 5, 5, 5 },		       /* no width */
-		{ 0, NAN, NAN },	       /* zero */
-		{ 1e-300, 0, 1e300 },	       /* an absurd interval */
+		{ 5, 5, 5 },          /* no width */
+		{ 0, NAN, NAN },      /* zero */
+		{ 1e-300, 0, 1e300 }, /* an absurd interval */
 		{ -7, -8, INFINITY },
 	};
 
@@ -172,7 +182,8 @@ static void odd_data_is_drawn(void **state)
 
 				chart_of(&chart, (enum chart_kind)kind);
 				chart.y_scale = (enum scale_kind)scale;
-				add_point(chart_series_named(&chart, "one"), "1 KiB", 1024, odd[i][0], odd[i][1], odd[i][2]);
+				add_point(chart_series_named(&chart, "one"), "1 KiB", 1024,
+					  odd[i][0], odd[i][1], odd[i][2]);
 				html = render(&chart);
 				assert_legal(html);
 				assert_non_null(strstr(html, "<svg"));
@@ -231,13 +242,16 @@ static void many_points_are_thinned(void **state)
 	chart.x_scale = SCALE_LINEAR;
 	series = chart_series_named(&chart, "");
 	for (int i = 0; i < 20000; i++) {
-		snprintf(text, sizeof(text), "%d", i % 10); /* few texts: this is not about the table */
+		snprintf(text, sizeof(text), "%d",
+			 i % 10); /* few texts: this is not about the table */
 		add_point(series, text, i, i == 7777 ? 100 : sin(i), (double)NAN, (double)NAN);
 	}
 	html = render(&chart);
 	assert_legal(html);
 	assert_true(strlen(html) < 40000);
-	/* The one peak survives: it is the top of its pixel column, drawn at the end of the axis. */
+	/*
+	 * The one peak survives: it is the top of its pixel column, drawn at the end of the axis.
+	 */
 	assert_true(count_of(html, "L") > 500);
 	free(html);
 	chart_release(&chart);
@@ -293,10 +307,13 @@ static void finding_names_best_and_worst(void **state)
 
 	(void)state;
 	chart_of(&chart, CHART_BARS);
-	add_point(chart_series_named(&chart, ""), "FP16", (double)NAN, 7e9, (double)NAN, (double)NAN);
-	add_point(chart_series_named(&chart, ""), "FP32", (double)NAN, 2e9, (double)NAN, (double)NAN);
+	add_point(chart_series_named(&chart, ""), "FP16", (double)NAN, 7e9, (double)NAN,
+		  (double)NAN);
+	add_point(chart_series_named(&chart, ""), "FP32", (double)NAN, 2e9, (double)NAN,
+		  (double)NAN);
 	html = render(&chart);
-	assert_non_null(strstr(html, "<desc id=\"c-d\">Highest 7.000 GB/s, FP16; lowest 2.000 GB/s, FP32: a factor of 3.500.</desc>"));
+	assert_non_null(strstr(html, "<desc id=\"c-d\">Highest 7.000 GB/s, FP16; lowest 2.000 "
+				     "GB/s, FP32: a factor of 3.500.</desc>"));
 	free(html);
 	chart_release(&chart);
 }

@@ -1,4 +1,6 @@
-/* The Mustache engine passes the required part of the Mustache spec, and escapes what HTML needs. */
+/*
+ * The Mustache engine passes the required part of the Mustache spec, and escapes what HTML needs.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,11 +16,14 @@
 #include "base/memory.h"
 #include "report/template.h"
 
-static const char *const files[] = { "comments",  "delimiters", "interpolation",
-				     "inverted",  "partials",   "sections" };
+static const char *const files[] = { "comments", "delimiters", "interpolation",
+				     "inverted", "partials",   "sections" };
 #define REQUIRED_CASES 136
 
-/* Templates see texts only, so a number of the spec becomes its text; null becomes "not there" where it can. */
+/*
+ * Templates see texts only, so a number of the spec becomes its text; null becomes "not there"
+ * where it can.
+ */
 static struct tree *to_tree(const json_t *json)
 {
 	struct tree *tree;
@@ -29,13 +34,11 @@ static struct tree *to_tree(const json_t *json)
 	switch (json_typeof(json)) {
 	case JSON_OBJECT:
 		tree = tree_new(TREE_MAP);
-		json_object_foreach((json_t *)json, key, value)
-			tree_set(tree, key, to_tree(value));
+		json_object_foreach((json_t *)json, key, value) tree_set(tree, key, to_tree(value));
 		return tree;
 	case JSON_ARRAY:
 		tree = tree_new(TREE_LIST);
-		json_array_foreach(json, i, value)
-			tree_append(tree, to_tree(value));
+		json_array_foreach(json, i, value) tree_append(tree, to_tree(value));
 		return tree;
 	case JSON_TRUE:
 	case JSON_FALSE:
@@ -44,9 +47,9 @@ static struct tree *to_tree(const json_t *json)
 		return tree;
 	default:
 		tree = tree_new(TREE_TEXT);
-		tree->text = json_is_string(json) ? xstrdup(json_string_value(json)) :
-			     json_is_number(json) ? xasprintf("%g", json_number_value(json)) :
-						    xstrdup("");
+		tree->text = json_is_string(json)   ? xstrdup(json_string_value(json))
+			     : json_is_number(json) ? xasprintf("%g", json_number_value(json))
+						    : xstrdup("");
 		return tree;
 	}
 }
@@ -63,7 +66,8 @@ static void check_case(const char *file, const json_t *test)
 	const json_t *value;
 	char *out;
 
-	json_object_foreach(json_object_get(test, "partials"), key, value) {
+	json_object_foreach(json_object_get(test, "partials"), key, value)
+	{
 		const char *partial = json_string_value(value);
 
 		partials[count++] = (struct template_text){ key, partial, strlen(partial) };
@@ -71,8 +75,8 @@ static void check_case(const char *file, const json_t *test)
 	out = template_render_text(text, strlen(text), root, partials, count, &length, &err);
 	if (!out || strcmp(out, expected) != 0)
 		fail_msg("%s: %s: got \"%s\", expected \"%s\" %s", file,
-			 json_string_value(json_object_get(test, "name")), out ? out : "(null)", expected,
-			 err.message);
+			 json_string_value(json_object_get(test, "name")), out ? out : "(null)",
+			 expected, err.message);
 	free(out);
 	tree_free(root);
 }
@@ -106,7 +110,8 @@ static void spec_passes(void **state)
 		snprintf(path, sizeof(path), "%s/%s.json", directory, files[f]);
 		spec = json_load_file(path, 0, NULL);
 		assert_non_null(spec);
-		json_array_foreach(json_object_get(spec, "tests"), i, test) {
+		json_array_foreach(json_object_get(spec, "tests"), i, test)
+		{
 			check_case(files[f], test);
 			cases++;
 		}
@@ -128,8 +133,11 @@ static void escape_is_html(void **state)
 {
 	(void)state;
 	assert_escaped("<a b=\"c\" d='e'>&", 16, "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;");
-	assert_escaped("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\n\t", 11, "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\n\t");
-	assert_escaped("a\0b\x1b\x7f", 5, "a\xef\xbf\xbd" "b\xef\xbf\xbd\xef\xbf\xbd");
+	assert_escaped("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\n\t", 11,
+		       "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\n\t");
+	assert_escaped("a\0b\x1b\x7f", 5,
+		       "a\xef\xbf\xbd"
+		       "b\xef\xbf\xbd\xef\xbf\xbd");
 	assert_escaped("\xff\xc3", 2, "\xef\xbf\xbd\xef\xbf\xbd");
 	assert_escaped("\xc2\x85", 2, "\xef\xbf\xbd\xef\xbf\xbd");
 	assert_escaped("\xef\xbf\xbf", 3, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");

@@ -1,7 +1,8 @@
 /*
- * The page: what it says of every kind of case, that text from outside stays text, that the same results give the same
- * bytes, and that large results stay small and quick. Golden pages: tests/golden/report_*.html, without the embedded
- * JSON; after a wanted change GPUPROOF_UPDATE_GOLDEN=1 writes them anew, to be read before they are committed.
+ * The page: what it says of every kind of case, that text from outside stays text, that the same
+ * results give the same bytes, and that large results stay small and quick. Golden pages:
+ * tests/golden/report_*.html, without the embedded JSON; after a wanted change
+ * GPUPROOF_UPDATE_GOLDEN=1 writes them anew, to be read before they are committed.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,10 +21,15 @@
 #include "report/report.h"
 #include "sample_report.h"
 
-static const struct sample_options two_gpus = { .model = "NVIDIA H200", .driver = "580.159.03", .devices = 2, .speed = 1,
-						.small = true };
-static const struct sample_options one_gpu = { .model = "Tesla V100-SXM2-32GB", .driver = "535.183.01", .devices = 1,
-					       .speed = 0.31, .healthy = true, .small = true };
+static const struct sample_options two_gpus = {
+	.model = "NVIDIA H200", .driver = "580.159.03", .devices = 2, .speed = 1, .small = true
+};
+static const struct sample_options one_gpu = { .model = "Tesla V100-SXM2-32GB",
+					       .driver = "535.183.01",
+					       .devices = 1,
+					       .speed = 0.31,
+					       .healthy = true,
+					       .small = true };
 
 static char *page_of(const struct result *results, size_t count)
 {
@@ -81,12 +87,27 @@ static void assert_in_order(const char *html, const char *const *what)
 
 static void answer_comes_first(void **state)
 {
-	static const char *const order[] = { "Wrong results", "1 wrong result and ", "not run", "What went wrong",
-					     "byte 4096 is 0x3f, expected 0x91", "Segmentation fault", "Headline figures",
-					     ">transfer</h2>", ">alloc</h2>", ">matmul</h2>", ">parallel</h2>", "Not run</h2>",
-					     "cudaHostRegister: not supported", "Devices</h2>", "Environment", "To repeat it",
-					     "gpuproof run quick --seed 7", "lab.ini:2", "How these numbers are made",
-					     "application/json", NULL };
+	static const char *const order[] = { "Wrong results",
+					     "1 wrong result and ",
+					     "not run",
+					     "What went wrong",
+					     "byte 4096 is 0x3f, expected 0x91",
+					     "Segmentation fault",
+					     "Headline figures",
+					     ">transfer</h2>",
+					     ">alloc</h2>",
+					     ">matmul</h2>",
+					     ">parallel</h2>",
+					     "Not run</h2>",
+					     "cudaHostRegister: not supported",
+					     "Devices</h2>",
+					     "Environment",
+					     "To repeat it",
+					     "gpuproof run quick --seed 7",
+					     "lab.ini:2",
+					     "How these numbers are made",
+					     "application/json",
+					     NULL };
 	char *html = page_of_sample(&two_gpus);
 
 	(void)state;
@@ -140,9 +161,16 @@ static void every_case_is_listed(void **state)
 
 static void comparison_says_what_it_compares(void **state)
 {
-	static const char *const order[] = { "2 × NVIDIA H200 against Tesla V100-SXM2-32GB", "What differs", "580.159.03",
-					     "535.183.01", "Against the baseline", "0.31×", "Headline figures", "baseline",
-					     "B V100-SXM2-32GB", NULL };
+	static const char *const order[] = { "2 × NVIDIA H200 against Tesla V100-SXM2-32GB",
+					     "What differs",
+					     "580.159.03",
+					     "535.183.01",
+					     "Against the baseline",
+					     "0.31×",
+					     "Headline figures",
+					     "baseline",
+					     "B V100-SXM2-32GB",
+					     NULL };
 	char *html = comparison();
 
 	(void)state;
@@ -221,7 +249,9 @@ static void unknown_suite_gets_chart_and_table(void **state)
 	result_release(&result);
 }
 
-#define EVIL "<script>alert(1)</script>]]>{{title}}{{{css}}}\"'><img src=x onerror=alert(1)>\n<!--\xE2\x80\xAE&amp;</title></style>"
+#define EVIL                                                                                       \
+	"<script>alert(1)</script>]]>{{title}}{{{css}}}\"'><img src=x "                            \
+	"onerror=alert(1)>\n<!--\xE2\x80\xAE&amp;</title></style>"
 
 static void replace(char **s, const char *with)
 {
@@ -231,7 +261,8 @@ static void replace(char **s, const char *with)
 
 static void poison_case(struct case_result *c, const char *with)
 {
-	char **fields[] = { &c->suite, &c->label, &c->id, &c->reason, &c->notes, &c->verification.method };
+	char **fields[] = { &c->suite,  &c->label, &c->id,
+			    &c->reason, &c->notes, &c->verification.method };
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		replace(fields[i], with);
@@ -247,15 +278,17 @@ static void poison_case(struct case_result *c, const char *with)
 	for (size_t i = 0; i < c->series_count; i++) {
 		replace(&c->series[i].name, with);
 		c->series[i].statistics.noisy = true;
-		snprintf(c->series[i].statistics.noise, sizeof(c->series[i].statistics.noise), "%.90s", with);
+		snprintf(c->series[i].statistics.noise, sizeof(c->series[i].statistics.noise),
+			 "%.90s", with);
 	}
 }
 
 /* Everything that a result file can hold as text. */
 static void poison(struct result *result, const char *with)
 {
-	char **fields[] = { &result->gpuproof_version, &result->run_id, &result->label, &result->started, &result->finished,
-			    &result->state, &result->command, &result->config_name, &result->config_text };
+	char **fields[] = { &result->gpuproof_version, &result->run_id,      &result->label,
+			    &result->started,          &result->finished,    &result->state,
+			    &result->command,          &result->config_name, &result->config_text };
 
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		replace(fields[i], with);
@@ -383,7 +416,11 @@ static void long_text_is_cut(void **state)
 
 static void large_result_stays_small(void **state)
 {
-	struct sample_options options = { .model = "NVIDIA H200", .driver = "580.159.03", .devices = 2, .speed = 1, .repeat = 5 };
+	struct sample_options options = { .model = "NVIDIA H200",
+					  .driver = "580.159.03",
+					  .devices = 2,
+					  .speed = 1,
+					  .repeat = 5 };
 	struct result result;
 	double start;
 	char *html;
@@ -393,7 +430,8 @@ static void large_result_stays_small(void **state)
 	assert_true(result.case_count >= LARGE_CASES);
 	start = clock_seconds();
 	html = page_of(&result, 1);
-	print_message("%zu cases: %.0f ms, %zu bytes\n", result.case_count, 1e3 * (clock_seconds() - start), strlen(html));
+	print_message("%zu cases: %.0f ms, %zu bytes\n", result.case_count,
+		      1e3 * (clock_seconds() - start), strlen(html));
 	assert_true(strlen(html) <= LARGE_BYTES);
 	free(html);
 	result_release(&result);
@@ -427,8 +465,9 @@ static void assert_golden(char *html, const char *name)
 	while (html[same] && html[same] == golden[same])
 		same++;
 	if (html[same] || golden[same])
-		fail_msg("%s differs at byte %zu: got \"%.120s\", expected \"%.120s\"; see the top of this file", path, same,
-			 html + same, golden + same);
+		fail_msg("%s differs at byte %zu: got \"%.120s\", expected \"%.120s\"; see the top "
+			 "of this file",
+			 path, same, html + same, golden + same);
 	free(golden);
 	free(path);
 	free(html);

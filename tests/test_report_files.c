@@ -19,7 +19,10 @@
 
 static char directory[] = "/tmp/gpuproof-report-XXXXXX";
 
-/* Runs `gpuproof <arguments>` in the directory; returns its exit code, its output in `out` (may be NULL). */
+/*
+ * Runs `gpuproof <arguments>` in the directory; returns its exit code, its output in `out` (may be
+ * NULL).
+ */
 static int gpuproof(struct text *out, const char *arguments)
 {
 	char *command = xasprintf("cd %s && %s/gpuproof %s 2>&1", directory, BUILD_DIR, arguments);
@@ -90,8 +93,12 @@ static void put_result(const char *name, const struct sample_options *options)
 
 static int set_up(void **state)
 {
-	static const struct sample_options a = { .model = "NVIDIA H200", .driver = "580", .devices = 1, .speed = 1, .small = true };
-	static const struct sample_options b = { .model = "Tesla K80", .driver = "470", .devices = 1, .speed = 0.1, .small = true };
+	static const struct sample_options a = {
+		.model = "NVIDIA H200", .driver = "580", .devices = 1, .speed = 1, .small = true
+	};
+	static const struct sample_options b = {
+		.model = "Tesla K80", .driver = "470", .devices = 1, .speed = 0.1, .small = true
+	};
 
 	(void)state;
 	if (!mkdtemp(directory))
@@ -137,7 +144,9 @@ static void one_result_is_a_page(void **state)
 static void two_results_are_compared(void **state)
 {
 	(void)state;
-	assert_int_equal(gpuproof(NULL, "report a.json b.json -o both.html --title 'Old <and> new'"), EXIT_ACCEPTED);
+	assert_int_equal(
+		gpuproof(NULL, "report a.json b.json -o both.html --title 'Old <and> new'"),
+		EXIT_ACCEPTED);
 	assert_page("both.html", "<h1>Old &lt;and&gt; new</h1>", true);
 	assert_page("both.html", "B K80", true);
 	assert_page("both.html", "Against the baseline", true);
@@ -146,7 +155,8 @@ static void two_results_are_compared(void **state)
 static void layout_dir_links_the_style(void **state)
 {
 	(void)state;
-	assert_int_equal(gpuproof(NULL, "report --layout dir a.json -o linked.html"), EXIT_ACCEPTED);
+	assert_int_equal(gpuproof(NULL, "report --layout dir a.json -o linked.html"),
+			 EXIT_ACCEPTED);
 	assert_page("linked.html", "<link rel=\"stylesheet\" href=\"report.css\">", true);
 	assert_page("report.css", ".verdict {", true);
 }
@@ -155,11 +165,16 @@ static void templates_can_be_replaced(void **state)
 {
 	(void)state;
 	assert_int_equal(gpuproof(NULL, "report --dump-templates own"), EXIT_ACCEPTED);
-	assert_true(there("own/run.mustache") && there("own/chart_lines.mustache") && there("own/report.css"));
-	assert_int_equal(gpuproof(NULL, "report a.json -o plain.html && cp plain.html same.html"), EXIT_ACCEPTED);
-	assert_int_equal(gpuproof(NULL, "report a.json -o same.html --template-dir own && cmp plain.html same.html"), EXIT_ACCEPTED);
+	assert_true(there("own/run.mustache") && there("own/chart_lines.mustache") &&
+		    there("own/report.css"));
+	assert_int_equal(gpuproof(NULL, "report a.json -o plain.html && cp plain.html same.html"),
+			 EXIT_ACCEPTED);
+	assert_int_equal(gpuproof(NULL, "report a.json -o same.html --template-dir own && cmp "
+					"plain.html same.html"),
+			 EXIT_ACCEPTED);
 	put("own/section_method.mustache", "<p>Our own words, {{title}}.</p>\n");
-	assert_int_equal(gpuproof(NULL, "report a.json -o own.html --template-dir own"), EXIT_ACCEPTED);
+	assert_int_equal(gpuproof(NULL, "report a.json -o own.html --template-dir own"),
+			 EXIT_ACCEPTED);
 	assert_page("own.html", "<p>Our own words, Measurement", true);
 	assert_page("own.html", "How these numbers are made", false);
 }
@@ -169,7 +184,8 @@ static void missing_templates_write_nothing(void **state)
 	struct text out = TEXT_EMPTY;
 
 	(void)state;
-	assert_int_equal(gpuproof(&out, "report a.json -o never.html --template-dir nowhere"), EXIT_ENVIRONMENT);
+	assert_int_equal(gpuproof(&out, "report a.json -o never.html --template-dir nowhere"),
+			 EXIT_ENVIRONMENT);
 	assert_non_null(strstr(out.data, "nowhere"));
 	assert_false(there("never.html"));
 	text_release(&out);

@@ -24,7 +24,10 @@ static enum status write_all(int fd, const char *data, size_t left, struct error
 	return fsync(fd) == 0 ? STATUS_OK : error_errno(err, "fsync");
 }
 
-/* A new file beside `path` with the usual rights; mkostemp() alone would keep it from everyone else. */
+/*
+ * A new file beside `path` with the usual rights; mkostemp() alone would keep it from everyone
+ * else.
+ */
 static int open_beside(const char *path, char **name)
 {
 	mode_t mask = umask(0);

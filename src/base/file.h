@@ -11,8 +11,8 @@ extern "C" {
 #endif
 
 /*
- * Writes `length` bytes to `path` so that a reader sees the old file or the whole new one: temporary file beside it,
- * fsync, rename. On failure the old file stays.
+ * Writes `length` bytes to `path` so that a reader sees the old file or the whole new one:
+ * temporary file beside it, fsync, rename. On failure the old file stays.
  */
 enum status file_write(const char *path, const char *data, size_t length, struct error *err);
 

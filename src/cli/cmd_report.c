@@ -107,14 +107,18 @@ static int report_run(int argc, char **argv)
 const struct command command_report = {
 	.name = "report",
 	.summary = "publish results as one HTML page",
-	.usage = "report RESULT... [-o FILE] [--title TITLE] [--layout single|dir] [--template-dir DIR] [--dump-templates DIR]\n"
+	.usage = "report RESULT... [-o FILE] [--title TITLE] [--layout single|dir] [--template-dir "
+		 "DIR] [--dump-templates DIR]\n"
 		 "\n"
-		 "One RESULT (result.json) gives a page about that run, several a comparison with the first as the baseline.\n"
+		 "One RESULT (result.json) gives a page about that run, several a comparison with "
+		 "the first as the baseline.\n"
 		 "  -o, --output FILE      the page (default: report.html)\n"
 		 "  --title TITLE          its title\n"
-		 "  --layout single|dir    dir: also write report.css beside the page and link it, for servers that block\n"
+		 "  --layout single|dir    dir: also write report.css beside the page and link it, "
+		 "for servers that block\n"
 		 "                         inline style (Jenkins)\n"
-		 "  --template-dir DIR     Mustache templates and report.css that replace the built-in ones of the same name\n"
+		 "  --template-dir DIR     Mustache templates and report.css that replace the "
+		 "built-in ones of the same name\n"
 		 "  --dump-templates DIR   write the built-in ones into DIR, to be edited",
 	.run = report_run,
 };

@@ -20,10 +20,14 @@ static const struct {
 	[CHART_STACKED] = { "stacked", chart_stacked_draw },
 };
 
-/* Okabe & Ito's colours for all kinds of sight, the pale ones last and yellow left out; a dash and a marker each. */
+/*
+ * Okabe & Ito's colours for all kinds of sight, the pale ones last and yellow left out; a dash and
+ * a marker each.
+ */
 static const struct chart_style styles[] = {
-	{ "#0072b2", "none" }, { "#d55e00", "7 3" },     { "#009e73", "2 2" }, { "#b05d8c", "9 3 2 3" },
-	{ "#222222", "4 2" },  { "#c98900", "12 3" },    { "#3a8fc4", "1 3" }, { "#767676", "6 2 1 2 1 2" },
+	{ "#0072b2", "none" },    { "#d55e00", "7 3" },         { "#009e73", "2 2" },
+	{ "#b05d8c", "9 3 2 3" }, { "#222222", "4 2" },         { "#c98900", "12 3" },
+	{ "#3a8fc4", "1 3" },     { "#767676", "6 2 1 2 1 2" },
 };
 
 const struct chart_style *chart_style(size_t series)
@@ -63,7 +67,8 @@ struct chart_series *chart_series_named(struct chart *chart, const char *name)
 		if (strcmp(chart->series[s].name, name) == 0)
 			return &chart->series[s];
 	ARRAY_GROW(chart->series, chart->count, chart->capacity);
-	chart->series[chart->count] = (struct chart_series){ .name = xstrdup(name), .style = chart->count };
+	chart->series[chart->count] =
+		(struct chart_series){ .name = xstrdup(name), .style = chart->count };
 	return &chart->series[chart->count++];
 }
 
@@ -71,7 +76,14 @@ struct chart_point *chart_point_new(struct chart_series *series, const char *tex
 {
 	ARRAY_GROW(series->points, series->count, series->capacity);
 	series->points[series->count] = (struct chart_point){
-		.x = NAN, .y = NAN, .low = NAN, .high = NAN, .p50 = NAN, .p95 = NAN, .p99 = NAN, .ideal = NAN,
+		.x = NAN,
+		.y = NAN,
+		.low = NAN,
+		.high = NAN,
+		.p50 = NAN,
+		.p95 = NAN,
+		.p99 = NAN,
+		.ideal = NAN,
 		.text = xstrdup(text),
 	};
 	return &series->points[series->count++];
@@ -96,7 +108,8 @@ bool chart_has_intervals(const struct chart *chart)
 {
 	for (size_t s = 0; s < chart->count; s++)
 		for (size_t p = 0; p < chart->series[s].count; p++)
-			if (isfinite(chart->series[s].points[p].low) && isfinite(chart->series[s].points[p].high))
+			if (isfinite(chart->series[s].points[p].low) &&
+			    isfinite(chart->series[s].points[p].high))
 				return true;
 	return false;
 }
@@ -160,7 +173,8 @@ void chart_coordinate(struct tree *map, const char *name, double value)
 	tree_text_owned(map, name, text_detach(&t));
 }
 
-void chart_ticks(struct tree *map, const char *name, const struct scale *scale, const char *unit, double factor)
+void chart_ticks(struct tree *map, const char *name, const struct scale *scale, const char *unit,
+		 double factor)
 {
 	struct tick ticks[SCALE_TICKS];
 	size_t count = scale_ticks(scale, unit, factor, ticks);
@@ -179,14 +193,16 @@ static const struct {
 	int count;
 	double x[8], y[8];
 } markers[] = {
-	{ 8, { 3.2, 2.3, 0, -2.3, -3.2, -2.3, 0, 2.3 }, { 0, 2.3, 3.2, 2.3, 0, -2.3, -3.2, -2.3 } }, /* disc */
-	{ 4, { -2.8, 2.8, 2.8, -2.8 }, { -2.8, -2.8, 2.8, 2.8 } },   /* square */
-	{ 3, { 0, 3.6, -3.6 }, { -3.6, 2.8, 2.8 } },                 /* triangle */
-	{ 4, { 0, 3.8, 0, -3.8 }, { -3.8, 0, 3.8, 0 } },             /* diamond */
-	{ 3, { 0, 3.6, -3.6 }, { 3.6, -2.8, -2.8 } },                /* triangle down */
-	{ 4, { -1.4, 1.4, 1.4, -1.4 }, { -4, -4, 4, 4 } },           /* upright */
-	{ 4, { -4, 4, 4, -4 }, { -1.4, -1.4, 1.4, 1.4 } },           /* lying */
-	{ 4, { -3.4, 3.4, -3.4, 3.4 }, { -3, -3, 3, 3 } },           /* hourglass */
+	{ 8,
+	  { 3.2, 2.3, 0, -2.3, -3.2, -2.3, 0, 2.3 },
+	  { 0, 2.3, 3.2, 2.3, 0, -2.3, -3.2, -2.3 } },             /* disc */
+	{ 4, { -2.8, 2.8, 2.8, -2.8 }, { -2.8, -2.8, 2.8, 2.8 } }, /* square */
+	{ 3, { 0, 3.6, -3.6 }, { -3.6, 2.8, 2.8 } },               /* triangle */
+	{ 4, { 0, 3.8, 0, -3.8 }, { -3.8, 0, 3.8, 0 } },           /* diamond */
+	{ 3, { 0, 3.6, -3.6 }, { 3.6, -2.8, -2.8 } },              /* triangle down */
+	{ 4, { -1.4, 1.4, 1.4, -1.4 }, { -4, -4, 4, 4 } },         /* upright */
+	{ 4, { -4, 4, 4, -4 }, { -1.4, -1.4, 1.4, 1.4 } },         /* lying */
+	{ 4, { -3.4, 3.4, -3.4, 3.4 }, { -3, -3, 3, 3 } },         /* hourglass */
 };
 
 void chart_marker(struct text *path, size_t series, double x, double y)

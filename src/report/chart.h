@@ -1,15 +1,16 @@
 /*
- * Charts: from numbers to the geometry that chart_*.mustache draw. All text in a chart goes through the
- * templates' escaping; nothing here writes markup (only path data: letters and numbers).
+ * Charts: from numbers to the geometry that chart_*.mustache draw. All text in a chart goes through
+ * the templates' escaping; nothing here writes markup (only path data: letters and numbers).
  *
  * One struct serves every kind:
  *	CHART_LINES    a series is a line, a point has x and y;
- *	CHART_BARS     a series is a group of bars under a heading (name ""), a point is a bar `text` of length y;
+ *	CHART_BARS     a series is a group of bars under a heading, a point is a bar `text` of length y;
  *	CHART_HEATMAP  a series is a row, a point the cell in column `text`;
  *	CHART_STACKED  a series is a bar, a point a part of it, `text` of length y;
  *	CHART_STRIP    a series is a group of rows, a point is a row `text` with its samples.
  *
- * Adding a kind: an enum value, draw function and row in chart.c's table, chart_<kind>.mustache, a line in chart.mustache.
+ * Adding a kind: an enum value, draw function and row in chart.c's table, chart_<kind>.mustache, a
+ * line in chart.mustache.
  */
 #ifndef GPUPROOF_REPORT_CHART_H
 #define GPUPROOF_REPORT_CHART_H
@@ -27,12 +28,12 @@ enum chart_kind { CHART_LINES, CHART_BARS, CHART_HEATMAP, CHART_STRIP, CHART_STA
 struct chart_point {
 	double x, y, low, high; /* low, high: 95 % interval; NaN: none */
 	size_t n;
-	char *text; /* of x: "64 MiB"; the bar's, row's or cell's name */
+	char *text;            /* of x: "64 MiB"; the bar's, row's or cell's name */
 	const double *samples; /* CHART_STRIP; borrowed */
 	size_t sample_count;
-	double p50, p95, p99;  /* CHART_STRIP */
-	double ideal;          /* CHART_BARS: a dashed tick; NaN: none */
-	size_t style;          /* CHART_BARS: colour */
+	double p50, p95, p99; /* CHART_STRIP */
+	double ideal;         /* CHART_BARS: a dashed tick; NaN: none */
+	size_t style;         /* CHART_BARS: colour */
 };
 
 struct chart_series {
@@ -44,16 +45,16 @@ struct chart_series {
 
 struct chart {
 	enum chart_kind kind;
-	char *id;      /* unique on the page */
+	char *id; /* unique on the page */
 	char *title;
 	char *shows;   /* one sentence: what is drawn */
 	char *finding; /* one sentence: what it says; NULL: chart_draw() finds one */
 	char *x_name, *x_unit, *y_name, *y_unit;
 	enum scale_kind x_scale, y_scale;
 	enum better better;
-	double reference; /* CHART_BARS: a line at this value, where bars start; NaN: none, bars start at 0 */
-	struct extent range; /* CHART_HEATMAP: values that the colours span as well, so that several maps compare */
-	char *note;    /* what is left out; "" */
+	double reference;    /* CHART_BARS: bars start at this value; NaN: at 0 */
+	struct extent range; /* CHART_HEATMAP: spanned by the colours as well: maps compare */
+	char *note;          /* what is left out; "" */
 	struct chart_series *series;
 	size_t count, capacity;
 };
@@ -77,23 +78,26 @@ void chart_stacked_draw(const struct chart *chart, struct tree *map);
 
 /* Shared by the kinds. */
 #define CHART_WIDTH 480.0
-#define CHART_CHARACTER 6.7  /* px: mean width of a character of labels (11 px) in a wide font, DejaVu Sans */
+#define CHART_CHARACTER 6.7 /* px: mean width in labels (11 px) of a wide font, DejaVu Sans */
 struct chart_style {
 	const char *colour, *dash; /* dash: "none" or a stroke-dasharray */
 };
 const struct chart_style *chart_style(size_t series);
 struct extent chart_extent(const struct chart *chart); /* of y with intervals */
-size_t chart_characters(const char *text);              /* of UTF-8 */
+size_t chart_characters(const char *text);             /* of UTF-8 */
 /* "12.3", "4": one decimal, none where it is zero. */
 void chart_number(struct text *out, double value);
 void chart_coordinate(struct tree *map, const char *name, double value);
 /* The marker of series `series` at (x, y) as path data. */
 void chart_marker(struct text *path, size_t series, double x, double y);
 /* Ticks as a list of { at, label }. */
-void chart_ticks(struct tree *map, const char *name, const struct scale *scale, const char *unit, double factor);
+void chart_ticks(struct tree *map, const char *name, const struct scale *scale, const char *unit,
+		 double factor);
 /* Whether any point has an interval. */
 bool chart_has_intervals(const struct chart *chart);
-/* The texts of all points, each once, in order of appearance. Borrowed; the array is the caller's. */
+/*
+ * The texts of all points, each once, in order of appearance. Borrowed; the array is the caller's.
+ */
 const char **chart_texts(const struct chart *chart, size_t *count);
 const struct chart_point *chart_point_named(const struct chart_series *series, const char *text);
 

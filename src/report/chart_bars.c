@@ -13,8 +13,8 @@
 #define HEADING 20.0
 #define TOP 8.0
 #define AXIS 38.0
-#define VALUE_WIDTH 92.0  /* px right of the longest bar, for its value */
-#define NAME_LONGEST 34   /* characters */
+#define VALUE_WIDTH 92.0 /* px right of the longest bar, for its value */
+#define NAME_LONGEST 34  /* characters */
 
 static size_t longest_name(const struct chart *chart)
 {
@@ -30,7 +30,8 @@ static size_t longest_name(const struct chart *chart)
 	return longest > NAME_LONGEST ? NAME_LONGEST + 1 : longest;
 }
 
-static void draw_whisker(const struct scale *scale, struct tree *row, const struct chart_point *point, double middle)
+static void draw_whisker(const struct scale *scale, struct tree *row,
+			 const struct chart_point *point, double middle)
 {
 	struct text path = TEXT_EMPTY;
 
@@ -46,7 +47,8 @@ static void draw_whisker(const struct scale *scale, struct tree *row, const stru
 	tree_text_owned(row, "whisker", text_detach(&path));
 }
 
-static void draw_ideal(const struct scale *scale, struct tree *row, const struct chart_point *point, double y)
+static void draw_ideal(const struct scale *scale, struct tree *row, const struct chart_point *point,
+		       double y)
 {
 	struct text path = TEXT_EMPTY;
 
@@ -73,13 +75,15 @@ static void draw_bar(const struct chart *chart, const struct scale *scale, struc
 	chart_coordinate(row, "bar_width", there ? fmax(fabs(end - base), 1) : 0);
 	chart_coordinate(row, "bar_y", y + (ROW - BAR) / 2);
 	chart_coordinate(row, "text_y", y + ROW / 2 + 4);
-	chart_coordinate(row, "value_x", there ? fmax(fmax(end, isfinite(high) ? high : end), base) + 5 : base + 5);
+	chart_coordinate(row, "value_x",
+			 there ? fmax(fmax(end, isfinite(high) ? high : end), base) + 5 : base + 5);
 	tree_text(row, "value", format_quantity(point->y, chart->y_unit, value, sizeof(value)));
 	draw_whisker(scale, row, point, y + ROW / 2);
 	draw_ideal(scale, row, point, y);
 }
 
-static double draw_groups(const struct chart *chart, const struct scale *scale, struct tree *map, double base)
+static double draw_groups(const struct chart *chart, const struct scale *scale, struct tree *map,
+			  double base)
 {
 	struct tree *groups = tree_list(map, "groups");
 	double y = TOP;
@@ -111,8 +115,9 @@ void chart_bars_draw(const struct chart *chart, struct tree *map)
 	extent_add(&extent, chart->reference);
 	scale_init(&scale, chart->y_scale, extent, left, CHART_WIDTH - VALUE_WIDTH);
 	factor = format_unit(scale.high, chart->y_unit, unit, sizeof(unit));
-	base = isfinite(chart->reference) ? scale_at(&scale, chart->reference) :
-	       chart->y_scale == SCALE_LINEAR ? scale_at(&scale, 0) : left;
+	base = isfinite(chart->reference)       ? scale_at(&scale, chart->reference)
+	       : chart->y_scale == SCALE_LINEAR ? scale_at(&scale, 0)
+						: left;
 	bottom = draw_groups(chart, &scale, map, base);
 	chart_coordinate(map, "width", CHART_WIDTH);
 	chart_coordinate(map, "height", bottom + AXIS);

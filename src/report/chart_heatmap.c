@@ -16,7 +16,10 @@ static const char *const ramp[] = { "#eff6fc", "#d3e6f5", "#b2d2ec", "#8cbce0", 
 				    "#3c88bf", "#216da6", "#115289", "#083a66" };
 #define RAMP_DARK 5 /* from here on text is white */
 
-/* The ramp spans at least a fifth of the highest value: cells that are all but equal must not look far apart. */
+/*
+ * The ramp spans at least a fifth of the highest value: cells that are all but equal must not look
+ * far apart.
+ */
 static size_t shade(const struct extent *extent, double value)
 {
 	double low = fmin(extent->min, 0.8 * extent->max);
@@ -65,11 +68,13 @@ static void draw_rows(const struct chart *chart, const struct grid *grid, struct
 		tree_text_owned(name, "name", format_label(chart->series[s].name, NAME_LONGEST));
 		chart_coordinate(name, "y", TOP + grid->cell_height * ((double)s + 0.5) + 4);
 		for (size_t c = 0; c < count; c++)
-			draw_cell(grid, cells, chart_point_named(&chart->series[s], columns[c]), s, c);
+			draw_cell(grid, cells, chart_point_named(&chart->series[s], columns[c]), s,
+				  c);
 	}
 }
 
-static void draw_columns(const struct grid *grid, struct tree *map, const char *const *columns, size_t count)
+static void draw_columns(const struct grid *grid, struct tree *map, const char *const *columns,
+			 size_t count)
 {
 	struct tree *names = tree_list(map, "column_names");
 

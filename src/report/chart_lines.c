@@ -14,7 +14,8 @@
 #define LEFT 50.0
 #define LABEL_HEIGHT 14.0
 #define LABEL_LONGEST 26 /* characters */
-#define DECIMATE_FROM 2000 /* points of a line: beyond, the extremes of each pixel column are enough */
+#define DECIMATE_FROM                                                                              \
+	2000 /* points of a line: beyond, the extremes of each pixel column are enough */
 
 struct lines {
 	const struct chart *chart;
@@ -52,13 +53,15 @@ static size_t decimate(const struct lines *l, struct chart_point *points, size_t
 }
 
 /* The series' drawable points in order of x; the array is the caller's, the texts are not. */
-static struct chart_point *ordered(const struct lines *l, const struct chart_series *series, size_t *count)
+static struct chart_point *ordered(const struct lines *l, const struct chart_series *series,
+				   size_t *count)
 {
 	struct chart_point *points = xmalloc((series->count + 1) * sizeof(*points));
 	size_t n = 0;
 
 	for (size_t p = 0; p < series->count; p++)
-		if (isfinite(series->points[p].x) && (l->x.kind == SCALE_LINEAR || series->points[p].x > 0))
+		if (isfinite(series->points[p].x) &&
+		    (l->x.kind == SCALE_LINEAR || series->points[p].x > 0))
 			points[n++] = series->points[p];
 	qsort(points, n, sizeof(*points), by_x);
 	*count = n > DECIMATE_FROM ? decimate(l, points, n) : n;
@@ -73,7 +76,8 @@ static void move(struct text *path, char command, double x, double y)
 	chart_number(path, y);
 }
 
-static void draw_line(const struct lines *l, struct tree *map, const struct chart_point *points, size_t count)
+static void draw_line(const struct lines *l, struct tree *map, const struct chart_point *points,
+		      size_t count)
 {
 	struct text path = TEXT_EMPTY;
 	bool pen_down = false;
@@ -83,7 +87,8 @@ static void draw_line(const struct lines *l, struct tree *map, const struct char
 			pen_down = false; /* a gap, not a bridge over what nobody measured */
 			continue;
 		}
-		move(&path, pen_down ? 'L' : 'M', scale_at(&l->x, points[p].x), scale_at(&l->y, points[p].y));
+		move(&path, pen_down ? 'L' : 'M', scale_at(&l->x, points[p].x),
+		     scale_at(&l->y, points[p].y));
 		pen_down = true;
 	}
 	tree_text_owned(map, "line", text_detach(&path));
@@ -111,7 +116,8 @@ static void draw_marks(const struct lines *l, struct tree *map, size_t style,
 }
 
 /* The interval as an area: there along the upper ends, back along the lower ones. */
-static void draw_band(const struct lines *l, struct tree *map, const struct chart_point *points, size_t count)
+static void draw_band(const struct lines *l, struct tree *map, const struct chart_point *points,
+		      size_t count)
 {
 	struct text path = TEXT_EMPTY;
 
@@ -124,7 +130,8 @@ static void draw_band(const struct lines *l, struct tree *map, const struct char
 			move(&path, p == start ? 'M' : 'L', scale_at(&l->x, points[p].x),
 			     scale_at(&l->y, points[p].high));
 		for (size_t p = end; end - start > 1 && p > start; p--)
-			move(&path, 'L', scale_at(&l->x, points[p - 1].x), scale_at(&l->y, points[p - 1].low));
+			move(&path, 'L', scale_at(&l->x, points[p - 1].x),
+			     scale_at(&l->y, points[p - 1].low));
 		if (end - start > 1)
 			text_add_char(&path, 'Z');
 		start = end == start ? start + 1 : end;
@@ -146,7 +153,9 @@ static int by_height(const void *a, const void *b)
 	return (p->series > q->series) - (p->series < q->series);
 }
 
-/* Labels in order of height, each at least LABEL_HEIGHT below the one above, none below the plot. */
+/*
+ * Labels in order of height, each at least LABEL_HEIGHT below the one above, none below the plot.
+ */
 static void relax(struct label *labels, size_t count)
 {
 	qsort(labels, count, sizeof(*labels), by_height);
@@ -180,11 +189,14 @@ static void draw_labels(const struct lines *l, struct tree *map, struct label *l
 		tree_text_owned(label, "leader", text_detach(&leader));
 		chart_coordinate(label, "x", l->right + 21);
 		chart_coordinate(label, "y", labels[i].y + 4);
-		tree_text_owned(label, "name", format_label(l->chart->series[labels[i].series].name, LABEL_LONGEST));
+		tree_text_owned(
+			label, "name",
+			format_label(l->chart->series[labels[i].series].name, LABEL_LONGEST));
 	}
 }
 
-static void draw_series(const struct lines *l, struct tree *list, size_t series, struct label *label)
+static void draw_series(const struct lines *l, struct tree *list, size_t series,
+			struct label *label)
 {
 	size_t style_number = l->chart->series[series].style;
 	const struct chart_style *style = chart_style(style_number);

@@ -49,7 +49,8 @@ static void draw_key(const struct stack *s, struct tree *map)
 	}
 }
 
-static void draw_bar(const struct stack *s, struct tree *row, const struct chart_series *series, double y)
+static void draw_bar(const struct stack *s, struct tree *row, const struct chart_series *series,
+		     double y)
 {
 	struct tree *parts;
 	double sum = 0;
@@ -57,7 +58,8 @@ static void draw_bar(const struct stack *s, struct tree *row, const struct chart
 
 	tree_text_owned(row, "name", format_label(series->name, NAME_LONGEST));
 	chart_coordinate(row, "text_y", y + ROW / 2 + 4);
-	tree_text(row, "value", format_quantity(total_of(series), s->chart->y_unit, value, sizeof(value)));
+	tree_text(row, "value",
+		  format_quantity(total_of(series), s->chart->y_unit, value, sizeof(value)));
 	chart_coordinate(row, "value_x", scale_at(&s->scale, total_of(series)) + 5);
 	parts = tree_list(row, "parts");
 	for (size_t i = 0; i < s->part_count; i++) {

@@ -1,5 +1,6 @@
 /*
- * Samples as they fell: a row per case, a tick per sample (one per pixel: more cannot be seen), the median, p95 and p99 marked.
+ * Samples as they fell: a row per case, a tick per sample (one per pixel: more cannot be seen), the
+ * median, p95 and p99 marked.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -49,7 +50,8 @@ static struct extent extent_of(const struct chart *chart)
 	return extent;
 }
 
-static void draw_samples(const struct scale *scale, struct tree *row, const struct chart_point *point, double y)
+static void draw_samples(const struct scale *scale, struct tree *row,
+			 const struct chart_point *point, double y)
 {
 	bool taken[(int)CHART_WIDTH + 1] = { false };
 	struct text path = TEXT_EMPTY;
@@ -66,7 +68,8 @@ static void draw_samples(const struct scale *scale, struct tree *row, const stru
 	tree_text_owned(row, "samples", text_detach(&path));
 }
 
-static void draw_mark(const struct scale *scale, struct tree *marks, double value, double y, size_t shape)
+static void draw_mark(const struct scale *scale, struct tree *marks, double value, double y,
+		      size_t shape)
 {
 	struct text path = TEXT_EMPTY;
 
@@ -79,7 +82,8 @@ static void draw_mark(const struct scale *scale, struct tree *marks, double valu
 /* Markers of the three quantiles: triangle, square, diamond (chart_marker's shapes). */
 static const size_t shapes[] = { 2, 1, 3 };
 
-static void draw_row(const struct scale *scale, struct tree *row, const struct chart_point *point, double y)
+static void draw_row(const struct scale *scale, struct tree *row, const struct chart_point *point,
+		     double y)
 {
 	struct tree *marks;
 

@@ -43,15 +43,18 @@ static void say_name(struct text *out, const struct chart *chart, const struct s
 		text_addf(out, "%s%s%s", name, *name && *text ? ", " : "", text);
 }
 
-static void say(struct text *out, const struct chart *chart, const char *what, const struct spot *spot)
+static void say(struct text *out, const struct chart *chart, const char *what,
+		const struct spot *spot)
 {
 	char value[FORMAT_SIZE];
 
-	text_addf(out, "%s %s, ", what, format_quantity(spot->point->y, chart->y_unit, value, sizeof(value)));
+	text_addf(out, "%s %s, ", what,
+		  format_quantity(spot->point->y, chart->y_unit, value, sizeof(value)));
 	say_name(out, chart, spot);
 }
 
-static void consider(const struct chart *chart, struct spot spot, struct spot *best, struct spot *worst, size_t *count)
+static void consider(const struct chart *chart, struct spot spot, struct spot *best,
+		     struct spot *worst, size_t *count)
 {
 	if (!spot.point || !isfinite(spot.point->y))
 		return;
@@ -73,22 +76,25 @@ static const struct chart_point *last_of(const struct chart_series *series)
 }
 
 /*
- * A line counts with its peak where higher is better; else with its right end, since its best point is just its
- * smallest case. Of all other kinds every point counts.
+ * A line counts with its peak where higher is better; else with its right end, since its best point
+ * is just its smallest case. Of all other kinds every point counts.
  */
-static void find_spots(const struct chart *chart, struct spot *best, struct spot *worst, size_t *count)
+static void find_spots(const struct chart *chart, struct spot *best, struct spot *worst,
+		       size_t *count)
 {
 	*count = 0;
 	for (size_t s = 0; s < chart->count; s++) {
 		const struct chart_series *series = &chart->series[s];
 
 		if (chart->kind == CHART_LINES && chart->better == BETTER_LOWER)
-			consider(chart, (struct spot){ series, last_of(series) }, best, worst, count);
+			consider(chart, (struct spot){ series, last_of(series) }, best, worst,
+				 count);
 		else if (chart->kind == CHART_LINES)
 			consider(chart, best_of(chart, series), best, worst, count);
 		else
 			for (size_t p = 0; p < series->count; p++)
-				consider(chart, (struct spot){ series, &series->points[p] }, best, worst, count);
+				consider(chart, (struct spot){ series, &series->points[p] }, best,
+					 worst, count);
 	}
 }
 
@@ -133,7 +139,8 @@ static char *stack_finding(const struct chart *chart)
 	if (!part || total_of(highest) <= 0)
 		return xstrdup("Nothing was measured for this chart.");
 	return xasprintf("Highest %s, %s; its largest part is %s: %s, %s.",
-			 format_quantity(total_of(highest), chart->y_unit, total, sizeof(total)), highest->name, part->text,
+			 format_quantity(total_of(highest), chart->y_unit, total, sizeof(total)),
+			 highest->name, part->text,
 			 format_quantity(part->y, chart->y_unit, value, sizeof(value)),
 			 format_percent(part->y / total_of(highest), share, sizeof(share)));
 }
@@ -155,7 +162,8 @@ char *chart_finding(const struct chart *chart)
 	if (count == 1) {
 		char value[FORMAT_SIZE];
 
-		text_addf(&out, "%s, ", format_quantity(best.point->y, chart->y_unit, value, sizeof(value)));
+		text_addf(&out, "%s, ",
+			  format_quantity(best.point->y, chart->y_unit, value, sizeof(value)));
 		say_name(&out, chart, &best);
 	} else {
 		say(&out, chart, first, &best);
@@ -172,8 +180,11 @@ static void cell(struct tree *cells, const struct chart *chart, const struct cha
 	struct tree *c = tree_item(cells);
 	char text[FORMAT_SIZE];
 
-	tree_text(c, "value", format_quantity(point ? point->y : NAN, chart->y_unit, text, sizeof(text)));
-	tree_text(c, "spread", point ? format_spread(point->y, point->low, point->high, text, sizeof(text)) : "");
+	tree_text(c, "value",
+		  format_quantity(point ? point->y : NAN, chart->y_unit, text, sizeof(text)));
+	tree_text(c, "spread",
+		  point ? format_spread(point->y, point->low, point->high, text, sizeof(text))
+			: "");
 }
 
 struct column {
@@ -216,14 +227,16 @@ static struct column *columns_of(const struct chart *chart, size_t *count)
 /* Lines, heat maps, stacks: a row for each x (or column of the map), a column for each series. */
 static void table_crossed(const struct chart *chart, struct tree *head, struct tree *rows)
 {
-	const char *const first_head[] = { [CHART_LINES] = chart->x_name, [CHART_HEATMAP] = "to \\ from",
+	const char *const first_head[] = { [CHART_LINES] = chart->x_name,
+					   [CHART_HEATMAP] = "to \\ from",
 					   [CHART_STACKED] = "part" };
 	size_t count;
 	struct column *columns = columns_of(chart, &count);
 
 	tree_item_text(head, first_head[chart->kind]);
 	for (size_t s = 0; s < chart->count; s++)
-		tree_item_text(head, *chart->series[s].name ? chart->series[s].name : chart->y_name);
+		tree_item_text(head,
+			       *chart->series[s].name ? chart->series[s].name : chart->y_name);
 	for (size_t i = 0; i < count; i++) {
 		struct tree *row = tree_item(rows), *cells;
 
@@ -235,9 +248,11 @@ static void table_crossed(const struct chart *chart, struct tree *head, struct t
 	free(columns);
 }
 
-static void table_row_name(struct tree *row, const struct chart_series *series, const struct chart_point *point)
+static void table_row_name(struct tree *row, const struct chart_series *series,
+			   const struct chart_point *point)
 {
-	tree_textf(row, "name", "%s%s%s", series->name, *series->name && *point->text ? ", " : "", point->text);
+	tree_textf(row, "name", "%s%s%s", series->name, *series->name && *point->text ? ", " : "",
+		   point->text);
 }
 
 static void table_listed(const struct chart *chart, struct tree *head, struct tree *rows)

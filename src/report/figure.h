@@ -1,4 +1,7 @@
-/* One chart in the making: shared by figures.c (which charts there are) and figure_fill.c (what is in them). */
+/*
+ * One chart in the making: shared by figures.c (which charts there are) and figure_fill.c (what is
+ * in them).
+ */
 #ifndef GPUPROOF_REPORT_FIGURE_H
 #define GPUPROOF_REPORT_FIGURE_H
 
@@ -14,12 +17,17 @@ struct figure_rule {
 	const char *suite, *metric;
 	enum chart_kind kind;
 	enum scale_kind y_scale;
-	double reference;       /* where bars start; 0: at zero */
-	const char *facets[6];  /* one chart per value of these */
-	const char *bars[6];    /* CHART_BARS: name the bars, the first their colour; the rest heads groups. Empty: all name the bars */
+	double reference;      /* where bars start; 0: at zero */
+	const char *facets[6]; /* one chart per value of these */
+	/*
+	 * CHART_BARS: name the bars, the first their colour; others head groups. None: all name
+	 * them.
+	 */
+	const char *bars[6];
 	const char *compare[3]; /* parameter, value, base value: their ratio is the finding */
-	const char *parts;      /* CHART_STACKED: metrics whose names start so add up to the metric */
-	const char *ideal;      /* CHART_BARS: the parameter whose number is the best that can be; NULL: none */
+	const char *parts; /* CHART_STACKED: metrics whose names start so add up to the metric */
+	const char
+		*ideal; /* CHART_BARS: parameter whose number is the best that can be; NULL: none */
 };
 
 struct figure {
@@ -27,7 +35,7 @@ struct figure {
 	const struct figure_rule *rule;
 	const char *suite, *metric;
 	enum chart_kind kind;
-	const char *axis; /* parameter along x; NULL: none */
+	const char *axis;                  /* parameter along x; NULL: none */
 	const char *facets[FIGURE_NAMES];  /* NULL-terminated */
 	const char *without[FIGURE_NAMES]; /* facets and axis: what no label says */
 	struct tree *charts;
@@ -37,14 +45,25 @@ struct figure {
 bool names_list(const char *name, const char *const *names);
 void names_add(const char **names, const char *name);
 
+/*
+ * Sets facets and without: the rule's facets, then one parameter after another until no chart has
+ * more than `most` lines, bars or rows.
+ */
+void figure_choose_facets(struct figure *f, const struct picks *picks, size_t most);
+
 /* Fill the chart with the picks; where they hold more than it can show, chart->note says so. */
 void figure_fill_lines(const struct figure *f, const struct picks *picks, struct chart *chart);
 void figure_fill_bars(const struct figure *f, const struct picks *picks, struct chart *chart);
 /* Pairs of devices; `size`: the only value on the axis to show. */
-void figure_fill_heatmap(const struct figure *f, const struct picks *picks, struct chart *chart, double size);
-void figure_fill_strip(const struct figure *f, const struct picks *picks, struct chart *chart, double size);
+void figure_fill_heatmap(const struct figure *f, const struct picks *picks, struct chart *chart,
+			 double size);
+void figure_fill_strip(const struct figure *f, const struct picks *picks, struct chart *chart,
+		       double size);
 void figure_fill_stacked(const struct figure *f, const struct picks *picks, struct chart *chart);
-/* "Throughput of FP16 is 14.2× to 14.9× that of FP32 (4 pairs)." malloc'ed; NULL when the rule compares nothing. */
+/*
+ * "Throughput of FP16 is 14.2× to 14.9× that of FP32 (4 pairs)." malloc'ed; NULL when the rule
+ * compares nothing.
+ */
 char *figure_ratio(const struct figure *f, const struct picks *picks);
 
 #endif

@@ -52,13 +52,14 @@ static size_t count_distinct(char **texts, size_t count)
 
 static void note_left_out(struct chart *chart, size_t shown, size_t all, const char *what)
 {
-	chart->note = all > shown ? xasprintf("Shows %zu of %zu %s; all are in the table of cases.", shown, all, what) :
-				    xstrdup("");
+	chart->note = all > shown ? xasprintf("Shows %zu of %zu %s; all are in the table of cases.",
+					      shown, all, what)
+				  : xstrdup("");
 }
 
 /* A line that is just a column of a comparison looks the same in every chart. */
-static struct chart_series *add_line(const struct figure *f, const struct pick *pick, struct chart *chart,
-				     const char *label)
+static struct chart_series *add_line(const struct figure *f, const struct pick *pick,
+				     struct chart *chart, const char *label)
 {
 	struct chart_series *series = chart_series_named(chart, label);
 
@@ -90,11 +91,13 @@ void figure_fill_lines(const struct figure *f, const struct picks *picks, struct
 			continue;
 		}
 		free(label);
-		point = chart_point_new(series, format_spaced(view_string(x->text), text, sizeof(text)));
+		point = chart_point_new(series,
+					format_spaced(view_string(x->text), text, sizeof(text)));
 		point->x = x->number;
 		fill_point(point, pick);
 	}
-	note_left_out(chart, chart->count, chart->count + count_distinct(dropped, left_out), "lines");
+	note_left_out(chart, chart->count, chart->count + count_distinct(dropped, left_out),
+		      "lines");
 	for (size_t i = 0; i < left_out; i++)
 		free(dropped[i]);
 	free(dropped);
@@ -106,13 +109,15 @@ static void group_names(const struct figure *f, const struct picks *picks, const
 	for (size_t i = 0; f->rule->bars[0] && i < picks->parameter_count; i++) {
 		const struct varying *v = &picks->parameters[i];
 
-		if (v->values > 1 && !names_list(v->name, f->without) && !names_list(v->name, f->rule->bars))
+		if (v->values > 1 && !names_list(v->name, f->without) &&
+		    !names_list(v->name, f->rule->bars))
 			names_add(names, v->name);
 	}
 }
 
 /* A row must have a name: where nothing tells it from others, its devices do. */
-static char *row_label(const struct picks *picks, const struct pick *pick, const char *const *without)
+static char *row_label(const struct picks *picks, const struct pick *pick,
+		       const char *const *without)
 {
 	char *label = picks_label(picks, pick, without);
 
@@ -163,7 +168,8 @@ static struct bar *ordered_bars(const struct picks *picks, const char *by)
 
 static void fill_bar(const struct figure *f, const struct bar *bar, struct chart_point *point)
 {
-	const struct case_parameter *ideal = f->rule->ideal ? case_parameter(bar->pick->c, f->rule->ideal) : NULL;
+	const struct case_parameter *ideal =
+		f->rule->ideal ? case_parameter(bar->pick->c, f->rule->ideal) : NULL;
 
 	fill_point(point, bar->pick);
 	point->style = f->view->count > 1 ? bar->pick->source : bar->value;
@@ -193,7 +199,8 @@ void figure_fill_bars(const struct figure *f, const struct picks *picks, struct 
 	note_left_out(chart, shown, picks->count, "bars");
 }
 
-void figure_fill_heatmap(const struct figure *f, const struct picks *picks, struct chart *chart, double size)
+void figure_fill_heatmap(const struct figure *f, const struct picks *picks, struct chart *chart,
+			 double size)
 {
 	for (size_t i = 0; i < picks->count; i++) {
 		const struct case_result *c = picks->items[i].c;
@@ -208,7 +215,8 @@ void figure_fill_heatmap(const struct figure *f, const struct picks *picks, stru
 	chart->note = xstrdup("");
 }
 
-void figure_fill_strip(const struct figure *f, const struct picks *picks, struct chart *chart, double size)
+void figure_fill_strip(const struct figure *f, const struct picks *picks, struct chart *chart,
+		       double size)
 {
 	size_t shown = 0, all = 0;
 
@@ -253,7 +261,8 @@ void figure_fill_stacked(const struct figure *f, const struct picks *picks, stru
 			if (!text_starts_with(c->metrics[m].name, f->rule->parts))
 				continue;
 			/* "memory_gradients" of "memory" is "gradients". */
-			snprintf(name, sizeof(name), "%s", c->metrics[m].name + strlen(f->rule->parts));
+			snprintf(name, sizeof(name), "%s",
+				 c->metrics[m].name + strlen(f->rule->parts));
 			chart_point_new(series, name)->y = c->metrics[m].value;
 		}
 		if (!series->count)
@@ -277,17 +286,19 @@ static char **pair_keys(const struct picks *picks, const char *parameter)
 	return keys;
 }
 
-static const struct pick *partner(const struct picks *picks, char **keys, size_t of, const char *parameter,
-				  const char *value)
+static const struct pick *partner(const struct picks *picks, char **keys, size_t of,
+				  const char *parameter, const char *value)
 {
 	for (size_t j = 0; j < picks->count; j++)
-		if (strcmp(value_of(&picks->items[j], parameter), value) == 0 && strcmp(keys[j], keys[of]) == 0)
+		if (strcmp(value_of(&picks->items[j], parameter), value) == 0 &&
+		    strcmp(keys[j], keys[of]) == 0)
 			return &picks->items[j];
 	return NULL;
 }
 
 /* The ratios' extremes over all pairs; returns how many there are. */
-static size_t pair_ratios(const struct picks *picks, const char *const *compare, struct extent *ratios)
+static size_t pair_ratios(const struct picks *picks, const char *const *compare,
+			  struct extent *ratios)
 {
 	char **keys = pair_keys(picks, compare[0]);
 	size_t pairs = 0;
@@ -311,7 +322,9 @@ static size_t pair_ratios(const struct picks *picks, const char *const *compare,
 
 static void word_of(const char *name, const char *value, char *out, size_t size)
 {
-	struct case_parameter p = { .name = (char *)name, .text = (char *)value, .number = NAN, .unit = (char *)"" };
+	struct case_parameter p = {
+		.name = (char *)name, .text = (char *)value, .number = NAN, .unit = (char *)""
+	};
 
 	format_parameter(&p, out, size);
 }
@@ -320,7 +333,8 @@ char *figure_ratio(const struct figure *f, const struct picks *picks)
 {
 	const char *const *compare = f->rule->compare;
 	struct extent ratios = EXTENT_EMPTY;
-	char low[FORMAT_SIZE], high[FORMAT_SIZE], metric[FORMAT_SIZE], of[FORMAT_SIZE], to[FORMAT_SIZE];
+	char low[FORMAT_SIZE], high[FORMAT_SIZE], metric[FORMAT_SIZE], of[FORMAT_SIZE],
+		to[FORMAT_SIZE];
 	size_t pairs = compare[0] ? pair_ratios(picks, compare, &ratios) : 0;
 
 	if (!pairs)
@@ -334,5 +348,6 @@ char *figure_ratio(const struct figure *f, const struct picks *picks)
 	if (strcmp(low, high) == 0)
 		return xasprintf("%s of %s: %s that of %s (%zu %s).", metric, of, low, to, pairs,
 				 pairs == 1 ? "pair" : "pairs");
-	return xasprintf("%s of %s: %s to %s that of %s (%zu pairs).", metric, of, low, high, to, pairs);
+	return xasprintf("%s of %s: %s to %s that of %s (%zu pairs).", metric, of, low, high, to,
+			 pairs);
 }

@@ -1,6 +1,7 @@
 /*
- * Which charts a suite gets. The table names the special ones; a suite that is not in it gets its headline metrics as
- * lines over size, or as bars where nothing is an axis. Charts are split by parameters ("facets") until each is readable.
+ * Which charts a suite gets. The table names the special ones; a suite that is not in it gets its
+ * headline metrics as lines over size, or as bars where nothing is an axis. Charts are split by
+ * parameters ("facets") until each is readable.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,19 +12,40 @@
 #include "report/figure.h"
 #include "report/format.h"
 
-#define PRECISIONS(metric_, scale)                                                               \
-	{ .suite = "matmul", .metric = metric_, .kind = CHART_BARS, .y_scale = scale,            \
-	  .bars = { "precision" }, .compare = { "precision", "fp16", "fp32" } }
-#define SPLITS(metric_, reference_, ideal_)                                                      \
-	{ .suite = "parallel", .metric = metric_, .kind = CHART_BARS, .reference = reference_,   \
-	  .bars = { "mode", "devices", "microbatches", "bucket" }, .ideal = ideal_ }
+#define PRECISIONS(metric_, scale)                                                                 \
+	{                                                                                          \
+		.suite = "matmul", .metric = metric_, .kind = CHART_BARS, .y_scale = scale,        \
+		.bars = { "precision" }, .compare = {                                              \
+			"precision",                                                               \
+			"fp16",                                                                    \
+			"fp32"                                                                     \
+		}                                                                                  \
+	}
+#define SPLITS(metric_, reference_, ideal_)                                                        \
+	{                                                                                          \
+		.suite = "parallel", .metric = metric_, .kind = CHART_BARS,                        \
+		.reference = reference_, .bars = { "mode", "devices", "microbatches", "bucket" },  \
+		.ideal = ideal_                                                                    \
+	}
 
 static const struct figure_rule rules[] = {
-	{ .suite = "transfer", .metric = "transfer.bandwidth", .kind = CHART_LINES, .facets = { "direction", "access" } },
-	{ .suite = "transfer", .metric = "transfer.bandwidth", .kind = CHART_HEATMAP, .facets = { "direction", "access" } },
-	{ .suite = "alloc", .metric = "alloc.latency", .kind = CHART_LINES, .y_scale = SCALE_LOG10,
+	{ .suite = "transfer",
+	  .metric = "transfer.bandwidth",
+	  .kind = CHART_LINES,
+	  .facets = { "direction", "access" } },
+	{ .suite = "transfer",
+	  .metric = "transfer.bandwidth",
+	  .kind = CHART_HEATMAP,
+	  .facets = { "direction", "access" } },
+	{ .suite = "alloc",
+	  .metric = "alloc.latency",
+	  .kind = CHART_LINES,
+	  .y_scale = SCALE_LOG10,
 	  .facets = { "operation", "state" } },
-	{ .suite = "alloc", .metric = "alloc.latency", .kind = CHART_STRIP, .y_scale = SCALE_LOG10,
+	{ .suite = "alloc",
+	  .metric = "alloc.latency",
+	  .kind = CHART_STRIP,
+	  .y_scale = SCALE_LOG10,
 	  .facets = { "operation", "state" } },
 	{ .suite = "alloc", .metric = "alloc.failure", .kind = CHART_BARS, .y_scale = SCALE_LOG10 },
 	PRECISIONS("matmul.throughput", SCALE_LINEAR),
@@ -34,76 +56,11 @@ static const struct figure_rule rules[] = {
 	SPLITS("parallel.efficiency", 0, NULL),
 	SPLITS("parallel.exposed_communication", 0, NULL),
 	SPLITS("parallel.idle", 0, NULL),
-	{ .suite = "parallel", .metric = "parallel.memory", .kind = CHART_STACKED, .parts = "parallel.memory_" },
+	{ .suite = "parallel",
+	  .metric = "parallel.memory",
+	  .kind = CHART_STACKED,
+	  .parts = "parallel.memory_" },
 };
-
-static void set_without(struct figure *f)
-{
-	memset(f->without, 0, sizeof(f->without));
-	for (size_t i = 0; f->facets[i]; i++)
-		names_add(f->without, f->facets[i]);
-	if (f->axis)
-		names_add(f->without, f->axis);
-}
-
-/* Lines (or bars, rows) of the fullest chart that the facets would give. Distinct labels are counted up to `most`. */
-static size_t fullest(const struct figure *f, const struct picks *picks, size_t most)
-{
-	char **keys = NULL, **labels = NULL;
-	size_t count = 0, capacity = 0, label_capacity = 0, best = 0;
-
-	/* Distinct (facet, label) pairs, few: a linear search stays cheap because it stops at `most` per facet. */
-	for (size_t i = 0; i < picks->count && best <= most; i++) {
-		char *key = picks_key(&picks->items[i], f->facets);
-		char *label = picks_label(picks, &picks->items[i], f->without);
-		size_t in_facet = 1, j = 0;
-
-		for (; j < count; j++) {
-			bool same = strcmp(keys[j], key) == 0;
-
-			in_facet += same;
-			if (same && strcmp(labels[j], label) == 0)
-				break;
-		}
-		if (j < count) {
-			free(key);
-			free(label);
-			continue;
-		}
-		best = in_facet > best ? in_facet : best;
-		ARRAY_GROW(keys, count, capacity);
-		ARRAY_GROW(labels, count, label_capacity);
-		keys[count] = key;
-		labels[count++] = label;
-	}
-	for (size_t i = 0; i < count; i++) {
-		free(keys[i]);
-		free(labels[i]);
-	}
-	free(keys);
-	free(labels);
-	return best;
-}
-
-/* The rule's facets, then one parameter after another until each chart is readable. */
-static void choose_facets(struct figure *f, const struct picks *picks, size_t most)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(f->rule->facets) && f->rule->facets[i]; i++)
-		if (picks_vary(picks, f->rule->facets[i]))
-			names_add(f->facets, f->rule->facets[i]);
-	set_without(f);
-	for (size_t i = 0; i < picks->parameter_count; i++) {
-		const char *name = picks->parameters[i].name;
-
-		if (fullest(f, picks, most) <= most)
-			return;
-		if (picks->parameters[i].values < 2 || names_list(name, f->without) ||
-		    (f->kind == CHART_BARS && f->rule->bars[0] && strcmp(name, f->rule->bars[0]) == 0))
-			continue;
-		names_add(f->facets, name);
-		set_without(f);
-	}
-}
 
 static double end_of_axis(const struct picks *picks, const char *axis, bool largest)
 {
@@ -112,14 +69,16 @@ static double end_of_axis(const struct picks *picks, const char *axis, bool larg
 	for (size_t i = 0; axis && i < picks->count; i++) {
 		const struct case_parameter *x = case_parameter(picks->items[i].c, axis);
 
-		if (x && isfinite(x->number) && (isnan(end) || (largest ? x->number > end : x->number < end)))
+		if (x && isfinite(x->number) &&
+		    (isnan(end) || (largest ? x->number > end : x->number < end)))
 			end = x->number;
 	}
 	return end;
 }
 
 /* The text of the axis's value `number` ("64 MiB"). */
-static void axis_text(const struct picks *picks, const char *axis, double number, char *out, size_t size)
+static void axis_text(const struct picks *picks, const char *axis, double number, char *out,
+		      size_t size)
 {
 	*out = '\0';
 	for (size_t i = 0; axis && i < picks->count; i++) {
@@ -134,7 +93,8 @@ static void axis_text(const struct picks *picks, const char *axis, double number
 
 static char *shows(const struct figure *f, const struct chart *chart)
 {
-	const char *interval = chart_has_intervals(chart) ? "; whisker: 95 % interval of the median" : "";
+	const char *interval =
+		chart_has_intervals(chart) ? "; whisker: 95 % interval of the median" : "";
 	const char *direction = format_better(chart->better);
 	char axis[FORMAT_SIZE];
 	char *out = NULL;
@@ -145,7 +105,8 @@ static char *shows(const struct figure *f, const struct chart *chart)
 		out = xasprintf("%s over %s%s; %s.", chart->y_name, axis, interval, direction);
 		break;
 	case CHART_BARS:
-		out = xasprintf("%s%s%s; %s.", chart->y_name, interval, f->rule->ideal ? "; dashed: the ideal" : "", direction);
+		out = xasprintf("%s%s%s; %s.", chart->y_name, interval,
+				f->rule->ideal ? "; dashed: the ideal" : "", direction);
 		break;
 	case CHART_HEATMAP:
 		out = xasprintf("%s of every pair of devices; %s.", chart->y_name, direction);
@@ -183,11 +144,12 @@ static size_t suite_number(const struct figure *f)
 	return i + 1;
 }
 
-static void start_chart(const struct figure *f, const struct picks *picks, struct chart *chart, const char *facet,
-			const char *size)
+static void start_chart(const struct figure *f, const struct picks *picks, struct chart *chart,
+			const char *facet, const char *size)
 {
 	const struct metric_value *m = picks->items[0].m;
-	const struct case_parameter *x = f->axis ? case_parameter(picks->items[0].c, f->axis) : NULL;
+	const struct case_parameter *x =
+		f->axis ? case_parameter(picks->items[0].c, f->axis) : NULL;
 	char name[FORMAT_SIZE];
 
 	chart_init(chart, f->kind);
@@ -198,7 +160,8 @@ static void start_chart(const struct figure *f, const struct picks *picks, struc
 	chart->better = m->better;
 	chart->reference = f->rule->reference != 0 ? f->rule->reference : NAN;
 	chart->id = xasprintf("chart-%zu-%zu", suite_number(f), f->charts->count + 1);
-	chart->title = xasprintf("%s%s%s%s%s", name, *facet ? ": " : "", facet, *size ? ", at " : "", size);
+	chart->title = xasprintf("%s%s%s%s%s", name, *facet ? ": " : "", facet,
+				 *size ? ", at " : "", size);
 	format_capital(chart->title);
 	format_metric(f->axis ? f->axis : "", name, sizeof(name));
 	chart->x_name = xstrdup(name);
@@ -206,12 +169,16 @@ static void start_chart(const struct figure *f, const struct picks *picks, struc
 	chart->x_scale = f->axis ? axis_scale(picks, f->axis) : SCALE_LINEAR;
 }
 
-/* Bars on a logarithmic axis have no honest foot: only where a linear one would hide the small ones. */
+/*
+ * Bars on a logarithmic axis have no honest foot: only where a linear one would hide the small
+ * ones.
+ */
 static void choose_scale(const struct figure *f, struct chart *chart)
 {
 	struct extent extent = chart_extent(chart);
 
-	if (f->kind == CHART_BARS && chart->y_scale == SCALE_LOG10 && !(extent.min > 0 && extent.max / extent.min > 30))
+	if (f->kind == CHART_BARS && chart->y_scale == SCALE_LOG10 &&
+	    !(extent.min > 0 && extent.max / extent.min > 30))
 		chart->y_scale = SCALE_LINEAR;
 }
 
@@ -252,7 +219,10 @@ static void draw_facet(const struct figure *f, const struct picks *picks, const 
 	chart_release(&chart);
 }
 
-/* A heat map shows the devices of one run; those of other runs have maps of their own, with the same colours. */
+/*
+ * A heat map shows the devices of one run; those of other runs have maps of their own, with the
+ * same colours.
+ */
 static void draw_maps(const struct figure *f, const struct picks *picks, const char *facet)
 {
 	const char *const everything[] = { NULL };
@@ -260,7 +230,8 @@ static void draw_maps(const struct figure *f, const struct picks *picks, const c
 	struct extent range = EXTENT_EMPTY;
 
 	for (size_t i = 0; i < picks->count; i++) {
-		const struct case_parameter *x = f->axis ? case_parameter(picks->items[i].c, f->axis) : NULL;
+		const struct case_parameter *x =
+			f->axis ? case_parameter(picks->items[i].c, f->axis) : NULL;
 
 		if (!x || x->number == size)
 			extent_add(&range, picks->items[i].m->value);
@@ -268,8 +239,9 @@ static void draw_maps(const struct figure *f, const struct picks *picks, const c
 	for (size_t r = 0; r < f->view->count; r++) {
 		struct picks own;
 		char letter[4];
-		char *name = f->view->count > 1 ? xasprintf("%s%s%s", view_letter(r, letter), *facet ? ", " : "", facet) :
-						  xstrdup(facet);
+		char *name = f->view->count > 1 ? xasprintf("%s%s%s", view_letter(r, letter),
+							    *facet ? ", " : "", facet)
+						: xstrdup(facet);
 		size_t kept = 0;
 
 		picks_filter(&own, picks, everything, "");
@@ -328,7 +300,11 @@ static void keep_pairs(struct picks *picks)
 static void draw_rule(const struct view *view, const char *suite, const char *metric,
 		      const struct figure_rule *rule, struct tree *charts)
 {
-	struct figure f = { .view = view, .rule = rule, .suite = suite, .metric = metric, .kind = rule->kind,
+	struct figure f = { .view = view,
+			    .rule = rule,
+			    .suite = suite,
+			    .metric = metric,
+			    .kind = rule->kind,
 			    .charts = charts };
 	struct picks picks;
 
@@ -339,8 +315,10 @@ static void draw_rule(const struct view *view, const char *suite, const char *me
 		f.axis = picks_axis(&picks);
 	if (f.kind == CHART_LINES && !f.axis)
 		f.kind = CHART_BARS;
-	set_without(&f);
-	choose_facets(&f, &picks, f.kind == CHART_LINES ? FIGURE_LINES : f.kind == CHART_HEATMAP ? SIZE_MAX : FIGURE_BARS);
+	figure_choose_facets(&f, &picks,
+			     f.kind == CHART_LINES     ? FIGURE_LINES
+			     : f.kind == CHART_HEATMAP ? SIZE_MAX
+						       : FIGURE_BARS);
 	draw_facets(&f, &picks);
 	picks_release(&picks);
 }
@@ -356,7 +334,8 @@ static void draw_headlines(const struct view *view, const char *suite, struct tr
 			const struct case_result *c = &view->results[r].cases[i];
 			const struct metric_value *m = view_headline(c);
 
-			if (!m || strcmp(view_string(c->suite), suite) != 0 || names_list(m->name, done))
+			if (!m || strcmp(view_string(c->suite), suite) != 0 ||
+			    names_list(m->name, done))
 				continue;
 			names_add(done, m->name);
 			draw_rule(view, suite, m->name, &rule, charts);

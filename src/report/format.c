@@ -70,7 +70,8 @@ double format_unit(double value, const char *unit, char *out, size_t size)
 	const char *prefix;
 	double factor = units_prefix(value, unit, &prefix);
 
-	snprintf(out, size, "%s%s", strcmp(prefix, "u") == 0 ? "µ" : prefix, strcmp(unit, "1") == 0 ? "" : unit);
+	snprintf(out, size, "%s%s", strcmp(prefix, "u") == 0 ? "µ" : prefix,
+		 strcmp(unit, "1") == 0 ? "" : unit);
 	return factor;
 }
 
@@ -117,7 +118,11 @@ char *format_percent(double ratio, char *out, size_t size)
 	if (!isfinite(percent))
 		snprintf(out, size, NOTHING);
 	else
-		snprintf(out, size, "%.*f\u00a0%%", fabs(percent) < 1 ? 2 : fabs(percent) < 10 ? 1 : 0, percent);
+		snprintf(out, size, "%.*f\u00a0%%",
+			 fabs(percent) < 1    ? 2
+			 : fabs(percent) < 10 ? 1
+					      : 0,
+			 percent);
 	return out;
 }
 
@@ -129,7 +134,8 @@ char *format_spread(double value, double low, double high, char *out, size_t siz
 	if (!isfinite(low) || !isfinite(high) || value == 0)
 		snprintf(out, size, "%s", "");
 	else
-		snprintf(out, size, "±%s", format_percent(half / fabs(value), percent, sizeof(percent)));
+		snprintf(out, size, "±%s",
+			 format_percent(half / fabs(value), percent, sizeof(percent)));
 	return out;
 }
 
@@ -176,7 +182,10 @@ char *format_spaced(const char *text, char *out, size_t size)
 	return out;
 }
 
-/* Words of suites that read badly as they are; every other value is shown with spaces for its underscores. */
+/*
+ * Words of suites that read badly as they are; every other value is shown with spaces for its
+ * underscores.
+ */
 static const struct {
 	const char *parameter, *value, *words;
 } words[] = {

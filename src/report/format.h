@@ -1,4 +1,7 @@
-/* Numbers and words as a page shows them. Every function fills `out` (always terminated) and returns it. */
+/*
+ * Numbers and words as a page shows them. Every function fills `out` (always terminated) and
+ * returns it.
+ */
 #ifndef GPUPROOF_REPORT_FORMAT_H
 #define GPUPROOF_REPORT_FORMAT_H
 
@@ -6,7 +9,7 @@
 
 #include "result/result.h"
 
-#define FORMAT_SIZE 96 /* enough for every function here */
+#define FORMAT_SIZE 96      /* enough for every function here */
 #define FORMAT_LONGEST 2000 /* characters of a text from outside that a page shows */
 
 /* "55.45 GB/s", "1.170 µs", "–" for NaN. */
@@ -30,8 +33,8 @@ char *format_seconds(double seconds, char *out, size_t size);
 /* "64 MiB" of "64MiB": a number and the word behind it apart; other text as it is. */
 char *format_spaced(const char *text, char *out, size_t size);
 /*
- * A parameter's value in words: "64 MiB", "host to device" of "h2d", "FP16", "layer split" of "layer_split"; "" for a
- * parameter that does not apply ("-").
+ * A parameter's value in words: "64 MiB", "host to device" of "h2d", "FP16", "layer split" of
+ * "layer_split"; "" for a parameter that does not apply ("-").
  */
 char *format_parameter(const struct case_parameter *parameter, char *out, size_t size);
 /* "step time" of "parallel.step_time" */
@@ -40,11 +43,15 @@ char *format_metric(const char *name, char *out, size_t size);
 /* Makes the first letter, if it is ASCII, a capital. */
 void format_capital(char *s);
 
-const char *format_better(enum better better);        /* "higher is better", ... */
-const char *format_status_word(enum case_status status);   /* "OK", "wrong result", "error", "not run" */
+const char *format_better(enum better better); /* "higher is better", ... */
+const char *
+format_status_word(enum case_status status); /* "OK", "wrong result", "error", "not run" */
 const char *format_status_symbol(enum case_status status); /* "✓", "✗", "!", "○" */
 
-/* At most `longest` characters of `text`, malloc'ed, with "… (N bytes)" when it is cut; never within a character. */
+/*
+ * At most `longest` characters of `text`, malloc'ed, with "… (N bytes)" when it is cut; never
+ * within a character.
+ */
 char *format_cut(const char *text, size_t longest);
 /* The same for a label in a chart: only "…" tells that it is cut. */
 char *format_label(const char *text, size_t longest);

@@ -14,7 +14,8 @@
 #define STYLE_FILE "report.css"
 
 enum status report_render(const struct result *results, size_t count,
-			  const struct report_options *options, struct text *html, struct error *err)
+			  const struct report_options *options, struct text *html,
+			  struct error *err)
 {
 	struct tree *page;
 	struct view view;
@@ -31,7 +32,8 @@ enum status report_render(const struct result *results, size_t count,
 	page = view_page(&view, options->title);
 	tree_text_owned(page, "css", css);
 	tree_flag(page, "linked", options->separate_css);
-	status = template_render(count > 1 ? "compare" : "run", options->template_dir, page, html, err);
+	status = template_render(count > 1 ? "compare" : "run", options->template_dir, page, html,
+				 err);
 	tree_free(page);
 	view_release(&view);
 	return status;

@@ -13,7 +13,8 @@ static struct varying *parameter_named(struct picks *picks, const char *name, co
 		if (strcmp(picks->parameters[i].name, name) == 0)
 			return &picks->parameters[i];
 	ARRAY_GROW(picks->parameters, picks->parameter_count, picks->parameter_capacity);
-	picks->parameters[picks->parameter_count] = (struct varying){ .name = name, .unit = unit, .number = true };
+	picks->parameters[picks->parameter_count] =
+		(struct varying){ .name = name, .unit = unit, .number = true };
 	return &picks->parameters[picks->parameter_count++];
 }
 
@@ -26,7 +27,10 @@ static void count_values(const struct picks *picks, struct varying *v)
 		const char *text = p ? view_string(p->text) : "";
 		size_t k = 0;
 
-		/* Where a parameter does not apply it takes no value: "pinned" and nothing do not vary. */
+		/*
+		 * Where a parameter does not apply it takes no value: "pinned" and nothing do not
+		 * vary.
+		 */
 		if (!*text || strcmp(text, "-") == 0)
 			continue;
 		v->number = v->number && isfinite(p->number);
@@ -67,7 +71,8 @@ static void count_sources(struct picks *picks)
 		const struct case_result *c = picks->items[i].c;
 		size_t n = c->device_count < COUNTS_MOST ? c->device_count : COUNTS_MOST - 1;
 
-		picks->several_sources = picks->several_sources || picks->items[i].source != picks->items[0].source;
+		picks->several_sources =
+			picks->several_sources || picks->items[i].source != picks->items[0].source;
 		if (n < 2)
 			continue;
 		if (!first[n])
@@ -84,7 +89,8 @@ static void count_all(struct picks *picks)
 	count_sources(picks);
 }
 
-void picks_collect(struct picks *picks, const struct view *view, const char *suite, const char *metric)
+void picks_collect(struct picks *picks, const struct view *view, const char *suite,
+		   const char *metric)
 {
 	*picks = (struct picks){ .view = view };
 	for (size_t r = 0; r < view->count; r++) {
@@ -93,7 +99,8 @@ void picks_collect(struct picks *picks, const struct view *view, const char *sui
 			struct pick pick = { c, case_metric(c, metric), 0 };
 
 			/* A wrong result's speed is no figure to show beside right ones. */
-			if (!pick.m || c->status != CASE_OK || strcmp(view_string(c->suite), suite) != 0)
+			if (!pick.m || c->status != CASE_OK ||
+			    strcmp(view_string(c->suite), suite) != 0)
 				continue;
 			pick.source = view_source_of(view, r, c);
 			add(picks, &pick);
@@ -102,7 +109,8 @@ void picks_collect(struct picks *picks, const struct view *view, const char *sui
 	count_all(picks);
 }
 
-void picks_filter(struct picks *picks, const struct picks *from, const char *const *names, const char *key)
+void picks_filter(struct picks *picks, const struct picks *from, const char *const *names,
+		  const char *key)
 {
 	*picks = (struct picks){ .view = from->view };
 	for (size_t i = 0; i < from->count; i++) {

@@ -1,4 +1,6 @@
-/* Cases picked for one chart: those of a suite that have a metric, and how their parameters vary. */
+/*
+ * Cases picked for one chart: those of a suite that have a metric, and how their parameters vary.
+ */
 #ifndef GPUPROOF_REPORT_PICKS_H
 #define GPUPROOF_REPORT_PICKS_H
 
@@ -17,8 +19,8 @@ struct pick {
 /* How a parameter varies over the picks it applies to. */
 struct varying {
 	const char *name;
-	size_t values;     /* distinct ones, counted up to VARYING_MOST */
-	bool number;       /* every value is a number */
+	size_t values; /* distinct ones, counted up to VARYING_MOST */
+	bool number;   /* every value is a number */
 	const char *unit;
 };
 #define VARYING_MOST 64
@@ -30,22 +32,27 @@ struct picks {
 	struct varying *parameters; /* all of them, in order of appearance */
 	size_t parameter_count, parameter_capacity;
 	bool several_sources;
-	bool several_device_sets; /* sets of two or more devices that differ though they are as many */
+	bool several_device_sets; /* sets of two or more devices, as many but not the same */
 };
 
-void picks_collect(struct picks *picks, const struct view *view, const char *suite, const char *metric);
+void picks_collect(struct picks *picks, const struct view *view, const char *suite,
+		   const char *metric);
 /* Those of `from` whose key (picks_key with `names`) equals `key`. */
-void picks_filter(struct picks *picks, const struct picks *from, const char *const *names, const char *key);
+void picks_filter(struct picks *picks, const struct picks *from, const char *const *names,
+		  const char *key);
 void picks_release(struct picks *picks);
 
-/* The parameter that makes an x axis: a size that varies, else a number with at least four values. NULL: none. */
+/*
+ * The parameter that makes an x axis: a size that varies, else a number with at least four values.
+ * NULL: none.
+ */
 const char *picks_axis(const struct picks *picks);
 bool picks_vary(const struct picks *picks, const char *name);
 /* The values of the parameters `names` (NULL-terminated): "host to device, pinned". malloc'ed. */
 char *picks_key(const struct pick *pick, const char *const *names);
 /*
- * What tells a pick from the others: its varying parameters that are not in `without`, its devices and its source
- * where they vary. malloc'ed.
+ * What tells a pick from the others: its varying parameters that are not in `without`, its devices
+ * and its source where they vary. malloc'ed.
  */
 char *picks_label(const struct picks *picks, const struct pick *pick, const char *const *without);
 

@@ -1,6 +1,6 @@
 /*
- * Results as one HTML page: one result gives a run page, several a comparison with the first as the baseline.
- * Same results, same bytes. The page needs no script and no other file.
+ * Results as one HTML page: one result gives a run page, several a comparison with the first as the
+ * baseline. Same results, same bytes. The page needs no script and no other file.
  */
 #ifndef GPUPROOF_REPORT_REPORT_H
 #define GPUPROOF_REPORT_REPORT_H
@@ -17,8 +17,9 @@ struct report_options {
 	const char *template_dir; /* templates that override the embedded ones, or NULL */
 	const char *title;        /* NULL: from the result */
 	/*
-	 * --layout=dir: also write report.css beside the page and link it, for servers whose Content-Security-Policy
-	 * blocks inline style (Jenkins). It is inlined as well, so that the page can still be moved alone.
+	 * --layout=dir: also write report.css beside the page and link it, for servers whose
+	 * Content-Security-Policy blocks inline style (Jenkins). It is inlined as well, so that the
+	 * page can still be moved alone.
 	 */
 	bool separate_css;
 };
@@ -27,7 +28,8 @@ enum status report_write(const struct result *results, size_t count,
 			 const struct report_options *options, struct error *err);
 /* The page as text, appended to `html`; options->output is not used. */
 enum status report_render(const struct result *results, size_t count,
-			  const struct report_options *options, struct text *html, struct error *err);
+			  const struct report_options *options, struct text *html,
+			  struct error *err);
 /* Writes the embedded templates into `directory`. */
 enum status report_dump_templates(const char *directory, struct error *err);
 

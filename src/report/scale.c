@@ -11,7 +11,9 @@
 #define TICKS_WANTED 5
 #define TICK_LABEL_WIDTH 56.0 /* px: "256 MiB" with a gap */
 
-/* Beyond, the arithmetic of scales would leave what a double can hold. No measurement is out there. */
+/*
+ * Beyond, the arithmetic of scales would leave what a double can hold. No measurement is out there.
+ */
 #define LARGEST 1e250
 #define SMALLEST 1e-250
 
@@ -27,7 +29,10 @@ void extent_add(struct extent *extent, double value)
 		extent->max = value;
 }
 
-/* The round step (1, 2, 2.5 or 5 times a power of ten) that cuts `range` in about TICKS_WANTED parts. */
+/*
+ * The round step (1, 2, 2.5 or 5 times a power of ten) that cuts `range` in about TICKS_WANTED
+ * parts.
+ */
 static double nice_step(double range)
 {
 	static const double steps[] = { 1, 2, 2.5, 5, 10 };
@@ -62,8 +67,12 @@ static void init_log10(struct scale *scale, struct extent extent)
 	if (extent.max / extent.min < 30) {
 		double below = pow(10, low), above = pow(10, high - 1);
 
-		scale->low = extent.min >= 5 * below ? 5 * below : extent.min >= 2 * below ? 2 * below : below;
-		scale->high = extent.max <= 2 * above ? 2 * above : extent.max <= 5 * above ? 5 * above : 10 * above;
+		scale->low = extent.min >= 5 * below   ? 5 * below
+			     : extent.min >= 2 * below ? 2 * below
+						       : below;
+		scale->high = extent.max <= 2 * above   ? 2 * above
+			      : extent.max <= 5 * above ? 5 * above
+							: 10 * above;
 	} else {
 		scale->low = pow(10, low);
 		scale->high = pow(10, high);
@@ -84,7 +93,8 @@ static void init_log2(struct scale *scale, struct extent extent)
 	}
 }
 
-void scale_init(struct scale *scale, enum scale_kind kind, struct extent extent, double from, double to)
+void scale_init(struct scale *scale, enum scale_kind kind, struct extent extent, double from,
+		double to)
 {
 	struct extent all = extent;
 
@@ -93,7 +103,8 @@ void scale_init(struct scale *scale, enum scale_kind kind, struct extent extent,
 	extent_add(&extent, all.max);
 	*scale = (struct scale){ .kind = kind, .from = from, .to = to };
 	if (kind != SCALE_LINEAR && (isnan(extent.min) || extent.min <= 0))
-		extent = (struct extent){ extent.max > 0 ? extent.max / 10 : 1, extent.max > 0 ? extent.max : 10 };
+		extent = (struct extent){ extent.max > 0 ? extent.max / 10 : 1,
+					  extent.max > 0 ? extent.max : 10 };
 	if (kind == SCALE_LINEAR)
 		init_linear(scale, extent);
 	else if (kind == SCALE_LOG10)
@@ -121,12 +132,14 @@ static size_t ticks_linear(const struct scale *scale, double factor, struct tick
 	double step = nice_step(scale->high - scale->low);
 	size_t n = 0;
 
-	for (double i = ceil(scale->low / step - 1e-6); i * step <= scale->high + step * 1e-6; i++) {
+	for (double i = ceil(scale->low / step - 1e-6); i * step <= scale->high + step * 1e-6;
+	     i++) {
 		if (n == SCALE_TICKS)
 			break;
 		out[n].value = i * step;
 		/* Rounding leaves 1e-17 where zero is meant. */
-		format_short(fabs(i) < 0.5 ? 0 : i * step, factor, out[n].label, sizeof(out[n].label));
+		format_short(fabs(i) < 0.5 ? 0 : i * step, factor, out[n].label,
+			     sizeof(out[n].label));
 		n++;
 	}
 	return n;
@@ -145,7 +158,8 @@ static void label_round(double value, const char *unit, char *out, size_t size)
 static size_t ticks_log10(const struct scale *scale, const char *unit, struct tick *out)
 {
 	static const double few[] = { 1, 2, 5 };
-	int first = (int)floor(log10(scale->low) + 1e-9), last = (int)ceil(log10(scale->high) - 1e-9);
+	int first = (int)floor(log10(scale->low) + 1e-9),
+	    last = (int)ceil(log10(scale->high) - 1e-9);
 	size_t steps = last - first <= 2 ? 3 : 1;
 	int every = last - first <= 7 ? 1 : (last - first + 6) / 7;
 	size_t n = 0;
@@ -154,7 +168,8 @@ static size_t ticks_log10(const struct scale *scale, const char *unit, struct ti
 		for (size_t s = 0; s < steps; s++) {
 			double value = few[s] * pow(10, decade);
 
-			if (n == SCALE_TICKS || value < scale->low * 0.999 || value > scale->high * 1.001)
+			if (n == SCALE_TICKS || value < scale->low * 0.999 ||
+			    value > scale->high * 1.001)
 				continue;
 			out[n].value = value;
 			label_round(value, unit, out[n].label, sizeof(out[n].label));
@@ -168,7 +183,9 @@ static size_t ticks_log2(const struct scale *scale, const char *unit, struct tic
 {
 	int first = (int)ceil(log2(scale->low) - 1e-9), last = (int)floor(log2(scale->high) + 1e-9);
 	int most = (int)(fabs(scale->to - scale->from) / TICK_LABEL_WIDTH);
-	int every = most < 1 ? last - first + 1 : last - first < most ? 1 : (last - first + most - 1) / most;
+	int every = most < 1              ? last - first + 1
+		    : last - first < most ? 1
+					  : (last - first + most - 1) / most;
 	size_t n = 0;
 
 	for (int power = first; power <= last && n < SCALE_TICKS; power += every) {
@@ -176,8 +193,8 @@ static size_t ticks_log2(const struct scale *scale, const char *unit, struct tic
 
 		out[n].value = ldexp(1, power);
 		if (strcmp(unit, "B") == 0 && power >= 0 && power < 63)
-			format_spaced(units_size((uint64_t)1 << power, size, sizeof(size)), out[n].label,
-				      sizeof(out[n].label));
+			format_spaced(units_size((uint64_t)1 << power, size, sizeof(size)),
+				      out[n].label, sizeof(out[n].label));
 		else
 			label_round(out[n].value, unit, out[n].label, sizeof(out[n].label));
 		n++;

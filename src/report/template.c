@@ -12,7 +12,9 @@
 #define SUFFIX ".mustache"
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
-/* Bytes of the well-formed UTF-8 character at `p` that HTML allows in text; 0 when there is none. */
+/*
+ * Bytes of the well-formed UTF-8 character at `p` that HTML allows in text; 0 when there is none.
+ */
 static size_t character(const unsigned char *p, size_t count)
 {
 	size_t n = *p < 0x80 ? 1 : *p >= 0xf0 ? 4 : *p >= 0xe0 ? 3 : 2;
@@ -23,7 +25,8 @@ static size_t character(const unsigned char *p, size_t count)
 		return 0;
 	if (n == 2 && p[0] == 0xc2 && p[1] < 0xa0)
 		return 0; /* C1 control characters */
-	if (n >= 3 && p[n - 1] >= 0xbe && p[n - 2] == 0xbf && (n == 4 ? (p[1] & 0x0f) == 0x0f : p[0] == 0xef))
+	if (n >= 3 && p[n - 1] >= 0xbe && p[n - 2] == 0xbf &&
+	    (n == 4 ? (p[1] & 0x0f) == 0x0f : p[0] == 0xef))
 		return 0; /* U+xFFFE and U+xFFFF */
 	if (n == 3 && p[0] == 0xef && p[1] == 0xb7 && p[2] >= 0x90 && p[2] <= 0xaf)
 		return 0; /* U+FDD0..U+FDEF */
@@ -136,9 +139,11 @@ static struct template_text *templates_find(const struct templates *templates, c
 	return NULL;
 }
 
-/* Adds, or replaces by, the file `file` ("run.mustache") of `directory` or else the embedded one. */
-static enum status templates_add(struct templates *templates, const char *file, const char *directory,
-				 struct error *err)
+/*
+ * Adds, or replaces by, the file `file` ("run.mustache") of `directory` or else the embedded one.
+ */
+static enum status templates_add(struct templates *templates, const char *file,
+				 const char *directory, struct error *err)
 {
 	struct template_text *old;
 	struct template_text new = { 0 };
@@ -184,11 +189,13 @@ static enum status templates_from_directory(struct templates *templates, const c
 	return status;
 }
 
-static enum status templates_load(struct templates *templates, const char *directory, struct error *err)
+static enum status templates_load(struct templates *templates, const char *directory,
+				  struct error *err)
 {
 	enum status status = STATUS_OK;
 
-	for (const struct embedded_file *f = embedded_templates; status == STATUS_OK && f->name; f++)
+	for (const struct embedded_file *f = embedded_templates; status == STATUS_OK && f->name;
+	     f++)
 		if (text_ends_with(f->name, SUFFIX))
 			status = templates_add(templates, f->name, NULL, err);
 	if (status == STATUS_OK && directory)
@@ -212,8 +219,8 @@ enum status template_render(const char *name, const char *directory, const struc
 		status = error_set(err, STATUS_INTERNAL, "there is no template '%s'", name);
 		goto out;
 	}
-	html = template_render_text(page->text, page->length, root, templates.items, templates.count, &length,
-				    err);
+	html = template_render_text(page->text, page->length, root, templates.items,
+				    templates.count, &length, err);
 	if (!html) {
 		status = err ? err->status : STATUS_USAGE;
 		goto out;

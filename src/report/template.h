@@ -1,10 +1,10 @@
 /*
- * Mustache templates. A page is `<name>.mustache`; it includes others by their names (`{{>section_cases}}`). Partials
- * are named section_* and chart_*: engines that keep partials and data in one namespace would else hide a list
- * behind a partial of the same name.
+ * Mustache templates. A page is `<name>.mustache`; it includes others by their names
+ * (`{{>section_cases}}`). Partials are named section_* and chart_*: engines that keep partials and
+ * data in one namespace would else hide a list behind a partial of the same name.
  *
- * Escaping is HTML's, of & < > " and ', so {{name}} is safe in text and in quoted attributes. Bytes that HTML
- * does not allow (control characters, ill-formed UTF-8) become U+FFFD.
+ * Escaping is HTML's, of & < > " and ', so {{name}} is safe in text and in quoted attributes. Bytes
+ * that HTML does not allow (control characters, ill-formed UTF-8) become U+FFFD.
  */
 #ifndef GPUPROOF_REPORT_TEMPLATE_H
 #define GPUPROOF_REPORT_TEMPLATE_H
@@ -28,8 +28,8 @@ struct template_text {
  * Returns malloc'ed text of *length bytes; NULL with `err` set when the template is broken.
  */
 char *template_render_text(const char *text, size_t text_length, const struct tree *root,
-			   const struct template_text *partials, size_t partial_count, size_t *length,
-			   struct error *err);
+			   const struct template_text *partials, size_t partial_count,
+			   size_t *length, struct error *err);
 
 /* Appends `text` escaped as {{name}} does. */
 void template_escape(struct text *out, const char *bytes, size_t count);

@@ -63,9 +63,11 @@ extern "C" char *template_render_text(const char *text, size_t text_length, cons
 				      size_t *length, struct error *err)
 {
 	try {
-		char *out = render(std::string(text, text_length), root, partials, partial_count, length);
+		char *out = render(std::string(text, text_length), root, partials, partial_count,
+				   length);
 		if (!out)
-			error_set(err, STATUS_NO_MEMORY, "no memory for a page of %zu bytes", *length);
+			error_set(err, STATUS_NO_MEMORY, "no memory for a page of %zu bytes",
+				  *length);
 		return out;
 	} catch (const std::exception &e) {
 		error_set(err, STATUS_USAGE, "template: %s", e.what());

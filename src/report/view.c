@@ -67,14 +67,16 @@ static void add_source(struct view *view, size_t run, const char *device)
 		return;
 	ARRAY_GROW(view->sources, view->source_count, view->source_capacity);
 	source = &view->sources[view->source_count++];
-	*source = (struct view_source){ .result = &view->results[run], .run = run, .device = device,
+	*source = (struct view_source){ .result = &view->results[run],
+					.run = run,
+					.device = device,
 					.info = info_of(&view->results[run], device) };
 	view_device_name(source->info ? source->info->name : "", name, sizeof(name));
 	if (view->count == 1)
 		snprintf(source->label, sizeof(source->label), "%.31s", device);
 	else
-		snprintf(source->label, sizeof(source->label), "%s %s%s%.12s", view_letter(run, letter), name,
-			 *name ? " " : "", device);
+		snprintf(source->label, sizeof(source->label), "%s %s%s%.12s",
+			 view_letter(run, letter), name, *name ? " " : "", device);
 }
 
 /* In a comparison most runs have one device: then its id says nothing. */
@@ -89,7 +91,8 @@ static void shorten_labels(struct view *view)
 			siblings += view->sources[j].run == source->run;
 		view_device_name(source->info ? source->info->name : "", name, sizeof(name));
 		if (siblings == 1 && *name)
-			snprintf(source->label, sizeof(source->label), "%s %s", view_letter(source->run, letter), name);
+			snprintf(source->label, sizeof(source->label), "%s %s",
+				 view_letter(source->run, letter), name);
 	}
 }
 
@@ -108,7 +111,8 @@ void view_init(struct view *view, const struct result *results, size_t count)
 	for (size_t r = 0; r < count; r++) {
 		for (size_t d = 0; d < results[r].device_count; d++)
 			for (size_t c = 0; c < results[r].case_count; c++)
-				if (strcmp(view_string(results[r].cases[c].device), results[r].devices[d].id) == 0)
+				if (strcmp(view_string(results[r].cases[c].device),
+					   results[r].devices[d].id) == 0)
 					add_source(view, r, results[r].devices[d].id);
 		for (size_t c = 0; c < results[r].case_count; c++) {
 			add_source(view, r, view_string(results[r].cases[c].device));
@@ -146,7 +150,8 @@ char *view_parameters(const struct case_result *c, const char *const *without)
 		const struct case_parameter *p = &c->parameters[i];
 		char word[FORMAT_SIZE];
 
-		if (listed(view_string(p->name), without) || !format_parameter(p, word, sizeof(word))[0])
+		if (listed(view_string(p->name), without) ||
+		    !format_parameter(p, word, sizeof(word))[0])
 			continue;
 		text_addf(&out, "%s%s", out.length ? ", " : "", word);
 	}
@@ -157,7 +162,8 @@ char *view_devices(const struct case_result *c)
 {
 	struct text out = TEXT_EMPTY;
 	const struct case_parameter *direction = case_parameter(c, "direction");
-	const char *between = direction && strcmp(view_string(direction->text), "p2p") == 0 ? " → " : " + ";
+	const char *between =
+		direction && strcmp(view_string(direction->text), "p2p") == 0 ? " → " : " + ";
 
 	if (!c->device_count)
 		text_add(&out, view_string(c->device));

@@ -1,11 +1,12 @@
 /*
- * From results to the tree that the page's templates show. All formatting of numbers happens here and in chart; no
- * markup does. One result gives a run page, several a comparison; charts and sections are the same for both.
+ * From results to the tree that the page's templates show. All formatting of numbers happens here
+ * and in chart; no markup does. One result gives a run page, several a comparison; charts and
+ * sections are the same for both.
  *
  * A source is what a column or a line stands for: one device of one result.
  *
- * Adding a section: a function here that fills a member of the page, section_<name>.mustache, and a line in
- * run.mustache or compare.mustache.
+ * Adding a section: a function here that fills a member of the page, section_<name>.mustache, and a
+ * line in run.mustache or compare.mustache.
  */
 #ifndef GPUPROOF_REPORT_VIEW_H
 #define GPUPROOF_REPORT_VIEW_H
@@ -18,10 +19,10 @@
 
 struct view_source {
 	const struct result *result;
-	size_t run;         /* index of the result */
-	const char *device; /* id; borrowed */
+	size_t run;                     /* index of the result */
+	const char *device;             /* id; borrowed */
 	const struct device_info *info; /* NULL: the result does not describe it */
-	char label[48];     /* "cuda:0"; comparison: "A H200 cuda:0" */
+	char label[48];                 /* "cuda:0"; comparison: "A H200 cuda:0" */
 };
 
 struct view {
@@ -48,7 +49,10 @@ const char *view_letter(size_t run, char out[4]);
 /* "H200" of "NVIDIA H200"; cut. */
 void view_device_name(const char *name, char *out, size_t size);
 
-/* "pinned, 64 MiB": the case's parameters, those in `without` (may be NULL, NULL-terminated) left out. malloc'ed. */
+/*
+ * "pinned, 64 MiB": the case's parameters, those in `without` (may be NULL, NULL-terminated) left
+ * out. malloc'ed.
+ */
 char *view_parameters(const struct case_result *c, const char *const *without);
 /* "cuda:0 → cuda:1", "cuda:0 + cuda:1 + …". malloc'ed. */
 char *view_devices(const struct case_result *c);
@@ -58,6 +62,15 @@ const struct metric_value *view_headline(const struct case_result *c);
 const struct series *view_series(const struct case_result *c, const struct metric_value *m);
 /* Whether any of the case's series is noisy. */
 bool view_noisy(const struct case_result *c);
+
+/* Cases of all results by what became of them. */
+struct view_counts {
+	size_t of[4]; /* by case status */
+	size_t total, noisy, verified, no_interval, unreached;
+	bool stopped; /* a run that did not get to its end */
+};
+
+void view_count(const struct view *view, struct view_counts *counts);
 
 /* Parts of a page; each sets its members on `page` or `map`. */
 void view_verdict(const struct view *view, struct tree *page);
@@ -78,7 +91,10 @@ void view_ratios(const struct view *view, struct tree *page);
 void view_compared_cases(const struct view *view, const char *suite, struct tree *map);
 void view_data(const struct view *view, struct tree *page);
 
-/* The whole page, for run.mustache (one result) or compare.mustache. `title` NULL: from the results. */
+/*
+ * The whole page, for run.mustache (one result) or compare.mustache. `title` NULL: from the
+ * results.
+ */
 struct tree *view_page(const struct view *view, const char *title);
 
 #endif

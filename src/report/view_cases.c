@@ -13,7 +13,8 @@ static void set_value(struct tree *row, const struct metric_value *m)
 {
 	char text[FORMAT_SIZE];
 
-	tree_text(row, "value", m ? format_quantity(m->value, view_string(m->unit), text, sizeof(text)) : "");
+	tree_text(row, "value",
+		  m ? format_quantity(m->value, view_string(m->unit), text, sizeof(text)) : "");
 	tree_text(row, "interval", m ? format_interval(m, text, sizeof(text)) : "");
 	if (m && m->n)
 		tree_textf(row, "n", "%zu", m->n);
@@ -22,7 +23,8 @@ static void set_value(struct tree *row, const struct metric_value *m)
 }
 
 /* "time 9.68 µs, memory 402.7 MB": every metric but the one shown. */
-static void set_others(struct tree *row, const struct case_result *c, const struct metric_value *shown)
+static void set_others(struct tree *row, const struct case_result *c,
+		       const struct metric_value *shown)
 {
 	struct text out = TEXT_EMPTY;
 
@@ -32,7 +34,8 @@ static void set_others(struct tree *row, const struct case_result *c, const stru
 
 		if (m == shown)
 			continue;
-		text_addf(&out, "%s%s %s", out.length ? ", " : "", format_metric(view_string(m->name), name, sizeof(name)),
+		text_addf(&out, "%s%s %s", out.length ? ", " : "",
+			  format_metric(view_string(m->name), name, sizeof(name)),
 			  format_quantity(m->value, view_string(m->unit), value, sizeof(value)));
 	}
 	view_text(row, "others", out.data);
@@ -45,7 +48,8 @@ static void set_noise(struct tree *row, const struct case_result *c)
 
 	for (size_t i = 0; !*noise && i < c->series_count; i++)
 		if (c->series[i].statistics.noisy)
-			noise = *c->series[i].statistics.noise ? c->series[i].statistics.noise : "noisy";
+			noise = *c->series[i].statistics.noise ? c->series[i].statistics.noise
+							       : "noisy";
 	view_text(row, "noise", noise);
 }
 
@@ -56,19 +60,22 @@ static void set_verification(struct tree *row, const struct case_result *c)
 	if (!c->verification.done)
 		tree_text(row, "checked", "");
 	else if (isfinite(c->verification.error))
-		tree_textf(row, "checked", "error %s", format_scaled(c->verification.error, 1, error, sizeof(error)));
+		tree_textf(row, "checked", "error %s",
+			   format_scaled(c->verification.error, 1, error, sizeof(error)));
 	else
 		tree_text(row, "checked", "exact");
 }
 
-static void add_row(const struct view *view, size_t run, const struct case_result *c, struct tree *rows)
+static void add_row(const struct view *view, size_t run, const struct case_result *c,
+		    struct tree *rows)
 {
 	const struct metric_value *m = view_headline(c);
 	struct tree *row = tree_item(rows);
 	char *devices = view_devices(c);
 
 	view_text(row, "id", c->id);
-	tree_text(row, "where", view->count > 1 ? view->sources[view_source_of(view, run, c)].label : devices);
+	tree_text(row, "where",
+		  view->count > 1 ? view->sources[view_source_of(view, run, c)].label : devices);
 	tree_text(row, "symbol", format_status_symbol(c->status));
 	tree_text(row, "word", format_status_word(c->status));
 	set_value(row, m);
@@ -88,11 +95,13 @@ static void add_methods(const struct view *view, const char *suite, struct tree 
 		for (size_t i = 0; i < view->results[r].case_count; i++) {
 			const struct case_result *c = &view->results[r].cases[i];
 			const char *method = view_string(c->verification.method);
-			bool known = !*method || strcmp(view_string(c->suite), suite) != 0 || list->count == 8;
+			bool known = !*method || strcmp(view_string(c->suite), suite) != 0 ||
+				     list->count == 8;
 			char *cut;
 
 			for (size_t k = 0; !known && k < list->count; k++)
-				known = strncmp(list->children[k]->text, method, FORMAT_LONGEST) == 0;
+				known = strncmp(list->children[k]->text, method, FORMAT_LONGEST) ==
+					0;
 			if (known)
 				continue;
 			cut = format_cut(method, FORMAT_LONGEST);
@@ -120,7 +129,8 @@ void view_cases(const struct view *view, const char *suite, struct tree *map)
 		}
 	}
 	tree_textf(map, "case_count", "%zu", rows->count);
-	tree_text(map, "metric", m ? format_metric(view_string(m->name), name, sizeof(name)) : "value");
+	tree_text(map, "metric",
+		  m ? format_metric(view_string(m->name), name, sizeof(name)) : "value");
 	tree_text(map, "better", m ? format_better(m->better) : "");
 	add_methods(view, suite, map);
 }

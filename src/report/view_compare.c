@@ -26,7 +26,8 @@ struct matches {
 static void add_partners(struct text *out, const struct case_result *c)
 {
 	for (size_t i = 1; i < c->device_count; i++)
-		text_addf(out, "%s%s", i == 1 ? (out->length ? ", with " : "with ") : " ", view_string(c->devices[i]));
+		text_addf(out, "%s%s", i == 1 ? (out->length ? ", with " : "with ") : " ",
+			  view_string(c->devices[i]));
 }
 
 static char *match_label(const struct case_result *c)
@@ -42,7 +43,10 @@ static char *match_label(const struct case_result *c)
 	return text_detach(&out);
 }
 
-/* Rows are found by their label; runs have the same order, so the row is mostly the one after the last. */
+/*
+ * Rows are found by their label; runs have the same order, so the row is mostly the one after the
+ * last.
+ */
 static struct match *match_of(struct matches *matches, const struct case_result *c)
 {
 	char *label = match_label(c);
@@ -58,7 +62,8 @@ static struct match *match_of(struct matches *matches, const struct case_result 
 	}
 	ARRAY_GROW(matches->items, matches->count, matches->capacity);
 	matches->items[matches->count++] =
-		(struct match){ .label = label, .cases = xcalloc(matches->view->source_count, sizeof(c)) };
+		(struct match){ .label = label,
+				.cases = xcalloc(matches->view->source_count, sizeof(c)) };
 	return &matches->items[i];
 }
 
@@ -87,7 +92,10 @@ static void matches_release(struct matches *matches)
 	free(matches->items);
 }
 
-/* How many times as good as the baseline: above 1 is better, whatever the direction. NaN: nothing to compare. */
+/*
+ * How many times as good as the baseline: above 1 is better, whatever the direction. NaN: nothing
+ * to compare.
+ */
 static double ratio_of(const struct case_result *baseline, const struct case_result *c)
 {
 	const struct metric_value *m, *base;
@@ -101,16 +109,22 @@ static double ratio_of(const struct case_result *baseline, const struct case_res
 	return m->better == BETTER_LOWER ? base->value / m->value : m->value / base->value;
 }
 
-static void show_cell(struct tree *cells, const struct case_result *baseline, const struct case_result *c, bool first)
+static void show_cell(struct tree *cells, const struct case_result *baseline,
+		      const struct case_result *c, bool first)
 {
 	const struct metric_value *m = c && c->status == CASE_OK ? view_headline(c) : NULL;
 	struct tree *cell = tree_item(cells);
 	char text[FORMAT_SIZE];
 	double ratio = first ? NAN : ratio_of(baseline, c);
 
-	tree_text(cell, "value", m ? format_quantity(m->value, view_string(m->unit), text, sizeof(text)) :
-				 c ? format_status_word(c->status) : "not in this run");
-	tree_text(cell, "symbol", m ? "" : c ? format_status_symbol(c->status) : format_status_symbol(CASE_SKIPPED));
+	tree_text(cell, "value",
+		  m   ? format_quantity(m->value, view_string(m->unit), text, sizeof(text))
+		  : c ? format_status_word(c->status)
+		      : "not in this run");
+	tree_text(cell, "symbol",
+		  m   ? ""
+		  : c ? format_status_symbol(c->status)
+		      : format_status_symbol(CASE_SKIPPED));
 	tree_text(cell, "interval", m ? format_interval(m, text, sizeof(text)) : "");
 	tree_flag(cell, "noisy", c && m && view_noisy(c));
 	tree_text(cell, "ratio", isfinite(ratio) ? format_ratio(ratio, text, sizeof(text)) : "");
@@ -137,7 +151,8 @@ void view_compared_cases(const struct view *view, const char *suite, struct tree
 		}
 	}
 	tree_textf(map, "case_count", "%zu", matches.count);
-	tree_text(map, "metric", m ? format_metric(view_string(m->name), name, sizeof(name)) : "value");
+	tree_text(map, "metric",
+		  m ? format_metric(view_string(m->name), name, sizeof(name)) : "value");
 	tree_text(map, "better", m ? format_better(m->better) : "");
 	matches_release(&matches);
 }
@@ -157,7 +172,8 @@ static void ratio_point(const struct matches *matches, size_t source, struct cha
 	size_t count = 0;
 
 	for (size_t i = 0; i < matches->count; i++) {
-		double ratio = ratio_of(matches->items[i].cases[0], matches->items[i].cases[source]);
+		double ratio =
+			ratio_of(matches->items[i].cases[0], matches->items[i].cases[source]);
 
 		if (isfinite(ratio))
 			ratios[count++] = ratio;
@@ -173,7 +189,8 @@ static void ratio_point(const struct matches *matches, size_t source, struct cha
 	free(ratios);
 }
 
-static void show_ratio(struct tree *rows, const char *suite, const char *metric, const struct chart_point *point)
+static void show_ratio(struct tree *rows, const char *suite, const char *metric,
+		       const struct chart_point *point)
 {
 	struct tree *row = tree_item(rows);
 	char text[FORMAT_SIZE];
@@ -217,13 +234,15 @@ void view_ratios(const struct view *view, struct tree *page)
 		match_all(&matches, view, view->suites[i]);
 		for (size_t s = 1; s < view->source_count; s++) {
 			ratio_point(&matches, s, series);
-			show_ratio(rows, view->suites[i], metric, &series->points[series->count - 1]);
+			show_ratio(rows, view->suites[i], metric,
+				   &series->points[series->count - 1]);
 		}
 		matches_release(&matches);
 	}
 	chart.id = xstrdup("chart-ratios");
 	chart.title = xstrdup("Against the baseline");
-	chart.shows = xasprintf("How many times as good as %s, per suite: median over all cases that both have; whisker: lowest and "
+	chart.shows = xasprintf("How many times as good as %s, per suite: median over all cases "
+				"that both have; whisker: lowest and "
 				"highest case; above 1 is better.",
 				view->source_count ? view->sources[0].label : "");
 	chart.x_name = xstrdup("");

@@ -1,6 +1,6 @@
 /*
- * The results inside the page, so that a report can be compared again: whole while they are small, else without raw
- * samples, else as a summary of each case's metrics. The page says which.
+ * The results inside the page, so that a report can be compared again: whole while they are small,
+ * else without raw samples, else as a summary of each case's metrics. The page says which.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +16,10 @@ enum detail { DETAIL_WHOLE, DETAIL_NO_SAMPLES, DETAIL_SUMMARY };
 
 static const char *const notes[] = {
 	[DETAIL_WHOLE] = "",
-	[DETAIL_NO_SAMPLES] = "This page holds its result without the raw samples; the result file has them.",
-	[DETAIL_SUMMARY] = "This page holds the medians and intervals of its cases; the rest is in the result file.",
+	[DETAIL_NO_SAMPLES] =
+		"This page holds its result without the raw samples; the result file has them.",
+	[DETAIL_SUMMARY] = "This page holds the medians and intervals of its cases; the rest is in "
+			   "the result file.",
 };
 
 /* A shallow copy whose series have no samples. */
@@ -129,7 +131,9 @@ static size_t least_bytes(const struct view *view, enum detail detail)
 			for (size_t s = 0; s < view->results[r].cases[i].series_count; s++)
 				samples += view->results[r].cases[i].series[s].count;
 	}
-	return detail == DETAIL_SUMMARY ? 0 : 1000 * cases + (detail == DETAIL_WHOLE ? 10 * samples : 0);
+	return detail == DETAIL_SUMMARY
+		       ? 0
+		       : 1000 * cases + (detail == DETAIL_WHOLE ? 10 * samples : 0);
 }
 
 void view_data(const struct view *view, struct tree *page)

@@ -27,7 +27,8 @@ void view_runs(const struct view *view, struct tree *page)
 		view_text(run, "config_name", result->config_name);
 		view_text(run, "version", result->gpuproof_version);
 		tree_textf(run, "seed", "%lld", (long long)result->seed);
-		tree_text(run, "duration", format_seconds(result->seconds, seconds, sizeof(seconds)));
+		tree_text(run, "duration",
+			  format_seconds(result->seconds, seconds, sizeof(seconds)));
 		view_run_counts(view, r, run);
 	}
 }
@@ -76,9 +77,12 @@ static void format_clocks(const struct device_info *d, char *out, size_t size)
 	char clock[FORMAT_SIZE], memory[FORMAT_SIZE];
 
 	if (d->clock_hz > 0)
-		snprintf(out, size, "%s%s%s", format_quantity(d->clock_hz, "Hz", clock, sizeof(clock)),
+		snprintf(out, size, "%s%s%s",
+			 format_quantity(d->clock_hz, "Hz", clock, sizeof(clock)),
 			 d->memory_clock_hz > 0 ? ", memory " : "",
-			 d->memory_clock_hz > 0 ? format_quantity(d->memory_clock_hz, "Hz", memory, sizeof(memory)) : "");
+			 d->memory_clock_hz > 0
+				 ? format_quantity(d->memory_clock_hz, "Hz", memory, sizeof(memory))
+				 : "");
 }
 
 static void format_bus(const struct device_info *d, char *out, size_t size)
@@ -90,8 +94,8 @@ static void format_bus(const struct device_info *d, char *out, size_t size)
 static void format_pcie(const struct device_info *d, char *out, size_t size)
 {
 	if (d->pcie_generation)
-		snprintf(out, size, "generation %d x%d (at most %d x%d)", d->pcie_generation, d->pcie_width,
-			 d->pcie_generation_max, d->pcie_width_max);
+		snprintf(out, size, "generation %d x%d (at most %d x%d)", d->pcie_generation,
+			 d->pcie_width, d->pcie_generation_max, d->pcie_width_max);
 }
 
 static void format_ecc(const struct device_info *d, char *out, size_t size)
@@ -153,7 +157,7 @@ static size_t device_total(const struct view *view)
 static void device_row(const struct view *view, const struct device_row *row, struct tree *rows)
 {
 	size_t total = device_total(view), filled = 0, at = 0;
-	char (*texts)[256] = xcalloc(total + 1, sizeof(*texts));
+	char(*texts)[256] = xcalloc(total + 1, sizeof(*texts));
 
 	for (size_t r = 0; r < view->count; r++)
 		for (size_t d = 0; d < view->results[r].device_count; d++, at++) {
@@ -179,7 +183,8 @@ void view_devices_table(const struct view *view, struct tree *page)
 		for (size_t d = 0; d < view->results[r].device_count; d++) {
 			char letter[4];
 
-			tree_textf(tree_item(columns), "label", "%s%s%s", view->count > 1 ? view_letter(r, letter) : "",
+			tree_textf(tree_item(columns), "label", "%s%s%s",
+				   view->count > 1 ? view_letter(r, letter) : "",
 				   view->count > 1 ? " " : "", view->results[r].devices[d].id);
 		}
 	}
@@ -218,7 +223,8 @@ static bool fact_before(const struct view *view, size_t run, const char *name)
 	return false;
 }
 
-static bool setting_before(const struct view *view, size_t run, const struct result_setting *setting)
+static bool setting_before(const struct view *view, size_t run,
+			   const struct result_setting *setting)
 {
 	for (size_t r = 0; r < run; r++)
 		if (setting_of(&view->results[r], setting))
@@ -251,7 +257,8 @@ static bool differs(const struct view *view, value_fn *value, const void *what)
 	return false;
 }
 
-static void value_cells(const struct view *view, value_fn *value, const void *what, struct tree *row)
+static void value_cells(const struct view *view, value_fn *value, const void *what,
+			struct tree *row)
 {
 	struct tree *cells = tree_list(row, "cells");
 
@@ -297,8 +304,8 @@ void view_environment(const struct view *view, struct tree *page)
 	view_text(page, "config_text", view->count == 1 ? view->results[0].config_text : "");
 }
 
-static void add_difference(const struct view *view, struct tree *list, const char *kind, const char *name,
-			   value_fn *value, const void *what)
+static void add_difference(const struct view *view, struct tree *list, const char *kind,
+			   const char *name, value_fn *value, const void *what)
 {
 	struct tree *row = tree_item(list);
 
@@ -309,13 +316,15 @@ static void add_difference(const struct view *view, struct tree *list, const cha
 
 static const char *device_names(const struct result *result, const void *what)
 {
-	static _Thread_local char text[FORMAT_LONGEST]; /* lives until the next call: cells copy it at once */
+	static _Thread_local char
+		text[FORMAT_LONGEST]; /* lives until the next call: cells copy it at once */
 	size_t at = 0;
 
 	(void)what;
 	text[0] = '\0';
 	for (size_t d = 0; d < result->device_count && at < sizeof(text); d++)
-		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s", d ? ", " : "", result->devices[d].name);
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s", d ? ", " : "",
+				       result->devices[d].name);
 	return text;
 }
 

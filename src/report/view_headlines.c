@@ -1,7 +1,8 @@
 /*
- * The headline table: per suite a row for everything that is not a point along an axis, a column per device. Along an
- * axis, the best value stands for a metric where higher is better; where lower is better both ends of the axis do, since the
- * best is just the smallest case. Where several sets of devices start at the same device, the worst of them is shown.
+ * The headline table: per suite a row for everything that is not a point along an axis, a column
+ * per device. Along an axis, the best value stands for a metric where higher is better; where lower
+ * is better both ends of the axis do, since the best is just the smallest case. Where several sets
+ * of devices start at the same device, the worst of them is shown.
  */
 #include <math.h>
 #include <stdio.h>
@@ -18,7 +19,8 @@
 /* Picks that differ only along the axis, and the one or two that stand for them. */
 struct group {
 	char *key;
-	const struct pick *figures[2]; /* higher is better: the best; else the first and the last on the axis */
+	const struct pick *figures
+		[2]; /* higher is better: the best; else the first and the last on the axis */
 };
 
 struct cell {
@@ -91,7 +93,8 @@ static void choose(const struct headline *h, struct group *group, const struct p
 	if (!*first) {
 		*first = pick;
 	} else if (h->better != BETTER_LOWER) {
-		if (!isfinite((*first)->m->value) || better(h->better, pick->m->value, (*first)->m->value))
+		if (!isfinite((*first)->m->value) ||
+		    better(h->better, pick->m->value, (*first)->m->value))
 			*first = pick;
 	} else if (place(h, pick) < place(h, *first)) {
 		*last = *last ? *last : *first;
@@ -110,7 +113,8 @@ static struct row *row_named(struct headline *h, char *label)
 		}
 	}
 	ARRAY_GROW(h->rows, h->count, h->capacity);
-	h->rows[h->count] = (struct row){ label, xcalloc(h->picks->view->source_count, sizeof(struct cell)) };
+	h->rows[h->count] =
+		(struct row){ label, xcalloc(h->picks->view->source_count, sizeof(struct cell)) };
 	return &h->rows[h->count++];
 }
 
@@ -126,7 +130,8 @@ static void fill_row(struct headline *h, const struct group *group)
 	}
 	cell = &row_named(h, label)->cells[group->figures[0]->source];
 	cell->sets++;
-	if (!cell->group || better(h->better, cell->group->figures[0]->m->value, group->figures[0]->m->value))
+	if (!cell->group ||
+	    better(h->better, cell->group->figures[0]->m->value, group->figures[0]->m->value))
 		cell->group = group;
 }
 
@@ -144,22 +149,30 @@ static void show_figure(const struct headline *h, struct tree *list, const struc
 	struct tree *figure = tree_item(list);
 	char text[FORMAT_SIZE];
 
-	tree_text(figure, "value", format_quantity(pick->m->value, view_string(pick->m->unit), text, sizeof(text)));
+	tree_text(figure, "value",
+		  format_quantity(pick->m->value, view_string(pick->m->unit), text, sizeof(text)));
 	tree_text(figure, "interval", format_interval(pick->m, text, sizeof(text)));
 	tree_textf(figure, "n", "%zu", pick->m->n);
 	tree_flag(figure, "noisy", view_noisy(pick->c));
 	tree_text(figure, "at", x ? format_spaced(view_string(x->text), text, sizeof(text)) : "");
 }
 
-/* "with cuda:0" where the source is one of the devices of another column's case; else "not measured". */
-static const char *absence(const struct headline *h, const struct row *row, size_t source, char *out, size_t size)
+/*
+ * "with cuda:0" where the source is one of the devices of another column's case; else "not
+ * measured".
+ */
+static const char *absence(const struct headline *h, const struct row *row, size_t source,
+			   char *out, size_t size)
 {
 	const struct view *view = h->picks->view;
 
 	for (size_t s = 0; s < view->source_count; s++) {
-		const struct case_result *c = row->cells[s].group ? row->cells[s].group->figures[0]->c : NULL;
+		const struct case_result *c =
+			row->cells[s].group ? row->cells[s].group->figures[0]->c : NULL;
 
-		for (size_t d = 1; c && view->sources[s].run == view->sources[source].run && d < c->device_count; d++) {
+		for (size_t d = 1;
+		     c && view->sources[s].run == view->sources[source].run && d < c->device_count;
+		     d++) {
 			if (strcmp(view_string(c->devices[d]), view->sources[source].device) == 0) {
 				snprintf(out, size, "with %s", view->sources[s].label);
 				return out;
@@ -169,7 +182,8 @@ static const char *absence(const struct headline *h, const struct row *row, size
 	return "not measured";
 }
 
-static void show_cell(const struct headline *h, struct tree *cells, const struct row *row, size_t source)
+static void show_cell(const struct headline *h, struct tree *cells, const struct row *row,
+		      size_t source)
 {
 	const struct cell *cell = &row->cells[source];
 	struct tree *map = tree_item(cells), *list;
@@ -192,7 +206,10 @@ static void show(const struct headline *h, struct tree *list)
 		struct tree *row = tree_item(list), *cells;
 
 		view_text(row, "label", h->rows[i].label);
-		tree_text(row, "arrow", h->better == BETTER_HIGHER ? "↑" : h->better == BETTER_LOWER ? "↓" : "");
+		tree_text(row, "arrow",
+			  h->better == BETTER_HIGHER  ? "↑"
+			  : h->better == BETTER_LOWER ? "↓"
+						      : "");
 		cells = tree_list(row, "cells");
 		for (size_t s = 0; s < h->picks->view->source_count; s++)
 			show_cell(h, cells, &h->rows[i], s);
@@ -211,7 +228,8 @@ static void headline_release(struct headline *h)
 	free(h->groups);
 }
 
-static void headline(const struct view *view, const char *suite, const char *metric, struct tree *page_list)
+static void headline(const struct view *view, const char *suite, const char *metric,
+		     struct tree *page_list)
 {
 	struct picks picks;
 	struct headline h = { .picks = &picks };
@@ -230,7 +248,8 @@ static void headline(const struct view *view, const char *suite, const char *met
 		rows = tree_list(group, "headline_rows");
 		show(&h, rows);
 		if (h.count > MOST_ROWS)
-			tree_textf(group, "more", "%zu more rows in the section %s", h.count - MOST_ROWS, suite);
+			tree_textf(group, "more", "%zu more rows in the section %s",
+				   h.count - MOST_ROWS, suite);
 		else
 			tree_text(group, "more", "");
 	}
