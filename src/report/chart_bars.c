@@ -131,5 +131,6 @@ void chart_bars_draw(const struct chart *chart, struct tree *map)
 	chart_coordinate(map, "right", CHART_WIDTH - VALUE_WIDTH);
 	tree_text(map, "axis_name", chart->y_name);
 	tree_text(map, "axis_unit", chart->y_scale == SCALE_LINEAR ? unit : "");
+	tree_flag(map, "axis_log", chart->y_scale != SCALE_LINEAR);
 	chart_ticks(map, "ticks", &scale, chart->y_unit, factor);
 }

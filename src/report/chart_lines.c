@@ -256,6 +256,7 @@ void chart_lines_draw(const struct chart *chart, struct tree *map)
 	chart_coordinate(map, "bottom", BOTTOM);
 	tree_text(map, "y_title_name", chart->y_name);
 	tree_text(map, "y_title_unit", chart->y_scale == SCALE_LINEAR ? unit : "");
+	tree_flag(map, "y_log", chart->y_scale != SCALE_LINEAR);
 	tree_text(map, "x_title", chart->x_name);
 	chart_ticks(map, "x_ticks", &l.x, chart->x_unit, 1);
 	chart_ticks(map, "y_ticks", &l.y, chart->y_unit, factor);

@@ -145,6 +145,7 @@ void chart_strip_draw(const struct chart *chart, struct tree *map)
 	chart_coordinate(map, "title_y", y + 32);
 	tree_text(map, "axis_name", chart->y_name);
 	tree_text(map, "axis_unit", chart->y_scale == SCALE_LINEAR ? unit : "");
+	tree_flag(map, "axis_log", chart->y_scale != SCALE_LINEAR);
 	chart_ticks(map, "ticks", &scale, chart->y_unit, factor);
 	draw_key(map, left);
 }

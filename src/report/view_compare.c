@@ -247,7 +247,7 @@ void view_ratios(const struct view *view, struct tree *page)
 				view->source_count ? view->sources[0].label : "");
 	chart.x_name = xstrdup("");
 	chart.x_unit = xstrdup("");
-	chart.y_name = xstrdup("times as good (log scale)");
+	chart.y_name = xstrdup("times as good");
 	chart.y_unit = xstrdup("×");
 	chart.y_scale = SCALE_LOG2;
 	chart.better = BETTER_HIGHER;

@@ -2,12 +2,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "result/result.h"
@@ -57,23 +56,6 @@ enum status result_read(struct result *result, const char *path, struct error *e
 	return status;
 }
 
-static enum status write_all(int fd, const char *data, size_t left, struct error *err)
-{
-	while (left) {
-		ssize_t n = write(fd, data, left);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return error_errno(err, "cannot write");
-		data += n;
-		left -= (size_t)n;
-	}
-	if (fsync(fd) != 0)
-		return error_errno(err, "fsync");
-	return STATUS_OK;
-}
-
 /* Makes the rename last. File systems that cannot sync a directory say so with EINVAL: nothing more to do. */
 static enum status sync_directory(const char *directory, struct error *err)
 {
@@ -88,45 +70,14 @@ static enum status sync_directory(const char *directory, struct error *err)
 	return status;
 }
 
-/* A new file beside `path` with the usual rights; mkostemp() alone would keep it from everyone else. */
-static int open_beside(const char *path, char **name)
-{
-	mode_t mask = umask(0);
-	int fd;
-
-	umask(mask);
-	*name = xasprintf("%s.XXXXXX", path);
-	fd = mkostemp(*name, O_CLOEXEC);
-	if (fd >= 0)
-		fchmod(fd, 0666 & ~mask);
-	return fd;
-}
-
 enum status result_write(const struct result *result, const char *path, struct error *err)
 {
 	char *text = result_to_json(result);
 	char *path_copy = xstrdup(path);
-	char *temporary;
-	enum status status;
-	int fd = open_beside(path, &temporary);
+	enum status status = file_write(path, text, strlen(text), err);
 
-	if (fd < 0) {
-		status = error_errno(err, "%s", path);
-		goto out;
-	}
-	status = write_all(fd, text, strlen(text), err);
-	if (close(fd) != 0 && status == STATUS_OK)
-		status = error_errno(err, "close");
-	if (status == STATUS_OK && rename(temporary, path) != 0)
-		status = error_errno(err, "rename");
-	if (status != STATUS_OK) {
-		unlink(temporary);
-		error_prefix(err, "%s", path);
-		goto out;
-	}
-	status = sync_directory(dirname(path_copy), err);
-out:
-	free(temporary);
+	if (status == STATUS_OK)
+		status = sync_directory(dirname(path_copy), err);
 	free(path_copy);
 	free(text);
 	return status;
