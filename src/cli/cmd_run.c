@@ -242,8 +242,8 @@ static void announce(const struct plan *plan, const char *directory)
 
 	for (size_t i = 0; i < plan->case_count; i++)
 		seconds += plan->cases[i].skip_reason ? 0 : plan->cases[i].estimate_seconds;
-	fprintf(stderr, "gpuproof: %zu cases on %zu device%s, about %s, into %s\n", plan->case_count,
-		plan->device_count, plan->device_count == 1 ? "" : "s",
+	fprintf(stderr, "gpuproof: %zu cases on %zu device%s, about %s, into %s\n",
+		plan->case_count, plan->device_count, plan->device_count == 1 ? "" : "s",
 		units_format(seconds, "s", time, sizeof(time)), directory);
 }
 
@@ -274,8 +274,10 @@ static int carry_out(const struct plan *plan, const struct probe *probe,
 			code = code == EXIT_ACCEPTED ? report_code : code;
 		}
 		if (status != STATUS_OK)
-			fprintf(stderr, "gpuproof: finished cases are kept; go on with: "
-				"gpuproof run --resume %s\n", directory);
+			fprintf(stderr,
+				"gpuproof: finished cases are kept; go on with: "
+				"gpuproof run --resume %s\n",
+				directory);
 	}
 	result_release(&result);
 	free(directory);
