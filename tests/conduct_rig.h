@@ -5,6 +5,7 @@
 #ifndef GPUPROOF_TESTS_CONDUCT_RIG_H
 #define GPUPROOF_TESTS_CONDUCT_RIG_H
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
@@ -260,15 +261,15 @@ static void rig_unplan(struct rig *rig)
 
 static void rig_end(struct rig *rig)
 {
-	static const char *const names[] = { "run.jsonl", "result.json", "worker.log", "stderr" };
+	DIR *directory = opendir(rig->directory);
+	const struct dirent *entry;
 
 	rig_unplan(rig);
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		char *path = xasprintf("%s/%s", rig->directory, names[i]);
-
-		unlink(path);
-		free(path);
-	}
+	/* A killed conductor may leave a temporary file of any name. */
+	while (directory && (entry = readdir(directory)))
+		unlinkat(dirfd(directory), entry->d_name, 0);
+	if (directory)
+		closedir(directory);
 	rmdir(rig->directory);
 	memset(deeds, 0, sizeof(deeds));
 	work_microseconds = 0;
