@@ -14,7 +14,7 @@
 #define TOP 8.0
 #define AXIS 38.0
 #define VALUE_WIDTH 92.0 /* px right of the longest bar, for its value */
-#define NAME_LONGEST 34  /* characters */
+#define NAME_LONGEST 38  /* characters */
 
 static size_t longest_name(const struct chart *chart)
 {

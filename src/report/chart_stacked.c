@@ -13,7 +13,7 @@
 #define KEY_COLUMN 158.0 /* px: three columns */
 #define AXIS 38.0
 #define VALUE_WIDTH 92.0
-#define NAME_LONGEST 34
+#define NAME_LONGEST 38
 
 struct stack {
 	const struct chart *chart;

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,11 +16,11 @@
 static void format_power(const char *plain, char *out, size_t size)
 {
 	static const char *const digits[] = { "⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹" };
-	const char *e = strchr(plain, 'e');
-	const char *p = e ? e + 1 : NULL;
+	const char *e = plain + strspn(plain, "-.0123456789");
+	const char *p = e + 1;
 	struct text t = TEXT_EMPTY;
 
-	if (!e) {
+	if (*e != 'e') { /* the end, or a unit */
 		snprintf(out, size, "%s", plain);
 		return;
 	}
@@ -206,20 +207,42 @@ static const struct {
 	{ "mode", "gpipe", "GPipe" },
 };
 
-/* "4 devices", "batch 256": a bare number needs to be told what it is. */
-static char *format_count(const struct case_parameter *parameter, char *out, size_t size)
+/* "device" of "devices", "microbatch" of "microbatches". */
+static void make_singular(char *name)
 {
-	char name[FORMAT_SIZE];
+	size_t length = strlen(name);
+
+	if (text_ends_with(name, "ches") || text_ends_with(name, "shes") ||
+	    text_ends_with(name, "xes"))
+		name[length - 2] = '\0';
+	else if (text_ends_with(name, "s"))
+		name[length - 1] = '\0';
+}
+
+/*
+ * "4 devices", "batch 256", "bucket 25 MiB": a number needs to be told what it is, but for sizes.
+ */
+static char *format_named(const struct case_parameter *parameter, char *out, size_t size)
+{
+	char name[FORMAT_SIZE], value[FORMAT_SIZE];
 
 	format_metric(parameter->name, name, sizeof(name));
+	format_spaced(parameter->text, value, sizeof(value));
 	if (!text_ends_with(name, "s")) {
-		snprintf(out, size, "%.50s %.40s", name, parameter->text);
+		snprintf(out, size, "%.50s %.40s", name, value);
 		return out;
 	}
-	if (strcmp(parameter->text, "1") == 0)
-		name[strlen(name) - 1] = '\0';
-	snprintf(out, size, "%.40s %.50s", parameter->text, name);
+	if (strcmp(value, "1") == 0)
+		make_singular(name);
+	snprintf(out, size, "%.40s %.50s", value, name);
 	return out;
+}
+
+static bool needs_name(const char *name, const char *value, const char *unit)
+{
+	if (value[strspn(value, "0123456789")] == '\0')
+		return *name != '\0';
+	return unit && strcmp(unit, "B") == 0 && *name && strcmp(name, "size") != 0;
 }
 
 char *format_parameter(const struct case_parameter *parameter, char *out, size_t size)
@@ -236,8 +259,8 @@ char *format_parameter(const struct case_parameter *parameter, char *out, size_t
 			return out;
 		}
 	}
-	if (*name && value[strspn(value, "0123456789")] == '\0')
-		return format_count(parameter, out, size);
+	if (needs_name(name, value, parameter->unit))
+		return format_named(parameter, out, size);
 	format_spaced(value, out, size);
 	for (char *p = out; *p; p++)
 		if (*p == '_')
