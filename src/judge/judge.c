@@ -25,7 +25,7 @@ static char *join(char *const *words, size_t count)
 	return text_detach(&out);
 }
 
-struct check *judging_add(const struct judging *j, size_t i, enum comparison comparison)
+struct check *judging_add(const struct judging *j, size_t i, enum check_kind comparison)
 {
 	const struct subject *s = j->subjects[i];
 	const struct observation *o = &j->observations[i];
@@ -168,7 +168,7 @@ static const char *noise_of(const struct subject *s, const char *metric)
 }
 
 static void judge_value(const struct judging *j, size_t i, const struct bound *bound,
-			enum comparison comparison)
+			enum check_kind comparison)
 {
 	struct check *check = judging_add(j, i, comparison);
 	const struct observation *o = &j->observations[i];

@@ -17,7 +17,7 @@ struct judging {
 };
 
 /* A check of `limit` on a case, with everything but bound and verdict filled in. */
-struct check *judging_add(const struct judging *j, size_t i, enum comparison comparison);
+struct check *judging_add(const struct judging *j, size_t i, enum check_kind comparison);
 
 /* Sets verdict and acceptance; `reason` (may be NULL) is copied. */
 void check_decide(struct check *check, const struct limit *limit, enum verdict verdict,

@@ -201,12 +201,15 @@ struct observation observe(const struct subject *subject, const char *metric, co
 					       g.halves ? g.half / (double)g.halves : 0,
 					       g.exact ? 0 : launch_spread);
 	o.no_interval = o.no_interval && g.count == 1;
-	free(g.values);
+	o.values = g.values;
+	o.count = g.count;
 	return o;
 }
 
 void observation_release(struct observation *o)
 {
 	free(o->reason);
+	free(o->values);
 	o->reason = NULL;
+	o->values = NULL;
 }

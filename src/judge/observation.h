@@ -36,6 +36,8 @@ struct observation {
 		verdict; /* VERDICT_PASS: there is a value; else SKIP, ERROR, or FAIL (wrong result) */
 	char *reason;    /* why not; owned, "" */
 	struct estimate estimate;
+	double *values; /* one per launch; owned */
+	size_t count;
 	size_t samples;
 	bool no_interval; /* too few samples for one, in a single launch */
 };

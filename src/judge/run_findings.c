@@ -73,7 +73,7 @@ static size_t count_devices(const struct result *result, const struct limit *lim
 }
 
 static void judge_count(const struct limit *limit, const struct bound *bound,
-			enum comparison comparison, double value, struct verdicts *verdicts)
+			enum check_kind comparison, double value, struct verdicts *verdicts)
 {
 	struct check *check = verdicts_add(verdicts);
 	bool fits = comparison == AT_LEAST ? value >= bound->factor : value <= bound->factor;

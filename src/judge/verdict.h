@@ -21,7 +21,7 @@ enum verdict {
 };
 const char *verdict_name(enum verdict verdict); /* "PASS", ... */
 
-enum comparison {
+enum check_kind {
 	AT_LEAST,
 	AT_MOST,
 	LIKE_SISTERS, /* `bound` is the worst value that the sisters allow */
@@ -38,7 +38,7 @@ struct check {
 	char *devices;      /* "cuda:3", "cuda:0,cuda:1" */
 	char *model, *uuid; /* of the first device; "" when unknown */
 	char *metric, *unit;
-	enum comparison comparison;
+	enum check_kind comparison;
 	double value, low, high; /* with both one-sided 95 % bounds */
 	double bound;
 	double margin;      /* (value - bound) / bound, turned so that > 0 is good */

@@ -1,0 +1,166 @@
+/* gpuproof compare: did something change? */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/print_comparison.h"
+#include "cli/result_list.h"
+#include "judge/compare.h"
+
+extern const struct command command_compare;
+
+static const struct option_row rows[] = {
+	{ 0, "fail-on", true },      { 0, "margin", true }, { 0, "launch-spread", true },
+	{ 0, "all-metrics", false }, { 0, "json", false },  { 'a', "all", false },
+	{ 0, NULL, false },
+};
+
+struct compare_arguments {
+	bool gate, all_metrics, json, all;
+	double margin, launch_spread;
+	struct result_list a, b;
+};
+
+static enum status take_option(struct compare_arguments *c, const char *name, const char *value,
+			       struct error *err)
+{
+	if (strcmp(name, "margin") == 0 || strcmp(name, "launch-spread") == 0) {
+		double *target = *name == 'm' ? &c->margin : &c->launch_spread;
+
+		if (units_parse_percent(value, target, err) == STATUS_OK && *target >= 1)
+			error_set(err, STATUS_USAGE, "'%.60s' is not below 100 %%", value);
+		return error_prefix(err, "--%s", name);
+	}
+	if (strcmp(name, "fail-on") == 0) {
+		c->gate = true;
+		if (strcmp(value, "regression") != 0)
+			return error_set(err, STATUS_USAGE,
+					 "--fail-on takes the word regression, not '%.60s'", value);
+	} else if (strcmp(name, "all-metrics") == 0) {
+		c->all_metrics = true;
+	} else if (strcmp(name, "json") == 0) {
+		c->json = true;
+	} else {
+		c->all = true;
+	}
+	return STATUS_OK;
+}
+
+/* Where the arguments of B begin: behind a "--", else the second operand of two. `argc` when there is no "--". */
+static int separator(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--") == 0)
+			return i;
+	return argc;
+}
+
+static int usage(const char *what)
+{
+	return command_usage(&command_compare, "%s", what);
+}
+
+static enum status read_sides(struct compare_arguments *c, const struct options *o, int argc,
+			      char **argv, int split, struct error *err)
+{
+	int first = split < argc ? o->operand_count : 1;
+
+	for (int i = 0; i < first && err->status == STATUS_OK; i++)
+		result_list_add(&c->a, o->operands[i], err);
+	for (int i = first; split == argc && i < o->operand_count && err->status == STATUS_OK; i++)
+		result_list_add(&c->b, o->operands[i], err);
+	for (int i = split + 1; i < argc && err->status == STATUS_OK; i++)
+		result_list_add(&c->b, argv[i], err);
+	return err->status;
+}
+
+static int parse_arguments(struct compare_arguments *c, int argc, char **argv)
+{
+	int split = separator(argc, argv);
+	struct options o = options_begin(&command_compare, rows, split, argv);
+	struct error err = ERROR_NONE;
+	const struct option_row *row;
+	int code = EXIT_ACCEPTED;
+
+	while (err.status == STATUS_OK && (row = options_next(&o)))
+		take_option(c, row->name, o.value, &err);
+	if (o.failed)
+		code = EXIT_USAGE;
+	else if (err.status != STATUS_OK)
+		code = command_fail(&err);
+	else if (split == argc && o.operand_count != 2)
+		code = usage("which two? A B, or several launches each: A... -- B...");
+	else if (split < argc && (!o.operand_count || split + 1 == argc))
+		code = usage("results belong on both sides of the --");
+	else if (read_sides(c, &o, argc, argv, split, &err) != STATUS_OK)
+		code = command_fail(&err);
+	options_end(&o);
+	return code;
+}
+
+static int compare_and_print(const struct compare_arguments *c)
+{
+	const struct comparison_input input = {
+		.a = c->a.items,
+		.b = c->b.items,
+		.a_count = c->a.count,
+		.b_count = c->b.count,
+		.margin = c->margin,
+		.launch_spread = c->launch_spread,
+		.all_metrics = c->all_metrics,
+	};
+	struct comparison comparison;
+	int code;
+
+	compare_results(&input, &comparison);
+	if (c->json) {
+		char *json = comparison_to_json(&comparison);
+
+		puts(json);
+		free(json);
+	} else {
+		print_comparison(&comparison, c->all);
+	}
+	code = comparison_gate(&comparison);
+	comparison_release(&comparison);
+	/* Without a gate a comparison is information; a wrong result is not. */
+	return c->gate || code == EXIT_WRONG_RESULT ? code : EXIT_ACCEPTED;
+}
+
+static int compare_run(int argc, char **argv)
+{
+	struct compare_arguments arguments = { .margin = 0.01, .launch_spread = 0.005 };
+	int code = parse_arguments(&arguments, argc, argv);
+
+	if (code == EXIT_ACCEPTED)
+		code = compare_and_print(&arguments);
+	result_list_release(&arguments.a);
+	result_list_release(&arguments.b);
+	return code;
+}
+
+const struct command command_compare = {
+	.name = "compare",
+	.summary = "did something change between two measurements?",
+	.usage = "compare A B [OPTIONS]\n"
+		 "       gpuproof compare [OPTIONS] A... -- B...   several launches each\n\n"
+		 "A and B are result.json files or directories of runs; `run --launches 5` makes "
+		 "five\n"
+		 "launches. The ratio is oriented so that above 1 is worse for B, with its 95 % "
+		 "interval:\n"
+		 "REGRESSED, IMPROVED, SAME, or INCONCLUSIVE; fewer than four launches: possible "
+		 "at most.\n\n"
+		 "      --margin 1%            changes within are the same\n"
+		 "      --fail-on regression   exit code 1 for a regression, 4 when none can be "
+		 "ruled out\n"
+		 "      --launch-spread 0.5%   taken for granted where there are fewer than four "
+		 "launches\n"
+		 "      --all-metrics          not only each suite's main figure\n"
+		 "  -a, --all                  print what is the same, too\n"
+		 "      --json                 as JSON on standard output",
+	.run = compare_run,
+};

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# gpuproof compare: sides, exit codes, what is printed.
+set -u
+program=$(realpath "$1")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failed=0
+
+# expect CODE WORD ARGUMENTS...: the exit code, and WORD in stdout or, for 2 and 3, stderr
+expect() {
+	local code=$1 word=$2 got
+	shift 2
+	"$program" compare "$@" >out 2>err
+	got=$?
+	if [ $got -ne "$code" ]; then
+		echo "compare $*: exit code $got, not $code"; cat out err; failed=1
+	fi
+	if ! grep -qF -- "$word" "$([ "$code" -eq 2 ] || [ "$code" -eq 3 ] && echo err || echo out)"; then
+		echo "compare $*: '$word' is missing in"; cat out err; failed=1
+	fi
+}
+
+cat >small.ini <<'END'
+[run]
+backend = host
+[suite alloc]
+allocators = pageable
+operations = alloc
+states = reused
+sizes = 64KiB
+min_samples = 10
+max_samples = 20
+max_time = 20ms
+END
+"$program" run small.ini -o a -q >/dev/null || exit 1
+"$program" run small.ini -o b -q --seed 2 >/dev/null || exit 1
+
+# The same file on both sides, four times each: nothing can have changed.
+expect 0 'SAME' --all a a a a -- a a a a
+expect 0 '1 comparison: 1 the same' --fail-on regression a a a a -- a a a a
+expect 4 'LAUNCHES' --fail-on regression a a --launch-spread '5 %'
+expect 0 '[run] seed' a b
+expect 0 'The measurements differ in:' a b
+expect 0 '"format"' a b --json
+expect 2 'which two?' a
+expect 2 'which two?' a b a
+expect 2 'both sides of the --' a --
+expect 2 'both sides of the --' -- a
+expect 2 "--fail-on takes the word regression, not 'change'" a b --fail-on change
+expect 2 '--margin' a b --margin 1
+expect 2 'is not below 100 %' a b --margin 100%
+expect 2 "there is no option '--marg'" a b --marg 1
+expect 3 'nothing' a nothing
+
+# Ten times slower: a regression, as far as four launches show one.
+if command -v python3 >/dev/null; then
+	python3 - <<'END'
+import json
+r = json.load(open('a/result.json'))
+for c in r['cases']:
+    for m in c['metrics'].values():
+        for k in ('value', 'low', 'high'):
+            if m[k] is not None:
+                m[k] *= 10
+json.dump(r, open('slow.json', 'w'))
+r['cases'][0]['status'] = 'FAILED'
+json.dump(r, open('wrong.json', 'w'))
+END
+	expect 0 'REGRESSED' a a a a -- slow.json slow.json slow.json slow.json
+	expect 1 'REGRESSED' --fail-on regression a a a a -- slow.json slow.json slow.json slow.json
+	expect 0 'IMPROVED' --fail-on regression slow.json slow.json slow.json slow.json -- a a a a
+	expect 4 'possibly REGRESSED' --fail-on regression a slow.json
+	expect 5 'NOT COMPARED' a wrong.json
+	"$program" compare a b --json | python3 -m json.tool >/dev/null || failed=1
+fi
+exit $failed

@@ -1,0 +1,225 @@
+/*
+ * How often the judge is wrong: simulated nodes and builds, seeded, so that every run gives the same figures.
+ * GPUPROOF_SIMULATE=20 makes twenty times as many. Printed figures are the evidence; the asserted ones the promise.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "judge/compare.h"
+#include "judge/rank.h"
+#include "judge_fixture.h"
+
+#define GPUS 8
+#define SPREAD 0.005 /* standard deviation between launches */
+#define EXTENSION 4  /* further launches of what was inconclusive, as `run --check` does */
+#define LIMIT "metric = transfer.bandwidth\nsisters = 2 %\n"
+
+static uint64_t seed = 1;
+
+/* splitmix64 */
+static double uniform(void)
+{
+	uint64_t z = seed += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return ((double)((z ^ z >> 31) >> 11) + 0.5) * 0x1p-53;
+}
+
+static double normal(void)
+{
+	return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
+}
+
+static size_t repeats(size_t n)
+{
+	const char *factor = getenv("GPUPROOF_SIMULATE");
+
+	return factor ? n * strtoul(factor, NULL, 10) : n;
+}
+
+/* A launch on a node whose GPU 3 is `slow`. */
+static void launch(struct result *r, double slow)
+{
+	node_init(r, GPUS, "NVIDIA H200");
+	for (size_t i = 0; i < GPUS; i++)
+		node_add(r, i, 55e9 * (i == 3 ? 1 - slow : 1) * exp(SPREAD * normal()), 0.0005);
+}
+
+static void judge_launches(const struct limits *limits, const struct result *launches, size_t count,
+			   struct verdicts *v)
+{
+	struct judge_input input = { .results = launches, .count = count, .limits = limits };
+
+	memset(v, 0, sizeof(*v));
+	judge(&input, v);
+	verdicts_finish(v);
+}
+
+struct outcome {
+	bool named, accused; /* GPU 3 failed; another one did */
+	bool extended, undecided;
+};
+
+/* One acceptance: a launch, and further ones when it is inconclusive. */
+static struct outcome accept_node(const struct limits *limits, double slow)
+{
+	struct result launches[1 + EXTENSION];
+	struct outcome outcome = { 0 };
+	struct verdicts v;
+	size_t count = 1;
+
+	launch(&launches[0], slow);
+	judge_launches(limits, launches, 1, &v);
+	if (v.counts[VERDICT_INCONCLUSIVE]) {
+		outcome.extended = true;
+		verdicts_release(&v);
+		for (; count <= EXTENSION; count++)
+			launch(&launches[count], slow);
+		judge_launches(limits, launches, count, &v);
+	}
+	for (size_t i = 0; i < v.count; i++) {
+		bool failed = v.checks[i].verdict == VERDICT_FAIL;
+
+		if (strcmp(v.checks[i].devices, "cuda:3") == 0)
+			outcome.named = failed;
+		else
+			outcome.accused = outcome.accused || failed;
+	}
+	outcome.undecided = v.counts[VERDICT_INCONCLUSIVE] > 0;
+	verdicts_release(&v);
+	for (size_t i = 0; i < count; i++)
+		result_release(&launches[i]);
+	return outcome;
+}
+
+struct rates {
+	double named, accused, extended, undecided;
+};
+
+static struct rates simulate(double slow, size_t nodes)
+{
+	struct rates rates = { 0 };
+	struct limits limits;
+
+	seed = 20261120;
+	limits_from(&limits, LIMIT);
+	for (size_t i = 0; i < nodes; i++) {
+		struct outcome o = accept_node(&limits, slow);
+
+		rates.named += o.named / (double)nodes;
+		rates.accused += o.accused / (double)nodes;
+		rates.extended += o.extended / (double)nodes;
+		rates.undecided += o.undecided / (double)nodes;
+	}
+	limits_release(&limits);
+	print_message("%.0f %% slow, %zu nodes: named %.2f %%, another accused %.2f %%, extended "
+		      "%.1f %%, "
+		      "undecided %.2f %%\n",
+		      100 * slow, nodes, 100 * rates.named, 100 * rates.accused,
+		      100 * rates.extended, 100 * rates.undecided);
+	return rates;
+}
+
+static void healthy_nodes_are_accepted(void **state)
+{
+	struct rates rates = simulate(0, repeats(1000));
+
+	(void)state;
+	assert_true(rates.named + rates.accused <= 0.001);
+	assert_true(rates.undecided <= 0.02);
+}
+
+static void a_slow_gpu_is_named(void **state)
+{
+	struct rates five = simulate(0.05, repeats(1000)), three = simulate(0.03, repeats(1000));
+
+	(void)state;
+	assert_true(five.named >= 0.99);
+	assert_true(three.named >= 0.90);
+	assert_true(five.accused <= 0.001 && three.accused <= 0.001);
+}
+
+/* The interval of the ratio holds the truth as often as it says. */
+static void intervals_cover(void **state)
+{
+	static const size_t launches[] = { 4, 5, 8, 20 };
+
+	(void)state;
+	seed = 7;
+	for (size_t l = 0; l < ARRAY_SIZE(launches); l++) {
+		size_t n = launches[l], rounds = repeats(2000), held = 0;
+		double a[20], b[20], shift, low, high, share;
+
+		for (size_t round = 0; round < rounds; round++) {
+			for (size_t i = 0; i < n; i++) {
+				a[i] = SPREAD * normal();
+				b[i] = 0.02 + SPREAD * normal();
+			}
+			assert_true(shift_between(a, n, b, n, &shift, &low, &high));
+			held += low <= 0.02 && 0.02 <= high;
+		}
+		share = (double)held / (double)rounds;
+		print_message(
+			"%zu launches a side: the 95 %% interval holds the ratio in %.1f %%\n", n,
+			100 * share);
+		/* Whole ranks make it conservative, the more so the fewer there are. */
+		assert_true(share >= 0.94 && share <= (n < 6 ? 0.985 : 0.97));
+	}
+}
+
+/* Unchanged code is called changed: never more often than its interval admits. */
+static void unchanged_code_is_rarely_called_changed(void **state)
+{
+	size_t rounds = repeats(2000), changed = 0, same = 0;
+
+	(void)state;
+	seed = 11;
+	for (size_t round = 0; round < rounds; round++) {
+		struct result a[5], b[5];
+		struct comparison_input input = { .a = a,
+						  .b = b,
+						  .a_count = 5,
+						  .b_count = 5,
+						  .margin = 0.01,
+						  .launch_spread = SPREAD };
+		struct comparison c;
+
+		for (size_t i = 0; i < 5; i++) {
+			node_init(&a[i], 1, "NVIDIA H200");
+			node_init(&b[i], 1, "NVIDIA H200");
+			node_add(&a[i], 0, 55e9 * exp(SPREAD * normal()), 0.0005);
+			node_add(&b[i], 0, 55e9 * exp(SPREAD * normal()), 0.0005);
+		}
+		compare_results(&input, &c);
+		changed +=
+			c.rows[0].change == CHANGE_REGRESSED || c.rows[0].change == CHANGE_IMPROVED;
+		same += c.rows[0].change == CHANGE_SAME;
+		comparison_release(&c);
+		for (size_t i = 0; i < 5; i++) {
+			result_release(&a[i]);
+			result_release(&b[i]);
+		}
+	}
+	print_message("unchanged code, 5 launches each: changed %.2f %%, same %.1f %%\n",
+		      100 * (double)changed / (double)rounds, 100 * (double)same / (double)rounds);
+	assert_true((double)changed / (double)rounds <= 0.001);
+	/* Five launches that repeat to 0.5 % do not always show that nothing moved by 1 %. */
+	assert_true((double)same / (double)rounds >= 0.35);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(healthy_nodes_are_accepted),
+		cmocka_unit_test(a_slow_gpu_is_named),
+		cmocka_unit_test(intervals_cover),
+		cmocka_unit_test(unchanged_code_is_rarely_called_changed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
