@@ -174,6 +174,31 @@ static void unknown_template_directory_is_an_error(void **state)
 	tree_free(root);
 }
 
+static void broken_templates_are_named(void **state)
+{
+	static const struct {
+		const char *text, *message;
+	} cases[] = {
+		{ "a\n{{#rows}}\n{{name}", "template t.mustache:3: a tag has no end" },
+		{ "a\n{{#rows}}{{name}}\n", "template t.mustache:2: {{rows}} is never closed" },
+		{ "{{/rows}}", "template t.mustache:1: {{/rows}} closes nothing" },
+		{ "{{#a}}\n{{^b}}\n{{/a}}",
+		  "template t.mustache:3: {{/a}} where {{/b}} of line 2 is expected" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct error err = ERROR_NONE;
+
+		assert_int_equal(
+			template_check("t.mustache", cases[i].text, strlen(cases[i].text), &err),
+			STATUS_USAGE);
+		assert_string_equal(err.message, cases[i].message);
+	}
+	assert_int_equal(template_check("t", "{{# a }}{{{b}}}{{/a}}{{! } }}", 29, NULL), STATUS_OK);
+	assert_int_equal(template_check("t", "{{=<% %>=}}<%#a%>", 17, NULL), STATUS_OK);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -181,6 +206,7 @@ int main(void)
 		cmocka_unit_test(escape_is_html),
 		cmocka_unit_test(data_is_never_a_template),
 		cmocka_unit_test(unknown_template_directory_is_an_error),
+		cmocka_unit_test(broken_templates_are_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

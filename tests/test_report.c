@@ -388,6 +388,31 @@ static void text_from_outside_stays_text(void **state)
 	assert_only_text(EVIL, 2);
 }
 
+/* 100 KB in every field of a result, which then has only two cases: the page stays a page. */
+static void long_text_in_every_field(void **state)
+{
+	size_t length = 100000, repeat = strlen(EVIL);
+	char *evil = xmalloc(length + 1), *html;
+	struct result result;
+
+	(void)state;
+	for (size_t i = 0; i < length; i++)
+		evil[i] = EVIL[i % repeat];
+	evil[length - length % repeat] = '\0';
+	sample_report(&result, &one_gpu);
+	while (result.case_count > 2)
+		case_result_release(&result.cases[--result.case_count]);
+	poison(&result, evil);
+	html = page_of(&result, 1);
+	assert_null(strstr(html, "<img"));
+	drop_data(html);
+	assert_has(html, "</section>");
+	assert_true(strlen(html) < 1000000);
+	free(html);
+	free(evil);
+	result_release(&result);
+}
+
 static void long_text_is_cut(void **state)
 {
 	struct result result;
@@ -493,6 +518,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_still_a_page),
 		cmocka_unit_test(unknown_suite_gets_chart_and_table),
 		cmocka_unit_test(text_from_outside_stays_text),
+		cmocka_unit_test(long_text_in_every_field),
 		cmocka_unit_test(long_text_is_cut),
 		cmocka_unit_test(large_result_stays_small),
 		cmocka_unit_test(golden_pages),

@@ -191,6 +191,21 @@ static void missing_templates_write_nothing(void **state)
 	text_release(&out);
 }
 
+static void broken_template_is_named(void **state)
+{
+	struct text out = TEXT_EMPTY;
+
+	(void)state;
+	assert_int_equal(gpuproof(NULL, "report --dump-templates broken"), EXIT_ACCEPTED);
+	put("broken/section_method.mustache", "<p>\n{{#has_facts}}</p>\n");
+	assert_int_equal(gpuproof(&out, "report a.json -o never.html --template-dir broken"),
+			 EXIT_USAGE);
+	assert_non_null(
+		strstr(out.data, "section_method.mustache:2: {{has_facts}} is never closed"));
+	assert_false(there("never.html"));
+	text_release(&out);
+}
+
 static void what_is_refused(void **state)
 {
 	static const struct {
@@ -226,6 +241,7 @@ int main(void)
 		cmocka_unit_test(layout_dir_links_the_style),
 		cmocka_unit_test(templates_can_be_replaced),
 		cmocka_unit_test(missing_templates_write_nothing),
+		cmocka_unit_test(broken_template_is_named),
 		cmocka_unit_test(what_is_refused),
 	};
 

@@ -65,14 +65,23 @@ static void consider(const struct chart *chart, struct spot spot, struct spot *b
 		*worst = spot;
 }
 
-static const struct chart_point *last_of(const struct chart_series *series)
+/* The right end of all lines. */
+static double last_x(const struct chart *chart)
 {
-	const struct chart_point *last = NULL;
+	struct extent x = EXTENT_EMPTY;
 
+	for (size_t s = 0; s < chart->count; s++)
+		for (size_t p = 0; p < chart->series[s].count; p++)
+			extent_add(&x, chart->series[s].points[p].x);
+	return x.max;
+}
+
+static const struct chart_point *point_at(const struct chart_series *series, double x)
+{
 	for (size_t p = 0; p < series->count; p++)
-		if (isfinite(series->points[p].x) && (!last || series->points[p].x > last->x))
-			last = &series->points[p];
-	return last;
+		if (series->points[p].x == x)
+			return &series->points[p];
+	return NULL;
 }
 
 /*
@@ -82,12 +91,14 @@ static const struct chart_point *last_of(const struct chart_series *series)
 static void find_spots(const struct chart *chart, struct spot *best, struct spot *worst,
 		       size_t *count)
 {
+	double end = last_x(chart);
+
 	*count = 0;
 	for (size_t s = 0; s < chart->count; s++) {
 		const struct chart_series *series = &chart->series[s];
 
 		if (chart->kind == CHART_LINES && chart->better == BETTER_LOWER)
-			consider(chart, (struct spot){ series, last_of(series) }, best, worst,
+			consider(chart, (struct spot){ series, point_at(series, end) }, best, worst,
 				 count);
 		else if (chart->kind == CHART_LINES)
 			consider(chart, best_of(chart, series), best, worst, count);

@@ -11,6 +11,7 @@
 
 #define FORMAT_SIZE 96      /* enough for every function here */
 #define FORMAT_LONGEST 2000 /* characters of a text from outside that a page shows */
+#define FORMAT_LONGEST_FILE 100000 /* of a file: the effective INI */
 
 /* "55.45 GB/s", "1.170 µs", "–" for NaN. */
 char *format_quantity(double value, const char *unit, char *out, size_t size);

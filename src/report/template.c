@@ -152,6 +152,10 @@ static enum status templates_add(struct templates *templates, const char *file,
 
 	if (status != STATUS_OK)
 		return status;
+	if (template_check(file, text, new.length, err) != STATUS_OK) {
+		free(text);
+		return STATUS_USAGE;
+	}
 	name = xstrndup(file, strlen(file) - strlen(SUFFIX));
 	new.name = name;
 	new.text = text;

@@ -31,6 +31,12 @@ char *template_render_text(const char *text, size_t text_length, const struct tr
 			   const struct template_text *partials, size_t partial_count,
 			   size_t *length, struct error *err);
 
+/*
+ * Whether every tag and every section of a template is closed; mstch itself renders half a page
+ * without a word. The error names `name` and the line.
+ */
+enum status template_check(const char *name, const char *text, size_t length, struct error *err);
+
 /* Appends `text` escaped as {{name}} does. */
 void template_escape(struct text *out, const char *bytes, size_t count);
 

@@ -301,7 +301,10 @@ void view_environment(const struct view *view, struct tree *page)
 	}
 	tree_flag(page, "has_facts", facts->count != 0);
 	tree_flag(page, "has_settings", settings->count != 0);
-	view_text(page, "config_text", view->count == 1 ? view->results[0].config_text : "");
+	tree_text_owned(
+		page, "config_text",
+		format_cut(view->count == 1 ? view_string(view->results[0].config_text) : "",
+			   FORMAT_LONGEST_FILE));
 }
 
 static void add_difference(const struct view *view, struct tree *list, const char *kind,
