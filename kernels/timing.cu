@@ -24,6 +24,21 @@ extern "C" enum status kernel_cuda_spin(struct stream *stream, const void *argum
 	return cuda_check_launch("spin", err);
 }
 
+static __global__ void empty(uint64_t *counter)
+{
+	if (counter)
+		++*counter;
+}
+
+extern "C" enum status kernel_cuda_empty(struct stream *stream, const void *arguments,
+					 struct error *err)
+{
+	const struct empty_arguments *a = (const struct empty_arguments *)arguments;
+
+	empty<<<1, 1, 0, cuda_stream_handle(stream)>>>(a->counter);
+	return cuda_check_launch("empty", err);
+}
+
 static __global__ void flush_cache(unsigned char *scratch, uint64_t bytes, bool aligned)
 {
 	uint64_t stride = (uint64_t)gridDim.x * THREADS * 16;

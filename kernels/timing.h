@@ -9,6 +9,11 @@ struct spin_arguments {
 	double seconds;
 };
 
+/* "empty": one thread that does nothing, or counts its launches. */
+struct empty_arguments {
+	uint64_t *counter; /* one more after each launch; NULL: none */
+};
+
 /* "flush_cache": writes `bytes` of scratch memory, so that nothing else is left in the last-level cache. */
 struct flush_cache_arguments {
 	void *scratch;

@@ -18,6 +18,18 @@ static enum status spin_run(struct stream *stream, const void *arguments, struct
 }
 HOST_KERNEL(spin)
 
+static enum status empty_run(struct stream *stream, const void *arguments, struct error *err)
+{
+	const struct empty_arguments *a = arguments;
+
+	(void)stream;
+	(void)err;
+	if (a->counter)
+		++*a->counter;
+	return STATUS_OK;
+}
+HOST_KERNEL(empty)
+
 #define FLUSH_GRAIN (256u << 10)
 
 static void flush_slice(void *context, unsigned part, uint64_t begin, uint64_t end)

@@ -1,0 +1,100 @@
+#include "suites/stream/reference.h"
+
+#include <math.h>
+#include <stdatomic.h>
+
+#include "base/parallel.h"
+#include "base/vectorised.h"
+#include "kernels/stream.h"
+
+#define GRAIN (1 << 16)
+
+/* generator_uniform() in units of 2^-23, so products are integers below 2^46 and GRAIN of them add up in 64 bits. */
+static inline int64_t uniform_steps(uint64_t seed, uint64_t i)
+{
+	return (int64_t)(generator_bits(seed, i) >> 40) - (1 << 23);
+}
+
+struct sum {
+	uint64_t seeds[2], words;
+	_Atomic int64_t high, low; /* dot: in units of 2^32 and of 1 */
+	_Atomic uint64_t total;
+};
+
+VECTORISED
+static int64_t dot_steps(const uint64_t seeds[2], uint64_t begin, uint64_t end)
+{
+	int64_t sum = 0;
+
+	for (uint64_t i = begin; i < end; i++)
+		sum += uniform_steps(seeds[0], i) * uniform_steps(seeds[1], i);
+	return sum;
+}
+
+static void add_dot(void *context, size_t begin, size_t end)
+{
+	struct sum *s = context;
+
+	for (uint64_t at = begin; at < end; at += GRAIN) {
+		int64_t sum = dot_steps(s->seeds, at, at + GRAIN < end ? at + GRAIN : end);
+
+		atomic_fetch_add(&s->high, sum >> 32);
+		atomic_fetch_add(&s->low, sum & INT64_C(0xFFFFFFFF));
+	}
+}
+
+double stream_dot_reference(const uint64_t seeds[2], uint64_t count)
+{
+	struct sum s = { .seeds = { seeds[0], seeds[1] } };
+
+	parallel_for(count, GRAIN, add_dot, &s);
+	return (double)((long double)s.high * 0x1p-14L + (long double)s.low * 0x1p-46L);
+}
+
+double stream_dot_tolerance(uint64_t count)
+{
+	return 0x1p-53 * (double)count / 4 * sqrt((double)count);
+}
+
+VECTORISED
+static uint64_t sum_words(uint64_t seed, uint64_t begin, uint64_t end)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t i = begin; i < end; i++)
+		sum += generator_bits(seed, i);
+	return sum;
+}
+
+static void add_words(void *context, size_t begin, size_t end)
+{
+	struct sum *s = context;
+
+	atomic_fetch_add(&s->total, sum_words(s->seeds[0], begin, end));
+}
+
+uint64_t stream_words_reference(uint64_t seed, uint64_t words)
+{
+	struct sum s = { .seeds = { seed } };
+
+	parallel_for(words, GRAIN, add_words, &s);
+	return s.total;
+}
+
+static void add_random(void *context, size_t begin, size_t end)
+{
+	struct sum *s = context;
+	uint64_t sum = 0;
+
+	for (uint64_t i = begin; i < end; i++)
+		sum += generator_bits(s->seeds[0], stream_random(s->seeds[1], i, s->words));
+	atomic_fetch_add(&s->total, sum);
+}
+
+uint64_t stream_random_reference(uint64_t seed, uint64_t pick, uint64_t words, uint64_t accesses)
+{
+	struct sum s = { .seeds = { seed, pick }, .words = words };
+
+	parallel_for(accesses, GRAIN, add_random, &s);
+	return s.total;
+}

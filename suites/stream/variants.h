@@ -1,0 +1,14 @@
+/* The ways of running a kernel of kernels/stream.h that are worth trying on a device. */
+#ifndef GPUPROOF_SUITES_STREAM_VARIANTS_H
+#define GPUPROOF_SUITES_STREAM_VARIANTS_H
+
+#include "kernels/stream.h"
+
+/* Never empty; the first is the one to take untried. */
+const struct stream_variant *stream_variants(const struct device_info *info,
+					     enum stream_operation operation, size_t *count);
+/* For people: "4 packs in flight, 512 threads". Returns `out`. */
+char *stream_variant_text(const struct stream_variant *variant, const struct device_info *info,
+			  char *out, size_t size);
+
+#endif
