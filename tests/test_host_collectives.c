@@ -185,6 +185,109 @@ static void every_rank_has_the_same_sum(void **state)
 	run_ranks(3, all_reduces, true);
 }
 
+/* Operations in which each rank has a part of its own. */
+enum parts { GATHER, REDUCE_SCATTER, REDUCE_TO_ROOT, ALL_TO_ALL, PARTS };
+
+static enum status run_parts(struct rank *r, enum parts parts, enum precision precision, void *to,
+			     const void *from, size_t count, int root)
+{
+	switch (parts) {
+	case GATHER:
+		return backend_all_gather(r->communicator, r->stream, to, from, count, precision,
+					  &r->err);
+	case REDUCE_SCATTER:
+		return backend_reduce_scatter(r->communicator, r->stream, to, from, count,
+					      precision, REDUCE_SUM, &r->err);
+	case REDUCE_TO_ROOT:
+		return backend_reduce(r->communicator, r->stream, r->rank == root ? to : NULL, from,
+				      count, precision, REDUCE_SUM, root, &r->err);
+	default:
+		return backend_all_to_all(r->communicator, r->stream, to, from, count, precision,
+					  &r->err);
+	}
+}
+
+/* What rank `r` must have at `i`, from what all ranks began with. */
+static double expected_part(const struct rank *r, enum parts parts, enum precision precision,
+			    void *const tensors[], size_t count, size_t i)
+{
+	double sum = 0;
+
+	if (parts == GATHER)
+		return element_get(tensors[i / count], precision, i % count);
+	if (parts == ALL_TO_ALL)
+		return element_get(tensors[i / count], precision,
+				   (size_t)r->rank * count + i % count);
+	if (parts == REDUCE_SCATTER)
+		i += (size_t)r->rank * count;
+	for (int rank = 0; rank < r->size; rank++)
+		sum += element_get(tensors[rank], precision, i);
+	return sum;
+}
+
+static void check_parts(struct rank *r, enum parts parts, enum precision precision, size_t count,
+			bool in_place, int root)
+{
+	bool adds = parts == REDUCE_SCATTER || parts == REDUCE_TO_ROOT;
+	size_t ranks = (size_t)r->size, part = count * precision_bytes(precision);
+	size_t results = parts == GATHER || parts == ALL_TO_ALL ? ranks * count : count;
+	void *tensors[8], *buffer = xcalloc(ranks, part);
+	unsigned char *from, *to = buffer;
+
+	for (int rank = 0; rank < r->size; rank++)
+		tensors[rank] =
+			random_tensor(precision, ranks * count, (uint64_t)rank * 100 + count, 1);
+	from = tensors[r->rank];
+	if (in_place && parts == GATHER) {
+		from = to + (size_t)r->rank * part;
+		memcpy(from, tensors[r->rank], part);
+	} else if (in_place) {
+		memcpy(buffer, from, ranks * part);
+		from = buffer;
+		to = from + (parts == REDUCE_SCATTER ? (size_t)r->rank * part : 0);
+	}
+	OK(r, run_parts(r, parts, precision, to, from, count, root));
+	OK(r, backend_stream_synchronize(r->stream, &r->err));
+	for (size_t i = 0; i < results && (parts != REDUCE_TO_ROOT || r->rank == root); i++) {
+		double expected = expected_part(r, parts, precision, tensors, count, i);
+		double tolerance = 4 * r->size * arithmetic_rounding(precision) +
+				   1.01 * element_rounding(precision, expected);
+
+		compare(&r->err, "parts", precision, i, element_get(to, precision, i), expected,
+			adds ? tolerance : 0);
+		NEED(r, r->err.status == STATUS_OK, "operation %d of %zu %s, in place: %d", parts,
+		     count, precision_name(precision), in_place);
+	}
+	for (int rank = 0; rank < r->size; rank++)
+		free(tensors[rank]);
+	free(buffer);
+}
+
+static void all_parts(struct rank *r)
+{
+	static const size_t counts[] = { 1, 63, 5001 };
+
+	for (int parts = 0; parts < PARTS; parts++) {
+		for (int precision = 0; precision < PRECISION_COUNT; precision++)
+			for (size_t i = 0; i < ARRAY_SIZE(counts); i++)
+				check_parts(r, (enum parts)parts, (enum precision)precision,
+					    counts[i], i % 2 && parts != ALL_TO_ALL,
+					    (int)i % r->size);
+		/* Several steps. */
+		check_parts(r, (enum parts)parts, PRECISION_FP32, 140003, parts != ALL_TO_ALL, 0);
+	}
+	NEED(r, run_parts(r, REDUCE_TO_ROOT, PRECISION_FP32, r, r, 1, r->size) == STATUS_INTERNAL,
+	     "no such root");
+}
+
+static void every_rank_has_its_part(void **state)
+{
+	(void)state;
+	run_ranks(1, all_parts, true);
+	run_ranks(2, all_parts, true);
+	run_ranks(3, all_parts, true);
+}
+
 static void broadcasts(struct rank *r)
 {
 	static const size_t sizes[] = { 1, 4097, (1 << 20) + 3, 3 << 20 };
@@ -426,6 +529,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_rank_has_the_same_sum),
+		cmocka_unit_test(every_rank_has_its_part),
 		cmocka_unit_test(a_broadcast_reaches_every_rank),
 		cmocka_unit_test(a_group_of_large_messages_does_not_lock_up),
 		cmocka_unit_test(messages_arrive_in_order),

@@ -26,7 +26,7 @@
 #include "device/device_info.h"
 
 /* Changes whenever this header does in a way that a loaded module would notice. */
-#define BACKEND_ABI 3
+#define BACKEND_ABI 4
 
 /* Every backend's device, stream, event and communicator start with these fields. */
 struct device {
@@ -227,6 +227,24 @@ struct backend {
 	/* Sends and receives between group_begin and group_end start together (no deadlock). */
 	enum status (*group_begin)(struct communicator *communicator, struct error *err);
 	enum status (*group_end)(struct communicator *communicator, struct error *err);
+	/*
+	 * In these each rank has a part of the tensor, `..._per_rank` long, rank 0's first. In place: all_gather's
+	 * `from` is the rank's part of `to`, reduce_scatter's `to` is the rank's part of `from`; all_to_all, which
+	 * sends part i to rank i and puts what rank i sent in part i, is never in place. reduce leaves `to` alone
+	 * (it may be NULL) on all ranks but `root`.
+	 */
+	enum status (*all_gather)(struct communicator *communicator, struct stream *stream, void *to,
+				  const void *from, size_t count_per_rank, enum precision precision,
+				  struct error *err);
+	enum status (*reduce_scatter)(struct communicator *communicator, struct stream *stream, void *to,
+				      const void *from, size_t count_per_rank, enum precision precision,
+				      enum reduction reduction, struct error *err);
+	enum status (*reduce)(struct communicator *communicator, struct stream *stream, void *to,
+			      const void *from, size_t count, enum precision precision,
+			      enum reduction reduction, int root, struct error *err);
+	enum status (*all_to_all)(struct communicator *communicator, struct stream *stream, void *to,
+				  const void *from, size_t count_per_rank, enum precision precision,
+				  struct error *err);
 };
 
 /*

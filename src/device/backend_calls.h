@@ -232,6 +232,46 @@ static inline enum status backend_group_end(struct communicator *communicator, s
 	return communicator->device->backend->group_end(communicator, err);
 }
 
+static inline enum status backend_all_gather(struct communicator *communicator, struct stream
+		*stream, void *to, const void *from, size_t count_per_rank, enum precision precision,
+		struct error *err)
+{
+	if (!communicator->device->backend->all_gather)
+		return backend_missing(communicator->device, "all_gather", err);
+	return communicator->device->backend->all_gather(communicator, stream, to, from,
+			count_per_rank, precision, err);
+}
+
+static inline enum status backend_reduce_scatter(struct communicator *communicator, struct stream
+		*stream, void *to, const void *from, size_t count_per_rank, enum precision precision,
+		enum reduction reduction, struct error *err)
+{
+	if (!communicator->device->backend->reduce_scatter)
+		return backend_missing(communicator->device, "reduce_scatter", err);
+	return communicator->device->backend->reduce_scatter(communicator, stream, to, from,
+			count_per_rank, precision, reduction, err);
+}
+
+static inline enum status backend_reduce(struct communicator *communicator, struct stream *stream,
+		void *to, const void *from, size_t count, enum precision precision, enum reduction
+		reduction, int root, struct error *err)
+{
+	if (!communicator->device->backend->reduce)
+		return backend_missing(communicator->device, "reduce", err);
+	return communicator->device->backend->reduce(communicator, stream, to, from, count,
+			precision, reduction, root, err);
+}
+
+static inline enum status backend_all_to_all(struct communicator *communicator, struct stream
+		*stream, void *to, const void *from, size_t count_per_rank, enum precision precision,
+		struct error *err)
+{
+	if (!communicator->device->backend->all_to_all)
+		return backend_missing(communicator->device, "all_to_all", err);
+	return communicator->device->backend->all_to_all(communicator, stream, to, from,
+			count_per_rank, precision, err);
+}
+
 /* NULL is allowed. */
 static inline void backend_stream_destroy(struct stream *stream)
 {

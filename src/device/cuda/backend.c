@@ -93,4 +93,8 @@ __attribute__((visibility("default"))) const struct backend gpuproof_backend = {
 	.receive = cuda_receive,
 	.group_begin = cuda_group_begin,
 	.group_end = cuda_group_end,
+	.all_gather = cuda_all_gather,
+	.reduce_scatter = cuda_reduce_scatter,
+	.reduce = cuda_reduce,
+	.all_to_all = cuda_all_to_all,
 };

@@ -107,6 +107,18 @@ enum status cuda_receive(struct communicator *communicator, struct stream *strea
 			 size_t bytes, int peer, struct error *err);
 enum status cuda_group_begin(struct communicator *communicator, struct error *err);
 enum status cuda_group_end(struct communicator *communicator, struct error *err);
+enum status cuda_all_gather(struct communicator *communicator, struct stream *stream, void *to,
+			    const void *from, size_t count_per_rank, enum precision precision,
+			    struct error *err);
+enum status cuda_reduce_scatter(struct communicator *communicator, struct stream *stream, void *to,
+				const void *from, size_t count_per_rank, enum precision precision,
+				enum reduction reduction, struct error *err);
+enum status cuda_reduce(struct communicator *communicator, struct stream *stream, void *to,
+			const void *from, size_t count, enum precision precision,
+			enum reduction reduction, int root, struct error *err);
+enum status cuda_all_to_all(struct communicator *communicator, struct stream *stream, void *to,
+			    const void *from, size_t count_per_rank, enum precision precision,
+			    struct error *err);
 /* The asynchronous errors of the device's open communicators, after a synchronisation. */
 enum status cuda_communicators_check(struct cuda_device *device, struct error *err);
 

@@ -241,3 +241,57 @@ enum status cuda_group_end(struct communicator *communicator, struct error *err)
 {
 	return check(nccl.ncclGroupEnd(), "ncclGroupEnd", cuda(communicator)->handle, err);
 }
+
+enum status cuda_all_gather(struct communicator *communicator, struct stream *stream, void *to,
+			    const void *from, size_t count_per_rank, enum precision precision,
+			    struct error *err)
+{
+	ncclComm_t handle = cuda(communicator)->handle;
+
+	return check(nccl.ncclAllGather(from, to, count_per_rank, data_type(precision), handle,
+					cuda_stream_handle(stream)),
+		     "ncclAllGather", handle, err);
+}
+
+enum status cuda_reduce_scatter(struct communicator *communicator, struct stream *stream, void *to,
+				const void *from, size_t count_per_rank, enum precision precision,
+				enum reduction reduction, struct error *err)
+{
+	ncclComm_t handle = cuda(communicator)->handle;
+
+	return check(nccl.ncclReduceScatter(from, to, count_per_rank, data_type(precision),
+					    operation(reduction), handle,
+					    cuda_stream_handle(stream)),
+		     "ncclReduceScatter", handle, err);
+}
+
+enum status cuda_reduce(struct communicator *communicator, struct stream *stream, void *to,
+			const void *from, size_t count, enum precision precision,
+			enum reduction reduction, int root, struct error *err)
+{
+	ncclComm_t handle = cuda(communicator)->handle;
+
+	return check(nccl.ncclReduce(from, to, count, data_type(precision), operation(reduction),
+				     root, handle, cuda_stream_handle(stream)),
+		     "ncclReduce", handle, err);
+}
+
+/* NCCL has had a call of its own for this since 2.28; grouped messages are what it does, everywhere. */
+enum status cuda_all_to_all(struct communicator *communicator, struct stream *stream, void *to,
+			    const void *from, size_t count_per_rank, enum precision precision,
+			    struct error *err)
+{
+	size_t part = count_per_rank * precision_bytes(precision);
+	enum status status = cuda_group_begin(communicator, err);
+
+	for (int i = 0; i < communicator->size && status == STATUS_OK; i++) {
+		status = cuda_send(communicator, stream, (const char *)from + (size_t)i * part,
+				   part, i, err);
+		if (status == STATUS_OK)
+			status = cuda_receive(communicator, stream, (char *)to + (size_t)i * part,
+					      part, i, err);
+	}
+	/* A group begun is ended, also when it failed. */
+	return status == STATUS_OK ? cuda_group_end(communicator, err)
+				   : (nccl.ncclGroupEnd(), status);
+}

@@ -124,4 +124,8 @@ const struct backend backend_host = {
 	.receive = host_receive,
 	.group_begin = host_group_begin,
 	.group_end = host_group_end,
+	.all_gather = host_all_gather,
+	.reduce_scatter = host_reduce_scatter,
+	.reduce = host_reduce,
+	.all_to_all = host_all_to_all,
 };

@@ -3,9 +3,10 @@
  * reduces one slice of it over all ranks, and takes the whole result: each element is added up
  * once, by one rank, so all have the same bits. A rank may be one step ahead of the slowest.
  */
+#include "device/host/collective.h"
+
 #include <string.h>
 
-#include "device/host/communicator.h"
 #include "device/host/host_kernel.h"
 
 /* Below this a rank reduces all of it by itself, in the same order, and saves one meeting. */
@@ -13,17 +14,6 @@
 /* Slices begin at multiples of this, in elements: no cache line is written by two ranks. */
 #define SLICE_ELEMENTS 64
 #define COPY_GRAIN (128u << 10)
-
-struct collective_arguments {
-	struct host_communicator *c;
-	uint32_t turn;
-	void *to;
-	const void *from;
-	size_t count;
-	enum precision precision;
-	enum reduction reduction;
-	int root;
-};
 
 struct piece {
 	unsigned char *to;
@@ -38,14 +28,14 @@ static void copy_slice(void *context, unsigned part, uint64_t begin, uint64_t en
 	memcpy(piece->to + begin, piece->from + begin, end - begin);
 }
 
-static void copy_piece(struct stream *stream, void *to, const void *from, size_t bytes)
+void collective_copy(struct stream *stream, void *to, const void *from, size_t bytes)
 {
 	struct piece piece = { to, from };
 
+	if (to == from)
+		return;
 	host_parallel(stream, bytes, COPY_GRAIN, copy_slice, &piece);
 }
-
-enum phase { STAGED, REDUCED, FINISHED };
 
 static struct counter *phase_counter(struct host_communicator *c, int rank, enum phase phase)
 {
@@ -56,7 +46,7 @@ static struct counter *phase_counter(struct host_communicator *c, int rank, enum
 				  : &state->finished;
 }
 
-static enum status wait_all(struct host_communicator *c, enum phase phase, uint32_t step,
+enum status collective_wait(struct host_communicator *c, enum phase phase, uint32_t step,
 			    struct error *err)
 {
 	for (int rank = 0; rank < c->base.size; rank++) {
@@ -69,21 +59,20 @@ static enum status wait_all(struct host_communicator *c, enum phase phase, uint3
 	return STATUS_OK;
 }
 
-static void reach(struct host_communicator *c, enum phase phase, uint32_t step)
+void collective_reach(struct host_communicator *c, enum phase phase, uint32_t step)
 {
 	counter_raise(phase_counter(c, c->base.rank, phase), step);
 }
 
-/* Begins the next step; its slots are free once all ranks have taken what lay there. */
-static enum status next_step(struct host_communicator *c, uint32_t *step, struct error *err)
+enum status collective_step(struct host_communicator *c, uint32_t *step, struct error *err)
 {
 	*step = ++c->step;
-	return wait_all(c, FINISHED, *step - SLOTS, err);
+	return collective_wait(c, FINISHED, *step - SLOTS, err);
 }
 
 struct reduction_step {
 	const struct collective_arguments *a;
-	const void *slots[HOST_PARALLEL_MAX];
+	const void *slots[COMMUNICATOR_RANKS];
 	void *to;
 	size_t first;
 };
@@ -97,14 +86,13 @@ static void reduce_slice(void *context, unsigned part, uint64_t begin, uint64_t 
 			r->a->precision, r->a->reduction);
 }
 
-/* Elements [first, first + count) of the step, over all ranks' slots, to the same place of `to`. */
-static void reduce_step(struct stream *stream, const struct collective_arguments *a, uint32_t step,
-			void *to, size_t first, size_t count)
+void collective_reduce(struct stream *stream, const struct collective_arguments *a, uint32_t step,
+		       size_t offset, void *to, size_t first, size_t count)
 {
 	struct reduction_step r = { .a = a, .to = to, .first = first };
 
 	for (int rank = 0; rank < a->c->base.size; rank++)
-		r.slots[rank] = communicator_slot(a->c, rank, step);
+		r.slots[rank] = communicator_slot(a->c, rank, step) + offset;
 	host_parallel(stream, count, COPY_GRAIN / precision_bytes(a->precision), reduce_slice, &r);
 }
 
@@ -126,28 +114,29 @@ static enum status all_reduce_step(struct stream *stream, const struct collectiv
 	size_t end = slice_begin(count, c->base.rank + 1, c->base.size);
 	unsigned char *to = (unsigned char *)a->to + done * size;
 	uint32_t step;
-	enum status status = next_step(c, &step, err);
+	enum status status = collective_step(c, &step, err);
 
 	if (status != STATUS_OK)
 		return status;
-	copy_piece(stream, communicator_slot(c, c->base.rank, step),
-		   (const unsigned char *)a->from + done * size, bytes);
-	reach(c, STAGED, step);
-	status = wait_all(c, STAGED, step, err);
+	collective_copy(stream, communicator_slot(c, c->base.rank, step),
+			(const unsigned char *)a->from + done * size, bytes);
+	collective_reach(c, STAGED, step);
+	status = collective_wait(c, STAGED, step, err);
 	if (status != STATUS_OK)
 		return status;
 	if (bytes <= SMALL_BYTES) {
-		reduce_step(stream, a, step, to, 0, count);
-		reach(c, REDUCED, step);
+		collective_reduce(stream, a, step, 0, to, 0, count);
+		collective_reach(c, REDUCED, step);
 	} else {
-		reduce_step(stream, a, step, communicator_result(c, step), begin, end - begin);
-		reach(c, REDUCED, step);
-		status = wait_all(c, REDUCED, step, err);
+		collective_reduce(stream, a, step, 0, communicator_result(c, step), begin,
+				  end - begin);
+		collective_reach(c, REDUCED, step);
+		status = collective_wait(c, REDUCED, step, err);
 		if (status != STATUS_OK)
 			return status;
-		copy_piece(stream, to, communicator_result(c, step), bytes);
+		collective_copy(stream, to, communicator_result(c, step), bytes);
 	}
-	reach(c, FINISHED, step);
+	collective_reach(c, FINISHED, step);
 	return STATUS_OK;
 }
 
@@ -182,20 +171,20 @@ static enum status broadcast_step(struct stream *stream, const struct collective
 	enum status status;
 
 	if (c->base.rank == a->root) {
-		status = wait_all(c, FINISHED, step - SLOTS, err);
+		status = collective_wait(c, FINISHED, step - SLOTS, err);
 		if (status == STATUS_OK)
-			copy_piece(stream, communicator_slot(c, a->root, step), buffer, bytes);
+			collective_copy(stream, communicator_slot(c, a->root, step), buffer, bytes);
 	} else {
 		status =
 			communicator_wait(c, phase_counter(c, a->root, STAGED), step, a->root, err);
 		if (status == STATUS_OK)
-			copy_piece(stream, buffer, communicator_slot(c, a->root, step), bytes);
+			collective_copy(stream, buffer, communicator_slot(c, a->root, step), bytes);
 	}
 	if (status != STATUS_OK)
 		return status;
-	reach(c, STAGED, step);
-	reach(c, REDUCED, step);
-	reach(c, FINISHED, step);
+	collective_reach(c, STAGED, step);
+	collective_reach(c, REDUCED, step);
+	collective_reach(c, FINISHED, step);
 	return STATUS_OK;
 }
 
@@ -212,30 +201,35 @@ static enum status broadcast_run(struct stream *stream, const void *arguments, s
 	return status;
 }
 
+enum status collective_enqueue(struct stream *stream, struct collective_arguments a, kernel_fn *run,
+			       struct error *err)
+{
+	a.turn = ++a.c->issued;
+	return stream_enqueue_always(stream, run, &a, sizeof(a), err);
+}
+
 enum status host_all_reduce(struct communicator *communicator, struct stream *stream, void *to,
 			    const void *from, size_t count, enum precision precision,
 			    enum reduction reduction, struct error *err)
 {
-	struct host_communicator *c = host_communicator(communicator);
-	struct collective_arguments a = { .c = c,
-					  .turn = ++c->issued,
+	struct collective_arguments a = { .c = host_communicator(communicator),
 					  .to = to,
 					  .from = from,
 					  .count = count,
 					  .precision = precision,
 					  .reduction = reduction };
 
-	return stream_enqueue_always(stream, all_reduce_run, &a, sizeof(a), err);
+	return collective_enqueue(stream, a, all_reduce_run, err);
 }
 
 enum status host_broadcast(struct communicator *communicator, struct stream *stream, void *buffer,
 			   size_t bytes, int root, struct error *err)
 {
-	struct host_communicator *c = host_communicator(communicator);
-	struct collective_arguments a = { .c = c, .to = buffer, .count = bytes, .root = root };
+	struct collective_arguments a = {
+		.c = host_communicator(communicator), .to = buffer, .count = bytes, .root = root
+	};
 
-	if (root < 0 || root >= c->base.size)
+	if (root < 0 || root >= communicator->size)
 		return error_set(err, STATUS_INTERNAL, "broadcast: there is no rank %d", root);
-	a.turn = ++c->issued;
-	return stream_enqueue_always(stream, broadcast_run, &a, sizeof(a), err);
+	return collective_enqueue(stream, a, broadcast_run, err);
 }

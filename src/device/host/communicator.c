@@ -19,7 +19,6 @@ double collective_timeout_seconds = 60;
 
 /* Looks this often whether another rank has given up. */
 #define LOOK_SECONDS 0.1
-#define MAX_RANKS 256
 
 struct segment {
 	_Atomic int failed_rank;   /* 1 + the rank because of which the communicator is of no use */
@@ -154,7 +153,7 @@ enum status host_communicator_open(struct device *device, const struct communica
 	struct host_communicator *c;
 	enum status status;
 
-	if (size < 1 || size > MAX_RANKS || rank < 0 || rank >= size ||
+	if (size < 1 || size > COMMUNICATOR_RANKS || rank < 0 || rank >= size ||
 	    strnlen(id->bytes, sizeof(id->bytes)) == sizeof(id->bytes) || id->bytes[0] != '/')
 		return error_set(err, STATUS_INTERNAL,
 				 "communicator_open: rank %d of %d, or a bad id", rank, size);

@@ -22,6 +22,8 @@
 #define MAIL_BYTES ((size_t)128 << 10)
 #define MAIL_SLOTS 4
 
+#define COMMUNICATOR_RANKS 256 /* at most */
+
 /* How far a rank is; each counter is written by one side, in a cache line of its own. */
 struct rank_state {
 	_Alignas(64) struct counter attached;
@@ -94,6 +96,20 @@ enum status host_all_reduce(struct communicator *communicator, struct stream *st
 			    enum reduction reduction, struct error *err);
 enum status host_broadcast(struct communicator *communicator, struct stream *stream, void *buffer,
 			   size_t bytes, int root, struct error *err);
+
+/* collective_parts.c */
+enum status host_all_gather(struct communicator *communicator, struct stream *stream, void *to,
+			    const void *from, size_t count_per_rank, enum precision precision,
+			    struct error *err);
+enum status host_reduce_scatter(struct communicator *communicator, struct stream *stream, void *to,
+				const void *from, size_t count_per_rank, enum precision precision,
+				enum reduction reduction, struct error *err);
+enum status host_reduce(struct communicator *communicator, struct stream *stream, void *to,
+			const void *from, size_t count, enum precision precision,
+			enum reduction reduction, int root, struct error *err);
+enum status host_all_to_all(struct communicator *communicator, struct stream *stream, void *to,
+			    const void *from, size_t count_per_rank, enum precision precision,
+			    struct error *err);
 
 /* exchange.c */
 enum status host_send(struct communicator *communicator, struct stream *stream, const void *from,
