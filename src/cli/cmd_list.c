@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/list_gpus.h"
 #include "cli/table.h"
 #include "measure/conductor.h"
 #include "result/device_json.h"
@@ -213,6 +214,7 @@ static const struct kind {
 	{ "suites", list_suites },
 	{ "metrics", list_metrics },
 	{ "configs", list_configs },
+	{ "gpus", list_gpus },
 };
 
 static int list_run(int argc, char **argv)
@@ -240,7 +242,7 @@ static int list_run(int argc, char **argv)
 
 const struct command command_list = {
 	.name = "list",
-	.summary = "list devices, suites, metrics or configs",
-	.usage = "list devices|suites|metrics|configs [--json]",
+	.summary = "list devices, suites, metrics, configs or known GPU models",
+	.usage = "list devices|suites|metrics|configs|gpus [--json]",
 	.run = list_run,
 };

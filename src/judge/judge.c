@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "judge/judging.h"
-#include "judge/spec.h"
+#include "reference/spec.h"
 
 static void set_text(char **target, const char *text)
 {

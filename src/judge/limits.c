@@ -5,7 +5,7 @@
 
 #include "base/embedded.h"
 #include "base/memory.h"
-#include "judge/spec.h"
+#include "reference/spec.h"
 
 #define GENERIC "generic.ini"
 

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "judge/limits.h"
-#include "judge/spec.h"
+#include "reference/spec.h"
 
 #define LEAST_SHARE 0.01
 #define MOST_SHARE 2.0

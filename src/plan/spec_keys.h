@@ -1,6 +1,6 @@
 /*
  * Data-sheet figures that a limit may refer to as spec.NAME. The figures themselves are in configs/gpus
- * (judge/spec.h).
+ * (reference/spec.h).
  *
  * Adding a figure: one row in spec_keys.c.
  */

@@ -1,0 +1,299 @@
+/* Data sheets and published figures: every file can be read, and nothing in it is beyond physics. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "reference/gpu.h"
+#include "reference/spec.h"
+
+static void every_file_is_valid(void **state)
+{
+	size_t files = 0, count;
+
+	(void)state;
+	for (const struct embedded_file *file = embedded_gpus; file->name; file++) {
+		struct error err = ERROR_NONE;
+		struct gpu gpu;
+
+		if (gpus_is_sources(file))
+			continue;
+		files++;
+		if (gpu_read(&gpu, file, &err) != STATUS_OK)
+			fail_msg("%s", err.message);
+		gpu_release(&gpu);
+	}
+	gpus_all(&count);
+	assert_true(files >= 12);
+	assert_int_equal(count, files);
+}
+
+/* A value above the data sheet is a wrong unit or a wrong card, unless the file says why it can be. */
+static const char *physics(const struct gpu *gpu, const struct published *p)
+{
+	const struct sheet_entry *entry;
+	double peak = gpu_peak(gpu, p->quantity, &entry);
+	double most = isfinite(p->high) ? p->high : p->value;
+
+	if (!gpus_source(p->source))
+		return "source is not in sources.ini";
+	if (!(p->value > 0) || (isfinite(p->low) && !(p->low < p->high)))
+		return "value is not positive, or its range is none";
+	if (isfinite(peak) && most > peak && !*p->above_peak)
+		return "value is above the peak";
+	if (*p->above_peak && !(most > peak))
+		return "above_peak without need";
+	return NULL;
+}
+
+static void published_values_have_sources_and_obey_physics(void **state)
+{
+	size_t count, values = 0, bounded = 0, exceptions = 0;
+	const struct gpu *gpus = gpus_all(&count);
+
+	(void)state;
+	for (size_t i = 0; i < count; i++) {
+		for (size_t j = 0; j < gpus[i].published_count; j++, values++) {
+			const struct published *p = &gpus[i].published[j];
+			const char *wrong = physics(&gpus[i], p);
+			const struct sheet_entry *entry;
+
+			if (wrong)
+				fail_msg("%s: [published %s]: %s", gpus[i].id, p->name, wrong);
+			bounded += isfinite(gpu_peak(&gpus[i], p->quantity, &entry));
+			exceptions += *p->above_peak != '\0';
+		}
+	}
+	assert_true(values > 100);
+	assert_true(bounded > 50);
+	assert_int_equal(exceptions, 2);
+}
+
+static void every_source_is_complete_and_cited(void **state)
+{
+	size_t count, gpu_count;
+	const struct source *sources = gpus_sources(&count);
+	const struct gpu *gpus = gpus_all(&gpu_count);
+
+	(void)state;
+	assert_true(count > 10);
+	for (size_t i = 0; i < count; i++) {
+		assert_true(*sources[i].title && *sources[i].where && *sources[i].kind);
+		for (size_t j = 0; j < i; j++)
+			assert_string_not_equal(sources[i].id, sources[j].id);
+	}
+	for (size_t i = 0; i < gpu_count; i++)
+		assert_true(*gpus[i].source);
+}
+
+/* Derived figures follow from the read ones: a typing mistake in either shows. */
+static void figures_follow_from_each_other(void **state)
+{
+	size_t count, checked = 0;
+	const struct gpu *gpus = gpus_all(&count);
+
+	(void)state;
+	for (size_t i = 0; i < count; i++) {
+		const struct gpu *g = &gpus[i];
+		double fp32 = gpu_figure(g, "multiprocessors") * gpu_figure(g, "fp32_cores") * 2 *
+			      gpu_figure(g, "boost_clock");
+		double memory = gpu_figure(g, "memory_clock") * 2 * gpu_figure(g, "memory_bus") / 8;
+
+		if (isfinite(fp32) && fabs(fp32 / gpu_figure(g, "fp32") - 1) > 0.01)
+			fail_msg("%s: fp32 is not units x clock: %g", g->id, fp32);
+		if (isfinite(memory) && fabs(memory / gpu_figure(g, "memory_bandwidth") - 1) > 0.01)
+			fail_msg("%s: memory_bandwidth is not clock x bus: %g", g->id, memory);
+		checked += isfinite(fp32) && isfinite(memory);
+	}
+	assert_true(checked >= 8);
+}
+
+static void devices_are_found_by_the_drivers_names(void **state)
+{
+	static const struct {
+		const char *device, *id;
+	} rows[] = {
+		{ "Tesla K80", "k80" },
+		{ "GeForce GTX 1080 Ti", "gtx1080ti" },
+		{ "Tesla P100-SXM2-16GB", "p100-sxm2" },
+		{ "Tesla P100-PCIE-16GB", "p100-pcie" },
+		{ "Tesla V100-SXM2-16GB", "v100-sxm2" },
+		{ "Tesla V100-SXM2-32GB", "v100-sxm2" },
+		{ "Tesla V100-PCIE-32GB", "v100-pcie" },
+		{ "NVIDIA TITAN V", "titan-v" },
+		{ "NVIDIA TITAN Xp", "titan-xp" },
+		{ "Tesla T4", "t4" },
+		{ "NVIDIA A100-SXM4-40GB", "a100-40gb" },
+		{ "NVIDIA A100-SXM4-80GB", "a100-80gb" },
+		{ "NVIDIA H100 80GB HBM3", "h100" },
+		{ "NVIDIA H200", "h200" },
+		/* Another card with other figures. */
+		{ "Tesla P100-PCIE-12GB", NULL },
+		{ "NVIDIA H200 NVL", NULL },
+		{ "", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct gpu *gpu = gpus_by_device(rows[i].device);
+
+		if (!rows[i].id)
+			assert_null(gpu);
+		else if (!gpu || strcmp(gpu->id, rows[i].id) != 0)
+			fail_msg("%s is taken for %s", rows[i].device, gpu ? gpu->id : "nothing");
+	}
+	assert_ptr_equal(gpus_by_id("v100-pcie"), gpus_by_device("Tesla V100-PCIE-16GB"));
+	assert_null(gpus_by_id("v100"));
+}
+
+static const struct gpu *first(const struct gpu *gpus, size_t count, const char *architecture)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(gpu_words(&gpus[i], "architecture"), architecture) == 0)
+			return &gpus[i];
+	return NULL;
+}
+
+static void architectures_are_in_order_of_age(void **state)
+{
+	size_t count;
+	const struct gpu *gpus = gpus_all(&count);
+
+	(void)state;
+	assert_string_equal(gpus[0].id, "k80");
+	assert_true(first(gpus, count, "Pascal") < first(gpus, count, "Volta"));
+	assert_true(first(gpus, count, "Volta") < first(gpus, count, "Turing"));
+	assert_true(first(gpus, count, "Ampere") < first(gpus, count, "Hopper"));
+}
+
+static void set_parameter(struct case_result *c, struct case_parameter *storage, char *name,
+			  char *text)
+{
+	c->parameters = storage;
+	storage[c->parameter_count++] = (struct case_parameter){ .name = name, .text = text };
+}
+
+/* The same metric is another quantity on an architecture that computes otherwise. */
+static void cases_are_told_apart(void **state)
+{
+	static const struct {
+		const char *metric, *name, *word;
+		int capability;
+		const char *quantity;
+	} rows[] = {
+		{ "matmul.throughput", "precision", "fp32", 37, "gemm_fp32" },
+		{ "matmul.throughput", "precision", "fp16", 37, "gemm_fp16_storage" },
+		{ "matmul.throughput", "precision", "fp16", 61, "gemm_fp16_storage" },
+		{ "matmul.throughput", "precision", "fp16", 70, "gemm_fp16_tensor" },
+		{ "matmul.throughput", "precision", "bf16", 90, "gemm_bf16" },
+		{ "matmul.throughput", "precision", "bf16", 70, NULL },
+		{ "matmul.error", "precision", "fp32", 90, NULL },
+		{ "transfer.bandwidth", "direction", "local", 90, "device_copy" },
+		/* Page-locked is not known here, so it is not said. */
+		{ "transfer.bandwidth", "direction", "h2d", 90, NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct device_info device = { .capability_major = rows[i].capability / 10,
+					      .capability_minor = rows[i].capability % 10 };
+		struct case_parameter storage[2];
+		struct case_result c = { 0 };
+		const struct quantity *q;
+
+		set_parameter(&c, storage, (char *)rows[i].name, (char *)rows[i].word);
+		q = quantity_of_case(&c, rows[i].metric, &device);
+		if (!rows[i].quantity)
+			assert_null(q);
+		else if (!q || strcmp(q->name, rows[i].quantity) != 0)
+			fail_msg("row %zu is taken for %s", i, q ? q->name : "nothing");
+	}
+}
+
+static enum status read_text(const char *text, struct error *err)
+{
+	const struct embedded_file file = { "x.ini", (const unsigned char *)text, strlen(text) };
+	struct gpu gpu;
+	enum status status = gpu_read(&gpu, &file, err);
+
+	if (status == STATUS_OK)
+		gpu_release(&gpu);
+	return status;
+}
+
+#define GPU "[gpu]\nname = N\nlabel = L\nmatch = M\n"
+
+static void mistakes_name_file_and_line(void **state)
+{
+	static const struct {
+		const char *text, *message;
+	} rows[] = {
+		{ GPU "[read]\nfp31 = 1 TFLOP/s\n", "x.ini:6: there is no figure 'fp31'" },
+		{ GPU "[read]\nfp32 = 1 GB/s\n",
+		  "x.ini:6: fp32: '1 GB/s' needs the unit FLOP/s, with an SI prefix if wanted" },
+		{ GPU "[read]\nfp32 = 1 TFLOP/s\n[derived]\nfp32 = 1 TFLOP/s\n",
+		  "x.ini:8: a second 'fp32'" },
+		{ GPU "[reed]\n", "x.ini:5: there is no section [reed]" },
+		{ GPU "size = 1\n", "x.ini:5: [gpu] has no key 'size'" },
+		{ "[read]\nfp32 = 1 TFLOP/s\n", "x.ini:1: [gpu] needs name, label and match" },
+		{ GPU "[published a]\nquantity = gemm\n", "x.ini:6: there is no quantity 'gemm'" },
+		{ GPU "[published a]\nquantity = gemm_fp32\nvalue = 1 TFLOP/s\n[published b]\n",
+		  "x.ini:5: [published a] has no source" },
+		{ GPU "[published a]\nquantity = gemm_fp32\nsource = S\n",
+		  "x.ini:5: [published a] has no value" },
+		{ GPU "[published a]\nvalue = 1 TFLOP/s\n",
+		  "x.ini:6: value before quantity in [published a]" },
+		{ GPU "[published a]\nquantity = launch\nvalue = 1 us .. 2 GB/s\n",
+		  "x.ini:7: value: '2 GB/s' needs the unit s, with an SI prefix if wanted" },
+		{ GPU "[published a]\nquantity = launch\nvalue = 1 us\nsource = S\ndevices = 0\n",
+		  "x.ini:9: devices = 0: a number from 1" },
+		{ GPU "[published a]\nquantity = launch\nvalue = 1 us\nsource = S\n[published a]\n",
+		  "x.ini:9: a second [published a]" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct error err = ERROR_NONE;
+
+		assert_int_equal(read_text(rows[i].text, &err), STATUS_USAGE);
+		assert_string_equal(err.message, rows[i].message);
+	}
+}
+
+static void ranges_have_a_middle(void **state)
+{
+	static const char text[] = GPU
+		"[published a]\nquantity = launch\nvalue = 2 us .. 4 us\nsource = S\ndevices = 8\n";
+	const struct embedded_file file = { "x.ini", (const unsigned char *)text, strlen(text) };
+	struct error err = ERROR_NONE;
+	struct gpu gpu;
+
+	(void)state;
+	assert_int_equal(gpu_read(&gpu, &file, &err), STATUS_OK);
+	assert_float_equal(gpu.published[0].value, 3e-6, 1e-12);
+	assert_float_equal(gpu.published[0].high, 4e-6, 1e-12);
+	assert_int_equal(gpu.published[0].devices, 8);
+	gpu_release(&gpu);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_file_is_valid),
+		cmocka_unit_test(published_values_have_sources_and_obey_physics),
+		cmocka_unit_test(every_source_is_complete_and_cited),
+		cmocka_unit_test(figures_follow_from_each_other),
+		cmocka_unit_test(devices_are_found_by_the_drivers_names),
+		cmocka_unit_test(architectures_are_in_order_of_age),
+		cmocka_unit_test(cases_are_told_apart),
+		cmocka_unit_test(mistakes_name_file_and_line),
+		cmocka_unit_test(ranges_have_a_middle),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
