@@ -82,6 +82,12 @@ extern "C" enum status kernel_cuda_fill(struct stream *stream, const void *argum
 	case FILL_BF16:
 		launch_numbers<bfloat16>(a, handle);
 		break;
+	case FILL_FP8:
+		launch_numbers<fp8_e4m3>(a, handle);
+		break;
+	case FILL_FIXED8:
+		launch_numbers<fixed8>(a, handle);
+		break;
 	}
 	return cuda_check_launch("fill", err);
 }

@@ -6,7 +6,10 @@
 
 enum fill_kind {
 	FILL_BITS, /* raw bytes: byte i is byte i%8 (little-endian) of generator_bits(seed, i/8) */
-	FILL_FP64, FILL_FP32, FILL_FP16, FILL_BF16 /* scale * generator_uniform(seed, first + i), rounded to nearest */
+	/* scale * generator_uniform(seed, first + i), rounded to nearest, ties to even */
+	FILL_FP64, FILL_FP32, FILL_FP16, FILL_BF16,
+	FILL_FP8,   /* E4M3; what is beyond 448 becomes 448 */
+	FILL_FIXED8 /* in units of 1/128; what is beyond the range becomes its end */
 };
 
 /* "fill": writes `count` elements (FILL_BITS: bytes; `memory` 16-byte aligned). */

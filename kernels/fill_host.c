@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "device/host/host_kernel.h"
+#include "kernels/fp8.h"
 #include "kernels/generator.h"
 #include "kernels/half.h"
 
@@ -59,6 +60,19 @@ FILL_LOOP(fp32, float, (float))
 FILL_LOOP(fp16, uint16_t, half_from_double)
 FILL_LOOP(bf16, uint16_t, bf16_from_double)
 
+/* Through FP32 rounded to odd, which leaves the second rounding what one of the double would find. */
+static inline uint8_t fp8_from_double(double value)
+{
+	return fp8_from_float(half_round_to_odd(value));
+}
+
+static inline int8_t fixed8_from_double(double value)
+{
+	return fixed8_from_float(half_round_to_odd(value));
+}
+FILL_LOOP(fp8, uint8_t, fp8_from_double)
+FILL_LOOP(fixed8, int8_t, fixed8_from_double)
+
 static void fill_elements_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct fill_arguments *a = context;
@@ -74,6 +88,12 @@ static void fill_elements_slice(void *context, unsigned part, uint64_t begin, ui
 		break;
 	case FILL_FP16:
 		fill_fp16((uint16_t *)a->memory + begin, first, count, a->seed, a->scale);
+		break;
+	case FILL_FP8:
+		fill_fp8((uint8_t *)a->memory + begin, first, count, a->seed, a->scale);
+		break;
+	case FILL_FIXED8:
+		fill_fixed8((int8_t *)a->memory + begin, first, count, a->seed, a->scale);
 		break;
 	default:
 		fill_bf16((uint16_t *)a->memory + begin, first, count, a->seed, a->scale);

@@ -12,9 +12,19 @@
 #include <cuda_fp16.h>
 #include <stdint.h>
 
+#include "kernels/fp8.h"
+
 /* bfloat16 by its bits: cuda_bf16.h's conversions need newer devices than this does. */
 struct bfloat16 {
 	uint16_t bits;
+};
+
+/* E4M3 and fixed point in units of 1/128: only ever stored, by fill. */
+struct fp8_e4m3 {
+	uint8_t bits;
+};
+struct fixed8 {
+	int8_t units;
 };
 
 template <typename T> struct math_of {
@@ -65,6 +75,14 @@ static __device__ __forceinline__ void from_math(bfloat16 *out, float x)
 		out->bits = (uint16_t)(bits >> 16 | 0x40u); /* keeps a NaN a NaN */
 	else
 		out->bits = (uint16_t)((bits + 0x7FFFu + (bits >> 16 & 1u)) >> 16);
+}
+static __device__ __forceinline__ void from_math(fp8_e4m3 *out, float x)
+{
+	out->bits = fp8_from_float(x);
+}
+static __device__ __forceinline__ void from_math(fixed8 *out, float x)
+{
+	out->units = fixed8_from_float(x);
 }
 static __device__ __forceinline__ void from_math(double *out, double x)
 {
@@ -177,7 +195,7 @@ static inline unsigned lanes_for(uint64_t columns, unsigned V)
 	case PRECISION_BF16:                                                                       \
 		CALL(bfloat16);                                                                    \
 		break;                                                                             \
-	case PRECISION_COUNT:                                                                      \
+	default:                                                                                   \
 		break;                                                                             \
 	}
 

@@ -1,6 +1,6 @@
 /*
- * Matrix products C = A B in each precision. All matrices are column-major and not transposed; A is
- * m x k, B k x n. Operands are uniform in [-1, 1) (never zeros: some GPUs clock higher on them).
+ * Matrix products C = op(A) op(B) in each precision. All matrices are column-major; op(A) is m x k,
+ * op(B) k x n. Operands are uniform in [-scale, scale) (never zeros: some GPUs clock higher on them).
  *
  * What a product costs in memory is told three ways: the operands, the library's workspace, and
  * what the device has less than before.
@@ -17,7 +17,10 @@
 /* FLOP/s of an ordinary core; a multiprocessor has more. For estimates of time only. */
 #define UNIT_RATE 50e9
 
-static const char *const precisions[] = { "fp64", "fp32", "tf32", "fp16", "bf16", NULL };
+static const char *const precisions[] = { "fp64",       "fp32", "tf32", "fp16", "bf16",
+					  "fp16_acc16", "fp8",  "int8", NULL };
+static const char *const implementations[] = { "blas", "lt", NULL };
+static const char *const transposes[] = { "nn", "tn", "nt", "tt", NULL };
 
 static const struct key keys[] = {
 	{ .name = "precisions",
@@ -27,7 +30,8 @@ static const struct key keys[] = {
 	  .choices = precisions,
 	  .parameter = "precision",
 	  .help = "how operands and result are stored; tf32: FP32 storage; fp16, bf16: FP32 "
-		  "accumulation" },
+		  "accumulation; fp16_acc16: FP16 accumulation; fp8: E4M3 operands, FP16 result; "
+		  "int8: INT32 result" },
 	{ .name = "sizes",
 	  .type = KEY_SHAPE,
 	  .list = true,
@@ -36,16 +40,65 @@ static const struct key keys[] = {
 	  .max = 1 << 20,
 	  .parameter = "size",
 	  .help = "N for N x N x N, or MxNxK: C is M x N, K is summed over" },
+	{ .name = "implementations",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "blas",
+	  .choices = implementations,
+	  .parameter = "implementation",
+	  .help = "blas: the library as it comes (cublasGemmEx, OpenBLAS); lt: cuBLASLt's fastest "
+		  "by "
+		  "search" },
+	{ .name = "transposes",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "nn",
+	  .choices = transposes,
+	  .parameter = "transpose",
+	  .help = "whether A and B are stored transposed (t) or not (n)" },
+	{ .name = "batch",
+	  .type = KEY_INTEGER,
+	  .list = true,
+	  .fallback = "1",
+	  .min = 1,
+	  .max = 65535,
+	  .help = "products of the same shape in one call" },
+	{ .name = "scales",
+	  .type = KEY_REAL,
+	  .list = true,
+	  .fallback = "1",
+	  .min = 1e-9,
+	  .max = 32768,
+	  .parameter = "scale",
+	  .help = "operands are uniform in [-scale, scale): shows where FP16 overflows and where "
+		  "it "
+		  "loses digits; other than 1 for up to 1024 x 1024 x 1024" },
+	{ .name = "search_time",
+	  .type = KEY_DURATION,
+	  .fallback = "1s",
+	  .min = 0,
+	  .max = 3600,
+	  .help = "implementation lt: how long candidates are timed before the measurement" },
 	{ 0 },
 };
 
-static const char *const axes[] = { "precisions", "sizes", NULL };
+static const char *const axes[] = { "precisions", "sizes", "implementations", "transposes", "batch",
+				    "scales",     NULL };
 
 static const struct metric metrics[] = {
 	{ "matmul.throughput", "FLOP/s", BETTER_HIGHER, 1,
-	  "2 m n k operations over the time of one product" },
-	{ "matmul.time", "s", BETTER_LOWER, 0, "one product" },
+	  "2 m n k operations of each product over the time of a call" },
+	{ "matmul.time", "s", BETTER_LOWER, 0, "one call: one product, or a batch" },
 	{ "matmul.memory", "B", BETTER_LOWER, 0, "A, B and C as stored" },
+	{ "matmul.nonfinite", "1", BETTER_NONE, 0,
+	  "with a scale other than 1: share of the results beyond the format's range" },
+	{ "matmul.subnormal", "1", BETTER_NONE, 0,
+	  "with a scale other than 1: share of the operands that are stored as subnormal numbers "
+	  "or zero, with digits lost" },
+	{ "matmul.candidates", "1", BETTER_NONE, 0,
+	  "implementation lt: algorithms that were timed to find the fastest" },
+	{ "matmul.search_gain", "1", BETTER_HIGHER, 0,
+	  "implementation lt: time of the library's first choice over that of the fastest" },
 	{ "matmul.workspace", "B", BETTER_LOWER, 0, "scratch memory that the library works in" },
 	{ "matmul.device_memory", "B", BETTER_LOWER, 0,
 	  "what the device has less than before: all sets of operands, workspace, kernels loaded "
@@ -59,54 +112,134 @@ static const struct metric metrics[] = {
 	{ 0 },
 };
 
-static const unsigned capabilities[PRECISION_COUNT] = {
+static const unsigned capabilities[PRECISION_GEMM_COUNT] = {
 	[PRECISION_FP64] = DEVICE_HAS_FP64, [PRECISION_FP32] = DEVICE_HAS_FP32,
 	[PRECISION_TF32] = DEVICE_HAS_TF32, [PRECISION_FP16] = DEVICE_HAS_FP16,
-	[PRECISION_BF16] = DEVICE_HAS_BF16,
+	[PRECISION_BF16] = DEVICE_HAS_BF16, [PRECISION_FP16_ACC16] = DEVICE_HAS_FP16_ACC16,
+	[PRECISION_FP8] = DEVICE_HAS_FP8,   [PRECISION_INT8] = DEVICE_HAS_INT8,
 };
 
-static double operations(const int64_t shape[3])
+/* What our own kernels are written for; the library takes everything. */
+#define ONLY(precision) (1u << PRECISION_##precision)
+static const unsigned written_for[] = {
+	[IMPLEMENTATION_BLAS] = ~0u,
+	[IMPLEMENTATION_LT] = ~0u,
+	[IMPLEMENTATION_SIMT] = ONLY(FP32),
+	[IMPLEMENTATION_HALF2] = ONLY(FP16_ACC16),
+	[IMPLEMENTATION_TENSOR] = ONLY(FP16) | ONLY(BF16),
+};
+
+/* One point of the sweep. */
+struct setting_of_case {
+	struct matmul_problem problem;
+	enum implementation implementation;
+	int64_t batch;
+};
+
+static struct setting_of_case setting_of(const struct plan_case *c)
 {
-	return 2.0 * (double)shape[0] * (double)shape[1] * (double)shape[2];
+	const int64_t *shape = case_value(c, "sizes")->shape;
+	const char *transpose = case_text(c, "transposes");
+	struct setting_of_case s = {
+		.problem = { .precision = PRECISION_FP32,
+			     .m = shape[0],
+			     .n = shape[1],
+			     .k = shape[2],
+			     .transpose_a = transpose[0] == 't',
+			     .transpose_b = transpose[1] == 't',
+			     .scale = case_value(c, "scales")->real },
+		.implementation = (enum implementation)case_integer(c, "implementations"),
+		.batch = case_integer(c, "batch"),
+	};
+
+	precision_from_name(case_text(c, "precisions"), &s.problem.precision);
+	return s;
 }
 
-/* The reference reads each element of the three matrices a few times on one core. */
-static void estimate(struct plan_case *point, enum precision precision,
+/* Of one call. */
+static double operations(const struct matmul_problem *p, int64_t batch)
+{
+	return 2.0 * (double)p->m * (double)p->n * (double)p->k * (double)batch;
+}
+
+/*
+ * The reference reads each element of the three matrices a few times on one core; a full one, which
+ * other scales have, multiplies.
+ */
+static void estimate(struct plan_case *point, const struct setting_of_case *s,
 		     const struct device_info *info)
 {
 	const int64_t *shape = case_value(point, "sizes")->shape;
-	size_t sets = operands_set_count(shape, precision, info);
+	enum precision precision = s->problem.precision;
+	size_t sets = operands_set_count(shape, precision, s->batch, info);
+	size_t results = sets * (size_t)s->batch;
 	uint64_t counts[OPERANDS];
 	double units = info->multiprocessors > 0 ? info->multiprocessors : 1;
-	double products = (double)section_integer(point->section, "min_samples") +
-			  (double)section_integer(point->section, "warmup") + 2 * (double)sets + 4;
+	double calls = (double)section_integer(point->section, "min_samples") +
+		       (double)section_integer(point->section, "warmup") + 2 * (double)sets + 4;
 
 	operands_counts(shape, counts);
-	point->device_bytes = sets * operands_set_bytes(shape, precision) + LIBRARY_BYTES;
-	point->host_bytes = counts[OPERAND_C] * precision_bytes(precision);
-	point->setup_seconds = 0.1 + products * operations(shape) / (units * UNIT_RATE) +
+	point->device_bytes = sets * operands_set_bytes(shape, precision, s->batch) + LIBRARY_BYTES;
+	point->host_bytes = counts[OPERAND_C] * operand_bytes(precision, OPERAND_C);
+	point->setup_seconds = 0.1 +
+			       calls * operations(&s->problem, s->batch) / (units * UNIT_RATE) +
 			       20e-9 * (double)(counts[OPERAND_A] + counts[OPERAND_B] +
-						2 * sets * counts[OPERAND_C]);
+						2 * results * counts[OPERAND_C]);
+	if (s->problem.scale != 1)
+		point->setup_seconds += operations(&s->problem, 2) / UNIT_RATE;
+	if (s->implementation == IMPLEMENTATION_LT)
+		point->setup_seconds += 2 * section_real(point->section, "search_time");
+}
+
+/* Combinations that nobody can mean; the axes are lists for the sake of the rest. */
+static bool makes_sense(const struct setting_of_case *s)
+{
+	bool own = s->implementation >= IMPLEMENTATION_SIMT;
+	bool whole =
+		s->problem.precision == PRECISION_FP8 || s->problem.precision == PRECISION_INT8;
+
+	return (written_for[s->implementation] >> s->problem.precision & 1) &&
+	       !(own && (s->problem.transpose_a || s->problem.transpose_b)) &&
+	       !(whole && s->problem.scale != 1);
+}
+
+/* Why this device cannot, into `reason`; NULL when it can. */
+static const char *obstacle(const struct setting_of_case *s, const struct device_info *info,
+			    char *reason, size_t size)
+{
+	const struct matmul_problem *p = &s->problem;
+
+	if (!(info->capabilities & capabilities[p->precision]))
+		snprintf(reason, size, "%s has no %s matrix multiplication", info->id,
+			 precision_name(p->precision));
+	else if (p->scale != 1 && operations(p, 1) > 2.0 * MATMUL_FULL_OPERATIONS)
+		snprintf(reason, size,
+			 "a scale other than 1 needs every element of the reference: up to 1024 x "
+			 "1024 x 1024");
+	else
+		return NULL;
+	return reason;
 }
 
 static enum status matmul_expand(struct plan *plan, struct plan_case *point, struct error *err)
 {
-	enum precision precision = PRECISION_FP32;
-	char reason[128];
+	struct setting_of_case s = setting_of(point);
 
-	precision_from_name(case_text(point, "precisions"), &precision);
+	if (!makes_sense(&s))
+		return STATUS_OK;
+	plan_unname_usual(point, "implementations", "blas");
+	plan_unname_usual(point, "transposes", "nn");
+	plan_unname_usual(point, "batch", "1");
+	plan_unname_usual(point, "scales", "1");
 	for (size_t i = 0; i < plan->device_count; i++) {
 		const struct device_info *info = &plan->devices[i];
-		enum status status;
+		char text[128];
+		const char *reason = obstacle(&s, info, text, sizeof(text));
 
-		estimate(point, precision, info);
-		snprintf(reason, sizeof(reason), "%s has no %s matrix multiplication", info->id,
-			 precision_name(precision));
-		status = info->capabilities & capabilities[precision]
-				 ? plan_add(plan, point, &i, 1, err)
-				 : plan_add_skipped(plan, point, &i, 1, reason, err);
-		if (status != STATUS_OK)
-			return status;
+		estimate(point, &s, info);
+		if ((reason ? plan_add_skipped(plan, point, &i, 1, reason, err)
+			    : plan_add(plan, point, &i, 1, err)) != STATUS_OK)
+			return err->status;
 	}
 	return STATUS_OK;
 }
@@ -128,7 +261,7 @@ static enum status measure(struct run *run, struct operands *o, struct error *er
 
 	if (run_sample(run, &w, "matmul.time", &time, err) != STATUS_OK)
 		return err->status;
-	run_rate(run, "matmul.throughput", operations(o->shape), time);
+	run_rate(run, "matmul.throughput", operations(&o->problem, o->batch), time);
 	run_duration(run, "matmul.time", time);
 	return STATUS_OK;
 }
@@ -147,17 +280,22 @@ static uint64_t free_bytes(struct device *device)
 	return backend_device_memory(device, &bytes, &total, &unknown) == STATUS_OK ? bytes : 0;
 }
 
-static void record_memory(struct run *run, const struct operands *o, uint64_t free_before)
+static void record_memory(struct run *run, const struct operands *o,
+			  const struct gemm_choice *choice, uint64_t free_before)
 {
 	struct device *device = run->devices[0];
 	const struct backend *backend = device->backend;
 	uint64_t free_after = free_bytes(device), bytes = 0;
+	double workspace = 0;
 
 	for (int i = 0; i < OPERANDS; i++)
-		bytes += o->counts[i] * precision_bytes(o->precision);
+		bytes += (uint64_t)o->batch * o->counts[i] * operand_bytes(o->problem.precision, i);
 	run_value(run, "matmul.memory", (double)bytes);
-	run_value(run, "matmul.workspace",
-		  backend->gemm_workspace ? (double)backend->gemm_workspace(device) : 0);
+	if (o->implementation == IMPLEMENTATION_LT)
+		workspace = (double)choice->workspace_bytes;
+	else if (o->implementation == IMPLEMENTATION_BLAS && backend->gemm_workspace)
+		workspace = (double)backend->gemm_workspace(device);
+	run_value(run, "matmul.workspace", workspace);
 	if (free_before > 0 && free_after > 0)
 		run_value(run, "matmul.device_memory", (double)free_before - (double)free_after);
 }
@@ -168,23 +306,38 @@ static void record_error(struct run *run, const struct operands *o)
 		"every element against a double-precision product, before and after timing";
 	const char *sums = "eight signed sums of every row against a double-precision product, "
 			   "before and after timing";
+	const char *range =
+		"every element against a double-precision product, infinite where that is "
+		"beyond the format's range, before and after timing";
+	bool scaled = o->problem.scale != 1;
 
-	run_value(run, "matmul.error", o->error.stored);
-	run_value(run, "matmul.error_total", o->error.total);
-	run_verified(run, o->reference.width == 1 ? full : sums, o->error.stored,
-		     o->reference.tolerance);
+	if (scaled) {
+		run_value(run, "matmul.nonfinite", o->error.nonfinite);
+		run_value(run, "matmul.subnormal", matmul_subnormal_share(&o->problem));
+	}
+	if (o->error.nonfinite < 1) {
+		run_value(run, "matmul.error", o->error.stored);
+		run_value(run, "matmul.error_total", o->error.total);
+	}
+	run_verified(run,
+		     scaled                    ? range
+		     : o->reference.width == 1 ? full
+					       : sums,
+		     o->error.stored, o->reference.tolerance);
 }
 
 static void note_cache(struct run *run, const struct operands *o)
 {
-	uint64_t cache = run->devices[0]->info.l2_bytes;
+	uint64_t cache = run->devices[0]->info.l2_bytes, set_bytes = 0;
 	char size[32];
 
+	for (int i = 0; i < OPERANDS; i++)
+		set_bytes += (uint64_t)o->batch * o->strides[i];
 	units_size(cache, size, sizeof(size));
 	if (o->sets > 1)
 		run_note(run, "Rotates over %zu sets of operands: one would stay in the %s cache.",
 			 o->sets, size);
-	if (o->sets * operands_set_bytes(o->shape, o->precision) < cache)
+	if (set_bytes * o->sets < cache)
 		run_note(run, "All sets together still fit in it.");
 }
 
@@ -192,37 +345,60 @@ static void note_cache(struct run *run, const struct operands *o)
  * A first product in a stream of its own, so that what the library keeps for good is not counted to
  * the case that happens to be the first.
  */
-static enum status load_library(struct run *run, enum precision precision, struct error *err)
+static enum status load_library(struct run *run, const struct setting_of_case *s, struct error *err)
 {
-	static const int64_t shape[3] = { 16, 16, 16 };
+	struct matmul_problem problem = s->problem;
+	struct gemm_choice choice;
 	struct operands o;
 
-	if (operands_open(&o, run->devices[0], precision, shape, run->seed, err) == STATUS_OK &&
+	problem.m = problem.n = problem.k = 16;
+	if (operands_open(&o, run->devices[0], &problem, 1, s->implementation, err) == STATUS_OK &&
+	    (s->implementation != IMPLEMENTATION_LT ||
+	     operands_search(&o, 0, &choice, err) == STATUS_OK) &&
 	    operands_multiply(&o, 1, err) == STATUS_OK)
 		backend_stream_synchronize(o.stream, err);
 	operands_close(&o);
 	return err->status;
 }
 
+static enum status search(struct run *run, struct operands *o, struct gemm_choice *choice,
+			  struct error *err)
+{
+	double seconds = section_real(run->c->section, "search_time");
+
+	if (o->implementation != IMPLEMENTATION_LT)
+		return STATUS_OK;
+	if (operands_search(o, seconds, choice, err) != STATUS_OK)
+		return err->status;
+	run_value(run, "matmul.candidates", choice->tried);
+	run_value(run, "matmul.search_gain", choice->first_seconds / choice->seconds);
+	run_note(run, "Chosen: %s; %u of %u candidates timed.", choice->text, choice->tried,
+		 choice->offered);
+	return STATUS_OK;
+}
+
 static enum status matmul_run(struct run *run, struct error *err)
 {
-	const int64_t *shape = case_value(run->c, "sizes")->shape;
-	enum precision precision = PRECISION_FP32;
+	struct setting_of_case s = setting_of(run->c);
+	struct gemm_choice choice = { .workspace_bytes = 0 };
 	struct operands o = { .stream = NULL };
 	uint64_t free_before;
 
-	precision_from_name(case_text(run->c, "precisions"), &precision);
-	if (load_library(run, precision, err) != STATUS_OK)
+	s.problem.seed_a = run->seed;
+	s.problem.seed_b = run->seed + 1;
+	if (load_library(run, &s, err) != STATUS_OK)
 		return err->status;
 	free_before = free_bytes(run->devices[0]);
-	if (operands_open(&o, run->devices[0], precision, shape, run->seed, err) != STATUS_OK)
+	if (operands_open(&o, run->devices[0], &s.problem, s.batch, s.implementation, err) !=
+		    STATUS_OK ||
+	    search(run, &o, &choice, err) != STATUS_OK)
 		goto out;
 	if (operands_verify(&o, err) != STATUS_OK) {
 		error_prefix(err, "before timing");
 		goto out;
 	}
 	note_cache(run, &o);
-	record_memory(run, &o, free_before);
+	record_memory(run, &o, &choice, free_before);
 	if (measure(run, &o, err) != STATUS_OK)
 		goto out;
 	if (operands_check(&o, err) == STATUS_OK)
@@ -236,7 +412,7 @@ out:
 
 const struct suite suite_matmul = {
 	.name = "matmul",
-	.summary = "matrix products: throughput, memory and error of each precision",
+	.summary = "matrix products: throughput, memory and error of each precision and code",
 	.keys = keys,
 	.axes = axes,
 	.metrics = metrics,

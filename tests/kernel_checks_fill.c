@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "kernel_checks.h"
 #include "kernels/fill.h"
+#include "kernels/fp8.h"
 
 /*
  * splitmix64 by its sequential definition: the state advances by the golden ratio, then is mixed.
@@ -106,6 +107,58 @@ enum status check_fill_elements(struct device *device, struct error *err)
 		}
 		free(got);
 		free(expected);
+	}
+	return bench_close(&b);
+}
+
+/* E4M3 by looking for the nearest of all numbers there are, the even one of two. */
+static double nearest_fp8(double value)
+{
+	double best = 0;
+	int best_bits = 0;
+
+	for (int bits = 0; bits < 0x7f; bits++) {
+		double number = bits < 8 ? ldexp(bits, -9) : ldexp(8 + bits % 8, bits / 8 - 10);
+		double off = fabs(fabs(value) - number), best_off = fabs(fabs(value) - best);
+
+		if (off < best_off || (off == best_off && best_bits % 2)) {
+			best = number;
+			best_bits = bits;
+		}
+	}
+	return value < 0 ? -best : best;
+}
+
+static double nearest_fixed8(double value)
+{
+	return fmax(-128, fmin(127, nearbyint(value * 128)));
+}
+
+/* The formats of one byte, which only matrix products have. */
+enum status check_fill_bytes(struct device *device, struct error *err)
+{
+	static const double scales[] = { 1, 0.3, 0.01, 1000 };
+	const size_t count = 5021, first = 77;
+	struct bench b;
+
+	bench_open(&b, device, err);
+	for (size_t r = 0; r < 2 * ARRAY_SIZE(scales) && bench_ok(&b); r++) {
+		double scale = scales[r / 2];
+		uint8_t *got = xcalloc(count, 1);
+		void *memory = bench_upload(&b, NULL, count);
+
+		bench_launch(&b, "fill", &(struct fill_arguments){ .memory = memory,
+								  .kind = r % 2 ? FILL_FP8 : FILL_FIXED8,
+								  .count = count, .first = first, .seed = r, .scale = scale });
+		bench_download(&b, got, memory, count);
+		for (size_t i = 0; i < count && bench_ok(&b); i++) {
+			double exact = scale * reference_uniform(r, first + i);
+
+			compare(err, r % 2 ? "fill fp8" : "fill fixed8", PRECISION_FP64, i,
+				r % 2 ? (double)fp8_to_float(got[i]) : (double)(int8_t)got[i],
+				r % 2 ? nearest_fp8(exact) : nearest_fixed8(exact), 0);
+		}
+		free(got);
 	}
 	return bench_close(&b);
 }

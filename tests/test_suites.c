@@ -355,7 +355,13 @@ static void test_matmul_reference(void **state)
 			norm += exact * exact;
 		}
 	}
-	matmul_reference_init(&reference, PRECISION_FP32, shape, 1, 2);
+	matmul_reference_init(&reference, &(struct matmul_problem){ .precision = PRECISION_FP32,
+								      .m = shape[0],
+								      .n = shape[1],
+								      .k = shape[2],
+								      .scale = 1,
+								      .seed_a = 1,
+								      .seed_b = 2 });
 	assert_true(reference.width > 1); /* large enough for sums */
 	if (matmul_reference_check(&reference, c, &error, &err) != STATUS_OK)
 		fail_msg("%s", err.message);

@@ -66,12 +66,19 @@ enum precision {
 	PRECISION_TF32, /* FP32 storage, TF32 multiplication, FP32 accumulation */
 	PRECISION_FP16, /* FP16 storage, FP32 accumulation */
 	PRECISION_BF16, /* BF16 storage, FP32 accumulation */
-	PRECISION_COUNT
+	PRECISION_COUNT, /* the above are what every kernel knows; matrix products alone know more */
+	PRECISION_FP16_ACC16 = PRECISION_COUNT, /* FP16 storage, FP16 accumulation */
+	PRECISION_FP8,  /* E4M3 operands, FP32 accumulation, FP16 result */
+	PRECISION_INT8, /* operands n / 128, exact sums: the result is INT32 in units of 2^-14 */
+	PRECISION_GEMM_COUNT
 };
 
-/* Bytes of one stored element: 8, 4, 4, 2, 2. */
+/* Bytes of one stored element: 8, 4, 4, 2, 2; of matrix products' operands: 2, 1, 1. */
 size_t precision_bytes(enum precision precision);
-const char *precision_name(enum precision precision); /* "fp64", "fp32", "tf32", "fp16", "bf16" */
+/* Bytes of an element of a product's result, which differ from the operands' for fp8 (2) and int8 (4). */
+size_t precision_result_bytes(enum precision precision);
+/* "fp64", "fp32", "tf32", "fp16", "bf16", "fp16_acc16", "fp8", "int8" */
+const char *precision_name(enum precision precision);
 bool precision_from_name(const char *name, enum precision *out);
 const char *allocator_name(enum allocator allocator);
 bool allocator_from_name(const char *name, enum allocator *out);
@@ -79,7 +86,9 @@ bool allocator_on_device(enum allocator allocator);
 
 /*
  * C = alpha * op(A) * op(B) + beta * C, column-major as in BLAS: op(A) is m x k, op(B) k x n, C m x n.
- * A, B and C are stored in `precision`; alpha and beta are FP32 except for FP64 (double).
+ * A and B are stored in `precision`, C in that of its result; alpha and beta are FP32 except for FP64 (double),
+ * FP16_ACC16 (FP16) and INT8 (whole numbers). `batch` products, the matrices of one `stride` elements behind
+ * those of the one before; 0: one product.
  */
 struct gemm {
 	enum precision precision;
@@ -89,6 +98,16 @@ struct gemm {
 	const void *a, *b;
 	void *c;
 	double alpha, beta;
+	int64_t batch, stride_a, stride_b, stride_c;
+	bool searched; /* by what gemm_search() chose for this shape on this stream */
+};
+
+/* What gemm_search() found. */
+struct gemm_choice {
+	char text[256];          /* the algorithm in the library's terms */
+	unsigned offered, tried; /* candidates; not all are tried when time is short */
+	double seconds, first_seconds; /* of one product: of the choice, and of the library's own first choice */
+	uint64_t workspace_bytes;
 };
 
 enum reduction { REDUCE_SUM, REDUCE_AVERAGE, REDUCE_MAX };
@@ -206,6 +225,12 @@ struct backend {
 	enum status (*gemm)(struct stream *stream, const struct gemm *gemm, struct error *err);
 	/* Bytes of workspace that gemm() uses on this device (allocated on first use). */
 	size_t (*gemm_workspace)(struct device *device);
+	/*
+	 * Times what the library offers for this product, on its operands (C is overwritten) and for about `seconds`.
+	 * Later products of the same kind and shape on this stream that have `searched` set use the fastest.
+	 */
+	enum status (*gemm_search)(struct stream *stream, const struct gemm *gemm, double seconds,
+				   struct gemm_choice *out, struct error *err);
 
 	/* A kernel by name (kernels/kernels.def), NULL when this backend has none. */
 	kernel_fn *(*kernel)(const char *name);

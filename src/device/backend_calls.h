@@ -171,6 +171,14 @@ static inline enum status backend_gemm(struct stream *stream, const struct gemm 
 	return stream->device->backend->gemm(stream, gemm, err);
 }
 
+static inline enum status backend_gemm_search(struct stream *stream, const struct gemm *gemm,
+		double seconds, struct gemm_choice *out, struct error *err)
+{
+	if (!stream->device->backend->gemm_search)
+		return backend_missing(stream->device, "gemm_search", err);
+	return stream->device->backend->gemm_search(stream, gemm, seconds, out, err);
+}
+
 static inline enum status backend_communicator_open(struct device *device, const struct
 		communicator_id *id, int rank, int size, struct communicator **out, struct error *err)
 {

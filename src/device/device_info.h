@@ -13,7 +13,10 @@ enum device_capability {
 	DEVICE_HAS_BF16 = 1 << 4,
 	DEVICE_HAS_POOLS = 1 << 5, /* stream-ordered allocation */
 	DEVICE_HAS_COLLECTIVES = 1 << 6,
-	DEVICE_SHARES_HOST_MEMORY = 1 << 7 /* its memory is the operating system's: CPU, integrated GPU */
+	DEVICE_SHARES_HOST_MEMORY = 1 << 7, /* its memory is the operating system's: CPU, integrated GPU */
+	DEVICE_HAS_FP8 = 1 << 8,        /* GEMM with E4M3 operands */
+	DEVICE_HAS_INT8 = 1 << 9,       /* GEMM with INT8 operands */
+	DEVICE_HAS_FP16_ACC16 = 1 << 10 /* GEMM with FP16 operands and FP16 accumulation */
 };
 
 /* Unknown numbers are 0, unknown text "". */

@@ -5,11 +5,16 @@
 
 static const struct {
 	const char *name;
-	size_t bytes;
-} precisions[PRECISION_COUNT] = {
-	[PRECISION_FP64] = { "fp64", 8 }, [PRECISION_FP32] = { "fp32", 4 },
-	[PRECISION_TF32] = { "tf32", 4 }, [PRECISION_FP16] = { "fp16", 2 },
-	[PRECISION_BF16] = { "bf16", 2 },
+	size_t bytes, result_bytes;
+} precisions[PRECISION_GEMM_COUNT] = {
+	[PRECISION_FP64] = { "fp64", 8, 8 },
+	[PRECISION_FP32] = { "fp32", 4, 4 },
+	[PRECISION_TF32] = { "tf32", 4, 4 },
+	[PRECISION_FP16] = { "fp16", 2, 2 },
+	[PRECISION_BF16] = { "bf16", 2, 2 },
+	[PRECISION_FP16_ACC16] = { "fp16_acc16", 2, 2 },
+	[PRECISION_FP8] = { "fp8", 1, 2 },
+	[PRECISION_INT8] = { "int8", 1, 4 },
 };
 
 static const struct {
@@ -26,6 +31,11 @@ size_t precision_bytes(enum precision precision)
 	return precisions[precision].bytes;
 }
 
+size_t precision_result_bytes(enum precision precision)
+{
+	return precisions[precision].result_bytes;
+}
+
 const char *precision_name(enum precision precision)
 {
 	return precisions[precision].name;
@@ -33,7 +43,7 @@ const char *precision_name(enum precision precision)
 
 bool precision_from_name(const char *name, enum precision *out)
 {
-	for (int i = 0; i < PRECISION_COUNT; i++) {
+	for (int i = 0; i < PRECISION_GEMM_COUNT; i++) {
 		if (strcmp(name, precisions[i].name) == 0) {
 			*out = (enum precision)i;
 			return true;

@@ -33,8 +33,14 @@ static char *point_id(const struct plan_case *point)
 	text_add(&id, point->suite->name);
 	if (*point->section->label)
 		text_addf(&id, ":%s", point->section->label);
-	for (size_t i = 0; i < point->parameter_count; i++)
-		text_addf(&id, "/%s", point->parameters[i].value->text);
+	for (size_t i = 0; i < point->parameter_count; i++) {
+		const struct parameter *p = &point->parameters[i];
+
+		if (p->labelled && !p->unnamed)
+			text_addf(&id, "/%s=%s", key_parameter(p->key), p->value->text);
+		else if (!p->unnamed)
+			text_addf(&id, "/%s", p->value->text);
+	}
 	return text_detach(&id);
 }
 
@@ -141,8 +147,9 @@ static enum status expand_point(struct plan *plan, const struct section *section
 
 	point.parameters = xcalloc(count, sizeof(*point.parameters));
 	for (size_t i = 0; i < count; i++)
-		point.parameters[i] = (struct parameter){ axes[i].setting->key,
-							  &axes[i].setting->values[axes[i].at] };
+		point.parameters[i] =
+			(struct parameter){ axes[i].setting->key,
+					    &axes[i].setting->values[axes[i].at], false, false };
 	point.id = point_id(&point);
 	status = section->suite->expand(plan, &point, err);
 	case_release(&point);

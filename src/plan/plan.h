@@ -22,8 +22,9 @@
 #define PLAN_MAX_CASES 100000
 
 struct parameter {
-	const struct key *key; /* the axis */
+	const struct key *key;     /* the axis */
 	const struct value *value; /* borrowed from the config */
+	bool unnamed, labelled;    /* not in the id; there as "batch=4": see plan_unname_usual() */
 };
 
 struct plan_case {
@@ -38,7 +39,7 @@ struct plan_case {
 	/* What it takes; suite->expand() fills these before plan_add(). */
 	uint64_t device_bytes; /* largest need on any one device */
 	uint64_t host_bytes;
-	double setup_seconds;  /* estimate of everything that is not sampling */
+	double setup_seconds; /* estimate of everything that is not sampling */
 	/* Derived by the plan from the above and the sampling keys. */
 	double estimate_seconds;
 	double limit_seconds; /* the watchdog kills the case after this */
@@ -90,6 +91,13 @@ enum status plan_add_skipped(struct plan *plan, const struct plan_case *point,
  * The plan therefore makes `point->parameters` anew for each point, and the id from what is left in plan_add().
  */
 bool plan_drop_axis(struct plan_case *point, const char *axis);
+
+/*
+ * For suite->expand(): leaves the axis out of the id, not out of the result, where its value is `usual`. So a suite
+ * that gains an axis keeps the ids of the cases it had. Other numbers are in the id with the parameter's name,
+ * since their place does not tell what they are.
+ */
+void plan_unname_usual(struct plan_case *point, const char *axis, const char *usual);
 
 /* The parameter of axis `name`. Asking for another is a bug (aborts). */
 const struct value *case_value(const struct plan_case *c, const char *name);

@@ -21,3 +21,15 @@ bool plan_drop_axis(struct plan_case *point, const char *axis)
 	}
 	abort(); /* a suite asks for an axis that it does not have */
 }
+
+void plan_unname_usual(struct plan_case *point, const char *axis, const char *usual)
+{
+	for (size_t i = 0; i < point->parameter_count; i++) {
+		struct parameter *p = &point->parameters[i];
+
+		if (strcmp(p->key->name, axis) != 0)
+			continue;
+		p->unnamed = strcmp(p->value->text, usual) == 0;
+		p->labelled = p->key->type != KEY_CHOICE && p->key->type != KEY_TEXT;
+	}
+}

@@ -203,6 +203,9 @@ static const struct {
 	{ "precision", "tf32", "TF32" },
 	{ "precision", "fp16", "FP16" },
 	{ "precision", "bf16", "BF16" },
+	{ "precision", "fp16_acc16", "FP16, FP16 sums" },
+	{ "precision", "fp8", "FP8" },
+	{ "precision", "int8", "INT8" },
 	{ "mode", "ddp", "DDP" },
 	{ "mode", "gpipe", "GPipe" },
 };

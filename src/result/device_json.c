@@ -7,7 +7,8 @@
 
 /* By bit of enum device_capability. */
 static const char *const capability_words[] = { "fp64", "fp32", "tf32", "fp16", "bf16", "pools",
-						"collectives", NULL };
+						"collectives", "shares_host_memory", "fp8", "int8",
+						"fp16_acc16", NULL };
 
 #define DEVICE(member, codec_, ...) \
 	{ .name = #member, .codec = &codec_, FIELD_AT(device_info, member), __VA_ARGS__ }

@@ -8,9 +8,11 @@
 /* Operands start where every kernel may use its widest loads. */
 #define ALIGNMENT 256
 
-static const enum fill_kind fills[PRECISION_COUNT] = {
-	[PRECISION_FP64] = FILL_FP64, [PRECISION_FP32] = FILL_FP32, [PRECISION_TF32] = FILL_FP32,
-	[PRECISION_FP16] = FILL_FP16, [PRECISION_BF16] = FILL_BF16,
+static const enum fill_kind fills[PRECISION_GEMM_COUNT] = {
+	[PRECISION_FP64] = FILL_FP64, [PRECISION_FP32] = FILL_FP32,
+	[PRECISION_TF32] = FILL_FP32, [PRECISION_FP16] = FILL_FP16,
+	[PRECISION_BF16] = FILL_BF16, [PRECISION_FP16_ACC16] = FILL_FP16,
+	[PRECISION_FP8] = FILL_FP8,   [PRECISION_INT8] = FILL_FIXED8,
 };
 
 void operands_counts(const int64_t shape[3], uint64_t counts[OPERANDS])
@@ -22,41 +24,57 @@ void operands_counts(const int64_t shape[3], uint64_t counts[OPERANDS])
 	counts[OPERAND_C] = m * n;
 }
 
-static uint64_t stride_of(uint64_t count, enum precision precision)
+size_t operand_bytes(enum precision precision, int which)
 {
-	return (count * precision_bytes(precision) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+	return which == OPERAND_C ? precision_result_bytes(precision) : precision_bytes(precision);
 }
 
-uint64_t operands_set_bytes(const int64_t shape[3], enum precision precision)
+static uint64_t stride_of(uint64_t count, size_t bytes)
+{
+	return (count * bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+uint64_t operands_set_bytes(const int64_t shape[3], enum precision precision, int64_t batch)
 {
 	uint64_t counts[OPERANDS], bytes = 0;
 
 	operands_counts(shape, counts);
 	for (int i = 0; i < OPERANDS; i++)
-		bytes += stride_of(counts[i], precision);
-	return bytes;
+		bytes += stride_of(counts[i], operand_bytes(precision, i));
+	return bytes * (uint64_t)batch;
 }
 
-size_t operands_set_count(const int64_t shape[3], enum precision precision,
+size_t operands_set_count(const int64_t shape[3], enum precision precision, int64_t batch,
 			  const struct device_info *info)
 {
-	return buffer_rotation(operands_set_bytes(shape, precision), info->l2_bytes, MOST_SETS);
+	return buffer_rotation(operands_set_bytes(shape, precision, batch), info->l2_bytes,
+			       MOST_SETS);
 }
 
-static void *matrix(const struct operands *o, int which, size_t set)
+/* Of all sets. */
+static size_t products_of(const struct operands *o)
 {
-	return (char *)o->matrices[which].memory + set * o->strides[which];
+	return o->sets * (size_t)o->batch;
+}
+
+static void *matrix(const struct operands *o, int which, size_t product)
+{
+	return (char *)o->matrices[which].memory + product * o->strides[which];
 }
 
 static enum status fill_operands(struct operands *o, struct error *err)
 {
-	for (size_t set = 0; set < o->sets; set++) {
+	const struct matmul_problem *p = &o->problem;
+
+	for (size_t product = 0; product < products_of(o); product++) {
 		for (int which = OPERAND_A; which <= OPERAND_B; which++) {
-			struct fill_arguments fill = { .memory = matrix(o, which, set),
-						       .kind = fills[o->precision],
-						       .count = o->counts[which],
-						       .seed = o->seed + (uint64_t)which,
-						       .scale = 1 };
+			struct fill_arguments fill = {
+				.memory = matrix(o, which, product),
+				.kind = fills[p->precision],
+				.count = o->counts[which],
+				.seed = which == OPERAND_A ? p->seed_a : p->seed_b,
+				.scale = p->scale,
+			};
 
 			if (backend_launch(o->stream, "fill", &fill, err) != STATUS_OK)
 				return err->status;
@@ -67,28 +85,31 @@ static enum status fill_operands(struct operands *o, struct error *err)
 
 static enum status poison_results(struct operands *o, struct error *err)
 {
-	o->products = 0;
+	o->operations = 0;
 	return buffer_poison(&o->matrices[OPERAND_C], o->stream, err);
 }
 
-enum status operands_open(struct operands *o, struct device *device, enum precision precision,
-			  const int64_t shape[3], uint64_t seed, struct error *err)
+enum status operands_open(struct operands *o, struct device *device,
+			  const struct matmul_problem *problem, int64_t batch,
+			  enum implementation implementation, struct error *err)
 {
+	const int64_t shape[3] = { problem->m, problem->n, problem->k };
+
 	memset(o, 0, sizeof(*o));
-	o->precision = precision;
-	o->seed = seed;
-	memcpy(o->shape, shape, sizeof(o->shape));
-	o->sets = operands_set_count(shape, precision, &device->info);
+	o->problem = *problem;
+	o->implementation = implementation;
+	o->batch = batch;
+	o->sets = operands_set_count(shape, problem->precision, batch, &device->info);
 	operands_counts(shape, o->counts);
 	for (int i = 0; i < OPERANDS; i++)
-		o->strides[i] = stride_of(o->counts[i], precision);
+		o->strides[i] = stride_of(o->counts[i], operand_bytes(problem->precision, i));
 	if (backend_stream_create(device, false, &o->stream, err) != STATUS_OK ||
 	    buffer_alloc(&o->copy, device, ALLOCATOR_PAGEABLE, o->strides[OPERAND_C], err) !=
 		    STATUS_OK)
 		return err->status;
 	for (int i = 0; i < OPERANDS; i++)
-		if (buffer_alloc(&o->matrices[i], device, ALLOCATOR_DEVICE, o->sets * o->strides[i],
-				 err) != STATUS_OK)
+		if (buffer_alloc(&o->matrices[i], device, ALLOCATOR_DEVICE,
+				 products_of(o) * o->strides[i], err) != STATUS_OK)
 			return err->status;
 	return fill_operands(o, err) != STATUS_OK ? err->status : poison_results(o, err);
 }
@@ -105,23 +126,59 @@ void operands_close(struct operands *o)
 	memset(o, 0, sizeof(*o));
 }
 
+static int64_t stride_elements(const struct operands *o, int which)
+{
+	return (int64_t)(o->strides[which] / operand_bytes(o->problem.precision, which));
+}
+
+static struct gemm gemm_of(const struct operands *o, size_t set)
+{
+	const struct matmul_problem *p = &o->problem;
+	size_t first = set * (size_t)o->batch;
+
+	return (struct gemm){ .precision = p->precision,
+			      .transpose_a = p->transpose_a,
+			      .transpose_b = p->transpose_b,
+			      .m = p->m,
+			      .n = p->n,
+			      .k = p->k,
+			      .lda = p->transpose_a ? p->k : p->m,
+			      .ldb = p->transpose_b ? p->n : p->k,
+			      .ldc = p->m,
+			      .a = matrix(o, OPERAND_A, first),
+			      .b = matrix(o, OPERAND_B, first),
+			      .c = matrix(o, OPERAND_C, first),
+			      .alpha = 1,
+			      .beta = 0,
+			      .batch = o->batch,
+			      .stride_a = stride_elements(o, OPERAND_A),
+			      .stride_b = stride_elements(o, OPERAND_B),
+			      .stride_c = stride_elements(o, OPERAND_C),
+			      .searched = o->implementation == IMPLEMENTATION_LT };
+}
+
 static enum status multiply(struct operands *o, size_t set, struct error *err)
 {
-	const int64_t *shape = o->shape;
-	struct gemm gemm = { .precision = o->precision,
-			     .m = shape[0],
-			     .n = shape[1],
-			     .k = shape[2],
-			     .lda = shape[0],
-			     .ldb = shape[2],
-			     .ldc = shape[0],
-			     .a = matrix(o, OPERAND_A, set),
-			     .b = matrix(o, OPERAND_B, set),
-			     .c = matrix(o, OPERAND_C, set),
-			     .alpha = 1,
-			     .beta = 0 };
+	static const char *const kernels[] = {
+		[IMPLEMENTATION_SIMT] = "gemm_simt",
+		[IMPLEMENTATION_HALF2] = "gemm_half2",
+		[IMPLEMENTATION_TENSOR] = "gemm_tensor",
+	};
+	struct gemm gemm = gemm_of(o, set);
 
-	return backend_gemm(o->stream, &gemm, err);
+	if (o->implementation < IMPLEMENTATION_SIMT)
+		return backend_gemm(o->stream, &gemm, err);
+	return backend_launch(o->stream, kernels[o->implementation], &gemm, err);
+}
+
+enum status operands_search(struct operands *o, double seconds, struct gemm_choice *out,
+			    struct error *err)
+{
+	struct gemm gemm = gemm_of(o, 0);
+
+	if (backend_gemm_search(o->stream, &gemm, seconds, out, err) != STATUS_OK)
+		return err->status;
+	return poison_results(o, err);
 }
 
 enum status operands_multiply(struct operands *o, uint64_t count, struct error *err)
@@ -129,27 +186,37 @@ enum status operands_multiply(struct operands *o, uint64_t count, struct error *
 	enum status status = STATUS_OK;
 
 	for (uint64_t i = 0; i < count && status == STATUS_OK; i++)
-		status = multiply(o, o->products++ % o->sets, err);
+		status = multiply(o, o->operations++ % o->sets, err);
 	return status;
+}
+
+static enum status check_product(struct operands *o, size_t product, struct error *err)
+{
+	size_t bytes = o->counts[OPERAND_C] * operand_bytes(o->problem.precision, OPERAND_C);
+	struct matmul_error error;
+
+	if (backend_copy(o->stream, o->copy.memory, matrix(o, OPERAND_C, product), bytes, err) !=
+		    STATUS_OK ||
+	    backend_stream_synchronize(o->stream, err) != STATUS_OK)
+		return err->status;
+	if (matmul_reference_check(&o->reference, o->copy.memory, &error, err) != STATUS_OK)
+		return o->batch == 1 ? error_prefix(err, "operand set %zu", product)
+				     : error_prefix(err, "operand set %zu, product %zu",
+						    product / (size_t)o->batch,
+						    product % (size_t)o->batch);
+	o->error.stored = fmax(o->error.stored, error.stored);
+	o->error.total = fmax(o->error.total, error.total);
+	o->error.nonfinite = fmax(o->error.nonfinite, error.nonfinite);
+	return STATUS_OK;
 }
 
 enum status operands_check(struct operands *o, struct error *err)
 {
-	size_t bytes = o->counts[OPERAND_C] * precision_bytes(o->precision);
-	size_t done = o->products < o->sets ? o->products : o->sets;
+	size_t done = o->operations < o->sets ? o->operations : o->sets;
 
-	for (size_t set = 0; set < done; set++) {
-		struct matmul_error error;
-
-		if (backend_copy(o->stream, o->copy.memory, matrix(o, OPERAND_C, set), bytes,
-				 err) != STATUS_OK ||
-		    backend_stream_synchronize(o->stream, err) != STATUS_OK)
+	for (size_t product = 0; product < done * (size_t)o->batch; product++)
+		if (check_product(o, product, err) != STATUS_OK)
 			return err->status;
-		if (matmul_reference_check(&o->reference, o->copy.memory, &error, err) != STATUS_OK)
-			return error_prefix(err, "operand set %zu", set);
-		o->error.stored = fmax(o->error.stored, error.stored);
-		o->error.total = fmax(o->error.total, error.total);
-	}
 	return STATUS_OK;
 }
 
@@ -158,7 +225,6 @@ enum status operands_verify(struct operands *o, struct error *err)
 	if (operands_multiply(o, o->sets, err) != STATUS_OK)
 		return err->status;
 	/* The device computes while the reference does. */
-	matmul_reference_init(&o->reference, o->precision, o->shape, o->seed + OPERAND_A,
-			      o->seed + OPERAND_B);
+	matmul_reference_init(&o->reference, &o->problem);
 	return operands_check(o, err) != STATUS_OK ? err->status : poison_results(o, err);
 }

@@ -1,7 +1,7 @@
 /*
- * The operands of one matrix product C = A B, column-major, A m x k and B k x n, in as many sets as
- * it takes to rotate them out of the last-level cache. Every set holds the same values, so that one
- * reference serves all results.
+ * The operands of one product C = op(A) op(B), or of a batch of them, column-major, in as many sets
+ * as it takes to rotate them out of the last-level cache. Every set, and every product of a batch,
+ * has the same values in memory of its own, so that one reference serves all results.
  */
 #ifndef GPUPROOF_SUITES_MATMUL_OPERANDS_H
 #define GPUPROOF_SUITES_MATMUL_OPERANDS_H
@@ -11,33 +11,47 @@
 
 enum { OPERAND_A, OPERAND_B, OPERAND_C, OPERANDS };
 
+/* What multiplies. */
+enum implementation {
+	IMPLEMENTATION_BLAS, /* the library as its user gets it */
+	IMPLEMENTATION_LT,   /* the library's fastest, by search */
+	IMPLEMENTATION_SIMT, /* own kernels from here on */
+	IMPLEMENTATION_HALF2,
+	IMPLEMENTATION_TENSOR
+};
+
 struct operands {
 	struct stream *stream;
-	enum precision precision;
-	int64_t shape[3];
-	uint64_t seed;
-	uint64_t counts[OPERANDS], strides[OPERANDS]; /* elements; bytes from set to set */
+	struct matmul_problem problem;
+	enum implementation implementation;
+	int64_t batch;
+	uint64_t counts[OPERANDS], strides[OPERANDS]; /* elements; bytes from product to product */
 	size_t sets;
-	struct buffer matrices[OPERANDS]; /* `sets` of each, one behind the other */
+	struct buffer matrices[OPERANDS]; /* `sets` * `batch` of each, one behind the other */
 	struct buffer copy;               /* one C in host memory */
-	uint64_t products; /* since C was last poisoned; product n uses set n modulo `sets` */
+	uint64_t operations; /* since C was last poisoned; the n-th uses set n modulo `sets` */
 	struct matmul_reference reference;
 	struct matmul_error error; /* the largest of all checks */
 };
 
-/* Elements of each matrix. */
+/* Elements of each matrix, and their bytes as stored. */
 void operands_counts(const int64_t shape[3], uint64_t counts[OPERANDS]);
+size_t operand_bytes(enum precision precision, int which);
 /* Device memory of one set, and how many sets are used on a device. */
-uint64_t operands_set_bytes(const int64_t shape[3], enum precision precision);
-size_t operands_set_count(const int64_t shape[3], enum precision precision,
+uint64_t operands_set_bytes(const int64_t shape[3], enum precision precision, int64_t batch);
+size_t operands_set_count(const int64_t shape[3], enum precision precision, int64_t batch,
 			  const struct device_info *info);
 
 /* Allocates, fills A and B, poisons C. Failed operands must be closed as well. */
-enum status operands_open(struct operands *o, struct device *device, enum precision precision,
-			  const int64_t shape[3], uint64_t seed, struct error *err);
+enum status operands_open(struct operands *o, struct device *device,
+			  const struct matmul_problem *problem, int64_t batch,
+			  enum implementation implementation, struct error *err);
 void operands_close(struct operands *o);
 
-/* Enqueues `count` products. */
+/* For IMPLEMENTATION_LT, before the first multiplication: C is poisoned again. */
+enum status operands_search(struct operands *o, double seconds, struct gemm_choice *out,
+			    struct error *err);
+/* Enqueues `count` operations, each of `batch` products. */
 enum status operands_multiply(struct operands *o, uint64_t count, struct error *err);
 /* Compares every result computed since C was poisoned. */
 enum status operands_check(struct operands *o, struct error *err);

@@ -82,6 +82,7 @@ __attribute__((visibility("default"))) const struct backend gpuproof_backend = {
 	.memory_set = cuda_memory_set,
 	.gemm = cuda_gemm,
 	.gemm_workspace = cuda_gemm_workspace,
+	.gemm_search = cuda_gemm_search,
 	.kernel = kernel_by_name,
 
 	.communicator_id = cuda_communicator_id,

@@ -10,9 +10,7 @@
 
 struct cublas_functions cublas;
 
-static struct {
-	size_t (*cublasLtGetVersion)(void);
-} cublaslt;
+struct cublaslt_functions cublaslt;
 
 static const struct library_symbol symbols[] = {
 #define CUBLAS(required, name) { #name, offsetof(struct cublas_functions, name), required },
@@ -20,7 +18,11 @@ static const struct library_symbol symbols[] = {
 #undef CUBLAS
 };
 
-static const struct library_symbol lt_symbols[] = { { "cublasLtGetVersion", 0, true } };
+static const struct library_symbol lt_symbols[] = {
+#define CUBLASLT(required, name) { #name, offsetof(struct cublaslt_functions, name), required },
+#include "device/cuda/cublaslt.def"
+#undef CUBLASLT
+};
 
 /* The headers' major version is the soname's: another one has another ABI. */
 struct library cublas_library = {
@@ -49,6 +51,13 @@ enum status cublas_open(struct error *err)
 {
 	library_open(&cublaslt_library, NULL);
 	return library_open(&cublas_library, err);
+}
+
+enum status cublaslt_open(struct error *err)
+{
+	enum status status = library_open(&cublaslt_library, err);
+
+	return status == STATUS_OK ? library_open(&cublas_library, err) : status;
 }
 
 void cublas_version(char *out, size_t size)

@@ -9,7 +9,8 @@
 #include "device/cuda/compat.h"
 #include "device/cuda/cuda_kernel.h"
 
-struct cublas_context;    /* cublas.c: handle and workspace of one stream */
+struct cublas_context;    /* gemm.c: handle and workspace of one stream */
+struct lt_context;        /* lt.c: the same, and what the last search chose */
 struct gate;              /* gate.c */
 struct cuda_communicator; /* nccl.c */
 
@@ -24,6 +25,7 @@ struct cuda_stream {
 	cudaStream_t handle;
 	struct gate *gate;             /* made by the first gate_close() */
 	struct cublas_context *cublas; /* made by the first gemm() */
+	struct lt_context *lt;         /* made by the first gemm_search() */
 };
 
 struct cuda_event {
@@ -89,7 +91,10 @@ enum status cuda_memory_set(struct stream *stream, void *memory, int byte, size_
 
 enum status cuda_gemm(struct stream *stream, const struct gemm *gemm, struct error *err);
 size_t cuda_gemm_workspace(struct device *device);
+enum status cuda_gemm_search(struct stream *stream, const struct gemm *gemm, double seconds,
+			     struct gemm_choice *out, struct error *err);
 void cublas_context_free(struct cublas_context *context);
+void lt_context_free(struct lt_context *context);
 
 enum status cuda_communicator_id(struct communicator_id *out, struct error *err);
 enum status cuda_communicator_open(struct device *device, const struct communicator_id *id,

@@ -1,11 +1,11 @@
-/* Matrix products through cublasGemmEx. */
-#include "device/cuda/cuda_backend.h"
+/* Matrix products through cublasGemmEx, and by what a search chose. */
+#include "device/cuda/gemm_types.h"
 
 #include <limits.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "device/cuda/cublas.h"
+#include "device/cuda/lt.h"
 
 /*
  * One handle and one workspace per stream: products of two streams may run at the same time, and
@@ -15,34 +15,6 @@ struct cublas_context {
 	cublasHandle_t handle;
 	void *workspace;
 };
-
-/* How a precision is stored and multiplied. */
-static const struct {
-	cudaDataType_t storage;
-	cublasComputeType_t compute;
-	unsigned capability; /* what the device must have */
-} precisions[PRECISION_COUNT] = {
-	[PRECISION_FP64] = { CUDA_R_64F, CUBLAS_COMPUTE_64F, DEVICE_HAS_FP64 },
-	[PRECISION_FP32] = { CUDA_R_32F, CUBLAS_COMPUTE_32F, DEVICE_HAS_FP32 },
-	[PRECISION_TF32] = { CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, DEVICE_HAS_TF32 },
-	[PRECISION_FP16] = { CUDA_R_16F, CUBLAS_COMPUTE_32F, DEVICE_HAS_FP16 },
-	[PRECISION_BF16] = { CUDA_R_16BF, CUBLAS_COMPUTE_32F, DEVICE_HAS_BF16 },
-};
-
-static enum status check(cublasStatus_t result, const char *call, struct error *err)
-{
-	enum status status = STATUS_DEVICE;
-
-	if (result == CUBLAS_STATUS_SUCCESS)
-		return STATUS_OK;
-	if (result == CUBLAS_STATUS_ALLOC_FAILED)
-		status = STATUS_NO_MEMORY;
-	else if (result == CUBLAS_STATUS_NOT_SUPPORTED || result == CUBLAS_STATUS_ARCH_MISMATCH)
-		status = STATUS_UNSUPPORTED;
-	cudaGetLastError();
-	return error_set(err, status, "%s: %s: %s", call, cublas.cublasGetStatusName(result),
-			 cublas.cublasGetStatusString(result));
-}
 
 /* What NVIDIA advises since Hopper, and cuBLAS' own default before. */
 size_t cuda_gemm_workspace(struct device *device)
@@ -74,21 +46,21 @@ static enum status context_new(struct cuda_stream *stream, struct cublas_context
 	status = cuda_check_size(cudaMalloc(&context->workspace, workspace),
 				 "cudaMalloc for cuBLAS' workspace", workspace, err);
 	if (status == STATUS_OK)
-		status = check(cublas.cublasCreate_v2(&context->handle), "cublasCreate", err);
+		status = gemm_check(cublas.cublasCreate_v2(&context->handle), "cublasCreate", err);
 	/* In this order: setting the stream puts cuBLAS' own workspace back. */
 	if (status == STATUS_OK)
-		status = check(cublas.cublasSetStream_v2(context->handle, stream->handle),
-			       "cublasSetStream", err);
+		status = gemm_check(cublas.cublasSetStream_v2(context->handle, stream->handle),
+				    "cublasSetStream", err);
 	if (status == STATUS_OK)
-		status = check(cublas.cublasSetWorkspace_v2(context->handle, context->workspace,
-							    workspace),
-			       "cublasSetWorkspace", err);
+		status = gemm_check(cublas.cublasSetWorkspace_v2(context->handle,
+								 context->workspace, workspace),
+				    "cublasSetWorkspace", err);
 	/*
 	 * By default cuBLAS may add up the parts of a long sum in the storage format: on an H200 the
 	 * FP16 and BF16 products then miss the bound of FP32 accumulation.
 	 */
 	if (status == STATUS_OK)
-		status = check(
+		status = gemm_check(
 			cublas.cublasSetMathMode(context->handle,
 						 CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION),
 			"cublasSetMathMode", err);
@@ -108,12 +80,14 @@ static bool fits_int(int64_t a, int64_t b, int64_t c)
 static enum status check_request(const struct device *device, const struct gemm *gemm,
 				 struct error *err)
 {
-	if (!(device->info.capabilities & precisions[gemm->precision].capability))
-		return error_set(err, STATUS_UNSUPPORTED,
-				 "%s (%s, compute capability %d.%d) has no %s matrix product",
-				 device->info.id, device->info.name, device->info.capability_major,
-				 device->info.capability_minor, precision_name(gemm->precision));
-	if (!fits_int(gemm->m, gemm->n, gemm->k) || !fits_int(gemm->lda, gemm->ldb, gemm->ldc))
+	if (gemm_check_device(device, gemm, err) != STATUS_OK)
+		return err->status;
+	if (gemm->precision == PRECISION_FP8)
+		return error_set(
+			err, STATUS_UNSUPPORTED,
+			"cublasGemmEx has no FP8 products; cuBLASLt has (implementation lt)");
+	if (!fits_int(gemm->m, gemm->n, gemm->k) || !fits_int(gemm->lda, gemm->ldb, gemm->ldc) ||
+	    gemm->batch > INT_MAX)
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "cublasGemmEx takes sizes up to %d; asked for %lld x %lld x %lld",
 				 INT_MAX, (long long)gemm->m, (long long)gemm->n,
@@ -121,27 +95,43 @@ static enum status check_request(const struct device *device, const struct gemm 
 	return STATUS_OK;
 }
 
+static cublasOperation_t transposed(bool yes)
+{
+	return yes ? CUBLAS_OP_T : CUBLAS_OP_N;
+}
+
+static cublasStatus_t multiply(cublasHandle_t handle, const struct gemm *g)
+{
+	const struct gemm_types *t = gemm_types(g->precision);
+	cublasOperation_t op_a = transposed(g->transpose_a), op_b = transposed(g->transpose_b);
+	int m = (int)g->m, n = (int)g->n, k = (int)g->k;
+	int lda = (int)g->lda, ldb = (int)g->ldb, ldc = (int)g->ldc;
+	struct gemm_scalars x;
+
+	gemm_scalars(g, &x);
+	if (gemm_batch(g) == 1)
+		return cublas.cublasGemmEx(handle, op_a, op_b, m, n, k, &x.alpha, g->a, t->operand,
+					   lda, g->b, t->operand, ldb, &x.beta, g->c, t->result,
+					   ldc, t->compute, CUBLAS_GEMM_DEFAULT);
+	return cublas.cublasGemmStridedBatchedEx(
+		handle, op_a, op_b, m, n, k, &x.alpha, g->a, t->operand, lda, g->stride_a, g->b,
+		t->operand, ldb, g->stride_b, &x.beta, g->c, t->result, ldc, g->stride_c,
+		(int)g->batch, t->compute, CUBLAS_GEMM_DEFAULT);
+}
+
 enum status cuda_gemm(struct stream *stream, const struct gemm *gemm, struct error *err)
 {
 	struct cuda_stream *s = (struct cuda_stream *)stream;
-	cudaDataType_t storage = precisions[gemm->precision].storage;
-	float alpha = (float)gemm->alpha, beta = (float)gemm->beta;
-	bool wide = gemm->precision == PRECISION_FP64;
-	enum status status = check_request(stream->device, gemm, err);
+	enum status status;
 
+	if (gemm->searched)
+		return lt_multiply(s, gemm, err);
+	status = check_request(stream->device, gemm, err);
 	if (status == STATUS_OK)
 		status = cuda_use(stream->device, err);
 	if (status == STATUS_OK && !s->cublas)
 		status = context_new(s, &s->cublas, err);
 	if (status != STATUS_OK)
 		return status;
-	return check(cublas.cublasGemmEx(
-			     s->cublas->handle, gemm->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N,
-			     gemm->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N, (int)gemm->m,
-			     (int)gemm->n, (int)gemm->k, wide ? (const void *)&gemm->alpha : &alpha,
-			     gemm->a, storage, (int)gemm->lda, gemm->b, storage, (int)gemm->ldb,
-			     wide ? (const void *)&gemm->beta : &beta, gemm->c, storage,
-			     (int)gemm->ldc, precisions[gemm->precision].compute,
-			     CUBLAS_GEMM_DEFAULT),
-		     "cublasGemmEx", err);
+	return gemm_check(multiply(s->cublas->handle, gemm), "cublasGemmEx", err);
 }

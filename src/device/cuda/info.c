@@ -86,7 +86,10 @@ static unsigned capabilities(const struct device_info *info)
 	} table[] = {
 		{ 0, DEVICE_HAS_FP64 | DEVICE_HAS_FP32 },
 		{ 50, DEVICE_HAS_FP16 }, /* cublasGemmEx refuses older ones */
+		{ 53, DEVICE_HAS_FP16_ACC16 },
+		{ 61, DEVICE_HAS_INT8 },
 		{ 80, DEVICE_HAS_TF32 | DEVICE_HAS_BF16 },
+		{ 89, DEVICE_HAS_FP8 },
 	};
 	int capability = info->capability_major * 10 + info->capability_minor;
 	unsigned mask = 0;

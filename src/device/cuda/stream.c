@@ -59,6 +59,7 @@ void cuda_stream_destroy(struct stream *stream)
 	cuda_gate_release(cuda(stream));
 	cudaStreamSynchronize(cuda(stream)->handle);
 	cublas_context_free(cuda(stream)->cublas);
+	lt_context_free(cuda(stream)->lt);
 	cudaStreamDestroy(cuda(stream)->handle);
 	cudaGetLastError();
 	free(cuda(stream));

@@ -242,8 +242,11 @@ static enum status check(const struct gemm *g, struct error *err)
 	const int64_t sizes[] = { g->m, g->n, g->k, g->lda, g->ldb, g->ldc };
 	int64_t a_rows = g->transpose_a ? g->k : g->m, b_rows = g->transpose_b ? g->n : g->k;
 
-	if (g->precision == PRECISION_TF32)
-		return error_set(err, STATUS_UNSUPPORTED, "a CPU has no TF32 multiplication");
+	if (g->precision == PRECISION_TF32 || g->precision >= PRECISION_COUNT)
+		return error_set(err, STATUS_UNSUPPORTED, "a CPU has no %s multiplication",
+				 precision_name(g->precision));
+	if (g->searched)
+		return error_set(err, STATUS_UNSUPPORTED, "OpenBLAS has nothing to choose from");
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		if (sizes[i] < 0)
 			return error_set(err, STATUS_INTERNAL, "gemm: a dimension is negative");
@@ -261,13 +264,20 @@ enum status host_gemm(struct stream *stream, const struct gemm *gemm, struct err
 {
 	struct multiply x = { .g = *gemm };
 	enum status status = check(gemm, err);
+	size_t bytes = precision_bytes(gemm->precision);
 
 	if (status != STATUS_OK || gemm->m == 0 || gemm->n == 0)
 		return status;
 	x.blas = blas_open(err);
 	if (!x.blas)
 		return STATUS_UNSUPPORTED;
-	return stream_enqueue(stream, gemm_run, &x, sizeof(x), err);
+	for (int64_t i = 0; i < (gemm->batch > 0 ? gemm->batch : 1) && status == STATUS_OK; i++) {
+		x.g.a = (const char *)gemm->a + (size_t)(i * gemm->stride_a) * bytes;
+		x.g.b = (const char *)gemm->b + (size_t)(i * gemm->stride_b) * bytes;
+		x.g.c = (char *)gemm->c + (size_t)(i * gemm->stride_c) * bytes;
+		status = stream_enqueue(stream, gemm_run, &x, sizeof(x), err);
+	}
+	return status;
 }
 
 size_t host_gemm_workspace(struct device *device)

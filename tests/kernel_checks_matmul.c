@@ -1,0 +1,86 @@
+/* Products as the matmul suite makes them: narrow formats, batches and searched algorithms, by its own reference. */
+#include "base/memory.h"
+#include "kernel_checks.h"
+#include "suites/matmul/operands.h"
+
+struct variant {
+	enum precision precision;
+	enum implementation implementation;
+	int64_t m, n, k, batch;
+	int transposed; /* bit 0: A, bit 1: B */
+};
+
+static enum status check_variant(struct device *device, const struct variant *v, struct error *err)
+{
+	struct matmul_problem problem = { .precision = v->precision,
+					  .m = v->m,
+					  .n = v->n,
+					  .k = v->k,
+					  .transpose_a = v->transposed & 1,
+					  .transpose_b = v->transposed & 2,
+					  .scale = 1,
+					  .seed_a = 1,
+					  .seed_b = 2 };
+	struct gemm_choice choice;
+	struct operands o;
+
+	if (operands_open(&o, device, &problem, v->batch, v->implementation, err) == STATUS_OK &&
+	    (v->implementation != IMPLEMENTATION_LT ||
+	     operands_search(&o, 0.01, &choice, err) == STATUS_OK))
+		operands_verify(&o, err);
+	operands_close(&o);
+	if (err->status != STATUS_OK && err->status != STATUS_UNSUPPORTED)
+		error_prefix(err, "%s, %d x %d x %d, transposed %d, batch %d",
+			     precision_name(v->precision), (int)v->m, (int)v->n, (int)v->k,
+			     v->transposed, (int)v->batch);
+	return err->status;
+}
+
+/* In every precision of [first, end) and transposition; what the device lacks is passed over, but not all. */
+static enum status check_all(struct device *device, struct variant v, int first, int end,
+			     struct error *err)
+{
+	struct error lacking = ERROR_NONE;
+	int done = 0;
+
+	for (int i = 4 * first; i < 4 * end; i++) {
+		v.precision = (enum precision)(i / 4);
+		v.transposed = i % 4;
+		if (check_variant(device, &v, err) == STATUS_UNSUPPORTED) {
+			lacking = *err;
+			error_clear(err);
+		} else if (err->status != STATUS_OK) {
+			return err->status;
+		} else {
+			done++;
+		}
+	}
+	return done ? STATUS_OK : error_set(err, lacking.status, "%s", lacking.message);
+}
+
+enum status check_gemm_batch(struct device *device, struct error *err)
+{
+	const struct variant v = {
+		.implementation = IMPLEMENTATION_BLAS, .m = 33, .n = 20, .k = 50, .batch = 3
+	};
+
+	return check_all(device, v, 0, PRECISION_COUNT, err);
+}
+
+enum status check_gemm_narrow(struct device *device, struct error *err)
+{
+	const struct variant v = {
+		.implementation = IMPLEMENTATION_BLAS, .m = 128, .n = 64, .k = 256, .batch = 1
+	};
+
+	return check_all(device, v, PRECISION_COUNT, PRECISION_GEMM_COUNT, err);
+}
+
+enum status check_gemm_search(struct device *device, struct error *err)
+{
+	const struct variant v = {
+		.implementation = IMPLEMENTATION_LT, .m = 256, .n = 128, .k = 512, .batch = 2
+	};
+
+	return check_all(device, v, 0, PRECISION_GEMM_COUNT, err);
+}

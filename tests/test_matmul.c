@@ -1,0 +1,259 @@
+/* The matmul suite's shapes, scales and codes, on the host backend: see suite_fixture.h. */
+#include "suite_fixture.h"
+
+#include "kernels/fp8.h"
+#include "kernels/half.h"
+#include "suites/matmul/reference.h"
+
+#define QUICK                                                                                      \
+	"[defaults]\nmin_samples = 3\nmax_samples = 4\nmax_time = 20ms\nsample_time = "            \
+	"20us\nwarmup = 1\n[suite matmul]\n"
+
+static double metric_of(const struct case_result *result, const char *name)
+{
+	const struct metric_value *metric = case_metric(result, name);
+
+	if (!metric)
+		fail_msg("no metric %s", name);
+	return metric->value;
+}
+
+static void run_ok(struct fixture *f, const char *ini, struct case_result *result)
+{
+	struct error err;
+
+	if (run_only_case(f, ini, result, &err) != STATUS_OK)
+		fail_msg("%s: %s", ini, err.message);
+	assert_nothing_open(ini);
+}
+
+/* Axes that came later leave the ids of the usual cases as they were. */
+static void test_ids(void **state)
+{
+	static const char *const expected[] = {
+		"matmul/fp32/16@host:0",
+		"matmul/fp32/16/scale=2@host:0",
+		"matmul/fp32/16/batch=2@host:0",
+		"matmul/fp32/16/batch=2/scale=2@host:0",
+		"matmul/fp32/16/tn@host:0",
+		"matmul/fp32/16/tn/scale=2@host:0",
+		"matmul/fp32/16/tn/batch=2@host:0",
+		"matmul/fp32/16/tn/batch=2/scale=2@host:0",
+	};
+	struct fixture *f = *state;
+
+	plan_from(f,
+		  "[suite matmul]\nprecisions = fp32\nsizes = 16\ntransposes = nn, tn\nbatch = 1, "
+		  "2\nscales = 1, 2\n",
+		  f->infos, 1);
+	assert_int_equal(f->plan.case_count, ARRAY_SIZE(expected));
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++)
+		assert_string_equal(f->plan.cases[i].id, expected[i]);
+	plan_done(f);
+}
+
+static void test_transposed_and_batched_products_are_right(void **state)
+{
+	static const char *const transposes[] = { "tn", "nt", "tt" };
+	static const char *const sizes[] = { "20x30x40", "300x310x320" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(transposes) * ARRAY_SIZE(sizes); i++) {
+		char *ini = xasprintf(
+			QUICK "precisions = fp16\nsizes = %s\ntransposes = %s\nbatch = 3\n",
+			sizes[i % ARRAY_SIZE(sizes)], transposes[i / ARRAY_SIZE(sizes)]);
+		struct case_result result;
+		uint64_t elements =
+			i % 2 ? 300 * 320 + 320 * 310 + 300 * 310 : 20 * 40 + 40 * 30 + 20 * 30;
+
+		run_ok(*state, ini, &result);
+		assert_true(metric_of(&result, "matmul.memory") == 3.0 * 2 * (double)elements);
+		assert_true(metric_of(&result, "matmul.error") <= result.verification.tolerance);
+		case_result_release(&result);
+		free(ini);
+	}
+}
+
+/* A wrong element in a batch is found and named. */
+static void test_wrong_product_of_a_batch(void **state)
+{
+	struct case_result result;
+	struct error err;
+
+	spy_reset();
+	spy.spoil = SPOIL_ELEMENT;
+	spy.spoil_product = 2;
+	assert_int_equal(
+		run_only_case(*state,
+			      QUICK "precisions = fp32\nsizes = 20\ntransposes = tt\nbatch = 3\n",
+			      &result, &err),
+		STATUS_MISMATCH);
+	assert_non_null(strstr(err.message, "operand set 0, product 0"));
+	case_result_release(&result);
+}
+
+static struct case_result scaled(struct fixture *f, const char *precision, const char *scale)
+{
+	char *ini = xasprintf(QUICK "precisions = %s\nsizes = 64\nscales = %s\n", precision, scale);
+	struct case_result result;
+
+	run_ok(f, ini, &result);
+	free(ini);
+	return result;
+}
+
+/* Sums of 64 products of numbers below s have a standard deviation of s^2 64^0.5 / 3: FP16 ends at 65,504. */
+static void test_fp16_overflows_and_loses_digits(void **state)
+{
+	struct case_result small = scaled(*state, "fp16", "1e-4"),
+			   usual = scaled(*state, "fp16", "16"),
+			   large = scaled(*state, "fp16", "200"),
+			   huge = scaled(*state, "fp16", "20000"),
+			   wide = scaled(*state, "fp32", "20000"),
+			   tiny = scaled(*state, "fp16", "1e-6");
+
+	assert_true(metric_of(&usual, "matmul.nonfinite") == 0);
+	assert_true(metric_of(&usual, "matmul.subnormal") < 0.001);
+	assert_true(metric_of(&large, "matmul.nonfinite") > 0.3 &&
+		    metric_of(&large, "matmul.nonfinite") < 0.8);
+	assert_true(metric_of(&huge, "matmul.nonfinite") > 0.99);
+	assert_true(metric_of(&wide, "matmul.nonfinite") == 0);
+	assert_true(metric_of(&small, "matmul.subnormal") > 0.5);
+	assert_true(metric_of(&tiny, "matmul.subnormal") > 0.99);
+	/* Operands of 1e-4 have products of 1e-8, which FP16 stores in steps of 6e-8: nothing is left. */
+	assert_true(metric_of(&small, "matmul.error_total") > 0.1);
+	assert_true(metric_of(&usual, "matmul.error_total") < 0.001);
+	case_result_release(&small);
+	case_result_release(&usual);
+	case_result_release(&large);
+	case_result_release(&huge);
+	case_result_release(&wide);
+	case_result_release(&tiny);
+}
+
+/* Overflow is no excuse: finite where it must be infinite, and the wrong infinity, are wrong. */
+static void test_range_is_checked(void **state)
+{
+	const struct matmul_problem problem = { .precision = PRECISION_FP16,
+						.m = 8,
+						.n = 8,
+						.k = 8,
+						.scale = 20000,
+						.seed_a = 1,
+						.seed_b = 2 };
+	struct matmul_reference reference;
+	struct matmul_error error;
+	struct error err = ERROR_NONE;
+	uint16_t c[64];
+	int infinite = -1;
+
+	(void)state;
+	matmul_reference_init(&reference, &problem);
+	/* A sum has its column's sign: the reference's blocks are compared through the same one. */
+	for (int row = 0; row < 8; row++)
+		for (int column = 0; column < 8; column++) {
+			double exact = 0;
+
+			for (int i = 0; i < 8; i++)
+				exact += (double)half_to_float(half_from_double(
+						 20000 * (double)generator_uniform(
+								 1, (uint64_t)(i * 8 + row)))) *
+					 (double)half_to_float(half_from_double(
+						 20000 * (double)generator_uniform(
+								 2, (uint64_t)(column * 8 + i))));
+			c[column * 8 + row] = half_from_double(exact);
+			if ((c[column * 8 + row] & 0x7fff) == 0x7c00)
+				infinite = column * 8 + row;
+		}
+	assert_true(infinite >= 0);
+	assert_int_equal(matmul_reference_check(&reference, c, &error, &err), STATUS_OK);
+	assert_true(error.nonfinite > 0.9);
+	c[infinite] ^= 0x8000;
+	assert_int_equal(matmul_reference_check(&reference, c, &error, &err), STATUS_MISMATCH);
+	error_clear(&err);
+	c[infinite] = 0x7bff; /* the largest number */
+	assert_int_equal(matmul_reference_check(&reference, c, &error, &err), STATUS_MISMATCH);
+	error_clear(&err);
+	c[infinite] = 0x7e00; /* NaN */
+	assert_int_equal(matmul_reference_check(&reference, c, &error, &err), STATUS_MISMATCH);
+	matmul_reference_release(&reference);
+}
+
+static void test_combinations(void **state)
+{
+	struct fixture *f = *state;
+	struct device_info info = f->infos[0];
+
+	/* A scale needs a full reference, and means nothing to whole numbers. */
+	info.capabilities |= DEVICE_HAS_INT8;
+	plan_from(f, "[suite matmul]\nprecisions = fp32, int8\nsizes = 2048\nscales = 2\n", &info,
+		  1);
+	assert_int_equal(f->plan.case_count, 1);
+	assert_non_null(strstr(f->plan.cases[0].skip_reason, "every element of the reference"));
+	plan_done(f);
+	info.capabilities &= ~(unsigned)DEVICE_HAS_INT8;
+	plan_from(f, "[suite matmul]\nprecisions = int8\nsizes = 16\n", &info, 1);
+	assert_string_equal(f->plan.cases[0].skip_reason,
+			    "host:0 has no int8 matrix multiplication");
+	plan_done(f);
+}
+
+static void test_host_has_no_search(void **state)
+{
+	struct case_result result;
+	struct error err;
+
+	assert_int_equal(
+		run_only_case(*state, QUICK "precisions = fp32\nsizes = 16\nimplementations = lt\n",
+			      &result, &err),
+		STATUS_UNSUPPORTED);
+	assert_string_equal(err.message, "backend host has no operation gemm_search");
+	assert_nothing_open("lt");
+	case_result_release(&result);
+}
+
+/* All 256 numbers there and back, and what lies between two of them, by another way than fp8.h's. */
+static void test_fp8(void **state)
+{
+	double before = 0;
+
+	(void)state;
+	for (int bits = 0; bits < 0x7f; bits++) {
+		double value = bits < 8 ? ldexp(bits, -9) : ldexp(8 + bits % 8, bits / 8 - 10),
+		       middle = (before + value) / 2;
+
+		assert_true((double)fp8_to_float((uint8_t)bits) == value);
+		assert_true((double)fp8_to_float((uint8_t)(bits | 0x80)) == -value);
+		assert_int_equal(fp8_from_float((float)value), bits);
+		assert_int_equal(fp8_from_float((float)-value), bits | 0x80);
+		if (bits > 0) {
+			assert_int_equal(fp8_from_float((float)middle), bits % 2 ? bits - 1 : bits);
+			assert_int_equal(fp8_from_float(nextafterf((float)middle, 1e9f)), bits);
+			assert_int_equal(fp8_from_float(nextafterf((float)middle, 0)), bits - 1);
+		}
+		before = value;
+	}
+	assert_int_equal(fp8_from_float(1e30f), 0x7e);
+	assert_int_equal(fp8_from_float(-INFINITY), 0xfe);
+	assert_true(isnan(fp8_to_float(fp8_from_float(NAN))));
+	assert_int_equal(fixed8_from_float(2), 127);
+	assert_int_equal(fixed8_from_float(-2), -128);
+	assert_int_equal(fixed8_from_float(0.5f / 128), 0);
+	assert_int_equal(fixed8_from_float(1.5f / 128), 2);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup(name, fixture_reset)
+	const struct CMUnitTest tests[] = {
+		TEST(test_ids),
+		TEST(test_transposed_and_batched_products_are_right),
+		TEST(test_wrong_product_of_a_batch),
+		TEST(test_fp16_overflows_and_loses_digits),
+		TEST(test_range_is_checked),
+		TEST(test_combinations),
+		TEST(test_host_has_no_search),
+		TEST(test_fp8),
+	};
+
+	return cmocka_run_group_tests(tests, fixture_open, fixture_close);
+}
