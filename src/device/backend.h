@@ -26,7 +26,7 @@
 #include "device/device_info.h"
 
 /* Changes whenever this header does in a way that a loaded module would notice. */
-#define BACKEND_ABI 4
+#define BACKEND_ABI 5
 
 /* Every backend's device, stream, event and communicator start with these fields. */
 struct device {
