@@ -9,6 +9,7 @@ import sys
 import jsonschema
 
 # Objects whose keys are names: members may come and go.
+OPTIONAL = ("launches",)
 MAPS = ("environment", "parameters", "parameter_text", "parameter_units", "metrics", "samples")
 
 
@@ -32,7 +33,7 @@ def mutants(document):
         if not path:
             continue
         in_map = len(path) > 1 and path[-2] in MAPS
-        if isinstance(path[-1], str) and not in_map:
+        if isinstance(path[-1], str) and not in_map and path[-1] not in OPTIONAL:
             yield f"{path} removed", changed(path, lambda parent, key: parent.pop(key))
         if isinstance(node, dict) and path[-1] not in MAPS:
             yield f"{path} with another member", changed(path, lambda parent, key: parent[key].update(surprise=1))

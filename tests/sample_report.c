@@ -113,7 +113,7 @@ static void add_metric(struct case_result *c, const char *name, const char *unit
 	ARRAY_GROW(c->metrics, c->metric_count, c->metric_capacity);
 	c->metrics[c->metric_count++] =
 		(struct metric_value){ xstrdup(name), xstrdup(unit), better, headline,       value,
-				       low,           high,          n,      xstrdup(series) };
+				       low,           high,          n,      xstrdup(series), NULL, 0 };
 }
 
 static void add_single(struct case_result *c, const char *name, const char *unit,

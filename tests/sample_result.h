@@ -34,9 +34,14 @@ static inline void sample_metrics(struct case_result *c)
 	c->metric_count = c->metric_capacity = 2;
 	c->metrics = xcalloc(2, sizeof(*c->metrics));
 	c->metrics[0] = (struct metric_value){ xstrdup("transfer.bandwidth"), xstrdup("B/s"), BETTER_HIGHER, true,
-		5.5e10, 5.4e10, 5.6e10, 30, xstrdup("transfer.time") };
+		5.5e10, 5.4e10, 5.6e10, 30, xstrdup("transfer.time"), NULL, 0 };
+	c->metrics[0].launches = xcalloc(3, sizeof(double));
+	c->metrics[0].launches[0] = 5.5e10;
+	c->metrics[0].launches[1] = 5.6e10;
+	c->metrics[0].launches[2] = (double)NAN;
+	c->metrics[0].launch_count = 3;
 	c->metrics[1] = (struct metric_value){ xstrdup("transfer.cold"), xstrdup("s"), BETTER_LOWER, false,
-		1e-3, (double)NAN, (double)INFINITY, 1, xstrdup("") };
+		1e-3, (double)NAN, (double)INFINITY, 1, xstrdup(""), NULL, 0 };
 }
 
 static inline void sample_case(struct result *result)

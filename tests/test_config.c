@@ -112,7 +112,7 @@ static void wrong_overrides_are_errors(void **state)
 		  "B, KiB, MiB, GiB, TiB, kB, KB, MB, GB, TB\n" },
 		{ "run.sede=1", "--set run.sede=1: [run] has no key 'sede' (did you mean 'seed'?); "
 				"keys: backend, devices, "
-				"host_devices, suites, seed, label, case_limit\n" },
+				"host_devices, suites, launches, seed, label, case_limit\n" },
 		{ "gemm.sizes=64", "--set gemm.sizes=64: the config has no [suite gemm]\n" },
 		{ "copy:x.sizes=1B", "--set copy:x.sizes=1B: the config has no [suite copy x]\n" },
 		{ "cpoy.sizes=1B", "--set cpoy.sizes=1B: [suite cpoy]: there is no suite 'cpoy' "
@@ -293,10 +293,11 @@ static void unreadable_sources_are_errors(void **state)
 		{ "./quick", "./quick: no such file\n" },
 		{ "loop.ini", "loop.ini: cannot be opened: Too many levels of symbolic links\n" },
 		{ "",
-		  ": no such file, and no embedded config of that name; embedded: full, quick\n" },
+		  ": no such file, and no embedded config of that name; embedded: "
+		  "acceptance, full, nightly, quick\n" },
 		{ "qick", "qick: no such file, and no embedded config of that name (did you mean "
 			  "'quick'?); embedded: "
-			  "full, quick\n" },
+			  "acceptance, full, nightly, quick\n" },
 		{ "/dev/zero",
 		  "/dev/zero: the file is larger than 4194304 bytes, the limit for a config\n" },
 		{ "locked.ini", "locked.ini: cannot be opened: Permission denied\n" },

@@ -60,6 +60,8 @@ expect 2 'other.ini exists already' write quick -o other.ini
 [ "$(cat other.ini)" = mine ] || { echo "other.ini was overwritten"; failed=1; }
 expect 0 'other.ini' write quick -o other.ini --force
 cmp quick.ini other.ini || failed=1
-expect 2 "there is no embedded config 'slow'; there are: full quick" write slow
+expect 0 'h200.ini' write h200
+grep -q '^\[limit' h200.ini || { echo "h200.ini holds no limit"; failed=1; }
+expect 2 "there is no embedded config 'slow'; there are: acceptance full nightly quick" write slow
 expect 3 'No such file or directory' write quick -o nowhere/quick.ini
 exit $failed

@@ -10,6 +10,7 @@
 #include "cli/print_comparison.h"
 #include "cli/result_list.h"
 #include "judge/compare.h"
+#include "judge/estimate.h"
 
 extern const struct command command_compare;
 
@@ -133,7 +134,8 @@ static int compare_and_print(const struct compare_arguments *c)
 
 static int compare_run(int argc, char **argv)
 {
-	struct compare_arguments arguments = { .margin = 0.01, .launch_spread = 0.005 };
+	struct compare_arguments arguments = { .margin = COMPARE_MARGIN,
+					       .launch_spread = LAUNCH_SPREAD };
 	int code = parse_arguments(&arguments, argc, argv);
 
 	if (code == EXIT_ACCEPTED)

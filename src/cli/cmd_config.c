@@ -181,6 +181,8 @@ static int write_embedded(const struct config_arguments *a)
 				     "write needs the name of one embedded config");
 	name = xasprintf("%s%s", a->names[0], text_ends_with(a->names[0], ".ini") ? "" : ".ini");
 	file = embedded_find(embedded_configs, name);
+	if (!file)
+		file = embedded_find(embedded_limits, name);
 	if (file) {
 		code = write_file(a->output ? a->output : name, file, a->force);
 	} else {
@@ -240,6 +242,6 @@ const struct command command_config = {
 		 "       gpuproof config write NAME [-o FILE] [--force]\n\n"
 		 "CONFIG is a file or the name of an embedded config. show prints the effective\n"
 		 "config, with --origin the place that set each key; write puts an embedded config\n"
-		 "into a file for editing.",
+		 "or the limits of a GPU model (h200, generic) into a file for editing.",
 	.run = config_run,
 };

@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "cli/table.h"
+#include "judge/estimate.h"
 
 static void print_differences(const struct comparison *c)
 {
@@ -64,4 +65,19 @@ void print_comparison(const struct comparison *c, bool all)
 	if (table.count > 1)
 		table_print(&table, stdout);
 	table_release(&table);
+}
+
+void print_compared(const struct result *a, const struct result *b)
+{
+	const struct comparison_input input = { .a = a,
+						.b = b,
+						.a_count = 1,
+						.b_count = 1,
+						.margin = COMPARE_MARGIN,
+						.launch_spread = LAUNCH_SPREAD };
+	struct comparison comparison;
+
+	compare_results(&input, &comparison);
+	print_comparison(&comparison, false);
+	comparison_release(&comparison);
 }

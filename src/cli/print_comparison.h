@@ -6,4 +6,7 @@
 /* What differs around the measurements first, then the sentence, then the cases; with `all` also those that are the same. */
 void print_comparison(const struct comparison *comparison, bool all);
 
+/* Compares two results with the usual margin, and prints it. */
+void print_compared(const struct result *a, const struct result *b);
+
 #endif

@@ -14,6 +14,8 @@
 
 #include "result/result.h"
 
+#define COMPARE_MARGIN 0.01
+
 enum change {
 	CHANGE_REGRESSED,
 	CHANGE_INCONCLUSIVE,

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #define SPREAD_WEIGHT 8
+#define LAUNCH_SPREAD 0.005 /* what launches repeat to where nothing else is known */
 
 struct estimate {
 	double value; /* one launch: its value; several: Hodges-Lehmann on their logs */

@@ -318,3 +318,29 @@ bool judge_same_machine(const struct result *a, const struct result *b)
 			return false;
 	return true;
 }
+
+/* The case without its devices. */
+static size_t point_length(const char *id)
+{
+	const char *at = strrchr(id, '@');
+
+	return at ? (size_t)(at - id) : strlen(id);
+}
+
+bool judge_wants_more(const struct verdicts *verdicts, const char *case_id)
+{
+	size_t length = point_length(case_id);
+
+	for (size_t i = 0; i < verdicts->count; i++) {
+		const struct check *check = &verdicts->checks[i];
+
+		if (check->verdict != VERDICT_INCONCLUSIVE)
+			continue;
+		if (strcmp(check->case_id, case_id) == 0)
+			return true;
+		if (check->comparison == LIKE_SISTERS && point_length(check->case_id) == length &&
+		    strncmp(check->case_id, case_id, length) == 0)
+			return true;
+	}
+	return false;
+}

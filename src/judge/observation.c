@@ -119,18 +119,35 @@ static void add_value(struct gathering *g, double value)
 }
 
 /* Zero is a value only where nothing was timed and less is better: an error, an idle share. */
-static bool plausible(const struct metric_value *m)
+static bool plausible(const struct metric_value *m, double value)
 {
-	if (!isfinite(m->value) || m->value < 0)
+	if (!isfinite(value) || value < 0)
 		return false;
-	return m->value > 0 || (m->better != BETTER_HIGHER && !(m->series && *m->series));
+	return value > 0 || (m->better != BETTER_HIGHER && !(m->series && *m->series));
+}
+
+bool metric_is_exact(const struct metric_value *m)
+{
+	return strcmp(m->unit, "B") == 0 && isnan(m->low) && !(m->series && *m->series);
+}
+
+static void gather_value(struct gathering *g, struct observation *o, const struct metric_value *m,
+			 double value)
+{
+	char reason[64];
+
+	if (plausible(m, value)) {
+		add_value(g, value);
+		return;
+	}
+	snprintf(reason, sizeof(reason), "its value is %g", value);
+	bad(o, VERDICT_ERROR, reason);
 }
 
 static void gather_metric(struct gathering *g, struct observation *o, const struct metric_value *m,
 			  const char *unit)
 {
 	bool interval = m->low > 0 && isfinite(m->high) && m->high > 0;
-	char number[64];
 
 	if (strcmp(m->unit, unit) != 0) {
 		char *reason = xasprintf("its unit is '%.30s', not %s", m->unit, unit);
@@ -139,20 +156,17 @@ static void gather_metric(struct gathering *g, struct observation *o, const stru
 		free(reason);
 		return;
 	}
-	if (!plausible(m)) {
-		snprintf(number, sizeof(number), "its value is %g", m->value);
-		bad(o, VERDICT_ERROR, number);
-		return;
-	}
-	add_value(g, m->value);
+	for (size_t i = 0; i < m->launch_count; i++)
+		gather_value(g, o, m, m->launches[i]);
+	if (!m->launch_count)
+		gather_value(g, o, m, m->value);
 	if (interval) {
 		g->half += fabs(log(m->high / m->low)) / 2;
 		g->halves++;
 	}
 	o->samples = o->samples ? o->samples : m->n;
 	o->no_interval = !interval && m->series && *m->series && m->n < 6;
-	g->exact = !interval && !(m->series && *m->series) && m->n <= 1 &&
-		   (strcmp(unit, "B") == 0 || strcmp(unit, "1") == 0);
+	g->exact = metric_is_exact(m);
 }
 
 static void gather_case(struct gathering *g, struct observation *o, const struct case_result *c,

@@ -31,6 +31,9 @@ void subjects_release(struct subjects *subjects);
 /* The subject of case `id`, NULL: there is none. */
 const struct subject *subjects_find(const struct subjects *subjects, const char *id);
 
+/* A quantity that no launch changes: bytes, counted rather than timed. */
+bool metric_is_exact(const struct metric_value *metric);
+
 struct observation {
 	enum verdict
 		verdict; /* VERDICT_PASS: there is a value; else SKIP, ERROR, or FAIL (wrong result) */

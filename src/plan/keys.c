@@ -13,6 +13,8 @@ const struct key run_keys[] = {
 	  .help = "devices of the host backend, each an equal share of the cores" },
 	{ .name = "suites", .type = KEY_TEXT, .list = true, .fallback = "all",
 	  .help = "all, or those of the config's suites that run" },
+	{ .name = "launches", .type = KEY_INTEGER, .fallback = "1", .min = 1, .max = 1000,
+	  .help = "how often everything is measured, each time by new processes" },
 	{ .name = "seed", .type = KEY_INTEGER, .fallback = "1",
 	  .help = "of all generated data: the same seed, the same data" },
 	{ .name = "label", .type = KEY_TEXT, .fallback = "",

@@ -41,10 +41,17 @@ enum status json_path_error(const struct json_path *path, struct error *err, con
 	return STATUS_USAGE;
 }
 
+static bool is_empty(const struct field *f, const void *base)
+{
+	return *(const size_t *)(const void *)((const char *)base + f->count_offset) == 0;
+}
+
 void fields_write(struct json_writer *w, const struct field *fields, const void *base)
 {
 	writer_open(w, '{');
 	for (const struct field *f = fields; f->name; f++) {
+		if (f->optional && is_empty(f, base))
+			continue;
 		writer_key(w, f->name);
 		f->codec->write(w, f, base);
 	}
@@ -61,6 +68,8 @@ enum status fields_read(const json_t *json, const struct field *fields, void *ba
 		const json_t *value = json_object_get(json, f->name);
 		enum status status;
 
+		if (!value && f->optional)
+			continue;
 		if (!value)
 			return json_path_error(&here, err, "is missing");
 		status = f->codec->read(value, f, base, &here, err);

@@ -46,6 +46,7 @@ struct field {
 	const struct field *fields; /* of the nested struct or of each element */
 	/* Arrays: the struct's element count, its capacity (0: none) and the element's size. */
 	size_t count_offset, capacity_offset, element_size;
+	bool optional; /* arrays: left out while empty, and may be missing */
 	bool one_line; /* codec_object: all of it, codec_array: each element, whatever its depth */
 	size_t key_offset; /* codec_map: the element's member (char *) that is the key */
 };

@@ -18,6 +18,7 @@ static void metric_value_release(struct metric_value *metric)
 	free(metric->name);
 	free(metric->unit);
 	free(metric->series);
+	free(metric->launches);
 }
 
 static void parameter_release(struct case_parameter *parameter)

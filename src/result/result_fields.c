@@ -62,6 +62,8 @@ static const struct field metric_fields[] = {
 	{ .name = "high", .codec = &codec_real, FIELD_AT(metric_value, high) },
 	{ .name = "n", .codec = &codec_uint64, FIELD_AT(metric_value, n) },
 	{ .name = "series", .codec = &codec_string, FIELD_AT(metric_value, series) },
+	{ .name = "launches", .codec = &codec_reals,
+	  FIELD_COUNTED(metric_value, launches, launch_count), .optional = true },
 	{ 0 }
 };
 

@@ -1,0 +1,120 @@
+#include "judge/pool.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "judge/estimate.h"
+#include "judge/observation.h"
+
+#define NOISY_SPREAD 0.03 /* between launches, standard deviation: worth a note */
+
+static struct case_result *find_case(struct result *result, const char *id, size_t hint)
+{
+	if (hint < result->case_count && strcmp(result->cases[hint].id, id) == 0)
+		return &result->cases[hint];
+	for (size_t i = 0; i < result->case_count; i++)
+		if (strcmp(result->cases[i].id, id) == 0)
+			return &result->cases[i];
+	return NULL;
+}
+
+static void push(struct metric_value *m, double value)
+{
+	m->launches = xrealloc(m->launches, m->launch_count + 1, sizeof(*m->launches));
+	m->launches[m->launch_count++] = value;
+}
+
+static void pool_metric(struct metric_value *m, const struct case_result *other)
+{
+	const struct metric_value *same = case_metric(other, m->name);
+
+	if (!m->launch_count)
+		push(m, m->value);
+	push(m, same && strcmp(same->unit, m->unit) == 0 ? same->value : (double)NAN);
+}
+
+static void set_reason(struct case_result *c, enum case_status status, size_t launch,
+		       const char *reason)
+{
+	free(c->reason);
+	c->reason = xasprintf("launch %zu: %s%s", launch, status == CASE_SKIPPED ? "skipped: " : "",
+			      reason);
+	/* Done before, skipped now: something changed that should not have. */
+	c->status = status == CASE_SKIPPED ? CASE_ERROR : status;
+}
+
+static void pool_case(struct case_result *c, const struct case_result *other, size_t launch)
+{
+	static const int rank[] = {
+		[CASE_OK] = 0, [CASE_SKIPPED] = 1, [CASE_ERROR] = 2, [CASE_FAILED] = 3
+	};
+
+	c->seconds += other->seconds;
+	c->after = other->after;
+	if (rank[other->status] > rank[c->status])
+		set_reason(c, other->status, launch, other->reason);
+	if (c->status == CASE_OK)
+		for (size_t i = 0; i < c->metric_count; i++)
+			pool_metric(&c->metrics[i], other);
+}
+
+static bool usable(const struct metric_value *m)
+{
+	for (size_t i = 0; i < m->launch_count; i++)
+		if (!(m->launches[i] > 0) || !isfinite(m->launches[i]))
+			return false;
+	return m->launch_count > 1;
+}
+
+static void note_spread(struct case_result *c, const struct metric_value *m)
+{
+	double spread = log_deviation(m->launches, m->launch_count);
+	char *notes;
+
+	if (!m->headline || spread <= NOISY_SPREAD ||
+	    (c->notes && strstr(c->notes, " launches of ")))
+		return;
+	notes = xasprintf("%s%s%zu launches of %s scatter by %.1f %%.", c->notes ? c->notes : "",
+			  c->notes && *c->notes ? " " : "", m->launch_count, m->name, 100 * spread);
+	free(c->notes);
+	c->notes = notes;
+}
+
+static void settle_metric(struct case_result *c, struct metric_value *m)
+{
+	struct estimate e;
+
+	if (m->launch_count < 2)
+		return;
+	if (!usable(m)) {
+		m->value = hodges_lehmann(m->launches, m->launch_count);
+		m->low = m->high = (double)NAN;
+		return;
+	}
+	e = estimate_launches(m->launches, m->launch_count, 0,
+			      metric_is_exact(m) ? 0 : LAUNCH_SPREAD);
+	m->value = e.value;
+	m->low = e.half_both > 0 ? e.value * exp(-e.half_both) : (double)NAN;
+	m->high = e.half_both > 0 ? e.value * exp(e.half_both) : (double)NAN;
+	note_spread(c, m);
+}
+
+void pool_launches(struct result *result, size_t before, const struct result *more, size_t count)
+{
+	for (size_t r = 0; r < count; r++) {
+		for (size_t i = 0; i < more[r].case_count; i++) {
+			struct case_result *c = find_case(result, more[r].cases[i].id, i);
+
+			if (c)
+				pool_case(c, &more[r].cases[i], before + r + 1);
+		}
+		result->seconds += more[r].seconds;
+		free(result->finished);
+		result->finished = xstrdup(more[r].finished ? more[r].finished : "");
+	}
+	for (size_t i = 0; i < result->case_count; i++)
+		for (size_t m = 0; m < result->cases[i].metric_count; m++)
+			settle_metric(&result->cases[i], &result->cases[i].metrics[m]);
+}

@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# gpuproof run --launches, --check, --against: what is measured again, what it is called, and the exit code.
+set -u
+program=$(realpath "$1")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failed=0
+
+# expect CODE WORD ARGUMENTS...: the exit code, and WORD in stdout or stderr
+expect() {
+	local code=$1 word=$2 got
+	shift 2
+	"$program" run "$@" --no-report >out 2>err
+	got=$?
+	if [ $got -ne "$code" ]; then
+		echo "run $*: exit code $got, not $code"; cat out err; failed=1
+	fi
+	if ! cat out err | grep -qF -- "$word"; then
+		echo "run $*: '$word' is missing in"; cat out err; failed=1
+	fi
+}
+complain() {
+	echo "$*"
+	failed=1
+}
+
+suite='[suite alloc]
+allocators = pageable
+operations = alloc
+states = reused
+sizes = 64KiB
+min_samples = 10
+max_samples = 20
+max_time = 20ms'
+printf '[run]\nbackend = host\n%s\n' "$suite" >plain.ini
+printf '[run]\nbackend = host\n%s\n[limit slow]\nmetric = alloc.latency\nmax = 10 s\n' "$suite" >wide.ini
+printf '[run]\nbackend = host\n%s\n[limit slow]\nmetric = alloc.latency\nmax = 1ns\n' "$suite" >tight.ini
+# Wide enough that one launch leaves it open: the limit is what this machine does, give or take anything.
+printf '[run]\nbackend = host\n%s\n[limit slow]\nmetric = alloc.latency\nmax = 1 * baseline\nlaunch_spread = 50 %%\n' "$suite" >open.ini
+
+# Launches: each in its directory, pooled in the first one's.
+expect 0 'launch 3 of 3' plain.ini -o three --launches 3
+for file in three/launch-2/result.json three/launch-3/result.json three/launch-3/run.jsonl; do
+	[ -s $file ] || complain "$file is missing"
+done
+[ "$(grep -o '"launches": \[[^]]*\]' three/result.json | head -1 | tr ',' '\n' | wc -l)" = 3 ] ||
+	complain "result.json does not hold three launches: $(grep -c launches three/result.json)"
+grep -q '"launches": \[' three/launch-2/result.json && complain "a single launch claims to be several"
+# One that is interrupted goes on where it was: the third is missing.
+rm -r three/launch-3 three/result.json
+"$program" run --resume three --no-report -q >/dev/null || complain "resume: exit code $?"
+[ -s three/launch-3/result.json ] || complain "resume does not make the missing launch"
+[ -s three/result.json ] || complain "resume does not pool"
+"$program" compare three three >compared || complain "compare: exit code $?"
+grep -qF '1 comparison: 1' compared || complain "compare of pooled results: $(cat compared)"
+
+# Verdicts after the run.
+expect 0 'Accepted: 1 check passed.' wide.ini -o wide --check
+expect 1 'Not accepted: of 1 check 1 failed.' tight.ini -o tight --check
+expect 0 'Accepted: 1 check passed.' tight.ini -o other --check --limits wide.ini
+expect 2 'go with --check' wide.ini -o no --limits wide.ini
+expect 2 'no such file' wide.ini -o no --check --limits nowhere.ini
+[ ! -e no ] || complain "a run began although its limits are wrong"
+expect 3 'nowhere' wide.ini -o no --check --baseline nowhere
+
+# What is inconclusive is measured again, once.
+expect 4 '1 case is inconclusive: 4 more launches' open.ini -o open --check --baseline wide
+[ -s open/launch-5/result.json ] || complain "no extension"
+[ ! -e open/launch-6 ] || complain "more than one extension"
+grep -q '"launches": \[' open/result.json || complain "the extension is not pooled"
+
+# Two configs in turns, and two builds.
+printf '[run]\nbackend = host\n%s\n' "${suite/64KiB/64KiB, 128KiB}" >more.ini
+expect 0 'launch 2 of 2 of B' plain.ini -o turns --launches 2 --against more.ini --set run.seed=3
+grep -qF 'does not have this case' out || complain "the case that only B has is not named: $(cat out)"
+grep -qF '[suite alloc] sizes' out || complain "the difference of the configs is not named: $(cat out)"
+[ -s turns/a/launch-2/result.json ] && [ -s turns/b/launch-2/result.json ] || complain "launches are missing"
+expect 0 '1 comparison: 1' plain.ini -o builds --against "$program"
+[ -s builds/b/result.json ] || complain "the other build left nothing"
+expect 2 'no such file' plain.ini -o no --against nowhere.ini
+expect 2 '--against compares' plain.ini -o no --against more.ini --check
+[ ! -e no ] || complain "a run began although it cannot be compared"
+exit $failed
