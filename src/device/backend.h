@@ -28,7 +28,7 @@
 /* Changes whenever this header does in a way that a loaded module would notice. */
 #define BACKEND_ABI 5
 
-/* Every backend's device, stream, event and communicator start with these fields. */
+/* Every backend's device, stream, event, communicator and graph start with these fields. */
 struct device {
 	const struct backend *backend;
 	struct device_info info;
@@ -42,6 +42,9 @@ struct event {
 struct communicator {
 	struct device *device;
 	int rank, size;
+};
+struct graph {
+	struct device *device;
 };
 
 /* Where memory comes from. ALLOCATORS(X): X(enum, name in INI and reports, on device?, description) */
@@ -124,6 +127,7 @@ struct telemetry {
 	int64_t throttle_reasons; /* NVML bit mask; 0: none; -1 unknown */
 	int64_t ecc_corrected, ecc_uncorrected; /* volatile counts */
 	int64_t pcie_generation, pcie_width, pcie_replays;
+	int64_t nvlink_errors; /* replays, recoveries and CRC errors of all links since the driver was loaded */
 };
 
 /* Name and value of one piece of the environment ("driver", "580.159.03"). */
@@ -147,6 +151,9 @@ struct finding {
 
 /* One kernel launch: asynchronous on `stream`. `arguments` is the kernel's own struct (kernels/<op>.h). */
 typedef enum status kernel_fn(struct stream *stream, const void *arguments, struct error *err);
+
+/* Runs on a thread of the backend; must not call the backend. */
+typedef void callback_fn(void *context);
 
 struct backend_options {
 	int host_devices; /* shares the CPU is cut into; 0: one */
@@ -270,6 +277,28 @@ struct backend {
 	enum status (*all_to_all)(struct communicator *communicator, struct stream *stream, void *to,
 				  const void *from, size_t count_per_rank, enum precision precision,
 				  struct error *err);
+
+	/* Calls `callback` when the stream gets there; what is behind it waits until it returns. */
+	enum status (*host_callback)(struct stream *stream, callback_fn *callback, void *context,
+				     struct error *err);
+
+	/*
+	 * Graphs: what is enqueued on `stream` from graph_begin() to graph_end() is recorded instead of carried out;
+	 * graph_launch() enqueues all of it at once, as often as wanted, on any stream of the device. Memory that it
+	 * names must outlive the graph. Warm up first: calls that allocate or synchronise cannot be recorded. After a
+	 * failure in between graph_end() must be called all the same. host: kernels, copies, fills and products only.
+	 */
+	enum status (*graph_begin)(struct stream *stream, struct error *err);
+	enum status (*graph_end)(struct stream *stream, struct graph **out, struct error *err);
+	enum status (*graph_launch)(struct graph *graph, struct stream *stream, struct error *err);
+	void (*graph_destroy)(struct graph *graph);
+
+	/*
+	 * The part of telemetry() that is quick enough to ask for while something is measured: clocks, power,
+	 * temperature, throttle reasons; the rest is unknown. The only operation that another thread may call
+	 * while the driving thread uses the device.
+	 */
+	enum status (*telemetry_quick)(struct device *device, struct telemetry *out, struct error *err);
 };
 
 /*

@@ -301,6 +301,50 @@ static inline void backend_communicator_close(struct communicator *communicator)
 		communicator->device->backend->communicator_close(communicator);
 }
 
+/* NULL is allowed. */
+static inline void backend_graph_destroy(struct graph *graph)
+{
+	if (graph)
+		graph->device->backend->graph_destroy(graph);
+}
+
+static inline enum status backend_graph_begin(struct stream *stream, struct error *err)
+{
+	if (!stream->device->backend->graph_begin)
+		return backend_missing(stream->device, "graph_begin", err);
+	return stream->device->backend->graph_begin(stream, err);
+}
+
+static inline enum status backend_graph_end(struct stream *stream, struct graph **out, struct
+		error *err)
+{
+	if (!stream->device->backend->graph_end)
+		return backend_missing(stream->device, "graph_end", err);
+	return stream->device->backend->graph_end(stream, out, err);
+}
+
+static inline enum status backend_graph_launch(struct graph *graph, struct stream *stream, struct
+		error *err)
+{
+	return graph->device->backend->graph_launch(graph, stream, err);
+}
+
+static inline enum status backend_host_callback(struct stream *stream, callback_fn *callback,
+		void *context, struct error *err)
+{
+	if (!stream->device->backend->host_callback)
+		return backend_missing(stream->device, "host_callback", err);
+	return stream->device->backend->host_callback(stream, callback, context, err);
+}
+
+static inline enum status backend_telemetry_quick(struct device *device, struct telemetry *out,
+		struct error *err)
+{
+	if (!device->backend->telemetry_quick)
+		return backend_missing(device, "telemetry_quick", err);
+	return device->backend->telemetry_quick(device, out, err);
+}
+
 /* Launches the kernel `name`; STATUS_UNSUPPORTED where the backend has none. */
 static inline enum status backend_launch(struct stream *stream, const char *name,
 					 const void *arguments, struct error *err)

@@ -93,6 +93,7 @@ void telemetry_unknown(struct telemetry *telemetry)
 		.power_watts = (double)NAN, .temperature_celsius = (double)NAN,
 		.throttle_reasons = -1, .ecc_corrected = -1, .ecc_uncorrected = -1,
 		.pcie_generation = -1, .pcie_width = -1, .pcie_replays = -1,
+		.nvlink_errors = -1,
 	};
 }
 

@@ -89,6 +89,7 @@ static const struct field telemetry_fields[] = {
 	READING(pcie_generation, codec_int64),
 	READING(pcie_width, codec_int64),
 	READING(pcie_replays, codec_int64),
+	READING(nvlink_errors, codec_int64),
 	{ 0 }
 };
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "kernels/fill.h"
 #include "kernels/timing.h"
 
 #define BYTES (1u << 20)
@@ -157,6 +158,67 @@ static enum status gates_are_apart(struct check_context *context, struct error *
 	return STATUS_OK;
 }
 
+/* A graph of a fill, a copy and two kernels does at each launch what was recorded, on another stream as well. */
+static enum status graph_repeats(struct check_context *context, struct error *err)
+{
+	struct fill_arguments fill = { .kind = FILL_BITS, .count = BYTES, .seed = 77, .scale = 1 };
+	struct empty_arguments count;
+	struct stream *second;
+	struct graph *graph;
+	uint64_t launches = 0;
+	void *from, *to;
+
+	STEP(backend_stream_create(context->device, false, &second, err));
+	STEP(backend_memory_alloc(context->device, ALLOCATOR_DEVICE, BYTES, NULL, &from, err));
+	STEP(backend_memory_alloc(context->device, ALLOCATOR_DEVICE, BYTES + 8, NULL, &to, err));
+	STEP(backend_memory_set(context->stream, to, 0, BYTES + 8, err));
+	STEP(backend_stream_synchronize(context->stream, err));
+	fill.memory = from;
+	count.counter = (uint64_t *)((char *)to + BYTES);
+	STEP(backend_graph_begin(context->stream, err));
+	STEP(backend_launch(context->stream, "fill", &fill, err));
+	STEP(backend_copy(context->stream, to, from, BYTES, err));
+	STEP(backend_memory_set(context->stream, from, 0, BYTES, err));
+	STEP(backend_launch(context->stream, "empty", &count, err));
+	STEP(backend_graph_end(context->stream, &graph, err));
+	for (int i = 0; i < 3; i++) {
+		STEP(backend_memory_set(second, to, 0, BYTES, err));
+		STEP(backend_graph_launch(graph, second, err));
+		STEP(gpu_expect(second, to, BYTES, 77, err));
+	}
+	STEP(backend_copy(second, &launches, count.counter, sizeof(launches), err));
+	STEP(backend_stream_synchronize(second, err));
+	backend_graph_destroy(graph);
+	backend_stream_destroy(second);
+	STEP(backend_memory_free(context->device, ALLOCATOR_DEVICE, from, BYTES, NULL, err));
+	STEP(backend_memory_free(context->device, ALLOCATOR_DEVICE, to, BYTES + 8, NULL, err));
+	if (launches != 3)
+		return error_set(err, STATUS_MISMATCH,
+				 "%llu kernels ran in 3 launches of a graph with one",
+				 (unsigned long long)launches);
+	return STATUS_OK;
+}
+
+static void add_one(void *context)
+{
+	++*(volatile int *)context;
+}
+
+static enum status callback_waits(struct check_context *context, struct error *err)
+{
+	double start = clock_seconds(), seconds;
+	int calls = 0;
+
+	STEP(spin(context->stream, 20e-3, err));
+	STEP(backend_host_callback(context->stream, add_one, &calls, err));
+	STEP(backend_stream_synchronize(context->stream, err));
+	seconds = clock_seconds() - start;
+	if (calls != 1 || seconds < 19.9e-3)
+		return error_set(err, STATUS_MISMATCH, "%d calls after %.2f ms", calls,
+				 1e3 * seconds);
+	return STATUS_OK;
+}
+
 const struct check stream_checks[] = {
 	{ "events measure", events_measure },
 	{ "streams wait", streams_wait },
@@ -164,5 +226,7 @@ const struct check stream_checks[] = {
 	{ "gate holds", gate_holds },
 	{ "gate expires", gate_expires },
 	{ "gates are apart", gates_are_apart },
+	{ "graph repeats", graph_repeats },
+	{ "callback waits", callback_waits },
 	{ 0 },
 };

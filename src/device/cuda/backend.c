@@ -84,6 +84,12 @@ __attribute__((visibility("default"))) const struct backend gpuproof_backend = {
 	.gemm_workspace = cuda_gemm_workspace,
 	.gemm_search = cuda_gemm_search,
 	.kernel = kernel_by_name,
+	.host_callback = cuda_host_callback,
+	.graph_begin = cuda_graph_begin,
+	.graph_end = cuda_graph_end,
+	.graph_launch = cuda_graph_launch,
+	.graph_destroy = cuda_graph_destroy,
+	.telemetry_quick = cuda_telemetry_quick,
 
 	.communicator_id = cuda_communicator_id,
 	.communicator_open = cuda_communicator_open,

@@ -128,6 +128,14 @@ enum status cuda_all_to_all(struct communicator *communicator, struct stream *st
 enum status cuda_communicators_check(struct cuda_device *device, struct error *err);
 
 enum status cuda_telemetry(struct device *device, struct telemetry *out, struct error *err);
+enum status cuda_telemetry_quick(struct device *device, struct telemetry *out, struct error *err);
+
+enum status cuda_graph_begin(struct stream *stream, struct error *err);
+enum status cuda_graph_end(struct stream *stream, struct graph **out, struct error *err);
+enum status cuda_graph_launch(struct graph *graph, struct stream *stream, struct error *err);
+void cuda_graph_destroy(struct graph *graph);
+enum status cuda_host_callback(struct stream *stream, callback_fn *callback, void *context,
+			       struct error *err);
 
 void cuda_facts(fact_fn *add, void *context);
 size_t cuda_components(struct component *out, size_t capacity);

@@ -17,6 +17,7 @@ static enum status status_of(cudaError_t code)
 	case cudaErrorNotSupported:
 	case cudaErrorPeerAccessUnsupported:
 	case cudaErrorNoKernelImageForDevice:
+	case cudaErrorStreamCaptureUnsupported:
 		return STATUS_UNSUPPORTED;
 	default:
 		return STATUS_DEVICE;

@@ -21,6 +21,14 @@ enum { NVML_FEATURE_DISABLED = 0, NVML_FEATURE_ENABLED = 1 };
 /* NVML_NVLINK_MAX_LINKS of the largest GPUs; a higher number is refused, which ends the count. */
 enum { NVML_LINKS_AT_MOST = 64 };
 
+/* nvmlNvLinkErrorCounter_t */
+enum {
+	NVML_NVLINK_ERROR_DL_REPLAY = 0,
+	NVML_NVLINK_ERROR_DL_RECOVERY = 1,
+	NVML_NVLINK_ERROR_DL_CRC_FLIT = 2,
+	NVML_NVLINK_ERROR_DL_CRC_DATA = 3
+};
+
 struct nvml_memory {
 	unsigned long long total, free, used;
 };

@@ -44,17 +44,54 @@ static void ask_pcie(nvmlDevice_t device, struct telemetry *out)
 		NVML_OK(nvmlDeviceGetPcieReplayCounter, device, &value) ? (int64_t)value : -1;
 }
 
-enum status cuda_telemetry(struct device *device, struct telemetry *out, struct error *err)
+/*
+ * Replays, recoveries and CRC errors of every active link. Newer generations count some of them elsewhere: what the
+ * driver does not know adds nothing, and -1 means that it knows none.
+ */
+static int64_t nvlink_errors(nvmlDevice_t device)
 {
-	nvmlDevice_t handle;
-	unsigned value;
+	static const int counters[] = { NVML_NVLINK_ERROR_DL_REPLAY, NVML_NVLINK_ERROR_DL_RECOVERY,
+					NVML_NVLINK_ERROR_DL_CRC_FLIT,
+					NVML_NVLINK_ERROR_DL_CRC_DATA };
+	int64_t sum = -1;
 
+	for (unsigned link = 0; link < NVML_LINKS_AT_MOST; link++) {
+		int active = 0;
+
+		if (!NVML_OK(nvmlDeviceGetNvLinkState, device, link, &active))
+			break;
+		for (size_t i = 0; active && i < sizeof(counters) / sizeof(counters[0]); i++) {
+			unsigned long long count;
+
+			if (NVML_OK(nvmlDeviceGetNvLinkErrorCounter, device, link, counters[i],
+				    &count))
+				sum = (sum < 0 ? 0 : sum) + (int64_t)count;
+		}
+	}
+	return sum;
+}
+
+static enum status find(struct device *device, nvmlDevice_t *handle, struct error *err)
+{
 	if (nvml_open(err) != STATUS_OK)
 		return STATUS_UNSUPPORTED;
-	handle = nvml_device(device->info.pci);
-	if (!handle)
-		return error_set(err, STATUS_UNSUPPORTED, "NVML does not know the device at %s",
-				 device->info.pci);
+	*handle = nvml_device(device->info.pci);
+	if (*handle)
+		return STATUS_OK;
+	return error_set(err, STATUS_UNSUPPORTED, "NVML does not know the device at %s",
+			 device->info.pci);
+}
+
+static void ask_quick(nvmlDevice_t handle, struct telemetry *out)
+{
+	unsigned value;
+
+	*out = (struct telemetry){ .ecc_corrected = -1,
+				   .ecc_uncorrected = -1,
+				   .pcie_generation = -1,
+				   .pcie_width = -1,
+				   .pcie_replays = -1,
+				   .nvlink_errors = -1 };
 	out->sm_clock_hz = clock_hz(handle, NVML_CLOCK_SM);
 	out->memory_clock_hz = clock_hz(handle, NVML_CLOCK_MEM);
 	out->power_watts =
@@ -64,8 +101,29 @@ enum status cuda_telemetry(struct device *device, struct telemetry *out, struct 
 			? value
 			: (double)NAN;
 	out->throttle_reasons = throttle_reasons(handle);
+}
+
+enum status cuda_telemetry_quick(struct device *device, struct telemetry *out, struct error *err)
+{
+	nvmlDevice_t handle;
+	enum status status = find(device, &handle, err);
+
+	if (status == STATUS_OK)
+		ask_quick(handle, out);
+	return status;
+}
+
+enum status cuda_telemetry(struct device *device, struct telemetry *out, struct error *err)
+{
+	nvmlDevice_t handle;
+	enum status status = find(device, &handle, err);
+
+	if (status != STATUS_OK)
+		return status;
+	ask_quick(handle, out);
 	out->ecc_corrected = ecc_errors(handle, NVML_MEMORY_ERROR_TYPE_CORRECTED);
 	out->ecc_uncorrected = ecc_errors(handle, NVML_MEMORY_ERROR_TYPE_UNCORRECTED);
+	out->nvlink_errors = nvlink_errors(handle);
 	ask_pcie(handle, out);
 	return STATUS_OK;
 }

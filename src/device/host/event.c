@@ -87,6 +87,8 @@ static enum status enqueue_point(struct stream *stream, kernel_fn *run, struct h
 
 enum status host_event_record(struct event *event, struct stream *stream, struct error *err)
 {
+	if (stream_refuse_recording(stream, "events", err) != STATUS_OK)
+		return STATUS_UNSUPPORTED;
 	host_event(event)->requested++;
 	return enqueue_point(stream, record_run, host_event(event), err);
 }
@@ -94,6 +96,8 @@ enum status host_event_record(struct event *event, struct stream *stream, struct
 /* An event that was never recorded is no reason to wait. */
 enum status host_stream_wait(struct stream *stream, struct event *event, struct error *err)
 {
+	if (stream_refuse_recording(stream, "waits for events", err) != STATUS_OK)
+		return STATUS_UNSUPPORTED;
 	return enqueue_point(stream, wait_run, host_event(event), err);
 }
 

@@ -21,8 +21,11 @@ static enum status gate_run(struct stream *stream, const void *arguments, struct
 
 enum status host_gate_close(struct stream *stream, double timeout_seconds, struct error *err)
 {
-	struct gate_arguments gate = { ++host_stream(stream)->gates_closed, timeout_seconds };
+	struct gate_arguments gate = { host_stream(stream)->gates_closed + 1, timeout_seconds };
 
+	if (stream_refuse_recording(stream, "gates", err) != STATUS_OK)
+		return STATUS_UNSUPPORTED;
+	host_stream(stream)->gates_closed++;
 	return stream_enqueue_always(stream, gate_run, &gate, sizeof(gate), err);
 }
 

@@ -66,12 +66,19 @@ static enum status enqueue(struct stream *stream, kernel_fn *run, bool always,
 enum status stream_enqueue(struct stream *stream, kernel_fn *run, const void *arguments,
 			   size_t bytes, struct error *err)
 {
-	return enqueue(stream, run, false, arguments, bytes, err);
+	struct host_graph *recording = host_stream(stream)->recording;
+
+	if (!recording || bytes > OPERATION_BYTES)
+		return enqueue(stream, run, false, arguments, bytes, err);
+	graph_record(recording, run, arguments, bytes);
+	return STATUS_OK;
 }
 
 enum status stream_enqueue_always(struct stream *stream, kernel_fn *run, const void *arguments,
 				  size_t bytes, struct error *err)
 {
+	if (stream_refuse_recording(stream, "what other streams or ranks wait for", err) != STATUS_OK)
+		return STATUS_UNSUPPORTED;
 	return enqueue(stream, run, true, arguments, bytes, err);
 }
 
@@ -180,6 +187,8 @@ void host_stream_destroy(struct stream *stream)
 			break;
 		}
 	}
+	if (s->recording)
+		host_graph_destroy((struct graph *)s->recording);
 	team_free(s->team);
 	if (s->workspace)
 		munmap(s->workspace, s->workspace_bytes);

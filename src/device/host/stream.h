@@ -17,6 +17,7 @@
 #define OPERATION_BYTES 216
 
 struct operation; /* a place in the queue */
+struct host_graph;
 
 struct host_stream {
 	struct stream base;
@@ -29,6 +30,7 @@ struct host_stream {
 	uint32_t enqueued_count;
 	uint32_t gates_closed;
 	struct counter enqueued;
+	struct host_graph *recording; /* takes what is enqueued; NULL: it is carried out */
 
 	/* Written by the stream's thread. */
 	_Atomic(struct operation *) current;
@@ -56,6 +58,20 @@ enum status stream_enqueue(struct stream *stream, kernel_fn *run, const void *ar
 /* The same for operations that are carried out behind a failure, too. */
 enum status stream_enqueue_always(struct stream *stream, kernel_fn *run, const void *arguments,
 				  size_t bytes, struct error *err);
+
+/*
+ * graph.c. STATUS_UNSUPPORTED while the stream records: for what cannot be carried out a second time, before it
+ * changes anything.
+ */
+enum status stream_refuse_recording(struct stream *stream, const char *what, struct error *err);
+void graph_record(struct host_graph *graph, kernel_fn *run, const void *arguments, size_t bytes);
+enum status host_graph_begin(struct stream *stream, struct error *err);
+enum status host_graph_end(struct stream *stream, struct graph **out, struct error *err);
+enum status host_graph_launch(struct graph *graph, struct stream *stream, struct error *err);
+void host_graph_destroy(struct graph *graph);
+/* Calls the function on the stream's thread. */
+enum status host_callback(struct stream *stream, callback_fn *callback, void *context,
+			  struct error *err);
 
 enum status host_stream_create(struct device *device, bool high_priority, struct stream **out,
 			       struct error *err);

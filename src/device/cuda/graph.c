@@ -1,0 +1,98 @@
+/* Graphs by stream capture, and callbacks on the host. */
+#include "device/cuda/cuda_backend.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+struct cuda_graph {
+	struct graph base;
+	cudaGraphExec_t handle;
+};
+
+static cudaStream_t handle_of(struct stream *stream)
+{
+	return ((struct cuda_stream *)stream)->handle;
+}
+
+/* Relaxed: libraries may allocate for themselves on the way, which does not concern what is captured. */
+enum status cuda_graph_begin(struct stream *stream, struct error *err)
+{
+	enum status status = cuda_use(stream->device, err);
+
+	if (status == STATUS_OK)
+		status = cuda_check(
+			cudaStreamBeginCapture(handle_of(stream), cudaStreamCaptureModeRelaxed),
+			"cudaStreamBeginCapture", err);
+	return status;
+}
+
+/* Uploaded as well, so that the first launch is like the others. */
+static enum status instantiate(struct cuda_graph *graph, cudaGraph_t captured,
+			       struct stream *stream, struct error *err)
+{
+	enum status status = cuda_check(cudaGraphInstantiateWithFlags(&graph->handle, captured, 0),
+					"cudaGraphInstantiateWithFlags", err);
+
+	if (status != STATUS_OK)
+		return status;
+	status = cuda_check(cudaGraphUpload(graph->handle, handle_of(stream)), "cudaGraphUpload",
+			    err);
+	if (status != STATUS_OK)
+		cudaGraphExecDestroy(graph->handle);
+	return status;
+}
+
+enum status cuda_graph_end(struct stream *stream, struct graph **out, struct error *err)
+{
+	struct cuda_graph *graph;
+	cudaGraph_t captured = NULL;
+	enum status status = cuda_use(stream->device, err);
+
+	if (status == STATUS_OK)
+		status = cuda_check(cudaStreamEndCapture(handle_of(stream), &captured),
+				    "cudaStreamEndCapture", err);
+	if (status != STATUS_OK)
+		return status;
+	graph = xcalloc(1, sizeof(*graph));
+	graph->base.device = stream->device;
+	status = instantiate(graph, captured, stream, err);
+	cudaGraphDestroy(captured);
+	if (status != STATUS_OK) {
+		free(graph);
+		return status;
+	}
+	*out = &graph->base;
+	return STATUS_OK;
+}
+
+enum status cuda_graph_launch(struct graph *graph, struct stream *stream, struct error *err)
+{
+	enum status status = cuda_use(stream->device, err);
+
+	if (status == STATUS_OK)
+		status = cuda_check(
+			cudaGraphLaunch(((struct cuda_graph *)graph)->handle, handle_of(stream)),
+			"cudaGraphLaunch", err);
+	return status;
+}
+
+void cuda_graph_destroy(struct graph *graph)
+{
+	if (!graph)
+		return;
+	cudaGraphExecDestroy(((struct cuda_graph *)graph)->handle);
+	cudaGetLastError();
+	free(graph);
+}
+
+enum status cuda_host_callback(struct stream *stream, callback_fn *callback, void *context,
+			       struct error *err)
+{
+	enum status status = cuda_use(stream->device, err);
+
+	if (status == STATUS_OK)
+		status = cuda_check(cudaLaunchHostFunc(handle_of(stream), callback, context),
+				    "cudaLaunchHostFunc", err);
+	return status;
+}

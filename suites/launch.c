@@ -1,0 +1,327 @@
+/*
+ * What it costs to have a device do something: launching, waiting, graphs, callbacks. Calls of the host are on the
+ * host's clock; what the device takes between two kernels is on its own.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "kernels/timing.h"
+#include "measure/run.h"
+#include "suites/buffers.h"
+#include "suites/suite.h"
+
+enum operation { LATENCY, ENQUEUE, THROUGHPUT, BACK_TO_BACK, GRAPH, EVENT, STREAM_SYNC, CALLBACK };
+
+static const char *const operations[] = { "latency",      "enqueue",  "throughput",
+					  "back_to_back", "graph",    "event",
+					  "stream_sync",  "callback", NULL };
+
+static const struct key keys[] = {
+	{ .name = "operations",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback =
+		  "latency, enqueue, throughput, back_to_back, graph, event, stream_sync, callback",
+	  .choices = operations,
+	  .parameter = "operation",
+	  .help = "latency: launch and wait; enqueue: launch alone; throughput: many, then wait; "
+		  "back_to_back: on the "
+		  "device; graph; event, stream_sync: wait; callback" },
+	{ .name = "nodes",
+	  .type = KEY_INTEGER,
+	  .list = true,
+	  .fallback = "1, 16, 256",
+	  .min = 1,
+	  .max = 4096,
+	  .help = "empty kernels in a graph" },
+	{ 0 },
+};
+
+static const char *const axes[] = { "operations", "nodes", NULL };
+
+static const struct metric metrics[] = {
+	{ "launch.time", "s", BETTER_LOWER, 1,
+	  "one operation; of graph: launching all its kernels and waiting for them" },
+	{ "launch.time_p95", "s", BETTER_LOWER, 0, "19 of 20 are faster" },
+	{ "launch.time_p99", "s", BETTER_LOWER, 0,
+	  "99 of 100 are faster; from 100 samples or more" },
+	{ "launch.first", "s", BETTER_LOWER, 0, "the first of the case" },
+	{ "launch.time_per_kernel", "s", BETTER_LOWER, 0, "of a graph: its time over its kernels" },
+	{ "launch.enqueue", "s", BETTER_LOWER, 0,
+	  "of a graph: the call that launches it, without waiting" },
+	{ 0 },
+};
+
+/* What a p99 needs. */
+#define TAIL_SAMPLES 100
+/* Launches in flight that no queue is too short for. */
+#define QUEUED 256
+
+struct launcher {
+	struct run *run;
+	enum operation operation;
+	unsigned nodes;
+	struct stream *stream;
+	struct event *event;
+	struct graph *graph;
+	struct buffer counter;         /* on the device, for counting launches */
+	struct empty_arguments kernel; /* with the counter while verifying, else without */
+	_Atomic uint64_t calls;        /* of the callback */
+};
+
+static enum status launch_kernels(struct launcher *l, unsigned count, struct error *err)
+{
+	enum status status = STATUS_OK;
+
+	for (unsigned i = 0; i < count && status == STATUS_OK; i++)
+		status = backend_launch(l->stream, "empty", &l->kernel, err);
+	return status;
+}
+
+static void count_call(void *context)
+{
+	struct launcher *l = context;
+
+	atomic_fetch_add(&l->calls, 1);
+}
+
+/* One operation of the kind that is measured. */
+static enum status one(struct launcher *l, struct error *err)
+{
+	switch (l->operation) {
+	case LATENCY:
+		if (launch_kernels(l, 1, err) != STATUS_OK)
+			return err->status;
+		return backend_stream_synchronize(l->stream, err);
+	case GRAPH:
+		if (backend_graph_launch(l->graph, l->stream, err) != STATUS_OK)
+			return err->status;
+		return backend_stream_synchronize(l->stream, err);
+	case EVENT:
+		if (backend_event_record(l->event, l->stream, err) != STATUS_OK)
+			return err->status;
+		return backend_event_synchronize(l->event, err);
+	case CALLBACK:
+		if (backend_host_callback(l->stream, count_call, l, err) != STATUS_OK)
+			return err->status;
+		return backend_stream_synchronize(l->stream, err);
+	case STREAM_SYNC:
+		return backend_stream_synchronize(l->stream, err);
+	default:
+		return launch_kernels(l, 1, err);
+	}
+}
+
+static enum status launch(void *state, unsigned batch, struct error *err)
+{
+	struct launcher *l = state;
+	enum status status = STATUS_OK;
+
+	for (unsigned i = 0; i < batch && status == STATUS_OK; i++)
+		status = one(l, err);
+	if (l->operation == THROUGHPUT && status == STATUS_OK)
+		status = backend_stream_synchronize(l->stream, err);
+	return status;
+}
+
+static enum status launch_graph_only(void *state, unsigned batch, struct error *err)
+{
+	struct launcher *l = state;
+	enum status status = STATUS_OK;
+
+	for (unsigned i = 0; i < batch && status == STATUS_OK; i++)
+		status = backend_graph_launch(l->graph, l->stream, err);
+	return status;
+}
+
+static enum status finish(void *state, struct error *err)
+{
+	return backend_stream_synchronize(((struct launcher *)state)->stream, err);
+}
+
+static struct workload workload_of(struct launcher *l)
+{
+	struct workload w = { .state = l,
+			      .launch = launch,
+			      .clock = CLOCK_HOST,
+			      .streams = &l->stream,
+			      .stream_count = 1,
+			      .max_batch = 1,
+			      .min_samples = TAIL_SAMPLES };
+
+	/* Too short for one reading of the clock each. */
+	if (l->operation == ENQUEUE || l->operation == THROUGHPUT || l->operation == BACK_TO_BACK ||
+	    l->operation == STREAM_SYNC) {
+		w.max_batch = QUEUED;
+		w.min_samples = 0;
+		w.finish = finish;
+	}
+	if (l->operation == BACK_TO_BACK)
+		w.clock = CLOCK_DEVICE;
+	return w;
+}
+
+static enum status record_graph(struct launcher *l, struct error *err)
+{
+	struct error end_error = ERROR_NONE;
+
+	backend_graph_destroy(l->graph);
+	l->graph = NULL;
+	if (backend_graph_begin(l->stream, err) != STATUS_OK)
+		return err->status;
+	launch_kernels(l, l->nodes, err);
+	if (backend_graph_end(l->stream, &l->graph, &end_error) != STATUS_OK)
+		error_set(err, end_error.status, "%s", end_error.message);
+	return err->status;
+}
+
+/* Every launch, as it is measured, adds one to a counter on the device. */
+static enum status verify_launches(struct launcher *l, struct error *err)
+{
+	const unsigned times = 20;
+	uint64_t found = 0, expected = (uint64_t)times * (l->operation == GRAPH ? l->nodes : 1);
+
+	if (backend_memory_set(l->stream, l->counter.memory, 0, l->counter.bytes, err) != STATUS_OK)
+		return err->status;
+	l->kernel.counter = l->counter.memory;
+	if ((l->operation != GRAPH || record_graph(l, err) == STATUS_OK) &&
+	    launch(l, times, err) == STATUS_OK)
+		backend_copy(l->stream, &found, l->counter.memory, sizeof(found), err);
+	l->kernel.counter = NULL;
+	if (backend_stream_synchronize(l->stream, err) != STATUS_OK || err->status != STATUS_OK)
+		return err->status;
+	if (found != expected)
+		return error_set(err, STATUS_MISMATCH,
+				 "the device ran %" PRIu64 " kernels of %" PRIu64 " launched",
+				 found, expected);
+	run_verified(l->run, "kernels counted on the device", NAN, NAN);
+	return STATUS_OK;
+}
+
+/* Whoever waits must wait for a kernel in front, and callbacks are called, each once. */
+static enum status verify_waiting(struct launcher *l, struct error *err)
+{
+	const struct spin_arguments spin = { 2e-3 };
+	uint64_t calls = atomic_load(&l->calls);
+	double start, waited;
+
+	if (backend_launch(l->stream, "spin", &spin, err) != STATUS_OK ||
+	    backend_stream_synchronize(l->stream, err) != STATUS_OK)
+		return err->status;
+	start = clock_seconds();
+	if (backend_launch(l->stream, "spin", &spin, err) != STATUS_OK || one(l, err) != STATUS_OK)
+		return err->status;
+	waited = clock_seconds() - start;
+	/* The clocks of the device and the host may differ by their steps. */
+	if (waited < 0.99 * spin.seconds)
+		return error_set(err, STATUS_MISMATCH,
+				 "waiting ended after %.3g ms; the kernel in front takes %.3g ms",
+				 1e3 * waited, 1e3 * spin.seconds);
+	if (l->operation == CALLBACK && atomic_load(&l->calls) != calls + 1)
+		return error_set(err, STATUS_MISMATCH, "%" PRIu64 " calls for one callback",
+				 atomic_load(&l->calls) - calls);
+	run_verified(l->run, "a kernel in front is waited for", NAN, NAN);
+	return STATUS_OK;
+}
+
+static enum status verify(struct launcher *l, struct error *err)
+{
+	if (l->operation == EVENT || l->operation == STREAM_SYNC || l->operation == CALLBACK)
+		return verify_waiting(l, err);
+	return verify_launches(l, err);
+}
+
+static enum status measure_graph_call(struct launcher *l, struct error *err)
+{
+	struct workload w = workload_of(l);
+	const struct series *time;
+
+	w.launch = launch_graph_only;
+	w.finish = finish;
+	w.min_samples = 0;
+	if (run_sample(l->run, &w, "launch.enqueue", &time, err) == STATUS_OK)
+		run_duration(l->run, "launch.enqueue", time);
+	return err->status;
+}
+
+static enum status measure(struct launcher *l, struct error *err)
+{
+	struct workload w = workload_of(l);
+	const struct series *time;
+
+	if (l->operation == GRAPH && record_graph(l, err) != STATUS_OK)
+		return err->status;
+	if (run_sample(l->run, &w, "launch.time", &time, err) != STATUS_OK)
+		return err->status;
+	run_duration(l->run, "launch.time", time);
+	if (w.max_batch == 1) {
+		run_statistic(l->run, "launch.time_p95", time->statistics.p95, time);
+		run_statistic(l->run, "launch.time_p99", time->statistics.p99, time);
+	}
+	run_statistic(l->run, "launch.first", time->first, time);
+	if (l->operation != GRAPH)
+		return STATUS_OK;
+	run_scaled(l->run, "launch.time_per_kernel", 1.0 / l->nodes, time);
+	return measure_graph_call(l, err);
+}
+
+static enum status open_launcher(struct launcher *l, struct run *run, struct error *err)
+{
+	struct device *device = run->devices[0];
+
+	l->run = run;
+	l->operation = (enum operation)case_integer(run->c, "operations");
+	l->nodes = l->operation == GRAPH ? (unsigned)case_integer(run->c, "nodes") : 1;
+	if (backend_stream_create(device, false, &l->stream, err) != STATUS_OK ||
+	    backend_event_create(device, &l->event, err) != STATUS_OK ||
+	    buffer_alloc(&l->counter, device, ALLOCATOR_DEVICE, sizeof(uint64_t), err) != STATUS_OK)
+		return err->status;
+	return STATUS_OK;
+}
+
+static void close_launcher(struct launcher *l)
+{
+	if (l->stream)
+		backend_stream_synchronize(l->stream, NULL);
+	backend_graph_destroy(l->graph);
+	buffer_free(&l->counter);
+	backend_event_destroy(l->event);
+	backend_stream_destroy(l->stream);
+}
+
+static enum status launch_run(struct run *run, struct error *err)
+{
+	struct launcher l = { 0 };
+
+	/* Verifying first also loads the kernels; a graph cannot be recorded before. */
+	if (open_launcher(&l, run, err) == STATUS_OK && launch_kernels(&l, 1, err) == STATUS_OK &&
+	    verify(&l, err) == STATUS_OK && measure(&l, err) == STATUS_OK)
+		verify(&l, err);
+	close_launcher(&l);
+	return err->status;
+}
+
+static enum status launch_expand(struct plan *plan, struct plan_case *point, struct error *err)
+{
+	if (case_integer(point, "operations") != GRAPH && !plan_drop_axis(point, "nodes"))
+		return STATUS_OK;
+	point->device_bytes = sizeof(uint64_t);
+	point->setup_seconds = 0.01;
+	return plan_add_each(plan, point, err);
+}
+
+const struct suite suite_launch = {
+	.name = "launch",
+	.summary = "launching kernels and graphs, waiting for events and streams, callbacks",
+	.keys = keys,
+	.axes = axes,
+	.metrics = metrics,
+	.processes = SUITE_ONE_PROCESS,
+	.expand = launch_expand,
+	.run = launch_run,
+};
