@@ -1,0 +1,101 @@
+/* What moves over links: copies that move each byte and no other, and pointers that are all followed. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "kernel_checks.h"
+#include "kernels/chase.h"
+#include "kernels/copy.h"
+
+/* Bytes behind and before the copy that must stay as they are. */
+#define MARGIN 32
+
+static void copy_once(struct bench *b, enum copy_method method, size_t bytes)
+{
+	unsigned char *data = xmalloc(bytes + 2 * MARGIN), *got = xmalloc(bytes + 2 * MARGIN);
+	uint64_t state = bytes;
+	char *from, *to;
+
+	for (size_t i = 0; i < bytes + 2 * MARGIN; i++)
+		data[i] = (unsigned char)(128 * random_uniform(&state));
+	from = bench_upload(b, data, bytes + 2 * MARGIN);
+	to = bench_upload(b, NULL, bytes + 2 * MARGIN);
+	bench_launch(b, "copy",
+		     &(struct copy_arguments){ .to = to + MARGIN,
+					       .from = from + MARGIN,
+					       .bytes = bytes,
+					       .method = method });
+	bench_download(b, got, to, bytes + 2 * MARGIN);
+	for (size_t i = 0; i < bytes + 2 * MARGIN && bench_ok(b); i++) {
+		unsigned char expected = i >= MARGIN && i < MARGIN + bytes ? data[i] : 0xee;
+
+		if (got[i] != expected)
+			error_set(b->err, STATUS_MISMATCH,
+				  "copy of %zu bytes, method %d: byte %zd is %#x, not %#x", bytes,
+				  (int)method, (ssize_t)i - MARGIN, got[i], expected);
+	}
+	free(got);
+	free(data);
+}
+
+/* Around a vector, a block's window, a stage and a grid's window; parts that are not whole. */
+static enum status try_sizes(struct device *device, enum copy_method method, struct error *err)
+{
+	static const size_t sizes[] = { 1, 15, 16, 4113, 65536, 1000003, 20000007 };
+	struct bench b;
+
+	bench_open(&b, device, err);
+	for (size_t i = 0; i < ARRAY_SIZE(sizes) && bench_ok(&b); i++)
+		copy_once(&b, method, sizes[i]);
+	return bench_close(&b);
+}
+
+enum status check_copy_sizes(struct device *device, struct error *err)
+{
+	return try_sizes(device, COPY_AUTO, err);
+}
+
+/* A method that the device does not have says so and does nothing else. */
+enum status check_copy_methods(struct device *device, struct error *err)
+{
+	enum status status = STATUS_OK;
+
+	for (int method = COPY_STRIDED; method <= COPY_BULK && status == STATUS_OK; method++) {
+		struct error own = ERROR_NONE;
+
+		status = try_sizes(device, (enum copy_method)method, &own);
+		if (status == STATUS_UNSUPPORTED && method == COPY_BULK)
+			return STATUS_OK;
+		if (status != STATUS_OK)
+			error_set(err, status, "%s", own.message);
+	}
+	return status;
+}
+
+/* Three launches on different multiprocessors go on where the one before stopped. */
+enum status check_chase(struct device *device, struct error *err)
+{
+	enum { NODES = 1021, STEP = 389, HOPS = 2000 };
+	uint64_t nodes[NODES], at = 0, expected = 3 * HOPS % NODES * STEP % NODES;
+	char *memory;
+	struct bench b;
+	void *cursor;
+
+	bench_open(&b, device, err);
+	memory = bench_upload(&b, NULL, sizeof(nodes));
+	for (int i = 0; i < NODES; i++)
+		nodes[i] = (uint64_t)(uintptr_t)(memory + 8 * ((i + STEP) % NODES));
+	if (bench_ok(&b) && backend_copy(b.stream, memory, nodes, sizeof(nodes), err) == STATUS_OK)
+		backend_stream_synchronize(b.stream, err);
+	cursor = bench_upload(&b, &memory, sizeof(memory));
+	for (uint64_t turn = 0; turn < 3; turn++)
+		bench_launch(&b, "chase",
+			     &(struct chase_arguments){
+				     .cursor = cursor, .hops = HOPS, .turn = 50 * turn });
+	bench_download(&b, &at, cursor, sizeof(at));
+	if (bench_ok(&b) && (at - (uint64_t)(uintptr_t)memory) / 8 != expected)
+		error_set(err, STATUS_MISMATCH, "the way ends at node %llu, not %llu",
+			  (unsigned long long)(at - (uint64_t)(uintptr_t)memory) / 8,
+			  (unsigned long long)expected);
+	return bench_close(&b);
+}
