@@ -1,0 +1,81 @@
+#include "device/placement.h"
+
+#include <hwloc.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Loaded once, when it is first asked for on a machine with several nodes: looking at the bus takes a while. */
+static struct {
+	hwloc_topology_t topology;
+	hwloc_cpuset_t cpus; /* of the calling thread, from placement_begin() to placement_end() */
+	bool loaded;
+} machine;
+
+static bool several_nodes(void)
+{
+	FILE *f = fopen("/sys/devices/system/node/online", "re");
+	char nodes[64] = "";
+
+	if (!f)
+		return false;
+	if (!fgets(nodes, sizeof(nodes), f))
+		nodes[0] = '\0';
+	fclose(f);
+	return strpbrk(nodes, "-,") != NULL; /* "0-1" */
+}
+
+static bool load(void)
+{
+	if (machine.loaded)
+		return machine.topology != NULL;
+	machine.loaded = true;
+	if (!several_nodes() || hwloc_topology_init(&machine.topology) != 0)
+		return false;
+	hwloc_topology_set_io_types_filter(machine.topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+	if (hwloc_topology_load(machine.topology) == 0) {
+		machine.cpus = hwloc_bitmap_alloc();
+		return true;
+	}
+	hwloc_topology_destroy(machine.topology);
+	machine.topology = NULL;
+	return false;
+}
+
+/* What the device hangs on: the nearest object above it that has memory. */
+static hwloc_obj_t parent_of(const struct device *device)
+{
+	hwloc_obj_t bus = device->info.pci[0] ? hwloc_get_pcidev_by_busidstring(machine.topology,
+										device->info.pci)
+					      : NULL;
+
+	return bus ? hwloc_get_non_io_ancestor_obj(machine.topology, bus) : NULL;
+}
+
+int placement_begin(const struct device *device)
+{
+	hwloc_obj_t parent = load() ? parent_of(device) : NULL;
+	int node;
+
+	/* Several nodes: the bus hangs on the machine as a whole, as in a virtual one. */
+	if (!parent || hwloc_bitmap_weight(parent->nodeset) != 1)
+		return -1;
+	node = hwloc_bitmap_first(parent->nodeset);
+	if (hwloc_get_cpubind(machine.topology, machine.cpus, HWLOC_CPUBIND_THREAD) != 0)
+		return -1; /* there would be no way back */
+	if (hwloc_set_membind(machine.topology, parent->nodeset, HWLOC_MEMBIND_BIND,
+			      HWLOC_MEMBIND_THREAD | HWLOC_MEMBIND_BYNODESET) != 0)
+		return -1;
+	/* A driver may take memory from where its caller runs. Without any CPU there, memory is all that moves. */
+	if (!hwloc_bitmap_iszero(parent->cpuset))
+		hwloc_set_cpubind(machine.topology, parent->cpuset, HWLOC_CPUBIND_THREAD);
+	return node;
+}
+
+void placement_end(int node)
+{
+	if (node < 0)
+		return;
+	hwloc_set_cpubind(machine.topology, machine.cpus, HWLOC_CPUBIND_THREAD);
+	hwloc_set_membind(machine.topology, hwloc_topology_get_topology_nodeset(machine.topology),
+			  HWLOC_MEMBIND_DEFAULT, HWLOC_MEMBIND_THREAD | HWLOC_MEMBIND_BYNODESET);
+}
