@@ -60,6 +60,9 @@ struct suite {
 	 * other failure ERROR, each with err->message as its reason; metrics recorded before are kept.
 	 */
 	enum status (*run)(struct run *run, struct error *err);
+
+	/* Frees what run() keeps from case to case; while devices are still open. NULL: it keeps nothing. */
+	void (*release)(void);
 };
 
 /* Every suite, NULL-terminated, in suites.def's order. */

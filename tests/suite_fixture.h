@@ -285,13 +285,17 @@ static inline enum status run_case(struct fixture *f, const struct plan_case *c,
 			   .device_count = c->device_count,
 			   .seed = generator_bits(FIXTURE_SEED, c->index),
 			   .result = result };
+	enum status status;
 
 	*result = (struct case_result){ 0 };
 	for (size_t i = 0; i < c->device_count; i++)
 		devices[i] = f->devices[c->devices[i]];
 	run.sampler = (struct sampler){ .rules = &rules, .device = devices[0] };
 	case_parameters_fill(c, result);
-	return c->suite->run(&run, err);
+	status = c->suite->run(&run, err);
+	if (c->suite->release)
+		c->suite->release();
+	return status;
 }
 
 /* run_case() of the only case of `ini`, with whatever the spy was told to do. */

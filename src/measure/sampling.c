@@ -18,7 +18,7 @@
 #define GATED_COMMANDS 512
 #define LARGEST_BATCH 65536
 #define GATE_TIMEOUT_SECONDS 10.0
-#define MAX_STREAMS 16
+#define MAX_STREAMS 32
 /* Progress is for eyes. */
 #define REPORT_SECONDS 0.1
 /* How often max_seconds the samples may take that a workload wants beyond the rules. */
@@ -54,7 +54,7 @@ static enum status open_events(struct session *s, struct error *err)
 	    backend_event_create(device, &s->end, err) != STATUS_OK)
 		return err->status;
 	for (size_t i = 1; i < s->w->stream_count; i++)
-		if (backend_event_create(device, &s->join[i], err) != STATUS_OK)
+		if (backend_event_create(s->w->streams[i]->device, &s->join[i], err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }

@@ -41,7 +41,7 @@ struct workload {
 	enum status (*launch)(void *state, unsigned batch, struct error *err);
 	enum status (*finish)(void *state, struct error *err);
 	enum clock_kind clock;
-	struct stream **streams;
+	struct stream **streams; /* at most 32; of any devices, streams[0] of the sampler's */
 	size_t stream_count;
 	unsigned max_batch; /* 0: no limit; 1: a latency metric, one operation a sample */
 	unsigned commands;  /* what one operation enqueues on its busiest stream (0: 1); keeps a gated batch within the queue */

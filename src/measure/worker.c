@@ -252,6 +252,9 @@ void worker_run(const struct assignment *assignment)
 		last = carry_out(&w, &plan->cases[assignment->cases[i]]);
 	/* A device that an error has broken may hang or crash on closing; the process ends anyway. */
 	if (!taints(last)) {
+		for (size_t i = 0; suites[i]; i++)
+			if (suites[i]->release)
+				suites[i]->release();
 		for (size_t i = 0; i < plan->device_count; i++)
 			if (w.devices[i])
 				w.devices[i]->backend->device_close(w.devices[i]);
