@@ -205,10 +205,18 @@ enum status buffer_fill(const struct buffer *b, struct stream *stream, uint64_t 
 	return backend_stream_synchronize(stream, err);
 }
 
+/* Bytes below which another thread costs more than it saves. */
+#define BYTES_PER_THREAD (8u << 20)
+
+static void poison_bytes(void *context, size_t begin, size_t end)
+{
+	memset((char *)context + begin, 0xFF, end - begin);
+}
+
 enum status buffer_poison(const struct buffer *b, struct stream *stream, struct error *err)
 {
 	if (cpu_writes(b)) {
-		memset(b->memory, 0xFF, b->bytes);
+		parallel_for(b->bytes, BYTES_PER_THREAD, poison_bytes, b->memory);
 		return STATUS_OK;
 	}
 	if (backend_memory_set(stream, b->memory, 0xFF, b->bytes, err) != STATUS_OK)

@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "suites/transfer/pool.h"
+
 /* What check_fill can start at, and what a kernel may store at once. */
 #define ALIGNMENT 16
 
@@ -19,50 +21,87 @@ uint64_t lane_footprint(size_t bytes, size_t slots)
 static enum status poison(struct lane *lane, struct error *err)
 {
 	lane->copies = 0;
-	return buffer_poison(&lane->to, lane->to_stream, err);
+	return buffer_poison(&lane->to, lane->at_to, err);
 }
 
-enum status lane_open(struct lane *lane, struct lane_end from, struct lane_end to, size_t bytes,
-		      size_t slots, uint64_t seed, struct error *err)
+/* One stream for each device that takes part. */
+static enum status open_streams(struct lane *lane, struct error *err)
 {
-	uint64_t footprint = lane_footprint(bytes, slots);
+	struct device *issuer = lane->plan.issuer;
+	struct device *ends[2] = { lane->plan.from.device, lane->plan.to.device };
+	struct stream **at[2] = { &lane->at_from, &lane->at_to };
 
+	if (backend_stream_create(issuer, false, &lane->stream, err) != STATUS_OK)
+		return err->status;
+	for (int i = 0; i < 2; i++) {
+		if (ends[i] == issuer)
+			*at[i] = lane->stream;
+		else if (backend_stream_create(ends[i], false, at[i], err) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+static enum status alloc_end(struct lane *lane, const struct lane_end *end, struct buffer *buffer,
+			     struct error *err)
+{
+	uint64_t footprint = lane_footprint(lane->plan.bytes, lane->plan.slots);
+
+	if (allocator_on_device(end->allocator))
+		return buffer_alloc(buffer, end->device, end->allocator, footprint, err);
+	return pool_take(buffer, end->device, end->allocator, footprint, &lane->node, err);
+}
+
+enum status lane_open(struct lane *lane, const struct lane_plan *plan, struct error *err)
+{
 	memset(lane, 0, sizeof(*lane));
-	lane->bytes = bytes;
-	lane->stride = stride_of(bytes);
-	lane->slots = slots;
-	lane->seed = seed;
-	if (backend_stream_create(from.device, false, &lane->stream, err) != STATUS_OK ||
-	    backend_stream_create(to.device, false, &lane->to_stream, err) != STATUS_OK ||
-	    buffer_alloc(&lane->from, from.device, from.allocator, footprint, err) != STATUS_OK ||
-	    buffer_alloc(&lane->to, to.device, to.allocator, footprint, err) != STATUS_OK ||
-	    buffer_fill(&lane->from, lane->stream, seed, err) != STATUS_OK)
+	lane->plan = *plan;
+	lane->node = -1;
+	lane->stride = stride_of(plan->bytes);
+	if (open_streams(lane, err) != STATUS_OK ||
+	    alloc_end(lane, &plan->from, &lane->from, err) != STATUS_OK ||
+	    alloc_end(lane, &plan->to, &lane->to, err) != STATUS_OK ||
+	    buffer_fill(&lane->from, lane->at_from, plan->seed, err) != STATUS_OK)
 		return err->status;
 	return poison(lane, err);
 }
 
+static void free_end(struct buffer *buffer)
+{
+	if (allocator_on_device(buffer->allocator))
+		buffer_free(buffer);
+	else
+		pool_give(buffer);
+}
+
 void lane_close(struct lane *lane)
 {
-	if (lane->stream)
-		backend_stream_synchronize(lane->stream, NULL);
-	if (lane->to_stream)
-		backend_stream_synchronize(lane->to_stream, NULL);
-	buffer_free(&lane->to);
-	buffer_free(&lane->from);
-	backend_stream_destroy(lane->to_stream);
-	backend_stream_destroy(lane->stream);
+	struct stream *streams[3] = { lane->stream, lane->at_from, lane->at_to };
+
+	for (int i = 0; i < 3; i++)
+		if (streams[i])
+			backend_stream_synchronize(streams[i], NULL);
+	free_end(&lane->to);
+	free_end(&lane->from);
+	for (int i = 2; i >= 0; i--)
+		if (i == 0 || streams[i] != lane->stream)
+			backend_stream_destroy(streams[i]);
 	memset(lane, 0, sizeof(*lane));
 }
 
 static enum status copy_block(struct lane *lane, uint64_t slot, struct error *err)
 {
-	const char *from = (const char *)lane->from.memory + slot * lane->stride;
-	char *to = (char *)lane->to.memory + slot * lane->stride;
+	struct copy_arguments a = { .to = (char *)lane->to.memory + slot * lane->stride,
+				    .from = (const char *)lane->from.memory + slot * lane->stride,
+				    .bytes = lane->plan.bytes,
+				    .method = lane->plan.method };
 
+	if (lane->plan.by_kernel)
+		return backend_launch(lane->stream, "copy", &a, err);
 	if (lane->from.device != lane->to.device)
-		return backend_copy_peer(lane->stream, to, lane->to.device, from, lane->from.device,
-					 lane->bytes, err);
-	return backend_copy(lane->stream, to, from, lane->bytes, err);
+		return backend_copy_peer(lane->stream, a.to, lane->to.device, a.from,
+					 lane->from.device, a.bytes, err);
+	return backend_copy(lane->stream, a.to, a.from, a.bytes, err);
 }
 
 enum status lane_copy(struct lane *lane, uint64_t count, struct error *err)
@@ -70,28 +109,30 @@ enum status lane_copy(struct lane *lane, uint64_t count, struct error *err)
 	enum status status = STATUS_OK;
 
 	for (uint64_t i = 0; i < count && status == STATUS_OK; i++)
-		status = copy_block(lane, lane->copies++ % lane->slots, err);
+		status = copy_block(lane, lane->copies++ % lane->plan.slots, err);
 	return status;
 }
 
 enum status lane_check(struct lane *lane, struct error *err)
 {
-	uint64_t blocks = lane->copies < lane->slots ? lane->copies : lane->slots;
+	uint64_t slots = lane->plan.slots, seed = lane->plan.seed;
+	uint64_t blocks = lane->copies < slots ? lane->copies : slots;
 	enum status status = backend_stream_synchronize(lane->stream, err);
 
-	if (lane->stride == lane->bytes)
+	if (lane->stride == lane->plan.bytes)
 		return status != STATUS_OK ? status
-					   : buffer_check(&lane->to, lane->to_stream, 0,
-							  blocks * lane->bytes, lane->seed, err);
+					   : buffer_check(&lane->to, lane->at_to, 0,
+							  blocks * lane->stride, seed, err);
 	for (uint64_t i = 0; i < blocks && status == STATUS_OK; i++)
-		status = buffer_check(&lane->to, lane->to_stream, i * lane->stride, lane->bytes,
-				      lane->seed, err);
+		status = buffer_check(&lane->to, lane->at_to, i * lane->stride, lane->plan.bytes,
+				      seed, err);
 	return status;
 }
 
 enum status lane_verify(struct lane *lane, struct error *err)
 {
-	if (lane_copy(lane, lane->slots, err) != STATUS_OK || lane_check(lane, err) != STATUS_OK)
+	if (lane_copy(lane, lane->plan.slots, err) != STATUS_OK ||
+	    lane_check(lane, err) != STATUS_OK)
 		return err->status;
 	return poison(lane, err);
 }

@@ -6,28 +6,41 @@
 #ifndef GPUPROOF_SUITES_TRANSFER_LANE_H
 #define GPUPROOF_SUITES_TRANSFER_LANE_H
 
+#include "kernels/copy.h"
 #include "suites/buffers.h"
 
 struct lane_end {
-	struct device *device;
+	struct device *device; /* of host memory: the one it is near */
 	enum allocator allocator;
 };
 
-struct lane {
-	struct stream *stream;    /* of the source's device, or of the only device */
-	struct stream *to_stream; /* of the target's device, for poisoning and checking it */
-	struct buffer from, to;
-	size_t bytes, stride, slots;
+struct lane_plan {
+	struct lane_end from, to;
+	struct device *issuer; /* whose stream, and whose copy engine or cores */
+	bool by_kernel;
+	enum copy_method method;
+	size_t bytes, slots;
 	uint64_t seed;
+};
+
+struct lane {
+	struct lane_plan plan;
+	struct stream *stream;          /* the issuer's */
+	struct stream *at_from, *at_to; /* of the ends' devices, for filling and checking */
+	struct buffer from, to;
+	int node; /* NUMA node of the host memory; -1: no choice, or no host memory */
+	size_t stride;
 	uint64_t copies; /* since the target was last poisoned */
 };
 
 /* Memory that lane_open() takes at one end. */
 uint64_t lane_footprint(size_t bytes, size_t slots);
 
-/* Allocates, fills the source and poisons the target. A failed lane must be closed as well. */
-enum status lane_open(struct lane *lane, struct lane_end from, struct lane_end to, size_t bytes,
-		      size_t slots, uint64_t seed, struct error *err);
+/*
+ * Allocates, fills the source and poisons the target; host memory comes from the pool (pool.h). A
+ * failed lane must be closed as well.
+ */
+enum status lane_open(struct lane *lane, const struct lane_plan *plan, struct error *err);
 void lane_close(struct lane *lane);
 
 /* Enqueues `count` copies. */

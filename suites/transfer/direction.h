@@ -1,0 +1,86 @@
+/*
+ * What the directions of the transfer suite mean: which devices a case has and which copies run
+ * between them.
+ *
+ * Adding a direction: a value in the enum, a row in direction.c, its words in report/format.c and
+ * its line in docs/nvbandwidth.md.
+ */
+#ifndef GPUPROOF_SUITES_TRANSFER_DIRECTION_H
+#define GPUPROOF_SUITES_TRANSFER_DIRECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "plan/plan.h"
+
+enum direction {
+	H2D,
+	D2H,
+	BOTH,
+	LOCAL,
+	P2P,
+	P2P_BOTH,
+	P2P_READ,
+	P2P_READ_BOTH,
+	H2D_ALL,
+	D2H_ALL,
+	BOTH_ALL,
+	HOST_TO_ALL,
+	ALL_TO_HOST,
+	HOST_TO_ALL_BOTH,
+	ALL_TO_HOST_BOTH,
+	ALL_TO_ONE_WRITE,
+	ALL_TO_ONE_READ,
+	ONE_TO_ALL_WRITE,
+	ONE_TO_ALL_READ,
+	LATENCY_HOST,
+	LATENCY_P2P,
+	LATENCY_LOCAL,
+	DIRECTION_COUNT
+};
+
+/* Names by value, NULL-terminated. */
+extern const char *const direction_names[];
+
+/* The devices of a case, the one it is about first. */
+enum placing {
+	EACH_DEVICE,
+	EACH_PAIR,     /* ordered */
+	EACH_TWO,      /* pairs whose order does not matter */
+	ALL_DEVICES,   /* one case */
+	EACH_AMONG_ALL /* one case for each device, the others behind it */
+};
+
+enum timing {
+	TIME_ONE,     /* there is one route */
+	TIME_IN_TURN, /* each of two routes while the other one is busy; the headline is the sum */
+	TIME_FIRST,   /* the first route while the others are busy */
+	TIME_TOGETHER, /* all routes start together; the headline is all bytes until the last one ends */
+	TIME_CHASE /* no copy: dependent loads */
+};
+
+struct direction_info {
+	enum placing placing;
+	enum timing timing;
+	bool host; /* host memory takes part */
+	bool peer; /* memory of other devices takes part */
+};
+
+const struct direction_info *direction_info(enum direction direction);
+
+#define ROUTE_HOST (-1)
+#define ROUTES_MAX (2 * PLAN_MAX_CASE_DEVICES)
+
+/* One stream of copies; numbers are positions in the case's list of devices. */
+struct route {
+	int from, to; /* ROUTE_HOST: host memory near the other end's device */
+	int issuer;   /* whose stream, and whose copy engine or cores */
+};
+
+/* The routes of a case on `devices` devices, the timed one first; their number, at most ROUTES_MAX. */
+size_t direction_routes(enum direction direction, size_t devices, struct route *out);
+
+/* The device at the route's end that is not the issuer's; -1: there is none. */
+int route_peer(const struct route *route);
+
+#endif

@@ -1,0 +1,197 @@
+/*
+ * Latency of dependent loads: a kernel follows pointers that lead once through all of the memory in
+ * a random order, so that neither a cache nor a prefetcher knows the next one.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "kernels/chase.h"
+#include "kernels/generator.h"
+#include "suites/transfer/pool.h"
+#include "suites/transfer/transfer.h"
+
+/* Pointers lie in lines of their own. */
+#define LINE 128
+/* A longer way takes longer to lay out and meets nothing new: in larger memory its steps are longer. */
+#define MOST_NODES (1u << 20)
+/* Of one launch, which takes a few microseconds itself. */
+#define HOPS 2048
+/* Each launch is on another multiprocessor: the median should be of many of them. */
+#define MIN_SAMPLES 33
+
+struct chase {
+	struct run *run;
+	struct device *device; /* that loads */
+	struct stream *stream, *at_memory;
+	struct buffer memory, cursor;
+	struct buffer staging; /* for memory the CPU does not write */
+	int node;
+	uint32_t *order; /* node that is met at step i */
+	size_t count, spacing;
+	uint64_t launches;
+};
+
+static size_t count_of(size_t bytes)
+{
+	size_t lines = bytes / LINE;
+
+	return lines < 1 ? 1 : lines < MOST_NODES ? lines : MOST_NODES;
+}
+
+static size_t spacing_of(size_t bytes)
+{
+	size_t spacing = bytes / count_of(bytes) / LINE * LINE;
+
+	return spacing ? spacing : LINE;
+}
+
+uint64_t chase_footprint(size_t bytes)
+{
+	return (uint64_t)count_of(bytes) * spacing_of(bytes);
+}
+
+static uintptr_t address(const struct chase *c, uint64_t step)
+{
+	return (uintptr_t)c->memory.memory + c->order[step % c->count] * c->spacing;
+}
+
+/* A random order, and in `memory` the pointers that lead through it and back to its start. */
+static void lay_out(struct chase *c, char *memory)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		size_t j = (size_t)(generator_bits(c->run->seed, i) % (i + 1));
+
+		c->order[i] = c->order[j];
+		c->order[j] = (uint32_t)i;
+	}
+	for (size_t i = 0; i < c->count; i++) {
+		uintptr_t next = address(c, i + 1);
+
+		memcpy(memory + c->order[i] * c->spacing, &next, sizeof(next));
+	}
+}
+
+static enum status open_memory(struct chase *c, const struct transfer *t, size_t bytes,
+			       struct error *err)
+{
+	struct device *home = t->run->devices[t->direction == LATENCY_P2P];
+	size_t footprint = (size_t)chase_footprint(bytes);
+
+	if (backend_stream_create(c->device, false, &c->stream, err) != STATUS_OK ||
+	    backend_stream_create(home, false, &c->at_memory, err) != STATUS_OK ||
+	    buffer_alloc(&c->cursor, c->device, ALLOCATOR_DEVICE, sizeof(void *), err) != STATUS_OK)
+		return err->status;
+	if (t->info->host)
+		return pool_take(&c->memory, home, t->memory, footprint, &c->node, err);
+	if (buffer_alloc(&c->memory, home, ALLOCATOR_DEVICE, footprint, err) != STATUS_OK)
+		return err->status;
+	return buffer_alloc(&c->staging, home, ALLOCATOR_PAGEABLE, footprint, err);
+}
+
+static enum status fill_memory(struct chase *c, struct error *err)
+{
+	uintptr_t first;
+
+	lay_out(c, c->staging.memory ? c->staging.memory : c->memory.memory);
+	first = address(c, 0);
+	if (c->staging.memory && (backend_copy(c->at_memory, c->memory.memory, c->staging.memory,
+					       c->memory.bytes, err) != STATUS_OK ||
+				  backend_stream_synchronize(c->at_memory, err) != STATUS_OK))
+		return err->status;
+	if (backend_copy(c->stream, c->cursor.memory, &first, sizeof(first), err) != STATUS_OK)
+		return err->status;
+	return backend_stream_synchronize(c->stream, err);
+}
+
+static void close_memory(struct chase *c, bool pooled)
+{
+	if (c->stream)
+		backend_stream_synchronize(c->stream, NULL);
+	if (c->at_memory)
+		backend_stream_synchronize(c->at_memory, NULL);
+	buffer_free(&c->staging);
+	if (pooled)
+		pool_give(&c->memory);
+	else
+		buffer_free(&c->memory);
+	buffer_free(&c->cursor);
+	backend_stream_destroy(c->at_memory);
+	backend_stream_destroy(c->stream);
+	free(c->order);
+}
+
+static enum status launch_chase(void *state, unsigned batch, struct error *err)
+{
+	struct chase *c = state;
+	enum status status = STATUS_OK;
+
+	for (unsigned i = 0; i < batch && status == STATUS_OK; i++) {
+		/* Multiprocessors by turns; a prime step soon comes by all parts of the chip. */
+		struct chase_arguments a = { .cursor = c->cursor.memory,
+					     .hops = HOPS,
+					     .turn = 37 * c->launches++ };
+
+		status = backend_launch(c->stream, "chase", &a, err);
+	}
+	return status;
+}
+
+/* Every hop counts: the way ends where the order says, or one of them went wrong. */
+static enum status check_chase(struct chase *c, const char *when, struct error *err)
+{
+	uintptr_t expected = address(c, c->launches * HOPS), got = 0;
+
+	if (backend_copy(c->stream, &got, c->cursor.memory, sizeof(got), err) != STATUS_OK ||
+	    backend_stream_synchronize(c->stream, err) != STATUS_OK) {
+		backend_stream_synchronize(c->stream, NULL); /* `got` is on the stack */
+		return err->status;
+	}
+	if (got == expected)
+		return STATUS_OK;
+	return error_set(err, STATUS_MISMATCH,
+			 "corrupt: %s timing: after %" PRIu64 " hops the way is at %#" PRIxPTR
+			 " and should be at %#" PRIxPTR,
+			 when, c->launches * HOPS, got, expected);
+}
+
+static enum status measure_chase(struct chase *c, struct error *err)
+{
+	struct workload w = { .state = c,
+			      .launch = launch_chase,
+			      .clock = CLOCK_DEVICE,
+			      .streams = &c->stream,
+			      .stream_count = 1,
+			      .min_samples = MIN_SAMPLES };
+	const struct series *time;
+
+	if (launch_chase(c, 1, err) != STATUS_OK || check_chase(c, "before", err) != STATUS_OK)
+		return err->status;
+	if (run_sample(c->run, &w, "transfer.chase", &time, err) != STATUS_OK)
+		return err->status;
+	run_scaled(c->run, "transfer.latency", 1.0 / HOPS, time);
+	if (check_chase(c, "after", err) != STATUS_OK)
+		return err->status;
+	run_verified(c->run, "the end of the way against its order, before and after timing", NAN,
+		     NAN);
+	return STATUS_OK;
+}
+
+enum status transfer_chase(struct transfer *t, struct error *err)
+{
+	struct chase c = { .run = t->run,
+			   .device = t->run->devices[0],
+			   .count = count_of(t->bytes),
+			   .spacing = spacing_of(t->bytes),
+			   .node = -1 };
+
+	c.order = xcalloc(c.count, sizeof(*c.order));
+	if (open_memory(&c, t, t->bytes, err) == STATUS_OK && fill_memory(&c, err) == STATUS_OK) {
+		transfer_note_nodes(t->run, &c.node, 1);
+		measure_chase(&c, err);
+	}
+	close_memory(&c, t->info->host);
+	return err->status;
+}

@@ -1,0 +1,263 @@
+/* Which cases a config asks for, and what each takes. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "suites/transfer/transfer.h"
+
+/* Copies that only keep the other links busy need not be larger: smaller buffers are sooner ready. */
+#define BUSY_BYTES (64u << 20)
+
+static const struct value *find_axis(const struct plan_case *c, const char *axis)
+{
+	for (size_t i = 0; i < c->parameter_count; i++)
+		if (strcmp(c->parameters[i].key->name, axis) == 0)
+			return c->parameters[i].value;
+	return NULL;
+}
+
+bool transfer_by_kernel(const struct plan_case *c)
+{
+	const struct value *engine = find_axis(c, "engines");
+
+	return engine && strcmp(engine->text, "sm") == 0;
+}
+
+bool transfer_cold(const struct plan_case *c)
+{
+	const struct value *state = find_axis(c, "states");
+
+	return state && strcmp(state->text, "cold") == 0;
+}
+
+/* The largest cache a block could stay in. */
+static uint64_t cache_of(const struct device_info *info, bool host)
+{
+	long shared = host ? sysconf(_SC_LEVEL3_CACHE_SIZE) : 0;
+
+	return shared > 0 && (uint64_t)shared > info->l2_bytes ? (uint64_t)shared : info->l2_bytes;
+}
+
+size_t transfer_slots(enum direction direction, bool cold, size_t bytes,
+		      const struct device_info *info)
+{
+	/* Blocks that need padding are checked one by one. */
+	size_t most = bytes % 16 == 0 ? 1 << 20 : 64;
+
+	/* Within a device a cache would decide the number; elsewhere the link does. */
+	if (direction != LOCAL && !cold)
+		return 1;
+	return buffer_rotation(bytes, cache_of(info, cold), most);
+}
+
+size_t transfer_route_bytes(enum direction direction, size_t index, size_t bytes)
+{
+	if (direction_info(direction)->timing != TIME_FIRST || index == 0 || bytes < BUSY_BYTES)
+		return bytes;
+	return BUSY_BYTES;
+}
+
+/* Adds what one route allocates at its ends. */
+static void add_route(const struct route *route, uint64_t block, uint64_t *device_bytes,
+		      uint64_t *host_bytes)
+{
+	int ends[2] = { route->from, route->to };
+
+	for (int i = 0; i < 2; i++)
+		*(ends[i] == ROUTE_HOST ? host_bytes : &device_bytes[ends[i]]) += block;
+}
+
+/*
+ * Memory and set-up time of one case; host memory is page-locked and filled at about 2 GB/s, unless
+ * an earlier case has left some.
+ */
+static void estimate(struct plan_case *point, enum direction direction, size_t device_count,
+		     const struct device_info *info)
+{
+	const struct direction_info *d = direction_info(direction);
+	size_t bytes = (size_t)case_integer(point, "sizes");
+	size_t slots = transfer_slots(direction, transfer_cold(point), bytes, info);
+	uint64_t device_bytes[PLAN_MAX_CASE_DEVICES] = { 0 };
+	struct route routes[ROUTES_MAX];
+	size_t count = direction_routes(direction, device_count, routes);
+
+	point->device_bytes = point->host_bytes = 0;
+	for (size_t i = 0; i < count; i++)
+		add_route(&routes[i],
+			  lane_footprint(transfer_route_bytes(direction, i, bytes), slots),
+			  device_bytes, &point->host_bytes);
+	for (size_t i = 0; i < device_count; i++)
+		if (device_bytes[i] > point->device_bytes)
+			point->device_bytes = device_bytes[i];
+	if (d->timing == TIME_CHASE) {
+		point->device_bytes = d->host ? 0 : chase_footprint(bytes);
+		point->host_bytes = (d->host ? 2 : 1) * chase_footprint(bytes);
+	}
+	point->device_bytes += BUFFER_CHECK_BYTES;
+	point->setup_seconds =
+		0.02 + (double)point->host_bytes / 2e9 + (double)point->device_bytes / 20e9;
+}
+
+static bool reaches(const struct device_info *a, const struct device_info *b)
+{
+	return a->peer_mask >> b->index & 1;
+}
+
+/* NULL, or why the devices of a case cannot do it with direct access. */
+static const char *unreachable(const struct plan *plan, enum direction direction,
+			       const size_t *devices, size_t count, char *reason, size_t size)
+{
+	struct route routes[ROUTES_MAX];
+	size_t route_count = direction_routes(direction, count, routes);
+
+	for (size_t i = 0; i < route_count; i++) {
+		const struct device_info *a = &plan->devices[devices[routes[i].issuer]], *b;
+		int peer = route_peer(&routes[i]);
+
+		if (peer < 0)
+			continue;
+		b = &plan->devices[devices[peer]];
+		if (reaches(a, b))
+			continue;
+		snprintf(reason, size, "%s cannot access the memory of %s", a->id, b->id);
+		return reason;
+	}
+	return NULL;
+}
+
+static enum status place(struct plan *plan, struct plan_case *point, const size_t *devices,
+			 size_t count, struct error *err)
+{
+	enum direction direction = (enum direction)case_integer(point, "directions");
+	bool direct = direction_info(direction)->peer &&
+		      (direction == LATENCY_P2P || strcmp(case_text(point, "access"), "on") == 0);
+	char buffer[128];
+	const char *reason = NULL;
+
+	if (direct)
+		reason = unreachable(plan, direction, devices, count, buffer, sizeof(buffer));
+	estimate(point, direction, count, &plan->devices[devices[0]]);
+	return reason ? plan_add_skipped(plan, point, devices, count, reason, err)
+		      : plan_add(plan, point, devices, count, err);
+}
+
+static enum status place_each(struct plan *plan, struct plan_case *point, struct error *err)
+{
+	for (size_t i = 0; i < plan->device_count; i++)
+		if (place(plan, point, &i, 1, err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+static bool same_backend(const struct plan *plan, size_t i, size_t j)
+{
+	return strcmp(plan->devices[i].backend, plan->devices[j].backend) == 0;
+}
+
+static enum status place_pairs(struct plan *plan, struct plan_case *point, bool ordered,
+			       struct error *err)
+{
+	for (size_t i = 0; i < plan->device_count; i++) {
+		for (size_t j = ordered ? 0 : i + 1; j < plan->device_count; j++) {
+			size_t pair[2] = { i, j };
+
+			if (i != j && same_backend(plan, i, j) &&
+			    place(plan, point, pair, 2, err) != STATUS_OK)
+				return err->status;
+		}
+	}
+	return STATUS_OK;
+}
+
+/* Device `first` and behind it all others of its backend; nothing when there is no other. */
+static enum status place_all(struct plan *plan, struct plan_case *point, size_t first,
+			     struct error *err)
+{
+	size_t devices[PLAN_MAX_CASE_DEVICES] = { first }, count = 1;
+
+	for (size_t j = 0; j < plan->device_count && count < PLAN_MAX_CASE_DEVICES; j++)
+		if (j != first && same_backend(plan, first, j))
+			devices[count++] = j;
+	return count > 1 ? place(plan, point, devices, count, err) : STATUS_OK;
+}
+
+static bool first_of_backend(const struct plan *plan, size_t i)
+{
+	for (size_t j = 0; j < i; j++)
+		if (same_backend(plan, i, j))
+			return false;
+	return true;
+}
+
+static enum status place_among_all(struct plan *plan, struct plan_case *point, bool each,
+				   struct error *err)
+{
+	for (size_t i = 0; i < plan->device_count; i++)
+		if ((each || first_of_backend(plan, i)) &&
+		    place_all(plan, point, i, err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+/* Combinations that make no sense or were there already; takes axes out that say nothing. */
+static bool makes_sense(struct plan_case *point, enum direction direction)
+{
+	const struct direction_info *d = direction_info(direction);
+	bool by_kernel = transfer_by_kernel(point), cold = transfer_cold(point);
+	bool pageable = d->host && strcmp(case_text(point, "memories"), "pageable") == 0;
+	bool off = d->peer && strcmp(case_text(point, "access"), "off") == 0;
+
+	/* Copies of pageable memory block, and kernels reach neither it nor memory without access. */
+	if (pageable && (by_kernel || (direction != H2D && direction != D2H)))
+		return false;
+	if (off && (by_kernel || (d->placing != EACH_PAIR && d->placing != EACH_TWO)))
+		return false;
+	if (d->timing == TIME_CHASE) {
+		if (off || !plan_drop_axis(point, "engines") || !plan_drop_axis(point, "states"))
+			return false;
+		if (d->peer)
+			plan_drop_axis(point, "access");
+	} else {
+		/* The usual ways are not in the id. Within a device the data are never in a cache. */
+		if (!by_kernel)
+			plan_drop_axis(point, "engines");
+		if ((direction == LOCAL || !cold) && !plan_drop_axis(point, "states") &&
+		    direction == LOCAL)
+			return false;
+	}
+	if (!d->host && !plan_drop_axis(point, "memories"))
+		return false;
+	return d->peer || plan_drop_axis(point, "access");
+}
+
+/* There is a cold state only where a block could stay in a cache. */
+static bool always_cold(const struct plan *plan, const struct plan_case *point)
+{
+	uint64_t largest = 0;
+
+	for (size_t i = 0; i < plan->device_count; i++)
+		if (cache_of(&plan->devices[i], true) > largest)
+			largest = cache_of(&plan->devices[i], true);
+	return transfer_cold(point) && (uint64_t)case_integer(point, "sizes") > largest;
+}
+
+enum status transfer_expand(struct plan *plan, struct plan_case *point, struct error *err)
+{
+	enum direction direction = (enum direction)case_integer(point, "directions");
+
+	if (!makes_sense(point, direction) || always_cold(plan, point))
+		return STATUS_OK;
+	switch (direction_info(direction)->placing) {
+	case EACH_DEVICE:
+		return place_each(plan, point, err);
+	case EACH_PAIR:
+		return place_pairs(plan, point, true, err);
+	case EACH_TWO:
+		return place_pairs(plan, point, false, err);
+	case ALL_DEVICES:
+		return place_among_all(plan, point, false, err);
+	case EACH_AMONG_ALL:
+		return place_among_all(plan, point, true, err);
+	}
+	return STATUS_OK;
+}
