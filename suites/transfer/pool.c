@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "device/limits.h"
 #include "device/placement.h"
-#include "measure/host_memory.h"
 
 struct block {
 	struct buffer buffer; /* at its full size */
@@ -121,9 +121,7 @@ enum status pool_take(struct buffer *buffer, struct device *device, enum allocat
 /* Keeping must not make the next case's memory scarce. */
 static bool may_keep(void)
 {
-	uint64_t available;
-
-	return host_memory_available(&available) && pool.bytes <= available / 4;
+	return pool.bytes <= limits_memory_available() / 4;
 }
 
 void pool_give(struct buffer *buffer)
