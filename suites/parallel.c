@@ -99,6 +99,7 @@ static enum status setup_from_case(struct setup *setup, const struct plan_case *
 		setup->microbatches = (uint64_t)case_integer(c, "microbatches");
 	if (setup->mode->bucketed)
 		setup->bucket_bytes = (uint64_t)case_integer(c, "bucket");
+	setup_fit_mode(setup);
 	read_optimizer(setup, c->section);
 	return STATUS_OK;
 }
@@ -112,19 +113,21 @@ static uint64_t bytes_of(const struct setup *setup)
 	uint64_t element = precision_bytes(setup->precision),
 		 master = precision_bytes(setup_master(setup));
 	uint64_t most = 0;
-	struct model model;
 
-	model_init(&model, setup);
 	for (int rank = 0; rank < setup->ranks; rank++) {
-		uint64_t step_rows, bytes, widest = 0, state = 2 * element;
+		uint64_t step_rows, bytes, widest = 0;
+		struct holding h;
 		struct share share;
 
-		setup->mode->share(setup, rank, &share, &step_rows);
-		state += master * (optimizer_moments(setup->optimizer) + setup_has_master(setup));
-		bytes = model_elements(&model, share.first, share.last) * state;
+		holding_of(setup, rank, &share, &step_rows, &h);
+		bytes = (h.weights + h.gradients) * element +
+			h.moments * master * optimizer_moments(setup->optimizer) +
+			h.master * master * setup_has_master(setup);
 		for (size_t l = share.first; l <= share.last; l++) {
-			bytes += share.rows * setup->widths[l] * element;
-			widest = setup->widths[l] > widest ? setup->widths[l] : widest;
+			uint64_t width = share_width(setup, &share, l);
+
+			bytes += (l > share.first ? share.kept : share.kept_input) * width * element;
+			widest = width > widest ? width : widest;
 		}
 		bytes += 2 * step_rows * widest * element;
 		most = bytes > most ? bytes : most;

@@ -4,17 +4,22 @@
 
 #include "suites/parallel/trainer.h"
 
-/* Only on rank 0; NULL elsewhere. */
 struct collection {
+	struct trainer *trainer;
 	struct arena arena;
+	/* Only on rank 0; NULL elsewhere. */
 	void *gradients;                         /* flat, in the setup's precision */
 	void *activations[SETUP_MAX_LAYERS + 1]; /* [l]: batch x widths[l], for 0 < l < layers */
+	void *staging; /* a tensor of one rank whose rows are pieces of the whole one's */
 };
 
 /*
- * STATUS_NO_MEMORY on all ranks when rank 0 has no room. collection_release() whatever the outcome.
+ * Before the step: memory, and a place for activations that the step overwrites. STATUS_NO_MEMORY
+ * on all ranks when one has no room. collection_release() whatever the outcome.
  */
-enum status collect(struct trainer *trainer, struct collection *out, struct error *err);
+enum status collect_prepare(struct trainer *trainer, struct collection *out, struct error *err);
+/* After the step. */
+enum status collect(struct collection *collection, struct error *err);
 void collection_release(struct collection *collection);
 
 #endif

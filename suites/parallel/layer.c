@@ -8,23 +8,30 @@
 
 #include "kernels/training.h"
 
-static void *weight_at(const struct network *n, uint64_t element)
+/* The layer's tensors where the products use them. */
+static void *weight_of(const struct network *n, size_t l)
 {
-	return (char *)n->weights + (element - n->offset) * precision_bytes(n->setup->precision);
+	return n->layer_weights[l];
+}
+
+static void *bias_of(const struct network *n, size_t l, void *layer)
+{
+	return network_element(n, layer, n->local.layer[l].bias - n->local.layer[l].weight);
 }
 
 /* Y = X W^T: column-major, C (out x rows) = W^T (in x out, transposed) X (in x rows). */
 static enum status product_forward(struct network *n, struct stream *stream,
-				   const struct model_layer *layer, const void *x, void *y,
-				   uint64_t rows, struct error *err)
+				   size_t l, const void *x, void *y, uint64_t rows,
+				   struct error *err)
 {
+	const struct model_layer *layer = &n->local.layer[l];
 	struct gemm gemm = {
 		.precision = n->setup->precision,
 		.transpose_a = true,
 		.m = (int64_t)layer->out,
 		.n = (int64_t)rows,
 		.k = (int64_t)layer->in,
-		.a = weight_at(n, layer->weight),
+		.a = weight_of(n, l),
 		.lda = (int64_t)layer->in,
 		.b = x,
 		.ldb = (int64_t)layer->in,
@@ -38,15 +45,16 @@ static enum status product_forward(struct network *n, struct stream *stream,
 
 /* dX = dY W. */
 static enum status product_input(struct network *n, struct stream *stream,
-				 const struct model_layer *layer, const void *dy, void *dx,
-				 uint64_t rows, struct error *err)
+				 size_t l, const void *dy, void *dx, uint64_t rows,
+				 struct error *err)
 {
+	const struct model_layer *layer = &n->local.layer[l];
 	struct gemm gemm = {
 		.precision = n->setup->precision,
 		.m = (int64_t)layer->in,
 		.n = (int64_t)rows,
 		.k = (int64_t)layer->out,
-		.a = weight_at(n, layer->weight),
+		.a = weight_of(n, l),
 		.lda = (int64_t)layer->in,
 		.b = dy,
 		.ldb = (int64_t)layer->out,
@@ -60,9 +68,10 @@ static enum status product_input(struct network *n, struct stream *stream,
 
 /* dW = dY^T X (+ dW). */
 static enum status product_weight(struct network *n, struct stream *stream,
-				  const struct model_layer *layer, const void *dy, const void *x,
-				  uint64_t rows, double beta, struct error *err)
+				  size_t l, const void *dy, const void *x, uint64_t rows,
+				  double beta, struct error *err)
 {
+	const struct model_layer *layer = &n->local.layer[l];
 	struct gemm gemm = {
 		.precision = n->setup->precision,
 		.transpose_b = true,
@@ -73,7 +82,7 @@ static enum status product_weight(struct network *n, struct stream *stream,
 		.lda = (int64_t)layer->in,
 		.b = dy,
 		.ldb = (int64_t)layer->out,
-		.c = network_gradient(n, layer->weight),
+		.c = n->layer_gradients[l],
 		.ldc = (int64_t)layer->in,
 		.alpha = 1,
 		.beta = beta,
@@ -82,30 +91,62 @@ static enum status product_weight(struct network *n, struct stream *stream,
 	return backend_gemm(stream, &gemm, err);
 }
 
-enum status network_forward(struct network *n, struct stream *stream, size_t l, uint64_t row,
+enum status network_product(struct network *n, struct stream *stream, size_t l, uint64_t row,
 			    uint64_t rows, struct error *err)
 {
-	const struct model_layer *layer = &n->model.layer[l];
+	return product_forward(n, stream, l, network_activation(n, l, row),
+			       network_activation(n, l + 1, row), rows, err);
+}
+
+static enum status record(struct network *n, struct stream *stream, size_t l, uint64_t row,
+			  uint64_t rows, struct error *err)
+{
+	uint64_t bytes = rows * share_width(n->setup, &n->share, l) *
+			 precision_bytes(n->setup->precision);
+
+	if (!n->record[l])
+		return STATUS_OK;
+	return backend_copy(stream, network_row(n, l, n->record[l], row),
+			    network_activation(n, l, row), bytes, err);
+}
+
+enum status network_activate(struct network *n, struct stream *stream, size_t l, uint64_t row,
+			     uint64_t rows, struct error *err)
+{
 	struct bias_relu_arguments bias = {
 		.y = network_activation(n, l + 1, row),
-		.bias = weight_at(n, layer->bias),
+		.bias = bias_of(n, l, n->layer_weights[l]),
 		.precision = setup_storage(n->setup),
 		.rows = rows,
-		.columns = layer->out,
+		.columns = n->local.layer[l].out,
 		.relu = l + 1 < n->setup->layers,
 	};
 
-	if (product_forward(n, stream, layer, network_activation(n, l, row), bias.y, rows, err) !=
-	    STATUS_OK)
+	if (backend_launch(stream, "bias_relu", &bias, err) != STATUS_OK)
 		return err->status;
-	return backend_launch(stream, "bias_relu", &bias, err);
+	return record(n, stream, l + 1, row, rows, err);
+}
+
+enum status network_forward(struct network *n, struct stream *stream, size_t l, uint64_t row,
+			    uint64_t rows, struct error *err)
+{
+	if (network_product(n, stream, l, row, rows, err) != STATUS_OK)
+		return err->status;
+	return network_activate(n, stream, l, row, rows, err);
 }
 
 enum status network_loss(struct network *n, struct stream *stream, uint64_t row, uint64_t rows,
 			 double gradient_scale, struct error *err)
 {
+	return network_loss_of(n, stream, network_activation(n, n->setup->layers, row), row, rows,
+			       gradient_scale, err);
+}
+
+enum status network_loss_of(struct network *n, struct stream *stream, void *logits, uint64_t row,
+			    uint64_t rows, double gradient_scale, struct error *err)
+{
 	struct softmax_cross_entropy_arguments loss = {
-		.logits = network_activation(n, n->setup->layers, row),
+		.logits = logits,
 		.labels = n->labels + row,
 		.row_loss = n->row_loss + row,
 		.precision = setup_storage(n->setup),
@@ -117,42 +158,54 @@ enum status network_loss(struct network *n, struct stream *stream, uint64_t row,
 	return backend_launch(stream, "softmax_cross_entropy", &loss, err);
 }
 
-static enum status mask_gradient(struct network *n, struct stream *stream, size_t l, uint64_t row,
-				 uint64_t rows, void *dy, struct error *err)
+enum status network_mask(struct network *n, struct stream *stream, size_t l, uint64_t row,
+			 uint64_t rows, void *dy, struct error *err)
 {
-	uint64_t width = n->setup->widths[l];
+	uint64_t width = n->local.layer[l].out;
 	struct relu_backward_arguments relu = {
 		.dy = dy,
-		.y = (const char *)n->masks[l] + row * width * precision_bytes(n->setup->precision),
 		.precision = setup_storage(n->setup),
 		.count = rows * width,
 	};
 
+	if (l + 1 == n->setup->layers)
+		return STATUS_OK;
+	relu.y = network_element(n, (void *)n->masks[l + 1], row % n->kept[l + 1] * width);
 	return backend_launch(stream, "relu_backward", &relu, err);
+}
+
+enum status network_parameter_gradient(struct network *n, struct stream *stream, size_t l,
+				       uint64_t row, uint64_t rows, const void *dy, bool accumulate,
+				       struct error *err)
+{
+	struct column_sum_arguments sum = {
+		.out = bias_of(n, l, n->layer_gradients[l]),
+		.x = dy,
+		.precision = setup_storage(n->setup),
+		.rows = rows,
+		.columns = n->local.layer[l].out,
+		.beta = accumulate ? 1 : 0,
+		.scratch = n->scratch,
+	};
+
+	if (backend_launch(stream, "column_sum", &sum, err) != STATUS_OK)
+		return err->status;
+	return product_weight(n, stream, l, dy, network_activation(n, l, row), rows, sum.beta, err);
+}
+
+enum status network_input_gradient(struct network *n, struct stream *stream, size_t l,
+				   uint64_t rows, const void *dy, void *dx, struct error *err)
+{
+	return product_input(n, stream, l, dy, dx, rows, err);
 }
 
 enum status network_backward(struct network *n, struct stream *stream, size_t l, uint64_t row,
 			     uint64_t rows, void *dy, void *dx, bool accumulate, struct error *err)
 {
-	const struct model_layer *layer = &n->model.layer[l];
-	struct column_sum_arguments sum = {
-		.out = network_gradient(n, layer->bias),
-		.x = dy,
-		.precision = setup_storage(n->setup),
-		.rows = rows,
-		.columns = layer->out,
-		.beta = accumulate ? 1 : 0,
-		.scratch = n->scratch,
-	};
-
-	if (l + 1 < n->setup->layers &&
-	    mask_gradient(n, stream, l + 1, row, rows, dy, err) != STATUS_OK)
+	if (network_mask(n, stream, l, row, rows, dy, err) != STATUS_OK ||
+	    network_parameter_gradient(n, stream, l, row, rows, dy, accumulate, err) != STATUS_OK)
 		return err->status;
-	if (backend_launch(stream, "column_sum", &sum, err) != STATUS_OK ||
-	    product_weight(n, stream, layer, dy, network_activation(n, l, row), rows, sum.beta,
-			   err) != STATUS_OK)
-		return err->status;
-	return dx ? product_input(n, stream, layer, dy, dx, rows, err) : STATUS_OK;
+	return dx ? network_input_gradient(n, stream, l, rows, dy, dx, err) : STATUS_OK;
 }
 
 enum status network_forward_all(struct network *n, struct stream *stream, uint64_t row,
@@ -181,15 +234,22 @@ enum status network_backward_all(struct network *n, struct stream *stream, uint6
 	return STATUS_OK;
 }
 
-static enum status update_sgd(struct network *n, struct stream *stream, struct error *err)
+static void *master_of(const struct network *n, void *array, uint64_t element)
 {
+	return array ? (char *)array + element * precision_bytes(setup_master(n->setup)) : NULL;
+}
+
+static enum status update_sgd(struct network *n, struct stream *stream, const struct span *span,
+			      struct error *err)
+{
+	bool copies = setup_has_master(n->setup);
 	struct optimizer_sgd_arguments sgd = {
-		.weights = n->master,
-		.velocity = n->moments[0],
-		.gradient = n->gradients,
-		.copy = setup_has_master(n->setup) ? n->weights : NULL,
+		.weights = master_of(n, n->master, copies ? span->master : span->weights),
+		.velocity = master_of(n, n->moments[0], span->moments),
+		.gradient = network_element(n, n->gradients, span->gradients),
+		.copy = copies ? network_element(n, n->weights, span->weights) : NULL,
 		.precision = setup_storage(n->setup),
-		.count = n->elements,
+		.count = span->count,
 		.rate = n->setup->rate,
 		.momentum = n->setup->momentum,
 		.gradient_scale = 1 / n->setup->loss_scale,
@@ -198,18 +258,20 @@ static enum status update_sgd(struct network *n, struct stream *stream, struct e
 	return backend_launch(stream, "optimizer_sgd", &sgd, err);
 }
 
-static enum status update_adam(struct network *n, struct stream *stream, struct error *err)
+static enum status update_adam(struct network *n, struct stream *stream, const struct span *span,
+			       struct error *err)
 {
 	const struct setup *s = n->setup;
+	bool copies = setup_has_master(s);
 	double step = (double)n->updates;
 	struct optimizer_adam_arguments adam = {
-		.weights = n->master,
-		.m = n->moments[0],
-		.v = n->moments[1],
-		.gradient = n->gradients,
-		.copy = setup_has_master(s) ? n->weights : NULL,
+		.weights = master_of(n, n->master, copies ? span->master : span->weights),
+		.m = master_of(n, n->moments[0], span->moments),
+		.v = master_of(n, n->moments[1], span->moments),
+		.gradient = network_element(n, n->gradients, span->gradients),
+		.copy = copies ? network_element(n, n->weights, span->weights) : NULL,
 		.precision = setup_storage(s),
-		.count = n->elements,
+		.count = span->count,
 		.rate = s->rate,
 		.beta1 = s->beta1,
 		.beta2 = s->beta2,
@@ -222,11 +284,27 @@ static enum status update_adam(struct network *n, struct stream *stream, struct 
 	return backend_launch(stream, "optimizer_adam", &adam, err);
 }
 
-enum status network_update(struct network *n, struct stream *stream, struct error *err)
+void network_update_begin(struct network *n)
 {
 	n->updates++;
-	return n->setup->optimizer == OPTIMIZER_ADAM ? update_adam(n, stream, err)
-						     : update_sgd(n, stream, err);
+}
+
+enum status network_update_span(struct network *n, struct stream *stream, size_t span,
+				struct error *err)
+{
+	const struct span *s = &n->holding.spans[span];
+
+	return n->setup->optimizer == OPTIMIZER_ADAM ? update_adam(n, stream, s, err)
+						     : update_sgd(n, stream, s, err);
+}
+
+enum status network_update(struct network *n, struct stream *stream, struct error *err)
+{
+	network_update_begin(n);
+	for (size_t i = 0; i < n->holding.count; i++)
+		if (network_update_span(n, stream, i, err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
 }
 
 /*
@@ -235,5 +313,6 @@ enum status network_update(struct network *n, struct stream *stream, struct erro
  */
 unsigned network_commands(const struct network *n, uint64_t microbatches)
 {
-	return (unsigned)(microbatches * (7 * (n->share.last - n->share.first) + 1) + 1);
+	return (unsigned)(microbatches * (7 * (n->share.last - n->share.first) + 1) +
+			  n->holding.count);
 }

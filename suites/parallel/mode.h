@@ -17,7 +17,8 @@ enum step_part {
 	STEP_COMPUTE = 1 << 0,     /* forward and backward */
 	STEP_COMMUNICATE = 1 << 1, /* all sends, receives and reductions */
 	STEP_UPDATE = 1 << 2,      /* the optimizer */
-	STEP_ALL = STEP_COMPUTE | STEP_COMMUNICATE | STEP_UPDATE
+	STEP_GATHER = 1 << 3,      /* updated parameters back to the ranks that did not update them */
+	STEP_ALL = STEP_COMPUTE | STEP_COMMUNICATE | STEP_UPDATE | STEP_GATHER
 };
 
 struct trainer {
@@ -35,18 +36,23 @@ struct mode {
 	bool microbatched;   /* the axis `microbatches` means something */
 	bool bucketed;       /* the axis `bucket` means something */
 	bool replicated;     /* every rank ends a step with the same parameters, bit for bit */
+	bool sharded;        /* the ranks cut every layer's parameters into equal parts */
 
 	/* NULL, or why this setup cannot be split so (words for the reader of the report). */
 	const char *(*refusal)(const struct setup *setup);
 	/* What rank `rank` computes, and the most rows of one backward call. */
 	void (*share)(const struct setup *setup, int rank, struct share *share,
 		      uint64_t *step_rows);
+	/* Which parameters rank `rank` keeps and updates; NULL: all of its share. */
+	void (*hold)(const struct setup *setup, int rank, struct holding *holding);
 	/*
 	 * Its own buffers, events and communicators; collective. The network is open. NULL:
 	 * nothing.
 	 */
 	enum status (*open)(struct trainer *trainer, struct error *err);
 	void (*close)(struct trainer *trainer);
+	/* Fills its own buffers with fresh data on the compute stream; NULL: there are none. */
+	enum status (*reset)(struct trainer *trainer, struct error *err);
 	/*
 	 * One step's `parts` on the team's streams, asynchronous. Steps may follow each other at
 	 * once.

@@ -1,5 +1,5 @@
 /* One device computes the whole step: what every split is compared with. */
-#include "suites/parallel/trainer.h"
+#include "suites/parallel/data_parallel.h"
 
 static const char *single_refusal(const struct setup *setup)
 {
@@ -10,7 +10,7 @@ static void single_share(const struct setup *setup, int rank, struct share *shar
 			 uint64_t *step_rows)
 {
 	(void)rank;
-	*share = (struct share){ .last = setup->layers, .rows = setup->batch };
+	*share = (struct share){ .last = setup->layers, .rows = setup->batch, .parts = 1 };
 	*step_rows = setup->batch;
 }
 
@@ -34,12 +34,6 @@ static unsigned single_commands(const struct trainer *t)
 	return network_commands(&t->network, 1);
 }
 
-static double nothing(const struct setup *setup)
-{
-	(void)setup;
-	return 0;
-}
-
 const struct mode mode_single = {
 	.name = "single",
 	.summary = "one device computes the whole step",
@@ -48,6 +42,6 @@ const struct mode mode_single = {
 	.share = single_share,
 	.enqueue = single_enqueue,
 	.commands = single_commands,
-	.wire_bytes = nothing,
-	.bubble = nothing,
+	.wire_bytes = mode_nothing,
+	.bubble = mode_nothing,
 };

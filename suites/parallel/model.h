@@ -17,7 +17,7 @@
 
 struct model_layer {
 	uint64_t in, out;
-	uint64_t weight, bias; /* first element in the flat order */
+	uint64_t weight, bias, end; /* in the flat order: first elements, and behind the last one */
 };
 
 struct model {
@@ -31,9 +31,31 @@ struct model {
 struct share {
 	size_t first, last; /* layers [first, last) */
 	uint64_t row, rows; /* of the global batch */
+	/* This is part `part` of `parts` of every layer that setup_cut() says is cut; 0 of 1: whole. */
+	int part, parts;
+	/* Rows of activations kept at a time; of the first layer's input when it is received. */
+	uint64_t kept, kept_input;
+	uint64_t loss_rows; /* rows whose loss this rank computes, from `row` on */
 };
 
+/* How `parts` ranks share the width of a layer (tensor parallelism). */
+enum cut {
+	CUT_NONE,    /* all of it on every rank */
+	CUT_COLUMNS, /* W by its rows: each rank computes some of the outputs */
+	CUT_ROWS     /* W by its columns: each rank computes a summand of every output */
+};
+/* Pairs of layers are cut by columns, then by rows; a layer without partner stays whole. */
+enum cut setup_cut(const struct setup *setup, size_t layer, int parts);
+
+/* Every layer's range is a multiple of MODEL_ALIGN * setup->shards elements. */
 void model_init(struct model *model, const struct setup *setup);
+/*
+ * The part of the model that `share` has, in its own flat order; other layers are empty. With
+ * parts == 1 the order is that of the whole model from model_first(share->last) on.
+ */
+void model_init_share(struct model *model, const struct setup *setup, const struct share *share);
+/* Columns of activations[l] that `share` keeps. */
+uint64_t share_width(const struct setup *setup, const struct share *share, size_t l);
 
 /* The flat range of layers [first, last): contiguous. */
 uint64_t model_first(const struct model *model, size_t last);

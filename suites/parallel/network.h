@@ -7,25 +7,32 @@
 #define GPUPROOF_PARALLEL_NETWORK_H
 
 #include "suites/parallel/arena.h"
-#include "suites/parallel/model.h"
+#include "suites/parallel/holding.h"
 
 struct network {
 	const struct setup *setup;
-	struct model model;
+	struct model model; /* the whole model */
+	struct model local; /* the share's part of it: sizes and places in the arrays below */
 	struct share share;
+	struct holding holding;
 	struct device *device;
 	struct arena *arena;
 	uint64_t step_rows;        /* most rows of one backward call: sizes the transient buffers */
-	uint64_t offset, elements; /* of this share in the flat order */
-	void *weights;             /* what the products read, in `precision` */
+	/* Arrays as the holding says, flat. */
+	void *weights;   /* in `precision` */
 	void *master;    /* what the optimizer writes; == weights unless setup_has_master() */
 	void *gradients; /* in `precision` */
 	void *moments[2];
+	/* Where the products read and write each layer, in its own order: usually in the arrays. */
+	void *layer_weights[SETUP_MAX_LAYERS], *layer_gradients[SETUP_MAX_LAYERS];
 	/*
 	 * activations[l] is the input of layer l; activations[layers] the logits, later their
-	 * gradient.
+	 * gradient. kept[l] rows of them at a time: row r is at r % kept[l].
 	 */
 	void *activations[SETUP_MAX_LAYERS + 1];
+	uint64_t kept[SETUP_MAX_LAYERS + 1];
+	/* All rows of activations[l] are also copied here as they are computed; NULL: they are not. */
+	void *record[SETUP_MAX_LAYERS + 1];
 	/*
 	 * Where backward looks for the ReLU masks of activations[l]: the activations, or those of
 	 * another run.
@@ -33,7 +40,7 @@ struct network {
 	const void *masks[SETUP_MAX_LAYERS + 1];
 	int32_t *labels;
 	double *row_loss;
-	void *transient[2]; /* gradients of activations, used in turn */
+	void *transient[2]; /* gradients of activations, used in turn; rows x the widest */
 	void *scratch;
 	uint64_t updates; /* optimizer steps so far */
 };
@@ -43,24 +50,45 @@ struct network {
  * network.
  */
 enum status network_open(struct network *network, const struct setup *setup, struct device *device,
-			 struct arena *arena, const struct share *share, uint64_t step_rows,
-			 struct error *err);
+			 struct arena *arena, int rank, struct error *err);
 
 /* Fills parameters, moments, input and labels from the setup's seed; returns when done. */
 enum status network_reset(struct network *network, struct stream *stream, struct error *err);
 
 bool network_has_loss(const struct network *network);
 
+/*
+ * A layer forward: its product, and then bias and ReLU. Split in two for whoever adds up the
+ * products of several ranks first.
+ */
+enum status network_product(struct network *network, struct stream *stream, size_t layer,
+			    uint64_t row, uint64_t rows, struct error *err);
+enum status network_activate(struct network *network, struct stream *stream, size_t layer,
+			     uint64_t row, uint64_t rows, struct error *err);
 enum status network_forward(struct network *network, struct stream *stream, size_t layer,
 			    uint64_t row, uint64_t rows, struct error *err);
 /* Logits -> row losses and, in place, their gradients times gradient_scale. */
 enum status network_loss(struct network *network, struct stream *stream, uint64_t row,
 			 uint64_t rows, double gradient_scale, struct error *err);
+/* The same of logits that are elsewhere. */
+enum status network_loss_of(struct network *network, struct stream *stream, void *logits,
+			    uint64_t row, uint64_t rows, double gradient_scale, struct error *err);
 /*
  * Gradients of layer `layer`. `dy` (rows x out, overwritten) is the gradient of its output, `dx`
  * (rows x in) receives that of its input; NULL: not wanted. `accumulate` adds to the parameters'
  * gradients instead of replacing them.
  */
+/*
+ * Its parts, for rows [row, row + rows) and the gradients of these rows: dy becomes the gradient
+ * before the ReLU; gradients of the parameters; gradient of the input.
+ */
+enum status network_mask(struct network *network, struct stream *stream, size_t layer, uint64_t row,
+			 uint64_t rows, void *dy, struct error *err);
+enum status network_parameter_gradient(struct network *network, struct stream *stream, size_t layer,
+				       uint64_t row, uint64_t rows, const void *dy, bool accumulate,
+				       struct error *err);
+enum status network_input_gradient(struct network *network, struct stream *stream, size_t layer,
+				   uint64_t rows, const void *dy, void *dx, struct error *err);
 enum status network_backward(struct network *network, struct stream *stream, size_t layer,
 			     uint64_t row, uint64_t rows, void *dy, void *dx, bool accumulate,
 			     struct error *err);
@@ -75,6 +103,10 @@ enum status network_backward_all(struct network *network, struct stream *stream,
 				 struct error *err);
 /* One optimizer step; gradients are divided by the loss scale. */
 enum status network_update(struct network *network, struct stream *stream, struct error *err);
+/* The same span by span: begin once, then every span. */
+void network_update_begin(struct network *network);
+enum status network_update_span(struct network *network, struct stream *stream, size_t span,
+				struct error *err);
 
 /* The sum of the row losses of the last step, 0 without the last layer. Waits for the stream. */
 enum status network_loss_sum(struct network *network, struct stream *stream, double *sum,
@@ -86,10 +118,11 @@ enum status network_loss_sum(struct network *network, struct stream *stream, dou
  */
 unsigned network_commands(const struct network *network, uint64_t microbatches);
 
-/*
- * Where row `row` of activations[l] is, and the gradient of element `element` of the whole model.
- */
+/* Where row `row` of activations[l] is. */
 void *network_activation(const struct network *network, size_t l, uint64_t row);
-void *network_gradient(const struct network *network, uint64_t element);
+/* Where row `row` of a gradient of activations[l] is that begins at `gradient`. */
+void *network_row(const struct network *network, size_t l, void *gradient, uint64_t row);
+/* Element `element` of an array in `precision` (weights, gradients). */
+void *network_element(const struct network *network, void *array, uint64_t element);
 
 #endif

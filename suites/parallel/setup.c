@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "kernels/generator.h"
+#include "suites/parallel/mode.h"
 #include "suites/parallel/model.h"
 
 /*
@@ -75,6 +76,11 @@ bool setup_shrink(const struct setup *setup, double flops, struct setup *small)
 			break;
 	}
 	return false;
+}
+
+void setup_fit_mode(struct setup *setup)
+{
+	setup->shards = setup->mode->sharded ? (uint64_t)setup->ranks : 1;
 }
 
 uint64_t setup_seed(const struct setup *setup, enum setup_tensor tensor, size_t layer)

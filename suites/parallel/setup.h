@@ -32,6 +32,9 @@ struct setup {
 	uint64_t batch;                        /* of the whole step, over all ranks */
 	uint64_t microbatches;                 /* 1 unless the mode cuts the batch */
 	uint64_t bucket_bytes;                 /* of gradients per all-reduce */
+	uint64_t shards; /* equal parts that every layer can be cut into; 0: no need */
+	uint64_t chunks; /* tensor: parts of the batch, one computed while another is summed up */
+	bool loss_on_server; /* dp_naive: the first device computes the loss of all rows */
 	enum precision precision;
 	enum optimizer optimizer;
 	double rate, momentum, beta1, beta2, epsilon;
@@ -57,6 +60,9 @@ static inline enum precision setup_master(const struct setup *setup)
 {
 	return setup->precision == PRECISION_FP64 ? PRECISION_FP64 : PRECISION_FP32;
 }
+
+/* Fills in what the mode itself decides: shards, chunks. */
+void setup_fit_mode(struct setup *setup);
 
 /*
  * A learning rate with which the loss falls from the first step on, for any widths: small against

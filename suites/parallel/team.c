@@ -63,6 +63,10 @@ enum status team_open(struct team *team, struct device *device, struct world *wo
 
 void team_close(struct team *team)
 {
+	if (team->up_back != team->up)
+		backend_communicator_close(team->up_back);
+	if (team->down_back != team->down)
+		backend_communicator_close(team->down_back);
 	if (team->up != team->all)
 		backend_communicator_close(team->up);
 	if (team->down != team->all)
@@ -85,21 +89,37 @@ static bool pair_up(struct team *team)
 	return true;
 }
 
-enum status team_open_edges(struct team *team, struct error *err)
+/* A communicator for every two neighbours. */
+static enum status open_pairs(struct team *team, struct communicator **up,
+			      struct communicator **down, struct error *err)
 {
 	int rank = team->world->rank;
 
-	if (team->up || team->down || pair_up(team))
-		return STATUS_OK;
 	for (int low = 0; low + 1 < team->world->size; low++) {
 		struct communicator *opened;
 
 		if (open_communicator(team, low, 2, &opened, err) != STATUS_OK)
 			return err->status;
 		if (low == rank)
-			team->down = opened;
+			*down = opened;
 		else if (low + 1 == rank)
-			team->up = opened;
+			*up = opened;
+	}
+	return STATUS_OK;
+}
+
+enum status team_open_edges(struct team *team, bool both_ways, struct error *err)
+{
+	bool open = team->up || team->down, back = team->up_back != team->up ||
+						   team->down_back != team->down;
+
+	if (!open && !pair_up(team) && open_pairs(team, &team->up, &team->down, err) != STATUS_OK)
+		return err->status;
+	if (both_ways && !(open && back))
+		return open_pairs(team, &team->up_back, &team->down_back, err);
+	if (!open) {
+		team->up_back = team->up;
+		team->down_back = team->down;
 	}
 	return STATUS_OK;
 }

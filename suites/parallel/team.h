@@ -9,7 +9,14 @@
 #include "measure/world.h"
 
 /* Products and kernels on the first; communication on the others, at high priority. */
-enum team_stream { STREAM_COMPUTE, STREAM_UP, STREAM_DOWN, STREAM_COUNT };
+enum team_stream {
+	STREAM_COMPUTE,
+	STREAM_UP,
+	STREAM_DOWN,
+	STREAM_UP_BACK,
+	STREAM_DOWN_BACK,
+	STREAM_COUNT
+};
 
 struct team {
 	struct device *device;
@@ -17,6 +24,7 @@ struct team {
 	struct stream *streams[STREAM_COUNT];
 	struct communicator *all; /* NULL for one rank */
 	struct communicator *up, *down; /* with the rank before, behind; see team_open_edges() */
+	struct communicator *up_back, *down_back; /* for gradients; may be the same two */
 	/* Device memory that vanished while communicators were opened; 0: unknown. */
 	uint64_t communicator_bytes;
 };
@@ -29,9 +37,10 @@ void team_close(struct team *team);
 /*
  * Connects every rank with its neighbours, once: team->up and team->down (NULL at the ends), in
  * which the lower rank is 0 and the other 1. An edge of its own keeps the traffic of one neighbour
- * in order without waiting for the other's. Closed with the team.
+ * in order without waiting for the other's. `both_ways`: up_back and down_back are edges of their
+ * own, so that what goes up does not wait for what comes down. Closed with the team.
  */
-enum status team_open_edges(struct team *team, struct error *err);
+enum status team_open_edges(struct team *team, bool both_ways, struct error *err);
 
 /* Waits for every stream. */
 enum status team_synchronize(struct team *team, struct error *err);

@@ -2,12 +2,8 @@
 
 static enum status allocate(struct trainer *t, struct error *err)
 {
-	struct share share;
-	uint64_t step_rows;
-
-	t->mode->share(t->setup, t->team->world->rank, &share, &step_rows);
-	return network_open(&t->network, t->setup, t->team->device, &t->arena, &share, step_rows,
-			    err);
+	return network_open(&t->network, t->setup, t->team->device, &t->arena,
+			    t->team->world->rank, err);
 }
 
 static void account_workspace(struct trainer *t)
@@ -51,6 +47,9 @@ void trainer_close(struct trainer *t)
 enum status trainer_reset(struct trainer *t, struct error *err)
 {
 	enum status status = network_reset(&t->network, t->team->streams[STREAM_COMPUTE], err);
+
+	if (status == STATUS_OK && t->mode->reset)
+		status = t->mode->reset(t, err);
 
 	return world_agree(t->team->world, status, err);
 }

@@ -137,11 +137,11 @@ static enum status compare_with_reference(struct trainer *t, const struct collec
 static enum status step_and_collect(struct trainer *t, struct collection *c, double *loss,
 				    struct error *err)
 {
-	*c = (struct collection){ 0 };
-	if (trainer_step(t, STEP_COMPUTE | STEP_COMMUNICATE, err) != STATUS_OK ||
+	if (collect_prepare(t, c, err) != STATUS_OK ||
+	    trainer_step(t, STEP_COMPUTE | STEP_COMMUNICATE, err) != STATUS_OK ||
 	    trainer_loss(t, loss, err) != STATUS_OK)
 		return err->status;
-	return collect(t, c, err);
+	return collect(c, err);
 }
 
 enum status verify_reference(const struct setup *setup, struct team *team, struct check *check,
@@ -160,7 +160,7 @@ enum status verify_reference(const struct setup *setup, struct team *team, struc
 	status = world_agree(team->world, status, err);
 	if (status == STATUS_OK)
 		status = verify_update(&t, err);
-	if (status == STATUS_OK && setup->mode->replicated)
+	if (status == STATUS_OK)
 		status = verify_replicas(&t, &sum, err);
 	collection_release(&collection);
 	trainer_close(&t);
@@ -206,7 +206,7 @@ static enum status compare_with_single(struct trainer *t, struct trainer *single
 enum status verify_against_single(struct trainer *t, struct trainer *single, struct check *check,
 				  struct error *err)
 {
-	struct collection collection;
+	struct collection collection = { 0 };
 	double loss;
 	enum status status = step_and_collect(t, &collection, &loss, err);
 
@@ -217,31 +217,75 @@ enum status verify_against_single(struct trainer *t, struct trainer *single, str
 	return status;
 }
 
-/* Of this rank's parameters and gradients. */
+/* Of this rank's parameters and gradients; 0 of what it does not share with the others. */
 struct sums {
 	uint64_t parameters, gradients;
 };
 
+/* What changes on this rank when it trains. */
+static enum status checksum_own(struct trainer *t, uint64_t *sum, struct error *err)
+{
+	const struct network *n = &t->network;
+	const struct holding *h = &n->holding;
+	bool masters = setup_has_master(t->setup) && h->master > 0;
+	size_t bytes = precision_bytes(masters ? setup_master(t->setup) : t->setup->precision);
+
+	return team_checksum(t->team, masters ? n->master : n->weights,
+			     (masters ? h->master : h->weights) * bytes, sum, err);
+}
+
+/* Biases and whole layers that every part of a cut model has. */
+static enum status checksum_shared(struct trainer *t, const void *array, uint64_t *sum,
+				   struct error *err)
+{
+	const struct network *n = &t->network;
+	size_t bytes = precision_bytes(t->setup->precision);
+
+	for (size_t l = n->share.first; l < n->share.last; l++) {
+		const struct model_layer *layer = &n->local.layer[l];
+		enum cut cut = setup_cut(t->setup, l, n->share.parts);
+		uint64_t first = cut == CUT_NONE ? layer->weight : layer->bias, tensor;
+
+		if (cut == CUT_COLUMNS)
+			continue;
+		if (team_checksum(t->team, (const char *)array + first * bytes,
+				  (layer->bias + layer->out - first) * bytes, &tensor,
+				  err) != STATUS_OK)
+			return err->status;
+		*sum = *sum * 31 + tensor;
+	}
+	return STATUS_OK;
+}
+
 static enum status checksum(struct trainer *t, struct sums *sums, struct error *err)
 {
 	const struct network *n = &t->network;
-	uint64_t master = n->elements * precision_bytes(setup_master(t->setup));
-	uint64_t stored = n->elements * precision_bytes(t->setup->precision);
+	size_t stored = precision_bytes(t->setup->precision);
 
-	if (team_checksum(t->team, n->master, master, &sums->parameters, err) != STATUS_OK)
+	if (n->share.parts > 1) {
+		if (checksum_shared(t, n->weights, &sums->parameters, err) != STATUS_OK)
+			return err->status;
+		return checksum_shared(t, n->gradients, &sums->gradients, err);
+	}
+	if (!t->mode->replicated)
+		return STATUS_OK;
+	if (!holding_is_whole(&n->holding))
+		return team_checksum(t->team, n->weights, n->holding.weights * stored,
+				     &sums->parameters, err);
+	if (checksum_own(t, &sums->parameters, err) != STATUS_OK)
 		return err->status;
-	return team_checksum(t->team, n->gradients, stored, &sums->gradients, err);
+	return team_checksum(t->team, n->gradients, n->holding.gradients * stored,
+			     &sums->gradients, err);
 }
 
 enum status verify_replicas(struct trainer *t, uint64_t *sum, struct error *err)
 {
 	struct sums mine = { 0 }, all[SETUP_MAX_RANKS];
 
-	if (world_agree(t->team->world, checksum(t, &mine, err), err) != STATUS_OK)
+	if (checksum_own(t, sum, err) == STATUS_OK)
+		checksum(t, &mine, err);
+	if (world_agree(t->team->world, err->status, err) != STATUS_OK)
 		return err->status;
-	*sum = mine.parameters;
-	if (!t->mode->replicated)
-		return STATUS_OK;
 	world_gather(t->team->world, &mine, all, sizeof(mine));
 	for (int rank = 1; rank < t->team->world->size; rank++)
 		if (memcmp(&all[rank], &all[0], sizeof(all[0])) != 0)

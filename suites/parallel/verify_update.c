@@ -32,22 +32,31 @@ static double expected_weight(const struct setup *s, double weight, double gradi
 	return weight;
 }
 
-static enum status fetch(struct trainer *t, const void *memory, enum precision precision,
-			 double **out, struct error *err)
+static enum status fetch(struct trainer *t, const void *array, uint64_t first, uint64_t count,
+			 enum precision precision, double *out, struct error *err)
 {
-	uint64_t count = t->network.elements;
-	void *raw = xmalloc(count * precision_bytes(precision));
+	size_t bytes = precision_bytes(precision);
+	void *raw = xmalloc(count * bytes);
 
-	*out = xcalloc(count, sizeof(**out));
-	if (team_fetch(t->team, raw, memory, count * precision_bytes(precision), err) == STATUS_OK)
-		values_decode(*out, raw, precision, count);
+	if (team_fetch(t->team, raw, (const char *)array + first * bytes, count * bytes, err) ==
+	    STATUS_OK)
+		values_decode(out, raw, precision, count);
 	free(raw);
 	return err->status;
 }
 
+/* Of one span. */
 struct weights {
 	double *before, *gradients, *after, *stored;
 };
+
+static void weights_release(struct weights *w)
+{
+	free(w->before);
+	free(w->gradients);
+	free(w->after);
+	free(w->stored);
+}
 
 static enum status compare(const struct setup *s, const struct weights *w, uint64_t count,
 			   struct error *err)
@@ -78,26 +87,63 @@ static enum status compare(const struct setup *s, const struct weights *w, uint6
 	return STATUS_OK;
 }
 
+static enum status fetch_masters(struct trainer *t, const struct span *span, double **out,
+				 struct error *err)
+{
+	uint64_t first = setup_has_master(t->setup) ? span->master : span->weights;
+
+	*out = xcalloc(span->count, sizeof(**out));
+	return fetch(t, t->network.master, first, span->count, setup_master(t->setup), *out, err);
+}
+
+static enum status fetch_before(struct trainer *t, struct weights *all, struct error *err)
+{
+	const struct network *n = &t->network;
+
+	for (size_t i = 0; i < n->holding.count; i++) {
+		const struct span *span = &n->holding.spans[i];
+
+		all[i].gradients = xcalloc(span->count, sizeof(double));
+		if (fetch_masters(t, span, &all[i].before, err) != STATUS_OK ||
+		    fetch(t, n->gradients, span->gradients, span->count, t->setup->precision,
+			  all[i].gradients, err) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+static enum status compare_after(struct trainer *t, struct weights *all, struct error *err)
+{
+	const struct network *n = &t->network;
+
+	for (size_t i = 0; i < n->holding.count; i++) {
+		const struct span *span = &n->holding.spans[i];
+
+		all[i].stored = xcalloc(span->count, sizeof(double));
+		if (fetch_masters(t, span, &all[i].after, err) != STATUS_OK ||
+		    fetch(t, n->weights, span->weights, span->count, t->setup->precision,
+			  all[i].stored, err) != STATUS_OK ||
+		    compare(t->setup, &all[i], span->count, err) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
 enum status verify_update(struct trainer *t, struct error *err)
 {
-	struct network *n = &t->network;
-	enum precision master = setup_master(t->setup), stored = t->setup->precision;
-	struct weights w = { 0 };
-	enum status status = fetch(t, n->master, master, &w.before, err);
+	size_t count = t->network.holding.count;
+	struct weights *all = xcalloc(count ? count : 1, sizeof(*all));
+	enum status status = world_agree(t->team->world, fetch_before(t, all, err), err);
 
-	if (status == STATUS_OK)
-		status = fetch(t, n->gradients, stored, &w.gradients, err);
-	status = world_agree(t->team->world, status, err);
 	for (int i = 0; i < UPDATES && status == STATUS_OK; i++)
 		status = trainer_step(t, STEP_UPDATE, err);
-	if (status == STATUS_OK && fetch(t, n->master, master, &w.after, err) == STATUS_OK &&
-	    fetch(t, n->weights, stored, &w.stored, err) == STATUS_OK)
-		status = compare(t->setup, &w, n->elements, err);
-	else
-		status = err->status;
-	free(w.before);
-	free(w.gradients);
-	free(w.after);
-	free(w.stored);
+	if (status == STATUS_OK)
+		status = trainer_step(t, STEP_GATHER, err);
+	/* After the gather: what came back must not have changed what was sent. */
+	if (status == STATUS_OK)
+		status = compare_after(t, all, err);
+	for (size_t i = 0; i < count; i++)
+		weights_release(&all[i]);
+	free(all);
 	return world_agree(t->team->world, status, err);
 }

@@ -1,0 +1,39 @@
+#include "suites/parallel/holding.h"
+
+#include "suites/parallel/mode.h"
+
+void holding_all(struct holding *h, uint64_t elements)
+{
+	*h = (struct holding){ .weights = elements,
+			       .gradients = elements,
+			       .master = elements,
+			       .moments = elements,
+			       .count = 1 };
+	h->spans[0] = (struct span){ .count = elements };
+}
+
+void holding_of(const struct setup *setup, int rank, struct share *share, uint64_t *step_rows,
+		struct holding *holding)
+{
+	struct model model;
+
+	*share = (struct share){ 0 };
+	setup->mode->share(setup, rank, share, step_rows);
+	if (share->parts == 0)
+		share->parts = 1;
+	if (share->kept == 0)
+		share->kept = share->rows;
+	if (share->kept_input == 0)
+		share->kept_input = share->kept;
+	if (share->last == setup->layers && share->loss_rows == 0)
+		share->loss_rows = share->rows;
+	model_init_share(&model, setup, share);
+	holding_all(holding, model.elements);
+	if (setup->mode->hold)
+		setup->mode->hold(setup, rank, holding);
+}
+
+bool holding_is_whole(const struct holding *h)
+{
+	return h->count == 1 && h->spans[0].count == h->gradients;
+}
