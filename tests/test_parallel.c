@@ -54,7 +54,7 @@ static void micro_batches_equal_the_reference(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(split_names); i++)
-		for (uint64_t m = 2; m <= 8; m *= 2) {
+		for (uint64_t m = 2; m <= 8; m *= 4) {
 			struct setup setup = tiny(split_names[i], 3, PRECISION_FP64);
 
 			if (!setup.mode->microbatched)
@@ -125,12 +125,29 @@ static void bucket_sizes_change_nothing(void **state)
 	}
 }
 
+/* Pairs with and without a layer left over, chunks of unequal size. */
+static void tensor_cuts_any_depth(void **state)
+{
+	(void)state;
+	for (size_t layers = 2; layers <= 5; layers++)
+		for (uint64_t chunks = 1; chunks <= 2; chunks++) {
+			struct setup setup = tiny("tensor", 4, PRECISION_FP64);
+
+			setup.layers = layers;
+			setup.chunks = chunks;
+			setup.batch = 63;
+			expect_reference(&setup, "depth");
+			assert_ranks(run_ranks(4, run_against_single, &setup), 4, STATUS_OK,
+				     "depth");
+		}
+}
+
 /* The order of a pipeline, and a naive split of one micro-batch, change nothing but roundings. */
 static void splits_equal_one_device(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(split_names); i++)
-		for (uint64_t m = 1; m <= 8; m *= 2) {
+		for (uint64_t m = 1; m <= 16; m *= 4) {
 			struct setup setup = tiny(split_names[i], 4, PRECISION_FP64);
 
 			if (m > 1 && !setup.mode->microbatched)
@@ -184,15 +201,10 @@ static void splits_train_alike_over_many_steps(void **state)
 		const char *mode;
 		int ranks;
 		uint64_t microbatches;
-	} cases[] = { { "single", 1, 1 },
-		      { "ddp", 2, 1 },
-		      { "ddp", 4, 1 },
-		      { "layer_split", 2, 1 },
-		      { "layer_split", 4, 4 },
-		      { "gpipe", 3, 8 },
-		      { "1f1b", 2, 8 },
-		      { "1f1b", 4, 8 },
-		      { "1f1b_eager", 4, 16 } };
+	} cases[] = { { "single", 1, 1 },      { "ddp", 2, 1 },         { "ddp", 4, 1 },
+		      { "layer_split", 2, 1 }, { "layer_split", 4, 4 }, { "gpipe", 3, 8 },
+		      { "1f1b", 2, 8 },        { "1f1b", 4, 8 },        { "1f1b_eager", 4, 16 },
+		      { "tensor", 2, 1 },      { "tensor", 4, 1 } };
 	char first[sizeof(((struct error *)0)->message)] = "";
 
 	(void)state;
@@ -320,6 +332,7 @@ int main(void)
 		cmocka_unit_test(micro_batches_equal_the_reference),
 		cmocka_unit_test(deep_models_stay_within_tolerance),
 		cmocka_unit_test(bucket_sizes_change_nothing),
+		cmocka_unit_test(tensor_cuts_any_depth),
 		cmocka_unit_test(splits_equal_one_device),
 		cmocka_unit_test(splits_train_alike_over_many_steps),
 		cmocka_unit_test(memory_is_what_the_formulas_say),

@@ -49,6 +49,49 @@ static enum status disagree_slightly(struct communicator *c, struct stream *stre
 	return status;
 }
 
+static enum status average_for_sum(struct communicator *c, struct stream *stream, void *to,
+				   const void *from, size_t count, enum precision precision,
+				   enum reduction reduction, struct error *err)
+{
+	(void)reduction;
+	return sound->all_reduce(c, stream, to, from, count, precision, REDUCE_AVERAGE, err);
+}
+
+/* A gradient that arrives in the place of another. */
+static enum status receive_the_one_before(struct communicator *c, struct stream *stream, void *to,
+					  size_t bytes, int peer, struct error *err)
+{
+	static struct communicator *gradients;
+	static char *before;
+	char *now;
+	enum status status = sound->receive(c, stream, to, bytes, peer, err);
+
+	/* The first rank receives gradients only, until its results are collected. */
+	gradients = gradients ? gradients : c;
+	if (c->rank > 0 || c != gradients)
+		return status;
+	now = xmalloc(bytes);
+	if (status == STATUS_OK)
+		status = sound->stream_synchronize(stream, err);
+	memcpy(now, to, bytes);
+	if (before)
+		memcpy(to, before, bytes);
+	free(before);
+	before = now;
+	return status;
+}
+
+static enum status forget_the_third(struct communicator *c, struct stream *stream, void *to,
+				    const void *from, size_t count, enum precision precision,
+				    enum reduction reduction, struct error *err)
+{
+	static int calls;
+
+	if (++calls % 3 == 0)
+		return STATUS_OK;
+	return sound->all_reduce(c, stream, to, from, count, precision, reduction, err);
+}
+
 static enum status receive_late(struct communicator *c, struct stream *stream, void *to,
 				size_t bytes, int peer, struct error *err)
 {
@@ -137,10 +180,26 @@ static void planted_errors_are_found(void **state)
 {
 	struct setup ddp = tiny("ddp", 2, PRECISION_FP32),
 		     split = tiny("layer_split", 2, PRECISION_FP32);
-	struct setup single = tiny("single", 1, PRECISION_FP32);
+	struct setup single = tiny("single", 1, PRECISION_FP32),
+		     tensor = tiny("tensor", 2, PRECISION_FP32),
+		     pipeline = tiny("1f1b", 2, PRECISION_FP32),
+		     eager = tiny("1f1b_eager", 2, PRECISION_FP32);
 
 	(void)state;
 	ddp.bucket_bytes = 1;
+	pipeline.microbatches = eager.microbatches = 8;
+	expect_found((struct planted){ tensor, { .all_reduce = average_for_sum } },
+		     "average for sum", "loss");
+	expect_found((struct planted){ tensor, { .all_reduce = forget_the_third } },
+		     "forgotten sum", "gradient");
+	expect_found((struct planted){ tensor, { .all_reduce = disagree_slightly } },
+		     "replicated biases", "bit for bit");
+	expect_found((struct planted){ pipeline, { .receive = receive_late } },
+		     "shifted activations", "loss");
+	expect_found((struct planted){ pipeline, { .receive = receive_the_one_before } },
+		     "micro-batches in the wrong order", "gradient");
+	expect_found((struct planted){ eager, { .receive = receive_the_one_before } },
+		     "micro-batches in the wrong order", "gradient");
 	expect_found((struct planted){ ddp, { .all_reduce = sum_for_average } }, "sum for average",
 		     "gradient");
 	expect_found((struct planted){ ddp, { .all_reduce = forget_the_last_bucket } },

@@ -90,10 +90,9 @@ static void fail_every_allocation(const char *mode, int rank)
 static void every_failed_allocation_ends_all_ranks(void **state)
 {
 	(void)state;
-	fail_every_allocation("ddp", 0);
-	fail_every_allocation("ddp", 1);
-	fail_every_allocation("layer_split", 0);
-	fail_every_allocation("layer_split", 1);
+	for (size_t i = 0; i < ARRAY_SIZE(split_names); i++)
+		for (int rank = 0; rank < 2; rank++)
+			fail_every_allocation(split_names[i], rank);
 }
 
 static enum status run_limited(struct device *device, struct world *world, void *context,

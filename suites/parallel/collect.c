@@ -80,8 +80,8 @@ static enum status collect_run(struct collection *c, int rank, const void *from,
 	struct trainer *t = c->trainer;
 	void *to = whole ? network_element(&t->network, whole, at) : NULL;
 
-	return team_collect(t->team, rank, from, to,
-			    count * precision_bytes(t->setup->precision), err);
+	return team_collect(t->team, rank, from, to, count * precision_bytes(t->setup->precision),
+			    err);
 }
 
 /* rows x columns, each row `stride` elements behind the one before in `whole`. */

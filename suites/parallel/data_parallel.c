@@ -14,10 +14,9 @@ void data_parallel_share(const struct setup *setup, int rank, struct share *shar
 {
 	uint64_t rows = setup->batch / (uint64_t)setup->ranks;
 
-	*share = (struct share){ .last = setup->layers,
-				 .row = (uint64_t)rank * rows,
-				 .rows = rows,
-				 .parts = 1 };
+	*share = (struct share){
+		.last = setup->layers, .row = (uint64_t)rank * rows, .rows = rows, .parts = 1
+	};
 	*step_rows = rows;
 }
 

@@ -20,9 +20,8 @@ static void *bias_of(const struct network *n, size_t l, void *layer)
 }
 
 /* Y = X W^T: column-major, C (out x rows) = W^T (in x out, transposed) X (in x rows). */
-static enum status product_forward(struct network *n, struct stream *stream,
-				   size_t l, const void *x, void *y, uint64_t rows,
-				   struct error *err)
+static enum status product_forward(struct network *n, struct stream *stream, size_t l,
+				   const void *x, void *y, uint64_t rows, struct error *err)
 {
 	const struct model_layer *layer = &n->local.layer[l];
 	struct gemm gemm = {
@@ -44,9 +43,8 @@ static enum status product_forward(struct network *n, struct stream *stream,
 }
 
 /* dX = dY W. */
-static enum status product_input(struct network *n, struct stream *stream,
-				 size_t l, const void *dy, void *dx, uint64_t rows,
-				 struct error *err)
+static enum status product_input(struct network *n, struct stream *stream, size_t l, const void *dy,
+				 void *dx, uint64_t rows, struct error *err)
 {
 	const struct model_layer *layer = &n->local.layer[l];
 	struct gemm gemm = {
@@ -67,9 +65,9 @@ static enum status product_input(struct network *n, struct stream *stream,
 }
 
 /* dW = dY^T X (+ dW). */
-static enum status product_weight(struct network *n, struct stream *stream,
-				  size_t l, const void *dy, const void *x, uint64_t rows,
-				  double beta, struct error *err)
+static enum status product_weight(struct network *n, struct stream *stream, size_t l,
+				  const void *dy, const void *x, uint64_t rows, double beta,
+				  struct error *err)
 {
 	const struct model_layer *layer = &n->local.layer[l];
 	struct gemm gemm = {
@@ -101,8 +99,8 @@ enum status network_product(struct network *n, struct stream *stream, size_t l, 
 static enum status record(struct network *n, struct stream *stream, size_t l, uint64_t row,
 			  uint64_t rows, struct error *err)
 {
-	uint64_t bytes = rows * share_width(n->setup, &n->share, l) *
-			 precision_bytes(n->setup->precision);
+	uint64_t bytes =
+		rows * share_width(n->setup, &n->share, l) * precision_bytes(n->setup->precision);
 
 	if (!n->record[l])
 		return STATUS_OK;

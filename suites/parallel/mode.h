@@ -17,7 +17,7 @@ enum step_part {
 	STEP_COMPUTE = 1 << 0,     /* forward and backward */
 	STEP_COMMUNICATE = 1 << 1, /* all sends, receives and reductions */
 	STEP_UPDATE = 1 << 2,      /* the optimizer */
-	STEP_GATHER = 1 << 3,      /* updated parameters back to the ranks that did not update them */
+	STEP_GATHER = 1 << 3, /* updated parameters back to the ranks that did not update them */
 	STEP_ALL = STEP_COMPUTE | STEP_COMMUNICATE | STEP_UPDATE | STEP_GATHER
 };
 
@@ -36,10 +36,11 @@ struct mode {
 	bool microbatched;   /* the axis `microbatches` means something */
 	bool bucketed;       /* the axis `bucket` means something */
 	bool replicated;     /* every rank ends a step with the same parameters, bit for bit */
-	bool sharded;        /* the ranks cut every layer's parameters into equal parts */
 
 	/* NULL, or why this setup cannot be split so (words for the reader of the report). */
 	const char *(*refusal)(const struct setup *setup);
+	/* Sets what the mode itself decides in a setup that it splits; NULL: nothing. */
+	void (*fit)(struct setup *setup);
 	/* What rank `rank` computes, and the most rows of one backward call. */
 	void (*share)(const struct setup *setup, int rank, struct share *share,
 		      uint64_t *step_rows);

@@ -62,9 +62,9 @@ static enum status open_activations(struct network *n, struct error *err)
 		enum memory_class tag = l == 0 ? MEMORY_INPUT : MEMORY_ACTIVATIONS;
 		uint64_t width = share_width(n->setup, &n->share, l);
 
-		n->kept[l] = l == 0			? n->share.rows
+		n->kept[l] = l == 0                ? n->share.rows
 			     : l == n->share.first ? n->share.kept_input
-						     : n->share.kept;
+						   : n->share.kept;
 		if (arena_alloc(n->arena, tag, n->kept[l] * width * bytes, &n->activations[l],
 				err) != STATUS_OK)
 			return err->status;
@@ -151,8 +151,8 @@ static enum status fill_weights(struct network *n, struct stream *stream, size_t
 		fill.count = most - column < count ? most - column : count;
 		if (backend_launch(stream, "fill", &fill, err) != STATUS_OK)
 			return err->status;
-		fill.memory = (char *)fill.memory +
-			      fill.count * precision_bytes(setup_master(n->setup));
+		fill.memory =
+			(char *)fill.memory + fill.count * precision_bytes(setup_master(n->setup));
 		begin += fill.count;
 		count -= fill.count;
 	}
@@ -266,9 +266,9 @@ static enum status fill_weights_and_masters(struct network *n, struct stream *st
 
 	/* NaN everywhere: whoever forgets to send the weights will see it. */
 	if (n->holding.receives_weights)
-		return backend_memory_set(
-			stream, n->weights, 0xff,
-			n->holding.weights * precision_bytes(n->setup->precision), err);
+		return backend_memory_set(stream, n->weights, 0xff,
+					  n->holding.weights * precision_bytes(n->setup->precision),
+					  err);
 	if (whole && !has_master)
 		return fill_flat(n, stream, n->weights, 0, n->local.elements, err);
 	if (whole && fill_rounded(n, stream, err) != STATUS_OK)
@@ -288,9 +288,9 @@ static enum status fill_parameters(struct network *n, struct stream *stream, str
 	    STATUS_OK)
 		return err->status;
 	for (int i = 0; i < 2; i++)
-		if (n->moments[i] && backend_memory_set(stream, n->moments[i], 0,
-							n->holding.moments * master,
-							err) != STATUS_OK)
+		if (n->moments[i] &&
+		    backend_memory_set(stream, n->moments[i], 0, n->holding.moments * master,
+				       err) != STATUS_OK)
 			return err->status;
 	return fill_weights_and_masters(n, stream, err);
 }

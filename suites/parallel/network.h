@@ -17,7 +17,7 @@ struct network {
 	struct holding holding;
 	struct device *device;
 	struct arena *arena;
-	uint64_t step_rows;        /* most rows of one backward call: sizes the transient buffers */
+	uint64_t step_rows; /* most rows of one backward call: sizes the transient buffers */
 	/* Arrays as the holding says, flat. */
 	void *weights;   /* in `precision` */
 	void *master;    /* what the optimizer writes; == weights unless setup_has_master() */

@@ -39,11 +39,11 @@ struct edge {
 struct pipeline {
 	struct edge up, down;
 	uint64_t warmup;
-	bool first_last;         /* backwards begin with the last micro-batch */
-	struct event *begun;     /* the step before has ended */
-	struct event *computed;  /* the last kernel, for whoever sends its result */
-	struct slots inputs;     /* received activations that backward has used */
-	struct slots gradients;  /* received gradients that backward has used */
+	bool first_last;              /* backwards begin with the last micro-batch */
+	struct event *begun;          /* the step before has ended */
+	struct event *computed;       /* the last kernel, for whoever sends its result */
+	struct slots inputs;          /* received activations that backward has used */
+	struct slots gradients;       /* received gradients that backward has used */
 	uint64_t forwards, backwards; /* of this step, so far */
 };
 
@@ -211,7 +211,8 @@ static enum status wait_sent(struct trainer *t, const struct lane *lane, uint64_
 {
 	if (!lane->communicator)
 		return STATUS_OK;
-	return backend_stream_wait(stream_of(t, STREAM_COMPUTE), slot_event(&lane->sent, turn), err);
+	return backend_stream_wait(stream_of(t, STREAM_COMPUTE), slot_event(&lane->sent, turn),
+				   err);
 }
 
 static enum status compute_forward(struct trainer *t, uint64_t row, struct error *err)
@@ -222,10 +223,9 @@ static enum status compute_forward(struct trainer *t, uint64_t row, struct error
 
 	if (network_forward_all(n, stream, row, rows, err) != STATUS_OK)
 		return err->status;
-	return network_has_loss(n)
-		       ? network_loss(n, stream, row, rows,
-				      trainer_gradient_scale(t, t->setup->batch), err)
-		       : STATUS_OK;
+	return network_has_loss(n) ? network_loss(n, stream, row, rows,
+						  trainer_gradient_scale(t, t->setup->batch), err)
+				   : STATUS_OK;
 }
 
 static enum status forward_micro(struct trainer *t, unsigned parts, struct error *err)
@@ -246,9 +246,9 @@ static enum status forward_micro(struct trainer *t, unsigned parts, struct error
 
 static void *gradient_slot(const struct trainer *t, const struct edge *edge, uint64_t turn)
 {
-	return edge->gradients ? (char *)edge->gradients +
-					 turn % gradient_slots(t) * edge_bytes(t, edge)
-			       : NULL;
+	return edge->gradients
+		       ? (char *)edge->gradients + turn % gradient_slots(t) * edge_bytes(t, edge)
+		       : NULL;
 }
 
 static enum status backward_micro(struct trainer *t, unsigned parts, struct error *err)
@@ -263,9 +263,8 @@ static enum status backward_micro(struct trainer *t, unsigned parts, struct erro
 		    STATUS_OK ||
 	    wait_sent(t, &p->up.backward, turn, err) != STATUS_OK)
 		return err->status;
-	if (parts & STEP_COMPUTE &&
-	    network_backward_all(&t->network, compute, micro * rows, rows, dy, dx, turn > 0, err) !=
-		    STATUS_OK)
+	if (parts & STEP_COMPUTE && network_backward_all(&t->network, compute, micro * rows, rows,
+							 dy, dx, turn > 0, err) != STATUS_OK)
 		return err->status;
 	if (backend_event_record(slot_event(&p->gradients, turn), compute, err) != STATUS_OK ||
 	    backend_event_record(slot_event(&p->inputs, micro), compute, err) != STATUS_OK)

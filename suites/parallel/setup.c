@@ -46,6 +46,14 @@ double setup_safe_rate(const struct setup *setup)
 	}
 }
 
+/* Parts of a width that the ranks share equally stay so. */
+static uint64_t divisible_like(const struct setup *setup, size_t i, uint64_t width)
+{
+	uint64_t ranks = (uint64_t)setup->ranks;
+
+	return setup->widths[i] % ranks == 0 && width > ranks ? width - width % ranks : width;
+}
+
 static uint64_t at_least(uint64_t value, uint64_t least)
 {
 	return value > least ? value : least;
@@ -68,8 +76,9 @@ bool setup_shrink(const struct setup *setup, double flops, struct setup *small)
 		for (size_t i = 0; i <= setup->layers; i++) {
 			uint64_t w = small->widths[i], floor = w < SHRINK_WIDTH ? w : SHRINK_WIDTH;
 
-			small->widths[i] =
-				at_least((uint64_t)((double)w * sqrt(ratio) * 0.99), floor);
+			small->widths[i] = divisible_like(
+				setup, i,
+				at_least((uint64_t)((double)w * sqrt(ratio) * 0.99), floor));
 			changed |= small->widths[i] != w;
 		}
 		if (!changed)
@@ -80,7 +89,8 @@ bool setup_shrink(const struct setup *setup, double flops, struct setup *small)
 
 void setup_fit_mode(struct setup *setup)
 {
-	setup->shards = setup->mode->sharded ? (uint64_t)setup->ranks : 1;
+	if (setup->mode->fit)
+		setup->mode->fit(setup);
 }
 
 uint64_t setup_seed(const struct setup *setup, enum setup_tensor tensor, size_t layer)

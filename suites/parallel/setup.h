@@ -61,7 +61,7 @@ static inline enum precision setup_master(const struct setup *setup)
 	return setup->precision == PRECISION_FP64 ? PRECISION_FP64 : PRECISION_FP32;
 }
 
-/* Fills in what the mode itself decides: shards, chunks. */
+/* Fills in what the mode itself decides: shards, chunks. Once, before the setup shrinks. */
 void setup_fit_mode(struct setup *setup);
 
 /*

@@ -2,8 +2,8 @@
 
 static enum status allocate(struct trainer *t, struct error *err)
 {
-	return network_open(&t->network, t->setup, t->team->device, &t->arena,
-			    t->team->world->rank, err);
+	return network_open(&t->network, t->setup, t->team->device, &t->arena, t->team->world->rank,
+			    err);
 }
 
 static void account_workspace(struct trainer *t)

@@ -274,8 +274,8 @@ static enum status checksum(struct trainer *t, struct sums *sums, struct error *
 				     &sums->parameters, err);
 	if (checksum_own(t, &sums->parameters, err) != STATUS_OK)
 		return err->status;
-	return team_checksum(t->team, n->gradients, n->holding.gradients * stored,
-			     &sums->gradients, err);
+	return team_checksum(t->team, n->gradients, n->holding.gradients * stored, &sums->gradients,
+			     err);
 }
 
 enum status verify_replicas(struct trainer *t, uint64_t *sum, struct error *err)
