@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "reference/spec.h"
+#include "judge/pool.h"
 #include "judge_fixture.h"
 
 #define BANDWIDTH "metric = transfer.bandwidth\n"
@@ -449,6 +450,121 @@ static void shipped_limits_are_valid(void **state)
 	limits_release(&limits);
 }
 
+static void launches_become_one_result(void **state)
+{
+	static const double values[] = { 50e9, 55e9, 54e9 };
+	const struct metric_value *m;
+	struct result r[3];
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		node_init(&r[i], 1, "NVIDIA H200");
+		node_add(&r[i], 0, values[i], 0.001)->seconds = 1;
+		r[i].seconds = 2;
+	}
+	pool_launches(&r[0], 1, &r[1], 2);
+	m = &r[0].cases[0].metrics[0];
+	assert_int_equal(m->launch_count, 3);
+	assert_float_equal(m->launches[2], 54e9, 1);
+	/* Walsh averages 50, 52, 52.5, 54, 54.5, 55: on logs a little less than the median's 53.25. */
+	assert_float_equal(m->value, 53.2e9, 0.1e9);
+	assert_true(m->low < m->value && m->value < m->high);
+	assert_true(r[0].seconds == 6 && r[0].cases[0].seconds == 3);
+	assert_non_null(
+		strstr(r[0].cases[0].notes, "3 launches of transfer.bandwidth scatter by 5."));
+	/* Pooled once more: the values before are kept. */
+	pool_launches(&r[0], 3, &r[1], 1);
+	assert_int_equal(r[0].cases[0].metrics[0].launch_count, 4);
+	for (size_t i = 0; i < 3; i++)
+		result_release(&r[i]);
+}
+
+/* What went wrong in one launch went wrong. */
+static void launches_hide_no_failure(void **state)
+{
+	static const struct {
+		enum case_status second, pooled;
+		const char *reason;
+	} rows[] = {
+		{ CASE_FAILED, CASE_FAILED, "launch 2: broken" },
+		{ CASE_ERROR, CASE_ERROR, "launch 2: broken" },
+		{ CASE_SKIPPED, CASE_ERROR, "launch 2: skipped: broken" },
+		{ CASE_OK, CASE_OK, "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct result r[2];
+		struct case_result *c;
+
+		for (size_t k = 0; k < 2; k++) {
+			node_init(&r[k], 1, "NVIDIA H200");
+			node_add(&r[k], 0, 55e9, 0.001);
+		}
+		c = &r[1].cases[0];
+		c->status = rows[i].second;
+		if (c->status != CASE_OK) {
+			free(c->reason);
+			c->reason = xstrdup("broken");
+		}
+		pool_launches(&r[0], 1, &r[1], 1);
+		assert_int_equal(r[0].cases[0].status, rows[i].pooled);
+		assert_string_equal(r[0].cases[0].reason, rows[i].reason);
+		result_release(&r[0]);
+		result_release(&r[1]);
+	}
+}
+
+static void a_metric_that_a_launch_lacks_cannot_be_judged(void **state)
+{
+	struct verdicts v;
+	struct result r[2];
+
+	(void)state;
+	for (size_t k = 0; k < 2; k++) {
+		node_init(&r[k], 1, "NVIDIA H200");
+		node_add(&r[k], 0, 55e9, 0.001);
+	}
+	r[1].cases[0].metrics[0].name[0] = 'x';
+	pool_launches(&r[0], 1, &r[1], 1);
+	judge_by(BANDWIDTH "min = 1 GB/s\n", r, 1, NULL, &v);
+	assert_int_equal(v.checks[0].verdict, VERDICT_ERROR);
+	verdicts_release(&v);
+	result_release(&r[0]);
+	result_release(&r[1]);
+}
+
+static void heat_is_a_finding(void **state)
+{
+	struct case_result *c;
+	struct verdicts v;
+	struct result r;
+
+	(void)state;
+	node_init(&r, 1, "NVIDIA H200");
+	c = node_add(&r, 0, 55e9, 0.001);
+	/* Power cap: ordinary under load. */
+	c->after.throttle_reasons = 0x4;
+	judge_by(BANDWIDTH "min = 1 GB/s\n", &r, 1, NULL, &v);
+	assert_int_equal(v.overall, VERDICT_PASS);
+	verdicts_release(&v);
+	judge_by(BANDWIDTH "min = 99 GB/s\n", &r, 1, NULL, &v);
+	assert_string_equal(v.checks[0].reason, "throttled: software power cap");
+	verdicts_release(&v);
+	c->after.throttle_reasons = 0x44;
+	judge_by(BANDWIDTH "min = 1 GB/s\n", &r, 1, NULL, &v);
+	assert_int_equal(v.overall, VERDICT_WARN);
+	assert_string_equal(v.checks[0].reason,
+			    "the device was throttled: software power cap, thermal (hardware)");
+	verdicts_release(&v);
+	/* A finding is no check: nothing was judged. */
+	judge_by("metric = matmul.throughput\nmin = 1 TFLOP/s\nallow_skipped = yes\n", &r, 1, NULL,
+		 &v);
+	assert_int_equal(verdicts_exit_code(&v), 1);
+	verdicts_release(&v);
+	result_release(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -468,6 +584,10 @@ int main(void)
 		cmocka_unit_test(limits_without_sense_are_refused),
 		cmocka_unit_test(data_sheets_are_found_by_name),
 		cmocka_unit_test(shipped_limits_are_valid),
+		cmocka_unit_test(launches_become_one_result),
+		cmocka_unit_test(launches_hide_no_failure),
+		cmocka_unit_test(a_metric_that_a_launch_lacks_cannot_be_judged),
+		cmocka_unit_test(heat_is_a_finding),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

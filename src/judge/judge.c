@@ -158,13 +158,20 @@ static bool resolve(const struct judging *j, const struct bound *bound, const st
 	return true;
 }
 
-/* What a reader of a violation should know: the case was noisy. */
-static const char *noise_of(const struct subject *s, const char *metric)
+/* What a reader of a violation should know of the case: it was noisy, the device was throttled. */
+static char *circumstances(const struct subject *s, const char *metric)
 {
 	const struct metric_value *m = case_metric(s->first, metric);
 	const struct series *series = m && m->series ? case_series(s->first, m->series) : NULL;
+	struct text out = TEXT_EMPTY;
+	char *throttled = throttle_words(s->first->after.throttle_reasons);
 
-	return series && series->statistics.noisy ? series->statistics.noise : "";
+	if (series && series->statistics.noisy)
+		text_addf(&out, "noisy: %s", series->statistics.noise);
+	if (*throttled)
+		text_addf(&out, "%sthrottled: %s", out.length ? "; " : "", throttled);
+	free(throttled);
+	return text_detach(&out);
 }
 
 static void judge_value(const struct judging *j, size_t i, const struct bound *bound,
@@ -188,8 +195,8 @@ static void judge_value(const struct judging *j, size_t i, const struct bound *b
 		verdict = judge_bound(check, o, half);
 		if (o->no_interval)
 			reason = xasprintf("%zu samples have no interval", o->samples);
-		else if (verdict != VERDICT_PASS && *noise_of(j->subjects[i], check->metric))
-			reason = xasprintf("noisy: %s", noise_of(j->subjects[i], check->metric));
+		else if (verdict != VERDICT_PASS)
+			reason = circumstances(j->subjects[i], check->metric);
 		check_decide(check, j->limit, verdict, reason);
 	}
 	free(reason);

@@ -2,6 +2,8 @@
 #ifndef GPUPROOF_JUDGE_JUDGING_H
 #define GPUPROOF_JUDGE_JUDGING_H
 
+#include <stdint.h>
+
 #include "judge/judge.h"
 #include "judge/observation.h"
 
@@ -31,6 +33,8 @@ void judge_sisters(const struct judging *j);
 
 /* run_findings.c: wrong results, memory errors, cases that were not run. */
 void judge_run(const struct judge_input *input, struct verdicts *verdicts);
+/* "software power cap, thermal (hardware)": what slowed a device down, of NVML's mask; the caller frees it. */
+char *throttle_words(int64_t reasons);
 /* A limit on a metric of the node as a whole. */
 void judge_node(const struct judge_input *input, const struct limit *limit,
 		struct verdicts *verdicts);

@@ -27,6 +27,47 @@ static struct check *add(struct verdicts *verdicts, const struct case_result *c,
 	return check;
 }
 
+/* nvmlClocksThrottleReasons*: those that take speed away; idle and requested clocks do not. */
+static const struct {
+	int64_t bit;
+	const char *word;
+	bool fault; /* of cooling or power supply: worth a warning whatever the numbers say */
+} throttles[] = {
+	{ 0x4, "software power cap", false }, { 0x8, "hardware slowdown", true },
+	{ 0x20, "thermal (software)", true }, { 0x40, "thermal (hardware)", true },
+	{ 0x80, "power brake", true },
+};
+
+char *throttle_words(int64_t reasons)
+{
+	struct text out = TEXT_EMPTY;
+
+	for (size_t i = 0; reasons > 0 && i < ARRAY_SIZE(throttles); i++)
+		if (reasons & throttles[i].bit)
+			text_addf(&out, "%s%s", out.length ? ", " : "", throttles[i].word);
+	return text_detach(&out);
+}
+
+static bool is_fault(int64_t reasons)
+{
+	for (size_t i = 0; reasons > 0 && i < ARRAY_SIZE(throttles); i++)
+		if (throttles[i].fault && reasons & throttles[i].bit)
+			return true;
+	return false;
+}
+
+static void judge_throttling(const struct case_result *c, struct verdicts *verdicts)
+{
+	char *words;
+
+	if (!is_fault(c->after.throttle_reasons))
+		return;
+	words = throttle_words(c->after.throttle_reasons);
+	add(verdicts, c, VERDICT_WARN, false, xasprintf("the device was throttled: %s", words))
+		->accepted = true;
+	free(words);
+}
+
 static void judge_case(const struct case_result *c, struct verdicts *verdicts)
 {
 	int64_t before = c->before.ecc_uncorrected, after = c->after.ecc_uncorrected;
@@ -37,6 +78,7 @@ static void judge_case(const struct case_result *c, struct verdicts *verdicts)
 		add(verdicts, c, VERDICT_FAIL, true,
 		    xasprintf("%" PRId64 " uncorrected memory error%s (ECC) during the case",
 			      after - before, after - before == 1 ? "" : "s"));
+	judge_throttling(c, verdicts);
 }
 
 void judge_run(const struct judge_input *input, struct verdicts *verdicts)

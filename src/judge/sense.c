@@ -8,29 +8,13 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "judge/limits.h"
+#include "reference/quantity.h"
 #include "reference/spec.h"
 
 #define LEAST_SHARE 0.01
 #define MOST_SHARE 2.0
 #define LARGE_BYTES (16 << 20) /* from here on a copy is limited by bandwidth, not by its start */
 #define LARGE_SHAPE 2048
-
-/* Which figure bounds a metric. NULL parameter: whatever it is. */
-static const struct ceiling {
-	const char *metric, *parameter, *word, *spec;
-	double factor;
-} ceilings[] = {
-	{ "transfer.bandwidth", "direction", "h2d", "pcie_bandwidth", 1 },
-	{ "transfer.bandwidth", "direction", "d2h", "pcie_bandwidth", 1 },
-	{ "transfer.bandwidth", "direction", "both", "pcie_bandwidth", 2 },
-	{ "transfer.bandwidth", "direction", "local", "memory_bandwidth", 0.5 },
-	{ "matmul.throughput", "precision", "fp64", "fp64_tensor", 1 },
-	{ "matmul.throughput", "precision", "fp32", "fp32", 1 },
-	{ "matmul.throughput", "precision", "tf32", "tf32_tensor", 1 },
-	{ "matmul.throughput", "precision", "fp16", "fp16_tensor", 1 },
-	{ "matmul.throughput", "precision", "bf16", "bf16_tensor", 1 },
-	{ "memory.bandwidth", NULL, NULL, "memory_bandwidth", 1 },
-};
 
 /* Small cases stay far below every ceiling, and rightly so. */
 static bool is_large(const struct case_result *c)
@@ -43,17 +27,28 @@ static bool is_large(const struct case_result *c)
 					    : size->number >= LARGE_SHAPE;
 }
 
-static const struct ceiling *ceiling_of(const struct limit *limit, const struct case_result *c)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(ceilings); i++) {
-		const struct case_parameter *p =
-			ceilings[i].parameter ? case_parameter(c, ceilings[i].parameter) : NULL;
+struct ceiling {
+	const char *spec;
+	double figure,
+		most; /* of the data sheet; of the metric: some are sums, or count bytes twice */
+};
 
-		if (strcmp(ceilings[i].metric, limit->metric->name) == 0 &&
-		    (!ceilings[i].parameter || (p && strcmp(p->text, ceilings[i].word) == 0)))
-			return &ceilings[i];
+/* What bounds the metric of this case on its device; false: nothing that is known. */
+static bool find_ceiling(const struct limit *limit, const struct case_result *c,
+			 const struct device_info *device, struct ceiling *ceiling)
+{
+	const struct quantity *quantity = quantity_of_case(c, limit->metric->name, device);
+	const char *status;
+
+	for (size_t i = 0; quantity && i < ARRAY_SIZE(quantity->peak) && quantity->peak[i]; i++) {
+		if (!spec_lookup(device, quantity->peak[i], &ceiling->figure, &status))
+			continue;
+		ceiling->spec = quantity->peak[i];
+		ceiling->most = ceiling->figure * quantity->peak_factor /
+				(quantity->factor > 0 ? quantity->factor : 1);
+		return true;
 	}
-	return NULL;
+	return false;
 }
 
 /* False: reported. */
@@ -61,26 +56,25 @@ static bool bound_makes_sense(const struct limit *limit, const struct bound *bou
 			      const struct case_result *c, const struct device_info *device,
 			      struct text *errors)
 {
-	const struct ceiling *ceiling = ceiling_of(limit, c);
+	struct ceiling ceiling;
 	char figure_text[48];
-	const char *status;
-	double figure, share;
+	double share;
 
-	if (!ceiling || !spec_lookup(device, ceiling->spec, &figure, &status))
+	if (!find_ceiling(limit, c, device, &ceiling))
 		return true;
-	share = bound->factor / (figure * ceiling->factor);
-	units_format(figure, limit->metric->unit, figure_text, sizeof(figure_text));
+	share = bound->factor / ceiling.most;
+	units_format(ceiling.figure, limit->metric->unit, figure_text, sizeof(figure_text));
 	if (share < LEAST_SHARE && is_large(c))
 		text_addf(errors,
 			  "%s: [limit %s] %s = %s: that is %.2g %% of what a %s can do (%s %s), so "
 			  "it would never fire\n",
 			  bound->place, limit->name, key, bound->text, 100 * share, device->name,
-			  ceiling->spec, figure_text);
+			  ceiling.spec, figure_text);
 	else if (share > MOST_SHARE && strcmp(key, "min") == 0)
 		text_addf(errors,
 			  "%s: [limit %s] %s = %s: that is %.3g times what a %s can do (%s %s)\n",
 			  bound->place, limit->name, key, bound->text, share, device->name,
-			  ceiling->spec, figure_text);
+			  ceiling.spec, figure_text);
 	else
 		return true;
 	return false;

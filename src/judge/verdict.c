@@ -102,9 +102,16 @@ static char *sentence(const struct verdicts *v, size_t judged, size_t skipped)
 	return out;
 }
 
+/* A number was held against a bound; findings about the run are no reason to accept it. */
+static bool was_judged(const struct check *c)
+{
+	return c->comparison != NO_COMPARISON && c->verdict != VERDICT_SKIP &&
+	       c->verdict != VERDICT_ERROR;
+}
+
 void verdicts_finish(struct verdicts *v)
 {
-	size_t judged, refused_skips = 0;
+	size_t judged = 0, refused_skips = 0;
 
 	memset(v->counts, 0, sizeof(v->counts));
 	v->wrong = false;
@@ -116,9 +123,8 @@ void verdicts_finish(struct verdicts *v)
 		v->counts[c->verdict]++;
 		v->wrong = v->wrong || c->wrong;
 		refused_skips += c->verdict == VERDICT_SKIP && !c->accepted;
+		judged += was_judged(c);
 	}
-	judged = v->counts[VERDICT_PASS] + v->counts[VERDICT_WARN] + v->counts[VERDICT_FAIL] +
-		 v->counts[VERDICT_INCONCLUSIVE];
 	if (v->wrong || v->counts[VERDICT_FAIL] || (v->strict && v->counts[VERDICT_WARN]) ||
 	    (!judged && !v->counts[VERDICT_ERROR]))
 		v->overall = VERDICT_FAIL;
