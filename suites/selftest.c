@@ -1,0 +1,123 @@
+/*
+ * The harness tried on the device itself: whoever cannot see a planted slowdown or a planted wrong byte here need not
+ * believe any other number. A check that fails makes its case FAILED.
+ */
+#include "base/memory.h"
+#include "suites/selftest/checks.h"
+#include "suites/suite.h"
+
+enum { CLOCK, EMPTY, SLOWDOWN, CORRUPTION };
+
+static const char *const names[] = { "clock", "empty", "slowdown", "corruption", NULL };
+
+static enum status (*const checks[])(struct selftest *, struct error *) = {
+	[CLOCK] = selftest_clock,
+	[EMPTY] = selftest_empty,
+	[SLOWDOWN] = selftest_slowdown,
+	[CORRUPTION] = selftest_corruption,
+};
+
+static const struct key keys[] = {
+	{ .name = "checks",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "clock, empty, slowdown, corruption",
+	  .choices = names,
+	  .parameter = "check",
+	  .help = "clock: a kernel of known duration; empty: a sample of nothing; slowdown, "
+		  "corruption: planted and "
+		  "found" },
+	{ .name = "duration",
+	  .type = KEY_DURATION,
+	  .fallback = "1ms",
+	  .min = 1e-5,
+	  .max = 1,
+	  .help = "of the kernel of clock and slowdown" },
+	{ .name = "clock_tolerance",
+	  .type = KEY_PERCENT,
+	  .fallback = "1 %",
+	  .min = 1e-6,
+	  .max = 1,
+	  .help = "by which its measured duration may be off" },
+	{ .name = "empty_limit",
+	  .type = KEY_DURATION,
+	  .fallback = "50us",
+	  .min = 1e-9,
+	  .max = 1,
+	  .help = "most that a sample of nothing may take" },
+	{ .name = "trials",
+	  .type = KEY_INTEGER,
+	  .fallback = "20",
+	  .min = 1,
+	  .max = 1e4,
+	  .help = "of slowdown and of corruption" },
+	{ .name = "slowdown",
+	  .type = KEY_PERCENT,
+	  .fallback = "1 %",
+	  .min = 1e-5,
+	  .max = 1,
+	  .help = "how much slower the second of two kernels is made" },
+	{ .name = "detection",
+	  .type = KEY_PERCENT,
+	  .fallback = "99 %",
+	  .min = 0.01,
+	  .max = 1,
+	  .help = "share of the trials in which the slowdown must be found" },
+	{ 0 },
+};
+
+static const char *const axes[] = { "checks", NULL };
+
+static const struct metric metrics[] = {
+	{ "selftest.clock_error", "1", BETTER_LOWER, 1,
+	  "by how much the fastest sample of a kernel of known duration is off" },
+	{ "selftest.host_overhead", "s", BETTER_LOWER, 0,
+	  "what launching it and waiting for it adds on the host's clock" },
+	{ "selftest.empty_sample", "s", BETTER_LOWER, 1, "a sample with nothing in it" },
+	{ "selftest.detected", "1", BETTER_HIGHER, 1,
+	  "share of the planted slowdowns that were found" },
+	{ "selftest.false_alarms", "1", BETTER_LOWER, 0,
+	  "share of equal kernels that came out different" },
+	{ "selftest.slowdown", "1", BETTER_NONE, 0, "the planted slowdown as it was measured" },
+	{ "selftest.found", "1", BETTER_HIGHER, 1,
+	  "share of the planted wrong bits that were found" },
+	{ 0 },
+};
+
+static enum status selftest_expand(struct plan *plan, struct plan_case *point, struct error *err)
+{
+	int64_t check = case_integer(point, "checks");
+	double trials = (double)section_integer(point->section, "trials");
+
+	point->device_bytes = check == CORRUPTION ? selftest_corruption_bytes() : 0;
+	point->setup_seconds = 0.02;
+	if (check == SLOWDOWN) /* twice ten series of four samples */
+		point->setup_seconds += trials * 80 * section_real(point->section, "duration");
+	if (check == CORRUPTION)
+		point->setup_seconds += trials * 2e-3;
+	return plan_add_each(plan, point, err);
+}
+
+static enum status selftest_run(struct run *run, struct error *err)
+{
+	struct selftest t = { .run = run, .device = run->devices[0] };
+
+	if (backend_stream_create(t.device, false, &t.stream, err) == STATUS_OK)
+		checks[case_integer(run->c, "checks")](&t, err);
+	if (t.stream)
+		backend_stream_synchronize(t.stream, NULL);
+	backend_stream_destroy(t.stream);
+	return err->status;
+}
+
+const struct suite suite_selftest = {
+	.name = "selftest",
+	.summary = "whether the measurement can be trusted here: known durations, planted "
+		   "slowdowns and errors",
+	.keys = keys,
+	.axes = axes,
+	.metrics = metrics,
+	.processes = SUITE_ONE_PROCESS,
+	.expand = selftest_expand,
+	.run = selftest_run,
+};

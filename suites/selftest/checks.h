@@ -1,0 +1,29 @@
+/* The checks of the suite `selftest`. Adding one: a function here, a row in suites/selftest.c. */
+#ifndef GPUPROOF_SUITES_SELFTEST_CHECKS_H
+#define GPUPROOF_SUITES_SELFTEST_CHECKS_H
+
+#include "measure/run.h"
+
+struct selftest {
+	struct run *run;
+	struct device *device;
+	struct stream *stream;
+};
+
+/* A check records its metrics and answers STATUS_MISMATCH where the harness cannot be trusted. */
+enum status selftest_clock(struct selftest *t, struct error *err);
+enum status selftest_empty(struct selftest *t, struct error *err);
+enum status selftest_slowdown(struct selftest *t, struct error *err);
+enum status selftest_corruption(struct selftest *t, struct error *err);
+
+/* Device memory that selftest_corruption() takes. */
+uint64_t selftest_corruption_bytes(void);
+
+/* One kernel busy for `seconds` on the stream. */
+struct spinning {
+	struct selftest *t;
+	double seconds;
+};
+enum status selftest_spin(void *spinning, unsigned batch, struct error *err);
+
+#endif

@@ -1,0 +1,105 @@
+/* A planted wrong bit must be found where it is. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/generator.h"
+#include "suites/buffers.h"
+#include "suites/selftest/checks.h"
+
+/* No whole number of words, so that the last one is partial. */
+#define BYTES ((16u << 20) + 5)
+
+uint64_t selftest_corruption_bytes(void)
+{
+	return BYTES + BUFFER_CHECK_BYTES;
+}
+
+/* First, last, then anywhere. */
+static size_t place_of(const struct selftest *t, int64_t trial)
+{
+	if (trial < 2)
+		return trial == 0 ? 0 : BYTES - 1;
+	return (size_t)(generator_bits(t->run->seed, (uint64_t)trial) % BYTES);
+}
+
+static enum status put_byte(struct selftest *t, struct buffer *buffer, size_t at, unsigned flip,
+			    struct error *err)
+{
+	unsigned char byte =
+		(unsigned char)(generator_bits(t->run->seed, at / 8) >> (8 * (at % 8)));
+	enum status status;
+
+	byte ^= (unsigned char)flip;
+	status = backend_copy(t->stream, (char *)buffer->memory + at, &byte, 1, err);
+	if (status == STATUS_OK)
+		status = backend_stream_synchronize(t->stream, err);
+	return status;
+}
+
+/* Whether the check finds one wrong word, the right one. */
+static enum status look(struct selftest *t, struct buffer *buffer, size_t at, bool *found,
+			struct error *err)
+{
+	struct error seen = ERROR_NONE;
+	enum status status = buffer_check(buffer, t->stream, 0, BYTES, t->run->seed, &seen);
+	char place[64];
+
+	if (status != STATUS_OK && status != STATUS_MISMATCH)
+		return error_set(err, status, "%s", seen.message);
+	snprintf(place, sizeof(place), "at byte %zu:", at / 8 * 8);
+	*found = status == STATUS_MISMATCH && strstr(seen.message, place) &&
+		 strstr(seen.message, "(1 of ");
+	return STATUS_OK;
+}
+
+static enum status take_trials(struct selftest *t, struct buffer *buffer, int64_t trials,
+			       int64_t *found, size_t *missed, struct error *err)
+{
+	for (int64_t i = 0; i < trials; i++) {
+		size_t at = place_of(t, i);
+		bool seen;
+
+		if (put_byte(t, buffer, at, 1u << (i % 8), err) != STATUS_OK ||
+		    look(t, buffer, at, &seen, err) != STATUS_OK ||
+		    put_byte(t, buffer, at, 0, err) != STATUS_OK)
+			return err->status;
+		*found += seen;
+		*missed = seen ? *missed : at;
+	}
+	return STATUS_OK;
+}
+
+static enum status plant(struct selftest *t, struct buffer *buffer, struct error *err)
+{
+	int64_t trials = section_integer(t->run->c->section, "trials"), found = 0;
+	size_t missed = 0;
+
+	if (buffer_fill(buffer, t->stream, t->run->seed, err) != STATUS_OK ||
+	    buffer_check(buffer, t->stream, 0, BYTES, t->run->seed, err) != STATUS_OK ||
+	    take_trials(t, buffer, trials, &found, &missed, err) != STATUS_OK)
+		return err->status;
+	run_value(t->run, "selftest.found", (double)found / (double)trials);
+	if (found < trials)
+		return error_set(err, STATUS_MISMATCH,
+				 "%" PRId64 " of %" PRId64
+				 " planted wrong bits were not found, the last at byte %zu",
+				 trials - found, trials, missed);
+	if (buffer_check(buffer, t->stream, 0, BYTES, t->run->seed, err) != STATUS_OK)
+		return error_prefix(err, "after all bits were put right");
+	run_verified(t->run, "planted bits found where they are", NAN, NAN);
+	return STATUS_OK;
+}
+
+enum status selftest_corruption(struct selftest *t, struct error *err)
+{
+	struct buffer buffer;
+
+	if (buffer_alloc(&buffer, t->device, ALLOCATOR_DEVICE, BYTES, err) != STATUS_OK)
+		return err->status;
+	plant(t, &buffer, err);
+	backend_stream_synchronize(t->stream, NULL);
+	buffer_free(&buffer);
+	return err->status;
+}

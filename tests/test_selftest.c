@@ -1,0 +1,239 @@
+/*
+ * What the suite `selftest` promises: it passes on a device that is what it says, and fails on one that is not. Time
+ * is scripted here, so that a busy machine changes nothing.
+ */
+#include "suite_fixture.h"
+
+#include "kernels/fill.h"
+#include "kernels/timing.h"
+#include "suites/selftest/trial.h"
+
+#define SELFTEST "[defaults]\nmin_samples = 5\nmax_samples = 5\n[suite selftest]\n"
+
+/* Spinning takes no time; the events say what it would have taken, `scale` times, and some noise. */
+static struct {
+	double seconds, scale, noise, empty;
+	uint64_t readings;
+} script;
+
+static enum status scripted_spin(struct stream *stream, const void *arguments, struct error *err)
+{
+	(void)stream;
+	(void)err;
+	script.seconds = ((const struct spin_arguments *)arguments)->seconds;
+	return STATUS_OK;
+}
+
+static bool finds_nothing;
+
+static enum status idle_check(struct stream *stream, const void *arguments, struct error *err)
+{
+	return finds_nothing ? STATUS_OK : spy.real->kernel("check_fill")(stream, arguments, err);
+}
+
+static kernel_fn *scripted_kernel(const char *name)
+{
+	if (strcmp(name, "spin") == 0)
+		return scripted_spin;
+	return strcmp(name, "check_fill") == 0 ? idle_check : spy.real->kernel(name);
+}
+
+static enum status scripted_elapsed(struct event *start, struct event *end, double *seconds,
+				    struct error *err)
+{
+	(void)start;
+	(void)end;
+	(void)err;
+	*seconds = script.empty +
+		   script.seconds * script.scale *
+			   (1 + script.noise * (double)generator_uniform(5, script.readings++));
+	return STATUS_OK;
+}
+
+static enum status run_check(struct fixture *f, const char *settings, struct case_result *result,
+			     struct error *err)
+{
+	char ini[400];
+
+	snprintf(ini, sizeof(ini), SELFTEST "%s", settings);
+	spy_reset();
+	spy.table.kernel = scripted_kernel;
+	spy.table.event_elapsed = scripted_elapsed;
+	script.seconds = 0;
+	return run_only_case(f, ini, result, err);
+}
+
+static void expect_failure(struct fixture *f, const char *settings, const char *message)
+{
+	struct case_result result;
+	struct error err;
+
+	assert_int_equal(run_check(f, settings, &result, &err), STATUS_MISMATCH);
+	if (!strstr(err.message, message))
+		fail_msg("%s", err.message);
+	assert_false(result.verification.done);
+	assert_nothing_open(settings);
+	case_result_release(&result);
+}
+
+static double expect_success(struct fixture *f, const char *settings, const char *metric)
+{
+	struct case_result result;
+	struct error err;
+	double value;
+
+	if (run_check(f, settings, &result, &err) != STATUS_OK)
+		fail_msg("%s", err.message);
+	assert_true(result.verification.done);
+	assert_nothing_open(settings);
+	value = case_metric(&result, metric)->value;
+	case_result_release(&result);
+	return value;
+}
+
+static int reset(void **state)
+{
+	script.scale = 1;
+	script.noise = script.empty = 0;
+	script.readings = 0;
+	finds_nothing = false;
+	return fixture_reset(state);
+}
+
+/* Events that are 2 % off are too much for a tolerance of 1 %, not for one of 3 %. */
+static void test_a_wrong_clock_fails(void **state)
+{
+	script.scale = 1.02;
+	expect_failure(*state, "checks = clock\n",
+		       "by the device's clock: 2 % off, of at most 1 %");
+	script.scale = 0.98;
+	expect_failure(*state, "checks = clock\n", "2 % off");
+	/* The host cannot see a kernel of 1 ms end at once. */
+	script.scale = 1;
+	expect_failure(*state, "checks = clock\n", "by the host's clock");
+}
+
+/* The real clocks: generous, since the machine may be busy, but a factor would be found. */
+static void test_the_real_clock_passes(void **state)
+{
+	struct case_result result;
+	struct error err;
+
+	spy_reset();
+	if (run_only_case(*state,
+			  SELFTEST "checks = clock\nclock_tolerance = 90 %\n",
+			  &result, &err) != STATUS_OK)
+		fail_msg("%s", err.message);
+	assert_true(case_metric(&result, "selftest.clock_error")->value < 0.9);
+	assert_true(case_metric(&result, "selftest.host_overhead")->value > -1e-5);
+	assert_nothing_open("clock");
+	case_result_release(&result);
+}
+
+static void test_an_empty_sample_must_be_short(void **state)
+{
+	script.empty = 20e-6;
+	assert_float_equal(expect_success(*state, "checks = empty\n", "selftest.empty_sample"),
+			   20e-6, 1e-12);
+	script.empty = 60e-6;
+	expect_failure(*state, "checks = empty\n", "takes 60.00 us, more than 50.00 us");
+	script.empty = -1e-6;
+	expect_failure(*state, "checks = empty\n", "takes");
+}
+
+/* One per cent is found under 0.3 % of noise and not under 5 %. */
+static void test_a_planted_slowdown_must_be_found(void **state)
+{
+	script.noise = 0.003;
+	assert_true(expect_success(*state, "checks = slowdown\ntrials = 100\n",
+				   "selftest.detected") >= 0.99);
+	assert_float_equal(
+		expect_success(*state, "checks = slowdown\ntrials = 100\n", "selftest.slowdown"),
+		0.01, 0.001);
+	assert_true(expect_success(*state, "checks = slowdown\ntrials = 200\n",
+				   "selftest.false_alarms") < 0.08);
+	script.noise = 0.05;
+	expect_failure(*state, "checks = slowdown\ntrials = 50\n", "not in 99 %");
+	assert_true(expect_success(*state, "checks = slowdown\ntrials = 50\nslowdown = 20 %\n",
+				   "selftest.detected") == 1);
+}
+
+/* A clock that drifts so that the second of two equal kernels always seems slower would be an alarm each time. */
+static enum status biased_elapsed(struct event *start, struct event *end, double *seconds,
+				  struct error *err)
+{
+	enum status status = scripted_elapsed(start, end, seconds, err);
+	/* Four readings a series; series come in the order A B B A A B B A A B. */
+	uint64_t series = (script.readings - 1) / 4 % 10;
+
+	*seconds *= series % 4 == 1 || series % 4 == 2 ? 1.02 : 1;
+	return status;
+}
+
+static void test_false_alarms_fail(void **state)
+{
+	struct case_result result;
+	struct error err;
+
+	spy_reset();
+	spy.table.kernel = scripted_kernel;
+	spy.table.event_elapsed = biased_elapsed;
+	script.noise = 0.001;
+	assert_int_equal(run_only_case(*state, SELFTEST "checks = slowdown\n", &result, &err),
+			 STATUS_MISMATCH);
+	assert_non_null(
+		strstr(err.message, "20 of 20 trials found a slowdown where there was none"));
+	case_result_release(&result);
+}
+
+static void test_a_planted_bit_must_be_found(void **state)
+{
+	assert_true(expect_success(*state, "checks = corruption\ntrials = 12\n",
+				   "selftest.found") == 1);
+	finds_nothing = true;
+	expect_failure(*state, "checks = corruption\ntrials = 3\n",
+		       "3 of 3 planted wrong bits were not found");
+}
+
+/* The interval by ranks against one counted by hand. */
+static enum status next_value(void *context, double *seconds, struct error *err)
+{
+	double **next = context;
+
+	(void)err;
+	*seconds = *(*next)++;
+	return STATUS_OK;
+}
+
+static void test_ratio_of_a_trial(void **state)
+{
+	double a[] = { 1, 1, 1, 1, 2 }, b[] = { 3, 3, 3, 3, 12 };
+	double *at_a = a, *at_b = b;
+	struct contender first = { next_value, &at_a }, second = { next_value, &at_b };
+	struct error err = ERROR_NONE;
+	struct ratio ratio;
+
+	(void)state;
+	/* 16 times 3, 4 times 1.5, 4 times 12, once 6: sorted 1.5 x4, 3 x16, 6, 12 x4. */
+	assert_int_equal(trial_run(&first, &second, &ratio, &err), STATUS_OK);
+	assert_true(at_a == a + 5 && at_b == b + 5);
+	assert_float_equal(ratio.value, 3, 0);
+	assert_float_equal(ratio.low, 1.5, 0);
+	assert_float_equal(ratio.high, 12, 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup(name, reset)
+	const struct CMUnitTest tests[] = {
+		TEST(test_a_wrong_clock_fails),
+		TEST(test_the_real_clock_passes),
+		TEST(test_an_empty_sample_must_be_short),
+		TEST(test_a_planted_slowdown_must_be_found),
+		TEST(test_false_alarms_fail),
+		TEST(test_a_planted_bit_must_be_found),
+		TEST(test_ratio_of_a_trial),
+	};
+
+	return cmocka_run_group_tests(tests, fixture_open, fixture_close);
+}
