@@ -359,8 +359,10 @@ static void damaged_files_never_crash(void **state)
 {
 	static const char valid[] =
 		"[run]\nseed = 7\nlabel = $$x \xc3\xa9\n[defaults]\ntarget = 1 %\n"
-		"[suite copy a]\nsizes = 1KiB..1GiB *4, 5MB\n[suite gemm]\nsizes=1..9 +2,8x8x9\n";
-	static const char bytes[] = "[]=;#:.$,*+x0 \n\r\t\0\xff\xc3";
+		"[suite copy a]\nsizes = 1KiB..1GiB *4, 5MB\n[suite gemm]\nsizes=1..9 +2,8x8x9\n"
+		"[limit a]\nmetric = copy.bandwidth\nwhere = sizes:>=4KiB, directions:up|down, model:H\n"
+		"min = 0.8 * spec.pcie_bandwidth\nmax=90 GB/s\nsisters = 2 %\n";
+	static const char bytes[] = "[]=;#:.$,*+x0|%> \n\r\t\0\xff\xc3";
 	unsigned random = 12345;
 
 	(void)state;

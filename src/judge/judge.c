@@ -57,7 +57,8 @@ void check_decide(struct check *check, const struct limit *limit, enum verdict v
 		verdict = VERDICT_WARN;
 	check->verdict = verdict;
 	check->accepted = verdict == VERDICT_PASS || verdict == VERDICT_WARN ||
-			  (verdict == VERDICT_SKIP && limit->allow_skipped);
+			  (verdict == VERDICT_SKIP && limit->allow_skipped) ||
+			  (verdict == VERDICT_INCONCLUSIVE && limit->severity == LIMIT_WARNS);
 	if (reason)
 		set_text(&check->reason, reason);
 }

@@ -111,7 +111,7 @@ static bool was_judged(const struct check *c)
 
 void verdicts_finish(struct verdicts *v)
 {
-	size_t judged = 0, refused_skips = 0;
+	size_t judged = 0, open = 0;
 
 	memset(v->counts, 0, sizeof(v->counts));
 	v->wrong = false;
@@ -122,16 +122,20 @@ void verdicts_finish(struct verdicts *v)
 			c->accepted = c->verdict == VERDICT_PASS;
 		v->counts[c->verdict]++;
 		v->wrong = v->wrong || c->wrong;
-		refused_skips += c->verdict == VERDICT_SKIP && !c->accepted;
+		open += !c->accepted &&
+			(c->verdict == VERDICT_SKIP || c->verdict == VERDICT_ERROR ||
+			 c->verdict == VERDICT_INCONCLUSIVE);
 		judged += was_judged(c);
 	}
 	if (v->wrong || v->counts[VERDICT_FAIL] || (v->strict && v->counts[VERDICT_WARN]) ||
 	    (!judged && !v->counts[VERDICT_ERROR]))
 		v->overall = VERDICT_FAIL;
-	else if (v->counts[VERDICT_ERROR] || v->counts[VERDICT_INCONCLUSIVE] || refused_skips)
+	else if (open)
 		v->overall = VERDICT_INCONCLUSIVE;
 	else
-		v->overall = v->counts[VERDICT_WARN] ? VERDICT_WARN : VERDICT_PASS;
+		v->overall = v->counts[VERDICT_WARN] || v->counts[VERDICT_INCONCLUSIVE]
+				     ? VERDICT_WARN
+				     : VERDICT_PASS;
 	free(v->sentence);
 	v->sentence = sentence(v, judged, v->counts[VERDICT_SKIP]);
 }

@@ -31,7 +31,8 @@ enum check_kind {
 /* One limit applied to one case. */
 struct check {
 	enum verdict verdict;
-	bool accepted; /* PASS, WARN, and SKIP where the limit allows it */
+	/* PASS, WARN, SKIP where the limit allows it, INCONCLUSIVE where no more than a warning is at stake. */
+	bool accepted;
 	bool wrong; /* a wrong numerical result or an uncorrected memory error: outranks everything */
 	char *limit;        /* [limit NAME]; "run" for what is checked without a limit */
 	char *case_id;      /* "" when no case matched */

@@ -1,0 +1,175 @@
+#include "cli/run_carry_out.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/print_comparison.h"
+#include "cli/print_verdicts.h"
+#include "cli/run_against.h"
+#include "cli/run_launches.h"
+#include "cli/run_summary.h"
+#include "report/report.h"
+
+/* Writes the report; prints its path, the last line of stdout. */
+static enum status publish(const struct result *results, size_t count, const struct run_request *a,
+			   const char *directory, struct error *err)
+{
+	char *path = xasprintf("%s/report.html", directory);
+	struct report_options options = { .output = path, .separate_css = true };
+	enum status status = STATUS_OK;
+
+	if (a->no_report) {
+		printf("%s%s\n", directory, count == 1 ? "/result.json" : "");
+	} else {
+		status = report_write(results, count, &options, err);
+		if (status == STATUS_OK)
+			printf("%s\n", path);
+	}
+	free(path);
+	return status;
+}
+
+static int finish(const struct result *result, enum status status, int stopped_by,
+		  struct error *err)
+{
+	int code = run_exit_code(result);
+
+	if (status == STATUS_INTERRUPTED)
+		return stopped_by == SIGINT ? EXIT_INTERRUPTED : EXIT_TERMINATED;
+	if (status != STATUS_OK)
+		return command_fail(err);
+	return code;
+}
+
+/* Of two exit codes the one that says more: 5, then 1, then 4. */
+static int graver(int a, int b)
+{
+	static const int order[] = { EXIT_WRONG_RESULT, EXIT_GATE_FAILED, EXIT_INCOMPLETE };
+
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
+		if (a == order[i] || b == order[i])
+			return order[i];
+	return a ? a : b;
+}
+
+static size_t launches_of(const struct plan *plan)
+{
+	return (size_t)section_integer(config_section(plan->config, "run", ""), "launches");
+}
+
+static void announce(const struct plan *plan, const char *directory)
+{
+	double seconds = 0;
+	char time[32];
+
+	for (size_t i = 0; i < plan->case_count; i++)
+		seconds += plan->cases[i].skip_reason ? 0 : plan->cases[i].estimate_seconds;
+	fprintf(stderr, "gpuproof: %zu cases on %zu device%s, about %s%s, into %s\n",
+		plan->case_count, plan->device_count, plan->device_count == 1 ? "" : "s",
+		units_format(seconds, "s", time, sizeof(time)),
+		launches_of(plan) > 1 ? " a launch" : "", directory);
+}
+
+/* Judges, prints the verdicts, and gives the exit code of both. */
+static int judge_run(struct run_request *a, const struct run_setup *setup,
+		     const struct conduct_options *options, struct result *result, int code)
+{
+	struct error err = ERROR_NONE;
+	struct verdicts verdicts;
+	enum status status = run_check_judge(&a->check, &setup->plan, &setup->probe, options,
+					     result, &verdicts, &err);
+
+	if (status == STATUS_OK || status == STATUS_INTERRUPTED)
+		print_verdicts(&verdicts, a->check.limits.source, false);
+	if (status != STATUS_OK)
+		code = finish(result, status, *options->stopped_by, &err);
+	else
+		code = graver(verdicts_exit_code(&verdicts), code);
+	verdicts_release(&verdicts);
+	return code;
+}
+
+static int measure(struct run_request *a, const struct run_setup *setup,
+		   const struct conduct_options *options)
+{
+	struct error err = ERROR_NONE, report_error = ERROR_NONE;
+	struct launches launches = { 0 };
+	struct result result;
+	enum status status = launches_run(&launches, &setup->plan, &setup->probe, options,
+					  launches_of(&setup->plan), &err);
+	enum status pooled = launches_pool(&launches, options->directory, &result, &report_error);
+	int code = finish(&result, status, *options->stopped_by, &err);
+
+	if (pooled != STATUS_OK && code == EXIT_ACCEPTED)
+		code = command_fail(&report_error);
+	if (result.gpuproof_version) { /* else nothing was begun: there is nothing to show */
+		if (!a->quiet)
+			run_print_summary(&result);
+		if (a->check.wanted && status == STATUS_OK)
+			code = judge_run(a, setup, options, &result, code);
+		error_clear(&report_error);
+		if (publish(&result, 1, a, options->directory, &report_error) != STATUS_OK) {
+			int report_code = command_fail(&report_error);
+
+			code = code == EXIT_ACCEPTED ? report_code : code;
+		}
+		if (status != STATUS_OK)
+			fprintf(stderr,
+				"gpuproof: finished cases are kept; go on with: "
+				"gpuproof run --resume %s\n",
+				options->directory);
+	}
+	launches_release(&launches);
+	result_release(&result);
+	return code;
+}
+
+/* Two configs or builds in turns. */
+static int measure_against(struct run_request *a, const struct run_setup *setup,
+			   const struct conduct_options *options)
+{
+	const struct against against = { .other = a->against,
+					 .source = a->source,
+					 .overrides = a->overrides,
+					 .override_count = a->override_count,
+					 .launches = launches_of(&setup->plan) };
+	struct error err = ERROR_NONE, report_error = ERROR_NONE;
+	struct result results[2];
+	enum status status = run_against(&against, &setup->plan, &setup->probe, options,
+					 &results[0], &results[1], &err);
+	int code;
+
+	if (status != STATUS_OK) {
+		code = err.message[0] ? finish(&results[0], status, *options->stopped_by, &err)
+				      : EXIT_USAGE;
+	} else {
+		code = graver(run_exit_code(&results[0]), run_exit_code(&results[1]));
+		print_compared(&results[0], &results[1]);
+		if (publish(results, 2, a, options->directory, &report_error) != STATUS_OK)
+			code = code == EXIT_ACCEPTED ? command_fail(&report_error) : code;
+	}
+	result_release(&results[0]);
+	result_release(&results[1]);
+	return code;
+}
+
+int run_carry_out(struct run_request *a, const struct run_setup *setup)
+{
+	int stopped_by = 0;
+	const struct conduct_options options = { .directory = a->directory,
+						 .resume = a->resume,
+						 .quiet = a->quiet,
+						 .command = a->command,
+						 .stopped_by = &stopped_by };
+
+	/* The exit code must tell how the run went, whoever still reads. */
+	signal(SIGPIPE, SIG_IGN);
+	if (!a->quiet)
+		announce(&setup->plan, a->directory);
+	return a->against ? measure_against(a, setup, &options) : measure(a, setup, &options);
+}
