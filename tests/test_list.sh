@@ -16,6 +16,7 @@ says "$program" list suites '^SUITE +WHAT IT MEASURES$'
 says "$program" list suites '^transfer  +[a-z]'
 says "$program" list metrics '^transfer\.bandwidth +B/s +higher  +[a-z]'
 says "$program" list configs '^quick +Every suite in small'
+says "$program" list gpus '^k80  +Kepler +3\.7 +240\.5 GB/s'
 says "$program" list devices '^host:0  +[0-9.]+ [GT]B'
 # A table's cells, not its folds: elsewhere than on a terminal a row is a line.
 [ "$("$program" list suites | wc -l)" -eq $(("$("$program" list suites --json | grep -c '"name"')" + 1)) ] ||
@@ -33,6 +34,15 @@ names = [entry.get("name") for entry in entries]
 assert all(names), "an entry has no name"
 ' || fail "list $kind --json is no array of named things"
 	done
+	"$program" list gpus --json | python3 -c '
+import json, sys
+known = json.load(sys.stdin)
+assert any(gpu["id"] == "k80" and gpu["sheet"]["fp32"] == {"value": 4.37e12, "unit": "FLOP/s", "status": "read"}
+           for gpu in known["gpus"]), "no K80"
+for gpu in known["gpus"]:
+    for value in gpu["published"]:
+        assert value["source"] in known["sources"], value
+' || fail "list gpus --json lacks something"
 	"$program" list metrics --json | python3 -c '
 import json, sys
 for metric in json.load(sys.stdin):

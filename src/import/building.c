@@ -1,0 +1,154 @@
+/* The result that an import builds. */
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "import/reading.h"
+#include "reference/gpu.h"
+
+enum status import_error(struct import *import, size_t line, const char *format, ...)
+{
+	char message[512];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(message, sizeof(message), format, arguments);
+	va_end(arguments);
+	for (char *p = message; *p; p++)
+		if (iscntrl((unsigned char)*p))
+			*p = '?';
+	return error_set(import->err, STATUS_USAGE, "%s:%zu: %s", import->file, line, message);
+}
+
+void import_fact(struct import *import, const char *name, const char *value)
+{
+	struct result *r = import->result;
+
+	if (!*value)
+		return;
+	r->environment = xrealloc(r->environment, r->environment_count + 1, sizeof(struct fact));
+	r->environment[r->environment_count++] =
+		(struct fact){ .name = xstrdup(name), .value = xstrdup(value) };
+}
+
+void import_tool(struct import *import, const char *tool)
+{
+	char *value = xasprintf("imported: %s", tool);
+
+	import_fact(import, IMPORT_PROVENANCE, value);
+	free(value);
+}
+
+const char *import_device(struct import *import, const char *backend, int index, const char *name)
+{
+	struct result *r = import->result;
+	struct device_info info = { .index = index, .ecc = -1, .numa_node = -1 };
+	const struct gpu *gpu;
+
+	snprintf(info.id, sizeof(info.id), "%s:%d", backend, index);
+	for (size_t i = 0; i < r->device_count; i++)
+		if (strcmp(r->devices[i].id, info.id) == 0)
+			return r->devices[i].id;
+	if (import->options->device)
+		name = import->options->device;
+	snprintf(info.backend, sizeof(info.backend), "%s", backend);
+	snprintf(info.module, sizeof(info.module), "imported");
+	snprintf(info.name, sizeof(info.name), "%s", name);
+	gpu = gpus_by_device(name);
+	if (gpu)
+		sscanf(gpu_words(gpu, "capability"), "%d.%d", &info.capability_major,
+		       &info.capability_minor);
+	r->devices = xrealloc(r->devices, r->device_count + 1, sizeof(info));
+	r->devices[r->device_count] = info;
+	return r->devices[r->device_count++].id;
+}
+
+struct case_result *import_case(struct import *import, const char *suite,
+				const char *const *devices, size_t count)
+{
+	struct case_result *c = result_add_case(import->result);
+
+	c->suite = xstrdup(suite);
+	c->label = xstrdup("");
+	c->reason = xstrdup("");
+	c->notes = xstrdup("");
+	c->device = xstrdup(devices[0]);
+	c->devices = xcalloc(count, sizeof(*c->devices));
+	c->device_count = count;
+	for (size_t i = 0; i < count; i++)
+		c->devices[i] = xstrdup(devices[i]);
+	return c;
+}
+
+static void parameter(struct case_result *c, const char *name, const char *text, double number,
+		      const char *unit)
+{
+	c->parameters = xrealloc(c->parameters, c->parameter_count + 1, sizeof(*c->parameters));
+	c->parameters[c->parameter_count++] = (struct case_parameter){ .name = xstrdup(name),
+								       .text = xstrdup(text),
+								       .number = number,
+								       .unit = xstrdup(unit) };
+}
+
+void import_word(struct case_result *c, const char *name, const char *word)
+{
+	parameter(c, name, word, NAN, "");
+}
+
+void import_bytes(struct case_result *c, const char *name, double bytes)
+{
+	char text[48];
+
+	parameter(c, name, units_size((uint64_t)bytes, text, sizeof(text)), bytes, "B");
+}
+
+void import_number(struct case_result *c, const char *name, double number, const char *text)
+{
+	parameter(c, name, text, number, "1");
+}
+
+void import_metric(struct case_result *c, const char *name, const char *unit, enum better better,
+		   double value)
+{
+	if (!isfinite(value))
+		return;
+	ARRAY_GROW(c->metrics, c->metric_count, c->metric_capacity);
+	c->metrics[c->metric_count] = (struct metric_value){ .name = xstrdup(name),
+							     .unit = xstrdup(unit),
+							     .better = better,
+							     .headline = c->metric_count == 0,
+							     .value = value,
+							     .low = NAN,
+							     .high = NAN,
+							     .n = 1,
+							     .series = xstrdup("") };
+	c->metric_count++;
+}
+
+/* As gpuproof names its own: "transfer:label/h2d/pinned/64MiB@cuda:0". */
+void import_named(struct case_result *c)
+{
+	struct text id = TEXT_EMPTY;
+
+	text_add(&id, c->suite);
+	if (*c->label)
+		text_addf(&id, ":%s", c->label);
+	for (size_t i = 0; i < c->parameter_count; i++)
+		text_addf(&id, "/%s", c->parameters[i].text);
+	for (size_t i = 0; i < c->device_count; i++)
+		text_addf(&id, "%s%s", i ? "," : "@", c->devices[i]);
+	c->id = text_detach(&id);
+}
+
+void import_failed(struct case_result *c, const char *reason)
+{
+	c->status = CASE_FAILED;
+	free(c->reason);
+	c->reason = xstrdup(reason);
+}

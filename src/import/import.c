@@ -1,0 +1,138 @@
+#include "import/import.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "import/reading.h"
+
+#define MOST_BYTES ((size_t)256 << 20)
+
+#define IMPORT(name) extern const struct import_format import_##name;
+#include "import/import.def"
+#undef IMPORT
+
+const struct import_format *const import_formats[] = {
+#define IMPORT(name) &import_##name,
+#include "import/import.def"
+#undef IMPORT
+	NULL
+};
+
+static const struct import_format *format_named(const char *name, struct error *err)
+{
+	const char *names[16] = { NULL };
+	const char *near;
+
+	for (size_t i = 0; import_formats[i]; i++) {
+		if (strcmp(import_formats[i]->name, name) == 0)
+			return import_formats[i];
+		names[i] = import_formats[i]->name;
+	}
+	near = text_nearest(name, names);
+	error_set(err, STATUS_USAGE, "there is no format '%.60s' to import%s%s%s", name,
+		  near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	return NULL;
+}
+
+static void start(struct result *result)
+{
+	*result = (struct result){ .version = RESULT_VERSION,
+				   .gpuproof_version = xstrdup(GPUPROOF_VERSION),
+				   .run_id = xstrdup(""),
+				   .label = xstrdup(""),
+				   .started = xstrdup(""),
+				   .finished = xstrdup(""),
+				   .state = xstrdup("complete"),
+				   .command = xstrdup(""),
+				   .config_name = xstrdup("imported"),
+				   .config_text = xstrdup("") };
+}
+
+/* The same file gives the same id: FNV-1a. */
+static char *identity(const char *text, size_t length)
+{
+	uint64_t hash = 14695981039346656037u;
+
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ (unsigned char)text[i]) * 1099511628211u;
+	return xasprintf("%016llx", (unsigned long long)hash);
+}
+
+static void finish(struct import *import)
+{
+	struct result *r = import->result;
+
+	free(r->run_id);
+	r->run_id = identity(import->text, import->length);
+	free(r->label);
+	r->label = xstrdup(import->file);
+	r->planned = r->case_count;
+}
+
+enum status import_text(struct result *result, const char *format, const char *file,
+			const char *text, size_t length, const struct import_options *options,
+			struct error *err)
+{
+	const struct import_format *f = format_named(format, err);
+	struct import import = { .result = result,
+				 .err = err,
+				 .options = options,
+				 .file = file,
+				 .text = text,
+				 .length = length };
+	enum status status;
+
+	memset(result, 0, sizeof(*result));
+	if (!f)
+		return STATUS_USAGE;
+	if (memchr(text, '\0', length))
+		return error_set(err, STATUS_USAGE, "%s:1: this is no text", file);
+	start(result);
+	status = f->read(&import);
+	if (status == STATUS_OK && !result->case_count)
+		status = import_error(&import, 1, "holds no value that %s knows", f->name);
+	if (status == STATUS_OK)
+		finish(&import);
+	else
+		result_release(result);
+	return status;
+}
+
+static enum status read_all(FILE *in, struct text *out, struct error *err)
+{
+	char buffer[1 << 14];
+	size_t n;
+
+	while ((n = fread(buffer, 1, sizeof(buffer), in)) > 0) {
+		text_add_bytes(out, buffer, n);
+		if (out->length > MOST_BYTES)
+			return error_set(err, STATUS_USAGE, "larger than %zu MiB",
+					 MOST_BYTES >> 20);
+	}
+	return ferror(in) ? error_errno(err, "cannot read") : STATUS_OK;
+}
+
+enum status import_file(struct result *result, const char *format, const char *path,
+			const struct import_options *options, struct error *err)
+{
+	struct text text = TEXT_EMPTY;
+	FILE *in = fopen(path, "re");
+	enum status status;
+
+	memset(result, 0, sizeof(*result));
+	if (!in)
+		return error_errno(err, "%s", path);
+	status = read_all(in, &text, err);
+	fclose(in);
+	if (status != STATUS_OK)
+		error_prefix(err, "%s", path);
+	else
+		status = import_text(result, format, path, text.data ? text.data : "", text.length,
+				     options, err);
+	text_release(&text);
+	return status;
+}

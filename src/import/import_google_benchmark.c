@@ -1,0 +1,141 @@
+/*
+ * Google Benchmark --benchmark_format=json. Every benchmark is a case of the suite "benchmark". Of repetitions the
+ * median stands for all, where the file has it; other aggregates are left out.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "import/reading.h"
+
+static double unit_seconds(const char *unit)
+{
+	static const struct {
+		const char *name;
+		double seconds;
+	} units[] = { { "ns", 1e-9 }, { "us", 1e-6 }, { "ms", 1e-3 }, { "s", 1 } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (strcmp(units[i].name, unit) == 0)
+			return units[i].seconds;
+	return NAN;
+}
+
+static double number(const json_t *object, const char *name)
+{
+	const json_t *value = json_object_get(object, name);
+
+	return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+/* Whether the file has a median of this one's repetitions. */
+static bool has_median(const json_t *list, const json_t *benchmark)
+{
+	const char *run = import_string(benchmark, "run_name");
+
+	for (size_t i = 0; *run && i < json_array_size(list); i++) {
+		const json_t *other = json_array_get(list, i);
+
+		if (strcmp(import_string(other, "aggregate_name"), "median") == 0 &&
+		    strcmp(import_string(other, "run_name"), run) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool stands_for_itself(const json_t *list, const json_t *benchmark)
+{
+	const char *aggregate = import_string(benchmark, "aggregate_name");
+
+	if (strcmp(import_string(benchmark, "run_type"), "aggregate") == 0)
+		return strcmp(aggregate, "median") == 0;
+	return !has_median(list, benchmark) && !(number(benchmark, "repetition_index") > 0);
+}
+
+static enum status read_benchmark(struct import *import, const json_t *list,
+				  const json_t *benchmark, const struct json_path *path,
+				  const char *device)
+{
+	const struct json_path unit_path = { path, "time_unit", 0 };
+	const json_t *name = import_member(import, benchmark, path, "name", JSON_STRING);
+	const char *run = import_string(benchmark, "run_name");
+	double factor = unit_seconds(import_string(benchmark, "time_unit"));
+	struct case_result *c;
+
+	if (!name)
+		return STATUS_USAGE;
+	if (!stands_for_itself(list, benchmark) ||
+	    json_is_true(json_object_get(benchmark, "error_occurred")))
+		return STATUS_OK;
+	if (!import_member(import, benchmark, path, "real_time", JSON_REAL))
+		return STATUS_USAGE;
+	if (!isfinite(factor))
+		return import_json_error(import, &unit_path, "expected ns, us, ms or s");
+	c = import_case(import, "benchmark", &device, 1);
+	import_word(c, "name", *run ? run : json_string_value(name));
+	import_metric(c, "benchmark.time", "s", BETTER_LOWER,
+		      number(benchmark, "real_time") * factor);
+	import_metric(c, "benchmark.cpu_time", "s", BETTER_LOWER,
+		      number(benchmark, "cpu_time") * factor);
+	import_metric(c, "benchmark.bandwidth", "B/s", BETTER_HIGHER,
+		      number(benchmark, "bytes_per_second"));
+	import_metric(c, "benchmark.rate", "items/s", BETTER_HIGHER,
+		      number(benchmark, "items_per_second"));
+	import_named(c);
+	return STATUS_OK;
+}
+
+static void read_facts(struct import *import, const json_t *context)
+{
+	const char *version = import_string(context, "library_version");
+	char *tool = xasprintf("Google Benchmark%s%s", *version ? " " : "", version);
+
+	import_tool(import, tool);
+	free(tool);
+	import_fact(import, "executable", import_string(context, "executable"));
+	if (*import_string(context, "date")) {
+		free(import->result->started);
+		import->result->started = xstrdup(import_string(context, "date"));
+	}
+}
+
+static enum status read_root(struct import *import, const json_t *json)
+{
+	const struct json_path list_path = { NULL, "benchmarks", 0 };
+	const json_t *context = import_member(import, json, NULL, "context", JSON_OBJECT);
+	const json_t *list =
+		context ? import_member(import, json, NULL, "benchmarks", JSON_ARRAY) : NULL;
+	enum status status = STATUS_OK;
+	const char *device;
+
+	if (!list)
+		return STATUS_USAGE;
+	read_facts(import, context);
+	device = import_device(import, import->options->device ? "cuda" : "host", 0, "CPU");
+	for (size_t i = 0; status == STATUS_OK && i < json_array_size(list); i++) {
+		const struct json_path here = { &list_path, NULL, i };
+
+		status = read_benchmark(import, list, json_array_get(list, i), &here, device);
+	}
+	return status;
+}
+
+static enum status google_benchmark_read(struct import *import)
+{
+	json_t *json;
+	enum status status = import_json(import, &json);
+
+	if (status != STATUS_OK)
+		return status;
+	status = read_root(import, json);
+	json_decref(json);
+	return status;
+}
+
+const struct import_format import_google_benchmark = {
+	.name = "google-benchmark",
+	.summary = "any Google Benchmark program: --benchmark_format=json > FILE",
+	.read = google_benchmark_read,
+};

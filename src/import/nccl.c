@@ -1,0 +1,80 @@
+#include "import/nccl.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+static const struct {
+	const char *theirs, *ours;
+} collectives[] = {
+	{ "all_reduce", "all_reduce" },
+	{ "all_gather", "all_gather" },
+	{ "reduce_scatter", "reduce_scatter" },
+	{ "broadcast", "broadcast" },
+	{ "reduce", "reduce" },
+	{ "sendrecv", "send_recv" },
+	{ "alltoall", "all_to_all" },
+};
+
+static const struct {
+	const char *theirs, *ours;
+} types[] = {
+	{ "float", "fp32" },
+	{ "half", "fp16" },
+	{ "double", "fp64" },
+	{ "bfloat16", "bf16" },
+};
+
+const char *nccl_collective(const char *program)
+{
+	const char *base = strrchr(program, '/');
+	size_t length;
+
+	base = base ? base + 1 : program;
+	length = strcspn(base, " \t");
+	if (length > 5 && strncmp(base + length - 5, "_perf", 5) == 0)
+		length -= 5;
+	for (size_t i = 0; i < ARRAY_SIZE(collectives); i++)
+		if ((strlen(collectives[i].theirs) == length &&
+		     strncmp(collectives[i].theirs, base, length) == 0) ||
+		    strcmp(collectives[i].ours, base) == 0)
+			return collectives[i].ours;
+	return NULL;
+}
+
+static const char *type_name(const char *theirs)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if (strcmp(types[i].theirs, theirs) == 0)
+			return types[i].ours;
+	return theirs;
+}
+
+void nccl_add(struct import *import, const struct nccl_row *row)
+{
+	const char **devices = xcalloc(row->ranks, sizeof(*devices));
+	struct case_result *c;
+	char text[32];
+
+	for (size_t i = 0; i < row->ranks; i++)
+		devices[i] = import->result->devices[i].id;
+	c = import_case(import, "collective", devices, row->ranks);
+	free(devices);
+	import_word(c, "operation", row->collective);
+	import_word(c, "precision", type_name(row->type));
+	import_word(c, "place", row->in_place ? "in" : "out");
+	snprintf(text, sizeof(text), "%zu", row->ranks);
+	import_number(c, "ranks", (double)row->ranks, text);
+	import_bytes(c, "size", row->bytes);
+	import_metric(c, "collective.busbw", "B/s", BETTER_HIGHER, row->busbw_gbs * 1e9);
+	import_metric(c, "collective.algbw", "B/s", BETTER_HIGHER, row->algbw_gbs * 1e9);
+	import_metric(c, "collective.time", "s", BETTER_LOWER, row->time_us * 1e-6);
+	import_named(c);
+	if (row->wrong > 0) {
+		snprintf(text, sizeof(text), "%.0f wrong elements", row->wrong);
+		import_failed(c, text);
+	}
+}

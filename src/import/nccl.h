@@ -1,0 +1,20 @@
+/* What the two forms of nccl-tests' output have in common. */
+#ifndef GPUPROOF_IMPORT_NCCL_H
+#define GPUPROOF_IMPORT_NCCL_H
+
+#include "import/reading.h"
+
+/* gpuproof's name of the collective that "./build/all_reduce_perf" measures; NULL: none. */
+const char *nccl_collective(const char *program);
+
+struct nccl_row {
+	const char *collective, *type, *reduction;
+	bool in_place;
+	size_t ranks;
+	double bytes, time_us, algbw_gbs, busbw_gbs;
+	double wrong; /* elements; NaN: not checked */
+};
+
+void nccl_add(struct import *import, const struct nccl_row *row);
+
+#endif

@@ -1,0 +1,381 @@
+/* Other tools' files become results that compare with ours; what is broken is named with file and line. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "import/import.h"
+#include "suites/suite.h"
+
+#define DATA TESTS_DIR "/data/import/"
+
+static const struct sample {
+	const char *format, *file, *provenance;
+	size_t cases, devices;
+	struct import_options options;
+} samples[] = {
+	{ "nvbandwidth", "nvbandwidth.json", "imported: nvbandwidth v0.8", 12, 2, { 0 } },
+	{ "nccl-text", "nccl.txt", "imported: nccl-tests (text)", 6, 2, { 0 } },
+	{ "nccl-text",
+	  "nccl_old.txt",
+	  "imported: nccl-tests (text)",
+	  2,
+	  2,
+	  { .collective = "all_reduce" } },
+	{ "nccl-json", "nccl.json", "imported: nccl-tests (JSON)", 2, 8, { 0 } },
+	{ "babelstream", "babelstream.csv", "imported: BabelStream", 5, 1, { 0 } },
+	{ "deepbench", "deepbench_gemm.csv", "imported: DeepBench", 8, 4, { 0 } },
+	{ "deepbench", "deepbench_allreduce.csv", "imported: DeepBench", 5, 12, { 0 } },
+	{ "google-benchmark",
+	  "google_benchmark.json",
+	  "imported: Google Benchmark 1.9.0",
+	  2,
+	  1,
+	  { 0 } },
+};
+
+static void read_sample(struct result *result, const char *file)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(samples); i++) {
+		struct error err = ERROR_NONE;
+		char *path;
+
+		if (strcmp(samples[i].file, file) != 0)
+			continue;
+		path = xasprintf(DATA "%s", file);
+		if (import_file(result, samples[i].format, path, &samples[i].options, &err) !=
+		    STATUS_OK)
+			fail_msg("%s", err.message);
+		free(path);
+		return;
+	}
+	fail_msg("no sample %s", file);
+}
+
+static const char *fact(const struct result *result, const char *name)
+{
+	for (size_t i = 0; i < result->environment_count; i++)
+		if (strcmp(result->environment[i].name, name) == 0)
+			return result->environment[i].value;
+	return "";
+}
+
+static void every_sample_becomes_a_result(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(samples); i++) {
+		struct result result, again;
+		struct error err = ERROR_NONE;
+		char *json;
+
+		read_sample(&result, samples[i].file);
+		assert_string_equal(fact(&result, IMPORT_PROVENANCE), samples[i].provenance);
+		assert_int_equal(result.case_count, samples[i].cases);
+		assert_int_equal(result.device_count, samples[i].devices);
+		assert_int_equal(result.planned, result.case_count);
+		json = result_to_json(&result);
+		if (result_from_json(&again, json, strlen(json), &err) != STATUS_OK)
+			fail_msg("%s", err.message);
+		result_release(&again);
+		result_release(&result);
+		free(json);
+	}
+}
+
+static void values_have_our_names_and_units(void **state)
+{
+	static const struct {
+		const char *file, *id, *metric;
+		double value;
+	} rows[] = {
+		{ "nvbandwidth.json", "transfer/h2d/pinned/512MiB@cuda:0", "transfer.bandwidth",
+		  55.5518e9 },
+		{ "nvbandwidth.json", "transfer:h2d/both/pinned/512MiB@cuda:1",
+		  "transfer.bandwidth_h2d", 52.28e9 },
+		/* A "read" test's row is the destination, a "write" test's the source. */
+		{ "nvbandwidth.json", "transfer:read/p2p/on/512MiB@cuda:1,cuda:0",
+		  "transfer.bandwidth", 394.1e9 },
+		{ "nvbandwidth.json", "transfer:write/p2p/sm/on/512MiB@cuda:0,cuda:1",
+		  "transfer.bandwidth", 370.4e9 },
+		/* The sum of both directions is the third of three matrices. */
+		{ "nvbandwidth.json", "transfer:read/p2p_both/on/512MiB@cuda:0,cuda:1",
+		  "transfer.bandwidth", 779e9 },
+		{ "nvbandwidth.json", "transfer/local/512MiB@cuda:1", "transfer.bandwidth",
+		  2091.02e9 },
+		{ "nccl.txt", "collective/all_reduce/fp32/out/2/16MiB@cuda:0,cuda:1",
+		  "collective.busbw", 214.24e9 },
+		{ "nccl.txt", "collective/all_reduce/fp32/in/2/1MiB@cuda:0,cuda:1",
+		  "collective.time", 15.31e-6 },
+		{ "nccl_old.txt", "collective/all_reduce/fp32/out/2/8MiB@cuda:0,cuda:1",
+		  "collective.algbw", 40e9 },
+		{ "babelstream.csv", "stream/triad/fp64/2GiB@cuda:0", "stream.bandwidth",
+		  4.38893e12 },
+		{ "deepbench_gemm.csv", "matmul:train/fp16/4096x7000x4096/tn@cuda:1000",
+		  "matmul.throughput", 2.0 * 4096 * 7000 * 4096 / 26.66e-3 },
+		{ "deepbench_allreduce.csv",
+		  "collective:NCCL 2.0 MPI/all_reduce/fp32/4/400000B@cuda:0,cuda:1,cuda:2,cuda:3",
+		  "collective.busbw", 6.588e9 },
+		{ "google_benchmark.json", "benchmark/BM_sum/4096@host:0", "benchmark.time",
+		  612e-9 },
+		{ "google_benchmark.json", "benchmark/BM_copy/1048576@host:0",
+		  "benchmark.bandwidth", 36.094e9 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct metric_value *m = NULL;
+		struct result result;
+
+		read_sample(&result, rows[i].file);
+		for (size_t k = 0; k < result.case_count && !m; k++)
+			if (strcmp(result.cases[k].id, rows[i].id) == 0)
+				m = case_metric(&result.cases[k], rows[i].metric);
+		if (!m)
+			fail_msg("%s has no %s of %s", rows[i].file, rows[i].metric, rows[i].id);
+		if (fabs(m->value / rows[i].value - 1) > 1e-4)
+			fail_msg("%s: %g, not %g", rows[i].id, m->value, rows[i].value);
+		result_release(&result);
+	}
+}
+
+static const struct suite *suite_named(const char *name)
+{
+	for (const struct suite *const *s = suites; *s; s++)
+		if (strcmp((*s)->name, name) == 0)
+			return *s;
+	return NULL;
+}
+
+static bool suite_has(const struct suite *suite, const struct metric_value *m)
+{
+	for (const struct metric *own = suite->metrics; own->name; own++)
+		if (strcmp(own->name, m->name) == 0)
+			return strcmp(own->unit, m->unit) == 0 && own->better == m->better;
+	return false;
+}
+
+/* INT8 products count operations, not FLOPs: the one unit that is not ours. */
+static bool is_int8(const struct case_result *c)
+{
+	const struct case_parameter *p = case_parameter(c, "precision");
+
+	return p && strcmp(p->text, "int8") == 0;
+}
+
+static void metrics_are_those_of_the_suites(void **state)
+{
+	size_t checked = 0;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(samples); i++) {
+		struct result result;
+
+		read_sample(&result, samples[i].file);
+		for (size_t k = 0; k < result.case_count; k++) {
+			const struct case_result *c = &result.cases[k];
+			const struct suite *suite = suite_named(c->suite);
+
+			for (size_t m = 0; suite && m < c->metric_count; m++, checked++)
+				if (!suite_has(suite, &c->metrics[m]) && !is_int8(c))
+					fail_msg("%s: the suite has no such metric as %s", c->id,
+						 c->metrics[m].name);
+		}
+		result_release(&result);
+	}
+	assert_true(checked > 20);
+}
+
+static void wrong_elements_fail(void **state)
+{
+	struct result result;
+	size_t failed = 0;
+
+	(void)state;
+	read_sample(&result, "nccl.txt");
+	for (size_t k = 0; k < result.case_count; k++) {
+		if (result.cases[k].status == CASE_OK)
+			continue;
+		failed++;
+		assert_string_equal(result.cases[k].reason, "3 wrong elements");
+		assert_string_equal(result.cases[k].id,
+				    "collective/all_reduce/fp32/in/2/256MiB@cuda:0,cuda:1");
+	}
+	assert_int_equal(failed, 1);
+	result_release(&result);
+}
+
+static void what_has_no_counterpart_is_named(void **state)
+{
+	struct result result;
+
+	(void)state;
+	read_sample(&result, "nvbandwidth.json");
+	assert_string_equal(fact(&result, "not imported"), "all_to_host_memcpy_ce");
+	assert_string_equal(fact(&result, "cuda runtime"), "13.0");
+	result_release(&result);
+}
+
+static void a_device_can_be_named(void **state)
+{
+	static const char text[] = "function,num_times,n_elements,sizeof,max_mbytes_per_sec,"
+				   "min_runtime,max_runtime,avg_runtime\n"
+				   "Copy,10,100,8,1000,1e-6,1e-6,1e-6\n";
+	const struct import_options options = { .device = "Tesla K80" };
+	struct error err = ERROR_NONE;
+	struct result result;
+
+	(void)state;
+	assert_int_equal(
+		import_text(&result, "babelstream", "x.csv", text, strlen(text), &options, &err),
+		STATUS_OK);
+	assert_string_equal(result.devices[0].name, "Tesla K80");
+	assert_int_equal(result.devices[0].capability_major, 3);
+	assert_int_equal(result.devices[0].capability_minor, 7);
+	result_release(&result);
+}
+
+#define CSV                                                                                        \
+	"function,num_times,n_elements,sizeof,max_mbytes_per_sec,min_runtime,max_runtime,"         \
+	"avg_runtime\n"
+#define NVB "{\"nvbandwidth\": {\n\"GPU Device list\": [\n\"0: N (1)\"],\n\"testcases\": [\n"
+#define TEST(matrix) "{\"name\": \"device_local_copy\", \"status\": \"Passed\",\n" matrix "}]}}"
+#define RANK "# Collective test starting: all_reduce_perf\n#  Rank  0 on h device  0 [0x06] N\n"
+
+static void mistakes_name_file_and_line(void **state)
+{
+	static const struct {
+		const char *format, *text, *message;
+	} rows[] = {
+		{ "nvbandwith", "",
+		  "there is no format 'nvbandwith' to import; did you mean "
+		  "'nvbandwidth'?" },
+		{ "nvbandwidth", "{\n\"a\": }", "x:2: unexpected token near '}'" },
+		{ "nvbandwidth", "{}", "x:1: 'nvbandwidth' is missing" },
+		{ "nvbandwidth", "{\"nvbandwidth\": {\n}}",
+		  "x:1: nvbandwidth: 'GPU Device list' is missing" },
+		{ "nvbandwidth", NVB "{\"status\": \"Passed\"}]}}",
+		  "x:5: nvbandwidth.testcases[0]: 'name' is missing" },
+		{ "nvbandwidth", NVB TEST("\"bandwidth_matrix\": [[\n\"fast\"]]"),
+		  "x:7: nvbandwidth.testcases[0].bandwidth_matrix[0][0]: expected a number or "
+		  "\"N/A\"" },
+		{ "nvbandwidth", NVB TEST("\"bandwidth_matrix\": [[\"1\",\n\n\"2\"]]"),
+		  "x:8: nvbandwidth.testcases[0].bandwidth_matrix[0][1]: there is no such device "
+		  "in "
+		  "the list" },
+		{ "nvbandwidth", NVB TEST("\"bandwidth_matrix\": [3]"),
+		  "x:6: nvbandwidth.testcases[0].bandwidth_matrix[0]: expected an array" },
+		{ "nvbandwidth", NVB "]}}", "x:1: holds no value that nvbandwidth knows" },
+		{ "babelstream", "a\nb\n", "x:1: no line starts with 'function,'" },
+		{ "babelstream", "function,a\n", "x:1: expected 8 columns, not 2" },
+		{ "babelstream", "\n" CSV "Copy,100,1,8,fast,1,1,1\n",
+		  "x:3: expected a number above 0, not 'fast'" },
+		{ "babelstream", CSV "Copy,100,1,8,1,1,1\n", "x:2: expected 8 columns, not 7" },
+		{ "babelstream", CSV "Copy,100,1,3,1,1,1,1\n",
+		  "x:2: expected sizeof 4 or 8, not '3'" },
+		{ "nccl-text", RANK "8 2 float\n", "x:3: expected at least 11 columns, not 3" },
+		{ "nccl-text", "8 2 float sum -1 1 1 1 0 1 1 1 0\n",
+		  "x:1: which collective ran is not known: say it with --collective" },
+		{ "nccl-text", RANK "\n8 2 float sum -1 1 x 1 0 1 1 1 0\n",
+		  "x:4: expected time, algbw and busbw, not '1 x 1'" },
+		{ "nccl-text",
+		  "# Collective test starting: all_reduce_perf\n"
+		  "8 2 float sum -1 1 1 1 0 1 1 1 0\n",
+		  "x:2: no line '# Rank ...' says which devices ran" },
+		{ "nccl-json", "{\n\"results\": 1}", "x:2: results: expected an array" },
+		{ "nccl-json", "{\"args\": [\"all_reduce_perf\"],\n\"results\": []}",
+		  "x:1: 'config' is missing" },
+		{ "deepbench", "a,b\n",
+		  "x:1: expected columns gpu and M, N, K (GEMM) or bytes "
+		  "(all-reduce)" },
+		{ "deepbench", "gpu,precision,M,N,K,time_ms\nNV_T4,fp32,1,1,1,slow\n",
+		  "x:2: time_ms: expected a number above 0, not 'slow'" },
+		{ "deepbench", "gpu,precision,M,N,K,time_ms\nNV_X,fp32,1,1,1,1\n",
+		  "x:2: gpu: 'NV_X' is no card that is known here" },
+		{ "deepbench", "gpu,precision,M,N,K,time_ms\n\nNV_T4,fp3,1,1,1,1\n",
+		  "x:3: precision: 'fp3' is not known here" },
+		{ "google-benchmark",
+		  "{\"context\": {},\n\"benchmarks\": [{\"name\":\"a\",\n"
+		  "\"real_time\": \"x\"}]}",
+		  "x:3: benchmarks[0].real_time: expected a number" },
+		{ "google-benchmark",
+		  "{\"context\": {}, \"benchmarks\": [\n{\"name\": \"a\", "
+		  "\"real_time\": 1, \"time_unit\": \"d\"}]}",
+		  "x:2: benchmarks[0].time_unit: expected ns, us, ms or s" },
+	};
+	const struct import_options none = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct error err = ERROR_NONE;
+		struct result result;
+
+		assert_int_equal(import_text(&result, rows[i].format, "x", rows[i].text,
+					     strlen(rows[i].text), &none, &err),
+				 STATUS_USAGE);
+		assert_string_equal(err.message, rows[i].message);
+	}
+}
+
+static char *file_text(const char *name, size_t *length)
+{
+	char *path = xasprintf(DATA "%s", name), *text = xmalloc(1 << 16);
+	FILE *in = fopen(path, "r");
+
+	assert_non_null(in);
+	*length = fread(text, 1, 1 << 16, in);
+	fclose(in);
+	free(path);
+	return text;
+}
+
+/* A file that was cut or has a byte changed is read or refused with its line; nothing else. */
+static void damaged_files_are_refused_with_their_line(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(samples); i++) {
+		size_t length;
+		char *text = file_text(samples[i].file, &length);
+
+		for (size_t at = 0; at < length; at += 1 + length / 300) {
+			char was = text[at];
+
+			for (int change = 0; change < 3; change++) {
+				struct error err = ERROR_NONE;
+				struct result result;
+				size_t cut = change == 0 ? at : length;
+
+				text[at] = change == 1 ? '\x01' : change == 2 ? '"' : was;
+				if (import_text(&result, samples[i].format, "x", text, cut,
+						&samples[i].options, &err) == STATUS_OK)
+					result_release(&result);
+				else if (strncmp(err.message, "x:", 2) != 0)
+					fail_msg("%s: %s", samples[i].file, err.message);
+			}
+			text[at] = was;
+		}
+		free(text);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_sample_becomes_a_result),
+		cmocka_unit_test(values_have_our_names_and_units),
+		cmocka_unit_test(metrics_are_those_of_the_suites),
+		cmocka_unit_test(wrong_elements_fail),
+		cmocka_unit_test(what_has_no_counterpart_is_named),
+		cmocka_unit_test(a_device_can_be_named),
+		cmocka_unit_test(mistakes_name_file_and_line),
+		cmocka_unit_test(damaged_files_are_refused_with_their_line),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
