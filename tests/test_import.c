@@ -21,7 +21,7 @@ static const struct sample {
 	size_t cases, devices;
 	struct import_options options;
 } samples[] = {
-	{ "nvbandwidth", "nvbandwidth.json", "imported: nvbandwidth v0.8", 12, 2, { 0 } },
+	{ "nvbandwidth", "nvbandwidth.json", "imported: nvbandwidth v0.8", 16, 2, { 0 } },
 	{ "nccl-text", "nccl.txt", "imported: nccl-tests (text)", 6, 2, { 0 } },
 	{ "nccl-text",
 	  "nccl_old.txt",
@@ -97,18 +97,24 @@ static void values_have_our_names_and_units(void **state)
 	} rows[] = {
 		{ "nvbandwidth.json", "transfer/h2d/pinned/512MiB@cuda:0", "transfer.bandwidth",
 		  55.5518e9 },
-		{ "nvbandwidth.json", "transfer:h2d/both/pinned/512MiB@cuda:1",
+		{ "nvbandwidth.json", "transfer/both/pinned/512MiB@cuda:1",
 		  "transfer.bandwidth_h2d", 52.28e9 },
-		/* A "read" test's row is the destination, a "write" test's the source. */
-		{ "nvbandwidth.json", "transfer:read/p2p/on/512MiB@cuda:1,cuda:0",
+		{ "nvbandwidth.json", "transfer/both/pinned/512MiB@cuda:1",
+		  "transfer.bandwidth_d2h", 50.69e9 },
+		/* The row issues the copy. */
+		{ "nvbandwidth.json", "transfer/p2p_read/on/512MiB@cuda:0,cuda:1",
 		  "transfer.bandwidth", 394.1e9 },
-		{ "nvbandwidth.json", "transfer:write/p2p/sm/on/512MiB@cuda:0,cuda:1",
+		{ "nvbandwidth.json", "transfer/p2p/sm/on/512MiB@cuda:0,cuda:1",
 		  "transfer.bandwidth", 370.4e9 },
 		/* The sum of both directions is the third of three matrices. */
-		{ "nvbandwidth.json", "transfer:read/p2p_both/on/512MiB@cuda:0,cuda:1",
+		{ "nvbandwidth.json", "transfer/p2p_read_both/on/512MiB@cuda:0,cuda:1",
 		  "transfer.bandwidth", 779e9 },
 		{ "nvbandwidth.json", "transfer/local/512MiB@cuda:1", "transfer.bandwidth",
 		  2091.02e9 },
+		{ "nvbandwidth.json", "transfer/all_to_host/pinned/512MiB@cuda:1,cuda:0",
+		  "transfer.bandwidth", 55.31e9 },
+		{ "nvbandwidth.json", "transfer/latency_host/pinned/2MiB@cuda:0",
+		  "transfer.latency", 1170.2e-9 },
 		{ "nccl.txt", "collective/all_reduce/fp32/out/2/16MiB@cuda:0,cuda:1",
 		  "collective.busbw", 214.24e9 },
 		{ "nccl.txt", "collective/all_reduce/fp32/in/2/1MiB@cuda:0,cuda:1",
@@ -217,7 +223,7 @@ static void what_has_no_counterpart_is_named(void **state)
 
 	(void)state;
 	read_sample(&result, "nvbandwidth.json");
-	assert_string_equal(fact(&result, "not imported"), "all_to_host_memcpy_ce");
+	assert_string_equal(fact(&result, "not imported"), "memory_of_tomorrow_ce");
 	assert_string_equal(fact(&result, "cuda runtime"), "13.0");
 	result_release(&result);
 }

@@ -146,6 +146,20 @@ void import_named(struct case_result *c)
 	c->id = text_detach(&id);
 }
 
+struct case_result *import_merged(struct import *import, struct case_result *c)
+{
+	struct result *r = import->result;
+
+	for (size_t i = 0; i + 1 < r->case_count; i++) {
+		if (strcmp(r->cases[i].id, c->id) != 0)
+			continue;
+		case_result_release(c);
+		r->case_count--;
+		return &r->cases[i];
+	}
+	return c;
+}
+
 void import_failed(struct case_result *c, const char *reason)
 {
 	c->status = CASE_FAILED;

@@ -2,8 +2,8 @@
  * nvbandwidth -j. A test is a matrix of numbers as text, "N/A" where there is none; figures in GB/s. The size of its
  * buffers is not in the file: 512 MiB unless it was told otherwise.
  *
- * In tests of two devices the row is the device whose engine copies: of "read" tests the destination, of "write" tests
- * the source. Tests in both directions append three matrices: each direction, then the sum.
+ * The row is the device that issues the copy, of two: docs/nvbandwidth.md. Tests in both directions append three
+ * matrices: each direction, then the sum.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,26 +13,41 @@
 #include "import/reading.h"
 
 #define BUFFER_BYTES (512.0 * (1 << 20))
+#define LATENCY_BYTES (2.0 * (1 << 20))
 #define GB 1e9
+#define NS 1e-9
 
-enum shape { HOST, WITHIN, PEER_READ, PEER_WRITE, PEER_BOTH };
+/* Which devices a case is on. ROW: the row's and the column's; COLUMN: the column's; FIRST: the column's, then the rest. */
+enum shape { COLUMN, ROW, ROW_BOTH, FIRST };
 
 static const struct test {
-	const char *name, *direction, *metric;
+	const char *name, *direction;
 	enum shape shape;
-	const char *label; /* tells tests of one direction apart */
+	bool memory, access; /* that parameter applies */
+	const char *metric;  /* NULL: transfer.bandwidth */
 } tests[] = {
-	{ "host_to_device_memcpy", "h2d", "transfer.bandwidth", HOST, "" },
-	{ "device_to_host_memcpy", "d2h", "transfer.bandwidth", HOST, "" },
-	{ "host_to_device_bidirectional_memcpy", "both", "transfer.bandwidth_h2d", HOST, "h2d" },
-	{ "device_to_host_bidirectional_memcpy", "both", "transfer.bandwidth_d2h", HOST, "d2h" },
-	{ "device_local_copy", "local", "transfer.bandwidth", WITHIN, "" },
-	{ "device_to_device_memcpy_read", "p2p", "transfer.bandwidth", PEER_READ, "read" },
-	{ "device_to_device_memcpy_write", "p2p", "transfer.bandwidth", PEER_WRITE, "write" },
-	{ "device_to_device_bidirectional_memcpy_read", "p2p_both", "transfer.bandwidth", PEER_BOTH,
-	  "read" },
-	{ "device_to_device_bidirectional_memcpy_write", "p2p_both", "transfer.bandwidth",
-	  PEER_BOTH, "write" },
+	{ "host_to_device_memcpy", "h2d", COLUMN, true, false, NULL },
+	{ "device_to_host_memcpy", "d2h", COLUMN, true, false, NULL },
+	{ "host_to_device_bidirectional_memcpy", "both", COLUMN, true, false,
+	  "transfer.bandwidth_h2d" },
+	{ "device_to_host_bidirectional_memcpy", "both", COLUMN, true, false,
+	  "transfer.bandwidth_d2h" },
+	{ "device_local_copy", "local", COLUMN, false, false, NULL },
+	{ "device_to_device_memcpy_write", "p2p", ROW, false, true, NULL },
+	{ "device_to_device_memcpy_read", "p2p_read", ROW, false, true, NULL },
+	{ "device_to_device_bidirectional_memcpy_write", "p2p_both", ROW_BOTH, false, true, NULL },
+	{ "device_to_device_bidirectional_memcpy_read", "p2p_read_both", ROW_BOTH, false, true,
+	  NULL },
+	{ "all_to_host_memcpy", "all_to_host", FIRST, true, false, NULL },
+	{ "host_to_all_memcpy", "host_to_all", FIRST, true, false, NULL },
+	{ "all_to_host_bidirectional_memcpy", "all_to_host_both", FIRST, true, false, NULL },
+	{ "host_to_all_bidirectional_memcpy", "host_to_all_both", FIRST, true, false, NULL },
+	{ "all_to_one_write", "all_to_one_write", FIRST, false, true, NULL },
+	{ "all_to_one_read", "all_to_one_read", FIRST, false, true, NULL },
+	{ "one_to_all_write", "one_to_all_write", FIRST, false, true, NULL },
+	{ "one_to_all_read", "one_to_all_read", FIRST, false, true, NULL },
+	{ "host_device_latency", "latency_host", COLUMN, true, false, "transfer.latency" },
+	{ "device_to_device_latency", "latency_p2p", ROW, false, true, "transfer.latency" },
 };
 
 /* "..._ce" and "..._sm" are the same test by copy engine and by kernel. */
@@ -52,31 +67,44 @@ static const struct test *test_named(const char *name, const char **engine)
 	return NULL;
 }
 
-static void add_case(struct import *import, const struct test *test, const char *engine, int row,
-		     int column, double value)
+static struct case_result *start_case(struct import *import, const struct test *test, size_t row,
+				      size_t column)
 {
-	char ids[2][32];
-	const char *devices[2] = { ids[0], ids[1] };
-	bool peers = test->shape >= PEER_READ;
-	int first = test->shape == PEER_WRITE || test->shape == PEER_BOTH ? row : column;
-	int second = test->shape == PEER_READ ? row : column;
+	const struct result *r = import->result;
+	const char **devices = xcalloc(r->device_count + 1, sizeof(*devices));
 	struct case_result *c;
+	size_t count = 0;
 
-	snprintf(ids[0], sizeof(ids[0]), "cuda:%d", first);
-	snprintf(ids[1], sizeof(ids[1]), "cuda:%d", second);
-	c = import_case(import, "transfer", devices, peers ? 2 : 1);
-	free(c->label);
-	c->label = xstrdup(test->label);
+	if (test->shape == ROW || test->shape == ROW_BOTH)
+		devices[count++] = r->devices[row].id;
+	devices[count++] = r->devices[column].id;
+	for (size_t i = 0; test->shape == FIRST && i < r->device_count; i++)
+		if (i != column)
+			devices[count++] = r->devices[i].id;
+	c = import_case(import, "transfer", devices, count);
+	free(devices);
+	return c;
+}
+
+/* Tests that measure two sides of one case become metrics of that case. */
+static void add_case(struct import *import, const struct test *test, const char *engine, size_t row,
+		     size_t column, double value)
+{
+	bool latency = test->metric && strcmp(test->metric, "transfer.latency") == 0;
+	struct case_result *c = start_case(import, test, row, column);
+
 	import_word(c, "direction", test->direction);
-	if (strcmp(engine, "ce") != 0)
+	if (strcmp(engine, "ce") != 0 && !latency)
 		import_word(c, "engine", engine);
-	if (test->shape == HOST)
+	if (test->memory)
 		import_word(c, "memory", "pinned");
-	if (peers)
+	if (test->access)
 		import_word(c, "access", "on");
-	import_bytes(c, "size", BUFFER_BYTES);
-	import_metric(c, test->metric, "B/s", BETTER_HIGHER, value * GB);
+	import_bytes(c, "size", latency ? LATENCY_BYTES : BUFFER_BYTES);
 	import_named(c);
+	c = import_merged(import, c);
+	import_metric(c, test->metric ? test->metric : "transfer.bandwidth", latency ? "s" : "B/s",
+		      latency ? BETTER_LOWER : BETTER_HIGHER, value * (latency ? NS : GB));
 }
 
 static enum status read_cell(struct import *import, const struct test *test, const char *engine,
@@ -91,11 +119,12 @@ static enum status read_cell(struct import *import, const struct test *test, con
 	if (text ? !import_real(text, &value) : !json_is_number(cell))
 		return import_json_error(import, path, "expected a number or \"N/A\"");
 	if (value <= 0)
-		return import_json_error(import, path, "expected a bandwidth above 0");
+		return import_json_error(import, path, "expected a number above 0");
 	if (column >= import->result->device_count ||
-	    (test->shape >= PEER_READ && row >= import->result->device_count))
+	    (test->shape <= ROW_BOTH && test->shape != COLUMN &&
+	     row >= import->result->device_count))
 		return import_json_error(import, path, "there is no such device in the list");
-	add_case(import, test, engine, (int)row, (int)column, value);
+	add_case(import, test, engine, row, column, value);
 	return STATUS_OK;
 }
 
@@ -104,7 +133,7 @@ static enum status read_matrix(struct import *import, const struct test *test, c
 {
 	size_t rows = json_array_size(matrix), first = 0;
 
-	if (test->shape == PEER_BOTH) {
+	if (test->shape == ROW_BOTH) {
 		if (rows % 3)
 			return import_json_error(import, path, "expected three matrices");
 		first = rows / 3 * 2;

@@ -44,6 +44,8 @@ void import_number(struct case_result *c, const char *name, double number, const
 void import_metric(struct case_result *c, const char *name, const char *unit, enum better better,
 		   double value);
 void import_named(struct case_result *c);
+/* An earlier case of the same id, `c` then being gone again; else `c`. */
+struct case_result *import_merged(struct import *import, struct case_result *c);
 void import_failed(struct case_result *c, const char *reason);
 
 /* One line after the other, without its end. */

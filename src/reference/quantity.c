@@ -61,6 +61,13 @@
 			{ "access", "on" }                                                         \
 		}                                                                                  \
 	}
+#define LAUNCH(name_, title_, operation_)                                                          \
+	{                                                                                          \
+		.name = name_, .unit = "s", .better = BETTER_LOWER, .title = title_,               \
+		.group = LATENCY, .metric = "launch.time", .parameters = {                         \
+			{ "operation", operation_ }                                                \
+		}                                                                                  \
+	}
 /* Nobody's metric here: known from publications alone. */
 #define PUBLISHED(name_, unit_, better_, title_, group_)                                           \
 	{                                                                                          \
@@ -135,8 +142,8 @@ const struct quantity quantities[] = {
 	  .metric = "collective.busbw",
 	  .parameters = { { "operation", "all_reduce" } } },
 	PUBLISHED("all_reduce_time", "s", BETTER_LOWER, "All-reduce, small", GROUPS),
-	PUBLISHED("launch", "s", BETTER_LOWER, "Kernel launch, back to back", LATENCY),
-	PUBLISHED("launch_wait", "s", BETTER_LOWER, "Kernel launch and wait", LATENCY),
+	LAUNCH("launch", "Kernel launch, many in a row", "throughput"),
+	LAUNCH("launch_wait", "Kernel launch and wait", "latency"),
 	PUBLISHED("peer_latency", "s", BETTER_LOWER, "Peer copy, smallest", LATENCY),
 	PUBLISHED("memory_latency", "cycles", BETTER_LOWER, "Device memory, pointer chase",
 		  LATENCY),
