@@ -109,8 +109,8 @@ struct script {
 	double walk;    /* relative drift per launch: correlated samples that never settle */
 	uint64_t launches;
 	unsigned last_batch;
+	unsigned sized_for; /* the batch that resize() was last told */
 	int prepared, finished;
-	bool first_was_gated;
 	int fail_at; /* launch number; 0: never */
 	volatile sig_atomic_t *stop;
 	uint64_t stop_at;
@@ -120,9 +120,10 @@ static enum status launch(void *state, unsigned batch, struct error *err)
 {
 	struct script *s = state;
 
-	if (s->launches++ == 0)
-		s->first_was_gated = gates_closed > gates_opened;
+	s->launches++;
 	s->last_batch = batch;
+	if (s->sized_for)
+		assert_int_equal(batch, s->sized_for);
 	if (s->fail_at && s->launches == (uint64_t)s->fail_at)
 		return error_set(err, STATUS_DEVICE, "scripted failure");
 	if (s->stop && s->launches == s->stop_at)
@@ -137,6 +138,17 @@ static enum status prepare(void *state, struct error *err)
 {
 	(void)err;
 	((struct script *)state)->prepared++;
+	return STATUS_OK;
+}
+
+static enum status resize(void *state, unsigned batch, struct error *err)
+{
+	struct script *s = state;
+
+	(void)err;
+	assert_int_not_equal(batch, s->sized_for);
+	assert_int_equal(s->prepared, s->finished);
+	s->sized_for = batch;
 	return STATUS_OK;
 }
 
@@ -182,10 +194,23 @@ static void a_steady_workload_stops_at_the_minimum(void **state)
 	assert_int_equal(script.prepared, (int)script.launches);
 	assert_int_equal(script.finished, (int)script.launches);
 	assert_int_equal(gates_closed, gates_opened);
-	/* All but the first: it may load the kernel, which waits for the device. */
-	assert_int_equal(gates_closed, (int)script.launches - 1);
-	assert_false(script.first_was_gated);
+	assert_int_equal(gates_closed, (int)script.launches);
 	assert_int_equal(events_alive, 0);
+	free(series.samples);
+}
+
+/* What is made for one batch is made anew, between samples, before the first one with another. */
+static void a_workload_is_told_of_another_batch(void **state)
+{
+	struct script script = { .seconds = 10e-6 };
+	struct error err = ERROR_NONE;
+	struct series series;
+
+	(void)state;
+	assert_int_equal(run(&script, (struct workload){ .resize = resize }, &series, &err),
+			 STATUS_OK);
+	assert_int_equal(script.sized_for, series.batch);
+	assert_int_equal(script.last_batch, series.batch);
 	free(series.samples);
 }
 
@@ -324,6 +349,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_steady_workload_stops_at_the_minimum),
+		cmocka_unit_test(a_workload_is_told_of_another_batch),
 		cmocka_unit_test(a_gated_batch_fits_the_queue),
 		cmocka_unit_test(latency_keeps_single_operations_and_its_minimum),
 		cmocka_unit_test(samples_have_ten_digits),

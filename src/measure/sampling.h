@@ -34,9 +34,11 @@ enum clock_kind {
  * One repeatable operation.
  * launch(state, batch): CLOCK_DEVICE: enqueues `batch` operations on the streams and returns; CLOCK_HOST: carries them out.
  * prepare/finish: untimed, before and after each sample (finish follows a stream synchronisation).
+ * resize: untimed, before the first sample with another batch, for what is made for one batch (a graph).
  */
 struct workload {
 	void *state;
+	enum status (*resize)(void *state, unsigned batch, struct error *err);
 	enum status (*prepare)(void *state, struct error *err);
 	enum status (*launch)(void *state, unsigned batch, struct error *err);
 	enum status (*finish)(void *state, struct error *err);

@@ -4,8 +4,7 @@
 
 void holding_all(struct holding *h, uint64_t elements)
 {
-	*h = (struct holding){ .elements = elements,
-			       .weights = elements,
+	*h = (struct holding){ .weights = elements,
 			       .gradients = elements,
 			       .master = elements,
 			       .moments = elements,
@@ -26,7 +25,7 @@ void holding_of(const struct setup *setup, int rank, struct share *share, uint64
 		share->kept = share->rows;
 	if (share->kept_input == 0)
 		share->kept_input = share->kept;
-	if (share->last == setup->layers && share->loss_rows == 0 && !share->no_loss)
+	if (share->last == setup->layers && share->loss_rows == 0)
 		share->loss_rows = share->rows;
 	model_init_share(&model, setup, share);
 	holding_all(holding, model.elements);
@@ -36,5 +35,5 @@ void holding_of(const struct setup *setup, int rank, struct share *share, uint64
 
 bool holding_is_whole(const struct holding *h)
 {
-	return h->count == 1 && h->spans[0].count == h->elements;
+	return h->count == 1 && h->spans[0].count == h->gradients;
 }

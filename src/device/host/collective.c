@@ -204,8 +204,14 @@ static enum status broadcast_run(struct stream *stream, const void *arguments, s
 enum status collective_enqueue(struct stream *stream, struct collective_arguments a, kernel_fn *run,
 			       struct error *err)
 {
-	a.turn = ++a.c->issued;
-	return stream_enqueue_always(stream, run, &a, sizeof(a), err);
+	enum status status;
+
+	a.turn = a.c->issued + 1;
+	status = stream_enqueue_always(stream, run, &a, sizeof(a), err);
+	/* A turn that nobody takes would hold up all others. */
+	if (status == STATUS_OK)
+		a.c->issued = a.turn;
+	return status;
 }
 
 enum status host_all_reduce(struct communicator *communicator, struct stream *stream, void *to,

@@ -145,13 +145,18 @@ static enum status enqueue_exchange(struct host_communicator *c, const struct tr
 	enum status status = STATUS_OK;
 
 	x->c = c;
-	x->turn = ++c->issued;
+	x->turn = c->issued + 1;
 	x->count = count;
 	memcpy(x->transfers, transfers, count * sizeof(*transfers));
 	for (size_t i = 1; i < count && status == STATUS_OK; i++)
 		status = join(stream, transfers[i].stream, err);
 	if (status == STATUS_OK)
 		status = stream_enqueue_always(stream, exchange_run, &x, sizeof(x), err);
+	if (status != STATUS_OK) {
+		free(x);
+		return status;
+	}
+	c->issued++;
 	for (size_t i = 1; i < count && status == STATUS_OK; i++)
 		status = join(transfers[i].stream, stream, err);
 	return status;

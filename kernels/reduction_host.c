@@ -1,0 +1,114 @@
+#include "kernels/reduction.h"
+
+#include <math.h>
+
+#include "device/host/host_kernel.h"
+#include "kernels/generator.h"
+#include "kernels/half.h"
+
+/* Smaller slices are not worth a second thread. */
+#define GRAIN 4096
+
+struct check {
+	const struct check_reduction_arguments *a;
+	struct reduction_mismatch found[HOST_PARALLEL_MAX];
+};
+
+/* What is left of `x` after it was stored. */
+static double stored(double x, enum precision precision)
+{
+	switch (precision) {
+	case PRECISION_FP64:
+		return x;
+	case PRECISION_FP16:
+		return (double)half_to_float(half_from_double(x));
+	case PRECISION_BF16:
+		return (double)bf16_to_float(bf16_from_double(x));
+	default:
+		return (double)(float)x;
+	}
+}
+
+static double load(const void *memory, enum precision precision, uint64_t i)
+{
+	switch (precision) {
+	case PRECISION_FP64:
+		return ((const double *)memory)[i];
+	case PRECISION_FP16:
+		return (double)half_to_float(((const uint16_t *)memory)[i]);
+	case PRECISION_BF16:
+		return (double)bf16_to_float(((const uint16_t *)memory)[i]);
+	default:
+		return (double)((const float *)memory)[i];
+	}
+}
+
+static double expected_sum(const struct check_reduction_arguments *a, uint64_t index,
+			   double *magnitude)
+{
+	double sum = 0;
+
+	*magnitude = 0;
+	for (int rank = 0; rank < a->ranks; rank++) {
+		double x = stored(
+			a->scale * (double)generator_uniform(a->seed + (uint64_t)rank, index),
+			a->precision);
+
+		sum += x;
+		*magnitude += fabs(x);
+	}
+	return sum;
+}
+
+static void check_element(const struct check_reduction_arguments *a, uint64_t i,
+			  struct reduction_mismatch *found)
+{
+	double magnitude, sum = expected_sum(a, a->first + i, &magnitude);
+	double got = load(a->memory, a->precision, i), error = fabs(got - sum), relative;
+
+	if (!(error <= a->tolerance * magnitude) && found->count++ == 0) {
+		found->index = i;
+		found->expected = sum;
+		found->got = got;
+	}
+	/* Written so that NaN counts as infinity. */
+	relative = error <= 0 ? 0 : error < magnitude * 1e300 ? error / magnitude : INFINITY;
+	found->error = fmax(found->error, relative);
+}
+
+static void check_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+{
+	struct check *check = context;
+	struct reduction_mismatch *found = &check->found[part];
+
+	*found = (struct reduction_mismatch){ .index = UINT64_MAX };
+	for (uint64_t i = begin; i < end; i++)
+		check_element(check->a, i, found);
+}
+
+/* The parts are in the order of memory. */
+static void merge(struct reduction_mismatch *out, const struct reduction_mismatch *found,
+		  unsigned parts)
+{
+	for (unsigned i = 0; i < parts; i++) {
+		out->count += found[i].count;
+		out->error = fmax(out->error, found[i].error);
+		if (found[i].index >= out->index)
+			continue;
+		out->index = found[i].index;
+		out->expected = found[i].expected;
+		out->got = found[i].got;
+	}
+}
+
+static enum status check_reduction_run(struct stream *stream, const void *arguments,
+				       struct error *err)
+{
+	struct check check = { .a = arguments };
+	unsigned parts = host_parallel(stream, check.a->count, GRAIN, check_slice, &check);
+
+	(void)err;
+	merge(check.a->out, check.found, parts);
+	return STATUS_OK;
+}
+HOST_KERNEL(check_reduction)

@@ -1,0 +1,24 @@
+/*
+ * What the ranks keep from case to case: opening a communicator takes as long as many cases. One
+ * session per process; all its cases are of the same ranks.
+ */
+#ifndef GPUPROOF_COLLECTIVE_SESSION_H
+#define GPUPROOF_COLLECTIVE_SESSION_H
+
+#include "device/backend.h"
+#include "measure/world.h"
+
+struct session {
+	struct stream *stream;
+	struct communicator *communicator;
+};
+
+/*
+ * The session of this process, opened by the first call; NULL on failure. Every rank calls it; when
+ * it fails on one it fails on all.
+ */
+const struct session *session_open(struct device *device, struct world *world, struct error *err);
+/* Does nothing where none is open. */
+void session_close(void);
+
+#endif
