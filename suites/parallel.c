@@ -15,6 +15,8 @@
 
 static const char *const precisions[] = { "fp64", "fp32", "tf32", "fp16", "bf16", NULL };
 
+static const char *const loss_places[] = { "server", "replica", NULL };
+
 static const struct key keys[] = {
 	{ .name = "layers", .type = KEY_INTEGER, .list = true, .fallback = "1000,2000,1000,10",
 	  .min = 1, .max = 1e6, .help = "widths of the model, input first, classes last" },
@@ -25,14 +27,16 @@ static const struct key keys[] = {
 	  .max = 1e9, .help = "samples per step, over all devices together" },
 	{ .name = "modes", .type = KEY_CHOICE, .list = true, .fallback = "single, ddp, layer_split",
 	  .choices = mode_names, .parameter = "mode",
-	  .help = "ddp: data parallel; tensor: parts of layers; the others: a stage of layers" },
+	  .help = "ddp, zero, dp_naive cut the batch, tensor the layers' width, the others the depth" },
 	{ .name = "devices", .type = KEY_INTEGER, .list = true, .fallback = "1,2,4", .min = 1,
 	  .max = SETUP_MAX_RANKS,
 	  .help = "how many devices; single uses one, the other modes at least two" },
 	{ .name = "microbatches", .type = KEY_INTEGER, .list = true, .fallback = "1,4", .min = 1,
 	  .max = 1024, .help = "parts of the batch in layer_split (1: naive), gpipe and 1f1b" },
 	{ .name = "bucket", .type = KEY_SIZE, .list = true, .fallback = "25MiB", .min = 1,
-	  .max = 0x1p40, .help = "gradients per all-reduce in ddp" },
+	  .max = 0x1p40, .help = "gradients per reduction in ddp, zero1 and zero2" },
+	{ .name = "loss_on", .type = KEY_CHOICE, .fallback = "server", .choices = loss_places,
+	  .help = "dp_naive: the first device computes the loss of all rows, or each of its own" },
 	{ .name = "optimizer", .type = KEY_CHOICE, .fallback = "adam", .choices = optimizer_names,
 	  .help = "sgd, momentum or adam" },
 	{ .name = "learning_rate", .type = KEY_REAL, .fallback = "0", .min = 0, .max = 1e3,
@@ -99,6 +103,7 @@ static enum status setup_from_case(struct setup *setup, const struct plan_case *
 		setup->microbatches = (uint64_t)case_integer(c, "microbatches");
 	if (setup->mode->bucketed)
 		setup->bucket_bytes = (uint64_t)case_integer(c, "bucket");
+	setup->loss_on_server = section_integer(c->section, "loss_on") == 0;
 	setup_fit_mode(setup);
 	read_optimizer(setup, c->section);
 	return STATUS_OK;

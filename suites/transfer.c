@@ -37,7 +37,9 @@ static const struct key keys[] = {
 		  "h2d_all, d2h_all, both_all: every device at once; host_to_all, all_to_host, "
 		  "and with _both: one device while all others are busy; all_to_one_write, "
 		  "all_to_one_read, one_to_all_write, one_to_all_read: the first named one reads "
-		  "or writes the memory of the other; latency_host, latency_p2p, latency_local" },
+		  "or writes the memory of the other; latency_host, latency_p2p, latency_local; "
+		  "p2p_pairs: "
+		  "all devices in pairs at once, round by round" },
 	{ .name = "engines",
 	  .type = KEY_CHOICE,
 	  .list = true,
@@ -104,6 +106,8 @@ static const struct metric metrics[] = {
 	  "the first timed copy by itself, before any warm-up" },
 	{ "transfer.bandwidth_each", "B/s", BETTER_HIGHER, 0,
 	  "one copy's part where all copy at once" },
+	{ "transfer.kept", "1", BETTER_HIGHER, 0,
+	  "what the slowest of the pairs that copy at once has, over what the first has alone" },
 	{ "transfer.bandwidth_h2d", "B/s", BETTER_HIGHER, 0,
 	  "host to device while the other way is busy" },
 	{ "transfer.bandwidth_d2h", "B/s", BETTER_HIGHER, 0,

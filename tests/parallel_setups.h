@@ -6,8 +6,8 @@
 #include "suites/parallel/verify.h"
 
 /* Every mode that splits, so that each test covers a new one. */
-static const char *const split_names[] = { "ddp",  "layer_split", "gpipe",
-					   "1f1b", "1f1b_eager",  "tensor" };
+static const char *const split_names[] = { "ddp",   "zero1", "zero2",      "zero3",  "layer_split",
+					 "gpipe", "1f1b",  "1f1b_eager", "tensor", "dp_naive" };
 
 /*
  * Uneven on purpose: no width is a multiple of another, but the outputs of the layers that

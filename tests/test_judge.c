@@ -311,6 +311,16 @@ static void memory_errors_outrank_everything(void **state)
 	judge_by(BANDWIDTH "min = 99 GB/s\n", &r, 1, NULL, &v);
 	assert_int_equal(verdicts_exit_code(&v), 5);
 	assert_true(v.wrong);
+	assert_string_equal(v.checks[0].reason,
+			    "uncorrected memory errors (ECC) during the case: 1");
+	verdicts_release(&v);
+	/* What the hardware mended itself is a warning. */
+	c->after.ecc_uncorrected = 2;
+	c->before.pcie_replays = 0;
+	c->after.pcie_replays = 7;
+	judge_by(BANDWIDTH "min = 1 GB/s\n", &r, 1, NULL, &v);
+	assert_int_equal(v.overall, VERDICT_WARN);
+	assert_string_equal(v.checks[0].reason, "PCIe replays during the case: 7");
 	verdicts_release(&v);
 	result_release(&r);
 }

@@ -117,11 +117,28 @@ static void bucket_sizes_change_nothing(void **state)
 	static const uint64_t sizes[] = { 1, 5000, 20000, UINT64_C(1) << 30 };
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
-		struct setup setup = tiny("ddp", 4, PRECISION_FP64);
+	for (size_t m = 0; m < ARRAY_SIZE(split_names); m++)
+		for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+			struct setup setup = tiny(split_names[m], 4, PRECISION_FP64);
 
-		setup.bucket_bytes = sizes[i];
-		assert_ranks(run_ranks(4, run_against_single, &setup), 4, STATUS_OK, "bucket");
+			if (!setup.mode->bucketed)
+				continue;
+			setup.bucket_bytes = sizes[i];
+			assert_ranks(run_ranks(4, run_against_single, &setup), 4, STATUS_OK,
+				     "bucket");
+		}
+}
+
+static void the_loss_may_be_on_the_server(void **state)
+{
+	(void)state;
+	for (size_t p = 0; p < ARRAY_SIZE(precisions); p++) {
+		struct setup setup = tiny("dp_naive", 4, precisions[p]);
+
+		setup.loss_on_server = true;
+		expect_reference(&setup, "loss on the server");
+		setup.optimizer = OPTIMIZER_SGD;
+		expect_reference(&setup, "loss on the server");
 	}
 }
 
@@ -204,7 +221,9 @@ static void splits_train_alike_over_many_steps(void **state)
 	} cases[] = { { "single", 1, 1 },      { "ddp", 2, 1 },         { "ddp", 4, 1 },
 		      { "layer_split", 2, 1 }, { "layer_split", 4, 4 }, { "gpipe", 3, 8 },
 		      { "1f1b", 2, 8 },        { "1f1b", 4, 8 },        { "1f1b_eager", 4, 16 },
-		      { "tensor", 2, 1 },      { "tensor", 4, 1 } };
+		      { "zero1", 4, 1 },       { "zero2", 4, 1 },       { "zero3", 2, 1 },
+		      { "zero3", 4, 1 },       { "dp_naive", 4, 1 },    { "tensor", 2, 1 },
+		      { "tensor", 4, 1 } };
 	char first[sizeof(((struct error *)0)->message)] = "";
 
 	(void)state;
@@ -224,7 +243,115 @@ static void splits_train_alike_over_many_steps(void **state)
 	}
 }
 
-/* Memory by class equals the formulas: FP32 Adam keeps 4 + 4 + 8 bytes per parameter. */
+/*
+ * Memory by class equals the formulas. FP32 Adam keeps 4 + 4 + 8 bytes per parameter, of which a
+ * divided optimizer leaves a rank its slice.
+ */
+struct expected_memory {
+	const char *mode;
+	/* Parts of the model's parameters, gradients, moments; on the first rank and the others. */
+	double parameters, gradients, optimizer, others_optimizer;
+	/* Whole layers or buckets that are only there to be sent or received. */
+	int buffers;
+};
+
+static const struct expected_memory expected_memory[] = {
+	{ "ddp", 1, 1, 1, 1, 0 },         { "zero1", 1, 1, 0.5, 0.5, 0 },
+	{ "zero2", 1, 0.5, 0.5, 0.5, 2 }, { "zero3", 0.5, 0.5, 0.5, 0.5, 4 },
+	{ "dp_naive", 1, 1, 1, 0, 0 },
+};
+
+static enum status expect_class(const struct trainer *t, enum memory_class class, uint64_t expected,
+				struct error *err)
+{
+	if (t->arena.bytes[class] == expected)
+		return STATUS_OK;
+	return error_set(err, STATUS_INTERNAL, "%s: %llu bytes of %s, expected %llu",
+			 t->setup->mode->name, (unsigned long long)t->arena.bytes[class],
+			 memory_class_names[class], (unsigned long long)expected);
+}
+
+static enum status expect_state(const struct trainer *t, struct error *err)
+{
+	const struct expected_memory *e = expected_memory;
+	uint64_t all = t->network.model.elements, largest = 0;
+	double optimizer;
+
+	while (strcmp(e->mode, t->setup->mode->name) != 0)
+		e++;
+	for (size_t l = 0; l < t->setup->layers; l++) {
+		const struct model_layer *layer = &t->network.model.layer[l];
+
+		if (layer->end - layer->weight > largest)
+			largest = layer->end - layer->weight;
+	}
+	optimizer = t->team->world->rank == 0 ? e->optimizer : e->others_optimizer;
+	if (expect_class(t, MEMORY_PARAMETERS, (uint64_t)(4 * e->parameters * (double)all), err) !=
+		    STATUS_OK ||
+	    expect_class(t, MEMORY_GRADIENTS, (uint64_t)(4 * e->gradients * (double)all), err) !=
+		    STATUS_OK ||
+	    expect_class(t, MEMORY_OPTIMIZER, (uint64_t)(8 * optimizer * (double)all), err) !=
+		    STATUS_OK)
+		return err->status;
+	return expect_class(t, MEMORY_COMMUNICATION, (uint64_t)e->buffers * 4 * largest, err);
+}
+
+/* Two pairs of layers and one left over; biases behind a sum are whole everywhere. */
+static enum status expect_tensor(const struct trainer *t, struct error *err)
+{
+	const uint64_t *w = t->setup->widths, b = t->setup->batch;
+	uint64_t n = (uint64_t)t->setup->ranks, widest = 0;
+	uint64_t elements = 0, activations = 4 * b * w[5] + 8 * b;
+
+	for (size_t l = 0; l < 5; l++) {
+		bool whole = l == 4;
+		uint64_t tensors[2] = { w[l] * w[l + 1] / (whole ? 1 : n),
+					w[l + 1] / (l == 0 || l == 2 ? n : 1) };
+
+		for (int i = 0; i < 2; i++)
+			elements += (tensors[i] + MODEL_ALIGN - 1) / MODEL_ALIGN * MODEL_ALIGN;
+		activations += l == 0 ? 0 : 4 * b * w[l] / (l % 2 ? n : 1);
+		widest = l % 2 && w[l] / n > widest ? w[l] / n : widest;
+	}
+	if (expect_class(t, MEMORY_PARAMETERS, 4 * elements, err) != STATUS_OK ||
+	    expect_class(t, MEMORY_GRADIENTS, 4 * elements, err) != STATUS_OK ||
+	    expect_class(t, MEMORY_OPTIMIZER, 8 * elements, err) != STATUS_OK ||
+	    expect_class(t, MEMORY_ACTIVATIONS, activations, err) != STATUS_OK)
+		return err->status;
+	/* Two gradients of whole inputs (w[2], w[4]) and one of a part between two layers. */
+	return expect_class(t, MEMORY_TRANSIENT, 4 * b * (2 * (w[2] > w[4] ? w[2] : w[4]) + widest),
+			    err);
+}
+
+/* Micro-batches in flight: all, p - s or 2 (p - s) - 1, and an input more where one is received. */
+static enum status expect_pipeline(const struct trainer *t, struct error *err)
+{
+	const char *mode = t->setup->mode->name;
+	uint64_t micro = t->setup->microbatches, rows = t->setup->batch / micro;
+	uint64_t behind = (uint64_t)(t->setup->ranks - t->team->world->rank);
+	uint64_t flight = strcmp(mode, "1f1b") == 0         ? behind
+			  : strcmp(mode, "1f1b_eager") == 0 ? 2 * behind - 1
+							    : micro;
+	const struct share *share = &t->network.share;
+	uint64_t bytes = share->last == t->setup->layers ? 8 * t->setup->batch : 0;
+
+	flight = flight < micro ? flight : micro;
+	for (size_t l = share->first + 1; l <= share->last; l++)
+		bytes += 4 * flight * rows * t->setup->widths[l];
+	if (share->first > 0)
+		bytes += 4 * (flight < micro ? flight + 1 : micro) * rows *
+			 t->setup->widths[share->first];
+	return expect_class(t, MEMORY_ACTIVATIONS, bytes, err);
+}
+
+static enum status expect_input(const struct trainer *t, struct error *err)
+{
+	uint64_t labels = t->network.share.last == t->setup->layers ? 4 : 0;
+	uint64_t input = t->network.share.first == 0 ? 4 * t->setup->widths[0] : 0;
+
+	return expect_class(t, MEMORY_INPUT, t->network.share.rows * (input + labels), err);
+}
+
 static enum status run_memory(struct device *device, struct world *world, void *context,
 			      struct error *err)
 {
@@ -235,22 +362,15 @@ static enum status run_memory(struct device *device, struct world *world, void *
 
 	if (status == STATUS_OK)
 		status = trainer_open(&t, setup, &team, err);
-	if (status == STATUS_OK) {
-		uint64_t elements = t.network.local.elements, *bytes = t.arena.bytes;
-		size_t last = setup->layers;
-
-		if (bytes[MEMORY_PARAMETERS] != 4 * elements ||
-		    bytes[MEMORY_GRADIENTS] != 4 * elements ||
-		    bytes[MEMORY_OPTIMIZER] != 8 * elements)
-			status = error_set(err, STATUS_INTERNAL,
-					   "state is not 4 + 4 + 8 bytes per parameter");
-		if (bytes[MEMORY_INPUT] !=
-		    t.network.share.rows *
-			    ((t.network.share.first == 0 ? 4 * setup->widths[0] : 0) +
-			     (t.network.share.last == last ? 4 : 0)))
-			status = error_set(err, STATUS_INTERNAL,
-					   "input is not the batch and its labels");
-	}
+	if (status == STATUS_OK && setup->mode->microbatched)
+		status = expect_pipeline(&t, err);
+	else if (status == STATUS_OK && t.network.share.parts > 1)
+		status = expect_tensor(&t, err);
+	else if (status == STATUS_OK)
+		status = expect_state(&t, err);
+	/* The server of dp_naive has the others' parts as well. */
+	if (status == STATUS_OK && strcmp(setup->mode->name, "dp_naive") != 0)
+		status = expect_input(&t, err);
 	trainer_close(&t);
 	team_close(&team);
 	return status;
@@ -258,12 +378,18 @@ static enum status run_memory(struct device *device, struct world *world, void *
 
 static void memory_is_what_the_formulas_say(void **state)
 {
-	struct setup ddp = tiny("ddp", 2, PRECISION_FP32),
-		     split = tiny("layer_split", 2, PRECISION_FP32);
-
 	(void)state;
-	assert_ranks(run_ranks(2, run_memory, &ddp), 2, STATUS_OK, "ddp");
-	assert_ranks(run_ranks(2, run_memory, &split), 2, STATUS_OK, "layer_split");
+	for (size_t i = 0; i < ARRAY_SIZE(split_names); i++) {
+		struct setup setup = tiny(split_names[i], 2, PRECISION_FP32);
+
+		setup.bucket_bytes = 1;
+		if (setup.mode->microbatched) {
+			setup.ranks = 4;
+			setup.microbatches = 8;
+		}
+		assert_ranks(run_ranks(setup.ranks, run_memory, &setup), setup.ranks, STATUS_OK,
+			     "memory");
+	}
 }
 
 /*
@@ -332,6 +458,7 @@ int main(void)
 		cmocka_unit_test(micro_batches_equal_the_reference),
 		cmocka_unit_test(deep_models_stay_within_tolerance),
 		cmocka_unit_test(bucket_sizes_change_nothing),
+		cmocka_unit_test(the_loss_may_be_on_the_server),
 		cmocka_unit_test(tensor_cuts_any_depth),
 		cmocka_unit_test(splits_equal_one_device),
 		cmocka_unit_test(splits_train_alike_over_many_steps),

@@ -92,6 +92,74 @@ static enum status forget_the_third(struct communicator *c, struct stream *strea
 	return sound->all_reduce(c, stream, to, from, count, precision, reduction, err);
 }
 
+/* The slices of the first two ranks change places. */
+static enum status gather_in_disorder(struct communicator *c, struct stream *stream, void *to,
+				      const void *from, size_t count, enum precision precision,
+				      struct error *err)
+{
+	size_t bytes = count * precision_bytes(precision);
+	char *first = xmalloc(bytes);
+	enum status status = sound->all_gather(c, stream, to, from, count, precision, err);
+
+	if (status == STATUS_OK)
+		status = sound->stream_synchronize(stream, err);
+	memcpy(first, to, bytes);
+	memcpy(to, (char *)to + bytes, bytes);
+	memcpy((char *)to + bytes, first, bytes);
+	free(first);
+	return status;
+}
+
+static enum status gather_nothing(struct communicator *c, struct stream *stream, void *to,
+				  const void *from, size_t count, enum precision precision,
+				  struct error *err)
+{
+	(void)c;
+	(void)stream;
+	(void)to;
+	(void)from;
+	(void)count;
+	(void)precision;
+	(void)err;
+	return STATUS_OK;
+}
+
+static enum status sum_and_scatter(struct communicator *c, struct stream *stream, void *to,
+				   const void *from, size_t count, enum precision precision,
+				   enum reduction reduction, struct error *err)
+{
+	(void)reduction;
+	return sound->reduce_scatter(c, stream, to, from, count, precision, REDUCE_SUM, err);
+}
+
+static enum status broadcast_nothing(struct communicator *c, struct stream *stream, void *buffer,
+				     size_t bytes, int root, struct error *err)
+{
+	(void)c;
+	(void)stream;
+	(void)buffer;
+	(void)bytes;
+	(void)root;
+	(void)err;
+	return STATUS_OK;
+}
+
+static enum status reduce_nothing(struct communicator *c, struct stream *stream, void *to,
+				  const void *from, size_t count, enum precision precision,
+				  enum reduction reduction, int root, struct error *err)
+{
+	(void)c;
+	(void)stream;
+	(void)to;
+	(void)from;
+	(void)count;
+	(void)precision;
+	(void)reduction;
+	(void)root;
+	(void)err;
+	return STATUS_OK;
+}
+
 static enum status receive_late(struct communicator *c, struct stream *stream, void *to,
 				size_t bytes, int peer, struct error *err)
 {
@@ -154,6 +222,14 @@ static enum status run_planted(struct device *device, struct world *world, void 
 	broken = *sound;
 	if (planted->changes.all_reduce)
 		broken.all_reduce = planted->changes.all_reduce;
+	if (planted->changes.all_gather)
+		broken.all_gather = planted->changes.all_gather;
+	if (planted->changes.reduce_scatter)
+		broken.reduce_scatter = planted->changes.reduce_scatter;
+	if (planted->changes.broadcast)
+		broken.broadcast = planted->changes.broadcast;
+	if (planted->changes.reduce)
+		broken.reduce = planted->changes.reduce;
 	if (planted->changes.receive)
 		broken.receive = planted->changes.receive;
 	if (planted->changes.gemm)
@@ -217,10 +293,47 @@ static void planted_errors_are_found(void **state)
 		     "updates");
 }
 
+static void planted_errors_in_zero_are_found(void **state)
+{
+	(void)state;
+	for (int stage = 1; stage <= 3; stage++) {
+		char mode[] = "zero1";
+		struct setup zero;
+
+		mode[4] = (char)('0' + stage);
+		zero = tiny(mode, 2, PRECISION_FP32);
+		expect_found((struct planted){ zero, { .reduce_scatter = sum_and_scatter } }, mode,
+			     "gradient");
+		/* Stages 1 and 2 gather after the update, stage 3 before it computes. */
+		expect_found((struct planted){ zero, { .all_gather = gather_in_disorder } }, mode,
+			     stage < 3 ? "parameter" : "loss");
+		expect_found((struct planted){ zero, { .all_gather = gather_nothing } }, mode,
+			     stage < 3 ? "bit for bit" : "loss");
+	}
+}
+
+static void planted_errors_with_a_server_are_found(void **state)
+{
+	(void)state;
+	for (int on_server = 0; on_server <= 1; on_server++) {
+		struct setup naive = tiny("dp_naive", 2, PRECISION_FP32);
+
+		naive.loss_on_server = on_server;
+		expect_found((struct planted){ naive, { .broadcast = broadcast_nothing } },
+			     "no parameters", "loss");
+		expect_found((struct planted){ naive, { .reduce = reduce_nothing } },
+			     "no sum of gradients", "gradient");
+		expect_found((struct planted){ naive, { .receive = receive_late } },
+			     "shifted input", "loss");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(planted_errors_are_found),
+		cmocka_unit_test(planted_errors_in_zero_are_found),
+		cmocka_unit_test(planted_errors_with_a_server_are_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

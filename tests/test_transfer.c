@@ -13,7 +13,7 @@
 	"directions = h2d, d2h, both, local, p2p, p2p_both, p2p_read, p2p_read_both, h2d_all, "    \
 	"d2h_all, both_all, host_to_all, all_to_host, host_to_all_both, all_to_host_both, "        \
 	"all_to_one_write, all_to_one_read, one_to_all_write, one_to_all_read, latency_host, "     \
-	"latency_p2p, latency_local\n"
+	"latency_p2p, latency_local, p2p_pairs\n"
 
 static bool has_case(const struct fixture *f, const char *id)
 {
@@ -195,6 +195,44 @@ static void test_routes(void **state)
 		assert_non_null(direction_names[d]);
 }
 
+/* Each two meet once, nobody twice in a round; of five one sits out. */
+static void assert_rounds(struct fixture *f, size_t count, size_t rounds, size_t pairs)
+{
+	struct device_info infos[8];
+	bool met[8][8] = { { false } };
+
+	for (size_t i = 0; i < count; i++) {
+		infos[i] = f->infos[0];
+		infos[i].index = (int)i;
+		infos[i].peer_mask = 0xff;
+		snprintf(infos[i].id, sizeof(infos[i].id), "host:%zu", i);
+	}
+	plan_from(f, "[suite transfer]\ndirections = p2p_pairs\nsizes = 4KiB\n", infos, count);
+	assert_int_equal(f->plan.case_count, rounds);
+	for (size_t r = 0; r < rounds; r++) {
+		const struct plan_case *c = &f->plan.cases[r];
+		unsigned busy = 0;
+
+		assert_int_equal(c->device_count, 2 * pairs);
+		for (size_t k = 0; k < c->device_count; k += 2) {
+			size_t a = c->devices[k], b = c->devices[k + 1];
+
+			assert_false(met[a][b] || a >= b || (busy >> a & 1) || (busy >> b & 1));
+			met[a][b] = true;
+			busy |= 1u << a | 1u << b;
+		}
+	}
+	plan_done(f);
+}
+
+static void test_rounds_meet_once(void **state)
+{
+	assert_rounds(*state, 3, 0, 0);
+	assert_rounds(*state, 4, 3, 2);
+	assert_rounds(*state, 5, 5, 2);
+	assert_rounds(*state, 8, 7, 4);
+}
+
 /* Together: the sum is the parts, and one round has all bytes. */
 static void test_together_adds_up(void **state)
 {
@@ -362,6 +400,7 @@ int main(void)
 		cmocka_unit_test_setup(test_kernels_reach_what_they_can, fixture_reset),
 		cmocka_unit_test_setup(test_all_needs_several, fixture_reset),
 		cmocka_unit_test_setup(test_routes, fixture_reset),
+		cmocka_unit_test_setup(test_rounds_meet_once, fixture_reset),
 		cmocka_unit_test_setup(test_together_adds_up, fixture_reset),
 		cmocka_unit_test_setup(test_corrupt_names_the_way, fixture_reset),
 		cmocka_unit_test_setup(test_short_kernels_are_found, fixture_reset),

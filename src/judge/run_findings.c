@@ -1,6 +1,7 @@
 /* What is checked without a limit: wrong results, memory errors, cases that are missing; and metrics of the node. */
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,16 +69,45 @@ static void judge_throttling(const struct case_result *c, struct verdicts *verdi
 	free(words);
 }
 
+/* Counters of faults, and what it means when one of them moved during a case. */
+static const struct {
+	size_t offset;
+	enum verdict verdict;
+	const char *what;
+} counters[] = {
+	{ offsetof(struct telemetry, ecc_uncorrected), VERDICT_FAIL,
+	  "uncorrected memory errors (ECC)" },
+	{ offsetof(struct telemetry, ecc_corrected), VERDICT_WARN,
+	  "corrected memory errors (ECC)" },
+	{ offsetof(struct telemetry, nvlink_errors), VERDICT_WARN, "NVLink replays or errors" },
+	{ offsetof(struct telemetry, pcie_replays), VERDICT_WARN, "PCIe replays" },
+};
+
+static int64_t counter_of(const struct telemetry *telemetry, size_t offset)
+{
+	return *(const int64_t *)(const void *)((const char *)telemetry + offset);
+}
+
+static void judge_counters(const struct case_result *c, struct verdicts *verdicts)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
+		int64_t before = counter_of(&c->before, counters[i].offset);
+		int64_t after = counter_of(&c->after, counters[i].offset);
+		bool fails = counters[i].verdict == VERDICT_FAIL;
+
+		if (before >= 0 && after > before)
+			add(verdicts, c, counters[i].verdict, fails,
+			    xasprintf("%s during the case: %" PRId64, counters[i].what,
+				      after - before))
+				->accepted = !fails;
+	}
+}
+
 static void judge_case(const struct case_result *c, struct verdicts *verdicts)
 {
-	int64_t before = c->before.ecc_uncorrected, after = c->after.ecc_uncorrected;
-
 	if (c->status == CASE_FAILED)
 		add(verdicts, c, VERDICT_FAIL, true, xstrdup(c->reason));
-	if (before >= 0 && after > before)
-		add(verdicts, c, VERDICT_FAIL, true,
-		    xasprintf("%" PRId64 " uncorrected memory error%s (ECC) during the case",
-			      after - before, after - before == 1 ? "" : "s"));
+	judge_counters(c, verdicts);
 	judge_throttling(c, verdicts);
 }
 

@@ -162,6 +162,22 @@ static unsigned largest_batch(const struct session *s)
 }
 
 /*
+ * The first operation ever. Never behind the gate: a kernel is loaded when it is first launched, and loading waits
+ * for the device, which the closed gate holds.
+ */
+static enum status take_first(struct session *s, double *seconds, struct error *err)
+{
+	bool gated = s->gated;
+	enum status status;
+
+	s->gated = false;
+	status = take(s, 1, seconds, err);
+	s->gated = gated;
+	s->series->first = status == STATUS_OK ? *seconds : NAN;
+	return status;
+}
+
+/*
  * The cold first operation, warm-up, and the batch for which a sample lasts sample_seconds. The first guess comes
  * from a batch of one, which a launch dominates when the operation is short: so guess again from larger batches.
  */
@@ -170,10 +186,10 @@ static enum status warm_up(struct session *s, struct error *err)
 	const struct sampling *rules = s->sampler->rules;
 	unsigned largest = largest_batch(s), batch = 1;
 	double seconds;
-	enum status status = take(s, 1, &seconds, err);
+	enum status status = take_first(s, &seconds, err);
 
-	s->series->first = status == STATUS_OK ? seconds : NAN;
-	for (int64_t i = 0; i < rules->warmup && status == STATUS_OK; i++)
+	/* One at least: what the first took says nothing about the batch. */
+	for (int64_t i = 0; i < (rules->warmup ? rules->warmup : 1) && status == STATUS_OK; i++)
 		status = take(s, 1, &seconds, err);
 	for (int guess = 0; guess < 4 && status == STATUS_OK && batch < largest; guess++) {
 		double wanted = seconds > 0 ? rules->sample_seconds / seconds * batch : largest;

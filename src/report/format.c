@@ -212,6 +212,7 @@ static const struct {
 	{ "direction", "latency_host", "loads from the host" },
 	{ "direction", "latency_p2p", "loads from another device" },
 	{ "direction", "latency_local", "loads from the device's own memory" },
+	{ "direction", "p2p_pairs", "all devices in pairs at once" },
 	{ "engine", "sm", "by kernel" },
 	{ "access", "on", "peer access on" },
 	{ "access", "off", "peer access off" },

@@ -4,7 +4,8 @@
 
 void holding_all(struct holding *h, uint64_t elements)
 {
-	*h = (struct holding){ .weights = elements,
+	*h = (struct holding){ .elements = elements,
+			       .weights = elements,
 			       .gradients = elements,
 			       .master = elements,
 			       .moments = elements,
@@ -25,7 +26,7 @@ void holding_of(const struct setup *setup, int rank, struct share *share, uint64
 		share->kept = share->rows;
 	if (share->kept_input == 0)
 		share->kept_input = share->kept;
-	if (share->last == setup->layers && share->loss_rows == 0)
+	if (share->last == setup->layers && share->loss_rows == 0 && !share->no_loss)
 		share->loss_rows = share->rows;
 	model_init_share(&model, setup, share);
 	holding_all(holding, model.elements);
@@ -35,5 +36,5 @@ void holding_of(const struct setup *setup, int rank, struct share *share, uint64
 
 bool holding_is_whole(const struct holding *h)
 {
-	return h->count == 1 && h->spans[0].count == h->gradients;
+	return h->count == 1 && h->spans[0].count == h->elements;
 }

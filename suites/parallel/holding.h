@@ -14,6 +14,7 @@ struct span {
 };
 
 struct holding {
+	uint64_t elements; /* of the share */
 	/* Elements of each array; without moments or masters in this setup nothing is allocated. */
 	uint64_t weights, gradients, master, moments;
 	struct span spans[SETUP_MAX_LAYERS];
@@ -30,7 +31,7 @@ struct setup;
 void holding_of(const struct setup *setup, int rank, struct share *share, uint64_t *step_rows,
 		struct holding *holding);
 
-/* One span has everything: no other rank has a part of the gradients. */
+/* One span has everything: the ranks do not divide the optimizer's work. */
 bool holding_is_whole(const struct holding *holding);
 
 #endif

@@ -144,7 +144,8 @@ static enum status time_parts(struct session *s, struct error *err)
 	if (world_agree(world, status, err) != STATUS_OK)
 		return err->status;
 	world_gather(world, &compute.statistics.median, o->compute, sizeof(double));
-	if (timing_sample(s->run, &s->trainer, STEP_COMMUNICATE, "parallel.communication_time",
+	if (timing_sample(s->run, &s->trainer, STEP_COMMUNICATE | STEP_GATHER,
+			  "parallel.communication_time",
 			  &o->communication, err) != STATUS_OK)
 		return err->status;
 	if (s->has_single && leads(s))

@@ -36,6 +36,7 @@ struct share {
 	/* Rows of activations kept at a time; of the first layer's input when it is received. */
 	uint64_t kept, kept_input;
 	uint64_t loss_rows; /* rows whose loss this rank computes, from `row` on */
+	bool no_loss;       /* another rank computes it for these rows */
 };
 
 /* How `parts` ranks share the width of a layer (tensor parallelism). */

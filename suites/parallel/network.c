@@ -295,19 +295,27 @@ static enum status fill_parameters(struct network *n, struct stream *stream, str
 	return fill_weights_and_masters(n, stream, err);
 }
 
-static enum status fill_input(struct network *n, struct stream *stream, struct error *err)
+enum status network_fill_input(const struct network *n, struct stream *stream, void *memory,
+			       uint64_t row, uint64_t rows, struct error *err)
 {
 	uint64_t width = n->setup->widths[0];
 	struct fill_arguments fill = {
-		.memory = n->activations[0],
+		.memory = memory,
 		.kind = fill_kind_of(n->setup->precision),
-		.first = n->share.row * width,
-		.count = n->share.rows * width,
+		.first = row * width,
+		.count = rows * width,
 		.seed = setup_seed(n->setup, TENSOR_INPUT, 0),
 		.scale = setup_scale(n->setup, TENSOR_INPUT, 0),
 	};
 
-	return n->share.first == 0 ? backend_launch(stream, "fill", &fill, err) : STATUS_OK;
+	return backend_launch(stream, "fill", &fill, err);
+}
+
+static enum status fill_input(struct network *n, struct stream *stream, struct error *err)
+{
+	return n->share.first == 0 ? network_fill_input(n, stream, n->activations[0], n->share.row,
+							n->share.rows, err)
+				   : STATUS_OK;
 }
 
 static enum status fill_labels(struct network *n, struct stream *stream, struct error *err)

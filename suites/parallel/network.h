@@ -55,6 +55,10 @@ enum status network_open(struct network *network, const struct setup *setup, str
 /* Fills parameters, moments, input and labels from the setup's seed; returns when done. */
 enum status network_reset(struct network *network, struct stream *stream, struct error *err);
 
+/* Rows [row, row + rows) of the whole batch into `memory`. */
+enum status network_fill_input(const struct network *network, struct stream *stream, void *memory,
+			       uint64_t row, uint64_t rows, struct error *err);
+
 bool network_has_loss(const struct network *network);
 
 /*

@@ -23,6 +23,7 @@ const char *const direction_names[] = {
 	[LATENCY_HOST] = "latency_host",
 	[LATENCY_P2P] = "latency_p2p",
 	[LATENCY_LOCAL] = "latency_local",
+	[P2P_PAIRS] = "p2p_pairs",
 	[DIRECTION_COUNT] = NULL,
 };
 
@@ -50,6 +51,7 @@ static const struct direction_info infos[] = {
 	[LATENCY_HOST] = { EACH_DEVICE, TIME_CHASE, true, false },
 	[LATENCY_P2P] = { EACH_PAIR, TIME_CHASE, false, true },
 	[LATENCY_LOCAL] = { EACH_DEVICE, TIME_CHASE, false, false },
+	[P2P_PAIRS] = { EACH_ROUND, TIME_PAIRS, false, true },
 };
 
 const struct direction_info *direction_info(enum direction direction)
@@ -76,6 +78,8 @@ static struct route route_of(enum direction direction, int i)
 	case P2P_READ_BOTH:
 	case LATENCY_P2P:
 		return (struct route){ !i, i, i };
+	case P2P_PAIRS:
+		return (struct route){ 2 * i, 2 * i + 1, 2 * i };
 	case ALL_TO_ONE_WRITE:
 		return (struct route){ i, 0, i };
 	case ALL_TO_ONE_READ:
@@ -106,6 +110,8 @@ size_t direction_routes(enum direction direction, size_t devices, struct route *
 		end = (int)devices;
 	else if (info->placing == EACH_TWO)
 		end = 2;
+	else if (info->placing == EACH_ROUND)
+		end = (int)devices / 2;
 	for (int i = first; i < end; i++) {
 		struct route route = route_of(direction, i);
 

@@ -36,6 +36,7 @@ enum direction {
 	LATENCY_HOST,
 	LATENCY_P2P,
 	LATENCY_LOCAL,
+	P2P_PAIRS,
 	DIRECTION_COUNT
 };
 
@@ -45,10 +46,11 @@ extern const char *const direction_names[];
 /* The devices of a case, the one it is about first. */
 enum placing {
 	EACH_DEVICE,
-	EACH_PAIR,     /* ordered */
-	EACH_TWO,      /* pairs whose order does not matter */
-	ALL_DEVICES,   /* one case */
-	EACH_AMONG_ALL /* one case for each device, the others behind it */
+	EACH_PAIR,      /* ordered */
+	EACH_TWO,       /* pairs whose order does not matter */
+	ALL_DEVICES,    /* one case */
+	EACH_AMONG_ALL, /* one case for each device, the others behind it */
+	EACH_ROUND /* all devices in pairs, pair behind pair; each two meet in one of the cases */
 };
 
 enum timing {
@@ -56,7 +58,8 @@ enum timing {
 	TIME_IN_TURN, /* each of two routes while the other one is busy; the headline is the sum */
 	TIME_FIRST,   /* the first route while the others are busy */
 	TIME_TOGETHER, /* all routes start together; the headline is all bytes until the last one ends */
-	TIME_CHASE /* no copy: dependent loads */
+	TIME_PAIRS, /* the first route alone, then all together */
+	TIME_CHASE  /* no copy: dependent loads */
 };
 
 struct direction_info {

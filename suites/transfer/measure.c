@@ -193,13 +193,43 @@ static enum status measure_together(struct transfer *t, struct error *err)
 	return STATUS_OK;
 }
 
+/* Less than this of what the first pair has alone is a disturbance. */
+#define KEPT_AT_LEAST 0.97
+
+static enum status measure_pairs(struct transfer *t, struct error *err)
+{
+	struct lane *lane = &t->lanes[0];
+	struct workload w = { .state = lane,
+			      .launch = launch_lane,
+			      .clock = CLOCK_DEVICE,
+			      .streams = &lane->stream,
+			      .stream_count = 1 };
+	const struct series *alone;
+	double seconds, kept;
+
+	if (sample_on(t, &w, "transfer.time_alone", &alone, err) != STATUS_OK)
+		return err->status;
+	seconds = alone->statistics.median; /* the next series may move this one */
+	if (measure_together(t, err) != STATUS_OK)
+		return err->status;
+	kept = seconds * case_metric(t->run->result, "transfer.bandwidth_each")->value /
+	       (double)t->bytes;
+	run_value(t->run, "transfer.kept", kept);
+	run_note(t->run,
+		 "Together the slowest of %zu pairs has %.1f %% of what %s and %s have alone: %s.",
+		 t->lane_count, 100 * kept, lane->plan.from.device->info.id,
+		 lane->plan.to.device->info.id,
+		 kept < KEPT_AT_LEAST ? "they disturb each other, or one is slower"
+				      : "they do not disturb each other");
+	return STATUS_OK;
+}
+
 enum status transfer_measure(struct transfer *t, struct error *err)
 {
 	static enum status (*const measures[])(struct transfer *, struct error *) = {
-		[TIME_ONE] = measure_one,
-		[TIME_IN_TURN] = measure_in_turn,
-		[TIME_FIRST] = measure_first,
-		[TIME_TOGETHER] = measure_together,
+		[TIME_ONE] = measure_one,     [TIME_IN_TURN] = measure_in_turn,
+		[TIME_FIRST] = measure_first, [TIME_TOGETHER] = measure_together,
+		[TIME_PAIRS] = measure_pairs,
 	};
 
 	return measures[t->info->timing](t, err);

@@ -189,12 +189,51 @@ static bool first_of_backend(const struct plan *plan, size_t i)
 	return true;
 }
 
+typedef enum status place_fn(struct plan *plan, struct plan_case *point, size_t first,
+			     struct error *err);
+
+/* For each device, or for each backend's first. */
 static enum status place_among_all(struct plan *plan, struct plan_case *point, bool each,
-				   struct error *err)
+				   place_fn *from, struct error *err)
 {
 	for (size_t i = 0; i < plan->device_count; i++)
-		if ((each || first_of_backend(plan, i)) &&
-		    place_all(plan, point, i, err) != STATUS_OK)
+		if ((each || first_of_backend(plan, i)) && from(plan, point, i, err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+/*
+ * Rounds of a tournament by the circle method: the last one stays, the others move on by one. With an
+ * odd number the last one is nobody, and its partner sits out.
+ */
+static enum status place_round(struct plan *plan, struct plan_case *point, const size_t *all,
+			       size_t count, size_t round, struct error *err)
+{
+	size_t places = count + count % 2, ring = places - 1, used = 0;
+	size_t devices[PLAN_MAX_CASE_DEVICES];
+
+	for (size_t k = 0; k < places / 2; k++) {
+		size_t a = k ? (round + k) % ring : round, b = k ? (round + ring - k) % ring : ring;
+
+		if (b >= count || a >= count)
+			continue;
+		devices[used++] = all[a < b ? a : b];
+		devices[used++] = all[a < b ? b : a];
+	}
+	return place(plan, point, devices, used, err);
+}
+
+/* With fewer than two pairs there is nothing to disturb. */
+static enum status place_rounds(struct plan *plan, struct plan_case *point, size_t first,
+				struct error *err)
+{
+	size_t all[PLAN_MAX_CASE_DEVICES], count = 0;
+
+	for (size_t i = first; i < plan->device_count && count < PLAN_MAX_CASE_DEVICES; i++)
+		if (same_backend(plan, first, i))
+			all[count++] = i;
+	for (size_t round = 0; count >= 4 && round < count - 1 + count % 2; round++)
+		if (place_round(plan, point, all, count, round, err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
@@ -255,9 +294,11 @@ enum status transfer_expand(struct plan *plan, struct plan_case *point, struct e
 	case EACH_TWO:
 		return place_pairs(plan, point, false, err);
 	case ALL_DEVICES:
-		return place_among_all(plan, point, false, err);
+		return place_among_all(plan, point, false, place_all, err);
 	case EACH_AMONG_ALL:
-		return place_among_all(plan, point, true, err);
+		return place_among_all(plan, point, true, place_all, err);
+	case EACH_ROUND:
+		return place_among_all(plan, point, false, place_rounds, err);
 	}
 	return STATUS_OK;
 }

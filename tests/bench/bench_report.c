@@ -23,7 +23,7 @@ int main(int argc, char **argv)
 	}
 	if (argc == 1)
 		sample_report(&result, &(struct sample_options){ .model = "NVIDIA H200", .driver = "580", .devices = 2,
-								 .speed = 1, .repeat = 40 });
+								 .speed = 1, .repeat = 5 });
 	for (int i = 0; i < repeats && i < 64; i++) {
 		struct text page = TEXT_EMPTY;
 		double start = clock_seconds();

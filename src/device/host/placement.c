@@ -41,14 +41,23 @@ static bool load(void)
 	return false;
 }
 
-/* What the device hangs on: the nearest object above it that has memory. */
+/*
+ * What the device hangs on: the nearest object above it that has memory. Where hwloc does not see the
+ * bus, the node that the kernel names.
+ */
 static hwloc_obj_t parent_of(const struct device *device)
 {
-	hwloc_obj_t bus = device->info.pci[0] ? hwloc_get_pcidev_by_busidstring(machine.topology,
-										device->info.pci)
-					      : NULL;
+	const struct device_info *info = &device->info;
+	hwloc_obj_t bus = NULL;
 
-	return bus ? hwloc_get_non_io_ancestor_obj(machine.topology, bus) : NULL;
+	if (!info->pci[0])
+		return NULL;
+	bus = hwloc_get_pcidev_by_busidstring(machine.topology, info->pci);
+	if (bus)
+		return hwloc_get_non_io_ancestor_obj(machine.topology, bus);
+	if (info->numa_node < 0)
+		return NULL;
+	return hwloc_get_numanode_obj_by_os_index(machine.topology, (unsigned)info->numa_node);
 }
 
 int placement_begin(const struct device *device)

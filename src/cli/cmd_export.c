@@ -1,0 +1,200 @@
+/* gpuproof export: a result in other programs' formats. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/result_list.h"
+#include "export/export.h"
+#include "judge/judge.h"
+
+extern const struct command command_export;
+
+static const struct option_row rows[] = {
+	{ 'o', "output", true }, { 'l', "limits", true }, { 0, "baseline", true },
+	{ 0, "strict", false },  { 0, NULL, false },
+};
+
+struct export_arguments {
+	const struct export_format *format;
+	const char *output, *limits; /* NULL: standard output; the result's own */
+	bool strict;
+	struct result_list results, baseline;
+};
+
+static enum status take_option(struct export_arguments *a, const char *name, const char *value,
+			       struct error *err)
+{
+	if (strcmp(name, "output") == 0)
+		a->output = strcmp(value, "-") == 0 ? NULL : value;
+	else if (strcmp(name, "limits") == 0)
+		a->limits = value;
+	else if (strcmp(name, "baseline") == 0)
+		return result_list_add(&a->baseline, value, err);
+	else
+		a->strict = true;
+	return STATUS_OK;
+}
+
+static int unknown_format(const char *name)
+{
+	const char *names[32];
+	const char *near;
+	size_t n = 0;
+
+	for (; export_formats[n].name && n + 1 < sizeof(names) / sizeof(*names); n++)
+		names[n] = export_formats[n].name;
+	names[n] = NULL;
+	near = text_nearest(name, names);
+	if (near)
+		return command_usage(&command_export, "there is no format '%s'; did you mean '%s'?",
+				     name, near);
+	return command_usage(&command_export, "there is no format '%s'", name);
+}
+
+static int take_operands(struct export_arguments *a, const struct options *o, struct error *err)
+{
+	if (!o->operand_count)
+		return command_usage(&command_export, "which FORMAT?");
+	a->format = export_find(o->operands[0]);
+	if (!a->format)
+		return unknown_format(o->operands[0]);
+	if (o->operand_count != 2)
+		return command_usage(&command_export, "which RESULT?");
+	return result_list_add(&a->results, o->operands[1], err) == STATUS_OK ? EXIT_ACCEPTED
+									      : command_fail(err);
+}
+
+static int parse_arguments(struct export_arguments *a, int argc, char **argv)
+{
+	struct options o = options_begin(&command_export, rows, argc, argv);
+	struct error err = ERROR_NONE;
+	const struct option_row *row;
+	int code;
+
+	while (err.status == STATUS_OK && (row = options_next(&o)))
+		take_option(a, row->name, o.value, &err);
+	if (o.failed)
+		code = EXIT_USAGE;
+	else if (err.status != STATUS_OK)
+		code = command_fail(&err);
+	else
+		code = take_operands(a, &o, &err);
+	options_end(&o);
+	return code;
+}
+
+/* Shipped limits only when they are asked for: an export must not judge what nobody wanted to have judged. */
+static enum status find_limits(const struct export_arguments *a, struct limits *limits)
+{
+	const struct result *result = &a->results.items[0];
+	struct text errors = TEXT_EMPTY;
+	enum status status = STATUS_OK;
+
+	memset(limits, 0, sizeof(*limits));
+	if (a->limits)
+		status = limits_load(limits, a->limits, &errors);
+	else if (strstr(result->config_text, "[limit "))
+		status = limits_of_result(limits, result, &errors);
+	if (status == STATUS_OK && !limits_make_sense(limits, result, &errors)) {
+		limits_release(limits);
+		status = STATUS_USAGE;
+	}
+	if (status != STATUS_OK)
+		fputs(errors.data ? errors.data : "", stderr);
+	text_release(&errors);
+	return status;
+}
+
+static enum status judge_result(const struct export_arguments *a, struct verdicts *verdicts,
+				bool *judged)
+{
+	struct limits limits;
+	struct judge_input input = { .results = a->results.items,
+				     .count = 1,
+				     .baseline = a->baseline.items,
+				     .baseline_count = a->baseline.count,
+				     .limits = &limits };
+	enum status status = find_limits(a, &limits);
+
+	if (status != STATUS_OK)
+		return status;
+	*judged = limits.count;
+	if (*judged) {
+		judge(&input, verdicts);
+		verdicts->strict = a->strict;
+		verdicts_finish(verdicts);
+	}
+	limits_release(&limits);
+	return STATUS_OK;
+}
+
+static int publish(const struct export_arguments *a, const struct text *out)
+{
+	struct error err = ERROR_NONE;
+
+	if (a->output) {
+		if (file_write(a->output, out->data ? out->data : "", out->length, &err) !=
+		    STATUS_OK)
+			return command_fail(&err);
+		return EXIT_ACCEPTED;
+	}
+	if (fwrite(out->data ? out->data : "", 1, out->length, stdout) != out->length ||
+	    fflush(stdout) != 0) {
+		error_errno(&err, "standard output");
+		return command_fail(&err);
+	}
+	return EXIT_ACCEPTED;
+}
+
+static int export_result(const struct export_arguments *a)
+{
+	struct export_input input = { .result = a->results.items };
+	struct verdicts verdicts = { 0 };
+	struct text out = TEXT_EMPTY;
+	bool judged = false;
+	int code = EXIT_USAGE;
+
+	if (judge_result(a, &verdicts, &judged) == STATUS_OK) {
+		input.verdicts = judged ? &verdicts : NULL;
+		a->format->exporter->write(&input, &out);
+		code = publish(a, &out);
+	}
+	verdicts_release(&verdicts);
+	text_release(&out);
+	return code;
+}
+
+static int export_run(int argc, char **argv)
+{
+	struct export_arguments arguments = { 0 };
+	int code = parse_arguments(&arguments, argc, argv);
+
+	if (code == EXIT_ACCEPTED)
+		code = export_result(&arguments);
+	result_list_release(&arguments.results);
+	result_list_release(&arguments.baseline);
+	return code;
+}
+
+const struct command command_export = {
+	.name = "export",
+	.summary = "write a result in other programs' formats: JUnit, CSV, Prometheus, ...",
+	.usage = "export FORMAT RESULT [OPTIONS]   RESULT: a result.json, or the directory of a "
+		 "run\n\n"
+#define EXPORT(symbol, name, help) "  " name "\n        " help "\n"
+#include "export/formats.def"
+#undef EXPORT
+		 "\n"
+		 "With limits (the run's own, or --limits) there are verdicts in it. The exit code "
+		 "does not tell\n"
+		 "them: use `check`.\n\n"
+		 "  -o, --output FILE        instead of standard output; written as a whole\n"
+		 "  -l, --limits FILE        an INI file with [limit NAME] sections, or shipped "
+		 "ones: h200, generic\n"
+		 "      --baseline RESULT    what `* baseline` refers to; repeatable\n"
+		 "      --strict             warnings and allowed skips are not accepted",
+	.run = export_run,
+};

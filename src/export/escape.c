@@ -1,0 +1,193 @@
+#include "export/escape.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REPLACEMENT "\xEF\xBF\xBD"
+
+static uint32_t code_point(const unsigned char *s, size_t n)
+{
+	static const unsigned char masks[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	uint32_t code = s[0] & masks[n];
+
+	for (size_t i = 1; i < n; i++)
+		code = code << 6 | (s[i] & 0x3f);
+	return code;
+}
+
+/* Control characters, what XML 1.0 has no place for, and what would reorder the text around it. */
+static bool harmful(uint32_t c)
+{
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f ||
+	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0xfeff ||
+	       (c & 0xfffe) == 0xfffe;
+}
+
+/* Adds the next character of `s`; returns its length. */
+static size_t add_plain(struct text *out, const char *s, size_t left, bool lines)
+{
+	size_t n = text_utf8_sequence(s, left);
+
+	if (*s == '\n' || *s == '\t')
+		text_add_char(out, (char)(lines ? *s : ' '));
+	else if (!n || harmful(code_point((const unsigned char *)s, n)))
+		text_add(out, REPLACEMENT);
+	else
+		text_add_bytes(out, s, n);
+	return n ? n : 1;
+}
+
+char *escape_plain(const char *s, bool lines, size_t longest)
+{
+	struct text out = TEXT_EMPTY;
+	size_t length = s ? strlen(s) : 0, done = 0;
+
+	for (size_t characters = 0; done < length && characters < longest; characters++)
+		done += add_plain(&out, s + done, length - done, lines);
+	if (done < length)
+		text_addf(&out, "… (%zu bytes)", length);
+	return text_detach(&out);
+}
+
+static void add_xml(struct text *out, const char *s, size_t longest, bool attribute)
+{
+	char *plain = escape_plain(s, true, longest);
+
+	for (const char *p = plain; *p; p++)
+		switch (*p) {
+		case '&':
+			text_add(out, "&amp;");
+			break;
+		case '<':
+			text_add(out, "&lt;");
+			break;
+		case '>':
+			text_add(out, "&gt;");
+			break;
+		case '"':
+			text_add(out, "&quot;");
+			break;
+		case '\n':
+		case '\t':
+			/* A parser makes blanks of them in attributes. */
+			if (attribute) {
+				text_addf(out, "&#%d;", *p);
+				break;
+			}
+			/* fall through */
+		default:
+			text_add_char(out, *p);
+		}
+	free(plain);
+}
+
+void escape_xml(struct text *out, const char *s, size_t longest)
+{
+	add_xml(out, s, longest, false);
+}
+
+void escape_xml_attribute(struct text *out, const char *s, size_t longest)
+{
+	add_xml(out, s, longest, true);
+}
+
+static bool looks_like_formula(const char *s)
+{
+	/* The last four are the full-width forms, which some spreadsheets take as well. */
+	static const char *const starts[] = {
+		"=", "+", "-", "@", "\t", "\n", "＝", "＋", "－", "＠"
+	};
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
+		if (text_starts_with(s, starts[i]))
+			return true;
+	return false;
+}
+
+void escape_csv(struct text *out, const char *s)
+{
+	char *plain = escape_plain(s, true, ESCAPE_ALL);
+
+	text_add_char(out, '"');
+	if (looks_like_formula(plain))
+		text_add_char(out, '\'');
+	for (const char *p = plain; *p; p++) {
+		if (*p == '"')
+			text_add_char(out, '"');
+		text_add_char(out, *p);
+	}
+	text_add_char(out, '"');
+	free(plain);
+}
+
+static size_t longest_run(const char *s, char c)
+{
+	size_t longest = 0, run = 0;
+
+	for (; *s; s++) {
+		run = *s == c ? run + 1 : 0;
+		longest = run > longest ? run : longest;
+	}
+	return longest;
+}
+
+static void add_fence(struct text *out, size_t ticks)
+{
+	while (ticks--)
+		text_add_char(out, '`');
+}
+
+void escape_markdown(struct text *out, const char *s, size_t longest)
+{
+	char *plain = escape_plain(s, false, longest);
+	size_t ticks = longest_run(plain, '`') + 1;
+
+	if (!plain[strspn(plain, " ")]) {
+		text_add(out, "–");
+		free(plain);
+		return;
+	}
+	add_fence(out, ticks);
+	text_add(out, ticks > 1 ? " " : "");
+	for (const char *p = plain; *p; p++) {
+		/* A table is cut into cells before code spans are seen. */
+		if (*p == '|')
+			text_add_char(out, '\\');
+		text_add_char(out, *p);
+	}
+	text_add(out, ticks > 1 ? " " : "");
+	add_fence(out, ticks);
+	free(plain);
+}
+
+void escape_prometheus(struct text *out, const char *s)
+{
+	char *plain = escape_plain(s, true, ESCAPE_ALL);
+
+	for (const char *p = plain; *p; p++) {
+		if (*p == '\\' || *p == '"')
+			text_add_char(out, '\\');
+		if (*p == '\n')
+			text_add(out, "\\n");
+		else
+			text_add_char(out, *p);
+	}
+	free(plain);
+}
+
+void add_number(struct text *out, double value)
+{
+	char digits[32];
+
+	if (!isfinite(value))
+		return;
+	for (int precision = 15; precision <= 17; precision++) {
+		snprintf(digits, sizeof(digits), "%.*g", precision, value);
+		if (strtod(digits, NULL) == value)
+			break;
+	}
+	text_add(out, digits);
+}

@@ -1,0 +1,43 @@
+#include "export/export.h"
+
+#include <string.h>
+
+#define EXPORT(symbol, name, help) extern const struct exporter export_##symbol;
+#include "export/formats.def"
+#undef EXPORT
+
+const struct export_format export_formats[] = {
+#define EXPORT(symbol, name, help) { name, help, &export_##symbol },
+#include "export/formats.def"
+#undef EXPORT
+	{ NULL, NULL, NULL }
+};
+
+const struct export_format *export_find(const char *name)
+{
+	for (const struct export_format *f = export_formats; f->name; f++)
+		if (strcmp(f->name, name) == 0)
+			return f;
+	return NULL;
+}
+
+const char *export_string(const char *s)
+{
+	return s ? s : "";
+}
+
+const char *export_fact(const struct result *result, const char *name)
+{
+	for (size_t i = 0; i < result->environment_count; i++)
+		if (strcmp(result->environment[i].name, name) == 0)
+			return export_string(result->environment[i].value);
+	return "";
+}
+
+const struct device_info *export_device(const struct result *result, const char *id)
+{
+	for (size_t i = 0; i < result->device_count; i++)
+		if (strcmp(result->devices[i].id, export_string(id)) == 0)
+			return &result->devices[i];
+	return NULL;
+}

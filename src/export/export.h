@@ -1,0 +1,41 @@
+/*
+ * A result, and the verdicts on it where there are any, in other programs' formats. Same input, same bytes. Text from
+ * outside (labels, device names, reasons, INI values) stays text, whatever it holds.
+ *
+ * Adding a format: one file ending in `const struct exporter export_<symbol>`, and one line in formats.def.
+ */
+#ifndef GPUPROOF_EXPORT_EXPORT_H
+#define GPUPROOF_EXPORT_EXPORT_H
+
+#include "base/text.h"
+#include "judge/verdict.h"
+#include "result/result.h"
+
+struct export_input {
+	const struct result *result;
+	const struct verdicts *verdicts; /* NULL: not judged */
+};
+
+struct exporter {
+	void (*write)(const struct export_input *input, struct text *out); /* appends to `out` */
+};
+
+struct export_format {
+	const char *name; /* "junit" */
+	const char *help;
+	const struct exporter *exporter;
+};
+
+extern const struct export_format export_formats[]; /* ends with a NULL name */
+
+/* NULL: there is none of that name. */
+const struct export_format *export_find(const char *name);
+
+/* The value of a fact of the environment; "" when the result does not have it. */
+const char *export_fact(const struct result *result, const char *name);
+/* What the result says of the device; NULL: nothing. */
+const struct device_info *export_device(const struct result *result, const char *id);
+/* NULL is "" in results that were made by hand. */
+const char *export_string(const char *s);
+
+#endif

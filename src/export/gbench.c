@@ -1,0 +1,180 @@
+/*
+ * Google Benchmark's JSON: each sample is a repetition, their median an aggregate, other metrics counters of it. A case
+ * that is not OK is an error; one that timed nothing has no place in this format and is left out.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "export/escape.h"
+#include "export/export.h"
+#include "result/json_writer.h"
+
+#define NANOSECONDS 1e9
+
+static void member(struct json_writer *w, const char *name, const char *text)
+{
+	writer_key(w, name);
+	writer_text(w, text);
+}
+
+static void number(struct json_writer *w, const char *name, double value)
+{
+	writer_key(w, name);
+	writer_real(w, value);
+}
+
+static void count(struct json_writer *w, const char *name, size_t value)
+{
+	writer_key(w, name);
+	writer_unsigned(w, value);
+}
+
+/* The series of times behind the headline, else any; NULL: the case timed nothing. */
+static const struct series *times_of(const struct case_result *c)
+{
+	for (size_t i = 0; i < c->metric_count; i++) {
+		const struct series *s = c->metrics[i].headline && c->metrics[i].series
+						 ? case_series(c, c->metrics[i].series)
+						 : NULL;
+
+		if (s && strcmp(s->unit, "s") == 0 && s->count)
+			return s;
+	}
+	for (size_t i = 0; i < c->series_count; i++)
+		if (strcmp(c->series[i].unit, "s") == 0 && c->series[i].count)
+			return &c->series[i];
+	return NULL;
+}
+
+struct entry {
+	const struct case_result *c;
+	size_t family;
+	const char *suffix; /* "", "_median" */
+	size_t repetitions;
+};
+
+static void open_entry(struct json_writer *w, const struct entry *e, const char *type)
+{
+	const char *id = export_string(e->c->id);
+	char *name = xasprintf("%s%s", id, e->suffix);
+
+	writer_open(w, '{');
+	member(w, "name", name);
+	count(w, "family_index", e->family);
+	count(w, "per_family_instance_index", 0);
+	member(w, "run_name", id);
+	member(w, "run_type", type);
+	count(w, "repetitions", e->repetitions);
+	count(w, "threads", 1);
+	free(name);
+}
+
+static void add_time(struct json_writer *w, double seconds, size_t iterations)
+{
+	count(w, "iterations", iterations);
+	number(w, "real_time", seconds * NANOSECONDS);
+	/* The host's share was not measured: the same, as tools want a number. */
+	number(w, "cpu_time", seconds * NANOSECONDS);
+	member(w, "time_unit", "ns");
+}
+
+static void add_counters(struct json_writer *w, const struct case_result *c)
+{
+	bool rate = false;
+
+	for (size_t i = 0; i < c->metric_count; i++) {
+		const struct metric_value *m = &c->metrics[i];
+
+		if (!isfinite(m->value))
+			continue;
+		if (m->headline && !rate && strcmp(m->unit, "B/s") == 0) {
+			number(w, "bytes_per_second", m->value);
+			rate = true;
+		}
+		/* Ours have a dot; anything else must not pass for a member of the format. */
+		if (strchr(m->name, '.'))
+			number(w, m->name, m->value);
+	}
+}
+
+static void add_error(struct json_writer *w, const struct entry *e)
+{
+	open_entry(w, e, "iteration");
+	writer_key(w, "error_occurred");
+	writer_bool(w, true);
+	member(w, "error_message", export_string(e->c->reason));
+	writer_close(w, '}');
+}
+
+static void add_timed(struct json_writer *w, struct entry *e, const struct series *s)
+{
+	e->repetitions = s->count;
+	for (size_t i = 0; i < s->count; i++) {
+		open_entry(w, e, "iteration");
+		count(w, "repetition_index", i);
+		add_time(w, s->samples[i], s->batch);
+		writer_close(w, '}');
+	}
+	e->suffix = "_median";
+	open_entry(w, e, "aggregate");
+	member(w, "aggregate_name", "median");
+	member(w, "aggregate_unit", "time");
+	add_time(w, s->statistics.median, s->count);
+	add_counters(w, e->c);
+	writer_close(w, '}');
+}
+
+static void add_context(struct json_writer *w, const struct result *r)
+{
+	const char *compiler = export_fact(r, "compiler");
+
+	writer_key(w, "context");
+	writer_open(w, '{');
+	member(w, "date", export_string(r->started));
+	member(w, "host_name", export_fact(r, "hostname"));
+	member(w, "executable", "gpuproof");
+	count(w, "num_cpus", (size_t)strtoul(export_fact(r, "cpu threads"), NULL, 10));
+	count(w, "mhz_per_cpu", 0);
+	writer_key(w, "caches");
+	writer_open(w, '[');
+	writer_close(w, ']');
+	member(w, "library_version", export_string(r->gpuproof_version));
+	/* What `environment` says of a build that is not for measuring. */
+	member(w, "library_build_type",
+	       strstr(compiler, "not optimised") || strstr(compiler, "Sanitizer") ? "debug"
+										  : "release");
+	count(w, "json_schema_version", 1);
+	member(w, "gpuproof_run", export_string(r->run_id));
+	member(w, "gpuproof_label", export_string(r->label));
+	writer_close(w, '}');
+}
+
+static void write_gbench(const struct export_input *input, struct text *out)
+{
+	struct json_writer w = { .expand = 2 };
+	char *json;
+
+	writer_open(&w, '{');
+	add_context(&w, input->result);
+	writer_key(&w, "benchmarks");
+	writer_open(&w, '[');
+	for (size_t i = 0; i < input->result->case_count; i++) {
+		const struct case_result *c = &input->result->cases[i];
+		struct entry entry = { .c = c, .family = i, .suffix = "", .repetitions = 1 };
+		const struct series *s = times_of(c);
+
+		if (c->status != CASE_OK)
+			add_error(&w, &entry);
+		else if (s)
+			add_timed(&w, &entry, s);
+	}
+	writer_close(&w, ']');
+	writer_close(&w, '}');
+	json = writer_finish(&w);
+	text_add(out, json);
+	free(json);
+}
+
+const struct exporter export_gbench = { write_gbench };

@@ -1,0 +1,77 @@
+/* github-action-benchmark's custom formats. Each file has one direction: bigger or smaller is better. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "export/escape.h"
+#include "export/export.h"
+#include "result/json_writer.h"
+
+static void member(struct json_writer *w, const char *name, const char *text)
+{
+	char *plain = escape_plain(text, true, ESCAPE_ALL);
+
+	writer_key(w, name);
+	writer_text(w, plain);
+	free(plain);
+}
+
+static void add_metric(struct json_writer *w, const struct result *r, const struct case_result *c,
+		       const struct metric_value *m)
+{
+	const struct device_info *device = export_device(r, c->device);
+	char *name = xasprintf("%s %s", export_string(c->id), m->name);
+	char *extra =
+		xasprintf("%s, n = %zu", device ? device->name : export_string(c->device), m->n);
+
+	writer_open(w, '{');
+	member(w, "name", name);
+	member(w, "unit", m->unit);
+	writer_key(w, "value");
+	writer_real(w, m->value);
+	if (isfinite(m->low) && isfinite(m->high)) {
+		char range[48];
+
+		snprintf(range, sizeof(range), "± %.4g",
+			 fmax(m->high - m->value, m->value - m->low));
+		member(w, "range", range);
+	}
+	member(w, "extra", extra);
+	writer_close(w, '}');
+	free(name);
+	free(extra);
+}
+
+static void write_direction(const struct export_input *input, enum better better, struct text *out)
+{
+	struct json_writer w = { .expand = 1 };
+	char *json;
+
+	writer_open(&w, '[');
+	for (size_t i = 0; i < input->result->case_count; i++) {
+		const struct case_result *c = &input->result->cases[i];
+
+		for (size_t j = 0; c->status == CASE_OK && j < c->metric_count; j++)
+			if (c->metrics[j].headline && c->metrics[j].better == better &&
+			    isfinite(c->metrics[j].value))
+				add_metric(&w, input->result, c, &c->metrics[j]);
+	}
+	writer_close(&w, ']');
+	json = writer_finish(&w);
+	text_add(out, json);
+	free(json);
+}
+
+static void write_bigger(const struct export_input *input, struct text *out)
+{
+	write_direction(input, BETTER_HIGHER, out);
+}
+
+static void write_smaller(const struct export_input *input, struct text *out)
+{
+	write_direction(input, BETTER_LOWER, out);
+}
+
+const struct exporter export_github_action_bigger = { write_bigger };
+const struct exporter export_github_action_smaller = { write_smaller };

@@ -1,0 +1,311 @@
+/*
+ * JUnit XML as Jenkins' schema (xunit-plugin, junit-10.xsd) has it: no `file` and no properties of test cases, so the facts
+ * are in message and body. A suite per suite of the run, one for the run itself and one for the limits when there are
+ * verdicts. Names stay the same from run to run, and are unique: Jenkins follows a test by its name.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "export/escape.h"
+#include "export/export.h"
+
+#define LONGEST_NAME 500
+#define LONGEST_MESSAGE 1000
+#define LONGEST_BODY 20000
+
+enum outcome { PASSED, FAILED, BROKEN, SKIPPED, OUTCOME_COUNT };
+
+/* One test. `char *` are owned. */
+struct test {
+	char *suite, *name;
+	enum outcome outcome;
+	const char *type; /* of a failure: "wrong result" */
+	char *message, *body;
+	double seconds;
+	unsigned repeat; /* how many before have the same names */
+};
+
+struct tests {
+	struct test *items;
+	size_t count, capacity;
+};
+
+static struct test *add(struct tests *tests, const char *suite, char *name, enum outcome outcome)
+{
+	struct test *test;
+
+	ARRAY_GROW(tests->items, tests->count, tests->capacity);
+	test = &tests->items[tests->count++];
+	*test = (struct test){ .suite = xstrdup(suite), .outcome = outcome, .type = "" };
+	test->name = escape_plain(name, false, LONGEST_NAME);
+	free(name);
+	return test;
+}
+
+static void add_metric(struct text *body, const struct metric_value *m)
+{
+	static const char *const better[] = { ", higher is better", ", lower is better", "" };
+	char value[64], low[64], high[64];
+
+	text_addf(body, "%s = %s", m->name, units_format(m->value, m->unit, value, sizeof(value)));
+	if (isfinite(m->low) && isfinite(m->high))
+		text_addf(body, " [%s, %s]", units_format(m->low, m->unit, low, sizeof(low)),
+			  units_format(m->high, m->unit, high, sizeof(high)));
+	text_addf(body, ", n = %zu%s\n", m->n, better[m->better]);
+}
+
+static char *case_body(const struct result *r, const struct case_result *c)
+{
+	struct text body = TEXT_EMPTY;
+
+	for (size_t i = 0; i < c->metric_count; i++)
+		add_metric(&body, &c->metrics[i]);
+	for (size_t i = 0; i < c->device_count; i++) {
+		const struct device_info *d = export_device(r, c->devices[i]);
+
+		text_addf(&body, "device %s", c->devices[i]);
+		if (d)
+			text_addf(&body, ": %s%s%s", d->name, *d->uuid ? ", " : "", d->uuid);
+		text_add_char(&body, '\n');
+	}
+	if (*export_string(c->notes))
+		text_addf(&body, "%s\n", c->notes);
+	return text_detach(&body);
+}
+
+static void add_case(struct tests *tests, const struct result *r, const struct case_result *c)
+{
+	static const enum outcome outcomes[] = { [CASE_OK] = PASSED,
+						 [CASE_SKIPPED] = SKIPPED,
+						 [CASE_FAILED] = FAILED,
+						 [CASE_ERROR] = BROKEN };
+	static const char *const types[] = { "", "skipped", "wrong result", "error" };
+	const char *suite = *export_string(c->suite) ? c->suite : "run";
+	struct test *test = add(tests, suite, xstrdup(export_string(c->id)), outcomes[c->status]);
+
+	test->type = types[c->status];
+	test->seconds = c->seconds;
+	test->message = xstrdup(export_string(c->reason));
+	test->body = case_body(r, c);
+}
+
+static void add_completeness(struct tests *tests, const struct result *r)
+{
+	bool complete = r->planned <= r->case_count;
+	struct test *test = add(tests, "run", xstrdup("every planned case was run"),
+				complete ? PASSED : BROKEN);
+
+	test->type = "incomplete";
+	test->message = complete ? xstrdup("")
+				 : xasprintf("the run is %s: %zu of %zu cases were not run",
+					     export_string(r->state), r->planned - r->case_count,
+					     r->planned);
+	test->body = xasprintf("%s\n", export_string(r->command));
+}
+
+/* A skip that the limit does not allow is not passed, and a warning that --strict does not accept neither. */
+static enum outcome outcome_of(const struct check *check)
+{
+	if (check->accepted)
+		return check->verdict == VERDICT_SKIP ? SKIPPED : PASSED;
+	return check->verdict == VERDICT_FAIL || check->verdict == VERDICT_WARN ? FAILED : BROKEN;
+}
+
+static char *check_name(const struct check *check)
+{
+	static const char *const words[] = { "at least", "at most", "like its sisters", "" };
+	const char *subject = *check->case_id ? check->case_id : "the run";
+
+	return xasprintf("[%s] %s%s%s%s%s", check->limit, subject, *check->metric ? " " : "",
+			 check->metric, *words[check->comparison] ? " " : "",
+			 words[check->comparison]);
+}
+
+static char *check_body(const struct check *check)
+{
+	const struct {
+		const char *name, *text;
+	} facts[] = { { "bound", check->bound_text }, { "origin", check->bound_origin },
+		      { "limit at", check->place },   { "devices", check->devices },
+		      { "model", check->model },      { "uuid", check->uuid } };
+	struct text body = TEXT_EMPTY;
+
+	for (size_t i = 0; i < ARRAY_SIZE(facts); i++)
+		if (*facts[i].text)
+			text_addf(&body, "%s: %s\n", facts[i].name, facts[i].text);
+	text_addf(&body, "launches: %zu, samples: %zu\n", check->launches, check->samples);
+	return text_detach(&body);
+}
+
+static void add_check(struct tests *tests, const struct check *check)
+{
+	struct test *test = add(tests, "limits", check_name(check), outcome_of(check));
+	char *numbers = check_numbers(check);
+
+	test->type = verdict_name(check->verdict);
+	test->message = xasprintf("%s%s%s%s%s", verdict_name(check->verdict), *numbers ? ": " : "",
+				  numbers, *check->reason ? ": " : "", check->reason);
+	test->body = check_body(check);
+	free(numbers);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct test *const *p = a, *const *q = b;
+	int order = strcmp((*p)->suite, (*q)->suite);
+
+	order = order ? order : strcmp((*p)->name, (*q)->name);
+	return order ? order : (*p > *q) - (*p < *q);
+}
+
+static void number_repeats(struct tests *tests)
+{
+	struct test **sorted = xcalloc(tests->count + 1, sizeof(struct test *));
+
+	for (size_t i = 0; i < tests->count; i++)
+		sorted[i] = &tests->items[i];
+	qsort(sorted, tests->count, sizeof(*sorted), by_name);
+	for (size_t i = 1; i < tests->count; i++)
+		if (strcmp(sorted[i]->suite, sorted[i - 1]->suite) == 0 &&
+		    strcmp(sorted[i]->name, sorted[i - 1]->name) == 0)
+			sorted[i]->repeat = sorted[i - 1]->repeat + 1;
+	free(sorted);
+}
+
+static void collect(struct tests *tests, const struct export_input *input)
+{
+	add_completeness(tests, input->result);
+	for (size_t i = 0; i < input->result->case_count; i++)
+		add_case(tests, input->result, &input->result->cases[i]);
+	for (size_t i = 0; input->verdicts && i < input->verdicts->count; i++)
+		add_check(tests, &input->verdicts->checks[i]);
+	number_repeats(tests);
+}
+
+static void attribute(struct text *out, const char *name, const char *value, size_t longest)
+{
+	text_addf(out, " %s=\"", name);
+	escape_xml_attribute(out, value, longest);
+	text_add_char(out, '"');
+}
+
+static void write_problem(struct text *out, const struct test *test)
+{
+	static const char *const elements[] = {
+		[FAILED] = "failure", [BROKEN] = "error", [SKIPPED] = "skipped"
+	};
+	const char *element = elements[test->outcome];
+
+	text_addf(out, "   <%s", element);
+	attribute(out, "type", test->type, LONGEST_MESSAGE);
+	attribute(out, "message", test->message, LONGEST_MESSAGE);
+	text_add_char(out, '>');
+	escape_xml(out, test->message, LONGEST_BODY);
+	text_add_char(out, '\n');
+	escape_xml(out, test->body, LONGEST_BODY);
+	text_addf(out, "</%s>\n", element);
+}
+
+static void write_test(struct text *out, const struct test *test)
+{
+	char *name = test->repeat ? xasprintf("%s #%u", test->name, test->repeat + 1)
+				  : xstrdup(test->name);
+	char *class = xasprintf("gpuproof.%s", test->suite);
+
+	text_add(out, "  <testcase");
+	attribute(out, "classname", class, LONGEST_NAME);
+	attribute(out, "name", name, ESCAPE_ALL);
+	text_addf(out, " time=\"%.3f\">\n", isfinite(test->seconds) ? fmax(test->seconds, 0) : 0.0);
+	if (test->outcome != PASSED) {
+		write_problem(out, test);
+	} else {
+		text_add(out, "   <system-out>");
+		escape_xml(out, test->message, LONGEST_BODY);
+		text_add(out, *test->message ? "\n" : "");
+		escape_xml(out, test->body, LONGEST_BODY);
+		text_add(out, "</system-out>\n");
+	}
+	text_add(out, "  </testcase>\n");
+	free(name);
+	free(class);
+}
+
+static void write_counts(struct text *out, const struct tests *tests, const char *suite)
+{
+	size_t counts[OUTCOME_COUNT] = { 0 }, total = 0;
+	double seconds = 0;
+
+	for (size_t i = 0; i < tests->count; i++) {
+		if (suite && strcmp(tests->items[i].suite, suite) != 0)
+			continue;
+		total++;
+		counts[tests->items[i].outcome]++;
+		seconds += isfinite(tests->items[i].seconds) ? fmax(tests->items[i].seconds, 0) : 0;
+	}
+	text_addf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\"", total, counts[FAILED],
+		  counts[BROKEN]);
+	if (suite)
+		text_addf(out, " skipped=\"%zu\"", counts[SKIPPED]);
+	text_addf(out, " time=\"%.3f\"", seconds);
+}
+
+static void write_suite(struct text *out, const struct tests *tests, const struct result *r,
+			const char *suite)
+{
+	size_t length = strlen(export_string(r->started));
+	/* Without the Z: xs:dateTime of other schemas is local. */
+	char *stamp = xstrndup(export_string(r->started),
+			       length && r->started[length - 1] == 'Z' ? length - 1 : length);
+
+	text_add(out, " <testsuite");
+	attribute(out, "name", suite, LONGEST_NAME);
+	write_counts(out, tests, suite);
+	attribute(out, "timestamp", stamp, LONGEST_NAME);
+	attribute(out, "hostname", export_fact(r, "hostname"), LONGEST_NAME);
+	text_add(out, ">\n");
+	for (size_t i = 0; i < tests->count; i++)
+		if (strcmp(tests->items[i].suite, suite) == 0)
+			write_test(out, &tests->items[i]);
+	text_add(out, " </testsuite>\n");
+	free(stamp);
+}
+
+static bool seen_before(const struct tests *tests, size_t i)
+{
+	/* Cases come suite by suite: the one before is nearly always of the same. */
+	for (size_t j = i; j-- > 0;)
+		if (strcmp(tests->items[j].suite, tests->items[i].suite) == 0)
+			return true;
+	return false;
+}
+
+static void release(struct tests *tests)
+{
+	for (size_t i = 0; i < tests->count; i++) {
+		free(tests->items[i].suite);
+		free(tests->items[i].name);
+		free(tests->items[i].message);
+		free(tests->items[i].body);
+	}
+	free(tests->items);
+}
+
+static void write_junit(const struct export_input *input, struct text *out)
+{
+	struct tests tests = { 0 };
+
+	collect(&tests, input);
+	text_add(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"gpuproof\"");
+	write_counts(out, &tests, NULL);
+	text_add(out, ">\n");
+	for (size_t i = 0; i < tests.count; i++)
+		if (!seen_before(&tests, i))
+			write_suite(out, &tests, input->result, tests.items[i].suite);
+	text_add(out, "</testsuites>\n");
+	release(&tests);
+}
+
+const struct exporter export_junit = { write_junit };

@@ -1,0 +1,212 @@
+/*
+ * Prometheus' text format for node_exporter's textfile collector: base units, no timestamps. The collector refuses a
+ * whole file for one sample that stands twice or one family that stands apart, so samples are sorted by family and
+ * repeated ones are dropped.
+ */
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/memory.h"
+#include "export/escape.h"
+#include "export/export.h"
+
+/* `char *` are owned. */
+struct sample {
+	char *family, *help, *labels;
+	double value;
+};
+
+struct samples {
+	struct sample *items;
+	size_t count, capacity;
+};
+
+static void label(struct text *labels, const char *name, const char *value)
+{
+	text_addf(labels, "%s%s=\"", labels->length ? "," : "", name);
+	escape_prometheus(labels, value);
+	text_add_char(labels, '"');
+}
+
+/* Takes over `family` and `help`. */
+static void add(struct samples *samples, char *family, char *help, struct text *labels,
+		double value)
+{
+	ARRAY_GROW(samples->items, samples->count, samples->capacity);
+	samples->items[samples->count++] =
+		(struct sample){ family, help, text_detach(labels), value };
+}
+
+/* "gpuproof_transfer_bandwidth_bytes_per_second" */
+static char *family_name(const struct metric_value *m)
+{
+	static const char *const units[][2] = { { "s", "seconds" },
+						{ "B", "bytes" },
+						{ "B/s", "bytes_per_second" },
+						{ "FLOP/s", "flops_per_second" },
+						{ "Hz", "hertz" },
+						{ "W", "watts" },
+						{ "J", "joules" },
+						{ "degC", "celsius" },
+						{ "1", "ratio" } };
+	const char *unit = m->unit;
+	char *name;
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		unit = strcmp(m->unit, units[i][0]) == 0 ? units[i][1] : unit;
+	name = xasprintf("gpuproof_%s_%s", m->name, unit);
+	for (char *p = name; *p; p++)
+		if (!isalnum((unsigned char)*p) || (unsigned char)*p > 0x7f)
+			*p = '_';
+	return name;
+}
+
+static char *family_help(const struct metric_value *m)
+{
+	static const char *const better[] = { "higher is better", "lower is better",
+					      "neither direction is better" };
+	struct text help = TEXT_EMPTY;
+
+	escape_prometheus(&help, m->name);
+	text_add(&help, " in ");
+	escape_prometheus(&help, strcmp(m->unit, "1") == 0 ? "1 (a ratio)" : m->unit);
+	text_addf(&help, ", %s", better[m->better]);
+	return text_detach(&help);
+}
+
+static void add_metric(struct samples *samples, const struct result *r, const struct case_result *c,
+		       const struct metric_value *m)
+{
+	const struct device_info *d = export_device(r, c->device);
+	struct text labels = TEXT_EMPTY;
+
+	if (!isfinite(m->value))
+		return;
+	label(&labels, "case", c->id);
+	label(&labels, "suite", c->suite);
+	label(&labels, "device", c->device);
+	label(&labels, "model", d ? d->name : "");
+	label(&labels, "uuid", d ? d->uuid : "");
+	add(samples, family_name(m), family_help(m), &labels, m->value);
+}
+
+static void add_count(struct samples *samples, const char *family, const char *help,
+		      const char *name, const char *word, size_t count)
+{
+	struct text labels = TEXT_EMPTY;
+
+	if (name)
+		label(&labels, name, word);
+	add(samples, xstrdup(family), xstrdup(help), &labels, (double)count);
+}
+
+/* NaN when `iso` is no time. */
+static double seconds_of(const char *iso)
+{
+	struct tm tm = { 0 };
+	const char *end = strptime(export_string(iso), "%Y-%m-%dT%H:%M:%SZ", &tm);
+
+	return end && !*end ? (double)timegm(&tm) : (double)NAN;
+}
+
+static void add_run(struct samples *samples, const struct result *r)
+{
+	struct text labels = TEXT_EMPTY;
+	double finished = seconds_of(r->finished);
+
+	label(&labels, "version", r->gpuproof_version);
+	label(&labels, "run", r->run_id);
+	label(&labels, "run_label", r->label);
+	label(&labels, "state", r->state);
+	add(samples, xstrdup("gpuproof_run_info"), xstrdup("the run that these figures are from"),
+	    &labels, 1);
+	if (isfinite(finished))
+		add(samples, xstrdup("gpuproof_run_finished_timestamp_seconds"),
+		    xstrdup("when the run ended"), &labels, finished);
+	if (isfinite(r->seconds))
+		add(samples, xstrdup("gpuproof_run_duration_seconds"),
+		    xstrdup("how long the run took"), &labels, r->seconds);
+	add_count(samples, "gpuproof_run_planned_cases", "cases that the run was to carry out",
+		  NULL, NULL, r->planned);
+}
+
+static void add_statuses(struct samples *samples, const struct result *r)
+{
+	for (int status = CASE_OK; status <= CASE_ERROR; status++) {
+		size_t count = 0;
+
+		for (size_t i = 0; i < r->case_count; i++)
+			count += (int)r->cases[i].status == status;
+		add_count(samples, "gpuproof_run_cases", "cases by what became of them", "status",
+			  case_status_name((enum case_status)status), count);
+	}
+}
+
+static void add_verdicts(struct samples *samples, const struct verdicts *verdicts)
+{
+	for (int i = 0; i < VERDICT_COUNT; i++)
+		add_count(samples, "gpuproof_check_verdicts", "checks by verdict", "verdict",
+			  verdict_name((enum verdict)i), verdicts->counts[i]);
+	add_count(samples, "gpuproof_check_accepted", "1: accepted, 0: not", NULL, NULL,
+		  verdicts_exit_code(verdicts) == 0);
+}
+
+static int by_family(const void *a, const void *b)
+{
+	const struct sample *p = a, *q = b;
+	int order = strcmp(p->family, q->family);
+
+	order = order ? order : strcmp(p->labels, q->labels);
+	/* So that of repeated ones the same is kept every time. */
+	return order ? order : (p->value > q->value) - (p->value < q->value);
+}
+
+static void write_samples(const struct samples *samples, struct text *out)
+{
+	for (size_t i = 0; i < samples->count; i++) {
+		const struct sample *s = &samples->items[i], *before = i ? s - 1 : NULL;
+		bool first = !before || strcmp(before->family, s->family) != 0;
+
+		if (first)
+			text_addf(out, "# HELP %s %s\n# TYPE %s gauge\n", s->family, s->help,
+				  s->family);
+		else if (strcmp(before->labels, s->labels) == 0)
+			continue;
+		text_add(out, s->family);
+		if (*s->labels)
+			text_addf(out, "{%s}", s->labels);
+		text_add_char(out, ' ');
+		add_number(out, s->value);
+		text_add_char(out, '\n');
+	}
+}
+
+static void write_prometheus(const struct export_input *input, struct text *out)
+{
+	struct samples samples = { 0 };
+
+	add_run(&samples, input->result);
+	add_statuses(&samples, input->result);
+	if (input->verdicts)
+		add_verdicts(&samples, input->verdicts);
+	for (size_t i = 0; i < input->result->case_count; i++) {
+		const struct case_result *c = &input->result->cases[i];
+
+		for (size_t j = 0; c->status == CASE_OK && j < c->metric_count; j++)
+			add_metric(&samples, input->result, c, &c->metrics[j]);
+	}
+	if (samples.count)
+		qsort(samples.items, samples.count, sizeof(*samples.items), by_family);
+	write_samples(&samples, out);
+	for (size_t i = 0; i < samples.count; i++) {
+		free(samples.items[i].family);
+		free(samples.items[i].help);
+		free(samples.items[i].labels);
+	}
+	free(samples.items);
+}
+
+const struct exporter export_prometheus = { write_prometheus };
