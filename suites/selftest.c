@@ -6,27 +6,28 @@
 #include "suites/selftest/checks.h"
 #include "suites/suite.h"
 
-enum { CLOCK, EMPTY, SLOWDOWN, CORRUPTION };
+enum { CLOCK, EMPTY, SLOWDOWN, CORRUPTION, TELEMETRY };
 
-static const char *const names[] = { "clock", "empty", "slowdown", "corruption", NULL };
+static const char *const names[] = {
+	"clock", "empty", "slowdown", "corruption", "telemetry", NULL
+};
 
 static enum status (*const checks[])(struct selftest *, struct error *) = {
-	[CLOCK] = selftest_clock,
-	[EMPTY] = selftest_empty,
-	[SLOWDOWN] = selftest_slowdown,
-	[CORRUPTION] = selftest_corruption,
+	[CLOCK] = selftest_clock,         [EMPTY] = selftest_empty,
+	[SLOWDOWN] = selftest_slowdown,   [CORRUPTION] = selftest_corruption,
+	[TELEMETRY] = selftest_telemetry,
 };
 
 static const struct key keys[] = {
 	{ .name = "checks",
 	  .type = KEY_CHOICE,
 	  .list = true,
-	  .fallback = "clock, empty, slowdown, corruption",
+	  .fallback = "clock, empty, slowdown, corruption, telemetry",
 	  .choices = names,
 	  .parameter = "check",
 	  .help = "clock: a kernel of known duration; empty: a sample of nothing; slowdown, "
 		  "corruption: planted and "
-		  "found" },
+		  "found; telemetry: watching changes nothing" },
 	{ .name = "duration",
 	  .type = KEY_DURATION,
 	  .fallback = "1ms",
@@ -63,6 +64,12 @@ static const struct key keys[] = {
 	  .min = 0.01,
 	  .max = 1,
 	  .help = "share of the trials in which the slowdown must be found" },
+	{ .name = "disturbance",
+	  .type = KEY_PERCENT,
+	  .fallback = "1 %",
+	  .min = 1e-5,
+	  .max = 10,
+	  .help = "by which reading telemetry may slow down launching" },
 	{ 0 },
 };
 
@@ -79,6 +86,8 @@ static const struct metric metrics[] = {
 	{ "selftest.false_alarms", "1", BETTER_LOWER, 0,
 	  "share of equal kernels that came out different" },
 	{ "selftest.slowdown", "1", BETTER_NONE, 0, "the planted slowdown as it was measured" },
+	{ "selftest.telemetry_effect", "1", BETTER_LOWER, 1,
+	  "by how much launching and waiting are slower while telemetry is read" },
 	{ "selftest.found", "1", BETTER_HIGHER, 1,
 	  "share of the planted wrong bits that were found" },
 	{ 0 },
@@ -93,6 +102,8 @@ static enum status selftest_expand(struct plan *plan, struct plan_case *point, s
 	point->setup_seconds = 0.02;
 	if (check == SLOWDOWN) /* twice ten series of four samples */
 		point->setup_seconds += trials * 80 * section_real(point->section, "duration");
+	if (check == TELEMETRY)
+		point->setup_seconds += 1;
 	if (check == CORRUPTION)
 		point->setup_seconds += trials * 2e-3;
 	return plan_add_each(plan, point, err);

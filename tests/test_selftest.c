@@ -4,8 +4,12 @@
  */
 #include "suite_fixture.h"
 
+#include <stdatomic.h>
+
+#include "base/clock.h"
 #include "kernels/fill.h"
 #include "kernels/timing.h"
+#include "measure/telemetry_window.h"
 #include "suites/selftest/trial.h"
 
 #define SELFTEST "[defaults]\nmin_samples = 5\nmax_samples = 5\n[suite selftest]\n"
@@ -120,9 +124,8 @@ static void test_the_real_clock_passes(void **state)
 	struct error err;
 
 	spy_reset();
-	if (run_only_case(*state,
-			  SELFTEST "checks = clock\nclock_tolerance = 90 %\n",
-			  &result, &err) != STATUS_OK)
+	if (run_only_case(*state, SELFTEST "checks = clock\nclock_tolerance = 90 %\n", &result,
+			  &err) != STATUS_OK)
 		fail_msg("%s", err.message);
 	assert_true(case_metric(&result, "selftest.clock_error")->value < 0.9);
 	assert_true(case_metric(&result, "selftest.host_overhead")->value > -1e-5);
@@ -195,6 +198,83 @@ static void test_a_planted_bit_must_be_found(void **state)
 		       "3 of 3 planted wrong bits were not found");
 }
 
+static enum status nothing_to_tell(struct device *device, struct telemetry *out, struct error *err)
+{
+	(void)device;
+	(void)err;
+	telemetry_unknown(out);
+	return STATUS_OK;
+}
+
+/* Watched, launching is slower: a reading that keeps the driving thread waiting is found. */
+static atomic_bool watching;
+
+static enum status reading_that_blocks(struct device *device, struct telemetry *out,
+				       struct error *err)
+{
+	atomic_store(&watching, true);
+	clock_sleep(5e-3);
+	atomic_store(&watching, false);
+	return nothing_to_tell(device, out, err);
+}
+
+static enum status blocked_launch(struct stream *stream, const void *arguments, struct error *err)
+{
+	while (atomic_load(&watching))
+		clock_sleep(1e-4);
+	return spy.real->kernel("empty")(stream, arguments, err);
+}
+
+static kernel_fn *blocked_kernel(const char *name)
+{
+	return strcmp(name, "empty") == 0 ? blocked_launch : spy.real->kernel(name);
+}
+
+static enum status run_telemetry(struct fixture *f, const char *settings, bool watched,
+				 struct case_result *result, struct error *err)
+{
+	struct sampling rules = { .min_samples = 3, .max_samples = 3 };
+	struct run run = { .result = result,
+			   .devices = f->devices,
+			   .device_count = 1,
+			   .sampler = { .rules = &rules, .device = f->devices[0] } };
+	char ini[300];
+	enum status status;
+
+	*err = (struct error)ERROR_NONE;
+	case_result_init(result);
+	snprintf(ini, sizeof(ini), SELFTEST "checks = telemetry\n%s", settings);
+	plan_from(f, ini, f->infos, 1);
+	run.c = &f->plan.cases[0];
+	run.telemetry = watched ? telemetry_window_open(f->devices[0], 10e-3) : NULL;
+	status = run.c->suite->run(&run, err);
+	telemetry_window_close(run.telemetry);
+	assert_nothing_open("telemetry");
+	plan_done(f);
+	return status;
+}
+
+static void test_watching_must_not_disturb(void **state)
+{
+	struct case_result result;
+	struct error err;
+
+	spy_reset();
+	spy.table.telemetry_quick = nothing_to_tell;
+	if (run_telemetry(*state, "disturbance = 900 %\n", true, &result, &err) != STATUS_OK)
+		fail_msg("%s", err.message);
+	assert_true(result.verification.done);
+	case_result_release(&result);
+	assert_int_equal(run_telemetry(*state, "", false, &result, &err), STATUS_UNSUPPORTED);
+	case_result_release(&result);
+	spy.table.telemetry_quick = reading_that_blocks;
+	spy.table.kernel = blocked_kernel;
+	assert_int_equal(run_telemetry(*state, "disturbance = 1 %\n", true, &result, &err),
+			 STATUS_MISMATCH);
+	assert_non_null(strstr(err.message, "watching makes launching at least"));
+	case_result_release(&result);
+}
+
 /* The interval by ranks against one counted by hand. */
 static enum status next_value(void *context, double *seconds, struct error *err)
 {
@@ -232,6 +312,7 @@ int main(void)
 		TEST(test_a_planted_slowdown_must_be_found),
 		TEST(test_false_alarms_fail),
 		TEST(test_a_planted_bit_must_be_found),
+		TEST(test_watching_must_not_disturb),
 		TEST(test_ratio_of_a_trial),
 	};
 

@@ -130,6 +130,12 @@ struct telemetry {
 	int64_t nvlink_errors; /* replays, recoveries and CRC errors of all links since the driver was loaded */
 };
 
+/*
+ * NVML's throttle reasons that take speed away: power cap, hardware slowdown, temperature (by software and by
+ * hardware), power brake. Idle and requested clocks do not.
+ */
+#define THROTTLE_SLOWS INT64_C(0xEC)
+
 /* Name and value of one piece of the environment ("driver", "580.159.03"). */
 typedef void fact_fn(void *context, const char *name, const char *value);
 

@@ -165,7 +165,7 @@ static char *circumstances(const struct subject *s, const char *metric)
 	const struct metric_value *m = case_metric(s->first, metric);
 	const struct series *series = m && m->series ? case_series(s->first, m->series) : NULL;
 	struct text out = TEXT_EMPTY;
-	char *throttled = throttle_words(s->first->after.throttle_reasons);
+	char *throttled = throttle_words(case_throttle_reasons(s->first));
 
 	if (series && series->statistics.noisy)
 		text_addf(&out, "noisy: %s", series->statistics.noise);

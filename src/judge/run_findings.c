@@ -61,9 +61,9 @@ static void judge_throttling(const struct case_result *c, struct verdicts *verdi
 {
 	char *words;
 
-	if (!is_fault(c->after.throttle_reasons))
+	if (!is_fault(case_throttle_reasons(c)))
 		return;
-	words = throttle_words(c->after.throttle_reasons);
+	words = throttle_words(case_throttle_reasons(c));
 	add(verdicts, c, VERDICT_WARN, false, xasprintf("the device was throttled: %s", words))
 		->accepted = true;
 	free(words);

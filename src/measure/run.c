@@ -7,13 +7,28 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "measure/telemetry_window.h"
 #include "suites/suite.h"
+
+/* Throttled samples are kept: for acceptance they are the finding. */
+static void note_throttling(struct statistics *s, size_t readings, size_t throttled)
+{
+	size_t used = strlen(s->noise);
+
+	if (throttled == 0)
+		return;
+	s->noisy = true;
+	snprintf(s->noise + used, sizeof(s->noise) - used, "%sthrottled in %zu of %zu readings",
+		 used ? ", " : "", throttled, readings);
+}
 
 enum status run_sample(struct run *run, const struct workload *workload, const char *name,
 		       const struct series **out, struct error *err)
 {
 	struct case_result *result = run->result;
 	struct series *series;
+	size_t readings, throttled;
+	enum status status;
 
 	ARRAY_GROW(result->series, result->series_count, result->series_capacity);
 	series = &result->series[result->series_count++];
@@ -21,7 +36,11 @@ enum status run_sample(struct run *run, const struct workload *workload, const c
 	series->name = xstrdup(name);
 	strcpy(series->unit, "s");
 	*out = series;
-	return sample(&run->sampler, workload, series, err);
+	telemetry_window_begin(run->telemetry);
+	status = sample(&run->sampler, workload, series, err);
+	telemetry_window_end(run->telemetry, &readings, &throttled);
+	note_throttling(&series->statistics, readings, throttled);
+	return status;
 }
 
 static const struct metric *find_metric(const struct suite *suite, const char *name)

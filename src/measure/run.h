@@ -7,11 +7,14 @@
 #include "plan/plan.h"
 #include "result/result.h"
 
+struct telemetry_window;
+
 struct run {
 	const struct plan_case *c;
 	struct device **devices; /* opened; process-per-device suites: only the rank's own, devices[0] */
 	size_t device_count;
 	struct world *world;
+	struct telemetry_window *telemetry; /* watches while run_sample() samples; may be NULL */
 	struct sampler sampler; /* rules, world, stop flag and progress filled in */
 	uint64_t seed; /* of this case: derived from [run] seed and the case's id */
 	struct case_result *result;

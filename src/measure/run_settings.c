@@ -9,6 +9,7 @@ struct run_settings run_settings_from(const struct config *config)
 		return settings;
 	settings.backend = section_text(run, "backend");
 	settings.backend_options.host_devices = (int)section_integer(run, "host_devices");
+	settings.telemetry_seconds = section_real(run, "telemetry");
 	settings.seed = section_integer(run, "seed");
 	settings.label = section_text(run, "label");
 	return settings;

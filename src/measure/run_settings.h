@@ -9,6 +9,7 @@ struct run_settings {
 	const char *backend; /* for backends_open() */
 	struct backend_options backend_options;
 	int64_t seed;
+	double telemetry_seconds; /* interval of telemetry_window.h; 0: none */
 	const char *label;
 };
 

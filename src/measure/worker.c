@@ -14,6 +14,7 @@
 #include "measure/message.h"
 #include "measure/run.h"
 #include "measure/run_settings.h"
+#include "measure/telemetry_window.h"
 #include "suites/suite.h"
 
 struct worker {
@@ -175,6 +176,36 @@ static bool taints(enum status status)
 	return status == STATUS_DEVICE || status == STATUS_TIMEOUT || status == STATUS_INTERNAL;
 }
 
+/* -1 where one of the two is unknown, or the counter was reset in between. */
+static int64_t difference(int64_t before, int64_t after)
+{
+	return before >= 0 && after >= before ? after - before : -1;
+}
+
+static void add_differences(struct case_result *result)
+{
+	const struct telemetry *a = &result->before, *b = &result->after;
+	struct telemetry_during *during = &result->during;
+
+	during->ecc_corrected = difference(a->ecc_corrected, b->ecc_corrected);
+	during->ecc_uncorrected = difference(a->ecc_uncorrected, b->ecc_uncorrected);
+	during->pcie_replays = difference(a->pcie_replays, b->pcie_replays);
+	during->nvlink_errors = difference(a->nvlink_errors, b->nvlink_errors);
+}
+
+/* The suite's work, watched by the rank whose result is kept. */
+static enum status run_watched(struct worker *w, struct run *run, struct error *err)
+{
+	double interval = w->world.rank == 0 ? w->settings.telemetry_seconds : 0;
+	enum status status;
+
+	run->telemetry = telemetry_window_open(run->sampler.device, interval);
+	status = run->c->suite->run(run, err);
+	telemetry_window_summary(run->telemetry, &run->result->during);
+	telemetry_window_close(run->telemetry);
+	return status;
+}
+
 static enum status attempt(struct worker *w, struct run *run, struct error *err)
 {
 	enum status status = world_agree(&w->world, open_devices(w, run->c, run, err), err);
@@ -187,9 +218,11 @@ static enum status attempt(struct worker *w, struct run *run, struct error *err)
 	if (status != STATUS_OK)
 		return status;
 	read_telemetry(run, &run->result->before);
-	status = world_agree(&w->world, run->c->suite->run(run, err), err);
-	if (!taints(status))
+	status = world_agree(&w->world, run_watched(w, run, err), err);
+	if (!taints(status)) {
 		read_telemetry(run, &run->result->after);
+		add_differences(run->result);
+	}
 	return status;
 }
 

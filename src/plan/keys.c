@@ -19,6 +19,8 @@ const struct key run_keys[] = {
 	  .help = "of all generated data: the same seed, the same data" },
 	{ .name = "label", .type = KEY_TEXT, .fallback = "",
 	  .help = "a name for this run, shown in the report" },
+	{ .name = "telemetry", .type = KEY_DURATION, .fallback = "20ms", .min = 0, .max = 60,
+	  .help = "how often clocks, power, temperature and throttling are read while samples are taken; 0s: never" },
 	{ .name = "case_limit", .type = KEY_DURATION, .fallback = "0s", .min = 0, .max = 86400,
 	  .help = "a case that takes longer is killed; 0s: derived from the sampling keys" },
 	{ 0 }

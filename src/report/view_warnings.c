@@ -31,15 +31,6 @@ static const struct {
 	{ 0x80, "power brake" },
 };
 
-static int64_t throttle_bits(const struct telemetry *t)
-{
-	int64_t bits = 0;
-
-	for (size_t i = 0; t->throttle_reasons > 0 && i < ARRAY_SIZE(throttles); i++)
-		bits |= t->throttle_reasons & throttles[i].bit;
-	return bits;
-}
-
 static void warn(struct tree *list, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void warn(struct tree *list, const char *format, ...)
 {
@@ -65,7 +56,7 @@ static void warn_telemetry(const struct view *view, size_t s, struct tree *list)
 
 		if (strcmp(view_string(c->device), source->device) != 0)
 			continue;
-		own = throttle_bits(&c->after);
+		own = case_throttle_reasons(c);
 		throttled += own != 0;
 		bits |= own;
 		if (c->before.ecc_uncorrected >= 0 &&

@@ -97,6 +97,24 @@ void telemetry_unknown(struct telemetry *telemetry)
 	};
 }
 
+void telemetry_during_unknown(struct telemetry_during *during)
+{
+	const struct telemetry_span unknown = { (double)NAN, (double)NAN, (double)NAN };
+
+	*during = (struct telemetry_during){
+		.interval = (double)NAN, .sm_clock_hz = unknown, .memory_clock_hz = unknown, .power_watts = unknown,
+		.temperature_celsius = unknown, .throttle_reasons = -1, .ecc_corrected = -1, .ecc_uncorrected = -1,
+		.pcie_replays = -1, .nvlink_errors = -1,
+	};
+}
+
+int64_t case_throttle_reasons(const struct case_result *c)
+{
+	int64_t during = c->during.throttle_reasons, after = c->after.throttle_reasons;
+
+	return ((during > 0 ? during : 0) | (after > 0 ? after : 0)) & THROTTLE_SLOWS;
+}
+
 void case_result_init(struct case_result *c)
 {
 	memset(c, 0, sizeof(*c));
@@ -104,6 +122,7 @@ void case_result_init(struct case_result *c)
 	c->verification.tolerance = (double)NAN;
 	telemetry_unknown(&c->before);
 	telemetry_unknown(&c->after);
+	telemetry_during_unknown(&c->during);
 }
 
 struct case_result *result_add_case(struct result *result)

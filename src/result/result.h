@@ -80,6 +80,21 @@ struct verification {
 	double error, tolerance; /* NaN when exact */
 };
 
+/* What one quantity was while samples were taken; NaN: unknown. */
+struct telemetry_span {
+	double min, median, max;
+};
+
+/* The condition of the case's first device while its samples were taken (measure/telemetry_window.h). */
+struct telemetry_during {
+	size_t readings;   /* 0: none were taken, and all else but the differences is unknown */
+	double interval;   /* seconds between two; NaN: unknown */
+	struct telemetry_span sm_clock_hz, memory_clock_hz, power_watts, temperature_celsius;
+	int64_t throttle_reasons; /* of all readings, ORed; -1 unknown */
+	size_t throttled;  /* readings with a reason that takes speed away (THROTTLE_SLOWS) */
+	int64_t ecc_corrected, ecc_uncorrected, pcie_replays, nvlink_errors; /* from before to after; -1 unknown */
+};
+
 struct case_parameter {
 	char *name, *text; /* "size", "64MiB" */
 	double number;     /* base units; NaN when it is a word */
@@ -101,6 +116,7 @@ struct case_result {
 	size_t series_count, series_capacity;
 	struct verification verification;
 	struct telemetry before, after; /* of the first device */
+	struct telemetry_during during;
 	char *notes; /* anything a reader must know about this case; "" */
 	double started_seconds, seconds; /* since the run began; duration */
 };
@@ -143,6 +159,9 @@ void case_result_release(struct case_result *c);
  */
 void case_result_init(struct case_result *c);
 void telemetry_unknown(struct telemetry *telemetry);
+void telemetry_during_unknown(struct telemetry_during *during);
+/* The reasons that took speed away while the case ran or right after it, as far as known: some of THROTTLE_SLOWS. */
+int64_t case_throttle_reasons(const struct case_result *c);
 /* Appends an empty case whose fields the caller fills; valid until the next call. */
 struct case_result *result_add_case(struct result *result);
 const struct metric_value *case_metric(const struct case_result *c, const char *name);

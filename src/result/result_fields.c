@@ -93,9 +93,39 @@ static const struct field telemetry_fields[] = {
 	{ 0 }
 };
 
+static const struct field span_fields[] = {
+	{ .name = "min", .codec = &codec_real, FIELD_AT(telemetry_span, min) },
+	{ .name = "median", .codec = &codec_real, FIELD_AT(telemetry_span, median) },
+	{ .name = "max", .codec = &codec_real, FIELD_AT(telemetry_span, max) },
+	{ 0 }
+};
+
+#define SPAN(member) { .name = #member, .codec = &codec_object, FIELD_AT(telemetry_during, member), \
+	.fields = span_fields }
+#define DIFFERENCE(member) { .name = #member, .codec = &codec_int64, \
+	FIELD_AT(telemetry_during, member), .unknown = UNKNOWN_NEGATIVE }
+
+static const struct field telemetry_during_fields[] = {
+	{ .name = "readings", .codec = &codec_uint64, FIELD_AT(telemetry_during, readings) },
+	{ .name = "interval", .codec = &codec_real, FIELD_AT(telemetry_during, interval) },
+	SPAN(sm_clock_hz),
+	SPAN(memory_clock_hz),
+	SPAN(power_watts),
+	SPAN(temperature_celsius),
+	DIFFERENCE(throttle_reasons),
+	{ .name = "throttled", .codec = &codec_uint64, FIELD_AT(telemetry_during, throttled) },
+	DIFFERENCE(ecc_corrected),
+	DIFFERENCE(ecc_uncorrected),
+	DIFFERENCE(pcie_replays),
+	DIFFERENCE(nvlink_errors),
+	{ 0 }
+};
+
 static const struct field case_telemetry_fields[] = {
 	{ .name = "before", .codec = &codec_object, FIELD_AT(case_result, before), .fields = telemetry_fields },
 	{ .name = "after", .codec = &codec_object, FIELD_AT(case_result, after), .fields = telemetry_fields },
+	{ .name = "during", .codec = &codec_object, FIELD_AT(case_result, during),
+	  .fields = telemetry_during_fields },
 	{ 0 }
 };
 

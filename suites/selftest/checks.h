@@ -15,6 +15,7 @@ enum status selftest_clock(struct selftest *t, struct error *err);
 enum status selftest_empty(struct selftest *t, struct error *err);
 enum status selftest_slowdown(struct selftest *t, struct error *err);
 enum status selftest_corruption(struct selftest *t, struct error *err);
+enum status selftest_telemetry(struct selftest *t, struct error *err);
 
 /* Device memory that selftest_corruption() takes. */
 uint64_t selftest_corruption_bytes(void);
