@@ -100,8 +100,8 @@ static enum status selftest_expand(struct plan *plan, struct plan_case *point, s
 
 	point->device_bytes = check == CORRUPTION ? selftest_corruption_bytes() : 0;
 	point->setup_seconds = 0.02;
-	if (check == SLOWDOWN) /* twice ten series of four samples */
-		point->setup_seconds += trials * 80 * section_real(point->section, "duration");
+	if (check == SLOWDOWN) /* twice ten series of five samples */
+		point->setup_seconds += trials * 100 * section_real(point->section, "duration");
 	if (check == TELEMETRY)
 		point->setup_seconds += 1;
 	if (check == CORRUPTION)

@@ -166,8 +166,8 @@ static enum status biased_elapsed(struct event *start, struct event *end, double
 				  struct error *err)
 {
 	enum status status = scripted_elapsed(start, end, seconds, err);
-	/* Four readings a series; series come in the order A B B A A B B A A B. */
-	uint64_t series = (script.readings - 1) / 4 % 10;
+	/* Five readings a series; series come in the order A B B A A B B A A B. */
+	uint64_t series = (script.readings - 1) / 5 % 10;
 
 	*seconds *= series % 4 == 1 || series % 4 == 2 ? 1.02 : 1;
 	return status;
@@ -213,7 +213,7 @@ static enum status reading_that_blocks(struct device *device, struct telemetry *
 				       struct error *err)
 {
 	atomic_store(&watching, true);
-	clock_sleep(5e-3);
+	clock_sleep(50e-3);
 	atomic_store(&watching, false);
 	return nothing_to_tell(device, out, err);
 }

@@ -12,7 +12,8 @@ static enum status measure(void *context, double *seconds, struct error *err)
 					       .max_samples = 3,
 					       .target = 1e-9,
 					       .max_seconds = 10,
-					       .sample_seconds = 1e-6 };
+					       .sample_seconds = 1e-6,
+					       .warmup = 1 };
 	struct spinning *s = context;
 	struct workload w = { .state = s,
 			      .launch = selftest_spin,
