@@ -36,6 +36,7 @@ static struct spy {
 	int calls, fail_at;          /* the call that fails; 0: none */
 	int copies, spoil_copy;      /* copies from this one on have a wrong byte; 0: none */
 	size_t spoil_bytes;          /* only copies of this size count */
+	int peer_copies;
 	int products, spoil_product; /* products from this one on are spoilt */
 	enum { SPOIL_ELEMENT, SPOIL_ROW_UNWRITTEN, SPOIL_DEPTH } spoil;
 	bool grants_everything, lost_after_refusal, refused;
@@ -148,6 +149,7 @@ static enum status spy_copy_peer(struct stream *stream, void *to, struct device 
 {
 	(void)to_device;
 	(void)from_device;
+	spy.peer_copies++;
 	return spy_copy(stream, to, from, bytes, err);
 }
 

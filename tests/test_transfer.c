@@ -4,6 +4,7 @@
 #include "kernels/chase.h"
 #include "kernels/copy.h"
 #include "suites/transfer/direction.h"
+#include "suites/transfer/lane.h"
 #include "suites/transfer/pool.h"
 
 #define QUICK                                                                                      \
@@ -367,6 +368,35 @@ static void test_pool(void **state)
 	assert_int_equal(spy.live_blocks, 0);
 }
 
+/* GPUs lend each other host memory; a copy to or from it is no copy between devices. */
+static void test_borrowed_host_memory_is_the_hosts(void **state)
+{
+	struct fixture *f = *state;
+	unsigned capabilities[FIXTURE_DEVICES];
+	struct lane_plan plan = { .from = { f->devices[1], ALLOCATOR_DEVICE },
+				  .to = { f->devices[1], ALLOCATOR_PAGEABLE },
+				  .issuer = f->devices[1], .bytes = 4096, .slots = 1, .seed = 1 };
+	struct error err = ERROR_NONE;
+	struct buffer lent;
+	struct lane lane;
+	int node;
+
+	for (int i = 0; i < FIXTURE_DEVICES; i++) {
+		capabilities[i] = f->devices[i]->info.capabilities;
+		f->devices[i]->info.capabilities &= ~(unsigned)DEVICE_SHARES_HOST_MEMORY;
+	}
+	assert_int_equal(pool_take(&lent, f->devices[0], ALLOCATOR_PAGEABLE, 4096, &node, &err), STATUS_OK);
+	pool_give(&lent);
+	assert_int_equal(lane_open(&lane, &plan, &err), STATUS_OK);
+	assert_ptr_equal(lane.to.device, f->devices[0]);
+	assert_int_equal(lane_verify(&lane, &err), STATUS_OK);
+	assert_int_equal(spy.peer_copies, 0);
+	lane_close(&lane);
+	pool_empty();
+	for (int i = 0; i < FIXTURE_DEVICES; i++)
+		f->devices[i]->info.capabilities = capabilities[i];
+}
+
 /* Memory that is kept is given up when it is what is missing. */
 static void test_pool_gives_way(void **state)
 {
@@ -405,6 +435,7 @@ int main(void)
 		cmocka_unit_test_setup(test_corrupt_names_the_way, fixture_reset),
 		cmocka_unit_test_setup(test_short_kernels_are_found, fixture_reset),
 		cmocka_unit_test_setup(test_pool, fixture_reset),
+		cmocka_unit_test_setup(test_borrowed_host_memory_is_the_hosts, fixture_reset),
 		cmocka_unit_test_setup(test_pool_gives_way, fixture_reset),
 	};
 

@@ -89,6 +89,13 @@ void lane_close(struct lane *lane)
 	memset(lane, 0, sizeof(*lane));
 }
 
+/* Host memory belongs to no device, whichever allocated it: GPUs lend it to each other from the pool. */
+static bool between_devices(const struct lane *lane)
+{
+	return lane->from.device != lane->to.device && allocator_on_device(lane->from.allocator) &&
+	       allocator_on_device(lane->to.allocator);
+}
+
 static enum status copy_block(struct lane *lane, uint64_t slot, struct error *err)
 {
 	struct copy_arguments a = { .to = (char *)lane->to.memory + slot * lane->stride,
@@ -98,7 +105,7 @@ static enum status copy_block(struct lane *lane, uint64_t slot, struct error *er
 
 	if (lane->plan.by_kernel)
 		return backend_launch(lane->stream, "copy", &a, err);
-	if (lane->from.device != lane->to.device)
+	if (between_devices(lane))
 		return backend_copy_peer(lane->stream, a.to, lane->to.device, a.from,
 					 lane->from.device, a.bytes, err);
 	return backend_copy(lane->stream, a.to, a.from, a.bytes, err);
