@@ -21,6 +21,8 @@ static const struct option long_options[] = {
 	{ "dump-templates", required_argument, NULL, 'd' },
 	{ "title", required_argument, NULL, 'T' },
 	{ "layout", required_argument, NULL, 'l' },
+	{ "reference", optional_argument, NULL, 'r' },
+	{ "baseline", required_argument, NULL, 'b' },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
 };
@@ -50,6 +52,12 @@ static const char *parse(int argc, char **argv, struct report_arguments *argumen
 			if (strcmp(optarg, "single") != 0 && strcmp(optarg, "dir") != 0)
 				return "--layout is single or dir";
 			arguments->options.separate_css = strcmp(optarg, "dir") == 0;
+			break;
+		case 'r':
+			arguments->options.reference = optarg ? optarg : "all";
+			break;
+		case 'b':
+			arguments->options.baseline = optarg;
 			break;
 		case 'h':
 			arguments->help = true;
@@ -107,13 +115,17 @@ static int report_run(int argc, char **argv)
 const struct command command_report = {
 	.name = "report",
 	.summary = "publish results as one HTML page",
-	.usage = "report RESULT... [-o FILE] [--title TITLE] [--layout single|dir] [--template-dir "
+	.usage = "report RESULT... [-o FILE] [--title TITLE] [--reference[=GPU,...]] [--baseline GPU] "
+		 "[--layout single|dir] [--template-dir "
 		 "DIR] [--dump-templates DIR]\n"
 		 "\n"
 		 "One RESULT (result.json) gives a page about that run, several a comparison with "
 		 "the first as the baseline.\n"
 		 "  -o, --output FILE      the page (default: report.html)\n"
 		 "  --title TITLE          its title\n"
+		 "  --reference[=GPU,...]  beside it published figures and data sheets of these GPUs (gpuproof "
+		 "list gpus), or all\n"
+		 "  --baseline GPU         the one that ratios are to (default: the oldest)\n"
 		 "  --layout single|dir    dir: also write report.css beside the page and link it, "
 		 "for servers that block\n"
 		 "                         inline style (Jenkins)\n"

@@ -35,6 +35,11 @@ const struct key suite_keys[] = {
 const struct key report_keys[] = {
 	{ .name = "title", .type = KEY_TEXT, .fallback = "",
 	  .help = "title of the page; empty: derived from the run" },
+	{ .name = "reference", .type = KEY_TEXT, .fallback = "",
+	  .help = "GPUs whose published figures and data sheets stand beside the measured ones: all, or "
+		  "ids of `gpuproof list gpus`" },
+	{ .name = "baseline", .type = KEY_TEXT, .fallback = "",
+	  .help = "reference: the GPU that ratios are to; empty: the oldest" },
 	{ 0 }
 };
 

@@ -25,6 +25,8 @@
 
 enum chart_kind { CHART_LINES, CHART_BARS, CHART_HEATMAP, CHART_STRIP, CHART_STACKED };
 
+enum chart_look { CHART_SOLID, CHART_HOLLOW, CHART_DASHED }; /* of a bar */
+
 struct chart_point {
 	double x, y, low, high; /* low, high: 95 % interval; NaN: none */
 	size_t n;
@@ -34,6 +36,7 @@ struct chart_point {
 	double p50, p95, p99; /* CHART_STRIP */
 	double ideal;         /* CHART_BARS: a dashed tick; NaN: none */
 	size_t style;         /* CHART_BARS: colour */
+	enum chart_look look; /* CHART_BARS */
 };
 
 struct chart_series {

@@ -70,6 +70,8 @@ static void draw_bar(const struct chart *chart, const struct scale *scale, struc
 	tree_text_owned(row, "name", format_label(point->text, NAME_LONGEST));
 	tree_text(row, "colour", chart_style(point->style)->colour);
 	tree_flag(row, "there", there);
+	tree_flag(row, "hollow", point->look != CHART_SOLID);
+	tree_text(row, "outline", point->look == CHART_DASHED ? "4 2" : "none");
 	chart_coordinate(row, "bar_x", there ? fmin(base, end) : base);
 	/* A bar of no length is still a measurement: one pixel shows it. */
 	chart_coordinate(row, "bar_width", there ? fmax(fabs(end - base), 1) : 0);

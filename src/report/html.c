@@ -7,11 +7,42 @@
 #include "base/embedded.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "report/reference.h"
 #include "report/report.h"
 #include "report/template.h"
 #include "report/view.h"
 
 #define STYLE_FILE "report.css"
+
+/* A key of [report] as the first run had it; "". */
+static const char *setting(const struct result *result, const char *key)
+{
+	for (size_t i = 0; i < result->setting_count; i++)
+		if (strcmp(view_string(result->settings[i].section), "report") == 0 &&
+		    strcmp(view_string(result->settings[i].key), key) == 0)
+			return view_string(result->settings[i].value);
+	return "";
+}
+
+static enum status add_reference(const struct view *view, const struct report_options *options,
+				 struct tree *page, struct error *err)
+{
+	const char *gpus = options->reference ? options->reference
+					      : setting(&view->results[0], "reference");
+	const char *baseline =
+		options->baseline ? options->baseline : setting(&view->results[0], "baseline");
+	struct reference reference;
+	enum status status = STATUS_OK;
+
+	tree_flag(page, "has_reference", *gpus || options->baseline);
+	if (!*gpus && !options->baseline)
+		return STATUS_OK;
+	status = reference_collect(&reference, view, gpus, baseline, err);
+	if (status == STATUS_OK)
+		view_reference(&reference, page);
+	reference_release(&reference);
+	return status;
+}
 
 enum status report_render(const struct result *results, size_t count,
 			  const struct report_options *options, struct text *html,
@@ -32,8 +63,10 @@ enum status report_render(const struct result *results, size_t count,
 	page = view_page(&view, options->title);
 	tree_text_owned(page, "css", css);
 	tree_flag(page, "linked", options->separate_css);
-	status = template_render(count > 1 ? "compare" : "run", options->template_dir, page, html,
-				 err);
+	status = add_reference(&view, options, page, err);
+	if (status == STATUS_OK)
+		status = template_render(count > 1 ? "compare" : "run", options->template_dir, page,
+					 html, err);
 	tree_free(page);
 	view_release(&view);
 	return status;

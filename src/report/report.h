@@ -17,6 +17,11 @@ struct report_options {
 	const char *template_dir; /* templates that override the embedded ones, or NULL */
 	const char *title;        /* NULL: from the result */
 	/*
+	 * Ids of GPUs (gpuproof list gpus) to compare with, or "all", and which one is 1x. NULL: what
+	 * the first result's [report] section says; "": none.
+	 */
+	const char *reference, *baseline;
+	/*
 	 * --layout=dir: also write report.css beside the page and link it, for servers whose
 	 * Content-Security-Policy blocks inline style (Jenkins). It is inlined as well, so that the
 	 * page can still be moved alone.

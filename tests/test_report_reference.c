@@ -1,0 +1,260 @@
+/* Cards side by side: every value says where it is from, and nothing is mixed or made up. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "import/import.h"
+#include "report/reference.h"
+#include "report/report.h"
+
+#define TEXT_OF_STREAM                                                                             \
+	"function,num_times,n_elements,sizeof,max_mbytes_per_sec,min_runtime,max_runtime,"         \
+	"avg_runtime\n"                                                                            \
+	"Triad,100,33554432,8,190000,0.001,0.001,0.001\n"                                          \
+	"Copy,100,33554432,8,180000,0.001,0.001,0.001\n"
+
+/* A result on a device of that name, imported or (without its provenance) measured. */
+static void stream_result(struct result *result, const char *device, bool imported)
+{
+	const struct import_options options = { .device = device };
+	struct error err = ERROR_NONE;
+
+	assert_int_equal(import_text(result, "babelstream", "x", TEXT_OF_STREAM,
+				     strlen(TEXT_OF_STREAM), &options, &err),
+			 STATUS_OK);
+	if (!imported) {
+		free(result->environment[0].name);
+		result->environment[0].name = xstrdup("other");
+	}
+}
+
+struct rig {
+	struct result results[2];
+	struct view view;
+	struct reference reference;
+};
+
+static void rig_open(struct rig *rig, const char *first, const char *second, const char *gpus,
+		     const char *baseline)
+{
+	struct error err = ERROR_NONE;
+
+	stream_result(&rig->results[0], first, false);
+	stream_result(&rig->results[1], second, true);
+	view_init(&rig->view, rig->results, 2);
+	if (reference_collect(&rig->reference, &rig->view, gpus, baseline, &err) != STATUS_OK)
+		fail_msg("%s", err.message);
+}
+
+static void rig_close(struct rig *rig)
+{
+	reference_release(&rig->reference);
+	view_release(&rig->view);
+	result_release(&rig->results[0]);
+	result_release(&rig->results[1]);
+}
+
+static size_t card_named(const struct reference *r, const char *label)
+{
+	for (size_t i = 0; i < r->card_count; i++)
+		if (strcmp(r->cards[i].label, label) == 0)
+			return i;
+	fail_msg("no card %s", label);
+	return 0;
+}
+
+static void kinds_stay_apart(void **state)
+{
+	enum provenance kind = PUBLISHED;
+	const struct reference_row *triad;
+	struct rig rig;
+	size_t k80;
+
+	(void)state;
+	rig_open(&rig, "Tesla K80", "Tesla K80", "all", "");
+	triad = reference_row(&rig.reference, "memory_triad");
+	k80 = card_named(&rig.reference, "K80");
+	assert_float_equal(triad->cells[k80][MEASURED].value, 190e9, 1);
+	assert_float_equal(triad->cells[k80][IMPORTED].value, 190e9, 1);
+	/* The best that others published, with its source. */
+	assert_float_equal(triad->cells[k80][PUBLISHED].value, 203.4e9, 1);
+	assert_string_equal(triad->cells[k80][PUBLISHED].p->source, "BS");
+	assert_float_equal(reference_best(triad, k80, &kind)->value, 190e9, 1);
+	assert_int_equal(kind, MEASURED);
+	assert_float_equal(reference_peak(&rig.reference, triad, k80), 240.5e9, 1);
+	rig_close(&rig);
+}
+
+static void nobody_is_not_measured(void **state)
+{
+	enum provenance kind;
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, "Tesla K80", "Tesla K80", "titan-v", "");
+	assert_int_equal(rig.reference.card_count, 2);
+	assert_null(reference_best(reference_row(&rig.reference, "memory_triad"),
+				   card_named(&rig.reference, "Titan V"), &kind));
+	assert_null(reference_row(&rig.reference, "gemm_bf16"));
+	rig_close(&rig);
+}
+
+static void ratios_are_to_the_baseline(void **state)
+{
+	const struct reference_row *launch, *triad;
+	struct rig rig;
+
+	(void)state;
+	rig_open(&rig, "NVIDIA H200", "Mystery 9000", "k80, p100-pcie", "p100-pcie");
+	assert_string_equal(rig.reference.cards[rig.reference.baseline].gpu->id, "p100-pcie");
+	/* A device that nobody knows has its card, at the end. */
+	assert_int_equal(card_named(&rig.reference, "Mystery 9000"), rig.reference.card_count - 1);
+	/* Lower is better: 5.7 us against 2.2 us is worse. */
+	launch = reference_row(&rig.reference, "launch");
+	assert_float_equal(reference_ratio(launch, rig.reference.baseline, 5.7e-6), 2.2 / 5.7,
+			   1e-6);
+	triad = reference_row(&rig.reference, "memory_triad");
+	assert_true(isnan(reference_ratio(triad, rig.reference.baseline, 190e9)));
+	rig_close(&rig);
+}
+
+static void unknown_gpus_are_refused(void **state)
+{
+	struct error err = ERROR_NONE;
+	struct reference reference;
+	struct result result;
+	struct view view;
+
+	(void)state;
+	stream_result(&result, "Tesla K80", false);
+	view_init(&view, &result, 1);
+	assert_int_equal(reference_collect(&reference, &view, "k80, v100-pci", "", &err),
+			 STATUS_USAGE);
+	assert_string_equal(err.message, "there is no reference GPU 'v100-pci'; did you mean "
+					 "'v100-pcie'?: see gpuproof list gpus");
+	reference_release(&reference);
+	view_release(&view);
+	result_release(&result);
+}
+
+static size_t occurrences(const char *text, const char *word)
+{
+	size_t count = 0;
+
+	for (const char *p = text; (p = strstr(p, word)) != NULL; p += strlen(word))
+		count++;
+	return count;
+}
+
+static void page(struct text *html, const char *gpus)
+{
+	const struct report_options options = { .reference = gpus, .baseline = "k80" };
+	struct error err = ERROR_NONE;
+	struct result results[2];
+
+	stream_result(&results[0], "NVIDIA H200", false);
+	stream_result(&results[1], "Tesla K80", true);
+	if (report_render(results, 2, &options, html, &err) != STATUS_OK)
+		fail_msg("%s", err.message);
+	result_release(&results[0]);
+	result_release(&results[1]);
+}
+
+static void the_page_says_where_values_are_from(void **state)
+{
+	static const char *const words[] = {
+		"id=\"reference\"",
+		"measured by gpuproof",
+		"published by others",
+		"not measured",
+		"href=\"#source-BS\"",
+		"id=\"source-BS\"",
+		"% of peak",
+		"generation over generation",
+		"stroke-dasharray=\"4 2\"",
+		"Above the data sheet: boost",
+	};
+	struct text html = TEXT_EMPTY;
+
+	(void)state;
+	page(&html, "all");
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		if (!strstr(html.data, words[i]))
+			fail_msg("the page does not say: %s", words[i]);
+	/* Every citation has its source. */
+	for (const char *p = html.data; (p = strstr(p, "href=\"#source-")) != NULL; p++) {
+		char *id = xstrndup(p + strlen("href=\"#"), strcspn(p + strlen("href=\"#"), "\""));
+		char *anchor = xasprintf("id=\"%s\"", id);
+
+		assert_int_equal(occurrences(html.data, anchor), 1);
+		free(anchor);
+		free(id);
+	}
+	text_release(&html);
+}
+
+/* 13 cards, in a megabyte and a third of a second: what sanitizers and a busy machine add is allowed for. */
+static void the_page_is_small_and_fast(void **state)
+{
+	struct timespec before, after;
+	struct text html = TEXT_EMPTY;
+	double seconds;
+
+	(void)state;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+	page(&html, "all");
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+	seconds = (double)(after.tv_sec - before.tv_sec) +
+		  1e-9 * (double)(after.tv_nsec - before.tv_nsec);
+	assert_true(html.length < 1000000);
+	assert_true(seconds < 3);
+	text_release(&html);
+}
+
+static void the_config_can_ask_for_it(void **state)
+{
+	const struct report_options options = { 0 };
+	struct result_setting settings[] = {
+		{ xstrdup("report"), xstrdup("reference"), xstrdup("k80"), xstrdup("") },
+	};
+	struct text html = TEXT_EMPTY;
+	struct error err = ERROR_NONE;
+	struct result result;
+
+	(void)state;
+	stream_result(&result, "NVIDIA H200", false);
+	assert_int_equal(report_render(&result, 1, &options, &html, &err), STATUS_OK);
+	assert_null(strstr(html.data, "id=\"reference\""));
+	text_release(&html);
+	result.settings = xmalloc(sizeof(settings));
+	memcpy(result.settings, settings, sizeof(settings));
+	result.setting_count = 1;
+	assert_int_equal(report_render(&result, 1, &options, &html, &err), STATUS_OK);
+	assert_non_null(strstr(html.data, "id=\"reference\""));
+	text_release(&html);
+	result_release(&result);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(kinds_stay_apart),
+		cmocka_unit_test(nobody_is_not_measured),
+		cmocka_unit_test(ratios_are_to_the_baseline),
+		cmocka_unit_test(unknown_gpus_are_refused),
+		cmocka_unit_test(the_page_says_where_values_are_from),
+		cmocka_unit_test(the_page_is_small_and_fast),
+		cmocka_unit_test(the_config_can_ask_for_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
