@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "reference/gpu.h"
 #include "report/format.h"
 #include "report/picks.h"
 #include "report/view.h"
@@ -143,6 +144,30 @@ static void fill(struct headline *h)
 		fill_row(h, &h->groups[i]);
 }
 
+/* "88 % of 63.02 GB/s (data sheet, derived)"; "" where the model or what bounds it is not known. */
+static void show_peak(const struct headline *h, struct tree *figure, const struct pick *pick)
+{
+	static const char *const doubts[] = { [SHEET_READ] = "",
+					      [SHEET_DERIVED] = ", derived",
+					      [SHEET_TO_VERIFY] = ", not verified" };
+	const struct device_info *info = h->picks->view->sources[pick->source].info;
+	const struct gpu *gpu = info ? gpus_by_device(info->name) : NULL;
+	const struct quantity *q =
+		gpu ? quantity_of_case(pick->c, view_string(pick->m->name), info) : NULL;
+	const struct sheet_entry *entry = NULL;
+	double peak = q ? gpu_peak(gpu, q, &entry) : (double)NAN;
+	double value = q && q->factor != 0 ? pick->m->value * q->factor : pick->m->value;
+	char text[FORMAT_SIZE];
+
+	if (isfinite(peak))
+		tree_textf(figure, "peak", "%.0f %% of %s (data sheet%s%s)", 100 * value / peak,
+			   format_quantity(peak, q->unit, text, sizeof(text)),
+			   doubts[entry->status],
+			   q->factor != 0 ? ", read and write counted" : "");
+	else
+		tree_text(figure, "peak", "");
+}
+
 static void show_figure(const struct headline *h, struct tree *list, const struct pick *pick)
 {
 	const struct case_parameter *x = h->axis ? case_parameter(pick->c, h->axis) : NULL;
@@ -154,6 +179,7 @@ static void show_figure(const struct headline *h, struct tree *list, const struc
 	tree_text(figure, "interval", format_interval(pick->m, text, sizeof(text)));
 	tree_textf(figure, "n", "%zu", pick->m->n);
 	tree_flag(figure, "noisy", view_noisy(pick->c));
+	show_peak(h, figure, pick);
 	tree_text(figure, "at", x ? format_spaced(view_string(x->text), text, sizeof(text)) : "");
 }
 
