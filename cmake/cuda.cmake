@@ -39,13 +39,31 @@ endif()
 
 set(cuda_module cuda${CUDAToolkit_VERSION_MAJOR})
 message(STATUS "gpuproof: CUDA ${CUDAToolkit_VERSION}: building the backend ${cuda_module}")
+# Code that is for one architecture alone (90a), and needs a compiler that knows its instructions.
+set(cuda_only_90a ${CMAKE_SOURCE_DIR}/kernels/gemm_wgmma.cu)
+list(REMOVE_ITEM cuda_sources ${cuda_only_90a})
 add_library(gpuproof_cuda MODULE ${cuda_sources})
+if(CUDAToolkit_VERSION VERSION_GREATER_EQUAL 12.5 AND "${cuda_architectures}" MATCHES "90")
+	add_library(gpuproof_cuda_90a OBJECT ${cuda_only_90a})
+	target_sources(gpuproof_cuda PRIVATE $<TARGET_OBJECTS:gpuproof_cuda_90a>)
+	target_compile_definitions(gpuproof_cuda PRIVATE GPUPROOF_WGMMA)
+	set(cuda_targets gpuproof_cuda gpuproof_cuda_90a)
+else()
+	set(cuda_targets gpuproof_cuda)
+endif()
 set_target_properties(gpuproof_cuda PROPERTIES
 	OUTPUT_NAME ${cuda_module} PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/backends
-	CUDA_STANDARD 17 CUDA_ARCHITECTURES "${cuda_architectures}" C_VISIBILITY_PRESET hidden CUDA_VISIBILITY_PRESET hidden CUDA_RUNTIME_LIBRARY Static)
-target_compile_definitions(gpuproof_cuda PRIVATE GPUPROOF_CUDA_MODULE="${cuda_module}")
-target_include_directories(gpuproof_cuda PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/src ${CUDAToolkit_INCLUDE_DIRS})
-target_compile_options(gpuproof_cuda PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-fno-exceptions,-fno-threadsafe-statics;-Wno-deprecated-gpu-targets>")
+	C_VISIBILITY_PRESET hidden CUDA_RUNTIME_LIBRARY Static)
+set_target_properties(${cuda_targets} PROPERTIES CUDA_STANDARD 17 CUDA_VISIBILITY_PRESET hidden
+	CUDA_ARCHITECTURES "${cuda_architectures}")
+if(TARGET gpuproof_cuda_90a)
+	set_target_properties(gpuproof_cuda_90a PROPERTIES CUDA_ARCHITECTURES 90a-real)
+endif()
+foreach(target ${cuda_targets})
+	target_compile_definitions(${target} PRIVATE GPUPROOF_CUDA_MODULE="${cuda_module}")
+	target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/src ${CUDAToolkit_INCLUDE_DIRS})
+	target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra,-fno-exceptions,-fno-threadsafe-statics;-Wno-deprecated-gpu-targets>")
+endforeach()
 target_link_libraries(gpuproof_cuda PRIVATE gpuproof_base CUDA::cudart_static ${CMAKE_DL_LIBS})
 # Without exceptions and locked statics nothing here uses the C++ library, so a GPU node needs none.
 # The module's own copy of the base library stays its own.

@@ -19,7 +19,7 @@
 
 static const char *const precisions[] = { "fp64",       "fp32", "tf32", "fp16", "bf16",
 					  "fp16_acc16", "fp8",  "int8", NULL };
-static const char *const implementations[] = { "blas", "lt", NULL };
+static const char *const implementations[] = { "blas", "lt", "simt", "half2", "tensor", NULL };
 static const char *const transposes[] = { "nn", "tn", "nt", "tt", NULL };
 
 static const struct key keys[] = {
@@ -48,7 +48,7 @@ static const struct key keys[] = {
 	  .parameter = "implementation",
 	  .help = "blas: the library as it comes (cublasGemmEx, OpenBLAS); lt: cuBLASLt's fastest "
 		  "by "
-		  "search" },
+		  "search; own kernels: simt (fp32), half2 (fp16_acc16), tensor (fp16, bf16)" },
 	{ .name = "transposes",
 	  .type = KEY_CHOICE,
 	  .list = true,

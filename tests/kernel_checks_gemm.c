@@ -11,6 +11,7 @@ struct product {
 	int m, n, k, padding;
 	bool transpose_a, transpose_b;
 	double alpha, beta;
+	const char *kernel; /* our own; NULL: the library */
 };
 
 /* op(M) of `rows` x `columns`, as double, one row (by_row) or one column after the other. */
@@ -118,14 +119,14 @@ static enum status check_product(struct device *device, const struct product *p,
 {
 	size_t bytes = precision_bytes(p->precision);
 	struct matrices x;
+	struct gemm gemm;
 	struct bench b;
 	void *c;
 
 	bench_open(&b, device, err);
 	make_matrices(p, &x);
 	c = bench_upload(&b, x.c, x.c_count * bytes);
-	bench_gemm(&b,
-		   &(struct gemm){ .precision = p->precision,
+	gemm = (struct gemm){ .precision = p->precision,
 				   .transpose_a = p->transpose_a,
 				   .transpose_b = p->transpose_b,
 				   .m = p->m,
@@ -138,7 +139,11 @@ static enum status check_product(struct device *device, const struct product *p,
 				   .b = bench_upload(&b, x.b, (x.b_count ? x.b_count : 1) * bytes),
 				   .c = c,
 				   .alpha = p->alpha,
-				   .beta = p->beta });
+				   .beta = p->beta };
+	if (p->kernel)
+		bench_launch(&b, p->kernel, &gemm);
+	else
+		bench_gemm(&b, &gemm);
 	bench_download(&b, x.got, c, x.c_count * bytes);
 	if (bench_ok(&b))
 		check_result(p, &x, err);
@@ -224,4 +229,30 @@ enum status check_gemm_edges(struct device *device, struct error *err)
 	};
 
 	return check_shapes(device, shapes, ARRAY_SIZE(shapes), err);
+}
+
+/* Our own kernels: multiples of the vector width, and what they must do about everything else. */
+static enum status check_own(struct device *device, const char *kernel, struct error *err)
+{
+	struct product shapes[] = {
+		{ .m = 1, .n = 1, .k = 1, .alpha = 1, .beta = 0 },
+		{ .m = 33, .n = 17, .k = 65, .padding = 1, .alpha = -0.75, .beta = 0.5 },
+		{ .m = 264, .n = 136, .k = 72, .padding = 8, .alpha = 1, .beta = 0 },
+		{ .m = 520, .n = 388, .k = 200, .alpha = 2, .beta = 1 },
+		{ .m = 6, .n = 4, .k = 0, .padding = 2, .alpha = 1, .beta = 0.5 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(shapes); i++)
+		shapes[i].kernel = kernel;
+	return check_shapes(device, shapes, ARRAY_SIZE(shapes), err);
+}
+
+enum status check_gemm_simt(struct device *device, struct error *err)
+{
+	return check_own(device, "gemm_simt", err);
+}
+
+enum status check_gemm_tensor(struct device *device, struct error *err)
+{
+	return check_own(device, "gemm_tensor", err);
 }

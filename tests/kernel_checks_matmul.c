@@ -84,3 +84,45 @@ enum status check_gemm_search(struct device *device, struct error *err)
 
 	return check_all(device, v, 0, PRECISION_GEMM_COUNT, err);
 }
+
+/* Our own kernels where they are fast, in batches and at the edges of their tiles. */
+enum status check_gemm_own(struct device *device, struct error *err)
+{
+	static const struct variant variants[] = {
+		{ PRECISION_FP32, IMPLEMENTATION_SIMT, 512, 256, 96, 3, 0 },
+		{ PRECISION_FP32, IMPLEMENTATION_SIMT, 2052, 2052, 100, 1, 0 },
+		{ PRECISION_FP16, IMPLEMENTATION_TENSOR, 512, 256, 96, 3, 0 },
+		{ PRECISION_BF16, IMPLEMENTATION_TENSOR, 1032, 1032, 264, 1, 0 },
+		{ PRECISION_FP16, IMPLEMENTATION_TENSOR, 2056, 2056, 1000, 1, 0 },
+		{ PRECISION_FP16, IMPLEMENTATION_TENSOR, 65, 66, 67, 2, 0 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(variants); i++) {
+		if (check_variant(device, &variants[i], err) == STATUS_UNSUPPORTED)
+			error_clear(err);
+		else if (err->status != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+enum status check_gemm_half2(struct device *device, struct error *err)
+{
+	static const int64_t shapes[][4] = {
+		{ 1, 1, 1, 1 }, { 256, 128, 64, 1 }, { 264, 136, 72, 3 }, { 259, 130, 67, 2 }
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(shapes); i++) {
+		const struct variant v = { PRECISION_FP16_ACC16,
+					   IMPLEMENTATION_HALF2,
+					   shapes[i][0],
+					   shapes[i][1],
+					   shapes[i][2],
+					   shapes[i][3],
+					   0 };
+
+		if (check_variant(device, &v, err) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}

@@ -10,8 +10,9 @@
 
 #include "kernel_checks.h"
 
-/* What a CPU lacks, and may skip: nothing to choose from, and no narrow formats. */
-static const char *const lacking[] = { "gemm_search", "gemm_narrow" };
+/* What a CPU lacks, and may skip: nothing to choose from, narrow formats, tensor cores. */
+static const char *const lacking[] = { "gemm_search", "gemm_narrow", "gemm_tensor",
+					"gemm_half2" };
 
 static bool is_lacking(const char *name)
 {

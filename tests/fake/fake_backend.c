@@ -295,6 +295,8 @@ static size_t fake_gemm_workspace(struct device *device)
 }
 
 /* One launcher per kernel: a kernel_fn has no room for a name. */
+#define KERNEL_HOST(op) KERNEL(op)
+#define KERNEL_CUDA(op)
 #define KERNEL(name)                                                                               \
 	static enum status fake_kernel_##name(struct stream *stream, const void *arguments,        \
 					      struct error *err)                                   \

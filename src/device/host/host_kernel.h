@@ -45,6 +45,10 @@ unsigned host_parallel(struct stream *stream, uint64_t count, uint64_t grain, ho
 				      err);                                                        \
 	}
 
+/* kernels.def: what is for this backend alone, or not for it. */
+#define KERNEL_HOST(op) KERNEL(op)
+#define KERNEL_CUDA(op)
+
 #define KERNEL(op) enum status kernel_host_##op(struct stream *, const void *, struct error *);
 #include "kernels/kernels.def"
 #undef KERNEL
