@@ -13,6 +13,8 @@
 #ifndef GPUPROOF_KERNELS_GEMM_WGMMA_CUH
 #define GPUPROOF_KERNELS_GEMM_WGMMA_CUH
 
+#include "kernels/gemm_wgmma.h"
+
 #include <cuda.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
