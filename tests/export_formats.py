@@ -4,7 +4,7 @@ import copy, csv, io, itertools, json, os, re, subprocess, sys, unicodedata
 import xml.etree.ElementTree as ET
 
 PROGRAM = os.environ["PROGRAM"]
-FORMATS = ["junit", "markdown", "csv", "csv-samples", "prometheus", "gbench", "github-action-bigger",
+FORMATS = ["junit", "markdown", "csv", "csv-samples", "prometheus", "result", "gbench", "github-action-bigger",
 	   "github-action-smaller"]
 HOSTILE = ["<script>alert(1)</script>", "]]>", "a\nb\r\nc\td", "\x01\x1b[31m\x7f", "\u202eevil\u2066", "=1+1", "+1", "-1",
 	   "@SUM(A1)", "\t=1", "＝1", '"quoted", \'q\'', "| a | b |", "``` `x` ```", "{{name}}", "\\\\\" \\", "&amp;&#0;",
@@ -169,7 +169,7 @@ def poison(value, text, keys=None, key=""):
 		return [poison(v, text, keys, key) for v in value]
 	if not isinstance(value, str) or key in FIXED or (keys and key not in keys):
 		return value
-	return text()
+	return text() if text else SECRETS[key]
 
 def check_poisoned(result, text, keys, what):
 	before = len(failures)
@@ -177,6 +177,26 @@ def check_poisoned(result, text, keys, what):
 		json.dump(poison(result, text, keys), f)
 	check_all("hostile.json")
 	failures[before:] = [f"{what}: {m}" for m in failures[before:]]
+
+SECRETS = {"hostname": "frodo.example.org", "label": "customer-a", "uuid": "GPU-8f1c2d3e-1111-2222-3333-444455556666",
+	   "pci": "0000:3b:00.0", "reason": "lost on frodo at 3b:00.0, see /home/alice/log", "serial": "S/N-1650"}
+TELLING = ["frodo", "customer", "8f1c2d3e", "3b:00", "alice", "tight", "own.ini", "S/N"]
+
+def check_anonymised(result, limits):
+	telling = poison(result, None, set(SECRETS))
+	telling["environment"]["cuda:0 serial"] = SECRETS["serial"]
+	with open("telling.json", "w") as f:
+		json.dump(telling, f)
+	outputs = {form: export(form, "telling.json", "-l", limits, "--anonymise") for form in FORMATS}
+	subprocess.run([PROGRAM, "report", "telling.json", "-o", "telling.html", "--anonymise"], check=True, capture_output=True)
+	with open("telling.html", encoding="utf-8") as f:
+		outputs["report"] = f.read()
+	for form, text in outputs.items():
+		for word in TELLING:
+			check(word not in text, f"{form} --anonymise: '{word}' survives")
+	with open("rewritten.json", "w") as f:
+		f.write(outputs["result"])
+	check_all("rewritten.json")
 
 def main(path, limits):
 	check_all(path, repeat=True)
@@ -202,6 +222,7 @@ def main(path, limits):
 		check_poisoned(result, lambda: next(order), None, f"turn {turn}")
 	check_poisoned(result, lambda: "\n=<b>]]>\x1b\u202e|`\"'&", None, "all the same")
 	check_poisoned(result, lambda: LONG, {"reason", "hostname"}, "long")
+	check_anonymised(result, limits)
 	many = copy.deepcopy(result)
 	many["cases"] = [dict(c, id=f"{c['id']} {i}", samples={}) for c in result["cases"][:1] for i in range(12000)]
 	with open("many.json", "w") as f:

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "cli/anonymise_option.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/result_list.h"
@@ -14,13 +15,14 @@ extern const struct command command_export;
 
 static const struct option_row rows[] = {
 	{ 'o', "output", true }, { 'l', "limits", true }, { 0, "baseline", true },
-	{ 0, "strict", false },  { 0, NULL, false },
+	{ 0, "strict", false },  ANONYMISE_OPTIONS,       { 0, NULL, false },
 };
 
 struct export_arguments {
 	const struct export_format *format;
 	const char *output, *limits; /* NULL: standard output; the result's own */
 	bool strict;
+	struct anonymise_option anonymise;
 	struct result_list results, baseline;
 };
 
@@ -33,6 +35,8 @@ static enum status take_option(struct export_arguments *a, const char *name, con
 		a->limits = value;
 	else if (strcmp(name, "baseline") == 0)
 		return result_list_add(&a->baseline, value, err);
+	else if (anonymise_take_option(&a->anonymise, name, value))
+		return STATUS_OK;
 	else
 		a->strict = true;
 	return STATUS_OK;
@@ -63,8 +67,10 @@ static int take_operands(struct export_arguments *a, const struct options *o, st
 		return unknown_format(o->operands[0]);
 	if (o->operand_count != 2)
 		return command_usage(&command_export, "which RESULT?");
-	return result_list_add(&a->results, o->operands[1], err) == STATUS_OK ? EXIT_ACCEPTED
-									      : command_fail(err);
+	if (result_list_add(&a->results, o->operands[1], err) != STATUS_OK ||
+	    anonymise_lists(&a->anonymise, &a->results, &a->baseline, err) != STATUS_OK)
+		return command_fail(err);
+	return EXIT_ACCEPTED;
 }
 
 static int parse_arguments(struct export_arguments *a, int argc, char **argv)
@@ -122,10 +128,13 @@ static enum status judge_result(const struct export_arguments *a, struct verdict
 	if (status != STATUS_OK)
 		return status;
 	*judged = limits.count;
+	if (a->limits)
+		anonymise_learn_limits(&a->anonymise, &limits);
 	if (*judged) {
 		judge(&input, verdicts);
 		verdicts->strict = a->strict;
 		verdicts_finish(verdicts);
+		anonymise_verdicts(&a->anonymise, verdicts);
 	}
 	limits_release(&limits);
 	return STATUS_OK;
@@ -176,6 +185,7 @@ static int export_run(int argc, char **argv)
 		code = export_result(&arguments);
 	result_list_release(&arguments.results);
 	result_list_release(&arguments.baseline);
+	anonymise_option_release(&arguments.anonymise);
 	return code;
 }
 
@@ -195,6 +205,7 @@ const struct command command_export = {
 		 "  -l, --limits FILE        an INI file with [limit NAME] sections, or shipped "
 		 "ones: h200, generic\n"
 		 "      --baseline RESULT    what `* baseline` refers to; repeatable\n"
-		 "      --strict             warnings and allowed skips are not accepted",
+		 "      --strict             warnings and allowed skips are not "
+		 "accepted\n" ANONYMISE_USAGE,
 	.run = export_run,
 };

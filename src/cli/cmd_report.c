@@ -3,8 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "cli/anonymise_option.h"
 #include "cli/command.h"
+#include "cli/result_list.h"
 #include "report/report.h"
 
 extern const struct command command_report;
@@ -12,6 +13,7 @@ extern const struct command command_report;
 struct report_arguments {
 	struct report_options options;
 	const char *dump;
+	struct anonymise_option anonymise;
 	bool help;
 };
 
@@ -23,6 +25,8 @@ static const struct option long_options[] = {
 	{ "layout", required_argument, NULL, 'l' },
 	{ "reference", optional_argument, NULL, 'r' },
 	{ "baseline", required_argument, NULL, 'b' },
+	{ "anonymise", no_argument, NULL, 'a' },
+	{ "anonymise-key", required_argument, NULL, 'k' },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
 };
@@ -59,6 +63,12 @@ static const char *parse(int argc, char **argv, struct report_arguments *argumen
 		case 'b':
 			arguments->options.baseline = optarg;
 			break;
+		case 'a':
+			anonymise_take_option(&arguments->anonymise, "anonymise", NULL);
+			break;
+		case 'k':
+			anonymise_take_option(&arguments->anonymise, "anonymise-key", optarg);
+			break;
 		case 'h':
 			arguments->help = true;
 			break;
@@ -71,23 +81,23 @@ static const char *parse(int argc, char **argv, struct report_arguments *argumen
 	return NULL;
 }
 
-static int write_report(char **paths, size_t count, const struct report_options *options)
+static int write_report(char **paths, size_t count, struct report_arguments *arguments)
 {
-	struct result *results = xcalloc(count, sizeof(*results));
+	struct result_list results = { 0 };
 	struct error err = ERROR_NONE;
 	enum status status = STATUS_OK;
-	size_t read = 0;
 
-	for (; status == STATUS_OK && read < count; read++)
-		status = result_read(&results[read], paths[read], &err);
+	for (size_t i = 0; status == STATUS_OK && i < count; i++)
+		status = result_list_add(&results, paths[i], &err);
 	if (status == STATUS_OK)
-		status = report_write(results, count, options, &err);
-	for (size_t i = 0; i < read; i++)
-		result_release(&results[i]);
-	free(results);
+		status = anonymise_lists(&arguments->anonymise, &results, NULL, &err);
+	if (status == STATUS_OK)
+		status = report_write(results.items, results.count, &arguments->options, &err);
+	result_list_release(&results);
+	anonymise_option_release(&arguments->anonymise);
 	if (status != STATUS_OK)
 		return command_fail(&err);
-	printf("%s\n", options->output);
+	printf("%s\n", arguments->options.output);
 	return EXIT_ACCEPTED;
 }
 
@@ -109,21 +119,24 @@ static int report_run(int argc, char **argv)
 		return EXIT_ACCEPTED;
 	if (optind == argc)
 		return command_usage(&command_report, "which result?");
-	return write_report(argv + optind, (size_t)(argc - optind), &arguments.options);
+	return write_report(argv + optind, (size_t)(argc - optind), &arguments);
 }
 
 const struct command command_report = {
 	.name = "report",
 	.summary = "publish results as one HTML page",
-	.usage = "report RESULT... [-o FILE] [--title TITLE] [--reference[=GPU,...]] [--baseline GPU] "
+	.usage = "report RESULT... [-o FILE] [--title TITLE] [--reference[=GPU,...]] [--baseline "
+		 "GPU] "
 		 "[--layout single|dir] [--template-dir "
 		 "DIR] [--dump-templates DIR]\n"
+		 "       [--anonymise] [--anonymise-key FILE]\n"
 		 "\n"
 		 "One RESULT (result.json) gives a page about that run, several a comparison with "
 		 "the first as the baseline.\n"
 		 "  -o, --output FILE      the page (default: report.html)\n"
 		 "  --title TITLE          its title\n"
-		 "  --reference[=GPU,...]  beside it published figures and data sheets of these GPUs (gpuproof "
+		 "  --reference[=GPU,...]  beside it published figures and data sheets of these "
+		 "GPUs (gpuproof "
 		 "list gpus), or all\n"
 		 "  --baseline GPU         the one that ratios are to (default: the oldest)\n"
 		 "  --layout single|dir    dir: also write report.css beside the page and link it, "
@@ -131,6 +144,7 @@ const struct command command_report = {
 		 "                         inline style (Jenkins)\n"
 		 "  --template-dir DIR     Mustache templates and report.css that replace the "
 		 "built-in ones of the same name\n"
-		 "  --dump-templates DIR   write the built-in ones into DIR, to be edited",
+		 "  --dump-templates DIR   write the built-in ones into DIR, to be "
+		 "edited\n" ANONYMISE_USAGE,
 	.run = report_run,
 };

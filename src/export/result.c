@@ -1,0 +1,14 @@
+/* The document as it is, or as --anonymise left it. */
+#include <stdlib.h>
+
+#include "export/export.h"
+
+static void write_result(const struct export_input *input, struct text *out)
+{
+	char *json = result_to_json(input->result);
+
+	text_add(out, json);
+	free(json);
+}
+
+const struct exporter export_result = { write_result };

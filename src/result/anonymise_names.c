@@ -1,0 +1,151 @@
+/* Which names in a result tell whose it is. */
+#include "result/anonymise_parts.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+
+struct learning {
+	struct anonymiser *anonymiser;
+	char *vocabulary; /* of the program, as far as it is in the result */
+};
+
+static const char *const free_texts[] = { "label", "title", "origin", "where" };
+
+static bool is_free_text(const char *key)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(free_texts); i++)
+		if (key && strcmp(key, free_texts[i]) == 0)
+			return true;
+	return false;
+}
+
+static void add_words(struct text *out, const char *a, const char *b)
+{
+	text_addf(out, "%s\n%s\n", a ? a : "", b ? b : "");
+}
+
+/*
+ * Names of suites, metrics, parameters and keys, and their values. A user's name that is part of one of them tells
+ * nothing, and replacing it would take the document apart.
+ */
+static char *vocabulary_of(const struct result *r)
+{
+	struct text out = TEXT_EMPTY;
+
+	text_add(&out, "gpuproof run default true false yes no all host cuda fake limit suite "
+		       "report label title");
+	for (size_t i = 0; i < r->case_count; i++) {
+		const struct case_result *c = &r->cases[i];
+
+		add_words(&out, c->suite, c->device);
+		for (size_t j = 0; j < c->parameter_count; j++)
+			add_words(&out, c->parameters[j].name, c->parameters[j].text);
+		for (size_t j = 0; j < c->metric_count; j++)
+			add_words(&out, c->metrics[j].name, c->metrics[j].unit);
+	}
+	for (size_t i = 0; i < r->setting_count; i++)
+		add_words(&out, r->settings[i].key,
+			  is_free_text(r->settings[i].key) ? NULL : r->settings[i].value);
+	return text_detach(&out);
+}
+
+static bool common(const struct learning *l, const char *name)
+{
+	return strstr(l->vocabulary, name) || !name[strspn(name, "0123456789.")];
+}
+
+static void learn(const struct learning *l, const char *kind, const char *name)
+{
+	if (name && !common(l, name))
+		anonymiser_learn(l->anonymiser, kind, name);
+}
+
+/* "nightly.ini:12" -> "nightly.ini"; NULL: no place in a file. The caller frees it. */
+static char *file_of(const char *origin)
+{
+	const char *colon = strrchr(origin, ':');
+
+	if (!colon || !colon[1] || colon[1 + strspn(colon + 1, "0123456789")])
+		return NULL;
+	return xstrndup(origin, (size_t)(colon - origin));
+}
+
+/* Of a path also the last part, which messages may quote alone. */
+static void learn_file(const struct learning *l, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *base = slash ? slash + 1 : path;
+	size_t length = strlen(base);
+
+	if (!slash && anonymise_shipped(path))
+		return;
+	learn(l, "file", path);
+	learn(l, "file", base);
+	if (length > 4 && text_ends_with(base, ".ini") && !anonymise_shipped(base)) {
+		char *stem = xstrndup(base, length - 4);
+
+		learn(l, "file", stem);
+		free(stem);
+	}
+}
+
+static void learn_setting(const struct learning *l, const struct result_setting *s)
+{
+	const char *second = s->section ? strchr(s->section, ' ') : NULL;
+	char *file = s->origin ? file_of(s->origin) : NULL;
+
+	/* Whatever a shipped config says is no secret. */
+	if (!file || !anonymise_shipped(file)) {
+		if (is_free_text(s->key) && strcmp(s->key, "where") != 0)
+			learn(l, s->key, s->value);
+		if (second && text_starts_with(s->section, "limit "))
+			learn(l, "limit", second + 1);
+		else if (second && strchr(second + 1, ' '))
+			learn(l, "label", strchr(second + 1, ' ') + 1);
+	}
+	if (file)
+		learn_file(l, file);
+	free(file);
+}
+
+static void learn_fact(const struct learning *l, const struct fact *fact)
+{
+	if (!fact->name || !fact->value)
+		return;
+	if (strcmp(fact->name, "hostname") == 0) {
+		char *first = xstrndup(fact->value, strcspn(fact->value, "."));
+
+		learn(l, "host", fact->value);
+		learn(l, "host", first);
+		free(first);
+	} else if (strcasestr(fact->name, "serial")) {
+		learn(l, "serial", fact->value);
+	}
+}
+
+void anonymiser_learn_result(struct anonymiser *a, const struct result *r)
+{
+	const struct learning l = { a, vocabulary_of(r) };
+
+	learn(&l, "run", r->run_id);
+	learn(&l, "label", r->label);
+	for (size_t i = 0; i < r->environment_count; i++)
+		learn_fact(&l, &r->environment[i]);
+	for (size_t i = 0; i < r->device_count; i++) {
+		learn(&l, "uuid", r->devices[i].uuid);
+		learn(&l, "pci", r->devices[i].pci);
+	}
+	if (r->config_name)
+		learn_file(&l, r->config_name);
+	for (size_t i = 0; i < r->setting_count; i++)
+		learn_setting(&l, &r->settings[i]);
+	for (size_t i = 0; i < r->case_count; i++)
+		if (!r->config_name || !anonymise_shipped(r->config_name))
+			learn(&l, "label", r->cases[i].label);
+	free(l.vocabulary);
+}

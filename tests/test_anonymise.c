@@ -1,0 +1,227 @@
+/* --anonymise: none of the originals survives, the same original is the same word everywhere, and what was measured stays. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "result/anonymise.h"
+#include "result/pseudonym.h"
+#include "sample_result.h"
+
+static const char *const secrets[] = {
+	"frodo.example.org",
+	"frodo",
+	"GPU-8f1c2d3e-1111-2222-3333-444455556666",
+	"8f1c2d3e",
+	"0000:3b:00.0",
+	"S/N-1650",
+	"customer-a",
+	"contract 77",
+	"/home/",
+	"alice",
+	"secret.ini",
+	"acme-limit",
+	"our own measurement",
+	"variant-x",
+	"0123456789abcdef",
+	"outdir",
+	"3b:00.0",
+};
+
+static void set(char **target, const char *text)
+{
+	free(*target);
+	*target = xstrdup(text);
+}
+
+static void add_setting(struct result *r, const char *section, const char *key, const char *value,
+			const char *origin)
+{
+	r->settings = xrealloc(r->settings, r->setting_count + 1, sizeof(*r->settings));
+	r->settings[r->setting_count++] =
+		(struct result_setting){ xstrdup(section), xstrdup(key), xstrdup(value),
+					 xstrdup(origin) };
+}
+
+static void add_fact(struct result *r, const char *name, const char *value)
+{
+	r->environment =
+		xrealloc(r->environment, r->environment_count + 1, sizeof(*r->environment));
+	r->environment[r->environment_count++] = (struct fact){ xstrdup(name), xstrdup(value) };
+}
+
+static void telling_result(struct result *r)
+{
+	struct case_result *c;
+
+	sample_result(r);
+	c = &r->cases[0];
+	set(&r->label, "customer-a");
+	set(&r->config_name, "/home/alice/secret.ini");
+	set(&r->command, "gpuproof run /home/alice/secret.ini -o outdir --label=customer-a "
+			 "-ooutdir --launches 5 -d cuda:0");
+	set(&r->config_text,
+	    "[run]\nlabel = customer-a\n[report]\ntitle = contract 77\n[limit acme-limit]\n"
+	    "metric = transfer.bandwidth\nmin = 1 GB/s\norigin = our own measurement\n");
+	add_setting(r, "run", "label", "customer-a", "--label");
+	add_setting(r, "report", "title", "contract 77", "/home/alice/secret.ini:4");
+	add_setting(r, "limit acme-limit", "origin", "our own measurement",
+		    "/home/alice/secret.ini:8");
+	add_setting(r, "limit acme-limit", "metric", "transfer.bandwidth",
+		    "/home/alice/secret.ini:6");
+	add_fact(r, "hostname", "frodo.example.org");
+	add_fact(r, "cuda:0 serial", "S/N-1650");
+	add_fact(r, "env CUDA_VISIBLE_DEVICES", "GPU-8f1c2d3e-1111-2222-3333-444455556666");
+	add_fact(r, "nccl", "2.28 from /home/alice/lib/libnccl.so.2");
+	strcpy(r->devices[0].uuid, "GPU-8f1c2d3e-1111-2222-3333-444455556666");
+	set(&c->label, "variant-x");
+	set(&c->id, "transfer/variant-x/h2d/pinned/64MiB@cuda:0");
+	set(&c->reason, "frodo: GPU-8f1c2d3e-1111-2222-3333-444455556666 at 3b:00.0 (0000:3b:00.0) "
+			"fell off, see "
+			"\"/home/alice/core\" and ../alice/log: secret.ini:3");
+}
+
+static void none_survives(void **state)
+{
+	struct error err = ERROR_NONE;
+	struct anonymiser *a;
+	struct result r;
+	char *json;
+
+	(void)state;
+	telling_result(&r);
+	assert_int_equal(anonymiser_new(&a, NULL, &err), STATUS_OK);
+	anonymiser_learn_result(a, &r);
+	assert_int_equal(anonymise_result(a, &r, &err), STATUS_OK);
+	json = result_to_json(&r);
+	for (size_t i = 0; i < ARRAY_SIZE(secrets); i++)
+		if (strcasestr(json, secrets[i]))
+			fail_msg("'%s' survives in %s", secrets[i], strcasestr(json, secrets[i]));
+	free(json);
+	anonymiser_free(a);
+	result_release(&r);
+}
+
+static void measurements_stay(void **state)
+{
+	struct error err = ERROR_NONE;
+	struct anonymiser *a;
+	struct result before, after;
+
+	(void)state;
+	telling_result(&before);
+	telling_result(&after);
+	assert_int_equal(anonymiser_new(&a, NULL, &err), STATUS_OK);
+	anonymiser_learn_result(a, &after);
+	assert_int_equal(anonymise_result(a, &after, &err), STATUS_OK);
+	assert_int_equal(after.case_count, before.case_count);
+	assert_string_equal(after.devices[0].name, "NVIDIA H200");
+	assert_string_equal(after.cases[0].parameters[0].text, "h2d");
+	assert_string_equal(after.cases[0].metrics[0].name, before.cases[0].metrics[0].name);
+	assert_memory_equal(after.cases[0].series[0].samples, before.cases[0].series[0].samples,
+			    before.cases[0].series[0].count * sizeof(double));
+	assert_string_equal(after.started, before.started);
+	assert_non_null(strstr(after.config_text, "metric = transfer.bandwidth\nmin = 1 GB/s\n"));
+	assert_non_null(strstr(after.command, "--launches 5 -d cuda:0"));
+	assert_non_null(strstr(after.cases[0].id, "transfer/label-"));
+	/* The same word for the same name, wherever it stands. */
+	assert_non_null(strstr(after.cases[0].id, after.cases[0].label));
+	assert_non_null(strstr(after.config_text, after.label));
+	assert_non_null(strstr(after.cases[0].reason, after.devices[0].uuid));
+	assert_string_equal(after.environment[after.environment_count - 2].value,
+			    after.devices[0].uuid);
+	anonymiser_free(a);
+	result_release(&before);
+	result_release(&after);
+}
+
+static char *label_with(const char *key_file)
+{
+	struct error err = ERROR_NONE;
+	struct anonymiser *a;
+	struct result r;
+	char *label;
+
+	telling_result(&r);
+	assert_int_equal(anonymiser_new(&a, key_file, &err), STATUS_OK);
+	anonymiser_learn_result(a, &r);
+	assert_int_equal(anonymise_result(a, &r, &err), STATUS_OK);
+	label = xstrdup(r.label);
+	anonymiser_free(a);
+	result_release(&r);
+	return label;
+}
+
+static void key_decides(void **state)
+{
+	char path[] = "/tmp/gpuproof_key.XXXXXX";
+	int fd = mkstemp(path);
+	struct error err = ERROR_NONE;
+	struct anonymiser *a;
+	char *first, *second, *random;
+
+	(void)state;
+	assert_int_equal(write(fd, "short", 5), 5);
+	assert_int_equal(anonymiser_new(&a, path, &err), STATUS_USAGE);
+	assert_int_equal(write(fd, " but long enough now", 20), 20);
+	close(fd);
+	first = label_with(path);
+	second = label_with(path);
+	random = label_with(NULL);
+	assert_string_equal(first, second);
+	assert_string_not_equal(first, random);
+	unlink(path);
+	free(first);
+	free(second);
+	free(random);
+	error_clear(&err);
+	assert_int_equal(anonymiser_new(&a, "/nowhere/key", &err), STATUS_IO);
+}
+
+static void own_words_stay(void **state)
+{
+	struct error err = ERROR_NONE;
+	struct anonymiser *a;
+	struct result r;
+
+	(void)state;
+	telling_result(&r);
+	/* A label that is a suite's name, a part of a metric's, or a number. */
+	set(&r.label, "bandwidth");
+	assert_int_equal(anonymiser_new(&a, NULL, &err), STATUS_OK);
+	anonymiser_learn_result(a, &r);
+	assert_int_equal(anonymise_result(a, &r, &err), STATUS_OK);
+	assert_string_equal(r.cases[0].metrics[0].name, "transfer.bandwidth");
+	assert_non_null(strstr(r.config_text, "transfer.bandwidth"));
+	anonymiser_free(a);
+	result_release(&r);
+}
+
+/* The example of the paper's appendix A: key 00..0f, message 00..0e. */
+static void hash_is_siphash(void **state)
+{
+	const struct pseudonym_key key = { UINT64_C(0x0706050403020100),
+					   UINT64_C(0x0f0e0d0c0b0a0908) };
+	unsigned char message[15];
+
+	(void)state;
+	for (unsigned char i = 0; i < sizeof(message); i++)
+		message[i] = i;
+	assert_true(pseudonym_hash(&key, message, sizeof(message)) == UINT64_C(0xa129ca6149be45e5));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(none_survives),   cmocka_unit_test(measurements_stay),
+		cmocka_unit_test(key_decides),     cmocka_unit_test(own_words_stay),
+		cmocka_unit_test(hash_is_siphash),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
