@@ -318,6 +318,31 @@ static void finding_names_best_and_worst(void **state)
 	chart_release(&chart);
 }
 
+/* Times over sizes come with their latency and bandwidth; a line too short for that is left out. */
+static void times_over_sizes_are_fitted(void **state)
+{
+	struct chart chart;
+	struct chart_series *series;
+	char *html;
+
+	(void)state;
+	chart_of(&chart, CHART_LINES);
+	chart.fitted = true;
+	series = chart_series_named(&chart, "four ranks");
+	for (double size = 1024; size <= 0x1p30; size *= 4)
+		add_point(series, "size", size, 6e-6 + size / 350e9, (double)NAN, (double)NAN);
+	series = chart_series_named(&chart, "two sizes only");
+	add_point(series, "size", 1024, 1e-6, (double)NAN, (double)NAN);
+	add_point(series, "size", 2048, 2e-6, (double)NAN, (double)NAN);
+	html = render(&chart);
+	assert_legal(html);
+	assert_non_null(strstr(html, "<tr><th scope=\"row\">four ranks<td>6.000 µs ± "));
+	assert_non_null(strstr(html, "<td>350.0 GB/s ± "));
+	assert_null(strstr(html, "<tr><th scope=\"row\">two sizes only<td>"));
+	free(html);
+	chart_release(&chart);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -330,6 +355,7 @@ int main(void)
 		cmocka_unit_test(many_points_are_thinned),
 		cmocka_unit_test(labels_of_equal_lines_do_not_collide),
 		cmocka_unit_test(finding_names_best_and_worst),
+		cmocka_unit_test(times_over_sizes_are_fitted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -246,5 +246,6 @@ void chart_draw(const struct chart *chart, struct tree *charts)
 		else
 			tree_flag(map, kinds[k].name, false);
 	}
+	chart_fit(chart, map);
 	chart_table(chart, map);
 }

@@ -56,6 +56,7 @@ struct chart {
 	enum scale_kind x_scale, y_scale;
 	enum better better;
 	double reference;    /* CHART_BARS: bars start at this value; NaN: at 0 */
+	bool fitted;         /* CHART_LINES of times over sizes: their latency and bandwidth in a table */
 	struct extent range; /* CHART_HEATMAP: spanned by the colours as well: maps compare */
 	char *note;          /* what is left out; "" */
 	struct chart_series *series;
@@ -78,6 +79,9 @@ void chart_bars_draw(const struct chart *chart, struct tree *map);
 void chart_heatmap_draw(const struct chart *chart, struct tree *map);
 void chart_strip_draw(const struct chart *chart, struct tree *map);
 void chart_stacked_draw(const struct chart *chart, struct tree *map);
+
+/* chart_fit.c: the list "fit", one table or none. */
+void chart_fit(const struct chart *chart, struct tree *map);
 
 /* Shared by the kinds. */
 #define CHART_WIDTH 480.0

@@ -25,6 +25,7 @@ struct figure_rule {
 	 */
 	const char *bars[6];
 	const char *compare[3]; /* parameter, value, base value: their ratio is the finding */
+	bool fitted;       /* CHART_LINES: times over sizes, with their latency and bandwidth */
 	const char *parts; /* CHART_STACKED: metrics whose names start so add up to the metric */
 	const char
 		*ideal; /* CHART_BARS: parameter whose number is the best that can be; NULL: none */

@@ -60,6 +60,16 @@ static const struct figure_rule rules[] = {
 	PRECISIONS("matmul.throughput", SCALE_LINEAR),
 	PRECISIONS("matmul.memory", SCALE_LINEAR),
 	PRECISIONS("matmul.error", SCALE_LOG10),
+	{ .suite = "collective",
+	  .metric = "collective.busbw",
+	  .kind = CHART_LINES,
+	  .facets = { "operation" } },
+	{ .suite = "collective",
+	  .metric = "collective.time",
+	  .kind = CHART_LINES,
+	  .y_scale = SCALE_LOG10,
+	  .fitted = true,
+	  .facets = { "operation" } },
 	SPLITS("parallel.step_time", 0, NULL),
 	SPLITS("parallel.speedup", 1, "devices"),
 	SPLITS("parallel.efficiency", 0, NULL),
@@ -167,6 +177,7 @@ static void start_chart(const struct figure *f, const struct picks *picks, struc
 	chart->y_unit = xstrdup(view_string(m->unit));
 	chart->y_scale = f->rule->y_scale;
 	chart->better = m->better;
+	chart->fitted = f->rule->fitted && f->kind == CHART_LINES;
 	chart->reference = f->rule->reference != 0 ? f->rule->reference : NAN;
 	chart->id = xasprintf("chart-%zu-%zu", suite_number(f), f->charts->count + 1);
 	chart->title = xasprintf("%s%s%s%s%s", name, *facet ? ": " : "", facet,
