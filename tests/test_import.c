@@ -115,18 +115,19 @@ static void values_have_our_names_and_units(void **state)
 		  "transfer.bandwidth", 55.31e9 },
 		{ "nvbandwidth.json", "transfer/latency_host/pinned/2MiB@cuda:0",
 		  "transfer.latency", 1170.2e-9 },
-		{ "nccl.txt", "collective/all_reduce/fp32/out/2/16MiB@cuda:0,cuda:1",
+		{ "nccl.txt", "collective/2/all_reduce/fp32/out_of_place/16MiB@cuda:0,cuda:1",
 		  "collective.busbw", 214.24e9 },
-		{ "nccl.txt", "collective/all_reduce/fp32/in/2/1MiB@cuda:0,cuda:1",
+		{ "nccl.txt", "collective/2/all_reduce/fp32/in_place/1MiB@cuda:0,cuda:1",
 		  "collective.time", 15.31e-6 },
-		{ "nccl_old.txt", "collective/all_reduce/fp32/out/2/8MiB@cuda:0,cuda:1",
+		{ "nccl_old.txt", "collective/2/all_reduce/fp32/out_of_place/8MiB@cuda:0,cuda:1",
 		  "collective.algbw", 40e9 },
 		{ "babelstream.csv", "stream/triad/fp64/2GiB@cuda:0", "stream.bandwidth",
 		  4.38893e12 },
 		{ "deepbench_gemm.csv", "matmul:train/fp16/4096x7000x4096/tn@cuda:1000",
 		  "matmul.throughput", 2.0 * 4096 * 7000 * 4096 / 26.66e-3 },
 		{ "deepbench_allreduce.csv",
-		  "collective:NCCL 2.0 MPI/all_reduce/fp32/4/400000B@cuda:0,cuda:1,cuda:2,cuda:3",
+		  "collective:NCCL 2.0 "
+		  "MPI/4/all_reduce/fp32/out_of_place/400000B@cuda:0,cuda:1,cuda:2,cuda:3",
 		  "collective.busbw", 6.588e9 },
 		{ "google_benchmark.json", "benchmark/BM_sum/4096@host:0", "benchmark.time",
 		  612e-9 },
@@ -211,7 +212,7 @@ static void wrong_elements_fail(void **state)
 		failed++;
 		assert_string_equal(result.cases[k].reason, "3 wrong elements");
 		assert_string_equal(result.cases[k].id,
-				    "collective/all_reduce/fp32/in/2/256MiB@cuda:0,cuda:1");
+				    "collective/2/all_reduce/fp32/in_place/256MiB@cuda:0,cuda:1");
 	}
 	assert_int_equal(failed, 1);
 	result_release(&result);

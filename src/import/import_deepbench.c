@@ -181,10 +181,11 @@ static void add_all_reduce(const struct row *row, int first, const char *name, s
 	c = import_case(row->import, "collective", devices, ranks);
 	free(devices);
 	set_label(c, field(row, LIBRARY));
+	snprintf(text, sizeof(text), "%zu", ranks);
+	import_number(c, "devices", (double)ranks, text);
 	import_word(c, "operation", "all_reduce");
 	import_word(c, "precision", "fp32");
-	snprintf(text, sizeof(text), "%zu", ranks);
-	import_number(c, "ranks", (double)ranks, text);
+	import_word(c, "placement", "out_of_place");
 	import_bytes(c, "size", bytes);
 	import_metric(c, "collective.busbw", "B/s", BETTER_HIGHER,
 		      bytes / seconds * 2 * ((double)ranks - 1) / (double)ranks);

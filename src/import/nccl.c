@@ -45,6 +45,28 @@ const char *nccl_collective(const char *program)
 	return NULL;
 }
 
+/* As in suites/collective.c: what means nothing to an operation is no parameter of it. */
+static bool reduces(const char *collective)
+{
+	return strstr(collective, "reduce") != NULL;
+}
+
+static bool has_placement(const char *collective)
+{
+	static const char *const without[] = { "broadcast", "send_recv", "all_to_all" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(without); i++)
+		if (strcmp(without[i], collective) == 0)
+			return false;
+	return true;
+}
+
+/* The other place of such an operation is the same case again. */
+static bool is_second(const struct nccl_row *row)
+{
+	return row->in_place && !has_placement(row->collective);
+}
+
 static const char *type_name(const char *theirs)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
@@ -55,19 +77,24 @@ static const char *type_name(const char *theirs)
 
 void nccl_add(struct import *import, const struct nccl_row *row)
 {
-	const char **devices = xcalloc(row->ranks, sizeof(*devices));
+	const char **devices;
 	struct case_result *c;
 	char text[32];
 
+	if (is_second(row))
+		return;
+	devices = xcalloc(row->ranks, sizeof(*devices));
 	for (size_t i = 0; i < row->ranks; i++)
 		devices[i] = import->result->devices[i].id;
 	c = import_case(import, "collective", devices, row->ranks);
 	free(devices);
-	import_word(c, "operation", row->collective);
-	import_word(c, "precision", type_name(row->type));
-	import_word(c, "place", row->in_place ? "in" : "out");
 	snprintf(text, sizeof(text), "%zu", row->ranks);
-	import_number(c, "ranks", (double)row->ranks, text);
+	import_number(c, "devices", (double)row->ranks, text);
+	import_word(c, "operation", row->collective);
+	if (reduces(row->collective))
+		import_word(c, "precision", type_name(row->type));
+	if (has_placement(row->collective))
+		import_word(c, "placement", row->in_place ? "in_place" : "out_of_place");
 	import_bytes(c, "size", row->bytes);
 	import_metric(c, "collective.busbw", "B/s", BETTER_HIGHER, row->busbw_gbs * 1e9);
 	import_metric(c, "collective.algbw", "B/s", BETTER_HIGHER, row->algbw_gbs * 1e9);
