@@ -64,6 +64,7 @@ static void draw_bar(const struct chart *chart, const struct scale *scale, struc
 		     const struct chart_point *point, double y, double base)
 {
 	double end = scale_at(scale, point->y), high = scale_at(scale, point->high);
+	double ideal = scale_at(scale, point->ideal); /* fmax() passes over NaN */
 	bool there = isfinite(point->y);
 	char value[FORMAT_SIZE];
 
@@ -78,7 +79,7 @@ static void draw_bar(const struct chart *chart, const struct scale *scale, struc
 	chart_coordinate(row, "bar_y", y + (ROW - BAR) / 2);
 	chart_coordinate(row, "text_y", y + ROW / 2 + 4);
 	chart_coordinate(row, "value_x",
-			 there ? fmax(fmax(end, isfinite(high) ? high : end), base) + 5 : base + 5);
+			 there ? fmax(fmax(end, fmax(high, ideal)), base) + 5 : base + 5);
 	tree_text(row, "value", format_quantity(point->y, chart->y_unit, value, sizeof(value)));
 	draw_whisker(scale, row, point, y + ROW / 2);
 	draw_ideal(scale, row, point, y);

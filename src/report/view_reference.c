@@ -42,6 +42,8 @@ static void show_sheet_cell(const struct reference *r, size_t row, size_t card, 
 
 	if (entry && !entry->unit)
 		view_text(cell, "value", entry->text);
+	else if (entry && strcmp(entry->unit, "B") == 0)
+		tree_text(cell, "value", format_spaced(entry->text, text, sizeof(text)));
 	else if (entry && strcmp(entry->unit, "1") == 0)
 		tree_textf(cell, "value", "%.10g", entry->value);
 	else
