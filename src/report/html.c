@@ -27,8 +27,8 @@ static const char *setting(const struct result *result, const char *key)
 static enum status add_reference(const struct view *view, const struct report_options *options,
 				 struct tree *page, struct error *err)
 {
-	const char *gpus = options->reference ? options->reference
-					      : setting(&view->results[0], "reference");
+	const char *gpus =
+		options->reference ? options->reference : setting(&view->results[0], "reference");
 	const char *baseline =
 		options->baseline ? options->baseline : setting(&view->results[0], "baseline");
 	struct reference reference;
