@@ -1,9 +1,11 @@
 /* Memory of every allocator, copies between them, and what a failed allocation leaves behind. */
 #include "gpu_check.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "kernels/fill.h"
 #include "kernels/generator.h"
 
@@ -223,19 +225,44 @@ static enum status telemetry(struct check_context *context, struct error *err)
 	STEP(backend_telemetry(context->device, &t, err));
 	snprintf(context->detail, sizeof(context->detail),
 		 "SM %.0f MHz, memory %.0f MHz, %.0f W, %.0f degC, throttle %#llx, ECC %lld/%lld, "
-		 "PCIe %lld x%lld, replays %lld",
+		 "PCIe %lld x%lld, replays %lld, NVLink errors %lld",
 		 t.sm_clock_hz / 1e6, t.memory_clock_hz / 1e6, t.power_watts, t.temperature_celsius,
 		 (unsigned long long)t.throttle_reasons, (long long)t.ecc_corrected,
 		 (long long)t.ecc_uncorrected, (long long)t.pcie_generation,
-		 (long long)t.pcie_width, (long long)t.pcie_replays);
+		 (long long)t.pcie_width, (long long)t.pcie_replays, (long long)t.nvlink_errors);
 	if (!(t.sm_clock_hz > 0) && !(t.temperature_celsius > 0))
 		return error_set(err, STATUS_MISMATCH, "neither clock nor temperature: %.200s",
 				 context->detail);
 	return STATUS_OK;
 }
 
+/* What the watching thread asks for: the same quantities, and soon enough for its interval. */
+static enum status telemetry_quick(struct check_context *context, struct error *err)
+{
+	const int times = 20;
+	struct telemetry all, quick;
+	double start, seconds;
+
+	STEP(backend_telemetry(context->device, &all, err));
+	start = clock_seconds();
+	for (int i = 0; i < times; i++)
+		STEP(backend_telemetry_quick(context->device, &quick, err));
+	seconds = (clock_seconds() - start) / times;
+	snprintf(context->detail, sizeof(context->detail), "%.0f us a reading", 1e6 * seconds);
+	if (isnan(all.sm_clock_hz) != isnan(quick.sm_clock_hz) ||
+	    isnan(all.temperature_celsius) != isnan(quick.temperature_celsius) ||
+	    (all.throttle_reasons < 0) != (quick.throttle_reasons < 0) || quick.ecc_corrected != -1)
+		return error_set(err, STATUS_MISMATCH,
+				 "quick and full telemetry know different things");
+	if (seconds > 10e-3)
+		return error_set(err, STATUS_MISMATCH, "%s: too slow to watch with",
+				 context->detail);
+	return STATUS_OK;
+}
+
 const struct check memory_checks[] = {
 	{ "telemetry", telemetry },
+	{ "telemetry quick", telemetry_quick },
 	{ "allocators and copies", allocators_and_copies },
 	{ "wrong byte is found", wrong_byte_is_found },
 	{ "pool keeps and trims", pool_keeps_and_trims },
