@@ -178,6 +178,7 @@ static void the_page_says_where_values_are_from(void **state)
 		"not measured",
 		"href=\"#source-BS\"",
 		"id=\"source-BS\"",
+		"Roofline, FP32",
 		"% of peak",
 		"generation over generation",
 		"stroke-dasharray=\"4 2\"",

@@ -125,11 +125,106 @@ static void draw_growth(const struct reference *r, const char *key, const char *
 	chart_release(&chart);
 }
 
+#define ROOF_LINES 7
+#define ROOF_FROM 0.25 /* FLOP/B */
+#define ROOF_TO 1024.0
+
+static void roof_point(struct chart_series *series, double x, double bandwidth, double peak)
+{
+	char text[32];
+	struct chart_point *point;
+
+	snprintf(text, sizeof(text), "%.4g", x);
+	point = chart_point_new(series, text);
+	point->x = x;
+	point->y = fmin(x * bandwidth, peak) / 1e12;
+	point->n = 1;
+}
+
+static void roof(struct chart *chart, const char *label, const char *kind, double bandwidth,
+		 double peak, size_t style)
+{
+	struct chart_series *series;
+	char *name;
+
+	if (!(bandwidth > 0) || !(peak > 0))
+		return;
+	name = xasprintf("%s, %s", label, kind);
+	series = chart_series_named(chart, name);
+	free(name);
+	series->style = style;
+	roof_point(series, ROOF_FROM, bandwidth, peak);
+	roof_point(series, peak / bandwidth, bandwidth, peak);
+	roof_point(series, ROOF_TO, bandwidth, peak);
+}
+
+/* What gpuproof measured on a card; 0: nothing. */
+static double measured_value(const struct reference *r, const char *quantity, size_t card)
+{
+	const struct reference_row *row = reference_row(r, quantity);
+
+	return row && isfinite(row->cells[card][MEASURED].value) ? row->cells[card][MEASURED].value
+								 : 0;
+}
+
+/* The first of its architecture, the baseline and those measured: the others lie close to one of them. */
+static bool on_roofline(const struct reference *r, size_t card)
+{
+	const struct gpu *gpu = r->cards[card].gpu;
+
+	if (!gpu)
+		return false;
+	if (card == r->baseline || r->cards[card].measured)
+		return true;
+	for (size_t i = 0; i < card; i++)
+		if (r->cards[i].gpu && strcmp(gpu_words(r->cards[i].gpu, "architecture"),
+					      gpu_words(gpu, "architecture")) == 0)
+			return false;
+	return true;
+}
+
+static void draw_roofline(const struct reference *r, struct tree *charts)
+{
+	struct chart chart;
+	bool solid = false;
+
+	start(&chart, charts, xstrdup("Roofline, FP32"),
+	      xstrdup("What arithmetic can be reached, by how much of it each byte from device "
+		      "memory gets. Solid: measured here (STREAM triad, FP32 GEMM); dashed: data "
+		      "sheets."),
+	      "FP32 arithmetic in TFLOP/s", "1", BETTER_HIGHER);
+	chart.kind = CHART_LINES;
+	free(chart.x_name);
+	free(chart.x_unit);
+	chart.x_name = xstrdup("FLOP for each byte");
+	chart.x_unit = xstrdup("1");
+	chart.x_scale = SCALE_LOG2;
+	chart.y_scale = SCALE_LOG10;
+	for (size_t i = 0; i < r->card_count && chart.count < ROOF_LINES; i++) {
+		double bandwidth = measured_value(r, "memory_triad", i);
+		double fp32 = measured_value(r, "gemm_fp32", i);
+
+		if (on_roofline(r, i))
+			roof(&chart, r->cards[i].label, "data sheet",
+			     gpu_figure(r->cards[i].gpu, "memory_bandwidth"),
+			     gpu_figure(r->cards[i].gpu, "fp32"), 1 + chart.count % ROOF_LINES);
+		/* The one solid style: a second measured card has its values in the tables. */
+		if (!solid && bandwidth > 0 && fp32 > 0) {
+			roof(&chart, r->cards[i].label, "measured", bandwidth, fp32, 0);
+			solid = true;
+		}
+	}
+	if (chart.count >= 2)
+		chart_draw(&chart, charts);
+	chart_release(&chart);
+}
+
 void reference_charts(const struct reference *r, struct tree *charts)
 {
 	draw_growth(r, "memory_bandwidth", "Memory bandwidth", charts);
 	draw_growth(r, "fp32", "FP32", charts);
 	draw_growth(r, "fp16 best", "FP16 by its fastest way", charts);
+	draw_roofline(r, charts);
 	for (size_t i = 0; i < r->row_count; i++)
 		draw_row(r, &r->rows[i], charts);
 }
