@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "reference/gpu.h"
 #include "reference/spec.h"
+#include "suites/suite.h"
 
 static void every_file_is_valid(void **state)
 {
@@ -215,6 +216,51 @@ static void cases_are_told_apart(void **state)
 	}
 }
 
+static const struct suite *suite_of(const char *metric)
+{
+	for (const struct suite *const *s = suites; *s; s++)
+		for (const struct metric *m = (*s)->metrics; m->name; m++)
+			if (strcmp(m->name, metric) == 0)
+				return *s;
+	return NULL;
+}
+
+/* Whether the suite has a parameter of that name which can have that value. */
+static bool can_be(const struct suite *suite, const char *name, const char *word)
+{
+	for (const struct key *key = suite->keys; key->name; key++) {
+		if (strcmp(key_parameter(key), name) != 0)
+			continue;
+		for (const char *const *choice = key->choices; choice && *choice; choice++)
+			if (strcmp(*choice, word) == 0)
+				return true;
+	}
+	return false;
+}
+
+/* A metric or a parameter that is renamed would silently no longer be compared. */
+static void quantities_are_what_suites_measure(void **state)
+{
+	size_t measured = 0;
+
+	(void)state;
+	for (const struct quantity *q = quantities; q->name; q++) {
+		const struct suite *suite = q->metric ? suite_of(q->metric) : NULL;
+
+		assert_ptr_equal(quantity_find(q->name), q);
+		if (!q->metric)
+			continue;
+		measured++;
+		if (!suite)
+			fail_msg("%s: no suite has %s", q->name, q->metric);
+		for (size_t i = 0; i < ARRAY_SIZE(q->parameters) && q->parameters[i].name; i++)
+			if (!can_be(suite, q->parameters[i].name, q->parameters[i].word))
+				fail_msg("%s: %s cannot be %s", q->name, q->parameters[i].name,
+					 q->parameters[i].word);
+	}
+	assert_true(measured >= 15);
+}
+
 static enum status read_text(const char *text, struct error *err)
 {
 	const struct embedded_file file = { "x.ini", (const unsigned char *)text, strlen(text) };
@@ -291,6 +337,7 @@ int main(void)
 		cmocka_unit_test(devices_are_found_by_the_drivers_names),
 		cmocka_unit_test(architectures_are_in_order_of_age),
 		cmocka_unit_test(cases_are_told_apart),
+		cmocka_unit_test(quantities_are_what_suites_measure),
 		cmocka_unit_test(mistakes_name_file_and_line),
 		cmocka_unit_test(ranges_have_a_middle),
 	};

@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# gpuproof import and report --reference: other tools' files beside data sheets and published figures.
+set -euo pipefail
+program=$1
+data=$(cd "$(dirname "$0")" && pwd)/data/import
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+
+fail() {
+	echo "$1"
+	exit 1
+}
+refuses() { # expected exit code, pattern, arguments...
+	local code=0
+	"$program" "${@:3}" >out 2>&1 || code=$?
+	[ "$code" -eq "$1" ] || fail "${*:3}: exit code $code, not $1"
+	grep -F -- "$2" out >/dev/null || fail "${*:3} does not say: $2"
+}
+
+"$program" import nvbandwidth "$data"/nvbandwidth.json -o links.json | grep "^links.json: 16 cases on 2 devices$" >/dev/null
+"$program" import nccl-text "$data"/nccl_old.txt --collective all_reduce -o reduce.json >/dev/null
+"$program" import babelstream "$data"/babelstream.csv --device "Tesla K80" -o memory.json >/dev/null
+[ "$("$program" import --list-formats | wc -l)" -eq 6 ] || fail "not six formats"
+
+# Imported results are results: one page of several, with whatever else is known.
+"$program" report links.json reduce.json memory.json --reference=p100-sxm2,v100-sxm2 --baseline k80 -o page.html >/dev/null
+for words in "Against other GPUs" "imported: nvbandwidth v0.8" "P100 SXM2" "K80 <small>1×</small>" 'title="imported"'; do
+	grep -F -- "$words" page.html >/dev/null || fail "the page does not say: $words"
+done
+! grep -F "Titan V" page.html >/dev/null || fail "a GPU that was not asked for"
+"$program" report links.json -o plain.html >/dev/null
+! grep -F "Against other GPUs" plain.html >/dev/null || fail "a comparison that was not asked for"
+
+refuses 2 "nccl_old.txt:10: which collective ran is not known" import nccl-text "$data"/nccl_old.txt
+refuses 2 "did you mean 'babelstream'" import babelstrem "$data"/babelstream.csv
+refuses 2 "say FORMAT and FILE" import nvbandwidth
+refuses 2 "there is no reference GPU 'k81'; did you mean 'k80'" report links.json --reference=k81
