@@ -11,6 +11,7 @@
 #include "suites/parallel/measure.h"
 #include "suites/parallel/mode.h"
 #include "suites/parallel/outcome.h"
+#include "suites/parallel/segments.h"
 #include "suites/suite.h"
 
 static const char *const precisions[] = { "fp64", "fp32", "tf32", "fp16", "bf16", NULL };
@@ -35,6 +36,11 @@ static const struct key keys[] = {
 	  .max = 1024, .help = "parts of the batch in layer_split (1: naive), gpipe and 1f1b" },
 	{ .name = "bucket", .type = KEY_SIZE, .list = true, .fallback = "25MiB", .min = 1,
 	  .max = 0x1p40, .help = "gradients per reduction in ddp, zero1 and zero2" },
+	{ .name = "accumulate", .type = KEY_INTEGER, .fallback = "1", .min = 1, .max = 1024,
+	  .help = "single, ddp: parts of a device's rows, computed in turn before one update" },
+	{ .name = "segments", .type = KEY_INTEGER, .fallback = "0", .min = 0,
+	  .max = SETUP_MAX_LAYERS,
+	  .help = "single, ddp: of layers; activations inside are computed again; 0: all kept" },
 	{ .name = "loss_on", .type = KEY_CHOICE, .fallback = "server", .choices = loss_places,
 	  .help = "dp_naive: the first device computes the loss of all rows, or each of its own" },
 	{ .name = "optimizer", .type = KEY_CHOICE, .fallback = "adam", .choices = optimizer_names,
@@ -105,6 +111,8 @@ static enum status setup_from_case(struct setup *setup, const struct plan_case *
 		setup->bucket_bytes = (uint64_t)case_integer(c, "bucket");
 	setup->loss_on_server = section_integer(c->section, "loss_on") == 0;
 	setup_fit_mode(setup);
+	setup->accumulate = (uint64_t)section_integer(c->section, "accumulate");
+	setup->segments = (uint64_t)section_integer(c->section, "segments");
 	read_optimizer(setup, c->section);
 	return STATUS_OK;
 }
@@ -121,9 +129,11 @@ static uint64_t bytes_of(const struct setup *setup)
 
 	for (int rank = 0; rank < setup->ranks; rank++) {
 		uint64_t step_rows, bytes, widest = 0;
+		struct segments segments;
 		struct holding h;
 		struct share share;
 
+		segments_make(&segments, setup);
 		holding_of(setup, rank, &share, &step_rows, &h);
 		bytes = (h.weights + h.gradients) * element +
 			h.moments * master * optimizer_moments(setup->optimizer) +
@@ -131,9 +141,13 @@ static uint64_t bytes_of(const struct setup *setup)
 		for (size_t l = share.first; l <= share.last; l++) {
 			uint64_t width = share_width(setup, &share, l);
 
-			bytes += (l > share.first ? share.kept : share.kept_input) * width * element;
 			widest = width > widest ? width : widest;
+			if (segments_buffer(&segments, l) == 0)
+				bytes += (l > share.first ? share.kept : share.kept_input) * width *
+					 element;
 		}
+		for (size_t i = 1; i < setup->layers; i++)
+			bytes += share.kept * segments_width(&segments, setup, i) * element;
 		bytes += 2 * step_rows * widest * element;
 		most = bytes > most ? bytes : most;
 	}
@@ -174,12 +188,21 @@ static unsigned capability_for(enum precision precision)
 	return needed[precision];
 }
 
+static const char *refusal_of(const struct setup *setup)
+{
+	bool asks = setup->accumulate > 1 || setup->segments > 0;
+
+	return asks && !setup->mode->accumulates
+		       ? "accumulation and recomputation are for single and ddp"
+		       : setup->mode->refusal(setup);
+}
+
 /* The first n devices of one backend, `first` being the backend's first. */
 static enum status plan_on(struct plan *plan, struct plan_case *point, const struct setup *setup,
 			   size_t first, struct error *err)
 {
 	const struct device_info *info = &plan->devices[first];
-	const char *reason = setup->mode->refusal(setup);
+	const char *reason = refusal_of(setup);
 	size_t set[PLAN_MAX_CASE_DEVICES], count = 0;
 	char text[160];
 

@@ -100,6 +100,8 @@ static enum status run_against_single(struct device *device, struct world *world
 	alone_setup.mode = mode_find("single");
 	alone_setup.ranks = 1;
 	alone_setup.microbatches = 1;
+	alone_setup.accumulate = 1;
+	alone_setup.segments = 0;
 	if (status == STATUS_OK)
 		status = trainer_open(&t, setup, &team, err);
 	if (status == STATUS_OK && world->rank == 0)
@@ -140,6 +142,25 @@ static void the_loss_may_be_on_the_server(void **state)
 		setup.optimizer = OPTIMIZER_SGD;
 		expect_reference(&setup, "loss on the server");
 	}
+}
+
+/* Rows in turn, activations computed again: the same gradients, but for the order of sums. */
+static void accumulation_and_recomputation_change_nothing(void **state)
+{
+	static const char *const names[] = { "single", "ddp" };
+	static const uint64_t segments[] = { 0, 1, 2, 3, 5, 9 };
+
+	(void)state;
+	for (size_t m = 0; m < ARRAY_SIZE(names); m++)
+		for (size_t i = 0; i < ARRAY_SIZE(segments); i++) {
+			struct setup setup = tiny(names[m], m ? 2 : 1, PRECISION_FP64);
+
+			setup.segments = segments[i];
+			setup.accumulate = 1 + i % 2 * 3;
+			expect_reference(&setup, "recomputation");
+			assert_ranks(run_ranks(setup.ranks, run_against_single, &setup),
+				     setup.ranks, STATUS_OK, "recomputation");
+		}
 }
 
 /* Pairs with and without a layer left over, chunks of unequal size. */
@@ -376,6 +397,43 @@ static enum status run_memory(struct device *device, struct world *world, void *
 	return status;
 }
 
+/* 24 layers of 48 in 4 segments: 3 activations between them, 5 inside one, in a third of the rows. */
+static enum status run_segments(struct device *device, struct world *world, void *context,
+				struct error *err)
+{
+	const struct setup *setup = context;
+	uint64_t rows = setup->batch / setup->accumulate;
+	struct trainer t = { 0 };
+	struct team team;
+	enum status status = team_open(&team, device, world, err);
+
+	if (status == STATUS_OK)
+		status = trainer_open(&t, setup, &team, err);
+	if (status == STATUS_OK)
+		status = expect_class(&t, MEMORY_ACTIVATIONS,
+				      4 * rows * ((3 + 5) * 48 + 10) + 8 * setup->batch, err);
+	trainer_close(&t);
+	team_close(&team);
+	return status;
+}
+
+static void segments_save_memory(void **state)
+{
+	struct setup setup = tiny("single", 1, PRECISION_FP32);
+
+	(void)state;
+	setup.layers = 24;
+	for (size_t l = 0; l < setup.layers; l++)
+		setup.widths[l] = 48;
+	/* As much work in the first layer, which has no input gradient, as in the others. */
+	setup.widths[0] = 72;
+	setup.widths[setup.layers] = 10;
+	setup.batch = 63;
+	setup.accumulate = 3;
+	setup.segments = 4;
+	assert_ranks(run_ranks(1, run_segments, &setup), 1, STATUS_OK, "segments");
+}
+
 static void memory_is_what_the_formulas_say(void **state)
 {
 	(void)state;
@@ -459,6 +517,8 @@ int main(void)
 		cmocka_unit_test(deep_models_stay_within_tolerance),
 		cmocka_unit_test(bucket_sizes_change_nothing),
 		cmocka_unit_test(the_loss_may_be_on_the_server),
+		cmocka_unit_test(accumulation_and_recomputation_change_nothing),
+		cmocka_unit_test(segments_save_memory),
 		cmocka_unit_test(tensor_cuts_any_depth),
 		cmocka_unit_test(splits_equal_one_device),
 		cmocka_unit_test(splits_train_alike_over_many_steps),

@@ -4,9 +4,9 @@ const char *data_parallel_refusal(const struct setup *setup)
 {
 	if (setup->ranks < 2)
 		return "data parallel needs at least two devices";
-	return setup->batch % (uint64_t)setup->ranks
-		       ? "the batch does not divide by the number of devices"
-		       : NULL;
+	if (setup->batch % (uint64_t)setup->ranks)
+		return "the batch does not divide by the number of devices";
+	return accumulation_refusal(setup, setup->batch / (uint64_t)setup->ranks);
 }
 
 void data_parallel_share(const struct setup *setup, int rank, struct share *share,
@@ -17,7 +17,34 @@ void data_parallel_share(const struct setup *setup, int rank, struct share *shar
 	*share = (struct share){
 		.last = setup->layers, .row = (uint64_t)rank * rows, .rows = rows, .parts = 1
 	};
-	*step_rows = rows;
+	*step_rows = share->kept = rows / setup_accumulate(setup);
+}
+
+const char *accumulation_refusal(const struct setup *setup, uint64_t rows)
+{
+	return rows % setup_accumulate(setup)
+		       ? "the rows of a device do not divide by the parts that accumulate"
+		       : NULL;
+}
+
+enum status forward_part(struct trainer *t, uint64_t part, struct error *err)
+{
+	struct stream *stream = t->team->streams[STREAM_COMPUTE];
+	struct network *n = &t->network;
+	uint64_t rows = n->share.rows / setup_accumulate(t->setup), row = part * rows;
+
+	if (network_forward_all(n, stream, row, rows, err) != STATUS_OK)
+		return err->status;
+	return network_loss(n, stream, row, rows, trainer_gradient_scale(t, n->share.rows), err);
+}
+
+enum status backward_part(struct trainer *t, uint64_t part, struct error *err)
+{
+	struct network *n = &t->network;
+	uint64_t rows = n->share.rows / setup_accumulate(t->setup);
+
+	return network_backward_all(n, t->team->streams[STREAM_COMPUTE], part * rows, rows, NULL,
+				    NULL, part > 0, err);
 }
 
 double mode_nothing(const struct setup *setup)

@@ -11,6 +11,12 @@ void data_parallel_share(const struct setup *setup, int rank, struct share *shar
 /* 0: no bytes, no idle time. */
 double mode_nothing(const struct setup *setup);
 
+/* NULL, or why `rows` of a rank cannot be cut into the parts that accumulate. */
+const char *accumulation_refusal(const struct setup *setup, uint64_t rows);
+/* Part `part` of the rank's rows: forward and loss; backward, added to the parts before. */
+enum status forward_part(struct trainer *trainer, uint64_t part, struct error *err);
+enum status backward_part(struct trainer *trainer, uint64_t part, struct error *err);
+
 /* Gradients that are reduced together: those of neighbouring layers, one range of the flat order. */
 struct bucket {
 	size_t layer;          /* the layer whose backward completes it: its lowest */

@@ -200,6 +200,9 @@ enum status network_input_gradient(struct network *n, struct stream *stream, siz
 enum status network_backward(struct network *n, struct stream *stream, size_t l, uint64_t row,
 			     uint64_t rows, void *dy, void *dx, bool accumulate, struct error *err)
 {
+	for (size_t again = segments_again(&n->segments, l); again < l; again++)
+		if (network_forward(n, stream, again, row, rows, err) != STATUS_OK)
+			return err->status;
 	if (network_mask(n, stream, l, row, rows, dy, err) != STATUS_OK ||
 	    network_parameter_gradient(n, stream, l, row, rows, dy, accumulate, err) != STATUS_OK)
 		return err->status;
@@ -306,11 +309,13 @@ enum status network_update(struct network *n, struct stream *stream, struct erro
 }
 
 /*
- * Forward: a product and a kernel; backward: two products, a mask, a two-stage sum; the loss, the
- * optimizer.
+ * Forward: a product and a kernel; backward: two products, a mask, a two-stage sum, and what is
+ * computed again; the loss, the optimizer.
  */
 unsigned network_commands(const struct network *n, uint64_t microbatches)
 {
-	return (unsigned)(microbatches * (7 * (n->share.last - n->share.first) + 1) +
+	unsigned per_layer = n->segments.count > 0 ? 9 : 7;
+
+	return (unsigned)(microbatches * (per_layer * (n->share.last - n->share.first) + 1) +
 			  n->holding.count);
 }

@@ -50,6 +50,8 @@ static enum status open_single(struct session *s, struct error *err)
 	s->single_setup.mode = mode_find("single");
 	s->single_setup.ranks = 1;
 	s->single_setup.microbatches = 1;
+	s->single_setup.accumulate = 1;
+	s->single_setup.segments = 0;
 	if (leads(s))
 		status = trainer_open(&s->single, &s->single_setup, &s->solo, &mine);
 	s->has_single = status == STATUS_OK;

@@ -35,6 +35,7 @@ struct mode {
 	const char *summary; /* one line for help and the report */
 	bool microbatched;   /* the axis `microbatches` means something */
 	bool bucketed;       /* the axis `bucket` means something */
+	bool accumulates;    /* knows setup->accumulate and setup->segments */
 	bool replicated;     /* every rank ends a step with the same parameters, bit for bit */
 
 	/* NULL, or why this setup cannot be split so (words for the reader of the report). */

@@ -52,19 +52,22 @@ static enum status reduce_bucket(struct trainer *t, const struct bucket *bucket,
 				  setup_storage(t->setup), REDUCE_AVERAGE, err);
 }
 
+/* Of the last part: the gradients are complete. */
 static enum status backward(struct trainer *t, unsigned parts, struct error *err)
 {
 	struct stream *compute = t->team->streams[STREAM_COMPUTE];
 	struct ddp *ddp = t->state;
 	struct network *n = &t->network;
-	void *gradient = network_activation(n, t->setup->layers, 0);
+	uint64_t last = setup_accumulate(t->setup) - 1, rows = n->share.rows / (last + 1);
+	void *gradient = network_activation(n, t->setup->layers, last * rows);
 	const struct bucket *bucket = ddp->buckets;
 
 	for (size_t l = t->setup->layers; l-- > 0;) {
 		void *to = l > 0 ? n->transient[l % 2] : NULL;
 
-		if (parts & STEP_COMPUTE && network_backward(n, compute, l, 0, n->share.rows,
-							     gradient, to, false, err) != STATUS_OK)
+		if (parts & STEP_COMPUTE &&
+		    network_backward(n, compute, l, last * rows, rows, gradient, to, last > 0,
+				     err) != STATUS_OK)
 			return err->status;
 		if (bucket->layer == l && parts & STEP_COMMUNICATE &&
 		    reduce_bucket(t, bucket, err) != STATUS_OK)
@@ -81,12 +84,12 @@ static enum status ddp_enqueue(struct trainer *t, unsigned parts, struct error *
 		      *communicate = t->team->streams[STREAM_UP];
 	struct ddp *ddp = t->state;
 	struct network *n = &t->network;
-	uint64_t rows = n->share.rows;
+	uint64_t last = setup_accumulate(t->setup) - 1;
 
-	if (parts & STEP_COMPUTE &&
-	    (network_forward_all(n, compute, 0, rows, err) != STATUS_OK ||
-	     network_loss(n, compute, 0, rows, trainer_gradient_scale(t, rows), err) != STATUS_OK))
-		return err->status;
+	for (uint64_t i = 0; i <= last && parts & STEP_COMPUTE; i++)
+		if (forward_part(t, i, err) != STATUS_OK ||
+		    (i < last && backward_part(t, i, err) != STATUS_OK))
+			return err->status;
 	if (backward(t, parts, err) != STATUS_OK)
 		return err->status;
 	if (parts & STEP_COMMUNICATE &&
@@ -100,7 +103,7 @@ static unsigned ddp_commands(const struct trainer *t)
 {
 	const struct ddp *ddp = t->state;
 
-	return network_commands(&t->network, 1) + (unsigned)ddp->count + 1;
+	return network_commands(&t->network, setup_accumulate(t->setup)) + (unsigned)ddp->count + 1;
 }
 
 /* A ring: every rank sends 2 (n - 1) / n of the gradients. */
@@ -117,6 +120,7 @@ const struct mode mode_ddp = {
 	.name = "ddp",
 	.summary = "data parallel: gradients averaged in buckets while backward runs",
 	.bucketed = true,
+	.accumulates = true,
 	.replicated = true,
 	.refusal = data_parallel_refusal,
 	.share = data_parallel_share,

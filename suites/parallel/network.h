@@ -8,6 +8,7 @@
 
 #include "suites/parallel/arena.h"
 #include "suites/parallel/holding.h"
+#include "suites/parallel/segments.h"
 
 struct network {
 	const struct setup *setup;
@@ -15,6 +16,7 @@ struct network {
 	struct model local; /* the share's part of it: sizes and places in the arrays below */
 	struct share share;
 	struct holding holding;
+	struct segments segments;
 	struct device *device;
 	struct arena *arena;
 	uint64_t step_rows; /* most rows of one backward call: sizes the transient buffers */

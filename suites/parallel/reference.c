@@ -6,13 +6,8 @@
 
 #include "base/memory.h"
 #include "kernels/generator.h"
+#include "suites/parallel/threads.h"
 #include "suites/parallel/values.h"
-
-#ifdef _OPENMP
-#define IN_PARALLEL _Pragma("omp parallel for schedule(static)")
-#else
-#define IN_PARALLEL
-#endif
 
 static double generated(const struct setup *setup, enum setup_tensor tensor, size_t layer,
 			uint64_t index, enum precision precision)

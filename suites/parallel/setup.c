@@ -61,7 +61,8 @@ static uint64_t at_least(uint64_t value, uint64_t least)
 
 bool setup_shrink(const struct setup *setup, double flops, struct setup *small)
 {
-	uint64_t part = (uint64_t)setup->ranks * setup->microbatches, parts;
+	uint64_t part = (uint64_t)setup->ranks * setup->microbatches * setup_accumulate(setup),
+		 parts;
 	double ratio = flops / setup_flops(setup);
 
 	*small = *setup;

@@ -31,6 +31,8 @@ struct setup {
 	uint64_t widths[SETUP_MAX_LAYERS + 1]; /* input first, classes last */
 	uint64_t batch;                        /* of the whole step, over all ranks */
 	uint64_t microbatches;                 /* 1 unless the mode cuts the batch */
+	uint64_t accumulate; /* parts of a rank's rows, computed in turn into the same gradients */
+	uint64_t segments; /* of layers whose activations are computed again; 0: all are kept */
 	uint64_t bucket_bytes;                 /* of gradients per all-reduce */
 	uint64_t shards; /* equal parts that every layer can be cut into; 0: no need */
 	uint64_t chunks; /* tensor: parts of the batch, one computed while another is summed up */
@@ -42,6 +44,12 @@ struct setup {
 	double loss_scale; /* 1 except in fp16 */
 	uint64_t seed;
 };
+
+/* At least 1. */
+static inline uint64_t setup_accumulate(const struct setup *setup)
+{
+	return setup->accumulate > 1 ? setup->accumulate : 1;
+}
 
 /* FP16 and BF16 are storage formats: the optimizer keeps FP32 master weights beside them. */
 static inline bool setup_has_master(const struct setup *setup)

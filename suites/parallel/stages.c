@@ -18,8 +18,8 @@ static double work_of(const struct setup *setup, size_t first, size_t last)
  * its last bound.
  */
 struct table {
-	double least[SETUP_MAX_RANKS + 1][SETUP_MAX_LAYERS + 1];
-	size_t cut[SETUP_MAX_RANKS + 1][SETUP_MAX_LAYERS + 1];
+	double least[SETUP_MAX_LAYERS + 1][SETUP_MAX_LAYERS + 1];
+	size_t cut[SETUP_MAX_LAYERS + 1][SETUP_MAX_LAYERS + 1];
 };
 
 static void best_cut(const struct setup *setup, struct table *table, size_t stages, size_t layers)

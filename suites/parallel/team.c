@@ -110,8 +110,8 @@ static enum status open_pairs(struct team *team, struct communicator **up,
 
 enum status team_open_edges(struct team *team, bool both_ways, struct error *err)
 {
-	bool open = team->up || team->down, back = team->up_back != team->up ||
-						   team->down_back != team->down;
+	bool open = team->up || team->down,
+	     back = team->up_back != team->up || team->down_back != team->down;
 
 	if (!open && !pair_up(team) && open_pairs(team, &team->up, &team->down, err) != STATUS_OK)
 		return err->status;
@@ -167,19 +167,31 @@ enum status team_fetch(struct team *team, void *to, const void *from, uint64_t b
 	return backend_stream_synchronize(team->streams[STREAM_COMPUTE], err);
 }
 
+/* Independent sums that a core works on at once. */
+#define LANES 4
+#define LANE_FACTOR UINT64_C(0x9E3779B97F4A7C15)
+
+/* An odd factor and a xor are both reversible: no single change can cancel out. */
+static uint64_t mix_word(uint64_t sum, uint64_t word)
+{
+	sum = (sum ^ word) * LANE_FACTOR;
+	return sum ^ sum >> 32;
+}
+
 static uint64_t mix(uint64_t sum, const unsigned char *bytes, uint64_t count)
 {
-	uint64_t i = 0, word;
+	uint64_t lanes[LANES] = { sum, 1, 2, 3 }, words[LANES], i = 0;
 
-	for (; i + sizeof(word) <= count; i += sizeof(word)) {
-		memcpy(&word, bytes + i, sizeof(word));
-		/* An odd factor and a xor are both reversible: no single change can cancel out. */
-		sum = (sum ^ word) * UINT64_C(0x9E3779B97F4A7C15);
-		sum ^= sum >> 32;
+	for (; i + sizeof(words) <= count; i += sizeof(words)) {
+		memcpy(words, bytes + i, sizeof(words));
+		for (int lane = 0; lane < LANES; lane++)
+			lanes[lane] = mix_word(lanes[lane], words[lane]);
 	}
+	for (int lane = 1; lane < LANES; lane++)
+		lanes[0] = mix_word(lanes[0], lanes[lane]);
 	for (; i < count; i++)
-		sum = (sum ^ bytes[i]) * UINT64_C(0x9E3779B97F4A7C15);
-	return sum;
+		lanes[0] = mix_word(lanes[0], bytes[i]);
+	return lanes[0];
 }
 
 enum status team_checksum(struct team *team, const void *memory, uint64_t bytes, uint64_t *sum,

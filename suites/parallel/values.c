@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "suites/parallel/threads.h"
+
 /*
  * Of the 16-bit formats: significant bits, smallest exponent of a normal number, largest finite
  * number.
@@ -62,6 +64,7 @@ static double decode_16(uint16_t word, const struct format *format)
 
 static void decode_16s(double *to, const void *from, const struct format *format, uint64_t count)
 {
+	IN_PARALLEL
 	for (uint64_t i = 0; i < count; i++) {
 		uint16_t word;
 
@@ -85,6 +88,7 @@ void values_decode(double *to, const void *from, enum precision precision, uint6
 		memcpy(to, from, count * sizeof(*to));
 		break;
 	default:
+		IN_PARALLEL
 		for (uint64_t i = 0; i < count; i++)
 			to[i] = singles[i];
 	}

@@ -8,6 +8,7 @@
 #include "suites/parallel/collect.h"
 #include "suites/parallel/compare.h"
 #include "suites/parallel/reference.h"
+#include "suites/parallel/threads.h"
 #include "suites/parallel/values.h"
 #include "suites/parallel/verify_update.h"
 
@@ -68,6 +69,7 @@ static enum status from_device(void *context, uint64_t first, uint64_t count, do
 	if (team_fetch(g->team, raw, (const char *)g->memory + first * bytes, count * bytes, err) ==
 	    STATUS_OK) {
 		values_decode(out, raw, g->setup->precision, count);
+		IN_PARALLEL
 		for (uint64_t i = 0; i < count; i++)
 			out[i] /= g->setup->loss_scale;
 	}
@@ -257,7 +259,7 @@ static enum status checksum_shared(struct trainer *t, const void *array, uint64_
 	return STATUS_OK;
 }
 
-static enum status checksum(struct trainer *t, struct sums *sums, struct error *err)
+static enum status checksum(struct trainer *t, uint64_t own, struct sums *sums, struct error *err)
 {
 	const struct network *n = &t->network;
 	size_t stored = precision_bytes(t->setup->precision);
@@ -272,8 +274,7 @@ static enum status checksum(struct trainer *t, struct sums *sums, struct error *
 	if (!holding_is_whole(&n->holding))
 		return team_checksum(t->team, n->weights, n->holding.weights * stored,
 				     &sums->parameters, err);
-	if (checksum_own(t, &sums->parameters, err) != STATUS_OK)
-		return err->status;
+	sums->parameters = own;
 	return team_checksum(t->team, n->gradients, n->holding.gradients * stored, &sums->gradients,
 			     err);
 }
@@ -283,7 +284,7 @@ enum status verify_replicas(struct trainer *t, uint64_t *sum, struct error *err)
 	struct sums mine = { 0 }, all[SETUP_MAX_RANKS];
 
 	if (checksum_own(t, sum, err) == STATUS_OK)
-		checksum(t, &mine, err);
+		checksum(t, *sum, &mine, err);
 	if (world_agree(t->team->world, err->status, err) != STATUS_OK)
 		return err->status;
 	world_gather(t->team->world, &mine, all, sizeof(mine));

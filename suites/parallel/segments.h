@@ -1,0 +1,31 @@
+/*
+ * Activation recomputation: the layers are cut into segments of about equal work. Only the
+ * activations between segments are kept; those inside are computed again when backward comes to
+ * their segment, in memory that all segments share. The last segment's are still there, and no
+ * segment computes its own output again.
+ */
+#ifndef GPUPROOF_PARALLEL_SEGMENTS_H
+#define GPUPROOF_PARALLEL_SEGMENTS_H
+
+#include "suites/parallel/model.h"
+
+struct segments {
+	size_t count; /* 0: everything is kept */
+	size_t bounds[SETUP_MAX_LAYERS + 1];
+};
+
+/* As setup->segments says; more than there are layers: one each. */
+void segments_make(struct segments *segments, const struct setup *setup);
+
+/* 0: activations[l] are kept; else which of its segment's shared buffers they are in, from 1 on. */
+size_t segments_buffer(const struct segments *segments, size_t l);
+/* The widest activations of shared buffer `buffer`, 0 behind the last. */
+uint64_t segments_width(const struct segments *segments, const struct setup *setup, size_t buffer);
+
+/*
+ * The first layer that must be computed again, up to `layer` - 1, before backward computes `layer`;
+ * `layer` itself when there is none.
+ */
+size_t segments_again(const struct segments *segments, size_t layer);
+
+#endif
