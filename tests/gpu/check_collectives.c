@@ -100,6 +100,103 @@ static enum status ring(struct rank *r, struct error *err)
 	return backend_memory_free(r->device, ALLOCATOR_DEVICE, received, bytes, NULL, err);
 }
 
+/* Each rank's part of the floats in `memory`; the last ones belong to nobody. */
+static size_t part_count(const struct rank *r)
+{
+	return COUNT / (size_t)r->world->size / 4 * 4;
+}
+
+/* Every rank fills its part in place; each must then have all of them. */
+static enum status gather(struct rank *r, struct error *err)
+{
+	size_t part = part_count(r) * sizeof(float);
+	char *memory = r->memory;
+
+	STEP(gpu_fill(r->stream, memory + (size_t)r->world->rank * part, part,
+		      50 + (uint64_t)r->world->rank, err));
+	STEP(backend_all_gather(r->communicator, r->stream, memory,
+				memory + (size_t)r->world->rank * part, part_count(r),
+				PRECISION_FP32, err));
+	for (int i = 0; i < r->world->size; i++)
+		STEP(gpu_expect(r->stream, memory + (size_t)i * part, part, 50 + (uint64_t)i, err));
+	return STATUS_OK;
+}
+
+/* Part i of rank j goes to part j of rank i. */
+static enum status all_to_all(struct rank *r, struct error *err)
+{
+	size_t part = part_count(r) * sizeof(float), all = part * (size_t)r->world->size;
+	uint64_t ranks = (uint64_t)r->world->size, me = (uint64_t)r->world->rank;
+	void *received;
+
+	STEP(backend_memory_alloc(r->device, ALLOCATOR_DEVICE, all, NULL, &received, err));
+	for (uint64_t i = 0; i < ranks; i++)
+		STEP(gpu_fill(r->stream, (char *)r->memory + i * part, part, 60 + me * ranks + i,
+			      err));
+	STEP(backend_all_to_all(r->communicator, r->stream, received, r->memory, part_count(r),
+				PRECISION_FP32, err));
+	for (uint64_t i = 0; i < ranks; i++)
+		STEP(gpu_expect(r->stream, (char *)received + i * part, part, 60 + i * ranks + me,
+				err));
+	return backend_memory_free(r->device, ALLOCATOR_DEVICE, received, all, NULL, err);
+}
+
+/* Sums of what part() gives, of the rank's own part or, on the last rank, of all. */
+static enum status reduce(struct rank *r, bool scatter, struct error *err)
+{
+	int n = r->world->size, root = n - 1;
+	size_t first = scatter ? (size_t)r->world->rank * part_count(r) : 0;
+	size_t count = scatter ? part_count(r) : COUNT;
+	float *to = (float *)r->memory + first;
+
+	for (size_t i = 0; i < COUNT; i++)
+		r->values[i] = part(r->world->rank, i);
+	STEP(backend_copy(r->stream, r->memory, r->values, COUNT * sizeof(float), err));
+	if (scatter)
+		STEP(backend_reduce_scatter(r->communicator, r->stream, to, r->memory, count,
+					    PRECISION_FP32, REDUCE_SUM, err));
+	else
+		STEP(backend_reduce(r->communicator, r->stream, to, r->memory, count,
+				    PRECISION_FP32, REDUCE_SUM, root, err));
+	STEP(backend_copy(r->stream, r->values, to, count * sizeof(float), err));
+	STEP(backend_stream_synchronize(r->stream, err));
+	for (size_t i = 0; i < count && (scatter || r->world->rank == root); i++) {
+		float expected = (float)(n * (n + 1) / 2) * part(0, first + i);
+
+		if (r->values[i] != expected)
+			return error_set(err, STATUS_MISMATCH, "%s: element %zu is %g, expected %g",
+					 scatter ? "reduce-scatter" : "reduce", first + i,
+					 (double)r->values[i], (double)expected);
+	}
+	return STATUS_OK;
+}
+
+/* A graph of collectives gives, each time it is launched, what the calls give. */
+static enum status recorded(struct rank *r, struct error *err)
+{
+	struct graph *graph;
+	int n = r->world->size;
+
+	for (size_t i = 0; i < COUNT; i++)
+		r->values[i] = part(0, i);
+	STEP(backend_copy(r->stream, r->memory, r->values, COUNT * sizeof(float), err));
+	STEP(backend_stream_synchronize(r->stream, err));
+	STEP(backend_graph_begin(r->stream, err));
+	STEP(backend_all_reduce(r->communicator, r->stream, r->memory, r->memory, COUNT,
+				PRECISION_FP32, REDUCE_SUM, err));
+	STEP(backend_graph_end(r->stream, &graph, err));
+	STEP(backend_graph_launch(graph, r->stream, err));
+	STEP(backend_graph_launch(graph, r->stream, err));
+	STEP(backend_copy(r->stream, r->values, r->memory, COUNT * sizeof(float), err));
+	STEP(backend_stream_synchronize(r->stream, err));
+	backend_graph_destroy(graph);
+	for (size_t i = 0; i < COUNT; i++)
+		if (r->values[i] != (float)(n * n) * part(0, i))
+			return error_set(err, STATUS_MISMATCH, "graph: element %zu is %g", i,
+					 (double)r->values[i]);
+	return STATUS_OK;
+}
+
 static enum status rank_checks(struct rank *r, struct error *err)
 {
 	int n = r->world->size;
@@ -110,6 +207,11 @@ static enum status rank_checks(struct rank *r, struct error *err)
 	if ((n & (n - 1)) == 0)
 		STEP(all_reduce(r, REDUCE_AVERAGE, (float)(n + 1) / 2, err));
 	STEP(broadcast(r, err));
+	STEP(gather(r, err));
+	STEP(all_to_all(r, err));
+	STEP(reduce(r, true, err));
+	STEP(reduce(r, false, err));
+	STEP(recorded(r, err));
 	return ring(r, err);
 }
 
@@ -119,12 +221,12 @@ static int run_rank(struct world *world)
 	struct rank r = { .world = world };
 	struct backend_list list;
 	enum status status;
-	char device[32], detail[64];
+	char device[32], detail[80];
 
 	alarm(RANK_SECONDS);
 	snprintf(device, sizeof(device), "cuda:%d", world->rank);
-	snprintf(detail, sizeof(detail), "rank %d of %d: all-reduce, broadcast, ring", world->rank,
-		 world->size);
+	snprintf(detail, sizeof(detail), "rank %d of %d: every collective, by call and by graph",
+		 world->rank, world->size);
 	backends_open(&list, "cuda", &(struct backend_options){ 0 });
 	if (list.count == 0)
 		status = error_set(&err, STATUS_DEVICE, "%s", list.missing[0]);
