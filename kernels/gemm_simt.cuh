@@ -1,11 +1,10 @@
 /*
  * C = alpha A B + beta C in column-major FP32 by ordinary multiply-adds.
  *
- * A block makes a BM x BN tile of C, BK deep at a time. Tiles of A and B come into shared memory as they lie in
- * memory (A: columns of m, B: columns of k), asynchronously where the device can, STAGES - 1 of them ahead. Each
- * thread keeps TM x TN sums: per four steps of k it reads 4 TM elements of A and, along k, 4 TN of B in pieces
- * of 16 bytes. Pieces of B are swapped within their column by an exclusive or, so that lanes that read neighbouring
- * columns meet different banks.
+ * A block makes a BM x BN tile of C, BK deep at a time. Tiles of A and B come into shared memory asynchronously where
+ * the device can, STAGES - 1 of them ahead: A as it lies in memory, B turned round, so that both are rows of one k.
+ * Each thread keeps TM x TN sums; while it multiplies by the elements of one k it reads those of the next, also
+ * across the border between two tiles.
  */
 #ifndef GPUPROOF_KERNELS_GEMM_SIMT_CUH
 #define GPUPROOF_KERNELS_GEMM_SIMT_CUH
@@ -31,102 +30,73 @@ struct simt_shape {
 	static const int WARP_M = LANES_M * TM, WARP_N = LANES_N * TN;
 	static const int WARPS_M = BM / WARP_M, WARPS_N = BN / WARP_N;
 	static const int THREADS = 32 * WARPS_M * WARPS_N;
-	static const int CHUNKS = BK / 4; /* pieces of 16 bytes of a column of B */
-	static const int STAGE_FLOATS = BK * (BM + BN);
+	/* Of B's rows: a little longer, so that turning B round meets other banks. */
+	static const int LINE = BN + 4;
+	static const int STAGE_FLOATS = BK * (BM + LINE);
 	static const int SHARED_BYTES = STAGES * STAGE_FLOATS * 4;
 };
 
-/* Where piece `chunk` of column n of B lies. */
-template <typename S> static __device__ __forceinline__ int simt_place(int n, int chunk)
-{
-	const int mix = S::CHUNKS == 2   ? n >> 2 & 1
-			: S::CHUNKS == 4 ? n >> 1 & 3
-					 : n & (S::CHUNKS - 1);
-
-	return n * S::BK + (chunk ^ mix) * 4;
-}
-
-/* One stage; what is beyond the matrices becomes 0. WIDE: 16 bytes at a time, else 4. */
+/* One stage; what is beyond the matrices becomes 0. WIDE: 16 bytes of A at a time, else 4. */
 template <typename S, bool WIDE>
 static __device__ __forceinline__ void simt_load(const simt_problem &p, float *stage, int row,
 						 int column, int depth)
 {
-	float *a = stage, *b = stage + S::BK * S::BM;
+	const int piece = WIDE ? 4 : 1;
+	float *b = stage + S::BK * S::BM;
 
-	if (WIDE) {
 #pragma unroll
-		for (int i = threadIdx.x; i < S::BK * S::BM / 4; i += S::THREADS) {
-			int l = i / (S::BM / 4), m = i % (S::BM / 4) * 4;
-			bool in = row + m < p.m && depth + l < p.k;
+	for (int i = 0; i < S::BK * S::BM / piece; i += S::THREADS) {
+		int at = i + threadIdx.x, l = at / (S::BM / piece),
+		    m = at % (S::BM / piece) * piece;
+		bool in = row + m < p.m && depth + l < p.k;
 
-			copy_async<16>(a + l * S::BM + m,
-				       in ? p.a + (depth + l) * p.lda + row + m : p.a, in);
-		}
+		copy_async<4 * piece>(stage + l * S::BM + m,
+				      in ? p.a + (depth + l) * p.lda + row + m : p.a, in);
+	}
 #pragma unroll
-		for (int i = threadIdx.x; i < S::BN * S::CHUNKS; i += S::THREADS) {
-			int n = i / S::CHUNKS, chunk = i % S::CHUNKS;
-			bool in = column + n < p.n && depth + chunk * 4 < p.k;
+	for (int i = 0; i < S::BK * S::BN; i += S::THREADS) {
+		int at = i + threadIdx.x, n = at / S::BK, l = at % S::BK;
+		bool in = column + n < p.n && depth + l < p.k;
 
-			copy_async<16>(b + simt_place<S>(n, chunk),
-				       in ? p.b + (column + n) * p.ldb + depth + chunk * 4 : p.b,
-				       in);
-		}
-	} else {
-		for (int i = threadIdx.x; i < S::BK * S::BM; i += S::THREADS) {
-			int l = i / S::BM, m = i % S::BM;
-			bool in = row + m < p.m && depth + l < p.k;
-
-			copy_async<4>(a + i, in ? p.a + (depth + l) * p.lda + row + m : p.a, in);
-		}
-		for (int i = threadIdx.x; i < S::BN * S::BK; i += S::THREADS) {
-			int n = i / S::BK, l = i % S::BK;
-			bool in = column + n < p.n && depth + l < p.k;
-
-			copy_async<4>(b + simt_place<S>(n, l / 4) + l % 4,
-				      in ? p.b + (column + n) * p.ldb + depth + l : p.b, in);
-		}
+		copy_async<4>(b + l * S::LINE + n,
+			      in ? p.b + (column + n) * p.ldb + depth + l : p.b, in);
 	}
 }
 
+/* What a thread multiplies in one step of k: TM elements of A, TN of B, in pieces of four. */
+template <typename S> struct simt_pieces {
+	float4 left[S::TM / 4], right[S::TN / 4];
+};
+
 template <typename S>
-static __device__ __forceinline__ void simt_multiply(const float *stage, int m, int n,
+static __device__ __forceinline__ void simt_read(simt_pieces<S> *x, const float *stage, int l,
+						 int m, int n)
+{
+	const float *a = stage + l * S::BM + m, *b = stage + S::BK * S::BM + l * S::LINE + n;
+
+#pragma unroll
+	for (int i = 0; i < S::TM / 4; i++)
+		x->left[i] = *reinterpret_cast<const float4 *>(a + i * S::LANES_M * 4);
+#pragma unroll
+	for (int j = 0; j < S::TN / 4; j++)
+		x->right[j] = *reinterpret_cast<const float4 *>(b + j * S::LANES_N * 4);
+}
+
+static __device__ __forceinline__ float simt_part(float4 x, int i)
+{
+	return i == 0 ? x.x : i == 1 ? x.y : i == 2 ? x.z : x.w;
+}
+
+template <typename S>
+static __device__ __forceinline__ void simt_multiply(const simt_pieces<S> &x,
 						     float sums[S::TM][S::TN])
 {
-	const float *a = stage + m, *b = stage + S::BK * S::BM;
-
 #pragma unroll
-	for (int chunk = 0; chunk < S::CHUNKS; chunk++) {
-		float4 right[S::TN];
-
+	for (int j = 0; j < S::TN; j++)
 #pragma unroll
-		for (int j = 0; j < S::TN; j++)
-			right[j] = *reinterpret_cast<const float4 *>(
-				b + simt_place<S>(n + j * S::LANES_N, chunk));
-#pragma unroll
-		for (int l = 0; l < 4; l++) {
-			float4 left[S::TM / 4];
-
-#pragma unroll
-			for (int i = 0; i < S::TM / 4; i++)
-				left[i] = *reinterpret_cast<const float4 *>(
-					a + (chunk * 4 + l) * S::BM + i * S::LANES_M * 4);
-#pragma unroll
-			for (int j = 0; j < S::TN; j++) {
-				float r = l == 0   ? right[j].x
-					  : l == 1 ? right[j].y
-					  : l == 2 ? right[j].z
-						   : right[j].w;
-
-#pragma unroll
-				for (int i = 0; i < S::TM / 4; i++) {
-					sums[i * 4][j] = fmaf(left[i].x, r, sums[i * 4][j]);
-					sums[i * 4 + 1][j] = fmaf(left[i].y, r, sums[i * 4 + 1][j]);
-					sums[i * 4 + 2][j] = fmaf(left[i].z, r, sums[i * 4 + 2][j]);
-					sums[i * 4 + 3][j] = fmaf(left[i].w, r, sums[i * 4 + 3][j]);
-				}
-			}
-		}
-	}
+		for (int i = 0; i < S::TM; i++)
+			sums[i][j] = fmaf(simt_part(x.left[i / 4], i % 4),
+					  simt_part(x.right[j / 4], j % 4), sums[i][j]);
 }
 
 template <typename S>
@@ -135,7 +105,7 @@ static __device__ __forceinline__ void simt_store(const simt_problem &p, int row
 {
 #pragma unroll
 	for (int j = 0; j < S::TN; j++) {
-		int n = column + j * S::LANES_N;
+		int n = column + j / 4 * S::LANES_N * 4 + j % 4;
 
 		if (n >= p.n)
 			continue;
@@ -165,7 +135,7 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) gemm_simt(simt_p
 	extern __shared__ __align__(16) float simt_memory[];
 	int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 	int m = warp % S::WARPS_M * S::WARP_M + lane % S::LANES_M * 4;
-	int n = warp / S::WARPS_M * S::WARP_N + lane / S::LANES_M;
+	int n = warp / S::WARPS_M * S::WARP_N + lane / S::LANES_M * 4;
 	int steps = (p.k + S::BK - 1) / S::BK;
 	float sums[S::TM][S::TN];
 	int row, column;
@@ -189,16 +159,29 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) gemm_simt(simt_p
 					   s * S::BK);
 		copies_commit();
 	}
+	copies_wait<S::STAGES - 2>();
+	__syncthreads();
+	simt_pieces<S> pieces[2];
+	const float *stage = simt_memory;
+
+	simt_read<S>(&pieces[0], stage, 0, m, n);
 	for (int step = 0; step < steps; step++) {
 		int next = step + S::STAGES - 1;
 
-		copies_wait<S::STAGES - 2>();
-		__syncthreads();
 		if (next < steps)
 			simt_load<S, WIDE>(p, simt_memory + next % S::STAGES * S::STAGE_FLOATS, row,
 					   column, next * S::BK);
 		copies_commit();
-		simt_multiply<S>(simt_memory + step % S::STAGES * S::STAGE_FLOATS, m, n, sums);
+#pragma unroll
+		for (int l = 0; l < S::BK; l++) {
+			if (l == S::BK - 1) {
+				copies_wait<S::STAGES - 2>();
+				__syncthreads();
+				stage = simt_memory + (step + 1) % S::STAGES * S::STAGE_FLOATS;
+			}
+			simt_read<S>(&pieces[(l + 1) % 2], stage, (l + 1) % S::BK, m, n);
+			simt_multiply<S>(pieces[l % 2], sums);
+		}
 	}
 	simt_store<S>(p, row + m, column + n, WIDE && p.ldc % 4 == 0 && (uintptr_t)p.c % 16 == 0,
 		      sums);

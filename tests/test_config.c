@@ -294,11 +294,11 @@ static void unreadable_sources_are_errors(void **state)
 		{ "loop.ini", "loop.ini: cannot be opened: Too many levels of symbolic links\n" },
 		{ "",
 		  ": no such file, and no embedded config of that name; embedded: "
-		  "acceptance, compare-kepler-pascal-volta, full, nightly, quick, "
+		  "acceptance, compare-kepler-pascal-volta, deepbench, full, nightly, quick, "
 		  "transfer\n" },
 		{ "qick", "qick: no such file, and no embedded config of that name (did you mean "
 			  "'quick'?); embedded: "
-			  "acceptance, compare-kepler-pascal-volta, full, nightly, quick, "
+			  "acceptance, compare-kepler-pascal-volta, deepbench, full, nightly, quick, "
 		  "transfer\n" },
 		{ "/dev/zero",
 		  "/dev/zero: the file is larger than 4194304 bytes, the limit for a config\n" },

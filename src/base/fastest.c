@@ -11,6 +11,8 @@
 #define ROUNDS 3
 /* Further off than this in a brief look is not made up for later. */
 #define CLOSE 1.15
+/* A stretch lasts this long at most, and as much rest goes before it: a sample of a measurement starts rested. */
+#define STRETCH_SECONDS 0.05
 /* The part of the time for the brief look, and how long one lasts. */
 #define LOOK_SHARE 0.6
 #define LOOK_SECONDS 0.001
@@ -96,14 +98,17 @@ static enum status play_finals(struct contest *c, struct fastest *out, struct er
 {
 	size_t finalists[FINALISTS], count = choose_finalists(c, finalists);
 	double times[FINALISTS][ROUNDS], medians[FINALISTS];
-	double stretch = (c->end - clock_seconds()) / (double)(ROUNDS * count);
+	double stretch = (c->end - clock_seconds()) / (double)(2 * ROUNDS * count);
 	size_t best;
 
-	for (int round = 0; round < ROUNDS; round++)
-		for (size_t i = 0; i < count; i++)
-			if (look(c, finalists[i], fmax(stretch, 0), &times[i][round], err) !=
-			    STATUS_OK)
+	stretch = fmin(fmax(stretch, 0), STRETCH_SECONDS);
+	for (int round = 0; round < ROUNDS; round++) {
+		for (size_t i = 0; i < count; i++) {
+			clock_sleep(stretch);
+			if (look(c, finalists[i], stretch, &times[i][round], err) != STATUS_OK)
 				return err->status;
+		}
+	}
 	for (size_t i = 0; i < count; i++)
 		medians[i] = median_of_rounds(times[i]);
 	best = best_of(medians, count);

@@ -2,8 +2,8 @@
  * Picking the fastest of several ways to do the same thing, within a given time.
  *
  * First each is timed briefly, in the order given, until three fifths of the time are gone. Those close to the
- * best, and the first one, then run in turns, each for a stretch long enough that it meets the clocks and the power
- * limit that it brings about itself; the lowest median of these stretches wins.
+ * best, and the first one, then run in turns, each for a stretch that is long enough to meet the clocks it brings
+ * about itself, with as long a rest before it; the lowest median of these stretches wins.
  */
 #ifndef GPUPROOF_BASE_FASTEST_H
 #define GPUPROOF_BASE_FASTEST_H

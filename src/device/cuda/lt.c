@@ -1,6 +1,6 @@
 /*
- * Products through cuBLASLt. Its heuristic orders its algorithms by a model; here the first ones, each with both
- * orders of blocks, are timed on the operands themselves, and the fastest one multiplies from then on.
+ * Products through cuBLASLt. Its heuristic orders its algorithms by a model; here they, and variants of them, are
+ * timed on the operands themselves, and the fastest one multiplies from then on.
  */
 #include "device/cuda/lt.h"
 
@@ -15,8 +15,8 @@
 
 /* Asked of the heuristic, which rarely has more. */
 #define OFFERED 64
-#define CANDIDATES (2 * OFFERED)
-/* A timing is a batch of at least this many products, so that the gaps between two are in it. */
+#define CANDIDATES (OFFERED * 2 * (LT_CLUSTERS + 1))
+/* A batch pays from here on. */
 #define LEAST_BATCH 2
 #define MOST_BATCH 4096
 
@@ -208,25 +208,37 @@ static enum status find_offers(struct search *s, struct error *err)
 	return err->status;
 }
 
-/* Each offer that can assign its blocks in another order, once more with that. Behind: offers come first. */
-static void add_variants(struct search *s)
+static void add_variant(struct search *s, size_t offer, bool swizzle, int cluster)
 {
 	const struct lt_product *p = s->product;
+	const struct lt_context *context = s->stream->lt;
+	cublasLtMatmulAlgo_t algorithm = s->found[offer].algo;
+	cublasLtMatmulHeuristicResult_t checked;
+
+	if (!lt_algorithm_vary(&algorithm, swizzle, cluster) ||
+	    cublaslt.cublasLtMatmulAlgoCheck(context->handle, p->operation, p->a, p->b, p->c, p->c,
+					     &algorithm, &checked) != CUBLAS_STATUS_SUCCESS ||
+	    checked.workspaceSize > context->workspace_bytes)
+		return;
+	for (size_t i = 0; i < s->count; i++)
+		if (memcmp(&s->found[i].algo, &algorithm, sizeof(algorithm)) == 0)
+			return;
+	s->found[s->count] = checked;
+	s->found[s->count++].algo = algorithm;
+}
+
+/* Behind the offers, in their order: other orders of blocks, then other clusters. */
+static void add_variants(struct search *s)
+{
 	size_t offers = s->count;
 
-	for (size_t i = 0; i < offers; i++) {
-		cublasLtMatmulAlgo_t algorithm = s->found[i].algo;
-		cublasLtMatmulHeuristicResult_t checked;
-
-		if (!lt_algorithm_swizzle(&algorithm) ||
-		    cublaslt.cublasLtMatmulAlgoCheck(s->stream->lt->handle, p->operation, p->a,
-						     p->b, p->c, p->c, &algorithm,
-						     &checked) != CUBLAS_STATUS_SUCCESS ||
-		    checked.workspaceSize > s->stream->lt->workspace_bytes)
-			continue;
-		s->found[s->count] = checked;
-		s->found[s->count++].algo = algorithm;
-	}
+	for (size_t i = 0; i < offers; i++)
+		add_variant(s, i, true, -1);
+	for (size_t i = 0; i < offers; i++)
+		for (int cluster = 0; cluster < LT_CLUSTERS; cluster++) {
+			add_variant(s, i, false, cluster);
+			add_variant(s, i, true, cluster);
+		}
 }
 
 static cublasStatus_t multiply(const struct cuda_stream *stream, const struct lt_product *p,
@@ -268,8 +280,7 @@ static enum status time_candidate(void *context, size_t candidate, double second
 				  struct error *err)
 {
 	struct search *s = context;
-	double single = 0;
-	double batch;
+	double single = 0, batch;
 
 	/* The first call loads the kernel. */
 	if (!s->warm[candidate] && time_batch(s, candidate, 1, each, err) != STATUS_OK)
@@ -277,9 +288,13 @@ static enum status time_candidate(void *context, size_t candidate, double second
 	s->warm[candidate] = true;
 	if (time_batch(s, candidate, 1, &single, err) != STATUS_OK)
 		return err->status;
-	batch = single > 0 ? seconds / single : LEAST_BATCH;
-	batch = batch < LEAST_BATCH ? LEAST_BATCH : batch > MOST_BATCH ? MOST_BATCH : batch;
-	return time_batch(s, candidate, (unsigned)batch, each, err);
+	/* As many as fill the time; where one does, it was just timed. */
+	batch = single > 0 ? seconds / single : 1;
+	*each = single;
+	if (batch < LEAST_BATCH)
+		return STATUS_OK;
+	return time_batch(s, candidate, batch < MOST_BATCH ? (unsigned)batch : MOST_BATCH, each,
+			  err);
 }
 
 static enum status search(struct search *s, double seconds, struct gemm_choice *out,

@@ -87,7 +87,14 @@ void lt_algorithm_describe(const cublasLtMatmulAlgo_t *algorithm, char *out, siz
 	text_release(&text);
 }
 
-bool lt_algorithm_swizzle(cublasLtMatmulAlgo_t *algorithm)
+static bool set(cublasLtMatmulAlgo_t *algorithm, cublasLtMatmulAlgoConfigAttributes_t attribute,
+		const void *value, size_t size)
+{
+	return cublaslt.cublasLtMatmulAlgoConfigSetAttribute(algorithm, attribute, value, size) ==
+	       CUBLAS_STATUS_SUCCESS;
+}
+
+static bool turn_swizzle(cublasLtMatmulAlgo_t *algorithm)
 {
 	uint32_t supported = 0, value;
 	size_t written;
@@ -98,7 +105,29 @@ bool lt_algorithm_swizzle(cublasLtMatmulAlgo_t *algorithm)
 	    !supported || !read_attribute(algorithm, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, &value))
 		return false;
 	value = !value;
-	return cublaslt.cublasLtMatmulAlgoConfigSetAttribute(
-		       algorithm, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, &value, sizeof(value)) ==
-	       CUBLAS_STATUS_SUCCESS;
+	return set(algorithm, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, &value, sizeof(value));
+}
+
+/* Algorithms for older devices have no clusters: 0. */
+static bool change_cluster(cublasLtMatmulAlgo_t *algorithm, int cluster)
+{
+	static const uint16_t shapes[LT_CLUSTERS] = {
+		CUBLASLT_CLUSTER_SHAPE_2x1x1, CUBLASLT_CLUSTER_SHAPE_1x2x1,
+		CUBLASLT_CLUSTER_SHAPE_2x2x1, CUBLASLT_CLUSTER_SHAPE_1x1x1,
+		CUBLASLT_CLUSTER_SHAPE_4x1x1, CUBLASLT_CLUSTER_SHAPE_1x4x1,
+	};
+	uint32_t own;
+
+	if (!read_attribute(algorithm, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, &own) || own == 0 ||
+	    own == shapes[cluster])
+		return false;
+	return set(algorithm, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, &shapes[cluster],
+		   sizeof(shapes[cluster]));
+}
+
+bool lt_algorithm_vary(cublasLtMatmulAlgo_t *algorithm, bool swizzle, int cluster)
+{
+	if (swizzle && !turn_swizzle(algorithm))
+		return false;
+	return cluster < 0 || change_cluster(algorithm, cluster);
 }
