@@ -64,4 +64,45 @@ bubbles = {c["metrics"]["parallel.bubble_model"]["value"] for c in done
            if text(c, "mode") == "layer_split" and text(c, "microbatches") == "4"}
 assert bubbles == {1 / 5, 2 / 6}, bubbles
 PY
-echo "18 splits measured"
+# Every way to split, and what only some of them know.
+cat > "$dir/all.ini" <<'INI'
+[run]
+backend = host
+host_devices = 2
+[suite parallel]
+layers = 40,64,56,48,10
+batch = 48
+devices = 2
+modes = ddp,layer_split,gpipe,1f1b,1f1b_eager,tensor,zero1,zero2,zero3,dp_naive
+microbatches = 4
+iterations = 6
+sample_time = 100us
+INI
+"$gpuproof" run "$dir/all.ini" -o "$dir/all" --quiet || fail "all modes: run ended with $?"
+"$gpuproof" run "$dir/all.ini" --set parallel.modes=dp_naive --set parallel.loss_on=replica \
+	-o "$dir/replica" --quiet || fail "loss on the replicas: run ended with $?"
+"$gpuproof" run "$dir/all.ini" --set parallel.modes=single,ddp --set parallel.devices=1,2 \
+	--set parallel.accumulate=3 --set parallel.segments=2 -o "$dir/again" --quiet ||
+	fail "accumulation and recomputation: run ended with $?"
+"$gpuproof" run "$dir/all.ini" --set parallel.accumulate=3 --dry-run > "$dir/plan"
+[ "$(grep -c 'accumulation and recomputation are for single and ddp' "$dir/plan")" = 9 ] ||
+	fail "nine modes do not accumulate"
+python3 - "$dir/all/result.json" "$dir/again/result.json" <<'PY'
+import json, sys
+cases, again = (json.load(open(path))["cases"] for path in sys.argv[1:])
+memory, wire = {}, {}
+for c in cases + again:
+    assert c["status"] == "OK" and c["verification"]["done"], (c["id"], c["status"], c["reason"])
+for c in cases:
+    mode = c["parameters"]["mode"]
+    mode = mode["text"] if isinstance(mode, dict) else mode
+    memory[mode] = {k[len("parallel.memory_"):]: v["value"] for k, v in c["metrics"].items()}
+    wire[mode] = c["metrics"]["parallel.wire_bytes"]["value"]
+assert len(memory) == 10
+state = lambda mode: memory[mode]["gradients"] + memory[mode]["optimizer"]
+assert state("ddp") > state("zero1") > state("zero2") == state("zero3"), memory
+assert memory["zero3"]["parameters"] < memory["zero2"]["parameters"] == memory["zero1"]["parameters"]
+assert memory["1f1b"]["activations"] < memory["gpipe"]["activations"], memory
+assert wire["zero1"] == wire["zero2"] < wire["zero3"] < 1.5 * wire["zero2"], wire
+PY
+echo "18 splits and every mode measured"
