@@ -1,0 +1,206 @@
+#include "suites/collective/measure.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "suites/collective/data.h"
+#include "suites/collective/session.h"
+
+/* A direct operation is a kernel and the events by which NCCL keeps its streams in order. */
+#define DIRECT_COMMANDS 4
+/* Operations of a graph: enough that launching it is no longer seen. */
+#define GRAPH_OPERATIONS 128
+
+/* The case's choice on an axis; `otherwise` where the axis means nothing to it. */
+static const char *choice(const struct plan_case *c, const char *axis, const char *otherwise)
+{
+	for (size_t i = 0; i < c->parameter_count; i++)
+		if (strcmp(c->parameters[i].key->name, axis) == 0)
+			return case_text(c, axis);
+	return otherwise;
+}
+
+static void describe(struct collective *c, const struct run *run)
+{
+	const struct plan_case *at = run->c;
+	size_t size = (size_t)case_integer(at, "sizes");
+
+	*c = (struct collective){ .kind = (enum operation_kind)case_integer(at, "operations"),
+				  .precision = PRECISION_FP32,
+				  .rank = run->world->rank,
+				  .ranks = run->world->size,
+				  .device = run->devices[0],
+				  .seed = run->seed };
+	c->operation = &operations[c->kind];
+	c->in_place = c->operation->placements == EITHER_PLACE
+			      ? strcmp(choice(at, "placement", ""), "in_place") == 0
+			      : c->operation->placements == IN_PLACE_ONLY;
+	precision_from_name(choice(at, "precisions", "fp32"), &c->precision);
+	c->bytes = collective_bytes(c->operation, size, c->ranks, &c->part);
+}
+
+/* One operation from fresh data, checked. Each step may fail on one rank only. */
+static enum status verify(struct collective *c, struct world *world, const char *when,
+			  struct error *err)
+{
+	enum status status = world_agree(world, collective_prepare(c, err), err);
+
+	if (status == STATUS_OK)
+		status = world_agree(world, c->operation->enqueue(c, err), err);
+	if (status == STATUS_OK)
+		status = world_agree(world, collective_check(c, err), err);
+	return status == STATUS_OK ? status : error_prefix(err, "%s timing", when);
+}
+
+/* Sums in place grow from one operation to the next; all else gives the same again. */
+static bool repeats(const struct collective *c)
+{
+	return !(c->in_place && c->operation->reduces);
+}
+
+struct timed {
+	struct collective *c;
+	struct graph *graph; /* of the batch */
+};
+
+static enum status enqueue_batch(const struct collective *c, unsigned batch, struct error *err)
+{
+	for (unsigned i = 0; i < batch; i++)
+		if (c->operation->enqueue(c, err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+static enum status launch_batch(void *state, unsigned batch, struct error *err)
+{
+	return enqueue_batch(((struct timed *)state)->c, batch, err);
+}
+
+/* Sums that begin anew in each sample stay numbers; infinities would be less work for a device. */
+static enum status begin_anew(void *state, struct error *err)
+{
+	return collective_prepare(((struct timed *)state)->c, err);
+}
+
+/* A graph that was begun is ended, also when what it was to record has failed. */
+static enum status record_batch(void *state, unsigned batch, struct error *err)
+{
+	struct timed *t = state;
+	struct stream *stream = t->c->stream;
+	struct error ignored = ERROR_NONE;
+	enum status status;
+
+	backend_graph_destroy(t->graph);
+	t->graph = NULL;
+	if (backend_graph_begin(stream, err) != STATUS_OK)
+		return err->status;
+	status = enqueue_batch(t->c, batch, err);
+	if (backend_graph_end(stream, &t->graph, status == STATUS_OK ? err : &ignored) == STATUS_OK)
+		return status;
+	t->graph = NULL;
+	return status == STATUS_OK ? err->status : status;
+}
+
+static enum status launch_graph(void *state, unsigned batch, struct error *err)
+{
+	struct timed *t = state;
+
+	(void)batch;
+	return backend_graph_launch(t->graph, t->c->stream, err);
+}
+
+static enum status measure(struct run *run, struct timed *t, struct error *err)
+{
+	const struct collective *c = t->c;
+	struct stream *stream = c->stream;
+	struct workload w = { .state = t,
+			      .prepare = repeats(c) ? NULL : begin_anew,
+			      .launch = launch_batch,
+			      .clock = CLOCK_DEVICE,
+			      .streams = &stream,
+			      .stream_count = 1,
+			      .commands = DIRECT_COMMANDS };
+	double factor = c->operation->bus_factor(c->ranks);
+	const struct series *time;
+
+	if (strcmp(choice(run->c, "launch", ""), "graph") == 0) {
+		w.resize = record_batch;
+		w.launch = launch_graph;
+		w.commands = 1;
+		w.max_batch = GRAPH_OPERATIONS;
+	}
+	if (run_sample(run, &w, "collective.time", &time, err) != STATUS_OK)
+		return err->status;
+	run_rate(run, "collective.busbw", factor * (double)c->bytes, time);
+	run_rate(run, "collective.algbw", (double)c->bytes, time);
+	run_duration(run, "collective.time", time);
+	return STATUS_OK;
+}
+
+static void note_size(struct run *run, const struct collective *c)
+{
+	char part[32];
+
+	if (c->bytes != (size_t)case_integer(run->c, "sizes"))
+		run_note(run, "The tensor has %zu bytes: %zu parts of %s.", c->bytes,
+			 c->bytes / c->part, units_size(c->part, part, sizeof(part)));
+}
+
+static void note_verified(struct run *run, const struct collective *c)
+{
+	if (c->operation->reduces)
+		run_verified(run,
+			     "every element on every rank against sums in double from the "
+			     "generator, before and after timing",
+			     world_max(run->world, c->error), collective_tolerance(c));
+	else
+		run_verified(run,
+			     "every byte on every rank against the generator, before and after "
+			     "timing",
+			     NAN, NAN);
+}
+
+/* What the timed operations left, or where they leave no known sums once more from the beginning. */
+static enum status verify_after(struct collective *c, struct world *world, struct error *err)
+{
+	enum status status;
+
+	if (!repeats(c))
+		return verify(c, world, "after", err);
+	status = world_agree(world, collective_check(c, err), err);
+	return status == STATUS_OK ? status : error_prefix(err, "after timing");
+}
+
+enum status collective_run(struct run *run, struct error *err)
+{
+	struct collective c;
+	struct timed timed = { .c = &c };
+	const struct session *session = session_open(run->devices[0], run->world, err);
+	enum status status;
+
+	if (!session)
+		return err->status;
+	describe(&c, run);
+	c.stream = session->stream;
+	c.communicator = session->communicator;
+	status = world_agree(run->world, collective_open(&c, err), err);
+	if (status == STATUS_OK)
+		status = verify(&c, run->world, "before", err);
+	if (status == STATUS_OK)
+		status = world_agree(run->world, collective_prepare(&c, err), err);
+	if (status == STATUS_OK)
+		status = measure(run, &timed, err);
+	if (status == STATUS_OK)
+		status = verify_after(&c, run->world, err);
+	if (status == STATUS_OK) {
+		note_size(run, &c);
+		note_verified(run, &c);
+	}
+	/* With the device or a rank lost, waiting would not end; the process is about to. */
+	if (status == STATUS_DEVICE || status == STATUS_TIMEOUT || status == STATUS_INTERNAL)
+		return status;
+	backend_graph_destroy(timed.graph);
+	collective_close(&c);
+	return status;
+}
