@@ -13,6 +13,8 @@ static void copy_slice(void *context, unsigned part, uint64_t begin, uint64_t en
 
 	(void)part;
 	memcpy((char *)a->to + begin, (const char *)a->from + begin, end - begin);
+	if (a->back_to)
+		memcpy((char *)a->back_to + begin, (const char *)a->back_from + begin, end - begin);
 }
 
 static enum status copy_run(struct stream *stream, const void *arguments, struct error *err)
@@ -20,7 +22,8 @@ static enum status copy_run(struct stream *stream, const void *arguments, struct
 	struct copy_arguments a = *(const struct copy_arguments *)arguments;
 
 	(void)err;
-	host_parallel(stream, a.bytes, GRAIN_BYTES, copy_slice, &a);
+	for (uint64_t i = 0; i < a.count; i++)
+		host_parallel(stream, a.bytes, GRAIN_BYTES, copy_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(copy)

@@ -23,7 +23,7 @@ static const char *const memories[] = { "pinned", "pageable", "write_combined", 
 					NULL };
 static const char *const accesses[] = { "on", "off", NULL };
 static const char *const states[] = { "warm", "cold", NULL };
-static const char *const copy_kernels[] = { "auto", "strided", "blocked", "bulk", NULL };
+static const char *const copy_kernels[] = { "auto", "strided", "blocked", NULL };
 
 static const struct key keys[] = {
 	{ .name = "directions",
@@ -88,8 +88,7 @@ static const struct key keys[] = {
 };
 
 /* In the order of enum copy_method. */
-_Static_assert(COPY_AUTO == 0 && COPY_STRIDED == 1 && COPY_BLOCKED == 2 && COPY_BULK == 3,
-	       "copy_kernels");
+_Static_assert(COPY_AUTO == 0 && COPY_STRIDED == 1 && COPY_BLOCKED == 2, "copy_kernels");
 
 static const char *const axes[] = { "directions", "engines", "memories", "access",
 				    "states",     "sizes",   NULL };
@@ -180,7 +179,7 @@ static enum status open_lane(struct transfer *t, size_t i, struct error *err)
 		.method = (enum copy_method)section_setting(c->section, "copy_kernel")
 				  ->values[0]
 				  .integer,
-		.bytes = transfer_route_bytes(t->direction, i, t->bytes),
+		.bytes = transfer_route_bytes(c, i),
 		.slots = t->slots,
 		.seed = t->run->seed + i,
 	};
@@ -195,6 +194,8 @@ static enum status open_lanes(struct transfer *t, size_t count, struct error *er
 
 	for (size_t i = 0; i < count && status == STATUS_OK; i++)
 		status = open_lane(t, i, err);
+	for (size_t i = 0; transfer_twins(t->run->c) && i + 1 < t->lane_count; i += 2)
+		lane_join(&t->lanes[i], &t->lanes[i + 1]);
 	return status;
 }
 

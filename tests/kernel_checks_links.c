@@ -24,6 +24,7 @@ static void copy_once(struct bench *b, enum copy_method method, size_t bytes)
 		     &(struct copy_arguments){ .to = to + MARGIN,
 					       .from = from + MARGIN,
 					       .bytes = bytes,
+					       .count = 2,
 					       .method = method });
 	bench_download(b, got, to, bytes + 2 * MARGIN);
 	for (size_t i = 0; i < bytes + 2 * MARGIN && bench_ok(b); i++) {
@@ -38,7 +39,39 @@ static void copy_once(struct bench *b, enum copy_method method, size_t bytes)
 	free(data);
 }
 
-/* Around a vector, a block's window, a stage and a grid's window; parts that are not whole. */
+/* Back and forth in one launch: both arrive, and nothing behind their ends. */
+static void copy_both(struct bench *b, enum copy_method method, size_t bytes)
+{
+	unsigned char *data = xmalloc(2 * bytes), *got = xmalloc(2 * (bytes + 1));
+	uint64_t state = bytes;
+	char *from[2], *to[2];
+
+	for (size_t i = 0; i < 2 * bytes; i++)
+		data[i] = (unsigned char)(128 * random_uniform(&state));
+	for (int i = 0; i < 2; i++) {
+		from[i] = bench_upload(b, data + i * bytes, bytes);
+		to[i] = bench_upload(b, NULL, bytes + 1);
+	}
+	bench_launch(b, "copy",
+		     &(struct copy_arguments){ .to = to[0],
+					       .from = from[0],
+					       .bytes = bytes,
+					       .count = 1,
+					       .method = method,
+					       .back_to = to[1],
+					       .back_from = from[1] });
+	for (int i = 0; i < 2 && bench_ok(b); i++) {
+		bench_download(b, got, to[i], bytes + 1);
+		if (memcmp(got, data + i * bytes, bytes) != 0 || got[bytes] != 0xee)
+			error_set(b->err, STATUS_MISMATCH,
+				  "copy of %zu bytes both ways, method %d: way %d", bytes,
+				  (int)method, i);
+	}
+	free(got);
+	free(data);
+}
+
+/* Around a vector, a block's window and a grid's window; parts that are not whole. */
 static enum status try_sizes(struct device *device, enum copy_method method, struct error *err)
 {
 	static const size_t sizes[] = { 1, 15, 16, 4113, 65536, 1000003, 20000007 };
@@ -47,6 +80,11 @@ static enum status try_sizes(struct device *device, enum copy_method method, str
 	bench_open(&b, device, err);
 	for (size_t i = 0; i < ARRAY_SIZE(sizes) && bench_ok(&b); i++)
 		copy_once(&b, method, sizes[i]);
+	if (bench_close(&b) != STATUS_OK)
+		return err->status;
+	bench_open(&b, device, err);
+	for (size_t i = 0; i < ARRAY_SIZE(sizes) - 1 && bench_ok(&b); i++)
+		copy_both(&b, method, sizes[i]);
 	return bench_close(&b);
 }
 
@@ -55,20 +93,12 @@ enum status check_copy_sizes(struct device *device, struct error *err)
 	return try_sizes(device, COPY_AUTO, err);
 }
 
-/* A method that the device does not have says so and does nothing else. */
 enum status check_copy_methods(struct device *device, struct error *err)
 {
 	enum status status = STATUS_OK;
 
-	for (int method = COPY_STRIDED; method <= COPY_BULK && status == STATUS_OK; method++) {
-		struct error own = ERROR_NONE;
-
-		status = try_sizes(device, (enum copy_method)method, &own);
-		if (status == STATUS_UNSUPPORTED && method == COPY_BULK)
-			return STATUS_OK;
-		if (status != STATUS_OK)
-			error_set(err, status, "%s", own.message);
-	}
+	for (int method = COPY_STRIDED; method <= COPY_BLOCKED && status == STATUS_OK; method++)
+		status = try_sizes(device, (enum copy_method)method, err);
 	return status;
 }
 

@@ -93,7 +93,7 @@ static struct route route_of(enum direction direction, int i)
 	}
 }
 
-static bool goes_back_as_well(enum direction direction)
+bool direction_goes_back(enum direction direction)
 {
 	return direction == BOTH || direction == BOTH_ALL || direction == HOST_TO_ALL_BOTH ||
 	       direction == ALL_TO_HOST_BOTH;
@@ -116,7 +116,7 @@ size_t direction_routes(enum direction direction, size_t devices, struct route *
 		struct route route = route_of(direction, i);
 
 		out[count++] = route;
-		if (goes_back_as_well(direction))
+		if (direction_goes_back(direction))
 			out[count++] = (struct route){ route.to, route.from, route.issuer };
 	}
 	return count;

@@ -83,6 +83,9 @@ struct route {
 /* The routes of a case on `devices` devices, the timed one first; their number, at most ROUTES_MAX. */
 size_t direction_routes(enum direction direction, size_t devices, struct route *out);
 
+/* Whether behind each route comes the one that leads back, by the same issuer. */
+bool direction_goes_back(enum direction direction);
+
 /* The device at the route's end that is not the issuer's; -1: there is none. */
 int route_peer(const struct route *route);
 

@@ -96,15 +96,42 @@ static bool between_devices(const struct lane *lane)
 	       allocator_on_device(lane->to.allocator);
 }
 
-static enum status copy_block(struct lane *lane, uint64_t slot, struct error *err)
+void lane_join(struct lane *lane, struct lane *twin)
 {
-	struct copy_arguments a = { .to = (char *)lane->to.memory + slot * lane->stride,
-				    .from = (const char *)lane->from.memory + slot * lane->stride,
+	lane->twin = twin;
+	twin->led = true;
+}
+
+static char *block_at(const struct buffer *buffer, const struct lane *lane, uint64_t slot)
+{
+	return (char *)buffer->memory + slot * lane->stride;
+}
+
+static enum status launch_copies(struct lane *lane, uint64_t slot, uint64_t count,
+				 struct error *err)
+{
+	struct lane *twin = lane->twin;
+	struct copy_arguments a = { .to = block_at(&lane->to, lane, slot),
+				    .from = block_at(&lane->from, lane, slot),
 				    .bytes = lane->plan.bytes,
+				    .count = count,
 				    .method = lane->plan.method };
 
+	if (twin) {
+		a.back_to = block_at(&twin->to, twin, slot);
+		a.back_from = block_at(&twin->from, twin, slot);
+	}
+	return backend_launch(lane->stream, "copy", &a, err);
+}
+
+static enum status copy_block(struct lane *lane, uint64_t slot, struct error *err)
+{
+	struct copy_arguments a = { .to = block_at(&lane->to, lane, slot),
+				    .from = block_at(&lane->from, lane, slot),
+				    .bytes = lane->plan.bytes };
+
 	if (lane->plan.by_kernel)
-		return backend_launch(lane->stream, "copy", &a, err);
+		return launch_copies(lane, slot, 1, err);
 	if (between_devices(lane))
 		return backend_copy_peer(lane->stream, a.to, lane->to.device, a.from,
 					 lane->from.device, a.bytes, err);
@@ -114,9 +141,18 @@ static enum status copy_block(struct lane *lane, uint64_t slot, struct error *er
 enum status lane_copy(struct lane *lane, uint64_t count, struct error *err)
 {
 	enum status status = STATUS_OK;
+	uint64_t first = lane->copies;
 
+	if (lane->led)
+		return STATUS_OK;
+	lane->copies += count;
+	if (lane->twin)
+		lane->twin->copies += count;
+	/* Copies of one block follow each other without another launch. */
+	if (lane->plan.by_kernel && lane->plan.slots == 1)
+		return launch_copies(lane, 0, count, err);
 	for (uint64_t i = 0; i < count && status == STATUS_OK; i++)
-		status = copy_block(lane, lane->copies++ % lane->plan.slots, err);
+		status = copy_block(lane, (first + i) % lane->plan.slots, err);
 	return status;
 }
 

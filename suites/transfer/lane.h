@@ -30,7 +30,9 @@ struct lane {
 	struct buffer from, to;
 	int node; /* NUMA node of the host memory; -1: no choice, or no host memory */
 	size_t stride;
-	uint64_t copies; /* since the target was last poisoned */
+	struct lane *twin; /* whose copies this lane's kernel carries out as well; NULL: none */
+	bool led;          /* it is a twin: lane_copy() leaves its copies to the other */
+	uint64_t copies;   /* since the target was last poisoned */
 };
 
 /* Memory that lane_open() takes at one end. */
@@ -42,6 +44,12 @@ uint64_t lane_footprint(size_t bytes, size_t slots);
  */
 enum status lane_open(struct lane *lane, const struct lane_plan *plan, struct error *err);
 void lane_close(struct lane *lane);
+
+/*
+ * Has one kernel move both lanes' bytes, back and forth in step; `lane` leads. Both copy by kernel, as
+ * many bytes, issued by the same device.
+ */
+void lane_join(struct lane *lane, struct lane *twin);
 
 /* Enqueues `count` copies. */
 enum status lane_copy(struct lane *lane, uint64_t count, struct error *err);

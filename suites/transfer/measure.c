@@ -133,6 +133,25 @@ static enum status measure_first(struct transfer *t, struct error *err)
 	return STATUS_OK;
 }
 
+/* One kernel moves both ways in step, so both take the same time. */
+static enum status measure_twins(struct transfer *t, struct error *err)
+{
+	static const char *const names[2] = { "transfer.bandwidth_h2d", "transfer.bandwidth_d2h" };
+	struct workload w = { .state = &t->lanes[0],
+			      .launch = launch_lane,
+			      .clock = CLOCK_DEVICE,
+			      .streams = &t->lanes[0].stream,
+			      .stream_count = 1 };
+	const struct series *time;
+
+	if (sample_on(t, &w, "transfer.time", &time, err) != STATUS_OK)
+		return err->status;
+	record(t, time, 2 * (double)t->bytes);
+	for (size_t i = 0; i < 2; i++)
+		run_rate(t->run, names[i], (double)t->bytes, time);
+	return STATUS_OK;
+}
+
 static enum status measure_in_turn(struct transfer *t, struct error *err)
 {
 	static const char *const series_names[2][2] = {
@@ -146,6 +165,8 @@ static enum status measure_in_turn(struct transfer *t, struct error *err)
 	bool peer = t->info->peer;
 	double seconds[2] = { 0 };
 
+	if (t->lanes[0].twin)
+		return measure_twins(t, err);
 	for (size_t i = 0; i < 2; i++) {
 		int from = t->routes[i].from;
 		int way = peer ? from : from != ROUTE_HOST;

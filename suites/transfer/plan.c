@@ -50,9 +50,18 @@ size_t transfer_slots(enum direction direction, bool cold, size_t bytes,
 	return buffer_rotation(bytes, cache_of(info, cold), most);
 }
 
-size_t transfer_route_bytes(enum direction direction, size_t index, size_t bytes)
+bool transfer_twins(const struct plan_case *c)
 {
-	if (direction_info(direction)->timing != TIME_FIRST || index == 0 || bytes < BUSY_BYTES)
+	return transfer_by_kernel(c) &&
+	       direction_goes_back((enum direction)case_integer(c, "directions"));
+}
+
+size_t transfer_route_bytes(const struct plan_case *c, size_t index)
+{
+	enum direction direction = (enum direction)case_integer(c, "directions");
+	size_t bytes = (size_t)case_integer(c, "sizes"), timed = transfer_twins(c) ? 2 : 1;
+
+	if (direction_info(direction)->timing != TIME_FIRST || index < timed || bytes < BUSY_BYTES)
 		return bytes;
 	return BUSY_BYTES;
 }
@@ -83,8 +92,7 @@ static void estimate(struct plan_case *point, enum direction direction, size_t d
 
 	point->device_bytes = point->host_bytes = 0;
 	for (size_t i = 0; i < count; i++)
-		add_route(&routes[i],
-			  lane_footprint(transfer_route_bytes(direction, i, bytes), slots),
+		add_route(&routes[i], lane_footprint(transfer_route_bytes(point, i), slots),
 			  device_bytes, &point->host_bytes);
 	for (size_t i = 0; i < device_count; i++)
 		if (device_bytes[i] > point->device_bytes)

@@ -113,6 +113,7 @@ enum status pool_take(struct buffer *buffer, struct device *device, enum allocat
 		return status;
 	block->lent = true;
 	*buffer = block->buffer;
+	buffer->device = device; /* whose streams fill and check it, whoever allocated it */
 	buffer->bytes = bytes;
 	*node = near;
 	return STATUS_OK;

@@ -16,7 +16,9 @@ bool transfer_cold(const struct plan_case *c);      /* no */
 size_t transfer_slots(enum direction direction, bool cold, size_t bytes,
 		      const struct device_info *info);
 /* Bytes of one copy of route `index` of a case with copies of `bytes`. */
-size_t transfer_route_bytes(enum direction direction, size_t index, size_t bytes);
+size_t transfer_route_bytes(const struct plan_case *c, size_t index);
+/* Whether one kernel carries out a route and the one behind it, which leads back. */
+bool transfer_twins(const struct plan_case *c);
 
 struct transfer {
 	struct run *run;
