@@ -375,20 +375,27 @@ static void test_borrowed_host_memory_is_the_hosts(void **state)
 	unsigned capabilities[FIXTURE_DEVICES];
 	struct lane_plan plan = { .from = { f->devices[1], ALLOCATOR_DEVICE },
 				  .to = { f->devices[1], ALLOCATOR_PAGEABLE },
-				  .issuer = f->devices[1], .bytes = 4096, .slots = 1, .seed = 1 };
+				  .issuer = f->devices[1],
+				  .bytes = 4096,
+				  .slots = 1,
+				  .seed = 1 };
 	struct error err = ERROR_NONE;
 	struct buffer lent;
 	struct lane lane;
+	void *memory;
 	int node;
 
 	for (int i = 0; i < FIXTURE_DEVICES; i++) {
 		capabilities[i] = f->devices[i]->info.capabilities;
 		f->devices[i]->info.capabilities &= ~(unsigned)DEVICE_SHARES_HOST_MEMORY;
 	}
-	assert_int_equal(pool_take(&lent, f->devices[0], ALLOCATOR_PAGEABLE, 4096, &node, &err), STATUS_OK);
+	assert_int_equal(pool_take(&lent, f->devices[0], ALLOCATOR_PAGEABLE, 4096, &node, &err),
+			 STATUS_OK);
+	memory = lent.memory;
 	pool_give(&lent);
 	assert_int_equal(lane_open(&lane, &plan, &err), STATUS_OK);
-	assert_ptr_equal(lane.to.device, f->devices[0]);
+	assert_ptr_equal(lane.to.memory, memory);
+	assert_ptr_equal(lane.to.device, f->devices[1]);
 	assert_int_equal(lane_verify(&lane, &err), STATUS_OK);
 	assert_int_equal(spy.peer_copies, 0);
 	lane_close(&lane);

@@ -89,13 +89,6 @@ void lane_close(struct lane *lane)
 	memset(lane, 0, sizeof(*lane));
 }
 
-/* Host memory belongs to no device, whichever allocated it: GPUs lend it to each other from the pool. */
-static bool between_devices(const struct lane *lane)
-{
-	return lane->from.device != lane->to.device && allocator_on_device(lane->from.allocator) &&
-	       allocator_on_device(lane->to.allocator);
-}
-
 void lane_join(struct lane *lane, struct lane *twin)
 {
 	lane->twin = twin;
@@ -132,7 +125,7 @@ static enum status copy_block(struct lane *lane, uint64_t slot, struct error *er
 
 	if (lane->plan.by_kernel)
 		return launch_copies(lane, slot, 1, err);
-	if (between_devices(lane))
+	if (lane->from.device != lane->to.device)
 		return backend_copy_peer(lane->stream, a.to, lane->to.device, a.from,
 					 lane->from.device, a.bytes, err);
 	return backend_copy(lane->stream, a.to, a.from, a.bytes, err);
