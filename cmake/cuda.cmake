@@ -40,7 +40,7 @@ endif()
 set(cuda_module cuda${CUDAToolkit_VERSION_MAJOR})
 message(STATUS "gpuproof: CUDA ${CUDAToolkit_VERSION}: building the backend ${cuda_module}")
 # Code that is for one architecture alone (90a), and needs a compiler that knows its instructions.
-set(cuda_only_90a ${CMAKE_SOURCE_DIR}/kernels/gemm_wgmma.cu)
+set(cuda_only_90a ${CMAKE_SOURCE_DIR}/kernels/gemm_wgmma.cu ${CMAKE_SOURCE_DIR}/kernels/peak_wgmma.cu)
 list(REMOVE_ITEM cuda_sources ${cuda_only_90a})
 add_library(gpuproof_cuda MODULE ${cuda_sources})
 if(CUDAToolkit_VERSION VERSION_GREATER_EQUAL 12.5 AND "${cuda_architectures}" MATCHES "90")

@@ -12,7 +12,7 @@
 
 /* What a CPU lacks, and may skip: nothing to choose from, narrow formats, tensor cores. */
 static const char *const lacking[] = { "gemm_search", "gemm_narrow", "gemm_tensor",
-					"gemm_half2" };
+					"gemm_half2", "peak_tensor" };
 
 static bool is_lacking(const char *name)
 {

@@ -1,0 +1,372 @@
+/*
+ * What a device can calculate at most, by kernels that do nothing else, and the roofline between that and its memory:
+ * the same operation a few times on each number read, then ever more often. Every result is known to the last bit.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "kernels/generator.h"
+#include "measure/run.h"
+#include "suites/buffers.h"
+#include "suites/peak/expected.h"
+#include "suites/suite.h"
+
+enum unit { FMA, TENSOR, ROOFLINE };
+
+static const char *const units[] = { "fma", "tensor", "roofline", NULL };
+static const char *const precisions[] = { "fp64", "fp32", "fp16", "tf32",
+					  "bf16", "fp8",  "int8", NULL };
+
+static const struct key keys[] = {
+	{ .name = "units",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "fma, tensor, roofline",
+	  .choices = units,
+	  .parameter = "unit",
+	  .help = "fma: multiply-adds in registers (fp64, fp32, fp16 in pairs); tensor: tensor "
+		  "cores (tf32, "
+		  "fp16, bf16, fp8, int8); roofline: multiply-adds on numbers from memory (fp64, "
+		  "fp32)" },
+	{ .name = "precisions",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "fp64, fp32, fp16, tf32, bf16, fp8, int8",
+	  .choices = precisions,
+	  .parameter = "precision",
+	  .help = "of the numbers; each unit takes those that it has" },
+	{ .name = "steps",
+	  .type = KEY_INTEGER,
+	  .list = true,
+	  .fallback = "1..512 *2",
+	  .min = 1,
+	  .max = 65536,
+	  .help = "roofline: multiply-adds on each number that is read and written" },
+	{ .name = "size",
+	  .type = KEY_SIZE,
+	  .fallback = "512MiB",
+	  .min = 4096,
+	  .max = 0x1p36,
+	  .help = "roofline: bytes that are read, and as many written; a multiple of 512" },
+	{ 0 },
+};
+
+static const char *const axes[] = { "units", "precisions", "steps", NULL };
+
+static const struct metric metrics[] = {
+	{ "peak.throughput", "FLOP/s", BETTER_HIGHER, 1,
+	  "multiplications and additions (int8: of whole numbers) over the time of one launch" },
+	{ "peak.time", "s", BETTER_LOWER, 0, "one launch" },
+	{ "peak.intensity", "FLOP/B", BETTER_NONE, 0,
+	  "roofline: operations over bytes read and written" },
+	{ "peak.bandwidth", "B/s", BETTER_HIGHER, 0,
+	  "roofline: bytes read and written over the time" },
+	{ 0 },
+};
+
+/* Of the words of `precisions`, in their order; fp16 in registers is FP16 throughout. */
+static const enum precision precision_of[] = { PRECISION_FP64, PRECISION_FP32, PRECISION_FP16_ACC16,
+					       PRECISION_TF32, PRECISION_BF16, PRECISION_FP8,
+					       PRECISION_INT8 };
+static const unsigned capability_of[] = { DEVICE_HAS_FP64, DEVICE_HAS_FP32, DEVICE_HAS_FP16_ACC16,
+					  DEVICE_HAS_TF32, DEVICE_HAS_BF16, DEVICE_HAS_FP8,
+					  DEVICE_HAS_INT8 };
+
+/* Lanes of a multiprocessor, or of a core, and operations of each chain: a millisecond or more. */
+#define LANES 2048
+#define FMA_STEPS 8192
+#define TENSOR_STEPS 2048
+/* Numbers of a roofline case that are looked at, and operations that the CPU repeats for them. */
+#define LOOKED_AT UINT64_C(65536)
+#define REPEATED (UINT64_C(1) << 25)
+
+struct work {
+	enum unit unit;
+	enum precision precision;
+	struct stream *stream;
+	struct buffer in, out;
+	size_t out_bytes;
+	uint64_t steps, count; /* count: lanes, groups or numbers */
+	struct peak_tensor_shape shape;
+};
+
+static enum precision chosen_precision(const struct plan_case *c, enum unit unit)
+{
+	enum precision precision = precision_of[case_integer(c, "precisions")];
+
+	return unit == TENSOR && precision == PRECISION_FP16_ACC16 ? PRECISION_FP16 : precision;
+}
+
+static bool makes_sense(enum unit unit, enum precision precision)
+{
+	bool wide = precision == PRECISION_FP64 || precision == PRECISION_FP32;
+
+	if (unit == TENSOR)
+		return !wide;
+	return wide || (unit == FMA && precision == PRECISION_FP16_ACC16);
+}
+
+static const char *obstacle(enum unit unit, enum precision precision, unsigned capability,
+			    const struct device_info *info, char *reason, size_t size)
+{
+	bool tensor_cores =
+		strcmp(info->backend, "cuda") == 0 && peak_tensor_shape(info, precision).m > 0;
+
+	if (unit == TENSOR && !tensor_cores)
+		snprintf(reason, size, "%s has no tensor cores for %s", info->id,
+			 precision_name(precision));
+	else if (unit != TENSOR && !(info->capabilities & capability))
+		snprintf(reason, size, "%s does not calculate with %s", info->id,
+			 precision == PRECISION_FP16_ACC16 ? "fp16" : precision_name(precision));
+	else
+		return NULL;
+	return reason;
+}
+
+static enum status peak_expand(struct plan *plan, struct plan_case *point, struct error *err)
+{
+	enum unit unit = (enum unit)case_integer(point, "units");
+	enum precision precision = chosen_precision(point, unit);
+	unsigned capability = capability_of[case_integer(point, "precisions")];
+	uint64_t size = (uint64_t)section_integer(point->section, "size");
+
+	if (!makes_sense(unit, precision) || (unit != ROOFLINE && !plan_drop_axis(point, "steps")))
+		return STATUS_OK;
+	point->device_bytes = unit == ROOFLINE ? 2 * size : UINT64_C(16) << 20;
+	point->host_bytes = unit == ROOFLINE ? size : UINT64_C(16) << 20;
+	point->setup_seconds = 1;
+	for (size_t i = 0; i < plan->device_count; i++) {
+		const struct device_info *info = &plan->devices[i];
+		char text[128];
+		const char *reason =
+			obstacle(unit, precision, capability, info, text, sizeof(text));
+
+		if ((reason ? plan_add_skipped(plan, point, &i, 1, reason, err)
+			    : plan_add(plan, point, &i, 1, err)) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+static enum status launch_one(const struct work *w, struct error *err)
+{
+	struct peak_fma_arguments fma = { w->precision, w->count, w->steps, w->out.memory };
+	struct peak_tensor_arguments tensor = { w->precision, w->count, w->steps, w->out.memory };
+	struct peak_stream_arguments stream = { w->precision, w->in.memory, w->out.memory, w->count,
+						w->steps };
+
+	switch (w->unit) {
+	case FMA:
+		return backend_launch(w->stream, "peak_fma", &fma, err);
+	case TENSOR:
+		return backend_launch(w->stream, "peak_tensor", &tensor, err);
+	default:
+		return backend_launch(w->stream, "peak_stream", &stream, err);
+	}
+}
+
+static enum status launch(void *state, unsigned batch, struct error *err)
+{
+	enum status status = STATUS_OK;
+
+	for (unsigned i = 0; i < batch && status == STATUS_OK; i++)
+		status = launch_one(state, err);
+	return status;
+}
+
+static double operations(const struct work *w)
+{
+	const struct peak_tensor_shape *s = &w->shape;
+	double chains = PEAK_CHAINS * (w->precision == PRECISION_FP16_ACC16 ? 2 : 1);
+
+	if (w->unit == TENSOR)
+		return 2.0 * s->m * s->n * s->k * s->lefts * s->rights * (double)w->steps *
+		       (double)w->count;
+	return 2.0 * (double)w->steps * (double)w->count * (w->unit == FMA ? chains : 1);
+}
+
+static void choose_work(struct work *w, const struct run *run)
+{
+	const struct device_info *info = &run->devices[0]->info;
+	uint64_t multiprocessors = info->multiprocessors > 0 ? (uint64_t)info->multiprocessors : 1;
+	uint64_t size = (uint64_t)section_integer(run->c->section, "size") / 512 * 512;
+
+	w->unit = (enum unit)case_integer(run->c, "units");
+	w->precision = chosen_precision(run->c, w->unit);
+	if (w->unit == TENSOR) {
+		w->shape = peak_tensor_shape(info, w->precision);
+		w->count = multiprocessors * (uint64_t)w->shape.groups_per_multiprocessor;
+		w->steps = w->shape.most_steps < TENSOR_STEPS ? w->shape.most_steps : TENSOR_STEPS;
+	} else if (w->unit == FMA) {
+		w->count = multiprocessors * LANES;
+		w->steps = FMA_STEPS;
+	} else {
+		w->count = size / precision_bytes(w->precision);
+		w->steps = (uint64_t)case_integer(run->c, "steps");
+	}
+	w->out_bytes = w->unit == ROOFLINE ? size : w->count * sizeof(uint64_t);
+}
+
+static enum status work_open(struct work *w, struct run *run, struct error *err)
+{
+	struct fill_arguments fill = { .kind = w->precision == PRECISION_FP64 ? FILL_FP64
+									      : FILL_FP32,
+				       .count = w->count,
+				       .seed = run->seed,
+				       .scale = 1 };
+
+	if (backend_stream_create(run->devices[0], false, &w->stream, err) != STATUS_OK ||
+	    buffer_alloc(&w->out, run->devices[0], ALLOCATOR_DEVICE, w->out_bytes, err) !=
+		    STATUS_OK)
+		return err->status;
+	if (w->unit != ROOFLINE)
+		return STATUS_OK;
+	if (buffer_alloc(&w->in, run->devices[0], ALLOCATOR_DEVICE, w->out_bytes, err) != STATUS_OK)
+		return err->status;
+	fill.memory = w->in.memory;
+	return backend_launch(w->stream, "fill", &fill, err);
+}
+
+static void work_close(struct work *w)
+{
+	if (w->stream)
+		backend_stream_synchronize(w->stream, NULL);
+	buffer_free(&w->in);
+	buffer_free(&w->out);
+	backend_stream_destroy(w->stream);
+}
+
+static enum status check_words(const struct work *w, const uint64_t *got, struct error *err)
+{
+	uint64_t expected[PEAK_PERIOD];
+	int64_t sum = w->unit == TENSOR ? peak_expect_tensor(&w->shape, w->steps) : 0;
+
+	if (w->unit == FMA)
+		peak_expect_fma(w->precision, w->steps, expected);
+	for (uint64_t i = 0; i < w->count; i++) {
+		uint64_t want = w->unit == FMA ? expected[i % PEAK_PERIOD] : (uint64_t)sum;
+
+		if (got[i] != want)
+			return error_set(err, STATUS_MISMATCH,
+					 "wrong result: %s %" PRIu64 " should be %#" PRIx64
+					 ", is %#" PRIx64,
+					 w->unit == FMA ? "lane" : "group", i, want, got[i]);
+	}
+	return STATUS_OK;
+}
+
+/* All of them would take the CPU as long as the device takes for all samples. */
+static uint64_t looked_at(const struct work *w)
+{
+	uint64_t most = REPEATED / w->steps;
+
+	most = most < LOOKED_AT ? most : LOOKED_AT;
+	return w->count < most ? w->count : most;
+}
+
+static enum status check_number(const struct work *w, const void *got, uint64_t seed, uint64_t at,
+				struct error *err)
+{
+	double want =
+		peak_expect_stream(w->precision, w->steps, (double)generator_uniform(seed, at));
+	double is = w->precision == PRECISION_FP64 ? ((const double *)got)[at]
+						   : (double)((const float *)got)[at];
+
+	if (is == want)
+		return STATUS_OK;
+	return error_set(err, STATUS_MISMATCH,
+			 "wrong result: number %" PRIu64 " should be %.17g, is %.17g", at, want,
+			 is);
+}
+
+static enum status check_numbers(const struct work *w, const void *got, uint64_t seed,
+				 struct error *err)
+{
+	uint64_t looked = looked_at(w);
+
+	for (uint64_t i = 0; i < looked; i++) {
+		uint64_t at =
+			looked == w->count ? i : generator_bits(seed ^ PEAK_SEED, i) % w->count;
+
+		if (check_number(w, got, seed, at, err) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+static enum status check(const struct work *w, uint64_t seed, const char *when, struct error *err)
+{
+	struct buffer copy = { .memory = NULL };
+	enum status status =
+		buffer_alloc(&copy, w->out.device, ALLOCATOR_PAGEABLE, w->out_bytes, err);
+
+	if (status == STATUS_OK)
+		status = backend_copy(w->stream, copy.memory, w->out.memory, w->out_bytes, err);
+	if (status == STATUS_OK)
+		status = backend_stream_synchronize(w->stream, err);
+	if (status == STATUS_OK)
+		status = w->unit == ROOFLINE ? check_numbers(w, copy.memory, seed, err)
+					     : check_words(w, copy.memory, err);
+	if (status == STATUS_MISMATCH)
+		error_prefix(err, "%s", when);
+	buffer_free(&copy);
+	return status;
+}
+
+static void record(struct run *run, const struct work *w, const struct series *time)
+{
+	double bytes = 2 * (double)w->out_bytes;
+
+	run_rate(run, "peak.throughput", operations(w), time);
+	run_duration(run, "peak.time", time);
+	if (w->unit != ROOFLINE)
+		return;
+	run_value(run, "peak.intensity", operations(w) / bytes);
+	run_rate(run, "peak.bandwidth", bytes, time);
+}
+
+static enum status peak_run(struct run *run, struct error *err)
+{
+	struct work w = { .stream = NULL };
+	struct workload workload = { .state = &w,
+				     .launch = launch,
+				     .clock = CLOCK_DEVICE,
+				     .streams = &w.stream,
+				     .stream_count = 1 };
+	const struct series *time;
+	char method[128];
+
+	choose_work(&w, run);
+	if (work_open(&w, run, err) != STATUS_OK ||
+	    buffer_poison(&w.out, w.stream, err) != STATUS_OK || launch_one(&w, err) != STATUS_OK ||
+	    check(&w, run->seed, "before timing", err) != STATUS_OK ||
+	    buffer_poison(&w.out, w.stream, err) != STATUS_OK ||
+	    run_sample(run, &workload, "peak.time", &time, err) != STATUS_OK ||
+	    check(&w, run->seed, "after timing", err) != STATUS_OK)
+		goto out;
+	record(run, &w, time);
+	snprintf(method, sizeof(method),
+		 "%" PRIu64 " of %" PRIu64
+		 " results against the CPU's, to the last bit, before and "
+		 "after timing",
+		 w.unit == ROOFLINE ? looked_at(&w) : w.count, w.count);
+	run_verified(run, method, NAN, NAN);
+out:
+	work_close(&w);
+	return err->status;
+}
+
+const struct suite suite_peak = {
+	.name = "peak",
+	.summary = "calculation at its fastest, and the roofline between that and memory",
+	.keys = keys,
+	.axes = axes,
+	.metrics = metrics,
+	.processes = SUITE_ONE_PROCESS,
+	.expand = peak_expand,
+	.run = peak_run,
+};

@@ -1,0 +1,115 @@
+#include "suites/peak/expected.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/vectorised.h"
+#include "kernels/half.h"
+
+#define CHAINS (PEAK_PERIOD * PEAK_CHAINS)
+
+/* A fused multiply-add rounds once: exact in double before that for FP16, by the C library's for the others. */
+VECTORISED
+static void run_fp64(double *x, size_t count, uint64_t steps)
+{
+	for (uint64_t step = 0; step < steps; step++)
+		for (size_t i = 0; i < count; i++)
+			x[i] = __builtin_fma(x[i], x[i], (double)PEAK_SHIFT);
+}
+
+VECTORISED
+static void run_fp32(float *x, size_t count, uint64_t steps)
+{
+	for (uint64_t step = 0; step < steps; step++)
+		for (size_t i = 0; i < count; i++)
+			x[i] = __builtin_fmaf(x[i], x[i], PEAK_SHIFT);
+}
+
+static void run_fp16(double *x, size_t count, uint64_t steps)
+{
+	for (uint64_t step = 0; step < steps; step++)
+		for (size_t i = 0; i < count; i++)
+			x[i] = half_to_float(half_from_double(x[i] * x[i] + (double)PEAK_SHIFT));
+}
+
+static void expect_fp64(uint64_t steps, uint64_t *expected)
+{
+	double x[CHAINS];
+
+	for (size_t i = 0; i < CHAINS; i++)
+		x[i] = peak_start(i / PEAK_CHAINS, i % PEAK_CHAINS, PEAK_CHAINS);
+	run_fp64(x, CHAINS, steps);
+	for (size_t i = 0; i < CHAINS; i++) {
+		uint64_t bits;
+
+		memcpy(&bits, &x[i], sizeof(bits));
+		expected[i / PEAK_CHAINS] ^= bits;
+	}
+}
+
+static void expect_fp32(uint64_t steps, uint64_t *expected)
+{
+	float x[CHAINS];
+
+	for (size_t i = 0; i < CHAINS; i++)
+		x[i] = peak_start(i / PEAK_CHAINS, i % PEAK_CHAINS, PEAK_CHAINS);
+	run_fp32(x, CHAINS, steps);
+	for (size_t i = 0; i < CHAINS; i++) {
+		uint32_t bits;
+
+		memcpy(&bits, &x[i], sizeof(bits));
+		expected[i / PEAK_CHAINS] ^= bits;
+	}
+}
+
+static void expect_fp16(uint64_t steps, uint64_t *expected)
+{
+	double x[2 * CHAINS];
+
+	for (size_t i = 0; i < 2 * CHAINS; i++)
+		x[i] = half_to_float(half_from_float(
+			peak_start(i / (2 * PEAK_CHAINS), i % (2 * PEAK_CHAINS), 2 * PEAK_CHAINS)));
+	run_fp16(x, 2 * CHAINS, steps);
+	for (size_t i = 0; i < 2 * CHAINS; i++)
+		expected[i / (2 * PEAK_CHAINS)] ^= (uint64_t)half_from_double(x[i]) << (i % 2 * 16);
+}
+
+void peak_expect_fma(enum precision precision, uint64_t steps, uint64_t expected[PEAK_PERIOD])
+{
+	memset(expected, 0, PEAK_PERIOD * sizeof(*expected));
+	if (precision == PRECISION_FP64)
+		expect_fp64(steps, expected);
+	else if (precision == PRECISION_FP32)
+		expect_fp32(steps, expected);
+	else
+		expect_fp16(steps, expected);
+}
+
+double peak_expect_stream(enum precision precision, uint64_t steps, double number)
+{
+	float narrow = (float)number;
+
+	if (precision == PRECISION_FP64) {
+		run_fp64(&number, 1, steps);
+		return number;
+	}
+	run_fp32(&narrow, 1, steps);
+	return narrow;
+}
+
+/* The sum over all elements of left right is, for each k, that of left's column times that of right's. */
+int64_t peak_expect_tensor(const struct peak_tensor_shape *shape, uint64_t steps)
+{
+	int64_t sum = 0;
+
+	for (int k = 0; k < shape->k; k++) {
+		int64_t left = 0, right = 0;
+
+		for (int line = 0; line < shape->m * shape->lefts; line++)
+			left += peak_element(0, line, k);
+		for (int line = 0; line < shape->n * shape->rights; line++)
+			right += peak_element(1, line, k);
+		sum += left * right;
+	}
+	return shape->adds_up ? sum * (int64_t)steps : sum;
+}

@@ -1,0 +1,126 @@
+/* The peak suite on the host backend: see suite_fixture.h. */
+#include "suite_fixture.h"
+
+#include "suites/peak/expected.h"
+
+#define QUICK                                                                                      \
+	"[defaults]\nmin_samples = 3\nmax_samples = 4\nmax_time = 20ms\nsample_time = "            \
+	"20us\nwarmup = 1\n[suite peak]\nsize = 64KiB\n"
+
+static double metric_of(const struct case_result *result, const char *name)
+{
+	const struct metric_value *metric = case_metric(result, name);
+
+	if (!metric)
+		fail_msg("no metric %s", name);
+	return metric->value;
+}
+
+/* Registers are faster than memory, and more work on each number is more throughput at less bandwidth. */
+static void test_the_roofline_rises(void **state)
+{
+	static const char *const inis[] = {
+		QUICK "units = roofline\nprecisions = fp32\nsteps = 1\n",
+		QUICK "units = roofline\nprecisions = fp32\nsteps = 256\n",
+	};
+	double throughput[2], bandwidth[2];
+
+	for (int i = 0; i < 2; i++) {
+		struct case_result result;
+		struct error err;
+
+		if (run_only_case(*state, inis[i], &result, &err) != STATUS_OK)
+			fail_msg("%s", err.message);
+		throughput[i] = metric_of(&result, "peak.throughput");
+		bandwidth[i] = metric_of(&result, "peak.bandwidth");
+		assert_true(
+			fabs(throughput[i] / bandwidth[i] / metric_of(&result, "peak.intensity") -
+			     1) < 1e-9);
+		assert_true(metric_of(&result, "peak.intensity") == (i ? 64 : 0.25));
+		case_result_release(&result);
+		assert_nothing_open(inis[i]);
+	}
+	assert_true(throughput[1] > throughput[0]);
+	assert_true(bandwidth[1] < bandwidth[0]);
+}
+
+static void assert_found(struct fixture *f, const char *ini, int copy, uint64_t bytes,
+			 const char *when)
+{
+	struct case_result result;
+	struct error err;
+
+	spy_reset();
+	spy.spoil_copy = copy;
+	spy.spoil_bytes = bytes;
+	if (run_only_case(f, ini, &result, &err) != STATUS_MISMATCH || !strstr(err.message, when))
+		fail_msg("%s: %s", ini, err.message);
+	case_result_release(&result);
+	assert_nothing_open(ini);
+}
+
+static void test_a_wrong_bit_is_found(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t lanes = 2048 * (uint64_t)f->infos[0].multiprocessors * sizeof(uint64_t);
+
+	assert_found(f, QUICK "units = fma\nprecisions = fp32\n", 1, lanes, "before timing");
+	assert_found(f, QUICK "units = fma\nprecisions = fp64\n", 2, lanes, "after timing");
+	assert_found(f, QUICK "units = roofline\nprecisions = fp64\nsteps = 3\n", 1, 65536,
+		     "before timing");
+	assert_found(f, QUICK "units = roofline\nprecisions = fp32\nsteps = 3\n", 2, 65536,
+		     "after timing");
+}
+
+static void test_plan(void **state)
+{
+	struct fixture *f = *state;
+
+	plan_from(f, "[suite peak]\nsteps = 1, 2\n", f->infos, 1);
+	assert_string_equal(f->plan.cases[0].id, "peak/fma/fp64@host:0");
+	assert_int_equal(f->plan.case_count, 3 + 5 + 2 * 2);
+	plan_done(f);
+	plan_from(f, "[suite peak]\nunits = tensor\nprecisions = bf16\n", f->infos, 1);
+	assert_string_equal(f->plan.cases[0].skip_reason, "host:0 has no tensor cores for bf16");
+	plan_done(f);
+}
+
+/* The sums of small whole numbers against a product worked out element by element, and that they stay exact. */
+static void test_tensor_reference(void **state)
+{
+	static const enum precision precisions[] = { PRECISION_TF32, PRECISION_FP16, PRECISION_BF16,
+						     PRECISION_INT8, PRECISION_FP8 };
+
+	(void)state;
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(precisions); i++) {
+		struct device_info info = { .capability_major = i % 2 ? 9 : 8 };
+		struct peak_tensor_shape s = peak_tensor_shape(&info, precisions[i / 2]);
+		int64_t sum = 0, largest = 0;
+
+		for (int m = 0; m < s.m * s.lefts; m++) {
+			for (int n = 0; n < s.n * s.rights; n++) {
+				int64_t element = 0;
+
+				for (int k = 0; k < s.k; k++)
+					element += peak_element(0, m, k) * peak_element(1, n, k);
+				sum += element;
+				largest = llabs(element) > largest ? llabs(element) : largest;
+			}
+		}
+		assert_int_equal(peak_expect_tensor(&s, 7), s.adds_up ? 7 * sum : sum);
+		assert_true(largest * (int64_t)(s.adds_up ? s.most_steps : 1) < 1 << 24);
+	}
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup(name, fixture_reset)
+	const struct CMUnitTest tests[] = {
+		TEST(test_the_roofline_rises),
+		TEST(test_a_wrong_bit_is_found),
+		TEST(test_plan),
+		TEST(test_tensor_reference),
+	};
+
+	return cmocka_run_group_tests(tests, fixture_open, fixture_close);
+}
