@@ -67,18 +67,30 @@ GENERATOR_FN float peak_start(uint64_t lane, uint64_t chain, uint64_t chains)
 /* Element k of line `line` of the left (0) or right (1) matrices: -7 to 7. */
 GENERATOR_FN int peak_element(int side, int line, int k)
 {
-	return (int)(generator_bits(PEAK_SEED + 1 + (uint64_t)side, (uint64_t)line * 128 + (uint64_t)k) >> 33) % 15 - 7;
+	return (int)(generator_bits(PEAK_SEED + 1 + (uint64_t)side,
+				    (uint64_t)line * 128 + (uint64_t)k) >>
+		     33) %
+		       15 -
+	       7;
 }
 
 /* The tensor cores of compute capability 9.0 take larger shapes; m = 0: the device has none for this precision. */
-static inline struct peak_tensor_shape peak_tensor_shape(const struct device_info *info, enum precision precision)
+static inline struct peak_tensor_shape peak_tensor_shape(const struct device_info *info,
+							 enum precision precision)
 {
 	int since = precision == PRECISION_FP16 ? 70 : precision == PRECISION_INT8 ? 72 : 80;
 	int capability = info->capability_major * 10 + info->capability_minor;
 	struct peak_tensor_shape none = { 0, 0, 0, 0, 0, 0, 0, false };
-	struct peak_tensor_shape small = { 16, 16, precision == PRECISION_TF32 ? 8 : 16, 2, 4, 32, 16384, true };
-	struct peak_tensor_shape large = { 64, 256, (int)(128 / precision_bytes(precision)), 1, 1, 2, 2048,
-					   precision != PRECISION_FP8 };
+	struct peak_tensor_shape small = { 16,    16,  precision == PRECISION_TF32 ? 8 : 16,
+					   2,     4,   32,
+					   16384, true };
+	/* A line of 128 bytes. */
+	int deep = precision == PRECISION_TF32                                  ? 32
+		   : precision == PRECISION_FP16 || precision == PRECISION_BF16 ? 64
+										: 128;
+	struct peak_tensor_shape large = {
+		64, 256, deep, 1, 1, 2, 2048, precision != PRECISION_FP8
+	};
 
 	if (capability == 90)
 		return large;
