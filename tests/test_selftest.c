@@ -213,7 +213,7 @@ static enum status reading_that_blocks(struct device *device, struct telemetry *
 				       struct error *err)
 {
 	atomic_store(&watching, true);
-	clock_sleep(50e-3);
+	clock_sleep(200e-3); /* far beyond what a busy machine does to the other side */
 	atomic_store(&watching, false);
 	return nothing_to_tell(device, out, err);
 }

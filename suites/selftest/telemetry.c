@@ -1,6 +1,5 @@
 /* Watching must not change what is watched: launching and waiting, which a thread would disturb first. */
-#include <stdlib.h>
-
+#include "base/clock.h"
 #include "kernels/timing.h"
 #include "measure/telemetry_window.h"
 #include "suites/selftest/checks.h"
@@ -13,46 +12,40 @@ struct watched {
 	size_t readings;
 };
 
-static enum status launch_and_wait(void *state, unsigned batch, struct error *err)
+static enum status launch_and_wait(struct selftest *t, struct error *err)
 {
 	static const struct empty_arguments nothing;
-	struct selftest *t = state;
-	enum status status = STATUS_OK;
+	enum status status = backend_launch(t->stream, "empty", &nothing, err);
 
-	for (unsigned i = 0; i < batch && status == STATUS_OK; i++) {
-		status = backend_launch(t->stream, "empty", &nothing, err);
-		if (status == STATUS_OK)
-			status = backend_stream_synchronize(t->stream, err);
-	}
-	return status;
+	return status == STATUS_OK ? backend_stream_synchronize(t->stream, err) : status;
 }
 
-/* Samples as long as an interval, so that each but the first has a reading in it. */
+/* So long is one measurement: there are readings in it, whatever else the machine does. */
+#define INTERVALS 4
+
+/*
+ * How many launches fit into some intervals. Not sampled as other suites are: a batch or a count chosen while a
+ * reading is in the way would leave no room for another, and a median would not see what few samples pay.
+ */
 static enum status measure(void *context, double *seconds, struct error *err)
 {
 	struct watched *c = context;
-	struct sampling rules = { .min_samples = 3,
-				  .max_samples = 3,
-				  .target = 1e-9,
-				  .max_seconds = 60,
-				  .sample_seconds = c->interval };
-	struct workload w = { .state = c->t, .launch = launch_and_wait, .clock = CLOCK_HOST };
-	struct sampler sampler = c->t->run->sampler;
-	struct series series = { 0 };
-	size_t readings, throttled;
+	double start = clock_seconds(), spent;
+	size_t launches = 0, readings, throttled;
 	enum status status;
 
-	sampler.rules = &rules;
-	sampler.progress = NULL;
 	if (c->on)
 		telemetry_window_begin(c->t->run->telemetry);
-	status = sample(&sampler, &w, &series, err);
+	do {
+		status = launch_and_wait(c->t, err);
+		launches++;
+		spent = clock_seconds() - start;
+	} while (status == STATUS_OK && spent < INTERVALS * c->interval);
 	if (c->on) {
 		telemetry_window_end(c->t->run->telemetry, &readings, &throttled);
 		c->readings += readings;
 	}
-	*seconds = series.statistics.median;
-	free(series.samples);
+	*seconds = spent / (double)launches;
 	return status;
 }
 
