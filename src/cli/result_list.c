@@ -5,6 +5,11 @@
 #include <sys/stat.h>
 
 #include "base/memory.h"
+#include "base/text.h"
+#include "cli/history_file.h"
+#include "judge/baseline.h"
+
+#define BASELINE_PREFIX "baseline:"
 
 static char *file_of(const char *path)
 {
@@ -16,16 +21,41 @@ static char *file_of(const char *path)
 	return xasprintf("%s%sresult.json", path, length && path[length - 1] == '/' ? "" : "/");
 }
 
-enum status result_list_add(struct result_list *list, const char *path, struct error *err)
+static struct result *next_item(struct result_list *list)
 {
-	char *file = file_of(path);
-
 	if (list->count == list->capacity) {
 		list->capacity = list->capacity ? 2 * list->capacity : 8;
 		list->items = xrealloc(list->items, list->capacity, sizeof(*list->items));
 		list->paths = xrealloc(list->paths, list->capacity, sizeof(*list->paths));
 	}
-	if (result_read(&list->items[list->count], file, err) != STATUS_OK) {
+	return &list->items[list->count];
+}
+
+static enum status add_baseline(struct result_list *list, const char *name, struct error *err)
+{
+	struct history *history;
+	struct result *results = NULL;
+	size_t count = 0;
+
+	if (history_open(&history, history_file(NULL), DB_READ, err) == STATUS_OK)
+		baseline_load(history, name, &results, &count, err);
+	history_close(history);
+	for (size_t i = 0; i < count; i++) {
+		*next_item(list) = results[i];
+		list->paths[list->count++] = xasprintf("%s%s", BASELINE_PREFIX, name);
+	}
+	free(results);
+	return err->status;
+}
+
+enum status result_list_add(struct result_list *list, const char *path, struct error *err)
+{
+	char *file;
+
+	if (text_starts_with(path, BASELINE_PREFIX))
+		return add_baseline(list, path + strlen(BASELINE_PREFIX), err);
+	file = file_of(path);
+	if (result_read(next_item(list), file, err) != STATUS_OK) {
 		free(file);
 		return err->status;
 	}

@@ -11,7 +11,7 @@ struct result_list {
 	size_t count, capacity;
 };
 
-/* A result file, or a directory that a run wrote (its result.json). Appends it. */
+/* A result file, a directory that a run wrote (its result.json), or baseline:NAME, a set from the history. Appends. */
 enum status result_list_add(struct result_list *list, const char *path, struct error *err);
 void result_list_release(struct result_list *list);
 

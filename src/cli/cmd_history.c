@@ -1,0 +1,314 @@
+/* gpuproof history: what earlier nights measured, and what changed. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/history_file.h"
+#include "cli/options.h"
+#include "cli/print_trend.h"
+#include "cli/result_list.h"
+#include "cli/table.h"
+#include "judge/trend.h"
+
+extern const struct command command_history;
+
+static const struct option_row rows[] = {
+	{ 'd', "db", true },         { 0, "metric", true },       { 0, "case", true },
+	{ 0, "series", true },       { 0, "nights", true },       { 'a', "all", false },
+	{ 0, "json", false },        { 0, "all-metrics", false }, { 0, "fail-on", true },
+	{ 0, "acknowledge", false }, { 0, "before", true },       { 0, "keep", true },
+	{ 0, NULL, false },
+};
+
+struct history_arguments {
+	const char *db;
+	struct trend_options trend;
+	bool acknowledge, fail_on_change, fail_on_warning;
+	int64_t before, keep;  /* -1: not given */
+	const char **operands; /* behind the action */
+	int count;
+};
+
+static int finish(const struct error *err)
+{
+	return err->status == STATUS_OK ? EXIT_ACCEPTED : command_fail(err);
+}
+
+static int add(struct history_arguments *a)
+{
+	struct result_list results = { 0 };
+	struct error err = ERROR_NONE;
+	struct history *history = NULL;
+
+	if (!a->count)
+		return command_usage(&command_history, "add RESULT...");
+	for (int i = 0; i < a->count && err.status == STATUS_OK; i++)
+		result_list_add(&results, a->operands[i], &err);
+	if (err.status == STATUS_OK)
+		history_open(&history, a->db, DB_CREATE, &err);
+	for (size_t i = 0; i < results.count && err.status == STATUS_OK; i++) {
+		bool added;
+
+		if (history_add(history, &results.items[i], &added, &err) != STATUS_OK)
+			error_prefix(&err, "%s", results.paths[i]);
+		else if (!added)
+			fprintf(stderr, "gpuproof: %s is in %s already\n", results.paths[i], a->db);
+	}
+	history_close(history);
+	result_list_release(&results);
+	return finish(&err);
+}
+
+static void show_nights(const struct history_nights *nights)
+{
+	struct table table = TABLE_EMPTY;
+
+	table_row(&table, (const char *[]){ "STARTED", "RUN", "HOST", "STATE", "LABEL" }, 5);
+	for (size_t i = 0; i < nights->count; i++) {
+		const struct history_night *n = &nights->items[i];
+
+		table_row(&table,
+			  (const char *[]){ n->started, n->run_id, n->host, n->state, n->label },
+			  5);
+	}
+	table_print(&table, stdout);
+	table_release(&table);
+}
+
+static void show_series(void *context, const struct history_series *s)
+{
+	struct table table = TABLE_EMPTY;
+
+	(void)context;
+	printf("series %" PRId64 ": %s %s, %s (%s)\n", s->id, s->case_id, s->metric, s->model,
+	       s->machine);
+	table_row(&table, (const char *[]){ "NIGHT", "VALUE", "95 % INTERVAL", "EPOCH" }, 4);
+	for (size_t i = 0; i < s->count; i++) {
+		const struct history_point *p = &s->points[i];
+		char date[16], value[48], low[48], high[48], interval[100] = "", epoch[24];
+
+		history_date(p->day, date);
+		snprintf(epoch, sizeof(epoch), "%" PRId64, p->epoch);
+		if (p->low == p->low && p->high == p->high)
+			snprintf(interval, sizeof(interval), "%s to %s",
+				 units_format(p->low, s->unit, low, sizeof(low)),
+				 units_format(p->high, s->unit, high, sizeof(high)));
+		table_row(&table,
+			  (const char *[]){
+				  date,
+				  p->value == p->value
+					  ? units_format(p->value, s->unit, value, sizeof(value))
+					  : "not measured",
+				  interval, epoch },
+			  4);
+	}
+	table_print(&table, stdout);
+	putchar('\n');
+	table_release(&table);
+}
+
+static int show(struct history_arguments *a)
+{
+	const struct history_filter *f = &a->trend.filter;
+	struct error err = ERROR_NONE;
+	struct history *history;
+	struct history_nights nights;
+
+	if (history_open(&history, a->db, DB_READ, &err) != STATUS_OK)
+		return command_fail(&err);
+	if (f->metric || f->case_id || f->series) {
+		history_each(history, f, show_series, NULL, &err);
+	} else {
+		if (history_nights(history, &nights, &err) == STATUS_OK)
+			show_nights(&nights);
+		history_nights_release(&nights);
+	}
+	history_close(history);
+	return finish(&err);
+}
+
+static int trend(struct history_arguments *a)
+{
+	struct error err = ERROR_NONE;
+	struct history *history;
+	struct trend_summary summary = { 0 };
+
+	if (history_open(&history, a->db, DB_READ, &err) == STATUS_OK)
+		print_trend(history, &a->trend, &summary, &err);
+	history_close(history);
+	if (err.status != STATUS_OK)
+		return command_fail(&err);
+	if (a->fail_on_change && summary.worse)
+		return EXIT_GATE_FAILED;
+	return a->fail_on_warning && (summary.worse || summary.warnings) ? EXIT_GATE_FAILED
+									 : EXIT_ACCEPTED;
+}
+
+static int annotate(struct history_arguments *a)
+{
+	struct error err = ERROR_NONE;
+	struct history *history = NULL;
+	int64_t day;
+
+	if (a->count != 2)
+		return command_usage(&command_history, "annotate DATE TEXT");
+	if (!history_day(a->operands[0], &day))
+		error_set(&err, STATUS_USAGE, "'%.40s' is no date like 2026-11-20", a->operands[0]);
+	else if (history_open(&history, a->db, DB_WRITE, &err) == STATUS_OK)
+		history_annotate(history, day, a->trend.filter.series, a->acknowledge,
+				 a->operands[1], &err);
+	history_close(history);
+	return finish(&err);
+}
+
+static int prune(struct history_arguments *a)
+{
+	struct error err = ERROR_NONE;
+	struct history *history = NULL;
+	struct history_nights nights = { 0 };
+	size_t removed = 0;
+
+	if ((a->before < 0) == (a->keep < 0))
+		return command_usage(&command_history, "prune --before DATE or --keep DAYS");
+	if (history_open(&history, a->db, DB_WRITE, &err) == STATUS_OK &&
+	    history_nights(history, &nights, &err) == STATUS_OK && nights.count) {
+		if (a->keep >= 0)
+			a->before = nights.items[nights.count - 1].day - a->keep + 1;
+		history_prune(history, a->before, &removed, &err);
+	}
+	history_nights_release(&nights);
+	history_close(history);
+	if (err.status == STATUS_OK)
+		printf("%zu nights removed\n", removed);
+	return finish(&err);
+}
+
+static enum status take_number(const char *name, const char *value, int64_t *out, struct error *err)
+{
+	if (units_parse_integer(value, out, err) == STATUS_OK && *out < 1)
+		error_set(err, STATUS_USAGE, "'%.40s' is not above 0", value);
+	return error_prefix(err, "--%s", name);
+}
+
+static enum status take_gate(struct history_arguments *a, const char *value, struct error *err)
+{
+	a->fail_on_change = strcmp(value, "change") == 0;
+	a->fail_on_warning = strcmp(value, "warning") == 0;
+	if (a->fail_on_change || a->fail_on_warning)
+		return STATUS_OK;
+	return error_set(err, STATUS_USAGE, "--fail-on takes change or warning, not '%.40s'",
+			 value);
+}
+
+static enum status take_option(struct history_arguments *a, const char *name, const char *value,
+			       struct error *err)
+{
+	int64_t number = 0;
+
+	if (strcmp(name, "db") == 0)
+		a->db = value;
+	else if (strcmp(name, "metric") == 0)
+		a->trend.filter.metric = value;
+	else if (strcmp(name, "case") == 0)
+		a->trend.filter.case_id = value;
+	else if (strcmp(name, "series") == 0)
+		return take_number(name, value, &a->trend.filter.series, err);
+	else if (strcmp(name, "keep") == 0)
+		return take_number(name, value, &a->keep, err);
+	else if (strcmp(name, "fail-on") == 0)
+		return take_gate(a, value, err);
+	else if (strcmp(name, "all") == 0)
+		a->trend.all = true;
+	else if (strcmp(name, "all-metrics") == 0)
+		a->trend.filter.all_metrics = true;
+	else if (strcmp(name, "json") == 0)
+		a->trend.json = true;
+	else if (strcmp(name, "acknowledge") == 0)
+		a->acknowledge = true;
+	else if (strcmp(name, "before") == 0 && !history_day(value, &a->before))
+		return error_set(err, STATUS_USAGE, "--before: '%.40s' is no date like 2026-11-20",
+				 value);
+	else if (strcmp(name, "nights") == 0 && take_number(name, value, &number, err) == STATUS_OK)
+		a->trend.filter.nights = (size_t)number;
+	return err->status;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(struct history_arguments *a);
+} actions[] = { { "add", add },
+		{ "show", show },
+		{ "trend", trend },
+		{ "annotate", annotate },
+		{ "prune", prune } };
+
+static int act(const struct options *o, struct history_arguments *a)
+{
+	a->db = history_file(a->db);
+	a->operands = o->operands + 1;
+	a->count = o->operand_count - 1;
+	/* One that is asked for by number, or a metric by name, need not be a main figure. */
+	if (a->trend.filter.series || a->trend.filter.metric)
+		a->trend.filter.all_metrics = true;
+	for (size_t i = 0; o->operand_count && i < ARRAY_SIZE(actions); i++)
+		if (strcmp(actions[i].name, o->operands[0]) == 0)
+			return actions[i].run(a);
+	return command_usage(&command_history, "add, show, trend, annotate or prune?");
+}
+
+static int history_run(int argc, char **argv)
+{
+	struct options o = options_begin(&command_history, rows, argc, argv);
+	struct history_arguments a = { .before = -1, .keep = -1 };
+	struct error err = ERROR_NONE;
+	const struct option_row *row;
+	int code;
+
+	while (err.status == STATUS_OK && (row = options_next(&o)))
+		take_option(&a, row->name, o.value, &err);
+	if (o.failed)
+		code = EXIT_USAGE;
+	else if (err.status != STATUS_OK)
+		code = command_fail(&err);
+	else
+		code = act(&o, &a);
+	options_end(&o);
+	return code;
+}
+
+const struct command command_history = {
+	.name = "history",
+	.summary = "keep every night's figures and see what changed",
+	.usage =
+		"history add RESULT...             once each; a run that is there already changes "
+		"nothing\n"
+		"       gpuproof history trend            what changed, is new, was missed\n"
+		"       gpuproof history show             the nights; with --case, --metric or "
+		"--series the "
+		"values\n"
+		"       gpuproof history annotate DATE TEXT [--acknowledge]\n"
+		"       gpuproof history prune --before DATE | --keep DAYS\n\n"
+		"A series is a metric of a case on a device; it starts anew when hardware, driver "
+		"or config "
+		"change.\n"
+		"A change is confirmed after about five nights (E-divisive, p <= 0.001 by Mann and "
+		"Whitney, 1 % "
+		"or more);\n"
+		"two of three nights beyond the band give a WARNING at once.\n\n" HISTORY_USAGE "\n"
+		"      --case TEXT, --metric TEXT   series whose case or metric holds the text\n"
+		"      --series N           one, by the number that trend shows; for annotate: "
+		"only about this "
+		"one\n"
+		"      --nights N           look at the last N nights only\n"
+		"      --all-metrics        not only each suite's main figure\n"
+		"  -a, --all                also series that did not change\n"
+		"      --fail-on change     exit code 1 when there is a new change for the worse; "
+		"or: warning\n"
+		"      --acknowledge        the note explains a change: it is no longer new\n"
+		"      --json               the trend as JSON",
+	.run = history_run,
+};

@@ -1,0 +1,24 @@
+/* The trend of a history, for people and as JSON. */
+#ifndef GPUPROOF_CLI_PRINT_TREND_H
+#define GPUPROOF_CLI_PRINT_TREND_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "judge/history.h"
+
+struct trend_summary {
+	size_t series, fresh, warnings, acknowledged, recovered; /* `fresh`: new changes */
+	size_t worse; /* of the new ones: not improvements */
+};
+
+struct trend_options {
+	struct history_filter filter;
+	bool all; /* also series of which there is nothing to say */
+	bool json;
+};
+
+enum status print_trend(struct history *history, const struct trend_options *options,
+			struct trend_summary *summary, struct error *err);
+
+#endif

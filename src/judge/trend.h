@@ -1,0 +1,55 @@
+/*
+ * What the nights of one series say: segments between confirmed changes, a fast warning, missed nights.
+ *
+ * A change is NEW while it is not acknowledged, RECOVERED when the values of the last segment are back within
+ * CHANGE_MAGNITUDE of those before it, else OPEN once acknowledged. Improvements are changes, too.
+ */
+#ifndef GPUPROOF_JUDGE_TREND_H
+#define GPUPROOF_JUDGE_TREND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "judge/history.h"
+
+#define BAND_SIGMAS 3         /* of the segment's robust standard deviation */
+#define BAND_LEAST 0.01       /* narrower bands would warn of nothing */
+#define BAND_NIGHTS 8         /* that a band needs */
+#define ACKNOWLEDGED_WITHIN 5 /* days around a change */
+
+enum change_state { TREND_NEW, TREND_ACKNOWLEDGED, TREND_RECOVERED };
+const char *change_state_name(enum change_state state); /* "NEW", ... */
+
+/* Index i is the i-th measured night of the epoch. */
+struct trend_change {
+	size_t at; /* index of the first night behind it */
+	int64_t day, night, night_before;
+	double before, after; /* medians */
+	double ratio; /* oriented so that above 1 is worse; for BETTER_NONE after / before */
+	double probability;
+	enum change_state state;
+};
+
+/* One epoch of one series. */
+struct trend {
+	int64_t epoch;
+	const struct history_point **points; /* measured nights; borrowed */
+	size_t count;
+	struct trend_change *changes;
+	size_t change_count;
+	double median, low,
+		high;  /* of the last segment, and its band; NaN when there are too few nights */
+	bool warning;  /* two of the last three nights beyond the band, on the bad side */
+	bool current;  /* the epoch of the series' last night */
+	size_t missed; /* nights between its first and last that measured nothing */
+};
+
+/* The epochs of a series in the order of their first nights; `trends` is malloc'ed. Returns how many. */
+size_t trend_of_series(const struct history_series *series, const struct history_notes *notes,
+		       struct trend **trends);
+void trends_release(struct trend *trends, size_t count);
+
+/* Days between the first and last that should have had a night, by the usual pace, and had none. */
+size_t missed_nights(const int64_t *days, size_t count, int64_t *missed, size_t room);
+
+#endif

@@ -1,0 +1,214 @@
+/* The trend on simulated nights: what the design promises, with a fixed seed; tests/bench/bench_history.c prints more of it. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "judge/change_points.h"
+#include "judge/trend.h"
+#include "sample_nights.h"
+
+static void quiet_series_stay_quiet(void **state)
+{
+	struct quiet_outcome out = simulate_quiet(300, 0.005, 60, 25, 7);
+
+	(void)state;
+	assert_true(out.changes <= 0.015);
+	assert_true(out.warnings <= 0.015);
+}
+
+static void steps_are_found(void **state)
+{
+	struct step_outcome out = simulate_step(300, 0.005, 0.03, 60, 7);
+
+	(void)state;
+	assert_true(out.within_6 >= 0.99);
+	assert_true(out.warned >= 0.9);
+}
+
+/* Levels by night, with a little noise; returns the change points. */
+static size_t points_of(const double *levels, const size_t *lengths, size_t parts, size_t *points)
+{
+	double x[400];
+	uint64_t seed = 3;
+	size_t n = 0;
+
+	for (size_t i = 0; i < parts; i++)
+		for (size_t j = 0; j < lengths[i]; j++)
+			x[n++] = log(levels[i]) + 0.003 * sample_normal(&seed);
+	return change_points(x, n, points);
+}
+
+static void places_are_right(void **state)
+{
+	size_t points[100];
+
+	(void)state;
+	assert_int_equal(points_of((double[]){ 100, 97 }, (size_t[]){ 40, 20 }, 2, points), 1);
+	assert_int_equal(points[0], 40);
+	/* Down and up again. */
+	assert_int_equal(points_of((double[]){ 100, 95, 100 }, (size_t[]){ 60, 10, 60 }, 3, points),
+			 2);
+	assert_int_equal(points[0], 60);
+	assert_int_equal(points[1], 70);
+	/* Four levels. */
+	assert_int_equal(
+		points_of((double[]){ 100, 96, 92, 99 }, (size_t[]){ 30, 25, 20, 15 }, 4, points),
+		3);
+	assert_int_equal(points[2], 75);
+	/* Smaller than what counts; too few nights; nothing at all. */
+	assert_int_equal(points_of((double[]){ 100, 99.5 }, (size_t[]){ 60, 60 }, 2, points), 0);
+	assert_int_equal(points_of((double[]){ 100, 90 }, (size_t[]){ 60, 4 }, 2, points), 0);
+	assert_int_equal(change_points(NULL, 0, points), 0);
+}
+
+static void equal_values_do_not_change(void **state)
+{
+	double x[50];
+	size_t points[20];
+
+	(void)state;
+	for (size_t i = 0; i < 50; i++)
+		x[i] = 1;
+	assert_int_equal(change_points(x, 50, points), 0);
+	for (size_t i = 25; i < 50; i++)
+		x[i] = 1.05;
+	assert_int_equal(change_points(x, 50, points), 1);
+	assert_int_equal(points[0], 25);
+}
+
+static struct trend *trend_with(struct history_series *s, const struct history_notes *notes,
+				size_t *count)
+{
+	struct trend *trends;
+
+	*count = trend_of_series(s, notes, &trends);
+	return trends;
+}
+
+static void fill(struct history_point *points, size_t n, size_t step_at, size_t back_at)
+{
+	uint64_t seed = 5;
+
+	for (size_t i = 0; i < n; i++)
+		points[i] =
+			(struct history_point){ .night = (int64_t)i + 1,
+						.day = 20000 + (int64_t)i,
+						.epoch = 1,
+						.value = (i >= step_at && i < back_at ? 95 : 100) *
+							 exp(0.002 * sample_normal(&seed)) };
+}
+
+static void states_of_changes(void **state)
+{
+	struct history_point points[60];
+	struct history_series s = {
+		.id = 4, .points = points, .count = 60, .better = BETTER_LOWER
+	};
+	struct history_note note = { .day = 20032, .series = 4, .acknowledges = true };
+	struct history_notes notes = { &note, 1, 1 };
+	struct trend *trends;
+	size_t count;
+
+	(void)state;
+	fill(points, 60, 30, 60);
+	trends = trend_with(&s, NULL, &count);
+	assert_int_equal(trends[0].change_count, 1);
+	assert_int_equal(trends[0].changes[0].state, TREND_NEW);
+	assert_int_equal(trends[0].changes[0].day, 20030);
+	/* Less time is better. */
+	assert_true(trends[0].changes[0].ratio < 0.96);
+	trends_release(trends, count);
+	trends = trend_with(&s, &notes, &count);
+	assert_int_equal(trends[0].changes[0].state, TREND_ACKNOWLEDGED);
+	trends_release(trends, count);
+	note.series = 5;
+	trends = trend_with(&s, &notes, &count);
+	assert_int_equal(trends[0].changes[0].state, TREND_NEW);
+	trends_release(trends, count);
+	fill(points, 60, 30, 45);
+	trends = trend_with(&s, NULL, &count);
+	assert_int_equal(trends[0].change_count, 2);
+	assert_int_equal(trends[0].changes[0].state, TREND_RECOVERED);
+	trends_release(trends, count);
+}
+
+static void epochs_are_apart(void **state)
+{
+	struct history_point points[60];
+	struct history_series s = { .points = points, .count = 60, .better = BETTER_HIGHER };
+	struct trend *trends;
+	size_t count;
+
+	(void)state;
+	fill(points, 60, 30, 60);
+	for (size_t i = 30; i < 60; i++)
+		points[i].epoch = 2;
+	trends = trend_with(&s, NULL, &count);
+	assert_int_equal(count, 2);
+	assert_int_equal(trends[0].change_count + trends[1].change_count, 0);
+	assert_false(trends[0].current);
+	assert_true(trends[1].current);
+	assert_int_equal(trends[1].count, 30);
+	trends_release(trends, count);
+}
+
+static void two_of_three_warn(void **state)
+{
+	struct history_point points[33];
+	struct history_series s = { .points = points, .count = 32, .better = BETTER_HIGHER };
+	struct trend *trends;
+	size_t count;
+
+	(void)state;
+	/* One night beyond the band, then a second one. */
+	fill(points, 32, 31, 60);
+	trends = trend_with(&s, NULL, &count);
+	assert_false(trends[0].warning);
+	trends_release(trends, count);
+	fill(points, 32, 30, 60);
+	trends = trend_with(&s, NULL, &count);
+	assert_true(trends[0].warning);
+	trends_release(trends, count);
+	/* Better is no warning. */
+	s.better = BETTER_LOWER;
+	trends = trend_with(&s, NULL, &count);
+	assert_false(trends[0].warning);
+	trends_release(trends, count);
+}
+
+static void missed_nights_are_seen(void **state)
+{
+	const int64_t daily[] = { 100, 101, 102, 105, 106, 106, 107 },
+		      weekly[] = { 7, 14, 22, 28, 42 };
+	int64_t missed[8];
+
+	(void)state;
+	assert_int_equal(missed_nights(daily, 7, missed, 8), 2);
+	assert_int_equal(missed[0], 103);
+	assert_int_equal(missed[1], 104);
+	assert_int_equal(missed_nights(weekly, 5, missed, 8), 1);
+	assert_int_equal(missed[0], 35);
+	assert_int_equal(missed_nights(daily, 1, missed, 8), 0);
+	assert_int_equal(missed_nights(NULL, 0, missed, 8), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(quiet_series_stay_quiet),
+		cmocka_unit_test(steps_are_found),
+		cmocka_unit_test(places_are_right),
+		cmocka_unit_test(equal_values_do_not_change),
+		cmocka_unit_test(states_of_changes),
+		cmocka_unit_test(epochs_are_apart),
+		cmocka_unit_test(two_of_three_warn),
+		cmocka_unit_test(missed_nights_are_seen),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,363 @@
+/* The history file: what is in it, two writers, versions, damage, hostile text; and baselines. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "judge/baseline.h"
+#include "judge/history.h"
+#include "judge/history_schema.h"
+#include "judge_fixture.h"
+
+static char folder[64], path[96];
+
+static int setup(void **state)
+{
+	(void)state;
+	strcpy(folder, "/tmp/gpuproof_history.XXXXXX");
+	if (!mkdtemp(folder))
+		return -1;
+	snprintf(path, sizeof(path), "%s/history.db", folder);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	char journal[128];
+
+	(void)state;
+	snprintf(journal, sizeof(journal), "%s-journal", path);
+	unlink(journal);
+	unlink(path);
+	return rmdir(folder);
+}
+
+static void night(struct result *r, int day, double value, const char *driver)
+{
+	node_init(r, 1, "NVIDIA H200");
+	r->version = RESULT_VERSION;
+	r->run_id = xasprintf("run-%d", day);
+	r->started = xasprintf("2026-%02d-%02dT01:00:00Z", 1 + day / 28, 1 + day % 28);
+	r->environment = xcalloc(2, sizeof(*r->environment));
+	r->environment_count = 2;
+	r->environment[0] = (struct fact){ xstrdup("hostname"), xstrdup("node1") };
+	r->environment[1] = (struct fact){ xstrdup("driver"), xstrdup(driver) };
+	node_add(r, 0, value, 0.001);
+}
+
+static struct history *opened(enum db_mode mode)
+{
+	struct error err = ERROR_NONE;
+	struct history *h;
+
+	if (history_open(&h, path, mode, &err) != STATUS_OK)
+		fail_msg("%s", err.message);
+	return h;
+}
+
+static void add(struct history *h, int day, double value, const char *driver, bool expected)
+{
+	struct error err = ERROR_NONE;
+	struct result r;
+	bool added;
+
+	night(&r, day, value, driver);
+	if (history_add(h, &r, &added, &err) != STATUS_OK)
+		fail_msg("%s", err.message);
+	assert_int_equal(added, expected);
+	result_release(&r);
+}
+
+struct seen {
+	size_t series, points, gaps, epochs;
+	double last;
+	char case_id[200];
+};
+
+static void see(void *context, const struct history_series *s)
+{
+	struct seen *seen = context;
+
+	seen->series++;
+	seen->points += s->count;
+	for (size_t i = 0; i < s->count; i++) {
+		seen->gaps += s->points[i].value != s->points[i].value;
+		seen->epochs += i && s->points[i].epoch != s->points[i - 1].epoch;
+		seen->last = s->points[i].value;
+	}
+	snprintf(seen->case_id, sizeof(seen->case_id), "%s", s->case_id);
+}
+
+static struct seen look(struct history *h, size_t nights)
+{
+	const struct history_filter filter = { .nights = nights };
+	struct error err = ERROR_NONE;
+	struct seen seen = { 0 };
+
+	if (history_each(h, &filter, see, &seen, &err) != STATUS_OK)
+		fail_msg("%s", err.message);
+	return seen;
+}
+
+static void nights_make_series(void **state)
+{
+	struct history *h = opened(DB_CREATE);
+	struct seen seen;
+
+	(void)state;
+	add(h, 1, 50e9, "580.1", true);
+	add(h, 0, 51e9, "580.1", true);
+	add(h, 2, 52e9, "580.2", true);
+	add(h, 2, 99e9, "580.2", false); /* the same run again */
+	history_close(h);
+	h = opened(DB_READ);
+	seen = look(h, 0);
+	assert_int_equal(seen.series, 1);
+	assert_int_equal(seen.points, 3);
+	/* By date, not in the order of adding; another driver is another epoch. */
+	assert_true(seen.last == 52e9);
+	assert_int_equal(seen.epochs, 1);
+	assert_int_equal(look(h, 2).points, 2);
+	history_close(h);
+}
+
+static void failures_are_gaps(void **state)
+{
+	struct history *h = opened(DB_CREATE);
+	struct error err = ERROR_NONE;
+	struct result r;
+	bool added;
+
+	(void)state;
+	add(h, 0, 50e9, "1", true);
+	night(&r, 1, 0, "1");
+	r.cases[0].status = CASE_ERROR;
+	assert_int_equal(history_add(h, &r, &added, &err), STATUS_OK);
+	result_release(&r);
+	assert_int_equal(look(h, 0).gaps, 1);
+	night(&r, 2, 1e9, "1");
+	free(r.started);
+	r.started = xstrdup("yesterday");
+	assert_int_equal(history_add(h, &r, &added, &err), STATUS_USAGE);
+	result_release(&r);
+	history_close(h);
+}
+
+static void two_writers_lose_nothing(void **state)
+{
+	enum { NIGHTS = 12 };
+	pid_t children[2];
+	struct history *h;
+
+	(void)state;
+	for (int c = 0; c < 2; c++) {
+		children[c] = fork();
+		if (children[c] == 0) {
+			for (int i = 0; i < NIGHTS; i++) {
+				struct error err = ERROR_NONE;
+				struct result r;
+				bool added;
+
+				if (history_open(&h, path, DB_CREATE, &err) != STATUS_OK)
+					_exit(1);
+				night(&r, NIGHTS * c + i, 50e9, "1");
+				if (history_add(h, &r, &added, &err) != STATUS_OK || !added)
+					_exit(2);
+				result_release(&r);
+				history_close(h);
+			}
+			_exit(0);
+		}
+	}
+	for (int c = 0; c < 2; c++) {
+		int status;
+
+		assert_int_equal(waitpid(children[c], &status, 0), children[c]);
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), 0);
+	}
+	h = opened(DB_READ);
+	assert_int_equal(look(h, 0).points, 2 * NIGHTS);
+	history_close(h);
+}
+
+static void older_versions_are_migrated(void **state)
+{
+	const char *const first[] = { history_migrations[0], NULL };
+	struct error err = ERROR_NONE;
+	struct history_notes notes;
+	struct history *h;
+	struct db *db;
+
+	(void)state;
+	assert_int_equal(db_open(&db, path, DB_CREATE, HISTORY_APPLICATION, first, &err),
+			 STATUS_OK);
+	db_run(db, &err,
+	       "INSERT INTO night VALUES (1, 'r', '2026-01-01T00:00:00Z', 20454, 'h', '', '', '')",
+	       "");
+	db_close(db);
+	h = opened(DB_READ);
+	assert_int_equal(history_annotate(h, 20454, 0, false, "a note", &err), STATUS_OK);
+	assert_int_equal(history_notes(h, &notes, &err), STATUS_OK);
+	assert_int_equal(notes.count, 1);
+	history_notes_release(&notes);
+	history_close(h);
+	/* The one of tomorrow. */
+	assert_int_equal(db_open(&db, path, DB_READ, HISTORY_APPLICATION, first, &err),
+			 STATUS_USAGE);
+	assert_non_null(strstr(err.message, "version 2"));
+}
+
+static void refuse(const char *word)
+{
+	struct error err = ERROR_NONE;
+	struct history *h;
+
+	assert_int_not_equal(history_open(&h, path, DB_CREATE, &err), STATUS_OK);
+	if (!strstr(err.message, word))
+		fail_msg("'%s' is not in '%s'", word, err.message);
+}
+
+static void other_files_are_refused(void **state)
+{
+	static const char *const other[] = { "CREATE TABLE t (a);", NULL };
+	struct error err = ERROR_NONE;
+	char page[8192];
+	struct db *db;
+	FILE *file;
+
+	(void)state;
+	memset(page, 'x', sizeof(page));
+	assert_int_equal(file_write(path, page, sizeof(page), &err), STATUS_OK);
+	refuse("not a history");
+	unlink(path);
+	assert_int_equal(db_open(&db, path, DB_CREATE, 7, other, &err), STATUS_OK);
+	db_close(db);
+	refuse("another program");
+	unlink(path);
+	/* Damage in the middle. */
+	history_close(opened(DB_CREATE));
+	file = fopen(path, "r+");
+	for (long at = 4096; at < 40960 && fseek(file, at, SEEK_SET) == 0; at += 4096)
+		fwrite(page, 1, 200, file);
+	fclose(file);
+	refuse("damaged");
+}
+
+static void missing_is_said(void **state)
+{
+	struct error err = ERROR_NONE;
+	struct history *h;
+
+	(void)state;
+	assert_int_equal(history_open(&h, path, DB_READ, &err), STATUS_IO);
+	assert_non_null(strstr(err.message, "No such file"));
+}
+
+static void text_stays_text(void **state)
+{
+	static const char *const hostile[] = { "'; DROP TABLE night; --", "<script>]]>\n\x01\xff",
+					       "%s%n", "\"" };
+	struct history *h = opened(DB_CREATE);
+	struct error err = ERROR_NONE;
+	struct seen seen;
+	struct result r;
+	bool added;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(hostile); i++) {
+		night(&r, (int)i, 1e9, hostile[i]);
+		free(r.cases[0].id);
+		r.cases[0].id = xstrdup(hostile[i]);
+		free(r.run_id);
+		r.run_id = xstrdup(hostile[i]);
+		assert_int_equal(history_add(h, &r, &added, &err), STATUS_OK);
+		assert_int_equal(history_annotate(h, 1, 0, false, hostile[i], &err), STATUS_OK);
+		result_release(&r);
+	}
+	seen = look(h, 0);
+	assert_int_equal(seen.series, ARRAY_SIZE(hostile));
+	assert_string_equal(seen.case_id, hostile[ARRAY_SIZE(hostile) - 1]);
+	history_close(h);
+}
+
+static void pruning_keeps_the_rest(void **state)
+{
+	struct history *h = opened(DB_CREATE);
+	struct error err = ERROR_NONE;
+	size_t removed;
+	int64_t day;
+
+	(void)state;
+	for (int i = 0; i < 10; i++)
+		add(h, i, 50e9, "1", true);
+	assert_true(history_day("2026-01-05", &day));
+	assert_int_equal(history_prune(h, day, &removed, &err), STATUS_OK);
+	assert_int_equal(removed, 4);
+	assert_int_equal(look(h, 0).points, 6);
+	assert_int_equal(history_prune(h, day + 100, &removed, &err), STATUS_OK);
+	assert_int_equal(look(h, 0).series, 0);
+	history_close(h);
+	assert_false(history_day("2026-02-31", &day));
+	assert_false(history_day("soon", &day));
+}
+
+static void baselines_come_back(void **state)
+{
+	struct history *h = opened(DB_CREATE);
+	struct error err = ERROR_NONE;
+	struct result r[2], *loaded;
+	struct baseline_list list;
+	size_t count;
+
+	(void)state;
+	night(&r[0], 0, 50e9, "1");
+	night(&r[1], 1, 51e9, "1");
+	assert_int_equal(baseline_save(h, "good", r, 2, false, &err), STATUS_OK);
+	assert_int_equal(baseline_save(h, "good", r, 1, false, &err), STATUS_USAGE);
+	error_clear(&err);
+	assert_int_equal(baseline_save(h, "a'b", r, 1, false, &err), STATUS_USAGE);
+	error_clear(&err);
+	assert_int_equal(baseline_load(h, "good", &loaded, &count, &err), STATUS_OK);
+	assert_int_equal(count, 2);
+	assert_true(case_metric(&loaded[1].cases[0], "transfer.bandwidth")->value == 51e9);
+	for (size_t i = 0; i < count; i++)
+		result_release(&loaded[i]);
+	free(loaded);
+	assert_int_equal(baseline_save(h, "good", r, 1, true, &err), STATUS_OK);
+	assert_int_equal(baseline_list(h, &list, &err), STATUS_OK);
+	assert_int_equal(list.count, 1);
+	assert_int_equal(list.items[0].results, 1);
+	baseline_list_release(&list);
+	assert_int_equal(baseline_load(h, "goood", &loaded, &count, &err), STATUS_USAGE);
+	assert_non_null(strstr(err.message, "did you mean 'good'"));
+	error_clear(&err);
+	assert_int_equal(baseline_delete(h, "good", &err), STATUS_OK);
+	assert_int_equal(baseline_delete(h, "good", &err), STATUS_USAGE);
+	result_release(&r[0]);
+	result_release(&r[1]);
+	history_close(h);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(nights_make_series),       TEST(failures_are_gaps),
+		TEST(two_writers_lose_nothing), TEST(older_versions_are_migrated),
+		TEST(other_files_are_refused),  TEST(missing_is_said),
+		TEST(text_stays_text),          TEST(pruning_keeps_the_rest),
+		TEST(baselines_come_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

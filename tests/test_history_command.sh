@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# gpuproof history and baseline: from nights to a trend, and a baseline as what results are judged by.
+set -u
+program=$(realpath "$1")
+command -v python3 >/dev/null || { echo "no python3 to make nights with"; exit 77; }
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failed=0
+unset GPUPROOF_DB
+
+expect() { # CODE WORD ARGUMENTS...
+	local code=$1 word=$2 got
+	shift 2
+	"$program" "$@" >out 2>err
+	got=$?
+	[ $got -eq "$code" ] || { echo "$*: exit code $got, not $code"; cat out err; failed=1; }
+	[ -z "$word" ] || grep -qF -- "$word" out err || { echo "$*: '$word' is missing in"; cat out err; failed=1; }
+}
+
+cat >own.ini <<'END'
+[run]
+backend = host
+[suite alloc]
+allocators = pageable
+operations = alloc
+states = reused
+sizes = 64KiB
+min_samples = 10
+max_samples = 20
+max_time = 20ms
+END
+"$program" run own.ini -o run -q >/dev/null || { echo "run own.ini: exit code $?"; exit 1; }
+# Thirty nights of one latency and eight of 5 % more, with a kernel that changed; the 11th night was missed.
+python3 - <<'END'
+import copy, datetime, json, random
+random.seed(1)
+night = json.load(open("run/result.json"))
+night["cases"][0]["metrics"]["alloc.latency"].update(low=None, high=None)
+for i in range(38):
+	n = copy.deepcopy(night)
+	day = datetime.date(2026, 1, 1) + datetime.timedelta(days=i + (i >= 10))
+	n["run"].update(id=f"night{i}", started=f"{day}T01:00:00Z")
+	n["environment"]["kernel"] = "6.2" if i >= 30 else "6.1"
+	for metric in n["cases"][0]["metrics"].values():
+		metric["value"] = 1e-5 * random.gauss(1, 0.003) * (1.05 if i >= 30 else 1)
+	json.dump(n, open(f"{i:02}.json", "w"))
+END
+
+expect 3 'No such file' history trend
+expect 2 'add, show, trend, annotate or prune?' history
+expect 2 "there is no option '--dbb'" history trend --dbb x
+expect 0 '' history add [0-2]?.json
+expect 0 'night0' history show
+expect 0 'Nothing changed.' history trend
+expect 0 '1 missed: 2026-01-11' history trend
+expect 0 '' history add 30.json 31.json
+expect 0 'WARNING' history trend
+expect 1 'WARNING' history trend --fail-on warning
+expect 0 '' history add 3[2-7].json
+expect 0 'in gpuproof-history.db already' history add 37.json
+expect 1 'NEW 2026-02-01: 10.' history trend --fail-on change
+expect 0 'worse' history trend
+expect 0 'kernel: 6.1 -> 6.2' history trend
+"$program" history trend --json | python3 -c '
+import json, sys
+t = json.load(sys.stdin)
+c = t["series"][0]["changes"][0]
+assert t["nights"] == 38 and t["missed"] == ["2026-01-11"] and c["state"] == "NEW" and 1.03 < c["ratio"] < 1.07, t
+assert c["environment"] == [{"name": "kernel", "before": "6.1", "after": "6.2"}], c' || { echo "trend --json"; failed=1; }
+series=$("$program" history trend | awk '/alloc.latency/ { print $1 }')
+expect 2 'is no date' history annotate soon 'a text'
+expect 2 'there is no series 999' history annotate 2026-02-01 'a text' --series 999
+expect 0 '' history annotate 2026-02-01 'new kernel, accepted' --series "$series" --acknowledge
+expect 0 'ACKNOWLEDGED' history trend --fail-on change
+expect 0 'new kernel, accepted' history trend
+expect 0 '2026-02-08' history show --series "$series"
+# Another config starts anew.
+python3 - <<'END'
+import json
+n = json.load(open("37.json"))
+n["run"].update(id="other", started="2026-02-09T01:00:00Z")
+n["config"]["settings"].append({"section": "suite alloc", "key": "batch", "value": "7", "origin": "own.ini:3"})
+json.dump(n, open("other.json", "w"))
+END
+expect 0 '' history add other.json
+expect 0 'starts anew 2026-02-09' history trend
+expect 2 'prune --before DATE or --keep DAYS' history prune
+expect 0 '29 nights removed' history prune --keep 10
+
+printf '[limit base]\nmetric = alloc.latency\nmax = 1.02 * baseline\n' >base.ini
+expect 0 '' baseline save good 00.json 01.json 02.json 03.json 04.json
+expect 2 "there is a baseline 'good' already" baseline save good 00.json
+expect 0 'good' baseline list
+expect 0 'night3' baseline show good
+expect 0 'Accepted' check 05.json 06.json 07.json 08.json -l base.ini --baseline baseline:good
+expect 1 '1 failed' check 31.json 32.json 33.json 34.json -l base.ini --baseline baseline:good
+expect 2 "there is no baseline 'goood'; did you mean 'good'?" check 05.json -l base.ini --baseline baseline:goood
+expect 1 'REGRESSED' compare --fail-on regression baseline:good -- 31.json 32.json 33.json 34.json 35.json
+expect 0 '' baseline delete good
+expect 2 "there is no baseline 'good'" baseline show good
+expect 0 '' history add 00.json --db other.db
+[ -s other.db ] || { echo "--db was not used"; failed=1; }
+exit $failed
