@@ -76,8 +76,9 @@ static const unsigned capability_of[] = { DEVICE_HAS_FP64, DEVICE_HAS_FP32, DEVI
 					  DEVICE_HAS_TF32, DEVICE_HAS_BF16, DEVICE_HAS_FP8,
 					  DEVICE_HAS_INT8 };
 
-/* Lanes of a multiprocessor, or of a core, and operations of each chain: a millisecond or more. */
-#define LANES 2048
+/* Lanes of a multiprocessor and of a core, and operations of each chain: some tenths of a millisecond. */
+#define GPU_LANES 2048
+#define CPU_LANES 256
 #define FMA_STEPS 8192
 #define TENSOR_STEPS 2048
 /* Numbers of a roofline case that are looked at, and operations that the CPU repeats for them. */
@@ -202,7 +203,7 @@ static void choose_work(struct work *w, const struct run *run)
 		w->count = multiprocessors * (uint64_t)w->shape.groups_per_multiprocessor;
 		w->steps = w->shape.most_steps < TENSOR_STEPS ? w->shape.most_steps : TENSOR_STEPS;
 	} else if (w->unit == FMA) {
-		w->count = multiprocessors * LANES;
+		w->count = multiprocessors * (info->capability_major > 0 ? GPU_LANES : CPU_LANES);
 		w->steps = FMA_STEPS;
 	} else {
 		w->count = size / precision_bytes(w->precision);

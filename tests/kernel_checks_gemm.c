@@ -127,19 +127,19 @@ static enum status check_product(struct device *device, const struct product *p,
 	make_matrices(p, &x);
 	c = bench_upload(&b, x.c, x.c_count * bytes);
 	gemm = (struct gemm){ .precision = p->precision,
-				   .transpose_a = p->transpose_a,
-				   .transpose_b = p->transpose_b,
-				   .m = p->m,
-				   .n = p->n,
-				   .k = p->k,
-				   .lda = x.lda,
-				   .ldb = x.ldb,
-				   .ldc = x.ldc,
-				   .a = bench_upload(&b, x.a, (x.a_count ? x.a_count : 1) * bytes),
-				   .b = bench_upload(&b, x.b, (x.b_count ? x.b_count : 1) * bytes),
-				   .c = c,
-				   .alpha = p->alpha,
-				   .beta = p->beta };
+			      .transpose_a = p->transpose_a,
+			      .transpose_b = p->transpose_b,
+			      .m = p->m,
+			      .n = p->n,
+			      .k = p->k,
+			      .lda = x.lda,
+			      .ldb = x.ldb,
+			      .ldc = x.ldc,
+			      .a = bench_upload(&b, x.a, (x.a_count ? x.a_count : 1) * bytes),
+			      .b = bench_upload(&b, x.b, (x.b_count ? x.b_count : 1) * bytes),
+			      .c = c,
+			      .alpha = p->alpha,
+			      .beta = p->beta };
 	if (p->kernel)
 		bench_launch(&b, p->kernel, &gemm);
 	else
@@ -170,7 +170,7 @@ static enum status check_shape(struct device *device, struct product p, struct e
 	int done = 0;
 
 	for (int precision = 0; precision < PRECISION_COUNT; precision++) {
-		for (int transposed = 0; transposed < 4; transposed++) {
+		for (int transposed = 0; transposed < (p.kernel ? 1 : 4); transposed++) {
 			p.precision = (enum precision)precision;
 			p.transpose_a = transposed & 1;
 			p.transpose_b = transposed & 2;

@@ -82,22 +82,28 @@ enum status check_gemm_search(struct device *device, struct error *err)
 		.implementation = IMPLEMENTATION_LT, .m = 256, .n = 128, .k = 512, .batch = 2
 	};
 
+	if (!device->backend->gemm_search)
+		return error_set(err, STATUS_UNSUPPORTED, "nothing to choose from");
 	return check_all(device, v, 0, PRECISION_GEMM_COUNT, err);
 }
 
-/* Our own kernels where they are fast, in batches and at the edges of their tiles. */
+/*
+ * Our own kernels where they are fast, in batches and at the edges of their tiles. The large ones, with
+ * more tiles than a GPU has multiprocessors, are for GPUs: a CPU has one code for all sizes.
+ */
 enum status check_gemm_own(struct device *device, struct error *err)
 {
 	static const struct variant variants[] = {
-		{ PRECISION_FP32, IMPLEMENTATION_SIMT, 512, 256, 96, 3, 0 },
-		{ PRECISION_FP32, IMPLEMENTATION_SIMT, 2052, 2052, 100, 1, 0 },
+		{ PRECISION_FP32, IMPLEMENTATION_SIMT, 260, 132, 96, 3, 0 },
 		{ PRECISION_FP16, IMPLEMENTATION_TENSOR, 512, 256, 96, 3, 0 },
-		{ PRECISION_BF16, IMPLEMENTATION_TENSOR, 1032, 1032, 264, 1, 0 },
-		{ PRECISION_FP16, IMPLEMENTATION_TENSOR, 2056, 2056, 1000, 1, 0 },
 		{ PRECISION_FP16, IMPLEMENTATION_TENSOR, 65, 66, 67, 2, 0 },
+		{ PRECISION_FP32, IMPLEMENTATION_SIMT, 4228, 2052, 100, 1, 0 },
+		{ PRECISION_BF16, IMPLEMENTATION_TENSOR, 1032, 1032, 264, 1, 0 },
+		{ PRECISION_FP16, IMPLEMENTATION_TENSOR, 4104, 2056, 1000, 1, 0 },
 	};
+	size_t count = device->info.capability_major > 0 ? ARRAY_SIZE(variants) : 3;
 
-	for (size_t i = 0; i < ARRAY_SIZE(variants); i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (check_variant(device, &variants[i], err) == STATUS_UNSUPPORTED)
 			error_clear(err);
 		else if (err->status != STATUS_OK)

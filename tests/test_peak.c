@@ -62,7 +62,7 @@ static void assert_found(struct fixture *f, const char *ini, int copy, uint64_t 
 static void test_a_wrong_bit_is_found(void **state)
 {
 	struct fixture *f = *state;
-	uint64_t lanes = 2048 * (uint64_t)f->infos[0].multiprocessors * sizeof(uint64_t);
+	uint64_t lanes = 256 * (uint64_t)f->infos[0].multiprocessors * sizeof(uint64_t);
 
 	assert_found(f, QUICK "units = fma\nprecisions = fp32\n", 1, lanes, "before timing");
 	assert_found(f, QUICK "units = fma\nprecisions = fp64\n", 2, lanes, "after timing");
