@@ -505,6 +505,29 @@ static void golden_pages(void **state)
 	assert_golden(comparison(), "report_compare.html");
 }
 
+/* Real quick runs on one and on two H200s: what is committed stays readable, and its page as it was. */
+static void golden_pages_of_real_runs(void **state)
+{
+	static const char *const names[] = { "quick_h200", "quick_h200_x2" };
+	struct result results[2];
+	struct error err = ERROR_NONE;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		char *path = xasprintf(TESTS_DIR "/data/%s.json", names[i]);
+		char *golden = xasprintf("report_%s.html", names[i]);
+
+		if (result_read(&results[i], path, &err) != STATUS_OK)
+			fail_msg("%s", err.message);
+		assert_golden(page_of(&results[i], 1), golden);
+		free(golden);
+		free(path);
+	}
+	assert_golden(page_of(results, 2), "report_quick_h200_both.html");
+	for (size_t i = 0; i < 2; i++)
+		result_release(&results[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -522,6 +545,7 @@ int main(void)
 		cmocka_unit_test(long_text_is_cut),
 		cmocka_unit_test(large_result_stays_small),
 		cmocka_unit_test(golden_pages),
+		cmocka_unit_test(golden_pages_of_real_runs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

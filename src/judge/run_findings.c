@@ -69,7 +69,10 @@ static void judge_throttling(const struct case_result *c, struct verdicts *verdi
 	free(words);
 }
 
-/* Counters of faults, and what it means when one of them moved during a case. */
+/*
+ * Counters of faults, and what it means when one of them moved during a case. Not NVLink's: it counts corrected
+ * replays, of which two healthy H200s had 1 to 19 in most cases of an acceptance run. They are in the telemetry.
+ */
 static const struct {
 	size_t offset;
 	enum verdict verdict;
@@ -79,7 +82,6 @@ static const struct {
 	  "uncorrected memory errors (ECC)" },
 	{ offsetof(struct telemetry, ecc_corrected), VERDICT_WARN,
 	  "corrected memory errors (ECC)" },
-	{ offsetof(struct telemetry, nvlink_errors), VERDICT_WARN, "NVLink replays or errors" },
 	{ offsetof(struct telemetry, pcie_replays), VERDICT_WARN, "PCIe replays" },
 };
 
