@@ -256,6 +256,7 @@ static enum status run_telemetry(struct fixture *f, const char *settings, bool w
 
 static void test_watching_must_not_disturb(void **state)
 {
+	enum status status = STATUS_OK;
 	struct case_result result;
 	struct error err;
 
@@ -269,8 +270,13 @@ static void test_watching_must_not_disturb(void **state)
 	case_result_release(&result);
 	spy.table.telemetry_quick = reading_that_blocks;
 	spy.table.kernel = blocked_kernel;
-	assert_int_equal(run_telemetry(*state, "disturbance = 1 %\n", true, &result, &err),
-			 STATUS_MISMATCH);
+	/* A machine busy with other work may hide it once, by disturbing the other side as much; not three times. */
+	for (int attempt = 0; attempt < 3 && status != STATUS_MISMATCH; attempt++) {
+		if (attempt)
+			case_result_release(&result);
+		status = run_telemetry(*state, "disturbance = 1 %\n", true, &result, &err);
+	}
+	assert_int_equal(status, STATUS_MISMATCH);
 	assert_non_null(strstr(err.message, "watching makes launching at least"));
 	case_result_release(&result);
 }
