@@ -3,57 +3,33 @@
 
 #include "result/json_writer.h"
 
-static void member(struct json_writer *w, const char *name, const char *text)
-{
-	writer_key(w, name);
-	writer_text(w, text);
-}
-
-static void number(struct json_writer *w, const char *name, double value)
-{
-	writer_key(w, name);
-	writer_real(w, value);
-}
-
-static void flag(struct json_writer *w, const char *name, bool value)
-{
-	writer_key(w, name);
-	writer_bool(w, value);
-}
-
-static void count(struct json_writer *w, const char *name, size_t value)
-{
-	writer_key(w, name);
-	writer_unsigned(w, value);
-}
-
 static void write_row(struct json_writer *w, const struct comparison_row *row)
 {
 	writer_open(w, '{');
-	member(w, "case", row->case_id);
-	member(w, "metric", row->metric);
-	member(w, "unit", row->unit);
-	member(w, "change", change_name(row->change));
-	flag(w, "possible", row->possible);
-	flag(w, "wrong_result", row->wrong);
-	number(w, "a", row->a);
-	number(w, "b", row->b);
-	number(w, "ratio", row->ratio);
-	number(w, "low", row->low);
-	number(w, "high", row->high);
-	number(w, "clock_normalised", row->normalised);
-	count(w, "launches_a", row->launches_a);
-	count(w, "launches_b", row->launches_b);
-	member(w, "reason", row->reason);
+	writer_text_member(w, "case", row->case_id);
+	writer_text_member(w, "metric", row->metric);
+	writer_text_member(w, "unit", row->unit);
+	writer_text_member(w, "change", change_name(row->change));
+	writer_bool_member(w, "possible", row->possible);
+	writer_bool_member(w, "wrong_result", row->wrong);
+	writer_real_member(w, "a", row->a);
+	writer_real_member(w, "b", row->b);
+	writer_real_member(w, "ratio", row->ratio);
+	writer_real_member(w, "low", row->low);
+	writer_real_member(w, "high", row->high);
+	writer_real_member(w, "clock_normalised", row->normalised);
+	writer_count_member(w, "launches_a", row->launches_a);
+	writer_count_member(w, "launches_b", row->launches_b);
+	writer_text_member(w, "reason", row->reason);
 	writer_close(w, '}');
 }
 
 static void write_difference(struct json_writer *w, const struct difference *d)
 {
 	writer_open(w, '{');
-	member(w, "name", d->name);
-	member(w, "a", d->a);
-	member(w, "b", d->b);
+	writer_text_member(w, "name", d->name);
+	writer_text_member(w, "a", d->a);
+	writer_text_member(w, "b", d->b);
 	writer_close(w, '}');
 }
 
@@ -62,14 +38,14 @@ char *comparison_to_json(const struct comparison *c)
 	struct json_writer w = { .expand = 2 };
 
 	writer_open(&w, '{');
-	member(&w, "format", "gpuproof-comparison");
-	count(&w, "version", 1);
-	member(&w, "sentence", c->sentence);
-	number(&w, "margin", c->margin);
+	writer_text_member(&w, "format", "gpuproof-comparison");
+	writer_count_member(&w, "version", 1);
+	writer_text_member(&w, "sentence", c->sentence);
+	writer_real_member(&w, "margin", c->margin);
 	writer_key(&w, "counts");
 	writer_open_inline(&w, '{');
 	for (int i = 0; i < CHANGE_COUNT; i++)
-		count(&w, change_name((enum change)i), c->counts[i]);
+		writer_count_member(&w, change_name((enum change)i), c->counts[i]);
 	writer_close(&w, '}');
 	writer_key(&w, "differences");
 	writer_open(&w, '[');

@@ -177,3 +177,27 @@ char *writer_finish(struct json_writer *w)
 	*w = (struct json_writer){ .expand = w->expand };
 	return text;
 }
+
+void writer_text_member(struct json_writer *w, const char *name, const char *text)
+{
+	writer_key(w, name);
+	writer_text(w, text);
+}
+
+void writer_real_member(struct json_writer *w, const char *name, double value)
+{
+	writer_key(w, name);
+	writer_real(w, value);
+}
+
+void writer_bool_member(struct json_writer *w, const char *name, bool value)
+{
+	writer_key(w, name);
+	writer_bool(w, value);
+}
+
+void writer_count_member(struct json_writer *w, const char *name, size_t value)
+{
+	writer_key(w, name);
+	writer_unsigned(w, value);
+}

@@ -41,4 +41,10 @@ void writer_nothing(struct json_writer *w); /* null */
 /* The text so far, malloc'ed, with a final line break when expanded; the writer is empty again. */
 char *writer_finish(struct json_writer *w);
 
+/* A key and its value at once. */
+void writer_text_member(struct json_writer *w, const char *name, const char *text);
+void writer_real_member(struct json_writer *w, const char *name, double value);
+void writer_bool_member(struct json_writer *w, const char *name, bool value);
+void writer_count_member(struct json_writer *w, const char *name, size_t value);
+
 #endif
