@@ -246,14 +246,7 @@ static enum status read_root(struct import *import, const json_t *json)
 
 static enum status nvbandwidth_read(struct import *import)
 {
-	json_t *json;
-	enum status status = import_json(import, &json);
-
-	if (status != STATUS_OK)
-		return status;
-	status = read_root(import, json);
-	json_decref(json);
-	return status;
+	return import_json(import, read_root);
 }
 
 const struct import_format import_nvbandwidth = {

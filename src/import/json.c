@@ -6,14 +6,18 @@
 #include "base/text.h"
 #include "import/reading.h"
 
-enum status import_json(struct import *import, json_t **json)
+enum status import_json(struct import *import,
+			enum status (*read)(struct import *import, const json_t *root))
 {
 	json_error_t at;
+	json_t *root = json_loadb(import->text, import->length, JSON_REJECT_DUPLICATES, &at);
+	enum status status;
 
-	*json = json_loadb(import->text, import->length, JSON_REJECT_DUPLICATES, &at);
-	if (!*json)
+	if (!root)
 		return import_error(import, at.line > 0 ? (size_t)at.line : 1, "%s", at.text);
-	return STATUS_OK;
+	status = read(import, root);
+	json_decref(root);
+	return status;
 }
 
 static const char *skip_space(const char *p)

@@ -63,8 +63,9 @@ size_t import_fields(char *line, char separator, char **fields, size_t most);
 /* The whole of `text` must be a number. */
 bool import_real(const char *text, double *value);
 
-/* The file as JSON; syntax errors name the line. */
-enum status import_json(struct import *import, json_t **json);
+/* Reads the file as JSON, whose root goes to `read`; syntax errors name the line. */
+enum status import_json(struct import *import,
+			enum status (*read)(struct import *import, const json_t *root));
 /* Line of the value at `path`. */
 size_t import_line_of(const struct import *import, const struct json_path *path);
 /* "file:line: path: message" */
