@@ -9,11 +9,20 @@ import sys
 import jsonschema
 
 # Objects whose keys are names: members may come and go.
-OPTIONAL = ("launches",)
 MAPS = ("environment", "parameters", "parameter_text", "parameter_units", "metrics", "samples")
 
 
-def mutants(document):
+def optional_members(schema):
+    """Names that some object of the schema knows and does not require."""
+    if isinstance(schema, list):
+        return set().union(*map(optional_members, schema))
+    if not isinstance(schema, dict):
+        return set()
+    own = set(schema["properties"]) - set(schema["required"]) if "required" in schema else set()
+    return own.union(*map(optional_members, schema.values()))
+
+
+def mutants(document, optional):
     """(what was done, mutated document) for each member of each object and each element of each array."""
     def walk(node, path):
         yield path, node
@@ -33,7 +42,7 @@ def mutants(document):
         if not path:
             continue
         in_map = len(path) > 1 and path[-2] in MAPS
-        if isinstance(path[-1], str) and not in_map and path[-1] not in OPTIONAL:
+        if isinstance(path[-1], str) and not in_map and path[-1] not in optional:
             yield f"{path} removed", changed(path, lambda parent, key: parent.pop(key))
         if isinstance(node, dict) and path[-1] not in MAPS:
             yield f"{path} with another member", changed(path, lambda parent, key: parent[key].update(surprise=1))
@@ -61,7 +70,7 @@ def main():
         for error in validator.iter_errors(documents[-1]):
             sys.exit(f"{path}: {list(error.path)}: {error.message}")
     count = 0
-    for what, mutant in mutants(documents[0]) if mutate else ():
+    for what, mutant in mutants(documents[0], optional_members(schema)) if mutate else ():
         count += 1
         if validator.is_valid(mutant):
             sys.exit(f"the schema accepts {paths[0]} with {what}")

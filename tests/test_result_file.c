@@ -131,12 +131,33 @@ static void errors_name_the_file(void **state)
 	result_release(&result);
 }
 
+/* Results that earlier versions wrote: a member that was added since must not be required. */
+static void results_of_earlier_versions_are_read(void **state)
+{
+	static const char *const names[] = { "quick_h200", "quick_h200_x2" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		char *name = xasprintf(TESTS_DIR "/data/%s.json", names[i]);
+		struct result result;
+		struct error err = ERROR_NONE;
+
+		if (result_read(&result, name, &err) != STATUS_OK)
+			fail_msg("%s", err.message);
+		assert_int_equal(result.case_count, result.planned);
+		assert_string_equal(result.gpuproof_version, "0.1.0");
+		result_release(&result);
+		free(name);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(written_and_read),
 		cmocka_unit_test(a_full_disk_keeps_the_old_file),
 		cmocka_unit_test(errors_name_the_file),
+		cmocka_unit_test(results_of_earlier_versions_are_read),
 	};
 
 	return cmocka_run_group_tests(tests, make_directory, remove_directory);

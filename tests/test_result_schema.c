@@ -68,7 +68,7 @@ int main(void)
 	sample = xasprintf("%s/sample.json", directory);
 	write_text(schema, result_schema());
 	write_sample(sample);
-	command = xasprintf("%s " TESTS_DIR "/result_schema.py --mutate %s %s $(find " TESTS_DIR "/data -name '*.result.json' "
+	command = xasprintf("%s " TESTS_DIR "/result_schema.py --mutate %s %s $(find " TESTS_DIR "/data -maxdepth 1 -name '*.json' "
 			    "2>/dev/null)", interpreter, schema, sample);
 	code = system(command);
 	unlink(schema);

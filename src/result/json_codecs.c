@@ -31,6 +31,11 @@ static enum status string_read(const json_t *json, const struct field *f, void *
 	return STATUS_OK;
 }
 
+static void string_absent(const struct field *f, void *base)
+{
+	MEMBER(char *, base, f) = xstrdup("");
+}
+
 static void chars_write(struct json_writer *w, const struct field *f, const void *base)
 {
 	writer_text(w, (const char *)base + f->offset);
@@ -67,11 +72,16 @@ static void real_write(struct json_writer *w, const struct field *f, const void 
 		writer_real(w, value);
 }
 
+static void real_absent(const struct field *f, void *base)
+{
+	MEMBER(double, base, f) = f->unknown == UNKNOWN_ZERO ? 0 : (double)NAN;
+}
+
 static enum status real_read(const json_t *json, const struct field *f, void *base,
 			     const struct json_path *path, struct error *err)
 {
 	if (json_is_null(json))
-		MEMBER(double, base, f) = f->unknown == UNKNOWN_ZERO ? 0 : (double)NAN;
+		real_absent(f, base);
 	else if (json_is_number(json))
 		MEMBER(double, base, f) = json_number_value(json);
 	else
@@ -88,10 +98,15 @@ static void integer_write(struct json_writer *w, const struct field *f, int64_t 
 		writer_signed(w, value);
 }
 
+static int64_t integer_unknown(const struct field *f)
+{
+	return f->unknown == UNKNOWN_NEGATIVE ? -1 : 0;
+}
+
 static enum status integer_read(const json_t *json, const struct field *f, int64_t min, int64_t max,
 				int64_t *out, const struct json_path *path, struct error *err)
 {
-	*out = f->unknown == UNKNOWN_NEGATIVE ? -1 : 0;
+	*out = integer_unknown(f);
 	if (json_is_null(json) && f->unknown != UNKNOWN_NEVER)
 		return STATUS_OK;
 	if (!json_is_integer(json))
@@ -116,7 +131,11 @@ static enum status integer_read(const json_t *json, const struct field *f, int64
 		MEMBER(type, base, f) = (type)value;                                                  \
 		return status;                                                                        \
 	}                                                                                             \
-	const struct codec codec_##name = { name##_write, name##_read };
+	static void name##_absent(const struct field *f, void *base)                                  \
+	{                                                                                             \
+		MEMBER(type, base, f) = (type)integer_unknown(f);                                     \
+	}                                                                                             \
+	const struct codec codec_##name = { name##_write, name##_read, name##_absent };
 
 INTEGER_CODEC(int, int, INT_MIN, INT_MAX)
 INTEGER_CODEC(int64, int64_t, INT64_MIN, INT64_MAX)
@@ -156,6 +175,11 @@ static enum status tristate_read(const json_t *json, const struct field *f, void
 		return expected(path, "true, false or null", err);
 	MEMBER(int, base, f) = json_is_null(json) ? -1 : json_is_true(json);
 	return STATUS_OK;
+}
+
+static void tristate_absent(const struct field *f, void *base)
+{
+	MEMBER(int, base, f) = -1;
 }
 
 static int find_word(const char *const *words, const char *word)
@@ -254,11 +278,11 @@ static enum status bits_read(const json_t *json, const struct field *f, void *ba
 	return STATUS_OK;
 }
 
-const struct codec codec_string = { string_write, string_read };
-const struct codec codec_chars = { chars_write, chars_read };
-const struct codec codec_real = { real_write, real_read };
-const struct codec codec_bool = { bool_write, bool_read };
-const struct codec codec_tristate = { tristate_write, tristate_read };
-const struct codec codec_enum = { enum_write, enum_read };
-const struct codec codec_flags = { flags_write, flags_read };
-const struct codec codec_bits = { bits_write, bits_read };
+const struct codec codec_string = { string_write, string_read, string_absent };
+const struct codec codec_chars = { chars_write, chars_read, NULL };
+const struct codec codec_real = { real_write, real_read, real_absent };
+const struct codec codec_bool = { bool_write, bool_read, NULL };
+const struct codec codec_tristate = { tristate_write, tristate_read, tristate_absent };
+const struct codec codec_enum = { enum_write, enum_read, NULL };
+const struct codec codec_flags = { flags_write, flags_read, NULL };
+const struct codec codec_bits = { bits_write, bits_read, NULL };

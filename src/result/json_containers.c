@@ -30,6 +30,11 @@ static enum status object_read(const json_t *json, const struct field *f, void *
 	return fields_read(json, f->fields, (char *)base + f->offset, path, err);
 }
 
+static void object_absent(const struct field *f, void *base)
+{
+	fields_absent(f->fields, (char *)base + f->offset);
+}
+
 static void array_write(struct json_writer *w, const struct field *f, const void *base)
 {
 	writer_open(w, '[');
@@ -158,8 +163,8 @@ static enum status reals_read(const json_t *json, const struct field *f, void *b
 	return STATUS_OK;
 }
 
-const struct codec codec_object = { object_write, object_read };
-const struct codec codec_array = { array_write, array_read };
-const struct codec codec_map = { map_write, map_read };
-const struct codec codec_strings = { strings_write, strings_read };
-const struct codec codec_reals = { reals_write, reals_read };
+const struct codec codec_object = { object_write, object_read, object_absent };
+const struct codec codec_array = { array_write, array_read, NULL };
+const struct codec codec_map = { map_write, map_read, NULL };
+const struct codec codec_strings = { strings_write, strings_read, NULL };
+const struct codec codec_reals = { reals_write, reals_read, NULL };

@@ -41,21 +41,33 @@ enum status json_path_error(const struct json_path *path, struct error *err, con
 	return STATUS_USAGE;
 }
 
-static bool is_empty(const struct field *f, const void *base)
+static bool is_empty_array(const struct field *f, const void *base)
 {
-	return *(const size_t *)(const void *)((const char *)base + f->count_offset) == 0;
+	return f->element_size && *(const size_t *)(const void *)((const char *)base + f->count_offset) == 0;
 }
 
 void fields_write(struct json_writer *w, const struct field *fields, const void *base)
 {
 	writer_open(w, '{');
 	for (const struct field *f = fields; f->name; f++) {
-		if (f->optional && is_empty(f, base))
+		if (f->optional && is_empty_array(f, base))
 			continue;
 		writer_key(w, f->name);
 		f->codec->write(w, f, base);
 	}
 	writer_close(w, '}');
+}
+
+static void absent(const struct field *f, void *base)
+{
+	if (f->codec->absent)
+		f->codec->absent(f, base);
+}
+
+void fields_absent(const struct field *fields, void *base)
+{
+	for (const struct field *f = fields; f->name; f++)
+		absent(f, base);
 }
 
 enum status fields_read(const json_t *json, const struct field *fields, void *base,
@@ -68,8 +80,10 @@ enum status fields_read(const json_t *json, const struct field *fields, void *ba
 		const json_t *value = json_object_get(json, f->name);
 		enum status status;
 
-		if (!value && f->optional)
+		if (!value && f->optional) {
+			absent(f, base);
 			continue;
+		}
 		if (!value)
 			return json_path_error(&here, err, "is missing");
 		status = f->codec->read(value, f, base, &here, err);

@@ -1,16 +1,19 @@
 /*
  * Structs as JSON objects: one row per member drives writing, reading and the error messages.
  *
- * Adding a member: one row in the table of its struct (result_fields.c, device_json.c), and the same name in
- * result.schema.json. A table ends with { 0 }. Adding a kind of member: one const struct codec.
+ * Adding a member: one row with `.optional = true` in the table of its struct (result_fields.c, device_json.c), and the
+ * same name in result.schema.json under `properties`, not under `required`. Results of earlier versions lack it and
+ * must stay readable: it then reads as unknown or empty (codec.absent). A table ends with { 0 }. Adding a kind of
+ * member: one const struct codec.
  *
  *	static const struct field fact_fields[] = {
  *		{ .name = "name", .codec = &codec_string, FIELD_AT(fact, name) },
  *		{ 0 }
  *	};
  *
- * Reading is strict: every member must be there with the right type; others are ignored. null is allowed for
- * real numbers (NaN) and where the row says how "unknown" is spelled.
+ * Reading is strict: a member that is not optional must be there, and each must have the right type. Members without
+ * a row are ignored: a newer version wrote them. null is allowed for real numbers (NaN) and where the row says how
+ * "unknown" is spelled.
  */
 #ifndef GPUPROOF_RESULT_JSON_FIELDS_H
 #define GPUPROOF_RESULT_JSON_FIELDS_H
@@ -46,7 +49,7 @@ struct field {
 	const struct field *fields; /* of the nested struct or of each element */
 	/* Arrays: the struct's element count, its capacity (0: none) and the element's size. */
 	size_t count_offset, capacity_offset, element_size;
-	bool optional; /* arrays: left out while empty, and may be missing */
+	bool optional; /* may be missing; arrays are left out while empty, all else is always written */
 	bool one_line; /* codec_object: all of it, codec_array: each element, whatever its depth */
 	size_t key_offset; /* codec_map: the element's member (char *) that is the key */
 };
@@ -56,6 +59,11 @@ struct codec {
 	void (*write)(struct json_writer *w, const struct field *field, const void *base);
 	enum status (*read)(const json_t *json, const struct field *field, void *base,
 			    const struct json_path *path, struct error *err);
+	/*
+	 * Makes a zeroed member what an optional one is when it is missing: "" and NaN, and where the row says how "unknown"
+	 * is kept, that. NULL: zero it is (false, no elements, an enum's first word).
+	 */
+	void (*absent)(const struct field *field, void *base);
 };
 
 extern const struct codec codec_string;   /* char *, never NULL after reading */
@@ -89,6 +97,9 @@ extern const struct codec codec_reals;    /* double *, an array */
 void fields_write(struct json_writer *w, const struct field *fields, const void *base);
 enum status fields_read(const json_t *json, const struct field *fields, void *base,
 			const struct json_path *path, struct error *err);
+
+/* All members of a zeroed struct as if they were optional and missing. */
+void fields_absent(const struct field *fields, void *base);
 
 /* One more zeroed element at the end of the array that `field` describes. */
 void *field_append(const struct field *field, void *base);

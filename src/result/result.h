@@ -4,6 +4,11 @@
  * schema is src/result/result.schema.json, shipped and embedded. Quantities are in SI base units, numbers are numbers;
  * NaN stands for "unknown" and is null in JSON.
  *
+ * RESULT_VERSION stays while documents of earlier programs still mean what they say. Members that are added are optional
+ * (json_fields.h): older documents lack them and are read, older programs ignore them. A member that goes, changes its
+ * meaning or gets another word needs a new version, and a reader of the old one. tests/data keeps results of every
+ * version, and the tests read them.
+ *
  * Ownership: `char *` and arrays belong to the struct they are in.
  */
 #ifndef GPUPROOF_RESULT_RESULT_H

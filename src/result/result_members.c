@@ -191,8 +191,8 @@ static enum status format_read(const json_t *json, const struct field *f, void *
 	return STATUS_OK;
 }
 
-const struct codec codec_parameters = { parameters_write, parameters_read };
-const struct codec codec_parameter_text = { parameter_text_write, parameter_text_read };
-const struct codec codec_parameter_units = { parameter_units_write, parameter_units_read };
-const struct codec codec_facts = { facts_write, facts_read };
-const struct codec codec_format = { format_write, format_read };
+const struct codec codec_parameters = { parameters_write, parameters_read, NULL };
+const struct codec codec_parameter_text = { parameter_text_write, parameter_text_read, NULL };
+const struct codec codec_parameter_units = { parameter_units_write, parameter_units_read, NULL };
+const struct codec codec_facts = { facts_write, facts_read, NULL };
+const struct codec codec_format = { format_write, format_read, NULL };
