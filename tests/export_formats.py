@@ -1,6 +1,6 @@
 """Reads every export with a real parser: of an ordinary result, and of one with hostile text in all its strings.
 usage: PROGRAM=gpuproof export_formats.py RESULT LIMITS"""
-import copy, csv, io, itertools, json, os, re, subprocess, sys, unicodedata
+import copy, csv, io, itertools, json, os, re, shutil, subprocess, sys, unicodedata
 import xml.etree.ElementTree as ET
 
 PROGRAM = os.environ["PROGRAM"]
@@ -113,6 +113,10 @@ def check_prometheus(text, result):
 			seen.add((sample[1], sample[2]))
 			float(sample[3])
 	check(len(seen) > 5, "prometheus: hardly any sample")
+	if shutil.which("promtool"):
+		lint = subprocess.run(["promtool", "check", "metrics"], input=text.encode(), capture_output=True)
+		# Only names that are ours can please it in style.
+		check(b"error while linting" not in lint.stderr, f"prometheus: promtool: {lint.stderr.decode()}")
 
 def check_gbench(text, result):
 	document = json.loads(text, parse_constant=lambda c: check(False, f"gbench: {c}"))

@@ -44,6 +44,9 @@ expect 0 '[tight]' junit run/result.json -l tight.ini
 expect 0 '' markdown run -o summary.md
 [ -s summary.md ] || { echo "-o wrote nothing"; failed=1; }
 expect 3 'no/such/folder' markdown run -o no/such/folder/summary.md
+if command -v promtool >/dev/null; then
+	"$program" export prometheus run | promtool check metrics || { echo "promtool finds fault"; failed=1; }
+fi
 
 PROGRAM=$program python3 "$here/export_formats.py" run/result.json tight.ini || failed=1
 exit $failed

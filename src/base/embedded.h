@@ -18,6 +18,7 @@ extern const struct embedded_file embedded_limits[];    /* configs/limits / *.in
 extern const struct embedded_file embedded_gpus[];      /* configs/gpus / *.ini */
 extern const struct embedded_file embedded_templates[]; /* report-templates */
 extern const struct embedded_file embedded_schema[];    /* src/result / *.schema.json */
+extern const struct embedded_file embedded_topics[];    /* docs/topics / *.txt */
 
 /* The file `name` of `table`, NULL when there is none. */
 const struct embedded_file *embedded_find(const struct embedded_file *table, const char *name);

@@ -163,12 +163,13 @@ void escape_markdown(struct text *out, const char *s, size_t longest)
 	free(plain);
 }
 
-void escape_prometheus(struct text *out, const char *s)
+/* `special`: what takes a backslash. */
+static void add_prometheus(struct text *out, const char *s, const char *special)
 {
 	char *plain = escape_plain(s, true, ESCAPE_ALL);
 
 	for (const char *p = plain; *p; p++) {
-		if (*p == '\\' || *p == '"')
+		if (strchr(special, *p))
 			text_add_char(out, '\\');
 		if (*p == '\n')
 			text_add(out, "\\n");
@@ -176,6 +177,16 @@ void escape_prometheus(struct text *out, const char *s)
 			text_add_char(out, *p);
 	}
 	free(plain);
+}
+
+void escape_prometheus(struct text *out, const char *s)
+{
+	add_prometheus(out, s, "\\\"");
+}
+
+void escape_prometheus_help(struct text *out, const char *s)
+{
+	add_prometheus(out, s, "\\");
 }
 
 void add_number(struct text *out, double value)

@@ -28,6 +28,8 @@ void escape_markdown(struct text *out, const char *s, size_t longest);
 
 /* The value of a label, without its quotes. */
 void escape_prometheus(struct text *out, const char *s);
+/* Inside a HELP line, where a quote is only a quote. */
+void escape_prometheus_help(struct text *out, const char *s);
 
 /* The shortest decimal that reads back as `value`; "" for NaN and infinities. */
 void add_number(struct text *out, double value);

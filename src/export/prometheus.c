@@ -40,28 +40,41 @@ static void add(struct samples *samples, char *family, char *help, struct text *
 		(struct sample){ family, help, text_detach(labels), value };
 }
 
+/* The word of a unit: promtool wants "seconds", and "per_second" below a fraction's line. */
+static void add_unit(struct text *out, const char *unit, size_t length, bool one)
+{
+	static const char *const units[][3] = {
+		{ "s", "seconds", "second" },     { "B", "bytes", "byte" },
+		{ "FLOP", "flops", "flop" },      { "Hz", "hertz", "hertz" },
+		{ "W", "watts", "watt" },         { "J", "joules", "joule" },
+		{ "degC", "celsius", "celsius" }, { "1", "ratio", "one" }
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		if (strlen(units[i][0]) == length && strncmp(units[i][0], unit, length) == 0) {
+			text_add(out, units[i][one ? 2 : 1]);
+			return;
+		}
+	}
+	text_add_bytes(out, unit, length);
+}
+
 /* "gpuproof_transfer_bandwidth_bytes_per_second" */
 static char *family_name(const struct metric_value *m)
 {
-	static const char *const units[][2] = { { "s", "seconds" },
-						{ "B", "bytes" },
-						{ "B/s", "bytes_per_second" },
-						{ "FLOP/s", "flops_per_second" },
-						{ "Hz", "hertz" },
-						{ "W", "watts" },
-						{ "J", "joules" },
-						{ "degC", "celsius" },
-						{ "1", "ratio" } };
-	const char *unit = m->unit;
-	char *name;
+	size_t above = strcspn(m->unit, "/");
+	struct text name = TEXT_EMPTY;
 
-	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
-		unit = strcmp(m->unit, units[i][0]) == 0 ? units[i][1] : unit;
-	name = xasprintf("gpuproof_%s_%s", m->name, unit);
-	for (char *p = name; *p; p++)
+	text_addf(&name, "gpuproof_%s_", m->name);
+	add_unit(&name, m->unit, above, false);
+	if (m->unit[above]) {
+		text_add(&name, "_per_");
+		add_unit(&name, m->unit + above + 1, strlen(m->unit + above + 1), true);
+	}
+	for (char *p = name.data; *p; p++)
 		if (!isalnum((unsigned char)*p) || (unsigned char)*p > 0x7f)
 			*p = '_';
-	return name;
+	return text_detach(&name);
 }
 
 static char *family_help(const struct metric_value *m)
@@ -70,9 +83,9 @@ static char *family_help(const struct metric_value *m)
 					      "neither direction is better" };
 	struct text help = TEXT_EMPTY;
 
-	escape_prometheus(&help, m->name);
+	escape_prometheus_help(&help, m->name);
 	text_add(&help, " in ");
-	escape_prometheus(&help, strcmp(m->unit, "1") == 0 ? "1 (a ratio)" : m->unit);
+	escape_prometheus_help(&help, strcmp(m->unit, "1") == 0 ? "1 (a ratio)" : m->unit);
 	text_addf(&help, ", %s", better[m->better]);
 	return text_detach(&help);
 }

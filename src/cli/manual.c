@@ -1,0 +1,90 @@
+#include "cli/manual.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/topics.h"
+
+/* Text as roff: no escape, no line that starts with a request, ASCII quotes and hyphens as they are typed. */
+static void add_plain(struct text *out, const char *s, size_t length)
+{
+	bool line_start = true;
+
+	for (size_t i = 0; i < length; i++) {
+		if (line_start && (s[i] == '.' || s[i] == '\''))
+			text_add(out, "\\&");
+		if (s[i] == '\\')
+			text_add(out, "\\e");
+		else if (s[i] == '-')
+			text_add(out, "\\-");
+		else if (s[i] == '\'')
+			text_add(out, "\\(aq");
+		else
+			text_add_char(out, s[i]);
+		line_start = s[i] == '\n';
+	}
+}
+
+static void add_string(struct text *out, const char *s)
+{
+	add_plain(out, s, strlen(s));
+}
+
+static void add_verbatim(struct text *out, const char *s)
+{
+	text_add(out, ".nf\n");
+	add_string(out, s);
+	if (!text_ends_with(s, "\n"))
+		text_add_char(out, '\n');
+	text_add(out, ".fi\n");
+}
+
+static void add_heading(struct text *out, const char *request, const char *name)
+{
+	text_addf(out, "%s \"", request);
+	for (; *name; name++)
+		text_add_char(out, *name == '-' ? ' ' : *name);
+	text_add(out, "\"\n");
+}
+
+static void add_command(struct text *out, const struct command *command)
+{
+	add_heading(out, ".SS", command->name);
+	add_string(out, command->summary);
+	text_add(out, "\n.PP\n");
+	text_add(out, ".nf\ngpuproof ");
+	add_string(out, command->usage);
+	text_add(out, "\n.fi\n");
+}
+
+static void add_topic(struct text *out, const struct embedded_file *topic)
+{
+	char *name = topic_name(topic), *summary = topic_summary(topic);
+
+	for (char *c = name; *c; c++)
+		*c = (char)toupper((unsigned char)*c);
+	add_heading(out, ".SH", name);
+	add_string(out, summary);
+	text_add(out, ".\n.PP\n");
+	add_verbatim(out, topic_body(topic));
+	free(name);
+	free(summary);
+}
+
+void manual_page(struct text *out)
+{
+	text_add(out, ".TH GPUPROOF 1 \"\" \"gpuproof " GPUPROOF_VERSION "\" \"User Commands\"\n"
+		      ".SH NAME\ngpuproof \\- measure GPUs, judge the numbers, publish them\n"
+		      ".SH SYNOPSIS\n.B gpuproof\n.I COMMAND\n[\\fIARGUMENTS\\fR]\n"
+		      ".SH DESCRIPTION\n"
+		      "gpuproof measures GPUs from an INI file, verifies and judges the numbers "
+		      "and publishes them "
+		      "as HTML.\nWithout a GPU the same suites measure the CPU.\n"
+		      ".SH COMMANDS\n");
+	for (const struct command *const *c = commands; *c; c++)
+		add_command(out, *c);
+	for (const struct embedded_file *topic = embedded_topics; topic->name; topic++)
+		add_topic(out, topic);
+}

@@ -1,0 +1,9 @@
+/* The manual page gpuproof(1) as roff (man macros), from the commands' own usage texts and the topics. */
+#ifndef GPUPROOF_CLI_MANUAL_H
+#define GPUPROOF_CLI_MANUAL_H
+
+#include "base/text.h"
+
+void manual_page(struct text *out);
+
+#endif

@@ -1,0 +1,21 @@
+/*
+ * What `gpuproof help TOPIC` explains, beside the commands: docs/topics/<topic>.txt, compiled in. The first line is
+ * the summary, an empty one follows, then the text as it is printed (at most 90 columns).
+ *
+ * Adding a topic: one file there.
+ */
+#ifndef GPUPROOF_CLI_TOPICS_H
+#define GPUPROOF_CLI_TOPICS_H
+
+#include "base/embedded.h"
+
+/* NULL: there is none of that name ("limits"). */
+const struct embedded_file *topic_find(const char *name);
+/* The first line; the caller frees it. */
+char *topic_summary(const struct embedded_file *topic);
+/* The text behind the summary. */
+const char *topic_body(const struct embedded_file *topic);
+/* The name without the file's suffix; the caller frees it. */
+char *topic_name(const struct embedded_file *topic);
+
+#endif

@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# The scripts for CI systems, systemd and Slurm do what they say; help topics, manual page and completions are whole.
+set -uo pipefail
+program=$1
+top=$(cd "$(dirname "$0")/.." && pwd)
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+export GPUPROOF=$program
+
+fail() {
+	echo "$1"
+	exit 1
+}
+
+# A config that takes a moment on the CPU; $1: the least throughput that is accepted.
+config() {
+	cat >"$folder/$2.ini" <<-INI
+		[run]
+		backend = host
+		host_devices = 1
+		[defaults]
+		min_samples = 5
+		max_samples = 10
+		max_time = 20ms
+		[suite matmul]
+		precisions = fp32
+		sizes = 128
+		[limit speed]
+		metric = matmul.throughput
+		min = $1
+	INI
+}
+config "1 FLOP/s" good
+config "1e17 FLOP/s" slow
+
+# ci/nightly: two nights, kept, compared and in the history.
+for night in 1 2; do
+	"$top"/ci/nightly -c "$folder/good.ini" -d "$folder/nights" -- -q >"$folder/log" 2>&1 ||
+		fail "night $night: exit code $?: $(cat "$folder/log")"
+done
+for file in junit.xml summary.md report.html compare.html compare.txt trend.txt history.db; do
+	[ -s "$folder/nights/$file" ] || fail "nightly left no $file"
+done
+grep -q '^2 nights' "$folder/nights/trend.txt" || fail "the history does not hold both nights: $(cat "$folder/nights/trend.txt")"
+"$top"/ci/nightly -c "$folder/slow.ini" -d "$folder/nights" -- -q >/dev/null 2>&1
+[ $? = 1 ] || fail "nightly does not say that a limit is violated"
+grep -q '<failure' "$folder/nights/junit.xml" || fail "junit.xml does not hold the violated limit"
+"$top"/ci/nightly -c "$folder/missing.ini" -d "$folder/nights" >/dev/null 2>&1
+[ $? = 2 ] || fail "nightly hides a usage error"
+exec 8>"$folder/nights/lock"
+flock 8
+"$top"/ci/nightly -c "$folder/good.ini" -d "$folder/nights" >/dev/null 2>&1
+[ $? = 3 ] || fail "two nights at once"
+exec 8>&-
+
+# ci/slurm-prolog: drains for a violated limit and for nothing else.
+mkdir "$folder/bin"
+printf '#!/bin/sh\necho "$@" >>"%s/drained"\n' "$folder" >"$folder/bin/scontrol"
+printf '#!/bin/sh\n' >"$folder/bin/logger"
+chmod +x "$folder"/bin/*
+prolog() {
+	PATH=$folder/bin:$PATH SLURMD_NODENAME=node7 SLURM_JOB_GPUS=0 GPUPROOF_CONFIG=$1 "$top"/ci/slurm-prolog
+}
+prolog "$folder/good.ini" || fail "the prolog refuses a good node"
+prolog "$folder/missing.ini" || fail "the prolog refuses a node for its own config"
+GPUPROOF_SECONDS=0.01 prolog "$folder/good.ini" || fail "the prolog refuses a node because time is short"
+[ ! -e "$folder/drained" ] || fail "a good node was drained: $(cat "$folder/drained")"
+prolog "$folder/slow.ini" && fail "the prolog accepts a slow node"
+grep -qx 'update nodename=node7 state=drain reason=gpuproof: a limit is violated' "$folder/drained" ||
+	fail "not drained as it should: $(cat "$folder/drained")"
+PATH=$folder/bin:$PATH GPUPROOF_CONFIG=$folder/slow.ini SLURM_JOB_GPUS= "$top"/ci/slurm-prolog || fail "a job without GPUs is refused"
+
+# Help, manual, completions.
+for topic in "$top"/docs/topics/*.txt; do
+	name=$(basename "$topic" .txt)
+	"$program" help "$name" | cmp -s - "$topic" || fail "help $name does not print the topic"
+	awk -v name="$name" 'length > 90 { print name ": line " NR " is too long"; bad = 1 } END { exit bad }' "$topic" || exit 1
+done
+"$program" help no-such-thing >/dev/null 2>&1
+[ $? = 2 ] || fail "help accepts anything"
+"$program" help --man >"$folder/gpuproof.1"
+for word in baseline history ENVIRONMENT 'SYNOPSIS'; do
+	grep -q "$word" "$folder/gpuproof.1" || fail "the manual page lacks $word"
+done
+if command -v groff >/dev/null; then
+	groff -man -Tutf8 -ww "$folder/gpuproof.1" 2>&1 >/dev/null | grep . && fail "groff finds fault with the manual page"
+fi
+bash -c '
+	source <("$0" completion bash)
+	complete_line() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _gpuproof; echo "${COMPREPLY[*]}"; }
+	[ "$(complete_line gpuproof bas)" = baseline ] || exit 1
+	[ "$(complete_line gpuproof run nightl)" = nightly ] || exit 2
+	[ "$(complete_line gpuproof run quick --dry)" = --dry-run ] || exit 3
+	[ "$(complete_line gpuproof export promet)" = prometheus ] || exit 4
+	[ "$(complete_line gpuproof list gp)" = gpus ] || exit 5
+' "$program" || fail "completion for bash: case $?"
+for shell in zsh fish; do
+	"$program" completion $shell >"$folder/completion.$shell" || fail "no completion for $shell"
+	! command -v $shell >/dev/null || $shell -n "$folder/completion.$shell" || fail "completion for $shell is not $shell"
+done
+
+# What can be linted here is.
+if command -v shellcheck >/dev/null; then
+	shellcheck "$top"/ci/nightly "$top"/ci/slurm-prolog || exit 1
+fi
+if command -v systemd-analyze >/dev/null; then
+	mkdir "$folder/units"
+	sed "s|/opt/gpuproof/ci/nightly|$top/ci/nightly|" "$top/ci/examples/gpuproof-nightly.service" >"$folder/units/gpuproof-nightly.service"
+	cp "$top/ci/examples/gpuproof-nightly.timer" "$folder/units"
+	faults=$(systemd-analyze verify "$folder"/units/* 2>&1 | grep -F "$folder/units")
+	[ -z "$faults" ] || fail "$faults"
+fi
+if python3 -c 'import yaml' 2>/dev/null; then
+	python3 - "$top"/ci/examples/*.yml <<-'PYTHON' || fail "an example is not YAML"
+		import sys, yaml
+		for path in sys.argv[1:]:
+		    yaml.safe_load(open(path))
+	PYTHON
+fi
+exit 0
