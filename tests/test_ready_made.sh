@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The scripts for CI systems, systemd and Slurm do what they say; help topics, manual page and completions are whole.
 set -uo pipefail
-program=$1
+program=$(realpath "$1")
 top=$(cd "$(dirname "$0")/.." && pwd)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -85,6 +85,8 @@ done
 if command -v groff >/dev/null; then
 	groff -man -Tutf8 -ww "$folder/gpuproof.1" 2>&1 >/dev/null | grep . && fail "groff finds fault with the manual page"
 fi
+# Away from files whose names begin like a word.
+cd "$folder" || exit 1
 bash -c '
 	source <("$0" completion bash)
 	complete_line() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _gpuproof; echo "${COMPREPLY[*]}"; }
@@ -92,7 +94,7 @@ bash -c '
 	[ "$(complete_line gpuproof run nightl)" = nightly ] || exit 2
 	[ "$(complete_line gpuproof run quick --dry)" = --dry-run ] || exit 3
 	[ "$(complete_line gpuproof export promet)" = prometheus ] || exit 4
-	[ "$(complete_line gpuproof list gp)" = gpus ] || exit 5
+	[ "$(complete_line gpuproof list dev)" = devices ] || exit 5
 ' "$program" || fail "completion for bash: case $?"
 for shell in zsh fish; do
 	"$program" completion $shell >"$folder/completion.$shell" || fail "no completion for $shell"
