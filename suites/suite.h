@@ -61,7 +61,10 @@ struct suite {
 	 */
 	enum status (*run)(struct run *run, struct error *err);
 
-	/* Frees what run() keeps from case to case; while devices are still open. NULL: it keeps nothing. */
+	/*
+	 * Frees what run() keeps from case to case, and takes back what it has switched, before another suite's cases
+	 * in the same process; while devices are still open. NULL: it keeps nothing.
+	 */
 	void (*release)(void);
 };
 

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "suites/suite.h"
+#include "suites/transfer/access.h"
 #include "suites/transfer/pool.h"
 #include "suites/transfer/transfer.h"
 
@@ -220,10 +221,6 @@ static enum status each_lane(struct transfer *t,
 	return STATUS_OK;
 }
 
-/*
- * Both ways between the devices of a route. It stays as it is: the next case sets what it needs,
- * and switching takes longer than many a case.
- */
 static enum status set_access(struct transfer *t, size_t count, struct error *err)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -231,8 +228,7 @@ static enum status set_access(struct transfer *t, size_t count, struct error *er
 		struct device *a = t->run->devices[t->routes[i].issuer];
 
 		if (peer >= 0 &&
-		    (backend_peer_access(a, t->run->devices[peer], !t->staged, err) != STATUS_OK ||
-		     backend_peer_access(t->run->devices[peer], a, !t->staged, err) != STATUS_OK))
+		    access_set(a, t->run->devices[peer], !t->staged, err) != STATUS_OK)
 			return err->status;
 	}
 	return STATUS_OK;
@@ -285,6 +281,12 @@ static enum status transfer_run(struct run *run, struct error *err)
 	return err->status;
 }
 
+static void transfer_release(void)
+{
+	access_reset();
+	pool_empty();
+}
+
 const struct suite suite_transfer = {
 	.name = "transfer",
 	.summary = "copies between host and device, within a device, and between devices",
@@ -294,5 +296,5 @@ const struct suite suite_transfer = {
 	.processes = SUITE_ONE_PROCESS,
 	.expand = transfer_expand,
 	.run = transfer_run,
-	.release = pool_empty,
+	.release = transfer_release,
 };

@@ -130,8 +130,17 @@ static enum status act(enum deed deed, struct run *run, struct error *err)
 	return STATUS_OK;
 }
 
+/* How often a suite of this process was told to let go of what it keeps. */
+static unsigned releases;
+
+static void steps_release(void)
+{
+	releases++;
+}
+
 static enum status steps_run(struct run *run, struct error *err)
 {
+	run_value(run, "steps.releases", releases);
 	run_value(run, "steps.process", (double)getpid());
 	run_value(run, "steps.nonce", clock_seconds());
 	if (work_microseconds)
@@ -148,6 +157,7 @@ static enum status ranks_run(struct run *run, struct error *err)
 		status = act(deeds[case_integer(run->c, "cases")], run, err);
 	status = world_agree(run->world, status, err);
 	run_value(run, "steps.process", world_sum(run->world, 1));
+	run_value(run, "steps.first_rank", (double)getpid());
 	return status;
 }
 
@@ -180,6 +190,10 @@ static const char *const steps_axes[] = { "cases", NULL };
 static const struct metric steps_metrics[] = { { "steps.process", "1", BETTER_NONE, 1,
 						 "who did it" },
 					       { "steps.nonce", "s", BETTER_NONE, 0, "when" },
+					       { "steps.releases", "1", BETTER_NONE, 0,
+						 "before this case" },
+					       { "steps.first_rank", "1", BETTER_NONE, 0,
+						 "rank 0's process" },
 					       { "steps.time", "s", BETTER_LOWER, 0, "of a nap" },
 					       { 0 } };
 static const struct suite suite_steps = {
@@ -190,6 +204,18 @@ static const struct suite suite_steps = {
 	.metrics = steps_metrics,
 	.expand = steps_expand,
 	.run = steps_run,
+	.release = steps_release,
+};
+/* The same under another name. */
+static const struct suite suite_others = {
+	.name = "others",
+	.summary = "other cases one after the other",
+	.keys = steps_keys,
+	.axes = steps_axes,
+	.metrics = steps_metrics,
+	.expand = steps_expand,
+	.run = steps_run,
+	.release = steps_release,
 };
 static const struct suite suite_ranks = {
 	.name = "ranks",
@@ -201,7 +227,18 @@ static const struct suite suite_ranks = {
 	.expand = ranks_expand,
 	.run = ranks_run,
 };
-static const struct suite *const rig_suites[] = { &suite_steps, &suite_ranks, NULL };
+static const struct suite suite_more_ranks = {
+	.name = "more_ranks",
+	.summary = "two ranks again",
+	.keys = steps_keys,
+	.axes = steps_axes,
+	.metrics = steps_metrics,
+	.processes = SUITE_PROCESS_PER_DEVICE,
+	.expand = ranks_expand,
+	.run = ranks_run,
+};
+static const struct suite *const rig_suites[] = { &suite_steps, &suite_ranks, &suite_others,
+						  &suite_more_ranks, NULL };
 static const struct schema rig_schema = { .suites = rig_suites, .sampling = sampling_keys };
 
 struct rig {

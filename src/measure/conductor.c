@@ -24,7 +24,7 @@
 
 #define START_SECONDS 120.0 /* opening eight GPUs without persistence mode takes most of a minute */
 #define LOG_NAME "worker.log"
-/* Workers in a row that may hang before the rest of their group is given up: each costs a case's whole time limit. */
+/* Workers in a row that may hang before the rest of their suite is given up: each costs a case's whole time limit. */
 #define HANGS_IN_A_ROW 8
 
 struct conductor {
@@ -90,30 +90,30 @@ static enum status settle_unrun(struct conductor *k, size_t index, enum case_sta
 	return settled(k, index, false, &c, err);
 }
 
-/* Whether one worker can carry out both: its processes and devices stay the same. */
-static bool same_group(const struct plan_case *a, const struct plan_case *b)
-{
-	if (a->suite != b->suite)
-		return false;
-	return a->suite->processes == SUITE_ONE_PROCESS ||
-	       (a->device_count == b->device_count &&
-		memcmp(a->devices, b->devices, a->device_count * sizeof(a->devices[0])) == 0);
-}
-
-/* Collects what is left to do of the group that begins at `first`; returns where the next group begins. */
-static size_t next_group(const struct conductor *k, size_t first, size_t *cases, size_t *count)
+/*
+ * Collects what is left to do and can be done by the team of the first case left, from wherever in the plan it is:
+ * starting a team (contexts, communicators) takes longer than many a case. Returns how many there are.
+ */
+static size_t next_group(const struct conductor *k, size_t *cases)
 {
 	const struct plan *plan = k->plan;
-	size_t i;
+	size_t count = 0;
 
-	*count = 0;
-	for (i = first; i < plan->case_count; i++) {
-		if (!same_group(&plan->cases[first], &plan->cases[i]))
-			break;
-		if (!k->done[i])
-			cases[(*count)++] = i;
-	}
-	return i;
+	for (size_t i = 0; i < plan->case_count; i++)
+		if (!k->done[i] &&
+		    (count == 0 || team_serves(&plan->cases[cases[0]], &plan->cases[i])))
+			cases[count++] = i;
+	return count;
+}
+
+/* How many of `cases` are of the suite of the first one, from there on. */
+static size_t same_suite(const struct plan *plan, const size_t *cases, size_t count)
+{
+	size_t n = 0;
+
+	while (n < count && plan->cases[cases[n]].suite == plan->cases[cases[0]].suite)
+		n++;
+	return n;
 }
 
 static enum status give_up(struct conductor *k, const size_t *cases, size_t count,
@@ -148,6 +148,7 @@ static enum status run_group(struct conductor *k, const size_t *cases, size_t co
 
 	while (count > 0 && !signals_stops()) {
 		struct life life;
+		size_t given_up;
 
 		if (supervise(&supervisor, cases, count, &life, err) != STATUS_OK)
 			return err->status;
@@ -155,10 +156,16 @@ static enum status run_group(struct conductor *k, const size_t *cases, size_t co
 		count -= life.settled;
 		idle = life.settled ? 0 : idle + 1;
 		hangs = life.hung && life.settled <= 1 ? hangs + 1 : 0;
-		if (count && !signals_stops() && (idle == 2 || hangs == HANGS_IN_A_ROW))
-			return give_up(k, cases, count,
-				       life.reason[0] ? life.reason : "they end without a word",
-				       err);
+		if (!count || signals_stops() || (idle < 2 && hangs < HANGS_IN_A_ROW))
+			continue;
+		given_up = same_suite(k->plan, cases, count);
+		if (give_up(k, cases, given_up,
+			    life.reason[0] ? life.reason : "they end without a word",
+			    err) != STATUS_OK)
+			return err->status;
+		cases += given_up;
+		count -= given_up;
+		idle = hangs = 0;
 	}
 	return STATUS_OK;
 }
@@ -177,16 +184,11 @@ static enum status settle_skipped(struct conductor *k, struct error *err)
 
 static enum status run_all(struct conductor *k, struct error *err)
 {
-	size_t *cases = xcalloc(k->plan->case_count, sizeof(*cases));
+	size_t *cases = xcalloc(k->plan->case_count, sizeof(*cases)), count;
 	enum status status = settle_skipped(k, err);
 
-	for (size_t first = 0;
-	     first < k->plan->case_count && status == STATUS_OK && !signals_stops();) {
-		size_t count;
-
-		first = next_group(k, first, cases, &count);
+	while (status == STATUS_OK && !signals_stops() && (count = next_group(k, cases)) > 0)
 		status = run_group(k, cases, count, err);
-	}
 	free(cases);
 	if (status == STATUS_OK && signals_stops())
 		status = error_set(err, STATUS_INTERRUPTED, "interrupted");

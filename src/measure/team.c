@@ -11,6 +11,22 @@
 #include "measure/child.h"
 #include "suites/suite.h"
 
+static int processes_of(const struct plan_case *c)
+{
+	bool ranks = c->suite->processes == SUITE_PROCESS_PER_DEVICE && c->device_count > 1;
+
+	return ranks ? (int)c->device_count : 1;
+}
+
+bool team_serves(const struct plan_case *a, const struct plan_case *b)
+{
+	int processes = processes_of(a);
+
+	return processes == processes_of(b) &&
+	       (processes == 1 ||
+		memcmp(a->devices, b->devices, a->device_count * sizeof(a->devices[0])) == 0);
+}
+
 static void add_reason(struct team *team, const char *reason)
 {
 	char words[400];
@@ -68,10 +84,7 @@ enum status team_start(struct team *team, const struct plan *plan, struct contro
 	int ends[2];
 
 	*team = (struct team){ .control = control, .pipe = -1, .log = log };
-	team->size =
-		first->suite->processes == SUITE_PROCESS_PER_DEVICE ? (int)first->device_count : 1;
-	if (team->size < 1)
-		team->size = 1;
+	team->size = processes_of(first);
 	for (int rank = 0; rank < team->size; rank++)
 		atomic_store(&control->finished[rank], 0);
 	name_ranks(team, plan, first);

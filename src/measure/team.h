@@ -20,7 +20,10 @@ struct team {
 	char reason[768]; /* "", or why it did not end as it should */
 };
 
-/* Starts the ranks for `cases` (a group: same suite and, with a process per device, the same devices). */
+/* Whether one team can carry out both: as many processes, and several drive the same devices. */
+bool team_serves(const struct plan_case *a, const struct plan_case *b);
+
+/* Starts the ranks for `cases`, which one team serves. */
 enum status team_start(struct team *team, const struct plan *plan, struct control *control,
 		       const size_t *cases, size_t case_count, int log, struct error *err);
 

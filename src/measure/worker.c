@@ -260,6 +260,13 @@ static enum status carry_out(struct worker *w, const struct plan_case *c)
 	return status;
 }
 
+/* What a suite keeps from case to case is in the next suite's way: memory, and access between devices. */
+static void change_suite(const struct plan_case *from, const struct plan_case *to)
+{
+	if (from && from->suite != to->suite && from->suite->release)
+		from->suite->release();
+}
+
 /* Rank 0 decides: all ranks must leave the loop at the same case. */
 static bool go_on(struct worker *w, enum status last)
 {
@@ -275,19 +282,24 @@ void worker_run(const struct assignment *assignment)
 	struct worker w = { .a = assignment,
 			    .world = assignment->world,
 			    .settings = run_settings_from(plan->config) };
+	const struct plan_case *earlier = NULL;
 	enum status last = STATUS_OK;
 	char *names = backend_names(plan);
 
 	w.devices = xcalloc(plan->device_count, sizeof(struct device *));
 	backends_open(&w.backends, names, &w.settings.backend_options);
 	free(names);
-	for (size_t i = 0; i < assignment->case_count && go_on(&w, last); i++)
-		last = carry_out(&w, &plan->cases[assignment->cases[i]]);
+	for (size_t i = 0; i < assignment->case_count && go_on(&w, last); i++) {
+		const struct plan_case *c = &plan->cases[assignment->cases[i]];
+
+		change_suite(earlier, c);
+		last = carry_out(&w, c);
+		earlier = c;
+	}
 	/* A device that an error has broken may hang or crash on closing; the process ends anyway. */
 	if (!taints(last)) {
-		for (size_t i = 0; suites[i]; i++)
-			if (suites[i]->release)
-				suites[i]->release();
+		if (earlier && earlier->suite->release)
+			earlier->suite->release();
 		for (size_t i = 0; i < plan->device_count; i++)
 			if (w.devices[i])
 				w.devices[i]->backend->device_close(w.devices[i]);

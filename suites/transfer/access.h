@@ -1,0 +1,18 @@
+/*
+ * Direct access between devices outlives a case: the next one sets what it needs, and switching takes longer than many
+ * a case. What was switched is known here, so that a pair is switched once and the next suite finds all as it was.
+ */
+#ifndef GPUPROOF_SUITES_TRANSFER_ACCESS_H
+#define GPUPROOF_SUITES_TRANSFER_ACCESS_H
+
+#include <stdbool.h>
+
+#include "device/backend.h"
+
+/* Both ways between `a` and `b`, on or off. */
+enum status access_set(struct device *a, struct device *b, bool on, struct error *err);
+
+/* Takes back what access_set() has switched on. Errors mean that there is nothing to take back. */
+void access_reset(void);
+
+#endif
