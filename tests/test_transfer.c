@@ -405,6 +405,36 @@ static void test_borrowed_host_memory_is_the_hosts(void **state)
 }
 
 /* Memory that is kept is given up when it is what is missing. */
+/* Each device has its own, and never so much of it is kept that a next case would miss it. */
+static void test_pool_of_device_memory(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t total = f->devices[0]->info.memory_bytes;
+	struct error err = ERROR_NONE;
+	struct buffer a, b;
+	void *kept;
+	int node;
+
+	assert_int_equal(pool_take(&a, f->devices[0], ALLOCATOR_DEVICE, 5000, &node, &err),
+			 STATUS_OK);
+	assert_int_equal(node, -1);
+	kept = a.memory;
+	pool_give(&a);
+	assert_int_equal(pool_take(&b, f->devices[1], ALLOCATOR_DEVICE, 5000, &node, &err),
+			 STATUS_OK);
+	assert_true(b.memory != kept);
+	assert_int_equal(pool_take(&a, f->devices[0], ALLOCATOR_DEVICE, 4000, &node, &err),
+			 STATUS_OK);
+	assert_ptr_equal(a.memory, kept);
+	f->devices[0]->info.memory_bytes = 16 * 4999;
+	pool_give(&a);
+	f->devices[0]->info.memory_bytes = total;
+	assert_int_equal(spy.live_blocks, 1);
+	pool_give(&b);
+	pool_empty();
+	assert_int_equal(spy.live_blocks, 0);
+}
+
 static void test_pool_gives_way(void **state)
 {
 	struct fixture *f = *state;
@@ -443,6 +473,7 @@ int main(void)
 		cmocka_unit_test_setup(test_short_kernels_are_found, fixture_reset),
 		cmocka_unit_test_setup(test_pool, fixture_reset),
 		cmocka_unit_test_setup(test_borrowed_host_memory_is_the_hosts, fixture_reset),
+		cmocka_unit_test_setup(test_pool_of_device_memory, fixture_reset),
 		cmocka_unit_test_setup(test_pool_gives_way, fixture_reset),
 	};
 

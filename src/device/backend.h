@@ -26,7 +26,7 @@
 #include "device/device_info.h"
 
 /* Changes whenever this header does in a way that a loaded module would notice. */
-#define BACKEND_ABI 5
+#define BACKEND_ABI 6
 
 /* Every backend's device, stream, event, communicator and graph start with these fields. */
 struct device {
@@ -305,6 +305,12 @@ struct backend {
 	 * while the driving thread uses the device.
 	 */
 	enum status (*telemetry_quick)(struct device *device, struct telemetry *out, struct error *err);
+
+	/*
+	 * telemetry()'s nvlink_errors, which it leaves unknown: asking every counter of 18 links takes some 60 ms, more
+	 * than most cases. -1: no links, or counters that the driver does not tell. cuda only.
+	 */
+	enum status (*link_errors)(struct device *device, int64_t *out, struct error *err);
 };
 
 /*

@@ -345,6 +345,13 @@ static inline enum status backend_telemetry_quick(struct device *device, struct 
 	return device->backend->telemetry_quick(device, out, err);
 }
 
+static inline enum status backend_link_errors(struct device *device, int64_t *out, struct error *err)
+{
+	if (!device->backend->link_errors)
+		return backend_missing(device, "link_errors", err);
+	return device->backend->link_errors(device, out, err);
+}
+
 /* Launches the kernel `name`; STATUS_UNSUPPORTED where the backend has none. */
 static inline enum status backend_launch(struct stream *stream, const char *name,
 					 const void *arguments, struct error *err)

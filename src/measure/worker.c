@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "device/limits.h"
 #include "measure/child.h"
+#include "measure/condition.h"
 #include "measure/describe.h"
 #include "measure/message.h"
 #include "measure/run.h"
@@ -23,6 +24,8 @@ struct worker {
 	struct run_settings settings;
 	struct backend_list backends;
 	struct device **devices; /* by index in the plan; opened when first needed, then kept */
+	struct link_watch *links; /* by index in the plan */
+	struct link_pace pace;
 };
 
 static void send_text(const struct worker *w, struct text *text)
@@ -138,14 +141,6 @@ static enum status check_memory(const struct run *run, struct error *err)
 	return STATUS_OK;
 }
 
-static void read_telemetry(const struct run *run, struct telemetry *out)
-{
-	struct error ignored = ERROR_NONE;
-
-	if (run->device_count && backend_telemetry(run->devices[0], out, &ignored) != STATUS_OK)
-		telemetry_unknown(out);
-}
-
 uint64_t worker_case_seed(int64_t run_seed, const char *id)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ (uint64_t)run_seed;
@@ -176,23 +171,6 @@ static bool taints(enum status status)
 	return status == STATUS_DEVICE || status == STATUS_TIMEOUT || status == STATUS_INTERNAL;
 }
 
-/* -1 where one of the two is unknown, or the counter was reset in between. */
-static int64_t difference(int64_t before, int64_t after)
-{
-	return before >= 0 && after >= before ? after - before : -1;
-}
-
-static void add_differences(struct case_result *result)
-{
-	const struct telemetry *a = &result->before, *b = &result->after;
-	struct telemetry_during *during = &result->during;
-
-	during->ecc_corrected = difference(a->ecc_corrected, b->ecc_corrected);
-	during->ecc_uncorrected = difference(a->ecc_uncorrected, b->ecc_uncorrected);
-	during->pcie_replays = difference(a->pcie_replays, b->pcie_replays);
-	during->nvlink_errors = difference(a->nvlink_errors, b->nvlink_errors);
-}
-
 /* The suite's work, watched by the rank whose result is kept. */
 static enum status run_watched(struct worker *w, struct run *run, struct error *err)
 {
@@ -217,12 +195,11 @@ static enum status attempt(struct worker *w, struct run *run, struct error *err)
 	status = world_agree(&w->world, check_memory(run, err), err);
 	if (status != STATUS_OK)
 		return status;
-	read_telemetry(run, &run->result->before);
+	condition_before(run->sampler.device, run->result);
 	status = world_agree(&w->world, run_watched(w, run, err), err);
-	if (!taints(status)) {
-		read_telemetry(run, &run->result->after);
-		add_differences(run->result);
-	}
+	if (!taints(status))
+		condition_after(run->sampler.device, &w->links[run->c->devices[w->world.rank]],
+				&w->pace, run->result);
 	return status;
 }
 
@@ -287,6 +264,7 @@ void worker_run(const struct assignment *assignment)
 	char *names = backend_names(plan);
 
 	w.devices = xcalloc(plan->device_count, sizeof(struct device *));
+	w.links = xcalloc(plan->device_count, sizeof(*w.links));
 	backends_open(&w.backends, names, &w.settings.backend_options);
 	free(names);
 	for (size_t i = 0; i < assignment->case_count && go_on(&w, last); i++) {
@@ -306,5 +284,6 @@ void worker_run(const struct assignment *assignment)
 		backends_close(&w.backends);
 	}
 	free(w.devices);
+	free(w.links);
 	atomic_store(&assignment->control->finished[w.world.rank], 1);
 }

@@ -97,7 +97,12 @@ struct telemetry_during {
 	struct telemetry_span sm_clock_hz, memory_clock_hz, power_watts, temperature_celsius;
 	int64_t throttle_reasons; /* of all readings, ORed; -1 unknown */
 	size_t throttled;  /* readings with a reason that takes speed away (THROTTLE_SLOWS) */
-	int64_t ecc_corrected, ecc_uncorrected, pcie_replays, nvlink_errors; /* from before to after; -1 unknown */
+	int64_t ecc_corrected, ecc_uncorrected, pcie_replays; /* from before to after; -1 unknown */
+	/*
+	 * Since the latest reading of the device, which may lie some cases back: they take tens of milliseconds, so
+	 * that only one case in some seconds has one. -1: none in this case.
+	 */
+	int64_t nvlink_errors;
 };
 
 struct case_parameter {

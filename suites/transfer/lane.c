@@ -46,10 +46,10 @@ static enum status alloc_end(struct lane *lane, const struct lane_end *end, stru
 			     struct error *err)
 {
 	uint64_t footprint = lane_footprint(lane->plan.bytes, lane->plan.slots);
+	int none;
 
-	if (allocator_on_device(end->allocator))
-		return buffer_alloc(buffer, end->device, end->allocator, footprint, err);
-	return pool_take(buffer, end->device, end->allocator, footprint, &lane->node, err);
+	return pool_take(buffer, end->device, end->allocator, footprint,
+			 allocator_on_device(end->allocator) ? &none : &lane->node, err);
 }
 
 enum status lane_open(struct lane *lane, const struct lane_plan *plan, struct error *err)
@@ -66,14 +66,6 @@ enum status lane_open(struct lane *lane, const struct lane_plan *plan, struct er
 	return poison(lane, err);
 }
 
-static void free_end(struct buffer *buffer)
-{
-	if (allocator_on_device(buffer->allocator))
-		buffer_free(buffer);
-	else
-		pool_give(buffer);
-}
-
 void lane_close(struct lane *lane)
 {
 	struct stream *streams[3] = { lane->stream, lane->at_from, lane->at_to };
@@ -81,8 +73,8 @@ void lane_close(struct lane *lane)
 	for (int i = 0; i < 3; i++)
 		if (streams[i])
 			backend_stream_synchronize(streams[i], NULL);
-	free_end(&lane->to);
-	free_end(&lane->from);
+	pool_give(&lane->to);
+	pool_give(&lane->from);
 	for (int i = 2; i >= 0; i--)
 		if (i == 0 || streams[i] != lane->stream)
 			backend_stream_destroy(streams[i]);

@@ -39,7 +39,7 @@ struct lane {
 uint64_t lane_footprint(size_t bytes, size_t slots);
 
 /*
- * Allocates, fills the source and poisons the target; host memory comes from the pool (pool.h). A
+ * Allocates, fills the source and poisons the target; memory comes from the pool (pool.h). A
  * failed lane must be closed as well.
  */
 enum status lane_open(struct lane *lane, const struct lane_plan *plan, struct error *err);

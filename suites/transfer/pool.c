@@ -16,12 +16,15 @@ struct block {
 static struct {
 	struct block *blocks;
 	size_t count, capacity;
-	uint64_t bytes; /* of all blocks */
 } pool;
+
+/* Part of a device's memory that may stay allocated between cases: the next one may need nearly all of it. */
+#define DEVICE_SHARE 16
+/* The same of the host's available memory. */
+#define HOST_SHARE 4
 
 static void remove_block(size_t index)
 {
-	pool.bytes -= pool.blocks[index].buffer.bytes;
 	buffer_free(&pool.blocks[index].buffer);
 	pool.blocks[index] = pool.blocks[--pool.count];
 	if (pool.count == 0) {
@@ -46,7 +49,8 @@ static bool serves(const struct block *b, const struct device *device, enum allo
 
 	if (b->lent || b->buffer.allocator != allocator || b->node != node)
 		return false;
-	if (device->info.capabilities & DEVICE_SHARES_HOST_MEMORY)
+	if (allocator_on_device(allocator) ||
+	    (device->info.capabilities & DEVICE_SHARES_HOST_MEMORY))
 		return owner == device;
 	return owner->backend == device->backend;
 }
@@ -91,14 +95,14 @@ static enum status add(struct device *device, enum allocator allocator, size_t b
 	}
 	ARRAY_GROW(pool.blocks, pool.count, pool.capacity);
 	pool.blocks[pool.count++] = (struct block){ .buffer = buffer, .node = node };
-	pool.bytes += bytes;
 	return STATUS_OK;
 }
 
 enum status pool_take(struct buffer *buffer, struct device *device, enum allocator allocator,
 		      size_t bytes, int *node, struct error *err)
 {
-	int near = placement_begin(device);
+	bool on_host = !allocator_on_device(allocator);
+	int near = on_host ? placement_begin(device) : -1;
 	struct block *block = find(device, allocator, bytes, near);
 	enum status status = STATUS_OK;
 
@@ -108,7 +112,8 @@ enum status pool_take(struct buffer *buffer, struct device *device, enum allocat
 		status = add(device, allocator, bytes, near, err);
 		block = status == STATUS_OK ? &pool.blocks[pool.count - 1] : NULL;
 	}
-	placement_end(near);
+	if (on_host)
+		placement_end(near);
 	if (!block)
 		return status;
 	block->lent = true;
@@ -119,10 +124,29 @@ enum status pool_take(struct buffer *buffer, struct device *device, enum allocat
 	return STATUS_OK;
 }
 
-/* Keeping must not make the next case's memory scarce. */
-static bool may_keep(void)
+/* What is kept where `given` is: on its device, or anywhere on the host. */
+static uint64_t kept_beside(const struct block *given)
 {
-	return pool.bytes <= limits_memory_available() / 4;
+	bool on_device = allocator_on_device(given->buffer.allocator);
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < pool.count; i++) {
+		const struct buffer *b = &pool.blocks[i].buffer;
+
+		if (on_device ? allocator_on_device(b->allocator) && b->device == given->buffer.device
+			      : !allocator_on_device(b->allocator))
+			bytes += b->bytes;
+	}
+	return bytes;
+}
+
+/* Keeping must not make the next case's memory scarce. */
+static bool may_keep(const struct block *block)
+{
+	if (allocator_on_device(block->buffer.allocator))
+		return kept_beside(block) <=
+		       block->buffer.device->info.memory_bytes / DEVICE_SHARE;
+	return kept_beside(block) <= limits_memory_available() / HOST_SHARE;
 }
 
 void pool_give(struct buffer *buffer)
@@ -131,7 +155,7 @@ void pool_give(struct buffer *buffer)
 		if (pool.blocks[i].buffer.memory != buffer->memory)
 			continue;
 		pool.blocks[i].lent = false;
-		if (!may_keep())
+		if (!may_keep(&pool.blocks[i]))
 			remove_block(i);
 		break;
 	}

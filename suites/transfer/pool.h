@@ -1,8 +1,8 @@
 /*
- * Host memory that outlives a case. Page-locking 1 GiB takes half a second, often longer than what is
- * measured with it, so what a case gives back is kept for the next one of this process: the same
- * allocator, the same NUMA node, at least the size. It is lent to one user at a time and holds
- * whatever the last one left there.
+ * Memory that outlives a case. Page-locking 1 GiB takes half a second, and where other devices have access to a device
+ * its memory is mapped for each of them; often that takes longer than what is measured with it. So what a case gives
+ * back is kept for the next one of this process: the same allocator, the same device or NUMA node, at least the size.
+ * It is lent to one user at a time and holds whatever the last one left there.
  */
 #ifndef GPUPROOF_SUITES_TRANSFER_POOL_H
 #define GPUPROOF_SUITES_TRANSFER_POOL_H
@@ -10,7 +10,7 @@
 #include "suites/buffers.h"
 
 /*
- * Memory of `bytes` near `device`; `buffer` is given back with pool_give() and never freed by
+ * Memory of `bytes` on or near `device`; `buffer` is given back with pool_give() and never freed by
  * buffer_free(). *node: the NUMA node it was placed on, -1 where there is no choice.
  */
 enum status pool_take(struct buffer *buffer, struct device *device, enum allocator allocator,

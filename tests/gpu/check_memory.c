@@ -260,8 +260,26 @@ static enum status telemetry_quick(struct check_context *context, struct error *
 	return STATUS_OK;
 }
 
+/* As many as the links have; an errors' count only grows. */
+static enum status link_errors(struct check_context *context, struct error *err)
+{
+	int64_t first, second;
+	double start = clock_seconds();
+
+	STEP(backend_link_errors(context->device, &first, err));
+	snprintf(context->detail, sizeof(context->detail), "%lld, %d links, %.1f ms a reading",
+		 (long long)first, context->device->info.nvlink_count,
+		 1e3 * (clock_seconds() - start));
+	STEP(backend_link_errors(context->device, &second, err));
+	if (second < first || (first >= 0) != (context->device->info.nvlink_count > 0))
+		return error_set(err, STATUS_MISMATCH, "%s, then %lld", context->detail,
+				 (long long)second);
+	return STATUS_OK;
+}
+
 const struct check memory_checks[] = {
 	{ "telemetry", telemetry },
+	{ "link errors", link_errors },
 	{ "telemetry quick", telemetry_quick },
 	{ "allocators and copies", allocators_and_copies },
 	{ "wrong byte is found", wrong_byte_is_found },

@@ -129,6 +129,7 @@ enum status cuda_communicators_check(struct cuda_device *device, struct error *e
 
 enum status cuda_telemetry(struct device *device, struct telemetry *out, struct error *err);
 enum status cuda_telemetry_quick(struct device *device, struct telemetry *out, struct error *err);
+enum status cuda_link_errors(struct device *device, int64_t *out, struct error *err);
 
 enum status cuda_graph_begin(struct stream *stream, struct error *err);
 enum status cuda_graph_end(struct stream *stream, struct graph **out, struct error *err);

@@ -123,7 +123,16 @@ enum status cuda_telemetry(struct device *device, struct telemetry *out, struct 
 	ask_quick(handle, out);
 	out->ecc_corrected = ecc_errors(handle, NVML_MEMORY_ERROR_TYPE_CORRECTED);
 	out->ecc_uncorrected = ecc_errors(handle, NVML_MEMORY_ERROR_TYPE_UNCORRECTED);
-	out->nvlink_errors = nvlink_errors(handle);
 	ask_pcie(handle, out);
 	return STATUS_OK;
+}
+
+enum status cuda_link_errors(struct device *device, int64_t *out, struct error *err)
+{
+	nvmlDevice_t handle;
+	enum status status = find(device, &handle, err);
+
+	if (status == STATUS_OK)
+		*out = nvlink_errors(handle);
+	return status;
 }
