@@ -12,16 +12,24 @@
 
 template <typename T, typename M>
 static __global__ void sgd(M *weights, M *velocity, const T *gradient, T *copy, uint64_t count,
-			   M rate, M momentum, M gradient_scale, bool aligned)
+			   M rate, M momentum, M gradient_scale, bool aligned,
+			   const struct loss_scale *loss_scale)
 {
 	const int V = PACK(M);
 	uint64_t stride = (uint64_t)gridDim.x * THREADS * V;
 
+	if (loss_scale && loss_scale->inverse == 0)
+		return;
+	if (loss_scale)
+		gradient_scale *= (M)loss_scale->inverse;
 	for (uint64_t i = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) * V; i < count;
 	     i += stride) {
 		M w[V], g[V], u[V];
 
-		load_pack<V>(w, weights, i, count, aligned);
+		if (weights)
+			load_pack<V>(w, weights, i, count, aligned);
+		else
+			load_pack<V>(w, copy, i, count, aligned);
 		load_pack<V>(g, gradient, i, count, aligned);
 		if (velocity)
 			load_pack<V>(u, velocity, i, count, aligned);
@@ -33,7 +41,8 @@ static __global__ void sgd(M *weights, M *velocity, const T *gradient, T *copy, 
 		}
 		if (velocity)
 			store_pack<V>(velocity, u, i, count, aligned);
-		store_pack<V>(weights, w, i, count, aligned);
+		if (weights)
+			store_pack<V>(weights, w, i, count, aligned);
 		if (copy)
 			store_pack<V>(copy, w, i, count, aligned);
 	}
@@ -48,7 +57,7 @@ static void launch_sgd(const struct optimizer_sgd_arguments *a, cudaStream_t str
 		(math *)a->weights, a->momentum != 0 ? (math *)a->velocity : (math *)nullptr,
 		(const T *)a->gradient, (T *)a->copy, a->count, (math)a->rate, (math)a->momentum,
 		(math)a->gradient_scale,
-		packs_aligned(a->weights, a->velocity, a->gradient, a->copy));
+		packs_aligned(a->weights, a->velocity, a->gradient, a->copy), a->loss_scale);
 }
 
 extern "C" enum status kernel_cuda_optimizer_sgd(struct stream *stream, const void *arguments,
@@ -72,16 +81,26 @@ template <typename M> struct adam_factors {
 
 template <typename T, typename M>
 static __global__ void adam(M *weights, M *m, M *v, const T *gradient, T *copy, uint64_t count,
-			    adam_factors<M> f, bool aligned)
+			    adam_factors<M> f, bool aligned, const struct loss_scale *loss_scale)
 {
 	const int V = PACK(M);
 	uint64_t stride = (uint64_t)gridDim.x * THREADS * V;
 
+	if (loss_scale && loss_scale->inverse == 0)
+		return;
+	if (loss_scale) {
+		f.gradient_scale *= (M)loss_scale->inverse;
+		f.correction1 = (M)loss_scale->correction1;
+		f.correction2 = (M)loss_scale->correction2;
+	}
 	for (uint64_t i = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) * V; i < count;
 	     i += stride) {
 		M w[V], g[V], first[V], second[V];
 
-		load_pack<V>(w, weights, i, count, aligned);
+		if (weights)
+			load_pack<V>(w, weights, i, count, aligned);
+		else
+			load_pack<V>(w, copy, i, count, aligned);
 		load_pack<V>(g, gradient, i, count, aligned);
 		load_pack<V>(first, m, i, count, aligned);
 		load_pack<V>(second, v, i, count, aligned);
@@ -95,7 +114,8 @@ static __global__ void adam(M *weights, M *m, M *v, const T *gradient, T *copy, 
 		}
 		store_pack<V>(m, first, i, count, aligned);
 		store_pack<V>(v, second, i, count, aligned);
-		store_pack<V>(weights, w, i, count, aligned);
+		if (weights)
+			store_pack<V>(weights, w, i, count, aligned);
 		if (copy)
 			store_pack<V>(copy, w, i, count, aligned);
 	}
@@ -114,7 +134,7 @@ static void launch_adam(const struct optimizer_adam_arguments *a, cudaStream_t s
 	adam<T, math><<<grid_for(a->count, THREADS * PACK(math)), THREADS, 0, stream>>>(
 		(math *)a->weights, (math *)a->m, (math *)a->v, (const T *)a->gradient,
 		(T *)a->copy, a->count, f,
-		packs_aligned(a->weights, a->m, a->v, a->gradient, a->copy));
+		packs_aligned(a->weights, a->m, a->v, a->gradient, a->copy), a->loss_scale);
 }
 
 extern "C" enum status kernel_cuda_optimizer_adam(struct stream *stream, const void *arguments,

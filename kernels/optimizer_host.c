@@ -16,22 +16,39 @@
 #define REAL_SQRT sqrt
 #include "kernels/optimizer_loops.inc"
 
+/* The step is skipped; else what the loss scale decided is in the arguments from here on. */
+static bool skips(const struct loss_scale *scale, double *gradient_scale)
+{
+	if (scale)
+		*gradient_scale *= (double)scale->inverse;
+	return scale && scale->inverse == 0;
+}
+
+/* The weights, or, where there are no others, the copy's in `buffer`. */
+static float *weights_open(void *weights, const void *copy, enum precision precision,
+			   uint64_t first, uint64_t count, float *buffer)
+{
+	return weights ? (float *)weights + first
+		       : elements_open(copy, precision, first, count, buffer);
+}
+
 static void sgd_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct optimizer_sgd_arguments *a = context;
-	float *w = a->weights, *velocity = a->velocity, buffer[ELEMENTS_BLOCK];
+	float *velocity = a->velocity, buffer[ELEMENTS_BLOCK], stored[ELEMENTS_BLOCK];
 
 	(void)part;
 	FOR_BLOCKS (first, count, begin, end) {
 		const float *g = elements_open(a->gradient, a->precision, first, count, buffer);
+		float *w = weights_open(a->weights, a->copy, a->precision, first, count, stored);
 
 		if (velocity)
-			sgd_momentum_float(w + first, velocity + first, g, count, (float)a->rate,
+			sgd_momentum_float(w, velocity + first, g, count, (float)a->rate,
 					   (float)a->momentum, (float)a->gradient_scale);
 		else
-			sgd_float(w + first, g, count, (float)a->rate, (float)a->gradient_scale);
+			sgd_float(w, g, count, (float)a->rate, (float)a->gradient_scale);
 		if (a->copy)
-			elements_store(a->copy, a->precision, first, count, w + first);
+			elements_store(a->copy, a->precision, first, count, w);
 	}
 }
 
@@ -57,6 +74,8 @@ static enum status optimizer_sgd_run(struct stream *stream, const void *argument
 	struct optimizer_sgd_arguments a = *(const struct optimizer_sgd_arguments *)arguments;
 
 	(void)err;
+	if (skips(a.loss_scale, &a.gradient_scale))
+		return STATUS_OK;
 	host_parallel(stream, a.count, ELEMENTS_GRAIN,
 		      a.precision == PRECISION_FP64 ? sgd_slice_fp64 : sgd_slice, &a);
 	return STATUS_OK;
@@ -66,15 +85,17 @@ HOST_KERNEL(optimizer_sgd)
 static void adam_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct optimizer_adam_arguments *a = context;
-	float *w = a->weights, *m = a->m, *v = a->v, buffer[ELEMENTS_BLOCK];
+	float *m = a->m, *v = a->v, buffer[ELEMENTS_BLOCK], stored[ELEMENTS_BLOCK];
 
 	(void)part;
 	FOR_BLOCKS (first, count, begin, end) {
-		adam_float(w + first, m + first, v + first,
+		float *w = weights_open(a->weights, a->copy, a->precision, first, count, stored);
+
+		adam_float(w, m + first, v + first,
 			   elements_open(a->gradient, a->precision, first, count, buffer), count,
 			   a);
 		if (a->copy)
-			elements_store(a->copy, a->precision, first, count, w + first);
+			elements_store(a->copy, a->precision, first, count, w);
 	}
 }
 
@@ -96,6 +117,12 @@ static enum status optimizer_adam_run(struct stream *stream, const void *argumen
 	struct optimizer_adam_arguments a = *(const struct optimizer_adam_arguments *)arguments;
 
 	(void)err;
+	if (skips(a.loss_scale, &a.gradient_scale))
+		return STATUS_OK;
+	if (a.loss_scale) {
+		a.correction1 = (double)a.loss_scale->correction1;
+		a.correction2 = (double)a.loss_scale->correction2;
+	}
 	host_parallel(stream, a.count, ELEMENTS_GRAIN,
 		      a.precision == PRECISION_FP64 ? adam_slice_fp64 : adam_slice, &a);
 	return STATUS_OK;

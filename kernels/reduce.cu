@@ -215,9 +215,13 @@ static __device__ void softmax_row(T *row, int32_t label, double *loss, uint64_t
 
 template <typename T, int V>
 static __global__ void softmax_cross_entropy(T *logits, const int32_t *labels, double *row_loss,
-					     uint64_t rows, uint64_t columns, double gradient_scale)
+					     uint64_t rows, uint64_t columns, double gradient_scale,
+					     const struct loss_scale *loss_scale)
 {
 	__shared__ typename math_of<T>::type shared[THREADS / WARP];
+
+	if (loss_scale)
+		gradient_scale *= (double)loss_scale->scale;
 
 	for (uint64_t r = (uint64_t)blockIdx.x * blockDim.y + threadIdx.y; r < rows;
 	     r += (uint64_t)gridDim.x * blockDim.y)
@@ -232,7 +236,8 @@ static void launch_softmax_packs(const struct softmax_cross_entropy_arguments *a
 	dim3 block = a->columns > 1024 ? dim3(THREADS, 1) : dim3(WARP, THREADS / WARP);
 
 	softmax_cross_entropy<T, V><<<grid_for(a->rows, block.y), block, 0, stream>>>(
-		(T *)a->logits, a->labels, a->row_loss, a->rows, a->columns, a->gradient_scale);
+		(T *)a->logits, a->labels, a->row_loss, a->rows, a->columns, a->gradient_scale,
+		a->loss_scale);
 }
 
 template <typename T>

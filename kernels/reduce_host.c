@@ -126,6 +126,8 @@ static enum status softmax_cross_entropy_run(struct stream *stream, const void *
 	struct softmax_cross_entropy_arguments a =
 		*(const struct softmax_cross_entropy_arguments *)arguments;
 
+	if (a.loss_scale)
+		a.gradient_scale *= (double)a.loss_scale->scale;
 	for (uint64_t row = 0; row < a.rows; row++) {
 		if (a.labels[row] < 0 || (uint64_t)a.labels[row] >= a.columns)
 			return error_set(

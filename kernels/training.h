@@ -7,6 +7,7 @@
 #define GPUPROOF_KERNELS_TRAINING_H
 
 #include "kernels/kernel.h"
+#include "kernels/loss_scale.h"
 
 /* "convert": to[i] = (to_precision)from[i], round to nearest even. */
 struct convert_arguments {
@@ -71,13 +72,18 @@ struct softmax_cross_entropy_arguments {
 	enum precision precision;
 	uint64_t rows, columns;
 	double gradient_scale; /* loss scale / global batch */
+	const struct loss_scale *loss_scale; /* NULL, or: times its `scale` as well */
 };
 
 /*
  * "optimizer_sgd": g = gradient * gradient_scale; momentum ? (velocity = momentum * velocity + g, w -= rate *
  * velocity) : w -= rate * g. PyTorch's form. Weights and velocity are FP32 (FP64 when precision is FP64);
  * the gradient is stored in `precision`; when `copy` is not NULL the new weights are also stored there
- * in `precision`.
+ * in `precision`. When `weights` is NULL there are no others: they are read from `copy` as well
+ * (not in FP64).
+ *
+ * `loss_scale`, where it is not NULL, says whether this step is skipped, by what the gradient is multiplied besides
+ * gradient_scale, and Adam's corrections, which then count the steps that were not skipped.
  */
 struct optimizer_sgd_arguments {
 	void *weights;
@@ -87,6 +93,7 @@ struct optimizer_sgd_arguments {
 	enum precision precision;
 	uint64_t count;
 	double rate, momentum, gradient_scale;
+	const struct loss_scale *loss_scale; /* device memory, or NULL */
 };
 
 /*
@@ -101,6 +108,7 @@ struct optimizer_adam_arguments {
 	enum precision precision;
 	uint64_t count;
 	double rate, beta1, beta2, epsilon, correction1, correction2, gradient_scale;
+	const struct loss_scale *loss_scale; /* device memory, or NULL */
 };
 
 #endif

@@ -5,8 +5,10 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "kernels/loss_scale.h"
 #include "measure/run.h"
 #include "suites/parallel/measure.h"
 #include "suites/parallel/mode.h"
@@ -14,16 +16,14 @@
 #include "suites/parallel/segments.h"
 #include "suites/suite.h"
 
-static const char *const precisions[] = { "fp64", "fp32", "tf32", "fp16", "bf16", NULL };
-
 static const char *const loss_places[] = { "server", "replica", NULL };
 
 static const struct key keys[] = {
 	{ .name = "layers", .type = KEY_INTEGER, .list = true, .fallback = "1000,2000,1000,10",
 	  .min = 1, .max = 1e6, .help = "widths of the model, input first, classes last" },
 	{ .name = "precision", .type = KEY_CHOICE, .list = true, .fallback = "fp32",
-	  .choices = precisions,
-	  .help = "fp16, bf16: weights, gradients, activations; masters and sums are FP32" },
+	  .choices = training_names,
+	  .help = "mixed: FP32 master weights beside 16-bit ones; fp16_storage: no others" },
 	{ .name = "batch", .type = KEY_INTEGER, .list = true, .fallback = "1024", .min = 1,
 	  .max = 1e9, .help = "samples per step, over all devices together" },
 	{ .name = "modes", .type = KEY_CHOICE, .list = true, .fallback = "single, ddp, layer_split",
@@ -49,8 +49,8 @@ static const struct key keys[] = {
 	  .help = "0: small enough for the widths, and then the loss must fall" },
 	{ .name = "momentum", .type = KEY_REAL, .fallback = "0.9", .min = 0, .max = 1,
 	  .help = "of the optimizer momentum" },
-	{ .name = "loss_scale", .type = KEY_REAL, .fallback = "1024", .min = 1, .max = 65536,
-	  .help = "fp16 only: factor that keeps small gradients representable" },
+	{ .name = "loss_scale", .type = KEY_TEXT, .fallback = "dynamic",
+	  .help = "fp16: dynamic (doubled and halved on the device), none, or a number" },
 	{ .name = "verify_flops", .type = KEY_REAL, .fallback = "1e9", .min = 1, .max = 1e15,
 	  .help = "largest step that the reference follows; above it a smaller model is verified" },
 	{ .name = "iterations", .type = KEY_INTEGER, .fallback = "0", .min = 0, .max = 1e6,
@@ -93,6 +93,32 @@ static void read_optimizer(struct setup *setup, const struct section *section)
 		setup->rate = setup_safe_rate(setup);
 }
 
+/* Keeps small gradients representable in FP16; the other formats have FP32's exponents. */
+static enum status read_loss_scale(struct setup *setup, const struct section *section,
+				   struct error *err)
+{
+	const char *text = section_text(section, "loss_scale");
+	char *end;
+	double number = strtod(text, &end);
+
+	setup->loss_scale = 1;
+	if (strcmp(text, "dynamic") == 0) {
+		setup->dynamic_scale = setup->precision == PRECISION_FP16;
+		setup->loss_scale = setup->dynamic_scale ? LOSS_SCALE_START : 1;
+		return STATUS_OK;
+	}
+	if (strcmp(text, "none") == 0)
+		return STATUS_OK;
+	if (end == text || *end || !(number >= LOSS_SCALE_LEAST && number <= LOSS_SCALE_MOST))
+		return error_set(err, STATUS_USAGE,
+				 "%s: loss_scale: '%s', allowed are dynamic, none, and %g to %.0f",
+				 section_setting(section, "loss_scale")->origin, text,
+				 LOSS_SCALE_LEAST, LOSS_SCALE_MOST);
+	if (setup->precision == PRECISION_FP16)
+		setup->loss_scale = number;
+	return STATUS_OK;
+}
+
 static enum status setup_from_case(struct setup *setup, const struct plan_case *c,
 				   struct error *err)
 {
@@ -102,9 +128,9 @@ static enum status setup_from_case(struct setup *setup, const struct plan_case *
 	setup->mode = mode_find(case_text(c, "modes"));
 	setup->ranks = (int)case_integer(c, "devices");
 	setup->batch = (uint64_t)case_integer(c, "batch");
-	precision_from_name(case_text(c, "precision"), &setup->precision);
-	setup->loss_scale =
-		setup->precision == PRECISION_FP16 ? section_real(c->section, "loss_scale") : 1;
+	setup_set_training(setup, case_text(c, "precision"));
+	if (read_loss_scale(setup, c->section, err) != STATUS_OK)
+		return err->status;
 	if (setup->mode->microbatched)
 		setup->microbatches = (uint64_t)case_integer(c, "microbatches");
 	if (setup->mode->bucketed)
@@ -136,7 +162,8 @@ static uint64_t bytes_of(const struct setup *setup)
 		segments_make(&segments, setup);
 		holding_of(setup, rank, &share, &step_rows, &h);
 		bytes = (h.weights + h.gradients) * element +
-			h.moments * master * optimizer_moments(setup->optimizer) +
+			h.moments * precision_bytes(setup_moment(setup)) *
+				optimizer_moments(setup->optimizer) +
 			h.master * master * setup_has_master(setup);
 		for (size_t l = share.first; l <= share.last; l++) {
 			uint64_t width = share_width(setup, &share, l);
@@ -215,7 +242,7 @@ static enum status plan_on(struct plan *plan, struct plan_case *point, const str
 		reason = text;
 	} else if (!reason && !(info->capabilities & capability_for(setup->precision))) {
 		snprintf(text, sizeof(text), "%s has no %s", info->id,
-			 precision_name(setup->precision));
+			 setup_training_name(setup));
 		reason = text;
 	} else if (!reason && setup->ranks > 1 && !(info->capabilities & DEVICE_HAS_COLLECTIVES)) {
 		snprintf(text, sizeof(text), "%s has no collectives", info->id);

@@ -194,7 +194,8 @@ static void repeat(struct bench *b, enum precision precision, void *results[5])
 		bench_launch(
 			b, "softmax_cross_entropy",
 			&(struct softmax_cross_entropy_arguments){
-				logits.device, device_labels, loss, precision, ROWS, COLUMNS, 1 });
+				logits.device, device_labels, loss, precision, ROWS, COLUMNS, 1,
+				NULL });
 		bench_gemm(b, &(struct gemm){ .precision = precision,
 					      .transpose_b = true,
 					      .m = COLUMNS,

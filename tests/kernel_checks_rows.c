@@ -140,7 +140,7 @@ static void check_softmax_scaled(struct bench *b, enum precision precision, cons
 	bench_launch(b, "softmax_cross_entropy",
 		     &(struct softmax_cross_entropy_arguments){
 			     logits.device, bench_upload(b, labels, s->rows * sizeof(*labels)),
-			     device_loss, precision, s->rows, s->columns, scale });
+			     device_loss, precision, s->rows, s->columns, scale, NULL });
 	tensor_fetch(b, &logits, "softmax_cross_entropy");
 	bench_download(b, loss, device_loss, s->rows * sizeof(*loss));
 	for (size_t r = 0; r < s->rows && bench_ok(b); r++)

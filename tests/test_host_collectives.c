@@ -487,7 +487,7 @@ static void fail_before(struct rank *r)
 
 	if (r->rank == 0) {
 		struct softmax_cross_entropy_arguments bad = { &x, &label, &loss, PRECISION_FP32,
-							       1,  1,      1 };
+							       1,  1,      1, NULL };
 
 		OK(r, backend_launch(r->stream, "softmax_cross_entropy", &bad, &r->err));
 	}

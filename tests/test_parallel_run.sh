@@ -18,7 +18,7 @@ batch = 48
 devices = 1,2,3,4,8
 microbatches = 1,4
 bucket = 1KiB,1MiB
-precision = fp32,bf16
+precision = fp32,bf16_mixed
 iterations = 12
 sample_time = 100us
 INI
@@ -31,6 +31,10 @@ refused() { # value of layers, words
 }
 refused 10 'layers: 1 widths, allowed are 2 to 65'
 refused 10,1 'number of classes, at least 2'
+for scale in 0.5 huge 1e9; do
+	"$gpuproof" run "$dir/splits.ini" --set "parallel.loss_scale=$scale" --dry-run > "$dir/said" 2>&1 && fail "loss_scale = $scale"
+	grep -q 'allowed are dynamic, none, and 1 to' "$dir/said" || fail "loss_scale = $scale: $(cat "$dir/said")"
+done
 
 "$gpuproof" run "$dir/splits.ini" --dry-run > "$dir/plan"
 # Per precision: single; ddp with two buckets and layer_split with two micro-batch counts on 2, 3, 4

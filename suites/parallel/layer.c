@@ -151,6 +151,7 @@ enum status network_loss_of(struct network *n, struct stream *stream, void *logi
 		.rows = rows,
 		.columns = n->setup->widths[n->setup->layers],
 		.gradient_scale = gradient_scale,
+		.loss_scale = n->loss_scale,
 	};
 
 	return backend_launch(stream, "softmax_cross_entropy", &loss, err);
@@ -235,25 +236,43 @@ enum status network_backward_all(struct network *n, struct stream *stream, uint6
 	return STATUS_OK;
 }
 
-static void *master_of(const struct network *n, void *array, uint64_t element)
+static void *moment_of(const struct network *n, void *array, uint64_t element)
 {
-	return array ? (char *)array + element * precision_bytes(setup_master(n->setup)) : NULL;
+	return array ? (char *)array + element * precision_bytes(setup_moment(n->setup)) : NULL;
+}
+
+/* The weights that the optimizer updates; NULL: the stored ones are all there are. */
+static void *master_of(const struct network *n, const struct span *span)
+{
+	uint64_t element = setup_has_master(n->setup) ? span->master : span->weights;
+
+	if (n->setup->storage_only)
+		return NULL;
+	return (char *)n->master + element * precision_bytes(setup_master(n->setup));
+}
+
+/* The stored weights where they are not the master ones. */
+static void *copy_of(const struct network *n, const struct span *span)
+{
+	return setup_has_master(n->setup) || n->setup->storage_only
+		       ? network_element(n, n->weights, span->weights)
+		       : NULL;
 }
 
 static enum status update_sgd(struct network *n, struct stream *stream, const struct span *span,
 			      struct error *err)
 {
-	bool copies = setup_has_master(n->setup);
 	struct optimizer_sgd_arguments sgd = {
-		.weights = master_of(n, n->master, copies ? span->master : span->weights),
-		.velocity = master_of(n, n->moments[0], span->moments),
+		.weights = master_of(n, span),
+		.velocity = moment_of(n, n->moments[0], span->moments),
 		.gradient = network_element(n, n->gradients, span->gradients),
-		.copy = copies ? network_element(n, n->weights, span->weights) : NULL,
+		.copy = copy_of(n, span),
 		.precision = setup_storage(n->setup),
 		.count = span->count,
 		.rate = n->setup->rate,
 		.momentum = n->setup->momentum,
-		.gradient_scale = 1 / n->setup->loss_scale,
+		.gradient_scale = 1 / setup_fixed_scale(n->setup),
+		.loss_scale = n->loss_scale,
 	};
 
 	return backend_launch(stream, "optimizer_sgd", &sgd, err);
@@ -263,14 +282,13 @@ static enum status update_adam(struct network *n, struct stream *stream, const s
 			       struct error *err)
 {
 	const struct setup *s = n->setup;
-	bool copies = setup_has_master(s);
 	double step = (double)n->updates;
 	struct optimizer_adam_arguments adam = {
-		.weights = master_of(n, n->master, copies ? span->master : span->weights),
-		.m = master_of(n, n->moments[0], span->moments),
-		.v = master_of(n, n->moments[1], span->moments),
+		.weights = master_of(n, span),
+		.m = moment_of(n, n->moments[0], span->moments),
+		.v = moment_of(n, n->moments[1], span->moments),
 		.gradient = network_element(n, n->gradients, span->gradients),
-		.copy = copies ? network_element(n, n->weights, span->weights) : NULL,
+		.copy = copy_of(n, span),
 		.precision = setup_storage(s),
 		.count = span->count,
 		.rate = s->rate,
@@ -279,7 +297,8 @@ static enum status update_adam(struct network *n, struct stream *stream, const s
 		.epsilon = s->epsilon,
 		.correction1 = 1 - pow(s->beta1, step),
 		.correction2 = 1 - pow(s->beta2, step),
-		.gradient_scale = 1 / s->loss_scale,
+		.gradient_scale = 1 / setup_fixed_scale(s),
+		.loss_scale = n->loss_scale,
 	};
 
 	return backend_launch(stream, "optimizer_adam", &adam, err);

@@ -28,6 +28,8 @@ struct trainer {
 	struct arena arena;
 	struct network network;
 	void *state; /* the mode's own */
+	bool scale_known;        /* a dynamic loss scale was set once */
+	uint64_t scale_interval; /* good steps before a dynamic loss scale doubles; 0: never */
 };
 
 struct mode {

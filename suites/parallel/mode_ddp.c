@@ -83,7 +83,6 @@ static enum status ddp_enqueue(struct trainer *t, unsigned parts, struct error *
 	struct stream *compute = t->team->streams[STREAM_COMPUTE],
 		      *communicate = t->team->streams[STREAM_UP];
 	struct ddp *ddp = t->state;
-	struct network *n = &t->network;
 	uint64_t last = setup_accumulate(t->setup) - 1;
 
 	for (uint64_t i = 0; i <= last && parts & STEP_COMPUTE; i++)
@@ -96,7 +95,7 @@ static enum status ddp_enqueue(struct trainer *t, unsigned parts, struct error *
 	    (backend_event_record(ddp->reduced, communicate, err) != STATUS_OK ||
 	     backend_stream_wait(compute, ddp->reduced, err) != STATUS_OK))
 		return err->status;
-	return parts & STEP_UPDATE ? network_update(n, compute, err) : STATUS_OK;
+	return trainer_update(t, parts, err);
 }
 
 static unsigned ddp_commands(const struct trainer *t)

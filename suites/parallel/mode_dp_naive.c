@@ -167,7 +167,7 @@ static enum status dp_naive_enqueue(struct trainer *t, unsigned parts, struct er
 			   n->local.elements, setup_storage(t->setup), REDUCE_SUM, 0,
 			   err) != STATUS_OK)
 		return err->status;
-	return parts & STEP_UPDATE ? network_update(n, stream_of(t), err) : STATUS_OK;
+	return trainer_update(t, parts, err);
 }
 
 static unsigned dp_naive_commands(const struct trainer *t)

@@ -20,12 +20,10 @@ static void single_share(const struct setup *setup, int rank, struct share *shar
 
 static enum status single_enqueue(struct trainer *t, unsigned parts, struct error *err)
 {
-	struct stream *stream = t->team->streams[STREAM_COMPUTE];
-
 	for (uint64_t i = 0; i < setup_accumulate(t->setup) && parts & STEP_COMPUTE; i++)
 		if (forward_part(t, i, err) != STATUS_OK || backward_part(t, i, err) != STATUS_OK)
 			return err->status;
-	return parts & STEP_UPDATE ? network_update(&t->network, stream, err) : STATUS_OK;
+	return trainer_update(t, parts, err);
 }
 
 static unsigned single_commands(const struct trainer *t)

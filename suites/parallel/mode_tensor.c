@@ -271,8 +271,7 @@ static enum status tensor_enqueue(struct trainer *t, unsigned parts, struct erro
 {
 	if (forward(t, parts, err) != STATUS_OK || backward(t, parts, err) != STATUS_OK)
 		return err->status;
-	return parts & STEP_UPDATE ? network_update(&t->network, compute_stream(t), err)
-				   : STATUS_OK;
+	return trainer_update(t, parts, err);
 }
 
 static unsigned tensor_commands(const struct trainer *t)

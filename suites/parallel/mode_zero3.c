@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "suites/parallel/scaler.h"
 #include "suites/parallel/zero.h"
 
 #define BUFFERS 2
@@ -220,11 +221,13 @@ static enum status backward(struct trainer *t, unsigned parts, struct error *err
 }
 
 /* In the order in which the next forward gathers the layers. */
-static enum status update(struct trainer *t, struct error *err)
+static enum status update(struct trainer *t, unsigned parts, struct error *err)
 {
 	struct zero3 *z = t->state;
 	struct stream *stream = compute_stream(t);
 
+	if (scaler_decide(t, parts, err) != STATUS_OK)
+		return err->status;
 	network_update_begin(&t->network);
 	for (size_t l = 0; l < t->setup->layers; l++)
 		if (network_update_span(&t->network, stream, l, err) != STATUS_OK ||
@@ -242,7 +245,7 @@ static enum status zero3_enqueue(struct trainer *t, unsigned parts, struct error
 	for (int b = 0; b < BUFFERS; b++)
 		if (backend_stream_wait(compute_stream(t), z->reduced[b], err) != STATUS_OK)
 			return err->status;
-	return parts & STEP_UPDATE ? update(t, err) : STATUS_OK;
+	return parts & STEP_UPDATE ? update(t, parts, err) : STATUS_OK;
 }
 
 static unsigned zero3_commands(const struct trainer *t)

@@ -8,7 +8,7 @@
 static enum status open_optimizer(struct network *n, struct error *err)
 {
 	size_t moments = optimizer_moments(n->setup->optimizer);
-	size_t bytes = precision_bytes(setup_master(n->setup));
+	size_t bytes = precision_bytes(setup_moment(n->setup));
 
 	n->master = n->weights;
 	if (setup_has_master(n->setup) && n->holding.master > 0 &&
@@ -131,6 +131,9 @@ enum status network_open(struct network *n, const struct setup *setup, struct de
 	model_init_share(&n->local, setup, &n->share);
 	segments_make(&n->segments, setup);
 	if (open_parameters(n, err) != STATUS_OK || open_activations(n, err) != STATUS_OK)
+		return err->status;
+	if (setup->dynamic_scale && arena_alloc(n->arena, MEMORY_OPTIMIZER, sizeof(*n->loss_scale),
+						&n->loss_scale, err) != STATUS_OK)
 		return err->status;
 	return open_transient(n, err);
 }

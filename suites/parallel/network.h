@@ -44,7 +44,8 @@ struct network {
 	double *row_loss;
 	void *transient[2]; /* gradients of activations, used in turn; rows x the widest */
 	void *scratch;
-	uint64_t updates; /* optimizer steps so far */
+	uint64_t updates; /* optimizer steps so far, with those that were skipped */
+	struct loss_scale *loss_scale; /* device memory; NULL unless setup->dynamic_scale */
 };
 
 /*

@@ -173,7 +173,7 @@ static enum status fill_weights_and_masters(struct network *n, struct stream *st
 
 static enum status fill_parameters(struct network *n, struct stream *stream, struct error *err)
 {
-	size_t master = precision_bytes(setup_master(n->setup));
+	size_t moment = precision_bytes(setup_moment(n->setup));
 	size_t stored = precision_bytes(n->setup->precision);
 
 	if (backend_memory_set(stream, n->gradients, 0, n->holding.gradients * stored, err) !=
@@ -181,7 +181,7 @@ static enum status fill_parameters(struct network *n, struct stream *stream, str
 		return err->status;
 	for (int i = 0; i < 2; i++)
 		if (n->moments[i] &&
-		    backend_memory_set(stream, n->moments[i], 0, n->holding.moments * master,
+		    backend_memory_set(stream, n->moments[i], 0, n->holding.moments * moment,
 				       err) != STATUS_OK)
 			return err->status;
 	return fill_weights_and_masters(n, stream, err);

@@ -42,6 +42,9 @@ const struct metric parallel_metrics[] = {
 #undef X
 		{ "parallel.gradient_error", "1", BETTER_LOWER, 0,
 		  "relative L2 difference of the gradients from the double-precision reference" },
+	{ "parallel.skipped_steps", "1", BETTER_LOWER, 0,
+	  "steps before the timed ones that a dynamic loss scale skipped; none that is timed" },
+	{ "parallel.loss_scale", "1", BETTER_NONE, 0, "the dynamic loss scale of the timed steps" },
 	{ "parallel.loss", "1", BETTER_NONE, 0, "mean loss over the batch at the first step" },
 	{ 0 }
 };
@@ -141,6 +144,10 @@ void outcome_record_step(struct run *run, const struct outcome *o)
 	run_rate(run, "parallel.throughput", (double)o->setup->batch, &o->step);
 	run_rate(run, "parallel.flops", setup_flops(o->setup), &o->step);
 	record_memory(run, o);
+	if (o->setup->dynamic_scale) {
+		run_value(run, "parallel.skipped_steps", (double)o->skipped);
+		run_value(run, "parallel.loss_scale", o->loss_scale);
+	}
 	run_note(run, "Loss %.6g at the first step, %.6g after %llu updates.", o->first_loss,
 		 o->last_loss, (unsigned long long)o->updates);
 }

@@ -20,6 +20,9 @@ struct outcome {
 	bool reference_is_full, compared_with_single;
 	double first_loss, last_loss;
 	uint64_t updates;
+	/* Of a dynamic loss scale: steps that the optimizer made and left out, and the scale at the end. */
+	uint64_t applied, skipped;
+	double loss_scale;
 };
 
 void outcome_verified(struct run *run, const struct outcome *outcome);

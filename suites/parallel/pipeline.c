@@ -325,8 +325,7 @@ enum status pipeline_enqueue(struct trainer *t, unsigned parts, struct error *er
 	}
 	if (join_edges(t, err) != STATUS_OK)
 		return err->status;
-	return parts & STEP_UPDATE ? network_update(&t->network, stream_of(t, STREAM_COMPUTE), err)
-				   : STATUS_OK;
+	return trainer_update(t, parts, err);
 }
 
 /* Beside the network's: waits and events of every transfer of every micro-batch. */

@@ -1,7 +1,9 @@
 #include "suites/parallel/setup.h"
 
 #include <math.h>
+#include <string.h>
 
+#include "base/memory.h"
 #include "kernels/generator.h"
 #include "suites/parallel/mode.h"
 #include "suites/parallel/model.h"
@@ -13,6 +15,37 @@
 #define SHRINK_ROWS 4
 /* ... and layers no narrower than this (the classes keep their number when it is smaller). */
 #define SHRINK_WIDTH 16
+
+static const struct {
+	const char *name;
+	enum precision precision;
+	bool storage_only;
+} trainings[] = {
+	{ "fp64", PRECISION_FP64, false },       { "fp32", PRECISION_FP32, false },
+	{ "tf32", PRECISION_TF32, false },       { "fp16_storage", PRECISION_FP16, true },
+	{ "fp16_mixed", PRECISION_FP16, false }, { "bf16_mixed", PRECISION_BF16, false },
+};
+
+const char *const training_names[] = { "fp64",       "fp32",       "tf32", "fp16_storage",
+				       "fp16_mixed", "bf16_mixed", NULL };
+
+void setup_set_training(struct setup *setup, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(trainings); i++)
+		if (strcmp(trainings[i].name, name) == 0) {
+			setup->precision = trainings[i].precision;
+			setup->storage_only = trainings[i].storage_only;
+		}
+}
+
+const char *setup_training_name(const struct setup *setup)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(trainings); i++)
+		if (trainings[i].precision == setup->precision &&
+		    trainings[i].storage_only == setup->storage_only)
+			return trainings[i].name;
+	return precision_name(setup->precision);
+}
 
 const char *const optimizer_names[] = { "sgd", "momentum", "adam", NULL };
 

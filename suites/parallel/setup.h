@@ -38,10 +38,12 @@ struct setup {
 	uint64_t chunks; /* tensor: parts of the batch, one computed while another is summed up */
 	bool loss_on_server; /* dp_naive: the first device computes the loss of all rows */
 	enum precision precision;
+	bool storage_only; /* FP16 weights without FP32 masters: the optimizer rounds them */
 	enum optimizer optimizer;
 	double rate, momentum, beta1, beta2, epsilon;
 	bool rate_chosen;  /* by us, not by the user: then the loss must fall */
-	double loss_scale; /* 1 except in fp16 */
+	double loss_scale; /* 1 except in fp16; of the first step when it is dynamic */
+	bool dynamic_scale; /* the device doubles and halves it: loss_scale.h */
 	uint64_t seed;
 };
 
@@ -54,8 +56,23 @@ static inline uint64_t setup_accumulate(const struct setup *setup)
 /* FP16 and BF16 are storage formats: the optimizer keeps FP32 master weights beside them. */
 static inline bool setup_has_master(const struct setup *setup)
 {
-	return setup->precision == PRECISION_FP16 || setup->precision == PRECISION_BF16;
+	return !setup->storage_only &&
+	       (setup->precision == PRECISION_FP16 || setup->precision == PRECISION_BF16);
 }
+
+/* The loss scale as far as the host knows it: a dynamic one is multiplied on the device. */
+static inline double setup_fixed_scale(const struct setup *setup)
+{
+	return setup->dynamic_scale ? 1 : setup->loss_scale;
+}
+
+/*
+ * Names of how a model is trained, for the INI file: "fp32", "tf32", "fp16_storage" (everything in FP16, products
+ * and sums in FP32), "fp16_mixed" and "bf16_mixed" (the same beside FP32 master weights), "fp64".
+ */
+extern const char *const training_names[];
+void setup_set_training(struct setup *setup, const char *name);
+const char *setup_training_name(const struct setup *setup);
 
 /* How tensors are stored: TF32 is FP32 in memory. */
 static inline enum precision setup_storage(const struct setup *setup)
@@ -63,10 +80,16 @@ static inline enum precision setup_storage(const struct setup *setup)
 	return setup->precision == PRECISION_TF32 ? PRECISION_FP32 : setup->precision;
 }
 
-/* How the optimizer stores weights and moments. */
-static inline enum precision setup_master(const struct setup *setup)
+/* How the optimizer stores moments. */
+static inline enum precision setup_moment(const struct setup *setup)
 {
 	return setup->precision == PRECISION_FP64 ? PRECISION_FP64 : PRECISION_FP32;
+}
+
+/* How the optimizer stores the weights that it updates. */
+static inline enum precision setup_master(const struct setup *setup)
+{
+	return setup->storage_only ? setup->precision : setup_moment(setup);
 }
 
 /* Fills in what the mode itself decides: shards, chunks. Once, before the setup shrinks. */

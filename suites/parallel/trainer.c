@@ -1,5 +1,7 @@
 #include "suites/parallel/trainer.h"
 
+#include "suites/parallel/scaler.h"
+
 static enum status allocate(struct trainer *t, struct error *err)
 {
 	return network_open(&t->network, t->setup, t->team->device, &t->arena, t->team->world->rank,
@@ -28,7 +30,11 @@ enum status trainer_open(struct trainer *t, const struct setup *setup, struct te
 	    trainer_step(t, STEP_COMPUTE | STEP_UPDATE, err) != STATUS_OK)
 		return err->status;
 	account_workspace(t);
-	return trainer_reset(t, err);
+	/* That step was each rank's own: their loss scales may differ. */
+	t->scale_known = false;
+	if (trainer_reset(t, err) != STATUS_OK || !setup->dynamic_scale)
+		return err->status;
+	return scaler_settle(t, err) == STATUS_OK ? trainer_reset(t, err) : err->status;
 }
 
 void trainer_close(struct trainer *t)
@@ -48,6 +54,8 @@ enum status trainer_reset(struct trainer *t, struct error *err)
 {
 	enum status status = network_reset(&t->network, t->team->streams[STREAM_COMPUTE], err);
 
+	if (status == STATUS_OK)
+		status = scaler_reset(t, err);
 	if (status == STATUS_OK && t->mode->reset)
 		status = t->mode->reset(t, err);
 
@@ -75,7 +83,16 @@ enum status trainer_loss(struct trainer *t, double *loss, struct error *err)
 	return world_agree(t->team->world, status, err);
 }
 
+enum status trainer_update(struct trainer *t, unsigned parts, struct error *err)
+{
+	if (!(parts & STEP_UPDATE))
+		return STATUS_OK;
+	if (scaler_decide(t, parts, err) != STATUS_OK)
+		return err->status;
+	return network_update(&t->network, t->team->streams[STREAM_COMPUTE], err);
+}
+
 double trainer_gradient_scale(const struct trainer *t, uint64_t rows)
 {
-	return t->setup->loss_scale / (double)rows;
+	return setup_fixed_scale(t->setup) / (double)rows;
 }

@@ -21,6 +21,12 @@ enum status trainer_step(struct trainer *trainer, unsigned parts, struct error *
 enum status trainer_loss(struct trainer *trainer, double *loss, struct error *err);
 
 /*
+ * For modes: the optimizer's part of a step, on the compute stream, behind which all gradients are complete. Nothing
+ * without STEP_UPDATE. Who updates span by span calls scaler_decide() first.
+ */
+enum status trainer_update(struct trainer *trainer, unsigned parts, struct error *err);
+
+/*
  * What to multiply the gradients of `rows` rows with so that sums over the step have the loss
  * scale.
  */

@@ -8,6 +8,7 @@
 #include "suites/parallel/collect.h"
 #include "suites/parallel/compare.h"
 #include "suites/parallel/reference.h"
+#include "suites/parallel/scaler.h"
 #include "suites/parallel/threads.h"
 #include "suites/parallel/values.h"
 #include "suites/parallel/verify_update.h"
@@ -57,6 +58,7 @@ struct device_gradients {
 	struct team *team;
 	const void *memory;
 	const struct setup *setup;
+	double scale; /* of the loss they are gradients of */
 };
 
 static enum status from_device(void *context, uint64_t first, uint64_t count, double *out,
@@ -71,7 +73,7 @@ static enum status from_device(void *context, uint64_t first, uint64_t count, do
 		values_decode(out, raw, g->setup->precision, count);
 		IN_PARALLEL
 		for (uint64_t i = 0; i < count; i++)
-			out[i] /= g->setup->loss_scale;
+			out[i] /= g->scale;
 	}
 	free(raw);
 	return err->status;
@@ -111,12 +113,14 @@ static enum status compare_with_reference(struct trainer *t, const struct collec
 					  double loss, struct check *check, struct error *err)
 {
 	struct tolerance tolerance = verify_tolerance(t->setup);
-	struct device_gradients gradients = { t->team, c->gradients, t->setup };
+	struct device_gradients gradients = { t->team, c->gradients, t->setup, 1 };
 	unsigned char *masks[SETUP_MAX_LAYERS + 1] = { 0 };
 	struct reference reference;
 	struct difference difference;
 	enum status status = STATUS_OK;
 
+	if (scaler_scale(t, &gradients.scale, err) != STATUS_OK)
+		return err->status;
 	reference_open(&reference, t->setup);
 	for (size_t l = 1; l < t->setup->layers && status == STATUS_OK; l++)
 		status = fetch_mask(t, c->activations[l], t->setup->batch * t->setup->widths[l],
@@ -191,13 +195,15 @@ static enum status compare_with_single(struct trainer *t, struct trainer *single
 				       struct error *err)
 {
 	struct tolerance tolerance = verify_tolerance(t->setup);
-	struct device_gradients run = { t->team, c->gradients, t->setup };
-	struct device_gradients expected = { t->team, single->network.gradients, single->setup };
+	struct device_gradients run = { t->team, c->gradients, t->setup, 1 };
+	struct device_gradients expected = { t->team, single->network.gradients, single->setup, 1 };
 	struct difference difference;
 	double expected_loss;
 
 	if (step_with_masks(single, c, err) != STATUS_OK ||
 	    trainer_loss(single, &expected_loss, err) != STATUS_OK ||
+	    scaler_scale(t, &run.scale, err) != STATUS_OK ||
+	    scaler_scale(single, &expected.scale, err) != STATUS_OK ||
 	    compare_gradients(&t->network.model, from_device, &run, from_device, &expected,
 			      &difference, err) != STATUS_OK)
 		return err->status;

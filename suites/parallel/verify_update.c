@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "suites/parallel/scaler.h"
 #include "suites/parallel/values.h"
 
 #define UPDATES 2
@@ -14,6 +15,7 @@ static double expected_weight(const struct setup *s, double weight, double gradi
 	double m = 0, v = 0;
 
 	for (int t = 1; t <= UPDATES; t++) {
+		weight = value_round(weight, s->storage_only ? s->precision : PRECISION_FP64);
 		switch (s->optimizer) {
 		case OPTIMIZER_SGD:
 			weight -= s->rate * gradient;
@@ -58,18 +60,23 @@ static void weights_release(struct weights *w)
 	free(w->stored);
 }
 
-static enum status compare(const struct setup *s, const struct weights *w, uint64_t count,
-			   struct error *err)
+static enum status compare(const struct setup *s, double scale, const struct weights *w,
+			   uint64_t count, struct error *err)
 {
 	/*
 	 * Each update rounds the weight once; its own arithmetic is a few roundings of something
-	 * smaller.
+	 * smaller. FP16: a half-way case may go either way, which is two half units each.
 	 */
-	double epsilon = setup_master(s) == PRECISION_FP64 ? 0x1p-53 : 0x1p-24;
+	double epsilon = setup_master(s) == PRECISION_FP64   ? 0x1p-53
+			 : setup_master(s) == PRECISION_FP16 ? 0x1p-11
+							     : 0x1p-24;
+
+	/* Half of FP16's smallest step, below its normal numbers. */
+	double smallest = setup_master(s) == PRECISION_FP16 ? 0x1p-25 : 0;
 
 	for (uint64_t i = 0; i < count; i++) {
-		double expected = expected_weight(s, w->before[i], w->gradients[i] / s->loss_scale);
-		double allowed = 2 * UPDATES * epsilon * fabs(expected) +
+		double expected = expected_weight(s, w->before[i], w->gradients[i] / scale);
+		double allowed = 2 * UPDATES * fmax(epsilon * fabs(expected), smallest) +
 				 1e-4 * fabs(expected - w->before[i]);
 
 		if (!(fabs(w->after[i] - expected) <= allowed))
@@ -112,7 +119,8 @@ static enum status fetch_before(struct trainer *t, struct weights *all, struct e
 	return STATUS_OK;
 }
 
-static enum status compare_after(struct trainer *t, struct weights *all, struct error *err)
+static enum status compare_after(struct trainer *t, double scale, struct weights *all,
+				 struct error *err)
 {
 	const struct network *n = &t->network;
 
@@ -123,7 +131,7 @@ static enum status compare_after(struct trainer *t, struct weights *all, struct 
 		if (fetch_masters(t, span, &all[i].after, err) != STATUS_OK ||
 		    fetch(t, n->weights, span->weights, span->count, t->setup->precision,
 			  all[i].stored, err) != STATUS_OK ||
-		    compare(t->setup, &all[i], span->count, err) != STATUS_OK)
+		    compare(t->setup, scale, &all[i], span->count, err) != STATUS_OK)
 			return err->status;
 	}
 	return STATUS_OK;
@@ -133,7 +141,12 @@ enum status verify_update(struct trainer *t, struct error *err)
 {
 	size_t count = t->network.holding.count;
 	struct weights *all = xcalloc(count ? count : 1, sizeof(*all));
-	enum status status = world_agree(t->team->world, fetch_before(t, all, err), err);
+	double scale = 1;
+	enum status status = scaler_scale(t, &scale, err);
+
+	if (status == STATUS_OK)
+		status = fetch_before(t, all, err);
+	status = world_agree(t->team->world, status, err);
 
 	for (int i = 0; i < UPDATES && status == STATUS_OK; i++)
 		status = trainer_step(t, STEP_UPDATE, err);
@@ -141,7 +154,7 @@ enum status verify_update(struct trainer *t, struct error *err)
 		status = trainer_step(t, STEP_GATHER, err);
 	/* After the gather: what came back must not have changed what was sent. */
 	if (status == STATUS_OK)
-		status = compare_after(t, all, err);
+		status = compare_after(t, scale, all, err);
 	for (size_t i = 0; i < count; i++)
 		weights_release(&all[i]);
 	free(all);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "suites/parallel/scaler.h"
 
 /* Stage 2: gradients are computed into one buffer while those in the other are added up. */
 #define BUFFERS 2
@@ -199,14 +200,28 @@ static enum status gather_bucket(struct trainer *t, size_t i, struct error *err)
 	return backend_event_record(z->gathered[i], communication_stream(t), err);
 }
 
+/* Whether to skip the step shows only when all gradients are there. */
+static enum status decide(struct trainer *t, unsigned parts, struct error *err)
+{
+	struct zero *z = t->state;
+
+	for (size_t i = 0; i < z->count && t->setup->dynamic_scale && parts & STEP_COMMUNICATE; i++)
+		if (backend_stream_wait(compute_stream(t), z->reduced[i], err) != STATUS_OK)
+			return err->status;
+	return scaler_decide(t, parts, err);
+}
+
 /* In the order in which the next forward needs the layers. */
 static enum status update(struct trainer *t, unsigned parts, struct error *err)
 {
 	struct zero *z = t->state;
 	struct network *n = &t->network;
 
-	if (parts & STEP_UPDATE)
+	if (parts & STEP_UPDATE) {
+		if (decide(t, parts, err) != STATUS_OK)
+			return err->status;
 		network_update_begin(n);
+	}
 	for (size_t i = z->count; i-- > 0;) {
 		if (parts & STEP_COMMUNICATE &&
 		    backend_stream_wait(compute_stream(t), z->reduced[i], err) != STATUS_OK)
