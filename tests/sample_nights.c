@@ -105,27 +105,32 @@ struct step_outcome simulate_step(size_t series, double noise, double size, size
 {
 	struct history_point points[MOST_NIGHTS];
 	struct history_series s = { .points = points, .better = BETTER_HIGHER };
-	size_t within_6 = 0, within_10 = 0, warned = 0, sum = 0;
+	size_t within_6 = 0, within_10 = 0, dated = 0, warned = 0, sum = 0;
 
 	for (size_t i = 0; i < series; i++) {
-		bool found = false, warning = false;
+		bool found = false, near = false, warning = false;
 
 		fill(points, past + 10, noise, size, past, &seed);
-		for (size_t n = 1; n <= 10 && !found; n++) {
+		for (size_t n = 1; n <= 10; n++) {
+			bool late = found;
 			struct said now;
+			size_t at;
 
 			look(&s, past + n, &now);
 			warning = warning || (n <= 3 && now.warning);
-			/* Dated by at most two nights wrong. */
-			found = now.count && now.at[now.count - 1] + 2 >= past;
-			within_6 += found && n <= 6;
-			within_10 += found;
-			sum += found ? n : 0;
+			at = now.count ? now.at[now.count - 1] : 0;
+			found = found || at + ACKNOWLEDGED_WITHIN >= past;
+			near = near || (n <= 6 && at + 2 >= past);
+			within_6 += found && !late && n <= 6;
+			within_10 += found && !late;
+			sum += found && !late ? n : 0;
 		}
+		dated += near;
 		warned += warning;
 	}
 	return (struct step_outcome){ .within_6 = (double)within_6 / (double)series,
 				      .within_10 = (double)within_10 / (double)series,
+				      .dated = (double)dated / (double)series,
 				      .warned = (double)warned / (double)series,
 				      .mean = within_10 ? (double)sum / (double)within_10 : NAN };
 }

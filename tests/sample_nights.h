@@ -19,8 +19,9 @@ struct quiet_outcome simulate_quiet(size_t series, double noise, size_t past, si
 
 /* `past` nights, then values lower by `size`. */
 struct step_outcome {
-	double within_6, within_10, warned; /* shares of series */
-	double mean;                        /* nights until it is found, of those found */
+	/* Shares of series: found dated within ACKNOWLEDGED_WITHIN nights, and found within 6 dated within 2. */
+	double within_6, within_10, dated, warned;
+	double mean; /* nights until it is found, of those found */
 };
 struct step_outcome simulate_step(size_t series, double noise, double size, size_t past,
 				  uint64_t seed);

@@ -9,6 +9,8 @@
 
 #include "base/memory.h"
 #include "judge/change_points.h"
+#include "judge/difference.h"
+#include "judge/rank.h"
 #include "judge/trend.h"
 #include "sample_nights.h"
 
@@ -28,6 +30,82 @@ static void steps_are_found(void **state)
 	(void)state;
 	assert_true(out.within_6 >= 0.99);
 	assert_true(out.warned >= 0.9);
+}
+
+/* Noise as large as the smallest change that counts: only the tests keep false alarms away. */
+static void noisy_series_stay_quiet_and_steps_are_found(void **state)
+{
+	struct quiet_outcome quiet = simulate_quiet(600, 0.01, 60, 25, 9);
+	struct step_outcome step = simulate_step(600, 0.01, 0.03, 60, 9);
+
+	(void)state;
+	assert_true(quiet.changes <= 0.015);
+	assert_true(quiet.warnings <= 0.015);
+	assert_true(step.within_6 >= 0.99);
+	assert_true(step.dated >= 0.98);
+}
+
+/* The band of a young series, of a spread that ten nights know badly. */
+static void young_series_warn_rarely(void **state)
+{
+	(void)state;
+	assert_true(simulate_quiet(400, 0.01, 10, 25, 5).warnings <= 0.03);
+}
+
+static void students_t_as_in_tables(void **state)
+{
+	static const struct {
+		double t;
+		size_t freedom;
+		double probability;
+	} rows[] = {
+		{ 0, 7, 1 },
+		{ 1, 1, 0.5 },
+		{ 12.7062047364, 1, 0.05 },
+		{ 4.30265272991, 2, 0.05 },
+		{ 3.18244630528, 3, 0.05 },
+		{ -2.22813885196, 10, 0.05 },
+		{ 4.58689385870, 10, 0.001 },
+		{ 3.49601288, 50, 0.001 },
+		{ 1.98397151845, 100, 0.05 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_true(fabs(student_probability(rows[i].t, rows[i].freedom) -
+				 rows[i].probability) < 1e-6 * rows[i].probability + 1e-12);
+}
+
+/* Five nights against many: all below the others in 1 of (n + 5 over 5) orders. */
+static void ranks_of_few_nights_are_exact(void **state)
+{
+	(void)state;
+	assert_true(fabs(mann_whitney_probability(5, 60, 0) * 8259888 - 1) < 1e-9);
+	assert_true(fabs(mann_whitney_probability(995, 5, 0) * 8250291250200 - 1) < 1e-9);
+	/* And where they cannot be counted, near the middle, as good as exact. */
+	assert_true(fabs(mann_whitney_probability(400, 400, 79999) - 0.5) < 1e-4);
+}
+
+/* One wild night, then two of five: neither is a change; a step beside a wild night is one, and dated rightly. */
+static void wild_nights_are_no_change(void **state)
+{
+	double x[60];
+	uint64_t seed = 21;
+	size_t points[20];
+
+	(void)state;
+	for (size_t i = 0; i < 60; i++)
+		x[i] = 0.003 * sample_normal(&seed);
+	x[57] = -0.5;
+	assert_int_equal(change_points(x, 60, points), 0);
+	x[59] = -0.6;
+	assert_int_equal(change_points(x, 60, points), 0);
+	x[57] = x[59] = 0;
+	x[20] = -0.5;
+	for (size_t i = 54; i < 60; i++)
+		x[i] -= 0.02;
+	assert_int_equal(change_points(x, 60, points), 1);
+	assert_int_equal(points[0], 54);
 }
 
 /* Levels by night, with a little noise; returns the change points. */
@@ -202,6 +280,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(quiet_series_stay_quiet),
 		cmocka_unit_test(steps_are_found),
+		cmocka_unit_test(noisy_series_stay_quiet_and_steps_are_found),
+		cmocka_unit_test(young_series_warn_rarely),
+		cmocka_unit_test(students_t_as_in_tables),
+		cmocka_unit_test(ranks_of_few_nights_are_exact),
+		cmocka_unit_test(wild_nights_are_no_change),
 		cmocka_unit_test(places_are_right),
 		cmocka_unit_test(equal_values_do_not_change),
 		cmocka_unit_test(states_of_changes),

@@ -6,46 +6,10 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "judge/rank.h"
+#include "judge/difference.h"
 
 /* A change that ended again hides in the rest behind it: so many ends of the right side are tried. */
 #define RIGHT_ENDS 8
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-double series_median(const double *values, size_t n)
-{
-	double *sorted, median;
-
-	if (!n)
-		return NAN;
-	sorted = xmalloc(n * sizeof(*sorted));
-	memcpy(sorted, values, n * sizeof(*sorted));
-	qsort(sorted, n, sizeof(*sorted), ascending);
-	median = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
-	free(sorted);
-	return median;
-}
-
-double difference_probability(const double *a, size_t m, const double *b, size_t n)
-{
-	size_t below = 0, above = 0, u;
-	double p;
-
-	for (size_t i = 0; i < m; i++)
-		for (size_t j = 0; j < n; j++) {
-			below += a[i] <= b[j];
-			above += a[i] >= b[j];
-		}
-	u = below < above ? below : above;
-	p = 2 * mann_whitney_probability(m, n, u);
-	return p < 1 ? p : 1;
-}
 
 /* Sums of |x - y| over a growing set, in logarithmic time: Fenwick trees of counts and sums by rank. */
 struct ranks {
@@ -175,10 +139,39 @@ static struct split best_split(const double *x, size_t n)
 	return best;
 }
 
-static bool confirmed(const double *a, size_t m, const double *b, size_t n)
+static bool confirmed(const double *x, size_t m, size_t n)
 {
-	return fabs(series_median(b, n) - series_median(a, m)) >= log1p(CHANGE_MAGNITUDE) &&
-	       difference_probability(a, m, b, n) <= CHANGE_PROBABILITY;
+	double least = fmin((double)m, (double)n);
+
+	return fabs(series_median(x + m, n) - series_median(x, m)) >= log1p(CHANGE_MAGNITUDE) &&
+	       difference_probability(x, m, x + m, n) <= CHANGE_RANK_PROBABILITY &&
+	       shift_probability(x, m, n) <= CHANGE_PROBABILITY / least;
+}
+
+static double spread(const double *x, size_t n, size_t at, double distance)
+{
+	double mean;
+
+	return drawn_in_squares(x, at, distance, &mean) +
+	       drawn_in_squares(x + at, n - at, distance, &mean);
+}
+
+/* The night near `at` that leaves least spread on both sides: the energy distance often prefers an earlier one. */
+static size_t dated(const double *x, size_t n, size_t at)
+{
+	double distance = outlier_distance(x, at, n - at), least = spread(x, n, at, distance);
+	size_t first = at > 2 * CHANGE_MIN_SEGMENT ? at - CHANGE_MIN_SEGMENT : CHANGE_MIN_SEGMENT;
+	size_t last = at + CHANGE_MIN_SEGMENT, best = at;
+
+	for (size_t i = first; i <= last && i + CHANGE_MIN_SEGMENT <= n; i++) {
+		double now = spread(x, n, i, distance);
+
+		if (now < least) {
+			least = now;
+			best = i;
+		}
+	}
+	return best;
 }
 
 static void divide(const double *x, size_t begin, size_t end, size_t *points, size_t *count)
@@ -188,8 +181,10 @@ static void divide(const double *x, size_t begin, size_t end, size_t *points, si
 	if (end - begin < 2 * CHANGE_MIN_SEGMENT)
 		return;
 	split = best_split(x + begin, end - begin);
-	if (!split.at ||
-	    !confirmed(x + begin, split.at, x + begin + split.at, split.end - split.at))
+	if (!split.at)
+		return;
+	split.at = dated(x + begin, split.end, split.at);
+	if (!confirmed(x + begin, split.at, split.end - split.at))
 		return;
 	divide(x, begin, begin + split.at, points, count);
 	points[(*count)++] = begin + split.at;
@@ -202,7 +197,7 @@ static size_t drop_weak(const double *x, size_t n, size_t *points, size_t count)
 	for (size_t i = 0; i < count;) {
 		size_t before = i ? points[i - 1] : 0, after = i + 1 < count ? points[i + 1] : n;
 
-		if (confirmed(x + before, points[i] - before, x + points[i], after - points[i])) {
+		if (confirmed(x + before, points[i] - before, after - points[i])) {
 			i++;
 			continue;
 		}

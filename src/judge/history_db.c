@@ -10,9 +10,14 @@
 
 #include "base/memory.h"
 
+/* Statements that were used last and may be again: a night runs the same few a thousand times. */
+#define KEPT_STATEMENTS 8
+
 struct db {
 	sqlite3 *handle;
 	char *path;
+	sqlite3_stmt *kept[KEPT_STATEMENTS]; /* reset; NULL: none */
+	unsigned next;                       /* the one to give up */
 };
 
 struct db_query {
@@ -55,13 +60,41 @@ static void bind(sqlite3_stmt *statement, const char *types, va_list arguments)
 	}
 }
 
+static sqlite3_stmt *take_kept(struct db *db, const char *sql)
+{
+	for (size_t i = 0; i < KEPT_STATEMENTS; i++) {
+		sqlite3_stmt *statement = db->kept[i];
+
+		if (statement && strcmp(sqlite3_sql(statement), sql) == 0) {
+			db->kept[i] = NULL;
+			return statement;
+		}
+	}
+	return NULL;
+}
+
+static void keep(struct db *db, sqlite3_stmt *statement)
+{
+	sqlite3_stmt **slot = &db->kept[db->next++ % KEPT_STATEMENTS];
+
+	for (size_t i = 0; i < KEPT_STATEMENTS; i++)
+		if (!db->kept[i])
+			slot = &db->kept[i];
+	sqlite3_finalize(*slot);
+	sqlite3_reset(statement);
+	sqlite3_clear_bindings(statement);
+	*slot = statement;
+}
+
 static struct db_query *prepare(struct db *db, struct error *err, const char *sql,
 				const char *types, va_list arguments)
 {
 	struct db_query *q = xcalloc(1, sizeof(*q));
 
 	*q = (struct db_query){ .db = db, .err = err };
-	if (sqlite3_prepare_v2(db->handle, sql, -1, &q->statement, NULL) != SQLITE_OK)
+	q->statement = take_kept(db, sql);
+	if (!q->statement &&
+	    sqlite3_prepare_v2(db->handle, sql, -1, &q->statement, NULL) != SQLITE_OK)
 		q->status = fail(db, err);
 	else
 		bind(q->statement, types, arguments);
@@ -115,7 +148,11 @@ enum status db_end(struct db_query *q)
 {
 	enum status status = q->status;
 
-	sqlite3_finalize(q->statement);
+	/* One that failed is not used again: its error would come back from sqlite3_reset(). */
+	if (status == STATUS_OK && q->statement)
+		keep(q->db, q->statement);
+	else
+		sqlite3_finalize(q->statement);
 	free(q);
 	return status;
 }
@@ -291,6 +328,8 @@ void db_close(struct db *db)
 {
 	if (!db)
 		return;
+	for (size_t i = 0; i < KEPT_STATEMENTS; i++)
+		sqlite3_finalize(db->kept[i]);
 	sqlite3_close(db->handle);
 	free(db->path);
 	free(db);

@@ -6,7 +6,8 @@
 #include "base/memory.h"
 
 #define LEAST 4
-#define MOST_EXACT 50
+#define MOST_ORDERS 0x1p53 /* that doubles count exactly */
+#define MOST_EXACT_U 20000 /* pairs: milliseconds */
 
 static int ascending(const void *a, const void *b)
 {
@@ -17,7 +18,7 @@ static int ascending(const void *a, const void *b)
 
 /*
  * Coefficients of prod_{i=1..m} (1 - x^(n+i)) / (1 - x^i): how many of the orders of m and n values have U = u.
- * Whole numbers below 2^53, so doubles are exact.
+ * Takes time like m m n. Whole numbers up to MOST_ORDERS, so doubles are exact.
  */
 static double *count_orders(size_t m, size_t n)
 {
@@ -34,6 +35,16 @@ static double *count_orders(size_t m, size_t n)
 	return counts;
 }
 
+/* How many orders there are, m + n over m, can be counted; m <= n. */
+static bool countable(size_t m, size_t n)
+{
+	double orders = 1;
+
+	for (size_t i = 1; i <= m && orders <= MOST_ORDERS; i++)
+		orders *= (double)(n + i) / (double)i;
+	return orders <= MOST_ORDERS && m * n <= MOST_EXACT_U;
+}
+
 double mann_whitney_probability(size_t m, size_t n, size_t u)
 {
 	double below = 0, all = 0, mean, deviation;
@@ -41,7 +52,9 @@ double mann_whitney_probability(size_t m, size_t n, size_t u)
 
 	if (u >= m * n)
 		return 1;
-	if (m + n > MOST_EXACT) {
+	if (m > n)
+		return mann_whitney_probability(n, m, u);
+	if (!countable(m, n)) {
 		mean = (double)m * (double)n / 2;
 		deviation = sqrt((double)m * (double)n * (double)(m + n + 1) / 12);
 		return erfc(-((double)u + 0.5 - mean) / deviation / M_SQRT2) / 2;

@@ -6,8 +6,9 @@
 #include <stddef.h>
 
 /*
- * P(U <= u) of the Mann-Whitney statistic of samples of m and n from one distribution without ties: exact up to 50
- * values in all, by the normal approximation with continuity correction beyond.
+ * P(U <= u) of the Mann-Whitney statistic of samples of m and n from one distribution without ties: exact as far as the
+ * orders can be counted (at least 50 values in all; 5 against 1,000), by the normal approximation with continuity
+ * correction beyond. The approximation is several times too large where one sample is small.
  */
 double mann_whitney_probability(size_t m, size_t n, size_t u);
 

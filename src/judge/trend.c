@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "judge/change_points.h"
+#include "judge/difference.h"
 
 const char *change_state_name(enum change_state state)
 {
@@ -113,7 +114,8 @@ static double band_of(const double *logs, size_t n, double median)
 	distances = xmalloc(n * sizeof(*distances));
 	for (size_t i = 0; i < n; i++)
 		distances[i] = fabs(logs[i] - median);
-	half = BAND_SIGMAS * 1.4826 * series_median(distances, n);
+	half = BAND_SIGMAS * (1 + BAND_FEW_NIGHTS / (double)(n * n)) * 1.4826 *
+	       series_median(distances, n);
 	free(distances);
 	return fmax(half, log1p(BAND_LEAST));
 }
@@ -131,7 +133,8 @@ static void find_band(struct trend *t, const struct history_series *s, const dou
 	size_t begin = t->change_count ? t->changes[t->change_count - 1].at : 0;
 	size_t recent = t->count - begin < 3 ? t->count - begin : 3,
 	       past = t->count - begin - recent;
-	double median = series_median(logs + begin, past), half = band_of(logs + begin, past, median);
+	double median = series_median(logs + begin, past),
+	       half = band_of(logs + begin, past, median);
 	size_t bad = 0;
 
 	t->median = exp(series_median(logs + begin, t->count - begin));

@@ -30,10 +30,10 @@ static void step(size_t series, double noise, double size, size_t past)
 	struct step_outcome out = simulate_step(series, noise, size, past, 1);
 
 	printf("step of %.0f %%, %2zu nights before, noise %.1f %%: found within 6 nights %6.2f "
-	       "%%, within 10 %6.2f %%; "
+	       "%% (dated to 2 nights %6.2f %%), within 10 %6.2f %%; "
 	       "mean %.1f nights; warned within 3 nights %5.1f %%\n",
-	       100 * size, past, 100 * noise, 100 * out.within_6, 100 * out.within_10, out.mean,
-	       100 * out.warned);
+	       100 * size, past, 100 * noise, 100 * out.within_6, 100 * out.dated,
+	       100 * out.within_10, out.mean, 100 * out.warned);
 }
 
 static void make_night(struct result *r, size_t night, size_t metrics, uint64_t *seed)
