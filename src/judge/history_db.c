@@ -157,6 +157,14 @@ enum status db_end(struct db_query *q)
 	return status;
 }
 
+int64_t db_id(struct db_query *q)
+{
+	int64_t id = db_next(q) ? db_integer(q, 0) : 0;
+
+	db_end(q);
+	return id;
+}
+
 enum status db_run(struct db *db, struct error *err, const char *sql, const char *types, ...)
 {
 	struct db_query *q;

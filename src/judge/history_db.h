@@ -55,5 +55,7 @@ double db_real(const struct db_query *query, int column); /* NULL is NaN */
 const char *db_string(const struct db_query *query,
 		      int column);          /* NULL is ""; valid until the next row */
 enum status db_end(struct db_query *query); /* frees it */
+/* The integer in the first row, usually an id; 0: there is none. Ends the query. */
+int64_t db_id(struct db_query *query);
 
 #endif
