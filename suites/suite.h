@@ -62,6 +62,15 @@ struct suite {
 	enum status (*run)(struct run *run, struct error *err);
 
 	/*
+	 * Companies: consecutive cases of one section that share no device and may be carried out at the same time.
+	 * joins() says whether `other` may (both NULL: never); run_company() carries them out, errs[i] being what
+	 * run() would have said of runs[i]. Every case keeps its own metrics, samples and verification. A company that
+	 * ends with a broken device, a crash or a hang is carried out again case by case, so it costs none of them.
+	 */
+	bool (*joins)(const struct plan_case *c, const struct plan_case *other);
+	void (*run_company)(struct run *const *runs, size_t count, struct error *errs);
+
+	/*
 	 * Frees what run() keeps from case to case, and takes back what it has switched, before another suite's cases
 	 * in the same process; while devices are still open. NULL: it keeps nothing.
 	 */

@@ -250,34 +250,64 @@ static void transfer_init(struct transfer *t, struct run *run)
 	t->slots = transfer_slots(t->direction, transfer_cold(c), t->bytes, &run->devices[0]->info);
 }
 
-static enum status copy_and_time(struct transfer *t, size_t count, struct error *err)
+static enum status open_copies(struct transfer *t, size_t count, struct error *err)
 {
 	if (open_lanes(t, count, err) != STATUS_OK ||
 	    each_lane(t, lane_verify, "before", err) != STATUS_OK)
 		return err->status;
 	note_nodes(t);
 	note_cache(t);
-	if (transfer_measure(t, err) != STATUS_OK ||
-	    each_lane(t, lane_check, "after", err) != STATUS_OK)
+	return transfer_plan_timings(t, err);
+}
+
+enum status transfer_open(struct transfer *t, struct run *run, struct error *err)
+{
+	size_t count;
+
+	transfer_init(t, run);
+	count = direction_routes(t->direction, run->device_count, t->routes);
+	if (set_access(t, count, err) != STATUS_OK)
 		return err->status;
-	run_verified(t->run, "every byte against the generator, before and after timing", NAN, NAN);
-	return STATUS_OK;
+	if (t->info->timing == TIME_CHASE)
+		return chase_open(t, err);
+	return open_copies(t, count, err);
+}
+
+enum status transfer_finish(struct transfer *t, struct error *err)
+{
+	static const char copies[] = "every byte against the generator, before and after timing";
+	static const char loads[] = "the end of the way against its order, before and after timing";
+
+	/* First the numbers: a pair whose data are wrong keeps them. */
+	if (t->chase)
+		chase_record(t);
+	else
+		transfer_record(t);
+	if ((t->chase ? chase_check(t, "after", err) : each_lane(t, lane_check, "after", err)) ==
+	    STATUS_OK)
+		run_verified(t->run, t->chase ? loads : copies, NAN, NAN);
+	return err->status;
+}
+
+void transfer_close(struct transfer *t)
+{
+	chase_close(t);
+	transfer_close_timings(t);
+	for (size_t i = 0; i < t->lane_count; i++)
+		lane_close(&t->lanes[i]);
 }
 
 static enum status transfer_run(struct run *run, struct error *err)
 {
 	struct transfer t;
-	size_t count;
 
-	transfer_init(&t, run);
-	count = direction_routes(t.direction, run->device_count, t.routes);
-	if (set_access(&t, count, err) != STATUS_OK)
-		return err->status;
-	if (t.info->timing == TIME_CHASE)
-		return transfer_chase(&t, err);
-	copy_and_time(&t, count, err);
-	for (size_t i = 0; i < t.lane_count; i++)
-		lane_close(&t.lanes[i]);
+	if (transfer_open(&t, run, err) == STATUS_OK) {
+		for (size_t i = 0; i < t.timing_count && err->status == STATUS_OK; i++)
+			transfer_sample(&t, i, t.timings[i].name, err);
+		if (err->status == STATUS_OK)
+			transfer_finish(&t, err);
+	}
+	transfer_close(&t);
 	return err->status;
 }
 
@@ -296,5 +326,7 @@ const struct suite suite_transfer = {
 	.processes = SUITE_ONE_PROCESS,
 	.expand = transfer_expand,
 	.run = transfer_run,
+	.joins = transfer_joins,
+	.run_company = transfer_run_company,
 	.release = transfer_release,
 };

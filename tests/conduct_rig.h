@@ -192,6 +192,8 @@ static const struct metric steps_metrics[] = { { "steps.process", "1", BETTER_NO
 					       { "steps.nonce", "s", BETTER_NONE, 0, "when" },
 					       { "steps.releases", "1", BETTER_NONE, 0,
 						 "before this case" },
+					       { "steps.company", "1", BETTER_NONE, 0,
+						 "cases carried out together" },
 					       { "steps.first_rank", "1", BETTER_NONE, 0,
 						 "rank 0's process" },
 					       { "steps.time", "s", BETTER_LOWER, 0, "of a nap" },
@@ -237,8 +239,47 @@ static const struct suite suite_more_ranks = {
 	.expand = ranks_expand,
 	.run = ranks_run,
 };
+/* Cases on one device each, by turns over all there are, which may be carried out together. */
+static enum status pairs_expand(struct plan *plan, struct plan_case *point, struct error *err)
+{
+	size_t device = (size_t)case_integer(point, "cases") % plan->device_count;
+
+	return plan_add(plan, point, &device, 1, err);
+}
+
+static bool pairs_join(const struct plan_case *c, const struct plan_case *other)
+{
+	(void)c;
+	return case_integer(other, "cases") != 50; /* it wants to be alone */
+}
+
+static enum status pairs_run(struct run *run, struct error *err)
+{
+	run_value(run, "steps.company", 1);
+	return act(deeds[case_integer(run->c, "cases")], run, err);
+}
+
+static void pairs_run_company(struct run *const *runs, size_t count, struct error *errs)
+{
+	for (size_t i = 0; i < count; i++) {
+		run_value(runs[i], "steps.company", (double)count);
+		act(deeds[case_integer(runs[i]->c, "cases")], runs[i], &errs[i]);
+	}
+}
+
+static const struct suite suite_pairs = {
+	.name = "pairs",
+	.summary = "cases that need not wait for each other",
+	.keys = steps_keys,
+	.axes = steps_axes,
+	.metrics = steps_metrics,
+	.expand = pairs_expand,
+	.run = pairs_run,
+	.joins = pairs_join,
+	.run_company = pairs_run_company,
+};
 static const struct suite *const rig_suites[] = { &suite_steps, &suite_ranks, &suite_others,
-						  &suite_more_ranks, NULL };
+						  &suite_more_ranks, &suite_pairs, NULL };
 static const struct schema rig_schema = { .suites = rig_suites, .sampling = sampling_keys };
 
 struct rig {

@@ -24,7 +24,9 @@
 #include "plan/plan.h"
 #include "suites/suite.h"
 
+#ifndef FIXTURE_DEVICES
 #define FIXTURE_DEVICES 2
+#endif
 #define FIXTURE_SEED 20261120
 
 /* What the spy saw and what it is told to do. */

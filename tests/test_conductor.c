@@ -5,23 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "conduct_rig.h"
-
-#define assert_reason(rig, number, expected)                                                       \
-	do {                                                                                       \
-		const struct case_result *c_ = rig_case(rig, number);                              \
-		assert_non_null(c_);                                                               \
-		if (!strstr(c_->reason, expected))                                                 \
-			fail_msg("case %d: '%s' lacks '%s'", number, c_->reason, expected);        \
-	} while (0)
-
-static void assert_status(const struct rig *rig, int number, enum case_status status)
-{
-	const struct case_result *c = rig_case(rig, number);
-
-	assert_non_null(c);
-	assert_string_equal(case_status_name(c->status), case_status_name(status));
-}
+#include "conduct_asserts.h"
 
 /* Cases 1 to 5, of which 3 does something bad. */
 static void with_bad_third(enum deed deed, enum case_status status, const char *reason)
@@ -144,70 +128,6 @@ static void a_rank_that_dies_takes_its_case_along(void **state)
 		assert_true(rig_value(&rig, 3, "steps.process") == 2); /* both ranks took part */
 		rig_end(&rig);
 	}
-}
-
-/* Contexts and communicators take longer than many a case: whoever can goes on with them. */
-static void suites_share_teams(void **state)
-{
-	static const char text[] =
-		"[run]\nbackend = host\nhost_devices = 2\ncase_limit = 1s\n[suite steps]\ncases = "
-		"1, 2\n[suite ranks]\ncases = 11, 12\n[suite others]\ncases = 21..23\n[suite "
-		"more_ranks]\ncases = 31\n";
-	struct rig rig;
-
-	(void)state;
-	rig_begin(&rig, text);
-	assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
-	assert_int_equal(rig.result.case_count, 8);
-	assert_true(rig_value(&rig, 1, "steps.process") == rig_value(&rig, 23, "steps.process"));
-	assert_true(rig_value(&rig, 11, "steps.first_rank") ==
-		    rig_value(&rig, 31, "steps.first_rank"));
-	assert_true(rig_value(&rig, 1, "steps.process") != rig_value(&rig, 11, "steps.first_rank"));
-	assert_true(rig_value(&rig, 31, "steps.process") == 2);
-	/* What a suite keeps is gone before the next one begins, and only then. */
-	assert_true(rig_value(&rig, 2, "steps.releases") == 0);
-	assert_true(rig_value(&rig, 21, "steps.releases") == 1);
-	assert_true(rig_value(&rig, 23, "steps.releases") == 1);
-	/* The result has the plan's order, whoever came first. */
-	assert_string_equal(rig.result.cases[2].suite, "ranks");
-	assert_string_equal(rig.result.cases[7].suite, "more_ranks");
-	rig_end(&rig);
-}
-
-static void a_shared_worker_that_dies_costs_one_case(void **state)
-{
-	struct rig rig;
-
-	(void)state;
-	deeds[2] = DO_SEGFAULT;
-	deeds[21] = DO_HANG;
-	rig_begin(&rig, "[run]\nbackend = host\ncase_limit = 500ms\n[suite steps]\ncases = 1, 2\n"
-			"[suite others]\ncases = 21..23\n");
-	assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
-	assert_status(&rig, 1, CASE_OK);
-	assert_status(&rig, 2, CASE_ERROR);
-	assert_reason(&rig, 2, "worker killed by signal 11 (Segmentation fault)");
-	assert_reason(&rig, 21, "hung: no result within 500.0 ms (killed)");
-	assert_status(&rig, 22, CASE_OK);
-	assert_status(&rig, 23, CASE_OK);
-	rig_end(&rig);
-}
-
-/* One suite that only hangs says nothing about the next one. */
-static void a_suite_is_given_up_by_itself(void **state)
-{
-	struct rig rig;
-
-	(void)state;
-	for (int i = 1; i <= 10; i++)
-		deeds[i] = DO_HANG;
-	rig_begin(&rig, "[run]\nbackend = host\ncase_limit = 200ms\n[suite steps]\ncases = 1..10\n"
-			"[suite others]\ncases = 21..23\n");
-	assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
-	assert_reason(&rig, 10, "not attempted, workers of this suite keep dying: hung");
-	for (int i = 21; i <= 23; i++)
-		assert_status(&rig, i, CASE_OK);
-	rig_end(&rig);
 }
 
 /* Nobody gains from hundreds of cases that each hang for their whole limit. */
@@ -361,9 +281,6 @@ int main(void)
 		cmocka_unit_test(a_device_error_means_a_fresh_process),
 		cmocka_unit_test(every_case_may_crash),
 		cmocka_unit_test(a_rank_that_dies_takes_its_case_along),
-		cmocka_unit_test(suites_share_teams),
-		cmocka_unit_test(a_shared_worker_that_dies_costs_one_case),
-		cmocka_unit_test(a_suite_is_given_up_by_itself),
 		cmocka_unit_test(a_group_that_only_hangs_is_given_up),
 		cmocka_unit_test(a_worker_that_never_gets_to_a_case),
 		cmocka_unit_test(a_device_that_never_opens),

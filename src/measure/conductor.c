@@ -146,6 +146,7 @@ static enum status run_group(struct conductor *k, const size_t *cases, size_t co
 	};
 	int idle = 0, hangs = 0;
 
+	atomic_store(&k->control->alone, 0);
 	while (count > 0 && !signals_stops()) {
 		struct life life;
 		size_t given_up;

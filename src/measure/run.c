@@ -22,24 +22,59 @@ static void note_throttling(struct statistics *s, size_t readings, size_t thrott
 		 used ? ", " : "", throttled, readings);
 }
 
-enum status run_sample(struct run *run, const struct workload *workload, const char *name,
-		       const struct series **out, struct error *err)
+static struct series *add_series(struct run *run, const char *name)
 {
 	struct case_result *result = run->result;
 	struct series *series;
-	size_t readings, throttled;
-	enum status status;
 
 	ARRAY_GROW(result->series, result->series_count, result->series_capacity);
 	series = &result->series[result->series_count++];
 	memset(series, 0, sizeof(*series));
 	series->name = xstrdup(name);
 	strcpy(series->unit, "s");
+	return series;
+}
+
+static void end_watch(struct run *run, struct series *series)
+{
+	size_t readings, throttled;
+
+	telemetry_window_end(run->telemetry, &readings, &throttled);
+	note_throttling(&series->statistics, readings, throttled);
+}
+
+enum status run_sample(struct run *run, const struct workload *workload, const char *name,
+		       const struct series **out, struct error *err)
+{
+	struct series *series = add_series(run, name);
+	enum status status;
+
 	*out = series;
 	telemetry_window_begin(run->telemetry);
 	status = sample(&run->sampler, workload, series, err);
-	telemetry_window_end(run->telemetry, &readings, &throttled);
-	note_throttling(&series->statistics, readings, throttled);
+	end_watch(run, series);
+	return status;
+}
+
+enum status run_sample_together(struct run *const *runs, const struct workload *workloads,
+				const char *name, size_t count, const struct series **out,
+				struct error *errs)
+{
+	struct sampler *samplers = xcalloc(count, sizeof(*samplers));
+	struct series **series = xcalloc(count, sizeof(struct series *));
+	enum status status;
+
+	for (size_t i = 0; i < count; i++) {
+		samplers[i] = runs[i]->sampler;
+		samplers[i].device = workloads[i].streams[0]->device;
+		out[i] = series[i] = add_series(runs[i], name);
+		telemetry_window_begin(runs[i]->telemetry);
+	}
+	status = sample_together(samplers, workloads, series, count, errs);
+	for (size_t i = 0; i < count; i++)
+		end_watch(runs[i], series[i]);
+	free(samplers);
+	free(series);
 	return status;
 }
 

@@ -31,6 +31,14 @@ enum status run_sample(struct run *run, const struct workload *workload, const c
 		       const struct series **out, struct error *err);
 
 /*
+ * The same for `count` cases of a company (suites/suite.h) at once: sample_together(). The clock of each is that of the
+ * device whose stream its workload times. out[i] and errs[i] belong to runs[i].
+ */
+enum status run_sample_together(struct run *const *runs, const struct workload *workloads,
+				const char *name, size_t count, const struct series **out,
+				struct error *errs);
+
+/*
  * Metrics. `name` must be in the suite's table (aborts otherwise).
  * run_duration: the series' median with its interval. run_rate: amount / median, the interval turned round.
  * run_scaled: factor * median. run_value: a single reading without interval.

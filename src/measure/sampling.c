@@ -1,8 +1,4 @@
-/*
- * A sample is a batch of operations between two events (or two readings of the host's clock). The batch is
- * enqueued behind a gate, so that the time it takes to enqueue is not in the number; ranks open their gates
- * together. What the caller never sees here: warm-up, batch choice, the stop rule.
- */
+/* Warm-up, batch choice, the stop rule; a single sample is timer.c's business. */
 #include "measure/sampling.h"
 
 #include <math.h>
@@ -12,151 +8,34 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "measure/statistics.h"
+#include "measure/timer.h"
 #include "measure/world.h"
 
-/* A gated batch must fit the device's queue, or enqueueing blocks on the closed gate: CUDA holds 1,024 commands. */
-#define GATED_COMMANDS 512
 #define LARGEST_BATCH 65536
-#define GATE_TIMEOUT_SECONDS 10.0
-#define MAX_STREAMS 32
 /* Progress is for eyes. */
 #define REPORT_SECONDS 0.1
 /* How often max_seconds the samples may take that a workload wants beyond the rules. */
 #define WORKLOAD_PATIENCE 4
 
-/* Resolution of one reading: CUDA events tick at about 0.5 us, the host's clock at some 50 ns. */
-static const double tick_seconds[] = { [CLOCK_DEVICE] = 0.5e-6, [CLOCK_HOST] = 50e-9 };
-
 struct session {
+	struct timer timer;
 	const struct sampler *sampler;
 	const struct workload *w;
-	struct event *start, *end;
-	struct event *join[MAX_STREAMS]; /* of streams 1.. */
-	bool gated;
-	unsigned sized; /* the batch that w->resize() was last told */
 	struct series *series;
 	double began;       /* host clock at the first counted sample */
 	double half_width;  /* relative; NaN until there is an interval */
 	double earlier_half_width; /* at half as many samples */
-	size_t next_check, next_doubling;
+	size_t min_samples, next_check, next_doubling;
 	double next_report; /* host clock */
+	bool enough;
 };
-
-static enum status open_events(struct session *s, struct error *err)
-{
-	struct device *device = s->sampler->device;
-
-	if (s->w->clock != CLOCK_DEVICE)
-		return STATUS_OK;
-	if (s->w->stream_count == 0 || s->w->stream_count > MAX_STREAMS)
-		return error_set(err, STATUS_INTERNAL, "a workload on the device's clock needs 1 to %d streams, not %zu",
-				 MAX_STREAMS, s->w->stream_count);
-	if (backend_event_create(device, &s->start, err) != STATUS_OK ||
-	    backend_event_create(device, &s->end, err) != STATUS_OK)
-		return err->status;
-	for (size_t i = 1; i < s->w->stream_count; i++)
-		if (backend_event_create(s->w->streams[i]->device, &s->join[i], err) != STATUS_OK)
-			return err->status;
-	return STATUS_OK;
-}
-
-static void close_events(struct session *s)
-{
-	backend_event_destroy(s->start);
-	backend_event_destroy(s->end);
-	for (size_t i = 1; i < MAX_STREAMS; i++)
-		backend_event_destroy(s->join[i]);
-}
-
-/* start event, fork to the other streams, the batch, join, end event. */
-static enum status enqueue(struct session *s, unsigned batch, struct error *err)
-{
-	struct stream *const *streams = s->w->streams;
-	size_t count = s->w->stream_count;
-	enum status status = backend_event_record(s->start, streams[0], err);
-
-	for (size_t i = 1; i < count && status == STATUS_OK; i++)
-		status = backend_stream_wait(streams[i], s->start, err);
-	if (status == STATUS_OK)
-		status = s->w->launch(s->w->state, batch, err);
-	for (size_t i = 1; i < count && status == STATUS_OK; i++) {
-		status = backend_event_record(s->join[i], streams[i], err);
-		if (status == STATUS_OK)
-			status = backend_stream_wait(streams[0], s->join[i], err);
-	}
-	return status == STATUS_OK ? backend_event_record(s->end, streams[0], err) : status;
-}
-
-static enum status time_on_device(struct session *s, unsigned batch, double *seconds, struct error *err)
-{
-	struct stream *stream = s->w->streams[0];
-	enum status status = STATUS_OK;
-
-	if (s->gated)
-		status = backend_gate_close(stream, GATE_TIMEOUT_SECONDS, err);
-	else
-		world_barrier(s->sampler->world);
-	if (status == STATUS_OK)
-		status = enqueue(s, batch, err);
-	if (s->gated) {
-		struct error gate_error = ERROR_NONE;
-
-		world_barrier(s->sampler->world);
-		/* Opened even after a failure: a closed gate would hold the stream until its time-out. */
-		if (backend_gate_open(stream, &gate_error) != STATUS_OK && status == STATUS_OK)
-			status = error_set(err, gate_error.status, "%s", gate_error.message);
-	}
-	if (status == STATUS_OK)
-		status = backend_event_synchronize(s->end, err);
-	return status == STATUS_OK ? backend_event_elapsed(s->start, s->end, seconds, err) : status;
-}
-
-static enum status time_on_host(struct session *s, unsigned batch, double *seconds, struct error *err)
-{
-	enum status status;
-	double start;
-
-	world_barrier(s->sampler->world);
-	start = clock_seconds();
-	status = s->w->launch(s->w->state, batch, err);
-	*seconds = clock_seconds() - start;
-	return status;
-}
-
-/* One sample: seconds of the whole batch on the slowest rank. */
-static enum status take(struct session *s, unsigned batch, double *seconds, struct error *err)
-{
-	const struct workload *w = s->w;
-	enum status status = STATUS_OK;
-
-	*seconds = 0;
-	if (w->resize && batch != s->sized)
-		status = w->resize(w->state, batch, err);
-	s->sized = batch;
-	if (w->prepare && status == STATUS_OK)
-		status = w->prepare(w->state, err);
-	status = world_agree(s->sampler->world, status, err);
-	if (status != STATUS_OK)
-		return status;
-	status = w->clock == CLOCK_DEVICE ? time_on_device(s, batch, seconds, err) :
-					    time_on_host(s, batch, seconds, err);
-	if (w->finish) {
-		/* Also after a failure: it releases what launch() made. */
-		enum status finished = w->finish(w->state, err);
-
-		status = status == STATUS_OK ? finished : status;
-	}
-	status = world_agree(s->sampler->world, status, err);
-	*seconds = world_max(s->sampler->world, *seconds);
-	return status;
-}
 
 static unsigned largest_batch(const struct session *s)
 {
 	unsigned commands = s->w->commands ? s->w->commands : 1;
 	unsigned largest = s->w->max_batch ? s->w->max_batch : LARGEST_BATCH;
 
-	if (s->gated && largest > GATED_COMMANDS / commands)
+	if (s->timer.gated && largest > GATED_COMMANDS / commands)
 		largest = GATED_COMMANDS / commands;
 	return largest;
 }
@@ -167,12 +46,12 @@ static unsigned largest_batch(const struct session *s)
  */
 static enum status take_first(struct session *s, double *seconds, struct error *err)
 {
-	bool gated = s->gated;
+	bool gated = s->timer.gated;
 	enum status status;
 
-	s->gated = false;
-	status = take(s, 1, seconds, err);
-	s->gated = gated;
+	s->timer.gated = false;
+	status = timer_take(&s->timer, 1, seconds, err);
+	s->timer.gated = gated;
 	s->series->first = status == STATUS_OK ? *seconds : NAN;
 	return status;
 }
@@ -190,14 +69,14 @@ static enum status warm_up(struct session *s, struct error *err)
 
 	/* One at least: what the first took says nothing about the batch. */
 	for (int64_t i = 0; i < (rules->warmup ? rules->warmup : 1) && status == STATUS_OK; i++)
-		status = take(s, 1, &seconds, err);
+		status = timer_take(&s->timer, 1, &seconds, err);
 	for (int guess = 0; guess < 4 && status == STATUS_OK && batch < largest; guess++) {
 		double wanted = seconds > 0 ? rules->sample_seconds / seconds * batch : largest;
 
 		if (seconds >= 0.9 * rules->sample_seconds)
 			break;
 		batch = wanted >= largest ? largest : (unsigned)ceil(wanted);
-		status = take(s, batch, &seconds, err);
+		status = timer_take(&s->timer, batch, &seconds, err);
 	}
 	s->series->batch = batch;
 	return status;
@@ -247,22 +126,22 @@ static bool no_longer_narrows(struct session *s)
 }
 
 /* What the rules ask for is taken however long it takes; what the workload asks for beyond that has an end. */
-static bool enough(const struct session *s, size_t min_samples)
+static bool enough(const struct session *s)
 {
 	const struct sampling *rules = s->sampler->rules;
 	size_t n = s->series->count;
 
-	return n >= min_samples || (n >= (size_t)rules->min_samples &&
+	return n >= s->min_samples || (n >= (size_t)rules->min_samples &&
 				    clock_seconds() - s->began >= WORKLOAD_PATIENCE * rules->max_seconds);
 }
 
-static bool rules_say_stop(struct session *s, size_t min_samples)
+static bool rules_say_stop(struct session *s)
 {
 	const struct sampling *rules = s->sampler->rules;
 	struct series *series = s->series;
 	size_t n = series->count;
 
-	if (!enough(s, min_samples))
+	if (!enough(s))
 		return false;
 	/* Sorting after every sample would cost more than many a sample: look again after 5 % more. */
 	if (n >= s->next_check) {
@@ -282,9 +161,9 @@ static bool rules_say_stop(struct session *s, size_t min_samples)
 }
 
 /* Whether to go on is rank 0's decision: clocks differ, and all ranks must stop at the same sample. */
-static bool agreed_stop(struct session *s, size_t min_samples)
+static bool agreed_stop(struct session *s)
 {
-	int decision[2] = { rules_say_stop(s, min_samples), (int)s->series->stop };
+	int decision[2] = { rules_say_stop(s), (int)s->series->stop };
 
 	if (s->sampler->stop && *s->sampler->stop) {
 		decision[0] = 1;
@@ -311,30 +190,66 @@ static void report_progress(struct session *s)
 			  median_of(s->series->samples, s->series->count), s->half_width);
 }
 
-static enum status take_all(struct session *s, struct error *err)
+static void begin_counting(struct session *s)
 {
 	const struct sampling *rules = s->sampler->rules;
-	size_t min_samples = (size_t)rules->min_samples;
-	enum status status;
-	double seconds;
 
-	if ((size_t)s->w->min_samples > min_samples)
-		min_samples = (size_t)s->w->min_samples;
-	s->next_check = min_samples;
-	s->next_doubling = 2 * min_samples;
+	s->min_samples = (size_t)rules->min_samples;
+	if ((size_t)s->w->min_samples > s->min_samples)
+		s->min_samples = (size_t)s->w->min_samples;
+	s->next_check = s->min_samples;
+	s->next_doubling = 2 * s->min_samples;
 	s->earlier_half_width = INFINITY;
 	s->began = clock_seconds();
 	s->next_report = s->began + REPORT_SECONDS;
+}
+
+static void count(struct session *s, double seconds)
+{
+	add_sample(s->series, seconds / s->series->batch);
+	report_progress(s);
+}
+
+static enum status interrupted(const struct session *s, struct error *err)
+{
+	return error_set(err, STATUS_INTERRUPTED, "interrupted after %zu samples",
+			 s->series->count);
+}
+
+static enum status take_all(struct session *s, struct error *err)
+{
+	double seconds;
+
+	begin_counting(s);
 	do {
-		status = take(s, s->series->batch, &seconds, err);
+		enum status status = timer_take(&s->timer, s->series->batch, &seconds, err);
+
 		if (status != STATUS_OK)
 			return status;
-		add_sample(s->series, seconds / s->series->batch);
-		report_progress(s);
-	} while (!agreed_stop(s, min_samples));
-	if (s->series->stop == STOP_INTERRUPTED)
-		return error_set(err, STATUS_INTERRUPTED, "interrupted after %zu samples", s->series->count);
-	return STATUS_OK;
+		count(s, seconds);
+	} while (!agreed_stop(s));
+	return s->series->stop == STOP_INTERRUPTED ? interrupted(s, err) : STATUS_OK;
+}
+
+static enum status session_open(struct session *s, const struct sampler *sampler,
+				const struct workload *workload, struct series *series,
+				struct error *err)
+{
+	*s = (struct session){
+		.sampler = sampler, .w = workload, .series = series, .half_width = NAN
+	};
+	series->batch = 1;
+	series->first = NAN;
+	return timer_open(&s->timer, sampler, workload, err);
+}
+
+static void session_close(struct session *s)
+{
+	struct series *series = s->series;
+
+	timer_close(&s->timer);
+	statistics_compute(series->samples, series->count, series->batch,
+			   timer_tick(&s->timer) / series->batch, NULL, &series->statistics);
 }
 
 enum status sample(const struct sampler *sampler, const struct workload *workload, struct series *series,
@@ -343,24 +258,97 @@ enum status sample(const struct sampler *sampler, const struct workload *workloa
 	struct world alone = { 0, 1, NULL };
 	struct sampler own = *sampler;
 	struct workload agreed = *workload;
-	struct session s = { .sampler = &own, .w = &agreed, .series = series, .half_width = NAN };
+	struct session s;
 	enum status status;
 
 	if (!own.world)
 		own.world = &alone;
 	/* Ranks may have different parts of one operation; they need the same gate and the same batch. */
 	agreed.commands = (unsigned)world_max(own.world, workload->commands);
-	s.gated = workload->clock == CLOCK_DEVICE && !workload->no_gate && agreed.commands <= GATED_COMMANDS &&
-		  sampler->device->backend->gate_close;
-	series->batch = 1;
-	series->first = NAN;
-	status = world_agree(own.world, open_events(&s, err), err);
+	status = session_open(&s, &own, &agreed, series, err);
 	if (status == STATUS_OK)
 		status = warm_up(&s, err);
 	if (status == STATUS_OK)
 		status = take_all(&s, err);
-	close_events(&s);
-	statistics_compute(series->samples, series->count, series->batch,
-			   tick_seconds[workload->clock] / series->batch, NULL, &series->statistics);
+	session_close(&s);
+	return status;
+}
+
+/* One sample of each: all gates open when the last batch is enqueued. */
+static enum status take_each(struct session *all, size_t n, struct error *errs)
+{
+	enum status first = STATUS_OK;
+	double seconds;
+
+	for (size_t i = 0; i < n; i++)
+		timer_begin(&all[i].timer, all[i].series->batch, &errs[i]);
+	for (size_t i = 0; i < n; i++)
+		timer_release(&all[i].timer, &errs[i]);
+	for (size_t i = 0; i < n; i++) {
+		enum status status = timer_end(&all[i].timer, &seconds, &errs[i]);
+
+		if (status == STATUS_OK)
+			count(&all[i], seconds);
+		else if (first == STATUS_OK)
+			first = status;
+	}
+	return first;
+}
+
+/* Everybody goes on until the last one has enough; the reason is that of the moment when it had. */
+static bool all_have_enough(struct session *all, size_t n)
+{
+	bool every = true;
+
+	for (size_t i = 0; i < n; i++) {
+		struct session *s = &all[i];
+
+		if (s->enough && !(s->sampler->stop && *s->sampler->stop))
+			continue;
+		s->enough = agreed_stop(s);
+		every = every && s->enough;
+	}
+	return every;
+}
+
+static enum status take_all_together(struct session *all, size_t n, struct error *errs)
+{
+	for (size_t i = 0; i < n; i++)
+		begin_counting(&all[i]);
+	do {
+		enum status status = take_each(all, n, errs);
+
+		if (status != STATUS_OK)
+			return status;
+	} while (!all_have_enough(all, n));
+	for (size_t i = 0; i < n; i++)
+		if (all[i].series->stop == STOP_INTERRUPTED)
+			return interrupted(&all[i], &errs[i]);
+	return STATUS_OK;
+}
+
+enum status sample_together(const struct sampler *samplers, const struct workload *workloads,
+			    struct series *const *series, size_t n, struct error *errs)
+{
+	struct world alone = { 0, 1, NULL };
+	struct sampler *own = xcalloc(n, sizeof(*own));
+	struct session *all = xcalloc(n, sizeof(*all));
+	enum status status = STATUS_OK;
+	size_t opened = 0;
+
+	for (; opened < n && status == STATUS_OK; opened++) {
+		own[opened] = samplers[opened];
+		own[opened].world = &alone;
+		status = session_open(&all[opened], &own[opened], &workloads[opened],
+				      series[opened], &errs[opened]);
+		if (status == STATUS_OK)
+			status = warm_up(&all[opened], &errs[opened]);
+	}
+	if (status == STATUS_OK)
+		status = take_all_together(all, n, errs);
+	while (opened-- > 0)
+		session_close(&all[opened]);
+	free(own);
+	free(all);
 	return status;
 }

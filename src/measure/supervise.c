@@ -241,8 +241,13 @@ enum status supervise(const struct supervisor *supervisor, const size_t *cases, 
 		       supervisor->log, err) != STATUS_OK)
 		team_kill(&s.team, NULL);
 	live(&s);
-	if (s.in_flight && !s.abandoned && err->status == STATUS_OK)
-		settle_flight(&s);
+	if (s.in_flight && !s.abandoned && err->status == STATUS_OK) {
+		/* Which of a company it was nobody knows: each by itself, then. */
+		if (atomic_load(&supervisor->control->company) > 1)
+			atomic_store(&supervisor->control->alone, 1);
+		else
+			settle_flight(&s);
+	}
 	if (unkillable(&s) && s.team.alive > 0)
 		fprintf(stderr,
 			"gpuproof: %d process(es) cannot be killed (stuck in a driver?); going on "

@@ -26,7 +26,11 @@ struct supervisor {
 };
 
 struct life {
-	size_t settled; /* cases with a result, the first ones of those given; the one in flight included */
+	/*
+	 * Cases with a result, the first ones of those given; the one in flight included, unless it died in company
+	 * (suites/suite.h) and is to be done again.
+	 */
+	size_t settled;
 	bool hung;        /* it had to be killed for taking too long */
 	char reason[768]; /* "" or why the worker did not end as it should */
 };

@@ -5,17 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/memory.h"
-#include "base/units.h"
-#include "device/limits.h"
+#include "measure/attempt.h"
 #include "measure/child.h"
-#include "measure/condition.h"
-#include "measure/describe.h"
 #include "measure/message.h"
-#include "measure/run.h"
 #include "measure/run_settings.h"
-#include "measure/telemetry_window.h"
 #include "suites/suite.h"
 
 struct worker {
@@ -113,128 +107,149 @@ static enum status open_devices(struct worker *w, const struct plan_case *c, str
 	return STATUS_OK;
 }
 
-static enum status check_memory(const struct run *run, struct error *err)
+static size_t first_device(const struct worker *w, const struct run *run)
 {
-	const struct plan_case *c = run->c;
-	uint64_t available = limits_memory_available();
-	char need[32], have[32], total[32];
+	return run->c->devices[run->c->suite->processes == SUITE_PROCESS_PER_DEVICE ? w->world.rank
+										     : 0];
+}
 
-	for (size_t i = 0; i < run->device_count; i++) {
-		struct error ignored = ERROR_NONE;
-		uint64_t free_bytes, total_bytes;
+/* Every attempt is told: a company's devices are all open, or none of it can begin. */
+static enum status open_all(struct worker *w, struct attempt *attempts, size_t count)
+{
+	enum status status = STATUS_OK;
 
-		if (backend_device_memory(run->devices[i], &free_bytes, &total_bytes, &ignored) !=
-			    STATUS_OK ||
-		    c->device_bytes <= free_bytes)
-			continue;
-		return error_set(err, STATUS_UNSUPPORTED, "needs %s on %s, which has %s free of %s",
-				 units_format((double)c->device_bytes, "B", need, sizeof(need)),
-				 run->devices[i]->info.id,
-				 units_format((double)free_bytes, "B", have, sizeof(have)),
-				 units_format((double)total_bytes, "B", total, sizeof(total)));
+	for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+		struct attempt *a = &attempts[i];
+
+		status = a->status = world_agree(
+			&w->world, open_devices(w, a->run.c, &a->run, &a->err), &a->err);
+		a->run.sampler.device = a->run.device_count ? a->run.devices[0] : NULL;
 	}
-	if (c->host_bytes > available)
-		return error_set(err, STATUS_UNSUPPORTED,
-				 "needs %s of host memory, of which %s are available",
-				 units_format((double)c->host_bytes, "B", need, sizeof(need)),
-				 units_format((double)available, "B", have, sizeof(have)));
-	return STATUS_OK;
-}
-
-uint64_t worker_case_seed(int64_t run_seed, const char *id)
-{
-	uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ (uint64_t)run_seed;
-
-	for (; *id; id++)
-		hash = (hash ^ (unsigned char)*id) * UINT64_C(0x100000001b3);
-	return hash;
-}
-
-static enum case_status case_status_of(enum status status)
-{
-	switch (status) {
-	case STATUS_OK:
-		return CASE_OK;
-	case STATUS_UNSUPPORTED:
-	case STATUS_INTERRUPTED: /* nothing is wrong with it; its samples are kept */
-		return CASE_SKIPPED;
-	case STATUS_MISMATCH:
-		return CASE_FAILED;
-	default:
-		return CASE_ERROR;
-	}
-}
-
-/* Errors after which the same process cannot be trusted with the next case. */
-static bool taints(enum status status)
-{
-	return status == STATUS_DEVICE || status == STATUS_TIMEOUT || status == STATUS_INTERNAL;
-}
-
-/* The suite's work, watched by the rank whose result is kept. */
-static enum status run_watched(struct worker *w, struct run *run, struct error *err)
-{
-	double interval = w->world.rank == 0 ? w->settings.telemetry_seconds : 0;
-	enum status status;
-
-	run->telemetry = telemetry_window_open(run->sampler.device, interval);
-	status = run->c->suite->run(run, err);
-	telemetry_window_summary(run->telemetry, &run->result->during);
-	telemetry_window_close(run->telemetry);
 	return status;
 }
 
-static enum status attempt(struct worker *w, struct run *run, struct error *err)
+static void carry_out_open(struct worker *w, struct attempt *attempts, size_t count)
 {
-	enum status status = world_agree(&w->world, open_devices(w, run->c, run, err), err);
+	struct attempt *prepared[PLAN_MAX_CASE_DEVICES];
+	size_t ready = 0;
 
-	if (status != STATUS_OK)
-		return status;
-	run->sampler.device = run->device_count ? run->devices[0] : NULL;
-	send_index(w, MESSAGE_READY, run->c->index);
-	status = world_agree(&w->world, check_memory(run, err), err);
-	if (status != STATUS_OK)
-		return status;
-	condition_before(run->sampler.device, run->result);
-	status = world_agree(&w->world, run_watched(w, run, err), err);
-	if (!taints(status))
-		condition_after(run->sampler.device, &w->links[run->c->devices[w->world.rank]],
-				&w->pace, run->result);
-	return status;
+	for (size_t i = 0; i < count; i++)
+		if (attempt_prepare(&attempts[i]) == STATUS_OK)
+			prepared[ready++] = &attempts[i];
+	attempt_carry_out(prepared, ready,
+			  w->world.rank == 0 ? w->settings.telemetry_seconds : 0);
+	for (size_t i = 0; i < ready; i++)
+		attempt_finish(prepared[i], &w->links[first_device(w, &prepared[i]->run)],
+			       &w->pace);
 }
 
-static enum status carry_out(struct worker *w, const struct plan_case *c)
+static void send_result(struct worker *w, struct attempt *a, bool first, size_t parts)
 {
-	const struct plan *plan = w->a->plan;
-	struct sampling rules = c->section ? sampling_from(c->section) : (struct sampling){ 0 };
-	struct device *devices[PLAN_MAX_CASE_DEVICES] = { NULL };
-	struct error err = ERROR_NONE;
-	struct case_result result;
 	struct text message = TEXT_EMPTY;
-	struct run run = { .c = c, .devices = devices, .world = &w->world, .result = &result };
-	double start = clock_seconds();
-	enum status status;
 
-	describe_case(plan, c, &result);
-	run.seed = worker_case_seed(w->settings.seed, c->id);
-	run.sampler = (struct sampler){ .rules = &rules,
-					.world = &w->world,
-					.stop = &w->a->control->stop,
-					.progress = w->world.rank == 0 ? progress : NULL,
-					.progress_context = w };
-	if (w->world.rank == 0)
-		w->a->control->log_mark = lseek(STDERR_FILENO, 0, SEEK_END);
-	send_index(w, MESSAGE_START, c->index);
-	status = attempt(w, &run, &err);
-	describe_outcome(&result, case_status_of(status), err.message);
-	result.started_seconds = start - w->a->control->began;
-	result.seconds = clock_seconds() - start;
-	if (w->world.rank == 0) {
-		message_add_case(&message, status == STATUS_INTERRUPTED, &result);
-		send_text(w, &message);
+	if (!first) {
+		send_index(w, MESSAGE_START, a->run.c->index);
+		send_index(w, MESSAGE_READY, a->run.c->index);
 	}
-	case_result_release(&result);
+	attempt_settle(a, w->a->control->began, parts);
+	message_add_case(&message, a->status == STATUS_INTERRUPTED, &a->result);
+	send_text(w, &message);
+}
+
+/* The status that says most about what this process can still do. */
+static enum status gravest(const struct attempt *attempts, size_t count)
+{
+	enum status status = STATUS_OK;
+
+	for (size_t i = 0; i < count; i++) {
+		if (attempt_taints(attempts[i].status))
+			return attempts[i].status;
+		if (status != STATUS_INTERRUPTED && attempts[i].status != STATUS_OK)
+			status = attempts[i].status;
+	}
 	return status;
+}
+
+/*
+ * The cases together; with one of them in flight, as the conductor sees it, until all have a result. It gets none when
+ * a device broke in company or the user interrupts: then cases are done again, each by itself (supervise.c), or later.
+ */
+static enum status carry_out(struct worker *w, const struct plan_case *const *cases, size_t count)
+{
+	struct control *control = w->a->control;
+	struct attempt *attempts = xcalloc(count, sizeof(*attempts));
+	enum status status;
+	bool opened, broken;
+
+	for (size_t i = 0; i < count; i++) {
+		attempt_begin(&attempts[i], w->a->plan, cases[i], w->settings.seed, &w->world);
+		attempts[i].run.sampler.stop = &control->stop;
+	}
+	if (w->world.rank == 0) {
+		attempts[0].run.sampler.progress = progress;
+		attempts[0].run.sampler.progress_context = w;
+		control->log_mark = lseek(STDERR_FILENO, 0, SEEK_END);
+		atomic_store(&control->company, (int)count);
+	}
+	send_index(w, MESSAGE_START, cases[0]->index);
+	opened = open_all(w, attempts, count) == STATUS_OK;
+	if (opened) {
+		send_index(w, MESSAGE_READY, cases[0]->index);
+		carry_out_open(w, attempts, count);
+	}
+	status = gravest(attempts, count);
+	broken = count > 1 && (!opened || attempt_taints(status));
+	if (w->world.rank == 0 && !broken) {
+		atomic_store(&control->company, 1);
+		for (size_t i = 0; i < (status == STATUS_INTERRUPTED ? 1 : count); i++)
+			send_result(w, &attempts[i], i == 0, count);
+	}
+	for (size_t i = 0; i < count; i++)
+		attempt_release(&attempts[i]);
+	free(attempts);
+	return broken ? STATUS_DEVICE : status;
+}
+
+static bool share_a_device(const struct plan_case *a, const struct plan_case *b)
+{
+	for (size_t i = 0; i < a->device_count; i++)
+		for (size_t j = 0; j < b->device_count; j++)
+			if (a->devices[i] == b->devices[j])
+				return true;
+	return false;
+}
+
+static bool may_join(const struct plan_case *const *company, size_t count,
+		     const struct plan_case *other)
+{
+	const struct suite *suite = company[0]->suite;
+
+	if (other->suite != suite || other->section != company[0]->section ||
+	    !suite->joins(company[0], other))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (share_a_device(company[i], other))
+			return false;
+	return true;
+}
+
+/* The cases from the `first` of the assignment on that are carried out together; how many, 1 at least. */
+static size_t next_company(const struct worker *w, size_t first, const struct plan_case **company)
+{
+	const struct assignment *a = w->a;
+	size_t count = 1;
+
+	company[0] = &a->plan->cases[a->cases[first]];
+	if (!company[0]->suite->joins || w->world.size > 1 || atomic_load(&a->control->alone))
+		return 1;
+	for (size_t i = first + 1; i < a->case_count && count < PLAN_MAX_CASE_DEVICES; i++) {
+		const struct plan_case *other = &a->plan->cases[a->cases[i]];
+
+		if (!may_join(company, count, other))
+			break;
+		company[count++] = other;
+	}
+	return count;
 }
 
 /* What a suite keeps from case to case is in the next suite's way: memory, and access between devices. */
@@ -247,7 +262,7 @@ static void change_suite(const struct plan_case *from, const struct plan_case *t
 /* Rank 0 decides: all ranks must leave the loop at the same case. */
 static bool go_on(struct worker *w, enum status last)
 {
-	int decision = !taints(last) && last != STATUS_INTERRUPTED && !w->a->control->stop;
+	int decision = !attempt_taints(last) && last != STATUS_INTERRUPTED && !w->a->control->stop;
 
 	world_broadcast(&w->world, 0, &decision, sizeof(decision));
 	return decision;
@@ -267,15 +282,16 @@ void worker_run(const struct assignment *assignment)
 	w.links = xcalloc(plan->device_count, sizeof(*w.links));
 	backends_open(&w.backends, names, &w.settings.backend_options);
 	free(names);
-	for (size_t i = 0; i < assignment->case_count && go_on(&w, last); i++) {
-		const struct plan_case *c = &plan->cases[assignment->cases[i]];
+	for (size_t i = 0, count; i < assignment->case_count && go_on(&w, last); i += count) {
+		const struct plan_case *company[PLAN_MAX_CASE_DEVICES];
 
-		change_suite(earlier, c);
-		last = carry_out(&w, c);
-		earlier = c;
+		count = next_company(&w, i, company);
+		change_suite(earlier, company[0]);
+		last = carry_out(&w, company, count);
+		earlier = company[0];
 	}
 	/* A device that an error has broken may hang or crash on closing; the process ends anyway. */
-	if (!taints(last)) {
+	if (!attempt_taints(last)) {
 		if (earlier && earlier->suite->release)
 			earlier->suite->release();
 		for (size_t i = 0; i < plan->device_count; i++)

@@ -53,7 +53,7 @@ enum placing {
 	EACH_ROUND /* all devices in pairs, pair behind pair; each two meet in one of the cases */
 };
 
-enum timing {
+enum timing_kind {
 	TIME_ONE,     /* there is one route */
 	TIME_IN_TURN, /* each of two routes while the other one is busy; the headline is the sum */
 	TIME_FIRST,   /* the first route while the others are busy */
@@ -64,7 +64,7 @@ enum timing {
 
 struct direction_info {
 	enum placing placing;
-	enum timing timing;
+	enum timing_kind timing;
 	bool host; /* host memory takes part */
 	bool peer; /* memory of other devices takes part */
 };

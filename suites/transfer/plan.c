@@ -8,6 +8,9 @@
 /* Copies that only keep the other links busy need not be larger: smaller buffers are sooner ready. */
 #define BUSY_BYTES (64u << 20)
 
+/* Of one backend: bits of device_info.peer_mask. */
+#define DEVICES_MAX 64
+
 static const struct value *find_axis(const struct plan_case *c, const char *axis)
 {
 	for (size_t i = 0; i < c->parameter_count; i++)
@@ -162,21 +165,6 @@ static bool same_backend(const struct plan *plan, size_t i, size_t j)
 	return strcmp(plan->devices[i].backend, plan->devices[j].backend) == 0;
 }
 
-static enum status place_pairs(struct plan *plan, struct plan_case *point, bool ordered,
-			       struct error *err)
-{
-	for (size_t i = 0; i < plan->device_count; i++) {
-		for (size_t j = ordered ? 0 : i + 1; j < plan->device_count; j++) {
-			size_t pair[2] = { i, j };
-
-			if (i != j && same_backend(plan, i, j) &&
-			    place(plan, point, pair, 2, err) != STATUS_OK)
-				return err->status;
-		}
-	}
-	return STATUS_OK;
-}
-
 /* Device `first` and behind it all others of its backend; nothing when there is no other. */
 static enum status place_all(struct plan *plan, struct plan_case *point, size_t first,
 			     struct error *err)
@@ -210,39 +198,87 @@ static enum status place_among_all(struct plan *plan, struct plan_case *point, b
 	return STATUS_OK;
 }
 
+/* Devices of the backend of `first`, which is its first one; returns how many. */
+static size_t sisters(const struct plan *plan, size_t first, size_t *all)
+{
+	size_t count = 0;
+
+	for (size_t i = first; i < plan->device_count && count < DEVICES_MAX; i++)
+		if (same_backend(plan, first, i))
+			all[count++] = i;
+	return count;
+}
+
+static size_t rounds_of(size_t count)
+{
+	return count - 1 + count % 2;
+}
+
 /*
- * Rounds of a tournament by the circle method: the last one stays, the others move on by one. With an
- * odd number the last one is nobody, and its partner sits out.
+ * One round of a tournament by the circle method: the last one stays, the others move on by one. With an odd number
+ * the last one is nobody, and its partner sits out. Fills `pairs`, pair behind pair; returns how many devices.
  */
-static enum status place_round(struct plan *plan, struct plan_case *point, const size_t *all,
-			       size_t count, size_t round, struct error *err)
+static size_t pair_up(const size_t *all, size_t count, size_t round, size_t *pairs)
 {
 	size_t places = count + count % 2, ring = places - 1, used = 0;
-	size_t devices[PLAN_MAX_CASE_DEVICES];
 
 	for (size_t k = 0; k < places / 2; k++) {
 		size_t a = k ? (round + k) % ring : round, b = k ? (round + ring - k) % ring : ring;
 
 		if (b >= count || a >= count)
 			continue;
-		devices[used++] = all[a < b ? a : b];
-		devices[used++] = all[a < b ? b : a];
+		pairs[used++] = all[a < b ? a : b];
+		pairs[used++] = all[a < b ? b : a];
 	}
-	return place(plan, point, devices, used, err);
+	return used;
 }
 
 /* With fewer than two pairs there is nothing to disturb. */
 static enum status place_rounds(struct plan *plan, struct plan_case *point, size_t first,
 				struct error *err)
 {
-	size_t all[PLAN_MAX_CASE_DEVICES], count = 0;
+	size_t all[DEVICES_MAX], pairs[DEVICES_MAX], count = sisters(plan, first, all);
 
-	for (size_t i = first; i < plan->device_count && count < PLAN_MAX_CASE_DEVICES; i++)
-		if (same_backend(plan, first, i))
-			all[count++] = i;
-	for (size_t round = 0; count >= 4 && round < count - 1 + count % 2; round++)
-		if (place_round(plan, point, all, count, round, err) != STATUS_OK)
+	if (count > PLAN_MAX_CASE_DEVICES)
+		count = PLAN_MAX_CASE_DEVICES;
+	for (size_t round = 0; count >= 4 && round < rounds_of(count); round++) {
+		size_t used = pair_up(all, count, round, pairs);
+
+		if (place(plan, point, pairs, used, err) != STATUS_OK)
 			return err->status;
+	}
+	return STATUS_OK;
+}
+
+static enum status place_round_of_pairs(struct plan *plan, struct plan_case *point,
+					const size_t *pairs, size_t used, bool turned,
+					struct error *err)
+{
+	for (size_t i = 0; i < used; i += 2) {
+		size_t pair[2] = { pairs[i + turned], pairs[i + !turned] };
+
+		if (place(plan, point, pair, 2, err) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+/* Every two devices, in an order in which neighbours share none and can be measured together (company.c). */
+static enum status place_pairs(struct plan *plan, struct plan_case *point, size_t first,
+			       struct error *err)
+{
+	enum placing placing =
+		direction_info((enum direction)case_integer(point, "directions"))->placing;
+	size_t all[DEVICES_MAX], pairs[DEVICES_MAX], count = sisters(plan, first, all);
+
+	for (size_t round = 0; count >= 2 && round < rounds_of(count); round++) {
+		size_t used = pair_up(all, count, round, pairs);
+
+		if (place_round_of_pairs(plan, point, pairs, used, false, err) != STATUS_OK ||
+		    (placing == EACH_PAIR &&
+		     place_round_of_pairs(plan, point, pairs, used, true, err) != STATUS_OK))
+			return err->status;
+	}
 	return STATUS_OK;
 }
 
@@ -298,9 +334,8 @@ enum status transfer_expand(struct plan *plan, struct plan_case *point, struct e
 	case EACH_DEVICE:
 		return place_each(plan, point, err);
 	case EACH_PAIR:
-		return place_pairs(plan, point, true, err);
 	case EACH_TWO:
-		return place_pairs(plan, point, false, err);
+		return place_among_all(plan, point, false, place_pairs, err);
 	case ALL_DEVICES:
 		return place_among_all(plan, point, false, place_all, err);
 	case EACH_AMONG_ALL:

@@ -20,6 +20,25 @@ size_t transfer_route_bytes(const struct plan_case *c, size_t index);
 /* Whether one kernel carries out a route and the one behind it, which leads back. */
 bool transfer_twins(const struct plan_case *c);
 
+/* One timed quantity of a case. */
+struct timing {
+	const char *name; /* of the series */
+	struct workload workload;
+	size_t series; /* index in the result, once it is sampled */
+	/* company.c: it is slower in company, so `series` is of it alone; the index of the other one. */
+	bool apart;
+	size_t company;
+};
+
+/* A lane that is timed while the others are busy. */
+struct contest {
+	struct transfer *t;
+	size_t timed; /* lane */
+	struct event *start;
+};
+
+#define TIMINGS_MAX 2
+
 struct transfer {
 	struct run *run;
 	enum direction direction;
@@ -30,14 +49,41 @@ struct transfer {
 	struct route routes[ROUTES_MAX];
 	struct lane lanes[ROUTES_MAX];
 	size_t lane_count;
+	struct stream *streams[ROUTES_MAX]; /* the lanes' */
+	struct timing timings[TIMINGS_MAX];
+	size_t timing_count;
+	struct contest contests[TIMINGS_MAX];
+	struct chase *chase; /* latency.c's; NULL: copies */
 };
 
-/* measure.c: samples the lanes as the direction says and records the metrics. */
-enum status transfer_measure(struct transfer *t, struct error *err);
+/* measure.c: describes what is timed, once the lanes are open; closes what it has opened. */
+enum status transfer_plan_timings(struct transfer *t, struct error *err);
+void transfer_close_timings(struct transfer *t);
+/* Samples one of them by itself, as a series `name`. */
+enum status transfer_sample(struct transfer *t, size_t timing, const char *name,
+			    struct error *err);
+const struct series *transfer_series(const struct transfer *t, size_t timing);
+/* Records the metrics, once all is sampled. */
+void transfer_record(struct transfer *t);
 
-/* latency.c: a case of TIME_CHASE, verification included; and the memory it takes at its end of the link. */
-enum status transfer_chase(struct transfer *t, struct error *err);
+/*
+ * latency.c: the same steps for a case of TIME_CHASE, with its memory and its verification; and the memory it takes at
+ * its end of the link. chase_close() closes one that failed to open as well.
+ */
+enum status chase_open(struct transfer *t, struct error *err);
+enum status chase_check(struct transfer *t, const char *when, struct error *err);
+void chase_record(struct transfer *t);
+void chase_close(struct transfer *t);
 uint64_t chase_footprint(size_t bytes);
+
+/* transfer.c: a case up to the point where it is timed, and from there on. */
+enum status transfer_open(struct transfer *t, struct run *run, struct error *err);
+enum status transfer_finish(struct transfer *t, struct error *err);
+void transfer_close(struct transfer *t);
+
+/* company.c: see suites/suite.h. */
+bool transfer_joins(const struct plan_case *c, const struct plan_case *other);
+void transfer_run_company(struct run *const *runs, size_t count, struct error *errs);
 
 /* Says on which NUMA nodes the case's host memory is; nothing where there is no choice. */
 void transfer_note_nodes(struct run *run, const int *nodes, size_t count);

@@ -1,0 +1,142 @@
+/* Who shares a worker, and what it costs when one of them dies: see measure/conductor.h and suites/suite.h. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "conduct_asserts.h"
+
+/* Contexts and communicators take longer than many a case: whoever can goes on with them. */
+static void suites_share_teams(void **state)
+{
+	static const char text[] =
+		"[run]\nbackend = host\nhost_devices = 2\ncase_limit = 1s\n[suite steps]\ncases = "
+		"1, 2\n[suite ranks]\ncases = 11, 12\n[suite others]\ncases = 21..23\n[suite "
+		"more_ranks]\ncases = 31\n";
+	struct rig rig;
+
+	(void)state;
+	rig_begin(&rig, text);
+	assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
+	assert_int_equal(rig.result.case_count, 8);
+	assert_true(rig_value(&rig, 1, "steps.process") == rig_value(&rig, 23, "steps.process"));
+	assert_true(rig_value(&rig, 11, "steps.first_rank") ==
+		    rig_value(&rig, 31, "steps.first_rank"));
+	assert_true(rig_value(&rig, 1, "steps.process") != rig_value(&rig, 11, "steps.first_rank"));
+	assert_true(rig_value(&rig, 31, "steps.process") == 2);
+	/* What a suite keeps is gone before the next one begins, and only then. */
+	assert_true(rig_value(&rig, 2, "steps.releases") == 0);
+	assert_true(rig_value(&rig, 21, "steps.releases") == 1);
+	assert_true(rig_value(&rig, 23, "steps.releases") == 1);
+	/* The result has the plan's order, whoever came first. */
+	assert_string_equal(rig.result.cases[2].suite, "ranks");
+	assert_string_equal(rig.result.cases[7].suite, "more_ranks");
+	rig_end(&rig);
+}
+
+static void a_shared_worker_that_dies_costs_one_case(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	deeds[2] = DO_SEGFAULT;
+	deeds[21] = DO_HANG;
+	rig_begin(&rig, "[run]\nbackend = host\ncase_limit = 500ms\n[suite steps]\ncases = 1, 2\n"
+			"[suite others]\ncases = 21..23\n");
+	assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
+	assert_status(&rig, 1, CASE_OK);
+	assert_status(&rig, 2, CASE_ERROR);
+	assert_reason(&rig, 2, "worker killed by signal 11 (Segmentation fault)");
+	assert_reason(&rig, 21, "hung: no result within 500.0 ms (killed)");
+	assert_status(&rig, 22, CASE_OK);
+	assert_status(&rig, 23, CASE_OK);
+	rig_end(&rig);
+}
+
+/* One suite that only hangs says nothing about the next one. */
+static void a_suite_is_given_up_by_itself(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	for (int i = 1; i <= 10; i++)
+		deeds[i] = DO_HANG;
+	rig_begin(&rig, "[run]\nbackend = host\ncase_limit = 200ms\n[suite steps]\ncases = 1..10\n"
+			"[suite others]\ncases = 21..23\n");
+	assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
+	assert_reason(&rig, 10, "not attempted, workers of this suite keep dying: hung");
+	for (int i = 21; i <= 23; i++)
+		assert_status(&rig, i, CASE_OK);
+	rig_end(&rig);
+}
+
+#define RIG_PAIRS                                                                                  \
+	"[run]\nbackend = host\nhost_devices = 3\ncase_limit = 1s\n[suite pairs]\ncases = "
+
+/* As many as follow each other on devices of their own, and none that does not want to. */
+static void neighbours_on_other_devices_are_a_company(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_begin(&rig, RIG_PAIRS "1..5, 50..52\n");
+	assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
+	assert_int_equal(rig.result.case_count, 8);
+	/* 1, 2, 3 are on devices 1, 2, 0; 4 is on device 1 again, 5 on 2; 50 wants to be alone. */
+	assert_true(rig_value(&rig, 1, "steps.company") == 3);
+	assert_true(rig_value(&rig, 3, "steps.company") == 3);
+	assert_true(rig_value(&rig, 4, "steps.company") == 2);
+	assert_true(rig_value(&rig, 5, "steps.company") == 2);
+	/* As the first of its company it asks others in; 52 is the third. */
+	assert_true(rig_value(&rig, 50, "steps.company") == 3);
+	rig_end(&rig);
+}
+
+/* Whose fault it was nobody knows: all are done again alone, and only the culprit pays. */
+static void a_company_that_dies_costs_the_culprit_only(void **state)
+{
+	static const struct {
+		enum deed deed;
+		enum case_status status;
+		const char *reason;
+		double company; /* of the others */
+	} rows[] = {
+		{ DO_SEGFAULT, CASE_ERROR, "worker killed by signal 11", 1 },
+		{ DO_EXIT_ZERO, CASE_ERROR, "worker exited with code 0", 1 },
+		{ DO_HANG, CASE_ERROR, "hung: no result within", 1 },
+		{ DO_DEVICE_ERROR, CASE_ERROR, "cudaFoo: cudaErrorIllegalAddress", 1 },
+		{ DO_MISMATCH, CASE_FAILED, "wrong result at 5: expected 1, got 2", 3 },
+		{ DO_UNSUPPORTED, CASE_SKIPPED, "no such precision", 3 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct rig rig;
+
+		deeds[2] = rows[i].deed;
+		rig_begin(&rig, RIG_PAIRS "1..3\n");
+		assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
+		assert_int_equal(rig.result.case_count, 3);
+		assert_status(&rig, 1, CASE_OK);
+		assert_status(&rig, 2, rows[i].status);
+		assert_reason(&rig, 2, rows[i].reason);
+		assert_status(&rig, 3, CASE_OK);
+		assert_true(rig_value(&rig, 1, "steps.company") == rows[i].company);
+		assert_true(rig_value(&rig, 3, "steps.company") == rows[i].company);
+		rig_end(&rig);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(suites_share_teams),
+		cmocka_unit_test(a_shared_worker_that_dies_costs_one_case),
+		cmocka_unit_test(a_suite_is_given_up_by_itself),
+		cmocka_unit_test(neighbours_on_other_devices_are_a_company),
+		cmocka_unit_test(a_company_that_dies_costs_the_culprit_only),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
