@@ -10,6 +10,7 @@
 
 #include "kernels/loss_scale.h"
 #include "measure/run.h"
+#include "suites/parallel/grid.h"
 #include "suites/parallel/measure.h"
 #include "suites/parallel/mode.h"
 #include "suites/parallel/outcome.h"
@@ -28,7 +29,7 @@ static const struct key keys[] = {
 	  .max = 1e9, .help = "samples per step, over all devices together" },
 	{ .name = "modes", .type = KEY_CHOICE, .list = true, .fallback = "single, ddp, layer_split",
 	  .choices = mode_names, .parameter = "mode",
-	  .help = "ddp, zero, dp_naive cut the batch, tensor the layers' width, the others the depth" },
+	  .help = "ddp, zero, dp_naive cut the batch, tensor the width, pipelines the depth, hybrid all" },
 	{ .name = "devices", .type = KEY_INTEGER, .list = true, .fallback = "1,2,4", .min = 1,
 	  .max = SETUP_MAX_RANKS,
 	  .help = "how many devices; single uses one, the other modes at least two" },
@@ -36,11 +37,12 @@ static const struct key keys[] = {
 	  .max = 1024, .help = "parts of the batch in layer_split (1: naive), gpipe and 1f1b" },
 	{ .name = "bucket", .type = KEY_SIZE, .list = true, .fallback = "25MiB", .min = 1,
 	  .max = 0x1p40, .help = "gradients per reduction in ddp, zero1 and zero2" },
+	{ .name = "hybrid", .type = KEY_TEXT, .list = true, .fallback = "2x2x2",
+	  .help = "grids of hybrid: data x tensor x pipeline; the product is in devices" },
 	{ .name = "accumulate", .type = KEY_INTEGER, .fallback = "1", .min = 1, .max = 1024,
-	  .help = "single, ddp: parts of a device's rows, computed in turn before one update" },
-	{ .name = "segments", .type = KEY_INTEGER, .fallback = "0", .min = 0,
-	  .max = SETUP_MAX_LAYERS,
-	  .help = "single, ddp: of layers; activations inside are computed again; 0: all kept" },
+	  .help = "single, ddp, zero1: parts of a device's rows, computed in turn before one update" },
+	{ .name = "recompute", .type = KEY_TEXT, .fallback = "none",
+	  .help = "activations that backward computes again: none, layer, sqrt or segments:4" },
 	{ .name = "loss_on", .type = KEY_CHOICE, .fallback = "server", .choices = loss_places,
 	  .help = "dp_naive: the first device computes the loss of all rows, or each of its own" },
 	{ .name = "optimizer", .type = KEY_CHOICE, .fallback = "adam", .choices = optimizer_names,
@@ -59,7 +61,7 @@ static const struct key keys[] = {
 };
 
 static const char *const axes[] = { "precision",    "batch",  "modes", "devices",
-				    "microbatches", "bucket", NULL };
+				    "microbatches", "bucket", "hybrid", NULL };
 
 static enum status read_layers(struct setup *setup, const struct section *section,
 			       struct error *err)
@@ -119,6 +121,52 @@ static enum status read_loss_scale(struct setup *setup, const struct section *se
 	return STATUS_OK;
 }
 
+/* How many segments of layers; 0: nothing is computed again. */
+static enum status read_recompute(struct setup *setup, const struct section *section,
+				  struct error *err)
+{
+	const char *text = section_text(section, "recompute");
+	unsigned segments;
+	char rest;
+
+	if (strcmp(text, "none") == 0)
+		setup->segments = 0;
+	else if (strcmp(text, "layer") == 0)
+		setup->segments = setup->layers;
+	else if (strcmp(text, "sqrt") == 0)
+		setup->segments = (uint64_t)lround(sqrt((double)setup->layers));
+	else if (sscanf(text, "segments:%u%c", &segments, &rest) == 1 && segments >= 1 &&
+		 segments <= SETUP_MAX_LAYERS)
+		setup->segments = segments;
+	else
+		return error_set(err, STATUS_USAGE,
+				 "%s: recompute: '%s', allowed are none, layer, sqrt and segments:1 "
+				 "to segments:%d",
+				 section_setting(section, "recompute")->origin, text,
+				 SETUP_MAX_LAYERS);
+	return STATUS_OK;
+}
+
+/* The grid is one way to use its number of devices, which must be asked for. */
+static enum status read_grid(struct setup *setup, const struct plan_case *c, struct error *err)
+{
+	const struct setting *devices = section_setting(c->section, "devices"),
+			     *grids = section_setting(c->section, "hybrid");
+	const char *text = case_text(c, "hybrid");
+	struct grid *g = &setup->grid;
+
+	if (!grid_parse(text, g))
+		return error_set(err, STATUS_USAGE,
+				 "%s: hybrid: '%s' is no data x tensor x pipeline such as 2x2x2, each "
+				 "at most %d",
+				 grids->origin, text, SETUP_MAX_RANKS);
+	for (size_t i = 0; i < devices->count; i++)
+		if (devices->values[i].integer == g->data * g->tensor * g->pipeline)
+			return STATUS_OK;
+	return error_set(err, STATUS_USAGE, "%s: hybrid: %s needs %d devices, which devices does not list",
+			 grids->origin, text, g->data * g->tensor * g->pipeline);
+}
+
 static enum status setup_from_case(struct setup *setup, const struct plan_case *c,
 				   struct error *err)
 {
@@ -138,7 +186,9 @@ static enum status setup_from_case(struct setup *setup, const struct plan_case *
 	setup->loss_on_server = section_integer(c->section, "loss_on") == 0;
 	setup_fit_mode(setup);
 	setup->accumulate = (uint64_t)section_integer(c->section, "accumulate");
-	setup->segments = (uint64_t)section_integer(c->section, "segments");
+	if (read_recompute(setup, c->section, err) != STATUS_OK ||
+	    (setup->mode->gridded && read_grid(setup, c, err) != STATUS_OK))
+		return err->status;
 	read_optimizer(setup, c->section);
 	return STATUS_OK;
 }
@@ -159,8 +209,8 @@ static uint64_t bytes_of(const struct setup *setup)
 		struct holding h;
 		struct share share;
 
-		segments_make(&segments, setup);
 		holding_of(setup, rank, &share, &step_rows, &h);
+		segments_make(&segments, setup, &share, step_rows);
 		bytes = (h.weights + h.gradients) * element +
 			h.moments * precision_bytes(setup_moment(setup)) *
 				optimizer_moments(setup->optimizer) +
@@ -174,7 +224,7 @@ static uint64_t bytes_of(const struct setup *setup)
 					 element;
 		}
 		for (size_t i = 1; i < setup->layers; i++)
-			bytes += share.kept * segments_width(&segments, setup, i) * element;
+			bytes += step_rows * segments_width(&segments, setup, &share, i) * element;
 		bytes += 2 * step_rows * widest * element;
 		most = bytes > most ? bytes : most;
 	}
@@ -217,11 +267,15 @@ static unsigned capability_for(enum precision precision)
 
 static const char *refusal_of(const struct setup *setup)
 {
-	bool asks = setup->accumulate > 1 || setup->segments > 0;
-
-	return asks && !setup->mode->accumulates
-		       ? "accumulation and recomputation are for single and ddp"
-		       : setup->mode->refusal(setup);
+	if (setup->accumulate > 1 && !setup->mode->accumulates)
+		return setup->mode->microbatched
+			       ? "its micro-batches accumulate: set microbatches instead"
+			       : "accumulation is for single, ddp and zero1; hybrid = 1xNx1 "
+				 "accumulates with tensor parallelism";
+	if (setup->segments > 0 && !setup->mode->recomputes)
+		return "recomputation is not for zero3, whose weights are gone by then, nor for "
+		       "tensor: hybrid = 1xNx1 does that";
+	return setup->mode->refusal(setup);
 }
 
 /* The first n devices of one backend, `first` being the backend's first. */
@@ -275,6 +329,11 @@ static enum status parallel_expand(struct plan *plan, struct plan_case *point, s
 	if (!setup.mode->microbatched && !plan_drop_axis(point, "microbatches"))
 		return STATUS_OK;
 	if (!setup.mode->bucketed && !plan_drop_axis(point, "bucket"))
+		return STATUS_OK;
+	if (!setup.mode->gridded && !plan_drop_axis(point, "hybrid"))
+		return STATUS_OK;
+	if (setup.mode->gridded &&
+	    setup.grid.data * setup.grid.tensor * setup.grid.pipeline != setup.ranks)
 		return STATUS_OK;
 	for (size_t i = 0; i < plan->device_count; i++)
 		if (first_of_backend(plan, i) && plan_on(plan, point, &setup, i, err) != STATUS_OK)

@@ -77,7 +77,8 @@ host_devices = 2
 layers = 40,64,56,48,10
 batch = 48
 devices = 2
-modes = ddp,layer_split,gpipe,1f1b,1f1b_eager,tensor,zero1,zero2,zero3,dp_naive
+modes = ddp,layer_split,gpipe,1f1b,1f1b_eager,tensor,zero1,zero2,zero3,dp_naive,hybrid
+hybrid = 1x2x1, 2x1x1
 microbatches = 4
 iterations = 6
 sample_time = 100us
@@ -86,11 +87,19 @@ INI
 "$gpuproof" run "$dir/all.ini" --set parallel.modes=dp_naive --set parallel.loss_on=replica \
 	-o "$dir/replica" --quiet || fail "loss on the replicas: run ended with $?"
 "$gpuproof" run "$dir/all.ini" --set parallel.modes=single,ddp --set parallel.devices=1,2 \
-	--set parallel.accumulate=3 --set parallel.segments=2 -o "$dir/again" --quiet ||
+	--set parallel.accumulate=3 --set parallel.recompute=segments:2 -o "$dir/again" --quiet ||
 	fail "accumulation and recomputation: run ended with $?"
 "$gpuproof" run "$dir/all.ini" --set parallel.accumulate=3 --dry-run > "$dir/plan"
-[ "$(grep -c 'accumulation and recomputation are for single and ddp' "$dir/plan")" = 9 ] ||
-	fail "nine modes do not accumulate"
+[ "$(grep -c 'accumulation is for single, ddp and zero1' "$dir/plan")" = 4 ] &&
+	[ "$(grep -c 'its micro-batches accumulate' "$dir/plan")" = 6 ] ||
+	fail "four modes do not accumulate, six have micro-batches"
+"$gpuproof" run "$dir/all.ini" --set parallel.recompute=sqrt --dry-run > "$dir/plan"
+[ "$(grep -c 'recomputation is not for zero3' "$dir/plan")" = 2 ] || fail "two modes do not recompute"
+for bad in recompute=segments:0 recompute=some hybrid=2x2 hybrid=2x2x2; do
+	"$gpuproof" run "$dir/all.ini" --set "parallel.$bad" --dry-run > "$dir/said" 2>&1 && fail "$bad"
+	grep -q 'allowed are none, layer, sqrt\|no data x tensor x pipeline\|2x2x2 needs 8 devices' "$dir/said" ||
+		fail "$bad: $(cat "$dir/said")"
+done
 python3 - "$dir/all/result.json" "$dir/again/result.json" <<'PY'
 import json, sys
 cases, again = (json.load(open(path))["cases"] for path in sys.argv[1:])
@@ -100,9 +109,14 @@ for c in cases + again:
 for c in cases:
     mode = c["parameters"]["mode"]
     mode = mode["text"] if isinstance(mode, dict) else mode
+    grid = c["parameters"].get("hybrid")
+    if grid:
+        mode = grid["text"] if isinstance(grid, dict) else grid
     memory[mode] = {k[len("parallel.memory_"):]: v["value"] for k, v in c["metrics"].items()}
     wire[mode] = c["metrics"]["parallel.wire_bytes"]["value"]
-assert len(memory) == 10
+assert len(memory) == 12
+assert memory["2x1x1"]["parameters"] == memory["ddp"]["parameters"] > memory["1x2x1"]["parameters"]
+assert wire["2x1x1"] == wire["ddp"] and wire["1x2x1"] == wire["tensor"], wire
 state = lambda mode: memory[mode]["gradients"] + memory[mode]["optimizer"]
 assert state("ddp") > state("zero1") > state("zero2") == state("zero3"), memory
 assert memory["zero3"]["parameters"] < memory["zero2"]["parameters"] == memory["zero1"]["parameters"]

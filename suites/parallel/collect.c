@@ -163,6 +163,8 @@ static enum status collect_gradients(struct collection *c, const struct source *
 	const struct network *n = &t->network;
 
 	/* Replicas are compared with each other by verify_replicas(). */
+	if (t->mode->gridded && grid_place(t->setup, s->rank).data > 0)
+		return STATUS_OK;
 	if (t->mode->replicated && holding_is_whole(&s->holding) && s->rank > 0)
 		return STATUS_OK;
 	for (size_t l = s->share.first; l < s->share.last && s->share.parts > 1; l++)

@@ -28,6 +28,7 @@ struct trainer {
 	struct arena arena;
 	struct network network;
 	void *state; /* the mode's own */
+	struct event *layer_done; /* hybrid: gradients that may leave, and those that are back */
 	bool scale_known;        /* a dynamic loss scale was set once */
 	uint64_t scale_interval; /* good steps before a dynamic loss scale doubles; 0: never */
 };
@@ -35,9 +36,11 @@ struct trainer {
 struct mode {
 	const char *name;
 	const char *summary; /* one line for help and the report */
+	bool gridded;        /* the axis `hybrid` means something */
 	bool microbatched;   /* the axis `microbatches` means something */
 	bool bucketed;       /* the axis `bucket` means something */
-	bool accumulates;    /* knows setup->accumulate and setup->segments */
+	bool accumulates;    /* knows setup->accumulate */
+	bool recomputes;     /* knows setup->segments */
 	bool replicated;     /* every rank ends a step with the same parameters, bit for bit */
 
 	/* NULL, or why this setup cannot be split so (words for the reader of the report). */

@@ -120,6 +120,7 @@ const struct mode mode_ddp = {
 	.summary = "data parallel: gradients averaged in buckets while backward runs",
 	.bucketed = true,
 	.accumulates = true,
+	.recomputes = true,
 	.replicated = true,
 	.refusal = data_parallel_refusal,
 	.share = data_parallel_share,

@@ -191,6 +191,7 @@ static double dp_naive_wire_bytes(const struct setup *setup)
 const struct mode mode_dp_naive = {
 	.name = "dp_naive",
 	.summary = "data parallel from one server: it sends out, adds up and updates in every step",
+	.recomputes = true,
 	.refusal = data_parallel_refusal,
 	.share = dp_naive_share,
 	.hold = dp_naive_hold,

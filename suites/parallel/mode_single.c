@@ -36,6 +36,7 @@ const struct mode mode_single = {
 	.summary = "one device computes the whole step",
 	.replicated = true,
 	.accumulates = true,
+	.recomputes = true,
 	.refusal = single_refusal,
 	.share = single_share,
 	.enqueue = single_enqueue,

@@ -3,7 +3,7 @@
 
 #include "suites/parallel/mode.h"
 
-#define MODES(X) X(single) X(ddp) X(layer_split) X(gpipe) X(1f1b) X(1f1b_eager) X(tensor) X(zero1) X(zero2) X(zero3) X(dp_naive)
+#define MODES(X) X(single) X(ddp) X(layer_split) X(gpipe) X(1f1b) X(1f1b_eager) X(tensor) X(zero1) X(zero2) X(zero3) X(dp_naive) X(hybrid)
 
 #define X(name) extern const struct mode mode_##name;
 MODES(X)

@@ -49,10 +49,10 @@ static enum status open_shared(struct network *n, void **shared, struct error *e
 	size_t bytes = precision_bytes(n->setup->precision);
 
 	for (size_t i = 1; i < SETUP_MAX_LAYERS; i++) {
-		uint64_t width = segments_width(&n->segments, n->setup, i);
+		uint64_t width = segments_width(&n->segments, n->setup, &n->share, i);
 
 		if (width > 0 &&
-		    arena_alloc(n->arena, MEMORY_ACTIVATIONS, n->share.kept * width * bytes,
+		    arena_alloc(n->arena, MEMORY_ACTIVATIONS, n->step_rows * width * bytes,
 				&shared[i], err) != STATUS_OK)
 			return err->status;
 	}
@@ -91,6 +91,8 @@ static enum status open_activations(struct network *n, struct error *err)
 
 		n->kept[l] = kept_rows(&n->share, l);
 		n->activations[l] = shared[buffer];
+		if (shared[buffer])
+			n->kept[l] = n->step_rows;
 		if (!shared[buffer] && arena_alloc(n->arena, tag, n->kept[l] * width * bytes,
 						   &n->activations[l], err) != STATUS_OK)
 			return err->status;
@@ -129,7 +131,7 @@ enum status network_open(struct network *n, const struct setup *setup, struct de
 	holding_of(setup, rank, &n->share, &n->step_rows, &n->holding);
 	model_init(&n->model, setup);
 	model_init_share(&n->local, setup, &n->share);
-	segments_make(&n->segments, setup);
+	segments_make(&n->segments, setup, &n->share, n->step_rows);
 	if (open_parameters(n, err) != STATUS_OK || open_activations(n, err) != STATUS_OK)
 		return err->status;
 	if (setup->dynamic_scale && arena_alloc(n->arena, MEMORY_OPTIMIZER, sizeof(*n->loss_scale),

@@ -17,6 +17,7 @@ struct network {
 	struct share share;
 	struct holding holding;
 	struct segments segments;
+	bool others_recompute; /* the mode computes segments again before network_backward() */
 	struct device *device;
 	struct arena *arena;
 	uint64_t step_rows; /* most rows of one backward call: sizes the transient buffers */

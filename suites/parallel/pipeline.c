@@ -37,6 +37,7 @@ struct edge {
 };
 
 struct pipeline {
+	const struct pipeline_work *work;
 	struct edge up, down;
 	uint64_t warmup;
 	bool first_last;              /* backwards begin with the last micro-batch */
@@ -47,14 +48,34 @@ struct pipeline {
 	uint64_t forwards, backwards; /* of this step, so far */
 };
 
+static enum status forward_layers(struct trainer *t, uint64_t row, uint64_t rows, unsigned parts,
+				  struct error *err)
+{
+	return parts & STEP_COMPUTE ? network_forward_all(&t->network,
+							  t->team->streams[STREAM_COMPUTE], row,
+							  rows, err)
+				    : STATUS_OK;
+}
+
+static enum status backward_layers(struct trainer *t, uint64_t turn, uint64_t row, uint64_t rows,
+				   void *dy, void *dx, unsigned parts, struct error *err)
+{
+	return parts & STEP_COMPUTE ? network_backward_all(&t->network,
+							   t->team->streams[STREAM_COMPUTE], row,
+							   rows, dy, dx, turn > 0, err)
+				    : STATUS_OK;
+}
+
+static const struct pipeline_work layer_work = { forward_layers, backward_layers, NULL };
+
 static uint64_t micro_rows(const struct trainer *t)
 {
-	return t->setup->batch / t->setup->microbatches;
+	return t->network.share.rows / t->setup->microbatches;
 }
 
 static uint64_t edge_bytes(const struct trainer *t, const struct edge *edge)
 {
-	return micro_rows(t) * t->setup->widths[edge->boundary] *
+	return micro_rows(t) * share_width(t->setup, &t->network.share, edge->boundary) *
 	       precision_bytes(t->setup->precision);
 }
 
@@ -110,16 +131,19 @@ static enum status open_local(struct trainer *t, struct pipeline *p, struct erro
 	return open_edge(t, &p->down, err);
 }
 
-enum status pipeline_open(struct trainer *t, pipeline_warmup *warmup, struct error *err)
+enum status pipeline_open(struct trainer *t, pipeline_warmup *warmup,
+			  const struct pipeline_work *work, struct error *err)
 {
 	struct pipeline *p = t->state = xcalloc(1, sizeof(*p));
 	struct team *team = t->team;
 	/* Forwards and backwards alternate on some edge unless every stage warms up with all. */
 	bool alternate = warmup != pipeline_warmup_all;
 
-	p->warmup = warmup(t->setup->ranks, team->world->rank, t->setup->microbatches);
+	p->work = work ? work : &layer_work;
+	p->warmup = warmup(grid_of(t->setup).pipeline,
+			   grid_place(t->setup, team->world->rank).stage, t->setup->microbatches);
 	p->first_last = !alternate;
-	if (team_open_edges(team, alternate, err) != STATUS_OK)
+	if (team_open_edges(team, t->setup, alternate, err) != STATUS_OK)
 		return err->status;
 	p->up = (struct edge){ .forward = { team->up, STREAM_UP, NULL, { 0 } },
 			       .backward = { team->up, STREAM_UP, NULL, { 0 } },
@@ -215,17 +239,20 @@ static enum status wait_sent(struct trainer *t, const struct lane *lane, uint64_
 				   err);
 }
 
-static enum status compute_forward(struct trainer *t, uint64_t row, struct error *err)
+static enum status compute_forward(struct trainer *t, uint64_t row, unsigned parts,
+				   struct error *err)
 {
+	const struct pipeline *p = t->state;
 	struct stream *stream = stream_of(t, STREAM_COMPUTE);
 	struct network *n = &t->network;
 	uint64_t rows = micro_rows(t);
 
-	if (network_forward_all(n, stream, row, rows, err) != STATUS_OK)
+	if (p->work->forward(t, row, rows, parts, err) != STATUS_OK)
 		return err->status;
-	return network_has_loss(n) ? network_loss(n, stream, row, rows,
-						  trainer_gradient_scale(t, t->setup->batch), err)
-				   : STATUS_OK;
+	return network_has_loss(n) && parts & STEP_COMPUTE
+		       ? network_loss(n, stream, row, rows,
+				      trainer_gradient_scale(t, t->setup->batch), err)
+		       : STATUS_OK;
 }
 
 static enum status forward_micro(struct trainer *t, unsigned parts, struct error *err)
@@ -238,7 +265,7 @@ static enum status forward_micro(struct trainer *t, unsigned parts, struct error
 			 network_activation(n, p->up.boundary, row), parts, err) != STATUS_OK ||
 	    wait_sent(t, &p->down.forward, micro, err) != STATUS_OK)
 		return err->status;
-	if (parts & STEP_COMPUTE && compute_forward(t, row, err) != STATUS_OK)
+	if (compute_forward(t, row, parts, err) != STATUS_OK)
 		return err->status;
 	return send_over(t, &p->down, &p->down.forward, micro,
 			 network_activation(n, p->down.boundary, row), parts, err);
@@ -263,8 +290,7 @@ static enum status backward_micro(struct trainer *t, unsigned parts, struct erro
 		    STATUS_OK ||
 	    wait_sent(t, &p->up.backward, turn, err) != STATUS_OK)
 		return err->status;
-	if (parts & STEP_COMPUTE && network_backward_all(&t->network, compute, micro * rows, rows,
-							 dy, dx, turn > 0, err) != STATUS_OK)
+	if (p->work->backward(t, turn, micro * rows, rows, dy, dx, parts, err) != STATUS_OK)
 		return err->status;
 	if (backend_event_record(slot_event(&p->gradients, turn), compute, err) != STATUS_OK ||
 	    backend_event_record(slot_event(&p->inputs, micro), compute, err) != STATUS_OK)
@@ -323,7 +349,8 @@ enum status pipeline_enqueue(struct trainer *t, unsigned parts, struct error *er
 		    STATUS_OK)
 			return err->status;
 	}
-	if (join_edges(t, err) != STATUS_OK)
+	if (join_edges(t, err) != STATUS_OK ||
+	    (p->work->finish && p->work->finish(t, parts, err) != STATUS_OK))
 		return err->status;
 	return trainer_update(t, parts, err);
 }

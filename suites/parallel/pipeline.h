@@ -17,11 +17,24 @@ pipeline_warmup pipeline_warmup_all, pipeline_warmup_plain, pipeline_warmup_eage
 /* Micro-batches whose activations a stage keeps at a time. */
 uint64_t pipeline_in_flight(pipeline_warmup *warmup, int stages, int stage, uint64_t micro);
 
-/* The members of struct mode. */
+/*
+ * What a stage does with the rows [row, row + rows) of one micro-batch, on the compute stream: `parts` of it. `turn`
+ * counts the backwards of a step. finish(), NULL or: behind the last of them, before the update.
+ */
+struct pipeline_work {
+	enum status (*forward)(struct trainer *trainer, uint64_t row, uint64_t rows, unsigned parts,
+			       struct error *err);
+	enum status (*backward)(struct trainer *trainer, uint64_t turn, uint64_t row, uint64_t rows,
+				void *dy, void *dx, unsigned parts, struct error *err);
+	enum status (*finish)(struct trainer *trainer, unsigned parts, struct error *err);
+};
+
+/* The members of struct mode. `work` NULL: whole layers. */
 const char *pipeline_refusal(const struct setup *setup);
 void pipeline_share(const struct setup *setup, int rank, pipeline_warmup *warmup,
 		    struct share *share, uint64_t *step_rows);
-enum status pipeline_open(struct trainer *trainer, pipeline_warmup *warmup, struct error *err);
+enum status pipeline_open(struct trainer *trainer, pipeline_warmup *warmup,
+			  const struct pipeline_work *work, struct error *err);
 void pipeline_close(struct trainer *trainer);
 enum status pipeline_enqueue(struct trainer *trainer, unsigned parts, struct error *err);
 unsigned pipeline_commands(const struct trainer *trainer);
@@ -38,12 +51,13 @@ double pipeline_bubble(const struct setup *setup);
 	}                                                                                          \
 	static enum status open_##name_(struct trainer *trainer, struct error *err)                \
 	{                                                                                          \
-		return pipeline_open(trainer, warmup_, err);                                       \
+		return pipeline_open(trainer, warmup_, NULL, err);                                       \
 	}                                                                                          \
 	const struct mode mode_##name_ = {                                                         \
 		.name = #name_,                                                                    \
 		.summary = summary_,                                                               \
 		.microbatched = true,                                                              \
+		.recomputes = true,                                                                \
 		.refusal = pipeline_refusal,                                                       \
 		.share = share_##name_,                                                            \
 		.open = open_##name_,                                                              \

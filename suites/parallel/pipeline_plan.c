@@ -1,5 +1,6 @@
 /* Which stage does what in which order, and what it costs by formula. */
 #include "suites/parallel/pipeline.h"
+#include "suites/parallel/grid.h"
 #include "suites/parallel/stages.h"
 
 /* Inputs beside those in flight: one is received while the last is computed with. */
@@ -33,13 +34,33 @@ uint64_t pipeline_in_flight(pipeline_warmup *warmup, int stages, int stage, uint
 	return first < micro ? first + 1 : micro;
 }
 
+static const char *parts_refusal(const struct setup *setup)
+{
+	struct grid grid = grid_of(setup);
+
+	if (grid.data * grid.tensor * grid.pipeline != setup->ranks)
+		return "the product of data x tensor x pipeline is not the number of devices";
+	for (size_t l = 1; l < setup->layers; l += 2)
+		if (setup->widths[l] % (uint64_t)grid.tensor)
+			return "the width between the layers of a pair does not divide by the "
+			       "tensor part of the grid";
+	return setup->batch % (uint64_t)grid.data
+		       ? "the batch does not divide by the data part of the grid"
+		       : NULL;
+}
+
 const char *pipeline_refusal(const struct setup *setup)
 {
+	struct grid grid = grid_of(setup);
+	const char *reason = parts_refusal(setup);
+
 	if (setup->ranks < 2)
 		return "a layer split needs at least two devices";
-	if ((size_t)setup->ranks > setup->layers)
+	if (reason)
+		return reason;
+	if ((size_t)grid.pipeline > setup->layers)
 		return "more devices than layers";
-	return setup->batch % setup->microbatches
+	return setup->batch / (uint64_t)grid.data % setup->microbatches
 		       ? "the batch does not divide by the number of micro-batches"
 		       : NULL;
 }
@@ -47,18 +68,23 @@ const char *pipeline_refusal(const struct setup *setup)
 void pipeline_share(const struct setup *setup, int rank, pipeline_warmup *warmup,
 		    struct share *share, uint64_t *step_rows)
 {
-	uint64_t rows = setup->batch / setup->microbatches;
-	uint64_t kept = pipeline_in_flight(warmup, setup->ranks, rank, setup->microbatches);
+	struct grid grid = grid_of(setup);
+	struct place place = grid_place(setup, rank);
+	uint64_t all = setup->batch / (uint64_t)grid.data, rows = all / setup->microbatches;
+	uint64_t kept =
+		pipeline_in_flight(warmup, grid.pipeline, place.stage, setup->microbatches);
 	uint64_t inputs = kept + SPARE_INPUTS;
 	size_t bounds[SETUP_MAX_RANKS + 1];
 
 	if (inputs > setup->microbatches)
 		inputs = setup->microbatches;
-	stages_balance(setup, (size_t)setup->ranks, bounds);
-	*share = (struct share){ .first = bounds[rank],
-				 .last = bounds[rank + 1],
-				 .rows = setup->batch,
-				 .parts = 1,
+	stages_balance(setup, (size_t)grid.pipeline, bounds);
+	*share = (struct share){ .first = bounds[place.stage],
+				 .last = bounds[place.stage + 1],
+				 .row = (uint64_t)place.data * all,
+				 .rows = all,
+				 .part = place.part,
+				 .parts = grid.tensor,
 				 .kept = kept * rows,
 				 .kept_input = inputs * rows };
 	*step_rows = rows;
@@ -82,7 +108,7 @@ double pipeline_wire_bytes(const struct setup *setup)
 
 double pipeline_bubble(const struct setup *setup)
 {
-	double stages = setup->ranks, micro = (double)setup->microbatches;
+	double stages = grid_of(setup).pipeline, micro = (double)setup->microbatches;
 
 	return (stages - 1) / (micro + stages - 1);
 }

@@ -2,13 +2,18 @@
 
 #include "suites/parallel/stages.h"
 
-void segments_make(struct segments *s, const struct setup *setup)
+void segments_make(struct segments *s, const struct setup *setup, const struct share *share,
+		   uint64_t step_rows)
 {
-	*s = (struct segments){ .count = setup->segments };
-	if (s->count > setup->layers)
-		s->count = setup->layers;
+	size_t layers = share->last - share->first;
+
+	*s = (struct segments){ .count = (setup->segments * layers + setup->layers - 1) /
+					 setup->layers,
+				.again_last = share->kept > step_rows };
+	if (s->count > layers)
+		s->count = layers;
 	if (s->count > 0)
-		stages_balance(setup, s->count, s->bounds);
+		stages_balance_layers(setup, share->first, share->last, s->count, s->bounds);
 }
 
 /* The segment that has `layer`. */
@@ -23,18 +28,19 @@ static size_t segment_of(const struct segments *s, size_t layer)
 
 size_t segments_buffer(const struct segments *s, size_t l)
 {
-	if (s->count == 0 || l >= s->bounds[s->count])
+	if (s->count == 0 || l < s->bounds[0] || l >= s->bounds[s->count])
 		return 0;
 	return l - s->bounds[segment_of(s, l)];
 }
 
-uint64_t segments_width(const struct segments *s, const struct setup *setup, size_t buffer)
+uint64_t segments_width(const struct segments *s, const struct setup *setup,
+			const struct share *share, size_t buffer)
 {
 	uint64_t widest = 0;
 
-	for (size_t l = 0; l < setup->layers && s->count > 0; l++)
-		if (segments_buffer(s, l) == buffer && setup->widths[l] > widest)
-			widest = setup->widths[l];
+	for (size_t l = share->first; l < share->last && s->count > 0; l++)
+		if (segments_buffer(s, l) == buffer && share_width(setup, share, l) > widest)
+			widest = share_width(setup, share, l);
 	return widest;
 }
 
@@ -42,7 +48,8 @@ size_t segments_again(const struct segments *s, size_t layer)
 {
 	size_t segment = segment_of(s, layer);
 
-	if (s->count == 0 || segment + 1 == s->count || s->bounds[segment + 1] != layer + 1)
+	if (s->count == 0 || s->bounds[segment + 1] != layer + 1 ||
+	    (segment + 1 == s->count && !s->again_last))
 		return layer;
 	return s->bounds[segment];
 }

@@ -82,7 +82,7 @@ double setup_safe_rate(const struct setup *setup)
 /* Parts of a width that the ranks share equally stay so. */
 static uint64_t divisible_like(const struct setup *setup, size_t i, uint64_t width)
 {
-	uint64_t ranks = (uint64_t)setup->ranks;
+	uint64_t ranks = (uint64_t)(setup->grid.tensor > 0 ? setup->grid.tensor : setup->ranks);
 
 	return setup->widths[i] % ranks == 0 && width > ranks ? width - width % ranks : width;
 }

@@ -24,9 +24,15 @@ extern const char *const optimizer_names[];
 /* FP32 values (FP64 in fp64) that the optimizer keeps per parameter: 0, 1, 2. */
 size_t optimizer_moments(enum optimizer optimizer);
 
+/* How ranks split a step in three ways at once: data x tensor x pipeline = ranks. */
+struct grid {
+	int data, tensor, pipeline;
+};
+
 struct setup {
 	const struct mode *mode;
 	int ranks;
+	struct grid grid;                      /* hybrid; others: zero */
 	size_t layers;                         /* Linear layers */
 	uint64_t widths[SETUP_MAX_LAYERS + 1]; /* input first, classes last */
 	uint64_t batch;                        /* of the whole step, over all ranks */

@@ -14,10 +14,11 @@ static double work_of(const struct setup *setup, size_t first, size_t last)
 }
 
 /*
- * least[s][l]: the largest stage when layers [0, l) are cut into s stages as well as can be; cut:
- * its last bound.
+ * least[s][l]: the largest stage when layers [first, first + l) are cut into s stages as well as can be; cut: its last
+ * bound, counted from the first layer as well.
  */
 struct table {
+	size_t first;
 	double least[SETUP_MAX_LAYERS + 1][SETUP_MAX_LAYERS + 1];
 	size_t cut[SETUP_MAX_LAYERS + 1][SETUP_MAX_LAYERS + 1];
 };
@@ -26,7 +27,8 @@ static void best_cut(const struct setup *setup, struct table *table, size_t stag
 {
 	table->least[stages][layers] = INFINITY;
 	for (size_t cut = stages - 1; cut < layers; cut++) {
-		double largest = fmax(table->least[stages - 1][cut], work_of(setup, cut, layers));
+		double largest = fmax(table->least[stages - 1][cut],
+				      work_of(setup, table->first + cut, table->first + layers));
 
 		if (largest < table->least[stages][layers]) {
 			table->least[stages][layers] = largest;
@@ -35,16 +37,25 @@ static void best_cut(const struct setup *setup, struct table *table, size_t stag
 	}
 }
 
-void stages_balance(const struct setup *setup, size_t stages, size_t *bounds)
+void stages_balance_layers(const struct setup *setup, size_t first, size_t last, size_t stages,
+			   size_t *bounds)
 {
-	struct table table = { 0 };
+	struct table table = { .first = first };
+	size_t layers = last - first, at = layers;
 
-	for (size_t l = 1; l <= setup->layers; l++)
+	for (size_t l = 1; l <= layers; l++)
 		table.least[0][l] = INFINITY;
 	for (size_t s = 1; s <= stages; s++)
-		for (size_t l = s; l <= setup->layers; l++)
+		for (size_t l = s; l <= layers; l++)
 			best_cut(setup, &table, s, l);
-	bounds[stages] = setup->layers;
-	for (size_t s = stages; s > 0; s--)
-		bounds[s - 1] = table.cut[s][bounds[s]];
+	bounds[stages] = last;
+	for (size_t s = stages; s > 0; s--) {
+		at = table.cut[s][at];
+		bounds[s - 1] = first + at;
+	}
+}
+
+void stages_balance(const struct setup *setup, size_t stages, size_t *bounds)
+{
+	stages_balance_layers(setup, 0, setup->layers, stages, bounds);
 }

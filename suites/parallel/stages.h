@@ -10,5 +10,8 @@
  * elements.
  */
 void stages_balance(const struct setup *setup, size_t stages, size_t *bounds);
+/* The same of layers [first, last). */
+void stages_balance_layers(const struct setup *setup, size_t first, size_t last, size_t stages,
+			   size_t *bounds);
 
 #endif

@@ -8,45 +8,6 @@
 /* One send, or one copy to the host, at a time: keeps staging buffers of libraries small. */
 #define PIECE_BYTES (UINT64_C(64) << 20)
 
-/* 0 where it is the whole machine's, which others use as well. */
-static uint64_t free_memory(struct device *device)
-{
-	struct error ignored = ERROR_NONE;
-	uint64_t free_bytes = 0, total = 0;
-
-	if (device->info.capabilities & DEVICE_SHARES_HOST_MEMORY)
-		return 0;
-	backend_device_memory(device, &free_bytes, &total, &ignored);
-	return free_bytes;
-}
-
-/* Rank `root` makes the id; ranks root .. root + size - 1 open it as ranks 0 .. size - 1. */
-static enum status open_communicator(struct team *team, int root, int size,
-				     struct communicator **out, struct error *err)
-{
-	const struct backend *backend = team->device->backend;
-	int rank = team->world->rank - root;
-	struct communicator_id id = { { 0 } };
-	enum status status = STATUS_OK;
-
-	*out = NULL;
-	if (!backend->communicator_id)
-		status = backend_missing(team->device, "communicator_id", err);
-	else if (rank == 0)
-		status = backend->communicator_id(&id, err);
-	if (world_agree(team->world, status, err) != STATUS_OK)
-		return err->status;
-	world_broadcast(team->world, root, &id, sizeof(id));
-	if (rank >= 0 && rank < size) {
-		uint64_t before = free_memory(team->device), after;
-
-		status = backend_communicator_open(team->device, &id, rank, size, out, err);
-		after = free_memory(team->device);
-		team->communicator_bytes += before > after ? before - after : 0;
-	}
-	return world_agree(team->world, status, err);
-}
-
 enum status team_open(struct team *team, struct device *device, struct world *world,
 		      struct error *err)
 {
@@ -58,7 +19,7 @@ enum status team_open(struct team *team, struct device *device, struct world *wo
 	status = world_agree(world, status, err);
 	if (status != STATUS_OK || world->size == 1)
 		return status;
-	return open_communicator(team, 0, world->size, &team->all, err);
+	return team_open_group(team, 0, world->rank, world->size, &team->all, err);
 }
 
 void team_close(struct team *team)
@@ -71,57 +32,12 @@ void team_close(struct team *team)
 		backend_communicator_close(team->up);
 	if (team->down != team->all)
 		backend_communicator_close(team->down);
+	backend_communicator_close(team->tensor);
+	backend_communicator_close(team->data);
 	backend_communicator_close(team->all);
 	for (int i = 0; i < STREAM_COUNT; i++)
 		backend_stream_destroy(team->streams[i]);
 	*team = (struct team){ 0 };
-}
-
-/* Two ranks are neighbours already: their edge is the communicator of all. */
-static bool pair_up(struct team *team)
-{
-	if (team->world->size != 2)
-		return false;
-	if (team->world->rank == 0)
-		team->down = team->all;
-	else
-		team->up = team->all;
-	return true;
-}
-
-/* A communicator for every two neighbours. */
-static enum status open_pairs(struct team *team, struct communicator **up,
-			      struct communicator **down, struct error *err)
-{
-	int rank = team->world->rank;
-
-	for (int low = 0; low + 1 < team->world->size; low++) {
-		struct communicator *opened;
-
-		if (open_communicator(team, low, 2, &opened, err) != STATUS_OK)
-			return err->status;
-		if (low == rank)
-			*down = opened;
-		else if (low + 1 == rank)
-			*up = opened;
-	}
-	return STATUS_OK;
-}
-
-enum status team_open_edges(struct team *team, bool both_ways, struct error *err)
-{
-	bool open = team->up || team->down,
-	     back = team->up_back != team->up || team->down_back != team->down;
-
-	if (!open && !pair_up(team) && open_pairs(team, &team->up, &team->down, err) != STATUS_OK)
-		return err->status;
-	if (both_ways && !(open && back))
-		return open_pairs(team, &team->up_back, &team->down_back, err);
-	if (!open) {
-		team->up_back = team->up;
-		team->down_back = team->down;
-	}
-	return STATUS_OK;
 }
 
 enum status team_synchronize(struct team *team, struct error *err)

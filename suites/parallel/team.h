@@ -7,6 +7,7 @@
 
 #include "device/backend.h"
 #include "measure/world.h"
+#include "suites/parallel/grid.h"
 
 /* Products and kernels on the first; communication on the others, at high priority. */
 enum team_stream {
@@ -15,6 +16,7 @@ enum team_stream {
 	STREAM_DOWN,
 	STREAM_UP_BACK,
 	STREAM_DOWN_BACK,
+	STREAM_DATA,
 	STREAM_COUNT
 };
 
@@ -25,6 +27,8 @@ struct team {
 	struct communicator *all; /* NULL for one rank */
 	struct communicator *up, *down; /* with the rank before, behind; see team_open_edges() */
 	struct communicator *up_back, *down_back; /* for gradients; may be the same two */
+	/* Ranks with other parts of the same layers, with other parts of the batch; team_open_grid() */
+	struct communicator *tensor, *data;
 	/* Device memory that vanished while communicators were opened; 0: unknown. */
 	uint64_t communicator_bytes;
 };
@@ -35,12 +39,23 @@ enum status team_open(struct team *team, struct device *device, struct world *wo
 void team_close(struct team *team);
 
 /*
- * Connects every rank with its neighbours, once: team->up and team->down (NULL at the ends), in
- * which the lower rank is 0 and the other 1. An edge of its own keeps the traffic of one neighbour
+ * A communicator for each group of ranks with the same `group`, in which this rank is `index` of `size`; those with a
+ * negative group get none. All groups are opened at the same time.
+ */
+enum status team_open_group(struct team *team, int group, int index, int size,
+			    struct communicator **out, struct error *err);
+
+/* Opens team->tensor and team->data where the grid has more than one rank of a kind, once; closed with the team. */
+enum status team_open_grid(struct team *team, const struct setup *setup, struct error *err);
+
+/*
+ * Connects every stage of the setup's pipelines with its neighbours, once: team->up and team->down (NULL at the ends),
+ * in which the lower rank is 0 and the other 1. An edge of its own keeps the traffic of one neighbour
  * in order without waiting for the other's. `both_ways`: up_back and down_back are edges of their
  * own, so that what goes up does not wait for what comes down. Closed with the team.
  */
-enum status team_open_edges(struct team *team, bool both_ways, struct error *err);
+enum status team_open_edges(struct team *team, const struct setup *setup, bool both_ways,
+			    struct error *err);
 
 /* Waits for every stream. */
 enum status team_synchronize(struct team *team, struct error *err);

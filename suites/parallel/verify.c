@@ -228,6 +228,8 @@ enum status verify_against_single(struct trainer *t, struct trainer *single, str
 /* Of this rank's parameters and gradients; 0 of what it does not share with the others. */
 struct sums {
 	uint64_t parameters, gradients;
+	/* What every part of a cut layer has: biases behind a sum, layers that are whole. */
+	uint64_t shared_parameters, shared_gradients;
 };
 
 /* What changes on this rank when it trains. */
@@ -269,13 +271,13 @@ static enum status checksum(struct trainer *t, uint64_t own, struct sums *sums, 
 {
 	const struct network *n = &t->network;
 	size_t stored = precision_bytes(t->setup->precision);
+	bool replicas = t->mode->replicated || t->mode->gridded;
 
-	if (n->share.parts > 1) {
-		if (checksum_shared(t, n->weights, &sums->parameters, err) != STATUS_OK)
-			return err->status;
-		return checksum_shared(t, n->gradients, &sums->gradients, err);
-	}
-	if (!t->mode->replicated)
+	if (n->share.parts > 1 &&
+	    (checksum_shared(t, n->weights, &sums->shared_parameters, err) != STATUS_OK ||
+	     checksum_shared(t, n->gradients, &sums->shared_gradients, err) != STATUS_OK))
+		return err->status;
+	if (!replicas)
 		return STATUS_OK;
 	if (!holding_is_whole(&n->holding))
 		return team_checksum(t->team, n->weights, n->holding.weights * stored,
@@ -283,6 +285,40 @@ static enum status checksum(struct trainer *t, uint64_t own, struct sums *sums, 
 	sums->parameters = own;
 	return team_checksum(t->team, n->gradients, n->holding.gradients * stored, &sums->gradients,
 			     err);
+}
+
+/* The first rank that must have the same as `rank`: all of it, or what every part of a layer has. */
+static int twin_of(const struct trainer *t, int rank, bool shared)
+{
+	struct place place = grid_place(t->setup, rank);
+
+	if (!t->mode->gridded)
+		return 0;
+	if (shared)
+		place.part = 0;
+	else
+		place.data = 0;
+	return grid_rank(t->setup, place);
+}
+
+static enum status compare_sums(const struct trainer *t, const struct sums *all, int rank,
+				struct error *err)
+{
+	int whole = twin_of(t, rank, false), part = twin_of(t, rank, true), twin = whole;
+	bool parameters = all[rank].parameters == all[whole].parameters;
+	bool gradients = all[rank].gradients == all[whole].gradients;
+
+	if (parameters && gradients) {
+		twin = part;
+		parameters = all[rank].shared_parameters == all[part].shared_parameters;
+		gradients = all[rank].shared_gradients == all[part].shared_gradients;
+	}
+	if (parameters && gradients)
+		return STATUS_OK;
+	return error_set(err, STATUS_MISMATCH,
+			 "rank %d's %s differ from rank %d's after a step: replicas must stay "
+			 "equal bit for bit",
+			 rank, parameters ? "gradients" : "parameters", twin);
 }
 
 enum status verify_replicas(struct trainer *t, uint64_t *sum, struct error *err)
@@ -295,13 +331,7 @@ enum status verify_replicas(struct trainer *t, uint64_t *sum, struct error *err)
 		return err->status;
 	world_gather(t->team->world, &mine, all, sizeof(mine));
 	for (int rank = 1; rank < t->team->world->size; rank++)
-		if (memcmp(&all[rank], &all[0], sizeof(all[0])) != 0)
-			return error_set(
-				err, STATUS_MISMATCH,
-				"rank %d's %s differ from rank 0's after a step: replicas must "
-				"stay equal bit for bit",
-				rank,
-				all[rank].parameters != all[0].parameters ? "parameters"
-									  : "gradients");
+		if (compare_sums(t, all, rank, err) != STATUS_OK)
+			return err->status;
 	return STATUS_OK;
 }

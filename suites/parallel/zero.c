@@ -122,22 +122,21 @@ static enum status hand_over(struct trainer *t, struct error *err)
 }
 
 /* The parameters of a layer may still be on their way from the step before. */
-static enum status forward(struct trainer *t, struct error *err)
+static enum status forward(struct trainer *t, uint64_t row, uint64_t rows, struct error *err)
 {
 	struct stream *stream = compute_stream(t);
 	struct zero *z = t->state;
 	struct network *n = &t->network;
-	uint64_t rows = n->share.rows;
-	size_t bucket = z->count;
+	size_t bucket = row == 0 ? z->count : 0;
 
 	for (size_t l = 0; l < t->setup->layers; l++) {
 		if (bucket > 0 && z->buckets[bucket - 1].layer == l &&
 		    backend_stream_wait(stream, z->gathered[--bucket], err) != STATUS_OK)
 			return err->status;
-		if (network_forward(n, stream, l, 0, rows, err) != STATUS_OK)
+		if (network_forward(n, stream, l, row, rows, err) != STATUS_OK)
 			return err->status;
 	}
-	return network_loss(n, stream, 0, rows, trainer_gradient_scale(t, rows), err);
+	return network_loss(n, stream, row, rows, trainer_gradient_scale(t, n->share.rows), err);
 }
 
 static enum status reduce_bucket(struct trainer *t, size_t i, struct error *err)
@@ -157,11 +156,13 @@ static enum status reduce_bucket(struct trainer *t, size_t i, struct error *err)
 	return backend_event_record(z->reduced[i], communication_stream(t), err);
 }
 
-static enum status backward(struct trainer *t, unsigned parts, struct error *err)
+/* Of the last part of the rows: the gradients are complete. */
+static enum status backward(struct trainer *t, uint64_t row, uint64_t rows, unsigned parts,
+			    struct error *err)
 {
 	struct zero *z = t->state;
 	struct network *n = &t->network;
-	void *gradient = network_activation(n, t->setup->layers, 0);
+	void *gradient = network_activation(n, t->setup->layers, row);
 	size_t bucket = 0;
 
 	for (size_t l = t->setup->layers; l-- > 0;) {
@@ -173,7 +174,7 @@ static enum status backward(struct trainer *t, unsigned parts, struct error *err
 			    STATUS_OK)
 			return err->status;
 		if (parts & STEP_COMPUTE &&
-		    network_backward(n, compute_stream(t), l, 0, n->share.rows, gradient, to, false,
+		    network_backward(n, compute_stream(t), l, row, rows, gradient, to, row > 0,
 				     err) != STATUS_OK)
 			return err->status;
 		if (z->buckets[bucket].layer == l && parts & STEP_COMMUNICATE &&
@@ -237,9 +238,13 @@ static enum status update(struct trainer *t, unsigned parts, struct error *err)
 
 enum status zero_enqueue(struct trainer *t, unsigned parts, struct error *err)
 {
-	if (parts & STEP_COMPUTE && forward(t, err) != STATUS_OK)
-		return err->status;
-	if (backward(t, parts, err) != STATUS_OK)
+	uint64_t last = setup_accumulate(t->setup) - 1, rows = t->network.share.rows / (last + 1);
+
+	for (uint64_t i = 0; i <= last && parts & STEP_COMPUTE; i++)
+		if (forward(t, i * rows, rows, err) != STATUS_OK ||
+		    (i < last && backward_part(t, i, err) != STATUS_OK))
+			return err->status;
+	if (backward(t, last * rows, rows, parts, err) != STATUS_OK)
 		return err->status;
 	return update(t, parts, err);
 }
@@ -248,7 +253,8 @@ unsigned zero_commands(const struct trainer *t)
 {
 	const struct zero *z = t->state;
 
-	return network_commands(&t->network, 1) + (unsigned)(t->setup->layers + 8 * z->count);
+	return network_commands(&t->network, setup_accumulate(t->setup)) +
+	       (unsigned)(t->setup->layers + 8 * z->count);
 }
 
 /* A ring: (n - 1) / n of the gradients to their slices' ranks, as much of the parameters back. */

@@ -31,6 +31,8 @@ double zero_wire_bytes(const struct setup *setup);
 		.summary = summary_,                                                               \
 		.bucketed = true,                                                                  \
 		.replicated = true,                                                                \
+		.accumulates = (stage_) == 1,                                                      \
+		.recomputes = true,                                                                \
 		.refusal = data_parallel_refusal,                                                  \
 		.fit = zero_fit,                                                                   \
 		.share = data_parallel_share,                                                      \

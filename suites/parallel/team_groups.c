@@ -1,0 +1,125 @@
+/* Connections between some of the ranks: groups, and neighbours in a pipeline. */
+#include "suites/parallel/team.h"
+
+/* 0 where it is the whole machine's, which others use as well. */
+static uint64_t free_memory(struct device *device)
+{
+	struct error ignored = ERROR_NONE;
+	uint64_t free_bytes = 0, total = 0;
+
+	if (device->info.capabilities & DEVICE_SHARES_HOST_MEMORY)
+		return 0;
+	backend_device_memory(device, &free_bytes, &total, &ignored);
+	return free_bytes;
+}
+
+enum status team_open_group(struct team *team, int group, int index, int size,
+			    struct communicator **out, struct error *err)
+{
+	const struct backend *backend = team->device->backend;
+	struct communicator_id id = { { 0 } }, ids[SETUP_MAX_RANKS];
+	int mine[2] = { group, index }, all[SETUP_MAX_RANKS][2];
+	enum status status = STATUS_OK;
+
+	*out = NULL;
+	if (!backend->communicator_id)
+		status = backend_missing(team->device, "communicator_id", err);
+	else if (group >= 0 && index == 0)
+		status = backend->communicator_id(&id, err);
+	if (world_agree(team->world, status, err) != STATUS_OK)
+		return err->status;
+	world_gather(team->world, mine, all, sizeof(mine));
+	world_gather(team->world, &id, ids, sizeof(id));
+	for (int rank = 0; rank < team->world->size && group >= 0; rank++)
+		if (all[rank][0] == group && all[rank][1] == 0)
+			id = ids[rank];
+	if (group >= 0) {
+		uint64_t before = free_memory(team->device), after;
+
+		status = backend_communicator_open(team->device, &id, index, size, out, err);
+		after = free_memory(team->device);
+		team->communicator_bytes += before > after ? before - after : 0;
+	}
+	return world_agree(team->world, status, err);
+}
+
+enum status team_open_grid(struct team *team, const struct setup *setup, struct error *err)
+{
+	struct grid grid = grid_of(setup);
+	struct place place = grid_place(setup, team->world->rank), first = place;
+
+	first.part = 0;
+	if (grid.tensor > 1 && !team->tensor &&
+	    team_open_group(team, grid_rank(setup, first), place.part, grid.tensor, &team->tensor,
+			    err) != STATUS_OK)
+		return err->status;
+	first = place;
+	first.data = 0;
+	if (grid.data > 1 && !team->data)
+		return team_open_group(team, grid_rank(setup, first), place.data, grid.data,
+				       &team->data, err);
+	return STATUS_OK;
+}
+
+/* Two ranks are neighbours already: their edge is the communicator of all. */
+static bool pair_up(struct team *team, const struct setup *setup)
+{
+	if (grid_of(setup).pipeline != 2 || team->world->size != 2)
+		return false;
+	if (team->world->rank == 0)
+		team->down = team->all;
+	else
+		team->up = team->all;
+	return true;
+}
+
+/* The edges between stages low and low + 1, of all low that are even, or odd. */
+static enum status open_pairs(struct team *team, const struct setup *setup, int odd,
+			      struct communicator **up, struct communicator **down,
+			      struct error *err)
+{
+	int stages = grid_of(setup).pipeline;
+	struct place place = grid_place(setup, team->world->rank), low = place;
+	struct communicator *opened;
+	bool is_low = place.stage % 2 == odd;
+	bool there = is_low ? place.stage + 1 < stages : place.stage > 0;
+
+	if (!is_low)
+		low.stage--;
+	if (team_open_group(team, there ? grid_rank(setup, low) : -1, is_low ? 0 : 1, 2, &opened,
+			    err) != STATUS_OK)
+		return err->status;
+	if (there)
+		*(is_low ? down : up) = opened;
+	return STATUS_OK;
+}
+
+static enum status open_all_pairs(struct team *team, const struct setup *setup,
+				  struct communicator **up, struct communicator **down,
+				  struct error *err)
+{
+	if (open_pairs(team, setup, 0, up, down, err) != STATUS_OK ||
+	    grid_of(setup).pipeline == 2)
+		return err->status;
+	return open_pairs(team, setup, 1, up, down, err);
+}
+
+enum status team_open_edges(struct team *team, const struct setup *setup, bool both_ways,
+			    struct error *err)
+{
+	bool open = team->up || team->down,
+	     back = team->up_back != team->up || team->down_back != team->down;
+
+	if (grid_of(setup).pipeline == 1)
+		return STATUS_OK;
+	if (!open && !pair_up(team, setup) &&
+	    open_all_pairs(team, setup, &team->up, &team->down, err) != STATUS_OK)
+		return err->status;
+	if (both_ways && !(open && back))
+		return open_all_pairs(team, setup, &team->up_back, &team->down_back, err);
+	if (!open) {
+		team->up_back = team->up;
+		team->down_back = team->down;
+	}
+	return STATUS_OK;
+}
