@@ -48,7 +48,7 @@ for i in range(38):
 END
 
 expect 3 'No such file' history trend
-expect 2 'add, show, trend, annotate or prune?' history
+expect 2 'add, show, trend, report, annotate or prune?' history
 expect 2 "there is no option '--dbb'" history trend --dbb x
 expect 0 '' history add [0-2]?.json
 expect 0 'night0' history show
@@ -68,6 +68,33 @@ t = json.load(sys.stdin)
 c = t["series"][0]["changes"][0]
 assert t["nights"] == 38 and t["missed"] == ["2026-01-11"] and c["state"] == "NEW" and 1.03 < c["ratio"] < 1.07, t
 assert c["environment"] == [{"name": "kernel", "before": "6.1", "after": "6.2"}], c' || { echo "trend --json"; failed=1; }
+expect 2 '--layout takes single or dir' history report --layout both
+expect 1 'trend.html' history report --fail-on change
+python3 - <<'END' || { echo "history report: see above"; failed=1; }
+import html.parser, re
+
+class Page(html.parser.HTMLParser):
+	def __init__(self):
+		super().__init__()
+		self.texts, self.tags, self.ids = [], [], []
+	def handle_starttag(self, tag, attributes):
+		self.tags.append(tag)
+		self.ids += [value for name, value in attributes if name == "id"]
+	def handle_data(self, data):
+		self.texts.append(data)
+
+text = open("trend.html").read()
+page = Page()
+page.feed(text)
+words = re.sub(r"\s+", " ", " ".join(page.texts))
+for wanted in ("1 new change for the worse", "over 38 nights up to 2026-02-08", "NEW since 2026-02-01: 10.", "kernel : 6.1 → 6.2",
+	       "Missed, crossed out: 1.", "2026-01-11", "p ≤ 0.001"):
+	assert wanted in words, wanted
+assert "script" not in page.tags and not re.search(r"(src|href)=", text), "the page needs another file"
+assert len(page.ids) == len(set(page.ids)), "an id twice"
+assert page.tags.count("svg") == 3, page.tags.count("svg")  # the change, its row, the nights
+assert not re.search(r"(?i)\bnan\b|\binf\b", text.split("</style>")[1]), "a number that is none"
+END
 series=$("$program" history trend | awk '/alloc.latency/ { print $1 }')
 expect 2 'is no date' history annotate soon 'a text'
 expect 2 'there is no series 999' history annotate 2026-02-01 'a text' --series 999
@@ -85,6 +112,20 @@ json.dump(n, open("other.json", "w"))
 END
 expect 0 '' history add other.json
 expect 0 'starts anew 2026-02-09' history trend
+expect 0 '' history report -o other.html
+grep -q 'Starts anew 2026-02-09' other.html || { echo "history report: the new epoch is missing"; failed=1; }
+# Text from outside stays text, and a history of one night is a page.
+python3 - <<'END'
+import json
+n = json.load(open("37.json"))
+n["run"].update(id="hostile", started="2026-02-10T01:00:00Z")
+n["cases"][0].update(id="alloc/<script>alert(1)</script>{{title}}\u202e@host:0")
+json.dump(n, open("hostile.json", "w"))
+END
+expect 0 '' history add hostile.json --db hostile.db
+expect 0 '' history report --db hostile.db -o hostile.html --title '<b>{{css}}'
+grep -q '<script\|<b>' hostile.html && { echo "history report: a text from outside is markup"; failed=1; }
+grep -q '&lt;script&gt;' hostile.html || { echo "history report: the case is missing"; failed=1; }
 expect 2 'prune --before DATE or --keep DAYS' history prune
 expect 0 '29 nights removed' history prune --keep 10
 

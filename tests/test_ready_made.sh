@@ -38,7 +38,7 @@ for night in 1 2; do
 	"$top"/ci/nightly -c "$folder/good.ini" -d "$folder/nights" -- -q >"$folder/log" 2>&1 ||
 		fail "night $night: exit code $?: $(cat "$folder/log")"
 done
-for file in junit.xml summary.md report.html compare.html compare.txt trend.txt history.db; do
+for file in junit.xml summary.md report.html compare.html compare.txt trend.txt trend.html history.db; do
 	[ -s "$folder/nights/$file" ] || fail "nightly left no $file"
 done
 grep -q '^2 nights' "$folder/nights/trend.txt" || fail "the history does not hold both nights: $(cat "$folder/nights/trend.txt")"

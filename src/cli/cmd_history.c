@@ -12,7 +12,7 @@
 #include "cli/print_trend.h"
 #include "cli/result_list.h"
 #include "cli/table.h"
-#include "judge/trend.h"
+#include "report/trend_page.h"
 
 extern const struct command command_history;
 
@@ -21,12 +21,14 @@ static const struct option_row rows[] = {
 	{ 0, "series", true },       { 0, "nights", true },       { 'a', "all", false },
 	{ 0, "json", false },        { 0, "all-metrics", false }, { 0, "fail-on", true },
 	{ 0, "acknowledge", false }, { 0, "before", true },       { 0, "keep", true },
-	{ 0, NULL, false },
+	{ 'o', "output", true },     { 0, "title", true },        { 0, "layout", true },
+	{ 0, "template-dir", true }, { 0, NULL, false },
 };
 
 struct history_arguments {
 	const char *db;
 	struct trend_options trend;
+	struct report_options page;
 	bool acknowledge, fail_on_change, fail_on_warning;
 	int64_t before, keep;  /* -1: not given */
 	const char **operands; /* behind the action */
@@ -131,6 +133,14 @@ static int show(struct history_arguments *a)
 	return finish(&err);
 }
 
+static int gate(const struct history_arguments *a, const struct trend_summary *summary)
+{
+	if (a->fail_on_change && summary->worse)
+		return EXIT_GATE_FAILED;
+	return a->fail_on_warning && (summary->worse || summary->warnings) ? EXIT_GATE_FAILED
+									   : EXIT_ACCEPTED;
+}
+
 static int trend(struct history_arguments *a)
 {
 	struct error err = ERROR_NONE;
@@ -142,10 +152,24 @@ static int trend(struct history_arguments *a)
 	history_close(history);
 	if (err.status != STATUS_OK)
 		return command_fail(&err);
-	if (a->fail_on_change && summary.worse)
-		return EXIT_GATE_FAILED;
-	return a->fail_on_warning && (summary.worse || summary.warnings) ? EXIT_GATE_FAILED
-									 : EXIT_ACCEPTED;
+	return gate(a, &summary);
+}
+
+static int page(struct history_arguments *a)
+{
+	struct error err = ERROR_NONE;
+	struct history *history;
+	struct trend_summary summary = { 0 };
+
+	if (!a->page.output)
+		a->page.output = "trend.html";
+	if (history_open(&history, a->db, DB_READ, &err) == STATUS_OK)
+		report_trend_write(history, &a->trend.filter, &a->page, &summary, &err);
+	history_close(history);
+	if (err.status != STATUS_OK)
+		return command_fail(&err);
+	puts(a->page.output);
+	return gate(a, &summary);
 }
 
 static int annotate(struct history_arguments *a)
@@ -204,6 +228,14 @@ static enum status take_gate(struct history_arguments *a, const char *value, str
 			 value);
 }
 
+static enum status take_layout(struct history_arguments *a, const char *value, struct error *err)
+{
+	a->page.separate_css = strcmp(value, "dir") == 0;
+	if (a->page.separate_css || strcmp(value, "single") == 0)
+		return STATUS_OK;
+	return error_set(err, STATUS_USAGE, "--layout takes single or dir, not '%.40s'", value);
+}
+
 static enum status take_option(struct history_arguments *a, const char *name, const char *value,
 			       struct error *err)
 {
@@ -227,6 +259,14 @@ static enum status take_option(struct history_arguments *a, const char *name, co
 		a->trend.filter.all_metrics = true;
 	else if (strcmp(name, "json") == 0)
 		a->trend.json = true;
+	else if (strcmp(name, "output") == 0)
+		a->page.output = value;
+	else if (strcmp(name, "title") == 0)
+		a->page.title = value;
+	else if (strcmp(name, "template-dir") == 0)
+		a->page.template_dir = value;
+	else if (strcmp(name, "layout") == 0)
+		return take_layout(a, value, err);
 	else if (strcmp(name, "acknowledge") == 0)
 		a->acknowledge = true;
 	else if (strcmp(name, "before") == 0 && !history_day(value, &a->before))
@@ -240,11 +280,8 @@ static enum status take_option(struct history_arguments *a, const char *name, co
 static const struct {
 	const char *name;
 	int (*run)(struct history_arguments *a);
-} actions[] = { { "add", add },
-		{ "show", show },
-		{ "trend", trend },
-		{ "annotate", annotate },
-		{ "prune", prune } };
+} actions[] = { { "add", add },     { "show", show },         { "trend", trend },
+		{ "report", page }, { "annotate", annotate }, { "prune", prune } };
 
 static int act(const struct options *o, struct history_arguments *a)
 {
@@ -257,7 +294,7 @@ static int act(const struct options *o, struct history_arguments *a)
 	for (size_t i = 0; o->operand_count && i < ARRAY_SIZE(actions); i++)
 		if (strcmp(actions[i].name, o->operands[0]) == 0)
 			return actions[i].run(a);
-	return command_usage(&command_history, "add, show, trend, annotate or prune?");
+	return command_usage(&command_history, "add, show, trend, report, annotate or prune?");
 }
 
 static int history_run(int argc, char **argv)
@@ -287,6 +324,7 @@ const struct command command_history = {
 		"history add RESULT...             once each; a run that is there already changes "
 		"nothing\n"
 		"       gpuproof history trend            what changed, is new, was missed\n"
+		"       gpuproof history report [-o FILE]  the same as an HTML page\n"
 		"       gpuproof history show             the nights; with --case, --metric or "
 		"--series the "
 		"values\n"
@@ -309,6 +347,8 @@ const struct command command_history = {
 		"      --fail-on change     exit code 1 when there is a new change for the worse; "
 		"or: warning\n"
 		"      --acknowledge        the note explains a change: it is no longer new\n"
-		"      --json               the trend as JSON",
+		"      --json               the trend as JSON\n"
+		"  -o, --output FILE        report: the page (default: trend.html)\n"
+		"      --title, --layout, --template-dir   as in gpuproof report",
 	.run = history_run,
 };

@@ -8,12 +8,9 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "judge/trend.h"
 #include "result/json_writer.h"
 
-#define RECENT_NIGHTS 10 /* so long a new epoch is news */
-#define MOST_DAYS 400    /* missed nights that are listed */
-#define MOST_DIFFERENCES 12
+#define MOST_DATES 12 /* missed nights that are printed */
 
 struct printing {
 	struct history *history;
@@ -25,72 +22,15 @@ struct printing {
 	struct error *err;
 };
 
-/* The line "name=..." of facts; NULL: there is none. */
-static const char *fact_line(const char *facts, const char *line)
+static void differences_text(struct printing *p, int64_t before, int64_t after)
 {
-	size_t name = strcspn(line, "=") + 1;
+	struct fact_differences found = { 0 };
 
-	for (const char *p = facts; *p; p += strcspn(p, "\n"), p += *p == '\n')
-		if (strncmp(p, line, name) == 0)
-			return p;
-	return NULL;
-}
-
-typedef void difference_fn(struct printing *p, const char *name, size_t name_length,
-			   const char *before, size_t before_length, const char *after,
-			   size_t after_length);
-
-/* Facts that both nights have and that differ; `show` gets at most MOST_DIFFERENCES. */
-static void each_difference(struct printing *p, int64_t before, int64_t after, difference_fn *show)
-{
-	char *a = history_facts(p->history, before, p->err),
-	     *b = history_facts(p->history, after, p->err);
-	size_t shown = 0;
-
-	for (const char *line = a; *line && shown < MOST_DIFFERENCES;) {
-		size_t length = strcspn(line, "\n"), name = strcspn(line, "=");
-		const char *other = fact_line(b, line);
-
-		if (other && name < length &&
-		    (strcspn(other, "\n") != length || strncmp(line, other, length) != 0)) {
-			show(p, line, name, line + name + 1, length - name - 1, other + name + 1,
-			     strcspn(other, "\n") - name - 1);
-			shown++;
-		}
-		line += length + (line[length] == '\n');
-	}
-	free(a);
-	free(b);
-}
-
-static void difference_text(struct printing *p, const char *name, size_t name_length,
-			    const char *before, size_t before_length, const char *after,
-			    size_t after_length)
-{
-	text_addf(&p->rows, "      %.*s: %.*s -> %.*s\n", (int)name_length, name,
-		  (int)before_length, before, (int)after_length, after);
-}
-
-static void difference_json(struct printing *p, const char *name, size_t name_length,
-			    const char *before, size_t before_length, const char *after,
-			    size_t after_length)
-{
-	const struct {
-		const char *key, *text;
-		size_t length;
-	} members[] = { { "name", name, name_length },
-			{ "before", before, before_length },
-			{ "after", after, after_length } };
-
-	writer_open(&p->json, '{');
-	for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
-		char *text = xstrndup(members[i].text, members[i].length);
-
-		writer_key(&p->json, members[i].key);
-		writer_text(&p->json, text);
-		free(text);
-	}
-	writer_close(&p->json, '}');
+	history_differences(p->history, before, after, &found, p->err);
+	for (size_t i = 0; i < found.count; i++)
+		text_addf(&p->rows, "      %s: %s -> %s\n", found.items[i].name,
+			  found.items[i].before, found.items[i].after);
+	fact_differences_release(&found);
 }
 
 static void change_text(struct printing *p, const struct history_series *s,
@@ -108,7 +48,7 @@ static void change_text(struct printing *p, const struct history_series *s,
 					   : "better",
 		  c->probability);
 	if (c->state != TREND_RECOVERED)
-		each_difference(p, c->night_before, c->night, difference_text);
+		differences_text(p, c->night_before, c->night);
 }
 
 static void notes_text(struct printing *p, const struct history_series *s)
@@ -122,22 +62,6 @@ static void notes_text(struct printing *p, const struct history_series *s)
 		history_date(n->day, date);
 		text_addf(&p->rows, "    note %s: %s\n", date, n->text);
 	}
-}
-
-/* The first point of the series' last epoch and the one before it; false: there was no other epoch, or it is long over. */
-static bool new_epoch(const struct history_series *s, const struct history_point **before,
-		      const struct history_point **after)
-{
-	int64_t epoch = s->points[s->count - 1].epoch;
-	size_t first = s->count - 1;
-
-	while (first && s->points[first - 1].epoch == epoch)
-		first--;
-	if (!first || s->count - first > RECENT_NIGHTS)
-		return false;
-	*before = &s->points[first - 1];
-	*after = &s->points[first];
-	return true;
 }
 
 static void series_text(struct printing *p, const struct history_series *s, const struct trend *t)
@@ -154,11 +78,11 @@ static void series_text(struct printing *p, const struct history_series *s, cons
 		  t->warning ? "; WARNING: two of the last three nights beyond the band" : "");
 	for (size_t i = 0; i < t->change_count; i++)
 		change_text(p, s, &t->changes[i]);
-	if (new_epoch(s, &before, &after)) {
+	if (trend_starts_anew(s, &before, &after)) {
 		history_date(after->day, date);
 		text_addf(&p->rows, "    starts anew %s: hardware, driver or config changed\n",
 			  date);
-		each_difference(p, before->night, after->night, difference_text);
+		differences_text(p, before->night, after->night);
 	}
 	notes_text(p, s);
 }
@@ -181,6 +105,21 @@ static void member(struct json_writer *w, const char *name, const char *text)
 	writer_text(w, text);
 }
 
+static void differences_json(struct printing *p, int64_t before, int64_t after)
+{
+	struct fact_differences found = { 0 };
+
+	history_differences(p->history, before, after, &found, p->err);
+	for (size_t i = 0; i < found.count; i++) {
+		writer_open(&p->json, '{');
+		member(&p->json, "name", found.items[i].name);
+		member(&p->json, "before", found.items[i].before);
+		member(&p->json, "after", found.items[i].after);
+		writer_close(&p->json, '}');
+	}
+	fact_differences_release(&found);
+}
+
 static void change_json(struct printing *p, const struct trend_change *c)
 {
 	struct json_writer *w = &p->json;
@@ -196,7 +135,7 @@ static void change_json(struct printing *p, const struct trend_change *c)
 	number(w, "probability", c->probability);
 	writer_key(w, "environment");
 	writer_open(w, '[');
-	each_difference(p, c->night_before, c->night, difference_json);
+	differences_json(p, c->night_before, c->night);
 	writer_close(w, ']');
 	writer_close(w, '}');
 }
@@ -227,22 +166,6 @@ static void series_json(struct printing *p, const struct history_series *s, cons
 	writer_close(w, '}');
 }
 
-/* True when there is something to say about the series. */
-static bool take_counts(struct trend_summary *summary, const struct trend *t)
-{
-	summary->series++;
-	summary->warnings += t->warning;
-	for (size_t i = 0; i < t->change_count; i++) {
-		const struct trend_change *c = &t->changes[i];
-
-		summary->fresh += c->state == TREND_NEW;
-		summary->worse += c->state == TREND_NEW && c->ratio > 1;
-		summary->acknowledged += c->state == TREND_ACKNOWLEDGED;
-		summary->recovered += c->state == TREND_RECOVERED;
-	}
-	return t->warning || t->change_count;
-}
-
 static void visit(void *context, const struct history_series *s)
 {
 	struct printing *p = context;
@@ -254,8 +177,8 @@ static void visit(void *context, const struct history_series *s)
 		/* What an older epoch did is history. */
 		if (!trends[i].current)
 			continue;
-		if (!take_counts(p->summary, &trends[i]) && !p->options->all &&
-		    !new_epoch(s, &before, &after))
+		if (!trend_count(p->summary, &trends[i]) && !p->options->all &&
+		    !trend_starts_anew(s, &before, &after))
 			continue;
 		if (p->options->json)
 			series_json(p, s, &trends[i]);
@@ -274,15 +197,16 @@ static void nights_text(const struct history_nights *nights, const int64_t *miss
 		history_date(nights->items[0].day, first);
 		history_date(nights->items[nights->count - 1].day, last);
 	}
-	printf("%zu nights from %s to %s", nights->count, first, last);
+	printf("%zu night%s from %s to %s", nights->count, nights->count == 1 ? "" : "s", first,
+	       last);
 	if (missed_count)
 		printf("; %zu missed:", missed_count);
-	for (size_t i = missed_count > MOST_DIFFERENCES ? missed_count - MOST_DIFFERENCES : 0;
+	for (size_t i = missed_count > MOST_DATES ? missed_count - MOST_DATES : 0;
 	     i < missed_count; i++) {
 		history_date(missed[i], date);
 		printf(" %s", date);
 	}
-	printf("%s\n", missed_count > MOST_DIFFERENCES ? " (the last ones)" : "");
+	printf("%s\n", missed_count > MOST_DATES ? " (the last ones)" : "");
 }
 
 static void print_text(struct printing *p, const struct history_nights *nights,
@@ -321,18 +245,6 @@ static void finish_json(struct printing *p, const int64_t *missed, size_t missed
 	free(json);
 }
 
-static size_t find_missed(const struct history_nights *nights, int64_t *missed)
-{
-	int64_t *days = xcalloc(nights->count + 1, sizeof(*days));
-	size_t found;
-
-	for (size_t i = 0; i < nights->count; i++)
-		days[i] = nights->items[i].day;
-	found = missed_nights(days, nights->count, missed, MOST_DAYS);
-	free(days);
-	return found < MOST_DAYS ? found : MOST_DAYS;
-}
-
 enum status print_trend(struct history *history, const struct trend_options *options,
 			struct trend_summary *summary, struct error *err)
 {
@@ -342,13 +254,13 @@ enum status print_trend(struct history *history, const struct trend_options *opt
 			      .json = { .expand = 3 },
 			      .err = err };
 	struct history_nights nights = { 0 };
-	int64_t missed[MOST_DAYS];
+	int64_t missed[MOST_MISSED];
 	size_t missed_count = 0;
 
 	memset(summary, 0, sizeof(*summary));
 	if (history_notes(history, &p.notes, err) == STATUS_OK &&
 	    history_nights(history, &nights, err) == STATUS_OK) {
-		missed_count = find_missed(&nights, missed);
+		missed_count = history_missed(&nights, missed);
 		writer_open(&p.json, '{');
 		member(&p.json, "format", "gpuproof-trend");
 		count(&p.json, "version", 1);

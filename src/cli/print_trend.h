@@ -5,12 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "judge/history.h"
-
-struct trend_summary {
-	size_t series, fresh, warnings, acknowledged, recovered; /* `fresh`: new changes */
-	size_t worse; /* of the new ones: not improvements */
-};
+#include "judge/trend_news.h"
 
 struct trend_options {
 	struct history_filter filter;

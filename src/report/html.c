@@ -1,3 +1,5 @@
+#include "report/html.h"
+
 #include <errno.h>
 #include <libgen.h>
 #include <stdlib.h>
@@ -8,11 +10,8 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "report/reference.h"
-#include "report/report.h"
 #include "report/template.h"
 #include "report/view.h"
-
-#define STYLE_FILE "report.css"
 
 /* A key of [report] as the first run had it; "". */
 static const char *setting(const struct result *result, const char *key)
@@ -56,7 +55,7 @@ enum status report_render(const struct result *results, size_t count,
 
 	if (!count)
 		return error_set(err, STATUS_USAGE, "a report needs at least one result");
-	status = template_file(STYLE_FILE, options->template_dir, &css, &length, err);
+	status = template_file(REPORT_STYLE_FILE, options->template_dir, &css, &length, err);
 	if (status != STATUS_OK)
 		return status;
 	view_init(&view, results, count);
@@ -72,14 +71,15 @@ enum status report_render(const struct result *results, size_t count,
 	return status;
 }
 
-static enum status write_css(const struct report_options *options, struct error *err)
+enum status html_write_css(const struct report_options *options, struct error *err)
 {
 	char *copy = xstrdup(options->output), *path = NULL, *css = NULL;
 	size_t length;
-	enum status status = template_file(STYLE_FILE, options->template_dir, &css, &length, err);
+	enum status status =
+		template_file(REPORT_STYLE_FILE, options->template_dir, &css, &length, err);
 
 	if (status == STATUS_OK) {
-		path = xasprintf("%s/" STYLE_FILE, dirname(copy));
+		path = xasprintf("%s/" REPORT_STYLE_FILE, dirname(copy));
 		status = file_write(path, css, length, err);
 	}
 	free(css);
@@ -95,7 +95,7 @@ enum status report_write(const struct result *results, size_t count,
 	enum status status = report_render(results, count, options, &html, err);
 
 	if (status == STATUS_OK && options->separate_css)
-		status = write_css(options, err);
+		status = html_write_css(options, err);
 	if (status == STATUS_OK)
 		status = file_write(options->output, html.data, html.length, err);
 	text_release(&html);

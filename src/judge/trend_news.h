@@ -1,0 +1,43 @@
+/*
+ * What is new in the trends of a history, for whoever shows it: counts, series that start anew, and which facts about
+ * the machine differ between two nights.
+ */
+#ifndef GPUPROOF_JUDGE_TREND_NEWS_H
+#define GPUPROOF_JUDGE_TREND_NEWS_H
+
+#include "judge/trend.h"
+
+struct trend_summary {
+	size_t series, fresh, warnings, acknowledged, recovered; /* `fresh`: new changes */
+	size_t worse; /* of the new ones: not improvements */
+};
+
+/* Adds the trend of a series' current epoch. True when there is something to say about it. */
+bool trend_count(struct trend_summary *summary, const struct trend *trend);
+
+/*
+ * The first point of the series' last epoch and the one before it. False when there was no other epoch, or the last one
+ * is ten nights old.
+ */
+bool trend_starts_anew(const struct history_series *series, const struct history_point **before,
+		       const struct history_point **after);
+
+struct fact_difference {
+	char *name, *before, *after;
+};
+
+struct fact_differences {
+	struct fact_difference *items;
+	size_t count, capacity;
+};
+
+/* Facts that both nights have and that differ: the first twelve. */
+enum status history_differences(struct history *history, int64_t before, int64_t after,
+				struct fact_differences *out, struct error *err);
+void fact_differences_release(struct fact_differences *differences);
+
+#define MOST_MISSED 400 /* that are listed */
+/* The days without a night; `missed` has room for MOST_MISSED. Returns how many there are in it. */
+size_t history_missed(const struct history_nights *nights, int64_t *missed);
+
+#endif
