@@ -124,9 +124,9 @@ static char *state_words(const struct trend_row *row)
 	const struct trend_change *c = trend_row_change(row);
 	char date[16];
 
-	if (row->class == TREND_WARNS)
+	if (row->news == TREND_WARNS)
 		return xstrdup("WARNING: two of the last three nights beyond the band");
-	if (row->class == TREND_ANEW) {
+	if (row->news == TREND_ANEW) {
 		history_date(row->start.day, date);
 		return xasprintf("starts anew %s", date);
 	}
@@ -157,7 +157,7 @@ static void row_names(const struct trend_row *row, struct tree *map)
 	view_text(map, "metric", format_metric(row->metric, metric, sizeof(metric)));
 	view_text(map, "model", row->model);
 	view_text(map, "machine", row->machine);
-	tree_text(map, "kind", kind_of(row->class));
+	tree_text(map, "kind", kind_of(row->news));
 	tree_text(map, "better", format_better(row->better));
 	tree_text_owned(map, "state", state_words(row));
 }
@@ -252,7 +252,7 @@ static void details(const struct page *p)
 	size_t shown = 0, notable = 0;
 
 	for (size_t i = 0; i < p->rows.count; i++) {
-		if (p->rows.items[i].class == TREND_QUIET)
+		if (p->rows.items[i].news == TREND_QUIET)
 			continue;
 		if (++notable <= MOST_DETAILS) {
 			detail(p, &p->rows.items[i], list);

@@ -95,7 +95,7 @@ static void add_row(struct collecting *c, const struct history_series *s, const 
 		row->start = (struct trend_change){ .day = after->day,
 						    .night = after->night,
 						    .night_before = before->night };
-	row->class = class_of(t, row->anew);
+	row->news = class_of(t, row->anew);
 	row->changes = xcalloc(t->change_count + 1, sizeof(*row->changes));
 	if (t->change_count)
 		memcpy(row->changes, t->changes, t->change_count * sizeof(*row->changes));
@@ -125,13 +125,13 @@ const struct trend_change *trend_row_change(const struct trend_row *row)
 						    [TREND_BACK] = TREND_RECOVERED };
 	const struct trend_change *found = NULL;
 
-	if (row->class == TREND_WARNS || row->class == TREND_ANEW || row->class == TREND_QUIET)
+	if (row->news == TREND_WARNS || row->news == TREND_ANEW || row->news == TREND_QUIET)
 		return NULL;
 	for (size_t i = 0; i < row->change_count; i++) {
 		const struct trend_change *change = &row->changes[i];
 
-		if (change->state == wanted[row->class] &&
-		    (row->class != TREND_WORSE || change->ratio > 1))
+		if (change->state == wanted[row->news] &&
+		    (row->news != TREND_WORSE || change->ratio > 1))
 			found = change;
 	}
 	return found;
@@ -144,8 +144,8 @@ static int by_weight(const void *left, const void *right)
 	const struct trend_change *x = trend_row_change(a), *y = trend_row_change(b);
 	double u = x ? fabs(log(x->ratio)) : 0, v = y ? fabs(log(y->ratio)) : 0;
 
-	if (a->class != b->class)
-		return a->class < b->class ? -1 : 1;
+	if (a->news != b->news)
+		return a->news < b->news ? -1 : 1;
 	if (u != v)
 		return u > v ? -1 : 1;
 	return (a->id > b->id) - (a->id < b->id);

@@ -21,7 +21,7 @@ struct trend_row {
 	int64_t id;
 	char *metric, *case_id, *model, *machine, *unit;
 	enum better better;
-	enum trend_class class;
+	enum trend_class news;
 	struct trend_night *nights; /* of the last TREND_NIGHTS days */
 	size_t count, measured;     /* measured: in the whole epoch */
 	struct trend_change *changes;
@@ -46,7 +46,7 @@ enum status trend_rows_collect(struct history *history, const struct history_fil
 			       struct error *err);
 void trend_rows_release(struct trend_rows *rows);
 
-/* The change that the row's class is about: the newest of its state; NULL for other classes. */
+/* The change that the row is about: the newest of its state; NULL for other classes. */
 const struct trend_change *trend_row_change(const struct trend_row *row);
 
 #endif
