@@ -19,6 +19,8 @@
 
 static const char *const loss_places[] = { "server", "replica", NULL };
 
+static const char *const batch_modes[] = { "strong", "weak", NULL };
+
 static const struct key keys[] = {
 	{ .name = "layers", .type = KEY_INTEGER, .list = true, .fallback = "1000,2000,1000,10",
 	  .min = 1, .max = 1e6, .help = "widths of the model, input first, classes last" },
@@ -26,7 +28,10 @@ static const struct key keys[] = {
 	  .choices = training_names,
 	  .help = "mixed: FP32 master weights beside 16-bit ones; fp16_storage: no others" },
 	{ .name = "batch", .type = KEY_INTEGER, .list = true, .fallback = "1024", .min = 1,
-	  .max = 1e9, .help = "samples per step, over all devices together" },
+	  .max = 1e9, .help = "samples per step: of all devices together, or of each (batch_mode)" },
+	{ .name = "batch_mode", .type = KEY_CHOICE, .list = true, .fallback = "strong",
+	  .choices = batch_modes,
+	  .help = "strong: all devices share the batch; weak: each device has one of this size" },
 	{ .name = "modes", .type = KEY_CHOICE, .list = true, .fallback = "single, ddp, layer_split",
 	  .choices = mode_names, .parameter = "mode",
 	  .help = "ddp, zero, dp_naive cut the batch, tensor the width, pipelines the depth, hybrid all" },
@@ -53,6 +58,8 @@ static const struct key keys[] = {
 	  .help = "of the optimizer momentum" },
 	{ .name = "loss_scale", .type = KEY_TEXT, .fallback = "dynamic",
 	  .help = "fp16: dynamic (doubled and halved on the device), none, or a number" },
+	{ .name = "timeline", .type = KEY_BOOL, .fallback = "no",
+	  .help = "record when each operation of one more step ran: the report draws it" },
 	{ .name = "verify_flops", .type = KEY_REAL, .fallback = "1e9", .min = 1, .max = 1e15,
 	  .help = "largest step that the reference follows; above it a smaller model is verified" },
 	{ .name = "iterations", .type = KEY_INTEGER, .fallback = "0", .min = 0, .max = 1e6,
@@ -61,7 +68,7 @@ static const struct key keys[] = {
 };
 
 static const char *const axes[] = { "precision",    "batch",  "modes", "devices",
-				    "microbatches", "bucket", "hybrid", NULL };
+				    "microbatches", "bucket", "hybrid", "batch_mode", NULL };
 
 static enum status read_layers(struct setup *setup, const struct section *section,
 			       struct error *err)
@@ -176,6 +183,9 @@ static enum status setup_from_case(struct setup *setup, const struct plan_case *
 	setup->mode = mode_find(case_text(c, "modes"));
 	setup->ranks = (int)case_integer(c, "devices");
 	setup->batch = (uint64_t)case_integer(c, "batch");
+	setup->weak = strcmp(case_text(c, "batch_mode"), "weak") == 0;
+	if (setup->weak)
+		setup->batch *= (uint64_t)setup->ranks;
 	setup_set_training(setup, case_text(c, "precision"));
 	if (read_loss_scale(setup, c->section, err) != STATUS_OK)
 		return err->status;
@@ -330,6 +340,10 @@ static enum status parallel_expand(struct plan *plan, struct plan_case *point, s
 		return STATUS_OK;
 	if (!setup.mode->bucketed && !plan_drop_axis(point, "bucket"))
 		return STATUS_OK;
+	plan_unname_usual(point, "batch_mode", "strong");
+	/* One device scales in no way: it is the same case in both. */
+	if (setup.ranks == 1 && setup.weak)
+		return STATUS_OK;
 	if (!setup.mode->gridded && !plan_drop_axis(point, "hybrid"))
 		return STATUS_OK;
 	if (setup.mode->gridded &&
@@ -345,6 +359,7 @@ static enum status parallel_run(struct run *run, struct error *err)
 {
 	const struct section *section = run->c->section;
 	struct measure_options options = { .verify_flops = section_real(section, "verify_flops"),
+					   .timeline = section_integer(section, "timeline") != 0,
 					   .iterations = section_integer(section, "iterations") };
 	struct setup setup;
 

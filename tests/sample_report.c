@@ -350,6 +350,34 @@ static void add_memory(struct case_result *c, int shares)
 		add_single(c, parts[i].name, "B", BETTER_LOWER, parts[i].bytes / shares);
 }
 
+/* Two stages, four micro-batches in units of 100 us: all forwards, then all backwards. */
+static void add_timeline(struct case_result *c)
+{
+	static const struct {
+		int rank;
+		const char *stream, *operation;
+		double spans[12];
+	} rows[] = {
+		{ 0, "compute", "forward", { 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4 } },
+		{ 0, "compute", "backward", { 3, 9, 11, 2, 11, 13, 1, 13, 15, 0, 15, 17 } },
+		{ 0, "stage behind", "send", { 0, 1, 1.2, 1, 2, 2.2, 2, 3, 3.2, 3, 4, 4.2 } },
+		{ 1, "stage before", "receive", { 0, 0, 1.2, 1, 1.2, 2.2, 2, 2.2, 3.2, 3, 3.2, 4.2 } },
+		{ 1, "compute", "forward", { 0, 1.2, 2.2, 1, 2.2, 3.2, 2, 3.2, 4.2, 3, 4.2, 5.2 } },
+		{ 1, "compute", "backward", { 3, 5.2, 7.2, 2, 7.2, 9.2, 1, 9.2, 11.2, 0, 11.2, 13.2 } },
+	};
+
+	c->timeline = xcalloc(ARRAY_SIZE(rows), sizeof(*c->timeline));
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct timeline_row *row = &c->timeline[c->timeline_count++];
+
+		*row = (struct timeline_row){ rows[i].rank, xstrdup(rows[i].stream),
+					      xstrdup(rows[i].operation),
+					      xcalloc(12, sizeof(double)), 12 };
+		for (size_t k = 0; k < 12; k++)
+			row->spans[k] = rows[i].spans[k] * (k % 3 ? 1e-4 : 1);
+	}
+}
+
 static void parallel_case(struct sample *s, const char *mode, int devices, const char *microbatches,
 			  double speedup)
 {
@@ -380,6 +408,8 @@ static void parallel_case(struct sample *s, const char *mode, int devices, const
 	add_single(c, "parallel.exposed_communication", "s", BETTER_LOWER,
 		   devices == 1 ? 0 : 4.1e-3 * (1 / speedup - 0.5));
 	add_memory(c, strcmp(mode, "layer_split") == 0 ? devices : 1);
+	if (microbatches && strcmp(microbatches, "4") == 0)
+		add_timeline(c);
 }
 
 static void parallel_suite(struct sample *s)

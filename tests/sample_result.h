@@ -29,6 +29,17 @@ static inline void sample_series(struct case_result *c)
 	strcpy(s->statistics.noise, "drift 2 %");
 }
 
+static inline void sample_timeline(struct case_result *c)
+{
+	static const double spans[] = { 0, 1e-6, 2.5e-4, 1, 0.25, 0.5 };
+
+	c->timeline = xcalloc(1, sizeof(*c->timeline));
+	c->timeline[0] = (struct timeline_row){ 1, xstrdup("compute"), xstrdup("forward"),
+						xmalloc(sizeof(spans)), ARRAY_SIZE(spans) };
+	memcpy(c->timeline[0].spans, spans, sizeof(spans));
+	c->timeline_count = 1;
+}
+
 static inline void sample_metrics(struct case_result *c)
 {
 	c->metric_count = c->metric_capacity = 2;

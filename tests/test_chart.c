@@ -147,7 +147,7 @@ static void assert_legal(const char *html)
 static void no_data_says_so(void **state)
 {
 	(void)state;
-	for (int kind = CHART_LINES; kind <= CHART_STACKED; kind++) {
+	for (int kind = CHART_LINES; kind <= CHART_MAP; kind++) {
 		struct chart chart;
 		char *html;
 
@@ -174,7 +174,7 @@ static void odd_data_is_drawn(void **state)
 	};
 
 	(void)state;
-	for (int kind = CHART_LINES; kind <= CHART_STACKED; kind++) {
+	for (int kind = CHART_LINES; kind <= CHART_MAP; kind++) {
 		for (int scale = SCALE_LINEAR; scale <= SCALE_LOG2; scale++) {
 			for (size_t i = 0; i < ARRAY_SIZE(odd); i++) {
 				struct chart chart;

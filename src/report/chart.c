@@ -18,6 +18,8 @@ static const struct {
 	[CHART_HEATMAP] = { "heatmap", chart_heatmap_draw },
 	[CHART_STRIP] = { "strip", chart_strip_draw },
 	[CHART_STACKED] = { "stacked", chart_stacked_draw },
+	[CHART_TIMELINE] = { "timeline", chart_timeline_draw },
+	[CHART_MAP] = { "map", chart_map_draw },
 };
 
 /*
@@ -43,8 +45,10 @@ void chart_init(struct chart *chart, enum chart_kind kind)
 void chart_release(struct chart *chart)
 {
 	for (size_t s = 0; s < chart->count; s++) {
-		for (size_t p = 0; p < chart->series[s].count; p++)
+		for (size_t p = 0; p < chart->series[s].count; p++) {
 			free(chart->series[s].points[p].text);
+			free(chart->series[s].points[p].label);
+		}
 		free(chart->series[s].points);
 		free(chart->series[s].name);
 	}

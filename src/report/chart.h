@@ -7,6 +7,8 @@
  *	CHART_BARS     a series is a group of bars under a heading, a point is a bar `text` of length y;
  *	CHART_HEATMAP  a series is a row, a point the cell in column `text`;
  *	CHART_STACKED  a series is a bar, a point a part of it, `text` of length y;
+ *	CHART_TIMELINE a series is a row, a point a span `text` from x to y in the colour `style`, named by `label`;
+ *	CHART_MAP      a series is a row, a point the cell in column `text`: `label`, and the colour `style`, which `key` names;
  *	CHART_STRIP    a series is a group of rows, a point is a row `text` with its samples.
  *
  * Adding a kind: an enum value, draw function and row in chart.c's table, chart_<kind>.mustache, a
@@ -23,7 +25,15 @@
 #include "report/tree.h"
 #include "result/metric.h"
 
-enum chart_kind { CHART_LINES, CHART_BARS, CHART_HEATMAP, CHART_STRIP, CHART_STACKED };
+enum chart_kind {
+	CHART_LINES,
+	CHART_BARS,
+	CHART_HEATMAP,
+	CHART_STRIP,
+	CHART_STACKED,
+	CHART_TIMELINE,
+	CHART_MAP
+};
 
 enum chart_look { CHART_SOLID, CHART_HOLLOW, CHART_DASHED }; /* of a bar */
 
@@ -35,7 +45,8 @@ struct chart_point {
 	size_t sample_count;
 	double p50, p95, p99; /* CHART_STRIP */
 	double ideal;         /* CHART_BARS: a dashed tick; NaN: none */
-	size_t style;         /* CHART_BARS: colour */
+	size_t style;         /* CHART_BARS, _TIMELINE, _MAP: colour */
+	char *label; /* CHART_TIMELINE: short name, shown where it fits; CHART_MAP: the cell's words */
 	enum chart_look look; /* CHART_BARS */
 };
 
@@ -59,6 +70,7 @@ struct chart {
 	bool fitted;         /* CHART_LINES of times over sizes: their latency and bandwidth in a table */
 	struct extent range; /* CHART_HEATMAP: spanned by the colours as well: maps compare */
 	char *note;          /* what is left out; "" */
+	const char *const *key; /* CHART_TIMELINE, _MAP: what each colour stands for, NULL-terminated; borrowed */
 	struct chart_series *series;
 	size_t count, capacity;
 };
@@ -79,6 +91,8 @@ void chart_bars_draw(const struct chart *chart, struct tree *map);
 void chart_heatmap_draw(const struct chart *chart, struct tree *map);
 void chart_strip_draw(const struct chart *chart, struct tree *map);
 void chart_stacked_draw(const struct chart *chart, struct tree *map);
+void chart_timeline_draw(const struct chart *chart, struct tree *map);
+void chart_map_draw(const struct chart *chart, struct tree *map);
 
 /* chart_fit.c: the list "fit", one table or none. */
 void chart_fit(const struct chart *chart, struct tree *map);
@@ -100,6 +114,8 @@ void chart_marker(struct text *path, size_t series, double x, double y);
 /* Ticks as a list of { at, label }. */
 void chart_ticks(struct tree *map, const char *name, const struct scale *scale, const char *unit,
 		 double factor);
+/* The list "key": a square of each colour that some point has, three in a row; returns its height. */
+double chart_key(const struct chart *chart, struct tree *map);
 /* Whether any point has an interval. */
 bool chart_has_intervals(const struct chart *chart);
 /*

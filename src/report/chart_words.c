@@ -293,10 +293,80 @@ static void table_listed(const struct chart *chart, struct tree *head, struct tr
 	}
 }
 
+/* A row of a timeline's table: one operation of one row of the chart. */
+static void table_operation(const struct chart *chart, const struct chart_series *series,
+			    size_t style, double length, struct tree *rows)
+{
+	double together = 0;
+	size_t times = 0;
+	struct tree *row, *cells;
+	char text[FORMAT_SIZE];
+
+	for (size_t p = 0; p < series->count; p++)
+		if (series->points[p].style == style) {
+			together += series->points[p].y - series->points[p].x;
+			times++;
+		}
+	if (!times)
+		return;
+	row = tree_item(rows);
+	tree_textf(row, "name", "%s: %s", series->name, chart->key[style]);
+	cells = tree_list(row, "cells");
+	tree_textf(tree_item(cells), "value", "%zu", times);
+	tree_text(tree_item(cells), "value",
+		  format_quantity(together, chart->y_unit, text, sizeof(text)));
+	tree_text(tree_item(cells), "value", format_percent(together / length, text, sizeof(text)));
+}
+
+static void table_timeline(const struct chart *chart, struct tree *head, struct tree *rows)
+{
+	double length = chart_extent(chart).max;
+
+	tree_item_text(head, "row and operation");
+	tree_item_text(head, "times");
+	tree_item_text(head, "together");
+	tree_item_text(head, "part of the step");
+	for (size_t s = 0; s < chart->count; s++)
+		for (size_t style = 0; chart->key && chart->key[style]; style++)
+			table_operation(chart, &chart->series[s], style, length, rows);
+}
+
+static void table_map(const struct chart *chart, struct tree *head, struct tree *rows)
+{
+	size_t count;
+	const char **texts = chart_texts(chart, &count);
+
+	tree_item_text(head, chart->x_name);
+	for (size_t c = 0; c < count; c++)
+		tree_item_text(head, texts[c]);
+	for (size_t s = 0; s < chart->count; s++) {
+		struct tree *row = tree_item(rows), *cells;
+
+		tree_text(row, "name", chart->series[s].name);
+		cells = tree_list(row, "cells");
+		for (size_t c = 0; c < count; c++) {
+			const struct chart_point *point =
+				chart_point_named(&chart->series[s], texts[c]);
+
+			tree_text(tree_item(cells), "value",
+				  point && point->label ? point->label : "\u2013");
+		}
+	}
+	free(texts);
+}
+
 void chart_table(const struct chart *chart, struct tree *map)
 {
 	struct tree *head = tree_list(map, "head"), *rows = tree_list(map, "rows");
 
+	if (chart->kind == CHART_TIMELINE) {
+		table_timeline(chart, head, rows);
+		return;
+	}
+	if (chart->kind == CHART_MAP) {
+		table_map(chart, head, rows);
+		return;
+	}
 	if (chart->kind != CHART_BARS && chart->kind != CHART_STRIP)
 		table_crossed(chart, head, rows);
 	else

@@ -136,6 +136,10 @@ static char *shows(const struct figure *f, const struct chart *chart)
 	case CHART_STRIP:
 		out = xasprintf("%s of every sample, one tick each; %s.", chart->y_name, direction);
 		break;
+	case CHART_TIMELINE:
+	case CHART_MAP:
+		out = xstrdup(""); /* splits.c draws these */
+		break;
 	}
 	format_capital(out);
 	return out;
@@ -230,6 +234,9 @@ static void draw_facet(const struct figure *f, const struct picks *picks, const 
 		break;
 	case CHART_STRIP:
 		figure_fill_strip(f, picks, &chart, size);
+		break;
+	case CHART_TIMELINE:
+	case CHART_MAP:
 		break;
 	}
 	choose_scale(f, &chart);
@@ -375,4 +382,5 @@ void view_figures(const struct view *view, const char *suite, struct tree *chart
 	}
 	if (!known)
 		draw_headlines(view, suite, charts);
+	view_split_figures(view, suite, charts);
 }

@@ -28,6 +28,13 @@ static void parameter_release(struct case_parameter *parameter)
 	free(parameter->unit);
 }
 
+static void timeline_row_release(struct timeline_row *row)
+{
+	free(row->stream);
+	free(row->operation);
+	free(row->spans);
+}
+
 void case_result_release(struct case_result *c)
 {
 	for (size_t i = 0; i < c->device_count; i++)
@@ -38,6 +45,9 @@ void case_result_release(struct case_result *c)
 		metric_value_release(&c->metrics[i]);
 	for (size_t i = 0; i < c->series_count; i++)
 		series_release(&c->series[i]);
+	for (size_t i = 0; i < c->timeline_count; i++)
+		timeline_row_release(&c->timeline[i]);
+	free(c->timeline);
 	free(c->devices);
 	free(c->parameters);
 	free(c->metrics);

@@ -105,6 +105,14 @@ struct telemetry_during {
 	int64_t nvlink_errors;
 };
 
+/* The spans of one operation on one stream of one rank in one step: when each of them ran. */
+struct timeline_row {
+	int rank;
+	char *stream, *operation; /* "compute", "forward" */
+	double *spans;            /* index, start, end of each; seconds behind a common beginning */
+	size_t span_count;        /* numbers: three per span */
+};
+
 struct case_parameter {
 	char *name, *text; /* "size", "64MiB" */
 	double number;     /* base units; NaN when it is a word */
@@ -124,6 +132,8 @@ struct case_result {
 	size_t metric_count, metric_capacity;
 	struct series *series;
 	size_t series_count, series_capacity;
+	struct timeline_row *timeline; /* of one step; none: it was not recorded */
+	size_t timeline_count;
 	struct verification verification;
 	struct telemetry before, after; /* of the first device */
 	struct telemetry_during during;

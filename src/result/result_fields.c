@@ -67,6 +67,14 @@ static const struct field metric_fields[] = {
 	{ 0 }
 };
 
+static const struct field timeline_fields[] = {
+	{ .name = "rank", .codec = &codec_int, FIELD_AT(timeline_row, rank) },
+	{ .name = "stream", .codec = &codec_string, FIELD_AT(timeline_row, stream) },
+	{ .name = "operation", .codec = &codec_string, FIELD_AT(timeline_row, operation) },
+	{ .name = "spans", .codec = &codec_reals, FIELD_COUNTED(timeline_row, spans, span_count) },
+	{ 0 }
+};
+
 static const struct field verification_fields[] = {
 	{ .name = "done", .codec = &codec_bool, FIELD_AT(verification, done) },
 	{ .name = "method", .codec = &codec_string, FIELD_AT(verification, method) },
@@ -148,6 +156,8 @@ const struct field case_fields[] = {
 	  FIELD_CAPACITY(case_result, metric_capacity), FIELD_KEY(metric_value, name), .fields = metric_fields },
 	{ .name = "samples", .codec = &codec_map, FIELD_COUNTED(case_result, series, series_count),
 	  FIELD_CAPACITY(case_result, series_capacity), FIELD_KEY(series, name), .fields = series_fields },
+	{ .name = "timeline", .codec = &codec_array, FIELD_COUNTED(case_result, timeline, timeline_count),
+	  .optional = true, .one_line = true, .fields = timeline_fields },
 	{ .name = "verification", .codec = &codec_object, FIELD_AT(case_result, verification),
 	  .one_line = true, .fields = verification_fields },
 	{ .name = "telemetry", .codec = &codec_object, .fields = case_telemetry_fields },

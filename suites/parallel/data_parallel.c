@@ -1,5 +1,7 @@
 #include "suites/parallel/data_parallel.h"
 
+#include "suites/parallel/timeline.h"
+
 const char *data_parallel_refusal(const struct setup *setup)
 {
 	if (setup->ranks < 2)
@@ -33,9 +35,11 @@ enum status forward_part(struct trainer *t, uint64_t part, struct error *err)
 	struct network *n = &t->network;
 	uint64_t rows = n->share.rows / setup_accumulate(t->setup), row = part * rows;
 
-	if (network_forward_all(n, stream, row, rows, err) != STATUS_OK)
-		return err->status;
-	return network_loss(n, stream, row, rows, trainer_gradient_scale(t, n->share.rows), err);
+	timeline_begin(t, STREAM_COMPUTE, SPAN_FORWARD, part);
+	if (network_forward_all(n, stream, row, rows, err) == STATUS_OK)
+		network_loss(n, stream, row, rows, trainer_gradient_scale(t, n->share.rows), err);
+	timeline_end(t, STREAM_COMPUTE);
+	return err->status;
 }
 
 enum status backward_part(struct trainer *t, uint64_t part, struct error *err)
@@ -43,8 +47,11 @@ enum status backward_part(struct trainer *t, uint64_t part, struct error *err)
 	struct network *n = &t->network;
 	uint64_t rows = n->share.rows / setup_accumulate(t->setup);
 
-	return network_backward_all(n, t->team->streams[STREAM_COMPUTE], part * rows, rows, NULL,
-				    NULL, part > 0, err);
+	timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, part);
+	network_backward_all(n, t->team->streams[STREAM_COMPUTE], part * rows, rows, NULL, NULL,
+			     part > 0, err);
+	timeline_end(t, STREAM_COMPUTE);
+	return err->status;
 }
 
 double mode_nothing(const struct setup *setup)

@@ -58,6 +58,7 @@ static enum status open_single(struct session *s, struct error *err)
 	s->single_setup.microbatches = 1;
 	s->single_setup.accumulate = 1;
 	s->single_setup.segments = 0;
+	s->single_setup.weak = false;
 	if (leads(s))
 		status = trainer_open(&s->single, &s->single_setup, &s->solo, &mine);
 	s->has_single = status == STATUS_OK;
@@ -178,6 +179,35 @@ static enum status time_step(struct session *s, struct error *err)
 	return check_training(s, sum, err);
 }
 
+/* In a step of its own: its events cost time. */
+static enum status record_timeline(struct session *s, struct error *err)
+{
+	struct outcome *o = &s->outcome;
+
+	if (timeline_record(s->run, &s->trainer, &o->timeline, err) != STATUS_OK)
+		return err->status;
+	o->has_timeline = true;
+	return STATUS_OK;
+}
+
+/* Weak scaling compares with one device's part of the batch. */
+static enum status shrink_single(struct session *s, struct error *err)
+{
+	struct error mine = ERROR_NONE;
+	enum status status = STATUS_OK;
+
+	if (!s->has_single || !s->outcome.setup->weak)
+		return STATUS_OK;
+	s->single_setup.batch /= (uint64_t)s->outcome.setup->ranks;
+	if (leads(s)) {
+		trainer_close(&s->single);
+		status = trainer_open(&s->single, &s->single_setup, &s->solo, &mine);
+	}
+	if (status != STATUS_OK)
+		error_set(err, status, "one device alone: %s", mine.message);
+	return world_agree(s->team.world, status, err);
+}
+
 /* After the step itself: from here on the replicas diverge, and the loss means nothing. */
 static enum status time_parts(struct session *s, struct error *err)
 {
@@ -195,6 +225,8 @@ static enum status time_parts(struct session *s, struct error *err)
 	if (timing_sample(s->run, &s->trainer, STEP_COMMUNICATE | STEP_GATHER,
 			  "parallel.communication_time",
 			  &o->communication, err) != STATUS_OK)
+		return err->status;
+	if (shrink_single(s, err) != STATUS_OK)
 		return err->status;
 	if (s->has_single && leads(s))
 		status = timing_sample_alone(s->run, &s->single, STEP_ALL, "parallel.single_time",
@@ -223,6 +255,8 @@ static enum status carry_out(struct session *s, const struct measure_options *op
 	if (time_step(s, err) != STATUS_OK)
 		return err->status;
 	gather_memory(s);
+	if (options->timeline && record_timeline(s, err) != STATUS_OK)
+		return err->status;
 	outcome_verified(s->run, &s->outcome);
 	outcome_record_step(s->run, &s->outcome);
 	if (!splits(s))

@@ -10,6 +10,7 @@
 
 struct measure_options {
 	double verify_flops; /* of a step: the most that the reference follows */
+	bool timeline;      /* record when each operation of one step ran */
 	int64_t iterations; /* samples per series; 0: the stop rule decides */
 };
 

@@ -21,6 +21,8 @@ enum step_part {
 	STEP_ALL = STEP_COMPUTE | STEP_COMMUNICATE | STEP_UPDATE | STEP_GATHER
 };
 
+struct timeline;
+
 struct trainer {
 	const struct setup *setup;
 	const struct mode *mode;
@@ -28,6 +30,7 @@ struct trainer {
 	struct arena arena;
 	struct network network;
 	void *state; /* the mode's own */
+	struct timeline *timeline; /* NULL unless this step is recorded: timeline.h */
 	struct event *layer_done; /* hybrid: gradients that may leave, and those that are back */
 	bool scale_known;        /* a dynamic loss scale was set once */
 	uint64_t scale_interval; /* good steps before a dynamic loss scale doubles; 0: never */

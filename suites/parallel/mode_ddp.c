@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 #include "suites/parallel/data_parallel.h"
-#include "suites/parallel/trainer.h"
+#include "suites/parallel/timeline.h"
 
 struct ddp {
 	struct bucket buckets[SETUP_MAX_LAYERS];
@@ -48,8 +48,11 @@ static enum status reduce_bucket(struct trainer *t, const struct bucket *bucket,
 	if (backend_event_record(ddp->ready, compute, err) != STATUS_OK ||
 	    backend_stream_wait(communicate, ddp->ready, err) != STATUS_OK)
 		return err->status;
-	return backend_all_reduce(t->team->all, communicate, gradients, gradients, bucket->count,
-				  setup_storage(t->setup), REDUCE_AVERAGE, err);
+	timeline_begin(t, STREAM_UP, SPAN_ALL_REDUCE, (uint64_t)(bucket - ddp->buckets));
+	backend_all_reduce(t->team->all, communicate, gradients, gradients, bucket->count,
+			   setup_storage(t->setup), REDUCE_AVERAGE, err);
+	timeline_end(t, STREAM_UP);
+	return err->status;
 }
 
 /* Of the last part: the gradients are complete. */
@@ -62,6 +65,7 @@ static enum status backward(struct trainer *t, unsigned parts, struct error *err
 	void *gradient = network_activation(n, t->setup->layers, last * rows);
 	const struct bucket *bucket = ddp->buckets;
 
+	timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, last);
 	for (size_t l = t->setup->layers; l-- > 0;) {
 		void *to = l > 0 ? n->transient[l % 2] : NULL;
 
@@ -75,6 +79,7 @@ static enum status backward(struct trainer *t, unsigned parts, struct error *err
 		bucket += bucket->layer == l;
 		gradient = to;
 	}
+	timeline_end(t, STREAM_COMPUTE);
 	return STATUS_OK;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "suites/parallel/data_parallel.h"
+#include "suites/parallel/timeline.h"
 
 /* What only the server has: the whole batch, and all logits if it computes the loss. */
 struct server {
@@ -148,25 +149,33 @@ static enum status loss(struct trainer *t, unsigned parts, struct error *err)
 	return gathers ? exchange(t, last, logits, mine, true, err) : STATUS_OK;
 }
 
+/* One operation with its span. */
+#define SPANNED(kind, operation)                                                                   \
+	do {                                                                                       \
+		timeline_begin(t, STREAM_COMPUTE, kind, 0);                                        \
+		if ((operation) != STATUS_OK)                                                      \
+			return err->status;                                                        \
+		timeline_end(t, STREAM_COMPUTE);                                                   \
+	} while (0)
+
 static enum status dp_naive_enqueue(struct trainer *t, unsigned parts, struct error *err)
 {
 	struct network *n = &t->network;
 	uint64_t rows = n->share.rows;
 
-	if (parts & STEP_COMMUNICATE && send_out(t, err) != STATUS_OK)
-		return err->status;
-	if (parts & STEP_COMPUTE && network_forward_all(n, stream_of(t), 0, rows, err) != STATUS_OK)
-		return err->status;
-	if (loss(t, parts, err) != STATUS_OK)
-		return err->status;
-	if (parts & STEP_COMPUTE &&
-	    network_backward_all(n, stream_of(t), 0, rows, NULL, NULL, false, err) != STATUS_OK)
-		return err->status;
-	if (parts & STEP_COMMUNICATE &&
-	    backend_reduce(t->team->all, stream_of(t), n->gradients, n->gradients,
-			   n->local.elements, setup_storage(t->setup), REDUCE_SUM, 0,
-			   err) != STATUS_OK)
-		return err->status;
+	if (parts & STEP_COMMUNICATE)
+		SPANNED(SPAN_BROADCAST, send_out(t, err));
+	if (parts & STEP_COMPUTE)
+		SPANNED(SPAN_FORWARD, network_forward_all(n, stream_of(t), 0, rows, err));
+	SPANNED(t->setup->loss_on_server ? SPAN_EXCHANGE : SPAN_LOSS, loss(t, parts, err));
+	if (parts & STEP_COMPUTE)
+		SPANNED(SPAN_BACKWARD, network_backward_all(n, stream_of(t), 0, rows, NULL, NULL,
+							    false, err));
+	if (parts & STEP_COMMUNICATE)
+		SPANNED(SPAN_REDUCE,
+			backend_reduce(t->team->all, stream_of(t), n->gradients, n->gradients,
+				       n->local.elements, setup_storage(t->setup), REDUCE_SUM, 0,
+				       err));
 	return trainer_update(t, parts, err);
 }
 

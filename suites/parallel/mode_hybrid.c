@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "suites/parallel/grid.h"
 #include "suites/parallel/pipeline.h"
+#include "suites/parallel/timeline.h"
 
 static struct stream *compute_stream(const struct trainer *t)
 {
@@ -28,8 +29,11 @@ static enum status add_parts(struct trainer *t, void *summands, uint64_t rows, u
 {
 	if (!(parts & STEP_COMMUNICATE))
 		return STATUS_OK;
-	return backend_all_reduce(t->team->tensor, compute_stream(t), summands, summands,
-				  rows * columns, setup_storage(t->setup), REDUCE_SUM, err);
+	timeline_begin(t, STREAM_COMPUTE, SPAN_ALL_REDUCE, 0);
+	backend_all_reduce(t->team->tensor, compute_stream(t), summands, summands, rows * columns,
+			   setup_storage(t->setup), REDUCE_SUM, err);
+	timeline_end(t, STREAM_COMPUTE);
+	return err->status;
 }
 
 static enum status forward_layer(struct trainer *t, size_t l, uint64_t row, uint64_t rows,
@@ -87,9 +91,11 @@ static enum status add_replicas(struct trainer *t, size_t l, unsigned parts, str
 	if (backend_event_record(t->layer_done, compute_stream(t), err) != STATUS_OK ||
 	    backend_stream_wait(stream, t->layer_done, err) != STATUS_OK)
 		return err->status;
-	return backend_all_reduce(t->team->data, stream, gradients, gradients,
-				  layer->end - layer->weight, setup_storage(t->setup), REDUCE_SUM,
-				  err);
+	timeline_begin(t, STREAM_DATA, SPAN_ALL_REDUCE, l);
+	backend_all_reduce(t->team->data, stream, gradients, gradients, layer->end - layer->weight,
+			   setup_storage(t->setup), REDUCE_SUM, err);
+	timeline_end(t, STREAM_DATA);
+	return err->status;
 }
 
 static enum status backward(struct trainer *t, uint64_t turn, uint64_t row, uint64_t rows, void *dy,

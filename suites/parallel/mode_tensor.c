@@ -12,6 +12,7 @@
 
 #include "base/memory.h"
 #include "suites/parallel/data_parallel.h"
+#include "suites/parallel/timeline.h"
 
 /* A chunk with fewer rows than this costs the products more than it hides. */
 #define CHUNK_ROWS 2048
@@ -119,9 +120,13 @@ static enum status sum_up(struct trainer *t, uint64_t chunk, void *summands, uin
 	if (!(parts & STEP_COMMUNICATE))
 		return STATUS_OK;
 	if (backend_event_record(s->ready, compute_stream(t), err) != STATUS_OK ||
-	    backend_stream_wait(communicate, s->ready, err) != STATUS_OK ||
-	    backend_all_reduce(t->team->all, communicate, summands, summands, count,
-			       setup_storage(t->setup), REDUCE_SUM, err) != STATUS_OK)
+	    backend_stream_wait(communicate, s->ready, err) != STATUS_OK)
+		return err->status;
+	timeline_begin(t, STREAM_UP, SPAN_ALL_REDUCE, chunk);
+	backend_all_reduce(t->team->all, communicate, summands, summands, count,
+			   setup_storage(t->setup), REDUCE_SUM, err);
+	timeline_end(t, STREAM_UP);
+	if (err->status != STATUS_OK)
 		return err->status;
 	return backend_event_record(s->summed[chunk], communicate, err);
 }
@@ -157,10 +162,12 @@ static enum status forward_pair(struct trainer *t, size_t first, uint64_t chunk,
 
 	if (first > 0 && finish_pair(t, first - 1, chunk, parts, err) != STATUS_OK)
 		return err->status;
+	timeline_begin(t, STREAM_COMPUTE, SPAN_FORWARD, chunk);
 	if (parts & STEP_COMPUTE &&
 	    (network_forward(n, stream, first, rows.first, rows.count, err) != STATUS_OK ||
 	     network_product(n, stream, first + 1, rows.first, rows.count, err) != STATUS_OK))
 		return err->status;
+	timeline_end(t, STREAM_COMPUTE);
 	return sum_up(t, chunk, network_activation(n, first + 2, rows.first),
 		      rows.count * n->local.layer[first + 1].out, parts, err);
 }
@@ -187,10 +194,13 @@ static enum status forward(struct trainer *t, unsigned parts, struct error *err)
 			return err->status;
 	if (!(parts & STEP_COMPUTE))
 		return STATUS_OK;
+	timeline_begin(t, STREAM_COMPUTE, SPAN_LOSS, 0);
 	if (paired(t) <= last &&
 	    network_forward(n, compute_stream(t), last, 0, rows, err) != STATUS_OK)
 		return err->status;
-	return network_loss(n, compute_stream(t), 0, rows, trainer_gradient_scale(t, rows), err);
+	network_loss(n, compute_stream(t), 0, rows, trainer_gradient_scale(t, rows), err);
+	timeline_end(t, STREAM_COMPUTE);
+	return err->status;
 }
 
 /* From the gradient of the outputs of layer `first` + 1 to that of the inputs of layer `first`. */
@@ -225,9 +235,11 @@ static enum status backward_pair(struct trainer *t, size_t first, void *dy, void
 		/* The pair behind has left its sum; the loss or a whole layer has none. */
 		if (first + 2 < paired(t) && wait_summed(t, c, parts, err) != STATUS_OK)
 			return err->status;
+		timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, c);
 		if (parts & STEP_COMPUTE &&
 		    input_gradients(t, first, rows, dy, dx, err) != STATUS_OK)
 			return err->status;
+		timeline_end(t, STREAM_COMPUTE);
 		if (first > 0 &&
 		    sum_up(t, c, network_row(n, first, dx, rows.first),
 			   rows.count * t->setup->widths[first], parts, err) != STATUS_OK)
@@ -235,10 +247,13 @@ static enum status backward_pair(struct trainer *t, size_t first, void *dy, void
 	}
 	if (!(parts & STEP_COMPUTE))
 		return STATUS_OK;
+	timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, s->chunks);
 	if (network_parameter_gradient(n, compute_stream(t), first + 1, 0, all, dy, false, err) !=
 	    STATUS_OK)
 		return err->status;
-	return network_parameter_gradient(n, compute_stream(t), first, 0, all, s->part, false, err);
+	network_parameter_gradient(n, compute_stream(t), first, 0, all, s->part, false, err);
+	timeline_end(t, STREAM_COMPUTE);
+	return err->status;
 }
 
 static enum status backward(struct trainer *t, unsigned parts, struct error *err)

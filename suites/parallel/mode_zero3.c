@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "suites/parallel/scaler.h"
+#include "suites/parallel/timeline.h"
 #include "suites/parallel/zero.h"
 
 #define BUFFERS 2
@@ -126,10 +127,14 @@ static enum status gather(struct trainer *t, size_t l, struct error *err)
 	const struct span *span = &n->holding.spans[l];
 
 	if (backend_stream_wait(stream, z->used[l % BUFFERS], err) != STATUS_OK ||
-	    backend_stream_wait(stream, z->updated[l], err) != STATUS_OK ||
-	    backend_all_gather(t->team->all, stream, z->weights[l % BUFFERS],
-			       network_element(n, n->weights, span->weights), span->count,
-			       setup_storage(t->setup), err) != STATUS_OK)
+	    backend_stream_wait(stream, z->updated[l], err) != STATUS_OK)
+		return err->status;
+	timeline_begin(t, STREAM_UP, SPAN_ALL_GATHER, l);
+	backend_all_gather(t->team->all, stream, z->weights[l % BUFFERS],
+			   network_element(n, n->weights, span->weights), span->count,
+			   setup_storage(t->setup), err);
+	timeline_end(t, STREAM_UP);
+	if (err->status != STATUS_OK)
 		return err->status;
 	return backend_event_record(z->gathered[l % BUFFERS], stream, err);
 }
@@ -141,11 +146,15 @@ static enum status reduce(struct trainer *t, size_t l, struct error *err)
 	struct network *n = &t->network;
 	const struct span *span = &n->holding.spans[l];
 
-	if (backend_stream_wait(stream, z->ready, err) != STATUS_OK ||
-	    backend_reduce_scatter(t->team->all, stream,
-				   network_element(n, n->gradients, span->gradients),
-				   z->gradients[l % BUFFERS], span->count, setup_storage(t->setup),
-				   REDUCE_AVERAGE, err) != STATUS_OK)
+	if (backend_stream_wait(stream, z->ready, err) != STATUS_OK)
+		return err->status;
+	timeline_begin(t, STREAM_UP, SPAN_REDUCE_SCATTER, l);
+	backend_reduce_scatter(t->team->all, stream,
+			       network_element(n, n->gradients, span->gradients),
+			       z->gradients[l % BUFFERS], span->count, setup_storage(t->setup),
+			       REDUCE_AVERAGE, err);
+	timeline_end(t, STREAM_UP);
+	if (err->status != STATUS_OK)
 		return err->status;
 	return backend_event_record(z->reduced[l % BUFFERS], stream, err);
 }
@@ -160,9 +169,11 @@ static enum status forward_layer(struct trainer *t, size_t l, unsigned parts, st
 		return err->status;
 	if (backend_stream_wait(stream, z->gathered[l % BUFFERS], err) != STATUS_OK)
 		return err->status;
+	timeline_begin(t, STREAM_COMPUTE, SPAN_FORWARD, l);
 	if (parts & STEP_COMPUTE &&
 	    network_forward(&t->network, stream, l, 0, t->network.share.rows, err) != STATUS_OK)
 		return err->status;
+	timeline_end(t, STREAM_COMPUTE);
 	return backend_event_record(z->used[l % BUFFERS], stream, err);
 }
 
@@ -190,10 +201,12 @@ static enum status backward_layer(struct trainer *t, size_t l, void *dy, void *d
 	if (backend_stream_wait(stream, z->gathered[l % BUFFERS], err) != STATUS_OK ||
 	    backend_stream_wait(stream, z->reduced[l % BUFFERS], err) != STATUS_OK)
 		return err->status;
+	timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, l);
 	if (parts & STEP_COMPUTE &&
 	    network_backward(&t->network, stream, l, 0, t->network.share.rows, dy, dx, false,
 			     err) != STATUS_OK)
 		return err->status;
+	timeline_end(t, STREAM_COMPUTE);
 	if (backend_event_record(z->used[l % BUFFERS], stream, err) != STATUS_OK ||
 	    backend_event_record(z->ready, stream, err) != STATUS_OK)
 		return err->status;
@@ -229,10 +242,12 @@ static enum status update(struct trainer *t, unsigned parts, struct error *err)
 	if (scaler_decide(t, parts, err) != STATUS_OK)
 		return err->status;
 	network_update_begin(&t->network);
+	timeline_begin(t, STREAM_COMPUTE, SPAN_OPTIMIZER, 0);
 	for (size_t l = 0; l < t->setup->layers; l++)
 		if (network_update_span(&t->network, stream, l, err) != STATUS_OK ||
 		    backend_event_record(z->updated[l], stream, err) != STATUS_OK)
 			return err->status;
+	timeline_end(t, STREAM_COMPUTE);
 	return STATUS_OK;
 }
 

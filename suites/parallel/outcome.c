@@ -19,6 +19,8 @@ const struct metric parallel_metrics[] = {
 	{ "parallel.speedup", "1", BETTER_HIGHER, 0,
 	  "time on one device / step time, same global batch" },
 	{ "parallel.efficiency", "1", BETTER_HIGHER, 0, "speed-up / number of devices" },
+	{ "parallel.weak_efficiency", "1", BETTER_HIGHER, 0,
+	  "weak scaling: time on one device with its part of the batch / step time" },
 	{ "parallel.compute_time", "s", BETTER_LOWER, 0,
 	  "the same kernels with all communication left out, slowest device" },
 	{ "parallel.communication_time", "s", BETTER_LOWER, 0,
@@ -30,10 +32,21 @@ const struct metric parallel_metrics[] = {
 	  "part of the communication hidden behind computing: 1 - exposed / communication time" },
 	{ "parallel.idle", "1", BETTER_LOWER, 0,
 	  "part of the step in which a device does not compute, mean over the devices" },
+	{ "parallel.added_work", "1", BETTER_LOWER, 0,
+	  "compute time of all devices together / time on one device - 1: smaller products, and work "
+	  "that every device does" },
+	{ "parallel.bubble", "1", BETTER_LOWER, 0,
+	  "part of a recorded step in which a device does not compute, mean over the devices" },
+	{ "parallel.compute_inflation", "1", BETTER_LOWER, 0,
+	  "computing in a recorded step / the same alone - 1, worst device: what communication at "
+	  "the same time costs it" },
 	{ "parallel.bubble_model", "1", BETTER_NONE, 0,
 	  "idle part of the schedule by formula: (p-1)/(m+p-1)" },
 	{ "parallel.wire_bytes", "B", BETTER_NONE, 0,
 	  "bytes that the busiest device sends per step, by formula" },
+	{ "parallel.bus_bandwidth", "B/s", BETTER_HIGHER, 0, "wire bytes / communication time" },
+	{ "parallel.imbalance", "1", BETTER_LOWER, 0,
+	  "memory of the first device / mean of the others" },
 	{ "parallel.memory", "B", BETTER_LOWER, 0,
 	  "device memory of a step on the device that needs most" },
 #define X(symbol, name, help)                                                                      \
@@ -126,16 +139,25 @@ static void record_communication(struct run *run, const struct outcome *o)
 		run_value(run, "parallel.overlap", fmin(1, fmax(0, 1 - exposed / communication)));
 	run_value(run, "parallel.bubble_model", bubble);
 	run_value(run, "parallel.wire_bytes", o->setup->mode->wire_bytes(o->setup));
+	run_rate(run, "parallel.bus_bandwidth", o->setup->mode->wire_bytes(o->setup),
+		 &o->communication);
 	record_idle(run, o);
 }
 
 static void record_speedup(struct run *run, const struct outcome *o)
 {
-	double single = o->single.statistics.median;
+	double single = o->single.statistics.median, all = 0;
 
 	run_duration(run, "parallel.single_time", &o->single);
+	if (o->setup->weak) {
+		run_rate(run, "parallel.weak_efficiency", single, &o->step);
+		return;
+	}
 	run_rate(run, "parallel.speedup", single, &o->step);
 	run_rate(run, "parallel.efficiency", single / o->setup->ranks, &o->step);
+	for (int rank = 0; rank < o->setup->ranks; rank++)
+		all += o->compute[rank];
+	run_value(run, "parallel.added_work", all / single - 1);
 }
 
 void outcome_record_step(struct run *run, const struct outcome *o)
@@ -152,8 +174,35 @@ void outcome_record_step(struct run *run, const struct outcome *o)
 		 o->last_loss, (unsigned long long)o->updates);
 }
 
+/* What the recorded step adds: where the schedule and not the sums of times leaves a device idle. */
+static void record_timeline(struct run *run, const struct outcome *o)
+{
+	double idle = 0, inflation = 0;
+
+	for (int rank = 0; rank < o->setup->ranks; rank++) {
+		double computing = o->timeline.computing[rank];
+
+		idle += fmax(0, 1 - computing / o->timeline.step) / o->setup->ranks;
+		inflation = fmax(inflation, computing / o->compute[rank] - 1);
+	}
+	run_value(run, "parallel.bubble", idle);
+	run_value(run, "parallel.compute_inflation", inflation);
+}
+
+static void record_imbalance(struct run *run, const struct outcome *o)
+{
+	double others = 0;
+
+	for (int rank = 1; rank < o->setup->ranks; rank++)
+		others += (double)total_of(o->memory[rank]) / (o->setup->ranks - 1);
+	run_value(run, "parallel.imbalance", (double)total_of(o->memory[0]) / others);
+}
+
 void outcome_record_parts(struct run *run, const struct outcome *o)
 {
+	if (o->has_timeline)
+		record_timeline(run, o);
+	record_imbalance(run, o);
 	if (o->has_single)
 		record_speedup(run, o);
 	record_communication(run, o);

@@ -4,6 +4,7 @@
 
 #include "measure/run.h"
 #include "result/metric.h"
+#include "suites/parallel/timeline.h"
 #include "suites/parallel/verify.h"
 
 extern const struct metric parallel_metrics[];
@@ -15,6 +16,8 @@ struct outcome {
 	double compute[SETUP_MAX_RANKS]; /* seconds of each rank's kernels alone, medians */
 	uint64_t memory[SETUP_MAX_RANKS][MEMORY_CLASS_COUNT];
 	uint64_t communicator_bytes[SETUP_MAX_RANKS];
+	struct timeline_totals timeline; /* of one recorded step */
+	bool has_timeline;
 	struct check reference, against_single;
 	struct setup small; /* what the reference followed */
 	bool reference_is_full, compared_with_single;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "suites/parallel/timeline.h"
 
 /* Received or sent gradients of an edge: one is on its way while the other is computed with. */
 #define GRADIENT_SLOTS 2
@@ -205,9 +206,12 @@ static enum status send_over(struct trainer *t, const struct edge *edge, const s
 	if (!lane->communicator || !(parts & STEP_COMMUNICATE))
 		return STATUS_OK;
 	if (backend_event_record(p->computed, stream_of(t, STREAM_COMPUTE), err) != STATUS_OK ||
-	    backend_stream_wait(stream, p->computed, err) != STATUS_OK ||
-	    backend_send(lane->communicator, stream, from, edge_bytes(t, edge), edge->peer, err) !=
-		    STATUS_OK)
+	    backend_stream_wait(stream, p->computed, err) != STATUS_OK)
+		return err->status;
+	timeline_begin(t, lane->stream, SPAN_SEND, turn);
+	backend_send(lane->communicator, stream, from, edge_bytes(t, edge), edge->peer, err);
+	timeline_end(t, lane->stream);
+	if (err->status != STATUS_OK)
 		return err->status;
 	return backend_event_record(slot_event(&lane->sent, turn), stream, err);
 }
@@ -221,9 +225,12 @@ static enum status receive_over(struct trainer *t, const struct edge *edge, cons
 
 	if (!lane->communicator || !(parts & STEP_COMMUNICATE))
 		return STATUS_OK;
-	if (backend_stream_wait(stream, slot_event(slots, turn), err) != STATUS_OK ||
-	    backend_receive(lane->communicator, stream, to, edge_bytes(t, edge), edge->peer, err) !=
-		    STATUS_OK ||
+	if (backend_stream_wait(stream, slot_event(slots, turn), err) != STATUS_OK)
+		return err->status;
+	timeline_begin(t, lane->stream, SPAN_RECEIVE, turn);
+	backend_receive(lane->communicator, stream, to, edge_bytes(t, edge), edge->peer, err);
+	timeline_end(t, lane->stream);
+	if (err->status != STATUS_OK ||
 	    backend_event_record(lane->moved, stream, err) != STATUS_OK)
 		return err->status;
 	return backend_stream_wait(stream_of(t, STREAM_COMPUTE), lane->moved, err);
@@ -265,8 +272,10 @@ static enum status forward_micro(struct trainer *t, unsigned parts, struct error
 			 network_activation(n, p->up.boundary, row), parts, err) != STATUS_OK ||
 	    wait_sent(t, &p->down.forward, micro, err) != STATUS_OK)
 		return err->status;
+	timeline_begin(t, STREAM_COMPUTE, SPAN_FORWARD, micro);
 	if (compute_forward(t, row, parts, err) != STATUS_OK)
 		return err->status;
+	timeline_end(t, STREAM_COMPUTE);
 	return send_over(t, &p->down, &p->down.forward, micro,
 			 network_activation(n, p->down.boundary, row), parts, err);
 }
@@ -290,8 +299,10 @@ static enum status backward_micro(struct trainer *t, unsigned parts, struct erro
 		    STATUS_OK ||
 	    wait_sent(t, &p->up.backward, turn, err) != STATUS_OK)
 		return err->status;
+	timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, micro);
 	if (p->work->backward(t, turn, micro * rows, rows, dy, dx, parts, err) != STATUS_OK)
 		return err->status;
+	timeline_end(t, STREAM_COMPUTE);
 	if (backend_event_record(slot_event(&p->gradients, turn), compute, err) != STATUS_OK ||
 	    backend_event_record(slot_event(&p->inputs, micro), compute, err) != STATUS_OK)
 		return err->status;

@@ -36,6 +36,7 @@ struct setup {
 	size_t layers;                         /* Linear layers */
 	uint64_t widths[SETUP_MAX_LAYERS + 1]; /* input first, classes last */
 	uint64_t batch;                        /* of the whole step, over all ranks */
+	bool weak; /* scaling: the batch grows with the ranks, and one device's is a part of it */
 	uint64_t microbatches;                 /* 1 unless the mode cuts the batch */
 	uint64_t accumulate; /* parts of a rank's rows, computed in turn into the same gradients */
 	uint64_t segments; /* of layers whose activations are computed again; 0: all are kept */

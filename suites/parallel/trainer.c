@@ -1,6 +1,7 @@
 #include "suites/parallel/trainer.h"
 
 #include "suites/parallel/scaler.h"
+#include "suites/parallel/timeline.h"
 
 static enum status allocate(struct trainer *t, struct error *err)
 {
@@ -87,9 +88,12 @@ enum status trainer_update(struct trainer *t, unsigned parts, struct error *err)
 {
 	if (!(parts & STEP_UPDATE))
 		return STATUS_OK;
+	timeline_begin(t, STREAM_COMPUTE, SPAN_OPTIMIZER, 0);
 	if (scaler_decide(t, parts, err) != STATUS_OK)
 		return err->status;
-	return network_update(&t->network, t->team->streams[STREAM_COMPUTE], err);
+	network_update(&t->network, t->team->streams[STREAM_COMPUTE], err);
+	timeline_end(t, STREAM_COMPUTE);
+	return err->status;
 }
 
 double trainer_gradient_scale(const struct trainer *t, uint64_t rows)

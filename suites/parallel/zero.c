@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "suites/parallel/scaler.h"
+#include "suites/parallel/timeline.h"
 
 /* Stage 2: gradients are computed into one buffer while those in the other are added up. */
 #define BUFFERS 2
@@ -129,6 +130,7 @@ static enum status forward(struct trainer *t, uint64_t row, uint64_t rows, struc
 	struct network *n = &t->network;
 	size_t bucket = row == 0 ? z->count : 0;
 
+	timeline_begin(t, STREAM_COMPUTE, SPAN_FORWARD, row / rows);
 	for (size_t l = 0; l < t->setup->layers; l++) {
 		if (bucket > 0 && z->buckets[bucket - 1].layer == l &&
 		    backend_stream_wait(stream, z->gathered[--bucket], err) != STATUS_OK)
@@ -136,7 +138,9 @@ static enum status forward(struct trainer *t, uint64_t row, uint64_t rows, struc
 		if (network_forward(n, stream, l, row, rows, err) != STATUS_OK)
 			return err->status;
 	}
-	return network_loss(n, stream, row, rows, trainer_gradient_scale(t, n->share.rows), err);
+	network_loss(n, stream, row, rows, trainer_gradient_scale(t, n->share.rows), err);
+	timeline_end(t, STREAM_COMPUTE);
+	return err->status;
 }
 
 static enum status reduce_bucket(struct trainer *t, size_t i, struct error *err)
@@ -147,11 +151,14 @@ static enum status reduce_bucket(struct trainer *t, size_t i, struct error *err)
 	const void *all = z->buffers[0] ? z->buffers[i % BUFFERS]
 					: network_element(n, n->gradients, z->buckets[i].first);
 
-	if (hand_over(t, err) != STATUS_OK ||
-	    backend_reduce_scatter(t->team->all, communication_stream(t),
-				   network_element(n, n->gradients, span->gradients), all,
-				   span->count, setup_storage(t->setup), REDUCE_AVERAGE,
-				   err) != STATUS_OK)
+	if (hand_over(t, err) != STATUS_OK)
+		return err->status;
+	timeline_begin(t, STREAM_UP, SPAN_REDUCE_SCATTER, i);
+	backend_reduce_scatter(t->team->all, communication_stream(t),
+			       network_element(n, n->gradients, span->gradients), all, span->count,
+			       setup_storage(t->setup), REDUCE_AVERAGE, err);
+	timeline_end(t, STREAM_UP);
+	if (err->status != STATUS_OK)
 		return err->status;
 	return backend_event_record(z->reduced[i], communication_stream(t), err);
 }
@@ -165,6 +172,7 @@ static enum status backward(struct trainer *t, uint64_t row, uint64_t rows, unsi
 	void *gradient = network_activation(n, t->setup->layers, row);
 	size_t bucket = 0;
 
+	timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, row / rows);
 	for (size_t l = t->setup->layers; l-- > 0;) {
 		void *to = l > 0 ? n->transient[l % 2] : NULL;
 
@@ -183,6 +191,7 @@ static enum status backward(struct trainer *t, uint64_t row, uint64_t rows, unsi
 		bucket += z->buckets[bucket].layer == l;
 		gradient = to;
 	}
+	timeline_end(t, STREAM_COMPUTE);
 	return STATUS_OK;
 }
 
@@ -192,11 +201,15 @@ static enum status gather_bucket(struct trainer *t, size_t i, struct error *err)
 	struct network *n = &t->network;
 	const struct span *span = &n->holding.spans[i];
 
-	if (hand_over(t, err) != STATUS_OK ||
-	    backend_all_gather(t->team->all, communication_stream(t),
-			       network_element(n, n->weights, z->buckets[i].first),
-			       network_element(n, n->weights, span->weights), span->count,
-			       setup_storage(t->setup), err) != STATUS_OK)
+	if (hand_over(t, err) != STATUS_OK)
+		return err->status;
+	timeline_begin(t, STREAM_UP, SPAN_ALL_GATHER, i);
+	backend_all_gather(t->team->all, communication_stream(t),
+			   network_element(n, n->weights, z->buckets[i].first),
+			   network_element(n, n->weights, span->weights), span->count,
+			   setup_storage(t->setup), err);
+	timeline_end(t, STREAM_UP);
+	if (err->status != STATUS_OK)
 		return err->status;
 	return backend_event_record(z->gathered[i], communication_stream(t), err);
 }
@@ -227,9 +240,11 @@ static enum status update(struct trainer *t, unsigned parts, struct error *err)
 		if (parts & STEP_COMMUNICATE &&
 		    backend_stream_wait(compute_stream(t), z->reduced[i], err) != STATUS_OK)
 			return err->status;
+		timeline_begin(t, STREAM_COMPUTE, SPAN_OPTIMIZER, i);
 		if (parts & STEP_UPDATE &&
 		    network_update_span(n, compute_stream(t), i, err) != STATUS_OK)
 			return err->status;
+		timeline_end(t, STREAM_COMPUTE);
 		if (parts & STEP_GATHER && gather_bucket(t, i, err) != STATUS_OK)
 			return err->status;
 	}

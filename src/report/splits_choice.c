@@ -1,0 +1,276 @@
+/* Which split to take: the fastest for a given memory, and the fastest over batch and width. */
+#include "report/splits.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "report/format.h"
+
+#define BARS_MOST 48
+
+/* Another split of the same model is as fast with as little memory, and better in one of them. */
+static bool beaten(const struct splits *splits, const struct split *split)
+{
+	for (size_t i = 0; i < splits->count; i++) {
+		const struct split *other = &splits->items[i];
+		bool better = other->seconds < split->seconds || other->memory < split->memory;
+
+		if (other != split && strcmp(other->model, split->model) == 0 && better &&
+		    other->seconds <= split->seconds && other->memory <= split->memory)
+			return true;
+	}
+	return false;
+}
+
+static bool compared(const struct splits *splits, const struct split *split)
+{
+	for (size_t i = 0; i < splits->count; i++)
+		if (&splits->items[i] != split &&
+		    strcmp(splits->items[i].model, split->model) == 0)
+			return isfinite(split->memory) != 0;
+	return false;
+}
+
+static int by_memory(const void *a, const void *b)
+{
+	const struct split *p = *(const struct split *const *)a,
+			   *q = *(const struct split *const *)b;
+
+	return (p->memory > q->memory) - (p->memory < q->memory);
+}
+
+static const struct split **best_ones(const struct splits *splits, size_t *count)
+{
+	const struct split **best = xcalloc(splits->count + 1, sizeof(*best));
+
+	*count = 0;
+	for (size_t i = 0; i < splits->count; i++)
+		if (compared(splits, &splits->items[i]) && !beaten(splits, &splits->items[i]))
+			best[(*count)++] = &splits->items[i];
+	qsort(best, *count, sizeof(*best), by_memory);
+	return best;
+}
+
+static void add_bar(struct chart *chart, const struct split *split)
+{
+	const struct metric_value *step = case_metric(split->c, "parallel.step_time");
+	char memory[FORMAT_SIZE];
+	char *text = xasprintf("from %s: %s",
+			       format_quantity(split->memory, "B", memory, sizeof(memory)),
+			       split->name);
+	struct chart_point *point =
+		chart_point_new(chart_series_named(chart, split->model), text);
+
+	free(text);
+	point->y = step->value;
+	point->low = step->low;
+	point->high = step->high;
+	point->n = step->n;
+}
+
+void splits_by_memory(const struct splits *splits, struct tree *charts)
+{
+	size_t count;
+	const struct split **best = best_ones(splits, &count);
+	struct chart chart;
+
+	splits_chart(splits, &chart, CHART_BARS, charts,
+		     xstrdup("Best split for the memory of a device"));
+	chart.shows = xstrdup("Step time of each split that no other beats in both time and memory; the "
+			      "fastest that a device can hold is the last whose memory it has. Lower is "
+			      "better.");
+	/* In the order of the models, of each by memory. */
+	for (size_t m = 0; m < splits->count; m++) {
+		size_t first = 0;
+
+		while (strcmp(splits->items[first].model, splits->items[m].model) != 0)
+			first++;
+		for (size_t i = 0; i < count && first == m; i++)
+			if (strcmp(best[i]->model, splits->items[m].model) == 0 && i < BARS_MOST)
+				add_bar(&chart, best[i]);
+	}
+	if (count > BARS_MOST) {
+		free(chart.note);
+		chart.note = xasprintf("Shows %d of %zu.", BARS_MOST, count);
+	}
+	if (chart.count)
+		chart_draw(&chart, charts);
+	chart_release(&chart);
+	free(best);
+}
+
+/* The number of a parameter; NaN where it has none. */
+static double number_of(const struct split *split, const char *name)
+{
+	const struct case_parameter *p = case_parameter(split->c, name);
+
+	return p ? p->number : NAN;
+}
+
+/* What is compared on one map: everything but batch and width, at one number of devices. */
+static char *map_of(const struct splits *splits, const struct split *split)
+{
+	static const char *const without[] = { "mode",         "batch",  "width", "microbatches",
+					       "hybrid",       "bucket", "batch_mode", NULL };
+	char *own = view_parameters(split->c, without), letter[4];
+	char *out = splits->view->count > 1
+			    ? xasprintf("%s, %s", view_letter(split->run, letter), own)
+			    : xstrdup(own);
+
+	free(own);
+	return out;
+}
+
+struct map {
+	const struct splits *splits;
+	char **of; /* by item */
+	double *batches, *widths;
+	size_t batch_count, width_count;
+};
+
+static void add_distinct(double *list, size_t *count, double value)
+{
+	size_t i = 0;
+
+	if (!isfinite(value))
+		return;
+	while (i < *count && list[i] < value)
+		i++;
+	if (i < *count && list[i] == value)
+		return;
+	memmove(list + i + 1, list + i, (*count - i) * sizeof(*list));
+	list[i] = value;
+	*count += 1;
+}
+
+/* The fastest and the next of another mode at a place of the map; NULL where nothing was measured. */
+static const struct split *fastest(const struct map *m, const char *of, double batch, double width,
+				   const struct split *without)
+{
+	const struct split *best = NULL;
+
+	for (size_t i = 0; i < m->splits->count; i++) {
+		const struct split *s = &m->splits->items[i];
+
+		if (strcmp(m->of[i], of) != 0 || number_of(s, "batch") != batch ||
+		    number_of(s, "width") != width ||
+		    (without && strcmp(view_string(case_parameter(s->c, "mode")->text),
+				       view_string(case_parameter(without->c, "mode")->text)) == 0))
+			continue;
+		if (!best || s->seconds < best->seconds)
+			best = s;
+	}
+	return best;
+}
+
+#define MODES_MOST 15
+
+struct winners {
+	char *names[MODES_MOST + 1]; /* NULL-terminated */
+	size_t cells[MODES_MOST], count, all;
+};
+
+static size_t winner_of(struct winners *w, const struct split *split)
+{
+	char word[FORMAT_SIZE];
+	size_t i = 0;
+
+	format_parameter(case_parameter(split->c, "mode"), word, sizeof(word));
+	while (i < w->count && strcmp(w->names[i], word) != 0)
+		i++;
+	if (i == w->count && w->count < MODES_MOST)
+		w->names[w->count++] = xstrdup(word);
+	i = i < MODES_MOST ? i : MODES_MOST - 1;
+	w->cells[i]++;
+	w->all++;
+	return i;
+}
+
+static void add_cell(const struct map *m, const char *of, double batch, double width,
+		     struct chart_series *row, struct winners *winners)
+{
+	const struct split *best = fastest(m, of, batch, width, NULL);
+	const struct split *next = best ? fastest(m, of, batch, width, best) : NULL;
+	struct chart_point *cell;
+	char text[32], ratio[FORMAT_SIZE];
+
+	snprintf(text, sizeof(text), "%.0f", width);
+	if (!next)
+		return;
+	cell = chart_point_new(row, text);
+	cell->y = next->seconds / best->seconds;
+	cell->style = winner_of(winners, best);
+	cell->label = xasprintf("%s %s", winners->names[cell->style],
+				format_ratio(cell->y, ratio, sizeof(ratio)));
+}
+
+static char *crossover_finding(const struct winners *w)
+{
+	struct text out = TEXT_EMPTY;
+
+	for (size_t i = 0; i < w->count; i++)
+		text_addf(&out, "%s%s is fastest in %zu of %zu", i ? "; " : "", w->names[i],
+			  w->cells[i], w->all);
+	text_add_char(&out, '.');
+	return text_detach(&out);
+}
+
+static void draw_map(const struct map *m, const char *of, struct tree *charts)
+{
+	struct winners winners = { .count = 0 };
+	struct chart chart;
+
+	splits_chart(m->splits, &chart, CHART_MAP, charts,
+		     xasprintf("Which split wins%s%s", *of ? ": " : "", of));
+	chart.shows = xstrdup("The fastest mode for each batch (rows) and width of the layers "
+			      "(columns), and by how much it beats the next one.");
+	free(chart.x_name);
+	chart.x_name = xstrdup("batch \\ width");
+	for (size_t b = 0; b < m->batch_count; b++) {
+		char text[32];
+		struct chart_series *row;
+
+		snprintf(text, sizeof(text), "%.0f", m->batches[b]);
+		row = chart_series_named(&chart, text);
+		for (size_t w = 0; w < m->width_count; w++)
+			add_cell(m, of, m->batches[b], m->widths[w], row, &winners);
+	}
+	chart.key = (const char *const *)winners.names;
+	chart.finding = crossover_finding(&winners);
+	if (winners.all)
+		chart_draw(&chart, charts);
+	chart_release(&chart);
+	for (size_t i = 0; i < winners.count; i++)
+		free(winners.names[i]);
+}
+
+void splits_crossover(const struct splits *splits, struct tree *charts)
+{
+	struct map m = { .splits = splits,
+			 .of = xcalloc(splits->count + 1, sizeof(char *)),
+			 .batches = xcalloc(splits->count + 1, sizeof(double)),
+			 .widths = xcalloc(splits->count + 1, sizeof(double)) };
+
+	for (size_t i = 0; i < splits->count; i++) {
+		m.of[i] = map_of(splits, &splits->items[i]);
+		add_distinct(m.batches, &m.batch_count, number_of(&splits->items[i], "batch"));
+		add_distinct(m.widths, &m.width_count, number_of(&splits->items[i], "width"));
+	}
+	for (size_t i = 0; i < splits->count && m.batch_count > 1 && m.width_count > 1; i++) {
+		size_t first = 0;
+
+		while (strcmp(m.of[first], m.of[i]) != 0)
+			first++;
+		if (first == i)
+			draw_map(&m, m.of[i], charts);
+	}
+	for (size_t i = 0; i < splits->count; i++)
+		free(m.of[i]);
+	free(m.of);
+	free(m.batches);
+	free(m.widths);
+}

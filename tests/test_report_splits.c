@@ -1,0 +1,197 @@
+/* Which split the page says to take: by memory, by batch and width; and what it says about a recorded step. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "report/splits.h"
+
+static void add_parameter(struct case_result *c, const char *name, double number, const char *text)
+{
+	c->parameters = xrealloc(c->parameters, c->parameter_count + 1, sizeof(*c->parameters));
+	c->parameters[c->parameter_count++] = (struct case_parameter){
+		xstrdup(name), text ? xstrdup(text) : xasprintf("%.0f", number), number, xstrdup("1")
+	};
+}
+
+static void add_metric(struct case_result *c, const char *name, double value, const char *unit)
+{
+	ARRAY_GROW(c->metrics, c->metric_count, c->metric_capacity);
+	c->metrics[c->metric_count++] = (struct metric_value){
+		xstrdup(name), xstrdup(unit), BETTER_LOWER, false, value, value, value, 1,
+		xstrdup(""),   NULL,          0
+	};
+}
+
+static struct case_result *add_split(struct result *r, const char *mode, double batch, double width,
+				     double seconds, double bytes)
+{
+	struct case_result *c = result_add_case(r);
+
+	c->suite = xstrdup("parallel");
+	c->status = CASE_OK;
+	add_parameter(c, "batch", batch, NULL);
+	add_parameter(c, "width", width, NULL);
+	add_parameter(c, "mode", NAN, mode);
+	add_parameter(c, "devices", 2, NULL);
+	add_parameter(c, "batch_mode", NAN, "strong");
+	add_metric(c, "parallel.step_time", seconds, "s");
+	add_metric(c, "parallel.memory", bytes, "B");
+	return c;
+}
+
+/* The list of charts for these cases: titles and findings as text. */
+struct drawn {
+	struct view view;
+	struct tree *charts;
+	struct splits splits;
+};
+
+static void open_drawn(struct drawn *d, const struct result *r)
+{
+	view_init(&d->view, r, 1);
+	d->charts = tree_new(TREE_LIST);
+	splits_collect(&d->splits, &d->view, "parallel");
+}
+
+static void close_drawn(struct drawn *d)
+{
+	splits_release(&d->splits);
+	tree_free(d->charts);
+	view_release(&d->view);
+}
+
+static const struct tree *tree_member(const struct tree *map, const char *name)
+{
+	for (size_t i = 0; i < map->count; i++)
+		if (strcmp(map->children[i]->name, name) == 0)
+			return map->children[i];
+	return NULL;
+}
+
+static const char *member(const struct tree *map, const char *name)
+{
+	const struct tree *t = tree_member(map, name);
+
+	assert_non_null(t);
+	return t->text;
+}
+
+/* DDP is fastest, ZeRO smallest; a third that is slower and larger than both is nobody's choice. */
+static void only_unbeaten_splits_are_offered(void **state)
+{
+	struct result r = { 0 };
+	struct drawn d;
+	const struct tree *rows;
+
+	(void)state;
+	add_split(&r, "ddp", 64, 512, 1e-3, 8e9);
+	add_split(&r, "gpipe", 64, 512, 3e-3, 9e9);
+	add_split(&r, "zero3", 64, 512, 2e-3, 2e9);
+	add_split(&r, "tensor", 64, 1024, 9e-3, 1e9);
+	open_drawn(&d, &r);
+	splits_by_memory(&d.splits, d.charts);
+	assert_int_equal(d.charts->count, 1);
+	rows = tree_member(d.charts->children[0], "rows");
+	/* The lone split of the other width is compared with nothing. */
+	assert_int_equal(rows->count, 2);
+	assert_non_null(strstr(member(rows->children[0], "name"), "from 2.000 GB: zero3"));
+	assert_non_null(strstr(member(rows->children[1], "name"), "from 8.000 GB: DDP"));
+	close_drawn(&d);
+	result_release(&r);
+}
+
+static void the_map_names_winners(void **state)
+{
+	static const double batches[] = { 64, 8192 }, widths[] = { 512, 4096 };
+	struct result r = { 0 };
+	struct drawn d;
+
+	(void)state;
+	for (int b = 0; b < 2; b++)
+		for (int w = 0; w < 2; w++) {
+			add_split(&r, "ddp", batches[b], widths[w], b ? 1e-3 : 4e-3, 1e9);
+			add_split(&r, "tensor", batches[b], widths[w], 2e-3, 1e9);
+		}
+	open_drawn(&d, &r);
+	splits_crossover(&d.splits, d.charts);
+	assert_int_equal(d.charts->count, 1);
+	assert_string_equal(member(d.charts->children[0], "finding"),
+			    "tensor is fastest in 2 of 4; DDP is fastest in 2 of 4.");
+	close_drawn(&d);
+	result_release(&r);
+}
+
+static void one_width_makes_no_map(void **state)
+{
+	struct result r = { 0 };
+	struct drawn d;
+
+	(void)state;
+	add_split(&r, "ddp", 64, 512, 1e-3, 1e9);
+	add_split(&r, "tensor", 8192, 512, 1e-3, 1e9);
+	open_drawn(&d, &r);
+	splits_crossover(&d.splits, d.charts);
+	assert_int_equal(d.charts->count, 0);
+	close_drawn(&d);
+	result_release(&r);
+}
+
+static void add_row(struct case_result *c, int rank, const char *stream, const char *operation,
+		    double start, double end)
+{
+	struct timeline_row *row;
+
+	c->timeline = xrealloc(c->timeline, c->timeline_count + 1, sizeof(*c->timeline));
+	row = &c->timeline[c->timeline_count++];
+	*row = (struct timeline_row){ rank, xstrdup(stream), xstrdup(operation),
+				      xcalloc(3, sizeof(double)), 3 };
+	row->spans[1] = start;
+	row->spans[2] = end;
+}
+
+/* A sum of several devices that lies in a forward is no computing. */
+static void a_timeline_tells_computing_from_waiting(void **state)
+{
+	struct result r = { 0 };
+	struct case_result *c = add_split(&r, "hybrid", 64, 512, 1e-2, 1e9);
+	struct drawn d;
+	const struct tree *rows;
+
+	(void)state;
+	add_row(c, 0, "other replicas", "all_reduce", 6e-3, 10e-3);
+	add_row(c, 0, "compute", "forward", 0, 8e-3);
+	add_row(c, 0, "compute", "all_reduce", 2e-3, 4e-3);
+	add_row(c, 1, "compute", "forward", 0, 2e-3);
+	add_row(c, 1, "compute", "invented", 0, 5e-3);
+	open_drawn(&d, &r);
+	splits_timelines(&d.splits, d.charts);
+	assert_int_equal(d.charts->count, 1);
+	assert_string_equal(member(d.charts->children[0], "finding"),
+			    "A step of 10.00 ms; devices compute in 40\u00a0% of it, the idlest in "
+			    "20\u00a0%.");
+	rows = tree_member(d.charts->children[0], "rows");
+	assert_int_equal(rows->count, 4);
+	/* What computes comes first, whatever the order in the result. */
+	assert_string_equal(member(rows->children[0], "name"), "0 compute: F forward, L loss");
+	close_drawn(&d);
+	result_release(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_unbeaten_splits_are_offered),
+		cmocka_unit_test(the_map_names_winners),
+		cmocka_unit_test(one_width_makes_no_map),
+		cmocka_unit_test(a_timeline_tells_computing_from_waiting),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
