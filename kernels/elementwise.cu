@@ -162,37 +162,3 @@ extern "C" enum status kernel_cuda_bias_relu(struct stream *stream, const void *
 #undef CALL
 	return cuda_check_launch("bias_relu", err);
 }
-
-template <typename T>
-static __global__ void relu_backward(T *dy, const T *y, uint64_t count, bool aligned)
-{
-	typedef typename math_of<T>::type math;
-	const int V = 16 / sizeof(T);
-
-	for (uint64_t i = FIRST_PACK(V); i < count; i += PACK_STRIDE(V)) {
-		math d[V], v[V];
-
-		load_pack<V>(d, dy, i, count, aligned);
-		load_pack<V>(v, y, i, count, aligned);
-#pragma unroll
-		for (int k = 0; k < V; k++)
-			d[k] = v[k] > 0 ? d[k] : (math)0;
-		store_pack<V>(dy, d, i, count, aligned);
-	}
-}
-
-extern "C" enum status kernel_cuda_relu_backward(struct stream *stream, const void *arguments,
-						 struct error *err)
-{
-	const struct relu_backward_arguments *a = (const struct relu_backward_arguments *)arguments;
-	cudaStream_t handle = cuda_stream_handle(stream);
-
-	if (a->count == 0)
-		return STATUS_OK;
-#define CALL(T)                                                                                    \
-	relu_backward<T><<<grid_for(a->count, THREADS * 16 / sizeof(T)), THREADS, 0, handle>>>(    \
-		(T *)a->dy, (const T *)a->y, a->count, packs_aligned(a->dy, a->y))
-	FOR_STORAGE(a->precision, CALL)
-#undef CALL
-	return cuda_check_launch("relu_backward", err);
-}

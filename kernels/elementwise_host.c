@@ -122,34 +122,3 @@ static enum status bias_relu_run(struct stream *stream, const void *arguments, s
 	return STATUS_OK;
 }
 HOST_KERNEL(bias_relu)
-
-static void relu_backward_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
-{
-	const struct relu_backward_arguments *a = context;
-	float dy_buffer[ELEMENTS_BLOCK], y_buffer[ELEMENTS_BLOCK];
-
-	(void)part;
-	if (a->precision == PRECISION_FP64) {
-		relu_backward_double((double *)a->dy + begin, (const double *)a->y + begin,
-				     end - begin);
-		return;
-	}
-	FOR_BLOCKS (first, count, begin, end) {
-		float *dy = elements_open(a->dy, a->precision, first, count, dy_buffer);
-
-		relu_backward_float(dy, elements_open(a->y, a->precision, first, count, y_buffer),
-				    count);
-		elements_close(a->dy, a->precision, first, count, dy);
-	}
-}
-
-static enum status relu_backward_run(struct stream *stream, const void *arguments,
-				     struct error *err)
-{
-	struct relu_backward_arguments a = *(const struct relu_backward_arguments *)arguments;
-
-	(void)err;
-	host_parallel(stream, a.count, ELEMENTS_GRAIN, relu_backward_slice, &a);
-	return STATUS_OK;
-}
-HOST_KERNEL(relu_backward)

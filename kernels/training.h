@@ -34,30 +34,29 @@ struct bias_relu_arguments {
 	int relu;
 };
 
-/* "relu_backward": dy[i] = y[i] > 0 ? dy[i] : 0, in place; y is the output of the forward ReLU. */
-struct relu_backward_arguments {
+/*
+ * "output_gradient": what backward does with the gradient of a layer's output before its products, in
+ * one pass over dy (rows x columns):
+ *   dy[r][c] = y[r][c] > 0 ? dy[r][c] : 0, in place; y is the output of the forward ReLU (NULL: dy stays);
+ *   transposed[c * ld + r] = dy[r][c], for products that read it along the rows (NULL: not wanted);
+ *   sum[c] = beta * sum[c] + sum over r of dy[r][c], the bias' gradient (NULL: not wanted).
+ * `scratch`: output_gradient_scratch_bytes(columns) bytes of device memory when `sum` is wanted.
+ */
+#define OUTPUT_GRADIENT_PARTS 64
+struct output_gradient_arguments {
 	void *dy;
 	const void *y;
-	enum precision precision;
-	uint64_t count;
-};
-
-/*
- * "column_sum": out[c] = beta * out[c] + sum over r of x[r][c] (bias gradient). x: rows x columns.
- * `scratch`: column_sum_scratch_bytes(rows, columns) bytes of device memory.
- */
-#define COLUMN_SUM_PARTS 64
-struct column_sum_arguments {
-	void *out;
-	const void *x;
-	enum precision precision;
-	uint64_t rows, columns;
+	void *transposed;
+	uint64_t ld; /* at least `rows` */
+	void *sum;
 	double beta;
 	void *scratch;
+	enum precision precision;
+	uint64_t rows, columns;
 };
-static inline uint64_t column_sum_scratch_bytes(uint64_t columns)
+static inline uint64_t output_gradient_scratch_bytes(uint64_t columns)
 {
-	return COLUMN_SUM_PARTS * columns * sizeof(double);
+	return OUTPUT_GRADIENT_PARTS * columns * sizeof(double);
 }
 
 /*

@@ -48,6 +48,8 @@ static const struct key keys[] = {
 	  .help = "single, ddp, zero1: parts of a device's rows, computed in turn before one update" },
 	{ .name = "recompute", .type = KEY_TEXT, .fallback = "none",
 	  .help = "activations that backward computes again: none, layer, sqrt or segments:4" },
+	{ .name = "weight_gradient", .type = KEY_CHOICE, .fallback = "auto", .choices = route_names,
+	  .help = "product that reads the outputs' gradients as they lie, or transposed; auto: faster" },
 	{ .name = "loss_on", .type = KEY_CHOICE, .fallback = "server", .choices = loss_places,
 	  .help = "dp_naive: the first device computes the loss of all rows, or each of its own" },
 	{ .name = "optimizer", .type = KEY_CHOICE, .fallback = "adam", .choices = optimizer_names,
@@ -199,6 +201,7 @@ static enum status setup_from_case(struct setup *setup, const struct plan_case *
 	if (read_recompute(setup, c->section, err) != STATUS_OK ||
 	    (setup->mode->gridded && read_grid(setup, c, err) != STATUS_OK))
 		return err->status;
+	setup->weight_gradient = (enum route)section_integer(c->section, "weight_gradient");
 	read_optimizer(setup, c->section);
 	return STATUS_OK;
 }

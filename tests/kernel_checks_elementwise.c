@@ -185,30 +185,3 @@ enum status check_scale(struct device *device, struct error *err)
 {
 	return each_precision_and_count(device, check_scale_one, err);
 }
-
-static void check_relu_backward_one(struct bench *b, enum precision precision, size_t count)
-{
-	struct tensor dy, y;
-
-	tensor_make(b, &dy, precision, count, 1, 1);
-	tensor_make(b, &y, precision, count, 2, 1);
-	for (size_t i = 0; i < count; i += 3)
-		element_set(y.was, precision, i, 0); /* the edge: no gradient at 0 */
-	if (bench_ok(b))
-		backend_copy(b->stream, y.device, y.was, count * precision_bytes(precision),
-			     b->err);
-	bench_launch(b, "relu_backward",
-		     &(struct relu_backward_arguments){ dy.device, y.device, precision, count });
-	tensor_fetch(b, &dy, "relu_backward");
-	tensor_fetch(b, &y, "relu_backward");
-	for (size_t i = 0; i < count && bench_ok(b); i++)
-		compare(b->err, "relu_backward", precision, i, tensor_now(&dy, i),
-			tensor_was(&y, i) > 0 ? tensor_was(&dy, i) : 0, 0);
-	tensor_free(&dy);
-	tensor_free(&y);
-}
-
-enum status check_relu_backward(struct device *device, struct error *err)
-{
-	return each_precision_and_count(device, check_relu_backward_one, err);
-}

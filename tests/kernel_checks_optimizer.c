@@ -169,7 +169,7 @@ enum status check_optimizer_adam(struct device *device, struct error *err)
 	return STATUS_OK;
 }
 
-/* column_sum, softmax and a product, five times each on the same operands: not one bit differs. */
+/* output_gradient, softmax and a product, five times each on the same operands: not one bit differs. */
 static void repeat(struct bench *b, enum precision precision, void *results[5])
 {
 	enum { ROWS = 300, COLUMNS = 210 };
@@ -178,7 +178,7 @@ static void repeat(struct bench *b, enum precision precision, void *results[5])
 	int32_t labels[ROWS] = { 0 };
 	void *device_labels = bench_upload(b, labels, sizeof(labels)),
 	     *loss = bench_upload(b, NULL, ROWS * sizeof(double));
-	void *scratch = bench_upload(b, NULL, column_sum_scratch_bytes(COLUMNS));
+	void *scratch = bench_upload(b, NULL, output_gradient_scratch_bytes(COLUMNS));
 
 	tensor_make(b, &x, precision, ROWS * COLUMNS, 1, 1);
 	tensor_make(b, &logits, precision, ROWS * COLUMNS, 1, 1);
@@ -188,9 +188,13 @@ static void repeat(struct bench *b, enum precision precision, void *results[5])
 		unsigned char *result = results[i];
 
 		backend_copy(b->stream, logits.device, logits.was, logits.count * bytes, b->err);
-		bench_launch(b, "column_sum",
-			     &(struct column_sum_arguments){ out.device, x.device, precision, ROWS,
-							     COLUMNS, 0, scratch });
+		bench_launch(b, "output_gradient",
+			     &(struct output_gradient_arguments){ .dy = x.device,
+								  .sum = out.device,
+								  .scratch = scratch,
+								  .precision = precision,
+								  .rows = ROWS,
+								  .columns = COLUMNS });
 		bench_launch(
 			b, "softmax_cross_entropy",
 			&(struct softmax_cross_entropy_arguments){

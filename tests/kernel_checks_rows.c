@@ -1,4 +1,4 @@
-/* Kernels over rows and columns: bias, column sums, softmax with cross entropy. */
+/* Kernels over rows and columns: bias, the pass over outputs' gradients, softmax with cross entropy. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,8 @@
 
 static const struct shape {
 	size_t rows, columns;
-} shapes[] = { { 1, 1 }, { 3, 5 }, { 130, 67 }, { 65, 1030 }, { 1000, 10 } };
+} shapes[] = { { 1, 1 },     { 3, 5 },	{ 130, 67 },  { 65, 1030 },
+	       { 1000, 10 }, { 130, 72 }, { 4500, 64 } };
 
 typedef void check_shape_fn(struct bench *b, enum precision precision, const struct shape *shape);
 
@@ -65,41 +66,120 @@ enum status check_bias_relu(struct device *device, struct error *err)
 	return each_precision_and_shape(device, check_bias_shape, err);
 }
 
-static void check_sum(struct bench *b, enum precision precision, const struct shape *s, double beta)
+/* What one call of output_gradient is asked for. */
+struct pass {
+	bool masks, transposes, sums;
+	double beta;
+	size_t extra; /* beyond the rows of the transposed copy */
+};
+
+/* dy, with every third output at the edge: there is no gradient at 0. */
+static void check_masked(struct bench *b, const struct tensor *dy, const struct tensor *y,
+			 const struct pass *pass)
 {
-	struct tensor x, out;
+	for (size_t i = 0; i < dy->count && bench_ok(b); i++)
+		compare(b->err, "output_gradient", dy->precision, i, tensor_now(dy, i),
+			!pass->masks || tensor_was(y, i) > 0 ? tensor_was(dy, i) : 0, 0);
+}
 
-	tensor_make(b, &x, precision, s->rows * s->columns, 7, 1);
-	tensor_make(b, &out, precision, s->columns, 8, 1);
-	bench_launch(b, "column_sum",
-		     &(struct column_sum_arguments){
-			     out.device, x.device, precision, s->rows, s->columns, beta,
-			     bench_upload(b, NULL, column_sum_scratch_bytes(s->columns)) });
-	tensor_fetch(b, &out, "column_sum");
-	for (size_t c = 0; c < s->columns && bench_ok(b); c++) {
-		double sum = beta * tensor_was(&out, c), magnitude = fabs(sum);
+static void check_transposed(struct bench *b, const struct tensor *dy, const struct tensor *copy,
+			     const struct shape *s, const struct pass *pass)
+{
+	size_t ld = s->rows + pass->extra;
 
-		for (size_t r = 0; r < s->rows; r++) {
-			sum += tensor_was(&x, r * s->columns + c);
-			magnitude += fabs(tensor_was(&x, r * s->columns + c));
-		}
-		compare(b->err, "column_sum", precision, c, tensor_now(&out, c), sum,
-			((double)s->rows + 4) * arithmetic_rounding(precision) * magnitude +
-				1.01 * element_rounding(precision, sum));
+	for (size_t i = 0; i < copy->count && bench_ok(b); i++) {
+		size_t row = i % ld, column = i / ld;
+		bool inside = pass->transposes && row < s->rows;
+
+		compare(b->err, "output_gradient's copy", dy->precision, i, tensor_now(copy, i),
+			inside ? tensor_now(dy, row * s->columns + column) : tensor_was(copy, i),
+			0);
 	}
-	tensor_free(&x);
+}
+
+static void check_sums(struct bench *b, const struct tensor *dy, const struct tensor *out,
+		       const struct shape *s, const struct pass *pass)
+{
+	for (size_t c = 0; c < s->columns && bench_ok(b); c++) {
+		double sum = pass->beta * tensor_was(out, c), magnitude = fabs(sum), allowed = 0;
+
+		for (size_t r = 0; r < s->rows && pass->sums; r++) {
+			sum += tensor_now(dy, r * s->columns + c);
+			magnitude += fabs(tensor_now(dy, r * s->columns + c));
+		}
+		if (pass->sums)
+			allowed = ((double)s->rows + 4) * arithmetic_rounding(dy->precision) *
+					  magnitude +
+				  1.01 * element_rounding(dy->precision, sum);
+		else
+			sum = tensor_was(out, c);
+		compare(b->err, "output_gradient's sum", dy->precision, c, tensor_now(out, c), sum,
+			allowed);
+	}
+}
+
+static void check_pass(struct bench *b, enum precision precision, const struct shape *s,
+		       const struct pass *pass)
+{
+	struct tensor dy, y, copy, out;
+	void *scratch = bench_upload(b, NULL, output_gradient_scratch_bytes(s->columns));
+
+	tensor_make(b, &dy, precision, s->rows * s->columns, 7, 1);
+	tensor_make(b, &y, precision, s->rows * s->columns, 2, 1);
+	tensor_make(b, &copy, precision, (s->rows + pass->extra) * s->columns, 3, 1);
+	tensor_make(b, &out, precision, s->columns, 8, 1);
+	for (size_t i = 0; i < y.count; i += 3)
+		element_set(y.was, precision, i, 0);
+	if (bench_ok(b))
+		backend_copy(b->stream, y.device, y.was, y.count * precision_bytes(precision),
+			     b->err);
+	bench_launch(b, "output_gradient",
+		     &(struct output_gradient_arguments){
+			     .dy = dy.device,
+			     .y = pass->masks ? y.device : NULL,
+			     .transposed = pass->transposes ? copy.device : NULL,
+			     .ld = s->rows + pass->extra,
+			     .sum = pass->sums ? out.device : NULL,
+			     .beta = pass->beta,
+			     .scratch = scratch,
+			     .precision = precision,
+			     .rows = s->rows,
+			     .columns = s->columns });
+	tensor_fetch(b, &dy, "output_gradient");
+	tensor_fetch(b, &y, "output_gradient");
+	tensor_fetch(b, &copy, "output_gradient");
+	tensor_fetch(b, &out, "output_gradient");
+	check_masked(b, &dy, &y, pass);
+	check_transposed(b, &dy, &copy, s, pass);
+	check_sums(b, &dy, &out, s, pass);
+	tensor_free(&dy);
+	tensor_free(&y);
+	tensor_free(&copy);
 	tensor_free(&out);
 }
 
-static void check_sum_shape(struct bench *b, enum precision precision, const struct shape *s)
+static void check_pass_shape(struct bench *b, enum precision precision, const struct shape *s)
 {
-	check_sum(b, precision, s, 0);
-	check_sum(b, precision, s, 0.5);
+	static const struct pass passes[] = {
+		{ true, true, true, 0, 0 },   { true, true, true, 0.5, 24 },
+		{ false, true, true, 1, 3 },  { true, false, false, 0, 0 },
+		{ false, false, true, 0, 0 }, { true, false, true, 0.5, 0 },
+		{ false, true, false, 0, 8 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(passes); i++) {
+		struct bench own;
+
+		bench_open(&own, b->device, b->err);
+		check_pass(&own, precision, s, &passes[i]);
+		if (bench_close(&own) != STATUS_OK)
+			error_prefix(b->err, "pass %zu", i + 1);
+	}
 }
 
-enum status check_column_sum(struct device *device, struct error *err)
+enum status check_output_gradient(struct device *device, struct error *err)
 {
-	return each_precision_and_shape(device, check_sum_shape, err);
+	return each_precision_and_shape(device, check_pass_shape, err);
 }
 
 static void check_row(struct bench *b, const struct tensor *logits, const double *loss, size_t row,

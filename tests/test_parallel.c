@@ -163,6 +163,22 @@ static void accumulation_and_recomputation_change_nothing(void **state)
 		}
 }
 
+/* The product of the weights' gradient may read a transposed copy: the same gradients. */
+static void transposed_gradients_change_nothing(void **state)
+{
+	(void)state;
+	for (size_t m = 0; m <= ARRAY_SIZE(split_names); m++) {
+		struct setup setup = m ? tiny(split_names[m - 1], 2, PRECISION_FP16)
+				       : tiny("single", 1, PRECISION_FP16);
+
+		setup.weight_gradient = ROUTE_TRANSPOSED;
+		setup.accumulate = setup.mode->accumulates ? 4 : 1;
+		setup.microbatches = setup.mode->microbatched ? 4 : 1;
+		setup.chunks = 2;
+		expect_reference(&setup, "transposed");
+	}
+}
+
 /* Pairs with and without a layer left over, chunks of unequal size. */
 static void tensor_cuts_any_depth(void **state)
 {
@@ -519,6 +535,7 @@ int main(void)
 		cmocka_unit_test(the_loss_may_be_on_the_server),
 		cmocka_unit_test(accumulation_and_recomputation_change_nothing),
 		cmocka_unit_test(segments_save_memory),
+		cmocka_unit_test(transposed_gradients_change_nothing),
 		cmocka_unit_test(tensor_cuts_any_depth),
 		cmocka_unit_test(splits_equal_one_device),
 		cmocka_unit_test(splits_train_alike_over_many_steps),

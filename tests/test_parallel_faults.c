@@ -2,6 +2,7 @@
  * An error planted in a product, a kernel, a collective or the optimizer is found by the
  * verification of the suite `parallel`, on every rank, before anything is timed.
  */
+#include "kernels/training.h"
 #include "parallel_setups.h"
 
 #include <stdlib.h>
@@ -192,14 +193,52 @@ static enum status nothing(struct stream *stream, const void *arguments, struct 
 	return STATUS_OK;
 }
 
+/* The pass over the outputs' gradients, without one of the things it does. */
+static enum status pass_without_mask(struct stream *stream, const void *arguments,
+				     struct error *err)
+{
+	struct output_gradient_arguments pass =
+		*(const struct output_gradient_arguments *)arguments;
+
+	pass.y = NULL;
+	return sound->kernel("output_gradient")(stream, &pass, err);
+}
+
+static enum status pass_without_sum(struct stream *stream, const void *arguments,
+				    struct error *err)
+{
+	struct output_gradient_arguments pass =
+		*(const struct output_gradient_arguments *)arguments;
+
+	pass.sum = NULL;
+	return sound->kernel("output_gradient")(stream, &pass, err);
+}
+
+/* The second half of the rows is left out. */
+static enum status pass_half_transposed(struct stream *stream, const void *arguments,
+					struct error *err)
+{
+	struct output_gradient_arguments pass =
+		*(const struct output_gradient_arguments *)arguments;
+
+	if (pass.transposed)
+		pass.rows /= 2;
+	return sound->kernel("output_gradient")(stream, &pass, err);
+}
+
 static kernel_fn *no_relu_backward(const char *name)
 {
-	return strcmp(name, "relu_backward") == 0 ? nothing : sound->kernel(name);
+	return strcmp(name, "output_gradient") == 0 ? pass_without_mask : sound->kernel(name);
 }
 
 static kernel_fn *no_bias_gradient(const char *name)
 {
-	return strcmp(name, "column_sum") == 0 ? nothing : sound->kernel(name);
+	return strcmp(name, "output_gradient") == 0 ? pass_without_sum : sound->kernel(name);
+}
+
+static kernel_fn *half_transposed(const char *name)
+{
+	return strcmp(name, "output_gradient") == 0 ? pass_half_transposed : sound->kernel(name);
 }
 
 static kernel_fn *no_optimizer(const char *name)
@@ -291,6 +330,9 @@ static void planted_errors_are_found(void **state)
 		     "bias");
 	expect_found((struct planted){ single, { .kernel = no_optimizer } }, "no optimizer",
 		     "updates");
+	single.weight_gradient = ROUTE_TRANSPOSED;
+	expect_found((struct planted){ single, { .kernel = half_transposed } },
+		     "half a transposed copy", "gradient");
 }
 
 static void planted_errors_in_zero_are_found(void **state)

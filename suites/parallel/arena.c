@@ -35,6 +35,26 @@ enum status arena_alloc(struct arena *arena, enum memory_class tag, uint64_t byt
 	return STATUS_OK;
 }
 
+static void free_block(struct arena *arena, const struct arena_block *block)
+{
+	struct error ignored = ERROR_NONE;
+
+	backend_memory_free(arena->device, ALLOCATOR_DEVICE, block->memory, block->bytes, NULL,
+			    &ignored);
+}
+
+void arena_free(struct arena *arena, void *memory)
+{
+	for (size_t i = 0; memory && i < arena->count; i++) {
+		if (arena->blocks[i].memory != memory)
+			continue;
+		free_block(arena, &arena->blocks[i]);
+		arena->bytes[arena->blocks[i].tag] -= arena->blocks[i].bytes;
+		arena->blocks[i] = arena->blocks[--arena->count];
+		return;
+	}
+}
+
 void arena_account(struct arena *arena, enum memory_class tag, uint64_t bytes)
 {
 	arena->bytes[tag] += bytes;
@@ -42,14 +62,8 @@ void arena_account(struct arena *arena, enum memory_class tag, uint64_t bytes)
 
 void arena_release(struct arena *arena)
 {
-	struct error ignored = ERROR_NONE;
-
-	while (arena->count > 0) {
-		struct arena_block *block = &arena->blocks[--arena->count];
-
-		backend_memory_free(arena->device, ALLOCATOR_DEVICE, block->memory, block->bytes,
-				    NULL, &ignored);
-	}
+	while (arena->count > 0)
+		free_block(arena, &arena->blocks[--arena->count]);
 	free(arena->blocks);
 	*arena = (struct arena){ .device = arena->device };
 }

@@ -49,6 +49,8 @@ void arena_init(struct arena *arena, struct device *device);
  */
 enum status arena_alloc(struct arena *arena, enum memory_class tag, uint64_t bytes, void *out,
 			struct error *err);
+/* Gives back, before the arena does, what arena_alloc() gave; NULL is allowed. The device must be done with it. */
+void arena_free(struct arena *arena, void *memory);
 /* Memory that somebody else holds for this step (a library's workspace). */
 void arena_account(struct arena *arena, enum memory_class tag, uint64_t bytes);
 void arena_release(struct arena *arena);

@@ -1,92 +1,15 @@
-/*
- * The operations of one training step on a network: row-major tensors, column-major matrix
- * products.
- */
+/* The operations of one training step on a network. */
 #include "suites/parallel/network.h"
 
 #include <math.h>
 
 #include "kernels/training.h"
-
-/* The layer's tensors where the products use them. */
-static void *weight_of(const struct network *n, size_t l)
-{
-	return n->layer_weights[l];
-}
+#include "suites/parallel/products.h"
+#include "suites/parallel/routes.h"
 
 static void *bias_of(const struct network *n, size_t l, void *layer)
 {
 	return network_element(n, layer, n->local.layer[l].bias - n->local.layer[l].weight);
-}
-
-/* Y = X W^T: column-major, C (out x rows) = W^T (in x out, transposed) X (in x rows). */
-static enum status product_forward(struct network *n, struct stream *stream, size_t l,
-				   const void *x, void *y, uint64_t rows, struct error *err)
-{
-	const struct model_layer *layer = &n->local.layer[l];
-	struct gemm gemm = {
-		.precision = n->setup->precision,
-		.transpose_a = true,
-		.m = (int64_t)layer->out,
-		.n = (int64_t)rows,
-		.k = (int64_t)layer->in,
-		.a = weight_of(n, l),
-		.lda = (int64_t)layer->in,
-		.b = x,
-		.ldb = (int64_t)layer->in,
-		.c = y,
-		.ldc = (int64_t)layer->out,
-		.alpha = 1,
-	};
-
-	return backend_gemm(stream, &gemm, err);
-}
-
-/* dX = dY W. */
-static enum status product_input(struct network *n, struct stream *stream, size_t l, const void *dy,
-				 void *dx, uint64_t rows, struct error *err)
-{
-	const struct model_layer *layer = &n->local.layer[l];
-	struct gemm gemm = {
-		.precision = n->setup->precision,
-		.m = (int64_t)layer->in,
-		.n = (int64_t)rows,
-		.k = (int64_t)layer->out,
-		.a = weight_of(n, l),
-		.lda = (int64_t)layer->in,
-		.b = dy,
-		.ldb = (int64_t)layer->out,
-		.c = dx,
-		.ldc = (int64_t)layer->in,
-		.alpha = 1,
-	};
-
-	return backend_gemm(stream, &gemm, err);
-}
-
-/* dW = dY^T X (+ dW). */
-static enum status product_weight(struct network *n, struct stream *stream, size_t l,
-				  const void *dy, const void *x, uint64_t rows, double beta,
-				  struct error *err)
-{
-	const struct model_layer *layer = &n->local.layer[l];
-	struct gemm gemm = {
-		.precision = n->setup->precision,
-		.transpose_b = true,
-		.m = (int64_t)layer->in,
-		.n = (int64_t)layer->out,
-		.k = (int64_t)rows,
-		.a = x,
-		.lda = (int64_t)layer->in,
-		.b = dy,
-		.ldb = (int64_t)layer->out,
-		.c = n->layer_gradients[l],
-		.ldc = (int64_t)layer->in,
-		.alpha = 1,
-		.beta = beta,
-	};
-
-	return backend_gemm(stream, &gemm, err);
 }
 
 enum status network_product(struct network *n, struct stream *stream, size_t l, uint64_t row,
@@ -157,39 +80,53 @@ enum status network_loss_of(struct network *n, struct stream *stream, void *logi
 	return backend_launch(stream, "softmax_cross_entropy", &loss, err);
 }
 
-enum status network_mask(struct network *n, struct stream *stream, size_t l, uint64_t row,
-			 uint64_t rows, void *dy, struct error *err)
+/* The outputs of the layer's ReLU that decide what passes; NULL: the last layer has none. */
+static const void *mask_of(const struct network *n, size_t l, uint64_t row)
 {
-	uint64_t width = n->local.layer[l].out;
-	struct relu_backward_arguments relu = {
-		.dy = dy,
-		.precision = setup_storage(n->setup),
-		.count = rows * width,
-	};
-
 	if (l + 1 == n->setup->layers)
-		return STATUS_OK;
-	relu.y = network_element(n, (void *)n->masks[l + 1], row % n->kept[l + 1] * width);
-	return backend_launch(stream, "relu_backward", &relu, err);
+		return NULL;
+	return network_element(n, (void *)n->masks[l + 1],
+			       row % n->kept[l + 1] * n->local.layer[l].out);
 }
 
-enum status network_parameter_gradient(struct network *n, struct stream *stream, size_t l,
-				       uint64_t row, uint64_t rows, const void *dy, bool accumulate,
-				       struct error *err)
+enum status network_output_pass(struct network *n, struct stream *stream, size_t l, uint64_t rows,
+				void *dy, const void *y, uint64_t row, bool accumulate,
+				struct error *err)
 {
-	struct column_sum_arguments sum = {
-		.out = bias_of(n, l, n->layer_gradients[l]),
-		.x = dy,
+	bool transposes = n->routes[l] == ROUTE_TRANSPOSED;
+	struct output_gradient_arguments pass = {
+		.dy = dy,
+		.y = y,
+		.transposed = transposes ? network_transposed(n, l, row) : NULL,
+		.ld = n->step_rows,
+		.sum = bias_of(n, l, n->layer_gradients[l]),
+		.beta = accumulate ? 1 : 0,
+		.scratch = n->scratch,
 		.precision = setup_storage(n->setup),
 		.rows = rows,
 		.columns = n->local.layer[l].out,
-		.beta = accumulate ? 1 : 0,
-		.scratch = n->scratch,
 	};
 
-	if (backend_launch(stream, "column_sum", &sum, err) != STATUS_OK)
+	return backend_launch(stream, "output_gradient", &pass, err);
+}
+
+enum status network_output_gradient(struct network *n, struct stream *stream, size_t l,
+				    uint64_t row, uint64_t rows, void *dy, bool accumulate,
+				    struct error *err)
+{
+	const void *y = mask_of(n, l, row);
+
+	if (n->routes[l] == ROUTE_AUTO && route_settle(n, stream, l, dy, y, err) != STATUS_OK)
 		return err->status;
-	return product_weight(n, stream, l, dy, network_activation(n, l, row), rows, sum.beta, err);
+	return network_output_pass(n, stream, l, rows, dy, y, row, accumulate, err);
+}
+
+enum status network_weight_gradient(struct network *n, struct stream *stream, size_t l,
+				    uint64_t row, uint64_t rows, const void *dy, bool accumulate,
+				    struct error *err)
+{
+	return product_weight(n, stream, l, dy, network_activation(n, l, row), rows,
+			      accumulate ? 1 : 0, err);
 }
 
 enum status network_input_gradient(struct network *n, struct stream *stream, size_t l,
@@ -206,8 +143,8 @@ enum status network_backward(struct network *n, struct stream *stream, size_t l,
 	for (; again < l; again++)
 		if (network_forward(n, stream, again, row, rows, err) != STATUS_OK)
 			return err->status;
-	if (network_mask(n, stream, l, row, rows, dy, err) != STATUS_OK ||
-	    network_parameter_gradient(n, stream, l, row, rows, dy, accumulate, err) != STATUS_OK)
+	if (network_output_gradient(n, stream, l, row, rows, dy, accumulate, err) != STATUS_OK ||
+	    network_weight_gradient(n, stream, l, row, rows, dy, accumulate, err) != STATUS_OK)
 		return err->status;
 	return dx ? network_input_gradient(n, stream, l, rows, dy, dx, err) : STATUS_OK;
 }
@@ -330,12 +267,12 @@ enum status network_update(struct network *n, struct stream *stream, struct erro
 }
 
 /*
- * Forward: a product and a kernel; backward: two products, a mask, a two-stage sum, and what is
+ * Forward: a product and a kernel; backward: two products, a pass with a two-stage sum, and what is
  * computed again; the loss, the optimizer.
  */
 unsigned network_commands(const struct network *n, uint64_t microbatches)
 {
-	unsigned per_layer = n->segments.count > 0 ? 9 : 7;
+	unsigned per_layer = n->segments.count > 0 ? 8 : 6;
 
 	return (unsigned)(microbatches * (per_layer * (n->share.last - n->share.first) + 1) +
 			  n->holding.count);

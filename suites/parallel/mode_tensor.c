@@ -213,9 +213,11 @@ static enum status input_gradients(struct trainer *t, size_t first, struct rows 
 	void *to = network_row(n, first + 2, dy, rows.first),
 	     *part = network_row(n, first + 1, s->part, rows.first);
 
-	if (network_mask(n, stream, first + 1, rows.first, rows.count, to, err) != STATUS_OK ||
+	if (network_output_gradient(n, stream, first + 1, rows.first, rows.count, to,
+				    rows.first > 0, err) != STATUS_OK ||
 	    network_input_gradient(n, stream, first + 1, rows.count, to, part, err) != STATUS_OK ||
-	    network_mask(n, stream, first, rows.first, rows.count, part, err) != STATUS_OK)
+	    network_output_gradient(n, stream, first, rows.first, rows.count, part, rows.first > 0,
+				    err) != STATUS_OK)
 		return err->status;
 	return first > 0 ? network_input_gradient(n, stream, first, rows.count, part,
 						  network_row(n, first, dx, rows.first), err)
@@ -248,10 +250,10 @@ static enum status backward_pair(struct trainer *t, size_t first, void *dy, void
 	if (!(parts & STEP_COMPUTE))
 		return STATUS_OK;
 	timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, s->chunks);
-	if (network_parameter_gradient(n, compute_stream(t), first + 1, 0, all, dy, false, err) !=
+	if (network_weight_gradient(n, compute_stream(t), first + 1, 0, all, dy, false, err) !=
 	    STATUS_OK)
 		return err->status;
-	network_parameter_gradient(n, compute_stream(t), first, 0, all, s->part, false, err);
+	network_weight_gradient(n, compute_stream(t), first, 0, all, s->part, false, err);
 	timeline_end(t, STREAM_COMPUTE);
 	return err->status;
 }

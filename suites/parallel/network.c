@@ -114,7 +114,7 @@ static enum status open_transient(struct network *n, struct error *err)
 		if (n->local.layer[l].out > out)
 			out = n->local.layer[l].out;
 	}
-	if (arena_alloc(n->arena, MEMORY_WORKSPACE, column_sum_scratch_bytes(out), &n->scratch,
+	if (arena_alloc(n->arena, MEMORY_WORKSPACE, output_gradient_scratch_bytes(out), &n->scratch,
 			err) != STATUS_OK)
 		return err->status;
 	for (int i = 0; i < 2 && inside > 0; i++)
@@ -173,6 +173,12 @@ void *network_activation(const struct network *n, size_t l, uint64_t row)
 void *network_row(const struct network *n, size_t l, void *gradient, uint64_t row)
 {
 	return network_element(n, gradient, row * share_width(n->setup, &n->share, l));
+}
+
+void *network_transposed(const struct network *n, size_t l, uint64_t row)
+{
+	return network_element(n, n->transposed[n->share.parts > 1 ? l % 2 : 0],
+			       row % n->step_rows);
 }
 
 void *network_element(const struct network *n, void *array, uint64_t element)

@@ -44,6 +44,13 @@ struct network {
 	int32_t *labels;
 	double *row_loss;
 	void *transient[2]; /* gradients of activations, used in turn; rows x the widest */
+	/*
+	 * How each layer's weights' gradient is computed, and the transposed gradients of outputs
+	 * (out x step_rows) that this needs: for every layer the same buffer, but for those that
+	 * are cut one each for even and odd layers, which come together. NULL: nobody needs them.
+	 */
+	enum route routes[SETUP_MAX_LAYERS];
+	void *transposed[2];
 	void *scratch;
 	uint64_t updates; /* optimizer steps so far, with those that were skipped */
 	struct loss_scale *loss_scale; /* device memory; NULL unless setup->dynamic_scale */
@@ -82,21 +89,25 @@ enum status network_loss(struct network *network, struct stream *stream, uint64_
 enum status network_loss_of(struct network *network, struct stream *stream, void *logits,
 			    uint64_t row, uint64_t rows, double gradient_scale, struct error *err);
 /*
- * Gradients of layer `layer`. `dy` (rows x out, overwritten) is the gradient of its output, `dx`
- * (rows x in) receives that of its input; NULL: not wanted. `accumulate` adds to the parameters'
- * gradients instead of replacing them.
+ * Going back through a layer, for rows [row, row + rows) and the gradients of these rows. First the
+ * gradient of its output, dy (rows x out): masked in place by the layer's ReLU, added up into the
+ * bias' gradient, copied transposed where the route of the weights' gradient wants it. Then the
+ * gradient of the weights, of rows that all went through that; `accumulate` adds to the parameters'
+ * gradients instead of replacing them. Then that of the input, dx (rows x in).
  */
-/*
- * Its parts, for rows [row, row + rows) and the gradients of these rows: dy becomes the gradient
- * before the ReLU; gradients of the parameters; gradient of the input.
- */
-enum status network_mask(struct network *network, struct stream *stream, size_t layer, uint64_t row,
-			 uint64_t rows, void *dy, struct error *err);
-enum status network_parameter_gradient(struct network *network, struct stream *stream, size_t layer,
-				       uint64_t row, uint64_t rows, const void *dy, bool accumulate,
-				       struct error *err);
+enum status network_output_gradient(struct network *network, struct stream *stream, size_t layer,
+				    uint64_t row, uint64_t rows, void *dy, bool accumulate,
+				    struct error *err);
+enum status network_weight_gradient(struct network *network, struct stream *stream, size_t layer,
+				    uint64_t row, uint64_t rows, const void *dy, bool accumulate,
+				    struct error *err);
 enum status network_input_gradient(struct network *network, struct stream *stream, size_t layer,
 				   uint64_t rows, const void *dy, void *dx, struct error *err);
+/* The pass of network_output_gradient() with another mask `y` (NULL: none). */
+enum status network_output_pass(struct network *network, struct stream *stream, size_t layer,
+				uint64_t rows, void *dy, const void *y, uint64_t row,
+				bool accumulate, struct error *err);
+/* All of it; `dx` NULL: not wanted. */
 enum status network_backward(struct network *network, struct stream *stream, size_t layer,
 			     uint64_t row, uint64_t rows, void *dy, void *dx, bool accumulate,
 			     struct error *err);
@@ -130,6 +141,8 @@ unsigned network_commands(const struct network *network, uint64_t microbatches);
 void *network_activation(const struct network *network, size_t l, uint64_t row);
 /* Where row `row` of a gradient of activations[l] is that begins at `gradient`. */
 void *network_row(const struct network *network, size_t l, void *gradient, uint64_t row);
+/* Where the transposed gradients of row `row` of the outputs of layer `layer` are. */
+void *network_transposed(const struct network *network, size_t layer, uint64_t row);
 /* Element `element` of an array in `precision` (weights, gradients). */
 void *network_element(const struct network *network, void *array, uint64_t element);
 

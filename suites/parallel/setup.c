@@ -49,6 +49,8 @@ const char *setup_training_name(const struct setup *setup)
 
 const char *const optimizer_names[] = { "sgd", "momentum", "adam", NULL };
 
+const char *const route_names[] = { "auto", "direct", "transposed", NULL };
+
 size_t optimizer_moments(enum optimizer optimizer)
 {
 	static const size_t moments[OPTIMIZER_COUNT] = { 0, 1, 2 };

@@ -28,6 +28,10 @@ size_t optimizer_moments(enum optimizer optimizer);
 struct grid {
 	int data, tensor, pipeline;
 };
+/* See suites/parallel/routes.h. */
+enum route { ROUTE_AUTO, ROUTE_DIRECT, ROUTE_TRANSPOSED, ROUTE_COUNT };
+/* "auto", "direct", "transposed", NULL: in the order of the enum. */
+extern const char *const route_names[];
 
 struct setup {
 	const struct mode *mode;
@@ -46,6 +50,7 @@ struct setup {
 	bool loss_on_server; /* dp_naive: the first device computes the loss of all rows */
 	enum precision precision;
 	bool storage_only; /* FP16 weights without FP32 masters: the optimizer rounds them */
+	enum route weight_gradient; /* of every layer; auto: the faster one */
 	enum optimizer optimizer;
 	double rate, momentum, beta1, beta2, epsilon;
 	bool rate_chosen;  /* by us, not by the user: then the loss must fall */

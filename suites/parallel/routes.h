@@ -1,0 +1,21 @@
+/*
+ * How dW = dY^T X is computed. The product may read dY as it lies or a transposed copy, which the
+ * pass that masks dY writes as well: some devices multiply far slower when both operands lie
+ * across the sum (TF32 on Hopper: 250 against 400 TFLOP/s).
+ */
+#ifndef GPUPROOF_PARALLEL_ROUTES_H
+#define GPUPROOF_PARALLEL_ROUTES_H
+
+#include "suites/parallel/setup.h"
+
+struct network;
+
+/*
+ * Settles network->routes[layer] and what it needs, once per layer: as the setup says; if it
+ * leaves the choice, by timing both on `dy` and `y` (as for network_output_gradient()), all rows of
+ * a backward call. Only in a step that no other rank takes part in: it allocates and waits.
+ */
+enum status route_settle(struct network *network, struct stream *stream, size_t layer, void *dy,
+			 const void *y, struct error *err);
+
+#endif
