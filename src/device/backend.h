@@ -26,7 +26,7 @@
 #include "device/device_info.h"
 
 /* Changes whenever this header does in a way that a loaded module would notice. */
-#define BACKEND_ABI 6
+#define BACKEND_ABI 7
 
 /* Every backend's device, stream, event, communicator and graph start with these fields. */
 struct device {
@@ -128,6 +128,7 @@ struct telemetry {
 	int64_t ecc_corrected, ecc_uncorrected; /* volatile counts */
 	int64_t pcie_generation, pcie_width, pcie_replays;
 	int64_t nvlink_errors; /* replays, recoveries and CRC errors of all links since the driver was loaded */
+	int64_t xid_errors; /* critical errors that the driver reported (Xid) since this process first asked */
 };
 
 /*

@@ -181,6 +181,16 @@ static void collect(struct world *world, enum operation operation, const void *m
 		memcpy((char *)all + (size_t)i * bytes, set[i].data, bytes);
 }
 
+void world_broadcast_long(struct world *world, int root, void *data, size_t bytes)
+{
+	for (size_t at = 0; at < bytes; at += WORLD_MAX_BYTES) {
+		size_t left = bytes - at;
+
+		world_broadcast(world, root, (char *)data + at,
+				left < WORLD_MAX_BYTES ? left : WORLD_MAX_BYTES);
+	}
+}
+
 void world_gather(struct world *world, const void *mine, void *all, size_t bytes)
 {
 	collect(world, GATHER, mine, all, bytes);

@@ -25,6 +25,8 @@ void world_release(struct world *world);
 void world_barrier(struct world *world);
 /* Copies root's `bytes` to every rank. */
 void world_broadcast(struct world *world, int root, void *data, size_t bytes);
+/* The same for any number of bytes. */
+void world_broadcast_long(struct world *world, int root, void *data, size_t bytes);
 /* all[i] = rank i's bytes, on every rank. */
 void world_gather(struct world *world, const void *mine, void *all, size_t bytes);
 double world_max(struct world *world, double mine);

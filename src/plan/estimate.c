@@ -32,8 +32,11 @@ void plan_estimate(const struct plan *plan, struct plan_case *c)
 	double given = section_real(config_section(plan->config, "run", ""), "case_limit");
 	double derived = LIMIT_MULTIPLE * (c->setup_seconds + section_real(c->section, "max_time"));
 
-	c->estimate_seconds = c->skip_reason ? 0 : c->setup_seconds + sampling_seconds(c->section);
+	double lasts = c->fixed_seconds > 0 ? c->fixed_seconds : sampling_seconds(c->section);
+
+	c->estimate_seconds = c->skip_reason ? 0 : c->setup_seconds + lasts;
 	c->limit_seconds = derived > LIMIT_FLOOR_SECONDS ? derived : LIMIT_FLOOR_SECONDS;
+	c->limit_seconds += c->fixed_seconds;
 	if (given > 0)
 		c->limit_seconds = given;
 }

@@ -40,6 +40,7 @@ struct plan_case {
 	uint64_t device_bytes; /* largest need on any one device */
 	uint64_t host_bytes;
 	double setup_seconds; /* estimate of everything that is not sampling */
+	double fixed_seconds; /* how long the case lasts by its config, instead of sampling; 0: it samples */
 	/* Derived by the plan from the above and the sampling keys. */
 	double estimate_seconds;
 	double limit_seconds; /* the watchdog kills the case after this */

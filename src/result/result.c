@@ -35,8 +35,29 @@ static void timeline_row_release(struct timeline_row *row)
 	free(row->spans);
 }
 
+void timeline_release(struct timeline *t)
+{
+	for (size_t i = 0; i < t->quantity_count; i++) {
+		struct time_quantity *q = &t->quantities[i];
+
+		free(q->name);
+		free(q->unit);
+		free(q->min);
+		free(q->mean);
+		free(q->max);
+	}
+	free(t->quantities);
+	free(t->device);
+	free(t->uuid);
+	free(t->wrong_words);
+	memset(t, 0, sizeof(*t));
+}
+
 void case_result_release(struct case_result *c)
 {
+	for (size_t i = 0; i < c->timeline_count; i++)
+		timeline_release(&c->timelines[i]);
+	free(c->timelines);
 	for (size_t i = 0; i < c->device_count; i++)
 		free(c->devices[i]);
 	for (size_t i = 0; i < c->parameter_count; i++)
@@ -103,7 +124,7 @@ void telemetry_unknown(struct telemetry *telemetry)
 		.power_watts = (double)NAN, .temperature_celsius = (double)NAN,
 		.throttle_reasons = -1, .ecc_corrected = -1, .ecc_uncorrected = -1,
 		.pcie_generation = -1, .pcie_width = -1, .pcie_replays = -1,
-		.nvlink_errors = -1,
+		.nvlink_errors = -1, .xid_errors = -1,
 	};
 }
 

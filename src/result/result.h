@@ -113,6 +113,27 @@ struct timeline_row {
 	size_t span_count;        /* numbers: three per span */
 };
 
+/*
+ * One quantity over time, in equal intervals. Readings have all three (NaN: none in that interval); what only counts
+ * up, or is a mask of bits, has `max` alone: the last or all of the interval.
+ */
+struct time_quantity {
+	char *name, *unit; /* "power_watts", "W" */
+	double *min, *mean, *max;
+	size_t min_count, mean_count, max_count;
+};
+
+/* The condition of one device of a case that lasts (measure/timeline.h), and what was found wrong on it. */
+struct timeline {
+	char *device, *uuid;
+	double interval; /* seconds */
+	size_t readings;
+	uint64_t wrong;    /* 8-byte words that were not as they had to be */
+	char *wrong_words; /* where, expected, got; "" */
+	struct time_quantity *quantities;
+	size_t quantity_count, quantity_capacity;
+};
+
 struct case_parameter {
 	char *name, *text; /* "size", "64MiB" */
 	double number;     /* base units; NaN when it is a word */
@@ -137,6 +158,8 @@ struct case_result {
 	struct verification verification;
 	struct telemetry before, after; /* of the first device */
 	struct telemetry_during during;
+	struct timeline *timelines; /* one per device; of few suites */
+	size_t timeline_count, timeline_capacity;
 	char *notes; /* anything a reader must know about this case; "" */
 	double started_seconds, seconds; /* since the run began; duration */
 };
@@ -178,6 +201,7 @@ void case_result_release(struct case_result *c);
  * after reading no string is NULL.
  */
 void case_result_init(struct case_result *c);
+void timeline_release(struct timeline *timeline);
 void telemetry_unknown(struct telemetry *telemetry);
 void telemetry_during_unknown(struct telemetry_during *during);
 /* The reasons that took speed away while the case ran or right after it, as far as known: some of THROTTLE_SLOWS. */

@@ -98,6 +98,8 @@ static const struct field telemetry_fields[] = {
 	READING(pcie_width, codec_int64),
 	READING(pcie_replays, codec_int64),
 	READING(nvlink_errors, codec_int64),
+	{ .name = "xid_errors", .codec = &codec_int64, FIELD_AT(telemetry, xid_errors),
+	  .unknown = UNKNOWN_NEGATIVE, .optional = true },
 	{ 0 }
 };
 
@@ -126,6 +128,30 @@ static const struct field telemetry_during_fields[] = {
 	DIFFERENCE(ecc_uncorrected),
 	DIFFERENCE(pcie_replays),
 	DIFFERENCE(nvlink_errors),
+	{ 0 }
+};
+
+#define OVER_TIME(member) { .name = #member, .codec = &codec_reals, \
+	FIELD_COUNTED(time_quantity, member, member##_count), .optional = true }
+
+static const struct field time_quantity_fields[] = {
+	{ .name = "unit", .codec = &codec_string, FIELD_AT(time_quantity, unit) },
+	OVER_TIME(min),
+	OVER_TIME(mean),
+	OVER_TIME(max),
+	{ 0 }
+};
+
+static const struct field timeline_fields[] = {
+	{ .name = "uuid", .codec = &codec_string, FIELD_AT(timeline, uuid) },
+	{ .name = "interval", .codec = &codec_real, FIELD_AT(timeline, interval) },
+	{ .name = "readings", .codec = &codec_uint64, FIELD_AT(timeline, readings) },
+	{ .name = "wrong", .codec = &codec_uint64, FIELD_AT(timeline, wrong) },
+	{ .name = "wrong_words", .codec = &codec_string, FIELD_AT(timeline, wrong_words) },
+	{ .name = "quantities", .codec = &codec_map,
+	  FIELD_COUNTED(timeline, quantities, quantity_count),
+	  FIELD_CAPACITY(timeline, quantity_capacity), FIELD_KEY(time_quantity, name),
+	  .fields = time_quantity_fields },
 	{ 0 }
 };
 
@@ -161,6 +187,9 @@ const struct field case_fields[] = {
 	{ .name = "verification", .codec = &codec_object, FIELD_AT(case_result, verification),
 	  .one_line = true, .fields = verification_fields },
 	{ .name = "telemetry", .codec = &codec_object, .fields = case_telemetry_fields },
+	{ .name = "timelines", .codec = &codec_map, FIELD_COUNTED(case_result, timelines, timeline_count),
+	  FIELD_CAPACITY(case_result, timeline_capacity), FIELD_KEY(timeline, device),
+	  .fields = timeline_fields, .optional = true },
 	{ .name = "notes", .codec = &codec_string, FIELD_AT(case_result, notes) },
 	{ .name = "started", .codec = &codec_real, FIELD_AT(case_result, started_seconds) },
 	{ .name = "seconds", .codec = &codec_real, FIELD_AT(case_result, seconds) },

@@ -225,11 +225,12 @@ static enum status telemetry(struct check_context *context, struct error *err)
 	STEP(backend_telemetry(context->device, &t, err));
 	snprintf(context->detail, sizeof(context->detail),
 		 "SM %.0f MHz, memory %.0f MHz, %.0f W, %.0f degC, throttle %#llx, ECC %lld/%lld, "
-		 "PCIe %lld x%lld, replays %lld, NVLink errors %lld",
+		 "PCIe %lld x%lld, replays %lld, NVLink errors %lld, Xid %lld",
 		 t.sm_clock_hz / 1e6, t.memory_clock_hz / 1e6, t.power_watts, t.temperature_celsius,
 		 (unsigned long long)t.throttle_reasons, (long long)t.ecc_corrected,
 		 (long long)t.ecc_uncorrected, (long long)t.pcie_generation,
-		 (long long)t.pcie_width, (long long)t.pcie_replays, (long long)t.nvlink_errors);
+		 (long long)t.pcie_width, (long long)t.pcie_replays, (long long)t.nvlink_errors,
+		 (long long)t.xid_errors);
 	if (!(t.sm_clock_hz > 0) && !(t.temperature_celsius > 0))
 		return error_set(err, STATUS_MISMATCH, "neither clock nor temperature: %.200s",
 				 context->detail);

@@ -29,6 +29,18 @@ enum {
 	NVML_NVLINK_ERROR_DL_CRC_DATA = 3
 };
 
+/* nvmlEventTypeXidCriticalError */
+#define NVML_EVENT_XID_CRITICAL_ERROR 0x8ULL
+
+typedef struct nvmlEventSet_st *nvmlEventSet_t;
+
+/* nvmlEventData_t; of an Xid event `data` is its number. */
+struct nvml_event {
+	nvmlDevice_t device;
+	unsigned long long type, data;
+	unsigned gpu_instance, compute_instance;
+};
+
 struct nvml_memory {
 	unsigned long long total, free, used;
 };

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/memory.h"
 #include "device/cuda/nvml.h"
 
 static double clock_hz(nvmlDevice_t device, int type)
@@ -71,6 +72,34 @@ static int64_t nvlink_errors(nvmlDevice_t device)
 	return sum;
 }
 
+/*
+ * NVML has no counter of Xid errors, only events from when one asks for them: they are counted from the first call for
+ * a device on. Where the driver gives no events (some containers, virtual GPUs) the count stays unknown.
+ */
+static int64_t xid_errors(int index, nvmlDevice_t device)
+{
+	static struct {
+		nvmlEventSet_t set;
+		int64_t count; /* -1: no events */
+		bool asked;
+	} xids[64];
+	struct nvml_event event;
+
+	if (index < 0 || index >= (int)ARRAY_SIZE(xids))
+		return -1;
+	if (!xids[index].asked) {
+		bool there = NVML_OK(nvmlEventSetCreate, &xids[index].set) &&
+			     NVML_OK(nvmlDeviceRegisterEvents, device, NVML_EVENT_XID_CRITICAL_ERROR,
+				     xids[index].set);
+
+		xids[index].asked = true;
+		xids[index].count = there ? 0 : -1;
+	}
+	while (xids[index].count >= 0 && NVML_OK(nvmlEventSetWait_v2, xids[index].set, &event, 0))
+		xids[index].count += event.type == NVML_EVENT_XID_CRITICAL_ERROR;
+	return xids[index].count;
+}
+
 static enum status find(struct device *device, nvmlDevice_t *handle, struct error *err)
 {
 	if (nvml_open(err) != STATUS_OK)
@@ -91,7 +120,8 @@ static void ask_quick(nvmlDevice_t handle, struct telemetry *out)
 				   .pcie_generation = -1,
 				   .pcie_width = -1,
 				   .pcie_replays = -1,
-				   .nvlink_errors = -1 };
+				   .nvlink_errors = -1,
+				   .xid_errors = -1 };
 	out->sm_clock_hz = clock_hz(handle, NVML_CLOCK_SM);
 	out->memory_clock_hz = clock_hz(handle, NVML_CLOCK_MEM);
 	out->power_watts =
@@ -123,6 +153,7 @@ enum status cuda_telemetry(struct device *device, struct telemetry *out, struct 
 	ask_quick(handle, out);
 	out->ecc_corrected = ecc_errors(handle, NVML_MEMORY_ERROR_TYPE_CORRECTED);
 	out->ecc_uncorrected = ecc_errors(handle, NVML_MEMORY_ERROR_TYPE_UNCORRECTED);
+	out->xid_errors = xid_errors(device->info.index, handle);
 	ask_pcie(handle, out);
 	return STATUS_OK;
 }

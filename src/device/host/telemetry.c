@@ -81,6 +81,7 @@ enum status host_telemetry(struct device *device, struct telemetry *out, struct 
 		.pcie_width = -1,
 		.pcie_replays = -1,
 		.nvlink_errors = -1,
+		.xid_errors = -1,
 	};
 	return STATUS_OK;
 }

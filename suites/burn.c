@@ -1,0 +1,489 @@
+/*
+ * A soak: all devices at once under a sustained load for minutes to hours, every product, word of memory and transfer
+ * compared. The time is cut into slices, each a case, so that a crash loses one; the loads take turns.
+ *
+ * One process per device. What a rank finds is named by its device, wherever in the case's result it stands.
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "measure/statistics.h"
+#include "measure/telemetry_window.h"
+#include "plan/plan.h"
+#include "suites/burn/burn.h"
+#include "suites/collective/session.h"
+#include "suites/suite.h"
+
+#define SLICES_MOST 5000
+/* Points of a device's curves in one run: more would only make the result larger. */
+#define INTERVALS_OF_A_RUN 600
+#define INTERVAL_LEAST 1.0
+
+static const char *const loads[] = { "fp32", "fp16", "fp64", "memory", "links", NULL };
+
+static const struct key keys[] = {
+	{ .name = "loads",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "fp32, fp16, fp64, memory, links",
+	  .choices = loads,
+	  .parameter = "load",
+	  .help = "fp32, fp16, fp64: matrix products; memory: patterns over the free memory; links: "
+		  "transfers and collectives beside products" },
+	{ .name = "duration",
+	  .type = KEY_DURATION,
+	  .fallback = "10min",
+	  .min = 1e-3,
+	  .max = 30 * 86400.0,
+	  .help = "of all loads together" },
+	{ .name = "slice",
+	  .type = KEY_DURATION,
+	  .fallback = "60s",
+	  .min = 1e-3,
+	  .max = 86400,
+	  .help = "longest case: loads longer than that are cut into slices, which take turns" },
+	{ .name = "size",
+	  .type = KEY_INTEGER,
+	  .fallback = "8192",
+	  .min = 16,
+	  .max = 65536,
+	  .help = "rows and columns of the matrices; a multiple of 16" },
+	{ .name = "memory",
+	  .type = KEY_PERCENT,
+	  .fallback = "95 %",
+	  .min = 1e-6,
+	  .max = 1,
+	  .help = "share of the free memory that is tested" },
+	{ .name = "memory_most",
+	  .type = KEY_SIZE,
+	  .fallback = "1TiB",
+	  .min = 4096,
+	  .max = 0x1p50,
+	  .help = "no more than this, whatever the share" },
+	{ .name = "link_size",
+	  .type = KEY_SIZE,
+	  .fallback = "256MiB",
+	  .min = 4096,
+	  .max = 0x1p36,
+	  .help = "of one transfer and one collective" },
+	{ .name = "reading",
+	  .type = KEY_DURATION,
+	  .fallback = "100ms",
+	  .min = 0,
+	  .max = 60,
+	  .help = "between two readings of clocks, power and temperature; 0s: none" },
+	{ .name = "plant",
+	  .type = KEY_INTEGER,
+	  .fallback = "0",
+	  .min = 0,
+	  .max = 1e6,
+	  .help = "wrong bits that are planted on each device in each slice, to see that they are found: "
+		  "the case is then FAILED" },
+	{ 0 },
+};
+
+static const char *const axes[] = { "loads", NULL };
+
+static const struct metric metrics[] = {
+	{ "burn.throughput", "FLOP/s", BETTER_HIGHER, 1,
+	  "of products one behind the other, each compared, on the slowest device" },
+	{ "burn.bandwidth", "B/s", BETTER_HIGHER, 1,
+	  "bytes read, compared and written by memory patterns, on the slowest device" },
+	{ "burn.traffic", "B/s", BETTER_HIGHER, 1,
+	  "bytes sent over links and summed over ranks beside products, compared, on the slowest "
+	  "device" },
+	{ "burn.time", "s", BETTER_LOWER, 0, "of one product, sweep or turn on that device" },
+	{ "burn.slowest", "1", BETTER_HIGHER, 0, "speed of the slowest device over the fastest" },
+	{ "burn.rounds", "1", BETTER_NONE, 0, "products, sweeps or turns, of all devices" },
+	{ "burn.verified", "B", BETTER_NONE, 0, "bytes that were compared, of all devices" },
+	{ "burn.memory_share", "1", BETTER_HIGHER, 0,
+	  "share of the free memory that was tested; of the device with the least" },
+	{ "burn.wrong", "1", BETTER_LOWER, 0, "8-byte words that were wrong, of all devices" },
+	{ "burn.planted", "1", BETTER_NONE, 0, "wrong bits that were planted" },
+	{ "burn.found", "1", BETTER_HIGHER, 0, "share of them that was found, where it was" },
+	{ 0 },
+};
+
+static enum burn_load load_of(const struct plan_case *c)
+{
+	return (enum burn_load)case_integer(c, "loads");
+}
+
+static enum precision precision_of(enum burn_load load)
+{
+	return load == BURN_FP16 ? PRECISION_FP16 :
+	       load == BURN_FP64 ? PRECISION_FP64 : PRECISION_FP32;
+}
+
+/*
+ * The number of a slice as a parameter, which no INI key has. Values are borrowed by the plan, so they live as long as
+ * the program.
+ */
+static const struct key slice_key = { .name = "slice", .type = KEY_INTEGER };
+
+static const struct value *slice_value(size_t number)
+{
+	static struct {
+		struct value value;
+		char text[16];
+	} slices[SLICES_MOST + 1];
+
+	if (!slices[number].value.text) {
+		snprintf(slices[number].text, sizeof(slices[number].text), "%04zu", number);
+		slices[number].value.text = slices[number].text;
+		slices[number].value.integer = (int64_t)number;
+		slices[number].value.real = (double)number;
+	}
+	return &slices[number].value;
+}
+
+/* Slices of each load, and how long each is. */
+static size_t slices_of(const struct section *section, double *seconds)
+{
+	double each = section_real(section, "duration") /
+		      (double)section_setting(section, "loads")->count;
+	double count = ceil(each / section_real(section, "slice") - 1e-9);
+
+	count = count < 1 ? 1 : count;
+	*seconds = each / count;
+	return count > SLICES_MOST ? SLICES_MOST + 1 : (size_t)count;
+}
+
+static uint64_t bytes_of(const struct plan_case *point, enum burn_load load,
+			 const struct device_info *info, int ranks)
+{
+	if (load == BURN_MEMORY)
+		return burn_memory_bytes(point->section, info);
+	if (load == BURN_LINKS)
+		return burn_links_bytes(point->section, ranks);
+	return burn_products_bytes(point->section, precision_of(load));
+}
+
+static unsigned capability_for(enum burn_load load)
+{
+	return load == BURN_FP16   ? DEVICE_HAS_FP16
+	       : load == BURN_FP64 ? DEVICE_HAS_FP64
+				   : DEVICE_HAS_FP32;
+}
+
+/* One slice on all devices of one backend, of which `first` is the first. */
+static enum status plan_slice(struct plan *plan, struct plan_case *point, size_t first,
+			      struct error *err)
+{
+	const struct device_info *info = &plan->devices[first];
+	enum burn_load load = load_of(point);
+	size_t set[PLAN_MAX_CASE_DEVICES], count = 0;
+	char reason[96] = "";
+
+	for (size_t i = first; i < plan->device_count && count < PLAN_MAX_CASE_DEVICES; i++)
+		if (strcmp(plan->devices[i].backend, info->backend) == 0)
+			set[count++] = i;
+	if (!(info->capabilities & capability_for(load)))
+		snprintf(reason, sizeof(reason), "%s has no %s", info->id,
+			 precision_name(precision_of(load)));
+	else if (load == BURN_LINKS && count > 1 &&
+		 !(info->capabilities & DEVICE_HAS_COLLECTIVES))
+		snprintf(reason, sizeof(reason), "%s has no collectives", info->id);
+	if (reason[0])
+		return plan_add_skipped(plan, point, set, count, reason, err);
+	point->device_bytes = bytes_of(point, load, info, (int)count);
+	point->host_bytes = load == BURN_LINKS
+				    ? count * (uint64_t)section_integer(point->section, "link_size")
+				    : 0;
+	point->setup_seconds = load == BURN_MEMORY ? 0.5 : 3;
+	return plan_add(plan, point, set, count, err);
+}
+
+static bool first_of_backend(const struct plan *plan, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (strcmp(plan->devices[i].backend, plan->devices[index].backend) == 0)
+			return false;
+	return true;
+}
+
+/* All slices come with the first load, so that the loads take turns: a device is tried hot, and cold, by each. */
+static enum status burn_expand(struct plan *plan, struct plan_case *point, struct error *err)
+{
+	const struct setting *all = section_setting(point->section, "loads");
+	struct parameter parameters[2] = { { &slice_key, NULL, false, false },
+					   point->parameters[0] };
+	struct plan_case own = *point;
+	size_t slices = slices_of(point->section, &own.fixed_seconds);
+
+	if (point->parameters[0].value != all->values)
+		return STATUS_OK;
+	if (section_integer(point->section, "size") % 16)
+		return error_set(err, STATUS_USAGE, "[suite burn] size = %" PRId64
+				 ": must be a multiple of 16",
+				 section_integer(point->section, "size"));
+	if (slices > SLICES_MOST)
+		return error_set(err, STATUS_USAGE,
+				 "[suite burn] duration makes more than %d slices of a load: make "
+				 "slice longer",
+				 SLICES_MOST);
+	own.parameters = parameters;
+	own.parameter_count = ARRAY_SIZE(parameters);
+	for (size_t n = 1; n <= slices; n++) {
+		parameters[0].value = slice_value(n);
+		for (size_t l = 0; l < all->count; l++) {
+			parameters[1].value = &all->values[l];
+			for (size_t i = 0; i < plan->device_count; i++)
+				if (first_of_backend(plan, i) &&
+				    plan_slice(plan, &own, i, err) != STATUS_OK)
+					return err->status;
+		}
+	}
+	return STATUS_OK;
+}
+
+static enum status open_burn(struct burn *b, struct error *err)
+{
+	if (burn_record_open(&b->record, b->device, err) != STATUS_OK ||
+	    backend_event_create(b->device, &b->start, err) != STATUS_OK)
+		return err->status;
+	return backend_event_create(b->device, &b->end, err);
+}
+
+static void close_burn(struct burn *b)
+{
+	backend_event_destroy(b->start);
+	backend_event_destroy(b->end);
+	burn_record_close(&b->record);
+}
+
+static enum status carry_out(struct burn *b, struct error *err)
+{
+	enum burn_load load = load_of(b->run->c);
+
+	if (load == BURN_MEMORY)
+		return burn_memory(b, err);
+	if (load == BURN_LINKS)
+		return burn_links(b, err);
+	return burn_products(b, precision_of(load), err);
+}
+
+/* Of the whole run, however many slices and loads it has. */
+static double interval_seconds(const struct section *section)
+{
+	return fmax(INTERVAL_LEAST, section_real(section, "duration") / INTERVALS_OF_A_RUN);
+}
+
+static double speed(const struct burn_tally *t)
+{
+	return t->seconds > 0 ? t->work / t->seconds : 0;
+}
+
+static int slowest_of(const struct burn_tally *all, int ranks)
+{
+	int slowest = 0;
+
+	for (int r = 1; r < ranks; r++)
+		if (speed(&all[r]) < speed(&all[slowest]))
+			slowest = r;
+	return slowest;
+}
+
+/* The slowest rank's samples, in every rank. */
+static struct series *share_series(struct run *run, struct world *world, struct series *mine,
+				   int owner)
+{
+	struct case_result *result = run->result;
+	struct series *series;
+	size_t count = mine->count;
+
+	ARRAY_GROW(result->series, result->series_count, result->series_capacity);
+	series = &result->series[result->series_count++];
+	*series = (struct series){ .name = xstrdup("burn.time"), .unit = "s", .first = mine->first,
+				   .batch = mine->batch, .stop = STOP_MAX_TIME };
+	world_broadcast(world, owner, &count, sizeof(count));
+	world_broadcast(world, owner, &series->first, sizeof(series->first));
+	world_broadcast(world, owner, &series->batch, sizeof(series->batch));
+	series->samples = xcalloc(count + 1, sizeof(double));
+	series->count = series->capacity = count;
+	if (world->rank == owner && count)
+		memcpy(series->samples, mine->samples, count * sizeof(double));
+	world_broadcast_long(world, owner, series->samples, count * sizeof(double));
+	series->batch = series->batch ? series->batch : 1;
+	statistics_compute(series->samples, count, series->batch, 0.5e-6 / series->batch, NULL,
+			   &series->statistics);
+	return series;
+}
+
+static void record_speed(struct run *run, const struct burn_tally *all, int ranks, int slowest,
+			 const struct series *time)
+{
+	static const char *const names[BURN_LOADS] = {
+		"burn.throughput", "burn.throughput", "burn.throughput", "burn.bandwidth",
+		"burn.traffic",
+	};
+	const struct burn_tally *t = &all[slowest];
+	double fastest = 0;
+
+	if (!time->count)
+		return;
+	for (int r = 0; r < ranks; r++)
+		fastest = fmax(fastest, speed(&all[r]));
+	/* Work of one unit: what was timed over all units. */
+	run_rate(run, names[load_of(run->c)],
+		 t->work / ((double)time->count * (double)time->batch), time);
+	run_duration(run, "burn.time", time);
+	if (ranks > 1)
+		run_value(run, "burn.slowest", speed(t) / fastest);
+}
+
+static void record_counts(struct run *run, const struct burn_tally *all, int ranks)
+{
+	double rounds = 0, bytes = 0, wrong = 0, planted = 0, found = 0, share = 1;
+
+	for (int r = 0; r < ranks; r++) {
+		rounds += (double)all[r].rounds;
+		bytes += all[r].verified_bytes;
+		wrong += (double)all[r].wrong;
+		planted += (double)all[r].planted;
+		found += (double)all[r].planted_found;
+		if (all[r].free_bytes > 0)
+			share = fmin(share, all[r].tested_bytes / all[r].free_bytes);
+	}
+	run_value(run, "burn.rounds", rounds);
+	run_value(run, "burn.verified", bytes);
+	if (load_of(run->c) == BURN_MEMORY)
+		run_value(run, "burn.memory_share", share);
+	run_value(run, "burn.wrong", wrong);
+	if (planted > 0) {
+		run_value(run, "burn.planted", planted);
+		run_value(run, "burn.found", found / planted);
+	}
+}
+
+static void record_verified(struct run *run, const struct burn_tally *all, int ranks)
+{
+	static const char *const methods[BURN_LOADS] = {
+		[BURN_FP32] = "every product bit by bit against the first, and that against "
+			      "double-precision sums by the CPU",
+		[BURN_MEMORY] = "every 8-byte word of the tested memory, after every write",
+		[BURN_LINKS] = "every byte that was sent, every sum against double, and every product bit by "
+			       "bit",
+	};
+	enum burn_load load = load_of(run->c);
+	double error = (double)NAN;
+
+	for (int r = 0; r < ranks; r++)
+		error = fmax(error, all[r].error);
+	run_verified(run, methods[load < BURN_MEMORY ? BURN_FP32 : load], error,
+		     all[0].tolerance);
+}
+
+/* "cuda:3 GPU-2f...: 2 wrong words; product 12 of fp32, byte ...; cuda:5 ..." */
+static enum status tell_wrong(struct run *run, const struct burn_tally *all, struct timeline *mine,
+			      struct error *err)
+{
+	struct text text = TEXT_EMPTY;
+	struct world *world = run->world;
+	struct {
+		char id[32], uuid[64];
+	} own, names[PLAN_MAX_CASE_DEVICES];
+	enum status status = STATUS_OK;
+
+	memset(&own, 0, sizeof(own));
+	snprintf(own.id, sizeof(own.id), "%s", run->devices[0]->info.id);
+	snprintf(own.uuid, sizeof(own.uuid), "%s", run->devices[0]->info.uuid);
+	world_gather(world, &own, names, sizeof(own));
+	mine->wrong = all[world->rank].wrong;
+	free(mine->wrong_words);
+	mine->wrong_words = xstrdup(all[world->rank].first);
+	for (int r = 0; r < world->size; r++) {
+		if (!all[r].wrong)
+			continue;
+		text_addf(&text, "%s%s%s%s: %" PRIu64 " wrong word%s", text.length ? "; " : "",
+			  names[r].id, names[r].uuid[0] ? " " : "", names[r].uuid, all[r].wrong,
+			  all[r].wrong == 1 ? "" : "s");
+		if (all[r].planted)
+			text_addf(&text, " (%" PRIu64 " of %" PRIu64 " planted ones found)",
+				  all[r].planted_found, all[r].planted);
+		text_addf(&text, ", the first: %s", all[r].first);
+	}
+	if (text.length) {
+		error_clear(err); /* wrong words count more than that the user stopped the run */
+		status = error_set(err, STATUS_MISMATCH, "%.1000s", text.data);
+	}
+	text_release(&text);
+	return status;
+}
+
+/* What all ranks found out, into the result of rank 0. */
+static enum status conclude(struct burn *b, struct timeline *timeline, struct error *err)
+{
+	struct burn_tally all[PLAN_MAX_CASE_DEVICES];
+	struct world *world = b->world;
+	const struct series *time;
+	int slowest;
+
+	world_gather(world, &b->tally, all, sizeof(b->tally));
+	slowest = slowest_of(all, world->size);
+	time = share_series(b->run, world, b->series, slowest);
+	record_speed(b->run, all, world->size, slowest, time);
+	record_counts(b->run, all, world->size);
+	record_verified(b->run, all, world->size);
+	tell_wrong(b->run, all, timeline, err);
+	timeline_gather(world, timeline, b->run->result);
+	return err->status;
+}
+
+static enum status burn_run(struct run *run, struct error *err)
+{
+	const struct section *section = run->c->section;
+	struct series series = { .first = (double)NAN, .batch = 1 };
+	struct burn b = { .run = run,
+			  .world = run->world,
+			  .device = run->devices[0],
+			  .series = &series,
+			  .to_plant = (uint64_t)section_integer(section, "plant"),
+			  .seed = run->seed + (uint64_t)run->world->rank,
+			  .tally = { .error = (double)NAN, .tolerance = (double)NAN } };
+	struct timeline timeline;
+	size_t readings, throttled;
+	enum status status;
+
+	b.recorder = timeline_begin(b.device, section_real(section, "reading"),
+				    interval_seconds(section));
+	telemetry_window_begin(run->telemetry);
+	b.deadline = clock_seconds() + run->c->fixed_seconds;
+	if (open_burn(&b, err) == STATUS_OK)
+		carry_out(&b, err);
+	status = err->status;
+	telemetry_window_end(run->telemetry, &readings, &throttled);
+	timeline_end(b.recorder, &timeline);
+	/* With the device lost, nothing can be closed; the process is about to end. */
+	if (status != STATUS_DEVICE && status != STATUS_TIMEOUT)
+		close_burn(&b);
+	status = world_agree(run->world, status, err);
+	if (status == STATUS_OK || status == STATUS_INTERRUPTED)
+		status = conclude(&b, &timeline, err);
+	timeline_release(&timeline);
+	free(series.samples);
+	return status;
+}
+
+static void burn_release(void)
+{
+	burn_products_release();
+	session_close();
+}
+
+const struct suite suite_burn = {
+	.name = "burn",
+	.summary = "a soak: all devices under load for minutes to hours, every bit compared",
+	.keys = keys,
+	.axes = axes,
+	.metrics = metrics,
+	.processes = SUITE_PROCESS_PER_DEVICE,
+	.expand = burn_expand,
+	.run = burn_run,
+	.release = burn_release,
+};

@@ -1,0 +1,108 @@
+/*
+ * What the loads of the suite `burn` share: the time that is left, looking for wrong words, planting them, and what one
+ * rank has found out so far.
+ *
+ * A load runs rounds until burn_go_on() says that the slice is over:
+ *
+ *	while (burn_go_on(b)) {
+ *		burn_look_begin(&b->record, err)             zeroes the record
+ *		... enqueue work and the kernels that compare, with b->record.buffer.memory as their `out`
+ *		burn_look_end(b, &b->record, &place, err)    waits; keeps what they found
+ *	}
+ *
+ * A wrong word never ends a slice: what else is wrong is as much worth knowing.
+ */
+#ifndef GPUPROOF_BURN_BURN_H
+#define GPUPROOF_BURN_BURN_H
+
+#include "kernels/soak.h"
+#include "measure/run.h"
+#include "measure/timeline.h"
+#include "suites/buffers.h"
+
+enum burn_load { BURN_FP32, BURN_FP16, BURN_FP64, BURN_MEMORY, BURN_LINKS, BURN_LOADS };
+
+/* Of one rank; moved between processes as it is. */
+struct burn_tally {
+	uint64_t wrong, flipped; /* 8-byte words; bits that were wrong in any of them */
+	uint64_t planted, planted_found;
+	uint64_t rounds;         /* products, sweeps, rounds of transfers */
+	double verified_bytes;
+	double work, seconds;    /* operations or bytes of what was timed, and how long that took */
+	double free_bytes, tested_bytes; /* BURN_MEMORY */
+	double error, tolerance;         /* of products, against double; NaN: none */
+	char first[384];                 /* the first wrong word in words; "" */
+};
+
+/* Where kernels of one stream record wrong words. */
+struct burn_record {
+	struct stream *stream;
+	struct buffer buffer; /* struct wrong_words on the device */
+};
+
+struct burn {
+	struct run *run;
+	struct world *world;
+	struct device *device;
+	struct burn_record record; /* of the stream on which a load works */
+	struct event *start, *end; /* for the loads' own timing */
+	struct timeline_recorder *recorder;
+	struct burn_tally tally;
+	double deadline, next_pulse; /* host clock */
+	struct series *series;       /* seconds of one unit of work, in batches; of this rank */
+	uint64_t to_plant, seed;
+	struct {
+		bool is; /* one is planted and not looked for yet */
+		uint64_t offset;
+		unsigned bit;
+	} planted;
+};
+
+/* What memory was looked at, for messages. */
+struct burn_place {
+	const char *what;    /* "product 812 (fp32)" */
+	uint64_t bytes;
+};
+
+/* Whether the slice goes on: there is time left, or bits are still to be planted. */
+bool burn_go_on(const struct burn *b);
+/* STATUS_INTERRUPTED when the user asked to stop. */
+enum status burn_interrupted(const struct burn *b, struct error *err);
+/* Between rounds: hands telemetry over and shows progress, about once a second. */
+void burn_pulse(struct burn *b);
+
+/* On failure there is nothing to close. */
+enum status burn_record_open(struct burn_record *record, struct device *device, struct error *err);
+void burn_record_close(struct burn_record *record);
+
+enum status burn_look_begin(const struct burn_record *record, struct error *err);
+/* Whatever was planted since must be in the record: STATUS_INTERNAL when it is not. */
+enum status burn_look_end(struct burn *b, const struct burn_record *record,
+			  const struct burn_place *place, struct error *err);
+/* Counts wrong words found otherwise: `text` says where and what. */
+void burn_note_wrong(struct burn *b, uint64_t words, const char *text);
+
+/* Whether a bit is to be planted now. */
+bool burn_plant_due(const struct burn *b);
+/* Which 8-byte word of `words` the next planted bit goes to. */
+uint64_t burn_plant_word(const struct burn *b, uint64_t words);
+/* Turns a bit of the 8-byte word at `address`, whose offset the kernels report as `offset`. Waits. */
+enum status burn_plant(struct burn *b, struct stream *stream, void *address, uint64_t offset,
+		       struct error *err);
+/* A timed batch: a sample of the series, `work` more operations or bytes. */
+void burn_timed(struct burn *b, double seconds, double count, double work);
+
+/* The loads; each returns only failures that are not wrong words. */
+enum status burn_products(struct burn *b, enum precision precision, struct error *err);
+enum status burn_memory(struct burn *b, struct error *err);
+enum status burn_links(struct burn *b, struct error *err);
+
+/* Frees what they keep from slice to slice. */
+void burn_products_release(void);
+
+/* Bytes of device memory of a load. */
+uint64_t burn_products_bytes(const struct section *section, enum precision precision);
+uint64_t burn_memory_bytes(const struct section *section, const struct device_info *info);
+uint64_t burn_links_bytes(const struct section *section, int ranks);
+
+#endif

@@ -1,0 +1,343 @@
+/*
+ * Transfers and collectives while products keep the device busy. Each turn sends fresh random bits to the host and
+ * back, and around the ring of ranks, and sums over the ranks; the device compares all of it before the next turn.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "kernels/reduction.h"
+#include "plan/config.h"
+#include "suites/burn/products.h"
+#include "suites/collective/data.h"
+#include "suites/collective/session.h"
+
+#define TURNS_MOST 2000
+
+struct links {
+	struct burn *b;
+	struct products products;
+	struct burn_record record; /* of the stream of the transfers */
+	struct communicator *communicator; /* NULL: one rank */
+	struct buffer source, landed, received; /* on the device */
+	struct buffer host;
+	struct collective sums;
+	struct buffer sums_record; /* struct reduction_mismatch */
+	uint64_t bytes, turn;
+	double turn_bytes;
+};
+
+static uint64_t link_bytes(const struct section *section)
+{
+	return (uint64_t)section_integer(section, "link_size") / 4096 * 4096;
+}
+
+uint64_t burn_links_bytes(const struct section *section, int ranks)
+{
+	return burn_products_bytes(section, PRECISION_FP32) +
+	       link_bytes(section) * (ranks > 1 ? 5 : 2);
+}
+
+/* What rank `rank` sends in a turn. */
+static struct pattern sent_by(const struct links *l, int rank)
+{
+	return (struct pattern){ .kind = PATTERN_RANDOM,
+				 .value = (l->turn * (uint64_t)l->b->world->size +
+					   (uint64_t)rank + 1) *
+					  UINT64_C(0x9E3779B97F4A7C15) };
+}
+
+static enum status write_source(const struct links *l, struct error *err)
+{
+	struct soak_memory_arguments a = { .memory = l->source.memory,
+					   .words = l->bytes / 8,
+					   .next = sent_by(l, l->b->world->rank),
+					   .write = true };
+
+	return backend_launch(l->record.stream, "soak_memory", &a, err);
+}
+
+/* Compares, and writes the inverse behind: what does not arrive the next time is found. */
+static enum status check_arrived(const struct links *l, const struct buffer *arrived, int sender,
+				 struct error *err)
+{
+	struct soak_memory_arguments a = { .memory = arrived->memory,
+					   .words = l->bytes / 8,
+					   .expected = sent_by(l, sender),
+					   .next = sent_by(l, sender),
+					   .check = true,
+					   .write = true,
+					   .out = l->record.buffer.memory };
+
+	a.next.inverted = UINT64_MAX;
+	return backend_launch(l->record.stream, "soak_memory", &a, err);
+}
+
+static enum status to_host_and_back(const struct links *l, struct error *err)
+{
+	if (backend_copy(l->record.stream, l->host.memory, l->source.memory, l->bytes, err) !=
+	    STATUS_OK)
+		return err->status;
+	return backend_copy(l->record.stream, l->landed.memory, l->host.memory, l->bytes, err);
+}
+
+static enum status around_the_ring(const struct links *l, struct error *err)
+{
+	const struct world *world = l->b->world;
+	int next = (world->rank + 1) % world->size,
+	    previous = (world->rank + world->size - 1) % world->size;
+	struct stream *stream = l->record.stream;
+	enum status status = backend_group_begin(l->communicator, err);
+
+	if (status != STATUS_OK)
+		return status;
+	if (backend_send(l->communicator, stream, l->source.memory, l->bytes, next, err) ==
+	    STATUS_OK)
+		backend_receive(l->communicator, stream, l->received.memory, l->bytes, previous,
+				err);
+	if (backend_group_end(l->communicator, err) != STATUS_OK || err->status != STATUS_OK)
+		return err->status;
+	return check_arrived(l, &l->received, previous, err);
+}
+
+static enum status sum_over_ranks(const struct links *l, struct error *err)
+{
+	const struct collective *c = &l->sums;
+	struct check_reduction_arguments check = {
+		.memory = c->to,
+		.precision = PRECISION_FP32,
+		.count = c->bytes / 4,
+		.seed = c->seed,
+		.ranks = c->ranks,
+		.scale = 1,
+		.tolerance = collective_tolerance(c),
+		.out = l->sums_record.memory,
+	};
+
+	if (backend_memory_set(l->record.stream, c->to, 0xFF, c->bytes, err) != STATUS_OK ||
+	    c->operation->enqueue(c, err) != STATUS_OK)
+		return err->status;
+	return backend_launch(l->record.stream, "check_reduction", &check, err);
+}
+
+static enum status enqueue_turn(struct links *l, struct error *err)
+{
+	l->turn++;
+	if (write_source(l, err) != STATUS_OK || to_host_and_back(l, err) != STATUS_OK ||
+	    check_arrived(l, &l->landed, l->b->world->rank, err) != STATUS_OK)
+		return err->status;
+	if (!l->communicator)
+		return STATUS_OK;
+	return around_the_ring(l, err) == STATUS_OK ? sum_over_ranks(l, err) : err->status;
+}
+
+/* A turn of this rank alone, with a bit turned before it is compared. */
+static enum status plant(struct links *l, struct error *err)
+{
+	struct burn *b = l->b;
+	const struct burn_place place = { "transfer to the host and back", l->bytes };
+	uint64_t offset = 8 * burn_plant_word(b, l->bytes / 8);
+
+	if (burn_look_begin(&l->record, err) != STATUS_OK || write_source(l, err) != STATUS_OK ||
+	    to_host_and_back(l, err) != STATUS_OK ||
+	    burn_plant(b, l->record.stream, (char *)l->landed.memory + offset, offset, err) !=
+		    STATUS_OK ||
+	    check_arrived(l, &l->landed, b->world->rank, err) != STATUS_OK)
+		return err->status;
+	return burn_look_end(b, &l->record, &place, err);
+}
+
+static const struct reduction_mismatch no_mismatch = { 0, UINT64_MAX, 0, 0, 0 };
+
+static enum status look_at_sums(const struct links *l, struct error *err)
+{
+	struct reduction_mismatch found = no_mismatch;
+	char text[192];
+
+	if (!l->communicator)
+		return STATUS_OK;
+	if (backend_copy(l->record.stream, &found, l->sums_record.memory, sizeof(found), err) !=
+		    STATUS_OK ||
+	    backend_stream_synchronize(l->record.stream, err) != STATUS_OK)
+		return err->status;
+	if (!found.count)
+		return STATUS_OK;
+	snprintf(text, sizeof(text),
+		 "all-reduce, element %" PRIu64 ": expected %.9g, read %.9g (%" PRIu64 " elements)",
+		 found.index, found.expected, found.got, found.count);
+	burn_note_wrong(l->b, found.count, text);
+	return STATUS_OK;
+}
+
+static enum status begin_looking(const struct links *l, struct error *err)
+{
+	if (burn_look_begin(&l->b->record, err) != STATUS_OK ||
+	    burn_look_begin(&l->record, err) != STATUS_OK)
+		return err->status;
+	if (!l->communicator)
+		return STATUS_OK;
+	return backend_copy(l->record.stream, l->sums_record.memory, &no_mismatch,
+			    sizeof(no_mismatch), err);
+}
+
+/* `turns` beside `count` products. */
+static enum status round_of(struct links *l, uint64_t turns, uint64_t count, double *seconds,
+			    struct error *err)
+{
+	struct burn *b = l->b;
+	const struct burn_place product = { "product of fp32 beside transfers",
+					    l->products.bytes },
+				arrived = { b->world->size > 1
+						    ? "transfer to the host and back, or around "
+						      "the ring of devices"
+						    : "transfer to the host and back",
+					    l->bytes };
+
+	if (begin_looking(l, err) != STATUS_OK ||
+	    products_enqueue(&l->products, count, b->record.buffer.memory, err) != STATUS_OK ||
+	    backend_event_record(b->start, l->record.stream, err) != STATUS_OK)
+		return err->status;
+	for (uint64_t i = 0; i < turns; i++)
+		if (enqueue_turn(l, err) != STATUS_OK)
+			return err->status;
+	if (backend_event_record(b->end, l->record.stream, err) != STATUS_OK ||
+	    burn_look_end(b, &l->record, &arrived, err) != STATUS_OK ||
+	    look_at_sums(l, err) != STATUS_OK ||
+	    burn_look_end(b, &b->record, &product, err) != STATUS_OK)
+		return err->status;
+	b->tally.rounds += turns;
+	b->tally.verified_bytes += (double)turns * l->turn_bytes +
+				   (double)count * (double)l->products.bytes;
+	return backend_event_elapsed(b->start, b->end, seconds, err);
+}
+
+/* Ranks take the same number of turns: rank 0's word. */
+static uint64_t agreed_turns(struct burn *b, double seconds_per_turn)
+{
+	uint64_t turns = products_in_chunk(seconds_per_turn);
+
+	turns = turns < TURNS_MOST ? turns : TURNS_MOST;
+	world_broadcast(b->world, 0, &turns, sizeof(turns));
+	return turns;
+}
+
+/* Rank 0's time is everybody's; a rank that still has bits to plant is waited for. */
+static bool agreed_to_go_on(struct burn *b, struct error *err)
+{
+	double wanted = burn_interrupted(b, err) == STATUS_OK && burn_go_on(b);
+	int time_left = wanted > 0;
+
+	world_broadcast(b->world, 0, &time_left, sizeof(time_left));
+	return world_agree(b->world, err->status, err) == STATUS_OK &&
+	       (world_max(b->world, burn_plant_due(b)) > 0 || time_left);
+}
+
+/* Seconds of one product, with nothing else to do. */
+static enum status time_products(struct links *l, double *seconds, struct error *err)
+{
+	double ignored, began = clock_seconds();
+	enum status status = round_of(l, 0, 4, &ignored, err);
+
+	*seconds = (clock_seconds() - began) / 4;
+	return status;
+}
+
+static enum status transfer(struct links *l, struct error *err)
+{
+	struct burn *b = l->b;
+	uint64_t turns, products;
+	double seconds, product_seconds = 0;
+
+	/* Alone first: products and turns that take equally long keep both busy. */
+	round_of(l, 1, 1, &b->series->first, err);
+	if (err->status == STATUS_OK)
+		time_products(l, &product_seconds, err);
+	if (err->status == STATUS_OK)
+		round_of(l, 4, 0, &seconds, err);
+	if (world_agree(b->world, err->status, err) != STATUS_OK)
+		return err->status;
+	turns = agreed_turns(b, seconds / 4);
+	products = products_in_chunk(product_seconds);
+	b->series->batch = (unsigned)turns;
+	do {
+		if (burn_plant_due(b))
+			plant(l, err);
+		if (err->status == STATUS_OK)
+			round_of(l, turns, products, &seconds, err);
+		if (world_agree(b->world, err->status, err) != STATUS_OK)
+			return err->status;
+		burn_timed(b, seconds, (double)turns, (double)turns * l->turn_bytes);
+		burn_pulse(b);
+	} while (agreed_to_go_on(b, err));
+	return err->status;
+}
+
+static enum status open_ranks(struct links *l, struct error *err)
+{
+	struct burn *b = l->b;
+	const struct session *session;
+	struct collective *c = &l->sums;
+
+	if (b->world->size == 1)
+		return STATUS_OK;
+	session = session_open(b->device, b->world, err);
+	if (!session)
+		return err->status;
+	*c = (struct collective){ .kind = ALL_REDUCE,
+				  .operation = &operations[ALL_REDUCE],
+				  .precision = PRECISION_FP32,
+				  .rank = b->world->rank,
+				  .ranks = b->world->size,
+				  .bytes = l->bytes,
+				  .part = l->bytes,
+				  .seed = b->run->seed, /* its ranks count on from there */
+				  .device = b->device,
+				  .stream = l->record.stream,
+				  .communicator = session->communicator };
+	if (buffer_alloc(&l->received, b->device, ALLOCATOR_DEVICE, l->bytes, err) != STATUS_OK ||
+	    buffer_alloc(&l->sums_record, b->device, ALLOCATOR_DEVICE,
+			 sizeof(struct reduction_mismatch), err) != STATUS_OK ||
+	    collective_open(c, err) != STATUS_OK || collective_prepare(c, err) != STATUS_OK)
+		return err->status;
+	l->communicator = session->communicator;
+	return STATUS_OK;
+}
+
+static enum status open_links(struct links *l, struct error *err)
+{
+	struct burn *b = l->b;
+
+	l->bytes = link_bytes(b->run->c->section);
+	l->turn_bytes = (double)l->bytes * (b->world->size > 1 ? 4 : 2);
+	if (burn_record_open(&l->record, b->device, err) != STATUS_OK ||
+	    buffer_alloc(&l->source, b->device, ALLOCATOR_DEVICE, l->bytes, err) != STATUS_OK ||
+	    buffer_alloc(&l->landed, b->device, ALLOCATOR_DEVICE, l->bytes, err) != STATUS_OK ||
+	    buffer_alloc(&l->host, b->device, ALLOCATOR_PINNED, l->bytes, err) != STATUS_OK)
+		return err->status;
+	return products_open(&l->products, b, b->record.stream, PRECISION_FP32, err);
+}
+
+static void close_links(struct links *l)
+{
+	products_close(&l->products);
+	if (l->sums.stream)
+		collective_close(&l->sums);
+	burn_record_close(&l->record);
+	buffer_free(&l->sums_record);
+	buffer_free(&l->received);
+	buffer_free(&l->source);
+	buffer_free(&l->landed);
+	buffer_free(&l->host);
+}
+
+enum status burn_links(struct burn *b, struct error *err)
+{
+	struct links l = { .b = b };
+
+	/* A rank whose first product is wrong leaves together with the others. */
+	if (world_agree(b->world, open_links(&l, err), err) == STATUS_OK &&
+	    world_agree(b->world, open_ranks(&l, err), err) == STATUS_OK)
+		transfer(&l, err);
+	close_links(&l);
+	return err->status;
+}

@@ -1,0 +1,187 @@
+/* Looking for wrong words, and planting them. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "kernels/generator.h"
+#include "measure/statistics.h"
+#include "suites/burn/burn.h"
+
+#define PULSE_SECONDS 1.0
+#define PLANT_SEED UINT64_C(0x706c616e74)
+
+bool burn_go_on(const struct burn *b)
+{
+	return clock_seconds() < b->deadline || burn_plant_due(b);
+}
+
+enum status burn_interrupted(const struct burn *b, struct error *err)
+{
+	const volatile sig_atomic_t *stop = b->run->sampler.stop;
+
+	return stop && *stop ? error_set(err, STATUS_INTERRUPTED,
+					 "interrupted after %" PRIu64 " rounds", b->tally.rounds)
+			     : STATUS_OK;
+}
+
+void burn_pulse(struct burn *b)
+{
+	const struct sampler *sampler = &b->run->sampler;
+	struct error ignored = ERROR_NONE;
+	struct telemetry now;
+
+	if (clock_seconds() < b->next_pulse)
+		return;
+	b->next_pulse = clock_seconds() + PULSE_SECONDS;
+	if (backend_telemetry(b->device, &now, &ignored) == STATUS_OK)
+		timeline_hand_over(b->recorder, &now);
+	if (sampler->progress)
+		sampler->progress(sampler->progress_context, (size_t)b->tally.rounds,
+				  median_of(b->series->samples, b->series->count), (double)NAN);
+}
+
+enum status burn_record_open(struct burn_record *record, struct device *device, struct error *err)
+{
+	*record = (struct burn_record){ .stream = NULL };
+	if (backend_stream_create(device, false, &record->stream, err) != STATUS_OK) {
+		record->stream = NULL;
+		return err->status;
+	}
+	if (buffer_alloc(&record->buffer, device, ALLOCATOR_DEVICE, sizeof(struct wrong_words),
+			 err) != STATUS_OK)
+		burn_record_close(record);
+	return err->status;
+}
+
+void burn_record_close(struct burn_record *record)
+{
+	if (record->stream)
+		backend_stream_synchronize(record->stream, NULL);
+	buffer_free(&record->buffer);
+	backend_stream_destroy(record->stream);
+	record->stream = NULL;
+}
+
+enum status burn_look_begin(const struct burn_record *record, struct error *err)
+{
+	return backend_memory_set(record->stream, record->buffer.memory, 0,
+				  sizeof(struct wrong_words), err);
+}
+
+void burn_timed(struct burn *b, double seconds, double count, double work)
+{
+	struct series *series = b->series;
+
+	ARRAY_GROW(series->samples, series->count, series->capacity);
+	series->samples[series->count++] = seconds / count;
+	b->tally.work += work;
+	b->tally.seconds += seconds;
+}
+
+void burn_note_wrong(struct burn *b, uint64_t words, const char *text)
+{
+	b->tally.wrong += words;
+	if (!b->tally.first[0])
+		snprintf(b->tally.first, sizeof(b->tally.first), "%s", text);
+}
+
+static void describe(const struct burn_place *place, const struct wrong_words *found,
+		     const struct wrong_word *word, char *out, size_t size)
+{
+	snprintf(out, size,
+		 "%s, byte %" PRIu64 " of %" PRIu64 " (address %#" PRIx64
+		 "): expected 0x%016" PRIx64 ", read 0x%016" PRIx64 ", wrong bits 0x%016" PRIx64
+		 " (%" PRIu64 " word%s)",
+		 place->what, word->offset, place->bytes, word->address, word->expected, word->got,
+		 word->expected ^ word->got, found->count, found->count == 1 ? "" : "s");
+}
+
+/* The recorded words are in no order: the lowest is the one to name. */
+static const struct wrong_word *lowest(const struct wrong_words *found)
+{
+	uint64_t count = found->recorded < WRONG_WORDS ? found->recorded : WRONG_WORDS;
+	const struct wrong_word *first = &found->words[0];
+
+	for (uint64_t i = 1; i < count; i++)
+		if (found->words[i].offset < first->offset)
+			first = &found->words[i];
+	return first;
+}
+
+/* The planted bit must be there, where it is, and no other bit of that word. */
+static enum status claim_planted(struct burn *b, const struct wrong_words *found,
+				 struct error *err)
+{
+	uint64_t count = found->recorded < WRONG_WORDS ? found->recorded : WRONG_WORDS;
+
+	if (!b->planted.is)
+		return STATUS_OK;
+	b->planted.is = false;
+	for (uint64_t i = 0; i < count; i++) {
+		const struct wrong_word *w = &found->words[i];
+
+		if (w->offset == b->planted.offset &&
+		    (w->expected ^ w->got) == UINT64_C(1) << b->planted.bit) {
+			b->tally.planted_found++;
+			return STATUS_OK;
+		}
+	}
+	return error_set(err, STATUS_INTERNAL,
+			 "the bit %u that was planted at byte %" PRIu64
+			 " was not found: %" PRIu64 " wrong words were",
+			 b->planted.bit, b->planted.offset, found->count);
+}
+
+enum status burn_look_end(struct burn *b, const struct burn_record *record,
+			  const struct burn_place *place, struct error *err)
+{
+	struct wrong_words found = { 0 };
+	char text[sizeof(b->tally.first)];
+
+	if (backend_copy(record->stream, &found, record->buffer.memory, sizeof(found), err) !=
+		    STATUS_OK ||
+	    backend_stream_synchronize(record->stream, err) != STATUS_OK)
+		return err->status;
+	if (found.count) {
+		describe(place, &found, lowest(&found), text, sizeof(text));
+		burn_note_wrong(b, found.count, text);
+		b->tally.flipped |= found.flipped;
+	}
+	return claim_planted(b, &found, err);
+}
+
+bool burn_plant_due(const struct burn *b)
+{
+	return b->tally.planted < b->to_plant;
+}
+
+uint64_t burn_plant_word(const struct burn *b, uint64_t words)
+{
+	/* The ends first: whoever forgets a word forgets the last. */
+	if (b->tally.planted < 2)
+		return b->tally.planted ? words - 1 : 0;
+	return generator_bits(b->seed ^ PLANT_SEED, 2 * b->tally.planted) % words;
+}
+
+enum status burn_plant(struct burn *b, struct stream *stream, void *address, uint64_t offset,
+		       struct error *err)
+{
+	unsigned bit = (unsigned)(generator_bits(b->seed ^ PLANT_SEED, 2 * b->tally.planted + 1) % 64);
+	uint64_t word;
+
+	if (backend_copy(stream, &word, address, sizeof(word), err) != STATUS_OK ||
+	    backend_stream_synchronize(stream, err) != STATUS_OK)
+		return err->status;
+	word ^= UINT64_C(1) << bit;
+	if (backend_copy(stream, address, &word, sizeof(word), err) != STATUS_OK ||
+	    backend_stream_synchronize(stream, err) != STATUS_OK)
+		return err->status;
+	b->planted.is = true;
+	b->planted.offset = offset;
+	b->planted.bit = bit;
+	b->tally.planted++;
+	return STATUS_OK;
+}

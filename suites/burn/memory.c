@@ -1,0 +1,211 @@
+/*
+ * Patterns over most of the free memory. Each sweep reads what the one before wrote, compares it, and writes the next
+ * pattern behind: up, then down, then up (moving inversions, as memory tests have done since the 1980s).
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "plan/config.h"
+#include "suites/burn/burn.h"
+
+#define BLOCK_MOST (UINT64_C(8) << 30)
+#define BLOCK_LEAST (UINT64_C(16) << 20)
+#define BLOCKS 512
+/* One line of every memory: blocks of a whole number of them, so that vectors fit. */
+#define ALIGNMENT 4096
+#define WALK 64 /* places of a bit in a word */
+
+/* One pass; behind each pattern comes its inverse. */
+static const struct {
+	enum pattern_kind kind;
+	uint64_t value;
+	const char *name;
+} patterns[] = {
+	{ PATTERN_ADDRESS, 0, "the word's address" },
+	{ PATTERN_SOLID, 0, "zeros" },
+	{ PATTERN_SOLID, UINT64_C(0x5555555555555555), "every second bit" },
+	{ PATTERN_SOLID, UINT64_C(0x3333333333333333), "every second pair of bits" },
+	{ PATTERN_SOLID, UINT64_C(0x0f0f0f0f0f0f0f0f), "every second half byte" },
+	{ PATTERN_RANDOM, 0, "random bits" },
+};
+/* The walking bit comes last: it takes twice WALK sweeps. */
+#define SWEEPS_FIXED (2 * ARRAY_SIZE(patterns))
+#define SWEEPS_OF_A_PASS (SWEEPS_FIXED + 2 * WALK)
+
+struct tested {
+	struct buffer blocks[BLOCKS];
+	size_t count;
+	uint64_t bytes;
+};
+
+uint64_t burn_memory_bytes(const struct section *section, const struct device_info *info)
+{
+	uint64_t most = (uint64_t)section_integer(section, "memory_most");
+	uint64_t free_bytes = info->memory_free_bytes ? info->memory_free_bytes : info->memory_bytes;
+	double share = section_real(section, "memory") * (double)free_bytes;
+
+	return share < (double)most ? (uint64_t)share : most;
+}
+
+static struct pattern pattern_of(const struct burn *b, uint64_t sweep)
+{
+	uint64_t step = sweep % SWEEPS_OF_A_PASS, pass = sweep / SWEEPS_OF_A_PASS;
+	struct pattern p = { .inverted = step % 2 ? UINT64_MAX : 0 };
+
+	if (step >= SWEEPS_FIXED) {
+		p.kind = PATTERN_WALKING;
+		p.value = (step - SWEEPS_FIXED) / 2;
+		return p;
+	}
+	p.kind = patterns[step / 2].kind;
+	p.value = p.kind == PATTERN_RANDOM ? b->seed + pass : patterns[step / 2].value;
+	return p;
+}
+
+static const char *name_pattern(uint64_t sweep, char *out, size_t size)
+{
+	uint64_t step = sweep % SWEEPS_OF_A_PASS;
+	const char *inverted = step % 2 ? ", inverted" : "";
+
+	if (step >= SWEEPS_FIXED)
+		snprintf(out, size, "memory, pattern walking bit, place %" PRIu64 "%s",
+			 (step - SWEEPS_FIXED) / 2, inverted);
+	else
+		snprintf(out, size, "memory, pattern %s%s", patterns[step / 2].name, inverted);
+	return out;
+}
+
+/* Blocks until `wanted` bytes are there; smaller ones where the memory is in pieces. */
+static enum status take_memory(struct tested *t, struct burn *b, uint64_t wanted, struct error *err)
+{
+	uint64_t block = BLOCK_MOST;
+
+	while (t->bytes < wanted && t->count < BLOCKS && block >= BLOCK_LEAST) {
+		struct error refused = ERROR_NONE;
+		uint64_t bytes = wanted - t->bytes < block ? wanted - t->bytes : block;
+		enum status status;
+
+		bytes = bytes / ALIGNMENT * ALIGNMENT;
+		if (!bytes)
+			break;
+		status = buffer_alloc(&t->blocks[t->count], b->device, ALLOCATOR_DEVICE, bytes,
+				      &refused);
+		if (status == STATUS_NO_MEMORY) {
+			block /= 2;
+			continue;
+		}
+		if (status != STATUS_OK)
+			return error_set(err, status, "%s", refused.message);
+		t->count++;
+		t->bytes += bytes;
+	}
+	if (t->bytes)
+		return STATUS_OK;
+	return error_set(err, STATUS_UNSUPPORTED, "%s has no free memory to test",
+			 b->device->info.id);
+}
+
+static enum status sweep(struct burn *b, const struct tested *t, uint64_t number, bool write,
+			 struct error *err)
+{
+	bool descending = number % 2;
+	uint64_t first = 0;
+
+	for (size_t n = 0; n < t->count; n++) {
+		const struct buffer *block = &t->blocks[n];
+		struct soak_memory_arguments a = { .memory = block->memory,
+						   .words = block->bytes / 8,
+						   .first = first,
+						   .check = number > 0,
+						   .write = write,
+						   .descending = descending,
+						   .out = b->record.buffer.memory };
+
+		if (number > 0)
+			a.expected = pattern_of(b, number - 1);
+		a.next = pattern_of(b, number);
+		if (backend_launch(b->record.stream, "soak_memory", &a, err) != STATUS_OK)
+			return err->status;
+		first += a.words;
+	}
+	return STATUS_OK;
+}
+
+/* Somewhere in all blocks. */
+static enum status plant(struct burn *b, const struct tested *t, struct error *err)
+{
+	uint64_t offset = 8 * burn_plant_word(b, t->bytes / 8), left = offset;
+	size_t n = 0;
+
+	while (left >= t->blocks[n].bytes)
+		left -= t->blocks[n++].bytes;
+	return burn_plant(b, b->record.stream, (char *)t->blocks[n].memory + left, offset, err);
+}
+
+/* Sweep `number`, timed where it both reads and writes. */
+static enum status carry_out(struct burn *b, const struct tested *t, uint64_t number, bool last,
+			     struct error *err)
+{
+	char what[128];
+	const struct burn_place place = { name_pattern(number ? number - 1 : 0, what, sizeof(what)),
+					  t->bytes };
+	double seconds;
+
+	if (burn_look_begin(&b->record, err) != STATUS_OK ||
+	    backend_event_record(b->start, b->record.stream, err) != STATUS_OK ||
+	    sweep(b, t, number, !last, err) != STATUS_OK ||
+	    backend_event_record(b->end, b->record.stream, err) != STATUS_OK ||
+	    burn_look_end(b, &b->record, &place, err) != STATUS_OK ||
+	    backend_event_elapsed(b->start, b->end, &seconds, err) != STATUS_OK)
+		return err->status;
+	if (number > 0 && !last)
+		burn_timed(b, seconds, 1, 2 * (double)t->bytes); /* read and written */
+	if (number > 0) {
+		b->tally.rounds++;
+		b->tally.verified_bytes += (double)t->bytes;
+	}
+	return STATUS_OK;
+}
+
+static enum status test(struct burn *b, const struct tested *t, struct error *err)
+{
+	uint64_t number = 0;
+	bool last = false;
+
+	while (!last && carry_out(b, t, number++, false, err) == STATUS_OK &&
+	       burn_interrupted(b, err) == STATUS_OK) {
+		burn_pulse(b);
+		last = !burn_go_on(b);
+		if (burn_plant_due(b) && plant(b, t, err) != STATUS_OK)
+			break;
+	}
+	if (err->status == STATUS_OK)
+		carry_out(b, t, number, true, err);
+	if (err->status == STATUS_OK)
+		run_note(b->run, "%" PRIu64 " sweeps of the %zu of a pass on this device.",
+			 b->tally.rounds, SWEEPS_OF_A_PASS);
+	return err->status;
+}
+
+enum status burn_memory(struct burn *b, struct error *err)
+{
+	struct tested *t = xcalloc(1, sizeof(*t));
+	struct device_info info = b->device->info;
+	uint64_t total;
+
+	info.memory_free_bytes = 0;
+	if (backend_device_memory(b->device, &info.memory_free_bytes, &total, err) == STATUS_OK &&
+	    take_memory(t, b, burn_memory_bytes(b->run->c->section, &info), err) == STATUS_OK) {
+		b->tally.free_bytes = (double)info.memory_free_bytes;
+		b->tally.tested_bytes = (double)t->bytes;
+		test(b, t, err);
+	}
+	backend_stream_synchronize(b->record.stream, NULL);
+	for (size_t i = 0; i < t->count; i++)
+		buffer_free(&t->blocks[i]);
+	free(t);
+	return err->status;
+}
