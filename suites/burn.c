@@ -452,11 +452,14 @@ static enum status burn_run(struct run *run, struct error *err)
 
 	b.recorder = timeline_begin(b.device, section_real(section, "reading"),
 				    interval_seconds(section));
+	burn_hand_over(&b, true);
 	telemetry_window_begin(run->telemetry);
 	b.deadline = clock_seconds() + run->c->fixed_seconds;
 	if (open_burn(&b, err) == STATUS_OK)
 		carry_out(&b, err);
 	status = err->status;
+	if (status == STATUS_OK)
+		burn_hand_over(&b, true);
 	telemetry_window_end(run->telemetry, &readings, &throttled);
 	timeline_end(b.recorder, &timeline);
 	/* With the device lost, nothing can be closed; the process is about to end. */

@@ -9,7 +9,8 @@ import sys
 import jsonschema
 
 # Objects whose keys are names: members may come and go.
-MAPS = ("environment", "parameters", "parameter_text", "parameter_units", "metrics", "samples")
+MAPS = ("environment", "parameters", "parameter_text", "parameter_units", "metrics", "samples", "timelines",
+        "quantities")
 
 
 def optional_members(schema):

@@ -55,10 +55,34 @@ static inline void sample_metrics(struct case_result *c)
 		1e-3, (double)NAN, (double)INFINITY, 1, xstrdup(""), NULL, 0 };
 }
 
+static inline void sample_timeline(struct case_result *c)
+{
+	static const double power[] = { 300, 700.5, (double)NAN };
+	struct timeline *t = c->timelines = xcalloc(1, sizeof(*t));
+	struct time_quantity *q = t->quantities = xcalloc(1, sizeof(*q));
+
+	c->timeline_count = c->timeline_capacity = 1;
+	t->device = xstrdup("cuda:0");
+	t->uuid = xstrdup("GPU-1");
+	t->interval = 1.5;
+	t->readings = 44;
+	t->wrong = 2;
+	t->wrong_words = xstrdup("product 12 of fp32, byte 8");
+	t->quantity_count = t->quantity_capacity = 1;
+	q->name = xstrdup("power_watts");
+	q->unit = xstrdup("W");
+	q->mean = xmalloc(sizeof(power));
+	memcpy(q->mean, power, sizeof(power));
+	q->highest = xmalloc(sizeof(power));
+	memcpy(q->highest, power, sizeof(power));
+	q->mean_count = q->highest_count = ARRAY_SIZE(power);
+}
+
 static inline void sample_case(struct result *result)
 {
 	struct case_result *c = result_add_case(result);
 
+	sample_timeline(c);
 	c->suite = xstrdup("transfer");
 	c->label = xstrdup("");
 	c->id = xstrdup("transfer/h2d/pinned/64MiB@cuda:0");

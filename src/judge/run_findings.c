@@ -8,19 +8,35 @@
 #include "base/memory.h"
 #include "judge/judging.h"
 
-static struct check *add(struct verdicts *verdicts, const struct case_result *c,
-			 enum verdict verdict, bool wrong, char *reason)
+static void set(char **text, const char *value)
+{
+	free(*text);
+	*text = xstrdup(value ? value : "");
+}
+
+static void set_device(struct check *check, const struct result *result, const char *id)
+{
+	set(&check->devices, id);
+	for (size_t i = 0; id && i < result->device_count; i++) {
+		if (strcmp(result->devices[i].id, id) != 0)
+			continue;
+		set(&check->model, result->devices[i].name);
+		set(&check->uuid, result->devices[i].uuid);
+	}
+}
+
+/* `device`: the one that is to blame; NULL: the first of the case. */
+static struct check *add(struct verdicts *verdicts, const struct result *result,
+			 const struct case_result *c, const char *device, enum verdict verdict,
+			 bool wrong, char *reason)
 {
 	struct check *check = verdicts_add(verdicts);
 
-	free(check->limit);
-	check->limit = xstrdup("run");
-	if (c) {
-		free(check->case_id);
-		check->case_id = xstrdup(c->id);
-		free(check->devices);
-		check->devices = xstrdup(c->device ? c->device : "");
-	}
+	set(&check->limit, "run");
+	if (c)
+		set(&check->case_id, c->id);
+	if (c || device)
+		set_device(check, result, device ? device : c->device);
 	check->verdict = verdict;
 	check->wrong = wrong;
 	free(check->reason);
@@ -57,14 +73,16 @@ static bool is_fault(int64_t reasons)
 	return false;
 }
 
-static void judge_throttling(const struct case_result *c, struct verdicts *verdicts)
+static void judge_throttling(const struct result *result, const struct case_result *c,
+			     struct verdicts *verdicts)
 {
 	char *words;
 
 	if (!is_fault(case_throttle_reasons(c)))
 		return;
 	words = throttle_words(case_throttle_reasons(c));
-	add(verdicts, c, VERDICT_WARN, false, xasprintf("the device was throttled: %s", words))
+	add(verdicts, result, c, NULL, VERDICT_WARN, false,
+	    xasprintf("the device was throttled: %s", words))
 		->accepted = true;
 	free(words);
 }
@@ -80,6 +98,8 @@ static const struct {
 } counters[] = {
 	{ offsetof(struct telemetry, ecc_uncorrected), VERDICT_FAIL,
 	  "uncorrected memory errors (ECC)" },
+	{ offsetof(struct telemetry, xid_errors), VERDICT_FAIL,
+	  "critical errors of the GPU (Xid; the kernel's log says which)" },
 	{ offsetof(struct telemetry, ecc_corrected), VERDICT_WARN,
 	  "corrected memory errors (ECC)" },
 	{ offsetof(struct telemetry, pcie_replays), VERDICT_WARN, "PCIe replays" },
@@ -90,7 +110,8 @@ static int64_t counter_of(const struct telemetry *telemetry, size_t offset)
 	return *(const int64_t *)(const void *)((const char *)telemetry + offset);
 }
 
-static void judge_counters(const struct case_result *c, struct verdicts *verdicts)
+static void judge_counters(const struct result *result, const struct case_result *c,
+			   struct verdicts *verdicts)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
 		int64_t before = counter_of(&c->before, counters[i].offset);
@@ -98,19 +119,81 @@ static void judge_counters(const struct case_result *c, struct verdicts *verdict
 		bool fails = counters[i].verdict == VERDICT_FAIL;
 
 		if (before >= 0 && after > before)
-			add(verdicts, c, counters[i].verdict, fails,
+			add(verdicts, result, c, NULL, counters[i].verdict, fails,
 			    xasprintf("%s during the case: %" PRId64, counters[i].what,
 				      after - before))
 				->accepted = !fails;
 	}
 }
 
-static void judge_case(const struct case_result *c, struct verdicts *verdicts)
+/* A soak knows which of its devices were wrong; of other cases the first one stands for all. */
+static void judge_wrong(const struct result *result, const struct case_result *c,
+			struct verdicts *verdicts)
 {
-	if (c->status == CASE_FAILED)
-		add(verdicts, c, VERDICT_FAIL, true, xstrdup(c->reason));
-	judge_counters(c, verdicts);
-	judge_throttling(c, verdicts);
+	bool told = false;
+
+	if (c->status != CASE_FAILED)
+		return;
+	for (size_t i = 0; i < c->timeline_count; i++) {
+		const struct timeline *t = &c->timelines[i];
+
+		if (!t->wrong)
+			continue;
+		told = true;
+		add(verdicts, result, c, t->device, VERDICT_FAIL, true,
+		    xasprintf("%" PRIu64 " wrong word%s, the first: %s", t->wrong,
+			      t->wrong == 1 ? "" : "s", t->wrong_words));
+	}
+	if (!told)
+		add(verdicts, result, c, NULL, VERDICT_FAIL, true, xstrdup(c->reason));
+}
+
+/* The lowest and the highest of a counter that only grows. */
+static bool grew(const struct time_quantity *q, double *by)
+{
+	double low = (double)NAN, high = (double)NAN;
+
+	for (size_t i = 0; i < q->highest_count; i++) {
+		low = fmin(low, q->highest[i]);
+		high = fmax(high, q->highest[i]);
+	}
+	*by = high - low;
+	return *by > 0;
+}
+
+/* What a soak saw on the devices behind the first, whose counters judge_counters() knows. */
+static void judge_timelines(const struct result *result, const struct case_result *c,
+			    struct verdicts *verdicts)
+{
+	static const char *const names[] = { "ecc_uncorrected", "xid_errors", "ecc_corrected",
+					     "pcie_replays" };
+
+	for (size_t i = 1; i < c->timeline_count; i++) {
+		const struct timeline *t = &c->timelines[i];
+
+		for (size_t q = 0; q < t->quantity_count; q++) {
+			double by;
+
+			for (size_t n = 0; n < ARRAY_SIZE(names); n++) {
+				if (strcmp(t->quantities[q].name, names[n]) != 0 ||
+				    !grew(&t->quantities[q], &by))
+					continue;
+				add(verdicts, result, c, t->device, counters[n].verdict,
+				    counters[n].verdict == VERDICT_FAIL,
+				    xasprintf("%s during the case: %.0f", counters[n].what, by))
+					->accepted = counters[n].verdict != VERDICT_FAIL;
+			}
+		}
+	}
+}
+
+static void judge_case(const struct result *result, const struct case_result *c,
+		       struct verdicts *verdicts)
+{
+	judge_wrong(result, c, verdicts);
+	judge_counters(result, c, verdicts);
+	judge_timelines(result, c, verdicts);
+	judge_throttling(result, c, verdicts);
 }
 
 void judge_run(const struct judge_input *input, struct verdicts *verdicts)
@@ -119,9 +202,9 @@ void judge_run(const struct judge_input *input, struct verdicts *verdicts)
 		const struct result *result = &input->results[r];
 
 		for (size_t i = 0; i < result->case_count; i++)
-			judge_case(&result->cases[i], verdicts);
+			judge_case(result, &result->cases[i], verdicts);
 		if (result->planned > result->case_count)
-			add(verdicts, NULL, VERDICT_ERROR, false,
+			add(verdicts, result, NULL, NULL, VERDICT_ERROR, false,
 			    xasprintf("the run is %s: %zu of %zu cases were not run", result->state,
 				      result->planned - result->case_count, result->planned));
 	}

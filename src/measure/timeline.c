@@ -242,11 +242,11 @@ static void fill(struct timeline *out, const double *matrix, size_t count)
 		struct time_quantity t = { 0 };
 
 		if (q != THROTTLED) { /* yes or no: how often is all there is to say */
-			add_values(matrix + 3 * q * count, count, &t.min, &t.min_count);
-			add_values(matrix + (3 * q + 2) * count, count, &t.max, &t.max_count);
+			add_values(matrix + 3 * q * count, count, &t.lowest, &t.lowest_count);
+			add_values(matrix + (3 * q + 2) * count, count, &t.highest, &t.highest_count);
 		}
 		add_values(matrix + (3 * q + 1) * count, count, &t.mean, &t.mean_count);
-		if (!t.min_count && !t.mean_count && !t.max_count)
+		if (!t.lowest_count && !t.mean_count && !t.highest_count)
 			continue;
 		t.name = xstrdup(names[q].name);
 		t.unit = xstrdup(names[q].unit);

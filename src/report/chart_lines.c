@@ -104,6 +104,8 @@ static void draw_marks(const struct lines *l, struct tree *map, size_t style,
 
 		if (!isfinite(points[p].y))
 			continue;
+		if (l->chart->over_time)
+			continue;
 		if (count <= 100)
 			chart_marker(&marks, style, x, scale_at(&l->y, points[p].y));
 		if (!isfinite(points[p].low) || !isfinite(points[p].high))

@@ -193,6 +193,14 @@ static void cell(struct tree *cells, const struct chart *chart, const struct cha
 
 	tree_text(c, "value",
 		  format_quantity(point ? point->y : NAN, chart->y_unit, text, sizeof(text)));
+	if (chart->over_time && point && isfinite(point->low)) {
+		char high[FORMAT_SIZE];
+
+		tree_textf(c, "spread", "%s to %s",
+			   format_quantity(point->low, chart->y_unit, text, sizeof(text)),
+			   format_quantity(point->high, chart->y_unit, high, sizeof(high)));
+		return;
+	}
 	tree_text(c, "spread",
 		  point ? format_spread(point->y, point->low, point->high, text, sizeof(text))
 			: "");

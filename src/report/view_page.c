@@ -44,12 +44,14 @@ static char *default_title(const struct view *view)
 
 static void add_suite(const struct view *view, size_t index, struct tree *list)
 {
-	struct tree *suite = tree_item(list);
+	struct tree *suite = tree_item(list), *charts;
 
 	view_text(suite, "suite", view->suites[index]);
 	tree_textf(suite, "suite_id", "suite-%zu", index + 1);
 	view_suite_counts(view, view->suites[index], suite);
-	view_figures(view, view->suites[index], tree_list(suite, "charts"));
+	charts = tree_list(suite, "charts");
+	view_figures(view, view->suites[index], charts);
+	view_timelines(view, view->suites[index], charts);
 	if (view->count > 1)
 		view_compared_cases(view, view->suites[index], suite);
 	else

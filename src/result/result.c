@@ -42,9 +42,9 @@ void timeline_release(struct timeline *t)
 
 		free(q->name);
 		free(q->unit);
-		free(q->min);
+		free(q->lowest);
 		free(q->mean);
-		free(q->max);
+		free(q->highest);
 	}
 	free(t->quantities);
 	free(t->device);

@@ -115,12 +115,12 @@ struct timeline_row {
 
 /*
  * One quantity over time, in equal intervals. Readings have all three (NaN: none in that interval); what only counts
- * up, or is a mask of bits, has `max` alone: the last or all of the interval.
+ * up, or is a mask of bits, has `highest` alone: the last or all of the interval.
  */
 struct time_quantity {
 	char *name, *unit; /* "power_watts", "W" */
-	double *min, *mean, *max;
-	size_t min_count, mean_count, max_count;
+	double *lowest, *mean, *highest;
+	size_t lowest_count, mean_count, highest_count;
 };
 
 /* The condition of one device of a case that lasts (measure/timeline.h), and what was found wrong on it. */

@@ -136,9 +136,9 @@ static const struct field telemetry_during_fields[] = {
 
 static const struct field time_quantity_fields[] = {
 	{ .name = "unit", .codec = &codec_string, FIELD_AT(time_quantity, unit) },
-	OVER_TIME(min),
+	OVER_TIME(lowest),
 	OVER_TIME(mean),
-	OVER_TIME(max),
+	OVER_TIME(highest),
 	{ 0 }
 };
 

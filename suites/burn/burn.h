@@ -70,6 +70,8 @@ bool burn_go_on(const struct burn *b);
 enum status burn_interrupted(const struct burn *b, struct error *err);
 /* Between rounds: hands telemetry over and shows progress, about once a second. */
 void burn_pulse(struct burn *b);
+/* Telemetry as it is now, for the timeline; `with_links`: NVLink's counters, which take a while. */
+void burn_hand_over(struct burn *b, bool with_links);
 
 /* On failure there is nothing to close. */
 enum status burn_record_open(struct burn_record *record, struct device *device, struct error *err);

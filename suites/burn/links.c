@@ -214,7 +214,7 @@ static enum status round_of(struct links *l, uint64_t turns, uint64_t count, dou
 /* Ranks take the same number of turns: rank 0's word. */
 static uint64_t agreed_turns(struct burn *b, double seconds_per_turn)
 {
-	uint64_t turns = products_in_chunk(seconds_per_turn);
+	uint64_t turns = products_in_chunk(b, seconds_per_turn);
 
 	turns = turns < TURNS_MOST ? turns : TURNS_MOST;
 	world_broadcast(b->world, 0, &turns, sizeof(turns));
@@ -257,7 +257,7 @@ static enum status transfer(struct links *l, struct error *err)
 	if (world_agree(b->world, err->status, err) != STATUS_OK)
 		return err->status;
 	turns = agreed_turns(b, seconds / 4);
-	products = products_in_chunk(product_seconds);
+	products = products_in_chunk(b, product_seconds);
 	b->series->batch = (unsigned)turns;
 	do {
 		if (burn_plant_due(b))

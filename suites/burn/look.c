@@ -27,17 +27,27 @@ enum status burn_interrupted(const struct burn *b, struct error *err)
 			     : STATUS_OK;
 }
 
+void burn_hand_over(struct burn *b, bool with_links)
+{
+	struct error ignored = ERROR_NONE;
+	struct telemetry now;
+	int64_t errors;
+
+	if (backend_telemetry(b->device, &now, &ignored) != STATUS_OK)
+		return;
+	if (with_links && backend_link_errors(b->device, &errors, &ignored) == STATUS_OK)
+		now.nvlink_errors = errors;
+	timeline_hand_over(b->recorder, &now);
+}
+
 void burn_pulse(struct burn *b)
 {
 	const struct sampler *sampler = &b->run->sampler;
-	struct error ignored = ERROR_NONE;
-	struct telemetry now;
 
 	if (clock_seconds() < b->next_pulse)
 		return;
 	b->next_pulse = clock_seconds() + PULSE_SECONDS;
-	if (backend_telemetry(b->device, &now, &ignored) == STATUS_OK)
-		timeline_hand_over(b->recorder, &now);
+	burn_hand_over(b, false);
 	if (sampler->progress)
 		sampler->progress(sampler->progress_context, (size_t)b->tally.rounds,
 				  median_of(b->series->samples, b->series->count), (double)NAN);

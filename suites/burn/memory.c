@@ -178,7 +178,7 @@ static enum status test(struct burn *b, const struct tested *t, struct error *er
 	while (!last && carry_out(b, t, number++, false, err) == STATUS_OK &&
 	       burn_interrupted(b, err) == STATUS_OK) {
 		burn_pulse(b);
-		last = !burn_go_on(b);
+		last = b->series->count > 0 && !burn_go_on(b);
 		if (burn_plant_due(b) && plant(b, t, err) != STATUS_OK)
 			break;
 	}

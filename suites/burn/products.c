@@ -10,6 +10,7 @@
 /* A chunk of products is waited for together: seldom enough that the device is never seen idle. */
 #define CHUNK_SECONDS 0.25
 #define CHUNK_MOST 400
+#define CHUNKS_LEAST 20 /* of a short slice: so many samples */
 /* The same operands in every slice: the reference is then worked out once. */
 #define SEED UINT64_C(0x6275726e)
 
@@ -207,9 +208,10 @@ static enum status chunk(struct burn *b, const struct products *p, uint64_t coun
 	return STATUS_OK;
 }
 
-uint64_t products_in_chunk(double seconds)
+uint64_t products_in_chunk(const struct burn *b, double seconds)
 {
-	double count = seconds > 0 ? CHUNK_SECONDS / seconds : 1;
+	double chunk = fmin(CHUNK_SECONDS, b->run->c->fixed_seconds / CHUNKS_LEAST);
+	double count = seconds > 0 ? chunk / seconds : 1;
 
 	return count < 1 ? 1 : count > CHUNK_MOST ? CHUNK_MOST : (uint64_t)count;
 }
@@ -223,7 +225,7 @@ static enum status multiply(struct burn *b, const struct products *p, struct err
 	if (chunk(b, p, 1, &b->series->first, err) != STATUS_OK ||
 	    chunk(b, p, 2, &seconds, err) != STATUS_OK)
 		return err->status;
-	count = products_in_chunk(seconds / 2);
+	count = products_in_chunk(b, seconds / 2);
 	b->series->batch = (unsigned)count;
 	do {
 		if (burn_plant_due(b) && plant(b, p, err) != STATUS_OK)

@@ -23,7 +23,7 @@ void products_close(struct products *p);
 enum status products_enqueue(const struct products *p, uint64_t count, void *record,
 			     struct error *err);
 /* How many products of `seconds` each are waited for together. */
-uint64_t products_in_chunk(double seconds);
+uint64_t products_in_chunk(const struct burn *b, double seconds);
 double products_operations(const struct products *p);
 
 #endif
