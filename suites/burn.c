@@ -380,7 +380,7 @@ static void record_verified(struct run *run, const struct burn_tally *all, int r
 }
 
 /* "cuda:3 GPU-2f...: 2 wrong words; product 12 of fp32, byte ...; cuda:5 ..." */
-static enum status tell_wrong(struct run *run, const struct burn_tally *all, struct timeline *mine,
+static enum status tell_wrong(struct run *run, const struct burn_tally *all, struct watch *mine,
 			      struct error *err)
 {
 	struct text text = TEXT_EMPTY;
@@ -417,7 +417,7 @@ static enum status tell_wrong(struct run *run, const struct burn_tally *all, str
 }
 
 /* What all ranks found out, into the result of rank 0. */
-static enum status conclude(struct burn *b, struct timeline *timeline, struct error *err)
+static enum status conclude(struct burn *b, struct watch *watch, struct error *err)
 {
 	struct burn_tally all[PLAN_MAX_CASE_DEVICES];
 	struct world *world = b->world;
@@ -430,8 +430,8 @@ static enum status conclude(struct burn *b, struct timeline *timeline, struct er
 	record_speed(b->run, all, world->size, slowest, time);
 	record_counts(b->run, all, world->size);
 	record_verified(b->run, all, world->size);
-	tell_wrong(b->run, all, timeline, err);
-	timeline_gather(world, timeline, b->run->result);
+	tell_wrong(b->run, all, watch, err);
+	watch_gather(world, watch, b->run->result);
 	return err->status;
 }
 
@@ -446,11 +446,11 @@ static enum status burn_run(struct run *run, struct error *err)
 			  .to_plant = (uint64_t)section_integer(section, "plant"),
 			  .seed = run->seed + (uint64_t)run->world->rank,
 			  .tally = { .error = (double)NAN, .tolerance = (double)NAN } };
-	struct timeline timeline;
+	struct watch watch;
 	size_t readings, throttled;
 	enum status status;
 
-	b.recorder = timeline_begin(b.device, section_real(section, "reading"),
+	b.recorder = watch_begin(b.device, section_real(section, "reading"),
 				    interval_seconds(section));
 	burn_hand_over(&b, true);
 	telemetry_window_begin(run->telemetry);
@@ -461,14 +461,14 @@ static enum status burn_run(struct run *run, struct error *err)
 	if (status == STATUS_OK)
 		burn_hand_over(&b, true);
 	telemetry_window_end(run->telemetry, &readings, &throttled);
-	timeline_end(b.recorder, &timeline);
+	watch_end(b.recorder, &watch);
 	/* With the device lost, nothing can be closed; the process is about to end. */
 	if (status != STATUS_DEVICE && status != STATUS_TIMEOUT)
 		close_burn(&b);
 	status = world_agree(run->world, status, err);
 	if (status == STATUS_OK || status == STATUS_INTERRUPTED)
-		status = conclude(&b, &timeline, err);
-	timeline_release(&timeline);
+		status = conclude(&b, &watch, err);
+	watch_release(&watch);
 	free(series.samples);
 	return status;
 }

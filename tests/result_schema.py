@@ -9,7 +9,7 @@ import sys
 import jsonschema
 
 # Objects whose keys are names: members may come and go.
-MAPS = ("environment", "parameters", "parameter_text", "parameter_units", "metrics", "samples", "timelines",
+MAPS = ("environment", "parameters", "parameter_text", "parameter_units", "metrics", "samples", "watches",
         "quantities")
 
 

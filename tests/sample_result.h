@@ -55,13 +55,13 @@ static inline void sample_metrics(struct case_result *c)
 		1e-3, (double)NAN, (double)INFINITY, 1, xstrdup(""), NULL, 0 };
 }
 
-static inline void sample_timeline(struct case_result *c)
+static inline void sample_watch(struct case_result *c)
 {
 	static const double power[] = { 300, 700.5, (double)NAN };
-	struct timeline *t = c->timelines = xcalloc(1, sizeof(*t));
+	struct watch *t = c->watches = xcalloc(1, sizeof(*t));
 	struct time_quantity *q = t->quantities = xcalloc(1, sizeof(*q));
 
-	c->timeline_count = c->timeline_capacity = 1;
+	c->watch_count = c->watch_capacity = 1;
 	t->device = xstrdup("cuda:0");
 	t->uuid = xstrdup("GPU-1");
 	t->interval = 1.5;
@@ -82,7 +82,7 @@ static inline void sample_case(struct result *result)
 {
 	struct case_result *c = result_add_case(result);
 
-	sample_timeline(c);
+	sample_watch(c);
 	c->suite = xstrdup("transfer");
 	c->label = xstrdup("");
 	c->id = xstrdup("transfer/h2d/pinned/64MiB@cuda:0");

@@ -245,21 +245,21 @@ static double metric(const struct case_result *result, const char *name)
 	return m ? m->value : -1;
 }
 
-/* Rank 0 has the timelines of all. */
-static enum status check_timelines(const struct case_result *result, const struct world *world,
+/* Rank 0 has the watches of all. */
+static enum status check_watches(const struct case_result *result, const struct world *world,
 				   struct error *err)
 {
 	size_t wanted = world->rank == 0 ? (size_t)world->size : 0;
 
-	if (result->timeline_count != wanted)
-		return error_set(err, STATUS_INTERNAL, "rank %d has %zu timelines", world->rank,
-				 result->timeline_count);
+	if (result->watch_count != wanted)
+		return error_set(err, STATUS_INTERNAL, "rank %d has %zu watches", world->rank,
+				 result->watch_count);
 	for (size_t i = 0; i < wanted; i++)
-		if (result->timelines[i].device[5] != (char)('0' + i) ||
-		    result->timelines[i].readings == 0)
-			return error_set(err, STATUS_INTERNAL, "timeline %zu: %s, %zu readings", i,
-					 result->timelines[i].device,
-					 result->timelines[i].readings);
+		if (result->watches[i].device[5] != (char)('0' + i) ||
+		    result->watches[i].readings == 0)
+			return error_set(err, STATUS_INTERNAL, "watch %zu: %s, %zu readings", i,
+					 result->watches[i].device,
+					 result->watches[i].readings);
 	return STATUS_OK;
 }
 
@@ -272,7 +272,7 @@ static enum status run_sound(struct device *device, struct world *world, void *c
 		struct case_result result;
 
 		if (run_case(&s->plan.cases[i], device, world, &result, err) == STATUS_OK)
-			check_timelines(&result, world, err);
+			check_watches(&result, world, err);
 		if (err->status == STATUS_OK &&
 		    (metric(&result, "burn.wrong") != 0 || !(metric(&result, "burn.rounds") > 0) ||
 		     !(metric(&result, "burn.verified") > 0) || !result.metrics[0].headline ||
@@ -373,9 +373,9 @@ static enum status run_faulty(struct device *device, struct world *world, void *
 	snprintf(name, sizeof(name), "host:%d: ", spy.rank);
 	if (!strstr(own.message, name) || strstr(own.message, spy.rank ? "host:0:" : "host:1:"))
 		error_set(err, STATUS_INTERNAL, "does not name %s alone: %s", name, own.message);
-	if (world->rank == 0 && (result.timelines[spy.rank].wrong == 0 ||
-				 result.timelines[1 - spy.rank].wrong != 0))
-		error_set(err, STATUS_INTERNAL, "the timelines blame another device");
+	if (world->rank == 0 && (result.watches[spy.rank].wrong == 0 ||
+				 result.watches[1 - spy.rank].wrong != 0))
+		error_set(err, STATUS_INTERNAL, "the watches blame another device");
 	case_result_release(&result);
 	return err->status;
 }

@@ -134,8 +134,8 @@ static void judge_wrong(const struct result *result, const struct case_result *c
 
 	if (c->status != CASE_FAILED)
 		return;
-	for (size_t i = 0; i < c->timeline_count; i++) {
-		const struct timeline *t = &c->timelines[i];
+	for (size_t i = 0; i < c->watch_count; i++) {
+		const struct watch *t = &c->watches[i];
 
 		if (!t->wrong)
 			continue;
@@ -162,14 +162,14 @@ static bool grew(const struct time_quantity *q, double *by)
 }
 
 /* What a soak saw on the devices behind the first, whose counters judge_counters() knows. */
-static void judge_timelines(const struct result *result, const struct case_result *c,
+static void judge_watches(const struct result *result, const struct case_result *c,
 			    struct verdicts *verdicts)
 {
 	static const char *const names[] = { "ecc_uncorrected", "xid_errors", "ecc_corrected",
 					     "pcie_replays" };
 
-	for (size_t i = 1; i < c->timeline_count; i++) {
-		const struct timeline *t = &c->timelines[i];
+	for (size_t i = 1; i < c->watch_count; i++) {
+		const struct watch *t = &c->watches[i];
 
 		for (size_t q = 0; q < t->quantity_count; q++) {
 			double by;
@@ -192,7 +192,7 @@ static void judge_case(const struct result *result, const struct case_result *c,
 {
 	judge_wrong(result, c, verdicts);
 	judge_counters(result, c, verdicts);
-	judge_timelines(result, c, verdicts);
+	judge_watches(result, c, verdicts);
 	judge_throttling(result, c, verdicts);
 }
 

@@ -84,7 +84,7 @@ void view_figures(const struct view *view, const char *suite, struct tree *chart
 /* Of cases that split a training step: which split is best where, and recorded steps. Nothing for other suites. */
 void view_split_figures(const struct view *view, const char *suite, struct tree *charts);
 /* Curves over the time of a suite's cases that have them. */
-void view_timelines(const struct view *view, const char *suite, struct tree *charts);
+void view_watches(const struct view *view, const char *suite, struct tree *charts);
 void view_cases(const struct view *view, const char *suite, struct tree *map);
 void view_skipped(const struct view *view, struct tree *page);
 void view_devices_table(const struct view *view, struct tree *page);

@@ -51,7 +51,7 @@ static void add_suite(const struct view *view, size_t index, struct tree *list)
 	view_suite_counts(view, view->suites[index], suite);
 	charts = tree_list(suite, "charts");
 	view_figures(view, view->suites[index], charts);
-	view_timelines(view, view->suites[index], charts);
+	view_watches(view, view->suites[index], charts);
 	if (view->count > 1)
 		view_compared_cases(view, view->suites[index], suite);
 	else

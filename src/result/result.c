@@ -35,7 +35,7 @@ static void timeline_row_release(struct timeline_row *row)
 	free(row->spans);
 }
 
-void timeline_release(struct timeline *t)
+void watch_release(struct watch *t)
 {
 	for (size_t i = 0; i < t->quantity_count; i++) {
 		struct time_quantity *q = &t->quantities[i];
@@ -55,9 +55,9 @@ void timeline_release(struct timeline *t)
 
 void case_result_release(struct case_result *c)
 {
-	for (size_t i = 0; i < c->timeline_count; i++)
-		timeline_release(&c->timelines[i]);
-	free(c->timelines);
+	for (size_t i = 0; i < c->watch_count; i++)
+		watch_release(&c->watches[i]);
+	free(c->watches);
 	for (size_t i = 0; i < c->device_count; i++)
 		free(c->devices[i]);
 	for (size_t i = 0; i < c->parameter_count; i++)

@@ -123,8 +123,8 @@ struct time_quantity {
 	size_t lowest_count, mean_count, highest_count;
 };
 
-/* The condition of one device of a case that lasts (measure/timeline.h), and what was found wrong on it. */
-struct timeline {
+/* The condition of one device of a case that lasts (measure/watch.h), and what was found wrong on it. */
+struct watch {
 	char *device, *uuid;
 	double interval; /* seconds */
 	size_t readings;
@@ -158,8 +158,8 @@ struct case_result {
 	struct verification verification;
 	struct telemetry before, after; /* of the first device */
 	struct telemetry_during during;
-	struct timeline *timelines; /* one per device; of few suites */
-	size_t timeline_count, timeline_capacity;
+	struct watch *watches; /* one per device; of few suites */
+	size_t watch_count, watch_capacity;
 	char *notes; /* anything a reader must know about this case; "" */
 	double started_seconds, seconds; /* since the run began; duration */
 };
@@ -201,7 +201,7 @@ void case_result_release(struct case_result *c);
  * after reading no string is NULL.
  */
 void case_result_init(struct case_result *c);
-void timeline_release(struct timeline *timeline);
+void watch_release(struct watch *watch);
 void telemetry_unknown(struct telemetry *telemetry);
 void telemetry_during_unknown(struct telemetry_during *during);
 /* The reasons that took speed away while the case ran or right after it, as far as known: some of THROTTLE_SLOWS. */

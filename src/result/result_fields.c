@@ -142,15 +142,15 @@ static const struct field time_quantity_fields[] = {
 	{ 0 }
 };
 
-static const struct field timeline_fields[] = {
-	{ .name = "uuid", .codec = &codec_string, FIELD_AT(timeline, uuid) },
-	{ .name = "interval", .codec = &codec_real, FIELD_AT(timeline, interval) },
-	{ .name = "readings", .codec = &codec_uint64, FIELD_AT(timeline, readings) },
-	{ .name = "wrong", .codec = &codec_uint64, FIELD_AT(timeline, wrong) },
-	{ .name = "wrong_words", .codec = &codec_string, FIELD_AT(timeline, wrong_words) },
+static const struct field watch_fields[] = {
+	{ .name = "uuid", .codec = &codec_string, FIELD_AT(watch, uuid) },
+	{ .name = "interval", .codec = &codec_real, FIELD_AT(watch, interval) },
+	{ .name = "readings", .codec = &codec_uint64, FIELD_AT(watch, readings) },
+	{ .name = "wrong", .codec = &codec_uint64, FIELD_AT(watch, wrong) },
+	{ .name = "wrong_words", .codec = &codec_string, FIELD_AT(watch, wrong_words) },
 	{ .name = "quantities", .codec = &codec_map,
-	  FIELD_COUNTED(timeline, quantities, quantity_count),
-	  FIELD_CAPACITY(timeline, quantity_capacity), FIELD_KEY(time_quantity, name),
+	  FIELD_COUNTED(watch, quantities, quantity_count),
+	  FIELD_CAPACITY(watch, quantity_capacity), FIELD_KEY(time_quantity, name),
 	  .fields = time_quantity_fields },
 	{ 0 }
 };
@@ -187,9 +187,9 @@ const struct field case_fields[] = {
 	{ .name = "verification", .codec = &codec_object, FIELD_AT(case_result, verification),
 	  .one_line = true, .fields = verification_fields },
 	{ .name = "telemetry", .codec = &codec_object, .fields = case_telemetry_fields },
-	{ .name = "timelines", .codec = &codec_map, FIELD_COUNTED(case_result, timelines, timeline_count),
-	  FIELD_CAPACITY(case_result, timeline_capacity), FIELD_KEY(timeline, device),
-	  .fields = timeline_fields, .optional = true },
+	{ .name = "watches", .codec = &codec_map, FIELD_COUNTED(case_result, watches, watch_count),
+	  FIELD_CAPACITY(case_result, watch_capacity), FIELD_KEY(watch, device),
+	  .fields = watch_fields, .optional = true },
 	{ .name = "notes", .codec = &codec_string, FIELD_AT(case_result, notes) },
 	{ .name = "started", .codec = &codec_real, FIELD_AT(case_result, started_seconds) },
 	{ .name = "seconds", .codec = &codec_real, FIELD_AT(case_result, seconds) },

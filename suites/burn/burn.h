@@ -17,7 +17,7 @@
 
 #include "kernels/soak.h"
 #include "measure/run.h"
-#include "measure/timeline.h"
+#include "measure/watch.h"
 #include "suites/buffers.h"
 
 enum burn_load { BURN_FP32, BURN_FP16, BURN_FP64, BURN_MEMORY, BURN_LINKS, BURN_LOADS };
@@ -46,7 +46,7 @@ struct burn {
 	struct device *device;
 	struct burn_record record; /* of the stream on which a load works */
 	struct event *start, *end; /* for the loads' own timing */
-	struct timeline_recorder *recorder;
+	struct watch_recorder *recorder;
 	struct burn_tally tally;
 	double deadline, next_pulse; /* host clock */
 	struct series *series;       /* seconds of one unit of work, in batches; of this rank */
@@ -70,7 +70,7 @@ bool burn_go_on(const struct burn *b);
 enum status burn_interrupted(const struct burn *b, struct error *err);
 /* Between rounds: hands telemetry over and shows progress, about once a second. */
 void burn_pulse(struct burn *b);
-/* Telemetry as it is now, for the timeline; `with_links`: NVLink's counters, which take a while. */
+/* Telemetry as it is now, for the watch; `with_links`: NVLink's counters, which take a while. */
 void burn_hand_over(struct burn *b, bool with_links);
 
 /* On failure there is nothing to close. */

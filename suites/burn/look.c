@@ -37,7 +37,7 @@ void burn_hand_over(struct burn *b, bool with_links)
 		return;
 	if (with_links && backend_link_errors(b->device, &errors, &ignored) == STATUS_OK)
 		now.nvlink_errors = errors;
-	timeline_hand_over(b->recorder, &now);
+	watch_hand_over(b->recorder, &now);
 }
 
 void burn_pulse(struct burn *b)

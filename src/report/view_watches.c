@@ -30,7 +30,7 @@ static const struct {
 	{ "pcie_replays", "PCIe replays" },
 };
 
-static const struct time_quantity *quantity_of(const struct timeline *t, const char *name)
+static const struct time_quantity *quantity_of(const struct watch *t, const char *name)
 {
 	for (size_t i = 0; i < t->quantity_count; i++)
 		if (strcmp(t->quantities[i].name, name) == 0)
@@ -54,10 +54,10 @@ struct walk {
 	const char *suite;
 	size_t run, at, device;
 	const struct case_result *c;
-	const struct timeline *timeline;
+	const struct watch *watch;
 };
 
-static bool next_timeline(struct walk *w)
+static bool next_watch(struct walk *w)
 {
 	for (; w->run < w->view->count; w->run++, w->at = 0) {
 		const struct result *result = &w->view->results[w->run];
@@ -65,9 +65,9 @@ static bool next_timeline(struct walk *w)
 		for (; w->at < result->case_count; w->at++, w->device = 0) {
 			w->c = &result->cases[w->at];
 			if (strcmp(view_string(w->c->suite), w->suite) != 0 ||
-			    w->device >= w->c->timeline_count)
+			    w->device >= w->c->watch_count)
 				continue;
-			w->timeline = &w->c->timelines[w->device++];
+			w->watch = &w->c->watches[w->device++];
 			return true;
 		}
 	}
@@ -78,9 +78,9 @@ static const char *label_of(const struct walk *w)
 {
 	for (size_t s = 0; s < w->view->source_count; s++)
 		if (w->view->sources[s].run == w->run &&
-		    strcmp(w->view->sources[s].device, view_string(w->timeline->device)) == 0)
+		    strcmp(w->view->sources[s].device, view_string(w->watch->device)) == 0)
 			return w->view->sources[s].label;
-	return view_string(w->timeline->device);
+	return view_string(w->watch->device);
 }
 
 /* What a quantity does over all cases and devices. */
@@ -107,13 +107,13 @@ static struct range range_of(const struct view *view, const char *suite, const c
 	size_t total = 0;
 	const char *first = NULL;
 
-	while (next_timeline(&w)) {
-		const struct time_quantity *q = quantity_of(w.timeline, name);
+	while (next_watch(&w)) {
+		const struct time_quantity *q = quantity_of(w.watch, name);
 
 		if (!q)
 			continue;
-		first = first ? first : w.timeline->device;
-		total += strcmp(first, w.timeline->device) == 0 ? length_of(q) : 0;
+		first = first ? first : w.watch->device;
+		total += strcmp(first, w.watch->device) == 0 ? length_of(q) : 0;
 		for (size_t i = 0; i < length_of(q); i++) {
 			add_value(&r, value_at(q->lowest, q->lowest_count, i));
 			add_value(&r, value_at(q->mean, q->mean_count, i));
@@ -145,7 +145,7 @@ static void add_point(struct chart_series *line, const struct walk *w,
 		low = fmin(low, value_at(q->lowest, q->lowest_count, i));
 		high = fmax(high, q->lowest_count ? value_at(q->highest, q->highest_count, i) : (double)NAN);
 	}
-	start += ((double)from + 0.5 * (double)count) * w->timeline->interval;
+	start += ((double)from + 0.5 * (double)count) * w->watch->interval;
 	snprintf(text, sizeof(text), "%.0f:%02.0f:%02.0f", floor(start / 3600),
 		 floor(fmod(start, 3600) / 60), floor(fmod(start, 60)));
 	point = chart_point_new(line, text);
@@ -173,8 +173,8 @@ static void add_curves(const struct view *view, const char *suite, const char *n
 {
 	struct walk w = { .view = view, .suite = suite };
 
-	while (next_timeline(&w)) {
-		const struct time_quantity *q = quantity_of(w.timeline, name);
+	while (next_watch(&w)) {
+		const struct time_quantity *q = quantity_of(w.watch, name);
 		struct chart_series *line;
 
 		if (!q)
@@ -287,10 +287,10 @@ static void draw_quantity(const struct view *view, const char *suite, size_t whi
 
 	together = together ? together : 1;
 	chart_init(&chart, CHART_LINES);
-	while (next_timeline(&w)) {
-		const struct time_quantity *q = quantity_of(w.timeline, quantities[which].name);
+	while (next_watch(&w)) {
+		const struct time_quantity *q = quantity_of(w.watch, quantities[which].name);
 
-		interval = w.timeline->interval * (double)together;
+		interval = w.watch->interval * (double)together;
 		if (q && !chart.y_unit)
 			chart.y_unit = xstrdup(view_string(q->unit));
 	}
@@ -311,7 +311,7 @@ static void draw_quantity(const struct view *view, const char *suite, size_t whi
 	chart_release(&chart);
 }
 
-void view_timelines(const struct view *view, const char *suite, struct tree *charts)
+void view_watches(const struct view *view, const char *suite, struct tree *charts)
 {
 	bool first = true;
 

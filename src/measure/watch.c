@@ -1,4 +1,4 @@
-#include "measure/timeline.h"
+#include "measure/watch.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -52,7 +52,7 @@ struct interval {
 	double last[QUANTITIES]; /* of those behind READINGS; NaN: unknown */
 };
 
-struct timeline_recorder {
+struct watch_recorder {
 	struct device *device;
 	double reading_seconds, interval_seconds, began;
 	bool threaded, close;
@@ -65,7 +65,7 @@ struct timeline_recorder {
 };
 
 /* The one that `seconds` belongs to, and those before it. */
-static struct interval *interval_at(struct timeline_recorder *r, double seconds)
+static struct interval *interval_at(struct watch_recorder *r, double seconds)
 {
 	size_t index = seconds > 0 ? (size_t)(seconds / r->interval_seconds) : 0;
 
@@ -109,7 +109,7 @@ static void add_readings(struct interval *i, const struct telemetry *t)
 	set_last(i, THROTTLE_REASONS, before | t->throttle_reasons);
 }
 
-void timeline_hand_over(struct timeline_recorder *r, const struct telemetry *now)
+void watch_hand_over(struct watch_recorder *r, const struct telemetry *now)
 {
 	struct interval *i;
 
@@ -128,7 +128,7 @@ void timeline_hand_over(struct timeline_recorder *r, const struct telemetry *now
 }
 
 /* Until the recorder is closed or `seconds` are over; with the lock held, which is given up meanwhile. */
-static void sleep_for(struct timeline_recorder *r, double seconds)
+static void sleep_for(struct watch_recorder *r, double seconds)
 {
 	struct timespec until;
 	int timed_out = 0;
@@ -146,7 +146,7 @@ static void sleep_for(struct timeline_recorder *r, double seconds)
 
 static void *watch(void *context)
 {
-	struct timeline_recorder *r = context;
+	struct watch_recorder *r = context;
 	struct error ignored = ERROR_NONE;
 
 	pthread_mutex_lock(&r->lock);
@@ -168,7 +168,7 @@ static void *watch(void *context)
 }
 
 /* With all signals blocked: they are for the thread that drives the device. */
-static bool start_thread(struct timeline_recorder *r)
+static bool start_thread(struct watch_recorder *r)
 {
 	sigset_t all, old;
 	int failed;
@@ -180,10 +180,10 @@ static bool start_thread(struct timeline_recorder *r)
 	return !failed;
 }
 
-struct timeline_recorder *timeline_begin(struct device *device, double reading_seconds,
+struct watch_recorder *watch_begin(struct device *device, double reading_seconds,
 					 double interval_seconds)
 {
-	struct timeline_recorder *r = xcalloc(1, sizeof(*r));
+	struct watch_recorder *r = xcalloc(1, sizeof(*r));
 	pthread_condattr_t attributes;
 
 	r->device = device;
@@ -214,7 +214,7 @@ static void add_values(const double *values, size_t count, double **out, size_t 
 }
 
 /* min, mean and max of all quantities in order, `count` values each. */
-static double *matrix_of(const struct timeline_recorder *r)
+static double *matrix_of(const struct watch_recorder *r)
 {
 	double *matrix = xcalloc(3 * QUANTITIES * (r->count + 1), sizeof(*matrix)), *at = matrix;
 
@@ -236,7 +236,7 @@ static double *matrix_of(const struct timeline_recorder *r)
 	return matrix;
 }
 
-static void fill(struct timeline *out, const double *matrix, size_t count)
+static void fill(struct watch *out, const double *matrix, size_t count)
 {
 	for (size_t q = 0; q < QUANTITIES; q++) {
 		struct time_quantity t = { 0 };
@@ -255,7 +255,7 @@ static void fill(struct timeline *out, const double *matrix, size_t count)
 	}
 }
 
-void timeline_end(struct timeline_recorder *r, struct timeline *out)
+void watch_end(struct watch_recorder *r, struct watch *out)
 {
 	double *matrix;
 
@@ -283,14 +283,14 @@ void timeline_end(struct timeline_recorder *r, struct timeline *out)
 }
 
 /* As JSON, which knows how to write and read all of it. */
-static char *to_text(struct timeline *mine, size_t *length)
+static char *to_text(struct watch *mine, size_t *length)
 {
 	struct case_result carrier;
 	char *text;
 
 	case_result_init(&carrier);
-	carrier.timelines = mine;
-	carrier.timeline_count = 1;
+	carrier.watches = mine;
+	carrier.watch_count = 1;
 	text = case_result_to_json(&carrier);
 	*length = strlen(text);
 	return text;
@@ -303,15 +303,15 @@ static void take_text(const char *text, size_t length, struct case_result *resul
 
 	if (case_result_from_json(&carrier, text, length, &ignored) != STATUS_OK)
 		return;
-	if (carrier.timeline_count) {
-		ARRAY_GROW(result->timelines, result->timeline_count, result->timeline_capacity);
-		result->timelines[result->timeline_count++] = carrier.timelines[0];
-		memset(&carrier.timelines[0], 0, sizeof(carrier.timelines[0]));
+	if (carrier.watch_count) {
+		ARRAY_GROW(result->watches, result->watch_count, result->watch_capacity);
+		result->watches[result->watch_count++] = carrier.watches[0];
+		memset(&carrier.watches[0], 0, sizeof(carrier.watches[0]));
 	}
 	case_result_release(&carrier);
 }
 
-void timeline_gather(struct world *world, struct timeline *mine, struct case_result *result)
+void watch_gather(struct world *world, struct watch *mine, struct case_result *result)
 {
 	size_t own_length;
 	char *own_text = to_text(mine, &own_length);
@@ -330,5 +330,5 @@ void timeline_gather(struct world *world, struct timeline *mine, struct case_res
 		free(text);
 	}
 	free(own_text);
-	timeline_release(mine);
+	watch_release(mine);
 }
