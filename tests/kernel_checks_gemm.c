@@ -12,6 +12,7 @@ struct product {
 	bool transpose_a, transpose_b;
 	double alpha, beta;
 	const char *kernel; /* our own; NULL: the library */
+	enum epilogue epilogue;
 };
 
 /* op(M) of `rows` x `columns`, as double, one row (by_row) or one column after the other. */
@@ -42,7 +43,7 @@ static double unit_error(const struct product *p)
 }
 
 struct matrices {
-	void *a, *b, *c, *got;
+	void *a, *b, *c, *got, *bias;
 	double *rows_of_a, *columns_of_b; /* of op(A) and op(B) */
 	int lda, ldb, ldc;
 	size_t a_count, b_count, c_count;
@@ -65,8 +66,17 @@ static bool check_element(const struct product *p, const struct matrices *x, int
 		magnitude += fabs(product);
 	}
 	expected = p->alpha * sum + old;
+	if (p->epilogue != EPILOGUE_NONE) {
+		double bias = element_get(x->bias, p->precision, (size_t)i);
+
+		expected += bias;
+		magnitude += fabs(bias) / fabs(p->alpha);
+	}
 	tolerance = unit_error(p) * (fabs(p->alpha) * magnitude + fabs(old)) +
 		    1.01 * element_rounding(p->precision, expected);
+	/* Near zero either answer is within the error of the sum. */
+	if (p->epilogue == EPILOGUE_BIAS_RELU && expected < 0)
+		expected = 0;
 	/* cuBLAS stores the product before it adds the old C: seen on an H200 with FP16. */
 	if (p->beta != 0)
 		tolerance += element_rounding(p->precision, p->alpha * sum);
@@ -108,6 +118,7 @@ static void make_matrices(const struct product *p, struct matrices *x)
 	x->b = random_tensor(p->precision, x->b_count, 2, 1);
 	x->c = random_tensor(p->precision, x->c_count, 3, 1);
 	x->got = xcalloc(x->c_count, precision_bytes(p->precision));
+	x->bias = random_tensor(p->precision, (size_t)p->m, 4, 1);
 	x->rows_of_a = decode(x->a, p->precision, p->m, p->k, p->transpose_a, x->lda, true);
 	x->columns_of_b = decode(x->b, p->precision, p->k, p->n, p->transpose_b, x->ldb, false);
 	/* With beta = 0 the old C must not be read. */
@@ -139,7 +150,10 @@ static enum status check_product(struct device *device, const struct product *p,
 			      .b = bench_upload(&b, x.b, (x.b_count ? x.b_count : 1) * bytes),
 			      .c = c,
 			      .alpha = p->alpha,
-			      .beta = p->beta };
+			      .beta = p->beta,
+			      .epilogue = p->epilogue };
+	if (p->epilogue != EPILOGUE_NONE)
+		gemm.bias = bench_upload(&b, x.bias, (size_t)p->m * bytes);
 	if (p->kernel)
 		bench_launch(&b, p->kernel, &gemm);
 	else
@@ -151,6 +165,7 @@ static enum status check_product(struct device *device, const struct product *p,
 	free(x.b);
 	free(x.c);
 	free(x.got);
+	free(x.bias);
 	free(x.rows_of_a);
 	free(x.columns_of_b);
 	if (err->status != STATUS_OK && err->status != STATUS_UNSUPPORTED)
@@ -255,4 +270,20 @@ enum status check_gemm_simt(struct device *device, struct error *err)
 enum status check_gemm_tensor(struct device *device, struct error *err)
 {
 	return check_own(device, "gemm_tensor", err);
+}
+
+/* cuBLASLt wants operands aligned to 16 bytes for most of its algorithms: these shapes are. */
+enum status check_gemm_epilogues(struct device *device, struct error *err)
+{
+	for (enum epilogue e = EPILOGUE_BIAS; e < EPILOGUE_COUNT; e++) {
+		const struct product shapes[] = {
+			{ .m = 64, .n = 48, .k = 96, .alpha = 1, .epilogue = e },
+			{ .m = 136, .n = 40, .k = 1032, .padding = 8, .alpha = 1, .epilogue = e },
+			{ .m = 1104, .n = 24, .k = 32, .alpha = -0.75, .epilogue = e },
+		};
+
+		if (check_shapes(device, shapes, ARRAY_SIZE(shapes), err) != STATUS_OK)
+			return error_prefix(err, "epilogue %d", (int)e);
+	}
+	return STATUS_OK;
 }

@@ -88,6 +88,17 @@ bool allocator_from_name(const char *name, enum allocator *out);
 bool allocator_on_device(enum allocator allocator);
 
 /*
+ * What a product does with each element of its result before it stores it, instead of a pass of its own. `bias`: m
+ * values stored as C is, one for each row.
+ */
+enum epilogue {
+	EPILOGUE_NONE,
+	EPILOGUE_BIAS,      /* adds the bias */
+	EPILOGUE_BIAS_RELU, /* adds the bias; then what is negative becomes 0 */
+	EPILOGUE_COUNT
+};
+
+/*
  * C = alpha * op(A) * op(B) + beta * C, column-major as in BLAS: op(A) is m x k, op(B) k x n, C m x n.
  * A and B are stored in `precision`, C in that of its result; alpha and beta are FP32 except for FP64 (double),
  * FP16_ACC16 (FP16) and INT8 (whole numbers). `batch` products, the matrices of one `stride` elements behind
@@ -102,6 +113,13 @@ struct gemm {
 	void *c;
 	double alpha, beta;
 	int64_t batch, stride_a, stride_b, stride_c;
+	enum epilogue epilogue;
+	const void *bias;
+	/*
+	 * On so many multiprocessors, where collectives that run beside it hold the others; 0: on all. Heeded by
+	 * searched products; a product that finds fewer free than it plans for takes up to twice as long.
+	 */
+	int multiprocessors;
 	bool searched; /* by what gemm_search() chose for this shape on this stream */
 };
 
@@ -235,13 +253,14 @@ struct backend {
 	enum status (*memory_set)(struct stream *stream, void *memory, int byte, size_t bytes,
 				  struct error *err);
 
-	/* Matrix product; STATUS_UNSUPPORTED names the missing library or precision. */
+	/* Matrix product; STATUS_UNSUPPORTED names the missing library, precision or epilogue. */
 	enum status (*gemm)(struct stream *stream, const struct gemm *gemm, struct error *err);
 	/* Bytes of workspace that gemm() uses on this device (allocated on first use). */
 	size_t (*gemm_workspace)(struct device *device);
 	/*
 	 * Times what the library offers for this product, on its operands (C is overwritten) and for about `seconds`.
-	 * Later products of the same kind and shape on this stream that have `searched` set use the fastest.
+	 * Later products of the same kind, shape and epilogue on this stream that have `searched` set use the fastest,
+	 * if their operands are aligned alike (to 16 bytes at most).
 	 */
 	enum status (*gemm_search)(struct stream *stream, const struct gemm *gemm, double seconds,
 				   struct gemm_choice *out, struct error *err);
@@ -312,6 +331,14 @@ struct backend {
 	 * than most cases. -1: no links, or counters that the driver does not tell. cuda only.
 	 */
 	enum status (*link_errors)(struct device *device, int64_t *out, struct error *err);
+
+	/*
+	 * communicator_open() for a communicator whose collectives hold at most `multiprocessors` of the device; every
+	 * rank asks for the same. May be NULL: there is no such limit.
+	 */
+	enum status (*communicator_open_within)(struct device *device, const struct communicator_id *id,
+						int rank, int size, int multiprocessors,
+						struct communicator **out, struct error *err);
 };
 
 /*

@@ -187,6 +187,17 @@ static inline enum status backend_communicator_open(struct device *device, const
 	return device->backend->communicator_open(device, id, rank, size, out, err);
 }
 
+/* Without a limit where the backend knows none, or multiprocessors is 0. */
+static inline enum status backend_communicator_open_within(struct device *device, const struct
+		communicator_id *id, int rank, int size, int multiprocessors, struct communicator
+		**out, struct error *err)
+{
+	if (multiprocessors <= 0 || !device->backend->communicator_open_within)
+		return backend_communicator_open(device, id, rank, size, out, err);
+	return device->backend->communicator_open_within(device, id, rank, size,
+			multiprocessors, out, err);
+}
+
 static inline enum status backend_all_reduce(struct communicator *communicator, struct stream
 		*stream, void *to, const void *from, size_t count, enum precision precision, enum reduction
 		reduction, struct error *err)

@@ -91,6 +91,7 @@ __attribute__((visibility("default"))) const struct backend gpuproof_backend = {
 	.graph_destroy = cuda_graph_destroy,
 	.telemetry_quick = cuda_telemetry_quick,
 	.link_errors = cuda_link_errors,
+	.communicator_open_within = cuda_communicator_open_within,
 
 	.communicator_id = cuda_communicator_id,
 	.communicator_open = cuda_communicator_open,

@@ -100,6 +100,9 @@ enum status cuda_communicator_id(struct communicator_id *out, struct error *err)
 enum status cuda_communicator_open(struct device *device, const struct communicator_id *id,
 				   int rank, int size, struct communicator **out,
 				   struct error *err);
+enum status cuda_communicator_open_within(struct device *device, const struct communicator_id *id,
+					  int rank, int size, int multiprocessors,
+					  struct communicator **out, struct error *err);
 void cuda_communicator_close(struct communicator *communicator);
 enum status cuda_all_reduce(struct communicator *communicator, struct stream *stream, void *to,
 			    const void *from, size_t count, enum precision precision,

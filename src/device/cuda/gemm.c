@@ -126,6 +126,9 @@ enum status cuda_gemm(struct stream *stream, const struct gemm *gemm, struct err
 
 	if (gemm->searched)
 		return lt_multiply(s, gemm, err);
+	/* cublasGemmEx has no epilogues. */
+	if (gemm->epilogue != EPILOGUE_NONE)
+		return lt_multiply_first(s, gemm, err);
 	status = check_request(stream->device, gemm, err);
 	if (status == STATUS_OK)
 		status = cuda_use(stream->device, err);

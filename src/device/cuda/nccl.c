@@ -95,8 +95,35 @@ enum status cuda_communicator_id(struct communicator_id *out, struct error *err)
 	return status;
 }
 
+/* Blocks of a collective occupy a multiprocessor each. Libraries before 2.17 know no limit. */
+static int init_rank(ncclComm_t *handle, int size, ncclUniqueId id, int rank, int multiprocessors)
+{
+	ncclConfig_t config = {
+		.size = sizeof(config),
+		.magic = NCCL_CONFIG_MAGIC,
+		.version = NCCL_CONFIG_VERSION,
+		.blocking = NCCL_CONFIG_UNSET,
+		.cga_cluster_size = NCCL_CONFIG_UNSET,
+		.min_ctas = NCCL_CONFIG_UNSET,
+		.max_ctas = multiprocessors,
+	};
+	int version = 0;
+
+	nccl.ncclGetVersion(&version);
+	if (multiprocessors <= 0 || !nccl.ncclCommInitRankConfig || version < NCCL_CONFIG_VERSION)
+		return nccl.ncclCommInitRank(handle, size, id, rank);
+	return nccl.ncclCommInitRankConfig(handle, size, id, rank, &config);
+}
+
 enum status cuda_communicator_open(struct device *device, const struct communicator_id *id,
 				   int rank, int size, struct communicator **out, struct error *err)
+{
+	return cuda_communicator_open_within(device, id, rank, size, 0, out, err);
+}
+
+enum status cuda_communicator_open_within(struct device *device, const struct communicator_id *id,
+					  int rank, int size, int multiprocessors,
+					  struct communicator **out, struct error *err)
 {
 	struct cuda_device *d = (struct cuda_device *)device;
 	struct cuda_communicator *c;
@@ -110,8 +137,8 @@ enum status cuda_communicator_open(struct device *device, const struct communica
 	c = xcalloc(1, sizeof(*c));
 	c->base = (struct communicator){ .device = device, .rank = rank, .size = size };
 	memcpy(nccl_id.internal, id->bytes, sizeof(nccl_id.internal));
-	status = check(nccl.ncclCommInitRank(&c->handle, size, nccl_id, rank), "ncclCommInitRank",
-		       NULL, err);
+	status = check(init_rank(&c->handle, size, nccl_id, rank, multiprocessors),
+		       "ncclCommInitRank", NULL, err);
 	if (status != STATUS_OK) {
 		free(c);
 		return status;

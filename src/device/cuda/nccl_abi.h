@@ -13,6 +13,19 @@ typedef struct {
 	char internal[128];
 } ncclUniqueId;
 
+/*
+ * ncclConfig_t as of 2.17: a newer library takes the first `size` bytes and sets the rest itself.
+ */
+typedef struct {
+	size_t size;
+	unsigned magic, version;
+	int blocking, cga_cluster_size, min_ctas, max_ctas;
+	const char *net_name;
+} ncclConfig_t;
+#define NCCL_CONFIG_MAGIC 0xcafebeefu
+#define NCCL_CONFIG_VERSION 21700
+#define NCCL_CONFIG_UNSET ((int)0x80000000)
+
 /* ncclResult_t */
 #define NCCL_RESULTS(X)                                                                            \
 	X(ncclSuccess)                                                                             \

@@ -35,6 +35,14 @@ struct tile {
 	int64_t row, column, rows, columns;
 };
 
+#define REAL float
+#define LOOP(name) name##_float
+#include "device/host/gemm_loops.inc"
+
+#define REAL double
+#define LOOP(name) name##_double
+#include "device/host/gemm_loops.inc"
+
 static enum CBLAS_TRANSPOSE transposed(bool yes)
 {
 	return yes ? CblasTrans : CblasNoTrans;
@@ -112,6 +120,15 @@ static void multiply_panel(const struct multiply *x, const struct tile *t, int64
 			     (blasint)(b_rows > 0 ? b_rows : 1), beta, c, (blasint)t->rows);
 }
 
+/* The epilogue of an FP32 tile before it is rounded; `bias` has room for its rows. */
+static void finish_16(const struct gemm *g, const struct tile *t, float *c, float *bias)
+{
+	elements_from_16(bias, (const uint16_t *)g->bias + t->row, (uint64_t)t->rows, g->precision);
+	for (int64_t j = 0; j < t->columns; j++)
+		gemm_finish_float(c + j * t->rows, bias, t->rows,
+				  g->epilogue == EPILOGUE_BIAS_RELU);
+}
+
 static void multiply_tile_16(const struct multiply *x, const struct tile *t, float *c)
 {
 	const struct gemm *g = &x->g;
@@ -128,6 +145,8 @@ static void multiply_tile_16(const struct multiply *x, const struct tile *t, flo
 		beta = 1;
 		depth += count;
 	} while (depth < g->k);
+	if (g->epilogue != EPILOGUE_NONE)
+		finish_16(g, t, c, c + (size_t)TILE * TILE);
 	store(stored, c, t->rows, t->columns, g->ldc, g->precision);
 }
 
@@ -159,6 +178,25 @@ static int64_t cut(int64_t length, unsigned index, unsigned parts)
 	return (int64_t)((double)length * index / parts) / 16 * 16;
 }
 
+/* The epilogue of a tile that is stored in FP32 or FP64; multiply_tile_16() has its own. */
+static void finish_fp32(const struct gemm *g, const struct tile *t)
+{
+	const float *bias = (const float *)g->bias + t->row;
+
+	for (int64_t j = 0; j < t->columns; j++)
+		gemm_finish_float((float *)g->c + t->row + (t->column + j) * g->ldc, bias, t->rows,
+				  g->epilogue == EPILOGUE_BIAS_RELU);
+}
+
+static void finish_fp64(const struct gemm *g, const struct tile *t)
+{
+	const double *bias = (const double *)g->bias + t->row;
+
+	for (int64_t j = 0; j < t->columns; j++)
+		gemm_finish_double((double *)g->c + t->row + (t->column + j) * g->ldc, bias,
+				   t->rows, g->epilogue == EPILOGUE_BIAS_RELU);
+}
+
 static void multiply_part(void *context, unsigned part, uint64_t begin, uint64_t end)
 {
 	const struct multiply *x = context;
@@ -172,12 +210,17 @@ static void multiply_part(void *context, unsigned part, uint64_t begin, uint64_t
 		t.columns = cut(x->g.n, column + 1, x->columns) - t.column;
 		if (t.rows == 0 || t.columns == 0)
 			continue;
-		if (x->g.precision == PRECISION_FP64)
+		if (x->g.precision == PRECISION_FP64) {
 			multiply_fp64(x, &t);
-		else if (x->g.precision == PRECISION_FP32)
+			if (x->g.epilogue != EPILOGUE_NONE)
+				finish_fp64(&x->g, &t);
+		} else if (x->g.precision == PRECISION_FP32) {
 			multiply_fp32(x, &t);
-		else
+			if (x->g.epilogue != EPILOGUE_NONE)
+				finish_fp32(&x->g, &t);
+		} else {
 			multiply_16(x, &t, part);
+		}
 	}
 }
 
