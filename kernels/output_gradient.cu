@@ -48,9 +48,9 @@ static __device__ __forceinline__ void read_row(typename math_of<T>::type *v, T 
 
 /* Rows [row, end) of a tile: to shared memory, and into the sums. */
 template <typename T, int V>
-static __device__ __forceinline__ void read_tile(T (*tile)[TILE + 1], double *sum, T *dy, const T *y,
-						 uint64_t row, uint64_t end, uint64_t column,
-						 uint64_t columns, bool transposes)
+static __device__ __forceinline__ void read_tile(T (*tile)[TILE + 1], double *sum, T *dy,
+						 const T *y, uint64_t row, uint64_t end,
+						 uint64_t column, uint64_t columns, bool transposes)
 {
 	typedef typename math_of<T>::type math;
 	const int LANES = layout<T, V>::LANES, GROUPS = layout<T, V>::GROUPS;

@@ -153,7 +153,8 @@ static enum status output_gradient_run(struct stream *stream, const void *argume
 		return STATUS_OK;
 	host_parallel(stream, OUTPUT_GRADIENT_PARTS, 1 + ELEMENTS_GRAIN / (part_elements + 1),
 		      sum_rows_slice, &a);
-	host_parallel(stream, a.columns, ELEMENTS_GRAIN / OUTPUT_GRADIENT_PARTS, sum_parts_slice, &a);
+	host_parallel(stream, a.columns, ELEMENTS_GRAIN / OUTPUT_GRADIENT_PARTS, sum_parts_slice,
+		      &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(output_gradient)

@@ -50,6 +50,13 @@ static const struct key keys[] = {
 	  .help = "activations that backward computes again: none, layer, sqrt or segments:4" },
 	{ .name = "weight_gradient", .type = KEY_CHOICE, .fallback = "auto", .choices = route_names,
 	  .help = "product that reads the outputs' gradients as they lie, or transposed; auto: faster" },
+	{ .name = "fusion", .type = KEY_CHOICE, .fallback = "auto", .choices = fusion_names,
+	  .help = "products add the bias and apply the ReLU themselves; auto: if that is faster" },
+	{ .name = "search_time", .type = KEY_DURATION, .fallback = "100ms", .min = 0, .max = 60,
+	  .help = "per product: looking for the fastest algorithm; 0: the library's choice" },
+	{ .name = "collective_multiprocessors", .type = KEY_INTEGER, .fallback = "-1", .min = -1,
+	  .max = 1024,
+	  .help = "held by collectives at most, left free by products beside; 0: no limit; -1: by mode" },
 	{ .name = "loss_on", .type = KEY_CHOICE, .fallback = "server", .choices = loss_places,
 	  .help = "dp_naive: the first device computes the loss of all rows, or each of its own" },
 	{ .name = "optimizer", .type = KEY_CHOICE, .fallback = "adam", .choices = optimizer_names,
@@ -202,6 +209,10 @@ static enum status setup_from_case(struct setup *setup, const struct plan_case *
 	    (setup->mode->gridded && read_grid(setup, c, err) != STATUS_OK))
 		return err->status;
 	setup->weight_gradient = (enum route)section_integer(c->section, "weight_gradient");
+	setup->fusion = (enum fusion)section_integer(c->section, "fusion");
+	setup->search_seconds = section_real(c->section, "search_time");
+	setup->collective_multiprocessors =
+		section_integer(c->section, "collective_multiprocessors");
 	read_optimizer(setup, c->section);
 	return STATUS_OK;
 }
@@ -263,7 +274,8 @@ static double setup_seconds(const struct setup *setup, const struct section *sec
 	double series = setup->ranks > 1 ? 4 : 1;
 	double reference = fmin(setup_flops(setup), section_real(section, "verify_flops")) / 2e9;
 
-	return 0.2 * setup->ranks + reference +
+	/* Products of the split and of one device: three, and their variants. */
+	return 0.2 * setup->ranks + reference + 12 * section_real(section, "search_time") +
 	       (6 + series * samples) * setup_flops(setup) / likely_rate(info);
 }
 

@@ -4,13 +4,9 @@
 #include <math.h>
 
 #include "kernels/training.h"
+#include "suites/parallel/fusions.h"
 #include "suites/parallel/products.h"
 #include "suites/parallel/routes.h"
-
-static void *bias_of(const struct network *n, size_t l, void *layer)
-{
-	return network_element(n, layer, n->local.layer[l].bias - n->local.layer[l].weight);
-}
 
 enum status network_product(struct network *n, struct stream *stream, size_t l, uint64_t row,
 			    uint64_t rows, struct error *err)
@@ -36,7 +32,7 @@ enum status network_activate(struct network *n, struct stream *stream, size_t l,
 {
 	struct bias_relu_arguments bias = {
 		.y = network_activation(n, l + 1, row),
-		.bias = bias_of(n, l, n->layer_weights[l]),
+		.bias = network_bias(n, l, n->layer_weights[l]),
 		.precision = setup_storage(n->setup),
 		.rows = rows,
 		.columns = n->local.layer[l].out,
@@ -51,6 +47,16 @@ enum status network_activate(struct network *n, struct stream *stream, size_t l,
 enum status network_forward(struct network *n, struct stream *stream, size_t l, uint64_t row,
 			    uint64_t rows, struct error *err)
 {
+	if (n->fusions[l] == FUSION_AUTO && n->settling &&
+	    fusion_settle(n, stream, l, row, rows, err) != STATUS_OK)
+		return err->status;
+	if (n->fusions[l] == FUSION_ON) {
+		if (product_forward_fused(n, stream, l, network_activation(n, l, row),
+					  network_activation(n, l + 1, row), rows,
+					  err) != STATUS_OK)
+			return err->status;
+		return record(n, stream, l + 1, row, rows, err);
+	}
 	if (network_product(n, stream, l, row, rows, err) != STATUS_OK)
 		return err->status;
 	return network_activate(n, stream, l, row, rows, err);
@@ -99,7 +105,7 @@ enum status network_output_pass(struct network *n, struct stream *stream, size_t
 		.y = y,
 		.transposed = transposes ? network_transposed(n, l, row) : NULL,
 		.ld = n->step_rows,
-		.sum = bias_of(n, l, n->layer_gradients[l]),
+		.sum = network_bias(n, l, n->layer_gradients[l]),
 		.beta = accumulate ? 1 : 0,
 		.scratch = n->scratch,
 		.precision = setup_storage(n->setup),
@@ -116,7 +122,8 @@ enum status network_output_gradient(struct network *n, struct stream *stream, si
 {
 	const void *y = mask_of(n, l, row);
 
-	if (n->routes[l] == ROUTE_AUTO && route_settle(n, stream, l, dy, y, err) != STATUS_OK)
+	if (n->routes[l] == ROUTE_AUTO && n->settling &&
+	    route_settle(n, stream, l, dy, y, err) != STATUS_OK)
 		return err->status;
 	return network_output_pass(n, stream, l, rows, dy, y, row, accumulate, err);
 }
@@ -248,13 +255,30 @@ void network_update_begin(struct network *n)
 	n->updates++;
 }
 
+static enum status update_one(struct network *n, struct stream *stream, const struct span *span,
+			      struct error *err)
+{
+	return n->setup->optimizer == OPTIMIZER_ADAM ? update_adam(n, stream, span, err)
+						     : update_sgd(n, stream, span, err);
+}
+
 enum status network_update_span(struct network *n, struct stream *stream, size_t span,
 				struct error *err)
 {
-	const struct span *s = &n->holding.spans[span];
+	return update_one(n, stream, &n->holding.spans[span], err);
+}
 
-	return n->setup->optimizer == OPTIMIZER_ADAM ? update_adam(n, stream, s, err)
-						     : update_sgd(n, stream, s, err);
+enum status network_update_range(struct network *n, struct stream *stream, uint64_t first,
+				 uint64_t count, struct error *err)
+{
+	const struct span range = { .flat = first,
+				    .count = count,
+				    .weights = first,
+				    .gradients = first,
+				    .master = first,
+				    .moments = first };
+
+	return update_one(n, stream, &range, err);
 }
 
 enum status network_update(struct network *n, struct stream *stream, struct error *err)

@@ -2,7 +2,9 @@
 
 #include <math.h>
 
+#include "base/text.h"
 #include "suites/parallel/outcome.h"
+#include "suites/parallel/products.h"
 #include "suites/parallel/scaler.h"
 #include "suites/parallel/timing.h"
 
@@ -235,6 +237,27 @@ static enum status time_parts(struct session *s, struct error *err)
 	return world_agree(world, status, err);
 }
 
+/* How rank 0 computes: what was left to measurement, and what it found. */
+static void note_choices(struct session *s)
+{
+	const struct network *n = &s->trainer.network;
+	size_t transposed = 0, fused = 0;
+	struct text products = TEXT_EMPTY;
+
+	for (size_t l = n->share.first; l < n->share.last; l++) {
+		transposed += n->routes[l] == ROUTE_TRANSPOSED;
+		fused += n->fusions[l] == FUSION_ON;
+	}
+	run_note(s->run,
+		 "Of rank 0's %zu layers %zu have products that add the bias themselves, %zu compute "
+		 "their weights' gradient from a transposed copy.",
+		 n->share.last - n->share.first, fused, transposed);
+	products_describe(n, &products);
+	if (products.length)
+		run_note(s->run, "Products: %s than the library's own choice.", products.data);
+	text_release(&products);
+}
+
 static void gather_memory(struct session *s)
 {
 	struct outcome *o = &s->outcome;
@@ -254,6 +277,7 @@ static enum status carry_out(struct session *s, const struct measure_options *op
 		return err->status;
 	if (time_step(s, err) != STATUS_OK)
 		return err->status;
+	note_choices(s);
 	gather_memory(s);
 	if (options->timeline && record_timeline(s, err) != STATUS_OK)
 		return err->status;
@@ -278,7 +302,10 @@ enum status measure_setup(struct run *run, const struct setup *setup,
 	if (options->iterations > 0)
 		rules.min_samples = rules.max_samples = options->iterations;
 	own.sampler.rules = &rules;
-	status = team_open(&s.team, run->devices[0], run->world, err);
+	status = team_open_within(
+		&s.team, run->devices[0], run->world,
+		setup_collective_multiprocessors(setup, run->devices[0]->info.multiprocessors),
+		err);
 	if (status == STATUS_OK)
 		status = carry_out(&s, options, err);
 	trainer_close(&s.single);

@@ -23,6 +23,9 @@ enum step_part {
 
 struct timeline;
 
+/* Where collectives run beside products, which then leave them their multiprocessors. */
+enum beside { BESIDE_NOTHING = 0, BESIDE_FORWARD = 1 << 0, BESIDE_BACKWARD = 1 << 1 };
+
 struct trainer {
 	const struct setup *setup;
 	const struct mode *mode;
@@ -44,6 +47,7 @@ struct mode {
 	bool bucketed;       /* the axis `bucket` means something */
 	bool accumulates;    /* knows setup->accumulate */
 	bool recomputes;     /* knows setup->segments */
+	unsigned beside;     /* enum beside */
 	bool replicated;     /* every rank ends a step with the same parameters, bit for bit */
 
 	/* NULL, or why this setup cannot be split so (words for the reader of the report). */

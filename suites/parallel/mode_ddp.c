@@ -13,18 +13,26 @@
 struct ddp {
 	struct bucket buckets[SETUP_MAX_LAYERS];
 	size_t count;
-	struct event *ready, *reduced;
+	struct event *ready;
+	struct event *reduced[SETUP_MAX_LAYERS]; /* of each bucket */
 };
+
+static enum status open_events(struct trainer *t, struct ddp *ddp, struct error *err)
+{
+	if (backend_event_create(t->team->device, &ddp->ready, err) != STATUS_OK)
+		return err->status;
+	for (size_t i = 0; i < ddp->count; i++)
+		if (backend_event_create(t->team->device, &ddp->reduced[i], err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
 
 static enum status ddp_open(struct trainer *t, struct error *err)
 {
 	struct ddp *ddp = t->state = xcalloc(1, sizeof(*ddp));
-	enum status status = backend_event_create(t->team->device, &ddp->reduced, err);
 
 	ddp->count = buckets_make(t->setup, &t->network.model, ddp->buckets);
-	if (status == STATUS_OK)
-		status = backend_event_create(t->team->device, &ddp->ready, err);
-	return world_agree(t->team->world, status, err);
+	return world_agree(t->team->world, open_events(t, ddp, err), err);
 }
 
 static void ddp_close(struct trainer *t)
@@ -34,7 +42,8 @@ static void ddp_close(struct trainer *t)
 	if (!ddp)
 		return;
 	backend_event_destroy(ddp->ready);
-	backend_event_destroy(ddp->reduced);
+	for (size_t i = 0; i < ddp->count; i++)
+		backend_event_destroy(ddp->reduced[i]);
 	free(ddp);
 }
 
@@ -52,7 +61,7 @@ static enum status reduce_bucket(struct trainer *t, const struct bucket *bucket,
 	backend_all_reduce(t->team->all, communicate, gradients, gradients, bucket->count,
 			   setup_storage(t->setup), REDUCE_AVERAGE, err);
 	timeline_end(t, STREAM_UP);
-	return err->status;
+	return backend_event_record(ddp->reduced[bucket - ddp->buckets], communicate, err);
 }
 
 /* Of the last part: the gradients are complete. */
@@ -83,10 +92,37 @@ static enum status backward(struct trainer *t, unsigned parts, struct error *err
 	return STATUS_OK;
 }
 
+static enum status wait_reduced(struct trainer *t, size_t bucket, unsigned parts, struct error *err)
+{
+	const struct ddp *ddp = t->state;
+
+	return parts & STEP_COMMUNICATE ? backend_stream_wait(t->team->streams[STREAM_COMPUTE],
+							      ddp->reduced[bucket], err)
+					: STATUS_OK;
+}
+
+/* The first buckets are updated while the last ones are still on their way. */
+static enum status update_buckets(struct trainer *t, unsigned parts, struct error *err)
+{
+	struct ddp *ddp = t->state;
+	struct network *n = &t->network;
+
+	if (parts & STEP_UPDATE)
+		network_update_begin(n);
+	timeline_begin(t, STREAM_COMPUTE, SPAN_OPTIMIZER, 0);
+	for (size_t i = 0; i < ddp->count; i++)
+		if (wait_reduced(t, i, parts, err) != STATUS_OK ||
+		    (parts & STEP_UPDATE &&
+		     network_update_range(n, t->team->streams[STREAM_COMPUTE],
+					  ddp->buckets[i].first, ddp->buckets[i].count,
+					  err) != STATUS_OK))
+			return err->status;
+	timeline_end(t, STREAM_COMPUTE);
+	return STATUS_OK;
+}
+
 static enum status ddp_enqueue(struct trainer *t, unsigned parts, struct error *err)
 {
-	struct stream *compute = t->team->streams[STREAM_COMPUTE],
-		      *communicate = t->team->streams[STREAM_UP];
 	struct ddp *ddp = t->state;
 	uint64_t last = setup_accumulate(t->setup) - 1;
 
@@ -96,9 +132,10 @@ static enum status ddp_enqueue(struct trainer *t, unsigned parts, struct error *
 			return err->status;
 	if (backward(t, parts, err) != STATUS_OK)
 		return err->status;
-	if (parts & STEP_COMMUNICATE &&
-	    (backend_event_record(ddp->reduced, communicate, err) != STATUS_OK ||
-	     backend_stream_wait(compute, ddp->reduced, err) != STATUS_OK))
+	if (!t->network.loss_scale)
+		return update_buckets(t, parts, err);
+	/* Whether this step is applied depends on all gradients. */
+	if (wait_reduced(t, ddp->count - 1, parts, err) != STATUS_OK)
 		return err->status;
 	return trainer_update(t, parts, err);
 }
@@ -107,7 +144,7 @@ static unsigned ddp_commands(const struct trainer *t)
 {
 	const struct ddp *ddp = t->state;
 
-	return network_commands(&t->network, setup_accumulate(t->setup)) + (unsigned)ddp->count + 1;
+	return network_commands(&t->network, setup_accumulate(t->setup)) + 3 * (unsigned)ddp->count + 1;
 }
 
 /* A ring: every rank sends 2 (n - 1) / n of the gradients. */
@@ -124,6 +161,7 @@ const struct mode mode_ddp = {
 	.name = "ddp",
 	.summary = "data parallel: gradients averaged in buckets while backward runs",
 	.bucketed = true,
+	.beside = BESIDE_BACKWARD,
 	.accumulates = true,
 	.recomputes = true,
 	.replicated = true,

@@ -313,6 +313,7 @@ static double tensor_wire_bytes(const struct setup *setup)
 const struct mode mode_tensor = {
 	.name = "tensor",
 	.summary = "tensor parallel: pairs of layers cut by outputs, then by inputs",
+	.beside = BESIDE_FORWARD | BESIDE_BACKWARD,
 	.refusal = tensor_refusal,
 	.fit = tensor_fit,
 	.share = tensor_share,

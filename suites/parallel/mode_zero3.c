@@ -285,6 +285,7 @@ static double zero3_wire_bytes(const struct setup *setup)
 const struct mode mode_zero3 = {
 	.name = "zero3",
 	.summary = "data parallel, parameters, gradients and optimizer divided among the ranks",
+	.beside = BESIDE_FORWARD | BESIDE_BACKWARD,
 	.refusal = data_parallel_refusal,
 	.fit = zero_fit,
 	.share = data_parallel_share,

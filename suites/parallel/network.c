@@ -175,6 +175,11 @@ void *network_row(const struct network *n, size_t l, void *gradient, uint64_t ro
 	return network_element(n, gradient, row * share_width(n->setup, &n->share, l));
 }
 
+void *network_bias(const struct network *n, size_t l, void *layer_array)
+{
+	return network_element(n, layer_array, n->local.layer[l].bias - n->local.layer[l].weight);
+}
+
 void *network_transposed(const struct network *n, size_t l, uint64_t row)
 {
 	return network_element(n, n->transposed[n->share.parts > 1 ? l % 2 : 0],

@@ -10,6 +10,15 @@
 #include "suites/parallel/holding.h"
 #include "suites/parallel/segments.h"
 
+/* A kind of product that this network has met. */
+struct product {
+	struct gemm gemm;          /* of the first one */
+	bool searched;             /* else the library's choice */
+	struct gemm_choice choice; /* what the search found */
+};
+
+#define NETWORK_MAX_PRODUCTS 64
+
 struct network {
 	const struct setup *setup;
 	struct model model; /* the whole model */
@@ -51,6 +60,12 @@ struct network {
 	 */
 	enum route routes[SETUP_MAX_LAYERS];
 	void *transposed[2];
+	enum fusion fusions[SETUP_MAX_LAYERS]; /* of each layer's forward product */
+	/* In the step that settles what setup leaves open: products are searched, ways tried. */
+	bool settling;
+	int multiprocessors; /* for products beside collectives; 0: all */
+	struct product products[NETWORK_MAX_PRODUCTS];
+	size_t product_count;
 	void *scratch;
 	uint64_t updates; /* optimizer steps so far, with those that were skipped */
 	struct loss_scale *loss_scale; /* device memory; NULL unless setup->dynamic_scale */
@@ -124,6 +139,9 @@ enum status network_backward_all(struct network *network, struct stream *stream,
 enum status network_update(struct network *network, struct stream *stream, struct error *err);
 /* The same span by span: begin once, then every span. */
 void network_update_begin(struct network *network);
+/* Elements [first, first + count) where the holding is whole. */
+enum status network_update_range(struct network *network, struct stream *stream, uint64_t first,
+				 uint64_t count, struct error *err);
 enum status network_update_span(struct network *network, struct stream *stream, size_t span,
 				struct error *err);
 
@@ -141,6 +159,8 @@ unsigned network_commands(const struct network *network, uint64_t microbatches);
 void *network_activation(const struct network *network, size_t l, uint64_t row);
 /* Where row `row` of a gradient of activations[l] is that begins at `gradient`. */
 void *network_row(const struct network *network, size_t l, void *gradient, uint64_t row);
+/* The layer's bias in an array whose part for the layer begins at `layer_array`. */
+void *network_bias(const struct network *network, size_t layer, void *layer_array);
 /* Where the transposed gradients of row `row` of the outputs of layer `layer` are. */
 void *network_transposed(const struct network *network, size_t layer, uint64_t row);
 /* Element `element` of an array in `precision` (weights, gradients). */

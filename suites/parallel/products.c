@@ -1,11 +1,85 @@
 #include "suites/parallel/products.h"
 
+#include "base/text.h"
+#include "suites/parallel/mode.h"
+
+/* The widest access of any algorithm: see gemm_search() in device/backend.h. */
+#define ALIGNMENT 16
+
+static bool same_alignment(const void *a, const void *b)
+{
+	for (uintptr_t alignment = 2; alignment <= ALIGNMENT; alignment *= 2)
+		if (((uintptr_t)a % alignment == 0) != ((uintptr_t)b % alignment == 0))
+			return false;
+	return true;
+}
+
+/* One search is good for both. */
+static bool same_kind(const struct gemm *a, const struct gemm *b)
+{
+	return a->transpose_a == b->transpose_a && a->transpose_b == b->transpose_b &&
+	       a->m == b->m && a->n == b->n && a->k == b->k && a->lda == b->lda &&
+	       a->ldb == b->ldb && a->ldc == b->ldc && (a->beta != 0) == (b->beta != 0) &&
+	       a->epilogue == b->epilogue && a->multiprocessors == b->multiprocessors &&
+	       same_alignment(a->a, b->a) && same_alignment(a->b, b->b) &&
+	       same_alignment(a->c, b->c);
+}
+
+static struct product *find(struct network *n, const struct gemm *gemm)
+{
+	for (size_t i = 0; i < n->product_count; i++)
+		if (same_kind(&n->products[i].gemm, gemm))
+			return &n->products[i];
+	return NULL;
+}
+
+/* A choice that is not faster than the library's own by more than noise stays the library's. */
+#define WORTHWHILE 0.97
+
+/* Where nothing can be searched the library chooses. */
+static struct product *settle(struct network *n, struct stream *stream, const struct gemm *gemm)
+{
+	struct product *product = &n->products[n->product_count++];
+	struct error none = ERROR_NONE;
+
+	*product = (struct product){ .gemm = *gemm };
+	product->searched = n->setup->search_seconds > 0 &&
+			    backend_gemm_search(stream, gemm, n->setup->search_seconds,
+						&product->choice, &none) == STATUS_OK &&
+			    product->choice.seconds < WORTHWHILE * product->choice.first_seconds;
+	return product;
+}
+
+/* Every rank computes this layer, and all must get the same bits: no choice of their own. */
+static bool is_replicated(const struct network *n, size_t l)
+{
+	return n->share.parts > 1 && setup_cut(n->setup, l, n->share.parts) == CUT_NONE;
+}
+
+static enum status multiply(struct network *n, struct stream *stream, size_t l, struct gemm *gemm,
+			    struct error *err)
+{
+	struct product *product = is_replicated(n, l) ? NULL : find(n, gemm);
+
+	if (!product && n->settling && !is_replicated(n, l) &&
+	    n->product_count < NETWORK_MAX_PRODUCTS)
+		product = settle(n, stream, gemm);
+	gemm->searched = product && product->searched;
+	return backend_gemm(stream, gemm, err);
+}
+
+static int multiprocessors(const struct network *n, enum beside part)
+{
+	return n->setup->mode->beside & part ? n->multiprocessors : 0;
+}
+
 /* Column-major, C (out x rows) = W^T (in x out, transposed) X (in x rows). */
-enum status product_forward(struct network *n, struct stream *stream, size_t l, const void *x,
-			    void *y, uint64_t rows, struct error *err)
+static struct gemm forward_gemm(const struct network *n, size_t l, const void *x, void *y,
+				uint64_t rows)
 {
 	const struct model_layer *layer = &n->local.layer[l];
-	struct gemm gemm = {
+
+	return (struct gemm){
 		.precision = n->setup->precision,
 		.transpose_a = true,
 		.m = (int64_t)layer->out,
@@ -18,9 +92,26 @@ enum status product_forward(struct network *n, struct stream *stream, size_t l, 
 		.c = y,
 		.ldc = (int64_t)layer->out,
 		.alpha = 1,
+		.multiprocessors = multiprocessors(n, BESIDE_FORWARD),
 	};
+}
 
-	return backend_gemm(stream, &gemm, err);
+enum status product_forward(struct network *n, struct stream *stream, size_t l, const void *x,
+			    void *y, uint64_t rows, struct error *err)
+{
+	struct gemm gemm = forward_gemm(n, l, x, y, rows);
+
+	return multiply(n, stream, l, &gemm, err);
+}
+
+enum status product_forward_fused(struct network *n, struct stream *stream, size_t l, const void *x,
+				  void *y, uint64_t rows, struct error *err)
+{
+	struct gemm gemm = forward_gemm(n, l, x, y, rows);
+
+	gemm.epilogue = l + 1 < n->setup->layers ? EPILOGUE_BIAS_RELU : EPILOGUE_BIAS;
+	gemm.bias = network_bias(n, l, n->layer_weights[l]);
+	return multiply(n, stream, l, &gemm, err);
 }
 
 enum status product_input(struct network *n, struct stream *stream, size_t l, const void *dy,
@@ -39,9 +130,10 @@ enum status product_input(struct network *n, struct stream *stream, size_t l, co
 		.c = dx,
 		.ldc = (int64_t)layer->in,
 		.alpha = 1,
+		.multiprocessors = multiprocessors(n, BESIDE_BACKWARD),
 	};
 
-	return backend_gemm(stream, &gemm, err);
+	return multiply(n, stream, l, &gemm, err);
 }
 
 enum status product_weight(struct network *n, struct stream *stream, size_t l, const void *dy,
@@ -63,7 +155,25 @@ enum status product_weight(struct network *n, struct stream *stream, size_t l, c
 		.ldc = (int64_t)layer->in,
 		.alpha = 1,
 		.beta = beta,
+		.multiprocessors = multiprocessors(n, BESIDE_BACKWARD),
 	};
 
-	return backend_gemm(stream, &gemm, err);
+	return multiply(n, stream, l, &gemm, err);
+}
+
+void products_describe(const struct network *n, struct text *out)
+{
+	for (size_t i = 0; i < n->product_count; i++) {
+		const struct product *p = &n->products[i];
+
+		if (!p->searched)
+			continue;
+		text_addf(out, "%s%c%c %lld x %lld x %lld%s%s by %s, %.0f %% faster",
+			  out->length ? "; " : "", p->gemm.transpose_a ? 't' : 'n',
+			  p->gemm.transpose_b ? 't' : 'n', (long long)p->gemm.m,
+			  (long long)p->gemm.n, (long long)p->gemm.k,
+			  p->gemm.epilogue == EPILOGUE_NONE ? "" : " with its bias",
+			  p->gemm.beta != 0 ? " added up" : "", p->choice.text,
+			  100 * (p->choice.first_seconds / p->choice.seconds - 1));
+	}
 }

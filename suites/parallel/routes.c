@@ -1,9 +1,8 @@
 #include "suites/parallel/routes.h"
 
+#include "base/memory.h"
 #include "suites/parallel/products.h"
-
-/* Timed runs of each route, in turns, behind one that loads kernels; the fastest counts. */
-#define RUNS 3
+#include "suites/parallel/trial.h"
 
 /* Elements of one of the buffers: layers that share it, the widest. */
 static uint64_t buffer_elements(const struct network *n, size_t layer)
@@ -36,60 +35,27 @@ static void close_buffer(struct network *n, size_t layer)
 	*buffer_of(n, layer) = NULL;
 }
 
-struct trial {
+struct route_trial {
 	struct network *network;
-	struct stream *stream;
 	size_t layer;
 	void *dy;
 	const void *y;
-	struct event *start, *end;
 };
 
-/* The pass and the product along the route that is set. */
-static enum status time_route(struct trial *t, double *seconds, struct error *err)
+static const enum route ways[] = { ROUTE_DIRECT, ROUTE_TRANSPOSED };
+
+/* The pass and the product along one route. */
+static enum status run_way(void *context, struct stream *stream, size_t way, struct error *err)
 {
+	const struct route_trial *t = context;
 	struct network *n = t->network;
 
-	if (backend_event_record(t->start, t->stream, err) != STATUS_OK ||
-	    network_output_pass(n, t->stream, t->layer, n->step_rows, t->dy, t->y, 0, false, err) !=
-		    STATUS_OK ||
-	    product_weight(n, t->stream, t->layer, t->dy, network_activation(n, t->layer, 0),
-			   n->step_rows, 0, err) != STATUS_OK ||
-	    backend_event_record(t->end, t->stream, err) != STATUS_OK ||
-	    backend_event_synchronize(t->end, err) != STATUS_OK)
+	n->routes[t->layer] = ways[way];
+	if (network_output_pass(n, stream, t->layer, n->step_rows, t->dy, t->y, 0, false, err) !=
+	    STATUS_OK)
 		return err->status;
-	return backend_event_elapsed(t->start, t->end, seconds, err);
-}
-
-static enum status time_both(struct trial *t, enum route *faster, struct error *err)
-{
-	double best[ROUTE_COUNT] = { 0 };
-
-	for (int run = -1; run < RUNS; run++) {
-		for (enum route route = ROUTE_DIRECT; route <= ROUTE_TRANSPOSED; route++) {
-			double seconds;
-
-			t->network->routes[t->layer] = route;
-			if (time_route(t, &seconds, err) != STATUS_OK)
-				return err->status;
-			if (run <= 0 || seconds < best[route])
-				best[route] = seconds;
-		}
-	}
-	*faster = best[ROUTE_TRANSPOSED] < best[ROUTE_DIRECT] ? ROUTE_TRANSPOSED : ROUTE_DIRECT;
-	return STATUS_OK;
-}
-
-static enum status try_both(struct trial *t, enum route *faster, struct error *err)
-{
-	struct device *device = t->network->device;
-
-	if (backend_event_create(device, &t->start, err) == STATUS_OK &&
-	    backend_event_create(device, &t->end, err) == STATUS_OK)
-		time_both(t, faster, err);
-	backend_event_destroy(t->start);
-	backend_event_destroy(t->end);
-	return err->status;
+	return product_weight(n, stream, t->layer, t->dy, network_activation(n, t->layer, 0),
+			      n->step_rows, 0, err);
 }
 
 /* A layer of the same shape has the same answer; NULL: there is none before. */
@@ -133,16 +99,19 @@ static bool used_by_others(const struct network *n, size_t layer)
 enum status route_settle(struct network *n, struct stream *stream, size_t layer, void *dy,
 			 const void *y, struct error *err)
 {
-	struct trial trial = { n, stream, layer, dy, y, NULL, NULL };
+	struct route_trial trial = { n, layer, dy, y };
 	struct error none = ERROR_NONE;
 	enum route route = given_route(n, layer);
 
 	if (route == ROUTE_AUTO) {
-		route = ROUTE_DIRECT;
+		size_t fastest = 0;
+
 		/* Without the memory there is no choice. */
 		if (open_buffer(n, layer, &none) == STATUS_OK &&
-		    try_both(&trial, &route, err) != STATUS_OK)
+		    trial_fastest(stream, ARRAY_SIZE(ways), run_way, &trial, &fastest, err) !=
+			    STATUS_OK)
 			return err->status;
+		route = ways[fastest];
 	} else if (route == ROUTE_TRANSPOSED && open_buffer(n, layer, err) != STATUS_OK) {
 		return err->status;
 	}

@@ -13,7 +13,7 @@ struct network;
 /*
  * Settles network->routes[layer] and what it needs, once per layer: as the setup says; if it
  * leaves the choice, by timing both on `dy` and `y` (as for network_output_gradient()), all rows of
- * a backward call. Only in a step that no other rank takes part in: it allocates and waits.
+ * a backward call. Only while the network is settling: it allocates and waits.
  */
 enum status route_settle(struct network *network, struct stream *stream, size_t layer, void *dy,
 			 const void *y, struct error *err);

@@ -28,6 +28,12 @@ size_t optimizer_moments(enum optimizer optimizer);
 struct grid {
 	int data, tensor, pipeline;
 };
+
+/* Whether products add the bias and apply the ReLU themselves: see suites/parallel/products.h. */
+enum fusion { FUSION_AUTO, FUSION_OFF, FUSION_ON, FUSION_COUNT };
+/* "auto", "off", "on", NULL: in the order of the enum. */
+extern const char *const fusion_names[];
+
 /* See suites/parallel/routes.h. */
 enum route { ROUTE_AUTO, ROUTE_DIRECT, ROUTE_TRANSPOSED, ROUTE_COUNT };
 /* "auto", "direct", "transposed", NULL: in the order of the enum. */
@@ -51,6 +57,10 @@ struct setup {
 	enum precision precision;
 	bool storage_only; /* FP16 weights without FP32 masters: the optimizer rounds them */
 	enum route weight_gradient; /* of every layer; auto: the faster one */
+	enum fusion fusion;         /* of every layer; auto: the faster one */
+	double search_seconds;      /* for the fastest algorithm of each product; 0: no search */
+	/* Multiprocessors that collectives hold at most; 0: no limit; negative: chosen by the mode. */
+	int64_t collective_multiprocessors;
 	enum optimizer optimizer;
 	double rate, momentum, beta1, beta2, epsilon;
 	bool rate_chosen;  /* by us, not by the user: then the loss must fall */
@@ -106,6 +116,9 @@ static inline enum precision setup_master(const struct setup *setup)
 
 /* Fills in what the mode itself decides: shards, chunks. Once, before the setup shrinks. */
 void setup_fit_mode(struct setup *setup);
+
+/* The limit for a device with so many multiprocessors; 0: none. */
+int setup_collective_multiprocessors(const struct setup *setup, int multiprocessors);
 
 /*
  * A learning rate with which the loss falls from the first step on, for any widths: small against

@@ -11,9 +11,17 @@
 enum status team_open(struct team *team, struct device *device, struct world *world,
 		      struct error *err)
 {
+	return team_open_within(team, device, world, 0, err);
+}
+
+enum status team_open_within(struct team *team, struct device *device, struct world *world,
+			     int multiprocessors, struct error *err)
+{
 	enum status status = STATUS_OK;
 
-	*team = (struct team){ .device = device, .world = world };
+	*team = (struct team){ .device = device,
+			       .world = world,
+			       .multiprocessors = multiprocessors };
 	for (int i = 0; i < STREAM_COUNT && status == STATUS_OK; i++)
 		status = backend_stream_create(device, i != STREAM_COMPUTE, &team->streams[i], err);
 	status = world_agree(world, status, err);

@@ -29,6 +29,7 @@ struct team {
 	struct communicator *up_back, *down_back; /* for gradients; may be the same two */
 	/* Ranks with other parts of the same layers, with other parts of the batch; team_open_grid() */
 	struct communicator *tensor, *data;
+	int multiprocessors; /* that collectives hold at most; 0: no limit */
 	/* Device memory that vanished while communicators were opened; 0: unknown. */
 	uint64_t communicator_bytes;
 };
@@ -36,6 +37,9 @@ struct team {
 /* Collective, as is every call here. */
 enum status team_open(struct team *team, struct device *device, struct world *world,
 		      struct error *err);
+/* With collectives that hold at most `multiprocessors` of the device; 0: no limit. */
+enum status team_open_within(struct team *team, struct device *device, struct world *world,
+			     int multiprocessors, struct error *err);
 void team_close(struct team *team);
 
 /*

@@ -36,7 +36,8 @@ enum status team_open_group(struct team *team, int group, int index, int size,
 	if (group >= 0) {
 		uint64_t before = free_memory(team->device), after;
 
-		status = backend_communicator_open(team->device, &id, index, size, out, err);
+		status = backend_communicator_open_within(team->device, &id, index, size,
+							  team->multiprocessors, out, err);
 		after = free_memory(team->device);
 		team->communicator_bytes += before > after ? before - after : 0;
 	}

@@ -18,6 +18,22 @@ static void account_workspace(struct trainer *t)
 			      backend->gemm_workspace(t->team->device));
 }
 
+/*
+ * One step alone: loads every kernel and settles how each layer is computed, by trying. Products
+ * beside collectives plan for the multiprocessors that those leave.
+ */
+static enum status settle(struct trainer *t, struct error *err)
+{
+	int all = t->team->device->info.multiprocessors, taken = t->team->multiprocessors;
+	enum status status;
+
+	t->network.multiprocessors = taken > 0 && taken < all && t->mode->beside ? all - taken : 0;
+	t->network.settling = true;
+	status = trainer_step(t, STEP_COMPUTE | STEP_UPDATE, err);
+	t->network.settling = false;
+	return status;
+}
+
 enum status trainer_open(struct trainer *t, const struct setup *setup, struct team *team,
 			 struct error *err)
 {
@@ -28,7 +44,7 @@ enum status trainer_open(struct trainer *t, const struct setup *setup, struct te
 	if (world_agree(world, allocate(t, err), err) != STATUS_OK ||
 	    (t->mode->open && t->mode->open(t, err) != STATUS_OK) ||
 	    trainer_reset(t, err) != STATUS_OK ||
-	    trainer_step(t, STEP_COMPUTE | STEP_UPDATE, err) != STATUS_OK)
+	    settle(t, err) != STATUS_OK)
 		return err->status;
 	account_workspace(t);
 	/* That step was each rank's own: their loss scales may differ. */

@@ -30,6 +30,7 @@ double zero_wire_bytes(const struct setup *setup);
 		.name = "zero" #stage_,                                                            \
 		.summary = summary_,                                                               \
 		.bucketed = true,                                                                  \
+		.beside = BESIDE_FORWARD | BESIDE_BACKWARD,                                        \
 		.replicated = true,                                                                \
 		.accumulates = (stage_) == 1,                                                      \
 		.recomputes = true,                                                                \

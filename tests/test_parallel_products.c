@@ -1,0 +1,147 @@
+/* How the products of the suite `parallel` are chosen: fused or not, by search or by the library. */
+#include "parallel_setups.h"
+#include "suites/parallel/products.h"
+
+static const enum precision precisions[] = { PRECISION_FP64, PRECISION_FP32, PRECISION_FP16,
+					     PRECISION_BF16 };
+
+static void fused_products_change_nothing(void **state)
+{
+	(void)state;
+	for (size_t p = 0; p < sizeof(precisions) / sizeof(precisions[0]); p++)
+		for (enum fusion fusion = FUSION_OFF; fusion < FUSION_COUNT; fusion++) {
+			struct setup single = tiny("single", 1, precisions[p]),
+				     tensor = tiny("tensor", 2, precisions[p]);
+
+			single.fusion = tensor.fusion = fusion;
+			assert_ranks(run_ranks(1, run_reference, &single), 1, STATUS_OK,
+				     fusion_names[fusion]);
+			assert_ranks(run_ranks(2, run_reference, &tensor), 2, STATUS_OK,
+				     fusion_names[fusion]);
+		}
+}
+
+/* A device whose library has something to choose from, and remembers what was asked. */
+static const struct backend *sound;
+static struct gemm asked[64];
+static size_t asked_count, used_searched;
+static double choice_seconds;
+
+static bool same_product(const struct gemm *a, const struct gemm *b)
+{
+	return a->m == b->m && a->n == b->n && a->k == b->k && a->transpose_a == b->transpose_a &&
+	       a->transpose_b == b->transpose_b && a->epilogue == b->epilogue &&
+	       (a->beta != 0) == (b->beta != 0);
+}
+
+static enum status search(struct stream *stream, const struct gemm *gemm, double seconds,
+			  struct gemm_choice *out, struct error *err)
+{
+	(void)stream;
+	if (seconds <= 0)
+		return error_set(err, STATUS_INTERNAL, "searched for no time");
+	for (size_t i = 0; i < asked_count; i++)
+		if (same_product(&asked[i], gemm) && (uintptr_t)gemm->a % 16 == 0 &&
+		    (uintptr_t)asked[i].a % 16 == 0 && (uintptr_t)gemm->b % 16 == 0 &&
+		    (uintptr_t)asked[i].b % 16 == 0 && (uintptr_t)gemm->c % 16 == 0 &&
+		    (uintptr_t)asked[i].c % 16 == 0)
+			return error_set(err, STATUS_INTERNAL, "searched twice");
+	asked[asked_count++] = *gemm;
+	*out = (struct gemm_choice){ .seconds = choice_seconds, .first_seconds = 1 };
+	return STATUS_OK;
+}
+
+static enum status multiply(struct stream *stream, const struct gemm *gemm, struct error *err)
+{
+	struct gemm plain = *gemm;
+	bool known = false;
+
+	for (size_t i = 0; i < asked_count; i++)
+		known |= same_product(&asked[i], gemm);
+	if (gemm->searched && !known)
+		return error_set(err, STATUS_INTERNAL, "a product that was never searched");
+	used_searched += gemm->searched;
+	plain.searched = false;
+	return sound->gemm(stream, &plain, err);
+}
+
+static enum status run_with_choice(struct device *device, struct world *world, void *context,
+				   struct error *err)
+{
+	const struct setup *setup = context;
+	static struct backend choosy;
+	enum status status;
+
+	sound = device->backend;
+	choosy = *sound;
+	choosy.gemm = multiply;
+	choosy.gemm_search = search;
+	device->backend = &choosy;
+	asked_count = used_searched = 0;
+	status = run_reference(device, world, (void *)setup, err);
+	if (status != STATUS_OK)
+		return status;
+	if (setup->search_seconds == 0 && asked_count > 0)
+		return error_set(err, STATUS_INTERNAL, "searched all the same");
+	if (setup->search_seconds > 0 && asked_count == 0)
+		return error_set(err, STATUS_INTERNAL, "searched nothing");
+	if ((choice_seconds < 0.9 && setup->search_seconds > 0) != (used_searched > 0))
+		return error_set(err, STATUS_INTERNAL, "%zu products by search", used_searched);
+	return STATUS_OK;
+}
+
+static void products_are_searched_once_and_used_when_faster(void **state)
+{
+	static const double seconds[] = { 0.5, 0.99 };
+
+	(void)state;
+	for (size_t m = 0; m <= sizeof(split_names) / sizeof(split_names[0]); m++)
+		for (size_t i = 0; i < 2; i++) {
+			struct setup setup = m ? tiny(split_names[m - 1], 2, PRECISION_FP64)
+					       : tiny("single", 1, PRECISION_FP64);
+
+			setup.microbatches = setup.mode->microbatched ? 4 : 1;
+			setup.search_seconds = 0.001;
+			choice_seconds = seconds[i];
+			assert_ranks(run_ranks(setup.ranks, run_with_choice, &setup), setup.ranks,
+				     STATUS_OK, setup.mode->name);
+		}
+}
+
+static void no_time_no_search(void **state)
+{
+	struct setup setup = tiny("single", 1, PRECISION_FP32);
+
+	(void)state;
+	choice_seconds = 0.5;
+	assert_ranks(run_ranks(1, run_with_choice, &setup), 1, STATUS_OK, "no search");
+}
+
+static void limits_of_collectives(void **state)
+{
+	struct setup pipeline = tiny("1f1b", 2, PRECISION_FP32),
+		     ddp = tiny("ddp", 2, PRECISION_FP32),
+		     single = tiny("single", 1, PRECISION_FP32);
+
+	(void)state;
+	pipeline.collective_multiprocessors = ddp.collective_multiprocessors =
+		single.collective_multiprocessors = -1;
+	assert_int_equal(setup_collective_multiprocessors(&pipeline, 132), 8);
+	assert_int_equal(setup_collective_multiprocessors(&pipeline, 13), 0);
+	assert_int_equal(setup_collective_multiprocessors(&ddp, 132), 0);
+	ddp.collective_multiprocessors = single.collective_multiprocessors = 24;
+	assert_int_equal(setup_collective_multiprocessors(&ddp, 132), 24);
+	assert_int_equal(setup_collective_multiprocessors(&single, 132), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(fused_products_change_nothing),
+		cmocka_unit_test(products_are_searched_once_and_used_when_faster),
+		cmocka_unit_test(no_time_no_search),
+		cmocka_unit_test(limits_of_collectives),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
