@@ -280,6 +280,23 @@ static void section_names_are_not_cut(void **state)
 	}
 }
 
+#define EVERY_CONFIG "*"
+
+/* `expected` with EVERY_CONFIG at its end replaced by the shipped configs' names. malloc'ed. */
+static char *with_configs(const char *expected)
+{
+	struct text out = TEXT_EMPTY;
+
+	if (!text_ends_with(expected, EVERY_CONFIG))
+		return xstrdup(expected);
+	text_add_bytes(&out, expected, strlen(expected) - strlen(EVERY_CONFIG));
+	for (const struct embedded_file *f = embedded_configs; f->name; f++)
+		text_addf(&out, "%s%.*s", f == embedded_configs ? "" : ", ",
+			  (int)strcspn(f->name, "."), f->name);
+	text_add_char(&out, '\n');
+	return text_detach(&out);
+}
+
 static void unreadable_sources_are_errors(void **state)
 {
 	char folder[] = "/tmp/gpuproof-config-XXXXXX";
@@ -292,14 +309,9 @@ static void unreadable_sources_are_errors(void **state)
 		{ "nothing.ini", "nothing.ini: no such file\n" },
 		{ "./quick", "./quick: no such file\n" },
 		{ "loop.ini", "loop.ini: cannot be opened: Too many levels of symbolic links\n" },
-		{ "",
-		  ": no such file, and no embedded config of that name; embedded: "
-		  "acceptance, burn, compare-kepler-pascal-volta, deepbench, full, nightly, quick, "
-		  "transfer\n" },
+		{ "", ": no such file, and no embedded config of that name; embedded: " EVERY_CONFIG },
 		{ "qick", "qick: no such file, and no embedded config of that name (did you mean "
-			  "'quick'?); embedded: "
-			  "acceptance, burn, compare-kepler-pascal-volta, deepbench, full, nightly, quick, "
-		  "transfer\n" },
+			  "'quick'?); embedded: " EVERY_CONFIG },
 		{ "/dev/zero",
 		  "/dev/zero: the file is larger than 4194304 bytes, the limit for a config\n" },
 		{ "locked.ini", "locked.ini: cannot be opened: Permission denied\n" },
@@ -319,6 +331,7 @@ static void unreadable_sources_are_errors(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct text errors = TEXT_EMPTY;
 		struct config c;
+		char *expected;
 
 		if (strcmp(rows[i].source, "locked.ini") == 0 && access("locked.ini", R_OK) == 0) {
 			print_message("root reads every file: locked.ini is not tried\n");
@@ -327,7 +340,9 @@ static void unreadable_sources_are_errors(void **state)
 		assert_int_equal(
 			config_load_with(&c, &test_schema, rows[i].source, NULL, 0, &errors),
 			STATUS_USAGE);
-		assert_string_equal(errors.data, rows[i].error);
+		expected = with_configs(rows[i].error);
+		assert_string_equal(errors.data, expected);
+		free(expected);
 		text_release(&errors);
 	}
 	assert_int_equal(chdir("/"), 0);
