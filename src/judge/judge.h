@@ -22,6 +22,9 @@ struct judge_input {
 /* Appends a check per limit, case and bound, and the findings about the run itself. verdicts_finish() comes after. */
 void judge(const struct judge_input *input, struct verdicts *verdicts);
 
+/* Whether a finding of the post-flight differs from the pre-flight's in what a run must leave as it was. */
+bool flight_changed(const struct finding *before, const struct finding *after);
+
 /* Same devices: results of launches, as opposed to those of other nodes. */
 bool judge_same_machine(const struct result *a, const struct result *b);
 

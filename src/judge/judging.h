@@ -31,11 +31,29 @@ enum verdict judge_bound(const struct check *check, const struct observation *o,
 /* sisters.c */
 void judge_sisters(const struct judging *j);
 
+void judging_set(char **text, const char *value);
+/*
+ * A check without a limit, about a case (NULL: the run) and `device` (NULL: the case's first, if there is a case).
+ * Takes over `reason`. A WARN is accepted where the caller sets so.
+ */
+struct check *judging_finding(struct verdicts *verdicts, const struct result *result,
+			      const struct case_result *c, const char *device, enum verdict verdict,
+			      bool wrong, char *reason);
+
+/* flight.c: what was found before and after the run, and PCIe links that stay below what they can. */
+void judge_flight(const struct judge_input *input, struct verdicts *verdicts);
+/*
+ * The highest PCIe generation and width seen on a device, in any case of any launch (links train down when idle); 0:
+ * unknown.
+ */
+void judge_link(const struct judge_input *input, const struct device_info *device, int *generation,
+		int *width);
+
 /* run_findings.c: wrong results, memory errors, cases that were not run. */
 void judge_run(const struct judge_input *input, struct verdicts *verdicts);
 /* "software power cap, thermal (hardware)": what slowed a device down, of NVML's mask; the caller frees it. */
 char *throttle_words(int64_t reasons);
-/* A limit on a metric of the node as a whole. */
+/* node.c: a limit on a metric of the node as a whole. */
 void judge_node(const struct judge_input *input, const struct limit *limit,
 		struct verdicts *verdicts);
 

@@ -1,4 +1,4 @@
-/* What is checked without a limit: wrong results, memory errors, cases that are missing; and metrics of the node. */
+/* What is checked without a limit: wrong results, memory errors, cases that are missing. */
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "judge/judging.h"
 
-static void set(char **text, const char *value)
+void judging_set(char **text, const char *value)
 {
 	free(*text);
 	*text = xstrdup(value ? value : "");
@@ -16,25 +16,24 @@ static void set(char **text, const char *value)
 
 static void set_device(struct check *check, const struct result *result, const char *id)
 {
-	set(&check->devices, id);
+	judging_set(&check->devices, id);
 	for (size_t i = 0; id && i < result->device_count; i++) {
 		if (strcmp(result->devices[i].id, id) != 0)
 			continue;
-		set(&check->model, result->devices[i].name);
-		set(&check->uuid, result->devices[i].uuid);
+		judging_set(&check->model, result->devices[i].name);
+		judging_set(&check->uuid, result->devices[i].uuid);
 	}
 }
 
-/* `device`: the one that is to blame; NULL: the first of the case. */
-static struct check *add(struct verdicts *verdicts, const struct result *result,
-			 const struct case_result *c, const char *device, enum verdict verdict,
-			 bool wrong, char *reason)
+struct check *judging_finding(struct verdicts *verdicts, const struct result *result,
+			      const struct case_result *c, const char *device, enum verdict verdict,
+			      bool wrong, char *reason)
 {
 	struct check *check = verdicts_add(verdicts);
 
-	set(&check->limit, "run");
+	judging_set(&check->limit, "run");
 	if (c)
-		set(&check->case_id, c->id);
+		judging_set(&check->case_id, c->id);
 	if (c || device)
 		set_device(check, result, device ? device : c->device);
 	check->verdict = verdict;
@@ -81,7 +80,7 @@ static void judge_throttling(const struct result *result, const struct case_resu
 	if (!is_fault(case_throttle_reasons(c)))
 		return;
 	words = throttle_words(case_throttle_reasons(c));
-	add(verdicts, result, c, NULL, VERDICT_WARN, false,
+	judging_finding(verdicts, result, c, NULL, VERDICT_WARN, false,
 	    xasprintf("the device was throttled: %s", words))
 		->accepted = true;
 	free(words);
@@ -119,7 +118,7 @@ static void judge_counters(const struct result *result, const struct case_result
 		bool fails = counters[i].verdict == VERDICT_FAIL;
 
 		if (before >= 0 && after > before)
-			add(verdicts, result, c, NULL, counters[i].verdict, fails,
+			judging_finding(verdicts, result, c, NULL, counters[i].verdict, fails,
 			    xasprintf("%s during the case: %" PRId64, counters[i].what,
 				      after - before))
 				->accepted = !fails;
@@ -140,12 +139,12 @@ static void judge_wrong(const struct result *result, const struct case_result *c
 		if (!t->wrong)
 			continue;
 		told = true;
-		add(verdicts, result, c, t->device, VERDICT_FAIL, true,
+		judging_finding(verdicts, result, c, t->device, VERDICT_FAIL, true,
 		    xasprintf("%" PRIu64 " wrong word%s, the first: %s", t->wrong,
 			      t->wrong == 1 ? "" : "s", t->wrong_words));
 	}
 	if (!told)
-		add(verdicts, result, c, NULL, VERDICT_FAIL, true, xstrdup(c->reason));
+		judging_finding(verdicts, result, c, NULL, VERDICT_FAIL, true, xstrdup(c->reason));
 }
 
 /* The lowest and the highest of a counter that only grows. */
@@ -178,7 +177,7 @@ static void judge_watches(const struct result *result, const struct case_result 
 				if (strcmp(t->quantities[q].name, names[n]) != 0 ||
 				    !grew(&t->quantities[q], &by))
 					continue;
-				add(verdicts, result, c, t->device, counters[n].verdict,
+				judging_finding(verdicts, result, c, t->device, counters[n].verdict,
 				    counters[n].verdict == VERDICT_FAIL,
 				    xasprintf("%s during the case: %.0f", counters[n].what, by))
 					->accepted = counters[n].verdict != VERDICT_FAIL;
@@ -198,69 +197,15 @@ static void judge_case(const struct result *result, const struct case_result *c,
 
 void judge_run(const struct judge_input *input, struct verdicts *verdicts)
 {
+	judge_flight(input, verdicts);
 	for (size_t r = 0; r < input->count; r++) {
 		const struct result *result = &input->results[r];
 
 		for (size_t i = 0; i < result->case_count; i++)
 			judge_case(result, &result->cases[i], verdicts);
 		if (result->planned > result->case_count)
-			add(verdicts, result, NULL, NULL, VERDICT_ERROR, false,
+			judging_finding(verdicts, result, NULL, NULL, VERDICT_ERROR, false,
 			    xasprintf("the run is %s: %zu of %zu cases were not run", result->state,
 				      result->planned - result->case_count, result->planned));
 	}
-}
-
-static size_t count_devices(const struct result *result, const struct limit *limit)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < result->device_count; i++) {
-		bool fits = true;
-
-		/* The node knows one condition, "model". */
-		for (size_t c = 0; c < limit->condition_count && fits; c++) {
-			fits = false;
-			for (size_t w = 0; w < limit->conditions[c].word_count; w++)
-				fits = fits || strstr(result->devices[i].name,
-						      limit->conditions[c].words[w]);
-		}
-		n += fits;
-	}
-	return n;
-}
-
-static void judge_count(const struct limit *limit, const struct bound *bound,
-			enum check_kind comparison, double value, struct verdicts *verdicts)
-{
-	struct check *check = verdicts_add(verdicts);
-	bool fits = comparison == AT_LEAST ? value >= bound->factor : value <= bound->factor;
-	struct {
-		char **target;
-		const char *text;
-	} texts[] = {
-		{ &check->limit, limit->name },        { &check->metric, limit->metric->name },
-		{ &check->unit, limit->metric->unit }, { &check->place, bound->place },
-		{ &check->bound_text, bound->text },   { &check->bound_origin, limit->origin }
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		free(*texts[i].target);
-		*texts[i].target = xstrdup(texts[i].text);
-	}
-	check->comparison = comparison;
-	check->value = check->low = check->high = value;
-	check->bound = bound->factor;
-	check->launches = 1;
-	check_decide(check, limit, fits ? VERDICT_PASS : VERDICT_FAIL, NULL);
-}
-
-void judge_node(const struct judge_input *input, const struct limit *limit,
-		struct verdicts *verdicts)
-{
-	double devices = input->count ? (double)count_devices(&input->results[0], limit) : 0;
-
-	if (limit->min.kind)
-		judge_count(limit, &limit->min, AT_LEAST, devices, verdicts);
-	if (limit->max.kind)
-		judge_count(limit, &limit->max, AT_MOST, devices, verdicts);
 }

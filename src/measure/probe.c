@@ -24,7 +24,7 @@
 
 #define PROBE_SECONDS 60.0
 #define REAP_SECONDS 2.0
-#define MOST_ITEMS 64
+#define MOST_ITEMS 512 /* a dozen findings for each of many devices */
 
 /* The first byte of a line tells what follows. */
 enum line {

@@ -10,7 +10,16 @@
 #include "plan/resolve.h"
 
 const struct metric node_metrics[] = {
-	{ "node.devices", "1", BETTER_NONE, 0, "devices that the run used" }, { 0 }
+	{ "node.devices", "1", BETTER_NONE, 0, "devices that the run used" },
+	{ "node.pcie_generation", "1", BETTER_HIGHER, 0,
+	  "of the PCIe link under load, of the device with the lowest" },
+	{ "node.pcie_width", "1", BETTER_HIGHER, 0,
+	  "lanes of the PCIe link, of the device with the fewest" },
+	{ "node.nvlink_links", "1", BETTER_HIGHER, 0,
+	  "active NVLink links, of the device with the fewest" },
+	{ "node.ecc", "1", BETTER_HIGHER, 0, "share of the devices whose memory has ECC on" },
+	{ "node.driver", "1", BETTER_HIGHER, 0, "the driver's version up to its first dot" },
+	{ 0 }
 };
 
 struct reading {
@@ -71,9 +80,10 @@ static void unknown_metric(struct reading *r, const char *name)
 
 	for (const struct suite *const *s = r->schema->suites; *s; s++)
 		for (const struct metric *m = (*s)->metrics;
-		     m && m->name && n + 2 < ARRAY_SIZE(names); m++)
+		     m && m->name && n + 10 < ARRAY_SIZE(names); m++)
 			names[n++] = m->name;
-	names[n++] = node_metrics[0].name;
+	for (const struct metric *m = node_metrics; m->name && n + 1 < ARRAY_SIZE(names); m++)
+		names[n++] = m->name;
 	names[n] = NULL;
 	hint = hint_for(name, names);
 	message = xasprintf("there is no metric '%.60s'%s; gpuproof list metrics shows all", name,

@@ -60,7 +60,7 @@ static const struct field component_fields[] = {
 
 static const char *const severity_words[] = { "ok", "note", "warning", "error", NULL };
 
-static const struct field finding_fields[] = {
+const struct field finding_fields[] = {
 	{ .name = "severity", .codec = &codec_enum, FIELD_AT(finding, severity), .words = severity_words },
 	{ .name = "subject", .codec = &codec_chars, FIELD_AT(finding, subject) },
 	{ .name = "text", .codec = &codec_chars, FIELD_AT(finding, text) },

@@ -105,6 +105,8 @@ void result_release(struct result *result)
 	free(result->settings);
 	free(result->environment);
 	free(result->devices);
+	free(result->preflight);
+	free(result->postflight);
 	free(result->gpuproof_version);
 	free(result->run_id);
 	free(result->label);

@@ -190,6 +190,9 @@ struct result {
 	size_t environment_count;
 	struct device_info *devices;
 	size_t device_count;
+	/* What doctor says, before and after an acceptance run; empty for others. */
+	struct finding *preflight, *postflight;
+	size_t preflight_count, postflight_count;
 	struct case_result *cases;
 	size_t case_count, case_capacity;
 };

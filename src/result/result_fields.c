@@ -239,7 +239,11 @@ static const struct field config_fields[] = {
 	{ .name = "environment", .codec = &codec_facts, \
 	  FIELD_COUNTED(result, environment, environment_count) }, \
 	{ .name = "devices", .codec = &codec_array, FIELD_COUNTED(result, devices, device_count), \
-	  .fields = device_info_fields }
+	  .fields = device_info_fields }, \
+	{ .name = "preflight", .codec = &codec_array, FIELD_COUNTED(result, preflight, preflight_count), \
+	  .one_line = true, .fields = finding_fields, .optional = true }, \
+	{ .name = "postflight", .codec = &codec_array, FIELD_COUNTED(result, postflight, postflight_count), \
+	  .one_line = true, .fields = finding_fields, .optional = true }
 
 const struct field result_header_fields[] = { HEADER, { 0 } };
 

@@ -9,6 +9,7 @@ extern const struct field result_header_fields[]; /* the same without cases */
 extern const struct field case_fields[];          /* struct case_result */
 
 extern const struct field device_info_fields[];   /* device_json.c */
+extern const struct field finding_fields[];       /* device_json.c */
 
 /* struct case_parameter *: {"size": 67108864, "direction": "h2d"} and, for numbers, their text and unit. */
 extern const struct codec codec_parameters;

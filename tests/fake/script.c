@@ -22,6 +22,7 @@ static struct {
 	char operation[32]; /* "": any */
 	long turn, calls;
 	char once[PATH_MAX];
+	char rows[PATH_MAX];
 	bool broken; /* after DEED_ERROR */
 } plot;
 
@@ -55,6 +56,8 @@ static enum status read_word(struct script *script, const char *word, struct err
 		return units_parse_size(word + 7, &script->memory_bytes, err);
 	else if (text_starts_with(word, "noise="))
 		return units_parse_percent(word + 6, &script->noise, err);
+	else if (text_starts_with(word, "rows="))
+		snprintf(plot.rows, sizeof(plot.rows), "%s", word + 5);
 	else if (text_starts_with(word, "once="))
 		snprintf(plot.once, sizeof(plot.once), "%s", word + 5);
 	else if (!read_deed(word))
@@ -75,6 +78,21 @@ enum status script_read(struct script *script, struct error *err)
 			status = read_word(script, word, err);
 	free(copy);
 	return status;
+}
+
+int script_rows(void)
+{
+	FILE *f = plot.rows[0] ? fopen(plot.rows, "r+") : NULL;
+	int rows = 0;
+
+	if (!f)
+		return -1;
+	if (fscanf(f, "%d", &rows) == 1) {
+		rewind(f);
+		fprintf(f, "%d\n", rows + 1);
+	}
+	fclose(f);
+	return rows;
 }
 
 static bool turn_has_come(const char *operation)

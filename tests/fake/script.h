@@ -7,6 +7,7 @@
  *	error@37           the 37th call of this process fails with a device error, and every later one: a sticky error
  *	segfault@copy      the first copy crashes; abort@..., exit@... (code 3), hang@...
  *	segfault@copy:5    the 5th one
+ *	rows=FILE          the last device has as many remapped rows as FILE says, one more each time it is asked
  *	once=FILE          misbehave only while FILE does not exist; it is made then
  *
  * Operations have the names of backend.h; `open` is the backend's own.
@@ -26,6 +27,9 @@ struct script {
 
 /* Reads $GPUPROOF_FAKE. */
 enum status script_read(struct script *script, struct error *err);
+
+/* What rows=FILE says, and counts on; -1: it does not. */
+int script_rows(void);
 
 /* Counts a call of `operation` and misbehaves when its turn has come. */
 enum status script_call(const char *operation, struct error *err);

@@ -1,6 +1,6 @@
 /*
- * What doctor says about the GPUs themselves: permissions, persistence mode, compute mode, other
- * processes.
+ * What doctor, and an acceptance run before and after, say about the GPUs themselves: permissions, persistence mode,
+ * compute mode, other processes, memory errors and what was done about them, power cap, clocks, NVLink.
  */
 #include "device/cuda/cuda_backend.h"
 
@@ -133,6 +133,140 @@ static void check_memory(struct findings *list, const struct device_info *info)
 	    units_format((double)info->memory_bytes, "B", total, sizeof(total)));
 }
 
+static bool ecc_count(nvmlDevice_t device, int type, int counter, unsigned long long *count)
+{
+	return NVML_OK(nvmlDeviceGetTotalEccErrors, device, type, counter, count);
+}
+
+/* Since the driver was loaded (volatile), and in the life of the board (aggregate). */
+static void check_ecc_errors(struct findings *list, const struct device_info *info,
+			     nvmlDevice_t device)
+{
+	unsigned long long now = 0, ever = 0, corrected = 0, ever_corrected = 0;
+
+	if (!ecc_count(device, NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_VOLATILE_ECC, &now) ||
+	    !ecc_count(device, NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_AGGREGATE_ECC, &ever) ||
+	    !ecc_count(device, NVML_MEMORY_ERROR_TYPE_CORRECTED, NVML_VOLATILE_ECC, &corrected) ||
+	    !ecc_count(device, NVML_MEMORY_ERROR_TYPE_CORRECTED, NVML_AGGREGATE_ECC,
+		       &ever_corrected))
+		return;
+	add(list,
+	    now              ? SEVERITY_ERROR
+	    : ever           ? SEVERITY_WARNING
+	    : ever_corrected ? SEVERITY_NOTE
+			     : SEVERITY_OK,
+	    "ecc errors", info->id,
+	    "uncorrected %llu since the driver was loaded, %llu ever; corrected %llu, %llu ever",
+	    now, ever, corrected, ever_corrected);
+}
+
+/* Boards before Ampere retire pages, later ones remap rows. */
+static void check_pages(struct findings *list, const struct device_info *info, nvmlDevice_t device)
+{
+	unsigned count, total = 0;
+	bool known = false;
+
+	for (int cause = 0; cause < NVML_RETIRED_CAUSES; cause++) {
+		count = 0; /* asks how many there are: too many for no room at all is an answer, too */
+		if (!nvml.nvmlDeviceGetRetiredPages)
+			return;
+		switch (nvml.nvmlDeviceGetRetiredPages(device, cause, &count, NULL)) {
+		case NVML_SUCCESS:
+		case NVML_ERROR_INSUFFICIENT_SIZE:
+			known = true;
+			total += count;
+			break;
+		default:
+			break;
+		}
+	}
+	if (known)
+		add(list, total ? SEVERITY_WARNING : SEVERITY_OK, "retired pages", info->id,
+		    "%u%s", total, total ? ": memory cells have failed" : "");
+}
+
+static void check_rows(struct findings *list, const struct device_info *info, nvmlDevice_t device)
+{
+	unsigned corrected = 0, uncorrected = 0, pending = 0, failed = 0;
+
+	if (!NVML_OK(nvmlDeviceGetRemappedRows, device, &corrected, &uncorrected, &pending,
+		     &failed))
+		return;
+	add(list,
+	    failed || pending           ? SEVERITY_ERROR
+	    : corrected || uncorrected ? SEVERITY_WARNING
+				       : SEVERITY_OK,
+	    "remapped rows", info->id, "%u after uncorrected errors, %u after corrected ones%s%s",
+	    uncorrected, corrected,
+	    pending ? "; another is pending: reset the GPU" : "",
+	    failed ? "; a remapping has failed: replace the board" : "");
+}
+
+static void check_power(struct findings *list, const struct device_info *info, nvmlDevice_t device)
+{
+	unsigned limit, usual;
+
+	if (!NVML_OK(nvmlDeviceGetPowerManagementLimit, device, &limit))
+		return;
+	if (NVML_OK(nvmlDeviceGetPowerManagementDefaultLimit, device, &usual) && limit < usual)
+		add(list, SEVERITY_WARNING, "power cap", info->id,
+		    "%.0f W, below the board's %.0f W: it will be slower; nvidia-smi -pl (root)",
+		    1e-3 * limit, 1e-3 * usual);
+	else
+		add(list, SEVERITY_OK, "power cap", info->id, "%.0f W", 1e-3 * limit);
+}
+
+static void check_clocks(struct findings *list, const struct device_info *info,
+			 nvmlDevice_t device)
+{
+	unsigned sm, memory;
+
+	if (NVML_OK(nvmlDeviceGetMaxClockInfo, device, NVML_CLOCK_SM, &sm) &&
+	    NVML_OK(nvmlDeviceGetMaxClockInfo, device, NVML_CLOCK_MEM, &memory))
+		add(list, SEVERITY_OK, "clocks", info->id, "at most %u MHz, memory %u MHz", sm,
+		    memory);
+}
+
+static void check_nvlink(struct findings *list, const struct device_info *info,
+			 nvmlDevice_t device)
+{
+	unsigned links = 0, active = 0;
+	int state;
+
+	while (links < NVML_LINKS_AT_MOST &&
+	       NVML_OK(nvmlDeviceGetNvLinkState, device, links, &state)) {
+		active += state == NVML_FEATURE_ENABLED;
+		links++;
+	}
+	if (!links)
+		return;
+	/* None is how a board without a bridge looks; some is how a broken link does. */
+	add(list,
+	    active == links ? SEVERITY_OK
+	    : active	    ? SEVERITY_WARNING
+			    : SEVERITY_NOTE,
+	    "nvlink", info->id, "%u of %u links are active", active, links);
+}
+
+/* Direct access to the memory of the others, as far as they are the same model. */
+static void check_peers(struct findings *list, const struct device_info *info)
+{
+	unsigned others = 0, reached = 0;
+
+	for (int i = 0; i < cuda_device_count(); i++) {
+		struct device_info other;
+
+		if (i == info->index || cuda_device_info(i, &other, NULL) != STATUS_OK ||
+		    strcmp(other.name, info->name) != 0)
+			continue;
+		others++;
+		reached += info->peer_mask >> i & 1;
+	}
+	if (others)
+		add(list, reached == others ? SEVERITY_OK : SEVERITY_NOTE, "peers", info->id,
+		    "direct access to %u of %u GPUs of the same model", reached, others);
+}
+
 size_t cuda_findings(struct finding *out, size_t capacity)
 {
 	struct findings list = { out, 0, capacity };
@@ -146,11 +280,18 @@ size_t cuda_findings(struct finding *out, size_t capacity)
 			continue;
 		check_compute_mode(&list, &info);
 		check_memory(&list, &info);
+		check_peers(&list, &info);
 		device = nvml_device(info.pci);
 		if (!device)
 			continue;
 		check_persistence(&list, &info, device);
 		check_processes(&list, &info, device);
+		check_ecc_errors(&list, &info, device);
+		check_pages(&list, &info, device);
+		check_rows(&list, &info, device);
+		check_power(&list, &info, device);
+		check_clocks(&list, &info, device);
+		check_nvlink(&list, &info, device);
 	}
 	return list.count;
 }

@@ -15,7 +15,9 @@ enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2 };
 enum { NVML_TEMPERATURE_GPU = 0 };
 /* nvmlMemoryErrorType_t, nvmlEccCounterType_t */
 enum { NVML_MEMORY_ERROR_TYPE_CORRECTED = 0, NVML_MEMORY_ERROR_TYPE_UNCORRECTED = 1 };
-enum { NVML_VOLATILE_ECC = 0 };
+enum { NVML_VOLATILE_ECC = 0, NVML_AGGREGATE_ECC = 1 };
+/* nvmlPageRetirementCause_t */
+enum { NVML_RETIRED_MULTIPLE_SINGLE_BIT = 0, NVML_RETIRED_DOUBLE_BIT = 1, NVML_RETIRED_CAUSES = 2 };
 /* nvmlEnableState_t */
 enum { NVML_FEATURE_DISABLED = 0, NVML_FEATURE_ENABLED = 1 };
 /* NVML_NVLINK_MAX_LINKS of the largest GPUs; a higher number is refused, which ends the count. */

@@ -1,0 +1,136 @@
+/*
+ * Before and after: what doctor said about the machine, and what changed meanwhile. What it says about the host is shown
+ * with the verdict, and not part of it: a busy CPU is no fault of a GPU.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "judge/judging.h"
+
+/* The device that a finding is about: the last word of its subject; NULL: none. */
+static const char *device_of(const struct result *result, const struct finding *f)
+{
+	const char *word = strrchr(f->subject, ' ');
+
+	for (size_t i = 0; word && i < result->device_count; i++)
+		if (strcmp(result->devices[i].id, word + 1) == 0)
+			return result->devices[i].id;
+	return NULL;
+}
+
+/* Devices that the run did not use are nobody's business here. */
+static bool counts(const struct result *result, const struct finding *f)
+{
+	return device_of(result, f) ||
+	       (f->severity == SEVERITY_ERROR && !strchr(f->subject, ':'));
+}
+
+static void judge_finding(const struct result *result, const struct finding *f, const char *when,
+			  struct verdicts *verdicts)
+{
+	bool fails = f->severity == SEVERITY_ERROR;
+
+	if (f->severity < SEVERITY_WARNING || !counts(result, f))
+		return;
+	judging_finding(verdicts, result, NULL, device_of(result, f),
+			fails ? VERDICT_FAIL : VERDICT_WARN, false,
+			xasprintf("%s the run, %s: %s", when, f->subject, f->text))
+		->accepted = !fails;
+}
+
+static const struct finding *named(const struct finding *findings, size_t count,
+				   const char *subject)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(findings[i].subject, subject) == 0)
+			return &findings[i];
+	return NULL;
+}
+
+bool flight_changed(const struct finding *before, const struct finding *after)
+{
+	/* Use changes what is free and how fast links are trained; only these must stay. */
+	static const char *const stay[] = { "ecc ",       "retired pages ", "remapped rows ",
+					    "power cap ", "persistence ",   "nvlink ",
+					    "clocks ",    "peers ",	    "compute mode " };
+
+	for (size_t i = 0; i < ARRAY_SIZE(stay); i++)
+		if (strncmp(before->subject, stay[i], strlen(stay[i])) == 0)
+			return strcmp(before->text, after->text) != 0;
+	return after->severity > before->severity && after->severity >= SEVERITY_WARNING;
+}
+
+/* What is bad afterwards was said already when it was as bad before. */
+static void judge_change(const struct result *result, const struct finding *after,
+			 struct verdicts *verdicts)
+{
+	const struct finding *before =
+		named(result->preflight, result->preflight_count, after->subject);
+
+	if (!before || !flight_changed(before, after)) {
+		if (!before || before->severity < after->severity)
+			judge_finding(result, after, "after", verdicts);
+		return;
+	}
+	if (after->severity >= SEVERITY_WARNING && after->severity > before->severity)
+		judge_finding(result, after, "after", verdicts);
+	else if (counts(result, after))
+		judging_finding(verdicts, result, NULL, device_of(result, after), VERDICT_WARN,
+				false,
+				xasprintf("%s changed during the run: from %s to %s",
+					  after->subject, before->text, after->text))
+			->accepted = true;
+}
+
+void judge_link(const struct judge_input *input, const struct device_info *device, int *generation,
+		int *width)
+{
+	*generation = device->pcie_generation;
+	*width = device->pcie_width;
+	for (size_t r = 0; r < input->count; r++) {
+		for (size_t i = 0; i < input->results[r].case_count; i++) {
+			const struct case_result *c = &input->results[r].cases[i];
+			const struct telemetry *seen[] = { &c->before, &c->after };
+
+			if (!c->device || strcmp(c->device, device->id) != 0)
+				continue;
+			for (size_t t = 0; t < ARRAY_SIZE(seen); t++) {
+				if (seen[t]->pcie_generation > *generation)
+					*generation = (int)seen[t]->pcie_generation;
+				if (seen[t]->pcie_width > *width)
+					*width = (int)seen[t]->pcie_width;
+			}
+		}
+	}
+}
+
+static void judge_pcie(const struct judge_input *input, const struct device_info *d,
+		       struct verdicts *verdicts)
+{
+	int generation, width;
+
+	judge_link(input, d, &generation, &width);
+	if (!generation || !width ||
+	    (generation >= d->pcie_generation_max && width >= d->pcie_width_max))
+		return;
+	judging_finding(verdicts, &input->results[0], NULL, d->id, VERDICT_WARN, false,
+			xasprintf("the PCIe link was never better than generation %d x%d, though "
+				  "device and slot can do generation %d x%d",
+				  generation, width, d->pcie_generation_max, d->pcie_width_max))
+		->accepted = true;
+}
+
+void judge_flight(const struct judge_input *input, struct verdicts *verdicts)
+{
+	const struct result *result = input->results;
+
+	if (!input->count)
+		return;
+	for (size_t i = 0; i < result->preflight_count; i++)
+		judge_finding(result, &result->preflight[i], "before", verdicts);
+	for (size_t i = 0; i < result->postflight_count; i++)
+		judge_change(result, &result->postflight[i], verdicts);
+	for (size_t i = 0; i < result->device_count; i++)
+		judge_pcie(input, &result->devices[i], verdicts);
+}
