@@ -9,16 +9,19 @@
 #include "cli/print_verdicts.h"
 #include "cli/result_list.h"
 #include "judge/judge.h"
+#include "report/acceptance.h"
 
 extern const struct command command_check;
 
 static const struct option_row rows[] = {
 	{ 'l', "limits", true }, { 0, "baseline", true }, { 0, "strict", false },
-	{ 0, "json", false },    { 'a', "all", false },   { 0, NULL, false },
+	{ 0, "json", false },    { 'a', "all", false },   { 0, "report", true },
+	{ 0, NULL, false },
 };
 
 struct check_arguments {
 	const char *limits; /* NULL: the results' own, or the shipped ones */
+	const char *report; /* the acceptance page; NULL: none */
 	bool strict, json, all;
 	struct result_list results, baseline;
 };
@@ -30,6 +33,8 @@ static enum status take_option(struct check_arguments *a, const char *name, cons
 		a->limits = value;
 	else if (strcmp(name, "baseline") == 0)
 		return result_list_add(&a->baseline, value, err);
+	else if (strcmp(name, "report") == 0)
+		a->report = value;
 	else if (strcmp(name, "strict") == 0)
 		a->strict = true;
 	else if (strcmp(name, "json") == 0)
@@ -113,6 +118,32 @@ static int publish(const struct check_arguments *a, struct verdicts *verdicts, c
 	return verdicts_exit_code(verdicts);
 }
 
+/* The acceptance page, of the first launch and the verdicts of all. */
+static int write_page(const struct check_arguments *a, const struct verdicts *verdicts,
+		      const char *source, int code)
+{
+	const struct acceptance acceptance = { .result = &a->results.items[0],
+					       .verdicts = verdicts,
+					       .limits = source };
+	const struct report_options options = { .output = a->report };
+	struct error err = ERROR_NONE;
+
+	if (acceptance_write(&acceptance, &options, &err) != STATUS_OK)
+		return command_fail(&err);
+	if (!a->json)
+		printf("%s\n", a->report);
+	return code;
+}
+
+/* A page is about one machine. */
+static bool one_machine(const struct result_list *list)
+{
+	for (size_t i = 1; i < list->count; i++)
+		if (!judge_same_machine(&list->items[0], &list->items[i]))
+			return false;
+	return true;
+}
+
 /* Puts the results of each machine next to each other, in the order of the command line. */
 static void sort_by_machine(struct result_list *list)
 {
@@ -134,6 +165,8 @@ static int check_results(struct check_arguments *a)
 	char *source = NULL;
 	int code = EXIT_ACCEPTED;
 
+	if (a->report && !one_machine(&a->results))
+		return command_usage(&command_check, "--report is about one machine: these are several");
 	sort_by_machine(&a->results);
 	for (size_t first = 0, next; first < a->results.count && code == EXIT_ACCEPTED;
 	     first = next) {
@@ -143,8 +176,11 @@ static int check_results(struct check_arguments *a)
 		if (judge_machine(a, first, next - first, &verdicts, &source) != STATUS_OK)
 			code = EXIT_USAGE;
 	}
-	if (code == EXIT_ACCEPTED)
+	if (code == EXIT_ACCEPTED) {
 		code = publish(a, &verdicts, source);
+		if (a->report)
+			code = write_page(a, &verdicts, source, code);
+	}
 	verdicts_release(&verdicts);
 	free(source);
 	return code;
@@ -177,6 +213,8 @@ const struct command command_check = {
 		"it\n"
 		"      --strict             warnings and allowed skips are not accepted\n"
 		"  -a, --all                also print the checks that passed\n"
+		"      --report FILE        also write the acceptance page: answer, verdicts by "
+		"device, limits\n"
 		"      --json               verdicts as JSON on standard output\n\n"
 		"Exit code: 0 accepted, 1 a limit was violated, 4 inconclusive or incomplete, 5 a "
 		"wrong result",

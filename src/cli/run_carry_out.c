@@ -11,16 +11,46 @@
 #include "cli/print_comparison.h"
 #include "cli/print_verdicts.h"
 #include "cli/run_against.h"
+#include "cli/run_flight.h"
 #include "cli/run_launches.h"
 #include "cli/run_summary.h"
+#include "report/acceptance.h"
 #include "report/report.h"
+
+#define ACCEPTANCE_PAGE "acceptance.html"
+
+/* The page with the verdict, beside the report and linked with it. */
+static enum status publish_verdict(struct run_request *a, const struct result *result,
+				   const struct verdicts *verdicts, const char *directory,
+				   struct error *err)
+{
+	const struct acceptance acceptance = { .result = result,
+					       .verdicts = verdicts,
+					       .limits = a->check.limits.source,
+					       .run_page = "report.html" };
+	char *path = xasprintf("%s/" ACCEPTANCE_PAGE, directory);
+	struct report_options options = { .output = path, .separate_css = true };
+	enum status status = STATUS_OK;
+
+	if (!a->no_report) {
+		status = acceptance_write(&acceptance, &options, err);
+		a->accepted_page = status == STATUS_OK;
+		if (status == STATUS_OK)
+			printf("%s\n", path);
+	}
+	free(path);
+	return status;
+}
 
 /* Writes the report; prints its path, the last line of stdout. */
 static enum status publish(const struct result *results, size_t count, const struct run_request *a,
 			   const char *directory, struct error *err)
 {
 	char *path = xasprintf("%s/report.html", directory);
-	struct report_options options = { .output = path, .separate_css = true };
+	struct report_options options = { .output = path,
+					  .separate_css = true,
+					  .acceptance_page = a->accepted_page ? ACCEPTANCE_PAGE
+									      : NULL };
 	enum status status = STATUS_OK;
 
 	if (a->no_report) {
@@ -75,6 +105,22 @@ static void announce(const struct plan *plan, const char *directory)
 		launches_of(plan) > 1 ? " a launch" : "", directory);
 }
 
+/* An acceptance run says how the machine was before and after it. */
+static enum status add_flight(struct result *result, struct finding *before, size_t count,
+			      const struct run_setup *setup, const char *directory,
+			      struct error *err)
+{
+	char *path = xasprintf("%s/result.json", directory);
+	enum status status;
+
+	result->preflight = before;
+	result->preflight_count = count;
+	flight_land(&setup->config, directory, result);
+	status = result_write(result, path, err);
+	free(path);
+	return status;
+}
+
 /* Judges, prints the verdicts, and gives the exit code of both. */
 static int judge_run(struct run_request *a, const struct run_setup *setup,
 		     const struct conduct_options *options, struct result *result, int code)
@@ -90,6 +136,10 @@ static int judge_run(struct run_request *a, const struct run_setup *setup,
 		code = finish(result, status, *options->stopped_by, &err);
 	else
 		code = graver(verdicts_exit_code(&verdicts), code);
+	error_clear(&err);
+	if ((status == STATUS_OK || status == STATUS_INTERRUPTED) &&
+	    publish_verdict(a, result, &verdicts, options->directory, &err) != STATUS_OK)
+		code = graver(code, command_fail(&err));
 	verdicts_release(&verdicts);
 	return code;
 }
@@ -100,10 +150,22 @@ static int measure(struct run_request *a, const struct run_setup *setup,
 	struct error err = ERROR_NONE, report_error = ERROR_NONE;
 	struct launches launches = { 0 };
 	struct result result;
-	enum status status = launches_run(&launches, &setup->plan, &setup->probe, options,
-					  launches_of(&setup->plan), &err);
-	enum status pooled = launches_pool(&launches, options->directory, &result, &report_error);
-	int code = finish(&result, status, *options->stopped_by, &err);
+	struct finding *before = NULL;
+	size_t before_count = 0;
+	enum status status, pooled;
+	int code;
+
+	if (a->check.wanted)
+		flight_collect(&setup->probe, ".", &before, &before_count);
+	status = launches_run(&launches, &setup->plan, &setup->probe, options,
+			      launches_of(&setup->plan), &err);
+	pooled = launches_pool(&launches, options->directory, &result, &report_error);
+	code = finish(&result, status, *options->stopped_by, &err);
+	if (a->check.wanted && pooled == STATUS_OK && result.gpuproof_version)
+		pooled = add_flight(&result, before, before_count, setup, options->directory,
+				    &report_error);
+	else
+		free(before);
 
 	if (pooled != STATUS_OK && code == EXIT_ACCEPTED)
 		code = command_fail(&report_error);

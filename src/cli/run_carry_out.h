@@ -10,6 +10,7 @@ struct run_request {
 	const char *directory; /* where everything goes */
 	const char *command;   /* how to repeat it */
 	bool resume, quiet, no_report;
+	bool accepted_page; /* set by run_carry_out(): there is an acceptance page to link */
 	struct override *overrides;
 	size_t override_count;
 	struct run_check check; /* prepared when wanted */

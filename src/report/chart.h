@@ -67,6 +67,7 @@ struct chart {
 	enum scale_kind x_scale, y_scale;
 	enum better better;
 	double reference;    /* CHART_BARS: bars start at this value; NaN: at 0 */
+	bool close;          /* CHART_STRIP: the axis spans what is there, and medians alone are marked */
 	bool over_time;      /* CHART_LINES: low and high are the extremes of many readings, not an interval */
 	bool fitted;         /* CHART_LINES of times over sizes: their latency and bandwidth in a table */
 	struct extent range; /* CHART_HEATMAP: spanned by the colours as well: maps compare */

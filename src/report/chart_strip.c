@@ -97,12 +97,12 @@ static void draw_row(const struct scale *scale, struct tree *row, const struct c
 	draw_mark(scale, marks, point->p99, y + 4, shapes[2]);
 }
 
-static void draw_key(struct tree *map, double left)
+static void draw_key(struct tree *map, double left, size_t count)
 {
 	static const char *const names[] = { "median", "p95", "p99" };
 	struct tree *key = tree_list(map, "key");
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+	for (size_t i = 0; i < count && i < ARRAY_SIZE(names); i++) {
 		struct tree *item = tree_item(key);
 		struct text path = TEXT_EMPTY;
 		double x = left + 6 + 70 * (double)i;
@@ -122,6 +122,8 @@ void chart_strip_draw(const struct chart *chart, struct tree *map)
 	char unit[FORMAT_SIZE];
 
 	scale_init(&scale, chart->y_scale, extent_of(chart), left, CHART_WIDTH - RIGHT);
+	if (chart->close)
+		scale_fit(&scale, extent_of(chart));
 	factor = format_unit(scale.high, chart->y_unit, unit, sizeof(unit));
 	for (size_t s = 0; s < chart->count; s++) {
 		const struct chart_series *series = &chart->series[s];
@@ -147,5 +149,5 @@ void chart_strip_draw(const struct chart *chart, struct tree *map)
 	tree_text(map, "axis_unit", chart->y_scale == SCALE_LINEAR ? unit : "");
 	tree_flag(map, "axis_log", chart->y_scale != SCALE_LINEAR);
 	chart_ticks(map, "ticks", &scale, chart->y_unit, factor);
-	draw_key(map, left);
+	draw_key(map, left, chart->close ? 1 : ARRAY_SIZE(shapes));
 }

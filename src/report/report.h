@@ -27,6 +27,8 @@ struct report_options {
 	 * page can still be moved alone.
 	 */
 	bool separate_css;
+	/* A link to the acceptance page of the same result (report/acceptance.h); NULL: there is none. */
+	const char *acceptance_page;
 };
 
 enum status report_write(const struct result *results, size_t count,

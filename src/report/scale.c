@@ -113,6 +113,17 @@ void scale_init(struct scale *scale, enum scale_kind kind, struct extent extent,
 		init_log2(scale, extent);
 }
 
+void scale_fit(struct scale *scale, struct extent extent)
+{
+	double step;
+
+	if (!(extent.max > extent.min))
+		return;
+	step = nice_step(extent.max - extent.min);
+	scale->low = floor(extent.min / step) * step;
+	scale->high = ceil(extent.max / step) * step;
+}
+
 double scale_at(const struct scale *scale, double value)
 {
 	double position;

@@ -31,6 +31,8 @@ struct scale {
 void scale_init(struct scale *scale, enum scale_kind kind, struct extent extent, double from,
 		double to);
 /* The place of `value`; NaN for NaN. */
+/* Turns a linear scale into one that spans what is there, wherever zero is: for values that are nearly the same. */
+void scale_fit(struct scale *scale, struct extent extent);
 double scale_at(const struct scale *scale, double value);
 
 #define SCALE_TICKS 16

@@ -1,0 +1,424 @@
+/*
+ * Acceptance: what doctor finds before and after a run is part of the verdict, limits on the node are judged, and the
+ * page says who is to blame. The golden page is tests/golden/acceptance_quick_h200_x2.html, from a real run; after a
+ * wanted change GPUPROOF_UPDATE_GOLDEN=1 build/.../test_acceptance writes it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "judge_fixture.h"
+#include "report/acceptance.h"
+
+static void judge_by(const char *body, const struct result *r, struct verdicts *v)
+{
+	struct limits limits;
+	struct judge_input input = { .results = r, .count = 1, .limits = &limits };
+
+	memset(v, 0, sizeof(*v));
+	limits_from(&limits, body);
+	judge(&input, v);
+	verdicts_finish(v);
+	limits_release(&limits);
+}
+
+/* Three sound GPUs. */
+static void sound_node(struct result *r)
+{
+	node_init(r, 3, "NVIDIA H200");
+	for (size_t i = 0; i < 3; i++) {
+		struct case_result *c = node_add(r, i, 55e9, 0.001);
+
+		r->devices[i].pcie_generation = 1; /* idle */
+		r->devices[i].pcie_width = r->devices[i].pcie_width_max = 16;
+		r->devices[i].pcie_generation_max = 5;
+		r->devices[i].nvlink_count = 18;
+		r->devices[i].ecc = 1;
+		c->after.pcie_generation = 5;
+		c->after.pcie_width = 16;
+	}
+	r->environment = xcalloc(1, sizeof(*r->environment));
+	r->environment_count = 1;
+	r->environment[0] = (struct fact){ xstrdup("driver"), xstrdup("580.159.03") };
+}
+
+#define LIMIT "metric = transfer.bandwidth\nmin = 1 GB/s\n"
+
+static void find(struct finding **list, size_t *count, enum severity severity, const char *subject,
+		 const char *text)
+{
+	struct finding *f;
+
+	*list = xrealloc(*list, *count + 1, sizeof(**list));
+	f = &(*list)[(*count)++];
+	memset(f, 0, sizeof(*f));
+	f->severity = severity;
+	snprintf(f->subject, sizeof(f->subject), "%s", subject);
+	snprintf(f->text, sizeof(f->text), "%s", text);
+}
+
+static void before(struct result *r, enum severity severity, const char *subject, const char *text)
+{
+	find(&r->preflight, &r->preflight_count, severity, subject, text);
+}
+
+static void after(struct result *r, enum severity severity, const char *subject, const char *text)
+{
+	find(&r->postflight, &r->postflight_count, severity, subject, text);
+}
+
+/* The one finding of the run; fails when there is none, or another. */
+static const struct check *only_finding(const struct verdicts *v)
+{
+	const struct check *found = NULL;
+
+	for (size_t i = 0; i < v->count; i++) {
+		if (strcmp(v->checks[i].limit, "run") != 0)
+			continue;
+		assert_null(found);
+		found = &v->checks[i];
+	}
+	assert_non_null(found);
+	return found;
+}
+
+static void what_is_found_counts(void **state)
+{
+	static const struct {
+		enum severity before, after;
+		const char *subject, *was, *is;
+		enum verdict verdict;
+		int exit_code;
+		const char *says;
+	} rows[] = {
+		{ SEVERITY_ERROR, SEVERITY_ERROR, "remapped rows cuda:1", "pending", "pending",
+		  VERDICT_FAIL, 1, "before the run, remapped rows cuda:1: pending" },
+		{ SEVERITY_WARNING, SEVERITY_WARNING, "power cap cuda:1", "500 W", "500 W",
+		  VERDICT_WARN, 0, "before the run, power cap cuda:1: 500 W" },
+		{ SEVERITY_OK, SEVERITY_WARNING, "retired pages cuda:1", "0", "1", VERDICT_WARN, 0,
+		  "after the run, retired pages cuda:1: 1" },
+		{ SEVERITY_OK, SEVERITY_ERROR, "ecc errors cuda:1", "none", "uncorrected 1",
+		  VERDICT_FAIL, 1, "after the run, ecc errors cuda:1: uncorrected 1" },
+		{ SEVERITY_OK, SEVERITY_OK, "nvlink cuda:1", "18 of 18", "17 of 17", VERDICT_WARN,
+		  0, "nvlink cuda:1 changed during the run: from 18 of 18 to 17 of 17" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct check *c;
+		struct verdicts v;
+		struct result r;
+
+		sound_node(&r);
+		before(&r, rows[i].before, rows[i].subject, rows[i].was);
+		after(&r, rows[i].after, rows[i].subject, rows[i].is);
+		judge_by(LIMIT, &r, &v);
+		c = only_finding(&v);
+		assert_int_equal(c->verdict, rows[i].verdict);
+		assert_string_equal(c->devices, "cuda:1");
+		assert_string_equal(c->uuid, "GPU-1");
+		assert_string_equal(c->reason, rows[i].says);
+		assert_int_equal(verdicts_exit_code(&v), rows[i].exit_code);
+		verdicts_release(&v);
+		result_release(&r);
+	}
+}
+
+/* A busy host, a GPU that the run did not use, links that idle: none of a GPU's faults. */
+static void what_is_no_fault_of_a_gpu_does_not(void **state)
+{
+	struct verdicts v;
+	struct result r;
+
+	(void)state;
+	sound_node(&r);
+	before(&r, SEVERITY_WARNING, "load", "9 on 2 CPUs");
+	after(&r, SEVERITY_WARNING, "load", "12 on 2 CPUs");
+	before(&r, SEVERITY_WARNING, "power cap cuda:7", "400 W");
+	before(&r, SEVERITY_NOTE, "pcie cuda:1", "generation 1 of 5");
+	after(&r, SEVERITY_OK, "pcie cuda:1", "generation 5");
+	judge_by(LIMIT, &r, &v);
+	assert_int_equal(v.count, 3);
+	assert_int_equal(v.counts[VERDICT_PASS], 3);
+	verdicts_release(&v);
+	/* A device that is gone is. */
+	after(&r, SEVERITY_ERROR, "device cuda:2", "it is gone");
+	judge_by(LIMIT, &r, &v);
+	assert_int_equal(only_finding(&v)->verdict, VERDICT_FAIL);
+	assert_string_equal(only_finding(&v)->devices, "cuda:2");
+	verdicts_release(&v);
+	result_release(&r);
+}
+
+static void links_count_under_load(void **state)
+{
+	struct verdicts v;
+	struct result r;
+
+	(void)state;
+	sound_node(&r);
+	judge_by(LIMIT, &r, &v);
+	assert_int_equal(v.count, 3);
+	verdicts_release(&v);
+	r.cases[2].after.pcie_generation = 4;
+	judge_by(LIMIT, &r, &v);
+	assert_int_equal(only_finding(&v)->verdict, VERDICT_WARN);
+	assert_string_equal(only_finding(&v)->devices, "cuda:2");
+	assert_non_null(strstr(only_finding(&v)->reason, "never better than generation 4 x16"));
+	verdicts_release(&v);
+	result_release(&r);
+}
+
+/* The check of the limit, not what was found without one. */
+static const struct check *of_limit(const struct verdicts *v)
+{
+	for (size_t i = 0; i < v->count; i++)
+		if (strcmp(v->checks[i].limit, "run") != 0)
+			return &v->checks[i];
+	fail_msg("the limit was not judged");
+	return NULL;
+}
+
+static void nodes_have_limits(void **state)
+{
+	static const struct {
+		const char *limit;
+		enum verdict sound, with_faults;
+	} rows[] = {
+		{ "metric = node.pcie_generation\nmin = 5\n", VERDICT_PASS, VERDICT_FAIL },
+		{ "metric = node.pcie_width\nmin = 16\n", VERDICT_PASS, VERDICT_PASS },
+		{ "metric = node.nvlink_links\nmin = 18\n", VERDICT_PASS, VERDICT_FAIL },
+		{ "metric = node.ecc\nmin = 1\n", VERDICT_PASS, VERDICT_FAIL },
+		{ "metric = node.driver\nmin = 580\n", VERDICT_PASS, VERDICT_FAIL },
+		{ "metric = node.driver\nmin = 580\nmax = 580\n", VERDICT_PASS, VERDICT_FAIL },
+		{ "metric = node.devices\nwhere = model:H200\nmin = 3\nmax = 3\n", VERDICT_PASS,
+		  VERDICT_PASS },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct verdicts v;
+		struct result r;
+
+		sound_node(&r);
+		judge_by(rows[i].limit, &r, &v);
+		assert_int_equal(of_limit(&v)->verdict, rows[i].sound);
+		verdicts_release(&v);
+		r.cases[1].after.pcie_generation = 4;
+		r.devices[1].nvlink_count = 17;
+		r.devices[1].ecc = 0;
+		strcpy(r.environment[0].value, "570.1");
+		judge_by(rows[i].limit, &r, &v);
+		if (of_limit(&v)->verdict != rows[i].with_faults)
+			fail_msg("%s: %s", rows[i].limit, verdict_name(of_limit(&v)->verdict));
+		if (rows[i].with_faults == VERDICT_FAIL && !strstr(rows[i].limit, "driver"))
+			assert_string_equal(of_limit(&v)->devices, "cuda:1");
+		verdicts_release(&v);
+		result_release(&r);
+	}
+}
+
+static char *page_of(const struct result *r, const struct verdicts *v, const char *limits)
+{
+	const struct acceptance a = { .result = r, .verdicts = v, .limits = limits };
+	const struct report_options options = { .output = "unused" };
+	struct text html = TEXT_EMPTY;
+	struct error err = ERROR_NONE;
+
+	if (acceptance_render(&a, &options, &html, &err) != STATUS_OK)
+		fail_msg("%s", err.message);
+	return text_detach(&html);
+}
+
+static void assert_holds(const char *html, const char *words)
+{
+	if (!strstr(html, words))
+		fail_msg("the page does not say '%s'", words);
+}
+
+static void complete_strings(struct result *r)
+{
+	char **texts[] = { &r->gpuproof_version, &r->run_id, &r->label,
+			   &r->started,		 &r->finished, &r->command };
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		*texts[i] = *texts[i] ? *texts[i] : xstrdup("");
+}
+
+static void the_page_says_who_and_why(void **state)
+{
+	struct verdicts v;
+	struct result r;
+	char *html;
+
+	(void)state;
+	sound_node(&r);
+	complete_strings(&r);
+	judge_by("metric = transfer.bandwidth\nmin = 50 GB/s\norigin = the contract\n", &r, &v);
+	html = page_of(&r, &v, "mine.ini");
+	assert_holds(html, "ACCEPTED");
+	assert_holds(html, "the contract");
+	assert_holds(html, "mine.ini");
+	assert_holds(html, "Not recorded");
+	free(html);
+	verdicts_release(&v);
+	result_release(&r);
+
+	sound_node(&r);
+	complete_strings(&r);
+	r.cases[1].metrics[0].value = 20e9;
+	r.cases[1].metrics[0].low = 19.9e9;
+	r.cases[1].metrics[0].high = 20.1e9;
+	before(&r, SEVERITY_OK, "remapped rows cuda:2", "0");
+	after(&r, SEVERITY_ERROR, "remapped rows cuda:2", "<b>1 pending</b>");
+	judge_by("metric = transfer.bandwidth\nmin = 50 GB/s\n", &r, &v);
+	html = page_of(&r, &v, "mine.ini");
+	assert_holds(html, "REJECTED");
+	assert_holds(html, "<strong>cuda:1</strong> <code>GPU-1</code>: FAIL");
+	assert_holds(html, "<strong>cuda:2</strong> <code>GPU-2</code>: FAIL");
+	assert_holds(html, "20.00 GB/s");
+	assert_holds(html, "-60.0 %");
+	assert_holds(html, "&lt;b&gt;1 pending");
+	assert_holds(html, "Signature");
+	assert_null(strstr(html, "<b>1 pending"));
+	free(html);
+	verdicts_release(&v);
+	result_release(&r);
+}
+
+/* A run that measured nothing is not accepted, and its page still is one. */
+static void nothing_is_never_accepted(void **state)
+{
+	struct verdicts v;
+	struct result r;
+	char *html;
+
+	(void)state;
+	node_init(&r, 0, "");
+	complete_strings(&r);
+	judge_by(LIMIT, &r, &v);
+	html = page_of(&r, &v, "mine.ini");
+	assert_null(strstr(html, "</span> ACCEPTED"));
+	assert_holds(html, "</html>");
+	free(html);
+	verdicts_release(&v);
+	result_release(&r);
+}
+
+static char *content(const char *path)
+{
+	struct text t = TEXT_EMPTY;
+	FILE *file = fopen(path, "rb");
+	int c;
+
+	while (file && (c = fgetc(file)) != EOF)
+		text_add_char(&t, (char)c);
+	if (file)
+		fclose(file);
+	return text_detach(&t);
+}
+
+static void read_data(struct result *r, const char *name)
+{
+	char *path = xasprintf(TESTS_DIR "/data/%s", name);
+	struct error err = ERROR_NONE;
+
+	if (result_read(r, path, &err) != STATUS_OK)
+		fail_msg("%s", err.message);
+	free(path);
+}
+
+static void judge_by_model(const struct result *r, struct verdicts *v)
+{
+	struct text errors = TEXT_EMPTY;
+	struct limits limits;
+	struct judge_input input = { .results = r, .count = 1, .limits = &limits };
+
+	memset(v, 0, sizeof(*v));
+	assert_int_equal(limits_of_model(&limits, r->devices[0].name, &errors), STATUS_OK);
+	judge(&input, v);
+	verdicts_finish(v);
+	limits_release(&limits);
+	text_release(&errors);
+}
+
+/* Two real H200s, with the limits of their model. */
+static void golden_page(void **state)
+{
+	const char *path = TESTS_DIR "/golden/acceptance_quick_h200_x2.html";
+	struct error err = ERROR_NONE;
+	struct verdicts v;
+	struct result r;
+	char *html, *golden, *data;
+	size_t same = 0;
+
+	(void)state;
+	read_data(&r, "quick_h200_x2.json");
+	judge_by_model(&r, &v);
+	html = page_of(&r, &v, "h200");
+	data = strstr(html, "<script");
+	assert_non_null(data);
+	*data = '\0';
+	if (getenv("GPUPROOF_UPDATE_GOLDEN"))
+		assert_int_equal(file_write(path, html, strlen(html), &err), STATUS_OK);
+	golden = content(path);
+	while (html[same] && html[same] == golden[same])
+		same++;
+	if (html[same] || golden[same])
+		fail_msg("%s differs at byte %zu: got \"%.120s\", expected \"%.120s\"", path, same,
+			 html + same, golden + same);
+	free(golden);
+	free(html);
+	verdicts_release(&v);
+	result_release(&r);
+}
+
+/* A real soak of one H200 with planted bits: each slice's wrong words are the GPU's, by its UUID, and outrank all. */
+static void a_soak_blames_its_gpu(void **state)
+{
+	size_t blamed = 0;
+	struct verdicts v;
+	struct result r;
+	char *html;
+
+	(void)state;
+	read_data(&r, "burn_h200_planted.json");
+	judge_by("metric = burn.wrong\nmax = 0\n", &r, &v);
+	for (size_t i = 0; i < v.count; i++) {
+		const struct check *c = &v.checks[i];
+
+		if (strcmp(c->limit, "run") != 0 || !c->wrong)
+			continue;
+		blamed++;
+		assert_string_equal(c->uuid, r.devices[0].uuid);
+		assert_non_null(strstr(c->reason, "12 wrong words, the first: "));
+	}
+	assert_int_equal(blamed, 5);
+	assert_int_equal(verdicts_exit_code(&v), 5);
+	html = page_of(&r, &v, "mine.ini");
+	assert_holds(html, "REJECTED");
+	assert_holds(html, "WRONG");
+	free(html);
+	verdicts_release(&v);
+	result_release(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_found_counts),
+		cmocka_unit_test(what_is_no_fault_of_a_gpu_does_not),
+		cmocka_unit_test(links_count_under_load),
+		cmocka_unit_test(nodes_have_limits),
+		cmocka_unit_test(the_page_says_who_and_why),
+		cmocka_unit_test(nothing_is_never_accepted),
+		cmocka_unit_test(golden_page),
+		cmocka_unit_test(a_soak_blames_its_gpu),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

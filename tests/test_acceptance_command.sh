@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# run --check on a scripted device: what is found before and after it is in the result, the verdict and the page.
+set -u
+program=$(realpath "$1")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+GPUPROOF_BACKENDS=$(dirname "$program")/tests/backends
+export GPUPROOF_BACKENDS
+cd "$folder" || exit 1
+failed=0
+complain() { echo "$*"; failed=1; }
+
+cat >accept.ini <<'END'
+[run]
+backend = fake
+[defaults]
+min_samples = 5
+max_samples = 6
+[suite transfer]
+directions = h2d
+memories = pinned
+sizes = 1MiB
+[limit pcie]
+metric = transfer.bandwidth
+min = 1 GB/s
+[limit devices]
+metric = node.devices
+min = 2
+END
+
+# The last device remaps a row while the run goes on.
+echo 0 >rows
+GPUPROOF_FAKE="devices=2 rows=$folder/rows" "$program" run accept.ini --check -q -o changed >out 2>&1
+[ $? -eq 0 ] || complain "a warning is accepted: $(cat out)"
+grep -q 'after the run, remapped rows fake:1: 1' out || complain "the change is not in the verdict: $(cat out)"
+[ "$(tail -n 1 out)" = changed/report.html ] || complain "the report's path is not the last line: $(cat out)"
+grep -q '"preflight": \[' changed/result.json || complain "no pre-flight in the result"
+grep -q '"remapped rows fake:1", "text": "1"' changed/result.json || complain "no post-flight in the result"
+grep -q 'ACCEPTED' changed/acceptance.html || complain "the page does not say ACCEPTED"
+grep -q 'remapped rows fake:1' changed/acceptance.html || complain "the page does not show the change"
+grep -q 'href="acceptance.html"' changed/report.html || complain "the report does not link the verdict"
+grep -q 'href="report.html"' changed/acceptance.html || complain "the verdict does not link the report"
+"$program" check changed --strict >out
+[ $? -eq 1 ] || [ $? -eq 4 ] || grep -q 'Not' out || complain "--strict accepts a warning: $(cat out)"
+
+# A run that is not checked says nothing about before and after, and links nothing.
+GPUPROOF_FAKE=devices=2 "$program" run accept.ini -q -o plain >/dev/null 2>&1 || complain "plain run"
+grep -q preflight plain/result.json && complain "a plain run has a pre-flight"
+[ -e plain/acceptance.html ] && complain "a plain run has an acceptance page"
+
+# The page later, from the result alone; one device too few.
+GPUPROOF_FAKE=devices=1 "$program" run accept.ini --check -q -o one >out 2>&1
+[ $? -eq 1 ] || complain "one device of two is accepted: $(cat out)"
+"$program" check one --report later.html >out
+[ $? -eq 1 ] || complain "check --report: $(cat out)"
+[ "$(tail -n 1 out)" = later.html ] || complain "check --report does not print the path: $(cat out)"
+grep -q 'REJECTED' later.html || complain "the later page does not say REJECTED"
+"$program" check one changed --report both.html >out 2>&1
+[ $? -eq 2 ] || complain "a page about two machines: $(cat out)"
+[ -e both.html ] && complain "a page about two machines was written"
+
+# A wrong result rejects, whatever the limits say: the soak with planted bits.
+printf '[run]\nbackend = fake\n[suite burn]\nloads = fp32\nsize = 64\nduration = 50ms\nplant = 3\n[limit wrong]\nmetric = burn.wrong\nmax = 1000\n' >burn.ini
+"$program" run burn.ini --check -q -o burn >out 2>&1
+[ $? -eq 5 ] || complain "wrong words do not end with 5: $(cat out)"
+grep -q 'FAKE-0: 3 wrong words' out || complain "the device is not named by its UUID: $(cat out)"
+grep -q 'REJECTED' burn/acceptance.html || complain "wrong words do not reject"
+exit $failed
