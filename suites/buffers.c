@@ -160,31 +160,25 @@ static void on_host(const struct buffer *b, size_t offset, size_t bytes, uint64_
  * The device looks at the memory in place; what it found travels through device memory, which there
  * always is.
  */
-static enum status check_on_device(const struct buffer *b, struct stream *stream, size_t offset,
-				   size_t bytes, uint64_t seed, struct fill_mismatch *found,
-				   struct error *err)
+static enum status check_on_device(const struct buffer *b, const struct buffer *record,
+				   struct stream *stream, size_t offset, size_t bytes,
+				   uint64_t seed, struct fill_mismatch *found, struct error *err)
 {
-	struct buffer record;
-	enum status status =
-		buffer_alloc(&record, b->device, ALLOCATOR_DEVICE, BUFFER_CHECK_BYTES, err);
 	struct check_fill_arguments arguments = { .memory = (const char *)b->memory + offset,
 						  .bytes = bytes,
 						  .first = offset,
 						  .seed = seed,
-						  .out = record.memory };
+						  .out = record->memory };
+	enum status status = backend_copy(stream, record->memory, found, sizeof(*found), err);
 
-	if (status != STATUS_OK)
-		return status;
-	status = backend_copy(stream, record.memory, found, sizeof(*found), err);
 	if (status == STATUS_OK)
 		status = backend_launch(stream, "check_fill", &arguments, err);
 	if (status == STATUS_OK)
-		status = backend_copy(stream, found, record.memory, sizeof(*found), err);
+		status = backend_copy(stream, found, record->memory, sizeof(*found), err);
 	if (status == STATUS_OK)
 		status = backend_stream_synchronize(stream, err);
 	if (status != STATUS_OK)
 		backend_stream_synchronize(stream, NULL); /* what was enqueued still uses both */
-	buffer_free(&record);
 	return status;
 }
 
@@ -224,8 +218,14 @@ enum status buffer_poison(const struct buffer *b, struct stream *stream, struct 
 	return backend_stream_synchronize(stream, err);
 }
 
-enum status buffer_check(const struct buffer *b, struct stream *stream, size_t offset, size_t bytes,
-			 uint64_t seed, struct error *err)
+bool buffer_check_needs_record(const struct buffer *b)
+{
+	return !cpu_reads(b);
+}
+
+enum status buffer_check_by(const struct buffer *b, const struct buffer *record,
+			    struct stream *stream, size_t offset, size_t bytes, uint64_t seed,
+			    struct error *err)
 {
 	struct fill_mismatch found = { 0, UINT64_MAX, 0, 0 };
 	enum status status = STATUS_OK;
@@ -233,7 +233,7 @@ enum status buffer_check(const struct buffer *b, struct stream *stream, size_t o
 	if (cpu_reads(b))
 		on_host(b, offset, bytes, seed, check_words, &found);
 	else
-		status = check_on_device(b, stream, offset, bytes, seed, &found, err);
+		status = check_on_device(b, record, stream, offset, bytes, seed, &found, err);
 	if (status != STATUS_OK || found.count == 0)
 		return status;
 	return error_set(err, STATUS_MISMATCH,
@@ -241,6 +241,20 @@ enum status buffer_check(const struct buffer *b, struct stream *stream, size_t o
 			 ", got 0x%016" PRIx64 " (%" PRIu64 " of %zu 8-byte words wrong)",
 			 offset + found.index, found.expected, found.got, found.count,
 			 (bytes + 7) / 8);
+}
+
+enum status buffer_check(const struct buffer *b, struct stream *stream, size_t offset, size_t bytes,
+			 uint64_t seed, struct error *err)
+{
+	struct buffer record = { 0 };
+	enum status status = STATUS_OK;
+
+	if (buffer_check_needs_record(b))
+		status = buffer_alloc(&record, b->device, ALLOCATOR_DEVICE, BUFFER_CHECK_BYTES, err);
+	if (status == STATUS_OK)
+		status = buffer_check_by(b, &record, stream, offset, bytes, seed, err);
+	buffer_free(&record);
+	return status;
 }
 
 size_t buffer_rotation(uint64_t set_bytes, uint64_t cache_bytes, size_t most)

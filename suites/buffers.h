@@ -45,6 +45,14 @@ enum status buffer_poison(const struct buffer *buffer, struct stream *stream, st
  */
 enum status buffer_check(const struct buffer *buffer, struct stream *stream, size_t offset,
 			 size_t bytes, uint64_t seed, struct error *err);
+/*
+ * The same with BUFFER_CHECK_BYTES of device memory from the caller, for who checks often: `record`, of the buffer's
+ * device, is looked at only where buffer_check_needs_record().
+ */
+bool buffer_check_needs_record(const struct buffer *buffer);
+enum status buffer_check_by(const struct buffer *buffer, const struct buffer *record,
+			    struct stream *stream, size_t offset, size_t bytes, uint64_t seed,
+			    struct error *err);
 
 /*
  * Sets of operands through which a timed loop rotates, so that none is still in the last-level

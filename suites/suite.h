@@ -62,12 +62,14 @@ struct suite {
 	enum status (*run)(struct run *run, struct error *err);
 
 	/*
-	 * Companies: consecutive cases of one section that share no device and may be carried out at the same time.
-	 * joins() says whether `other` may (both NULL: never); run_company() carries them out, errs[i] being what
-	 * run() would have said of runs[i]. Every case keeps its own metrics, samples and verification. A company that
-	 * ends with a broken device, a crash or a hang is carried out again case by case, so it costs none of them.
+	 * Companies: consecutive cases of one section that are carried out together, at the same time or sharing what
+	 * they need. joins() says whether `other` may join the `count` cases of `company` (both NULL: never);
+	 * run_company() carries them out, errs[i] being what run() would have said of runs[i]. Every case keeps its
+	 * own metrics, samples and verification. A company that ends with a broken device, a crash or a hang is
+	 * carried out again case by case, so it costs none of them.
 	 */
-	bool (*joins)(const struct plan_case *c, const struct plan_case *other);
+	bool (*joins)(const struct plan_case *const *company, size_t count,
+		      const struct plan_case *other);
 	void (*run_company)(struct run *const *runs, size_t count, struct error *errs);
 
 	/*

@@ -9,11 +9,6 @@
  *
  * docs/nvbandwidth.md says which case is which test of nvbandwidth.
  */
-#include <math.h>
-#include <string.h>
-
-#include "base/text.h"
-#include "base/units.h"
 #include "suites/suite.h"
 #include "suites/transfer/access.h"
 #include "suites/transfer/pool.h"
@@ -119,184 +114,6 @@ static const struct metric metrics[] = {
 	{ 0 },
 };
 
-void transfer_note_nodes(struct run *run, const int *nodes, size_t count)
-{
-	struct text list = TEXT_EMPTY;
-	uint64_t seen = 0;
-	size_t several = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		if (nodes[i] < 0 || nodes[i] > 63 || (seen >> nodes[i] & 1))
-			continue;
-		seen |= UINT64_C(1) << nodes[i];
-		text_addf(&list, "%s%d", several++ ? ", " : "", nodes[i]);
-	}
-	if (several)
-		run_note(run, "Host memory on NUMA node%s %s, the nearest to its device.",
-			 several > 1 ? "s" : "", list.data);
-	text_release(&list);
-}
-
-static void note_nodes(const struct transfer *t)
-{
-	int nodes[ROUTES_MAX];
-
-	for (size_t i = 0; i < t->lane_count; i++)
-		nodes[i] = t->lanes[i].node;
-	transfer_note_nodes(t->run, nodes, t->lane_count);
-}
-
-static void note_cache(const struct transfer *t)
-{
-	uint64_t cache = t->run->devices[0]->info.l2_bytes;
-	char size[32];
-
-	if (t->slots > 1)
-		run_note(t->run,
-			 "Rotates over %zu buffers, because one would stay in a cache (%s on the "
-			 "device).",
-			 t->slots, units_size(cache, size, sizeof(size)));
-	else if (t->bytes < cache)
-		run_note(t->run, "The data fit in the device's cache (%s).",
-			 units_size(cache, size, sizeof(size)));
-}
-
-static struct lane_end end_of(const struct transfer *t, int end, int other)
-{
-	if (end == ROUTE_HOST)
-		return (struct lane_end){ t->run->devices[other], t->memory };
-	return (struct lane_end){ t->run->devices[end], ALLOCATOR_DEVICE };
-}
-
-static enum status open_lane(struct transfer *t, size_t i, struct error *err)
-{
-	const struct plan_case *c = t->run->c;
-	const struct route *route = &t->routes[i];
-	struct lane_plan plan = {
-		.from = end_of(t, route->from, route->to),
-		.to = end_of(t, route->to, route->from),
-		.issuer = t->run->devices[route->issuer],
-		.by_kernel = transfer_by_kernel(c),
-		.method = (enum copy_method)section_setting(c->section, "copy_kernel")
-				  ->values[0]
-				  .integer,
-		.bytes = transfer_route_bytes(c, i),
-		.slots = t->slots,
-		.seed = t->run->seed + i,
-	};
-
-	t->lane_count = i + 1;
-	return lane_open(&t->lanes[i], &plan, err);
-}
-
-static enum status open_lanes(struct transfer *t, size_t count, struct error *err)
-{
-	enum status status = STATUS_OK;
-
-	for (size_t i = 0; i < count && status == STATUS_OK; i++)
-		status = open_lane(t, i, err);
-	for (size_t i = 0; transfer_twins(t->run->c) && i + 1 < t->lane_count; i += 2)
-		lane_join(&t->lanes[i], &t->lanes[i + 1]);
-	return status;
-}
-
-static const char *end_name(const struct lane_end *end)
-{
-	return allocator_on_device(end->allocator) ? end->device->info.id : "host";
-}
-
-static enum status each_lane(struct transfer *t,
-			     enum status (*check)(struct lane *, struct error *), const char *when,
-			     struct error *err)
-{
-	for (size_t i = 0; i < t->lane_count; i++) {
-		const struct lane_plan *plan = &t->lanes[i].plan;
-		enum status status = check(&t->lanes[i], err);
-
-		if (status != STATUS_OK)
-			return error_prefix(err, "%s%s timing, %s to %s",
-					    status == STATUS_MISMATCH ? "corrupt: " : "", when,
-					    end_name(&plan->from), end_name(&plan->to));
-	}
-	return STATUS_OK;
-}
-
-static enum status set_access(struct transfer *t, size_t count, struct error *err)
-{
-	for (size_t i = 0; i < count; i++) {
-		int peer = route_peer(&t->routes[i]);
-		struct device *a = t->run->devices[t->routes[i].issuer];
-
-		if (peer >= 0 &&
-		    access_set(a, t->run->devices[peer], !t->staged, err) != STATUS_OK)
-			return err->status;
-	}
-	return STATUS_OK;
-}
-
-static void transfer_init(struct transfer *t, struct run *run)
-{
-	const struct plan_case *c = run->c;
-
-	memset(t, 0, sizeof(*t));
-	t->run = run;
-	t->bytes = (size_t)case_integer(c, "sizes");
-	t->direction = (enum direction)case_integer(c, "directions");
-	t->info = direction_info(t->direction);
-	if (t->info->host)
-		allocator_from_name(case_text(c, "memories"), &t->memory);
-	else if (t->info->peer && t->info->timing != TIME_CHASE)
-		t->staged = strcmp(case_text(c, "access"), "off") == 0;
-	t->slots = transfer_slots(t->direction, transfer_cold(c), t->bytes, &run->devices[0]->info);
-}
-
-static enum status open_copies(struct transfer *t, size_t count, struct error *err)
-{
-	if (open_lanes(t, count, err) != STATUS_OK ||
-	    each_lane(t, lane_verify, "before", err) != STATUS_OK)
-		return err->status;
-	note_nodes(t);
-	note_cache(t);
-	return transfer_plan_timings(t, err);
-}
-
-enum status transfer_open(struct transfer *t, struct run *run, struct error *err)
-{
-	size_t count;
-
-	transfer_init(t, run);
-	count = direction_routes(t->direction, run->device_count, t->routes);
-	if (set_access(t, count, err) != STATUS_OK)
-		return err->status;
-	if (t->info->timing == TIME_CHASE)
-		return chase_open(t, err);
-	return open_copies(t, count, err);
-}
-
-enum status transfer_finish(struct transfer *t, struct error *err)
-{
-	static const char copies[] = "every byte against the generator, before and after timing";
-	static const char loads[] = "the end of the way against its order, before and after timing";
-
-	/* First the numbers: a pair whose data are wrong keeps them. */
-	if (t->chase)
-		chase_record(t);
-	else
-		transfer_record(t);
-	if ((t->chase ? chase_check(t, "after", err) : each_lane(t, lane_check, "after", err)) ==
-	    STATUS_OK)
-		run_verified(t->run, t->chase ? loads : copies, NAN, NAN);
-	return err->status;
-}
-
-void transfer_close(struct transfer *t)
-{
-	chase_close(t);
-	transfer_close_timings(t);
-	for (size_t i = 0; i < t->lane_count; i++)
-		lane_close(&t->lanes[i]);
-}
-
 static enum status transfer_run(struct run *run, struct error *err)
 {
 	struct transfer t;
@@ -313,6 +130,7 @@ static enum status transfer_run(struct run *run, struct error *err)
 
 static void transfer_release(void)
 {
+	company_reset();
 	access_reset();
 	pool_empty();
 }

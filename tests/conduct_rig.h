@@ -247,9 +247,12 @@ static enum status pairs_expand(struct plan *plan, struct plan_case *point, stru
 	return plan_add(plan, point, &device, 1, err);
 }
 
-static bool pairs_join(const struct plan_case *c, const struct plan_case *other)
+static bool pairs_join(const struct plan_case *const *company, size_t count,
+		       const struct plan_case *other)
 {
-	(void)c;
+	for (size_t i = 0; i < count; i++)
+		if (company[i]->devices[0] == other->devices[0])
+			return false;
 	return case_integer(other, "cases") != 50; /* it wants to be alone */
 }
 

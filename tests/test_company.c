@@ -14,6 +14,7 @@
 static double seconds[FIXTURE_DEVICES];
 /* How much longer it takes for each other one that runs at the same time. */
 static double disturbance;
+static int disturbed_device; /* only this one; -1: all */
 static int corrupt_device; /* what it receives is wrong; -1: none */
 static int gates, samples_of_gates;
 static bool burst_ended;
@@ -33,11 +34,25 @@ static enum status plant_elapsed(struct event *start, struct event *end, double 
 {
 	enum status status = spy.real->event_elapsed(start, end, out, err);
 	int device = end->device->info.index;
+	bool disturbed = disturbed_device < 0 || disturbed_device == device;
 
 	burst_ended = true;
-	*out = seconds[device] * (1 + disturbance * (gates - 1)) *
+	*out = seconds[device] * (1 + (disturbed ? disturbance * (gates - 1) : 0)) *
 	       (1 + 1e-4 * (samples_of_gates++ % 3));
 	return status;
+}
+
+static enum status plant_copy(struct stream *stream, void *to, const void *from, size_t bytes,
+			      struct error *err)
+{
+	static unsigned char wrong[BYTES];
+
+	if (bytes == BYTES && stream->device->info.index == corrupt_device) {
+		memcpy(wrong, from, bytes);
+		wrong[bytes / 2] ^= 1;
+		from = wrong;
+	}
+	return spy.real->copy(stream, to, from, bytes, err);
 }
 
 static enum status plant_copy_peer(struct stream *stream, void *to, struct device *to_device,
@@ -60,10 +75,11 @@ static int plant_reset(void **state)
 	spy.table.gate_close = plant_gate_close;
 	spy.table.event_elapsed = plant_elapsed;
 	spy.table.copy_peer = plant_copy_peer;
+	spy.table.copy = plant_copy;
 	for (int i = 0; i < FIXTURE_DEVICES; i++)
 		seconds[i] = ALONE_SECONDS;
 	disturbance = 0;
-	corrupt_device = -1;
+	corrupt_device = disturbed_device = -1;
 	gates = 0;
 	return 0;
 }
@@ -105,6 +121,39 @@ static void carry_out(struct fixture *f, const char *ini, struct company *c)
 	c->cases[0]->suite->run_company(list, PAIRS, c->errs);
 }
 
+/* Every device once before all others. */
+struct rotation {
+	const struct plan_case *cases[FIXTURE_DEVICES];
+	struct device *devices[FIXTURE_DEVICES][FIXTURE_DEVICES];
+	struct sampling rules;
+	struct run runs[FIXTURE_DEVICES], *list[FIXTURE_DEVICES];
+};
+
+static void rotation_begin(struct fixture *f, const char *ini, struct rotation *r,
+			   struct case_result *results)
+{
+	plan_from(f, ini, f->infos, FIXTURE_DEVICES);
+	assert_int_equal(f->plan.case_count, FIXTURE_DEVICES);
+	r->rules = sampling_from(f->plan.cases[0].section);
+	for (size_t i = 0; i < FIXTURE_DEVICES; i++) {
+		r->cases[i] = &f->plan.cases[i];
+		for (size_t k = 0; k < FIXTURE_DEVICES; k++)
+			r->devices[i][k] = f->devices[r->cases[i]->devices[k]];
+		if (i > 0)
+			assert_true(r->cases[0]->suite->joins(r->cases, i, r->cases[i]));
+		r->runs[i] = (struct run){ .c = r->cases[i],
+					   .devices = r->devices[i],
+					   .device_count = FIXTURE_DEVICES,
+					   .seed = i + 1,
+					   .sampler = { .rules = &r->rules,
+							.device = r->devices[i][0] },
+					   .result = &results[i] };
+		r->list[i] = &r->runs[i];
+		case_parameters_fill(r->cases[i], &results[i]);
+		seconds[i] = ALONE_SECONDS * (double)(i + 1);
+	}
+}
+
 static void release(struct fixture *f, struct company *c)
 {
 	c->cases[0]->suite->release();
@@ -135,7 +184,7 @@ static bool has_series(const struct case_result *c, const char *name)
 
 static bool joins(const struct company *c)
 {
-	return c->cases[0]->suite->joins(c->cases[0], c->cases[1]);
+	return c->cases[0]->suite->joins(c->cases, 1, c->cases[1]);
 }
 
 static void assert_says(const struct company *c, size_t i, const char *words)
@@ -214,6 +263,46 @@ static void a_slow_pair_is_slow_by_itself(void **state)
 	release(f, &c);
 }
 
+/* Pairs of the second round are held against the first pair alone, too. */
+static void later_rounds_need_no_reference(void **state)
+{
+	struct fixture *f = *state;
+	struct company first, second;
+
+	carry_out(f, PLAN "p2p", &first);
+	plan_done(f);
+	carry_out(f, PLAN "p2p", &second);
+	assert_true(has_series(&first.results[0], "transfer.time_alone"));
+	for (size_t i = 0; i < PAIRS; i++) {
+		assert_false(has_series(&second.results[i], "transfer.time_alone"));
+		assert_says(&second, i, "100.0 % of what host:0 and host:7 have alone.");
+		case_result_release(&first.results[i]);
+	}
+	release(f, &second);
+}
+
+/*
+ * The first pair is by a slow way. One that is faster, but would be much faster alone, must not pass for undisturbed.
+ */
+static void a_faster_pair_is_checked_against_itself(void **state)
+{
+	struct fixture *f = *state;
+	struct company c;
+
+	seconds[0] = 4 * ALONE_SECONDS;
+	disturbance = 0.1;
+	disturbed_device = 3;
+	carry_out(f, PLAN "p2p", &c);
+	for (size_t i = 0; i < PAIRS; i++) {
+		bool disturbed = c.cases[i]->devices[0] == 3;
+
+		assert_close(bandwidth(&c, i), BYTES / ALONE_SECONDS / (i == 0 ? 4 : 1));
+		assert_int_equal(has_series(&c.results[i], "transfer.time_in_company"), disturbed);
+	}
+	assert_false(joins(&c));
+	release(f, &c);
+}
+
 /* What counts is what each pair has alone; later cases of the kind keep no company. */
 static void links_that_are_shared_are_measured_one_by_one(void **state)
 {
@@ -270,6 +359,70 @@ static void a_corrupt_pair_leaves_the_others(void **state)
 	release(f, &c);
 }
 
+#define ROTATION                                                                                   \
+	"[defaults]\nmin_samples = 3\nmax_samples = 3\nsample_time = 20us\n[suite transfer]\n"        \
+	"memories = registered\nsizes = 4KiB\ndirections = "
+
+/* The same copies for all: as many buffers as one case has, not once for each. */
+static void host_to_all_shares_its_copies(void **state)
+{
+	static const char *const inis[] = { ROTATION "host_to_all", ROTATION "all_to_host",
+					    ROTATION "host_to_all_both",
+					    ROTATION "all_to_host_both\nengines = sm" };
+	struct fixture *f = *state;
+
+	for (size_t n = 0; n < ARRAY_SIZE(inis); n++) {
+		struct case_result results[FIXTURE_DEVICES] = { { 0 } };
+		struct error errs[FIXTURE_DEVICES] = { { 0 } };
+		struct rotation r;
+
+		rotation_begin(f, inis[n], &r, results);
+		r.cases[0]->suite->run_company(r.list, FIXTURE_DEVICES, errs);
+		for (size_t i = 0; i < FIXTURE_DEVICES; i++) {
+			if (errs[i].status != STATUS_OK)
+				fail_msg("%s: %s", r.cases[i]->id, errs[i].message);
+			/* Each is timed on its own device. */
+			assert_close(case_metric(&results[i], "transfer.bandwidth")->value,
+				     BYTES / (ALONE_SECONDS * (double)(i + 1)));
+			assert_true(results[i].verification.done);
+			case_result_release(&results[i]);
+		}
+		r.cases[0]->suite->release();
+		plan_done(f);
+		assert_nothing_open(inis[n]);
+	}
+}
+
+/* One device's copies arrive wrong: that is its case, and the others know nothing of it. */
+static void a_corrupt_device_fails_its_own_turn(void **state)
+{
+	struct fixture *f = *state;
+	struct case_result results[FIXTURE_DEVICES] = { { 0 } };
+	struct error errs[FIXTURE_DEVICES] = { { 0 } };
+	struct rotation r;
+
+	corrupt_device = 5;
+	rotation_begin(f, ROTATION "host_to_all", &r, results);
+	r.cases[0]->suite->run_company(r.list, FIXTURE_DEVICES, errs);
+	for (size_t i = 0; i < FIXTURE_DEVICES; i++) {
+		assert_int_equal(errs[i].status, i == 5 ? STATUS_MISMATCH : STATUS_OK);
+		assert_int_equal(results[i].verification.done, i != 5);
+		case_result_release(&results[i]);
+	}
+	assert_non_null(strstr(errs[5].message, "corrupt: before timing, host to host:5"));
+	r.cases[0]->suite->release();
+	plan_done(f);
+	assert_nothing_open("corrupt turn");
+}
+
+/* A case of the plan and the one behind it. */
+static bool may_join(const struct fixture *f, size_t i)
+{
+	const struct plan_case *c = &f->plan.cases[i];
+
+	return c->suite->joins(&c, 1, c + 1);
+}
+
 /* By way of the host they share it. */
 static void only_direct_copies_keep_company(void **state)
 {
@@ -278,12 +431,11 @@ static void only_direct_copies_keep_company(void **state)
 	plan_from(f,
 		  "[suite transfer]\nsizes = 4KiB, 8KiB\naccess = off\ndirections = p2p\n", f->infos,
 		  FIXTURE_DEVICES);
-	assert_false(f->plan.cases[0].suite->joins(&f->plan.cases[0], &f->plan.cases[1]));
+	assert_false(may_join(f, 0));
 	plan_done(f);
 	plan_from(f, PLAN "h2d, local\nmemories = pageable", f->infos, FIXTURE_DEVICES);
 	for (size_t i = 0; i + 1 < f->plan.case_count; i++)
-		assert_false(
-			f->plan.cases[i].suite->joins(&f->plan.cases[i], &f->plan.cases[i + 1]));
+		assert_false(may_join(f, i));
 	plan_done(f);
 }
 
@@ -293,9 +445,13 @@ int main(void)
 		cmocka_unit_test_setup(pairs_come_in_rounds, plant_reset),
 		cmocka_unit_test_setup(links_of_their_own_are_measured_together, plant_reset),
 		cmocka_unit_test_setup(a_slow_pair_is_slow_by_itself, plant_reset),
+		cmocka_unit_test_setup(later_rounds_need_no_reference, plant_reset),
+		cmocka_unit_test_setup(a_faster_pair_is_checked_against_itself, plant_reset),
 		cmocka_unit_test_setup(links_that_are_shared_are_measured_one_by_one, plant_reset),
 		cmocka_unit_test_setup(both_ways_too, plant_reset),
 		cmocka_unit_test_setup(a_corrupt_pair_leaves_the_others, plant_reset),
+		cmocka_unit_test_setup(host_to_all_shares_its_copies, plant_reset),
+		cmocka_unit_test_setup(a_corrupt_device_fails_its_own_turn, plant_reset),
 		cmocka_unit_test_setup(only_direct_copies_keep_company, plant_reset),
 	};
 

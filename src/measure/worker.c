@@ -210,27 +210,11 @@ static enum status carry_out(struct worker *w, const struct plan_case *const *ca
 	return broken ? STATUS_DEVICE : status;
 }
 
-static bool share_a_device(const struct plan_case *a, const struct plan_case *b)
-{
-	for (size_t i = 0; i < a->device_count; i++)
-		for (size_t j = 0; j < b->device_count; j++)
-			if (a->devices[i] == b->devices[j])
-				return true;
-	return false;
-}
-
 static bool may_join(const struct plan_case *const *company, size_t count,
 		     const struct plan_case *other)
 {
-	const struct suite *suite = company[0]->suite;
-
-	if (other->suite != suite || other->section != company[0]->section ||
-	    !suite->joins(company[0], other))
-		return false;
-	for (size_t i = 0; i < count; i++)
-		if (share_a_device(company[i], other))
-			return false;
-	return true;
+	return other->suite == company[0]->suite && other->section == company[0]->section &&
+	       company[0]->suite->joins(company, count, other);
 }
 
 /* The cases from the `first` of the assignment on that are carried out together; how many, 1 at least. */

@@ -18,7 +18,7 @@ struct control {
 		stop;   /* set by the conductor: finish the sample, then no further cases */
 	off_t log_mark; /* where in the log the case in flight began: its last words are behind it */
 	double began;   /* of the run, on the host's monotonic clock */
-	_Atomic int company; /* cases that the worker carries out at the same time right now */
+	_Atomic int company; /* cases that the worker carries out together right now */
 	_Atomic int alone; /* set by the conductor: no companies any more, one of them died */
 	_Atomic int finished
 		[PLAN_MAX_CASE_DEVICES]; /* by rank: it did all it had to and is about to exit */

@@ -1,23 +1,45 @@
 /*
  * Pairs of devices that copy at the same time, because links between different devices carry their data at the same
- * time: on a switch they do, through a host or a bridge they may not. So each company is its own check:
+ * time: on a switch they do, through a host or a bridge they may not. So each company is checked:
  *
- * 1. the first pair alone;
- * 2. all pairs together, each on its own device's clock;
- * 3. a pair that is slower in company than the first one alone is sampled alone as well: what it has then counts when
- *    it is faster, and the company disturbs; else the pair is slow by itself.
+ * 1. the first pair of all of a kind is sampled alone: the reference;
+ * 2. all pairs of a company are sampled together, each on its own device's clock;
+ * 3. a pair that is slower than the reference, or is of another speed altogether, is sampled alone as well. When it is
+ *    faster then, that counts, and the company disturbs; else the pair is so by itself.
  *
- * Once a company was found to disturb, cases of its kind run one by one for the rest of the process.
+ * Once a company was found to disturb, cases of its kind run one by one.
  */
 #include <math.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "suites/transfer/transfer.h"
 
-/* The kind of case whose companies disturb; by its direction and engine, which decide about the way. */
-static bool disturbs[DIRECTION_COUNT][2];
+/* Bounds of a median, in seconds. */
+struct bounds {
+	double low, median, high;
+};
+
+/* What is known of one kind of case; of its direction and engine, which decide about the way. */
+static struct kind {
+	bool disturbs, known;
+	size_t bytes;
+	struct bounds alone[TIMINGS_MAX]; /* the reference */
+	char pair[2][32];                 /* whose it is */
+} kinds[DIRECTION_COUNT][2];
+
+void company_reset(void)
+{
+	memset(kinds, 0, sizeof(kinds));
+}
+
+static struct kind *kind_of(const struct plan_case *c)
+{
+	return &kinds[case_integer(c, "directions")][transfer_by_kernel(c)];
+}
 
 static bool same_parameters(const struct plan_case *a, const struct plan_case *b)
 {
@@ -38,21 +60,46 @@ static bool direct(const struct plan_case *c)
 	return true;
 }
 
-/* Between pairs, directly; copies through the host share it. */
-bool transfer_joins(const struct plan_case *c, const struct plan_case *other)
+static bool share_a_device(const struct plan_case *a, const struct plan_case *b)
 {
-	enum direction direction = (enum direction)case_integer(c, "directions");
+	for (size_t i = 0; i < a->device_count; i++)
+		for (size_t j = 0; j < b->device_count; j++)
+			if (a->devices[i] == b->devices[j])
+				return true;
+	return false;
+}
+
+/* Between pairs, directly; copies through the host share it. */
+static bool pairs_join(const struct plan_case *const *company, size_t count,
+		       const struct plan_case *other)
+{
+	enum direction direction = (enum direction)case_integer(other, "directions");
 	enum placing placing = direction_info(direction)->placing;
 
-	return (placing == EACH_PAIR || placing == EACH_TWO) && direct(c) && !other->skip_reason &&
-	       !disturbs[direction][transfer_by_kernel(c)] && same_parameters(c, other);
+	if ((placing != EACH_PAIR && placing != EACH_TWO) || !direct(other) ||
+	    kind_of(other)->disturbs)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (share_a_device(company[i], other))
+			return false;
+	return true;
 }
+
+bool transfer_joins(const struct plan_case *const *company, size_t count,
+		    const struct plan_case *other)
+{
+	return same_parameters(company[0], other) &&
+	       (pairs_join(company, count, other) || rotation_joins(company[0], other));
+}
+
+#define NOT_ALONE SIZE_MAX
 
 struct company {
 	struct transfer **all;
 	struct error **errs;
 	size_t count;
-	size_t alone[TIMINGS_MAX]; /* series of the first pair alone */
+	struct kind *kind;
+	size_t alone[TIMINGS_MAX]; /* series of the first pair alone; NOT_ALONE: the reference is an earlier one's */
 };
 
 static const struct series *series_at(const struct transfer *t, size_t index)
@@ -60,24 +107,27 @@ static const struct series *series_at(const struct transfer *t, size_t index)
 	return &t->run->result->series[index];
 }
 
-static double upper(const struct series *s)
+static struct bounds bounds_of(const struct series *s)
 {
-	return isfinite(s->statistics.high) ? s->statistics.high : s->statistics.median;
+	const struct statistics *x = &s->statistics;
+
+	return (struct bounds){ isfinite(x->low) ? x->low : x->median, x->median,
+				isfinite(x->high) ? x->high : x->median };
 }
 
-static double lower(const struct series *s)
-{
-	return isfinite(s->statistics.low) ? s->statistics.low : s->statistics.median;
-}
-
-/* By more than this it is slower whatever the intervals say: noise must not hide it. */
-#define SLOWER_ANYHOW 0.03
+/* By more than this it is slower, or faster, whatever the intervals say: noise must not hide it. */
+#define DIFFERENT_ANYHOW 0.03
 
 /* Beyond both intervals, and by more than the precision that was asked for. */
-static bool slower(const struct transfer *t, const struct series *a, const struct series *b)
+static bool slower(const struct transfer *t, struct bounds a, struct bounds b)
 {
-	return lower(a) > upper(b) * (1 + t->run->sampler.rules->target) ||
-	       a->statistics.median > b->statistics.median * (1 + SLOWER_ANYHOW);
+	return a.low > b.high * (1 + t->run->sampler.rules->target) ||
+	       a.median > b.median * (1 + DIFFERENT_ANYHOW);
+}
+
+static bool of_another_speed(struct bounds a, struct bounds b)
+{
+	return fabs(a.median - b.median) > DIFFERENT_ANYHOW * b.median;
 }
 
 static void rename_series(const struct transfer *t, size_t index, const char *name,
@@ -108,20 +158,22 @@ static enum status compare(const struct company *c, size_t member, size_t i)
 {
 	struct transfer *t = c->all[member];
 	struct timing *timing = &t->timings[i];
-	size_t alone = c->alone[i];
+	struct bounds together = bounds_of(transfer_series(t, i));
+	size_t alone = member == 0 ? c->alone[i] : NOT_ALONE;
 
-	if (!slower(t, series_at(t, timing->series), series_at(c->all[0], c->alone[i])))
+	if (!slower(t, together, c->kind->alone[i]) &&
+	    !of_another_speed(together, c->kind->alone[i]))
 		return STATUS_OK;
-	if (member > 0 && sample_alone(t, i, &alone, c->errs[member]) != STATUS_OK)
+	if (alone == NOT_ALONE && sample_alone(t, i, &alone, c->errs[member]) != STATUS_OK)
 		return c->errs[member]->status;
-	if (!slower(t, series_at(t, timing->series), series_at(t, alone)))
+	if (!slower(t, together, bounds_of(series_at(t, alone))))
 		return STATUS_OK;
 	timing->apart = true;
 	timing->company = timing->series;
 	timing->series = alone;
 	rename_series(t, timing->company, timing->name, "_in_company");
 	rename_series(t, alone, timing->name, "");
-	disturbs[t->direction][transfer_by_kernel(t->run->c)] = true;
+	c->kind->disturbs = true;
 	return STATUS_OK;
 }
 
@@ -151,44 +203,56 @@ static enum status sample_all(const struct company *c, size_t i)
 	return status;
 }
 
-static double per_cent(const struct series *whole, const struct series *part)
-{
-	return 100 * whole->statistics.median / part->statistics.median;
-}
-
 /* Once for all its timings: the worst of them. */
 static void add_note(const struct company *c, const struct transfer *t)
 {
-	struct device *const *pair = c->all[0]->run->devices;
 	double kept = INFINITY, apart = INFINITY;
 	bool slow = false;
 
 	for (size_t i = 0; i < t->timing_count; i++) {
-		const struct series *first = series_at(c->all[0], c->alone[i]);
-		const struct series *counts = transfer_series(t, i);
+		struct bounds counts = bounds_of(transfer_series(t, i));
+		struct bounds first = c->kind->alone[i];
 
 		if (t->timings[i].apart)
-			apart = fmin(apart,
-				     per_cent(counts, series_at(t, t->timings[i].company)));
-		kept = fmin(kept, per_cent(first, counts));
+			apart = fmin(apart, counts.median /
+						    series_at(t, t->timings[i].company)
+							    ->statistics.median);
+		kept = fmin(kept, first.median / counts.median);
 		slow = slow || slower(t, counts, first);
 	}
 	if (isfinite(apart))
 		run_note(t->run,
 			 "Sampled alone: together with %zu other pairs it has %.1f %% of that.",
-			 c->count - 1, apart);
+			 c->count - 1, 100 * apart);
 	else
 		run_note(t->run,
 			 "Sampled together with %zu other pairs; it has %.1f %% of what %s and %s "
 			 "have alone%s.",
-			 c->count - 1, kept, pair[0]->info.id, pair[1]->info.id,
+			 c->count - 1, 100 * kept, c->kind->pair[0], c->kind->pair[1],
 			 slow ? ", and no more by itself" : "");
+}
+
+/* Step 1, of one timing. */
+static enum status sample_reference(struct company *c, size_t i)
+{
+	struct transfer *first = c->all[0];
+
+	if (sample_alone(first, i, &c->alone[i], c->errs[0]) != STATUS_OK)
+		return c->errs[0]->status;
+	c->kind->alone[i] = bounds_of(series_at(first, c->alone[i]));
+	for (size_t end = 0; end < 2; end++)
+		snprintf(c->kind->pair[end], sizeof(c->kind->pair[end]), "%s",
+			 first->run->devices[end]->info.id);
+	return STATUS_OK;
 }
 
 static enum status measure_timing(struct company *c, size_t i)
 {
-	enum status status = sample_alone(c->all[0], i, &c->alone[i], c->errs[0]);
+	enum status status = STATUS_OK;
 
+	c->alone[i] = NOT_ALONE;
+	if (!c->kind->known)
+		status = sample_reference(c, i);
 	if (status == STATUS_OK)
 		status = sample_all(c, i);
 	for (size_t k = 0; k < c->count && status == STATUS_OK; k++)
@@ -210,19 +274,27 @@ static void fail_all(const struct company *c, enum status status)
 
 static void measure(struct company *c)
 {
+	struct transfer *first = c->all[0];
 	enum status status = STATUS_OK;
 
-	for (size_t i = 0; i < c->all[0]->timing_count && status == STATUS_OK; i++)
+	c->kind = kind_of(first->run->c);
+	c->kind->known = c->kind->known && c->kind->bytes == first->bytes;
+	for (size_t i = 0; i < first->timing_count && status == STATUS_OK; i++)
 		status = c->count > 1 ? measure_timing(c, i)
-				      : transfer_sample(c->all[0], i, c->all[0]->timings[i].name,
-							c->errs[0]);
-	if (status != STATUS_OK)
+				      : transfer_sample(first, i, first->timings[i].name, c->errs[0]);
+	if (status != STATUS_OK) {
 		fail_all(c, status);
-	for (size_t i = 0; i < c->count && c->count > 1 && status == STATUS_OK; i++)
+		return;
+	}
+	for (size_t i = 0; i < c->count && c->count > 1; i++)
 		add_note(c, c->all[i]);
+	if (c->count > 1) {
+		c->kind->known = true;
+		c->kind->bytes = first->bytes;
+	}
 }
 
-void transfer_run_company(struct run *const *runs, size_t count, struct error *errs)
+static void run_pairs(struct run *const *runs, size_t count, struct error *errs)
 {
 	struct transfer *all = xcalloc(count, sizeof(*all));
 	struct company c = { .all = xcalloc(count, sizeof(struct transfer *)),
@@ -245,4 +317,14 @@ void transfer_run_company(struct run *const *runs, size_t count, struct error *e
 	free(all);
 	free(c.all);
 	free(c.errs);
+}
+
+void transfer_run_company(struct run *const *runs, size_t count, struct error *errs)
+{
+	enum direction direction = (enum direction)case_integer(runs[0]->c, "directions");
+
+	if (direction_info(direction)->timing == TIME_FIRST)
+		rotation_run(runs, count, errs);
+	else
+		run_pairs(runs, count, errs);
 }

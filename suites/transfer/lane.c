@@ -52,6 +52,16 @@ static enum status alloc_end(struct lane *lane, const struct lane_end *end, stru
 			 allocator_on_device(end->allocator) ? &none : &lane->node, err);
 }
 
+static enum status alloc_record(struct lane *lane, struct error *err)
+{
+	int none;
+
+	if (!buffer_check_needs_record(&lane->to))
+		return STATUS_OK;
+	return pool_take(&lane->record, lane->to.device, ALLOCATOR_DEVICE, BUFFER_CHECK_BYTES,
+			 &none, err);
+}
+
 enum status lane_open(struct lane *lane, const struct lane_plan *plan, struct error *err)
 {
 	memset(lane, 0, sizeof(*lane));
@@ -61,6 +71,7 @@ enum status lane_open(struct lane *lane, const struct lane_plan *plan, struct er
 	if (open_streams(lane, err) != STATUS_OK ||
 	    alloc_end(lane, &plan->from, &lane->from, err) != STATUS_OK ||
 	    alloc_end(lane, &plan->to, &lane->to, err) != STATUS_OK ||
+	    alloc_record(lane, err) != STATUS_OK ||
 	    buffer_fill(&lane->from, lane->at_from, plan->seed, err) != STATUS_OK)
 		return err->status;
 	return poison(lane, err);
@@ -73,6 +84,7 @@ void lane_close(struct lane *lane)
 	for (int i = 0; i < 3; i++)
 		if (streams[i])
 			backend_stream_synchronize(streams[i], NULL);
+	pool_give(&lane->record);
 	pool_give(&lane->to);
 	pool_give(&lane->from);
 	for (int i = 2; i >= 0; i--)
@@ -149,10 +161,10 @@ enum status lane_check(struct lane *lane, struct error *err)
 
 	if (lane->stride == lane->plan.bytes)
 		return status != STATUS_OK ? status
-					   : buffer_check(&lane->to, lane->at_to, 0,
+					   : buffer_check_by(&lane->to, &lane->record, lane->at_to, 0,
 							  blocks * lane->stride, seed, err);
 	for (uint64_t i = 0; i < blocks && status == STATUS_OK; i++)
-		status = buffer_check(&lane->to, lane->at_to, i * lane->stride, lane->plan.bytes,
+		status = buffer_check_by(&lane->to, &lane->record, lane->at_to, i * lane->stride, lane->plan.bytes,
 				      seed, err);
 	return status;
 }

@@ -28,6 +28,7 @@ struct lane {
 	struct stream *stream;          /* the issuer's */
 	struct stream *at_from, *at_to; /* of the ends' devices, for filling and checking */
 	struct buffer from, to;
+	struct buffer record; /* for checks by the device; none where the CPU checks */
 	int node; /* NUMA node of the host memory; -1: no choice, or no host memory */
 	size_t stride;
 	struct lane *twin; /* whose copies this lane's kernel carries out as well; NULL: none */

@@ -79,16 +79,18 @@ static enum status open_memory(struct chase *c, const struct transfer *t, size_t
 {
 	struct device *home = t->run->devices[t->direction == LATENCY_P2P];
 	size_t footprint = (size_t)chase_footprint(bytes);
+	int none;
 
 	if (backend_stream_create(c->device, false, &c->stream, err) != STATUS_OK ||
 	    backend_stream_create(home, false, &c->at_memory, err) != STATUS_OK ||
-	    buffer_alloc(&c->cursor, c->device, ALLOCATOR_DEVICE, sizeof(void *), err) != STATUS_OK)
+	    pool_take(&c->cursor, c->device, ALLOCATOR_DEVICE, sizeof(void *), &none, err) !=
+		    STATUS_OK)
 		return err->status;
 	if (t->info->host)
 		return pool_take(&c->memory, home, t->memory, footprint, &c->node, err);
-	if (buffer_alloc(&c->memory, home, ALLOCATOR_DEVICE, footprint, err) != STATUS_OK)
+	if (pool_take(&c->memory, home, ALLOCATOR_DEVICE, footprint, &none, err) != STATUS_OK)
 		return err->status;
-	return buffer_alloc(&c->staging, home, ALLOCATOR_PAGEABLE, footprint, err);
+	return pool_take(&c->staging, home, ALLOCATOR_PAGEABLE, footprint, &none, err);
 }
 
 static enum status fill_memory(struct chase *c, struct error *err)
@@ -106,18 +108,15 @@ static enum status fill_memory(struct chase *c, struct error *err)
 	return backend_stream_synchronize(c->stream, err);
 }
 
-static void close_memory(struct chase *c, bool pooled)
+static void close_memory(struct chase *c)
 {
 	if (c->stream)
 		backend_stream_synchronize(c->stream, NULL);
 	if (c->at_memory)
 		backend_stream_synchronize(c->at_memory, NULL);
-	buffer_free(&c->staging);
-	if (pooled)
-		pool_give(&c->memory);
-	else
-		buffer_free(&c->memory);
-	buffer_free(&c->cursor);
+	pool_give(&c->staging);
+	pool_give(&c->memory);
+	pool_give(&c->cursor);
 	backend_stream_destroy(c->at_memory);
 	backend_stream_destroy(c->stream);
 	free(c->order);
@@ -201,7 +200,7 @@ void chase_close(struct transfer *t)
 {
 	if (!t->chase)
 		return;
-	close_memory(t->chase, t->info->host);
+	close_memory(t->chase);
 	free(t->chase);
 	t->chase = NULL;
 }

@@ -64,7 +64,7 @@ static uint64_t busy_copies(const struct contest *c, const struct lane *other, u
 {
 	uint64_t bytes = 2 * batch * c->t->lanes[c->timed].plan.bytes;
 
-	return (bytes + other->plan.bytes - 1) / other->plan.bytes + 1;
+	return (bytes + other->plan.bytes - 1) / other->plan.bytes;
 }
 
 /* They start with the first timed copy. */
@@ -98,8 +98,8 @@ static enum status finish_contest(void *state, struct error *err)
 	return STATUS_OK;
 }
 
-static enum status plan_contest(struct transfer *t, size_t timed, const char *name,
-				struct error *err)
+enum status transfer_plan_contest(struct transfer *t, size_t timed, const char *name,
+				  struct error *err)
 {
 	struct contest *c = &t->contests[t->timing_count];
 	const struct lane *other = &t->lanes[t->lane_count - 1 - (timed == t->lane_count - 1)];
@@ -136,7 +136,7 @@ static enum status plan_in_turn(struct transfer *t, struct error *err)
 	bool peer = t->info->peer;
 
 	for (size_t i = 0; i < 2; i++)
-		if (plan_contest(t, i, names[peer][way_of(t, i)], err) != STATUS_OK)
+		if (transfer_plan_contest(t, i, names[peer][way_of(t, i)], err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
@@ -168,7 +168,7 @@ enum status transfer_plan_timings(struct transfer *t, struct error *err)
 	enum timing_kind kind = t->info->timing;
 
 	if (kind == TIME_FIRST)
-		return plan_contest(t, 0, "transfer.time", err);
+		return transfer_plan_contest(t, 0, "transfer.time", err);
 	if (kind == TIME_IN_TURN && !t->lanes[0].twin)
 		return plan_in_turn(t, err);
 	if (kind == TIME_PAIRS)
@@ -182,8 +182,11 @@ enum status transfer_plan_timings(struct transfer *t, struct error *err)
 
 void transfer_close_timings(struct transfer *t)
 {
-	for (size_t i = 0; i < t->timing_count; i++)
+	for (size_t i = 0; i < t->timing_count; i++) {
 		backend_event_destroy(t->contests[i].start);
+		t->contests[i].start = NULL;
+	}
+	t->timing_count = 0;
 }
 
 static void record(struct transfer *t, const struct series *time, double bytes)

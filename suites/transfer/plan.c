@@ -104,7 +104,7 @@ static void estimate(struct plan_case *point, enum direction direction, size_t d
 		point->device_bytes = d->host ? 0 : chase_footprint(bytes);
 		point->host_bytes = (d->host ? 2 : 1) * chase_footprint(bytes);
 	}
-	point->device_bytes += BUFFER_CHECK_BYTES;
+	point->device_bytes += count * BUFFER_CHECK_BYTES;
 	point->setup_seconds =
 		0.02 + (double)point->host_bytes / 2e9 + (double)point->device_bytes / 20e9;
 }

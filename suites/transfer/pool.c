@@ -55,6 +55,17 @@ static bool serves(const struct block *b, const struct device *device, enum allo
 	return owner->backend == device->backend;
 }
 
+/* A large block is not spent on a few bytes: its like will be asked for next. */
+#define SPENDTHRIFT 64
+#define SMALL_BYTES (4u << 20)
+
+static bool fits(const struct block *b, size_t bytes)
+{
+	size_t size = b->buffer.bytes;
+
+	return size >= bytes && (size <= SMALL_BYTES || size / SPENDTHRIFT <= bytes);
+}
+
 /* The smallest idle block that will do. */
 static struct block *find(const struct device *device, enum allocator allocator, size_t bytes,
 			  int node)
@@ -64,7 +75,7 @@ static struct block *find(const struct device *device, enum allocator allocator,
 	for (size_t i = 0; i < pool.count; i++) {
 		struct block *b = &pool.blocks[i];
 
-		if (serves(b, device, allocator, node) && b->buffer.bytes >= bytes &&
+		if (serves(b, device, allocator, node) && fits(b, bytes) &&
 		    (!best || b->buffer.bytes < best->buffer.bytes))
 			best = b;
 	}
@@ -72,10 +83,13 @@ static struct block *find(const struct device *device, enum allocator allocator,
 }
 
 /* Sizes grow in a sweep: what was too small now will be so again. */
-static void remove_outgrown(const struct device *device, enum allocator allocator, int node)
+static void remove_outgrown(const struct device *device, enum allocator allocator, int node,
+			    size_t bytes)
 {
 	for (size_t i = pool.count; i-- > 0;)
-		if (serves(&pool.blocks[i], device, allocator, node))
+		if (serves(&pool.blocks[i], device, allocator, node) &&
+		    pool.blocks[i].buffer.bytes < bytes &&
+		    bytes / SPENDTHRIFT <= pool.blocks[i].buffer.bytes)
 			remove_block(i);
 }
 
@@ -108,7 +122,7 @@ enum status pool_take(struct buffer *buffer, struct device *device, enum allocat
 
 	memset(buffer, 0, sizeof(*buffer));
 	if (!block) {
-		remove_outgrown(device, allocator, near);
+		remove_outgrown(device, allocator, near, bytes);
 		status = add(device, allocator, bytes, near, err);
 		block = status == STATUS_OK ? &pool.blocks[pool.count - 1] : NULL;
 	}

@@ -45,6 +45,7 @@ struct transfer {
 	const struct direction_info *info;
 	enum allocator memory; /* host memory */
 	bool staged;           /* between devices with access off */
+	bool rotates; /* every lane has its turn (rotation.c): all are of `bytes` */
 	size_t bytes, slots;
 	struct route routes[ROUTES_MAX];
 	struct lane lanes[ROUTES_MAX];
@@ -76,14 +77,32 @@ void chase_record(struct transfer *t);
 void chase_close(struct transfer *t);
 uint64_t chase_footprint(size_t bytes);
 
-/* transfer.c: a case up to the point where it is timed, and from there on. */
+/* case.c: a case up to the point where it is timed, and from there on. */
 enum status transfer_open(struct transfer *t, struct run *run, struct error *err);
 enum status transfer_finish(struct transfer *t, struct error *err);
 void transfer_close(struct transfer *t);
+/* Its steps. */
+void transfer_init(struct transfer *t, struct run *run);
+enum status transfer_open_lanes(struct transfer *t, struct error *err);
+enum status transfer_check_lanes(struct transfer *t, size_t first, size_t count, bool before,
+				 struct error *err);
+void transfer_note(const struct transfer *t);
+void transfer_verified(struct transfer *t);
+
+/* measure.c: one lane is timed while all others are busy. */
+enum status transfer_plan_contest(struct transfer *t, size_t timed, const char *name,
+				  struct error *err);
 
 /* company.c: see suites/suite.h. */
-bool transfer_joins(const struct plan_case *c, const struct plan_case *other);
+bool transfer_joins(const struct plan_case *const *company, size_t count,
+		    const struct plan_case *other);
 void transfer_run_company(struct run *const *runs, size_t count, struct error *errs);
+/* Forgets what was found out about companies: for another suite's cases, things may change. */
+void company_reset(void);
+
+/* rotation.c: cases of TIME_FIRST on the same devices, each of which is the first once. */
+bool rotation_joins(const struct plan_case *c, const struct plan_case *other);
+void rotation_run(struct run *const *runs, size_t count, struct error *errs);
 
 /* Says on which NUMA nodes the case's host memory is; nothing where there is no choice. */
 void transfer_note_nodes(struct run *run, const int *nodes, size_t count);
