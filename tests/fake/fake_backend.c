@@ -113,6 +113,21 @@ static enum status fake_telemetry(struct device *device, struct telemetry *out, 
 	return HOST->telemetry(device, out, err);
 }
 
+static enum status fake_telemetry_quick(struct device *device, struct telemetry *out,
+					struct error *err)
+{
+	return HOST->telemetry_quick(device, out,
+				     err); /* another thread: it is no call of the script's */
+}
+
+static enum status fake_host_callback(struct stream *stream, callback_fn *callback, void *context,
+				      struct error *err)
+{
+	CALL("host_callback");
+	pass(stream, 0);
+	return HOST->host_callback(host(stream), callback, context, err);
+}
+
 /* A CPU has no pool and no write-combined memory; here they are there, so that suites' cases for them run. */
 static enum allocator stand_in(enum allocator allocator)
 {
@@ -238,6 +253,9 @@ static enum status fake_event_elapsed(struct event *start, struct event *end, do
 	double between = ((struct fake_event *)end)->at - ((struct fake_event *)start)->at;
 
 	CALL("event_elapsed");
+	if (script.host_clock)
+		return HOST->event_elapsed(((struct fake_event *)start)->host,
+					   ((struct fake_event *)end)->host, seconds, err);
 	*seconds = between * (1 + script.noise * (double)generator_uniform(1, readings++));
 	return STATUS_OK;
 }
@@ -382,4 +400,14 @@ const struct backend gpuproof_backend = {
 	.receive = fake_receive,
 	.group_begin = fake_group_begin,
 	.group_end = fake_group_end,
+	.all_gather = fake_all_gather,
+	.reduce_scatter = fake_reduce_scatter,
+	.reduce = fake_reduce,
+	.all_to_all = fake_all_to_all,
+	.host_callback = fake_host_callback,
+	.graph_begin = fake_graph_begin,
+	.graph_end = fake_graph_end,
+	.graph_launch = fake_graph_launch,
+	.graph_destroy = fake_graph_destroy,
+	.telemetry_quick = fake_telemetry_quick,
 };

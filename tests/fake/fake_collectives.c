@@ -64,3 +64,50 @@ enum status fake_group_end(struct communicator *communicator, struct error *err)
 	CALL("group_end");
 	return HOST->group_end(communicator, err);
 }
+
+/* A rank's part comes from each of the others. */
+static void pass_parts(struct communicator *c, struct stream *stream, size_t count,
+		       enum precision precision)
+{
+	pass(stream, (double)(count * precision_bytes(precision)) * c->size / FAKE_BANDWIDTH);
+}
+
+enum status fake_all_gather(struct communicator *communicator, struct stream *stream, void *to,
+			    const void *from, size_t count_per_rank, enum precision precision,
+			    struct error *err)
+{
+	CALL("all_gather");
+	pass_parts(communicator, stream, count_per_rank, precision);
+	return HOST->all_gather(communicator, host(stream), to, from, count_per_rank, precision,
+				err);
+}
+
+enum status fake_reduce_scatter(struct communicator *communicator, struct stream *stream, void *to,
+				const void *from, size_t count_per_rank, enum precision precision,
+				enum reduction reduction, struct error *err)
+{
+	CALL("reduce_scatter");
+	pass_parts(communicator, stream, count_per_rank, precision);
+	return HOST->reduce_scatter(communicator, host(stream), to, from, count_per_rank, precision,
+				    reduction, err);
+}
+
+enum status fake_reduce(struct communicator *communicator, struct stream *stream, void *to,
+			const void *from, size_t count, enum precision precision,
+			enum reduction reduction, int root, struct error *err)
+{
+	CALL("reduce");
+	pass(stream, (double)(count * precision_bytes(precision)) / FAKE_BANDWIDTH);
+	return HOST->reduce(communicator, host(stream), to, from, count, precision, reduction, root,
+			    err);
+}
+
+enum status fake_all_to_all(struct communicator *communicator, struct stream *stream, void *to,
+			    const void *from, size_t count_per_rank, enum precision precision,
+			    struct error *err)
+{
+	CALL("all_to_all");
+	pass_parts(communicator, stream, count_per_rank, precision);
+	return HOST->all_to_all(communicator, host(stream), to, from, count_per_rank, precision,
+				err);
+}

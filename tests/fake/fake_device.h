@@ -11,7 +11,8 @@
 struct fake_stream {
 	struct stream base;
 	struct stream *host;
-	double now; /* the scripted clock */
+	double now;           /* the scripted clock */
+	double recorded_from; /* what it was at graph_begin() */
 };
 
 static inline struct fake_stream *fake(struct stream *stream)
@@ -54,5 +55,23 @@ enum status fake_receive(struct communicator *communicator, struct stream *strea
 			 size_t bytes, int peer, struct error *err);
 enum status fake_group_begin(struct communicator *communicator, struct error *err);
 enum status fake_group_end(struct communicator *communicator, struct error *err);
+enum status fake_all_gather(struct communicator *communicator, struct stream *stream, void *to,
+			    const void *from, size_t count_per_rank, enum precision precision,
+			    struct error *err);
+enum status fake_reduce_scatter(struct communicator *communicator, struct stream *stream, void *to,
+				const void *from, size_t count_per_rank, enum precision precision,
+				enum reduction reduction, struct error *err);
+enum status fake_reduce(struct communicator *communicator, struct stream *stream, void *to,
+			const void *from, size_t count, enum precision precision,
+			enum reduction reduction, int root, struct error *err);
+enum status fake_all_to_all(struct communicator *communicator, struct stream *stream, void *to,
+			    const void *from, size_t count_per_rank, enum precision precision,
+			    struct error *err);
+
+/* fake_graph.c */
+enum status fake_graph_begin(struct stream *stream, struct error *err);
+enum status fake_graph_end(struct stream *stream, struct graph **out, struct error *err);
+enum status fake_graph_launch(struct graph *graph, struct stream *stream, struct error *err);
+void fake_graph_destroy(struct graph *graph);
 
 #endif

@@ -7,14 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
 
-enum deed { DEED_NONE, DEED_ERROR, DEED_SEGFAULT, DEED_ABORT, DEED_EXIT, DEED_HANG };
-static const char *const deeds[] = { "", "error", "segfault", "abort", "exit", "hang" };
+enum deed { DEED_NONE, DEED_ERROR, DEED_FAIL, DEED_SEGFAULT, DEED_ABORT, DEED_EXIT, DEED_HANG };
+static const char *const deeds[] = { "", "error", "fail", "segfault", "abort", "exit", "hang" };
 
 /* One per process, as the device it stands for. */
 static struct {
@@ -23,7 +24,8 @@ static struct {
 	long turn, calls;
 	char once[PATH_MAX];
 	char rows[PATH_MAX];
-	bool broken; /* after DEED_ERROR */
+	struct script_calls *shared; /* NULL: each process counts its own */
+	bool broken;                 /* after DEED_ERROR */
 } plot;
 
 static bool read_deed(const char *word)
@@ -48,6 +50,21 @@ static bool read_deed(const char *word)
 	return true;
 }
 
+static enum status share_calls(const char *path, struct error *err)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	void *shared = fd < 0 ? MAP_FAILED
+			      : mmap(NULL, sizeof(*plot.shared), PROT_READ | PROT_WRITE, MAP_SHARED,
+				     fd, 0);
+
+	if (fd >= 0)
+		close(fd);
+	if (shared == MAP_FAILED)
+		return error_errno(err, "GPUPROOF_FAKE: %s", path);
+	plot.shared = shared;
+	return STATUS_OK;
+}
+
 static enum status read_word(struct script *script, const char *word, struct error *err)
 {
 	if (text_starts_with(word, "devices="))
@@ -60,6 +77,10 @@ static enum status read_word(struct script *script, const char *word, struct err
 		snprintf(plot.rows, sizeof(plot.rows), "%s", word + 5);
 	else if (text_starts_with(word, "once="))
 		snprintf(plot.once, sizeof(plot.once), "%s", word + 5);
+	else if (text_starts_with(word, "calls="))
+		return share_calls(word + 6, err);
+	else if (text_starts_with(word, "clock="))
+		script->host_clock = strcmp(word + 6, "host") == 0;
 	else if (!read_deed(word))
 		return error_set(err, STATUS_USAGE, "GPUPROOF_FAKE: '%s'?", word);
 	return STATUS_OK;
@@ -99,9 +120,15 @@ static bool turn_has_come(const char *operation)
 {
 	int fd;
 
-	if (!plot.deed || (plot.operation[0] && strcmp(plot.operation, operation) != 0) ||
-	    ++plot.calls != plot.turn)
+	if (plot.operation[0] && strcmp(plot.operation, operation) != 0)
 		return false;
+	plot.calls = plot.shared
+			     ? (long)__atomic_add_fetch(&plot.shared->count, 1, __ATOMIC_RELAXED)
+			     : plot.calls + 1;
+	if (!plot.deed || plot.calls != plot.turn)
+		return false;
+	if (plot.shared)
+		snprintf(plot.shared->culprit, sizeof(plot.shared->culprit), "%s", operation);
 	if (!plot.once[0])
 		return true;
 	fd = open(plot.once, O_CREAT | O_EXCL | O_WRONLY, 0666);
@@ -125,6 +152,8 @@ enum status script_call(const char *operation, struct error *err)
 		case DEED_HANG:
 			for (;;)
 				pause();
+		case DEED_FAIL:
+			return error_set(err, STATUS_DEVICE, "fake %s: FAKE_ERROR_ONCE", operation);
 		default:
 			plot.broken = true;
 		}

@@ -4,23 +4,35 @@
  *	devices=2          how many there are (1)
  *	memory=64MiB       of each device (1GiB); what does not fit is refused
  *	noise=1%           of the scripted clock: readings are uniform within +-1 % (0)
+ *	clock=host         time is that of the host backend, not scripted (clock=scripted)
  *	error@37           the 37th call of this process fails with a device error, and every later one: a sticky error
+ *	fail@37            that call alone fails
  *	segfault@copy      the first copy crashes; abort@..., exit@... (code 3), hang@...
  *	segfault@copy:5    the 5th one
  *	rows=FILE          the last device has as many remapped rows as FILE says, one more each time it is asked
  *	once=FILE          misbehave only while FILE does not exist; it is made then
+ *	calls=FILE         counts the calls of all processes together, in FILE (struct script_calls): the 37th is that of
+ *	                   the whole run, and misbehaves once
  *
  * Operations have the names of backend.h; `open` is the backend's own.
  */
 #ifndef GPUPROOF_TESTS_FAKE_SCRIPT_H
 #define GPUPROOF_TESTS_FAKE_SCRIPT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
 
+/* What is in the file of calls=FILE, which must be there, of this size and zero. */
+struct script_calls {
+	uint64_t count;
+	char culprit[32]; /* the operation that misbehaved; "" while none has */
+};
+
 struct script {
 	int devices;
+	bool host_clock;
 	uint64_t memory_bytes;
 	double noise;
 };
