@@ -111,8 +111,11 @@ void pool_launches(struct result *result, size_t before, const struct result *mo
 				pool_case(c, &more[r].cases[i], before + r + 1);
 		}
 		result->seconds += more[r].seconds;
-		free(result->finished);
-		result->finished = xstrdup(more[r].finished ? more[r].finished : "");
+		if (more[r].finished &&
+		    (!result->finished || strcmp(more[r].finished, result->finished) > 0)) {
+			free(result->finished);
+			result->finished = xstrdup(more[r].finished);
+		}
 	}
 	for (size_t i = 0; i < result->case_count; i++)
 		for (size_t m = 0; m < result->cases[i].metric_count; m++)

@@ -275,7 +275,8 @@ static void collect(struct conductor *k, struct result *result, enum status stat
 			*result_add_case(result) = k->cases[i];
 	clock_iso8601(now, sizeof(now));
 	free(result->finished);
-	result->finished = xstrdup(now);
+	/* Someone may have set the clock back meanwhile. */
+	result->finished = xstrdup(strcmp(now, result->started) < 0 ? result->started : now);
 	free(result->state);
 	result->state = xstrdup(states[state]);
 	result->seconds = k->control ? clock_seconds() - k->control->began : 0;
