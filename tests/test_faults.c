@@ -264,9 +264,9 @@ int main(int argc, char **argv)
 		sweep(argv[1], argv[2], strtoull(argv[3], NULL, 10), strtoull(argv[4], NULL, 10),
 		      argc > 5 ? strtoull(argv[5], NULL, 10) : UINT64_MAX);
 	} else {
-		sweep("fail", "scripted", 5, 1797, UINT64_MAX);
-		sweep("segfault", "host", 301, 2999, UINT64_MAX);
-		sweep("error", "scripted", 907, 2999, UINT64_MAX);
+		sweep("fail", "scripted", 5, 2797, UINT64_MAX);
+		sweep("segfault", "host", 1301, 4999, UINT64_MAX);
+		sweep("error", "scripted", 907, 4999, UINT64_MAX);
 	}
 	path = in_folder("calls");
 	unlink(path);
