@@ -101,14 +101,41 @@ static __device__ __forceinline__ void write_tile(const T (*tile)[TILE + 1], T *
 	}
 }
 
+/*
+ * The sums of a strip's columns, of which `columns` exist, over the groups of rows: QUARTERS threads for each column
+ * add up a stretch of the groups, then one of them their sums.
+ */
+#define QUARTERS (THREADS / TILE)
+
+template <int GROUPS>
+static __device__ __forceinline__ void join_groups(double (*joined)[TILE], double *out,
+						   uint64_t columns)
+{
+	const int EACH = GROUPS / QUARTERS;
+	unsigned column = threadIdx.x % TILE, quarter = threadIdx.x / TILE;
+	double total = 0;
+
+	__syncthreads();
+	for (int g = 0; g < EACH; g++)
+		total += joined[quarter * EACH + g][column];
+	__syncthreads();
+	joined[quarter][column] = total;
+	__syncthreads();
+	if (quarter != 0 || column >= columns)
+		return;
+	for (int q = 1; q < QUARTERS; q++)
+		total += joined[q][column];
+	out[column] = total;
+}
+
 template <typename T, int V>
 static __global__ void __launch_bounds__(THREADS)
 	output_gradient(T *dy, const T *y, T *transposed, uint64_t ld, double *parts, uint64_t rows,
 			uint64_t columns, uint64_t rows_per_part)
 {
 	__shared__ T tile[TILE][TILE + 1];
-	__shared__ double joined[THREADS][V];
-	const int LANES = layout<T, V>::LANES, GROUPS = layout<T, V>::GROUPS;
+	__shared__ double joined[layout<T, V>::GROUPS][TILE];
+	const int LANES = layout<T, V>::LANES;
 	uint64_t strip = (uint64_t)blockIdx.x * TILE, column = strip + threadIdx.x % LANES * V;
 	uint64_t begin = blockIdx.y * rows_per_part;
 	uint64_t end = begin + rows_per_part < rows ? begin + rows_per_part : rows;
@@ -126,15 +153,9 @@ static __global__ void __launch_bounds__(THREADS)
 		return;
 #pragma unroll
 	for (int k = 0; k < V; k++)
-		joined[threadIdx.x][k] = sum[k];
-	__syncthreads();
-	for (int k = 0; k < V && threadIdx.x < LANES && column + k < columns; k++) {
-		double total = 0;
-
-		for (int g = 0; g < GROUPS; g++)
-			total += joined[g * LANES + threadIdx.x][k];
-		parts[blockIdx.y * columns + column + k] = total;
-	}
+		joined[threadIdx.x / LANES][threadIdx.x % LANES * V + k] = sum[k];
+	join_groups<layout<T, V>::GROUPS>(joined, parts + blockIdx.y * columns + strip,
+					  columns - strip);
 }
 
 /* Second pass of the sums: a row of JOIN_GROUPS threads for each column. */
