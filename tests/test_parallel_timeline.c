@@ -68,13 +68,11 @@ static enum status expect_pipeline(const struct setup *s, const struct case_resu
 		    spans_of(c, rank, "receive") != neighbours * s->microbatches)
 			return wrong(err, "operations are missing", rank);
 	}
-	/* On one clock, though ranks begin within some microseconds of each other only. */
+	/* Within a rank: each has its own zero, and a busy machine lets ranks begin milliseconds apart. */
 	for (double m = 0; m < (double)s->microbatches; m++)
-		for (int rank = 0; rank + 1 < s->ranks; rank++)
+		for (int rank = 0; rank < s->ranks; rank++)
 			if (!(time_of(c, rank, "forward", m, true) <=
-				      time_of(c, rank + 1, "backward", m, true) &&
-			      time_of(c, rank, "forward", m, true) <=
-				      time_of(c, rank, "backward", m, false)))
+			      time_of(c, rank, "backward", m, false)))
 				return wrong(err, "a backward before its forward", rank);
 	return STATUS_OK;
 }
