@@ -107,6 +107,16 @@ static inline void sample_case(struct result *result)
 	c->seconds = 0.125;
 }
 
+static inline void sample_flight(struct result *result)
+{
+	result->preflight = xcalloc(1, sizeof(*result->preflight));
+	result->preflight_count = 1;
+	result->preflight[0] = (struct finding){ SEVERITY_NOTE, "ecc cuda:0", "off" };
+	result->postflight = xcalloc(1, sizeof(*result->postflight));
+	result->postflight_count = 1;
+	result->postflight[0] = (struct finding){ SEVERITY_ERROR, "device cuda:0", "it is gone" };
+}
+
 static inline void sample_device(struct result *result)
 {
 	struct device_info *d = result->devices = xcalloc(1, sizeof(*d));
@@ -134,6 +144,7 @@ static inline void sample_result(struct result *result)
 	result->environment[result->environment_count++] = (struct fact){ xstrdup("cpu"), xstrdup("a CPU") };
 	result->environment[result->environment_count++] = (struct fact){ xstrdup("driver"), xstrdup("580.1") };
 	sample_device(result);
+	sample_flight(result);
 	sample_case(result);
 	result_add_case(result)->status = CASE_SKIPPED; /* every text NULL */
 }

@@ -505,7 +505,7 @@ static void golden_pages(void **state)
 	assert_golden(comparison(), "report_compare.html");
 }
 
-/* Real quick runs on one and on two H200s: what is committed stays readable, and its page as it was. */
+/* Real quick runs on one and on two H200s, and a soak: what is committed stays readable, and its page as it was. */
 static void golden_pages_of_real_runs(void **state)
 {
 	static const char *const names[] = { "quick_h200", "quick_h200_x2" };
@@ -526,6 +526,10 @@ static void golden_pages_of_real_runs(void **state)
 	assert_golden(page_of(results, 2), "report_quick_h200_both.html");
 	for (size_t i = 0; i < 2; i++)
 		result_release(&results[i]);
+	if (result_read(&results[0], TESTS_DIR "/data/burn_h200_planted.json", &err) != STATUS_OK)
+		fail_msg("%s", err.message);
+	assert_golden(page_of(results, 1), "report_burn_h200_planted.html");
+	result_release(&results[0]);
 }
 
 int main(void)

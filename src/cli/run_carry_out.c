@@ -115,7 +115,7 @@ static enum status add_flight(struct result *result, struct finding *before, siz
 
 	result->preflight = before;
 	result->preflight_count = count;
-	flight_land(&setup->config, directory, result);
+	flight_land(&setup->config, ".", result);
 	status = result_write(result, path, err);
 	free(path);
 	return status;
