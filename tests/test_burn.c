@@ -344,10 +344,10 @@ static void plant(const char *loads, int count, int ranks)
 static void every_planted_bit_is_found(void **state)
 {
 	(void)state;
-	plant("fp32, fp16, fp64, memory", 100, 1);
-	plant("fp32, memory", 50, 2);
-	plant("links", 20, 1);
-	plant("links", 4, 2); /* the ranks wait for each other in every round */
+	plant("fp32, fp16, fp64, memory", 30, 1);
+	plant("fp32, memory", 10, 2);
+	plant("links", 8, 1);
+	plant("links", 3, 2); /* the ranks wait for each other in every round */
 }
 
 /* As many wrong words as bits were turned behind the suite's back, on the device where they were. */
