@@ -26,6 +26,8 @@
 #ifndef GPUPROOF_SUITES_SUITE_H
 #define GPUPROOF_SUITES_SUITE_H
 
+#include <stdbool.h>
+
 #include "base/error.h"
 #include "plan/key.h"
 #include "result/metric.h"
@@ -48,6 +50,7 @@ struct suite {
 	const char *const *axes; /* list keys that span the sweep, in id order; NULL-terminated */
 	const struct metric *metrics; /* ends with { 0 } */
 	enum suite_processes processes;
+	bool fresh_processes; /* run->nursery starts processes that have not touched a device */
 
 	/*
 	 * Places one point of the sweep: plan_add() / plan_add_each() / plan_add_skipped(), or nothing for a

@@ -7,6 +7,7 @@
 #include "plan/plan.h"
 #include "result/result.h"
 
+struct nursery;
 struct telemetry_window;
 
 struct run {
@@ -16,6 +17,7 @@ struct run {
 	struct world *world;
 	struct telemetry_window *telemetry; /* watches while run_sample() samples; may be NULL */
 	struct sampler sampler; /* rules, world, stop flag and progress filled in */
+	struct nursery *nursery; /* of suites with fresh_processes; NULL elsewhere */
 	uint64_t seed; /* of this case: derived from [run] seed and the case's id */
 	struct case_result *result;
 };

@@ -9,6 +9,7 @@
 #include "measure/attempt.h"
 #include "measure/child.h"
 #include "measure/message.h"
+#include "measure/nursery.h"
 #include "measure/run_settings.h"
 #include "suites/suite.h"
 
@@ -17,6 +18,7 @@ struct worker {
 	struct world world;
 	struct run_settings settings;
 	struct backend_list backends;
+	struct nursery *nursery;
 	struct device **devices; /* by index in the plan; opened when first needed, then kept */
 	struct link_watch *links; /* by index in the plan */
 	struct link_pace pace;
@@ -184,6 +186,7 @@ static enum status carry_out(struct worker *w, const struct plan_case *const *ca
 	for (size_t i = 0; i < count; i++) {
 		attempt_begin(&attempts[i], w->a->plan, cases[i], w->settings.seed, &w->world);
 		attempts[i].run.sampler.stop = &control->stop;
+		attempts[i].run.nursery = w->nursery;
 	}
 	if (w->world.rank == 0) {
 		attempts[0].run.sampler.progress = progress;
@@ -243,6 +246,26 @@ static void change_suite(const struct plan_case *from, const struct plan_case *t
 		from->suite->release();
 }
 
+static bool needs_nursery(const struct assignment *a)
+{
+	for (size_t i = 0; i < a->case_count; i++)
+		if (a->plan->cases[a->cases[i]].suite->fresh_processes)
+			return true;
+	return false;
+}
+
+/* Before any backend is opened. Without one the cases that need it say so. */
+static void open_nursery(struct worker *w, const char *backends)
+{
+	struct error err = ERROR_NONE;
+
+	if (!needs_nursery(w->a))
+		return;
+	w->nursery = nursery_open(backends, &w->settings.backend_options, &err);
+	if (!w->nursery)
+		fprintf(stderr, "gpuproof: %s\n", err.message);
+}
+
 /* Rank 0 decides: all ranks must leave the loop at the same case. */
 static bool go_on(struct worker *w, enum status last)
 {
@@ -264,6 +287,7 @@ void worker_run(const struct assignment *assignment)
 
 	w.devices = xcalloc(plan->device_count, sizeof(struct device *));
 	w.links = xcalloc(plan->device_count, sizeof(*w.links));
+	open_nursery(&w, names);
 	backends_open(&w.backends, names, &w.settings.backend_options);
 	free(names);
 	for (size_t i = 0, count; i < assignment->case_count && go_on(&w, last); i += count) {
@@ -283,6 +307,7 @@ void worker_run(const struct assignment *assignment)
 				w.devices[i]->backend->device_close(w.devices[i]);
 		backends_close(&w.backends);
 	}
+	nursery_close(w.nursery);
 	free(w.devices);
 	free(w.links);
 	atomic_store(&assignment->control->finished[w.world.rank], 1);
