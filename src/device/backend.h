@@ -26,7 +26,7 @@
 #include "device/device_info.h"
 
 /* Changes whenever this header does in a way that a loaded module would notice. */
-#define BACKEND_ABI 7
+#define BACKEND_ABI 8
 
 /* Every backend's device, stream, event, communicator and graph start with these fields. */
 struct device {
@@ -154,6 +154,18 @@ struct telemetry {
  * hardware), power brake. Idle and requested clocks do not.
  */
 #define THROTTLE_SLOWS INT64_C(0xEC)
+
+/*
+ * How much memory is in use, by every ruler there is; 0: this ruler does not exist here. None sees
+ * what another can: the driver's monitor counts contexts and libraries, the pool only itself.
+ */
+struct memory_view {
+	uint64_t device_used;  /* by everybody on the device, as the driver's monitor (NVML) says */
+	uint64_t runtime_used; /* total less free by the runtime; host: what device_memory() counts */
+	uint64_t process_used; /* by this process as the monitor says; host: its resident set */
+	uint64_t pool_reserved, pool_used;           /* of ALLOCATOR_POOL, now */
+	uint64_t pool_reserved_high, pool_used_high; /* the most since the device was opened */
+};
 
 /* Name and value of one piece of the environment ("driver", "580.159.03"). */
 typedef void fact_fn(void *context, const char *name, const char *value);
@@ -339,6 +351,9 @@ struct backend {
 	enum status (*communicator_open_within)(struct device *device, const struct communicator_id *id,
 						int rank, int size, int multiprocessors,
 						struct communicator **out, struct error *err);
+
+	/* See struct memory_view. */
+	enum status (*memory_view)(struct device *device, struct memory_view *out, struct error *err);
 };
 
 /*

@@ -363,6 +363,14 @@ static inline enum status backend_link_errors(struct device *device, int64_t *ou
 	return device->backend->link_errors(device, out, err);
 }
 
+static inline enum status backend_memory_view(struct device *device, struct memory_view *out,
+		struct error *err)
+{
+	if (!device->backend->memory_view)
+		return backend_missing(device, "memory_view", err);
+	return device->backend->memory_view(device, out, err);
+}
+
 /* Launches the kernel `name`; STATUS_UNSUPPORTED where the backend has none. */
 static inline enum status backend_launch(struct stream *stream, const char *name,
 					 const void *arguments, struct error *err)

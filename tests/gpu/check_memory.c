@@ -278,7 +278,42 @@ static enum status link_errors(struct check_context *context, struct error *err)
 	return STATUS_OK;
 }
 
+/* Every ruler that is there sees an allocation, and the pool's sees its own. */
+static enum status memory_view(struct check_context *context, struct error *err)
+{
+	const uint64_t bytes = UINT64_C(256) << 20, slack = UINT64_C(4) << 20;
+	struct memory_view before, held, pooled;
+	void *memory, *pool = NULL;
+
+	STEP(backend_memory_view(context->device, &before, err));
+	STEP(backend_memory_alloc(context->device, ALLOCATOR_DEVICE, bytes, NULL, &memory, err));
+	STEP(backend_memory_view(context->device, &held, err));
+	STEP(backend_memory_free(context->device, ALLOCATOR_DEVICE, memory, bytes, NULL, err));
+	snprintf(context->detail, sizeof(context->detail),
+		 "MiB: device %llu, runtime %llu, process %llu (0: unknown here)",
+		 (unsigned long long)held.device_used >> 20,
+		 (unsigned long long)held.runtime_used >> 20,
+		 (unsigned long long)held.process_used >> 20);
+	if (held.runtime_used + slack < before.runtime_used + bytes ||
+	    (held.device_used && held.device_used + slack < before.device_used + bytes) ||
+	    (held.process_used && held.process_used + slack < before.process_used + bytes))
+		return error_set(err, STATUS_MISMATCH, "a ruler did not see 256 MiB: %.200s",
+				 context->detail);
+	if (!(context->device->info.capabilities & DEVICE_HAS_POOLS))
+		return STATUS_OK;
+	STEP(backend_memory_alloc(context->device, ALLOCATOR_POOL, bytes, NULL, &pool, err));
+	STEP(backend_memory_view(context->device, &pooled, err));
+	STEP(backend_memory_free(context->device, ALLOCATOR_POOL, pool, bytes, NULL, err));
+	STEP(backend_device_synchronize(context->device, err));
+	STEP(backend_memory_trim(context->device, err));
+	if (pooled.pool_used < bytes || pooled.pool_reserved < bytes ||
+	    pooled.pool_used_high < pooled.pool_used)
+		return error_set(err, STATUS_MISMATCH, "the pool's attributes miss 256 MiB");
+	return STATUS_OK;
+}
+
 const struct check memory_checks[] = {
+	{ "memory view", memory_view },
 	{ "telemetry", telemetry },
 	{ "link errors", link_errors },
 	{ "telemetry quick", telemetry_quick },

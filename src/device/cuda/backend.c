@@ -92,6 +92,7 @@ __attribute__((visibility("default"))) const struct backend gpuproof_backend = {
 	.telemetry_quick = cuda_telemetry_quick,
 	.link_errors = cuda_link_errors,
 	.communicator_open_within = cuda_communicator_open_within,
+	.memory_view = cuda_memory_view,
 
 	.communicator_id = cuda_communicator_id,
 	.communicator_open = cuda_communicator_open,

@@ -63,6 +63,7 @@ enum status cuda_memory_alloc(struct device *device, enum allocator allocator, s
 enum status cuda_memory_free(struct device *device, enum allocator allocator, void *memory,
 			     size_t bytes, struct stream *stream, struct error *err);
 enum status cuda_memory_trim(struct device *device, struct error *err);
+enum status cuda_memory_view(struct device *device, struct memory_view *out, struct error *err);
 enum status cuda_pool_keep(struct device *device, bool keep, struct error *err);
 
 enum status cuda_stream_create(struct device *device, bool high_priority, struct stream **out,

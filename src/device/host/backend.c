@@ -121,6 +121,7 @@ const struct backend backend_host = {
 	.graph_launch = host_graph_launch,
 	.graph_destroy = host_graph_destroy,
 	.telemetry_quick = host_telemetry,
+	.memory_view = host_memory_view,
 	.communicator_id = host_communicator_id,
 	.communicator_open = host_communicator_open,
 	.communicator_close = host_communicator_close,

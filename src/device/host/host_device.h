@@ -33,6 +33,7 @@ enum status host_memory_free(struct device *device, enum allocator allocator, vo
 			     size_t bytes, struct stream *stream, struct error *err);
 enum status host_device_memory(struct device *device, uint64_t *free_bytes, uint64_t *total_bytes,
 			       struct error *err);
+enum status host_memory_view(struct device *device, struct memory_view *out, struct error *err);
 
 /* copy.c */
 enum status host_copy(struct stream *stream, void *to, const void *from, size_t bytes,
