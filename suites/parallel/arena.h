@@ -12,7 +12,8 @@
 #define MEMORY_CLASSES(X)                                                              \
 	X(PARAMETERS, parameters, "weights and biases that the matrix products read") \
 	X(GRADIENTS, gradients, "gradients of the parameters")                        \
-	X(OPTIMIZER, optimizer, "master weights and moments")                         \
+	X(MASTER, master, "FP32 weights beside those in 16 bits")                     \
+	X(OPTIMIZER, optimizer, "moments of the optimizer")                           \
 	X(ACTIVATIONS, activations, "outputs of layers kept for backward")            \
 	X(TRANSIENT, transient, "gradients of activations while backward runs")       \
 	X(WORKSPACE, workspace, "scratch of reductions and of the GEMM library")      \
@@ -35,8 +36,17 @@ struct arena_block {
 	enum memory_class tag;
 };
 
+/* Where an arena's memory comes from when it is not the device itself. */
+struct arena_source {
+	void *state;
+	enum status (*take)(void *state, enum memory_class tag, uint64_t bytes, void **out,
+			    struct error *err);
+	void (*give)(void *state, enum memory_class tag, void *memory, uint64_t bytes);
+};
+
 struct arena {
 	struct device *device;
+	const struct arena_source *source; /* NULL: the device */
 	struct arena_block *blocks;
 	size_t count, capacity;
 	uint64_t bytes[MEMORY_CLASS_COUNT];

@@ -12,7 +12,7 @@ static enum status open_optimizer(struct network *n, struct error *err)
 
 	n->master = n->weights;
 	if (setup_has_master(n->setup) && n->holding.master > 0 &&
-	    arena_alloc(n->arena, MEMORY_OPTIMIZER, n->holding.master * bytes, &n->master, err) !=
+	    arena_alloc(n->arena, MEMORY_MASTER, n->holding.master * bytes, &n->master, err) !=
 		    STATUS_OK)
 		return err->status;
 	for (size_t i = 0; i < moments && n->holding.moments > 0; i++)
@@ -101,21 +101,28 @@ static enum status open_activations(struct network *n, struct error *err)
 	return open_loss(n, err);
 }
 
+static enum status open_scratch(struct network *n, struct error *err)
+{
+	uint64_t out = 0;
+
+	for (size_t l = n->share.first; l < n->share.last; l++)
+		if (n->local.layer[l].out > out)
+			out = n->local.layer[l].out;
+	return arena_alloc(n->arena, MEMORY_WORKSPACE, output_gradient_scratch_bytes(out), &n->scratch,
+			   err);
+}
+
 static enum status open_transient(struct network *n, struct error *err)
 {
 	size_t bytes = precision_bytes(n->setup->precision);
-	uint64_t inside = 0, out = 0;
+	uint64_t inside = 0;
 
-	for (size_t l = n->share.first; l < n->share.last; l++) {
+	for (size_t l = n->share.first + 1; l < n->share.last; l++) {
 		uint64_t width = share_width(n->setup, &n->share, l);
 
-		if (l > n->share.first && width > inside)
-			inside = width;
-		if (n->local.layer[l].out > out)
-			out = n->local.layer[l].out;
+		inside = width > inside ? width : inside;
 	}
-	if (arena_alloc(n->arena, MEMORY_WORKSPACE, output_gradient_scratch_bytes(out), &n->scratch,
-			err) != STATUS_OK)
+	if (open_scratch(n, err) != STATUS_OK)
 		return err->status;
 	for (int i = 0; i < 2 && inside > 0; i++)
 		if (arena_alloc(n->arena, MEMORY_TRANSIENT, n->step_rows * inside * bytes,
@@ -124,14 +131,34 @@ static enum status open_transient(struct network *n, struct error *err)
 	return STATUS_OK;
 }
 
-enum status network_open(struct network *n, const struct setup *setup, struct device *device,
-			 struct arena *arena, int rank, struct error *err)
+static void describe(struct network *n, const struct setup *setup, struct device *device,
+		     struct arena *arena, int rank)
 {
 	*n = (struct network){ .setup = setup, .device = device, .arena = arena };
 	holding_of(setup, rank, &n->share, &n->step_rows, &n->holding);
 	model_init(&n->model, setup);
 	model_init_share(&n->local, setup, &n->share);
 	segments_make(&n->segments, setup, &n->share, n->step_rows);
+}
+
+enum status network_open_state(struct network *n, const struct setup *setup, struct device *device,
+			       struct arena *arena, struct error *err)
+{
+	describe(n, setup, device, arena, 0);
+	for (size_t l = n->share.first; l <= n->share.last; l++)
+		n->kept[l] = kept_rows(&n->share, l);
+	if (open_parameters(n, err) != STATUS_OK || open_loss(n, err) != STATUS_OK ||
+	    open_scratch(n, err) != STATUS_OK)
+		return err->status;
+	return arena_alloc(n->arena, MEMORY_INPUT,
+			   n->kept[0] * setup->widths[0] * precision_bytes(setup->precision),
+			   &n->activations[0], err);
+}
+
+enum status network_open(struct network *n, const struct setup *setup, struct device *device,
+			 struct arena *arena, int rank, struct error *err)
+{
+	describe(n, setup, device, arena, rank);
 	if (open_parameters(n, err) != STATUS_OK || open_activations(n, err) != STATUS_OK)
 		return err->status;
 	if (setup->dynamic_scale && arena_alloc(n->arena, MEMORY_OPTIMIZER, sizeof(*n->loss_scale),

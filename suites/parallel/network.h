@@ -78,6 +78,13 @@ struct network {
 enum status network_open(struct network *network, const struct setup *setup, struct device *device,
 			 struct arena *arena, int rank, struct error *err);
 
+/*
+ * The same of one device and without what only lives within a step: activations[1 ..] with their
+ * masks, and transient buffers. The caller puts these in place as the operations need them.
+ */
+enum status network_open_state(struct network *network, const struct setup *setup,
+			       struct device *device, struct arena *arena, struct error *err);
+
 /* Fills parameters, moments, input and labels from the setup's seed; returns when done. */
 enum status network_reset(struct network *network, struct stream *stream, struct error *err);
 

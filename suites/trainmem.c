@@ -1,0 +1,360 @@
+/*
+ * Where the memory of a training step goes, what it costs to need less of it, and how large a step
+ * fits. The step is that of the suite `parallel` on one device.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "suites/parallel/mode.h"
+#include "suites/suite.h"
+#include "suites/trainmem/measure.h"
+#include "suites/trainmem/outcome.h"
+
+enum study { STUDY_STEP, STUDY_BATCH, STUDY_WIDTH, STUDY_ALTERNATING, STUDY_CHECKERBOARD };
+static const char *const studies[] = { "step",        "largest_batch", "largest_width",
+				       "alternating", "checkerboard",  NULL };
+static const char *const precisions[] = { "fp64", "fp32", "tf32", "fp16", "bf16", NULL };
+static const char *const activations[] = { "in_place", "out_of_place", NULL };
+static const char *const offloads[] = { "none", "host", NULL };
+static const char *const limiters[] = { "allocator", "filler", NULL };
+
+static const struct key keys[] = {
+	{ .name = "layers", .type = KEY_INTEGER, .list = true, .fallback = "1000,2000,1000,10",
+	  .min = 1, .max = 1e6, .help = "widths of the model, input first, classes last" },
+	{ .name = "studies", .type = KEY_CHOICE, .list = true, .fallback = "step",
+	  .choices = studies, .parameter = "study",
+	  .help = "step; the largest batch or width that fits; fragmentation by alternating batches "
+		  "and by a checkerboard" },
+	{ .name = "precision", .type = KEY_CHOICE, .list = true, .fallback = "fp32",
+	  .choices = precisions,
+	  .help = "fp16, bf16: weights, gradients, activations; masters and sums are FP32" },
+	{ .name = "batch", .type = KEY_INTEGER, .list = true, .fallback = "1024", .min = 1,
+	  .max = 1e9, .help = "samples per step; of largest_batch: none" },
+	{ .name = "optimizer", .type = KEY_CHOICE, .list = true, .fallback = "adam",
+	  .choices = optimizer_names, .help = "sgd, momentum or adam" },
+	{ .name = "allocator", .type = KEY_CHOICE, .list = true, .fallback = "arena",
+	  .choices = policy_names,
+	  .help = "arena: one allocation; malloc, async: one per tensor and step; caching: blocks "
+		  "kept" },
+	{ .name = "segments", .type = KEY_INTEGER, .list = true, .fallback = "0", .min = 0,
+	  .max = SETUP_MAX_LAYERS,
+	  .help = "of layers; outputs inside are computed again (checkpointing); 0: all kept" },
+	{ .name = "accumulate", .type = KEY_INTEGER, .list = true, .fallback = "1", .min = 1,
+	  .max = 1024, .help = "parts of the batch, computed in turn before one update" },
+	{ .name = "activation", .type = KEY_CHOICE, .list = true, .fallback = "in_place",
+	  .choices = activations, .help = "whether the ReLU writes to memory of its own" },
+	{ .name = "offload", .type = KEY_CHOICE, .list = true, .fallback = "none",
+	  .choices = offloads, .help = "host: outputs wait for backward in pinned host memory" },
+	{ .name = "memory_limit", .type = KEY_TEXT, .list = true, .fallback = "none",
+	  .help = "largest_batch, largest_width: memory of the card to emulate, or none" },
+	{ .name = "memory_reserve", .type = KEY_SIZE, .fallback = "128MiB", .max = 0x1p44,
+	  .help = "left free in a search, except with limit_by = filler" },
+	{ .name = "limit_by", .type = KEY_CHOICE, .fallback = "allocator", .choices = limiters,
+	  .help = "who refuses: our allocator, or the device, whose rest an allocation fills" },
+	{ .name = "search_tolerance", .type = KEY_PERCENT, .fallback = "1 %", .min = 1e-6,
+	  .max = 1, .help = "largest gap between what fits and what does not" },
+	{ .name = "max_batch", .type = KEY_INTEGER, .fallback = "16777216", .min = 8, .max = 1e9,
+	  .help = "where the search for the largest batch ends" },
+	{ .name = "max_width", .type = KEY_INTEGER, .fallback = "131072", .min = 64, .max = 1e6,
+	  .help = "where the search for the largest width ends" },
+	{ .name = "trial_time", .type = KEY_DURATION, .fallback = "60 s", .min = 0.1, .max = 3600,
+	  .help = "a process of a search or of a step's books is killed after this" },
+	{ .name = "piece", .type = KEY_SIZE, .fallback = "32MiB", .min = 2097152, .max = 0x1p34,
+	  .help = "checkerboard: one of 64 equal pieces" },
+	{ .name = "loss_scale", .type = KEY_REAL, .fallback = "1024", .min = 1, .max = 65536,
+	  .help = "fp16 only: factor that keeps small gradients representable" },
+	{ .name = "verify_flops", .type = KEY_REAL, .fallback = "1e8", .min = 1, .max = 1e15,
+	  .help = "largest step that the reference follows; above it a smaller model is verified" },
+	{ 0 }
+};
+
+static const char *const axes[] = { "studies",    "precision", "batch",        "optimizer",
+				    "allocator",  "segments",  "accumulate",   "activation",
+				    "offload",    "memory_limit", NULL };
+
+/* 0: the device's own. */
+static enum status read_limit(const struct plan_case *c, uint64_t *bytes, struct error *err)
+{
+	const char *text = case_text(c, "memory_limit");
+	struct error wrong = ERROR_NONE;
+
+	*bytes = 0;
+	if (strcmp(text, "none") == 0)
+		return STATUS_OK;
+	if (units_parse_size(text, bytes, &wrong) == STATUS_OK && *bytes > 0)
+		return STATUS_OK;
+	return error_set(err, STATUS_USAGE,
+			 "%s: memory_limit: \"%s\": allowed are none and sizes such as 11264MiB",
+			 section_setting(c->section, "memory_limit")->origin, text);
+}
+
+static enum status read_layers(struct setup *setup, const struct section *section,
+			       struct error *err)
+{
+	const struct setting *layers = section_setting(section, "layers");
+
+	if (layers->count < 2 || layers->count > SETUP_MAX_LAYERS + 1)
+		return error_set(err, STATUS_USAGE, "%s: layers: %zu widths, allowed are 2 to %d",
+				 layers->origin, layers->count, SETUP_MAX_LAYERS + 1);
+	if (layers->values[layers->count - 1].integer < 2)
+		return error_set(err, STATUS_USAGE,
+				 "%s: layers: the last width is the number of classes, at least 2",
+				 layers->origin);
+	setup->layers = layers->count - 1;
+	for (size_t i = 0; i < layers->count; i++)
+		setup->widths[i] = (uint64_t)layers->values[i].integer;
+	return STATUS_OK;
+}
+
+/* The axes that only some studies have are 0 or their first choice elsewhere. */
+static bool has(const struct plan_case *c, const char *axis)
+{
+	for (size_t i = 0; i < c->parameter_count; i++)
+		if (strcmp(c->parameters[i].key->name, axis) == 0)
+			return true;
+	return false;
+}
+
+static int64_t integer_or(const struct plan_case *c, const char *axis, int64_t otherwise)
+{
+	return has(c, axis) ? case_integer(c, axis) : otherwise;
+}
+
+static enum status setup_from_case(struct setup *setup, const struct plan_case *c,
+				   struct error *err)
+{
+	*setup = (struct setup){ .mode = mode_find("single"),
+				 .ranks = 1,
+				 .microbatches = 1,
+				 .beta1 = 0.9,
+				 .beta2 = 0.999,
+				 .epsilon = 1e-8,
+				 .rate_chosen = true,
+				 .loss_scale = 1 };
+	if (read_layers(setup, c->section, err) != STATUS_OK)
+		return err->status;
+	precision_from_name(has(c, "precision") ? case_text(c, "precision") : "fp32",
+			    &setup->precision);
+	setup->batch = (uint64_t)integer_or(c, "batch", 8);
+	setup->optimizer = (enum optimizer)integer_or(c, "optimizer", OPTIMIZER_ADAM);
+	setup->segments = (uint64_t)integer_or(c, "segments", 0);
+	setup->accumulate = (uint64_t)integer_or(c, "accumulate", 1);
+	setup->momentum = setup->optimizer == OPTIMIZER_MOMENTUM ? 0.9 : 0;
+	if (setup->precision == PRECISION_FP16)
+		setup->loss_scale = section_real(c->section, "loss_scale");
+	setup_fit_mode(setup);
+	setup->rate = setup_safe_rate(setup);
+	return STATUS_OK;
+}
+
+static struct trainmem_options options_from_case(const struct plan_case *c)
+{
+	return (struct trainmem_options){
+		.training = { .policy = (enum policy)integer_or(c, "allocator", POLICY_ARENA),
+			      .offload = integer_or(c, "offload", 0) != 0,
+			      .out_of_place = integer_or(c, "activation", 0) != 0 },
+		.verify_flops = section_real(c->section, "verify_flops"),
+		.process_seconds = section_real(c->section, "trial_time"),
+	};
+}
+
+/* What a study does not vary. False: this point of the sweep is another's twin. */
+static bool drop_axes(struct plan_case *point, enum study study)
+{
+	static const char *const unused[][8] = {
+		[STUDY_STEP] = { "memory_limit" },
+		[STUDY_BATCH] = { "batch" },
+		[STUDY_WIDTH] = { NULL },
+		[STUDY_ALTERNATING] = { "memory_limit", "segments", "offload" },
+		[STUDY_CHECKERBOARD] = { "memory_limit", "precision", "batch", "optimizer",
+					 "segments", "accumulate", "activation", "offload" },
+	};
+
+	for (size_t i = 0; i < 8 && unused[study][i]; i++)
+		if (!plan_drop_axis(point, unused[study][i]))
+			return false;
+	return true;
+}
+
+static void unname_usual(struct plan_case *point)
+{
+	static const char *const usual[][2] = {
+		{ "optimizer", "adam" },      { "segments", "0" },   { "accumulate", "1" },
+		{ "activation", "in_place" }, { "offload", "none" },
+	};
+
+	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
+		if (has(point, usual[i][0]))
+			plan_unname_usual(point, usual[i][0], usual[i][1]);
+}
+
+static double likely_rate(const struct device_info *info)
+{
+	int cores = info->multiprocessors > 0 ? info->multiprocessors : 1;
+
+	return strcmp(info->backend, "host") == 0 ? 2e10 * cores : 5e12;
+}
+
+/* Time without samples: the reference, the processes, the steps whose books are kept. */
+static double setup_seconds(const struct setup *setup, const struct plan_case *point,
+			    enum study study, const struct device_info *info)
+{
+	double reference = 3 * fmin(setup_flops(setup), section_real(point->section, "verify_flops")) / 2e9;
+	double process = strcmp(info->backend, "host") == 0 ? 0.3 : 1.5;
+
+	if (study == STUDY_BATCH || study == STUDY_WIDTH)
+		return 4 * process + 4 * (double)info->memory_bytes / 20e9;
+	return 0.5 + reference + process + 20 * setup_flops(setup) / likely_rate(info);
+}
+
+static const char *refusal_of(const struct setup *setup, const struct trainmem_options *o,
+			      const struct device_info *info)
+{
+	static const unsigned needed[PRECISION_COUNT] = {
+		[PRECISION_FP64] = DEVICE_HAS_FP64, [PRECISION_FP32] = DEVICE_HAS_FP32,
+		[PRECISION_TF32] = DEVICE_HAS_TF32, [PRECISION_FP16] = DEVICE_HAS_FP16,
+		[PRECISION_BF16] = DEVICE_HAS_BF16,
+	};
+
+	if (o->training.policy == POLICY_ASYNC && !(info->capabilities & DEVICE_HAS_POOLS))
+		return "there is no stream-ordered memory pool";
+	if (!(info->capabilities & needed[setup->precision]))
+		return "the device has not this precision";
+	if (o->training.offload && setup->segments > 0)
+		return "outputs are either offloaded or computed again";
+	if (setup->batch % setup_accumulate(setup))
+		return "the batch does not divide by the parts that accumulate";
+	return NULL;
+}
+
+/* On each device, with what a step there takes. */
+static enum status plan_each(struct plan *plan, struct plan_case *point, const struct setup *setup,
+			     const struct trainmem_options *o, enum study study, struct error *err)
+{
+	uint64_t piece = (uint64_t)section_integer(point->section, "piece");
+	struct training_options plain = plain_options();
+	struct setup all = plain_setup(setup);
+	struct heap need, kept;
+
+	training_plan(setup, &o->training, &need);
+	training_plan(&all, &plain, &kept);
+	point->device_bytes = need.reserved_peak > kept.reserved_peak ? need.reserved_peak
+								     : kept.reserved_peak;
+	if (study == STUDY_CHECKERBOARD)
+		point->device_bytes = fragment_bytes(piece);
+	if (study == STUDY_BATCH || study == STUDY_WIDTH)
+		point->device_bytes = 0;
+	for (size_t i = 0; i < plan->device_count; i++) {
+		const char *reason = study == STUDY_CHECKERBOARD && o->training.policy != POLICY_ASYNC
+					     ? NULL
+					     : refusal_of(setup, o, &plan->devices[i]);
+
+		point->setup_seconds = setup_seconds(setup, point, study, &plan->devices[i]);
+		if ((reason ? plan_add_skipped(plan, point, &i, 1, reason, err)
+			    : plan_add(plan, point, &i, 1, err)) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+static enum status trainmem_expand(struct plan *plan, struct plan_case *point, struct error *err)
+{
+	enum study study = (enum study)case_integer(point, "studies");
+	struct trainmem_options options;
+	struct setup setup;
+	uint64_t limit;
+
+	if (read_limit(point, &limit, err) != STATUS_OK)
+		return err->status;
+	if (!drop_axes(point, study))
+		return STATUS_OK;
+	unname_usual(point);
+	if (setup_from_case(&setup, point, err) != STATUS_OK)
+		return err->status;
+	options = options_from_case(point);
+	if (study == STUDY_BATCH)
+		setup.batch = 8 * setup_accumulate(&setup);
+	return plan_each(plan, point, &setup, &options, study, err);
+}
+
+static enum status run_search(struct run *run, const struct setup *setup,
+			      const struct trainmem_options *o, enum search_for what,
+			      struct error *err)
+{
+	const struct section *section = run->c->section;
+	struct search_options options = {
+		.what = what,
+		.training = o->training,
+		.reserve = (uint64_t)section_integer(section, "memory_reserve"),
+		.limit_by = (enum limit_by)section_integer(section, "limit_by"),
+		.tolerance = section_real(section, "search_tolerance"),
+		.most = (uint64_t)section_integer(section, what == SEARCH_BATCH ? "max_batch"
+										: "max_width"),
+		.process_seconds = o->process_seconds,
+	};
+	struct search search;
+	uint64_t total = 0, unused;
+
+	if (read_limit(run->c, &options.capacity, err) != STATUS_OK ||
+	    backend_device_memory(run->devices[0], &unused, &total, err) != STATUS_OK)
+		return err->status;
+	if (options.capacity > total)
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "the device is smaller than the card to emulate");
+	if (search_largest(run, setup, &options, &search, err) != STATUS_OK)
+		return err->status;
+	outcome_record_search(run, &search);
+	run_verified(run, "every trial's loss fell in two steps; after a failure memory was "
+			  "allocated, filled by a kernel and every byte checked", NAN, NAN);
+	return STATUS_OK;
+}
+
+static enum status run_checkerboard(struct run *run, const struct trainmem_options *o,
+				    struct error *err)
+{
+	struct fragments f;
+
+	if (fragment_checkerboard(run->devices[0], o->training.policy,
+				  (uint64_t)section_integer(run->c->section, "piece"), &f,
+				  err) != STATUS_OK)
+		return err->status;
+	outcome_record_fragments(run, &f);
+	return STATUS_OK;
+}
+
+static enum status trainmem_run(struct run *run, struct error *err)
+{
+	enum study study = (enum study)case_integer(run->c, "studies");
+	struct trainmem_options options = options_from_case(run->c);
+	struct setup setup;
+
+	if (setup_from_case(&setup, run->c, err) != STATUS_OK)
+		return err->status;
+	setup.seed = run->seed;
+	switch (study) {
+	case STUDY_BATCH:
+		return run_search(run, &setup, &options, SEARCH_BATCH, err);
+	case STUDY_WIDTH:
+		return run_search(run, &setup, &options, SEARCH_WIDTH, err);
+	case STUDY_ALTERNATING:
+		return measure_alternating(run, &setup, &options, err);
+	case STUDY_CHECKERBOARD:
+		return run_checkerboard(run, &options, err);
+	default:
+		return measure_step(run, &setup, &options, err);
+	}
+}
+
+const struct suite suite_trainmem = {
+	.name = "trainmem",
+	.summary = "where the memory of a training step goes, what saving costs, what fits",
+	.keys = keys,
+	.axes = axes,
+	.metrics = trainmem_metrics,
+	.processes = SUITE_ONE_PROCESS,
+	.fresh_processes = true,
+	.expand = trainmem_expand,
+	.run = trainmem_run,
+};

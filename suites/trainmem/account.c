@@ -1,0 +1,156 @@
+#include "suites/trainmem/account.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Floating-point operations of the small step that only loads what a step needs. */
+#define CONTEXT_FLOPS 1e7
+
+static size_t workspace_of(struct device *device)
+{
+	return device->backend->gemm_workspace ? device->backend->gemm_workspace(device) : 0;
+}
+
+enum status account_context(struct device *device, const struct setup *setup, enum ruler *ruler,
+			    const struct memory_view *before, uint64_t *bytes, struct error *err)
+{
+	struct training_options options = { .policy = POLICY_MALLOC };
+	struct memory_view view;
+	struct training t;
+	struct setup small;
+
+	setup_shrink(setup, CONTEXT_FLOPS, &small);
+	if (training_open(&t, &small, &options, device, err) == STATUS_OK &&
+	    training_reset(&t, err) == STATUS_OK && training_step(&t, err) == STATUS_OK)
+		training_wait(&t, err);
+	training_close(&t);
+	if (err->status != STATUS_OK || backend_memory_view(device, &view, err) != STATUS_OK)
+		return err->status;
+	*ruler = ruler_choose(&view);
+	*bytes = ruler_read(*ruler, &view, before);
+	return STATUS_OK;
+}
+
+struct books {
+	const struct account_request *request;
+	struct account *account;
+};
+
+/* The pool takes more than it hands out; all others take what the heap says. */
+static uint64_t reserved_by(const struct training *t, const struct memory_view *view)
+{
+	return t->options.policy == POLICY_ASYNC
+		       ? view->pool_reserved + t->heap.reserved - view->pool_used
+		       : t->heap.reserved;
+}
+
+static enum status look(void *context, struct training *t, enum phase phase, struct error *err)
+{
+	const struct books *b = context;
+	struct account *a = b->account;
+
+	if (training_wait(t, err) != STATUS_OK ||
+	    backend_memory_view(t->team.device, &a->views[phase], err) != STATUS_OK)
+		return err->status;
+	a->ruled[phase] = ruler_read(a->ruler, &a->views[phase], &b->request->before);
+	a->reserved[phase] = reserved_by(t, &a->views[phase]);
+	a->live[phase] = t->heap.live_total;
+	return STATUS_OK;
+}
+
+static enum status plain_steps(struct training *t, int count, struct error *err)
+{
+	for (int i = 0; i < count; i++)
+		if (training_step(t, err) != STATUS_OK)
+			return err->status;
+	return training_wait(t, err);
+}
+
+/* The third step: memory that only the first ones need is behind. */
+static enum status look_at_step(struct books *b, struct training *t, struct error *err)
+{
+	struct account *a = b->account;
+
+	heap_forget_peaks(&t->heap);
+	if (training_watched_step(t, look, b, err) != STATUS_OK)
+		return err->status;
+	a->peak = t->heap.peak;
+	memcpy(a->phase_peak, t->heap.phase_peak, sizeof(a->phase_peak));
+	memcpy(a->class_peak, t->heap.class_peak, sizeof(a->class_peak));
+	a->takes = t->heap.takes;
+	a->device_calls = t->heap.device_calls;
+	a->host_bytes = t->host_bytes;
+	a->moved_bytes = t->moved_bytes;
+	a->gradients_after = t->heap.live[MEMORY_GRADIENTS];
+	return STATUS_OK;
+}
+
+static enum status look_for_leaks(struct books *b, struct training *t, uint64_t live,
+				  uint64_t ruled, struct error *err)
+{
+	struct account *a = b->account;
+	struct memory_view view;
+
+	if (plain_steps(t, b->request->steps - 3, err) != STATUS_OK ||
+	    backend_memory_view(t->team.device, &view, err) != STATUS_OK)
+		return err->status;
+	a->leaked = (int64_t)t->heap.live_total - (int64_t)live;
+	a->ruler_grew = (int64_t)ruler_read(a->ruler, &view, &b->request->before) - (int64_t)ruled;
+	return training_loss(t, &a->last_loss, err);
+}
+
+static enum status look_at_inference(struct books *b, struct training *t, struct error *err)
+{
+	struct account *a = b->account;
+	struct memory_view view;
+
+	a->reserved_peak = t->heap.reserved_peak;
+	heap_forget_peaks(&t->heap);
+	if (training_inference(t, err) != STATUS_OK || training_wait(t, err) != STATUS_OK)
+		return err->status;
+	a->inference_peak = t->heap.peak.total;
+	heap_trim(&t->heap);
+	if (backend_memory_view(t->team.device, &view, err) != STATUS_OK)
+		return err->status;
+	a->reserved_after_trim = reserved_by(t, &view);
+	return STATUS_OK;
+}
+
+static enum status keep_books(struct books *b, struct training *t, struct error *err)
+{
+	struct account *a = b->account;
+	struct memory_view view;
+	uint64_t live;
+
+	if (training_reset(t, err) != STATUS_OK || plain_steps(t, 1, err) != STATUS_OK ||
+	    training_loss(t, &a->first_loss, err) != STATUS_OK ||
+	    plain_steps(t, 1, err) != STATUS_OK ||
+	    backend_memory_view(t->team.device, &view, err) != STATUS_OK)
+		return err->status;
+	live = t->heap.live_total;
+	if (look_at_step(b, t, err) != STATUS_OK ||
+	    look_for_leaks(b, t, live, ruler_read(a->ruler, &view, &b->request->before), err) !=
+		    STATUS_OK)
+		return err->status;
+	return look_at_inference(b, t, err);
+}
+
+enum status account_step(struct device *device, const void *request, void *account,
+			 struct error *err)
+{
+	struct books b = { request, account };
+	struct training_options options = b.request->options;
+	struct account *a = account;
+	struct training t;
+
+	if (account_context(device, &b.request->setup, &a->ruler, &b.request->before, &a->context,
+			    err) != STATUS_OK)
+		return err->status;
+	a->workspace = workspace_of(device);
+	a->context -= a->context > a->workspace ? a->workspace : a->context;
+	options.workspace = a->workspace;
+	if (training_open(&t, &b.request->setup, &options, device, err) == STATUS_OK)
+		keep_books(&b, &t, err);
+	training_close(&t);
+	return err->status;
+}

@@ -1,0 +1,50 @@
+/*
+ * The books of one training step, kept in a process that does nothing else: our own classes beside
+ * what the driver says, phase by phase.
+ */
+#ifndef GPUPROOF_TRAINMEM_ACCOUNT_H
+#define GPUPROOF_TRAINMEM_ACCOUNT_H
+
+#include "measure/nursery.h"
+#include "suites/trainmem/rulers.h"
+#include "suites/trainmem/training.h"
+
+struct account_request {
+	struct setup setup;
+	struct training_options options;
+	struct memory_view before; /* read before the process began */
+	int steps;                 /* at least 3; the third is looked at */
+};
+
+struct account {
+	enum ruler ruler;
+	uint64_t context;   /* by the ruler: what is there without tensors, less the workspace */
+	uint64_t workspace; /* of the GEMM library */
+	struct memory_view views[PHASE_COUNT]; /* at the end of each phase of the third step */
+	uint64_t ruled[PHASE_COUNT];           /* the ruler's readings of them */
+	uint64_t reserved[PHASE_COUNT];        /* taken from the device by the policy */
+	uint64_t live[PHASE_COUNT];            /* by class, all */
+	struct heap_peak peak, phase_peak[PHASE_COUNT];
+	uint64_t class_peak[MEMORY_STEP_CLASSES];
+	uint64_t reserved_peak;
+	uint64_t inference_peak;           /* forward only */
+	uint64_t gradients_after;          /* of the parameters, still there after the step */
+	uint64_t reserved_after_trim;      /* after inference and giving back what is cached */
+	uint64_t takes, device_calls;      /* of the third step */
+	uint64_t host_bytes, moved_bytes;  /* of offloading */
+	int64_t leaked, ruler_grew;        /* from the end of the second step to that of the last */
+	double first_loss, last_loss;
+};
+
+/* A nursery_fn: struct account_request to struct account. */
+enum status account_step(struct device *device, const void *request, void *account,
+			 struct error *err);
+
+/*
+ * What a process has on the device when it has loaded all that a step of `setup` needs but holds no
+ * tensor: carries out a step of a small model and lets go of it.
+ */
+enum status account_context(struct device *device, const struct setup *setup, enum ruler *ruler,
+			    const struct memory_view *before, uint64_t *bytes, struct error *err);
+
+#endif

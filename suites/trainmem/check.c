@@ -1,0 +1,111 @@
+#include "suites/trainmem/check.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "suites/parallel/compare.h"
+#include "suites/parallel/values.h"
+
+struct gradients {
+	struct team *team;
+	const struct network *network;
+};
+
+static enum status read_gradients(void *context, uint64_t first, uint64_t count, double *out,
+				  struct error *err)
+{
+	const struct gradients *g = context;
+	const struct setup *setup = g->network->setup;
+	size_t bytes = precision_bytes(setup->precision);
+	void *raw = xmalloc(count * bytes);
+
+	if (team_fetch(g->team, raw, (const char *)g->network->gradients + first * bytes,
+		       count * bytes, err) == STATUS_OK) {
+		values_decode(out, raw, setup->precision, count);
+		for (uint64_t i = 0; i < count; i++)
+			out[i] /= setup->loss_scale;
+	}
+	free(raw);
+	return err->status;
+}
+
+static enum status compare(struct trainer *trainer, struct training *training, struct check *check,
+			   struct error *err)
+{
+	struct gradients expected = { trainer->team, &trainer->network };
+	struct gradients found = { &training->team, &training->network };
+	struct tolerance tolerance = verify_tolerance(trainer->setup);
+	struct difference difference;
+	double expected_loss, loss;
+
+	if (trainer_loss(trainer, &expected_loss, err) != STATUS_OK ||
+	    training_loss(training, &loss, err) != STATUS_OK ||
+	    compare_gradients(&trainer->network.model, read_gradients, &found, read_gradients,
+			      &expected, &difference, err) != STATUS_OK)
+		return err->status;
+	return compare_judge(&difference, loss, expected_loss, &tolerance,
+			     "a step that keeps everything", check, err);
+}
+
+static enum status step_both(struct trainer *trainer, struct training *training,
+			     struct check *check, struct error *err)
+{
+	if (trainer_step(trainer, STEP_COMPUTE, err) != STATUS_OK)
+		return err->status;
+	for (size_t l = 1; l < training->setup.layers; l++)
+		training->imposed[l] = trainer->network.activations[l];
+	if (training_reset(training, err) != STATUS_OK)
+		return err->status;
+	/* The second step works in memory that the first one has left behind. */
+	if (training_step(training, err) != STATUS_OK || training_wait(training, err) != STATUS_OK ||
+	    training_reset(training, err) != STATUS_OK ||
+	    training_step(training, err) != STATUS_OK || training_wait(training, err) != STATUS_OK)
+		return err->status;
+	return compare(trainer, training, check, err);
+}
+
+static enum status check_against_trainer(struct team *team, const struct setup *whole,
+					 const struct setup *small,
+					 const struct training_options *options,
+					 struct check *check, struct error *err)
+{
+	struct training_options own = *options;
+	struct trainer trainer = { 0 };
+	struct training training;
+	struct heap need;
+
+	training_plan(small, options, &need);
+	own.reserve = need.reserved_peak;
+	own.limit = own.workspace = 0;
+	if (training_open(&training, small, &own, team->device, err) == STATUS_OK &&
+	    trainer_open(&trainer, whole, team, err) == STATUS_OK)
+		step_both(&trainer, &training, check, err);
+	trainer_close(&trainer);
+	training_close(&training);
+	return err->status;
+}
+
+enum status check_step(struct device *device, const struct setup *setup,
+		       const struct training_options *options, double flops, struct setup *small,
+		       struct check *check, struct error *err)
+{
+	struct world alone = { .size = 1 };
+	struct setup whole;
+	struct check reference = { 0 };
+	struct team team;
+
+	setup_shrink(setup, flops, small);
+	/* Everything at once and kept: what the step below must not differ from. */
+	whole = *small;
+	whole.mode = mode_find("single");
+	whole.ranks = 1;
+	whole.accumulate = 1;
+	whole.segments = 0;
+	if (team_open(&team, device, &alone, err) == STATUS_OK &&
+	    verify_reference(&whole, &team, &reference, err) == STATUS_OK &&
+	    check_against_trainer(&team, &whole, small, options, check, err) == STATUS_OK)
+		check->gradient_error = fmax(check->gradient_error, reference.gradient_error);
+	team_close(&team);
+	return err->status;
+}

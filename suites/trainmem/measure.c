@@ -1,0 +1,261 @@
+#include "suites/trainmem/measure.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/units.h"
+#include "suites/trainmem/check.h"
+#include "suites/trainmem/outcome.h"
+
+/* Steps of which the books are kept: leaks show between the second and the last. */
+#define BOOK_STEPS 8
+
+struct training_options plain_options(void)
+{
+	return (struct training_options){ .policy = POLICY_ARENA };
+}
+
+struct setup plain_setup(const struct setup *setup)
+{
+	struct setup plain = *setup;
+
+	plain.segments = 0;
+	plain.accumulate = 1;
+	return plain;
+}
+
+static bool is_plain(const struct setup *setup, const struct training_options *o)
+{
+	return setup->segments == 0 && setup_accumulate(setup) == 1 && o->policy == POLICY_ARENA &&
+	       !o->offload && !o->out_of_place;
+}
+
+static enum status launch_steps(void *state, unsigned batch, struct error *err)
+{
+	for (unsigned i = 0; i < batch; i++)
+		if (training_step(state, err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+/* Kernels, products and events of a step, about. */
+static unsigned commands_of(const struct training *t)
+{
+	return (unsigned)(setup_accumulate(&t->setup) * (16 * t->setup.layers + 1) + 1);
+}
+
+static enum status sample_steps(struct run *run, struct training *t, const char *name,
+				struct series *out, struct error *err)
+{
+	bool waits = t->options.policy == POLICY_MALLOC || t->options.policy == POLICY_ASYNC;
+	struct workload w = { .state = t,
+			      .launch = launch_steps,
+			      .clock = CLOCK_DEVICE,
+			      .streams = t->team.streams,
+			      .stream_count = t->options.offload ? 2 : 1,
+			      .commands = commands_of(t),
+			      .no_gate = waits };
+	const struct series *series;
+	enum status status = run_sample(run, &w, name, &series, err);
+
+	*out = *series;
+	return status;
+}
+
+/* The steps that were timed trained the model. */
+static enum status check_trained(struct training *t, double first, struct error *err)
+{
+	double last;
+
+	if (training_wait(t, err) != STATUS_OK || training_loss(t, &last, err) != STATUS_OK)
+		return err->status;
+	if (!isfinite(last) || (t->setup.rate_chosen && !(last < first)))
+		return error_set(err, STATUS_MISMATCH,
+				 "the loss went from %.6g to %.6g in the steps timed", first, last);
+	return STATUS_OK;
+}
+
+static enum status time_training(struct run *run, const struct setup *setup,
+				 const struct training_options *options, const char *name,
+				 struct series *out, struct error *err)
+{
+	struct training_options own = *options;
+	struct training t;
+	struct heap need;
+	double first;
+
+	training_plan(setup, options, &need);
+	own.reserve = need.reserved_peak;
+	if (training_open(&t, setup, &own, run->devices[0], err) == STATUS_OK &&
+	    training_reset(&t, err) == STATUS_OK && training_step(&t, err) == STATUS_OK &&
+	    training_wait(&t, err) == STATUS_OK && training_loss(&t, &first, err) == STATUS_OK &&
+	    sample_steps(run, &t, name, out, err) == STATUS_OK)
+		check_trained(&t, first, err);
+	training_close(&t);
+	return err->status;
+}
+
+static enum status time_step(struct run *run, const struct setup *setup,
+			     const struct training_options *options, struct error *err)
+{
+	struct training_options plain = plain_options();
+	struct setup all = plain_setup(setup);
+	struct series step, kept;
+	struct error small = ERROR_NONE;
+
+	if (time_training(run, setup, options, "trainmem.step_time", &step, err) != STATUS_OK)
+		return err->status;
+	run_duration(run, "trainmem.step_time", &step);
+	run_rate(run, "trainmem.throughput", (double)setup->batch, &step);
+	if (is_plain(setup, options))
+		return STATUS_OK;
+	/* A device that holds only the step that needs less is what such steps are for. */
+	if (time_training(run, &all, &plain, "trainmem.plain_time", &kept, &small) == STATUS_OK) {
+		run_duration(run, "trainmem.plain_time", &kept);
+		run_scaled(run, "trainmem.slowdown", 1 / kept.statistics.median, &step);
+		return STATUS_OK;
+	}
+	if (small.status != STATUS_NO_MEMORY)
+		return error_set(err, small.status, "%s", small.message);
+	run_note(run, "Not compared with the step that keeps everything: %s.", small.message);
+	return STATUS_OK;
+}
+
+static enum status keep_books(struct run *run, const struct setup *setup,
+			      const struct trainmem_options *options, struct error *err)
+{
+	struct account_request request = { .setup = *setup,
+					   .options = options->training,
+					   .steps = BOOK_STEPS };
+	struct nursery_task task = { .device = &run->devices[0]->info,
+				     .run = account_step,
+				     .arguments = &request,
+				     .arguments_size = sizeof(request),
+				     .result_size = sizeof(struct account),
+				     .seconds = options->process_seconds };
+	struct training_options plain = plain_options();
+	struct setup all = plain_setup(setup);
+	struct heap plan, kept;
+	struct account account;
+
+	training_plan(setup, &options->training, &plan);
+	training_plan(&all, &plain, &kept);
+	request.options.reserve = plan.reserved_peak;
+	if (backend_memory_view(run->devices[0], &request.before, err) != STATUS_OK ||
+	    nursery_run(run->nursery, &task, &account, err) != STATUS_OK)
+		return error_prefix(err, "keeping the books");
+	outcome_record_account(run, setup, &account, &plan, &kept);
+	if (account.leaked != 0)
+		return error_set(err, STATUS_MISMATCH, "%lld bytes more are in use after step %d "
+				 "than after step 2", (long long)account.leaked, BOOK_STEPS);
+	return STATUS_OK;
+}
+
+static enum status verify(struct run *run, const struct setup *setup,
+			  const struct trainmem_options *options, struct error *err)
+{
+	struct check check;
+	struct setup small;
+	char method[200];
+
+	if (check_step(run->devices[0], setup, &options->training, options->verify_flops, &small,
+		       &check, err) != STATUS_OK)
+		return err->status;
+	snprintf(method, sizeof(method),
+		 "gradients against double precision on the CPU and against a step that keeps "
+		 "everything (batch %llu)",
+		 (unsigned long long)small.batch);
+	run_verified(run, method, check.gradient_error, verify_tolerance(&small).gradient);
+	return STATUS_OK;
+}
+
+enum status measure_step(struct run *run, const struct setup *setup,
+			 const struct trainmem_options *options, struct error *err)
+{
+	if (verify(run, setup, options, err) != STATUS_OK ||
+	    time_step(run, setup, &options->training, err) != STATUS_OK)
+		return err->status;
+	return keep_books(run, setup, options, err);
+}
+
+/* Eighths of the batch, one step each: whole batches, and the ragged rests that loaders give. */
+static const unsigned char eighths[] = { 8, 5, 8, 3, 7, 8, 1, 6 };
+
+struct alternation {
+	struct training *t;
+	uint64_t batch;
+};
+
+static enum status launch_cycle(void *state, unsigned batch, struct error *err)
+{
+	struct alternation *a = state;
+
+	for (unsigned i = 0; i < batch * sizeof(eighths); i++) {
+		training_set_batch(a->t, a->batch / 8 * eighths[i % sizeof(eighths)]);
+		if (training_step(a->t, err) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+static enum status sample_cycle(struct run *run, struct training *t, const struct series **out,
+				struct error *err)
+{
+	struct alternation a = { t, t->setup.batch };
+	struct workload w = { .state = &a,
+			      .launch = launch_cycle,
+			      .clock = CLOCK_DEVICE,
+			      .streams = t->team.streams,
+			      .stream_count = 1,
+			      .commands = commands_of(t) * (unsigned)sizeof(eighths),
+			      .no_gate = true };
+	enum status status = run_sample(run, &w, "trainmem.cycle_time", out, err);
+
+	training_set_batch(t, a.batch);
+	return status;
+}
+
+static uint64_t pool_overhead(struct training *t)
+{
+	struct error ignored = ERROR_NONE;
+	struct memory_view view = { 0 };
+
+	if (t->options.policy == POLICY_ASYNC)
+		backend_memory_view(t->team.device, &view, &ignored);
+	return view.pool_reserved_high > t->heap.reserved_peak
+		       ? view.pool_reserved_high - t->heap.reserved_peak
+		       : 0;
+}
+
+static enum status alternate(struct run *run, struct training *t, struct error *err)
+{
+	const struct series *cycle;
+	struct fragments f = { 0 };
+
+	if (training_reset(t, err) != STATUS_OK || sample_cycle(run, t, &cycle, err) != STATUS_OK ||
+	    training_wait(t, err) != STATUS_OK)
+		return err->status;
+	run_scaled(run, "trainmem.step_time", 1.0 / sizeof(eighths), cycle);
+	f.live_peak = t->heap.peak.total;
+	f.reserved_peak = t->heap.reserved_peak + pool_overhead(t);
+	heap_free_bytes(&t->heap, &f.free_bytes, &f.largest_free);
+	outcome_record_fragments(run, &f);
+	return STATUS_OK;
+}
+
+enum status measure_alternating(struct run *run, const struct setup *setup,
+				const struct trainmem_options *options, struct error *err)
+{
+	struct training_options own = options->training;
+	struct training t;
+	struct heap need;
+
+	if (verify(run, setup, options, err) != STATUS_OK)
+		return err->status;
+	training_plan(setup, &own, &need);
+	own.reserve = need.reserved_peak;
+	if (training_open(&t, setup, &own, run->devices[0], err) == STATUS_OK)
+		alternate(run, &t, err);
+	training_close(&t);
+	return err->status;
+}

@@ -1,0 +1,272 @@
+#include "suites/trainmem/outcome.h"
+
+#include <math.h>
+
+#include "base/text.h"
+#include "base/units.h"
+
+const struct metric trainmem_metrics[] = {
+	{ "trainmem.memory", "B", BETTER_LOWER, 1,
+	  "all tensors and workspaces of a step at the moment when most are in use together" },
+#define X(symbol, name, help) { "trainmem.memory_" #name, "B", BETTER_LOWER, 0, help ", then" },
+	MEMORY_CLASSES(X)
+#undef X
+	{ "trainmem.step_time", "s", BETTER_LOWER, 0, "one training step" },
+	{ "trainmem.throughput", "samples/s", BETTER_HIGHER, 0, "batch / step time" },
+	{ "trainmem.plain_time", "s", BETTER_NONE, 0,
+	  "the same step keeping everything in one allocation, measured in this case" },
+	{ "trainmem.slowdown", "1", BETTER_LOWER, 0, "step time / plain time" },
+	{ "trainmem.saved", "1", BETTER_HIGHER, 0,
+	  "part of the plain step's memory that this one does without" },
+	{ "trainmem.activations_saved", "1", BETTER_HIGHER, 0,
+	  "part of the plain step's activations that this one does without, at the peaks" },
+	{ "trainmem.predicted", "B", BETTER_NONE, 0,
+	  "memory by a plan of the step, before anything was allocated" },
+	{ "trainmem.class_peaks", "B", BETTER_LOWER, 0,
+	  "sum of what each class needs at its own worst moment" },
+	{ "trainmem.peak_forward", "B", BETTER_LOWER, 0, "the most in use during forward" },
+	{ "trainmem.peak_backward", "B", BETTER_LOWER, 0, "the most in use during backward" },
+	{ "trainmem.peak_optimizer", "B", BETTER_LOWER, 0, "the most in use during the update" },
+	{ "trainmem.peak_inference", "B", BETTER_LOWER, 0,
+	  "the most in use when forward keeps nothing for backward" },
+	{ "trainmem.gradients_after", "B", BETTER_NONE, 0,
+	  "gradients of the parameters that are still there after the step" },
+	{ "trainmem.reserved", "B", BETTER_LOWER, 0, "the most that was taken from the device" },
+	{ "trainmem.reserved_ratio", "1", BETTER_LOWER, 0,
+	  "the most taken from the device / the most in use" },
+	{ "trainmem.reserved_after", "B", BETTER_LOWER, 0,
+	  "still taken from the device after the step, when all that is cached was given back" },
+	{ "trainmem.takes", "1", BETTER_LOWER, 0, "requests for memory in one step" },
+	{ "trainmem.device_calls", "1", BETTER_LOWER, 0,
+	  "calls of the device's allocator in one step, to allocate and to free" },
+	{ "trainmem.context", "B", BETTER_LOWER, 0,
+	  "taken by the process before its first tensor: context, kernels, libraries" },
+	{ "trainmem.process", "B", BETTER_LOWER, 0,
+	  "the process' memory after forward, as the system sees it; the notes name the ruler" },
+	{ "trainmem.unaccounted", "B", BETTER_LOWER, 0,
+	  "of the process' memory what neither context nor what was taken from the device explains" },
+	{ "trainmem.accounted", "1", BETTER_HIGHER, 0,
+	  "1 - unaccounted / the process' memory; negative remainders count as well" },
+	{ "trainmem.leak", "B", BETTER_LOWER, 0,
+	  "in use after the last step less in use after the second" },
+	{ "trainmem.process_growth", "B", BETTER_LOWER, 0,
+	  "the process' memory after the last step less that after the second" },
+	{ "trainmem.bytes_per_sample", "B", BETTER_LOWER, 0,
+	  "memory that one more sample in the batch takes" },
+	{ "trainmem.balance_batch", "samples", BETTER_NONE, 0,
+	  "B*: the batch whose input and activations take as much as parameters, gradients, masters and "
+	  "optimizer state together" },
+	{ "trainmem.offloaded", "B", BETTER_NONE, 0, "moved to and from the host in one step" },
+	{ "trainmem.host_memory", "B", BETTER_LOWER, 0, "pinned host memory for it" },
+	{ "trainmem.largest_batch", "samples", BETTER_HIGHER, 1, "the largest batch that fits" },
+	{ "trainmem.largest_width", "1", BETTER_HIGHER, 1, "the widest hidden layers that fit" },
+	{ "trainmem.largest_parameters", "1", BETTER_HIGHER, 0, "parameters of that model" },
+	{ "trainmem.budget", "B", BETTER_NONE, 0,
+	  "what context, libraries and the reserve leave for tensors" },
+	{ "trainmem.predicted_largest", "1", BETTER_NONE, 0, "batch or width before any trial" },
+	{ "trainmem.trials", "1", BETTER_LOWER, 0,
+	  "processes started to find it, the one that finds the budget included" },
+	{ "trainmem.search_time", "s", BETTER_LOWER, 0, "all of the search" },
+	{ "trainmem.halving_batch", "1", BETTER_NONE, 0,
+	  "what halving a power of two until it fits would have found" },
+	{ "trainmem.halving_trials", "1", BETTER_NONE, 0, "in this many trials" },
+	{ "trainmem.fragmentation", "1", BETTER_LOWER, 0,
+	  "1 - the largest request that can be granted / all that is free" },
+	{ "trainmem.largest_request", "B", BETTER_HIGHER, 0, "the largest request granted" },
+	{ 0 }
+};
+
+static const char *const class_metrics[MEMORY_STEP_CLASSES] = {
+#define X(symbol, name, help) "trainmem.memory_" #name,
+	MEMORY_CLASSES(X)
+#undef X
+};
+
+static double part_saved(uint64_t now, uint64_t plain)
+{
+	return plain ? 1 - (double)now / (double)plain : 0;
+}
+
+static uint64_t states_of(const struct heap_peak *p)
+{
+	return p->bytes[MEMORY_PARAMETERS] + p->bytes[MEMORY_GRADIENTS] + p->bytes[MEMORY_MASTER] +
+	       p->bytes[MEMORY_OPTIMIZER];
+}
+
+/* From two plans: what is not proportional to the batch drops out. */
+static void record_slope(struct run *run, const struct setup *setup,
+			 const struct account *a, const struct heap *plan)
+{
+	struct training_options options = { .policy = plan->policy };
+	struct setup twice = *setup;
+	struct heap more, one;
+	double samples = (double)setup->batch, activations;
+
+	twice.batch *= 2;
+	training_plan(setup, &options, &one);
+	training_plan(&twice, &options, &more);
+	run_value(run, "trainmem.bytes_per_sample",
+		  (double)(more.peak.total - one.peak.total) / samples);
+	activations = (double)(more.class_peak[MEMORY_ACTIVATIONS] + more.class_peak[MEMORY_INPUT] -
+			       one.class_peak[MEMORY_ACTIVATIONS] - one.class_peak[MEMORY_INPUT]) /
+		      samples;
+	if (activations > 0)
+		run_value(run, "trainmem.balance_batch",
+			  (double)states_of(&a->peak) / activations);
+}
+
+static void record_classes(struct run *run, const struct account *a)
+{
+	uint64_t sum = 0;
+
+	run_value(run, "trainmem.memory", (double)a->peak.total);
+	for (int c = 0; c < MEMORY_STEP_CLASSES; c++) {
+		run_value(run, class_metrics[c], (double)a->peak.bytes[c]);
+		sum += a->class_peak[c];
+	}
+	run_value(run, "trainmem.class_peaks", (double)sum);
+	run_value(run, "trainmem.peak_forward", (double)a->phase_peak[PHASE_FORWARD].total);
+	run_value(run, "trainmem.peak_backward", (double)a->phase_peak[PHASE_BACKWARD].total);
+	run_value(run, "trainmem.peak_optimizer", (double)a->phase_peak[PHASE_UPDATE].total);
+	run_value(run, "trainmem.peak_inference", (double)a->inference_peak);
+	run_value(run, "trainmem.gradients_after", (double)a->gradients_after);
+}
+
+static void note_phase(struct run *run, const struct account *a, enum phase phase)
+{
+	const struct heap_peak *p = &a->phase_peak[phase];
+	struct text t = TEXT_EMPTY;
+	char size[32];
+
+	for (int c = 0; c < MEMORY_STEP_CLASSES; c++)
+		if (p->bytes[c])
+			text_addf(&t, "%s%s %s", t.length ? ", " : "", memory_class_names[c],
+				  units_format((double)p->bytes[c], "B", size, sizeof(size)));
+	run_note(run, "At the peak of %s: %s.", phase_names[phase], t.data ? t.data : "nothing");
+	text_release(&t);
+}
+
+static void add_reading(struct text *t, const char *name, uint64_t bytes)
+{
+	char size[32];
+
+	if (bytes)
+		text_addf(t, "%s%s %s", t->length ? ", " : "", name,
+			  units_format((double)bytes, "B", size, sizeof(size)));
+}
+
+/* What each ruler said after forward. */
+static void note_rulers(struct run *run, const struct account *a)
+{
+	const struct memory_view *v = &a->views[PHASE_FORWARD];
+	struct text t = TEXT_EMPTY;
+
+	add_reading(&t, "own classes", a->live[PHASE_FORWARD]);
+	add_reading(&t, "taken from the device", a->reserved[PHASE_FORWARD]);
+	add_reading(&t, "this process", v->process_used);
+	add_reading(&t, "the whole device (monitor)", v->device_used);
+	add_reading(&t, "the whole device (runtime)", v->runtime_used);
+	add_reading(&t, "pool reserved", v->pool_reserved);
+	add_reading(&t, "pool used", v->pool_used);
+	run_note(run, "After forward: %s. The process is measured by %s.", t.data,
+		 ruler_name(a->ruler, &run->devices[0]->info));
+	text_release(&t);
+}
+
+static void record_rulers(struct run *run, const struct account *a)
+{
+	double ruled = (double)a->ruled[PHASE_FORWARD],
+	       known = (double)(a->context + a->workspace + a->reserved[PHASE_FORWARD]);
+
+	run_value(run, "trainmem.context", (double)a->context);
+	run_value(run, "trainmem.process", ruled);
+	run_value(run, "trainmem.unaccounted", ruled - known);
+	if (ruled > 0)
+		run_value(run, "trainmem.accounted", 1 - fabs(ruled - known) / ruled);
+	run_value(run, "trainmem.reserved", (double)a->reserved_peak);
+	run_value(run, "trainmem.reserved_ratio",
+		  (double)a->reserved_peak / (double)(a->peak.total - a->workspace));
+	run_value(run, "trainmem.reserved_after", (double)a->reserved_after_trim);
+	run_value(run, "trainmem.takes", (double)a->takes);
+	run_value(run, "trainmem.device_calls", (double)a->device_calls);
+	run_value(run, "trainmem.leak", (double)a->leaked);
+	run_value(run, "trainmem.process_growth", (double)a->ruler_grew);
+	note_rulers(run, a);
+}
+
+void outcome_record_account(struct run *run, const struct setup *setup, const struct account *a,
+			    const struct heap *plan, const struct heap *plain)
+{
+	record_classes(run, a);
+	record_rulers(run, a);
+	run_value(run, "trainmem.predicted", (double)(plan->peak.total + a->workspace));
+	run_value(run, "trainmem.saved", part_saved(plan->peak.total, plain->peak.total));
+	run_value(run, "trainmem.activations_saved",
+		  part_saved(plan->class_peak[MEMORY_ACTIVATIONS],
+			     plain->class_peak[MEMORY_ACTIVATIONS]));
+	record_slope(run, setup, a, plan);
+	if (a->moved_bytes) {
+		run_value(run, "trainmem.offloaded", (double)a->moved_bytes);
+		run_value(run, "trainmem.host_memory", (double)a->host_bytes);
+	}
+	for (int phase = PHASE_FORWARD; phase < PHASE_COUNT; phase++)
+		note_phase(run, a, (enum phase)phase);
+}
+
+static void note_failure(struct run *run, const struct search *s)
+{
+	if (s->fails)
+		run_note(run, "%llu fails in %s: %s. The device works afterwards: memory allocated, "
+			 "filled by a kernel and checked.",
+			 (unsigned long long)s->fails, phase_names[s->failed.phase],
+			 s->failed.reason);
+	else
+		run_note(run, "The end of the search was reached: nothing failed.");
+}
+
+static uint64_t parameters_of(const struct setup *setup)
+{
+	struct model model;
+
+	model_init(&model, setup);
+	return model.parameters;
+}
+
+void outcome_record_search(struct run *run, const struct search *s)
+{
+	char filled[32];
+
+	if (s->what == SEARCH_BATCH) {
+		run_value(run, "trainmem.largest_batch", (double)s->found);
+		run_value(run, "trainmem.halving_batch", (double)s->halved);
+		run_value(run, "trainmem.halving_trials", s->halvings);
+	} else {
+		run_value(run, "trainmem.largest_width", (double)s->found);
+	}
+	run_value(run, "trainmem.largest_parameters", (double)parameters_of(&s->setup));
+	run_value(run, "trainmem.memory", (double)s->largest.peak.total);
+	run_value(run, "trainmem.context", (double)s->context);
+	run_value(run, "trainmem.budget", (double)s->budget);
+	run_value(run, "trainmem.predicted_largest", (double)s->predicted);
+	run_value(run, "trainmem.trials", s->trials);
+	run_value(run, "trainmem.search_time", s->seconds);
+	if (s->largest.filled)
+		run_note(run, "The rest of the device was filled: %s.",
+			 units_format((double)s->largest.filled, "B", filled, sizeof(filled)));
+	note_failure(run, s);
+}
+
+void outcome_record_fragments(struct run *run, const struct fragments *f)
+{
+	if (f->live_peak) {
+		run_value(run, "trainmem.memory", (double)f->live_peak);
+		run_value(run, "trainmem.reserved", (double)f->reserved_peak);
+		run_value(run, "trainmem.reserved_ratio",
+			  (double)f->reserved_peak / (double)f->live_peak);
+	} else {
+		run_value(run, "trainmem.largest_request", (double)f->largest_free);
+	}
+	if (f->free_bytes)
+		run_value(run, "trainmem.fragmentation",
+			  1 - (double)f->largest_free / (double)f->free_bytes);
+}

@@ -1,0 +1,20 @@
+/* The metrics of the suite, and how what was found becomes them. */
+#ifndef GPUPROOF_TRAINMEM_OUTCOME_H
+#define GPUPROOF_TRAINMEM_OUTCOME_H
+
+#include "measure/run.h"
+#include "result/metric.h"
+#include "suites/trainmem/account.h"
+#include "suites/trainmem/fragment.h"
+#include "suites/trainmem/search.h"
+
+extern const struct metric trainmem_metrics[];
+
+/* `plan`: what was predicted for the step; `plain`: for the step that keeps everything. */
+void outcome_record_account(struct run *run, const struct setup *setup,
+			    const struct account *account, const struct heap *plan,
+			    const struct heap *plain);
+void outcome_record_search(struct run *run, const struct search *search);
+void outcome_record_fragments(struct run *run, const struct fragments *fragments);
+
+#endif

@@ -1,0 +1,15 @@
+/* How each policy gets and returns memory; used by heap.c alone. */
+#ifndef GPUPROOF_TRAINMEM_POLICY_H
+#define GPUPROOF_TRAINMEM_POLICY_H
+
+#include "suites/trainmem/heap.h"
+
+/* POLICY_ARENA: its one allocation. */
+enum status policy_reserve(struct heap *heap, uint64_t bytes, struct error *err);
+enum status policy_take(struct heap *heap, enum memory_class tag, uint64_t bytes, void **out,
+			struct error *err);
+void policy_give(struct heap *heap, void *memory);
+void policy_trim(struct heap *heap);
+void policy_close(struct heap *heap);
+
+#endif

@@ -1,0 +1,181 @@
+#include "suites/trainmem/search.h"
+
+#include <math.h>
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "suites/parallel/mode.h"
+
+/* Rows and widths are multiples of this, so that no trial is slow for want of alignment. */
+#define BATCH_STEP 8
+#define WIDTH_STEP 64
+
+uint64_t search_step(const struct setup *setup, enum search_for what)
+{
+	return what == SEARCH_BATCH ? BATCH_STEP * setup_accumulate(setup) : WIDTH_STEP;
+}
+
+struct setup search_setup(const struct setup *setup, enum search_for what, uint64_t value)
+{
+	struct setup s = *setup;
+
+	if (what == SEARCH_BATCH) {
+		s.batch = value;
+		return s;
+	}
+	for (size_t l = 1; l < s.layers; l++)
+		s.widths[l] = value;
+	if (s.rate_chosen)
+		s.rate = setup_safe_rate(&s);
+	return s;
+}
+
+static bool plan_fits(const struct setup *setup, enum search_for what, uint64_t value,
+		      const struct training_options *training, uint64_t budget)
+{
+	struct setup s = search_setup(setup, what, value);
+
+	return training_fits(&s, training, budget);
+}
+
+uint64_t search_predict(const struct setup *setup, enum search_for what,
+			const struct training_options *training, uint64_t budget, uint64_t most)
+{
+	uint64_t step = search_step(setup, what), fits = 0, fails = most / step + 1;
+
+	while (fails - fits > 1) {
+		uint64_t middle = fits + (fails - fits) / 2;
+
+		if (plan_fits(setup, what, middle * step, training, budget))
+			fits = middle;
+		else
+			fails = middle;
+	}
+	return fits * step;
+}
+
+static uint64_t rounded(double value, uint64_t step)
+{
+	return (uint64_t)(value / (double)step) * step;
+}
+
+/* Beside what is known, by more and more of it: the prediction was wrong, and nobody knows by how much. */
+static uint64_t away_from(uint64_t known, uint64_t predicted, int sign, uint64_t step,
+			  double tolerance)
+{
+	double distance = fabs((double)known - (double)predicted);
+	double next = (double)known + sign * fmax(4 * distance, tolerance * (double)known);
+	uint64_t value = next > 0 ? rounded(next, step) : 0;
+
+	if (sign > 0)
+		return value > known ? value : known + step;
+	return value < known ? value : known - step;
+}
+
+uint64_t search_next(uint64_t fits, uint64_t fails, uint64_t predicted, uint64_t step,
+		     uint64_t most, double tolerance)
+{
+	uint64_t next;
+
+	if (!fits && !fails)
+		return predicted > step ? predicted : step;
+	if (fits >= most / step * step || (!fits && fails <= step))
+		return 0;
+	if (fits && fails) {
+		uint64_t gap = fails - fits;
+
+		if (gap <= step || (double)gap <= tolerance * (double)fits)
+			return 0;
+		next = fits + gap / 2 / step * step;
+		return next > fits ? next : fits + step;
+	}
+	next = fits ? away_from(fits, predicted, 1, step, tolerance)
+		    : away_from(fails, predicted, -1, step, tolerance);
+	if (next > most)
+		next = most / step * step;
+	return next ? next : step;
+}
+
+static enum status one_trial(struct run *run, const struct search_options *o,
+			     struct trial_request *request, struct search *s, struct trial *trial,
+			     struct error *err)
+{
+	struct nursery_task task = { .device = &run->devices[0]->info,
+				     .run = trial_run,
+				     .arguments = request,
+				     .arguments_size = sizeof(*request),
+				     .result_size = sizeof(*trial),
+				     .seconds = o->process_seconds };
+
+	if (backend_memory_view(run->devices[0], &request->before, err) != STATUS_OK)
+		return err->status;
+	s->trials++;
+	return nursery_run(run->nursery, &task, trial, err);
+}
+
+static enum status try_value(struct run *run, const struct search_options *o,
+			     struct trial_request *request, struct search *s, uint64_t value,
+			     struct error *err)
+{
+	struct trial trial;
+
+	request->setup = search_setup(&s->setup, s->what, value);
+	if (one_trial(run, o, request, s, &trial, err) != STATUS_OK)
+		return error_prefix(err, "trial of %llu", (unsigned long long)value);
+	if (trial.fits) {
+		s->found = value;
+		s->largest = trial;
+		return STATUS_OK;
+	}
+	s->fails = value;
+	s->failures++;
+	s->failed = trial;
+	return trial.works_afterwards
+		       ? STATUS_OK
+		       : error_set(err, STATUS_MISMATCH, "the device no longer works after %s",
+				   trial.reason);
+}
+
+static void find_by_halves(struct search *s, const struct search_options *o)
+{
+	uint64_t value = UINT64_C(1) << 40;
+
+	while (value > o->most)
+		value /= 2;
+	for (s->halvings = 1; value > s->found; value /= 2)
+		s->halvings++;
+	s->halved = value;
+}
+
+enum status search_largest(struct run *run, const struct setup *setup,
+			   const struct search_options *o, struct search *s, struct error *err)
+{
+	struct trial_request request = { .setup = search_setup(setup, o->what,
+							       search_step(setup, o->what)),
+					 .options = o->training,
+					 .capacity = o->capacity,
+					 .reserve = o->reserve,
+					 .limit_by = o->limit_by,
+					 .only_look = true };
+	double start = clock_seconds();
+	struct trial look;
+	uint64_t step = search_step(setup, o->what), next;
+
+	*s = (struct search){ .what = o->what, .setup = *setup };
+	if (one_trial(run, o, &request, s, &look, err) != STATUS_OK)
+		return error_prefix(err, "finding the budget");
+	request.only_look = false;
+	s->context = look.context;
+	s->budget = look.budget;
+	s->predicted = search_predict(setup, o->what, &o->training, look.budget, o->most);
+	while ((next = search_next(s->found, s->fails, s->predicted, step, o->most, o->tolerance)) &&
+	       s->trials < SEARCH_TRIALS)
+		if (try_value(run, o, &request, s, next, err) != STATUS_OK)
+			return err->status;
+	s->seconds = clock_seconds() - start;
+	s->setup = search_setup(setup, o->what, s->found ? s->found : step);
+	find_by_halves(s, o);
+	return s->found ? STATUS_OK
+			: error_set(err, STATUS_NO_MEMORY, "not even %llu fits: %s",
+				    (unsigned long long)step, s->failed.reason);
+}

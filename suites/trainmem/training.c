@@ -1,0 +1,372 @@
+#include "suites/trainmem/training.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "suites/parallel/mode.h"
+#include "suites/trainmem/offload.h"
+
+/* An arena in which a step finds no place grows by one part in so many, until it does. */
+#define ARENA_GROWTH 512
+
+static struct stream *compute(const struct training *t)
+{
+	return t->team.streams[STREAM_COMPUTE];
+}
+
+static bool carries_out(const struct training *t)
+{
+	return t->team.device != NULL;
+}
+
+static uint64_t bytes_of(const struct training *t, size_t l)
+{
+	return t->rows * t->setup.widths[l] * precision_bytes(t->setup.precision);
+}
+
+static void set_activation(struct training *t, size_t l, void *memory)
+{
+	t->network.activations[l] = memory;
+	t->network.masks[l] = memory;
+}
+
+enum status training_take(struct training *t, size_t l, struct error *err)
+{
+	void *memory;
+
+	if (heap_take(&t->heap, MEMORY_ACTIVATIONS, bytes_of(t, l), &memory, err) != STATUS_OK)
+		return err->status;
+	set_activation(t, l, memory);
+	return STATUS_OK;
+}
+
+void training_give(struct training *t, size_t l)
+{
+	heap_give(&t->heap, MEMORY_ACTIVATIONS, t->network.activations[l], bytes_of(t, l));
+	set_activation(t, l, NULL);
+}
+
+/* The product into memory of its own, the activation into the memory that stays. */
+static enum status forward_out_of_place(struct training *t, size_t l, uint64_t row,
+					struct error *err)
+{
+	struct network *n = &t->network;
+	void *product, *output = n->activations[l + 1];
+
+	if (heap_take(&t->heap, MEMORY_TRANSIENT, bytes_of(t, l + 1), &product, err) != STATUS_OK)
+		return err->status;
+	if (carries_out(t)) {
+		set_activation(t, l + 1, product);
+		if (network_product(n, compute(t), l, row, t->rows, err) != STATUS_OK ||
+		    backend_copy(compute(t), output, product, bytes_of(t, l + 1), err) != STATUS_OK)
+			return err->status;
+		set_activation(t, l + 1, output);
+		if (network_activate(n, compute(t), l, row, t->rows, err) != STATUS_OK)
+			return err->status;
+	}
+	heap_give(&t->heap, MEMORY_TRANSIENT, product, bytes_of(t, l + 1));
+	return STATUS_OK;
+}
+
+static enum status forward_layer(struct training *t, size_t l, uint64_t row, struct error *err)
+{
+	if (training_take(t, l + 1, err) != STATUS_OK)
+		return err->status;
+	if (t->options.out_of_place && l + 1 < t->setup.layers)
+		return forward_out_of_place(t, l, row, err);
+	return carries_out(t) ? network_forward(&t->network, compute(t), l, row, t->rows, err)
+			      : STATUS_OK;
+}
+
+/* Whether activations[l] is computed again in backward: inside a segment that is not the last. */
+static bool forgotten(const struct training *t, size_t l)
+{
+	const struct segments *s = &t->segments;
+
+	return s->count > 1 && segments_buffer(s, l) != 0 && l < s->bounds[s->count - 1];
+}
+
+/* activations[l] has been read by the layer above it. */
+static enum status forward_is_done_with(struct training *t, size_t l, bool keep, struct error *err)
+{
+	if (l == 0)
+		return STATUS_OK;
+	if (!keep || forgotten(t, l))
+		training_give(t, l);
+	else if (t->options.offload)
+		return offload_leave(t, l, err);
+	return STATUS_OK;
+}
+
+static enum status forward(struct training *t, uint64_t row, bool keep, struct error *err)
+{
+	for (size_t l = 0; l < t->setup.layers; l++) {
+		if (forward_layer(t, l, row, err) != STATUS_OK ||
+		    (t->options.offload && keep && offload_start(t, l + 1, err) != STATUS_OK) ||
+		    forward_is_done_with(t, l, keep, err) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+/* The outputs inside the segment that ends with layer l, from what its first layer reads. */
+static enum status compute_again(struct training *t, size_t l, uint64_t row, struct error *err)
+{
+	size_t from = l;
+
+	if (l == 0 || t->network.activations[l])
+		return STATUS_OK;
+	while (from > 0 && !t->network.activations[from])
+		from--;
+	for (; from < l; from++)
+		if (forward_layer(t, from, row, err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+struct gradient {
+	void *memory;
+	size_t l; /* of activations[l] */
+	enum memory_class tag;
+};
+
+static void impose_mask(struct training *t, size_t l, uint64_t row)
+{
+	size_t bytes = t->setup.widths[l] * precision_bytes(t->setup.precision);
+
+	if (t->imposed[l])
+		t->network.masks[l] = (const char *)t->imposed[l] + row * bytes;
+}
+
+/* Gradients of layer l from that of its output; *g becomes that of its input. */
+static enum status backward_layer(struct training *t, size_t l, uint64_t row, struct gradient *g,
+				  struct error *err)
+{
+	struct network *n = &t->network;
+	struct gradient of_input = { .l = l, .tag = MEMORY_TRANSIENT };
+
+	impose_mask(t, l + 1, row);
+	if (carries_out(t) && network_output_gradient(n, compute(t), l, row, t->rows, g->memory,
+						      row > 0, err) != STATUS_OK)
+		return err->status;
+	/* The logits' gradient is in the logits' place: it is given back below. */
+	if (l + 1 < t->setup.layers)
+		training_give(t, l + 1);
+	if (carries_out(t) && network_weight_gradient(n, compute(t), l, row, t->rows, g->memory,
+						      row > 0, err) != STATUS_OK)
+		return err->status;
+	if (l > 0) {
+		if (heap_take(&t->heap, of_input.tag, bytes_of(t, l), &of_input.memory, err) !=
+		    STATUS_OK)
+			return err->status;
+		if (carries_out(t) && network_input_gradient(n, compute(t), l, t->rows, g->memory,
+							     of_input.memory, err) != STATUS_OK)
+			return err->status;
+	}
+	heap_give(&t->heap, g->tag, g->memory, bytes_of(t, g->l));
+	if (l + 1 == t->setup.layers)
+		set_activation(t, l + 1, NULL);
+	*g = of_input;
+	return STATUS_OK;
+}
+
+static enum status backward(struct training *t, uint64_t row, struct error *err)
+{
+	size_t last = t->setup.layers;
+	struct gradient g = { t->network.activations[last], last, MEMORY_ACTIVATIONS };
+
+	for (size_t l = last; l-- > 0;) {
+		if (compute_again(t, l, row, err) != STATUS_OK ||
+		    (t->options.offload && offload_fetch(t, l, err) != STATUS_OK) ||
+		    backward_layer(t, l, row, &g, err) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+static enum status loss(struct training *t, uint64_t row, struct error *err)
+{
+	double scale = t->setup.loss_scale / (double)t->setup.batch;
+
+	return carries_out(t) ? network_loss(&t->network, compute(t), row, t->rows, scale, err)
+			      : STATUS_OK;
+}
+
+static enum status no_watch(void *context, struct training *t, enum phase phase, struct error *err)
+{
+	(void)context;
+	(void)t;
+	(void)phase;
+	(void)err;
+	return STATUS_OK;
+}
+
+static enum status step(struct training *t, training_watch *watch, void *context, struct error *err)
+{
+	t->moved_bytes = 0;
+	for (uint64_t row = 0; row < t->setup.batch; row += t->rows) {
+		heap_begin(&t->heap, PHASE_FORWARD);
+		if (forward(t, row, true, err) != STATUS_OK || loss(t, row, err) != STATUS_OK ||
+		    watch(context, t, PHASE_FORWARD, err) != STATUS_OK)
+			return err->status;
+		heap_begin(&t->heap, PHASE_BACKWARD);
+		if (backward(t, row, err) != STATUS_OK ||
+		    watch(context, t, PHASE_BACKWARD, err) != STATUS_OK)
+			return err->status;
+	}
+	heap_begin(&t->heap, PHASE_UPDATE);
+	if (carries_out(t) && network_update(&t->network, compute(t), err) != STATUS_OK)
+		return err->status;
+	return watch(context, t, PHASE_UPDATE, err);
+}
+
+enum status training_step(struct training *t, struct error *err)
+{
+	return step(t, no_watch, NULL, err);
+}
+
+enum status training_watched_step(struct training *t, training_watch *watch, void *context,
+				  struct error *err)
+{
+	return step(t, watch, context, err);
+}
+
+enum status training_inference(struct training *t, struct error *err)
+{
+	heap_begin(&t->heap, PHASE_FORWARD);
+	for (uint64_t row = 0; row < t->setup.batch; row += t->rows) {
+		if (forward(t, row, false, err) != STATUS_OK)
+			return err->status;
+		training_give(t, t->setup.layers);
+	}
+	return STATUS_OK;
+}
+
+enum status training_wait(struct training *t, struct error *err)
+{
+	return carries_out(t) ? team_synchronize(&t->team, err) : STATUS_OK;
+}
+
+enum status training_loss(struct training *t, double *loss, struct error *err)
+{
+	if (network_loss_sum(&t->network, compute(t), loss, err) == STATUS_OK)
+		*loss /= (double)t->setup.batch;
+	return err->status;
+}
+
+void training_set_batch(struct training *t, uint64_t batch)
+{
+	t->setup.batch = batch;
+	t->rows = batch / setup_accumulate(&t->setup);
+	for (size_t l = 1; l <= t->setup.layers; l++)
+		t->network.kept[l] = t->rows;
+}
+
+enum status training_reset(struct training *t, struct error *err)
+{
+	return network_reset(&t->network, compute(t), err);
+}
+
+static enum status account_workspace(struct training *t)
+{
+	t->heap.live[MEMORY_WORKSPACE] += t->options.workspace;
+	t->heap.live_total += t->options.workspace;
+	return STATUS_OK;
+}
+
+enum status training_open(struct training *t, const struct setup *setup,
+			  const struct training_options *options, struct device *device,
+			  struct error *err)
+{
+	struct share whole = { .last = setup->layers, .rows = setup->batch, .parts = 1 };
+
+	*t = (struct training){ .setup = *setup, .options = *options };
+	t->setup.mode = mode_find("single");
+	t->setup.ranks = 1;
+	t->setup.segments = 0; /* the network keeps all that it is given; forgetting is done here */
+	t->alone = (struct world){ .size = 1 };
+	t->rows = setup->batch / setup_accumulate(setup);
+	whole.kept = t->rows;
+	segments_make(&t->segments, setup, &whole, t->rows);
+	if (device && team_open(&t->team, device, &t->alone, err) != STATUS_OK)
+		return err->status;
+	if (heap_open(&t->heap, device, compute(t), options->policy, options->limit,
+		      options->reserve, err) != STATUS_OK)
+		return err->status;
+	t->source = heap_source(&t->heap);
+	arena_init(&t->arena, device);
+	t->arena.source = &t->source;
+	account_workspace(t);
+	if (network_open_state(&t->network, &t->setup, device, &t->arena, err) != STATUS_OK)
+		return err->status;
+	/* A transposed copy would be one more tensor, and which layers want one is a matter of time. */
+	for (size_t l = 0; l < t->setup.layers; l++)
+		t->network.routes[l] = ROUTE_DIRECT;
+	return options->offload ? offload_open(t, err) : STATUS_OK;
+}
+
+void training_close(struct training *t)
+{
+	struct error ignored = ERROR_NONE;
+
+	training_wait(t, &ignored);
+	for (size_t l = 1; l <= t->setup.layers && t->network.setup; l++)
+		training_give(t, l);
+	offload_close(t);
+	arena_release(&t->arena);
+	heap_close(&t->heap);
+	if (carries_out(t))
+		team_close(&t->team);
+	*t = (struct training){ 0 };
+}
+
+/* Two steps without a device: the second finds what the first one has left behind. */
+static enum status rehearse(const struct setup *setup, const struct training_options *options,
+			    struct heap *need, struct error *err)
+{
+	struct training t;
+
+	if (training_open(&t, setup, options, NULL, err) == STATUS_OK &&
+	    training_step(&t, err) == STATUS_OK)
+		training_step(&t, err);
+	*need = t.heap;
+	need->segments = NULL; /* its numbers remain */
+	training_close(&t);
+	return err->status;
+}
+
+void training_plan(const struct setup *setup, const struct training_options *options,
+		   struct heap *need)
+{
+	struct training_options plan = *options;
+	struct error no_room = ERROR_NONE;
+
+	plan.limit = plan.reserve = 0;
+	/* What is in use at the worst moment is the least that an arena may have. */
+	if (plan.policy == POLICY_ARENA) {
+		plan.policy = POLICY_MALLOC;
+		rehearse(setup, &plan, need, &no_room);
+		plan.policy = POLICY_ARENA;
+		plan.reserve = region_round(need->peak.total - plan.workspace);
+	}
+	while (rehearse(setup, &plan, need, &no_room) != STATUS_OK) {
+		plan.reserve = region_round(plan.reserve + plan.reserve / ARENA_GROWTH);
+		error_clear(&no_room);
+	}
+}
+
+bool training_fits(const struct setup *setup, const struct training_options *options,
+		   uint64_t limit)
+{
+	struct training_options plan = *options;
+	struct error no_room = ERROR_NONE;
+	struct heap need;
+
+	if (plan.policy == POLICY_ARENA) {
+		training_plan(setup, &plan, &need);
+		return need.reserved_peak <= limit;
+	}
+	/* Under the limit: an allocator that keeps blocks gives them back before it fails. */
+	plan.limit = limit;
+	return limit > 0 && rehearse(setup, &plan, &need, &no_room) == STATUS_OK;
+}

@@ -1,0 +1,127 @@
+#include "suites/trainmem/trial.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "suites/buffers.h"
+
+/* The block that proves that a device works. */
+#define AFTERWARDS_BYTES ((size_t)1 << 20)
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+/* What a card of this capacity would have left for tensors, and no more than there is. */
+static enum status find_budget(struct device *device, const struct trial_request *r,
+			       struct trial *t, uint64_t *free_bytes, struct error *err)
+{
+	enum ruler ruler;
+	uint64_t total;
+
+	if (account_context(device, &r->setup, &ruler, &r->before, &t->context, err) != STATUS_OK ||
+	    backend_device_memory(device, free_bytes, &total, err) != STATUS_OK)
+		return err->status;
+	t->budget = r->capacity ? least(less(r->capacity, t->context), *free_bytes) : *free_bytes;
+	if (r->limit_by == LIMIT_BY_ALLOCATOR || !r->capacity)
+		t->budget = less(t->budget, r->reserve);
+	return STATUS_OK;
+}
+
+static enum status fill_beyond(struct device *device, const struct trial_request *r,
+			       struct trial *t, uint64_t free_bytes, struct buffer *filler,
+			       struct error *err)
+{
+	if (r->limit_by != LIMIT_BY_FILLER || !r->capacity || free_bytes <= t->budget)
+		return STATUS_OK;
+	t->filled = free_bytes - t->budget;
+	return buffer_alloc(filler, device, ALLOCATOR_DEVICE, t->filled, err);
+}
+
+static enum status two_steps(struct training *t, struct trial *out, struct error *err)
+{
+	if (training_reset(t, err) != STATUS_OK || training_step(t, err) != STATUS_OK ||
+	    training_wait(t, err) != STATUS_OK ||
+	    training_loss(t, &out->first_loss, err) != STATUS_OK ||
+	    training_step(t, err) != STATUS_OK || training_wait(t, err) != STATUS_OK)
+		return err->status;
+	return training_loss(t, &out->last_loss, err);
+}
+
+/* What one step computes wrongly must not count as a step that fits. */
+static enum status check_losses(const struct setup *setup, const struct trial *t, struct error *err)
+{
+	if (isfinite(t->first_loss) && isfinite(t->last_loss) &&
+	    (!setup->rate_chosen || t->last_loss < t->first_loss))
+		return STATUS_OK;
+	return error_set(err, STATUS_MISMATCH, "batch %llu: the loss went from %.6g to %.6g",
+			 (unsigned long long)setup->batch, t->first_loss, t->last_loss);
+}
+
+static enum status try_steps(struct device *device, const struct trial_request *r, struct trial *t,
+			     struct error *err)
+{
+	struct training_options options = r->options;
+	struct error failed = ERROR_NONE;
+	struct training training;
+	struct heap need;
+
+	training_plan(&r->setup, &options, &need);
+	options.reserve = need.reserved_peak;
+	options.limit = t->filled ? 0 : t->budget;
+	if (training_open(&training, &r->setup, &options, device, &failed) == STATUS_OK)
+		two_steps(&training, t, &failed);
+	t->fits = failed.status == STATUS_OK;
+	t->phase = training.heap.phase;
+	t->peak = training.heap.peak;
+	snprintf(t->reason, sizeof(t->reason), "%.255s", failed.message);
+	training_close(&training);
+	if (t->fits)
+		return check_losses(&r->setup, t, err);
+	return failed.status == STATUS_NO_MEMORY
+		       ? STATUS_OK
+		       : error_set(err, failed.status, "%s", failed.message);
+}
+
+/* Memory allocated, filled by a kernel, and every byte checked. */
+static enum status works(struct device *device, uint64_t seed, struct error *err)
+{
+	struct stream *stream = NULL;
+	struct buffer buffer = { 0 };
+
+	if (backend_stream_create(device, false, &stream, err) == STATUS_OK &&
+	    buffer_alloc(&buffer, device, ALLOCATOR_DEVICE, AFTERWARDS_BYTES, err) == STATUS_OK &&
+	    buffer_fill(&buffer, stream, seed, err) == STATUS_OK)
+		buffer_check(&buffer, stream, 0, AFTERWARDS_BYTES, seed, err);
+	buffer_free(&buffer);
+	if (stream)
+		backend_stream_destroy(stream);
+	return err->status;
+}
+
+enum status trial_run(struct device *device, const void *request, void *result, struct error *err)
+{
+	const struct trial_request *r = request;
+	struct trial *t = result;
+	struct buffer filler = { 0 };
+	uint64_t free_bytes;
+	double start;
+
+	if (find_budget(device, r, t, &free_bytes, err) != STATUS_OK || r->only_look)
+		return err->status;
+	start = clock_seconds();
+	if (fill_beyond(device, r, t, free_bytes, &filler, err) == STATUS_OK)
+		try_steps(device, r, t, err);
+	t->seconds = clock_seconds() - start;
+	buffer_free(&filler);
+	if (err->status == STATUS_OK && !t->fits)
+		t->works_afterwards = works(device, r->setup.seed, err) == STATUS_OK;
+	return err->status;
+}

@@ -1,0 +1,43 @@
+/*
+ * One trial of the search for the largest step that fits: a process that allocates, computes two
+ * steps or fails at it, and shows that the device works afterwards.
+ */
+#ifndef GPUPROOF_TRAINMEM_TRIAL_H
+#define GPUPROOF_TRAINMEM_TRIAL_H
+
+#include "measure/nursery.h"
+#include "suites/trainmem/account.h"
+
+/* How a smaller card is emulated. */
+enum limit_by {
+	LIMIT_BY_ALLOCATOR, /* our allocator refuses what a card of this size has not */
+	LIMIT_BY_FILLER     /* an allocation takes what is beyond, so that the device refuses */
+};
+
+struct trial_request {
+	struct setup setup;
+	struct training_options options; /* limit and reserve are found here */
+	struct memory_view before;       /* read before the process began */
+	uint64_t capacity; /* of the emulated card; 0: the device's own */
+	uint64_t reserve;  /* left free always (not by the filler) */
+	enum limit_by limit_by;
+	bool only_look; /* finds the budget, tries nothing */
+};
+
+struct trial {
+	uint64_t context; /* with libraries and their workspace, by the ruler */
+	uint64_t budget;  /* for tensors */
+	uint64_t filled;  /* by the filler */
+	bool fits;
+	enum phase phase;      /* where it failed */
+	char reason[256];      /* of the failure */
+	struct heap_peak peak; /* of what fitted */
+	bool works_afterwards; /* memory allocated, filled by a kernel and checked, after a failure */
+	double first_loss, last_loss;
+	double seconds; /* of the trial without what the process needs to start */
+};
+
+/* A nursery_fn: struct trial_request to struct trial. That a step does not fit is no error. */
+enum status trial_run(struct device *device, const void *request, void *trial, struct error *err);
+
+#endif
