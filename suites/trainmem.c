@@ -15,7 +15,6 @@
 enum study { STUDY_STEP, STUDY_BATCH, STUDY_WIDTH, STUDY_ALTERNATING, STUDY_CHECKERBOARD };
 static const char *const studies[] = { "step",        "largest_batch", "largest_width",
 				       "alternating", "checkerboard",  NULL };
-static const char *const precisions[] = { "fp64", "fp32", "tf32", "fp16", "bf16", NULL };
 static const char *const activations[] = { "in_place", "out_of_place", NULL };
 static const char *const offloads[] = { "none", "host", NULL };
 static const char *const limiters[] = { "allocator", "filler", NULL };
@@ -28,8 +27,9 @@ static const struct key keys[] = {
 	  .help = "step; the largest batch or width that fits; fragmentation by alternating batches "
 		  "and by a checkerboard" },
 	{ .name = "precision", .type = KEY_CHOICE, .list = true, .fallback = "fp32",
-	  .choices = precisions,
-	  .help = "fp16, bf16: weights, gradients, activations; masters and sums are FP32" },
+	  .choices = training_names,
+	  .help = "mixed: 16-bit weights, gradients, activations beside FP32 masters; storage: none "
+		  "beside them" },
 	{ .name = "batch", .type = KEY_INTEGER, .list = true, .fallback = "1024", .min = 1,
 	  .max = 1e9, .help = "samples per step; of largest_batch: none" },
 	{ .name = "optimizer", .type = KEY_CHOICE, .list = true, .fallback = "adam",
@@ -64,7 +64,7 @@ static const struct key keys[] = {
 	{ .name = "piece", .type = KEY_SIZE, .fallback = "32MiB", .min = 2097152, .max = 0x1p34,
 	  .help = "checkerboard: one of 64 equal pieces" },
 	{ .name = "loss_scale", .type = KEY_REAL, .fallback = "1024", .min = 1, .max = 65536,
-	  .help = "fp16 only: factor that keeps small gradients representable" },
+	  .help = "fp16_mixed, fp16_storage: factor that keeps small gradients representable" },
 	{ .name = "verify_flops", .type = KEY_REAL, .fallback = "1e8", .min = 1, .max = 1e15,
 	  .help = "largest step that the reference follows; above it a smaller model is verified" },
 	{ 0 }
@@ -135,8 +135,7 @@ static enum status setup_from_case(struct setup *setup, const struct plan_case *
 				 .loss_scale = 1 };
 	if (read_layers(setup, c->section, err) != STATUS_OK)
 		return err->status;
-	precision_from_name(has(c, "precision") ? case_text(c, "precision") : "fp32",
-			    &setup->precision);
+	setup_set_training(setup, has(c, "precision") ? case_text(c, "precision") : "fp32");
 	setup->batch = (uint64_t)integer_or(c, "batch", 8);
 	setup->optimizer = (enum optimizer)integer_or(c, "optimizer", OPTIMIZER_ADAM);
 	setup->segments = (uint64_t)integer_or(c, "segments", 0);

@@ -79,6 +79,18 @@ static const struct figure_rule rules[] = {
 	  .metric = "parallel.memory",
 	  .kind = CHART_STACKED,
 	  .parts = "parallel.memory_" },
+	{ .suite = "trainmem",
+	  .metric = "trainmem.memory",
+	  .kind = CHART_STACKED,
+	  .facets = { "study" },
+	  .parts = "trainmem.memory_" },
+	{ .suite = "trainmem", .metric = "trainmem.activations_saved", .kind = CHART_BARS },
+	{ .suite = "trainmem", .metric = "trainmem.slowdown", .kind = CHART_BARS, .reference = 1 },
+	{ .suite = "trainmem", .metric = "trainmem.reserved_ratio", .kind = CHART_BARS,
+	  .reference = 1 },
+	{ .suite = "trainmem", .metric = "trainmem.fragmentation", .kind = CHART_BARS },
+	{ .suite = "trainmem", .metric = "trainmem.largest_batch", .kind = CHART_BARS },
+	{ .suite = "trainmem", .metric = "trainmem.largest_width", .kind = CHART_BARS },
 };
 
 static double end_of_axis(const struct picks *picks, const char *axis, bool largest)

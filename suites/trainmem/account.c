@@ -3,9 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Floating-point operations of the small step that only loads what a step needs. */
-#define CONTEXT_FLOPS 1e7
-
 static size_t workspace_of(struct device *device)
 {
 	return device->backend->gemm_workspace ? device->backend->gemm_workspace(device) : 0;
@@ -17,10 +14,8 @@ enum status account_context(struct device *device, const struct setup *setup, en
 	struct training_options options = { .policy = POLICY_MALLOC };
 	struct memory_view view;
 	struct training t;
-	struct setup small;
 
-	setup_shrink(setup, CONTEXT_FLOPS, &small);
-	if (training_open(&t, &small, &options, device, err) == STATUS_OK &&
+	if (training_open(&t, setup, &options, device, err) == STATUS_OK &&
 	    training_reset(&t, err) == STATUS_OK && training_step(&t, err) == STATUS_OK)
 		training_wait(&t, err);
 	training_close(&t);

@@ -115,15 +115,20 @@ static void record_slope(struct run *run, const struct setup *setup,
 			  (double)states_of(&a->peak) / activations);
 }
 
+static void record_peak(struct run *run, const struct heap_peak *peak)
+{
+	run_value(run, "trainmem.memory", (double)peak->total);
+	for (int c = 0; c < MEMORY_STEP_CLASSES; c++)
+		run_value(run, class_metrics[c], (double)peak->bytes[c]);
+}
+
 static void record_classes(struct run *run, const struct account *a)
 {
 	uint64_t sum = 0;
 
-	run_value(run, "trainmem.memory", (double)a->peak.total);
-	for (int c = 0; c < MEMORY_STEP_CLASSES; c++) {
-		run_value(run, class_metrics[c], (double)a->peak.bytes[c]);
+	record_peak(run, &a->peak);
+	for (int c = 0; c < MEMORY_STEP_CLASSES; c++)
 		sum += a->class_peak[c];
-	}
 	run_value(run, "trainmem.class_peaks", (double)sum);
 	run_value(run, "trainmem.peak_forward", (double)a->phase_peak[PHASE_FORWARD].total);
 	run_value(run, "trainmem.peak_backward", (double)a->phase_peak[PHASE_BACKWARD].total);
@@ -244,7 +249,7 @@ void outcome_record_search(struct run *run, const struct search *s)
 		run_value(run, "trainmem.largest_width", (double)s->found);
 	}
 	run_value(run, "trainmem.largest_parameters", (double)parameters_of(&s->setup));
-	run_value(run, "trainmem.memory", (double)s->largest.peak.total);
+	record_peak(run, &s->largest.peak);
 	run_value(run, "trainmem.context", (double)s->context);
 	run_value(run, "trainmem.budget", (double)s->budget);
 	run_value(run, "trainmem.predicted_largest", (double)s->predicted);
@@ -259,7 +264,6 @@ void outcome_record_search(struct run *run, const struct search *s)
 void outcome_record_fragments(struct run *run, const struct fragments *f)
 {
 	if (f->live_peak) {
-		run_value(run, "trainmem.memory", (double)f->live_peak);
 		run_value(run, "trainmem.reserved", (double)f->reserved_peak);
 		run_value(run, "trainmem.reserved_ratio",
 			  (double)f->reserved_peak / (double)f->live_peak);

@@ -64,7 +64,9 @@ static uint64_t away_from(uint64_t known, uint64_t predicted, int sign, uint64_t
 			  double tolerance)
 {
 	double distance = fabs((double)known - (double)predicted);
-	double next = (double)known + sign * fmax(4 * distance, tolerance * (double)known);
+	/* Upwards a first step that fails ends the search; downwards one that fits should come soon. */
+	double first = (sign > 0 ? 1 : 3) * tolerance * (double)known;
+	double next = (double)known + sign * fmax(4 * distance, first);
 	uint64_t value = next > 0 ? rounded(next, step) : 0;
 
 	if (sign > 0)
@@ -77,8 +79,9 @@ uint64_t search_next(uint64_t fits, uint64_t fails, uint64_t predicted, uint64_t
 {
 	uint64_t next;
 
+	predicted = predicted > step ? predicted / step * step : step;
 	if (!fits && !fails)
-		return predicted > step ? predicted : step;
+		return predicted;
 	if (fits >= most / step * step || (!fits && fails <= step))
 		return 0;
 	if (fits && fails) {
@@ -101,7 +104,7 @@ static enum status one_trial(struct run *run, const struct search_options *o,
 			     struct error *err)
 {
 	struct nursery_task task = { .device = &run->devices[0]->info,
-				     .run = trial_run,
+				     .run = trial_of_step,
 				     .arguments = request,
 				     .arguments_size = sizeof(*request),
 				     .result_size = sizeof(*trial),
@@ -150,8 +153,7 @@ static void find_by_halves(struct search *s, const struct search_options *o)
 enum status search_largest(struct run *run, const struct setup *setup,
 			   const struct search_options *o, struct search *s, struct error *err)
 {
-	struct trial_request request = { .setup = search_setup(setup, o->what,
-							       search_step(setup, o->what)),
+	struct trial_request request = { .setup = *setup,
 					 .options = o->training,
 					 .capacity = o->capacity,
 					 .reserve = o->reserve,

@@ -299,9 +299,11 @@ enum status training_open(struct training *t, const struct setup *setup,
 	account_workspace(t);
 	if (network_open_state(&t->network, &t->setup, device, &t->arena, err) != STATUS_OK)
 		return err->status;
-	/* A transposed copy would be one more tensor, and which layers want one is a matter of time. */
-	for (size_t l = 0; l < t->setup.layers; l++)
+	/* What is faster is found out by trying; here every step is to be computed in the same way. */
+	for (size_t l = 0; l < t->setup.layers; l++) {
 		t->network.routes[l] = ROUTE_DIRECT;
+		t->network.fusions[l] = FUSION_OFF;
+	}
 	return options->offload ? offload_open(t, err) : STATUS_OK;
 }
 

@@ -6,6 +6,9 @@
 #include "base/clock.h"
 #include "suites/buffers.h"
 
+/* Rows of the step that loads what a step needs, at most. */
+#define CONTEXT_BATCH 4096
+
 /* The block that proves that a device works. */
 #define AFTERWARDS_BYTES ((size_t)1 << 20)
 
@@ -19,14 +22,30 @@ static uint64_t less(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
+/* A step with enough rows for the kernels that larger ones use, that takes little of the memory. */
+static struct setup context_setup(const struct setup *setup, uint64_t available)
+{
+	struct training_options options = { .policy = POLICY_MALLOC };
+	struct setup s = *setup;
+
+	s.batch = CONTEXT_BATCH * setup_accumulate(setup);
+	while (s.batch > 8 * setup_accumulate(setup) && !training_fits(&s, &options, available / 4))
+		s.batch /= 2;
+	return s;
+}
+
 /* What a card of this capacity would have left for tensors, and no more than there is. */
 static enum status find_budget(struct device *device, const struct trial_request *r,
 			       struct trial *t, uint64_t *free_bytes, struct error *err)
 {
+	struct setup loads;
 	enum ruler ruler;
 	uint64_t total;
 
-	if (account_context(device, &r->setup, &ruler, &r->before, &t->context, err) != STATUS_OK ||
+	if (backend_device_memory(device, free_bytes, &total, err) != STATUS_OK)
+		return err->status;
+	loads = context_setup(&r->setup, r->capacity ? least(r->capacity, *free_bytes) : *free_bytes);
+	if (account_context(device, &loads, &ruler, &r->before, &t->context, err) != STATUS_OK ||
 	    backend_device_memory(device, free_bytes, &total, err) != STATUS_OK)
 		return err->status;
 	t->budget = r->capacity ? least(less(r->capacity, t->context), *free_bytes) : *free_bytes;
@@ -106,7 +125,7 @@ static enum status works(struct device *device, uint64_t seed, struct error *err
 	return err->status;
 }
 
-enum status trial_run(struct device *device, const void *request, void *result, struct error *err)
+enum status trial_of_step(struct device *device, const void *request, void *result, struct error *err)
 {
 	const struct trial_request *r = request;
 	struct trial *t = result;

@@ -38,6 +38,6 @@ struct trial {
 };
 
 /* A nursery_fn: struct trial_request to struct trial. That a step does not fit is no error. */
-enum status trial_run(struct device *device, const void *request, void *trial, struct error *err);
+enum status trial_of_step(struct device *device, const void *request, void *trial, struct error *err);
 
 #endif

@@ -1,0 +1,467 @@
+/*
+ * The suite `trainmem`: pieces of memory never overlap and join again, each allocation policy keeps
+ * to its rules and its limit, plans agree with formulas and with what a step then takes, gradients
+ * stay right whatever happens to memory, and searches end soon, close, and with a device that works.
+ */
+#include "parallel_setups.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "measure/nursery.h"
+#include "suites/trainmem/check.h"
+#include "suites/trainmem/fragment.h"
+#include "suites/trainmem/search.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+static void pieces_never_overlap_and_join_again(void **state)
+{
+	struct { uint64_t offset, bytes; } held[40] = { { 0 } };
+	struct region region;
+	unsigned seed = 7;
+
+	(void)state;
+	region_init(&region, 1 << 20);
+	for (int step = 0; step < 4000; step++) {
+		size_t i = (seed = seed * 1103515245 + 12345) / 65536 % 40;
+		uint64_t bytes = region_round((seed / 7) % 60000 + 1);
+		struct region_piece *piece;
+
+		if (held[i].bytes) {
+			region_give(&region, region_at(&region, held[i].offset));
+			held[i].bytes = 0;
+			continue;
+		}
+		piece = region_find(&region, bytes, (enum region_fit)(step % 3));
+		if (!piece)
+			continue;
+		if (step % 3 == REGION_LAST)
+			piece = region_take_end(&region, piece, bytes);
+		else
+			region_take(&region, piece, bytes, REGION_ROUNDING);
+		for (size_t k = 0; k < 40; k++)
+			assert_true(!held[k].bytes || held[k].offset + held[k].bytes <= piece->offset ||
+				    piece->offset + piece->bytes <= held[k].offset);
+		held[i].offset = piece->offset;
+		held[i].bytes = piece->bytes;
+	}
+	for (size_t i = 0; i < 40; i++)
+		if (held[i].bytes)
+			region_give(&region, region_at(&region, held[i].offset));
+	assert_int_equal(region.used, 0);
+	assert_int_equal(region_largest_free(&region), 1 << 20);
+	region_release(&region);
+}
+
+static struct heap heap_without_device(enum policy policy, uint64_t limit, uint64_t reserve)
+{
+	struct error err = ERROR_NONE;
+	struct heap heap;
+
+	assert_int_equal(heap_open(&heap, NULL, NULL, policy, limit, reserve, &err), STATUS_OK);
+	return heap;
+}
+
+static void *take(struct heap *heap, uint64_t bytes)
+{
+	struct error err = ERROR_NONE;
+	void *memory;
+
+	assert_int_equal(heap_take(heap, MEMORY_TRANSIENT, bytes, &memory, &err), STATUS_OK);
+	return memory;
+}
+
+/* Small requests share 2 MiB, middle ones 20, large ones are rounded to 2 MiB; what is free is used again. */
+static void caching_keeps_to_its_rules(void **state)
+{
+	struct heap heap = heap_without_device(POLICY_CACHING, 60 * MIB, 0);
+	struct error err = ERROR_NONE;
+	void *small = take(&heap, 100), *middle, *large;
+
+	(void)state;
+	assert_int_equal(heap.reserved, 2 * MIB);
+	assert_ptr_equal((char *)take(&heap, MIB), (char *)small + 512);
+	middle = take(&heap, 3 * MIB);
+	assert_int_equal(heap.reserved, 22 * MIB);
+	take(&heap, 9 * MIB);
+	assert_int_equal(heap.reserved, 22 * MIB);
+	large = take(&heap, 11 * MIB);
+	assert_int_equal(heap.reserved, 34 * MIB);
+	heap_give(&heap, MEMORY_TRANSIENT, middle, 3 * MIB);
+	assert_ptr_equal(take(&heap, 2 * MIB), middle);
+	/* No room for 30 MiB more, until what is cached is given back. */
+	heap_give(&heap, MEMORY_TRANSIENT, large, 11 * MIB);
+	assert_int_equal(heap.reserved, 34 * MIB);
+	large = take(&heap, 30 * MIB);
+	assert_int_equal(heap.reserved, 52 * MIB);
+	assert_int_equal(heap_take(&heap, MEMORY_TRANSIENT, 20 * MIB, &middle, &err),
+			 STATUS_NO_MEMORY);
+	assert_non_null(strstr(err.message, "transient"));
+	heap_close(&heap);
+}
+
+static void books_add_up(void **state)
+{
+	struct heap heap = heap_without_device(POLICY_ARENA, 0, 10 * MIB);
+	struct error err = ERROR_NONE;
+	void *a, *b, *c;
+
+	(void)state;
+	assert_int_equal(heap_take(&heap, MEMORY_PARAMETERS, 3 * MIB, &a, &err), STATUS_OK);
+	heap_begin(&heap, PHASE_FORWARD);
+	assert_int_equal(heap_take(&heap, MEMORY_ACTIVATIONS, 4 * MIB, &b, &err), STATUS_OK);
+	heap_begin(&heap, PHASE_BACKWARD);
+	heap_give(&heap, MEMORY_ACTIVATIONS, b, 4 * MIB);
+	assert_int_equal(heap_take(&heap, MEMORY_TRANSIENT, 2 * MIB, &c, &err), STATUS_OK);
+	assert_int_equal(heap.peak.total, 7 * MIB);
+	assert_int_equal(heap.peak.bytes[MEMORY_ACTIVATIONS], 4 * MIB);
+	assert_int_equal(heap.peak.bytes[MEMORY_TRANSIENT], 0);
+	assert_int_equal(heap.class_peak[MEMORY_TRANSIENT], 2 * MIB);
+	assert_int_equal(heap.phase_peak[PHASE_BACKWARD].total, 7 * MIB);
+	assert_int_equal(heap.live_total, 5 * MIB);
+	/* Gradients come from the other end. */
+	assert_true((char *)c - (char *)a == (ptrdiff_t)(8 * MIB));
+	assert_int_equal(heap_take(&heap, MEMORY_ACTIVATIONS, 6 * MIB, &b, &err),
+			 STATUS_NO_MEMORY);
+	heap_close(&heap);
+}
+
+static struct setup perceptron(uint64_t batch, const char *training)
+{
+	struct setup s = tiny("single", 1, PRECISION_FP32);
+	static const uint64_t widths[] = { 1000, 2000, 1000, 10, 0, 0 };
+
+	memcpy(s.widths, widths, sizeof(widths));
+	s.layers = 3;
+	s.batch = batch;
+	setup_set_training(&s, training);
+	s.rate = setup_safe_rate(&s);
+	return s;
+}
+
+/* 1000-2000-1000-10 has 4,013,010 parameters; a sample's input and outputs have 4,010 values. */
+static void plans_agree_with_formulas(void **state)
+{
+	struct training_options options = { .policy = POLICY_MALLOC };
+	struct setup s = perceptron(1024, "fp32");
+	const double gaps = 1.001;
+	struct heap need;
+
+	(void)state;
+	training_plan(&s, &options, &need);
+	assert_in_range(need.peak.bytes[MEMORY_PARAMETERS], 4 * 4013010, 4 * 4013010 * gaps);
+	assert_in_range(need.peak.bytes[MEMORY_OPTIMIZER], 8 * 4013010, 8 * 4013010 * gaps);
+	assert_int_equal(need.peak.bytes[MEMORY_MASTER], 0);
+	assert_int_equal(need.class_peak[MEMORY_ACTIVATIONS], 1024 * (4 * 3010 + 8));
+	assert_int_equal(need.peak.bytes[MEMORY_INPUT], 1024 * (4 * 1000 + 4));
+	/* At the worst moment both gradients of the middle layer are there, and the last output is not. */
+	assert_int_equal(need.peak.bytes[MEMORY_TRANSIENT], 1024 * 4 * 3000);
+	assert_int_equal(need.peak.bytes[MEMORY_ACTIVATIONS], 1024 * (4 * 2000 + 8));
+	s = perceptron(1024, "fp16_mixed");
+	training_plan(&s, &options, &need);
+	assert_in_range(need.peak.bytes[MEMORY_PARAMETERS], 2 * 4013010, 2 * 4013010 * gaps);
+	assert_in_range(need.peak.bytes[MEMORY_MASTER], 4 * 4013010, 4 * 4013010 * gaps);
+}
+
+/* Both are there at once at no time; an arena needs little more than what is in use together. */
+static void an_arena_has_few_gaps(void **state)
+{
+	static const char *const trainings[] = { "fp32", "fp16_mixed" };
+	struct training_options options = { .policy = POLICY_ARENA };
+
+	(void)state;
+	for (uint64_t batch = 64; batch <= 65536; batch *= 4)
+		for (int i = 0; i < 2; i++) {
+			struct setup s = perceptron(batch, trainings[i]);
+			struct heap need;
+
+			training_plan(&s, &options, &need);
+			assert_true(need.reserved_peak >= need.peak.total);
+			assert_true((double)need.reserved_peak <= 1.01 * (double)need.peak.total);
+		}
+}
+
+static struct setup deep(uint64_t segments)
+{
+	struct setup s = tiny("single", 1, PRECISION_FP32);
+
+	s.layers = 8;
+	for (size_t l = 0; l <= 8; l++)
+		s.widths[l] = 64;
+	s.batch = 4096;
+	s.segments = segments;
+	return s;
+}
+
+/*
+ * Eight equal layers: in 2 segments 3 of 8 outputs are not kept, in 4 one of each two but for the
+ * last segment; in 8 nothing is inside a segment, so nothing is saved.
+ */
+static void segments_save_what_the_formula_says(void **state)
+{
+	static const struct { uint64_t segments, outputs; } expected[] = {
+		{ 0, 8 }, { 1, 8 }, { 8, 8 }, { 2, 5 }, { 4, 5 },
+	};
+	struct training_options options = { .policy = POLICY_MALLOC };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(expected); i++) {
+		struct setup s = deep(expected[i].segments);
+		struct heap need;
+
+		training_plan(&s, &options, &need);
+		assert_int_equal(need.class_peak[MEMORY_ACTIVATIONS],
+				 4096 * (expected[i].outputs * 64 * 4 + 8));
+	}
+}
+
+struct way {
+	const char *training;
+	uint64_t segments, accumulate;
+	struct training_options options;
+};
+
+static enum status check_way(struct device *device, struct world *world, void *context,
+			     struct error *err)
+{
+	const struct way *way = context;
+	struct setup s = tiny("single", 1, PRECISION_FP32), small;
+	struct check check;
+
+	(void)world;
+	setup_set_training(&s, way->training);
+	s.loss_scale = s.precision == PRECISION_FP16 ? 1024 : 1;
+	s.segments = way->segments;
+	s.accumulate = way->accumulate;
+	return check_step(device, &s, &way->options, 1e9, &small, &check, err);
+}
+
+static void gradients_stay_right_in_every_way(void **state)
+{
+	static const struct way ways[] = {
+		{ "fp32", 0, 1, { .policy = POLICY_ARENA } },
+		{ "fp32", 0, 1, { .policy = POLICY_MALLOC } },
+		{ "fp32", 0, 1, { .policy = POLICY_CACHING } },
+		{ "fp16_mixed", 0, 1, { .policy = POLICY_ARENA } },
+		{ "bf16_mixed", 3, 4, { .policy = POLICY_CACHING, .out_of_place = true } },
+		{ "fp32", 2, 1, { .policy = POLICY_ARENA } },
+		{ "fp32", 2, 4, { .policy = POLICY_ARENA, .out_of_place = true } },
+		{ "fp32", 5, 1, { .policy = POLICY_MALLOC } },
+		{ "fp32", 0, 8, { .policy = POLICY_CACHING } },
+		{ "fp32", 0, 1, { .policy = POLICY_ARENA, .offload = true } },
+		{ "fp32", 0, 2, { .policy = POLICY_CACHING, .offload = true } },
+		{ "fp16_mixed", 0, 1, { .policy = POLICY_MALLOC, .offload = true } },
+		{ "fp32", 0, 1, { .policy = POLICY_ARENA, .out_of_place = true } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		struct way way = ways[i];
+		char name[32];
+
+		snprintf(name, sizeof(name), "way %zu", i);
+		assert_ranks(run_ranks(1, check_way, &way), 1, STATUS_OK, name);
+	}
+}
+
+static const struct backend *sound;
+static struct backend spoilt;
+
+/* Copies of activations to the host lose their last bytes. */
+static enum status lossy_copy(struct stream *stream, void *to, const void *from, size_t bytes,
+			      struct error *err)
+{
+	return sound->copy(stream, to, from, bytes > 4096 ? bytes / 2 : bytes, err);
+}
+
+static enum status check_spoilt(struct device *device, struct world *world, void *context,
+				struct error *err)
+{
+	sound = device->backend;
+	spoilt = *sound;
+	spoilt.copy = lossy_copy;
+	device->backend = &spoilt;
+	return check_way(device, world, context, err);
+}
+
+static void a_wrong_gradient_is_found(void **state)
+{
+	struct way way = { "fp32", 0, 1, { .policy = POLICY_ARENA, .offload = true } };
+
+	(void)state;
+	assert_ranks(run_ranks(1, check_spoilt, &way), 1, STATUS_MISMATCH, "lossy offload");
+}
+
+static void a_checkerboard_shows_who_can_join(void **state)
+{
+	static const double expected[] = { [POLICY_ARENA] = 0.8, [POLICY_MALLOC] = 0,
+					   [POLICY_ASYNC] = 0, [POLICY_CACHING] = 0.8 };
+
+	(void)state;
+	for (int policy = 0; policy < POLICY_COUNT; policy++) {
+		struct error err = ERROR_NONE;
+		struct fragments f;
+
+		assert_int_equal(fragment_checkerboard(NULL, (enum policy)policy, 32 * MIB, &f,
+						       &err), STATUS_OK);
+		assert_float_equal(1 - (double)f.largest_free / (double)f.free_bytes,
+				   expected[policy], 1e-9);
+	}
+}
+
+/* Trials until the search ends when everything up to `truth` fits. */
+static int trials_for(uint64_t truth, uint64_t predicted, uint64_t most, uint64_t *found)
+{
+	uint64_t fits = 0, fails = 0, next;
+	int trials = 0;
+
+	while ((next = search_next(fits, fails, predicted, 8, most, 0.01)) != 0) {
+		assert_true(next % 8 == 0 && next <= most);
+		assert_true(next > fits && (!fails || next < fails));
+		if (next <= truth)
+			fits = next;
+		else
+			fails = next;
+		assert_true(++trials < 60);
+	}
+	*found = fits;
+	assert_true(!fails || fails - fits <= 8 || (double)(fails - fits) <= 0.01 * (double)fits);
+	return trials;
+}
+
+static void searches_end_soon_and_close(void **state)
+{
+	uint64_t found;
+
+	(void)state;
+	for (uint64_t truth = 0; truth < 1000000; truth = truth * 3 + 5) {
+		assert_true(trials_for(truth, truth / 8 * 8, 1 << 20, &found) <= 2);
+		assert_true(found <= truth && truth - found < 8 + truth / 100);
+		assert_true(trials_for(truth, (uint64_t)((double)truth * 1.02), 1 << 20, &found) <= 5);
+		assert_true(trials_for(truth, (uint64_t)((double)truth * 0.97), 1 << 20, &found) <= 5);
+		trials_for(truth, 0, 1 << 20, &found);
+		trials_for(truth, 1 << 20, 1 << 20, &found);
+	}
+	/* All that is allowed fits. */
+	assert_int_equal(trials_for(1 << 21, 1 << 20, 1 << 20, &found), 1);
+	assert_int_equal(found, 1 << 20);
+}
+
+static struct nursery *nursery;
+static struct device_info host = { .backend = "host", .module = "built-in" };
+
+static enum status try_batch(uint64_t batch, enum policy policy, struct trial *trial,
+			     struct error *err)
+{
+	struct trial_request request = { .setup = perceptron(batch, "fp32"),
+					 .options = { .policy = policy },
+					 .capacity = 160 * MIB,
+					 .reserve = 4 * MIB };
+	struct nursery_task task = { .device = &host,
+				     .run = trial_of_step,
+				     .arguments = &request,
+				     .arguments_size = sizeof(request),
+				     .result_size = sizeof(*trial),
+				     .seconds = 100 };
+
+	return nursery_run(nursery, &task, trial, err);
+}
+
+/* Policies that take memory as they go fail where it runs out; and the device works on. */
+static void trials_fail_where_memory_runs_out(void **state)
+{
+	struct error err = ERROR_NONE;
+	struct trial trial;
+
+	(void)state;
+	if (try_batch(512, POLICY_ARENA, &trial, &err) != STATUS_OK)
+		fail_msg("%s", err.message);
+	assert_true(trial.fits);
+	assert_true(trial.last_loss < trial.first_loss);
+	assert_true(trial.peak.total < trial.budget && trial.budget < 156 * MIB);
+	assert_int_equal(try_batch(8192, POLICY_ARENA, &trial, &err), STATUS_OK);
+	assert_false(trial.fits);
+	assert_int_equal(trial.phase, PHASE_SETUP);
+	assert_true(trial.works_afterwards);
+	assert_int_equal(try_batch(4096, POLICY_MALLOC, &trial, &err), STATUS_OK);
+	assert_false(trial.fits);
+	assert_int_equal(trial.phase, PHASE_BACKWARD);
+	assert_true(trial.works_afterwards);
+	assert_int_equal(try_batch(8192, POLICY_MALLOC, &trial, &err), STATUS_OK);
+	assert_int_equal(trial.phase, PHASE_FORWARD);
+	assert_non_null(strstr(trial.reason, "activations (forward)"));
+}
+
+static struct account account_of(enum policy policy, bool offload)
+{
+	struct account_request request = { .setup = perceptron(1024, "fp32"),
+					   .options = { .policy = policy, .offload = offload },
+					   .steps = 5 };
+	struct nursery_task task = { .device = &host,
+				     .run = account_step,
+				     .arguments = &request,
+				     .arguments_size = sizeof(request),
+				     .result_size = sizeof(struct account),
+				     .seconds = 100 };
+	struct error err = ERROR_NONE;
+	struct account account;
+	struct heap need;
+
+	training_plan(&request.setup, &request.options, &need);
+	request.options.reserve = need.reserved_peak;
+	if (nursery_run(nursery, &task, &account, &err) != STATUS_OK)
+		fail_msg("%s", err.message);
+	assert_int_equal(account.peak.total - account.workspace, need.peak.total);
+	return account;
+}
+
+/* The process' memory is what was there before plus what was taken. */
+static void books_agree_with_the_system(void **state)
+{
+	struct account a = account_of(POLICY_MALLOC, false);
+	double known = (double)(a.context + a.workspace + a.reserved[PHASE_FORWARD]);
+
+	(void)state;
+	assert_int_equal(a.ruler, RULER_PROCESS);
+	assert_true(fabs(known - (double)a.ruled[PHASE_FORWARD]) < 0.05 * known);
+	assert_int_equal(a.leaked, 0);
+	assert_true(a.live[PHASE_FORWARD] > a.live[PHASE_BACKWARD]);
+	assert_int_equal(a.live[PHASE_BACKWARD], a.live[PHASE_UPDATE]);
+	assert_true(a.inference_peak < a.peak.total);
+	assert_int_equal(a.device_calls, 2 * a.takes);
+	assert_true(a.last_loss < a.first_loss);
+	a = account_of(POLICY_CACHING, true);
+	assert_int_equal(a.device_calls, 0);
+	/* The first of the two hidden outputs leaves and comes back; the second stays. */
+	assert_int_equal(a.moved_bytes, 2 * 1024 * 2000 * 4);
+	assert_int_equal(a.host_bytes, 1024 * 2000 * 4);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pieces_never_overlap_and_join_again),
+		cmocka_unit_test(caching_keeps_to_its_rules),
+		cmocka_unit_test(books_add_up),
+		cmocka_unit_test(plans_agree_with_formulas),
+		cmocka_unit_test(an_arena_has_few_gaps),
+		cmocka_unit_test(segments_save_what_the_formula_says),
+		cmocka_unit_test(gradients_stay_right_in_every_way),
+		cmocka_unit_test(a_wrong_gradient_is_found),
+		cmocka_unit_test(a_checkerboard_shows_who_can_join),
+		cmocka_unit_test(searches_end_soon_and_close),
+		cmocka_unit_test(trials_fail_where_memory_runs_out),
+		cmocka_unit_test(books_agree_with_the_system),
+	};
+	struct backend_options options = { .host_devices = 1 };
+	struct error err = ERROR_NONE;
+	int failed;
+
+	nursery = nursery_open("host", &options, &err);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	nursery_close(nursery);
+	return failed;
+}

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# The suite `trainmem` through the whole program on a share of the CPU: every study is planned, carried out and
+# verified; wrong limits are named; a search under a limit stays within it.
+set -u
+gpuproof=$1
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+fail() { echo "FAIL: $*"; exit 1; }
+cat > "$dir/t.ini" <<'INI'
+[run]
+backend = host
+[defaults]
+max_time = 20ms
+min_samples = 6
+[suite trainmem]
+layers = 64,128,96,64,10
+batch = 256
+allocator = arena, malloc, async, caching
+[suite trainmem ways]
+layers = 64,128,96,64,10
+batch = 256
+segments = 0, 2
+accumulate = 1, 2
+offload = none, host
+[suite trainmem fragments]
+layers = 64,128,96,64,10
+studies = alternating, checkerboard
+batch = 256
+allocator = arena, caching
+piece = 2MiB
+[suite trainmem search]
+layers = 64,128,96,64,10
+studies = largest_batch, largest_width
+batch = 64
+memory_limit = 64MiB, 96MiB
+memory_reserve = 1MiB
+INI
+for limit in 0 12 zero 8GiBs; do
+	"$gpuproof" run "$dir/t.ini" --set "trainmem.memory_limit=$limit" --dry-run > "$dir/said" 2>&1 &&
+		fail "memory_limit = $limit was accepted"
+	grep -q "memory_limit: \"$limit\".*none and sizes" "$dir/said" || { cat "$dir/said"; fail "limit $limit"; }
+done
+"$gpuproof" run "$dir/t.ini" -o "$dir/out" --quiet || fail "run ended with $?"
+python3 - "$dir/out/result.json" <<'PY'
+import json, sys
+cases = json.load(open(sys.argv[1]))["cases"]
+skipped = [c for c in cases if c["status"] == "SKIPPED"]
+assert [c["reason"] for c in skipped] == (["there is no stream-ordered memory pool"] +
+    ["outputs are either offloaded or computed again"] * 2), [(c["id"], c["reason"]) for c in skipped]
+done = [c for c in cases if c not in skipped]
+assert len(done) == 3 + 6 + 4 + 4, [c["id"] for c in done]
+for c in done:
+    assert c["status"] == "OK", (c["id"], c["reason"])
+    m = {k.removeprefix("trainmem."): v["value"] for k, v in c["metrics"].items()}
+    if "/step/" in c["id"]:
+        assert c["verification"]["error"] <= c["verification"]["tolerance"], c["id"]
+        parts = [v for k, v in m.items() if k.startswith("memory_")]
+        assert sum(parts) == m["memory"] == m["predicted"], c["id"]
+        assert max(m["peak_forward"], m["peak_backward"], m["peak_optimizer"]) == m["memory"], c["id"]
+        assert m["leak"] == 0 and m["accounted"] > 0.5, c["id"]
+    if "largest" in c["id"]:
+        limit = 64 if "/64MiB" in c["id"] else 96
+        assert m["memory"] + m["context"] <= limit * 2**20 and m["trials"] <= 6, (c["id"], m)
+        assert "The device works afterwards" in c["notes"], c["notes"]
+PY
+[ $? = 0 ] || fail "the result is not as it should be"
+echo ok
