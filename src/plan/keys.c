@@ -38,6 +38,8 @@ const struct key report_keys[] = {
 	{ .name = "reference", .type = KEY_TEXT, .fallback = "",
 	  .help = "GPUs whose published figures and data sheets stand beside the measured ones: all, or "
 		  "ids of `gpuproof list gpus`" },
+	{ .name = "claims", .type = KEY_BOOL, .fallback = "no",
+	  .help = "hold what guides claim about memory and several GPUs against the measurements" },
 	{ .name = "baseline", .type = KEY_TEXT, .fallback = "",
 	  .help = "reference: the GPU that ratios are to; empty: the oldest" },
 	{ 0 }

@@ -1,0 +1,27 @@
+/* The rows, one file for each group of them. */
+#ifndef GPUPROOF_REPORT_CLAIMS_TABLE_H
+#define GPUPROOF_REPORT_CLAIMS_TABLE_H
+
+#include "report/claims.h"
+
+#define CLAIMS_CARDS 13
+#define CLAIMS_MACHINES 9
+#define CLAIMS_GUIDE 23
+#define CLAIMS_LIMITS 8
+#define CLAIMS_PARALLEL 11
+
+extern const struct claim claims_cards[CLAIMS_CARDS];
+extern const struct claim claims_machines[CLAIMS_MACHINES];
+extern const struct claim claims_guide[CLAIMS_GUIDE];
+extern const struct claim claims_limits[CLAIMS_LIMITS];
+extern const struct claim claims_parallel[CLAIMS_PARALLEL];
+
+/* What the sections of configs/claims.ini are called. */
+#define CLAIM_SMALL "label:small, precision:"
+#define CLAIM_SMALL_1024 CLAIM_SMALL "fp32, batch:1024"
+#define CLAIM_DEEP(mode) "label:deep, mode:" mode
+
+/* No bound on this side. */
+#define ANY HUGE_VAL
+
+#endif

@@ -1,0 +1,221 @@
+/*
+ * Claims: every row of the table can come out each way it is able to, from values made to order; what
+ * is not in a result is untested and says what it needs; and the shipped config plans the cases that
+ * the rows look for.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "report/claims.h"
+#include "report/report.h"
+
+/* A case as `where` describes it, with the one metric. */
+static void add_case(struct result *result, const struct claim_term *term, double value)
+{
+	struct case_result *c = result_add_case(result);
+	char *where = xstrdup(term->where), *rest = where, *pair;
+
+	c->suite = xstrndup(term->metric, strcspn(term->metric, "."));
+	c->id = xasprintf("%s/%zu", c->suite, result->case_count);
+	c->parameters = xcalloc(8, sizeof(*c->parameters));
+	while ((pair = strsep(&rest, ","))) {
+		char *colon;
+
+		pair += strspn(pair, " ");
+		if (!(colon = strchr(pair, ':')))
+			continue;
+		*colon = '\0';
+		if (strcmp(pair, "label") == 0) {
+			c->label = xstrdup(colon + 1);
+			continue;
+		}
+		c->parameters[c->parameter_count].name = xstrdup(pair);
+		c->parameters[c->parameter_count++].text = xstrdup(colon + 1);
+	}
+	free(where);
+	c->metrics = xcalloc(1, sizeof(*c->metrics));
+	c->metrics[0] = (struct metric_value){ .name = xstrdup(term->metric),
+					       .unit = xstrdup("1"),
+					       .value = value,
+					       .low = NAN,
+					       .high = NAN };
+	c->metric_count = c->metric_capacity = 1;
+}
+
+/* A value within, or beyond, the range in which the claim holds; NaN: there is none. */
+static double pick(const struct claim_measure *m, bool inside)
+{
+	if (inside)
+		return isinf(m->low) ? NAN : isinf(m->high) ? m->low * 2 + 1 : (m->low + m->high) / 2;
+	if (isinf(m->low))
+		return 1;
+	if (m->low > 0)
+		return m->low / 2;
+	return isinf(m->high) ? NAN : m->high * 2 + 1;
+}
+
+/* The cases of one measurement whose value is `value`. */
+static void add_measure(struct result *result, const struct claim_measure *m, double value)
+{
+	if (m->complement)
+		value = 1 - value;
+	add_case(result, &m->a, value * (m->b.metric ? 4 : 1) * (m->c.metric ? 0.5 : 1));
+	if (m->b.metric)
+		add_case(result, &m->b, 4);
+	if (m->c.metric)
+		add_case(result, &m->c, 0.5);
+}
+
+static enum claim_verdict judged(const struct claim *claim, const struct claim_measure *m,
+				 bool inside)
+{
+	struct result result = { 0 };
+	struct claim alone = *claim;
+	enum claim_verdict verdict;
+	double value = pick(m, inside);
+
+	if (isnan(value))
+		return inside ? CLAIM_HOLDS : CLAIM_FAILS;
+	alone.measures[0] = *m;
+	alone.measures[1] = (struct claim_measure){ 0 };
+	add_measure(&result, m, value);
+	assert_float_equal(claim_value(&result, m, NULL), value, 1e-9 * fabs(value) + 1e-12);
+	verdict = claim_judge(&result, &alone);
+	result_release(&result);
+	return verdict;
+}
+
+static void every_claim_comes_out_each_way(void **state)
+{
+	size_t measured = 0;
+
+	(void)state;
+	for (size_t g = 0; g < claim_group_count; g++)
+		for (size_t i = 0; i < claim_groups[g].count; i++) {
+			const struct claim *claim = &claim_groups[g].claims[i];
+
+			assert_true(claim->id && claim->claim && claim->prediction && claim->needs);
+			for (size_t k = 0; k < 2 && claim->measures[k].a.metric; k++) {
+				measured++;
+				if (judged(claim, &claim->measures[k], true) != CLAIM_HOLDS ||
+				    judged(claim, &claim->measures[k], false) != CLAIM_FAILS)
+					fail_msg("%s, measurement %zu", claim->id, k + 1);
+			}
+		}
+	assert_true(measured > 60);
+}
+
+static const struct claim two = {
+	"X1", "claim", "prediction",
+	{ { "first", { "s.a", "label:l, batch:64" }, { "s.b", "" }, .low = 1, .high = 2 },
+	  { "second", { "s.a", "batch:128" }, .low = 1, .high = 2 } },
+	"something"
+};
+
+static void measurements_that_disagree_depend(void **state)
+{
+	static const struct { double first, second; enum claim_verdict verdict; } cases[] = {
+		{ 1.5, 1.5, CLAIM_HOLDS },   { 3, 3, CLAIM_FAILS },
+		{ 1.5, 3, CLAIM_DEPENDS },   { 0.5, 1.5, CLAIM_DEPENDS },
+		{ 1.5, NAN, CLAIM_HOLDS },   { NAN, 3, CLAIM_FAILS },
+		{ NAN, NAN, CLAIM_UNTESTED },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct result result = { 0 };
+
+		if (!isnan(cases[i].first))
+			add_measure(&result, &two.measures[0], cases[i].first);
+		if (!isnan(cases[i].second))
+			add_measure(&result, &two.measures[1], cases[i].second);
+		assert_int_equal(claim_judge(&result, &two), cases[i].verdict);
+		result_release(&result);
+	}
+}
+
+static void only_the_case_that_is_meant_counts(void **state)
+{
+	static const struct claim_term wrong[] = {
+		{ "s.a", "label:other, batch:64" }, { "s.a", "label:l, batch:6" },
+		{ "s.a", "label:l, batch:640" },    { "s.a", "label:l" },
+		{ "t.a", "label:l, batch:64" },     { "s.aa", "label:l, batch:64" },
+	};
+	struct claim_measure a = { "a", { "s.a", "label:l, batch:64" }, .low = 1, .high = 2 };
+	struct result result = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
+		add_case(&result, &wrong[i], 1.5);
+	add_case(&result, &a.a, 1.25);
+	assert_float_equal(claim_value(&result, &a, NULL), 1.25, 0);
+	result.cases[result.case_count - 1].status = CASE_FAILED;
+	assert_true(isnan(claim_value(&result, &a, NULL)));
+	result_release(&result);
+}
+
+static void assert_row(const char *html, const struct claim *claim)
+{
+	char *row = xasprintf("<th scope=\"row\">%s. ", claim->id);
+
+	if (!strstr(html, row))
+		fail_msg("%s is not on the page", claim->id);
+	free(row);
+}
+
+static void render(struct result *result, bool wanted, struct text *html)
+{
+	static const struct report_options options = { .reference = "" };
+	struct error err = ERROR_NONE;
+
+	result->settings = xcalloc(1, sizeof(*result->settings));
+	result->setting_count = 1;
+	result->settings[0] = (struct result_setting){ xstrdup("report"), xstrdup("claims"),
+						       xstrdup(wanted ? "yes" : "no"), xstrdup("") };
+	if (report_render(result, 1, &options, html, &err) != STATUS_OK)
+		fail_msg("%s", err.message);
+}
+
+static void the_page_has_the_table_when_asked(void **state)
+{
+	struct result result = { 0 }, other = { 0 };
+	struct text html = TEXT_EMPTY, none = TEXT_EMPTY;
+	const struct claim *c = &claim_groups[2].claims[0];
+
+	(void)state;
+	add_measure(&result, &c->measures[0], 0.25);
+	add_measure(&result, &c->measures[1], 4);
+	render(&result, true, &html);
+	for (size_t g = 0; g < claim_group_count; g++)
+		for (size_t i = 0; i < claim_groups[g].count; i++)
+			assert_row(html.data, &claim_groups[g].claims[i]);
+	assert_non_null(strstr(html.data, "<b>0.25</b> activations / optimizer state, batch 1024"));
+	assert_non_null(strstr(html.data, "depends</b></td>"));
+	assert_non_null(strstr(html.data, "cannot be tested here</b>: needs two GPUs"));
+	render(&other, false, &none);
+	assert_null(strstr(none.data, "Claims put to the test"));
+	text_release(&html);
+	text_release(&none);
+	result_release(&result);
+	result_release(&other);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_claim_comes_out_each_way),
+		cmocka_unit_test(measurements_that_disagree_depend),
+		cmocka_unit_test(only_the_case_that_is_meant_counts),
+		cmocka_unit_test(the_page_has_the_table_when_asked),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
