@@ -14,6 +14,7 @@
 #include "suites/parallel/measure.h"
 #include "suites/parallel/mode.h"
 #include "suites/parallel/outcome.h"
+#include "suites/parallel/predict.h"
 #include "suites/parallel/segments.h"
 #include "suites/suite.h"
 
@@ -24,6 +25,10 @@ static const char *const batch_modes[] = { "strong", "weak", NULL };
 static const struct key keys[] = {
 	{ .name = "layers", .type = KEY_INTEGER, .list = true, .fallback = "1000,2000,1000,10",
 	  .min = 1, .max = 1e6, .help = "widths of the model, input first, classes last" },
+	{ .name = "width", .type = KEY_INTEGER, .list = true, .fallback = "0", .min = 0,
+	  .max = 1e6, .help = "another model: `depth` layers of this width; 0: as `layers` says" },
+	{ .name = "depth", .type = KEY_INTEGER, .fallback = "4", .min = 1, .max = SETUP_MAX_LAYERS,
+	  .help = "layers of the models of `width`" },
 	{ .name = "precision", .type = KEY_CHOICE, .list = true, .fallback = "fp32",
 	  .choices = training_names,
 	  .help = "mixed: FP32 master weights beside 16-bit ones; fp16_storage: no others" },
@@ -67,6 +72,14 @@ static const struct key keys[] = {
 	  .help = "of the optimizer momentum" },
 	{ .name = "loss_scale", .type = KEY_TEXT, .fallback = "dynamic",
 	  .help = "fp16: dynamic (doubled and halved on the device), none, or a number" },
+	{ .name = "predict_flops", .type = KEY_REAL, .fallback = "0", .min = 0, .max = 1e19,
+	  .help = "prediction: FLOP/s of products; 0: as suite matmul measured in the same run" },
+	{ .name = "predict_memory", .type = KEY_REAL, .fallback = "0", .min = 0, .max = 1e16,
+	  .help = "prediction: B/s of memory; 0: as suite stream measured" },
+	{ .name = "predict_bus", .type = KEY_REAL, .fallback = "0", .min = 0, .max = 1e16,
+	  .help = "prediction: bus bandwidth of collectives, B/s; 0: as suite collective measured" },
+	{ .name = "predict_latency", .type = KEY_DURATION, .fallback = "0s", .min = 0, .max = 1,
+	  .help = "prediction: latency of a collective; only with predict_bus" },
 	{ .name = "timeline", .type = KEY_BOOL, .fallback = "no",
 	  .help = "record when each operation of one more step ran: the report draws it" },
 	{ .name = "verify_flops", .type = KEY_REAL, .fallback = "1e9", .min = 1, .max = 1e15,
@@ -77,12 +90,32 @@ static const struct key keys[] = {
 };
 
 static const char *const axes[] = { "precision",    "batch",  "modes", "devices",
-				    "microbatches", "bucket", "hybrid", "batch_mode", NULL };
+				    "microbatches", "bucket", "hybrid", "batch_mode",
+				    "width",        NULL };
 
-static enum status read_layers(struct setup *setup, const struct section *section,
-			       struct error *err)
+/* 0: the case has the model that `layers` describes. */
+static int64_t width_of(const struct plan_case *c)
 {
+	for (size_t i = 0; i < c->parameter_count; i++)
+		if (strcmp(c->parameters[i].key->name, "width") == 0)
+			return c->parameters[i].value->integer;
+	return 0;
+}
+
+static enum status read_layers(struct setup *setup, const struct plan_case *c, struct error *err)
+{
+	const struct section *section = c->section;
 	const struct setting *layers = section_setting(section, "layers");
+	int64_t width = width_of(c);
+
+	if (width > 0) {
+		setup->layers = (size_t)section_integer(section, "depth");
+		for (size_t l = 0; l <= setup->layers; l++)
+			setup->widths[l] = (uint64_t)width;
+		return width > 1 ? STATUS_OK
+				 : error_set(err, STATUS_USAGE, "%s: width: 1, at least 2 are classes",
+					     section_setting(section, "width")->origin);
+	}
 
 	if (layers->count < 2 || layers->count > SETUP_MAX_LAYERS + 1)
 		return error_set(err, STATUS_USAGE, "%s: layers: %zu widths, allowed are 2 to %d",
@@ -187,7 +220,7 @@ static enum status setup_from_case(struct setup *setup, const struct plan_case *
 				   struct error *err)
 {
 	*setup = (struct setup){ .microbatches = 1 };
-	if (read_layers(setup, c->section, err) != STATUS_OK)
+	if (read_layers(setup, c, err) != STATUS_OK)
 		return err->status;
 	setup->mode = mode_find(case_text(c, "modes"));
 	setup->ranks = (int)case_integer(c, "devices");
@@ -356,6 +389,10 @@ static enum status parallel_expand(struct plan *plan, struct plan_case *point, s
 	if (!setup.mode->bucketed && !plan_drop_axis(point, "bucket"))
 		return STATUS_OK;
 	plan_unname_usual(point, "batch_mode", "strong");
+	if (width_of(point) > 0)
+		plan_unname_usual(point, "width", "0");
+	else if (!plan_drop_axis(point, "width"))
+		return STATUS_OK;
 	/* One device scales in no way: it is the same case in both. */
 	if (setup.ranks == 1 && setup.weak)
 		return STATUS_OK;
@@ -384,6 +421,44 @@ static enum status parallel_run(struct run *run, struct error *err)
 	return measure_setup(run, &setup, &options, err);
 }
 
+static void derive_critical(struct run *run, const struct setup *setup, struct curves *curves)
+{
+	const struct metric_value *rate = case_metric(run->result, "parallel.flops");
+	double flops = curves_flops(curves);
+
+	if (isfinite(flops) && rate)
+		run_value(run, "parallel.product_share", rate->value / setup->ranks / flops);
+	if (setup->ranks < 2 || !isfinite(predict_critical_batch(setup, curves)))
+		return;
+	run_value(run, "parallel.critical_batch", predict_critical_batch(setup, curves));
+	run_value(run, "parallel.critical_width", predict_critical_width(setup, curves));
+}
+
+static void parallel_derive(struct run *run, const struct result *all)
+{
+	const struct section *section = run->c->section;
+	struct rates rates = { .flops = section_real(section, "predict_flops"),
+			       .memory = section_real(section, "predict_memory"),
+			       .bus = section_real(section, "predict_bus"),
+			       .latency = section_real(section, "predict_latency") };
+	const struct metric_value *step = case_metric(run->result, "parallel.step_time");
+	double measured = step ? step->value : NAN, predicted;
+	struct error ignored = ERROR_NONE;
+	struct curves curves;
+	struct setup setup;
+
+	if (!step || case_metric(run->result, "parallel.predicted_time") ||
+	    setup_from_case(&setup, run->c, &ignored) != STATUS_OK)
+		return;
+	curves_open(&curves, all, run->result->device, precision_name(setup.precision), &rates);
+	predicted = predict_step(&setup, &curves);
+	if (isfinite(predicted)) {
+		run_value(run, "parallel.predicted_time", predicted);
+		run_value(run, "parallel.prediction_error", predicted / measured - 1);
+	}
+	derive_critical(run, &setup, &curves);
+}
+
 const struct suite suite_parallel = {
 	.name = "parallel",
 	.summary = "one training step of an MLP, split over devices: time, memory, idle time",
@@ -393,4 +468,5 @@ const struct suite suite_parallel = {
 	.processes = SUITE_PROCESS_PER_DEVICE,
 	.expand = parallel_expand,
 	.run = parallel_run,
+	.derive = parallel_derive,
 };

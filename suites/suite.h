@@ -34,6 +34,7 @@
 
 struct plan;
 struct plan_case;
+struct result;
 struct run;
 
 enum suite_processes {
@@ -74,6 +75,12 @@ struct suite {
 	bool (*joins)(const struct plan_case *const *company, size_t count,
 		      const struct plan_case *other);
 	void (*run_company)(struct run *const *runs, size_t count, struct error *errs);
+
+	/*
+	 * Completes a finished case with metrics that need other cases: run_value() through `run`, which has no device. In
+	 * the conductor, when all cases have run, for each that is OK; `all` has them. NULL: nothing.
+	 */
+	void (*derive)(struct run *run, const struct result *all);
 
 	/*
 	 * Frees what run() keeps from case to case, and takes back what it has switched, before another suite's cases

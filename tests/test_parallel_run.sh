@@ -29,6 +29,11 @@ refused() { # value of layers, words
 	[ $status = 2 ] || fail "layers = $1: exit $status instead of 2"
 	grep -q "$2" "$dir/said" || fail "layers = $1: $(cat "$dir/said")"
 }
+"$gpuproof" run "$dir/splits.ini" --set parallel.width=1 --dry-run > "$dir/said" 2>&1 && fail "width = 1"
+grep -q 'width: 1, at least 2 are classes' "$dir/said" || fail "width = 1: $(cat "$dir/said")"
+"$gpuproof" run "$dir/splits.ini" --set parallel.width=16,32 --set parallel.batch=24,48 --set parallel.modes=ddp \
+	--set parallel.devices=2 --set parallel.bucket=1MiB --set parallel.precision=fp32 --dry-run > "$dir/plan"
+[ "$(grep -c '^parallel/fp32/.*width=' "$dir/plan")" = 4 ] || fail "two widths and two batches: $(cat "$dir/plan")"
 refused 10 'layers: 1 widths, allowed are 2 to 65'
 refused 10,1 'number of classes, at least 2'
 for scale in 0.5 huge 1e9; do
@@ -79,6 +84,11 @@ batch = 48
 devices = 2
 modes = ddp,layer_split,gpipe,1f1b,1f1b_eager,tensor,zero1,zero2,zero3,dp_naive,hybrid
 hybrid = 1x2x1, 2x1x1
+timeline = yes
+predict_flops = 1e9
+predict_memory = 1e9
+predict_bus = 1e8
+predict_latency = 1us
 microbatches = 4
 iterations = 6
 sample_time = 100us
@@ -115,6 +125,13 @@ for c in cases:
     memory[mode] = {k[len("parallel.memory_"):]: v["value"] for k, v in c["metrics"].items()}
     wire[mode] = c["metrics"]["parallel.wire_bytes"]["value"]
 assert len(memory) == 12
+for c in cases:
+    m = {k[len("parallel."):]: v["value"] for k, v in c["metrics"].items()}
+    assert m["predicted_time"] > 0, c["id"]
+    assert abs(m["predicted_time"] / m["step_time"] - 1 - m["prediction_error"]) < 1e-6, c["id"]
+    # b* = (n-1)/n e F / (2 beta), d* = (n-1) e F / (2 beta), n = 2, e = 4
+    assert abs(m["critical_batch"] - 10) < 1e-9 and abs(m["critical_width"] - 20) < 1e-9, c["id"]
+    assert c["timeline"] and 0 <= m["bubble"] <= 1, c["id"]
 assert memory["2x1x1"]["parameters"] == memory["ddp"]["parameters"] > memory["1x2x1"]["parameters"]
 assert wire["2x1x1"] == wire["ddp"] and wire["1x2x1"] == wire["tensor"], wire
 state = lambda mode: memory[mode]["gradients"] + memory[mode]["optimizer"]

@@ -18,6 +18,7 @@
 #include "measure/header.h"
 #include "measure/journal.h"
 #include "measure/progress.h"
+#include "measure/run.h"
 #include "measure/signals.h"
 #include "measure/supervise.h"
 #include "suites/suite.h"
@@ -282,6 +283,23 @@ static void collect(struct conductor *k, struct result *result, enum status stat
 	result->seconds = k->control ? clock_seconds() - k->control->began : 0;
 }
 
+/* What needs several cases of a run. */
+static void derive(const struct conductor *k, struct result *result)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < k->plan->case_count; i++) {
+		const struct plan_case *c = &k->plan->cases[i];
+		struct run run = { .c = c };
+
+		if (!k->done[i] && !k->partial[i])
+			continue;
+		run.result = &result->cases[at++];
+		if (c->suite->derive && run.result->status == CASE_OK)
+			c->suite->derive(&run, result);
+	}
+}
+
 static enum status write_result(const struct conductor *k, const struct result *result,
 				struct error *err)
 {
@@ -321,6 +339,7 @@ enum status conduct(const struct plan *plan, const struct probe *probe,
 		if (options->stopped_by)
 			*options->stopped_by = signals_last_stop();
 		collect(&k, result, status);
+		derive(&k, result);
 		if (write_result(&k, result, &write_error) != STATUS_OK && status == STATUS_OK)
 			status = error_set(err, write_error.status, "%s", write_error.message);
 	} else {

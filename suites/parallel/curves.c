@@ -1,0 +1,197 @@
+#include "suites/parallel/curves.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+void curve_add(struct curve *curve, double x, double seconds)
+{
+	size_t i = curve->count;
+
+	if (!(x > 0 && seconds > 0) || curve->count == CURVE_POINTS)
+		return;
+	for (size_t k = 0; k < curve->count; k++)
+		if (curve->x[k] == x) {
+			curve->seconds[k] = fmin(curve->seconds[k], seconds);
+			return;
+		}
+	for (; i > 0 && curve->x[i - 1] > x; i--) {
+		curve->x[i] = curve->x[i - 1];
+		curve->seconds[i] = curve->seconds[i - 1];
+	}
+	curve->x[i] = x;
+	curve->seconds[i] = seconds;
+	curve->count++;
+}
+
+double curve_at(const struct curve *curve, double x)
+{
+	size_t last = curve->count - 1, i = 0;
+	double position;
+
+	if (curve->count == 0)
+		return NAN;
+	if (x <= curve->x[0])
+		return curve->seconds[0];
+	if (x >= curve->x[last])
+		return curve->seconds[last] * x / curve->x[last];
+	while (curve->x[i + 1] < x)
+		i++;
+	position = log(x / curve->x[i]) / log(curve->x[i + 1] / curve->x[i]);
+	return curve->seconds[i] * pow(curve->seconds[i + 1] / curve->seconds[i], position);
+}
+
+void curves_open(struct curves *c, const struct result *result, const char *device,
+		 const char *precision, const struct rates *rates)
+{
+	*c = (struct curves){
+		.result = result, .device = device, .precision = precision, .rates = *rates
+	};
+}
+
+static bool is(const struct case_result *c, const char *name, const char *text)
+{
+	const struct case_parameter *p = case_parameter(c, name);
+
+	return p && strcmp(p->text, text) == 0;
+}
+
+/* A case of that suite on the first device that counts. */
+static bool usable(const struct curves *curves, const struct case_result *c, const char *suite)
+{
+	return c->status == CASE_OK && strcmp(c->suite, suite) == 0 &&
+	       strcmp(c->device, curves->device) == 0;
+}
+
+static double lacking(struct curves *c, const char *what)
+{
+	if (!c->missing)
+		c->missing = what;
+	return NAN;
+}
+
+/* Operations of one product, from "4096" or "4096x256x1024". */
+static double operations_of(const struct case_result *c)
+{
+	const struct case_parameter *size = case_parameter(c, "size");
+	double m, n, k;
+
+	if (!size)
+		return NAN;
+	if (sscanf(size->text, "%lfx%lfx%lf", &m, &n, &k) == 3)
+		return 2 * m * n * k;
+	return sscanf(size->text, "%lf", &m) == 1 ? 2 * m * m * m : NAN;
+}
+
+static void products(const struct curves *curves, const char *transposes, struct curve *out)
+{
+	*out = (struct curve){ 0 };
+	for (size_t i = 0; i < curves->result->case_count; i++) {
+		const struct case_result *c = &curves->result->cases[i];
+		const struct metric_value *rate = case_metric(c, "matmul.throughput");
+		double operations = operations_of(c);
+
+		if (usable(curves, c, "matmul") && rate && is(c, "precision", curves->precision) &&
+		    is(c, "implementation", "blas") && is(c, "transpose", transposes) &&
+		    is(c, "batch", "1") && is(c, "scale", "1"))
+			curve_add(out, operations, operations / rate->value);
+	}
+}
+
+double curves_product(struct curves *c, const char *transposes, double m, double n, double k)
+{
+	struct curve curve;
+
+	if (c->rates.flops > 0)
+		return 2 * m * n * k / c->rates.flops;
+	products(c, transposes, &curve);
+	if (curve.count == 0)
+		products(c, "nn", &curve);
+	return curve.count ? curve_at(&curve, 2 * m * n * k)
+			   : lacking(c, "products (suite matmul) in this precision");
+}
+
+/* Reads two arrays and writes one. */
+double curves_memory(struct curves *curves, double bytes)
+{
+	struct curve curve = { 0 };
+
+	if (curves->rates.memory > 0)
+		return bytes / curves->rates.memory;
+	for (size_t i = 0; i < curves->result->case_count; i++) {
+		const struct case_result *c = &curves->result->cases[i];
+		const struct metric_value *rate = case_metric(c, "stream.bandwidth");
+		const struct case_parameter *size = case_parameter(c, "size");
+
+		if (usable(curves, c, "stream") && rate && size && is(c, "operation", "triad") &&
+		    is(c, "precision", "fp32"))
+			curve_add(&curve, 3 * size->number, 3 * size->number / rate->value);
+	}
+	return curve.count ? curve_at(&curve, bytes)
+			   : lacking(curves, "memory bandwidth (suite stream, triad in fp32)");
+}
+
+static double factor_of(const char *operation, int ranks)
+{
+	double n = ranks;
+
+	if (strcmp(operation, "all_reduce") == 0)
+		return 2 * (n - 1) / n;
+	return strcmp(operation, "all_gather") == 0 || strcmp(operation, "reduce_scatter") == 0
+		       ? (n - 1) / n
+		       : 1;
+}
+
+static void collectives(const struct curves *curves, const char *operation, int ranks,
+			struct curve *out)
+{
+	*out = (struct curve){ 0 };
+	for (size_t i = 0; i < curves->result->case_count; i++) {
+		const struct case_result *c = &curves->result->cases[i];
+		const struct metric_value *time = case_metric(c, "collective.time");
+		const struct case_parameter *size = case_parameter(c, "size");
+
+		if (usable(curves, c, "collective") && time && size &&
+		    c->device_count == (size_t)ranks && is(c, "operation", operation))
+			curve_add(out, size->number, time->value);
+	}
+}
+
+double curves_collective(struct curves *c, const char *operation, int ranks, double bytes)
+{
+	struct curve curve;
+
+	if (ranks < 2)
+		return 0;
+	if (c->rates.bus > 0)
+		return c->rates.latency + factor_of(operation, ranks) * bytes / c->rates.bus;
+	collectives(c, operation, ranks, &curve);
+	return curve.count ? curve_at(&curve, bytes)
+			   : lacking(c, "collectives of as many devices (suite collective)");
+}
+
+double curves_flops(struct curves *c)
+{
+	struct curve curve;
+	double best = NAN;
+
+	if (c->rates.flops > 0)
+		return c->rates.flops;
+	products(c, "nn", &curve);
+	for (size_t i = 0; i < curve.count; i++)
+		best = fmax(best, curve.x[i] / curve.seconds[i]);
+	return best;
+}
+
+double curves_bus(struct curves *c, int ranks)
+{
+	struct curve curve;
+	double best = NAN;
+
+	if (c->rates.bus > 0)
+		return c->rates.bus;
+	collectives(c, "all_reduce", ranks, &curve);
+	for (size_t i = 0; i < curve.count; i++)
+		best = fmax(best, factor_of("all_reduce", ranks) * curve.x[i] / curve.seconds[i]);
+	return best;
+}

@@ -1,0 +1,51 @@
+/*
+ * What this run measured elsewhere about the same devices, as curves: products (suite matmul), memory (stream) and
+ * collectives. Times between measured sizes are interpolated on logarithmic axes; below the smallest size it is the
+ * smallest's time, above the largest it grows with the size.
+ */
+#ifndef GPUPROOF_PARALLEL_CURVES_H
+#define GPUPROOF_PARALLEL_CURVES_H
+
+#include "plan/config.h"
+#include "result/result.h"
+
+#define CURVE_POINTS 64
+
+struct curve {
+	size_t count;
+	double x[CURVE_POINTS], seconds[CURVE_POINTS]; /* x ascends */
+};
+
+void curve_add(struct curve *curve, double x, double seconds);
+/* NaN for an empty curve. */
+double curve_at(const struct curve *curve, double x);
+
+/* Fixed rates that replace what was measured; 0: none. */
+struct rates {
+	double flops, memory, bus, latency;
+};
+
+struct curves {
+	const struct result *result;
+	const char *device;    /* id of the first device; borrowed */
+	const char *precision; /* as suite matmul names it */
+	struct rates rates;
+	const char *missing; /* the first thing that was asked for and is not there; NULL: nothing */
+};
+
+/* `precision`: "fp16". Both texts are borrowed. */
+void curves_open(struct curves *curves, const struct result *result, const char *device,
+		 const char *precision, const struct rates *rates);
+
+/* One product C = A B; `transposes` "nn", "tn" or "nt", and where that was not measured "nn". */
+double curves_product(struct curves *curves, const char *transposes, double m, double n, double k);
+/* A kernel that moves so many bytes. */
+double curves_memory(struct curves *curves, double bytes);
+/* A collective of suite collective's names on so many ranks, of a tensor of so many bytes. */
+double curves_collective(struct curves *curves, const char *operation, int ranks, double bytes);
+
+/* The highest rates: of products, FLOP/s; of the bus in an all-reduce, B/s. NaN: unknown. */
+double curves_flops(struct curves *curves);
+double curves_bus(struct curves *curves, int ranks);
+
+#endif

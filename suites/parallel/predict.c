@@ -1,0 +1,272 @@
+#include "suites/parallel/predict.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "suites/parallel/data_parallel.h"
+#include "suites/parallel/grid.h"
+#include "suites/parallel/predict_pipeline.h"
+
+static double bytes_of(const struct setup *s)
+{
+	return (double)precision_bytes(s->precision);
+}
+
+double work_forward(const struct work *w, size_t l, double rows)
+{
+	const struct model_layer *layer = &w->model.layer[l];
+	double out = (double)layer->out;
+
+	/* The product; bias and ReLU read and write its result. */
+	return curves_product(w->curves, "tn", out, rows, (double)layer->in) +
+	       curves_memory(w->curves, 2 * rows * out * bytes_of(w->setup));
+}
+
+double work_loss(const struct work *w, double rows)
+{
+	double classes = (double)w->setup->widths[w->setup->layers];
+
+	return curves_memory(w->curves, 3 * rows * classes * bytes_of(w->setup));
+}
+
+double work_backward(const struct work *w, size_t l, double rows)
+{
+	const struct model_layer *layer = &w->model.layer[l];
+	double in = (double)layer->in, out = (double)layer->out;
+	double pass = curves_memory(w->curves, rows * out * bytes_of(w->setup));
+	/* The gradients of the weights as they come, or from a transposed copy where that is faster. */
+	double seconds = 3 * pass + fmin(curves_product(w->curves, "nt", in, out, rows),
+					 curves_product(w->curves, "tn", in, out, rows) + pass);
+
+	/* The first layer's input needs no gradient. */
+	return l == 0 ? seconds : seconds + curves_product(w->curves, "nn", in, rows, out);
+}
+
+double work_update(const struct work *w, double parameters)
+{
+	const struct setup *s = w->setup;
+	double stored = bytes_of(s), master = (double)precision_bytes(setup_master(s));
+	double moments = (double)(optimizer_moments(s->optimizer) *
+				  precision_bytes(setup_moment(s)));
+	/* Weights and moments are read and written, the gradient read, the copy written. */
+	double each = 2 * master + 2 * moments + stored + (setup_has_master(s) ? stored : 0);
+
+	return curves_memory(w->curves, parameters * each);
+}
+
+double work_collective(const struct work *w, const char *operation, int ranks, double elements)
+{
+	return curves_collective(w->curves, operation, ranks, elements * bytes_of(w->setup));
+}
+
+/* All layers of the whole model for these rows: forward and loss, backward. */
+static double forward_all(const struct work *w, double rows)
+{
+	double seconds = work_loss(w, rows);
+
+	for (size_t l = 0; l < w->setup->layers; l++)
+		seconds += work_forward(w, l, rows);
+	return seconds;
+}
+
+static double backward_all(const struct work *w, double rows)
+{
+	double seconds = 0;
+
+	for (size_t l = 0; l < w->setup->layers; l++)
+		seconds += work_backward(w, l, rows);
+	return seconds;
+}
+
+static double predict_single(const struct work *w)
+{
+	double parts = (double)setup_accumulate(w->setup);
+	double rows = (double)w->setup->batch / parts;
+
+	return parts * (forward_all(w, rows) + backward_all(w, rows)) +
+	       work_update(w, (double)w->model.elements);
+}
+
+/* Backward of the last part with each bucket's reduction behind it: when the last of both ends. */
+static double backward_reduced(const struct work *w, double rows, const char *operation)
+{
+	struct bucket buckets[SETUP_MAX_LAYERS];
+	const struct bucket *bucket = buckets;
+	double computed = 0, reduced = 0;
+
+	buckets_make(w->setup, &w->model, buckets);
+	for (size_t l = w->setup->layers; l-- > 0;) {
+		computed += work_backward(w, l, rows);
+		if (bucket->layer != l)
+			continue;
+		reduced = fmax(computed, reduced) + work_collective(w, operation, w->setup->ranks,
+								    (double)bucket->count);
+		bucket++;
+	}
+	return fmax(computed, reduced);
+}
+
+static double predict_ddp(const struct work *w)
+{
+	double parts = (double)setup_accumulate(w->setup);
+	double rows = (double)w->setup->batch / w->setup->ranks / parts;
+
+	return parts * forward_all(w, rows) + (parts - 1) * backward_all(w, rows) +
+	       backward_reduced(w, rows, "all_reduce") + work_update(w, (double)w->model.elements);
+}
+
+/* Slices are updated and gathered, first layers first; each layer's forward waits for its own. */
+static double update_and_forward(const struct work *w, double rows)
+{
+	struct bucket buckets[SETUP_MAX_LAYERS];
+	size_t count = buckets_make(w->setup, &w->model, buckets), next = count;
+	double updated = 0, gathered = 0, computed = 0, at[SETUP_MAX_LAYERS];
+
+	for (size_t i = count; i-- > 0;) {
+		updated += work_update(w, (double)buckets[i].count / w->setup->ranks);
+		gathered = fmax(updated, gathered) + work_collective(w, "all_gather",
+								     w->setup->ranks,
+								     (double)buckets[i].count);
+		at[i] = gathered;
+	}
+	computed = updated;
+	for (size_t l = 0; l < w->setup->layers; l++) {
+		if (next > 0 && buckets[next - 1].layer == l)
+			computed = fmax(computed, at[--next]);
+		computed += work_forward(w, l, rows);
+	}
+	return computed + work_loss(w, rows);
+}
+
+static double predict_zero(const struct work *w)
+{
+	double parts = (double)setup_accumulate(w->setup);
+	double rows = (double)w->setup->batch / w->setup->ranks / parts;
+
+	return update_and_forward(w, rows) +
+	       (parts - 1) * (forward_all(w, rows) + backward_all(w, rows)) +
+	       backward_reduced(w, rows, "reduce_scatter");
+}
+
+static double layer_elements(const struct work *w, size_t l)
+{
+	return (double)(w->model.layer[l].end - w->model.layer[l].weight);
+}
+
+/*
+ * Two buffers of weights and two of gradients: what is gathered waits until the layer but one before has been used, a
+ * backward until the gradients of the layer but one behind have left. The stream of communication takes all in turn.
+ */
+static double predict_zero3(const struct work *w)
+{
+	double rows = (double)w->setup->batch / w->setup->ranks, computed = 0, moved = 0;
+	double gathered[SETUP_MAX_LAYERS + 2], reduced[SETUP_MAX_LAYERS + 2] = { 0 };
+	size_t last = w->setup->layers;
+	int n = w->setup->ranks;
+
+	gathered[0] = moved = work_collective(w, "all_gather", n, layer_elements(w, 0));
+	for (size_t l = 0; l < last; l++) {
+		if (l + 1 < last)
+			gathered[l + 1] = moved =
+				fmax(computed, moved) +
+				work_collective(w, "all_gather", n, layer_elements(w, l + 1));
+		computed = fmax(computed, gathered[l]) + work_forward(w, l, rows);
+	}
+	computed += work_loss(w, rows);
+	for (size_t l = last; l-- > 0;) {
+		computed = fmax(fmax(computed, gathered[l]), reduced[l + 2]) +
+			   work_backward(w, l, rows);
+		moved = fmax(moved, computed);
+		if (l >= 2)
+			gathered[l - 2] = moved += work_collective(w, "all_gather", n,
+								   layer_elements(w, l - 2));
+		reduced[l] = moved +=
+			work_collective(w, "reduce_scatter", n, layer_elements(w, l));
+	}
+	return fmax(computed, moved) + work_update(w, (double)w->model.elements / n);
+}
+
+/* One stream, everything in turn. */
+static double predict_naive(const struct work *w)
+{
+	const struct setup *s = w->setup;
+	double rows = (double)s->batch / s->ranks, parameters = (double)w->model.elements;
+	double others = s->ranks - 1, classes = (double)s->widths[s->layers];
+	double seconds = work_collective(w, "broadcast", s->ranks, parameters) +
+			 work_collective(w, "reduce", s->ranks, parameters) +
+			 others * work_collective(w, "send_recv", 2, rows * (double)s->widths[0]);
+
+	if (s->loss_on_server)
+		seconds += 2 * others * work_collective(w, "send_recv", 2, rows * classes) +
+			   work_loss(w, (double)s->batch) - work_loss(w, rows);
+	return seconds + forward_all(w, rows) + backward_all(w, rows) + work_update(w, parameters);
+}
+
+/* While the outputs of one chunk are added up the next is computed; a single chunk waits. */
+static double overlapped(double computed, double summed, double chunks)
+{
+	return fmax(computed, summed) + fmin(computed, summed) / chunks;
+}
+
+static double predict_tensor(const struct work *w)
+{
+	const struct setup *s = w->setup;
+	double rows = (double)s->batch, chunks = (double)(s->chunks ? s->chunks : 1), seconds = 0;
+
+	for (size_t l = 0; l < s->layers; l += 2) {
+		bool pair = l + 1 < s->layers;
+		double forward = work_forward(w, l, rows) + (pair ? work_forward(w, l + 1, rows) : 0);
+		double backward =
+			work_backward(w, l, rows) + (pair ? work_backward(w, l + 1, rows) : 0);
+		double sum = pair ? work_collective(w, "all_reduce", s->ranks,
+						    rows * (double)s->widths[l + 2])
+				  : 0;
+		double sum_back = l > 0 && pair ? work_collective(w, "all_reduce", s->ranks,
+								  rows * (double)s->widths[l])
+						: 0;
+
+		seconds += overlapped(forward, sum, chunks);
+		/* The gradients of the parameters fill the time of the sums. */
+		seconds += fmax(backward, sum_back);
+	}
+	return seconds + work_loss(w, rows) + work_update(w, (double)w->model.elements);
+}
+
+double predict_step(const struct setup *setup, struct curves *curves)
+{
+	static const struct {
+		const char *mode;
+		double (*predict)(const struct work *work);
+	} table[] = {
+		{ "single", predict_single },     { "ddp", predict_ddp },
+		{ "zero1", predict_zero },        { "zero2", predict_zero },
+		{ "zero3", predict_zero3 },       { "dp_naive", predict_naive },
+		{ "tensor", predict_tensor },
+	};
+	struct work work = { .setup = setup, .curves = curves };
+	struct holding holding;
+	struct share share;
+	uint64_t rows;
+
+	holding_of(setup, 0, &share, &rows, &holding);
+	model_init_share(&work.model, setup, &share);
+	if (setup->mode->microbatched)
+		return predict_pipeline(setup, curves);
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (strcmp(table[i].mode, setup->mode->name) == 0)
+			return table[i].predict(&work);
+	return NAN;
+}
+
+double predict_critical_batch(const struct setup *s, struct curves *curves)
+{
+	double n = s->ranks;
+
+	return (n - 1) / n * bytes_of(s) * curves_flops(curves) / (2 * curves_bus(curves, s->ranks));
+}
+
+double predict_critical_width(const struct setup *s, struct curves *curves)
+{
+	return (s->ranks - 1) * bytes_of(s) * curves_flops(curves) /
+	       (2 * curves_bus(curves, s->ranks));
+}

@@ -1,0 +1,28 @@
+/* The parts of a predicted step, and the schedule of pipelines. For predict.c. */
+#ifndef GPUPROOF_PARALLEL_PREDICT_PIPELINE_H
+#define GPUPROOF_PARALLEL_PREDICT_PIPELINE_H
+
+#include "suites/parallel/curves.h"
+#include "suites/parallel/mode.h"
+
+/* The layers of one rank, as it has them. */
+struct work {
+	const struct setup *setup;
+	struct curves *curves;
+	struct model model;
+};
+
+/* Seconds of one layer for so many rows, of the loss, of updating so many parameters. */
+double work_forward(const struct work *work, size_t layer, double rows);
+double work_backward(const struct work *work, size_t layer, double rows);
+double work_loss(const struct work *work, double rows);
+double work_update(const struct work *work, double parameters);
+double work_collective(const struct work *work, const char *operation, int ranks, double elements);
+
+/*
+ * Every stage takes its forwards and backwards in the order of the mode, each when the stage is free and what it needs
+ * has come.
+ */
+double predict_pipeline(const struct setup *setup, struct curves *curves);
+
+#endif

@@ -1,0 +1,280 @@
+/*
+ * Predictions: curves from a result, and every mode's schedule with fixed rates against the closed forms that are
+ * known for it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "suites/parallel/grid.h"
+#include "suites/parallel/predict.h"
+#include "suites/parallel/predict_pipeline.h"
+
+/* Products take all the time. */
+static const struct rates compute_only = { .flops = 1e12, .memory = 1e30, .bus = 1e30 };
+static const struct result nothing;
+
+/* `stages` layers of 1024 x 1024, and one before them that costs nothing, whose input needs no gradient. */
+static struct setup uniform(const char *mode, int ranks, uint64_t micro)
+{
+	struct setup s = { .mode = mode_find(mode),
+			   .ranks = ranks,
+			   .layers = (size_t)ranks + 1,
+			   .batch = 4096,
+			   .microbatches = micro,
+			   .bucket_bytes = 1,
+			   .precision = PRECISION_FP32,
+			   .loss_scale = 1 };
+
+	s.widths[0] = 1;
+	for (size_t l = 1; l <= s.layers; l++)
+		s.widths[l] = 1024;
+	return s;
+}
+
+static double predicted(const struct setup *s, const struct rates *rates)
+{
+	struct curves curves;
+
+	curves_open(&curves, &nothing, "cuda:0", "fp32", rates);
+	return predict_step(s, &curves);
+}
+
+static void assert_near(double value, double expected, double tolerance)
+{
+	if (!(fabs(value - expected) <= tolerance * expected))
+		fail_msg("%.9g instead of %.9g", value, expected);
+}
+
+static void curves_interpolate_and_extend(void **state)
+{
+	struct curve c = { 0 };
+
+	(void)state;
+	assert_true(isnan(curve_at(&c, 1)));
+	curve_add(&c, 100, 1);
+	curve_add(&c, 1, 0.01);
+	curve_add(&c, 100, 2); /* the slower of two readings */
+	curve_add(&c, -1, 1);
+	curve_add(&c, 1000, NAN);
+	assert_int_equal(c.count, 2);
+	assert_near(curve_at(&c, 10), 0.1, 1e-12);
+	assert_near(curve_at(&c, 0.001), 0.01, 1e-12);
+	assert_near(curve_at(&c, 1000), 10, 1e-12);
+}
+
+static void one_device_does_all_products(void **state)
+{
+	struct setup s = uniform("single", 1, 1);
+	double all;
+
+	(void)state;
+	s.layers = 4;
+	s.widths[0] = s.widths[2] = s.widths[3] = s.widths[4] = 1024;
+	all = setup_flops(&s) / compute_only.flops;
+	assert_near(predicted(&s, &compute_only), all, 1e-9);
+	s.accumulate = 4;
+	assert_near(predicted(&s, &compute_only), all, 1e-9);
+}
+
+/* (m + p - 1)(t_f + t_b), whatever the order, when transfers cost nothing. */
+static void pipelines_have_their_bubble(void **state)
+{
+	static const char *const names[] = { "gpipe", "1f1b", "1f1b_eager", "layer_split" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		for (int p = 2; p <= 8; p *= 2)
+			for (uint64_t m = 1; m <= 32; m *= 4) {
+				struct setup s = uniform(names[i], p, m);
+				double both = 3 * 2.0 * (double)s.batch / (double)m * 1024 * 1024 /
+					      compute_only.flops;
+
+				assert_near(predicted(&s, &compute_only),
+					    both * (double)(m + (uint64_t)p - 1), 0.005);
+			}
+}
+
+/* With transfers GPipe and eager 1F1B pay 2 (p - 1) c once, plain 1F1B 2 c ((p - 1) m / p + p - 2). */
+static void transfers_cost_what_the_order_lets_them(void **state)
+{
+	static const struct {
+		const char *mode;
+		bool plain;
+	} names[] = { { "gpipe", false }, { "1f1b_eager", false }, { "1f1b", true } };
+	const double p = 4, m = 32, c = 8e-5;
+	struct rates rates = { .flops = 1e12, .memory = 1e30, .bus = 1e30, .latency = c };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct setup s = uniform(names[i].mode, (int)p, (uint64_t)m);
+		double without = predicted(&s, &compute_only);
+		double paid = predicted(&s, &rates) - without;
+
+		assert_near(paid, names[i].plain ? 2 * c * ((p - 1) * m / p + p - 2) : 2 * (p - 1) * c,
+			    0.02);
+	}
+}
+
+/* Nothing is exposed when the bus is fast; all but what backward hides when it is slow. */
+static void data_parallel_hides_what_it_can(void **state)
+{
+	static const char *const names[] = { "ddp", "zero1", "zero2", "zero3" };
+	const double wires[] = { 2, 2, 2, 3 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct setup s = uniform(names[i], 4, 1);
+		struct rates slow = compute_only;
+		struct model model;
+		double compute, bytes;
+
+		s.shards = 4;
+		model_init(&model, &s);
+		compute = setup_flops(&s) / 4 / compute_only.flops;
+		assert_near(predicted(&s, &compute_only), compute, 1e-6);
+		bytes = wires[i] * 3 / 4 * (double)model.elements * 4;
+		slow.bus = bytes / (100 * compute);
+		/* Of ZeRO-3's gathers two layers' are saved going back. */
+		assert_near(predicted(&s, &slow), 100 * compute, i == 3 ? 0.2 : 0.02);
+		assert_true(predicted(&s, &slow) > 70 * compute);
+	}
+}
+
+static void tensor_parallel_divides_products_and_adds_sums(void **state)
+{
+	struct setup s = uniform("tensor", 4, 1);
+	struct rates rates = compute_only;
+	double divided;
+
+	(void)state;
+	s.layers = 4;
+	s.widths[0] = 1024;
+	s.chunks = 1;
+	divided = setup_flops(&s) / 4 / compute_only.flops;
+	assert_near(predicted(&s, &compute_only), divided, 1e-6);
+	/* Two sums forward, which nothing hides; the one going back is hidden. */
+	rates.latency = divided / 100;
+	assert_near(predicted(&s, &rates), divided * 1.02, 1e-6);
+}
+
+static void grids_are_products_of_their_parts(void **state)
+{
+	struct setup s = uniform("hybrid", 2, 8), pipeline = uniform("1f1b", 2, 8);
+
+	(void)state;
+	s.grid = (struct grid){ 1, 1, 2 };
+	assert_near(predicted(&s, &compute_only), predicted(&pipeline, &compute_only), 1e-9);
+	s.grid = (struct grid){ 2, 2, 2 };
+	s.ranks = 8;
+	/* Half the rows; the pair of layers (0, 1) is cut, the last layer has no partner. */
+	s.layers = 2;
+	pipeline.layers = 2;
+	assert_near(predicted(&s, &compute_only), predicted(&pipeline, &compute_only) / 4, 0.02);
+}
+
+static void what_was_not_measured_is_named(void **state)
+{
+	struct setup s = uniform("ddp", 2, 1);
+	struct rates none = { 0 };
+	struct curves curves;
+
+	(void)state;
+	curves_open(&curves, &nothing, "cuda:0", "fp32", &none);
+	assert_true(isnan(predict_step(&s, &curves)));
+	assert_non_null(strstr(curves.missing, "suite stream"));
+	assert_true(isnan(predict_critical_batch(&s, &curves)));
+}
+
+static struct case_result *add_case(struct result *r, const char *suite, const char *metric,
+				    double value, int devices)
+{
+	struct case_result *c = result_add_case(r);
+
+	c->suite = xstrdup(suite);
+	c->device = xstrdup("cuda:0");
+	c->device_count = (size_t)devices;
+	c->devices = xcalloc((size_t)devices, sizeof(*c->devices));
+	c->metrics = xcalloc(1, sizeof(*c->metrics));
+	c->metric_count = c->metric_capacity = 1;
+	c->metrics[0].name = xstrdup(metric);
+	c->metrics[0].value = value;
+	return c;
+}
+
+static void add_parameter(struct case_result *c, const char *name, const char *text, double number)
+{
+	c->parameters = xrealloc(c->parameters, c->parameter_count + 1, sizeof(*c->parameters));
+	c->parameters[c->parameter_count++] =
+		(struct case_parameter){ xstrdup(name), xstrdup(text), number, xstrdup("") };
+}
+
+static void add_product(struct result *r, const char *size, const char *precision, double rate)
+{
+	struct case_result *c = add_case(r, "matmul", "matmul.throughput", rate, 1);
+
+	add_parameter(c, "size", size, NAN);
+	add_parameter(c, "precision", precision, NAN);
+	add_parameter(c, "implementation", "blas", NAN);
+	add_parameter(c, "transpose", "nn", NAN);
+	add_parameter(c, "batch", "1", 1);
+	add_parameter(c, "scale", "1", 1);
+}
+
+/* b* = (n - 1) / n e F / (2 beta), d* = (n - 1) e F / (2 beta): 1000 and 2000 for 400 TFLOP/s and 400 GB/s. */
+static void curves_come_from_this_run(void **state)
+{
+	struct result r = { 0 };
+	struct setup s = uniform("ddp", 2, 1);
+	struct rates none = { 0 };
+	struct curves curves;
+	struct case_result *c;
+
+	(void)state;
+	add_product(&r, "4096", "tf32", 400e12);
+	add_product(&r, "64x32x128", "tf32", 1e12);
+	add_product(&r, "4096", "fp32", 1);
+	c = add_case(&r, "collective", "collective.time", 1e-3, 2);
+	add_parameter(c, "operation", "all_reduce", NAN);
+	add_parameter(c, "size", "400MB", 400e6);
+	c = add_case(&r, "stream", "stream.bandwidth", 1e12, 1);
+	add_parameter(c, "operation", "triad", NAN);
+	add_parameter(c, "precision", "fp32", NAN);
+	add_parameter(c, "size", "1GB", 1e9);
+	curves_open(&curves, &r, "cuda:0", "tf32", &none);
+	assert_near(curves_product(&curves, "tn", 4096, 4096, 4096), 2 * pow(4096, 3) / 400e12, 1e-9);
+	assert_near(curves_product(&curves, "nn", 64, 32, 128), 2.0 * 64 * 32 * 128 / 1e12, 1e-9);
+	assert_near(curves_collective(&curves, "all_reduce", 2, 800e6), 2e-3, 1e-9);
+	assert_near(curves_memory(&curves, 3e9), 3e-3, 1e-9);
+	assert_near(predict_critical_batch(&s, &curves), 1000, 1e-9);
+	assert_near(predict_critical_width(&s, &curves), 2000, 1e-9);
+	assert_true(isfinite(predict_step(&s, &curves)) && !curves.missing);
+	/* Of three devices nothing was measured. */
+	assert_true(isnan(curves_collective(&curves, "all_reduce", 3, 800e6)));
+	assert_non_null(strstr(curves.missing, "suite collective"));
+	result_release(&r);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(curves_interpolate_and_extend),
+		cmocka_unit_test(one_device_does_all_products),
+		cmocka_unit_test(pipelines_have_their_bubble),
+		cmocka_unit_test(transfers_cost_what_the_order_lets_them),
+		cmocka_unit_test(data_parallel_hides_what_it_can),
+		cmocka_unit_test(tensor_parallel_divides_products_and_adds_sums),
+		cmocka_unit_test(grids_are_products_of_their_parts),
+		cmocka_unit_test(what_was_not_measured_is_named),
+		cmocka_unit_test(curves_come_from_this_run),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
