@@ -107,6 +107,32 @@ static void only_unbeaten_splits_are_offered(void **state)
 	result_release(&r);
 }
 
+/* 6 ms of computing, a fifth of the schedule idle, and 2.5 ms for which nothing else accounts. */
+static void a_step_is_the_sum_of_its_parts(void **state)
+{
+	struct result r = { 0 };
+	struct case_result *c = add_split(&r, "1f1b", 64, 512, 10e-3, 1e9);
+	static const char *const expected[] = { "6.000 ms", "1.500 ms", "2.500 ms" };
+	struct drawn d;
+	const struct tree *rows;
+
+	(void)state;
+	add_metric(c, "parallel.compute_time", 6e-3, "s");
+	add_metric(c, "parallel.bubble_model", 0.2, "1");
+	add_split(&r, "single", 64, 512, 10e-3, 1e9);
+	open_drawn(&d, &r);
+	splits_time(&d.splits, d.charts);
+	assert_int_equal(d.charts->count, 1);
+	rows = tree_member(d.charts->children[0], "rows");
+	assert_int_equal(rows->count, 3);
+	for (size_t i = 0; i < 3; i++)
+		assert_string_equal(member(tree_member(rows->children[i], "cells")->children[0],
+					   "value"),
+				    expected[i]);
+	close_drawn(&d);
+	result_release(&r);
+}
+
 static void the_map_names_winners(void **state)
 {
 	static const double batches[] = { 64, 8192 }, widths[] = { 512, 4096 };
@@ -188,6 +214,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_unbeaten_splits_are_offered),
+		cmocka_unit_test(a_step_is_the_sum_of_its_parts),
 		cmocka_unit_test(the_map_names_winners),
 		cmocka_unit_test(one_width_makes_no_map),
 		cmocka_unit_test(a_timeline_tells_computing_from_waiting),

@@ -98,6 +98,7 @@ void view_split_figures(const struct view *view, const char *suite, struct tree 
 	struct splits splits;
 
 	splits_collect(&splits, view, suite);
+	splits_time(&splits, charts);
 	splits_by_memory(&splits, charts);
 	splits_crossover(&splits, charts);
 	splits_timelines(&splits, charts);

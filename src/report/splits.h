@@ -30,6 +30,8 @@ void splits_release(struct splits *splits);
 void splits_chart(const struct splits *splits, struct chart *chart, enum chart_kind kind,
 		  const struct tree *charts, char *title);
 
+/* A bar for each split: its step time in parts. */
+void splits_time(const struct splits *splits, struct tree *charts);
 /* Of each model the splits that no other beats in both time and memory. */
 void splits_by_memory(const struct splits *splits, struct tree *charts);
 /* Which split is fastest over batch and width; nothing unless both vary. */
