@@ -241,6 +241,7 @@ static void curves_come_from_this_run(void **state)
 	add_product(&r, "4096", "tf32", 400e12);
 	add_product(&r, "64x32x128", "tf32", 1e12);
 	add_product(&r, "4096", "fp32", 1);
+	add_product(&r, "8192x1024x8192", "tf32", 100e12);
 	c = add_case(&r, "collective", "collective.time", 1e-3, 2);
 	add_parameter(c, "operation", "all_reduce", NAN);
 	add_parameter(c, "size", "400MB", 400e6);
@@ -250,6 +251,11 @@ static void curves_come_from_this_run(void **state)
 	add_parameter(c, "size", "1GB", 1e9);
 	curves_open(&curves, &r, "cuda:0", "tf32", &none);
 	assert_near(curves_product(&curves, "tn", 4096, 4096, 4096), 2 * pow(4096, 3) / 400e12, 1e-9);
+	/* As many operations, but it was measured itself. */
+	assert_near(curves_product(&curves, "tn", 8192, 1024, 8192), 2 * pow(4096, 3) / 100e12,
+		    1e-9);
+	assert_near(curves_product(&curves, "tn", 1024, 8192, 8192), 2 * pow(4096, 3) / 400e12,
+		    1e-9);
 	assert_near(curves_product(&curves, "nn", 64, 32, 128), 2.0 * 64 * 32 * 128 / 1e12, 1e-9);
 	assert_near(curves_collective(&curves, "all_reduce", 2, 800e6), 2e-3, 1e-9);
 	assert_near(curves_memory(&curves, 3e9), 3e-3, 1e-9);

@@ -70,45 +70,59 @@ static double lacking(struct curves *c, const char *what)
 	return NAN;
 }
 
-/* Operations of one product, from "4096" or "4096x256x1024". */
-static double operations_of(const struct case_result *c)
+/* "4096" is a cube, "8192x1024x4096" is m x n x k. */
+static bool shape_of(const struct case_result *c, double *shape)
 {
 	const struct case_parameter *size = case_parameter(c, "size");
-	double m, n, k;
 
 	if (!size)
-		return NAN;
-	if (sscanf(size->text, "%lfx%lfx%lf", &m, &n, &k) == 3)
-		return 2 * m * n * k;
-	return sscanf(size->text, "%lf", &m) == 1 ? 2 * m * m * m : NAN;
+		return false;
+	if (sscanf(size->text, "%lfx%lfx%lf", &shape[0], &shape[1], &shape[2]) == 3)
+		return true;
+	if (sscanf(size->text, "%lf", &shape[0]) != 1)
+		return false;
+	shape[1] = shape[2] = shape[0];
+	return true;
 }
 
-static void products(const struct curves *curves, const char *transposes, struct curve *out)
+/*
+ * The products of one kind over their operations. `exact` (NULL: none) gets the seconds of the product of this very
+ * shape, 0 where it was not measured: slim products take longer than their operations say.
+ */
+static void products(const struct curves *curves, const char *transposes, const double *wanted,
+		     double *exact, struct curve *out)
 {
 	*out = (struct curve){ 0 };
 	for (size_t i = 0; i < curves->result->case_count; i++) {
 		const struct case_result *c = &curves->result->cases[i];
 		const struct metric_value *rate = case_metric(c, "matmul.throughput");
-		double operations = operations_of(c);
+		double shape[3], seconds;
 
-		if (usable(curves, c, "matmul") && rate && is(c, "precision", curves->precision) &&
-		    is(c, "implementation", "blas") && is(c, "transpose", transposes) &&
-		    is(c, "batch", "1") && is(c, "scale", "1"))
-			curve_add(out, operations, operations / rate->value);
+		if (!usable(curves, c, "matmul") || !rate || !shape_of(c, shape) ||
+		    !is(c, "precision", curves->precision) || !is(c, "implementation", "blas") ||
+		    !is(c, "transpose", transposes) || !is(c, "batch", "1") || !is(c, "scale", "1"))
+			continue;
+		seconds = 2 * shape[0] * shape[1] * shape[2] / rate->value;
+		curve_add(out, 2 * shape[0] * shape[1] * shape[2], seconds);
+		if (exact && memcmp(shape, wanted, sizeof(shape)) == 0)
+			*exact = seconds;
 	}
 }
 
 double curves_product(struct curves *c, const char *transposes, double m, double n, double k)
 {
+	const double shape[3] = { m, n, k };
 	struct curve curve;
+	double exact = 0;
 
 	if (c->rates.flops > 0)
 		return 2 * m * n * k / c->rates.flops;
-	products(c, transposes, &curve);
+	products(c, transposes, shape, &exact, &curve);
 	if (curve.count == 0)
-		products(c, "nn", &curve);
-	return curve.count ? curve_at(&curve, 2 * m * n * k)
-			   : lacking(c, "products (suite matmul) in this precision");
+		products(c, "nn", shape, &exact, &curve);
+	if (curve.count == 0)
+		return lacking(c, "products (suite matmul) in this precision");
+	return exact > 0 ? exact : curve_at(&curve, 2 * m * n * k);
 }
 
 /* Reads two arrays and writes one. */
@@ -177,7 +191,7 @@ double curves_flops(struct curves *c)
 
 	if (c->rates.flops > 0)
 		return c->rates.flops;
-	products(c, "nn", &curve);
+	products(c, "nn", NULL, NULL, &curve);
 	for (size_t i = 0; i < curve.count; i++)
 		best = fmax(best, curve.x[i] / curve.seconds[i]);
 	return best;
