@@ -73,6 +73,8 @@ static const struct figure_rule rules[] = {
 	SPLITS("parallel.step_time", 0, NULL),
 	SPLITS("parallel.speedup", 1, "devices"),
 	SPLITS("parallel.efficiency", 0, NULL),
+	SPLITS("parallel.weak_efficiency", 0, NULL),
+	SPLITS("parallel.prediction_error", 0, NULL),
 	SPLITS("parallel.exposed_communication", 0, NULL),
 	SPLITS("parallel.idle", 0, NULL),
 	{ .suite = "parallel",
