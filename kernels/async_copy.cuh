@@ -28,6 +28,23 @@ static __device__ __forceinline__ void copy_async(void *to, const void *from, bo
 #endif
 }
 
+/* `BYTES` (4 or 16) of `from`. */
+template <int BYTES> static __device__ __forceinline__ void copy_async(void *to, const void *from)
+{
+#if __CUDA_ARCH__ >= 800
+	unsigned address = (unsigned)__cvta_generic_to_shared(to);
+
+	if (BYTES == 16)
+		asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from)
+			     : "memory");
+	else
+		asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(address), "l"(from)
+			     : "memory");
+#else
+	copy_async<BYTES>(to, from, true);
+#endif
+}
+
 /* Ends a group of copies. */
 static __device__ __forceinline__ void copies_commit(void)
 {

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "kernels/async_copy.cuh"
+#include "kernels/gemm_problem.cuh"
 #include "kernels/tile_order.cuh"
 
 #define HALF2_BM 256
@@ -21,14 +22,7 @@
 #define HALF2_COLUMNS 8
 #define HALF2_STAGE (HALF2_BK * (HALF2_BM + HALF2_BN))
 
-struct half2_problem {
-	const half *a, *b;
-	half *c;
-	int m, n, k;
-	int64_t lda, ldb, ldc;
-	int64_t stride_a, stride_b, stride_c;
-	float alpha, beta;
-};
+typedef gemm_problem<half> half2_problem;
 
 /* Where piece `chunk` (of four) of column n of B lies. */
 static __device__ __forceinline__ int half2_place(int n, int chunk)

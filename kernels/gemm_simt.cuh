@@ -9,19 +9,11 @@
 #ifndef GPUPROOF_KERNELS_GEMM_SIMT_CUH
 #define GPUPROOF_KERNELS_GEMM_SIMT_CUH
 
-#include <stdint.h>
-
 #include "kernels/async_copy.cuh"
+#include "kernels/gemm_problem.cuh"
 #include "kernels/tile_order.cuh"
 
-struct simt_problem {
-	const float *a, *b;
-	float *c;
-	int m, n, k;
-	int64_t lda, ldb, ldc;
-	int64_t stride_a, stride_b, stride_c;
-	float alpha, beta;
-};
+typedef gemm_problem<float> simt_problem;
 
 template <int BM_, int BN_, int BK_, int TM_, int TN_, int LANES_M_, int STAGES_, int BLOCKS_ = 1>
 struct simt_shape {
@@ -34,6 +26,9 @@ struct simt_shape {
 	static const int LINE = BN + 4;
 	static const int STAGE_FLOATS = BK * (BM + LINE);
 	static const int SHARED_BYTES = STAGES * STAGE_FLOATS * 4;
+	/* Pieces of a tile that a thread copies, and how far in k (A) or in columns (B) the next one is. */
+	static const int A_PIECES = BK * BM / 4 / THREADS, A_STEP = THREADS / (BM / 4);
+	static const int B_PIECES = BK * BN / THREADS, B_STEP = THREADS / BK;
 };
 
 /* One stage; what is beyond the matrices becomes 0. WIDE: 16 bytes of A at a time, else 4. */
@@ -63,6 +58,48 @@ static __device__ __forceinline__ void simt_load(const simt_problem &p, float *s
 	}
 }
 
+/* Where a thread's pieces come from and go to when every tile is whole: no bounds to look at, one step apart. */
+struct simt_source {
+	const float *a, *b;
+	int64_t step_a, step_b;
+	int to_a, to_b; /* floats from the stage's beginning */
+};
+
+template <typename S>
+static __device__ __forceinline__ simt_source simt_source_of(const simt_problem &p, int row,
+							     int column)
+{
+	int t = threadIdx.x, l = t / (S::BM / 4), m = t % (S::BM / 4) * 4, n = t / S::BK,
+	    depth = t % S::BK;
+	simt_source source = { p.a + l * p.lda + row + m,
+			       p.b + (column + n) * p.ldb + depth,
+			       S::A_STEP * p.lda,
+			       S::B_STEP * p.ldb,
+			       l * S::BM + m,
+			       S::BK * S::BM + depth * S::LINE + n };
+
+	return source;
+}
+
+/* The next stage. */
+template <typename S>
+static __device__ __forceinline__ void simt_load_whole(simt_source *source, float *stage)
+{
+	const float *b = source->b;
+
+#pragma unroll
+	for (int i = 0; i < S::A_PIECES; i++) {
+		copy_async<16>(stage + source->to_a + i * S::A_STEP * S::BM, source->a);
+		source->a += source->step_a;
+	}
+#pragma unroll
+	for (int i = 0; i < S::B_PIECES; i++) {
+		copy_async<4>(stage + source->to_b + i * S::B_STEP, b);
+		b += source->step_b;
+	}
+	source->b += S::BK;
+}
+
 /* What a thread multiplies in one step of k: TM elements of A, TN of B, in pieces of four. */
 template <typename S> struct simt_pieces {
 	float4 left[S::TM / 4], right[S::TN / 4];
@@ -87,6 +124,7 @@ static __device__ __forceinline__ float simt_part(float4 x, int i)
 	return i == 0 ? x.x : i == 1 ? x.y : i == 2 ? x.z : x.w;
 }
 
+/* To and fro: the element of A at a turn is read from the register file once for two products. */
 template <typename S>
 static __device__ __forceinline__ void simt_multiply(const simt_pieces<S> &x,
 						     float sums[S::TM][S::TN])
@@ -94,9 +132,12 @@ static __device__ __forceinline__ void simt_multiply(const simt_pieces<S> &x,
 #pragma unroll
 	for (int j = 0; j < S::TN; j++)
 #pragma unroll
-		for (int i = 0; i < S::TM; i++)
+		for (int turn = 0; turn < S::TM; turn++) {
+			int i = j % 2 ? S::TM - 1 - turn : turn;
+
 			sums[i][j] = fmaf(simt_part(x.left[i / 4], i % 4),
 					  simt_part(x.right[j / 4], j % 4), sums[i][j]);
+		}
 }
 
 template <typename S>
@@ -129,15 +170,17 @@ static __device__ __forceinline__ void simt_store(const simt_problem &p, int row
 	}
 }
 
-template <typename S, bool WIDE>
+/* WHOLE: m, n and k are multiples of the tile's, and A may be read 16 bytes at a time. */
+template <typename S, bool WIDE, bool WHOLE>
 static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) gemm_simt(simt_problem p)
 {
 	extern __shared__ __align__(16) float simt_memory[];
 	int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 	int m = warp % S::WARPS_M * S::WARP_M + lane % S::LANES_M * 4;
 	int n = warp / S::WARPS_M * S::WARP_N + lane / S::LANES_M * 4;
-	int steps = (p.k + S::BK - 1) / S::BK;
+	int steps = (p.k + S::BK - 1) / S::BK, current = 0, next = S::STAGES - 1;
 	float sums[S::TM][S::TN];
+	simt_pieces<S> pieces[2];
 	int row, column;
 
 	tile_of_block(blockIdx.x, (p.m + S::BM - 1) / S::BM, (p.n + S::BN - 1) / S::BN, &row,
@@ -147,6 +190,7 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) gemm_simt(simt_p
 	p.a += blockIdx.z * p.stride_a;
 	p.b += blockIdx.z * p.stride_b;
 	p.c += blockIdx.z * p.stride_c;
+	simt_source source = simt_source_of<S>(p, row, column);
 #pragma unroll
 	for (int i = 0; i < S::TM; i++)
 #pragma unroll
@@ -154,30 +198,34 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) gemm_simt(simt_p
 			sums[i][j] = 0;
 #pragma unroll
 	for (int s = 0; s < S::STAGES - 1; s++) {
-		if (s < steps)
+		if (s < steps && WHOLE)
+			simt_load_whole<S>(&source, simt_memory + s * S::STAGE_FLOATS);
+		else if (s < steps)
 			simt_load<S, WIDE>(p, simt_memory + s * S::STAGE_FLOATS, row, column,
 					   s * S::BK);
 		copies_commit();
 	}
 	copies_wait<S::STAGES - 2>();
 	__syncthreads();
-	simt_pieces<S> pieces[2];
-	const float *stage = simt_memory;
-
-	simt_read<S>(&pieces[0], stage, 0, m, n);
+	simt_read<S>(&pieces[0], simt_memory, 0, m, n);
+#pragma unroll 1
 	for (int step = 0; step < steps; step++) {
-		int next = step + S::STAGES - 1;
+		const float *stage = simt_memory + current * S::STAGE_FLOATS;
 
-		if (next < steps)
-			simt_load<S, WIDE>(p, simt_memory + next % S::STAGES * S::STAGE_FLOATS, row,
-					   column, next * S::BK);
+		if (step + S::STAGES - 1 < steps && WHOLE)
+			simt_load_whole<S>(&source, simt_memory + next * S::STAGE_FLOATS);
+		else if (step + S::STAGES - 1 < steps)
+			simt_load<S, WIDE>(p, simt_memory + next * S::STAGE_FLOATS, row, column,
+					   (step + S::STAGES - 1) * S::BK);
 		copies_commit();
+		next = next + 1 == S::STAGES ? 0 : next + 1;
+		current = current + 1 == S::STAGES ? 0 : current + 1;
 #pragma unroll
 		for (int l = 0; l < S::BK; l++) {
 			if (l == S::BK - 1) {
 				copies_wait<S::STAGES - 2>();
 				__syncthreads();
-				stage = simt_memory + (step + 1) % S::STAGES * S::STAGE_FLOATS;
+				stage = simt_memory + current * S::STAGE_FLOATS;
 			}
 			simt_read<S>(&pieces[(l + 1) % 2], stage, (l + 1) % S::BK, m, n);
 			simt_multiply<S>(pieces[l % 2], sums);

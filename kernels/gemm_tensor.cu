@@ -11,9 +11,7 @@
 template <typename T>
 static void launch(const wmma_problem &p, const struct gemm *g, cudaStream_t stream)
 {
-	dim3 grid((unsigned)((p.m + WMMA_TILE - 1) / WMMA_TILE) *
-			  (unsigned)((p.n + WMMA_TILE - 1) / WMMA_TILE),
-		  1, g->batch > 0 ? (unsigned)g->batch : 1);
+	dim3 grid = gemm_grid(g, WMMA_TILE, WMMA_TILE);
 
 	if (gemm_kernel_aligned(g, 8))
 		gemm_wmma<T, true><<<grid, WMMA_THREADS, WMMA_SHARED_BYTES, stream>>>(p);
@@ -26,20 +24,7 @@ extern "C" enum status kernel_cuda_gemm_tensor(struct stream *stream, const void
 {
 	const struct gemm *g = (const struct gemm *)arguments;
 	const struct device_info *info = &stream->device->info;
-	wmma_problem p = { g->a,
-			   g->b,
-			   g->c,
-			   (int)g->m,
-			   (int)g->n,
-			   (int)g->k,
-			   g->lda,
-			   g->ldb,
-			   g->ldc,
-			   g->stride_a,
-			   g->stride_b,
-			   g->stride_c,
-			   (float)g->alpha,
-			   (float)g->beta };
+	wmma_problem p = gemm_problem_of<void>(g);
 
 	if (gemm_kernel_check("gemm_tensor", g, 1u << PRECISION_FP16 | 1u << PRECISION_BF16, err) !=
 	    STATUS_OK)
@@ -48,7 +33,7 @@ extern "C" enum status kernel_cuda_gemm_tensor(struct stream *stream, const void
 	    (g->precision == PRECISION_BF16 && info->capability_major < 8))
 		return error_set(err, STATUS_UNSUPPORTED, "%s has no tensor cores for %s", info->id,
 				 g->precision == PRECISION_FP16 ? "fp16" : "bf16");
-	if (g->m == 0 || g->n == 0)
+	if (gemm_is_empty(g))
 		return STATUS_OK;
 #ifdef GPUPROOF_WGMMA
 	if (info->capability_major == 9 && gemm_wgmma_takes(g))

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "kernels/async_copy.cuh"
+#include "kernels/gemm_problem.cuh"
 #include "kernels/tile_order.cuh"
 
 #define WMMA_TILE 128
@@ -23,14 +24,7 @@
 #define WMMA_STAGE (WMMA_DEPTH * WMMA_LINE_A + WMMA_TILE * WMMA_LINE_B)
 #define WMMA_SHARED_BYTES (2 * WMMA_STAGE * 2)
 
-struct wmma_problem {
-	const void *a, *b;
-	void *c;
-	int m, n, k;
-	int64_t lda, ldb, ldc;
-	int64_t stride_a, stride_b, stride_c;
-	float alpha, beta;
-};
+typedef gemm_problem<void> wmma_problem;
 
 /* Eight elements to shared memory; without WIDE one by one, and not asynchronously. */
 template <typename T, bool WIDE>

@@ -17,6 +17,7 @@
 #include "measure/statistics.h"
 #include "suites/buffers.h"
 #include "suites/cache.h"
+#include "suites/stream/case.h"
 #include "suites/stream/reference.h"
 #include "suites/stream/variants.h"
 #include "suites/suite.h"
@@ -87,28 +88,9 @@ static const struct metric metrics[] = {
 	{ 0 },
 };
 
-/* What an operation works on. Sums read x and, if they have one, y. */
-static const struct shape {
-	bool numbers; /* of a precision; else words */
-	bool x, y, out;
-} shapes[] = {
-	[STREAM_COPY] = { true, true, false, true },
-	[STREAM_MUL] = { true, true, false, true },
-	[STREAM_ADD] = { true, true, true, true },
-	[STREAM_TRIAD] = { true, true, true, true },
-	[STREAM_DOT] = { true, true, true, false },
-	[STREAM_READ] = { false, true, false, false },
-	[STREAM_WRITE] = { false, false, false, true },
-	[STREAM_STRIDED] = { false, true, false, false },
-	[STREAM_RANDOM] = { false, true, false, false },
-};
-
-/* Random access reads a share of the words: it is slow, and the share is large enough to leave any cache. */
-#define RANDOM_SHARE 8
-
 static size_t arrays_of(enum stream_operation operation)
 {
-	const struct shape *s = &shapes[operation];
+	const struct stream_shape *s = &stream_shapes[operation];
 
 	return (size_t)s->x + s->y + s->out;
 }
@@ -127,7 +109,7 @@ static double setup_seconds(const struct device_info *info, enum stream_operatio
 {
 	double passes = operation == STREAM_RANDOM || operation == STREAM_STRIDED ? 30 : 15;
 	bool host = strcmp(info->backend, "host") == 0;
-	double reference = shapes[operation].out ? 0 : (double)bytes / 8e9;
+	double reference = stream_shapes[operation].out ? 0 : (double)bytes / 8e9;
 
 	return 0.02 + reference + passes * counted_bytes(operation, bytes) / (host ? 5e9 : 100e9);
 }
@@ -140,7 +122,7 @@ static enum status stream_expand(struct plan *plan, struct plan_case *point, str
 	bool cold = strcmp(section_text(point->section, "cache"), "cold") == 0;
 	const char *wrong = bytes % 16 ? "the size is no multiple of 16" : NULL;
 
-	if (!shapes[operation].numbers && !plan_drop_axis(point, "precisions"))
+	if (!stream_shapes[operation].numbers && !plan_drop_axis(point, "precisions"))
 		return STATUS_OK;
 	if (operation != STREAM_STRIDED && !plan_drop_axis(point, "strides"))
 		return STATUS_OK;
@@ -161,205 +143,11 @@ static enum status stream_expand(struct plan *plan, struct plan_case *point, str
 	return STATUS_OK;
 }
 
-struct stream_case {
-	struct run *run;
-	struct device *device;
-	struct stream *stream;
-	struct buffer x, y, out, sum;
-	struct cache_flush flush;
-	bool cold;
-	uint64_t seeds[3]; /* of x, y, and of what the operation itself draws */
-	struct stream_arguments arguments;
-};
-
-static bool is_fp32(const struct stream_case *c)
-{
-	return c->arguments.precision == PRECISION_FP32;
-}
-
-static uint64_t elements(const struct stream_case *c)
-{
-	return c->arguments.bytes / (is_fp32(c) ? 4 : 8);
-}
-
-static void case_init(struct stream_case *c, struct run *run)
-{
-	const struct plan_case *p = run->c;
-	enum stream_operation operation = (enum stream_operation)case_integer(p, "operations");
-	uint64_t bytes = (uint64_t)case_integer(p, "sizes");
-
-	*c = (struct stream_case){ .run = run,
-				   .device = run->devices[0],
-				   .cold = strcmp(section_text(p->section, "cache"), "cold") == 0 };
-	for (size_t i = 0; i < ARRAY_SIZE(c->seeds); i++)
-		c->seeds[i] = generator_bits(run->seed, i);
-	c->arguments = (struct stream_arguments){ .operation = operation,
-						  .precision = PRECISION_FP64,
-						  .bytes = bytes,
-						  .accesses = bytes / RANDOM_SHARE / 8,
-						  .stride = 8,
-						  .seed = c->seeds[2] };
-	if (shapes[operation].numbers)
-		precision_from_name(case_text(p, "precisions"), &c->arguments.precision);
-	if (operation == STREAM_STRIDED)
-		c->arguments.stride = (uint64_t)case_integer(p, "strides");
-}
-
-static enum status fill(struct stream_case *c, struct buffer *buffer, uint64_t seed,
-			struct error *err)
-{
-	struct fill_arguments a = { .memory = buffer->memory, .seed = seed, .scale = 1 };
-
-	if (!shapes[c->arguments.operation].numbers)
-		return buffer_fill(buffer, c->stream, seed, err);
-	a.kind = is_fp32(c) ? FILL_FP32 : FILL_FP64;
-	a.count = elements(c);
-	return backend_launch(c->stream, "fill", &a, err);
-}
-
-static enum status case_open(struct stream_case *c, struct error *err)
-{
-	const struct shape *shape = &shapes[c->arguments.operation];
-	size_t bytes = c->arguments.bytes;
-
-	if (backend_stream_create(c->device, false, &c->stream, err) != STATUS_OK ||
-	    (shape->x &&
-	     buffer_alloc(&c->x, c->device, ALLOCATOR_DEVICE, bytes, err) != STATUS_OK) ||
-	    (shape->y &&
-	     buffer_alloc(&c->y, c->device, ALLOCATOR_DEVICE, bytes, err) != STATUS_OK) ||
-	    (shape->out &&
-	     buffer_alloc(&c->out, c->device, ALLOCATOR_DEVICE, bytes, err) != STATUS_OK) ||
-	    buffer_alloc(&c->sum, c->device, ALLOCATOR_DEVICE, sizeof(struct stream_sum), err) !=
-		    STATUS_OK ||
-	    (shape->x && fill(c, &c->x, c->seeds[0], err) != STATUS_OK) ||
-	    (shape->y && fill(c, &c->y, c->seeds[1], err) != STATUS_OK) ||
-	    (c->cold && cache_flush_open(&c->flush, c->stream, err) != STATUS_OK))
-		return err->status;
-	c->arguments.x = c->x.memory;
-	c->arguments.y = c->y.memory;
-	c->arguments.out = c->out.memory;
-	c->arguments.sum = c->sum.memory;
-	return backend_stream_synchronize(c->stream, err);
-}
-
-static void case_close(struct stream_case *c)
-{
-	if (c->stream)
-		backend_stream_synchronize(c->stream, NULL);
-	cache_flush_close(&c->flush);
-	buffer_free(&c->sum);
-	buffer_free(&c->out);
-	buffer_free(&c->y);
-	buffer_free(&c->x);
-	backend_stream_destroy(c->stream);
-}
-
-/* No result of an earlier pass is left; a sum starts from zero. */
-static enum status forget(struct stream_case *c, struct error *err)
-{
-	if (backend_memory_set(c->stream, c->sum.memory, 0, c->sum.bytes, err) != STATUS_OK)
-		return err->status;
-	if (c->out.memory)
-		return buffer_poison(&c->out, c->stream, err);
-	return backend_stream_synchronize(c->stream, err);
-}
-
-static enum status launch(void *state, unsigned batch, struct error *err)
-{
-	struct stream_case *c = state;
-	enum status status = STATUS_OK;
-
-	for (unsigned i = 0; i < batch && status == STATUS_OK; i++)
-		status = backend_launch(c->stream, "stream", &c->arguments, err);
-	return status;
-}
-
-static enum status flush_before(void *state, struct error *err)
-{
-	return cache_flush(&((struct stream_case *)state)->flush, err);
-}
-
-/* Every element, in place: what was found travels through the memory of the sum, which is not in use. */
-static enum status check_elements(struct stream_case *c, struct error *err)
-{
-	struct fill_mismatch found = { 0, UINT64_MAX, 0, 0 };
-	struct check_stream_arguments a = { .operation = c->arguments.operation,
-					    .precision = c->arguments.precision,
-					    .out = c->out.memory,
-					    .bytes = c->arguments.bytes,
-					    .seeds = { c->seeds[0], c->seeds[1] },
-					    .found = c->sum.memory };
-	int digits = is_fp32(c) ? 8 : 16;
-
-	if (a.operation == STREAM_WRITE)
-		a.seeds[0] = c->arguments.seed;
-	if (backend_copy(c->stream, c->sum.memory, &found, sizeof(found), err) != STATUS_OK ||
-	    backend_launch(c->stream, "check_stream", &a, err) != STATUS_OK ||
-	    backend_copy(c->stream, &found, c->sum.memory, sizeof(found), err) != STATUS_OK ||
-	    backend_stream_synchronize(c->stream, err) != STATUS_OK) {
-		backend_stream_synchronize(c->stream,
-					   NULL); /* what was enqueued still uses `found` */
-		return err->status;
-	}
-	if (found.count == 0)
-		return STATUS_OK;
-	return error_set(err, STATUS_MISMATCH,
-			 "wrong result at byte %" PRIu64 ": expected 0x%0*" PRIx64
-			 ", got 0x%0*" PRIx64 " (%" PRIu64 " of %" PRIu64 " elements wrong)",
-			 found.index, digits, found.expected, digits, found.got, found.count,
-			 elements(c));
-}
-
-static enum status check_dot(const struct stream_case *c, double got, double *error,
-			     struct error *err)
-{
-	double expected = stream_dot_reference(c->seeds, elements(c));
-
-	*error = fabs(got - expected);
-	if (*error <= stream_dot_tolerance(elements(c)))
-		return STATUS_OK;
-	return error_set(err, STATUS_MISMATCH, "wrong sum: expected %.17g, got %.17g", expected,
-			 got);
-}
-
-static enum status check_words(const struct stream_case *c, uint64_t got, struct error *err)
-{
-	uint64_t words = c->arguments.bytes / 8;
-	uint64_t expected = c->arguments.operation == STREAM_RANDOM
-				    ? stream_random_reference(c->seeds[0], c->arguments.seed, words,
-							      c->arguments.accesses)
-				    : stream_words_reference(c->seeds[0], words);
-
-	if (got == expected)
-		return STATUS_OK;
-	return error_set(err, STATUS_MISMATCH,
-			 "wrong sum: expected 0x%016" PRIx64 ", got 0x%016" PRIx64, expected, got);
-}
-
-/* What the passes so far left behind. `error`: of dot; NaN where comparison is exact. */
-static enum status check(struct stream_case *c, double *error, struct error *err)
-{
-	struct stream_sum sum;
-
-	*error = NAN;
-	if (c->out.memory)
-		return check_elements(c, err);
-	if (backend_copy(c->stream, &sum, c->sum.memory, offsetof(struct stream_sum, parts), err) !=
-		    STATUS_OK ||
-	    backend_stream_synchronize(c->stream, err) != STATUS_OK) {
-		backend_stream_synchronize(c->stream, NULL);
-		return err->status;
-	}
-	if (c->arguments.operation == STREAM_DOT)
-		return check_dot(c, sum.sum.number, error, err);
-	return check_words(c, sum.sum.words, err);
-}
-
 static struct workload workload_of(struct stream_case *c)
 {
 	return (struct workload){ .state = c,
-				  .prepare = c->cold ? flush_before : NULL,
-				  .launch = launch,
+				  .prepare = c->cold ? stream_flush_before : NULL,
+				  .launch = stream_launch,
 				  .clock = CLOCK_DEVICE,
 				  .streams = &c->stream,
 				  .stream_count = 1,
@@ -446,20 +234,20 @@ static enum status measure(struct stream_case *c, struct error *err)
 	const struct series *time;
 	double error;
 
-	if (choose_variant(c, err) != STATUS_OK || forget(c, err) != STATUS_OK ||
-	    launch(c, 1, err) != STATUS_OK)
+	if (choose_variant(c, err) != STATUS_OK || stream_forget(c, err) != STATUS_OK ||
+	    stream_launch(c, 1, err) != STATUS_OK)
 		return err->status;
-	if (check(c, &error, err) != STATUS_OK)
+	if (stream_check(c, &error, err) != STATUS_OK)
 		return error_prefix(err, "before timing");
-	if (forget(c, err) != STATUS_OK ||
+	if (stream_forget(c, err) != STATUS_OK ||
 	    run_sample(c->run, &w, "stream.time", &time, err) != STATUS_OK)
 		return err->status;
 	derive(c, time);
-	if (check(c, &error, err) != STATUS_OK)
+	if (stream_check(c, &error, err) != STATUS_OK)
 		return error_prefix(err, "after timing");
 	if (c->arguments.operation == STREAM_DOT)
 		run_verified(c->run, "against the exact sum, before and after timing", error,
-			     stream_dot_tolerance(elements(c)));
+			     stream_dot_tolerance(stream_elements(c)));
 	else
 		run_verified(
 			c->run,
@@ -474,11 +262,11 @@ static enum status stream_run(struct run *run, struct error *err)
 {
 	struct stream_case c;
 
-	case_init(&c, run);
-	if (case_open(&c, err) == STATUS_OK && forget(&c, err) == STATUS_OK &&
+	stream_case_init(&c, run);
+	if (stream_case_open(&c, err) == STATUS_OK && stream_forget(&c, err) == STATUS_OK &&
 	    measure(&c, err) == STATUS_OK)
 		note_cache(&c);
-	case_close(&c);
+	stream_case_close(&c);
 	return err->status;
 }
 

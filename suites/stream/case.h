@@ -1,0 +1,46 @@
+/* One case of the stream suite: its memory, its passes, and whether they did what they should. */
+#ifndef GPUPROOF_SUITES_STREAM_CASE_H
+#define GPUPROOF_SUITES_STREAM_CASE_H
+
+#include "kernels/stream.h"
+#include "measure/run.h"
+#include "suites/buffers.h"
+#include "suites/cache.h"
+
+/* What an operation works on. Sums read x and, if they have one, y. */
+struct stream_shape {
+	bool numbers; /* of a precision; else words */
+	bool x, y, out;
+};
+extern const struct stream_shape stream_shapes[]; /* by enum stream_operation */
+
+/* Random access reads a share of the words: it is slow, and the share is large enough to leave any cache. */
+#define RANDOM_SHARE 8
+
+struct stream_case {
+	struct run *run;
+	struct device *device;
+	struct stream *stream;
+	struct buffer x, y, out, sum;
+	struct cache_flush flush;
+	bool cold;
+	uint64_t seeds[3]; /* of x, y, and of what the operation itself draws */
+	struct stream_arguments arguments;
+};
+
+/* From the case's parameters; nothing is allocated yet. */
+void stream_case_init(struct stream_case *c, struct run *run);
+/* Allocates and fills. A failed case must be closed as well. */
+enum status stream_case_open(struct stream_case *c, struct error *err);
+void stream_case_close(struct stream_case *c);
+uint64_t stream_elements(const struct stream_case *c);
+
+/* No result of an earlier pass is left; a sum starts from zero. */
+enum status stream_forget(struct stream_case *c, struct error *err);
+/* For a workload whose state is the case. */
+enum status stream_launch(void *state, unsigned batch, struct error *err);
+enum status stream_flush_before(void *state, struct error *err);
+/* What the passes so far left behind. `error`: of dot; NaN where comparison is exact. */
+enum status stream_check(struct stream_case *c, double *error, struct error *err);
+
+#endif
