@@ -62,7 +62,7 @@ static void a_suite_is_given_up_by_itself(void **state)
 	(void)state;
 	for (int i = 1; i <= 10; i++)
 		deeds[i] = DO_HANG;
-	rig_begin(&rig, "[run]\nbackend = host\ncase_limit = 200ms\n[suite steps]\ncases = 1..10\n"
+	rig_begin(&rig, "[run]\nbackend = host\ncase_limit = 500ms\n[suite steps]\ncases = 1..10\n"
 			"[suite others]\ncases = 21..23\n");
 	assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
 	assert_reason(&rig, 10, "not attempted, workers of this suite keep dying: hung");
@@ -72,7 +72,7 @@ static void a_suite_is_given_up_by_itself(void **state)
 }
 
 #define RIG_PAIRS                                                                                  \
-	"[run]\nbackend = host\nhost_devices = 3\ncase_limit = 1s\n[suite pairs]\ncases = "
+	"[run]\nbackend = host\nhost_devices = 3\ncase_limit = 2s\n[suite pairs]\ncases = "
 
 /* As many as follow each other on devices of their own, and none that does not want to. */
 static void neighbours_on_other_devices_are_a_company(void **state)
