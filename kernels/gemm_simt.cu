@@ -5,9 +5,10 @@
 #include "kernels/gemm_simt.cuh"
 
 /*
- * Tiles for devices that copy asynchronously and have much shared memory, for few tiles, and for older devices. On an
- * H200 at 8192^3 (cuBLAS 50.9 to 51.1 TFLOP/s) the large ones without bounds have 50.5, the same that read each element of
- * A anew 48.0, sixteen rows by eight columns a thread 47.7 and with bounds 43.9; two blocks of half the tile 50.0.
+ * Tiles for devices that copy asynchronously and have much shared memory, for too few of those to fill a device once, and
+ * for older devices. On an H200 at 8192^3, where cuBLAS has 50.9 to 51.3 TFLOP/s, the large ones without bounds have 50.2
+ * to 50.5, those that read each element of A anew 48.0, sixteen rows by eight columns a thread 47.7, and these with
+ * bounds 43.9; two blocks of half the tile 50.0.
  */
 typedef simt_shape<256, 128, 16, 8, 16, 8, 3> large_tiles;
 typedef simt_shape<128, 128, 16, 8, 8, 4, 3, 2> small_tiles;
@@ -45,7 +46,7 @@ extern "C" enum status kernel_cuda_gemm_simt(struct stream *stream, const void *
 		launch_shape<plain_tiles, false, false>(g, handle);
 	else if (info->capability_major < 8)
 		launch_shape<plain_tiles, true, false>(g, handle);
-	else if (tiles.x * tiles.z < 2 * (unsigned)info->multiprocessors)
+	else if (10 * (uint64_t)tiles.x * tiles.z < 9 * (uint64_t)info->multiprocessors)
 		launch_shape<small_tiles, true, false>(g, handle);
 	else if (fits<large_tiles>(g))
 		launch_shape<large_tiles, true, true>(g, handle);
