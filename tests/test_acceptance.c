@@ -290,6 +290,32 @@ static void the_page_says_who_and_why(void **state)
 	result_release(&r);
 }
 
+/* What was not measured and must be is not hidden behind what passed. */
+static void skipped_is_not_passed(void **state)
+{
+	struct case_result *second;
+	struct verdicts v;
+	struct result r;
+	char *html;
+
+	(void)state;
+	sound_node(&r);
+	complete_strings(&r);
+	second = node_add(&r, 2, 55e9, 0.001);
+	free(second->id);
+	second->id = xstrdup("transfer/d2h/pinned/512MiB@cuda:2");
+	second->status = CASE_SKIPPED;
+	judge_by(LIMIT, &r, &v);
+	assert_int_equal(v.counts[VERDICT_SKIP], 1);
+	assert_int_equal(v.counts[VERDICT_PASS], 3);
+	html = page_of(&r, &v, "mine.ini");
+	assert_holds(html, "○</span> SKIP</span> <small>1 of 2</small>");
+	assert_holds(html, "INCONCLUSIVE");
+	free(html);
+	verdicts_release(&v);
+	result_release(&r);
+}
+
 /* A run that measured nothing is not accepted, and its page still is one. */
 static void nothing_is_never_accepted(void **state)
 {
@@ -415,6 +441,7 @@ int main(void)
 		cmocka_unit_test(links_count_under_load),
 		cmocka_unit_test(nodes_have_limits),
 		cmocka_unit_test(the_page_says_who_and_why),
+		cmocka_unit_test(skipped_is_not_passed),
 		cmocka_unit_test(nothing_is_never_accepted),
 		cmocka_unit_test(golden_page),
 		cmocka_unit_test(a_soak_blames_its_gpu),

@@ -10,6 +10,7 @@
 /* What became of one suite on one device. */
 struct cell {
 	size_t counts[VERDICT_COUNT];
+	size_t missing; /* of the skipped, those that no limit allows */
 	size_t checks, cases, ran, wrong, errors;
 };
 
@@ -41,6 +42,7 @@ static struct cell cell_of(const struct acceptance *a, const char *device, const
 		    (suite ? !of_suite(c->case_id, suite) : *c->case_id != '\0'))
 			continue;
 		cell.counts[c->verdict]++;
+		cell.missing += c->verdict == VERDICT_SKIP && !c->accepted;
 		cell.checks++;
 	}
 	for (size_t i = 0; suite && i < a->result->case_count; i++) {
@@ -62,9 +64,12 @@ static enum verdict worst_of(const struct cell *cell)
 	static const enum verdict order[] = { VERDICT_FAIL, VERDICT_ERROR, VERDICT_INCONCLUSIVE,
 					      VERDICT_WARN, VERDICT_PASS, VERDICT_SKIP };
 
-	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+		if (order[i] == VERDICT_WARN && cell->missing)
+			return VERDICT_SKIP;
 		if (cell->counts[order[i]])
 			return order[i];
+	}
 	return VERDICT_SKIP;
 }
 
@@ -78,7 +83,11 @@ static void add_cell(const struct cell *cell, bool flight, struct tree *list)
 		tree_text(item, "kind", acceptance_kind(worst));
 		tree_text(item, "symbol", acceptance_symbol(worst));
 		tree_text(item, "word", verdict_name(worst));
-		tree_textf(item, "count", "%zu of %zu", cell->counts[worst], cell->checks);
+		if (worst == VERDICT_SKIP || !cell->counts[VERDICT_SKIP])
+			tree_textf(item, "count", "%zu of %zu", cell->counts[worst], cell->checks);
+		else
+			tree_textf(item, "count", "%zu of %zu, %zu skipped", cell->counts[worst],
+				   cell->checks, cell->counts[VERDICT_SKIP]);
 	} else if (cell->errors) {
 		tree_text(item, "kind", "error");
 		tree_text(item, "symbol", "!");
