@@ -39,7 +39,8 @@ enum deed {
 	DO_LAST_WORDS,
 	DO_SAMPLE_FOR_LONG,
 	DO_WANT_MEMORY,
-	DO_KILL
+	DO_KILL,
+	DO_STRAND /* of two ranks: rank 1 fails, rank 0 waits for it without an end */
 };
 
 #define MOST_STEPS 64
@@ -108,6 +109,7 @@ static enum status act(enum deed deed, struct run *run, struct error *err)
 	case DO_UNSUPPORTED:
 		return error_set(err, STATUS_UNSUPPORTED, "no such precision");
 	case DO_DEVICE_ERROR:
+	case DO_STRAND:
 		return error_set(err, STATUS_DEVICE, "cudaFoo: cudaErrorIllegalAddress");
 	case DO_GARBAGE:
 		tell("\x01 what is this?\n");
@@ -153,6 +155,8 @@ static enum status ranks_run(struct run *run, struct error *err)
 {
 	enum status status = STATUS_OK;
 
+	if (run->world->rank == 0 && deeds[case_integer(run->c, "cases")] == DO_STRAND)
+		act(DO_HANG, run, err);
 	if (run->world->rank == 1)
 		status = act(deeds[case_integer(run->c, "cases")], run, err);
 	status = world_agree(run->world, status, err);

@@ -130,6 +130,24 @@ static void a_rank_that_dies_takes_its_case_along(void **state)
 	}
 }
 
+/* One rank fails where the other waits for it in a collective: the case says why, long before its time is over. */
+static void a_rank_that_fails_frees_those_who_wait_for_it(void **state)
+{
+	struct rig rig;
+	double start = clock_seconds();
+
+	(void)state;
+	deeds[2] = DO_STRAND;
+	rig_begin(&rig, "[run]\nbackend = host\nhost_devices = 2\ncase_limit = 500s\n"
+			"[suite ranks]\ncases = 1..3\n");
+	assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
+	assert_status(&rig, 2, CASE_ERROR);
+	assert_string_equal(rig_case(&rig, 2)->reason, "rank 1: cudaFoo: cudaErrorIllegalAddress");
+	assert_status(&rig, 3, CASE_OK);
+	assert_true(clock_seconds() - start < 200);
+	rig_end(&rig);
+}
+
 /* Nobody gains from hundreds of cases that each hang for their whole limit. */
 static void a_group_that_only_hangs_is_given_up(void **state)
 {
@@ -281,6 +299,7 @@ int main(void)
 		cmocka_unit_test(a_device_error_means_a_fresh_process),
 		cmocka_unit_test(every_case_may_crash),
 		cmocka_unit_test(a_rank_that_dies_takes_its_case_along),
+		cmocka_unit_test(a_rank_that_fails_frees_those_who_wait_for_it),
 		cmocka_unit_test(a_group_that_only_hangs_is_given_up),
 		cmocka_unit_test(a_worker_that_never_gets_to_a_case),
 		cmocka_unit_test(a_device_that_never_opens),

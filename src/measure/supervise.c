@@ -1,6 +1,7 @@
 #include "measure/supervise.h"
 
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +15,8 @@
 
 #define TICK_SECONDS 0.25
 #define KILL_SECONDS 10.0
+/* Ranks that wait for one that has failed get so long to come to the agreement about it. */
+#define DISTRESS_SECONDS 3.0
 /* A case is some thousand samples of some twenty bytes. */
 #define LONGEST_LINE (256u << 20)
 
@@ -25,7 +28,8 @@ struct session {
 	struct team team;
 	struct text input; /* what came up the pipe and is no whole line yet */
 	bool in_flight, ready;
-	double waited; /* for the next message that counts */
+	double waited;     /* for the next message that counts */
+	double distressed; /* since a rank has failed and the others have not come */
 	double flight_began;
 	bool deaf;      /* nothing that still comes up the pipe can be trusted */
 	bool abandoned; /* the user wants no result any more */
@@ -182,6 +186,16 @@ static void heed_signals(struct session *s)
 	}
 }
 
+/* The others would hang until the case's time is over, and the reason would be lost. */
+static void end_distress(struct session *s, double passed)
+{
+	struct error said = ERROR_NONE;
+
+	s->distressed = world_distress(&s->team.world, &said) ? s->distressed + passed : 0;
+	if (s->distressed > DISTRESS_SECONDS && !s->team.killed)
+		team_kill(&s->team, said.message);
+}
+
 /* Waits for something to happen. The time that passed counts, but not the time in which we were stopped ourselves. */
 static void wait_a_tick(struct session *s)
 {
@@ -192,8 +206,9 @@ static void wait_a_tick(struct session *s)
 	poll(fds, 2, (int)(1e3 * TICK_SECONDS));
 	if (fds[0].revents & POLLHUP && !(fds[0].revents & POLLIN))
 		clock_sleep(1e-3); /* closed, but the process is not gone yet: don't spin on it */
-	passed = clock_seconds() - start;
-	s->waited += passed < 4 * TICK_SECONDS ? passed : 4 * TICK_SECONDS;
+	passed = fmin(clock_seconds() - start, 4 * TICK_SECONDS);
+	s->waited += passed;
+	end_distress(s, passed);
 }
 
 static bool unkillable(const struct session *s)

@@ -37,6 +37,9 @@ struct world_shared {
 	_Alignas(64) _Atomic uint32_t
 		generation; /* exchanges completed; the futex that late ranks sleep on */
 	_Atomic uint32_t sleepers;
+	_Atomic int
+		distress;  /* 1 + the first rank that waits to report that its device has failed */
+	struct error said; /* by that rank, before it set `distress` */
 	int size;
 	bool spin; /* every rank has a core of its own */
 	size_t mapped_bytes;
@@ -230,6 +233,35 @@ double world_sum(struct world *world, double mine)
 	return mine;
 }
 
+/*
+ * What a device failed at may have left the others waiting for it. What is not supported or a wrong result has not: they
+ * come as soon as they are done.
+ */
+static bool cry_for_help(struct world *world, enum status mine, const struct error *err)
+{
+	struct world_shared *shared = world->shared;
+	int none = 0;
+
+	if (mine == STATUS_OK || mine == STATUS_UNSUPPORTED || mine == STATUS_INTERRUPTED ||
+	    mine == STATUS_MISMATCH ||
+	    !atomic_compare_exchange_strong(&shared->distress, &none, -1))
+		return false;
+	snprintf(shared->said.message, sizeof(shared->said.message), "rank %d: %.*s", world->rank,
+		 (int)sizeof(shared->said.message) - 16,
+		 err && err->status ? err->message : "failed");
+	shared->said.status = mine;
+	atomic_store(&shared->distress, world->rank + 1);
+	return true;
+}
+
+bool world_distress(const struct world *world, struct error *said)
+{
+	if (!world->shared || atomic_load(&world->shared->distress) <= 0)
+		return false;
+	*said = world->shared->said;
+	return true;
+}
+
 /* The rank whose failure speaks for all: the first that failed, but "unsupported" only when nothing worse happened. */
 static int spokesman(const struct slot *set, int size)
 {
@@ -252,11 +284,15 @@ enum status world_agree(struct world *world, enum status mine, struct error *err
 	int32_t status = mine;
 	struct error said = ERROR_NONE;
 	const struct slot *set;
+	bool cried;
 	int speaker;
 
 	if (world->size == 1)
 		return mine;
+	cried = cry_for_help(world, mine, err);
 	set = exchange(world, AGREE, 0, &status, sizeof(status));
+	if (cried)
+		atomic_store(&world->shared->distress, 0); /* all have come */
 	speaker = spokesman(set, world->size);
 	if (speaker < 0)
 		return STATUS_OK;

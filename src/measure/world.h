@@ -6,6 +6,7 @@
 #ifndef GPUPROOF_MEASURE_WORLD_H
 #define GPUPROOF_MEASURE_WORLD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -36,5 +37,11 @@ double world_sum(struct world *world, double mine); /* in rank order: the same b
  * "rank N: <its message>". Call it after each step that can fail on one rank only.
  */
 enum status world_agree(struct world *world, enum status mine, struct error *err);
+
+/*
+ * For the conductor, at any time: whether a rank whose device has failed waits in world_agree() for the others, who may be
+ * waiting for it in a collective, without an end. `said` becomes "rank N: <its message>".
+ */
+bool world_distress(const struct world *world, struct error *said);
 
 #endif
