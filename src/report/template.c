@@ -30,6 +30,11 @@ static size_t character(const unsigned char *p, size_t count)
 		return 0; /* U+xFFFE and U+xFFFF */
 	if (n == 3 && p[0] == 0xef && p[1] == 0xb7 && p[2] >= 0x90 && p[2] <= 0xaf)
 		return 0; /* U+FDD0..U+FDEF */
+	/* They turn the direction of what follows: a name could make other text of the page read differently. */
+	if (n == 3 && p[0] == 0xe2 && p[1] == 0x80 && p[2] >= 0xaa && p[2] <= 0xae)
+		return 0; /* U+202A..U+202E */
+	if (n == 3 && p[0] == 0xe2 && p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9)
+		return 0; /* U+2066..U+2069 */
 	return n;
 }
 
