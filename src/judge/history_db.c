@@ -253,6 +253,9 @@ static enum status migrate(struct db *db, int application, const char *const *mi
 	/* Read again under the lock: another program may have been faster. */
 	int64_t version = status == STATUS_OK ? pragma(db, "PRAGMA user_version", err) : 0;
 
+	if (status == STATUS_OK && version < 0)
+		status = error_set(err, STATUS_IO, "%s: the history is damaged (version %d)", db->path,
+				   (int)version);
 	for (; status == STATUS_OK && err->status == STATUS_OK && migrations[version]; version++)
 		status = run_script(db, migrations[version], err);
 	if (status == STATUS_OK) {
@@ -283,7 +286,8 @@ static enum status check_version(struct db *db, enum db_mode mode, int applicati
 		return err->status;
 	if (!is_new && found != application)
 		return error_set(err, STATUS_USAGE, "%s: a database of another program", db->path);
-	if (version > newest)
+	/* A damaged file may say anything. */
+	if (version < 0 || version > newest)
 		return error_set(err, STATUS_USAGE,
 				 "%s: version %d of a history; this gpuproof knows up to %d",
 				 db->path, (int)version, (int)newest);

@@ -1,0 +1,43 @@
+/* Other tools' files; the first byte chooses the format. What is read can be written and read as a result. */
+#include "fuzz.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "import/import.h"
+
+static size_t count_formats(void)
+{
+	size_t count = 0;
+
+	while (import_formats[count])
+		count++;
+	return count;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const struct import_options options = { .device = "a GPU", .collective = "all_reduce" };
+	struct result result, again;
+	struct error err = ERROR_NONE;
+	char *json;
+
+	if (size == 0)
+		return 0;
+	if (import_text(&result, import_formats[data[0] % count_formats()]->name, "fuzz",
+			(const char *)data + 1, size - 1, &options, &err) != STATUS_OK) {
+		if (!err.message[0])
+			abort();
+		return 0;
+	}
+	json = result_to_json(&result);
+	if (result_from_json(&again, json, strlen(json), &err) != STATUS_OK) {
+		fprintf(stderr, "%s\n", err.message);
+		abort();
+	}
+	free(json);
+	result_release(&result);
+	result_release(&again);
+	return 0;
+}

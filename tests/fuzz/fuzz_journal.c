@@ -1,0 +1,25 @@
+/* A line of the journal, which is also what a worker sends. */
+#include "fuzz.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "measure/message.h"
+#include "result/result.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	/* A line is given without a NUL behind it: one that is read too far is found. */
+	char *line = malloc(size + !size);
+	struct message message;
+	struct case_result c;
+	struct error err = ERROR_NONE;
+
+	memcpy(line, data, size);
+	if (!memchr(line, '\n', size) && message_parse(line, size, &message) &&
+	    (message.kind == MESSAGE_CASE || message.kind == MESSAGE_PARTIAL) &&
+	    case_result_from_json(&c, message.json, message.json_length, &err) == STATUS_OK)
+		case_result_release(&c);
+	free(line);
+	return 0;
+}
