@@ -105,7 +105,12 @@ void import_bytes(struct case_result *c, const char *name, double bytes)
 {
 	char text[48];
 
-	parameter(c, name, units_size((uint64_t)bytes, text, sizeof(text)), bytes, "B");
+	/* A file may say anything. */
+	if (bytes >= 0 && bytes < 0x1p63)
+		units_size((uint64_t)bytes, text, sizeof(text));
+	else
+		snprintf(text, sizeof(text), "%g", bytes);
+	parameter(c, name, text, bytes, "B");
 }
 
 void import_number(struct case_result *c, const char *name, double number, const char *text)
