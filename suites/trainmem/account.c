@@ -8,22 +8,37 @@ static size_t workspace_of(struct device *device)
 	return device->backend->gemm_workspace ? device->backend->gemm_workspace(device) : 0;
 }
 
-enum status account_context(struct device *device, const struct setup *setup, enum ruler *ruler,
-			    const struct memory_view *before, uint64_t *bytes, struct error *err)
+/* Streams are still open: libraries keep workspaces for each. */
+static enum status read_context(struct device *device, enum ruler *ruler,
+				const struct memory_view *before, uint64_t *bytes,
+				uint64_t *free_bytes, struct error *err)
 {
-	struct training_options options = { .policy = POLICY_MALLOC };
 	struct memory_view view;
-	struct training t;
+	uint64_t total;
 
-	if (training_open(&t, setup, &options, device, err) == STATUS_OK &&
-	    training_reset(&t, err) == STATUS_OK && training_step(&t, err) == STATUS_OK)
-		training_wait(&t, err);
-	training_close(&t);
-	if (err->status != STATUS_OK || backend_memory_view(device, &view, err) != STATUS_OK)
+	if (backend_memory_view(device, &view, err) != STATUS_OK ||
+	    backend_device_memory(device, free_bytes, &total, err) != STATUS_OK)
 		return err->status;
 	*ruler = ruler_choose(&view);
 	*bytes = ruler_read(*ruler, &view, before);
 	return STATUS_OK;
+}
+
+enum status account_context(struct device *device, const struct setup *setup, enum ruler *ruler,
+			    const struct memory_view *before, uint64_t *bytes,
+			    uint64_t *free_bytes, struct error *err)
+{
+	struct training_options options = { .policy = POLICY_MALLOC };
+	struct training t;
+
+	if (training_open(&t, setup, &options, device, err) == STATUS_OK &&
+	    training_reset(&t, err) == STATUS_OK && training_step(&t, err) == STATUS_OK &&
+	    training_wait(&t, err) == STATUS_OK) {
+		training_let_go(&t);
+		read_context(device, ruler, before, bytes, free_bytes, err);
+	}
+	training_close(&t);
+	return err->status;
 }
 
 struct books {
@@ -137,9 +152,10 @@ enum status account_step(struct device *device, const void *request, void *accou
 	struct training_options options = b.request->options;
 	struct account *a = account;
 	struct training t;
+	uint64_t unused;
 
 	if (account_context(device, &b.request->setup, &a->ruler, &b.request->before, &a->context,
-			    err) != STATUS_OK)
+			    &unused, err) != STATUS_OK)
 		return err->status;
 	a->workspace = workspace_of(device);
 	a->context -= a->context > a->workspace ? a->workspace : a->context;

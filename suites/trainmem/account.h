@@ -43,8 +43,10 @@ enum status account_step(struct device *device, const void *request, void *accou
 /*
  * What a process has on the device when it has loaded all that a step of `setup` needs but holds no
  * tensor: carries out one and lets go of it. Other shapes need other kernels of the libraries.
+ * *free_bytes: what the device has free then.
  */
 enum status account_context(struct device *device, const struct setup *setup, enum ruler *ruler,
-			    const struct memory_view *before, uint64_t *bytes, struct error *err);
+			    const struct memory_view *before, uint64_t *bytes,
+			    uint64_t *free_bytes, struct error *err);
 
 #endif

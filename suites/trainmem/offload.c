@@ -40,6 +40,8 @@ void offload_close(struct training *t)
 					    bytes_of(t, l), NULL, &ignored);
 		backend_event_destroy(t->ready[l]);
 		backend_event_destroy(t->moved[l]);
+		t->host[l] = NULL;
+		t->ready[l] = t->moved[l] = NULL;
 	}
 }
 

@@ -307,7 +307,7 @@ enum status training_open(struct training *t, const struct setup *setup,
 	return options->offload ? offload_open(t, err) : STATUS_OK;
 }
 
-void training_close(struct training *t)
+void training_let_go(struct training *t)
 {
 	struct error ignored = ERROR_NONE;
 
@@ -317,6 +317,13 @@ void training_close(struct training *t)
 	offload_close(t);
 	arena_release(&t->arena);
 	heap_close(&t->heap);
+	t->network = (struct network){ 0 };
+	t->options.offload = false;
+}
+
+void training_close(struct training *t)
+{
+	training_let_go(t);
 	if (carries_out(t))
 		team_close(&t->team);
 	*t = (struct training){ 0 };

@@ -53,6 +53,8 @@ enum status training_open(struct training *training, const struct setup *setup,
 			  const struct training_options *options, struct device *device,
 			  struct error *err);
 void training_close(struct training *training);
+/* Gives back all tensors; streams, and what libraries keep for them, stay until training_close(). */
+void training_let_go(struct training *training);
 
 /*
  * From here on steps have `batch` rows, at most as many as it was opened with and a multiple of the

@@ -45,8 +45,8 @@ static enum status find_budget(struct device *device, const struct trial_request
 	if (backend_device_memory(device, free_bytes, &total, err) != STATUS_OK)
 		return err->status;
 	loads = context_setup(&r->setup, r->capacity ? least(r->capacity, *free_bytes) : *free_bytes);
-	if (account_context(device, &loads, &ruler, &r->before, &t->context, err) != STATUS_OK ||
-	    backend_device_memory(device, free_bytes, &total, err) != STATUS_OK)
+	if (account_context(device, &loads, &ruler, &r->before, &t->context, free_bytes, err) !=
+	    STATUS_OK)
 		return err->status;
 	t->budget = r->capacity ? least(less(r->capacity, t->context), *free_bytes) : *free_bytes;
 	if (r->limit_by == LIMIT_BY_ALLOCATOR || !r->capacity)
