@@ -245,16 +245,32 @@ void figure_fill_strip(const struct figure *f, const struct picks *picks, struct
 	note_left_out(chart, shown, all, "rows");
 }
 
+/* A bar of its own for each case: the parameters of two variants of a suite may be the same. */
+static struct chart_series *bar_of(const struct figure *f, const struct picks *picks, size_t i,
+				   struct chart *chart)
+{
+	char *label = row_label(picks, &picks->items[i], f->without), *longer;
+	struct chart_series *series = chart_series_named(chart, label);
+
+	if (series->count) {
+		longer = xasprintf("%s: %s", view_string(picks->items[i].c->label), label);
+		series = chart_series_named(chart, longer);
+		free(longer);
+	}
+	free(label);
+	return series;
+}
+
 void figure_fill_stacked(const struct figure *f, const struct picks *picks, struct chart *chart)
 {
 	size_t shown = 0;
 
 	for (size_t i = 0; i < picks->count && shown < FIGURE_ROWS; i++, shown++) {
 		const struct case_result *c = picks->items[i].c;
-		char *label = row_label(picks, &picks->items[i], f->without);
-		struct chart_series *series = chart_series_named(chart, label);
+		struct chart_series *series = bar_of(f, picks, i, chart);
 
-		free(label);
+		if (series->count)
+			continue;
 		for (size_t m = 0; m < c->metric_count && series->count < c->metric_count; m++) {
 			char name[FORMAT_SIZE];
 

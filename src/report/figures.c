@@ -352,7 +352,7 @@ static void draw_rule(const struct view *view, const char *suite, const char *me
 	picks_collect(&picks, view, suite, metric);
 	if (f.kind == CHART_HEATMAP)
 		keep_pairs(&picks);
-	if (f.kind != CHART_BARS)
+	if (f.kind != CHART_BARS && f.kind != CHART_STACKED)
 		f.axis = picks_axis(&picks);
 	if (f.kind == CHART_LINES && !f.axis)
 		f.kind = CHART_BARS;

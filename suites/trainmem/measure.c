@@ -144,7 +144,8 @@ static enum status keep_books(struct run *run, const struct setup *setup,
 	if (backend_memory_view(run->devices[0], &request.before, err) != STATUS_OK ||
 	    nursery_run(run->nursery, &task, &account, err) != STATUS_OK)
 		return error_prefix(err, "keeping the books");
-	outcome_record_account(run, setup, &account, &plan, &kept);
+	outcome_record_account(run, setup, &account, &plan,
+			       is_plain(setup, &options->training) ? NULL : &kept);
 	if (account.leaked != 0)
 		return error_set(err, STATUS_MISMATCH, "%lld bytes more are in use after step %d "
 				 "than after step 2", (long long)account.leaked, BOOK_STEPS);

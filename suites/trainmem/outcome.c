@@ -205,10 +205,12 @@ void outcome_record_account(struct run *run, const struct setup *setup, const st
 	record_classes(run, a);
 	record_rulers(run, a);
 	run_value(run, "trainmem.predicted", (double)(plan->peak.total + a->workspace));
-	run_value(run, "trainmem.saved", part_saved(plan->peak.total, plain->peak.total));
-	run_value(run, "trainmem.activations_saved",
-		  part_saved(plan->class_peak[MEMORY_ACTIVATIONS],
-			     plain->class_peak[MEMORY_ACTIVATIONS]));
+	if (plain) {
+		run_value(run, "trainmem.saved", part_saved(plan->peak.total, plain->peak.total));
+		run_value(run, "trainmem.activations_saved",
+			  part_saved(plan->class_peak[MEMORY_ACTIVATIONS],
+				     plain->class_peak[MEMORY_ACTIVATIONS]));
+	}
 	record_slope(run, setup, a, plan);
 	if (a->moved_bytes) {
 		run_value(run, "trainmem.offloaded", (double)a->moved_bytes);

@@ -10,7 +10,7 @@
 
 extern const struct metric trainmem_metrics[];
 
-/* `plan`: what was predicted for the step; `plain`: for the step that keeps everything. */
+/* `plan`: what was predicted for the step; `plain`: for the step that keeps everything, NULL: this is it. */
 void outcome_record_account(struct run *run, const struct setup *setup,
 			    const struct account *account, const struct heap *plan,
 			    const struct heap *plain);
