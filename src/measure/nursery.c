@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdalign.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +20,8 @@
 struct shared {
 	struct error err;
 	bool done;
-	char arguments[NURSERY_ARGUMENTS];
-	char result[NURSERY_RESULT];
+	alignas(max_align_t) char arguments[NURSERY_ARGUMENTS];
+	alignas(max_align_t) char result[NURSERY_RESULT];
 };
 
 struct request {
