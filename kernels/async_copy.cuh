@@ -4,11 +4,13 @@
 
 #include <stdint.h>
 
+#include "device/cuda/compat.h"
+
 /* `BYTES` (4 or 16) of `from`, or zeros unless `in`. */
 template <int BYTES>
 static __device__ __forceinline__ void copy_async(void *to, const void *from, bool in)
 {
-#if __CUDA_ARCH__ >= 800
+#if CODE_HAS_ASYNC_COPY
 	unsigned address = (unsigned)__cvta_generic_to_shared(to);
 	int bytes = in ? BYTES : 0;
 
@@ -31,7 +33,7 @@ static __device__ __forceinline__ void copy_async(void *to, const void *from, bo
 /* `BYTES` (4 or 16) of `from`. */
 template <int BYTES> static __device__ __forceinline__ void copy_async(void *to, const void *from)
 {
-#if __CUDA_ARCH__ >= 800
+#if CODE_HAS_ASYNC_COPY
 	unsigned address = (unsigned)__cvta_generic_to_shared(to);
 
 	if (BYTES == 16)
@@ -48,7 +50,7 @@ template <int BYTES> static __device__ __forceinline__ void copy_async(void *to,
 /* Ends a group of copies. */
 static __device__ __forceinline__ void copies_commit(void)
 {
-#if __CUDA_ARCH__ >= 800
+#if CODE_HAS_ASYNC_COPY
 	asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
@@ -56,7 +58,7 @@ static __device__ __forceinline__ void copies_commit(void)
 /* Waits until at most `PENDING` groups are still under way. */
 template <int PENDING> static __device__ __forceinline__ void copies_wait(void)
 {
-#if __CUDA_ARCH__ >= 800
+#if CODE_HAS_ASYNC_COPY
 	asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 #endif
 }

@@ -2,6 +2,8 @@
 #ifndef GPUPROOF_KERNELS_DEVICE_CLOCK_CUH
 #define GPUPROOF_KERNELS_DEVICE_CLOCK_CUH
 
+#include "device/cuda/compat.h"
+
 /*
  * Nanoseconds that don't depend on the core clock. Its step is 32 ns to 1 us, depending on the
  * GPU.
@@ -17,7 +19,7 @@ static __device__ __forceinline__ unsigned long long device_clock_ns(void)
 /* Lets others use the multiprocessor while a thread polls; older GPUs have no such instruction. */
 static __device__ __forceinline__ void device_relax(void)
 {
-#if __CUDA_ARCH__ >= 700
+#if CODE_HAS_NANOSLEEP
 	__nanosleep(100);
 #endif
 }

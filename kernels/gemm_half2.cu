@@ -2,6 +2,7 @@
 #include "kernels/gemm.h"
 
 #include "device/cuda/cuda_kernel.h"
+#include "kernels/half2_path.h"
 #include "kernels/gemm_half2.cuh"
 
 extern "C" enum status kernel_cuda_gemm_half2(struct stream *stream, const void *arguments,
@@ -23,5 +24,5 @@ extern "C" enum status kernel_cuda_gemm_half2(struct stream *stream, const void 
 		gemm_half2<true><<<grid, HALF2_THREADS, 0, handle>>>(p);
 	else
 		gemm_half2<false><<<grid, HALF2_THREADS, 0, handle>>>(p);
-	return cuda_check_launch("gemm_half2", err);
+	return cuda_check_path("gemm_half2", half2_path(&stream->device->info), err);
 }

@@ -8,6 +8,7 @@
 #include <cuda_fp16.h>
 #include <stdint.h>
 
+#include "device/cuda/compat.h"
 #include "kernels/async_copy.cuh"
 #include "kernels/gemm_problem.cuh"
 #include "kernels/tile_order.cuh"
@@ -69,7 +70,7 @@ static __device__ __forceinline__ void half2_load(const half2_problem &p, half *
 
 static __device__ __forceinline__ half2 half2_fma(half2 a, half2 b, half2 c)
 {
-#if __CUDA_ARCH__ >= 530
+#if CODE_HAS_HALF_ARITHMETIC
 	return __hfma2(a, b, c);
 #else
 	return c; /* never launched there */

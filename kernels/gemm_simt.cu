@@ -42,15 +42,21 @@ extern "C" enum status kernel_cuda_gemm_simt(struct stream *stream, const void *
 		return err->status;
 	if (gemm_is_empty(g))
 		return STATUS_OK;
-	if (!gemm_kernel_aligned(g, 4))
+	if (!gemm_kernel_aligned(g, 4)) {
 		launch_shape<plain_tiles, false, false>(g, handle);
-	else if (info->capability_major < 8)
+		return cuda_check_path("gemm_simt", "plain tiles, narrow loads", err);
+	}
+	if (info->capability_major < 8) {
 		launch_shape<plain_tiles, true, false>(g, handle);
-	else if (10 * (uint64_t)tiles.x * tiles.z < 9 * (uint64_t)info->multiprocessors)
+		return cuda_check_path("gemm_simt", "plain tiles", err);
+	}
+	if (10 * (uint64_t)tiles.x * tiles.z < 9 * (uint64_t)info->multiprocessors) {
 		launch_shape<small_tiles, true, false>(g, handle);
-	else if (fits<large_tiles>(g))
+		return cuda_check_path("gemm_simt", "small tiles, asynchronous copies", err);
+	}
+	if (fits<large_tiles>(g))
 		launch_shape<large_tiles, true, true>(g, handle);
 	else
 		launch_shape<large_tiles, true, false>(g, handle);
-	return cuda_check_launch("gemm_simt", err);
+	return cuda_check_path("gemm_simt", "large tiles, asynchronous copies", err);
 }

@@ -183,7 +183,7 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) gemm_simt(simt_p
 	simt_pieces<S> pieces[2];
 	int row, column;
 
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#if CODE_CAPABILITY && !CODE_HAS_ASYNC_COPY
 	if (S::STAGES > 2)
 		return; /* never launched there: its stages would only be waited for; saves minutes of compiling */
 #endif

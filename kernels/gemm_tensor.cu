@@ -4,6 +4,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include "device/cuda/compat.h"
 #include "device/cuda/cuda_kernel.h"
 #include "kernels/gemm_wgmma.h"
 #include "kernels/gemm_wmma.cuh"
@@ -35,13 +36,12 @@ extern "C" enum status kernel_cuda_gemm_tensor(struct stream *stream, const void
 				 g->precision == PRECISION_FP16 ? "fp16" : "bf16");
 	if (gemm_is_empty(g))
 		return STATUS_OK;
-#ifdef GPUPROOF_WGMMA
-	if (info->capability_major == 9 && gemm_wgmma_takes(g))
+	if (CUDA_HAS_WGMMA && (info->capabilities & DEVICE_HAS_WGMMA) && gemm_wgmma_takes(g))
 		return gemm_wgmma_launch(stream, g, err);
-#endif
 	if (g->precision == PRECISION_FP16)
 		launch<half>(p, g, cuda_stream_handle(stream));
 	else
 		launch<__nv_bfloat16>(p, g, cuda_stream_handle(stream));
-	return cuda_check_launch("gemm_tensor", err);
+	return cuda_check_path("gemm_tensor",
+			       gemm_kernel_aligned(g, 8) ? "WMMA" : "WMMA, narrow loads", err);
 }

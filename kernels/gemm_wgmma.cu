@@ -66,7 +66,7 @@ static enum status launch(struct stream *stream, const struct gemm *g, CUtensorM
 			     WGMMA_SHARED_BYTES);
 	gemm_wgmma<T><<<(unsigned)cuda_stream_multiprocessors(stream), WGMMA_THREADS,
 			WGMMA_SHARED_BYTES, handle>>>(p, map_a, map_b);
-	return cuda_check_launch("gemm_tensor", err);
+	return cuda_check_path("gemm_tensor", "WGMMA", err);
 }
 
 extern "C" enum status gemm_wgmma_launch(struct stream *stream, const struct gemm *g,

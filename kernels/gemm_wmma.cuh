@@ -12,6 +12,7 @@
 #include <mma.h>
 #include <stdint.h>
 
+#include "device/cuda/compat.h"
 #include "kernels/async_copy.cuh"
 #include "kernels/gemm_problem.cuh"
 #include "kernels/tile_order.cuh"
@@ -63,7 +64,7 @@ static __device__ __forceinline__ void wmma_load(const wmma_problem &p, T *stage
 	}
 }
 
-#if __CUDA_ARCH__ >= 700
+#if CODE_HAS_TENSOR_CORES
 template <typename T, bool WIDE> static __device__ __forceinline__ void wmma_tile(wmma_problem &p)
 {
 	using namespace nvcuda::wmma;
@@ -139,18 +140,18 @@ template <typename T, bool WIDE> static __device__ __forceinline__ void wmma_til
 #endif
 
 template <typename T> struct wmma_since {
-	static const int capability = 800;
+	static const int capability = 80;
 };
 template <> struct wmma_since<half> {
-	static const int capability = 700;
+	static const int capability = 70;
 };
 
 /* Nothing, and never launched, where there are no such tensor cores. */
 template <typename T, bool WIDE>
 static __global__ void __launch_bounds__(WMMA_THREADS) gemm_wmma(wmma_problem p)
 {
-#if __CUDA_ARCH__ >= 700
-	if constexpr (__CUDA_ARCH__ >= wmma_since<T>::capability)
+#if CODE_HAS_TENSOR_CORES
+	if constexpr (CODE_CAPABILITY >= wmma_since<T>::capability)
 		wmma_tile<T, WIDE>(p);
 #endif
 }

@@ -3,7 +3,9 @@
 
 #include <cuda_fp16.h>
 
+#include "device/cuda/compat.h"
 #include "device/cuda/cuda_kernel.h"
+#include "kernels/half2_path.h"
 
 #define THREADS 256
 
@@ -17,7 +19,7 @@ static __device__ __forceinline__ double peak_step(double x)
 }
 static __device__ __forceinline__ half2 peak_step(half2 x)
 {
-#if __CUDA_ARCH__ >= 530
+#if CODE_HAS_HALF_ARITHMETIC
 	return __hfma2(x, x, __float2half2_rn(PEAK_SHIFT));
 #else
 	return x; /* never launched there */
@@ -78,12 +80,14 @@ extern "C" enum status kernel_cuda_peak_fma(struct stream *stream, const void *a
 
 	if (a->precision == PRECISION_FP16_ACC16 && !(stream->device->info.capabilities & DEVICE_HAS_FP16_ACC16))
 		return error_set(err, STATUS_UNSUPPORTED, "%s does not calculate with FP16", stream->device->info.id);
+	if (a->precision == PRECISION_FP16_ACC16) {
+		peak_fma<half2><<<blocks, THREADS, 0, handle>>>(a->steps, a->out);
+		return cuda_check_path("peak_fma", half2_path(&stream->device->info), err);
+	}
 	if (a->precision == PRECISION_FP64)
 		peak_fma<double><<<blocks, THREADS, 0, handle>>>(a->steps, a->out);
-	else if (a->precision == PRECISION_FP32)
-		peak_fma<float><<<blocks, THREADS, 0, handle>>>(a->steps, a->out);
 	else
-		peak_fma<half2><<<blocks, THREADS, 0, handle>>>(a->steps, a->out);
+		peak_fma<float><<<blocks, THREADS, 0, handle>>>(a->steps, a->out);
 	return cuda_check_launch("peak_fma", err);
 }
 

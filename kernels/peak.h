@@ -74,7 +74,10 @@ GENERATOR_FN int peak_element(int side, int line, int k)
 	       7;
 }
 
-/* The tensor cores of compute capability 9.0 take larger shapes; m = 0: the device has none for this precision. */
+/*
+ * The tensor cores of compute capability 9.0 take larger shapes, and reach their rate with these alone. m = 0: the device
+ * has no tensor cores for this precision, or the module has no code that brings them to their rate.
+ */
 static inline struct peak_tensor_shape peak_tensor_shape(const struct device_info *info,
 							 enum precision precision)
 {
@@ -93,7 +96,7 @@ static inline struct peak_tensor_shape peak_tensor_shape(const struct device_inf
 	};
 
 	if (capability == 90)
-		return large;
+		return info->capabilities & DEVICE_HAS_WGMMA ? large : none;
 	return precision == PRECISION_FP8 || capability < since ? none : small;
 }
 

@@ -5,6 +5,7 @@
 #include <cuda_fp16.h>
 #include <mma.h>
 
+#include "device/cuda/compat.h"
 #include "device/cuda/cuda_kernel.h"
 #include "kernels/peak_wgmma.h"
 
@@ -16,30 +17,30 @@
 template <typename T> struct peak_fragments {
 	typedef T element;
 	typedef float sum;
-	static const int depth = 16, since = 800;
+	static const int depth = 16, since = 80;
 };
 template <> struct peak_fragments<half> {
 	typedef half element;
 	typedef float sum;
-	static const int depth = 16, since = 700;
+	static const int depth = 16, since = 70;
 };
 template <> struct peak_fragments<signed char> {
 	typedef signed char element;
 	typedef int sum;
-	static const int depth = 16, since = 720;
+	static const int depth = 16, since = 72;
 };
 struct tf32_number;
 template <> struct peak_fragments<tf32_number> {
 	typedef float element;
 	typedef float sum;
-	static const int depth = 8, since = 800;
+	static const int depth = 8, since = 80;
 };
 
-#if __CUDA_ARCH__ >= 700
+#if CODE_HAS_TENSOR_CORES
 template <typename T> struct peak_type {
 	typedef T name;
 };
-#if __CUDA_ARCH__ >= 800
+#if CODE_HAS_TF32
 template <> struct peak_type<tf32_number> {
 	typedef nvcuda::wmma::precision::tf32 name;
 };
@@ -92,8 +93,8 @@ template <typename T> static __device__ __forceinline__ void peak_warp(uint64_t 
 /* Nothing, and never launched, where there are no such tensor cores. */
 template <typename T> static __global__ void __launch_bounds__(THREADS) peak_tensor(uint64_t steps, int64_t *out)
 {
-#if __CUDA_ARCH__ >= 700
-	if constexpr (__CUDA_ARCH__ >= peak_fragments<T>::since)
+#if CODE_HAS_TENSOR_CORES
+	if constexpr (CODE_CAPABILITY >= peak_fragments<T>::since)
 		peak_warp<T>(steps, out);
 #endif
 }
@@ -108,14 +109,8 @@ extern "C" enum status kernel_cuda_peak_tensor(struct stream *stream, const void
 	if (shape.m == 0)
 		return error_set(err, STATUS_UNSUPPORTED, "%s has no tensor cores for this precision",
 				 stream->device->info.id);
-#ifdef GPUPROOF_WGMMA
-	if (shape.m == 64)
+	if (CUDA_HAS_WGMMA && shape.m == 64)
 		return peak_wgmma_launch(stream, a, err);
-#else
-	if (shape.m == 64)
-		return error_set(err, STATUS_UNSUPPORTED,
-				 "this module was built without the code for compute capability 9.0");
-#endif
 	if (a->precision == PRECISION_FP16)
 		peak_tensor<half><<<blocks, THREADS, 0, handle>>>(a->steps, a->out);
 	else if (a->precision == PRECISION_BF16)
@@ -124,5 +119,5 @@ extern "C" enum status kernel_cuda_peak_tensor(struct stream *stream, const void
 		peak_tensor<tf32_number><<<blocks, THREADS, 0, handle>>>(a->steps, a->out);
 	else
 		peak_tensor<signed char><<<blocks, THREADS, 0, handle>>>(a->steps, a->out);
-	return cuda_check_launch("peak_tensor", err);
+	return cuda_check_path("peak_tensor", "WMMA", err);
 }

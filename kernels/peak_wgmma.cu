@@ -128,5 +128,5 @@ extern "C" enum status peak_wgmma_launch(struct stream *stream, const struct pea
 		peak_wgmma<unsigned char, peak_fp8><<<blocks, THREADS, 0, handle>>>(steps, shape.adds_up, a->out);
 	else
 		peak_wgmma<signed char, peak_int8><<<blocks, THREADS, 0, handle>>>(steps, shape.adds_up, a->out);
-	return cuda_check_launch("peak_tensor", err);
+	return cuda_check_path("peak_tensor", "WGMMA", err);
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/units.h"
+#include "device/architecture.h"
 #include "measure/run.h"
 #include "suites/matmul/operands.h"
 #include "suites/suite.h"
@@ -211,6 +212,10 @@ static const char *obstacle(const struct setting_of_case *s, const struct device
 
 	if (!(info->capabilities & capabilities[p->precision]))
 		snprintf(reason, size, "%s has no %s matrix multiplication", info->id,
+			 precision_name(p->precision));
+	else if (s->implementation == IMPLEMENTATION_TENSOR && info->capability_major > 0 &&
+		 device_capability_number(info) < (p->precision == PRECISION_BF16 ? 80 : 70))
+		snprintf(reason, size, "%s has no tensor cores for %s", info->id,
 			 precision_name(p->precision));
 	else if (p->scale != 1 && operations(p, 1) > 2.0 * MATMUL_FULL_OPERATIONS)
 		snprintf(reason, size,

@@ -115,9 +115,13 @@ static const char *obstacle(enum unit unit, enum precision precision, unsigned c
 			    const struct device_info *info, char *reason, size_t size)
 {
 	bool tensor_cores =
-		strcmp(info->backend, "cuda") == 0 && peak_tensor_shape(info, precision).m > 0;
+		info->capability_major > 0 && peak_tensor_shape(info, precision).m > 0;
 
-	if (unit == TENSOR && !tensor_cores)
+	if (unit == TENSOR && !tensor_cores && info->capability_major == 9 && info->capability_minor == 0)
+		snprintf(reason, size,
+			 "module %s has no WGMMA code, which the tensor cores of %s need",
+			 info->module, info->id);
+	else if (unit == TENSOR && !tensor_cores)
 		snprintf(reason, size, "%s has no tensor cores for %s", info->id,
 			 precision_name(precision));
 	else if (unit != TENSOR && !(info->capabilities & capability))

@@ -225,7 +225,7 @@ const struct command command_run = {
 		"       gpuproof run --resume DIR           continue a run that was interrupted\n\n"
 		"  -o, --output DIR         where the results go (else gpuproof-results/...)\n"
 		"      --dry-run            print the cases, their memory and time; run nothing\n"
-		"      --backend NAME       as [run] backend: auto, cuda, host\n"
+		"      --backend NAME       as [run] backend: auto, cuda, host, cuda13, cuda11\n"
 		"      --devices LIST       as [run] devices: all, or 0,1 or cuda:0,cuda:1\n"
 		"      --set SECTION.KEY=VALUE   overrides the config; repeatable\n"
 		"      --launches N         as [run] launches: everything N times, by new "

@@ -26,7 +26,7 @@
 #include "device/device_info.h"
 
 /* Changes whenever this header does in a way that a loaded module would notice. */
-#define BACKEND_ABI 8
+#define BACKEND_ABI 9
 
 /* Every backend's device, stream, event, communicator and graph start with these fields. */
 struct device {
@@ -194,6 +194,16 @@ typedef void callback_fn(void *context);
 
 struct backend_options {
 	int host_devices; /* shares the CPU is cut into; 0: one */
+	/*
+	 * cuda: the compute capability (37 for 3.7) whose code paths are taken on whatever device is there, to try them
+	 * without the card; 0: the device's own.
+	 */
+	int emulate_capability;
+};
+
+/* A way in which a kernel, or a library's product ("gemm"), was carried out: { "gemm_tensor", "WMMA" }. */
+struct code_path {
+	const char *kernel, *path; /* path "": there is only one */
 };
 
 struct backend {
@@ -203,7 +213,7 @@ struct backend {
 
 	/*
 	 * Discovery. open() may fail with STATUS_UNSUPPORTED ("no driver"): the backend is then not there.
-	 * `options`: host: number of devices; cuda: unused. Called once per process, before all else.
+	 * `options` last as long as the process. Called once per process, before all else.
 	 */
 	enum status (*open)(const struct backend_options *options, struct error *err);
 	void (*close)(void);
@@ -354,21 +364,44 @@ struct backend {
 
 	/* See struct memory_view. */
 	enum status (*memory_view)(struct device *device, struct memory_view *out, struct error *err);
+
+	/*
+	 * Whether the module has code for device `index`, without opening it; `how` says which ("machine code for 9.0").
+	 * STATUS_UNSUPPORTED with the reason. NULL: for all.
+	 */
+	enum status (*drives)(int index, char *how, size_t size, struct error *err);
+	/* The ways taken since the last call, each once; the texts last as long as the module. NULL: not recorded. */
+	size_t (*paths)(struct code_path *out, size_t capacity);
 };
 
 /*
  * device/registry.c. Backends known here: the built-in ones and the modules found beside the program
  * (backends/), in ../lib/gpuproof/backends, or in $GPUPROOF_BACKENDS. Only workers call these.
  */
+#define BACKEND_CHOICES 64
+struct device_choice {
+	const struct backend *backend;
+	int index;
+	enum severity severity; /* WARNING: none has code for it; NOTE: the driver compiles at first use */
+	char why[320];          /* "cuda11: machine code for 3.7; not cuda13: ..." */
+};
 struct backend_list {
 	const struct backend *backends[8];
 	size_t count;
+	/* Which of the modules of one backend (cuda13, cuda11) drives a device, and why. */
+	struct device_choice choices[BACKEND_CHOICES];
+	size_t choice_count;
 	char missing[8][320]; /* "cuda13: <why it could not be opened>" */
 	size_t missing_count;
 };
-/* Opens every backend that `only` names ("cuda"; NULL or "auto": all that are there). */
+/*
+ * Opens every backend that `only` names ("cuda" or its module "cuda11"; NULL or "auto": all that are there). Of several
+ * modules of one backend each device gets the newest that has code for it; a module that gets none is closed again.
+ */
 void backends_open(struct backend_list *list, const char *only, const struct backend_options *options);
 void backends_close(struct backend_list *list);
+/* Whether `backend` is the one chosen for its device `index`. */
+bool backends_chose(const struct backend_list *list, const struct backend *backend, int index);
 
 #include "device/backend_calls.h"
 

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 enum device_capability {
 	DEVICE_HAS_FP64 = 1 << 0,
@@ -16,7 +17,8 @@ enum device_capability {
 	DEVICE_SHARES_HOST_MEMORY = 1 << 7, /* its memory is the operating system's: CPU, integrated GPU */
 	DEVICE_HAS_FP8 = 1 << 8,        /* GEMM with E4M3 operands */
 	DEVICE_HAS_INT8 = 1 << 9,       /* GEMM with INT8 operands */
-	DEVICE_HAS_FP16_ACC16 = 1 << 10 /* GEMM with FP16 operands and FP16 accumulation */
+	DEVICE_HAS_FP16_ACC16 = 1 << 10, /* GEMM with FP16 operands and FP16 accumulation: arithmetic in FP16 */
+	DEVICE_HAS_WGMMA = 1 << 11 /* 9.0's own tensor instructions, and a module that has code for them */
 };
 
 /* Unknown numbers are 0, unknown text "". */
@@ -28,7 +30,8 @@ struct device_info {
 	char name[128];
 	char uuid[64];
 	char pci[32];      /* "0000:3b:00.0" */
-	int capability_major, capability_minor; /* compute capability */
+	int capability_major, capability_minor; /* compute capability: the emulated one where there is one */
+	char emulated_on[8]; /* the device's own compute capability ("9.0") where another one is emulated, else "" */
 	int multiprocessors; /* host: cores of this share */
 	uint64_t memory_bytes, memory_free_bytes;
 	uint64_t l2_bytes;
@@ -42,5 +45,11 @@ struct device_info {
 	uint64_t peer_mask;    /* bit i: can read and write the memory of device i of this backend */
 	int nvlink_count;      /* active links, 0 none or unknown */
 };
+
+/* Whether `backend` names the device's backend ("cuda") or its module ("cuda11"). */
+static inline bool device_is_of(const struct device_info *info, const char *backend)
+{
+	return strcmp(info->backend, backend) == 0 || strcmp(info->module, backend) == 0;
+}
 
 #endif

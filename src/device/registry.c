@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "device/host/host_device.h"
+#include "device/images.h"
 
 static const struct backend *const built_in[] = { &backend_host };
 
@@ -127,22 +128,23 @@ static void find_installed(struct modules *modules)
 	free(lib);
 }
 
+/* Another file of a module that is open already: the first folder wins. */
+static bool is_open(const struct backend_list *list, const char *module)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (strcmp(list->backends[i]->module, module) == 0)
+			return true;
+	return false;
+}
+
 static void open_backend(struct backend_list *list, const char *name, const struct backend *backend,
 			 const struct backend_options *options)
 {
 	struct error err = ERROR_NONE;
 
-	for (size_t i = 0; i < list->count; i++) {
-		if (strcmp(list->backends[i]->name, backend->name) == 0) {
-			char why[128];
-
-			snprintf(why, sizeof(why), "not needed: %.60s drives these devices",
-				 list->backends[i]->module);
-			add_missing(list, name, why);
-			return;
-		}
-	}
-	if (list->count == ARRAY_SIZE(list->backends))
+	if (is_open(list, backend->module))
+		add_missing(list, name, "not needed: another file of this name was found first");
+	else if (list->count == ARRAY_SIZE(list->backends))
 		add_missing(list, name, "too many backends");
 	else if (backend->open(options, &err) != STATUS_OK)
 		add_missing(list, name, err.message);
@@ -181,6 +183,98 @@ static void open_module(struct backend_list *list, const char *path,
 	}
 }
 
+static bool first_of_name(const struct backend_list *list, size_t which)
+{
+	for (size_t i = 0; i < which; i++)
+		if (strcmp(list->backends[i]->name, list->backends[which]->name) == 0)
+			return false;
+	return true;
+}
+
+/* "cuda13: machine code for 9.0" or "not cuda13: ..."; true when it has code for the device. */
+static bool ask(const struct backend *backend, int index, bool chosen_already,
+		struct device_choice *choice)
+{
+	struct error err = ERROR_NONE;
+	size_t length = strlen(choice->why);
+	const char *separator = length ? "; " : "";
+	char how[128] = "";
+	bool drives;
+
+	if (index >= backend->device_count())
+		return false;
+	drives = !backend->drives || backend->drives(index, how, sizeof(how), &err) == STATUS_OK;
+	if (drives && !chosen_already) {
+		choice->backend = backend;
+		choice->severity = images_compiled(how) ? SEVERITY_NOTE : SEVERITY_OK;
+	}
+	snprintf(choice->why + length, sizeof(choice->why) - length,
+		 drives ? "%s%.20s%s%.100s" : "%snot %.20s%s%.200s", separator, backend->module,
+		 how[0] || !drives ? ": " : "", drives ? how : err.message);
+	return drives;
+}
+
+/* The first module, in the order of the list, that has code for the device; else the first of all, which will say why not. */
+static void choose_for(struct backend_list *list, size_t first, int index)
+{
+	struct device_choice *choice = &list->choices[list->choice_count];
+	const char *name = list->backends[first]->name;
+	bool chosen = false;
+
+	if (list->choice_count == BACKEND_CHOICES)
+		return;
+	*choice = (struct device_choice){ .backend = list->backends[first],
+					  .index = index,
+					  .severity = SEVERITY_WARNING };
+	for (size_t i = first; i < list->count; i++)
+		if (strcmp(list->backends[i]->name, name) == 0)
+			chosen |= ask(list->backends[i], index, chosen, choice);
+	list->choice_count++;
+}
+
+static bool is_chosen(const struct backend_list *list, const struct backend *backend)
+{
+	for (size_t i = 0; i < list->choice_count; i++)
+		if (list->choices[i].backend == backend)
+			return true;
+	return false;
+}
+
+static void close_unneeded(struct backend_list *list)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		const struct backend *backend = list->backends[i];
+
+		if (is_chosen(list, backend)) {
+			list->backends[kept++] = backend;
+			continue;
+		}
+		backend->close();
+		add_missing(list, backend->module,
+			    "not needed: a newer module drives these devices");
+	}
+	list->count = kept;
+}
+
+static void choose(struct backend_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		for (int index = 0;
+		     first_of_name(list, i) && index < list->backends[i]->device_count(); index++)
+			choose_for(list, i, index);
+	close_unneeded(list);
+}
+
+bool backends_chose(const struct backend_list *list, const struct backend *backend, int index)
+{
+	for (size_t i = 0; i < list->choice_count; i++)
+		if (list->choices[i].index == index && list->choices[i].backend == backend)
+			return true;
+	return false;
+}
+
 void backends_open(struct backend_list *list, const char *only,
 		   const struct backend_options *options)
 {
@@ -202,6 +296,7 @@ void backends_open(struct backend_list *list, const char *only,
 		free(modules.paths[i]);
 	}
 	free(modules.paths);
+	choose(list);
 	if (list->count == 0 && list->missing_count == 0)
 		add_missing(list, only ? only : "auto", "there is no backend of this name");
 }

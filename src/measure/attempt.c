@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "device/limits.h"
+#include "measure/code_paths.h"
 #include "measure/describe.h"
 #include "measure/telemetry_window.h"
 #include "measure/worker.h"
@@ -107,6 +108,7 @@ void attempt_carry_out(struct attempt *const *attempts, size_t count, double tel
 		struct run *run = &attempts[i]->run;
 
 		run->telemetry = telemetry_window_open(run->sampler.device, telemetry_seconds);
+		code_paths_forget(run);
 	}
 	if (count == 1)
 		carry_out_one(attempts[0]);
@@ -115,6 +117,11 @@ void attempt_carry_out(struct attempt *const *attempts, size_t count, double tel
 	for (size_t i = 0; i < count; i++) {
 		struct run *run = &attempts[i]->run;
 
+		/* What ran in company was launched for all of it. */
+		if (i == 0)
+			code_paths_record(run);
+		else
+			code_paths_copy(&attempts[0]->result, &attempts[i]->result);
 		telemetry_window_summary(run->telemetry, &attempts[i]->result.during);
 		telemetry_window_close(run->telemetry);
 	}

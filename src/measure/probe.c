@@ -58,7 +58,7 @@ static void send_finding(int pipe, const struct finding *finding)
 	send_line(pipe, LINE_FINDING, finding_to_json(finding));
 }
 
-static void send_devices(int pipe, const struct backend *backend)
+static void send_devices(int pipe, const struct backend_list *list, const struct backend *backend)
 {
 	int count = backend->device_count();
 
@@ -67,6 +67,8 @@ static void send_devices(int pipe, const struct backend *backend)
 		struct device_info info;
 		struct finding finding = { .severity = SEVERITY_ERROR };
 
+		if (!backends_chose(list, backend, i))
+			continue;
 		memset(&info, 0, sizeof(info));
 		if (backend->device_info(i, &info, &err) == STATUS_OK) {
 			send_line(pipe, LINE_DEVICE, device_info_to_json(&info));
@@ -79,13 +81,13 @@ static void send_devices(int pipe, const struct backend *backend)
 	}
 }
 
-static void send_backend(int pipe, const struct backend *backend)
+static void send_backend(int pipe, const struct backend_list *list, const struct backend *backend)
 {
 	struct component *components = xcalloc(MOST_ITEMS, sizeof(*components));
 	struct finding *findings = xcalloc(MOST_ITEMS, sizeof(*findings));
 	size_t count;
 
-	send_devices(pipe, backend);
+	send_devices(pipe, list, backend);
 	if (backend->facts)
 		backend->facts(send_fact, &pipe);
 	count = backend->components ? backend->components(components, MOST_ITEMS) : 0;
@@ -96,6 +98,19 @@ static void send_backend(int pipe, const struct backend *backend)
 		send_finding(pipe, &findings[i]);
 	free(components);
 	free(findings);
+}
+
+/* Which module drives a device, and why; nothing where there is but one that drives all. */
+static void send_choice(int pipe, const struct device_choice *choice)
+{
+	struct finding finding = { .severity = choice->severity };
+
+	if (!choice->backend->drives)
+		return;
+	snprintf(finding.subject, sizeof(finding.subject), "module for %s:%d",
+		 choice->backend->name, choice->index);
+	snprintf(finding.text, sizeof(finding.text), "%s", choice->why);
+	send_finding(pipe, &finding);
 }
 
 /* "cuda13: no driver" -> NOTE "backend cuda13": "no driver" */
@@ -119,7 +134,9 @@ static void probe_child(int pipe, const struct config *config)
 	environment_collect(send_fact, &pipe);
 	backends_open(&list, settings.backend, &settings.backend_options);
 	for (size_t i = 0; i < list.count; i++)
-		send_backend(pipe, list.backends[i]);
+		send_backend(pipe, &list, list.backends[i]);
+	for (size_t i = 0; i < list.choice_count; i++)
+		send_choice(pipe, &list.choices[i]);
 	for (size_t i = 0; i < list.missing_count; i++)
 		send_missing(pipe, list.missing[i]);
 	send_line(pipe, LINE_END, NULL);

@@ -50,13 +50,14 @@ static void progress(void *context, size_t samples, double median, double half_w
 	send_text(w, &text);
 }
 
-/* "cuda,host": what this plan's devices need. Another backend could only do harm. */
+/* "cuda13,host": what this plan's devices need. Another backend, or module, could only do harm. */
 static char *backend_names(const struct plan *plan)
 {
 	struct text names = TEXT_EMPTY;
 
 	for (size_t i = 0; i < plan->device_count; i++) {
-		const char *name = plan->devices[i].backend;
+		const struct device_info *info = &plan->devices[i];
+		const char *name = strcmp(info->module, "built-in") ? info->module : info->backend;
 
 		if (!names.length || !strstr(names.data, name))
 			text_addf(&names, "%s%s", names.length ? "," : "", name);

@@ -42,7 +42,7 @@ static bool is_reserved(const char *s)
  */
 static void check_backend(const struct section *section, const char *none, struct document *d)
 {
-	const char *const known[] = { none, "cuda", "host", NULL };
+	const char *const known[] = { none, "cuda", "host", "cuda13", "cuda12", "cuda11", NULL };
 	const struct setting *setting = setting_or_null(section, "backend");
 	const char *name = setting ? setting->values[0].text : none;
 	char *title;

@@ -4,9 +4,14 @@
  */
 #include "plan/schema.h"
 
+/* Of the architectures that module cuda11 has code for. */
+static const char *const capabilities[] = { "none", "3.5", "3.7", "5.2", "6.0", "6.1", "7.0",
+					    "7.5",  "8.0", "8.6", "9.0", NULL };
+
 const struct key run_keys[] = {
 	{ .name = "backend", .type = KEY_TEXT, .fallback = "auto",
-	  .help = "what drives the devices: auto (GPUs, else the CPU), cuda, host" },
+	  .help = "what drives the devices: auto (GPUs, else the CPU), cuda, host, or one of the "
+		  "modules of cuda: cuda13, cuda11" },
 	{ .name = "devices", .type = KEY_TEXT, .list = true, .fallback = "all",
 	  .help = "all, or indices (0, 1) or ids (cuda:0, host:1)" },
 	{ .name = "host_devices", .type = KEY_INTEGER, .fallback = "1", .min = 1, .max = 64,
@@ -15,6 +20,9 @@ const struct key run_keys[] = {
 	  .help = "all, or those of the config's suites that run" },
 	{ .name = "launches", .type = KEY_INTEGER, .fallback = "1", .min = 1, .max = 1000,
 	  .help = "how often everything is measured, each time by new processes" },
+	{ .name = "emulate_capability", .type = KEY_CHOICE, .fallback = "none", .choices = capabilities,
+	  .help = "takes the code paths of another compute capability on the GPUs that are here, to try them; "
+		  "the figures are still those of the GPUs" },
 	{ .name = "seed", .type = KEY_INTEGER, .fallback = "1",
 	  .help = "of all generated data: the same seed, the same data" },
 	{ .name = "label", .type = KEY_TEXT, .fallback = "",
@@ -28,7 +36,7 @@ const struct key run_keys[] = {
 
 const struct key suite_keys[] = {
 	{ .name = "backend", .type = KEY_TEXT, .fallback = "any",
-	  .help = "any, or the backend (cuda, host) on whose devices alone this section runs" },
+	  .help = "any, or the backend (cuda, host) or module (cuda11) on whose devices alone this section runs" },
 	{ 0 }
 };
 

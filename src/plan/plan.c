@@ -66,7 +66,7 @@ static bool is_wanted(const struct plan *plan, const struct plan_case *point, co
 	if (strcmp(backend, "any") == 0)
 		return true;
 	for (size_t i = 0; i < device_count; i++)
-		if (strcmp(plan->devices[devices[i]].backend, backend) != 0)
+		if (!device_is_of(&plan->devices[devices[i]], backend))
 			return false;
 	return true;
 }

@@ -37,7 +37,7 @@ static const char *automatic(const struct device_info *devices, size_t count)
 static bool is_wanted(const struct selection *s, const struct device_info *device,
 		      const char *wanted)
 {
-	bool of_backend = strcmp(device->backend, s->backend) == 0;
+	bool of_backend = device_is_of(device, s->backend);
 
 	if (strchr(wanted, ':'))
 		return strcmp(device->id, wanted) == 0 && (of_backend || s->any_backend);
@@ -68,7 +68,7 @@ static enum status choose_all(struct selection *s, struct error *err)
 	char *list;
 
 	for (size_t i = 0; i < s->count; i++) {
-		s->chosen[i] = strcmp(s->devices[i].backend, s->backend) == 0;
+		s->chosen[i] = device_is_of(&s->devices[i], s->backend);
 		found += s->chosen[i];
 	}
 	if (found)

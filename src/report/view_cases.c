@@ -66,6 +66,26 @@ static void set_verification(struct tree *row, const struct case_result *c)
 		tree_text(row, "checked", "exact");
 }
 
+/* Why there is no number; else what a reader must know, and which code ran where there was a choice. */
+static void set_remark(struct tree *row, const struct case_result *c)
+{
+	struct text remark = TEXT_EMPTY;
+
+	if (*view_string(c->reason)) {
+		view_text(row, "remark", c->reason);
+		return;
+	}
+	text_add(&remark, view_string(c->notes));
+	for (size_t i = 0; i < c->path_count; i++)
+		text_addf(&remark, "%s%s",
+			  i               ? "; "
+			  : remark.length ? " Code: "
+					  : "Code: ",
+			  c->paths[i]);
+	view_text(row, "remark", remark.length ? remark.data : "");
+	text_release(&remark);
+}
+
 static void add_row(const struct view *view, size_t run, const struct case_result *c,
 		    struct tree *rows)
 {
@@ -82,7 +102,7 @@ static void add_row(const struct view *view, size_t run, const struct case_resul
 	set_others(row, c, m);
 	set_noise(row, c);
 	set_verification(row, c);
-	view_text(row, "remark", *view_string(c->reason) ? c->reason : c->notes);
+	set_remark(row, c);
 	free(devices);
 }
 

@@ -51,7 +51,8 @@ static void format_backend(const struct device_info *d, char *out, size_t size)
 static void format_capability(const struct device_info *d, char *out, size_t size)
 {
 	if (d->capability_major)
-		snprintf(out, size, "%d.%d", d->capability_major, d->capability_minor);
+		snprintf(out, size, "%d.%d%s%s", d->capability_major, d->capability_minor,
+			 d->emulated_on[0] ? ", emulated on " : "", d->emulated_on);
 }
 
 static void format_cores(const struct device_info *d, char *out, size_t size)

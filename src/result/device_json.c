@@ -8,7 +8,7 @@
 /* By bit of enum device_capability. */
 static const char *const capability_words[] = { "fp64", "fp32", "tf32", "fp16", "bf16", "pools",
 						"collectives", "shares_host_memory", "fp8", "int8",
-						"fp16_acc16", NULL };
+						"fp16_acc16", "wgmma", NULL };
 
 #define DEVICE(member, codec_, ...) \
 	{ .name = #member, .codec = &codec_, FIELD_AT(device_info, member), __VA_ARGS__ }
@@ -25,6 +25,7 @@ const struct field device_info_fields[] = {
 	DEVICE(pci, codec_chars),
 	DEVICE(capability_major, codec_int),
 	DEVICE(capability_minor, codec_int),
+	DEVICE(emulated_on, codec_chars, .optional = true),
 	DEVICE_NUMBER(multiprocessors, codec_int),
 	DEVICE_NUMBER(memory_bytes, codec_uint64),
 	DEVICE_NUMBER(memory_free_bytes, codec_uint64),

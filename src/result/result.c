@@ -79,6 +79,9 @@ void case_result_release(struct case_result *c)
 	free(c->device);
 	free(c->reason);
 	free(c->notes);
+	for (size_t i = 0; i < c->path_count; i++)
+		free(c->paths[i]);
+	free(c->paths);
 	free(c->verification.method);
 	memset(c, 0, sizeof(*c));
 }

@@ -161,6 +161,8 @@ struct case_result {
 	struct watch *watches; /* one per device; of few suites */
 	size_t watch_count, watch_capacity;
 	char *notes; /* anything a reader must know about this case; "" */
+	char **paths; /* which code ran where there was a choice: "gemm_tensor: WMMA"; of rank 0 */
+	size_t path_count;
 	double started_seconds, seconds; /* since the run began; duration */
 };
 

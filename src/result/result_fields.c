@@ -191,6 +191,8 @@ const struct field case_fields[] = {
 	  FIELD_CAPACITY(case_result, watch_capacity), FIELD_KEY(watch, device),
 	  .fields = watch_fields, .optional = true },
 	{ .name = "notes", .codec = &codec_string, FIELD_AT(case_result, notes) },
+	{ .name = "paths", .codec = &codec_strings, FIELD_COUNTED(case_result, paths, path_count),
+	  .optional = true },
 	{ .name = "started", .codec = &codec_real, FIELD_AT(case_result, started_seconds) },
 	{ .name = "seconds", .codec = &codec_real, FIELD_AT(case_result, seconds) },
 	{ 0 }

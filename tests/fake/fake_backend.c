@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "device/architecture.h"
 #include "kernels/generator.h"
 
 struct fake_event {
@@ -22,6 +23,9 @@ struct fake_event {
 };
 
 static struct script script;
+static int emulated;
+static struct code_path taken[4]; /* of products */
+static size_t taken_count;
 static uint64_t used_bytes[64]; /* of each device */
 static uint64_t readings;
 
@@ -32,6 +36,7 @@ static enum status fake_open(const struct backend_options *options, struct error
 	if (script_read(&script, err) != STATUS_OK)
 		return err->status;
 	CALL("open");
+	emulated = options->emulate_capability;
 	own.host_devices = script.devices;
 	return HOST->open(&own, err);
 }
@@ -46,6 +51,23 @@ static int fake_device_count(void)
 	return script.devices;
 }
 
+/* A GPU's abilities as far as the CPU can stand in for them; before 6.0 without pools, as an emulated device is. */
+static void take_capability(struct device_info *out)
+{
+	int capability = emulated ? emulated : script.capability;
+
+	out->capabilities |= DEVICE_HAS_POOLS;
+	if (!capability)
+		return;
+	if (emulated)
+		snprintf(out->emulated_on, sizeof(out->emulated_on), "%d.%d",
+			 script.capability / 10 % 100, script.capability % 10);
+	out->capability_major = capability / 10;
+	out->capability_minor = capability % 10;
+	out->capabilities = architecture_capabilities(capability) | DEVICE_HAS_COLLECTIVES |
+			    DEVICE_SHARES_HOST_MEMORY | (capability >= 60 ? DEVICE_HAS_POOLS : 0);
+}
+
 static enum status fake_device_info(int index, struct device_info *out, struct error *err)
 {
 	CALL("device_info");
@@ -56,7 +78,7 @@ static enum status fake_device_info(int index, struct device_info *out, struct e
 	snprintf(out->module, sizeof(out->module), "fake");
 	snprintf(out->name, sizeof(out->name), "Scripted device");
 	snprintf(out->uuid, sizeof(out->uuid), "FAKE-%d", index);
-	out->capabilities |= DEVICE_HAS_POOLS;
+	take_capability(out);
 	out->memory_bytes = out->memory_free_bytes = script.memory_bytes;
 	return STATUS_OK;
 }
@@ -143,6 +165,8 @@ static enum status fake_memory_alloc(struct device *device, enum allocator alloc
 	enum status status;
 
 	CALL("memory_alloc");
+	if (allocator == ALLOCATOR_POOL && !(device->info.capabilities & DEVICE_HAS_POOLS))
+		return error_set(err, STATUS_UNSUPPORTED, "%s has no pools", device->info.id);
 	if (allocator_on_device(allocator) && bytes > script.memory_bytes - *used)
 		return error_set(err, STATUS_NO_MEMORY,
 				 "fake memory_alloc: FAKE_ERROR_OUT_OF_MEMORY");
@@ -300,11 +324,34 @@ static enum status fake_memory_set(struct stream *stream, void *memory, int byte
 	return HOST->memory_set(host(stream), memory, byte, bytes, err);
 }
 
+static void take_path(const struct device_info *info, enum precision precision)
+{
+	const char *path = architecture_gemm_path(device_capability_number(info), precision);
+
+	for (size_t i = 0; i < taken_count; i++)
+		if (taken[i].path == path)
+			return;
+	if (info->capability_major && taken_count < ARRAY_SIZE(taken))
+		taken[taken_count++] = (struct code_path){ "gemm", path };
+}
+
+static size_t fake_paths(struct code_path *out, size_t capacity)
+{
+	size_t count = taken_count < capacity ? taken_count : capacity;
+
+	memcpy(out, taken, count * sizeof(*out));
+	taken_count = 0;
+	return count;
+}
+
 static enum status fake_gemm(struct stream *stream, const struct gemm *gemm, struct error *err)
 {
 	CALL("gemm");
 	pass(stream, 2.0 * (double)gemm->m * (double)gemm->n * (double)gemm->k / FAKE_THROUGHPUT);
-	return HOST->gemm(host(stream), gemm, err);
+	if (HOST->gemm(host(stream), gemm, err) != STATUS_OK)
+		return err->status;
+	take_path(&stream->device->info, gemm->precision);
+	return STATUS_OK;
 }
 
 static size_t fake_gemm_workspace(struct device *device)
@@ -390,6 +437,7 @@ const struct backend gpuproof_backend = {
 	.memory_set = fake_memory_set,
 	.gemm = fake_gemm,
 	.gemm_workspace = fake_gemm_workspace,
+	.paths = fake_paths,
 	.kernel = fake_kernel,
 	.communicator_id = fake_communicator_id,
 	.communicator_open = fake_communicator_open,

@@ -65,10 +65,22 @@ static enum status share_calls(const char *path, struct error *err)
 	return STATUS_OK;
 }
 
+static enum status read_capability(struct script *script, const char *word, struct error *err)
+{
+	int major, minor;
+
+	if (sscanf(word, "%d.%d", &major, &minor) != 2)
+		return error_set(err, STATUS_USAGE, "GPUPROOF_FAKE: capability '%s'?", word);
+	script->capability = major * 10 + minor;
+	return STATUS_OK;
+}
+
 static enum status read_word(struct script *script, const char *word, struct error *err)
 {
 	if (text_starts_with(word, "devices="))
 		script->devices = atoi(word + 8);
+	else if (text_starts_with(word, "capability="))
+		return read_capability(script, word + 11, err);
 	else if (text_starts_with(word, "memory="))
 		return units_parse_size(word + 7, &script->memory_bytes, err);
 	else if (text_starts_with(word, "noise="))

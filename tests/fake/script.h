@@ -2,6 +2,7 @@
  * What the fake backend is told to do: $GPUPROOF_FAKE, words separated by spaces.
  *
  *	devices=2          how many there are (1)
+ *	capability=3.7     compute capability whose abilities it has (none: those of the host backend)
  *	memory=64MiB       of each device (1GiB); what does not fit is refused
  *	noise=1%           of the scripted clock: readings are uniform within +-1 % (0)
  *	clock=host         time is that of the host backend, not scripted (clock=scripted)
@@ -33,6 +34,7 @@ struct script_calls {
 struct script {
 	int devices;
 	bool host_clock;
+	int capability; /* 37 for 3.7; 0: none */
 	uint64_t memory_bytes;
 	double noise;
 };

@@ -227,7 +227,7 @@ static int run_rank(struct world *world)
 	snprintf(device, sizeof(device), "cuda:%d", world->rank);
 	snprintf(detail, sizeof(detail), "rank %d of %d: every collective, by call and by graph",
 		 world->rank, world->size);
-	backends_open(&list, "cuda", &(struct backend_options){ 0 });
+	backends_open(&list, settings.backend, &settings.options);
 	if (list.count == 0)
 		status = error_set(&err, STATUS_DEVICE, "%s", list.missing[0]);
 	else

@@ -22,6 +22,8 @@
  */
 #define CHILD_SECONDS 240
 
+struct check_settings settings = { .backend = "cuda" };
+
 int check_report(const char *check, const char *device, enum status status, const char *detail)
 {
 	const char *verdict = status == STATUS_OK            ? "PASS"
@@ -94,6 +96,7 @@ static int run_checks(struct check_context *context, const struct check *checks)
 		context->detail[0] = '\0';
 		failures += report_timed(context, checks->name, start, checks->run(context, &err),
 					 &err);
+		coverage_note(context->device, err.status == STATUS_OK);
 	}
 	return failures;
 }
@@ -110,6 +113,9 @@ static int run_kernel_checks(struct check_context *context)
 
 		failures += report_timed(context, check->name, start,
 					 check->run(context->device, &err), &err);
+		/* Part of a check may have passed before the rest was found not to be there. */
+		coverage_note(context->device,
+			      err.status == STATUS_OK || err.status == STATUS_UNSUPPORTED);
 	}
 	return failures;
 }
@@ -126,6 +132,8 @@ static int check_device(struct check_context *context, struct device *device)
 	failures += run_checks(context, stream_checks);
 	failures += run_kernel_checks(context);
 	backend_stream_destroy(context->stream);
+	if (settings.coverage)
+		failures += coverage_write(&device->info, settings.coverage);
 	return failures;
 }
 
@@ -159,7 +167,7 @@ static int single_process(int pipe)
 	int failures, count;
 
 	alarm(CHILD_SECONDS);
-	backends_open(&list, "cuda", &(struct backend_options){ 0 });
+	backends_open(&list, settings.backend, &settings.options);
 	if (list.count == 0) {
 		printf("gpu-check: no GPU to check: %s\n",
 		       list.missing_count ? list.missing[0] : "no CUDA module was built");
@@ -188,10 +196,36 @@ static int wait_for(pid_t child)
 	return WEXITSTATUS(status);
 }
 
-int main(void)
+static int usage(void)
+{
+	fputs("usage: gpuproof-gpu-check [--backend cuda|cuda13|cuda11] [--emulate 3.7] [--coverage FILE]\n",
+	      stderr);
+	return 2;
+}
+
+static bool take_option(const char *name, const char *value)
+{
+	int major, minor;
+
+	if (strcmp(name, "--backend") == 0)
+		settings.backend = value;
+	else if (strcmp(name, "--coverage") == 0)
+		settings.coverage = value;
+	else if (strcmp(name, "--emulate") == 0 && sscanf(value, "%d.%d", &major, &minor) == 2)
+		settings.options.emulate_capability = major * 10 + minor;
+	else
+		return false;
+	return true;
+}
+
+int main(int argc, char **argv)
 {
 	int ends[2], code, count = 0;
 	pid_t child;
+
+	for (int i = 1; i < argc; i += 2)
+		if (i + 1 == argc || !take_option(argv[i], argv[i + 1]))
+			return usage();
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (pipe(ends) != 0)

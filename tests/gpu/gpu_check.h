@@ -10,6 +10,14 @@
 #include "base/memory.h"
 #include "device/backend.h"
 
+/* From the command line; the same in all processes. */
+struct check_settings {
+	const char *backend; /* "cuda", or one of its modules */
+	struct backend_options options;
+	const char *coverage; /* file for coverage_write(); NULL: none */
+};
+extern struct check_settings settings;
+
 struct check_context {
 	struct device *device;
 	struct device **devices; /* all of them, opened */
@@ -31,6 +39,14 @@ extern const struct check memory_checks[], stream_checks[];
  * passed.
  */
 int collective_check(int ranks);
+
+/*
+ * coverage.c: which way of which kernel was launched in a check that passed. coverage_note() after each check;
+ * coverage_write() at the end: lines "kernel <tab> path <tab> right", or why it is not taken on this device. Returns the
+ * number of ways that should have been launched and were not, were wrong, or should not have been launched.
+ */
+void coverage_note(struct device *device, bool passed);
+int coverage_write(const struct device_info *info, const char *file);
 
 /* Prints one row of the table; returns 1 for a failure. */
 int check_report(const char *check, const char *device, enum status status, const char *detail);

@@ -31,8 +31,7 @@ static kernel_fn *kernel_by_name(const char *name)
 
 static enum status backend_open(const struct backend_options *options, struct error *err)
 {
-	(void)options;
-	return cuda_devices_find(err);
+	return cuda_devices_find(options ? options->emulate_capability : 0, err);
 }
 
 /* The context ends with the process, which is a worker's: short-lived. */
@@ -93,6 +92,8 @@ __attribute__((visibility("default"))) const struct backend gpuproof_backend = {
 	.link_errors = cuda_link_errors,
 	.communicator_open_within = cuda_communicator_open_within,
 	.memory_view = cuda_memory_view,
+	.drives = cuda_drives,
+	.paths = cuda_paths,
 
 	.communicator_id = cuda_communicator_id,
 	.communicator_open = cuda_communicator_open,

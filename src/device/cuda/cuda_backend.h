@@ -47,7 +47,11 @@ enum status cuda_use(const struct device *device, struct error *err);
 
 /* What backend.c's table points at, by file. */
 int cuda_device_count(void);
-enum status cuda_devices_find(struct error *err);
+/* emulate: see struct backend_options. */
+enum status cuda_devices_find(int emulate, struct error *err);
+int cuda_emulated_capability(void);
+enum status cuda_drives(int index, char *how, size_t size, struct error *err);
+size_t cuda_paths(struct code_path *out, size_t capacity);
 enum status cuda_device_open(int index, struct device **out, struct error *err);
 void cuda_device_close(struct device *device);
 enum status cuda_device_synchronize(struct device *device, struct error *err);

@@ -17,6 +17,7 @@ static enum status status_of(cudaError_t code)
 	case cudaErrorNotSupported:
 	case cudaErrorPeerAccessUnsupported:
 	case cudaErrorNoKernelImageForDevice:
+	case cudaErrorUnsupportedPtxVersion:
 	case cudaErrorStreamCaptureUnsupported:
 		return STATUS_UNSUPPORTED;
 	default:
@@ -45,11 +46,18 @@ enum status cuda_check_size(cudaError_t code, const char *function, size_t bytes
 
 enum status cuda_check_launch(const char *kernel, struct error *err)
 {
+	return cuda_check_path(kernel, "", err);
+}
+
+enum status cuda_check_path(const char *kernel, const char *path, struct error *err)
+{
 	char call[128];
 	cudaError_t code = cudaGetLastError();
 
-	if (code == cudaSuccess)
+	if (code == cudaSuccess) {
+		cuda_path(kernel, path);
 		return STATUS_OK;
+	}
 	snprintf(call, sizeof(call), "launch of kernel %s", kernel);
 	return cuda_check(code, call, err);
 }

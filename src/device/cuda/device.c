@@ -8,8 +8,11 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "device/cuda/nvml.h"
+#include "device/images.h"
 
 static int device_count;
+static int emulated;
 static int current_index = -1;
 
 /* Why there may be no driver, from the outside: the runtime only says that there is none. */
@@ -25,18 +28,33 @@ static void driver_hint(char *out, size_t size)
 		snprintf(out, size, " (%s: %s)", node, strerror(errno));
 }
 
-enum status cuda_devices_find(struct error *err)
+/* The driver's own version is NVML's to tell. */
+static void driver_age(char *out, size_t size)
 {
-	char hint[128];
+	char version[80] = "an older one";
+
+	if (nvml_open(NULL) == STATUS_OK)
+		nvml.nvmlSystemGetDriverVersion(version, sizeof(version));
+	snprintf(out, size, " (module %s needs driver %d or newer, here is %.60s)",
+		 GPUPROOF_CUDA_MODULE, CUDA_MIN_DRIVER, version);
+}
+
+enum status cuda_devices_find(int emulate, struct error *err)
+{
+	char hint[192];
 	cudaError_t code = cudaGetDeviceCount(&device_count);
 
+	emulated = emulate;
 	if (code == cudaSuccess && device_count > 0)
 		return STATUS_OK;
 	device_count = 0;
 	if (code == cudaSuccess)
 		code = cudaErrorNoDevice;
 	cudaGetLastError();
-	driver_hint(hint, sizeof(hint));
+	if (code == cudaErrorInsufficientDriver && access("/dev/nvidiactl", F_OK) == 0)
+		driver_age(hint, sizeof(hint));
+	else
+		driver_hint(hint, sizeof(hint));
 	return error_set(err, STATUS_UNSUPPORTED, "cudaGetDeviceCount: %s: %s%s",
 			 cudaGetErrorName(code), cudaGetErrorString(code), hint);
 }
@@ -44,6 +62,31 @@ enum status cuda_devices_find(struct error *err)
 int cuda_device_count(void)
 {
 	return device_count;
+}
+
+int cuda_emulated_capability(void)
+{
+	return emulated;
+}
+
+/* By the device itself, whatever is emulated on it. */
+enum status cuda_drives(int index, char *how, size_t size, struct error *err)
+{
+	int major = 0, minor = 0, driver = 0;
+	enum status status =
+		cuda_check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, index),
+			   "cudaDeviceGetAttribute", err);
+
+	if (status == STATUS_OK)
+		status = cuda_check(
+			cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, index),
+			"cudaDeviceGetAttribute", err);
+	if (status == STATUS_OK)
+		status = cuda_check(cudaDriverGetVersion(&driver), "cudaDriverGetVersion", err);
+	if (status != STATUS_OK)
+		return status;
+	return images_for(GPUPROOF_CUDA_IMAGES, major * 10 + minor, driver >= CUDART_VERSION, how,
+			  size, err);
 }
 
 enum status cuda_use(const struct device *device, struct error *err)
@@ -58,14 +101,13 @@ enum status cuda_use(const struct device *device, struct error *err)
 	return status;
 }
 
-static enum status check_capability(const struct device_info *info, struct error *err)
+static enum status check_code(const struct device_info *info, struct error *err)
 {
-	if (info->capability_major * 10 + info->capability_minor >= CUDA_MIN_CAPABILITY)
+	char how[96];
+
+	if (cuda_drives(info->index, how, sizeof(how), err) == STATUS_OK)
 		return STATUS_OK;
-	return error_set(err, STATUS_UNSUPPORTED,
-			 "%s (%s) has compute capability %d.%d; module %s drives %d.%d and newer",
-			 info->id, info->name, info->capability_major, info->capability_minor,
-			 info->module, CUDA_MIN_CAPABILITY / 10, CUDA_MIN_CAPABILITY % 10);
+	return error_prefix(err, "module %s, %s (%s)", info->module, info->id, info->name);
 }
 
 /*
@@ -96,7 +138,7 @@ enum status cuda_device_open(int index, struct device **out, struct error *err)
 	device->base.backend = &gpuproof_backend;
 	status = cuda_device_info(index, &device->base.info, err);
 	if (status == STATUS_OK)
-		status = check_capability(&device->base.info, err);
+		status = check_code(&device->base.info, err);
 	if (status == STATUS_OK)
 		status = device_start(device, err);
 	if (status != STATUS_OK) {

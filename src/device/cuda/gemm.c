@@ -1,10 +1,15 @@
-/* Matrix products through cublasGemmEx, and by what a search chose. */
+/*
+ * Matrix products by what the compute capability has: cublasSgemmEx on FP16 as storage below 5.0, where cublasGemmEx
+ * refuses; cublasGemmEx from there on, which uses tensor cores by itself where there are some (7.0). Or by what a search
+ * chose.
+ */
 #include "device/cuda/gemm_types.h"
 
 #include <limits.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "device/architecture.h"
 #include "device/cuda/lt.h"
 
 /*
@@ -31,6 +36,14 @@ void cublas_context_free(struct cublas_context *context)
 	cudaFree(context->workspace);
 	cudaGetLastError();
 	free(context);
+}
+
+/* Emulated devices without tensor cores must not get the present one's. */
+static cublasMath_t math_mode(const struct device *device)
+{
+	if (device->info.emulated_on[0] && device->info.capability_major < 7)
+		return CUBLAS_PEDANTIC_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
+	return CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
 }
 
 static enum status context_new(struct cuda_stream *stream, struct cublas_context **out,
@@ -61,8 +74,7 @@ static enum status context_new(struct cuda_stream *stream, struct cublas_context
 	 */
 	if (status == STATUS_OK)
 		status = gemm_check(
-			cublas.cublasSetMathMode(context->handle,
-						 CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION),
+			cublas.cublasSetMathMode(context->handle, math_mode(stream->base.device)),
 			"cublasSetMathMode", err);
 	if (status != STATUS_OK) {
 		cublas_context_free(context);
@@ -119,9 +131,27 @@ static cublasStatus_t multiply(cublasHandle_t handle, const struct gemm *g)
 		(int)g->batch, t->compute, CUBLAS_GEMM_DEFAULT);
 }
 
+/* The products of a batch one by one: there is no batched form. */
+static cublasStatus_t multiply_stored(cublasHandle_t handle, const struct gemm *g)
+{
+	const char *a = g->a, *b = g->b;
+	char *c = g->c;
+	float alpha = (float)g->alpha, beta = (float)g->beta;
+	cublasStatus_t result = CUBLAS_STATUS_SUCCESS;
+
+	for (int64_t i = 0; i < gemm_batch(g) && result == CUBLAS_STATUS_SUCCESS; i++)
+		result = cublas.cublasSgemmEx(
+			handle, transposed(g->transpose_a), transposed(g->transpose_b), (int)g->m,
+			(int)g->n, (int)g->k, &alpha, a + i * g->stride_a * 2, CUDA_R_16F,
+			(int)g->lda, b + i * g->stride_b * 2, CUDA_R_16F, (int)g->ldb, &beta,
+			c + i * g->stride_c * 2, CUDA_R_16F, (int)g->ldc);
+	return result;
+}
+
 enum status cuda_gemm(struct stream *stream, const struct gemm *gemm, struct error *err)
 {
 	struct cuda_stream *s = (struct cuda_stream *)stream;
+	int capability = device_capability_number(&stream->device->info);
 	enum status status;
 
 	if (gemm->searched)
@@ -136,5 +166,11 @@ enum status cuda_gemm(struct stream *stream, const struct gemm *gemm, struct err
 		status = context_new(s, &s->cublas, err);
 	if (status != STATUS_OK)
 		return status;
-	return gemm_check(multiply(s->cublas->handle, gemm), "cublasGemmEx", err);
+	if (architecture_stores_half_only(capability, gemm->precision))
+		status = gemm_check(multiply_stored(s->cublas->handle, gemm), "cublasSgemmEx", err);
+	else
+		status = gemm_check(multiply(s->cublas->handle, gemm), "cublasGemmEx", err);
+	if (status == STATUS_OK)
+		cuda_path("gemm", architecture_gemm_path(capability, gemm->precision));
+	return status;
 }

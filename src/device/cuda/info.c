@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "device/architecture.h"
 #include "device/cuda/nccl.h"
 #include "device/cuda/nvml.h"
 
@@ -77,33 +78,38 @@ static uint64_t peer_mask(int index)
 	return mask;
 }
 
-/* What a device can do by its compute capability, lowest first. */
+/* An emulated device before Pascal has no pools: there what does without them is tried. */
+static bool lacks_pools(int capability)
+{
+	return cuda_emulated_capability() && capability < 60;
+}
+
 static unsigned capabilities(const struct device_info *info)
 {
-	static const struct {
-		int since;
-		unsigned capability;
-	} table[] = {
-		{ 0, DEVICE_HAS_FP64 | DEVICE_HAS_FP32 },
-		{ 50, DEVICE_HAS_FP16 }, /* cublasGemmEx refuses older ones */
-		{ 53, DEVICE_HAS_FP16_ACC16 },
-		{ 61, DEVICE_HAS_INT8 },
-		{ 80, DEVICE_HAS_TF32 | DEVICE_HAS_BF16 },
-		{ 89, DEVICE_HAS_FP8 },
-	};
-	int capability = info->capability_major * 10 + info->capability_minor;
-	unsigned mask = 0;
+	int capability = device_capability_number(info);
+	unsigned mask = architecture_capabilities(capability);
 
-	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
-		if (capability >= table[i].since)
-			mask |= table[i].capability;
 	if (attribute(info->index, cudaDevAttrIntegrated, 0))
 		mask |= DEVICE_SHARES_HOST_MEMORY;
-	if (attribute(info->index, cudaDevAttrMemoryPoolsSupported, 0))
+	if (attribute(info->index, cudaDevAttrMemoryPoolsSupported, 0) && !lacks_pools(capability))
 		mask |= DEVICE_HAS_POOLS;
-	if (nccl_open(NULL) == STATUS_OK)
+	if (nccl_serves(capability, NULL) == STATUS_OK)
 		mask |= DEVICE_HAS_COLLECTIVES;
+	if (CUDA_HAS_WGMMA && capability == 90)
+		mask |= DEVICE_HAS_WGMMA;
 	return mask;
+}
+
+/* The code paths of another capability; the code itself is what the module has for the device. */
+static void emulate(struct device_info *info, int capability)
+{
+	snprintf(info->emulated_on, sizeof(info->emulated_on), "%d.%d", info->capability_major,
+		 info->capability_minor);
+	info->capability_major = capability / 10;
+	info->capability_minor = capability % 10;
+	/* In the name, so that no table shows it as the model's own. */
+	snprintf(info->name + strlen(info->name), sizeof(info->name) - strlen(info->name),
+		 " by the paths of %d.%d", info->capability_major, info->capability_minor);
 }
 
 static int active_nvlinks(nvmlDevice_t device)
@@ -154,6 +160,8 @@ static void ask_runtime(struct device_info *info, const struct cudaDeviceProp *p
 	find_pci(info);
 	info->capability_major = p->major;
 	info->capability_minor = p->minor;
+	if (cuda_emulated_capability())
+		emulate(info, cuda_emulated_capability());
 	info->multiprocessors = p->multiProcessorCount;
 	info->memory_bytes = p->totalGlobalMem;
 	info->l2_bytes = (uint64_t)attribute(index, cudaDevAttrL2CacheSize, 0);

@@ -129,6 +129,7 @@ enum status lt_multiply(struct cuda_stream *stream, const struct gemm *gemm, str
 				 "gemm: this product was not searched on this stream");
 	if (cuda_use(stream->base.device, err) != STATUS_OK)
 		return err->status;
+	cuda_path("gemm", "cublasLtMatmul");
 	return gemm_check(lt_product_multiply(stream, &chosen->product, gemm, &chosen->algorithm),
 			  "cublasLtMatmul", err);
 }

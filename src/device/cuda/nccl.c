@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "device/architecture.h"
 #include "device/cuda/cuda_backend.h"
 
 struct nccl_functions nccl;
@@ -53,6 +54,23 @@ void nccl_version(char *out, size_t size)
 	else
 		snprintf(out, size, "%d.%d.%d", version / 10000, version / 100 % 100,
 			 version % 100);
+}
+
+enum status nccl_serves(int capability, struct error *err)
+{
+	char version[32];
+	int number = 0;
+
+	if (nccl_open(err) != STATUS_OK)
+		return STATUS_UNSUPPORTED;
+	nccl.ncclGetVersion(&number);
+	if (capability >= 50 || number < 22803)
+		return STATUS_OK;
+	nccl_version(version, sizeof(version));
+	return error_set(
+		err, STATUS_UNSUPPORTED,
+		"NCCL %s has no code for compute capability %d.%d: 2.27 built with CUDA 11 has",
+		version, capability / 10, capability % 10);
 }
 
 static const char *result_name(int result)
@@ -128,7 +146,7 @@ enum status cuda_communicator_open_within(struct device *device, const struct co
 	struct cuda_device *d = (struct cuda_device *)device;
 	struct cuda_communicator *c;
 	ncclUniqueId nccl_id;
-	enum status status = nccl_open(err);
+	enum status status = nccl_serves(device_capability_number(&device->info), err);
 
 	if (status == STATUS_OK)
 		status = cuda_use(device, err);

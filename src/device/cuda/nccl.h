@@ -18,6 +18,12 @@ extern struct nccl_functions nccl;
 
 enum status nccl_open(struct error *err);
 
+/*
+ * The same for a device of a compute capability (37 for 3.7): NCCL 2.28.3 and newer have no code for those before 5.0.
+ * STATUS_UNSUPPORTED with the reason.
+ */
+enum status nccl_serves(int capability, struct error *err);
+
 /* "2.28.9" into `out`. NCCL is open. */
 void nccl_version(char *out, size_t size);
 

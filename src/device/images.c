@@ -1,0 +1,92 @@
+#include "device/images.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define COMPILED "compiled by the driver from the code for "
+
+struct image {
+	int capability;
+	bool machine, intermediate;
+};
+
+/* The next word of *at; false at the end. Code for one architecture alone (90a) serves no other and is passed over. */
+static bool next_image(const char **at, struct image *out)
+{
+	for (;;) {
+		size_t length;
+		char *end;
+
+		*at += strspn(*at, " ");
+		length = strcspn(*at, " ");
+		if (length == 0)
+			return false;
+		out->capability = (int)strtol(*at, &end, 10);
+		out->machine = strncmp(end, "-virtual", 8) != 0;
+		out->intermediate = strncmp(end, "-real", 5) != 0;
+		*at += length;
+		if (end == *at || *end == '-')
+			return true;
+	}
+}
+
+static void list_images(const char *images, struct text *out)
+{
+	struct image image;
+
+	while (next_image(&images, &image))
+		text_addf(out, "%s%d.%d%s", out->length ? ", " : "", image.capability / 10,
+			  image.capability % 10, image.machine ? "" : " and newer");
+}
+
+static enum status refuse(const char *images, int capability, int intermediate, struct error *err)
+{
+	struct text list = TEXT_EMPTY;
+
+	if (intermediate)
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "compute capability %d.%d: there is no machine code for it, and "
+				 "the driver is "
+				 "older than the toolkit, so it cannot compile the code for %d.%d",
+				 capability / 10, capability % 10, intermediate / 10,
+				 intermediate % 10);
+	list_images(images, &list);
+	error_set(err, STATUS_UNSUPPORTED,
+		  "compute capability %d.%d: there is no code for it, only for %s", capability / 10,
+		  capability % 10, list.data ? list.data : "none");
+	text_release(&list);
+	return STATUS_UNSUPPORTED;
+}
+
+enum status images_for(const char *images, int capability, bool compiles, char *how, size_t size,
+		       struct error *err)
+{
+	const char *at = images;
+	int machine = 0, intermediate = 0;
+	struct image image;
+
+	while (next_image(&at, &image)) {
+		if (image.capability > capability)
+			continue;
+		if (image.machine && image.capability / 10 == capability / 10 &&
+		    image.capability > machine)
+			machine = image.capability;
+		if (image.intermediate && image.capability > intermediate)
+			intermediate = image.capability;
+	}
+	if (machine)
+		snprintf(how, size, "machine code for %d.%d", machine / 10, machine % 10);
+	else if (intermediate && compiles)
+		snprintf(how, size, COMPILED "%d.%d", intermediate / 10, intermediate % 10);
+	else
+		return refuse(images, capability, intermediate, err);
+	return STATUS_OK;
+}
+
+bool images_compiled(const char *how)
+{
+	return text_starts_with(how, COMPILED);
+}

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# usage: test_sass.sh PROGRAM
+# The machine code of module cuda11: there for each architecture it promises, in no more than 40 MiB, without spills and
+# local memory, and with the instructions that make its fast ways fast. Needs toolkit 11.8 (ci/install-cuda11) and the
+# module; no GPU.
+set -uo pipefail
+build=$(dirname "$1")
+module=$build/backends/cuda11.so
+if [ ! -e "$module" ]; then
+	echo "skipped: module cuda11 was not built; ci/install-cuda11 fetches toolkit 11.8"
+	exit 77
+fi
+tools=$(sed -n 's/^cuda11_root:INTERNAL=//p' "$build/CMakeCache.txt")/bin
+if [ ! -x "$tools/cuobjdump" ]; then
+	echo "skipped: there is no cuobjdump in $tools"
+	exit 77
+fi
+failed=0
+fail() { echo "$*"; failed=1; }
+
+size=$(stat -c %s "$module")
+[ "$size" -le $((40 << 20)) ] || fail "the module has $size bytes, more than 40 MiB"
+
+usage=$("$tools/cuobjdump" -res-usage "$module" 2>&1)
+codes() { awk -v wanted="$1" '/ code:$/ { kind = $2 } /^arch =/ && kind == wanted { print $3 }' <<<"$usage" | sort -u | tr '\n' ' '; }
+[ "$(codes elf)" = "sm_35 sm_37 sm_52 sm_60 sm_61 sm_70 sm_75 sm_80 sm_86 sm_90 " ] || fail "machine code for: $(codes elf)"
+[ "$(codes ptx)" = "sm_35 sm_90 " ] || fail "intermediate code for: $(codes ptx)"
+
+# STACK holds spilled registers and arrays that are not in registers. The exceptions: gemm_wmma of BF16 on 9.0, which only
+# module cuda11 takes there, since it has no WGMMA; output_gradient, whose packs pass through up to 48 bytes (no spills).
+spills=$(awk '/^arch =/ { architecture = $3 } /^ *Function / { name = $2 }
+	/REG:/ && ($0 !~ / STACK:0 / || $0 !~ / LOCAL:0 /) { print architecture, name, $1, $2, $4 }' <<<"$usage" |
+	grep -vE '^sm_90 _Z9gemm_wmmaI13__nv_bfloat16Lb1E.* STACK:16 |^sm_[0-9]+ _Z15output_gradientI.* STACK:(16|32|48) LOCAL:0')
+[ -z "$spills" ] || fail "kernels with spills or local memory:
+$spills"
+functions=$(grep -c ' Function ' <<<"$usage")
+[ "$functions" -ge 500 ] || fail "only $functions kernels were looked at"
+
+# Instructions of one architecture's machine code of one file.
+instructions() { "$tools/cuobjdump" -sass -arch "sm_$1" "$build/gpuproof_cuda11/$2.o" | grep -cE "[[:space:]]$3[. ]"; }
+expect() { # architecture, file, instruction, at least (0: none)
+	local count
+	count=$(instructions "$1" "$2" "$3")
+	if [ "$4" -eq 0 ]; then
+		[ "$count" -eq 0 ] || fail "sm_$1 $2: $count $3, none can be"
+	else
+		[ "$count" -ge "$4" ] || fail "sm_$1 $2: $count $3, expected at least $4"
+	fi
+	echo "sm_$1 $2: $count $3"
+}
+expect 70 gemm_tensor.cu HMMA 64
+expect 70 peak_tensor.cu HMMA 64
+expect 75 gemm_tensor.cu HMMA 64
+expect 80 gemm_tensor.cu HMMA 64
+expect 80 gemm_tensor.cu LDGSTS 8
+expect 61 gemm_tensor.cu HMMA 0
+expect 60 gemm_half2.cu HFMA2 512
+expect 61 gemm_half2.cu HFMA2 512
+expect 37 gemm_half2.cu HFMA2 0
+expect 37 gemm_simt.cu FFMA 1000
+echo "$functions kernels, $size bytes"
+exit $failed
