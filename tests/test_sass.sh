@@ -26,11 +26,11 @@ codes() { awk -v wanted="$1" '/ code:$/ { kind = $2 } /^arch =/ && kind == wante
 [ "$(codes elf)" = "sm_35 sm_37 sm_52 sm_60 sm_61 sm_70 sm_75 sm_80 sm_86 sm_90 " ] || fail "machine code for: $(codes elf)"
 [ "$(codes ptx)" = "sm_35 sm_90 " ] || fail "intermediate code for: $(codes ptx)"
 
-# STACK holds spilled registers and arrays that are not in registers. The exceptions: gemm_wmma of BF16 on 9.0, which only
-# module cuda11 takes there, since it has no WGMMA; output_gradient, whose packs pass through up to 48 bytes (no spills).
+# STACK holds spilled registers and arrays that are not in registers. None before 8.0 but output_gradient's packs (up to 48
+# bytes, no spills); from 8.0 on, where cuda13 serves as soon as the driver is new enough, no more than 48 bytes.
 spills=$(awk '/^arch =/ { architecture = $3 } /^ *Function / { name = $2 }
 	/REG:/ && ($0 !~ / STACK:0 / || $0 !~ / LOCAL:0 /) { print architecture, name, $1, $2, $4 }' <<<"$usage" |
-	grep -vE '^sm_90 _Z9gemm_wmmaI13__nv_bfloat16Lb1E.* STACK:16 |^sm_[0-9]+ _Z15output_gradientI.* STACK:(16|32|48) LOCAL:0')
+	grep -vE '^sm_([89]0|86) .* STACK:(8|16|24|32|40|48) LOCAL:0|^sm_[0-9]+ _Z15output_gradientI.* STACK:(16|32|48) LOCAL:0')
 [ -z "$spills" ] || fail "kernels with spills or local memory:
 $spills"
 functions=$(grep -c ' Function ' <<<"$usage")
