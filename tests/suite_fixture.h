@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,9 +34,11 @@
 static struct spy {
 	const struct backend *real;
 	struct backend table;
-	int live_blocks, live_streams, live_events;
-	uint64_t device_bytes[FIXTURE_DEVICES], device_peak[FIXTURE_DEVICES];
-	int calls, fail_at;          /* the call that fails; 0: none */
+	_Atomic int live_blocks; /* as of threads that allocate at once; so are the calls and bytes */
+	int live_streams, live_events;
+	_Atomic uint64_t device_bytes[FIXTURE_DEVICES], device_peak[FIXTURE_DEVICES];
+	_Atomic int calls;
+	int fail_at;                 /* the call that fails; 0: none */
 	int copies, spoil_copy;      /* copies from this one on have a wrong byte; 0: none */
 	size_t spoil_bytes;          /* only copies of this size count */
 	int peer_copies;
@@ -52,14 +55,13 @@ static enum status spy_call(const char *name, struct error *err)
 	return error_set(err, STATUS_DEVICE, "%s: told to fail", name);
 }
 
-static uint64_t *spy_peak(struct device *device, int64_t change)
+static void spy_peak(struct device *device, int64_t change)
 {
 	int i = device->info.index;
+	uint64_t now = (spy.device_bytes[i] += (uint64_t)change);
 
-	spy.device_bytes[i] += (uint64_t)change;
-	if (spy.device_bytes[i] > spy.device_peak[i])
-		spy.device_peak[i] = spy.device_bytes[i];
-	return &spy.device_peak[i];
+	if (now > spy.device_peak[i])
+		spy.device_peak[i] = now;
 }
 
 static enum status spy_alloc(struct device *device, enum allocator allocator, size_t bytes,
@@ -257,6 +259,9 @@ static int fixture_reset(void **state)
 	return 0;
 }
 
+/* Of tests that open one, before the fixture. */
+static struct fresh *fixture_fresh;
+
 /* The plan that `ini` gives on these devices. */
 static inline void plan_from(struct fixture *f, const char *ini, const struct device_info *infos,
 			     size_t count)
@@ -287,6 +292,8 @@ static inline enum status run_case(struct fixture *f, const struct plan_case *c,
 	struct run run = { .c = c,
 			   .devices = devices,
 			   .device_count = c->device_count,
+			   .fresh = fixture_fresh,
+			   .backend_options = { .host_devices = FIXTURE_DEVICES },
 			   .seed = generator_bits(FIXTURE_SEED, c->index),
 			   .result = result };
 	enum status status;

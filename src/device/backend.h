@@ -13,7 +13,9 @@
  * from a shared object in the backends folder.
  *
  * Threads: one process drives a device from one thread. Backends may have
- * threads of their own.
+ * threads of their own. Other threads may call memory_alloc, memory_free, copy
+ * and stream_synchronize while the driving thread waits for them, once it has
+ * itself made one allocation of the same kind.
  */
 #ifndef GPUPROOF_DEVICE_BACKEND_H
 #define GPUPROOF_DEVICE_BACKEND_H
@@ -46,11 +48,19 @@ struct communicator {
 struct graph {
 	struct device *device;
 };
+struct memory_range {
+	struct device *device;
+	char *start;
+	size_t bytes, mapped; /* reserved; of these with memory behind them */
+};
 
 /* Where memory comes from. ALLOCATORS(X): X(enum, name in INI and reports, on device?, description) */
 #define ALLOCATORS(X)                                                                            \
 	X(DEVICE, "device", 1, "device memory (cudaMalloc; host: aligned pages)")                \
-	X(POOL, "pool", 1, "stream-ordered pool (cudaMallocAsync)")                              \
+	X(POOL, "pool", 1, "stream-ordered pool that keeps what is freed (cudaMallocAsync)")     \
+	X(POOL_RELEASE, "pool_release", 1, "the same with a release threshold of 0")             \
+	X(VMM, "vmm", 1, "reserved addresses, then memory (cuMemMap; host: mmap, mprotect)")     \
+	X(MANAGED, "managed", 1, "managed memory, never more than is free (cudaMallocManaged)")  \
 	X(PINNED, "pinned", 0, "page-locked host memory (cudaMallocHost)")                       \
 	X(WRITE_COMBINED, "write_combined", 0, "page-locked, write-combined host memory")        \
 	X(REGISTERED, "registered", 0, "host memory page-locked afterwards (cudaHostRegister)")  \
@@ -234,14 +244,15 @@ struct backend {
 	enum status (*telemetry)(struct device *device, struct telemetry *out, struct error *err);
 
 	/*
-	 * Memory. `stream` only matters to ALLOCATOR_POOL (may be NULL: the device's default stream).
-	 * ALLOCATOR_PAGEABLE memory is touched. Freeing NULL is allowed.
+	 * Memory. `stream` only matters to the pools (may be NULL: the device's default stream).
+	 * ALLOCATOR_PAGEABLE memory is touched. ALLOCATOR_MANAGED refuses what does not fit the free memory of the
+	 * device, of which the driver itself would grant any amount and move it to the host. Freeing NULL is allowed.
 	 */
 	enum status (*memory_alloc)(struct device *device, enum allocator allocator, size_t bytes,
 				    struct stream *stream, void **out, struct error *err);
 	enum status (*memory_free)(struct device *device, enum allocator allocator, void *memory,
 				   size_t bytes, struct stream *stream, struct error *err);
-	/* Gives memory cached by ALLOCATOR_POOL back to the device. */
+	/* Gives memory cached by ALLOCATOR_POOL back to the device, by malloc() back to the system. */
 	enum status (*memory_trim)(struct device *device, struct error *err);
 
 	/* Streams run in order; different streams of a device may run at the same time. */
@@ -372,6 +383,18 @@ struct backend {
 	enum status (*drives)(int index, char *how, size_t size, struct error *err);
 	/* The ways taken since the last call, each once; the texts last as long as the module. NULL: not recorded. */
 	size_t (*paths)(struct code_path *out, size_t capacity);
+	/*
+	 * A range of addresses that gets its memory piece by piece, each behind the one before and without moving
+	 * what is there. range_map() adds `bytes`, a multiple of memory_granularity() of ALLOCATOR_VMM, as are those
+	 * reserved. Released with all its memory.
+	 */
+	enum status (*range_reserve)(struct device *device, size_t bytes, struct memory_range **out,
+				     struct error *err);
+	enum status (*range_map)(struct memory_range *range, size_t bytes, struct error *err);
+	enum status (*range_release)(struct memory_range *range, struct error *err);
+	/* The unit in which the allocator takes memory from the device; STATUS_UNSUPPORTED where nobody tells. */
+	enum status (*memory_granularity)(struct device *device, enum allocator allocator, size_t *bytes,
+					  struct error *err);
 };
 
 /*

@@ -371,6 +371,33 @@ static inline enum status backend_memory_view(struct device *device, struct memo
 	return device->backend->memory_view(device, out, err);
 }
 
+static inline enum status backend_range_reserve(struct device *device, size_t bytes,
+		struct memory_range **out, struct error *err)
+{
+	if (!device->backend->range_reserve)
+		return backend_missing(device, "range_reserve", err);
+	return device->backend->range_reserve(device, bytes, out, err);
+}
+
+static inline enum status backend_range_map(struct memory_range *range, size_t bytes, struct error *err)
+{
+	return range->device->backend->range_map(range, bytes, err);
+}
+
+/* NULL is allowed. */
+static inline enum status backend_range_release(struct memory_range *range, struct error *err)
+{
+	return range ? range->device->backend->range_release(range, err) : STATUS_OK;
+}
+
+static inline enum status backend_memory_granularity(struct device *device,
+		enum allocator allocator, size_t *bytes, struct error *err)
+{
+	if (!device->backend->memory_granularity)
+		return backend_missing(device, "memory_granularity", err);
+	return device->backend->memory_granularity(device, allocator, bytes, err);
+}
+
 /* Launches the kernel `name`; STATUS_UNSUPPORTED where the backend has none. */
 static inline enum status backend_launch(struct stream *stream, const char *name,
 					 const void *arguments, struct error *err)

@@ -20,10 +20,10 @@ static bool read_line(const char *path, char *line, size_t size)
 	return ok;
 }
 
-/* The value in bytes of a row of /proc/meminfo; 0 when it is not there. */
-static uint64_t meminfo(const char *key)
+/* The value in bytes of a row of a file like /proc/meminfo; 0 when it is not there. */
+static uint64_t row_of(const char *path, const char *key)
 {
-	FILE *f = fopen("/proc/meminfo", "re");
+	FILE *f = fopen(path, "re");
 	size_t length = strlen(key);
 	unsigned long long kib = 0;
 	char line[128];
@@ -145,16 +145,21 @@ static struct memory_limit memory_limit(void)
 
 uint64_t limits_memory_total(void)
 {
-	double total = (double)meminfo("MemTotal"), limit = memory_limit().total;
+	double total = (double)row_of("/proc/meminfo", "MemTotal"), limit = memory_limit().total;
 
 	return (uint64_t)fmin(total, limit);
 }
 
 uint64_t limits_memory_available(void)
 {
-	double available = (double)meminfo("MemAvailable"), limit = memory_limit().available;
+	double available = (double)row_of("/proc/meminfo", "MemAvailable"), limit = memory_limit().available;
 
 	return (uint64_t)fmin(available, limit);
+}
+
+uint64_t limits_memory_resident(void)
+{
+	return row_of("/proc/self/smaps_rollup", "Rss");
 }
 
 static void look_quota_v2(const char *folder, void *context)

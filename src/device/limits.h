@@ -10,4 +10,7 @@ uint64_t limits_memory_available(void);
 /* Cores' worth of CPU time the cgroup's quota allows; INFINITY without a quota. */
 double limits_cpu_quota(void);
 
+/* Bytes of memory that this process has now, exactly (not the counters that lag behind). */
+uint64_t limits_memory_resident(void);
+
 #endif

@@ -28,6 +28,7 @@ struct request {
 	struct device_info device;
 	nursery_fn *run;
 	double seconds;
+	bool nothing_open;
 };
 
 struct reply {
@@ -50,6 +51,8 @@ static enum status open_and_run(const struct nursery *n, const struct request *r
 	struct device *device = NULL;
 	enum status status;
 
+	if (r->nothing_open)
+		return r->run(NULL, n->shared->arguments, n->shared->result, err);
 	backends_open(&list, n->backends, &n->options);
 	for (size_t i = 0; i < list.count; i++)
 		if (strcmp(list.backends[i]->name, r->device.backend) == 0 &&
@@ -175,6 +178,11 @@ void nursery_close(struct nursery *n)
 	free(n);
 }
 
+struct backend_options nursery_options(const struct nursery *n)
+{
+	return n ? n->options : (struct backend_options){ 0 };
+}
+
 static enum status judge(const struct nursery *n, const struct nursery_task *task,
 			 const struct reply *reply, struct error *err)
 {
@@ -198,7 +206,8 @@ enum status nursery_run(struct nursery *n, const struct nursery_task *task, void
 {
 	struct request request = { .device = *task->device,
 				   .run = task->run,
-				   .seconds = task->seconds };
+				   .seconds = task->seconds,
+				   .nothing_open = task->nothing_open };
 	struct reply reply;
 
 	if (!n)

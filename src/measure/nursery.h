@@ -17,7 +17,10 @@ struct nursery;
 #define NURSERY_ARGUMENTS 2048
 #define NURSERY_RESULT 65536
 
-/* Carries out its work in the fresh process; `result` is zero when it begins. */
+/*
+ * Carries out its work in the fresh process; `result` is zero when it begins. `device` is NULL where the task
+ * asked for nothing to be open.
+ */
 typedef enum status nursery_fn(struct device *device, const void *arguments, void *result,
 			       struct error *err);
 
@@ -25,6 +28,8 @@ typedef enum status nursery_fn(struct device *device, const void *arguments, voi
 struct nursery *nursery_open(const char *backends, const struct backend_options *options,
 			     struct error *err);
 void nursery_close(struct nursery *nursery);
+/* As given to nursery_open(), for a task that opens a backend itself; zero for NULL. */
+struct backend_options nursery_options(const struct nursery *nursery);
 
 struct nursery_task {
 	const struct device_info *device; /* which to open */
@@ -32,6 +37,7 @@ struct nursery_task {
 	const void *arguments;
 	size_t arguments_size, result_size;
 	double seconds; /* the process is killed after this */
+	bool nothing_open; /* neither a backend nor the device: opening them is the work */
 };
 
 /*

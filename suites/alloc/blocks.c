@@ -17,12 +17,11 @@ size_t blocks_held_most(uint64_t bytes)
 	return count < 1 ? 1 : count > HOLD_MOST ? HOLD_MOST : (size_t)count;
 }
 
-enum status blocks_open(struct blocks *b, struct device *device, enum allocator allocator,
-			size_t bytes, uint64_t seed, struct error *err)
+enum status blocks_open(struct blocks *b, struct device *device, int kind, size_t bytes,
+			uint64_t seed, struct error *err)
 {
-	*b = (struct blocks){
-		.device = device, .allocator = allocator, .bytes = bytes, .seed = seed
-	};
+	*b = (struct blocks){ .device = device, .bytes = bytes, .seed = seed };
+	origin_open(&b->origin, device, kind, 0);
 	b->held_most = blocks_held_most(bytes);
 	b->held = xcalloc(b->held_most, sizeof(*b->held));
 	if (backend_stream_create(device, false, &b->stream, err) != STATUS_OK)
@@ -32,7 +31,7 @@ enum status blocks_open(struct blocks *b, struct device *device, enum allocator 
 
 static enum status free_block(struct blocks *b, void *block, struct error *err)
 {
-	return backend_memory_free(b->device, b->allocator, block, b->bytes, b->stream, err);
+	return origin_give(&b->origin, block, b->bytes, b->stream, err);
 }
 
 void blocks_close(struct blocks *b)
@@ -42,6 +41,7 @@ void blocks_close(struct blocks *b)
 		free_block(b, b->current, NULL);
 		blocks_release(b, NULL);
 	}
+	origin_close(&b->origin);
 	backend_stream_destroy(b->stream);
 	free(b->held);
 	memset(b, 0, sizeof(*b));
@@ -49,12 +49,7 @@ void blocks_close(struct blocks *b)
 
 enum status blocks_get(struct blocks *b, struct error *err)
 {
-	enum status status = backend_memory_alloc(b->device, b->allocator, b->bytes, b->stream,
-						  &b->current, err);
-
-	if (status != STATUS_OK)
-		b->current = NULL;
-	return status;
+	return origin_get(&b->origin, b->bytes, b->stream, &b->current, err);
 }
 
 enum status blocks_give(struct blocks *b, struct error *err)
@@ -70,40 +65,54 @@ enum status blocks_settle(struct blocks *b, struct error *err)
 	return backend_stream_synchronize(b->stream, err);
 }
 
-static enum status exchange(struct blocks *b, char *at, struct error *err)
+enum status exchange_write(struct stream *stream, int kind, void *at, struct exchange *x,
+			   struct error *err)
 {
-	if (!allocator_on_device(b->allocator)) {
-		*(volatile uint64_t *)at = b->sent;
-		b->received = *(volatile uint64_t *)at;
-		return STATUS_OK;
-	}
-	if (backend_copy(b->stream, at, &b->sent, sizeof(b->sent), err) != STATUS_OK ||
-	    backend_copy(b->stream, &b->received, at, sizeof(b->received), err) != STATUS_OK)
-		return err->status;
-	return blocks_settle(b, err);
+	if (origin_on_device(kind))
+		return backend_copy(stream, at, &x->sent, sizeof(x->sent), err);
+	*(volatile uint64_t *)at = x->sent;
+	return STATUS_OK;
 }
 
-static enum status write_and_read(struct blocks *b, char *at, struct error *err)
+static enum status read_back(struct stream *stream, int kind, const void *at, struct exchange *x,
+			     struct error *err)
 {
-	b->sent = generator_bits(b->seed, b->token++);
-	b->received = ~b->sent;
-	if (exchange(b, at, err) != STATUS_OK)
+	x->received = ~x->sent;
+	if (!origin_on_device(kind)) {
+		x->received = *(const volatile uint64_t *)at;
+		return STATUS_OK;
+	}
+	if (backend_copy(stream, &x->received, at, sizeof(x->received), err) != STATUS_OK)
 		return err->status;
-	if (b->received == b->sent)
+	return backend_stream_synchronize(stream, err);
+}
+
+enum status exchange_check(struct stream *stream, int kind, const void *at, struct exchange *x,
+			   struct error *err)
+{
+	if (read_back(stream, kind, at, x, err) != STATUS_OK)
+		return err->status;
+	if (x->received == x->sent)
 		return STATUS_OK;
 	return error_set(err, STATUS_MISMATCH,
 			 "memory just allocated does not keep its data: wrote 0x%016" PRIx64
 			 ", read 0x%016" PRIx64,
-			 b->sent, b->received);
+			 x->sent, x->received);
+}
+
+static enum status write_and_read(struct blocks *b, char *at, struct error *err)
+{
+	b->exchange.sent = generator_bits(b->seed, b->token++);
+	if (exchange_write(b->stream, b->origin.kind, at, &b->exchange, err) != STATUS_OK)
+		return err->status;
+	return exchange_check(b->stream, b->origin.kind, at, &b->exchange, err);
 }
 
 enum status blocks_use(struct blocks *b, struct error *err)
 {
-	size_t last = (b->bytes - sizeof(uint64_t)) & ~(sizeof(uint64_t) - 1);
-
 	if (write_and_read(b, b->current, err) != STATUS_OK)
 		return err->status;
-	return write_and_read(b, (char *)b->current + last, err);
+	return write_and_read(b, (char *)b->current + exchange_last(b->bytes), err);
 }
 
 void blocks_hold(struct blocks *b)
@@ -114,7 +123,6 @@ void blocks_hold(struct blocks *b)
 
 enum status blocks_release(struct blocks *b, struct error *err)
 {
-	struct error trimmed = ERROR_NONE;
 	enum status status = STATUS_OK;
 
 	while (b->held_count > 0) {
@@ -122,11 +130,7 @@ enum status blocks_release(struct blocks *b, struct error *err)
 
 		status = status == STATUS_OK ? freed : status;
 	}
-	if (blocks_settle(b, err) != STATUS_OK)
-		return err->status;
-	/* What has no cache has nothing to give back. */
-	if (backend_memory_trim(b->device, &trimmed) == STATUS_OK ||
-	    trimmed.status == STATUS_UNSUPPORTED)
-		return status;
-	return error_set(err, trimmed.status, "%s", trimmed.message);
+	if (blocks_settle(b, err) != STATUS_OK || status != STATUS_OK)
+		return err ? err->status : status;
+	return origin_trim(&b->origin, err);
 }

@@ -5,26 +5,31 @@
 #ifndef GPUPROOF_SUITES_ALLOC_BLOCKS_H
 #define GPUPROOF_SUITES_ALLOC_BLOCKS_H
 
-#include "device/backend.h"
+#include "suites/alloc/origin.h"
+
+/* A word written and read back. */
+struct exchange {
+	uint64_t sent, received;
+};
 
 struct blocks {
 	struct device *device;
 	struct stream *stream;
-	enum allocator allocator;
+	struct origin origin;
 	size_t bytes;
 	void *current; /* NULL: none */
 	void **held;
 	size_t held_count, held_most;
-	uint64_t seed, token;    /* of the patterns written; number of the latest */
-	uint64_t sent, received; /* copies in flight use them, also after a failure */
+	uint64_t seed, token;     /* of the patterns written; number of the latest */
+	struct exchange exchange; /* copies in flight use it, also after a failure */
 };
 
 /* How many blocks of that size are held at most: 1 to 256, 256 MiB together if that allows it. */
 size_t blocks_held_most(uint64_t bytes);
 
 /* Failed blocks must be closed as well. */
-enum status blocks_open(struct blocks *b, struct device *device, enum allocator allocator,
-			size_t bytes, uint64_t seed, struct error *err);
+enum status blocks_open(struct blocks *b, struct device *device, int kind, size_t bytes,
+			uint64_t seed, struct error *err);
 void blocks_close(struct blocks *b);
 
 /* One call of the allocator each: makes `current`, frees it. */
@@ -38,6 +43,21 @@ enum status blocks_settle(struct blocks *b, struct error *err);
  * kept.
  */
 enum status blocks_use(struct blocks *b, struct error *err);
+
+/*
+ * The same for one place of memory of that kind; `sent` and `received` must outlive the stream's work.
+ * `stream` may use the memory.
+ */
+enum status exchange_write(struct stream *stream, int kind, void *at, struct exchange *x,
+			   struct error *err);
+/* STATUS_MISMATCH when what is there is not x->sent. */
+enum status exchange_check(struct stream *stream, int kind, const void *at, struct exchange *x,
+			   struct error *err);
+/* Where the last whole word of a block lies. */
+static inline size_t exchange_last(size_t bytes)
+{
+	return (bytes - sizeof(uint64_t)) & ~(sizeof(uint64_t) - 1);
+}
 
 /* Puts `current` with the held ones. Room is the caller's concern: held_count < held_most. */
 void blocks_hold(struct blocks *b);

@@ -78,6 +78,9 @@ static enum status fake_device_info(int index, struct device_info *out, struct e
 	snprintf(out->module, sizeof(out->module), "fake");
 	snprintf(out->name, sizeof(out->name), "Scripted device");
 	snprintf(out->uuid, sizeof(out->uuid), "FAKE-%d", index);
+	out->capabilities |= DEVICE_HAS_POOLS;
+	if (script.own_memory)
+		out->capabilities &= ~(unsigned)DEVICE_SHARES_HOST_MEMORY;
 	take_capability(out);
 	out->memory_bytes = out->memory_free_bytes = script.memory_bytes;
 	return STATUS_OK;
@@ -153,7 +156,8 @@ static enum status fake_host_callback(struct stream *stream, callback_fn *callba
 /* A CPU has no pool and no write-combined memory; here they are there, so that suites' cases for them run. */
 static enum allocator stand_in(enum allocator allocator)
 {
-	if (allocator == ALLOCATOR_POOL)
+	if (allocator == ALLOCATOR_POOL || allocator == ALLOCATOR_POOL_RELEASE ||
+	    allocator == ALLOCATOR_MANAGED)
 		return ALLOCATOR_DEVICE;
 	return allocator == ALLOCATOR_WRITE_COMBINED ? ALLOCATOR_PINNED : allocator;
 }
@@ -189,6 +193,35 @@ static enum status fake_memory_free(struct device *device, enum allocator alloca
 	    STATUS_OK)
 		return err->status;
 	CALL("memory_free");
+	return STATUS_OK;
+}
+
+static enum status fake_range_reserve(struct device *device, size_t bytes, struct memory_range **out,
+				      struct error *err)
+{
+	CALL("range_reserve");
+	return HOST->range_reserve(device, bytes, out, err);
+}
+
+static enum status fake_range_map(struct memory_range *range, size_t bytes, struct error *err)
+{
+	uint64_t *used = &used_bytes[range->device->info.index];
+
+	CALL("range_map");
+	if (bytes > script.memory_bytes - *used)
+		return error_set(err, STATUS_NO_MEMORY, "fake range_map: FAKE_ERROR_OUT_OF_MEMORY");
+	if (HOST->range_map(range, bytes, err) != STATUS_OK)
+		return err->status;
+	*used += bytes;
+	return STATUS_OK;
+}
+
+static enum status fake_range_release(struct memory_range *range, struct error *err)
+{
+	used_bytes[range->device->info.index] -= range->mapped;
+	if (HOST->range_release(range, err) != STATUS_OK)
+		return err->status;
+	CALL("range_release");
 	return STATUS_OK;
 }
 
@@ -421,6 +454,10 @@ const struct backend gpuproof_backend = {
 	.telemetry = fake_telemetry,
 	.memory_alloc = fake_memory_alloc,
 	.memory_free = fake_memory_free,
+	.memory_granularity = host_memory_granularity,
+	.range_reserve = fake_range_reserve,
+	.range_map = fake_range_map,
+	.range_release = fake_range_release,
 	.stream_create = fake_stream_create,
 	.stream_destroy = fake_stream_destroy,
 	.stream_synchronize = fake_stream_synchronize,

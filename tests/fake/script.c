@@ -77,12 +77,14 @@ static enum status read_capability(struct script *script, const char *word, stru
 
 static enum status read_word(struct script *script, const char *word, struct error *err)
 {
+	if (text_starts_with(word, "memory=")) {
+		script->own_memory = true;
+		return units_parse_size(word + 7, &script->memory_bytes, err);
+	}
 	if (text_starts_with(word, "devices="))
 		script->devices = atoi(word + 8);
 	else if (text_starts_with(word, "capability="))
 		return read_capability(script, word + 11, err);
-	else if (text_starts_with(word, "memory="))
-		return units_parse_size(word + 7, &script->memory_bytes, err);
 	else if (text_starts_with(word, "noise="))
 		return units_parse_percent(word + 6, &script->noise, err);
 	else if (text_starts_with(word, "rows="))

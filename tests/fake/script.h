@@ -3,7 +3,7 @@
  *
  *	devices=2          how many there are (1)
  *	capability=3.7     compute capability whose abilities it has (none: those of the host backend)
- *	memory=64MiB       of each device (1GiB); what does not fit is refused
+ *	memory=64MiB       of each device (1GiB); what does not fit is refused. It is then the device's own, as a GPU's
  *	noise=1%           of the scripted clock: readings are uniform within +-1 % (0)
  *	clock=host         time is that of the host backend, not scripted (clock=scripted)
  *	error@37           the 37th call of this process fails with a device error, and every later one: a sticky error
@@ -36,6 +36,7 @@ struct script {
 	bool host_clock;
 	int capability; /* 37 for 3.7; 0: none */
 	uint64_t memory_bytes;
+	bool own_memory;
 	double noise;
 };
 

@@ -88,14 +88,19 @@ static enum status round_trip(struct check_context *context, enum allocator allo
 
 static enum status allocators_and_copies(struct check_context *context, struct error *err)
 {
+	int count = 0;
+
 	for (int a = 0; a < ALLOCATOR_COUNT; a++) {
-		if (a == ALLOCATOR_POOL && !(context->device->info.capabilities & DEVICE_HAS_POOLS))
-			continue;
-		if (round_trip(context, (enum allocator)a, err) != STATUS_OK)
-			return error_prefix(err, "%s", allocator_name((enum allocator)a));
+		struct error own = ERROR_NONE;
+		enum status status = round_trip(context, (enum allocator)a, &own);
+
+		if (status != STATUS_OK && status != STATUS_UNSUPPORTED)
+			return error_set(err, status, "%s: %.300s",
+					 allocator_name((enum allocator)a), own.message);
+		count += status == STATUS_OK;
 	}
-	snprintf(context->detail, sizeof(context->detail), "%d allocators, %u bytes there and back",
-		 ALLOCATOR_COUNT, BYTES);
+	snprintf(context->detail, sizeof(context->detail),
+		 "%d of %d allocators, %u bytes there and back", count, ALLOCATOR_COUNT, BYTES);
 	return STATUS_OK;
 }
 

@@ -129,6 +129,7 @@ static int check_device(struct check_context *context, struct device *device)
 	if (backend_stream_create(device, false, &context->stream, &err) != STATUS_OK)
 		return check_report("stream", device->info.id, err.status, err.message);
 	failures += run_checks(context, memory_checks);
+	failures += run_checks(context, allocator_checks);
 	failures += run_checks(context, stream_checks);
 	failures += run_kernel_checks(context);
 	backend_stream_destroy(context->stream);

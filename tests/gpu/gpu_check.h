@@ -32,7 +32,7 @@ struct check {
 };
 
 /* Each ends with { 0 }. */
-extern const struct check memory_checks[], stream_checks[];
+extern const struct check memory_checks[], allocator_checks[], stream_checks[];
 
 /*
  * One rank per GPU, in processes of their own; the caller has not touched CUDA. 0 when all

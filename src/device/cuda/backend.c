@@ -63,6 +63,10 @@ __attribute__((visibility("default"))) const struct backend gpuproof_backend = {
 	.memory_alloc = cuda_memory_alloc,
 	.memory_free = cuda_memory_free,
 	.memory_trim = cuda_memory_trim,
+	.memory_granularity = cuda_memory_granularity,
+	.range_reserve = cuda_range_reserve,
+	.range_map = cuda_range_map,
+	.range_release = cuda_range_release,
 
 	.stream_create = cuda_stream_create,
 	.stream_destroy = cuda_stream_destroy,

@@ -13,11 +13,15 @@ struct cublas_context;    /* gemm.c: handle and workspace of one stream */
 struct lt_context;        /* lt.c: the same, and what the last search chose */
 struct gate;              /* gate.c */
 struct cuda_communicator; /* nccl.c */
+struct managed;           /* memory_managed.c: what is allocated, and what fits */
 
 struct cuda_device {
 	struct device base;
 	int priority_low, priority_high; /* of streams; a lower number is a higher priority */
 	struct cuda_communicator *communicators; /* the open ones, for their asynchronous errors */
+	cudaMemPool_t releasing;                 /* with a threshold of 0; made on first use */
+	size_t granularity;                      /* of virtual memory; 0: not asked yet */
+	struct managed *managed;
 };
 
 struct cuda_stream {
@@ -68,7 +72,25 @@ enum status cuda_memory_free(struct device *device, enum allocator allocator, vo
 			     size_t bytes, struct stream *stream, struct error *err);
 enum status cuda_memory_trim(struct device *device, struct error *err);
 enum status cuda_memory_view(struct device *device, struct memory_view *out, struct error *err);
+/* memory_managed.c. Other allocations of device memory change what fits. */
+struct managed *cuda_managed_open(void);
+void cuda_managed_changed(struct device *device);
+enum status cuda_managed_alloc(struct device *device, size_t bytes, void **out, struct error *err);
+enum status cuda_managed_free(struct device *device, void *memory, size_t bytes,
+			      struct error *err);
+
+/* vmm.c */
+enum status cuda_vmm_alloc(struct device *device, size_t bytes, void **out, struct error *err);
+enum status cuda_vmm_free(struct device *device, void *memory, size_t bytes, struct error *err);
+enum status cuda_range_reserve(struct device *device, size_t bytes, struct memory_range **out,
+			       struct error *err);
+enum status cuda_range_map(struct memory_range *range, size_t bytes, struct error *err);
+enum status cuda_range_release(struct memory_range *range, struct error *err);
+enum status cuda_memory_granularity(struct device *device, enum allocator allocator, size_t *bytes,
+				    struct error *err);
+
 enum status cuda_pool_keep(struct device *device, bool keep, struct error *err);
+void cuda_pools_destroy(struct device *device);
 
 enum status cuda_stream_create(struct device *device, bool high_priority, struct stream **out,
 			       struct error *err);

@@ -13,7 +13,8 @@
 
 static int device_count;
 static int emulated;
-static int current_index = -1;
+/* The runtime's current device is the calling thread's own. */
+static _Thread_local int current_index = -1;
 
 /* Why there may be no driver, from the outside: the runtime only says that there is none. */
 static void driver_hint(char *out, size_t size)
@@ -136,12 +137,14 @@ enum status cuda_device_open(int index, struct device **out, struct error *err)
 	enum status status;
 
 	device->base.backend = &gpuproof_backend;
+	device->managed = cuda_managed_open();
 	status = cuda_device_info(index, &device->base.info, err);
 	if (status == STATUS_OK)
 		status = check_code(&device->base.info, err);
 	if (status == STATUS_OK)
 		status = device_start(device, err);
 	if (status != STATUS_OK) {
+		free(device->managed);
 		free(device);
 		return status;
 	}
@@ -162,6 +165,8 @@ void cuda_device_close(struct device *device)
 	cuda_device_synchronize(device, &ignored);
 	if (device->info.capabilities & DEVICE_HAS_POOLS)
 		cuda_pool_keep(device, false, &ignored);
+	cuda_pools_destroy(device);
+	free(((struct cuda_device *)device)->managed);
 	free(device);
 }
 

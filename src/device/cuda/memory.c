@@ -1,6 +1,7 @@
 /* Memory by allocator kind. */
 #include "device/cuda/cuda_backend.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -77,6 +78,49 @@ static enum status pools_missing(const struct device *device, struct error *err)
 			 device->info.id, device->info.name);
 }
 
+/*
+ * Gives back at each synchronisation what is freed by then. It was made by the driving thread's first
+ * allocation.
+ */
+static enum status releasing_pool(struct device *device, cudaMemPool_t *pool, struct error *err)
+{
+	struct cuda_device *cuda = (struct cuda_device *)device;
+	struct cudaMemPoolProps properties = {
+		.allocType = cudaMemAllocationTypePinned,
+		.location = { .type = cudaMemLocationTypeDevice, .id = device->info.index },
+	};
+	enum status status = STATUS_OK;
+
+	if (!(device->info.capabilities & DEVICE_HAS_POOLS))
+		return pools_missing(device, err);
+	if (!cuda->releasing)
+		status = cuda_check(cudaMemPoolCreate(&cuda->releasing, &properties),
+				    "cudaMemPoolCreate", err);
+	*pool = cuda->releasing;
+	return status;
+}
+
+static enum status alloc_releasing(struct device *device, size_t bytes, struct stream *stream,
+				   void **out, struct error *err)
+{
+	cudaMemPool_t pool = NULL;
+	enum status status = releasing_pool(device, &pool, err);
+
+	if (status != STATUS_OK)
+		return status;
+	return cuda_check_size(cudaMallocFromPoolAsync(out, bytes, pool, stream_or_default(stream)),
+			       "cudaMallocFromPoolAsync", bytes, err);
+}
+
+void cuda_pools_destroy(struct device *device)
+{
+	struct cuda_device *cuda = (struct cuda_device *)device;
+
+	if (cuda->releasing && cudaMemPoolDestroy(cuda->releasing) != cudaSuccess)
+		cudaGetLastError();
+	cuda->releasing = NULL;
+}
+
 enum status cuda_memory_alloc(struct device *device, enum allocator allocator, size_t bytes,
 			      struct stream *stream, void **out, struct error *err)
 {
@@ -85,6 +129,8 @@ enum status cuda_memory_alloc(struct device *device, enum allocator allocator, s
 	*out = NULL;
 	if (status != STATUS_OK)
 		return status;
+	if (allocator != ALLOCATOR_MANAGED && allocator_on_device(allocator))
+		cuda_managed_changed(device);
 	switch (allocator) {
 	case ALLOCATOR_DEVICE:
 		return cuda_check_size(cudaMalloc(out, bytes), "cudaMalloc", bytes, err);
@@ -93,6 +139,12 @@ enum status cuda_memory_alloc(struct device *device, enum allocator allocator, s
 			return pools_missing(device, err);
 		return cuda_check_size(cudaMallocAsync(out, bytes, stream_or_default(stream)),
 				       "cudaMallocAsync", bytes, err);
+	case ALLOCATOR_POOL_RELEASE:
+		return alloc_releasing(device, bytes, stream, out, err);
+	case ALLOCATOR_VMM:
+		return cuda_vmm_alloc(device, bytes, out, err);
+	case ALLOCATOR_MANAGED:
+		return cuda_managed_alloc(device, bytes, out, err);
 	case ALLOCATOR_PINNED:
 		return cuda_check_size(cudaHostAlloc(out, bytes, cudaHostAllocPortable),
 				       "cudaHostAlloc", bytes, err);
@@ -122,8 +174,13 @@ enum status cuda_memory_free(struct device *device, enum allocator allocator, vo
 	case ALLOCATOR_DEVICE:
 		return cuda_check_size(cudaFree(memory), "cudaFree", bytes, err);
 	case ALLOCATOR_POOL:
+	case ALLOCATOR_POOL_RELEASE:
 		return cuda_check_size(cudaFreeAsync(memory, stream_or_default(stream)),
 				       "cudaFreeAsync", bytes, err);
+	case ALLOCATOR_VMM:
+		return cuda_vmm_free(device, memory, bytes, err);
+	case ALLOCATOR_MANAGED:
+		return cuda_managed_free(device, memory, bytes, err);
 	case ALLOCATOR_PINNED:
 	case ALLOCATOR_WRITE_COMBINED:
 		return cuda_check_size(cudaFreeHost(memory), "cudaFreeHost", bytes, err);
@@ -172,8 +229,12 @@ enum status cuda_pool_keep(struct device *device, bool keep, struct error *err)
 enum status cuda_memory_trim(struct device *device, struct error *err)
 {
 	cudaMemPool_t pool;
-	enum status status = default_pool(device, &pool, err);
+	enum status status;
 
+	malloc_trim(0);
+	if (!(device->info.capabilities & DEVICE_HAS_POOLS))
+		return STATUS_OK;
+	status = default_pool(device, &pool, err);
 	if (status == STATUS_OK)
 		status = cuda_check(cudaMemPoolTrimTo(pool, 0), "cudaMemPoolTrimTo", err);
 	return status;

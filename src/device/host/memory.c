@@ -1,5 +1,6 @@
 /* Benchmark memory of the host backend. */
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@
  * Linux hands out more memory than there is and kills someone later, so "does not fit" is found out
  * here. `used` and `total` are those of the pool the memory is counted in.
  */
-static enum status check_fits(const char *kind, uint64_t bytes, uint64_t used, uint64_t total,
+enum status host_check_fits(const char *kind, uint64_t bytes, uint64_t used, uint64_t total,
 			      struct error *err)
 {
 	char wanted[32], there[32];
@@ -51,6 +52,39 @@ static enum status map_pages(struct host_device *device, const char *kind, size_
 	share_place_memory(device->share, memory, bytes);
 	*out = memory;
 	return STATUS_OK;
+}
+
+enum status host_commit(struct host_device *device, const char *kind, void *at, size_t bytes,
+			struct error *err)
+{
+	if (mprotect(at, bytes, PROT_READ | PROT_WRITE) != 0)
+		return error_set(err, STATUS_NO_MEMORY, "%s memory: mprotect of %zu bytes: %s",
+				 kind, bytes, strerror(errno));
+	share_place_memory(device->share, at, bytes);
+	return STATUS_OK;
+}
+
+enum status host_reserve(const char *kind, size_t bytes, void **out, struct error *err)
+{
+	*out = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (*out != MAP_FAILED)
+		return STATUS_OK;
+	*out = NULL;
+	return error_set(err, STATUS_NO_MEMORY, "%s memory: mmap of %zu bytes: %s", kind, bytes,
+			 strerror(errno));
+}
+
+/* Addresses first, memory behind them later: what cuMemMap() does on a device. */
+static enum status map_reserved(struct host_device *device, const char *kind, size_t bytes,
+				void **out, struct error *err)
+{
+	if (host_reserve(kind, bytes, out, err) != STATUS_OK)
+		return STATUS_NO_MEMORY;
+	if (host_commit(device, kind, *out, bytes, err) == STATUS_OK)
+		return STATUS_OK;
+	munmap(*out, bytes);
+	*out = NULL;
+	return STATUS_NO_MEMORY;
 }
 
 static enum status lock_failed(const char *kind, size_t bytes, int failure, struct error *err)
@@ -106,14 +140,20 @@ static enum status allocate(struct host_device *device, enum allocator allocator
 	switch (allocator) {
 	case ALLOCATOR_DEVICE:
 		return map_pages(device, kind, bytes, out, err);
+	case ALLOCATOR_VMM:
+		return map_reserved(device, kind, bytes, out, err);
 	case ALLOCATOR_PINNED:
 	case ALLOCATOR_REGISTERED:
 		return map_locked(device, kind, bytes, out, err);
 	case ALLOCATOR_PAGEABLE:
 		return allocate_touched(bytes, out, err);
 	case ALLOCATOR_POOL:
+	case ALLOCATOR_POOL_RELEASE:
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "a CPU has no stream-ordered memory pool");
+	case ALLOCATOR_MANAGED:
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "a CPU has no managed memory: all memory is its own");
 	case ALLOCATOR_WRITE_COMBINED:
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "write-combined memory is for transfers to a device on a bus");
@@ -122,23 +162,28 @@ static enum status allocate(struct host_device *device, enum allocator allocator
 	}
 }
 
+static bool has(enum allocator allocator)
+{
+	return allocator != ALLOCATOR_POOL && allocator != ALLOCATOR_POOL_RELEASE &&
+	       allocator != ALLOCATOR_MANAGED && allocator != ALLOCATOR_WRITE_COMBINED;
+}
+
 enum status host_memory_alloc(struct device *device, enum allocator allocator, size_t bytes,
 			      struct stream *stream, void **out, struct error *err)
 {
 	struct host_device *host = host_device(device);
-	_Atomic uint64_t *used =
-		allocator == ALLOCATOR_DEVICE ? &host->allocated_bytes : &host->host_bytes;
-	uint64_t total =
-		allocator == ALLOCATOR_DEVICE ? host->share->memory_bytes : host->machine_bytes;
+	bool own = allocator_on_device(allocator);
+	_Atomic uint64_t *used = own ? &host->allocated_bytes : &host->host_bytes;
+	uint64_t total = own ? host->share->memory_bytes : host->machine_bytes;
 	enum status status;
 
 	(void)stream;
 	*out = NULL;
 	if (bytes == 0)
 		return STATUS_OK;
-	if (allocator != ALLOCATOR_POOL && allocator != ALLOCATOR_WRITE_COMBINED) {
+	if (has(allocator)) {
 		status =
-			check_fits(allocator_name(allocator), bytes, atomic_load(used), total, err);
+			host_check_fits(allocator_name(allocator), bytes, atomic_load(used), total, err);
 		if (status != STATUS_OK)
 			return status;
 	}
@@ -161,10 +206,19 @@ enum status host_memory_free(struct device *device, enum allocator allocator, vo
 	else if (munmap(memory, bytes) != 0)
 		return error_set(err, STATUS_DEVICE, "%s memory: munmap of %zu bytes: %s",
 				 allocator_name(allocator), bytes, strerror(errno));
-	if (allocator == ALLOCATOR_DEVICE)
+	if (allocator_on_device(allocator))
 		atomic_fetch_sub(&host->allocated_bytes, bytes);
 	else
 		atomic_fetch_sub(&host->host_bytes, bytes);
+	return STATUS_OK;
+}
+
+/* malloc() keeps what is freed. */
+enum status host_memory_trim(struct device *device, struct error *err)
+{
+	(void)device;
+	(void)err;
+	malloc_trim(0);
 	return STATUS_OK;
 }
 

@@ -1,0 +1,51 @@
+#include "device/cuda/driver.h"
+
+#include "base/memory.h"
+#include "base/units.h"
+
+struct driver_functions driver;
+
+static const struct library_symbol symbols[] = {
+#define DRIVER(name) { #name, offsetof(struct driver_functions, name), true },
+#include "device/cuda/driver.def"
+#undef DRIVER
+};
+
+struct library driver_library = {
+	.name = "CUDA driver",
+	.soname = "libcuda.so.1",
+	.cost = "no virtual memory (vmm)",
+	.symbols = symbols,
+	.symbol_count = ARRAY_SIZE(symbols),
+	.functions = &driver,
+};
+
+enum status driver_open(struct error *err)
+{
+	return library_open(&driver_library, err);
+}
+
+static enum status status_of(CUresult code)
+{
+	switch (code) {
+	case CUDA_ERROR_OUT_OF_MEMORY:
+		return STATUS_NO_MEMORY;
+	case CUDA_ERROR_NOT_SUPPORTED:
+	case CUDA_ERROR_NOT_PERMITTED:
+		return STATUS_UNSUPPORTED;
+	default:
+		return STATUS_DEVICE;
+	}
+}
+
+enum status driver_check(CUresult code, const char *call, size_t bytes, struct error *err)
+{
+	const char *name = "unknown error";
+	char size[32];
+
+	if (code == CUDA_SUCCESS)
+		return STATUS_OK;
+	driver.cuGetErrorName(code, &name);
+	return error_set(err, status_of(code), "%s(%s): %s", call,
+			 units_size(bytes, size, sizeof(size)), name);
+}

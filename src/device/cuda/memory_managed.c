@@ -1,0 +1,100 @@
+/*
+ * Managed memory, held below what is free on the device. The driver grants any amount and moves what
+ * does not fit to the host, which would measure the bus and disturb whoever else uses it.
+ */
+#include "device/cuda/cuda_backend.h"
+
+#include <stdatomic.h>
+
+#include "base/memory.h"
+
+/* Of what is free: the rest is left to the context, which grows. */
+#define SHARE_OF_FREE 0.95
+#define ASK_AGAIN_BYTES ((uint64_t)256 << 20)
+
+struct managed {
+	_Atomic uint64_t bytes; /* allocated now */
+	_Atomic uint64_t most;  /* fit for certain; 0: to be asked */
+};
+
+struct managed *cuda_managed_open(void)
+{
+	return xcalloc(1, sizeof(struct managed));
+}
+
+void cuda_managed_changed(struct device *device)
+{
+	atomic_store(&((struct cuda_device *)device)->managed->most, 0);
+}
+
+static enum status check_supported(const struct device *device, struct error *err)
+{
+	int supported = 0;
+	enum status status = cuda_check(
+		cudaDeviceGetAttribute(&supported, cudaDevAttrManagedMemory, device->info.index),
+		"cudaDeviceGetAttribute", err);
+
+	if (status == STATUS_OK && !supported)
+		return error_set(err, STATUS_UNSUPPORTED, "%s (%s) has no managed memory",
+				 device->info.id, device->info.name);
+	return status;
+}
+
+/*
+ * Asking the driver at each call would be most of the call. It is asked when what it said last is used
+ * up, which is soon, and after any other allocation of device memory (cuda_memory_alloc()). Memory that
+ * is not touched yet does not count as used there, so all that this process has is taken off.
+ */
+static enum status ask_what_fits(struct cuda_device *cuda, uint64_t used, struct error *err)
+{
+	uint64_t unused, total, most;
+	enum status status = check_supported(&cuda->base, err);
+
+	if (status == STATUS_OK)
+		status = cuda_device_memory(&cuda->base, &unused, &total, err);
+	if (status != STATUS_OK)
+		return status;
+	most = (uint64_t)(SHARE_OF_FREE * (double)unused);
+	atomic_store(&cuda->managed->most,
+		     most < used + ASK_AGAIN_BYTES ? most : used + ASK_AGAIN_BYTES);
+	return STATUS_OK;
+}
+
+static bool fits(const struct cuda_device *cuda, uint64_t used, uint64_t bytes)
+{
+	uint64_t most = atomic_load(&cuda->managed->most);
+
+	return bytes <= most && used <= most - bytes;
+}
+
+static enum status admit(struct cuda_device *cuda, uint64_t used, size_t bytes, struct error *err)
+{
+	if (fits(cuda, used, bytes))
+		return STATUS_OK;
+	if (ask_what_fits(cuda, used + bytes, err) != STATUS_OK)
+		return err ? err->status : STATUS_DEVICE;
+	if (fits(cuda, used, bytes))
+		return STATUS_OK;
+	return cuda_check_size(cudaErrorMemoryAllocation, "managed memory beyond what is free",
+			       bytes, err);
+}
+
+enum status cuda_managed_alloc(struct device *device, size_t bytes, void **out, struct error *err)
+{
+	struct cuda_device *cuda = (struct cuda_device *)device;
+	uint64_t used = atomic_fetch_add(&cuda->managed->bytes, bytes);
+	enum status status = admit(cuda, used, bytes, err);
+
+	if (status == STATUS_OK)
+		status = cuda_check_size(cudaMallocManaged(out, bytes, cudaMemAttachGlobal),
+					 "cudaMallocManaged", bytes, err);
+	if (status != STATUS_OK)
+		atomic_fetch_sub(&cuda->managed->bytes, bytes);
+	return status;
+}
+
+enum status cuda_managed_free(struct device *device, void *memory, size_t bytes, struct error *err)
+{
+	atomic_fetch_sub(&((struct cuda_device *)device)->managed->bytes, bytes);
+	return cuda_check_size(cudaFree(memory), "cudaFree of managed memory", bytes, err);
+}

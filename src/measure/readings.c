@@ -1,0 +1,103 @@
+#include "measure/readings.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "measure/statistics.h"
+
+#define TICK_SECONDS 50e-9
+
+static struct series *add_series(struct case_result *result, const char *name)
+{
+	struct series *series;
+
+	ARRAY_GROW(result->series, result->series_count, result->series_capacity);
+	series = &result->series[result->series_count++];
+	memset(series, 0, sizeof(*series));
+	series->name = xstrdup(name);
+	strcpy(series->unit, "s");
+	series->batch = 1;
+	return series;
+}
+
+static void add_sample(struct series *series, double seconds)
+{
+	if (isnan(seconds))
+		return;
+	ARRAY_GROW(series->samples, series->count, series->capacity);
+	series->samples[series->count++] = seconds;
+}
+
+static bool narrow(const struct series *series, double target)
+{
+	struct statistics s;
+
+	statistics_compute(series->samples, series->count, 1, TICK_SECONDS, NULL, &s);
+	return fmax(s.high - s.median, s.median - s.low) <= target * s.median;
+}
+
+/* Whether the first series has what it needs; then why. */
+static bool enough(const struct run *run, const struct readings *r, struct series *first,
+		   double began)
+{
+	const struct sampling *rules = run->sampler.rules;
+	int64_t least = rules->min_samples < r->least ? rules->min_samples : r->least;
+	int64_t n = (int64_t)first->count;
+
+	first->stop = STOP_INTERRUPTED;
+	if (run->sampler.stop && *run->sampler.stop)
+		return true;
+	first->stop = STOP_CONVERGED;
+	if (n < least)
+		return false;
+	if (narrow(first, rules->target))
+		return true;
+	first->stop = n >= rules->max_samples ? STOP_MAX_SAMPLES : STOP_MAX_TIME;
+	return n >= rules->max_samples || clock_seconds() - began >= rules->max_seconds;
+}
+
+static enum status take_all(struct run *run, const struct readings *r, struct series *series,
+			    struct error *err)
+{
+	double seconds[READINGS_MOST], began;
+
+	if (r->take(r->state, seconds, err) != STATUS_OK)
+		return err->status;
+	for (size_t i = 0; i < r->count; i++)
+		series[i].first = seconds[i];
+	began = clock_seconds();
+	do {
+		if (r->take(r->state, seconds, err) != STATUS_OK)
+			return err->status;
+		for (size_t i = 0; i < r->count; i++)
+			add_sample(&series[i], seconds[i]);
+	} while (!enough(run, r, &series[0], began));
+	if (series[0].stop == STOP_INTERRUPTED)
+		return error_set(err, STATUS_INTERRUPTED, "interrupted after %zu samples",
+				 series[0].count);
+	return STATUS_OK;
+}
+
+enum status run_readings(struct run *run, const struct readings *r, const struct series **out,
+			 struct error *err)
+{
+	size_t first = run->result->series_count;
+	struct series *series;
+	enum status status;
+
+	if (r->count > READINGS_MOST)
+		return error_set(err, STATUS_INTERNAL, "%zu readings at a time", r->count);
+	for (size_t i = 0; i < r->count; i++)
+		add_series(run->result, r->names[i])->first = NAN;
+	series = &run->result->series[first];
+	status = take_all(run, r, series, err);
+	for (size_t i = 0; i < r->count; i++) {
+		series[i].stop = series[0].stop;
+		statistics_compute(series[i].samples, series[i].count, 1, TICK_SECONDS, NULL,
+				   &series[i].statistics);
+	}
+	*out = series;
+	return status;
+}

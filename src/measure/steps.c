@@ -1,0 +1,33 @@
+#include "measure/steps.h"
+
+#include "base/clock.h"
+#include "device/limits.h"
+
+static int64_t difference(int64_t after, int64_t before)
+{
+	return after >= 0 && before >= 0 ? after - before : -1;
+}
+
+enum status steps_take(const struct steps_work *work, void *state, struct steps_taken *out,
+		       struct error *err)
+{
+	int64_t device = work->device_bytes(state), resident = (int64_t)limits_memory_resident();
+
+	for (size_t i = 0; i < STEPS_MOST && work->steps[i]; i++) {
+		double start = clock_seconds();
+		enum status status = work->steps[i](state, err);
+		int64_t now;
+
+		if (status != STATUS_OK)
+			return status;
+		out->steps[i].seconds = clock_seconds() - start;
+		now = work->device_bytes(state);
+		out->steps[i].device_bytes = difference(now, device);
+		device = now;
+		now = (int64_t)limits_memory_resident();
+		out->steps[i].resident_bytes = now - resident;
+		resident = now;
+		out->done = i + 1;
+	}
+	return STATUS_OK;
+}

@@ -1,0 +1,171 @@
+/*
+ * One call that allocates or frees, on the host's clock.
+ *
+ * States of an allocation:
+ *   reused  a block of this size was freed just before: an allocator that keeps blocks has one
+ *   cold    no freed block can serve it: blocks are held until there are many (alloc/blocks.h),
+ *           then all are freed and the allocator's cache is given back to the device (memory_trim)
+ * What the clock covers is the call. The stream-ordered pools return before the memory can be used;
+ * until then it is alloc.usable (the call and a synchronisation of its stream).
+ */
+#include <math.h>
+
+#include "base/units.h"
+#include "suites/alloc/alloc.h"
+#include "suites/alloc/ballast.h"
+#include "suites/alloc/blocks.h"
+
+struct calls {
+	struct run *run;
+	struct blocks blocks;
+	enum alloc_operation operation;
+	enum alloc_state state;
+	bool wait; /* the clock covers the synchronisation as well */
+};
+
+static enum status prepare_alloc(void *state, struct error *err)
+{
+	struct calls *a = state;
+
+	if (a->state == STATE_COLD && a->blocks.held_count == a->blocks.held_most)
+		return blocks_release(&a->blocks, err);
+	return STATUS_OK;
+}
+
+static enum status launch_alloc(void *state, unsigned batch, struct error *err)
+{
+	struct calls *a = state;
+
+	(void)batch; /* max_batch is 1 */
+	if (blocks_get(&a->blocks, err) != STATUS_OK)
+		return err->status;
+	return a->wait ? blocks_settle(&a->blocks, err) : STATUS_OK;
+}
+
+static enum status finish_alloc(void *state, struct error *err)
+{
+	struct calls *a = state;
+
+	if (!a->blocks.current)
+		return STATUS_OK;
+	if (blocks_use(&a->blocks, err) != STATUS_OK)
+		return err->status;
+	if (a->state == STATE_COLD) {
+		blocks_hold(&a->blocks);
+		return STATUS_OK;
+	}
+	if (blocks_give(&a->blocks, err) != STATUS_OK)
+		return err->status;
+	return blocks_settle(&a->blocks, err);
+}
+
+static enum status prepare_free(void *state, struct error *err)
+{
+	struct calls *a = state;
+
+	if (blocks_get(&a->blocks, err) != STATUS_OK)
+		return err->status;
+	return blocks_use(&a->blocks, err);
+}
+
+static enum status launch_free(void *state, unsigned batch, struct error *err)
+{
+	struct calls *a = state;
+
+	(void)batch;
+	return blocks_give(&a->blocks, err);
+}
+
+static enum status finish_free(void *state, struct error *err)
+{
+	struct calls *a = state;
+
+	return blocks_settle(&a->blocks, err);
+}
+
+/* Single operations, and as many as a p99 needs. */
+static enum status sample_calls(struct calls *a, const char *name, const struct series **time,
+				struct error *err)
+{
+	bool frees = a->operation == OPERATION_FREE;
+	struct workload w = { .state = a,
+			      .prepare = frees ? prepare_free : prepare_alloc,
+			      .launch = frees ? launch_free : launch_alloc,
+			      .finish = frees ? finish_free : finish_alloc,
+			      .clock = CLOCK_HOST,
+			      .max_batch = 1,
+			      .no_gate = true,
+			      .min_samples = ALLOC_TAIL_SAMPLES };
+
+	return run_sample(a->run, &w, name, time, err);
+}
+
+static enum status measure_usable(struct calls *a, struct error *err)
+{
+	const struct series *time;
+
+	a->wait = true;
+	if (sample_calls(a, "alloc.usable", &time, err) != STATUS_OK)
+		return err->status;
+	run_duration(a->run, "alloc.usable", time);
+	return STATUS_OK;
+}
+
+static enum status measure_latency(struct calls *a, struct error *err)
+{
+	int kind = a->blocks.origin.kind;
+	const struct series *time;
+
+	if (sample_calls(a, "alloc.latency", &time, err) != STATUS_OK)
+		return err->status;
+	run_duration(a->run, "alloc.latency", time);
+	run_statistic(a->run, "alloc.latency_p95", time->statistics.p95, time);
+	run_statistic(a->run, "alloc.latency_p99", time->statistics.p99, time);
+	run_statistic(a->run, "alloc.first", time->first, time);
+	if (a->operation == OPERATION_FREE)
+		return STATUS_OK;
+	if (!origin_on_device(kind))
+		run_rate(a->run, "alloc.rate", (double)a->blocks.bytes, time);
+	if (kind != ALLOCATOR_POOL && kind != ALLOCATOR_POOL_RELEASE)
+		return STATUS_OK;
+	return measure_usable(a, err);
+}
+
+/* Takes the share of the device's free memory that the case asks for. */
+static enum status fill_device(struct run *run, struct ballast *ballast, struct error *err)
+{
+	double share = case_value(run->c, "fills")->real;
+	struct device *device = run->devices[0];
+	char left[32], needed[32];
+	uint64_t unused;
+
+	if (share == 0)
+		return STATUS_OK;
+	if (alloc_free_bytes(device, &unused, err) != STATUS_OK)
+		return err->status;
+	unused = (uint64_t)((1 - share) * (double)unused);
+	if (unused < run->c->device_bytes)
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "so full, %s has %s left; the case needs %s", device->info.id,
+				 units_size(unused, left, sizeof(left)),
+				 units_size(run->c->device_bytes, needed, sizeof(needed)));
+	return ballast_leave(ballast, device, unused, err);
+}
+
+enum status alloc_calls(struct run *run, enum alloc_operation operation, int kind,
+			struct error *err)
+{
+	struct calls a = { .run = run, .operation = operation, .state = STATE_REUSED };
+	size_t bytes = (size_t)case_integer(run->c, "sizes");
+	struct ballast ballast = { 0 };
+
+	if (operation == OPERATION_ALLOC)
+		a.state = (enum alloc_state)case_integer(run->c, "states");
+	if ((!origin_on_device(kind) || fill_device(run, &ballast, err) == STATUS_OK) &&
+	    blocks_open(&a.blocks, run->devices[0], kind, bytes, run->seed, err) == STATUS_OK &&
+	    measure_latency(&a, err) == STATUS_OK)
+		run_verified(run, "both ends of every block written and read back", NAN, NAN);
+	blocks_close(&a.blocks);
+	ballast_drop(&ballast);
+	return err->status;
+}

@@ -1,0 +1,336 @@
+/*
+ * Threads that allocate and free at the same time. A sample is a batch of pairs (allocate, free) in each
+ * of them, from a common start until the last is done. Streams matter to the pools: pair i of thread t
+ * uses stream t + i * threads, in turn over all there are, so that one stream is shared by the threads,
+ * as many streams as threads give each its own, and more rotate.
+ */
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "kernels/generator.h"
+#include "suites/alloc/alloc.h"
+#include "suites/alloc/blocks.h"
+
+/* Pairs between two synchronisations: no queue of a stream is too short for them. */
+#define LARGEST_BATCH 256
+
+struct contention;
+typedef enum status phase_fn(struct contention *c, size_t thread, struct error *err);
+
+struct member {
+	struct contention *contention;
+	size_t number;
+	pthread_t thread;
+	struct stream *stream; /* for its own copies, never the one that orders allocations */
+	struct error err;
+	void *held[CONTEND_HELD];
+	struct exchange ends[CONTEND_HELD][2];
+};
+
+struct contention {
+	struct origin origin;
+	size_t bytes, threads, streams;
+	struct stream **order; /* the streams that allocations are ordered by */
+	struct member *members;
+	size_t started; /* threads; the driving one is member 0 */
+	uint64_t seed;
+	phase_fn *phase;
+	unsigned batch;
+	_Atomic unsigned round;
+	_Atomic size_t working;
+	_Atomic int stop;
+};
+
+static struct stream *stream_of(const struct contention *c, size_t thread, size_t pair)
+{
+	return c->order[(thread + pair * c->threads) % c->streams];
+}
+
+static enum status pairs(struct contention *c, size_t thread, struct error *err)
+{
+	for (unsigned i = 0; i < c->batch; i++) {
+		struct stream *stream = stream_of(c, thread, i);
+		void *memory;
+
+		if (origin_get(&c->origin, c->bytes, stream, &memory, err) != STATUS_OK ||
+		    origin_give(&c->origin, memory, c->bytes, stream, err) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+static char *end_of(const struct contention *c, const struct member *m, size_t i, int end)
+{
+	return (char *)m->held[i] + (end ? exchange_last(c->bytes) : 0);
+}
+
+/* Verification, first half: every thread holds blocks, written at both ends. */
+static enum status hold(struct contention *c, size_t thread, struct error *err)
+{
+	struct member *m = &c->members[thread];
+
+	for (size_t i = 0; i < CONTEND_HELD; i++) {
+		struct stream *stream = stream_of(c, thread, i);
+
+		if (origin_get(&c->origin, c->bytes, stream, &m->held[i], err) != STATUS_OK ||
+		    backend_stream_synchronize(stream, err) != STATUS_OK)
+			return err->status;
+		for (int end = 0; end < 2; end++) {
+			m->ends[i][end].sent = generator_bits(
+				c->seed, (thread * CONTEND_HELD + i) * 2 + (size_t)end);
+			/* Ends of a block of one word are the same place. */
+			if (end && end_of(c, m, i, 1) == end_of(c, m, i, 0))
+				m->ends[i][0].sent = m->ends[i][1].sent;
+			if (exchange_write(m->stream, c->origin.kind, end_of(c, m, i, end),
+					   &m->ends[i][end], err) != STATUS_OK)
+				return err->status;
+		}
+	}
+	return backend_stream_synchronize(m->stream, err);
+}
+
+/* Second half, when all have written: each block still has what its own thread wrote. */
+static enum status check(struct contention *c, size_t thread, struct error *err)
+{
+	struct member *m = &c->members[thread];
+
+	for (size_t i = 0; i < CONTEND_HELD; i++)
+		for (int end = 0; end < 2; end++)
+			if (exchange_check(m->stream, c->origin.kind, end_of(c, m, i, end),
+					   &m->ends[i][end], err) != STATUS_OK)
+				return err->status;
+	return STATUS_OK;
+}
+
+static enum status give_held(struct contention *c, size_t thread, struct error *err)
+{
+	struct member *m = &c->members[thread];
+	enum status status = STATUS_OK;
+
+	for (size_t i = 0; i < CONTEND_HELD; i++) {
+		struct stream *stream = stream_of(c, thread, i);
+		void *memory = m->held[i];
+
+		m->held[i] = NULL;
+		if (status == STATUS_OK)
+			status = origin_give(&c->origin, memory, c->bytes, stream, err);
+		else
+			origin_give(&c->origin, memory, c->bytes, stream, NULL);
+	}
+	return status;
+}
+
+static void carry_out(struct contention *c, size_t thread)
+{
+	struct member *m = &c->members[thread];
+
+	if (m->err.status == STATUS_OK)
+		c->phase(c, thread, &m->err);
+}
+
+/* Spins between samples, so that no sample begins with waking a thread; gives way where cores are few. */
+static void *member_run(void *context)
+{
+	struct member *m = context;
+	struct contention *c = m->contention;
+	unsigned seen = 0;
+
+	for (;;) {
+		while (atomic_load_explicit(&c->round, memory_order_acquire) == seen)
+			sched_yield();
+		seen++;
+		if (atomic_load(&c->stop))
+			return NULL;
+		carry_out(c, m->number);
+		atomic_fetch_sub_explicit(&c->working, 1, memory_order_release);
+	}
+}
+
+/* Has every thread carry out `phase`, the driving one as well, and waits for all. */
+static enum status together(struct contention *c, phase_fn *phase, struct error *err)
+{
+	c->phase = phase;
+	atomic_store(&c->working, c->started);
+	atomic_fetch_add_explicit(&c->round, 1, memory_order_release);
+	carry_out(c, 0);
+	while (atomic_load_explicit(&c->working, memory_order_acquire) > 0)
+		sched_yield();
+	for (size_t i = 0; i < c->threads; i++)
+		if (c->members[i].err.status != STATUS_OK)
+			return error_set(err, c->members[i].err.status, "%s",
+					 c->members[i].err.message);
+	return STATUS_OK;
+}
+
+static enum status settle(struct contention *c, struct error *err)
+{
+	for (size_t i = 0; i < c->streams; i++)
+		if (backend_stream_synchronize(c->order[i], err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	uintptr_t p = *(const uintptr_t *)a, q = *(const uintptr_t *)b;
+
+	return p < q ? -1 : p > q;
+}
+
+/* Two threads must never be given the same memory. */
+static enum status check_apart(const struct contention *c, struct error *err)
+{
+	size_t count = c->threads * CONTEND_HELD;
+	uintptr_t *at = xcalloc(count, sizeof(*at));
+	enum status status = STATUS_OK;
+
+	for (size_t i = 0; i < count; i++)
+		at[i] = (uintptr_t)c->members[i / CONTEND_HELD].held[i % CONTEND_HELD];
+	qsort(at, count, sizeof(*at), by_address);
+	for (size_t i = 1; i < count && status == STATUS_OK; i++)
+		if (at[i] - at[i - 1] < c->bytes)
+			status = error_set(err, STATUS_MISMATCH,
+					   "two threads were given the same memory: blocks of %zu "
+					   "bytes lie %zu bytes apart",
+					   c->bytes, (size_t)(at[i] - at[i - 1]));
+	free(at);
+	return status;
+}
+
+static enum status verify(struct contention *c, struct error *err)
+{
+	if (together(c, hold, err) == STATUS_OK && check_apart(c, err) == STATUS_OK &&
+	    together(c, check, err) == STATUS_OK && together(c, give_held, err) == STATUS_OK)
+		settle(c, err);
+	return err->status;
+}
+
+static enum status launch(void *state, unsigned batch, struct error *err)
+{
+	struct contention *c = state;
+
+	c->batch = batch;
+	return together(c, pairs, err);
+}
+
+static enum status finish(void *state, struct error *err)
+{
+	return settle(state, err);
+}
+
+static enum status measure(struct contention *c, struct run *run, struct error *err)
+{
+	struct workload w = { .state = c,
+			      .launch = launch,
+			      .finish = finish,
+			      .clock = CLOCK_HOST,
+			      .max_batch = LARGEST_BATCH,
+			      .no_gate = true };
+	const struct series *time;
+
+	if (run_sample(run, &w, "alloc.pair", &time, err) != STATUS_OK)
+		return err->status;
+	run_duration(run, "alloc.pair", time);
+	run_rate(run, "alloc.pair_rate", (double)c->threads, time);
+	return STATUS_OK;
+}
+
+/* The first allocation of a kind is the driving thread's (device/backend.h). */
+static enum status first_pair(struct contention *c, struct error *err)
+{
+	void *memory;
+
+	if (origin_get(&c->origin, c->bytes, c->order[0], &memory, err) != STATUS_OK ||
+	    origin_give(&c->origin, memory, c->bytes, c->order[0], err) != STATUS_OK)
+		return err->status;
+	return backend_stream_synchronize(c->order[0], err);
+}
+
+static enum status start_threads(struct contention *c, struct error *err)
+{
+	for (size_t i = 1; i < c->threads; i++) {
+		if (pthread_create(&c->members[i].thread, NULL, member_run, &c->members[i]) != 0)
+			return error_set(err, STATUS_IO, "thread %zu of %zu cannot be started",
+					 i + 1, c->threads);
+		c->started++;
+	}
+	return STATUS_OK;
+}
+
+static enum status open_contention(struct contention *c, struct run *run, int kind,
+				   struct error *err)
+{
+	struct device *device = run->devices[0];
+
+	origin_open(&c->origin, device, kind, 0);
+	for (size_t i = 0; i < c->streams; i++)
+		if (backend_stream_create(device, false, &c->order[i], err) != STATUS_OK)
+			return err->status;
+	for (size_t i = 0; i < c->threads; i++) {
+		c->members[i].contention = c;
+		c->members[i].number = i;
+		if (backend_stream_create(device, false, &c->members[i].stream, err) != STATUS_OK)
+			return err->status;
+	}
+	if (first_pair(c, err) != STATUS_OK)
+		return err->status;
+	return start_threads(c, err);
+}
+
+static void stop_threads(struct contention *c)
+{
+	atomic_store(&c->stop, 1);
+	atomic_fetch_add(&c->round, 1);
+	for (size_t i = 1; i <= c->started; i++)
+		pthread_join(c->members[i].thread, NULL);
+}
+
+static void close_contention(struct contention *c)
+{
+	stop_threads(c);
+	for (size_t i = 0; i < c->threads; i++) {
+		if (c->members[i].stream)
+			backend_stream_synchronize(c->members[i].stream, NULL);
+		for (size_t k = 0; k < CONTEND_HELD; k++)
+			if (c->members[i].held[k])
+				origin_give(&c->origin, c->members[i].held[k], c->bytes,
+					    stream_of(c, i, k), NULL);
+		backend_stream_destroy(c->members[i].stream);
+	}
+	for (size_t i = 0; i < c->streams; i++)
+		if (c->order[i])
+			backend_stream_synchronize(c->order[i], NULL);
+	origin_trim(&c->origin, NULL);
+	origin_close(&c->origin);
+	for (size_t i = 0; i < c->streams; i++)
+		backend_stream_destroy(c->order[i]);
+	free(c->order);
+	free(c->members);
+}
+
+enum status alloc_contend(struct run *run, int kind, struct error *err)
+{
+	bool pool = kind == ALLOCATOR_POOL || kind == ALLOCATOR_POOL_RELEASE;
+	struct contention c = {
+		.bytes = (size_t)case_integer(run->c, "sizes"),
+		.threads = (size_t)case_integer(run->c, "threads"),
+		.streams = pool ? (size_t)case_integer(run->c, "streams") : 1,
+		.seed = run->seed,
+	};
+
+	c.order = xcalloc(c.streams, sizeof(struct stream *));
+	c.members = xcalloc(c.threads, sizeof(*c.members));
+	if (open_contention(&c, run, kind, err) == STATUS_OK && verify(&c, err) == STATUS_OK &&
+	    measure(&c, run, err) == STATUS_OK && verify(&c, err) == STATUS_OK)
+		run_verified(run,
+			     "blocks that all threads hold at once: apart, and each keeps what its "
+			     "thread wrote to both ends",
+			     NAN, NAN);
+	close_contention(&c);
+	return err->status;
+}

@@ -1,0 +1,185 @@
+/*
+ * What a block really takes: many blocks of one size, by the difference of the free memory of the device
+ * or of the resident memory of this process, over their number. What an allocator takes in larger units
+ * is shared by as many blocks as it serves.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "device/limits.h"
+#include "suites/alloc/alloc.h"
+#include "suites/alloc/blocks.h"
+
+#define LOOKED_AT_BYTES ((uint64_t)128 << 20)
+#define MOST_BLOCKS 4096
+#define LEAST_BLOCKS 4
+/* Virtual memory comes in units of 2 MiB: as many blocks as elsewhere would fill a card. */
+#define UNIT_BYTES ((uint64_t)2 << 20)
+
+size_t cost_blocks(int kind, uint64_t bytes)
+{
+	uint64_t each = kind == ALLOCATOR_VMM && bytes < UNIT_BYTES ? UNIT_BYTES : bytes;
+	uint64_t count = LOOKED_AT_BYTES / each;
+
+	return count < LEAST_BLOCKS  ? LEAST_BLOCKS
+	       : count > MOST_BLOCKS ? MOST_BLOCKS
+				     : (size_t)count;
+}
+
+struct cost {
+	struct run *run;
+	struct device *device;
+	struct origin origin;
+	struct stream *stream;
+	size_t bytes, count, held;
+	void **blocks;
+	struct exchange *ends;
+};
+
+/* What is taken now, up to a constant. */
+static enum status reading(struct cost *c, int64_t *taken, struct error *err)
+{
+	bool shared = c->device->info.capabilities & DEVICE_SHARES_HOST_MEMORY;
+	uint64_t unused;
+
+	if (shared || !origin_on_device(c->origin.kind)) {
+		*taken = (int64_t)limits_memory_resident();
+		return STATUS_OK;
+	}
+	if (alloc_free_bytes(c->device, &unused, err) != STATUS_OK)
+		return err->status;
+	*taken = -(int64_t)unused;
+	return STATUS_OK;
+}
+
+/* Memory that nobody has touched may not be there yet. */
+static enum status touch(struct cost *c, void *block, struct error *err)
+{
+	if (origin_on_device(c->origin.kind))
+		return backend_memory_set(c->stream, block, 0x5A, c->bytes, err);
+	for (size_t at = 0; at < c->bytes; at += 4096)
+		((volatile char *)block)[at] = 0x5A;
+	return STATUS_OK;
+}
+
+static enum status take_block(struct cost *c, struct error *err)
+{
+	struct exchange *x = &c->ends[c->held];
+	void *block;
+
+	if (origin_get(&c->origin, c->bytes, c->stream, &block, err) != STATUS_OK)
+		return err->status;
+	c->blocks[c->held++] = block;
+	if (touch(c, block, err) != STATUS_OK)
+		return err->status;
+	x->sent = c->run->seed ^ (uintptr_t)block;
+	return exchange_write(c->stream, c->origin.kind, (char *)block + exchange_last(c->bytes), x,
+			      err);
+}
+
+static enum status check_all(struct cost *c, struct error *err)
+{
+	for (size_t i = 0; i < c->held; i++)
+		if (exchange_check(c->stream, c->origin.kind,
+				   (char *)c->blocks[i] + exchange_last(c->bytes), &c->ends[i],
+				   err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+/* The largest power of two that divides every address. */
+static double alignment(const struct cost *c)
+{
+	uintptr_t all = 0;
+
+	for (size_t i = 0; i < c->held; i++)
+		all |= (uintptr_t)c->blocks[i];
+	return (double)(all & -all);
+}
+
+static void record(struct cost *c, int64_t taken)
+{
+	double each = (double)taken / (double)c->count;
+	struct error ignored = ERROR_NONE;
+	size_t unit;
+
+	run_value(c->run, "alloc.cost", each);
+	run_value(c->run, "alloc.cost_ratio", each / (double)c->bytes);
+	run_value(c->run, "alloc.alignment", alignment(c));
+	if (c->origin.kind != ORIGIN_CACHING &&
+	    backend_memory_granularity(c->device, (enum allocator)c->origin.kind, &unit,
+				       &ignored) == STATUS_OK)
+		run_value(c->run, "alloc.granularity", (double)unit);
+	run_note(c->run, "Over %zu blocks.", c->count);
+}
+
+/* Where less is taken than was written to, the reading does not see this kind of memory. */
+static enum status check_seen(const struct cost *c, int64_t taken, struct error *err)
+{
+	char seen[32], all[32];
+
+	if (taken >= 0 && 10 * (double)taken >= 9.0 * (double)c->bytes * (double)c->count)
+		return STATUS_OK;
+	return error_set(err, STATUS_UNSUPPORTED,
+			 "what %s memory takes cannot be seen from here: %s for %s in use",
+			 origin_name(c->origin.kind),
+			 units_format((double)taken, "B", seen, sizeof(seen)),
+			 units_format((double)c->bytes * (double)c->count, "B", all, sizeof(all)));
+}
+
+static enum status measure(struct cost *c, struct error *err)
+{
+	int64_t before, after;
+
+	/* What the first use of anything takes is not a block's. */
+	if (take_block(c, err) != STATUS_OK || check_all(c, err) != STATUS_OK)
+		return err->status;
+	c->held = 0;
+	if (origin_give(&c->origin, c->blocks[0], c->bytes, c->stream, err) != STATUS_OK ||
+	    backend_stream_synchronize(c->stream, err) != STATUS_OK ||
+	    origin_trim(&c->origin, err) != STATUS_OK || reading(c, &before, err) != STATUS_OK)
+		return err->status;
+	while (c->held < c->count)
+		if (take_block(c, err) != STATUS_OK)
+			return err->status;
+	if (backend_stream_synchronize(c->stream, err) != STATUS_OK ||
+	    reading(c, &after, err) != STATUS_OK || check_all(c, err) != STATUS_OK ||
+	    check_seen(c, after - before, err) != STATUS_OK)
+		return err->status;
+	record(c, after - before);
+	return STATUS_OK;
+}
+
+static void close_cost(struct cost *c)
+{
+	if (c->stream)
+		backend_stream_synchronize(c->stream, NULL);
+	for (size_t i = 0; i < c->held; i++)
+		origin_give(&c->origin, c->blocks[i], c->bytes, c->stream, NULL);
+	if (c->stream)
+		backend_stream_synchronize(c->stream, NULL);
+	origin_trim(&c->origin, NULL);
+	origin_close(&c->origin);
+	backend_stream_destroy(c->stream);
+	free(c->blocks);
+	free(c->ends);
+}
+
+enum status alloc_cost(struct run *run, int kind, struct error *err)
+{
+	struct cost c = { .run = run, .device = run->devices[0] };
+
+	c.bytes = (size_t)case_integer(run->c, "sizes");
+	c.count = cost_blocks(kind, c.bytes);
+	c.blocks = xcalloc(c.count, sizeof(*c.blocks));
+	c.ends = xcalloc(c.count, sizeof(*c.ends));
+	origin_open(&c.origin, c.device, kind, 0);
+	if (backend_stream_create(c.device, false, &c.stream, err) == STATUS_OK &&
+	    measure(&c, err) == STATUS_OK)
+		run_verified(run, "all blocks held at once keep what was written to their ends",
+			     NAN, NAN);
+	close_cost(&c);
+	return err->status;
+}

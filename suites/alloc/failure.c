@@ -1,0 +1,286 @@
+/* What it costs to ask for memory that there is not, and whether the device is then as it was. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "kernels/fill.h"
+#include "kernels/generator.h"
+#include "suites/alloc/alloc.h"
+#include "suites/alloc/blocks.h"
+#include "suites/buffers.h"
+
+/* What the driver may keep of what a first failure needed; more than that is lost. */
+#define MAY_KEEP_BYTES ((int64_t)32 << 20)
+/* A full device is filled up in pieces of this size, then of smaller ones. */
+#define PIECES 64
+#define SMALLEST_PIECE ((uint64_t)2 << 20)
+/* Asked of a full device, again and again. */
+#define REFUSED_BYTES ((size_t)128 << 20)
+
+/*
+ * Twice the device's memory, which its driver tries in earnest to find. Memory of the operating
+ * system is granted beyond what there is and taken back by killing the process, so there it is more
+ * than an address space holds.
+ */
+static enum status impossible_size(struct device *device, int kind, size_t *bytes,
+				   struct error *err)
+{
+	uint64_t unused, total;
+
+	*bytes = (size_t)1 << 50;
+	if (!origin_on_device(kind) || device->info.capabilities & DEVICE_SHARES_HOST_MEMORY)
+		return STATUS_OK;
+	if (backend_device_memory(device, &unused, &total, err) != STATUS_OK)
+		return err->status;
+	*bytes = 2 * total;
+	return STATUS_OK;
+}
+
+static enum status launch_fail(void *state, unsigned batch, struct error *err)
+{
+	struct blocks *b = state;
+	struct error refused = ERROR_NONE;
+	enum status status = blocks_get(b, &refused);
+	char size[32];
+
+	(void)batch;
+	if (status == STATUS_NO_MEMORY)
+		return STATUS_OK;
+	if (status != STATUS_OK)
+		return error_set(err, status, "%s", refused.message);
+	return error_set(err, STATUS_UNSUPPORTED,
+			 "%s of %s memory were granted, more than there is",
+			 units_size(b->bytes, size, sizeof(size)), origin_name(b->origin.kind));
+}
+
+static enum status measure_failure(struct run *run, struct blocks *b, struct error *err)
+{
+	struct workload w = { .state = b,
+			      .launch = launch_fail,
+			      .clock = CLOCK_HOST,
+			      .max_batch = 1,
+			      .no_gate = true };
+	const struct series *failure;
+
+	if (run_sample(run, &w, "alloc.failure", &failure, err) != STATUS_OK)
+		return err->status;
+	run_duration(run, "alloc.failure", failure);
+	return STATUS_OK;
+}
+
+/* A kernel fills `memory`; what it wrote comes back by copy and is compared by the CPU. */
+static enum status kernel_works(struct stream *stream, int kind, void *memory, size_t bytes,
+				uint64_t seed, struct error *err)
+{
+	struct fill_arguments fill = {
+		.memory = memory, .kind = FILL_BITS, .count = bytes, .seed = seed, .scale = 1
+	};
+	uint64_t *back = xmalloc(bytes);
+	enum status status = STATUS_OK;
+
+	if (origin_on_device(kind)) {
+		status = backend_launch(stream, "fill", &fill, err);
+		if (status == STATUS_OK)
+			status = backend_copy(stream, back, memory, bytes, err);
+		if (backend_stream_synchronize(stream, status == STATUS_OK ? err : NULL) !=
+			    STATUS_OK &&
+		    status == STATUS_OK)
+			status = err->status;
+		for (size_t i = 0; i < bytes / sizeof(*back) && status == STATUS_OK; i++)
+			if (back[i] != generator_bits(seed, i))
+				status = error_set(err, STATUS_MISMATCH,
+						   "a kernel wrote a wrong word at %zu", i);
+	}
+	free(back);
+	return status;
+}
+
+static enum status use_memory(struct blocks *b, struct origin *origin, struct error *err)
+{
+	enum allocator allocator =
+		origin->kind == ORIGIN_CACHING ? ALLOCATOR_DEVICE : (enum allocator)origin->kind;
+	struct buffer buffer = { .device = b->device,
+				 .allocator = allocator,
+				 .bytes = FAILURE_AFTERWARDS_BYTES };
+	enum status status =
+		origin_get(origin, FAILURE_AFTERWARDS_BYTES, b->stream, &buffer.memory, err);
+
+	/* A pool's memory belongs to its own stream until the device is synchronised. */
+	if (status == STATUS_OK)
+		status = backend_device_synchronize(b->device, err);
+	if (status == STATUS_OK)
+		status = kernel_works(b->stream, origin->kind, buffer.memory,
+				      FAILURE_AFTERWARDS_BYTES, b->seed, err);
+	if (status == STATUS_OK)
+		status = buffer_fill(&buffer, b->stream, b->seed, err);
+	if (status == STATUS_OK)
+		status =
+			buffer_check(&buffer, b->stream, 0, FAILURE_AFTERWARDS_BYTES, b->seed, err);
+	origin_give(origin, buffer.memory, FAILURE_AFTERWARDS_BYTES, b->stream, NULL);
+	return status;
+}
+
+/* After a failed allocation the device must go on as if nothing had happened. */
+static enum status still_works(struct blocks *b, struct error *err)
+{
+	struct error broken = ERROR_NONE;
+
+	if (use_memory(b, &b->origin, &broken) == STATUS_OK)
+		return STATUS_OK;
+	return error_set(err, STATUS_MISMATCH,
+			 "the device no longer works after a failed allocation: %s",
+			 broken.message);
+}
+
+/* Free memory of the device when nothing is cached; -1 where it cannot be known. */
+static int64_t free_now(struct blocks *b)
+{
+	struct error ignored = ERROR_NONE;
+	uint64_t unused;
+
+	if (!origin_on_device(b->origin.kind) || origin_trim(&b->origin, &ignored) != STATUS_OK ||
+	    alloc_free_bytes(b->device, &unused, &ignored) != STATUS_OK)
+		return -1;
+	return (int64_t)unused;
+}
+
+static enum status all_back(struct run *run, struct blocks *b, int64_t before, struct error *err)
+{
+	int64_t after = free_now(b);
+	char lost[32];
+
+	if (before < 0 || after < 0)
+		return STATUS_OK;
+	run_value(run, "alloc.lost", after < before ? (double)(before - after) : 0);
+	if (before - after <= MAY_KEEP_BYTES)
+		return STATUS_OK;
+	return error_set(err, STATUS_MISMATCH,
+			 "%s of device memory are not back after the failed allocation",
+			 units_format((double)(before - after), "B", lost, sizeof(lost)));
+}
+
+/* What the first use of an allocator and of a kernel takes is not the failure's. */
+static enum status warm_up(struct blocks *b, struct error *err)
+{
+	return use_memory(b, &b->origin, err);
+}
+
+enum status alloc_failure(struct run *run, int kind, struct error *err)
+{
+	struct device *device = run->devices[0];
+	struct blocks b = { 0 };
+	int64_t before = -1;
+	size_t bytes;
+
+	if (impossible_size(device, kind, &bytes, err) != STATUS_OK)
+		return err->status;
+	if (blocks_open(&b, device, kind, bytes, run->seed, err) == STATUS_OK &&
+	    warm_up(&b, err) == STATUS_OK) {
+		before = free_now(&b);
+		if (measure_failure(run, &b, err) == STATUS_OK &&
+		    still_works(&b, err) == STATUS_OK &&
+		    all_back(run, &b, before, err) == STATUS_OK)
+			run_verified(run, "memory allocated afterwards, filled and checked", NAN,
+				     NAN);
+	}
+	blocks_close(&b);
+	return err->status;
+}
+
+struct filling {
+	void **pieces;
+	size_t *sizes;
+	size_t count, capacity, size_capacity;
+	uint64_t bytes;
+};
+
+/* Ever smaller pieces, until not even the smallest is granted. */
+static enum status fill_up(struct blocks *b, uint64_t piece, struct filling *f, struct error *err)
+{
+	while (piece >= SMALLEST_PIECE) {
+		struct error refused = ERROR_NONE;
+		void *memory;
+		enum status status = origin_get(&b->origin, piece, b->stream, &memory, &refused);
+
+		if (status == STATUS_NO_MEMORY) {
+			piece = piece / 2 / SMALLEST_PIECE * SMALLEST_PIECE;
+			continue;
+		}
+		if (status != STATUS_OK)
+			return error_set(err, status, "%s", refused.message);
+		ARRAY_GROW(f->pieces, f->count, f->capacity);
+		ARRAY_GROW(f->sizes, f->count, f->size_capacity);
+		f->sizes[f->count] = piece;
+		f->pieces[f->count++] = memory;
+		f->bytes += piece;
+	}
+	return backend_stream_synchronize(b->stream, err);
+}
+
+static void empty(struct blocks *b, struct filling *f)
+{
+	if (b->stream)
+		backend_stream_synchronize(b->stream, NULL);
+	while (f->count > 0) {
+		f->count--;
+		origin_give(&b->origin, f->pieces[f->count], f->sizes[f->count], b->stream, NULL);
+	}
+	if (b->stream)
+		backend_stream_synchronize(b->stream, NULL);
+	free(f->pieces);
+	free(f->sizes);
+}
+
+/* A full device still computes in the memory that it has given. */
+static enum status works_when_full(struct blocks *b, const struct filling *f, struct error *err)
+{
+	struct error broken = ERROR_NONE;
+
+	if (f->count == 0)
+		return error_set(err, STATUS_UNSUPPORTED, "no memory at all was granted");
+	if (kernel_works(b->stream, b->origin.kind, f->pieces[0], FAILURE_AFTERWARDS_BYTES, b->seed,
+			 &broken) == STATUS_OK)
+		return STATUS_OK;
+	return error_set(err, STATUS_MISMATCH,
+			 "the device does not work while its memory is full: %s", broken.message);
+}
+
+static enum status exhaust(struct run *run, struct blocks *b, int64_t before, struct filling *f,
+			   struct error *err)
+{
+	uint64_t piece = (uint64_t)before / PIECES / SMALLEST_PIECE * SMALLEST_PIECE;
+
+	if (fill_up(b, piece > SMALLEST_PIECE ? piece : SMALLEST_PIECE, f, err) != STATUS_OK ||
+	    works_when_full(b, f, err) != STATUS_OK || measure_failure(run, b, err) != STATUS_OK)
+		return err->status;
+	run_value(run, "alloc.granted", (double)f->bytes);
+	run_value(run, "alloc.granted_share", (double)f->bytes / (double)before);
+	return works_when_full(b, f, err);
+}
+
+enum status alloc_exhaust(struct run *run, int kind, struct error *err)
+{
+	struct blocks b = { 0 };
+	struct filling filling = { 0 };
+	uint64_t unused;
+	int64_t before = -1;
+
+	if (alloc_free_bytes(run->devices[0], &unused, err) != STATUS_OK)
+		return err->status;
+	if (blocks_open(&b, run->devices[0], kind, REFUSED_BYTES, run->seed, err) == STATUS_OK &&
+	    warm_up(&b, err) == STATUS_OK) {
+		before = free_now(&b);
+		exhaust(run, &b, before, &filling, err);
+	}
+	empty(&b, &filling);
+	if (err->status == STATUS_OK && still_works(&b, err) == STATUS_OK &&
+	    all_back(run, &b, before, err) == STATUS_OK)
+		run_verified(
+			run,
+			"kernels right while the memory is full and afterwards; all of it back",
+			NAN, NAN);
+	blocks_close(&b);
+	return err->status;
+}

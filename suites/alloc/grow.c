@@ -1,0 +1,242 @@
+/*
+ * A block that grows, as a buffer that follows its content. Ways:
+ *   once    all of it at the start
+ *   copy    a larger block at each step, the content copied, the old one freed
+ *   double  the same, but the capacity doubles: fewer copies, more memory
+ *   map     reserved addresses that get memory at each step: nothing moves
+ * A sample is the whole growth and the end of the last copy, from nothing to the full size.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "kernels/generator.h"
+#include "suites/alloc/alloc.h"
+#include "suites/alloc/blocks.h"
+
+struct grower {
+	struct run *run;
+	struct origin origin;
+	struct stream *stream;
+	enum alloc_growth way;
+	size_t step, final; /* bytes */
+	void *block;        /* the current one, and */
+	size_t bytes;       /* its size */
+	size_t other;       /* of the one that the content moves to */
+	struct memory_range *range;
+	struct exchange *marks; /* what stands at the beginning of each step; NULL: not now */
+	int64_t peak, base;     /* while marks are made: memory taken at most, and before */
+	bool seen;              /* whether the device tells what is taken */
+};
+
+static char *start_of(const struct grower *g)
+{
+	return g->range ? g->range->start : g->block;
+}
+
+/* What is taken now; of memory that others use as well, what this growth has asked for. */
+static void look(struct grower *g)
+{
+	struct error ignored = ERROR_NONE;
+	int64_t taken = (int64_t)(g->bytes + g->other + (g->range ? g->range->mapped : 0));
+	uint64_t unused;
+
+	if (!g->marks)
+		return;
+	if (g->seen && alloc_free_bytes(g->run->devices[0], &unused, &ignored) == STATUS_OK)
+		taken = g->base - (int64_t)unused;
+	if (taken > g->peak)
+		g->peak = taken;
+}
+
+/* Marks the steps whose memory is new. */
+static enum status mark(struct grower *g, size_t from, size_t to, struct error *err)
+{
+	for (size_t at = from; g->marks && at < to; at += g->step) {
+		struct exchange *x = &g->marks[at / g->step];
+
+		x->sent = generator_bits(g->run->seed, at);
+		if (exchange_write(g->stream, g->origin.kind, start_of(g) + at, x, err) !=
+		    STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+static enum status move_to(struct grower *g, size_t bytes, struct error *err)
+{
+	void *larger;
+	void *old = g->block;
+	size_t before = g->bytes;
+
+	if (origin_get(&g->origin, bytes, g->stream, &larger, err) != STATUS_OK)
+		return err->status;
+	g->other = bytes;
+	look(g);
+	g->other = 0;
+	g->block = larger;
+	g->bytes = bytes;
+	if (!old)
+		return STATUS_OK;
+	if (backend_copy(g->stream, larger, old, before, err) != STATUS_OK) {
+		backend_stream_synchronize(g->stream, NULL);
+		origin_give(&g->origin, old, before, g->stream, NULL);
+		return err->status;
+	}
+	/* A pool frees in the order of the stream; another allocator must not be ahead of the copy. */
+	if (g->origin.kind != ALLOCATOR_POOL && g->origin.kind != ALLOCATOR_POOL_RELEASE &&
+	    backend_stream_synchronize(g->stream, err) != STATUS_OK)
+		return err->status;
+	return origin_give(&g->origin, old, before, g->stream, err);
+}
+
+static size_t capacity_for(const struct grower *g, size_t bytes)
+{
+	size_t capacity = g->step;
+
+	if (g->way == GROWTH_ONCE)
+		return g->final;
+	if (g->way == GROWTH_COPY)
+		return bytes;
+	while (capacity < bytes)
+		capacity *= 2;
+	return capacity;
+}
+
+static enum status grow_by_moving(struct grower *g, struct error *err)
+{
+	for (size_t bytes = g->step; bytes <= g->final; bytes += g->step) {
+		size_t capacity = capacity_for(g, bytes);
+
+		if (capacity > g->bytes && move_to(g, capacity, err) != STATUS_OK)
+			return err->status;
+		if (mark(g, bytes - g->step, bytes, err) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+static enum status grow_by_mapping(struct grower *g, struct error *err)
+{
+	if (backend_range_reserve(g->run->devices[0], g->final, &g->range, err) != STATUS_OK)
+		return err->status;
+	for (size_t bytes = 0; bytes < g->final; bytes += g->step) {
+		if (backend_range_map(g->range, g->step, err) != STATUS_OK)
+			return err->status;
+		look(g);
+		if (mark(g, bytes, bytes + g->step, err) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+static enum status launch(void *state, unsigned batch, struct error *err)
+{
+	struct grower *g = state;
+
+	(void)batch; /* max_batch is 1 */
+	if ((g->way == GROWTH_MAP ? grow_by_mapping(g, err) : grow_by_moving(g, err)) != STATUS_OK)
+		return err->status;
+	return backend_stream_synchronize(g->stream, err);
+}
+
+/* Back to nothing: the next sample finds what the first one found. */
+static enum status finish(void *state, struct error *err)
+{
+	struct grower *g = state;
+	struct memory_range *range = g->range;
+	void *block = g->block;
+	size_t bytes = g->bytes;
+
+	g->range = NULL;
+	g->block = NULL;
+	g->bytes = 0;
+	if (backend_range_release(range, err) != STATUS_OK ||
+	    origin_give(&g->origin, block, bytes, g->stream, err) != STATUS_OK ||
+	    backend_stream_synchronize(g->stream, err) != STATUS_OK)
+		return err ? err->status : STATUS_DEVICE;
+	return origin_trim(&g->origin, err);
+}
+
+static enum status check_marks(struct grower *g, struct error *err)
+{
+	for (size_t at = 0; at < g->final; at += g->step)
+		if (exchange_check(g->stream, g->origin.kind, start_of(g) + at,
+				   &g->marks[at / g->step], err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+/* A growth with marks, which are all there at its end. */
+static enum status verify(struct grower *g, struct error *err)
+{
+	struct error ignored = ERROR_NONE, freed = ERROR_NONE;
+	uint64_t unused = 0;
+	enum status status;
+
+	g->seen = alloc_free_bytes(g->run->devices[0], &unused, &ignored) == STATUS_OK;
+	g->base = (int64_t)unused;
+	g->marks = xcalloc(g->final / g->step, sizeof(*g->marks));
+	status = launch(g, 1, err);
+	if (status == STATUS_OK)
+		status = check_marks(g, err);
+	backend_stream_synchronize(g->stream, NULL);
+	if (finish(g, &freed) != STATUS_OK && status == STATUS_OK)
+		status = error_set(err, freed.status, "%s", freed.message);
+	free(g->marks);
+	g->marks = NULL;
+	return status;
+}
+
+static enum status measure(struct grower *g, struct error *err)
+{
+	struct workload w = { .state = g,
+			      .launch = launch,
+			      .finish = finish,
+			      .clock = CLOCK_HOST,
+			      .max_batch = 1,
+			      .no_gate = true };
+	const struct series *time;
+
+	if (run_sample(g->run, &w, "alloc.growth", &time, err) != STATUS_OK)
+		return err->status;
+	run_duration(g->run, "alloc.growth", time);
+	run_value(g->run, "alloc.growth_memory", (double)g->peak);
+	return STATUS_OK;
+}
+
+static enum status check_steps(const struct grower *g, struct error *err)
+{
+	char final[32], shown[32];
+	size_t unit = sizeof(uint64_t);
+
+	if (g->way == GROWTH_MAP &&
+	    backend_memory_granularity(g->run->devices[0], ALLOCATOR_VMM, &unit, err) != STATUS_OK)
+		return err->status;
+	if (g->step % unit == 0 && g->final % g->step == 0)
+		return STATUS_OK;
+	return error_set(err, STATUS_UNSUPPORTED, "%s cannot be cut into steps of whole %s",
+			 units_size(g->final, final, sizeof(final)),
+			 units_size(unit, shown, sizeof(shown)));
+}
+
+enum status alloc_grow(struct run *run, int kind, struct error *err)
+{
+	struct grower g = { .run = run, .way = (enum alloc_growth)case_integer(run->c, "growths") };
+
+	g.final = (size_t)case_integer(run->c, "sizes");
+	g.step = g.final / (size_t)section_setting(run->c->section, "steps")->values[0].integer;
+	origin_open(&g.origin, run->devices[0], kind, 0);
+	if (check_steps(&g, err) == STATUS_OK &&
+	    backend_stream_create(run->devices[0], false, &g.stream, err) == STATUS_OK &&
+	    origin_trim(&g.origin, err) == STATUS_OK && verify(&g, err) == STATUS_OK &&
+	    measure(&g, err) == STATUS_OK && verify(&g, err) == STATUS_OK)
+		run_verified(run, "a mark in each step's memory is there when all have grown", NAN,
+			     NAN);
+	if (g.stream)
+		backend_stream_synchronize(g.stream, NULL);
+	origin_close(&g.origin);
+	backend_stream_destroy(g.stream);
+	return err->status;
+}

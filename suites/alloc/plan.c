@@ -1,0 +1,201 @@
+/* Which combinations of the axes make a case, and what it takes. */
+#include "plan/plan.h"
+
+#include "suites/alloc/alloc.h"
+#include "suites/alloc/blocks.h"
+#include "suites/buffers.h"
+
+#define UNIT_BYTES ((uint64_t)2 << 20)
+/* Largest segment that a caching allocator takes for a smaller request. */
+#define SEGMENT_BYTES ((uint64_t)20 << 20)
+/* For the estimate: what a busy CPU copies and touches, and how many growths a case has at least. */
+#define COPIED_PER_SECOND 4e9
+#define GROWTHS_LOOKED_AT 10
+
+/* Axes of their own; the others belong to all operations or are dropped by hand. */
+static const struct {
+	const char *axis;
+	unsigned operations; /* bits */
+} owners[] = {
+	{ "states", 1u << OPERATION_ALLOC },
+	{ "fills", 1u << OPERATION_ALLOC | 1u << OPERATION_FREE },
+	{ "threads", 1u << OPERATION_CONTEND },
+	{ "growths", 1u << OPERATION_GROW },
+	{ "scenarios", 1u << OPERATION_FRAGMENT },
+	{ "loadings", 1u << OPERATION_START },
+	{ "sizes", 1u << OPERATION_ALLOC | 1u << OPERATION_FREE | 1u << OPERATION_CONTEND |
+			   1u << OPERATION_COST | 1u << OPERATION_GROW },
+	{ "allocators", ~(1u << OPERATION_START) },
+};
+
+static bool drop_axes(struct plan_case *point, enum alloc_operation operation, int kind)
+{
+	bool pool = kind == ALLOCATOR_POOL || kind == ALLOCATOR_POOL_RELEASE;
+	bool planned = true;
+
+	for (size_t i = 0; i < sizeof(owners) / sizeof(owners[0]); i++)
+		if (!(owners[i].operations >> operation & 1) &&
+		    !plan_drop_axis(point, owners[i].axis))
+			planned = false;
+	if ((operation != OPERATION_CONTEND || !pool) && !plan_drop_axis(point, "streams"))
+		planned = false;
+	return planned;
+}
+
+/* Device or host memory of `count` blocks of that size. */
+static uint64_t taken(int kind, uint64_t count, uint64_t bytes)
+{
+	if (kind == ALLOCATOR_VMM)
+		bytes = (bytes + UNIT_BYTES - 1) / UNIT_BYTES * UNIT_BYTES;
+	return count * bytes + (kind == ORIGIN_CACHING ? SEGMENT_BYTES : 0);
+}
+
+static uint64_t span_of(const struct plan_case *point)
+{
+	return (uint64_t)section_setting(point->section, "span")->values[0].integer;
+}
+
+static uint64_t need(const struct plan_case *point, enum alloc_operation operation, int kind)
+{
+	uint64_t bytes = 0;
+
+	if (operation != OPERATION_FAIL && operation != OPERATION_EXHAUST &&
+	    operation != OPERATION_FRAGMENT && operation != OPERATION_START)
+		bytes = (uint64_t)case_integer(point, "sizes");
+	switch (operation) {
+	case OPERATION_CONTEND:
+		return taken(kind, CONTEND_HELD * (uint64_t)case_integer(point, "threads"), bytes);
+	case OPERATION_COST:
+		return taken(kind, cost_blocks(kind, bytes) + 1, bytes);
+	case OPERATION_GROW:
+		return taken(kind, 2, bytes);
+	case OPERATION_FRAGMENT:
+		return span_of(point) + span_of(point) / 8;
+	case OPERATION_FAIL:
+	case OPERATION_EXHAUST:
+		return taken(kind, 1, FAILURE_AFTERWARDS_BYTES) + BUFFER_CHECK_BYTES;
+	case OPERATION_START:
+		return UNIT_BYTES;
+	default:
+		return taken(kind, blocks_held_most(bytes) + 1, bytes);
+	}
+}
+
+/* Seconds beside the samples: memory is touched, a device filled, processes started. */
+static double setup(const struct plan_case *point, enum alloc_operation operation, uint64_t bytes)
+{
+	double seconds = 0.02 + (double)bytes / 2e9;
+
+	if (operation == OPERATION_START)
+		return 20;
+	if (operation == OPERATION_EXHAUST || operation == OPERATION_FRAGMENT)
+		return seconds + 5;
+	if ((operation == OPERATION_ALLOC || operation == OPERATION_FREE) &&
+	    case_value(point, "fills")->real > 0)
+		return seconds + 3;
+	return seconds;
+}
+
+/* NULL: it can be done; else why not, whatever the device. */
+static const char *impossible(const struct plan_case *point, enum alloc_operation operation,
+			      int kind)
+{
+	if (kind == ALLOCATOR_MANAGED &&
+	    (operation == OPERATION_FAIL || operation == OPERATION_EXHAUST))
+		return "managed memory is held below what is free here, so that it cannot run out: "
+		       "more "
+		       "would move to the host";
+	if (operation == OPERATION_EXHAUST && !origin_on_device(kind))
+		return "host memory is not used up: the system would end processes for want of it";
+	(void)point;
+	return NULL;
+}
+
+/* NULL: it can be done on this device. */
+static const char *impossible_on(const struct plan_case *point, enum alloc_operation operation,
+				 int kind, const struct device_info *device)
+{
+	if (!(device->capabilities & DEVICE_SHARES_HOST_MEMORY))
+		return NULL;
+	if (operation == OPERATION_EXHAUST)
+		return "its memory is the operating system's and is not used up: the system would "
+		       "end "
+		       "processes for want of it";
+	if ((operation == OPERATION_ALLOC || operation == OPERATION_FREE) &&
+	    origin_on_device(kind) && case_value(point, "fills")->real > 0)
+		return "its memory is the operating system's and is not filled: others need it";
+	return NULL;
+}
+
+/* Operations that make no sense for an allocator. */
+static bool meaningless(const struct plan_case *point, enum alloc_operation operation, int kind)
+{
+	switch (operation) {
+	case OPERATION_GROW:
+		return !origin_on_device(kind) ||
+		       ((enum alloc_growth)case_integer(point, "growths") == GROWTH_MAP &&
+			kind != ALLOCATOR_VMM);
+	case OPERATION_FRAGMENT:
+		return !origin_on_device(kind);
+	case OPERATION_ALLOC:
+	case OPERATION_FREE: /* host memory is not what fills */
+		return !origin_on_device(kind) && case_value(point, "fills")->real > 0;
+	default:
+		return false;
+	}
+}
+
+/* What a growth copies takes a moment where the copies are the CPU's. */
+static double copying(const struct plan_case *point, enum alloc_operation operation,
+		      const struct device_info *device)
+{
+	const struct setting *steps = section_setting(point->section, "steps");
+
+	if (operation != OPERATION_GROW || !(device->capabilities & DEVICE_SHARES_HOST_MEMORY))
+		return 0;
+	return GROWTHS_LOOKED_AT * (double)case_integer(point, "sizes") *
+	       (double)steps->values[0].integer / COPIED_PER_SECOND;
+}
+
+static enum status place(struct plan *plan, struct plan_case *point, enum alloc_operation operation,
+			 int kind, size_t device, struct error *err)
+{
+	const char *reason = impossible(point, operation, kind);
+	double copies = copying(point, operation, &plan->devices[device]);
+
+	point->setup_seconds += copies;
+	if (!reason)
+		reason = impossible_on(point, operation, kind, &plan->devices[device]);
+	if (reason)
+		plan_add_skipped(plan, point, &device, 1, reason, err);
+	else
+		plan_add(plan, point, &device, 1, err);
+	point->setup_seconds -= copies;
+	return err->status;
+}
+
+enum status alloc_expand(struct plan *plan, struct plan_case *point, struct error *err)
+{
+	enum alloc_operation operation = (enum alloc_operation)case_integer(point, "operations");
+	int kind = origin_from_name(case_text(point, "allocators"));
+	size_t devices = plan->device_count;
+	uint64_t bytes;
+
+	if (meaningless(point, operation, kind) || !drop_axes(point, operation, kind))
+		return STATUS_OK;
+	if (operation == OPERATION_ALLOC || operation == OPERATION_FREE)
+		plan_unname_usual(point, "fills", "0%");
+	bytes = need(point, operation, kind);
+	if (origin_on_device(kind))
+		point->device_bytes = bytes;
+	else
+		point->host_bytes = bytes;
+	point->setup_seconds = setup(point, operation, bytes);
+	/* Ordinary memory has nothing to do with any device: once is enough. */
+	if (kind == ALLOCATOR_PAGEABLE && operation != OPERATION_START && devices > 1)
+		devices = 1;
+	for (size_t i = 0; i < devices; i++)
+		if (place(plan, point, operation, kind, i, err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}

@@ -1,0 +1,306 @@
+/*
+ * What a process pays before its first result, as a staircase: the driver, the context, the first kernel,
+ * the first matrix product, the first collective; each in time, device memory and host memory, in
+ * processes that have touched no device before. This process holds the device meanwhile, so that
+ * the device itself is awake.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "kernels/timing.h"
+#include "measure/nursery.h"
+#include "measure/readings.h"
+#include "measure/steps.h"
+#include "suites/alloc/alloc.h"
+
+/* Fewer have no interval; a process costs from a fraction of a second to several. */
+#define LEAST_PROCESSES 6
+/* Opening eight GPUs without persistence mode takes most of a minute. */
+#define LONGEST_SECONDS 120
+#define PRODUCT 64 /* rows and columns */
+#define STEP_COUNT 5
+
+static const char *const step_names[STEP_COUNT] = { "driver", "context", "kernel", "blas",
+						    "collectives" };
+
+/* Of the fresh process. */
+struct starting {
+	char backend[16], module[16];
+	int index, host_devices;
+	bool eager, lazy;
+	const struct backend *opened;
+	struct device *device;
+	struct stream *stream;
+};
+
+static enum status open_driver(void *state, struct error *err)
+{
+	struct starting *s = state;
+	struct backend_options options = { .host_devices = s->host_devices };
+	static struct backend_list list;
+
+	if (s->eager || s->lazy)
+		setenv("CUDA_MODULE_LOADING", s->eager ? "EAGER" : "LAZY", 1);
+	backends_open(&list, s->backend, &options);
+	for (size_t i = 0; i < list.count; i++)
+		if (strcmp(list.backends[i]->module, s->module) == 0)
+			s->opened = list.backends[i];
+	if (s->opened)
+		return STATUS_OK;
+	return error_set(err, STATUS_DEVICE, "module %s could not be opened: %s", s->module,
+			 list.missing_count ? list.missing[0] : "it is not there");
+}
+
+static enum status open_context(void *state, struct error *err)
+{
+	struct starting *s = state;
+
+	return s->opened->device_open(s->index, &s->device, err);
+}
+
+/* The kernel counts its launch: a word of device memory that must be 1 afterwards. */
+static enum status first_kernel(void *state, struct error *err)
+{
+	struct starting *s = state;
+	uint64_t count = 0;
+	void *counter;
+	struct empty_arguments empty = { 0 };
+
+	if (backend_stream_create(s->device, false, &s->stream, err) != STATUS_OK ||
+	    backend_memory_alloc(s->device, ALLOCATOR_DEVICE, sizeof(count), NULL, &counter, err) !=
+		    STATUS_OK)
+		return err->status;
+	empty.counter = counter;
+	if (backend_copy(s->stream, counter, &count, sizeof(count), err) != STATUS_OK ||
+	    backend_launch(s->stream, "empty", &empty, err) != STATUS_OK ||
+	    backend_copy(s->stream, &count, counter, sizeof(count), err) != STATUS_OK ||
+	    backend_stream_synchronize(s->stream, err) != STATUS_OK)
+		return err->status;
+	return count == 1
+		       ? STATUS_OK
+		       : error_set(err, STATUS_MISMATCH, "the first kernel counted %llu launches",
+				   (unsigned long long)count);
+}
+
+/* Device memory with `count` times `value`. */
+static enum status filled(struct starting *s, float value, size_t count, void **out,
+			  struct error *err)
+{
+	float *values = xmalloc(count * sizeof(*values));
+	enum status status;
+
+	for (size_t i = 0; i < count; i++)
+		values[i] = value;
+	status = backend_memory_alloc(s->device, ALLOCATOR_DEVICE, count * sizeof(*values), NULL,
+				      out, err);
+	if (status == STATUS_OK)
+		status = backend_copy(s->stream, *out, values, count * sizeof(*values), err);
+	if (status == STATUS_OK)
+		status = backend_stream_synchronize(s->stream, err);
+	free(values);
+	return status;
+}
+
+static enum status expect(struct starting *s, const void *memory, float value, size_t count,
+			  const char *what, struct error *err)
+{
+	float *values = xcalloc(count, sizeof(*values));
+	enum status status = backend_copy(s->stream, values, memory, count * sizeof(*values), err);
+
+	if (status == STATUS_OK)
+		status = backend_stream_synchronize(s->stream, err);
+	for (size_t i = 0; i < count && status == STATUS_OK; i++)
+		if (values[i] != value)
+			status = error_set(err, STATUS_MISMATCH, "%s: element %zu is %g, not %g",
+					   what, i, (double)values[i], (double)value);
+	free(values);
+	return status;
+}
+
+/* Of 2s and 3s: every element of the product is 6 * 64, exactly. */
+static enum status first_product(void *state, struct error *err)
+{
+	struct starting *s = state;
+	struct gemm gemm = { .precision = PRECISION_FP32,
+			     .m = PRODUCT,
+			     .n = PRODUCT,
+			     .k = PRODUCT,
+			     .lda = PRODUCT,
+			     .ldb = PRODUCT,
+			     .ldc = PRODUCT,
+			     .alpha = 1 };
+	size_t count = (size_t)PRODUCT * PRODUCT;
+	void *a, *b, *c;
+
+	if (filled(s, 2, count, &a, err) != STATUS_OK ||
+	    filled(s, 3, count, &b, err) != STATUS_OK || filled(s, 0, count, &c, err) != STATUS_OK)
+		return err->status;
+	gemm.a = a;
+	gemm.b = b;
+	gemm.c = c;
+	if (backend_gemm(s->stream, &gemm, err) != STATUS_OK)
+		return err->status;
+	return expect(s, c, 6 * PRODUCT, count, "the first product", err);
+}
+
+static enum status first_collective(void *state, struct error *err)
+{
+	struct starting *s = state;
+	struct communicator *communicator;
+	struct communicator_id id;
+	void *from, *to;
+
+	if (!s->opened->communicator_id)
+		return error_set(err, STATUS_UNSUPPORTED, "backend %s has no collectives",
+				 s->backend);
+	if (s->opened->communicator_id(&id, err) != STATUS_OK ||
+	    backend_communicator_open(s->device, &id, 0, 1, &communicator, err) != STATUS_OK ||
+	    filled(s, 7, PRODUCT, &from, err) != STATUS_OK ||
+	    filled(s, 0, PRODUCT, &to, err) != STATUS_OK ||
+	    backend_all_reduce(communicator, s->stream, to, from, PRODUCT, PRECISION_FP32,
+			       REDUCE_SUM, err) != STATUS_OK)
+		return err->status;
+	return expect(s, to, 7, PRODUCT, "the first all-reduce", err);
+}
+
+/* By what is known without a context; the memory of the operating system is others' as well. */
+static int64_t used_bytes(void *state)
+{
+	struct starting *s = state;
+	struct error ignored = ERROR_NONE;
+	struct device_info info;
+
+	if (!s->opened || s->opened->device_info(s->index, &info, &ignored) != STATUS_OK ||
+	    info.capabilities & DEVICE_SHARES_HOST_MEMORY || !info.memory_free_bytes)
+		return -1;
+	return (int64_t)(info.memory_bytes - info.memory_free_bytes);
+}
+
+static const struct steps_work work = {
+	.steps = { open_driver, open_context, first_kernel, first_product, first_collective },
+	.device_bytes = used_bytes,
+};
+
+/* In the fresh process, in which nothing is open. */
+static enum status staircase(struct device *none, const void *arguments, void *result,
+			     struct error *err)
+{
+	struct starting state = *(const struct starting *)arguments;
+
+	(void)none;
+	return steps_take(&work, &state, result, err);
+}
+
+struct starts {
+	struct run *run;
+	struct starting arguments;
+	size_t steps; /* that every process could do; the rest has no library */
+	double memory[STEP_COUNT], resident[STEP_COUNT]; /* of the latest process */
+	struct error missing;                            /* why there are not all */
+};
+
+/* Lacking a library is no failure of what came before it. */
+static enum status start_one(void *state, double *seconds, struct error *err)
+{
+	struct starts *s = state;
+	struct steps_taken taken = { 0 };
+	struct error failed = ERROR_NONE;
+	struct nursery_task task = { .device = &s->run->devices[0]->info,
+				     .run = staircase,
+				     .arguments = &s->arguments,
+				     .arguments_size = sizeof(s->arguments),
+				     .result_size = sizeof(taken),
+				     .seconds = LONGEST_SECONDS,
+				     .nothing_open = true };
+	enum status status = nursery_run(s->run->nursery, &task, &taken, &failed);
+	size_t done = taken.done;
+
+	if (status != STATUS_OK && (status != STATUS_UNSUPPORTED || !s->run->nursery || done < 3))
+		return error_set(err, status, "%s", failed.message);
+	s->missing = failed;
+	s->steps = done;
+	seconds[0] = 0;
+	for (size_t i = 0; i < STEP_COUNT; i++) {
+		seconds[1 + i] = i < done ? taken.steps[i].seconds : NAN;
+		s->memory[i] = i < done && taken.steps[i].device_bytes >= 0
+				       ? (double)taken.steps[i].device_bytes
+				       : NAN;
+		s->resident[i] = i < done ? (double)taken.steps[i].resident_bytes : NAN;
+		seconds[0] += i < done ? taken.steps[i].seconds : 0;
+	}
+	return STATUS_OK;
+}
+
+/* The metric of a step, or of the whole. */
+static void record_value(struct run *run, const char *metric, const char *step, double value)
+{
+	char name[64];
+
+	if (isnan(value))
+		return;
+	snprintf(name, sizeof(name), "%s%s%s", metric, step ? "_" : "", step ? step : "");
+	run_value(run, name, value);
+}
+
+static double sum(const double *values, size_t count)
+{
+	double all = 0;
+
+	for (size_t i = 0; i < count; i++)
+		all += values[i];
+	return all;
+}
+
+static void record(struct starts *s, const struct series *series)
+{
+	run_duration(s->run, "alloc.start_time", &series[0]);
+	for (size_t i = 0; i < s->steps; i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "alloc.start_time_%s", step_names[i]);
+		run_duration(s->run, name, &series[1 + i]);
+	}
+	record_value(s->run, "alloc.start_memory", NULL, sum(s->memory, s->steps));
+	record_value(s->run, "alloc.start_resident", NULL, sum(s->resident, s->steps));
+	for (size_t i = 0; i < s->steps; i++) {
+		record_value(s->run, "alloc.start_memory", step_names[i], s->memory[i]);
+		record_value(s->run, "alloc.start_resident", step_names[i], s->resident[i]);
+	}
+	if (s->missing.status != STATUS_OK)
+		run_note(s->run, "Not all steps: %s.", s->missing.message);
+}
+
+static const char *const series_names[] = {
+	"alloc.start_time",        "alloc.start_time_driver", "alloc.start_time_context",
+	"alloc.start_time_kernel", "alloc.start_time_blas",   "alloc.start_time_collectives"
+};
+
+enum status alloc_start(struct run *run, struct error *err)
+{
+	const struct device_info *info = &run->devices[0]->info;
+	enum { LAZY, EAGER } loading = (int)case_integer(run->c, "loadings");
+	struct starts *s = xcalloc(1, sizeof(*s));
+	struct readings readings = { .take = start_one,
+				     .state = s,
+				     .names = series_names,
+				     .count = ARRAY_SIZE(series_names),
+				     .least = LEAST_PROCESSES };
+	const struct series *series;
+
+	s->run = run;
+	s->arguments = (struct starting){ .index = info->index,
+					  .host_devices = nursery_options(run->nursery).host_devices,
+					  .eager = loading == EAGER,
+					  .lazy = loading == LAZY };
+	snprintf(s->arguments.backend, sizeof(s->arguments.backend), "%s", info->backend);
+	snprintf(s->arguments.module, sizeof(s->arguments.module), "%s", info->module);
+	if (run_readings(run, &readings, &series, err) == STATUS_OK) {
+		record(s, series);
+		run_verified(run, "the first kernel's count, product and sum are exact", NAN, NAN);
+	}
+	free(s);
+	return err->status;
+}
