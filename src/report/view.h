@@ -85,6 +85,8 @@ void view_figures(const struct view *view, const char *suite, struct tree *chart
 void view_split_figures(const struct view *view, const char *suite, struct tree *charts);
 /* Curves over the time of a suite's cases that have them. */
 void view_watches(const struct view *view, const char *suite, struct tree *charts);
+/* Tables of metrics that belong together (view_tables.c names them). */
+void view_tables(const struct view *view, const char *suite, struct tree *map);
 void view_cases(const struct view *view, const char *suite, struct tree *map);
 void view_skipped(const struct view *view, struct tree *page);
 void view_devices_table(const struct view *view, struct tree *page);

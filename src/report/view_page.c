@@ -52,6 +52,7 @@ static void add_suite(const struct view *view, size_t index, struct tree *list)
 	charts = tree_list(suite, "charts");
 	view_figures(view, view->suites[index], charts);
 	view_watches(view, view->suites[index], charts);
+	view_tables(view, view->suites[index], suite);
 	if (view->count > 1)
 		view_compared_cases(view, view->suites[index], suite);
 	else

@@ -74,30 +74,33 @@ enum status exchange_write(struct stream *stream, int kind, void *at, struct exc
 	return STATUS_OK;
 }
 
-static enum status read_back(struct stream *stream, int kind, const void *at, struct exchange *x,
-			     struct error *err)
+enum status exchange_read(struct stream *stream, int kind, const void *at, struct exchange *x,
+			  struct error *err)
 {
 	x->received = ~x->sent;
-	if (!origin_on_device(kind)) {
-		x->received = *(const volatile uint64_t *)at;
-		return STATUS_OK;
-	}
-	if (backend_copy(stream, &x->received, at, sizeof(x->received), err) != STATUS_OK)
-		return err->status;
-	return backend_stream_synchronize(stream, err);
+	if (origin_on_device(kind))
+		return backend_copy(stream, &x->received, at, sizeof(x->received), err);
+	x->received = *(const volatile uint64_t *)at;
+	return STATUS_OK;
 }
 
-enum status exchange_check(struct stream *stream, int kind, const void *at, struct exchange *x,
-			   struct error *err)
+enum status exchange_compare(const struct exchange *x, struct error *err)
 {
-	if (read_back(stream, kind, at, x, err) != STATUS_OK)
-		return err->status;
 	if (x->received == x->sent)
 		return STATUS_OK;
 	return error_set(err, STATUS_MISMATCH,
 			 "memory just allocated does not keep its data: wrote 0x%016" PRIx64
 			 ", read 0x%016" PRIx64,
 			 x->sent, x->received);
+}
+
+enum status exchange_check(struct stream *stream, int kind, const void *at, struct exchange *x,
+			   struct error *err)
+{
+	if (exchange_read(stream, kind, at, x, err) != STATUS_OK ||
+	    (origin_on_device(kind) && backend_stream_synchronize(stream, err) != STATUS_OK))
+		return err->status;
+	return exchange_compare(x, err);
 }
 
 static enum status write_and_read(struct blocks *b, char *at, struct error *err)

@@ -50,7 +50,10 @@ enum status blocks_use(struct blocks *b, struct error *err);
  */
 enum status exchange_write(struct stream *stream, int kind, void *at, struct exchange *x,
 			   struct error *err);
-/* STATUS_MISMATCH when what is there is not x->sent. */
+/* Reading, done when the stream is; then STATUS_MISMATCH unless it is x->sent. exchange_check(): all of it. */
+enum status exchange_read(struct stream *stream, int kind, const void *at, struct exchange *x,
+			  struct error *err);
+enum status exchange_compare(const struct exchange *x, struct error *err);
 enum status exchange_check(struct stream *stream, int kind, const void *at, struct exchange *x,
 			   struct error *err);
 /* Where the last whole word of a block lies. */

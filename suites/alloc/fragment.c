@@ -20,8 +20,8 @@
 /* The step of the bisection: 1024 of them make the span. */
 #define RESOLUTION 1024
 #define LAYERS 12
-#define STEPS 24
-#define KEEP_EVERY 4 /* steps between two tensors that stay */
+#define STEPS 16
+#define KEEP_EVERY 3 /* steps between two tensors that stay */
 #define LIVE_MOST (BLOCKS + STEPS + LAYERS)
 
 struct live {
@@ -57,11 +57,14 @@ static enum status write_ends(struct heap *h, struct live *l, struct error *err)
 static enum status check_ends(struct heap *h, struct live *l, struct error *err)
 {
 	for (int end = 0; end < 2; end++)
-		if (exchange_check(h->stream, h->origin.kind,
-				   (char *)l->memory + (end ? exchange_last(l->bytes) : 0),
-				   &l->ends[end], err) != STATUS_OK)
+		if (exchange_read(h->stream, h->origin.kind,
+				  (char *)l->memory + (end ? exchange_last(l->bytes) : 0),
+				  &l->ends[end], err) != STATUS_OK)
 			return err->status;
-	return STATUS_OK;
+	if (backend_stream_synchronize(h->stream, err) != STATUS_OK ||
+	    exchange_compare(&l->ends[0], err) != STATUS_OK)
+		return err->status;
+	return exchange_compare(&l->ends[1], err);
 }
 
 static enum status get(struct heap *h, struct live *l, size_t bytes, struct error *err)

@@ -245,12 +245,14 @@ static void record_value(struct run *run, const char *metric, const char *step, 
 	run_value(run, name, value);
 }
 
+/* Of those that are known: what the driver takes nobody can tell without it. */
 static double sum(const double *values, size_t count)
 {
-	double all = 0;
+	double all = NAN;
 
 	for (size_t i = 0; i < count; i++)
-		all += values[i];
+		if (!isnan(values[i]))
+			all = isnan(all) ? values[i] : all + values[i];
 	return all;
 }
 

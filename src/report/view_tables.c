@@ -1,0 +1,109 @@
+/*
+ * Tables of cases whose metrics belong together and are not points of a curve: a row a case, a column a
+ * metric. The table below names them.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "report/format.h"
+#include "report/view.h"
+
+#define COLUMNS 8
+
+static const struct {
+	const char *suite, *title;
+	const char *without[4];       /* parameters that the title says */
+	const char *columns[COLUMNS]; /* metrics; a case without the first is not in the table */
+} rules[] = {
+	{ "alloc",
+	  "Fragmentation: what still fits when free memory is in pieces (1: the request fits, 0: "
+	  "not)",
+	  { "operation" },
+	  { "alloc.external_frag", "alloc.total_free", "alloc.largest_free", "alloc.fits_block",
+	    "alloc.fits_double", "alloc.fits_quarter", "alloc.kept" } },
+	{ "alloc",
+	  "What a block really takes",
+	  { "operation" },
+	  { "alloc.cost", "alloc.cost_ratio", "alloc.granularity", "alloc.alignment" } },
+	{ "alloc",
+	  "Using up the device",
+	  { "operation" },
+	  { "alloc.granted", "alloc.granted_share", "alloc.failure", "alloc.lost" } },
+};
+
+static void add_head(const char *const *columns, struct tree *table)
+{
+	struct tree *head = tree_list(table, "head");
+
+	for (size_t i = 0; i < COLUMNS && columns[i]; i++) {
+		char name[FORMAT_SIZE];
+
+		format_metric(columns[i], name, sizeof(name));
+		format_capital(name);
+		tree_item_text(head, name);
+	}
+}
+
+static void add_row(const struct view *view, size_t run, const struct case_result *c, size_t rule,
+		    struct tree *rows)
+{
+	char *parameters = view_parameters(c, rules[rule].without), *devices = view_devices(c);
+	struct tree *row = tree_item(rows), *cells = tree_list(row, "cells");
+
+	view_text(row, "name", parameters);
+	tree_text(row, "where",
+		  view->count > 1 ? view->sources[view_source_of(view, run, c)].label : devices);
+	for (size_t i = 0; i < COLUMNS && rules[rule].columns[i]; i++) {
+		const struct metric_value *m = case_metric(c, rules[rule].columns[i]);
+		char text[FORMAT_SIZE];
+
+		tree_item_text(cells,
+			       format_quantity(m ? m->value : NAN, m ? view_string(m->unit) : "",
+					       text, sizeof(text)));
+	}
+	free(parameters);
+	free(devices);
+}
+
+static void add_rows(const struct view *view, size_t rule, struct tree *rows)
+{
+	for (size_t r = 0; r < view->count; r++) {
+		for (size_t i = 0; i < view->results[r].case_count; i++) {
+			const struct case_result *c = &view->results[r].cases[i];
+
+			if (strcmp(view_string(c->suite), rules[rule].suite) == 0 &&
+			    case_metric(c, rules[rule].columns[0]))
+				add_row(view, r, c, rule, rows);
+		}
+	}
+}
+
+static bool has_rows(const struct view *view, size_t rule)
+{
+	for (size_t r = 0; r < view->count; r++)
+		for (size_t i = 0; i < view->results[r].case_count; i++)
+			if (strcmp(view_string(view->results[r].cases[i].suite),
+				   rules[rule].suite) == 0 &&
+			    case_metric(&view->results[r].cases[i], rules[rule].columns[0]))
+				return true;
+	return false;
+}
+
+void view_tables(const struct view *view, const char *suite, struct tree *map)
+{
+	struct tree *tables = tree_list(map, "tables");
+
+	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
+		struct tree *table;
+
+		if (strcmp(rules[i].suite, suite) != 0 || !has_rows(view, i))
+			continue;
+		table = tree_item(tables);
+		tree_text(table, "title", rules[i].title);
+		add_head(rules[i].columns, table);
+		add_rows(view, i, tree_list(table, "rows"));
+	}
+}
