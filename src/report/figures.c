@@ -28,6 +28,10 @@
 		.ideal = ideal_                                                                    \
 	}
 
+/* More allocators than a chart has lines. */
+#define ON_DEVICE "allocator", "device", "pool", "pool_release", "vmm", "managed", "caching"
+#define ON_HOST "allocator", "pinned", "write_combined", "registered", "pageable"
+
 static const struct figure_rule rules[] = {
 	{ .suite = "transfer",
 	  .metric = "transfer.bandwidth",
@@ -50,7 +54,14 @@ static const struct figure_rule rules[] = {
 	  .metric = "alloc.latency",
 	  .kind = CHART_LINES,
 	  .y_scale = SCALE_LOG10,
-	  .facets = { "operation", "state", "fill" } },
+	  .facets = { "operation", "state", "fill" },
+	  .only = { ON_DEVICE } },
+	{ .suite = "alloc",
+	  .metric = "alloc.latency",
+	  .kind = CHART_LINES,
+	  .y_scale = SCALE_LOG10,
+	  .facets = { "operation", "state" },
+	  .only = { ON_HOST } },
 	{ .suite = "alloc",
 	  .metric = "alloc.latency",
 	  .kind = CHART_STRIP,
@@ -60,11 +71,13 @@ static const struct figure_rule rules[] = {
 	  .metric = "alloc.pair",
 	  .kind = CHART_LINES,
 	  .y_scale = SCALE_LOG10,
-	  .facets = { "size" } },
+	  .axis = "threads",
+	  .facets = { "size", "streams" } },
 	{ .suite = "alloc",
 	  .metric = "alloc.cost_ratio",
 	  .kind = CHART_LINES,
-	  .y_scale = SCALE_LOG10 },
+	  .y_scale = SCALE_LOG10,
+	  .only = { ON_DEVICE } },
 	{ .suite = "alloc",
 	  .metric = "alloc.growth",
 	  .kind = CHART_BARS,
@@ -382,13 +395,16 @@ static void draw_rule(const struct view *view, const char *suite, const char *me
 			    .metric = metric,
 			    .kind = rule->kind,
 			    .charts = charts };
-	struct picks picks;
+	struct picks all, picks;
 
-	picks_collect(&picks, view, suite, metric);
+	picks_collect(&all, view, suite, metric);
+	picks_only(&picks, &all, rule->only);
+	picks_release(&all);
 	if (f.kind == CHART_HEATMAP)
 		keep_pairs(&picks);
 	if (f.kind != CHART_BARS && f.kind != CHART_STACKED)
-		f.axis = picks_axis(&picks);
+		f.axis = rule->axis && picks_vary(&picks, rule->axis) ? rule->axis
+								       : picks_axis(&picks);
 	if (f.kind == CHART_LINES && !f.axis)
 		f.kind = CHART_BARS;
 	figure_choose_facets(&f, &picks,

@@ -109,6 +109,27 @@ void picks_collect(struct picks *picks, const struct view *view, const char *sui
 	count_all(picks);
 }
 
+static bool is_one_of(const struct case_result *c, const char *const *only)
+{
+	const struct case_parameter *p = only[0] ? case_parameter(c, only[0]) : NULL;
+
+	if (!only[0])
+		return true;
+	for (size_t i = 1; p && only[i]; i++)
+		if (strcmp(view_string(p->text), only[i]) == 0)
+			return true;
+	return false;
+}
+
+void picks_only(struct picks *picks, const struct picks *from, const char *const *only)
+{
+	*picks = (struct picks){ .view = from->view };
+	for (size_t i = 0; i < from->count; i++)
+		if (is_one_of(from->items[i].c, only))
+			add(picks, &from->items[i]);
+	count_all(picks);
+}
+
 void picks_filter(struct picks *picks, const struct picks *from, const char *const *names,
 		  const char *key)
 {

@@ -40,6 +40,8 @@ void picks_collect(struct picks *picks, const struct view *view, const char *sui
 /* Those of `from` whose key (picks_key with `names`) equals `key`. */
 void picks_filter(struct picks *picks, const struct picks *from, const char *const *names,
 		  const char *key);
+/* Those of `from` whose parameter only[0] is one of the values behind it; all when there is no only[0]. */
+void picks_only(struct picks *picks, const struct picks *from, const char *const *only);
 void picks_release(struct picks *picks);
 
 /*
