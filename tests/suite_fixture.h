@@ -260,7 +260,7 @@ static int fixture_reset(void **state)
 }
 
 /* Of tests that open one, before the fixture. */
-static struct fresh *fixture_fresh;
+static struct nursery *fixture_nursery;
 
 /* The plan that `ini` gives on these devices. */
 static inline void plan_from(struct fixture *f, const char *ini, const struct device_info *infos,
@@ -292,8 +292,7 @@ static inline enum status run_case(struct fixture *f, const struct plan_case *c,
 	struct run run = { .c = c,
 			   .devices = devices,
 			   .device_count = c->device_count,
-			   .fresh = fixture_fresh,
-			   .backend_options = { .host_devices = FIXTURE_DEVICES },
+			   .nursery = fixture_nursery,
 			   .seed = generator_bits(FIXTURE_SEED, c->index),
 			   .result = result };
 	enum status status;

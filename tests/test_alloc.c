@@ -1,7 +1,8 @@
 /* What suite `alloc` promises beyond single calls (test_suites.c), on the host backend: see suite_fixture.h. */
 #include "suite_fixture.h"
 
-#include "measure/fresh.h"
+#include "measure/nursery.h"
+#include "measure/steps.h"
 #include "suites/alloc/caching.h"
 
 #define QUICK                                                                                      \
@@ -456,57 +457,34 @@ static void test_start_is_a_staircase(void **state)
 	case_result_release(&result);
 }
 
-static enum status crash(void *state, struct error *err)
-{
-	(void)state, (void)err;
-	raise(SIGKILL);
-	return STATUS_OK;
-}
-
 static enum status pass(void *state, struct error *err)
 {
 	int *number = state;
 
-	return *number == 7 ? STATUS_OK : error_set(err, STATUS_MISMATCH, "not 7 but %d", *number);
+	return (*number)++ < 2 ? STATUS_OK
+			       : error_set(err, STATUS_UNSUPPORTED, "not step %d", *number);
 }
 
-static int64_t unknown(void *state)
+static int64_t grows(void *state)
 {
-	(void)state;
-	return -1;
+	return 100 * *(int *)state;
 }
 
-static void test_a_fresh_process_may_fail_or_die(void **state)
+static void test_steps_are_told_up_to_the_one_that_fails(void **state)
 {
-	static const struct fresh_work dies = { .steps = { pass, crash, pass },
-						.device_bytes = unknown };
-	static const struct fresh_work works = { .steps = { pass, pass }, .device_bytes = unknown };
-	struct fresh_step steps[FRESH_STEPS];
+	static const struct steps_work work = { .steps = { pass, pass, pass },
+						.device_bytes = grows };
+	struct steps_taken taken = { 0 };
 	struct error err = ERROR_NONE;
-	int number = 7;
-	size_t done;
+	int number = 0;
 
 	(void)state;
-	assert_int_equal(
-		fresh_run(fixture_fresh, &dies, &number, sizeof(number), steps, &done, &err),
-		STATUS_DEVICE);
-	assert_int_equal(done, 1);
-	assert_non_null(strstr(err.message, "in step 2: killed by signal 9"));
-	err = (struct error)ERROR_NONE;
-	assert_int_equal(
-		fresh_run(fixture_fresh, &works, &number, sizeof(number), steps, &done, &err),
-		STATUS_OK);
-	assert_int_equal(done, 2);
-	assert_true(steps[1].seconds >= 0);
-	assert_int_equal(steps[1].device_bytes, -1);
-	number = 8;
-	assert_int_equal(
-		fresh_run(fixture_fresh, &works, &number, sizeof(number), steps, &done, &err),
-		STATUS_MISMATCH);
-	assert_string_equal(err.message, "not 7 but 8");
-	err = (struct error)ERROR_NONE;
-	assert_int_equal(fresh_run(NULL, &works, &number, sizeof(number), steps, &done, &err),
-			 STATUS_UNSUPPORTED);
+	assert_int_equal(steps_take(&work, &number, &taken, &err), STATUS_UNSUPPORTED);
+	assert_string_equal(err.message, "not step 3");
+	assert_int_equal(taken.done, 2);
+	assert_true(taken.steps[1].seconds >= 0);
+	assert_int_equal(taken.steps[0].device_bytes, 100);
+	assert_int_equal(taken.steps[1].device_bytes, 100);
 }
 
 /* Before the backend has threads. */
@@ -514,14 +492,16 @@ static int open_all(void **state)
 {
 	struct error err = ERROR_NONE;
 
-	if (fresh_open(&fixture_fresh, &err) != STATUS_OK)
+	fixture_nursery = nursery_open(
+		"host", &(struct backend_options){ .host_devices = FIXTURE_DEVICES }, &err);
+	if (!fixture_nursery)
 		fail_msg("%s", err.message);
 	return fixture_open(state);
 }
 
 static int close_all(void **state)
 {
-	fresh_close(fixture_fresh);
+	nursery_close(fixture_nursery);
 	return fixture_close(state);
 }
 
@@ -549,7 +529,7 @@ int main(void)
 		CARD(test_lost_memory_is_found),
 		CARD(test_a_card_is_left_as_small_as_asked),
 		TEST(test_start_is_a_staircase),
-		TEST(test_a_fresh_process_may_fail_or_die),
+		TEST(test_steps_are_told_up_to_the_one_that_fails),
 	};
 
 	return cmocka_run_group_tests(tests, open_all, close_all);

@@ -34,11 +34,11 @@ expect() {
 says() { grep -qF -- "$1" out/result.json || { fail "no '$1' in the result:"; cat log; }; }
 start=(--set "suite alloc.operations=start" --set "suite alloc.loadings=eager")
 
-# The staircase; and the step in which a fresh process dies, while the worker and its device live on.
+# The staircase; and a fresh process that dies, while the worker and its device live on.
 expect 0 "" "${start[@]}"
 says '"alloc.start_time_collectives"'
 expect 4 "segfault@gemm" "${start[@]}"
-says 'a fresh process in step 4: killed by signal 11'
+says 'a fresh process killed by signal 11'
 
 # A card of 64 MiB is used up, one of 256 MiB filled.
 expect 0 "memory=64MiB" --set "suite alloc.operations=exhaust"

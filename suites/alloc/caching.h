@@ -5,7 +5,9 @@
  * larger ones from a segment of their own in steps of 2 MiB; the best fit; free neighbours merge; when
  * nothing fits and the device refuses, segments that are free as a whole are given back first.
  *
- * It may be used by several threads, which wait for each other.
+ * It may be used by several threads, which wait for each other. Suite trainmem has a heap by the same rules
+ * (suites/trainmem/heap.h), which counts by class and goes through steps without any memory, on one thread;
+ * this one is timed, and so does nothing but hand out memory.
  */
 #ifndef GPUPROOF_SUITES_ALLOC_CACHING_H
 #define GPUPROOF_SUITES_ALLOC_CACHING_H

@@ -293,10 +293,11 @@ enum status alloc_start(struct run *run, struct error *err)
 	const struct series *series;
 
 	s->run = run;
-	s->arguments = (struct starting){ .index = info->index,
-					  .host_devices = nursery_options(run->nursery).host_devices,
-					  .eager = loading == EAGER,
-					  .lazy = loading == LAZY };
+	s->arguments =
+		(struct starting){ .index = info->index,
+				   .host_devices = nursery_options(run->nursery).host_devices,
+				   .eager = loading == EAGER,
+				   .lazy = loading == LAZY };
 	snprintf(s->arguments.backend, sizeof(s->arguments.backend), "%s", info->backend);
 	snprintf(s->arguments.module, sizeof(s->arguments.module), "%s", info->module);
 	if (run_readings(run, &readings, &series, err) == STATUS_OK) {
