@@ -28,7 +28,7 @@
 #include "device/device_info.h"
 
 /* Changes whenever this header does in a way that a loaded module would notice. */
-#define BACKEND_ABI 9
+#define BACKEND_ABI 10
 
 /* Every backend's device, stream, event, communicator and graph start with these fields. */
 struct device {
