@@ -79,9 +79,9 @@ static enum status fake_device_info(int index, struct device_info *out, struct e
 	snprintf(out->name, sizeof(out->name), "Scripted device");
 	snprintf(out->uuid, sizeof(out->uuid), "FAKE-%d", index);
 	out->capabilities |= DEVICE_HAS_POOLS;
-	take_capability(out);
 	if (script.own_memory)
 		out->capabilities &= ~(unsigned)DEVICE_SHARES_HOST_MEMORY;
+	take_capability(out);
 	out->memory_bytes = out->memory_free_bytes = script.memory_bytes;
 	return STATUS_OK;
 }
