@@ -130,7 +130,7 @@ int script_rows(void)
 	return rows;
 }
 
-static bool turn_has_come(const char *operation)
+static bool turn_has_come(const char *operation, bool heeded)
 {
 	int fd;
 
@@ -142,7 +142,8 @@ static bool turn_has_come(const char *operation)
 	if (!plot.deed || plot.calls != plot.turn)
 		return false;
 	if (plot.shared)
-		snprintf(plot.shared->culprit, sizeof(plot.shared->culprit), "%s", operation);
+		snprintf(plot.shared->culprit, sizeof(plot.shared->culprit), "%s%s",
+			 heeded ? "" : "unheeded:", operation);
 	if (!plot.once[0])
 		return true;
 	fd = open(plot.once, O_CREAT | O_EXCL | O_WRONLY, 0666);
@@ -153,7 +154,7 @@ static bool turn_has_come(const char *operation)
 
 enum status script_call(const char *operation, struct error *err)
 {
-	if (turn_has_come(operation)) {
+	if (turn_has_come(operation, err != NULL)) {
 		switch (plot.deed) {
 		case DEED_SEGFAULT:
 			signal(SIGSEGV, SIG_DFL); /* a sanitizer would make an exit code of it */

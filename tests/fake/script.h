@@ -28,7 +28,8 @@
 /* What is in the file of calls=FILE, which must be there, of this size and zero. */
 struct script_calls {
 	uint64_t count;
-	char culprit[32]; /* the operation that misbehaved; "" while none has */
+	/* The operation that misbehaved; "" while none has. "unheeded:" before it: the caller took no error, cleaning up. */
+	char culprit[48];
 };
 
 struct script {
