@@ -44,7 +44,8 @@ static struct spy {
 	int peer_copies;
 	int products, spoil_product; /* products from this one on are spoilt */
 	enum { SPOIL_ELEMENT, SPOIL_ROW_UNWRITTEN, SPOIL_DEPTH } spoil;
-	bool grants_everything, lost_after_refusal, refused;
+	bool grants_everything, lost_after_refusal;
+	_Atomic bool refused;
 } spy;
 
 /* The n-th call fails as a device does. */

@@ -157,6 +157,7 @@ enum status host_stream_create(struct device *device, bool high_priority, struct
 
 	(void)high_priority; /* the OS is fair between threads; raising one takes privileges */
 	s->base.device = device;
+	pthread_mutex_init(&s->taking, NULL);
 	make_nodes(s);
 	failed = start_thread(s);
 	if (failed) {
@@ -194,6 +195,7 @@ void host_stream_destroy(struct stream *stream)
 		munmap(s->workspace, s->workspace_bytes);
 	atomic_fetch_sub(&host_device(stream->device)->workspace_bytes, s->workspace_bytes);
 	free_nodes(s);
+	pthread_mutex_destroy(&s->taking);
 	free(s);
 }
 
@@ -204,10 +206,12 @@ enum status host_stream_synchronize(struct stream *stream, struct error *err)
 
 	counter_wait(&s->completed, s->enqueued_count, INFINITY);
 	/* The stream's thread is idle and leaves `error` alone until more is enqueued. */
+	pthread_mutex_lock(&s->taking);
 	status = s->error.status;
 	if (status != STATUS_OK)
 		error_set(err, status, "%s", s->error.message);
 	error_clear(&s->error);
+	pthread_mutex_unlock(&s->taking);
 	return status;
 }
 

@@ -36,6 +36,7 @@ struct host_stream {
 	_Atomic(struct operation *) current;
 	_Atomic uint32_t gate_timed_out; /* number of the last gate that opened by itself */
 	struct error error;              /* first failure since the last synchronise */
+	pthread_mutex_t taking;          /* of the error, where several threads synchronise */
 	struct counter completed;
 
 	struct counter gates_opened;
