@@ -200,14 +200,6 @@ static enum status plan_slice(struct plan *plan, struct plan_case *point, size_t
 	return plan_add(plan, point, set, count, err);
 }
 
-static bool first_of_backend(const struct plan *plan, size_t index)
-{
-	for (size_t i = 0; i < index; i++)
-		if (strcmp(plan->devices[i].backend, plan->devices[index].backend) == 0)
-			return false;
-	return true;
-}
-
 /* All slices come with the first load, so that the loads take turns: a device is tried hot, and cold, by each. */
 static enum status burn_expand(struct plan *plan, struct plan_case *point, struct error *err)
 {
@@ -235,7 +227,7 @@ static enum status burn_expand(struct plan *plan, struct plan_case *point, struc
 		for (size_t l = 0; l < all->count; l++) {
 			parameters[1].value = &all->values[l];
 			for (size_t i = 0; i < plan->device_count; i++)
-				if (first_of_backend(plan, i) &&
+				if (plan_first_of_backend(plan, i) &&
 				    plan_slice(plan, &own, i, err) != STATUS_OK)
 					return err->status;
 		}

@@ -125,14 +125,6 @@ static enum status plan_on(struct plan *plan, struct plan_case *point, size_t fi
 	return plan_add(plan, point, set, count, err);
 }
 
-static bool first_of_backend(const struct plan *plan, size_t index)
-{
-	for (size_t i = 0; i < index; i++)
-		if (strcmp(plan->devices[i].backend, plan->devices[index].backend) == 0)
-			return false;
-	return true;
-}
-
 static enum status collective_expand(struct plan *plan, struct plan_case *point, struct error *err)
 {
 	const struct operation *operation = &operations[case_integer(point, "operations")];
@@ -152,7 +144,7 @@ static enum status collective_expand(struct plan *plan, struct plan_case *point,
 	if (operation->placements != EITHER_PLACE && !plan_drop_axis(point, "placement"))
 		return STATUS_OK;
 	for (size_t i = 0; i < plan->device_count; i++)
-		if (first_of_backend(plan, i) &&
+		if (plan_first_of_backend(plan, i) &&
 		    plan_on(plan, point, i, operation, in_place, precision, err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;

@@ -105,7 +105,6 @@ static int64_t width_of(const struct plan_case *c)
 static enum status read_layers(struct setup *setup, const struct plan_case *c, struct error *err)
 {
 	const struct section *section = c->section;
-	const struct setting *layers = section_setting(section, "layers");
 	int64_t width = width_of(c);
 
 	if (width > 0) {
@@ -117,17 +116,7 @@ static enum status read_layers(struct setup *setup, const struct plan_case *c, s
 					     section_setting(section, "width")->origin);
 	}
 
-	if (layers->count < 2 || layers->count > SETUP_MAX_LAYERS + 1)
-		return error_set(err, STATUS_USAGE, "%s: layers: %zu widths, allowed are 2 to %d",
-				 layers->origin, layers->count, SETUP_MAX_LAYERS + 1);
-	if (layers->values[layers->count - 1].integer < 2)
-		return error_set(err, STATUS_USAGE,
-				 "%s: layers: the last width is the number of classes, at least 2",
-				 layers->origin);
-	setup->layers = layers->count - 1;
-	for (size_t i = 0; i < layers->count; i++)
-		setup->widths[i] = (uint64_t)layers->values[i].integer;
-	return STATUS_OK;
+	return setup_widths(setup, section, err);
 }
 
 static void read_optimizer(struct setup *setup, const struct section *section)
@@ -367,14 +356,6 @@ static enum status plan_on(struct plan *plan, struct plan_case *point, const str
 	return plan_add(plan, point, set, count, err);
 }
 
-static bool first_of_backend(const struct plan *plan, size_t index)
-{
-	for (size_t i = 0; i < index; i++)
-		if (strcmp(plan->devices[i].backend, plan->devices[index].backend) == 0)
-			return false;
-	return true;
-}
-
 static enum status parallel_expand(struct plan *plan, struct plan_case *point, struct error *err)
 {
 	struct setup setup;
@@ -402,7 +383,7 @@ static enum status parallel_expand(struct plan *plan, struct plan_case *point, s
 	    setup.grid.data * setup.grid.tensor * setup.grid.pipeline != setup.ranks)
 		return STATUS_OK;
 	for (size_t i = 0; i < plan->device_count; i++)
-		if (first_of_backend(plan, i) && plan_on(plan, point, &setup, i, err) != STATUS_OK)
+		if (plan_first_of_backend(plan, i) && plan_on(plan, point, &setup, i, err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }

@@ -90,24 +90,6 @@ static enum status read_limit(const struct plan_case *c, uint64_t *bytes, struct
 			 section_setting(c->section, "memory_limit")->origin, text);
 }
 
-static enum status read_layers(struct setup *setup, const struct section *section,
-			       struct error *err)
-{
-	const struct setting *layers = section_setting(section, "layers");
-
-	if (layers->count < 2 || layers->count > SETUP_MAX_LAYERS + 1)
-		return error_set(err, STATUS_USAGE, "%s: layers: %zu widths, allowed are 2 to %d",
-				 layers->origin, layers->count, SETUP_MAX_LAYERS + 1);
-	if (layers->values[layers->count - 1].integer < 2)
-		return error_set(err, STATUS_USAGE,
-				 "%s: layers: the last width is the number of classes, at least 2",
-				 layers->origin);
-	setup->layers = layers->count - 1;
-	for (size_t i = 0; i < layers->count; i++)
-		setup->widths[i] = (uint64_t)layers->values[i].integer;
-	return STATUS_OK;
-}
-
 /* The axes that only some studies have are 0 or their first choice elsewhere. */
 static bool has(const struct plan_case *c, const char *axis)
 {
@@ -133,7 +115,7 @@ static enum status setup_from_case(struct setup *setup, const struct plan_case *
 				 .epsilon = 1e-8,
 				 .rate_chosen = true,
 				 .loss_scale = 1 };
-	if (read_layers(setup, c->section, err) != STATUS_OK)
+	if (setup_widths(setup, c->section, err) != STATUS_OK)
 		return err->status;
 	setup_set_training(setup, has(c, "precision") ? case_text(c, "precision") : "fp32");
 	setup->batch = (uint64_t)integer_or(c, "batch", 8);

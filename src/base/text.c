@@ -173,3 +173,14 @@ const char *text_nearest(const char *word, const char *const *names)
 	}
 	return best;
 }
+
+char *text_trimmed(const char *s, size_t length)
+{
+	while (length && (*s == ' ' || *s == '\t')) {
+		s++;
+		length--;
+	}
+	while (length && (s[length - 1] == ' ' || s[length - 1] == '\t'))
+		length--;
+	return xstrndup(s, length);
+}

@@ -35,6 +35,9 @@ char *text_detach(struct text *t); /* "" rather than NULL when empty */
 bool text_starts_with(const char *s, const char *prefix);
 bool text_ends_with(const char *s, const char *suffix);
 
+/* The first `length` bytes of `s` without blanks and tabs around them; malloc'ed. */
+char *text_trimmed(const char *s, size_t length);
+
 /* True when the bytes are well-formed UTF-8 (no surrogates, no overlong forms). */
 bool text_is_utf8(const char *bytes, size_t count);
 

@@ -11,13 +11,8 @@
 
 static struct series *add_series(struct case_result *result, const char *name)
 {
-	struct series *series;
+	struct series *series = case_result_add_times(result, name);
 
-	ARRAY_GROW(result->series, result->series_count, result->series_capacity);
-	series = &result->series[result->series_count++];
-	memset(series, 0, sizeof(*series));
-	series->name = xstrdup(name);
-	strcpy(series->unit, "s");
 	series->batch = 1;
 	return series;
 }

@@ -22,19 +22,6 @@ static void note_throttling(struct statistics *s, size_t readings, size_t thrott
 		 used ? ", " : "", throttled, readings);
 }
 
-static struct series *add_series(struct run *run, const char *name)
-{
-	struct case_result *result = run->result;
-	struct series *series;
-
-	ARRAY_GROW(result->series, result->series_count, result->series_capacity);
-	series = &result->series[result->series_count++];
-	memset(series, 0, sizeof(*series));
-	series->name = xstrdup(name);
-	strcpy(series->unit, "s");
-	return series;
-}
-
 static void end_watch(struct run *run, struct series *series)
 {
 	size_t readings, throttled;
@@ -46,7 +33,7 @@ static void end_watch(struct run *run, struct series *series)
 enum status run_sample(struct run *run, const struct workload *workload, const char *name,
 		       const struct series **out, struct error *err)
 {
-	struct series *series = add_series(run, name);
+	struct series *series = case_result_add_times(run->result, name);
 	enum status status;
 
 	*out = series;
@@ -67,7 +54,7 @@ enum status run_sample_together(struct run *const *runs, const struct workload *
 	for (size_t i = 0; i < count; i++) {
 		samplers[i] = runs[i]->sampler;
 		samplers[i].device = workloads[i].streams[0]->device;
-		out[i] = series[i] = add_series(runs[i], name);
+		out[i] = series[i] = case_result_add_times(runs[i]->result, name);
 		telemetry_window_begin(runs[i]->telemetry);
 	}
 	status = sample_together(samplers, workloads, series, count, errs);

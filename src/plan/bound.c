@@ -3,23 +3,13 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "plan/hint.h"
 #include "plan/limit.h"
 #include "plan/spec_keys.h"
 
 #define SPEC "spec."
-
-static char *trimmed(const char *s, size_t length)
-{
-	while (length && strchr(" \t", *s)) {
-		s++;
-		length--;
-	}
-	while (length && strchr(" \t", s[length - 1]))
-		length--;
-	return xstrndup(s, length);
-}
 
 static enum status read_figure(struct bound *bound, const char *figure, const struct metric *metric,
 			       struct error *err)
@@ -98,8 +88,8 @@ enum status bound_read(struct bound *bound, const char *text, const struct metri
 	bound->text = xstrdup(text);
 	if (!star && !text_starts_with(text, SPEC) && strcmp(text, "baseline") != 0)
 		return read_absolute(bound, text, metric, err);
-	left = star ? trimmed(text, (size_t)(star - text)) : xstrdup("1");
-	right = star ? trimmed(star + 1, strlen(star + 1)) : xstrdup(text);
+	left = star ? text_trimmed(text, (size_t)(star - text)) : xstrdup("1");
+	right = star ? text_trimmed(star + 1, strlen(star + 1)) : xstrdup(text);
 	status = read_factor(bound, left, err);
 	if (status == STATUS_OK)
 		status = read_figure(bound, right, metric, err);

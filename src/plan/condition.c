@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "plan/hint.h"
 #include "plan/limit.h"
 #include "plan/value.h"
@@ -11,17 +12,6 @@
 
 /* Words that stand for something else than a parameter. */
 static const char *const special[] = { "device", "model", "label", NULL };
-
-static char *trimmed(const char *s, size_t length)
-{
-	while (length && strchr(" \t", *s)) {
-		s++;
-		length--;
-	}
-	while (length && strchr(" \t", s[length - 1]))
-		length--;
-	return xstrndup(s, length);
-}
 
 static const struct key *find_axis(const struct suite *suite, const char *name)
 {
@@ -84,7 +74,7 @@ static enum status read_comparison(struct condition *c, const struct key *key, c
 				   struct error *err)
 {
 	struct value value = { 0 };
-	char *number = trimmed(text + 2, strlen(text + 2));
+	char *number = text_trimmed(text + 2, strlen(text + 2));
 	enum status status = STATUS_OK;
 
 	c->test = *text == '>' ? CONDITION_AT_LEAST : CONDITION_AT_MOST;
@@ -105,7 +95,7 @@ static enum status read_words(struct condition *c, const struct key *key, const 
 {
 	for (const char *p = text; p;) {
 		const char *bar = strchr(p, '|');
-		char *word = trimmed(p, bar ? (size_t)(bar - p) : strlen(p));
+		char *word = text_trimmed(p, bar ? (size_t)(bar - p) : strlen(p));
 		enum status status = read_word(c, key, word, err);
 
 		free(word);
@@ -135,7 +125,7 @@ static enum status read_condition(struct limit *limit, const char *text, struct 
 	limit->conditions =
 		xrealloc(limit->conditions, limit->condition_count + 1, sizeof(*limit->conditions));
 	c = &limit->conditions[limit->condition_count++];
-	*c = (struct condition){ .name = trimmed(text, (size_t)(colon - text)) };
+	*c = (struct condition){ .name = text_trimmed(text, (size_t)(colon - text)) };
 	for (size_t i = 0; i + 1 < limit->condition_count; i++)
 		if (strcmp(limit->conditions[i].name, c->name) == 0 &&
 		    limit->conditions[i].test == CONDITION_IS)
@@ -157,7 +147,7 @@ enum status conditions_read(struct limit *limit, const char *text, struct error 
 		return STATUS_OK;
 	for (const char *p = text; p;) {
 		const char *comma = strchr(p, ',');
-		char *part = trimmed(p, comma ? (size_t)(comma - p) : strlen(p));
+		char *part = text_trimmed(p, comma ? (size_t)(comma - p) : strlen(p));
 		enum status status = read_condition(limit, part, err);
 
 		free(part);

@@ -251,3 +251,11 @@ const char *case_text(const struct plan_case *c, const char *name)
 {
 	return case_value(c, name)->text;
 }
+
+bool plan_first_of_backend(const struct plan *plan, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (strcmp(plan->devices[i].backend, plan->devices[index].backend) == 0)
+			return false;
+	return true;
+}

@@ -76,6 +76,8 @@ void plan_release(struct plan *plan);
  */
 enum status plan_add(struct plan *plan, const struct plan_case *point, const size_t *devices,
 		     size_t device_count, struct error *err);
+/* Whether no device before it has the backend of device `index`: sets of devices are made once for each backend. */
+bool plan_first_of_backend(const struct plan *plan, size_t index);
 /* plan_add() on each device by itself. */
 enum status plan_add_each(struct plan *plan, const struct plan_case *point, struct error *err);
 /* Like plan_add(), for a case that is known and asked for but impossible here: becomes SKIPPED. */

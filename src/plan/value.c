@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/units.h"
 
 void values_release(struct values *values)
@@ -26,17 +27,6 @@ static enum status add(struct values *values, struct value *value, struct error 
 	return STATUS_OK;
 }
 
-static char *trimmed(const char *s, size_t length)
-{
-	while (length && (*s == ' ' || *s == '\t')) {
-		s++;
-		length--;
-	}
-	while (length && (s[length - 1] == ' ' || s[length - 1] == '\t'))
-		length--;
-	return xstrndup(s, length);
-}
-
 struct range {
 	int64_t first, last, step;
 	bool geometric;
@@ -46,7 +36,7 @@ static enum status parse_bound(const struct key *key, const char *text, size_t l
 			       struct error *err)
 {
 	struct value value = { 0 };
-	char *word = trimmed(text, length);
+	char *word = text_trimmed(text, length);
 	enum status status = value_parse(&value, key, word, err);
 
 	if (status == STATUS_OK && key->type == KEY_SHAPE && strchr(word, 'x'))
@@ -62,7 +52,7 @@ static enum status parse_bound(const struct key *key, const char *text, size_t l
 static enum status parse_step(struct range *range, const struct key *key, const char *text,
 			      struct error *err)
 {
-	char *word = trimmed(text + 1, strlen(text + 1));
+	char *word = text_trimmed(text + 1, strlen(text + 1));
 	uint64_t bytes = 0;
 	enum status status;
 
@@ -187,7 +177,7 @@ static enum status parse_list(struct values *values, const struct key *key, cons
 		return error_set(err, STATUS_USAGE, "the list is empty");
 	for (const char *p = text; p;) {
 		const char *comma = strchr(p, ',');
-		char *word = trimmed(p, comma ? (size_t)(comma - p) : strlen(p));
+		char *word = text_trimmed(p, comma ? (size_t)(comma - p) : strlen(p));
 		enum status status = add_item(values, key, word, err);
 
 		free(word);

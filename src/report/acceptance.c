@@ -153,13 +153,10 @@ static void set_tiles(const struct acceptance *a, struct tree *page)
 	struct tree *tiles = tree_list(page, "tiles");
 
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
-		struct tree *tile = tree_item(tiles);
-		size_t count = a->verdicts->counts[order[i].verdict];
+		enum verdict verdict = order[i].verdict;
 
-		tree_text(tile, "kind", count ? acceptance_kind(order[i].verdict) : "none");
-		tree_text(tile, "symbol", acceptance_symbol(order[i].verdict));
-		tree_textf(tile, "count", "%zu", count);
-		tree_text(tile, "words", order[i].words);
+		view_tile(tiles, acceptance_kind(verdict), acceptance_symbol(verdict),
+			  a->verdicts->counts[verdict], order[i].words);
 	}
 }
 
@@ -306,10 +303,8 @@ enum status acceptance_write(const struct acceptance *a, const struct report_opt
 	struct text html = TEXT_EMPTY;
 	enum status status = acceptance_render(a, options, &html, err);
 
-	if (status == STATUS_OK && options->separate_css)
-		status = html_write_css(options, err);
 	if (status == STATUS_OK)
-		status = file_write(options->output, html.data, html.length, err);
+		status = html_publish(options, &html, err);
 	text_release(&html);
 	return status;
 }

@@ -73,7 +73,7 @@ enum status report_render(const struct result *results, size_t count,
 	return status;
 }
 
-enum status html_write_css(const struct report_options *options, struct error *err)
+static enum status write_css(const struct report_options *options, struct error *err)
 {
 	char *copy = xstrdup(options->output), *path = NULL, *css = NULL;
 	size_t length;
@@ -90,16 +90,22 @@ enum status html_write_css(const struct report_options *options, struct error *e
 	return status;
 }
 
+enum status html_publish(const struct report_options *options, const struct text *html,
+			 struct error *err)
+{
+	if (options->separate_css && write_css(options, err) != STATUS_OK)
+		return err->status;
+	return file_write(options->output, html->data, html->length, err);
+}
+
 enum status report_write(const struct result *results, size_t count,
 			 const struct report_options *options, struct error *err)
 {
 	struct text html = TEXT_EMPTY;
 	enum status status = report_render(results, count, options, &html, err);
 
-	if (status == STATUS_OK && options->separate_css)
-		status = html_write_css(options, err);
 	if (status == STATUS_OK)
-		status = file_write(options->output, html.data, html.length, err);
+		status = html_publish(options, &html, err);
 	text_release(&html);
 	return status;
 }

@@ -1,4 +1,4 @@
-/* What pages of every kind share: the style sheet beside the page. */
+/* What pages of every kind share: how they become files. */
 #ifndef GPUPROOF_REPORT_HTML_H
 #define GPUPROOF_REPORT_HTML_H
 
@@ -6,7 +6,8 @@
 
 #define REPORT_STYLE_FILE "report.css"
 
-/* Writes report.css beside options->output. */
-enum status html_write_css(const struct report_options *options, struct error *err);
+/* Writes the page to options->output and, for separate_css, report.css beside it first. */
+enum status html_publish(const struct report_options *options, const struct text *html,
+			 struct error *err);
 
 #endif

@@ -59,27 +59,16 @@ static void answer(const struct page *p)
 	text_release(&text);
 }
 
-static void add_tile(struct tree *tiles, const char *kind, const char *symbol, size_t count,
-		     const char *words)
-{
-	struct tree *tile = tree_item(tiles);
-
-	tree_text(tile, "kind", count ? kind : "none");
-	tree_text(tile, "symbol", symbol);
-	tree_textf(tile, "count", "%zu", count);
-	tree_text(tile, "words", words);
-}
-
 static void tiles(const struct page *p)
 {
 	const struct trend_summary *s = &p->rows.summary;
 	struct tree *list = tree_list(p->tree, "tiles");
 
-	add_tile(list, "failed", "✗", s->worse, "new, worse");
-	add_tile(list, "error", "!", s->warnings, "warnings");
-	add_tile(list, "ok", "✓", s->fresh - s->worse, "new, not worse");
-	add_tile(list, "skipped", "○", s->acknowledged, "acknowledged");
-	add_tile(list, "skipped", "○", s->recovered, "recovered");
+	view_tile(list, "failed", "✗", s->worse, "new, worse");
+	view_tile(list, "error", "!", s->warnings, "warnings");
+	view_tile(list, "ok", "✓", s->fresh - s->worse, "new, not worse");
+	view_tile(list, "skipped", "○", s->acknowledged, "acknowledged");
+	view_tile(list, "skipped", "○", s->recovered, "recovered");
 }
 
 static void differences(const struct page *p, int64_t before, int64_t after, struct tree *map)
@@ -407,9 +396,8 @@ enum status report_trend_write(struct history *history, const struct history_fil
 {
 	struct text html = TEXT_EMPTY;
 
-	if (report_trend_render(history, filter, options, summary, &html, err) == STATUS_OK &&
-	    (!options->separate_css || html_write_css(options, err) == STATUS_OK))
-		file_write(options->output, html.data, html.length, err);
+	if (report_trend_render(history, filter, options, summary, &html, err) == STATUS_OK)
+		html_publish(options, &html, err);
 	text_release(&html);
 	return err->status;
 }

@@ -72,6 +72,10 @@ struct view_counts {
 
 void view_count(const struct view *view, struct view_counts *counts);
 
+/* Appends a tile of a verdict: a count in words; one that counts nothing is drawn quiet. */
+void view_tile(struct tree *tiles, const char *kind, const char *symbol, size_t count,
+	       const char *words);
+
 /* Parts of a page; each sets its members on `page` or `map`. */
 void view_verdict(const struct view *view, struct tree *page);
 void view_suite_counts(const struct view *view, const char *suite, struct tree *map);

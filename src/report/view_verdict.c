@@ -115,8 +115,8 @@ static void verdict_kind(const struct view_counts *n, const char **kind, const c
 	}
 }
 
-static void add_tile(struct tree *tiles, const char *kind, const char *symbol, size_t count,
-		     const char *words)
+void view_tile(struct tree *tiles, const char *kind, const char *symbol, size_t count,
+	       const char *words)
 {
 	struct tree *tile = tree_item(tiles);
 
@@ -139,13 +139,13 @@ void view_verdict(const struct view *view, struct tree *page)
 	tree_text(page, "verdict_word", word);
 	tree_text_owned(page, "verdict", verdict_sentence(&n));
 	tiles = tree_list(page, "tiles");
-	add_tile(tiles, "failed", format_status_symbol(CASE_FAILED), n.of[CASE_FAILED],
+	view_tile(tiles, "failed", format_status_symbol(CASE_FAILED), n.of[CASE_FAILED],
 		 "wrong result");
-	add_tile(tiles, "error", format_status_symbol(CASE_ERROR), n.of[CASE_ERROR], "error");
-	add_tile(tiles, "skipped", format_status_symbol(CASE_SKIPPED),
+	view_tile(tiles, "error", format_status_symbol(CASE_ERROR), n.of[CASE_ERROR], "error");
+	view_tile(tiles, "skipped", format_status_symbol(CASE_SKIPPED),
 		 n.of[CASE_SKIPPED] + n.unreached, "not run");
-	add_tile(tiles, "noisy", "~", n.noisy, "noisy, of those OK");
-	add_tile(tiles, "ok", format_status_symbol(CASE_OK), n.of[CASE_OK], "OK");
+	view_tile(tiles, "noisy", "~", n.noisy, "noisy, of those OK");
+	view_tile(tiles, "ok", format_status_symbol(CASE_OK), n.of[CASE_OK], "OK");
 }
 
 void view_run_counts(const struct view *view, size_t run, struct tree *map)

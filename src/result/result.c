@@ -196,3 +196,15 @@ const char *result_schema(void)
 {
 	return (const char *)embedded_find(embedded_schema, "result.schema.json")->data;
 }
+
+struct series *case_result_add_times(struct case_result *result, const char *name)
+{
+	struct series *series;
+
+	ARRAY_GROW(result->series, result->series_count, result->series_capacity);
+	series = &result->series[result->series_count++];
+	memset(series, 0, sizeof(*series));
+	series->name = xstrdup(name);
+	strcpy(series->unit, "s");
+	return series;
+}

@@ -206,6 +206,8 @@ void case_result_release(struct case_result *c);
  * after reading no string is NULL.
  */
 void case_result_init(struct case_result *c);
+/* Appends an empty series of times, in seconds. It moves when the next one is added. */
+struct series *case_result_add_times(struct case_result *result, const char *name);
 void watch_release(struct watch *watch);
 void telemetry_unknown(struct telemetry *telemetry);
 void telemetry_during_unknown(struct telemetry_during *during);

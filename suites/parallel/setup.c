@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "kernels/generator.h"
+#include "plan/config.h"
 #include "suites/parallel/mode.h"
 #include "suites/parallel/model.h"
 
@@ -167,4 +168,21 @@ int32_t setup_label(const struct setup *setup, uint64_t row)
 	uint64_t classes = setup->widths[setup->layers];
 
 	return (int32_t)(generator_bits(setup_seed(setup, TENSOR_LABELS, 0), row) % classes);
+}
+
+enum status setup_widths(struct setup *setup, const struct section *section, struct error *err)
+{
+	const struct setting *layers = section_setting(section, "layers");
+
+	if (layers->count < 2 || layers->count > SETUP_MAX_LAYERS + 1)
+		return error_set(err, STATUS_USAGE, "%s: layers: %zu widths, allowed are 2 to %d",
+				 layers->origin, layers->count, SETUP_MAX_LAYERS + 1);
+	if (layers->values[layers->count - 1].integer < 2)
+		return error_set(err, STATUS_USAGE,
+				 "%s: layers: the last width is the number of classes, at least 2",
+				 layers->origin);
+	setup->layers = layers->count - 1;
+	for (size_t i = 0; i < layers->count; i++)
+		setup->widths[i] = (uint64_t)layers->values[i].integer;
+	return STATUS_OK;
 }

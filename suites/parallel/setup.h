@@ -13,6 +13,7 @@
 #include "device/backend.h"
 
 struct plan_case;
+struct section;
 struct mode;
 
 #define SETUP_MAX_LAYERS 64
@@ -68,6 +69,9 @@ struct setup {
 	bool dynamic_scale; /* the device doubles and halves it: loss_scale.h */
 	uint64_t seed;
 };
+
+/* Layers and widths from the key `layers`, a list of widths; an error names the place that set it. */
+enum status setup_widths(struct setup *setup, const struct section *section, struct error *err);
 
 /* At least 1. */
 static inline uint64_t setup_accumulate(const struct setup *setup)
