@@ -288,6 +288,21 @@ static void sections_may_be_for_one_backend(void **state)
 		  "train/2@host:0 SKIP not that many devices here\n");
 }
 
+/* Other memory, another card: only what is the same in everything is left out. */
+static void one_of_identical_devices_may_do(void **state)
+{
+	static const char text[] = "[suite gemm]\nsisters = one\n[suite train]\nbatch = 8\nsisters = one\n";
+
+	(void)state;
+	check_ids(text, 0, 4,
+		  "gemm/fp32/256@cuda:0\ngemm/fp32/256@cuda:1\ngemm/fp32/256@host:0\n"
+		  "train/1@cuda:0\ntrain/2@cuda:0,cuda:1\n");
+	check_ids(text, 3, 1,
+		  "gemm/fp32/256@host:1\ntrain/1@host:1\n"
+		  "train/2@host:1 SKIP not that many devices here\n");
+	check_ids("[suite gemm]\nsisters = all\n", 2, 2, "gemm/fp32/256@host:0\ngemm/fp32/256@host:1\n");
+}
+
 static void devices_are_selected(void **state)
 {
 	static const struct {
@@ -355,6 +370,7 @@ int main(void)
 		cmocka_unit_test(times_follow_from_the_sampling_keys),
 		cmocka_unit_test(run_suites_chooses),
 		cmocka_unit_test(sections_may_be_for_one_backend),
+		cmocka_unit_test(one_of_identical_devices_may_do),
 		cmocka_unit_test(devices_are_selected),
 	};
 

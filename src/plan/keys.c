@@ -34,9 +34,13 @@ const struct key run_keys[] = {
 	{ 0 }
 };
 
+static const char *const sisters[] = { "all", "one", NULL };
+
 const struct key suite_keys[] = {
 	{ .name = "backend", .type = KEY_TEXT, .fallback = "any",
 	  .help = "any, or the backend (cuda, host) or module (cuda11) on whose devices alone this section runs" },
+	{ .name = "sisters", .type = KEY_CHOICE, .fallback = "all", .choices = sisters,
+	  .help = "one: of identical devices only the first carries out this section's cases that take one device" },
 	{ 0 }
 };
 
