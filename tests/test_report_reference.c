@@ -221,6 +221,51 @@ static void the_page_is_small_and_fast(void **state)
 	text_release(&html);
 }
 
+/* One of each of a dozen GPUs, all measured, each under the name that its driver gives. */
+static void a_page_of_a_dozen_measured_gpus_is_small_and_fast(void **state)
+{
+	static const char *const names[] = { "Tesla K80",
+					     "Tesla P100-PCIE-16GB",
+					     "Tesla P100-SXM2-16GB",
+					     "NVIDIA GeForce GTX 1080 Ti",
+					     "NVIDIA TITAN Xp",
+					     "NVIDIA TITAN V",
+					     "Tesla V100-PCIE-16GB",
+					     "Tesla V100-SXM2-16GB",
+					     "Tesla T4",
+					     "NVIDIA A100-SXM4-40GB",
+					     "NVIDIA H100 80GB HBM3",
+					     "NVIDIA H200" };
+	const struct report_options options = { .reference = "all", .baseline = "k80" };
+	struct result results[ARRAY_SIZE(names)];
+	struct text html = TEXT_EMPTY;
+	struct error err = ERROR_NONE;
+	clock_t before;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		assert_int_equal(result_read(&results[i], TESTS_DIR "/data/quick_h200.json", &err),
+				 STATUS_OK);
+		for (size_t d = 0; d < results[i].device_count; d++)
+			if (strcmp(results[i].devices[d].backend, "cuda") == 0)
+				snprintf(results[i].devices[d].name,
+					 sizeof(results[i].devices[d].name), "%s", names[i]);
+	}
+	before = clock();
+	assert_int_equal(report_render(results, ARRAY_SIZE(names), &options, &html, &err),
+			 STATUS_OK);
+	assert_true(clock() - before < 3 * CLOCKS_PER_SEC);
+	assert_true(html.length < 1000000);
+	/* What is left of each result is its main figures. */
+	assert_non_null(strstr(html.data, "main figure; the rest is in the result files"));
+	assert_non_null(strstr(html.data, "id=\"result-12\""));
+	assert_non_null(strstr(html.data, "\"metrics\":{\"transfer.bandwidth\":["));
+	assert_null(strstr(html.data, "\"transfer.time\":["));
+	text_release(&html);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		result_release(&results[i]);
+}
+
 static void the_config_can_ask_for_it(void **state)
 {
 	const struct report_options options = { 0 };
@@ -254,6 +299,7 @@ int main(void)
 		cmocka_unit_test(unknown_gpus_are_refused),
 		cmocka_unit_test(the_page_says_where_values_are_from),
 		cmocka_unit_test(the_page_is_small_and_fast),
+		cmocka_unit_test(a_page_of_a_dozen_measured_gpus_is_small_and_fast),
 		cmocka_unit_test(the_config_can_ask_for_it),
 	};
 

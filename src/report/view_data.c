@@ -1,7 +1,9 @@
 /*
  * The results inside the page, so that a report can be compared again: whole while they are small,
- * else without raw samples, else as a summary of each case's metrics. The page says which.
+ * else without raw samples, else as a summary of each case's metrics, of many results of its main one. The page says
+ * which.
  */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,10 +11,24 @@
 #include "report/view.h"
 #include "result/json_writer.h"
 
-/* Bytes of JSON of all results together. Pages are mailed and kept by the thousand. */
-#define DATA_MOST ((size_t)1 << 20)
+enum detail { DETAIL_WHOLE, DETAIL_NO_SAMPLES, DETAIL_SUMMARY, DETAIL_HEADLINES };
 
-enum detail { DETAIL_WHOLE, DETAIL_NO_SAMPLES, DETAIL_SUMMARY };
+/*
+ * Bytes of JSON of all results together. Pages are mailed and kept by the thousand; one of a dozen GPUs shall stay
+ * below a megabyte.
+ */
+static const size_t most_bytes[] = {
+	[DETAIL_WHOLE] = 1 << 20,
+	[DETAIL_NO_SAMPLES] = 1 << 20,
+	[DETAIL_SUMMARY] = 1 << 17,
+	[DETAIL_HEADLINES] = SIZE_MAX,
+};
+
+/* One alone keeps its summary, whatever its size. */
+static size_t most_of(const struct view *view, enum detail detail)
+{
+	return view->count == 1 && detail == DETAIL_SUMMARY ? SIZE_MAX : most_bytes[detail];
+}
 
 static const char *const notes[] = {
 	[DETAIL_WHOLE] = "",
@@ -20,6 +36,8 @@ static const char *const notes[] = {
 		"This page holds its result without the raw samples; the result file has them.",
 	[DETAIL_SUMMARY] = "This page holds the medians and intervals of its cases; the rest is in "
 			   "the result file.",
+	[DETAIL_HEADLINES] = "This page holds median and interval of each case's main figure; "
+			     "the rest is in the result files.",
 };
 
 /* A shallow copy whose series have no samples. */
@@ -63,7 +81,7 @@ static void summarise_metric(struct json_writer *w, const struct metric_value *m
 	writer_close(w, ']');
 }
 
-static char *summary(const struct result *result)
+static char *summary(const struct result *result, bool headlines_only)
 {
 	struct json_writer w = { .expand = 0 };
 
@@ -87,7 +105,8 @@ static char *summary(const struct result *result)
 		writer_key(&w, "metrics");
 		writer_open(&w, '{');
 		for (size_t m = 0; m < c->metric_count; m++)
-			summarise_metric(&w, &c->metrics[m]);
+			if (c->metrics[m].headline || !headlines_only)
+				summarise_metric(&w, &c->metrics[m]);
 		writer_close(&w, '}');
 		writer_close(&w, '}');
 	}
@@ -104,9 +123,11 @@ static char *to_json(const struct result *result, enum detail detail)
 	case DETAIL_NO_SAMPLES:
 		return without_samples(result);
 	case DETAIL_SUMMARY:
+		return summary(result, false);
+	case DETAIL_HEADLINES:
 		break;
 	}
-	return summary(result);
+	return summary(result, true);
 }
 
 static size_t all_to_json(const struct view *view, enum detail detail, char **out)
@@ -131,7 +152,7 @@ static size_t least_bytes(const struct view *view, enum detail detail)
 			for (size_t s = 0; s < view->results[r].cases[i].series_count; s++)
 				samples += view->results[r].cases[i].series[s].count;
 	}
-	return detail == DETAIL_SUMMARY
+	return detail >= DETAIL_SUMMARY
 		       ? 0
 		       : 1000 * cases + (detail == DETAIL_WHOLE ? 10 * samples : 0);
 }
@@ -142,16 +163,14 @@ void view_data(const struct view *view, struct tree *page)
 	char **json = xcalloc(view->count + 1, sizeof(*json));
 	enum detail detail = DETAIL_WHOLE;
 
-	for (; detail < DETAIL_SUMMARY; detail++) {
-		if (least_bytes(view, detail) > DATA_MOST)
+	for (;; detail++) {
+		if (least_bytes(view, detail) > most_of(view, detail))
 			continue;
-		if (all_to_json(view, detail, json) <= DATA_MOST)
+		if (all_to_json(view, detail, json) <= most_of(view, detail))
 			break;
 		for (size_t r = 0; r < view->count; r++)
 			free(json[r]);
 	}
-	if (detail == DETAIL_SUMMARY)
-		all_to_json(view, detail, json);
 	for (size_t r = 0; r < view->count; r++) {
 		struct tree *item = tree_item(list);
 

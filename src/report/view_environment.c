@@ -258,15 +258,20 @@ static bool differs(const struct view *view, value_fn *value, const void *what)
 	return false;
 }
 
+/* What is the same in all results is one cell across: a dozen columns of defaults hide what differs. */
 static void value_cells(const struct view *view, value_fn *value, const void *what,
 			struct tree *row)
 {
 	struct tree *cells = tree_list(row, "cells");
+	size_t width = differs(view, value, what) ? 1 : view->count;
 
-	for (size_t r = 0; r < view->count; r++) {
+	for (size_t r = 0; r < view->count; r += width) {
 		const char *text = value(&view->results[r], what);
+		struct tree *cell = tree_item(cells);
 
-		view_text(tree_item(cells), "value", text ? text : "–");
+		view_text(cell, "value", text ? text : "–");
+		if (width > 1)
+			tree_textf(cell, "span", "%zu", width);
 	}
 }
 
@@ -320,14 +325,16 @@ static void add_difference(const struct view *view, struct tree *list, const cha
 
 static const char *device_names(const struct result *result, const void *what)
 {
-	static _Thread_local char
-		text[FORMAT_LONGEST]; /* lives until the next call: cells copy it at once */
+	/* Each lives until the call after the next: two are compared, and cells copy theirs at once. */
+	static _Thread_local char texts[2][FORMAT_LONGEST];
+	static _Thread_local int turn;
+	char *text = texts[turn ^= 1];
 	size_t at = 0;
 
 	(void)what;
 	text[0] = '\0';
-	for (size_t d = 0; d < result->device_count && at < sizeof(text); d++)
-		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s", d ? ", " : "",
+	for (size_t d = 0; d < result->device_count && at < sizeof(texts[0]); d++)
+		at += (size_t)snprintf(text + at, sizeof(texts[0]) - at, "%s%s", d ? ", " : "",
 				       result->devices[d].name);
 	return text;
 }
