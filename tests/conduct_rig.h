@@ -38,6 +38,7 @@ enum deed {
 	DO_OTHER_CASE,
 	DO_LAST_WORDS,
 	DO_SAMPLE_FOR_LONG,
+	DO_SET_UP_FOR_LONG, /* parts of 20 ms, without an end */
 	DO_WANT_MEMORY,
 	DO_KILL,
 	DO_STRAND /* of two ranks: rank 1 fails, rank 0 waits for it without an end */
@@ -85,6 +86,13 @@ static enum status sample_for_long(struct run *run, struct error *err)
 	return status;
 }
 
+static enum status set_up_for_long(struct run *run, struct error *err)
+{
+	while (phases_next(run->phases, run->world, "endless set-up", err) == STATUS_OK)
+		clock_sleep(0.02);
+	return err->status;
+}
+
 static enum status act(enum deed deed, struct run *run, struct error *err)
 {
 	switch (deed) {
@@ -125,6 +133,8 @@ static enum status act(enum deed deed, struct run *run, struct error *err)
 		abort();
 	case DO_SAMPLE_FOR_LONG:
 		return sample_for_long(run, err);
+	case DO_SET_UP_FOR_LONG:
+		return set_up_for_long(run, err);
 	case DO_WANT_MEMORY:
 	case DO_WORK:
 		break;
@@ -157,7 +167,7 @@ static enum status ranks_run(struct run *run, struct error *err)
 
 	if (run->world->rank == 0 && deeds[case_integer(run->c, "cases")] == DO_STRAND)
 		act(DO_HANG, run, err);
-	if (run->world->rank == 1)
+	if (run->world->rank == 1 || deeds[case_integer(run->c, "cases")] == DO_SET_UP_FOR_LONG)
 		status = act(deeds[case_integer(run->c, "cases")], run, err);
 	status = world_agree(run->world, status, err);
 	run_value(run, "steps.process", world_sum(run->world, 1));

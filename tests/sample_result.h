@@ -103,6 +103,8 @@ static inline void sample_case(struct result *result)
 	c->before.sm_clock_hz = 1.98e9;
 	c->before.throttle_reasons = INT64_C(1) << 40;
 	c->notes = xstrdup("a \"note\"\twith </script> and \xC3\xBC");
+	c->phases = xcalloc(1, sizeof(*c->phases));
+	c->phases[c->phase_count++] = (struct case_phase){ xstrdup("samples"), 0.0625 };
 	c->started_seconds = 1.5;
 	c->seconds = 0.125;
 }

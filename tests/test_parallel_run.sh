@@ -132,6 +132,10 @@ for c in cases:
     # b* = (n-1)/n e F / (2 beta), d* = (n-1) e F / (2 beta), n = 2, e = 4
     assert abs(m["critical_batch"] - 10) < 1e-9 and abs(m["critical_width"] - 20) < 1e-9, c["id"]
     assert c["timeline"] and 0 <= m["bubble"] <= 1, c["id"]
+    # Where its time went: all of it, but for what the worker does around a case.
+    phases = {p["name"]: p["seconds"] for p in c["phases"]}
+    assert abs(sum(phases.values()) - c["seconds"]) < 0.05 + 0.1 * c["seconds"], (c["id"], c["seconds"], phases)
+    assert phases["samples"] > 0 and phases["reference"] > 0 and phases["product search"] > 0, phases
 assert memory["2x1x1"]["parameters"] == memory["ddp"]["parameters"] > memory["1x2x1"]["parameters"]
 assert wire["2x1x1"] == wire["ddp"] and wire["1x2x1"] == wire["tensor"], wire
 state = lambda mode: memory[mode]["gradients"] + memory[mode]["optimizer"]
@@ -141,3 +145,16 @@ assert memory["1f1b"]["activations"] < memory["gpipe"]["activations"], memory
 assert wire["zero1"] == wire["zero2"] < wire["zero3"] < 1.5 * wire["zero2"], wire
 PY
 echo "18 splits and every mode measured"
+
+# A set-up of minutes, stopped: it ends within seconds, with a result and a report.
+started=$SECONDS
+timeout -s INT -k 20 2 env --default-signal=INT "$gpuproof" run "$dir/all.ini" --set parallel.layers=512,512,512,10 \
+	--set parallel.batch=4096 --set parallel.verify_flops=1e14 --set parallel.modes=ddp -o "$dir/stopped" > "$dir/said" 2>&1 && fail "not stopped"
+[ $((SECONDS - started)) -le 12 ] || fail "a stop took $((SECONDS - started - 2)) s"
+[ -s "$dir/stopped/report.html" ] || fail "no report after a stop: $(cat "$dir/said")"
+python3 - "$dir/stopped/result.json" <<'PY'
+import json, sys
+r = json.load(open(sys.argv[1]))
+assert r["run"]["state"] == "interrupted" and [c["status"] for c in r["cases"]] == ["SKIPPED"], r["cases"]
+assert "interrupted" in r["cases"][0]["reason"], r["cases"]
+PY

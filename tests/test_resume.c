@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "conduct_rig.h"
+#include "measure/supervise.h"
 
 #define KILLS 20
 
@@ -392,6 +393,70 @@ static void a_stop_keeps_the_partial_case(void **state)
 	}
 }
 
+/* One stop; what the case in flight, number 2, has become of it. */
+static const struct case_result *stop_once(struct rig *rig, double *seconds)
+{
+	char *path = rig_path(rig, "result.json");
+	pid_t pid = start(rig, false, 0);
+	double sent;
+
+	wait_for_text(rig, "stderr", "OK ranks/1@");
+	clock_sleep(0.1);
+	sent = clock_seconds();
+	kill(-pid, SIGINT);
+	assert_int_equal(wait_for(pid), 100 + SIGINT);
+	*seconds = clock_seconds() - sent;
+	no_orphans();
+	assert_int_equal(result_read(&rig->result, path, &rig->err), STATUS_OK);
+	assert_string_equal(rig->result.state, "interrupted");
+	assert_int_equal(rig->result.case_count, 2);
+	assert_int_equal(rig_case(rig, 2)->status, CASE_SKIPPED);
+	free(path);
+	return rig_case(rig, 2);
+}
+
+static const char three_ranks[] =
+	"[run]\nbackend = host\nhost_devices = 2\ncase_limit = 60s\n[suite ranks]\ncases = 1..3\n";
+
+/* Long before the first sample: ranks agree between the parts of a set-up that they stop. */
+static void a_stop_ends_a_set_up(void **state)
+{
+	const struct case_result *partial;
+	struct rig rig;
+	double seconds;
+
+	(void)state;
+	deeds[2] = DO_SET_UP_FOR_LONG;
+	rig_begin(&rig, three_ranks);
+	partial = stop_once(&rig, &seconds);
+	assert_true(seconds < SUPERVISE_STOP_SECONDS);
+	assert_string_equal(partial->reason, "interrupted before endless set-up");
+	assert_true(partial->phase_count >= 2);
+	assert_string_equal(partial->phases[0].name, "opening the device");
+	assert_string_equal(partial->phases[2].name, "endless set-up");
+	assert_true(partial->phases[2].seconds > 0.05 && partial->phases[2].seconds < seconds + 1);
+	rig_end(&rig);
+}
+
+/* What does not come to an end is ended; the case is interrupted and done again later. */
+static void a_stop_ends_what_hangs(void **state)
+{
+	struct rig rig;
+	double seconds;
+
+	(void)state;
+	deeds[2] = DO_HANG;
+	rig_begin(&rig, three_ranks);
+	assert_string_equal(stop_once(&rig, &seconds)->reason, "interrupted, and ended after 5 s");
+	assert_true(seconds > SUPERVISE_STOP_SECONDS - 1 && seconds < SUPERVISE_STOP_SECONDS + 4);
+	deeds[2] = DO_WORK;
+	assert_int_equal(rig_conduct(&rig, true), STATUS_OK);
+	assert_int_equal(rig.result.case_count, 3);
+	assert_int_equal(rig_case(&rig, 2)->status, CASE_OK);
+	assert_string_equal(rig.result.state, "complete");
+	rig_end(&rig);
+}
+
 static void a_second_stop_ends_at_once(void **state)
 {
 	struct rig rig;
@@ -429,6 +494,8 @@ int main(void)
 		cmocka_unit_test(two_runs_in_one_directory),
 		cmocka_unit_test(a_full_disk_ends_the_run_and_loses_nothing),
 		cmocka_unit_test(a_stop_keeps_the_partial_case),
+		cmocka_unit_test(a_stop_ends_a_set_up),
+		cmocka_unit_test(a_stop_ends_what_hangs),
 		cmocka_unit_test(a_second_stop_ends_at_once),
 	};
 

@@ -27,12 +27,14 @@ void attempt_begin(struct attempt *a, const struct plan *plan, const struct plan
 {
 	memset(a, 0, sizeof(*a));
 	a->began = clock_seconds();
+	phases_begin(&a->phases, "opening the device");
 	if (c->section)
 		a->rules = sampling_from(c->section);
 	describe_case(plan, c, &a->result);
 	a->run = (struct run){ .c = c,
 			       .devices = a->devices,
 			       .world = world,
+			       .phases = &a->phases,
 			       .seed = worker_case_seed(run_seed, c->id),
 			       .sampler = { .rules = &a->rules, .world = world },
 			       .result = &a->result };
@@ -73,6 +75,7 @@ static enum status check_memory(const struct run *run, struct error *err)
 
 enum status attempt_prepare(struct attempt *a)
 {
+	phases_enter(&a->phases, "set-up");
 	a->status = world_agree(a->run.world, check_memory(&a->run, &a->err), &a->err);
 	if (a->status == STATUS_OK)
 		condition_before(a->run.sampler.device, &a->result);
@@ -129,6 +132,7 @@ void attempt_carry_out(struct attempt *const *attempts, size_t count, double tel
 
 void attempt_finish(struct attempt *a, struct link_watch *watch, struct link_pace *pace)
 {
+	phases_enter(&a->phases, "clean-up");
 	if (!attempt_taints(a->status))
 		condition_after(a->run.sampler.device, watch, pace, &a->result);
 }
@@ -151,6 +155,7 @@ static enum case_status case_status_of(enum status status)
 void attempt_settle(struct attempt *a, double run_began, size_t parts)
 {
 	describe_outcome(&a->result, case_status_of(a->status), a->err.message);
+	phases_record(&a->phases, &a->result);
 	a->result.started_seconds = a->began - run_began;
 	a->result.seconds = (clock_seconds() - a->began) / (double)parts;
 }

@@ -13,6 +13,7 @@ struct attempt {
 	enum status status; /* the outcome so far ... */
 	struct error err;   /* ... and its reason */
 	double began;     /* host clock */
+	struct phases phases;
 };
 
 /* Describes the case. run.devices and what the sampler needs from the worker are still to be filled in. */

@@ -60,7 +60,8 @@ static void stopping(void *context)
 {
 	struct conductor *k = context;
 
-	progress_note(&k->progress, "stopping after this sample; once more to stop at once");
+	progress_note(&k->progress, "stopping after this sample, at the latest in %g s; once more to stop at once",
+		      SUPERVISE_STOP_SECONDS);
 }
 
 static enum status settled(void *context, size_t index, bool partial, struct case_result *c,

@@ -34,12 +34,14 @@ enum status run_sample(struct run *run, const struct workload *workload, const c
 		       const struct series **out, struct error *err)
 {
 	struct series *series = case_result_add_times(run->result, name);
+	const char *around = phases_enter(run->phases, "samples");
 	enum status status;
 
 	*out = series;
 	telemetry_window_begin(run->telemetry);
 	status = sample(&run->sampler, workload, series, err);
 	end_watch(run, series);
+	phases_enter(run->phases, around);
 	return status;
 }
 

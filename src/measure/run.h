@@ -2,6 +2,7 @@
 #ifndef GPUPROOF_MEASURE_RUN_H
 #define GPUPROOF_MEASURE_RUN_H
 
+#include "measure/phases.h"
 #include "measure/sampling.h"
 #include "measure/world.h"
 #include "plan/plan.h"
@@ -18,6 +19,7 @@ struct run {
 	struct telemetry_window *telemetry; /* watches while run_sample() samples; may be NULL */
 	struct sampler sampler; /* rules, world, stop flag and progress filled in */
 	struct nursery *nursery; /* of suites with fresh_processes; NULL elsewhere */
+	struct phases *phases; /* where its time goes; NULL: nobody asks */
 	uint64_t seed; /* of this case: derived from [run] seed and the case's id */
 	struct case_result *result;
 };

@@ -34,6 +34,8 @@ struct session {
 	bool deaf;      /* nothing that still comes up the pipe can be trusted */
 	bool abandoned; /* the user wants no result any more */
 	bool stop_told;
+	double stopping; /* seconds since then */
+	bool overdue;    /* killed for not having stopped in time */
 	struct error *err; /* why the run cannot go on */
 };
 
@@ -186,6 +188,16 @@ static void heed_signals(struct session *s)
 	}
 }
 
+/* A case that does not come to its end now (an endless set-up, a hung device) loses what it has. */
+static void end_overdue(struct session *s, double passed)
+{
+	s->stopping += s->stop_told ? passed : 0;
+	if (s->stopping <= SUPERVISE_STOP_SECONDS || s->team.killed)
+		return;
+	s->overdue = true;
+	team_kill(&s->team, NULL);
+}
+
 /* The others would hang until the case's time is over, and the reason would be lost. */
 static void end_distress(struct session *s, double passed)
 {
@@ -209,6 +221,7 @@ static void wait_a_tick(struct session *s)
 	passed = fmin(clock_seconds() - start, 4 * TICK_SECONDS);
 	s->waited += passed;
 	end_distress(s, passed);
+	end_overdue(s, passed);
 }
 
 static bool unkillable(const struct session *s)
@@ -228,20 +241,23 @@ static void live(struct session *s)
 	listen_to_pipe(s); /* what it sent before it died counts */
 }
 
-/* The case in flight has died with its worker. */
+/* The case in flight has died with its worker: by itself, or because it did not stop when it was asked to. */
 static void settle_flight(struct session *s)
 {
 	const struct plan_case *c = &s->s->plan->cases[flight(s)];
 	struct case_result result;
+	char ended[64];
 
+	snprintf(ended, sizeof(ended), "interrupted, and ended after %g s", SUPERVISE_STOP_SECONDS);
 	if (!s->team.reason[0])
-		snprintf(s->team.reason, sizeof(s->team.reason),
-			 "the worker ended without a result");
+		snprintf(s->team.reason, sizeof(s->team.reason), "%s",
+			 s->overdue ? ended : "the worker ended without a result");
 	describe_case(s->s->plan, c, &result);
-	describe_outcome(&result, CASE_ERROR, s->team.reason);
+	describe_outcome(&result, s->overdue ? CASE_SKIPPED : CASE_ERROR,
+			 s->overdue ? ended : s->team.reason);
 	result.started_seconds = s->flight_began - s->s->control->began;
 	result.seconds = clock_seconds() - s->flight_began;
-	settle(s, false, &result);
+	settle(s, s->overdue, &result);
 }
 
 enum status supervise(const struct supervisor *supervisor, const size_t *cases, size_t case_count,
@@ -258,7 +274,7 @@ enum status supervise(const struct supervisor *supervisor, const size_t *cases, 
 	live(&s);
 	if (s.in_flight && !s.abandoned && err->status == STATUS_OK) {
 		/* Which of a company it was nobody knows: each by itself, then. */
-		if (atomic_load(&supervisor->control->company) > 1)
+		if (atomic_load(&supervisor->control->company) > 1 && !s.overdue)
 			atomic_store(&supervisor->control->alone, 1);
 		else
 			settle_flight(&s);

@@ -10,6 +10,12 @@
 #include "measure/team.h"
 #include "result/result.h"
 
+/*
+ * From a stop to the end of a worker: a sample is taken in less, and set-up looks between its parts. What does not come to
+ * its end by then is killed, and its case is interrupted without a result.
+ */
+#define SUPERVISE_STOP_SECONDS 5.0
+
 struct supervisor {
 	const struct plan *plan;
 	struct control *control;

@@ -187,6 +187,7 @@ static enum status carry_out(struct worker *w, const struct plan_case *const *ca
 	for (size_t i = 0; i < count; i++) {
 		attempt_begin(&attempts[i], w->a->plan, cases[i], w->settings.seed, &w->world);
 		attempts[i].run.sampler.stop = &control->stop;
+		attempts[i].phases.stop = &control->stop;
 		attempts[i].run.nursery = w->nursery;
 	}
 	if (w->world.rank == 0) {

@@ -66,6 +66,21 @@ static void set_verification(struct tree *row, const struct case_result *c)
 		tree_text(row, "checked", "exact");
 }
 
+/* Where the time went; what took next to nothing is left out. */
+static void add_phases(const struct case_result *c, struct text *remark)
+{
+	const char *before = remark->length ? " Time: " : "Time: ";
+	char shown[FORMAT_SIZE];
+
+	for (size_t i = 0; i < c->phase_count; i++) {
+		if (!(c->phases[i].seconds >= 0.02 * c->seconds))
+			continue;
+		text_addf(remark, "%s%s %s", before, view_string(c->phases[i].name),
+			  format_quantity(c->phases[i].seconds, "s", shown, sizeof(shown)));
+		before = ", ";
+	}
+}
+
 /* Why there is no number; else what a reader must know, and which code ran where there was a choice. */
 static void set_remark(struct tree *row, const struct case_result *c)
 {
@@ -82,6 +97,7 @@ static void set_remark(struct tree *row, const struct case_result *c)
 			  : remark.length ? " Code: "
 					  : "Code: ",
 			  c->paths[i]);
+	add_phases(c, &remark);
 	view_text(row, "remark", remark.length ? remark.data : "");
 	text_release(&remark);
 }

@@ -82,6 +82,9 @@ void case_result_release(struct case_result *c)
 	for (size_t i = 0; i < c->path_count; i++)
 		free(c->paths[i]);
 	free(c->paths);
+	for (size_t i = 0; i < c->phase_count; i++)
+		free(c->phases[i].name);
+	free(c->phases);
 	free(c->verification.method);
 	memset(c, 0, sizeof(*c));
 }

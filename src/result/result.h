@@ -134,6 +134,12 @@ struct watch {
 	size_t quantity_count, quantity_capacity;
 };
 
+/* A part of the time that a case took; they follow each other (measure/phases.h). */
+struct case_phase {
+	char *name; /* "product search" */
+	double seconds;
+};
+
 struct case_parameter {
 	char *name, *text; /* "size", "64MiB" */
 	double number;     /* base units; NaN when it is a word */
@@ -163,6 +169,8 @@ struct case_result {
 	char *notes; /* anything a reader must know about this case; "" */
 	char **paths; /* which code ran where there was a choice: "gemm_tensor: WMMA"; of rank 0 */
 	size_t path_count;
+	struct case_phase *phases; /* of rank 0; none: the suite names none */
+	size_t phase_count;
 	double started_seconds, seconds; /* since the run began; duration */
 };
 

@@ -166,6 +166,12 @@ static const struct field case_telemetry_fields[] = {
 #define PARAMETERS(name_, codec_) { .name = name_, .codec = &codec_, \
 	FIELD_COUNTED(case_result, parameters, parameter_count) }
 
+static const struct field phase_fields[] = {
+	{ .name = "name", .codec = &codec_string, FIELD_AT(case_phase, name) },
+	{ .name = "seconds", .codec = &codec_real, FIELD_AT(case_phase, seconds) },
+	{ 0 }
+};
+
 const struct field case_fields[] = {
 	{ .name = "suite", .codec = &codec_string, FIELD_AT(case_result, suite) },
 	{ .name = "label", .codec = &codec_string, FIELD_AT(case_result, label) },
@@ -193,6 +199,8 @@ const struct field case_fields[] = {
 	{ .name = "notes", .codec = &codec_string, FIELD_AT(case_result, notes) },
 	{ .name = "paths", .codec = &codec_strings, FIELD_COUNTED(case_result, paths, path_count),
 	  .optional = true },
+	{ .name = "phases", .codec = &codec_array, FIELD_COUNTED(case_result, phases, phase_count),
+	  .optional = true, .one_line = true, .fields = phase_fields },
 	{ .name = "started", .codec = &codec_real, FIELD_AT(case_result, started_seconds) },
 	{ .name = "seconds", .codec = &codec_real, FIELD_AT(case_result, seconds) },
 	{ 0 }

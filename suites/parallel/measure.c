@@ -40,6 +40,8 @@ static enum status verify_small(struct session *s, double verify_flops, struct e
 {
 	struct outcome *o = &s->outcome;
 
+	if (team_phase(&s->team, "reference", err) != STATUS_OK)
+		return err->status;
 	o->reference_is_full = setup_shrink(o->setup, verify_flops, &o->small);
 	return verify_reference(&o->small, &s->team, &o->reference, err);
 }
@@ -61,6 +63,8 @@ static enum status open_single(struct session *s, struct error *err)
 	s->single_setup.accumulate = 1;
 	s->single_setup.segments = 0;
 	s->single_setup.weak = false;
+	if (team_phase(&s->team, "one device alone", err) != STATUS_OK)
+		return err->status;
 	if (leads(s))
 		status = trainer_open(&s->single, &s->single_setup, &s->solo, &mine);
 	s->has_single = status == STATUS_OK;
@@ -83,6 +87,8 @@ static enum status verify_full(struct session *s, struct error *err)
 
 	if (!s->has_single)
 		return STATUS_OK;
+	if (team_phase(&s->team, "comparison with one device", err) != STATUS_OK)
+		return err->status;
 	status = verify_against_single(&s->trainer, leads(s) ? &s->single : NULL,
 				       &s->outcome.against_single, &mine);
 	s->outcome.compared_with_single = status == STATUS_OK;
@@ -170,13 +176,17 @@ static enum status time_step(struct session *s, struct error *err)
 {
 	uint64_t sum, skipped;
 
-	if (first_loss(s, err) != STATUS_OK ||
+	if (team_phase(&s->team, "first loss", err) != STATUS_OK ||
+	    first_loss(s, err) != STATUS_OK ||
+	    team_phase(&s->team, "replicas", err) != STATUS_OK ||
 	    verify_replicas(&s->trainer, &sum, err) != STATUS_OK ||
+	    team_phase(&s->team, "step", err) != STATUS_OK ||
 	    settle_scale(s, &skipped, err) != STATUS_OK ||
 	    timing_sample(s->run, &s->trainer, STEP_ALL, "parallel.step_time", &s->outcome.step,
 			  err) != STATUS_OK)
 		return err->status;
-	if (check_skipped(s, skipped, err) != STATUS_OK)
+	if (check_skipped(s, skipped, err) != STATUS_OK ||
+	    team_phase(&s->team, "replicas", err) != STATUS_OK)
 		return err->status;
 	return check_training(s, sum, err);
 }
@@ -186,7 +196,8 @@ static enum status record_timeline(struct session *s, struct error *err)
 {
 	struct outcome *o = &s->outcome;
 
-	if (timeline_record(s->run, &s->trainer, &o->timeline, err) != STATUS_OK)
+	if (team_phase(&s->team, "timeline", err) != STATUS_OK ||
+	    timeline_record(s->run, &s->trainer, &o->timeline, err) != STATUS_OK)
 		return err->status;
 	o->has_timeline = true;
 	return STATUS_OK;
@@ -218,7 +229,8 @@ static enum status time_parts(struct session *s, struct error *err)
 	struct series compute;
 	enum status status;
 
-	world_barrier(world);
+	if (team_phase(&s->team, "parts of the step", err) != STATUS_OK)
+		return err->status;
 	status = timing_sample_alone(s->run, &s->trainer, STEP_COMPUTE | STEP_UPDATE,
 				     "parallel.compute_time", &compute, err);
 	if (world_agree(world, status, err) != STATUS_OK)
@@ -302,12 +314,16 @@ enum status measure_setup(struct run *run, const struct setup *setup,
 	if (options->iterations > 0)
 		rules.min_samples = rules.max_samples = options->iterations;
 	own.sampler.rules = &rules;
-	status = team_open_within(
+	status = phases_next(run->phases, run->world, "streams and communicators", err);
+	if (status == STATUS_OK)
+		status = team_open_within(
 		&s.team, run->devices[0], run->world,
 		setup_collective_multiprocessors(setup, run->devices[0]->info.multiprocessors),
 		err);
+	s.team.phases = run->phases;
 	if (status == STATUS_OK)
 		status = carry_out(&s, options, err);
+	phases_enter(run->phases, "clean-up");
 	trainer_close(&s.single);
 	trainer_close(&s.trainer);
 	team_close(&s.team);

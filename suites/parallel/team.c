@@ -48,6 +48,11 @@ void team_close(struct team *team)
 	*team = (struct team){ 0 };
 }
 
+enum status team_phase(struct team *team, const char *name, struct error *err)
+{
+	return phases_next(team->phases, team->world, name, err);
+}
+
 enum status team_synchronize(struct team *team, struct error *err)
 {
 	for (int i = 0; i < STREAM_COUNT; i++)

@@ -6,6 +6,7 @@
 #define GPUPROOF_PARALLEL_TEAM_H
 
 #include "device/backend.h"
+#include "measure/phases.h"
 #include "measure/world.h"
 #include "suites/parallel/grid.h"
 
@@ -30,6 +31,7 @@ struct team {
 	/* Ranks with other parts of the same layers, with other parts of the batch; team_open_grid() */
 	struct communicator *tensor, *data;
 	int multiprocessors; /* that collectives hold at most; 0: no limit */
+	struct phases *phases; /* told what is going on; NULL: nobody asks. Set by whoever has opened the team */
 	/* Device memory that vanished while communicators were opened; 0: unknown. */
 	uint64_t communicator_bytes;
 };
@@ -60,6 +62,9 @@ enum status team_open_grid(struct team *team, const struct setup *setup, struct 
  */
 enum status team_open_edges(struct team *team, const struct setup *setup, bool both_ways,
 			    struct error *err);
+
+/* phases_next() over the team's ranks. */
+enum status team_phase(struct team *team, const char *name, struct error *err);
 
 /* Waits for every stream. */
 enum status team_synchronize(struct team *team, struct error *err);

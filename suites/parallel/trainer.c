@@ -29,7 +29,9 @@ static enum status settle(struct trainer *t, struct error *err)
 
 	t->network.multiprocessors = taken > 0 && taken < all && t->mode->beside ? all - taken : 0;
 	t->network.settling = true;
-	status = trainer_step(t, STEP_COMPUTE | STEP_UPDATE, err);
+	status = team_phase(t->team, "product search", err);
+	if (status == STATUS_OK)
+		status = trainer_step(t, STEP_COMPUTE | STEP_UPDATE, err);
 	t->network.settling = false;
 	return status;
 }
@@ -41,10 +43,12 @@ enum status trainer_open(struct trainer *t, const struct setup *setup, struct te
 
 	*t = (struct trainer){ .setup = setup, .mode = setup->mode, .team = team };
 	arena_init(&t->arena, team->device);
-	if (world_agree(world, allocate(t, err), err) != STATUS_OK ||
+	if (team_phase(team, "memory", err) != STATUS_OK ||
+	    world_agree(world, allocate(t, err), err) != STATUS_OK ||
+	    team_phase(team, "more communicators", err) != STATUS_OK ||
 	    (t->mode->open && t->mode->open(t, err) != STATUS_OK) ||
-	    trainer_reset(t, err) != STATUS_OK ||
-	    settle(t, err) != STATUS_OK)
+	    team_phase(team, "data", err) != STATUS_OK || trainer_reset(t, err) != STATUS_OK ||
+	    settle(t, err) != STATUS_OK || team_phase(team, "data", err) != STATUS_OK)
 		return err->status;
 	account_workspace(t);
 	/* That step was each rank's own: their loss scales may differ. */

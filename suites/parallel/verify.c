@@ -160,12 +160,18 @@ enum status verify_reference(const struct setup *setup, struct team *team, struc
 	enum status status = trainer_open(&t, setup, team, err);
 
 	if (status == STATUS_OK)
+		status = team_phase(team, "reference", err);
+	if (status == STATUS_OK)
 		status = step_and_collect(&t, &collection, &loss, err);
 	if (status == STATUS_OK && team->world->rank == 0)
 		status = compare_with_reference(&t, &collection, loss, check, err);
 	status = world_agree(team->world, status, err);
 	if (status == STATUS_OK)
+		status = team_phase(team, "updates", err);
+	if (status == STATUS_OK)
 		status = verify_update(&t, err);
+	if (status == STATUS_OK)
+		status = team_phase(team, "replicas", err);
 	if (status == STATUS_OK)
 		status = verify_replicas(&t, &sum, err);
 	collection_release(&collection);
