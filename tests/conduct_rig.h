@@ -191,6 +191,13 @@ static enum status ranks_expand(struct plan *plan, struct plan_case *point, stru
 	return plan_add(plan, point, both, 2, err);
 }
 
+static enum status wide_expand(struct plan *plan, struct plan_case *point, struct error *err)
+{
+	static const size_t three[] = { 0, 1, 2 };
+
+	return plan_add(plan, point, three, 3, err);
+}
+
 static const struct key steps_keys[] = { { .name = "cases",
 					   .type = KEY_INTEGER,
 					   .list = true,
@@ -253,6 +260,16 @@ static const struct suite suite_more_ranks = {
 	.expand = ranks_expand,
 	.run = ranks_run,
 };
+static const struct suite suite_wide = {
+	.name = "wide",
+	.summary = "three ranks",
+	.keys = steps_keys,
+	.axes = steps_axes,
+	.metrics = steps_metrics,
+	.processes = SUITE_PROCESS_PER_DEVICE,
+	.expand = wide_expand,
+	.run = ranks_run,
+};
 /* Cases on one device each, by turns over all there are, which may be carried out together. */
 static enum status pairs_expand(struct plan *plan, struct plan_case *point, struct error *err)
 {
@@ -296,7 +313,7 @@ static const struct suite suite_pairs = {
 	.run_company = pairs_run_company,
 };
 static const struct suite *const rig_suites[] = { &suite_steps, &suite_ranks, &suite_others,
-						  &suite_more_ranks, &suite_pairs, NULL };
+						  &suite_more_ranks, &suite_pairs, &suite_wide, NULL };
 static const struct schema rig_schema = { .suites = rig_suites, .sampling = sampling_keys };
 
 struct rig {

@@ -35,6 +35,55 @@ static void suites_share_teams(void **state)
 	rig_end(&rig);
 }
 
+/* Starting three processes takes as long as starting two: who needs fewer takes the first ones of them. */
+static void fewer_ranks_are_the_first_of_more(void **state)
+{
+	static const char text[] =
+		"[run]\nbackend = host\nhost_devices = 3\ncase_limit = 1s\n[suite ranks]\ncases = "
+		"11, 12\n[suite wide]\ncases = 41, 42\n[suite more_ranks]\ncases = 31, 32\n";
+	static const int numbers[] = { 11, 12, 41, 42, 31, 32 };
+	struct rig rig;
+
+	(void)state;
+	rig_begin(&rig, text);
+	assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
+	assert_int_equal(rig.result.case_count, ARRAY_SIZE(numbers));
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		assert_status(&rig, numbers[i], CASE_OK);
+		assert_true(rig_value(&rig, numbers[i], "steps.process") == (i / 2 == 1 ? 3 : 2));
+		assert_true(rig_value(&rig, numbers[i], "steps.first_rank") ==
+			    rig_value(&rig, 11, "steps.first_rank"));
+	}
+	rig_end(&rig);
+}
+
+/* Whether ranks that wait are there or not: a rank that dies, hangs or strands another costs its case alone. */
+static void ranks_fail_beside_ranks_that_wait(void **state)
+{
+	static const char text[] =
+		"[run]\nbackend = host\nhost_devices = 3\ncase_limit = 5s\n[suite ranks]\ncases = "
+		"11..15\n[suite wide]\ncases = 41, 42\n[suite more_ranks]\ncases = 31\n";
+	struct rig rig;
+
+	(void)state;
+	deeds[11] = DO_SEGFAULT;
+	deeds[12] = DO_DEVICE_ERROR;
+	deeds[14] = DO_STRAND;
+	deeds[41] = DO_ABORT;
+	rig_begin(&rig, text);
+	assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
+	assert_int_equal(rig.result.case_count, 8);
+	assert_reason(&rig, 11, "rank 1 (host:1) killed by signal 11 (Segmentation fault)");
+	assert_reason(&rig, 12, "rank 1: cudaFoo: cudaErrorIllegalAddress");
+	assert_status(&rig, 13, CASE_OK);
+	assert_reason(&rig, 14, "rank 1: cudaFoo: cudaErrorIllegalAddress");
+	assert_status(&rig, 15, CASE_OK);
+	assert_reason(&rig, 41, "rank 1 (host:1) killed by signal 6 (Aborted)");
+	assert_status(&rig, 42, CASE_OK);
+	assert_status(&rig, 31, CASE_OK);
+	rig_end(&rig);
+}
+
 static void a_shared_worker_that_dies_costs_one_case(void **state)
 {
 	struct rig rig;
@@ -132,6 +181,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(suites_share_teams),
+		cmocka_unit_test(fewer_ranks_are_the_first_of_more),
+		cmocka_unit_test(ranks_fail_beside_ranks_that_wait),
 		cmocka_unit_test(a_shared_worker_that_dies_costs_one_case),
 		cmocka_unit_test(a_suite_is_given_up_by_itself),
 		cmocka_unit_test(neighbours_on_other_devices_are_a_company),

@@ -99,12 +99,17 @@ static enum status settle_unrun(struct conductor *k, size_t index, enum case_sta
 static size_t next_group(const struct conductor *k, size_t *cases)
 {
 	const struct plan *plan = k->plan;
+	const struct plan_case *largest = NULL;
 	size_t count = 0;
 
-	for (size_t i = 0; i < plan->case_count; i++)
-		if (!k->done[i] &&
-		    (count == 0 || team_serves(&plan->cases[cases[0]], &plan->cases[i])))
-			cases[count++] = i;
+	for (size_t i = 0; i < plan->case_count; i++) {
+		const struct plan_case *c = &plan->cases[i];
+
+		if (k->done[i] || (largest && !team_serves(largest, c)))
+			continue;
+		largest = largest ? team_larger(largest, c) : c;
+		cases[count++] = i;
+	}
 	return count;
 }
 

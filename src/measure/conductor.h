@@ -2,7 +2,7 @@
  * Runs a plan: probe, workers, journal, result. The conductor never loads a GPU library.
  *
  * One worker carries out all cases that need one process, of whatever suite; cases that need a process per device
- * share the ranks of all cases on the same devices. Teams follow each other in the order in which the plan first needs
+ * share the ranks of all cases on the same devices, or on the first ones of these, while the other ranks wait. Teams follow each other in the order in which the plan first needs
  * them, and a team's cases keep the plan's order. A worker sends JSON lines up a pipe: {"start": index}, {"progress": ...}, {"case": {...}}. Each finished case is appended to
  * DIR/run.jsonl and fsync'ed before it counts. A worker that dies, or hangs past the case's limit and is killed, costs
  * the case in flight: ERROR with the reason; a new worker goes on behind it.

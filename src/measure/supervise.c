@@ -203,7 +203,7 @@ static void end_distress(struct session *s, double passed)
 {
 	struct error said = ERROR_NONE;
 
-	s->distressed = world_distress(&s->team.world, &said) ? s->distressed + passed : 0;
+	s->distressed = team_distress(&s->team, &said) ? s->distressed + passed : 0;
 	if (s->distressed > DISTRESS_SECONDS && !s->team.killed)
 		team_kill(&s->team, said.message);
 }

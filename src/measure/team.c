@@ -11,20 +11,18 @@
 #include "measure/child.h"
 #include "suites/suite.h"
 
-static int processes_of(const struct plan_case *c)
-{
-	bool ranks = c->suite->processes == SUITE_PROCESS_PER_DEVICE && c->device_count > 1;
-
-	return ranks ? (int)c->device_count : 1;
-}
-
 bool team_serves(const struct plan_case *a, const struct plan_case *b)
 {
-	int processes = processes_of(a);
+	int of_a = worker_processes(a), of_b = worker_processes(b), fewer = of_a < of_b ? of_a : of_b;
 
-	return processes == processes_of(b) &&
-	       (processes == 1 ||
-		memcmp(a->devices, b->devices, a->device_count * sizeof(a->devices[0])) == 0);
+	if (fewer == 1)
+		return of_a == of_b;
+	return memcmp(a->devices, b->devices, (size_t)fewer * sizeof(a->devices[0])) == 0;
+}
+
+const struct plan_case *team_larger(const struct plan_case *a, const struct plan_case *b)
+{
+	return worker_processes(b) > worker_processes(a) ? b : a;
 }
 
 static void add_reason(struct team *team, const char *reason)
@@ -61,8 +59,10 @@ static enum status start_rank(struct team *team, int rank, struct assignment *as
 
 	if (pid == 0) {
 		close(team->pipe);
-		assignment->world = team->world;
-		assignment->world.rank = rank;
+		memcpy(assignment->worlds, team->worlds, sizeof(team->worlds));
+		for (int size = 1; size <= team->size; size++)
+			assignment->worlds[size].rank = rank;
+		assignment->size = team->size;
 		worker_run(assignment);
 		child_exit(0);
 	}
@@ -73,10 +73,33 @@ static enum status start_rank(struct team *team, int rank, struct assignment *as
 	return STATUS_OK;
 }
 
+/* One for each number of ranks that a case has; the ranks themselves meet in that of all. */
+static enum status create_worlds(struct team *team, const struct plan *plan, const size_t *cases,
+				 size_t case_count, struct error *err)
+{
+	enum status status = world_create(&team->worlds[team->size], team->size, err);
+
+	for (size_t i = 0; i < case_count && status == STATUS_OK; i++) {
+		int size = worker_processes(&plan->cases[cases[i]]);
+
+		if (!team->worlds[size].size)
+			status = world_create(&team->worlds[size], size, err);
+	}
+	return status;
+}
+
+bool team_distress(const struct team *team, struct error *said)
+{
+	for (int size = 2; size <= team->size; size++)
+		if (team->worlds[size].size && world_distress(&team->worlds[size], said))
+			return true;
+	return false;
+}
+
 enum status team_start(struct team *team, const struct plan *plan, struct control *control,
 		       const size_t *cases, size_t case_count, int log, struct error *err)
 {
-	const struct plan_case *first = &plan->cases[cases[0]];
+	const struct plan_case *largest = &plan->cases[cases[0]];
 	struct assignment assignment = {
 		.plan = plan, .control = control, .cases = cases, .case_count = case_count
 	};
@@ -84,12 +107,14 @@ enum status team_start(struct team *team, const struct plan *plan, struct contro
 	int ends[2];
 
 	*team = (struct team){ .control = control, .pipe = -1, .log = log };
-	team->size = processes_of(first);
+	for (size_t i = 1; i < case_count; i++)
+		largest = team_larger(largest, &plan->cases[cases[i]]);
+	team->size = worker_processes(largest);
 	for (int rank = 0; rank < team->size; rank++)
 		atomic_store(&control->finished[rank], 0);
-	name_ranks(team, plan, first);
+	name_ranks(team, plan, largest);
 	control->log_mark = lseek(log, 0, SEEK_END);
-	status = world_create(&team->world, team->size, err);
+	status = create_worlds(team, plan, cases, case_count, err);
 	if (status != STATUS_OK)
 		return status;
 	if (pipe2(ends, O_CLOEXEC) != 0)
@@ -148,5 +173,6 @@ void team_release(struct team *team)
 	if (team->pipe >= 0)
 		close(team->pipe);
 	team->pipe = -1;
-	world_release(&team->world);
+	for (int size = 1; size <= team->size; size++)
+		world_release(&team->worlds[size]);
 }

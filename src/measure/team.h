@@ -9,7 +9,7 @@
 
 struct team {
 	struct control *control;
-	struct world world;
+	struct world worlds[PLAN_MAX_CASE_DEVICES + 1]; /* see struct assignment */
 	pid_t pids[PLAN_MAX_CASE_DEVICES];     /* 0: gone */
 	char names[PLAN_MAX_CASE_DEVICES][64]; /* "worker", "rank 1 (cuda:1)" */
 	int size, alive;
@@ -20,12 +20,20 @@ struct team {
 	char reason[768]; /* "", or why it did not end as it should */
 };
 
-/* Whether one team can carry out both: as many processes, and several drive the same devices. */
+/*
+ * Whether one team can carry out both: each takes one process, or the ranks of the one with fewer devices drive the first
+ * devices of the other.
+ */
 bool team_serves(const struct plan_case *a, const struct plan_case *b);
+/* The one of two that takes more processes. */
+const struct plan_case *team_larger(const struct plan_case *a, const struct plan_case *b);
 
-/* Starts the ranks for `cases`, which one team serves. */
+/* Starts the ranks for `cases`, which one team serves: as many as the largest of them needs. */
 enum status team_start(struct team *team, const struct plan *plan, struct control *control,
 		       const size_t *cases, size_t case_count, int log, struct error *err);
+
+/* world_distress() of any of its worlds. */
+bool team_distress(const struct team *team, struct error *said);
 
 /* Notices ranks that have ended; when one did not end well, kills the others. Returns how many are alive. */
 int team_reap(struct team *team);

@@ -15,7 +15,7 @@
 
 struct worker {
 	const struct assignment *a;
-	struct world world;
+	struct world world; /* all ranks */
 	struct run_settings settings;
 	struct backend_list backends;
 	struct nursery *nursery;
@@ -23,6 +23,13 @@ struct worker {
 	struct link_watch *links; /* by index in the plan */
 	struct link_pace pace;
 };
+
+int worker_processes(const struct plan_case *c)
+{
+	bool ranks = c->suite->processes == SUITE_PROCESS_PER_DEVICE && c->device_count > 1;
+
+	return ranks ? (int)c->device_count : 1;
+}
 
 static void send_text(const struct worker *w, struct text *text)
 {
@@ -125,7 +132,7 @@ static enum status open_all(struct worker *w, struct attempt *attempts, size_t c
 		struct attempt *a = &attempts[i];
 
 		status = a->status = world_agree(
-			&w->world, open_devices(w, a->run.c, &a->run, &a->err), &a->err);
+			a->run.world, open_devices(w, a->run.c, &a->run, &a->err), &a->err);
 		a->run.sampler.device = a->run.device_count ? a->run.devices[0] : NULL;
 	}
 	return status;
@@ -181,11 +188,12 @@ static enum status carry_out(struct worker *w, const struct plan_case *const *ca
 {
 	struct control *control = w->a->control;
 	struct attempt *attempts = xcalloc(count, sizeof(*attempts));
+	struct world world = w->a->worlds[worker_processes(cases[0])];
 	enum status status;
 	bool opened, broken;
 
 	for (size_t i = 0; i < count; i++) {
-		attempt_begin(&attempts[i], w->a->plan, cases[i], w->settings.seed, &w->world);
+		attempt_begin(&attempts[i], w->a->plan, cases[i], w->settings.seed, &world);
 		attempts[i].run.sampler.stop = &control->stop;
 		attempts[i].phases.stop = &control->stop;
 		attempts[i].run.nursery = w->nursery;
@@ -268,20 +276,25 @@ static void open_nursery(struct worker *w, const char *backends)
 		fprintf(stderr, "gpuproof: %s\n", err.message);
 }
 
-/* Rank 0 decides: all ranks must leave the loop at the same case. */
-static bool go_on(struct worker *w, enum status last)
+/* Rank 0 decides: all ranks must leave the loop at the same case, also those that took no part in the last one. */
+static bool go_on(struct worker *w, enum status *last)
 {
-	int decision = !attempt_taints(last) && last != STATUS_INTERRUPTED && !w->a->control->stop;
+	struct {
+		enum status last;
+		bool on;
+	} decision = { *last, !attempt_taints(*last) && *last != STATUS_INTERRUPTED &&
+				      !w->a->control->stop };
 
 	world_broadcast(&w->world, 0, &decision, sizeof(decision));
-	return decision;
+	*last = decision.last;
+	return decision.on;
 }
 
 void worker_run(const struct assignment *assignment)
 {
 	const struct plan *plan = assignment->plan;
 	struct worker w = { .a = assignment,
-			    .world = assignment->world,
+			    .world = assignment->worlds[assignment->size],
 			    .settings = run_settings_from(plan->config) };
 	const struct plan_case *earlier = NULL;
 	enum status last = STATUS_OK;
@@ -292,12 +305,13 @@ void worker_run(const struct assignment *assignment)
 	open_nursery(&w, names);
 	backends_open(&w.backends, names, &w.settings.backend_options);
 	free(names);
-	for (size_t i = 0, count; i < assignment->case_count && go_on(&w, last); i += count) {
+	for (size_t i = 0, count; i < assignment->case_count && go_on(&w, &last); i += count) {
 		const struct plan_case *company[PLAN_MAX_CASE_DEVICES];
 
 		count = next_company(&w, i, company);
 		change_suite(earlier, company[0]);
-		last = carry_out(&w, company, count);
+		if (w.world.rank < worker_processes(company[0]))
+			last = carry_out(&w, company, count);
 		earlier = company[0];
 	}
 	/* A device that an error has broken may hang or crash on closing; the process ends anyway. */

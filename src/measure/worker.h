@@ -29,8 +29,12 @@ struct assignment {
 	struct control *control;
 	const size_t *cases; /* indices into the plan, in order */
 	size_t case_count;
-	struct world
-		world; /* rank set; ranks of a process-per-device group run the same cases in step */
+	/*
+	 * By size: the first so many ranks, rank set. That of all, in which they go from case to case in step, and those of
+	 * the cases: a case with fewer devices is carried out by the first ranks, while the others wait.
+	 */
+	struct world worlds[PLAN_MAX_CASE_DEVICES + 1];
+	int size; /* ranks there are */
 	int pipe;      /* where rank 0 sends messages */
 };
 
@@ -39,6 +43,9 @@ struct assignment {
  * unusable (a sticky CUDA error).
  */
 void worker_run(const struct assignment *assignment);
+
+/* Processes that carry out a case: one, or a rank for each device. */
+int worker_processes(const struct plan_case *c);
 
 /* The seed of one case: depends on the run's seed and the case's id only, not on what else runs. */
 uint64_t worker_case_seed(int64_t run_seed, const char *id);
