@@ -211,7 +211,7 @@ static void transfer_suite(struct sample *s)
 			for (uint64_t bytes = 1024; bytes <= (uint64_t)512 << 20;
 			     bytes *= step(s, 4, 512))
 				transfer_case(s, &paths[p], bytes, d, -1);
-	for (int d = 0; s->options->devices == 2 && d < 2; d++)
+	for (int d = 0; s->options->devices >= 2 && d < 2; d++)
 		for (size_t p = 0; p < ARRAY_SIZE(peers); p++)
 			for (uint64_t bytes = 1024; bytes <= (uint64_t)512 << 20;
 			     bytes *= step(s, 4, 512))

@@ -1,5 +1,5 @@
 /*
- * A result as a run on GPUs would give, made of formulas: every suite, one or two devices, with
+ * A result as a run on GPUs would give, made of formulas: every suite, some devices (links only between the first two), with
  * noisy, skipped, wrong and failing cases. The same call gives the same result.
  */
 #ifndef GPUPROOF_TESTS_SAMPLE_REPORT_H
@@ -10,7 +10,7 @@
 struct sample_options {
 	const char *model; /* device name */
 	const char *driver;
-	int devices;     /* 1 or 2 */
+	int devices;     /* from 1 on */
 	double speed;    /* factor on all rates */
 	bool healthy;    /* no noisy, skipped, wrong or failing case */
 	bool small;      /* three sizes and few samples instead of a full sweep */

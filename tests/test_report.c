@@ -127,6 +127,27 @@ static void healthy_run_is_not_called_more_than_it_is(void **state)
 	free(html);
 }
 
+/* More columns than a page is wide: all devices are seen at once, with the middle and the worst named. */
+static void many_devices_are_seen_at_once(void **state)
+{
+	struct sample_options eight = two_gpus;
+	char *html;
+
+	(void)state;
+	assert_true(eight.devices == 2);
+	html = page_of_sample(&eight);
+	assert_null(strstr(html, "Middle device"));
+	free(html);
+
+	eight.devices = 8;
+	html = page_of_sample(&eight);
+	assert_has(html, "<th scope=\"col\">Middle device</th><th scope=\"col\">cuda:0</th>");
+	assert_has(html, "<th scope=\"col\">cuda:7</th>");
+	assert_has(html, "worst cuda:");
+	assert_has(html, "on cuda:0 + cuda:1");
+	free(html);
+}
+
 static void unfinished_run_says_so(void **state)
 {
 	struct result result;
@@ -537,6 +558,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answer_comes_first),
 		cmocka_unit_test(healthy_run_is_not_called_more_than_it_is),
+		cmocka_unit_test(many_devices_are_seen_at_once),
 		cmocka_unit_test(unfinished_run_says_so),
 		cmocka_unit_test(every_case_is_listed),
 		cmocka_unit_test(comparison_says_what_it_compares),

@@ -1,10 +1,10 @@
 /*
- * The headline table: per suite a row for everything that is not a point along an axis, a column
- * per device. Along an axis, the best value stands for a metric where higher is better; where lower
- * is better both ends of the axis do, since the best is just the smallest case. Where several sets
- * of devices start at the same device, the worst of them is shown.
+ * Shows the headline table (headline.h): a column per source with each figure in full; of many
+ * devices of one run a summary with the figure in full and a narrow column per device, so that all
+ * are seen at once.
  */
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,137 +12,23 @@
 #include "base/memory.h"
 #include "reference/gpu.h"
 #include "report/format.h"
-#include "report/picks.h"
+#include "report/headline.h"
 #include "report/view.h"
 
 #define MOST_ROWS 24 /* per metric: the rest is in the suite's section */
+#define MOST_FULL 3  /* columns in full; more do not fit on a page */
 
-/* Picks that differ only along the axis, and the one or two that stand for them. */
-struct group {
-	char *key;
-	const struct pick *figures
-		[2]; /* higher is better: the best; else the first and the last on the axis */
+static bool many(const struct view *view)
+{
+	return view->count == 1 && view->source_count > MOST_FULL;
+}
+
+/* What each figure of a row says about all sources that have it. */
+struct summary {
+	const struct pick *median, *worst;
+	double low, high;
+	size_t count;
 };
-
-struct cell {
-	const struct group *group; /* of the worst set of devices; NULL: not measured */
-	size_t sets;
-};
-
-struct row {
-	char *label;
-	struct cell *cells; /* by source */
-};
-
-struct headline {
-	const struct picks *picks;
-	const char *axis;
-	const char *without[2]; /* the axis, NULL */
-	enum better better;
-	struct group *groups;
-	size_t group_count, group_capacity, last;
-	struct row *rows;
-	size_t count, capacity;
-};
-
-static bool better(enum better direction, double a, double b)
-{
-	return direction == BETTER_LOWER ? a < b : a > b;
-}
-
-static char *group_key(const struct headline *h, const struct pick *pick)
-{
-	char *parameters = view_parameters(pick->c, h->without);
-	char *devices = pick->c->device_count > 1 ? view_devices(pick->c) : xstrdup("");
-	char *key = xasprintf("%zu\n%s\n%s", pick->source, parameters, devices);
-
-	free(parameters);
-	free(devices);
-	return key;
-}
-
-/* Cases come in the plan's order, so the group is mostly the last one. */
-static struct group *group_of(struct headline *h, const struct pick *pick)
-{
-	char *key = group_key(h, pick);
-	size_t i = h->last;
-
-	if (i >= h->group_count || strcmp(h->groups[i].key, key) != 0)
-		for (i = 0; i < h->group_count && strcmp(h->groups[i].key, key) != 0;)
-			i++;
-	h->last = i;
-	if (i < h->group_count) {
-		free(key);
-		return &h->groups[i];
-	}
-	ARRAY_GROW(h->groups, h->group_count, h->group_capacity);
-	h->groups[h->group_count++] = (struct group){ .key = key };
-	return &h->groups[i];
-}
-
-static double place(const struct headline *h, const struct pick *pick)
-{
-	const struct case_parameter *x = h->axis ? case_parameter(pick->c, h->axis) : NULL;
-
-	return x ? x->number : NAN;
-}
-
-static void choose(const struct headline *h, struct group *group, const struct pick *pick)
-{
-	const struct pick **first = &group->figures[0], **last = &group->figures[1];
-
-	if (!*first) {
-		*first = pick;
-	} else if (h->better != BETTER_LOWER) {
-		if (!isfinite((*first)->m->value) ||
-		    better(h->better, pick->m->value, (*first)->m->value))
-			*first = pick;
-	} else if (place(h, pick) < place(h, *first)) {
-		*last = *last ? *last : *first;
-		*first = pick;
-	} else if (!*last || place(h, pick) > place(h, *last)) {
-		*last = pick;
-	}
-}
-
-static struct row *row_named(struct headline *h, char *label)
-{
-	for (size_t i = 0; i < h->count; i++) {
-		if (strcmp(h->rows[i].label, label) == 0) {
-			free(label);
-			return &h->rows[i];
-		}
-	}
-	ARRAY_GROW(h->rows, h->count, h->capacity);
-	h->rows[h->count] =
-		(struct row){ label, xcalloc(h->picks->view->source_count, sizeof(struct cell)) };
-	return &h->rows[h->count++];
-}
-
-/* Puts a set of devices into its row; of several that start at the same device the worst stays. */
-static void fill_row(struct headline *h, const struct group *group)
-{
-	char *label = view_parameters(group->figures[0]->c, h->without);
-	struct cell *cell;
-
-	if (!*label) {
-		free(label);
-		label = xstrdup("all");
-	}
-	cell = &row_named(h, label)->cells[group->figures[0]->source];
-	cell->sets++;
-	if (!cell->group ||
-	    better(h->better, cell->group->figures[0]->m->value, group->figures[0]->m->value))
-		cell->group = group;
-}
-
-static void fill(struct headline *h)
-{
-	for (size_t i = 0; i < h->picks->count; i++)
-		choose(h, group_of(h, &h->picks->items[i]), &h->picks->items[i]);
-	for (size_t i = 0; i < h->group_count; i++)
-		fill_row(h, &h->groups[i]);
-}
 
 /* "88 % of 63.02 GB/s (data sheet, derived)"; "" where the model or what bounds it is not known. */
 static void show_peak(const struct headline *h, struct tree *figure, const struct pick *pick)
@@ -150,7 +36,7 @@ static void show_peak(const struct headline *h, struct tree *figure, const struc
 	static const char *const doubts[] = { [SHEET_READ] = "",
 					      [SHEET_DERIVED] = ", derived",
 					      [SHEET_TO_VERIFY] = ", not verified" };
-	const struct device_info *info = h->picks->view->sources[pick->source].info;
+	const struct device_info *info = h->picks.view->sources[pick->source].info;
 	const struct gpu *gpu = info ? gpus_by_device(info->name) : NULL;
 	const struct quantity *q =
 		gpu ? quantity_of_case(pick->c, view_string(pick->m->name), info) : NULL;
@@ -183,96 +69,196 @@ static void show_figure(const struct headline *h, struct tree *list, const struc
 	tree_text(figure, "at", x ? format_spaced(view_string(x->text), text, sizeof(text)) : "");
 }
 
-/*
- * "with cuda:0" where the source is one of the devices of another column's case; else "not
- * measured".
- */
-static const char *absence(const struct headline *h, const struct row *row, size_t source,
-			   char *out, size_t size)
+static void show_figures(const struct headline *h, struct tree *map,
+			 const struct headline_group *group)
 {
-	const struct view *view = h->picks->view;
+	struct tree *list = tree_list(map, "figures");
 
-	for (size_t s = 0; s < view->source_count; s++) {
-		const struct case_result *c =
-			row->cells[s].group ? row->cells[s].group->figures[0]->c : NULL;
-
-		for (size_t d = 1;
-		     c && view->sources[s].run == view->sources[source].run && d < c->device_count;
-		     d++) {
-			if (strcmp(view_string(c->devices[d]), view->sources[source].device) == 0) {
-				snprintf(out, size, "with %s", view->sources[s].label);
-				return out;
-			}
-		}
-	}
-	return "not measured";
+	for (size_t i = 0; group && i < HEADLINE_FIGURES; i++)
+		if (group->figures[i])
+			show_figure(h, list, group->figures[i]);
 }
 
-static void show_cell(const struct headline *h, struct tree *cells, const struct row *row,
+static void show_cell(const struct headline *h, struct tree *cells, const struct headline_row *row,
 		      size_t source)
 {
-	const struct cell *cell = &row->cells[source];
-	struct tree *map = tree_item(cells), *list;
-	char text[FORMAT_SIZE];
+	const struct headline_cell *cell = &row->cells[source];
+	size_t leader = cell->group ? SIZE_MAX : headline_leader(h, row, source);
+	struct tree *map = tree_item(cells);
 
-	list = tree_list(map, "figures");
-	for (size_t i = 0; cell->group && i < ARRAY_SIZE(cell->group->figures); i++)
-		if (cell->group->figures[i])
-			show_figure(h, list, cell->group->figures[i]);
-	tree_text(map, "absent", cell->group ? "" : absence(h, row, source, text, sizeof(text)));
+	show_figures(h, map, cell->group);
+	if (cell->group)
+		tree_text(map, "absent", "");
+	else if (leader != SIZE_MAX)
+		tree_textf(map, "absent", "with %s", h->picks.view->sources[leader].label);
+	else
+		tree_text(map, "absent", "not measured");
 	if (cell->sets > 1)
 		tree_textf(map, "sets", "worst of %zu", cell->sets);
 	else
 		tree_text(map, "sets", "");
 }
 
-static void show(const struct headline *h, struct tree *list)
+static int by_value(const void *a, const void *b)
 {
-	for (size_t i = 0; i < h->count && i < MOST_ROWS; i++) {
-		struct tree *row = tree_item(list), *cells;
+	double x = (*(const struct pick *const *)a)->m->value;
+	double y = (*(const struct pick *const *)b)->m->value;
 
-		view_text(row, "label", h->rows[i].label);
-		tree_text(row, "arrow",
-			  h->better == BETTER_HIGHER  ? "↑"
-			  : h->better == BETTER_LOWER ? "↓"
-						      : "");
-		cells = tree_list(row, "cells");
-		for (size_t s = 0; s < h->picks->view->source_count; s++)
-			show_cell(h, cells, &h->rows[i], s);
+	return (x > y) - (x < y);
+}
+
+/* The sources' `index`-th figures in order; the middle one (of two the worse) stands for them. */
+static struct summary summarise(const struct headline *h, const struct headline_row *row,
+				size_t index)
+{
+	size_t sources = h->picks.view->source_count;
+	const struct pick **picks = xcalloc(sources, sizeof(const struct pick *));
+	struct summary sum = { 0 };
+
+	for (size_t s = 0; s < sources; s++) {
+		const struct headline_group *group = row->cells[s].group;
+
+		if (group && group->figures[index] && isfinite(group->figures[index]->m->value))
+			picks[sum.count++] = group->figures[index];
+	}
+	qsort(picks, sum.count, sizeof(*picks), by_value);
+	if (sum.count) {
+		sum.low = picks[0]->m->value;
+		sum.high = picks[sum.count - 1]->m->value;
+		sum.worst = picks[h->better == BETTER_LOWER ? sum.count - 1 : 0];
+		sum.median = picks[h->better == BETTER_LOWER ? sum.count / 2 : (sum.count - 1) / 2];
+	}
+	free(picks);
+	return sum;
+}
+
+/* "worst cuda:3, by 1.2 %"; how far all are apart where no direction is better. */
+static void show_apart(const struct headline *h, struct tree *figure, const struct summary *sum)
+{
+	double middle = sum->median->m->value;
+	char text[FORMAT_SIZE];
+
+	if (sum->count < 2 || !(middle > 0))
+		tree_text(figure, "apart", "");
+	else if (sum->low == sum->high)
+		tree_text(figure, "apart", "the same on all");
+	else if (h->better == BETTER_NONE)
+		tree_textf(figure, "apart", "apart by %s",
+			   format_percent((sum->high - sum->low) / middle, text, sizeof(text)));
+	else
+		tree_textf(figure, "apart", "worst %s, by %s",
+			   h->picks.view->sources[sum->worst->source].label,
+			   format_percent(fabs(sum->worst->m->value - middle) / middle, text,
+					  sizeof(text)));
+}
+
+/* The one cell that a row has when its one case holds several devices; NULL: it is not such a row. */
+static const struct headline_cell *joint_cell(const struct headline *h,
+					      const struct headline_row *row)
+{
+	const struct headline_cell *found = NULL;
+
+	for (size_t s = 0; s < h->picks.view->source_count; s++) {
+		if (row->cells[s].group && found)
+			return NULL;
+		if (row->cells[s].group)
+			found = &row->cells[s];
+	}
+	return found && found->group->figures[0]->c->device_count > 1 ? found : NULL;
+}
+
+static void show_joint(const struct headline *h, struct tree *map, const struct headline_cell *cell)
+{
+	struct tree *joint = tree_map(map, "joint");
+
+	show_figures(h, joint, cell->group);
+	tree_text_owned(joint, "devices", view_devices(cell->group->figures[0]->c));
+	if (cell->sets > 1)
+		tree_textf(joint, "sets", "worst of %zu", cell->sets);
+	else
+		tree_text(joint, "sets", "");
+}
+
+/* A device's figures in the units of the summary's, and no more. */
+static void show_narrow(struct tree *cells, const struct headline_group *group,
+			const struct summary sums[HEADLINE_FIGURES])
+{
+	struct tree *map = tree_item(cells), *list = tree_list(map, "figures");
+	char text[FORMAT_SIZE];
+
+	for (size_t i = 0; group && i < HEADLINE_FIGURES; i++) {
+		const struct pick *pick = group->figures[i];
+		const struct metric_value *middle = sums[i].median ? sums[i].median->m : NULL;
+		struct tree *figure;
+		double factor;
+
+		if (!pick || !middle)
+			continue;
+		factor = format_unit(middle->value, view_string(middle->unit), text, sizeof(text));
+		figure = tree_item(list);
+		tree_text(figure, "value",
+			  format_scaled(pick->m->value, factor, text, sizeof(text)));
+		tree_flag(figure, "noisy", view_noisy(pick->c));
 	}
 }
 
-static void headline_release(struct headline *h)
+/* The middle device's figures in full, and all devices' values. */
+static void show_devices(const struct headline *h, struct tree *map, const struct headline_row *row)
 {
-	for (size_t i = 0; i < h->count; i++) {
-		free(h->rows[i].label);
-		free(h->rows[i].cells);
+	struct summary sums[HEADLINE_FIGURES];
+	struct tree *list = tree_list(map, "summary"), *cells;
+
+	for (size_t i = 0; i < HEADLINE_FIGURES; i++) {
+		sums[i] = summarise(h, row, i);
+		if (!sums[i].count)
+			continue;
+		show_figure(h, list, sums[i].median);
+		show_apart(h, list->children[list->count - 1], &sums[i]);
 	}
-	for (size_t i = 0; i < h->group_count; i++)
-		free(h->groups[i].key);
-	free(h->rows);
-	free(h->groups);
+	cells = tree_list(map, "cells");
+	for (size_t s = 0; s < h->picks.view->source_count; s++)
+		show_narrow(cells, row->cells[s].group, sums);
+}
+
+static void show_row(const struct headline *h, struct tree *map, const struct headline_row *row)
+{
+	const struct view *view = h->picks.view;
+	const struct headline_cell *joint = joint_cell(h, row);
+	struct tree *cells;
+
+	view_text(map, "label", row->label);
+	tree_text(map, "arrow",
+		  h->better == BETTER_HIGHER  ? "↑"
+		  : h->better == BETTER_LOWER ? "↓"
+					      : "");
+	if (many(view) && joint) {
+		show_joint(h, map, joint);
+	} else if (many(view)) {
+		tree_flag(map, "joint", false);
+		show_devices(h, map, row);
+	} else {
+		cells = tree_list(map, "cells");
+		for (size_t s = 0; s < view->source_count; s++)
+			show_cell(h, cells, row, s);
+	}
 }
 
 static void headline(const struct view *view, const char *suite, const char *metric,
 		     struct tree *page_list)
 {
-	struct picks picks;
-	struct headline h = { .picks = &picks };
+	struct headline h;
 	struct tree *group, *rows;
 	char name[FORMAT_SIZE];
 
-	picks_collect(&picks, view, suite, metric);
-	if (picks.count) {
-		h.axis = h.without[0] = picks_axis(&picks);
-		h.better = picks.items[0].m->better;
-		fill(&h);
+	headline_collect(&h, view, suite, metric);
+	if (h.count) {
 		group = tree_item(page_list);
 		view_text(group, "suite", suite);
 		tree_text(group, "metric", format_metric(metric, name, sizeof(name)));
 		tree_text(group, "better", format_better(h.better));
 		rows = tree_list(group, "headline_rows");
-		show(&h, rows);
+		for (size_t i = 0; i < h.count && i < MOST_ROWS; i++)
+			show_row(&h, tree_item(rows), &h.rows[i]);
 		if (h.count > MOST_ROWS)
 			tree_textf(group, "more", "%zu more rows in the section %s",
 				   h.count - MOST_ROWS, suite);
@@ -280,7 +266,6 @@ static void headline(const struct view *view, const char *suite, const char *met
 			tree_text(group, "more", "");
 	}
 	headline_release(&h);
-	picks_release(&picks);
 }
 
 /* Headline metrics of a suite in order of appearance, once each. */
@@ -317,7 +302,9 @@ void view_headlines(const struct view *view, struct tree *page)
 		view_text(column, "label", view->sources[s].label);
 		tree_flag(column, "baseline_column", view->count > 1 && s == 0);
 	}
-	tree_textf(page, "headline_columns", "%zu", view->source_count + 1);
+	tree_flag(page, "many", many(view));
+	tree_textf(page, "device_columns", "%zu", view->source_count + 1);
+	tree_textf(page, "headline_columns", "%zu", view->source_count + 1 + many(view));
 	list = tree_list(page, "headlines");
 	for (size_t i = 0; i < view->suite_count; i++)
 		headlines_of(view, view->suites[i], list);

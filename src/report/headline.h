@@ -1,0 +1,53 @@
+/*
+ * The headline table before it is drawn: per metric a row for everything that is not a point along
+ * an axis, a cell per source. Along an axis, the best value stands for a metric where higher is
+ * better; where lower is better both ends of the axis do, since the best is just the smallest case.
+ * Where several sets of devices start at the same device, the worst of them is its cell.
+ */
+#ifndef GPUPROOF_REPORT_HEADLINE_H
+#define GPUPROOF_REPORT_HEADLINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "report/picks.h"
+
+#define HEADLINE_FIGURES 2
+
+/* Picks that differ only along the axis, and the one or two that stand for them. */
+struct headline_group {
+	char *key;
+	/* higher is better: the best, NULL; else the first and the last on the axis (may be NULL) */
+	const struct pick *figures[HEADLINE_FIGURES];
+};
+
+struct headline_cell {
+	const struct headline_group *group; /* of the worst set of devices; NULL: not measured */
+	size_t sets;
+};
+
+struct headline_row {
+	char *label;
+	struct headline_cell *cells; /* by source */
+};
+
+struct headline {
+	struct picks picks;
+	const char *axis;       /* NULL: none */
+	const char *without[2]; /* the axis, NULL */
+	enum better better;
+	struct headline_group *groups;
+	size_t group_count, group_capacity, last;
+	struct headline_row *rows;
+	size_t count, capacity;
+};
+
+/* Those of a suite's cases that have the metric; headline_release() frees them, also when there are none. */
+void headline_collect(struct headline *h, const struct view *view, const char *suite,
+		      const char *metric);
+void headline_release(struct headline *h);
+
+/* The source whose case, in this row, the device of `source` is a further device of; SIZE_MAX: none. */
+size_t headline_leader(const struct headline *h, const struct headline_row *row, size_t source);
+
+#endif
