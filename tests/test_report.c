@@ -148,6 +148,38 @@ static void many_devices_are_seen_at_once(void **state)
 	free(html);
 }
 
+/* Two sections may measure the same with different models: neither hides the other. */
+static void cases_that_only_sections_tell_apart_both_show(void **state)
+{
+	struct result result;
+	struct case_result *first = NULL, *twin = NULL;
+	char *html;
+
+	(void)state;
+	sample_report(&result, &one_gpu);
+	for (size_t i = 0; i < result.case_count && !twin; i++) {
+		struct case_result *c = &result.cases[i];
+
+		if (strcmp(c->suite, "matmul") != 0 || c->status != CASE_OK)
+			continue;
+		if (first)
+			twin = c;
+		else
+			first = c;
+	}
+	assert_non_null(twin);
+	for (size_t i = 0; i < twin->parameter_count; i++) {
+		free(twin->parameters[i].text);
+		twin->parameters[i].text = xstrdup(first->parameters[i].text);
+		twin->parameters[i].number = first->parameters[i].number;
+	}
+	free(twin->label);
+	twin->label = xstrdup("other model");
+	html = page_of(&result, 1);
+	assert_has(html, " (other model)&nbsp;");
+	free(html);
+}
+
 static void unfinished_run_says_so(void **state)
 {
 	struct result result;
@@ -559,6 +591,7 @@ int main(void)
 		cmocka_unit_test(answer_comes_first),
 		cmocka_unit_test(healthy_run_is_not_called_more_than_it_is),
 		cmocka_unit_test(many_devices_are_seen_at_once),
+		cmocka_unit_test(cases_that_only_sections_tell_apart_both_show),
 		cmocka_unit_test(unfinished_run_says_so),
 		cmocka_unit_test(every_case_is_listed),
 		cmocka_unit_test(comparison_says_what_it_compares),

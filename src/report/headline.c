@@ -16,7 +16,8 @@ static char *group_key(const struct headline *h, const struct pick *pick)
 {
 	char *parameters = view_parameters(pick->c, h->without);
 	char *devices = pick->c->device_count > 1 ? view_devices(pick->c) : xstrdup("");
-	char *key = xasprintf("%zu\n%s\n%s", pick->source, parameters, devices);
+	char *key = xasprintf("%zu\n%s\n%s\n%s", pick->source, parameters, devices,
+			      view_string(pick->c->label));
 
 	free(parameters);
 	free(devices);
@@ -67,18 +68,46 @@ static void choose(const struct headline *h, struct headline_group *group, const
 	}
 }
 
-static struct headline_row *row_named(struct headline *h, char *label)
+static struct headline_row *row_named(struct headline *h, char *label, const char *section)
 {
 	for (size_t i = 0; i < h->count; i++) {
-		if (strcmp(h->rows[i].label, label) == 0) {
+		if (strcmp(h->rows[i].label, label) == 0 &&
+		    strcmp(h->rows[i].section, section) == 0) {
 			free(label);
 			return &h->rows[i];
 		}
 	}
 	ARRAY_GROW(h->rows, h->count, h->capacity);
-	h->rows[h->count] =
-		(struct headline_row){ label, xcalloc(h->picks.view->source_count, sizeof(struct headline_cell)) };
+	h->rows[h->count] = (struct headline_row){
+		label, section, xcalloc(h->picks.view->source_count, sizeof(struct headline_cell))
+	};
 	return &h->rows[h->count++];
+}
+
+static bool has_twin(const struct headline *h, const struct headline_row *row)
+{
+	for (size_t i = 0; i < h->count; i++)
+		if (&h->rows[i] != row && strcmp(h->rows[i].label, row->label) == 0)
+			return true;
+	return false;
+}
+
+/* Rows that differ only by the section of the configuration: its name is added. */
+static void name_twins(struct headline *h)
+{
+	bool *twins = xcalloc(h->count, sizeof(*twins));
+
+	for (size_t i = 0; i < h->count; i++)
+		twins[i] = h->rows[i].section[0] && has_twin(h, &h->rows[i]);
+	for (size_t i = 0; i < h->count; i++) {
+		char *plain = h->rows[i].label;
+
+		if (!twins[i])
+			continue;
+		h->rows[i].label = xasprintf("%s (%s)", plain, h->rows[i].section);
+		free(plain);
+	}
+	free(twins);
 }
 
 /* Puts a set of devices into its row; of several that start at the same device the worst stays. */
@@ -91,7 +120,8 @@ static void fill_row(struct headline *h, const struct headline_group *group)
 		free(label);
 		label = xstrdup("all");
 	}
-	cell = &row_named(h, label)->cells[group->figures[0]->source];
+	cell = &row_named(h, label, view_string(group->figures[0]->c->label))
+			->cells[group->figures[0]->source];
 	cell->sets++;
 	if (!cell->group ||
 	    better(h->better, cell->group->figures[0]->m->value, group->figures[0]->m->value))
@@ -104,6 +134,50 @@ static void fill(struct headline *h)
 		choose(h, group_of(h, &h->picks.items[i]), &h->picks.items[i]);
 	for (size_t i = 0; i < h->group_count; i++)
 		fill_row(h, &h->groups[i]);
+	name_twins(h);
+}
+
+/* Whether all cases have the parameter, with one value. */
+static bool is_common(const struct headline *h, const char *name)
+{
+	const struct case_parameter *first = case_parameter(h->picks.items[0].c, name);
+
+	for (size_t i = 0; first && i < h->picks.count; i++) {
+		const struct case_parameter *p = case_parameter(h->picks.items[i].c, name);
+
+		if (!p || strcmp(view_string(p->text), view_string(first->text)) != 0)
+			return false;
+	}
+	return first != NULL;
+}
+
+/* Leaves the axis out of the rows' labels, and what is common if something else is left to name them. */
+static void choose_without(struct headline *h)
+{
+	const struct picks *picks = &h->picks;
+	const char **varying = xcalloc(picks->parameter_count + 2, sizeof(*varying));
+	size_t left_out = 0, left = 0;
+
+	h->without = xcalloc(picks->parameter_count + 2, sizeof(*h->without));
+	if (h->axis)
+		varying[left++] = h->without[left_out++] = h->axis;
+	for (size_t i = 0; i < picks->parameter_count; i++) {
+		const char *name = picks->parameters[i].name;
+
+		if (h->axis && strcmp(name, h->axis) == 0)
+			continue;
+		if (is_common(h, name))
+			h->without[left_out++] = name;
+		else
+			varying[left++] = name;
+	}
+	if (left == (h->axis ? 1u : 0u)) {
+		h->without[left] = NULL;
+		h->common = xstrdup("");
+	} else {
+		h->common = view_parameters(picks->items[0].c, varying);
+	}
+	free(varying);
 }
 
 size_t headline_leader(const struct headline *h, const struct headline_row *row, size_t source)
@@ -130,7 +204,8 @@ void headline_collect(struct headline *h, const struct view *view, const char *s
 	picks_collect(&h->picks, view, suite, metric);
 	if (!h->picks.count)
 		return;
-	h->axis = h->without[0] = picks_axis(&h->picks);
+	h->axis = picks_axis(&h->picks);
+	choose_without(h);
 	h->better = h->picks.items[0].m->better;
 	fill(h);
 }
@@ -145,5 +220,7 @@ void headline_release(struct headline *h)
 		free(h->groups[i].key);
 	free(h->rows);
 	free(h->groups);
+	free(h->without);
+	free(h->common);
 	picks_release(&h->picks);
 }

@@ -2,7 +2,9 @@
  * The headline table before it is drawn: per metric a row for everything that is not a point along
  * an axis, a cell per source. Along an axis, the best value stands for a metric where higher is
  * better; where lower is better both ends of the axis do, since the best is just the smallest case.
- * Where several sets of devices start at the same device, the worst of them is its cell.
+ * Where several sets of devices start at the same device, the worst of them is its cell. Parameters
+ * that are the same in all cases are named once; cases that only their sections tell apart are not
+ * taken for one another.
  */
 #ifndef GPUPROOF_REPORT_HEADLINE_H
 #define GPUPROOF_REPORT_HEADLINE_H
@@ -28,13 +30,15 @@ struct headline_cell {
 
 struct headline_row {
 	char *label;
+	const char *section;         /* its label in the configuration; borrowed */
 	struct headline_cell *cells; /* by source */
 };
 
 struct headline {
 	struct picks picks;
-	const char *axis;       /* NULL: none */
-	const char *without[2]; /* the axis, NULL */
+	const char *axis;     /* NULL: none */
+	char *common;         /* "BLAS, nn": what all cases share, in no row's label; "" */
+	const char **without; /* the axis and what is common, NULL-terminated; borrowed names */
 	enum better better;
 	struct headline_group *groups;
 	size_t group_count, group_capacity, last;

@@ -256,6 +256,7 @@ static void headline(const struct view *view, const char *suite, const char *met
 		view_text(group, "suite", suite);
 		tree_text(group, "metric", format_metric(metric, name, sizeof(name)));
 		tree_text(group, "better", format_better(h.better));
+		view_text(group, "common", h.common);
 		rows = tree_list(group, "headline_rows");
 		for (size_t i = 0; i < h.count && i < MOST_ROWS; i++)
 			show_row(&h, tree_item(rows), &h.rows[i]);
