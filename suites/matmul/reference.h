@@ -57,6 +57,11 @@ void matmul_reference_release(struct matmul_reference *reference);
 enum status matmul_reference_check(const struct matmul_reference *reference, const void *c,
 				   struct matmul_error *error, struct error *err);
 
+/* The random sign, 1 or -1, by which column `column` of C goes into its block's sum. */
+double matmul_reference_sign(const struct matmul_reference *reference, int64_t column);
+/* Element `index` of an operand as it lies in memory: `seed` is seed_a or seed_b. */
+double matmul_operand(const struct matmul_problem *problem, uint64_t seed, int64_t index);
+
 /* What rounding may do to a product of `k` terms, as a relative Frobenius norm. */
 double matmul_tolerance(enum precision precision, int64_t k);
 
