@@ -102,6 +102,11 @@ enum status burn_links(struct burn *b, struct error *err);
 /* Frees what they keep from slice to slice. */
 void burn_products_release(void);
 
+/* What a slice of the suite does. */
+enum burn_load burn_load_of(const struct plan_case *c);
+/* What all ranks found out, into the result of rank 0. STATUS_MISMATCH names each device with wrong words. */
+enum status burn_conclude(struct burn *b, struct watch *watch, struct error *err);
+
 /* Bytes of device memory of a load. */
 uint64_t burn_products_bytes(const struct section *section, enum precision precision);
 uint64_t burn_memory_bytes(const struct section *section, const struct device_info *info);

@@ -1,0 +1,172 @@
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "measure/statistics.h"
+#include "plan/plan.h"
+#include "suites/burn/burn.h"
+#include "suites/suite.h"
+
+static double speed(const struct burn_tally *t)
+{
+	return t->seconds > 0 ? t->work / t->seconds : 0;
+}
+
+static int slowest_of(const struct burn_tally *all, int ranks)
+{
+	int slowest = 0;
+
+	for (int r = 1; r < ranks; r++)
+		if (speed(&all[r]) < speed(&all[slowest]))
+			slowest = r;
+	return slowest;
+}
+
+/* The slowest rank's samples, in every rank. */
+static struct series *share_series(struct run *run, struct world *world, struct series *mine,
+				   int owner)
+{
+	struct case_result *result = run->result;
+	struct series *series;
+	size_t count = mine->count;
+
+	ARRAY_GROW(result->series, result->series_count, result->series_capacity);
+	series = &result->series[result->series_count++];
+	*series = (struct series){ .name = xstrdup("burn.time"), .unit = "s", .first = mine->first,
+				   .batch = mine->batch, .stop = STOP_MAX_TIME };
+	world_broadcast(world, owner, &count, sizeof(count));
+	world_broadcast(world, owner, &series->first, sizeof(series->first));
+	world_broadcast(world, owner, &series->batch, sizeof(series->batch));
+	series->samples = xcalloc(count + 1, sizeof(double));
+	series->count = series->capacity = count;
+	if (world->rank == owner && count)
+		memcpy(series->samples, mine->samples, count * sizeof(double));
+	world_broadcast_long(world, owner, series->samples, count * sizeof(double));
+	series->batch = series->batch ? series->batch : 1;
+	statistics_compute(series->samples, count, series->batch, 0.5e-6 / series->batch, NULL,
+			   &series->statistics);
+	return series;
+}
+
+static void record_speed(struct run *run, const struct burn_tally *all, int ranks, int slowest,
+			 const struct series *time)
+{
+	static const char *const names[BURN_LOADS] = {
+		"burn.throughput", "burn.throughput", "burn.throughput", "burn.bandwidth",
+		"burn.traffic",
+	};
+	const struct burn_tally *t = &all[slowest];
+	double fastest = 0;
+
+	if (!time->count)
+		return;
+	for (int r = 0; r < ranks; r++)
+		fastest = fmax(fastest, speed(&all[r]));
+	/* Work of one unit: what was timed over all units. */
+	run_rate(run, names[burn_load_of(run->c)],
+		 t->work / ((double)time->count * (double)time->batch), time);
+	run_duration(run, "burn.time", time);
+	if (ranks > 1)
+		run_value(run, "burn.slowest", speed(t) / fastest);
+}
+
+static void record_counts(struct run *run, const struct burn_tally *all, int ranks)
+{
+	double rounds = 0, bytes = 0, wrong = 0, planted = 0, found = 0, share = 1;
+
+	for (int r = 0; r < ranks; r++) {
+		rounds += (double)all[r].rounds;
+		bytes += all[r].verified_bytes;
+		wrong += (double)all[r].wrong;
+		planted += (double)all[r].planted;
+		found += (double)all[r].planted_found;
+		if (all[r].free_bytes > 0)
+			share = fmin(share, all[r].tested_bytes / all[r].free_bytes);
+	}
+	run_value(run, "burn.rounds", rounds);
+	run_value(run, "burn.verified", bytes);
+	if (burn_load_of(run->c) == BURN_MEMORY)
+		run_value(run, "burn.memory_share", share);
+	run_value(run, "burn.wrong", wrong);
+	if (planted > 0) {
+		run_value(run, "burn.planted", planted);
+		run_value(run, "burn.found", found / planted);
+	}
+}
+
+static void record_verified(struct run *run, const struct burn_tally *all, int ranks)
+{
+	static const char *const methods[BURN_LOADS] = {
+		[BURN_FP32] = "every product bit by bit against the first, and that against "
+			      "double-precision sums by the CPU",
+		[BURN_MEMORY] = "every 8-byte word of the tested memory, after every write",
+		[BURN_LINKS] = "every byte that was sent, every sum against double, and every product bit by "
+			       "bit",
+	};
+	enum burn_load load = burn_load_of(run->c);
+	double error = (double)NAN;
+
+	for (int r = 0; r < ranks; r++)
+		error = fmax(error, all[r].error);
+	run_verified(run, methods[load < BURN_MEMORY ? BURN_FP32 : load], error,
+		     all[0].tolerance);
+}
+
+/* "cuda:3 GPU-2f...: 2 wrong words; product 12 of fp32, byte ...; cuda:5 ..." */
+static enum status tell_wrong(struct run *run, const struct burn_tally *all, struct watch *mine,
+			      struct error *err)
+{
+	struct text text = TEXT_EMPTY;
+	struct world *world = run->world;
+	struct {
+		char id[32], uuid[64];
+	} own, names[PLAN_MAX_CASE_DEVICES];
+	enum status status = STATUS_OK;
+
+	memset(&own, 0, sizeof(own));
+	snprintf(own.id, sizeof(own.id), "%s", run->devices[0]->info.id);
+	snprintf(own.uuid, sizeof(own.uuid), "%s", run->devices[0]->info.uuid);
+	world_gather(world, &own, names, sizeof(own));
+	mine->wrong = all[world->rank].wrong;
+	free(mine->wrong_words);
+	mine->wrong_words = xstrdup(all[world->rank].first);
+	for (int r = 0; r < world->size; r++) {
+		if (!all[r].wrong)
+			continue;
+		text_addf(&text, "%s%s%s%s: %" PRIu64 " wrong word%s", text.length ? "; " : "",
+			  names[r].id, names[r].uuid[0] ? " " : "", names[r].uuid, all[r].wrong,
+			  all[r].wrong == 1 ? "" : "s");
+		if (all[r].planted)
+			text_addf(&text, " (%" PRIu64 " of %" PRIu64 " planted ones found)",
+				  all[r].planted_found, all[r].planted);
+		text_addf(&text, ", the first: %s", all[r].first);
+	}
+	if (text.length) {
+		error_clear(err); /* wrong words count more than that the user stopped the run */
+		status = error_set(err, STATUS_MISMATCH, "%.1000s", text.data);
+	}
+	text_release(&text);
+	return status;
+}
+
+enum status burn_conclude(struct burn *b, struct watch *watch, struct error *err)
+{
+	struct burn_tally all[PLAN_MAX_CASE_DEVICES];
+	struct world *world = b->world;
+	const struct series *time;
+	int slowest;
+
+	world_gather(world, &b->tally, all, sizeof(b->tally));
+	slowest = slowest_of(all, world->size);
+	time = share_series(b->run, world, b->series, slowest);
+	record_speed(b->run, all, world->size, slowest, time);
+	record_counts(b->run, all, world->size);
+	record_verified(b->run, all, world->size);
+	tell_wrong(b->run, all, watch, err);
+	watch_gather(world, watch, b->run->result);
+	return err->status;
+}
