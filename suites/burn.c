@@ -4,6 +4,7 @@
  *
  * One process per device. What a rank finds is named by its device, wherever in the case's result it stands.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
