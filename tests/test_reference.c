@@ -193,7 +193,10 @@ static void cases_are_told_apart(void **state)
 		{ "matmul.throughput", "precision", "fp16", 70, "gemm_fp16_tensor" },
 		{ "matmul.throughput", "precision", "bf16", 90, "gemm_bf16" },
 		{ "matmul.throughput", "precision", "bf16", 70, NULL },
+		{ "matmul.throughput", "precision", "int8", 61, "gemm_int8" },
 		{ "matmul.error", "precision", "fp32", 90, NULL },
+		{ "alloc.start_memory_context", "operation", "start", 70, "context_memory" },
+		{ "alloc.start_memory", "operation", "start", 70, NULL },
 		{ "transfer.bandwidth", "direction", "local", 90, "device_copy" },
 		/* Page-locked is not known here, so it is not said. */
 		{ "transfer.bandwidth", "direction", "h2d", 90, NULL },

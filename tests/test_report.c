@@ -232,6 +232,29 @@ static void comparison_says_what_it_compares(void **state)
 	free(html);
 }
 
+/* What two runs share is said once, across both columns, and nowhere is a row too short. */
+static void what_is_the_same_is_one_cell(void **state)
+{
+	struct result results[2];
+	char *html;
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		sample_report(&results[i], &two_gpus);
+	html = page_of(results, 2);
+	assert_has(html, "<th scope=\"row\">devices<td class=\"text\" colspan=\"2\">NVIDIA H200, "
+			 "NVIDIA H200\n");
+	assert_has(html, "<th scope=\"row\">seed<td class=\"text\" colspan=\"2\">7<td");
+	free(html);
+	free(results[1].settings[0].value);
+	results[1].settings[0].value = xstrdup("another");
+	html = page_of(results, 2);
+	assert_has(html, "<td class=\"text\">another<td");
+	free(html);
+	for (int i = 0; i < 2; i++)
+		result_release(&results[i]);
+}
+
 static void same_results_same_bytes(void **state)
 {
 	char *first = page_of_sample(&two_gpus), *second = page_of_sample(&two_gpus);
@@ -595,6 +618,7 @@ int main(void)
 		cmocka_unit_test(unfinished_run_says_so),
 		cmocka_unit_test(every_case_is_listed),
 		cmocka_unit_test(comparison_says_what_it_compares),
+		cmocka_unit_test(what_is_the_same_is_one_cell),
 		cmocka_unit_test(same_results_same_bytes),
 		cmocka_unit_test(embedded_result_reads_back),
 		cmocka_unit_test(nothing_is_still_a_page),
