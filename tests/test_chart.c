@@ -319,6 +319,30 @@ static void finding_names_best_and_worst(void **state)
 }
 
 /* Times over sizes come with their latency and bandwidth; a line too short for that is left out. */
+/* Also the widest value, at the end of the longest bar. */
+static void values_of_bars_stay_inside(void **state)
+{
+	static const char value[] = "1.235×10⁷ samples</text>";
+	struct chart chart;
+	const char *at, *x;
+	char *html;
+
+	(void)state;
+	chart_of(&chart, CHART_BARS);
+	free(chart.y_unit);
+	chart.y_unit = xstrdup("samples");
+	add_point(chart_series_named(&chart, ""), "FP16 mixed", (double)NAN, 1.235e7, (double)NAN,
+		  (double)NAN);
+	html = render(&chart);
+	at = strstr(html, value);
+	assert_non_null(at);
+	for (x = at; strncmp(x, "<text x=\"", 9) != 0; x--)
+		;
+	assert_true(strtod(x + 9, NULL) + CHART_CHARACTER * 17 <= CHART_WIDTH);
+	free(html);
+	chart_release(&chart);
+}
+
 static void times_over_sizes_are_fitted(void **state)
 {
 	struct chart chart;
@@ -355,6 +379,7 @@ int main(void)
 		cmocka_unit_test(many_points_are_thinned),
 		cmocka_unit_test(labels_of_equal_lines_do_not_collide),
 		cmocka_unit_test(finding_names_best_and_worst),
+		cmocka_unit_test(values_of_bars_stay_inside),
 		cmocka_unit_test(times_over_sizes_are_fitted),
 	};
 

@@ -13,7 +13,8 @@
 #define HEADING 20.0
 #define TOP 8.0
 #define AXIS 38.0
-#define VALUE_WIDTH 92.0 /* px right of the longest bar, for its value */
+#define VALUE_WIDTH 92.0 /* px right of the longest bar, for its value, at least */
+#define VALUE_GAP 5.0
 #define NAME_LONGEST 38  /* characters */
 
 static size_t longest_name(const struct chart *chart)
@@ -28,6 +29,24 @@ static size_t longest_name(const struct chart *chart)
 		}
 	}
 	return longest > NAME_LONGEST ? NAME_LONGEST + 1 : longest;
+}
+
+/* Room for the widest value, which may be that of the longest bar: "1.235×10⁷ samples". */
+static double value_width(const struct chart *chart)
+{
+	double widest = VALUE_WIDTH;
+
+	for (size_t s = 0; s < chart->count; s++) {
+		for (size_t p = 0; p < chart->series[s].count; p++) {
+			double y = chart->series[s].points[p].y;
+			char value[FORMAT_SIZE];
+
+			format_quantity(y, chart->y_unit, value, sizeof(value));
+			widest = fmax(widest, VALUE_GAP + CHART_CHARACTER *
+								  (double)chart_characters(value));
+		}
+	}
+	return widest;
 }
 
 static void draw_whisker(const struct scale *scale, struct tree *row,
@@ -79,7 +98,8 @@ static void draw_bar(const struct chart *chart, const struct scale *scale, struc
 	chart_coordinate(row, "bar_y", y + (ROW - BAR) / 2);
 	chart_coordinate(row, "text_y", y + ROW / 2 + 4);
 	chart_coordinate(row, "value_x",
-			 there ? fmax(fmax(end, fmax(high, ideal)), base) + 5 : base + 5);
+			 there ? fmax(fmax(end, fmax(high, ideal)), base) + VALUE_GAP
+			       : base + VALUE_GAP);
 	tree_text(row, "value", format_quantity(point->y, chart->y_unit, value, sizeof(value)));
 	draw_whisker(scale, row, point, y + ROW / 2);
 	draw_ideal(scale, row, point, y);
@@ -111,12 +131,13 @@ void chart_bars_draw(const struct chart *chart, struct tree *map)
 {
 	struct extent extent = chart_extent(chart);
 	double left = 8 + CHART_CHARACTER * (double)longest_name(chart);
+	double right = CHART_WIDTH - value_width(chart);
 	struct scale scale;
 	char unit[FORMAT_SIZE];
 	double factor, base, bottom;
 
 	extent_add(&extent, chart->reference);
-	scale_init(&scale, chart->y_scale, extent, left, CHART_WIDTH - VALUE_WIDTH);
+	scale_init(&scale, chart->y_scale, extent, left, right);
 	factor = format_unit(scale.high, chart->y_unit, unit, sizeof(unit));
 	base = isfinite(chart->reference)       ? scale_at(&scale, chart->reference)
 	       : chart->y_scale == SCALE_LINEAR ? scale_at(&scale, 0)
@@ -131,7 +152,7 @@ void chart_bars_draw(const struct chart *chart, struct tree *map)
 	chart_coordinate(map, "bottom", bottom + 2);
 	chart_coordinate(map, "tick_y", bottom + 16);
 	chart_coordinate(map, "title_y", bottom + 32);
-	chart_coordinate(map, "right", CHART_WIDTH - VALUE_WIDTH);
+	chart_coordinate(map, "right", right);
 	tree_text(map, "axis_name", chart->y_name);
 	tree_text(map, "axis_unit", chart->y_scale == SCALE_LINEAR ? unit : "");
 	tree_flag(map, "axis_log", chart->y_scale != SCALE_LINEAR);

@@ -61,6 +61,8 @@ const char *provenance_mark(enum provenance provenance); /* "●", "◐", "○" 
 const char *provenance_name(enum provenance provenance);
 
 void reference_charts(const struct reference *r, struct tree *charts);
+/* The largest batches that fit, by card. */
+void reference_memory(const struct reference *r, struct tree *page);
 /* Fills everything that section_reference.mustache shows. */
 void view_reference(const struct reference *r, struct tree *page);
 

@@ -311,6 +311,7 @@ void view_reference(const struct reference *r, struct tree *page)
 	show_sheets(r, page);
 	show_groups(r, page);
 	show_halves(r, page);
+	reference_memory(r, page);
 	reference_charts(r, tree_list(page, "reference_charts"));
 	show_published(r, page);
 	show_sources(r, page);
