@@ -48,6 +48,23 @@ GPUPROOF_FAKE=devices=2 "$program" run accept.ini -q -o plain >/dev/null 2>&1 ||
 grep -q preflight plain/result.json && complain "a plain run has a pre-flight"
 [ -e plain/acceptance.html ] && complain "a plain run has an acceptance page"
 
+# A device that is there and cannot be described: a run that was to have all is not whole, and never accepted; one that
+# named others is.
+sed '/limit devices/,$d' accept.ini >pcie.ini
+export GPUPROOF_FAKE="devices=2 fail@device_info:2"
+"$program" run pcie.ini --check -q -o lost >out 2>&1
+[ $? -eq 1 ] || complain "a run without a broken device is accepted: $(cat out)"
+grep -q 'fake:1 is there, but cannot be used: fake device_info' out || complain "which device is lost: $(cat out)"
+"$program" run pcie.ini -o lost2 >out 2>&1
+[ $? -eq 4 ] || complain "a plain run without a broken device: $(cat out)"
+grep -q 'fake:1 is there, but cannot be used' out || complain "a plain run does not say what is lost: $(cat out)"
+"$program" check lost2 --limits pcie.ini >out
+[ $? -eq 1 ] || complain "a result without a broken device is accepted: $(cat out)"
+grep -q 'fake:1 is there, but cannot be used' lost2/report.html || complain "the report does not say what is lost"
+"$program" run pcie.ini --check --devices 0 -q -o named >out 2>&1
+[ $? -eq 0 ] || complain "who named the device that works: $(cat out)"
+unset GPUPROOF_FAKE
+
 # The page later, from the result alone; one device too few.
 GPUPROOF_FAKE=devices=1 "$program" run accept.ini --check -q -o one >out 2>&1
 [ $? -eq 1 ] || complain "one device of two is accepted: $(cat out)"

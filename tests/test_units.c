@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <cmocka.h>
 
 #include "base/memory.h"
@@ -19,7 +20,7 @@ static void sizes_need_a_unit(void **state)
 		{ "1.5KiB", 1536 }, { "0.5GiB", 1u << 29 },
 	};
 	static const char *const bad[] = { "64", "1mm", "-1MiB", "+1MiB", "1e9999B", "MiB", "", "1.3B",
-					   "5EiB", "0x10B", "nanB", "infB", "9999999TiB", "1 MiB x" };
+					   "5EiB", "0x10B", "0x10 B", "nanB", "infB", "9999999TiB", "1 MiB x" };
 	uint64_t bytes;
 
 	(void)state;
@@ -58,6 +59,75 @@ static void durations_percentages_and_quantities(void **state)
 	assert_int_equal(units_parse_quantity("47 GB", "B/s", &value, &err), STATUS_USAGE);
 }
 
+/* 10 * 1e-6 is one bit below 1e-5. */
+static void units_of_ten_are_exact(void **state)
+{
+	struct error err = ERROR_NONE;
+	uint64_t bytes;
+	double value;
+
+	(void)state;
+	for (int n = 1; n <= 2000; n++) {
+		char text[32];
+
+		snprintf(text, sizeof(text), "%d us", n);
+		assert_int_equal(units_parse_duration(text, &value, &err), STATUS_OK);
+		assert_true(value == n / 1e6);
+		snprintf(text, sizeof(text), "%d.%de1%%", n / 10, n % 10);
+		assert_int_equal(units_parse_percent(text, &value, &err), STATUS_OK);
+		assert_true(value == n / 100.0);
+		snprintf(text, sizeof(text), "-%d.1 GB/s", n);
+		assert_int_equal(units_parse_quantity(text, "B/s", &value, &err), STATUS_OK);
+		assert_true(value == -(n * 1e9 + 1e8));
+	}
+	assert_int_equal(units_parse_size("1.000001MB", &bytes, &err), STATUS_OK);
+	assert_true(bytes == 1000001);
+	assert_int_equal(units_parse_duration("1e308h", &value, &err), STATUS_USAGE);
+	error_clear(&err);
+	assert_int_equal(units_parse_duration("0x10us", &value, &err), STATUS_USAGE);
+}
+
+static void exact_text_is_the_shortest_that_reads_back(void **state)
+{
+	static const struct {
+		double value;
+		const char *duration, *percent;
+	} rows[] = {
+		{ 0, "0s", "0%" },
+		{ 1e-5, "10us", "0.001%" },
+		{ 1e-6, "1us", "0.0001%" },
+		{ 1.5e-3, "1.5ms", "0.15%" },
+		{ 0.07, "70ms", "7%" },
+		{ 0.1 + 0.2, "300.00000000000004ms", "30.000000000000004%" },
+		{ 90, "90s", "9000%" },
+		{ 1e-12, "0.001ns", "1e-10%" },
+		{ 1e300, "1e+300s", "1e+302%" },
+		{ 123456789.125, "123456789.125s", "12345678912.5%" },
+	};
+	uint64_t seed = 1;
+	char out[64];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		assert_string_equal(units_duration(rows[i].value, out, sizeof(out)), rows[i].duration);
+		assert_string_equal(units_percent(rows[i].value, out, sizeof(out)), rows[i].percent);
+	}
+	for (int i = 0; i < 100000; i++) {
+		struct error err = ERROR_NONE;
+		double value, back;
+
+		seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+		/* Any mantissa, exponents from 1e-18 to 1e+18. */
+		value = ldexp((double)(seed >> 11), (int)(seed % 120) - 113);
+		assert_int_equal(units_parse_duration(units_duration(value, out, sizeof(out)),
+						      &back, &err), STATUS_OK);
+		assert_true(back == value);
+		assert_int_equal(units_parse_percent(units_percent(value, out, sizeof(out)), &back,
+						     &err), STATUS_OK);
+		assert_true(back == value);
+	}
+}
+
 static void numbers_are_shown_with_four_digits(void **state)
 {
 	static const struct {
@@ -86,6 +156,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sizes_need_a_unit),
 		cmocka_unit_test(durations_percentages_and_quantities),
+		cmocka_unit_test(units_of_ten_are_exact),
+		cmocka_unit_test(exact_text_is_the_shortest_that_reads_back),
 		cmocka_unit_test(numbers_are_shown_with_four_digits),
 	};
 

@@ -10,46 +10,32 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/decimal.h"
 #include "base/memory.h"
 
 struct unit {
 	const char *name;
-	double factor;
+	double factor; /* 1 where it is a power of ten: that is exact as a shift only (decimal.h) */
+	int shift;
 };
 
 static const struct unit size_units[] = {
-	{ "B", 1 },       { "KiB", 0x1p10 }, { "MiB", 0x1p20 }, { "GiB", 0x1p30 }, { "TiB", 0x1p40 },
-	{ "kB", 1e3 },    { "KB", 1e3 },     { "MB", 1e6 },     { "GB", 1e9 },     { "TB", 1e12 },
+	{ "B", 1, 0 },      { "KiB", 0x1p10, 0 }, { "MiB", 0x1p20, 0 }, { "GiB", 0x1p30, 0 },
+	{ "TiB", 0x1p40, 0 }, { "kB", 1, 3 },     { "KB", 1, 3 },       { "MB", 1, 6 },
+	{ "GB", 1, 9 },     { "TB", 1, 12 },
 };
 
 static const struct unit duration_units[] = {
-	{ "ns", 1e-9 }, { "us", 1e-6 }, { "ms", 1e-3 }, { "s", 1 }, { "min", 60 }, { "h", 3600 },
+	{ "ns", 1, -9 }, { "us", 1, -6 },  { "ms", 1, -3 },
+	{ "s", 1, 0 },	 { "min", 60, 0 }, { "h", 3600, 0 },
 };
 
-static const struct unit percent_units[] = { { "%", 0.01 } };
+static const struct unit percent_units[] = { { "%", 1, -2 } };
 
 static const struct unit si_prefixes[] = {
-	{ "n", 1e-9 }, { "u", 1e-6 }, { "m", 1e-3 }, { "", 1 },
-	{ "k", 1e3 },  { "M", 1e6 },  { "G", 1e9 },  { "T", 1e12 }, { "P", 1e15 },
+	{ "n", 1e-9, -9 }, { "u", 1e-6, -6 }, { "m", 1e-3, -3 }, { "", 1, 0 },	 { "k", 1e3, 3 },
+	{ "M", 1e6, 6 },   { "G", 1e9, 9 },   { "T", 1e12, 12 }, { "P", 1e15, 15 },
 };
-
-/*
- * Decimal number at the start of `s`, without sign, hexadecimal, inf or nan.
- * Returns the end of the number, NULL when there is none.
- */
-static const char *scan_number(const char *s, double *value)
-{
-	const char *p = s;
-	char *end;
-
-	while (isdigit((unsigned char)*p) || *p == '.')
-		p++;
-	if (p == s || (p == s + 1 && *s == '.'))
-		return NULL;
-	*value = strtod(s, &end);
-	/* "1e" of "1e9B" is an exponent, "1E" of no known unit is not: strtod decides. */
-	return end < p ? NULL : end;
-}
 
 static void unit_names(const struct unit *units, size_t count, char *out, size_t size)
 {
@@ -63,21 +49,22 @@ static enum status parse_with_units(const char *s, const char *what, const struc
 				    size_t count, double *value, struct error *err)
 {
 	char allowed[160];
-	double number = 0;
-	const char *rest;
+	const char *end, *rest;
+	bool zero;
 
 	unit_names(units, count, allowed, sizeof(allowed));
 	if (*s == '-' || *s == '+')
 		return error_set(err, STATUS_USAGE, "'%.60s' has a sign; a %s is a number without sign and a unit (%s)",
 				 s, what, allowed);
-	rest = scan_number(s, &number);
+	rest = end = decimal_scan(s);
 	if (!rest)
 		return error_set(err, STATUS_USAGE, "'%.60s' is not a %s: a number and a unit (%s)", s, what, allowed);
-	if (!isfinite(number))
+	if (!isfinite(decimal_value(s, end, 0)))
 		return error_set(err, STATUS_USAGE, "'%.60s' is too large", s);
+	zero = decimal_value(s, end, 0) == 0;
 	while (*rest == ' ' || *rest == '\t')
 		rest++;
-	if (!*rest && number == 0) {
+	if (!*rest && zero) {
 		*value = 0;
 		return STATUS_OK;
 	}
@@ -85,8 +72,10 @@ static enum status parse_with_units(const char *s, const char *what, const struc
 		return error_set(err, STATUS_USAGE, "'%.60s' has no unit; allowed units: %s", s, allowed);
 	for (size_t i = 0; i < count; i++) {
 		if (strcmp(rest, units[i].name) == 0) {
-			*value = number * units[i].factor;
-			return STATUS_OK;
+			*value = decimal_value(s, end, units[i].shift) * units[i].factor;
+			return isfinite(*value) ? STATUS_OK
+						: error_set(err, STATUS_USAGE,
+							    "'%.60s' is too large", s);
 		}
 	}
 	return error_set(err, STATUS_USAGE, "'%.60s' has the unknown unit '%.30s'; allowed units: %s", s,
@@ -121,14 +110,9 @@ enum status units_parse_percent(const char *s, double *ratio, struct error *err)
 
 enum status units_parse_quantity(const char *s, const char *unit, double *value, struct error *err)
 {
-	double number = 0;
-	char *end;
-	const char *rest;
+	const char *digits = *s == '-' ? s + 1 : s, *end = decimal_scan(digits), *rest = end;
 
-	errno = 0;
-	number = strtod(s, &end);
-	rest = end;
-	if (end == s || !isfinite(number))
+	if (!end || !isfinite(decimal_value(digits, end, 0)))
 		return error_set(err, STATUS_USAGE, "'%.60s' is not a number with the unit %s", s, unit);
 	while (*rest == ' ')
 		rest++;
@@ -136,7 +120,8 @@ enum status units_parse_quantity(const char *s, const char *unit, double *value,
 		size_t n = strlen(si_prefixes[i].name);
 
 		if (strncmp(rest, si_prefixes[i].name, n) == 0 && strcmp(rest + n, unit) == 0) {
-			*value = number * si_prefixes[i].factor;
+			*value = decimal_value(digits, end, si_prefixes[i].shift);
+			*value = *s == '-' ? -*value : *value;
 			return STATUS_OK;
 		}
 	}
@@ -160,12 +145,13 @@ enum status units_parse_integer(const char *s, int64_t *value, struct error *err
 
 enum status units_parse_real(const char *s, double *value, struct error *err)
 {
-	double number = 0;
 	const char *digits = *s == '-' ? s + 1 : s;
-	const char *end = scan_number(digits, &number);
+	const char *end = decimal_scan(digits);
+	double number;
 
 	if (!end || *end)
 		return error_set(err, STATUS_USAGE, "'%.60s' is not a number", s);
+	number = decimal_value(digits, end, 0);
 	if (!isfinite(number))
 		return error_set(err, STATUS_USAGE, "'%.60s' is too large", s);
 	*value = *s == '-' ? -number : number;
@@ -176,8 +162,8 @@ char *units_size(uint64_t bytes, char *out, size_t size)
 {
 	/* Largest unit that divides exactly; binary ones first. */
 	static const struct unit order[] = {
-		{ "TiB", 0x1p40 }, { "GiB", 0x1p30 }, { "MiB", 0x1p20 }, { "KiB", 0x1p10 },
-		{ "TB", 1e12 },    { "GB", 1e9 },     { "MB", 1e6 },
+		{ "TiB", 0x1p40, 0 }, { "GiB", 0x1p30, 0 }, { "MiB", 0x1p20, 0 }, { "KiB", 0x1p10, 0 },
+		{ "TB", 1e12, 0 },    { "GB", 1e9, 0 },     { "MB", 1e6, 0 },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
@@ -189,6 +175,26 @@ char *units_size(uint64_t bytes, char *out, size_t size)
 		}
 	}
 	snprintf(out, size, "%" PRIu64 "B", bytes);
+	return out;
+}
+
+char *units_duration(double seconds, char *out, size_t size)
+{
+	static const struct unit order[] = { { "s", 1, 0 }, { "ms", 1e-3, -3 }, { "us", 1e-6, -6 },
+					     { "ns", 1e-9, -9 } };
+	size_t i = 0;
+
+	while (i + 1 < ARRAY_SIZE(order) && seconds != 0 && seconds < order[i].factor)
+		i++;
+	decimal_text(seconds, order[i].shift, out, size);
+	snprintf(out + strlen(out), size - strlen(out), "%s", order[i].name);
+	return out;
+}
+
+char *units_percent(double ratio, char *out, size_t size)
+{
+	decimal_text(ratio, -2, out, size);
+	snprintf(out + strlen(out), size - strlen(out), "%%");
 	return out;
 }
 

@@ -113,8 +113,13 @@ static enum status add_flight(struct result *result, struct finding *before, siz
 	char *path = xasprintf("%s/result.json", directory);
 	enum status status;
 
-	result->preflight = before;
-	result->preflight_count = count;
+	/* After the devices that were lost, which every run says. */
+	result->preflight = xrealloc(result->preflight, result->preflight_count + count,
+				     sizeof(*before));
+	if (count)
+		memcpy(result->preflight + result->preflight_count, before, count * sizeof(*before));
+	result->preflight_count += count;
+	free(before);
 	flight_land(&setup->config, ".", result);
 	status = result_write(result, path, err);
 	free(path);

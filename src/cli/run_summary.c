@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/units.h"
@@ -42,6 +43,13 @@ static void print_bad(const struct result *result, enum case_status status)
 		printf("and %zu more\n", shown - MOST_SHOWN);
 }
 
+static void print_lost(const struct result *result)
+{
+	for (size_t i = 0; i < result->preflight_count; i++)
+		if (strcmp(result->preflight[i].subject, FINDING_LOST) == 0)
+			printf("%s\n", result->preflight[i].text);
+}
+
 void run_print_summary(const struct result *result)
 {
 	static const enum case_status order[] = { CASE_OK, CASE_SKIPPED, CASE_FAILED, CASE_ERROR };
@@ -62,13 +70,15 @@ void run_print_summary(const struct result *result)
 	printf("; %s, %s\n", result->state, units_format(result->seconds, "s", time, sizeof(time)));
 	print_bad(result, CASE_FAILED);
 	print_bad(result, CASE_ERROR);
+	print_lost(result);
 }
 
 enum exit_code run_exit_code(const struct result *result)
 {
 	if (count_of(result, CASE_FAILED))
 		return EXIT_WRONG_RESULT;
-	if (count_of(result, CASE_ERROR) || result->case_count < result->planned)
+	if (count_of(result, CASE_ERROR) || result->case_count < result->planned ||
+	    result_lost_devices(result))
 		return EXIT_INCOMPLETE;
 	return EXIT_ACCEPTED;
 }

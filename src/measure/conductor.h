@@ -25,6 +25,9 @@ struct conduct_options {
 	int *stopped_by;      /* out, may be NULL: the signal that stopped the run, 0: none */
 };
 
+/* Subject, before the id, of the error about a device that is there, but cannot be described. */
+#define PROBE_NO_DEVICE "device "
+
 /* Devices and environment as a short-lived probe process sees them. */
 struct probe {
 	struct device_info *devices;

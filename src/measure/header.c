@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "measure/run_settings.h"
 
 static char *random_id(void)
@@ -84,6 +85,29 @@ static void fill_machine(struct result *result, const struct plan *plan, const s
 		result->devices[i] = plan->devices[i];
 }
 
+/*
+ * Who asked for all devices did not get those that failed when they were listed, and a run on the others must not look
+ * whole; who named some knows why.
+ */
+static void fill_lost(struct result *result, const struct config *config, const struct probe *probe)
+{
+	const char *wanted = section_text(config_section(config, "run", ""), "devices");
+	size_t capacity = 0;
+
+	for (size_t i = 0; i < probe->finding_count && strcmp(wanted, "all") == 0; i++) {
+		const struct finding *f = &probe->findings[i];
+		struct finding lost = { .severity = SEVERITY_ERROR, .subject = FINDING_LOST };
+
+		if (f->severity != SEVERITY_ERROR ||
+		    !text_starts_with(f->subject, PROBE_NO_DEVICE))
+			continue;
+		snprintf(lost.text, sizeof(lost.text), "%s is there, but cannot be used: %.250s",
+			 f->subject + strlen(PROBE_NO_DEVICE), f->text);
+		ARRAY_GROW(result->preflight, result->preflight_count, capacity);
+		result->preflight[result->preflight_count++] = lost;
+	}
+}
+
 void header_fill(struct result *result, const struct plan *plan, const struct probe *probe,
 		 const char *command)
 {
@@ -103,4 +127,5 @@ void header_fill(struct result *result, const struct plan *plan, const struct pr
 	result->planned = plan->case_count;
 	fill_config(result, plan->config);
 	fill_machine(result, plan, probe);
+	fill_lost(result, plan->config, probe);
 }

@@ -74,8 +74,8 @@ static void send_devices(int pipe, const struct backend_list *list, const struct
 			send_line(pipe, LINE_DEVICE, device_info_to_json(&info));
 			continue;
 		}
-		snprintf(finding.subject, sizeof(finding.subject), "device %s:%d", backend->name,
-			 i);
+		snprintf(finding.subject, sizeof(finding.subject), PROBE_NO_DEVICE "%s:%d",
+			 backend->name, i);
 		snprintf(finding.text, sizeof(finding.text), "%.300s", err.message);
 		send_finding(pipe, &finding);
 	}

@@ -21,43 +21,6 @@ static void shortest(double value, char *out, size_t size)
 	}
 }
 
-/* Canonical text of `value` in units of `factor`: the shortest that parses back to the same bits. */
-static bool in_unit(double value, double factor, const char *unit,
-		    enum status (*parse)(const char *, double *, struct error *), char *out,
-		    size_t size)
-{
-	for (int digits = 1; digits <= 17; digits++) {
-		double back = -1;
-
-		snprintf(out, size, "%.*g%s", digits, value / factor, unit);
-		if (strchr(out, 'e') == NULL && parse(out, &back, NULL) == STATUS_OK &&
-		    back == value)
-			return true;
-	}
-	return false;
-}
-
-static void duration_text(double seconds, char *out, size_t size)
-{
-	static const struct {
-		const char *name;
-		double factor;
-	} units[] = { { "s", 1 }, { "ms", 1e-3 }, { "us", 1e-6 }, { "ns", 1e-9 } };
-
-	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
-		if (seconds == 0 || seconds >= units[i].factor)
-			if (in_unit(seconds, units[i].factor, units[i].name, units_parse_duration,
-				    out, size))
-				return;
-	snprintf(out, size, "%.17gs", seconds);
-}
-
-static void percent_text(double ratio, char *out, size_t size)
-{
-	if (!in_unit(ratio, 0.01, "%", units_parse_percent, out, size))
-		snprintf(out, size, "%.17g%%", ratio * 100);
-}
-
 /* `number` as a value of the key's type is written. */
 static void number_text(const struct key *key, double number, char *out, size_t size)
 {
@@ -66,10 +29,10 @@ static void number_text(const struct key *key, double number, char *out, size_t 
 		units_size((uint64_t)number, out, size);
 		break;
 	case KEY_DURATION:
-		duration_text(number, out, size);
+		units_duration(number, out, size);
 		break;
 	case KEY_PERCENT:
-		percent_text(number, out, size);
+		units_percent(number, out, size);
 		break;
 	case KEY_REAL:
 		shortest(number, out, size);

@@ -128,6 +128,20 @@ static void warn_unfinished(const struct view *view, struct tree *list)
 	}
 }
 
+static void warn_lost(const struct view *view, struct tree *list)
+{
+	char letter[4];
+
+	for (size_t r = 0; r < view->count; r++) {
+		const struct result *result = &view->results[r];
+
+		for (size_t i = 0; i < result->preflight_count; i++)
+			if (strcmp(result->preflight[i].subject, FINDING_LOST) == 0)
+				warn(list, "%s%s%s", view->count > 1 ? view_letter(r, letter) : "",
+				     view->count > 1 ? ": " : "", result->preflight[i].text);
+	}
+}
+
 void view_warnings(const struct view *view, struct tree *page)
 {
 	struct tree *list = tree_list(page, "warnings");
@@ -135,6 +149,7 @@ void view_warnings(const struct view *view, struct tree *page)
 
 	view_count(view, &n);
 	warn_unfinished(view, list);
+	warn_lost(view, list);
 	warn_host(view, list);
 	for (size_t s = 0; s < view->source_count; s++) {
 		warn_telemetry(view, s, list);

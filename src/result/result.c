@@ -211,3 +211,13 @@ struct series *case_result_add_times(struct case_result *result, const char *nam
 	strcpy(series->unit, "s");
 	return series;
 }
+
+size_t result_lost_devices(const struct result *result)
+{
+	size_t lost = 0;
+
+	for (size_t i = 0; i < result->preflight_count; i++)
+		lost += result->preflight[i].severity == SEVERITY_ERROR &&
+			strcmp(result->preflight[i].subject, FINDING_LOST) == 0;
+	return lost;
+}

@@ -200,14 +200,19 @@ struct result {
 	size_t environment_count;
 	struct device_info *devices;
 	size_t device_count;
-	/* What doctor says, before and after an acceptance run; empty for others. */
+	/* What doctor says, before and after an acceptance run; of others only which devices were lost. */
 	struct finding *preflight, *postflight;
 	size_t preflight_count, postflight_count;
 	struct case_result *cases;
 	size_t case_count, case_capacity;
 };
 
+/* Subject of an error in preflight: a device that the run was to have is there, but cannot be used. */
+#define FINDING_LOST "devices"
+
 void result_release(struct result *result);
+/* Devices that the run was to have, but could not use; messages in preflight. */
+size_t result_lost_devices(const struct result *result);
 void case_result_release(struct case_result *c);
 /*
  * An empty case: zero, with telemetry and verification unknown. NULL strings are allowed and written as "";
