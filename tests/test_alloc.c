@@ -236,6 +236,9 @@ static enum status same_free(struct device *device, enum allocator allocator, vo
 
 static void test_memory_given_twice_is_found(void **state)
 {
+#ifdef __SANITIZE_THREAD__
+	skip(); /* two threads that write the same memory are what it plants, and what ThreadSanitizer reports */
+#endif
 	the_block = xcalloc(1, 64 << 10);
 	spy.table.memory_alloc = same_alloc;
 	spy.table.memory_free = same_free;
@@ -311,7 +314,9 @@ static void test_cost_is_what_is_there(void **state)
 	       &result);
 	/* Pages that were touched; transparent huge ones may round up. */
 	assert_true(metric_of(&result, "alloc.cost") > 0.95 * (double)MIB);
+#ifndef __SANITIZE_THREAD__ /* its shadow of what was touched counts as the process's memory, too */
 	assert_true(metric_of(&result, "alloc.cost") < 3.1 * (double)MIB);
+#endif
 	assert_true(metric_of(&result, "alloc.granularity") == 4096);
 	assert_true(metric_of(&result, "alloc.alignment") >= 4096);
 	case_result_release(&result);

@@ -13,6 +13,7 @@ cat >"$folder"/all.ini <<'END'
 [run]
 backend = fake
 telemetry = 0s
+case_limit = 300s
 [defaults]
 min_samples = 5
 max_samples = 6
@@ -49,6 +50,7 @@ cat >"$folder"/two.ini <<'END'
 [run]
 backend = fake
 telemetry = 0s
+case_limit = 300s
 [defaults]
 min_samples = 5
 max_samples = 6

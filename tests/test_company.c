@@ -42,16 +42,24 @@ static enum status plant_elapsed(struct event *start, struct event *end, double 
 	return status;
 }
 
+/* `from` with a wrong byte. Earlier copies may still read it: what has not changed is not written. */
+static const void *corrupted(const void *from, size_t bytes)
+{
+	static unsigned char wrong[BYTES];
+	unsigned char now[BYTES];
+
+	memcpy(now, from, bytes);
+	now[bytes / 2] ^= 1;
+	if (memcmp(wrong, now, bytes) != 0)
+		memcpy(wrong, now, bytes);
+	return wrong;
+}
+
 static enum status plant_copy(struct stream *stream, void *to, const void *from, size_t bytes,
 			      struct error *err)
 {
-	static unsigned char wrong[BYTES];
-
-	if (bytes == BYTES && stream->device->info.index == corrupt_device) {
-		memcpy(wrong, from, bytes);
-		wrong[bytes / 2] ^= 1;
-		from = wrong;
-	}
+	if (bytes == BYTES && stream->device->info.index == corrupt_device)
+		from = corrupted(from, bytes);
 	return spy.real->copy(stream, to, from, bytes, err);
 }
 
@@ -59,13 +67,8 @@ static enum status plant_copy_peer(struct stream *stream, void *to, struct devic
 				   const void *from, struct device *from_device, size_t bytes,
 				   struct error *err)
 {
-	static unsigned char wrong[BYTES];
-
-	if (to_device->info.index == corrupt_device) {
-		memcpy(wrong, from, bytes);
-		wrong[bytes / 2] ^= 1;
-		from = wrong;
-	}
+	if (to_device->info.index == corrupt_device)
+		from = corrupted(from, bytes);
 	return spy.real->copy_peer(stream, to, to_device, from, from_device, bytes, err);
 }
 

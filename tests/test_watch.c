@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "measure/watch.h"
 
-static unsigned readings;
+static _Atomic unsigned readings; /* the watch has a thread of its own */
 
 /* Power goes 100, 200, ..., 400 W and again; nobody knows the temperature. */
 static enum status scripted(struct device *device, struct telemetry *out, struct error *err)
