@@ -47,6 +47,7 @@ struct outcome {
 /* In memory: fifty cases a run, each fsynced. */
 static char folder[] = "/dev/shm/gpuproof_faults.XXXXXX";
 static struct script_calls *calls;
+static const char *sweeping; /* the part */
 static unsigned failures, runs;
 
 /* The last section of quick.ini, a short one, stands behind every other. */
@@ -191,7 +192,7 @@ static struct outcome run_with(const char *fault, const char *clock_word)
 static void complain(const char *fault, const char *what, const char *detail)
 {
 	failures++;
-	printf("FAILED: %s (%s): %s %s\n", fault, calls->culprit, what, detail);
+	printf("FAILED: %s, %s (%s): %s %s\n", sweeping, fault, calls->culprit, what, detail);
 }
 
 static bool is_harmless(const char *operation)
@@ -301,6 +302,7 @@ static void sweep(const char *part, const char *deed, const char *clock_word, ui
 	unsigned earlier = runs, failed = failures;
 	uint64_t count;
 
+	sweeping = part;
 	write_config(part);
 	count = run_soundly(&sound, clock_word);
 	for (uint64_t n = first; n <= count && n <= last; n += stride) {
