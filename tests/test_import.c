@@ -229,6 +229,49 @@ static void what_has_no_counterpart_is_named(void **state)
 	result_release(&result);
 }
 
+/* Once, however often it is there. */
+static void functions_of_newer_babelstreams_are_named(void **state)
+{
+	static const char text[] = "function,num_times,n_elements,sizeof,max_mbytes_per_sec,"
+				   "min_runtime,max_runtime,avg_runtime\n"
+				   "Copy,10,100,8,1000,1e-6,1e-6,1e-6\n"
+				   "Nstream,10,100,8,1000,1e-6,1e-6,1e-6\n"
+				   "Stream,10,100,8,1000,1e-6,1e-6,1e-6\n"
+				   "Nstream,10,100,8,1000,1e-6,1e-6,1e-6\n";
+	const struct import_options options = { .device = "Tesla K80" };
+	struct error err = ERROR_NONE;
+	struct result result;
+
+	(void)state;
+	assert_int_equal(
+		import_text(&result, "babelstream", "x.csv", text, strlen(text), &options, &err),
+		STATUS_OK);
+	assert_int_equal(result.case_count, 1);
+	assert_string_equal(fact(&result, IMPORT_LEFT_OUT), "Nstream, Stream");
+	result_release(&result);
+}
+
+static void benchmarks_that_failed_are_errors(void **state)
+{
+	static const char text[] =
+		"{\"context\": {}, \"benchmarks\": [{\"name\": \"BM_a\", \"real_time\": 0.0, "
+		"\"time_unit\": \"ns\", \"error_occurred\": true, \"error_message\": \"no "
+		"device\"}]}";
+	const struct import_options options = { 0 };
+	struct error err = ERROR_NONE;
+	struct result result;
+
+	(void)state;
+	assert_int_equal(import_text(&result, "google-benchmark", "x.json", text, strlen(text),
+				     &options, &err),
+			 STATUS_OK);
+	assert_int_equal(result.case_count, 1);
+	assert_int_equal(result.cases[0].status, CASE_ERROR);
+	assert_string_equal(result.cases[0].reason, "no device");
+	assert_string_equal(result.cases[0].id, "benchmark/BM_a@host:0");
+	result_release(&result);
+}
+
 static void a_device_can_be_named(void **state)
 {
 	static const char text[] = "function,num_times,n_elements,sizeof,max_mbytes_per_sec,"
@@ -379,6 +422,8 @@ int main(void)
 		cmocka_unit_test(metrics_are_those_of_the_suites),
 		cmocka_unit_test(wrong_elements_fail),
 		cmocka_unit_test(what_has_no_counterpart_is_named),
+		cmocka_unit_test(functions_of_newer_babelstreams_are_named),
+		cmocka_unit_test(benchmarks_that_failed_are_errors),
 		cmocka_unit_test(a_device_can_be_named),
 		cmocka_unit_test(mistakes_name_file_and_line),
 		cmocka_unit_test(damaged_files_are_refused_with_their_line),

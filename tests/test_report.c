@@ -242,8 +242,7 @@ static void what_is_the_same_is_one_cell(void **state)
 	for (int i = 0; i < 2; i++)
 		sample_report(&results[i], &two_gpus);
 	html = page_of(results, 2);
-	assert_has(html, "<th scope=\"row\">devices<td class=\"text\" colspan=\"2\">NVIDIA H200, "
-			 "NVIDIA H200\n");
+	assert_has(html, "<th scope=\"row\">devices<td class=\"text\" colspan=\"2\">2 × NVIDIA H200\n");
 	assert_has(html, "<th scope=\"row\">seed<td class=\"text\" colspan=\"2\">7<td");
 	free(html);
 	free(results[1].settings[0].value);
@@ -252,6 +251,25 @@ static void what_is_the_same_is_one_cell(void **state)
 	assert_has(html, "<td class=\"text\">another<td");
 	free(html);
 	for (int i = 0; i < 2; i++)
+		result_release(&results[i]);
+}
+
+static void a_title_names_a_few_results(void **state)
+{
+	struct result results[4];
+	char *html;
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		sample_report(&results[i], i ? &one_gpu : &two_gpus);
+	html = page_of(results, 3);
+	assert_has(html, "<title>Comparison: 2 × NVIDIA H200 against Tesla V100-SXM2-32GB against "
+			 "Tesla V100-SXM2-32GB</title>");
+	free(html);
+	html = page_of(results, 4);
+	assert_has(html, "<title>Comparison of 4 results with that of 2 × NVIDIA H200</title>");
+	free(html);
+	for (int i = 0; i < 4; i++)
 		result_release(&results[i]);
 }
 
@@ -619,6 +637,7 @@ int main(void)
 		cmocka_unit_test(every_case_is_listed),
 		cmocka_unit_test(comparison_says_what_it_compares),
 		cmocka_unit_test(what_is_the_same_is_one_cell),
+		cmocka_unit_test(a_title_names_a_few_results),
 		cmocka_unit_test(same_results_same_bytes),
 		cmocka_unit_test(embedded_result_reads_back),
 		cmocka_unit_test(nothing_is_still_a_page),

@@ -140,7 +140,18 @@ static void unknown_gpus_are_refused(void **state)
 	assert_int_equal(reference_collect(&reference, &view, "k80, v100-pci", "", &err),
 			 STATUS_USAGE);
 	assert_string_equal(err.message, "there is no reference GPU 'v100-pci'; did you mean "
-					 "'v100-pcie'?: see gpuproof list gpus");
+					 "'v100-pcie'? (gpuproof list gpus)");
+	reference_release(&reference);
+	/* A name that several models have names all of them. */
+	error_clear(&err);
+	assert_int_equal(reference_collect(&reference, &view, "all", "v100", &err), STATUS_USAGE);
+	assert_string_equal(err.message,
+			    "there is no reference GPU 'v100'; did you mean 'v100-pcie' or "
+			    "'v100-sxm2'? (gpuproof list gpus)");
+	reference_release(&reference);
+	error_clear(&err);
+	assert_int_equal(reference_collect(&reference, &view, "zzzzzz", "", &err), STATUS_USAGE);
+	assert_string_equal(err.message, "there is no reference GPU 'zzzzzz' (gpuproof list gpus)");
 	reference_release(&reference);
 	view_release(&view);
 	result_release(&result);
@@ -201,6 +212,26 @@ static void the_page_says_where_values_are_from(void **state)
 		free(id);
 	}
 	text_release(&html);
+}
+
+/* A file of another GPU that was imported as a K80's. */
+static void what_no_card_can_do_is_doubted(void **state)
+{
+	const struct report_options options = { .reference = "k80", .baseline = "k80" };
+	struct text html = TEXT_EMPTY;
+	struct error err = ERROR_NONE;
+	struct result result;
+
+	(void)state;
+	stream_result(&result, "Tesla K80", true);
+	assert_int_equal(report_render(&result, 1, &options, &html, &err), STATUS_OK);
+	assert_int_equal(occurrences(html.data, "! another GPU, or a cache?"), 0);
+	text_release(&html);
+	result.cases[0].metrics[0].value = 3e12;
+	assert_int_equal(report_render(&result, 1, &options, &html, &err), STATUS_OK);
+	assert_int_equal(occurrences(html.data, "! another GPU, or a cache?"), 1);
+	text_release(&html);
+	result_release(&result);
 }
 
 /* 13 cards, in a megabyte and a third of a second: what sanitizers and a busy machine add is allowed for. */
@@ -382,6 +413,7 @@ int main(void)
 		cmocka_unit_test(ratios_are_to_the_baseline),
 		cmocka_unit_test(unknown_gpus_are_refused),
 		cmocka_unit_test(the_page_says_where_values_are_from),
+		cmocka_unit_test(what_no_card_can_do_is_doubted),
 		cmocka_unit_test(the_page_is_small_and_fast),
 		cmocka_unit_test(what_fits_names_the_card_and_where_it_was_measured),
 		cmocka_unit_test(a_page_of_a_dozen_measured_gpus_is_small_and_fast),

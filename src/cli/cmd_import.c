@@ -57,6 +57,16 @@ static int list_formats(void)
 	return EXIT_ACCEPTED;
 }
 
+static void print_outcome(const char *output, const struct result *result)
+{
+	printf("%s: %zu cases on %zu device%s\n", output, result->case_count, result->device_count,
+	       result->device_count == 1 ? "" : "s");
+	for (size_t i = 0; i < result->environment_count; i++)
+		if (strcmp(result->environment[i].name, IMPORT_LEFT_OUT) == 0)
+			printf("%s: not imported, for there is nothing like it here: %s\n", output,
+			       result->environment[i].value);
+}
+
 static int import_run(int argc, char **argv)
 {
 	struct import_arguments a = { .output = "result.json" };
@@ -73,8 +83,7 @@ static int import_run(int argc, char **argv)
 		return command_fail(&err);
 	status = result_write(&result, a.output, &err);
 	if (status == STATUS_OK)
-		printf("%s: %zu cases on %zu device%s\n", a.output, result.case_count,
-		       result.device_count, result.device_count == 1 ? "" : "s");
+		print_outcome(a.output, &result);
 	result_release(&result);
 	return status == STATUS_OK ? EXIT_ACCEPTED : command_fail(&err);
 }

@@ -37,6 +37,38 @@ void import_fact(struct import *import, const char *name, const char *value)
 		(struct fact){ .name = xstrdup(name), .value = xstrdup(value) };
 }
 
+static bool in_list(const char *list, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (const char *p = list; p; p = strstr(p, ", ")) {
+		p += p == list ? 0 : strlen(", ");
+		if (strncmp(p, word, length) == 0 && (!p[length] || p[length] == ','))
+			return true;
+	}
+	return false;
+}
+
+void import_left_out(struct import *import, const char *what)
+{
+	struct result *r = import->result;
+
+	for (size_t i = 0; i < r->environment_count; i++) {
+		struct fact *fact = &r->environment[i];
+		char *longer;
+
+		if (strcmp(fact->name, IMPORT_LEFT_OUT) != 0)
+			continue;
+		if (in_list(fact->value, what))
+			return;
+		longer = xasprintf("%s, %s", fact->value, what);
+		free(fact->value);
+		fact->value = longer;
+		return;
+	}
+	import_fact(import, IMPORT_LEFT_OUT, what);
+}
+
 void import_tool(struct import *import, const char *tool)
 {
 	char *value = xasprintf("imported: %s", tool);
@@ -165,9 +197,19 @@ struct case_result *import_merged(struct import *import, struct case_result *c)
 	return c;
 }
 
-void import_failed(struct case_result *c, const char *reason)
+static void end_as(struct case_result *c, enum case_status status, const char *reason)
 {
-	c->status = CASE_FAILED;
+	c->status = status;
 	free(c->reason);
 	c->reason = xstrdup(reason);
+}
+
+void import_failed(struct case_result *c, const char *reason)
+{
+	end_as(c, CASE_FAILED, reason);
+}
+
+void import_broken(struct case_result *c, const char *reason)
+{
+	end_as(c, CASE_ERROR, reason);
 }

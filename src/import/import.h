@@ -12,6 +12,8 @@
 #include "result/result.h"
 
 #define IMPORT_PROVENANCE "provenance" /* the fact's name */
+#define IMPORT_LEFT_OUT                                                                            \
+	"not imported" /* the fact that names what has no counterpart here, if anything */
 
 struct import_options {
 	const char *device;     /* name of the GPU, where the file has none; NULL */

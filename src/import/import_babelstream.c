@@ -66,8 +66,10 @@ static enum status read_row(struct import *import, size_t line, char **fields, s
 		if (!import_real(fields[i], &v[i]) || v[i] <= 0)
 			return import_error(import, line, "expected a number above 0, not '%.40s'",
 					    fields[i]);
-	if (!operation)
-		return STATUS_OK; /* nstream, init, ...: not measured here */
+	if (!operation) { /* nstream, init, ... */
+		import_left_out(import, fields[FUNCTION]);
+		return STATUS_OK;
+	}
 	if (v[SIZE] != 4 && v[SIZE] != 8)
 		return import_error(import, line, "expected sizeof 4 or 8, not '%.40s'",
 				    fields[SIZE]);

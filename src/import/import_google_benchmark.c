@@ -66,9 +66,15 @@ static enum status read_benchmark(struct import *import, const json_t *list,
 
 	if (!name)
 		return STATUS_USAGE;
-	if (!stands_for_itself(list, benchmark) ||
-	    json_is_true(json_object_get(benchmark, "error_occurred")))
+	if (!stands_for_itself(list, benchmark))
 		return STATUS_OK;
+	if (json_is_true(json_object_get(benchmark, "error_occurred"))) {
+		c = import_case(import, "benchmark", &device, 1);
+		import_word(c, "name", *run ? run : json_string_value(name));
+		import_broken(c, import_string(benchmark, "error_message"));
+		import_named(c);
+		return STATUS_OK;
+	}
 	if (!import_member(import, benchmark, path, "real_time", JSON_REAL))
 		return STATUS_USAGE;
 	if (!isfinite(factor))

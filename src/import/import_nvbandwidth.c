@@ -158,7 +158,7 @@ static enum status read_matrix(struct import *import, const struct test *test, c
 
 /* Tests that have no counterpart are named in the result. */
 static enum status read_test(struct import *import, const json_t *test_json,
-			     const struct json_path *path, struct text *unknown)
+			     const struct json_path *path)
 {
 	const json_t *name = import_member(import, test_json, path, "name", JSON_STRING);
 	const json_t *status = import_member(import, test_json, path, "status", JSON_STRING);
@@ -173,7 +173,7 @@ static enum status read_test(struct import *import, const json_t *test_json,
 		return STATUS_OK;
 	test = test_named(json_string_value(name), &engine);
 	if (!test) {
-		text_addf(unknown, "%s%s", unknown->length ? ", " : "", json_string_value(name));
+		import_left_out(import, json_string_value(name));
 		return STATUS_OK;
 	}
 	matrix = import_member(import, test_json, path, "bandwidth_matrix", JSON_ARRAY);
@@ -224,7 +224,6 @@ static enum status read_root(struct import *import, const json_t *json)
 	const struct json_path tests_path = { &top, "testcases", 0 };
 	const json_t *root = import_member(import, json, NULL, "nvbandwidth", JSON_OBJECT);
 	const json_t *devices, *list;
-	struct text unknown = TEXT_EMPTY;
 	enum status status;
 
 	if (!root ||
@@ -236,11 +235,8 @@ static enum status read_root(struct import *import, const json_t *json)
 	for (size_t i = 0; status == STATUS_OK && i < json_array_size(list); i++) {
 		const struct json_path here = { &tests_path, NULL, i };
 
-		status = read_test(import, json_array_get(list, i), &here, &unknown);
+		status = read_test(import, json_array_get(list, i), &here);
 	}
-	if (unknown.length)
-		import_fact(import, "not imported", unknown.data);
-	text_release(&unknown);
 	return status;
 }
 

@@ -24,6 +24,8 @@ enum status import_error(struct import *import, size_t line, const char *format,
 /* "imported: <tool>" */
 void import_tool(struct import *import, const char *tool);
 void import_fact(struct import *import, const char *name, const char *value);
+/* Names what has no counterpart here, once, in the fact IMPORT_LEFT_OUT. */
+void import_left_out(struct import *import, const char *what);
 
 /*
  * The device with number `index`, added when it is new, and its id ("cuda:0", "host:0"). options->device replaces
@@ -46,7 +48,9 @@ void import_metric(struct case_result *c, const char *name, const char *unit, en
 void import_named(struct case_result *c);
 /* An earlier case of the same id, `c` then being gone again; else `c`. */
 struct case_result *import_merged(struct import *import, struct case_result *c);
+/* A wrong result; one that never came to a result. */
 void import_failed(struct case_result *c, const char *reason);
+void import_broken(struct case_result *c, const char *reason);
 
 /* One line after the other, without its end. */
 struct import_lines {

@@ -58,22 +58,39 @@ static bool listed(const char *list, const char *id)
 	return false;
 }
 
-static enum status check_id(const char *id, struct error *err)
+/* "v100" is none, but v100-pcie and v100-sxm2 are: what was likely meant, as words for a message. malloc'ed. */
+static char *likely_ids(const char *id)
 {
 	size_t count;
 	const struct gpu *gpus = gpus_all(&count);
-	const char **names = xcalloc(count + 1, sizeof(*names));
-	const char *near;
+	const char **names = xcalloc(count + 1, sizeof(*names)), *near;
+	struct text words = TEXT_EMPTY;
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		names[i] = gpus[i].id;
-	near = gpus_by_id(id) ? NULL : text_nearest(id, names);
-	if (!gpus_by_id(id))
-		error_set(err, STATUS_USAGE,
-			  "there is no reference GPU '%.40s'%s%s%s: see gpuproof list gpus", id,
-			  near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+		if (text_starts_with(names[i], id))
+			text_addf(&words, "%s'%s'", words.length ? " or " : "; did you mean ",
+				  names[i]);
+	}
+	near = words.length ? NULL : text_nearest(id, names);
+	if (near)
+		text_addf(&words, "; did you mean '%s'", near);
+	text_add(&words, words.length ? "?" : "");
 	free(names);
-	return err->status;
+	return text_detach(&words);
+}
+
+static enum status check_id(const char *id, struct error *err)
+{
+	char *likely;
+
+	if (gpus_by_id(id))
+		return STATUS_OK;
+	likely = likely_ids(id);
+	error_set(err, STATUS_USAGE, "there is no reference GPU '%.40s'%s (gpuproof list gpus)", id,
+		  likely);
+	free(likely);
+	return STATUS_USAGE;
 }
 
 static enum status check_ids(const char *list, struct error *err)

@@ -323,19 +323,45 @@ static void add_difference(const struct view *view, struct tree *list, const cha
 	value_cells(view, value, what, row);
 }
 
+static size_t same_names(const struct result *result, size_t first)
+{
+	size_t count = 0;
+
+	for (size_t d = first; d < result->device_count; d++)
+		count += strcmp(result->devices[d].name, result->devices[first].name) == 0;
+	return count;
+}
+
+static bool named_before(const struct result *result, size_t device)
+{
+	for (size_t d = 0; d < device; d++)
+		if (strcmp(result->devices[d].name, result->devices[device].name) == 0)
+			return true;
+	return false;
+}
+
+/* "2 × NVIDIA H200, Tesla T4" */
 static const char *device_names(const struct result *result, const void *what)
 {
 	/* Each lives until the call after the next: two are compared, and cells copy theirs at once. */
 	static _Thread_local char texts[2][FORMAT_LONGEST];
 	static _Thread_local int turn;
 	char *text = texts[turn ^= 1];
-	size_t at = 0;
+	struct text names = TEXT_EMPTY;
 
 	(void)what;
-	text[0] = '\0';
-	for (size_t d = 0; d < result->device_count && at < sizeof(texts[0]); d++)
-		at += (size_t)snprintf(text + at, sizeof(texts[0]) - at, "%s%s", d ? ", " : "",
-				       result->devices[d].name);
+	for (size_t d = 0; d < result->device_count; d++) {
+		size_t count = same_names(result, d);
+
+		if (named_before(result, d))
+			continue;
+		text_add(&names, names.length ? ", " : "");
+		if (count > 1)
+			text_addf(&names, "%zu × ", count);
+		text_add(&names, result->devices[d].name);
+	}
+	snprintf(text, sizeof(texts[0]), "%s", names.data ? names.data : "");
+	text_release(&names);
 	return text;
 }
 

@@ -19,6 +19,9 @@ static void add_devices(struct text *out, const struct result *result)
 		text_add(out, " (CPU)");
 }
 
+/* A title names so many results; of more it says how many there are. */
+#define NAMED_RESULTS 3
+
 /* "Measurement: lab node 7, 2 × NVIDIA H200" */
 static char *default_title(const struct view *view)
 {
@@ -27,7 +30,12 @@ static char *default_title(const struct view *view)
 	char *cut;
 
 	text_add(&out, view->count > 1 ? "Comparison" : "Measurement");
-	for (size_t r = 0; view->count > 1 && r < view->count; r++) {
+	if (view->count > NAMED_RESULTS) {
+		text_addf(&out, " of %zu results with that of ", view->count);
+		add_devices(&out, first);
+	}
+	for (size_t r = 0; view->count > 1 && view->count <= NAMED_RESULTS && r < view->count;
+	     r++) {
 		text_add(&out, r ? " against " : ": ");
 		add_devices(&out, &view->results[r]);
 	}

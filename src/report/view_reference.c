@@ -70,6 +70,9 @@ static void show_sheets(const struct reference *r, struct tree *page)
 	}
 }
 
+/* GeForce cards boost 7 % beyond their data sheet. What is far above was another card, or never left a cache. */
+#define MOST_OF_PEAK 1.25
+
 static void show_value(const struct reference *r, const struct reference_row *row, size_t card,
 		       enum provenance kind, struct tree *figures)
 {
@@ -90,7 +93,9 @@ static void show_value(const struct reference *r, const struct reference_row *ro
 	tree_text(figure, "ratio", isfinite(ratio) ? format_ratio(ratio, text, sizeof(text)) : "");
 	if (isfinite(peak))
 		tree_textf(figure, "share", "%.0f %% of peak", 100 * value->value / peak);
-	else
+	tree_flag(figure, "impossible",
+		  row->quantity->better == BETTER_HIGHER && value->value > MOST_OF_PEAK * peak);
+	if (!isfinite(peak))
 		tree_text(figure, "share", "");
 	tree_text(figure, "source", value->p ? value->p->source : "");
 	if (row->devices > 1)
