@@ -62,6 +62,9 @@ static const struct key keys[] = {
 	{ .name = "collective_multiprocessors", .type = KEY_INTEGER, .fallback = "-1", .min = -1,
 	  .max = 1024,
 	  .help = "held by collectives at most, left free by products beside; 0: no limit; -1: by mode" },
+	{ .name = "transport", .type = KEY_CHOICE, .list = true, .fallback = "auto",
+	  .choices = transport_names,
+	  .help = "between devices: nccl, peer_copy, host_copy; host: shared_memory; auto: first of them" },
 	{ .name = "loss_on", .type = KEY_CHOICE, .fallback = "server", .choices = loss_places,
 	  .help = "dp_naive: the first device computes the loss of all rows, or each of its own" },
 	{ .name = "optimizer", .type = KEY_CHOICE, .fallback = "adam", .choices = optimizer_names,
@@ -91,7 +94,7 @@ static const struct key keys[] = {
 
 static const char *const axes[] = { "precision",    "batch",  "modes", "devices",
 				    "microbatches", "bucket", "hybrid", "batch_mode",
-				    "width",        NULL };
+				    "width",        "transport", NULL };
 
 /* 0: the case has the model that `layers` describes. */
 static int64_t width_of(const struct plan_case *c)
@@ -100,6 +103,15 @@ static int64_t width_of(const struct plan_case *c)
 		if (strcmp(c->parameters[i].key->name, "width") == 0)
 			return c->parameters[i].value->integer;
 	return 0;
+}
+
+/* One device has none. */
+static enum transport transport_of(const struct plan_case *c)
+{
+	for (size_t i = 0; i < c->parameter_count; i++)
+		if (strcmp(c->parameters[i].key->name, "transport") == 0)
+			return (enum transport)c->parameters[i].value->integer;
+	return TRANSPORT_AUTO;
 }
 
 static enum status read_layers(struct setup *setup, const struct plan_case *c, struct error *err)
@@ -235,6 +247,7 @@ static enum status setup_from_case(struct setup *setup, const struct plan_case *
 	setup->search_seconds = section_real(c->section, "search_time");
 	setup->collective_multiprocessors =
 		section_integer(c->section, "collective_multiprocessors");
+	setup->transport = transport_of(c);
 	read_optimizer(setup, c->section);
 	return STATUS_OK;
 }
@@ -373,6 +386,9 @@ static enum status parallel_expand(struct plan *plan, struct plan_case *point, s
 	if (width_of(point) > 0)
 		plan_unname_usual(point, "width", "0");
 	else if (!plan_drop_axis(point, "width"))
+		return STATUS_OK;
+	plan_unname_usual(point, "transport", "auto");
+	if (setup.ranks == 1 && !plan_drop_axis(point, "transport"))
 		return STATUS_OK;
 	/* One device scales in no way: it is the same case in both. */
 	if (setup.ranks == 1 && setup.weak)

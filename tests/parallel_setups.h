@@ -42,12 +42,13 @@ static inline struct setup tiny(const char *mode, int ranks, enum precision prec
 static inline enum status run_reference(struct device *device, struct world *world, void *context,
 					struct error *err)
 {
+	const struct setup *setup = context;
 	struct check check = { 0 };
 	struct team team;
-	enum status status = team_open(&team, device, world, err);
+	enum status status = team_open_over(&team, device, world, setup->transport, 0, err);
 
 	if (status == STATUS_OK)
-		status = verify_reference(context, &team, &check, err);
+		status = verify_reference(setup, &team, &check, err);
 	team_close(&team);
 	return status;
 }

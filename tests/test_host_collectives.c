@@ -58,8 +58,17 @@ static void open_rank(struct rank *r)
 	OK(r, backend_stream_create(r->device, false, &r->other, &r->err));
 }
 
+/* Of all ranks of the test that runs; AUTO: the backend's own. */
+static enum transport transport;
+
 static void join_ranks(struct rank *r)
 {
+	if (transport != TRANSPORT_AUTO) {
+		OK(r, backend_communicator_open_over(r->device, transport, r->id, r->rank, r->size,
+						     0, &r->communicator, &r->err));
+		NEED(r, r->communicator->transport == transport, "over another transport");
+		return;
+	}
 	OK(r, backend_communicator_open(r->device, r->id, r->rank, r->size, &r->communicator,
 					&r->err));
 }
@@ -128,6 +137,20 @@ static double expected_element(int size, enum precision precision, enum reductio
 	return reduction == REDUCE_AVERAGE ? result / size : result;
 }
 
+/*
+ * The backend's own add up in FP32 or wider and round once; a relay rounds what it hands on, each time a number no larger
+ * than there are ranks.
+ */
+static double sum_tolerance(const struct rank *r, enum precision precision, double expected)
+{
+	double handed_on = r->communicator->relay
+				   ? (r->size - 1) * element_rounding(precision, r->size)
+				   : 0;
+
+	return 4 * r->size * arithmetic_rounding(precision) +
+	       1.01 * element_rounding(precision, expected) + handed_on;
+}
+
 static void check_all_reduce(struct rank *r, enum precision precision, enum reduction reduction,
 			     size_t count, bool in_place)
 {
@@ -147,10 +170,7 @@ static void check_all_reduce(struct rank *r, enum precision precision, enum redu
 
 		compare(&r->err, "all_reduce", precision, i, element_get(to, precision, i),
 			expected,
-			reduction == REDUCE_MAX
-				? 0
-				: 4 * r->size * arithmetic_rounding(precision) +
-					  1.01 * element_rounding(precision, expected));
+			reduction == REDUCE_MAX ? 0 : sum_tolerance(r, precision, expected));
 		NEED(r, r->err.status == STATUS_OK, "reduction %d of %zu", reduction, count);
 	}
 	/* The same bits as rank 0. */
@@ -250,8 +270,7 @@ static void check_parts(struct rank *r, enum parts parts, enum precision precisi
 	OK(r, backend_stream_synchronize(r->stream, &r->err));
 	for (size_t i = 0; i < results && (parts != REDUCE_TO_ROOT || r->rank == root); i++) {
 		double expected = expected_part(r, parts, precision, tensors, count, i);
-		double tolerance = 4 * r->size * arithmetic_rounding(precision) +
-				   1.01 * element_rounding(precision, expected);
+		double tolerance = sum_tolerance(r, precision, expected);
 
 		compare(&r->err, "parts", precision, i, element_get(to, precision, i), expected,
 			adds ? tolerance : 0);
@@ -413,6 +432,50 @@ static void calls_on_two_streams_keep_their_order(void **state)
 	run_ranks(3, two_streams, true);
 }
 
+/* Rings of copies give what the backend's own collectives give, and keep the same promises. */
+static void copies_between_ranks_do_the_same(void **state)
+{
+	(void)state;
+	transport = TRANSPORT_HOST_COPY;
+	for (int size = 1; size <= 3; size++) {
+		run_ranks(size, all_reduces, true);
+		run_ranks(size, all_parts, true);
+	}
+	run_ranks(4, all_parts, true);
+	run_ranks(4, broadcasts, true);
+	run_ranks(2, ring, true);
+	run_ranks(4, ring, true);
+	run_ranks(3, pipeline, true);
+	run_ranks(3, two_streams, true);
+	transport = TRANSPORT_AUTO;
+}
+
+static void no_library(struct rank *r)
+{
+	static const enum transport refused[] = { TRANSPORT_NCCL, TRANSPORT_PEER_COPY };
+
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+		struct error err = ERROR_NONE;
+
+		NEED(r,
+		     backend_transport_usable(r->device, refused[i], 1, &err) ==
+				     STATUS_UNSUPPORTED &&
+			     strstr(err.message, transport_names[refused[i]]) &&
+			     strstr(err.message, "is no GPU"),
+		     "%s", err.message);
+		NEED(r,
+		     backend_communicator_open_over(r->device, refused[i], r->id, 0, 1, 0,
+						    &r->communicator, &err) == STATUS_UNSUPPORTED,
+		     "%s", transport_names[refused[i]]);
+	}
+}
+
+static void transports_of_gpus_are_refused(void **state)
+{
+	(void)state;
+	run_ranks(1, no_library, false);
+}
+
 static void products(struct rank *r)
 {
 	enum { N = 300 };
@@ -534,6 +597,8 @@ int main(void)
 		cmocka_unit_test(a_group_of_large_messages_does_not_lock_up),
 		cmocka_unit_test(messages_arrive_in_order),
 		cmocka_unit_test(calls_on_two_streams_keep_their_order),
+		cmocka_unit_test(copies_between_ranks_do_the_same),
+		cmocka_unit_test(transports_of_gpus_are_refused),
 		cmocka_unit_test(a_forked_rank_multiplies),
 		cmocka_unit_test(a_rank_that_dies_is_named),
 		cmocka_unit_test(a_failure_on_one_rank_ends_the_collective_on_all),

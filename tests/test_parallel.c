@@ -50,6 +50,24 @@ static void splits_equal_the_reference(void **state)
 			}
 }
 
+/* Each way of talking in every mode; three ranks, so that sums are handed on. */
+static void splits_over_copies_equal_the_reference(void **state)
+{
+	(void)state;
+	for (size_t m = 0; m < ARRAY_SIZE(split_names); m++)
+		for (int ranks = 2; ranks <= 4; ranks++) {
+			struct setup setup = tiny(split_names[m], ranks,
+						  ranks == 4 ? PRECISION_FP16 : PRECISION_FP64);
+
+			if (ranks == 3 && strcmp(split_names[m], "tensor") == 0)
+				continue; /* its widths do not divide by 3 */
+			setup.transport = TRANSPORT_HOST_COPY;
+			setup.microbatches = setup.mode->microbatched ? 2 : 1;
+			setup.batch = 96;
+			expect_reference(&setup, "over host_copy");
+		}
+}
+
 static void micro_batches_equal_the_reference(void **state)
 {
 	(void)state;
@@ -529,6 +547,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(single_equals_the_reference),
 		cmocka_unit_test(splits_equal_the_reference),
+		cmocka_unit_test(splits_over_copies_equal_the_reference),
 		cmocka_unit_test(micro_batches_equal_the_reference),
 		cmocka_unit_test(deep_models_stay_within_tolerance),
 		cmocka_unit_test(bucket_sizes_change_nothing),

@@ -26,9 +26,10 @@
 
 #include "base/error.h"
 #include "device/device_info.h"
+#include "device/transport.h"
 
 /* Changes whenever this header does in a way that a loaded module would notice. */
-#define BACKEND_ABI 10
+#define BACKEND_ABI 11
 
 /* Every backend's device, stream, event, communicator and graph start with these fields. */
 struct device {
@@ -41,9 +42,14 @@ struct stream {
 struct event {
 	struct device *device;
 };
+struct communicator_operations;
+struct relay; /* device/relay.h */
 struct communicator {
 	struct device *device;
 	int rank, size;
+	enum transport transport; /* what it goes over; AUTO: what the backend does not tell */
+	const struct communicator_operations *operations; /* NULL: the backend's own */
+	struct relay *relay;
 };
 struct graph {
 	struct device *device;
@@ -214,6 +220,33 @@ struct backend_options {
 /* A way in which a kernel, or a library's product ("gemm"), was carried out: { "gemm_tensor", "WMMA" }. */
 struct code_path {
 	const char *kernel, *path; /* path "": there is only one */
+};
+
+/* The collectives and messages of struct backend, for communicators whose transport has ones of its own. */
+struct communicator_operations {
+	enum status (*all_reduce)(struct communicator *communicator, struct stream *stream, void *to,
+				  const void *from, size_t count, enum precision precision,
+				  enum reduction reduction, struct error *err);
+	enum status (*broadcast)(struct communicator *communicator, struct stream *stream, void *buffer,
+				 size_t bytes, int root, struct error *err);
+	enum status (*send)(struct communicator *communicator, struct stream *stream, const void *from,
+			    size_t bytes, int peer, struct error *err);
+	enum status (*receive)(struct communicator *communicator, struct stream *stream, void *to,
+			       size_t bytes, int peer, struct error *err);
+	enum status (*group_begin)(struct communicator *communicator, struct error *err);
+	enum status (*group_end)(struct communicator *communicator, struct error *err);
+	enum status (*all_gather)(struct communicator *communicator, struct stream *stream, void *to,
+				  const void *from, size_t count_per_rank, enum precision precision,
+				  struct error *err);
+	enum status (*reduce_scatter)(struct communicator *communicator, struct stream *stream, void *to,
+				      const void *from, size_t count_per_rank, enum precision precision,
+				      enum reduction reduction, struct error *err);
+	enum status (*reduce)(struct communicator *communicator, struct stream *stream, void *to,
+			      const void *from, size_t count, enum precision precision,
+			      enum reduction reduction, int root, struct error *err);
+	enum status (*all_to_all)(struct communicator *communicator, struct stream *stream, void *to,
+				  const void *from, size_t count_per_rank, enum precision precision,
+				  struct error *err);
 };
 
 struct backend {
@@ -395,6 +428,19 @@ struct backend {
 	/* The unit in which the allocator takes memory from the device; STATUS_UNSUPPORTED where nobody tells. */
 	enum status (*memory_granularity)(struct device *device, enum allocator allocator, size_t *bytes,
 					  struct error *err);
+
+	/*
+	 * Whether ranks can talk over `transport`, which is not AUTO, when their devices are those whose bits are set in
+	 * `devices` (by device_info.index; this one's among them). STATUS_UNSUPPORTED with the reason. NULL, as
+	 * communicator_open_over: communicator_open() is all there is.
+	 */
+	enum status (*transport_usable)(struct device *device, enum transport transport,
+					uint64_t devices, struct error *err);
+	/* communicator_open_within() over a given transport, with an id from transport_id(). */
+	enum status (*communicator_open_over)(struct device *device, enum transport transport,
+					      const struct communicator_id *id, int rank, int size,
+					      int multiprocessors, struct communicator **out,
+					      struct error *err);
 };
 
 /*

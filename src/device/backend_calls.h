@@ -198,10 +198,30 @@ static inline enum status backend_communicator_open_within(struct device *device
 			multiprocessors, out, err);
 }
 
+static inline enum status backend_transport_usable(struct device *device, enum transport transport,
+		uint64_t devices, struct error *err)
+{
+	if (!device->backend->transport_usable)
+		return backend_missing(device, "transport_usable", err);
+	return device->backend->transport_usable(device, transport, devices, err);
+}
+
+static inline enum status backend_communicator_open_over(struct device *device, enum transport
+		transport, const struct communicator_id *id, int rank, int size, int multiprocessors,
+		struct communicator **out, struct error *err)
+{
+	if (!device->backend->communicator_open_over)
+		return backend_missing(device, "communicator_open_over", err);
+	return device->backend->communicator_open_over(device, transport, id, rank, size,
+			multiprocessors, out, err);
+}
+
 static inline enum status backend_all_reduce(struct communicator *communicator, struct stream
 		*stream, void *to, const void *from, size_t count, enum precision precision, enum reduction
 		reduction, struct error *err)
 {
+	if (communicator->operations)
+		return communicator->operations->all_reduce(communicator, stream, to, from, count, precision, reduction, err);
 	if (!communicator->device->backend->all_reduce)
 		return backend_missing(communicator->device, "all_reduce", err);
 	return communicator->device->backend->all_reduce(communicator, stream, to, from, count,
@@ -211,6 +231,8 @@ static inline enum status backend_all_reduce(struct communicator *communicator, 
 static inline enum status backend_broadcast(struct communicator *communicator, struct stream
 		*stream, void *buffer, size_t bytes, int root, struct error *err)
 {
+	if (communicator->operations)
+		return communicator->operations->broadcast(communicator, stream, buffer, bytes, root, err);
 	if (!communicator->device->backend->broadcast)
 		return backend_missing(communicator->device, "broadcast", err);
 	return communicator->device->backend->broadcast(communicator, stream, buffer, bytes,
@@ -220,6 +242,8 @@ static inline enum status backend_broadcast(struct communicator *communicator, s
 static inline enum status backend_send(struct communicator *communicator, struct stream *stream,
 		const void *from, size_t bytes, int peer, struct error *err)
 {
+	if (communicator->operations)
+		return communicator->operations->send(communicator, stream, from, bytes, peer, err);
 	if (!communicator->device->backend->send)
 		return backend_missing(communicator->device, "send", err);
 	return communicator->device->backend->send(communicator, stream, from, bytes, peer,
@@ -229,6 +253,8 @@ static inline enum status backend_send(struct communicator *communicator, struct
 static inline enum status backend_receive(struct communicator *communicator, struct stream
 		*stream, void *to, size_t bytes, int peer, struct error *err)
 {
+	if (communicator->operations)
+		return communicator->operations->receive(communicator, stream, to, bytes, peer, err);
 	if (!communicator->device->backend->receive)
 		return backend_missing(communicator->device, "receive", err);
 	return communicator->device->backend->receive(communicator, stream, to, bytes, peer,
@@ -238,6 +264,8 @@ static inline enum status backend_receive(struct communicator *communicator, str
 static inline enum status backend_group_begin(struct communicator *communicator, struct error
 		*err)
 {
+	if (communicator->operations)
+		return communicator->operations->group_begin(communicator, err);
 	if (!communicator->device->backend->group_begin)
 		return backend_missing(communicator->device, "group_begin", err);
 	return communicator->device->backend->group_begin(communicator, err);
@@ -246,6 +274,8 @@ static inline enum status backend_group_begin(struct communicator *communicator,
 static inline enum status backend_group_end(struct communicator *communicator, struct error
 		*err)
 {
+	if (communicator->operations)
+		return communicator->operations->group_end(communicator, err);
 	if (!communicator->device->backend->group_end)
 		return backend_missing(communicator->device, "group_end", err);
 	return communicator->device->backend->group_end(communicator, err);
@@ -255,6 +285,8 @@ static inline enum status backend_all_gather(struct communicator *communicator, 
 		*stream, void *to, const void *from, size_t count_per_rank, enum precision precision,
 		struct error *err)
 {
+	if (communicator->operations)
+		return communicator->operations->all_gather(communicator, stream, to, from, count_per_rank, precision, err);
 	if (!communicator->device->backend->all_gather)
 		return backend_missing(communicator->device, "all_gather", err);
 	return communicator->device->backend->all_gather(communicator, stream, to, from,
@@ -265,6 +297,9 @@ static inline enum status backend_reduce_scatter(struct communicator *communicat
 		*stream, void *to, const void *from, size_t count_per_rank, enum precision precision,
 		enum reduction reduction, struct error *err)
 {
+	if (communicator->operations)
+		return communicator->operations->reduce_scatter(communicator, stream, to, from, count_per_rank, precision,
+				reduction, err);
 	if (!communicator->device->backend->reduce_scatter)
 		return backend_missing(communicator->device, "reduce_scatter", err);
 	return communicator->device->backend->reduce_scatter(communicator, stream, to, from,
@@ -275,6 +310,9 @@ static inline enum status backend_reduce(struct communicator *communicator, stru
 		void *to, const void *from, size_t count, enum precision precision, enum reduction
 		reduction, int root, struct error *err)
 {
+	if (communicator->operations)
+		return communicator->operations->reduce(communicator, stream, to, from, count, precision, reduction,
+				root, err);
 	if (!communicator->device->backend->reduce)
 		return backend_missing(communicator->device, "reduce", err);
 	return communicator->device->backend->reduce(communicator, stream, to, from, count,
@@ -285,6 +323,8 @@ static inline enum status backend_all_to_all(struct communicator *communicator, 
 		*stream, void *to, const void *from, size_t count_per_rank, enum precision precision,
 		struct error *err)
 {
+	if (communicator->operations)
+		return communicator->operations->all_to_all(communicator, stream, to, from, count_per_rank, precision, err);
 	if (!communicator->device->backend->all_to_all)
 		return backend_missing(communicator->device, "all_to_all", err);
 	return communicator->device->backend->all_to_all(communicator, stream, to, from,

@@ -270,6 +270,13 @@ static void note_choices(struct session *s)
 	text_release(&products);
 }
 
+static void note_transport(struct session *s)
+{
+	if (s->team.all && s->team.transport != TRANSPORT_AUTO)
+		run_note(s->run, "Transport between the devices: %s.",
+			 transport_names[s->team.transport]);
+}
+
 static void gather_memory(struct session *s)
 {
 	struct outcome *o = &s->outcome;
@@ -289,6 +296,7 @@ static enum status carry_out(struct session *s, const struct measure_options *op
 		return err->status;
 	if (time_step(s, err) != STATUS_OK)
 		return err->status;
+	note_transport(s);
 	note_choices(s);
 	gather_memory(s);
 	if (options->timeline && record_timeline(s, err) != STATUS_OK)
@@ -316,8 +324,8 @@ enum status measure_setup(struct run *run, const struct setup *setup,
 	own.sampler.rules = &rules;
 	status = phases_next(run->phases, run->world, "streams and communicators", err);
 	if (status == STATUS_OK)
-		status = team_open_within(
-		&s.team, run->devices[0], run->world,
+		status = team_open_over(
+		&s.team, run->devices[0], run->world, setup->transport,
 		setup_collective_multiprocessors(setup, run->devices[0]->info.multiprocessors),
 		err);
 	s.team.phases = run->phases;

@@ -62,6 +62,7 @@ struct setup {
 	double search_seconds;      /* for the fastest algorithm of each product; 0: no search */
 	/* Multiprocessors that collectives hold at most; 0: no limit; negative: chosen by the mode. */
 	int64_t collective_multiprocessors;
+	enum transport transport; /* between ranks */
 	enum optimizer optimizer;
 	double rate, momentum, beta1, beta2, epsilon;
 	bool rate_chosen;  /* by us, not by the user: then the loss must fall */

@@ -11,11 +11,11 @@
 enum status team_open(struct team *team, struct device *device, struct world *world,
 		      struct error *err)
 {
-	return team_open_within(team, device, world, 0, err);
+	return team_open_over(team, device, world, TRANSPORT_AUTO, 0, err);
 }
 
-enum status team_open_within(struct team *team, struct device *device, struct world *world,
-			     int multiprocessors, struct error *err)
+enum status team_open_over(struct team *team, struct device *device, struct world *world,
+			   enum transport transport, int multiprocessors, struct error *err)
 {
 	enum status status = STATUS_OK;
 
@@ -27,7 +27,7 @@ enum status team_open_within(struct team *team, struct device *device, struct wo
 	status = world_agree(world, status, err);
 	if (status != STATUS_OK || world->size == 1)
 		return status;
-	return team_open_group(team, 0, world->rank, world->size, &team->all, err);
+	return team_open_world(team, transport, err);
 }
 
 void team_close(struct team *team)

@@ -30,6 +30,7 @@ struct team {
 	struct communicator *up_back, *down_back; /* for gradients; may be the same two */
 	/* Ranks with other parts of the same layers, with other parts of the batch; team_open_grid() */
 	struct communicator *tensor, *data;
+	enum transport transport; /* of all of these */
 	int multiprocessors; /* that collectives hold at most; 0: no limit */
 	struct phases *phases; /* told what is going on; NULL: nobody asks. Set by whoever has opened the team */
 	/* Device memory that vanished while communicators were opened; 0: unknown. */
@@ -39,10 +40,16 @@ struct team {
 /* Collective, as is every call here. */
 enum status team_open(struct team *team, struct device *device, struct world *world,
 		      struct error *err);
-/* With collectives that hold at most `multiprocessors` of the device; 0: no limit. */
-enum status team_open_within(struct team *team, struct device *device, struct world *world,
-			     int multiprocessors, struct error *err);
+/*
+ * The same over a transport (AUTO: the first that all ranks can use), with collectives that hold at most
+ * `multiprocessors` of the device; 0: no limit.
+ */
+enum status team_open_over(struct team *team, struct device *device, struct world *world,
+			   enum transport transport, int multiprocessors, struct error *err);
 void team_close(struct team *team);
+
+/* Opens team->all and so settles the transport. */
+enum status team_open_world(struct team *team, enum transport transport, struct error *err);
 
 /*
  * A communicator for each group of ranks with the same `group`, in which this rank is `index` of `size`; those with a

@@ -1,6 +1,8 @@
 /* Connections between some of the ranks: groups, and neighbours in a pipeline. */
 #include "suites/parallel/team.h"
 
+#include "suites/join.h"
+
 /* 0 where it is the whole machine's, which others use as well. */
 static uint64_t free_memory(struct device *device)
 {
@@ -13,19 +15,30 @@ static uint64_t free_memory(struct device *device)
 	return free_bytes;
 }
 
+enum status team_open_world(struct team *team, enum transport transport, struct error *err)
+{
+	uint64_t before = free_memory(team->device), after;
+	enum status status = join_world(team->device, team->world, transport, team->multiprocessors,
+					&team->all, err);
+
+	if (status != STATUS_OK)
+		return status;
+	after = free_memory(team->device);
+	team->communicator_bytes += before > after ? before - after : 0;
+	team->transport = team->all->transport;
+	return STATUS_OK;
+}
+
 enum status team_open_group(struct team *team, int group, int index, int size,
 			    struct communicator **out, struct error *err)
 {
-	const struct backend *backend = team->device->backend;
 	struct communicator_id id = { { 0 } }, ids[SETUP_MAX_RANKS];
 	int mine[2] = { group, index }, all[SETUP_MAX_RANKS][2];
 	enum status status = STATUS_OK;
 
 	*out = NULL;
-	if (!backend->communicator_id)
-		status = backend_missing(team->device, "communicator_id", err);
-	else if (group >= 0 && index == 0)
-		status = backend->communicator_id(&id, err);
+	if (group >= 0 && index == 0)
+		status = transport_id(team->device, team->transport, &id, err);
 	if (world_agree(team->world, status, err) != STATUS_OK)
 		return err->status;
 	world_gather(team->world, mine, all, sizeof(mine));
@@ -36,8 +49,8 @@ enum status team_open_group(struct team *team, int group, int index, int size,
 	if (group >= 0) {
 		uint64_t before = free_memory(team->device), after;
 
-		status = backend_communicator_open_within(team->device, &id, index, size,
-							  team->multiprocessors, out, err);
+		status = join_open(team->device, team->transport, &id, index, size,
+				   team->multiprocessors, out, err);
 		after = free_memory(team->device);
 		team->communicator_bytes += before > after ? before - after : 0;
 	}

@@ -112,4 +112,6 @@ __attribute__((visibility("default"))) const struct backend gpuproof_backend = {
 	.reduce_scatter = cuda_reduce_scatter,
 	.reduce = cuda_reduce,
 	.all_to_all = cuda_all_to_all,
+	.transport_usable = cuda_transport_usable,
+	.communicator_open_over = cuda_communicator_open_over,
 };

@@ -130,6 +130,12 @@ enum status cuda_communicator_open(struct device *device, const struct communica
 enum status cuda_communicator_open_within(struct device *device, const struct communicator_id *id,
 					  int rank, int size, int multiprocessors,
 					  struct communicator **out, struct error *err);
+enum status cuda_transport_usable(struct device *device, enum transport transport, uint64_t devices,
+				  struct error *err);
+enum status cuda_communicator_open_over(struct device *device, enum transport transport,
+					const struct communicator_id *id, int rank, int size,
+					int multiprocessors, struct communicator **out,
+					struct error *err);
 void cuda_communicator_close(struct communicator *communicator);
 enum status cuda_all_reduce(struct communicator *communicator, struct stream *stream, void *to,
 			    const void *from, size_t count, enum precision precision,

@@ -9,6 +9,10 @@ static const struct library_symbol symbols[] = {
 #define DRIVER(name) { #name, offsetof(struct driver_functions, name), true },
 #include "device/cuda/driver.def"
 #undef DRIVER
+	{ "cuStreamWaitValue32_v2", offsetof(struct driver_functions, cuStreamWaitValue32_v2),
+	  false },
+	{ "cuStreamWriteValue32_v2", offsetof(struct driver_functions, cuStreamWriteValue32_v2),
+	  false },
 };
 
 struct library driver_library = {

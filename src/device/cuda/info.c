@@ -93,7 +93,9 @@ static unsigned capabilities(const struct device_info *info)
 		mask |= DEVICE_SHARES_HOST_MEMORY;
 	if (attribute(info->index, cudaDevAttrMemoryPoolsSupported, 0) && !lacks_pools(capability))
 		mask |= DEVICE_HAS_POOLS;
-	if (nccl_serves(capability, NULL) == STATUS_OK)
+	/* Without NCCL by copies through the host's memory. */
+	if (nccl_serves(capability, NULL) == STATUS_OK ||
+	    attribute(info->index, cudaDevAttrHostRegisterSupported, 0))
 		mask |= DEVICE_HAS_COLLECTIVES;
 	if (CUDA_HAS_WGMMA && capability == 90)
 		mask |= DEVICE_HAS_WGMMA;

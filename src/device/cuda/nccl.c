@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "device/architecture.h"
+#include "device/cuda/channels.h"
 #include "device/cuda/cuda_backend.h"
 
 struct nccl_functions nccl;
@@ -22,7 +23,7 @@ static const struct library_symbol symbols[] = {
 struct library nccl_library = {
 	.name = "NCCL",
 	.soname = "libnccl.so.2",
-	.cost = "no collectives and no training step on several devices",
+	.cost = "collectives and training steps on several devices go by copies, slower",
 	.symbols = symbols,
 	.symbol_count = ARRAY_SIZE(symbols),
 	.functions = &nccl,
@@ -153,7 +154,10 @@ enum status cuda_communicator_open_within(struct device *device, const struct co
 	if (status != STATUS_OK)
 		return status;
 	c = xcalloc(1, sizeof(*c));
-	c->base = (struct communicator){ .device = device, .rank = rank, .size = size };
+	c->base = (struct communicator){ .device = device,
+					 .rank = rank,
+					 .size = size,
+					 .transport = TRANSPORT_NCCL };
 	memcpy(nccl_id.internal, id->bytes, sizeof(nccl_id.internal));
 	status = check(init_rank(&c->handle, size, nccl_id, rank, multiprocessors),
 		       "ncclCommInitRank", NULL, err);
@@ -165,6 +169,28 @@ enum status cuda_communicator_open_within(struct device *device, const struct co
 	d->communicators = c;
 	*out = &c->base;
 	return STATUS_OK;
+}
+
+enum status cuda_transport_usable(struct device *device, enum transport transport, uint64_t devices,
+				  struct error *err)
+{
+	if (transport == TRANSPORT_NCCL)
+		return nccl_serves(device_capability_number(&device->info), err);
+	if (transport == TRANSPORT_PEER_COPY || transport == TRANSPORT_HOST_COPY)
+		return channels_usable(device, transport, devices, err);
+	return error_set(err, STATUS_UNSUPPORTED, "transport %s: for devices of the host",
+			 transport_names[transport]);
+}
+
+enum status cuda_communicator_open_over(struct device *device, enum transport transport,
+					const struct communicator_id *id, int rank, int size,
+					int multiprocessors, struct communicator **out,
+					struct error *err)
+{
+	if (transport == TRANSPORT_NCCL)
+		return cuda_communicator_open_within(device, id, rank, size, multiprocessors, out,
+						     err);
+	return channels_open(device, transport, id, rank, size, out, err);
 }
 
 static int asynchronous_result(struct cuda_communicator *c)
@@ -202,6 +228,10 @@ void cuda_communicator_close(struct communicator *communicator)
 
 	if (!communicator)
 		return;
+	if (communicator->transport != TRANSPORT_NCCL) {
+		channels_close(communicator);
+		return;
+	}
 	c = cuda(communicator);
 	unlink_from_device(c);
 	cuda_use(communicator->device, &err);

@@ -140,4 +140,6 @@ const struct backend backend_host = {
 	.reduce_scatter = host_reduce_scatter,
 	.reduce = host_reduce,
 	.all_to_all = host_all_to_all,
+	.transport_usable = host_transport_usable,
+	.communicator_open_over = host_communicator_open_over,
 };

@@ -1,19 +1,14 @@
 #include "device/host/communicator.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/random.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "base/units.h"
+#include "device/relay.h"
+#include "device/segment.h"
 
 double collective_timeout_seconds = 60;
 
@@ -85,40 +80,19 @@ unsigned char *communicator_mail(struct host_communicator *c, int from, int to, 
 
 enum status host_communicator_id(struct communicator_id *out, struct error *err)
 {
-	unsigned long long random[2];
-
-	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
-		return error_errno(err, "getrandom");
-	memset(out, 0, sizeof(*out));
-	snprintf(out->bytes, sizeof(out->bytes), "/gpuproof-%016llx%016llx", random[0], random[1]);
-	return STATUS_OK;
+	return segment_name(out->bytes, sizeof(out->bytes), err);
 }
 
-/*
- * A new segment is all zeros, which is a valid beginning, so every rank opens it alike. The space
- * is claimed now: a full /dev/shm would otherwise kill a rank with SIGBUS in the middle of a copy.
- */
+/* A new segment is all zeros, which is a valid beginning, so every rank opens it alike. */
 static enum status map_segment(struct host_communicator *c, const char *name, struct error *err)
 {
 	size_t bytes = segment_size((size_t)c->base.size);
-	char size[32];
+	char use[64];
 	void *memory;
-	int failure, fd = shm_open(name, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
 
-	if (fd < 0)
-		return error_errno(err, "shm_open of %s", name);
-	failure = posix_fallocate(fd, 0, (off_t)bytes);
-	if (failure) {
-		close(fd);
-		return error_set(
-			err, STATUS_NO_MEMORY, "/dev/shm: %s for the collectives of %d ranks: %s",
-			units_size(bytes, size, sizeof(size)), c->base.size, strerror(failure));
-	}
-	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	failure = errno;
-	close(fd);
-	if (memory == MAP_FAILED)
-		return error_set(err, STATUS_NO_MEMORY, "mmap of %s: %s", name, strerror(failure));
+	snprintf(use, sizeof(use), "the collectives of %d ranks", c->base.size);
+	if (segment_map(name, bytes, use, &memory, err) != STATUS_OK)
+		return err->status;
 	c->segment = memory;
 	c->segment_bytes = bytes;
 	return STATUS_OK;
@@ -126,11 +100,11 @@ static enum status map_segment(struct host_communicator *c, const char *name, st
 
 static void free_communicator(struct host_communicator *c)
 {
-	if (c->segment)
-		munmap(c->segment, c->segment_bytes);
+	segment_unmap(c->segment, c->segment_bytes);
 	free(c->sent);
 	free(c->received);
 	free(c->group);
+	free(c->scratch);
 	free(c);
 }
 
@@ -143,7 +117,7 @@ static enum status attach(struct host_communicator *c, const char *name, struct 
 	for (int peer = 0; peer < c->base.size && status == STATUS_OK; peer++)
 		status = communicator_wait(c, &communicator_rank(c, peer)->attached, 1, peer, err);
 	/* Every rank tries: whoever is first does it, and it is done when some never came. */
-	shm_unlink(name);
+	segment_unlink(name);
 	return status;
 }
 
@@ -158,7 +132,10 @@ enum status host_communicator_open(struct device *device, const struct communica
 		return error_set(err, STATUS_INTERNAL,
 				 "communicator_open: rank %d of %d, or a bad id", rank, size);
 	c = xcalloc(1, sizeof(*c));
-	c->base = (struct communicator){ device, rank, size };
+	c->base = (struct communicator){ .device = device,
+					 .rank = rank,
+					 .size = size,
+					 .transport = TRANSPORT_SHARED_MEMORY };
 	c->sent = xcalloc((size_t)size, sizeof(*c->sent));
 	c->received = xcalloc((size_t)size, sizeof(*c->received));
 	status = attach(c, id->bytes, err);
@@ -179,6 +156,7 @@ void host_communicator_close(struct communicator *communicator)
 		return;
 	c = host_communicator(communicator);
 	counter_wait(&c->completed, c->issued, INFINITY);
+	relay_close(communicator);
 	free_communicator(c);
 }
 

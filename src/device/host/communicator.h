@@ -55,6 +55,8 @@ struct host_communicator {
 	bool in_group;
 	struct transfer *group;
 	size_t group_count, group_capacity;
+
+	void *scratch; /* of a relay; NULL: there is none */
 };
 
 extern double collective_timeout_seconds;
@@ -119,8 +121,20 @@ enum status host_receive(struct communicator *communicator, struct stream *strea
 enum status host_group_begin(struct communicator *communicator, struct error *err);
 enum status host_group_end(struct communicator *communicator, struct error *err);
 
+/* relay.c */
+enum status host_transport_usable(struct device *device, enum transport transport,
+				  uint64_t devices, struct error *err);
+enum status host_communicator_open_over(struct device *device, enum transport transport,
+					const struct communicator_id *id, int rank, int size,
+					int multiprocessors, struct communicator **out,
+					struct error *err);
+
 /* reduction.c: to[i] = from[0][i] op from[1][i] op ..., in this order and rounded once. */
 void reduce_elements(void *to, const void *const *from, int size, size_t first, size_t count,
 		     enum precision precision, enum reduction reduction);
+
+struct relay_sum;
+/* What device/relay.h says of it, in FP32 for everything narrower. */
+void add_elements(const struct relay_sum *sum, const void *slot);
 
 #endif

@@ -4,6 +4,7 @@
 #include "device/host/communicator.h"
 #include "device/host/elements.h"
 #include "device/host/host_kernel.h"
+#include "device/relay.h"
 
 #define REDUCTION_LOOPS(type)                                                                      \
 	HOST_VECTORISED                                                                            \
@@ -23,6 +24,19 @@
 	{                                                                                          \
 		for (size_t i = 0; i < count; i++)                                                 \
 			sum[i] /= by;                                                              \
+	}                                                                                          \
+	HOST_VECTORISED                                                                            \
+	static void mix_##type(type *to, const type *x, type x_factor, const type *y,              \
+			       type y_factor, size_t count)                                        \
+	{                                                                                          \
+		for (size_t i = 0; i < count; i++)                                                 \
+			to[i] = x_factor * x[i] + y_factor * y[i];                                 \
+	}                                                                                          \
+	HOST_VECTORISED                                                                            \
+	static void larger_##type(type *to, const type *x, const type *y, size_t count)            \
+	{                                                                                          \
+		for (size_t i = 0; i < count; i++)                                                 \
+			to[i] = x[i] > y[i] ? x[i] : y[i];                                         \
 	}
 REDUCTION_LOOPS(float)
 REDUCTION_LOOPS(double)
@@ -72,4 +86,35 @@ void reduce_elements(void *to, const void *const *from, int size, size_t first, 
 	}
 	FOR_BLOCKS (at, length, first, end)
 		reduce_block(to, from, size, at, length, precision, reduction);
+}
+
+static void add_fp64(const struct relay_sum *sum, const double *slot)
+{
+	if (sum->larger)
+		larger_double(sum->to, slot, sum->own, sum->count);
+	else
+		mix_double(sum->to, slot, sum->slot_factor, sum->own, sum->own_factor, sum->count);
+}
+
+static void add_block(const struct relay_sum *sum, const void *slot, uint64_t first, uint64_t count)
+{
+	float to[ELEMENTS_BLOCK], theirs[ELEMENTS_BLOCK], mine[ELEMENTS_BLOCK];
+	const float *x = elements_open(slot, sum->precision, first, count, theirs),
+		    *y = elements_open(sum->own, sum->precision, first, count, mine);
+
+	if (sum->larger)
+		larger_float(to, x, y, count);
+	else
+		mix_float(to, x, (float)sum->slot_factor, y, (float)sum->own_factor, count);
+	elements_store(sum->to, sum->precision, first, count, to);
+}
+
+void add_elements(const struct relay_sum *sum, const void *slot)
+{
+	if (sum->precision == PRECISION_FP64) {
+		add_fp64(sum, slot);
+		return;
+	}
+	FOR_BLOCKS (at, length, 0, sum->count)
+		add_block(sum, slot, at, length);
 }
