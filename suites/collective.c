@@ -48,6 +48,13 @@ static const struct key keys[] = {
 	  .fallback = "direct",
 	  .choices = launches,
 	  .help = "direct: call by call; graph: captured once, launched as one (CUDA graph)" },
+	{ .name = "transport",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "auto",
+	  .choices = transport_names,
+	  .help = "between devices: nccl, peer_copy, host_copy; host: shared_memory; auto: first of "
+		  "them" },
 	{ .name = "devices",
 	  .type = KEY_INTEGER,
 	  .list = true,
@@ -67,8 +74,8 @@ static const struct key keys[] = {
 };
 
 /* Devices first: cases of the same ranks follow one another, and share their processes and communicator. */
-static const char *const axes[] = { "devices", "operations", "precisions", "placement",
-				    "launch",  "sizes",      NULL };
+static const char *const axes[] = { "devices", "transport", "operations", "precisions", "placement",
+				    "launch",  "sizes",     NULL };
 
 static const struct metric metrics[] = {
 	{ "collective.busbw", "B/s", BETTER_HIGHER, 1,
@@ -139,6 +146,8 @@ static enum status collective_expand(struct plan *plan, struct plan_case *point,
 	/* The ordinary way is not worth a word in every id; each value comes once. */
 	if (strcmp(case_text(point, "launch"), "direct") == 0)
 		plan_drop_axis(point, "launch");
+	if (strcmp(case_text(point, "transport"), "auto") == 0)
+		plan_drop_axis(point, "transport");
 	if (!operation->reduces && !plan_drop_axis(point, "precisions"))
 		return STATUS_OK;
 	if (operation->placements != EITHER_PLACE && !plan_drop_axis(point, "placement"))

@@ -105,7 +105,7 @@ static int64_t width_of(const struct plan_case *c)
 	return 0;
 }
 
-/* One device has none. */
+/* One device has none; the usual one is not in the id. */
 static enum transport transport_of(const struct plan_case *c)
 {
 	for (size_t i = 0; i < c->parameter_count; i++)
@@ -387,9 +387,11 @@ static enum status parallel_expand(struct plan *plan, struct plan_case *point, s
 		plan_unname_usual(point, "width", "0");
 	else if (!plan_drop_axis(point, "width"))
 		return STATUS_OK;
-	plan_unname_usual(point, "transport", "auto");
 	if (setup.ranks == 1 && !plan_drop_axis(point, "transport"))
 		return STATUS_OK;
+	/* Each value comes once: nothing is lost. */
+	if (setup.ranks > 1 && setup.transport == TRANSPORT_AUTO)
+		plan_drop_axis(point, "transport");
 	/* One device scales in no way: it is the same case in both. */
 	if (setup.ranks == 1 && setup.weak)
 		return STATUS_OK;
@@ -448,6 +450,7 @@ static void parallel_derive(struct run *run, const struct result *all)
 	    setup_from_case(&setup, run->c, &ignored) != STATUS_OK)
 		return;
 	curves_open(&curves, all, run->result->device, precision_name(setup.precision), &rates);
+	curves.transport = transport_names[setup.transport];
 	predicted = predict_step(&setup, &curves);
 	if (isfinite(predicted)) {
 		run_value(run, "parallel.predicted_time", predicted);

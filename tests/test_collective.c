@@ -101,11 +101,13 @@ static struct {
 	void *received;
 } spy;
 
-static enum status count_open(struct device *device, const struct communicator_id *id, int rank,
-			      int size, struct communicator **out, struct error *err)
+static enum status count_open(struct device *device, enum transport transport,
+			      const struct communicator_id *id, int rank, int size,
+			      int multiprocessors, struct communicator **out, struct error *err)
 {
 	spy.opened++;
-	return spy.sound->communicator_open(device, id, rank, size, out, err);
+	return spy.sound->communicator_open_over(device, transport, id, rank, size, multiprocessors,
+						 out, err);
 }
 
 static enum status count_alloc(struct device *device, enum allocator allocator, size_t bytes,
@@ -184,7 +186,7 @@ static void spy_on(struct device *device)
 {
 	spy.sound = device->backend;
 	spy.table = *spy.sound;
-	spy.table.communicator_open = count_open;
+	spy.table.communicator_open_over = count_open;
 	spy.table.memory_alloc = count_alloc;
 	spy.table.memory_free = count_free;
 	spy.table.all_reduce = spoilt_all_reduce;
@@ -252,7 +254,12 @@ static enum status check_result(const struct plan_case *c, const struct case_res
 	return STATUS_OK;
 }
 
-/* Every case of the plan for this many ranks, one after the other with one session. */
+static size_t transports_of(const struct setting_up *s)
+{
+	return section_setting(s->plan.cases[0].section, "transport")->count;
+}
+
+/* Every case of the plan for this many ranks, one after the other with one session for each transport. */
 static enum status run_all(struct device *device, struct world *world, void *context,
 			   struct error *err)
 {
@@ -273,7 +280,7 @@ static enum status run_all(struct device *device, struct world *world, void *con
 		case_result_release(&result);
 	}
 	suite_collective.release();
-	if (status == STATUS_OK && spy.opened != 1)
+	if (status == STATUS_OK && spy.opened != (int)transports_of(s))
 		return error_set(err, STATUS_INTERNAL, "%d communicators", spy.opened);
 	if (spy.blocks)
 		return error_set(err, STATUS_INTERNAL, "%d blocks left", spy.blocks);
@@ -303,6 +310,24 @@ static void large_tensors_come_out_right(void **state)
 	(void)state;
 	plan_from(&s, QUICK "[suite collective]\ndevices = 2\nsizes = 3MiB\n", 2);
 	assert_ranks(run_ranks(2, run_all, &s), 2, STATUS_OK, "all cases");
+	plan_done(&s);
+}
+
+/* Cases of one transport follow each other. */
+static void transports_come_out_right(void **state)
+{
+	struct setting_up s;
+
+	(void)state;
+	plan_from(&s,
+		  QUICK "[suite collective]\nplacement = in_place, out_of_place\n"
+			"transport = auto, host_copy, shared_memory\n"
+			"precisions = fp32, fp16\ndevices = 2, 3\nsizes = 1000B, 700000B\n",
+		  3);
+	assert_non_null(strstr(s.plan.cases[1].id, "collective/2/all_reduce"));
+	assert_non_null(strstr(s.plan.cases[s.plan.case_count - 1].id, "collective/3/shared_memory"));
+	for (int ranks = 2; ranks <= 3; ranks++)
+		assert_ranks(run_ranks(ranks, run_all, &s), ranks, STATUS_OK, "all transports");
 	plan_done(&s);
 }
 
@@ -435,6 +460,7 @@ int main(void)
 		cmocka_unit_test(plans_what_makes_sense),
 		cmocka_unit_test(every_operation_comes_out_right),
 		cmocka_unit_test(large_tensors_come_out_right),
+		cmocka_unit_test(transports_come_out_right),
 		cmocka_unit_test(a_wrong_byte_is_found_before_timing),
 		cmocka_unit_test(a_wrong_byte_is_found_after_timing),
 		cmocka_unit_test(an_overwritten_source_is_found),

@@ -105,6 +105,12 @@ INI
 	fail "four modes do not accumulate, six have micro-batches"
 "$gpuproof" run "$dir/all.ini" --set parallel.recompute=sqrt --dry-run > "$dir/plan"
 [ "$(grep -c 'recomputation is not for zero3' "$dir/plan")" = 2 ] || fail "two modes do not recompute"
+# What there is on shares of the CPU: the usual way first, by name where it was asked for; what is not there says so.
+"$gpuproof" run "$dir/all.ini" --set parallel.modes=single,ddp,1f1b --set parallel.devices=1,2 \
+	--set parallel.transport=auto,nccl,peer_copy,host_copy,shared_memory -o "$dir/ways" --quiet ||
+	fail "transports: run ended with $?"
+"$gpuproof" run "$dir/all.ini" --set parallel.transport=pigeon --dry-run > "$dir/said" 2>&1 && fail "transport = pigeon"
+grep -q "auto, nccl, shared_memory, peer_copy, host_copy" "$dir/said" || fail "transport = pigeon: $(cat "$dir/said")"
 for bad in recompute=segments:0 recompute=some hybrid=2x2 hybrid=2x2x2; do
 	"$gpuproof" run "$dir/all.ini" --set "parallel.$bad" --dry-run > "$dir/said" 2>&1 && fail "$bad"
 	grep -q 'allowed are none, layer, sqrt\|no data x tensor x pipeline\|2x2x2 needs 8 devices' "$dir/said" ||
@@ -143,6 +149,18 @@ assert state("ddp") > state("zero1") > state("zero2") == state("zero3"), memory
 assert memory["zero3"]["parameters"] < memory["zero2"]["parameters"] == memory["zero1"]["parameters"]
 assert memory["1f1b"]["activations"] < memory["gpipe"]["activations"], memory
 assert wire["zero1"] == wire["zero2"] < wire["zero3"] < 1.5 * wire["zero2"], wire
+PY
+python3 - "$dir/ways/result.json" <<'PY'
+import json, sys
+cases = {c["id"].split("@")[0].split("/", 3)[3]: c for c in json.load(open(sys.argv[1]))["cases"]}
+assert len(cases) == 1 + 2 * 5, sorted(cases)
+assert "ransport" not in cases["single/1"]["notes"]
+for name, said in (("ddp/2/25MiB", "shared_memory"), ("ddp/2/25MiB/host_copy", "host_copy"),
+                   ("1f1b/2/4", "shared_memory"), ("1f1b/2/4/shared_memory", "shared_memory")):
+    assert cases[name]["status"] == "OK", cases[name]["reason"]
+    assert f"Transport between the devices: {said}." in cases[name]["notes"], cases[name]["notes"]
+for name in ("ddp/2/25MiB/nccl", "1f1b/2/4/peer_copy"):
+    assert cases[name]["status"] == "SKIPPED" and "host:0 is no GPU" in cases[name]["reason"], cases[name]
 PY
 echo "18 splits and every mode measured"
 

@@ -50,7 +50,9 @@ enum status relay_open(struct communicator *communicator, const struct relay_way
 /* Does nothing where there is no relay. */
 void relay_close(struct communicator *communicator);
 
-/* Puts, takes and sums so far: each is a handful of commands of the device's queue. */
+/* What a device's queue holds for one piece, at most: waiting, copying, adding, raising the flag. */
+#define RELAY_COMMANDS 4
+/* Puts, takes and sums so far. */
 uint64_t relay_pieces(const struct communicator *communicator);
 
 /* relay.c: of the table of operations. */

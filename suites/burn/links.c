@@ -280,7 +280,7 @@ static enum status open_ranks(struct links *l, struct error *err)
 
 	if (b->world->size == 1)
 		return STATUS_OK;
-	session = session_open(b->device, b->world, err);
+	session = session_open(b->device, b->world, TRANSPORT_AUTO, err);
 	if (!session)
 		return err->status;
 	*c = (struct collective){ .kind = ALL_REDUCE,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "device/relay.h"
 #include "suites/collective/data.h"
 #include "suites/collective/session.h"
 
@@ -19,6 +20,16 @@ static const char *choice(const struct plan_case *c, const char *axis, const cha
 		if (strcmp(c->parameters[i].key->name, axis) == 0)
 			return case_text(c, axis);
 	return otherwise;
+}
+
+static enum transport transport_of(const struct plan_case *c)
+{
+	const char *name = choice(c, "transport", "auto");
+	enum transport transport = TRANSPORT_AUTO;
+
+	while (transport_names[transport] && strcmp(transport_names[transport], name) != 0)
+		transport++;
+	return transport;
 }
 
 static void describe(struct collective *c, const struct run *run)
@@ -45,9 +56,11 @@ static enum status verify(struct collective *c, struct world *world, const char 
 			  struct error *err)
 {
 	enum status status = world_agree(world, collective_prepare(c, err), err);
+	uint64_t before = relay_pieces(c->communicator);
 
 	if (status == STATUS_OK)
 		status = world_agree(world, c->operation->enqueue(c, err), err);
+	c->copy_commands = (unsigned)(relay_pieces(c->communicator) - before) * RELAY_COMMANDS;
 	if (status == STATUS_OK)
 		status = world_agree(world, collective_check(c, err), err);
 	return status == STATUS_OK ? status : error_prefix(err, "%s timing", when);
@@ -120,7 +133,7 @@ static enum status measure(struct run *run, struct timed *t, struct error *err)
 			      .clock = CLOCK_DEVICE,
 			      .streams = &stream,
 			      .stream_count = 1,
-			      .commands = DIRECT_COMMANDS };
+			      .commands = DIRECT_COMMANDS + c->copy_commands };
 	double factor = c->operation->bus_factor(c->ranks);
 	const struct series *time;
 
@@ -145,6 +158,15 @@ static void note_size(struct run *run, const struct collective *c)
 	if (c->bytes != (size_t)case_integer(run->c, "sizes"))
 		run_note(run, "The tensor has %zu bytes: %zu parts of %s.", c->bytes,
 			 c->bytes / c->part, units_size(c->part, part, sizeof(part)));
+}
+
+/* Which was for all ranks together to find. */
+static void note_transport(struct run *run, const struct collective *c)
+{
+	enum transport transport = c->communicator->transport;
+
+	if (transport != TRANSPORT_AUTO)
+		run_note(run, "Transport between the devices: %s.", transport_names[transport]);
 }
 
 static void note_verified(struct run *run, const struct collective *c)
@@ -176,7 +198,8 @@ enum status collective_run(struct run *run, struct error *err)
 {
 	struct collective c;
 	struct timed timed = { .c = &c };
-	const struct session *session = session_open(run->devices[0], run->world, err);
+	const struct session *session =
+		session_open(run->devices[0], run->world, transport_of(run->c), err);
 	enum status status;
 
 	if (!session)
@@ -194,6 +217,7 @@ enum status collective_run(struct run *run, struct error *err)
 	if (status == STATUS_OK)
 		status = verify_after(&c, run->world, err);
 	if (status == STATUS_OK) {
+		note_transport(run, &c);
 		note_size(run, &c);
 		note_verified(run, &c);
 	}

@@ -56,6 +56,7 @@ struct collective {
 	struct buffer tensor; /* where `to` is, and in place `from` */
 	struct buffer source; /* where `from` is otherwise */
 	char *from, *to;
+	unsigned copy_commands; /* of one operation, where the transport is made of copies; set by collective_run() */
 	double error; /* largest found by collective_check(), relative to its tolerance's base */
 };
 

@@ -11,13 +11,15 @@
 struct session {
 	struct stream *stream;
 	struct communicator *communicator;
+	enum transport asked; /* what the communicator was opened for */
 };
 
 /*
- * The session of this process, opened by the first call; NULL on failure. Every rank calls it; when
- * it fails on one it fails on all.
+ * The session of this process, opened by the first call and anew when another transport is asked for; NULL on failure.
+ * Every rank calls it; when it fails on one it fails on all.
  */
-const struct session *session_open(struct device *device, struct world *world, struct error *err);
+const struct session *session_open(struct device *device, struct world *world,
+				   enum transport transport, struct error *err);
 /* Does nothing where none is open. */
 void session_close(void);
 

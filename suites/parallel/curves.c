@@ -44,9 +44,11 @@ double curve_at(const struct curve *curve, double x)
 void curves_open(struct curves *c, const struct result *result, const char *device,
 		 const char *precision, const struct rates *rates)
 {
-	*c = (struct curves){
-		.result = result, .device = device, .precision = precision, .rates = *rates
-	};
+	*c = (struct curves){ .result = result,
+			      .device = device,
+			      .precision = precision,
+			      .transport = "auto",
+			      .rates = *rates };
 }
 
 static bool is(const struct case_result *c, const char *name, const char *text)
@@ -156,6 +158,13 @@ static double factor_of(const char *operation, int ranks)
 		       : 1;
 }
 
+/* Collectives without the parameter went the usual way. */
+static bool goes_over(const struct case_result *c, const char *transport)
+{
+	return case_parameter(c, "transport") ? is(c, "transport", transport)
+					      : strcmp(transport, "auto") == 0;
+}
+
 static void collectives(const struct curves *curves, const char *operation, int ranks,
 			struct curve *out)
 {
@@ -166,7 +175,8 @@ static void collectives(const struct curves *curves, const char *operation, int 
 		const struct case_parameter *size = case_parameter(c, "size");
 
 		if (usable(curves, c, "collective") && time && size &&
-		    c->device_count == (size_t)ranks && is(c, "operation", operation))
+		    c->device_count == (size_t)ranks && is(c, "operation", operation) &&
+		    goes_over(c, curves->transport))
 			curve_add(out, size->number, time->value);
 	}
 }
@@ -181,7 +191,8 @@ double curves_collective(struct curves *c, const char *operation, int ranks, dou
 		return c->rates.latency + factor_of(operation, ranks) * bytes / c->rates.bus;
 	collectives(c, operation, ranks, &curve);
 	return curve.count ? curve_at(&curve, bytes)
-			   : lacking(c, "collectives of as many devices (suite collective)");
+			   : lacking(c, "collectives of as many devices over this transport (suite "
+					"collective)");
 }
 
 double curves_flops(struct curves *c)

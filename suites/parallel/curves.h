@@ -29,6 +29,7 @@ struct curves {
 	const struct result *result;
 	const char *device;    /* id of the first device; borrowed */
 	const char *precision; /* as suite matmul names it */
+	const char *transport; /* of the collectives; borrowed, "auto" by curves_open() */
 	struct rates rates;
 	const char *missing; /* the first thing that was asked for and is not there; NULL: nothing */
 };

@@ -73,6 +73,9 @@ enum status team_open_edges(struct team *team, const struct setup *setup, bool b
 /* phases_next() over the team's ranks. */
 enum status team_phase(struct team *team, const char *name, struct error *err);
 
+/* Commands that transports made of copies have enqueued so far, on all streams; 0 over libraries. */
+uint64_t team_commands(const struct team *team);
+
 /* Waits for every stream. */
 enum status team_synchronize(struct team *team, struct error *err);
 

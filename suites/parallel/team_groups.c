@@ -1,6 +1,7 @@
 /* Connections between some of the ranks: groups, and neighbours in a pipeline. */
 #include "suites/parallel/team.h"
 
+#include "device/relay.h"
 #include "suites/join.h"
 
 /* 0 where it is the whole machine's, which others use as well. */
@@ -136,4 +137,20 @@ enum status team_open_edges(struct team *team, const struct setup *setup, bool b
 		team->down_back = team->down;
 	}
 	return STATUS_OK;
+}
+
+uint64_t team_commands(const struct team *team)
+{
+	const struct communicator *each[] = { team->all,
+					      team->up != team->all ? team->up : NULL,
+					      team->down != team->all ? team->down : NULL,
+					      team->up_back != team->up ? team->up_back : NULL,
+					      team->down_back != team->down ? team->down_back : NULL,
+					      team->tensor,
+					      team->data };
+	uint64_t pieces = 0;
+
+	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++)
+		pieces += each[i] ? relay_pieces(each[i]) : 0;
+	return pieces * RELAY_COMMANDS;
 }

@@ -25,7 +25,7 @@ enum status timing_sample(struct run *run, struct trainer *t, unsigned parts, co
 		.clock = CLOCK_DEVICE,
 		.streams = t->team->streams,
 		.stream_count = t->team->all ? STREAM_COUNT : 1,
-		.commands = t->mode->commands(t),
+		.commands = t->mode->commands(t) + t->copy_commands,
 	};
 	const struct series *series;
 	enum status status = run_sample(run, &w, name, &series, err);

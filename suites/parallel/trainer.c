@@ -85,11 +85,16 @@ enum status trainer_reset(struct trainer *t, struct error *err)
 
 enum status trainer_step(struct trainer *t, unsigned parts, struct error *err)
 {
+	uint64_t before = team_commands(t->team);
+	enum status status = t->mode->enqueue(t, parts, err);
+	unsigned commands = (unsigned)(team_commands(t->team) - before);
+
+	t->copy_commands = commands > t->copy_commands ? commands : t->copy_commands;
 	/*
 	 * Agree before waiting: a rank that could not enqueue would leave the others waiting for
 	 * ever.
 	 */
-	if (world_agree(t->team->world, t->mode->enqueue(t, parts, err), err) != STATUS_OK)
+	if (world_agree(t->team->world, status, err) != STATUS_OK)
 		return err->status;
 	return world_agree(t->team->world, team_synchronize(t->team, err), err);
 }

@@ -1,4 +1,7 @@
-/* Collectives: one rank per GPU, each in its own process. */
+/*
+ * Collectives: one rank per GPU, each in its own process, over each transport. Copies also between two ranks on the only
+ * GPU, which NCCL refuses.
+ */
 #include "gpu_check.h"
 
 #include <stdio.h>
@@ -7,13 +10,18 @@
 #include <unistd.h>
 
 #include "kernels/fill.h"
+#include "kernels/training.h"
 #include "measure/world.h"
 
 #define COUNT 100003
 #define RANK_SECONDS 90
+/* Several times through the slots of a relay, and no whole number of them. */
+#define LARGE_BYTES (((size_t)150 << 20) + 48)
 
 struct rank {
 	struct world *world;
+	enum transport transport;
+	int devices;
 	struct device *device;
 	struct stream *stream;
 	struct communicator *communicator;
@@ -27,20 +35,22 @@ static enum status rank_open(struct rank *r, const struct backend *backend, stru
 	void *values;
 	enum status status = STATUS_OK;
 
-	STEP(backend->device_open(r->world->rank, &r->device, err));
+	STEP(backend->device_open(r->world->rank % r->devices, &r->device, err));
 	STEP(backend_stream_create(r->device, false, &r->stream, err));
 	STEP(backend_memory_alloc(r->device, ALLOCATOR_DEVICE, COUNT * sizeof(float), NULL,
 				  &r->memory, err));
 	STEP(backend_memory_alloc(r->device, ALLOCATOR_PINNED, COUNT * sizeof(float), NULL, &values,
 				  err));
 	r->values = values;
+	STEP(backend_transport_usable(r->device, r->transport, (UINT64_C(1) << r->devices) - 1,
+				      err));
 	if (r->world->rank == 0)
-		status = backend->communicator_id(&id, err);
+		status = transport_id(r->device, r->transport, &id, err);
 	world_broadcast(r->world, 0, &id, sizeof(id));
 	if (status != STATUS_OK)
 		return status;
-	return backend_communicator_open(r->device, &id, r->world->rank, r->world->size,
-					 &r->communicator, err);
+	return backend_communicator_open_over(r->device, r->transport, &id, r->world->rank,
+					      r->world->size, 0, &r->communicator, err);
 }
 
 /* Small integers, so that every order of summation gives the same float. */
@@ -197,6 +207,85 @@ static enum status recorded(struct rank *r, struct error *err)
 	return STATUS_OK;
 }
 
+/* Sums of small integers are exact in every precision. */
+static enum status all_precisions(struct rank *r, struct error *err)
+{
+	const size_t bytes = COUNT * sizeof(double), count = COUNT - 100;
+	struct convert_arguments there = { .from = r->memory,
+					   .from_precision = PRECISION_FP32,
+					   .count = count },
+				 back = { .to = r->memory,
+					  .to_precision = PRECISION_FP32,
+					  .count = count };
+	int n = r->world->size;
+	void *stored;
+
+	STEP(backend_memory_alloc(r->device, ALLOCATOR_DEVICE, bytes, NULL, &stored, err));
+	for (int p = 0; p < PRECISION_COUNT; p++) {
+		/* Not aligned to 16 bytes. */
+		size_t odd = p % 2 * precision_bytes((enum precision)p);
+
+		for (size_t i = 0; i < count; i++)
+			r->values[i] = part(r->world->rank, i % 13);
+		there.to = (char *)stored + odd;
+		back.from = there.to;
+		there.to_precision = back.from_precision = (enum precision)p;
+		STEP(backend_copy(r->stream, r->memory, r->values, count * sizeof(float), err));
+		STEP(backend_launch(r->stream, "convert", &there, err));
+		STEP(backend_all_reduce(r->communicator, r->stream, there.to, there.to, count,
+					(enum precision)p, REDUCE_SUM, err));
+		STEP(backend_launch(r->stream, "convert", &back, err));
+		STEP(backend_copy(r->stream, r->values, r->memory, count * sizeof(float), err));
+		STEP(backend_stream_synchronize(r->stream, err));
+		for (size_t i = 0; i < count; i++)
+			if (r->values[i] != (float)(n * (n + 1) / 2) * part(0, i % 13))
+				return error_set(err, STATUS_MISMATCH, "%s: element %zu is %g",
+						 precision_name((enum precision)p), i,
+						 (double)r->values[i]);
+	}
+	return backend_memory_free(r->device, ALLOCATOR_DEVICE, stored, bytes, NULL, err);
+}
+
+/* Every rank's part comes to all, then one rank's bytes do. */
+static enum status large(struct rank *r, struct error *err)
+{
+	int n = r->world->size, root = n - 1;
+	size_t each = LARGE_BYTES / (size_t)n / 16 * 16;
+	void *memory;
+	char *mine;
+
+	STEP(backend_memory_alloc(r->device, ALLOCATOR_DEVICE, LARGE_BYTES, NULL, &memory, err));
+	mine = (char *)memory + (size_t)r->world->rank * each;
+	STEP(gpu_fill(r->stream, mine, each, 70 + (uint64_t)r->world->rank, err));
+	STEP(backend_all_gather(r->communicator, r->stream, memory, mine, each / sizeof(float),
+				PRECISION_FP32, err));
+	for (int i = 0; i < n; i++)
+		STEP(gpu_expect(r->stream, (char *)memory + (size_t)i * each, each,
+				70 + (uint64_t)i, err));
+	STEP(gpu_fill(r->stream, memory, LARGE_BYTES, 90 + (uint64_t)r->world->rank, err));
+	STEP(backend_broadcast(r->communicator, r->stream, memory, LARGE_BYTES, root, err));
+	STEP(gpu_expect(r->stream, memory, LARGE_BYTES, 90 + (uint64_t)root, err));
+	return backend_memory_free(r->device, ALLOCATOR_DEVICE, memory, LARGE_BYTES, NULL, err);
+}
+
+/* What cannot be launched again must not be recorded. */
+static enum status refuses_recording(struct rank *r, struct error *err)
+{
+	struct error expected = ERROR_NONE, ended = ERROR_NONE;
+	struct graph *graph = NULL;
+	enum status status;
+
+	STEP(backend_graph_begin(r->stream, err));
+	status = backend_all_reduce(r->communicator, r->stream, r->memory, r->memory, COUNT,
+				    PRECISION_FP32, REDUCE_SUM, &expected);
+	if (backend_graph_end(r->stream, &graph, &ended) == STATUS_OK)
+		backend_graph_destroy(graph);
+	return status == STATUS_UNSUPPORTED
+		       ? STATUS_OK
+		       : error_set(err, STATUS_MISMATCH, "recorded in a graph: %s",
+				   expected.message);
+}
+
 static enum status rank_checks(struct rank *r, struct error *err)
 {
 	int n = r->world->size;
@@ -211,22 +300,24 @@ static enum status rank_checks(struct rank *r, struct error *err)
 	STEP(all_to_all(r, err));
 	STEP(reduce(r, true, err));
 	STEP(reduce(r, false, err));
-	STEP(recorded(r, err));
+	STEP(all_precisions(r, err));
+	STEP(large(r, err));
+	STEP(r->communicator->relay ? refuses_recording(r, err) : recorded(r, err));
 	return ring(r, err);
 }
 
-static int run_rank(struct world *world)
+static int run_rank(struct world *world, int devices, enum transport transport)
 {
 	struct error err = ERROR_NONE;
-	struct rank r = { .world = world };
+	struct rank r = { .world = world, .transport = transport, .devices = devices };
 	struct backend_list list;
 	enum status status;
-	char device[32], detail[80];
+	char device[32], detail[96];
 
 	alarm(RANK_SECONDS);
-	snprintf(device, sizeof(device), "cuda:%d", world->rank);
-	snprintf(detail, sizeof(detail), "rank %d of %d: every collective, by call and by graph",
-		 world->rank, world->size);
+	snprintf(device, sizeof(device), "cuda:%d", world->rank % devices);
+	snprintf(detail, sizeof(detail), "rank %d of %d over %s: every collective",
+		 world->rank, world->size, transport_names[transport]);
 	backends_open(&list, settings.backend, &settings.options);
 	if (list.count == 0)
 		status = error_set(&err, STATUS_DEVICE, "%s", list.missing[0]);
@@ -239,7 +330,7 @@ static int run_rank(struct world *world)
 			    status == STATUS_OK ? detail : err.message);
 }
 
-int collective_check(int ranks)
+static int check_over(int devices, int ranks, enum transport transport)
 {
 	struct error err = ERROR_NONE;
 	struct world world;
@@ -253,7 +344,7 @@ int collective_check(int ranks)
 		children[i] = fork();
 		if (children[i] == 0) {
 			world.rank = i;
-			exit(run_rank(&world));
+			exit(run_rank(&world, devices, transport));
 		}
 	}
 	for (int i = 0; i < ranks; i++) {
@@ -269,4 +360,13 @@ int collective_check(int ranks)
 	free(children);
 	world_release(&world);
 	return failures;
+}
+
+int collective_check(int devices)
+{
+	int ranks = devices > 1 ? devices : 2;
+
+	return check_over(devices, devices, TRANSPORT_NCCL) +
+	       check_over(devices, ranks, TRANSPORT_PEER_COPY) +
+	       check_over(devices, ranks, TRANSPORT_HOST_COPY);
 }

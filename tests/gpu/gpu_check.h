@@ -38,7 +38,7 @@ extern const struct check memory_checks[], allocator_checks[], stream_checks[];
  * One rank per GPU, in processes of their own; the caller has not touched CUDA. 0 when all
  * passed.
  */
-int collective_check(int ranks);
+int collective_check(int devices);
 
 /*
  * coverage.c: which way of which kernel was launched in a check that passed. coverage_note() after each check;
