@@ -93,7 +93,7 @@ static void note_memory(struct run *run, const struct outcome *o, int rank)
 				units_format((double)o->memory[rank][c], "B", size, sizeof(size)));
 	if (o->communicator_bytes[rank])
 		text_addf(
-			&t, "; the collectives' library took another %s",
+			&t, "; connections between ranks took another %s",
 			units_format((double)o->communicator_bytes[rank], "B", size, sizeof(size)));
 	run_note(run, "Memory of rank %d: %s.", rank, t.data);
 	text_release(&t);
