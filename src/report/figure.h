@@ -1,6 +1,6 @@
 /*
- * One chart in the making: shared by figures.c (which charts there are) and figure_fill.c (what is
- * in them).
+ * One chart in the making: shared by figures.c (which charts there are, by the table in
+ * figure_rules.c) and figure_fill.c (what is in them).
  */
 #ifndef GPUPROOF_REPORT_FIGURE_H
 #define GPUPROOF_REPORT_FIGURE_H
@@ -32,6 +32,9 @@ struct figure_rule {
 	const char
 		*ideal; /* CHART_BARS: parameter whose number is the best that can be; NULL: none */
 };
+
+extern const struct figure_rule figure_rules[];
+extern const size_t figure_rule_count;
 
 struct figure {
 	const struct view *view;

@@ -1,7 +1,7 @@
 /*
- * Which charts a suite gets. The table names the special ones; a suite that is not in it gets its
- * headline metrics as lines over size, or as bars where nothing is an axis. Charts are split by
- * parameters ("facets") until each is readable.
+ * Draws the charts of a suite: those of figure_rules, else its headline metrics as lines over size,
+ * or as bars where nothing is an axis. Charts are split by parameters ("facets") until each is
+ * readable.
  */
 #include <math.h>
 #include <stdio.h>
@@ -11,137 +11,6 @@
 #include "base/memory.h"
 #include "report/figure.h"
 #include "report/format.h"
-
-#define PRECISIONS(metric_, scale)                                                                 \
-	{                                                                                          \
-		.suite = "matmul", .metric = metric_, .kind = CHART_BARS, .y_scale = scale,        \
-		.bars = { "precision" }, .compare = {                                              \
-			"precision",                                                               \
-			"fp16",                                                                    \
-			"fp32"                                                                     \
-		}                                                                                  \
-	}
-#define SPLITS(metric_, reference_, ideal_)                                                        \
-	{                                                                                          \
-		.suite = "parallel", .metric = metric_, .kind = CHART_BARS,                        \
-		.reference = reference_, .bars = { "mode", "devices", "microbatches", "bucket" },  \
-		.ideal = ideal_                                                                    \
-	}
-
-/* More allocators than a chart has lines. */
-#define ON_DEVICE "allocator", "device", "pool", "pool_release", "vmm", "managed", "caching"
-#define ON_HOST "allocator", "pinned", "write_combined", "registered", "pageable"
-
-static const struct figure_rule rules[] = {
-	{ .suite = "transfer",
-	  .metric = "transfer.bandwidth",
-	  .kind = CHART_LINES,
-	  .facets = { "direction", "engine", "access" } },
-	{ .suite = "transfer",
-	  .metric = "transfer.bandwidth",
-	  .kind = CHART_HEATMAP,
-	  .facets = { "direction", "engine", "access" } },
-	{ .suite = "transfer",
-	  .metric = "transfer.latency",
-	  .kind = CHART_LINES,
-	  .y_scale = SCALE_LOG10,
-	  .facets = { "direction" } },
-	{ .suite = "transfer",
-	  .metric = "transfer.latency",
-	  .kind = CHART_HEATMAP,
-	  .facets = { "direction" } },
-	{ .suite = "alloc",
-	  .metric = "alloc.latency",
-	  .kind = CHART_LINES,
-	  .y_scale = SCALE_LOG10,
-	  .facets = { "operation", "state", "fill" },
-	  .only = { ON_DEVICE } },
-	{ .suite = "alloc",
-	  .metric = "alloc.latency",
-	  .kind = CHART_LINES,
-	  .y_scale = SCALE_LOG10,
-	  .facets = { "operation", "state" },
-	  .only = { ON_HOST } },
-	{ .suite = "alloc",
-	  .metric = "alloc.latency",
-	  .kind = CHART_STRIP,
-	  .y_scale = SCALE_LOG10,
-	  .facets = { "operation", "state", "fill" } },
-	{ .suite = "alloc",
-	  .metric = "alloc.pair",
-	  .kind = CHART_LINES,
-	  .y_scale = SCALE_LOG10,
-	  .axis = "threads",
-	  .facets = { "size", "streams" } },
-	{ .suite = "alloc",
-	  .metric = "alloc.cost_ratio",
-	  .kind = CHART_LINES,
-	  .y_scale = SCALE_LOG10,
-	  .only = { ON_DEVICE } },
-	{ .suite = "alloc",
-	  .metric = "alloc.growth",
-	  .kind = CHART_BARS,
-	  .y_scale = SCALE_LOG10,
-	  .bars = { "allocator", "growth" } },
-	{ .suite = "alloc",
-	  .metric = "alloc.growth_memory",
-	  .kind = CHART_BARS,
-	  .bars = { "allocator", "growth" } },
-	{ .suite = "alloc",
-	  .metric = "alloc.external_frag",
-	  .kind = CHART_BARS,
-	  .facets = { "scenario" },
-	  .bars = { "allocator" } },
-	{ .suite = "alloc",
-	  .metric = "alloc.start_time",
-	  .kind = CHART_STACKED,
-	  .parts = "alloc.start_time_" },
-	{ .suite = "alloc",
-	  .metric = "alloc.start_memory",
-	  .kind = CHART_STACKED,
-	  .parts = "alloc.start_memory_" },
-	{ .suite = "alloc",
-	  .metric = "alloc.start_resident",
-	  .kind = CHART_STACKED,
-	  .parts = "alloc.start_resident_" },
-	{ .suite = "alloc", .metric = "alloc.failure", .kind = CHART_BARS, .y_scale = SCALE_LOG10 },
-	PRECISIONS("matmul.throughput", SCALE_LINEAR),
-	PRECISIONS("matmul.memory", SCALE_LINEAR),
-	PRECISIONS("matmul.error", SCALE_LOG10),
-	{ .suite = "collective",
-	  .metric = "collective.busbw",
-	  .kind = CHART_LINES,
-	  .facets = { "operation" } },
-	{ .suite = "collective",
-	  .metric = "collective.time",
-	  .kind = CHART_LINES,
-	  .y_scale = SCALE_LOG10,
-	  .fitted = true,
-	  .facets = { "operation" } },
-	SPLITS("parallel.step_time", 0, NULL),
-	SPLITS("parallel.speedup", 1, "devices"),
-	SPLITS("parallel.efficiency", 0, NULL),
-	SPLITS("parallel.weak_efficiency", 0, NULL),
-	SPLITS("parallel.prediction_error", 0, NULL),
-	SPLITS("parallel.exposed_communication", 0, NULL),
-	SPLITS("parallel.idle", 0, NULL),
-	{ .suite = "parallel",
-	  .metric = "parallel.memory",
-	  .kind = CHART_STACKED,
-	  .parts = "parallel.memory_" },
-	{ .suite = "trainmem",
-	  .metric = "trainmem.memory",
-	  .kind = CHART_STACKED,
-	  .facets = { "study" },
-	  .parts = "trainmem.memory_" },
-	{ .suite = "trainmem", .metric = "trainmem.activations_saved", .kind = CHART_BARS },
-	{ .suite = "trainmem", .metric = "trainmem.slowdown", .kind = CHART_BARS, .reference = 1 },
-	{ .suite = "trainmem", .metric = "trainmem.reserved_ratio", .kind = CHART_BARS,
-	  .reference = 1 },
-	{ .suite = "trainmem", .metric = "trainmem.fragmentation", .kind = CHART_BARS },
-	{ .suite = "trainmem", .metric = "trainmem.largest_batch", .kind = CHART_BARS },
-	{ .suite = "trainmem", .metric = "trainmem.largest_width", .kind = CHART_BARS },
-};
 
 static double end_of_axis(const struct picks *picks, const char *axis, bool largest)
 {
@@ -439,11 +308,11 @@ void view_figures(const struct view *view, const char *suite, struct tree *chart
 {
 	bool known = false;
 
-	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
-		if (strcmp(rules[i].suite, suite) != 0)
+	for (size_t i = 0; i < figure_rule_count; i++) {
+		if (strcmp(figure_rules[i].suite, suite) != 0)
 			continue;
 		known = true;
-		draw_rule(view, suite, rules[i].metric, &rules[i], charts);
+		draw_rule(view, suite, figure_rules[i].metric, &figure_rules[i], charts);
 	}
 	if (!known)
 		draw_headlines(view, suite, charts);
