@@ -240,6 +240,17 @@ static void devices_are_counted(void **state)
 	judge_by(BANDWIDTH "min = 1 GB/s\n", &r, 1, NULL, &v);
 	assert_int_equal(verdicts_exit_code(&v), 4);
 	verdicts_release(&v);
+
+	/* Interrupted in its last case: all were begun, yet nobody may sign. */
+	r.planned = r.case_count;
+	judge_by(BANDWIDTH "min = 1 GB/s\n", &r, 1, NULL, &v);
+	assert_int_equal(verdicts_exit_code(&v), 0);
+	verdicts_release(&v);
+	free(r.state);
+	r.state = xstrdup("interrupted");
+	judge_by(BANDWIDTH "min = 1 GB/s\n", &r, 1, NULL, &v);
+	assert_int_equal(verdicts_exit_code(&v), 4);
+	verdicts_release(&v);
 	result_release(&r);
 }
 

@@ -195,6 +195,20 @@ static void judge_case(const struct result *result, const struct case_result *c,
 	judge_throttling(result, c, verdicts);
 }
 
+/* A run that did not reach its end is never accepted, also when what is missing has no limit. */
+static void judge_end(const struct result *result, struct verdicts *verdicts)
+{
+	bool short_of = result->planned > result->case_count;
+
+	if (short_of)
+		judging_finding(verdicts, result, NULL, NULL, VERDICT_ERROR, false,
+		    xasprintf("the run is %s: %zu of %zu cases were not run", result->state,
+			      result->planned - result->case_count, result->planned));
+	else if (result->state && strcmp(result->state, "complete") != 0)
+		judging_finding(verdicts, result, NULL, NULL, VERDICT_ERROR, false,
+		    xasprintf("the run is %s: it did not reach its end", result->state));
+}
+
 void judge_run(const struct judge_input *input, struct verdicts *verdicts)
 {
 	judge_flight(input, verdicts);
@@ -203,9 +217,6 @@ void judge_run(const struct judge_input *input, struct verdicts *verdicts)
 
 		for (size_t i = 0; i < result->case_count; i++)
 			judge_case(result, &result->cases[i], verdicts);
-		if (result->planned > result->case_count)
-			judging_finding(verdicts, result, NULL, NULL, VERDICT_ERROR, false,
-			    xasprintf("the run is %s: %zu of %zu cases were not run", result->state,
-				      result->planned - result->case_count, result->planned));
+		judge_end(result, verdicts);
 	}
 }
