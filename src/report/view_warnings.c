@@ -43,12 +43,20 @@ static void warn(struct tree *list, const char *format, ...)
 	tree_item_text(list, text);
 }
 
-static void warn_telemetry(const struct view *view, size_t s, struct tree *list)
+/* What the cases on one device saw. */
+struct seen {
+	size_t throttled;
+	int64_t reasons, ecc, replays;
+};
+
+static int64_t risen(int64_t before, int64_t after)
 {
-	const struct view_source *source = &view->sources[s];
-	size_t throttled = 0;
-	int64_t bits = 0, ecc = 0, replays = 0;
-	struct text reasons = TEXT_EMPTY;
+	return before >= 0 && after > before ? after - before : 0;
+}
+
+static struct seen seen_on(const struct view_source *source)
+{
+	struct seen seen = { 0 };
 
 	for (size_t i = 0; i < source->result->case_count; i++) {
 		const struct case_result *c = &source->result->cases[i];
@@ -57,27 +65,57 @@ static void warn_telemetry(const struct view *view, size_t s, struct tree *list)
 		if (strcmp(view_string(c->device), source->device) != 0)
 			continue;
 		own = case_throttle_reasons(c);
-		throttled += own != 0;
-		bits |= own;
-		if (c->before.ecc_uncorrected >= 0 &&
-		    c->after.ecc_uncorrected > c->before.ecc_uncorrected)
-			ecc += c->after.ecc_uncorrected - c->before.ecc_uncorrected;
-		if (c->before.pcie_replays >= 0 && c->after.pcie_replays > c->before.pcie_replays)
-			replays += c->after.pcie_replays - c->before.pcie_replays;
+		seen.throttled += own != 0;
+		seen.reasons |= own;
+		seen.ecc += risen(c->before.ecc_uncorrected, c->after.ecc_uncorrected);
+		seen.replays += risen(c->before.pcie_replays, c->after.pcie_replays);
+	}
+	return seen;
+}
+
+/* One line for all devices that were throttled for the same reasons. */
+static void warn_throttled(const struct view *view, int64_t reasons, struct tree *list)
+{
+	struct text devices = TEXT_EMPTY, words = TEXT_EMPTY;
+	size_t count = 0, total = 0;
+
+	for (size_t s = 0; s < view->source_count; s++) {
+		struct seen seen = seen_on(&view->sources[s]);
+
+		if (!seen.throttled || seen.reasons != reasons)
+			continue;
+		text_addf(&devices, "%s%s", count++ ? ", " : "", view->sources[s].label);
+		total += seen.throttled;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(throttles); i++)
-		if (bits & throttles[i].bit)
-			text_addf(&reasons, "%s%s", reasons.length ? ", " : "", throttles[i].words);
-	if (ecc)
+		if (reasons & throttles[i].bit)
+			text_addf(&words, "%s%s", words.length ? ", " : "", throttles[i].words);
+	warn(list, "%s %s throttled in %zu %s (%s): %s clock was lower than it could be.",
+	     devices.data, count == 1 ? "was" : "were", total, cases(total), words.data,
+	     count == 1 ? "its" : "their");
+	text_release(&devices);
+	text_release(&words);
+}
+
+static void warn_telemetry(const struct view *view, size_t s, struct tree *list)
+{
+	const struct view_source *source = &view->sources[s];
+	struct seen seen = seen_on(source);
+	bool told = false;
+
+	if (seen.ecc)
 		warn(list, "%s: %lld uncorrected memory errors (ECC) while the run went on.",
-		     source->label, (long long)ecc);
-	if (throttled)
-		warn(list, "%s was throttled in %zu %s (%s): its clock was lower than it could be.",
-		     source->label, throttled, cases(throttled), reasons.data);
-	if (replays)
+		     source->label, (long long)seen.ecc);
+	for (size_t i = 0; i < s && seen.throttled && !told; i++) {
+		struct seen earlier = seen_on(&view->sources[i]);
+
+		told = earlier.throttled && earlier.reasons == seen.reasons;
+	}
+	if (seen.throttled && !told)
+		warn_throttled(view, seen.reasons, list);
+	if (seen.replays)
 		warn(list, "%s: %lld PCIe replays while the run went on.", source->label,
-		     (long long)replays);
-	text_release(&reasons);
+		     (long long)seen.replays);
 }
 
 static void warn_device(const struct view_source *source, struct tree *list)
