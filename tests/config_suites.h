@@ -60,6 +60,7 @@ static const struct key test_sampling_keys[] = {
 	  .help = "of one" },
 	{ .name = "warmup", .type = KEY_INTEGER, .fallback = "2", .min = 0, .max = 1e6,
 	  .help = "untimed" },
+	{ .name = "preheat", .type = KEY_DURATION, .fallback = "0s", .min = 0, .max = 3600, .help = "untimed work" },
 	{ 0 }
 };
 

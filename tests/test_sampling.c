@@ -165,9 +165,10 @@ static const struct sampling rules = {
 	.min_samples = 10, .max_samples = 400, .target = 0.005, .max_seconds = 5, .sample_seconds = 1e-3, .warmup = 2,
 };
 
-static enum status run(struct script *script, struct workload w, struct series *series, struct error *err)
+static enum status run_by(const struct sampling *by, struct script *script, struct workload w,
+			  struct series *series, struct error *err)
 {
-	struct sampler sampler = { .rules = &rules, .device = &device, .stop = script->stop };
+	struct sampler sampler = { .rules = by, .device = &device, .stop = script->stop };
 
 	w.state = script;
 	w.launch = launch;
@@ -178,6 +179,11 @@ static enum status run(struct script *script, struct workload w, struct series *
 	memset(series, 0, sizeof(*series));
 	gates_closed = gates_opened = 0;
 	return sample(&sampler, &w, series, err);
+}
+
+static enum status run(struct script *script, struct workload w, struct series *series, struct error *err)
+{
+	return run_by(&rules, script, w, series, err);
 }
 
 static void a_steady_workload_stops_at_the_minimum(void **state)
@@ -200,6 +206,25 @@ static void a_steady_workload_stops_at_the_minimum(void **state)
 	assert_int_equal(gates_closed, (int)script.launches - 1);
 	assert_false(script.first_was_gated);
 	assert_int_equal(events_alive, 0);
+	free(series.samples);
+}
+
+/* Work of 50 ms in batches of a millisecond, none of it a sample. */
+static void preheating_is_work_that_does_not_count(void **state)
+{
+	struct script cold = { .seconds = 10e-6, .spread = 1e-3 }, hot = cold;
+	struct sampling preheated = rules;
+	struct error err = ERROR_NONE;
+	struct series series;
+
+	(void)state;
+	preheated.preheat_seconds = 0.05;
+	assert_int_equal(run(&cold, (struct workload){ 0 }, &series, &err), STATUS_OK);
+	free(series.samples);
+	assert_int_equal(run_by(&preheated, &hot, (struct workload){ 0 }, &series, &err),
+			 STATUS_OK);
+	assert_int_equal(series.count, 10);
+	assert_in_range(hot.launches, cold.launches + 49, cold.launches + 51);
 	free(series.samples);
 }
 
@@ -353,6 +378,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_steady_workload_stops_at_the_minimum),
+		cmocka_unit_test(preheating_is_work_that_does_not_count),
 		cmocka_unit_test(a_workload_is_told_of_another_batch),
 		cmocka_unit_test(a_gated_batch_fits_the_queue),
 		cmocka_unit_test(latency_keeps_single_operations_and_its_minimum),

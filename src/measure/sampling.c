@@ -57,6 +57,26 @@ static enum status take_first(struct session *s, double *seconds, struct error *
 }
 
 /*
+ * `seconds` is what the last sample took, in all ranks the slowest one's: so all take the same number. Ranks look at
+ * the stop flag only where they agree about it, a single process here.
+ */
+static enum status preheat(struct session *s, unsigned batch, double seconds, struct error *err)
+{
+	const struct sampler *sampler = s->sampler;
+	double count = seconds > 0 ? ceil(sampler->rules->preheat_seconds / seconds) : 0;
+	bool alone = !sampler->world || sampler->world->size == 1;
+	double taken;
+
+	for (double i = 0; i < count; i++) {
+		if (alone && sampler->stop && *sampler->stop)
+			break;
+		if (timer_take(&s->timer, batch, &taken, err) != STATUS_OK)
+			break;
+	}
+	return err->status;
+}
+
+/*
  * The cold first operation, warm-up, and the batch for which a sample lasts sample_seconds. The first guess comes
  * from a batch of one, which a launch dominates when the operation is short: so guess again from larger batches.
  */
@@ -79,7 +99,7 @@ static enum status warm_up(struct session *s, struct error *err)
 		status = timer_take(&s->timer, batch, &seconds, err);
 	}
 	s->series->batch = batch;
-	return status;
+	return status == STATUS_OK ? preheat(s, batch, seconds, err) : status;
 }
 
 /*

@@ -21,6 +21,7 @@ struct sampling {
 	double max_seconds;  /* of sampling per series */
 	double sample_seconds; /* a sample lasts at least this long (batch choice) */
 	int64_t warmup; /* untimed samples before the first one that counts */
+	double preheat_seconds; /* then so much untimed work, until clocks are what a power limit sustains */
 };
 extern const struct key sampling_keys[];
 struct sampling sampling_from(const struct section *section);

@@ -15,6 +15,8 @@ const struct key sampling_keys[] = {
 	  .help = "least duration of one sample; short operations are batched to reach it" },
 	{ .name = "warmup", .type = KEY_INTEGER, .fallback = "2", .min = 0, .max = 1e6,
 	  .help = "untimed samples before the first that counts" },
+	{ .name = "preheat", .type = KEY_DURATION, .fallback = "0s", .min = 0, .max = 3600,
+	  .help = "then untimed work for so long: where power limits the clock, figures before that are a matter of chance" },
 	{ 0 }
 };
 
@@ -27,6 +29,7 @@ struct sampling sampling_from(const struct section *section)
 		.max_seconds = section_real(section, "max_time"),
 		.sample_seconds = section_real(section, "sample_time"),
 		.warmup = section_integer(section, "warmup"),
+		.preheat_seconds = section_real(section, "preheat"),
 	};
 
 	if (s.max_samples < s.min_samples)

@@ -24,13 +24,14 @@ static double sampling_seconds(const struct section *section)
 	double seconds = samples * section_real(section, "sample_time");
 	double most = section_real(section, "max_time");
 
-	return seconds < most ? seconds : most;
+	return (seconds < most ? seconds : most) + section_real(section, "preheat");
 }
 
 void plan_estimate(const struct plan *plan, struct plan_case *c)
 {
 	double given = section_real(config_section(plan->config, "run", ""), "case_limit");
-	double derived = LIMIT_MULTIPLE * (c->setup_seconds + section_real(c->section, "max_time"));
+	double derived = LIMIT_MULTIPLE * (c->setup_seconds + section_real(c->section, "max_time") +
+					    section_real(c->section, "preheat"));
 
 	double lasts = c->fixed_seconds > 0 ? c->fixed_seconds : sampling_seconds(c->section);
 
