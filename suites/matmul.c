@@ -181,7 +181,7 @@ static void estimate(struct plan_case *point, const struct setting_of_case *s,
 
 	operands_counts(shape, counts);
 	point->device_bytes = sets * operands_set_bytes(shape, precision, s->batch) + LIBRARY_BYTES;
-	point->host_bytes = counts[OPERAND_C] * operand_bytes(precision, OPERAND_C);
+	point->host_bytes = operands_copy_bytes(shape, precision);
 	point->setup_seconds = 0.1 +
 			       calls * operations(&s->problem, s->batch) / (units * UNIT_RATE) +
 			       20e-9 * (double)(counts[OPERAND_A] + counts[OPERAND_B] +

@@ -41,7 +41,7 @@ static struct spy {
 	int fail_at;                 /* the call that fails; 0: none */
 	int copies, spoil_copy;      /* copies from this one on have a wrong byte; 0: none */
 	size_t spoil_bytes;          /* only copies of this size count */
-	int peer_copies;
+	int peer_copies, all_copies;
 	int products, spoil_product; /* products from this one on are spoilt */
 	enum { SPOIL_ELEMENT, SPOIL_ROW_UNWRITTEN, SPOIL_DEPTH } spoil;
 	bool grants_everything, lost_after_refusal;
@@ -138,6 +138,7 @@ static enum status spy_copy(struct stream *stream, void *to, const void *from, s
 	static unsigned char twin[1 << 20];
 	enum status status = spy_call("copy", err);
 
+	spy.all_copies++;
 	if (status != STATUS_OK)
 		return status;
 	if (spy.spoil_copy && bytes == spy.spoil_bytes && ++spy.copies >= spy.spoil_copy) {

@@ -157,6 +157,15 @@ static void test_parallel_for_covers_all_once(void **state)
 	}
 }
 
+static void test_a_thread_is_worth_its_start(void **state)
+{
+	(void)state;
+	assert_true(parallel_grain(1) >= 100000);
+	assert_true(parallel_grain(1000) * 1000 >= 100000);
+	assert_int_equal(parallel_grain(UINT64_MAX), 1);
+	assert_true(parallel_grain(0) >= 100000);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, fixture_reset)
@@ -167,6 +176,7 @@ int main(void)
 		TEST(test_errors_say_what_was_asked_for),
 		TEST(test_rotation),
 		TEST(test_parallel_for_covers_all_once),
+		TEST(test_a_thread_is_worth_its_start),
 	};
 
 	return cmocka_run_group_tests(tests, fixture_open, fixture_close);

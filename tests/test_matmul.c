@@ -73,6 +73,34 @@ static void test_transposed_and_batched_products_are_right(void **state)
 	}
 }
 
+/* Waiting for the device once for each of hundreds of small products took longer than all else, on a busy machine minutes. */
+static void test_small_results_come_back_together(void **state)
+{
+	struct fixture *f = *state;
+	struct case_result result;
+
+	spy_reset();
+	run_ok(f, QUICK "precisions = fp16\nsizes = 32\nbatch = 3\n", &result);
+	assert_int_equal(spy.all_copies, 2); /* before and after timing */
+	case_result_release(&result);
+	spy.all_copies = 0;
+	/* Two of 2 MiB at once. */
+	run_ok(f, QUICK "precisions = fp16\nsizes = 1024x1024x8\nbatch = 3\n", &result);
+	assert_true(spy.all_copies >= 4);
+	case_result_release(&result);
+}
+
+/* So is starting threads for them. */
+static void test_small_matrices_are_checked_by_one_thread(void **state)
+{
+	(void)state;
+	assert_true(matmul_rows_per_thread(32, 4) > 32);
+	assert_true(matmul_rows_per_thread(256, 4) >= 256);
+	/* Where it pays, there are threads. */
+	assert_true(matmul_rows_per_thread(4096, 16) <= 16);
+	assert_int_equal(matmul_rows_per_thread(1 << 20, 1000), 16);
+}
+
 /* A wrong element in a batch is found and named. */
 static void test_wrong_product_of_a_batch(void **state)
 {
@@ -247,6 +275,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_ids),
 		TEST(test_transposed_and_batched_products_are_right),
+		TEST(test_small_results_come_back_together),
+		TEST(test_small_matrices_are_checked_by_one_thread),
 		TEST(test_wrong_product_of_a_batch),
 		TEST(test_fp16_overflows_and_loses_digits),
 		TEST(test_range_is_checked),

@@ -6,6 +6,8 @@
 
 /* More threads than this only wait for the same memory. */
 #define MAX_THREADS 16
+/* About a quarter of a millisecond. */
+#define THREAD_OPERATIONS (UINT64_C(1) << 18)
 
 struct range {
 	parallel_fn *fn;
@@ -14,6 +16,13 @@ struct range {
 	pthread_t thread;
 	bool started;
 };
+
+size_t parallel_grain(uint64_t operations)
+{
+	return operations >= THREAD_OPERATIONS ? 1
+	       : operations                    ? (size_t)(THREAD_OPERATIONS / operations)
+					       : (size_t)THREAD_OPERATIONS;
+}
 
 static size_t core_count(void)
 {

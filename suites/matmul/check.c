@@ -16,9 +16,9 @@
 /* What rounds to infinity in FP16, and the distance of its subnormal numbers. */
 #define FP16_INFINITE 65520.0
 #define FP16_SMALLEST 0x1p-24
-/* Rows for which another thread pays. */
-#define ROWS_PER_THREAD 16
 #define TILE_ROWS 256
+/* What looking at an element takes. */
+#define ELEMENT_OPERATIONS 4
 
 /* What is found in C, a sum and a sum of squares for each row and block. */
 struct observed {
@@ -182,7 +182,8 @@ enum status matmul_reference_check(const struct matmul_reference *r, const void 
 	struct observed o = { r, c, xcalloc(sums, sizeof(double)), xcalloc(sums, sizeof(double)) };
 	enum status status;
 
-	parallel_for((size_t)m, ROWS_PER_THREAD, observe_rows, &o);
+	parallel_for((size_t)m, matmul_rows_per_thread(r->problem.n, ELEMENT_OPERATIONS),
+		     observe_rows, &o);
 	status = compare(r, &o, error, err);
 	free(o.sums);
 	free(o.squares);

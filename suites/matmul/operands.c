@@ -7,6 +7,8 @@
 #define MOST_SETS 64
 /* Operands start where every kernel may use its widest loads. */
 #define ALIGNMENT 256
+/* Host memory for results that are checked, where it holds more than one. */
+#define COPY_BYTES ((size_t)4 << 20)
 
 static const enum fill_kind fills[PRECISION_GEMM_COUNT] = {
 	[PRECISION_FP64] = FILL_FP64, [PRECISION_FP32] = FILL_FP32,
@@ -51,10 +53,27 @@ size_t operands_set_count(const int64_t shape[3], enum precision precision, int6
 			       MOST_SETS);
 }
 
+uint64_t operands_copy_bytes(const int64_t shape[3], enum precision precision)
+{
+	uint64_t counts[OPERANDS], one;
+
+	operands_counts(shape, counts);
+	one = stride_of(counts[OPERAND_C], operand_bytes(precision, OPERAND_C));
+	return one > COPY_BYTES ? one : COPY_BYTES;
+}
+
 /* Of all sets. */
 static size_t products_of(const struct operands *o)
 {
 	return o->sets * (size_t)o->batch;
+}
+
+/* Results that are copied back at once: every wait for the device costs as much as checking a small one. */
+static size_t results_of_copy(const struct operands *o)
+{
+	size_t fit = COPY_BYTES / o->strides[OPERAND_C];
+
+	return fit < 1 ? 1 : fit < products_of(o) ? fit : products_of(o);
 }
 
 static void *matrix(const struct operands *o, int which, size_t product)
@@ -104,8 +123,8 @@ enum status operands_open(struct operands *o, struct device *device,
 	for (int i = 0; i < OPERANDS; i++)
 		o->strides[i] = stride_of(o->counts[i], operand_bytes(problem->precision, i));
 	if (backend_stream_create(device, false, &o->stream, err) != STATUS_OK ||
-	    buffer_alloc(&o->copy, device, ALLOCATOR_PAGEABLE, o->strides[OPERAND_C], err) !=
-		    STATUS_OK)
+	    buffer_alloc(&o->copy, device, ALLOCATOR_PAGEABLE,
+			 results_of_copy(o) * o->strides[OPERAND_C], err) != STATUS_OK)
 		return err->status;
 	for (int i = 0; i < OPERANDS; i++)
 		if (buffer_alloc(&o->matrices[i], device, ALLOCATOR_DEVICE,
@@ -190,16 +209,12 @@ enum status operands_multiply(struct operands *o, uint64_t count, struct error *
 	return status;
 }
 
-static enum status check_product(struct operands *o, size_t product, struct error *err)
+static enum status check_product(struct operands *o, size_t product, const void *result,
+				 struct error *err)
 {
-	size_t bytes = o->counts[OPERAND_C] * operand_bytes(o->problem.precision, OPERAND_C);
 	struct matmul_error error;
 
-	if (backend_copy(o->stream, o->copy.memory, matrix(o, OPERAND_C, product), bytes, err) !=
-		    STATUS_OK ||
-	    backend_stream_synchronize(o->stream, err) != STATUS_OK)
-		return err->status;
-	if (matmul_reference_check(&o->reference, o->copy.memory, &error, err) != STATUS_OK)
+	if (matmul_reference_check(&o->reference, result, &error, err) != STATUS_OK)
 		return o->batch == 1 ? error_prefix(err, "operand set %zu", product)
 				     : error_prefix(err, "operand set %zu, product %zu",
 						    product / (size_t)o->batch,
@@ -210,12 +225,30 @@ static enum status check_product(struct operands *o, size_t product, struct erro
 	return STATUS_OK;
 }
 
+static enum status check_products(struct operands *o, size_t first, size_t count, struct error *err)
+{
+	const char *results = o->copy.memory;
+	uint64_t stride = o->strides[OPERAND_C];
+	size_t last = o->counts[OPERAND_C] * operand_bytes(o->problem.precision, OPERAND_C);
+
+	if (backend_copy(o->stream, o->copy.memory, matrix(o, OPERAND_C, first),
+			 (count - 1) * stride + last, err) != STATUS_OK ||
+	    backend_stream_synchronize(o->stream, err) != STATUS_OK)
+		return err->status;
+	for (size_t i = 0; i < count; i++)
+		if (check_product(o, first + i, results + i * stride, err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
 enum status operands_check(struct operands *o, struct error *err)
 {
-	size_t done = o->operations < o->sets ? o->operations : o->sets;
+	size_t done = (o->operations < o->sets ? o->operations : o->sets) * (size_t)o->batch;
+	size_t at_once = results_of_copy(o);
 
-	for (size_t product = 0; product < done * (size_t)o->batch; product++)
-		if (check_product(o, product, err) != STATUS_OK)
+	for (size_t first = 0; first < done; first += at_once)
+		if (check_products(o, first, done - first < at_once ? done - first : at_once,
+				   err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }

@@ -28,7 +28,7 @@ struct operands {
 	uint64_t counts[OPERANDS], strides[OPERANDS]; /* elements; bytes from product to product */
 	size_t sets;
 	struct buffer matrices[OPERANDS]; /* `sets` * `batch` of each, one behind the other */
-	struct buffer copy;               /* one C in host memory */
+	struct buffer copy;               /* some C in host memory, one behind the other */
 	uint64_t operations; /* since C was last poisoned; the n-th uses set n modulo `sets` */
 	struct matmul_reference reference;
 	struct matmul_error error; /* the largest of all checks */
@@ -41,6 +41,9 @@ size_t operand_bytes(enum precision precision, int which);
 uint64_t operands_set_bytes(const int64_t shape[3], enum precision precision, int64_t batch);
 size_t operands_set_count(const int64_t shape[3], enum precision precision, int64_t batch,
 			  const struct device_info *info);
+
+/* Host memory that their results are checked in, at most. */
+uint64_t operands_copy_bytes(const int64_t shape[3], enum precision precision);
 
 /* Allocates, fills A and B, poisons C. Failed operands must be closed as well. */
 enum status operands_open(struct operands *o, struct device *device,

@@ -17,8 +17,10 @@
 #define FULL_OPERATIONS (INT64_C(1) << 24)
 #define FULL_ELEMENTS (INT64_C(1) << 20)
 #define SUMS_PER_ROW 8
-/* Rows for which another thread pays. */
-#define ROWS_PER_THREAD 16
+/* Generating an element takes as long as so many multiplications. */
+#define GENERATION 8
+/* Fewer share cache lines: matrices are column-major. */
+#define LEAST_ROWS 16
 #define TILE_ROWS 256
 #define SIGN_SEED UINT64_C(0x5369676e73)
 
@@ -172,13 +174,21 @@ static bool is_small(const struct matmul_problem *p)
 	       p->m * p->n <= FULL_OPERATIONS / p->k;
 }
 
+size_t matmul_rows_per_thread(int64_t columns, int64_t operations)
+{
+	size_t rows = parallel_grain((uint64_t)(columns * operations));
+
+	return rows > LEAST_ROWS ? rows : LEAST_ROWS;
+}
+
 /* A (B r): of the operands as stored, or of those before rounding. */
 static double *expected_sums(const struct matmul_reference *r, bool rounded)
 {
 	const struct matmul_problem *p = &r->problem;
 	double *right = zeros(p->k, r->blocks), *sums = zeros(p->m, r->blocks);
 
-	parallel_for((size_t)p->k, ROWS_PER_THREAD, multiply_rows,
+	parallel_for((size_t)p->k, matmul_rows_per_thread(p->n, GENERATION + r->blocks),
+		     multiply_rows,
 		     &(struct product){ .r = r,
 					.seed = p->seed_b,
 					.rows = p->k,
@@ -187,7 +197,8 @@ static double *expected_sums(const struct matmul_reference *r, bool rounded)
 					.per_row = r->blocks,
 					.rounded = rounded,
 					.out = right });
-	parallel_for((size_t)p->m, ROWS_PER_THREAD, multiply_rows,
+	parallel_for((size_t)p->m, matmul_rows_per_thread(p->k, GENERATION + r->blocks),
+		     multiply_rows,
 		     &(struct product){ .r = r,
 					.seed = p->seed_a,
 					.rows = p->m,

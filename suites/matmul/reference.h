@@ -50,6 +50,9 @@ void matmul_reference_init(struct matmul_reference *reference,
 			   const struct matmul_problem *problem);
 void matmul_reference_release(struct matmul_reference *reference);
 
+/* Rows of a matrix that are worth a thread, each with so many columns and so many operations for each of them. */
+size_t matmul_rows_per_thread(int64_t columns, int64_t operations);
+
 /*
  * Compares `c` (host memory, as stored). STATUS_MISMATCH names the first wrong element, what was
  * expected and what is there; NaN is wrong. `error` is set in any case.
