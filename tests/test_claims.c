@@ -14,8 +14,11 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
+#include "base/text.h"
+#include "plan/plan.h"
 #include "report/claims.h"
 #include "report/report.h"
+#include "suites/suite.h"
 
 /* A case as `where` describes it, with the one metric. */
 static void add_case(struct result *result, const struct claim_term *term, double value)
@@ -208,9 +211,79 @@ static void the_page_has_the_table_when_asked(void **state)
 	result_release(&other);
 }
 
+static const char *parameter_of(const struct plan_case *c, const char *name)
+{
+	if (strcmp(name, "label") == 0)
+		return c->section->label;
+	for (size_t i = 0; i < c->parameter_count; i++)
+		if (strcmp(key_parameter(c->parameters[i].key), name) == 0)
+			return c->parameters[i].value->text;
+	return "";
+}
+
+static bool is_as(const struct plan_case *c, const struct claim_term *term)
+{
+	char *where = xstrdup(term->where), *rest = where, *pair;
+	bool same = strncmp(term->metric, c->suite->name, strcspn(term->metric, ".")) == 0 &&
+		    !c->skip_reason;
+
+	while (same && (pair = strsep(&rest, ",")) && *pair) {
+		char *colon = strchr(pair += strspn(pair, " "), ':');
+
+		assert_non_null(colon);
+		*colon = '\0';
+		same = strcmp(parameter_of(c, pair), colon + 1) == 0;
+	}
+	free(where);
+	return same;
+}
+
+static void expect_planned(const struct plan *plan, const struct claim *claim,
+			   const struct claim_term *term)
+{
+	if (!term->metric)
+		return;
+	for (size_t i = 0; i < plan->case_count; i++)
+		if (is_as(&plan->cases[i], term))
+			return;
+	fail_msg("%s: no case of %s with %s", claim->id, term->metric, term->where);
+}
+
+/* On two GPUs that can do everything no row lacks its cases. */
+static void the_shipped_config_plans_every_row(void **state)
+{
+	const struct device_info devices[] = {
+		{ .id = "cuda:0", .backend = "cuda", .index = 0, .peer_mask = 3,
+		  .capabilities = ~DEVICE_SHARES_HOST_MEMORY },
+		{ .id = "cuda:1", .backend = "cuda", .index = 1, .peer_mask = 3,
+		  .capabilities = ~DEVICE_SHARES_HOST_MEMORY },
+	};
+	struct text errors = TEXT_EMPTY;
+	struct error err = ERROR_NONE;
+	struct config config;
+	struct plan plan;
+
+	(void)state;
+	assert_int_equal(config_load(&config, "claims", NULL, 0, &errors), STATUS_OK);
+	assert_int_equal(plan_build(&plan, &config, devices, 2, &err), STATUS_OK);
+	for (size_t g = 0; g < claim_group_count; g++)
+		for (size_t i = 0; i < claim_groups[g].count; i++)
+			for (size_t k = 0; k < 2; k++) {
+				const struct claim *claim = &claim_groups[g].claims[i];
+
+				expect_planned(&plan, claim, &claim->measures[k].a);
+				expect_planned(&plan, claim, &claim->measures[k].b);
+				expect_planned(&plan, claim, &claim->measures[k].c);
+			}
+	plan_release(&plan);
+	config_release(&config);
+	text_release(&errors);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_shipped_config_plans_every_row),
 		cmocka_unit_test(every_claim_comes_out_each_way),
 		cmocka_unit_test(measurements_that_disagree_depend),
 		cmocka_unit_test(only_the_case_that_is_meant_counts),

@@ -17,7 +17,7 @@ const struct claim claims_cards[CLAIMS_CARDS] = {
 	  "two GPUs joined by NVLink" },
 	{ "A4", "Running out of memory on 11 GB is immediate and often catastrophic.",
 	  "a refused allocation is not sticky: the process goes on",
-	  { { "seconds of a refused allocation, after which the device worked and was verified",
+	  { { "until an allocation was refused, after which the device worked and was verified",
 	      { "alloc.failure", "label:failure" }, .low = ANY, .high = ANY } },
 	  "a run of the suite alloc" },
 	{ "A5", "24 GB make a K80 more flexible than an 11 GB card.",
