@@ -10,6 +10,7 @@
 
 #include "kernels/loss_scale.h"
 #include "measure/run.h"
+#include "suites/parallel/footprint.h"
 #include "suites/parallel/grid.h"
 #include "suites/parallel/measure.h"
 #include "suites/parallel/mode.h"
@@ -252,44 +253,6 @@ static enum status setup_from_case(struct setup *setup, const struct plan_case *
 	return STATUS_OK;
 }
 
-/*
- * Bytes that network_open() takes on the rank that needs most; edges and workspaces are small
- * beside it.
- */
-static uint64_t bytes_of(const struct setup *setup)
-{
-	uint64_t element = precision_bytes(setup->precision),
-		 master = precision_bytes(setup_master(setup));
-	uint64_t most = 0;
-
-	for (int rank = 0; rank < setup->ranks; rank++) {
-		uint64_t step_rows, bytes, widest = 0;
-		struct segments segments;
-		struct holding h;
-		struct share share;
-
-		holding_of(setup, rank, &share, &step_rows, &h);
-		segments_make(&segments, setup, &share, step_rows);
-		bytes = (h.weights + h.gradients) * element +
-			h.moments * precision_bytes(setup_moment(setup)) *
-				optimizer_moments(setup->optimizer) +
-			h.master * master * setup_has_master(setup);
-		for (size_t l = share.first; l <= share.last; l++) {
-			uint64_t width = share_width(setup, &share, l);
-
-			widest = width > widest ? width : widest;
-			if (segments_buffer(&segments, l) == 0)
-				bytes += (l > share.first ? share.kept : share.kept_input) * width *
-					 element;
-		}
-		for (size_t i = 1; i < setup->layers; i++)
-			bytes += step_rows * segments_width(&segments, setup, &share, i) * element;
-		bytes += 2 * step_rows * widest * element;
-		most = bytes > most ? bytes : most;
-	}
-	return most;
-}
-
 /* Floating-point operations per second that a device is good for, roughly: for estimates only. */
 static double likely_rate(const struct device_info *info)
 {
@@ -364,7 +327,7 @@ static enum status plan_on(struct plan *plan, struct plan_case *point, const str
 	}
 	if (reason)
 		return plan_add_skipped(plan, point, set, count, reason, err);
-	point->device_bytes = bytes_of(setup);
+	point->device_bytes = footprint(setup);
 	point->setup_seconds = setup_seconds(setup, point->section, info);
 	return plan_add(plan, point, set, count, err);
 }
@@ -420,13 +383,20 @@ static enum status parallel_run(struct run *run, struct error *err)
 	return measure_setup(run, &setup, &options, err);
 }
 
+/* What is computed again is work of the device, not of the model. */
+static void record_utilisation(struct run *run, const struct setup *setup, double share)
+{
+	run_value(run, "parallel.mfu", share);
+	run_value(run, "parallel.hfu", share * (1 + segments_again_flops(setup) / setup_flops(setup)));
+}
+
 static void derive_critical(struct run *run, const struct setup *setup, struct curves *curves)
 {
 	const struct metric_value *rate = case_metric(run->result, "parallel.flops");
 	double flops = curves_flops(curves);
 
 	if (isfinite(flops) && rate)
-		run_value(run, "parallel.product_share", rate->value / setup->ranks / flops);
+		record_utilisation(run, setup, rate->value / setup->ranks / flops);
 	if (setup->ranks < 2 || !isfinite(predict_critical_batch(setup, curves)))
 		return;
 	run_value(run, "parallel.critical_batch", predict_critical_batch(setup, curves));

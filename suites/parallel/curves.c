@@ -87,6 +87,12 @@ static bool shape_of(const struct case_result *c, double *shape)
 	return true;
 }
 
+/* The step's products are the library's choice or, where it searched, the fastest it offers. */
+static bool is_library(const struct case_result *c)
+{
+	return is(c, "implementation", "blas") || is(c, "implementation", "lt");
+}
+
 /*
  * The products of one kind over their operations. `exact` (NULL: none) gets the seconds of the product of this very
  * shape, 0 where it was not measured: slim products take longer than their operations say.
@@ -101,13 +107,13 @@ static void products(const struct curves *curves, const char *transposes, const 
 		double shape[3], seconds;
 
 		if (!usable(curves, c, "matmul") || !rate || !shape_of(c, shape) ||
-		    !is(c, "precision", curves->precision) || !is(c, "implementation", "blas") ||
+		    !is(c, "precision", curves->precision) || !is_library(c) ||
 		    !is(c, "transpose", transposes) || !is(c, "batch", "1") || !is(c, "scale", "1"))
 			continue;
 		seconds = 2 * shape[0] * shape[1] * shape[2] / rate->value;
 		curve_add(out, 2 * shape[0] * shape[1] * shape[2], seconds);
 		if (exact && memcmp(shape, wanted, sizeof(shape)) == 0)
-			*exact = seconds;
+			*exact = *exact > 0 ? fmin(*exact, seconds) : seconds;
 	}
 }
 

@@ -2,6 +2,9 @@
  * What this run measured elsewhere about the same devices, as curves: products (suite matmul), memory (stream) and
  * collectives. Times between measured sizes are interpolated on logarithmic axes; below the smallest size it is the
  * smallest's time, above the largest it grows with the size.
+ *
+ * A step lasts: where a GPU meets its power limit, products that were measured for some milliseconds ran at a higher
+ * clock than those of a step. Products measured with `preheat` are as slow as those of a step.
  */
 #ifndef GPUPROOF_PARALLEL_CURVES_H
 #define GPUPROOF_PARALLEL_CURVES_H

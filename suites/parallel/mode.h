@@ -49,6 +49,7 @@ struct mode {
 	bool accumulates;    /* knows setup->accumulate */
 	bool recomputes;     /* knows setup->segments */
 	unsigned beside;     /* enum beside */
+	bool lodges;         /* backward comes to each layer once: lodging.h */
 	bool replicated;     /* every rank ends a step with the same parameters, bit for bit */
 
 	/* NULL, or why this setup cannot be split so (words for the reader of the report). */
@@ -60,12 +61,16 @@ struct mode {
 		      uint64_t *step_rows);
 	/* Which parameters rank `rank` keeps and updates; NULL: all of its share. */
 	void (*hold)(const struct setup *setup, int rank, struct holding *holding);
+	/* Bytes of the buffers that open() takes; NULL: none worth counting. */
+	uint64_t (*buffers)(const struct setup *setup, int rank);
 	/*
 	 * Its own buffers, events and communicators; collective. The network is open. NULL:
 	 * nothing.
 	 */
 	enum status (*open)(struct trainer *trainer, struct error *err);
 	void (*close)(struct trainer *trainer);
+	/* The first step is done, and how each layer is computed is known: buffers may move. NULL: nothing. */
+	void (*settled)(struct trainer *trainer);
 	/* Fills its own buffers with fresh data on the compute stream; NULL: there are none. */
 	enum status (*reset)(struct trainer *trainer, struct error *err);
 	/*

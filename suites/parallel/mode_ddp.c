@@ -165,6 +165,7 @@ const struct mode mode_ddp = {
 	.accumulates = true,
 	.recomputes = true,
 	.replicated = true,
+	.lodges = true,
 	.refusal = data_parallel_refusal,
 	.share = data_parallel_share,
 	.open = ddp_open,

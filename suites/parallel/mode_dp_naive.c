@@ -46,6 +46,14 @@ static uint64_t bytes_of(const struct trainer *t, size_t l, uint64_t rows)
 	return rows * t->setup->widths[l] * precision_bytes(t->setup->precision);
 }
 
+/* The server's: all input, and all outputs where it computes the loss. */
+static uint64_t dp_naive_buffers(const struct setup *setup, int rank)
+{
+	uint64_t columns = setup->widths[0] + (setup->loss_on_server ? setup->widths[setup->layers] : 0);
+
+	return rank == 0 ? setup->batch * columns * precision_bytes(setup->precision) : 0;
+}
+
 static enum status open_server(struct trainer *t, struct server *s, struct error *err)
 {
 	size_t last = t->setup->layers;
@@ -204,6 +212,7 @@ const struct mode mode_dp_naive = {
 	.refusal = data_parallel_refusal,
 	.share = dp_naive_share,
 	.hold = dp_naive_hold,
+	.buffers = dp_naive_buffers,
 	.open = dp_naive_open,
 	.close = dp_naive_close,
 	.reset = dp_naive_reset,

@@ -37,6 +37,7 @@ const struct mode mode_single = {
 	.replicated = true,
 	.accumulates = true,
 	.recomputes = true,
+	.lodges = true,
 	.refusal = single_refusal,
 	.share = single_share,
 	.enqueue = single_enqueue,

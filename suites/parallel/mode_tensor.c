@@ -12,6 +12,7 @@
 
 #include "base/memory.h"
 #include "suites/parallel/data_parallel.h"
+#include "suites/parallel/lodging.h"
 #include "suites/parallel/timeline.h"
 
 /* A chunk with fewer rows than this costs the products more than it hides. */
@@ -20,6 +21,8 @@
 
 struct tensor {
 	void *part;          /* gradients of the part between the layers of a pair */
+	bool in_place;       /* a pair's gradient of its inputs replaces that of its outputs */
+	bool part_lodged;    /* `part` has the transposed copies, the part lies in what is done with */
 	struct event *ready; /* summands that the communication stream may add up */
 	struct event *summed[CHUNKS_MAX];
 	uint64_t chunks;
@@ -68,22 +71,27 @@ static void tensor_share(const struct setup *setup, int rank, struct share *shar
 	*step_rows = setup->batch;
 }
 
-static enum status open_local(struct trainer *t, struct tensor *s, struct error *err)
+/* Of the gradients between the layers of the widest pair. */
+static uint64_t tensor_buffers(const struct setup *setup, int rank)
 {
 	uint64_t widest = 0;
 
+	(void)rank;
+	for (size_t l = 1; l < setup->layers; l += 2)
+		if (setup->widths[l] > widest)
+			widest = setup->widths[l];
+	return setup->batch * (widest / (uint64_t)setup->ranks) * precision_bytes(setup->precision);
+}
+
+static enum status open_local(struct trainer *t, struct tensor *s, struct error *err)
+{
 	s->chunks = t->setup->chunks < t->setup->batch ? t->setup->chunks : t->setup->batch;
-	for (size_t l = 1; l < t->setup->layers; l += 2)
-		if (t->network.local.layer[l].in > widest)
-			widest = t->network.local.layer[l].in;
 	if (backend_event_create(t->team->device, &s->ready, err) != STATUS_OK)
 		return err->status;
 	for (uint64_t i = 0; i < s->chunks; i++)
 		if (backend_event_create(t->team->device, &s->summed[i], err) != STATUS_OK)
 			return err->status;
-	return arena_alloc(&t->arena, MEMORY_TRANSIENT,
-			   t->setup->batch * widest * precision_bytes(t->setup->precision),
-			   &s->part, err);
+	return arena_alloc(&t->arena, MEMORY_TRANSIENT, tensor_buffers(t->setup, 0), &s->part, err);
 }
 
 static enum status tensor_open(struct trainer *t, struct error *err)
@@ -203,15 +211,28 @@ static enum status forward(struct trainer *t, unsigned parts, struct error *err)
 	return err->status;
 }
 
+/*
+ * Where the gradients between the layers of the pair are: lodged, in the outputs of the pair, whose masks are used
+ * chunk by chunk before, or where the last layer's gradients will be.
+ */
+static void *part_of(const struct trainer *t, size_t first)
+{
+	const struct tensor *s = t->state;
+	const struct network *n = &t->network;
+
+	if (!s->part_lodged)
+		return s->part;
+	return first + 2 < t->setup->layers ? n->activations[first + 2] : n->layer_gradients[first + 1];
+}
+
 /* From the gradient of the outputs of layer `first` + 1 to that of the inputs of layer `first`. */
 static enum status input_gradients(struct trainer *t, size_t first, struct rows rows, void *dy,
 				   void *dx, struct error *err)
 {
 	struct stream *stream = compute_stream(t);
-	struct tensor *s = t->state;
 	struct network *n = &t->network;
 	void *to = network_row(n, first + 2, dy, rows.first),
-	     *part = network_row(n, first + 1, s->part, rows.first);
+	     *part = network_row(n, first + 1, part_of(t, first), rows.first);
 
 	if (network_output_gradient(n, stream, first + 1, rows.first, rows.count, to,
 				    rows.first > 0, err) != STATUS_OK ||
@@ -227,7 +248,7 @@ static enum status input_gradients(struct trainer *t, size_t first, struct rows 
 static enum status backward_pair(struct trainer *t, size_t first, void *dy, void *dx,
 				 unsigned parts, struct error *err)
 {
-	struct tensor *s = t->state;
+	const struct tensor *s = t->state;
 	struct network *n = &t->network;
 	uint64_t all = t->setup->batch;
 
@@ -253,17 +274,19 @@ static enum status backward_pair(struct trainer *t, size_t first, void *dy, void
 	if (network_weight_gradient(n, compute_stream(t), first + 1, 0, all, dy, false, err) !=
 	    STATUS_OK)
 		return err->status;
-	network_weight_gradient(n, compute_stream(t), first, 0, all, s->part, false, err);
+	network_weight_gradient(n, compute_stream(t), first, 0, all, part_of(t, first), false, err);
 	timeline_end(t, STREAM_COMPUTE);
 	return err->status;
 }
 
 static enum status backward(struct trainer *t, unsigned parts, struct error *err)
 {
+	const struct tensor *s = t->state;
 	struct network *n = &t->network;
 	size_t last = t->setup->layers - 1;
 	void *dy = network_activation(n, t->setup->layers, 0);
-	int turn = 0;
+	/* Not in the logits' place, which has the first of them. */
+	size_t turn = t->setup->layers + 1;
 
 	if (paired(t) <= last) {
 		void *dx = n->transient[turn++ % 2];
@@ -275,13 +298,71 @@ static enum status backward(struct trainer *t, unsigned parts, struct error *err
 		dy = dx;
 	}
 	for (size_t first = paired(t); first > 0; first -= 2) {
-		void *dx = n->transient[turn++ % 2];
+		void *dx = s->in_place ? dy : n->transient[turn++ % 2];
 
 		if (backward_pair(t, first - 2, dy, dx, parts, err) != STATUS_OK)
 			return err->status;
 		dy = dx;
 	}
 	return STATUS_OK;
+}
+
+static bool all_transposed(const struct trainer *t, size_t parity)
+{
+	for (size_t l = parity; l < paired(t); l += 2)
+		if (t->network.routes[l] != ROUTE_TRANSPOSED)
+			return false;
+	return true;
+}
+
+/* The copy has all that is still wanted of the gradient of the outputs once that of the part is there. */
+static bool fits_in_place(const struct trainer *t)
+{
+	const struct network *n = &t->network;
+
+	for (size_t first = 0; first < paired(t); first += 2)
+		if (n->local.layer[first + 1].out > network_inside(n) ||
+		    (first > 0 && t->setup->widths[first] != t->setup->widths[first + 2]))
+			return false;
+	return all_transposed(t, 1);
+}
+
+/* A chunk of the part is no longer than the same rows of what it replaces. */
+static bool fits_part(const struct trainer *t)
+{
+	const struct network *n = &t->network;
+
+	for (size_t first = 0; first < paired(t); first += 2) {
+		const struct model_layer *second = &n->local.layer[first + 1];
+
+		if (first + 2 < t->setup->layers ? second->in > t->setup->widths[first + 2]
+						 : t->setup->batch > second->out)
+			return false;
+	}
+	return all_transposed(t, 0);
+}
+
+/* Transposed copies take the place of what they make unnecessary. */
+static void tensor_settled(struct trainer *t)
+{
+	struct tensor *s = t->state;
+	struct network *n = &t->network;
+	size_t logits = t->setup->layers % 2;
+
+	if (!lodging_possible(n))
+		return;
+	if (fits_in_place(t)) {
+		arena_free(&t->arena, n->transposed[1]);
+		n->transposed[1] = n->transient[paired(t) < t->setup->layers ? logits : 1 - logits];
+		s->in_place = true;
+	}
+	if (fits_part(t)) {
+		arena_free(&t->arena, n->transposed[0]);
+		n->transposed[0] = s->part;
+		s->part_lodged = true;
+		for (size_t l = 2; l < t->setup->layers; l += 2)
+			n->passing[l] = true;
+	}
 }
 
 static enum status tensor_enqueue(struct trainer *t, unsigned parts, struct error *err)
@@ -314,11 +395,14 @@ const struct mode mode_tensor = {
 	.name = "tensor",
 	.summary = "tensor parallel: pairs of layers cut by outputs, then by inputs",
 	.beside = BESIDE_FORWARD | BESIDE_BACKWARD,
+	.lodges = true,
 	.refusal = tensor_refusal,
 	.fit = tensor_fit,
 	.share = tensor_share,
+	.buffers = tensor_buffers,
 	.open = tensor_open,
 	.close = tensor_close,
+	.settled = tensor_settled,
 	.enqueue = tensor_enqueue,
 	.commands = tensor_commands,
 	.wire_bytes = tensor_wire_bytes,

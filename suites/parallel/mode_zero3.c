@@ -43,17 +43,32 @@ static void zero3_hold(const struct setup *setup, int rank, struct holding *h)
 	}
 }
 
-static enum status open_buffers(struct trainer *t, struct zero3 *z, struct error *err)
+/* Of the largest layer. */
+static uint64_t layer_bytes(const struct setup *setup)
 {
-	struct network *n = &t->network;
-	uint64_t most = 0, bytes;
+	struct model model;
+	uint64_t most = 0;
 
-	for (size_t l = 0; l < t->setup->layers; l++) {
-		uint64_t elements = n->model.layer[l].end - n->model.layer[l].weight;
+	model_init(&model, setup);
+	for (size_t l = 0; l < setup->layers; l++) {
+		uint64_t elements = model.layer[l].end - model.layer[l].weight;
 
 		most = elements > most ? elements : most;
 	}
-	bytes = most * precision_bytes(t->setup->precision);
+	return most * precision_bytes(setup->precision);
+}
+
+static uint64_t zero3_buffers(const struct setup *setup, int rank)
+{
+	(void)rank;
+	return 2 * BUFFERS * layer_bytes(setup);
+}
+
+static enum status open_buffers(struct trainer *t, struct zero3 *z, struct error *err)
+{
+	struct network *n = &t->network;
+	uint64_t bytes = layer_bytes(t->setup);
+
 	for (int b = 0; b < BUFFERS; b++)
 		if (arena_alloc(&t->arena, MEMORY_COMMUNICATION, bytes, &z->weights[b], err) !=
 			    STATUS_OK ||
@@ -286,10 +301,12 @@ const struct mode mode_zero3 = {
 	.name = "zero3",
 	.summary = "data parallel, parameters, gradients and optimizer divided among the ranks",
 	.beside = BESIDE_FORWARD | BESIDE_BACKWARD,
+	.lodges = true,
 	.refusal = data_parallel_refusal,
 	.fit = zero_fit,
 	.share = data_parallel_share,
 	.hold = zero3_hold,
+	.buffers = zero3_buffers,
 	.open = zero3_open,
 	.close = zero3_close,
 	.enqueue = zero3_enqueue,

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "kernels/training.h"
+#include "suites/parallel/lodging.h"
 
 static enum status open_optimizer(struct network *n, struct error *err)
 {
@@ -77,24 +78,40 @@ static uint64_t kept_rows(const struct share *share, size_t l)
 	return l == share->first ? share->kept_input : share->kept;
 }
 
+/* Memory of its own for activations[l]. */
+static enum status open_own(struct network *n, size_t l, struct error *err)
+{
+	enum memory_class tag = l == 0 ? MEMORY_INPUT : MEMORY_ACTIVATIONS;
+	uint64_t elements = n->kept[l] * share_width(n->setup, &n->share, l);
+	uint64_t turn = n->step_rows * network_inside(n);
+
+	/* The logits' place is one of the transient buffers as well. */
+	if (l == n->setup->layers && lodging_possible(n) && turn > elements)
+		elements = turn;
+	return arena_alloc(n->arena, tag, elements * precision_bytes(n->setup->precision),
+			   &n->activations[l], err);
+}
+
 static enum status open_activations(struct network *n, struct error *err)
 {
-	size_t bytes = precision_bytes(n->setup->precision);
 	void *shared[SETUP_MAX_LAYERS] = { NULL };
+	uint64_t at[SETUP_MAX_LAYERS + 1];
 
 	if (open_shared(n, shared, err) != STATUS_OK)
 		return err->status;
+	for (size_t l = n->share.first; l <= n->share.last; l++)
+		n->kept[l] = kept_rows(&n->share, l);
+	lodging_plan(n, at);
 	for (size_t l = n->share.first; l <= n->share.last; l++) {
-		enum memory_class tag = l == 0 ? MEMORY_INPUT : MEMORY_ACTIVATIONS;
-		uint64_t width = share_width(n->setup, &n->share, l);
 		size_t buffer = segments_buffer(&n->segments, l);
 
-		n->kept[l] = kept_rows(&n->share, l);
 		n->activations[l] = shared[buffer];
+		n->passing[l] = at[l] != LODGING_NONE;
 		if (shared[buffer])
 			n->kept[l] = n->step_rows;
-		if (!shared[buffer] && arena_alloc(n->arena, tag, n->kept[l] * width * bytes,
-						   &n->activations[l], err) != STATUS_OK)
+		else if (n->passing[l])
+			n->activations[l] = network_element(n, n->gradients, at[l]);
+		else if (open_own(n, l, err) != STATUS_OK)
 			return err->status;
 		n->masks[l] = n->activations[l];
 	}
@@ -115,19 +132,17 @@ static enum status open_scratch(struct network *n, struct error *err)
 static enum status open_transient(struct network *n, struct error *err)
 {
 	size_t bytes = precision_bytes(n->setup->precision);
-	uint64_t inside = 0;
+	uint64_t inside = network_inside(n);
 
-	for (size_t l = n->share.first + 1; l < n->share.last; l++) {
-		uint64_t width = share_width(n->setup, &n->share, l);
-
-		inside = width > inside ? width : inside;
-	}
 	if (open_scratch(n, err) != STATUS_OK)
 		return err->status;
-	for (int i = 0; i < 2 && inside > 0; i++)
-		if (arena_alloc(n->arena, MEMORY_TRANSIENT, n->step_rows * inside * bytes,
-				&n->transient[i], err) != STATUS_OK)
+	for (size_t i = 0; i < 2 && inside > 0; i++) {
+		if (lodging_possible(n) && i == n->setup->layers % 2)
+			n->transient[i] = n->activations[n->setup->layers];
+		else if (arena_alloc(n->arena, MEMORY_TRANSIENT, n->step_rows * inside * bytes,
+				     &n->transient[i], err) != STATUS_OK)
 			return err->status;
+	}
 	return STATUS_OK;
 }
 
@@ -172,6 +187,18 @@ bool network_has_loss(const struct network *n)
 	return n->share.loss_rows > 0;
 }
 
+uint64_t network_inside(const struct network *n)
+{
+	uint64_t inside = 0;
+
+	for (size_t l = n->share.first + 1; l < n->share.last; l++) {
+		uint64_t width = share_width(n->setup, &n->share, l);
+
+		inside = width > inside ? width : inside;
+	}
+	return inside;
+}
+
 enum status network_loss_sum(struct network *n, struct stream *stream, double *sum,
 			     struct error *err)
 {
@@ -209,8 +236,9 @@ void *network_bias(const struct network *n, size_t l, void *layer_array)
 
 void *network_transposed(const struct network *n, size_t l, uint64_t row)
 {
-	return network_element(n, n->transposed[n->share.parts > 1 ? l % 2 : 0],
-			       row % n->step_rows);
+	bool in_turn = n->transposed_in_turn || n->share.parts > 1;
+
+	return network_element(n, n->transposed[in_turn ? l % 2 : 0], row % n->step_rows);
 }
 
 void *network_element(const struct network *n, void *array, uint64_t element)

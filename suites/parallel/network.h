@@ -43,6 +43,7 @@ struct network {
 	 */
 	void *activations[SETUP_MAX_LAYERS + 1];
 	uint64_t kept[SETUP_MAX_LAYERS + 1];
+	bool passing[SETUP_MAX_LAYERS + 1]; /* backward writes something else over activations[l]: lodging.h */
 	/* All rows of activations[l] are also copied here as they are computed; NULL: they are not. */
 	void *record[SETUP_MAX_LAYERS + 1];
 	/*
@@ -52,14 +53,19 @@ struct network {
 	const void *masks[SETUP_MAX_LAYERS + 1];
 	int32_t *labels;
 	double *row_loss;
-	void *transient[2]; /* gradients of activations, used in turn; rows x the widest */
+	/*
+	 * Gradients of activations, used in turn; rows x network_inside(). Where outputs lodge, [layers % 2] is also
+	 * activations[layers]: the first gradient, that of the logits, is there already.
+	 */
+	void *transient[2];
 	/*
 	 * How each layer's weights' gradient is computed, and the transposed gradients of outputs
-	 * (out x step_rows) that this needs: for every layer the same buffer, but for those that
-	 * are cut one each for even and odd layers, which come together. NULL: nobody needs them.
+	 * (out x step_rows) that this needs: for every layer the same buffer, but one each for even and odd layers
+	 * where these are cut, and so come together, or `transposed_in_turn`. NULL: nobody needs them.
 	 */
 	enum route routes[SETUP_MAX_LAYERS];
 	void *transposed[2];
+	bool transposed_in_turn;
 	enum fusion fusions[SETUP_MAX_LAYERS]; /* of each layer's forward product */
 	/* In the step that settles what setup leaves open: products are searched, ways tried. */
 	bool settling;
@@ -93,6 +99,8 @@ enum status network_fill_input(const struct network *network, struct stream *str
 			       uint64_t row, uint64_t rows, struct error *err);
 
 bool network_has_loss(const struct network *network);
+/* Columns of the widest activations between the share's layers. */
+uint64_t network_inside(const struct network *network);
 
 /*
  * A layer forward: its product, and then bias and ReLU. Split in two for whoever adds up the

@@ -50,8 +50,11 @@ const struct metric parallel_metrics[] = {
 	  "rows per device below which DDP cannot hide its all-reduce, from this run's highest rates" },
 	{ "parallel.critical_width", "1", BETTER_NONE, 0,
 	  "width below which a tensor parallel sum takes longer than the products around it" },
-	{ "parallel.product_share", "1", BETTER_HIGHER, 0,
-	  "operations per device and second / the highest rate of this run's matrix products" },
+	{ "parallel.mfu", "1", BETTER_HIGHER, 0,
+	  "model FLOP utilisation: operations that the model needs, per device and second / the highest rate "
+	  "of this run's matrix products" },
+	{ "parallel.hfu", "1", BETTER_HIGHER, 0,
+	  "hardware FLOP utilisation: the same with what recomputation adds" },
 	{ "parallel.wire_bytes", "B", BETTER_NONE, 0,
 	  "bytes that the busiest device sends per step, by formula" },
 	{ "parallel.bus_bandwidth", "B/s", BETTER_HIGHER, 0, "wire bytes / communication time" },

@@ -16,10 +16,12 @@ double work_forward(const struct work *w, size_t l, double rows)
 {
 	const struct model_layer *layer = &w->model.layer[l];
 	double out = (double)layer->out;
+	double product = curves_product(w->curves, "tn", out, rows, (double)layer->in);
 
-	/* The product; bias and ReLU read and write its result. */
-	return curves_product(w->curves, "tn", out, rows, (double)layer->in) +
-	       curves_memory(w->curves, 2 * rows * out * bytes_of(w->setup));
+	/* Bias and ReLU are the product's own, unless its result is a summand; else they read and write it. */
+	if (w->setup->fusion != FUSION_OFF && setup_cut(w->setup, l, w->parts) != CUT_ROWS)
+		return product;
+	return product + curves_memory(w->curves, 2 * rows * out * bytes_of(w->setup));
 }
 
 double work_loss(const struct work *w, double rows)
@@ -29,6 +31,13 @@ double work_loss(const struct work *w, double rows)
 	return curves_memory(w->curves, 3 * rows * classes * bytes_of(w->setup));
 }
 
+double work_adding(const struct work *w, size_t l)
+{
+	const struct model_layer *layer = &w->model.layer[l];
+
+	return curves_memory(w->curves, (double)layer->in * (double)layer->out * bytes_of(w->setup));
+}
+
 double work_backward(const struct work *w, size_t l, double rows)
 {
 	const struct model_layer *layer = &w->model.layer[l];
@@ -36,7 +45,7 @@ double work_backward(const struct work *w, size_t l, double rows)
 	double pass = curves_memory(w->curves, rows * out * bytes_of(w->setup));
 	/* The gradients of the weights as they come, or from a transposed copy where that is faster. */
 	double seconds = 3 * pass + fmin(curves_product(w->curves, "nt", in, out, rows),
-					 curves_product(w->curves, "tn", in, out, rows) + pass);
+					 curves_product(w->curves, "nn", in, out, rows) + pass);
 
 	/* The first layer's input needs no gradient. */
 	return l == 0 ? seconds : seconds + curves_product(w->curves, "nn", in, rows, out);
@@ -78,12 +87,28 @@ static double backward_all(const struct work *w, double rows)
 	return seconds;
 }
 
-static double predict_single(const struct work *w)
+static double adding_all(const struct work *w)
+{
+	double seconds = 0;
+
+	for (size_t l = 0; l < w->setup->layers; l++)
+		seconds += work_adding(w, l);
+	return seconds;
+}
+
+/* All parts that accumulate but the last one's backward: the first sets the gradients, the others add. */
+static double parts_before(const struct work *w, double rows)
 {
 	double parts = (double)setup_accumulate(w->setup);
-	double rows = (double)w->setup->batch / parts;
 
-	return parts * (forward_all(w, rows) + backward_all(w, rows)) +
+	return (parts - 1) * (forward_all(w, rows) + backward_all(w, rows) + adding_all(w));
+}
+
+static double predict_single(const struct work *w)
+{
+	double rows = (double)w->setup->batch / (double)setup_accumulate(w->setup);
+
+	return parts_before(w, rows) + forward_all(w, rows) + backward_all(w, rows) +
 	       work_update(w, (double)w->model.elements);
 }
 
@@ -108,10 +133,9 @@ static double backward_reduced(const struct work *w, double rows, const char *op
 
 static double predict_ddp(const struct work *w)
 {
-	double parts = (double)setup_accumulate(w->setup);
-	double rows = (double)w->setup->batch / w->setup->ranks / parts;
+	double rows = (double)w->setup->batch / w->setup->ranks / (double)setup_accumulate(w->setup);
 
-	return parts * forward_all(w, rows) + (parts - 1) * backward_all(w, rows) +
+	return parts_before(w, rows) + forward_all(w, rows) +
 	       backward_reduced(w, rows, "all_reduce") + work_update(w, (double)w->model.elements);
 }
 
@@ -140,11 +164,9 @@ static double update_and_forward(const struct work *w, double rows)
 
 static double predict_zero(const struct work *w)
 {
-	double parts = (double)setup_accumulate(w->setup);
-	double rows = (double)w->setup->batch / w->setup->ranks / parts;
+	double rows = (double)w->setup->batch / w->setup->ranks / (double)setup_accumulate(w->setup);
 
-	return update_and_forward(w, rows) +
-	       (parts - 1) * (forward_all(w, rows) + backward_all(w, rows)) +
+	return update_and_forward(w, rows) + parts_before(w, rows) +
 	       backward_reduced(w, rows, "reduce_scatter");
 }
 
@@ -249,6 +271,7 @@ double predict_step(const struct setup *setup, struct curves *curves)
 	uint64_t rows;
 
 	holding_of(setup, 0, &share, &rows, &holding);
+	work.parts = share.parts;
 	model_init_share(&work.model, setup, &share);
 	if (setup->mode->microbatched)
 		return predict_pipeline(setup, curves);

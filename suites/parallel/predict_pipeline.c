@@ -11,6 +11,7 @@
 struct stage {
 	double forward, backward, update; /* seconds: of a micro-batch, of the parameters */
 	double replicas;                  /* of adding up gradients behind the last backward */
+	double adding; /* to the gradients of the micro-batches before */
 	double send;                      /* of a micro-batch's outputs to the next stage */
 	uint64_t warmup, forwards, backwards;
 	double free;            /* when it has done what it began */
@@ -45,6 +46,7 @@ static void stage_open(struct stage *stage, const struct setup *s, int index, st
 	double rows;
 
 	holding_of(s, grid_rank(s, (struct place){ .stage = index }), &share, &step_rows, &holding);
+	w.parts = share.parts;
 	model_init_share(&w.model, s, &share);
 	rows = (double)step_rows;
 	for (size_t l = share.first; l < share.last; l++) {
@@ -52,6 +54,7 @@ static void stage_open(struct stage *stage, const struct setup *s, int index, st
 
 		stage->forward += work_forward(&w, l, rows) + sums_of(&w, &share, l, rows, true);
 		stage->backward += work_backward(&w, l, rows) + sums_of(&w, &share, l, rows, false);
+		stage->adding += work_adding(&w, l);
 		if (grid.data > 1)
 			stage->replicas += work_collective(&w, "all_reduce", grid.data,
 							   (double)(layer->end - layer->weight));
@@ -99,7 +102,8 @@ static bool advance(struct schedule *k, int index)
 	if (behind && behind->backwards <= stage->backwards)
 		return false;
 	ready = behind ? behind->back[micro] + stage->send : stage->outputs[micro];
-	stage->free = fmax(stage->free, ready) + stage->backward;
+	stage->free = fmax(stage->free, ready) + stage->backward +
+		      (stage->backwards > 0 ? stage->adding : 0);
 	stage->back[micro] = stage->free;
 	stage->backwards++;
 	return true;

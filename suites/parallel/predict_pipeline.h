@@ -10,11 +10,14 @@ struct work {
 	const struct setup *setup;
 	struct curves *curves;
 	struct model model;
+	int parts; /* of every layer that is cut; 1: whole */
 };
 
 /* Seconds of one layer for so many rows, of the loss, of updating so many parameters. */
 double work_forward(const struct work *work, size_t layer, double rows);
 double work_backward(const struct work *work, size_t layer, double rows);
+/* More, where backward adds to gradients that are there instead of replacing them: they are read. */
+double work_adding(const struct work *work, size_t layer);
 double work_loss(const struct work *work, double rows);
 double work_update(const struct work *work, double parameters);
 double work_collective(const struct work *work, const char *operation, int ranks, double elements);

@@ -1,5 +1,6 @@
 #include "suites/parallel/segments.h"
 
+#include "suites/parallel/holding.h"
 #include "suites/parallel/stages.h"
 
 void segments_make(struct segments *s, const struct setup *setup, const struct share *share,
@@ -52,4 +53,26 @@ size_t segments_again(const struct segments *s, size_t layer)
 	    (segment + 1 == s->count && !s->again_last))
 		return layer;
 	return s->bounds[segment];
+}
+
+double segments_again_flops(const struct setup *setup)
+{
+	double flops = 0;
+
+	for (int rank = 0; rank < setup->ranks; rank++) {
+		struct segments s;
+		struct holding holding;
+		struct share share;
+		struct model local;
+		uint64_t step_rows;
+
+		holding_of(setup, rank, &share, &step_rows, &holding);
+		model_init_share(&local, setup, &share);
+		segments_make(&s, setup, &share, step_rows);
+		for (size_t l = share.first; l < share.last; l++)
+			for (size_t again = segments_again(&s, l); again < l; again++)
+				flops += 2 * (double)share.rows * (double)local.layer[again].in *
+					 (double)local.layer[again].out;
+	}
+	return flops;
 }

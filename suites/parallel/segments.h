@@ -35,4 +35,7 @@ uint64_t segments_width(const struct segments *segments, const struct setup *set
  */
 size_t segments_again(const struct segments *segments, size_t layer);
 
+/* Floating-point operations of one step, of all ranks together, that are done again. */
+double segments_again_flops(const struct setup *setup);
+
 #endif

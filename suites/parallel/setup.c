@@ -100,11 +100,14 @@ double setup_safe_rate(const struct setup *setup)
 	}
 }
 
-/* Parts of a width that the ranks share equally stay so. */
+/* Parts of a width that the ranks share equally stay so, and tensors that leave no gaps between them. */
 static uint64_t divisible_like(const struct setup *setup, size_t i, uint64_t width)
 {
 	uint64_t ranks = (uint64_t)(setup->grid.tensor > 0 ? setup->grid.tensor : setup->ranks);
+	uint64_t whole = MODEL_ALIGN * (uint64_t)setup->ranks;
 
+	if (setup->widths[i] % whole == 0 && width > whole)
+		return width - width % whole;
 	return setup->widths[i] % ranks == 0 && width > ranks ? width - width % ranks : width;
 }
 

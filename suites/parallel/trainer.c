@@ -1,5 +1,6 @@
 #include "suites/parallel/trainer.h"
 
+#include "suites/parallel/lodging.h"
 #include "suites/parallel/scaler.h"
 #include "suites/parallel/timeline.h"
 
@@ -33,7 +34,12 @@ static enum status settle(struct trainer *t, struct error *err)
 	if (status == STATUS_OK)
 		status = trainer_step(t, STEP_COMPUTE | STEP_UPDATE, err);
 	t->network.settling = false;
-	return status;
+	if (status != STATUS_OK)
+		return status;
+	lodging_transposed(&t->network);
+	if (t->mode->settled)
+		t->mode->settled(t);
+	return STATUS_OK;
 }
 
 enum status trainer_open(struct trainer *t, const struct setup *setup, struct team *team,

@@ -46,18 +46,35 @@ void zero_hold(const struct setup *setup, int rank, int stage, struct holding *h
 	}
 }
 
+/* Of the largest bucket. */
+static uint64_t bucket_bytes(const struct setup *setup)
+{
+	struct bucket buckets[SETUP_MAX_LAYERS];
+	struct model model;
+	uint64_t most = 0;
+	size_t count;
+
+	model_init(&model, setup);
+	count = buckets_make(setup, &model, buckets);
+	for (size_t b = 0; b < count; b++)
+		most = buckets[b].count > most ? buckets[b].count : most;
+	return most * precision_bytes(setup->precision);
+}
+
+uint64_t zero_buffers(const struct setup *setup, int stage)
+{
+	return stage == 1 ? 0 : BUFFERS * bucket_bytes(setup);
+}
+
 static enum status open_buffers(struct trainer *t, struct zero *z, struct error *err)
 {
 	struct network *n = &t->network;
-	uint64_t most = 0;
+	uint64_t bytes = bucket_bytes(t->setup);
 	size_t i = 0;
 
-	for (size_t b = 0; b < z->count; b++)
-		most = z->buckets[b].count > most ? z->buckets[b].count : most;
 	for (int b = 0; b < BUFFERS; b++)
-		if (arena_alloc(&t->arena, MEMORY_COMMUNICATION,
-				most * precision_bytes(t->setup->precision), &z->buffers[b],
-				err) != STATUS_OK)
+		if (arena_alloc(&t->arena, MEMORY_COMMUNICATION, bytes, &z->buffers[b], err) !=
+		    STATUS_OK)
 			return err->status;
 	for (size_t l = t->setup->layers; l-- > 0;) {
 		n->layer_gradients[l] = network_element(

@@ -11,6 +11,7 @@
 /* Members of struct mode. */
 void zero_fit(struct setup *setup);
 void zero_hold(const struct setup *setup, int rank, int stage, struct holding *holding);
+uint64_t zero_buffers(const struct setup *setup, int stage);
 enum status zero_open(struct trainer *trainer, int stage, struct error *err);
 void zero_close(struct trainer *trainer);
 enum status zero_enqueue(struct trainer *trainer, unsigned parts, struct error *err);
@@ -22,6 +23,11 @@ double zero_wire_bytes(const struct setup *setup);
 	{                                                                                          \
 		zero_hold(setup, rank, stage_, holding);                                           \
 	}                                                                                          \
+	static uint64_t buffers(const struct setup *setup, int rank)                               \
+	{                                                                                          \
+		(void)rank;                                                                        \
+		return zero_buffers(setup, stage_);                                                \
+	}                                                                                          \
 	static enum status open_mode(struct trainer *trainer, struct error *err)                   \
 	{                                                                                          \
 		return zero_open(trainer, stage_, err);                                            \
@@ -31,6 +37,7 @@ double zero_wire_bytes(const struct setup *setup);
 		.summary = summary_,                                                               \
 		.bucketed = true,                                                                  \
 		.beside = BESIDE_FORWARD | BESIDE_BACKWARD,                                        \
+		.lodges = true,                                                                    \
 		.replicated = true,                                                                \
 		.accumulates = (stage_) == 1,                                                      \
 		.recomputes = true,                                                                \
@@ -38,6 +45,7 @@ double zero_wire_bytes(const struct setup *setup);
 		.fit = zero_fit,                                                                   \
 		.share = data_parallel_share,                                                      \
 		.hold = hold,                                                                      \
+		.buffers = buffers,                                                                \
 		.open = open_mode,                                                                 \
 		.close = zero_close,                                                               \
 		.enqueue = zero_enqueue,                                                           \

@@ -1,0 +1,68 @@
+#include "suites/parallel/footprint.h"
+
+#include "suites/parallel/mode.h"
+
+/* Addresses of no memory. */
+static enum status count(void *state, enum memory_class tag, uint64_t bytes, void **out,
+			 struct error *err)
+{
+	uint64_t *all = state;
+
+	(void)tag;
+	*out = (char *)state + 1;
+	*all += bytes;
+	return err->status;
+}
+
+static void forget(void *state, enum memory_class tag, void *memory, uint64_t bytes)
+{
+	(void)state;
+	(void)tag;
+	(void)memory;
+	(void)bytes;
+}
+
+/* Rows of outputs, transposed: see struct network. */
+static uint64_t transposed_bytes(const struct network *n)
+{
+	uint64_t widest[2] = { 0, 0 };
+
+	if (n->setup->weight_gradient == ROUTE_DIRECT)
+		return 0;
+	for (size_t l = n->share.first; l < n->share.last; l++) {
+		size_t buffer = n->share.parts > 1 ? l % 2 : 0;
+
+		if (n->local.layer[l].out > widest[buffer])
+			widest[buffer] = n->local.layer[l].out;
+	}
+	return (widest[0] + widest[1]) * n->step_rows * precision_bytes(n->setup->precision);
+}
+
+static uint64_t bytes_of(const struct setup *setup, int rank)
+{
+	struct error none = ERROR_NONE;
+	struct arena_source source = { .take = count, .give = forget };
+	struct network network;
+	struct arena arena;
+	uint64_t bytes = 0;
+
+	source.state = &bytes;
+	arena_init(&arena, NULL);
+	arena.source = &source;
+	network_open(&network, setup, NULL, &arena, rank, &none);
+	arena_release(&arena);
+	return bytes + transposed_bytes(&network) +
+	       (setup->mode->buffers ? setup->mode->buffers(setup, rank) : 0);
+}
+
+uint64_t footprint(const struct setup *setup)
+{
+	uint64_t most = 0;
+
+	for (int rank = 0; rank < setup->ranks; rank++) {
+		uint64_t bytes = bytes_of(setup, rank);
+
+		most = bytes > most ? bytes : most;
+	}
+	return most;
+}
