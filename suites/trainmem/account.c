@@ -64,6 +64,7 @@ static enum status look(void *context, struct training *t, enum phase phase, str
 		return err->status;
 	a->ruled[phase] = ruler_read(a->ruler, &a->views[phase], &b->request->before);
 	a->reserved[phase] = reserved_by(t, &a->views[phase]);
+	a->pieces[phase] = t->heap.pieces;
 	a->live[phase] = t->heap.live_total;
 	return STATUS_OK;
 }
@@ -145,6 +146,23 @@ static enum status keep_books(struct books *b, struct training *t, struct error 
 	return look_at_inference(b, t, err);
 }
 
+static enum status look_before(struct device *device, struct books *b, struct error *err)
+{
+	struct account *a = b->account;
+	struct memory_view view;
+	struct error unknown = ERROR_NONE;
+	size_t unit = 0;
+
+	if (backend_memory_view(device, &view, err) != STATUS_OK)
+		return err->status;
+	a->opened = ruler_read(ruler_choose(&view), &view, &b->request->before);
+	/* The resident memory of a process moves with whatever else it does. */
+	if (!(device->info.capabilities & DEVICE_SHARES_HOST_MEMORY) &&
+	    backend_memory_granularity(device, ALLOCATOR_VMM, &unit, &unknown) == STATUS_OK)
+		a->unit = unit;
+	return STATUS_OK;
+}
+
 enum status account_step(struct device *device, const void *request, void *account,
 			 struct error *err)
 {
@@ -154,7 +172,8 @@ enum status account_step(struct device *device, const void *request, void *accou
 	struct training t;
 	uint64_t unused;
 
-	if (account_context(device, &b.request->setup, &a->ruler, &b.request->before, &a->context,
+	if (look_before(device, &b, err) != STATUS_OK ||
+	    account_context(device, &b.request->setup, &a->ruler, &b.request->before, &a->context,
 			    &unused, err) != STATUS_OK)
 		return err->status;
 	a->workspace = workspace_of(device);

@@ -18,11 +18,14 @@ struct account_request {
 
 struct account {
 	enum ruler ruler;
+	uint64_t opened;    /* by the ruler: when the device is open and nothing has run */
 	uint64_t context;   /* by the ruler: what is there without tensors, less the workspace */
 	uint64_t workspace; /* of the GEMM library */
 	struct memory_view views[PHASE_COUNT]; /* at the end of each phase of the third step */
 	uint64_t ruled[PHASE_COUNT];           /* the ruler's readings of them */
 	uint64_t reserved[PHASE_COUNT];        /* taken from the device by the policy */
+	uint64_t pieces[PHASE_COUNT];          /* in so many allocations */
+	uint64_t unit; /* in which the driver hands out memory; 0: unknown */
 	uint64_t live[PHASE_COUNT];            /* by class, all */
 	struct heap_peak peak, phase_peak[PHASE_COUNT];
 	uint64_t class_peak[MEMORY_STEP_CLASSES];

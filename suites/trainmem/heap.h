@@ -46,6 +46,7 @@ struct heap {
 	struct heap_segment *segments; /* arena, caching */
 	uint64_t next_address;         /* without a device */
 	uint64_t reserved, reserved_peak; /* taken from the device */
+	uint64_t pieces;                  /* in so many allocations */
 	/* Counted by what was asked for, not by what rounding made of it. */
 	uint64_t live[MEMORY_STEP_CLASSES], live_total;
 	struct heap_peak peak, phase_peak[PHASE_COUNT];

@@ -30,6 +30,12 @@ static bool is_plain(const struct setup *setup, const struct training_options *o
 	       !o->offload && !o->out_of_place;
 }
 
+/* Ways to need less; an allocation policy is none. */
+static bool saves(const struct setup *setup, const struct training_options *o)
+{
+	return setup->segments > 0 || setup_accumulate(setup) > 1 || o->offload;
+}
+
 static enum status launch_steps(void *state, unsigned batch, struct error *err)
 {
 	for (unsigned i = 0; i < batch; i++)
@@ -145,7 +151,7 @@ static enum status keep_books(struct run *run, const struct setup *setup,
 	    nursery_run(run->nursery, &task, &account, err) != STATUS_OK)
 		return error_prefix(err, "keeping the books");
 	outcome_record_account(run, setup, &account, &plan,
-			       is_plain(setup, &options->training) ? NULL : &kept);
+			       saves(setup, &options->training) ? &kept : NULL);
 	if (account.leaked != 0)
 		return error_set(err, STATUS_MISMATCH, "%lld bytes more are in use after step %d "
 				 "than after step 2", (long long)account.leaked, BOOK_STEPS);

@@ -41,10 +41,15 @@ const struct metric trainmem_metrics[] = {
 	  "calls of the device's allocator in one step, to allocate and to free" },
 	{ "trainmem.context", "B", BETTER_LOWER, 0,
 	  "taken by the process before its first tensor: context, kernels, libraries" },
+	{ "trainmem.context_opened", "B", BETTER_LOWER, 0,
+	  "of it taken by opening the device; the rest are kernels, libraries and their workspaces beyond "
+	  "the one counted" },
 	{ "trainmem.process", "B", BETTER_LOWER, 0,
 	  "the process' memory after forward, as the system sees it; the notes name the ruler" },
 	{ "trainmem.unaccounted", "B", BETTER_LOWER, 0,
 	  "of the process' memory what neither context nor what was taken from the device explains" },
+	{ "trainmem.unaccounted_bound", "B", BETTER_NONE, 0,
+	  "what rounding explains at most: the driver's unit for each allocation, and one that small ones share" },
 	{ "trainmem.accounted", "1", BETTER_HIGHER, 0,
 	  "1 - unaccounted / the process' memory; negative remainders count as well" },
 	{ "trainmem.leak", "B", BETTER_LOWER, 0,
@@ -178,14 +183,30 @@ static void note_rulers(struct run *run, const struct account *a)
 	text_release(&t);
 }
 
+/* Beyond the bound somebody holds memory that is in nobody's books. */
+static void record_bound(struct run *run, const struct account *a, double unaccounted)
+{
+	double bound = (double)(a->unit * (a->pieces[PHASE_FORWARD] + 1));
+	char limit[32];
+
+	if (a->unit == 0)
+		return;
+	run_value(run, "trainmem.unaccounted_bound", bound);
+	if (fabs(unaccounted) > bound)
+		run_note(run, "More is unaccounted for than the driver's units explain (%s).",
+			 units_format(bound, "B", limit, sizeof(limit)));
+}
+
 static void record_rulers(struct run *run, const struct account *a)
 {
 	double ruled = (double)a->ruled[PHASE_FORWARD],
 	       known = (double)(a->context + a->workspace + a->reserved[PHASE_FORWARD]);
 
 	run_value(run, "trainmem.context", (double)a->context);
+	run_value(run, "trainmem.context_opened", (double)a->opened);
 	run_value(run, "trainmem.process", ruled);
 	run_value(run, "trainmem.unaccounted", ruled - known);
+	record_bound(run, a, ruled - known);
 	if (ruled > 0)
 		run_value(run, "trainmem.accounted", 1 - fabs(ruled - known) / ruled);
 	run_value(run, "trainmem.reserved", (double)a->reserved_peak);

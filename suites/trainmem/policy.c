@@ -36,6 +36,7 @@ static enum status beyond_limit(const struct heap *heap, uint64_t bytes, struct 
 static void reserved_grows(struct heap *heap, uint64_t bytes)
 {
 	heap->reserved += bytes;
+	heap->pieces++;
 	if (heap->reserved > heap->reserved_peak)
 		heap->reserved_peak = heap->reserved;
 }
@@ -75,6 +76,7 @@ static void device_give(struct heap *heap, void *memory, uint64_t bytes)
 		heap->device_calls++;
 	}
 	heap->reserved -= bytes;
+	heap->pieces--;
 }
 
 static enum status add_segment(struct heap *heap, uint64_t bytes, bool small,
