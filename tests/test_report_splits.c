@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,6 +155,130 @@ static void the_map_names_winners(void **state)
 	result_release(&r);
 }
 
+/* A second device may be a mistake; and what was foretold is compared with what came. */
+static void one_device_competes_and_predictions_are_counted(void **state)
+{
+	static const double batches[] = { 64, 8192 }, widths[] = { 512, 4096 };
+	struct result r = { 0 };
+	struct drawn d;
+
+	(void)state;
+	for (int b = 0; b < 2; b++)
+		for (int w = 0; w < 2; w++) {
+			struct case_result *c = add_split(&r, "ddp", batches[b], widths[w], 2e-3, 1e9);
+
+			add_metric(c, "parallel.predicted_time", 2e-3, "s");
+			c = add_split(&r, "single", batches[b], widths[w], b ? 4e-3 : 1e-3, 1e9);
+			/* The one device of the small batch is foretold right at one width of two. */
+			add_metric(c, "parallel.predicted_time", b || w ? 4e-3 : 1e-3, "s");
+			free(c->parameters[3].text);
+			c->parameters[3].text = xstrdup("1");
+			c->parameters[3].number = 1;
+		}
+	open_drawn(&d, &r);
+	splits_crossover(&d.splits, d.charts);
+	assert_int_equal(d.charts->count, 1);
+	assert_string_equal(member(d.charts->children[0], "title"), "Which split wins on 2 devices");
+	assert_non_null(strstr(member(d.charts->children[0], "finding"),
+			       "single is fastest in 2 of 4; DDP is fastest in 2 of 4. Predictions name "
+			       "the winner in 3 of 4."));
+	close_drawn(&d);
+	result_release(&r);
+}
+
+/* The last whose memory is within the limit, not the fastest of all. */
+static void a_limit_names_the_fastest_that_fits(void **state)
+{
+	static const char *const expected[][3] = {
+		{ "8GiB", "DDP", "1.000 ms" },
+		{ "4GiB", "zero3", "2.000 ms" },
+		{ "1GiB", "none of those measured", "\u2013" },
+	};
+	struct memory_limit limits[LIMITS_MOST];
+	struct result r = { 0 };
+	struct error err = ERROR_NONE;
+	const struct tree *rows;
+	struct tree *tables = tree_new(TREE_LIST);
+	struct drawn d;
+	size_t count;
+
+	(void)state;
+	add_split(&r, "ddp", 64, 512, 1e-3, 8e9);
+	add_split(&r, "gpipe", 64, 512, 3e-3, 1.5e9);
+	add_split(&r, "zero3", 64, 512, 2e-3, 2e9);
+	assert_int_equal(memory_limits_parse("8GiB, 4GiB,1GiB", limits, &count, &err), STATUS_OK);
+	assert_int_equal(count, 3);
+	open_drawn(&d, &r);
+	splits_under_limits(&d.splits, limits, count, tables);
+	rows = tree_member(tables->children[0], "rows");
+	assert_int_equal(rows->count, 3);
+	for (size_t i = 0; i < 3; i++) {
+		const struct tree *cells = tree_member(rows->children[i], "cells");
+
+		assert_string_equal(member(rows->children[i], "where"), expected[i][0]);
+		assert_non_null(strstr(cells->children[0]->text, expected[i][1]));
+		assert_string_equal(cells->children[1]->text, expected[i][2]);
+	}
+	tree_free(tables);
+	close_drawn(&d);
+	result_release(&r);
+}
+
+static void limits_are_sizes_and_gpus(void **state)
+{
+	static const char *const wrong[] = { "8", "much", "8GiB, gtx", "-1GiB", "0" };
+	struct memory_limit limits[LIMITS_MOST];
+	size_t count;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		struct error err = ERROR_NONE;
+
+		assert_int_equal(memory_limits_parse(wrong[i], limits, &count, &err), STATUS_USAGE);
+		assert_non_null(strstr(err.message, "allowed are sizes such as 8GiB and ids"));
+	}
+	assert_int_equal(memory_limits_parse("", limits, &count, &(struct error){ 0 }), STATUS_OK);
+	assert_int_equal(count, 0);
+	assert_int_equal(memory_limits_parse("gtx1080ti,16160MiB", limits, &count, &(struct error){ 0 }),
+			 STATUS_OK);
+	assert_int_equal(count, 2);
+	assert_true(limits[0].bytes == 11264.0 * 1048576 && strstr(limits[0].name, "1080 Ti"));
+}
+
+/* 400 of the H200's 495 TFLOP/s in TF32, by two devices together; a tenth of it done twice. */
+static void utilisation_is_of_the_data_sheet(void **state)
+{
+	struct result r = { 0 };
+	struct case_result *c = add_split(&r, "ddp", 64, 512, 1e-3, 8e9);
+	struct drawn d;
+	const struct tree *rows;
+
+	(void)state;
+	r.devices = xcalloc(1, sizeof(*r.devices));
+	r.device_count = 1;
+	snprintf(r.devices[0].id, sizeof(r.devices[0].id), "cuda:0");
+	snprintf(r.devices[0].name, sizeof(r.devices[0].name), "NVIDIA H200");
+	c->device = xstrdup("cuda:0");
+	c->device_count = 2;
+	c->devices = xcalloc(2, sizeof(*c->devices));
+	add_parameter(c, "precision", NAN, "tf32");
+	add_metric(c, "parallel.flops", 400e12, "FLOP/s");
+	add_metric(c, "parallel.mfu", 0.5, "1");
+	add_metric(c, "parallel.hfu", 0.55, "1");
+	open_drawn(&d, &r);
+	splits_utilisation(&d.splits, d.charts);
+	assert_int_equal(d.charts->count, 1);
+	assert_non_null(strstr(member(d.charts->children[0], "shows"), "495.0 TFLOP/s (TF32 with tensor cores, dense) "
+			       "each"));
+	rows = tree_member(d.charts->children[0], "rows");
+	assert_int_equal(rows->count, 2);
+	assert_non_null(strstr(member(rows->children[0], "name"), "MFU: DDP"));
+	assert_string_equal(member(tree_member(rows->children[0], "cells")->children[0], "value"), "0.4040");
+	assert_string_equal(member(tree_member(rows->children[1], "cells")->children[0], "value"), "0.4444");
+	close_drawn(&d);
+	result_release(&r);
+}
+
 static void one_width_makes_no_map(void **state)
 {
 	struct result r = { 0 };
@@ -216,6 +341,10 @@ int main(void)
 		cmocka_unit_test(only_unbeaten_splits_are_offered),
 		cmocka_unit_test(a_step_is_the_sum_of_its_parts),
 		cmocka_unit_test(the_map_names_winners),
+		cmocka_unit_test(one_device_competes_and_predictions_are_counted),
+		cmocka_unit_test(a_limit_names_the_fastest_that_fits),
+		cmocka_unit_test(limits_are_sizes_and_gpus),
+		cmocka_unit_test(utilisation_is_of_the_data_sheet),
 		cmocka_unit_test(one_width_makes_no_map),
 		cmocka_unit_test(a_timeline_tells_computing_from_waiting),
 	};

@@ -25,6 +25,7 @@ static const struct option long_options[] = {
 	{ "layout", required_argument, NULL, 'l' },
 	{ "reference", optional_argument, NULL, 'r' },
 	{ "baseline", required_argument, NULL, 'b' },
+	{ "memory-limits", required_argument, NULL, 'm' },
 	{ "anonymise", no_argument, NULL, 'a' },
 	{ "anonymise-key", required_argument, NULL, 'k' },
 	{ "help", no_argument, NULL, 'h' },
@@ -62,6 +63,9 @@ static const char *parse(int argc, char **argv, struct report_arguments *argumen
 			break;
 		case 'b':
 			arguments->options.baseline = optarg;
+			break;
+		case 'm':
+			arguments->options.memory_limits = optarg;
 			break;
 		case 'a':
 			anonymise_take_option(&arguments->anonymise, "anonymise", NULL);
@@ -126,7 +130,7 @@ const struct command command_report = {
 	.name = "report",
 	.summary = "publish results as one HTML page",
 	.usage = "report RESULT... [-o FILE] [--title TITLE] [--reference[=GPU,...]] [--baseline "
-		 "GPU] "
+		 "GPU] [--memory-limits LIMIT,...] "
 		 "[--layout single|dir] [--template-dir "
 		 "DIR] [--dump-templates DIR]\n"
 		 "       [--anonymise] [--anonymise-key FILE]\n"
@@ -139,6 +143,9 @@ const struct command command_report = {
 		 "GPUs (gpuproof "
 		 "list gpus), or all\n"
 		 "  --baseline GPU         the one that ratios are to (default: the oldest)\n"
+		 "  --memory-limits LIMIT,...  names the fastest split of each model for devices of so much "
+		 "memory: sizes\n"
+		 "                         (8GiB), or GPUs (gpuproof list gpus)\n"
 		 "  --layout single|dir    dir: also write report.css beside the page and link it, "
 		 "for servers that block\n"
 		 "                         inline style (Jenkins)\n"

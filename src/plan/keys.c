@@ -52,6 +52,9 @@ const struct key report_keys[] = {
 		  "ids of `gpuproof list gpus`" },
 	{ .name = "claims", .type = KEY_BOOL, .fallback = "no",
 	  .help = "hold what guides claim about memory and several GPUs against the measurements" },
+	{ .name = "memory_limits", .type = KEY_TEXT, .fallback = "",
+	  .help = "memory of a device for which the page names the best split of each model: sizes (8GiB) and "
+		  "ids of `gpuproof list gpus`" },
 	{ .name = "baseline", .type = KEY_TEXT, .fallback = "",
 	  .help = "reference: the GPU that ratios are to; empty: the oldest" },
 	{ 0 }

@@ -99,6 +99,8 @@ void chart_map_draw(const struct chart *chart, struct tree *map);
 /* chart_fit.c: the list "fit", one table or none. */
 void chart_fit(const struct chart *chart, struct tree *map);
 
+#define CHART_STYLES 8 /* then they repeat */
+
 /* Shared by the kinds. */
 #define CHART_WIDTH 480.0
 #define CHART_CHARACTER 6.7 /* px: mean width in labels (11 px) of a wide font, DejaVu Sans */

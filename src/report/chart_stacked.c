@@ -15,13 +15,26 @@
 #define VALUE_WIDTH 92.0
 #define NAME_LONGEST 38
 
+/* Where totals are further apart than this, the parts of the small ones would not be seen: bars show shares. */
+#define TOTALS_APART 6
+
 struct stack {
 	const struct chart *chart;
+	bool shares; /* bars are as long as each other */
 	const char **parts;
 	size_t part_count;
 	double left, top;
 	struct scale scale;
 };
+
+/* More parts than lines have styles: a colour twice in one bar would be two parts that look alike. */
+static const char *colour_of(size_t part)
+{
+	static const char *const more[] = { "#7a4f1d", "#9fc131", "#6a51a3", "#c7a6b8" };
+
+	return part < CHART_STYLES ? chart_style(part)->colour
+				   : more[(part - CHART_STYLES) % ARRAY_SIZE(more)];
+}
 
 static double total_of(const struct chart_series *series)
 {
@@ -40,7 +53,7 @@ static void draw_key(const struct stack *s, struct tree *map)
 		struct tree *item = tree_item(key);
 		double x = 4 + KEY_COLUMN * (double)(i % 3), y = 4 + KEY_ROW * (double)(i / 3);
 
-		tree_text(item, "colour", chart_style(i)->colour);
+		tree_text(item, "colour", colour_of(i));
 		tree_text_owned(item, "name", format_label(s->parts[i], 20));
 		chart_coordinate(item, "x", x);
 		chart_coordinate(item, "y", y);
@@ -53,28 +66,28 @@ static void draw_bar(const struct stack *s, struct tree *row, const struct chart
 		     double y)
 {
 	struct tree *parts;
-	double sum = 0;
+	double sum = 0, whole = s->shares ? total_of(series) : 1;
 	char value[FORMAT_SIZE];
 
 	tree_text_owned(row, "name", format_label(series->name, NAME_LONGEST));
 	chart_coordinate(row, "text_y", y + ROW / 2 + 4);
 	tree_text(row, "value",
 		  format_quantity(total_of(series), s->chart->y_unit, value, sizeof(value)));
-	chart_coordinate(row, "value_x", scale_at(&s->scale, total_of(series)) + 5);
+	chart_coordinate(row, "value_x", scale_at(&s->scale, total_of(series) / whole) + 5);
 	parts = tree_list(row, "parts");
 	for (size_t i = 0; i < s->part_count; i++) {
 		const struct chart_point *point = chart_point_named(series, s->parts[i]);
-		double from = scale_at(&s->scale, sum);
+		double from = scale_at(&s->scale, sum / whole);
 		struct tree *part;
 
 		if (!point || !(point->y > 0))
 			continue;
 		sum += point->y;
 		part = tree_item(parts);
-		tree_text(part, "colour", chart_style(i)->colour);
+		tree_text(part, "colour", colour_of(i));
 		chart_coordinate(part, "x", from);
 		chart_coordinate(part, "y", y + (ROW - BAR) / 2);
-		chart_coordinate(part, "part_width", scale_at(&s->scale, sum) - from);
+		chart_coordinate(part, "part_width", scale_at(&s->scale, sum / whole) - from);
 	}
 }
 
@@ -89,6 +102,9 @@ static void measure(struct stack *s)
 		longest = length > longest ? length : longest;
 		extent_add(&extent, total_of(&s->chart->series[i]));
 	}
+	s->shares = extent.min > 0 && extent.max > TOTALS_APART * extent.min;
+	if (s->shares)
+		extent = (struct extent){ 1, 1 };
 	s->left = 8 + CHART_CHARACTER * (double)(longest > NAME_LONGEST ? NAME_LONGEST : longest);
 	s->top = 10 + KEY_ROW * (double)((s->part_count + 2) / 3);
 	scale_init(&s->scale, SCALE_LINEAR, extent, s->left, CHART_WIDTH - VALUE_WIDTH);
@@ -103,7 +119,7 @@ void chart_stacked_draw(const struct chart *chart, struct tree *map)
 
 	s.parts = chart_texts(chart, &s.part_count);
 	measure(&s);
-	factor = format_unit(s.scale.high, chart->y_unit, unit, sizeof(unit));
+	factor = format_unit(s.scale.high, s.shares ? "1" : chart->y_unit, unit, sizeof(unit));
 	bottom = s.top + ROW * (double)chart->count;
 	draw_key(&s, map);
 	rows = tree_list(map, "stack_rows");
@@ -118,8 +134,8 @@ void chart_stacked_draw(const struct chart *chart, struct tree *map)
 	chart_coordinate(map, "bottom", bottom + 2);
 	chart_coordinate(map, "tick_y", bottom + 16);
 	chart_coordinate(map, "title_y", bottom + 32);
-	tree_text(map, "axis_name", chart->y_name);
+	tree_textf(map, "axis_name", "%s%s", s.shares ? "share of the " : "", chart->y_name);
 	tree_text(map, "axis_unit", unit);
-	chart_ticks(map, "ticks", &s.scale, chart->y_unit, factor);
+	chart_ticks(map, "ticks", &s.scale, s.shares ? "1" : chart->y_unit, factor);
 	free(s.parts);
 }

@@ -176,6 +176,16 @@ static void fill_bar(const struct figure *f, const struct bar *bar, struct chart
 	point->ideal = ideal ? ideal->number : NAN;
 }
 
+/* What tells two cases apart whose parameters are the same: the name of their section. Takes `label`. */
+static char *with_section(const struct pick *pick, char *label)
+{
+	const char *section = view_string(pick->c->label);
+	char *longer = xasprintf("%s%s%s", section, *section ? ": " : "", label);
+
+	free(label);
+	return longer;
+}
+
 void figure_fill_bars(const struct figure *f, const struct picks *picks, struct chart *chart)
 {
 	const char *groups[FIGURE_NAMES] = { NULL }, *without[FIGURE_NAMES] = { NULL };
@@ -189,9 +199,12 @@ void figure_fill_bars(const struct figure *f, const struct picks *picks, struct 
 		names_add(without, groups[i]);
 	for (size_t i = 0; i < picks->count && shown < FIGURE_BARS; i++, shown++) {
 		char *group = picks_key(bars[i].pick, groups);
+		struct chart_series *series = chart_series_named(chart, group);
 		char *label = row_label(picks, bars[i].pick, without);
 
-		fill_bar(f, &bars[i], chart_point_new(chart_series_named(chart, group), label));
+		if (chart_point_named(series, label))
+			label = with_section(bars[i].pick, label);
+		fill_bar(f, &bars[i], chart_point_new(series, label));
 		free(group);
 		free(label);
 	}
@@ -249,13 +262,12 @@ void figure_fill_strip(const struct figure *f, const struct picks *picks, struct
 static struct chart_series *bar_of(const struct figure *f, const struct picks *picks, size_t i,
 				   struct chart *chart)
 {
-	char *label = row_label(picks, &picks->items[i], f->without), *longer;
+	char *label = row_label(picks, &picks->items[i], f->without);
 	struct chart_series *series = chart_series_named(chart, label);
 
 	if (series->count) {
-		longer = xasprintf("%s: %s", view_string(picks->items[i].c->label), label);
-		series = chart_series_named(chart, longer);
-		free(longer);
+		label = with_section(&picks->items[i], label);
+		series = chart_series_named(chart, label);
 	}
 	free(label);
 	return series;

@@ -47,18 +47,25 @@ enum status report_render(const struct result *results, size_t count,
 			  const struct report_options *options, struct text *html,
 			  struct error *err)
 {
+	struct memory_limit limits[LIMITS_MOST];
 	struct tree *page;
 	struct view view;
 	enum status status;
 	char *css;
-	size_t length;
+	size_t length, limit_count;
 
 	if (!count)
 		return error_set(err, STATUS_USAGE, "a report needs at least one result");
+	if (memory_limits_parse(options->memory_limits ? options->memory_limits
+						       : setting(&results[0], "memory_limits"),
+				limits, &limit_count, err) != STATUS_OK)
+		return err->status;
 	status = template_file(REPORT_STYLE_FILE, options->template_dir, &css, &length, err);
 	if (status != STATUS_OK)
 		return status;
 	view_init(&view, results, count);
+	view.memory_limits = limits;
+	view.memory_limit_count = limit_count;
 	page = view_page(&view, options->title);
 	tree_text_owned(page, "css", css);
 	tree_flag(page, "linked", options->separate_css);

@@ -213,7 +213,7 @@ char *picks_label(const struct picks *picks, const struct pick *pick, const char
 		const struct case_parameter *p = case_parameter(pick->c, v->name);
 		char word[FORMAT_SIZE];
 
-		if (p && v->values > 1 && !listed(v->name, without))
+		if (p && v->values > 1 && !listed(v->name, without) && view_is_named(pick->c, p))
 			add_word(&out, format_parameter(p, word, sizeof(word)));
 	}
 	if (several && picks->several_device_sets) {

@@ -21,6 +21,8 @@ struct report_options {
 	 * the first result's [report] section says; "": none.
 	 */
 	const char *reference, *baseline;
+	/* Memory limits for which the best split is named (report/splits_limit.h); NULL: as [report] says. */
+	const char *memory_limits;
 	/*
 	 * --layout=dir: also write report.css beside the page and link it, for servers whose
 	 * Content-Security-Policy blocks inline style (Jenkins). It is inlined as well, so that the

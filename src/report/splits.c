@@ -100,7 +100,17 @@ void view_split_figures(const struct view *view, const char *suite, struct tree 
 	splits_collect(&splits, view, suite);
 	splits_time(&splits, charts);
 	splits_by_memory(&splits, charts);
+	splits_utilisation(&splits, charts);
 	splits_crossover(&splits, charts);
 	splits_timelines(&splits, charts);
+	splits_release(&splits);
+}
+
+void view_split_limits(const struct view *view, const char *suite, struct tree *tables)
+{
+	struct splits splits;
+
+	splits_collect(&splits, view, suite);
+	splits_under_limits(&splits, view->memory_limits, view->memory_limit_count, tables);
 	splits_release(&splits);
 }

@@ -34,6 +34,11 @@ void splits_chart(const struct splits *splits, struct chart *chart, enum chart_k
 void splits_time(const struct splits *splits, struct tree *charts);
 /* Of each model the splits that no other beats in both time and memory. */
 void splits_by_memory(const struct splits *splits, struct tree *charts);
+/* Model and hardware FLOP utilisation, by the devices' data sheets. */
+void splits_utilisation(const struct splits *splits, struct tree *charts);
+/* A table: for each model and limit the fastest split whose memory is within it. */
+void splits_under_limits(const struct splits *splits, const struct memory_limit *limits, size_t count,
+			 struct tree *tables);
 /* Which split is fastest over batch and width; nothing unless both vary. */
 void splits_crossover(const struct splits *splits, struct tree *charts);
 /* One timeline for each case that recorded a step. */

@@ -111,11 +111,11 @@ static double number_of(const struct split *split, const char *name)
 	return p ? p->number : NAN;
 }
 
-/* What is compared on one map: everything but batch and width, at one number of devices. */
+/* What is compared on one map: everything but batch and width; the number of devices is apart. */
 static char *map_of(const struct splits *splits, const struct split *split)
 {
-	static const char *const without[] = { "mode",         "batch",  "width", "microbatches",
-					       "hybrid",       "bucket", "batch_mode", NULL };
+	static const char *const without[] = { "mode",   "batch",      "width",   "microbatches", "hybrid",
+					       "bucket", "batch_mode", "devices", NULL };
 	char *own = view_parameters(split->c, without), letter[4];
 	char *out = splits->view->count > 1
 			    ? xasprintf("%s, %s", view_letter(split->run, letter), own)
@@ -128,6 +128,7 @@ static char *map_of(const struct splits *splits, const struct split *split)
 struct map {
 	const struct splits *splits;
 	char **of; /* by item */
+	double devices; /* of the splits; whoever trains on one device competes with them */
 	double *batches, *widths;
 	size_t batch_count, width_count;
 };
@@ -147,8 +148,29 @@ static void add_distinct(double *list, size_t *count, double value)
 	*count += 1;
 }
 
+/* The parts of a place on the map. */
+struct place {
+	const char *of;
+	double batch, width;
+};
+
+static bool is_at(const struct map *m, size_t item, const struct place *place)
+{
+	const struct split *s = &m->splits->items[item];
+	double devices = number_of(s, "devices");
+
+	return strcmp(m->of[item], place->of) == 0 && number_of(s, "batch") == place->batch &&
+	       number_of(s, "width") == place->width && (devices == m->devices || devices == 1);
+}
+
+static bool same_mode(const struct split *a, const struct split *b)
+{
+	return strcmp(view_string(case_parameter(a->c, "mode")->text),
+		      view_string(case_parameter(b->c, "mode")->text)) == 0;
+}
+
 /* The fastest and the next of another mode at a place of the map; NULL where nothing was measured. */
-static const struct split *fastest(const struct map *m, const char *of, double batch, double width,
+static const struct split *fastest(const struct map *m, const struct place *place,
 				   const struct split *without)
 {
 	const struct split *best = NULL;
@@ -156,13 +178,32 @@ static const struct split *fastest(const struct map *m, const char *of, double b
 	for (size_t i = 0; i < m->splits->count; i++) {
 		const struct split *s = &m->splits->items[i];
 
-		if (strcmp(m->of[i], of) != 0 || number_of(s, "batch") != batch ||
-		    number_of(s, "width") != width ||
-		    (without && strcmp(view_string(case_parameter(s->c, "mode")->text),
-				       view_string(case_parameter(without->c, "mode")->text)) == 0))
+		if (!is_at(m, i, place) || (without && same_mode(s, without)))
 			continue;
 		if (!best || s->seconds < best->seconds)
 			best = s;
+	}
+	return best;
+}
+
+/* The one that predictions call the fastest; NULL unless all there have one. */
+static const struct split *fastest_predicted(const struct map *m, const struct place *place)
+{
+	const struct metric_value *least = NULL;
+	const struct split *best = NULL;
+
+	for (size_t i = 0; i < m->splits->count; i++) {
+		const struct metric_value *p =
+			case_metric(m->splits->items[i].c, "parallel.predicted_time");
+
+		if (!is_at(m, i, place))
+			continue;
+		if (!p)
+			return NULL;
+		if (!least || p->value < least->value) {
+			least = p;
+			best = &m->splits->items[i];
+		}
 	}
 	return best;
 }
@@ -172,6 +213,7 @@ static const struct split *fastest(const struct map *m, const char *of, double b
 struct winners {
 	char *names[MODES_MOST + 1]; /* NULL-terminated */
 	size_t cells[MODES_MOST], count, all;
+	size_t predicted, foretold; /* places with predictions, and those whose winner they name */
 };
 
 static size_t winner_of(struct winners *w, const struct split *split)
@@ -190,17 +232,20 @@ static size_t winner_of(struct winners *w, const struct split *split)
 	return i;
 }
 
-static void add_cell(const struct map *m, const char *of, double batch, double width,
-		     struct chart_series *row, struct winners *winners)
+static void add_cell(const struct map *m, const struct place *place, struct chart_series *row,
+		     struct winners *winners)
 {
-	const struct split *best = fastest(m, of, batch, width, NULL);
-	const struct split *next = best ? fastest(m, of, batch, width, best) : NULL;
+	const struct split *best = fastest(m, place, NULL);
+	const struct split *next = best ? fastest(m, place, best) : NULL,
+			   *predicted = fastest_predicted(m, place);
 	struct chart_point *cell;
 	char text[32], ratio[FORMAT_SIZE];
 
-	snprintf(text, sizeof(text), "%.0f", width);
+	snprintf(text, sizeof(text), "%.0f", place->width);
 	if (!next)
 		return;
+	winners->predicted += predicted != NULL;
+	winners->foretold += predicted && same_mode(predicted, best);
 	cell = chart_point_new(row, text);
 	cell->y = next->seconds / best->seconds;
 	cell->style = winner_of(winners, best);
@@ -216,6 +261,8 @@ static char *crossover_finding(const struct winners *w)
 		text_addf(&out, "%s%s is fastest in %zu of %zu", i ? "; " : "", w->names[i],
 			  w->cells[i], w->all);
 	text_add_char(&out, '.');
+	if (w->predicted)
+		text_addf(&out, " Predictions name the winner in %zu of %zu.", w->foretold, w->predicted);
 	return text_detach(&out);
 }
 
@@ -225,9 +272,9 @@ static void draw_map(const struct map *m, const char *of, struct tree *charts)
 	struct chart chart;
 
 	splits_chart(m->splits, &chart, CHART_MAP, charts,
-		     xasprintf("Which split wins%s%s", *of ? ": " : "", of));
+		     xasprintf("Which split wins on %.0f devices%s%s", m->devices, *of ? ": " : "", of));
 	chart.shows = xstrdup("The fastest mode for each batch (rows) and width of the layers "
-			      "(columns), and by how much it beats the next one.");
+			      "(columns), one device among them, and by how much it beats the next one.");
 	free(chart.x_name);
 	chart.x_name = xstrdup("batch \\ width");
 	for (size_t b = 0; b < m->batch_count; b++) {
@@ -237,7 +284,7 @@ static void draw_map(const struct map *m, const char *of, struct tree *charts)
 		snprintf(text, sizeof(text), "%.0f", m->batches[b]);
 		row = chart_series_named(&chart, text);
 		for (size_t w = 0; w < m->width_count; w++)
-			add_cell(m, of, m->batches[b], m->widths[w], row, &winners);
+			add_cell(m, &(struct place){ of, m->batches[b], m->widths[w] }, row, &winners);
 	}
 	chart.key = (const char *const *)winners.names;
 	chart.finding = crossover_finding(&winners);
@@ -263,9 +310,11 @@ void splits_crossover(const struct splits *splits, struct tree *charts)
 	for (size_t i = 0; i < splits->count && m.batch_count > 1 && m.width_count > 1; i++) {
 		size_t first = 0;
 
-		while (strcmp(m.of[first], m.of[i]) != 0)
+		m.devices = number_of(&splits->items[i], "devices");
+		while (strcmp(m.of[first], m.of[i]) != 0 ||
+		       number_of(&splits->items[first], "devices") != m.devices)
 			first++;
-		if (first == i)
+		if (first == i && m.devices > 1)
 			draw_map(&m, m.of[i], charts);
 	}
 	for (size_t i = 0; i < splits->count; i++)

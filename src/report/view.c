@@ -158,6 +158,44 @@ char *view_parameters(const struct case_result *c, const char *const *without)
 	return text_detach(&out);
 }
 
+/* Whether [piece, piece + length) is how an id writes this parameter: "arena" or "accumulate=16". */
+static bool is_piece(const struct case_parameter *p, const char *piece, size_t length)
+{
+	const char *name = view_string(p->name), *text = view_string(p->text);
+	size_t name_length = strlen(name), text_length = strlen(text);
+
+	if (length == name_length + 1 + text_length && strncmp(piece, name, name_length) == 0 &&
+	    piece[name_length] == '=') {
+		piece += name_length + 1;
+		length = text_length;
+	}
+	return length == text_length && strncmp(piece, text, length) == 0;
+}
+
+/*
+ * An id is "suite:label/value/name=value@devices", its values in the order of the parameters. From the end: what has
+ * several parameters that may be "none" names the last ones.
+ */
+bool view_is_named(const struct case_result *c, const struct case_parameter *parameter)
+{
+	const char *id = view_string(c->id), *begin = strchr(id, '/');
+	const char *end = begin ? begin + strcspn(begin, "@") : NULL;
+	bool named = false;
+
+	for (size_t i = c->parameter_count; i-- > 0 && begin && end > begin;) {
+		const char *piece = end;
+
+		while (piece[-1] != '/')
+			piece--;
+		if (!is_piece(&c->parameters[i], piece, (size_t)(end - piece)))
+			continue;
+		named |= &c->parameters[i] == parameter;
+		end = piece - 1;
+	}
+	/* Another program's id, which says nothing about parameters: all are of interest. */
+	return named || !begin || end > begin;
+}
+
 char *view_devices(const struct case_result *c)
 {
 	struct text out = TEXT_EMPTY;

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "report/splits_limit.h"
 #include "report/tree.h"
 #include "result/result.h"
 
@@ -32,6 +33,9 @@ struct view {
 	size_t source_count, source_capacity;
 	const char **suites; /* in order of appearance; borrowed */
 	size_t suite_count, suite_capacity;
+	/* For which the best split is named; borrowed. */
+	const struct memory_limit *memory_limits;
+	size_t memory_limit_count;
 };
 
 void view_init(struct view *view, const struct result *results, size_t count);
@@ -54,6 +58,11 @@ void view_device_name(const char *name, char *out, size_t size);
  * out. malloc'ed.
  */
 char *view_parameters(const struct case_result *c, const char *const *without);
+/*
+ * Whether the case's id names this parameter of it: one that has its usual value is left out there, and says
+ * nothing in a label.
+ */
+bool view_is_named(const struct case_result *c, const struct case_parameter *parameter);
 /* "cuda:0 → cuda:1", "cuda:0 + cuda:1 + …". malloc'ed. */
 char *view_devices(const struct case_result *c);
 /* The metric of a case that is shown first: the headline, else the first; NULL when it has none. */
@@ -87,6 +96,8 @@ void view_headlines(const struct view *view, struct tree *page);
 void view_figures(const struct view *view, const char *suite, struct tree *charts);
 /* Of cases that split a training step: which split is best where, and recorded steps. Nothing for other suites. */
 void view_split_figures(const struct view *view, const char *suite, struct tree *charts);
+/* Of the same cases: a table of the best split for each of the view's memory limits. */
+void view_split_limits(const struct view *view, const char *suite, struct tree *tables);
 /* Curves over the time of a suite's cases that have them. */
 void view_watches(const struct view *view, const char *suite, struct tree *charts);
 /* Tables of metrics that belong together (view_tables.c names them). */

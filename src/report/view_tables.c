@@ -32,6 +32,21 @@ static const struct {
 	  "Using up the device",
 	  { "operation" },
 	  { "alloc.granted", "alloc.granted_share", "alloc.failure", "alloc.lost" } },
+	{ "trainmem",
+	  "The largest batch that fits, by memory of the card",
+	  { "study" },
+	  { "trainmem.largest_batch", "trainmem.halving_batch", "trainmem.trials", "trainmem.memory",
+	    "trainmem.context", "trainmem.budget", "trainmem.search_time" } },
+	{ "trainmem",
+	  "The widest model that fits, by memory of the card",
+	  { "study" },
+	  { "trainmem.largest_width", "trainmem.largest_parameters", "trainmem.trials",
+	    "trainmem.memory", "trainmem.context", "trainmem.budget", "trainmem.search_time" } },
+	{ "trainmem",
+	  "What needing less memory saves, and what it costs",
+	  { "study" },
+	  { "trainmem.saved", "trainmem.activations_saved", "trainmem.slowdown", "trainmem.memory",
+	    "trainmem.step_time" } },
 };
 
 static void add_head(const char *const *columns, struct tree *table)
@@ -47,13 +62,33 @@ static void add_head(const char *const *columns, struct tree *table)
 	}
 }
 
+/* "small: FP32, arena, 8 GiB": section and parameters without those that have their usual value. */
+static char *name_of(const struct case_result *c, const char *const *without)
+{
+	const char *usual[32] = { NULL };
+	size_t count = 0;
+	char *parameters, *name;
+
+	while (without[count]) {
+		usual[count] = without[count];
+		count++;
+	}
+	for (size_t i = 0; i < c->parameter_count && count + 1 < ARRAY_SIZE(usual); i++)
+		if (!view_is_named(c, &c->parameters[i]))
+			usual[count++] = view_string(c->parameters[i].name);
+	parameters = view_parameters(c, usual);
+	name = xasprintf("%s%s%s", view_string(c->label), *view_string(c->label) ? ": " : "", parameters);
+	free(parameters);
+	return name;
+}
+
 static void add_row(const struct view *view, size_t run, const struct case_result *c, size_t rule,
 		    struct tree *rows)
 {
-	char *parameters = view_parameters(c, rules[rule].without), *devices = view_devices(c);
+	char *name = name_of(c, rules[rule].without), *devices = view_devices(c);
 	struct tree *row = tree_item(rows), *cells = tree_list(row, "cells");
 
-	view_text(row, "name", parameters);
+	view_text(row, "name", name);
 	tree_text(row, "where",
 		  view->count > 1 ? view->sources[view_source_of(view, run, c)].label : devices);
 	for (size_t i = 0; i < COLUMNS && rules[rule].columns[i]; i++) {
@@ -64,7 +99,7 @@ static void add_row(const struct view *view, size_t run, const struct case_resul
 			       format_quantity(m ? m->value : NAN, m ? view_string(m->unit) : "",
 					       text, sizeof(text)));
 	}
-	free(parameters);
+	free(name);
 	free(devices);
 }
 
@@ -103,7 +138,10 @@ void view_tables(const struct view *view, const char *suite, struct tree *map)
 			continue;
 		table = tree_item(tables);
 		tree_text(table, "title", rules[i].title);
+		tree_text(table, "first", "Case");
+		tree_text(table, "second", "Where");
 		add_head(rules[i].columns, table);
 		add_rows(view, i, tree_list(table, "rows"));
 	}
+	view_split_limits(view, suite, tables);
 }
