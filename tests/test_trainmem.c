@@ -428,6 +428,9 @@ static void books_agree_with_the_system(void **state)
 	assert_int_equal(a.ruler, RULER_PROCESS);
 	assert_true(fabs(known - (double)a.ruled[PHASE_FORWARD]) < 0.05 * known);
 	assert_int_equal(a.leaked, 0);
+	/* What is there before anything runs, and the tensors of each phase one by one. */
+	assert_true(a.opened > 0 && a.opened <= a.context + a.workspace);
+	assert_true(a.pieces[PHASE_FORWARD] > a.pieces[PHASE_BACKWARD]);
 	assert_true(a.live[PHASE_FORWARD] > a.live[PHASE_BACKWARD]);
 	assert_int_equal(a.live[PHASE_BACKWARD], a.live[PHASE_UPDATE]);
 	assert_true(a.inference_peak < a.peak.total);
