@@ -180,6 +180,57 @@ static void grids_are_products_of_their_parts(void **state)
 	assert_near(predicted(&s, &compute_only), predicted(&pipeline, &compute_only) / 4, 0.02);
 }
 
+/* Four parts: three of them read the gradients that are there. Nothing else takes time. */
+static void parts_add_to_what_is_there(void **state)
+{
+	static const struct rates memory_only = { .flops = 1e30, .memory = 1e9, .bus = 1e30 };
+	struct setup once = uniform("single", 1, 1), parts;
+	double read = 0;
+
+	(void)state;
+	parts = once;
+	parts.accumulate = 4;
+	for (size_t l = 0; l < once.layers; l++)
+		read += 4 * (double)(once.widths[l] * once.widths[l + 1]) / 1e9;
+	assert_near(predicted(&parts, &memory_only) - predicted(&once, &memory_only), 3 * read, 1e-9);
+	/* A bias that the product adds itself is no pass over its result; elsewhere it is. */
+	parts = once;
+	parts.fusion = FUSION_OFF;
+	assert_near(predicted(&parts, &memory_only) - predicted(&once, &memory_only),
+		    2 * 4 * 4096.0 * 1024 * (double)once.layers / 1e9, 1e-9);
+}
+
+/* What the step's search may find is in the curves, however slow the library's own choice. */
+static void the_fastest_product_counts(void **state)
+{
+	struct result r = { 0 };
+	struct curves curves;
+
+	(void)state;
+	for (int lt = 0; lt < 2; lt++) {
+		struct case_result *c = result_add_case(&r);
+		const char *const names[] = { "precision", "implementation", "transpose", "batch", "scale", "size" };
+		const char *const texts[] = { "tf32", lt ? "lt" : "blas", "nn", "1", "1", "1024" };
+
+		c->suite = xstrdup("matmul");
+		c->status = CASE_OK;
+		c->device = xstrdup("cuda:0");
+		c->parameters = xcalloc(6, sizeof(*c->parameters));
+		c->parameter_count = 6;
+		for (size_t i = 0; i < 6; i++)
+			c->parameters[i] = (struct case_parameter){ xstrdup(names[i]), xstrdup(texts[i]),
+								    NAN, xstrdup("1") };
+		c->metrics = xcalloc(1, sizeof(*c->metrics));
+		c->metric_count = c->metric_capacity = 1;
+		c->metrics[0] = (struct metric_value){ .name = xstrdup("matmul.throughput"),
+						       .unit = xstrdup("FLOP/s"),
+						       .value = lt ? 4e14 : 3e14 };
+	}
+	curves_open(&curves, &r, "cuda:0", "tf32", &(struct rates){ 0 });
+	assert_near(curves_product(&curves, "nn", 1024, 1024, 1024), 2 * 0x1p30 / 4e14, 1e-12);
+	result_release(&r);
+}
+
 static void what_was_not_measured_is_named(void **state)
 {
 	struct setup s = uniform("ddp", 2, 1);
@@ -278,6 +329,8 @@ int main(void)
 		cmocka_unit_test(data_parallel_hides_what_it_can),
 		cmocka_unit_test(tensor_parallel_divides_products_and_adds_sums),
 		cmocka_unit_test(grids_are_products_of_their_parts),
+		cmocka_unit_test(parts_add_to_what_is_there),
+		cmocka_unit_test(the_fastest_product_counts),
 		cmocka_unit_test(what_was_not_measured_is_named),
 		cmocka_unit_test(curves_come_from_this_run),
 	};

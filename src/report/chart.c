@@ -177,18 +177,26 @@ void chart_coordinate(struct tree *map, const char *name, double value)
 	tree_text_owned(map, name, text_detach(&t));
 }
 
+#define TICK_APART 2.0 /* px */
+
 void chart_ticks(struct tree *map, const char *name, const struct scale *scale, const char *unit,
 		 double factor)
 {
 	struct tick ticks[SCALE_TICKS];
 	size_t count = scale_ticks(scale, unit, factor, ticks);
 	struct tree *list = tree_list(map, name);
+	double free_from = -HUGE_VAL;
 
 	for (size_t i = 0; i < count; i++) {
 		struct tree *tick = tree_item(list);
+		double at = scale_at(scale, ticks[i].value);
+		double half = CHART_CHARACTER * (double)chart_characters(ticks[i].label) / 2;
+		bool across = count > 1 && scale_at(scale, ticks[1].value) > scale_at(scale, ticks[0].value);
 
-		chart_coordinate(tick, "at", scale_at(scale, ticks[i].value));
-		tree_text(tick, "label", ticks[i].label);
+		chart_coordinate(tick, "at", at);
+		/* Side by side, a label that would touch the one before is left out. */
+		tree_text(tick, "label", across && at - half < free_from ? "" : ticks[i].label);
+		free_from = across && at - half < free_from ? free_from : at + half + TICK_APART;
 	}
 }
 

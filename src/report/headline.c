@@ -113,7 +113,7 @@ static void name_twins(struct headline *h)
 /* Puts a set of devices into its row; of several that start at the same device the worst stays. */
 static void fill_row(struct headline *h, const struct headline_group *group)
 {
-	char *label = view_parameters(group->figures[0]->c, h->without);
+	char *label = view_named_parameters(group->figures[0]->c, h->without);
 	struct headline_cell *cell;
 
 	if (!*label) {

@@ -196,6 +196,27 @@ bool view_is_named(const struct case_result *c, const struct case_parameter *par
 	return named || !begin || end > begin;
 }
 
+char *view_named_parameters(const struct case_result *c, const char *const *without)
+{
+	const char **usual = xcalloc(c->parameter_count + 1, sizeof(*usual));
+	struct text out = TEXT_EMPTY;
+	char word[FORMAT_SIZE];
+	size_t count = 0;
+
+	for (size_t i = 0; i < c->parameter_count; i++)
+		if (!view_is_named(c, &c->parameters[i]))
+			usual[count++] = view_string(c->parameters[i].name);
+	for (size_t i = 0; i < c->parameter_count; i++) {
+		const struct case_parameter *p = &c->parameters[i];
+
+		if (!listed(view_string(p->name), without) && !listed(view_string(p->name), usual) &&
+		    format_parameter(p, word, sizeof(word))[0])
+			text_addf(&out, "%s%s", out.length ? ", " : "", word);
+	}
+	free(usual);
+	return text_detach(&out);
+}
+
 char *view_devices(const struct case_result *c)
 {
 	struct text out = TEXT_EMPTY;

@@ -58,6 +58,8 @@ void view_device_name(const char *name, char *out, size_t size);
  * out. malloc'ed.
  */
 char *view_parameters(const struct case_result *c, const char *const *without);
+/* The same without those that have their usual value. */
+char *view_named_parameters(const struct case_result *c, const char *const *without);
 /*
  * Whether the case's id names this parameter of it: one that has its usual value is left out there, and says
  * nothing in a label.

@@ -62,22 +62,13 @@ static void add_head(const char *const *columns, struct tree *table)
 	}
 }
 
-/* "small: FP32, arena, 8 GiB": section and parameters without those that have their usual value. */
+/* "small: FP32, arena, 8 GiB" */
 static char *name_of(const struct case_result *c, const char *const *without)
 {
-	const char *usual[32] = { NULL };
-	size_t count = 0;
-	char *parameters, *name;
+	char *parameters = view_named_parameters(c, without);
+	char *name = xasprintf("%s%s%s", view_string(c->label), *view_string(c->label) ? ": " : "",
+			       parameters);
 
-	while (without[count]) {
-		usual[count] = without[count];
-		count++;
-	}
-	for (size_t i = 0; i < c->parameter_count && count + 1 < ARRAY_SIZE(usual); i++)
-		if (!view_is_named(c, &c->parameters[i]))
-			usual[count++] = view_string(c->parameters[i].name);
-	parameters = view_parameters(c, usual);
-	name = xasprintf("%s%s%s", view_string(c->label), *view_string(c->label) ? ": " : "", parameters);
 	free(parameters);
 	return name;
 }

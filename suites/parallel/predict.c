@@ -237,7 +237,8 @@ static double predict_tensor(const struct work *w)
 
 	for (size_t l = 0; l < s->layers; l += 2) {
 		bool pair = l + 1 < s->layers;
-		double forward = work_forward(w, l, rows) + (pair ? work_forward(w, l + 1, rows) : 0);
+		double forward = chunks * (work_forward(w, l, rows / chunks) +
+					   (pair ? work_forward(w, l + 1, rows / chunks) : 0));
 		double backward =
 			work_backward(w, l, rows) + (pair ? work_backward(w, l + 1, rows) : 0);
 		double sum = pair ? work_collective(w, "all_reduce", s->ranks,
