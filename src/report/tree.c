@@ -1,8 +1,10 @@
 #include "report/tree.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 
@@ -32,8 +34,19 @@ void tree_append(struct tree *list, struct tree *child)
 	list->children[list->count++] = child;
 }
 
+/* A template would take the first and the other would never be seen. */
+static bool has_member(const struct tree *map, const char *name)
+{
+	for (size_t i = 0; i < map->count; i++)
+		if (strcmp(map->children[i]->name, name) == 0)
+			return true;
+	return false;
+}
+
 void tree_set(struct tree *map, const char *name, struct tree *child)
 {
+	assert(!has_member(map, name));
+	(void)has_member;
 	free(child->name);
 	child->name = xstrdup(name);
 	tree_append(map, child);

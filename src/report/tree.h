@@ -45,7 +45,7 @@ void tree_text_owned(struct tree *map, const char *name, char *text);
 void tree_flag(struct tree *map, const char *name, bool flag);
 struct tree *tree_map(struct tree *map, const char *name);
 struct tree *tree_list(struct tree *map, const char *name);
-/* Hangs `child` (taken over) under `name`. */
+/* Hangs `child` (taken over) under `name`, which the map has not yet. */
 void tree_set(struct tree *map, const char *name, struct tree *child);
 
 /* Appends to a list: an empty map, a text, any tree (taken over). */

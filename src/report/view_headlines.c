@@ -304,7 +304,7 @@ void view_headlines(const struct view *view, struct tree *page)
 		tree_flag(column, "baseline_column", view->count > 1 && s == 0);
 	}
 	tree_flag(page, "many", many(view));
-	tree_textf(page, "device_columns", "%zu", view->source_count + 1);
+	tree_textf(page, "joint_columns", "%zu", view->source_count + 1);
 	tree_textf(page, "headline_columns", "%zu", view->source_count + 1 + many(view));
 	list = tree_list(page, "headlines");
 	for (size_t i = 0; i < view->suite_count; i++)
