@@ -349,6 +349,7 @@ int main(int argc, char **argv)
 	} else {
 		sweep("whole", "fail", "scripted", 3, 1, 3); /* a device cannot be described */
 		sweep("whole", "fail", "scripted", 5, 997, UINT64_MAX);
+		sweep("transfer", "fail", "scripted", 11, 47, 110); /* memory, when some is kept */
 		sweep("whole", "segfault", "host", 1301, 1999, UINT64_MAX);
 		sweep("parallel", "error", "scripted", 907, 1999, UINT64_MAX);
 	}

@@ -457,7 +457,7 @@ static void test_alloc_notices_a_lost_device(void **state)
 	struct error err;
 
 	spy.lost_after_refusal = true;
-	assert_int_equal(run_only_case(*state, FAIL_CASE, &result, &err), STATUS_MISMATCH);
+	assert_int_equal(run_only_case(*state, FAIL_CASE, &result, &err), STATUS_DEVICE);
 	assert_non_null(strstr(err.message, "no longer works after a failed allocation"));
 	assert_false(result.verification.done);
 	case_result_release(&result);

@@ -122,14 +122,18 @@ static enum status use_memory(struct blocks *b, struct origin *origin, struct er
 	return status;
 }
 
-/* After a failed allocation the device must go on as if nothing had happened. */
+/*
+ * After a failed allocation the device must go on as if nothing had happened. Wrong data, and no memory, are a wrong
+ * result; a device that fails altogether is an error, after which its process can do nothing more.
+ */
 static enum status still_works(struct blocks *b, struct error *err)
 {
 	struct error broken = ERROR_NONE;
+	enum status status = use_memory(b, &b->origin, &broken);
 
-	if (use_memory(b, &b->origin, &broken) == STATUS_OK)
+	if (status == STATUS_OK)
 		return STATUS_OK;
-	return error_set(err, STATUS_MISMATCH,
+	return error_set(err, status == STATUS_NO_MEMORY ? STATUS_MISMATCH : status,
 			 "the device no longer works after a failed allocation: %s",
 			 broken.message);
 }

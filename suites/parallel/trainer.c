@@ -66,11 +66,9 @@ enum status trainer_open(struct trainer *t, const struct setup *setup, struct te
 
 void trainer_close(struct trainer *t)
 {
-	struct error ignored = ERROR_NONE;
-
-	/* After a failure half a step may still be running on the memory. */
-	if (t->team)
-		team_synchronize(t->team, &ignored);
+	/* After a failure half a step may still be running on the memory, in any stream. */
+	for (int i = 0; t->team && i < STREAM_COUNT; i++)
+		backend_stream_synchronize(t->team->streams[i], NULL);
 	if (t->mode && t->mode->close)
 		t->mode->close(t);
 	arena_release(&t->arena);

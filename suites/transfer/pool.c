@@ -99,9 +99,9 @@ static enum status add(struct device *device, enum allocator allocator, size_t b
 	struct error first = ERROR_NONE;
 	struct buffer buffer;
 
-	/* What is kept may be just what is missing: then without it. */
+	/* What is kept may be just what is missing: then without it. A device that fails is not asked again. */
 	if (buffer_alloc(&buffer, device, allocator, bytes, &first) != STATUS_OK) {
-		if (pool.count == 0)
+		if (pool.count == 0 || first.status != STATUS_NO_MEMORY)
 			return error_set(err, first.status, "%s", first.message);
 		pool_empty();
 		if (buffer_alloc(&buffer, device, allocator, bytes, err) != STATUS_OK)
