@@ -65,6 +65,12 @@ grep -q 'fake:1 is there, but cannot be used' lost2/report.html || complain "the
 [ $? -eq 0 ] || complain "who named the device that works: $(cat out)"
 unset GPUPROOF_FAKE
 
+# A device that is gone when the run has ended: the probe after it is the third to ask for both (the probe before, the worker).
+head -c 56 /dev/zero >calls
+GPUPROOF_FAKE="devices=2 calls=$folder/calls fail@device_info:6" "$program" run pcie.ini --check -q -o gone >out 2>&1
+[ $? -eq 1 ] || complain "a device that is gone afterwards is accepted: $(cat out)"
+grep -q 'after the run, device fake:1: it is gone' out || complain "which device is gone: $(cat out)"
+
 # The page later, from the result alone; one device too few.
 GPUPROOF_FAKE=devices=1 "$program" run accept.ini --check -q -o one >out 2>&1
 [ $? -eq 1 ] || complain "one device of two is accepted: $(cat out)"

@@ -3,6 +3,7 @@
 # file, nothing lost that was there; and a wall clock that jumps.
 set -euo pipefail
 program=$(realpath "$1") shim=$(dirname "$(realpath "$1")")/tests/bad_disk.so
+here=$(cd "$(dirname "$0")" && pwd)
 ldd "$program" | grep -qE 'asan|tsan' && { echo "skipped: a sanitizer has to be the first library"; exit 77; }
 export GPUPROOF_BACKENDS=$(dirname "$program")/tests/backends GPUPROOF_FAKE="devices=1" OMP_NUM_THREADS=1
 folder=$(mktemp -d)
@@ -95,12 +96,39 @@ done
 "$program" history add next -d h.db > out 2> err || fail "history add after failures: $(cat err)"
 [ "$("$program" history show -d h.db | grep -c "^20")" = 2 ] || fail "history: not two nights: $("$program" history show -d h.db)"
 
-# A directory that cannot be written to. Root may write everywhere.
-if [ "$(id -u)" != 0 ]; then
-	mkdir locked && chmod a-w locked
-	code=0; "$program" run fake.ini -o locked/run -q > out 2> err || code=$?
-	[ $code = 3 ] || fail "read-only directory: exit code $code"
-fi
+# Whatever else is written keeps what was there, and leaves nothing half: "WHAT FILE COMMAND..."
+keeps() {
+	local what=$1 file=$2; shift 2
+	for how in "enospc 1" "eio 1" "fsync 1" "rename 1" "readonly 1"; do
+		mkdir -p "$(dirname "$file")"; echo old > "$file"
+		bad "$how $(basename "$file")" "$@"
+		[ $code = 3 ] || fail "$what, $how: exit code $code, $(cat err)"
+		[ "$(cat "$file")" = old ] || fail "$what, $how: there is $(head -c 100 "$file")"
+		[ "$(find "$(dirname "$file")" -name "$(basename "$file").*" | wc -l)" = 0 ] || fail "$what, $how: left something"
+		grep -q "$(basename "$file")" err || fail "$what, $how: does not name the file: $(cat err)"
+	done
+}
+cat > limits.ini <<-INI
+	[limit pcie]
+	metric = transfer.bandwidth
+	min = 1 B/s
+INI
+keeps report page.html report good/result.json -o page.html
+keeps "report's style" styled/report.css report good/result.json -o styled/page.html --layout dir
+keeps "report of two" two.html report good/result.json next/result.json -o two.html
+keeps import theirs.json import nvbandwidth "$here"/data/import/nvbandwidth.json -o theirs.json --device "Tesla V100"
+keeps trend trend.html history report -d h.db -o trend.html
+keeps "config write" mine.ini config write quick -o mine.ini --force
+keeps "verdict" accepted/acceptance.html check good --limits limits.ini --report accepted/acceptance.html
+
+# The whole run on a read-only disk: nothing runs, and the message says where.
+bad "readonly 1 /ro" run fake.ini -o ro/run -q
+[ $code = 3 ] && grep -qi 'read-only' err || fail "read-only directory: exit code $code, $(cat err)"
+"$program" run fake.ini -o third -q --no-report > out 2> err
+cp h.db ro.db
+bad "readonly 1 ro.db" history add third -d ro.db
+[ $code = 3 ] || fail "read-only history: exit code $code, $(cat err)"
+cmp -s h.db ro.db || fail "read-only history: it has changed"
 
 # The wall clock goes back a day, or forward ten years, in the middle of the run.
 for jump in -86400 315360000; do

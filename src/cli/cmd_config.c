@@ -1,10 +1,11 @@
 /* gpuproof config: what a config says, and what it may say. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/embedded.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "cli/command.h"
 #include "cli/options.h"
@@ -149,23 +150,15 @@ static int keys(const struct config_arguments *a)
 
 static int write_file(const char *path, const struct embedded_file *file, bool force)
 {
-	FILE *out = fopen(path, force ? "w" : "wx");
-	size_t written;
+	struct error err = ERROR_NONE;
 
-	if (!out && errno == EEXIST) {
+	if (!force && access(path, F_OK) == 0) {
 		fprintf(stderr, "gpuproof config: %s exists already; --force overwrites it\n",
 			path);
 		return EXIT_USAGE;
 	}
-	if (!out) {
-		fprintf(stderr, "gpuproof config: %s: %s\n", path, strerror(errno));
-		return EXIT_ENVIRONMENT;
-	}
-	written = fwrite(file->data, 1, file->size, out);
-	if (fclose(out) != 0 || written != file->size) {
-		fprintf(stderr, "gpuproof config: %s: %s\n", path, strerror(errno));
-		return EXIT_ENVIRONMENT;
-	}
+	if (file_write(path, (const char *)file->data, file->size, &err) != STATUS_OK)
+		return command_fail(&err);
 	printf("%s\n", path);
 	return EXIT_ACCEPTED;
 }

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "judge/trend.h"
+#include "report/trend_page.h"
 #include "sample_nights.h"
 
 static void quiet(size_t series, double noise, size_t past)
@@ -62,25 +63,46 @@ static void make_night(struct result *r, size_t night, size_t metrics, uint64_t 
 	}
 }
 
-static void analyse(void *context, const struct history_series *s)
+/* The page as `history report` makes it, its seconds; `bytes`: its size. */
+static double page_seconds(const char *path, off_t *bytes, struct error *err)
 {
-	struct trend *trends;
-	size_t *changes = context, count = trend_of_series(s, NULL, &trends);
+	const struct history_filter filter = { 0 };
+	char *page = xasprintf("%s.html", path);
+	const struct report_options options = { .output = page };
+	struct trend_summary summary = { 0 };
+	double start = clock_seconds();
+	struct history *h;
+	struct stat about = { 0 };
 
-	*changes += trends[0].change_count;
-	trends_release(trends, count);
+	if (history_open(&h, path, DB_READ, err) == STATUS_OK)
+		report_trend_write(h, &filter, &options, &summary, err);
+	history_close(h);
+	start = clock_seconds() - start;
+	stat(page, &about);
+	*bytes = about.st_size;
+	unlink(page);
+	free(page);
+	return start;
 }
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+#define LAST 21 /* nights whose additions are told */
 
 static void speed(size_t nights, size_t metrics)
 {
-	const struct history_filter filter = { 0 };
 	char path[] = "/tmp/bench_history.XXXXXX";
 	struct error err = ERROR_NONE;
-	double slowest = 0, start, seconds;
+	double last[LAST], start, page = 0;
 	struct history *h;
 	struct stat about;
-	size_t changes = 0;
 	uint64_t seed = 1;
+	off_t page_bytes = 0;
 	bool added;
 
 	close(mkstemp(path));
@@ -93,22 +115,19 @@ static void speed(size_t nights, size_t metrics)
 		if (history_open(&h, path, DB_CREATE, &err) == STATUS_OK)
 			history_add(h, &r, &added, &err);
 		history_close(h);
-		seconds = clock_seconds() - start;
-		slowest = i + 20 >= nights ? fmax(slowest, seconds) : slowest;
+		last[i % LAST] = clock_seconds() - start;
 		result_release(&r);
 	}
-	start = clock_seconds();
-	if (err.status == STATUS_OK && history_open(&h, path, DB_READ, &err) == STATUS_OK) {
-		history_each(h, &filter, analyse, &changes, &err);
-		history_close(h);
-	}
+	if (err.status == STATUS_OK)
+		page = page_seconds(path, &page_bytes, &err);
 	if (err.status != STATUS_OK)
 		printf("%s\n", err.message);
+	qsort(last, LAST, sizeof(last[0]), by_size);
 	stat(path, &about);
-	printf("%zu nights x %zu metrics: slowest of the last 20 additions %.0f ms, trend %.2f s "
-	       "(%zu changes), %.1f MB\n",
-	       nights, metrics, 1e3 * slowest, clock_seconds() - start, changes,
-	       (double)about.st_size / 1e6);
+	printf("%zu nights x %zu metrics: the last %d additions took %.0f ms (median, slowest %.0f ms); the page of "
+	       "all series %.2f s (%.1f MB); %.1f MB of history\n",
+	       nights, metrics, LAST, 1e3 * last[LAST / 2], 1e3 * last[LAST - 1], page,
+	       (double)page_bytes / 1e6, (double)about.st_size / 1e6);
 	unlink(path);
 }
 

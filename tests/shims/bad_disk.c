@@ -3,7 +3,8 @@
  *
  *	BAD_DISK="enospc 3 run.jsonl"   the third write to a file whose path holds `run.jsonl` and all later ones fail with
  *	                                ENOSPC; eio: EIO; fsync, close, rename: those calls with EIO; short: the third write
- *	                                does half of what it was asked for
+ *	                                does half of what it was asked for; readonly: from the third time on files and
+ *	                                folders of such a path cannot be made or opened for writing (EROFS: root may else)
  *	BAD_DISK_MARK=FILE              is made when the first call was made to fail
  *	CLOCK_JUMP="5 -86400"           from the fifth reading on, the wall clock (not the monotonic one) is off by so many seconds
  */
@@ -12,9 +13,11 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <time.h>
 #include <unistd.h>
@@ -137,6 +140,52 @@ int close(int fd)
 int rename(const char *from, const char *to)
 {
 	return turn_has_come("rename", path_matches(to), false) ? failed() : NEXT(rename)(from, to);
+}
+
+static bool is_readonly(const char *path)
+{
+	char all[PATH_MAX];
+
+	if (strcmp(mode, "readonly") != 0)
+		return false;
+	if (path[0] == '/' || !getcwd(all, sizeof(all)))
+		all[0] = '\0';
+	snprintf(all + strlen(all), sizeof(all) - strlen(all), "/%s", path);
+	if (!turn_has_come("readonly", path_matches(all), false))
+		return false;
+	errno = EROFS;
+	return true;
+}
+
+#define OPEN(name)                                                                                 \
+	int name(const char *path, int flags, ...)                                                 \
+	{                                                                                          \
+		va_list rest;                                                                      \
+		mode_t rights;                                                                     \
+                                                                                                   \
+		va_start(rest, flags);                                                             \
+		rights = flags & O_CREAT ? va_arg(rest, mode_t) : 0;                               \
+		va_end(rest);                                                                      \
+		if ((flags & O_ACCMODE) != O_RDONLY && is_readonly(path))                          \
+			return -1;                                                                 \
+		return NEXT(name)(path, flags, rights);                                            \
+	}
+OPEN(open)
+OPEN(open64)
+
+int mkostemp(char *name, int flags)
+{
+	return is_readonly(name) ? -1 : NEXT(mkostemp)(name, flags);
+}
+
+int mkostemp64(char *name, int flags)
+{
+	return is_readonly(name) ? -1 : NEXT(mkostemp64)(name, flags);
+}
+
+int mkdir(const char *path, mode_t rights)
+{
+	return is_readonly(path) ? -1 : NEXT(mkdir)(path, rights);
 }
 
 static time_t jump(void)
