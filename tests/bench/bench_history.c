@@ -1,6 +1,6 @@
 /*
  * How the trend errs and how fast history is, printed; tests/test_change_points.c checks the same in reduced size.
- * usage: bench_history [SERIES]      simulated series per row (default 2000)
+ * usage: bench_history [SERIES [FILE]]      simulated series per row (default 2000); the history of 1,000 nights stays in FILE
  */
 #include <math.h>
 #include <stdio.h>
@@ -94,9 +94,10 @@ static int by_size(const void *a, const void *b)
 
 #define LAST 21 /* nights whose additions are told */
 
-static void speed(size_t nights, size_t metrics)
+static void speed(size_t nights, size_t metrics, const char *kept)
 {
-	char path[] = "/tmp/bench_history.XXXXXX";
+	char temporary[] = "/tmp/bench_history.XXXXXX";
+	const char *path = kept ? kept : temporary;
 	struct error err = ERROR_NONE;
 	double last[LAST], start, page = 0;
 	struct history *h;
@@ -105,7 +106,8 @@ static void speed(size_t nights, size_t metrics)
 	off_t page_bytes = 0;
 	bool added;
 
-	close(mkstemp(path));
+	if (!kept)
+		close(mkstemp(temporary));
 	for (size_t i = 0; i < nights && err.status == STATUS_OK; i++) {
 		struct result r;
 
@@ -128,7 +130,8 @@ static void speed(size_t nights, size_t metrics)
 	       "all series %.2f s (%.1f MB); %.1f MB of history\n",
 	       nights, metrics, LAST, 1e3 * last[LAST / 2], 1e3 * last[LAST - 1], page,
 	       (double)page_bytes / 1e6, (double)about.st_size / 1e6);
-	unlink(path);
+	if (!kept)
+		unlink(path);
 }
 
 int main(int argc, char **argv)
@@ -136,7 +139,7 @@ int main(int argc, char **argv)
 	size_t series = argc > 1 ? strtoul(argv[1], NULL, 10) : 2000;
 	static const double noises[] = { 0.002, 0.005, 0.01 };
 
-	speed(1000, 500);
+	speed(1000, 500, argc > 2 ? argv[2] : NULL);
 	for (size_t i = 0; i < 3; i++)
 		for (size_t past = 30; past <= 90; past += 60)
 			quiet(series, noises[i], past);
