@@ -68,6 +68,14 @@ enum status fake_all_to_all(struct communicator *communicator, struct stream *st
 			    const void *from, size_t count_per_rank, enum precision precision,
 			    struct error *err);
 
+/* fake_transport.c */
+enum status fake_transport_usable(struct device *device, enum transport transport, uint64_t devices,
+				  struct error *err);
+enum status fake_communicator_open_over(struct device *device, enum transport transport,
+					const struct communicator_id *id, int rank, int size,
+					int multiprocessors, struct communicator **out,
+					struct error *err);
+
 /* fake_graph.c */
 enum status fake_graph_begin(struct stream *stream, struct error *err);
 enum status fake_graph_end(struct stream *stream, struct graph **out, struct error *err);

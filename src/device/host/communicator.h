@@ -129,6 +129,12 @@ enum status host_communicator_open_over(struct device *device, enum transport tr
 					int multiprocessors, struct communicator **out,
 					struct error *err);
 
+struct relay_ways;
+extern const struct relay_ways host_relay_ways;
+/* Of an open communicator, which has then the relay's collectives. */
+enum status host_relay_open(struct communicator *communicator, const struct relay_ways *ways,
+			    struct error *err);
+
 /* reduction.c: to[i] = from[0][i] op from[1][i] op ..., in this order and rounded once. */
 void reduce_elements(void *to, const void *const *from, int size, size_t first, size_t count,
 		     enum precision precision, enum reduction reduction);

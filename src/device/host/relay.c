@@ -69,7 +69,7 @@ static enum status host_take(struct communicator *communicator, struct stream *s
 	return host_receive(communicator, stream, to, bytes, peer, err);
 }
 
-static const struct relay_ways ways = { .put = host_put, .take = host_take, .add = host_add };
+const struct relay_ways host_relay_ways = { .put = host_put, .take = host_take, .add = host_add };
 
 enum status host_transport_usable(struct device *device, enum transport transport, uint64_t devices,
 				  struct error *err)
@@ -81,14 +81,16 @@ enum status host_transport_usable(struct device *device, enum transport transpor
 			 transport_names[transport], device->info.id);
 }
 
-static enum status open_relay(struct host_communicator *c, struct error *err)
+enum status host_relay_open(struct communicator *communicator, const struct relay_ways *ways,
+			    struct error *err)
 {
+	struct host_communicator *c = host_communicator(communicator);
 	enum status status;
 
 	c->scratch = malloc(MAIL_BYTES);
 	if (!c->scratch)
 		return error_set(err, STATUS_NO_MEMORY, "malloc of %zu bytes", MAIL_BYTES);
-	status = relay_open(&c->base, &ways, MAIL_BYTES, c->scratch, err);
+	status = relay_open(&c->base, ways, MAIL_BYTES, c->scratch, err);
 	if (status == STATUS_OK)
 		c->base.transport = TRANSPORT_HOST_COPY;
 	return status;
@@ -106,7 +108,7 @@ enum status host_communicator_open_over(struct device *device, enum transport tr
 		status = host_communicator_open(device, id, rank, size, out, err);
 	if (status != STATUS_OK || transport == TRANSPORT_SHARED_MEMORY)
 		return status;
-	status = open_relay(host_communicator(*out), err);
+	status = host_relay_open(*out, &host_relay_ways, err);
 	if (status != STATUS_OK) {
 		host_communicator_close(*out);
 		*out = NULL;

@@ -1,0 +1,71 @@
+/*
+ * Transports of the fake backend: `nccl` is the host's collectives, refused before compute capability 5.0 as by NCCL
+ * 2.28; `peer_copy` and `host_copy` are the relay over the host's messages. Time passes with what each rank puts.
+ */
+#include "device/host/communicator.h"
+#include "device/relay.h"
+#include "fake_device.h"
+
+enum status fake_transport_usable(struct device *device, enum transport transport, uint64_t devices,
+				  struct error *err)
+{
+	const struct device_info *info = &device->info;
+	int capability = info->capability_major * 10 + info->capability_minor;
+
+	(void)devices;
+	CALL("transport_usable");
+	if (transport == TRANSPORT_SHARED_MEMORY)
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "transport shared_memory: for devices of the host");
+	if (transport == TRANSPORT_NCCL && capability && capability < 50)
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "NCCL 2.28 has no code for compute capability %d.%d",
+				 info->capability_major, info->capability_minor);
+	return STATUS_OK;
+}
+
+static enum status fake_put(struct communicator *communicator, struct stream *stream, int peer,
+			    const void *from, size_t bytes, struct error *err)
+{
+	CALL("put");
+	pass(stream, (double)bytes / FAKE_BANDWIDTH);
+	return host_relay_ways.put(communicator, host(stream), peer, from, bytes, err);
+}
+
+static enum status fake_take(struct communicator *communicator, struct stream *stream, int peer,
+			     void *to, size_t bytes, struct error *err)
+{
+	CALL("take");
+	pass(stream, 0);
+	return host_relay_ways.take(communicator, host(stream), peer, to, bytes, err);
+}
+
+static enum status fake_add(struct communicator *communicator, struct stream *stream, int peer,
+			    const struct relay_sum *sum, struct error *err)
+{
+	CALL("add");
+	pass(stream, 0);
+	return host_relay_ways.add(communicator, host(stream), peer, sum, err);
+}
+
+static const struct relay_ways ways = { .put = fake_put, .take = fake_take, .add = fake_add };
+
+enum status fake_communicator_open_over(struct device *device, enum transport transport,
+					const struct communicator_id *id, int rank, int size,
+					int multiprocessors, struct communicator **out,
+					struct error *err)
+{
+	enum status status = fake_transport_usable(device, transport, 0, err);
+
+	(void)multiprocessors;
+	if (status == STATUS_OK)
+		status = fake_communicator_open(device, id, rank, size, out, err);
+	if (status == STATUS_OK && transport != TRANSPORT_NCCL)
+		status = host_relay_open(*out, &ways, err);
+	if (status == STATUS_OK)
+		(*out)->transport = transport;
+	else if (*out)
+		HOST->communicator_close(*out);
+	*out = status == STATUS_OK ? *out : NULL;
+	return status;
+}
