@@ -5,6 +5,7 @@
 #include "device/host/host_kernel.h"
 #include "kernels/generator.h"
 #include "kernels/half.h"
+#include "kernels/stored.h"
 
 /* Smaller slices are not worth a second thread. */
 #define GRAIN 4096
@@ -29,20 +30,6 @@ static double stored(double x, enum precision precision)
 	}
 }
 
-static double load(const void *memory, enum precision precision, uint64_t i)
-{
-	switch (precision) {
-	case PRECISION_FP64:
-		return ((const double *)memory)[i];
-	case PRECISION_FP16:
-		return (double)half_to_float(((const uint16_t *)memory)[i]);
-	case PRECISION_BF16:
-		return (double)bf16_to_float(((const uint16_t *)memory)[i]);
-	default:
-		return (double)((const float *)memory)[i];
-	}
-}
-
 static double expected_sum(const struct check_reduction_arguments *a, uint64_t index,
 			   double *magnitude)
 {
@@ -64,7 +51,7 @@ static void check_element(const struct check_reduction_arguments *a, uint64_t i,
 			  struct reduction_mismatch *found)
 {
 	double magnitude, sum = expected_sum(a, a->first + i, &magnitude);
-	double got = load(a->memory, a->precision, i), error = fabs(got - sum), relative;
+	double got = stored_value(a->memory, a->precision, i), error = fabs(got - sum), relative;
 
 	if (!(error <= a->tolerance * magnitude) && found->count++ == 0) {
 		found->index = i;

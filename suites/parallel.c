@@ -12,6 +12,7 @@
 #include "measure/run.h"
 #include "suites/parallel/footprint.h"
 #include "suites/parallel/grid.h"
+#include "suites/parallel/keep.h"
 #include "suites/parallel/measure.h"
 #include "suites/parallel/mode.h"
 #include "suites/parallel/outcome.h"
@@ -439,4 +440,5 @@ const struct suite suite_parallel = {
 	.expand = parallel_expand,
 	.run = parallel_run,
 	.derive = parallel_derive,
+	.release = keep_nothing,
 };

@@ -1,5 +1,6 @@
 /* How the products of the suite `parallel` are chosen: fused or not, by search or by the library. */
 #include "parallel_setups.h"
+#include "suites/parallel/keep.h"
 #include "suites/parallel/products.h"
 
 static const enum precision precisions[] = { PRECISION_FP64, PRECISION_FP32, PRECISION_FP16,
@@ -108,6 +109,95 @@ static void products_are_searched_once_and_used_when_faster(void **state)
 		}
 }
 
+/* Cases one after the other, as the worker carries them out. */
+static enum status run_kept(struct device *device, struct world *world, void *context,
+			    struct error *err)
+{
+	const struct setup *setup = context;
+	static struct backend choosy;
+	size_t first_asked = 0, asked_by_now[4];
+	struct stream *compute = NULL;
+	struct check check;
+
+	sound = device->backend;
+	choosy = *sound;
+	choosy.gemm = multiply;
+	choosy.gemm_search = search;
+	device->backend = &choosy;
+	asked_count = used_searched = 0;
+	for (size_t i = 0; i < 4; i++) {
+		struct setup own = *setup;
+		struct team team;
+
+		/* The third asks for a longer search, the last finds nothing that was kept. */
+		own.search_seconds *= i == 2 ? 2 : 1;
+		if (i == 2 || i == 3)
+			asked_count = 0;
+		if (i == 3)
+			keep_nothing();
+		if (keep_team_open(&team, device, world, TRANSPORT_AUTO, 0, err) != STATUS_OK)
+			return err->status;
+		if (i == 1 && team.streams[STREAM_COMPUTE] != compute)
+			return error_set(err, STATUS_INTERNAL, "another stream");
+		compute = team.streams[STREAM_COMPUTE];
+		if (verify_reference(&own, &team, &check, err) != STATUS_OK)
+			return err->status;
+		keep_team(&team);
+		asked_by_now[i] = asked_count;
+		first_asked = i == 0 ? asked_count : first_asked;
+	}
+	keep_nothing();
+	if (first_asked == 0 || used_searched == 0)
+		return error_set(err, STATUS_INTERNAL, "searched nothing");
+	if (asked_by_now[1] != first_asked || asked_by_now[2] != first_asked ||
+	    asked_by_now[3] != first_asked)
+		return error_set(err, STATUS_INTERNAL, "asked %zu, %zu, %zu, %zu times", first_asked,
+				 asked_by_now[1], asked_by_now[2], asked_by_now[3]);
+	return STATUS_OK;
+}
+
+static void a_case_remembers_what_the_one_before_searched(void **state)
+{
+	static const char *const names[] = { "single", "ddp", "layer_split" };
+
+	(void)state;
+	for (size_t m = 0; m < sizeof(names) / sizeof(names[0]); m++) {
+		struct setup setup = tiny(names[m], m ? 2 : 1, PRECISION_FP64);
+
+		setup.search_seconds = 0.001;
+		choice_seconds = 0.5;
+		assert_ranks(run_ranks(setup.ranks, run_kept, &setup), setup.ranks, STATUS_OK,
+			     names[m]);
+	}
+}
+
+/* Rank 0 has lost what it kept, in a case of its own: all open a new communicator. */
+static enum status run_forgetful(struct device *device, struct world *world, void *context,
+				 struct error *err)
+{
+	struct check check;
+	struct team team;
+
+	for (int i = 0; i < 3; i++) {
+		if (i == 1 && world->rank == 0)
+			keep_nothing();
+		if (keep_team_open(&team, device, world, TRANSPORT_AUTO, 0, err) != STATUS_OK ||
+		    verify_reference(context, &team, &check, err) != STATUS_OK)
+			return err->status;
+		keep_team(&team);
+	}
+	keep_nothing();
+	return STATUS_OK;
+}
+
+static void ranks_that_kept_different_things_open_new_ones(void **state)
+{
+	struct setup setup = tiny("ddp", 2, PRECISION_FP32);
+
+	(void)state;
+	assert_ranks(run_ranks(2, run_forgetful, &setup), 2, STATUS_OK, "forgetful");
+}
+
 static void no_time_no_search(void **state)
 {
 	struct setup setup = tiny("single", 1, PRECISION_FP32);
@@ -139,6 +229,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(fused_products_change_nothing),
 		cmocka_unit_test(products_are_searched_once_and_used_when_faster),
+		cmocka_unit_test(a_case_remembers_what_the_one_before_searched),
+		cmocka_unit_test(ranks_that_kept_different_things_open_new_ones),
 		cmocka_unit_test(no_time_no_search),
 		cmocka_unit_test(limits_of_collectives),
 	};

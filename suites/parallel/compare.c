@@ -9,11 +9,7 @@
 /* Elements compared at a time. */
 #define PIECE (UINT64_C(1) << 20)
 
-struct squares {
-	double difference, expected;
-};
-
-static double ratio_of(const struct squares *s)
+static double ratio_of(const struct difference_part *s)
 {
 	if (s->difference == 0)
 		return 0;
@@ -23,9 +19,9 @@ static double ratio_of(const struct squares *s)
 /* Partial sums of a piece, each by one thread in order: the same result with any number of them. */
 #define PARTS 64
 
-static void add_piece(struct squares *s, const double *run, const double *expected, uint64_t count)
+static void add_piece(struct difference_part *s, const double *run, const double *expected, uint64_t count)
 {
-	struct squares parts[PARTS] = { 0 };
+	struct difference_part parts[PARTS] = { 0 };
 
 	IN_PARALLEL
 	for (uint64_t p = 0; p < PARTS; p++) {
@@ -37,7 +33,7 @@ static void add_piece(struct squares *s, const double *run, const double *expect
 			difference += d * d;
 			sum += expected[i] * expected[i];
 		}
-		parts[p] = (struct squares){ difference, sum };
+		parts[p] = (struct difference_part){ difference, sum };
 	}
 	for (int p = 0; p < PARTS; p++) {
 		s->difference += parts[p].difference;
@@ -45,29 +41,45 @@ static void add_piece(struct squares *s, const double *run, const double *expect
 	}
 }
 
-struct comparison {
+/* Two arrays that are brought to the host piece by piece. */
+struct sources {
 	gradient_source *run, *expected;
 	void *run_context, *expected_context;
 	double *run_values, *expected_values; /* PIECE each */
-	struct squares all;
+};
+
+static enum status squares_on_host(void *context, uint64_t first, uint64_t count,
+				   struct difference_part *out, struct error *err)
+{
+	struct sources *s = context;
+
+	for (uint64_t done = 0; done < count; done += PIECE) {
+		uint64_t piece = count - done < PIECE ? count - done : PIECE;
+
+		if (s->run(s->run_context, first + done, piece, s->run_values, err) != STATUS_OK ||
+		    s->expected(s->expected_context, first + done, piece, s->expected_values,
+				err) != STATUS_OK)
+			return err->status;
+		add_piece(out, s->run_values, s->expected_values, piece);
+	}
+	return STATUS_OK;
+}
+
+struct comparison {
+	gradient_squares *squares;
+	void *context;
+	struct difference_part all;
 	struct difference *out;
 };
 
 static enum status compare_tensor(struct comparison *c, uint64_t first, uint64_t count,
 				  size_t layer, bool is_bias, struct error *err)
 {
-	struct squares tensor = { 0 };
+	struct difference_part tensor = { 0, 0 };
 	double ratio;
 
-	for (uint64_t done = 0; done < count; done += PIECE) {
-		uint64_t piece = count - done < PIECE ? count - done : PIECE;
-
-		if (c->run(c->run_context, first + done, piece, c->run_values, err) != STATUS_OK ||
-		    c->expected(c->expected_context, first + done, piece, c->expected_values,
-				err) != STATUS_OK)
-			return err->status;
-		add_piece(&tensor, c->run_values, c->expected_values, piece);
-	}
+	if (c->squares(c->context, first, count, &tensor, err) != STATUS_OK)
+		return err->status;
 	c->all.difference += tensor.difference;
 	c->all.expected += tensor.expected;
 	ratio = ratio_of(&tensor);
@@ -80,19 +92,10 @@ static enum status compare_tensor(struct comparison *c, uint64_t first, uint64_t
 	return STATUS_OK;
 }
 
-enum status compare_gradients(const struct model *model, gradient_source *run, void *run_context,
-			      gradient_source *expected, void *expected_context,
-			      struct difference *out, struct error *err)
+enum status compare_tensors(const struct model *model, gradient_squares *squares, void *context,
+			    struct difference *out, struct error *err)
 {
-	struct comparison c = {
-		.run = run,
-		.expected = expected,
-		.run_context = run_context,
-		.expected_context = expected_context,
-		.out = out,
-		.run_values = xmalloc(PIECE * sizeof(double)),
-		.expected_values = xmalloc(PIECE * sizeof(double)),
-	};
+	struct comparison c = { .squares = squares, .context = context, .out = out };
 	enum status status = STATUS_OK;
 
 	*out = (struct difference){ 0 };
@@ -104,8 +107,25 @@ enum status compare_gradients(const struct model *model, gradient_source *run, v
 			status = compare_tensor(&c, layer->bias, layer->out, l, true, err);
 	}
 	out->overall = ratio_of(&c.all);
-	free(c.run_values);
-	free(c.expected_values);
+	return status;
+}
+
+enum status compare_gradients(const struct model *model, gradient_source *run, void *run_context,
+			      gradient_source *expected, void *expected_context,
+			      struct difference *out, struct error *err)
+{
+	struct sources sources = {
+		.run = run,
+		.expected = expected,
+		.run_context = run_context,
+		.expected_context = expected_context,
+		.run_values = xmalloc(PIECE * sizeof(double)),
+		.expected_values = xmalloc(PIECE * sizeof(double)),
+	};
+	enum status status = compare_tensors(model, squares_on_host, &sources, out, err);
+
+	free(sources.run_values);
+	free(sources.expected_values);
 	return status;
 }
 

@@ -18,6 +18,15 @@ struct difference {
 typedef enum status gradient_source(void *context, uint64_t first, uint64_t count, double *out,
 				    struct error *err);
 
+/* Sums of the squares of elements [first, first + count): of their difference, and of what is expected. */
+typedef enum status gradient_squares(void *context, uint64_t first, uint64_t count,
+				     struct difference_part *out, struct error *err);
+
+/* Of any two flat arrays of the model's gradients. */
+enum status compare_tensors(const struct model *model, gradient_squares *squares, void *context,
+			    struct difference *out, struct error *err);
+
+/* The same on the host. */
 enum status compare_gradients(const struct model *model, gradient_source *run, void *run_context,
 			      gradient_source *expected, void *expected_context,
 			      struct difference *out, struct error *err);

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/text.h"
+#include "suites/parallel/keep.h"
 #include "suites/parallel/outcome.h"
 #include "suites/parallel/products.h"
 #include "suites/parallel/scaler.h"
@@ -324,16 +325,23 @@ enum status measure_setup(struct run *run, const struct setup *setup,
 	own.sampler.rules = &rules;
 	status = phases_next(run->phases, run->world, "streams and communicators", err);
 	if (status == STATUS_OK)
-		status = team_open_over(
-		&s.team, run->devices[0], run->world, setup->transport,
-		setup_collective_multiprocessors(setup, run->devices[0]->info.multiprocessors),
-		err);
+		status = keep_team_open(&s.team, run->devices[0], run->world, setup->transport,
+					setup_collective_multiprocessors(
+						setup, run->devices[0]->info.multiprocessors),
+					err);
 	s.team.phases = run->phases;
 	if (status == STATUS_OK)
 		status = carry_out(&s, options, err);
 	phases_enter(run->phases, "clean-up");
 	trainer_close(&s.single);
 	trainer_close(&s.trainer);
-	team_close(&s.team);
+	/* What one rank keeps all must. */
+	status = world_agree(run->world, status, err);
+	if (status == STATUS_OK) {
+		keep_team(&s.team);
+	} else {
+		team_close(&s.team);
+		keep_nothing();
+	}
 	return status;
 }

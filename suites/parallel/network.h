@@ -19,6 +19,16 @@ struct product {
 
 #define NETWORK_MAX_PRODUCTS 64
 
+/* Products that were searched on a stream, of all networks that used it; those of a full memory are searched again. */
+#define PRODUCTS_REMEMBERED 128
+struct product_memory {
+	struct {
+		struct product product;
+		double seconds; /* of its search */
+	} entries[PRODUCTS_REMEMBERED];
+	size_t count;
+};
+
 struct network {
 	const struct setup *setup;
 	struct model model; /* the whole model */
@@ -72,6 +82,7 @@ struct network {
 	int multiprocessors; /* for products beside collectives; 0: all */
 	struct product products[NETWORK_MAX_PRODUCTS];
 	size_t product_count;
+	struct product_memory *memory; /* of the stream that settles it; NULL: none */
 	void *scratch;
 	uint64_t updates; /* optimizer steps so far, with those that were skipped */
 	struct loss_scale *loss_scale; /* device memory; NULL unless setup->dynamic_scale */

@@ -17,7 +17,7 @@ static bool same_alignment(const void *a, const void *b)
 /* One search is good for both. */
 static bool same_kind(const struct gemm *a, const struct gemm *b)
 {
-	return a->transpose_a == b->transpose_a && a->transpose_b == b->transpose_b &&
+	return a->precision == b->precision && a->transpose_a == b->transpose_a && a->transpose_b == b->transpose_b &&
 	       a->m == b->m && a->n == b->n && a->k == b->k && a->lda == b->lda &&
 	       a->ldb == b->ldb && a->ldc == b->ldc && (a->beta != 0) == (b->beta != 0) &&
 	       a->epilogue == b->epilogue && a->multiprocessors == b->multiprocessors &&
@@ -36,17 +36,52 @@ static struct product *find(struct network *n, const struct gemm *gemm)
 /* A choice that is not faster than the library's own by more than noise stays the library's. */
 #define WORTHWHILE 0.97
 
+/* What was found for it on this stream, for as long a search. */
+static const struct product *recall(const struct network *n, const struct gemm *gemm)
+{
+	const struct product_memory *m = n->memory;
+
+	for (size_t i = 0; m && i < m->count; i++)
+		if (m->entries[i].seconds >= n->setup->search_seconds &&
+		    same_kind(&m->entries[i].product.gemm, gemm))
+			return &m->entries[i].product;
+	return NULL;
+}
+
+/* The stream knows the latest search of a product: it takes the place of an earlier one. */
+static void remember(const struct network *n, const struct product *product)
+{
+	struct product_memory *m = n->memory;
+	size_t at = 0;
+
+	if (!m)
+		return;
+	while (at < m->count && !same_kind(&m->entries[at].product.gemm, &product->gemm))
+		at++;
+	if (at == PRODUCTS_REMEMBERED)
+		return;
+	m->entries[at].product = *product;
+	m->entries[at].seconds = n->setup->search_seconds;
+	m->count += at == m->count;
+}
+
 /* Where nothing can be searched the library chooses. */
 static struct product *settle(struct network *n, struct stream *stream, const struct gemm *gemm)
 {
 	struct product *product = &n->products[n->product_count++];
+	const struct product *known = recall(n, gemm);
 	struct error none = ERROR_NONE;
 
+	if (known) {
+		*product = *known;
+		return product;
+	}
 	*product = (struct product){ .gemm = *gemm };
 	product->searched = n->setup->search_seconds > 0 &&
 			    backend_gemm_search(stream, gemm, n->setup->search_seconds,
 						&product->choice, &none) == STATUS_OK &&
 			    product->choice.seconds < WORTHWHILE * product->choice.first_seconds;
+	remember(n, product);
 	return product;
 }
 

@@ -31,6 +31,7 @@ static void fill_layer(struct reference *ref, size_t l)
 {
 	const struct model_layer *layer = &ref->model.layer[l];
 
+	IN_PARALLEL
 	for (uint64_t i = 0; i < layer->in * layer->out; i++)
 		ref->parameters[layer->weight + i] = parameter(ref->setup, TENSOR_WEIGHTS, l, i);
 	for (uint64_t i = 0; i < layer->out; i++)
@@ -48,6 +49,7 @@ void reference_open(struct reference *ref, const struct setup *setup)
 	ref->labels = xcalloc(setup->batch, sizeof(*ref->labels));
 	for (size_t l = 0; l < setup->layers; l++)
 		fill_layer(ref, l);
+	IN_PARALLEL
 	for (uint64_t i = 0; i < setup->batch * setup->widths[0]; i++)
 		ref->activations[0][i] = generated(setup, TENSOR_INPUT, 0, i, setup->precision);
 	for (uint64_t r = 0; r < setup->batch; r++)

@@ -123,9 +123,9 @@ bool setup_shrink(const struct setup *setup, double flops, struct setup *small)
 	double ratio = flops / setup_flops(setup);
 
 	*small = *setup;
-	small->search_seconds *= SHRINK_SEARCH;
 	if (ratio >= 1)
 		return true;
+	small->search_seconds *= SHRINK_SEARCH;
 	parts = setup->batch / part;
 	small->batch = part * at_least((uint64_t)((double)parts * ratio),
 				       parts < SHRINK_ROWS ? parts : SHRINK_ROWS);

@@ -1,12 +1,12 @@
 #include "suites/parallel/team.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 
 /* One send, or one copy to the host, at a time: keeps staging buffers of libraries small. */
 #define PIECE_BYTES (UINT64_C(64) << 20)
+#define SCRATCH_BYTES (DIFFERENCE_PARTS * sizeof(struct difference_part))
 
 enum status team_open(struct team *team, struct device *device, struct world *world,
 		      struct error *err)
@@ -17,21 +17,40 @@ enum status team_open(struct team *team, struct device *device, struct world *wo
 enum status team_open_over(struct team *team, struct device *device, struct world *world,
 			   enum transport transport, int multiprocessors, struct error *err)
 {
-	enum status status = STATUS_OK;
-
 	*team = (struct team){ .device = device,
 			       .world = world,
 			       .multiprocessors = multiprocessors };
+	return team_open_rest(team, transport, err);
+}
+
+enum status team_open_rest(struct team *team, enum transport transport, struct error *err)
+{
+	struct world *world = team->world;
+	enum status status = STATUS_OK;
+
 	for (int i = 0; i < STREAM_COUNT && status == STATUS_OK; i++)
-		status = backend_stream_create(device, i != STREAM_COMPUTE, &team->streams[i], err);
+		if (!team->streams[i])
+			status = backend_stream_create(team->device, i != STREAM_COMPUTE,
+						       &team->streams[i], err);
 	status = world_agree(world, status, err);
-	if (status != STATUS_OK || world->size == 1)
+	if (status != STATUS_OK || world->size == 1 || team->all)
 		return status;
 	return team_open_world(team, transport, err);
 }
 
+static void close_scratch(struct team *team)
+{
+	struct error ignored = ERROR_NONE;
+
+	if (team->scratch)
+		backend_memory_free(team->device, ALLOCATOR_DEVICE, team->scratch, SCRATCH_BYTES, NULL,
+				    &ignored);
+	team->scratch = NULL;
+}
+
 void team_close(struct team *team)
 {
+	close_scratch(team);
 	if (team->up_back != team->up)
 		backend_communicator_close(team->up_back);
 	if (team->down_back != team->down)
@@ -45,6 +64,7 @@ void team_close(struct team *team)
 	backend_communicator_close(team->all);
 	for (int i = 0; i < STREAM_COUNT; i++)
 		backend_stream_destroy(team->streams[i]);
+	free(team->memory);
 	*team = (struct team){ 0 };
 }
 
@@ -96,47 +116,44 @@ enum status team_fetch(struct team *team, void *to, const void *from, uint64_t b
 	return backend_stream_synchronize(team->streams[STREAM_COMPUTE], err);
 }
 
-/* Independent sums that a core works on at once. */
-#define LANES 4
-#define LANE_FACTOR UINT64_C(0x9E3779B97F4A7C15)
-
-/* An odd factor and a xor are both reversible: no single change can cancel out. */
-static uint64_t mix_word(uint64_t sum, uint64_t word)
+static enum status open_scratch(struct team *team, struct error *err)
 {
-	sum = (sum ^ word) * LANE_FACTOR;
-	return sum ^ sum >> 32;
-}
-
-static uint64_t mix(uint64_t sum, const unsigned char *bytes, uint64_t count)
-{
-	uint64_t lanes[LANES] = { sum, 1, 2, 3 }, words[LANES], i = 0;
-
-	for (; i + sizeof(words) <= count; i += sizeof(words)) {
-		memcpy(words, bytes + i, sizeof(words));
-		for (int lane = 0; lane < LANES; lane++)
-			lanes[lane] = mix_word(lanes[lane], words[lane]);
-	}
-	for (int lane = 1; lane < LANES; lane++)
-		lanes[0] = mix_word(lanes[0], lanes[lane]);
-	for (; i < count; i++)
-		lanes[0] = mix_word(lanes[0], bytes[i]);
-	return lanes[0];
+	return team->scratch ? STATUS_OK
+			     : backend_memory_alloc(team->device, ALLOCATOR_DEVICE, SCRATCH_BYTES,
+						    NULL, &team->scratch, err);
 }
 
 enum status team_checksum(struct team *team, const void *memory, uint64_t bytes, uint64_t *sum,
 			  struct error *err)
 {
-	uint64_t size = bytes < PIECE_BYTES ? bytes : PIECE_BYTES;
-	unsigned char *host = xmalloc(size);
+	struct stream *stream = team->streams[STREAM_COMPUTE];
+	struct checksum_arguments checksum = { .memory = memory, .bytes = bytes };
 
-	*sum = bytes;
-	for (uint64_t done = 0; done < bytes; done += size) {
-		uint64_t piece = bytes - done < size ? bytes - done : size;
+	if (open_scratch(team, err) != STATUS_OK)
+		return err->status;
+	checksum.out = team->scratch;
+	if (backend_memory_set(stream, team->scratch, 0, sizeof(*sum), err) != STATUS_OK ||
+	    backend_launch(stream, "checksum", &checksum, err) != STATUS_OK)
+		return err->status;
+	return team_fetch(team, sum, team->scratch, sizeof(*sum), err);
+}
 
-		if (team_fetch(team, host, (const char *)memory + done, piece, err) != STATUS_OK)
-			break;
-		*sum = mix(*sum, host, piece);
-	}
-	free(host);
+enum status team_difference(struct team *team, struct difference_arguments *a,
+			    struct difference_part *sum, struct error *err)
+{
+	struct difference_part *parts;
+
+	*sum = (struct difference_part){ 0, 0 };
+	if (open_scratch(team, err) != STATUS_OK)
+		return err->status;
+	a->parts = team->scratch;
+	parts = xmalloc(SCRATCH_BYTES);
+	if (backend_launch(team->streams[STREAM_COMPUTE], "difference", a, err) == STATUS_OK &&
+	    team_fetch(team, parts, team->scratch, SCRATCH_BYTES, err) == STATUS_OK)
+		for (int i = 0; i < DIFFERENCE_PARTS; i++) {
+			sum->difference += parts[i].difference;
+			sum->expected += parts[i].expected;
+		}
+	free(parts);
 	return err->status;
 }

@@ -8,6 +8,7 @@
 #include "device/backend.h"
 #include "measure/phases.h"
 #include "measure/world.h"
+#include "kernels/comparison.h"
 #include "suites/parallel/grid.h"
 
 /* Products and kernels on the first; communication on the others, at high priority. */
@@ -33,6 +34,8 @@ struct team {
 	enum transport transport; /* of all of these */
 	int multiprocessors; /* that collectives hold at most; 0: no limit */
 	struct phases *phases; /* told what is going on; NULL: nobody asks. Set by whoever has opened the team */
+	struct product_memory *memory; /* of what was searched on the compute stream; NULL: nobody remembers */
+	void *scratch; /* device memory for sums, made when first needed */
 	/* Device memory that vanished while communicators were opened; 0: unknown. */
 	uint64_t communicator_bytes;
 };
@@ -46,6 +49,8 @@ enum status team_open(struct team *team, struct device *device, struct world *wo
  */
 enum status team_open_over(struct team *team, struct device *device, struct world *world,
 			   enum transport transport, int multiprocessors, struct error *err);
+/* What is not there yet of a team whose device, world and limit are set. */
+enum status team_open_rest(struct team *team, enum transport transport, struct error *err);
 void team_close(struct team *team);
 
 /* Opens team->all and so settles the transport. */
@@ -90,8 +95,12 @@ enum status team_collect(struct team *team, int source, const void *from, void *
 enum status team_fetch(struct team *team, void *to, const void *from, uint64_t bytes,
 		       struct error *err);
 
-/* A checksum of device memory that any changed bit changes. */
+/* A checksum of device memory that any changed word changes: kernels/comparison.h. */
 enum status team_checksum(struct team *team, const void *memory, uint64_t bytes, uint64_t *sum,
 			  struct error *err);
+
+/* "difference" of two arrays of this device, its parts added up: kernels/comparison.h. `a->parts` is this function's. */
+enum status team_difference(struct team *team, struct difference_arguments *a,
+			    struct difference_part *sum, struct error *err);
 
 #endif

@@ -30,6 +30,7 @@ static enum status settle(struct trainer *t, struct error *err)
 
 	t->network.multiprocessors = taken > 0 && taken < all && t->mode->beside ? all - taken : 0;
 	t->network.settling = true;
+	t->network.memory = t->team->memory;
 	status = team_phase(t->team, "product search", err);
 	if (status == STATUS_OK)
 		status = trainer_step(t, STEP_COMPUTE | STEP_UPDATE, err);

@@ -163,9 +163,11 @@ enum status verify_reference(const struct setup *setup, struct team *team, struc
 		status = team_phase(team, "reference", err);
 	if (status == STATUS_OK)
 		status = step_and_collect(&t, &collection, &loss, err);
+	threads_share(1); /* the other ranks wait */
 	if (status == STATUS_OK && team->world->rank == 0)
 		status = compare_with_reference(&t, &collection, loss, check, err);
 	status = world_agree(team->world, status, err);
+	threads_share(team->world->size);
 	if (status == STATUS_OK)
 		status = team_phase(team, "updates", err);
 	if (status == STATUS_OK)
@@ -196,22 +198,44 @@ static enum status step_with_masks(struct trainer *single, const struct collecti
 	return status;
 }
 
+/* Two arrays of gradients of rank 0's device. */
+struct pair {
+	struct device_gradients run, expected;
+};
+
+static enum status squares_on_device(void *context, uint64_t first, uint64_t count,
+				     struct difference_part *out, struct error *err)
+{
+	const struct pair *pair = context;
+	size_t bytes = precision_bytes(pair->run.setup->precision);
+	struct difference_arguments a = {
+		.x = (const char *)pair->run.memory + first * bytes,
+		.y = (const char *)pair->expected.memory + first * bytes,
+		.precision = setup_storage(pair->run.setup),
+		.count = count,
+		.x_scale = pair->run.scale,
+		.y_scale = pair->expected.scale,
+	};
+
+	return team_difference(pair->run.team, &a, out, err);
+}
+
 static enum status compare_with_single(struct trainer *t, struct trainer *single,
 				       const struct collection *c, double loss, struct check *check,
 				       struct error *err)
 {
 	struct tolerance tolerance = verify_tolerance(t->setup);
-	struct device_gradients run = { t->team, c->gradients, t->setup, 1 };
-	struct device_gradients expected = { t->team, single->network.gradients, single->setup, 1 };
+	struct pair pair = { { t->team, c->gradients, t->setup, 1 },
+			     { t->team, single->network.gradients, single->setup, 1 } };
 	struct difference difference;
 	double expected_loss;
 
 	if (step_with_masks(single, c, err) != STATUS_OK ||
 	    trainer_loss(single, &expected_loss, err) != STATUS_OK ||
-	    scaler_scale(t, &run.scale, err) != STATUS_OK ||
-	    scaler_scale(single, &expected.scale, err) != STATUS_OK ||
-	    compare_gradients(&t->network.model, from_device, &run, from_device, &expected,
-			      &difference, err) != STATUS_OK)
+	    scaler_scale(t, &pair.run.scale, err) != STATUS_OK ||
+	    scaler_scale(single, &pair.expected.scale, err) != STATUS_OK ||
+	    compare_tensors(&t->network.model, squares_on_device, &pair, &difference, err) !=
+		    STATUS_OK)
 		return err->status;
 	return compare_judge(&difference, loss, expected_loss, &tolerance, "single device", check,
 			     err);

@@ -5,16 +5,37 @@
 
 #include "base/memory.h"
 #include "suites/parallel/scaler.h"
+#include "suites/parallel/threads.h"
 #include "suites/parallel/values.h"
 
 #define UPDATES 2
+/* Of a span, which threads look at. */
+#define PARTS 64
+
+/* What is the same for all parameters: Adam's corrections of each update. */
+struct formula {
+	const struct setup *setup;
+	double correction1[UPDATES], correction2[UPDATES];
+};
+
+static struct formula formula_of(const struct setup *s)
+{
+	struct formula f = { .setup = s };
+
+	for (int t = 0; t < UPDATES; t++) {
+		f.correction1[t] = 1 - pow(s->beta1, t + 1);
+		f.correction2[t] = 1 - pow(s->beta2, t + 1);
+	}
+	return f;
+}
 
 /* PyTorch's forms; the gradient is the same in both updates. */
-static double expected_weight(const struct setup *s, double weight, double gradient)
+static double expected_weight(const struct formula *f, double weight, double gradient)
 {
+	const struct setup *s = f->setup;
 	double m = 0, v = 0;
 
-	for (int t = 1; t <= UPDATES; t++) {
+	for (int t = 0; t < UPDATES; t++) {
 		weight = value_round(weight, s->storage_only ? s->precision : PRECISION_FP64);
 		switch (s->optimizer) {
 		case OPTIMIZER_SGD:
@@ -27,8 +48,8 @@ static double expected_weight(const struct setup *s, double weight, double gradi
 		default:
 			m = s->beta1 * m + (1 - s->beta1) * gradient;
 			v = s->beta2 * v + (1 - s->beta2) * gradient * gradient;
-			weight -= s->rate * (m / (1 - pow(s->beta1, t))) /
-				  (sqrt(v / (1 - pow(s->beta2, t))) + s->epsilon);
+			weight -= s->rate * (m / f->correction1[t]) /
+				  (sqrt(v / f->correction2[t]) + s->epsilon);
 		}
 	}
 	return weight;
@@ -60,38 +81,77 @@ static void weights_release(struct weights *w)
 	free(w->stored);
 }
 
+/* How far a parameter may be off. */
+struct allowance {
+	double epsilon, smallest;
+};
+
+/*
+ * Each update rounds the weight once; its own arithmetic is a few roundings of something smaller. FP16: a half-way case may
+ * go either way, which is two half units each; and half of its smallest step, below its normal numbers.
+ */
+static struct allowance allowance_of(const struct setup *s)
+{
+	switch (setup_master(s)) {
+	case PRECISION_FP64:
+		return (struct allowance){ 0x1p-53, 0 };
+	case PRECISION_FP16:
+		return (struct allowance){ 0x1p-11, 0x1p-25 };
+	default:
+		return (struct allowance){ 0x1p-24, 0 };
+	}
+}
+
+static bool is_updated(const struct formula *f, const struct allowance *a, double scale,
+		       const struct weights *w, uint64_t i)
+{
+	double expected = expected_weight(f, w->before[i], w->gradients[i] / scale);
+	double allowed = 2 * UPDATES * fmax(a->epsilon * fabs(expected), a->smallest) +
+			 1e-4 * fabs(expected - w->before[i]);
+
+	return fabs(w->after[i] - expected) <= allowed;
+}
+
+/* The first parameter that is wrong; `count`: none. Parts of the span, each by one thread. */
+static uint64_t first_wrong(const struct formula *f, double scale, const struct weights *w,
+			    uint64_t count)
+{
+	struct allowance allowance = allowance_of(f->setup);
+	uint64_t wrong[PARTS], first = count;
+
+	IN_PARALLEL
+	for (uint64_t p = 0; p < PARTS; p++) {
+		uint64_t i = count * p / PARTS, end = count * (p + 1) / PARTS;
+
+		while (i < end && is_updated(f, &allowance, scale, w, i) &&
+		       w->stored[i] == value_round(w->after[i], f->setup->precision))
+			i++;
+		wrong[p] = i < end ? i : count;
+	}
+	for (uint64_t p = PARTS; p-- > 0;)
+		first = wrong[p] < count ? wrong[p] : first;
+	return first;
+}
+
 static enum status compare(const struct setup *s, double scale, const struct weights *w,
 			   uint64_t count, struct error *err)
 {
-	/*
-	 * Each update rounds the weight once; its own arithmetic is a few roundings of something
-	 * smaller. FP16: a half-way case may go either way, which is two half units each.
-	 */
-	double epsilon = setup_master(s) == PRECISION_FP64   ? 0x1p-53
-			 : setup_master(s) == PRECISION_FP16 ? 0x1p-11
-							     : 0x1p-24;
+	struct formula formula = formula_of(s);
+	struct allowance allowance = allowance_of(s);
+	uint64_t i = first_wrong(&formula, scale, w, count);
 
-	/* Half of FP16's smallest step, below its normal numbers. */
-	double smallest = setup_master(s) == PRECISION_FP16 ? 0x1p-25 : 0;
-
-	for (uint64_t i = 0; i < count; i++) {
-		double expected = expected_weight(s, w->before[i], w->gradients[i] / scale);
-		double allowed = 2 * UPDATES * fmax(epsilon * fabs(expected), smallest) +
-				 1e-4 * fabs(expected - w->before[i]);
-
-		if (!(fabs(w->after[i] - expected) <= allowed))
-			return error_set(err, STATUS_MISMATCH,
-					 "%s: parameter %llu is %.9g after %d updates from %.9g, "
-					 "expected %.9g",
-					 optimizer_names[s->optimizer], (unsigned long long)i,
-					 w->after[i], UPDATES, w->before[i], expected);
-		if (w->stored[i] != value_round(w->after[i], s->precision))
-			return error_set(err, STATUS_MISMATCH,
-					 "%s: parameter %llu is %.9g, its %s copy %.9g",
-					 optimizer_names[s->optimizer], (unsigned long long)i,
-					 w->after[i], precision_name(s->precision), w->stored[i]);
-	}
-	return STATUS_OK;
+	if (i == count)
+		return STATUS_OK;
+	if (!is_updated(&formula, &allowance, scale, w, i))
+		return error_set(err, STATUS_MISMATCH,
+				 "%s: parameter %llu is %.9g after %d updates from %.9g, "
+				 "expected %.9g",
+				 optimizer_names[s->optimizer], (unsigned long long)i, w->after[i],
+				 UPDATES, w->before[i],
+				 expected_weight(&formula, w->before[i], w->gradients[i] / scale));
+	return error_set(err, STATUS_MISMATCH, "%s: parameter %llu is %.9g, its %s copy %.9g",
+			 optimizer_names[s->optimizer], (unsigned long long)i, w->after[i],
+			 precision_name(s->precision), w->stored[i]);
 }
 
 static enum status fetch_masters(struct trainer *t, const struct span *span, double **out,

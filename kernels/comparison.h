@@ -1,0 +1,50 @@
+/* Comparing what devices have computed where it lies: between ranks by checksums, on one device by its numbers. */
+#ifndef GPUPROOF_KERNELS_COMPARISON_H
+#define GPUPROOF_KERNELS_COMPARISON_H
+
+#include "kernels/generator.h"
+#include "kernels/kernel.h"
+
+/*
+ * What word `index` adds to a checksum. For each index every value adds something else (odd factors and shifted xors can
+ * be turned back), so a single changed word always changes the sum, and so nearly always do several.
+ */
+GENERATOR_FN uint64_t checksum_word(uint64_t word, uint64_t index)
+{
+	uint64_t x = (word ^ (index + 1) * UINT64_C(0x9E3779B97F4A7C15)) *
+		     UINT64_C(0xBF58476D1CE4E5B9);
+
+	x = (x ^ x >> 32) * UINT64_C(0x94D049BB133111EB);
+	return x ^ x >> 29;
+}
+
+/*
+ * "checksum": adds to *out, modulo 2^64, checksum_word() of every 8-byte word of `memory`, the last one filled up with
+ * zeros. The same bytes have the same sum on every device, however they are aligned.
+ */
+struct checksum_arguments {
+	const void *memory;
+	uint64_t bytes;
+	uint64_t *out; /* memory of the device */
+};
+
+/* Partial sums of a "difference", which whoever needs the sum adds up in their order. */
+#define DIFFERENCE_PARTS 512
+
+struct difference_part {
+	double difference, expected;
+};
+
+/*
+ * "difference": the sums over i < count of (x[i] / x_scale - y[i] / y_scale)^2 and of (y[i] / y_scale)^2, in double, as
+ * DIFFERENCE_PARTS parts, all of which are written.
+ */
+struct difference_arguments {
+	const void *x, *y;
+	enum precision precision;
+	uint64_t count;
+	double x_scale, y_scale;
+	struct difference_part *parts; /* memory of the device */
+};
+
+#endif
