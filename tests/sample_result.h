@@ -125,7 +125,7 @@ static inline void sample_device(struct result *result)
 
 	result->device_count = 1;
 	*d = (struct device_info){ .id = "cuda:0", .backend = "cuda", .module = "cuda13", .name = "NVIDIA H200",
-		.uuid = "GPU-0", .pci = "0000:3b:00.0", .capability_major = 9, .multiprocessors = 132,
+		.uuid = "GPU-0", .serial = "1652923012345", .pci = "0000:3b:00.0", .capability_major = 9, .multiprocessors = 132,
 		.memory_bytes = UINT64_C(150000000000), .clock_hz = 1.98e9, .ecc = -1, .numa_node = 0,
 		.capabilities = DEVICE_HAS_FP32 | DEVICE_HAS_COLLECTIVES,
 		.peer_mask = UINT64_C(1) << 63 | 2, .nvlink_count = 18 };

@@ -37,6 +37,8 @@ grep -q 'after the run, remapped rows fake:1: 1' out || complain "the change is 
 grep -q '"preflight": \[' changed/result.json || complain "no pre-flight in the result"
 grep -q '"remapped rows fake:1", "text": "1"' changed/result.json || complain "no post-flight in the result"
 grep -q 'ACCEPTED' changed/acceptance.html || complain "the page does not say ACCEPTED"
+grep -q 'FAKE-1</code> serial <code>4711-0001</code>' changed/acceptance.html || complain "the page does not show the serial number"
+grep -q '<td[^>]*>4711-0000' changed/report.html || complain "the report does not show the serial number"
 grep -q 'remapped rows fake:1' changed/acceptance.html || complain "the page does not show the change"
 grep -q 'href="acceptance.html"' changed/report.html || complain "the report does not link the verdict"
 grep -q 'href="report.html"' changed/acceptance.html || complain "the verdict does not link the report"

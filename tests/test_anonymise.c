@@ -20,6 +20,7 @@ static const char *const secrets[] = {
 	"8f1c2d3e",
 	"0000:3b:00.0",
 	"S/N-1650",
+	"1652923098765",
 	"customer-a",
 	"contract 77",
 	"/home/",
@@ -79,6 +80,7 @@ static void telling_result(struct result *r)
 	add_fact(r, "env CUDA_VISIBLE_DEVICES", "GPU-8f1c2d3e-1111-2222-3333-444455556666");
 	add_fact(r, "nccl", "2.28 from /home/alice/lib/libnccl.so.2");
 	strcpy(r->devices[0].uuid, "GPU-8f1c2d3e-1111-2222-3333-444455556666");
+	strcpy(r->devices[0].serial, "1652923098765");
 	set(&c->label, "variant-x");
 	set(&c->id, "transfer/variant-x/h2d/pinned/64MiB@cuda:0");
 	set(&c->reason, "frodo: GPU-8f1c2d3e-1111-2222-3333-444455556666 at 3b:00.0 (0000:3b:00.0) "

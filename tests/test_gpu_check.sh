@@ -16,3 +16,13 @@ if ! grep -Eq 'no GPU to check: (cuda[0-9]+: cudaGetDeviceCount: cudaError[A-Za-
 	echo "the reason is not told"
 	exit 1
 fi
+
+# Every device in a process of its own: each says what is wrong with it, and one that dies does not take the others along.
+export GPUPROOF_BACKENDS=$(dirname "$1")/tests/backends
+if [ -e "$GPUPROOF_BACKENDS/fake.so" ]; then
+	output=$(GPUPROOF_FAKE="devices=3 fail@device_open" "$check" --backend fake 2>&1)
+	[ $? -eq 1 ] && [ "$(grep -c '^open .*[012] .*FAIL .*device_open' <<<"$output")" -ge 4 ] || { echo "$output"; echo "three devices that do not open"; exit 1; }
+	output=$(GPUPROOF_FAKE="devices=2 segfault@stream_create" "$check" --backend fake 2>&1)
+	[ $? -eq 1 ] && [ "$(grep -c 'ended by signal 11' <<<"$output")" -ge 3 ] || { echo "$output"; echo "two devices whose processes die"; exit 1; }
+fi
+exit 77

@@ -29,7 +29,7 @@
 #include "device/transport.h"
 
 /* Changes whenever this header does in a way that a loaded module would notice. */
-#define BACKEND_ABI 11
+#define BACKEND_ABI 12
 
 /* Every backend's device, stream, event, communicator and graph start with these fields. */
 struct device {

@@ -29,6 +29,7 @@ struct device_info {
 	int index;         /* within the backend */
 	char name[128];
 	char uuid[64];
+	char serial[32];   /* of the board, as it is printed on it */
 	char pci[32];      /* "0000:3b:00.0" */
 	int capability_major, capability_minor; /* compute capability: the emulated one where there is one */
 	char emulated_on[8]; /* the device's own compute capability ("9.0") where another one is emulated, else "" */

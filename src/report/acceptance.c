@@ -103,9 +103,10 @@ static const struct check *worst_of(const struct verdicts *v, const char *device
 	return worst;
 }
 
-static void blame(const struct acceptance *a, const char *device, const char *uuid,
-		  struct tree *list)
+/* `d` NULL: the machine. */
+static void blame(const struct acceptance *a, const struct device_info *d, struct tree *list)
 {
+	const char *device = d ? d->id : "";
 	size_t count;
 	const struct check *c = worst_of(a->verdicts, device, &count);
 	struct tree *item;
@@ -115,7 +116,8 @@ static void blame(const struct acceptance *a, const char *device, const char *uu
 		return;
 	item = tree_item(list);
 	view_text(item, "device", *device ? device : "the machine");
-	view_text(item, "uuid", uuid);
+	view_text(item, "uuid", d ? d->uuid : "");
+	view_text(item, "serial", d ? d->serial : "");
 	tree_text(item, "word", verdict_name(c->verdict));
 	tree_text(item, "symbol", acceptance_symbol(c->verdict));
 	view_text(item, "what", *c->case_id ? c->case_id : strcmp(c->limit, "run") ? c->limit : "");
@@ -134,8 +136,8 @@ static void set_blamed(const struct acceptance *a, struct tree *page)
 	struct tree *list = tree_list(page, "blamed");
 
 	for (size_t i = 0; i < a->result->device_count; i++)
-		blame(a, a->result->devices[i].id, a->result->devices[i].uuid, list);
-	blame(a, "", "", list);
+		blame(a, &a->result->devices[i], list);
+	blame(a, NULL, list);
 	tree_flag(page, "has_blamed", list->count != 0);
 }
 

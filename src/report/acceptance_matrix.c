@@ -123,6 +123,7 @@ static void add_device(const struct acceptance *a, const struct device_info *d,
 	view_device_name(d->name, name, sizeof(name));
 	view_text(row, "model", name);
 	view_text(row, "uuid", d->uuid);
+	view_text(row, "serial", d->serial);
 	view_text(row, "pci", d->pci);
 	tree_text(row, "kind", all.checks ? acceptance_kind(worst_of(&all)) : "none");
 	cells = tree_list(row, "cells");

@@ -127,6 +127,11 @@ static void format_uuid(const struct device_info *d, char *out, size_t size)
 	snprintf(out, size, "%s", d->uuid);
 }
 
+static void format_serial(const struct device_info *d, char *out, size_t size)
+{
+	snprintf(out, size, "%s", d->serial);
+}
+
 /* One row per fact; a row that no device fills is left out. */
 static const struct device_row device_rows[] = {
 	{ "Model", format_model },
@@ -143,6 +148,7 @@ static const struct device_row device_rows[] = {
 	{ "NUMA node", format_numa },
 	{ "PCI address", format_pci },
 	{ "UUID", format_uuid },
+	{ "Serial number", format_serial },
 };
 
 static size_t device_total(const struct view *view)

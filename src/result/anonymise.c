@@ -268,10 +268,10 @@ static json_t *rewritten_member(const struct anonymiser *a, const char *name, js
 
 	if (ours(name))
 		return json_incref(value);
-	/* Always, even if it is a word that cannot be replaced elsewhere ("cuda"). */
-	if (strcmp(name, "hostname") != 0 || !text || !*text)
+	/* Always, even if it is a word that cannot be replaced elsewhere ("cuda", a number). */
+	if ((strcmp(name, "hostname") != 0 && strcmp(name, "serial") != 0) || !text || !*text)
 		return rewritten(a, value);
-	word = pseudonym(a, "host", text, strlen(text));
+	word = pseudonym(a, *name == 'h' ? "host" : "serial", text, strlen(text));
 	out = json_string(word);
 	free(word);
 	return out;

@@ -138,6 +138,7 @@ void anonymiser_learn_result(struct anonymiser *a, const struct result *r)
 		learn_fact(&l, &r->environment[i]);
 	for (size_t i = 0; i < r->device_count; i++) {
 		learn(&l, "uuid", r->devices[i].uuid);
+		learn(&l, "serial", r->devices[i].serial);
 		learn(&l, "pci", r->devices[i].pci);
 	}
 	if (r->config_name)

@@ -78,6 +78,7 @@ static enum status fake_device_info(int index, struct device_info *out, struct e
 	snprintf(out->module, sizeof(out->module), "fake");
 	snprintf(out->name, sizeof(out->name), "Scripted device");
 	snprintf(out->uuid, sizeof(out->uuid), "FAKE-%d", index);
+	snprintf(out->serial, sizeof(out->serial), "4711-000%d", index);
 	out->capabilities |= DEVICE_HAS_POOLS;
 	if (script.own_memory)
 		out->capabilities &= ~(unsigned)DEVICE_SHARES_HOST_MEMORY;

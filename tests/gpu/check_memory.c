@@ -319,13 +319,17 @@ static enum status memory_view(struct check_context *context, struct error *err)
 
 const struct check memory_checks[] = {
 	{ "memory view", memory_view },
-	{ "telemetry", telemetry },
-	{ "link errors", link_errors },
-	{ "telemetry quick", telemetry_quick },
 	{ "allocators and copies", allocators_and_copies },
 	{ "wrong byte is found", wrong_byte_is_found },
 	{ "pool keeps and trims", pool_keeps_and_trims },
 	{ "after failed allocation", works_after_a_failed_allocation },
+	{ 0 },
+};
+
+const struct check node_checks[] = {
+	{ "telemetry", telemetry },
+	{ "link errors", link_errors },
+	{ "telemetry quick", telemetry_quick },
 	{ "peers", peers },
 	{ 0 },
 };

@@ -1,8 +1,8 @@
 /*
  * gpuproof-gpu-check: tries the CUDA backend on every GPU and prints one row per check. Exit 0:
  * all passed, 1: a check failed, 77: there is no GPU (and why). All CUDA calls are made in
- * children, so that the ranks of the collective check can be forked from a process that never
- * touched CUDA.
+ * children: one tells what there is, then one for each GPU checks it beside the others, one checks what
+ * takes several GPUs or a quiet driver, and the ranks of the collective check are the last.
  */
 #include "gpu_check.h"
 
@@ -46,7 +46,7 @@ static void print_software(const struct backend *backend)
 	struct component components[16];
 	struct finding findings[64];
 	static const char *const severities[] = { "ok", "note", "warning", "error" };
-	size_t count = backend->components(components, ARRAY_SIZE(components));
+	size_t count = backend->components ? backend->components(components, ARRAY_SIZE(components)) : 0;
 
 	printf("module %s\n", backend->module);
 	backend->facts(print_fact, NULL);
@@ -54,7 +54,7 @@ static void print_software(const struct backend *backend)
 		printf("  %s: %s %s, %s\n", components[i].name,
 		       components[i].present ? "present" : "MISSING", components[i].version,
 		       components[i].detail);
-	count = backend->findings(findings, ARRAY_SIZE(findings));
+	count = backend->findings ? backend->findings(findings, ARRAY_SIZE(findings)) : 0;
 	for (size_t i = 0; i < count; i++)
 		printf("  %s (%s): %s\n", findings[i].subject, severities[findings[i].severity],
 		       findings[i].text);
@@ -62,11 +62,11 @@ static void print_software(const struct backend *backend)
 
 static void print_device(const struct device_info *d)
 {
-	printf("%s %s %s %s capability %d.%d, %d multiprocessors, memory %.1f GiB (free %.1f), L2 "
+	printf("%s %s %s serial %s, %s capability %d.%d, %d multiprocessors, memory %.1f GiB (free %.1f), L2 "
 	       "%.0f MiB, %.0f MHz, "
 	       "memory %.0f MHz x %d bit, PCIe %d x%d of %d x%d, ECC %d, NUMA %d, capabilities "
 	       "%#x, peers %#llx, NVLinks %d\n",
-	       d->id, d->name, d->uuid, d->pci, d->capability_major, d->capability_minor,
+	       d->id, d->name, d->uuid, *d->serial ? d->serial : "unknown", d->pci, d->capability_major, d->capability_minor,
 	       d->multiprocessors, (double)d->memory_bytes / 0x1p30,
 	       (double)d->memory_free_bytes / 0x1p30, (double)d->l2_bytes / 0x1p20,
 	       d->clock_hz / 1e6, d->memory_clock_hz / 1e6, d->memory_bus_bits, d->pcie_generation,
@@ -120,12 +120,12 @@ static int run_kernel_checks(struct check_context *context)
 	return failures;
 }
 
-static int check_device(struct check_context *context, struct device *device)
+static int check_device(struct check_context *context, int index)
 {
+	struct device *device = context->device;
 	struct error err = ERROR_NONE;
 	int failures = 0;
 
-	context->device = device;
 	if (backend_stream_create(device, false, &context->stream, &err) != STATUS_OK)
 		return check_report("stream", device->info.id, err.status, err.message);
 	failures += run_checks(context, memory_checks);
@@ -133,52 +133,102 @@ static int check_device(struct check_context *context, struct device *device)
 	failures += run_checks(context, stream_checks);
 	failures += run_kernel_checks(context);
 	backend_stream_destroy(context->stream);
-	if (settings.coverage)
+	if (settings.coverage && index == 0)
 		failures += coverage_write(&device->info, settings.coverage);
 	return failures;
 }
 
-static int check_devices(const struct backend *backend)
+static int check_node(struct check_context *context, struct device *device)
 {
-	struct check_context context = { .device_count = backend->device_count() };
-	int failures = 0;
+	struct error err = ERROR_NONE;
+	int failures;
 
-	context.devices = xcalloc((size_t)context.device_count, sizeof(*context.devices));
-	for (int i = 0; i < context.device_count; i++) {
-		struct error err = ERROR_NONE;
-		struct device_info info;
-
-		if (backend->device_info(i, &info, &err) == STATUS_OK)
-			print_device(&info);
-		if (backend->device_open(i, &context.devices[i], &err) != STATUS_OK)
-			return 1 + check_report("open", info.id, err.status, err.message);
-	}
-	for (int i = 0; i < context.device_count; i++)
-		failures += check_device(&context, context.devices[i]);
-	for (int i = 0; i < context.device_count; i++)
-		backend->device_close(context.devices[i]);
-	free(context.devices);
+	context->device = device;
+	if (backend_stream_create(device, false, &context->stream, &err) != STATUS_OK)
+		return check_report("stream", device->info.id, err.status, err.message);
+	failures = run_checks(context, node_checks);
+	backend_stream_destroy(context->stream);
 	return failures;
 }
 
-/* In a child: everything that one process can check. Tells the number of devices through `pipe`. */
-static int single_process(int pipe)
+/* The backend of this process; NULL, and said so: there is none. */
+static const struct backend *open_backend(struct backend_list *list)
+{
+	backends_open(list, settings.backend, &settings.options);
+	if (list->count == 0)
+		printf("gpu-check: no GPU to check: %s\n",
+		       list->missing_count ? list->missing[0] : "no CUDA module was built");
+	return list->count ? list->backends[0] : NULL;
+}
+
+/* In a child: tells what there is, and the number of devices through the pipe. */
+static int survey(int pipe)
 {
 	struct backend_list list;
-	int failures, count;
+	const struct backend *backend = open_backend(&list);
+	struct device_info info;
+	int count;
 
-	alarm(CHILD_SECONDS);
-	backends_open(&list, settings.backend, &settings.options);
-	if (list.count == 0) {
-		printf("gpu-check: no GPU to check: %s\n",
-		       list.missing_count ? list.missing[0] : "no CUDA module was built");
+	if (!backend)
 		return EXIT_NO_GPU;
-	}
-	count = list.backends[0]->device_count();
-	if (write(pipe, &count, sizeof(count)) != sizeof(count))
+	count = backend->device_count();
+	print_software(backend);
+	for (int i = 0; i < count; i++)
+		if (backend->device_info(i, &info, NULL) == STATUS_OK)
+			print_device(&info);
+	backends_close(&list);
+	return write(pipe, &count, sizeof(count)) == sizeof(count) ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static int report_closed(int index, const struct error *err)
+{
+	char device[32];
+
+	snprintf(device, sizeof(device), "%d", index);
+	check_report("open", device, err->status, err->message);
+	return EXIT_FAILURE;
+}
+
+/* In a child: what one device can be asked while the others are checked as well. */
+static int check_one(int index)
+{
+	struct check_context context = { .device_count = 1 };
+	struct error err = ERROR_NONE;
+	struct backend_list list;
+	const struct backend *backend = open_backend(&list);
+	int failures;
+
+	if (!backend)
 		return EXIT_FAILURE;
-	print_software(list.backends[0]);
-	failures = check_devices(list.backends[0]);
+	if (backend->device_open(index, &context.device, &err) != STATUS_OK)
+		return report_closed(index, &err);
+	context.devices = &context.device;
+	failures = check_device(&context, index);
+	backend->device_close(context.device);
+	backends_close(&list);
+	return failures ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* In a child: what takes several devices, or nobody else at the driver. */
+static int check_together(int count)
+{
+	struct check_context context = { .device_count = count };
+	struct error err = ERROR_NONE;
+	struct backend_list list;
+	const struct backend *backend = open_backend(&list);
+	int failures = 0;
+
+	if (!backend)
+		return EXIT_FAILURE;
+	context.devices = xcalloc((size_t)count, sizeof(*context.devices));
+	for (int i = 0; i < count; i++)
+		if (backend->device_open(i, &context.devices[i], &err) != STATUS_OK)
+			return report_closed(i, &err);
+	for (int i = 0; i < count; i++)
+		failures += check_node(&context, context.devices[i]);
+	for (int i = 0; i < count; i++)
+		backend->device_close(context.devices[i]);
+	free(context.devices);
 	backends_close(&list);
 	return failures ? EXIT_FAILURE : EXIT_SUCCESS;
 }
@@ -187,7 +237,7 @@ static int wait_for(pid_t child)
 {
 	int status;
 
-	if (waitpid(child, &status, 0) != child)
+	if (child < 0 || waitpid(child, &status, 0) != child)
 		return EXIT_FAILURE;
 	if (WIFSIGNALED(status)) {
 		printf("gpu-check: a process ended by signal %d (%s)\n", WTERMSIG(status),
@@ -195,6 +245,32 @@ static int wait_for(pid_t child)
 		return EXIT_FAILURE;
 	}
 	return WEXITSTATUS(status);
+}
+
+static pid_t start(int (*work)(int argument), int argument)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		alarm(CHILD_SECONDS);
+		exit(work(argument));
+	}
+	return child;
+}
+
+/* Every device in a process of its own, at the same time. */
+static int check_each(int count)
+{
+	pid_t *children = xcalloc((size_t)count, sizeof(*children));
+	int code = EXIT_SUCCESS;
+
+	for (int i = 0; i < count; i++)
+		children[i] = start(check_one, i);
+	for (int i = 0; i < count; i++)
+		if (wait_for(children[i]) != EXIT_SUCCESS)
+			code = EXIT_FAILURE;
+	free(children);
+	return code;
 }
 
 static int usage(void)
@@ -222,7 +298,6 @@ static bool take_option(const char *name, const char *value)
 int main(int argc, char **argv)
 {
 	int ends[2], code, count = 0;
-	pid_t child;
 
 	for (int i = 1; i < argc; i += 2)
 		if (i + 1 == argc || !take_option(argv[i], argv[i + 1]))
@@ -231,16 +306,13 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (pipe(ends) != 0)
 		return EXIT_FAILURE;
-	child = fork();
-	if (child == 0)
-		exit(single_process(ends[1]));
+	code = wait_for(start(survey, ends[1]));
 	close(ends[1]);
-	if (child < 0 || read(ends[0], &count, sizeof(count)) != sizeof(count))
-		count = 0;
-	code = wait_for(child);
-	if (count > 0 && collective_check(count) != 0)
+	if (code != EXIT_SUCCESS || read(ends[0], &count, sizeof(count)) != sizeof(count))
+		return code == EXIT_SUCCESS ? EXIT_FAILURE : code;
+	code = check_each(count);
+	if (wait_for(start(check_together, count)) != EXIT_SUCCESS || collective_check(count) != 0)
 		code = EXIT_FAILURE;
-	if (code != EXIT_NO_GPU)
-		printf("gpu-check: %s\n", code == EXIT_SUCCESS ? "no check failed" : "FAILED");
+	printf("gpu-check: %s\n", code == EXIT_SUCCESS ? "no check failed" : "FAILED");
 	return code;
 }

@@ -33,6 +33,8 @@ struct check {
 
 /* Each ends with { 0 }. */
 extern const struct check memory_checks[], allocator_checks[], stream_checks[];
+/* The same, of a process that has all devices open, while nobody else asks the driver anything. */
+extern const struct check node_checks[];
 
 /*
  * One rank per GPU, in processes of their own; the caller has not touched CUDA. 0 when all

@@ -151,6 +151,8 @@ static void ask_nvml(struct device_info *info)
 			    ? mode == NVML_FEATURE_ENABLED
 			    : -1;
 	info->nvlink_count = active_nvlinks(device);
+	if (!NVML_OK(nvmlDeviceGetSerial, device, info->serial, sizeof(info->serial)))
+		info->serial[0] = '\0';
 }
 
 static void ask_runtime(struct device_info *info, const struct cudaDeviceProp *p)
