@@ -1,6 +1,6 @@
 /*
  * What the ranks keep from case to case: opening a communicator takes as long as many cases. One
- * session per process; all its cases are of the same ranks.
+ * session for each world and transport; a rank of many devices is one of few as well (measure/worker.h).
  */
 #ifndef GPUPROOF_COLLECTIVE_SESSION_H
 #define GPUPROOF_COLLECTIVE_SESSION_H
@@ -11,16 +11,17 @@
 struct session {
 	struct stream *stream;
 	struct communicator *communicator;
+	const struct world_shared *shared; /* of the world */
 	enum transport asked; /* what the communicator was opened for */
 };
 
 /*
- * The session of this process, opened by the first call and anew when another transport is asked for; NULL on failure.
- * Every rank calls it; when it fails on one it fails on all.
+ * The session of this world over the transport, opened by the first call; NULL on failure. Every rank calls it; when it
+ * fails on one it fails on all. Valid until the next call.
  */
 const struct session *session_open(struct device *device, struct world *world,
 				   enum transport transport, struct error *err);
-/* Does nothing where none is open. */
+/* All of them. */
 void session_close(void);
 
 #endif
