@@ -21,7 +21,7 @@ operations = all_reduce
 devices = 2, 4
 sizes = 4KiB
 [suite parallel]
-layers = 20, 24, 10
+layers = 20, 24, 16
 batch = 12
 devices = 2, 3, 4
 modes = ddp, zero3
@@ -30,7 +30,7 @@ operations = broadcast, all_reduce
 devices = 4, 2, 3
 sizes = 4KiB, 8KiB
 [suite parallel again]
-layers = 20, 24, 10
+layers = 20, 24, 16
 batch = 24
 devices = 4, 2
 modes = ddp, layer_split

@@ -3,22 +3,14 @@
 #define GPUPROOF_PARALLEL_THREADS_H
 
 #ifdef _OPENMP
-#include <omp.h>
-#define IN_PARALLEL _Pragma("omp parallel for schedule(static)")
+#define IN_PARALLEL _Pragma("omp parallel for schedule(static) num_threads(threads_here())")
 #else
 #define IN_PARALLEL
 #endif
 
-/* This process's later loops use its part of the cores: `ranks` processes work at the same time. */
-static inline void threads_share(int ranks)
-{
-#ifdef _OPENMP
-	int mine = omp_get_num_procs() / ranks;
-
-	omp_set_num_threads(mine > 1 ? mine : 1);
-#else
-	(void)ranks;
-#endif
-}
+/* This process's later loops use its part of the cores: `ranks` processes work at the same time. 1 at first. */
+void threads_share(int ranks);
+/* Threads of a loop: the cores that this process may run on, or its part of them; 1 at least. */
+int threads_here(void);
 
 #endif
