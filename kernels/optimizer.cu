@@ -81,7 +81,8 @@ template <typename M> struct adam_factors {
 
 template <typename T, typename M>
 static __global__ void adam(M *weights, M *m, M *v, const T *gradient, T *copy, uint64_t count,
-			    adam_factors<M> f, bool aligned, const struct loss_scale *loss_scale)
+			    adam_factors<M> f, bool aligned, const struct loss_scale *loss_scale,
+			    const struct optimizer_clock *clock)
 {
 	const int V = PACK(M);
 	uint64_t stride = (uint64_t)gridDim.x * THREADS * V;
@@ -92,6 +93,10 @@ static __global__ void adam(M *weights, M *m, M *v, const T *gradient, T *copy, 
 		f.gradient_scale *= (M)loss_scale->inverse;
 		f.correction1 = (M)loss_scale->correction1;
 		f.correction2 = (M)loss_scale->correction2;
+	}
+	if (clock) {
+		f.correction1 = (M)clock->correction1;
+		f.correction2 = (M)clock->correction2;
 	}
 	for (uint64_t i = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) * V; i < count;
 	     i += stride) {
@@ -134,7 +139,8 @@ static void launch_adam(const struct optimizer_adam_arguments *a, cudaStream_t s
 	adam<T, math><<<grid_for(a->count, THREADS * PACK(math)), THREADS, 0, stream>>>(
 		(math *)a->weights, (math *)a->m, (math *)a->v, (const T *)a->gradient,
 		(T *)a->copy, a->count, f,
-		packs_aligned(a->weights, a->m, a->v, a->gradient, a->copy), a->loss_scale);
+		packs_aligned(a->weights, a->m, a->v, a->gradient, a->copy), a->loss_scale,
+		a->clock);
 }
 
 extern "C" enum status kernel_cuda_optimizer_adam(struct stream *stream, const void *arguments,
@@ -150,4 +156,23 @@ extern "C" enum status kernel_cuda_optimizer_adam(struct stream *stream, const v
 	FOR_STORAGE(a->precision, CALL)
 #undef CALL
 	return cuda_check_launch("optimizer_adam", err);
+}
+
+static __global__ void tick(struct optimizer_clock *clock, const double *corrections, uint64_t count)
+{
+	uint64_t updates = clock->updates + 1, pair = (updates < count ? updates : count) - 1;
+
+	clock->updates = updates;
+	clock->correction1 = corrections[2 * pair];
+	clock->correction2 = corrections[2 * pair + 1];
+}
+
+extern "C" enum status kernel_cuda_optimizer_tick(struct stream *stream, const void *arguments,
+						  struct error *err)
+{
+	const struct optimizer_tick_arguments *a =
+		(const struct optimizer_tick_arguments *)arguments;
+
+	tick<<<1, 1, 0, cuda_stream_handle(stream)>>>(a->clock, a->corrections, a->count);
+	return cuda_check_launch("optimizer_tick", err);
 }

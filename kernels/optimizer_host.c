@@ -123,8 +123,29 @@ static enum status optimizer_adam_run(struct stream *stream, const void *argumen
 		a.correction1 = (double)a.loss_scale->correction1;
 		a.correction2 = (double)a.loss_scale->correction2;
 	}
+	if (a.clock) {
+		a.correction1 = a.clock->correction1;
+		a.correction2 = a.clock->correction2;
+	}
 	host_parallel(stream, a.count, ELEMENTS_GRAIN,
 		      a.precision == PRECISION_FP64 ? adam_slice_fp64 : adam_slice, &a);
 	return STATUS_OK;
 }
 HOST_KERNEL(optimizer_adam)
+
+static enum status optimizer_tick_run(struct stream *stream, const void *arguments,
+				      struct error *err)
+{
+	const struct optimizer_tick_arguments *a = arguments;
+	struct optimizer_clock *clock = a->clock;
+	uint64_t pair;
+
+	(void)stream;
+	(void)err;
+	clock->updates++;
+	pair = (clock->updates < a->count ? clock->updates : a->count) - 1;
+	clock->correction1 = a->corrections[2 * pair];
+	clock->correction2 = a->corrections[2 * pair + 1];
+	return STATUS_OK;
+}
+HOST_KERNEL(optimizer_tick)

@@ -99,7 +99,11 @@ struct optimizer_sgd_arguments {
  * "optimizer_adam": Kingma & Ba with PyTorch's placement of epsilon:
  * m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2; w -= rate * (m / c1) / (sqrt(v / c2) + epsilon),
  * c1 = 1 - b1^t and c2 = 1 - b2^t computed by the caller in double. Storage as in optimizer_sgd.
+ *
+ * `clock`, where it is not NULL, has the corrections instead: for steps that were recorded once (graphs), whose arguments
+ * stay what they were.
  */
+struct optimizer_clock; /* device memory */
 struct optimizer_adam_arguments {
 	void *weights, *m, *v;
 	const void *gradient;
@@ -108,6 +112,22 @@ struct optimizer_adam_arguments {
 	uint64_t count;
 	double rate, beta1, beta2, epsilon, correction1, correction2, gradient_scale;
 	const struct loss_scale *loss_scale; /* device memory, or NULL */
+	const struct optimizer_clock *clock; /* NULL where there is a loss_scale */
+};
+
+struct optimizer_clock {
+	uint64_t updates;
+	double correction1, correction2; /* of update number `updates` */
+};
+
+/*
+ * "optimizer_tick": counts an update; its corrections are pair number `updates` of `corrections`, device memory, counted
+ * from 1, and the last pair for all later ones.
+ */
+struct optimizer_tick_arguments {
+	struct optimizer_clock *clock;
+	const double *corrections;
+	uint64_t count; /* pairs, at least 1 */
 };
 
 #endif

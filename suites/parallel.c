@@ -22,6 +22,8 @@
 
 static const char *const loss_places[] = { "server", "replica", NULL };
 
+static const char *const launches[] = { "stream", "graph", NULL };
+
 static const char *const batch_modes[] = { "strong", "weak", NULL };
 
 static const struct key keys[] = {
@@ -67,6 +69,8 @@ static const struct key keys[] = {
 	{ .name = "transport", .type = KEY_CHOICE, .list = true, .fallback = "auto",
 	  .choices = transport_names,
 	  .help = "between devices: nccl, peer_copy, host_copy; host: shared_memory; auto: first of them" },
+	{ .name = "launch", .type = KEY_CHOICE, .list = true, .fallback = "stream", .choices = launches,
+	  .help = "stream: call by call; graph: single, ddp: recorded once, launched as one (CUDA graph)" },
 	{ .name = "loss_on", .type = KEY_CHOICE, .fallback = "server", .choices = loss_places,
 	  .help = "dp_naive: the first device computes the loss of all rows, or each of its own" },
 	{ .name = "optimizer", .type = KEY_CHOICE, .fallback = "adam", .choices = optimizer_names,
@@ -96,7 +100,8 @@ static const struct key keys[] = {
 
 static const char *const axes[] = { "precision",    "batch",  "modes", "devices",
 				    "microbatches", "bucket", "hybrid", "batch_mode",
-				    "width",        "transport", NULL };
+				    "width",        "transport",
+				    "launch",       NULL };
 
 /* 0: the case has the model that `layers` describes. */
 static int64_t width_of(const struct plan_case *c)
@@ -107,13 +112,13 @@ static int64_t width_of(const struct plan_case *c)
 	return 0;
 }
 
-/* One device has none; the usual one is not in the id. */
-static enum transport transport_of(const struct plan_case *c)
+/* The choice on an axis that may have been dropped, because it means nothing here or is the usual one: 0. */
+static int64_t choice_of(const struct plan_case *c, const char *axis)
 {
 	for (size_t i = 0; i < c->parameter_count; i++)
-		if (strcmp(c->parameters[i].key->name, "transport") == 0)
-			return (enum transport)c->parameters[i].value->integer;
-	return TRANSPORT_AUTO;
+		if (strcmp(c->parameters[i].key->name, axis) == 0)
+			return c->parameters[i].value->integer;
+	return 0;
 }
 
 static enum status read_layers(struct setup *setup, const struct plan_case *c, struct error *err)
@@ -249,7 +254,8 @@ static enum status setup_from_case(struct setup *setup, const struct plan_case *
 	setup->search_seconds = section_real(c->section, "search_time");
 	setup->collective_multiprocessors =
 		section_integer(c->section, "collective_multiprocessors");
-	setup->transport = transport_of(c);
+	setup->transport = (enum transport)choice_of(c, "transport");
+	setup->graph = choice_of(c, "launch") != 0;
 	read_optimizer(setup, c->section);
 	return STATUS_OK;
 }
@@ -299,6 +305,8 @@ static const char *refusal_of(const struct setup *setup)
 	if (setup->segments > 0 && !setup->mode->recomputes)
 		return "recomputation is not for zero3, whose weights are gone by then, nor for "
 		       "tensor: hybrid = 1xNx1 does that";
+	if (setup->graph && !setup->mode->recordable)
+		return "launch = graph is for single and ddp";
 	return setup->mode->refusal(setup);
 }
 
@@ -354,6 +362,8 @@ static enum status parallel_expand(struct plan *plan, struct plan_case *point, s
 	if (setup.ranks == 1 && !plan_drop_axis(point, "transport"))
 		return STATUS_OK;
 	/* Each value comes once: nothing is lost. */
+	if (!setup.graph)
+		plan_drop_axis(point, "launch");
 	if (setup.ranks > 1 && setup.transport == TRANSPORT_AUTO)
 		plan_drop_axis(point, "transport");
 	/* One device scales in no way: it is the same case in both. */

@@ -139,6 +139,90 @@ static void check_adam(struct bench *b, enum precision precision, size_t count, 
 	tensor_free(&copy);
 }
 
+/* Adam by a clock gives the bits of Adam by arguments; behind the last pair it stays. */
+static void check_clock(struct bench *b, enum precision precision, size_t count)
+{
+	enum { PAIRS = 3, TICKS = 5 };
+	struct optimizer_adam_arguments by_clock = { .precision = precision,
+						     .count = count,
+						     .rate = 0.01,
+						     .beta1 = 0.9,
+						     .beta2 = 0.999,
+						     .epsilon = 1e-8,
+						     .gradient_scale = 1 },
+					by_arguments = by_clock;
+	struct optimizer_tick_arguments tick = { .count = PAIRS };
+	struct optimizer_clock clock;
+	struct tensor clocks, pairs, w[2], m[2], v[2], gradient;
+
+	/* All bits 0, once the signs are gone. */
+	tensor_make(b, &clocks, PRECISION_FP64, sizeof(clock) / sizeof(double), 1, 0);
+	make_positive(b, &clocks);
+	tensor_make(b, &pairs, PRECISION_FP64, (size_t)2 * PAIRS, 2, 1);
+	make_positive(b, &pairs);
+	tensor_make(b, &gradient, precision, count, 4, 1);
+	for (int i = 0; i < 2; i++) {
+		tensor_make(b, &w[i], master(precision), count, 5, 1);
+		tensor_make(b, &m[i], master(precision), count, 6, 0.1);
+		tensor_make(b, &v[i], master(precision), count, 7, 0.1);
+		make_positive(b, &v[i]);
+	}
+	tick.clock = clocks.device;
+	tick.corrections = pairs.device;
+	by_clock.gradient = by_arguments.gradient = gradient.device;
+	by_clock.clock = clocks.device;
+	by_clock.weights = w[0].device;
+	by_clock.m = m[0].device;
+	by_clock.v = v[0].device;
+	by_arguments.weights = w[1].device;
+	by_arguments.m = m[1].device;
+	by_arguments.v = v[1].device;
+	for (size_t i = 0; i < TICKS; i++) {
+		size_t pair = i < PAIRS ? i : PAIRS - 1;
+
+		by_arguments.correction1 = tensor_was(&pairs, 2 * pair);
+		by_arguments.correction2 = tensor_was(&pairs, 2 * pair + 1);
+		bench_launch(b, "optimizer_tick", &tick);
+		bench_launch(b, "optimizer_adam", &by_clock);
+		bench_launch(b, "optimizer_adam", &by_arguments);
+	}
+	tensor_fetch(b, &clocks, "optimizer_tick");
+	tensor_fetch(b, &w[0], "optimizer_adam by a clock");
+	tensor_fetch(b, &w[1], "optimizer_adam by arguments");
+	if (bench_ok(b)) {
+		memcpy(&clock, clocks.now, sizeof(clock));
+		if (clock.updates != TICKS)
+			error_set(b->err, STATUS_MISMATCH, "optimizer_tick counted %llu of %d",
+				  (unsigned long long)clock.updates, TICKS);
+	}
+	for (size_t i = 0; i < count && bench_ok(b); i++)
+		if (tensor_now(&w[0], i) != tensor_now(&w[1], i))
+			error_set(b->err, STATUS_MISMATCH,
+				  "optimizer_adam by a clock: weight %zu is %g, by arguments %g", i,
+				  tensor_now(&w[0], i), tensor_now(&w[1], i));
+	tensor_free(&clocks);
+	tensor_free(&pairs);
+	tensor_free(&gradient);
+	for (int i = 0; i < 2; i++) {
+		tensor_free(&w[i]);
+		tensor_free(&m[i]);
+		tensor_free(&v[i]);
+	}
+}
+
+enum status check_optimizer_tick(struct device *device, struct error *err)
+{
+	for (int p = 0; p < PRECISION_COUNT; p++) {
+		struct bench b;
+
+		bench_open(&b, device, err);
+		check_clock(&b, (enum precision)p, 1001);
+		if (bench_close(&b) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
 enum status check_optimizer_sgd(struct device *device, struct error *err)
 {
 	for (size_t i = 0; i < PRECISION_COUNT * ARRAY_SIZE(counts); i++) {

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "measure/sampling.h"
 #include "suites/parallel/collect.h"
+#include "suites/parallel/recorded.h"
 #include "suites/parallel/verify.h"
 
 static void expect_reference(struct setup *setup, const char *what)
@@ -48,6 +49,55 @@ static void splits_equal_the_reference(void **state)
 
 				expect_reference(&setup, "reference");
 			}
+}
+
+/* As a worker: the reference first, then steps by graph against steps by calls. */
+static enum status run_recorded(struct device *device, struct world *world, void *context,
+				struct error *err)
+{
+	const struct setup *setup = context;
+	struct trainer trainer = { 0 };
+	struct team team;
+	enum status status = team_open(&team, device, world, err);
+
+	if (status == STATUS_OK)
+		status = trainer_open(&trainer, setup, &team, err);
+	if (status == STATUS_OK)
+		status = recorded_verify(&trainer, 5, err);
+	if (status == STATUS_OK && trainer.network.updates != 5)
+		status = error_set(err, STATUS_INTERNAL, "%llu updates instead of 5",
+				   (unsigned long long)trainer.network.updates);
+	trainer_close(&trainer);
+	team_close(&team);
+	return status;
+}
+
+static void graphs_give_the_same_bits(void **state)
+{
+	(void)state;
+	for (size_t p = 0; p < ARRAY_SIZE(precisions); p++)
+		for (int o = 0; o < OPTIMIZER_COUNT; o++) {
+			struct setup setup = tiny("single", 1, precisions[p]);
+
+			setup.optimizer = (enum optimizer)o;
+			setup.momentum = o == OPTIMIZER_MOMENTUM ? 0.9 : 0;
+			setup.graph = true;
+			setup.dynamic_scale = precisions[p] == PRECISION_FP16 && o == OPTIMIZER_ADAM;
+			setup.accumulate = o == OPTIMIZER_SGD ? 2 : 1;
+			expect_reference(&setup, "a step that can be recorded");
+			assert_ranks(run_ranks(1, run_recorded, &setup), 1, STATUS_OK, "graph");
+		}
+}
+
+/* The host's graphs cannot hold what ranks wait for: said so, and nothing hangs. */
+static void graphs_of_several_ranks_are_refused_by_the_host(void **state)
+{
+	struct setup setup = tiny("ddp", 2, PRECISION_FP32);
+
+	(void)state;
+	setup.graph = true;
+	expect_reference(&setup, "not recorded");
+	assert_ranks(run_ranks(2, run_recorded, &setup), 2, STATUS_UNSUPPORTED, "graph");
 }
 
 /* Each way of talking in every mode; three ranks, so that sums are handed on. */
@@ -551,6 +601,8 @@ int main(void)
 		cmocka_unit_test(single_equals_the_reference),
 		cmocka_unit_test(splits_equal_the_reference),
 		cmocka_unit_test(splits_over_copies_equal_the_reference),
+		cmocka_unit_test(graphs_give_the_same_bits),
+		cmocka_unit_test(graphs_of_several_ranks_are_refused_by_the_host),
 		cmocka_unit_test(micro_batches_equal_the_reference),
 		cmocka_unit_test(deep_models_stay_within_tolerance),
 		cmocka_unit_test(bucket_sizes_change_nothing),

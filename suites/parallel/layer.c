@@ -228,7 +228,6 @@ static enum status update_adam(struct network *n, struct stream *stream, const s
 			       struct error *err)
 {
 	const struct setup *s = n->setup;
-	double step = (double)n->updates;
 	struct optimizer_adam_arguments adam = {
 		.weights = master_of(n, span),
 		.m = moment_of(n, n->moments[0], span->moments),
@@ -241,18 +240,30 @@ static enum status update_adam(struct network *n, struct stream *stream, const s
 		.beta1 = s->beta1,
 		.beta2 = s->beta2,
 		.epsilon = s->epsilon,
-		.correction1 = 1 - pow(s->beta1, step),
-		.correction2 = 1 - pow(s->beta2, step),
+		.correction1 = network_correction(s->beta1, n->updates),
+		.correction2 = network_correction(s->beta2, n->updates),
 		.gradient_scale = 1 / setup_fixed_scale(s),
 		.loss_scale = n->loss_scale,
+		.clock = n->by_host ? NULL : n->clock,
 	};
 
 	return backend_launch(stream, "optimizer_adam", &adam, err);
 }
 
-void network_update_begin(struct network *n)
+double network_correction(double beta, uint64_t update)
 {
+	return 1 - pow(beta, (double)update);
+}
+
+enum status network_update_begin(struct network *n, struct stream *stream, struct error *err)
+{
+	const struct optimizer_tick_arguments tick = { .clock = n->clock,
+						       .corrections = n->corrections,
+						       .count = n->correction_count };
+
 	n->updates++;
+	return n->clock && !n->by_host ? backend_launch(stream, "optimizer_tick", &tick, err)
+				       : STATUS_OK;
 }
 
 static enum status update_one(struct network *n, struct stream *stream, const struct span *span,
@@ -283,7 +294,8 @@ enum status network_update_range(struct network *n, struct stream *stream, uint6
 
 enum status network_update(struct network *n, struct stream *stream, struct error *err)
 {
-	network_update_begin(n);
+	if (network_update_begin(n, stream, err) != STATUS_OK)
+		return err->status;
 	for (size_t i = 0; i < n->holding.count; i++)
 		if (network_update_span(n, stream, i, err) != STATUS_OK)
 			return err->status;

@@ -6,9 +6,12 @@
 #include "suites/parallel/keep.h"
 #include "suites/parallel/outcome.h"
 #include "suites/parallel/products.h"
+#include "suites/parallel/recorded.h"
 #include "suites/parallel/scaler.h"
 #include "suites/parallel/timing.h"
 
+/* By graphs and by calls. */
+#define GRAPH_STEPS 3
 /* Before steps are timed with a dynamic loss scale. */
 #define SETTLING_STEPS 8
 /* Relative: what roundings of FP16 weights may do to the loss in steps that teach nothing. */
@@ -173,11 +176,23 @@ static enum status settle_scale(struct session *s, uint64_t *skipped, struct err
 	return world_agree(s->team.world, err->status, err);
 }
 
+static enum status verify_graph(struct session *s, struct error *err)
+{
+	if (!s->outcome.setup->graph)
+		return STATUS_OK;
+	if (team_phase(&s->team, "graph", err) != STATUS_OK ||
+	    recorded_verify(&s->trainer, GRAPH_STEPS, err) != STATUS_OK)
+		return err->status;
+	run_note(s->run, "Steps were launched as one graph each; %d of them gave, to the last bit, what "
+			 "as many steps by calls give.", GRAPH_STEPS);
+	return STATUS_OK;
+}
+
 static enum status time_step(struct session *s, struct error *err)
 {
 	uint64_t sum, skipped;
 
-	if (team_phase(&s->team, "first loss", err) != STATUS_OK ||
+	if (verify_graph(s, err) != STATUS_OK || team_phase(&s->team, "first loss", err) != STATUS_OK ||
 	    first_loss(s, err) != STATUS_OK ||
 	    team_phase(&s->team, "replicas", err) != STATUS_OK ||
 	    verify_replicas(&s->trainer, &sum, err) != STATUS_OK ||

@@ -48,6 +48,7 @@ struct mode {
 	bool bucketed;       /* the axis `bucket` means something */
 	bool accumulates;    /* knows setup->accumulate */
 	bool recomputes;     /* knows setup->segments */
+	bool recordable;     /* a step can be launched as a graph: setup->graph */
 	unsigned beside;     /* enum beside */
 	bool lodges;         /* backward comes to each layer once: lodging.h */
 	bool replicated;     /* every rank ends a step with the same parameters, bit for bit */

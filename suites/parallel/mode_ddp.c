@@ -107,8 +107,9 @@ static enum status update_buckets(struct trainer *t, unsigned parts, struct erro
 	struct ddp *ddp = t->state;
 	struct network *n = &t->network;
 
-	if (parts & STEP_UPDATE)
-		network_update_begin(n);
+	if (parts & STEP_UPDATE &&
+	    network_update_begin(n, t->team->streams[STREAM_COMPUTE], err) != STATUS_OK)
+		return err->status;
 	timeline_begin(t, STREAM_COMPUTE, SPAN_OPTIMIZER, 0);
 	for (size_t i = 0; i < ddp->count; i++)
 		if (wait_reduced(t, i, parts, err) != STATUS_OK ||
@@ -166,6 +167,7 @@ const struct mode mode_ddp = {
 	.recomputes = true,
 	.replicated = true,
 	.lodges = true,
+	.recordable = true,
 	.refusal = data_parallel_refusal,
 	.share = data_parallel_share,
 	.open = ddp_open,

@@ -35,6 +35,7 @@ const struct mode mode_single = {
 	.name = "single",
 	.summary = "one device computes the whole step",
 	.replicated = true,
+	.recordable = true,
 	.accumulates = true,
 	.recomputes = true,
 	.lodges = true,

@@ -254,9 +254,9 @@ static enum status update(struct trainer *t, unsigned parts, struct error *err)
 	struct zero3 *z = t->state;
 	struct stream *stream = compute_stream(t);
 
-	if (scaler_decide(t, parts, err) != STATUS_OK)
+	if (scaler_decide(t, parts, err) != STATUS_OK ||
+	    network_update_begin(&t->network, stream, err) != STATUS_OK)
 		return err->status;
-	network_update_begin(&t->network);
 	timeline_begin(t, STREAM_COMPUTE, SPAN_OPTIMIZER, 0);
 	for (size_t l = 0; l < t->setup->layers; l++)
 		if (network_update_span(&t->network, stream, l, err) != STATUS_OK ||

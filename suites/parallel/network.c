@@ -1,5 +1,7 @@
 #include "suites/parallel/network.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -170,11 +172,35 @@ enum status network_open_state(struct network *n, const struct setup *setup, str
 			   &n->activations[0], err);
 }
 
+/* So many updates until the corrections of all later ones are 1 to the last bit. */
+static uint64_t corrected_updates(const struct setup *setup)
+{
+	double slowest = fmax(setup->beta1, setup->beta2);
+
+	return (uint64_t)ceil(log(DBL_EPSILON / 4) / log(slowest)) + 1;
+}
+
+/* A dynamic loss scale counts for itself, and other optimizers do the same in every update. */
+static enum status open_clock(struct network *n, struct error *err)
+{
+	const struct setup *s = n->setup;
+
+	if (s->optimizer != OPTIMIZER_ADAM || s->dynamic_scale)
+		return STATUS_OK;
+	n->correction_count = corrected_updates(s);
+	if (arena_alloc(n->arena, MEMORY_OPTIMIZER, sizeof(*n->clock), &n->clock, err) != STATUS_OK)
+		return err->status;
+	return arena_alloc(n->arena, MEMORY_OPTIMIZER,
+			   2 * n->correction_count * sizeof(*n->corrections), &n->corrections, err);
+}
+
 enum status network_open(struct network *n, const struct setup *setup, struct device *device,
 			 struct arena *arena, int rank, struct error *err)
 {
 	describe(n, setup, device, arena, rank);
 	if (open_parameters(n, err) != STATUS_OK || open_activations(n, err) != STATUS_OK)
+		return err->status;
+	if (setup->graph && open_clock(n, err) != STATUS_OK)
 		return err->status;
 	if (setup->dynamic_scale && arena_alloc(n->arena, MEMORY_OPTIMIZER, sizeof(*n->loss_scale),
 						&n->loss_scale, err) != STATUS_OK)

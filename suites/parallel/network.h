@@ -86,6 +86,14 @@ struct network {
 	void *scratch;
 	uint64_t updates; /* optimizer steps so far, with those that were skipped */
 	struct loss_scale *loss_scale; /* device memory; NULL unless setup->dynamic_scale */
+	/*
+	 * Counts the updates on the device, in steps that are launched again as they were recorded, and the corrections of
+	 * every one of them; device memory, NULL where updates do not depend on their number or the host counts them.
+	 */
+	struct optimizer_clock *clock;
+	double *corrections;
+	uint64_t correction_count; /* pairs */
+	bool by_host; /* the host's count is used, though there is a clock */
 };
 
 /*
@@ -164,7 +172,9 @@ enum status network_backward_all(struct network *network, struct stream *stream,
 /* One optimizer step; gradients are divided by the loss scale. */
 enum status network_update(struct network *network, struct stream *stream, struct error *err);
 /* The same span by span: begin once, then every span. */
-void network_update_begin(struct network *network);
+enum status network_update_begin(struct network *network, struct stream *stream, struct error *err);
+/* Adam's, of update number `update`, counted from 1. */
+double network_correction(double beta, uint64_t update);
 /* Elements [first, first + count) where the holding is whole. */
 enum status network_update_range(struct network *network, struct stream *stream, uint64_t first,
 				 uint64_t count, struct error *err);

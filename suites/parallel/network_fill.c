@@ -227,10 +227,34 @@ static enum status fill_labels(struct network *n, struct stream *stream, struct 
 	return status;
 }
 
+/* By the same expression as where the host counts: the same bits. */
+static enum status reset_clock(struct network *n, struct stream *stream, struct error *err)
+{
+	uint64_t bytes = 2 * n->correction_count * sizeof(double);
+	enum status status;
+	double *pairs;
+
+	if (!n->clock)
+		return STATUS_OK;
+	pairs = xmalloc(bytes);
+	for (uint64_t i = 0; i < n->correction_count; i++) {
+		pairs[2 * i] = network_correction(n->setup->beta1, i + 1);
+		pairs[2 * i + 1] = network_correction(n->setup->beta2, i + 1);
+	}
+	status = backend_copy(stream, n->corrections, pairs, bytes, err);
+	if (status == STATUS_OK)
+		status = backend_memory_set(stream, n->clock, 0, sizeof(*n->clock), err);
+	if (status == STATUS_OK)
+		status = backend_stream_synchronize(stream, err);
+	free(pairs);
+	return status;
+}
+
 enum status network_reset(struct network *n, struct stream *stream, struct error *err)
 {
 	n->updates = 0;
-	if (fill_parameters(n, stream, err) != STATUS_OK ||
+	if (reset_clock(n, stream, err) != STATUS_OK ||
+	    fill_parameters(n, stream, err) != STATUS_OK ||
 	    fill_input(n, stream, err) != STATUS_OK || fill_labels(n, stream, err) != STATUS_OK)
 		return err->status;
 	return backend_stream_synchronize(stream, err);

@@ -63,6 +63,7 @@ struct setup {
 	/* Multiprocessors that collectives hold at most; 0: no limit; negative: chosen by the mode. */
 	int64_t collective_multiprocessors;
 	enum transport transport; /* between ranks */
+	bool graph;        /* the whole step is recorded, and launched as one */
 	enum optimizer optimizer;
 	double rate, momentum, beta1, beta2, epsilon;
 	bool rate_chosen;  /* by us, not by the user: then the loss must fall */

@@ -1,8 +1,11 @@
 #include "suites/parallel/timing.h"
 
+#include "suites/parallel/recorded.h"
+
 struct steps {
 	struct trainer *trainer;
 	unsigned parts;
+	struct recorded recorded; /* where steps are launched as graphs */
 };
 
 static enum status launch_steps(void *state, unsigned batch, struct error *err)
@@ -15,10 +18,26 @@ static enum status launch_steps(void *state, unsigned batch, struct error *err)
 	return STATUS_OK;
 }
 
+static enum status launch_graphs(void *state, unsigned batch, struct error *err)
+{
+	return recorded_launch(&((struct steps *)state)->recorded, batch, err);
+}
+
+/* Recorded on every rank that is sampled, or on none. */
+static enum status record(struct run *run, struct steps *steps, struct workload *w,
+			  struct error *err)
+{
+	enum status status = recorded_open(&steps->recorded, steps->trainer, steps->parts, err);
+
+	w->launch = launch_graphs;
+	w->commands = 1;
+	return run->sampler.world ? world_agree(run->sampler.world, status, err) : status;
+}
+
 enum status timing_sample(struct run *run, struct trainer *t, unsigned parts, const char *name,
 			  struct series *out, struct error *err)
 {
-	struct steps steps = { t, parts };
+	struct steps steps = { .trainer = t, .parts = parts };
 	struct workload w = {
 		.state = &steps,
 		.launch = launch_steps,
@@ -28,9 +47,15 @@ enum status timing_sample(struct run *run, struct trainer *t, unsigned parts, co
 		.commands = t->mode->commands(t) + t->copy_commands,
 	};
 	const struct series *series;
-	enum status status = run_sample(run, &w, name, &series, err);
+	enum status status = STATUS_OK;
 
-	*out = *series;
+	if (t->setup->graph)
+		status = record(run, &steps, &w, err);
+	if (status == STATUS_OK) {
+		status = run_sample(run, &w, name, &series, err);
+		*out = *series;
+	}
+	recorded_close(&steps.recorded);
 	return status;
 }
 

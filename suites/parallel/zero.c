@@ -249,9 +249,9 @@ static enum status update(struct trainer *t, unsigned parts, struct error *err)
 	struct network *n = &t->network;
 
 	if (parts & STEP_UPDATE) {
-		if (decide(t, parts, err) != STATUS_OK)
+		if (decide(t, parts, err) != STATUS_OK ||
+		    network_update_begin(n, compute_stream(t), err) != STATUS_OK)
 			return err->status;
-		network_update_begin(n);
 	}
 	for (size_t i = z->count; i-- > 0;) {
 		if (parts & STEP_COMMUNICATE &&
