@@ -111,6 +111,9 @@ INI
 	fail "transports: run ended with $?"
 "$gpuproof" run "$dir/all.ini" --set parallel.transport=pigeon --dry-run > "$dir/said" 2>&1 && fail "transport = pigeon"
 grep -q "auto, nccl, shared_memory, peer_copy, host_copy" "$dir/said" || fail "transport = pigeon: $(cat "$dir/said")"
+# A step as a graph: one device's on the host as well.
+"$gpuproof" run "$dir/all.ini" --set parallel.modes=single,ddp,1f1b --set parallel.devices=1,2 \
+	--set parallel.launch=stream,graph -o "$dir/graph" --quiet || fail "graphs: run ended with $?"
 for bad in recompute=segments:0 recompute=some hybrid=2x2 hybrid=2x2x2; do
 	"$gpuproof" run "$dir/all.ini" --set "parallel.$bad" --dry-run > "$dir/said" 2>&1 && fail "$bad"
 	grep -q 'allowed are none, layer, sqrt\|no data x tensor x pipeline\|2x2x2 needs 8 devices' "$dir/said" ||
@@ -161,6 +164,15 @@ for name, said in (("ddp/2/25MiB", "shared_memory"), ("ddp/2/25MiB/host_copy", "
     assert f"Transport between the devices: {said}." in cases[name]["notes"], cases[name]["notes"]
 for name in ("ddp/2/25MiB/nccl", "1f1b/2/4/peer_copy"):
     assert cases[name]["status"] == "SKIPPED" and "host:0 is no GPU" in cases[name]["reason"], cases[name]
+PY
+python3 - "$dir/graph/result.json" <<'PY'
+import json, sys
+cases = {c["id"].split("@")[0].split("/", 3)[3]: c for c in json.load(open(sys.argv[1]))["cases"]}
+assert sorted(cases) == ["1f1b/2/4", "1f1b/2/4/graph", "ddp/2/25MiB", "ddp/2/25MiB/graph", "single/1", "single/1/graph"], sorted(cases)
+assert cases["single/1/graph"]["status"] == "OK" and "to the last bit" in cases["single/1/graph"]["notes"], cases["single/1/graph"]
+assert cases["single/1"]["status"] == "OK" and "to the last bit" not in cases["single/1"]["notes"]
+assert "cannot hold events" in cases["ddp/2/25MiB/graph"]["reason"], cases["ddp/2/25MiB/graph"]
+assert "launch = graph is for single and ddp" in cases["1f1b/2/4/graph"]["reason"], cases["1f1b/2/4/graph"]
 PY
 echo "18 splits and every mode measured"
 
