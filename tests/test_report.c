@@ -145,6 +145,7 @@ static void many_devices_are_seen_at_once(void **state)
 	assert_has(html, "<th scope=\"col\">cuda:7</th>");
 	assert_has(html, "worst cuda:");
 	assert_has(html, "on cuda:0 + cuda:1");
+	assert_has(html, "<tr><td></td><th scope=\"col\">cuda:0</th><th scope=\"col\">cuda:1</th>");
 	free(html);
 }
 
