@@ -111,14 +111,33 @@ static void what_fits_costs_nothing(void **state)
 static void tensor_needs_no_more_for_copies(void **state)
 {
 	const uint64_t one = 64 * 128 * 4;
+	const uint64_t biases = (64 + 128) * 4;
 	struct expected direct = { even("tensor", 4, PRECISION_FP32, ROUTE_DIRECT), one + 8 * 64,
-				   one + one / 2, 3 };
+				   one + one / 2 + biases, 3 };
 	struct expected transposed = { even("tensor", 4, PRECISION_FP32, ROUTE_TRANSPOSED), one + 8 * 64,
-				       one + one / 2, 3 };
+				       one + one / 2 + biases, 3 };
 
 	(void)state;
 	expect_counts(&direct, "direct");
 	expect_counts(&transposed, "transposed");
+}
+
+/* Outputs that reach beyond the matrix where they begin lie over biases, whose gradients are there early. */
+static void biases_below_outputs_wait(void **state)
+{
+	static const uint64_t batches[] = { 96, 128, 160, 256 };
+
+	(void)state;
+	for (size_t m = 0; m < ARRAY_SIZE(lodgers); m++)
+		for (size_t b = 0; b < ARRAY_SIZE(batches); b++)
+			for (int transposed = 0; transposed < 2; transposed++) {
+				struct setup s = even(lodgers[m], 6, PRECISION_FP32,
+						      transposed ? ROUTE_TRANSPOSED : ROUTE_DIRECT);
+
+				s.batch = batches[b];
+				assert_ranks(run_ranks(s.ranks, run_reference, &s), s.ranks, STATUS_OK,
+					     lodgers[m]);
+			}
 }
 
 /* The more rows, the fewer outputs find room: those that are used longest have memory of their own. */
@@ -153,6 +172,7 @@ int main(void)
 		cmocka_unit_test(lodgers_compute_what_others_do),
 		cmocka_unit_test(what_fits_costs_nothing),
 		cmocka_unit_test(tensor_needs_no_more_for_copies),
+		cmocka_unit_test(biases_below_outputs_wait),
 		cmocka_unit_test(what_does_not_fit_has_its_own),
 		cmocka_unit_test(gaps_and_second_passes_lodge_nothing),
 	};

@@ -105,7 +105,8 @@ enum status network_output_pass(struct network *n, struct stream *stream, size_t
 		.y = y,
 		.transposed = transposes ? network_transposed(n, l, row) : NULL,
 		.ld = n->step_rows,
-		.sum = network_bias(n, l, n->layer_gradients[l]),
+		.sum = n->bias_sums[l] ? n->bias_sums[l]
+				       : network_bias(n, l, n->layer_gradients[l]),
 		.beta = accumulate ? 1 : 0,
 		.scratch = n->scratch,
 		.precision = setup_storage(n->setup),

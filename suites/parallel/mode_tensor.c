@@ -71,16 +71,84 @@ static void tensor_share(const struct setup *setup, int rank, struct share *shar
 	*step_rows = setup->batch;
 }
 
+static struct stream *compute_stream(const struct trainer *t)
+{
+	return t->team->streams[STREAM_COMPUTE];
+}
+
+/* Layers [0, the number of those in pairs). */
+static size_t paired(const struct trainer *t)
+{
+	return t->setup->layers / 2 * 2;
+}
+
 /* Of the gradients between the layers of the widest pair. */
-static uint64_t tensor_buffers(const struct setup *setup, int rank)
+static uint64_t part_bytes(const struct setup *setup)
 {
 	uint64_t widest = 0;
 
-	(void)rank;
 	for (size_t l = 1; l < setup->layers; l += 2)
 		if (setup->widths[l] > widest)
 			widest = setup->widths[l];
 	return setup->batch * (widest / (uint64_t)setup->ranks) * precision_bytes(setup->precision);
+}
+
+/* Of the widest bias of even or odd layers in pairs, as this rank has it. */
+static uint64_t bias_bytes(const struct setup *setup, size_t parity)
+{
+	uint64_t widest = 0;
+
+	for (size_t l = parity; l < setup->layers / 2 * 2; l += 2) {
+		uint64_t out = setup->widths[l + 1] / (parity == 0 ? (uint64_t)setup->ranks : 1);
+
+		widest = out > widest ? out : widest;
+	}
+	return widest * precision_bytes(setup->precision);
+}
+
+static uint64_t tensor_buffers(const struct setup *setup, int rank)
+{
+	(void)rank;
+	return part_bytes(setup) + bias_bytes(setup, 0) + bias_bytes(setup, 1);
+}
+
+static bool any_lodges(const struct network *n)
+{
+	for (size_t l = 0; l <= n->setup->layers; l++)
+		if (n->passing[l])
+			return true;
+	return false;
+}
+
+/*
+ * Biases' gradients are there before the last chunk has used the masks and the gradients of weights the inputs,
+ * which may lodge in their place: so they wait beside it. One for even, one for odd layers.
+ */
+static enum status open_bias_sums(struct trainer *t, struct error *err)
+{
+	struct network *n = &t->network;
+
+	for (size_t parity = 0; parity < 2 && any_lodges(n); parity++) {
+		void *sums;
+
+		if (arena_alloc(&t->arena, MEMORY_TRANSIENT, bias_bytes(t->setup, parity), &sums, err) !=
+		    STATUS_OK)
+			return err->status;
+		for (size_t l = parity; l < paired(t); l += 2)
+			n->bias_sums[l] = sums;
+	}
+	return STATUS_OK;
+}
+
+static enum status place_bias_sum(struct trainer *t, size_t l, struct error *err)
+{
+	struct network *n = &t->network;
+
+	if (!n->bias_sums[l])
+		return STATUS_OK;
+	return backend_copy(compute_stream(t), network_bias(n, l, n->layer_gradients[l]),
+			    n->bias_sums[l],
+			    n->local.layer[l].out * precision_bytes(t->setup->precision), err);
 }
 
 static enum status open_local(struct trainer *t, struct tensor *s, struct error *err)
@@ -91,7 +159,10 @@ static enum status open_local(struct trainer *t, struct tensor *s, struct error 
 	for (uint64_t i = 0; i < s->chunks; i++)
 		if (backend_event_create(t->team->device, &s->summed[i], err) != STATUS_OK)
 			return err->status;
-	return arena_alloc(&t->arena, MEMORY_TRANSIENT, tensor_buffers(t->setup, 0), &s->part, err);
+	if (arena_alloc(&t->arena, MEMORY_TRANSIENT, part_bytes(t->setup), &s->part, err) !=
+	    STATUS_OK)
+		return err->status;
+	return open_bias_sums(t, err);
 }
 
 static enum status tensor_open(struct trainer *t, struct error *err)
@@ -111,11 +182,6 @@ static void tensor_close(struct trainer *t)
 	for (int i = 0; i < CHUNKS_MAX; i++)
 		backend_event_destroy(s->summed[i]);
 	free(s);
-}
-
-static struct stream *compute_stream(const struct trainer *t)
-{
-	return t->team->streams[STREAM_COMPUTE];
 }
 
 /* Adds up `count` elements over the ranks, in place, behind what was computed so far. */
@@ -178,12 +244,6 @@ static enum status forward_pair(struct trainer *t, size_t first, uint64_t chunk,
 	timeline_end(t, STREAM_COMPUTE);
 	return sum_up(t, chunk, network_activation(n, first + 2, rows.first),
 		      rows.count * n->local.layer[first + 1].out, parts, err);
-}
-
-/* Layers [0, the number of those in pairs). */
-static size_t paired(const struct trainer *t)
-{
-	return t->setup->layers / 2 * 2;
 }
 
 static enum status forward(struct trainer *t, unsigned parts, struct error *err)
@@ -274,7 +334,11 @@ static enum status backward_pair(struct trainer *t, size_t first, void *dy, void
 	if (network_weight_gradient(n, compute_stream(t), first + 1, 0, all, dy, false, err) !=
 	    STATUS_OK)
 		return err->status;
-	network_weight_gradient(n, compute_stream(t), first, 0, all, part_of(t, first), false, err);
+	if (network_weight_gradient(n, compute_stream(t), first, 0, all, part_of(t, first), false,
+				    err) != STATUS_OK ||
+	    place_bias_sum(t, first + 1, err) != STATUS_OK ||
+	    place_bias_sum(t, first, err) != STATUS_OK)
+		return err->status;
 	timeline_end(t, STREAM_COMPUTE);
 	return err->status;
 }
@@ -339,7 +403,7 @@ static bool fits_part(const struct trainer *t)
 						 : t->setup->batch > second->out)
 			return false;
 	}
-	return all_transposed(t, 0);
+	return all_transposed(t, 0) && any_lodges(n);
 }
 
 /* Transposed copies take the place of what they make unnecessary. */
@@ -377,7 +441,7 @@ static unsigned tensor_commands(const struct trainer *t)
 	const struct tensor *s = t->state;
 
 	return network_commands(&t->network, s->chunks) +
-	       (unsigned)(3 * s->chunks * t->setup->layers);
+	       (unsigned)((3 * s->chunks + 1) * t->setup->layers);
 }
 
 /* Per pair the outputs going forward and, but for the first, the gradients of the inputs. */

@@ -76,6 +76,11 @@ struct network {
 	enum route routes[SETUP_MAX_LAYERS];
 	void *transposed[2];
 	bool transposed_in_turn;
+	/*
+	 * Where the layer's bias' gradient is added up; NULL: in its place. For modes that still need activations
+	 * lodging there: they copy it when these have been used.
+	 */
+	void *bias_sums[SETUP_MAX_LAYERS];
 	enum fusion fusions[SETUP_MAX_LAYERS]; /* of each layer's forward product */
 	/* In the step that settles what setup leaves open: products are searched, ways tried. */
 	bool settling;

@@ -61,7 +61,8 @@ const struct metric parallel_metrics[] = {
 	{ "parallel.imbalance", "1", BETTER_LOWER, 0,
 	  "memory of the first device / mean of the others" },
 	{ "parallel.memory", "B", BETTER_LOWER, 0,
-	  "device memory of a step on the device that needs most" },
+	  "tensors and workspaces of a step on the device that needs most; its context and the collectives' "
+	  "library are not in it, as they are not in what other frameworks' allocators count" },
 #define X(symbol, name, help)                                                                      \
 	{ "parallel.memory_" #name, "B", BETTER_LOWER, 0, help ", same device" },
 	MEMORY_CLASSES(X)
