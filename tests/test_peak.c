@@ -40,8 +40,10 @@ static void test_the_roofline_rises(void **state)
 		case_result_release(&result);
 		assert_nothing_open(inis[i]);
 	}
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they decide what is fast */
 	assert_true(throughput[1] > throughput[0]);
 	assert_true(bandwidth[1] < bandwidth[0]);
+#endif
 }
 
 static void assert_found(struct fixture *f, const char *ini, int copy, uint64_t bytes,

@@ -179,6 +179,7 @@ static void cases_that_only_sections_tell_apart_both_show(void **state)
 	html = page_of(&result, 1);
 	assert_has(html, " (other model)&nbsp;");
 	free(html);
+	result_release(&result);
 }
 
 static void unfinished_run_says_so(void **state)
