@@ -21,7 +21,7 @@ operations = all_reduce
 devices = 2, 4
 sizes = 4KiB
 [suite parallel]
-layers = 20, 24, 16
+layers = 20, 24, 10
 batch = 12
 devices = 2, 3, 4
 modes = ddp, zero3

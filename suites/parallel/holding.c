@@ -38,3 +38,21 @@ bool holding_is_whole(const struct holding *h)
 {
 	return h->count == 1 && h->spans[0].count == h->elements;
 }
+
+static bool overlap(const struct span *span, uint64_t first, uint64_t count)
+{
+	return span->flat < first + count && first < span->flat + span->count;
+}
+
+bool holding_has_parameters(const struct holding *h, const struct model *local)
+{
+	for (size_t i = 0; i < h->count; i++)
+		for (size_t l = 0; l < local->layers; l++) {
+			const struct model_layer *layer = &local->layer[l];
+
+			if (overlap(&h->spans[i], layer->weight, layer->in * layer->out) ||
+			    overlap(&h->spans[i], layer->bias, layer->out))
+				return true;
+		}
+	return false;
+}

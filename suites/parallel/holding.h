@@ -31,6 +31,9 @@ struct setup;
 void holding_of(const struct setup *setup, int rank, struct share *share, uint64_t *step_rows,
 		struct holding *holding);
 
+/* Whether any of its spans has parameters: of a tiny layer a slice may be nothing but the gap behind it. `local`: the share's. */
+bool holding_has_parameters(const struct holding *holding, const struct model *local);
+
 /* One span has everything: the ranks do not divide the optimizer's work. */
 bool holding_is_whole(const struct holding *holding);
 

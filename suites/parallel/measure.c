@@ -132,7 +132,8 @@ static enum status check_training(struct session *s, uint64_t sum_before, struct
 	    trainer_loss(&s->trainer, &o->last_loss, err) != STATUS_OK)
 		return err->status;
 	o->updates = s->trainer.network.updates;
-	if (sum == sum_before && !o->setup->storage_only)
+	if (sum == sum_before && !o->setup->storage_only &&
+	    holding_has_parameters(&s->trainer.network.holding, &s->trainer.network.local))
 		status = error_set(err, STATUS_MISMATCH,
 				   "the timed steps did not change the parameters");
 	else if (!isfinite(o->last_loss))

@@ -181,6 +181,12 @@ static enum status fake_memory_alloc(struct device *device, enum allocator alloc
 	return status;
 }
 
+static enum status fake_memory_trim(struct device *device, struct error *err)
+{
+	CALL("memory_trim");
+	return HOST->memory_trim(device, err);
+}
+
 static enum status fake_memory_free(struct device *device, enum allocator allocator, void *memory,
 				    size_t bytes, struct stream *stream, struct error *err)
 {
@@ -454,6 +460,7 @@ const struct backend gpuproof_backend = {
 	.peer_access = fake_peer_access,
 	.telemetry = fake_telemetry,
 	.memory_alloc = fake_memory_alloc,
+	.memory_trim = fake_memory_trim,
 	.memory_free = fake_memory_free,
 	.memory_granularity = host_memory_granularity,
 	.range_reserve = fake_range_reserve,

@@ -14,6 +14,7 @@
 struct check_settings {
 	const char *backend; /* "cuda", or one of its modules */
 	struct backend_options options;
+	const char *only; /* checks whose names hold this; "": all */
 	const char *coverage; /* file for coverage_write(); NULL: none */
 };
 extern struct check_settings settings;
