@@ -108,6 +108,32 @@ static void only_unbeaten_splits_are_offered(void **state)
 	result_release(&r);
 }
 
+/* How the data travels and how a step is launched say how it is split, not what is trained. */
+static void transports_and_graphs_are_splits_of_the_same_model(void **state)
+{
+	struct result r = { 0 };
+	struct case_result *c;
+	struct drawn d;
+	const struct tree *rows;
+
+	(void)state;
+	add_split(&r, "ddp", 64, 512, 2e-3, 8e9);
+	c = add_split(&r, "ddp", 64, 512, 1e-3, 9e9);
+	add_parameter(c, "launch", NAN, "graph");
+	c = add_split(&r, "ddp", 64, 512, 3e-3, 2e9);
+	add_parameter(c, "transport", NAN, "host_copy");
+	open_drawn(&d, &r);
+	splits_by_memory(&d.splits, d.charts);
+	assert_int_equal(d.charts->count, 1);
+	rows = tree_member(d.charts->children[0], "rows");
+	assert_int_equal(rows->count, 3);
+	assert_non_null(strstr(member(rows->children[0], "name"), "by copies through the host"));
+	assert_null(strstr(member(rows->children[1], "name"), "graph"));
+	assert_non_null(strstr(member(rows->children[2], "name"), "graph"));
+	close_drawn(&d);
+	result_release(&r);
+}
+
 /* 6 ms of computing, a fifth of the schedule idle, and 2.5 ms for which nothing else accounts. */
 static void a_step_is_the_sum_of_its_parts(void **state)
 {
@@ -339,6 +365,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_unbeaten_splits_are_offered),
+		cmocka_unit_test(transports_and_graphs_are_splits_of_the_same_model),
 		cmocka_unit_test(a_step_is_the_sum_of_its_parts),
 		cmocka_unit_test(the_map_names_winners),
 		cmocka_unit_test(one_device_competes_and_predictions_are_counted),

@@ -190,6 +190,10 @@ char *format_spaced(const char *text, char *out, size_t size)
 static const struct {
 	const char *parameter, *value, *words;
 } words[] = {
+	{ "transport", "nccl", "over NCCL" },
+	{ "transport", "shared_memory", "over shared memory" },
+	{ "transport", "peer_copy", "by copies to the other device" },
+	{ "transport", "host_copy", "by copies through the host" },
 	{ "direction", "h2d", "host to device" },
 	{ "direction", "d2h", "device to host" },
 	{ "direction", "both", "host and device, both ways" },

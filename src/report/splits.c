@@ -9,8 +9,8 @@
 #include "report/format.h"
 
 /* Parameters that say how a step is split; all others say what is trained. */
-static const char *const split_names[] = { "mode",   "devices", "microbatches",
-					   "bucket", "hybrid",  NULL };
+static const char *const split_names[] = { "mode",   "devices",   "microbatches", "bucket",
+					   "hybrid", "transport", "launch",       NULL };
 
 static bool listed(const char *name, const char *const *names)
 {

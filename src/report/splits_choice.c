@@ -115,7 +115,8 @@ static double number_of(const struct split *split, const char *name)
 static char *map_of(const struct splits *splits, const struct split *split)
 {
 	static const char *const without[] = { "mode",   "batch",      "width",   "microbatches", "hybrid",
-					       "bucket", "batch_mode", "devices", NULL };
+					       "bucket", "batch_mode", "devices", "transport",    "launch",
+					       NULL };
 	char *own = view_parameters(split->c, without), letter[4];
 	char *out = splits->view->count > 1
 			    ? xasprintf("%s, %s", view_letter(split->run, letter), own)
