@@ -131,13 +131,28 @@ static void biases_below_outputs_wait(void **state)
 	for (size_t m = 0; m < ARRAY_SIZE(lodgers); m++)
 		for (size_t b = 0; b < ARRAY_SIZE(batches); b++)
 			for (int transposed = 0; transposed < 2; transposed++) {
-				struct setup s = even(lodgers[m], 6, PRECISION_FP32,
+				struct setup s = even(lodgers[m], 5 + b % 2, PRECISION_FP32,
 						      transposed ? ROUTE_TRANSPOSED : ROUTE_DIRECT);
 
 				s.batch = batches[b];
 				assert_ranks(run_ranks(s.ranks, run_reference, &s), s.ranks, STATUS_OK,
 					     lodgers[m]);
 			}
+}
+
+/* Eight layers as wide as there are rows: where two H200s got wrong gradients of biases and of weights. */
+static void a_square_model_in_chunks(void **state)
+{
+	static const enum precision precisions[] = { PRECISION_FP32, PRECISION_FP16 };
+
+	(void)state;
+	for (size_t p = 0; p < ARRAY_SIZE(precisions); p++)
+		for (enum route route = ROUTE_DIRECT; route <= ROUTE_TRANSPOSED; route++) {
+			struct setup s = even("tensor", 8, precisions[p], route);
+
+			s.batch = 128;
+			assert_ranks(run_ranks(2, run_reference, &s), 2, STATUS_OK, "square");
+		}
 }
 
 /* The more rows, the fewer outputs find room: those that are used longest have memory of their own. */
@@ -173,6 +188,7 @@ int main(void)
 		cmocka_unit_test(what_fits_costs_nothing),
 		cmocka_unit_test(tensor_needs_no_more_for_copies),
 		cmocka_unit_test(biases_below_outputs_wait),
+		cmocka_unit_test(a_square_model_in_chunks),
 		cmocka_unit_test(what_does_not_fit_has_its_own),
 		cmocka_unit_test(gaps_and_second_passes_lodge_nothing),
 	};

@@ -308,6 +308,9 @@ static void curves_come_from_this_run(void **state)
 	assert_near(curves_product(&curves, "tn", 1024, 8192, 8192), 2 * pow(4096, 3) / 400e12,
 		    1e-9);
 	assert_near(curves_product(&curves, "nn", 64, 32, 128), 2.0 * 64 * 32 * 128 / 1e12, 1e-9);
+	/* Few operations, many bytes: 1 TB/s is what takes the time. */
+	assert_near(curves_product(&curves, "nn", 8192, 8, 8192), 4 * (8192.0 * 8192 + 2 * 8 * 8192) / 1e12,
+		    1e-9);
 	assert_near(curves_collective(&curves, "all_reduce", 2, 800e6), 2e-3, 1e-9);
 	assert_near(curves_memory(&curves, 3e9), 3e-3, 1e-9);
 	assert_near(predict_critical_batch(&s, &curves), 1000, 1e-9);

@@ -117,6 +117,54 @@ static void products(const struct curves *curves, const char *transposes, const 
 	}
 }
 
+/* Reads two arrays and writes one. */
+static void memory_curve(const struct curves *curves, struct curve *out)
+{
+	*out = (struct curve){ 0 };
+	for (size_t i = 0; i < curves->result->case_count; i++) {
+		const struct case_result *c = &curves->result->cases[i];
+		const struct metric_value *rate = case_metric(c, "stream.bandwidth");
+		const struct case_parameter *size = case_parameter(c, "size");
+
+		if (usable(curves, c, "stream") && rate && size && is(c, "operation", "triad") &&
+		    is(c, "precision", "fp32"))
+			curve_add(out, 3 * size->number, 3 * size->number / rate->value);
+	}
+}
+
+double curves_memory(struct curves *curves, double bytes)
+{
+	struct curve curve;
+
+	if (curves->rates.memory > 0)
+		return bytes / curves->rates.memory;
+	memory_curve(curves, &curve);
+	return curve.count ? curve_at(&curve, bytes)
+			   : lacking(curves, "memory bandwidth (suite stream, triad in fp32)");
+}
+
+static double element_bytes(const struct curves *c)
+{
+	if (strcmp(c->precision, "fp64") == 0)
+		return 8;
+	return strcmp(c->precision, "fp16") == 0 || strcmp(c->precision, "bf16") == 0 ? 2 : 4;
+}
+
+/*
+ * Reading its operands and writing its result, at the highest rate that was measured, takes a slim product longer than
+ * its operations do. 0: unknown.
+ */
+static double memory_floor(const struct curves *c, double m, double n, double k)
+{
+	double bytes = (m * k + k * n + m * n) * element_bytes(c), floor = INFINITY;
+	struct curve curve;
+
+	memory_curve(c, &curve);
+	for (size_t i = 0; i < curve.count; i++)
+		floor = fmin(floor, bytes * curve.seconds[i] / curve.x[i]);
+	return isfinite(floor) ? floor : 0;
+}
+
 double curves_product(struct curves *c, const char *transposes, double m, double n, double k)
 {
 	const double shape[3] = { m, n, k };
@@ -130,27 +178,7 @@ double curves_product(struct curves *c, const char *transposes, double m, double
 		products(c, "nn", shape, &exact, &curve);
 	if (curve.count == 0)
 		return lacking(c, "products (suite matmul) in this precision");
-	return exact > 0 ? exact : curve_at(&curve, 2 * m * n * k);
-}
-
-/* Reads two arrays and writes one. */
-double curves_memory(struct curves *curves, double bytes)
-{
-	struct curve curve = { 0 };
-
-	if (curves->rates.memory > 0)
-		return bytes / curves->rates.memory;
-	for (size_t i = 0; i < curves->result->case_count; i++) {
-		const struct case_result *c = &curves->result->cases[i];
-		const struct metric_value *rate = case_metric(c, "stream.bandwidth");
-		const struct case_parameter *size = case_parameter(c, "size");
-
-		if (usable(curves, c, "stream") && rate && size && is(c, "operation", "triad") &&
-		    is(c, "precision", "fp32"))
-			curve_add(&curve, 3 * size->number, 3 * size->number / rate->value);
-	}
-	return curve.count ? curve_at(&curve, bytes)
-			   : lacking(curves, "memory bandwidth (suite stream, triad in fp32)");
+	return exact > 0 ? exact : fmax(curve_at(&curve, 2 * m * n * k), memory_floor(c, m, n, k));
 }
 
 static double factor_of(const char *operation, int ranks)

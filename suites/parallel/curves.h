@@ -41,7 +41,8 @@ struct curves {
 void curves_open(struct curves *curves, const struct result *result, const char *device,
 		 const char *precision, const struct rates *rates);
 
-/* One product C = A B, of this shape where it was measured, else of as many operations; `transposes` "nn", "tn" or "nt", and where that was not measured "nn". */
+/* One product C = A B, of this shape where it was measured, else of as many operations, and no faster than memory
+ * moves its operands; `transposes` "nn", "tn" or "nt", and where that was not measured "nn". */
 double curves_product(struct curves *curves, const char *transposes, double m, double n, double k);
 /* A kernel that moves so many bytes. */
 double curves_memory(struct curves *curves, double bytes);
