@@ -160,6 +160,30 @@ static void a_step_is_the_sum_of_its_parts(void **state)
 	result_release(&r);
 }
 
+/* Two devices everywhere: said nowhere. */
+static void bars_are_named_by_what_tells_them_apart(void **state)
+{
+	static const char *const modes[] = { "ddp", "tensor" };
+	struct result r = { 0 };
+	struct drawn d;
+	const struct tree *rows;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		struct case_result *c = add_split(&r, modes[i % 2], 64, i / 2 ? 4096 : 512, 1e-3, 1e9);
+
+		add_metric(c, "parallel.compute_time", 1e-3, "s");
+		add_metric(c, "parallel.bubble_model", 0, "1");
+	}
+	open_drawn(&d, &r);
+	splits_time(&d.splits, d.charts);
+	rows = tree_member(tree_member(d.charts->children[0], "stacked"), "stack_rows");
+	assert_string_equal(member(rows->children[0], "name"), "width 512: DDP");
+	assert_string_equal(member(rows->children[3], "name"), "width 4096: tensor");
+	close_drawn(&d);
+	result_release(&r);
+}
+
 static void the_map_names_winners(void **state)
 {
 	static const double batches[] = { 64, 8192 }, widths[] = { 512, 4096 };
@@ -367,6 +391,7 @@ int main(void)
 		cmocka_unit_test(only_unbeaten_splits_are_offered),
 		cmocka_unit_test(transports_and_graphs_are_splits_of_the_same_model),
 		cmocka_unit_test(a_step_is_the_sum_of_its_parts),
+		cmocka_unit_test(bars_are_named_by_what_tells_them_apart),
 		cmocka_unit_test(the_map_names_winners),
 		cmocka_unit_test(one_device_competes_and_predictions_are_counted),
 		cmocka_unit_test(a_limit_names_the_fastest_that_fits),

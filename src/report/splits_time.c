@@ -3,8 +3,10 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 
 #define ROWS_MOST 24
 
@@ -15,21 +17,73 @@ static double metric(const struct split *split, const char *name)
 	return m ? m->value : NAN;
 }
 
+/* Measured with its parts: that of one device has none. */
+static bool in_parts(const struct split *split)
+{
+	return isfinite(metric(split, "parallel.compute_time")) &&
+	       isfinite(metric(split, "parallel.bubble_model"));
+}
+
+static const char *model_of(const struct split *split)
+{
+	return split->model;
+}
+
+static const char *name_of(const struct split *split)
+{
+	return split->name;
+}
+
+/* Whether "a, b, c" has this word. */
+static bool has_word(const char *words, const char *word, size_t length)
+{
+	for (const char *at = words; at; at = strstr(at, ", ") ? strstr(at, ", ") + 2 : NULL)
+		if (strncmp(at, word, length) == 0 && (at[length] == ',' || !at[length]))
+			return true;
+	return false;
+}
+
+/* `words` without those that all bars have: there is no room for what tells nothing apart. */
+static char *apart(const struct splits *splits, const char *words,
+		   const char *(*of)(const struct split *split))
+{
+	struct text out = TEXT_EMPTY;
+
+	for (const char *word = words; *word;) {
+		size_t length = strstr(word, ", ") ? (size_t)(strstr(word, ", ") - word) : strlen(word);
+		bool all = true;
+
+		for (size_t i = 0; i < splits->count && all; i++)
+			all = !in_parts(&splits->items[i]) ||
+			      has_word(of(&splits->items[i]), word, length);
+		if (!all)
+			text_addf(&out, "%s%.*s", out.length ? ", " : "", (int)length, word);
+		word += length + (word[length] ? 2 : 0);
+	}
+	return text_detach(&out);
+}
+
 static void add_part(struct chart_series *row, const char *name, double seconds)
 {
 	chart_point_new(row, name)->y = fmax(seconds, 0);
 }
 
 /* The slowest device computes for so long; the schedule adds its idle share, communication the rest. */
-static void add_row(struct chart *chart, const struct split *split)
+static void add_row(const struct splits *splits, struct chart *chart, const struct split *split)
 {
 	double compute = metric(split, "parallel.compute_time"),
 	       bubble = metric(split, "parallel.bubble_model");
 	double scheduled = compute / (1 - bubble);
-	char *name = xasprintf("%s: %s", split->name, split->model);
+	char *model = apart(splits, split->model, model_of), *own = apart(splits, split->name, name_of);
+	/* The only bar, or all the same: as it is. */
+	/* The only bar, or all the same: as it is. */
+	char *name = *own || *model ? xasprintf("%s%s%s", model, *own && *model ? ": " : "", own)
+				    : xasprintf("%s: %s", split->model, split->name);
 	struct chart_series *row = chart_series_named(chart, name);
 
 	free(name);
+	free(own);
+	free(model);
 	add_part(row, "computing", fmin(compute, split->seconds));
 	add_part(row, "idle by schedule", fmin(scheduled, split->seconds) - compute);
 	add_part(row, "exposed communication", split->seconds - scheduled);
@@ -48,11 +102,10 @@ void splits_time(const struct splits *splits, struct tree *charts)
 	for (size_t i = 0; i < splits->count; i++) {
 		const struct split *split = &splits->items[i];
 
-		if (!isfinite(metric(split, "parallel.compute_time")) ||
-		    !isfinite(metric(split, "parallel.bubble_model")))
+		if (!in_parts(split))
 			continue;
 		if (++all <= ROWS_MOST)
-			add_row(&chart, split);
+			add_row(splits, &chart, split);
 	}
 	if (all > ROWS_MOST) {
 		free(chart.note);
