@@ -18,7 +18,7 @@ case_limit = 300s
 min_samples = 5
 max_samples = 6
 max_time = 10ms
-sample_time = 10us
+sample_time = 1us
 [suite launch]
 [suite alloc]
 sizes = 4KiB
@@ -55,7 +55,7 @@ case_limit = 300s
 min_samples = 5
 max_samples = 6
 max_time = 10ms
-sample_time = 10us
+sample_time = 1us
 [suite collective]
 devices = 2
 operations = all_reduce
