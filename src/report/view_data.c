@@ -3,7 +3,9 @@
  * else without raw samples, else as a summary of each case's metrics, of many results of its main one. The page says
  * which.
  */
+#include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,14 +71,23 @@ static char *without_samples(const struct result *result)
 	return json;
 }
 
+/* More only say how a median was divided. */
+static double nine_digits(double value)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.9g", value);
+	return isfinite(value) ? strtod(text, NULL) : value;
+}
+
 /* "transfer.bandwidth": [value, low, high, n] */
 static void summarise_metric(struct json_writer *w, const struct metric_value *m)
 {
 	writer_key(w, view_string(m->name));
 	writer_open(w, '[');
-	writer_real(w, m->value);
-	writer_real(w, m->low);
-	writer_real(w, m->high);
+	writer_real(w, nine_digits(m->value));
+	writer_real(w, nine_digits(m->low));
+	writer_real(w, nine_digits(m->high));
 	writer_unsigned(w, m->n);
 	writer_close(w, ']');
 }
