@@ -11,8 +11,8 @@
  */
 GENERATOR_FN uint64_t checksum_word(uint64_t word, uint64_t index)
 {
-	uint64_t x = (word ^ (index + 1) * UINT64_C(0x9E3779B97F4A7C15)) *
-		     UINT64_C(0xBF58476D1CE4E5B9);
+	uint64_t x =
+		(word ^ (index + 1) * UINT64_C(0x9E3779B97F4A7C15)) * UINT64_C(0xBF58476D1CE4E5B9);
 
 	x = (x ^ x >> 32) * UINT64_C(0x94D049BB133111EB);
 	return x ^ x >> 29;

@@ -43,7 +43,7 @@ static void check_ranges(struct bench *b, const unsigned char *data, const unsig
 {
 	static const struct {
 		uint64_t first, bytes;
-	} ranges[] = { { 0, BYTES }, { 0, 0 },     { 0, 1 },  { 0, 8 },    { 8, 4096 },
+	} ranges[] = { { 0, BYTES }, { 0, 0 },     { 0, 1 },   { 0, 8 },    { 8, 4096 },
 		       { 2, 777 },   { 7, 65536 }, { 16, 15 }, { 4, 40000 } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(ranges) && bench_ok(b); i++) {
@@ -60,7 +60,8 @@ static void check_ranges(struct bench *b, const unsigned char *data, const unsig
 }
 
 /* Every bit counts, wherever it is, and where a word is counts as well. */
-static void check_changes(struct bench *b, unsigned char *data, unsigned char *memory, uint64_t *out)
+static void check_changes(struct bench *b, unsigned char *data, unsigned char *memory,
+			  uint64_t *out)
 {
 	uint64_t before = launch_checksum(b, memory, BYTES, out), state = 9;
 
@@ -85,7 +86,8 @@ static void check_changes(struct bench *b, unsigned char *data, unsigned char *m
 	    backend_copy(b->stream, memory + 8, data, 8, b->err) == STATUS_OK)
 		backend_stream_synchronize(b->stream, b->err);
 	if (bench_ok(b) && launch_checksum(b, memory, BYTES, out) == before && bench_ok(b))
-		error_set(b->err, STATUS_MISMATCH, "checksum: two words that changed places change nothing");
+		error_set(b->err, STATUS_MISMATCH,
+			  "checksum: two words that changed places change nothing");
 }
 
 enum status check_checksum(struct device *device, struct error *err)
@@ -119,12 +121,12 @@ static struct difference_part sum_of(const struct difference_part *parts)
 static void check_difference_of(struct bench *b, enum precision precision, size_t count)
 {
 	static const double x_scale = 1024, y_scale = 3;
-	struct difference_part *parts = xcalloc(DIFFERENCE_PARTS, sizeof(*parts)), got, right = { 0, 0 };
+	struct difference_part *parts = xcalloc(DIFFERENCE_PARTS, sizeof(*parts)), got,
+			       right = { 0, 0 };
 	struct tensor x, y;
-	struct difference_arguments a = { .precision = precision,
-					  .count = count,
-					  .x_scale = x_scale,
-					  .y_scale = y_scale };
+	struct difference_arguments a = {
+		.precision = precision, .count = count, .x_scale = x_scale, .y_scale = y_scale
+	};
 
 	tensor_make(b, &x, precision, count + 1, 5, 8);
 	tensor_make(b, &y, precision, count + 1, 6, 8);
@@ -144,8 +146,8 @@ static void check_difference_of(struct bench *b, enum precision precision, size_
 	}
 	if (bench_ok(b) && compare(b->err, "difference", PRECISION_FP64, count, got.difference,
 				   right.difference, 1e-12 * right.difference))
-		compare(b->err, "difference: what was expected", PRECISION_FP64, count, got.expected,
-			right.expected, 1e-12 * right.expected);
+		compare(b->err, "difference: what was expected", PRECISION_FP64, count,
+			got.expected, right.expected, 1e-12 * right.expected);
 	tensor_free(&x);
 	tensor_free(&y);
 	free(parts);
@@ -156,10 +158,9 @@ static void check_nan(struct bench *b)
 {
 	struct difference_part *parts = xcalloc(DIFFERENCE_PARTS, sizeof(*parts));
 	float *zeros = xcalloc(5000, sizeof(*zeros));
-	struct difference_arguments a = { .precision = PRECISION_FP32,
-					  .count = 5000,
-					  .x_scale = 1,
-					  .y_scale = 1 };
+	struct difference_arguments a = {
+		.precision = PRECISION_FP32, .count = 5000, .x_scale = 1, .y_scale = 1
+	};
 
 	a.x = bench_upload(b, zeros, 5000 * sizeof(*zeros));
 	zeros[4999] = NAN;

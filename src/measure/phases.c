@@ -58,7 +58,7 @@ void phases_record(struct phases *phases, struct case_result *result)
 	phases_enter(phases, phases->parts[phases->current].name);
 	result->phases = xcalloc(phases->count, sizeof(*result->phases));
 	for (size_t i = 0; i < phases->count; i++)
-		result->phases[result->phase_count++] = (struct case_phase){
-			xstrdup(phases->parts[i].name), phases->parts[i].seconds
-		};
+		result->phases[result->phase_count++] =
+			(struct case_phase){ xstrdup(phases->parts[i].name),
+					     phases->parts[i].seconds };
 }

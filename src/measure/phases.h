@@ -21,8 +21,8 @@ struct phases {
 		double seconds;
 	} parts[PHASES_MOST];
 	size_t count, current;
-	double since; /* when the current one began */
-	bool named;   /* by a suite: only then they are worth recording */
+	double since;                      /* when the current one began */
+	bool named;                        /* by a suite: only then they are worth recording */
 	const volatile sig_atomic_t *stop; /* NULL: nobody stops it */
 };
 

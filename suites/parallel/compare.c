@@ -19,7 +19,8 @@ static double ratio_of(const struct difference_part *s)
 /* Partial sums of a piece, each by one thread in order: the same result with any number of them. */
 #define PARTS 64
 
-static void add_piece(struct difference_part *s, const double *run, const double *expected, uint64_t count)
+static void add_piece(struct difference_part *s, const double *run, const double *expected,
+		      uint64_t count)
 {
 	struct difference_part parts[PARTS] = { 0 };
 

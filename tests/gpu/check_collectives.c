@@ -29,13 +29,12 @@ struct rank {
 	float *values; /* the same in pinned memory */
 };
 
-static enum status rank_open(struct rank *r, const struct backend *backend, struct error *err)
+static enum status rank_open(struct rank *r, struct error *err)
 {
 	struct communicator_id id = { { 0 } };
 	void *values;
 	enum status status = STATUS_OK;
 
-	STEP(backend->device_open(r->world->rank % r->devices, &r->device, err));
 	STEP(backend_stream_create(r->device, false, &r->stream, err));
 	STEP(backend_memory_alloc(r->device, ALLOCATOR_DEVICE, COUNT * sizeof(float), NULL,
 				  &r->memory, err));
@@ -330,42 +329,54 @@ struct transports {
 	size_t count;
 };
 
-static enum status run_over(const struct backend *backend, struct world *world, int devices,
+static enum status run_over(struct device *device, struct world *world, int devices,
 			    enum transport transport, struct error *err)
 {
-	struct rank r = { .world = world, .transport = transport, .devices = devices };
-	enum status status = rank_open(&r, backend, err);
+	struct rank r = {
+		.world = world, .transport = transport, .devices = devices, .device = device
+	};
+	enum status status = rank_open(&r, err);
 
 	if (status == STATUS_OK)
 		status = rank_checks(&r, err);
+	/* Another one may still read what this one has sent. */
+	world_barrier(world);
 	backend_communicator_close(r.communicator);
+	if (status != STATUS_OK && status != STATUS_UNSUPPORTED)
+		return status;
+	backend_stream_destroy(r.stream);
+	backend_memory_free(device, ALLOCATOR_DEVICE, r.memory, COUNT * sizeof(float), NULL, err);
+	backend_memory_free(device, ALLOCATOR_PINNED, r.values, COUNT * sizeof(float), NULL, err);
 	return status;
 }
 
 static int run_rank(struct world *world, int devices, const struct transports *transports)
 {
+	int index = world->rank % devices, failures = 0;
+	struct error opening = ERROR_NONE;
 	struct backend_list list;
-	int failures = 0;
+	struct device *opened;
 	char device[32];
 
 	alarm(RANK_SECONDS);
-	snprintf(device, sizeof(device), "cuda:%d", world->rank % devices);
+	snprintf(device, sizeof(device), "cuda:%d", index);
 	backends_open(&list, settings.backend, &settings.options);
 	if (list.count == 0)
 		return check_report("collectives", device, STATUS_DEVICE, list.missing[0]);
+	if (list.backends[0]->device_open(index, &opened, &opening) != STATUS_OK)
+		return check_report("collectives", device, opening.status, opening.message);
 	for (size_t i = 0; i < transports->count && failures == 0; i++) {
 		struct error err = ERROR_NONE;
 		char detail[96];
-		enum status status = run_over(list.backends[0], world, devices,
-					      transports->list[i], &err);
+		enum status status = run_over(opened, world, devices, transports->list[i],
+					      &err);
 
 		snprintf(detail, sizeof(detail), "rank %d of %d over %s: every collective",
 			 world->rank, world->size, transport_names[transports->list[i]]);
 		failures += check_report("collectives", device, status,
 					 status == STATUS_OK ? detail : err.message);
-		/* Skipped by one, skipped by all. */
-		world_barrier(world);
 	}
+	list.backends[0]->device_close(opened);
 	return failures;
 }
 
