@@ -403,6 +403,9 @@ static bool fits_part(const struct trainer *t)
 						 : t->setup->batch > second->out)
 			return false;
 	}
+	/* A whole layer behind the pairs has a copy as well, larger than that of a part. */
+	if (paired(t) < t->setup->layers && n->routes[paired(t)] == ROUTE_TRANSPOSED)
+		return false;
 	return all_transposed(t, 0) && any_lodges(n);
 }
 
