@@ -12,21 +12,11 @@
 
 #include "base/memory.h"
 #include "suites/parallel/data_parallel.h"
-#include "suites/parallel/lodging.h"
+#include "suites/parallel/tensor.h"
 #include "suites/parallel/timeline.h"
 
 /* A chunk with fewer rows than this costs the products more than it hides. */
 #define CHUNK_ROWS 2048
-#define CHUNKS_MAX 2
-
-struct tensor {
-	void *part;          /* gradients of the part between the layers of a pair */
-	bool in_place;       /* a pair's gradient of its inputs replaces that of its outputs */
-	bool part_lodged;    /* `part` has the transposed copies, the part lies in what is done with */
-	struct event *ready; /* summands that the communication stream may add up */
-	struct event *summed[CHUNKS_MAX];
-	uint64_t chunks;
-};
 
 /* Rows of one chunk. */
 struct rows {
@@ -37,7 +27,7 @@ static void tensor_fit(struct setup *setup)
 {
 	uint64_t chunks = setup->batch / CHUNK_ROWS;
 
-	setup->chunks = chunks < CHUNKS_MAX ? chunks : CHUNKS_MAX;
+	setup->chunks = chunks < TENSOR_CHUNKS_MAX ? chunks : TENSOR_CHUNKS_MAX;
 	setup->chunks = setup->chunks > 0 ? setup->chunks : 1;
 }
 
@@ -76,81 +66,6 @@ static struct stream *compute_stream(const struct trainer *t)
 	return t->team->streams[STREAM_COMPUTE];
 }
 
-/* Layers [0, the number of those in pairs). */
-static size_t paired(const struct trainer *t)
-{
-	return t->setup->layers / 2 * 2;
-}
-
-/* Of the gradients between the layers of the widest pair. */
-static uint64_t part_bytes(const struct setup *setup)
-{
-	uint64_t widest = 0;
-
-	for (size_t l = 1; l < setup->layers; l += 2)
-		if (setup->widths[l] > widest)
-			widest = setup->widths[l];
-	return setup->batch * (widest / (uint64_t)setup->ranks) * precision_bytes(setup->precision);
-}
-
-/* Of the widest bias of even or odd layers in pairs, as this rank has it. */
-static uint64_t bias_bytes(const struct setup *setup, size_t parity)
-{
-	uint64_t widest = 0;
-
-	for (size_t l = parity; l < setup->layers / 2 * 2; l += 2) {
-		uint64_t out = setup->widths[l + 1] / (parity == 0 ? (uint64_t)setup->ranks : 1);
-
-		widest = out > widest ? out : widest;
-	}
-	return widest * precision_bytes(setup->precision);
-}
-
-static uint64_t tensor_buffers(const struct setup *setup, int rank)
-{
-	(void)rank;
-	return part_bytes(setup) + bias_bytes(setup, 0) + bias_bytes(setup, 1);
-}
-
-static bool any_lodges(const struct network *n)
-{
-	for (size_t l = 0; l <= n->setup->layers; l++)
-		if (n->passing[l])
-			return true;
-	return false;
-}
-
-/*
- * Biases' gradients are there before the last chunk has used the masks and the gradients of weights the inputs,
- * which may lodge in their place: so they wait beside it. One for even, one for odd layers.
- */
-static enum status open_bias_sums(struct trainer *t, struct error *err)
-{
-	struct network *n = &t->network;
-
-	for (size_t parity = 0; parity < 2 && any_lodges(n); parity++) {
-		void *sums;
-
-		if (arena_alloc(&t->arena, MEMORY_TRANSIENT, bias_bytes(t->setup, parity), &sums, err) !=
-		    STATUS_OK)
-			return err->status;
-		for (size_t l = parity; l < paired(t); l += 2)
-			n->bias_sums[l] = sums;
-	}
-	return STATUS_OK;
-}
-
-static enum status place_bias_sum(struct trainer *t, size_t l, struct error *err)
-{
-	struct network *n = &t->network;
-
-	if (!n->bias_sums[l])
-		return STATUS_OK;
-	return backend_copy(compute_stream(t), network_bias(n, l, n->layer_gradients[l]),
-			    n->bias_sums[l],
-			    n->local.layer[l].out * precision_bytes(t->setup->precision), err);
-}
-
 static enum status open_local(struct trainer *t, struct tensor *s, struct error *err)
 {
 	s->chunks = t->setup->chunks < t->setup->batch ? t->setup->chunks : t->setup->batch;
@@ -159,10 +74,10 @@ static enum status open_local(struct trainer *t, struct tensor *s, struct error 
 	for (uint64_t i = 0; i < s->chunks; i++)
 		if (backend_event_create(t->team->device, &s->summed[i], err) != STATUS_OK)
 			return err->status;
-	if (arena_alloc(&t->arena, MEMORY_TRANSIENT, part_bytes(t->setup), &s->part, err) !=
+	if (arena_alloc(&t->arena, MEMORY_TRANSIENT, tensor_part_bytes(t->setup), &s->part, err) !=
 	    STATUS_OK)
 		return err->status;
-	return open_bias_sums(t, err);
+	return tensor_open_bias_sums(t, err);
 }
 
 static enum status tensor_open(struct trainer *t, struct error *err)
@@ -179,7 +94,7 @@ static void tensor_close(struct trainer *t)
 	if (!s)
 		return;
 	backend_event_destroy(s->ready);
-	for (int i = 0; i < CHUNKS_MAX; i++)
+	for (int i = 0; i < TENSOR_CHUNKS_MAX; i++)
 		backend_event_destroy(s->summed[i]);
 	free(s);
 }
@@ -253,36 +168,22 @@ static enum status forward(struct trainer *t, unsigned parts, struct error *err)
 	size_t last = t->setup->layers - 1;
 	uint64_t rows = t->setup->batch;
 
-	for (size_t l = 0; l < paired(t); l += 2)
+	for (size_t l = 0; l < tensor_paired(t); l += 2)
 		for (uint64_t c = 0; c < s->chunks; c++)
 			if (forward_pair(t, l, c, parts, err) != STATUS_OK)
 				return err->status;
 	for (uint64_t c = 0; c < s->chunks; c++)
-		if (finish_pair(t, paired(t) - 1, c, parts, err) != STATUS_OK)
+		if (finish_pair(t, tensor_paired(t) - 1, c, parts, err) != STATUS_OK)
 			return err->status;
 	if (!(parts & STEP_COMPUTE))
 		return STATUS_OK;
 	timeline_begin(t, STREAM_COMPUTE, SPAN_LOSS, 0);
-	if (paired(t) <= last &&
+	if (tensor_paired(t) <= last &&
 	    network_forward(n, compute_stream(t), last, 0, rows, err) != STATUS_OK)
 		return err->status;
 	network_loss(n, compute_stream(t), 0, rows, trainer_gradient_scale(t, rows), err);
 	timeline_end(t, STREAM_COMPUTE);
 	return err->status;
-}
-
-/*
- * Where the gradients between the layers of the pair are: lodged, in the outputs of the pair, whose masks are used
- * chunk by chunk before, or where the last layer's gradients will be.
- */
-static void *part_of(const struct trainer *t, size_t first)
-{
-	const struct tensor *s = t->state;
-	const struct network *n = &t->network;
-
-	if (!s->part_lodged)
-		return s->part;
-	return first + 2 < t->setup->layers ? n->activations[first + 2] : n->layer_gradients[first + 1];
 }
 
 /* From the gradient of the outputs of layer `first` + 1 to that of the inputs of layer `first`. */
@@ -292,7 +193,7 @@ static enum status input_gradients(struct trainer *t, size_t first, struct rows 
 	struct stream *stream = compute_stream(t);
 	struct network *n = &t->network;
 	void *to = network_row(n, first + 2, dy, rows.first),
-	     *part = network_row(n, first + 1, part_of(t, first), rows.first);
+	     *part = network_row(n, first + 1, tensor_part(t, first), rows.first);
 
 	if (network_output_gradient(n, stream, first + 1, rows.first, rows.count, to,
 				    rows.first > 0, err) != STATUS_OK ||
@@ -316,7 +217,7 @@ static enum status backward_pair(struct trainer *t, size_t first, void *dy, void
 		struct rows rows = chunk_rows(t, c);
 
 		/* The pair behind has left its sum; the loss or a whole layer has none. */
-		if (first + 2 < paired(t) && wait_summed(t, c, parts, err) != STATUS_OK)
+		if (first + 2 < tensor_paired(t) && wait_summed(t, c, parts, err) != STATUS_OK)
 			return err->status;
 		timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, c);
 		if (parts & STEP_COMPUTE &&
@@ -334,10 +235,10 @@ static enum status backward_pair(struct trainer *t, size_t first, void *dy, void
 	if (network_weight_gradient(n, compute_stream(t), first + 1, 0, all, dy, false, err) !=
 	    STATUS_OK)
 		return err->status;
-	if (network_weight_gradient(n, compute_stream(t), first, 0, all, part_of(t, first), false,
+	if (network_weight_gradient(n, compute_stream(t), first, 0, all, tensor_part(t, first), false,
 				    err) != STATUS_OK ||
-	    place_bias_sum(t, first + 1, err) != STATUS_OK ||
-	    place_bias_sum(t, first, err) != STATUS_OK)
+	    tensor_place_bias_sum(t, first + 1, err) != STATUS_OK ||
+	    tensor_place_bias_sum(t, first, err) != STATUS_OK)
 		return err->status;
 	timeline_end(t, STREAM_COMPUTE);
 	return err->status;
@@ -352,7 +253,7 @@ static enum status backward(struct trainer *t, unsigned parts, struct error *err
 	/* Not in the logits' place, which has the first of them. */
 	size_t turn = t->setup->layers + 1;
 
-	if (paired(t) <= last) {
+	if (tensor_paired(t) <= last) {
 		void *dx = n->transient[turn++ % 2];
 
 		if (parts & STEP_COMPUTE &&
@@ -361,7 +262,7 @@ static enum status backward(struct trainer *t, unsigned parts, struct error *err
 			return err->status;
 		dy = dx;
 	}
-	for (size_t first = paired(t); first > 0; first -= 2) {
+	for (size_t first = tensor_paired(t); first > 0; first -= 2) {
 		void *dx = s->in_place ? dy : n->transient[turn++ % 2];
 
 		if (backward_pair(t, first - 2, dy, dx, parts, err) != STATUS_OK)
@@ -369,67 +270,6 @@ static enum status backward(struct trainer *t, unsigned parts, struct error *err
 		dy = dx;
 	}
 	return STATUS_OK;
-}
-
-static bool all_transposed(const struct trainer *t, size_t parity)
-{
-	for (size_t l = parity; l < paired(t); l += 2)
-		if (t->network.routes[l] != ROUTE_TRANSPOSED)
-			return false;
-	return true;
-}
-
-/* The copy has all that is still wanted of the gradient of the outputs once that of the part is there. */
-static bool fits_in_place(const struct trainer *t)
-{
-	const struct network *n = &t->network;
-
-	for (size_t first = 0; first < paired(t); first += 2)
-		if (n->local.layer[first + 1].out > network_inside(n) ||
-		    (first > 0 && t->setup->widths[first] != t->setup->widths[first + 2]))
-			return false;
-	return all_transposed(t, 1);
-}
-
-/* A chunk of the part is no longer than the same rows of what it replaces. */
-static bool fits_part(const struct trainer *t)
-{
-	const struct network *n = &t->network;
-
-	for (size_t first = 0; first < paired(t); first += 2) {
-		const struct model_layer *second = &n->local.layer[first + 1];
-
-		if (first + 2 < t->setup->layers ? second->in > t->setup->widths[first + 2]
-						 : t->setup->batch > second->out)
-			return false;
-	}
-	/* A whole layer behind the pairs has a copy as well, larger than that of a part. */
-	if (paired(t) < t->setup->layers && n->routes[paired(t)] == ROUTE_TRANSPOSED)
-		return false;
-	return all_transposed(t, 0) && any_lodges(n);
-}
-
-/* Transposed copies take the place of what they make unnecessary. */
-static void tensor_settled(struct trainer *t)
-{
-	struct tensor *s = t->state;
-	struct network *n = &t->network;
-	size_t logits = t->setup->layers % 2;
-
-	if (!lodging_possible(n))
-		return;
-	if (fits_in_place(t)) {
-		arena_free(&t->arena, n->transposed[1]);
-		n->transposed[1] = n->transient[paired(t) < t->setup->layers ? logits : 1 - logits];
-		s->in_place = true;
-	}
-	if (fits_part(t)) {
-		arena_free(&t->arena, n->transposed[0]);
-		n->transposed[0] = s->part;
-		s->part_lodged = true;
-		for (size_t l = 2; l < t->setup->layers; l += 2)
-			n->passing[l] = true;
-	}
 }
 
 static enum status tensor_enqueue(struct trainer *t, unsigned parts, struct error *err)
