@@ -45,3 +45,18 @@ assert not bad, bad
 assert len([c for c in cases if c["status"] == "OK"]) == 2 + 6 + 12 + 3, len(cases)
 assert {len(c["devices"]) for c in cases} == {2, 3, 4}
 PY
+
+# More communicators than ranks keep; ranks 0 and 1 are in all of them, ranks 2 and 3 in half.
+{
+	printf '[run]\nbackend = host\nhost_devices = 4\n[defaults]\nmin_samples = 3\nmax_samples = 3\nsample_time = 100us\n'
+	for n in $(seq 10); do
+		printf '[suite parallel n%d]\nlayers = 20, 24, 10\nbatch = 12\ndevices = 2, 4\nmodes = ddp\ncollective_multiprocessors = %d\n' "$n" "$n"
+	done
+} > "$dir/many.ini"
+"$gpuproof" run "$dir/many.ini" -o "$dir/many" --no-report > "$dir/said" 2>&1 || fail "run ended with $?: $(cat "$dir/said")"
+python3 - "$dir/many/result.json" <<'PY'
+import json, sys
+cases = json.load(open(sys.argv[1]))["cases"]
+bad = [(c["id"], c["status"], c["reason"]) for c in cases if c["status"] != "OK"]
+assert not bad and len(cases) == 20, (len(cases), bad)
+PY

@@ -6,8 +6,8 @@
 #include "base/memory.h"
 #include "suites/parallel/products.h"
 
-/* Worlds of different sizes, with and without a limit for collectives. */
-#define KEPT_MOST 6
+/* Worlds of different sizes, with and without a limit for collectives, over different transports. */
+#define KEPT_MOST 16
 
 /* A communicator of all ranks of a world. */
 struct ring {
@@ -47,7 +47,10 @@ static struct ring *find_ring(const struct team *team, enum transport asked)
 	return NULL;
 }
 
-/* A rank may have lost its own in a case of fewer ranks that failed: then the others give up theirs. */
+/*
+ * A rank may have lost its own in a case of fewer ranks that failed: then the others give up theirs. Ranks of a small
+ * world are in larger ones as well, and closing may wait for the other ranks: so the order stays that of the cases.
+ */
 static void take_ring(struct team *team, enum transport asked)
 {
 	struct ring *ring = find_ring(team, asked);
@@ -59,8 +62,11 @@ static void take_ring(struct team *team, enum transport asked)
 	} else if (ring) {
 		backend_communicator_close(ring->all);
 	}
-	if (ring)
-		*ring = kept.rings[--kept.count];
+	if (ring) {
+		kept.count--;
+		memmove(ring, ring + 1,
+			(size_t)(kept.rings + kept.count - ring) * sizeof(kept.rings[0]));
+	}
 }
 
 enum status keep_team_open(struct team *team, struct device *device, struct world *world,
@@ -98,19 +104,17 @@ static void forget_ring(struct team *team)
 
 void keep_team(struct team *team)
 {
-	if (kept.count == KEPT_MOST || team->memory->count == PRODUCTS_REMEMBERED) {
-		team_close(team);
-		keep_nothing();
-		return;
-	}
-	if (team->all)
+	/* Ranks of a small world may have kept more than those that are only in a large one. */
+	if (team->all &&
+	    world_sum(team->world, kept.count < KEPT_MOST) == team->world->size) {
 		kept.rings[kept.count++] =
 			(struct ring){ team->all, team->world->shared, kept.asked,
 				       team->multiprocessors, team->communicator_bytes };
+		forget_ring(team);
+	}
 	memcpy(kept.streams, team->streams, sizeof(kept.streams));
 	kept.memory = team->memory;
 	memset(team->streams, 0, sizeof(team->streams));
 	team->memory = NULL;
-	forget_ring(team);
 	team_close(team);
 }
