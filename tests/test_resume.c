@@ -404,6 +404,8 @@ static const struct case_result *stop_once(struct rig *rig, double *seconds)
 	clock_sleep(0.1);
 	sent = clock_seconds();
 	kill(-pid, SIGINT);
+	clock_sleep(0.02);
+	kill(pid, SIGINT); /* the same request again, as timeout(1) sends it */
 	assert_int_equal(wait_for(pid), 100 + SIGINT);
 	*seconds = clock_seconds() - sent;
 	no_orphans();
@@ -471,6 +473,7 @@ static void a_second_stop_ends_at_once(void **state)
 	wait_for_text(&rig, "stderr", "OK steps/1@");
 	kill(-pid, SIGINT);
 	wait_for_text(&rig, "stderr", "once more to stop at once");
+	clock_sleep(0.3); /* less would be the same request */
 	sent = clock_seconds();
 	kill(-pid, SIGINT);
 	assert_int_equal(wait_for(pid), 100 + SIGINT);

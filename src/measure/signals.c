@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -14,12 +16,30 @@ static const int ignored[] = { SIGPIPE, SIGXFSZ };
 static struct sigaction before_caught[ARRAY_SIZE(caught)], before_ignored[ARRAY_SIZE(ignored)];
 static int ends[2] = { -1, -1 };
 static volatile sig_atomic_t stops, last_stop;
+static struct timespec stopped_at; /* the handler's alone, which nothing interrupts */
+
+/* One request to stop may come twice: timeout(1) signals the process and then its whole group. */
+#define ECHO_SECONDS 0.25
+
+static bool is_echo(int number)
+{
+	struct timespec now;
+	double since;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	since = (double)(now.tv_sec - stopped_at.tv_sec) +
+		1e-9 * (double)(now.tv_nsec - stopped_at.tv_nsec);
+	if (number == last_stop && since < ECHO_SECONDS)
+		return true;
+	stopped_at = now;
+	return false;
+}
 
 static void heard(int number)
 {
 	int saved = errno;
 
-	if (number != SIGCHLD) {
+	if (number != SIGCHLD && !is_echo(number)) {
 		stops = stops + 1;
 		last_stop = number;
 	}
@@ -37,6 +57,9 @@ enum status signals_begin(struct error *err)
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
 		return error_errno(err, "pipe");
 	stops = last_stop = 0;
+	sigemptyset(&hear.sa_mask);
+	for (size_t i = 0; i < ARRAY_SIZE(caught); i++)
+		sigaddset(&hear.sa_mask, caught[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(caught); i++) {
 		sigaction(caught[i], NULL, &before_caught[i]);
 		/* Ignored from outside (nohup, a shell's background job): stays so. */

@@ -15,7 +15,7 @@ void signals_end(void);
 int signals_fd(void); /* for poll(); empty it with signals_drain() */
 void signals_drain(void);
 
-int signals_stops(void);     /* how often a stop was asked for since signals_begin() */
+int signals_stops(void);     /* how often a stop was asked for since signals_begin(); the same signal within a quarter of a second is one */
 int signals_last_stop(void); /* SIGINT, SIGTERM, SIGHUP; 0: none */
 
 /*
