@@ -48,13 +48,31 @@ static enum status compare(struct trainer *trainer, struct training *training, s
 			     "a step that keeps everything", check, err);
 }
 
+/* Outputs that lodge where gradients come are not there any more after a step (lodging.h): copies are. */
+static enum status record_outputs(struct trainer *trainer, struct error *err)
+{
+	struct network *n = &trainer->network;
+	const struct setup *setup = trainer->setup;
+
+	for (size_t l = 1; l < setup->layers; l++)
+		if (n->passing[l] &&
+		    arena_alloc(&trainer->arena, MEMORY_VERIFICATION,
+				setup->batch * setup->widths[l] * precision_bytes(setup->precision),
+				&n->record[l], err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
 static enum status step_both(struct trainer *trainer, struct training *training,
 			     struct check *check, struct error *err)
 {
-	if (trainer_step(trainer, STEP_COMPUTE, err) != STATUS_OK)
+	const struct network *n = &trainer->network;
+
+	if (record_outputs(trainer, err) != STATUS_OK ||
+	    trainer_step(trainer, STEP_COMPUTE, err) != STATUS_OK)
 		return err->status;
 	for (size_t l = 1; l < training->setup.layers; l++)
-		training->imposed[l] = trainer->network.activations[l];
+		training->imposed[l] = n->record[l] ? n->record[l] : n->activations[l];
 	if (training_reset(training, err) != STATUS_OK)
 		return err->status;
 	/* The second step works in memory that the first one has left behind. */
