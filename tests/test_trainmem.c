@@ -426,7 +426,11 @@ static void books_agree_with_the_system(void **state)
 
 	(void)state;
 	assert_int_equal(a.ruler, RULER_PROCESS);
+#ifndef __SANITIZE_THREAD__ /* its shadow of what was touched counts as the process's memory, too */
 	assert_true(fabs(known - (double)a.ruled[PHASE_FORWARD]) < 0.05 * known);
+#else
+	(void)known;
+#endif
 	assert_int_equal(a.leaked, 0);
 	/* What is there before anything runs, and the tensors of each phase one by one. */
 	assert_true(a.opened > 0 && a.opened <= a.context + a.workspace);
