@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -74,18 +75,17 @@ static struct seen seen_on(const struct view_source *source)
 }
 
 /* One line for all devices that were throttled for the same reasons. */
-static void warn_throttled(const struct view *view, int64_t reasons, struct tree *list)
+static void warn_throttled(const struct view *view, const struct seen *seen, int64_t reasons,
+			   struct tree *list)
 {
 	struct text devices = TEXT_EMPTY, words = TEXT_EMPTY;
 	size_t count = 0, total = 0;
 
 	for (size_t s = 0; s < view->source_count; s++) {
-		struct seen seen = seen_on(&view->sources[s]);
-
-		if (!seen.throttled || seen.reasons != reasons)
+		if (!seen[s].throttled || seen[s].reasons != reasons)
 			continue;
 		text_addf(&devices, "%s%s", count++ ? ", " : "", view->sources[s].label);
-		total += seen.throttled;
+		total += seen[s].throttled;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(throttles); i++)
 		if (reasons & throttles[i].bit)
@@ -97,25 +97,23 @@ static void warn_throttled(const struct view *view, int64_t reasons, struct tree
 	text_release(&words);
 }
 
-static void warn_telemetry(const struct view *view, size_t s, struct tree *list)
+/* `seen`: on every source. */
+static void warn_telemetry(const struct view *view, const struct seen *seen, size_t s,
+			   struct tree *list)
 {
-	const struct view_source *source = &view->sources[s];
-	struct seen seen = seen_on(source);
+	const char *label = view->sources[s].label;
 	bool told = false;
 
-	if (seen.ecc)
+	if (seen[s].ecc)
 		warn(list, "%s: %lld uncorrected memory errors (ECC) while the run went on.",
-		     source->label, (long long)seen.ecc);
-	for (size_t i = 0; i < s && seen.throttled && !told; i++) {
-		struct seen earlier = seen_on(&view->sources[i]);
-
-		told = earlier.throttled && earlier.reasons == seen.reasons;
-	}
-	if (seen.throttled && !told)
-		warn_throttled(view, seen.reasons, list);
-	if (seen.replays)
-		warn(list, "%s: %lld PCIe replays while the run went on.", source->label,
-		     (long long)seen.replays);
+		     label, (long long)seen[s].ecc);
+	for (size_t i = 0; i < s && !told; i++)
+		told = seen[i].throttled && seen[i].reasons == seen[s].reasons;
+	if (seen[s].throttled && !told)
+		warn_throttled(view, seen, seen[s].reasons, list);
+	if (seen[s].replays)
+		warn(list, "%s: %lld PCIe replays while the run went on.", label,
+		     (long long)seen[s].replays);
 }
 
 static void warn_device(const struct view_source *source, struct tree *list)
@@ -183,14 +181,17 @@ static void warn_lost(const struct view *view, struct tree *list)
 void view_warnings(const struct view *view, struct tree *page)
 {
 	struct tree *list = tree_list(page, "warnings");
+	struct seen *seen = xcalloc(view->source_count, sizeof(*seen));
 	struct view_counts n;
 
+	for (size_t s = 0; s < view->source_count; s++)
+		seen[s] = seen_on(&view->sources[s]);
 	view_count(view, &n);
 	warn_unfinished(view, list);
 	warn_lost(view, list);
 	warn_host(view, list);
 	for (size_t s = 0; s < view->source_count; s++) {
-		warn_telemetry(view, s, list);
+		warn_telemetry(view, seen, s, list);
 		warn_device(&view->sources[s], list);
 	}
 	if (n.noisy)
@@ -202,4 +203,5 @@ void view_warnings(const struct view *view, struct tree *page)
 	if (n.no_interval)
 		warn(list, "%zu %s no interval: fewer than six independent samples.", n.no_interval,
 		     n.no_interval == 1 ? "case has" : "cases have");
+	free(seen);
 }
