@@ -3,7 +3,7 @@
 
 #include "measure/nursery.h"
 #include "measure/steps.h"
-#include "suites/alloc/caching.h"
+#include "suites/caching.h"
 
 #define QUICK                                                                                      \
 	"[defaults]\nmin_samples = 3\nmax_samples = 4\nmax_time = 20ms\nsample_time = 20us\n"      \
@@ -57,7 +57,7 @@ static void test_caching_takes_segments_by_its_rules(void **state)
 	struct fixture *f = *state;
 
 	for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
-		struct caching *c = caching_open(f->devices[0], 0);
+		struct caching *c = caching_open(caching_source_device(f->devices[0]), 0);
 		struct error err = ERROR_NONE;
 		void *memory;
 
@@ -71,7 +71,7 @@ static void test_caching_takes_segments_by_its_rules(void **state)
 static void test_caching_reuses_splits_and_merges(void **state)
 {
 	struct fixture *f = *state;
-	struct caching *c = caching_open(f->devices[0], 0);
+	struct caching *c = caching_open(caching_source_device(f->devices[0]), 0);
 	struct error err = ERROR_NONE;
 	void *whole, *parts[4], *again;
 
@@ -99,7 +99,7 @@ static void test_caching_reuses_splits_and_merges(void **state)
 static void test_caching_holds_its_limit_and_gives_back_first(void **state)
 {
 	struct fixture *f = *state;
-	struct caching *c = caching_open(f->devices[0], 64 * MIB);
+	struct caching *c = caching_open(caching_source_device(f->devices[0]), 64 * MIB);
 	struct error err = ERROR_NONE;
 	void *a, *b;
 
@@ -114,11 +114,37 @@ static void test_caching_holds_its_limit_and_gives_back_first(void **state)
 	assert_nothing_open("caching");
 }
 
+/* Of blocks that fit equally well the lowest is taken, whichever was freed last; what is free is counted. */
+static void test_caching_prefers_the_lowest_and_counts(void **state)
+{
+	struct fixture *f = *state;
+	struct caching *c = caching_open(caching_source_device(f->devices[0]), 0);
+	struct error err = ERROR_NONE;
+	void *parts[4], *again;
+	uint64_t all, largest;
+
+	assert_int_equal(caching_alloc(c, 64 * MIB, &again, &err), STATUS_OK);
+	assert_int_equal(caching_free(c, again, &err), STATUS_OK);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(caching_alloc(c, 16 * MIB, &parts[i], &err), STATUS_OK);
+	caching_free_bytes(c, &all, &largest);
+	assert_int_equal(all, 0);
+	assert_int_equal(caching_free(c, parts[0], &err), STATUS_OK);
+	assert_int_equal(caching_free(c, parts[2], &err), STATUS_OK);
+	caching_free_bytes(c, &all, &largest);
+	assert_int_equal(all, 32 * MIB);
+	assert_int_equal(largest, 16 * MIB);
+	assert_int_equal(caching_alloc(c, 16 * MIB, &again, &err), STATUS_OK);
+	assert_ptr_equal(again, parts[0]);
+	caching_close(c);
+	assert_nothing_open("caching");
+}
+
 /* Many sizes in any order: no two blocks share a byte. */
 static void test_caching_never_gives_memory_twice(void **state)
 {
 	struct fixture *f = *state;
-	struct caching *c = caching_open(f->devices[0], 0);
+	struct caching *c = caching_open(caching_source_device(f->devices[0]), 0);
 	struct error err = ERROR_NONE;
 	struct {
 		unsigned char *memory;
@@ -519,6 +545,7 @@ int main(void)
 		TEST(test_caching_takes_segments_by_its_rules),
 		TEST(test_caching_reuses_splits_and_merges),
 		TEST(test_caching_holds_its_limit_and_gives_back_first),
+		TEST(test_caching_prefers_the_lowest_and_counts),
 		TEST(test_caching_never_gives_memory_twice),
 		TEST(test_fragments_of_a_checkerboard),
 		TEST(test_fragments_of_alternating_batches),

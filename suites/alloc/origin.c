@@ -28,7 +28,7 @@ void origin_open(struct origin *origin, struct device *device, int kind, uint64_
 {
 	*origin = (struct origin){ .device = device, .kind = kind };
 	if (kind == ORIGIN_CACHING)
-		origin->caching = caching_open(device, limit);
+		origin->caching = caching_open(caching_source_device(device), limit);
 }
 
 void origin_close(struct origin *origin)

@@ -21,7 +21,7 @@ enum status heap_open(struct heap *heap, struct device *device, struct stream *s
 			       .policy = policy,
 			       .limit = limit,
 			       .next_address = UINT64_C(1) << 40 };
-	return policy == POLICY_ARENA ? policy_reserve(heap, reserve, err) : STATUS_OK;
+	return policy_open(heap, reserve, err);
 }
 
 void heap_close(struct heap *heap)

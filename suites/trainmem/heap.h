@@ -9,6 +9,7 @@
 #ifndef GPUPROOF_TRAINMEM_HEAP_H
 #define GPUPROOF_TRAINMEM_HEAP_H
 
+#include "suites/caching.h"
 #include "suites/parallel/arena.h"
 #include "suites/trainmem/region.h"
 
@@ -43,7 +44,8 @@ struct heap {
 	struct stream *stream;
 	enum policy policy;
 	uint64_t limit; /* of what is taken from the device; 0: what it has */
-	struct heap_segment *segments; /* arena, caching */
+	struct heap_segment *segments; /* all but caching */
+	struct caching *caching;       /* POLICY_CACHING */
 	uint64_t next_address;         /* without a device */
 	uint64_t reserved, reserved_peak; /* taken from the device */
 	uint64_t pieces;                  /* in so many allocations */
@@ -56,7 +58,7 @@ struct heap {
 	uint64_t device_calls; /* of them those that went to the device */
 };
 
-/* `reserve`: of POLICY_ARENA, the one allocation. */
+/* `reserve`: of POLICY_ARENA, the one allocation. `heap` stays where it is until it is closed. */
 enum status heap_open(struct heap *heap, struct device *device, struct stream *stream,
 		      enum policy policy, uint64_t limit, uint64_t reserve, struct error *err);
 void heap_close(struct heap *heap);

@@ -9,19 +9,8 @@
 struct heap_segment {
 	char *base;
 	struct region region;
-	bool small; /* of caching: for requests up to SMALL_MOST */
 	struct heap_segment *next;
 };
-
-/* PyTorch's rules: small requests share blocks of 2 MiB, middle ones of 20, large ones have their own. */
-#define MIB (UINT64_C(1) << 20)
-#define SMALL_MOST MIB
-#define SMALL_BLOCK (2 * MIB)
-#define MIDDLE_MOST (10 * MIB)
-#define MIDDLE_BLOCK (20 * MIB)
-#define LARGE_ROUNDING (2 * MIB)
-/* A large block keeps a rest that is no larger. */
-#define LARGE_REST (MIB + 1)
 
 static enum status beyond_limit(const struct heap *heap, uint64_t bytes, struct error *err)
 {
@@ -79,17 +68,17 @@ static void device_give(struct heap *heap, void *memory, uint64_t bytes)
 	heap->pieces--;
 }
 
-static enum status add_segment(struct heap *heap, uint64_t bytes, bool small,
-			       struct heap_segment **out, struct error *err)
+static enum status add_segment(struct heap *heap, uint64_t bytes, struct heap_segment **out,
+			       struct error *err)
 {
 	struct heap_segment *s;
 	void *base;
+	enum status status = device_take(heap, bytes, &base, err);
 
-	if (device_take(heap, bytes, &base, err) != STATUS_OK)
-		return err->status;
+	if (status != STATUS_OK)
+		return status;
 	s = xcalloc(1, sizeof(*s));
 	s->base = base;
-	s->small = small;
 	region_init(&s->region, bytes);
 	s->next = heap->segments;
 	heap->segments = *out = s;
@@ -106,17 +95,35 @@ static void drop_segment(struct heap *heap, struct heap_segment **link)
 	free(s);
 }
 
-enum status policy_reserve(struct heap *heap, uint64_t bytes, struct error *err)
+static enum status take_for_caching(void *state, size_t bytes, void **out, struct error *err)
 {
+	return device_take(state, bytes, out, err);
+}
+
+static enum status give_for_caching(void *state, void *memory, size_t bytes, struct error *err)
+{
+	(void)err;
+	device_give(state, memory, bytes);
+	return STATUS_OK;
+}
+
+enum status policy_open(struct heap *heap, uint64_t reserve, struct error *err)
+{
+	struct caching_source source = { heap, take_for_caching, give_for_caching };
 	struct heap_segment *s;
 
-	return add_segment(heap, bytes, false, &s, err);
+	if (heap->policy == POLICY_ARENA)
+		return add_segment(heap, reserve, &s, err);
+	/* The heap itself holds the limit, whatever the policy. */
+	if (heap->policy == POLICY_CACHING)
+		heap->caching = caching_open(source, 0);
+	return STATUS_OK;
 }
 
 static void take_piece(struct heap_segment *s, struct region_piece *piece, uint64_t bytes,
-		       uint64_t least_rest, void **out)
+		       void **out)
 {
-	region_take(&s->region, piece, bytes, least_rest);
+	region_take(&s->region, piece, bytes);
 	*out = s->base + piece->offset;
 }
 
@@ -139,57 +146,7 @@ static enum status arena_take(struct heap *heap, bool from_top, uint64_t bytes, 
 	if (from_top)
 		*out = s->base + region_take_end(&s->region, piece, bytes)->offset;
 	else
-		take_piece(s, piece, bytes, REGION_ROUNDING, out);
-	return STATUS_OK;
-}
-
-static uint64_t block_for(uint64_t bytes)
-{
-	if (bytes <= SMALL_MOST)
-		return SMALL_BLOCK;
-	if (bytes < MIDDLE_MOST)
-		return MIDDLE_BLOCK;
-	return (bytes + LARGE_ROUNDING - 1) / LARGE_ROUNDING * LARGE_ROUNDING;
-}
-
-/* The smallest free piece of all blocks of the right kind. */
-static struct region_piece *cached(const struct heap *heap, uint64_t bytes,
-				   struct heap_segment **from)
-{
-	struct region_piece *best = NULL;
-
-	for (struct heap_segment *s = heap->segments; s; s = s->next) {
-		struct region_piece *p = s->small == (bytes <= SMALL_MOST)
-						 ? region_find(&s->region, bytes, REGION_BEST)
-						 : NULL;
-
-		if (p && (!best || p->bytes < best->bytes)) {
-			best = p;
-			*from = s;
-		}
-	}
-	return best;
-}
-
-static enum status caching_take(struct heap *heap, uint64_t bytes, void **out, struct error *err)
-{
-	bool small = bytes <= SMALL_MOST;
-	uint64_t least_rest = small ? REGION_ROUNDING : LARGE_REST;
-	struct heap_segment *s = NULL;
-	struct region_piece *piece = cached(heap, bytes, &s);
-	struct error first = ERROR_NONE;
-
-	/* What is cached and of no use goes back to the device, and it is asked once more. */
-	if (!piece && add_segment(heap, block_for(bytes), small, &s, &first) != STATUS_OK) {
-		if (first.status != STATUS_NO_MEMORY)
-			return error_set(err, first.status, "%s", first.message);
-		policy_trim(heap);
-		if (add_segment(heap, block_for(bytes), small, &s, err) != STATUS_OK)
-			return err->status;
-	}
-	if (!piece)
-		piece = s->region.pieces;
-	take_piece(s, piece, bytes, least_rest, out);
+		take_piece(s, piece, bytes, out);
 	return STATUS_OK;
 }
 
@@ -197,11 +154,11 @@ static enum status caching_take(struct heap *heap, uint64_t bytes, void **out, s
 static enum status single_take(struct heap *heap, uint64_t bytes, void **out, struct error *err)
 {
 	struct heap_segment *s;
+	enum status status = add_segment(heap, bytes, &s, err);
 
-	if (add_segment(heap, bytes, false, &s, err) != STATUS_OK)
-		return err->status;
-	take_piece(s, s->region.pieces, bytes, 1, out);
-	return STATUS_OK;
+	if (status == STATUS_OK)
+		take_piece(s, s->region.pieces, bytes, out);
+	return status;
 }
 
 enum status policy_take(struct heap *heap, enum memory_class tag, uint64_t bytes, void **out,
@@ -211,7 +168,7 @@ enum status policy_take(struct heap *heap, enum memory_class tag, uint64_t bytes
 	case POLICY_ARENA:
 		return arena_take(heap, tag == MEMORY_TRANSIENT, region_round(bytes), out, err);
 	case POLICY_CACHING:
-		return caching_take(heap, region_round(bytes), out, err);
+		return caching_alloc(heap->caching, bytes, out, err);
 	default:
 		return single_take(heap, bytes, out, err);
 	}
@@ -228,39 +185,47 @@ static struct heap_segment **segment_of(struct heap *heap, const void *memory)
 	return link;
 }
 
+static void arena_give(struct heap_segment *s, const void *memory)
+{
+	uint64_t offset = (uint64_t)((uintptr_t)memory - (uintptr_t)s->base);
+
+	region_give(&s->region, region_at(&s->region, offset));
+}
+
 void policy_give(struct heap *heap, void *memory)
 {
-	struct heap_segment **link = segment_of(heap, memory);
-	struct region *region = &(*link)->region;
-	uint64_t offset = (uint64_t)((uintptr_t)memory - (uintptr_t)(*link)->base);
+	struct error ignored = ERROR_NONE;
 
-	if (heap->policy == POLICY_MALLOC || heap->policy == POLICY_ASYNC)
-		drop_segment(heap, link);
-	else
-		region_give(region, region_at(region, offset));
+	switch (heap->policy) {
+	case POLICY_ARENA:
+		arena_give(heap->segments, memory);
+		break;
+	case POLICY_CACHING:
+		caching_free(heap->caching, memory, &ignored);
+		break;
+	default:
+		drop_segment(heap, segment_of(heap, memory));
+	}
 }
 
 void policy_trim(struct heap *heap)
 {
-	struct heap_segment **link = &heap->segments;
 	struct error ignored = ERROR_NONE;
 
 	if (heap->policy == POLICY_ASYNC && heap->device) {
 		backend_stream_synchronize(heap->stream, &ignored);
 		backend_memory_trim(heap->device, &ignored);
 	}
-	while (heap->policy == POLICY_CACHING && *link) {
-		if ((*link)->region.used == 0)
-			drop_segment(heap, link);
-		else
-			link = &(*link)->next;
-	}
+	if (heap->caching)
+		caching_trim(heap->caching, &ignored);
 }
 
 void policy_close(struct heap *heap)
 {
 	while (heap->segments)
 		drop_segment(heap, &heap->segments);
+	caching_close(heap->caching);
+	heap->caching = NULL;
 	if (heap->policy == POLICY_ASYNC)
 		policy_trim(heap);
 }
@@ -268,12 +233,10 @@ void policy_close(struct heap *heap)
 void heap_free_bytes(const struct heap *heap, uint64_t *all, uint64_t *largest)
 {
 	*all = *largest = 0;
-	if (heap->policy == POLICY_MALLOC || heap->policy == POLICY_ASYNC)
-		return;
-	for (const struct heap_segment *s = heap->segments; s; s = s->next) {
-		uint64_t piece = region_largest_free(&s->region);
-
-		*all += s->region.bytes - s->region.used;
-		*largest = piece > *largest ? piece : *largest;
+	if (heap->caching) {
+		caching_free_bytes(heap->caching, all, largest);
+	} else if (heap->policy == POLICY_ARENA && heap->segments) {
+		*all = heap->segments->region.bytes - heap->segments->region.used;
+		*largest = region_largest_free(&heap->segments->region);
 	}
 }

@@ -4,8 +4,8 @@
 
 #include "suites/trainmem/heap.h"
 
-/* POLICY_ARENA: its one allocation. */
-enum status policy_reserve(struct heap *heap, uint64_t bytes, struct error *err);
+/* `reserve`: of POLICY_ARENA, its one allocation. */
+enum status policy_open(struct heap *heap, uint64_t reserve, struct error *err);
 enum status policy_take(struct heap *heap, enum memory_class tag, uint64_t bytes, void **out,
 			struct error *err);
 void policy_give(struct heap *heap, void *memory);

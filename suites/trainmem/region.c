@@ -36,8 +36,6 @@ struct region_piece *region_find(const struct region *region, uint64_t bytes, en
 	for (struct region_piece *p = region->pieces; p; p = p->next) {
 		if (p->used || p->bytes < bytes)
 			continue;
-		if (fit == REGION_BEST && found && p->bytes >= found->bytes)
-			continue;
 		found = p;
 		if (fit == REGION_FIRST)
 			break;
@@ -59,10 +57,9 @@ static void split(struct region_piece *piece, uint64_t bytes)
 	piece->bytes = bytes;
 }
 
-void region_take(struct region *region, struct region_piece *piece, uint64_t bytes,
-		 uint64_t least_rest)
+void region_take(struct region *region, struct region_piece *piece, uint64_t bytes)
 {
-	if (piece->bytes > bytes && piece->bytes - bytes >= least_rest)
+	if (piece->bytes > bytes)
 		split(piece, bytes);
 	piece->used = true;
 	region->used += piece->bytes;
@@ -83,7 +80,7 @@ struct region_piece *region_take_end(struct region *region, struct region_piece 
 		split(piece, piece->bytes - bytes);
 		piece = piece->next;
 	}
-	region_take(region, piece, piece->bytes, 1);
+	region_take(region, piece, piece->bytes);
 	return piece;
 }
 

@@ -25,20 +25,17 @@ struct region {
 
 enum region_fit {
 	REGION_FIRST, /* the lowest free piece that is large enough */
-	REGION_LAST,  /* the highest */
-	REGION_BEST   /* the smallest */
+	REGION_LAST   /* the highest */
 };
 
 void region_init(struct region *region, uint64_t bytes);
 void region_release(struct region *region);
 
 /*
- * The free piece that `bytes` would come from; NULL: there is none. region_take() takes the front of
- * it; a rest smaller than `least_rest` stays with the piece.
+ * The free piece that `bytes` would come from; NULL: there is none. region_take() takes the front of it.
  */
 struct region_piece *region_find(const struct region *region, uint64_t bytes, enum region_fit fit);
-void region_take(struct region *region, struct region_piece *piece, uint64_t bytes,
-		 uint64_t least_rest);
+void region_take(struct region *region, struct region_piece *piece, uint64_t bytes);
 /* Takes the end of it, and returns that. */
 struct region_piece *region_take_end(struct region *region, struct region_piece *piece,
 				     uint64_t bytes);

@@ -340,6 +340,7 @@ static enum status rehearse(const struct setup *setup, const struct training_opt
 		training_step(&t, err);
 	*need = t.heap;
 	need->segments = NULL; /* its numbers remain */
+	need->caching = NULL;
 	training_close(&t);
 	return err->status;
 }

@@ -1,4 +1,4 @@
-#include "suites/alloc/caching.h"
+#include "suites/caching.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -19,13 +19,13 @@ struct block {
 	size_t bytes;
 	bool used, small;
 	struct block *before, *after; /* neighbours in the segment */
-	struct block *previous,
-		*next;       /* in the list of the free ones, or in the bucket of the used */
-	struct block **list; /* which it is in */
+	/* In the list of the free ones, or in the bucket of the used; `list` is which. */
+	struct block *previous, *next;
+	struct block **list;
 };
 
 struct caching {
-	struct device *device;
+	struct caching_source source;
 	uint64_t limit, reserved;
 	struct block *free[2];       /* of large and of small segments */
 	struct block *used[BUCKETS]; /* by address */
@@ -63,11 +63,26 @@ static void set_free(struct caching *c, struct block *b)
 	link_block(&c->free[b->small], b);
 }
 
-struct caching *caching_open(struct device *device, uint64_t limit)
+static enum status take_from_device(void *state, size_t bytes, void **out, struct error *err)
+{
+	return backend_memory_alloc(state, ALLOCATOR_DEVICE, bytes, NULL, out, err);
+}
+
+static enum status give_to_device(void *state, void *memory, size_t bytes, struct error *err)
+{
+	return backend_memory_free(state, ALLOCATOR_DEVICE, memory, bytes, NULL, err);
+}
+
+struct caching_source caching_source_device(struct device *device)
+{
+	return (struct caching_source){ device, take_from_device, give_to_device };
+}
+
+struct caching *caching_open(struct caching_source source, uint64_t limit)
 {
 	struct caching *c = xcalloc(1, sizeof(*c));
 
-	c->device = device;
+	c->source = source;
 	c->limit = limit;
 	pthread_mutex_init(&c->lock, NULL);
 	return c;
@@ -85,7 +100,7 @@ static enum status give_segment_back(struct caching *c, struct block *b, struct 
 
 	unlink_block(b);
 	c->reserved -= b->bytes;
-	status = backend_memory_free(c->device, ALLOCATOR_DEVICE, b->at, b->bytes, NULL, err);
+	status = c->source.give(c->source.state, b->at, b->bytes, err);
 	free(b);
 	return status;
 }
@@ -144,12 +159,17 @@ void caching_close(struct caching *c)
 	free(c);
 }
 
+static bool fits_better(const struct block *b, const struct block *best)
+{
+	return b->bytes < best->bytes || (b->bytes == best->bytes && b->at < best->at);
+}
+
 static struct block *best_fit(const struct caching *c, bool small, size_t bytes)
 {
 	struct block *best = NULL;
 
 	for (struct block *b = c->free[small]; b; b = b->next)
-		if (b->bytes >= bytes && (!best || b->bytes < best->bytes))
+		if (b->bytes >= bytes && (!best || fits_better(b, best)))
 			best = b;
 	return best;
 }
@@ -178,7 +198,7 @@ static enum status take_segment(struct caching *c, size_t bytes, void **memory, 
 {
 	if (beyond_limit(c, bytes, err) != STATUS_OK)
 		return STATUS_NO_MEMORY;
-	return backend_memory_alloc(c->device, ALLOCATOR_DEVICE, bytes, NULL, memory, err);
+	return c->source.take(c->source.state, bytes, memory, err);
 }
 
 static enum status new_segment(struct caching *c, bool small, size_t bytes, struct block **out,
@@ -295,4 +315,16 @@ uint64_t caching_reserved(struct caching *c)
 	reserved = c->reserved;
 	pthread_mutex_unlock(&c->lock);
 	return reserved;
+}
+
+void caching_free_bytes(struct caching *c, uint64_t *all, uint64_t *largest)
+{
+	*all = *largest = 0;
+	pthread_mutex_lock(&c->lock);
+	for (int small = 0; small < 2; small++)
+		for (const struct block *b = c->free[small]; b; b = b->next) {
+			*all += b->bytes;
+			*largest = b->bytes > *largest ? b->bytes : *largest;
+		}
+	pthread_mutex_unlock(&c->lock);
 }
