@@ -128,7 +128,7 @@ if command -v script > /dev/null; then
 		sizes = 1KiB..64KiB *2
 		directions = h2d
 	INI
-	script -qec "stty cols 20; '$program' run tty.ini -o tty" /dev/null > typed < /dev/null ||
+	TERM=xterm script -qec "stty cols 20; '$program' run tty.ini -o tty" /dev/null > typed < /dev/null ||
 		fail "on a terminal: $(cat typed)"
 	tr '\r' '\n' < typed | grep -q 'case ' || fail "no progress line on a terminal"
 	tr '\r' '\n' < typed | sed 's/\x1b\[K//g' | grep '^case ' | grep -qE '.{20}' && fail "a line wider than 19 of 20 columns"
