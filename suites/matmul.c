@@ -5,18 +5,10 @@
  * What a product costs in memory is told three ways: the operands, the library's workspace, and
  * what the device has less than before.
  */
-#include <stdio.h>
-
 #include "base/units.h"
-#include "device/architecture.h"
 #include "measure/run.h"
-#include "suites/matmul/operands.h"
+#include "suites/matmul/plan.h"
 #include "suites/suite.h"
-
-/* Room for the library's workspace in the plan. */
-#define LIBRARY_BYTES (UINT64_C(64) << 20)
-/* FLOP/s of an ordinary core; a multiprocessor has more. For estimates of time only. */
-#define UNIT_RATE 50e9
 
 static const char *const precisions[] = { "fp64",       "fp32", "tf32", "fp16", "bf16",
 					  "fp16_acc16", "fp8",  "int8", NULL };
@@ -113,142 +105,6 @@ static const struct metric metrics[] = {
 	{ 0 },
 };
 
-static const unsigned capabilities[PRECISION_GEMM_COUNT] = {
-	[PRECISION_FP64] = DEVICE_HAS_FP64, [PRECISION_FP32] = DEVICE_HAS_FP32,
-	[PRECISION_TF32] = DEVICE_HAS_TF32, [PRECISION_FP16] = DEVICE_HAS_FP16,
-	[PRECISION_BF16] = DEVICE_HAS_BF16, [PRECISION_FP16_ACC16] = DEVICE_HAS_FP16_ACC16,
-	[PRECISION_FP8] = DEVICE_HAS_FP8,   [PRECISION_INT8] = DEVICE_HAS_INT8,
-};
-
-/* What our own kernels are written for; the library takes everything. */
-#define ONLY(precision) (1u << PRECISION_##precision)
-static const unsigned written_for[] = {
-	[IMPLEMENTATION_BLAS] = ~0u,
-	[IMPLEMENTATION_LT] = ~0u,
-	[IMPLEMENTATION_SIMT] = ONLY(FP32),
-	[IMPLEMENTATION_HALF2] = ONLY(FP16_ACC16),
-	[IMPLEMENTATION_TENSOR] = ONLY(FP16) | ONLY(BF16),
-};
-
-/* One point of the sweep. */
-struct setting_of_case {
-	struct matmul_problem problem;
-	enum implementation implementation;
-	int64_t batch;
-};
-
-static struct setting_of_case setting_of(const struct plan_case *c)
-{
-	const int64_t *shape = case_value(c, "sizes")->shape;
-	const char *transpose = case_text(c, "transposes");
-	struct setting_of_case s = {
-		.problem = { .precision = PRECISION_FP32,
-			     .m = shape[0],
-			     .n = shape[1],
-			     .k = shape[2],
-			     .transpose_a = transpose[0] == 't',
-			     .transpose_b = transpose[1] == 't',
-			     .scale = case_value(c, "scales")->real },
-		.implementation = (enum implementation)case_integer(c, "implementations"),
-		.batch = case_integer(c, "batch"),
-	};
-
-	precision_from_name(case_text(c, "precisions"), &s.problem.precision);
-	return s;
-}
-
-/* Of one call. */
-static double operations(const struct matmul_problem *p, int64_t batch)
-{
-	return 2.0 * (double)p->m * (double)p->n * (double)p->k * (double)batch;
-}
-
-/*
- * The reference reads each element of the three matrices a few times on one core; a full one, which
- * other scales have, multiplies.
- */
-static void estimate(struct plan_case *point, const struct setting_of_case *s,
-		     const struct device_info *info)
-{
-	const int64_t *shape = case_value(point, "sizes")->shape;
-	enum precision precision = s->problem.precision;
-	size_t sets = operands_set_count(shape, precision, s->batch, info);
-	size_t results = sets * (size_t)s->batch;
-	uint64_t counts[OPERANDS];
-	double units = info->multiprocessors > 0 ? info->multiprocessors : 1;
-	double calls = (double)section_integer(point->section, "min_samples") +
-		       (double)section_integer(point->section, "warmup") + 2 * (double)sets + 4;
-
-	operands_counts(shape, counts);
-	point->device_bytes = sets * operands_set_bytes(shape, precision, s->batch) + LIBRARY_BYTES;
-	point->host_bytes = operands_copy_bytes(shape, precision);
-	point->setup_seconds = 0.1 +
-			       calls * operations(&s->problem, s->batch) / (units * UNIT_RATE) +
-			       20e-9 * (double)(counts[OPERAND_A] + counts[OPERAND_B] +
-						2 * results * counts[OPERAND_C]);
-	if (s->problem.scale != 1)
-		point->setup_seconds += operations(&s->problem, 2) / UNIT_RATE;
-	if (s->implementation == IMPLEMENTATION_LT)
-		point->setup_seconds += 2 * section_real(point->section, "search_time");
-}
-
-/* Combinations that nobody can mean; the axes are lists for the sake of the rest. */
-static bool makes_sense(const struct setting_of_case *s)
-{
-	bool own = s->implementation >= IMPLEMENTATION_SIMT;
-	bool whole =
-		s->problem.precision == PRECISION_FP8 || s->problem.precision == PRECISION_INT8;
-
-	return (written_for[s->implementation] >> s->problem.precision & 1) &&
-	       !(own && (s->problem.transpose_a || s->problem.transpose_b)) &&
-	       !(whole && s->problem.scale != 1);
-}
-
-/* Why this device cannot, into `reason`; NULL when it can. */
-static const char *obstacle(const struct setting_of_case *s, const struct device_info *info,
-			    char *reason, size_t size)
-{
-	const struct matmul_problem *p = &s->problem;
-
-	if (!(info->capabilities & capabilities[p->precision]))
-		snprintf(reason, size, "%s has no %s matrix multiplication", info->id,
-			 precision_name(p->precision));
-	else if (s->implementation == IMPLEMENTATION_TENSOR && info->capability_major > 0 &&
-		 device_capability_number(info) < (p->precision == PRECISION_BF16 ? 80 : 70))
-		snprintf(reason, size, "%s has no tensor cores for %s", info->id,
-			 precision_name(p->precision));
-	else if (p->scale != 1 && operations(p, 1) > 2.0 * MATMUL_FULL_OPERATIONS)
-		snprintf(reason, size,
-			 "a scale other than 1 needs every element of the reference: up to 1024 x "
-			 "1024 x 1024");
-	else
-		return NULL;
-	return reason;
-}
-
-static enum status matmul_expand(struct plan *plan, struct plan_case *point, struct error *err)
-{
-	struct setting_of_case s = setting_of(point);
-
-	if (!makes_sense(&s))
-		return STATUS_OK;
-	plan_unname_usual(point, "implementations", "blas");
-	plan_unname_usual(point, "transposes", "nn");
-	plan_unname_usual(point, "batch", "1");
-	plan_unname_usual(point, "scales", "1");
-	for (size_t i = 0; i < plan->device_count; i++) {
-		const struct device_info *info = &plan->devices[i];
-		char text[128];
-		const char *reason = obstacle(&s, info, text, sizeof(text));
-
-		estimate(point, &s, info);
-		if ((reason ? plan_add_skipped(plan, point, &i, 1, reason, err)
-			    : plan_add(plan, point, &i, 1, err)) != STATUS_OK)
-			return err->status;
-	}
-	return STATUS_OK;
-}
-
 static enum status launch_products(void *state, unsigned batch, struct error *err)
 {
 	return operands_multiply(state, batch, err);
@@ -266,7 +122,7 @@ static enum status measure(struct run *run, struct operands *o, struct error *er
 
 	if (run_sample(run, &w, "matmul.time", &time, err) != STATUS_OK)
 		return err->status;
-	run_rate(run, "matmul.throughput", operations(&o->problem, o->batch), time);
+	run_rate(run, "matmul.throughput", matmul_operations(&o->problem, o->batch), time);
 	run_duration(run, "matmul.time", time);
 	return STATUS_OK;
 }
@@ -350,7 +206,7 @@ static void note_cache(struct run *run, const struct operands *o)
  * A first product in a stream of its own, so that what the library keeps for good is not counted to
  * the case that happens to be the first.
  */
-static enum status load_library(struct run *run, const struct setting_of_case *s, struct error *err)
+static enum status load_library(struct run *run, const struct matmul_case *s, struct error *err)
 {
 	struct matmul_problem problem = s->problem;
 	struct gemm_choice choice;
@@ -384,7 +240,7 @@ static enum status search(struct run *run, struct operands *o, struct gemm_choic
 
 static enum status matmul_run(struct run *run, struct error *err)
 {
-	struct setting_of_case s = setting_of(run->c);
+	struct matmul_case s = matmul_case_of(run->c);
 	struct gemm_choice choice = { .workspace_bytes = 0 };
 	struct operands o = { .stream = NULL };
 	uint64_t free_before;

@@ -5,19 +5,17 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "kernels/loss_scale.h"
 #include "measure/run.h"
 #include "suites/parallel/footprint.h"
-#include "suites/parallel/grid.h"
 #include "suites/parallel/keep.h"
 #include "suites/parallel/measure.h"
 #include "suites/parallel/mode.h"
 #include "suites/parallel/outcome.h"
 #include "suites/parallel/predict.h"
 #include "suites/parallel/segments.h"
+#include "suites/parallel/setup_case.h"
 #include "suites/suite.h"
 
 static const char *const loss_places[] = { "server", "replica", NULL };
@@ -102,163 +100,6 @@ static const char *const axes[] = { "precision",    "batch",  "modes", "devices"
 				    "microbatches", "bucket", "hybrid", "batch_mode",
 				    "width",        "transport",
 				    "launch",       NULL };
-
-/* 0: the case has the model that `layers` describes. */
-static int64_t width_of(const struct plan_case *c)
-{
-	for (size_t i = 0; i < c->parameter_count; i++)
-		if (strcmp(c->parameters[i].key->name, "width") == 0)
-			return c->parameters[i].value->integer;
-	return 0;
-}
-
-/* The choice on an axis that may have been dropped, because it means nothing here or is the usual one: 0. */
-static int64_t choice_of(const struct plan_case *c, const char *axis)
-{
-	for (size_t i = 0; i < c->parameter_count; i++)
-		if (strcmp(c->parameters[i].key->name, axis) == 0)
-			return c->parameters[i].value->integer;
-	return 0;
-}
-
-static enum status read_layers(struct setup *setup, const struct plan_case *c, struct error *err)
-{
-	const struct section *section = c->section;
-	int64_t width = width_of(c);
-
-	if (width > 0) {
-		setup->layers = (size_t)section_integer(section, "depth");
-		for (size_t l = 0; l <= setup->layers; l++)
-			setup->widths[l] = (uint64_t)width;
-		return width > 1 ? STATUS_OK
-				 : error_set(err, STATUS_USAGE, "%s: width: 1, at least 2 are classes",
-					     section_setting(section, "width")->origin);
-	}
-
-	return setup_widths(setup, section, err);
-}
-
-static void read_optimizer(struct setup *setup, const struct section *section)
-{
-	setup->optimizer = (enum optimizer)section_integer(section, "optimizer");
-	setup->momentum =
-		setup->optimizer == OPTIMIZER_MOMENTUM ? section_real(section, "momentum") : 0;
-	setup->beta1 = 0.9;
-	setup->beta2 = 0.999;
-	setup->epsilon = 1e-8;
-	setup->rate = section_real(section, "learning_rate");
-	setup->rate_chosen = setup->rate == 0;
-	if (setup->rate_chosen)
-		setup->rate = setup_safe_rate(setup);
-}
-
-/* Keeps small gradients representable in FP16; the other formats have FP32's exponents. */
-static enum status read_loss_scale(struct setup *setup, const struct section *section,
-				   struct error *err)
-{
-	const char *text = section_text(section, "loss_scale");
-	char *end;
-	double number = strtod(text, &end);
-
-	setup->loss_scale = 1;
-	if (strcmp(text, "dynamic") == 0) {
-		setup->dynamic_scale = setup->precision == PRECISION_FP16;
-		setup->loss_scale = setup->dynamic_scale ? LOSS_SCALE_START : 1;
-		return STATUS_OK;
-	}
-	if (strcmp(text, "none") == 0)
-		return STATUS_OK;
-	if (end == text || *end || !(number >= LOSS_SCALE_LEAST && number <= LOSS_SCALE_MOST))
-		return error_set(err, STATUS_USAGE,
-				 "%s: loss_scale: '%s', allowed are dynamic, none, and %g to %.0f",
-				 section_setting(section, "loss_scale")->origin, text,
-				 LOSS_SCALE_LEAST, LOSS_SCALE_MOST);
-	if (setup->precision == PRECISION_FP16)
-		setup->loss_scale = number;
-	return STATUS_OK;
-}
-
-/* How many segments of layers; 0: nothing is computed again. */
-static enum status read_recompute(struct setup *setup, const struct section *section,
-				  struct error *err)
-{
-	const char *text = section_text(section, "recompute");
-	unsigned segments;
-	char rest;
-
-	if (strcmp(text, "none") == 0)
-		setup->segments = 0;
-	else if (strcmp(text, "layer") == 0)
-		setup->segments = setup->layers;
-	else if (strcmp(text, "sqrt") == 0)
-		setup->segments = (uint64_t)lround(sqrt((double)setup->layers));
-	else if (sscanf(text, "segments:%u%c", &segments, &rest) == 1 && segments >= 1 &&
-		 segments <= SETUP_MAX_LAYERS)
-		setup->segments = segments;
-	else
-		return error_set(err, STATUS_USAGE,
-				 "%s: recompute: '%s', allowed are none, layer, sqrt and segments:1 "
-				 "to segments:%d",
-				 section_setting(section, "recompute")->origin, text,
-				 SETUP_MAX_LAYERS);
-	return STATUS_OK;
-}
-
-/* The grid is one way to use its number of devices, which must be asked for. */
-static enum status read_grid(struct setup *setup, const struct plan_case *c, struct error *err)
-{
-	const struct setting *devices = section_setting(c->section, "devices"),
-			     *grids = section_setting(c->section, "hybrid");
-	const char *text = case_text(c, "hybrid");
-	struct grid *g = &setup->grid;
-
-	if (!grid_parse(text, g))
-		return error_set(err, STATUS_USAGE,
-				 "%s: hybrid: '%s' is no data x tensor x pipeline such as 2x2x2, each "
-				 "at most %d",
-				 grids->origin, text, SETUP_MAX_RANKS);
-	for (size_t i = 0; i < devices->count; i++)
-		if (devices->values[i].integer == g->data * g->tensor * g->pipeline)
-			return STATUS_OK;
-	return error_set(err, STATUS_USAGE, "%s: hybrid: %s needs %d devices, which devices does not list",
-			 grids->origin, text, g->data * g->tensor * g->pipeline);
-}
-
-static enum status setup_from_case(struct setup *setup, const struct plan_case *c,
-				   struct error *err)
-{
-	*setup = (struct setup){ .microbatches = 1 };
-	if (read_layers(setup, c, err) != STATUS_OK)
-		return err->status;
-	setup->mode = mode_find(case_text(c, "modes"));
-	setup->ranks = (int)case_integer(c, "devices");
-	setup->batch = (uint64_t)case_integer(c, "batch");
-	setup->weak = strcmp(case_text(c, "batch_mode"), "weak") == 0;
-	if (setup->weak)
-		setup->batch *= (uint64_t)setup->ranks;
-	setup_set_training(setup, case_text(c, "precision"));
-	if (read_loss_scale(setup, c->section, err) != STATUS_OK)
-		return err->status;
-	if (setup->mode->microbatched)
-		setup->microbatches = (uint64_t)case_integer(c, "microbatches");
-	if (setup->mode->bucketed)
-		setup->bucket_bytes = (uint64_t)case_integer(c, "bucket");
-	setup->loss_on_server = section_integer(c->section, "loss_on") == 0;
-	setup_fit_mode(setup);
-	setup->accumulate = (uint64_t)section_integer(c->section, "accumulate");
-	if (read_recompute(setup, c->section, err) != STATUS_OK ||
-	    (setup->mode->gridded && read_grid(setup, c, err) != STATUS_OK))
-		return err->status;
-	setup->weight_gradient = (enum route)section_integer(c->section, "weight_gradient");
-	setup->fusion = (enum fusion)section_integer(c->section, "fusion");
-	setup->search_seconds = section_real(c->section, "search_time");
-	setup->collective_multiprocessors =
-		section_integer(c->section, "collective_multiprocessors");
-	setup->transport = (enum transport)choice_of(c, "transport");
-	setup->graph = choice_of(c, "launch") != 0;
-	read_optimizer(setup, c->section);
-	return STATUS_OK;
-}
 
 /* Floating-point operations per second that a device is good for, roughly: for estimates only. */
 static double likely_rate(const struct device_info *info)
@@ -355,7 +196,7 @@ static enum status parallel_expand(struct plan *plan, struct plan_case *point, s
 	if (!setup.mode->bucketed && !plan_drop_axis(point, "bucket"))
 		return STATUS_OK;
 	plan_unname_usual(point, "batch_mode", "strong");
-	if (width_of(point) > 0)
+	if (setup_case_width(point) > 0)
 		plan_unname_usual(point, "width", "0");
 	else if (!plan_drop_axis(point, "width"))
 		return STATUS_OK;

@@ -11,6 +11,7 @@
 #include "report/html.h"
 #include "report/template.h"
 #include "report/trend_rows.h"
+#include "report/trend_words.h"
 #include "report/view.h"
 
 #define MOST_DETAILS 24 /* charts of rows that there is something to say about */
@@ -87,45 +88,6 @@ static void differences(const struct page *p, int64_t before, int64_t after, str
 	fact_differences_release(&found);
 }
 
-static const char *direction(enum better better, double ratio)
-{
-	if (better == BETTER_NONE)
-		return ratio > 1 ? "more" : "less";
-	return ratio > 1 ? "worse" : "better";
-}
-
-/* "NEW since 2026-02-01: 10.0 µs → 10.5 µs, 5.0 % worse, p = 0.0003". malloc'ed. */
-static char *change_words(const struct trend_row *row, const struct trend_change *c)
-{
-	char date[16], before[FORMAT_SIZE], after[FORMAT_SIZE];
-
-	history_date(c->day, date);
-	return xasprintf("%s since %s: %s → %s, %.1f %% %s, p = %.1g", change_state_name(c->state),
-			 date, format_quantity(c->before, row->unit, before, sizeof(before)),
-			 format_quantity(c->after, row->unit, after, sizeof(after)),
-			 100 * fabs(c->ratio - 1), direction(row->better, c->ratio),
-			 c->probability);
-}
-
-/* The row's state in a few words. malloc'ed. */
-static char *state_words(const struct trend_row *row)
-{
-	const struct trend_change *c = trend_row_change(row);
-	char date[16];
-
-	if (row->news == TREND_WARNS)
-		return xstrdup("WARNING: two of the last three nights beyond the band");
-	if (row->news == TREND_ANEW) {
-		history_date(row->start.day, date);
-		return xasprintf("starts anew %s", date);
-	}
-	if (!c)
-		return xstrdup("no change");
-	history_date(c->day, date);
-	return xasprintf("%s: %.1f %% %s since %s", change_state_name(c->state),
-			 100 * fabs(c->ratio - 1), direction(row->better, c->ratio), date);
-}
-
 static const char *kind_of(enum trend_class class)
 {
 	static const char *const kinds[] = {
@@ -148,7 +110,7 @@ static void row_names(const struct trend_row *row, struct tree *map)
 	view_text(map, "machine", row->machine);
 	tree_text(map, "kind", kind_of(row->news));
 	tree_text(map, "better", format_better(row->better));
-	tree_text_owned(map, "state", state_words(row));
+	tree_text_owned(map, "state", trend_state_words(row));
 }
 
 static void draw(const struct page *p, const struct trend_row *row, const char *prefix, bool axes,
@@ -162,7 +124,7 @@ static void draw(const struct page *p, const struct trend_row *row, const char *
 					 .low = row->low,
 					 .high = row->high,
 					 .axes = axes };
-	char *id = xasprintf("%s-%lld", prefix, (long long)row->id), *state = state_words(row);
+	char *id = xasprintf("%s-%lld", prefix, (long long)row->id), *state = trend_state_words(row);
 	char *title = xasprintf("%s, %s", row->case_id, row->metric);
 	char median[FORMAT_SIZE], *finding;
 
@@ -218,7 +180,7 @@ static void detail(const struct page *p, const struct trend_row *row, struct tre
 	for (size_t i = 0; i < row->change_count; i++) {
 		struct tree *change = tree_item(changes);
 
-		tree_text_owned(change, "words", change_words(row, &row->changes[i]));
+		tree_text_owned(change, "words", trend_change_words(row, &row->changes[i]));
 		differences(p, row->changes[i].night_before, row->changes[i].night, change);
 	}
 	if (row->anew) {

@@ -12,7 +12,6 @@
 
 #include "device/backend.h"
 
-struct plan_case;
 struct section;
 struct mode;
 

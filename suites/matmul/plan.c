@@ -1,0 +1,139 @@
+#include "suites/matmul/plan.h"
+
+#include <stdio.h>
+
+#include "device/architecture.h"
+#include "suites/suite.h"
+
+/* Room for the library's workspace in the plan. */
+#define LIBRARY_BYTES (UINT64_C(64) << 20)
+/* FLOP/s of an ordinary core; a multiprocessor has more. For estimates of time only. */
+#define UNIT_RATE 50e9
+
+static const unsigned capabilities[PRECISION_GEMM_COUNT] = {
+	[PRECISION_FP64] = DEVICE_HAS_FP64, [PRECISION_FP32] = DEVICE_HAS_FP32,
+	[PRECISION_TF32] = DEVICE_HAS_TF32, [PRECISION_FP16] = DEVICE_HAS_FP16,
+	[PRECISION_BF16] = DEVICE_HAS_BF16, [PRECISION_FP16_ACC16] = DEVICE_HAS_FP16_ACC16,
+	[PRECISION_FP8] = DEVICE_HAS_FP8,   [PRECISION_INT8] = DEVICE_HAS_INT8,
+};
+
+/* What our own kernels are written for; the library takes everything. */
+#define ONLY(precision) (1u << PRECISION_##precision)
+static const unsigned written_for[] = {
+	[IMPLEMENTATION_BLAS] = ~0u,
+	[IMPLEMENTATION_LT] = ~0u,
+	[IMPLEMENTATION_SIMT] = ONLY(FP32),
+	[IMPLEMENTATION_HALF2] = ONLY(FP16_ACC16),
+	[IMPLEMENTATION_TENSOR] = ONLY(FP16) | ONLY(BF16),
+};
+
+struct matmul_case matmul_case_of(const struct plan_case *c)
+{
+	const int64_t *shape = case_value(c, "sizes")->shape;
+	const char *transpose = case_text(c, "transposes");
+	struct matmul_case s = {
+		.problem = { .precision = PRECISION_FP32,
+			     .m = shape[0],
+			     .n = shape[1],
+			     .k = shape[2],
+			     .transpose_a = transpose[0] == 't',
+			     .transpose_b = transpose[1] == 't',
+			     .scale = case_value(c, "scales")->real },
+		.implementation = (enum implementation)case_integer(c, "implementations"),
+		.batch = case_integer(c, "batch"),
+	};
+
+	precision_from_name(case_text(c, "precisions"), &s.problem.precision);
+	return s;
+}
+
+double matmul_operations(const struct matmul_problem *p, int64_t batch)
+{
+	return 2.0 * (double)p->m * (double)p->n * (double)p->k * (double)batch;
+}
+
+/*
+ * The reference reads each element of the three matrices a few times on one core; a full one, which
+ * other scales have, multiplies.
+ */
+static void estimate(struct plan_case *point, const struct matmul_case *s,
+		     const struct device_info *info)
+{
+	const int64_t *shape = case_value(point, "sizes")->shape;
+	enum precision precision = s->problem.precision;
+	size_t sets = operands_set_count(shape, precision, s->batch, info);
+	size_t results = sets * (size_t)s->batch;
+	uint64_t counts[OPERANDS];
+	double units = info->multiprocessors > 0 ? info->multiprocessors : 1;
+	double calls = (double)section_integer(point->section, "min_samples") +
+		       (double)section_integer(point->section, "warmup") + 2 * (double)sets + 4;
+
+	operands_counts(shape, counts);
+	point->device_bytes = sets * operands_set_bytes(shape, precision, s->batch) + LIBRARY_BYTES;
+	point->host_bytes = operands_copy_bytes(shape, precision);
+	point->setup_seconds = 0.1 +
+			       calls * matmul_operations(&s->problem, s->batch) / (units * UNIT_RATE) +
+			       20e-9 * (double)(counts[OPERAND_A] + counts[OPERAND_B] +
+						2 * results * counts[OPERAND_C]);
+	if (s->problem.scale != 1)
+		point->setup_seconds += matmul_operations(&s->problem, 2) / UNIT_RATE;
+	if (s->implementation == IMPLEMENTATION_LT)
+		point->setup_seconds += 2 * section_real(point->section, "search_time");
+}
+
+/* Combinations that nobody can mean; the axes are lists for the sake of the rest. */
+static bool makes_sense(const struct matmul_case *s)
+{
+	bool own = s->implementation >= IMPLEMENTATION_SIMT;
+	bool whole =
+		s->problem.precision == PRECISION_FP8 || s->problem.precision == PRECISION_INT8;
+
+	return (written_for[s->implementation] >> s->problem.precision & 1) &&
+	       !(own && (s->problem.transpose_a || s->problem.transpose_b)) &&
+	       !(whole && s->problem.scale != 1);
+}
+
+/* Why this device cannot, into `reason`; NULL when it can. */
+static const char *obstacle(const struct matmul_case *s, const struct device_info *info,
+			    char *reason, size_t size)
+{
+	const struct matmul_problem *p = &s->problem;
+
+	if (!(info->capabilities & capabilities[p->precision]))
+		snprintf(reason, size, "%s has no %s matrix multiplication", info->id,
+			 precision_name(p->precision));
+	else if (s->implementation == IMPLEMENTATION_TENSOR && info->capability_major > 0 &&
+		 device_capability_number(info) < (p->precision == PRECISION_BF16 ? 80 : 70))
+		snprintf(reason, size, "%s has no tensor cores for %s", info->id,
+			 precision_name(p->precision));
+	else if (p->scale != 1 && matmul_operations(p, 1) > 2.0 * MATMUL_FULL_OPERATIONS)
+		snprintf(reason, size,
+			 "a scale other than 1 needs every element of the reference: up to 1024 x "
+			 "1024 x 1024");
+	else
+		return NULL;
+	return reason;
+}
+
+enum status matmul_expand(struct plan *plan, struct plan_case *point, struct error *err)
+{
+	struct matmul_case s = matmul_case_of(point);
+
+	if (!makes_sense(&s))
+		return STATUS_OK;
+	plan_unname_usual(point, "implementations", "blas");
+	plan_unname_usual(point, "transposes", "nn");
+	plan_unname_usual(point, "batch", "1");
+	plan_unname_usual(point, "scales", "1");
+	for (size_t i = 0; i < plan->device_count; i++) {
+		const struct device_info *info = &plan->devices[i];
+		char text[128];
+		const char *reason = obstacle(&s, info, text, sizeof(text));
+
+		estimate(point, &s, info);
+		if ((reason ? plan_add_skipped(plan, point, &i, 1, reason, err)
+			    : plan_add(plan, point, &i, 1, err)) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}

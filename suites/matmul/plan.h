@@ -1,0 +1,23 @@
+/*
+ * Which products a sweep of suite matmul means, what each one needs, and why a device cannot carry one out.
+ */
+#ifndef GPUPROOF_SUITES_MATMUL_PLAN_H
+#define GPUPROOF_SUITES_MATMUL_PLAN_H
+
+#include "plan/plan.h"
+#include "suites/matmul/operands.h"
+
+/* One point of the sweep. */
+struct matmul_case {
+	struct matmul_problem problem; /* without seeds */
+	enum implementation implementation;
+	int64_t batch;
+};
+
+struct matmul_case matmul_case_of(const struct plan_case *c);
+/* Multiplications and additions of one call. */
+double matmul_operations(const struct matmul_problem *problem, int64_t batch);
+/* suite->expand */
+enum status matmul_expand(struct plan *plan, struct plan_case *point, struct error *err);
+
+#endif
