@@ -1,5 +1,9 @@
 /* How the products of the suite `parallel` are chosen: fused or not, by search or by the library. */
 #include "parallel_setups.h"
+
+#include <stdatomic.h>
+
+#include "base/clock.h"
 #include "suites/parallel/keep.h"
 #include "suites/parallel/products.h"
 
@@ -171,31 +175,91 @@ static void a_case_remembers_what_the_one_before_searched(void **state)
 	}
 }
 
-/* Rank 0 has lost what it kept, in a case of its own: all open a new communicator. */
-static enum status run_forgetful(struct device *device, struct world *world, void *context,
-				 struct error *err)
+/*
+ * A device whose communicators close only together, as those of NCCL do: a rank waits until all of its ranks have come,
+ * though not for ever.
+ */
+static struct {
+	_Atomic int waiting[RANKS_MAX + 1]; /* by the communicator's size: ranks that came, in all */
+	_Atomic int alone;                  /* closings that others did not join */
+} *closings;
+static struct world *small_world;
+
+static void close_together(struct communicator *communicator)
 {
+	_Atomic int *waiting = &closings->waiting[communicator->size];
+	int size = communicator->size, came = atomic_fetch_add(waiting, 1) + 1;
+	int all = (came + size - 1) / size * size;
+	double limit = clock_seconds() + 2;
+
+	while (atomic_load(waiting) < all && clock_seconds() < limit)
+		clock_sleep(1e-3);
+	if (atomic_load(waiting) < all)
+		atomic_fetch_add(&closings->alone, 1);
+	sound->communicator_close(communicator);
+}
+
+static enum status one_case(struct device *device, struct world *world, bool fails, struct error *err)
+{
+	struct setup setup = tiny("ddp", world->size, PRECISION_FP32);
 	struct check check;
 	struct team team;
 
-	for (int i = 0; i < 3; i++) {
-		if (i == 1 && world->rank == 0)
-			keep_nothing();
-		if (keep_team_open(&team, device, world, TRANSPORT_AUTO, 0, err) != STATUS_OK ||
-		    verify_reference(context, &team, &check, err) != STATUS_OK)
-			return err->status;
+	setup.batch = 60;
+	if (keep_team_open(&team, device, world, TRANSPORT_AUTO, 0, err) != STATUS_OK ||
+	    verify_reference(&setup, &team, &check, err) != STATUS_OK)
+		return err->status;
+	if (fails)
+		keep_none_of(&team, world);
+	else
 		keep_team(&team);
-	}
-	keep_nothing();
 	return STATUS_OK;
 }
 
-static void ranks_that_kept_different_things_open_new_ones(void **state)
+/* Ranks 0 and 1 are in cases of two devices as well, and one of these fails. */
+static enum status run_in_two_worlds(struct device *device, struct world *world, void *context,
+				     struct error *err)
 {
-	struct setup setup = tiny("ddp", 2, PRECISION_FP32);
+	static const struct {
+		bool of_all, fails;
+	} cases[] = { { true, false },  { false, false }, { false, true }, { false, false },
+		      { true, false }, { true, true },   { false, false }, { true, false } };
+	static struct backend together;
+	struct world pair = *small_world;
+
+	(void)context;
+	sound = device->backend;
+	together = *sound;
+	together.communicator_close = close_together;
+	device->backend = &together;
+	pair.rank = world->rank;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		if ((cases[i].of_all || world->rank < 2) &&
+		    one_case(device, cases[i].of_all ? world : &pair, cases[i].fails, err) !=
+			    STATUS_OK)
+			return err->status;
+	keep_nothing();
+	device->backend = sound;
+	return STATUS_OK;
+}
+
+static void ranks_close_communicators_together_also_after_failures(void **state)
+{
+	struct error err = ERROR_NONE;
+	struct world pair;
 
 	(void)state;
-	assert_ranks(run_ranks(2, run_forgetful, &setup), 2, STATUS_OK, "forgetful");
+	closings = mmap(NULL, sizeof(*closings), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			-1, 0);
+	assert_int_equal(world_create(&pair, 2, &err), STATUS_OK);
+	small_world = &pair;
+	assert_ranks(run_ranks(3, run_in_two_worlds, NULL), 3, STATUS_OK, "two worlds");
+	assert_int_equal(closings->alone, 0);
+	/* Closed and opened anew: by the failure of the pair, by that of all, and in the end. */
+	assert_int_equal(closings->waiting[3], 3 * 3);
+	assert_int_equal(closings->waiting[2], 2 * 3);
+	world_release(&pair);
+	munmap(closings, sizeof(*closings));
 }
 
 static void no_time_no_search(void **state)
@@ -230,7 +294,7 @@ int main(void)
 		cmocka_unit_test(fused_products_change_nothing),
 		cmocka_unit_test(products_are_searched_once_and_used_when_faster),
 		cmocka_unit_test(a_case_remembers_what_the_one_before_searched),
-		cmocka_unit_test(ranks_that_kept_different_things_open_new_ones),
+		cmocka_unit_test(ranks_close_communicators_together_also_after_failures),
 		cmocka_unit_test(no_time_no_search),
 		cmocka_unit_test(limits_of_collectives),
 	};

@@ -16,6 +16,7 @@ struct ring {
 	enum transport asked;
 	int multiprocessors;
 	uint64_t bytes;
+	bool aside; /* to be closed, not used: see keep_none_of() */
 };
 
 /* A process of this suite has one device at a time. */
@@ -28,14 +29,33 @@ static struct {
 	size_t count;
 } kept;
 
-void keep_nothing(void)
+static void forget_ring(struct ring *ring)
 {
-	for (size_t i = 0; i < kept.count; i++)
-		backend_communicator_close(kept.rings[i].all);
+	kept.count--;
+	memmove(ring, ring + 1, (size_t)(kept.rings + kept.count - ring) * sizeof(kept.rings[0]));
+}
+
+static void close_ring(struct ring *ring)
+{
+	backend_communicator_close(ring->all);
+	forget_ring(ring);
+}
+
+static void close_streams(void)
+{
 	for (int i = 0; i < STREAM_COUNT; i++)
 		backend_stream_destroy(kept.streams[i]);
 	free(kept.memory);
-	memset(&kept, 0, sizeof(kept));
+	memset(kept.streams, 0, sizeof(kept.streams));
+	kept.memory = NULL;
+}
+
+void keep_nothing(void)
+{
+	while (kept.count)
+		close_ring(&kept.rings[0]);
+	close_streams();
+	kept.device = NULL;
 }
 
 static struct ring *find_ring(const struct team *team, enum transport asked)
@@ -48,25 +68,23 @@ static struct ring *find_ring(const struct team *team, enum transport asked)
 }
 
 /*
- * A rank may have lost its own in a case of fewer ranks that failed: then the others give up theirs. Ranks of a small
+ * A rank may have put its own aside, in a case of fewer ranks that failed: then all close theirs. Ranks of a small
  * world are in larger ones as well, and closing may wait for the other ranks: so the order stays that of the cases.
  */
 static void take_ring(struct team *team, enum transport asked)
 {
 	struct ring *ring = find_ring(team, asked);
+	bool mine = ring && !ring->aside;
 
-	if (world_sum(team->world, ring != NULL) == team->world->size) {
-		team->all = ring->all;
-		team->transport = ring->all->transport;
-		team->communicator_bytes = ring->bytes;
-	} else if (ring) {
-		backend_communicator_close(ring->all);
+	if (world_sum(team->world, mine) < team->world->size) {
+		if (ring)
+			close_ring(ring);
+		return;
 	}
-	if (ring) {
-		kept.count--;
-		memmove(ring, ring + 1,
-			(size_t)(kept.rings + kept.count - ring) * sizeof(kept.rings[0]));
-	}
+	team->all = ring->all;
+	team->transport = ring->all->transport;
+	team->communicator_bytes = ring->bytes;
+	forget_ring(ring);
 }
 
 enum status keep_team_open(struct team *team, struct device *device, struct world *world,
@@ -90,8 +108,8 @@ enum status keep_team_open(struct team *team, struct device *device, struct worl
 	return team_open_rest(team, transport, err);
 }
 
-/* Neighbours may share it. */
-static void forget_ring(struct team *team)
+/* The team's communicator is no longer the team's. Neighbours may share it. */
+static void take_from(struct team *team)
 {
 	struct communicator **edges[] = { &team->up_back, &team->down_back, &team->up,
 					  &team->down };
@@ -108,13 +126,27 @@ void keep_team(struct team *team)
 	if (team->all &&
 	    world_sum(team->world, kept.count < KEPT_MOST) == team->world->size) {
 		kept.rings[kept.count++] =
-			(struct ring){ team->all, team->world->shared, kept.asked,
-				       team->multiprocessors, team->communicator_bytes };
-		forget_ring(team);
+			(struct ring){ .all = team->all,
+				       .shared = team->world->shared,
+				       .asked = kept.asked,
+				       .multiprocessors = team->multiprocessors,
+				       .bytes = team->communicator_bytes };
+		take_from(team);
 	}
 	memcpy(kept.streams, team->streams, sizeof(kept.streams));
 	kept.memory = team->memory;
 	memset(team->streams, 0, sizeof(team->streams));
 	team->memory = NULL;
 	team_close(team);
+}
+
+void keep_none_of(struct team *team, const struct world *world)
+{
+	team_close(team);
+	close_streams();
+	for (size_t i = kept.count; i-- > 0;)
+		if (kept.rings[i].shared == world->shared)
+			close_ring(&kept.rings[i]);
+		else
+			kept.rings[i].aside = true;
 }

@@ -14,11 +14,19 @@ enum status keep_team_open(struct team *team, struct device *device, struct worl
 			   enum transport transport, int multiprocessors, struct error *err);
 /*
  * Keeps the team's streams and, if all ranks have room, its communicator of all of them; closes the rest. Collective, after
- * a success. After a failure: team_close() and keep_nothing(), for communicators know the streams that used them.
+ * a success.
  */
 void keep_team(struct team *team);
 
-/* Forgets and closes everything; while the device is open. */
+/*
+ * Closes the team after a failure, streams that were kept, and what `world`, the team's, has kept; collective, also of a
+ * team that was never opened. Communicators with ranks of other worlds know those streams and are of no use any more, but
+ * the others may be at work elsewhere, and NCCL closes a communicator only together: they are put aside until all their
+ * ranks meet again, or all keep nothing.
+ */
+void keep_none_of(struct team *team, const struct world *world);
+
+/* Forgets and closes everything; while the device is open. Collective among all that ever kept something together. */
 void keep_nothing(void);
 
 #endif

@@ -353,11 +353,9 @@ enum status measure_setup(struct run *run, const struct setup *setup,
 	trainer_close(&s.trainer);
 	/* What one rank keeps all must. */
 	status = world_agree(run->world, status, err);
-	if (status == STATUS_OK) {
+	if (status == STATUS_OK)
 		keep_team(&s.team);
-	} else {
-		team_close(&s.team);
-		keep_nothing();
-	}
+	else
+		keep_none_of(&s.team, run->world);
 	return status;
 }
