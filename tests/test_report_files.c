@@ -212,10 +212,11 @@ static void what_is_refused(void **state)
 		const char *arguments, *message;
 		int code;
 	} cases[] = {
-		{ "report", "which result?", EXIT_USAGE },
-		{ "report a.json --layout both", "--layout is single or dir", EXIT_USAGE },
-		{ "report a.json --colour", "unknown option", EXIT_USAGE },
-		{ "report a.json -o", "lacks its argument", EXIT_USAGE },
+		{ "report", "which RESULT?", EXIT_USAGE },
+		{ "report a.json --layout both", "--layout takes single or dir", EXIT_USAGE },
+		{ "report a.json --colour", "there is no option '--colour'", EXIT_USAGE },
+		{ "report a.json --titel x", "did you mean '--title'?", EXIT_USAGE },
+		{ "report a.json -o", "--output needs a value", EXIT_USAGE },
 		{ "report missing.json", "missing.json", EXIT_ENVIRONMENT },
 		{ "report garbage.json", "garbage.json", EXIT_USAGE },
 		{ "report a.json -o no/such/place.html", "no/such/place.html", EXIT_ENVIRONMENT },

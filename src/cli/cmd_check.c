@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/print_verdicts.h"
+#include "cli/result_limits.h"
 #include "cli/result_list.h"
 #include "judge/judge.h"
 #include "report/acceptance.h"
@@ -49,37 +50,17 @@ static int parse_arguments(struct check_arguments *a, int argc, char **argv)
 	struct options o = options_begin(&command_check, rows, argc, argv);
 	struct error err = ERROR_NONE;
 	const struct option_row *row;
-	int code = EXIT_ACCEPTED;
+	int code;
 
 	while (err.status == STATUS_OK && (row = options_next(&o)))
 		take_option(a, row->name, o.value, &err);
 	for (int i = 0; i < o.operand_count && !o.failed && err.status == STATUS_OK; i++)
 		result_list_add(&a->results, o.operands[i], &err);
-	if (o.failed)
-		code = EXIT_USAGE;
-	else if (err.status != STATUS_OK)
-		code = command_fail(&err);
-	else if (!a->results.count)
+	code = options_outcome(&o, &err);
+	if (code == EXIT_ACCEPTED && !a->results.count)
 		code = command_usage(&command_check, "which RESULT?");
 	options_end(&o);
 	return code;
-}
-
-static enum status find_limits(const struct check_arguments *a, const struct result *result,
-			       struct limits *limits)
-{
-	struct text errors = TEXT_EMPTY;
-	enum status status = a->limits ? limits_load(limits, a->limits, &errors)
-				       : limits_of_result(limits, result, &errors);
-
-	if (status == STATUS_OK && !limits_make_sense(limits, result, &errors)) {
-		limits_release(limits);
-		status = STATUS_USAGE;
-	}
-	if (status != STATUS_OK)
-		fputs(errors.data ? errors.data : "", stderr);
-	text_release(&errors);
-	return status;
 }
 
 /* Judges the launches of one machine, which are results[first] and those that follow from the same one. */
@@ -92,7 +73,7 @@ static enum status judge_machine(struct check_arguments *a, size_t first, size_t
 				     .baseline_count = a->baseline.count };
 	struct limits limits;
 
-	if (find_limits(a, input.results, &limits) != STATUS_OK)
+	if (result_limits(a->limits, input.results, true, &limits) != STATUS_OK)
 		return STATUS_USAGE;
 	input.limits = &limits;
 	judge(&input, verdicts);

@@ -85,19 +85,16 @@ static int parse_arguments(struct compare_arguments *c, int argc, char **argv)
 	struct options o = options_begin(&command_compare, rows, split, argv);
 	struct error err = ERROR_NONE;
 	const struct option_row *row;
-	int code = EXIT_ACCEPTED;
+	int code;
 
 	while (err.status == STATUS_OK && (row = options_next(&o)))
 		take_option(c, row->name, o.value, &err);
-	if (o.failed)
-		code = EXIT_USAGE;
-	else if (err.status != STATUS_OK)
-		code = command_fail(&err);
-	else if (split == argc && o.operand_count != 2)
+	code = options_outcome(&o, &err);
+	if (code == EXIT_ACCEPTED && split == argc && o.operand_count != 2)
 		code = usage("which two? A B, or several launches each: A... -- B...");
-	else if (split < argc && (!o.operand_count || split + 1 == argc))
+	else if (code == EXIT_ACCEPTED && split < argc && (!o.operand_count || split + 1 == argc))
 		code = usage("results belong on both sides of the --");
-	else if (read_sides(c, &o, argc, argv, split, &err) != STATUS_OK)
+	if (code == EXIT_ACCEPTED && read_sides(c, &o, argc, argv, split, &err) != STATUS_OK)
 		code = command_fail(&err);
 	options_end(&o);
 	return code;

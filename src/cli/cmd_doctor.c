@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/options.h"
 #include "cli/table.h"
 #include "measure/conductor.h"
 #include "result/device_json.h"
@@ -153,16 +154,13 @@ static void add_failure(struct answer *answer, const struct error *err)
 	add_finding(answer, &finding);
 }
 
-static int doctor_run(int argc, char **argv)
+static int examine(bool json)
 {
 	struct probe probe = { 0 };
 	struct answer answer = { 0 };
 	struct error err = ERROR_NONE;
-	bool json = argc == 2 && strcmp(argv[1], "--json") == 0;
 	int code;
 
-	if (argc > 1 && !json)
-		return command_usage(&command_doctor, "unknown argument %s", argv[1]);
 	if (probe_devices(&probe, NULL, &err) != STATUS_OK)
 		add_failure(&answer, &err);
 	ask(&answer, &probe);
@@ -173,6 +171,26 @@ static int doctor_run(int argc, char **argv)
 	code = probe.device_count ? EXIT_ACCEPTED : EXIT_ENVIRONMENT;
 	free(answer.lines);
 	probe_release(&probe);
+	return code;
+}
+
+static int doctor_run(int argc, char **argv)
+{
+	static const struct option_row rows[] = { { 0, "json", false }, { 0 } };
+	struct options o = options_begin(&command_doctor, rows, argc, argv);
+	bool json = false;
+	int code;
+
+	while (options_next(&o))
+		json = true;
+	if (o.failed)
+		code = EXIT_USAGE;
+	else if (o.operand_count)
+		code = command_usage(&command_doctor, "what is '%s' for? It examines this machine",
+				     o.operands[0]);
+	else
+		code = examine(json);
+	options_end(&o);
 	return code;
 }
 

@@ -7,6 +7,7 @@
 #include "cli/anonymise_option.h"
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/result_limits.h"
 #include "cli/result_list.h"
 #include "export/export.h"
 #include "judge/judge.h"
@@ -82,36 +83,11 @@ static int parse_arguments(struct export_arguments *a, int argc, char **argv)
 
 	while (err.status == STATUS_OK && (row = options_next(&o)))
 		take_option(a, row->name, o.value, &err);
-	if (o.failed)
-		code = EXIT_USAGE;
-	else if (err.status != STATUS_OK)
-		code = command_fail(&err);
-	else
+	code = options_outcome(&o, &err);
+	if (code == EXIT_ACCEPTED)
 		code = take_operands(a, &o, &err);
 	options_end(&o);
 	return code;
-}
-
-/* Shipped limits only when they are asked for: an export must not judge what nobody wanted to have judged. */
-static enum status find_limits(const struct export_arguments *a, struct limits *limits)
-{
-	const struct result *result = &a->results.items[0];
-	struct text errors = TEXT_EMPTY;
-	enum status status = STATUS_OK;
-
-	memset(limits, 0, sizeof(*limits));
-	if (a->limits)
-		status = limits_load(limits, a->limits, &errors);
-	else if (strstr(result->config_text, "[limit "))
-		status = limits_of_result(limits, result, &errors);
-	if (status == STATUS_OK && !limits_make_sense(limits, result, &errors)) {
-		limits_release(limits);
-		status = STATUS_USAGE;
-	}
-	if (status != STATUS_OK)
-		fputs(errors.data ? errors.data : "", stderr);
-	text_release(&errors);
-	return status;
 }
 
 static enum status judge_result(const struct export_arguments *a, struct verdicts *verdicts,
@@ -123,7 +99,8 @@ static enum status judge_result(const struct export_arguments *a, struct verdict
 				     .baseline = a->baseline.items,
 				     .baseline_count = a->baseline.count,
 				     .limits = &limits };
-	enum status status = find_limits(a, &limits);
+	/* Shipped limits only when they are asked for: an export must not judge what nobody wanted to have judged. */
+	enum status status = result_limits(a->limits, input.results, false, &limits);
 
 	if (status != STATUS_OK)
 		return status;

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/history_file.h"
+#include "cli/layout_option.h"
 #include "cli/options.h"
 #include "cli/print_trend.h"
 #include "cli/result_list.h"
@@ -228,14 +229,6 @@ static enum status take_gate(struct history_arguments *a, const char *value, str
 			 value);
 }
 
-static enum status take_layout(struct history_arguments *a, const char *value, struct error *err)
-{
-	a->page.separate_css = strcmp(value, "dir") == 0;
-	if (a->page.separate_css || strcmp(value, "single") == 0)
-		return STATUS_OK;
-	return error_set(err, STATUS_USAGE, "--layout takes single or dir, not '%.40s'", value);
-}
-
 static enum status take_option(struct history_arguments *a, const char *name, const char *value,
 			       struct error *err)
 {
@@ -266,7 +259,7 @@ static enum status take_option(struct history_arguments *a, const char *name, co
 	else if (strcmp(name, "template-dir") == 0)
 		a->page.template_dir = value;
 	else if (strcmp(name, "layout") == 0)
-		return take_layout(a, value, err);
+		return layout_take_option(value, &a->page.separate_css, err);
 	else if (strcmp(name, "acknowledge") == 0)
 		a->acknowledge = true;
 	else if (strcmp(name, "before") == 0 && !history_day(value, &a->before))
@@ -307,11 +300,8 @@ static int history_run(int argc, char **argv)
 
 	while (err.status == STATUS_OK && (row = options_next(&o)))
 		take_option(&a, row->name, o.value, &err);
-	if (o.failed)
-		code = EXIT_USAGE;
-	else if (err.status != STATUS_OK)
-		code = command_fail(&err);
-	else
+	code = options_outcome(&o, &err);
+	if (code == EXIT_ACCEPTED)
 		code = act(&o, &a);
 	options_end(&o);
 	return code;

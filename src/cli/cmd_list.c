@@ -11,8 +11,10 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/list_gpus.h"
+#include "cli/options.h"
 #include "cli/table.h"
 #include "measure/conductor.h"
+#include "plan/hint.h"
 #include "result/device_json.h"
 #include "result/json_writer.h"
 #include "suites/suite.h"
@@ -217,27 +219,40 @@ static const struct kind {
 	{ "gpus", list_gpus },
 };
 
+static int no_such_list(const char *name)
+{
+	const char *names[ARRAY_SIZE(kinds) + 1] = { NULL };
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		names[i] = kinds[i].name;
+	return command_usage(&command_list, "there is no list of '%s'%s", name,
+			     hint_for(name, names).text);
+}
+
+static int act(const struct options *o, bool json)
+{
+	if (!o->operand_count)
+		return command_usage(&command_list, "say what to list");
+	if (o->operand_count > 1)
+		return command_usage(&command_list, "one kind of thing at a time");
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (strcmp(kinds[i].name, o->operands[0]) == 0)
+			return kinds[i].list(json);
+	return no_such_list(o->operands[0]);
+}
+
 static int list_run(int argc, char **argv)
 {
-	const char *name = NULL;
+	static const struct option_row rows[] = { { 0, "json", false }, { 0 } };
+	struct options o = options_begin(&command_list, rows, argc, argv);
 	bool json = false;
+	int code;
 
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--json") == 0)
-			json = true;
-		else if (argv[i][0] == '-')
-			return command_usage(&command_list, "unknown option %s", argv[i]);
-		else if (name)
-			return command_usage(&command_list, "one kind of thing at a time");
-		else
-			name = argv[i];
-	}
-	for (size_t i = 0; name && i < ARRAY_SIZE(kinds); i++)
-		if (strcmp(kinds[i].name, name) == 0)
-			return kinds[i].list(json);
-	if (name)
-		return command_usage(&command_list, "there is no list of '%s'", name);
-	return command_usage(&command_list, "say what to list");
+	while (options_next(&o))
+		json = true;
+	code = o.failed ? EXIT_USAGE : act(&o, json);
+	options_end(&o);
+	return code;
 }
 
 const struct command command_list = {

@@ -1,10 +1,11 @@
-#include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "cli/anonymise_option.h"
 #include "cli/command.h"
+#include "cli/layout_option.h"
+#include "cli/options.h"
 #include "cli/result_list.h"
 #include "report/report.h"
 
@@ -14,116 +15,92 @@ struct report_arguments {
 	struct report_options options;
 	const char *dump;
 	struct anonymise_option anonymise;
-	bool help;
 };
 
-static const struct option long_options[] = {
-	{ "output", required_argument, NULL, 'o' },
-	{ "template-dir", required_argument, NULL, 't' },
-	{ "dump-templates", required_argument, NULL, 'd' },
-	{ "title", required_argument, NULL, 'T' },
-	{ "layout", required_argument, NULL, 'l' },
-	{ "reference", optional_argument, NULL, 'r' },
-	{ "baseline", required_argument, NULL, 'b' },
-	{ "memory-limits", required_argument, NULL, 'm' },
-	{ "anonymise", no_argument, NULL, 'a' },
-	{ "anonymise-key", required_argument, NULL, 'k' },
-	{ "help", no_argument, NULL, 'h' },
-	{ NULL, 0, NULL, 0 },
+static const struct option_row rows[] = {
+	{ 'o', "output", true },
+	{ 0, "template-dir", true },
+	{ 0, "dump-templates", true },
+	{ 0, "title", true },
+	{ 0, "layout", true },
+	{ 0, "reference", OPTION_MAY_HAVE_VALUE },
+	{ 0, "baseline", true },
+	{ 0, "memory-limits", true },
+	ANONYMISE_OPTIONS,
+	{ 0 },
 };
 
-/* NULL, or what is wrong with the options. */
-static const char *parse(int argc, char **argv, struct report_arguments *arguments)
+static enum status take_option(struct report_arguments *a, const char *name, const char *value,
+			       struct error *err)
 {
-	int option;
+	const struct {
+		const char *name, **text;
+	} texts[] = {
+		{ "output", &a->options.output },
+		{ "template-dir", &a->options.template_dir },
+		{ "dump-templates", &a->dump },
+		{ "title", &a->options.title },
+		{ "baseline", &a->options.baseline },
+		{ "memory-limits", &a->options.memory_limits },
+	};
 
-	opterr = 0;
-	optind = 1;
-	while ((option = getopt_long(argc, argv, ":o:", long_options, NULL)) != -1) {
-		switch (option) {
-		case 'o':
-			arguments->options.output = optarg;
-			break;
-		case 't':
-			arguments->options.template_dir = optarg;
-			break;
-		case 'd':
-			arguments->dump = optarg;
-			break;
-		case 'T':
-			arguments->options.title = optarg;
-			break;
-		case 'l':
-			if (strcmp(optarg, "single") != 0 && strcmp(optarg, "dir") != 0)
-				return "--layout is single or dir";
-			arguments->options.separate_css = strcmp(optarg, "dir") == 0;
-			break;
-		case 'r':
-			arguments->options.reference = optarg ? optarg : "all";
-			break;
-		case 'b':
-			arguments->options.baseline = optarg;
-			break;
-		case 'm':
-			arguments->options.memory_limits = optarg;
-			break;
-		case 'a':
-			anonymise_take_option(&arguments->anonymise, "anonymise", NULL);
-			break;
-		case 'k':
-			anonymise_take_option(&arguments->anonymise, "anonymise-key", optarg);
-			break;
-		case 'h':
-			arguments->help = true;
-			break;
-		case ':':
-			return "an option lacks its argument";
-		default:
-			return "unknown option";
-		}
-	}
-	return NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (strcmp(name, texts[i].name) == 0)
+			*texts[i].text = value;
+	if (strcmp(name, "reference") == 0)
+		a->options.reference = value ? value : "all";
+	if (strcmp(name, "layout") == 0)
+		return layout_take_option(value, &a->options.separate_css, err);
+	anonymise_take_option(&a->anonymise, name, value);
+	return STATUS_OK;
 }
 
-static int write_report(char **paths, size_t count, struct report_arguments *arguments)
+static int write_report(const struct options *o, struct report_arguments *a)
 {
 	struct result_list results = { 0 };
 	struct error err = ERROR_NONE;
 	enum status status = STATUS_OK;
 
-	for (size_t i = 0; status == STATUS_OK && i < count; i++)
-		status = result_list_add(&results, paths[i], &err);
+	for (int i = 0; status == STATUS_OK && i < o->operand_count; i++)
+		status = result_list_add(&results, o->operands[i], &err);
 	if (status == STATUS_OK)
-		status = anonymise_lists(&arguments->anonymise, &results, NULL, &err);
+		status = anonymise_lists(&a->anonymise, &results, NULL, &err);
 	if (status == STATUS_OK)
-		status = report_write(results.items, results.count, &arguments->options, &err);
+		status = report_write(results.items, results.count, &a->options, &err);
 	result_list_release(&results);
-	anonymise_option_release(&arguments->anonymise);
 	if (status != STATUS_OK)
 		return command_fail(&err);
-	printf("%s\n", arguments->options.output);
+	printf("%s\n", a->options.output);
 	return EXIT_ACCEPTED;
+}
+
+static int act(const struct options *o, struct report_arguments *a)
+{
+	struct error err = ERROR_NONE;
+
+	if (a->dump && report_dump_templates(a->dump, &err) != STATUS_OK)
+		return command_fail(&err);
+	if (o->operand_count)
+		return write_report(o, a);
+	return a->dump ? EXIT_ACCEPTED : command_usage(&command_report, "which RESULT?");
 }
 
 static int report_run(int argc, char **argv)
 {
-	struct report_arguments arguments = { .options = { .output = "report.html" } };
+	struct report_arguments a = { .options = { .output = "report.html" } };
+	struct options o = options_begin(&command_report, rows, argc, argv);
 	struct error err = ERROR_NONE;
-	const char *wrong = parse(argc, argv, &arguments);
+	const struct option_row *row;
+	int code;
 
-	if (wrong)
-		return command_usage(&command_report, "%s", wrong);
-	if (arguments.help) {
-		printf("%s\n\nusage: gpuproof %s\n", command_report.summary, command_report.usage);
-		return EXIT_ACCEPTED;
-	}
-	if (arguments.dump && report_dump_templates(arguments.dump, &err) != STATUS_OK)
-		return command_fail(&err);
-	if (arguments.dump && optind == argc)
-		return EXIT_ACCEPTED;
-	if (optind == argc)
-		return command_usage(&command_report, "which result?");
-	return write_report(argv + optind, (size_t)(argc - optind), &arguments);
+	while (err.status == STATUS_OK && (row = options_next(&o)))
+		take_option(&a, row->name, o.value, &err);
+	code = options_outcome(&o, &err);
+	if (code == EXIT_ACCEPTED)
+		code = act(&o, &a);
+	anonymise_option_release(&a.anonymise);
+	options_end(&o);
+	return code;
 }
 
 const struct command command_report = {

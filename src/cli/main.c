@@ -72,9 +72,13 @@ static int finish(int code)
 	return code;
 }
 
+/* Wherever it stands among the command's arguments: who asks has not finished thinking. */
 static bool asks_for_help(int argc, char **argv)
 {
-	return argc == 3 && (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0);
+	for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+			return true;
+	return false;
 }
 
 int main(int argc, char **argv)

@@ -25,6 +25,13 @@ void options_end(struct options *options)
 	options->operands = NULL;
 }
 
+int options_outcome(const struct options *options, const struct error *err)
+{
+	if (options->failed)
+		return EXIT_USAGE;
+	return err->status == STATUS_OK ? EXIT_ACCEPTED : command_fail(err);
+}
+
 static const struct option_row *unknown(struct options *o, const char *argument)
 {
 	const char *names[MOST_ROWS + 1], *near = NULL;
@@ -53,14 +60,14 @@ static const struct option_row *found(struct options *o, const struct option_row
 				      const char *attached)
 {
 	o->value = attached;
-	if (row->takes_value && !attached) {
+	if (row->takes_value == OPTION_TAKES_VALUE && !attached) {
 		if (o->at >= o->argc) {
 			o->failed = true;
 			command_usage(o->command, "--%s needs a value", row->name);
 			return NULL;
 		}
 		o->value = o->argv[o->at++];
-	} else if (!row->takes_value && attached) {
+	} else if (row->takes_value == OPTION_FLAG && attached) {
 		o->failed = true;
 		command_usage(o->command, "--%s takes no value", row->name);
 		return NULL;

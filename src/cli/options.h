@@ -4,10 +4,10 @@
  *
  *	static const struct option_row rows[] = { { 'o', "output", true }, { 0, "quiet", false }, { 0 } };
  *	struct options o = options_begin(&command_run, rows, argc, argv);
- *	while ((row = options_next(&o)))
+ *	while (err.status == STATUS_OK && (row = options_next(&o)))
  *		...row->name, o.value...
- *	if (o.failed) return EXIT_USAGE;
- *	... o.operands[0 .. o.operand_count - 1] ...
+ *	if ((code = options_outcome(&o, &err)) == EXIT_ACCEPTED)
+ *		... o.operands[0 .. o.operand_count - 1] ...
  *	options_end(&o);
  */
 #ifndef GPUPROOF_CLI_OPTIONS_H
@@ -17,10 +17,13 @@
 
 #include "cli/command.h"
 
+/* Tables may say false and true. What may have a value gets it by --name=VALUE alone, and NULL without. */
+enum option_value { OPTION_FLAG = false, OPTION_TAKES_VALUE = true, OPTION_MAY_HAVE_VALUE };
+
 struct option_row {
 	char letter;      /* 'o' for -o; 0: none */
 	const char *name; /* "output" for --output; the table ends with NULL */
-	bool takes_value;
+	enum option_value takes_value;
 };
 
 struct options {
@@ -39,5 +42,7 @@ struct options options_begin(const struct command *command, const struct option_
 /* The next option; NULL at the end and on an error. */
 const struct option_row *options_next(struct options *options);
 void options_end(struct options *options);
+/* EXIT_ACCEPTED, or what fits an option that was wrong, or an `err` of taking its value, which is printed. */
+int options_outcome(const struct options *options, const struct error *err);
 
 #endif

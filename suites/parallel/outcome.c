@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "suites/parallel/classes.h"
 
 const struct metric parallel_metrics[] = {
 	{ "parallel.step_time", "s", BETTER_LOWER, 1,
@@ -76,25 +77,12 @@ const struct metric parallel_metrics[] = {
 	{ 0 }
 };
 
-static uint64_t total_of(const uint64_t *memory)
-{
-	uint64_t total = 0;
-
-	for (int c = 0; c < MEMORY_STEP_CLASSES; c++)
-		total += memory[c];
-	return total;
-}
-
 static void note_memory(struct run *run, const struct outcome *o, int rank)
 {
 	struct text t = TEXT_EMPTY;
 	char size[32];
 
-	for (int c = 0; c < MEMORY_STEP_CLASSES; c++)
-		if (o->memory[rank][c])
-			text_addf(
-				&t, "%s%s %s", t.length ? ", " : "", memory_class_names[c],
-				units_format((double)o->memory[rank][c], "B", size, sizeof(size)));
+	classes_describe(&t, o->memory[rank]);
 	if (o->communicator_bytes[rank])
 		text_addf(
 			&t, "; connections between ranks took another %s",
@@ -105,19 +93,12 @@ static void note_memory(struct run *run, const struct outcome *o, int rank)
 
 static void record_memory(struct run *run, const struct outcome *o)
 {
-	static const char *const names[] = {
-#define X(symbol, name, help) "parallel.memory_" #name,
-		MEMORY_CLASSES(X)
-#undef X
-	};
 	int most = 0;
 
 	for (int rank = 1; rank < o->setup->ranks; rank++)
-		if (total_of(o->memory[rank]) > total_of(o->memory[most]))
+		if (classes_total(o->memory[rank]) > classes_total(o->memory[most]))
 			most = rank;
-	run_value(run, "parallel.memory", (double)total_of(o->memory[most]));
-	for (int c = 0; c < MEMORY_STEP_CLASSES; c++)
-		run_value(run, names[c], (double)o->memory[most][c]);
+	classes_record(run, o->memory[most]);
 	for (int rank = 0; rank < o->setup->ranks; rank++)
 		note_memory(run, o, rank);
 }
@@ -208,8 +189,8 @@ static void record_imbalance(struct run *run, const struct outcome *o)
 	double others = 0;
 
 	for (int rank = 1; rank < o->setup->ranks; rank++)
-		others += (double)total_of(o->memory[rank]) / (o->setup->ranks - 1);
-	run_value(run, "parallel.imbalance", (double)total_of(o->memory[0]) / others);
+		others += (double)classes_total(o->memory[rank]) / (o->setup->ranks - 1);
+	run_value(run, "parallel.imbalance", (double)classes_total(o->memory[0]) / others);
 }
 
 void outcome_record_parts(struct run *run, const struct outcome *o)

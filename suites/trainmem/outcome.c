@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "suites/parallel/classes.h"
 
 const struct metric trainmem_metrics[] = {
 	{ "trainmem.memory", "B", BETTER_LOWER, 1,
@@ -81,12 +82,6 @@ const struct metric trainmem_metrics[] = {
 	{ 0 }
 };
 
-static const char *const class_metrics[MEMORY_STEP_CLASSES] = {
-#define X(symbol, name, help) "trainmem.memory_" #name,
-	MEMORY_CLASSES(X)
-#undef X
-};
-
 static double part_saved(uint64_t now, uint64_t plain)
 {
 	return plain ? 1 - (double)now / (double)plain : 0;
@@ -120,21 +115,10 @@ static void record_slope(struct run *run, const struct setup *setup,
 			  (double)states_of(&a->peak) / activations);
 }
 
-static void record_peak(struct run *run, const struct heap_peak *peak)
-{
-	run_value(run, "trainmem.memory", (double)peak->total);
-	for (int c = 0; c < MEMORY_STEP_CLASSES; c++)
-		run_value(run, class_metrics[c], (double)peak->bytes[c]);
-}
-
 static void record_classes(struct run *run, const struct account *a)
 {
-	uint64_t sum = 0;
-
-	record_peak(run, &a->peak);
-	for (int c = 0; c < MEMORY_STEP_CLASSES; c++)
-		sum += a->class_peak[c];
-	run_value(run, "trainmem.class_peaks", (double)sum);
+	classes_record(run, a->peak.bytes);
+	run_value(run, "trainmem.class_peaks", (double)classes_total(a->class_peak));
 	run_value(run, "trainmem.peak_forward", (double)a->phase_peak[PHASE_FORWARD].total);
 	run_value(run, "trainmem.peak_backward", (double)a->phase_peak[PHASE_BACKWARD].total);
 	run_value(run, "trainmem.peak_optimizer", (double)a->phase_peak[PHASE_UPDATE].total);
@@ -144,15 +128,10 @@ static void record_classes(struct run *run, const struct account *a)
 
 static void note_phase(struct run *run, const struct account *a, enum phase phase)
 {
-	const struct heap_peak *p = &a->phase_peak[phase];
 	struct text t = TEXT_EMPTY;
-	char size[32];
 
-	for (int c = 0; c < MEMORY_STEP_CLASSES; c++)
-		if (p->bytes[c])
-			text_addf(&t, "%s%s %s", t.length ? ", " : "", memory_class_names[c],
-				  units_format((double)p->bytes[c], "B", size, sizeof(size)));
-	run_note(run, "At the peak of %s: %s.", phase_names[phase], t.data ? t.data : "nothing");
+	classes_describe(&t, a->phase_peak[phase].bytes);
+	run_note(run, "At the peak of %s: %s.", phase_names[phase], t.data);
 	text_release(&t);
 }
 
@@ -272,7 +251,7 @@ void outcome_record_search(struct run *run, const struct search *s)
 		run_value(run, "trainmem.largest_width", (double)s->found);
 	}
 	run_value(run, "trainmem.largest_parameters", (double)parameters_of(&s->setup));
-	record_peak(run, &s->largest.peak);
+	classes_record(run, s->largest.peak.bytes);
 	run_value(run, "trainmem.context", (double)s->context);
 	run_value(run, "trainmem.budget", (double)s->budget);
 	run_value(run, "trainmem.predicted_largest", (double)s->predicted);

@@ -1,0 +1,16 @@
+/* Memory by class in the results of the suites that train: metrics and words. */
+#ifndef GPUPROOF_PARALLEL_CLASSES_H
+#define GPUPROOF_PARALLEL_CLASSES_H
+
+#include "base/text.h"
+#include "measure/run.h"
+#include "suites/parallel/arena.h"
+
+/* Of the classes of a step. */
+uint64_t classes_total(const uint64_t *bytes);
+/* Metrics SUITE.memory, the sum, and SUITE.memory_CLASS of each class, which the run's suite has. */
+void classes_record(struct run *run, const uint64_t *bytes);
+/* Appends "parameters 16 MB, gradients 16 MB"; "nothing" when all are empty. */
+void classes_describe(struct text *out, const uint64_t *bytes);
+
+#endif
