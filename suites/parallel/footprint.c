@@ -1,6 +1,7 @@
 #include "suites/parallel/footprint.h"
 
 #include "suites/parallel/mode.h"
+#include "suites/parallel/turns.h"
 
 /* Addresses of no memory. */
 static enum status count(void *state, enum memory_class tag, uint64_t bytes, void **out,
@@ -25,17 +26,13 @@ static void forget(void *state, enum memory_class tag, void *memory, uint64_t by
 /* Rows of outputs, transposed: see struct network. */
 static uint64_t transposed_bytes(const struct network *n)
 {
-	uint64_t widest[2] = { 0, 0 };
+	uint64_t columns = 0;
 
 	if (n->setup->weight_gradient == ROUTE_DIRECT)
 		return 0;
-	for (size_t l = n->share.first; l < n->share.last; l++) {
-		size_t buffer = n->share.parts > 1 ? l % 2 : 0;
-
-		if (n->local.layer[l].out > widest[buffer])
-			widest[buffer] = n->local.layer[l].out;
-	}
-	return (widest[0] + widest[1]) * n->step_rows * precision_bytes(n->setup->precision);
+	for (size_t i = 0; i < SETUP_MAX_LAYERS; i++)
+		columns += turns_transposed_columns(n, i);
+	return columns * n->step_rows * precision_bytes(n->setup->precision);
 }
 
 static uint64_t bytes_of(const struct setup *setup, int rank)

@@ -146,9 +146,7 @@ enum status network_input_gradient(struct network *n, struct stream *stream, siz
 enum status network_backward(struct network *n, struct stream *stream, size_t l, uint64_t row,
 			     uint64_t rows, void *dy, void *dx, bool accumulate, struct error *err)
 {
-	size_t again = n->others_recompute ? l : segments_again(&n->segments, l);
-
-	for (; again < l; again++)
+	for (size_t again = segments_again(&n->segments, l); again < l; again++)
 		if (network_forward(n, stream, again, row, rows, err) != STATUS_OK)
 			return err->status;
 	if (network_output_gradient(n, stream, l, row, rows, dy, accumulate, err) != STATUS_OK ||

@@ -50,6 +50,7 @@ struct mode {
 	bool recomputes;     /* knows setup->segments */
 	bool recordable;     /* a step can be launched as a graph: setup->graph */
 	unsigned beside;     /* enum beside */
+	bool inputs_first;   /* a stage sends its input's gradient before it computes its weights': turns.h */
 	bool lodges;         /* backward comes to each layer once: lodging.h */
 	bool replicated;     /* every rank ends a step with the same parameters, bit for bit */
 

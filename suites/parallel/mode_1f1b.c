@@ -5,4 +5,4 @@
 #include "suites/parallel/pipeline.h"
 
 PIPELINE_MODE(1f1b, "a stage of layers per device: one forward and one backward in turn",
-	      pipeline_warmup_plain);
+	      pipeline_warmup_plain, true);

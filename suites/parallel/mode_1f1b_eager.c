@@ -5,4 +5,4 @@
 #include "suites/parallel/pipeline.h"
 
 PIPELINE_MODE(1f1b_eager, "1f1b with twice the warm-up, which hides the transfers",
-	      pipeline_warmup_eager);
+	      pipeline_warmup_eager, true);

@@ -2,4 +2,4 @@
 #include "suites/parallel/pipeline.h"
 
 PIPELINE_MODE(gpipe, "a stage of layers per device: all forwards, then all backwards",
-	      pipeline_warmup_all);
+	      pipeline_warmup_all, true);

@@ -5,4 +5,4 @@
 #include "suites/parallel/pipeline.h"
 
 PIPELINE_MODE(layer_split, "a stage of layers per device; one micro-batch: naive, more: GPipe",
-	      pipeline_warmup_all);
+	      pipeline_warmup_all, false);

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "kernels/training.h"
 #include "suites/parallel/lodging.h"
+#include "suites/parallel/turns.h"
 
 static enum status open_optimizer(struct network *n, struct error *err)
 {
@@ -134,14 +135,17 @@ static enum status open_scratch(struct network *n, struct error *err)
 static enum status open_transient(struct network *n, struct error *err)
 {
 	size_t bytes = precision_bytes(n->setup->precision);
-	uint64_t inside = network_inside(n);
 
 	if (open_scratch(n, err) != STATUS_OK)
 		return err->status;
-	for (size_t i = 0; i < 2 && inside > 0; i++) {
+	for (size_t i = 0; i < NETWORK_MAX_TRANSIENT; i++) {
+		uint64_t columns = turns_transient_columns(n, i);
+
+		if (columns == 0)
+			continue;
 		if (lodging_possible(n) && i == n->setup->layers % 2)
 			n->transient[i] = n->activations[n->setup->layers];
-		else if (arena_alloc(n->arena, MEMORY_TRANSIENT, n->step_rows * inside * bytes,
+		else if (arena_alloc(n->arena, MEMORY_TRANSIENT, n->step_rows * columns * bytes,
 				     &n->transient[i], err) != STATUS_OK)
 			return err->status;
 	}
@@ -262,9 +266,7 @@ void *network_bias(const struct network *n, size_t l, void *layer_array)
 
 void *network_transposed(const struct network *n, size_t l, uint64_t row)
 {
-	bool in_turn = n->transposed_in_turn || n->share.parts > 1;
-
-	return network_element(n, n->transposed[in_turn ? l % 2 : 0], row % n->step_rows);
+	return network_element(n, n->transposed[turns_transposed(n, l)], row % n->step_rows);
 }
 
 void *network_element(const struct network *n, void *array, uint64_t element)

@@ -18,6 +18,8 @@ struct product {
 };
 
 #define NETWORK_MAX_PRODUCTS 64
+/* Buffers for gradients between layers, and between groups of layers: turns.h. */
+#define NETWORK_MAX_TRANSIENT (SETUP_MAX_LAYERS + 1)
 
 /* Products that were searched on a stream, of all networks that used it; those of a full memory are searched again. */
 #define PRODUCTS_REMEMBERED 128
@@ -36,7 +38,6 @@ struct network {
 	struct share share;
 	struct holding holding;
 	struct segments segments;
-	bool others_recompute; /* the mode computes segments again before network_backward() */
 	struct device *device;
 	struct arena *arena;
 	uint64_t step_rows; /* most rows of one backward call: sizes the transient buffers */
@@ -64,17 +65,20 @@ struct network {
 	int32_t *labels;
 	double *row_loss;
 	/*
-	 * Gradients of activations, used in turn; rows x network_inside(). Where outputs lodge, [layers % 2] is also
-	 * activations[layers]: the first gradient, that of the logits, is there already.
+	 * Gradients of activations: two buffers of rows x network_inside(), used in turn, or more of them (turns.h)
+	 * unless `transient_in_turn`. Where outputs lodge, [layers % 2] is also activations[layers]: the first
+	 * gradient, that of the logits, is there already.
 	 */
-	void *transient[2];
+	void *transient[NETWORK_MAX_TRANSIENT];
+	bool transient_in_turn;
 	/*
 	 * How each layer's weights' gradient is computed, and the transposed gradients of outputs
 	 * (out x step_rows) that this needs: for every layer the same buffer, but one each for even and odd layers
-	 * where these are cut, and so come together, or `transposed_in_turn`. NULL: nobody needs them.
+	 * where these are cut, and so come together, or `transposed_in_turn`, and one for each of those that wait for
+	 * others (turns.h). NULL: nobody needs them.
 	 */
 	enum route routes[SETUP_MAX_LAYERS];
-	void *transposed[2];
+	void *transposed[SETUP_MAX_LAYERS];
 	bool transposed_in_turn;
 	/*
 	 * Where the layer's bias' gradient is added up; NULL: in its place. For modes that still need activations

@@ -42,7 +42,8 @@ const struct metric parallel_metrics[] = {
 	  "computing in a recorded step / the same alone - 1, worst device: what communication at "
 	  "the same time costs it" },
 	{ "parallel.bubble_model", "1", BETTER_NONE, 0,
-	  "idle part of the schedule by formula: (p-1)/(m+p-1)" },
+	  "idle part of the schedule by formula: (p-1)/(m+p-1) for whole backwards, 2(p-1)/(3m+2(p-1)) "
+	  "where the gradient of a stage's input is sent before those of its weights are computed" },
 	{ "parallel.predicted_time", "s", BETTER_NONE, 0,
 	  "step time by the mode's schedule and what this run measured of products, memory and "
 	  "collectives" },

@@ -11,7 +11,9 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "suites/parallel/stage.h"
 #include "suites/parallel/timeline.h"
+#include "suites/parallel/turns.h"
 
 /* Received or sent gradients of an edge: one is on its way while the other is computed with. */
 #define GRADIENT_SLOTS 2
@@ -38,7 +40,6 @@ struct edge {
 };
 
 struct pipeline {
-	const struct pipeline_work *work;
 	struct edge up, down;
 	uint64_t warmup;
 	bool first_last;              /* backwards begin with the last micro-batch */
@@ -48,26 +49,6 @@ struct pipeline {
 	struct slots gradients;       /* received gradients that backward has used */
 	uint64_t forwards, backwards; /* of this step, so far */
 };
-
-static enum status forward_layers(struct trainer *t, uint64_t row, uint64_t rows, unsigned parts,
-				  struct error *err)
-{
-	return parts & STEP_COMPUTE ? network_forward_all(&t->network,
-							  t->team->streams[STREAM_COMPUTE], row,
-							  rows, err)
-				    : STATUS_OK;
-}
-
-static enum status backward_layers(struct trainer *t, uint64_t turn, uint64_t row, uint64_t rows,
-				   void *dy, void *dx, unsigned parts, struct error *err)
-{
-	return parts & STEP_COMPUTE ? network_backward_all(&t->network,
-							   t->team->streams[STREAM_COMPUTE], row,
-							   rows, dy, dx, turn > 0, err)
-				    : STATUS_OK;
-}
-
-static const struct pipeline_work layer_work = { forward_layers, backward_layers, NULL };
 
 static uint64_t micro_rows(const struct trainer *t)
 {
@@ -132,15 +113,13 @@ static enum status open_local(struct trainer *t, struct pipeline *p, struct erro
 	return open_edge(t, &p->down, err);
 }
 
-enum status pipeline_open(struct trainer *t, pipeline_warmup *warmup,
-			  const struct pipeline_work *work, struct error *err)
+enum status pipeline_open(struct trainer *t, pipeline_warmup *warmup, struct error *err)
 {
 	struct pipeline *p = t->state = xcalloc(1, sizeof(*p));
 	struct team *team = t->team;
 	/* Forwards and backwards alternate on some edge unless every stage warms up with all. */
 	bool alternate = warmup != pipeline_warmup_all;
 
-	p->work = work ? work : &layer_work;
 	p->warmup = warmup(grid_of(t->setup).pipeline,
 			   grid_place(t->setup, team->world->rank).stage, t->setup->microbatches);
 	p->first_last = !alternate;
@@ -184,6 +163,11 @@ void pipeline_close(struct trainer *t)
 	close_edge(&p->up);
 	close_edge(&p->down);
 	free(p);
+}
+
+void pipeline_settled(struct trainer *t)
+{
+	turns_settled(&t->network);
 }
 
 static struct event *slot_event(const struct slots *slots, uint64_t turn)
@@ -230,8 +214,7 @@ static enum status receive_over(struct trainer *t, const struct edge *edge, cons
 	timeline_begin(t, lane->stream, SPAN_RECEIVE, turn);
 	backend_receive(lane->communicator, stream, to, edge_bytes(t, edge), edge->peer, err);
 	timeline_end(t, lane->stream);
-	if (err->status != STATUS_OK ||
-	    backend_event_record(lane->moved, stream, err) != STATUS_OK)
+	if (err->status != STATUS_OK || backend_event_record(lane->moved, stream, err) != STATUS_OK)
 		return err->status;
 	return backend_stream_wait(stream_of(t, STREAM_COMPUTE), lane->moved, err);
 }
@@ -249,12 +232,11 @@ static enum status wait_sent(struct trainer *t, const struct lane *lane, uint64_
 static enum status compute_forward(struct trainer *t, uint64_t row, unsigned parts,
 				   struct error *err)
 {
-	const struct pipeline *p = t->state;
 	struct stream *stream = stream_of(t, STREAM_COMPUTE);
 	struct network *n = &t->network;
 	uint64_t rows = micro_rows(t);
 
-	if (p->work->forward(t, row, rows, parts, err) != STATUS_OK)
+	if (stage_forward(t, row, rows, parts, err) != STATUS_OK)
 		return err->status;
 	return network_has_loss(n) && parts & STEP_COMPUTE
 		       ? network_loss(n, stream, row, rows,
@@ -287,26 +269,72 @@ static void *gradient_slot(const struct trainer *t, const struct edge *edge, uin
 		       : NULL;
 }
 
+static enum status send_gradient(struct trainer *t, const struct micro *m, struct error *err)
+{
+	struct pipeline *p = t->state;
+
+	return send_over(t, &p->up, &p->up.backward, m->turn, m->dx, m->parts, err);
+}
+
+static enum status backward_whole(struct trainer *t, const struct micro *m, struct error *err)
+{
+	const struct share *share = &t->network.share;
+
+	timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, m->index);
+	for (size_t l = share->last; l-- > share->first;)
+		if (stage_input_gradients(t, m, l, l + 1, err) != STATUS_OK ||
+		    stage_weight_gradients(t, m, l, l + 1, err) != STATUS_OK)
+			return err->status;
+	timeline_end(t, STREAM_COMPUTE);
+	return send_gradient(t, m, err);
+}
+
+/* The weights' gradients of the group that ends with the stage's first layer wait until its input's is on its way. */
+static enum status backward_apart(struct trainer *t, const struct micro *m, struct error *err)
+{
+	const struct share *share = &t->network.share;
+
+	for (size_t last = share->last, first; last > share->first; last = first) {
+		first = turns_group(&t->network, last);
+		timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, m->index);
+		if (stage_input_gradients(t, m, first, last, err) != STATUS_OK)
+			return err->status;
+		timeline_end(t, STREAM_COMPUTE);
+		if (first == share->first && send_gradient(t, m, err) != STATUS_OK)
+			return err->status;
+		timeline_begin(t, STREAM_COMPUTE, SPAN_WEIGHTS, m->index);
+		if (stage_weight_gradients(t, m, first, last, err) != STATUS_OK)
+			return err->status;
+		timeline_end(t, STREAM_COMPUTE);
+	}
+	return STATUS_OK;
+}
+
 static enum status backward_micro(struct trainer *t, unsigned parts, struct error *err)
 {
 	struct pipeline *p = t->state;
 	struct stream *compute = stream_of(t, STREAM_COMPUTE);
 	uint64_t turn = p->backwards++, rows = micro_rows(t);
-	uint64_t micro = p->first_last ? t->setup->microbatches - 1 - turn : turn;
-	void *dy = gradient_slot(t, &p->down, turn), *dx = gradient_slot(t, &p->up, turn);
+	uint64_t index = p->first_last ? t->setup->microbatches - 1 - turn : turn;
+	const struct micro m = { .turn = turn,
+				 .index = index,
+				 .row = index * rows,
+				 .rows = rows,
+				 .dy = gradient_slot(t, &p->down, turn),
+				 .dx = gradient_slot(t, &p->up, turn),
+				 .parts = parts };
 
-	if (receive_over(t, &p->down, &p->down.backward, &p->gradients, turn, dy, parts, err) !=
+	if (receive_over(t, &p->down, &p->down.backward, &p->gradients, turn, m.dy, parts, err) !=
 		    STATUS_OK ||
 	    wait_sent(t, &p->up.backward, turn, err) != STATUS_OK)
 		return err->status;
-	timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, micro);
-	if (p->work->backward(t, turn, micro * rows, rows, dy, dx, parts, err) != STATUS_OK)
+	if ((turns_inputs_first(&t->network) ? backward_apart(t, &m, err)
+					     : backward_whole(t, &m, err)) != STATUS_OK)
 		return err->status;
-	timeline_end(t, STREAM_COMPUTE);
-	if (backend_event_record(slot_event(&p->gradients, turn), compute, err) != STATUS_OK ||
-	    backend_event_record(slot_event(&p->inputs, micro), compute, err) != STATUS_OK)
+	/* The weights' gradients were the last to use both. */
+	if (backend_event_record(slot_event(&p->gradients, turn), compute, err) != STATUS_OK)
 		return err->status;
-	return send_over(t, &p->up, &p->up.backward, turn, dx, parts, err);
+	return backend_event_record(slot_event(&p->inputs, index), compute, err);
 }
 
 /*
@@ -360,8 +388,7 @@ enum status pipeline_enqueue(struct trainer *t, unsigned parts, struct error *er
 		    STATUS_OK)
 			return err->status;
 	}
-	if (join_edges(t, err) != STATUS_OK ||
-	    (p->work->finish && p->work->finish(t, parts, err) != STATUS_OK))
+	if (join_edges(t, err) != STATUS_OK || stage_finish(t, parts, err) != STATUS_OK)
 		return err->status;
 	return trainer_update(t, parts, err);
 }

@@ -17,33 +17,24 @@ pipeline_warmup pipeline_warmup_all, pipeline_warmup_plain, pipeline_warmup_eage
 /* Micro-batches whose activations a stage keeps at a time. */
 uint64_t pipeline_in_flight(pipeline_warmup *warmup, int stages, int stage, uint64_t micro);
 
-/*
- * What a stage does with the rows [row, row + rows) of one micro-batch, on the compute stream: `parts` of it. `turn`
- * counts the backwards of a step. finish(), NULL or: behind the last of them, before the update.
- */
-struct pipeline_work {
-	enum status (*forward)(struct trainer *trainer, uint64_t row, uint64_t rows, unsigned parts,
-			       struct error *err);
-	enum status (*backward)(struct trainer *trainer, uint64_t turn, uint64_t row, uint64_t rows,
-				void *dy, void *dx, unsigned parts, struct error *err);
-	enum status (*finish)(struct trainer *trainer, unsigned parts, struct error *err);
-};
-
-/* The members of struct mode. `work` NULL: whole layers. */
+/* The members of struct mode. */
 const char *pipeline_refusal(const struct setup *setup);
 void pipeline_share(const struct setup *setup, int rank, pipeline_warmup *warmup,
 		    struct share *share, uint64_t *step_rows);
-enum status pipeline_open(struct trainer *trainer, pipeline_warmup *warmup,
-			  const struct pipeline_work *work, struct error *err);
+enum status pipeline_open(struct trainer *trainer, pipeline_warmup *warmup, struct error *err);
 void pipeline_close(struct trainer *trainer);
+void pipeline_settled(struct trainer *trainer);
 enum status pipeline_enqueue(struct trainer *trainer, unsigned parts, struct error *err);
 unsigned pipeline_commands(const struct trainer *trainer);
 double pipeline_wire_bytes(const struct setup *setup);
-/* (p - 1) / (m + p - 1), whatever the order. */
+/*
+ * (p - 1) / (m + p - 1), whatever the order of forwards and backwards: of backwards that are sent whole. Where gradients of
+ * inputs go first, stages idle less: with equal products 2 (p - 1) / (3 m + 2 (p - 1)).
+ */
 double pipeline_bubble(const struct setup *setup);
 
-/* A mode of this family: the name in the INI file, its summary, its warm-up. */
-#define PIPELINE_MODE(name_, summary_, warmup_)                                                    \
+/* A mode of this family: the name in the INI file, its summary, its warm-up, whether gradients of inputs go first. */
+#define PIPELINE_MODE(name_, summary_, warmup_, inputs_first_)                                     \
 	static void share_##name_(const struct setup *setup, int rank, struct share *share,        \
 				  uint64_t *step_rows)                                             \
 	{                                                                                          \
@@ -51,17 +42,19 @@ double pipeline_bubble(const struct setup *setup);
 	}                                                                                          \
 	static enum status open_##name_(struct trainer *trainer, struct error *err)                \
 	{                                                                                          \
-		return pipeline_open(trainer, warmup_, NULL, err);                                       \
+		return pipeline_open(trainer, warmup_, err);                                       \
 	}                                                                                          \
 	const struct mode mode_##name_ = {                                                         \
 		.name = #name_,                                                                    \
 		.summary = summary_,                                                               \
 		.microbatched = true,                                                              \
 		.recomputes = true,                                                                \
+		.inputs_first = (inputs_first_),                                                   \
 		.refusal = pipeline_refusal,                                                       \
 		.share = share_##name_,                                                            \
 		.open = open_##name_,                                                              \
 		.close = pipeline_close,                                                           \
+		.settled = pipeline_settled,                                                       \
 		.enqueue = pipeline_enqueue,                                                       \
 		.commands = pipeline_commands,                                                     \
 		.wire_bytes = pipeline_wire_bytes,                                                 \

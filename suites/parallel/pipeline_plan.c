@@ -108,7 +108,10 @@ double pipeline_wire_bytes(const struct setup *setup)
 
 double pipeline_bubble(const struct setup *setup)
 {
-	double stages = grid_of(setup).pipeline, micro = (double)setup->microbatches;
+	double waits = grid_of(setup).pipeline - 1, micro = (double)setup->microbatches;
 
-	return (stages - 1) / (micro + stages - 1);
+	/* Of a forward and a backward of 3 products, a stage waits for 2 of each stage before and behind it. */
+	if (setup->mode->inputs_first)
+		return 2 * waits / (3 * micro + 2 * waits);
+	return waits / (micro + waits);
 }

@@ -38,17 +38,36 @@ double work_adding(const struct work *w, size_t l)
 	return curves_memory(w->curves, (double)layer->in * (double)layer->out * bytes_of(w->setup));
 }
 
-double work_backward(const struct work *w, size_t l, double rows)
+/* Reading or writing the gradients of the outputs once. */
+static double pass_of(const struct work *w, size_t l, double rows)
+{
+	return curves_memory(w->curves, rows * (double)w->model.layer[l].out * bytes_of(w->setup));
+}
+
+double work_inputs_back(const struct work *w, size_t l, double rows)
+{
+	const struct model_layer *layer = &w->model.layer[l];
+	double pass = 3 * pass_of(w, l, rows);
+
+	/* The first layer's input needs no gradient. */
+	return l == 0 ? pass
+		      : pass + curves_product(w->curves, "nn", (double)layer->in, rows,
+					      (double)layer->out);
+}
+
+/* As they come, or from a transposed copy where that is faster. */
+double work_weights_back(const struct work *w, size_t l, double rows)
 {
 	const struct model_layer *layer = &w->model.layer[l];
 	double in = (double)layer->in, out = (double)layer->out;
-	double pass = curves_memory(w->curves, rows * out * bytes_of(w->setup));
-	/* The gradients of the weights as they come, or from a transposed copy where that is faster. */
-	double seconds = 3 * pass + fmin(curves_product(w->curves, "nt", in, out, rows),
-					 curves_product(w->curves, "nn", in, out, rows) + pass);
 
-	/* The first layer's input needs no gradient. */
-	return l == 0 ? seconds : seconds + curves_product(w->curves, "nn", in, rows, out);
+	return fmin(curves_product(w->curves, "nt", in, out, rows),
+		    curves_product(w->curves, "nn", in, out, rows) + pass_of(w, l, rows));
+}
+
+double work_backward(const struct work *w, size_t l, double rows)
+{
+	return work_inputs_back(w, l, rows) + work_weights_back(w, l, rows);
 }
 
 double work_update(const struct work *w, double parameters)

@@ -9,7 +9,8 @@
 #include "suites/parallel/pipeline.h"
 
 struct stage {
-	double forward, backward, update; /* seconds: of a micro-batch, of the parameters */
+	double forward, inputs, weights, update; /* seconds: of a micro-batch, of the parameters */
+	bool inputs_first;
 	double replicas;                  /* of adding up gradients behind the last backward */
 	double adding; /* to the gradients of the micro-batches before */
 	double send;                      /* of a micro-batch's outputs to the next stage */
@@ -49,11 +50,13 @@ static void stage_open(struct stage *stage, const struct setup *s, int index, st
 	w.parts = share.parts;
 	model_init_share(&w.model, s, &share);
 	rows = (double)step_rows;
+	stage->inputs_first = s->mode->inputs_first && share.first > 0;
 	for (size_t l = share.first; l < share.last; l++) {
 		const struct model_layer *layer = &w.model.layer[l];
 
 		stage->forward += work_forward(&w, l, rows) + sums_of(&w, &share, l, rows, true);
-		stage->backward += work_backward(&w, l, rows) + sums_of(&w, &share, l, rows, false);
+		stage->inputs += work_inputs_back(&w, l, rows) + sums_of(&w, &share, l, rows, false);
+		stage->weights += work_weights_back(&w, l, rows);
 		stage->adding += work_adding(&w, l);
 		if (grid.data > 1)
 			stage->replicas += work_collective(&w, "all_reduce", grid.data,
@@ -102,9 +105,11 @@ static bool advance(struct schedule *k, int index)
 	if (behind && behind->backwards <= stage->backwards)
 		return false;
 	ready = behind ? behind->back[micro] + stage->send : stage->outputs[micro];
-	stage->free = fmax(stage->free, ready) + stage->backward +
+	stage->back[micro] = fmax(stage->free, ready) + stage->inputs;
+	stage->free = stage->back[micro] + stage->weights +
 		      (stage->backwards > 0 ? stage->adding : 0);
-	stage->back[micro] = stage->free;
+	if (!stage->inputs_first)
+		stage->back[micro] = stage->free;
 	stage->backwards++;
 	return true;
 }
@@ -112,7 +117,8 @@ static bool advance(struct schedule *k, int index)
 /* Layer by layer behind the last backward: hidden by it but for the layer that comes last. */
 static double end_of(const struct stage *stage)
 {
-	double hidden = fmin(stage->replicas, stage->backward) / 2;
+	double beside = stage->weights + (stage->inputs_first ? 0 : stage->inputs),
+	       hidden = fmin(stage->replicas, beside) / 2;
 
 	return stage->free + stage->replicas - hidden + stage->update;
 }

@@ -16,6 +16,9 @@ struct work {
 /* Seconds of one layer for so many rows, of the loss, of updating so many parameters. */
 double work_forward(const struct work *work, size_t layer, double rows);
 double work_backward(const struct work *work, size_t layer, double rows);
+/* Its halves: the gradients of the outputs and of the input, and those of the weights. */
+double work_inputs_back(const struct work *work, size_t layer, double rows);
+double work_weights_back(const struct work *work, size_t layer, double rows);
 /* More, where backward adds to gradients that are there instead of replacing them: they are read. */
 double work_adding(const struct work *work, size_t layer);
 double work_loss(const struct work *work, double rows);
@@ -24,7 +27,8 @@ double work_collective(const struct work *work, const char *operation, int ranks
 
 /*
  * Every stage takes its forwards and backwards in the order of the mode, each when the stage is free and what it needs
- * has come.
+ * has come. What the stage before waits for has left with the backward or, where gradients of inputs go first
+ * (turns.h), with the first half of it.
  */
 double predict_pipeline(const struct setup *setup, struct curves *curves);
 

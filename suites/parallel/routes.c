@@ -3,30 +3,22 @@
 #include "base/memory.h"
 #include "suites/parallel/products.h"
 #include "suites/parallel/trial.h"
-
-/* Elements of one of the buffers: layers that share it, the widest. */
-static uint64_t buffer_elements(const struct network *n, size_t layer)
-{
-	uint64_t out = 0;
-
-	for (size_t l = n->share.first; l < n->share.last; l++)
-		if ((n->share.parts == 1 || l % 2 == layer % 2) && n->local.layer[l].out > out)
-			out = n->local.layer[l].out;
-	return out * n->step_rows;
-}
+#include "suites/parallel/turns.h"
 
 static void **buffer_of(struct network *n, size_t layer)
 {
-	return &n->transposed[n->share.parts > 1 ? layer % 2 : 0];
+	return &n->transposed[turns_transposed(n, layer)];
 }
 
 static enum status open_buffer(struct network *n, size_t layer, struct error *err)
 {
+	uint64_t elements = turns_transposed_columns(n, turns_transposed(n, layer)) * n->step_rows;
+
 	if (*buffer_of(n, layer))
 		return STATUS_OK;
 	return arena_alloc(n->arena, MEMORY_TRANSIENT,
-			   buffer_elements(n, layer) * precision_bytes(n->setup->precision),
-			   buffer_of(n, layer), err);
+			   elements * precision_bytes(n->setup->precision), buffer_of(n, layer),
+			   err);
 }
 
 static void close_buffer(struct network *n, size_t layer)
@@ -91,7 +83,7 @@ static bool used_by_others(const struct network *n, size_t layer)
 {
 	for (size_t l = n->share.first; l < n->share.last; l++)
 		if (l != layer && n->routes[l] == ROUTE_TRANSPOSED &&
-		    (n->share.parts == 1 || l % 2 == layer % 2))
+		    turns_transposed(n, l) == turns_transposed(n, layer))
 			return true;
 	return false;
 }

@@ -17,8 +17,7 @@ void segments_make(struct segments *s, const struct setup *setup, const struct s
 		stages_balance_layers(setup, share->first, share->last, s->count, s->bounds);
 }
 
-/* The segment that has `layer`. */
-static size_t segment_of(const struct segments *s, size_t layer)
+size_t segments_index(const struct segments *s, size_t layer)
 {
 	size_t segment = 0;
 
@@ -27,11 +26,16 @@ static size_t segment_of(const struct segments *s, size_t layer)
 	return segment;
 }
 
+size_t segments_first(const struct segments *s, size_t layer)
+{
+	return s->bounds[segments_index(s, layer)];
+}
+
 size_t segments_buffer(const struct segments *s, size_t l)
 {
 	if (s->count == 0 || l < s->bounds[0] || l >= s->bounds[s->count])
 		return 0;
-	return l - s->bounds[segment_of(s, l)];
+	return l - s->bounds[segments_index(s, l)];
 }
 
 uint64_t segments_width(const struct segments *s, const struct setup *setup,
@@ -47,7 +51,7 @@ uint64_t segments_width(const struct segments *s, const struct setup *setup,
 
 size_t segments_again(const struct segments *s, size_t layer)
 {
-	size_t segment = segment_of(s, layer);
+	size_t segment = segments_index(s, layer);
 
 	if (s->count == 0 || s->bounds[segment + 1] != layer + 1 ||
 	    (segment + 1 == s->count && !s->again_last))

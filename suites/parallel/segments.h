@@ -23,6 +23,10 @@ struct segments {
 void segments_make(struct segments *segments, const struct setup *setup, const struct share *share,
 		   uint64_t step_rows);
 
+/* The segment that has `layer`, counted from 0, and the first layer of it. There are segments. */
+size_t segments_index(const struct segments *segments, size_t layer);
+size_t segments_first(const struct segments *segments, size_t layer);
+
 /* 0: activations[l] are kept; else which of its segment's shared buffers they are in, from 1 on. */
 size_t segments_buffer(const struct segments *segments, size_t l);
 /* The widest activations of shared buffer `buffer`, 0 behind the last. */

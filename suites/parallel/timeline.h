@@ -18,6 +18,7 @@
 #define SPAN_KINDS(X)                                                                              \
 	X(FORWARD, "forward", true)                                                                \
 	X(BACKWARD, "backward", true)                                                              \
+	X(WEIGHTS, "weight_gradients", true)                                                       \
 	X(LOSS, "loss", true)                                                                      \
 	X(OPTIMIZER, "optimizer", true)                                                            \
 	X(ALL_REDUCE, "all_reduce", false)                                                         \

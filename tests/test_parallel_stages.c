@@ -1,0 +1,203 @@
+/*
+ * Stages that send the gradient of their input before they compute those of their weights: what they enqueue in
+ * which order, that it is what one device computes, also with copies and with layers computed again, and the memory
+ * that it takes.
+ */
+#include "parallel_setups.h"
+
+#include "base/memory.h"
+#include "suites/parallel/footprint.h"
+#include "suites/parallel/turns.h"
+
+static const struct backend *sound;
+static bool recording;
+static char enqueued[256]; /* 'p' for each product, 's' for each message sent, in the order of the calls */
+
+static void note(char what)
+{
+	size_t length = strlen(enqueued);
+
+	if (recording && length + 1 < sizeof(enqueued))
+		enqueued[length] = what;
+}
+
+static enum status noted_gemm(struct stream *stream, const struct gemm *gemm, struct error *err)
+{
+	note('p');
+	return sound->gemm(stream, gemm, err);
+}
+
+static enum status noted_send(struct communicator *communicator, struct stream *stream,
+			      const void *from, size_t bytes, int peer, struct error *err)
+{
+	note('s');
+	return sound->send(communicator, stream, from, bytes, peer, err);
+}
+
+struct order {
+	struct setup setup;
+	const char *expected; /* of the last rank */
+};
+
+static enum status run_order(struct device *device, struct world *world, void *context,
+			     struct error *err)
+{
+	static struct backend noting;
+	const struct order *order = context;
+	struct trainer t = { 0 };
+	struct team team;
+	enum status status;
+
+	sound = device->backend;
+	noting = *sound;
+	noting.gemm = noted_gemm;
+	noting.send = noted_send;
+	device->backend = &noting;
+	status = team_open(&team, device, world, err);
+	if (status == STATUS_OK)
+		status = trainer_open(&t, &order->setup, &team, err);
+	recording = true;
+	if (status == STATUS_OK)
+		status = trainer_step(&t, STEP_ALL, err);
+	recording = false;
+	if (status == STATUS_OK && world->rank == world->size - 1 &&
+	    strcmp(enqueued, order->expected) != 0)
+		status = error_set(err, STATUS_MISMATCH, "%s instead of %s", enqueued,
+				   order->expected);
+	trainer_close(&t);
+	team_close(&team);
+	return world_agree(world, status, err);
+}
+
+/* The last stage of two has the last three layers of five, in two micro-batches. */
+static void expect_order(const char *mode, uint64_t segments, const char *expected)
+{
+	struct order order = { tiny(mode, 2, PRECISION_FP64), expected };
+
+	order.setup.microbatches = 2;
+	order.setup.segments = segments;
+	order.setup.grid = (struct grid){ 1, 1, 2 };
+	assert_ranks(run_ranks(2, run_order, &order), 2, STATUS_OK, mode);
+}
+
+static void gradients_of_inputs_leave_first(void **state)
+{
+	(void)state;
+	/* Forward; the products of the inputs' gradients; the message; those of the weights'. */
+	expect_order("1f1b", 0, "ppp" "pppsppp" "ppp" "pppsppp");
+	expect_order("1f1b_eager", 0, "ppp" "pppsppp" "ppp" "pppsppp");
+	expect_order("hybrid", 0, "ppp" "pppsppp" "ppp" "pppsppp");
+	expect_order("gpipe", 0, "ppp" "ppp" "pppsppp" "pppsppp");
+	expect_order("layer_split", 0, "ppp" "ppp" "pppppps" "pppppps");
+	/* One segment: its first two layers are computed again. Three: each is done when the one below begins. */
+	expect_order("gpipe", 1, "ppp" "ppp" "pppppsppp" "pppppsppp");
+	expect_order("gpipe", 5, "ppp" "ppp" "ppppp" "sp" "ppppp" "sp");
+}
+
+static void expect_reference(struct setup *setup, const char *what)
+{
+	assert_ranks(run_ranks(setup->ranks, run_reference, setup), setup->ranks, STATUS_OK, what);
+}
+
+/* Stages of one layer and of several, whole and in segments; each route by itself, and mixed where that is so chosen. */
+static void the_order_changes_no_gradient(void **state)
+{
+	static const char *const names[] = { "gpipe", "1f1b", "1f1b_eager", "layer_split" };
+	static const enum route routes[] = { ROUTE_DIRECT, ROUTE_TRANSPOSED };
+	static const uint64_t segments[] = { 0, 1, 3, 6, 8 };
+
+	(void)state;
+	for (size_t m = 0; m < ARRAY_SIZE(names); m++)
+		for (size_t r = 0; r < ARRAY_SIZE(routes); r++)
+			for (size_t i = 0; i < ARRAY_SIZE(segments); i++) {
+				struct setup setup = tiny(names[m], 2, PRECISION_FP64);
+				static const uint64_t widths[] = { 24, 52, 33, 44, 27, 40, 21, 36, 10 };
+
+				setup.layers = 8;
+				memcpy(setup.widths, widths, sizeof(widths));
+				setup.microbatches = 4;
+				setup.segments = segments[i];
+				setup.weight_gradient = routes[r];
+				expect_reference(&setup, names[m]);
+			}
+}
+
+struct memory {
+	struct setup setup;
+	uint64_t first, last; /* gradients between layers, and copies, that the first and the last rank keep */
+};
+
+static enum status run_memory(struct device *device, struct world *world, void *context,
+			      struct error *err)
+{
+	const struct memory *m = context;
+	const struct setup *s = &m->setup;
+	uint64_t one = s->batch / s->microbatches * s->widths[1] * precision_bytes(s->precision);
+	uint64_t expected = (world->rank == 0 ? m->first : m->last) * one, all = 0, planned;
+	struct trainer t = { 0 };
+	struct team team;
+	enum status status = team_open(&team, device, world, err);
+
+	if (status == STATUS_OK)
+		status = trainer_open(&t, s, &team, err);
+	for (int c = 0; c < MEMORY_STEP_CLASSES && status == STATUS_OK; c++)
+		all += c == MEMORY_COMMUNICATION ? 0 : t.arena.bytes[c];
+	planned = footprint(s);
+	if (status == STATUS_OK && t.arena.bytes[MEMORY_TRANSIENT] != expected)
+		status = error_set(err, STATUS_MISMATCH, "%llu B instead of %llu",
+				   (unsigned long long)t.arena.bytes[MEMORY_TRANSIENT],
+				   (unsigned long long)expected);
+	/* The plan is the most of both ranks. */
+	if (status == STATUS_OK && planned < all)
+		status = error_set(err, STATUS_MISMATCH, "%llu B planned, %llu B taken",
+				   (unsigned long long)planned, (unsigned long long)all);
+	all = (uint64_t)world_max(world, (double)all);
+	if (status == STATUS_OK && s->weight_gradient == ROUTE_DIRECT && planned != all)
+		status = error_set(err, STATUS_MISMATCH, "%llu B planned, at most %llu B taken",
+				   (unsigned long long)planned, (unsigned long long)all);
+	trainer_close(&t);
+	team_close(&team);
+	return world_agree(world, status, err);
+}
+
+static void expect_kept(const char *mode, enum route route, uint64_t segments, uint64_t first,
+			  uint64_t last)
+{
+	struct memory m = { tiny(mode, 2, PRECISION_FP32), first, last };
+
+	m.setup.layers = 12;
+	for (size_t l = 0; l <= m.setup.layers; l++)
+		m.setup.widths[l] = 64;
+	m.setup.microbatches = 4;
+	m.setup.weight_gradient = route;
+	m.setup.segments = segments;
+	assert_ranks(run_ranks(2, run_memory, &m), 2, STATUS_OK, mode);
+}
+
+/* Stages of six layers: five gradients between them. */
+static void memory_is_what_waits(void **state)
+{
+	(void)state;
+	/* Nobody waits for the first stage: two in turn, and one copy. */
+	expect_kept("gpipe", ROUTE_DIRECT, 0, 2, 5);
+	expect_kept("gpipe", ROUTE_TRANSPOSED, 0, 3, 2 + 6);
+	expect_kept("layer_split", ROUTE_DIRECT, 0, 2, 2);
+	expect_kept("layer_split", ROUTE_TRANSPOSED, 0, 3, 3);
+	/* Two segments of three layers: two gradients inside of one, and one between them. */
+	expect_kept("1f1b", ROUTE_DIRECT, 4, 2, 2 + 1);
+	expect_kept("1f1b", ROUTE_TRANSPOSED, 4, 3, 2 + 1 + 3);
+	/* Three of two layers: one inside, and two in turn between them. */
+	expect_kept("1f1b", ROUTE_DIRECT, 6, 2, 1 + 2);
+	expect_kept("1f1b", ROUTE_TRANSPOSED, 6, 3, 2 + 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(gradients_of_inputs_leave_first),
+		cmocka_unit_test(the_order_changes_no_gradient),
+		cmocka_unit_test(memory_is_what_waits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
