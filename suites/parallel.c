@@ -46,7 +46,7 @@ static const struct key keys[] = {
 	  .max = SETUP_MAX_RANKS,
 	  .help = "how many devices; single uses one, the other modes at least two" },
 	{ .name = "microbatches", .type = KEY_INTEGER, .list = true, .fallback = "1,4", .min = 1,
-	  .max = 1024, .help = "parts of the batch in layer_split (1: naive), gpipe and 1f1b" },
+	  .max = 1024, .help = "parts of the batch in layer_split (1: naive), gpipe, 1f1b, hybrid" },
 	{ .name = "bucket", .type = KEY_SIZE, .list = true, .fallback = "25MiB", .min = 1,
 	  .max = 0x1p40, .help = "gradients per reduction in ddp, zero1 and zero2" },
 	{ .name = "hybrid", .type = KEY_TEXT, .list = true, .fallback = "2x2x2",
@@ -66,7 +66,7 @@ static const struct key keys[] = {
 	  .help = "held by collectives at most, left free by products beside; 0: no limit; -1: by mode" },
 	{ .name = "transport", .type = KEY_CHOICE, .list = true, .fallback = "auto",
 	  .choices = transport_names,
-	  .help = "between devices: nccl, peer_copy, host_copy; host: shared_memory; auto: first of them" },
+	  .help = "nccl, peer_copy, host_copy; host: shared_memory; auto: the first, between stages peer_copy" },
 	{ .name = "launch", .type = KEY_CHOICE, .list = true, .fallback = "stream", .choices = launches,
 	  .help = "stream: call by call; graph: single, ddp: recorded once, launched as one (CUDA graph)" },
 	{ .name = "loss_on", .type = KEY_CHOICE, .fallback = "server", .choices = loss_places,
@@ -255,6 +255,15 @@ static void derive_critical(struct run *run, const struct setup *setup, struct c
 	run_value(run, "parallel.critical_width", predict_critical_width(setup, curves));
 }
 
+/* What `auto` came to is known by what ran. */
+static const char *messages_of(const struct case_result *c, const struct setup *setup)
+{
+	for (size_t i = 0; i < c->path_count && setup->transport == TRANSPORT_AUTO; i++)
+		if (strcmp(c->paths[i], "transport: peer_copy") == 0)
+			return transport_names[TRANSPORT_PEER_COPY];
+	return transport_names[setup->transport];
+}
+
 static void parallel_derive(struct run *run, const struct result *all)
 {
 	const struct section *section = run->c->section;
@@ -273,6 +282,7 @@ static void parallel_derive(struct run *run, const struct result *all)
 		return;
 	curves_open(&curves, all, run->result->device, precision_name(setup.precision), &rates);
 	curves.transport = transport_names[setup.transport];
+	curves.messages = messages_of(run->result, &setup);
 	predicted = predict_step(&setup, &curves);
 	if (isfinite(predicted)) {
 		run_value(run, "parallel.predicted_time", predicted);

@@ -65,7 +65,8 @@ sizes = 4KiB
 layers = 8, 16, 4
 batch = 16
 devices = 2
-modes = ddp
+modes = ddp, 1f1b
+microbatches = 2
 precision = fp32, fp16_mixed
 END
 export GPUPROOF_BACKENDS=$(dirname "$program")/tests/backends
@@ -87,7 +88,7 @@ replay() { # file, words of the fake device, config, more options
 		seen = set()
 		for c in result["cases"]:
 		    line = "%s: %s%s" % (c["id"].split("@")[0], c["status"], "".join("; " + p for p in c.get("paths", [])))
-		    over = re.search(r"Transport between the devices: (\w+)", c["notes"])
+		    over = re.search(r"Transport between the devices: (\w+(, between stages \w+)?)", c["notes"])
 		    if over:
 		        line += "; over " + over.group(1)
 		    if c["reason"]:

@@ -15,7 +15,7 @@
 /* As many colours as can be told apart: what never meets in one step shares one. */
 static const char *const key[] = { "F forward, L loss",
 				   "B backward",
-				   "U update",
+				   "W weights, U update",
 				   "R all-reduce, reduce",
 				   "G all-gather, broadcast",
 				   "S reduce-scatter, X exchange",
@@ -29,6 +29,7 @@ static const struct {
 	size_t style;
 } operations[] = {
 	{ "forward", "F", 0 },    { "loss", "L", 0 },       { "backward", "B", 1 },
+	{ "weight_gradients", "W", 2 },
 	{ "optimizer", "U", 2 },  { "all_reduce", "R", 3 }, { "reduce", "R", 3 },
 	{ "all_gather", "G", 4 }, { "broadcast", "G", 4 },  { "reduce_scatter", "S", 5 },
 	{ "exchange", "X", 5 },   { "send", "\u2192", 6 },  { "receive", "\u2190", 7 },

@@ -48,6 +48,7 @@ void curves_open(struct curves *c, const struct result *result, const char *devi
 			      .device = device,
 			      .precision = precision,
 			      .transport = "auto",
+			      .messages = "auto",
 			      .rates = *rates };
 }
 
@@ -199,8 +200,8 @@ static bool goes_over(const struct case_result *c, const char *transport)
 					      : strcmp(transport, "auto") == 0;
 }
 
-static void collectives(const struct curves *curves, const char *operation, int ranks,
-			struct curve *out)
+static void collectives(const struct curves *curves, const char *transport, const char *operation,
+			int ranks, struct curve *out)
 {
 	*out = (struct curve){ 0 };
 	for (size_t i = 0; i < curves->result->case_count; i++) {
@@ -210,7 +211,7 @@ static void collectives(const struct curves *curves, const char *operation, int 
 
 		if (usable(curves, c, "collective") && time && size &&
 		    c->device_count == (size_t)ranks && is(c, "operation", operation) &&
-		    goes_over(c, curves->transport))
+		    goes_over(c, transport))
 			curve_add(out, size->number, time->value);
 	}
 }
@@ -223,10 +224,19 @@ double curves_collective(struct curves *c, const char *operation, int ranks, dou
 		return 0;
 	if (c->rates.bus > 0)
 		return c->rates.latency + factor_of(operation, ranks) * bytes / c->rates.bus;
-	collectives(c, operation, ranks, &curve);
+	collectives(c, c->transport, operation, ranks, &curve);
 	return curve.count ? curve_at(&curve, bytes)
 			   : lacking(c, "collectives of as many devices over this transport (suite "
 					"collective)");
+}
+
+double curves_message(struct curves *c, double bytes)
+{
+	struct curve curve;
+
+	collectives(c, c->messages, "send_recv", 2, &curve);
+	return curve.count && c->rates.bus <= 0 ? curve_at(&curve, bytes)
+						: curves_collective(c, "send_recv", 2, bytes);
 }
 
 double curves_flops(struct curves *c)
@@ -249,7 +259,7 @@ double curves_bus(struct curves *c, int ranks)
 
 	if (c->rates.bus > 0)
 		return c->rates.bus;
-	collectives(c, "all_reduce", ranks, &curve);
+	collectives(c, c->transport, "all_reduce", ranks, &curve);
 	for (size_t i = 0; i < curve.count; i++)
 		best = fmax(best, factor_of("all_reduce", ranks) * curve.x[i] / curve.seconds[i]);
 	return best;

@@ -33,6 +33,7 @@ struct curves {
 	const char *device;    /* id of the first device; borrowed */
 	const char *precision; /* as suite matmul names it */
 	const char *transport; /* of the collectives; borrowed, "auto" by curves_open() */
+	const char *messages;  /* of messages between stages, the same */
 	struct rates rates;
 	const char *missing; /* the first thing that was asked for and is not there; NULL: nothing */
 };
@@ -48,6 +49,8 @@ double curves_product(struct curves *curves, const char *transposes, double m, d
 double curves_memory(struct curves *curves, double bytes);
 /* A collective of suite collective's names on so many ranks, of a tensor of so many bytes. */
 double curves_collective(struct curves *curves, const char *operation, int ranks, double bytes);
+/* A message of so many bytes; where their transport was not measured, that of the collectives. */
+double curves_message(struct curves *curves, double bytes);
 
 /* The highest rates: of products, FLOP/s; of the bus in an all-reduce, B/s. NaN: unknown. */
 double curves_flops(struct curves *curves);

@@ -289,9 +289,13 @@ static void note_choices(struct session *s)
 
 static void note_transport(struct session *s)
 {
-	if (s->team.all && s->team.transport != TRANSPORT_AUTO)
-		run_note(s->run, "Transport between the devices: %s.",
-			 transport_names[s->team.transport]);
+	const struct team *team = &s->team;
+	bool edges = (team->up || team->down) && team->edges != team->transport;
+
+	if (!team->all || team->transport == TRANSPORT_AUTO)
+		return;
+	run_note(s->run, "Transport between the devices: %s%s%s.", transport_names[team->transport],
+		 edges ? ", between stages " : "", edges ? transport_names[team->edges] : "");
 }
 
 static void gather_memory(struct session *s)

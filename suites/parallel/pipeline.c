@@ -4,7 +4,8 @@
  * ends take them, so nothing can dead-lock, and a receive waits for nobody else's send.
  *
  * What is kept for one micro-batch is a slot, micro-batch i in slot i modulo their number. Whoever
- * writes a slot waits for an event behind the last use of what was there.
+ * writes a slot waits for an event behind the last use of what was there: for received gradients and inputs that is
+ * the second half of the backward, for sent ones the sending.
  */
 #include "suites/parallel/pipeline.h"
 

@@ -4,6 +4,8 @@
  * forwards and backwards, and so in how many micro-batches it must keep:
  *
  *     warm-up forwards, then one forward and one backward in turn, then the rest of the backwards.
+ *
+ * A stage sends back the gradient of its input before it computes those of its weights (turns.h), but for layer_split.
  */
 #ifndef GPUPROOF_PARALLEL_PIPELINE_H
 #define GPUPROOF_PARALLEL_PIPELINE_H

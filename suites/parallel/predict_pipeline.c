@@ -65,8 +65,8 @@ static void stage_open(struct stage *stage, const struct setup *s, int index, st
 	if (share.last == s->layers)
 		stage->forward += work_loss(&w, rows);
 	else
-		stage->send = work_collective(&w, "send_recv", 2,
-					      rows * (double)share_width(s, &share, share.last));
+		stage->send = curves_message(curves, rows * (double)share_width(s, &share, share.last) *
+							     (double)precision_bytes(s->precision));
 	stage->update = work_update(&w, (double)holding.elements);
 	stage->outputs = xcalloc(s->microbatches, sizeof(double));
 	stage->back = xcalloc(s->microbatches, sizeof(double));

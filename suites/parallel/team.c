@@ -51,14 +51,7 @@ static void close_scratch(struct team *team)
 void team_close(struct team *team)
 {
 	close_scratch(team);
-	if (team->up_back != team->up)
-		backend_communicator_close(team->up_back);
-	if (team->down_back != team->down)
-		backend_communicator_close(team->down_back);
-	if (team->up != team->all)
-		backend_communicator_close(team->up);
-	if (team->down != team->all)
-		backend_communicator_close(team->down);
+	team_close_edges(team);
 	backend_communicator_close(team->tensor);
 	backend_communicator_close(team->data);
 	backend_communicator_close(team->all);

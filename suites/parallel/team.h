@@ -31,7 +31,8 @@ struct team {
 	struct communicator *up_back, *down_back; /* for gradients; may be the same two */
 	/* Ranks with other parts of the same layers, with other parts of the batch; team_open_grid() */
 	struct communicator *tensor, *data;
-	enum transport transport; /* of all of these */
+	enum transport transport; /* of all, tensor and data */
+	enum transport edges;     /* of the others, once they are open */
 	int multiprocessors; /* that collectives hold at most; 0: no limit */
 	struct phases *phases; /* told what is going on; NULL: nobody asks. Set by whoever has opened the team */
 	struct product_memory *memory; /* of what was searched on the compute stream; NULL: nobody remembers */
@@ -58,10 +59,10 @@ enum status team_open_world(struct team *team, enum transport transport, struct 
 
 /*
  * A communicator for each group of ranks with the same `group`, in which this rank is `index` of `size`; those with a
- * negative group get none. All groups are opened at the same time.
+ * negative group get none. All groups are opened at the same time. After a failure *out is NULL or still to be closed.
  */
 enum status team_open_group(struct team *team, int group, int index, int size,
-			    struct communicator **out, struct error *err);
+			    enum transport transport, struct communicator **out, struct error *err);
 
 /* Opens team->tensor and team->data where the grid has more than one rank of a kind, once; closed with the team. */
 enum status team_open_grid(struct team *team, const struct setup *setup, struct error *err);
@@ -71,9 +72,15 @@ enum status team_open_grid(struct team *team, const struct setup *setup, struct 
  * in which the lower rank is 0 and the other 1. An edge of its own keeps the traffic of one neighbour
  * in order without waiting for the other's. `both_ways`: up_back and down_back are edges of their
  * own, so that what goes up does not wait for what comes down. Closed with the team.
+ *
+ * With the setup's transport AUTO they go over PEER_COPY where all neighbours can: a copy needs no multiprocessor. A
+ * library's kernel that waits for its peer holds some (on H200s, whose products of a micro-batch need all for two waves,
+ * forwards took 40 % longer beside two of them), and one that would send waits until a running product leaves it some.
  */
 enum status team_open_edges(struct team *team, const struct setup *setup, bool both_ways,
 			    struct error *err);
+
+void team_close_edges(struct team *team);
 
 /* phases_next() over the team's ranks. */
 enum status team_phase(struct team *team, const char *name, struct error *err);

@@ -31,7 +31,7 @@ enum status team_open_world(struct team *team, enum transport transport, struct 
 }
 
 enum status team_open_group(struct team *team, int group, int index, int size,
-			    struct communicator **out, struct error *err)
+			    enum transport transport, struct communicator **out, struct error *err)
 {
 	struct communicator_id id = { { 0 } }, ids[SETUP_MAX_RANKS];
 	int mine[2] = { group, index }, all[SETUP_MAX_RANKS][2];
@@ -39,7 +39,7 @@ enum status team_open_group(struct team *team, int group, int index, int size,
 
 	*out = NULL;
 	if (group >= 0 && index == 0)
-		status = transport_id(team->device, team->transport, &id, err);
+		status = transport_id(team->device, transport, &id, err);
 	if (world_agree(team->world, status, err) != STATUS_OK)
 		return err->status;
 	world_gather(team->world, mine, all, sizeof(mine));
@@ -50,8 +50,8 @@ enum status team_open_group(struct team *team, int group, int index, int size,
 	if (group >= 0) {
 		uint64_t before = free_memory(team->device), after;
 
-		status = join_open(team->device, team->transport, &id, index, size,
-				   team->multiprocessors, out, err);
+		status = join_open(team->device, transport, &id, index, size, team->multiprocessors,
+				   out, err);
 		after = free_memory(team->device);
 		team->communicator_bytes += before > after ? before - after : 0;
 	}
@@ -65,21 +65,22 @@ enum status team_open_grid(struct team *team, const struct setup *setup, struct 
 
 	first.part = 0;
 	if (grid.tensor > 1 && !team->tensor &&
-	    team_open_group(team, grid_rank(setup, first), place.part, grid.tensor, &team->tensor,
-			    err) != STATUS_OK)
+	    team_open_group(team, grid_rank(setup, first), place.part, grid.tensor, team->transport,
+			    &team->tensor, err) != STATUS_OK)
 		return err->status;
 	first = place;
 	first.data = 0;
 	if (grid.data > 1 && !team->data)
 		return team_open_group(team, grid_rank(setup, first), place.data, grid.data,
-				       &team->data, err);
+				       team->transport, &team->data, err);
 	return STATUS_OK;
 }
 
 /* Two ranks are neighbours already: their edge is the communicator of all. */
 static bool pair_up(struct team *team, const struct setup *setup)
 {
-	if (grid_of(setup).pipeline != 2 || team->world->size != 2)
+	if (grid_of(setup).pipeline != 2 || team->world->size != 2 ||
+	    team->edges != team->transport)
 		return false;
 	if (team->world->rank == 0)
 		team->down = team->all;
@@ -96,17 +97,17 @@ static enum status open_pairs(struct team *team, const struct setup *setup, int 
 	int stages = grid_of(setup).pipeline;
 	struct place place = grid_place(setup, team->world->rank), low = place;
 	struct communicator *opened;
+	enum status status;
 	bool is_low = place.stage % 2 == odd;
 	bool there = is_low ? place.stage + 1 < stages : place.stage > 0;
 
 	if (!is_low)
 		low.stage--;
-	if (team_open_group(team, there ? grid_rank(setup, low) : -1, is_low ? 0 : 1, 2, &opened,
-			    err) != STATUS_OK)
-		return err->status;
+	status = team_open_group(team, there ? grid_rank(setup, low) : -1, is_low ? 0 : 1, 2,
+				 team->edges, &opened, err);
 	if (there)
 		*(is_low ? down : up) = opened;
-	return STATUS_OK;
+	return status;
 }
 
 static enum status open_all_pairs(struct team *team, const struct setup *setup,
@@ -119,14 +120,42 @@ static enum status open_all_pairs(struct team *team, const struct setup *setup,
 	return open_pairs(team, setup, 1, up, down, err);
 }
 
-enum status team_open_edges(struct team *team, const struct setup *setup, bool both_ways,
-			    struct error *err)
+/* Bits of this rank's device and those of the stages before and behind. */
+static uint64_t neighbours(struct team *team, const struct setup *setup)
+{
+	struct place mine = grid_place(setup, team->world->rank);
+	int index = team->device->info.index, all[SETUP_MAX_RANKS];
+	uint64_t devices = 0;
+
+	world_gather(team->world, &index, all, sizeof(index));
+	for (int stage = mine.stage - 1; stage <= mine.stage + 1; stage++) {
+		struct place other = { .data = mine.data, .stage = stage, .part = mine.part };
+
+		if (stage >= 0 && stage < grid_of(setup).pipeline)
+			devices |= UINT64_C(1) << (all[grid_rank(setup, other)] & 63);
+	}
+	return devices;
+}
+
+static enum transport edges_transport(struct team *team, const struct setup *setup)
+{
+	struct error ignored = ERROR_NONE;
+	uint64_t devices = neighbours(team, setup);
+	enum status status = STATUS_UNSUPPORTED;
+
+	if (setup->transport != TRANSPORT_AUTO || !team->device->backend->transport_usable)
+		return team->transport;
+	status = backend_transport_usable(team->device, TRANSPORT_PEER_COPY, devices, &ignored);
+	return world_agree(team->world, status, &ignored) == STATUS_OK ? TRANSPORT_PEER_COPY
+								       : team->transport;
+}
+
+static enum status open_edges(struct team *team, const struct setup *setup, bool both_ways,
+			      struct error *err)
 {
 	bool open = team->up || team->down,
 	     back = team->up_back != team->up || team->down_back != team->down;
 
-	if (grid_of(setup).pipeline == 1)
-		return STATUS_OK;
 	if (!open && !pair_up(team, setup) &&
 	    open_all_pairs(team, setup, &team->up, &team->down, err) != STATUS_OK)
 		return err->status;
@@ -137,6 +166,41 @@ enum status team_open_edges(struct team *team, const struct setup *setup, bool b
 		team->down_back = team->down;
 	}
 	return STATUS_OK;
+}
+
+enum status team_open_edges(struct team *team, const struct setup *setup, bool both_ways,
+			    struct error *err)
+{
+	enum status status;
+
+	if (grid_of(setup).pipeline == 1)
+		return STATUS_OK;
+	if (!team->up && !team->down)
+		team->edges = edges_transport(team, setup);
+	status = open_edges(team, setup, both_ways, err);
+	if (status != STATUS_UNSUPPORTED || team->edges == team->transport)
+		return status;
+	/* What a driver or a container refuses shows only now. */
+	error_clear(err);
+	team_close_edges(team);
+	team->edges = team->transport;
+	return open_edges(team, setup, both_ways, err);
+}
+
+static void close_edge(const struct team *team, struct communicator **back,
+		       struct communicator **edge)
+{
+	if (*back != *edge)
+		backend_communicator_close(*back);
+	if (*edge != team->all)
+		backend_communicator_close(*edge);
+	*back = *edge = NULL;
+}
+
+void team_close_edges(struct team *team)
+{
+	close_edge(team, &team->up_back, &team->up);
+	close_edge(team, &team->down_back, &team->down);
 }
 
 uint64_t team_commands(const struct team *team)

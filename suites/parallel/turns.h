@@ -3,15 +3,15 @@
  *
  * Backward has two halves: the gradient of a layer's input, which the layers before wait for, and that of its weights,
  * which nobody needs before the update. A stage of a pipeline (struct mode: `inputs_first`) carries out the first half
- * of all its layers, sends what comes out, and only then does the second half: the stages before wait for a
- * half of each stage behind them rather than for the whole, and the sending lies beside products. (The split into B
- * and W of "zero bubble" pipelines: Qi, Wan, Huang, Lin 2023, arXiv:2401.10241. Here the second half follows at once.)
+ * of all its layers, sends what comes out, and only then does the second half: the stages before wait for a half of
+ * each stage behind them rather than for the whole, and the sending lies beside products. (The split into B and W of
+ * "zero bubble" pipelines: Qi, Wan, Huang, Lin 2023, arXiv:2401.10241. Here the second half follows at once.)
  *
- * The price: what the second half needs of every layer that goes back together, a group, is kept until it comes. That is the
- * gradient of the outputs or, where the route of the weights' gradient has one, its transposed copy (routes.h).
- * A group is the whole stage, or one segment of layers that are computed again, whose inputs the
- * next segment overwrites. The first stage sends nothing, and no other mode has anyone who waits: there each
- * layer is a group, and two buffers are used in turn.
+ * The price: what the second half needs of every layer that goes back together, a group, is kept until it comes. That is
+ * the gradient of the outputs or, where the route of the weights' gradient has one, its transposed copy (routes.h). A
+ * group is the whole stage, or one segment of layers that are computed again, whose activations the next segment
+ * overwrites. The first stage sends nothing, and in other modes nobody waits: there each layer is a group, and two
+ * buffers are used in turn.
  */
 #ifndef GPUPROOF_PARALLEL_TURNS_H
 #define GPUPROOF_PARALLEL_TURNS_H
