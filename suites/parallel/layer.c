@@ -133,7 +133,16 @@ enum status network_weight_gradient(struct network *n, struct stream *stream, si
 				    uint64_t row, uint64_t rows, const void *dy, bool accumulate,
 				    struct error *err)
 {
-	return product_weight(n, stream, l, dy, network_activation(n, l, row), rows,
+	const struct outputs all = { 0, n->local.layer[l].out };
+
+	return network_weight_gradient_of(n, stream, l, all, row, rows, dy, accumulate, err);
+}
+
+enum status network_weight_gradient_of(struct network *n, struct stream *stream, size_t l,
+				       struct outputs outputs, uint64_t row, uint64_t rows,
+				       const void *dy, bool accumulate, struct error *err)
+{
+	return product_weight(n, stream, l, outputs, dy, network_activation(n, l, row), rows,
 			      accumulate ? 1 : 0, err);
 }
 
@@ -143,13 +152,20 @@ enum status network_input_gradient(struct network *n, struct stream *stream, siz
 	return product_input(n, stream, l, dy, dx, rows, err);
 }
 
-enum status network_backward(struct network *n, struct stream *stream, size_t l, uint64_t row,
-			     uint64_t rows, void *dy, void *dx, bool accumulate, struct error *err)
+enum status network_backward_begin(struct network *n, struct stream *stream, size_t l,
+				   uint64_t row, uint64_t rows, void *dy, bool accumulate,
+				   struct error *err)
 {
 	for (size_t again = segments_again(&n->segments, l); again < l; again++)
 		if (network_forward(n, stream, again, row, rows, err) != STATUS_OK)
 			return err->status;
-	if (network_output_gradient(n, stream, l, row, rows, dy, accumulate, err) != STATUS_OK ||
+	return network_output_gradient(n, stream, l, row, rows, dy, accumulate, err);
+}
+
+enum status network_backward(struct network *n, struct stream *stream, size_t l, uint64_t row,
+			     uint64_t rows, void *dy, void *dx, bool accumulate, struct error *err)
+{
+	if (network_backward_begin(n, stream, l, row, rows, dy, accumulate, err) != STATUS_OK ||
 	    network_weight_gradient(n, stream, l, row, rows, dy, accumulate, err) != STATUS_OK)
 		return err->status;
 	return dx ? network_input_gradient(n, stream, l, rows, dy, dx, err) : STATUS_OK;

@@ -2,7 +2,7 @@
  * Data parallel: every rank has the whole model and an equal part of the batch. Gradients are
  * averaged over the ranks, in buckets: as soon as backward has filled one, its all-reduce starts on
  * the communication stream, while backward goes on. The flat order (model.h) makes a bucket one
- * range.
+ * range. Large buckets at both ends come in pieces: nothing is left to hide behind there.
  */
 #include <stdlib.h>
 
@@ -11,10 +11,10 @@
 #include "suites/parallel/timeline.h"
 
 struct ddp {
-	struct bucket buckets[SETUP_MAX_LAYERS];
+	struct bucket buckets[BUCKETS_CUT_MOST];
 	size_t count;
 	struct event *ready;
-	struct event *reduced[SETUP_MAX_LAYERS]; /* of each bucket */
+	struct event *reduced[BUCKETS_CUT_MOST]; /* of each bucket */
 };
 
 static enum status open_events(struct trainer *t, struct ddp *ddp, struct error *err)
@@ -32,6 +32,7 @@ static enum status ddp_open(struct trainer *t, struct error *err)
 	struct ddp *ddp = t->state = xcalloc(1, sizeof(*ddp));
 
 	ddp->count = buckets_make(t->setup, &t->network.model, ddp->buckets);
+	ddp->count = buckets_cut(t->setup, &t->network.model, ddp->buckets, ddp->count);
 	return world_agree(t->team->world, open_events(t, ddp, err), err);
 }
 
@@ -47,49 +48,22 @@ static void ddp_close(struct trainer *t)
 	free(ddp);
 }
 
-static enum status reduce_bucket(struct trainer *t, const struct bucket *bucket, struct error *err)
+static enum status reduce_bucket(struct trainer *t, size_t i, struct error *err)
 {
 	struct stream *compute = t->team->streams[STREAM_COMPUTE],
 		      *communicate = t->team->streams[STREAM_UP];
 	struct ddp *ddp = t->state;
+	const struct bucket *bucket = &ddp->buckets[i];
 	void *gradients = network_element(&t->network, t->network.gradients, bucket->first);
 
 	if (backend_event_record(ddp->ready, compute, err) != STATUS_OK ||
 	    backend_stream_wait(communicate, ddp->ready, err) != STATUS_OK)
 		return err->status;
-	timeline_begin(t, STREAM_UP, SPAN_ALL_REDUCE, (uint64_t)(bucket - ddp->buckets));
+	timeline_begin(t, STREAM_UP, SPAN_ALL_REDUCE, i);
 	backend_all_reduce(t->team->all, communicate, gradients, gradients, bucket->count,
 			   setup_storage(t->setup), REDUCE_AVERAGE, err);
 	timeline_end(t, STREAM_UP);
-	return backend_event_record(ddp->reduced[bucket - ddp->buckets], communicate, err);
-}
-
-/* Of the last part: the gradients are complete. */
-static enum status backward(struct trainer *t, unsigned parts, struct error *err)
-{
-	struct stream *compute = t->team->streams[STREAM_COMPUTE];
-	struct ddp *ddp = t->state;
-	struct network *n = &t->network;
-	uint64_t last = setup_accumulate(t->setup) - 1, rows = n->share.rows / (last + 1);
-	void *gradient = network_activation(n, t->setup->layers, last * rows);
-	const struct bucket *bucket = ddp->buckets;
-
-	timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, last);
-	for (size_t l = t->setup->layers; l-- > 0;) {
-		void *to = l > 0 ? n->transient[l % 2] : NULL;
-
-		if (parts & STEP_COMPUTE &&
-		    network_backward(n, compute, l, last * rows, rows, gradient, to, last > 0,
-				     err) != STATUS_OK)
-			return err->status;
-		if (bucket->layer == l && parts & STEP_COMMUNICATE &&
-		    reduce_bucket(t, bucket, err) != STATUS_OK)
-			return err->status;
-		bucket += bucket->layer == l;
-		gradient = to;
-	}
-	timeline_end(t, STREAM_COMPUTE);
-	return STATUS_OK;
+	return backend_event_record(ddp->reduced[i], communicate, err);
 }
 
 static enum status wait_reduced(struct trainer *t, size_t bucket, unsigned parts, struct error *err)
@@ -101,37 +75,48 @@ static enum status wait_reduced(struct trainer *t, size_t bucket, unsigned parts
 					: STATUS_OK;
 }
 
+static enum status update_bucket(struct trainer *t, size_t i, unsigned parts, struct error *err)
+{
+	const struct ddp *ddp = t->state;
+	const struct bucket *bucket = &ddp->buckets[i];
+
+	if (wait_reduced(t, i, parts, err) != STATUS_OK || !(parts & STEP_UPDATE))
+		return err->status;
+	timeline_begin(t, STREAM_COMPUTE, SPAN_OPTIMIZER, i);
+	network_update_range(&t->network, t->team->streams[STREAM_COMPUTE], bucket->first,
+			     bucket->count, err);
+	timeline_end(t, STREAM_COMPUTE);
+	return err->status;
+}
+
 /* The first buckets are updated while the last ones are still on their way. */
 static enum status update_buckets(struct trainer *t, unsigned parts, struct error *err)
 {
 	struct ddp *ddp = t->state;
-	struct network *n = &t->network;
 
 	if (parts & STEP_UPDATE &&
-	    network_update_begin(n, t->team->streams[STREAM_COMPUTE], err) != STATUS_OK)
+	    network_update_begin(&t->network, t->team->streams[STREAM_COMPUTE], err) != STATUS_OK)
 		return err->status;
-	timeline_begin(t, STREAM_COMPUTE, SPAN_OPTIMIZER, 0);
 	for (size_t i = 0; i < ddp->count; i++)
-		if (wait_reduced(t, i, parts, err) != STATUS_OK ||
-		    (parts & STEP_UPDATE &&
-		     network_update_range(n, t->team->streams[STREAM_COMPUTE],
-					  ddp->buckets[i].first, ddp->buckets[i].count,
-					  err) != STATUS_OK))
+		if (update_bucket(t, i, parts, err) != STATUS_OK)
 			return err->status;
-	timeline_end(t, STREAM_COMPUTE);
 	return STATUS_OK;
 }
 
 static enum status ddp_enqueue(struct trainer *t, unsigned parts, struct error *err)
 {
 	struct ddp *ddp = t->state;
-	uint64_t last = setup_accumulate(t->setup) - 1;
+	uint64_t last = setup_accumulate(t->setup) - 1, rows = t->network.share.rows / (last + 1);
+	const struct backward backward = { .row = last * rows,
+					   .rows = rows,
+					   .buckets = ddp->buckets,
+					   .complete = reduce_bucket };
 
 	for (uint64_t i = 0; i <= last && parts & STEP_COMPUTE; i++)
 		if (forward_part(t, i, err) != STATUS_OK ||
 		    (i < last && backward_part(t, i, err) != STATUS_OK))
 			return err->status;
-	if (backward(t, parts, err) != STATUS_OK)
+	if (backward_buckets(t, &backward, parts, err) != STATUS_OK)
 		return err->status;
 	if (!t->network.loss_scale)
 		return update_buckets(t, parts, err);
@@ -145,7 +130,7 @@ static unsigned ddp_commands(const struct trainer *t)
 {
 	const struct ddp *ddp = t->state;
 
-	return network_commands(&t->network, setup_accumulate(t->setup)) + 3 * (unsigned)ddp->count + 1;
+	return network_commands(&t->network, setup_accumulate(t->setup)) + 5 * (unsigned)ddp->count + 1;
 }
 
 /* A ring: every rank sends 2 (n - 1) / n of the gradients. */

@@ -159,12 +159,23 @@ enum status network_output_gradient(struct network *network, struct stream *stre
 enum status network_weight_gradient(struct network *network, struct stream *stream, size_t layer,
 				    uint64_t row, uint64_t rows, const void *dy, bool accumulate,
 				    struct error *err);
+/* Of some outputs of the layer, which are neighbouring rows of the weights. */
+struct outputs {
+	uint64_t first, count;
+};
+enum status network_weight_gradient_of(struct network *network, struct stream *stream, size_t layer,
+				       struct outputs outputs, uint64_t row, uint64_t rows,
+				       const void *dy, bool accumulate, struct error *err);
 enum status network_input_gradient(struct network *network, struct stream *stream, size_t layer,
 				   uint64_t rows, const void *dy, void *dx, struct error *err);
 /* The pass of network_output_gradient() with another mask `y` (NULL: none). */
 enum status network_output_pass(struct network *network, struct stream *stream, size_t layer,
 				uint64_t rows, void *dy, const void *y, uint64_t row,
 				bool accumulate, struct error *err);
+/* What comes before the products: activations computed again, and the gradient of the output. */
+enum status network_backward_begin(struct network *network, struct stream *stream, size_t layer,
+				   uint64_t row, uint64_t rows, void *dy, bool accumulate,
+				   struct error *err);
 /* All of it; `dx` NULL: not wanted. */
 enum status network_backward(struct network *network, struct stream *stream, size_t layer,
 			     uint64_t row, uint64_t rows, void *dy, void *dx, bool accumulate,

@@ -171,22 +171,25 @@ enum status product_input(struct network *n, struct stream *stream, size_t l, co
 	return multiply(n, stream, l, &gemm, err);
 }
 
-enum status product_weight(struct network *n, struct stream *stream, size_t l, const void *dy,
-			   const void *x, uint64_t rows, double beta, struct error *err)
+enum status product_weight(struct network *n, struct stream *stream, size_t l,
+			   struct outputs outputs, const void *dy, const void *x, uint64_t rows,
+			   double beta, struct error *err)
 {
 	const struct model_layer *layer = &n->local.layer[l];
 	bool transposed = n->routes[l] == ROUTE_TRANSPOSED;
+	uint64_t ld = transposed ? n->step_rows : layer->out;
+	void *from = transposed ? network_transposed(n, l, 0) : (void *)dy;
 	struct gemm gemm = {
 		.precision = n->setup->precision,
 		.transpose_b = !transposed,
 		.m = (int64_t)layer->in,
-		.n = (int64_t)layer->out,
+		.n = (int64_t)outputs.count,
 		.k = (int64_t)rows,
 		.a = x,
 		.lda = (int64_t)layer->in,
-		.b = transposed ? network_transposed(n, l, 0) : dy,
-		.ldb = (int64_t)(transposed ? n->step_rows : layer->out),
-		.c = n->layer_gradients[l],
+		.b = network_element(n, from, outputs.first * (transposed ? ld : 1)),
+		.ldb = (int64_t)ld,
+		.c = network_element(n, n->layer_gradients[l], outputs.first * layer->in),
 		.ldc = (int64_t)layer->in,
 		.alpha = 1,
 		.beta = beta,

@@ -19,11 +19,12 @@ enum status product_input(struct network *network, struct stream *stream, size_t
 			  const void *dy, void *dx, uint64_t rows, struct error *err);
 /*
  * dW = dY^T X + beta dW, along the layer's route: from dY, or from its transposed copy (rows from
- * the first of the buffer on), where network->transposed has it.
+ * the first of the buffer on), where network->transposed has it. Of `outputs` alone: a range of the
+ * rows of dW.
  */
 enum status product_weight(struct network *network, struct stream *stream, size_t layer,
-			   const void *dy, const void *x, uint64_t rows, double beta,
-			   struct error *err);
+			   struct outputs outputs, const void *dy, const void *x, uint64_t rows,
+			   double beta, struct error *err);
 
 /* Adds the algorithms that were searched and are faster than the library's choices; nothing: none. */
 struct text;

@@ -46,8 +46,7 @@ static enum status run_way(void *context, struct stream *stream, size_t way, str
 	if (network_output_pass(n, stream, t->layer, n->step_rows, t->dy, t->y, 0, false, err) !=
 	    STATUS_OK)
 		return err->status;
-	return product_weight(n, stream, t->layer, t->dy, network_activation(n, t->layer, 0),
-			      n->step_rows, 0, err);
+	return network_weight_gradient(n, stream, t->layer, 0, n->step_rows, t->dy, false, err);
 }
 
 /* A layer of the same shape has the same answer; NULL: there is none before. */

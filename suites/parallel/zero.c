@@ -180,36 +180,14 @@ static enum status reduce_bucket(struct trainer *t, size_t i, struct error *err)
 	return backend_event_record(z->reduced[i], communication_stream(t), err);
 }
 
-/* Of the last part of the rows: the gradients are complete. */
-static enum status backward(struct trainer *t, uint64_t row, uint64_t rows, unsigned parts,
-			    struct error *err)
+/* The buffer was that of the bucket but one before. */
+static enum status wait_buffer(struct trainer *t, size_t bucket, struct error *err)
 {
 	struct zero *z = t->state;
-	struct network *n = &t->network;
-	void *gradient = network_activation(n, t->setup->layers, row);
-	size_t bucket = 0;
 
-	timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, row / rows);
-	for (size_t l = t->setup->layers; l-- > 0;) {
-		void *to = l > 0 ? n->transient[l % 2] : NULL;
-
-		/* The buffer was that of the bucket but one before. */
-		if (z->buffers[0] && bucket >= BUFFERS &&
-		    backend_stream_wait(compute_stream(t), z->reduced[bucket - BUFFERS], err) !=
-			    STATUS_OK)
-			return err->status;
-		if (parts & STEP_COMPUTE &&
-		    network_backward(n, compute_stream(t), l, row, rows, gradient, to, row > 0,
-				     err) != STATUS_OK)
-			return err->status;
-		if (z->buckets[bucket].layer == l && parts & STEP_COMMUNICATE &&
-		    reduce_bucket(t, bucket, err) != STATUS_OK)
-			return err->status;
-		bucket += z->buckets[bucket].layer == l;
-		gradient = to;
-	}
-	timeline_end(t, STREAM_COMPUTE);
-	return STATUS_OK;
+	return z->buffers[0] && bucket >= BUFFERS
+		       ? backend_stream_wait(compute_stream(t), z->reduced[bucket - BUFFERS], err)
+		       : STATUS_OK;
 }
 
 static enum status gather_bucket(struct trainer *t, size_t i, struct error *err)
@@ -271,12 +249,18 @@ static enum status update(struct trainer *t, unsigned parts, struct error *err)
 enum status zero_enqueue(struct trainer *t, unsigned parts, struct error *err)
 {
 	uint64_t last = setup_accumulate(t->setup) - 1, rows = t->network.share.rows / (last + 1);
+	const struct zero *z = t->state;
+	const struct backward backward = { .row = last * rows,
+					   .rows = rows,
+					   .buckets = z->buckets,
+					   .before = wait_buffer,
+					   .complete = reduce_bucket };
 
 	for (uint64_t i = 0; i <= last && parts & STEP_COMPUTE; i++)
 		if (forward(t, i * rows, rows, err) != STATUS_OK ||
 		    (i < last && backward_part(t, i, err) != STATUS_OK))
 			return err->status;
-	if (backward(t, last * rows, rows, parts, err) != STATUS_OK)
+	if (backward_buckets(t, &backward, parts, err) != STATUS_OK)
 		return err->status;
 	return update(t, parts, err);
 }
