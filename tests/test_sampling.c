@@ -110,7 +110,7 @@ struct script {
 	uint64_t launches;
 	unsigned last_batch;
 	unsigned sized_for; /* the batch that resize() was last told */
-	int prepared, finished;
+	int prepared, finished, aligned;
 	bool first_was_gated;
 	int fail_at; /* launch number; 0: never */
 	volatile sig_atomic_t *stop;
@@ -151,6 +151,17 @@ static enum status resize(void *state, unsigned batch, struct error *err)
 	assert_int_not_equal(batch, s->sized_for);
 	assert_int_equal(s->prepared, s->finished);
 	s->sized_for = batch;
+	return STATUS_OK;
+}
+
+/* As if another rank came a millisecond later. */
+static enum status align(void *state, struct error *err)
+{
+	struct script *s = state;
+
+	(void)err;
+	s->aligned++;
+	now += 1e-3;
 	return STATUS_OK;
 }
 
@@ -240,6 +251,20 @@ static void a_workload_is_told_of_another_batch(void **state)
 			 STATUS_OK);
 	assert_int_equal(script.sized_for, series.batch);
 	assert_int_equal(script.last_batch, series.batch);
+	free(series.samples);
+}
+
+/* Before every sample, and never in one. */
+static void waiting_for_other_ranks_is_not_timed(void **state)
+{
+	struct script script = { .seconds = 10e-6 };
+	struct error err = ERROR_NONE;
+	struct series series;
+
+	(void)state;
+	assert_int_equal(run(&script, (struct workload){ .align = align }, &series, &err), STATUS_OK);
+	assert_int_equal(script.aligned, (int)script.launches);
+	assert_true(fabs(series.statistics.median / 10e-6 - 1) < 1e-6);
 	free(series.samples);
 }
 
@@ -380,6 +405,7 @@ int main(void)
 		cmocka_unit_test(a_steady_workload_stops_at_the_minimum),
 		cmocka_unit_test(preheating_is_work_that_does_not_count),
 		cmocka_unit_test(a_workload_is_told_of_another_batch),
+		cmocka_unit_test(waiting_for_other_ranks_is_not_timed),
 		cmocka_unit_test(a_gated_batch_fits_the_queue),
 		cmocka_unit_test(latency_keeps_single_operations_and_its_minimum),
 		cmocka_unit_test(samples_have_ten_digits),

@@ -34,6 +34,8 @@ enum clock_kind {
 /*
  * One repeatable operation.
  * launch(state, batch): CLOCK_DEVICE: enqueues `batch` operations on the streams and returns; CLOCK_HOST: carries them out.
+ * align: CLOCK_DEVICE: enqueues on streams[0] what lets no rank's batch begin before all ranks have come to theirs. Gates
+ * open some tens of microseconds apart, and ranks that wait for each other would have that in their samples.
  * prepare/finish: untimed, before and after each sample (finish follows a stream synchronisation).
  * resize: untimed, before the first sample with another batch, for what is made for one batch (a graph).
  */
@@ -41,6 +43,7 @@ struct workload {
 	void *state;
 	enum status (*resize)(void *state, unsigned batch, struct error *err);
 	enum status (*prepare)(void *state, struct error *err);
+	enum status (*align)(void *state, struct error *err);
 	enum status (*launch)(void *state, unsigned batch, struct error *err);
 	enum status (*finish)(void *state, struct error *err);
 	enum clock_kind clock;

@@ -43,13 +43,15 @@ void timer_close(struct timer *timer)
 		backend_event_destroy(timer->join[i]);
 }
 
-/* start event, fork to the other streams, the batch, join, end event. */
+/* What aligns the ranks, start event, fork to the other streams, the batch, join, end event. */
 static enum status enqueue(struct timer *t, unsigned batch, struct error *err)
 {
 	struct stream *const *streams = t->w->streams;
 	size_t count = t->w->stream_count;
-	enum status status = backend_event_record(t->start, streams[0], err);
+	enum status status = t->w->align ? t->w->align(t->w->state, err) : STATUS_OK;
 
+	if (status == STATUS_OK)
+		status = backend_event_record(t->start, streams[0], err);
 	for (size_t i = 1; i < count && status == STATUS_OK; i++)
 		status = backend_stream_wait(streams[i], t->start, err);
 	if (status == STATUS_OK)

@@ -131,31 +131,55 @@ static double predict_single(const struct work *w)
 	       work_update(w, (double)w->model.elements);
 }
 
-/* Backward of the last part with each bucket's reduction behind it: when the last of both ends. */
-static double backward_reduced(const struct work *w, double rows, const char *operation)
-{
-	struct bucket buckets[SETUP_MAX_LAYERS];
-	const struct bucket *bucket = buckets;
-	double computed = 0, reduced = 0;
+/* Seconds since backward began: when it has computed all, and when the sum of each bucket is there. */
+struct reductions {
+	double computed, reduced[BUCKETS_CUT_MOST];
+};
 
-	buckets_make(w->setup, &w->model, buckets);
+/* Backward of the last part: each bucket's reduction starts with what completes it, in turn. */
+static void backward_reduced(const struct work *w, double rows, const char *operation,
+			     const struct bucket *buckets, struct reductions *out)
+{
+	double computed = 0, reduced = 0;
+	size_t i = 0;
+
 	for (size_t l = w->setup->layers; l-- > 0;) {
-		computed += work_backward(w, l, rows);
-		if (bucket->layer != l)
-			continue;
-		reduced = fmax(computed, reduced) + work_collective(w, operation, w->setup->ranks,
-								    (double)bucket->count);
-		bucket++;
+		double passes = 3 * pass_of(w, l, rows), weights = work_weights_back(w, l, rows);
+		double all = (double)w->model.layer[l].out, outputs = 0, done;
+
+		computed += passes;
+		for (; outputs < all; outputs = done) {
+			bool completes = buckets[i].layer == l;
+
+			done = completes ? (double)buckets[i].outputs : all;
+			computed += weights * (done - outputs) / all;
+			if (!completes)
+				continue;
+			reduced = fmax(computed, reduced) +
+				  work_collective(w, operation, w->setup->ranks,
+						  (double)buckets[i].count);
+			out->reduced[i++] = reduced;
+		}
+		computed += work_inputs_back(w, l, rows) - passes;
 	}
-	return fmax(computed, reduced);
+	out->computed = computed;
 }
 
+/* Each bucket is updated when backward is over and its sum is there; a loss scale waits for all sums. */
 static double predict_ddp(const struct work *w)
 {
 	double rows = (double)w->setup->batch / w->setup->ranks / (double)setup_accumulate(w->setup);
+	struct bucket buckets[BUCKETS_CUT_MOST];
+	struct reductions r;
+	size_t count = buckets_make(w->setup, &w->model, buckets);
+	double seconds;
 
-	return parts_before(w, rows) + forward_all(w, rows) +
-	       backward_reduced(w, rows, "all_reduce") + work_update(w, (double)w->model.elements);
+	count = buckets_cut(w->setup, &w->model, buckets, count);
+	backward_reduced(w, rows, "all_reduce", buckets, &r);
+	seconds = w->setup->dynamic_scale ? fmax(r.computed, r.reduced[count - 1]) : r.computed;
+	for (size_t i = 0; i < count; i++)
+		seconds = fmax(seconds, r.reduced[i]) + work_update(w, (double)buckets[i].count);
+	return parts_before(w, rows) + forward_all(w, rows) + seconds;
 }
 
 /* Slices are updated and gathered, first layers first; each layer's forward waits for its own. */
@@ -184,9 +208,13 @@ static double update_and_forward(const struct work *w, double rows)
 static double predict_zero(const struct work *w)
 {
 	double rows = (double)w->setup->batch / w->setup->ranks / (double)setup_accumulate(w->setup);
+	struct bucket buckets[SETUP_MAX_LAYERS];
+	size_t count = buckets_make(w->setup, &w->model, buckets);
+	struct reductions r;
 
+	backward_reduced(w, rows, "reduce_scatter", buckets, &r);
 	return update_and_forward(w, rows) + parts_before(w, rows) +
-	       backward_reduced(w, rows, "reduce_scatter");
+	       fmax(r.computed, r.reduced[count - 1]);
 }
 
 static double layer_elements(const struct work *w, size_t l)

@@ -99,14 +99,11 @@ static void line_release(struct timeline *line)
 	free(line->spans);
 }
 
-/* All ranks get here at about the same time: a small sum lets none through before the last has come. */
 static enum status set_base(struct trainer *t, struct timeline *line, struct error *err)
 {
 	struct stream *compute = t->team->streams[STREAM_COMPUTE];
-	void *scratch = t->network.scratch;
 
-	if (t->team->all && backend_all_reduce(t->team->all, compute, scratch, scratch, 1,
-					       PRECISION_FP32, REDUCE_SUM, err) != STATUS_OK)
+	if (trainer_align(t, err) != STATUS_OK)
 		return err->status;
 	if (backend_event_record(line->base, compute, err) != STATUS_OK)
 		return err->status;

@@ -23,6 +23,11 @@ static enum status launch_graphs(void *state, unsigned batch, struct error *err)
 	return recorded_launch(&((struct steps *)state)->recorded, batch, err);
 }
 
+static enum status align_ranks(void *state, struct error *err)
+{
+	return trainer_align(((struct steps *)state)->trainer, err);
+}
+
 /* Recorded on every rank that is sampled, or on none. */
 static enum status record(struct run *run, struct steps *steps, struct workload *w,
 			  struct error *err)
@@ -40,6 +45,7 @@ enum status timing_sample(struct run *run, struct trainer *t, unsigned parts, co
 	struct steps steps = { .trainer = t, .parts = parts };
 	struct workload w = {
 		.state = &steps,
+		.align = run->sampler.world ? align_ranks : NULL,
 		.launch = launch_steps,
 		.clock = CLOCK_DEVICE,
 		.streams = t->team->streams,

@@ -104,6 +104,16 @@ enum status trainer_step(struct trainer *t, unsigned parts, struct error *err)
 	return world_agree(t->team->world, team_synchronize(t->team, err), err);
 }
 
+enum status trainer_align(struct trainer *t, struct error *err)
+{
+	void *scratch = t->network.scratch;
+
+	if (!t->team->all)
+		return STATUS_OK;
+	return backend_all_reduce(t->team->all, t->team->streams[STREAM_COMPUTE], scratch, scratch, 1,
+				  PRECISION_FP32, REDUCE_SUM, err);
+}
+
 enum status trainer_loss(struct trainer *t, double *loss, struct error *err)
 {
 	double sum;

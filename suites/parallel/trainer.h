@@ -17,6 +17,11 @@ void trainer_close(struct trainer *trainer);
 enum status trainer_reset(struct trainer *trainer, struct error *err);
 /* Carries out `parts` of one step and waits. Collective. */
 enum status trainer_step(struct trainer *trainer, unsigned parts, struct error *err);
+/*
+ * Enqueues, between steps, what lets no rank's compute stream go on before all ranks have come here: a small sum. Nothing
+ * for one rank alone.
+ */
+enum status trainer_align(struct trainer *trainer, struct error *err);
 /* The mean loss of the last step over the whole batch, the same on every rank. Collective. */
 enum status trainer_loss(struct trainer *trainer, double *loss, struct error *err);
 
