@@ -48,7 +48,7 @@ static const struct key keys[] = {
 	{ .name = "microbatches", .type = KEY_INTEGER, .list = true, .fallback = "1,4", .min = 1,
 	  .max = 1024, .help = "parts of the batch in layer_split (1: naive), gpipe, 1f1b, hybrid" },
 	{ .name = "bucket", .type = KEY_SIZE, .list = true, .fallback = "25MiB", .min = 1,
-	  .max = 0x1p40, .help = "gradients per reduction in ddp, zero1 and zero2" },
+	  .max = 0x1p40, .help = "gradients per reduction in ddp, zero1 and zero2; ddp cuts larger first and last ones" },
 	{ .name = "hybrid", .type = KEY_TEXT, .list = true, .fallback = "2x2x2",
 	  .help = "grids of hybrid: data x tensor x pipeline; the product is in devices" },
 	{ .name = "accumulate", .type = KEY_INTEGER, .fallback = "1", .min = 1, .max = 1024,

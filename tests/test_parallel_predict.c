@@ -16,6 +16,7 @@
 #include "suites/parallel/grid.h"
 #include "suites/parallel/predict.h"
 #include "suites/parallel/predict_pipeline.h"
+#include "suites/parallel/predict_reductions.h"
 
 /* Products take all the time. */
 static const struct rates compute_only = { .flops = 1e12, .memory = 1e30, .bus = 1e30 };
@@ -159,6 +160,25 @@ static void data_parallel_hides_what_it_can(void **state)
 		assert_near(predicted(&s, &slow), 100 * compute, i == 3 ? 0.2 : 0.02);
 		assert_true(predicted(&s, &slow) > 70 * compute);
 	}
+}
+
+/* Each slows the other down while both run, and only then; the second reduction waits for the first. */
+static void reductions_and_products_share_a_device(void **state)
+{
+	struct reductions r = { 0 };
+
+	(void)state;
+	assert_near(reductions_compute(&r, 3, 0.5), 3, 1e-12);
+	reductions_add(&r, 1);
+	reductions_add(&r, 2);
+	/* 4 s: the first takes 2 of them, and the second half of the other 2. */
+	assert_near(reductions_compute(&r, 4 * COMPUTE_BESIDE_REDUCTION, 0.5), 7, 1e-12);
+	assert_near(reductions_wait(&r, 0), 7, 1e-12);
+	assert_near(reductions_wait(&r, 1), 8, 1e-12);
+	assert_near(reductions_compute(&r, 1, 0.5), 9, 1e-12);
+	/* One that ends before the product: the rest of that runs alone. */
+	reductions_add(&r, 1);
+	assert_near(reductions_compute(&r, 10, 1), 10 + 10 - COMPUTE_BESIDE_REDUCTION, 1e-12);
 }
 
 static void tensor_parallel_divides_products_and_adds_sums(void **state)
@@ -356,6 +376,7 @@ int main(void)
 		cmocka_unit_test(pipelines_have_their_bubble),
 		cmocka_unit_test(transfers_cost_what_the_order_lets_them),
 		cmocka_unit_test(data_parallel_hides_what_it_can),
+		cmocka_unit_test(reductions_and_products_share_a_device),
 		cmocka_unit_test(tensor_parallel_divides_products_and_adds_sums),
 		cmocka_unit_test(grids_are_products_of_their_parts),
 		cmocka_unit_test(parts_add_to_what_is_there),

@@ -35,7 +35,7 @@ enum clock_kind {
  * One repeatable operation.
  * launch(state, batch): CLOCK_DEVICE: enqueues `batch` operations on the streams and returns; CLOCK_HOST: carries them out.
  * align: CLOCK_DEVICE: enqueues on streams[0] what lets no rank's batch begin before all ranks have come to theirs. Gates
- * open some tens of microseconds apart, and ranks that wait for each other would have that in their samples.
+ * are not opened at one moment, and ranks that wait for each other would have that in their samples.
  * prepare/finish: untimed, before and after each sample (finish follows a stream synchronisation).
  * resize: untimed, before the first sample with another batch, for what is made for one batch (a graph).
  */

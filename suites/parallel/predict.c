@@ -6,6 +6,7 @@
 #include "suites/parallel/data_parallel.h"
 #include "suites/parallel/grid.h"
 #include "suites/parallel/predict_pipeline.h"
+#include "suites/parallel/predict_reductions.h"
 
 static double bytes_of(const struct setup *s)
 {
@@ -131,38 +132,30 @@ static double predict_single(const struct work *w)
 	       work_update(w, (double)w->model.elements);
 }
 
-/* Seconds since backward began: when it has computed all, and when the sum of each bucket is there. */
-struct reductions {
-	double computed, reduced[BUCKETS_CUT_MOST];
-};
-
-/* Backward of the last part: each bucket's reduction starts with what completes it, in turn. */
+/* Backward of the last part, from time 0 on: each bucket's reduction may start with what completes it. */
 static void backward_reduced(const struct work *w, double rows, const char *operation,
-			     const struct bucket *buckets, struct reductions *out)
+			     const struct bucket *buckets, struct reductions *r)
 {
-	double computed = 0, reduced = 0;
 	size_t i = 0;
 
+	*r = (struct reductions){ 0 };
 	for (size_t l = w->setup->layers; l-- > 0;) {
 		double passes = 3 * pass_of(w, l, rows), weights = work_weights_back(w, l, rows);
 		double all = (double)w->model.layer[l].out, outputs = 0, done;
 
-		computed += passes;
+		reductions_compute(r, passes, REDUCTION_BESIDE_PRODUCTS);
 		for (; outputs < all; outputs = done) {
 			bool completes = buckets[i].layer == l;
 
 			done = completes ? (double)buckets[i].outputs : all;
-			computed += weights * (done - outputs) / all;
-			if (!completes)
-				continue;
-			reduced = fmax(computed, reduced) +
-				  work_collective(w, operation, w->setup->ranks,
-						  (double)buckets[i].count);
-			out->reduced[i++] = reduced;
+			reductions_compute(r, weights * (done - outputs) / all,
+					   REDUCTION_BESIDE_PRODUCTS);
+			if (completes)
+				reductions_add(r, work_collective(w, operation, w->setup->ranks,
+								  (double)buckets[i++].count));
 		}
-		computed += work_inputs_back(w, l, rows) - passes;
+		reductions_compute(r, work_inputs_back(w, l, rows) - passes, REDUCTION_BESIDE_PRODUCTS);
 	}
-	out->computed = computed;
 }
 
 /* Each bucket is updated when backward is over and its sum is there; a loss scale waits for all sums. */
@@ -172,14 +165,17 @@ static double predict_ddp(const struct work *w)
 	struct bucket buckets[BUCKETS_CUT_MOST];
 	struct reductions r;
 	size_t count = buckets_make(w->setup, &w->model, buckets);
-	double seconds;
 
 	count = buckets_cut(w->setup, &w->model, buckets, count);
 	backward_reduced(w, rows, "all_reduce", buckets, &r);
-	seconds = w->setup->dynamic_scale ? fmax(r.computed, r.reduced[count - 1]) : r.computed;
-	for (size_t i = 0; i < count; i++)
-		seconds = fmax(seconds, r.reduced[i]) + work_update(w, (double)buckets[i].count);
-	return parts_before(w, rows) + forward_all(w, rows) + seconds;
+	if (w->setup->dynamic_scale)
+		reductions_wait(&r, count - 1);
+	for (size_t i = 0; i < count; i++) {
+		reductions_wait(&r, i);
+		reductions_compute(&r, work_update(w, (double)buckets[i].count),
+				   REDUCTION_BESIDE_OPTIMIZER);
+	}
+	return parts_before(w, rows) + forward_all(w, rows) + r.now;
 }
 
 /* Slices are updated and gathered, first layers first; each layer's forward waits for its own. */
@@ -214,7 +210,7 @@ static double predict_zero(const struct work *w)
 
 	backward_reduced(w, rows, "reduce_scatter", buckets, &r);
 	return update_and_forward(w, rows) + parts_before(w, rows) +
-	       fmax(r.computed, r.reduced[count - 1]);
+	       reductions_wait(&r, count - 1);
 }
 
 static double layer_elements(const struct work *w, size_t l)

@@ -1,0 +1,39 @@
+#include "suites/parallel/predict_reductions.h"
+
+void reductions_add(struct reductions *r, double seconds)
+{
+	if (r->done == r->count)
+		r->left = seconds;
+	r->seconds[r->count++] = seconds;
+}
+
+static void finish_one(struct reductions *r)
+{
+	r->done++;
+	r->left = r->done < r->count ? r->seconds[r->done] : 0;
+}
+
+double reductions_compute(struct reductions *r, double seconds, double speed)
+{
+	while (r->done < r->count) {
+		double computed = seconds / COMPUTE_BESIDE_REDUCTION, reduced = r->left / speed;
+
+		if (!(reduced < computed)) {
+			r->left -= computed * speed;
+			return r->now += computed;
+		}
+		r->now += reduced;
+		seconds -= reduced * COMPUTE_BESIDE_REDUCTION;
+		finish_one(r);
+	}
+	return r->now += seconds;
+}
+
+double reductions_wait(struct reductions *r, size_t i)
+{
+	while (r->done <= i) {
+		r->now += r->left;
+		finish_one(r);
+	}
+	return r->now;
+}
