@@ -21,7 +21,7 @@ system() { # installed packages, user id
 	: >"$folder/calls"
 	stand_in id "echo $2"
 	stand_in dpkg-query "grep -qw -- \"\${!#}\" '$folder/installed' && echo 'install ok installed'"
-	stand_in apt-cache "echo '  Candidate: 1.0'"
+	stand_in apt-cache "printf '%s\n' \"\$2:\" '  Installed: (none)' '  Candidate: 1.0' '  Version table:' {1..20000}"
 	stand_in apt-get "echo \"\$DEBIAN_FRONTEND apt-get \$*\" >>'$folder/calls'"
 	stand_in cmake "echo 'cmake version 3.25.1'"
 	rm -f "$bin/sudo"
