@@ -66,6 +66,15 @@ expect 2 'no such file' run -l nowhere.ini
 expect 1 'nothing was judged' run -l generic
 expect 4 'there is no baseline' run -l base.ini
 expect 0 'baseline =' run -l base.ini --baseline run --all
+# Names of shipped limits, and what is near.
+expect 2 "h20: no such file, and no shipped limits of that name (did you mean 'h200'?); shipped: " run --limits h20
+expect 2 'nowhere.ini: no such file' run --limits nowhere.ini
+# A usage error is short: the message is not pushed off the screen by explanations.
+expect 2 'gpuproof help check explains it.' --limit x
+[ "$(wc -l <err)" -le 4 ] || { echo 'a long usage error:'; cat err; failed=1; }
+[ "$("$program" check run --help | head -1)" = 'judge results by limits: accepted or not' ] ||
+	{ echo '--help behind an operand does not help'; failed=1; }
+
 # Several results of one machine are launches.
 "$program" check run run --json >out.json || failed=1
 grep -q '"launches": *2' out.json || { echo "two results are not pooled:"; cat out.json; failed=1; }

@@ -37,6 +37,11 @@ expect 0 'good.ini: valid, 1 suite' validate good.ini
 expect 2 "bad.ini:3: [run] has no key 'sede' (did you mean 'seed'?)" validate good.ini bad.ini
 expect 2 'nothing.ini: no such file' validate nothing.ini good.ini
 expect 2 'validate needs a config' validate
+printf '[limit a]\nmetric = matmul.error\nmax = 1\n' >limits.ini
+expect 0 'limits.ini: valid, 1 limit and nothing to run' validate limits.ini
+expect 0 'h200: valid, ' validate h200
+printf '[limit a]\nmetric = matmul.eror\nmax = 1\n' >limits.ini
+expect 2 "limits.ini:2: [limit a] metric = matmul.eror: there is no metric 'matmul.eror'" validate limits.ini
 expect 2 '.: is a directory' validate .
 expect 0 'seed = 1 ; default' show good.ini --origin
 expect 0 'seed = 7 ; --set' show good.ini --set run.seed=7 --origin

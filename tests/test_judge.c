@@ -385,6 +385,24 @@ static void two_sisters_only_differ(void **state)
 	verdicts_release(&v);
 }
 
+/* Whichever of the two it is: a wide interval leaves open whether they differ. */
+static void a_noisy_sister_leaves_it_open(void **state)
+{
+	(void)state;
+	for (size_t noisy = 0; noisy < 2; noisy++) {
+		struct verdicts v;
+		struct result r;
+
+		node_init(&r, 2, "NVIDIA H200");
+		for (size_t i = 0; i < 2; i++)
+			node_add(&r, i, (i == 1 ? 0.94 : 1) * 55e9, i == noisy ? 0.2 : 0.001);
+		judge_by(BANDWIDTH "sisters = 2 %\n", &r, 1, NULL, &v);
+		assert_int_equal(v.counts[VERDICT_INCONCLUSIVE], 2);
+		verdicts_release(&v);
+		result_release(&r);
+	}
+}
+
 /* Sense: a limit that would never fire, and one that cannot be met. */
 static void limits_without_sense_are_refused(void **state)
 {
@@ -604,6 +622,7 @@ int main(void)
 		cmocka_unit_test(memory_errors_outrank_everything),
 		cmocka_unit_test(the_slow_sister_is_named),
 		cmocka_unit_test(two_sisters_only_differ),
+		cmocka_unit_test(a_noisy_sister_leaves_it_open),
 		cmocka_unit_test(limits_without_sense_are_refused),
 		cmocka_unit_test(data_sheets_are_found_by_name),
 		cmocka_unit_test(shipped_limits_are_valid),

@@ -256,11 +256,16 @@ static void times_follow_from_the_sampling_keys(void **state)
 	times("[suite copy]\nsizes = 1KiB\ndirections = up\n", &estimate, &limit);
 	assert_true(fabs(estimate - (0.25 + 0.022)) < 1e-9);
 	assert_true(limit == 30);
-	/* Never more than max_time. */
+	/* No more than max_time, ... */
+	times("[suite copy]\nsizes = 1KiB\ndirections = up\nsample_time = 1s\nmax_time = 15s\n",
+	      &estimate, &limit);
+	assert_true(fabs(estimate - 15.25) < 1e-9);
+	assert_true(fabs(limit - 20 * 15.25) < 1e-9);
+	/* ... but for min_samples, which are taken whatever it says: that is no hang. */
 	times("[suite copy]\nsizes = 1KiB\ndirections = up\nsample_time = 1s\nmax_time = 9s\n",
 	      &estimate, &limit);
-	assert_true(fabs(estimate - 9.25) < 1e-9);
-	assert_true(fabs(limit - 20 * 9.25) < 1e-9);
+	assert_true(fabs(estimate - 12.25) < 1e-9);
+	assert_true(fabs(limit - 20 * 12.25) < 1e-9);
 	times("[run]\ncase_limit = 5s\n[suite copy]\nsizes = 1KiB\ndirections = up\n", &estimate,
 	      &limit);
 	assert_true(limit == 5);

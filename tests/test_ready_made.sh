@@ -79,6 +79,8 @@ done
 "$program" help no-such-thing >/dev/null 2>&1
 [ $? = 2 ] || fail "help accepts anything"
 "$program" help --man >"$folder/gpuproof.1"
+grep -q '^ *gpuproof run \\-\\-resume DIR' "$folder/gpuproof.1" || fail "the manual page lacks a form of run"
+grep -q '^ .*gpuproof run \\-\\-resume' "$folder/gpuproof.1" && fail "a form is indented in the manual page"
 for word in baseline history ENVIRONMENT 'SYNOPSIS'; do
 	grep -q "$word" "$folder/gpuproof.1" || fail "the manual page lacks $word"
 done

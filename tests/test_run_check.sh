@@ -41,6 +41,10 @@ printf '[run]\nbackend = host\n%s\n[limit slow]\nmetric = alloc.latency\nmax = 1
 
 # Launches: each in its directory, pooled in the first one's.
 expect 0 'launch 3 of 3' plain.ini -o three --launches 3
+"$program" report three -o page.html >/dev/null && grep -q '<li>3 launches, each by new processes' page.html || complain "the page does not say that its figures are of three launches"
+"$program" report three three -o both.html >/dev/null && grep -q 'Each run is 3 launches: a difference is possible at most' both.html ||
+	complain "a comparison of three launches each does not say what it is worth"
+"$program" run plain.ini --dry-run --launches 3 | tail -1 | grep -q 's for 3 launches$' || complain "--dry-run does not count launches"
 for file in three/launch-2/result.json three/launch-3/result.json three/launch-3/run.jsonl; do
 	[ -s $file ] || complain "$file is missing"
 done

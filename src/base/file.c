@@ -21,7 +21,16 @@ static enum status write_all(int fd, const char *data, size_t left, struct error
 		data += n;
 		left -= (size_t)n;
 	}
-	return fsync(fd) == 0 ? STATUS_OK : error_errno(err, "fsync");
+	return STATUS_OK;
+}
+
+static enum status sync_and_close(int fd, enum status status, struct error *err)
+{
+	if (status == STATUS_OK && fsync(fd) != 0)
+		status = error_errno(err, "fsync");
+	if (close(fd) != 0 && status == STATUS_OK)
+		status = error_errno(err, "close");
+	return status;
 }
 
 /*
@@ -41,7 +50,21 @@ static int open_beside(const char *path, char **name)
 	return fd;
 }
 
-enum status file_write(const char *path, const char *data, size_t length, struct error *err)
+/* A device or a pipe stays what it is: a file in place of /dev/null would be a nasty surprise. */
+static enum status write_into(const char *path, const char *data, size_t length, struct error *err)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	enum status status;
+
+	if (fd < 0)
+		return error_errno(err, "%s", path);
+	status = write_all(fd, data, length, err);
+	if (close(fd) != 0 && status == STATUS_OK)
+		status = error_errno(err, "close");
+	return status == STATUS_OK ? STATUS_OK : error_prefix(err, "%s", path);
+}
+
+static enum status replace(const char *path, const char *data, size_t length, struct error *err)
 {
 	enum status status;
 	char *temporary;
@@ -51,9 +74,7 @@ enum status file_write(const char *path, const char *data, size_t length, struct
 		free(temporary);
 		return error_errno(err, "%s", path);
 	}
-	status = write_all(fd, data, length, err);
-	if (close(fd) != 0 && status == STATUS_OK)
-		status = error_errno(err, "close");
+	status = sync_and_close(fd, write_all(fd, data, length, err), err);
 	if (status == STATUS_OK && rename(temporary, path) != 0)
 		status = error_errno(err, "rename");
 	if (status != STATUS_OK) {
@@ -61,5 +82,21 @@ enum status file_write(const char *path, const char *data, size_t length, struct
 		error_prefix(err, "%s", path);
 	}
 	free(temporary);
+	return status;
+}
+
+enum status file_write(const char *path, const char *data, size_t length, struct error *err)
+{
+	struct stat there;
+	enum status status;
+	char *target = NULL;
+
+	if (stat(path, &there) == 0 && !S_ISREG(there.st_mode))
+		return write_into(path, data, length, err);
+	/* What a symbolic link names is replaced, not the link. */
+	if (lstat(path, &there) == 0 && S_ISLNK(there.st_mode))
+		target = realpath(path, NULL);
+	status = replace(target ? target : path, data, length, err);
+	free(target);
 	return status;
 }

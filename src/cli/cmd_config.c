@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "cli/command.h"
 #include "cli/options.h"
+#include "judge/limits.h"
 #include "plan/config.h"
 #include "plan/schema.h"
 #include "plan/value.h"
@@ -42,13 +43,31 @@ static void take_option(struct config_arguments *a, const char *name, const char
 		a->force = true;
 }
 
+/* A file of limits, or the name of shipped ones, is no config: there is nothing to run in it. */
+static bool validate_limits(const char *name)
+{
+	struct text errors = TEXT_EMPTY;
+	struct limits limits;
+	bool valid = limits_load(&limits, name, &errors) == STATUS_OK && limits.count > 0;
+
+	if (valid)
+		printf("%s: valid, %zu limit%s and nothing to run\n", name, limits.count,
+		       limits.count == 1 ? "" : "s");
+	limits_release(&limits);
+	text_release(&errors);
+	return valid;
+}
+
 static int validate_one(const struct config_arguments *a, const char *name)
 {
 	struct text errors = TEXT_EMPTY;
 	struct config config;
 	size_t suites_found = 0;
-	enum status status = config_load(&config, name, a->overrides, a->override_count, &errors);
+	enum status status;
 
+	if (validate_limits(name))
+		return EXIT_ACCEPTED;
+	status = config_load(&config, name, a->overrides, a->override_count, &errors);
 	for (size_t i = 0; i < config.count; i++)
 		suites_found += config.sections[i].suite != NULL;
 	if (status == STATUS_OK)
@@ -163,6 +182,12 @@ static int write_file(const char *path, const struct embedded_file *file, bool f
 	return EXIT_ACCEPTED;
 }
 
+static void print_stems(const struct embedded_file *files)
+{
+	for (const struct embedded_file *f = files; f->name; f++)
+		fprintf(stderr, " %.*s", (int)strlen(f->name) - 4, f->name);
+}
+
 static int write_embedded(const struct config_arguments *a)
 {
 	const struct embedded_file *file;
@@ -181,8 +206,9 @@ static int write_embedded(const struct config_arguments *a)
 	} else {
 		fprintf(stderr, "gpuproof config: there is no embedded config '%s'; there are:",
 			a->names[0]);
-		for (const struct embedded_file *f = embedded_configs; f->name; f++)
-			fprintf(stderr, " %.*s", (int)strlen(f->name) - 4, f->name);
+		print_stems(embedded_configs);
+		fprintf(stderr, "; limits:");
+		print_stems(embedded_limits);
 		fprintf(stderr, "\n");
 		code = EXIT_USAGE;
 	}

@@ -28,7 +28,7 @@ enum exit_code {
 struct command {
 	const char *name;
 	const char *summary; /* one line for `help` */
-	const char *usage;   /* "run CONFIG [-o DIR] ..." and the options, for `help run` and usage errors */
+	const char *usage;   /* "run CONFIG [-o DIR] ...", a blank line, and what `help run` says besides */
 	int (*run)(int argc, char **argv);
 };
 
@@ -36,7 +36,7 @@ extern const struct command *const commands[]; /* NULL-terminated */
 
 /* Prints "gpuproof: <message>" to stderr; returns the exit code that fits err->status. */
 int command_fail(const struct error *err);
-/* Prints the message and the command's usage to stderr; returns EXIT_USAGE. */
+/* Prints the message and the forms of the command's usage to stderr; returns EXIT_USAGE. */
 int command_usage(const struct command *command, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

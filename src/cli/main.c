@@ -37,13 +37,20 @@ int command_fail(const struct error *err)
 
 int command_usage(const struct command *command, const char *format, ...)
 {
+	const char *forms;
 	va_list ap;
 
 	fprintf(stderr, "gpuproof %s: ", command->name);
 	va_start(ap, format);
 	vfprintf(stderr, format, ap);
 	va_end(ap);
-	fprintf(stderr, "\nusage: gpuproof %s\n", command->usage);
+	/* The forms; what is explained below them would push the message off the screen. */
+	forms = strstr(command->usage, "\n\n");
+	fprintf(stderr, "\nusage: gpuproof %.*s\n",
+		(int)(forms ? (size_t)(forms - command->usage) : strlen(command->usage)),
+		command->usage);
+	if (forms)
+		fprintf(stderr, "gpuproof help %s explains it.\n", command->name);
 	return EXIT_USAGE;
 }
 

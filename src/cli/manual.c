@@ -49,13 +49,27 @@ static void add_heading(struct text *out, const char *request, const char *name)
 	text_add(out, "\"\n");
 }
 
+/* On a terminal the forms stand behind "usage: "; here each begins its line. */
+static void add_usage(struct text *out, const char *usage)
+{
+	static const char indented[] = "\n       gpuproof ";
+	const char *form;
+
+	while ((form = strstr(usage, indented))) {
+		add_plain(out, usage, (size_t)(form - usage));
+		text_add(out, "\ngpuproof ");
+		usage = form + strlen(indented);
+	}
+	add_string(out, usage);
+}
+
 static void add_command(struct text *out, const struct command *command)
 {
 	add_heading(out, ".SS", command->name);
 	add_string(out, command->summary);
 	text_add(out, "\n.PP\n");
 	text_add(out, ".nf\ngpuproof ");
-	add_string(out, command->usage);
+	add_usage(out, command->usage);
 	text_add(out, "\n.fi\n");
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "plan/config.h"
 
 static size_t widest_id(const struct plan *plan)
 {
@@ -35,6 +36,8 @@ void run_print_plan(const struct plan *plan)
 	int width = (int)widest_id(plan);
 	uint64_t device_bytes = 0, host_bytes = 0;
 	double seconds = 0;
+	int64_t launches =
+		section_integer(config_section(plan->config, "run", ""), "launches");
 	size_t skipped = 0;
 	char device[32], host[32], time[32];
 
@@ -52,9 +55,14 @@ void run_print_plan(const struct plan *plan)
 		seconds += c->estimate_seconds;
 	}
 	printf("\n%zu cases (%zu skipped) on %zu device%s: at most %s per device and %s of host "
-	       "memory, about %s\n",
+	       "memory, about %s",
 	       plan->case_count, skipped, plan->device_count, plan->device_count == 1 ? "" : "s",
 	       units_format((double)device_bytes, "B", device, sizeof(device)),
 	       units_format((double)host_bytes, "B", host, sizeof(host)),
 	       units_format(seconds, "s", time, sizeof(time)));
+	if (launches > 1)
+		printf(", and %s for %lld launches",
+		       units_format(seconds * (double)launches, "s", time, sizeof(time)),
+		       (long long)launches);
+	printf("\n");
 }

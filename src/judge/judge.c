@@ -203,11 +203,27 @@ static void judge_value(const struct judging *j, size_t i, const struct bound *b
 	free(reason);
 }
 
+/* All that it bounds, as written: "47 GB/s; sisters = 2 %". */
+static char *bounds_of(const struct limit *limit)
+{
+	const char *bounds[] = { limit->min.text, limit->max.text };
+	struct text out = TEXT_EMPTY;
+
+	for (size_t i = 0; i < ARRAY_SIZE(bounds); i++)
+		if (bounds[i])
+			text_addf(&out, "%s%s", out.length ? "; " : "", bounds[i]);
+	if (limit->sisters_text)
+		text_addf(&out, "%ssisters = %s", out.length ? "; " : "", limit->sisters_text);
+	return text_detach(&out);
+}
+
 /* A finding about the limit as a whole. */
 static struct check *add_plain(const struct limit *limit, struct verdicts *verdicts)
 {
 	struct check *check = verdicts_add(verdicts);
 
+	free(check->bound_text);
+	check->bound_text = bounds_of(limit);
 	set_text(&check->limit, limit->name);
 	set_text(&check->metric, limit->metric->name);
 	set_text(&check->unit, limit->metric->unit);

@@ -1,10 +1,13 @@
 #include "judge/limits.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/embedded.h"
 #include "base/memory.h"
+#include "plan/hint.h"
 #include "reference/spec.h"
 
 #define GENERIC "generic.ini"
@@ -50,6 +53,27 @@ static enum status load_shipped(struct limits *limits, const struct embedded_fil
 	return take(limits, &config, status);
 }
 
+/* A name that is neither a file's nor one of shipped limits. */
+static enum status not_there(const char *source, struct text *errors)
+{
+	struct text list = TEXT_EMPTY;
+	char words[64][48];
+	const char *names[65];
+	size_t n = 0;
+
+	for (const struct embedded_file *f = embedded_limits; f->name && n < ARRAY_SIZE(words); f++) {
+		snprintf(words[n], sizeof(words[n]), "%.*s", (int)strlen(f->name) - 4, f->name);
+		text_addf(&list, "%s%s", n ? ", " : "", words[n]);
+		names[n] = words[n];
+		n++;
+	}
+	names[n] = NULL;
+	text_addf(errors, "%s: no such file, and no shipped limits of that name%s; shipped: %s\n",
+		  source, hint_for(source, names).text, list.data ? list.data : "none");
+	text_release(&list);
+	return STATUS_USAGE;
+}
+
 enum status limits_load(struct limits *limits, const char *source, struct text *errors)
 {
 	char *name = xasprintf("%s.ini", source);
@@ -60,6 +84,8 @@ enum status limits_load(struct limits *limits, const char *source, struct text *
 	memset(limits, 0, sizeof(*limits));
 	if (file)
 		return load_shipped(limits, file, errors);
+	if (access(source, F_OK) != 0 && !strchr(source, '/') && !text_ends_with(source, ".ini"))
+		return not_there(source, errors);
 	return take(limits, &config,
 		    config_load_with(&config, &schema_limits, source, NULL, 0, errors));
 }

@@ -56,6 +56,7 @@ struct group {
 	const struct judging *j;
 	size_t members[MOST_SISTERS]; /* indices into j->subjects that have a value */
 	double logs[MOST_SISTERS];    /* turned so that more is better */
+	double halves[MOST_SISTERS];  /* of their intervals */
 	size_t count;
 	double deviation; /* robust, of all members */
 };
@@ -81,6 +82,7 @@ static void collect_group(struct group *g, size_t first, bool *seen)
 		    !(j->observations[i].estimate.value > 0) || g->count == MOST_SISTERS)
 			continue;
 		g->members[g->count] = i;
+		g->halves[g->count] = j->observations[i].estimate.half;
 		g->logs[g->count++] = turned_log(j, i);
 	}
 }
@@ -97,14 +99,14 @@ static double deviation_of(const struct group *g)
 	return deviation;
 }
 
-static double median_of_others(const struct group *g, size_t member)
+static double median_of_others(const struct group *g, const double *values, size_t member)
 {
 	double *others = xmalloc(g->count * sizeof(*others)), median;
 	size_t n = 0;
 
 	for (size_t i = 0; i < g->count; i++)
 		if (i != member)
-			others[n++] = g->logs[i];
+			others[n++] = values[i];
 	median = median_of(others, n);
 	free(others);
 	return median;
@@ -124,13 +126,13 @@ static struct check *add_check(const struct judging *j, size_t i)
 static void judge_member(const struct group *g, size_t member)
 {
 	const struct judging *j = g->j;
-	const struct observation *o = &j->observations[g->members[member]];
 	bool lower = j->limit->metric->better == BETTER_LOWER;
-	double others = median_of_others(g, member);
+	double others = median_of_others(g, g->logs, member);
 	double behind = others - g->logs[member];
 	double allowed = fmax(-log(1 - j->limit->sisters), j->limit->sigmas * g->deviation);
-	double half = o->estimate.half *
-		      sqrt(1 + MEDIAN_TO_MEAN * MEDIAN_TO_MEAN / (double)(g->count - 1));
+	/* A sister that scatters widely is no reason to trust the others less. */
+	double half = hypot(g->halves[member], median_of_others(g, g->halves, member) *
+						       MEDIAN_TO_MEAN / sqrt((double)g->count - 1));
 	struct check *check = add_check(j, g->members[member]);
 	enum verdict verdict = VERDICT_INCONCLUSIVE;
 	char *reason;
@@ -152,7 +154,7 @@ static void judge_member(const struct group *g, size_t member)
 static void judge_pair(const struct group *g)
 {
 	double apart = fabs(g->logs[0] - g->logs[1]), allowed = -log(1 - g->j->limit->sisters);
-	double half = M_SQRT2 * g->j->observations[g->members[0]].estimate.half;
+	double half = hypot(g->halves[0], g->halves[1]);
 	enum verdict verdict = apart + half <= allowed  ? VERDICT_PASS
 			       : apart - half > allowed ? VERDICT_WARN
 							: VERDICT_INCONCLUSIVE;

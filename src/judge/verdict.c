@@ -169,6 +169,8 @@ char *check_numbers(const struct check *c)
 		  units_format(c->bound, c->unit, bound, sizeof(bound)));
 	if (isfinite(c->margin))
 		text_addf(&out, ": %.3g %% %s", fabs(100 * c->margin),
-			  c->margin < 0 ? "beyond" : "to spare");
+			  c->margin >= 0	 ? "to spare"
+			  : c->value < c->bound ? "below it"
+						: "above it");
 	return text_detach(&out);
 }

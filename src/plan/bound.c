@@ -11,6 +11,18 @@
 
 #define SPEC "spec."
 
+static enum status unknown_figure(const char *figure, const char *const *names, struct error *err)
+{
+	struct text list = TEXT_EMPTY;
+
+	for (size_t i = 0; names[i]; i++)
+		text_addf(&list, "%s%s", i ? ", " : "", names[i]);
+	error_set(err, STATUS_USAGE, "there is no data-sheet figure '%.60s'%s; there are: %s",
+		  figure, hint_for(figure, names).text, list.data);
+	text_release(&list);
+	return STATUS_USAGE;
+}
+
 static enum status read_figure(struct bound *bound, const char *figure, const struct metric *metric,
 			       struct error *err)
 {
@@ -32,8 +44,7 @@ static enum status read_figure(struct bound *bound, const char *figure, const st
 	names[n] = NULL;
 	key = spec_key_find(figure);
 	if (!key)
-		return error_set(err, STATUS_USAGE, "there is no data-sheet figure '%.60s'%s",
-				 figure, hint_for(figure, names).text);
+		return unknown_figure(figure, names, err);
 	if (strcmp(key->unit, metric->unit) != 0)
 		return error_set(err, STATUS_USAGE, "spec.%s is in %s, %s in %s", key->name,
 				 key->unit, metric->name, metric->unit);

@@ -1,5 +1,6 @@
 #include "plan/estimate.h"
 
+#include <math.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -16,21 +17,30 @@
 /* A quiet case stops after about this many times min_samples. */
 #define TYPICAL_SAMPLES 2.0
 
-/* Time for a series that converges as series usually do, at most max_time. */
+/* A series may last max_time, and longer where that is no time for min_samples. */
+static double most_seconds(const struct section *section)
+{
+	double samples = (double)section_integer(section, "min_samples") +
+			 (double)section_integer(section, "warmup");
+
+	return fmax(section_real(section, "max_time"),
+		    samples * section_real(section, "sample_time"));
+}
+
+/* Time for a series that converges as series usually do. */
 static double sampling_seconds(const struct section *section)
 {
 	double samples = TYPICAL_SAMPLES * (double)section_integer(section, "min_samples") +
 			 (double)section_integer(section, "warmup");
 	double seconds = samples * section_real(section, "sample_time");
-	double most = section_real(section, "max_time");
 
-	return (seconds < most ? seconds : most) + section_real(section, "preheat");
+	return fmin(seconds, most_seconds(section)) + section_real(section, "preheat");
 }
 
 void plan_estimate(const struct plan *plan, struct plan_case *c)
 {
 	double given = section_real(config_section(plan->config, "run", ""), "case_limit");
-	double derived = LIMIT_MULTIPLE * (c->setup_seconds + section_real(c->section, "max_time") +
+	double derived = LIMIT_MULTIPLE * (c->setup_seconds + most_seconds(c->section) +
 					    section_real(c->section, "preheat"));
 
 	double lasts = c->fixed_seconds > 0 ? c->fixed_seconds : sampling_seconds(c->section);

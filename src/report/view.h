@@ -93,6 +93,8 @@ void view_suite_counts(const struct view *view, const char *suite, struct tree *
 /* "ok", "failed", "errors", "not_run" of one run. */
 void view_run_counts(const struct view *view, size_t run, struct tree *map);
 void view_warnings(const struct view *view, struct tree *page);
+/* Of how many launches the figures are: of every result, so many at least. */
+void view_launches(const struct view *view, struct tree *page);
 void view_problems(const struct view *view, struct tree *page);
 void view_headlines(const struct view *view, struct tree *page);
 void view_figures(const struct view *view, const char *suite, struct tree *charts);

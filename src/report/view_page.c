@@ -77,6 +77,7 @@ struct tree *view_page(const struct view *view, const char *title)
 	view_runs(view, page);
 	view_verdict(view, page);
 	view_warnings(view, page);
+	view_launches(view, page);
 	view_problems(view, page);
 	view_headlines(view, page);
 	tree_flag(page, "comparison", view->count > 1);

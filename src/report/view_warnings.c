@@ -12,6 +12,9 @@
 #include "base/text.h"
 #include "report/view.h"
 
+/* Of both sides, before a change is more than possible (judge/compare.h). */
+#define ENOUGH_LAUNCHES 4
+
 static const char *cases(size_t n)
 {
 	return n == 1 ? "case" : "cases";
@@ -144,7 +147,7 @@ static void warn_host(const struct view *view, struct tree *list)
 	if (count == 1)
 		warn(list, "%s is a CPU: its numbers are the CPU's, not a GPU's.", labels.data);
 	else if (count)
-		warn(list, "%s are shares of a CPU: their numbers are the CPU's, not a GPU's.",
+		warn(list, "%s are a CPU or shares of one: their numbers are the CPU's, not a GPU's.",
 		     labels.data);
 	text_release(&labels);
 }
@@ -176,6 +179,32 @@ static void warn_lost(const struct view *view, struct tree *list)
 				warn(list, "%s%s%s", view->count > 1 ? view_letter(r, letter) : "",
 				     view->count > 1 ? ": " : "", result->preflight[i].text);
 	}
+}
+
+/* That its figures are about, at most: what was measured again has more than the rest. */
+static size_t launches_of(const struct result *result)
+{
+	size_t most = 1;
+
+	for (size_t c = 0; c < result->case_count; c++)
+		for (size_t m = 0; m < result->cases[c].metric_count; m++)
+			if (result->cases[c].metrics[m].launch_count > most)
+				most = result->cases[c].metrics[m].launch_count;
+	return most;
+}
+
+void view_launches(const struct view *view, struct tree *page)
+{
+	size_t least = SIZE_MAX;
+
+	for (size_t r = 0; r < view->count; r++) {
+		size_t launches = launches_of(&view->results[r]);
+
+		least = launches < least ? launches : least;
+	}
+	tree_flag(page, "launched_once", least == 1);
+	tree_flag(page, "launched_enough", least >= ENOUGH_LAUNCHES);
+	tree_textf(page, "launches", "%zu", least);
 }
 
 void view_warnings(const struct view *view, struct tree *page)
