@@ -57,14 +57,22 @@ void team_close(struct team *team);
 /* Opens team->all and so settles the transport. */
 enum status team_open_world(struct team *team, enum transport transport, struct error *err);
 
-/*
- * A communicator for each group of ranks with the same `group`, in which this rank is `index` of `size`; those with a
- * negative group get none. All groups are opened at the same time. After a failure *out is NULL or still to be closed.
- */
-enum status team_open_group(struct team *team, int group, int index, int size,
-			    enum transport transport, struct communicator **out, struct error *err);
+/* Some ranks among others: those with the same `id`, in which this one is `index` of `size`. */
+struct team_group {
+	int id; /* negative: this rank is in none */
+	int index, size;
+	enum transport transport;
+	int multiprocessors; /* that collectives hold at most; 0: no limit */
+};
 
-/* Opens team->tensor and team->data where the grid has more than one rank of a kind, once; closed with the team. */
+/* A communicator for each group, all opened at the same time. After a failure *out is NULL or still to be closed. */
+enum status team_open_group(struct team *team, const struct team_group *group,
+			    struct communicator **out, struct error *err);
+
+/*
+ * Opens team->tensor and team->data where the grid has more than one rank of a kind, once; closed with the team. Unless
+ * the setup says so there is no limit for sums over parts of a layer: nothing else is computed meanwhile.
+ */
 enum status team_open_grid(struct team *team, const struct setup *setup, struct error *err);
 
 /*

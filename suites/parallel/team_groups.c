@@ -30,28 +30,28 @@ enum status team_open_world(struct team *team, enum transport transport, struct 
 	return STATUS_OK;
 }
 
-enum status team_open_group(struct team *team, int group, int index, int size,
-			    enum transport transport, struct communicator **out, struct error *err)
+enum status team_open_group(struct team *team, const struct team_group *group,
+			    struct communicator **out, struct error *err)
 {
 	struct communicator_id id = { { 0 } }, ids[SETUP_MAX_RANKS];
-	int mine[2] = { group, index }, all[SETUP_MAX_RANKS][2];
+	int mine[2] = { group->id, group->index }, all[SETUP_MAX_RANKS][2];
 	enum status status = STATUS_OK;
 
 	*out = NULL;
-	if (group >= 0 && index == 0)
-		status = transport_id(team->device, transport, &id, err);
+	if (group->id >= 0 && group->index == 0)
+		status = transport_id(team->device, group->transport, &id, err);
 	if (world_agree(team->world, status, err) != STATUS_OK)
 		return err->status;
 	world_gather(team->world, mine, all, sizeof(mine));
 	world_gather(team->world, &id, ids, sizeof(id));
-	for (int rank = 0; rank < team->world->size && group >= 0; rank++)
-		if (all[rank][0] == group && all[rank][1] == 0)
+	for (int rank = 0; rank < team->world->size && group->id >= 0; rank++)
+		if (all[rank][0] == group->id && all[rank][1] == 0)
 			id = ids[rank];
-	if (group >= 0) {
+	if (group->id >= 0) {
 		uint64_t before = free_memory(team->device), after;
 
-		status = join_open(team->device, transport, &id, index, size, team->multiprocessors,
-				   out, err);
+		status = join_open(team->device, group->transport, &id, group->index, group->size,
+				   group->multiprocessors, out, err);
 		after = free_memory(team->device);
 		team->communicator_bytes += before > after ? before - after : 0;
 	}
@@ -60,20 +60,27 @@ enum status team_open_group(struct team *team, int group, int index, int size,
 
 enum status team_open_grid(struct team *team, const struct setup *setup, struct error *err)
 {
+	bool limited = setup->collective_multiprocessors >= 0;
 	struct grid grid = grid_of(setup);
-	struct place place = grid_place(setup, team->world->rank), first = place;
+	struct place place = grid_place(setup, team->world->rank);
+	struct place first_part = { .data = place.data, .stage = place.stage },
+		     first_replica = { .stage = place.stage, .part = place.part };
+	struct team_group parts = { .id = grid_rank(setup, first_part),
+				    .index = place.part,
+				    .size = grid.tensor,
+				    .transport = team->transport,
+				    .multiprocessors = limited ? team->multiprocessors : 0 };
+	struct team_group replicas = { .id = grid_rank(setup, first_replica),
+				       .index = place.data,
+				       .size = grid.data,
+				       .transport = team->transport,
+				       .multiprocessors = team->multiprocessors };
 
-	first.part = 0;
 	if (grid.tensor > 1 && !team->tensor &&
-	    team_open_group(team, grid_rank(setup, first), place.part, grid.tensor, team->transport,
-			    &team->tensor, err) != STATUS_OK)
+	    team_open_group(team, &parts, &team->tensor, err) != STATUS_OK)
 		return err->status;
-	first = place;
-	first.data = 0;
-	if (grid.data > 1 && !team->data)
-		return team_open_group(team, grid_rank(setup, first), place.data, grid.data,
-				       team->transport, &team->data, err);
-	return STATUS_OK;
+	return grid.data > 1 && !team->data ? team_open_group(team, &replicas, &team->data, err)
+					    : STATUS_OK;
 }
 
 /* Two ranks are neighbours already: their edge is the communicator of all. */
@@ -96,15 +103,19 @@ static enum status open_pairs(struct team *team, const struct setup *setup, int 
 {
 	int stages = grid_of(setup).pipeline;
 	struct place place = grid_place(setup, team->world->rank), low = place;
-	struct communicator *opened;
-	enum status status;
 	bool is_low = place.stage % 2 == odd;
 	bool there = is_low ? place.stage + 1 < stages : place.stage > 0;
+	struct team_group pair = { .index = is_low ? 0 : 1,
+				   .size = 2,
+				   .transport = team->edges,
+				   .multiprocessors = team->multiprocessors };
+	struct communicator *opened;
+	enum status status;
 
 	if (!is_low)
 		low.stage--;
-	status = team_open_group(team, there ? grid_rank(setup, low) : -1, is_low ? 0 : 1, 2,
-				 team->edges, &opened, err);
+	pair.id = there ? grid_rank(setup, low) : -1;
+	status = team_open_group(team, &pair, &opened, err);
 	if (there)
 		*(is_low ? down : up) = opened;
 	return status;
