@@ -1,14 +1,18 @@
 /*
- * output_gradient: see training.h. A block takes a strip of TILE columns and some of the rows, tile by tile: what it
- * reads along the rows it writes along the columns through shared memory. Sums are float within a tile and double
- * between tiles, in one fixed order.
+ * output_gradient: see training.h. A block takes a strip of columns and some of the rows, tile by tile. Where the
+ * transposed copy is wanted, what a tile reads along the rows it writes along the columns, through shared memory. Sums
+ * are float within a tile and double between tiles, in one fixed order.
  */
 #include "device/cuda/cuda_kernel.h"
 #include "kernels/storage.cuh"
 #include "kernels/training.h"
 
 #define THREADS 256
+#define WARP 32
+/* Columns of a strip whose tiles go through shared memory, and rows of such a tile. */
 #define TILE 64
+/* Rows that a thread has under way at once: with fewer, packs of narrow elements wait for memory half of the time. */
+#define UNDER_WAY 4
 
 /* What the sums are made of: `parts` ranges of `rows_per_part` rows, whole tiles each. */
 struct output_gradient_cut {
@@ -16,60 +20,96 @@ struct output_gradient_cut {
 	uint64_t rows_per_part;
 };
 
-static struct output_gradient_cut cut_rows(uint64_t rows)
+static struct output_gradient_cut cut_rows(uint64_t rows, unsigned tile)
 {
-	uint64_t tiles = (rows + TILE - 1) / TILE;
+	uint64_t tiles = (rows + tile - 1) / tile;
 	uint64_t each = (tiles + OUTPUT_GRADIENT_PARTS - 1) / OUTPUT_GRADIENT_PARTS;
-	struct output_gradient_cut cut = { (unsigned)((tiles + each - 1) / each), each * TILE };
+	struct output_gradient_cut cut = { (unsigned)((tiles + each - 1) / each), each * tile };
 
 	return cut;
 }
 
-/* A thread's V columns of one tile: LANES threads side by side, GROUPS rows at once. */
-template <typename T, int V> struct layout {
-	static const int LANES = TILE / V, GROUPS = THREADS / LANES;
+/* A tile: LANES threads side by side, with V columns each; GROUPS rows at once, EACH times without waiting. */
+template <int V, bool TRANSPOSES> struct layout {
+	static const int LANES = TRANSPOSES ? TILE / V : WARP;
+	static const int GROUPS = THREADS / LANES;
+	static const int STRIP = LANES * V;
+	static const int ROWS = TRANSPOSES ? TILE : GROUPS * UNDER_WAY;
+	static const int EACH = ROWS / GROUPS < UNDER_WAY ? ROWS / GROUPS : UNDER_WAY;
 };
 
+/* Where the output is not positive the gradient becomes zero. */
 template <typename T, int V>
-static __device__ __forceinline__ void read_row(typename math_of<T>::type *v, T *dy, const T *y,
-						uint64_t column, uint64_t columns)
+static __device__ __forceinline__ void mask_pack(pack<T, V> *gradient, const pack<T, V> *output)
 {
-	load_pack<V>(v, dy, column, columns, true);
-	if (y) {
-		typename math_of<T>::type output[V];
-
-		load_pack<V>(output, y, column, columns, true);
 #pragma unroll
-		for (int k = 0; k < V; k++)
-			v[k] = output[k] > 0 ? v[k] : (typename math_of<T>::type)0;
-		store_pack<V>(dy, v, column, columns, true);
+	for (int k = 0; k < V; k++) {
+		typename math_of<T>::type y;
+
+		to_math(&y, output->v[k]);
+		if (!(y > 0))
+			from_math(&gradient->v[k], (typename math_of<T>::type)0);
 	}
 }
 
-/* Rows [row, end) of a tile: to shared memory, and into the sums. */
-template <typename T, int V>
+/* Rows first, first + GROUPS, ... of those before `end`, EACH of them, masked; zero where there are none. */
+template <typename T, int V, int GROUPS, int EACH>
+static __device__ __forceinline__ void read_rows(pack<T, V> *v, T *dy, const T *y, uint64_t first,
+						 uint64_t end, uint64_t column, uint64_t columns)
+{
+	pack<T, V> output[EACH];
+	uint64_t at = first * columns + column;
+
+#pragma unroll
+	for (int i = 0; i < EACH; i++) {
+#pragma unroll
+		for (int k = 0; k < V; k++)
+			from_math(&v[i].v[k], (typename math_of<T>::type)0);
+		if (first + i * GROUPS < end && column < columns)
+			v[i] = *reinterpret_cast<const pack<T, V> *>(dy + at +
+								     i * GROUPS * columns);
+	}
+	if (!y)
+		return;
+#pragma unroll
+	for (int i = 0; i < EACH; i++)
+		if (first + i * GROUPS < end && column < columns)
+			output[i] = *reinterpret_cast<const pack<T, V> *>(y + at +
+									  i * GROUPS * columns);
+#pragma unroll
+	for (int i = 0; i < EACH; i++)
+		if (first + i * GROUPS < end && column < columns) {
+			mask_pack<T, V>(&v[i], &output[i]);
+			*reinterpret_cast<pack<T, V> *>(dy + at + i * GROUPS * columns) = v[i];
+		}
+}
+
+/* Rows [row, end) of a tile: into the sums, and to shared memory. */
+template <typename T, int V, bool TRANSPOSES>
 static __device__ __forceinline__ void read_tile(T (*tile)[TILE + 1], double *sum, T *dy,
 						 const T *y, uint64_t row, uint64_t end,
-						 uint64_t column, uint64_t columns, bool transposes)
+						 uint64_t column, uint64_t columns)
 {
 	typedef typename math_of<T>::type math;
-	const int LANES = layout<T, V>::LANES, GROUPS = layout<T, V>::GROUPS;
-	int lane = threadIdx.x % LANES;
+	typedef layout<V, TRANSPOSES> L;
+	int lane = threadIdx.x % L::LANES;
 	math run[V] = { 0 };
 
-#pragma unroll 4
-	for (int r = threadIdx.x / LANES; r < TILE; r += GROUPS) {
-		math v[V] = { 0 };
+	for (int r = threadIdx.x / L::LANES; r < L::ROWS; r += L::GROUPS * L::EACH) {
+		pack<T, V> v[L::EACH];
 
-		if (row + r < end && column < columns)
-			read_row<T, V>(v, dy + (row + r) * columns,
-				       y ? y + (row + r) * columns : nullptr, column, columns);
+		read_rows<T, V, L::GROUPS, L::EACH>(v, dy, y, row + r, end, column, columns);
 #pragma unroll
-		for (int k = 0; k < V; k++) {
-			run[k] += v[k];
-			if (transposes)
-				from_math(&tile[r][lane * V + k], v[k]);
-		}
+		for (int i = 0; i < L::EACH; i++)
+#pragma unroll
+			for (int k = 0; k < V; k++) {
+				math x;
+
+				to_math(&x, v[i].v[k]);
+				run[k] += x;
+				if (TRANSPOSES)
+					tile[r + i * L::GROUPS][lane * V + k] = v[i].v[k];
+			}
 	}
 #pragma unroll
 	for (int k = 0; k < V; k++)
@@ -82,7 +122,7 @@ static __device__ __forceinline__ void write_tile(const T (*tile)[TILE + 1], T *
 						  uint64_t ld, uint64_t row, uint64_t end,
 						  uint64_t column, uint64_t columns)
 {
-	const int LANES = layout<T, V>::LANES, GROUPS = layout<T, V>::GROUPS;
+	const int LANES = layout<V, true>::LANES, GROUPS = layout<V, true>::GROUPS;
 	uint64_t first = row + threadIdx.x % LANES * V;
 
 #pragma unroll 4
@@ -102,48 +142,47 @@ static __device__ __forceinline__ void write_tile(const T (*tile)[TILE + 1], T *
 }
 
 /*
- * The sums of a strip's columns, of which `columns` exist, over the groups of rows: QUARTERS threads for each column
- * add up a stretch of the groups, then one of them their sums.
+ * The sums of a strip's columns, of which `columns` exist, over the groups of rows: some threads for each column add up
+ * a stretch of the groups, then one of them their sums.
  */
-#define QUARTERS (THREADS / TILE)
-
-template <int GROUPS>
-static __device__ __forceinline__ void join_groups(double (*joined)[TILE], double *out,
+template <int STRIP, int GROUPS>
+static __device__ __forceinline__ void join_groups(double (*joined)[STRIP], double *out,
 						   uint64_t columns)
 {
-	const int EACH = GROUPS / QUARTERS;
-	unsigned column = threadIdx.x % TILE, quarter = threadIdx.x / TILE;
+	const int STRETCHES = THREADS / STRIP, EACH = GROUPS / STRETCHES;
+	unsigned column = threadIdx.x % STRIP, stretch = threadIdx.x / STRIP;
 	double total = 0;
 
 	__syncthreads();
 	for (int g = 0; g < EACH; g++)
-		total += joined[quarter * EACH + g][column];
+		total += joined[stretch * EACH + g][column];
 	__syncthreads();
-	joined[quarter][column] = total;
+	joined[stretch][column] = total;
 	__syncthreads();
-	if (quarter != 0 || column >= columns)
+	if (stretch != 0 || column >= columns)
 		return;
-	for (int q = 1; q < QUARTERS; q++)
-		total += joined[q][column];
+	for (int s = 1; s < STRETCHES; s++)
+		total += joined[s][column];
 	out[column] = total;
 }
 
-template <typename T, int V>
+template <typename T, int V, bool TRANSPOSES>
 static __global__ void __launch_bounds__(THREADS)
 	output_gradient(T *dy, const T *y, T *transposed, uint64_t ld, double *parts, uint64_t rows,
 			uint64_t columns, uint64_t rows_per_part)
 {
-	__shared__ T tile[TILE][TILE + 1];
-	__shared__ double joined[layout<T, V>::GROUPS][TILE];
-	const int LANES = layout<T, V>::LANES;
-	uint64_t strip = (uint64_t)blockIdx.x * TILE, column = strip + threadIdx.x % LANES * V;
+	typedef layout<V, TRANSPOSES> L;
+	__shared__ T tile[TRANSPOSES ? TILE : 1][TILE + 1];
+	__shared__ double joined[L::GROUPS][L::STRIP];
+	uint64_t strip = (uint64_t)blockIdx.x * L::STRIP;
+	uint64_t column = strip + threadIdx.x % L::LANES * V;
 	uint64_t begin = blockIdx.y * rows_per_part;
 	uint64_t end = begin + rows_per_part < rows ? begin + rows_per_part : rows;
 	double sum[V] = { 0 };
 
-	for (uint64_t row = begin; row < end; row += TILE) {
-		read_tile<T, V>(tile, sum, dy, y, row, end, column, columns, transposed != nullptr);
-		if (!transposed)
+	for (uint64_t row = begin; row < end; row += L::ROWS) {
+		read_tile<T, V, TRANSPOSES>(tile, sum, dy, y, row, end, column, columns);
+		if (!TRANSPOSES)
 			continue;
 		__syncthreads();
 		write_tile<T, V>(tile, transposed, ld, row, end, strip, columns);
@@ -153,9 +192,9 @@ static __global__ void __launch_bounds__(THREADS)
 		return;
 #pragma unroll
 	for (int k = 0; k < V; k++)
-		joined[threadIdx.x / LANES][threadIdx.x % LANES * V + k] = sum[k];
-	join_groups<layout<T, V>::GROUPS>(joined, parts + blockIdx.y * columns + strip,
-					  columns - strip);
+		joined[threadIdx.x / L::LANES][threadIdx.x % L::LANES * V + k] = sum[k];
+	join_groups<L::STRIP, L::GROUPS>(joined, parts + blockIdx.y * columns + strip,
+					 columns - strip);
 }
 
 /* Second pass of the sums: a row of JOIN_GROUPS threads for each column. */
@@ -183,31 +222,38 @@ static __global__ void join_parts(T *out, const double *parts, unsigned count, u
 	from_math(&out[column], beta != 0 ? beta * before + total : total);
 }
 
-template <typename T, int V>
-static void launch_pass(const struct output_gradient_arguments *a,
-			const struct output_gradient_cut *cut, cudaStream_t stream)
+/* Returns the number of parts that the sums came in. */
+template <typename T, int V, bool TRANSPOSES>
+static unsigned launch_pass(const struct output_gradient_arguments *a, cudaStream_t stream)
 {
-	dim3 grid(grid_for(a->columns, TILE), cut->parts);
+	typedef layout<V, TRANSPOSES> L;
+	struct output_gradient_cut cut = cut_rows(a->rows, L::ROWS);
+	dim3 grid(grid_for(a->columns, L::STRIP), cut.parts);
 
-	output_gradient<T, V><<<grid, THREADS, 0, stream>>>(
+	output_gradient<T, V, TRANSPOSES><<<grid, THREADS, 0, stream>>>(
 		(T *)a->dy, (const T *)a->y, (T *)a->transposed, a->ld,
-		a->sum ? (double *)a->scratch : nullptr, a->rows, a->columns, cut->rows_per_part);
+		a->sum ? (double *)a->scratch : nullptr, a->rows, a->columns, cut.rows_per_part);
+	return cut.parts;
+}
+
+template <typename T, int V>
+static unsigned launch_packs(const struct output_gradient_arguments *a, cudaStream_t stream)
+{
+	return a->transposed ? launch_pass<T, V, true>(a, stream)
+			     : launch_pass<T, V, false>(a, stream);
 }
 
 template <typename T>
 static void launch_output_gradient(const struct output_gradient_arguments *a, cudaStream_t stream)
 {
 	const int V = 16 / sizeof(T);
-	struct output_gradient_cut cut = cut_rows(a->rows);
+	bool packs = packs_aligned(a->dy, a->y, a->transposed) && a->columns % V == 0 &&
+		     (!a->transposed || a->ld % V == 0);
+	unsigned parts = packs ? launch_packs<T, V>(a, stream) : launch_packs<T, 1>(a, stream);
 
-	if (packs_aligned(a->dy, a->y, a->transposed) && a->columns % V == 0 &&
-	    (!a->transposed || a->ld % V == 0))
-		launch_pass<T, V>(a, &cut, stream);
-	else
-		launch_pass<T, 1>(a, &cut, stream);
 	if (a->sum)
 		join_parts<T><<<grid_for(a->columns, JOIN_COLUMNS), dim3(JOIN_COLUMNS, JOIN_GROUPS),
-				0, stream>>>((T *)a->sum, (const double *)a->scratch, cut.parts,
+				0, stream>>>((T *)a->sum, (const double *)a->scratch, parts,
 					     a->columns, a->beta);
 }
 

@@ -58,61 +58,160 @@ template <typename Op, typename M> static __device__ M row_join(M mine, M *share
 	return mine;
 }
 
+/* Packs of a row that one thread keeps in registers; longer rows are read three times. */
+template <int V> struct held {
+	static const int PACKS = V < 4 ? 4 * V : 32 / V;
+};
+
+/* The loss; everyone has read the label's logit when it returns, and may overwrite it. */
+template <typename T, typename M>
+static __device__ __forceinline__ void store_loss(double *loss, const T *row, int32_t label,
+						  M highest, M sum)
+{
+	M target;
+
+	to_math(&target, row[label]);
+	if (threadIdx.x == 0)
+		*loss = (double)(math_log(sum) + (highest - target));
+	if (blockDim.x == WARP)
+		__syncwarp();
+	else
+		__syncthreads();
+}
+
+/* Columns c .. c + V - 1; v: the exponentials less the highest logit. */
+template <int V, typename T, typename M>
+static __device__ __forceinline__ void store_gradient(T *row, M *v, uint64_t c, int32_t label,
+						      M factor, M gradient_scale)
+{
+#pragma unroll
+	for (int k = 0; k < V; k++)
+		v[k] = (v[k] * factor - (c + k == (uint64_t)label ? (M)1 : (M)0)) * gradient_scale;
+	store_pack<V>(row, v, c, c + V, true);
+}
+
+/* Of whole packs, as those below. */
 template <typename T, int V>
-static __device__ void softmax_row(T *row, int32_t label, double *loss, uint64_t columns,
-				   double gradient_scale, typename math_of<T>::type *shared)
+static __device__ void softmax_long(T *row, int32_t label, double *loss, uint64_t columns,
+				    typename math_of<T>::type gradient_scale,
+				    typename math_of<T>::type *shared)
 {
 	typedef typename math_of<T>::type math;
 	uint64_t first = (uint64_t)threadIdx.x * V, stride = (uint64_t)blockDim.x * V;
-	math highest = -(math)INFINITY, sum = 0, target, factor;
+	math highest = -(math)INFINITY, sum = 0;
 	math v[V];
 
 	for (uint64_t c = first; c < columns; c += stride) {
 		load_pack<V>(v, row, c, columns, true);
-		for (int k = 0; k < V && c + k < columns; k++)
+#pragma unroll
+		for (int k = 0; k < V; k++)
 			highest = larger::join(v[k], highest);
 	}
 	highest = row_join<larger>(highest, shared);
 	for (uint64_t c = first; c < columns; c += stride) {
 		load_pack<V>(v, row, c, columns, true);
-		for (int k = 0; k < V && c + k < columns; k++)
+#pragma unroll
+		for (int k = 0; k < V; k++)
 			sum += math_exp(v[k] - highest);
 	}
 	sum = row_join<add>(sum, shared);
-	to_math(&target, row[label]);
-	if (threadIdx.x == 0)
-		*loss = (double)(math_log(sum) + (highest - target));
-	factor = (math)1 / sum;
-	/* Everyone has read the label's logit before anyone overwrites it. */
-	if (blockDim.x == WARP)
-		__syncwarp();
-	else
-		__syncthreads();
+	store_loss(loss, row, label, highest, sum);
 	for (uint64_t c = first; c < columns; c += stride) {
 		load_pack<V>(v, row, c, columns, true);
 #pragma unroll
 		for (int k = 0; k < V; k++)
-			v[k] = (math_exp(v[k] - highest) * factor -
-				(c + k == (uint64_t)label ? (math)1 : (math)0)) *
-			       (math)gradient_scale;
-		store_pack<V>(row, v, c, columns, true);
+			v[k] = math_exp(v[k] - highest);
+		store_gradient<V>(row, v, c, label, (math)1 / sum, gradient_scale);
 	}
 }
 
+/* The same in the same order, but read once. */
 template <typename T, int V>
-static __global__ void softmax_cross_entropy(T *logits, const int32_t *labels, double *row_loss,
-					     uint64_t rows, uint64_t columns, double gradient_scale,
-					     const struct loss_scale *loss_scale)
+static __device__ void softmax_held(T *row, int32_t label, double *loss, uint64_t columns,
+				    typename math_of<T>::type gradient_scale,
+				    typename math_of<T>::type *shared)
 {
-	__shared__ typename math_of<T>::type shared[THREADS / WARP];
+	typedef typename math_of<T>::type math;
+	const int PACKS = held<V>::PACKS;
+	uint64_t first = (uint64_t)threadIdx.x * V, stride = (uint64_t)blockDim.x * V;
+	math highest = -(math)INFINITY, sum = 0;
+	math v[PACKS][V];
+	pack<T, V> x[PACKS];
+
+#pragma unroll
+	for (int i = 0; i < PACKS; i++)
+		if (first + i * stride < columns)
+			x[i] = fetch_pack<V>(row, first + i * stride);
+#pragma unroll
+	for (int i = 0; i < PACKS; i++) {
+		if (first + i * stride >= columns)
+			continue;
+		unpack<V>(v[i], x[i]);
+#pragma unroll
+		for (int k = 0; k < V; k++)
+			highest = larger::join(v[i][k], highest);
+	}
+	highest = row_join<larger>(highest, shared);
+#pragma unroll
+	for (int i = 0; i < PACKS; i++) {
+		if (first + i * stride >= columns)
+			continue;
+#pragma unroll
+		for (int k = 0; k < V; k++) {
+			v[i][k] = math_exp(v[i][k] - highest);
+			sum += v[i][k];
+		}
+	}
+	sum = row_join<add>(sum, shared);
+	store_loss(loss, row, label, highest, sum);
+#pragma unroll
+	for (int i = 0; i < PACKS; i++)
+		if (first + i * stride < columns)
+			store_gradient<V>(row, v[i], first + i * stride, label, (math)1 / sum,
+					  gradient_scale);
+}
+
+template <typename T, int V, bool HELD>
+static __device__ __forceinline__ void
+softmax_rows(T *logits, const int32_t *labels, double *row_loss, uint64_t rows, uint64_t columns,
+	     double gradient_scale, const struct loss_scale *loss_scale)
+{
+	typedef typename math_of<T>::type math;
+	__shared__ math shared[THREADS / WARP];
 
 	if (loss_scale)
 		gradient_scale *= (double)loss_scale->scale;
 
 	for (uint64_t r = (uint64_t)blockIdx.x * blockDim.y + threadIdx.y; r < rows;
-	     r += (uint64_t)gridDim.x * blockDim.y)
-		softmax_row<T, V>(logits + r * columns, labels[r], &row_loss[r], columns,
-				  gradient_scale, shared);
+	     r += (uint64_t)gridDim.x * blockDim.y) {
+		if (HELD)
+			softmax_held<T, V>(logits + r * columns, labels[r], &row_loss[r], columns,
+					   (math)gradient_scale, shared);
+		else
+			softmax_long<T, V>(logits + r * columns, labels[r], &row_loss[r], columns,
+					   (math)gradient_scale, shared);
+	}
+}
+
+/* Two kernels, so that the registers of the one do not cost the other its threads. */
+template <typename T, int V>
+static __global__ void __launch_bounds__(THREADS, sizeof(T) == 8 ? 2 : 3)
+	softmax_cross_entropy_held(T *logits, const int32_t *labels, double *row_loss,
+				   uint64_t rows, uint64_t columns, double gradient_scale,
+				   const struct loss_scale *loss_scale)
+{
+	softmax_rows<T, V, true>(logits, labels, row_loss, rows, columns, gradient_scale,
+				 loss_scale);
+}
+
+template <typename T, int V>
+static __global__ void __launch_bounds__(THREADS)
+	softmax_cross_entropy_long(T *logits, const int32_t *labels, double *row_loss,
+				   uint64_t rows, uint64_t columns, double gradient_scale,
+				   const struct loss_scale *loss_scale)
+{
+	softmax_rows<T, V, false>(logits, labels, row_loss, rows, columns, gradient_scale,
+				  loss_scale);
 }
 
 template <typename T, int V>
@@ -120,8 +219,10 @@ static void launch_softmax_packs(const struct softmax_cross_entropy_arguments *a
 				 cudaStream_t stream)
 {
 	dim3 block = a->columns > 1024 ? dim3(THREADS, 1) : dim3(WARP, THREADS / WARP);
+	bool fits = a->columns <= (uint64_t)block.x * V * held<V>::PACKS;
 
-	softmax_cross_entropy<T, V><<<grid_for(a->rows, block.y), block, 0, stream>>>(
+	(fits ? softmax_cross_entropy_held<T, V>
+	      : softmax_cross_entropy_long<T, V>)<<<grid_for(a->rows, block.y), block, 0, stream>>>(
 		(T *)a->logits, a->labels, a->row_loss, a->rows, a->columns, a->gradient_scale,
 		a->loss_scale);
 }

@@ -153,6 +153,24 @@ static __device__ __forceinline__ void store_pack(T *p, const M *in, uint64_t i,
 			from_math(&p[i + k], in[k]);
 }
 
+/*
+ * The same in two steps, for kernels that read several tensors: a thread waits for what it converts, so it asks for
+ * everything first. p + i allows one access.
+ */
+template <int V, typename T>
+static __device__ __forceinline__ pack<T, V> fetch_pack(const T *p, uint64_t i)
+{
+	return *reinterpret_cast<const pack<T, V> *>(p + i);
+}
+
+template <int V, typename M, typename T>
+static __device__ __forceinline__ void unpack(M *out, const pack<T, V> &x)
+{
+#pragma unroll
+	for (int k = 0; k < V; k++)
+		to_math(&out[k], x.v[k]);
+}
+
 /* True when all pointers may be read in packs of 16 bytes. NULL may. */
 static inline bool packs_aligned(const void *a, const void *b = nullptr, const void *c = nullptr,
 				 const void *d = nullptr, const void *e = nullptr)

@@ -1,4 +1,5 @@
 /* The loss scale on the device: what it finds, what it decides, and that kernels obey. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -22,42 +23,57 @@ static void expect(struct bench *b, bool right, const char *what)
 		error_set(b->err, STATUS_MISMATCH, "loss scale: %s", what);
 }
 
-/* One bad element anywhere is found, and none where there is none. */
-static void check_find(struct bench *b, enum precision precision, size_t count, double bad)
+/* The largest that is finite, in the order of the enum. */
+static const double largest[PRECISION_COUNT] = { DBL_MAX, FLT_MAX, FLT_MAX, 65504, 0x1.FEp127 };
+
+static float found_with(struct bench *b, struct tensor *gradient, size_t at, double value)
 {
 	struct loss_scale start = { .scale = 8 };
 	struct loss_scale *state = bench_upload(b, &start, sizeof(start));
-	struct loss_scale_check_arguments a = { .precision = precision,
-						.count = count,
+	struct loss_scale_check_arguments a = { .gradient = gradient->device,
+						.precision = gradient->precision,
+						.count = gradient->count,
 						.state = state };
-	struct tensor gradient;
 
-	tensor_make(b, &gradient, precision, count, 1, 1);
-	a.gradient = gradient.device;
-	bench_launch(b, "loss_scale_check", &a);
-	expect(b, now(b, state).found == 0, "found an overflow in finite gradients");
-	element_set(gradient.was, precision, count - 1, bad);
+	element_set(gradient->was, gradient->precision, at, value);
 	if (bench_ok(b))
-		backend_copy(b->stream, gradient.device, gradient.was,
-			     count * precision_bytes(precision), b->err);
+		backend_copy(b->stream, gradient->device, gradient->was,
+			     gradient->count * precision_bytes(gradient->precision), b->err);
 	bench_launch(b, "loss_scale_check", &a);
-	expect(b, now(b, state).found == 1, "missed an overflow");
-	tensor_free(&gradient);
+	return now(b, state).found;
 }
 
-enum status check_loss_scale_check(struct device *device, struct error *err)
+/* What is not finite is found in this place, and what is as large as can be is not. */
+static enum status check_find(struct device *device, enum precision precision, size_t count,
+			      size_t at, struct error *err)
 {
 	static const double bad[] = { INFINITY, -INFINITY, NAN };
+	struct tensor gradient;
+	struct bench b;
 
+	bench_open(&b, device, err);
+	tensor_make(&b, &gradient, precision, count, 1, 1);
+	for (int sign = -1; sign <= 1; sign += 2)
+		expect(&b, found_with(&b, &gradient, at, sign * largest[precision]) == 0,
+		       "found an overflow in finite gradients");
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		expect(&b, found_with(&b, &gradient, at, bad[i]) == 1, "missed an overflow");
+	tensor_free(&gradient);
+	return bench_close(&b);
+}
+
+/* In the last element, and in each of some neighbours, which devices look at together. */
+enum status check_loss_scale_check(struct device *device, struct error *err)
+{
 	for (size_t i = 0; i < PRECISION_COUNT * ARRAY_SIZE(counts); i++) {
-		struct bench b;
+		enum precision precision = (enum precision)(i / ARRAY_SIZE(counts));
+		size_t count = counts[i % ARRAY_SIZE(counts)];
 
-		bench_open(&b, device, err);
-		for (size_t k = 0; k < ARRAY_SIZE(bad); k++)
-			check_find(&b, (enum precision)(i / ARRAY_SIZE(counts)),
-				   counts[i % ARRAY_SIZE(counts)], bad[k]);
-		if (bench_close(&b) != STATUS_OK)
+		if (check_find(device, precision, count, count - 1, err) != STATUS_OK)
 			return err->status;
+		for (size_t at = 512; count == 1025 && at < 512 + 8; at++)
+			if (check_find(device, precision, count, at, err) != STATUS_OK)
+				return err->status;
 	}
 	return STATUS_OK;
 }

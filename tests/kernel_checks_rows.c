@@ -9,8 +9,8 @@
 
 static const struct shape {
 	size_t rows, columns;
-} shapes[] = { { 1, 1 },     { 3, 5 },	{ 130, 67 },  { 65, 1030 },
-	       { 1000, 10 }, { 130, 72 }, { 4500, 64 } };
+} shapes[] = { { 1, 1 },    { 3, 5 },     { 130, 67 }, { 65, 1030 }, { 1000, 10 },
+	       { 130, 72 }, { 4500, 64 }, { 5, 2056 }, { 2, 8200 } };
 
 typedef void check_shape_fn(struct bench *b, enum precision precision, const struct shape *shape);
 
