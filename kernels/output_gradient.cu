@@ -95,7 +95,9 @@ static __device__ __forceinline__ void read_tile(T (*tile)[TILE + 1], double *su
 	int lane = threadIdx.x % L::LANES;
 	math run[V] = { 0 };
 
-	for (int r = threadIdx.x / L::LANES; r < L::ROWS; r += L::GROUPS * L::EACH) {
+#pragma unroll 1
+	for (int first = 0; first < L::ROWS; first += L::GROUPS * L::EACH) {
+		int r = first + threadIdx.x / L::LANES;
 		pack<T, V> v[L::EACH];
 
 		read_rows<T, V, L::GROUPS, L::EACH>(v, dy, y, row + r, end, column, columns);
