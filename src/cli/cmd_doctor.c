@@ -48,15 +48,16 @@ static void add_finding(void *context, const struct finding *finding)
 static void add_device(struct answer *answer, const struct device_info *d)
 {
 	struct finding finding = { .severity = SEVERITY_OK };
-	char memory[32] = "", capability[64] = "";
+	char bytes[32], memory[40] = "", capability[64] = "";
 
 	if (d->memory_bytes)
-		units_format((double)d->memory_bytes, "B", memory, sizeof(memory));
+		snprintf(memory, sizeof(memory), ", %s",
+			 units_format((double)d->memory_bytes, "B", bytes, sizeof(bytes)));
 	if (d->capability_major)
 		snprintf(capability, sizeof(capability), ", compute capability %d.%d", d->capability_major,
 			 d->capability_minor);
 	snprintf(finding.subject, sizeof(finding.subject), "device %s", d->id);
-	snprintf(finding.text, sizeof(finding.text), "%s, %s%s, backend %s (%s)", d->name, memory, capability,
+	snprintf(finding.text, sizeof(finding.text), "%s%s%s, backend %s (%s)", d->name, memory, capability,
 		 d->backend, d->module);
 	add_finding(answer, &finding);
 	device_findings(d, add_finding, answer);

@@ -10,7 +10,7 @@ const struct key sampling_keys[] = {
 	{ .name = "target", .type = KEY_PERCENT, .fallback = "0.5 %", .min = 1e-5, .max = 1,
 	  .help = "half width of the median's 95 % interval at which a series is done" },
 	{ .name = "max_time", .type = KEY_DURATION, .fallback = "500 ms", .min = 1e-6, .max = 3600,
-	  .help = "sampling time of one series" },
+	  .help = "sampling time of one series; min_samples are taken in any case" },
 	{ .name = "sample_time", .type = KEY_DURATION, .fallback = "1 ms", .min = 1e-6, .max = 10,
 	  .help = "least duration of one sample; short operations are batched to reach it" },
 	{ .name = "warmup", .type = KEY_INTEGER, .fallback = "2", .min = 0, .max = 1e6,
