@@ -29,7 +29,7 @@
 #include "device/transport.h"
 
 /* Changes whenever this header does in a way that a loaded module would notice. */
-#define BACKEND_ABI 12
+#define BACKEND_ABI 13
 
 /* Every backend's device, stream, event, communicator and graph start with these fields. */
 struct device {
@@ -441,6 +441,14 @@ struct backend {
 					      const struct communicator_id *id, int rank, int size,
 					      int multiprocessors, struct communicator **out,
 					      struct error *err);
+
+	/*
+	 * Copies rows of `row_bytes` each that are to_stride and from_stride bytes apart, at least row_bytes; within
+	 * one device. Asynchronous.
+	 */
+	enum status (*copy_rows)(struct stream *stream, void *to, size_t to_stride,
+				 const void *from, size_t from_stride, size_t row_bytes, size_t rows,
+				 struct error *err);
 };
 
 /*

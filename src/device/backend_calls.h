@@ -146,6 +146,16 @@ static inline enum status backend_copy(struct stream *stream, void *to, const vo
 	return stream->device->backend->copy(stream, to, from, bytes, err);
 }
 
+static inline enum status backend_copy_rows(struct stream *stream, void *to, size_t to_stride,
+					    const void *from, size_t from_stride,
+					    size_t row_bytes, size_t rows, struct error *err)
+{
+	if (!stream->device->backend->copy_rows)
+		return backend_missing(stream->device, "copy_rows", err);
+	return stream->device->backend->copy_rows(stream, to, to_stride, from, from_stride,
+						  row_bytes, rows, err);
+}
+
 static inline enum status backend_copy_peer(struct stream *stream, void *to, struct device
 		*to_device, const void *from, struct device *from_device, size_t bytes, struct error *err)
 {

@@ -98,12 +98,13 @@ static enum status collect_rows(struct collection *c, int rank, const void *from
 		return collect_run(c, rank, from, whole, at, rows * columns, err);
 	if (collect_run(c, rank, from, c->staging, 0, rows * columns, err) != STATUS_OK)
 		return err->status;
-	for (uint64_t r = 0; r < rows && whole; r++)
-		if (backend_copy(stream, network_element(&t->network, whole, at + r * stride),
-				 network_element(&t->network, c->staging, r * columns),
-				 columns * bytes, err) != STATUS_OK)
-			return err->status;
-	return whole ? backend_stream_synchronize(stream, err) : STATUS_OK;
+	if (!whole)
+		return STATUS_OK;
+	if (backend_copy_rows(stream, network_element(&t->network, whole, at), stride * bytes,
+			      c->staging, columns * bytes, columns * bytes, rows,
+			      err) != STATUS_OK)
+		return err->status;
+	return backend_stream_synchronize(stream, err);
 }
 
 /*

@@ -356,6 +356,15 @@ static enum status fake_copy_peer(struct stream *stream, void *to, struct device
 	return HOST->copy_peer(host(stream), to, to_device, from, from_device, bytes, err);
 }
 
+static enum status fake_copy_rows(struct stream *stream, void *to, size_t to_stride,
+				  const void *from, size_t from_stride, size_t row_bytes,
+				  size_t rows, struct error *err)
+{
+	CALL("copy_rows");
+	pass(stream, (double)(row_bytes * rows) / FAKE_BANDWIDTH);
+	return HOST->copy_rows(host(stream), to, to_stride, from, from_stride, row_bytes, rows, err);
+}
+
 static enum status fake_memory_set(struct stream *stream, void *memory, int byte, size_t bytes,
 				   struct error *err)
 {
@@ -479,6 +488,7 @@ const struct backend gpuproof_backend = {
 	.gate_open = fake_gate_open,
 	.copy = fake_copy,
 	.copy_peer = fake_copy_peer,
+	.copy_rows = fake_copy_rows,
 	.memory_set = fake_memory_set,
 	.gemm = fake_gemm,
 	.gemm_workspace = fake_gemm_workspace,

@@ -149,6 +149,42 @@ static enum status pool_keeps_and_trims(struct check_context *context, struct er
 	return STATUS_OK;
 }
 
+/* Rows of odd lengths, packed and unpacked again: between them and behind nothing is touched. */
+static enum status copies_rows(struct check_context *context, struct error *err)
+{
+	const size_t rows = 1009, row = 611, stride = 1027, packed = rows * row;
+	struct stream *stream = context->stream;
+	struct device *device = context->device;
+	unsigned char *wide, *expected;
+	void *narrow, *to;
+
+	STEP(backend_memory_alloc(device, ALLOCATOR_DEVICE, packed, NULL, &narrow, err));
+	STEP(backend_memory_alloc(device, ALLOCATOR_DEVICE, rows * stride, NULL, &to, err));
+	STEP(backend_memory_alloc(device, ALLOCATOR_PAGEABLE, rows * stride, NULL, (void **)&wide,
+				  err));
+	STEP(backend_memory_alloc(device, ALLOCATOR_PAGEABLE, packed, NULL, (void **)&expected, err));
+	STEP(gpu_fill(stream, narrow, packed, 31, err));
+	STEP(backend_memory_set(stream, to, 0xa5, rows * stride, err));
+	STEP(backend_copy_rows(stream, to, stride, narrow, row, row, rows, err));
+	STEP(backend_copy(stream, wide, to, rows * stride, err));
+	STEP(backend_copy(stream, expected, narrow, packed, err));
+	/* And back, into memory that has something else by then. */
+	STEP(backend_memory_set(stream, narrow, 0, packed, err));
+	STEP(backend_copy_rows(stream, narrow, row, to, stride, row, rows, err));
+	STEP(gpu_expect(stream, narrow, packed, 31, err));
+	for (size_t i = 0; i < rows * stride; i++) {
+		unsigned char byte = i % stride < row ? expected[i / stride * row + i % stride] : 0xa5;
+
+		if (wide[i] != byte)
+			return error_set(err, STATUS_MISMATCH, "byte %zu is %02x, expected %02x", i,
+					 wide[i], byte);
+	}
+	STEP(backend_memory_free(device, ALLOCATOR_PAGEABLE, wide, rows * stride, NULL, err));
+	STEP(backend_memory_free(device, ALLOCATOR_PAGEABLE, expected, packed, NULL, err));
+	STEP(backend_memory_free(device, ALLOCATOR_DEVICE, to, rows * stride, NULL, err));
+	return backend_memory_free(device, ALLOCATOR_DEVICE, narrow, packed, NULL, err);
+}
+
 static enum status refused(struct check_context *context, enum allocator allocator, size_t bytes,
 			   struct error *err)
 {
@@ -330,6 +366,7 @@ const struct check node_checks[] = {
 	{ "telemetry", telemetry },
 	{ "link errors", link_errors },
 	{ "telemetry quick", telemetry_quick },
+	{ "copies of rows", copies_rows },
 	{ "peers", peers },
 	{ 0 },
 };

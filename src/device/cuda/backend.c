@@ -82,6 +82,7 @@ __attribute__((visibility("default"))) const struct backend gpuproof_backend = {
 
 	.copy = cuda_copy,
 	.copy_peer = cuda_copy_peer,
+	.copy_rows = cuda_copy_rows,
 	.memory_set = cuda_memory_set,
 	.gemm = cuda_gemm,
 	.gemm_workspace = cuda_gemm_workspace,

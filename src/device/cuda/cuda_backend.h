@@ -113,6 +113,8 @@ enum status cuda_copy(struct stream *stream, void *to, const void *from, size_t 
 enum status cuda_copy_peer(struct stream *stream, void *to, struct device *to_device,
 			   const void *from, struct device *from_device, size_t bytes,
 			   struct error *err);
+enum status cuda_copy_rows(struct stream *stream, void *to, size_t to_stride, const void *from,
+			   size_t from_stride, size_t row_bytes, size_t rows, struct error *err);
 enum status cuda_memory_set(struct stream *stream, void *memory, int byte, size_t bytes,
 			    struct error *err);
 

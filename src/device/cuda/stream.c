@@ -174,6 +174,20 @@ enum status cuda_copy_peer(struct stream *stream, void *to, struct device *to_de
 	return status;
 }
 
+enum status cuda_copy_rows(struct stream *stream, void *to, size_t to_stride, const void *from,
+			   size_t from_stride, size_t row_bytes, size_t rows, struct error *err)
+{
+	enum status status = cuda_use(stream->device, err);
+
+	if (status == STATUS_OK)
+		status = cuda_check_size(cudaMemcpy2DAsync(to, to_stride, from, from_stride,
+							   row_bytes, rows,
+							   cudaMemcpyDeviceToDevice,
+							   cuda(stream)->handle),
+					 "cudaMemcpy2DAsync", row_bytes * rows, err);
+	return status;
+}
+
 enum status cuda_memory_set(struct stream *stream, void *memory, int byte, size_t bytes,
 			    struct error *err)
 {

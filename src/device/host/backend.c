@@ -116,6 +116,7 @@ const struct backend backend_host = {
 	.gate_open = host_gate_open,
 	.copy = host_copy,
 	.copy_peer = host_copy_peer,
+	.copy_rows = host_copy_rows,
 	.memory_set = host_memory_set,
 	.gemm = host_gemm,
 	.gemm_workspace = host_gemm_workspace,

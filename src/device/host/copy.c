@@ -50,6 +50,40 @@ enum status host_copy_peer(struct stream *stream, void *to, struct device *to_de
 	return host_copy(stream, to, from, bytes, err);
 }
 
+struct rows_arguments {
+	char *to;
+	const char *from;
+	size_t to_stride, from_stride, row_bytes, rows;
+};
+
+static void rows_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+{
+	const struct rows_arguments *r = context;
+
+	(void)part;
+	for (uint64_t row = begin; row < end; row++)
+		memcpy(r->to + row * r->to_stride, r->from + row * r->from_stride, r->row_bytes);
+}
+
+static enum status rows_run(struct stream *stream, const void *arguments, struct error *err)
+{
+	struct rows_arguments r = *(const struct rows_arguments *)arguments;
+
+	(void)err;
+	host_parallel(stream, r.rows, GRAIN_BYTES / r.row_bytes + 1, rows_slice, &r);
+	return STATUS_OK;
+}
+
+enum status host_copy_rows(struct stream *stream, void *to, size_t to_stride, const void *from,
+			   size_t from_stride, size_t row_bytes, size_t rows, struct error *err)
+{
+	struct rows_arguments r = { to, from, to_stride, from_stride, row_bytes, rows };
+
+	if (row_bytes == 0 || rows == 0)
+		return STATUS_OK;
+	return stream_enqueue(stream, rows_run, &r, sizeof(r), err);
+}
+
 struct set_arguments {
 	char *memory;
 	int byte;

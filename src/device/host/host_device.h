@@ -56,6 +56,8 @@ enum status host_memory_granularity(struct device *device, enum allocator alloca
 				    struct error *err);
 
 /* copy.c */
+enum status host_copy_rows(struct stream *stream, void *to, size_t to_stride, const void *from,
+			   size_t from_stride, size_t row_bytes, size_t rows, struct error *err);
 enum status host_copy(struct stream *stream, void *to, const void *from, size_t bytes,
 		      struct error *err);
 enum status host_copy_peer(struct stream *stream, void *to, struct device *to_device,
