@@ -384,6 +384,34 @@ static void large_copies_arrive_whole(void **state)
 	backend_stream_destroy(stream);
 }
 
+/* Between the rows nothing is touched. */
+static void rows_are_copied_with_their_strides(void **state)
+{
+	enum { ROWS = 700, ROW = 1013, STRIDE = 1500 };
+	struct stream *stream = make_stream();
+	unsigned char *from = malloc(ROWS * ROW), *to = malloc(ROWS * STRIDE);
+
+	(void)state;
+	for (size_t i = 0; i < ROWS * ROW; i++)
+		from[i] = (unsigned char)(i * 2654435761u >> 13);
+	memset(to, 0xa5, ROWS * STRIDE);
+	OK(backend_copy_rows(stream, to, STRIDE, from, ROW, ROW, ROWS, err));
+	OK(backend_copy_rows(stream, to, STRIDE, from, ROW, 0, ROWS, err));
+	OK(backend_stream_synchronize(stream, err));
+	for (size_t row = 0; row < ROWS; row++) {
+		assert_memory_equal(to + row * STRIDE, from + row * ROW, ROW);
+		for (size_t i = row * STRIDE + ROW; i < (row + 1) * STRIDE; i++)
+			assert_int_equal(to[i], 0xa5);
+	}
+	OK(backend_copy_rows(stream, from, ROW, to + 1, STRIDE, ROW - 1, ROWS, err));
+	OK(backend_stream_synchronize(stream, err));
+	for (size_t row = 0; row < ROWS; row++)
+		assert_memory_equal(from + row * ROW, to + row * STRIDE + 1, ROW - 1);
+	free(from);
+	free(to);
+	backend_stream_destroy(stream);
+}
+
 static void idle_streams_and_teams_cost_nothing(void **state)
 {
 	struct stream *streams[4];
@@ -566,6 +594,7 @@ int main(void)
 		WITH_DEVICE(memory_that_does_not_fit_is_refused_and_the_device_works_on),
 		WITH_DEVICE(small_blocks_that_add_up_do_not_pass_the_total),
 		WITH_DEVICE(large_copies_arrive_whole),
+		WITH_DEVICE(rows_are_copied_with_their_strides),
 		WITH_DEVICE(idle_streams_and_teams_cost_nothing),
 		cmocka_unit_test(the_cpu_is_cut_into_as_many_devices_as_asked),
 		cmocka_unit_test(the_affinity_mask_is_honoured),

@@ -356,6 +356,7 @@ static enum status memory_view(struct check_context *context, struct error *err)
 const struct check memory_checks[] = {
 	{ "memory view", memory_view },
 	{ "allocators and copies", allocators_and_copies },
+	{ "copies of rows", copies_rows },
 	{ "wrong byte is found", wrong_byte_is_found },
 	{ "pool keeps and trims", pool_keeps_and_trims },
 	{ "after failed allocation", works_after_a_failed_allocation },
@@ -366,7 +367,6 @@ const struct check node_checks[] = {
 	{ "telemetry", telemetry },
 	{ "link errors", link_errors },
 	{ "telemetry quick", telemetry_quick },
-	{ "copies of rows", copies_rows },
 	{ "peers", peers },
 	{ 0 },
 };
