@@ -10,6 +10,13 @@
 /* By the master weights, which are never narrower than the gradient. */
 #define PACK(M) ((int)(16 / sizeof(M)))
 
+static unsigned grid_within(uint64_t items, unsigned most)
+{
+	unsigned blocks = grid_for(items, THREADS);
+
+	return most && most < blocks ? most : blocks;
+}
+
 /* Everything that a step reads of V elements; what is not there is not read. */
 template <typename T, typename M, int V> struct operands {
 	pack<M, V> weights, first, second; /* both moments */
@@ -116,7 +123,7 @@ static void launch_sgd(const struct optimizer_sgd_arguments *a, cudaStream_t str
 	typedef typename math_of<T>::type math;
 	sgd_factors<math> f = { (math)a->rate, (math)a->momentum, (math)a->gradient_scale };
 
-	sgd<T, math><<<grid_for(a->count, THREADS * PACK(math)), THREADS, 0, stream>>>(
+	sgd<T, math><<<grid_within(a->count / PACK(math) + 1, a->blocks), THREADS, 0, stream>>>(
 		(math *)a->weights, a->momentum != 0 ? (math *)a->velocity : (math *)nullptr,
 		(const T *)a->gradient, (T *)a->copy, a->count, f,
 		packs_aligned(a->weights, a->velocity, a->gradient, a->copy), a->loss_scale);
@@ -199,7 +206,7 @@ static void launch_adam(const struct optimizer_adam_arguments *a, cudaStream_t s
 		(math)a->correction1, (math)a->correction2, (math)a->gradient_scale
 	};
 
-	adam<T, math><<<grid_for(a->count, THREADS * PACK(math)), THREADS, 0, stream>>>(
+	adam<T, math><<<grid_within(a->count / PACK(math) + 1, a->blocks), THREADS, 0, stream>>>(
 		(math *)a->weights, (math *)a->m, (math *)a->v, (const T *)a->gradient,
 		(T *)a->copy, a->count, f,
 		packs_aligned(a->weights, a->m, a->v, a->gradient, a->copy), a->loss_scale,

@@ -81,6 +81,9 @@ struct softmax_cross_entropy_arguments {
  * in `precision`. When `weights` is NULL there are no others: they are read from `copy` as well
  * (not in FP64).
  *
+ * `blocks` of a device's threads at most, for an update that leaves room for what runs beside it; 0: as many as there is
+ * work for. The host has its own way.
+ *
  * `loss_scale`, where it is not NULL, says whether this step is skipped, by what the gradient is multiplied besides
  * gradient_scale, and Adam's corrections, which then count the steps that were not skipped.
  */
@@ -93,6 +96,7 @@ struct optimizer_sgd_arguments {
 	uint64_t count;
 	double rate, momentum, gradient_scale;
 	const struct loss_scale *loss_scale; /* device memory, or NULL */
+	unsigned blocks;
 };
 
 /*
@@ -113,6 +117,7 @@ struct optimizer_adam_arguments {
 	double rate, beta1, beta2, epsilon, correction1, correction2, gradient_scale;
 	const struct loss_scale *loss_scale; /* device memory, or NULL */
 	const struct optimizer_clock *clock; /* NULL where there is a loss_scale */
+	unsigned blocks;
 };
 
 struct optimizer_clock {

@@ -42,7 +42,8 @@ static void check_sgd(struct bench *b, enum precision precision, size_t count, d
 					     .count = count,
 					     .rate = 0.1,
 					     .momentum = momentum,
-					     .gradient_scale = 0.25 };
+					     .gradient_scale = 0.25,
+					     .blocks = momentum != 0 ? 2 : 0 };
 	struct tensor w, velocity, gradient, copy;
 
 	tensor_make(b, &w, master(precision), count, 1, 1);
@@ -93,7 +94,8 @@ static void check_adam(struct bench *b, enum precision precision, size_t count, 
 					      .beta1 = 0.9,
 					      .beta2 = 0.999,
 					      .epsilon = 1e-8,
-					      .gradient_scale = 0.5 };
+					      .gradient_scale = 0.5,
+					      .blocks = step > 1 ? 3 : 0 };
 	struct tensor w, m, v, gradient, copy;
 
 	tensor_make(b, &w, master(precision), count, 1, 1);

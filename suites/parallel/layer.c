@@ -234,6 +234,7 @@ static enum status update_sgd(struct network *n, struct stream *stream, const st
 		.momentum = n->setup->momentum,
 		.gradient_scale = 1 / setup_fixed_scale(n->setup),
 		.loss_scale = n->loss_scale,
+		.blocks = n->update_blocks,
 	};
 
 	return backend_launch(stream, "optimizer_sgd", &sgd, err);
@@ -260,6 +261,7 @@ static enum status update_adam(struct network *n, struct stream *stream, const s
 		.gradient_scale = 1 / setup_fixed_scale(s),
 		.loss_scale = n->loss_scale,
 		.clock = n->by_host ? NULL : n->clock,
+		.blocks = n->update_blocks,
 	};
 
 	return backend_launch(stream, "optimizer_adam", &adam, err);

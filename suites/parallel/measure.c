@@ -281,6 +281,8 @@ static void note_choices(struct session *s)
 		 "Of rank 0's %zu layers %zu have products that add the bias themselves, %zu compute "
 		 "their weights' gradient from a transposed copy.",
 		 n->share.last - n->share.first, fused, transposed);
+	if (n->narrow_updates)
+		run_note(s->run, "Updates beside reductions leave them room: whole steps were faster so.");
 	products_describe(n, &products);
 	if (products.length)
 		run_note(s->run, "Products: %s than the library's own choice.", products.data);

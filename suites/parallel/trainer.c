@@ -60,9 +60,14 @@ enum status trainer_open(struct trainer *t, const struct setup *setup, struct te
 	account_workspace(t);
 	/* That step was each rank's own: their loss scales may differ. */
 	t->scale_known = false;
-	if (trainer_reset(t, err) != STATUS_OK || !setup->dynamic_scale)
+	if (trainer_reset(t, err) != STATUS_OK)
 		return err->status;
-	return scaler_settle(t, err) == STATUS_OK ? trainer_reset(t, err) : err->status;
+	if (setup->dynamic_scale &&
+	    (scaler_settle(t, err) != STATUS_OK || trainer_reset(t, err) != STATUS_OK))
+		return err->status;
+	if (!t->mode->try_out)
+		return STATUS_OK;
+	return t->mode->try_out(t, err) == STATUS_OK ? trainer_reset(t, err) : err->status;
 }
 
 void trainer_close(struct trainer *t)
