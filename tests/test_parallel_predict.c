@@ -69,6 +69,11 @@ static void curves_interpolate_and_extend(void **state)
 	assert_near(curve_at(&c, 10), 0.1, 1e-12);
 	assert_near(curve_at(&c, 0.001), 0.01, 1e-12);
 	assert_near(curve_at(&c, 1000), 10, 1e-12);
+	/* A latency and so much a byte; the same at the ends and beyond. */
+	assert_near(curve_between(&c, 10), 0.01 + 0.99 * 9 / 99, 1e-12);
+	assert_near(curve_between(&c, 0.001), 0.01, 1e-12);
+	assert_near(curve_between(&c, 100), 1, 1e-12);
+	assert_near(curve_between(&c, 1000), 10, 1e-12);
 }
 
 static void one_device_does_all_products(void **state)
@@ -193,9 +198,18 @@ static void tensor_parallel_divides_products_and_adds_sums(void **state)
 	s.chunks = 1;
 	divided = setup_flops(&s) / 4 / compute_only.flops;
 	assert_near(predicted(&s, &compute_only), divided, 1e-6);
-	/* Two sums forward, which nothing hides; the one going back is hidden. */
+	/* Two sums forward, which nothing hides; the one going back is hidden, and slows the products beside it. */
 	rates.latency = divided / 100;
-	assert_near(predicted(&s, &rates), divided * 1.02, 1e-6);
+	assert_near(predicted(&s, &rates),
+		    divided * (1.02 + 0.01 * (1 - COMPUTE_BESIDE_REDUCTION) /
+					      REDUCTION_BESIDE_PRODUCTS),
+		    1e-6);
+	/* Six sums of chunks: only the last one going forward has no products beside it. */
+	s.chunks = 2;
+	assert_near(predicted(&s, &rates),
+		    divided * (1.01 + 0.05 * (1 - COMPUTE_BESIDE_REDUCTION) /
+					      REDUCTION_BESIDE_PRODUCTS),
+		    1e-6);
 }
 
 static void grids_are_products_of_their_parts(void **state)

@@ -41,6 +41,18 @@ double curve_at(const struct curve *curve, double x)
 	return curve->seconds[i] * pow(curve->seconds[i + 1] / curve->seconds[i], position);
 }
 
+double curve_between(const struct curve *curve, double x)
+{
+	size_t last = curve->count - 1, i = 0;
+
+	if (curve->count == 0 || x <= curve->x[0] || x >= curve->x[last])
+		return curve_at(curve, x);
+	while (curve->x[i + 1] < x)
+		i++;
+	return curve->seconds[i] + (curve->seconds[i + 1] - curve->seconds[i]) *
+					   (x - curve->x[i]) / (curve->x[i + 1] - curve->x[i]);
+}
+
 void curves_open(struct curves *c, const struct result *result, const char *device,
 		 const char *precision, const struct rates *rates)
 {
@@ -225,9 +237,14 @@ double curves_collective(struct curves *c, const char *operation, int ranks, dou
 	if (c->rates.bus > 0)
 		return c->rates.latency + factor_of(operation, ranks) * bytes / c->rates.bus;
 	collectives(c, c->transport, operation, ranks, &curve);
-	return curve.count ? curve_at(&curve, bytes)
+	return curve.count ? curve_between(&curve, bytes)
 			   : lacking(c, "collectives of as many devices over this transport (suite "
 					"collective)");
+}
+
+double curves_latency(struct curves *c, const char *operation, int ranks)
+{
+	return c->rates.bus > 0 ? 0 : curves_collective(c, operation, ranks, 0);
 }
 
 double curves_message(struct curves *c, double bytes)
@@ -235,7 +252,7 @@ double curves_message(struct curves *c, double bytes)
 	struct curve curve;
 
 	collectives(c, c->messages, "send_recv", 2, &curve);
-	return curve.count && c->rates.bus <= 0 ? curve_at(&curve, bytes)
+	return curve.count && c->rates.bus <= 0 ? curve_between(&curve, bytes)
 						: curves_collective(c, "send_recv", 2, bytes);
 }
 

@@ -1,7 +1,8 @@
 /*
  * What this run measured elsewhere about the same devices, as curves: products (suite matmul), memory (stream) and
- * collectives. Times between measured sizes are interpolated on logarithmic axes; below the smallest size it is the
- * smallest's time, above the largest it grows with the size.
+ * collectives. Times between measured sizes are interpolated on logarithmic axes, those of collectives, which are a latency and
+ * so much a byte, on linear ones; below the smallest size it is the smallest's time, above the largest it grows with the
+ * size.
  *
  * A step lasts: where a GPU meets its power limit, products that were measured for some milliseconds ran at a higher
  * clock than those of a step. Products measured with `preheat` are as slow as those of a step.
@@ -22,6 +23,8 @@ struct curve {
 void curve_add(struct curve *curve, double x, double seconds);
 /* NaN for an empty curve. */
 double curve_at(const struct curve *curve, double x);
+/* The same on linear axes. */
+double curve_between(const struct curve *curve, double x);
 
 /* Fixed rates that replace what was measured; 0: none. */
 struct rates {
@@ -49,6 +52,8 @@ double curves_product(struct curves *curves, const char *transposes, double m, d
 double curves_memory(struct curves *curves, double bytes);
 /* A collective of suite collective's names on so many ranks, of a tensor of so many bytes. */
 double curves_collective(struct curves *curves, const char *operation, int ranks, double bytes);
+/* What one costs however small it is; 0 with fixed rates, which have their own. */
+double curves_latency(struct curves *curves, const char *operation, int ranks);
 /* A message of so many bytes; where their transport was not measured, that of the collectives. */
 double curves_message(struct curves *curves, double bytes);
 

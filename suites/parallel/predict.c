@@ -7,6 +7,7 @@
 #include "suites/parallel/grid.h"
 #include "suites/parallel/predict_pipeline.h"
 #include "suites/parallel/predict_reductions.h"
+#include "suites/parallel/predict_tensor.h"
 
 static double bytes_of(const struct setup *s)
 {
@@ -19,10 +20,17 @@ double work_forward(const struct work *w, size_t l, double rows)
 	double out = (double)layer->out;
 	double product = curves_product(w->curves, "tn", out, rows, (double)layer->in);
 
-	/* Bias and ReLU are the product's own, unless its result is a summand; else they read and write it. */
+	/* Bias and ReLU are the product's own, unless its result is a summand. */
 	if (w->setup->fusion != FUSION_OFF && setup_cut(w->setup, l, w->parts) != CUT_ROWS)
 		return product;
-	return product + curves_memory(w->curves, 2 * rows * out * bytes_of(w->setup));
+	return product + work_activation(w, l, rows);
+}
+
+double work_activation(const struct work *w, size_t l, double rows)
+{
+	double out = (double)w->model.layer[l].out;
+
+	return curves_memory(w->curves, 2 * rows * out * bytes_of(w->setup));
 }
 
 double work_loss(const struct work *w, double rows)
@@ -88,6 +96,14 @@ double work_collective(const struct work *w, const char *operation, int ranks, d
 	return curves_collective(w->curves, operation, ranks, elements * bytes_of(w->setup));
 }
 
+double work_sum(const struct work *w, const char *operation, double elements)
+{
+	int ranks = w->setup->ranks;
+
+	return work_collective(w, operation, ranks, elements) +
+	       curves_latency(w->curves, operation, ranks);
+}
+
 /* All layers of the whole model for these rows: forward and loss, backward. */
 static double forward_all(const struct work *w, double rows)
 {
@@ -151,8 +167,7 @@ static void backward_reduced(const struct work *w, double rows, const char *oper
 			reductions_compute(r, weights * (done - outputs) / all,
 					   REDUCTION_BESIDE_PRODUCTS);
 			if (completes)
-				reductions_add(r, work_collective(w, operation, w->setup->ranks,
-								  (double)buckets[i++].count));
+				reductions_add(r, work_sum(w, operation, (double)buckets[i++].count));
 		}
 		reductions_compute(r, work_inputs_back(w, l, rows) - passes, REDUCTION_BESIDE_PRODUCTS);
 	}
@@ -265,37 +280,6 @@ static double predict_naive(const struct work *w)
 		seconds += 2 * others * work_collective(w, "send_recv", 2, rows * classes) +
 			   work_loss(w, (double)s->batch) - work_loss(w, rows);
 	return seconds + forward_all(w, rows) + backward_all(w, rows) + work_update(w, parameters);
-}
-
-/* While the outputs of one chunk are added up the next is computed; a single chunk waits. */
-static double overlapped(double computed, double summed, double chunks)
-{
-	return fmax(computed, summed) + fmin(computed, summed) / chunks;
-}
-
-static double predict_tensor(const struct work *w)
-{
-	const struct setup *s = w->setup;
-	double rows = (double)s->batch, chunks = (double)(s->chunks ? s->chunks : 1), seconds = 0;
-
-	for (size_t l = 0; l < s->layers; l += 2) {
-		bool pair = l + 1 < s->layers;
-		double forward = chunks * (work_forward(w, l, rows / chunks) +
-					   (pair ? work_forward(w, l + 1, rows / chunks) : 0));
-		double backward =
-			work_backward(w, l, rows) + (pair ? work_backward(w, l + 1, rows) : 0);
-		double sum = pair ? work_collective(w, "all_reduce", s->ranks,
-						    rows * (double)s->widths[l + 2])
-				  : 0;
-		double sum_back = l > 0 && pair ? work_collective(w, "all_reduce", s->ranks,
-								  rows * (double)s->widths[l])
-						: 0;
-
-		seconds += overlapped(forward, sum, chunks);
-		/* The gradients of the parameters fill the time of the sums. */
-		seconds += fmax(backward, sum_back);
-	}
-	return seconds + work_loss(w, rows) + work_update(w, (double)w->model.elements);
 }
 
 double predict_step(const struct setup *setup, struct curves *curves)

@@ -23,7 +23,11 @@ double work_weights_back(const struct work *work, size_t layer, double rows);
 double work_adding(const struct work *work, size_t layer);
 double work_loss(const struct work *work, double rows);
 double work_update(const struct work *work, double parameters);
+/* Bias and ReLU where they are not the product's own. */
+double work_activation(const struct work *work, size_t layer, double rows);
 double work_collective(const struct work *work, const char *operation, int ranks, double elements);
+/* Of all ranks, between products: it waits for their stream, and they wait for it. */
+double work_sum(const struct work *work, const char *operation, double elements);
 
 /*
  * Every stage takes its forwards and backwards in the order of the mode, each when the stage is free and what it needs

@@ -16,10 +16,13 @@
 #define REDUCTION_BESIDE_PRODUCTS 0.8
 #define REDUCTION_BESIDE_OPTIMIZER 0.5
 
+/* Of a step: the buckets of ddp, or two chunks of each layer of tensor parallelism going forward and back. */
+#define REDUCTIONS_MOST (4 * SETUP_MAX_LAYERS)
+
 struct reductions {
 	double now; /* when what was computed so far is done; seconds */
 	size_t count, done;
-	double seconds[BUCKETS_CUT_MOST]; /* of each */
+	double seconds[REDUCTIONS_MOST]; /* of each */
 	double left; /* of the one that runs, at full speed */
 };
 
