@@ -1,9 +1,6 @@
 /* How the products of the suite `parallel` are chosen: fused or not, by search or by the library. */
+#include "closings.h"
 #include "parallel_setups.h"
-
-#include <stdatomic.h>
-
-#include "base/clock.h"
 #include "suites/parallel/keep.h"
 #include "suites/parallel/products.h"
 
@@ -175,29 +172,7 @@ static void a_case_remembers_what_the_one_before_searched(void **state)
 	}
 }
 
-/*
- * A device whose communicators close only together, as those of NCCL do: a rank waits until all of its ranks have come,
- * though not for ever.
- */
-static struct {
-	_Atomic int waiting[RANKS_MAX + 1]; /* by the communicator's size: ranks that came, in all */
-	_Atomic int alone;                  /* closings that others did not join */
-} *closings;
 static struct world *small_world;
-
-static void close_together(struct communicator *communicator)
-{
-	_Atomic int *waiting = &closings->waiting[communicator->size];
-	int size = communicator->size, came = atomic_fetch_add(waiting, 1) + 1;
-	int all = (came + size - 1) / size * size;
-	double limit = clock_seconds() + 2;
-
-	while (atomic_load(waiting) < all && clock_seconds() < limit)
-		clock_sleep(1e-3);
-	if (atomic_load(waiting) < all)
-		atomic_fetch_add(&closings->alone, 1);
-	sound->communicator_close(communicator);
-}
 
 static enum status one_case(struct device *device, struct world *world, bool fails, struct error *err)
 {
@@ -224,14 +199,10 @@ static enum status run_in_two_worlds(struct device *device, struct world *world,
 		bool of_all, fails;
 	} cases[] = { { true, false },  { false, false }, { false, true }, { false, false },
 		      { true, false }, { true, true },   { false, false }, { true, false } };
-	static struct backend together;
 	struct world pair = *small_world;
 
 	(void)context;
-	sound = device->backend;
-	together = *sound;
-	together.communicator_close = close_together;
-	device->backend = &together;
+	closings_watch(device);
 	pair.rank = world->rank;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		if ((cases[i].of_all || world->rank < 2) &&
@@ -239,7 +210,7 @@ static enum status run_in_two_worlds(struct device *device, struct world *world,
 			    STATUS_OK)
 			return err->status;
 	keep_nothing();
-	device->backend = sound;
+	closings_unwatch(device);
 	return STATUS_OK;
 }
 
@@ -249,17 +220,16 @@ static void ranks_close_communicators_together_also_after_failures(void **state)
 	struct world pair;
 
 	(void)state;
-	closings = mmap(NULL, sizeof(*closings), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-			-1, 0);
+	closings_begin();
 	assert_int_equal(world_create(&pair, 2, &err), STATUS_OK);
 	small_world = &pair;
 	assert_ranks(run_ranks(3, run_in_two_worlds, NULL), 3, STATUS_OK, "two worlds");
 	assert_int_equal(closings->alone, 0);
 	/* Closed and opened anew: by the failure of the pair, by that of all, and in the end. */
-	assert_int_equal(closings->waiting[3], 3 * 3);
-	assert_int_equal(closings->waiting[2], 2 * 3);
+	assert_int_equal(closings->came[3], 3 * 3);
+	assert_int_equal(closings->came[2], 2 * 3);
 	world_release(&pair);
-	munmap(closings, sizeof(*closings));
+	closings_end();
 }
 
 static void no_time_no_search(void **state)

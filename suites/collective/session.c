@@ -1,10 +1,19 @@
 #include "suites/collective/session.h"
 
+#include <string.h>
+
+#include "plan/plan.h"
 #include "suites/join.h"
 
-/* Worlds of 2, 4, 8 devices, over a transport or two. */
-#define SESSIONS 6
+/* Over a transport or two; more would hold memory of the device for nothing. */
+#define SESSIONS_OF_WORLD 2
+/* Worlds differ in size. */
+#define SESSIONS (SESSIONS_OF_WORLD * PLAN_MAX_CASE_DEVICES)
 
+/*
+ * In the order of the cases, as all ranks have them: closing may wait for the other ranks, some of which are in other
+ * worlds as well.
+ */
 static struct session sessions[SESSIONS];
 static size_t count;
 
@@ -12,23 +21,32 @@ static void close_one(struct session *s)
 {
 	backend_communicator_close(s->communicator);
 	backend_stream_destroy(s->stream);
-	*s = sessions[--count];
+	count--;
+	memmove(s, s + 1, (size_t)(sessions + count - s) * sizeof(*s));
 	sessions[count] = (struct session){ 0 };
 }
 
-/* What all ranks of the world have; a rank may have lost its own in a case of other ranks, and then none keeps it. */
-static struct session *find(struct world *world, enum transport transport)
+static struct session *find(const struct world *world, enum transport transport)
 {
-	struct session *found = NULL;
-
 	for (size_t i = 0; i < count; i++)
 		if (sessions[i].shared == world->shared && sessions[i].asked == transport)
-			found = &sessions[i];
-	if (world_sum(world, found != NULL) == world->size)
-		return found;
-	if (found)
-		close_one(found);
+			return &sessions[i];
 	return NULL;
+}
+
+/* Closes the oldest of this world, as all of its ranks do now; those of other worlds are not theirs to close. */
+static void make_room(const struct world *world)
+{
+	struct session *oldest = NULL;
+	size_t of_world = 0;
+
+	for (size_t i = count; i-- > 0;)
+		if (sessions[i].shared == world->shared) {
+			oldest = &sessions[i];
+			of_world++;
+		}
+	if (of_world == SESSIONS_OF_WORLD)
+		close_one(oldest);
 }
 
 const struct session *session_open(struct device *device, struct world *world,
@@ -39,8 +57,7 @@ const struct session *session_open(struct device *device, struct world *world,
 
 	if (s)
 		return s;
-	if (count == SESSIONS)
-		session_close();
+	make_room(world);
 	s = &sessions[count++];
 	s->shared = world->shared;
 	s->asked = transport;

@@ -16,12 +16,12 @@ struct session {
 };
 
 /*
- * The session of this world over the transport, opened by the first call; NULL on failure. Every rank calls it; when it
- * fails on one it fails on all. Valid until the next call.
+ * The session of this world over the transport, opened by the first call; NULL on failure. Every rank of the world calls
+ * it; when it fails on one it fails on all. Valid until the next call.
  */
 const struct session *session_open(struct device *device, struct world *world,
 				   enum transport transport, struct error *err);
-/* All of them. */
+/* All of them; every rank that has one calls it, too, for NCCL closes a communicator only together. */
 void session_close(void);
 
 #endif
