@@ -376,6 +376,11 @@ static void curves_come_from_this_run(void **state)
 	assert_near(predict_critical_batch(&s, &curves), 1000, 1e-9);
 	assert_near(predict_critical_width(&s, &curves), 2000, 1e-9);
 	assert_true(isfinite(predict_step(&s, &curves)) && !curves.missing);
+	/* A smaller tensor that took longer was disturbed. */
+	c = add_case(&r, "collective", "collective.time", 5e-2, 2);
+	add_parameter(c, "operation", "all_reduce", NAN);
+	add_parameter(c, "size", "1MB", 1e6);
+	assert_near(curves_collective(&curves, "all_reduce", 2, 1e6), 1e-3, 1e-9);
 	/* Of three devices nothing was measured. */
 	assert_true(isnan(curves_collective(&curves, "all_reduce", 3, 800e6)));
 	assert_non_null(strstr(curves.missing, "suite collective"));

@@ -212,6 +212,7 @@ static bool goes_over(const struct case_result *c, const char *transport)
 					      : strcmp(transport, "auto") == 0;
 }
 
+/* What is enough for a larger tensor is enough for a smaller: a measurement that was disturbed does not count. */
 static void collectives(const struct curves *curves, const char *transport, const char *operation,
 			int ranks, struct curve *out)
 {
@@ -226,6 +227,8 @@ static void collectives(const struct curves *curves, const char *transport, cons
 		    goes_over(c, transport))
 			curve_add(out, size->number, time->value);
 	}
+	for (size_t i = out->count; i-- > 1;)
+		out->seconds[i - 1] = fmin(out->seconds[i - 1], out->seconds[i]);
 }
 
 double curves_collective(struct curves *c, const char *operation, int ranks, double bytes)

@@ -233,37 +233,42 @@ static double layer_elements(const struct work *w, size_t l)
 	return (double)(w->model.layer[l].end - w->model.layer[l].weight);
 }
 
+/* Starts to gather a layer's weights, or to scatter the sums of its gradients; returns its number. */
+static size_t move_layer(const struct work *w, const char *operation, size_t l, struct reductions *r)
+{
+	reductions_add(r, work_collective(w, operation, w->setup->ranks, layer_elements(w, l)));
+	return r->count - 1;
+}
+
 /*
  * Two buffers of weights and two of gradients: what is gathered waits until the layer but one before has been used, a
  * backward until the gradients of the layer but one behind have left. The stream of communication takes all in turn.
  */
 static double predict_zero3(const struct work *w)
 {
-	double rows = (double)w->setup->batch / w->setup->ranks, computed = 0, moved = 0;
-	double gathered[SETUP_MAX_LAYERS + 2], reduced[SETUP_MAX_LAYERS + 2] = { 0 };
-	size_t last = w->setup->layers;
-	int n = w->setup->ranks;
+	double rows = (double)w->setup->batch / w->setup->ranks;
+	size_t gathered[SETUP_MAX_LAYERS], reduced[SETUP_MAX_LAYERS], last = w->setup->layers;
+	struct reductions r = { 0 };
 
-	gathered[0] = moved = work_collective(w, "all_gather", n, layer_elements(w, 0));
+	gathered[0] = move_layer(w, "all_gather", 0, &r);
 	for (size_t l = 0; l < last; l++) {
 		if (l + 1 < last)
-			gathered[l + 1] = moved =
-				fmax(computed, moved) +
-				work_collective(w, "all_gather", n, layer_elements(w, l + 1));
-		computed = fmax(computed, gathered[l]) + work_forward(w, l, rows);
+			gathered[l + 1] = move_layer(w, "all_gather", l + 1, &r);
+		reductions_wait(&r, gathered[l]);
+		reductions_compute(&r, work_forward(w, l, rows), REDUCTION_BESIDE_PRODUCTS);
 	}
-	computed += work_loss(w, rows);
+	reductions_compute(&r, work_loss(w, rows), REDUCTION_BESIDE_PRODUCTS);
 	for (size_t l = last; l-- > 0;) {
-		computed = fmax(fmax(computed, gathered[l]), reduced[l + 2]) +
-			   work_backward(w, l, rows);
-		moved = fmax(moved, computed);
+		reductions_wait(&r, gathered[l]);
+		if (l + 2 < last)
+			reductions_wait(&r, reduced[l + 2]);
+		reductions_compute(&r, work_backward(w, l, rows), REDUCTION_BESIDE_PRODUCTS);
 		if (l >= 2)
-			gathered[l - 2] = moved += work_collective(w, "all_gather", n,
-								   layer_elements(w, l - 2));
-		reduced[l] = moved +=
-			work_collective(w, "reduce_scatter", n, layer_elements(w, l));
+			gathered[l - 2] = move_layer(w, "all_gather", l - 2, &r);
+		reduced[l] = move_layer(w, "reduce_scatter", l, &r);
 	}
-	return fmax(computed, moved) + work_update(w, (double)w->model.elements / n);
+	return reductions_wait(&r, reduced[0]) +
+	       work_update(w, (double)w->model.elements / w->setup->ranks);
 }
 
 /* One stream, everything in turn. */

@@ -1,6 +1,6 @@
 /*
- * Reductions that run one after another beside what a device computes, as a prediction sees them: each begins when its
- * gradients are there and the one before is done. For predict.c.
+ * Reductions (and gathers) that run one after another beside what a device computes, as a prediction sees them: each begins
+ * when its gradients are there and the one before is done. For predict.c.
  */
 #ifndef GPUPROOF_PARALLEL_PREDICT_REDUCTIONS_H
 #define GPUPROOF_PARALLEL_PREDICT_REDUCTIONS_H
@@ -16,7 +16,7 @@
 #define REDUCTION_BESIDE_PRODUCTS 0.8
 #define REDUCTION_BESIDE_OPTIMIZER 0.5
 
-/* Of a step: the buckets of ddp, or two chunks of each layer of tensor parallelism going forward and back. */
+/* Of a step: the buckets of ddp, two chunks of each layer of tensor parallelism going forward and back, or all that zero3 moves. */
 #define REDUCTIONS_MOST (4 * SETUP_MAX_LAYERS)
 
 struct reductions {
