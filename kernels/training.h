@@ -39,7 +39,8 @@ struct bias_relu_arguments {
  * one pass over dy (rows x columns):
  *   dy[r][c] = y[r][c] > 0 ? dy[r][c] : 0, in place; y is the output of the forward ReLU (NULL: dy stays);
  *   transposed[c * ld + r] = dy[r][c], for products that read it along the rows (NULL: not wanted);
- *   sum[c] = beta * sum[c] + sum over r of dy[r][c], the bias' gradient (NULL: not wanted).
+ *   sum[c] = beta * sum[c] + sum over r of dy[r][c], the bias' gradient (NULL: not wanted), in an order that is always
+ *   the same for the same arguments, but may be another with `transposed` than without.
  * `scratch`: output_gradient_scratch_bytes(columns) bytes of device memory when `sum` is wanted.
  */
 #define OUTPUT_GRADIENT_PARTS 64

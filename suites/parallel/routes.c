@@ -1,6 +1,9 @@
 #include "suites/parallel/routes.h"
 
+#include <string.h>
+
 #include "base/memory.h"
+#include "measure/world.h"
 #include "suites/parallel/products.h"
 #include "suites/parallel/trial.h"
 #include "suites/parallel/turns.h"
@@ -87,6 +90,13 @@ static bool used_by_others(const struct network *n, size_t layer)
 	return false;
 }
 
+static void take_route(struct network *n, size_t layer, enum route route)
+{
+	n->routes[layer] = route;
+	if (route == ROUTE_DIRECT && *buffer_of(n, layer) && !used_by_others(n, layer))
+		close_buffer(n, layer);
+}
+
 enum status route_settle(struct network *n, struct stream *stream, size_t layer, void *dy,
 			 const void *y, struct error *err)
 {
@@ -106,8 +116,36 @@ enum status route_settle(struct network *n, struct stream *stream, size_t layer,
 	} else if (route == ROUTE_TRANSPOSED && open_buffer(n, layer, err) != STATUS_OK) {
 		return err->status;
 	}
-	n->routes[layer] = route;
-	if (route == ROUTE_DIRECT && *buffer_of(n, layer) && !used_by_others(n, layer))
-		close_buffer(n, layer);
+	take_route(n, layer, route);
 	return STATUS_OK;
+}
+
+/* What ranks tell each other: which layers and rows they have, and how they compute these. */
+struct chosen {
+	size_t first;
+	uint64_t row;
+	enum route routes[SETUP_MAX_LAYERS];
+};
+
+static void follow(struct network *n, const struct chosen *peer)
+{
+	for (size_t l = n->share.first; l < n->share.last; l++)
+		if (setup_cut(n->setup, l, n->share.parts) == CUT_ROWS &&
+		    peer->routes[l] == ROUTE_DIRECT && n->routes[l] != ROUTE_DIRECT)
+			take_route(n, l, ROUTE_DIRECT);
+}
+
+void routes_agree(struct network *n, struct world *world)
+{
+	struct chosen mine = { .first = n->share.first, .row = n->share.row },
+		      all[SETUP_MAX_RANKS];
+
+	/* All ranks have as many parts. */
+	if (n->share.parts == 1)
+		return;
+	memcpy(mine.routes, n->routes, sizeof(mine.routes));
+	world_gather(world, &mine, all, sizeof(mine));
+	for (int rank = 0; rank < world->size; rank++)
+		if (all[rank].first == mine.first && all[rank].row == mine.row)
+			follow(n, &all[rank]);
 }

@@ -9,6 +9,7 @@
 #include "suites/parallel/setup.h"
 
 struct network;
+struct world;
 
 /*
  * Settles network->routes[layer] and what it needs, once per layer: as the setup says; if it
@@ -17,5 +18,11 @@ struct network;
  */
 enum status route_settle(struct network *network, struct stream *stream, size_t layer, void *dy,
 			 const void *y, struct error *err);
+
+/*
+ * Collective, when all routes are settled. The parts of a layer that is cut along its rows each add up its whole bias'
+ * gradient, and the order of that sum may depend on the route: where one of them has taken the direct one, all do.
+ */
+void routes_agree(struct network *network, struct world *world);
 
 #endif

@@ -1,6 +1,7 @@
 #include "suites/parallel/trainer.h"
 
 #include "suites/parallel/lodging.h"
+#include "suites/parallel/routes.h"
 #include "suites/parallel/scaler.h"
 #include "suites/parallel/timeline.h"
 
@@ -37,6 +38,7 @@ static enum status settle(struct trainer *t, struct error *err)
 	t->network.settling = false;
 	if (status != STATUS_OK)
 		return status;
+	routes_agree(&t->network, t->team->world);
 	lodging_transposed(&t->network);
 	if (t->mode->settled)
 		t->mode->settled(t);
