@@ -139,22 +139,28 @@ static enum status still_works(struct blocks *b, struct error *err)
 }
 
 /* Free memory of the device when nothing is cached; -1 where it cannot be known. */
-static int64_t free_now(struct blocks *b)
+static enum status free_now(struct blocks *b, int64_t *out, struct error *err)
 {
 	struct error ignored = ERROR_NONE;
 	uint64_t unused;
 
-	if (!origin_on_device(b->origin.kind) || origin_trim(&b->origin, &ignored) != STATUS_OK ||
-	    alloc_free_bytes(b->device, &unused, &ignored) != STATUS_OK)
-		return -1;
-	return (int64_t)unused;
+	*out = -1;
+	if (!origin_on_device(b->origin.kind))
+		return STATUS_OK;
+	if (origin_trim(&b->origin, err) != STATUS_OK)
+		return err->status;
+	if (alloc_free_bytes(b->device, &unused, &ignored) == STATUS_OK)
+		*out = (int64_t)unused;
+	return STATUS_OK;
 }
 
 static enum status all_back(struct run *run, struct blocks *b, int64_t before, struct error *err)
 {
-	int64_t after = free_now(b);
+	int64_t after;
 	char lost[32];
 
+	if (free_now(b, &after, err) != STATUS_OK)
+		return err->status;
 	if (before < 0 || after < 0)
 		return STATUS_OK;
 	run_value(run, "alloc.lost", after < before ? (double)(before - after) : 0);
@@ -181,8 +187,7 @@ enum status alloc_failure(struct run *run, int kind, struct error *err)
 	if (impossible_size(device, kind, &bytes, err) != STATUS_OK)
 		return err->status;
 	if (blocks_open(&b, device, kind, bytes, run->seed, err) == STATUS_OK &&
-	    warm_up(&b, err) == STATUS_OK) {
-		before = free_now(&b);
+	    warm_up(&b, err) == STATUS_OK && free_now(&b, &before, err) == STATUS_OK) {
 		if (measure_failure(run, &b, err) == STATUS_OK &&
 		    still_works(&b, err) == STATUS_OK &&
 		    all_back(run, &b, before, err) == STATUS_OK)
@@ -274,10 +279,8 @@ enum status alloc_exhaust(struct run *run, int kind, struct error *err)
 	if (alloc_free_bytes(run->devices[0], &unused, err) != STATUS_OK)
 		return err->status;
 	if (blocks_open(&b, run->devices[0], kind, REFUSED_BYTES, run->seed, err) == STATUS_OK &&
-	    warm_up(&b, err) == STATUS_OK) {
-		before = free_now(&b);
+	    warm_up(&b, err) == STATUS_OK && free_now(&b, &before, err) == STATUS_OK)
 		exhaust(run, &b, before, &filling, err);
-	}
 	empty(&b, &filling);
 	if (err->status == STATUS_OK && still_works(&b, err) == STATUS_OK &&
 	    all_back(run, &b, before, err) == STATUS_OK)
