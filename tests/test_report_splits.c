@@ -102,7 +102,7 @@ static void only_unbeaten_splits_are_offered(void **state)
 	rows = tree_member(d.charts->children[0], "rows");
 	/* The lone split of the other width is compared with nothing. */
 	assert_int_equal(rows->count, 2);
-	assert_non_null(strstr(member(rows->children[0], "name"), "from 2.000 GB: zero3"));
+	assert_non_null(strstr(member(rows->children[0], "name"), "from 2.000 GB: ZeRO-3"));
 	assert_non_null(strstr(member(rows->children[1], "name"), "from 8.000 GB: DDP"));
 	close_drawn(&d);
 	result_release(&r);
@@ -241,7 +241,7 @@ static void a_limit_names_the_fastest_that_fits(void **state)
 {
 	static const char *const expected[][3] = {
 		{ "8GiB", "DDP", "1.000 ms" },
-		{ "4GiB", "zero3", "2.000 ms" },
+		{ "4GiB", "ZeRO-3", "2.000 ms" },
 		{ "1GiB", "none of those measured", "\u2013" },
 	};
 	struct memory_limit limits[LIMITS_MOST];

@@ -250,6 +250,12 @@ static const struct {
 	{ "loading", "eager", "eager loading" },
 	{ "mode", "ddp", "DDP" },
 	{ "mode", "gpipe", "GPipe" },
+	{ "mode", "1f1b", "1F1B" },
+	{ "mode", "1f1b_eager", "eager 1F1B" },
+	{ "mode", "zero1", "ZeRO-1" },
+	{ "mode", "zero2", "ZeRO-2" },
+	{ "mode", "zero3", "ZeRO-3" },
+	{ "mode", "dp_naive", "naive data parallel" },
 };
 
 /* "device" of "devices", "microbatch" of "microbatches". */
