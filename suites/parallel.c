@@ -91,6 +91,12 @@ static const struct key keys[] = {
 	  .help = "record when each operation of one more step ran: the report draws it" },
 	{ .name = "verify_flops", .type = KEY_REAL, .fallback = "1e9", .min = 1, .max = 1e15,
 	  .help = "largest step that the reference follows; above it a smaller model is verified" },
+	/*
+	 * A sample's first step begins on devices that were idle, and its end waits for all streams: some 60 us on two H200s.
+	 * So a sample has more short steps than other suites would put into it.
+	 */
+	{ .name = "sample_time", .type = KEY_DURATION, .fallback = "5 ms", .min = 1e-6, .max = 10,
+	  .help = "least duration of one sample; short steps are batched to reach it" },
 	{ .name = "iterations", .type = KEY_INTEGER, .fallback = "0", .min = 0, .max = 1e6,
 	  .help = "samples of each series; 0: the stop rule decides" },
 	{ 0 }

@@ -47,7 +47,8 @@ enum suite_processes {
 struct suite {
 	const char *name;
 	const char *summary; /* one line for `list suites` and the report */
-	const struct key *keys; /* ends with { 0 }; the sampling keys (measure/sampling.h) come on top */
+	/* Ends with { 0 }. The sampling keys (measure/sampling.h) come on top; one that is here as well has this default. */
+	const struct key *keys;
 	const char *const *axes; /* list keys that span the sweep, in id order; NULL-terminated */
 	const struct metric *metrics; /* ends with { 0 } */
 	enum suite_processes processes;

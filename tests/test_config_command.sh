@@ -51,6 +51,15 @@ expect 0 'min_samples' keys "$suite"
 expect 0 '[run]' keys
 expect 2 "there is no suite 'nothing'" keys nothing
 
+# A suite may have its own default of a sampling key, once; what a file says comes before it.
+said() { "$program" config show "$@" | sed -n 's/^sample_time = //p' | tr '\n' ' '; }
+if "$program" config keys | grep -q '^\[suite parallel\]'; then
+	printf '[suite parallel]\n[suite stream]\n' >two.ini
+	[ "$(said two.ini)" = '5ms 1ms ' ] || { echo "sample_time: $(said two.ini)"; failed=1; }
+	printf '[defaults]\nsample_time = 2ms\n[suite parallel]\n[suite stream]\nsample_time = 3ms\n' >two.ini
+	[ "$(said two.ini)" = '2ms 3ms ' ] || { echo "sample_time: $(said two.ini)"; failed=1; }
+fi
+
 # What show prints is itself a config that says the same.
 "$program" config show good.ini --origin >shown.ini
 "$program" config show shown.ini >again.txt

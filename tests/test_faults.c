@@ -31,11 +31,12 @@
 #define LONGEST_SECONDS 240 /* of a run, on a busy machine */
 
 /*
- * Calls whose failure costs no case: what they tell is unknown then, or the case was measured and reported before; and
- * those whose error nobody takes ("unheeded:"): they wait before memory is given back.
+ * Calls whose failure costs no case: what they tell is unknown then, or there is another way (a transport that cannot be
+ * used: the case says which one was), or the case was measured and reported before; and those whose error nobody takes
+ * ("unheeded:"): they wait before memory is given back.
  */
-static const char *const harmless[] = { "telemetry",          "device_memory", "memory_free",
-					"device_synchronize", "peer_access",   NULL };
+static const char *const harmless[] = { "telemetry",   "device_memory",    "memory_free", "device_synchronize",
+					"peer_access", "transport_usable", NULL };
 
 struct outcome {
 	int code;             /* of gpuproof; -1: it did not end */

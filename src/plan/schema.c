@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/memory.h"
 #include "measure/sampling.h"
 
 const struct schema schema_program = { .suites = suites, .sampling = sampling_keys };
@@ -23,11 +24,27 @@ struct key_walk schema_keys(const struct schema *schema, const char *kind,
 	return (struct key_walk){ .tables = { schema->sampling, NULL } };
 }
 
+static bool named_before(const struct key_walk *walk, const char *name)
+{
+	for (size_t i = 0; i < walk->table; i++)
+		for (const struct key *key = walk->tables[i]; key && key->name; key++)
+			if (strcmp(key->name, name) == 0)
+				return true;
+	return false;
+}
+
 const struct key *key_next(struct key_walk *walk)
 {
-	for (; walk->table < 3; walk->table++)
-		if (walk->tables[walk->table] && walk->tables[walk->table]->name)
-			return walk->tables[walk->table]++;
+	for (; walk->table < ARRAY_SIZE(walk->tables); walk->table++, walk->at = 0) {
+		const struct key *table = walk->tables[walk->table];
+
+		while (table && table[walk->at].name) {
+			const struct key *key = &table[walk->at++];
+
+			if (!named_before(walk, key->name))
+				return key;
+		}
+	}
 	return NULL;
 }
 

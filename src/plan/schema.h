@@ -27,8 +27,8 @@ extern const struct key suite_keys[]; /* of every [suite], besides its own and t
 
 /* Walks the keys of a section in the order in which they are shown. */
 struct key_walk {
-	const struct key *tables[3]; /* NULL: none */
-	size_t table;
+	const struct key *tables[3]; /* NULL: none; a key of a later one that an earlier one names as well is left out */
+	size_t table, at;
 };
 /* `suite`: for kind "suite", else NULL. */
 struct key_walk schema_keys(const struct schema *schema, const char *kind,

@@ -1,7 +1,5 @@
 #include "suites/parallel/timing.h"
 
-#include <math.h>
-
 #include "suites/parallel/recorded.h"
 
 struct steps {
@@ -41,17 +39,9 @@ static enum status record(struct run *run, struct steps *steps, struct workload 
 	return run->sampler.world ? world_agree(run->sampler.world, status, err) : status;
 }
 
-/*
- * A sample's first step begins on devices that were idle, and its end waits for all streams: some 60 us on two H200s. So a
- * sample has more short steps than other suites would put into it.
- */
-#define SAMPLE_SECONDS 5e-3
-
 enum status timing_sample(struct run *run, struct trainer *t, unsigned parts, const char *name,
 			  struct series *out, struct error *err)
 {
-	struct sampling rules = *run->sampler.rules;
-	struct run longer = *run;
 	struct steps steps = { .trainer = t, .parts = parts };
 	struct workload w = {
 		.state = &steps,
@@ -65,13 +55,10 @@ enum status timing_sample(struct run *run, struct trainer *t, unsigned parts, co
 	const struct series *series;
 	enum status status = STATUS_OK;
 
-	rules.sample_seconds = fmax(rules.sample_seconds, SAMPLE_SECONDS);
-	longer.sampler.rules = &rules;
-
 	if (t->setup->graph)
 		status = record(run, &steps, &w, err);
 	if (status == STATUS_OK) {
-		status = run_sample(&longer, &w, name, &series, err);
+		status = run_sample(run, &w, name, &series, err);
 		*out = *series;
 	}
 	recorded_close(&steps.recorded);
