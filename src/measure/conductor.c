@@ -39,6 +39,7 @@ struct conductor {
 	bool *partial;             /* interrupted: kept, but not done */
 	int log;
 	double earlier_seconds; /* of the run that this one continues */
+	char lost[768];         /* "" or why a worker was lost that no case says so of yet */
 };
 
 static void started(void *context, size_t index)
@@ -64,12 +65,27 @@ static void stopping(void *context)
 		      SUPERVISE_STOP_SECONDS);
 }
 
+/* A worker that was lost before a case began, or with several at once, must not be forgotten because the next one went well. */
+static void tell_of_lost(struct conductor *k, struct case_result *c)
+{
+	char *before = c->notes;
+
+	if (!k->lost[0])
+		return;
+	c->notes = xasprintf("%s%sA worker was lost before, and what it did was done again: %s.",
+			     before, *before ? " " : "", k->lost);
+	k->lost[0] = '\0';
+	free(before);
+}
+
 static enum status settled(void *context, size_t index, bool partial, struct case_result *c,
 			   struct error *err)
 {
 	struct conductor *k = context;
-	enum status status = journal_append(&k->journal, partial, c, err);
+	enum status status;
 
+	tell_of_lost(k, c);
+	status = journal_append(&k->journal, partial, c, err);
 	if (status != STATUS_OK) {
 		case_result_release(c);
 		return status;
@@ -160,6 +176,11 @@ static enum status run_group(struct conductor *k, const size_t *cases, size_t co
 
 		if (supervise(&supervisor, cases, count, &life, err) != STATUS_OK)
 			return err->status;
+		if (life.repeated && !signals_stops()) {
+			fprintf(stderr, "gpuproof: a worker was lost, and what it did is done again: %s\n",
+				life.reason);
+			memcpy(k->lost, life.reason, sizeof(k->lost));
+		}
 		cases += life.settled;
 		count -= life.settled;
 		idle = life.settled ? 0 : idle + 1;

@@ -267,7 +267,7 @@ enum status supervise(const struct supervisor *supervisor, const size_t *cases, 
 		.s = supervisor, .cases = cases, .case_count = case_count, .life = life, .err = err
 	};
 
-	*life = (struct life){ 0 };
+	*life = (struct life){ .repeated = true };
 	if (team_start(&s.team, supervisor->plan, supervisor->control, cases, case_count,
 		       supervisor->log, err) != STATUS_OK)
 		team_kill(&s.team, NULL);
@@ -278,6 +278,7 @@ enum status supervise(const struct supervisor *supervisor, const size_t *cases, 
 			atomic_store(&supervisor->control->alone, 1);
 		else
 			settle_flight(&s);
+		life->repeated = atomic_load(&supervisor->control->company) > 1;
 	}
 	if (unkillable(&s) && s.team.alive > 0)
 		fprintf(stderr,
@@ -285,6 +286,7 @@ enum status supervise(const struct supervisor *supervisor, const size_t *cases, 
 			"without them\n",
 			s.team.alive);
 	memcpy(life->reason, s.team.reason, sizeof(life->reason));
+	life->repeated = life->repeated && life->reason[0] && !s.overdue;
 	text_release(&s.input);
 	team_release(&s.team);
 	return err->status;

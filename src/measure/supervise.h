@@ -38,6 +38,7 @@ struct life {
 	 */
 	size_t settled;
 	bool hung;        /* it had to be killed for taking too long */
+	bool repeated;    /* what it was lost with is no case's result: it is done again */
 	char reason[768]; /* "" or why the worker did not end as it should */
 };
 
