@@ -68,14 +68,14 @@ static void stopping(void *context)
 /* A worker that was lost before a case began, or with several at once, must not be forgotten because the next one went well. */
 static void tell_of_lost(struct conductor *k, struct case_result *c)
 {
-	char *before = c->notes;
+	char *note;
 
 	if (!k->lost[0])
 		return;
-	c->notes = xasprintf("%s%sA worker was lost before, and what it did was done again: %s.",
-			     before, *before ? " " : "", k->lost);
+	note = xasprintf("A worker was lost before, and what it did was done again: %s.", k->lost);
+	case_result_note(c, note);
 	k->lost[0] = '\0';
-	free(before);
+	free(note);
 }
 
 static enum status settled(void *context, size_t index, bool partial, struct case_result *c,

@@ -174,14 +174,13 @@ void run_verified(struct run *run, const char *method, double error, double tole
 
 void run_note(struct run *run, const char *format, ...)
 {
-	char *old = run->result->notes, *note = NULL;
+	char *note = NULL;
 	va_list ap;
 
 	va_start(ap, format);
 	if (vasprintf(&note, format, ap) < 0)
 		note = xstrdup("");
 	va_end(ap);
-	run->result->notes = old && *old ? xasprintf("%s %s", old, note) : xstrdup(note);
+	case_result_note(run->result, note);
 	free(note);
-	free(old);
 }

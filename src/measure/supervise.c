@@ -266,19 +266,21 @@ enum status supervise(const struct supervisor *supervisor, const size_t *cases, 
 	struct session s = {
 		.s = supervisor, .cases = cases, .case_count = case_count, .life = life, .err = err
 	};
+	bool told = false; /* by the case that it was lost with */
 
-	*life = (struct life){ .repeated = true };
+	*life = (struct life){ 0 };
 	if (team_start(&s.team, supervisor->plan, supervisor->control, cases, case_count,
 		       supervisor->log, err) != STATUS_OK)
 		team_kill(&s.team, NULL);
 	live(&s);
 	if (s.in_flight && !s.abandoned && err->status == STATUS_OK) {
 		/* Which of a company it was nobody knows: each by itself, then. */
-		if (atomic_load(&supervisor->control->company) > 1 && !s.overdue)
+		if (atomic_load(&supervisor->control->company) > 1 && !s.overdue) {
 			atomic_store(&supervisor->control->alone, 1);
-		else
+		} else {
 			settle_flight(&s);
-		life->repeated = atomic_load(&supervisor->control->company) > 1;
+			told = true;
+		}
 	}
 	if (unkillable(&s) && s.team.alive > 0)
 		fprintf(stderr,
@@ -286,7 +288,7 @@ enum status supervise(const struct supervisor *supervisor, const size_t *cases, 
 			"without them\n",
 			s.team.alive);
 	memcpy(life->reason, s.team.reason, sizeof(life->reason));
-	life->repeated = life->repeated && life->reason[0] && !s.overdue;
+	life->repeated = life->reason[0] && !told && !s.overdue;
 	text_release(&s.input);
 	team_release(&s.team);
 	return err->status;

@@ -164,6 +164,14 @@ void case_result_init(struct case_result *c)
 	telemetry_during_unknown(&c->during);
 }
 
+void case_result_note(struct case_result *c, const char *text)
+{
+	char *old = c->notes;
+
+	c->notes = old && *old ? xasprintf("%s %s", old, text) : xstrdup(text);
+	free(old);
+}
+
 struct case_result *result_add_case(struct result *result)
 {
 	ARRAY_GROW(result->cases, result->case_count, result->case_capacity);

@@ -219,6 +219,8 @@ void case_result_release(struct case_result *c);
  * after reading no string is NULL.
  */
 void case_result_init(struct case_result *c);
+/* `text` behind the notes that are there, if any. */
+void case_result_note(struct case_result *c, const char *text);
 /* Appends an empty series of times, in seconds. It moves when the next one is added. */
 struct series *case_result_add_times(struct case_result *result, const char *name);
 void watch_release(struct watch *watch);
