@@ -71,15 +71,15 @@ static bool usable(const struct metric_value *m)
 static void note_spread(struct case_result *c, const struct metric_value *m)
 {
 	double spread = log_deviation(m->launches, m->launch_count);
-	char *notes;
+	char *note;
 
 	if (!m->headline || spread <= NOISY_SPREAD ||
 	    (c->notes && strstr(c->notes, " launches of ")))
 		return;
-	notes = xasprintf("%s%s%zu launches of %s scatter by %.1f %%.", c->notes ? c->notes : "",
-			  c->notes && *c->notes ? " " : "", m->launch_count, m->name, 100 * spread);
-	free(c->notes);
-	c->notes = notes;
+	note = xasprintf("%zu launches of %s scatter by %.1f %%.", m->launch_count, m->name,
+			 100 * spread);
+	case_result_note(c, note);
+	free(note);
 }
 
 static void settle_metric(struct case_result *c, struct metric_value *m)
