@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "base/memory.h"
@@ -93,6 +94,74 @@ static void interval_covers_the_median(void **state)
 	assert_true(covered >= TRIALS * 0.95 - 3 * sqrt(TRIALS * 0.05 * 0.95));
 }
 
+/*
+ * Correlated samples whose level rises by `rise` standard deviations: how many of the series that have no interval as they
+ * are have one with the trend, and how many of these hold the level in the middle, 0.
+ */
+static void count_drifting(int n, double phi, double rise, int *found, int *covered)
+{
+	enum { TRIALS = 800, BEFORE = 60 };
+	double x[100], y, sd = 1 / sqrt(1 - phi * phi);
+
+	*found = *covered = 0;
+	for (uint64_t t = 0; t < TRIALS; t++) {
+		struct statistics s;
+		double r1, low, high, sorted[100];
+
+		y = 0;
+		for (int i = -BEFORE; i < n; i++) {
+			y = phi * y + normal(t + 1, (uint64_t)(i + BEFORE));
+			if (i >= 0)
+				x[i] = 100 + y + rise * sd * ((double)i / (n - 1) - 0.5);
+		}
+		r1 = autocorrelation(x, (size_t)n);
+		memcpy(sorted, x, (size_t)n * sizeof(x[0]));
+		qsort(sorted, (size_t)n, sizeof(x[0]), ascending);
+		statistics_compute(x, (size_t)n, 1, 0, NULL, &s);
+		if (median_interval(sorted, (size_t)n, r1, &low, &high)) {
+			assert_true(s.low == low && s.high == high);
+			continue;
+		}
+		*found += !isnan(s.low);
+		*covered += s.low <= 100 && s.high >= 100;
+	}
+}
+
+static void a_drifting_level_is_within_its_interval(void **state)
+{
+	static const struct { int n; double phi, rise; } cases[] = {
+		{ 24, 0, 10 }, { 24, 0.6, 4 }, { 24, 0.8, 4 }, { 24, 0.8, 10 },
+		{ 50, 0.8, 4 }, { 12, 0, 4 },  { 12, 0.6, 4 }, { 100, 0.9, 4 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		int found, covered;
+
+		count_drifting(cases[i].n, cases[i].phi, cases[i].rise, &found, &covered);
+		assert_true(found > 300);
+		assert_true(covered >= found * 0.95 - 3 * sqrt(found * 0.05 * 0.95));
+	}
+}
+
+/* Steps of 1F1B on eight H200s under their power limit: every one a little slower. */
+static void the_ends_of_a_drift_are_within(void **state)
+{
+	double x[24], low, high;
+	struct statistics s;
+
+	(void)state;
+	for (uint64_t i = 0; i < 24; i++)
+		x[i] = 16.66e-3 * (1 + 0.008 * (double)i / 23 + 5e-4 * normal(3, i));
+	assert_true(drifting_interval(x, 24, &low, &high));
+	assert_true(low < 16.66e-3 * 1.0005 && high > 16.66e-3 * 1.0075);
+	assert_true(high - low < 1.5 * 0.008 * 16.66e-3);
+	statistics_compute(x, 24, 1, 0, NULL, &s);
+	assert_true(s.low == low && s.high == high);
+	assert_false(drifting_interval(x, 5, &low, &high));
+	assert_true(isnan(low) && isnan(high));
+}
+
 static void noise_and_drift_are_named(void **state)
 {
 	struct statistics s;
@@ -135,6 +204,8 @@ int main(void)
 		cmocka_unit_test(interval_uses_the_binomial_ranks),
 		cmocka_unit_test(correlated_samples_widen_the_interval),
 		cmocka_unit_test(interval_covers_the_median),
+		cmocka_unit_test(a_drifting_level_is_within_its_interval),
+		cmocka_unit_test(the_ends_of_a_drift_are_within),
 		cmocka_unit_test(noise_and_drift_are_named),
 		cmocka_unit_test(all_equal_samples_are_no_trouble),
 	};

@@ -108,6 +108,37 @@ bool median_interval(const double *sorted, size_t n, double r1, double *low, dou
 	return true;
 }
 
+/* What the level changes by from a sample to the next: medians of the last third and the first, two thirds of n apart. */
+static double trend_of(const double *samples, size_t n)
+{
+	size_t third = n / 3;
+
+	return (median_of(samples + n - third, third) - median_of(samples, third)) /
+	       (double)(n - third);
+}
+
+bool drifting_interval(const double *samples, size_t n, double *low, double *high)
+{
+	double trend, half, r1, *steady;
+	bool there;
+
+	*low = *high = NAN;
+	if (n < 6)
+		return false;
+	trend = trend_of(samples, n);
+	half = fabs(trend) * (double)(n - 1) / 2;
+	steady = xmalloc(n * sizeof(*steady));
+	for (size_t i = 0; i < n; i++)
+		steady[i] = samples[i] - trend * ((double)i - (double)(n - 1) / 2);
+	r1 = autocorrelation(steady, n);
+	qsort(steady, n, sizeof(*steady), ascending);
+	there = median_interval(steady, n, r1, low, high);
+	*low -= half;
+	*high += half;
+	free(steady);
+	return there;
+}
+
 /* Median of the last third over that of the first, minus 1; 0 for fewer than six samples. */
 static double drift_of(const double *samples, size_t n)
 {
@@ -168,9 +199,11 @@ void statistics_compute(const double *samples, size_t n, unsigned batch, double 
 		out->p99 = quantile_sorted(sorted, n, 0.99);
 	out->max = sorted[n - 1];
 	out->autocorrelation = autocorrelation(samples, n);
-	median_interval(sorted, n, out->autocorrelation, &out->low, &out->high);
+	if (!median_interval(sorted, n, out->autocorrelation, &out->low, &out->high))
+		drifting_interval(samples, n, &out->low, &out->high);
 	/* Floored: a clock tick's uniform error, and the 1e-4 below which nothing here repeats. */
-	out->mad = fmax(deviation_of(samples, n, out->median), fmax(tick / sqrt(12), 1e-4 * out->median));
+	out->mad = fmax(deviation_of(samples, n, out->median),
+			fmax(tick / sqrt(12), 1e-4 * out->median));
 	out->relative_iqr = out->median > 0 ? (out->q3 - out->q1) / out->median : 0;
 	out->drift = drift_of(samples, n);
 	if (out->median > 0)

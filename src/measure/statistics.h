@@ -30,6 +30,13 @@ double autocorrelation(const double *values, size_t n);
 bool median_interval(const double *sorted, size_t n, double autocorrelation, double *low, double *high);
 
 /*
+ * For samples in the order they were taken whose level drifts, as clocks do while a GPU warms up: the interval that they
+ * have without the trend, plus all that the trend changed. It holds the level of the first sample and of the last.
+ * Returns false, and NaNs, when there are too few without the trend, too.
+ */
+bool drifting_interval(const double *samples, size_t n, double *low, double *high);
+
+/*
  * Everything about one series. `tick`: resolution of the clock per operation (0: unknown); `batch`: operations
  * per sample (quantiles beyond p95 only for 1); `limits` NULL: defaults.
  */
