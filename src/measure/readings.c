@@ -25,14 +25,6 @@ static void add_sample(struct series *series, double seconds)
 	series->samples[series->count++] = seconds;
 }
 
-static bool narrow(const struct series *series, double target)
-{
-	struct statistics s;
-
-	statistics_compute(series->samples, series->count, 1, TICK_SECONDS, NULL, &s);
-	return fmax(s.high - s.median, s.median - s.low) <= target * s.median;
-}
-
 /* Whether the first series has what it needs; then why. */
 static bool enough(const struct run *run, const struct readings *r, struct series *first,
 		   double began)
@@ -47,7 +39,7 @@ static bool enough(const struct run *run, const struct readings *r, struct serie
 	first->stop = STOP_CONVERGED;
 	if (n < least)
 		return false;
-	if (narrow(first, rules->target))
+	if (half_width(first->samples, first->count) <= rules->target)
 		return true;
 	first->stop = n >= rules->max_samples ? STOP_MAX_SAMPLES : STOP_MAX_TIME;
 	return n >= rules->max_samples || clock_seconds() - began >= rules->max_seconds;

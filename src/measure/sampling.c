@@ -22,8 +22,8 @@ struct session {
 	const struct sampler *sampler;
 	const struct workload *w;
 	struct series *series;
-	double began;       /* host clock at the first counted sample */
-	double half_width;  /* relative; NaN until there is an interval */
+	double began;              /* host clock at the first counted sample */
+	double half_width;         /* relative; NaN until there is an interval */
 	double earlier_half_width; /* at half as many samples */
 	size_t min_samples, next_check, next_doubling;
 	double next_report; /* host clock */
@@ -123,15 +123,6 @@ static void add_sample(struct series *series, double value)
 	series->samples[series->count++] = ten_digits(value);
 }
 
-/* Relative half width of the median's interval so far; NaN before there is one. */
-static double half_width_of(const struct series *series)
-{
-	struct statistics s;
-
-	statistics_compute(series->samples, series->count, series->batch, 0, NULL, &s);
-	return s.median > 0 ? fmax(s.high - s.median, s.median - s.low) / s.median : NAN;
-}
-
 /* Twice as many samples narrow an interval of independent ones by 0.71; above 0.95 more are no use. */
 static bool no_longer_narrows(struct session *s)
 {
@@ -151,8 +142,9 @@ static bool enough(const struct session *s)
 	const struct sampling *rules = s->sampler->rules;
 	size_t n = s->series->count;
 
-	return n >= s->min_samples || (n >= (size_t)rules->min_samples &&
-				    clock_seconds() - s->began >= WORKLOAD_PATIENCE * rules->max_seconds);
+	return n >= s->min_samples ||
+	       (n >= (size_t)rules->min_samples &&
+		clock_seconds() - s->began >= WORKLOAD_PATIENCE * rules->max_seconds);
 }
 
 static bool rules_say_stop(struct session *s)
@@ -166,7 +158,7 @@ static bool rules_say_stop(struct session *s)
 	/* Sorting after every sample would cost more than many a sample: look again after 5 % more. */
 	if (n >= s->next_check) {
 		s->next_check = n + 1 + n / 20;
-		s->half_width = half_width_of(series);
+		s->half_width = half_width(series->samples, n);
 		if (s->half_width <= rules->target) {
 			series->stop = STOP_CONVERGED;
 			return true;
@@ -272,8 +264,8 @@ static void session_close(struct session *s)
 			   timer_tick(&s->timer) / series->batch, NULL, &series->statistics);
 }
 
-enum status sample(const struct sampler *sampler, const struct workload *workload, struct series *series,
-		   struct error *err)
+enum status sample(const struct sampler *sampler, const struct workload *workload,
+		   struct series *series, struct error *err)
 {
 	struct world alone = { 0, 1, NULL };
 	struct sampler own = *sampler;

@@ -117,6 +117,19 @@ static double trend_of(const double *samples, size_t n)
 	       (double)(n - third);
 }
 
+double half_width(const double *samples, size_t n)
+{
+	double *sorted, median, low, high;
+
+	if (n == 0)
+		return NAN;
+	sorted = sorted_copy(samples, n);
+	median = quantile_sorted(sorted, n, 0.5);
+	median_interval(sorted, n, autocorrelation(samples, n), &low, &high);
+	free(sorted);
+	return median > 0 ? fmax(high - median, median - low) / median : NAN;
+}
+
 bool drifting_interval(const double *samples, size_t n, double *low, double *high)
 {
 	double trend, half, r1, *steady;
