@@ -111,9 +111,10 @@ INI
 	fail "transports: run ended with $?"
 "$gpuproof" run "$dir/all.ini" --set parallel.transport=pigeon --dry-run > "$dir/said" 2>&1 && fail "transport = pigeon"
 grep -q "auto, nccl, shared_memory, peer_copy, host_copy" "$dir/said" || fail "transport = pigeon: $(cat "$dir/said")"
-# A step as a graph: one device's on the host as well.
+# A step as a graph: one device's on the host as well. However long samples are to be, a gated one holds no more steps as
+# graphs than by calls.
 "$gpuproof" run "$dir/all.ini" --set parallel.modes=single,ddp,1f1b --set parallel.devices=1,2 \
-	--set parallel.launch=stream,graph -o "$dir/graph" --quiet || fail "graphs: run ended with $?"
+	--set parallel.launch=stream,graph --set parallel.sample_time=10s -o "$dir/graph" --quiet || fail "graphs: run ended with $?"
 for bad in recompute=segments:0 recompute=some hybrid=2x2 hybrid=2x2x2; do
 	"$gpuproof" run "$dir/all.ini" --set "parallel.$bad" --dry-run > "$dir/said" 2>&1 && fail "$bad"
 	grep -q 'allowed are none, layer, sqrt\|no data x tensor x pipeline\|2x2x2 needs 8 devices' "$dir/said" ||
@@ -170,6 +171,8 @@ import json, sys
 cases = {c["id"].split("@")[0].split("/", 3)[3]: c for c in json.load(open(sys.argv[1]))["cases"]}
 assert sorted(cases) == ["1f1b/2/4", "1f1b/2/4/graph", "ddp/2/25MiB", "ddp/2/25MiB/graph", "single/1", "single/1/graph"], sorted(cases)
 assert cases["single/1/graph"]["status"] == "OK" and "to the last bit" in cases["single/1/graph"]["notes"], cases["single/1/graph"]
+batches = [cases[name]["samples"]["parallel.step_time"]["batch"] for name in ("single/1", "single/1/graph")]
+assert 1 < batches[1] == batches[0] < 512, batches
 assert cases["single/1"]["status"] == "OK" and "to the last bit" not in cases["single/1"]["notes"]
 assert "cannot hold events" in cases["ddp/2/25MiB/graph"]["reason"], cases["ddp/2/25MiB/graph"]
 assert "launch = graph is for single and ddp" in cases["1f1b/2/4/graph"]["reason"], cases["1f1b/2/4/graph"]
