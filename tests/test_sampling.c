@@ -349,6 +349,22 @@ static void a_drifting_series_goes_on_and_is_noisy(void **state)
 	free(series.samples);
 }
 
+/* 0.3 % in all: within the target from one end to the other. */
+static void a_drift_within_the_target_is_no_reason_to_go_on(void **state)
+{
+	struct script script = { .seconds = 1e-3, .spread = 1e-5, .walk = 1e-4 };
+	struct error err = ERROR_NONE;
+	struct series series;
+
+	(void)state;
+	assert_int_equal(run(&script, (struct workload){ 0 }, &series, &err), STATUS_OK);
+	assert_int_equal(series.stop, STOP_CONVERGED);
+	assert_true(series.count < 40);
+	assert_true(series.statistics.low <= series.samples[0] * (1 + 1e-4));
+	assert_true(series.statistics.high >= series.samples[series.count - 1] * (1 - 1e-4));
+	free(series.samples);
+}
+
 static void a_wide_spread_takes_more_samples(void **state)
 {
 	struct script script = { .seconds = 1e-3, .spread = 0.03 };
@@ -413,6 +429,7 @@ int main(void)
 		cmocka_unit_test(samples_have_ten_digits),
 		cmocka_unit_test(a_series_that_cannot_narrow_stops_early_and_says_so),
 		cmocka_unit_test(a_drifting_series_goes_on_and_is_noisy),
+		cmocka_unit_test(a_drift_within_the_target_is_no_reason_to_go_on),
 		cmocka_unit_test(a_wide_spread_takes_more_samples),
 		cmocka_unit_test(interruption_and_failure_keep_what_was_sampled),
 		cmocka_unit_test(a_clock_that_stands_still_ends_too),

@@ -32,6 +32,7 @@ static bool enough(const struct run *run, const struct readings *r, struct serie
 	const struct sampling *rules = run->sampler.rules;
 	int64_t least = rules->min_samples < r->least ? rules->min_samples : r->least;
 	int64_t n = (int64_t)first->count;
+	bool drifts;
 
 	first->stop = STOP_INTERRUPTED;
 	if (run->sampler.stop && *run->sampler.stop)
@@ -39,7 +40,7 @@ static bool enough(const struct run *run, const struct readings *r, struct serie
 	first->stop = STOP_CONVERGED;
 	if (n < least)
 		return false;
-	if (half_width(first->samples, first->count) <= rules->target)
+	if (half_width(first->samples, first->count, &drifts) <= rules->target)
 		return true;
 	first->stop = n >= rules->max_samples ? STOP_MAX_SAMPLES : STOP_MAX_TIME;
 	return n >= rules->max_samples || clock_seconds() - began >= rules->max_seconds;

@@ -152,18 +152,19 @@ static bool rules_say_stop(struct session *s)
 	const struct sampling *rules = s->sampler->rules;
 	struct series *series = s->series;
 	size_t n = series->count;
+	bool drifts;
 
 	if (!enough(s))
 		return false;
 	/* Sorting after every sample would cost more than many a sample: look again after 5 % more. */
 	if (n >= s->next_check) {
 		s->next_check = n + 1 + n / 20;
-		s->half_width = half_width(series->samples, n);
+		s->half_width = half_width(series->samples, n, &drifts);
 		if (s->half_width <= rules->target) {
 			series->stop = STOP_CONVERGED;
 			return true;
 		}
-		if (no_longer_narrows(s)) {
+		if (!drifts && no_longer_narrows(s)) {
 			series->stop = STOP_STABLE;
 			return true;
 		}

@@ -117,19 +117,6 @@ static double trend_of(const double *samples, size_t n)
 	       (double)(n - third);
 }
 
-double half_width(const double *samples, size_t n)
-{
-	double *sorted, median, low, high;
-
-	if (n == 0)
-		return NAN;
-	sorted = sorted_copy(samples, n);
-	median = quantile_sorted(sorted, n, 0.5);
-	median_interval(sorted, n, autocorrelation(samples, n), &low, &high);
-	free(sorted);
-	return median > 0 ? fmax(high - median, median - low) / median : NAN;
-}
-
 bool drifting_interval(const double *samples, size_t n, double *low, double *high)
 {
 	double trend, half, r1, *steady;
@@ -150,6 +137,21 @@ bool drifting_interval(const double *samples, size_t n, double *low, double *hig
 	*high += half;
 	free(steady);
 	return there;
+}
+
+double half_width(const double *samples, size_t n, bool *drifts)
+{
+	double *sorted, median, low, high;
+
+	*drifts = false;
+	if (n == 0)
+		return NAN;
+	sorted = sorted_copy(samples, n);
+	median = quantile_sorted(sorted, n, 0.5);
+	if (!median_interval(sorted, n, autocorrelation(samples, n), &low, &high))
+		*drifts = drifting_interval(samples, n, &low, &high);
+	free(sorted);
+	return median > 0 ? fmax(high - median, median - low) / median : NAN;
 }
 
 /* Median of the last third over that of the first, minus 1; 0 for fewer than six samples. */

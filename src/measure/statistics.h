@@ -30,17 +30,17 @@ double autocorrelation(const double *values, size_t n);
 bool median_interval(const double *sorted, size_t n, double autocorrelation, double *low, double *high);
 
 /*
- * How well the median of samples, in the order they were taken, is known so far: the interval's larger half over the median. NaN
- * while there is no interval, be it that the level drifts: more samples may see it settle.
- */
-double half_width(const double *samples, size_t n);
-
-/*
  * For samples in the order they were taken whose level drifts, as clocks do while a GPU warms up: the interval that they
  * have without the trend, plus all that the trend changed. It holds the level of the first sample and of the last.
  * Returns false, and NaNs, when there are too few without the trend, too.
  */
 bool drifting_interval(const double *samples, size_t n, double *low, double *high);
+
+/*
+ * How well the median of samples, in the order they were taken, is known so far: the interval's larger half over the median. NaN
+ * while there is none. *drifts: it is drifting_interval()'s, and may yet narrow when the level settles.
+ */
+double half_width(const double *samples, size_t n, bool *drifts);
 
 /*
  * Everything about one series. `tick`: resolution of the clock per operation (0: unknown); `batch`: operations
