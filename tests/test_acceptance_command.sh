@@ -73,6 +73,22 @@ GPUPROOF_FAKE="devices=2 calls=$folder/calls fail@device_info:6" "$program" run 
 [ $? -eq 1 ] || complain "a device that is gone afterwards is accepted: $(cat out)"
 grep -q 'after the run, device fake:1: it is gone' out || complain "which device is gone: $(cat out)"
 
+# A process that dies while it opens its devices: the run goes well, and nobody signs it.
+for n in 3 4 5 6 7 8; do
+	rm -rf died
+	head -c 56 /dev/zero >calls
+	GPUPROOF_FAKE="devices=2 calls=$folder/calls segfault@$n" "$program" run pcie.ini --check -q -o died >out 2>&1
+	code=$?
+	grep -q '"lost_workers"' died/result.json 2>/dev/null && break
+done
+[ $code -eq 4 ] || complain "a lost worker is accepted, exit code $code: $(cat out)"
+grep -q '^[1-9][0-9]* cases: .* ERROR' out && complain "the lost worker cost a case: $(cat out)"
+for file in out died/acceptance.html died/report.html; do
+	grep -qi 'a worker process was lost\|a worker was lost' $file || complain "$file does not tell of the lost worker"
+done
+grep -q 'INCONCLUSIVE' died/acceptance.html || complain "a lost worker does not leave it open"
+"$program" export junit died | grep -q '<error type="ERROR" message="ERROR: a worker process was lost' || complain "JUnit does not tell of the lost worker"
+
 # The page later, from the result alone; one device too few.
 GPUPROOF_FAKE=devices=1 "$program" run accept.ini --check -q -o one >out 2>&1
 [ $? -eq 1 ] || complain "one device of two is accepted: $(cat out)"

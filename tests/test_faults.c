@@ -234,7 +234,8 @@ static void judge_lost(const struct outcome *out, const char *fault)
 static bool is_told(const struct result *r)
 {
 	for (size_t i = 0; i < r->case_count; i++)
-		if (strstr(r->cases[i].notes, "A worker was lost before"))
+		if (r->cases[i].lost_count && strstr(r->cases[i].notes, "A worker was lost") &&
+		    r->cases[i].lost[0].device_count)
 			return true;
 	return false;
 }

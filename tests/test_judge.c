@@ -165,6 +165,68 @@ static void a_warning_fails_when_strict(void **state)
 	result_release(&r);
 }
 
+/* All figures are there and good: a process that was lost on the way is said, and nothing is signed. */
+static void a_lost_worker_is_not_accepted(void **state)
+{
+	struct lost_worker lost = { .reason = xstrdup("rank 1 (cuda:1) killed by signal 11"),
+				    .devices = xcalloc(1, sizeof(char *)),
+				    .device_count = 1 };
+	struct verdicts v;
+	struct result r, more;
+
+	(void)state;
+	lost.devices[0] = xstrdup("cuda:1");
+	node_init(&r, 2, "NVIDIA H200");
+	node_add(&r, 0, 55e9, 0.001);
+	node_init(&more, 2, "NVIDIA H200");
+	case_result_lose(node_add(&more, 0, 55e9, 0.001), &lost);
+	assert_null(lost.reason);
+	judge_by(BANDWIDTH "min = 1 GB/s\n", &r, 1, NULL, &v);
+	assert_int_equal(verdicts_exit_code(&v), 0);
+	verdicts_release(&v);
+	/* In any of the launches. */
+	pool_launches(&r, 1, &more, 1);
+	judge_by(BANDWIDTH "min = 1 GB/s\n", &r, 1, NULL, &v);
+	assert_int_equal(verdicts_exit_code(&v), 4);
+	assert_int_equal(v.counts[VERDICT_ERROR], 1);
+	assert_string_equal(v.checks[0].devices, "cuda:1");
+	assert_string_equal(v.checks[0].uuid, "GPU-1");
+	assert_string_equal(v.checks[0].reason,
+			    "a worker process was lost, and what it did was done again: rank 1 "
+			    "(cuda:1) killed by signal 11");
+	verdicts_release(&v);
+	result_release(&r);
+	result_release(&more);
+}
+
+/* A crash is told once, whether a limit is about its case or not. */
+static void an_error_without_a_limit_is_not_accepted(void **state)
+{
+	static const char *const wheres[] = { "", "where = size:1KiB\nallow_skipped = yes\n" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(wheres); i++) {
+		char *body = xasprintf(BANDWIDTH "min = 1 GB/s\n%s", wheres[i]);
+		struct case_result *c;
+		struct verdicts v;
+		struct result r;
+
+		node_init(&r, 1, "NVIDIA H200");
+		c = node_add(&r, 0, 55e9, 0.001);
+		c->status = CASE_ERROR;
+		free(c->reason);
+		c->reason = xstrdup("worker killed by signal 11");
+		judge_by(body, &r, 1, NULL, &v);
+		assert_int_equal(verdicts_exit_code(&v), 4);
+		assert_int_equal(v.counts[VERDICT_ERROR], 1);
+		assert_non_null(strstr(v.checks[v.count - 1].reason, "worker killed by signal 11"));
+		assert_string_equal(v.checks[v.count - 1].case_id, c->id);
+		verdicts_release(&v);
+		result_release(&r);
+		free(body);
+	}
+}
+
 static void no_check_is_a_failure(void **state)
 {
 	struct verdicts v = { 0 };
@@ -613,6 +675,8 @@ int main(void)
 		cmocka_unit_test(broken_cases_are_never_passed),
 		cmocka_unit_test(an_allowed_skip_beside_a_pass_is_accepted_unless_strict),
 		cmocka_unit_test(a_warning_fails_when_strict),
+		cmocka_unit_test(a_lost_worker_is_not_accepted),
+		cmocka_unit_test(an_error_without_a_limit_is_not_accepted),
 		cmocka_unit_test(no_check_is_a_failure),
 		cmocka_unit_test(missing_metric_and_wrong_unit_are_errors),
 		cmocka_unit_test(too_few_samples_pass_nothing),

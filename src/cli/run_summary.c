@@ -48,6 +48,9 @@ static void print_lost(const struct result *result)
 	for (size_t i = 0; i < result->preflight_count; i++)
 		if (strcmp(result->preflight[i].subject, FINDING_LOST) == 0)
 			printf("%s\n", result->preflight[i].text);
+	for (size_t i = 0; i < result->case_count; i++)
+		for (size_t l = 0; l < result->cases[i].lost_count; l++)
+			printf("a worker was lost: %s\n", result->cases[i].lost[l].reason);
 }
 
 void run_print_summary(const struct result *result)

@@ -327,6 +327,7 @@ void judge(const struct judge_input *input, struct verdicts *verdicts)
 		else
 			judge_node(input, limit, verdicts);
 	}
+	judge_errors(input, verdicts);
 	subjects_release(&all);
 	subjects_release(&baseline);
 }

@@ -53,6 +53,7 @@ static void pool_case(struct case_result *c, const struct case_result *other, si
 
 	c->seconds += other->seconds;
 	c->after = other->after;
+	case_result_lose_as(c, other);
 	if (rank[other->status] > rank[c->status])
 		set_reason(c, other->status, launch, other->reason);
 	if (c->status == CASE_OK)

@@ -186,6 +186,25 @@ static void judge_watches(const struct result *result, const struct case_result 
 	}
 }
 
+/* A process that died between cases, though everything was measured in the end: whether a device did it is not known. */
+static void judge_lost(const struct result *result, const struct case_result *c,
+		       struct verdicts *verdicts)
+{
+	for (size_t i = 0; i < c->lost_count; i++) {
+		const struct lost_worker *lost = &c->lost[i];
+		struct text devices = TEXT_EMPTY;
+		struct check *check = judging_finding(verdicts, result, NULL,
+			lost->device_count ? lost->devices[0] : NULL, VERDICT_ERROR, false,
+			xasprintf("a worker process was lost, and what it did was done again: %s",
+				  lost->reason));
+
+		for (size_t d = 0; d < lost->device_count; d++)
+			text_addf(&devices, "%s%s", d ? "," : "", lost->devices[d]);
+		judging_set(&check->devices, devices.data);
+		text_release(&devices);
+	}
+}
+
 static void judge_case(const struct result *result, const struct case_result *c,
 		       struct verdicts *verdicts)
 {
@@ -193,6 +212,7 @@ static void judge_case(const struct result *result, const struct case_result *c,
 	judge_counters(result, c, verdicts);
 	judge_watches(result, c, verdicts);
 	judge_throttling(result, c, verdicts);
+	judge_lost(result, c, verdicts);
 }
 
 /* A run that did not reach its end is never accepted, also when what is missing has no limit. */
@@ -218,5 +238,30 @@ void judge_run(const struct judge_input *input, struct verdicts *verdicts)
 		for (size_t i = 0; i < result->case_count; i++)
 			judge_case(result, &result->cases[i], verdicts);
 		judge_end(result, verdicts);
+	}
+}
+
+static bool is_told(const struct verdicts *verdicts, const char *case_id)
+{
+	for (size_t i = 0; i < verdicts->count; i++)
+		if (verdicts->checks[i].verdict == VERDICT_ERROR &&
+		    strcmp(verdicts->checks[i].case_id, case_id) == 0)
+			return true;
+	return false;
+}
+
+/* A crash says something of the machine, also where nobody set a limit. */
+void judge_errors(const struct judge_input *input, struct verdicts *verdicts)
+{
+	for (size_t r = 0; r < input->count; r++) {
+		const struct result *result = &input->results[r];
+
+		for (size_t i = 0; i < result->case_count; i++) {
+			const struct case_result *c = &result->cases[i];
+
+			if (c->status == CASE_ERROR && !is_told(verdicts, c->id))
+				judging_finding(verdicts, result, c, NULL, VERDICT_ERROR, false,
+						xasprintf("the case ended in an error: %s", c->reason));
+		}
 	}
 }

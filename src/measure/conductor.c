@@ -39,7 +39,8 @@ struct conductor {
 	bool *partial;             /* interrupted: kept, but not done */
 	int log;
 	double earlier_seconds; /* of the run that this one continues */
-	char lost[768];         /* "" or why a worker was lost that no case says so of yet */
+	struct lost_worker *lost; /* that no case tells of yet */
+	size_t lost_count, lost_capacity;
 };
 
 static void started(void *context, size_t index)
@@ -68,14 +69,9 @@ static void stopping(void *context)
 /* A worker that was lost before a case began, or with several at once, must not be forgotten because the next one went well. */
 static void tell_of_lost(struct conductor *k, struct case_result *c)
 {
-	char *note;
-
-	if (!k->lost[0])
-		return;
-	note = xasprintf("A worker was lost before, and what it did was done again: %s.", k->lost);
-	case_result_note(c, note);
-	k->lost[0] = '\0';
-	free(note);
+	for (size_t i = 0; i < k->lost_count; i++)
+		case_result_lose(c, &k->lost[i]);
+	k->lost_count = 0;
 }
 
 static enum status settled(void *context, size_t index, bool partial, struct case_result *c,
@@ -151,6 +147,16 @@ static enum status give_up(struct conductor *k, const size_t *cases, size_t coun
 	return status;
 }
 
+static void take_loss(struct conductor *k, struct lost_worker *lost, bool repeated)
+{
+	if (!lost->reason)
+		return;
+	fprintf(stderr, "gpuproof: a worker was lost%s: %s\n",
+		repeated ? ", and what it did is done again" : " behind its last case", lost->reason);
+	ARRAY_GROW(k->lost, k->lost_count, k->lost_capacity);
+	k->lost[k->lost_count++] = *lost;
+}
+
 /* Workers one after the other until all `cases` are settled or a stop is asked for. */
 static enum status run_group(struct conductor *k, const size_t *cases, size_t count,
 			     struct error *err)
@@ -174,15 +180,13 @@ static enum status run_group(struct conductor *k, const size_t *cases, size_t co
 		struct life life;
 		size_t given_up;
 
-		if (supervise(&supervisor, cases, count, &life, err) != STATUS_OK)
+		if (supervise(&supervisor, cases, count, &life, err) != STATUS_OK) {
+			lost_worker_release(&life.lost);
 			return err->status;
-		if (life.repeated && !signals_stops()) {
-			fprintf(stderr, "gpuproof: a worker was lost, and what it did is done again: %s\n",
-				life.reason);
-			memcpy(k->lost, life.reason, sizeof(k->lost));
 		}
 		cases += life.settled;
 		count -= life.settled;
+		take_loss(k, &life.lost, count > 0);
 		idle = life.settled ? 0 : idle + 1;
 		hangs = life.hung && life.settled <= 1 ? hangs + 1 : 0;
 		if (!count || signals_stops() || (idle < 2 && hangs < HANGS_IN_A_ROW))
@@ -286,6 +290,9 @@ static void close_all(struct conductor *k)
 	}
 	if (k->control)
 		munmap(k->control, sizeof(*k->control));
+	for (size_t i = 0; i < k->lost_count; i++)
+		lost_worker_release(&k->lost[i]);
+	free(k->lost);
 	free(k->cases);
 	free(k->done);
 	free(k->partial);
@@ -301,6 +308,9 @@ static void collect(struct conductor *k, struct result *result, enum status stat
 	for (size_t i = 0; i < k->plan->case_count; i++)
 		if (k->done[i] || k->partial[i])
 			*result_add_case(result) = k->cases[i];
+	/* Lost behind the last case of all. */
+	if (result->case_count)
+		tell_of_lost(k, &result->cases[result->case_count - 1]);
 	clock_iso8601(now, sizeof(now));
 	free(result->finished);
 	/* Someone may have set the clock back meanwhile. */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "base/units.h"
 #include "measure/describe.h"
 #include "measure/message.h"
@@ -260,6 +261,58 @@ static void settle_flight(struct session *s)
 	settle(s, s->overdue, &result);
 }
 
+/* What a case says of itself is no loss, nor what was ended because the user wanted it. */
+static bool is_loss(const struct session *s, bool told)
+{
+	return s->team.reason[0] && !told && !s->overdue && !signals_stops();
+}
+
+static void blame(struct session *s, size_t plan_device)
+{
+	struct lost_worker *lost = &s->life->lost;
+	const char *id = s->s->plan->devices[plan_device].id;
+
+	for (size_t i = 0; i < lost->device_count; i++)
+		if (strcmp(lost->devices[i], id) == 0)
+			return;
+	lost->devices = xrealloc(lost->devices, lost->device_count + 1, sizeof(*lost->devices));
+	lost->devices[lost->device_count++] = xstrdup(id);
+}
+
+static void blame_case(struct session *s, size_t at)
+{
+	const struct plan_case *c = &s->s->plan->cases[s->cases[at]];
+
+	for (size_t i = 0; i < c->device_count; i++)
+		blame(s, c->devices[i]);
+}
+
+/* The device of the rank that went first; of one process those of the cases that it had, or was about to begin. */
+static void record_loss(struct session *s)
+{
+	size_t settled = s->life->settled, company = 1;
+	const struct plan_case *largest = &s->s->plan->cases[s->cases[0]];
+
+	s->life->lost.reason = xstrdup(s->team.reason);
+	for (size_t i = 1; i < s->case_count; i++)
+		largest = team_larger(largest, &s->s->plan->cases[s->cases[i]]);
+	if (s->team.size > 1 && s->team.culprit >= 0) {
+		blame(s, largest->devices[s->team.culprit]);
+		return;
+	}
+	if (s->team.size > 1) {
+		for (int rank = 0; rank < s->team.size; rank++)
+			blame(s, largest->devices[rank]);
+		return;
+	}
+	if (s->in_flight)
+		company = (size_t)atomic_load(&s->s->control->company);
+	if (settled == s->case_count)
+		settled--;
+	for (size_t i = settled; i < settled + company && i < s->case_count; i++)
+		blame_case(s, i);
+}
+
 enum status supervise(const struct supervisor *supervisor, const size_t *cases, size_t case_count,
 		      struct life *life, struct error *err)
 {
@@ -288,7 +341,8 @@ enum status supervise(const struct supervisor *supervisor, const size_t *cases, 
 			"without them\n",
 			s.team.alive);
 	memcpy(life->reason, s.team.reason, sizeof(life->reason));
-	life->repeated = life->reason[0] && !told && !s.overdue;
+	if (is_loss(&s, told))
+		record_loss(&s);
 	text_release(&s.input);
 	team_release(&s.team);
 	return err->status;

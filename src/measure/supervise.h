@@ -38,8 +38,9 @@ struct life {
 	 */
 	size_t settled;
 	bool hung;        /* it had to be killed for taking too long */
-	bool repeated;    /* what it was lost with is no case's result: it is done again */
 	char reason[768]; /* "" or why the worker did not end as it should */
+	/* What no case's result says: to be done again, or it was lost behind its last case. No reason: nothing. The caller's. */
+	struct lost_worker lost;
 };
 
 /* A worker for `cases`. STATUS_OK also when it died; a failure means that the run cannot go on. */

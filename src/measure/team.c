@@ -106,7 +106,7 @@ enum status team_start(struct team *team, const struct plan *plan, struct contro
 	enum status status;
 	int ends[2];
 
-	*team = (struct team){ .control = control, .pipe = -1, .log = log };
+	*team = (struct team){ .control = control, .pipe = -1, .log = log, .culprit = -1 };
 	for (size_t i = 1; i < case_count; i++)
 		largest = team_larger(largest, &plan->cases[cases[i]]);
 	team->size = worker_processes(largest);
@@ -141,6 +141,7 @@ static void rank_ended(struct team *team, int rank, int wait_status)
 		 WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL
 			 ? ", by hand or by the kernel for want of memory"
 			 : "");
+	team->culprit = rank;
 	team_kill(team, reason);
 }
 

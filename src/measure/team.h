@@ -13,6 +13,7 @@ struct team {
 	pid_t pids[PLAN_MAX_CASE_DEVICES];     /* 0: gone */
 	char names[PLAN_MAX_CASE_DEVICES][64]; /* "worker", "rank 1 (cuda:1)" */
 	int size, alive;
+	int culprit; /* the rank that ended badly first; -1: none, or they were killed */
 	int pipe; /* read end, non-blocking */
 	int log;  /* what the ranks print */
 	bool killed;

@@ -178,6 +178,14 @@ static void warn_lost(const struct view *view, struct tree *list)
 			if (strcmp(result->preflight[i].subject, FINDING_LOST) == 0)
 				warn(list, "%s%s%s", view->count > 1 ? view_letter(r, letter) : "",
 				     view->count > 1 ? ": " : "", result->preflight[i].text);
+		for (size_t i = 0; i < result->case_count; i++)
+			for (size_t l = 0; l < result->cases[i].lost_count; l++)
+				warn(list,
+				     "%s%sA worker process was lost, and what it did was done "
+				     "again: %s.",
+				     view->count > 1 ? view_letter(r, letter) : "",
+				     view->count > 1 ? ": " : "",
+				     result->cases[i].lost[l].reason);
 	}
 }
 

@@ -85,6 +85,9 @@ void case_result_release(struct case_result *c)
 	for (size_t i = 0; i < c->phase_count; i++)
 		free(c->phases[i].name);
 	free(c->phases);
+	for (size_t i = 0; i < c->lost_count; i++)
+		lost_worker_release(&c->lost[i]);
+	free(c->lost);
 	free(c->verification.method);
 	memset(c, 0, sizeof(*c));
 }
@@ -170,6 +173,45 @@ void case_result_note(struct case_result *c, const char *text)
 
 	c->notes = old && *old ? xasprintf("%s %s", old, text) : xstrdup(text);
 	free(old);
+}
+
+void lost_worker_release(struct lost_worker *lost)
+{
+	for (size_t i = 0; i < lost->device_count; i++)
+		free(lost->devices[i]);
+	free(lost->devices);
+	free(lost->reason);
+	memset(lost, 0, sizeof(*lost));
+}
+
+static void add_lost(struct case_result *c, struct lost_worker *lost)
+{
+	ARRAY_GROW(c->lost, c->lost_count, c->lost_capacity);
+	c->lost[c->lost_count++] = *lost;
+	memset(lost, 0, sizeof(*lost));
+}
+
+void case_result_lose(struct case_result *c, struct lost_worker *lost)
+{
+	char *note = xasprintf("A worker was lost, and what it did was done again: %s.", lost->reason);
+
+	case_result_note(c, note);
+	free(note);
+	add_lost(c, lost);
+}
+
+void case_result_lose_as(struct case_result *c, const struct case_result *from)
+{
+	for (size_t i = 0; i < from->lost_count; i++) {
+		const struct lost_worker *f = &from->lost[i];
+		struct lost_worker copy = { .reason = xstrdup(f->reason),
+					    .device_count = f->device_count };
+
+		copy.devices = xcalloc(f->device_count + 1, sizeof(*copy.devices));
+		for (size_t d = 0; d < f->device_count; d++)
+			copy.devices[d] = xstrdup(f->devices[d]);
+		add_lost(c, &copy);
+	}
 }
 
 struct case_result *result_add_case(struct result *result)

@@ -140,6 +140,16 @@ struct case_phase {
 	double seconds;
 };
 
+/*
+ * A worker process that ended badly with no case in flight, or with several: what it did was done again, one by one. A
+ * case says so that was carried out next.
+ */
+struct lost_worker {
+	char *reason;   /* "rank 1 (cuda:1) killed by signal 11 (Segmentation fault)" */
+	char **devices; /* those that it may have been lost with */
+	size_t device_count;
+};
+
 struct case_parameter {
 	char *name, *text; /* "size", "64MiB" */
 	double number;     /* base units; NaN when it is a word */
@@ -171,6 +181,8 @@ struct case_result {
 	size_t path_count;
 	struct case_phase *phases; /* of rank 0; none: the suite names none */
 	size_t phase_count;
+	struct lost_worker *lost; /* before this case began; none: no worker was */
+	size_t lost_count, lost_capacity;
 	double started_seconds, seconds; /* since the run began; duration */
 };
 
@@ -221,6 +233,11 @@ void case_result_release(struct case_result *c);
 void case_result_init(struct case_result *c);
 /* `text` behind the notes that are there, if any. */
 void case_result_note(struct case_result *c, const char *text);
+void lost_worker_release(struct lost_worker *lost);
+/* Moves `lost` into the case, with a note that says so; `lost` is empty then. */
+void case_result_lose(struct case_result *c, struct lost_worker *lost);
+/* Appends copies of what `from` lost. */
+void case_result_lose_as(struct case_result *c, const struct case_result *from);
 /* Appends an empty series of times, in seconds. It moves when the next one is added. */
 struct series *case_result_add_times(struct case_result *result, const char *name);
 void watch_release(struct watch *watch);

@@ -172,6 +172,12 @@ static const struct field phase_fields[] = {
 	{ 0 }
 };
 
+static const struct field lost_worker_fields[] = {
+	{ .name = "reason", .codec = &codec_string, FIELD_AT(lost_worker, reason) },
+	{ .name = "devices", .codec = &codec_strings, FIELD_COUNTED(lost_worker, devices, device_count) },
+	{ 0 }
+};
+
 const struct field case_fields[] = {
 	{ .name = "suite", .codec = &codec_string, FIELD_AT(case_result, suite) },
 	{ .name = "label", .codec = &codec_string, FIELD_AT(case_result, label) },
@@ -201,6 +207,9 @@ const struct field case_fields[] = {
 	  .optional = true },
 	{ .name = "phases", .codec = &codec_array, FIELD_COUNTED(case_result, phases, phase_count),
 	  .optional = true, .one_line = true, .fields = phase_fields },
+	{ .name = "lost_workers", .codec = &codec_array, FIELD_COUNTED(case_result, lost, lost_count),
+	  FIELD_CAPACITY(case_result, lost_capacity), .optional = true, .one_line = true,
+	  .fields = lost_worker_fields },
 	{ .name = "started", .codec = &codec_real, FIELD_AT(case_result, started_seconds) },
 	{ .name = "seconds", .codec = &codec_real, FIELD_AT(case_result, seconds) },
 	{ 0 }
