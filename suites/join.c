@@ -11,6 +11,16 @@ enum status join_open(struct device *device, enum transport transport,
 					      out, err);
 }
 
+enum status join_agree(struct world *world, enum status mine, struct communicator *opened,
+		       struct error *err)
+{
+	enum status status = world_agree(world, mine, err);
+
+	if (opened && status != STATUS_OK)
+		opened->partial = true;
+	return status;
+}
+
 /* Rank 0 makes the id that all need. */
 static enum status join_over(struct device *device, struct world *world, enum transport transport,
 			     int multiprocessors, struct communicator **out, struct error *err)
@@ -25,7 +35,7 @@ static enum status join_over(struct device *device, struct world *world, enum tr
 	world_broadcast(world, 0, &id, sizeof(id));
 	status = join_open(device, transport, &id, world->rank, world->size, multiprocessors, out,
 			   err);
-	return world_agree(world, status, err);
+	return join_agree(world, status, *out, err);
 }
 
 /* Bits of all ranks' devices. */

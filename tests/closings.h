@@ -18,6 +18,7 @@ static struct closings {
 	_Atomic int alone;		 /* closings that others did not join */
 } *closings;
 static const struct backend *closings_backend; /* the device's own */
+static int closings_refusing = -1;		/* the rank that opens none, though the others do; -1: none */
 
 static inline void closings_begin(void)
 {
@@ -33,7 +34,7 @@ static inline void closings_end(void)
 static inline void closings_close(struct communicator *communicator)
 {
 	_Atomic int *came = &closings->came[communicator->size];
-	int size = communicator->size, mine = atomic_fetch_add(came, 1) + 1;
+	int size = communicator->size, mine = communicator->partial ? 0 : atomic_fetch_add(came, 1) + 1;
 	int all = (mine + size - 1) / size * size;
 	double limit = clock_seconds() + CLOSINGS_PATIENCE;
 
@@ -44,6 +45,21 @@ static inline void closings_close(struct communicator *communicator)
 	closings_backend->communicator_close(communicator);
 }
 
+static inline enum status closings_open(struct device *device, enum transport transport,
+					const struct communicator_id *id, int rank, int size,
+					int multiprocessors, struct communicator **out,
+					struct error *err)
+{
+	enum status status = closings_backend->communicator_open_over(device, transport, id, rank, size,
+								      multiprocessors, out, err);
+
+	if (status != STATUS_OK || rank != closings_refusing)
+		return status;
+	closings_backend->communicator_close(*out);
+	*out = NULL;
+	return error_set(err, STATUS_DEVICE, "it is out of memory");
+}
+
 /* In a rank: from here on its device is such a one. */
 static inline void closings_watch(struct device *device)
 {
@@ -52,6 +68,7 @@ static inline void closings_watch(struct device *device)
 	closings_backend = device->backend;
 	watched = *device->backend;
 	watched.communicator_close = closings_close;
+	watched.communicator_open_over = closings_open;
 	device->backend = &watched;
 }
 

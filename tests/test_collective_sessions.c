@@ -68,10 +68,41 @@ static void sessions_are_closed_by_all_ranks_together(void **state)
 	closings_end();
 }
 
+/* One rank cannot open its end; the others could, and must not wait for it when they close theirs. */
+static enum status run_half_opened(struct device *device, struct world *world, void *context,
+				   struct error *err)
+{
+	struct communicator *opened = NULL;
+	enum status status;
+
+	(void)context;
+	closings_watch(device);
+	closings_refusing = 1;
+	status = use(device, world, TRANSPORT_AUTO, &opened, err);
+	if (status != STATUS_DEVICE || !strstr(err->message, "it is out of memory"))
+		return error_set(err, STATUS_INTERNAL, "a rank did not hear of the failure");
+	error_clear(err);
+	closings_refusing = -1;
+	status = use(device, world, TRANSPORT_AUTO, &opened, err);
+	session_close();
+	closings_unwatch(device);
+	return status;
+}
+
+static void what_only_some_ranks_opened_is_closed_without_waiting(void **state)
+{
+	(void)state;
+	closings_begin();
+	assert_ranks(run_ranks(3, run_half_opened, NULL), 3, STATUS_OK, "half opened");
+	assert_int_equal(closings->alone, 0);
+	closings_end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sessions_are_closed_by_all_ranks_together),
+		cmocka_unit_test(what_only_some_ranks_opened_is_closed_without_waiting),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,7 +29,7 @@
 #include "device/transport.h"
 
 /* Changes whenever this header does in a way that a loaded module would notice. */
-#define BACKEND_ABI 13
+#define BACKEND_ABI 14
 
 /* Every backend's device, stream, event, communicator and graph start with these fields. */
 struct device {
@@ -50,6 +50,7 @@ struct communicator {
 	enum transport transport; /* what it goes over; AUTO: what the backend does not tell */
 	const struct communicator_operations *operations; /* NULL: the backend's own */
 	struct relay *relay;
+	bool partial; /* not all ranks came to have it: closing it must not wait for the others */
 };
 struct graph {
 	struct device *device;

@@ -55,7 +55,7 @@ enum status team_open_group(struct team *team, const struct team_group *group,
 		after = free_memory(team->device);
 		team->communicator_bytes += before > after ? before - after : 0;
 	}
-	return world_agree(team->world, status, err);
+	return join_agree(team->world, status, *out, err);
 }
 
 enum status team_open_grid(struct team *team, const struct setup *setup, struct error *err)
