@@ -15,23 +15,36 @@
 #include "suites/buffers.h"
 #include "suites/suite.h"
 
-enum operation { LATENCY, ENQUEUE, THROUGHPUT, BACK_TO_BACK, GRAPH, EVENT, STREAM_SYNC, CALLBACK };
+enum operation {
+	LATENCY,
+	ENQUEUE,
+	THROUGHPUT,
+	BACK_TO_BACK,
+	RECORD,
+	HANDOVER,
+	GRAPH,
+	EVENT,
+	STREAM_SYNC,
+	CALLBACK
+};
 
-static const char *const operations[] = { "latency",      "enqueue",  "throughput",
-					  "back_to_back", "graph",    "event",
-					  "stream_sync",  "callback", NULL };
+static const char *const operations[] = { "latency",     "enqueue",  "throughput", "back_to_back",
+					  "record",      "handover", "graph",      "event",
+					  "stream_sync", "callback", NULL };
 
 static const struct key keys[] = {
 	{ .name = "operations",
 	  .type = KEY_CHOICE,
 	  .list = true,
-	  .fallback =
-		  "latency, enqueue, throughput, back_to_back, graph, event, stream_sync, callback",
+	  .fallback = "latency, enqueue, throughput, back_to_back, record, handover, graph, event, "
+		      "stream_sync, callback",
 	  .choices = operations,
 	  .parameter = "operation",
 	  .help = "latency: launch and wait; enqueue: launch alone; throughput: many, then wait; "
-		  "back_to_back: on the "
-		  "device; graph; event, stream_sync: wait; callback" },
+		  "back_to_back: on the device; record: the same, an event behind each; handover: "
+		  "two "
+		  "streams in turns, each waits for the other's; graph; event, stream_sync: wait; "
+		  "callback" },
 	{ .name = "nodes",
 	  .type = KEY_INTEGER,
 	  .list = true,
@@ -66,20 +79,32 @@ struct launcher {
 	struct run *run;
 	enum operation operation;
 	unsigned nodes;
-	struct stream *stream;
-	struct event *event;
+	struct stream *streams[2]; /* handover: takes turns; others: the first */
+	struct event *events[2];
 	struct graph *graph;
 	struct buffer counter;         /* on the device, for counting launches */
 	struct empty_arguments kernel; /* with the counter while verifying, else without */
 	_Atomic uint64_t calls;        /* of the callback */
 };
 
+/* A kernel in a stream, for which the other stream's next command waits. */
+static enum status hand_over(struct launcher *l, unsigned turn, struct error *err)
+{
+	struct stream *from = l->streams[turn % 2], *to = l->streams[(turn + 1) % 2];
+	struct event *event = l->events[turn % 2];
+
+	if (backend_launch(from, "empty", &l->kernel, err) != STATUS_OK ||
+	    backend_event_record(event, from, err) != STATUS_OK)
+		return err->status;
+	return backend_stream_wait(to, event, err);
+}
+
 static enum status launch_kernels(struct launcher *l, unsigned count, struct error *err)
 {
 	enum status status = STATUS_OK;
 
 	for (unsigned i = 0; i < count && status == STATUS_OK; i++)
-		status = backend_launch(l->stream, "empty", &l->kernel, err);
+		status = backend_launch(l->streams[0], "empty", &l->kernel, err);
 	return status;
 }
 
@@ -90,28 +115,34 @@ static void count_call(void *context)
 	atomic_fetch_add(&l->calls, 1);
 }
 
-/* One operation of the kind that is measured. */
-static enum status one(struct launcher *l, struct error *err)
+/* One operation of the kind that is measured, the one of number `turn`. */
+static enum status one(struct launcher *l, unsigned turn, struct error *err)
 {
 	switch (l->operation) {
+	case RECORD:
+		if (launch_kernels(l, 1, err) != STATUS_OK)
+			return err->status;
+		return backend_event_record(l->events[0], l->streams[0], err);
+	case HANDOVER:
+		return hand_over(l, turn, err);
 	case LATENCY:
 		if (launch_kernels(l, 1, err) != STATUS_OK)
 			return err->status;
-		return backend_stream_synchronize(l->stream, err);
+		return backend_stream_synchronize(l->streams[0], err);
 	case GRAPH:
-		if (backend_graph_launch(l->graph, l->stream, err) != STATUS_OK)
+		if (backend_graph_launch(l->graph, l->streams[0], err) != STATUS_OK)
 			return err->status;
-		return backend_stream_synchronize(l->stream, err);
+		return backend_stream_synchronize(l->streams[0], err);
 	case EVENT:
-		if (backend_event_record(l->event, l->stream, err) != STATUS_OK)
+		if (backend_event_record(l->events[0], l->streams[0], err) != STATUS_OK)
 			return err->status;
-		return backend_event_synchronize(l->event, err);
+		return backend_event_synchronize(l->events[0], err);
 	case CALLBACK:
-		if (backend_host_callback(l->stream, count_call, l, err) != STATUS_OK)
+		if (backend_host_callback(l->streams[0], count_call, l, err) != STATUS_OK)
 			return err->status;
-		return backend_stream_synchronize(l->stream, err);
+		return backend_stream_synchronize(l->streams[0], err);
 	case STREAM_SYNC:
-		return backend_stream_synchronize(l->stream, err);
+		return backend_stream_synchronize(l->streams[0], err);
 	default:
 		return launch_kernels(l, 1, err);
 	}
@@ -123,9 +154,9 @@ static enum status launch(void *state, unsigned batch, struct error *err)
 	enum status status = STATUS_OK;
 
 	for (unsigned i = 0; i < batch && status == STATUS_OK; i++)
-		status = one(l, err);
+		status = one(l, i, err);
 	if (l->operation == THROUGHPUT && status == STATUS_OK)
-		status = backend_stream_synchronize(l->stream, err);
+		status = backend_stream_synchronize(l->streams[0], err);
 	return status;
 }
 
@@ -135,13 +166,23 @@ static enum status launch_graph_only(void *state, unsigned batch, struct error *
 	enum status status = STATUS_OK;
 
 	for (unsigned i = 0; i < batch && status == STATUS_OK; i++)
-		status = backend_graph_launch(l->graph, l->stream, err);
+		status = backend_graph_launch(l->graph, l->streams[0], err);
 	return status;
 }
 
 static enum status finish(void *state, struct error *err)
 {
-	return backend_stream_synchronize(((struct launcher *)state)->stream, err);
+	const struct launcher *l = state;
+
+	if (backend_stream_synchronize(l->streams[1], err) != STATUS_OK)
+		return err->status;
+	return backend_stream_synchronize(l->streams[0], err);
+}
+
+/* What the device takes, however fast the host is. */
+static bool on_device(enum operation operation)
+{
+	return operation == BACK_TO_BACK || operation == RECORD || operation == HANDOVER;
 }
 
 static struct workload workload_of(struct launcher *l)
@@ -149,20 +190,26 @@ static struct workload workload_of(struct launcher *l)
 	struct workload w = { .state = l,
 			      .launch = launch,
 			      .clock = CLOCK_HOST,
-			      .streams = &l->stream,
+			      .streams = l->streams,
 			      .stream_count = 1,
 			      .max_batch = 1,
 			      .min_samples = TAIL_SAMPLES };
 
 	/* Too short for one reading of the clock each. */
-	if (l->operation == ENQUEUE || l->operation == THROUGHPUT || l->operation == BACK_TO_BACK ||
+	if (l->operation == ENQUEUE || l->operation == THROUGHPUT || on_device(l->operation) ||
 	    l->operation == STREAM_SYNC) {
 		w.max_batch = QUEUED;
 		w.min_samples = 0;
 		w.finish = finish;
 	}
-	if (l->operation == BACK_TO_BACK)
+	if (on_device(l->operation))
 		w.clock = CLOCK_DEVICE;
+	if (l->operation == RECORD)
+		w.commands = 2;
+	if (l->operation == HANDOVER) {
+		w.stream_count = 2;
+		w.commands = 3;
+	}
 	return w;
 }
 
@@ -172,10 +219,10 @@ static enum status record_graph(struct launcher *l, struct error *err)
 
 	backend_graph_destroy(l->graph);
 	l->graph = NULL;
-	if (backend_graph_begin(l->stream, err) != STATUS_OK)
+	if (backend_graph_begin(l->streams[0], err) != STATUS_OK)
 		return err->status;
 	launch_kernels(l, l->nodes, err);
-	if (backend_graph_end(l->stream, &l->graph, &end_error) != STATUS_OK)
+	if (backend_graph_end(l->streams[0], &l->graph, &end_error) != STATUS_OK)
 		error_set(err, end_error.status, "%s", end_error.message);
 	return err->status;
 }
@@ -186,14 +233,15 @@ static enum status verify_launches(struct launcher *l, struct error *err)
 	const unsigned times = 20;
 	uint64_t found = 0, expected = (uint64_t)times * (l->operation == GRAPH ? l->nodes : 1);
 
-	if (backend_memory_set(l->stream, l->counter.memory, 0, l->counter.bytes, err) != STATUS_OK)
+	if (backend_memory_set(l->streams[0], l->counter.memory, 0, l->counter.bytes, err) !=
+	    STATUS_OK)
 		return err->status;
 	l->kernel.counter = l->counter.memory;
 	if ((l->operation != GRAPH || record_graph(l, err) == STATUS_OK) &&
 	    launch(l, times, err) == STATUS_OK)
-		backend_copy(l->stream, &found, l->counter.memory, sizeof(found), err);
+		backend_copy(l->streams[0], &found, l->counter.memory, sizeof(found), err);
 	l->kernel.counter = NULL;
-	if (backend_stream_synchronize(l->stream, err) != STATUS_OK || err->status != STATUS_OK)
+	if (backend_stream_synchronize(l->streams[0], err) != STATUS_OK || err->status != STATUS_OK)
 		return err->status;
 	if (found != expected)
 		return error_set(err, STATUS_MISMATCH,
@@ -210,11 +258,12 @@ static enum status verify_waiting(struct launcher *l, struct error *err)
 	uint64_t calls = atomic_load(&l->calls);
 	double start, waited;
 
-	if (backend_launch(l->stream, "spin", &spin, err) != STATUS_OK ||
-	    backend_stream_synchronize(l->stream, err) != STATUS_OK)
+	if (backend_launch(l->streams[0], "spin", &spin, err) != STATUS_OK ||
+	    backend_stream_synchronize(l->streams[0], err) != STATUS_OK)
 		return err->status;
 	start = clock_seconds();
-	if (backend_launch(l->stream, "spin", &spin, err) != STATUS_OK || one(l, err) != STATUS_OK)
+	if (backend_launch(l->streams[0], "spin", &spin, err) != STATUS_OK ||
+	    one(l, 0, err) != STATUS_OK)
 		return err->status;
 	waited = clock_seconds() - start;
 	/* The clocks of the device and the host may differ by their steps. */
@@ -229,8 +278,32 @@ static enum status verify_waiting(struct launcher *l, struct error *err)
 	return STATUS_OK;
 }
 
+/* What comes behind a kernel in the other stream waits for it. */
+static enum status verify_handover(struct launcher *l, struct error *err)
+{
+	const struct spin_arguments spin = { 2e-3 };
+	double start;
+
+	if (backend_stream_synchronize(l->streams[0], err) != STATUS_OK)
+		return err->status;
+	start = clock_seconds();
+	if (backend_launch(l->streams[0], "spin", &spin, err) != STATUS_OK ||
+	    hand_over(l, 0, err) != STATUS_OK ||
+	    backend_stream_synchronize(l->streams[1], err) != STATUS_OK)
+		return err->status;
+	if (clock_seconds() - start < 0.99 * spin.seconds)
+		return error_set(
+			err, STATUS_MISMATCH,
+			"the other stream went on after %.3g ms; the kernel that it waits for "
+			"takes %.3g ms",
+			1e3 * (clock_seconds() - start), 1e3 * spin.seconds);
+	return verify_launches(l, err);
+}
+
 static enum status verify(struct launcher *l, struct error *err)
 {
+	if (l->operation == HANDOVER)
+		return verify_handover(l, err);
 	if (l->operation == EVENT || l->operation == STREAM_SYNC || l->operation == CALLBACK)
 		return verify_waiting(l, err);
 	return verify_launches(l, err);
@@ -277,21 +350,25 @@ static enum status open_launcher(struct launcher *l, struct run *run, struct err
 	l->run = run;
 	l->operation = (enum operation)case_integer(run->c, "operations");
 	l->nodes = l->operation == GRAPH ? (unsigned)case_integer(run->c, "nodes") : 1;
-	if (backend_stream_create(device, false, &l->stream, err) != STATUS_OK ||
-	    backend_event_create(device, &l->event, err) != STATUS_OK ||
-	    buffer_alloc(&l->counter, device, ALLOCATOR_DEVICE, sizeof(uint64_t), err) != STATUS_OK)
+	for (int i = 0; i < 2; i++)
+		if (backend_stream_create(device, false, &l->streams[i], err) != STATUS_OK ||
+		    backend_event_create(device, &l->events[i], err) != STATUS_OK)
+			return err->status;
+	if (buffer_alloc(&l->counter, device, ALLOCATOR_DEVICE, sizeof(uint64_t), err) != STATUS_OK)
 		return err->status;
 	return STATUS_OK;
 }
 
 static void close_launcher(struct launcher *l)
 {
-	if (l->stream)
-		backend_stream_synchronize(l->stream, NULL);
+	for (int i = 0; i < 2 && l->streams[i]; i++)
+		backend_stream_synchronize(l->streams[i], NULL);
 	backend_graph_destroy(l->graph);
 	buffer_free(&l->counter);
-	backend_event_destroy(l->event);
-	backend_stream_destroy(l->stream);
+	for (int i = 0; i < 2; i++) {
+		backend_event_destroy(l->events[i]);
+		backend_stream_destroy(l->streams[i]);
+	}
 }
 
 static enum status launch_run(struct run *run, struct error *err)

@@ -11,7 +11,7 @@ static void test_every_case_runs(void **state)
 	struct fixture *f = *state;
 
 	plan_from(f, QUICK "[suite launch]\nnodes = 1, 40\n", f->infos, 1);
-	assert_int_equal(f->plan.case_count, 9);
+	assert_int_equal(f->plan.case_count, 11);
 	for (size_t i = 0; i < f->plan.case_count; i++) {
 		const struct plan_case *c = &f->plan.cases[i];
 		struct case_result result;
@@ -88,7 +88,7 @@ static void expect_mismatch(struct fixture *f, const char *operation, const char
 static void test_lost_launches_are_found(void **state)
 {
 	static const char *const operations[] = { "latency", "enqueue", "throughput",
-						  "back_to_back", "graph" };
+						  "back_to_back", "record", "handover", "graph" };
 
 	for (size_t i = 0; i < ARRAY_SIZE(operations); i++) {
 		spy_reset();
@@ -97,8 +97,19 @@ static void test_lost_launches_are_found(void **state)
 	}
 }
 
+static enum status hasty_wait(struct stream *stream, struct event *event, struct error *err)
+{
+	(void)stream;
+	(void)event;
+	(void)err;
+	return STATUS_OK;
+}
+
 static void test_waiting_that_does_not_wait_is_found(void **state)
 {
+	spy_reset();
+	spy.table.stream_wait = hasty_wait;
+	expect_mismatch(*state, "handover", "the other stream went on");
 	spy_reset();
 	spy.table.event_synchronize = hasty_event;
 	expect_mismatch(*state, "event", "waiting ended");
