@@ -270,6 +270,21 @@ static const char *messages_of(const struct case_result *c, const struct setup *
 	return transport_names[setup->transport];
 }
 
+/* Nobody expects a prediction of a run that measured nothing of what they are made of. */
+static void note_missing(struct run *run, const struct result *all, const struct curves *curves)
+{
+	static const char *const sources[] = { "matmul", "stream", "collective" };
+
+	for (size_t i = 0; i < all->case_count; i++)
+		for (size_t s = 0; s < sizeof(sources) / sizeof(sources[0]); s++)
+			if (all->cases[i].status == CASE_OK &&
+			    strcmp(all->cases[i].suite, sources[s]) == 0) {
+				run_note(run, "Not predicted, since this run did not measure %s.",
+					 curves->missing);
+				return;
+			}
+}
+
 static void parallel_derive(struct run *run, const struct result *all)
 {
 	const struct section *section = run->c->section;
@@ -278,6 +293,7 @@ static void parallel_derive(struct run *run, const struct result *all)
 			       .bus = section_real(section, "predict_bus"),
 			       .latency = section_real(section, "predict_latency") };
 	const struct metric_value *step = case_metric(run->result, "parallel.step_time");
+	const struct series *samples = case_series(run->result, "parallel.step_time");
 	double measured = step ? step->value : NAN, predicted;
 	struct error ignored = ERROR_NONE;
 	struct curves curves;
@@ -289,10 +305,12 @@ static void parallel_derive(struct run *run, const struct result *all)
 	curves_open(&curves, all, run->result->device, precision_name(setup.precision), &rates);
 	curves.transport = transport_names[setup.transport];
 	curves.messages = messages_of(run->result, &setup);
-	predicted = predict_step(&setup, &curves);
+	predicted = predict_step(&setup, samples && samples->batch > 0 ? samples->batch : 1, &curves);
 	if (isfinite(predicted)) {
 		run_value(run, "parallel.predicted_time", predicted);
 		run_value(run, "parallel.prediction_error", predicted / measured - 1);
+	} else {
+		note_missing(run, all, &curves);
 	}
 	derive_critical(run, &setup, &curves);
 }

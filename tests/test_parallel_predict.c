@@ -18,6 +18,9 @@
 #include "suites/parallel/predict_pipeline.h"
 #include "suites/parallel/predict_reductions.h"
 
+/* Steps, of which the last one is none. */
+#define LONG_SAMPLE 1000000
+
 /* Products take all the time. */
 static const struct rates compute_only = { .flops = 1e12, .memory = 1e30, .bus = 1e30 };
 static const struct result nothing;
@@ -45,7 +48,7 @@ static double predicted(const struct setup *s, const struct rates *rates)
 	struct curves curves;
 
 	curves_open(&curves, &nothing, "cuda:0", "fp32", rates);
-	return predict_step(s, &curves);
+	return predict_step(s, LONG_SAMPLE, &curves);
 }
 
 static void assert_near(double value, double expected, double tolerance)
@@ -67,13 +70,20 @@ static void curves_interpolate_and_extend(void **state)
 	curve_add(&c, 1000, NAN);
 	assert_int_equal(c.count, 2);
 	assert_near(curve_at(&c, 10), 0.1, 1e-12);
-	assert_near(curve_at(&c, 0.001), 0.01, 1e-12);
+	assert_near(curve_at(&c, 0.001), 0.00001, 1e-12);
 	assert_near(curve_at(&c, 1000), 10, 1e-12);
 	/* A latency and so much a byte; the same at the ends and beyond. */
 	assert_near(curve_between(&c, 10), 0.01 + 0.99 * 9 / 99, 1e-12);
-	assert_near(curve_between(&c, 0.001), 0.01, 1e-12);
+	assert_near(curve_between(&c, 0.001), 0.00001, 1e-12);
 	assert_near(curve_between(&c, 100), 1, 1e-12);
 	assert_near(curve_between(&c, 1000), 10, 1e-12);
+	/* At the highest rate 10 would take 0.001: what the smallest takes beyond that, every size takes. */
+	c = (struct curve){ 0 };
+	curve_add(&c, 10, 0.5);
+	curve_add(&c, 10000, 1);
+	assert_near(curve_at(&c, 5), 0.4995, 1e-12);
+	assert_near(curve_at(&c, 0), 0.499, 1e-12);
+	assert_near(curve_between(&c, 0), 0.499, 1e-12);
 }
 
 static void one_device_does_all_products(void **state)
@@ -286,7 +296,7 @@ static void what_was_not_measured_is_named(void **state)
 
 	(void)state;
 	curves_open(&curves, &nothing, "cuda:0", "fp32", &none);
-	assert_true(isnan(predict_step(&s, &curves)));
+	assert_true(isnan(predict_step(&s, 1, &curves)));
 	assert_non_null(strstr(curves.missing, "suite stream"));
 	assert_true(isnan(predict_critical_batch(&s, &curves)));
 }
@@ -362,9 +372,6 @@ static void curves_come_from_this_run(void **state)
 	assert_near(curves_product(&curves, "tn", 1024, 8192, 8192), 2 * pow(4096, 3) / 400e12,
 		    1e-9);
 	assert_near(curves_product(&curves, "nn", 64, 32, 128), 2.0 * 64 * 32 * 128 / 1e12, 1e-9);
-	/* Few operations, many bytes: 1 TB/s is what takes the time. */
-	assert_near(curves_product(&curves, "nn", 8192, 8, 8192), 4 * (8192.0 * 8192 + 2 * 8 * 8192) / 1e12,
-		    1e-9);
 	assert_near(curves_collective(&curves, "all_reduce", 2, 800e6), 2e-3, 1e-9);
 	/* Messages by their own transport; by the collectives' where that was not measured. */
 	assert_near(curves_message(&curves, 4e6), 2e-4, 1e-9);
@@ -375,7 +382,7 @@ static void curves_come_from_this_run(void **state)
 	assert_near(curves_memory(&curves, 3e9), 3e-3, 1e-9);
 	assert_near(predict_critical_batch(&s, &curves), 1000, 1e-9);
 	assert_near(predict_critical_width(&s, &curves), 2000, 1e-9);
-	assert_true(isfinite(predict_step(&s, &curves)) && !curves.missing);
+	assert_true(isfinite(predict_step(&s, 1, &curves)) && !curves.missing[0]);
 	/* A smaller tensor that took longer was disturbed. */
 	c = add_case(&r, "collective", "collective.time", 5e-2, 2);
 	add_parameter(c, "operation", "all_reduce", NAN);
@@ -384,6 +391,222 @@ static void curves_come_from_this_run(void **state)
 	/* Of three devices nothing was measured. */
 	assert_true(isnan(curves_collective(&curves, "all_reduce", 3, 800e6)));
 	assert_non_null(strstr(curves.missing, "suite collective"));
+	result_release(&r);
+}
+
+static void add_collective(struct result *r, const char *operation, int devices, double bytes,
+			   double seconds)
+{
+	struct case_result *c = add_case(r, "collective", "collective.time", seconds, devices);
+
+	add_parameter(c, "operation", operation, NAN);
+	add_parameter(c, "size", "", bytes);
+}
+
+static void add_triad(struct result *r, double bytes, double rate)
+{
+	struct case_result *c = add_case(r, "stream", "stream.bandwidth", rate, 1);
+
+	add_parameter(c, "operation", "triad", NAN);
+	add_parameter(c, "precision", "fp32", NAN);
+	add_parameter(c, "size", "", bytes);
+}
+
+static void add_launch(struct result *r, const char *operation, double seconds)
+{
+	add_parameter(add_case(r, "launch", "launch.time", seconds, 1), "operation", operation, NAN);
+}
+
+/* A product of milliseconds shrinks with its operations; one of microseconds does not, and its operands take longer than they do. */
+static void small_and_slim_products_follow_what_limits_them(void **state)
+{
+	const double latency = 10e-6 - 0x1p28 / 400e12;
+	struct rates none = { 0 };
+	struct result r = { 0 };
+	struct curves curves;
+
+	(void)state;
+	add_product(&r, "4096", "tf32", 400e12);
+	curves_open(&curves, &r, "cuda:0", "tf32", &none);
+	assert_near(curves_product(&curves, "nn", 4096, 2048, 4096), pow(4096, 3) / 400e12, 1e-9);
+	add_product(&r, "512", "tf32", 0x1p28 / 10e-6);
+	assert_near(curves_product(&curves, "nn", 256, 512, 512), latency + 0x1p27 / 400e12, 1e-9);
+	/* As many operations as 512 x 512 x 512, 17 MB of operands: those of 512 have no part in its time. */
+	add_triad(&r, 1e9, 1e12);
+	assert_near(curves_product(&curves, "nn", 2048, 32, 2048),
+		    latency + 4 * (2048.0 * 2048 + 2 * 32 * 2048) / 1e12, 1e-9);
+	result_release(&r);
+}
+
+/* Products, memory, and each collective on as many devices as the modes ask for. */
+static void measure_all_but(struct result *r, const char *left_out, int ranks)
+{
+	static const char *const operations[] = { "all_reduce", "all_gather", "reduce_scatter",
+						  "broadcast", "reduce" };
+
+	*r = (struct result){ 0 };
+	if (strcmp(left_out, "matmul") != 0)
+		add_product(r, "4096", "fp32", 400e12);
+	if (strcmp(left_out, "stream") != 0)
+		add_triad(r, 1e9, 4e12);
+	for (size_t i = 0; i < ARRAY_SIZE(operations); i++)
+		if (strcmp(left_out, operations[i]) != 0)
+			add_collective(r, operations[i], ranks, 1e6, 1e-5);
+	if (strcmp(left_out, "send_recv") != 0)
+		add_collective(r, "send_recv", 2, 1e6, 1e-5);
+	/* Rings of more devices say nothing about a message. */
+	add_collective(r, "send_recv", ranks, 1e6, 1e-5);
+}
+
+/* NaN, whatever the schedule does with it: the larger of it and a number is a number. */
+static void nothing_is_predicted_from_what_is_missing(void **state)
+{
+	static const struct {
+		const char *mode, *left_out, *named;
+	} table[] = {
+		{ "single", "matmul", "products in fp32 (suite matmul)" },
+		{ "single", "stream", "memory (suite stream: triad in fp32)" },
+		{ "ddp", "all_reduce", "all_reduce of 4 devices" },
+		{ "ddp", "stream", "suite stream" },
+		{ "zero1", "all_gather", "all_gather of 4 devices" },
+		{ "zero2", "reduce_scatter", "reduce_scatter of 4 devices" },
+		{ "zero3", "all_gather", "all_gather of 4 devices" },
+		{ "tensor", "all_reduce", "all_reduce of 4 devices" },
+		{ "tensor", "matmul", "suite matmul" },
+		{ "dp_naive", "broadcast", "broadcast of 4 devices" },
+		{ "1f1b", "send_recv", "send_recv of 2 devices" },
+		{ "gpipe", "send_recv", "send_recv of 2 devices" },
+		{ "1f1b_eager", "stream", "suite stream" },
+		{ "layer_split", "send_recv", "send_recv of 2 devices" },
+	};
+	struct rates none = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+		struct setup s = uniform(table[i].mode, strcmp(table[i].mode, "single") ? 4 : 1, 4);
+		struct curves curves;
+		struct result r;
+
+		s.shards = 4;
+		measure_all_but(&r, "", 4);
+		curves_open(&curves, &r, "cuda:0", "fp32", &none);
+		assert_true(predict_step(&s, 1, &curves) > 0);
+		assert_string_equal(curves.missing, "");
+		result_release(&r);
+		measure_all_but(&r, table[i].left_out, 4);
+		curves_open(&curves, &r, "cuda:0", "fp32", &none);
+		if (!isnan(predict_step(&s, 1, &curves)) || !strstr(curves.missing, table[i].named))
+			fail_msg("%s without %s: '%s' is missing", table[i].mode, table[i].left_out,
+				 curves.missing);
+		result_release(&r);
+	}
+}
+
+/* All of it is named, each thing once. */
+static void everything_missing_is_named(void **state)
+{
+	struct setup s = uniform("ddp", 2, 1);
+	struct rates none = { 0 };
+	struct curves curves;
+
+	(void)state;
+	curves_open(&curves, &nothing, "cuda:0", "bf16", &none);
+	assert_true(isnan(predict_step(&s, 1, &curves)));
+	assert_non_null(strstr(curves.missing, "products in bf16 (suite matmul)"));
+	assert_non_null(strstr(curves.missing, "; "));
+	assert_non_null(strstr(curves.missing, "memory (suite stream: triad in fp32)"));
+	assert_non_null(strstr(curves.missing, "all_reduce of 2 devices (suite collective)"));
+	assert_null(strstr(strstr(curves.missing, "suite matmul") + 1, "suite matmul"));
+}
+
+/* Only a step that follows another one has gathers to hide: a sample of one step has none. */
+static void gathers_hide_in_the_next_step(void **state)
+{
+	struct setup s = uniform("zero1", 4, 1);
+	struct rates rates = compute_only;
+	struct curves curves;
+	struct model model;
+	double gathers, one, many;
+
+	(void)state;
+	s.shards = 4;
+	model_init(&model, &s);
+	rates.bus = 1e12;
+	gathers = 0.75 * (double)model.elements * 4 / rates.bus;
+	curves_open(&curves, &nothing, "cuda:0", "fp32", &rates);
+	one = predict_step(&s, 1, &curves);
+	many = predict_step(&s, LONG_SAMPLE, &curves);
+	/* All but the first layer's, which forward begins with; the others slow it down. */
+	assert_true(one - many > 0.5 * gathers && one - many < gathers);
+	assert_near(predict_step(&s, 2, &curves), (one + many) / 2, 1e-9);
+}
+
+/* Where gradients have two buffers in turn, backward waits for a slow bus; all else is the same. */
+static void buffers_in_turn_wait(void **state)
+{
+	struct setup own = uniform("zero1", 8, 1), turns = uniform("zero2", 8, 1);
+	struct rates slow = compute_only;
+
+	(void)state;
+	own.shards = turns.shards = 8;
+	assert_near(predicted(&turns, &compute_only), predicted(&own, &compute_only), 1e-9);
+	slow.bus = 5e9;
+	assert_true(predicted(&turns, &slow) >= predicted(&own, &slow));
+}
+
+/* What is computed again are forwards: of all layers but the last of each segment, and none of the last segment. */
+static void recomputation_takes_its_forwards(void **state)
+{
+	static const char *const names[] = { "single", "ddp", "gpipe" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		int ranks = strcmp(names[i], "single") == 0 ? 1 : 2;
+		struct setup s = uniform(names[i], ranks, 1);
+		double product = 2.0 * (double)s.batch * 1024 * 1024 / compute_only.flops, kept, again;
+
+		s.layers = 8;
+		for (size_t l = 0; l <= s.layers; l++)
+			s.widths[l] = 1024;
+		kept = predicted(&s, &compute_only);
+		s.segments = 4;
+		again = predicted(&s, &compute_only);
+		/* Four segments of two layers, or two in each stage, which go back one after the other. */
+		assert_near(again - kept, i < 2 ? 3 * product / ranks : 2 * product, 1e-6);
+	}
+}
+
+/* Events take of the streams, and a stream begins later behind another than behind itself. */
+static void streams_hand_over(void **state)
+{
+	struct setup s = uniform("tensor", 4, 1);
+	struct rates none = { 0 };
+	struct result r;
+	struct curves curves;
+	double without, with;
+
+	(void)state;
+	s.chunks = 1;
+	s.layers = 4;
+	s.widths[0] = 1024;
+	measure_all_but(&r, "", 4);
+	curves_open(&curves, &r, "cuda:0", "fp32", &none);
+	assert_true(isnan(curves_handover(&curves)));
+	add_launch(&r, "back_to_back", 1e-6);
+	assert_true(isnan(curves_handover(&curves)));
+	assert_true(curves_mark(&curves) == 0);
+	add_launch(&r, "handover", 1e-6);
+	add_launch(&r, "record", 1e-6);
+	without = predict_step(&s, 1, &curves);
+	r.cases[r.case_count - 2].metrics[0].value = 5e-6;
+	r.cases[r.case_count - 1].metrics[0].value = 3e-6;
+	assert_near(curves_handover(&curves), 4e-6, 1e-9);
+	assert_near(curves_mark(&curves), 2e-6, 1e-9);
+	with = predict_step(&s, 1, &curves);
+	/* Two sums forward in the way of everything; the one backward lies beside products. Three events. */
+	assert_true(with - without > 4 * 4e-6 + 2 * 2e-6 && with - without < 6 * 4e-6 + 4 * 2e-6);
+	curves.rates.bus = 1;
+	assert_true(isnan(curves_handover(&curves)) && curves_mark(&curves) == 0);
 	result_release(&r);
 }
 
@@ -402,6 +625,13 @@ int main(void)
 		cmocka_unit_test(the_fastest_product_counts),
 		cmocka_unit_test(what_was_not_measured_is_named),
 		cmocka_unit_test(curves_come_from_this_run),
+		cmocka_unit_test(small_and_slim_products_follow_what_limits_them),
+		cmocka_unit_test(nothing_is_predicted_from_what_is_missing),
+		cmocka_unit_test(everything_missing_is_named),
+		cmocka_unit_test(gathers_hide_in_the_next_step),
+		cmocka_unit_test(buffers_in_turn_wait),
+		cmocka_unit_test(recomputation_takes_its_forwards),
+		cmocka_unit_test(streams_hand_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

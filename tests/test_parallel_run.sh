@@ -177,6 +177,38 @@ assert cases["single/1"]["status"] == "OK" and "to the last bit" not in cases["s
 assert "cannot hold events" in cases["ddp/2/25MiB/graph"]["reason"], cases["ddp/2/25MiB/graph"]
 assert "launch = graph is for single and ddp" in cases["1f1b/2/4/graph"]["reason"], cases["1f1b/2/4/graph"]
 PY
+# What a prediction lacks is said where something of it was measured, and nowhere else.
+cat > "$dir/lacking.ini" <<'INI'
+[run]
+backend = host
+host_devices = 2
+[defaults]
+min_samples = 3
+max_samples = 3
+[suite stream]
+operations = triad
+precisions = fp32
+sizes = 64KiB
+[suite parallel]
+layers = 40,64,10
+batch = 48
+devices = 1,2
+modes = single,ddp
+iterations = 3
+sample_time = 100us
+INI
+"$gpuproof" run "$dir/lacking.ini" -o "$dir/lacking" --quiet || fail "a run without products ended with $?"
+python3 - "$dir/lacking/result.json" "$dir/out/result.json" <<'PY'
+import json, sys
+lacking, alone = (json.load(open(path))["cases"] for path in sys.argv[1:])
+parallel = {("ddp" if "/ddp/" in c["id"] else "single"): c for c in lacking if c["suite"] == "parallel"}
+for mode, c in parallel.items():
+    assert "parallel.predicted_time" not in c["metrics"], c["id"]
+    said = c["notes"][c["notes"].index("Not predicted, since this run did not measure"):]
+    assert "products in fp32 (suite matmul)" in said and "suite stream" not in said, said
+    assert ("all_reduce of 2 devices (suite collective)" in said) == (mode == "ddp"), said
+assert len(parallel) == 2 and not any("Not predicted" in c["notes"] for c in alone)
+PY
 echo "18 splits and every mode measured"
 
 # A set-up of minutes, stopped: it ends within seconds, with a result and a report.

@@ -1,6 +1,7 @@
 #include "suites/parallel/curves.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,6 +25,25 @@ void curve_add(struct curve *curve, double x, double seconds)
 	curve->count++;
 }
 
+/* The least seconds per byte or operation of a curve. */
+static double least_each(const struct curve *curve)
+{
+	double least = INFINITY;
+
+	for (size_t i = 0; i < curve->count; i++)
+		least = fmin(least, curve->seconds[i] / curve->x[i]);
+	return least;
+}
+
+/*
+ * Below the smallest: what that took beyond its size at the highest rate is what any size takes. So a product of
+ * milliseconds shrinks with its operations, and one of microseconds hardly at all.
+ */
+static double curve_below(const struct curve *curve, double x)
+{
+	return curve->seconds[0] - (curve->x[0] - x) * least_each(curve);
+}
+
 double curve_at(const struct curve *curve, double x)
 {
 	size_t last = curve->count - 1, i = 0;
@@ -32,7 +52,7 @@ double curve_at(const struct curve *curve, double x)
 	if (curve->count == 0)
 		return NAN;
 	if (x <= curve->x[0])
-		return curve->seconds[0];
+		return curve_below(curve, x);
 	if (x >= curve->x[last])
 		return curve->seconds[last] * x / curve->x[last];
 	while (curve->x[i + 1] < x)
@@ -49,8 +69,8 @@ double curve_between(const struct curve *curve, double x)
 		return curve_at(curve, x);
 	while (curve->x[i + 1] < x)
 		i++;
-	return curve->seconds[i] + (curve->seconds[i + 1] - curve->seconds[i]) *
-					   (x - curve->x[i]) / (curve->x[i + 1] - curve->x[i]);
+	return curve->seconds[i] + (curve->seconds[i + 1] - curve->seconds[i]) * (x - curve->x[i]) /
+					   (curve->x[i + 1] - curve->x[i]);
 }
 
 void curves_open(struct curves *c, const struct result *result, const char *device,
@@ -78,10 +98,18 @@ static bool usable(const struct curves *curves, const struct case_result *c, con
 	       strcmp(c->device, curves->device) == 0;
 }
 
-static double lacking(struct curves *c, const char *what)
+static double lacking(struct curves *c, const char *format, ...)
 {
-	if (!c->missing)
-		c->missing = what;
+	size_t length = strlen(c->missing);
+	char what[96];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(what, sizeof(what), format, arguments);
+	va_end(arguments);
+	if (!strstr(c->missing, what))
+		snprintf(c->missing + length, sizeof(c->missing) - length, "%s%s",
+			 length ? "; " : "", what);
 	return NAN;
 }
 
@@ -153,7 +181,7 @@ double curves_memory(struct curves *curves, double bytes)
 		return bytes / curves->rates.memory;
 	memory_curve(curves, &curve);
 	return curve.count ? curve_at(&curve, bytes)
-			   : lacking(curves, "memory bandwidth (suite stream, triad in fp32)");
+			   : lacking(curves, "memory (suite stream: triad in fp32)");
 }
 
 static double element_bytes(const struct curves *c)
@@ -163,35 +191,36 @@ static double element_bytes(const struct curves *c)
 	return strcmp(c->precision, "fp16") == 0 || strcmp(c->precision, "bf16") == 0 ? 2 : 4;
 }
 
-/*
- * Reading its operands and writing its result, at the highest rate that was measured, takes a slim product longer than
- * its operations do. 0: unknown.
- */
-static double memory_floor(const struct curves *c, double m, double n, double k)
+/* Reading its operands and writing its result, at the highest rate that was measured. 0: unknown. */
+static double moving(const struct curves *c, double m, double n, double k)
 {
-	double bytes = (m * k + k * n + m * n) * element_bytes(c), floor = INFINITY;
+	double bytes = (m * k + k * n + m * n) * element_bytes(c);
 	struct curve curve;
 
 	memory_curve(c, &curve);
-	for (size_t i = 0; i < curve.count; i++)
-		floor = fmin(floor, bytes * curve.seconds[i] / curve.x[i]);
-	return isfinite(floor) ? floor : 0;
+	return curve.count ? bytes * least_each(&curve) : 0;
 }
 
+/*
+ * As many operations take what they take at the highest rate, and a rest: of filling the device and emptying it. Memory
+ * that moves the operands of a slim product takes longer than the operations, and the rest remains.
+ */
 double curves_product(struct curves *c, const char *transposes, double m, double n, double k)
 {
 	const double shape[3] = { m, n, k };
+	double exact = 0, operations = 2 * m * n * k, fastest;
 	struct curve curve;
-	double exact = 0;
 
 	if (c->rates.flops > 0)
-		return 2 * m * n * k / c->rates.flops;
+		return operations / c->rates.flops;
 	products(c, transposes, shape, &exact, &curve);
 	if (curve.count == 0)
 		products(c, "nn", shape, &exact, &curve);
 	if (curve.count == 0)
-		return lacking(c, "products (suite matmul) in this precision");
-	return exact > 0 ? exact : fmax(curve_at(&curve, 2 * m * n * k), memory_floor(c, m, n, k));
+		return lacking(c, "products in %s (suite matmul)", c->precision);
+	fastest = operations * least_each(&curve);
+	return exact > 0 ? exact
+			 : curve_at(&curve, operations) + fmax(moving(c, m, n, k) - fastest, 0);
 }
 
 static double factor_of(const char *operation, int ranks)
@@ -240,14 +269,44 @@ double curves_collective(struct curves *c, const char *operation, int ranks, dou
 	if (c->rates.bus > 0)
 		return c->rates.latency + factor_of(operation, ranks) * bytes / c->rates.bus;
 	collectives(c, c->transport, operation, ranks, &curve);
-	return curve.count ? curve_between(&curve, bytes)
-			   : lacking(c, "collectives of as many devices over this transport (suite "
-					"collective)");
+	if (curve.count > 0)
+		return curve_between(&curve, bytes);
+	return strcmp(c->transport, "auto") == 0
+		       ? lacking(c, "%s of %d devices (suite collective)", operation, ranks)
+		       : lacking(c, "%s of %d devices over %s (suite collective)", operation, ranks,
+				 c->transport);
 }
 
 double curves_latency(struct curves *c, const char *operation, int ranks)
 {
 	return c->rates.bus > 0 ? 0 : curves_collective(c, operation, ranks, 0);
+}
+
+/* Seconds of an operation of suite launch; NaN: not measured. */
+static double launched(const struct curves *c, const char *operation)
+{
+	for (size_t i = 0; i < c->result->case_count; i++) {
+		const struct case_result *k = &c->result->cases[i];
+		const struct metric_value *time = case_metric(k, "launch.time");
+
+		if (usable(c, k, "launch") && time && is(k, "operation", operation))
+			return time->value;
+	}
+	return NAN;
+}
+
+double curves_mark(struct curves *c)
+{
+	double mark = launched(c, "record") - launched(c, "back_to_back");
+
+	return c->rates.bus <= 0 && mark > 0 ? mark : 0;
+}
+
+double curves_handover(struct curves *c)
+{
+	double handover = launched(c, "handover") - launched(c, "back_to_back");
+
+	return c->rates.bus > 0 || isnan(handover) ? NAN : fmax(handover, 0);
 }
 
 double curves_message(struct curves *c, double bytes)

@@ -1,8 +1,9 @@
 /*
  * What this run measured elsewhere about the same devices, as curves: products (suite matmul), memory (stream) and
- * collectives. Times between measured sizes are interpolated on logarithmic axes, those of collectives, which are a latency and
- * so much a byte, on linear ones; below the smallest size it is the smallest's time, above the largest it grows with the
- * size.
+ * collectives, and what events cost the device (launch). Times between measured sizes are interpolated on logarithmic
+ * axes, those of collectives, which are a latency and so much a byte, on linear ones. Above the largest size they grow with
+ * the size. Below the smallest they shrink as the highest rate says, so that what the smallest took beyond that remains:
+ * products of milliseconds become shorter, those of microseconds hardly.
  *
  * A step lasts: where a GPU meets its power limit, products that were measured for some milliseconds ran at a higher
  * clock than those of a step. Products measured with `preheat` are as slow as those of a step.
@@ -38,22 +39,32 @@ struct curves {
 	const char *transport; /* of the collectives; borrowed, "auto" by curves_open() */
 	const char *messages;  /* of messages between stages, the same */
 	struct rates rates;
-	const char *missing; /* the first thing that was asked for and is not there; NULL: nothing */
+	char missing
+		[256]; /* what was asked for and is not there, each thing once: "a; b"; "": nothing */
 };
 
 /* `precision`: "fp16". Both texts are borrowed. */
 void curves_open(struct curves *curves, const struct result *result, const char *device,
 		 const char *precision, const struct rates *rates);
 
-/* One product C = A B, of this shape where it was measured, else of as many operations, and no faster than memory
- * moves its operands; `transposes` "nn", "tn" or "nt", and where that was not measured "nn". */
+/*
+ * One product C = A B, of this shape where it was measured, else of as many operations, and longer by what memory needs more
+ * than these to move its operands; `transposes` "nn", "tn" or "nt", and where that was not measured "nn".
+ */
 double curves_product(struct curves *curves, const char *transposes, double m, double n, double k);
 /* A kernel that moves so many bytes. */
 double curves_memory(struct curves *curves, double bytes);
 /* A collective of suite collective's names on so many ranks, of a tensor of so many bytes. */
 double curves_collective(struct curves *curves, const char *operation, int ranks, double bytes);
-/* What one costs however small it is; 0 with fixed rates, which have their own. */
+/* What a collective costs however small it is; 0 with fixed rates, which have their own. */
 double curves_latency(struct curves *curves, const char *operation, int ranks);
+/*
+ * What an event between two kernels takes of a stream, and how much later a kernel begins behind one in another stream than
+ * behind one in its own (suite launch: record and handover beside back_to_back). Not measured, or fixed rates: no time,
+ * and NaN.
+ */
+double curves_mark(struct curves *curves);
+double curves_handover(struct curves *curves);
 /* A message of so many bytes; where their transport was not measured, that of the collectives. */
 double curves_message(struct curves *curves, double bytes);
 

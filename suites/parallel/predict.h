@@ -8,8 +8,11 @@
 #include "suites/parallel/curves.h"
 #include "suites/parallel/mode.h"
 
-/* Seconds; NaN where a curve is missing (curves->missing names it). */
-double predict_step(const struct setup *setup, struct curves *curves);
+/*
+ * Seconds of one step of a sample of `steps` that follow each other, which may begin before the one before has ended; NaN
+ * where a curve is missing (curves->missing names it).
+ */
+double predict_step(const struct setup *setup, unsigned steps, struct curves *curves);
 
 /*
  * The batch of one device below which data parallelism cannot hide its all-reduce, (n - 1) / n e F / (2 beta), and

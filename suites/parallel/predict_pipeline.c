@@ -11,9 +11,9 @@
 struct stage {
 	double forward, inputs, weights, update; /* seconds: of a micro-batch, of the parameters */
 	bool inputs_first;
-	double replicas;                  /* of adding up gradients behind the last backward */
-	double adding; /* to the gradients of the micro-batches before */
-	double send;                      /* of a micro-batch's outputs to the next stage */
+	double replicas; /* of adding up gradients behind the last backward */
+	double adding;   /* to the gradients of the micro-batches before */
+	double send;     /* of a micro-batch's outputs to the next stage */
 	uint64_t warmup, forwards, backwards;
 	double free;            /* when it has done what it began */
 	double *outputs, *back; /* when micro-batch i has left forward, backward */
@@ -40,22 +40,20 @@ static double sums_of(const struct work *w, const struct share *share, size_t l,
 static void stage_open(struct stage *stage, const struct setup *s, int index, struct curves *curves)
 {
 	struct grid grid = grid_of(s);
-	struct work w = { .setup = s, .curves = curves };
+	struct work w;
 	struct share share;
-	struct holding holding;
-	uint64_t step_rows;
 	double rows;
 
-	holding_of(s, grid_rank(s, (struct place){ .stage = index }), &share, &step_rows, &holding);
-	w.parts = share.parts;
-	model_init_share(&w.model, s, &share);
-	rows = (double)step_rows;
+	work_open(&w, s, grid_rank(s, (struct place){ .stage = index }), curves);
+	share = w.share;
+	rows = (double)w.rows;
 	stage->inputs_first = s->mode->inputs_first && share.first > 0;
 	for (size_t l = share.first; l < share.last; l++) {
 		const struct model_layer *layer = &w.model.layer[l];
 
 		stage->forward += work_forward(&w, l, rows) + sums_of(&w, &share, l, rows, true);
-		stage->inputs += work_inputs_back(&w, l, rows) + sums_of(&w, &share, l, rows, false);
+		stage->inputs += work_outputs_back(&w, l, rows) + work_inputs_back(&w, l, rows) +
+				 sums_of(&w, &share, l, rows, false);
 		stage->weights += work_weights_back(&w, l, rows);
 		stage->adding += work_adding(&w, l);
 		if (grid.data > 1)
@@ -65,9 +63,15 @@ static void stage_open(struct stage *stage, const struct setup *s, int index, st
 	if (share.last == s->layers)
 		stage->forward += work_loss(&w, rows);
 	else
-		stage->send = curves_message(curves, rows * (double)share_width(s, &share, share.last) *
-							     (double)precision_bytes(s->precision));
-	stage->update = work_update(&w, (double)holding.elements);
+		stage->send =
+			2 * work_handover(&w, "send_recv", 2) +
+			curves_message(curves, rows * (double)share_width(s, &share, share.last) *
+						       (double)precision_bytes(s->precision));
+	/* Events behind what is sent, and behind the last use of what was received. */
+	stage->forward += share.last < s->layers ? work_mark(&w) : 0;
+	stage->inputs += index > 0 ? work_mark(&w) : 0;
+	stage->weights += 2 * work_mark(&w);
+	stage->update = work_update_begin(&w) + work_update(&w, (double)w.model.elements);
 	stage->outputs = xcalloc(s->microbatches, sizeof(double));
 	stage->back = xcalloc(s->microbatches, sizeof(double));
 }
@@ -106,8 +110,8 @@ static bool advance(struct schedule *k, int index)
 		return false;
 	ready = behind ? behind->back[micro] + stage->send : stage->outputs[micro];
 	stage->back[micro] = fmax(stage->free, ready) + stage->inputs;
-	stage->free = stage->back[micro] + stage->weights +
-		      (stage->backwards > 0 ? stage->adding : 0);
+	stage->free =
+		stage->back[micro] + stage->weights + (stage->backwards > 0 ? stage->adding : 0);
 	if (!stage->inputs_first)
 		stage->back[micro] = stage->free;
 	stage->backwards++;

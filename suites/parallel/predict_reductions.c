@@ -2,9 +2,11 @@
 
 void reductions_add(struct reductions *r, double seconds)
 {
+	seconds += r->handover;
 	if (r->done == r->count)
 		r->left = seconds;
 	r->seconds[r->count++] = seconds;
+	reductions_compute(r, r->mark, 1);
 }
 
 static void finish_one(struct reductions *r)
@@ -31,9 +33,11 @@ double reductions_compute(struct reductions *r, double seconds, double speed)
 
 double reductions_wait(struct reductions *r, size_t i)
 {
+	double behind = r->done <= i ? r->handover : 0;
+
 	while (r->done <= i) {
 		r->now += r->left;
 		finish_one(r);
 	}
-	return r->now;
+	return reductions_compute(r, behind, 1);
 }

@@ -21,16 +21,18 @@
 
 struct reductions {
 	double now; /* when what was computed so far is done; seconds */
+	/* What recording an event takes of a stream, and what passes until another stream goes on behind it. */
+	double mark, handover;
 	size_t count, done;
 	double seconds[REDUCTIONS_MOST]; /* of each */
-	double left; /* of the one that runs, at full speed */
+	double left;                     /* of the one that runs, at full speed */
 };
 
-/* Gradients that are there now; their reduction alone takes `seconds`. */
+/* Gradients that are there now; their reduction alone takes `seconds`. It is handed over to its stream. */
 void reductions_add(struct reductions *reductions, double seconds);
 /* Computes what alone takes `seconds`, from now on; a reduction beside it keeps `speed` of its own. Returns when it is done. */
 double reductions_compute(struct reductions *reductions, double seconds, double speed);
-/* Waits for number `i`. Returns when both it and what was computed are done. */
+/* Waits for number `i`, which hands over if it is not done yet. Returns when both it and what was computed are done. */
 double reductions_wait(struct reductions *reductions, size_t i);
 
 #endif

@@ -19,7 +19,8 @@ static void compute(struct schedule *s, double seconds)
 static void sum_up(struct schedule *s, uint64_t chunk, uint64_t width)
 {
 	s->summed[chunk] = s->r.count;
-	reductions_add(&s->r, work_sum(s->w, "all_reduce", s->rows * (double)width));
+	reductions_add(&s->r, work_collective(s->w, "all_reduce", s->w->setup->ranks,
+					      s->rows * (double)width));
 }
 
 static void wait_summed(struct schedule *s, uint64_t chunk)
@@ -56,7 +57,9 @@ static void backward(struct schedule *s, size_t paired)
 		for (uint64_t c = 0; c < s->chunks; c++) {
 			if (l < paired)
 				wait_summed(s, c);
-			compute(s, work_inputs_back(w, l - 1, s->rows) +
+			compute(s, work_outputs_back(w, l - 1, s->rows) +
+					   work_inputs_back(w, l - 1, s->rows) +
+					   work_outputs_back(w, l - 2, s->rows) +
 					   work_inputs_back(w, l - 2, s->rows));
 			if (l > 2)
 				sum_up(s, c, w->setup->widths[l - 2]);
@@ -72,10 +75,12 @@ double predict_tensor(const struct work *w)
 	double all = (double)w->setup->batch;
 
 	s.rows = all / (double)s.chunks;
+	s.r.mark = work_mark(w);
+	s.r.handover = work_handover(w, "all_reduce", w->setup->ranks);
 	forward(&s, paired);
 	if (paired < w->setup->layers)
 		compute(&s, work_forward(w, paired, all) + work_backward(w, paired, all));
 	compute(&s, work_loss(w, all));
 	backward(&s, paired);
-	return s.r.now + work_update(w, (double)w->model.elements);
+	return s.r.now + work_update_begin(w) + work_update(w, (double)w->model.elements);
 }

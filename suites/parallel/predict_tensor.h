@@ -2,7 +2,7 @@
 #ifndef GPUPROOF_PARALLEL_PREDICT_TENSOR_H
 #define GPUPROOF_PARALLEL_PREDICT_TENSOR_H
 
-#include "suites/parallel/predict_pipeline.h"
+#include "suites/parallel/predict_work.h"
 
 /* Chunk by chunk, as mode_tensor.c enqueues them: products while the outputs of another chunk are added up. Seconds. */
 double predict_tensor(const struct work *work);
