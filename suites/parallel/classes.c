@@ -1,6 +1,8 @@
 #include "suites/parallel/classes.h"
 
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/units.h"
 #include "suites/suite.h"
@@ -41,4 +43,58 @@ void classes_describe(struct text *out, const uint64_t *bytes)
 	}
 	if (!*between)
 		text_add(out, "nothing");
+}
+
+/* "16 MB", or "8 MB, 12 MB, nothing" where ranks differ in what is shown; `stride`: from rank to rank. */
+static void describe_each(struct text *out, const uint64_t *bytes, size_t stride, int ranks)
+{
+	char size[32];
+
+	for (int rank = 0; rank < ranks; rank++) {
+		uint64_t own = bytes[(size_t)rank * stride];
+
+		text_addf(out, "%s%s", rank ? ", " : "",
+			  own ? units_format((double)own, "B", size, sizeof(size)) : "nothing");
+	}
+}
+
+/* In the digits that are shown: some alignment more or less is nobody's business. */
+static bool alike(const uint64_t *bytes, size_t stride, int ranks)
+{
+	char first[32], other[32];
+
+	units_format((double)bytes[0], "B", first, sizeof(first));
+	for (int rank = 1; rank < ranks; rank++)
+		if (strcmp(first, units_format((double)bytes[(size_t)rank * stride], "B", other,
+					       sizeof(other))) != 0)
+			return false;
+	return true;
+}
+
+void classes_describe_ranks(struct text *out, const uint64_t (*bytes)[MEMORY_CLASS_COUNT],
+			    const uint64_t *connections, int ranks)
+{
+	uint64_t common[MEMORY_CLASS_COUNT] = { 0 };
+	int differ = 0;
+	bool same;
+
+	for (int c = 0; c < MEMORY_STEP_CLASSES; c++)
+		if (alike(&bytes[0][c], MEMORY_CLASS_COUNT, ranks))
+			common[c] = bytes[0][c];
+		else
+			differ++;
+	if (classes_total(common) || !differ)
+		classes_describe(out, common);
+	for (int c = 0; c < MEMORY_STEP_CLASSES; c++) {
+		if (alike(&bytes[0][c], MEMORY_CLASS_COUNT, ranks))
+			continue;
+		text_addf(out, "%s%s of ranks 0 to %d: ", out->length ? "; " : "",
+			  memory_class_names[c], ranks - 1);
+		describe_each(out, &bytes[0][c], MEMORY_CLASS_COUNT, ranks);
+	}
+	same = alike(connections, 1, ranks);
+	if (same && !connections[0])
+		return;
+	text_add(out, "; connections between ranks took another ");
+	describe_each(out, connections, 1, same ? 1 : ranks);
 }

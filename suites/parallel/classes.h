@@ -12,5 +12,11 @@ uint64_t classes_total(const uint64_t *bytes);
 void classes_record(struct run *run, const uint64_t *bytes);
 /* Appends "parameters 16 MB, gradients 16 MB"; "nothing" when all are empty. */
 void classes_describe(struct text *out, const uint64_t *bytes);
+/*
+ * The same of several ranks: "parameters 16 MB; activations of ranks 0 to 2: 8 MB, 12 MB, nothing": what is alike once.
+ * `connections` of each rank, which are in no class, come last: "; connections between ranks took another 200 MB".
+ */
+void classes_describe_ranks(struct text *out, const uint64_t (*bytes)[MEMORY_CLASS_COUNT],
+			    const uint64_t *connections, int ranks);
 
 #endif

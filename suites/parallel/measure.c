@@ -278,7 +278,7 @@ static void note_choices(struct session *s)
 		fused += n->fusions[l] == FUSION_ON;
 	}
 	run_note(s->run,
-		 "Of rank 0's %zu layers %zu have products that add the bias themselves, %zu compute "
+		 "Of the layers of rank 0 (%zu), %zu have products that add the bias themselves, and %zu compute "
 		 "their weights' gradient from a transposed copy.",
 		 n->share.last - n->share.first, fused, transposed);
 	if (n->narrow_updates)

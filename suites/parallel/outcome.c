@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "base/text.h"
-#include "base/units.h"
 #include "suites/parallel/classes.h"
 
 const struct metric parallel_metrics[] = {
@@ -78,17 +77,13 @@ const struct metric parallel_metrics[] = {
 	{ 0 }
 };
 
-static void note_memory(struct run *run, const struct outcome *o, int rank)
+static void note_memory(struct run *run, const struct outcome *o)
 {
+	int ranks = o->setup->ranks;
 	struct text t = TEXT_EMPTY;
-	char size[32];
 
-	classes_describe(&t, o->memory[rank]);
-	if (o->communicator_bytes[rank])
-		text_addf(
-			&t, "; connections between ranks took another %s",
-			units_format((double)o->communicator_bytes[rank], "B", size, sizeof(size)));
-	run_note(run, "Memory of rank %d: %s.", rank, t.data);
+	classes_describe_ranks(&t, o->memory, o->communicator_bytes, ranks);
+	run_note(run, "Memory%s: %s.", ranks > 1 ? " of each rank" : "", t.data);
 	text_release(&t);
 }
 
@@ -100,8 +95,7 @@ static void record_memory(struct run *run, const struct outcome *o)
 		if (classes_total(o->memory[rank]) > classes_total(o->memory[most]))
 			most = rank;
 	classes_record(run, o->memory[most]);
-	for (int rank = 0; rank < o->setup->ranks; rank++)
-		note_memory(run, o, rank);
+	note_memory(run, o);
 }
 
 static void record_idle(struct run *run, const struct outcome *o)

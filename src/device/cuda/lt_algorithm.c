@@ -80,6 +80,8 @@ void lt_algorithm_describe(const cublasLtMatmulAlgo_t *algorithm, char *out, siz
 		text_addf(&text, "%s%s ", text.length ? ", " : "", parts[i].word);
 		if (value < parts[i].name_count && parts[i].names[value])
 			text_add(&text, parts[i].names[value]);
+		else if (value == UINT32_MAX)
+			text_add(&text, "auto"); /* -1: the library's own choice */
 		else
 			text_addf(&text, "%u", value);
 	}
