@@ -108,6 +108,188 @@ static void only_unbeaten_splits_are_offered(void **state)
 	result_release(&r);
 }
 
+static struct metric_value *metric_of(struct case_result *c, const char *name)
+{
+	for (size_t i = 0; i < c->metric_count; i++)
+		if (strcmp(c->metrics[i].name, name) == 0)
+			return &c->metrics[i];
+	fail_msg("no %s", name);
+	return NULL;
+}
+
+/* A map with the answers and their tables, as the page has them. */
+static struct tree *answer_of(const struct drawn *d)
+{
+	struct tree *map = tree_new(TREE_MAP);
+
+	view_split_answer(&d->view, "parallel", map);
+	return map;
+}
+
+/* In the order of their times, with the words that all have said once, and what a device needs. */
+static void the_answer_names_the_fastest_and_the_smallest(void **state)
+{
+	struct result r = { 0 };
+	struct case_result *c;
+	struct drawn d;
+	struct tree *map;
+	const struct tree *table, *cells;
+
+	(void)state;
+	add_split(&r, "gpipe", 64, 512, 3e-3, 9e9);
+	c = add_split(&r, "ddp", 64, 512, 1e-3, 8e9);
+	add_metric(c, "parallel.speedup", 1.8, "1");
+	add_metric(c, "parallel.compute_time", 0.6e-3, "s");
+	add_metric(c, "parallel.bubble_model", 0, "1");
+	add_metric(c, "parallel.predicted_time", 0.9e-3, "s");
+	add_split(&r, "zero3", 64, 512, 1.5e-3, 2e9);
+	open_drawn(&d, &r);
+	map = answer_of(&d);
+	assert_string_equal(tree_member(map, "answers")->children[0]->text,
+			    "batch 64, width 512, 2 devices: DDP is fastest, 1.000 ms a step, 1.80× as fast as one "
+			    "device. Next: ZeRO-3, 50\u00a0% longer. That needs least memory: 2.00 GB a device instead of "
+			    "8.00 GB.");
+	table = tree_member(map, "answer_tables")->children[0];
+	assert_int_equal(tree_member(table, "rows")->count, 3);
+	assert_string_equal(member(tree_member(table, "rows")->children[2], "name"), "GPipe");
+	cells = tree_member(tree_member(table, "rows")->children[0], "cells");
+	assert_string_equal(cells->children[2]->text, "600 µs, 60\u00a0%");
+	assert_string_equal(cells->children[3]->text, "none");
+	assert_string_equal(cells->children[4]->text, "400 µs, 40\u00a0%");
+	assert_string_equal(cells->children[5]->text, "900 µs, -10\u00a0%");
+	/* What was not measured in parts has none. */
+	cells = tree_member(tree_member(table, "rows")->children[1], "cells");
+	for (size_t i = 2; i < 6; i++)
+		assert_string_equal(cells->children[i]->text, "\u2013");
+	tree_free(map);
+	close_drawn(&d);
+	result_release(&r);
+}
+
+/* Their intervals overlap, or, where one has none, their samples: then nobody is the winner. */
+static void times_that_are_not_apart_are_said_to_be_so(void **state)
+{
+	for (int without = 0; without < 2; without++) {
+		struct result r = { 0 };
+		struct case_result *fast = add_split(&r, "ddp", 64, 512, 1e-3, 1e9),
+				   *slow;
+		struct metric_value *m = metric_of(fast, "parallel.step_time");
+		struct series *series;
+		struct drawn d;
+		struct tree *map;
+
+		(void)state;
+		m->high = 1.1e-3;
+		if (without) {
+			m->low = m->high = NAN;
+			free(m->series);
+			m->series = xstrdup("parallel.step_time");
+			series = case_result_add_times(fast, "parallel.step_time");
+			series->statistics.max = 1.1e-3;
+		}
+		slow = add_split(&r, "tensor", 64, 512, 1.05e-3, 2e9);
+		metric_of(slow, "parallel.step_time")->low = 1.04e-3;
+		open_drawn(&d, &r);
+		map = answer_of(&d);
+		assert_non_null(strstr(tree_member(map, "answers")->children[0]->text,
+				       "DDP is fastest, 1.000 ms a step, but not told apart from tensor: 5.0\u00a0% longer"));
+		assert_non_null(strstr(tree_member(map, "answers")->children[0]->text,
+				       "None needs less memory than its 1.00 GB a device."));
+		assert_string_equal(member(tree_member(tree_member(map, "answer_tables")->children[0], "rows")
+						   ->children[0],
+					   "interval"),
+				    without ? "no interval" : "[1.000, 1.100]");
+		tree_free(map);
+		close_drawn(&d);
+		result_release(&r);
+	}
+}
+
+/* A page of many models names the fastest of each; one split alone answers nothing. */
+static void many_models_have_a_table_of_winners(void **state)
+{
+	struct result r = { 0 };
+	struct drawn d;
+	struct tree *map;
+	const struct tree *rows;
+
+	(void)state;
+	add_split(&r, "ddp", 1, 512, 1e-3, 1e9);
+	open_drawn(&d, &r);
+	map = answer_of(&d);
+	assert_int_equal(tree_member(map, "answers")->count, 0);
+	assert_int_equal(tree_member(map, "answer_tables")->count, 0);
+	tree_free(map);
+	close_drawn(&d);
+	for (int batch = 2; batch < 8; batch++) {
+		add_split(&r, "ddp", batch, 512, 1e-3, 1e9);
+		add_split(&r, "tensor", batch, 512, batch * 2e-4, 1e9);
+	}
+	open_drawn(&d, &r);
+	map = answer_of(&d);
+	assert_int_equal(tree_member(map, "answers")->count, 0);
+	assert_int_equal(tree_member(map, "answer_tables")->count, 1);
+	rows = tree_member(tree_member(map, "answer_tables")->children[0], "rows");
+	assert_int_equal(rows->count, 6);
+	assert_string_equal(member(rows->children[0], "name"), "batch 2, width 512: tensor, 2 devices");
+	assert_string_equal(member(rows->children[5], "name"), "batch 7, width 512: DDP, 2 devices");
+	tree_free(map);
+	close_drawn(&d);
+	result_release(&r);
+}
+
+static void add_setting(struct result *r, const char *section, const char *key, const char *value)
+{
+	r->settings = xrealloc(r->settings, r->setting_count + 1, sizeof(*r->settings));
+	r->settings[r->setting_count++] = (struct result_setting){ xstrdup(section), xstrdup(key),
+								   xstrdup(value), xstrdup("") };
+}
+
+/* Sections that train the same are compared, whatever they are called; the settings tell what is trained. */
+static void sections_of_one_model_are_compared(void **state)
+{
+	static const char *const sections[] = { "suite parallel", "suite parallel grid", "suite parallel deep",
+						"suite parallel weak" };
+	static const char *const labels[] = { "", "grid", "deep", "weak" };
+	static const char *const models[] = { "8 layers of 64, batch 32", "8 layers of 64, batch 32",
+					      "10-20-5, batch 32, recompute layer",
+					      "8 layers of 64, batch 32 for each of 2 devices" };
+	struct result r = { 0 };
+	struct drawn d;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(labels); i++) {
+		struct case_result *c = add_split(&r, i ? "tensor" : "ddp", 32, 0, 1e-3, 1e9);
+
+		c->label = xstrdup(labels[i]);
+		free(c->parameters[1].name);
+		c->parameters[1].name = xstrdup("bucket");
+		if (i == 3) {
+			free(c->parameters[4].text);
+			c->parameters[4].text = xstrdup("weak");
+		}
+		add_setting(&r, sections[i], "layers",
+			    i == 2 ? "10, 20, 5" : "64, 64, 64, 64, 64, 64, 64, 64, 64");
+		add_setting(&r, sections[i], "recompute", i == 2 ? "layer" : "none");
+		add_setting(&r, sections[i], "optimizer", "adam");
+	}
+	open_drawn(&d, &r);
+	for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
+		assert_string_equal(d.splits.items[i].model, models[i]);
+	close_drawn(&d);
+	/* The same split of the same model by another section: named by it. */
+	free(r.cases[1].parameters[2].text);
+	r.cases[1].parameters[2].text = xstrdup("ddp");
+	open_drawn(&d, &r);
+	assert_null(strstr(d.splits.items[0].name, "grid"));
+	assert_non_null(strstr(d.splits.items[1].name, ", grid"));
+	close_drawn(&d);
+	/* A parameter says that it is weak: the section's name does not say it again. */
+	assert_string_equal(view_section(&r.cases[1]), "grid");
+	assert_string_equal(view_section(&r.cases[3]), "");
+	result_release(&r);
+}
+
 /* How the data travels and how a step is launched say how it is split, not what is trained. */
 static void transports_and_graphs_are_splits_of_the_same_model(void **state)
 {
@@ -323,8 +505,8 @@ static void utilisation_is_of_the_data_sheet(void **state)
 	rows = tree_member(d.charts->children[0], "rows");
 	assert_int_equal(rows->count, 2);
 	assert_non_null(strstr(member(rows->children[0], "name"), "MFU: DDP"));
-	assert_string_equal(member(tree_member(rows->children[0], "cells")->children[0], "value"), "0.4040");
-	assert_string_equal(member(tree_member(rows->children[1], "cells")->children[0], "value"), "0.4444");
+	assert_string_equal(member(tree_member(rows->children[0], "cells")->children[0], "value"), "40.4\u00a0%");
+	assert_string_equal(member(tree_member(rows->children[1], "cells")->children[0], "value"), "44.4\u00a0%");
 	close_drawn(&d);
 	result_release(&r);
 }
@@ -389,6 +571,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_unbeaten_splits_are_offered),
+		cmocka_unit_test(the_answer_names_the_fastest_and_the_smallest),
+		cmocka_unit_test(times_that_are_not_apart_are_said_to_be_so),
+		cmocka_unit_test(many_models_have_a_table_of_winners),
+		cmocka_unit_test(sections_of_one_model_are_compared),
 		cmocka_unit_test(transports_and_graphs_are_splits_of_the_same_model),
 		cmocka_unit_test(a_step_is_the_sum_of_its_parts),
 		cmocka_unit_test(bars_are_named_by_what_tells_them_apart),

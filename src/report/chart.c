@@ -42,6 +42,21 @@ void chart_init(struct chart *chart, enum chart_kind kind)
 	*chart = (struct chart){ .kind = kind, .reference = NAN, .range = EXTENT_EMPTY };
 }
 
+void chart_in_percent(struct chart *chart)
+{
+	free(chart->y_unit);
+	chart->y_unit = xstrdup("%");
+	for (size_t s = 0; s < chart->count; s++)
+		for (size_t p = 0; p < chart->series[s].count; p++) {
+			struct chart_point *point = &chart->series[s].points[p];
+
+			point->y *= 100;
+			point->low *= 100;
+			point->high *= 100;
+			point->ideal *= 100;
+		}
+}
+
 void chart_release(struct chart *chart)
 {
 	for (size_t s = 0; s < chart->count; s++) {

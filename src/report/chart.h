@@ -79,6 +79,8 @@ struct chart {
 
 void chart_init(struct chart *chart, enum chart_kind kind);
 void chart_release(struct chart *chart);
+/* Parts of one as percent: values, intervals and unit. */
+void chart_in_percent(struct chart *chart);
 /* The series `name`, added when it is new. */
 struct chart_series *chart_series_named(struct chart *chart, const char *name);
 /* A new point: NaN and 0 in everything, `text` copied. */
@@ -118,7 +120,14 @@ void chart_marker(struct text *path, size_t series, double x, double y);
 /* Ticks as a list of { at, label }. */
 void chart_ticks(struct tree *map, const char *name, const struct scale *scale, const char *unit,
 		 double factor);
-/* The list "key": a square of each colour that some point has, three in a row; returns its height. */
+/*
+ * A square of a colour and what it stands for, in rows of three, or of two where names are long. chart_key_item() appends
+ * to the list "key"; chart_key_height() is that of `count` items.
+ */
+size_t chart_key_columns(const char *const *names, size_t count);
+void chart_key_item(struct tree *key, size_t columns, const char *colour, const char *name);
+double chart_key_height(size_t count, size_t columns);
+/* The list "key" of each colour that some point has; returns its height. */
 double chart_key(const struct chart *chart, struct tree *map);
 /* Whether any point has an interval. */
 bool chart_has_intervals(const struct chart *chart);

@@ -50,7 +50,7 @@ static void add_row(struct tree *rows, const struct chart_series *series, const 
 	struct tree *row = tree_item(rows);
 	char typical[FORMAT_SIZE], worst[FORMAT_SIZE];
 
-	tree_text(row, "name", series->name);
+	tree_text(row, "name", *series->name ? series->name : "all");
 	tree_text_owned(row, "latency", with_error(fit->alpha, "s", fit->alpha_error));
 	tree_text_owned(row, "rate", with_error(fit->beta, "B/s", fit->beta_error));
 	format_percent(fit->deviation, typical, sizeof(typical));

@@ -9,8 +9,6 @@
 
 #define ROW 24.0
 #define BAR 16.0
-#define KEY_ROW 17.0
-#define KEY_COLUMN 158.0 /* px: three columns */
 #define AXIS 38.0
 #define VALUE_WIDTH 92.0
 #define NAME_LONGEST 38
@@ -22,7 +20,7 @@ struct stack {
 	const struct chart *chart;
 	bool shares; /* bars are as long as each other */
 	const char **parts;
-	size_t part_count;
+	size_t part_count, key_columns;
 	double left, top;
 	struct scale scale;
 };
@@ -49,17 +47,8 @@ static void draw_key(const struct stack *s, struct tree *map)
 {
 	struct tree *key = tree_list(map, "key");
 
-	for (size_t i = 0; i < s->part_count; i++) {
-		struct tree *item = tree_item(key);
-		double x = 4 + KEY_COLUMN * (double)(i % 3), y = 4 + KEY_ROW * (double)(i / 3);
-
-		tree_text(item, "colour", colour_of(i));
-		tree_text_owned(item, "name", format_label(s->parts[i], 20));
-		chart_coordinate(item, "x", x);
-		chart_coordinate(item, "y", y);
-		chart_coordinate(item, "text_x", x + 15);
-		chart_coordinate(item, "text_y", y + 9);
-	}
+	for (size_t i = 0; i < s->part_count; i++)
+		chart_key_item(key, s->key_columns, colour_of(i), s->parts[i]);
 }
 
 static void draw_bar(const struct stack *s, struct tree *row, const struct chart_series *series,
@@ -106,7 +95,8 @@ static void measure(struct stack *s)
 	if (s->shares)
 		extent = (struct extent){ 1, 1 };
 	s->left = 8 + CHART_CHARACTER * (double)(longest > NAME_LONGEST ? NAME_LONGEST : longest);
-	s->top = 10 + KEY_ROW * (double)((s->part_count + 2) / 3);
+	s->key_columns = chart_key_columns(s->parts, s->part_count);
+	s->top = 6 + chart_key_height(s->part_count, s->key_columns);
 	scale_init(&s->scale, SCALE_LINEAR, extent, s->left, CHART_WIDTH - VALUE_WIDTH);
 }
 

@@ -11,11 +11,10 @@
 			"fp32"                                                                     \
 		}                                                                                  \
 	}
-#define SPLITS(metric_, reference_, ideal_)                                                        \
+#define SPLITS(metric_, ...)                                                                       \
 	{                                                                                          \
 		.suite = "parallel", .metric = metric_, .kind = CHART_BARS,                        \
-		.reference = reference_, .bars = { "mode", "devices", "microbatches", "bucket" },  \
-		.ideal = ideal_                                                                    \
+		.bars = { "mode", "devices", "microbatches", "bucket" }, __VA_ARGS__               \
 	}
 
 /* More allocators than a chart has lines. */
@@ -108,13 +107,18 @@ const struct figure_rule figure_rules[] = {
 	  .y_scale = SCALE_LOG10,
 	  .fitted = true,
 	  .facets = { "operation" } },
-	SPLITS("parallel.step_time", 0, NULL),
-	SPLITS("parallel.speedup", 1, "devices"),
-	SPLITS("parallel.efficiency", 0, NULL),
-	SPLITS("parallel.weak_efficiency", 0, NULL),
-	SPLITS("parallel.prediction_error", 0, NULL),
-	SPLITS("parallel.exposed_communication", 0, NULL),
-	SPLITS("parallel.idle", 0, NULL),
+	SPLITS("parallel.step_time", .means = "One training step on the slowest device"),
+	SPLITS("parallel.speedup", .reference = 1, .ideal = "devices",
+	       .means = "Time of the same step on one device / step time"),
+	SPLITS("parallel.efficiency", .percent = true, .means = "Speed-up / number of devices"),
+	SPLITS("parallel.weak_efficiency", .percent = true,
+	       .means = "Time of one device with its part of the batch / step time"),
+	SPLITS("parallel.prediction_error", .percent = true,
+	       .means = "Predicted step time / measured one - 1; best at 0"),
+	SPLITS("parallel.exposed_communication",
+	       .means = "Part of the step that neither computing nor the schedule's idle time hides"),
+	SPLITS("parallel.idle", .percent = true,
+	       .means = "Part of the step in which a device does not compute, mean over the devices"),
 	{ .suite = "parallel",
 	  .metric = "parallel.memory",
 	  .kind = CHART_STACKED,
@@ -124,13 +128,18 @@ const struct figure_rule figure_rules[] = {
 	  .kind = CHART_STACKED,
 	  .facets = { "study" },
 	  .parts = "trainmem.memory_" },
-	{ .suite = "trainmem", .metric = "trainmem.activations_saved", .kind = CHART_BARS },
-	{ .suite = "trainmem", .metric = "trainmem.slowdown", .kind = CHART_BARS, .reference = 1 },
-	{ .suite = "trainmem", .metric = "trainmem.reserved_ratio", .kind = CHART_BARS,
-	  .reference = 1 },
-	{ .suite = "trainmem", .metric = "trainmem.fragmentation", .kind = CHART_BARS },
-	{ .suite = "trainmem", .metric = "trainmem.largest_batch", .kind = CHART_BARS },
-	{ .suite = "trainmem", .metric = "trainmem.largest_width", .kind = CHART_BARS },
+	{ .suite = "trainmem", .metric = "trainmem.activations_saved", .kind = CHART_BARS, .percent = true,
+	  .means = "Part of the plain step's activations that this one does without" },
+	{ .suite = "trainmem", .metric = "trainmem.slowdown", .kind = CHART_BARS, .reference = 1,
+	  .means = "Step time / that of the plain step: everything kept, in one allocation" },
+	{ .suite = "trainmem", .metric = "trainmem.reserved_ratio", .kind = CHART_BARS, .reference = 1,
+	  .means = "The most that was taken from the device / the most in use" },
+	{ .suite = "trainmem", .metric = "trainmem.fragmentation", .kind = CHART_BARS, .percent = true,
+	  .means = "Free memory that the largest free piece does not hold" },
+	{ .suite = "trainmem", .metric = "trainmem.largest_batch", .kind = CHART_BARS,
+	  .means = "Largest batch whose step fits, found by trying" },
+	{ .suite = "trainmem", .metric = "trainmem.largest_width", .kind = CHART_BARS,
+	  .means = "Largest width of the hidden layers whose step fits, found by trying" },
 };
 
 const size_t figure_rule_count = ARRAY_SIZE(figure_rules);

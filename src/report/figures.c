@@ -55,8 +55,11 @@ static char *shows(const struct figure *f, const struct chart *chart)
 		out = xasprintf("%s over %s%s; %s.", chart->y_name, axis, interval, direction);
 		break;
 	case CHART_BARS:
-		out = xasprintf("%s%s%s; %s.", chart->y_name, interval,
-				f->rule->ideal ? "; dashed: the ideal" : "", direction);
+		/* A meaning that has no direction says what is best itself. */
+		out = xasprintf("%s%s%s%s%s.", f->rule->means ? f->rule->means : chart->y_name, interval,
+				f->rule->ideal ? "; dashed: the ideal" : "",
+				f->rule->means && chart->better == BETTER_NONE ? "" : "; ",
+				f->rule->means && chart->better == BETTER_NONE ? "" : direction);
 		break;
 	case CHART_HEATMAP:
 		out = xasprintf("%s of every pair of devices; %s.", chart->y_name, direction);
@@ -170,6 +173,8 @@ static void draw_facet(const struct figure *f, const struct picks *picks, const 
 	case CHART_MAP:
 		break;
 	}
+	if (f->rule->percent)
+		chart_in_percent(&chart);
 	choose_scale(f, &chart);
 	chart.shows = shows(f, &chart);
 	if (chart.count)

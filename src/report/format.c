@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -56,6 +57,11 @@ char *format_quantity(double value, const char *unit, char *out, size_t size)
 		snprintf(out, size, NOTHING);
 		return out;
 	}
+	if (strcmp(unit, "%") == 0) {
+		/* Three digits: percent are parts of something, which has its own. */
+		snprintf(out, size, "%.*f\u00a0%%", fabs(value) < 9.995 ? 2 : fabs(value) < 99.95 ? 1 : 0, value);
+		return out;
+	}
 	units_format(value, unit, plain, sizeof(plain));
 	units_prefix(value, unit, &prefix);
 	micro = strcmp(prefix, "u") == 0 ? strchr(plain, 'u') : NULL;
@@ -63,6 +69,23 @@ char *format_quantity(double value, const char *unit, char *out, size_t size)
 		snprintf(out, size, "%.*sµ%s", (int)(micro - plain), plain, micro + 1);
 	else
 		format_power(plain, out, size);
+	return out;
+}
+
+char *format_rounded(double value, const char *unit, char *out, size_t size)
+{
+	char digits[32], name[FORMAT_SIZE];
+	double rounded, factor, shown;
+	int leading;
+
+	if (!isfinite(value))
+		return format_quantity(value, unit, out, size);
+	snprintf(digits, sizeof(digits), "%.2e", value);
+	rounded = strtod(digits, NULL);
+	factor = format_unit(rounded, unit, name, sizeof(name));
+	shown = rounded / factor;
+	leading = shown == 0 ? 2 : (int)floor(log10(fabs(shown)) + 1e-9);
+	snprintf(out, size, "%.*f %s", leading < 2 ? 2 - leading : 0, shown, name);
 	return out;
 }
 

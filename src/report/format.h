@@ -15,6 +15,8 @@
 
 /* "55.45 GB/s", "1.170 µs", "–" for NaN. */
 char *format_quantity(double value, const char *unit, char *out, size_t size);
+/* The same with three digits, for what is derived and has no interval: "2.76 GB". `unit` is one that takes prefixes. */
+char *format_rounded(double value, const char *unit, char *out, size_t size);
 /* `value` in units of `factor` with four significant digits and no unit: a column of numbers. */
 char *format_scaled(double value, double factor, char *out, size_t size);
 /* A round number, of a tick, with no more digits than it needs. */

@@ -12,35 +12,42 @@
 static const char *const split_names[] = { "mode",   "devices",   "microbatches", "bucket",
 					   "hybrid", "transport", "launch",       NULL };
 
-static bool listed(const char *name, const char *const *names)
+/* Cases of one model that are split alike differ in what their sections set: these are named. */
+static void name_twins(struct splits *splits)
 {
-	for (; *names; names++)
-		if (strcmp(name, *names) == 0)
-			return true;
-	return false;
+	for (size_t i = 0; i < splits->count; i++) {
+		struct split *a = &splits->items[i];
+		bool twin = false;
+
+		for (size_t k = 0; k < splits->count && !twin; k++)
+			twin = k != i && strcmp(splits->items[k].model, a->model) == 0 &&
+			       strcmp(splits->items[k].plain, a->plain) == 0;
+		free(a->name);
+		a->name = twin && *view_section(a->c)
+				  ? xasprintf("%s, %s", a->plain, view_section(a->c))
+				  : xstrdup(a->plain);
+	}
 }
 
-/* The case's parameters that are in split_names, or those that are not. */
-static char *words(const struct view *view, size_t run, const struct case_result *c, bool of_split)
+/* All but what says how a step is split. */
+static char *split_words(const struct case_result *c)
 {
-	struct text out = TEXT_EMPTY;
-	char word[FORMAT_SIZE], letter[4];
+	const char **without = xcalloc(c->parameter_count + 1, sizeof(*without));
+	size_t count = 0;
+	char *out;
 
-	if (!of_split && view->count > 1)
-		text_add(&out, view_letter(run, letter));
 	for (size_t i = 0; i < c->parameter_count; i++) {
-		const struct case_parameter *p = &c->parameters[i];
+		const char *name = view_string(c->parameters[i].name);
+		size_t k = 0;
 
-		/* Nearly always strong: said where it is not. */
-		if (strcmp(view_string(p->text), "strong") != 0 &&
-		    listed(view_string(p->name), split_names) == of_split &&
-		    format_parameter(p, word, sizeof(word))[0])
-			text_addf(&out, "%s%s", out.length ? ", " : "", word);
+		while (split_names[k] && strcmp(split_names[k], name) != 0)
+			k++;
+		if (!split_names[k])
+			without[count++] = name;
 	}
-	/* Other layers, accumulation and so on are another model as well. */
-	if (!of_split && *view_string(c->label))
-		text_addf(&out, "%s%s", out.length ? ", " : "", c->label);
-	return text_detach(&out);
+	out = view_parameters(c, without);
+	free(without);
+	return out;
 }
 
 void splits_collect(struct splits *splits, const struct view *view, const char *suite)
@@ -64,9 +71,25 @@ void splits_collect(struct splits *splits, const struct view *view, const char *
 						.run = r,
 						.seconds = step->value,
 						.memory = memory ? memory->value : NAN,
-						.model = words(view, r, c, false),
-						.name = words(view, r, c, true) };
+						.model = splits_model(view, r, c, split_names),
+						.plain = split_words(c) };
 		}
+	name_twins(splits);
+}
+
+size_t splits_word_length(const char *words)
+{
+	const char *end = strstr(words, ", ");
+
+	return end ? (size_t)(end - words) : strlen(words);
+}
+
+bool splits_has_word(const char *words, const char *word, size_t length)
+{
+	for (const char *at = words; at; at = strstr(at, ", ") ? strstr(at, ", ") + 2 : NULL)
+		if (strncmp(at, word, length) == 0 && (at[length] == ',' || !at[length]))
+			return true;
+	return false;
 }
 
 void splits_release(struct splits *splits)
@@ -74,6 +97,7 @@ void splits_release(struct splits *splits)
 	for (size_t i = 0; i < splits->count; i++) {
 		free(splits->items[i].model);
 		free(splits->items[i].name);
+		free(splits->items[i].plain);
 	}
 	free(splits->items);
 	*splits = (struct splits){ 0 };
@@ -104,6 +128,23 @@ void view_split_figures(const struct view *view, const char *suite, struct tree 
 	splits_crossover(&splits, charts);
 	splits_timelines(&splits, charts);
 	splits_release(&splits);
+}
+
+void view_split_answer(const struct view *view, const char *suite, struct tree *map)
+{
+	struct tree *answers = tree_list(map, "answers"), *tables = tree_list(map, "answer_tables");
+	struct splits splits;
+
+	splits_collect(&splits, view, suite);
+	splits_answer(&splits, answers, tables);
+	splits_release(&splits);
+	tree_text(map, "terms", !tables->count ? "" :
+		"Speed-up: time of the same step on one device / step time. Memory: tensors and workspaces "
+		"of the device that needs most, without its context and the collectives' library. Computing: "
+		"the slowest device's kernels with all communication left out. Idle by schedule: what a "
+		"pipeline's formula leaves idle beside it. Communication exposed: the rest of the step, which "
+		"nothing hides. Predicted: from what this run measured of products, memory and collectives; "
+		"+ is slower than measured.");
 }
 
 void view_split_limits(const struct view *view, const char *suite, struct tree *tables)

@@ -11,8 +11,9 @@ struct split {
 	size_t run;
 	double seconds;    /* of a step */
 	double memory;     /* bytes on the device that needs most; NaN: unknown */
-	char *model;       /* what must be equal for a comparison: run, batch, width, precision ... */
-	char *name;        /* the split itself: mode, devices, micro-batches ... */
+	char *model;       /* what must be equal for a comparison: run, layers, batch, precision ... */
+	char *plain;       /* the split itself: mode, devices, micro-batches ... */
+	char *name;        /* the same, with the section where that alone tells it from another */
 };
 
 struct splits {
@@ -25,11 +26,23 @@ struct splits {
 /* Cases of `suite` with a step time and a mode; none in other suites. */
 void splits_collect(struct splits *splits, const struct view *view, const char *suite);
 void splits_release(struct splits *splits);
+/* What a case trains: "8 layers of 8192, TF32, batch 8192"; `split_names`: parameters that say how. The caller frees it. */
+char *splits_model(const struct view *view, size_t run, const struct case_result *c,
+		   const char *const *split_names);
+
+/* Names are words, "tensor, 8 devices": the length of the first one, and whether `words` has `word`. */
+size_t splits_word_length(const char *words);
+bool splits_has_word(const char *words, const char *word, size_t length);
 
 /* A chart's first members; `what` is its title. */
 void splits_chart(const struct splits *splits, struct chart *chart, enum chart_kind kind,
 		  const struct tree *charts, char *title);
 
+/*
+ * Of each model of which several splits were measured: a sentence about the best ones, and a table of all, the fastest first.
+ * Of many models a table of their fastest splits alone.
+ */
+void splits_answer(const struct splits *splits, struct tree *answers, struct tree *tables);
 /* A bar for each split: its step time in parts. */
 void splits_time(const struct splits *splits, struct tree *charts);
 /* Of each model the splits that no other beats in both time and memory. */

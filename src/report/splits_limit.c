@@ -95,6 +95,7 @@ static void add_row(const struct splits *splits, const char *model, const struct
 
 	tree_text(row, "name", model);
 	tree_text(row, "where", limit->name);
+	tree_text(row, "interval", "");
 	tree_item_text(cells, best ? best->name : "none of those measured");
 	tree_item_text(cells, format_quantity(best ? best->seconds : NAN, "s", text, sizeof(text)));
 	tree_item_text(cells, format_quantity(best ? best->memory : NAN, "B", text, sizeof(text)));

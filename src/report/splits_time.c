@@ -34,15 +34,6 @@ static const char *name_of(const struct split *split)
 	return split->name;
 }
 
-/* Whether "a, b, c" has this word. */
-static bool has_word(const char *words, const char *word, size_t length)
-{
-	for (const char *at = words; at; at = strstr(at, ", ") ? strstr(at, ", ") + 2 : NULL)
-		if (strncmp(at, word, length) == 0 && (at[length] == ',' || !at[length]))
-			return true;
-	return false;
-}
-
 /* `words` without those that all bars have: there is no room for what tells nothing apart. */
 static char *apart(const struct splits *splits, const char *words,
 		   const char *(*of)(const struct split *split))
@@ -50,12 +41,12 @@ static char *apart(const struct splits *splits, const char *words,
 	struct text out = TEXT_EMPTY;
 
 	for (const char *word = words; *word;) {
-		size_t length = strstr(word, ", ") ? (size_t)(strstr(word, ", ") - word) : strlen(word);
+		size_t length = splits_word_length(word);
 		bool all = true;
 
 		for (size_t i = 0; i < splits->count && all; i++)
 			all = !in_parts(&splits->items[i]) ||
-			      has_word(of(&splits->items[i]), word, length);
+			      splits_has_word(of(&splits->items[i]), word, length);
 		if (!all)
 			text_addf(&out, "%s%.*s", out.length ? ", " : "", (int)length, word);
 		word += length + (word[length] ? 2 : 0);
@@ -75,7 +66,6 @@ static void add_row(const struct splits *splits, struct chart *chart, const stru
 	       bubble = metric(split, "parallel.bubble_model");
 	double scheduled = compute / (1 - bubble);
 	char *model = apart(splits, split->model, model_of), *own = apart(splits, split->name, name_of);
-	/* The only bar, or all the same: as it is. */
 	/* The only bar, or all the same: as it is. */
 	char *name = *own || *model ? xasprintf("%s%s%s", model, *own && *model ? ": " : "", own)
 				    : xasprintf("%s: %s", split->model, split->name);

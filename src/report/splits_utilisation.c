@@ -113,6 +113,7 @@ void splits_utilisation(const struct splits *splits, struct tree *charts)
 		if (isfinite(more) && more > 1.0001)
 			add_bar(&chart, s, "HFU", mfu * more);
 	}
+	chart_in_percent(&chart);
 	if (chart.count)
 		chart_draw(&chart, charts);
 	chart_release(&chart);

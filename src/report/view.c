@@ -158,6 +158,16 @@ char *view_parameters(const struct case_result *c, const char *const *without)
 	return text_detach(&out);
 }
 
+const char *view_section(const struct case_result *c)
+{
+	const char *label = view_string(c->label);
+
+	for (size_t i = 0; i < c->parameter_count; i++)
+		if (strcmp(view_string(c->parameters[i].text), label) == 0)
+			return "";
+	return label;
+}
+
 /* Whether [piece, piece + length) is how an id writes this parameter: "arena" or "accumulate=16". */
 static bool is_piece(const struct case_parameter *p, const char *piece, size_t length)
 {

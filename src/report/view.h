@@ -60,6 +60,8 @@ void view_device_name(const char *name, char *out, size_t size);
 char *view_parameters(const struct case_result *c, const char *const *without);
 /* The same without those that have their usual value. */
 char *view_named_parameters(const struct case_result *c, const char *const *without);
+/* The label of the case's section; "" where a parameter says the same. */
+const char *view_section(const struct case_result *c);
 /*
  * Whether the case's id names this parameter of it: one that has its usual value is left out there, and says
  * nothing in a label.
@@ -98,6 +100,8 @@ void view_launches(const struct view *view, struct tree *page);
 void view_problems(const struct view *view, struct tree *page);
 void view_headlines(const struct view *view, struct tree *page);
 void view_figures(const struct view *view, const char *suite, struct tree *charts);
+/* Of cases that split a training step: which one is best, in words and tables; nothing of other suites. */
+void view_split_answer(const struct view *view, const char *suite, struct tree *map);
 /* Of cases that split a training step: which split is best where, and recorded steps. Nothing for other suites. */
 void view_split_figures(const struct view *view, const char *suite, struct tree *charts);
 /* Of the same cases: a table of the best split for each of the view's memory limits. */

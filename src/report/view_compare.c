@@ -35,8 +35,8 @@ static char *match_label(const struct case_result *c)
 	struct text out = TEXT_EMPTY;
 	char *parameters = view_parameters(c, NULL);
 
-	if (*view_string(c->label))
-		text_addf(&out, "%s%s", c->label, *parameters ? ", " : "");
+	if (*view_section(c))
+		text_addf(&out, "%s%s", view_section(c), *parameters ? ", " : "");
 	text_add(&out, parameters);
 	add_partners(&out, c);
 	free(parameters);

@@ -57,6 +57,7 @@ static void add_suite(const struct view *view, size_t index, struct tree *list)
 	view_text(suite, "suite", view->suites[index]);
 	tree_textf(suite, "suite_id", "suite-%zu", index + 1);
 	view_suite_counts(view, view->suites[index], suite);
+	view_split_answer(view, view->suites[index], suite);
 	charts = tree_list(suite, "charts");
 	view_figures(view, view->suites[index], charts);
 	view_watches(view, view->suites[index], charts);

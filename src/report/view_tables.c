@@ -66,8 +66,8 @@ static void add_head(const char *const *columns, struct tree *table)
 static char *name_of(const struct case_result *c, const char *const *without)
 {
 	char *parameters = view_named_parameters(c, without);
-	char *name = xasprintf("%s%s%s", view_string(c->label), *view_string(c->label) ? ": " : "",
-			       parameters);
+	const char *section = view_section(c);
+	char *name = xasprintf("%s%s%s", section, *section ? ": " : "", parameters);
 
 	free(parameters);
 	return name;
@@ -82,6 +82,7 @@ static void add_row(const struct view *view, size_t run, const struct case_resul
 	view_text(row, "name", name);
 	tree_text(row, "where",
 		  view->count > 1 ? view->sources[view_source_of(view, run, c)].label : devices);
+	tree_text(row, "interval", "");
 	for (size_t i = 0; i < COLUMNS && rules[rule].columns[i]; i++) {
 		const struct metric_value *m = case_metric(c, rules[rule].columns[i]);
 		char text[FORMAT_SIZE];
