@@ -134,13 +134,14 @@ bool metric_is_exact(const struct metric_value *m)
 static void gather_value(struct gathering *g, struct observation *o, const struct metric_value *m,
 			 double value)
 {
-	char reason[64];
+	char reason[96];
 
 	if (plausible(m, value)) {
 		add_value(g, value);
 		return;
 	}
-	snprintf(reason, sizeof(reason), "its value is %g", value);
+	snprintf(reason, sizeof(reason), "its value is %g%s", value,
+		 value < 0 ? ": limits are about what is never below zero" : "");
 	bad(o, VERDICT_ERROR, reason);
 }
 

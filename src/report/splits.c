@@ -144,7 +144,7 @@ void view_split_answer(const struct view *view, const char *suite, struct tree *
 		"the slowest device's kernels with all communication left out. Idle by schedule: what a "
 		"pipeline's formula leaves idle beside it. Communication exposed: the rest of the step, which "
 		"nothing hides. Predicted: from what this run measured of products, memory and collectives; "
-		"+ is slower than measured.");
+		"+ is slower than measured; \u2013: this run has not measured these in that precision.");
 }
 
 void view_split_limits(const struct view *view, const char *suite, struct tree *tables)

@@ -3,6 +3,7 @@
  * and all of them in a table, best first, with where their time goes.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -205,15 +206,23 @@ static size_t smallest(const struct group *g)
 	return least;
 }
 
-static double longer(const struct group *g, size_t item)
+/* "8.4 % longer" than the fastest; "14x as long". */
+static char *longer(const struct group *g, size_t item, char *out, size_t size)
 {
-	return g->items[item]->seconds / g->items[0]->seconds - 1;
+	double ratio = g->items[item]->seconds / g->items[0]->seconds;
+	char text[FORMAT_SIZE];
+
+	if (ratio < 2)
+		snprintf(out, size, "%s longer", format_percent(ratio - 1, text, sizeof(text)));
+	else
+		snprintf(out, size, "%s as long", format_ratio(ratio, text, sizeof(text)));
+	return out;
 }
 
 static void add_memory(const struct group *g, struct text *out)
 {
 	size_t least = smallest(g);
-	char text[FORMAT_SIZE], own[FORMAT_SIZE], percent[FORMAT_SIZE];
+	char text[FORMAT_SIZE], own[FORMAT_SIZE], than[FORMAT_SIZE + 16];
 
 	format_rounded(g->items[0]->memory, "B", own, sizeof(own));
 	format_rounded(g->items[least]->memory, "B", text, sizeof(text));
@@ -224,9 +233,8 @@ static void add_memory(const struct group *g, struct text *out)
 	else if (least == 1)
 		text_addf(out, " That needs least memory: %s a device instead of %s.", text, own);
 	else
-		text_addf(out, " Least memory: %s, %s a device instead of %s, in a step that is %s longer.",
-			  g->names[least], text, own,
-			  format_percent(longer(g, least), percent, sizeof(percent)));
+		text_addf(out, " Least memory: %s, %s a device instead of %s, in a step that is %s.",
+			  g->names[least], text, own, longer(g, least, than, sizeof(than)));
 }
 
 /* "M, 8 devices: tensor is fastest, 15.45 ms a step, 4.72x as fast as one device. Next: 1F1B, 8.4 % longer. ..." */
@@ -234,18 +242,18 @@ static char *sentence(const struct group *g)
 {
 	double speedup = value_of(g->items[0], "parallel.speedup");
 	struct text out = TEXT_EMPTY;
-	char text[FORMAT_SIZE];
+	char text[FORMAT_SIZE], than[FORMAT_SIZE + 16];
 
 	text_addf(&out, "%s: %s is fastest, %s a step", g->title, g->names[0],
 		  format_quantity(g->items[0]->seconds, "s", text, sizeof(text)));
 	if (isfinite(speedup))
 		text_addf(&out, ", %s as fast as one device", format_ratio(speedup, text, sizeof(text)));
-	format_percent(longer(g, 1), text, sizeof(text));
+	longer(g, 1, than, sizeof(than));
 	if (apart(g->items[0], g->items[1]))
-		text_addf(&out, ". Next: %s, %s longer.", g->names[1], text);
+		text_addf(&out, ". Next: %s, %s.", g->names[1], than);
 	else
-		text_addf(&out, ", but not told apart from %s: %s longer, and their intervals overlap.",
-			  g->names[1], text);
+		text_addf(&out, ", but not told apart from %s: %s, and their intervals overlap.",
+			  g->names[1], than);
 	add_memory(g, &out);
 	return text_detach(&out);
 }
