@@ -99,6 +99,7 @@ static inline void sample_case(struct result *result)
 	c->reason = xstrdup("");
 	sample_metrics(c);
 	sample_series(c);
+	sample_timeline(c);
 	c->verification = (struct verification){ true, xstrdup("every byte"), (double)NAN, 1e-5 };
 	c->before.sm_clock_hz = 1.98e9;
 	c->before.throttle_reasons = INT64_C(1) << 40;

@@ -7,15 +7,7 @@
 #include "base/memory.h"
 #include "sample_result.h"
 
-static void write_text(const char *path, const char *text)
-{
-	FILE *file = fopen(path, "w");
-
-	if (!file || fputs(text, file) < 0 || fclose(file) != 0) {
-		perror(path);
-		exit(1);
-	}
-}
+#define SCHEMA TESTS_DIR "/../src/result/result.schema.json"
 
 static void write_sample(const char *path)
 {
@@ -55,7 +47,7 @@ int main(void)
 {
 	char directory[] = "/tmp/gpuproof-schema.XXXXXX";
 	const char *interpreter = python();
-	char *schema, *sample, *command;
+	char *sample, *command;
 	int code;
 
 	if (!interpreter) {
@@ -64,17 +56,13 @@ int main(void)
 	}
 	if (!mkdtemp(directory))
 		return 1;
-	schema = xasprintf("%s/schema.json", directory);
 	sample = xasprintf("%s/sample.json", directory);
-	write_text(schema, result_schema());
 	write_sample(sample);
-	command = xasprintf("%s " TESTS_DIR "/result_schema.py --mutate %s %s $(find " TESTS_DIR "/data -maxdepth 1 -name '*.json' "
-			    "2>/dev/null)", interpreter, schema, sample);
+	command = xasprintf("%s " TESTS_DIR "/result_schema.py --mutate " SCHEMA " %s $(find " TESTS_DIR
+			    "/data -maxdepth 1 -name '*.json' 2>/dev/null)", interpreter, sample);
 	code = system(command);
-	unlink(schema);
 	unlink(sample);
 	rmdir(directory);
-	free(schema);
 	free(sample);
 	free(command);
 	return code == 0 ? 0 : 1;

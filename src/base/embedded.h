@@ -17,7 +17,6 @@ extern const struct embedded_file embedded_configs[];   /* configs / *.ini */
 extern const struct embedded_file embedded_limits[];    /* configs/limits / *.ini */
 extern const struct embedded_file embedded_gpus[];      /* configs/gpus / *.ini */
 extern const struct embedded_file embedded_templates[]; /* report-templates */
-extern const struct embedded_file embedded_schema[];    /* src/result / *.schema.json */
 extern const struct embedded_file embedded_topics[];    /* docs/topics / *.txt */
 
 /* The file `name` of `table`, NULL when there is none. */

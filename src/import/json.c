@@ -92,7 +92,8 @@ static const char *place(const struct import *import, const struct json_path *pa
 	return found ? found : parent;
 }
 
-size_t import_line_of(const struct import *import, const struct json_path *path)
+/* Of the value at `path`. */
+static size_t line_of(const struct import *import, const struct json_path *path)
 {
 	const char *end = place(import, path);
 	size_t line = 1;
@@ -124,7 +125,7 @@ enum status import_json_error(struct import *import, const struct json_path *pat
 	vsnprintf(message, sizeof(message), format, arguments);
 	va_end(arguments);
 	add_path(&where, path);
-	import_error(import, import_line_of(import, path), "%s%s%s", where.data ? where.data : "",
+	import_error(import, line_of(import, path), "%s%s%s", where.data ? where.data : "",
 		     where.length ? ": " : "", message);
 	text_release(&where);
 	return STATUS_USAGE;

@@ -70,8 +70,6 @@ bool import_real(const char *text, double *value);
 /* Reads the file as JSON, whose root goes to `read`; syntax errors name the line. */
 enum status import_json(struct import *import,
 			enum status (*read)(struct import *import, const json_t *root));
-/* Line of the value at `path`. */
-size_t import_line_of(const struct import *import, const struct json_path *path);
 /* "file:line: path: message" */
 enum status import_json_error(struct import *import, const struct json_path *path,
 			      const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -48,8 +48,10 @@ double log_deviation(const double *values, size_t n)
 	return sqrt(sum / (double)(n - 1));
 }
 
-/* Abramowitz & Stegun 26.7.5: four terms; relative error below 2e-3 from 3 degrees of freedom on. */
-double student_quantile(double probability, double dof)
+/*
+ * Quantile of Student's t: probability 0.95 or 0.975, dof >= 1. Abramowitz & Stegun 26.7.5: four terms; relative error below 2e-3 from 3 degrees of freedom on, exact below.
+ */
+static double student_quantile(double probability, double dof)
 {
 	double x = probability > 0.96 ? Z_975 : Z_95;
 	double x2 = x * x;

@@ -28,9 +28,6 @@ struct estimate estimate_launches(const double *values, size_t n, double sample_
 /* Median of the pairwise means (each value with itself too): robust, and 96 % as efficient as the mean. */
 double hodges_lehmann(const double *values, size_t n);
 
-/* Quantile of Student's t: probability 0.95 or 0.975, dof >= 1 (Cornish-Fisher from 3 on, exact below). */
-double student_quantile(double probability, double dof);
-
 /* Sample standard deviation of the logs; 0 for n < 2. */
 double log_deviation(const double *values, size_t n);
 

@@ -13,7 +13,8 @@
 #include "measure/worker.h"
 #include "suites/suite.h"
 
-uint64_t worker_case_seed(int64_t run_seed, const char *id)
+/* Depends on the run's seed and the case's id only, not on what else runs. */
+static uint64_t case_seed(int64_t run_seed, const char *id)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ (uint64_t)run_seed;
 
@@ -35,7 +36,7 @@ void attempt_begin(struct attempt *a, const struct plan *plan, const struct plan
 			       .devices = a->devices,
 			       .world = world,
 			       .phases = &a->phases,
-			       .seed = worker_case_seed(run_seed, c->id),
+			       .seed = case_seed(run_seed, c->id),
 			       .sampler = { .rules = &a->rules, .world = world },
 			       .result = &a->result };
 }

@@ -16,7 +16,8 @@
 #define MIDDLE "\",\"header\":"
 #define FINGERPRINT_LENGTH 16
 
-void journal_fingerprint(const struct plan *plan, char out[17])
+/* FNV-1a of the cases' ids: two plans with the same fingerprint have the same cases in the same order. */
+static void fingerprint_of(const struct plan *plan, char out[FINGERPRINT_LENGTH + 1])
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
@@ -28,7 +29,7 @@ void journal_fingerprint(const struct plan *plan, char out[17])
 				break;
 		}
 	}
-	snprintf(out, 17, "%016" PRIx64, hash);
+	snprintf(out, FINGERPRINT_LENGTH + 1, "%016" PRIx64, hash);
 }
 
 static enum status make_directories(const char *path, struct error *err)
@@ -169,7 +170,7 @@ static enum status write_header(struct journal *journal, const struct result *he
 	struct text line = TEXT_EMPTY;
 	enum status status;
 
-	journal_fingerprint(plan, fingerprint);
+	fingerprint_of(plan, fingerprint);
 	text_addf(&line, "%s%s%s%s}\n", OPENING, fingerprint, MIDDLE, json);
 	status = append_line(journal, &line, err);
 	text_release(&line);
@@ -260,7 +261,7 @@ static enum status same_plan(const struct text *content, const struct result *he
 
 	if (same_devices(header, plan, err) != STATUS_OK)
 		return err->status;
-	journal_fingerprint(plan, fingerprint);
+	fingerprint_of(plan, fingerprint);
 	if (memcmp(content->data + strlen(OPENING), fingerprint, FINGERPRINT_LENGTH) != 0)
 		return error_set(
 			err, STATUS_USAGE,

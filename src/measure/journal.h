@@ -24,9 +24,6 @@ struct journal {
 	off_t size; /* of all that counts */
 };
 
-/* FNV-1a of the cases' ids: two plans with the same fingerprint have the same cases in the same order. */
-void journal_fingerprint(const struct plan *plan, char out[17]);
-
 /*
  * Starts a run in `directory` (made with its parents when missing). STATUS_USAGE when a run is there already,
  * STATUS_IO naming the process when one is going on there.

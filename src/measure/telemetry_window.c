@@ -196,15 +196,6 @@ void telemetry_window_end(struct telemetry_window *w, size_t *readings, size_t *
 	pthread_mutex_unlock(&w->lock);
 }
 
-void telemetry_window_interval(struct telemetry_window *w, double interval_seconds)
-{
-	if (!w)
-		return;
-	pthread_mutex_lock(&w->lock);
-	w->interval = interval_seconds;
-	pthread_mutex_unlock(&w->lock);
-}
-
 /* Of the readings that say something. */
 static struct telemetry_span span_of(const struct readings *r)
 {

@@ -24,8 +24,6 @@ void telemetry_window_close(struct telemetry_window *window);
 void telemetry_window_begin(struct telemetry_window *window);
 /* Readings since begin, and how many of them found the device throttled (THROTTLE_SLOWS). */
 void telemetry_window_end(struct telemetry_window *window, size_t *readings, size_t *throttled);
-/* Another interval, for the time being. */
-void telemetry_window_interval(struct telemetry_window *window, double interval_seconds);
 
 /* All readings so far. Leaves the counters' differences unknown. */
 void telemetry_window_summary(struct telemetry_window *window, struct telemetry_during *out);

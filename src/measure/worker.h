@@ -47,7 +47,4 @@ void worker_run(const struct assignment *assignment);
 /* Processes that carry out a case: one, or a rank for each device. */
 int worker_processes(const struct plan_case *c);
 
-/* The seed of one case: depends on the run's seed and the case's id only, not on what else runs. */
-uint64_t worker_case_seed(int64_t run_seed, const char *id);
-
 #endif

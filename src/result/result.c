@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/embedded.h"
 #include "base/memory.h"
 
 static void series_release(struct series *series)
@@ -243,11 +242,6 @@ const struct case_parameter *case_parameter(const struct case_result *c, const c
 		if (strcmp(c->parameters[i].name, name) == 0)
 			return &c->parameters[i];
 	return NULL;
-}
-
-const char *result_schema(void)
-{
-	return (const char *)embedded_find(embedded_schema, "result.schema.json")->data;
 }
 
 struct series *case_result_add_times(struct case_result *result, const char *name)

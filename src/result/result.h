@@ -1,7 +1,7 @@
 /*
  * The result document: everything one run found out. The only thing that crosses from measuring to
  * judging and reporting. result_write() / result_read() (result_json.c) are its one file format; the
- * schema is src/result/result.schema.json, shipped and embedded. Quantities are in SI base units, numbers are numbers;
+ * schema is src/result/result.schema.json, next to this. Quantities are in SI base units, numbers are numbers;
  * NaN stands for "unknown" and is null in JSON.
  *
  * RESULT_VERSION stays while documents of earlier programs still mean what they say. Members that are added are optional
@@ -29,14 +29,13 @@
 enum case_status { CASE_OK, CASE_SKIPPED, CASE_FAILED, CASE_ERROR };
 const char *case_status_name(enum case_status status); /* "OK", "SKIPPED", "FAILED", "ERROR" */
 
-enum stop_reason {
+enum stop_reason { /* in the result: "converged", "stable", "max_samples", ... */
 	STOP_CONVERGED,   /* the interval is narrower than the target */
 	STOP_STABLE,      /* more samples no longer narrow it */
 	STOP_MAX_SAMPLES,
 	STOP_MAX_TIME,
 	STOP_INTERRUPTED
 };
-const char *stop_reason_name(enum stop_reason reason); /* "converged", "stable", "max_samples", ... */
 
 /* Summary of one series of samples (measure/statistics.h computes it). Quantiles are type 7. */
 struct statistics {
@@ -266,8 +265,6 @@ enum status result_from_json(struct result *result, const char *text, size_t len
 enum status result_write(const struct result *result, const char *path, struct error *err);
 /* The document as text (malloc'ed). Holds no '<', so it can be embedded in a page's <script> as it is. */
 char *result_to_json(const struct result *result);
-/* The JSON schema that every result validates against. */
-const char *result_schema(void);
 
 /* One finished case as one line of JSON without line breaks, and back (journal and worker pipe). */
 char *case_result_to_json(const struct case_result *c);

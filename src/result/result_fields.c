@@ -13,11 +13,6 @@ const char *case_status_name(enum case_status status)
 	return case_status_words[status];
 }
 
-const char *stop_reason_name(enum stop_reason reason)
-{
-	return stop_words[reason];
-}
-
 #define STATISTIC(member) { .name = #member, .codec = &codec_real, FIELD_AT(statistics, member) }
 
 static const struct field statistics_fields[] = {

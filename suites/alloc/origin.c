@@ -19,11 +19,6 @@ bool origin_on_device(int kind)
 	return kind == ORIGIN_CACHING || allocator_on_device((enum allocator)kind);
 }
 
-bool origin_keeps(int kind)
-{
-	return kind == ORIGIN_CACHING || kind == ALLOCATOR_POOL;
-}
-
 void origin_open(struct origin *origin, struct device *device, int kind, uint64_t limit)
 {
 	*origin = (struct origin){ .device = device, .kind = kind };

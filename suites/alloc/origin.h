@@ -21,8 +21,6 @@ struct origin {
 int origin_from_name(const char *name);
 const char *origin_name(int kind);
 bool origin_on_device(int kind);
-/* Whether what is freed is kept, so that only memory_trim() gives it back. */
-bool origin_keeps(int kind);
 
 /* `limit`: most bytes that a caching one takes from the device; 0: none. */
 void origin_open(struct origin *origin, struct device *device, int kind, uint64_t limit);

@@ -160,7 +160,7 @@ enum status products_enqueue(const struct products *p, uint64_t count, void *rec
 	return STATUS_OK;
 }
 
-double products_operations(const struct products *p)
+static double operations(const struct products *p)
 {
 	return 2.0 * (double)p->gemm.m * (double)p->gemm.n * (double)p->gemm.k;
 }
@@ -232,7 +232,7 @@ static enum status multiply(struct burn *b, const struct products *p, struct err
 			return err->status;
 		if (chunk(b, p, count, &seconds, err) != STATUS_OK)
 			return err->status;
-		burn_timed(b, seconds, (double)count, (double)count * products_operations(p));
+		burn_timed(b, seconds, (double)count, (double)count * operations(p));
 		burn_pulse(b);
 	} while (burn_interrupted(b, err) == STATUS_OK && burn_go_on(b));
 	return err->status;

@@ -24,6 +24,5 @@ enum status products_enqueue(const struct products *p, uint64_t count, void *rec
 			     struct error *err);
 /* How many products of `seconds` each are waited for together. */
 uint64_t products_in_chunk(const struct burn *b, double seconds);
-double products_operations(const struct products *p);
 
 #endif

@@ -10,12 +10,13 @@
 #define BATCH_STEP 8
 #define WIDTH_STEP 64
 
-uint64_t search_step(const struct setup *setup, enum search_for what)
+static uint64_t step_of(const struct setup *setup, enum search_for what)
 {
 	return what == SEARCH_BATCH ? BATCH_STEP * setup_accumulate(setup) : WIDTH_STEP;
 }
 
-struct setup search_setup(const struct setup *setup, enum search_for what, uint64_t value)
+/* `setup` with this batch, or with this width in all hidden layers. */
+static struct setup setup_with(const struct setup *setup, enum search_for what, uint64_t value)
 {
 	struct setup s = *setup;
 
@@ -33,15 +34,16 @@ struct setup search_setup(const struct setup *setup, enum search_for what, uint6
 static bool plan_fits(const struct setup *setup, enum search_for what, uint64_t value,
 		      const struct training_options *training, uint64_t budget)
 {
-	struct setup s = search_setup(setup, what, value);
+	struct setup s = setup_with(setup, what, value);
 
 	return training_fits(&s, training, budget);
 }
 
-uint64_t search_predict(const struct setup *setup, enum search_for what,
+/* The largest value whose plan needs no more than `budget`, a multiple of the step; 0: none. */
+static uint64_t predict(const struct setup *setup, enum search_for what,
 			const struct training_options *training, uint64_t budget, uint64_t most)
 {
-	uint64_t step = search_step(setup, what), fits = 0, fails = most / step + 1;
+	uint64_t step = step_of(setup, what), fits = 0, fails = most / step + 1;
 
 	while (fails - fits > 1) {
 		uint64_t middle = fits + (fails - fits) / 2;
@@ -122,7 +124,7 @@ static enum status try_value(struct run *run, const struct search_options *o,
 {
 	struct trial trial;
 
-	request->setup = search_setup(&s->setup, s->what, value);
+	request->setup = setup_with(&s->setup, s->what, value);
 	if (one_trial(run, o, request, s, &trial, err) != STATUS_OK)
 		return error_prefix(err, "trial of %llu", (unsigned long long)value);
 	if (trial.fits) {
@@ -161,7 +163,7 @@ enum status search_largest(struct run *run, const struct setup *setup,
 					 .only_look = true };
 	double start = clock_seconds();
 	struct trial look;
-	uint64_t step = search_step(setup, o->what), next;
+	uint64_t step = step_of(setup, o->what), next;
 
 	*s = (struct search){ .what = o->what, .setup = *setup };
 	if (one_trial(run, o, &request, s, &look, err) != STATUS_OK)
@@ -169,13 +171,13 @@ enum status search_largest(struct run *run, const struct setup *setup,
 	request.only_look = false;
 	s->context = look.context;
 	s->budget = look.budget;
-	s->predicted = search_predict(setup, o->what, &o->training, look.budget, o->most);
+	s->predicted = predict(setup, o->what, &o->training, look.budget, o->most);
 	while ((next = search_next(s->found, s->fails, s->predicted, step, o->most, o->tolerance)) &&
 	       s->trials < SEARCH_TRIALS)
 		if (try_value(run, o, &request, s, next, err) != STATUS_OK)
 			return err->status;
 	s->seconds = clock_seconds() - start;
-	s->setup = search_setup(setup, o->what, s->found ? s->found : step);
+	s->setup = setup_with(setup, o->what, s->found ? s->found : step);
 	find_by_halves(s, o);
 	return s->found ? STATUS_OK
 			: error_set(err, STATUS_NO_MEMORY, "not even %llu fits: %s",

@@ -42,13 +42,6 @@ enum status search_largest(struct run *run, const struct setup *setup,
 			   const struct search_options *options, struct search *out,
 			   struct error *err);
 
-/* `setup` with this batch, or with this width in all hidden layers. */
-struct setup search_setup(const struct setup *setup, enum search_for what, uint64_t value);
-/* The largest value whose plan needs no more than `budget`, a multiple of search_step(); 0: none. */
-uint64_t search_predict(const struct setup *setup, enum search_for what,
-			const struct training_options *training, uint64_t budget, uint64_t most);
-uint64_t search_step(const struct setup *setup, enum search_for what);
-
 /*
  * The next value to try between `fits` (0: none known) and `fails` (0: none known) after a
  * prediction; 0: the two are close enough, or `most` fits.
