@@ -62,6 +62,34 @@ for c in done:
         limit = 64 if "/64MiB" in c["id"] else 96
         assert m["memory"] + m["context"] <= limit * 2**20 and m["trials"] <= 6, (c["id"], m)
         assert "The device works afterwards" in c["notes"], c["notes"]
+        heads = [k for k, v in c["metrics"].items() if v["headline"]]
+        assert len(heads) == 1 and "largest" in heads[0], (c["id"], heads)
 PY
 [ $? = 0 ] || fail "the result is not as it should be"
+# A card that starting alone fills: nothing fits, which is not the same as no limit.
+cat > "$dir/none.ini" <<'INI'
+[run]
+backend = host
+[suite trainmem]
+layers = 64,128,10
+studies = largest_batch, largest_width
+batch = 8
+memory_limit = 1MiB
+memory_reserve = 0B
+limit_by = allocator
+max_batch = 1024
+max_width = 1024
+INI
+for by in allocator filler; do
+	"$gpuproof" run "$dir/none.ini" -o "$dir/none" --set "suite trainmem.limit_by=$by" --quiet --no-report >"$dir/said" 2>&1
+	python3 - "$dir/none/result.json" <<'PY' || { cat "$dir/said"; fail "a card of 1 MiB"; }
+import json, sys
+cases = json.load(open(sys.argv[1]))["cases"]
+assert len(cases) == 2
+for c in cases:
+    assert c["status"] == "SKIPPED", (c["status"], c["metrics"])
+    assert "leave nothing for tensors" in c["reason"], c["reason"]
+PY
+	rm -r "$dir/none"
+done
 echo ok

@@ -130,6 +130,13 @@ void run_value(struct run *run, const char *name, double reading)
 	value->series = xstrdup("");
 }
 
+void run_aside(struct run *run, const char *name)
+{
+	for (size_t i = 0; i < run->result->metric_count; i++)
+		if (strcmp(run->result->metrics[i].name, name) == 0)
+			run->result->metrics[i].headline = false;
+}
+
 void run_statistic(struct run *run, const char *name, double statistic, const struct series *series)
 {
 	struct metric_value *value;

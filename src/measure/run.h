@@ -51,6 +51,8 @@ void run_duration(struct run *run, const char *name, const struct series *series
 void run_rate(struct run *run, const char *name, double amount, const struct series *series);
 void run_scaled(struct run *run, const char *name, double factor, const struct series *series);
 void run_value(struct run *run, const char *name, double value);
+/* The metric, recorded before, is no main figure of this case though the suite's table calls it one. */
+void run_aside(struct run *run, const char *name);
 /* One of the series' statistics as it is, without interval: a quantile, the first sample. NaN records nothing. */
 void run_statistic(struct run *run, const char *name, double value, const struct series *series);
 /*

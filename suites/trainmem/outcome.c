@@ -252,6 +252,7 @@ void outcome_record_search(struct run *run, const struct search *s)
 	}
 	run_value(run, "trainmem.largest_parameters", (double)parameters_of(&s->setup));
 	classes_record(run, s->largest.peak.bytes);
+	run_aside(run, "trainmem.memory");
 	run_value(run, "trainmem.context", (double)s->context);
 	run_value(run, "trainmem.budget", (double)s->budget);
 	run_value(run, "trainmem.predicted_largest", (double)s->predicted);

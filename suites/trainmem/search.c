@@ -152,6 +152,26 @@ static void find_by_halves(struct search *s, const struct search_options *o)
 	s->halved = value;
 }
 
+/* Of an emulated card that is an answer; of the device itself something is wrong. */
+static enum status too_small(const struct search_options *o)
+{
+	return o->capacity ? STATUS_UNSUPPORTED : STATUS_NO_MEMORY;
+}
+
+/* A card that starting alone fills. */
+static enum status nothing_left(const struct search_options *o, uint64_t context, struct error *err)
+{
+	char capacity[32], taken[32], reserve[32];
+
+	units_size(o->capacity, capacity, sizeof(capacity));
+	units_format((double)context, "B", taken, sizeof(taken));
+	units_size(o->reserve, reserve, sizeof(reserve));
+	return error_set(err, too_small(o), "%s leave nothing for tensors: context and libraries take %s%s%s",
+			 o->capacity ? capacity : "all that is free", taken,
+			 o->limit_by == LIMIT_BY_ALLOCATOR ? ", memory_reserve " : "",
+			 o->limit_by == LIMIT_BY_ALLOCATOR ? reserve : "");
+}
+
 enum status search_largest(struct run *run, const struct setup *setup,
 			   const struct search_options *o, struct search *s, struct error *err)
 {
@@ -171,6 +191,8 @@ enum status search_largest(struct run *run, const struct setup *setup,
 	request.only_look = false;
 	s->context = look.context;
 	s->budget = look.budget;
+if (!look.budget)
+		return nothing_left(o, look.context, err);
 	s->predicted = predict(setup, o->what, &o->training, look.budget, o->most);
 	while ((next = search_next(s->found, s->fails, s->predicted, step, o->most, o->tolerance)) &&
 	       s->trials < SEARCH_TRIALS)
@@ -180,6 +202,6 @@ enum status search_largest(struct run *run, const struct setup *setup,
 	s->setup = setup_with(setup, o->what, s->found ? s->found : step);
 	find_by_halves(s, o);
 	return s->found ? STATUS_OK
-			: error_set(err, STATUS_NO_MEMORY, "not even %llu fits: %s",
+			: error_set(err, too_small(o), "not even %llu fits: %s",
 				    (unsigned long long)step, s->failed.reason);
 }

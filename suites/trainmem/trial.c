@@ -94,7 +94,8 @@ static enum status try_steps(struct device *device, const struct trial_request *
 
 	training_plan(&r->setup, &options, &need);
 	options.reserve = need.reserved_peak;
-	options.limit = t->filled ? 0 : t->budget;
+	/* To the heap 0 is no limit: without a budget not a byte fits. */
+	options.limit = t->filled ? 0 : t->budget ? t->budget : 1;
 	if (training_open(&training, &r->setup, &options, device, &failed) == STATUS_OK)
 		two_steps(&training, t, &failed);
 	t->fits = failed.status == STATUS_OK;
