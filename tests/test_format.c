@@ -52,6 +52,42 @@ static void intervals(void **state)
 	assert_string_equal(format_spread(100, NAN, 101, out, sizeof(out)), "");
 }
 
+/* Counts are whole, parts of one are percent, and what has an interval keeps its digits. */
+static void values(void **state)
+{
+	static const struct {
+		const char *name, *unit;
+		double value, low;
+		const char *expected;
+	} rows[] = {
+		{ "trainmem.trials", "1", 3, NAN, "3" },
+		{ "trainmem.slowdown", "1", 3, 2.9, "3.000" },
+		{ "trainmem.slowdown", "1", 1.04, NAN, "1.040" },
+		{ "trainmem.memory", "B", 3, NAN, "3.000 B" },
+		{ "parallel.efficiency", "1", 0.51234, NAN, "51.2\u00a0%" },
+		{ "parallel.efficiency", "1", 1, NAN, "100\u00a0%" },
+		{ "parallel.prediction_error", "1", -0.0123, NAN, "-1.23\u00a0%" },
+		{ "parallel.idle", "1", 0, NAN, "0\u00a0%" },
+		{ "parallel.idle", "1", NAN, NAN, "\u2013" },
+	};
+	char out[FORMAT_SIZE];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct metric_value m = { .name = (char *)rows[i].name,
+					  .unit = (char *)rows[i].unit,
+					  .value = rows[i].value,
+					  .low = rows[i].low };
+
+		assert_string_equal(format_value(&m, out, sizeof(out)), rows[i].expected);
+	}
+	assert_string_equal(format_value(NULL, out, sizeof(out)), "\u2013");
+	assert_string_equal(format_rounded(2.7563e9, "B", out, sizeof(out)), "2.76 GB");
+	assert_string_equal(format_rounded(9.996e-4, "s", out, sizeof(out)), "1.00 ms");
+	assert_string_equal(format_rounded(1.1449e-5, "s", out, sizeof(out)), "11.4 µs");
+	assert_string_equal(format_rounded(0, "s", out, sizeof(out)), "0 s");
+}
+
 static void durations(void **state)
 {
 	char out[FORMAT_SIZE];
@@ -113,6 +149,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(quantities),
+		cmocka_unit_test(values),
 		cmocka_unit_test(intervals),
 		cmocka_unit_test(durations),
 		cmocka_unit_test(parameters),

@@ -73,7 +73,8 @@ static void series_text(struct printing *p, const struct history_series *s, cons
 	if (*s->model)
 		text_addf(&p->rows, ", %s", s->model);
 	text_addf(&p->rows, " (%s)\n", s->machine);
-	text_addf(&p->rows, "    %zu nights, median %s, %zu missed%s\n", t->count,
+	text_addf(&p->rows, "    %zu night%s, median %s, %zu missed%s\n", t->count,
+		  t->count == 1 ? "" : "s",
 		  units_format(t->median, s->unit, median, sizeof(median)), t->missed,
 		  t->warning ? "; WARNING: two of the last three nights beyond the band" : "");
 	for (size_t i = 0; i < t->change_count; i++)

@@ -30,7 +30,6 @@ struct figure_rule {
 	bool fitted;       /* CHART_LINES: times over sizes, with their latency and bandwidth */
 	const char *parts; /* CHART_STACKED: metrics whose names start so add up to the metric */
 	const char *means; /* CHART_BARS: what the metric is, where its name does not say; NULL: it does */
-	bool percent;      /* CHART_BARS: a part of one, shown in percent */
 	const char
 		*ideal; /* CHART_BARS: parameter whose number is the best that can be; NULL: none */
 };

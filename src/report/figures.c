@@ -173,7 +173,7 @@ static void draw_facet(const struct figure *f, const struct picks *picks, const 
 	case CHART_MAP:
 		break;
 	}
-	if (f->rule->percent)
+	if (format_is_share(f->metric) && f->kind == CHART_BARS)
 		chart_in_percent(&chart);
 	choose_scale(f, &chart);
 	chart.shows = shows(f, &chart);

@@ -59,7 +59,7 @@ char *format_quantity(double value, const char *unit, char *out, size_t size)
 	}
 	if (strcmp(unit, "%") == 0) {
 		/* Three digits: percent are parts of something, which has its own. */
-		snprintf(out, size, "%.*f\u00a0%%", fabs(value) < 9.995 ? 2 : fabs(value) < 99.95 ? 1 : 0, value);
+		snprintf(out, size, "%.*f\u00a0%%", value == 0 ? 0 : fabs(value) < 9.995 ? 2 : fabs(value) < 99.95 ? 1 : 0, value);
 		return out;
 	}
 	units_format(value, unit, plain, sizeof(plain));
@@ -70,6 +70,39 @@ char *format_quantity(double value, const char *unit, char *out, size_t size)
 	else
 		format_power(plain, out, size);
 	return out;
+}
+
+bool format_is_share(const char *metric)
+{
+	static const char *const names[] = {
+		"parallel.efficiency",	     "parallel.weak_efficiency", "parallel.overlap",
+		"parallel.idle",	     "parallel.added_work",	 "parallel.bubble",
+		"parallel.compute_inflation", "parallel.bubble_model",	 "parallel.prediction_error",
+		"parallel.mfu",		     "parallel.hfu",		 "trainmem.saved",
+		"trainmem.activations_saved", "trainmem.fragmentation",	 "trainmem.accounted",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(metric, names[i]) == 0)
+			return true;
+	return false;
+}
+
+char *format_value(const struct metric_value *m, char *out, size_t size)
+{
+	const char *unit = m && m->unit ? m->unit : "";
+
+	if (!m || !isfinite(m->value))
+		return format_quantity(NAN, unit, out, size);
+	if (m->name && format_is_share(m->name))
+		return format_quantity(100 * m->value, "%", out, size);
+	/* A single reading that is whole is a count: it has no digits behind the point. */
+	if (strcmp(unit, "1") == 0 && !isfinite(m->low) && m->value == floor(m->value) &&
+	    fabs(m->value) < 1e7) {
+		snprintf(out, size, "%.0f", m->value);
+		return out;
+	}
+	return format_quantity(m->value, unit, out, size);
 }
 
 char *format_rounded(double value, const char *unit, char *out, size_t size)

@@ -15,6 +15,10 @@
 
 /* "55.45 GB/s", "1.170 µs", "–" for NaN. */
 char *format_quantity(double value, const char *unit, char *out, size_t size);
+/* A metric's value: counts in whole numbers, parts of one in percent, all else as a quantity. NULL: "–". */
+char *format_value(const struct metric_value *m, char *out, size_t size);
+/* Whether a metric is a part of one, which people say in percent: "parallel.efficiency". */
+bool format_is_share(const char *metric);
 /* The same with three digits, for what is derived and has no interval: "2.76 GB". `unit` is one that takes prefixes. */
 char *format_rounded(double value, const char *unit, char *out, size_t size);
 /* `value` in units of `factor` with four significant digits and no unit: a column of numbers. */

@@ -122,6 +122,7 @@ void splits_under_limits(const struct splits *splits, const struct memory_limit 
 	tree_text(table, "title",
 		  "Best split under a memory limit of each device: tensors and workspaces of the device that "
 		  "needs most; its context and the collectives' library come on top");
+	tree_text(table, "note", "");
 	tree_text(table, "first", "Model");
 	tree_text(table, "second", "Limit");
 	columns = tree_list(table, "head");

@@ -114,6 +114,7 @@ static struct tree *add_table(struct tree *tables, char *title, const char *firs
 
 	tree_text_owned(table, "title", title);
 	tree_text(table, "first", first);
+	tree_text(table, "note", "");
 	tree_text(table, "second", "Step time [95 %]");
 	columns = tree_list(table, "head");
 	for (size_t i = 0; i < ARRAY_SIZE(head); i++)

@@ -36,7 +36,7 @@ static void set_others(struct tree *row, const struct case_result *c,
 			continue;
 		text_addf(&out, "%s%s %s", out.length ? ", " : "",
 			  format_metric(view_string(m->name), name, sizeof(name)),
-			  format_quantity(m->value, view_string(m->unit), value, sizeof(value)));
+			  format_value(m, value, sizeof(value)));
 	}
 	view_text(row, "others", out.data);
 	text_release(&out);

@@ -66,7 +66,7 @@ static void show_figure(const struct headline *h, struct tree *list, const struc
 	tree_textf(figure, "n", "%zu", pick->m->n);
 	tree_flag(figure, "noisy", view_noisy(pick->c));
 	show_peak(h, figure, pick);
-	tree_text(figure, "at", x ? format_spaced(view_string(x->text), text, sizeof(text)) : "");
+	tree_text(figure, "at", x ? format_parameter(x, text, sizeof(text)) : "");
 }
 
 static void show_figures(const struct headline *h, struct tree *map,

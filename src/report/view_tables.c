@@ -13,40 +13,53 @@
 
 #define COLUMNS 8
 
+#define SEARCHED                                                                                     \
+	"Memory: tensors and workspaces of that step when most are in use. Context: what the process "  \
+	"takes before its first tensor. Budget: what the card has beside it and beside the reserve. "   \
+	"Trials: processes that tried a step, and the one that looked for the budget."
+
 static const struct {
 	const char *suite, *title;
 	const char *without[4];       /* parameters that the title says */
 	const char *columns[COLUMNS]; /* metrics; a case without the first is not in the table */
+	const char *note;             /* words that the heads do not explain; NULL: none */
 } rules[] = {
 	{ "alloc",
 	  "Fragmentation: what still fits when free memory is in pieces (1: the request fits, 0: "
 	  "not)",
 	  { "operation" },
 	  { "alloc.external_frag", "alloc.total_free", "alloc.largest_free", "alloc.fits_block",
-	    "alloc.fits_double", "alloc.fits_quarter", "alloc.kept" } },
+	    "alloc.fits_double", "alloc.fits_quarter", "alloc.kept" },
+	  NULL },
 	{ "alloc",
 	  "What a block really takes",
 	  { "operation" },
-	  { "alloc.cost", "alloc.cost_ratio", "alloc.granularity", "alloc.alignment" } },
+	  { "alloc.cost", "alloc.cost_ratio", "alloc.granularity", "alloc.alignment" },
+	  NULL },
 	{ "alloc",
 	  "Using up the device",
 	  { "operation" },
-	  { "alloc.granted", "alloc.granted_share", "alloc.failure", "alloc.lost" } },
+	  { "alloc.granted", "alloc.granted_share", "alloc.failure", "alloc.lost" },
+	  NULL },
 	{ "trainmem",
 	  "The largest batch that fits, by memory of the card",
 	  { "study" },
 	  { "trainmem.largest_batch", "trainmem.halving_batch", "trainmem.trials", "trainmem.memory",
-	    "trainmem.context", "trainmem.budget", "trainmem.search_time" } },
+	    "trainmem.context", "trainmem.budget", "trainmem.search_time" },
+	  SEARCHED " Halving batch: what halving a power of two would have found." },
 	{ "trainmem",
 	  "The widest model that fits, by memory of the card",
 	  { "study" },
 	  { "trainmem.largest_width", "trainmem.largest_parameters", "trainmem.trials",
-	    "trainmem.memory", "trainmem.context", "trainmem.budget", "trainmem.search_time" } },
+	    "trainmem.memory", "trainmem.context", "trainmem.budget", "trainmem.search_time" },
+	  SEARCHED },
 	{ "trainmem",
 	  "What needing less memory saves, and what it costs",
 	  { "study" },
 	  { "trainmem.saved", "trainmem.activations_saved", "trainmem.slowdown", "trainmem.memory",
-	    "trainmem.step_time" } },
+	    "trainmem.step_time" },
+	  "Against the plain step, measured in the same case: all outputs kept, in one allocation. Saved: part of its "
+	  "memory, and of its activations. Slowdown: step time / its time." },
 };
 
 static void add_head(const char *const *columns, struct tree *table)
@@ -88,8 +101,7 @@ static void add_row(const struct view *view, size_t run, const struct case_resul
 		char text[FORMAT_SIZE];
 
 		tree_item_text(cells,
-			       format_quantity(m ? m->value : NAN, m ? view_string(m->unit) : "",
-					       text, sizeof(text)));
+			       format_value(m, text, sizeof(text)));
 	}
 	free(name);
 	free(devices);
@@ -134,6 +146,7 @@ void view_tables(const struct view *view, const char *suite, struct tree *map)
 		tree_text(table, "second", "Where");
 		add_head(rules[i].columns, table);
 		add_rows(view, i, tree_list(table, "rows"));
+		tree_text(table, "note", rules[i].note ? rules[i].note : "");
 	}
 	view_split_limits(view, suite, tables);
 }
