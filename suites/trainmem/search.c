@@ -191,7 +191,7 @@ enum status search_largest(struct run *run, const struct setup *setup,
 	request.only_look = false;
 	s->context = look.context;
 	s->budget = look.budget;
-if (!look.budget)
+	if (!look.budget)
 		return nothing_left(o, look.context, err);
 	s->predicted = predict(setup, o->what, &o->training, look.budget, o->most);
 	while ((next = search_next(s->found, s->fails, s->predicted, step, o->most, o->tolerance)) &&
