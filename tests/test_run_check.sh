@@ -82,6 +82,18 @@ grep -qF '[suite alloc] sizes' out || complain "the difference of the configs is
 [ -s turns/a/launch-2/result.json ] && [ -s turns/b/launch-2/result.json ] || complain "launches are missing"
 expect 0 '1 comparison: 1' plain.ini -o builds --against "$program"
 [ -s builds/b/result.json ] || complain "the other build left nothing"
+# The other build takes turns as well: each time one launch, also where the config says how many there are.
+printf '#!/bin/sh\necho called >>calls\nexec "%s" "$@"\n' "$program" >build && chmod +x build
+expect 0 'launch 3 of 3 of B' plain.ini -o turned --launches 3 --against ./build
+printf '[run]\nbackend = host\nlaunches = 2\n%s\n' "$suite" >twice.ini
+expect 0 'launch 2 of 2 of B' twice.ini -o again --against ./build
+[ "$(wc -l <calls)" = 5 ] || complain "the other build was called $(wc -l <calls) times, not 3 + 2"
+for side in turned/a=3 turned/b=3 again/a=2 again/b=2; do
+	[ "$(grep -o '"launches": \[[^]]*\]' ${side%=*}/result.json | head -1 | tr ',' '\n' | wc -l)" = ${side#*=} ] ||
+		complain "${side%=*}/result.json does not hold ${side#*=} launches"
+done
+printf '#!/bin/sh\nexit 2\n' >build
+expect 3 './build did not run: exit code 2' plain.ini -o refused --against ./build
 expect 2 'no such file' plain.ini -o no --against nowhere.ini
 expect 2 '--against compares' plain.ini -o no --against more.ini --check
 [ ! -e no ] || complain "a run began although it cannot be compared"

@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "cli/command.h"
 #include "cli/run_launches.h"
 #include "cli/run_setup.h"
 
@@ -29,9 +30,10 @@ static bool is_program(const char *path)
 	       access(path, X_OK) == 0;
 }
 
+/* One launch: the turns are taken here, and a program that took several would leave them where the next are to go. */
 static char **program_arguments(const struct against *against, const char *directory)
 {
-	char **arguments = xcalloc(against->override_count * 2 + 10, sizeof(*arguments));
+	char **arguments = xcalloc(against->override_count * 2 + 12, sizeof(*arguments));
 	size_t n = 0;
 
 	arguments[n++] = xstrdup(against->other);
@@ -40,6 +42,10 @@ static char **program_arguments(const struct against *against, const char *direc
 	for (size_t i = 0; i < against->override_count; i++) {
 		arguments[n++] = xstrdup("--set");
 		arguments[n++] = xstrdup(against->overrides[i].text);
+	}
+	if (against->launches > 1) {
+		arguments[n++] = xstrdup("--set");
+		arguments[n++] = xstrdup("run.launches=1");
 	}
 	arguments[n++] = xstrdup("--no-report");
 	arguments[n++] = xstrdup("--quiet");
@@ -70,7 +76,7 @@ static pid_t start_program(char **arguments)
 	return pid;
 }
 
-/* A case that fails or is skipped there is in its result; only a run without a result is an error here. */
+/* A case that fails or is skipped there is in its result; only a run without a result of its own is an error here. */
 static enum status wait_for_program(pid_t pid, const char *name, struct error *err)
 {
 	int status = 0;
@@ -83,7 +89,16 @@ static enum status wait_for_program(pid_t pid, const char *name, struct error *e
 				 WTERMSIG(status));
 	if (WEXITSTATUS(status) == 130 || WEXITSTATUS(status) == 143)
 		return error_set(err, STATUS_INTERRUPTED, "interrupted");
-	return STATUS_OK;
+	switch (WEXITSTATUS(status)) {
+	case EXIT_ACCEPTED:
+	case EXIT_GATE_FAILED:
+	case EXIT_INCOMPLETE:
+	case EXIT_WRONG_RESULT:
+		return STATUS_OK;
+	default:
+		return error_set(err, STATUS_IO, "%s did not run: exit code %d", name,
+				 WEXITSTATUS(status));
+	}
 }
 
 static enum status launch_program(const struct against *against, struct side *side, size_t launch,
