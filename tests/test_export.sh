@@ -36,6 +36,7 @@ printf '[limit tight]\nmetric = alloc.latency\nmax = 1ns\n' >tight.ini
 
 expect 2 'which FORMAT?'
 expect 2 "there is no format 'junitt'; did you mean 'junit'?" junitt run
+expect 2 "there is no format 'google-benchmark'; there are junit, markdown, csv, " google-benchmark run
 expect 2 'which RESULT?' junit
 expect 3 'nothing.json' junit nothing.json
 expect 2 'no such file' junit run -l nowhere.ini

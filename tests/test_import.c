@@ -306,6 +306,9 @@ static void mistakes_name_file_and_line(void **state)
 		{ "nvbandwith", "",
 		  "there is no format 'nvbandwith' to import; did you mean "
 		  "'nvbandwidth'?" },
+		{ "excel", "",
+		  "there is no format 'excel' to import; there are nvbandwidth, nccl-json, "
+		  "nccl-text, babelstream, deepbench, google-benchmark" },
 		{ "nvbandwidth", "{\n\"a\": }", "x:2: unexpected token near '}'" },
 		{ "nvbandwidth", "{}", "x:1: 'nvbandwidth' is missing" },
 		{ "nvbandwidth", "{\"nvbandwidth\": {\n}}",

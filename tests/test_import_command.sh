@@ -35,6 +35,7 @@ done
 ! grep -F "Against other GPUs" plain.html >/dev/null || fail "a comparison that was not asked for"
 
 refuses 2 "nccl_old.txt:10: which collective ran is not known" import nccl-text "$data"/nccl_old.txt
+refuses 2 "there is no format 'excel' to import; there are" import excel nowhere.json
 refuses 2 "did you mean 'babelstream'" import babelstrem "$data"/babelstream.csv
 refuses 2 "say FORMAT and FILE" import nvbandwidth
 refuses 2 "there is no reference GPU 'k81'; did you mean 'k80'" report links.json --reference=k81

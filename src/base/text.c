@@ -174,6 +174,19 @@ const char *text_nearest(const char *word, const char *const *names)
 	return best;
 }
 
+char *text_instead(const char *word, const char *const *names)
+{
+	const char *near = text_nearest(word, names);
+	struct text t = TEXT_EMPTY;
+
+	if (near)
+		text_addf(&t, "; did you mean '%s'?", near);
+	else
+		for (size_t i = 0; names[i]; i++)
+			text_addf(&t, "%s%s", i ? ", " : "; there are ", names[i]);
+	return text_detach(&t);
+}
+
 char *text_trimmed(const char *s, size_t length)
 {
 	while (length && (*s == ' ' || *s == '\t')) {

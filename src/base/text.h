@@ -49,6 +49,8 @@ size_t text_utf8_sequence(const char *bytes, size_t count);
  * or NULL when none is near enough to be a likely misspelling.
  */
 const char *text_nearest(const char *word, const char *const *names);
+/* For a message that `word` is none of `names`: "; did you mean 'a'?", or where none is near "; there are a, b, c". malloc'ed. */
+char *text_instead(const char *word, const char *const *names);
 
 #ifdef __cplusplus
 }

@@ -46,17 +46,17 @@ static enum status take_option(struct export_arguments *a, const char *name, con
 static int unknown_format(const char *name)
 {
 	const char *names[32];
-	const char *near;
+	char *instead;
 	size_t n = 0;
+	int code;
 
 	for (; export_formats[n].name && n + 1 < sizeof(names) / sizeof(*names); n++)
 		names[n] = export_formats[n].name;
 	names[n] = NULL;
-	near = text_nearest(name, names);
-	if (near)
-		return command_usage(&command_export, "there is no format '%s'; did you mean '%s'?",
-				     name, near);
-	return command_usage(&command_export, "there is no format '%s'", name);
+	instead = text_instead(name, names);
+	code = command_usage(&command_export, "there is no format '%s'%s", name, instead);
+	free(instead);
+	return code;
 }
 
 static int take_operands(struct export_arguments *a, const struct options *o, struct error *err)

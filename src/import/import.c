@@ -25,16 +25,16 @@ const struct import_format *const import_formats[] = {
 static const struct import_format *format_named(const char *name, struct error *err)
 {
 	const char *names[16] = { NULL };
-	const char *near;
+	char *instead;
 
 	for (size_t i = 0; import_formats[i]; i++) {
 		if (strcmp(import_formats[i]->name, name) == 0)
 			return import_formats[i];
 		names[i] = import_formats[i]->name;
 	}
-	near = text_nearest(name, names);
-	error_set(err, STATUS_USAGE, "there is no format '%.60s' to import%s%s%s", name,
-		  near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+	instead = text_instead(name, names);
+	error_set(err, STATUS_USAGE, "there is no format '%.60s' to import%s", name, instead);
+	free(instead);
 	return NULL;
 }
 
@@ -120,10 +120,13 @@ enum status import_file(struct result *result, const char *format, const char *p
 			const struct import_options *options, struct error *err)
 {
 	struct text text = TEXT_EMPTY;
-	FILE *in = fopen(path, "re");
 	enum status status;
+	FILE *in;
 
 	memset(result, 0, sizeof(*result));
+	if (!format_named(format, err))
+		return err->status;
+	in = fopen(path, "re");
 	if (!in)
 		return error_errno(err, "%s", path);
 	status = read_all(in, &text, err);
