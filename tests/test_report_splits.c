@@ -146,7 +146,7 @@ static void the_answer_names_the_fastest_and_the_smallest(void **state)
 	open_drawn(&d, &r);
 	map = answer_of(&d);
 	assert_string_equal(tree_member(map, "answers")->children[0]->text,
-			    "batch 64, width 512, 2 devices: DDP is fastest, 1.000 ms a step, 1.80× as fast as one "
+			    "batch 64, width 512, 2 devices: DDP is fastest, 1.000 ms a step, 1.80× the speed of one "
 			    "device. Next: ZeRO-3, 50\u00a0% longer. That needs least memory: 2.00 GB a device instead of "
 			    "8.00 GB.");
 	table = tree_member(map, "answer_tables")->children[0];

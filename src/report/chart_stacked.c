@@ -14,7 +14,7 @@
 #define NAME_LONGEST 38
 
 /* Where totals are further apart than this, the parts of the small ones would not be seen: bars show shares. */
-#define TOTALS_APART 6
+#define TOTALS_APART 12
 
 struct stack {
 	const struct chart *chart;

@@ -238,17 +238,18 @@ static void add_memory(const struct group *g, struct text *out)
 			  g->names[least], text, own, longer(g, least, than, sizeof(than)));
 }
 
-/* "M, 8 devices: tensor is fastest, 15.45 ms a step, 4.72x as fast as one device. Next: 1F1B, 8.4 % longer. ..." */
+/* "M, 8 devices: tensor is fastest, 15.45 ms a step, 4.72x the speed of one device. Next: 1F1B, 8.4 % longer. ..." */
 static char *sentence(const struct group *g)
 {
 	double speedup = value_of(g->items[0], "parallel.speedup");
 	struct text out = TEXT_EMPTY;
 	char text[FORMAT_SIZE], than[FORMAT_SIZE + 16];
 
-	text_addf(&out, "%s: %s is fastest, %s a step", g->title, g->names[0],
+	text_addf(&out, "%s: %s%s is fastest, %s a step", g->title, g->names[0],
+		  strchr(g->names[0], ',') ? "," : "",
 		  format_quantity(g->items[0]->seconds, "s", text, sizeof(text)));
 	if (isfinite(speedup))
-		text_addf(&out, ", %s as fast as one device", format_ratio(speedup, text, sizeof(text)));
+		text_addf(&out, ", %s the speed of one device", format_ratio(speedup, text, sizeof(text)));
 	longer(g, 1, than, sizeof(than));
 	if (apart(g->items[0], g->items[1]))
 		text_addf(&out, ". Next: %s, %s.", g->names[1], than);
