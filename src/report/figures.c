@@ -313,6 +313,7 @@ void view_figures(const struct view *view, const char *suite, struct tree *chart
 {
 	bool known = false;
 
+	view_split_maps(view, suite, charts);
 	for (size_t i = 0; i < figure_rule_count; i++) {
 		if (strcmp(figure_rules[i].suite, suite) != 0)
 			continue;

@@ -50,6 +50,59 @@ static char *split_words(const struct case_result *c)
 	return out;
 }
 
+size_t splits_word_length(const char *words)
+{
+	const char *end = strstr(words, ", ");
+
+	return end ? (size_t)(end - words) : strlen(words);
+}
+
+bool splits_has_word(const char *words, const char *word, size_t length)
+{
+	for (const char *at = words; at; at = strstr(at, ", ") ? strstr(at, ", ") + 2 : NULL)
+		if (strncmp(at, word, length) == 0 && (at[length] == ',' || !at[length]))
+			return true;
+	return false;
+}
+
+static bool same_mode(const struct split *a, const struct split *b)
+{
+	size_t length = splits_word_length(a->name);
+
+	return length == splits_word_length(b->name) && strncmp(a->name, b->name, length) == 0;
+}
+
+/* Whether all splits have the word, or all of this one's mode. */
+static bool is_common(const struct splits *splits, const struct split *s, const char *word,
+		      size_t length, bool of_mode)
+{
+	for (size_t i = 0; i < splits->count; i++)
+		if ((!of_mode || same_mode(&splits->items[i], s)) &&
+		    !splits_has_word(splits->items[i].name, word, length))
+			return false;
+	return true;
+}
+
+/* The mode, and those words that tell the split from others of its mode; how many devices it has unless all have as many. */
+static char *brief_name(const struct splits *splits, const struct split *s)
+{
+	const struct case_parameter *devices = case_parameter(s->c, "devices");
+	struct text out = TEXT_EMPTY;
+	char count[FORMAT_SIZE] = "";
+
+	if (devices)
+		format_parameter(devices, count, sizeof(count));
+	for (const char *word = s->name; *word;) {
+		size_t length = splits_word_length(word);
+		bool plain = word != s->name && !(strlen(count) == length && strncmp(word, count, length) == 0);
+
+		if (word == s->name || !is_common(splits, s, word, length, plain))
+			text_addf(&out, "%s%.*s", out.length ? ", " : "", (int)length, word);
+		word += length + (word[length] ? 2 : 0);
+	}
+	return text_detach(&out);
+}
+
 void splits_collect(struct splits *splits, const struct view *view, const char *suite)
 {
 	*splits = (struct splits){ .view = view };
@@ -75,21 +128,8 @@ void splits_collect(struct splits *splits, const struct view *view, const char *
 						.plain = split_words(c) };
 		}
 	name_twins(splits);
-}
-
-size_t splits_word_length(const char *words)
-{
-	const char *end = strstr(words, ", ");
-
-	return end ? (size_t)(end - words) : strlen(words);
-}
-
-bool splits_has_word(const char *words, const char *word, size_t length)
-{
-	for (const char *at = words; at; at = strstr(at, ", ") ? strstr(at, ", ") + 2 : NULL)
-		if (strncmp(at, word, length) == 0 && (at[length] == ',' || !at[length]))
-			return true;
-	return false;
+	for (size_t i = 0; i < splits->count; i++)
+		splits->items[i].brief = brief_name(splits, &splits->items[i]);
 }
 
 void splits_release(struct splits *splits)
@@ -98,6 +138,7 @@ void splits_release(struct splits *splits)
 		free(splits->items[i].model);
 		free(splits->items[i].name);
 		free(splits->items[i].plain);
+		free(splits->items[i].brief);
 	}
 	free(splits->items);
 	*splits = (struct splits){ 0 };
@@ -117,6 +158,15 @@ void splits_chart(const struct splits *splits, struct chart *chart, enum chart_k
 	chart->better = BETTER_LOWER;
 }
 
+void view_split_maps(const struct view *view, const char *suite, struct tree *charts)
+{
+	struct splits splits;
+
+	splits_collect(&splits, view, suite);
+	splits_crossover(&splits, charts);
+	splits_release(&splits);
+}
+
 void view_split_figures(const struct view *view, const char *suite, struct tree *charts)
 {
 	struct splits splits;
@@ -125,7 +175,6 @@ void view_split_figures(const struct view *view, const char *suite, struct tree 
 	splits_time(&splits, charts);
 	splits_by_memory(&splits, charts);
 	splits_utilisation(&splits, charts);
-	splits_crossover(&splits, charts);
 	splits_timelines(&splits, charts);
 	splits_release(&splits);
 }

@@ -14,6 +14,7 @@ struct split {
 	char *model;       /* what must be equal for a comparison: run, layers, batch, precision ... */
 	char *plain;       /* the split itself: mode, devices, micro-batches ... */
 	char *name;        /* the same, with the section where that alone tells it from another */
+	char *brief;       /* for charts: without what all splits of its mode on the page have in common */
 };
 
 struct splits {

@@ -61,7 +61,7 @@ static void add_bar(struct chart *chart, const struct split *split)
 	char memory[FORMAT_SIZE];
 	char *text = xasprintf("from %s: %s",
 			       format_quantity(split->memory, "B", memory, sizeof(memory)),
-			       split->name);
+			       split->brief);
 	struct chart_point *point =
 		chart_point_new(chart_series_named(chart, split->model), text);
 
@@ -254,7 +254,44 @@ static void add_cell(const struct map *m, const struct place *place, struct char
 				format_ratio(cell->y, ratio, sizeof(ratio)));
 }
 
-static char *crossover_finding(const struct winners *w)
+/* What a split of the map says by formula; NaN: none does. The highest rates of a run are those of all its cases. */
+static double critical(const struct map *m, const char *of, const char *metric)
+{
+	for (size_t i = 0; i < m->splits->count; i++) {
+		const struct metric_value *v = case_metric(m->splits->items[i].c, metric);
+
+		if (v && strcmp(m->of[i], of) == 0 &&
+		    number_of(&m->splits->items[i], "devices") == m->devices)
+			return v->value;
+	}
+	return NAN;
+}
+
+/* Three digits, but no power of ten: "1130". */
+static char *whole(double value, char *out, size_t size)
+{
+	char rounded[32];
+
+	snprintf(rounded, sizeof(rounded), "%.2e", value);
+	snprintf(out, size, "%.0f", strtod(rounded, NULL));
+	return out;
+}
+
+static void add_critical(const struct map *m, const char *of, struct text *out)
+{
+	double batch = critical(m, of, "parallel.critical_batch"),
+	       width = critical(m, of, "parallel.critical_width");
+	char text[32];
+
+	if (isfinite(batch))
+		text_addf(out, " By this run's highest rates DDP hides its all-reduce from %s rows per device on (b*).",
+			  whole(batch, text, sizeof(text)));
+	if (isfinite(width))
+		text_addf(out, " A sum of tensor parallelism is shorter than the products around it from width %s on (d*).",
+			  whole(width, text, sizeof(text)));
+}
+
+static char *crossover_finding(const struct map *m, const char *of, const struct winners *w)
 {
 	struct text out = TEXT_EMPTY;
 
@@ -264,6 +301,7 @@ static char *crossover_finding(const struct winners *w)
 	text_add_char(&out, '.');
 	if (w->predicted)
 		text_addf(&out, " Predictions name the winner in %zu of %zu.", w->foretold, w->predicted);
+	add_critical(m, of, &out);
 	return text_detach(&out);
 }
 
@@ -288,7 +326,7 @@ static void draw_map(const struct map *m, const char *of, struct tree *charts)
 			add_cell(m, &(struct place){ of, m->batches[b], m->widths[w] }, row, &winners);
 	}
 	chart.key = (const char *const *)winners.names;
-	chart.finding = crossover_finding(&winners);
+	chart.finding = crossover_finding(m, of, &winners);
 	if (winners.all)
 		chart_draw(&chart, charts);
 	chart_release(&chart);

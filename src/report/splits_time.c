@@ -31,7 +31,7 @@ static const char *model_of(const struct split *split)
 
 static const char *name_of(const struct split *split)
 {
-	return split->name;
+	return split->brief;
 }
 
 /* `words` without those that all bars have: there is no room for what tells nothing apart. */
@@ -65,7 +65,7 @@ static void add_row(const struct splits *splits, struct chart *chart, const stru
 	double compute = metric(split, "parallel.compute_time"),
 	       bubble = metric(split, "parallel.bubble_model");
 	double scheduled = compute / (1 - bubble);
-	char *model = apart(splits, split->model, model_of), *own = apart(splits, split->name, name_of);
+	char *model = apart(splits, split->model, model_of), *own = apart(splits, split->brief, name_of);
 	/* The only bar, or all the same: as it is. */
 	char *name = *own || *model ? xasprintf("%s%s%s", model, *own && *model ? ": " : "", own)
 				    : xasprintf("%s: %s", split->model, split->name);

@@ -60,7 +60,7 @@ static double ratio_of(const struct split *split, const char *metric)
 
 static void add_bar(struct chart *chart, const struct split *split, const char *what, double value)
 {
-	char *text = xasprintf("%s: %s", what, split->name);
+	char *text = xasprintf("%s: %s", what, split->brief);
 	struct chart_point *point = chart_point_new(chart_series_named(chart, split->model), text);
 
 	free(text);

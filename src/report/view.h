@@ -102,7 +102,9 @@ void view_headlines(const struct view *view, struct tree *page);
 void view_figures(const struct view *view, const char *suite, struct tree *charts);
 /* Of cases that split a training step: which one is best, in words and tables; nothing of other suites. */
 void view_split_answer(const struct view *view, const char *suite, struct tree *map);
-/* Of cases that split a training step: which split is best where, and recorded steps. Nothing for other suites. */
+/* Of the same cases: which split wins over batch and width; to be drawn before all else. */
+void view_split_maps(const struct view *view, const char *suite, struct tree *charts);
+/* Of the same cases: where the time goes, what memory buys, and recorded steps. */
 void view_split_figures(const struct view *view, const char *suite, struct tree *charts);
 /* Of the same cases: a table of the best split for each of the view's memory limits. */
 void view_split_limits(const struct view *view, const char *suite, struct tree *tables);
