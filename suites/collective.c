@@ -118,8 +118,7 @@ static enum status plan_on(struct plan *plan, struct plan_case *point, size_t fi
 			set[count++] = i;
 	bytes = collective_bytes(operation, (size_t)case_integer(point, "sizes"), ranks, &part);
 	if (count < (size_t)ranks)
-		snprintf(reason, sizeof(reason), "needs %d devices, %s has %zu", ranks,
-			 info->backend, count);
+		plan_too_few(ranks, info->backend, count, reason, sizeof(reason));
 	else if (!(info->capabilities & DEVICE_HAS_COLLECTIVES))
 		snprintf(reason, sizeof(reason), "%s has no collectives", info->id);
 	else if (operation->reduces && !(info->capabilities & capability_for(precision)))

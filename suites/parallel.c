@@ -170,9 +170,7 @@ static enum status plan_on(struct plan *plan, struct plan_case *point, const str
 		if (strcmp(plan->devices[i].backend, info->backend) == 0)
 			set[count++] = i;
 	if (!reason && count < (size_t)setup->ranks) {
-		snprintf(text, sizeof(text), "needs %d devices, %s has %zu", setup->ranks,
-			 info->backend, count);
-		reason = text;
+		reason = plan_too_few(setup->ranks, info->backend, count, text, sizeof(text));
 	} else if (!reason && !(info->capabilities & capability_for(setup->precision))) {
 		snprintf(text, sizeof(text), "%s has no %s", info->id,
 			 setup_training_name(setup));

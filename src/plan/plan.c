@@ -124,6 +124,16 @@ enum status plan_add(struct plan *plan, const struct plan_case *point, const siz
 	return add(plan, point, devices, device_count, NULL, err);
 }
 
+char *plan_too_few(int needed, const char *backend, size_t has, char *out, size_t size)
+{
+	char hint[64] = "";
+
+	if (strcmp(backend, "host") == 0)
+		snprintf(hint, sizeof(hint), " (run.host_devices=%d divides the CPU)", needed);
+	snprintf(out, size, "needs %d devices, %s has %zu%s", needed, backend, has, hint);
+	return out;
+}
+
 enum status plan_add_skipped(struct plan *plan, const struct plan_case *point,
 			     const size_t *devices, size_t device_count, const char *reason,
 			     struct error *err)

@@ -80,6 +80,8 @@ enum status plan_add(struct plan *plan, const struct plan_case *point, const siz
 bool plan_first_of_backend(const struct plan *plan, size_t index);
 /* plan_add() on each device by itself. */
 enum status plan_add_each(struct plan *plan, const struct plan_case *point, struct error *err);
+/* Why a case of several devices is skipped: "needs 4 devices, cuda has 2"; of the host also how to have more. */
+char *plan_too_few(int needed, const char *backend, size_t has, char *out, size_t size);
 /* Like plan_add(), for a case that is known and asked for but impossible here: becomes SKIPPED. */
 enum status plan_add_skipped(struct plan *plan, const struct plan_case *point,
 			     const size_t *devices, size_t device_count, const char *reason,
