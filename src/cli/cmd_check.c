@@ -27,9 +27,11 @@ struct check_arguments {
 	struct result_list results, baseline;
 };
 
-static enum status take_option(struct check_arguments *a, const char *name, const char *value,
+static enum status take_option(void *arguments, const char *name, const char *value,
 			       struct error *err)
 {
+	struct check_arguments *a = arguments;
+
 	if (strcmp(name, "limits") == 0)
 		a->limits = value;
 	else if (strcmp(name, "baseline") == 0)
@@ -49,14 +51,11 @@ static int parse_arguments(struct check_arguments *a, int argc, char **argv)
 {
 	struct options o = options_begin(&command_check, rows, argc, argv);
 	struct error err = ERROR_NONE;
-	const struct option_row *row;
-	int code;
+	int code = options_take(&o, take_option, a);
 
-	while (err.status == STATUS_OK && (row = options_next(&o)))
-		take_option(a, row->name, o.value, &err);
-	for (int i = 0; i < o.operand_count && !o.failed && err.status == STATUS_OK; i++)
-		result_list_add(&a->results, o.operands[i], &err);
-	code = options_outcome(&o, &err);
+	for (int i = 0; i < o.operand_count && code == EXIT_ACCEPTED; i++)
+		if (result_list_add(&a->results, o.operands[i], &err) != STATUS_OK)
+			code = command_fail(&err);
 	if (code == EXIT_ACCEPTED && !a->results.count)
 		code = command_usage(&command_check, "which RESULT?");
 	options_end(&o);

@@ -26,9 +26,11 @@ struct compare_arguments {
 	struct result_list a, b;
 };
 
-static enum status take_option(struct compare_arguments *c, const char *name, const char *value,
+static enum status take_option(void *arguments, const char *name, const char *value,
 			       struct error *err)
 {
+	struct compare_arguments *c = arguments;
+
 	if (strcmp(name, "margin") == 0 || strcmp(name, "launch-spread") == 0) {
 		double *target = *name == 'm' ? &c->margin : &c->launch_spread;
 
@@ -84,12 +86,8 @@ static int parse_arguments(struct compare_arguments *c, int argc, char **argv)
 	int split = separator(argc, argv);
 	struct options o = options_begin(&command_compare, rows, split, argv);
 	struct error err = ERROR_NONE;
-	const struct option_row *row;
-	int code;
+	int code = options_take(&o, take_option, c);
 
-	while (err.status == STATUS_OK && (row = options_next(&o)))
-		take_option(c, row->name, o.value, &err);
-	code = options_outcome(&o, &err);
 	if (code == EXIT_ACCEPTED && split == argc && o.operand_count != 2)
 		code = usage("which two? A B, or several launches each: A... -- B...");
 	else if (code == EXIT_ACCEPTED && split < argc && (!o.operand_count || split + 1 == argc))

@@ -27,9 +27,11 @@ struct export_arguments {
 	struct result_list results, baseline;
 };
 
-static enum status take_option(struct export_arguments *a, const char *name, const char *value,
+static enum status take_option(void *arguments, const char *name, const char *value,
 			       struct error *err)
 {
+	struct export_arguments *a = arguments;
+
 	if (strcmp(name, "output") == 0)
 		a->output = strcmp(value, "-") == 0 ? NULL : value;
 	else if (strcmp(name, "limits") == 0)
@@ -78,12 +80,8 @@ static int parse_arguments(struct export_arguments *a, int argc, char **argv)
 {
 	struct options o = options_begin(&command_export, rows, argc, argv);
 	struct error err = ERROR_NONE;
-	const struct option_row *row;
-	int code;
+	int code = options_take(&o, take_option, a);
 
-	while (err.status == STATUS_OK && (row = options_next(&o)))
-		take_option(a, row->name, o.value, &err);
-	code = options_outcome(&o, &err);
 	if (code == EXIT_ACCEPTED)
 		code = take_operands(a, &o, &err);
 	options_end(&o);

@@ -229,9 +229,10 @@ static enum status take_gate(struct history_arguments *a, const char *value, str
 			 value);
 }
 
-static enum status take_option(struct history_arguments *a, const char *name, const char *value,
+static enum status take_option(void *arguments, const char *name, const char *value,
 			       struct error *err)
 {
+	struct history_arguments *a = arguments;
 	int64_t number = 0;
 
 	if (strcmp(name, "db") == 0)
@@ -294,13 +295,8 @@ static int history_run(int argc, char **argv)
 {
 	struct options o = options_begin(&command_history, rows, argc, argv);
 	struct history_arguments a = { .before = -1, .keep = -1 };
-	struct error err = ERROR_NONE;
-	const struct option_row *row;
-	int code;
+	int code = options_take(&o, take_option, &a);
 
-	while (err.status == STATUS_OK && (row = options_next(&o)))
-		take_option(&a, row->name, o.value, &err);
-	code = options_outcome(&o, &err);
 	if (code == EXIT_ACCEPTED)
 		code = act(&o, &a);
 	options_end(&o);

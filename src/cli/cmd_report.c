@@ -30,9 +30,10 @@ static const struct option_row rows[] = {
 	{ 0 },
 };
 
-static enum status take_option(struct report_arguments *a, const char *name, const char *value,
+static enum status take_option(void *arguments, const char *name, const char *value,
 			       struct error *err)
 {
+	struct report_arguments *a = arguments;
 	const struct {
 		const char *name, **text;
 	} texts[] = {
@@ -89,13 +90,8 @@ static int report_run(int argc, char **argv)
 {
 	struct report_arguments a = { .options = { .output = "report.html" } };
 	struct options o = options_begin(&command_report, rows, argc, argv);
-	struct error err = ERROR_NONE;
-	const struct option_row *row;
-	int code;
+	int code = options_take(&o, take_option, &a);
 
-	while (err.status == STATUS_OK && (row = options_next(&o)))
-		take_option(&a, row->name, o.value, &err);
-	code = options_outcome(&o, &err);
 	if (code == EXIT_ACCEPTED)
 		code = act(&o, &a);
 	anonymise_option_release(&a.anonymise);
@@ -120,7 +116,8 @@ const struct command command_report = {
 		 "GPUs (gpuproof "
 		 "list gpus), or all\n"
 		 "  --baseline GPU         the one that ratios are to (default: the oldest)\n"
-		 "  --memory-limits LIMIT,...  names the fastest split of each model for devices of so much "
+		 "  --memory-limits LIMIT,...  names the fastest split of each model for devices "
+		 "of so much "
 		 "memory: sizes\n"
 		 "                         (8GiB), or GPUs (gpuproof list gpus)\n"
 		 "  --layout single|dir    dir: also write report.css beside the page and link it, "

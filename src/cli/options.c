@@ -25,13 +25,6 @@ void options_end(struct options *options)
 	options->operands = NULL;
 }
 
-int options_outcome(const struct options *options, const struct error *err)
-{
-	if (options->failed)
-		return EXIT_USAGE;
-	return err->status == STATUS_OK ? EXIT_ACCEPTED : command_fail(err);
-}
-
 static const struct option_row *unknown(struct options *o, const char *argument)
 {
 	const char *names[MOST_ROWS + 1], *near = NULL;
@@ -113,4 +106,16 @@ const struct option_row *options_next(struct options *o)
 		o->operands[o->operand_count++] = argument;
 	}
 	return NULL;
+}
+
+int options_take(struct options *o, option_fn *take, void *arguments)
+{
+	struct error err = ERROR_NONE;
+	const struct option_row *row;
+
+	while (err.status == STATUS_OK && (row = options_next(o)))
+		take(arguments, row->name, o->value, &err);
+	if (o->failed)
+		return EXIT_USAGE;
+	return err.status == STATUS_OK ? EXIT_ACCEPTED : command_fail(&err);
 }

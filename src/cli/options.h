@@ -4,9 +4,7 @@
  *
  *	static const struct option_row rows[] = { { 'o', "output", true }, { 0, "quiet", false }, { 0 } };
  *	struct options o = options_begin(&command_run, rows, argc, argv);
- *	while (err.status == STATUS_OK && (row = options_next(&o)))
- *		...row->name, o.value...
- *	if ((code = options_outcome(&o, &err)) == EXIT_ACCEPTED)
+ *	if ((code = options_take(&o, take_option, &arguments)) == EXIT_ACCEPTED)
  *		... o.operands[0 .. o.operand_count - 1] ...
  *	options_end(&o);
  */
@@ -42,7 +40,11 @@ struct options options_begin(const struct command *command, const struct option_
 /* The next option; NULL at the end and on an error. */
 const struct option_row *options_next(struct options *options);
 void options_end(struct options *options);
-/* EXIT_ACCEPTED, or what fits an option that was wrong, or an `err` of taking its value, which is printed. */
-int options_outcome(const struct options *options, const struct error *err);
+
+/* One option with its name in the table; `value` is NULL where it has none. */
+typedef enum status option_fn(void *arguments, const char *name, const char *value,
+			      struct error *err);
+/* Gives all options to `take`, up to one that is wrong: EXIT_ACCEPTED, or what fits that one, with its message printed. */
+int options_take(struct options *options, option_fn *take, void *arguments);
 
 #endif
