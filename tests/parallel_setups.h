@@ -7,7 +7,7 @@
 
 /* Every mode that splits, so that each test covers a new one. */
 static const char *const split_names[] = { "ddp",   "zero1", "zero2",      "zero3",  "layer_split",
-					 "gpipe", "1f1b",  "1f1b_eager", "tensor", "dp_naive" };
+					   "gpipe", "1f1b",  "1f1b_eager", "tensor", "dp_naive" };
 
 /*
  * Uneven on purpose: no width is a multiple of another, but the outputs of the layers that
@@ -37,6 +37,38 @@ static inline struct setup tiny(const char *mode, int ranks, enum precision prec
 	setup_fit_mode(&s);
 	s.rate = setup_safe_rate(&s);
 	return s;
+}
+
+typedef enum status trainer_fn(struct trainer *t, struct error *err);
+
+struct training_rank {
+	const struct setup *setup;
+	trainer_fn *fn;
+};
+
+static inline enum status run_training_rank(struct device *device, struct world *world,
+					    void *context, struct error *err)
+{
+	const struct training_rank *r = context;
+	struct trainer t = { 0 };
+	struct team team;
+	enum status status = team_open(&team, device, world, err);
+
+	if (status == STATUS_OK)
+		status = trainer_open(&t, r->setup, &team, err);
+	if (status == STATUS_OK)
+		status = r->fn(&t, err);
+	trainer_close(&t);
+	team_close(&team);
+	return status;
+}
+
+/* As run_ranks(): on every rank of `setup` a trainer is opened, given to `fn` and closed. */
+static inline const struct rank_outcome *run_trainers(const struct setup *setup, trainer_fn *fn)
+{
+	struct training_rank rank = { setup, fn };
+
+	return run_ranks(setup->ranks, run_training_rank, &rank);
 }
 
 static inline enum status run_reference(struct device *device, struct world *world, void *context,

@@ -82,7 +82,8 @@ static void graphs_give_the_same_bits(void **state)
 			setup.optimizer = (enum optimizer)o;
 			setup.momentum = o == OPTIMIZER_MOMENTUM ? 0.9 : 0;
 			setup.graph = true;
-			setup.dynamic_scale = precisions[p] == PRECISION_FP16 && o == OPTIMIZER_ADAM;
+			setup.dynamic_scale =
+				precisions[p] == PRECISION_FP16 && o == OPTIMIZER_ADAM;
 			setup.accumulate = o == OPTIMIZER_SGD ? 2 : 1;
 			expect_reference(&setup, "a step that can be recorded");
 			assert_ranks(run_ranks(1, run_recorded, &setup), 1, STATUS_OK, "graph");
@@ -283,37 +284,27 @@ static void splits_equal_one_device(void **state)
 /*
  * Several steps without waiting in between, as when they are timed: nothing may overtake anything.
  */
-static enum status run_many_steps(struct device *device, struct world *world, void *context,
-				  struct error *err)
+static enum status take_many_steps(struct trainer *t, struct error *err)
 {
-	const struct setup *setup = context;
-	struct trainer t = { 0 };
-	struct team team;
 	uint64_t sum;
 	double first, last;
-	enum status status = team_open(&team, device, world, err);
+	enum status status = trainer_step(t, STEP_ALL, err);
 
 	if (status == STATUS_OK)
-		status = trainer_open(&t, setup, &team, err);
-	if (status == STATUS_OK)
-		status = trainer_step(&t, STEP_ALL, err);
-	if (status == STATUS_OK)
-		status = trainer_loss(&t, &first, err);
+		status = trainer_loss(t, &first, err);
 	for (int i = 0; i < 20 && status == STATUS_OK; i++)
-		status = t.mode->enqueue(&t, STEP_ALL, err);
+		status = t->mode->enqueue(t, STEP_ALL, err);
 	if (status == STATUS_OK)
-		status = trainer_step(&t, STEP_ALL, err);
+		status = trainer_step(t, STEP_ALL, err);
 	if (status == STATUS_OK)
-		status = trainer_loss(&t, &last, err);
+		status = trainer_loss(t, &last, err);
 	if (status == STATUS_OK)
-		status = verify_replicas(&t, &sum, err);
+		status = verify_replicas(t, &sum, err);
 	if (status == STATUS_OK && !(last < first))
 		status = error_set(err, STATUS_INTERNAL, "loss %g after %g", last, first);
 	/* Handed over through the message: equal for every split of the same step in FP64. */
 	if (status == STATUS_OK)
 		snprintf(err->message, sizeof(err->message), "%.9e", last);
-	trainer_close(&t);
-	team_close(&team);
 	return status;
 }
 
@@ -340,7 +331,7 @@ static void splits_train_alike_over_many_steps(void **state)
 		setup.optimizer = OPTIMIZER_MOMENTUM;
 		setup.momentum = 0.9;
 		setup.rate = setup_safe_rate(&setup);
-		outcomes = run_ranks(setup.ranks, run_many_steps, &setup);
+		outcomes = run_trainers(&setup, take_many_steps);
 		assert_ranks(outcomes, setup.ranks, STATUS_OK, cases[i].mode);
 		if (i == 0)
 			strcpy(first, outcomes[0].err.message);
@@ -428,7 +419,8 @@ static enum status expect_tensor(const struct trainer *t, struct error *err)
 	 * Gradients of whole inputs (w[2], w[4]): one that takes turns with the logits' place; and one of a part
 	 * between two layers.
 	 */
-	return expect_class(t, MEMORY_TRANSIENT, 4 * b * ((w[2] > w[4] ? w[2] : w[4]) + widest), err);
+	return expect_class(t, MEMORY_TRANSIENT, 4 * b * ((w[2] > w[4] ? w[2] : w[4]) + widest),
+			    err);
 }
 
 /* Micro-batches in flight: all, p - s or 2 (p - s) - 1, and an input more where one is received. */
@@ -460,48 +452,25 @@ static enum status expect_input(const struct trainer *t, struct error *err)
 	return expect_class(t, MEMORY_INPUT, t->network.share.rows * (input + labels), err);
 }
 
-static enum status run_memory(struct device *device, struct world *world, void *context,
-			      struct error *err)
+static enum status expect_planned_memory(struct trainer *t, struct error *err)
 {
-	const struct setup *setup = context;
-	struct trainer t = { 0 };
-	struct team team;
-	enum status status = team_open(&team, device, world, err);
+	enum status status = t->mode->microbatched        ? expect_pipeline(t, err)
+			     : t->network.share.parts > 1 ? expect_tensor(t, err)
+							  : expect_state(t, err);
 
-	if (status == STATUS_OK)
-		status = trainer_open(&t, setup, &team, err);
-	if (status == STATUS_OK && setup->mode->microbatched)
-		status = expect_pipeline(&t, err);
-	else if (status == STATUS_OK && t.network.share.parts > 1)
-		status = expect_tensor(&t, err);
-	else if (status == STATUS_OK)
-		status = expect_state(&t, err);
 	/* The server of dp_naive has the others' parts as well. */
-	if (status == STATUS_OK && strcmp(setup->mode->name, "dp_naive") != 0)
-		status = expect_input(&t, err);
-	trainer_close(&t);
-	team_close(&team);
+	if (status == STATUS_OK && strcmp(t->mode->name, "dp_naive") != 0)
+		status = expect_input(t, err);
 	return status;
 }
 
 /* 24 layers of 48 in 4 segments: 3 activations between them, 5 inside one, in a third of the rows. */
-static enum status run_segments(struct device *device, struct world *world, void *context,
-				struct error *err)
+static enum status expect_segments(struct trainer *t, struct error *err)
 {
-	const struct setup *setup = context;
-	uint64_t rows = setup->batch / setup->accumulate;
-	struct trainer t = { 0 };
-	struct team team;
-	enum status status = team_open(&team, device, world, err);
+	uint64_t rows = t->setup->batch / t->setup->accumulate;
 
-	if (status == STATUS_OK)
-		status = trainer_open(&t, setup, &team, err);
-	if (status == STATUS_OK)
-		status = expect_class(&t, MEMORY_ACTIVATIONS,
-				      4 * rows * ((3 + 5) * 48 + 10) + 8 * setup->batch, err);
-	trainer_close(&t);
-	team_close(&team);
-	return status;
+	return expect_class(t, MEMORY_ACTIVATIONS,
+			    4 * rows * ((3 + 5) * 48 + 10) + 8 * t->setup->batch, err);
 }
 
 static void segments_save_memory(void **state)
@@ -518,7 +487,7 @@ static void segments_save_memory(void **state)
 	setup.batch = 63;
 	setup.accumulate = 3;
 	setup.segments = 4;
-	assert_ranks(run_ranks(1, run_segments, &setup), 1, STATUS_OK, "segments");
+	assert_ranks(run_trainers(&setup, expect_segments), 1, STATUS_OK, "segments");
 }
 
 static void memory_is_what_the_formulas_say(void **state)
@@ -532,7 +501,7 @@ static void memory_is_what_the_formulas_say(void **state)
 			setup.ranks = 4;
 			setup.microbatches = 8;
 		}
-		assert_ranks(run_ranks(setup.ranks, run_memory, &setup), setup.ranks, STATUS_OK,
+		assert_ranks(run_trainers(&setup, expect_planned_memory), setup.ranks, STATUS_OK,
 			     "memory");
 	}
 }

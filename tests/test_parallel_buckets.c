@@ -50,9 +50,11 @@ static void expect_pieces(const struct setup *s, size_t made, const struct bucke
 		assert_int_equal(p->first % MODEL_ALIGN, 0);
 		assert_true(p->outputs > outputs);
 		first += p->count;
-		assert_int_equal(first, whole ? layer->end : layer->weight + p->outputs * layer->in);
+		assert_int_equal(first,
+				 whole ? layer->end : layer->weight + p->outputs * layer->in);
 		if (rows < layer->out)
-			assert_true((rows + MODEL_ALIGN) * layer->in * precision_bytes(s->precision) >
+			assert_true((rows + MODEL_ALIGN) * layer->in *
+					    precision_bytes(s->precision) >
 				    s->bucket_bytes);
 		outputs = whole ? 0 : p->outputs;
 	}
@@ -146,37 +148,29 @@ static enum status expect_order(const struct case_result *c, int ranks, size_t p
 			if (!(time_of(c, rank, "all_reduce", i, true) <=
 			      time_of(c, rank, "optimizer", i, false)))
 				return error_set(err, STATUS_INTERNAL,
-						 "rank %d: piece %zu reduced from %g to %g s, updated from %g s",
+						 "rank %d: piece %zu reduced from %g to %g s, "
+						 "updated from %g s",
 						 rank, i, time_of(c, rank, "all_reduce", i, false),
 						 time_of(c, rank, "all_reduce", i, true),
 						 time_of(c, rank, "optimizer", i, false));
 	return STATUS_OK;
 }
 
-static enum status run_timeline(struct device *device, struct world *world, void *context,
-				struct error *err)
+static enum status expect_timeline(struct trainer *t, struct error *err)
 {
 	struct bucket whole[SETUP_MAX_LAYERS], pieces[BUCKETS_CUT_MOST];
-	const struct setup *setup = context;
 	struct timeline_totals totals = { 0 };
 	struct case_result result;
 	struct run run = { .result = &result };
-	struct trainer t = { 0 };
-	struct team team;
 	size_t count;
-	enum status status = team_open(&team, device, world, err);
+	enum status status;
 
 	case_result_init(&result);
+	status = timeline_record(&run, t, &totals, err);
 	if (status == STATUS_OK)
-		status = trainer_open(&t, setup, &team, err);
-	if (status == STATUS_OK)
-		status = timeline_record(&run, &t, &totals, err);
-	if (status == STATUS_OK)
-		status = expect_order(&result, world->size,
-				      cut_buckets(setup, whole, &count, pieces), err);
+		status = expect_order(&result, t->team->world->size,
+				      cut_buckets(t->setup, whole, &count, pieces), err);
 	case_result_release(&result);
-	trainer_close(&t);
-	team_close(&team);
 	return status;
 }
 
@@ -185,7 +179,7 @@ static void each_piece_is_reduced_and_then_updated(void **state)
 	struct setup s = wide(2, PRECISION_FP32, 4);
 
 	(void)state;
-	assert_ranks(run_ranks(2, run_timeline, &s), 2, STATUS_OK, "timeline");
+	assert_ranks(run_trainers(&s, expect_timeline), 2, STATUS_OK, "timeline");
 }
 
 /* As on a device with its own memory: trying whole steps leaves fresh data and a choice that all ranks share. */

@@ -68,36 +68,26 @@ static void ranks_have_their_places(void **state)
 }
 
 /* A replica of a stage, and a bias that parts share, one bit off: found, and named. */
-static enum status run_flipped(struct device *device, struct world *world, void *context,
-			       struct error *err)
+static enum status flip_a_bit(struct trainer *t, struct error *err)
 {
-	const struct setup *setup = context;
-	struct trainer t = { 0 };
-	struct team team;
 	unsigned char byte;
 	uint64_t sum, at;
-	enum status status = team_open(&team, device, world, err);
+	enum status status = trainer_step(t, STEP_ALL, err);
 
 	if (status == STATUS_OK)
-		status = trainer_open(&t, setup, &team, err);
-	if (status == STATUS_OK)
-		status = trainer_step(&t, STEP_ALL, err);
-	if (status == STATUS_OK)
-		status = verify_replicas(&t, &sum, err);
+		status = verify_replicas(t, &sum, err);
 	if (status == STATUS_OK) {
 		/* The bias of a layer that is cut by rows, which the first stage ends with. */
-		at = t.network.local.layer[1].bias * 8;
+		at = t->network.local.layer[1].bias * 8;
 		byte = 0;
-		if (world->rank == setup->ranks - 1)
-			status = backend_copy(team.streams[STREAM_COMPUTE],
-					      (char *)t.network.weights + at, &byte, 1, err);
+		if (t->team->world->rank == t->setup->ranks - 1)
+			status = backend_copy(t->team->streams[STREAM_COMPUTE],
+					      (char *)t->network.weights + at, &byte, 1, err);
 	}
 	if (status == STATUS_OK)
-		status = team_synchronize(&team, err);
-	if (world_agree(world, status, err) == STATUS_OK)
-		status = verify_replicas(&t, &sum, err);
-	trainer_close(&t);
-	team_close(&team);
+		status = team_synchronize(t->team, err);
+	if (world_agree(t->team->world, status, err) == STATUS_OK)
+		status = verify_replicas(t, &sum, err);
 	return status;
 }
 
@@ -108,7 +98,7 @@ static void a_flipped_bit_is_found(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(grids); i++) {
 		struct setup setup = hybrid(grids[i], PRECISION_FP64, 1);
-		const struct rank_outcome *outcomes = run_ranks(2, run_flipped, &setup);
+		const struct rank_outcome *outcomes = run_trainers(&setup, flip_a_bit);
 
 		assert_ranks(outcomes, 2, STATUS_MISMATCH, grids[i]);
 		assert_non_null(strstr(outcomes[0].err.message, "rank 1's parameters differ"));

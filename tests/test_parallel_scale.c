@@ -60,14 +60,13 @@ static enum status set_scale(struct trainer *t, float scale, struct error *err)
 }
 
 /* All ranks have `applied` and `skipped` steps, and the scale `scale`. */
-static enum status expect_state(struct trainer *t, uint64_t applied, uint64_t skipped,
-				double scale, struct error *err)
+static enum status expect_state(struct trainer *t, uint64_t applied, uint64_t skipped, double scale,
+				struct error *err)
 {
 	uint64_t a = 0, s = 0;
 	double now = 0;
 
-	if (scaler_counts(t, &a, &s, err) != STATUS_OK ||
-	    scaler_scale(t, &now, err) != STATUS_OK)
+	if (scaler_counts(t, &a, &s, err) != STATUS_OK || scaler_scale(t, &now, err) != STATUS_OK)
 		return err->status;
 	if (a == applied && s == skipped && now == scale)
 		return STATUS_OK;
@@ -105,63 +104,37 @@ static enum status overflow(struct trainer *t, struct error *err)
 				   (unsigned long long)skipped);
 }
 
-static enum status run_skip(struct device *device, struct world *world, void *context,
-			    struct error *err)
-{
-	struct trainer t = { 0 };
-	struct team team;
-	enum status status = team_open(&team, device, world, err);
-
-	if (status == STATUS_OK)
-		status = trainer_open(&t, context, &team, err);
-	if (status == STATUS_OK)
-		status = overflow(&t, err);
-	trainer_close(&t);
-	team_close(&team);
-	return status;
-}
-
 static void an_overflow_skips_the_step(void **state)
 {
 	(void)state;
 	for (size_t m = 0; m < ARRAY_SIZE(split_names); m++) {
 		struct setup setup = dynamic(split_names[m], 2);
 
-		assert_ranks(run_ranks(2, run_skip, &setup), 2, STATUS_OK, split_names[m]);
+		assert_ranks(run_trainers(&setup, overflow), 2, STATUS_OK, split_names[m]);
 	}
 }
 
 /* An overflow that only one rank has seen, in a gradient that it alone updates. */
-static enum status run_planted(struct device *device, struct world *world, void *context,
-			       struct error *err)
+static enum status overflow_on_one(struct trainer *t, struct error *err)
 {
-	const struct setup *setup = context;
 	const uint16_t infinity = 0x7c00;
-	struct trainer t = { 0 };
-	struct team team;
-	bool here = world->rank == (strcmp(setup->mode->name, "dp_naive") == 0 ? 0 : 1);
+	bool here = t->team->world->rank == (strcmp(t->mode->name, "dp_naive") == 0 ? 0 : 1);
 	double scale = 0;
-	enum status status = team_open(&team, device, world, err);
+	enum status status = scaler_scale(t, &scale, err);
 
 	if (status == STATUS_OK)
-		status = trainer_open(&t, setup, &team, err);
-	if (status == STATUS_OK)
-		status = scaler_scale(&t, &scale, err);
-	if (status == STATUS_OK)
-		status = trainer_step(&t, STEP_COMPUTE | STEP_COMMUNICATE, err);
+		status = trainer_step(t, STEP_COMPUTE | STEP_COMMUNICATE, err);
 	if (status == STATUS_OK && here)
-		status = backend_copy(team.streams[STREAM_COMPUTE],
-				      network_element(&t.network, t.network.gradients,
-						      t.network.holding.spans[0].gradients),
+		status = backend_copy(t->team->streams[STREAM_COMPUTE],
+				      network_element(&t->network, t->network.gradients,
+						      t->network.holding.spans[0].gradients),
 				      &infinity, sizeof(infinity), err);
 	if (status == STATUS_OK)
-		status = scaler_decide(&t, STEP_ALL, err);
+		status = scaler_decide(t, STEP_ALL, err);
 	if (status == STATUS_OK)
-		status = team_synchronize(&team, err);
+		status = team_synchronize(t->team, err);
 	if (status == STATUS_OK)
-		status = expect_state(&t, 0, 1, scale / 2, err);
-	trainer_close(&t);
-	team_close(&team);
+		status = expect_state(t, 0, 1, scale / 2, err);
 	return status;
 }
 
@@ -174,7 +147,7 @@ static void one_rank_skips_for_all(void **state)
 		/* There every rank has the sum of all gradients and finds the same. */
 		if (strcmp(split_names[m], "ddp") == 0)
 			continue;
-		assert_ranks(run_ranks(2, run_planted, &setup), 2, STATUS_OK, split_names[m]);
+		assert_ranks(run_trainers(&setup, overflow_on_one), 2, STATUS_OK, split_names[m]);
 	}
 }
 

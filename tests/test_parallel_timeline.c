@@ -15,8 +15,7 @@ static size_t spans_of(const struct case_result *c, int rank, const char *operat
 	size_t count = 0;
 
 	for (size_t i = 0; i < c->timeline_count; i++)
-		if (c->timeline[i].rank == rank &&
-		    strcmp(c->timeline[i].operation, operation) == 0)
+		if (c->timeline[i].rank == rank && strcmp(c->timeline[i].operation, operation) == 0)
 			count += c->timeline[i].span_count / 3;
 	return count;
 }
@@ -87,7 +86,8 @@ static enum status expect_operations(const struct setup *s, const struct case_re
 	if (strcmp(s->mode->name, "hybrid") != 0 && s->mode->microbatched)
 		return expect_pipeline(s, c, err);
 	for (int rank = 0; rank < s->ranks; rank++) {
-		bool right = spans_of(c, rank, "forward") > 0 && spans_of(c, rank, "backward") > 0 &&
+		bool right = spans_of(c, rank, "forward") > 0 &&
+			     spans_of(c, rank, "backward") > 0 &&
 			     spans_of(c, rank, "optimizer") > 0;
 
 		if (strcmp(s->mode->name, "ddp") == 0)
@@ -105,33 +105,24 @@ static enum status expect_operations(const struct setup *s, const struct case_re
 	return STATUS_OK;
 }
 
-static enum status run_timeline(struct device *device, struct world *world, void *context,
-				struct error *err)
+static enum status expect_timeline(struct trainer *t, struct error *err)
 {
-	const struct setup *setup = context;
 	struct timeline_totals totals = { 0 };
 	struct case_result result;
 	struct run run = { .result = &result };
-	struct trainer t = { 0 };
-	struct team team;
 	uint64_t sum;
-	enum status status = team_open(&team, device, world, err);
+	enum status status;
 
 	case_result_init(&result);
-	if (status == STATUS_OK)
-		status = trainer_open(&t, setup, &team, err);
-	if (status == STATUS_OK)
-		status = timeline_record(&run, &t, &totals, err);
+	status = timeline_record(&run, t, &totals, err);
 	/* Recording changes nothing about the step. */
 	if (status == STATUS_OK)
-		status = verify_replicas(&t, &sum, err);
+		status = verify_replicas(t, &sum, err);
 	if (status == STATUS_OK)
-		status = expect_legal(&result, &totals, world->size, err);
+		status = expect_legal(&result, &totals, t->team->world->size, err);
 	if (status == STATUS_OK)
-		status = expect_operations(setup, &result, err);
+		status = expect_operations(t->setup, &result, err);
 	case_result_release(&result);
-	trainer_close(&t);
-	team_close(&team);
 	return status;
 }
 
@@ -144,7 +135,7 @@ static void every_split_has_a_timeline(void **state)
 		setup.bucket_bytes = 1;
 		if (setup.mode->microbatched)
 			setup.microbatches = 4;
-		assert_ranks(run_ranks(2, run_timeline, &setup), 2, STATUS_OK, split_names[m]);
+		assert_ranks(run_trainers(&setup, expect_timeline), 2, STATUS_OK, split_names[m]);
 	}
 }
 
@@ -155,7 +146,7 @@ static void a_grid_has_a_timeline(void **state)
 	(void)state;
 	setup.grid = (struct grid){ 2, 2, 1 };
 	setup.microbatches = 2;
-	assert_ranks(run_ranks(4, run_timeline, &setup), 4, STATUS_OK, "hybrid");
+	assert_ranks(run_trainers(&setup, expect_timeline), 4, STATUS_OK, "hybrid");
 }
 
 int main(void)
