@@ -122,7 +122,7 @@ static struct tree *answer_of(const struct drawn *d)
 {
 	struct tree *map = tree_new(TREE_MAP);
 
-	view_split_answer(&d->view, "parallel", map);
+	view_split_answer(&d->view, "parallel", map, tree_list(map, "answers"));
 	return map;
 }
 

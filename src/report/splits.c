@@ -179,9 +179,10 @@ void view_split_figures(const struct view *view, const char *suite, struct tree 
 	splits_release(&splits);
 }
 
-void view_split_answer(const struct view *view, const char *suite, struct tree *map)
+void view_split_answer(const struct view *view, const char *suite, struct tree *map,
+		       struct tree *answers)
 {
-	struct tree *answers = tree_list(map, "answers"), *tables = tree_list(map, "answer_tables");
+	struct tree *tables = tree_list(map, "answer_tables");
 	struct splits splits;
 
 	splits_collect(&splits, view, suite);

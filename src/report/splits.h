@@ -2,6 +2,7 @@
 #ifndef GPUPROOF_REPORT_SPLITS_H
 #define GPUPROOF_REPORT_SPLITS_H
 
+#include "base/text.h"
 #include "report/chart.h"
 #include "report/view.h"
 
@@ -27,6 +28,8 @@ struct splits {
 /* Cases of `suite` with a step time and a mode; none in other suites. */
 void splits_collect(struct splits *splits, const struct view *view, const char *suite);
 void splits_release(struct splits *splits);
+/* Appends the layers that a case trains, as its section's settings say: "8 layers of 8192"; nothing where they don't. */
+void splits_layers(const struct result *r, const struct case_result *c, struct text *out);
 /* What a case trains: "8 layers of 8192, TF32, batch 8192"; `split_names`: parameters that say how. The caller frees it. */
 char *splits_model(const struct view *view, size_t run, const struct case_result *c,
 		   const char *const *split_names);

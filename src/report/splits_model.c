@@ -49,7 +49,7 @@ static void add_widths(const char *list, struct text *out)
 		text_addf(out, "%s%.*s", i ? "-" : "", (int)lengths[i], words[i]);
 }
 
-static void add_layers(const struct result *r, const struct case_result *c, struct text *out)
+void splits_layers(const struct result *r, const struct case_result *c, struct text *out)
 {
 	const struct case_parameter *width = case_parameter(c, "width");
 	const char *layers = setting(r, c, "layers"), *depth = setting(r, c, "depth");
@@ -114,7 +114,7 @@ char *splits_model(const struct view *view, size_t run, const struct case_result
 	struct text out = TEXT_EMPTY, layers = TEXT_EMPTY;
 	char letter[4], *parameters;
 
-	add_layers(r, c, &layers);
+	splits_layers(r, c, &layers);
 	parameters = trained(c, split_names, layers.length != 0);
 	add_part(&out, view->count > 1 ? view_letter(run, letter) : "");
 	add_part(&out, layers.length ? layers.data : "");

@@ -101,7 +101,10 @@ void view_problems(const struct view *view, struct tree *page);
 void view_headlines(const struct view *view, struct tree *page);
 void view_figures(const struct view *view, const char *suite, struct tree *charts);
 /* Of cases that split a training step: which one is best, in words and tables; nothing of other suites. */
-void view_split_answer(const struct view *view, const char *suite, struct tree *map);
+void view_split_answer(const struct view *view, const char *suite, struct tree *map,
+		       struct tree *answers);
+/* Of cases about the memory of a training step: what it needs over its batch, in words. */
+void view_memory_answer(const struct view *view, const char *suite, struct tree *answers);
 /* Of the same cases: which split wins over batch and width; to be drawn before all else. */
 void view_split_maps(const struct view *view, const char *suite, struct tree *charts);
 /* Of the same cases: where the time goes, what memory buys, and recorded steps. */

@@ -52,12 +52,14 @@ static char *default_title(const struct view *view)
 
 static void add_suite(const struct view *view, size_t index, struct tree *list)
 {
-	struct tree *suite = tree_item(list), *charts;
+	struct tree *suite = tree_item(list), *charts, *answers;
 
 	view_text(suite, "suite", view->suites[index]);
 	tree_textf(suite, "suite_id", "suite-%zu", index + 1);
 	view_suite_counts(view, view->suites[index], suite);
-	view_split_answer(view, view->suites[index], suite);
+	answers = tree_list(suite, "answers");
+	view_split_answer(view, view->suites[index], suite, answers);
+	view_memory_answer(view, view->suites[index], answers);
 	charts = tree_list(suite, "charts");
 	view_figures(view, view->suites[index], charts);
 	view_watches(view, view->suites[index], charts);

@@ -54,6 +54,15 @@ static const struct {
 	    "trainmem.memory", "trainmem.context", "trainmem.budget", "trainmem.search_time" },
 	  SEARCHED },
 	{ "trainmem",
+	  "What a step needs by phase, and how much of the process' memory is accounted for",
+	  { "study" },
+	  { "trainmem.peak_forward", "trainmem.peak_backward", "trainmem.peak_optimizer",
+	    "trainmem.bytes_per_sample", "trainmem.balance_batch", "trainmem.context", "trainmem.process",
+	    "trainmem.accounted" },
+	  "Peaks: the most in use in that phase. Balance batch (B*): from there on input and activations take more than "
+	  "parameters, gradients and optimizer state. Process: its memory after forward, as the system sees it. Accounted: "
+	  "the part of it that tensors, workspaces and context explain." },
+	{ "trainmem",
 	  "What needing less memory saves, and what it costs",
 	  { "study" },
 	  { "trainmem.saved", "trainmem.activations_saved", "trainmem.slowdown", "trainmem.memory",
