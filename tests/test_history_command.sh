@@ -69,6 +69,8 @@ c = t["series"][0]["changes"][0]
 assert t["nights"] == 38 and t["missed"] == ["2026-01-11"] and c["state"] == "NEW" and 1.03 < c["ratio"] < 1.07, t
 assert c["environment"] == [{"name": "kernel", "before": "6.1", "after": "6.2"}], c' || { echo "trend --json"; failed=1; }
 expect 2 '--layout takes single or dir' history report --layout both
+expect 1 '<!DOCTYPE html>' history report --fail-on change -o -
+[ -e ./- ] && { echo "history report -o - wrote a file called -"; failed=1; }
 expect 1 'trend.html' history report --fail-on change
 python3 - <<'END' || { echo "history report: see above"; failed=1; }
 import html.parser, re

@@ -42,6 +42,13 @@ printf '[run]\nbackend = host\n%s\n[limit slow]\nmetric = alloc.latency\nmax = 1
 # Launches: each in its directory, pooled in the first one's.
 expect 0 'launch 3 of 3' plain.ini -o three --launches 3
 "$program" report three -o page.html >/dev/null && grep -q '<li>3 launches, each by new processes' page.html || complain "the page does not say that its figures are of three launches"
+# A page for a pipe, and nothing but the page.
+"$program" report three -o - >piped.html && cmp -s page.html piped.html || complain "report -o - is not the page"
+[ -e ./- ] && complain "report -o - wrote a file called -"
+"$program" report three --layout=dir -o - >out 2>err
+[ $? -eq 2 ] && grep -q 'needs a directory' err && [ ! -s out ] || complain "a page in a pipe with a style sheet beside it: $(cat err)"
+"$program" check three --report - >out 2>err
+[ $? -eq 2 ] && grep -q 'needs a file' err || complain "check --report -: $(cat err)"
 "$program" report three three -o both.html >/dev/null && grep -q 'Each run is 3 launches: a difference is possible at most' both.html ||
 	complain "a comparison of three launches each does not say what it is worth"
 "$program" run plain.ini --dry-run --launches 3 | tail -1 | grep -q 's for 3 launches$' || complain "--dry-run does not count launches"

@@ -145,6 +145,8 @@ static int check_results(struct check_arguments *a)
 	char *source = NULL;
 	int code = EXIT_ACCEPTED;
 
+	if (a->report && strcmp(a->report, "-") == 0)
+		return command_usage(&command_check, "--report needs a file: the verdicts go to standard output");
 	if (a->report && !one_machine(&a->results))
 		return command_usage(&command_check, "--report is about one machine: these are several");
 	sort_by_machine(&a->results);

@@ -169,7 +169,8 @@ static int page(struct history_arguments *a)
 	history_close(history);
 	if (err.status != STATUS_OK)
 		return command_fail(&err);
-	puts(a->page.output);
+	if (!report_on_stdout(&a->page))
+		puts(a->page.output);
 	return gate(a, &summary);
 }
 
@@ -334,7 +335,7 @@ const struct command command_history = {
 		"or: warning\n"
 		"      --acknowledge        the note explains a change: it is no longer new\n"
 		"      --json               the trend as JSON\n"
-		"  -o, --output FILE        report: the page (default: trend.html)\n"
+		"  -o, --output FILE        report: the page (default: trend.html); -: standard output\n"
 		"      --title, --layout, --template-dir   as in gpuproof report",
 	.run = history_run,
 };

@@ -71,7 +71,8 @@ static int write_report(const struct options *o, struct report_arguments *a)
 	result_list_release(&results);
 	if (status != STATUS_OK)
 		return command_fail(&err);
-	printf("%s\n", a->options.output);
+	if (!report_on_stdout(&a->options))
+		printf("%s\n", a->options.output);
 	return EXIT_ACCEPTED;
 }
 
@@ -110,7 +111,7 @@ const struct command command_report = {
 		 "\n"
 		 "One RESULT (result.json) gives a page about that run, several a comparison with "
 		 "the first as the baseline.\n"
-		 "  -o, --output FILE      the page (default: report.html)\n"
+		 "  -o, --output FILE      the page (default: report.html); -: standard output\n"
 		 "  --title TITLE          its title\n"
 		 "  --reference[=GPU,...]  beside it published figures and data sheets of these "
 		 "GPUs (gpuproof "

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <libgen.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -97,9 +98,27 @@ static enum status write_css(const struct report_options *options, struct error 
 	return status;
 }
 
+static enum status print_page(const struct report_options *options, const struct text *html,
+			      struct error *err)
+{
+	if (options->separate_css)
+		return error_set(err, STATUS_USAGE,
+				 "a style sheet beside the page needs a directory, which standard output is not");
+	if (fwrite(html->data, 1, html->length, stdout) != html->length || fflush(stdout) != 0)
+		return error_errno(err, "standard output");
+	return STATUS_OK;
+}
+
+bool report_on_stdout(const struct report_options *options)
+{
+	return strcmp(options->output, "-") == 0;
+}
+
 enum status html_publish(const struct report_options *options, const struct text *html,
 			 struct error *err)
 {
+	if (report_on_stdout(options))
+		return print_page(options, html, err);
 	if (options->separate_css && write_css(options, err) != STATUS_OK)
 		return err->status;
 	return file_write(options->output, html->data, html->length, err);

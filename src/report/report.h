@@ -13,7 +13,7 @@
 #include "result/result.h"
 
 struct report_options {
-	const char *output;       /* path of the HTML file; written atomically */
+	const char *output;       /* path of the HTML file; written atomically. "-": standard output */
 	const char *template_dir; /* templates that override the embedded ones, or NULL */
 	const char *title;        /* NULL: from the result */
 	/*
@@ -35,6 +35,8 @@ struct report_options {
 
 enum status report_write(const struct result *results, size_t count,
 			 const struct report_options *options, struct error *err);
+/* Whether the page itself goes there: nothing else must. */
+bool report_on_stdout(const struct report_options *options);
 /* The page as text, appended to `html`; options->output is not used. */
 enum status report_render(const struct result *results, size_t count,
 			  const struct report_options *options, struct text *html,
