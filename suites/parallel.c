@@ -60,7 +60,8 @@ static const struct key keys[] = {
 	{ .name = "fusion", .type = KEY_CHOICE, .fallback = "auto", .choices = fusion_names,
 	  .help = "products add the bias and apply the ReLU themselves; auto: if that is faster" },
 	{ .name = "search_time", .type = KEY_DURATION, .fallback = "100ms", .min = 0, .max = 60,
-	  .help = "per product: looking for the fastest algorithm; 0: the library's choice" },
+	  .help = "per product: looking for the fastest algorithm, from 500ms on under load without rest, as "
+		  "in steps; 0: the library's choice" },
 	{ .name = "collective_multiprocessors", .type = KEY_INTEGER, .fallback = "-1", .min = -1,
 	  .max = 1024,
 	  .help = "held by collectives at most, left free by products beside; 0: no limit; -1: by mode" },

@@ -1,5 +1,6 @@
 /* How the products of the suite `parallel` are chosen: fused or not, by search or by the library. */
 #include "closings.h"
+#include "base/fastest.h"
 #include "parallel_setups.h"
 #include "suites/parallel/keep.h"
 #include "suites/parallel/products.h"
@@ -36,12 +37,16 @@ static bool same_product(const struct gemm *a, const struct gemm *b)
 	       (a->beta != 0) == (b->beta != 0);
 }
 
-static enum status search(struct stream *stream, const struct gemm *gemm, double seconds,
-			  struct gemm_choice *out, struct error *err)
+static enum status search(struct stream *stream, const struct gemm *gemm,
+			  const struct fastest_rules *rules, struct gemm_choice *out,
+			  struct error *err)
 {
 	(void)stream;
-	if (seconds <= 0)
+	if (rules->seconds <= 0)
 		return error_set(err, STATUS_INTERNAL, "searched for no time");
+	if (rules->sustained != (rules->seconds >= FASTEST_SUSTAINED_SECONDS))
+		return error_set(err, STATUS_INTERNAL,
+				 "a long search is under load, a short one is not");
 	for (size_t i = 0; i < asked_count; i++)
 		if (same_product(&asked[i], gemm) && (uintptr_t)gemm->a % 16 == 0 &&
 		    (uintptr_t)asked[i].a % 16 == 0 && (uintptr_t)gemm->b % 16 == 0 &&
@@ -165,7 +170,8 @@ static void a_case_remembers_what_the_one_before_searched(void **state)
 	for (size_t m = 0; m < sizeof(names) / sizeof(names[0]); m++) {
 		struct setup setup = tiny(names[m], m ? 2 : 1, PRECISION_FP64);
 
-		setup.search_seconds = 0.001;
+		/* The third search, twice as long, is one under load. */
+		setup.search_seconds = 0.3;
 		choice_seconds = 0.5;
 		assert_ranks(run_ranks(setup.ranks, run_kept, &setup), setup.ranks, STATUS_OK,
 			     names[m]);

@@ -29,7 +29,7 @@
 #include "device/transport.h"
 
 /* Changes whenever this header does in a way that a loaded module would notice. */
-#define BACKEND_ABI 14
+#define BACKEND_ABI 15
 
 /* Every backend's device, stream, event, communicator and graph start with these fields. */
 struct device {
@@ -43,6 +43,7 @@ struct event {
 	struct device *device;
 };
 struct communicator_operations;
+struct fastest_rules; /* base/fastest.h */
 struct relay; /* device/relay.h */
 struct communicator {
 	struct device *device;
@@ -325,12 +326,13 @@ struct backend {
 	/* Bytes of workspace that gemm() uses on this device (allocated on first use). */
 	size_t (*gemm_workspace)(struct device *device);
 	/*
-	 * Times what the library offers for this product, on its operands (C is overwritten) and for about `seconds`.
-	 * Later products of the same kind, shape and epilogue on this stream that have `searched` set use the fastest,
-	 * if their operands are aligned alike (to 16 bytes at most).
+	 * Times what the library offers for this product, on its operands (C is overwritten), for about as long and under
+	 * such load as the rules say. Later products of the same kind, shape and epilogue on this stream that have
+	 * `searched` set use the fastest, if their operands are aligned alike (to 16 bytes at most).
 	 */
-	enum status (*gemm_search)(struct stream *stream, const struct gemm *gemm, double seconds,
-				   struct gemm_choice *out, struct error *err);
+	enum status (*gemm_search)(struct stream *stream, const struct gemm *gemm,
+				   const struct fastest_rules *rules, struct gemm_choice *out,
+				   struct error *err);
 
 	/* A kernel by name (kernels/kernels.def), NULL when this backend has none. */
 	kernel_fn *(*kernel)(const char *name);

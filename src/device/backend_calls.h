@@ -182,11 +182,11 @@ static inline enum status backend_gemm(struct stream *stream, const struct gemm 
 }
 
 static inline enum status backend_gemm_search(struct stream *stream, const struct gemm *gemm,
-		double seconds, struct gemm_choice *out, struct error *err)
+		const struct fastest_rules *rules, struct gemm_choice *out, struct error *err)
 {
 	if (!stream->device->backend->gemm_search)
 		return backend_missing(stream->device, "gemm_search", err);
-	return stream->device->backend->gemm_search(stream, gemm, seconds, out, err);
+	return stream->device->backend->gemm_search(stream, gemm, rules, out, err);
 }
 
 static inline enum status backend_communicator_open(struct device *device, const struct

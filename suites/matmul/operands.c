@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/fastest.h"
+
 /* Sets that are rotated at most. */
 #define MOST_SETS 64
 /* Operands start where every kernel may use its widest loads. */
@@ -193,9 +195,10 @@ static enum status multiply(struct operands *o, size_t set, struct error *err)
 enum status operands_search(struct operands *o, double seconds, struct gemm_choice *out,
 			    struct error *err)
 {
+	const struct fastest_rules rules = { .seconds = seconds };
 	struct gemm gemm = gemm_of(o, 0);
 
-	if (backend_gemm_search(o->stream, &gemm, seconds, out, err) != STATUS_OK)
+	if (backend_gemm_search(o->stream, &gemm, &rules, out, err) != STATUS_OK)
 		return err->status;
 	return poison_results(o, err);
 }

@@ -1,5 +1,6 @@
 #include "suites/parallel/products.h"
 
+#include "base/fastest.h"
 #include "base/text.h"
 #include "suites/parallel/mode.h"
 
@@ -33,8 +34,9 @@ static struct product *find(struct network *n, const struct gemm *gemm)
 	return NULL;
 }
 
-/* A choice that is not faster than the library's own by more than noise stays the library's. */
+/* A choice that is not faster than the library's own by more than noise, of a long search, stays the library's. */
 #define WORTHWHILE 0.97
+#define WORTHWHILE_SUSTAINED 0.99
 
 /* What was found for it on this stream, for as long a search. */
 static const struct product *recall(const struct network *n, const struct gemm *gemm)
@@ -70,6 +72,10 @@ static struct product *settle(struct network *n, struct stream *stream, const st
 {
 	struct product *product = &n->products[n->product_count++];
 	const struct product *known = recall(n, gemm);
+	/* In a step products follow products. */
+	const struct fastest_rules rules = { .seconds = n->setup->search_seconds,
+					     .sustained = n->setup->search_seconds >=
+						  FASTEST_SUSTAINED_SECONDS };
 	struct error none = ERROR_NONE;
 
 	if (known) {
@@ -78,9 +84,11 @@ static struct product *settle(struct network *n, struct stream *stream, const st
 	}
 	*product = (struct product){ .gemm = *gemm };
 	product->searched = n->setup->search_seconds > 0 &&
-			    backend_gemm_search(stream, gemm, n->setup->search_seconds,
-						&product->choice, &none) == STATUS_OK &&
-			    product->choice.seconds < WORTHWHILE * product->choice.first_seconds;
+			    backend_gemm_search(stream, gemm, &rules, &product->choice, &none) ==
+				    STATUS_OK &&
+			    product->choice.seconds <
+				    (rules.sustained ? WORTHWHILE_SUSTAINED : WORTHWHILE) *
+					    product->choice.first_seconds;
 	remember(n, product);
 	return product;
 }

@@ -120,8 +120,9 @@ enum status cuda_memory_set(struct stream *stream, void *memory, int byte, size_
 
 enum status cuda_gemm(struct stream *stream, const struct gemm *gemm, struct error *err);
 size_t cuda_gemm_workspace(struct device *device);
-enum status cuda_gemm_search(struct stream *stream, const struct gemm *gemm, double seconds,
-			     struct gemm_choice *out, struct error *err);
+enum status cuda_gemm_search(struct stream *stream, const struct gemm *gemm,
+			     const struct fastest_rules *rules, struct gemm_choice *out,
+			     struct error *err);
 void cublas_context_free(struct cublas_context *context);
 void lt_context_free(struct lt_context *context);
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/fastest.h"
 #include "base/memory.h"
 #include "device/cuda/gemm_types.h"
 
@@ -99,8 +100,9 @@ static void forget(struct lt_context *context, struct lt_chosen *chosen)
 	*chosen = context->chosen[--context->count];
 }
 
-enum status cuda_gemm_search(struct stream *stream, const struct gemm *gemm, double seconds,
-			     struct gemm_choice *out, struct error *err)
+enum status cuda_gemm_search(struct stream *stream, const struct gemm *gemm,
+			     const struct fastest_rules *rules, struct gemm_choice *out,
+			     struct error *err)
 {
 	struct cuda_stream *s = (struct cuda_stream *)stream;
 	struct lt_chosen *chosen;
@@ -114,10 +116,21 @@ enum status cuda_gemm_search(struct stream *stream, const struct gemm *gemm, dou
 		return status;
 	status = place_for(s->lt, gemm, &chosen, err);
 	if (status == STATUS_OK)
-		status = lt_search(s, &chosen->product, seconds, &chosen->algorithm, out, err);
+		status = lt_search(s, chosen, rules, out, err);
 	if (status != STATUS_OK)
 		forget(s->lt, chosen);
 	return status;
+}
+
+static enum status multiply_by(struct cuda_stream *stream, const struct gemm *gemm,
+			       const struct lt_chosen *chosen,
+			       const cublasLtMatmulAlgo_t *algorithm, struct error *err)
+{
+	if (cuda_use(stream->base.device, err) != STATUS_OK)
+		return err->status;
+	cuda_path("gemm", "cublasLtMatmul");
+	return gemm_check(lt_product_multiply(stream, &chosen->product, gemm, algorithm),
+			  "cublasLtMatmul", err);
 }
 
 enum status lt_multiply(struct cuda_stream *stream, const struct gemm *gemm, struct error *err)
@@ -127,20 +140,18 @@ enum status lt_multiply(struct cuda_stream *stream, const struct gemm *gemm, str
 	if (!chosen)
 		return error_set(err, STATUS_INTERNAL,
 				 "gemm: this product was not searched on this stream");
-	if (cuda_use(stream->base.device, err) != STATUS_OK)
-		return err->status;
-	cuda_path("gemm", "cublasLtMatmul");
-	return gemm_check(lt_product_multiply(stream, &chosen->product, gemm, &chosen->algorithm),
-			  "cublasLtMatmul", err);
+	return multiply_by(stream, gemm, chosen, &chosen->algorithm, err);
 }
 
 enum status lt_multiply_first(struct cuda_stream *stream, const struct gemm *gemm,
 			      struct error *err)
 {
+	static const struct fastest_rules no_time = { 0 };
+	const struct lt_chosen *chosen = find(stream->lt, gemm);
 	struct gemm_choice ignored;
 
-	if (!find(stream->lt, gemm) &&
-	    cuda_gemm_search(&stream->base, gemm, 0, &ignored, err) != STATUS_OK)
+	if (!chosen && cuda_gemm_search(&stream->base, gemm, &no_time, &ignored, err) != STATUS_OK)
 		return err->status;
-	return lt_multiply(stream, gemm, err);
+	chosen = find(stream->lt, gemm);
+	return multiply_by(stream, gemm, chosen, &chosen->first, err);
 }

@@ -17,7 +17,7 @@ struct lt_product {
 
 struct lt_chosen {
 	struct lt_product product;
-	cublasLtMatmulAlgo_t algorithm;
+	cublasLtMatmulAlgo_t algorithm, first; /* the fastest, and the library's own first choice */
 };
 
 struct lt_context {
@@ -41,13 +41,14 @@ cublasStatus_t lt_product_multiply(const struct cuda_stream *stream,
 				   const struct lt_product *product, const struct gemm *gemm,
 				   const cublasLtMatmulAlgo_t *algorithm);
 
-/* The fastest algorithm for the product, on its own operands: see gemm_search() in device/backend.h. */
-enum status lt_search(struct cuda_stream *stream, const struct lt_product *product, double seconds,
-		      cublasLtMatmulAlgo_t *algorithm, struct gemm_choice *out, struct error *err);
+/* The algorithms for chosen->product, on its own operands: see gemm_search() in device/backend.h. */
+enum status lt_search(struct cuda_stream *stream, struct lt_chosen *chosen,
+		      const struct fastest_rules *rules, struct gemm_choice *out,
+		      struct error *err);
 
 /* By what cuda_gemm_search() chose for this shape on this stream; STATUS_INTERNAL: it was not asked. */
 enum status lt_multiply(struct cuda_stream *stream, const struct gemm *gemm, struct error *err);
-/* The same; if it was not asked, by the library's own first choice, found now, which waits for the stream. */
+/* By the library's own first choice, whatever a search found; asked for now, waiting for the stream, if it was not. */
 enum status lt_multiply_first(struct cuda_stream *stream, const struct gemm *gemm,
 			      struct error *err);
 

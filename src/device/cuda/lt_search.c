@@ -167,8 +167,8 @@ static enum status time_candidate(void *context, size_t candidate, double second
 			  err);
 }
 
-static enum status search(struct search *s, double seconds, cublasLtMatmulAlgo_t *algorithm,
-			  struct gemm_choice *out, struct error *err)
+static enum status search(struct search *s, const struct fastest_rules *rules,
+			  struct lt_chosen *chosen, struct gemm_choice *out, struct error *err)
 {
 	struct fastest fastest;
 
@@ -177,7 +177,7 @@ static enum status search(struct search *s, double seconds, cublasLtMatmulAlgo_t
 	add_variants(s);
 	if (cuda_check(cudaEventCreate(&s->start), "cudaEventCreate", err) != STATUS_OK ||
 	    cuda_check(cudaEventCreate(&s->end), "cudaEventCreate", err) != STATUS_OK ||
-	    fastest_of(s->count, seconds, time_candidate, s, &fastest, err) != STATUS_OK)
+	    fastest_of(s->count, rules, time_candidate, s, &fastest, err) != STATUS_OK)
 		return err->status;
 	*out = (struct gemm_choice){ .offered = (unsigned)s->count,
 				     .tried = (unsigned)fastest.tried,
@@ -185,19 +185,21 @@ static enum status search(struct search *s, double seconds, cublasLtMatmulAlgo_t
 				     .first_seconds = fastest.first_seconds,
 				     .workspace_bytes = s->found[fastest.best].workspaceSize };
 	lt_algorithm_describe(&s->found[fastest.best].algo, out->text, sizeof(out->text));
-	*algorithm = s->found[fastest.best].algo;
+	chosen->algorithm = s->found[fastest.best].algo;
+	chosen->first = s->found[fastest.first].algo;
 	return STATUS_OK;
 }
 
-enum status lt_search(struct cuda_stream *stream, const struct lt_product *product, double seconds,
-		      cublasLtMatmulAlgo_t *algorithm, struct gemm_choice *out, struct error *err)
+enum status lt_search(struct cuda_stream *stream, struct lt_chosen *chosen,
+		      const struct fastest_rules *rules, struct gemm_choice *out,
+		      struct error *err)
 {
 	struct search *state = xcalloc(1, sizeof(*state));
 	enum status status;
 
 	state->stream = stream;
-	state->product = product;
-	status = search(state, seconds, algorithm, out, err);
+	state->product = &chosen->product;
+	status = search(state, rules, chosen, out, err);
 	if (state->start)
 		cudaEventDestroy(state->start);
 	if (state->end)
