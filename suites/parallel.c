@@ -97,7 +97,8 @@ static const struct key keys[] = {
 	 * So a sample has more short steps than other suites would put into it.
 	 */
 	{ .name = "sample_time", .type = KEY_DURATION, .fallback = "5 ms", .min = 1e-6, .max = 10,
-	  .help = "least duration of one sample; short steps are batched to reach it" },
+	  .help = "least duration of one sample; short steps are batched to reach it, and those of zero1 and "
+		  "zero2, whose end runs beside the next step, by four at least" },
 	{ .name = "iterations", .type = KEY_INTEGER, .fallback = "0", .min = 0, .max = 1e6,
 	  .help = "samples of each series; 0: the stop rule decides" },
 	{ 0 }

@@ -115,6 +115,9 @@ grep -q "auto, nccl, shared_memory, peer_copy, host_copy" "$dir/said" || fail "t
 # graphs than by calls.
 "$gpuproof" run "$dir/all.ini" --set parallel.modes=single,ddp,1f1b --set parallel.devices=1,2 \
 	--set parallel.launch=stream,graph --set parallel.sample_time=10s -o "$dir/graph" --quiet || fail "graphs: run ended with $?"
+# Steps of ZeRO 1 run on into the next: several a sample, where others need one only.
+"$gpuproof" run "$dir/all.ini" --set parallel.modes=ddp,zero1 --set parallel.devices=2 --set parallel.sample_time=1us \
+	-o "$dir/on" --quiet || fail "steps that run on: run ended with $?"
 for bad in recompute=segments:0 recompute=some hybrid=2x2 hybrid=2x2x2; do
 	"$gpuproof" run "$dir/all.ini" --set "parallel.$bad" --dry-run > "$dir/said" 2>&1 && fail "$bad"
 	grep -q 'allowed are none, layer, sqrt\|no data x tensor x pipeline\|2x2x2 needs 8 devices' "$dir/said" ||
@@ -165,6 +168,13 @@ for name, said in (("ddp/2/25MiB", "shared_memory"), ("ddp/2/25MiB/host_copy", "
     assert f"Transport between the devices: {said}." in cases[name]["notes"], cases[name]["notes"]
 for name in ("ddp/2/25MiB/nccl", "1f1b/2/4/peer_copy"):
     assert cases[name]["status"] == "SKIPPED" and "host:0 is no GPU" in cases[name]["reason"], cases[name]
+PY
+python3 - "$dir/on/result.json" <<'PY'
+import json, sys
+cases = {c["parameters"]["mode"]: c for c in json.load(open(sys.argv[1]))["cases"]}
+batch = {m: c["samples"]["parallel.step_time"]["batch"] for m, c in cases.items()}
+assert batch == {"ddp": 1, "zero1": 4}, batch
+assert cases["zero1"]["samples"]["parallel.communication_time"]["batch"] == 1, cases["zero1"]["samples"]
 PY
 python3 - "$dir/graph/result.json" <<'PY'
 import json, sys

@@ -268,6 +268,28 @@ static void waiting_for_other_ranks_is_not_timed(void **state)
 	free(series.samples);
 }
 
+/* Of 20 ms each, where one would be long enough; the queue's limit comes first. */
+static void operations_that_run_on_are_sampled_together(void **state)
+{
+	struct script script = { .seconds = 20e-3 };
+	struct error err = ERROR_NONE;
+	struct series series;
+
+	(void)state;
+	assert_int_equal(run(&script, (struct workload){ .min_batch = 4 }, &series, &err), STATUS_OK);
+	assert_int_equal(series.batch, 4);
+	assert_true(fabs(series.statistics.median - 20e-3) < 1e-9);
+	free(series.samples);
+	assert_int_equal(run(&script, (struct workload){ .min_batch = 4, .commands = 200 }, &series, &err),
+			 STATUS_OK);
+	assert_int_equal(series.batch, 2);
+	free(series.samples);
+	script.seconds = 1e-5;
+	assert_int_equal(run(&script, (struct workload){ .min_batch = 4 }, &series, &err), STATUS_OK);
+	assert_in_range(series.batch, 99, 101);
+	free(series.samples);
+}
+
 static void a_gated_batch_fits_the_queue(void **state)
 {
 	struct script script = { .seconds = 50e-9 };
@@ -424,6 +446,7 @@ int main(void)
 		cmocka_unit_test(preheating_is_work_that_does_not_count),
 		cmocka_unit_test(a_workload_is_told_of_another_batch),
 		cmocka_unit_test(waiting_for_other_ranks_is_not_timed),
+		cmocka_unit_test(operations_that_run_on_are_sampled_together),
 		cmocka_unit_test(a_gated_batch_fits_the_queue),
 		cmocka_unit_test(latency_keeps_single_operations_and_its_minimum),
 		cmocka_unit_test(samples_have_ten_digits),

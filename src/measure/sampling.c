@@ -90,6 +90,10 @@ static enum status warm_up(struct session *s, struct error *err)
 	/* One at least: what the first took says nothing about the batch. */
 	for (int64_t i = 0; i < (rules->warmup ? rules->warmup : 1) && status == STATUS_OK; i++)
 		status = timer_take(&s->timer, 1, &seconds, err);
+	if (s->w->min_batch > 1 && largest > 1 && status == STATUS_OK) {
+		batch = s->w->min_batch < largest ? s->w->min_batch : largest;
+		status = timer_take(&s->timer, batch, &seconds, err);
+	}
 	for (int guess = 0; guess < 4 && status == STATUS_OK && batch < largest; guess++) {
 		double wanted = seconds > 0 ? rules->sample_seconds / seconds * batch : largest;
 

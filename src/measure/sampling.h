@@ -50,6 +50,7 @@ struct workload {
 	struct stream **streams; /* at most 32; of any devices, streams[0] of the sampler's */
 	size_t stream_count;
 	unsigned max_batch; /* 0: no limit; 1: a latency metric, one operation a sample */
+	unsigned min_batch; /* where the end of an operation overlaps with the next: as many as show that; 0: one will do */
 	unsigned commands;  /* what one operation enqueues on its busiest stream (0: 1); keeps a gated batch within the queue */
 	int64_t min_samples; /* more than the rules ask for, e.g. 100 for a p99; 0: the rules'. Given up after 4 max_seconds */
 	bool no_gate; /* launch synchronises (pageable copies, allocation): the gate would dead-lock */

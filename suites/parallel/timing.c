@@ -2,6 +2,9 @@
 
 #include "suites/parallel/recorded.h"
 
+/* What the last step leaves open is then a fourth of what it would be of a step alone. */
+#define STEPS_THAT_RUN_ON 4
+
 struct steps {
 	struct trainer *trainer;
 	unsigned parts;
@@ -52,6 +55,7 @@ enum status timing_sample(struct run *run, struct trainer *t, unsigned parts, co
 		.clock = CLOCK_DEVICE,
 		.streams = t->team->streams,
 		.stream_count = t->team->all ? STREAM_COUNT : 1,
+		.min_batch = t->mode->runs_on && parts == STEP_ALL ? STEPS_THAT_RUN_ON : 0,
 		.commands = t->mode->commands(t) + t->copy_commands,
 	};
 	const struct series *series;

@@ -38,6 +38,7 @@ double zero_wire_bytes(const struct setup *setup);
 		.bucketed = true,                                                                  \
 		.beside = BESIDE_FORWARD | BESIDE_BACKWARD,                                        \
 		.lodges = true,                                                                    \
+		.runs_on = true,                                                                   \
 		.replicated = true,                                                                \
 		.accumulates = (stage_) == 1,                                                      \
 		.recomputes = true,                                                                \
