@@ -114,29 +114,22 @@ static void print_for_people(const struct answer *answer, const struct probe *pr
 		puts("\nNothing can be measured here.");
 }
 
-static void write_member(struct json_writer *w, const char *name, const char *value)
-{
-	writer_key(w, name);
-	writer_text(w, value);
-}
-
 static void print_json(const struct answer *answer, const struct probe *probe)
 {
 	struct json_writer w = { .expand = 2 };
 	char *text;
 
 	writer_open(&w, '{');
-	writer_key(&w, "measurable");
-	writer_bool(&w, probe->device_count > 0);
+	writer_bool_member(&w, "measurable", probe->device_count > 0);
 	writer_key(&w, "devices");
 	writer_unsigned(&w, probe->device_count);
 	writer_key(&w, "checks");
 	writer_open(&w, '[');
 	for (size_t i = 0; i < answer->count; i++) {
 		writer_open(&w, '{');
-		write_member(&w, "state", answer->lines[i].check->word);
-		write_member(&w, "subject", answer->lines[i].finding.subject);
-		write_member(&w, "text", answer->lines[i].finding.text);
+		writer_text_member(&w, "state", answer->lines[i].check->word);
+		writer_text_member(&w, "subject", answer->lines[i].finding.subject);
+		writer_text_member(&w, "text", answer->lines[i].finding.text);
 		writer_close(&w, '}');
 	}
 	writer_close(&w, ']');

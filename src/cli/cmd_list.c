@@ -19,8 +19,9 @@
 #include "result/json_writer.h"
 #include "suites/suite.h"
 
-#define ROW(table, ...) \
-	table_row(table, (const char *[]){ __VA_ARGS__ }, ARRAY_SIZE(((const char *[]){ __VA_ARGS__ })))
+#define ROW(table, ...)                                                                            \
+	table_row(table, (const char *[]){ __VA_ARGS__ },                                          \
+		  ARRAY_SIZE(((const char *[]){ __VA_ARGS__ })))
 
 extern const struct command command_list;
 
@@ -47,12 +48,6 @@ static void finish(bool json, struct json_writer *w, struct table *table)
 	table_release(table);
 }
 
-static void write_member(struct json_writer *w, const char *name, const char *value)
-{
-	writer_key(w, name);
-	writer_text(w, value);
-}
-
 static void devices_table(const struct probe *probe)
 {
 	struct table table = TABLE_EMPTY;
@@ -65,7 +60,8 @@ static void devices_table(const struct probe *probe)
 		if (d->memory_bytes)
 			units_format((double)d->memory_bytes, "B", memory, sizeof(memory));
 		if (d->capability_major)
-			snprintf(capability, sizeof(capability), "%d.%d", d->capability_major, d->capability_minor);
+			snprintf(capability, sizeof(capability), "%d.%d", d->capability_major,
+				 d->capability_minor);
 		ROW(&table, d->id, memory, capability, d->pci[0] ? d->pci : "-", d->name);
 	}
 	table_print(&table, stdout);
@@ -102,8 +98,8 @@ static int list_devices(bool json)
 static void suite_json(struct json_writer *w, const struct suite *suite)
 {
 	writer_open(w, '{');
-	write_member(w, "name", suite->name);
-	write_member(w, "summary", suite->summary);
+	writer_text_member(w, "name", suite->name);
+	writer_text_member(w, "summary", suite->summary);
 	writer_key(w, "axes");
 	writer_open_inline(w, '[');
 	for (const char *const *axis = suite->axes; *axis; axis++)
@@ -135,22 +131,23 @@ static int list_suites(bool json)
 
 static const char *better_name(enum better better)
 {
-	static const char *const names[] = { [BETTER_HIGHER] = "higher", [BETTER_LOWER] = "lower",
-					     [BETTER_NONE] = "none" };
+	static const char *const names[] = {
+		[BETTER_HIGHER] = "higher", [BETTER_LOWER] = "lower", [BETTER_NONE] = "none"
+	};
 
 	return names[better];
 }
 
-static void metric_json(struct json_writer *w, const struct suite *suite, const struct metric *metric)
+static void metric_json(struct json_writer *w, const struct suite *suite,
+			const struct metric *metric)
 {
 	writer_open(w, '{');
-	write_member(w, "name", metric->name);
-	write_member(w, "suite", suite->name);
-	write_member(w, "unit", metric->unit);
-	write_member(w, "better", better_name(metric->better));
-	writer_key(w, "headline");
-	writer_bool(w, metric->headline);
-	write_member(w, "help", metric->help);
+	writer_text_member(w, "name", metric->name);
+	writer_text_member(w, "suite", suite->name);
+	writer_text_member(w, "unit", metric->unit);
+	writer_text_member(w, "better", better_name(metric->better));
+	writer_bool_member(w, "headline", metric->headline);
+	writer_text_member(w, "help", metric->help);
 	writer_close(w, '}');
 }
 
@@ -195,8 +192,8 @@ static int list_configs(bool json)
 
 		if (json) {
 			writer_open(&w, '{');
-			write_member(&w, "name", name);
-			write_member(&w, "summary", summary);
+			writer_text_member(&w, "name", name);
+			writer_text_member(&w, "summary", summary);
 			writer_close(&w, '}');
 		} else {
 			ROW(&table, name, summary);
@@ -212,11 +209,8 @@ static const struct kind {
 	const char *name;
 	int (*list)(bool json);
 } kinds[] = {
-	{ "devices", list_devices },
-	{ "suites", list_suites },
-	{ "metrics", list_metrics },
-	{ "configs", list_configs },
-	{ "gpus", list_gpus },
+	{ "devices", list_devices }, { "suites", list_suites }, { "metrics", list_metrics },
+	{ "configs", list_configs }, { "gpus", list_gpus },
 };
 
 static int no_such_list(const char *name)

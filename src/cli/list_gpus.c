@@ -10,12 +10,6 @@
 #include "reference/gpu.h"
 #include "result/json_writer.h"
 
-static void write_member(struct json_writer *w, const char *name, const char *value)
-{
-	writer_key(w, name);
-	writer_text(w, value);
-}
-
 static void write_sheet(struct json_writer *w, const struct gpu *gpu)
 {
 	writer_key(w, "sheet");
@@ -26,13 +20,12 @@ static void write_sheet(struct json_writer *w, const struct gpu *gpu)
 		writer_key(w, entry->key);
 		writer_open_inline(w, '{');
 		if (entry->unit) {
-			writer_key(w, "value");
-			writer_real(w, entry->value);
-			write_member(w, "unit", entry->unit);
+			writer_real_member(w, "value", entry->value);
+			writer_text_member(w, "unit", entry->unit);
 		} else {
-			write_member(w, "text", entry->text);
+			writer_text_member(w, "text", entry->text);
 		}
-		write_member(w, "status", sheet_status_name(entry->status));
+		writer_text_member(w, "status", sheet_status_name(entry->status));
 		writer_close(w, '}');
 	}
 	writer_close(w, '}');
@@ -46,21 +39,18 @@ static void write_published(struct json_writer *w, const struct gpu *gpu)
 		const struct published *p = &gpu->published[i];
 
 		writer_open_inline(w, '{');
-		write_member(w, "name", p->name);
-		write_member(w, "quantity", p->quantity->name);
-		writer_key(w, "value");
-		writer_real(w, p->value);
-		writer_key(w, "low");
-		writer_real(w, p->low);
-		writer_key(w, "high");
-		writer_real(w, p->high);
-		write_member(w, "unit", p->quantity->unit);
+		writer_text_member(w, "name", p->name);
+		writer_text_member(w, "quantity", p->quantity->name);
+		writer_real_member(w, "value", p->value);
+		writer_real_member(w, "low", p->low);
+		writer_real_member(w, "high", p->high);
+		writer_text_member(w, "unit", p->quantity->unit);
 		writer_key(w, "devices");
 		writer_signed(w, p->devices);
-		write_member(w, "workload", p->workload);
-		write_member(w, "conditions", p->conditions);
-		write_member(w, "source", p->source);
-		write_member(w, "above_peak", p->above_peak);
+		writer_text_member(w, "workload", p->workload);
+		writer_text_member(w, "conditions", p->conditions);
+		writer_text_member(w, "source", p->source);
+		writer_text_member(w, "above_peak", p->above_peak);
 		writer_close(w, '}');
 	}
 	writer_close(w, ']');
@@ -76,9 +66,9 @@ static void write_sources(struct json_writer *w)
 	for (size_t i = 0; i < count; i++) {
 		writer_key(w, sources[i].id);
 		writer_open_inline(w, '{');
-		write_member(w, "title", sources[i].title);
-		write_member(w, "where", sources[i].where);
-		write_member(w, "kind", sources[i].kind);
+		writer_text_member(w, "title", sources[i].title);
+		writer_text_member(w, "where", sources[i].where);
+		writer_text_member(w, "kind", sources[i].kind);
 		writer_close(w, '}');
 	}
 	writer_close(w, '}');
@@ -94,11 +84,11 @@ static void print_json(const struct gpu *gpus, size_t count)
 	writer_open(&w, '[');
 	for (size_t i = 0; i < count; i++) {
 		writer_open(&w, '{');
-		write_member(&w, "id", gpus[i].id);
-		write_member(&w, "name", gpus[i].name);
-		write_member(&w, "label", gpus[i].label);
-		write_member(&w, "match", gpus[i].match);
-		write_member(&w, "source", gpus[i].source);
+		writer_text_member(&w, "id", gpus[i].id);
+		writer_text_member(&w, "name", gpus[i].name);
+		writer_text_member(&w, "label", gpus[i].label);
+		writer_text_member(&w, "match", gpus[i].match);
+		writer_text_member(&w, "source", gpus[i].source);
 		write_sheet(&w, &gpus[i]);
 		write_published(&w, &gpus[i]);
 		writer_close(&w, '}');

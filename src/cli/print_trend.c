@@ -88,24 +88,6 @@ static void series_text(struct printing *p, const struct history_series *s, cons
 	notes_text(p, s);
 }
 
-static void number(struct json_writer *w, const char *name, double value)
-{
-	writer_key(w, name);
-	writer_real(w, value);
-}
-
-static void count(struct json_writer *w, const char *name, size_t value)
-{
-	writer_key(w, name);
-	writer_unsigned(w, value);
-}
-
-static void member(struct json_writer *w, const char *name, const char *text)
-{
-	writer_key(w, name);
-	writer_text(w, text);
-}
-
 static void differences_json(struct printing *p, int64_t before, int64_t after)
 {
 	struct fact_differences found = { 0 };
@@ -113,9 +95,9 @@ static void differences_json(struct printing *p, int64_t before, int64_t after)
 	history_differences(p->history, before, after, &found, p->err);
 	for (size_t i = 0; i < found.count; i++) {
 		writer_open(&p->json, '{');
-		member(&p->json, "name", found.items[i].name);
-		member(&p->json, "before", found.items[i].before);
-		member(&p->json, "after", found.items[i].after);
+		writer_text_member(&p->json, "name", found.items[i].name);
+		writer_text_member(&p->json, "before", found.items[i].before);
+		writer_text_member(&p->json, "after", found.items[i].after);
 		writer_close(&p->json, '}');
 	}
 	fact_differences_release(&found);
@@ -128,12 +110,12 @@ static void change_json(struct printing *p, const struct trend_change *c)
 
 	history_date(c->day, date);
 	writer_open(w, '{');
-	member(w, "date", date);
-	member(w, "state", change_state_name(c->state));
-	number(w, "before", c->before);
-	number(w, "after", c->after);
-	number(w, "ratio", c->ratio);
-	number(w, "probability", c->probability);
+	writer_text_member(w, "date", date);
+	writer_text_member(w, "state", change_state_name(c->state));
+	writer_real_member(w, "before", c->before);
+	writer_real_member(w, "after", c->after);
+	writer_real_member(w, "ratio", c->ratio);
+	writer_real_member(w, "probability", c->probability);
 	writer_key(w, "environment");
 	writer_open(w, '[');
 	differences_json(p, c->night_before, c->night);
@@ -146,19 +128,18 @@ static void series_json(struct printing *p, const struct history_series *s, cons
 	struct json_writer *w = &p->json;
 
 	writer_open(w, '{');
-	count(w, "series", (size_t)s->id);
-	member(w, "case", s->case_id);
-	member(w, "metric", s->metric);
-	member(w, "unit", s->unit);
-	member(w, "model", s->model);
-	member(w, "machine", s->machine);
-	count(w, "nights", t->count);
-	count(w, "missed", t->missed);
-	number(w, "median", t->median);
-	number(w, "low", t->low);
-	number(w, "high", t->high);
-	writer_key(w, "warning");
-	writer_bool(w, t->warning);
+	writer_count_member(w, "series", (size_t)s->id);
+	writer_text_member(w, "case", s->case_id);
+	writer_text_member(w, "metric", s->metric);
+	writer_text_member(w, "unit", s->unit);
+	writer_text_member(w, "model", s->model);
+	writer_text_member(w, "machine", s->machine);
+	writer_count_member(w, "nights", t->count);
+	writer_count_member(w, "missed", t->missed);
+	writer_real_member(w, "median", t->median);
+	writer_real_member(w, "low", t->low);
+	writer_real_member(w, "high", t->high);
+	writer_bool_member(w, "warning", t->warning);
 	writer_key(w, "changes");
 	writer_open(w, '[');
 	for (size_t i = 0; i < t->change_count; i++)
@@ -202,8 +183,8 @@ static void nights_text(const struct history_nights *nights, const int64_t *miss
 	       last);
 	if (missed_count)
 		printf("; %zu missed:", missed_count);
-	for (size_t i = missed_count > MOST_DATES ? missed_count - MOST_DATES : 0;
-	     i < missed_count; i++) {
+	for (size_t i = missed_count > MOST_DATES ? missed_count - MOST_DATES : 0; i < missed_count;
+	     i++) {
 		history_date(missed[i], date);
 		printf(" %s", date);
 	}
@@ -237,9 +218,9 @@ static void finish_json(struct printing *p, const int64_t *missed, size_t missed
 		writer_text(w, date);
 	}
 	writer_close(w, ']');
-	count(w, "new_changes", p->summary->fresh);
-	count(w, "new_changes_for_the_worse", p->summary->worse);
-	count(w, "warnings", p->summary->warnings);
+	writer_count_member(w, "new_changes", p->summary->fresh);
+	writer_count_member(w, "new_changes_for_the_worse", p->summary->worse);
+	writer_count_member(w, "warnings", p->summary->warnings);
 	writer_close(w, '}');
 	json = writer_finish(w);
 	fputs(json, stdout);
@@ -263,9 +244,9 @@ enum status print_trend(struct history *history, const struct trend_options *opt
 	    history_nights(history, &nights, err) == STATUS_OK) {
 		missed_count = history_missed(&nights, missed);
 		writer_open(&p.json, '{');
-		member(&p.json, "format", "gpuproof-trend");
-		count(&p.json, "version", 1);
-		count(&p.json, "nights", nights.count);
+		writer_text_member(&p.json, "format", "gpuproof-trend");
+		writer_count_member(&p.json, "version", 1);
+		writer_count_member(&p.json, "nights", nights.count);
 		writer_key(&p.json, "series");
 		writer_open(&p.json, '[');
 		history_each(history, &options->filter, visit, &p, err);

@@ -13,24 +13,6 @@
 
 #define NANOSECONDS 1e9
 
-static void member(struct json_writer *w, const char *name, const char *text)
-{
-	writer_key(w, name);
-	writer_text(w, text);
-}
-
-static void number(struct json_writer *w, const char *name, double value)
-{
-	writer_key(w, name);
-	writer_real(w, value);
-}
-
-static void count(struct json_writer *w, const char *name, size_t value)
-{
-	writer_key(w, name);
-	writer_unsigned(w, value);
-}
-
 /* The series of times behind the headline, else any; NULL: the case timed nothing. */
 static const struct series *times_of(const struct case_result *c)
 {
@@ -61,23 +43,23 @@ static void open_entry(struct json_writer *w, const struct entry *e, const char 
 	char *name = xasprintf("%s%s", id, e->suffix);
 
 	writer_open(w, '{');
-	member(w, "name", name);
-	count(w, "family_index", e->family);
-	count(w, "per_family_instance_index", 0);
-	member(w, "run_name", id);
-	member(w, "run_type", type);
-	count(w, "repetitions", e->repetitions);
-	count(w, "threads", 1);
+	writer_text_member(w, "name", name);
+	writer_count_member(w, "family_index", e->family);
+	writer_count_member(w, "per_family_instance_index", 0);
+	writer_text_member(w, "run_name", id);
+	writer_text_member(w, "run_type", type);
+	writer_count_member(w, "repetitions", e->repetitions);
+	writer_count_member(w, "threads", 1);
 	free(name);
 }
 
 static void add_time(struct json_writer *w, double seconds, size_t iterations)
 {
-	count(w, "iterations", iterations);
-	number(w, "real_time", seconds * NANOSECONDS);
+	writer_count_member(w, "iterations", iterations);
+	writer_real_member(w, "real_time", seconds * NANOSECONDS);
 	/* The host's share was not measured: the same, as tools want a number. */
-	number(w, "cpu_time", seconds * NANOSECONDS);
-	member(w, "time_unit", "ns");
+	writer_real_member(w, "cpu_time", seconds * NANOSECONDS);
+	writer_text_member(w, "time_unit", "ns");
 }
 
 static void add_counters(struct json_writer *w, const struct case_result *c)
@@ -90,21 +72,20 @@ static void add_counters(struct json_writer *w, const struct case_result *c)
 		if (!isfinite(m->value))
 			continue;
 		if (m->headline && !rate && strcmp(m->unit, "B/s") == 0) {
-			number(w, "bytes_per_second", m->value);
+			writer_real_member(w, "bytes_per_second", m->value);
 			rate = true;
 		}
 		/* Ours have a dot; anything else must not pass for a member of the format. */
 		if (strchr(m->name, '.'))
-			number(w, m->name, m->value);
+			writer_real_member(w, m->name, m->value);
 	}
 }
 
 static void add_error(struct json_writer *w, const struct entry *e)
 {
 	open_entry(w, e, "iteration");
-	writer_key(w, "error_occurred");
-	writer_bool(w, true);
-	member(w, "error_message", export_string(e->c->reason));
+	writer_bool_member(w, "error_occurred", true);
+	writer_text_member(w, "error_message", export_string(e->c->reason));
 	writer_close(w, '}');
 }
 
@@ -113,14 +94,14 @@ static void add_timed(struct json_writer *w, struct entry *e, const struct serie
 	e->repetitions = s->count;
 	for (size_t i = 0; i < s->count; i++) {
 		open_entry(w, e, "iteration");
-		count(w, "repetition_index", i);
+		writer_count_member(w, "repetition_index", i);
 		add_time(w, s->samples[i], s->batch);
 		writer_close(w, '}');
 	}
 	e->suffix = "_median";
 	open_entry(w, e, "aggregate");
-	member(w, "aggregate_name", "median");
-	member(w, "aggregate_unit", "time");
+	writer_text_member(w, "aggregate_name", "median");
+	writer_text_member(w, "aggregate_unit", "time");
 	add_time(w, s->statistics.median, s->count);
 	add_counters(w, e->c);
 	writer_close(w, '}');
@@ -132,22 +113,24 @@ static void add_context(struct json_writer *w, const struct result *r)
 
 	writer_key(w, "context");
 	writer_open(w, '{');
-	member(w, "date", export_string(r->started));
-	member(w, "host_name", export_fact(r, "hostname"));
-	member(w, "executable", "gpuproof");
-	count(w, "num_cpus", (size_t)strtoul(export_fact(r, "cpu threads"), NULL, 10));
-	count(w, "mhz_per_cpu", 0);
+	writer_text_member(w, "date", export_string(r->started));
+	writer_text_member(w, "host_name", export_fact(r, "hostname"));
+	writer_text_member(w, "executable", "gpuproof");
+	writer_count_member(w, "num_cpus",
+			    (size_t)strtoul(export_fact(r, "cpu threads"), NULL, 10));
+	writer_count_member(w, "mhz_per_cpu", 0);
 	writer_key(w, "caches");
 	writer_open(w, '[');
 	writer_close(w, ']');
-	member(w, "library_version", export_string(r->gpuproof_version));
+	writer_text_member(w, "library_version", export_string(r->gpuproof_version));
 	/* What `environment` says of a build that is not for measuring. */
-	member(w, "library_build_type",
-	       strstr(compiler, "not optimised") || strstr(compiler, "Sanitizer") ? "debug"
-										  : "release");
-	count(w, "json_schema_version", 1);
-	member(w, "gpuproof_run", export_string(r->run_id));
-	member(w, "gpuproof_label", export_string(r->label));
+	writer_text_member(w, "library_build_type",
+			   strstr(compiler, "not optimised") || strstr(compiler, "Sanitizer")
+				   ? "debug"
+				   : "release");
+	writer_count_member(w, "json_schema_version", 1);
+	writer_text_member(w, "gpuproof_run", export_string(r->run_id));
+	writer_text_member(w, "gpuproof_label", export_string(r->label));
 	writer_close(w, '}');
 }
 

@@ -97,22 +97,18 @@ static char *summary(const struct result *result, bool headlines_only)
 	struct json_writer w = { .expand = 0 };
 
 	writer_open(&w, '{');
-	writer_key(&w, "format");
-	writer_text(&w, "gpuproof-summary");
+	writer_text_member(&w, "format", "gpuproof-summary");
 	writer_key(&w, "version");
 	writer_unsigned(&w, 1);
-	writer_key(&w, "run");
-	writer_text(&w, result->run_id);
+	writer_text_member(&w, "run", result->run_id);
 	writer_key(&w, "cases");
 	writer_open(&w, '[');
 	for (size_t i = 0; i < result->case_count; i++) {
 		const struct case_result *c = &result->cases[i];
 
 		writer_open(&w, '{');
-		writer_key(&w, "id");
-		writer_text(&w, c->id);
-		writer_key(&w, "status");
-		writer_text(&w, case_status_name(c->status));
+		writer_text_member(&w, "id", c->id);
+		writer_text_member(&w, "status", case_status_name(c->status));
 		writer_key(&w, "metrics");
 		writer_open(&w, '{');
 		for (size_t m = 0; m < c->metric_count; m++)
