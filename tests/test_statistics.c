@@ -162,6 +162,26 @@ static void the_ends_of_a_drift_are_within(void **state)
 	assert_true(isnan(low) && isnan(high));
 }
 
+/* A busy host: a step of half a millisecond that takes three for a while. No time is below zero. */
+static void what_changes_by_more_than_its_level_has_no_interval(void **state)
+{
+	double x[60], low, high;
+	struct statistics s;
+
+	(void)state;
+	for (uint64_t i = 0; i < 60; i++)
+		x[i] = (i < 40 ? 600e-6 : 3e-3) + (i % 2 ? 500e-6 : -500e-6);
+	assert_false(drifting_interval(x, 60, &low, &high));
+	assert_true(isnan(low) && isnan(high));
+	statistics_compute(x, 60, 1, 0, NULL, &s);
+	assert_true(isnan(s.low) || s.low > 0);
+	/* Of what may be below zero it is an interval as any other. */
+	for (uint64_t i = 0; i < 60; i++)
+		x[i] -= 200e-6;
+	assert_true(drifting_interval(x, 60, &low, &high));
+	assert_true(low < 0 && high > 0);
+}
+
 static void noise_and_drift_are_named(void **state)
 {
 	struct statistics s;
@@ -206,6 +226,7 @@ int main(void)
 		cmocka_unit_test(interval_covers_the_median),
 		cmocka_unit_test(a_drifting_level_is_within_its_interval),
 		cmocka_unit_test(the_ends_of_a_drift_are_within),
+		cmocka_unit_test(what_changes_by_more_than_its_level_has_no_interval),
 		cmocka_unit_test(noise_and_drift_are_named),
 		cmocka_unit_test(all_equal_samples_are_no_trouble),
 	};

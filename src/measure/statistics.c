@@ -117,6 +117,14 @@ static double trend_of(const double *samples, size_t n)
 	       (double)(n - third);
 }
 
+static bool is_positive(const double *samples, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!(samples[i] > 0))
+			return false;
+	return true;
+}
+
 bool drifting_interval(const double *samples, size_t n, double *low, double *high)
 {
 	double trend, half, r1, *steady;
@@ -136,6 +144,11 @@ bool drifting_interval(const double *samples, size_t n, double *low, double *hig
 	*low -= half;
 	*high += half;
 	free(steady);
+	/* No duration is below zero: what changed by more than its level is known by no interval. */
+	if (there && *low <= 0 && is_positive(samples, n)) {
+		*low = *high = NAN;
+		there = false;
+	}
 	return there;
 }
 

@@ -32,7 +32,8 @@ bool median_interval(const double *sorted, size_t n, double autocorrelation, dou
 /*
  * For samples in the order they were taken whose level drifts, as clocks do while a GPU warms up: the interval that they
  * have without the trend, plus all that the trend changed. It holds the level of the first sample and of the last.
- * Returns false, and NaNs, when there are too few without the trend, too.
+ * Returns false, and NaNs, when there are too few without the trend, too, and when positive samples would have one that
+ * reaches zero.
  */
 bool drifting_interval(const double *samples, size_t n, double *low, double *high);
 
