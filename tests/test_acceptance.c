@@ -281,7 +281,7 @@ static void the_page_says_who_and_why(void **state)
 	assert_holds(html, "<strong>cuda:1</strong> <code>GPU-1</code>: FAIL");
 	assert_holds(html, "<strong>cuda:2</strong> <code>GPU-2</code>: FAIL");
 	assert_holds(html, "20.00 GB/s");
-	assert_holds(html, "-60.0 %");
+	assert_holds(html, "−60.0\u00a0%");
 	assert_holds(html, "&lt;b&gt;1 pending");
 	assert_holds(html, "Signature");
 	assert_null(strstr(html, "<b>1 pending"));

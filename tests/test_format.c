@@ -26,6 +26,12 @@ static void quantities(void **state)
 		{ 0.94, "1", "0.9400" },
 		{ 2.5e12, "1", "2.500×10¹²" },
 		{ 42, "widgets", "42.00 widgets" },
+		{ -2e-6, "s", "−2.000 µs" },
+		{ -0.5, "%", "−0.50\u00a0%" },
+		{ 1.8351, "×", "1.84×" },
+		{ 12353568, "samples", "12,353,568 samples" },
+		{ 1024, "samples", "1024 samples" },
+		{ 0.5, "samples", "0.5000 samples" },
 	};
 	char out[FORMAT_SIZE];
 
@@ -34,6 +40,29 @@ static void quantities(void **state)
 		assert_string_equal(
 			format_quantity(cases[i].value, cases[i].unit, out, sizeof(out)),
 			cases[i].expected);
+}
+
+/* What a source states has no digits that it does not. */
+static void stated_quantities(void **state)
+{
+	static const struct {
+		double value;
+		const char *unit, *expected;
+	} cases[] = {
+		{ 5e9, "B/s", "5 GB/s" },	{ 547.7e9, "B/s", "547.7 GB/s" },
+		{ 4.8e12, "B/s", "4.8 TB/s" },	{ 9.5e14, "FLOP/s", "950 TFLOP/s" },
+		{ 1734, "images/s", "1734 images/s" }, { NAN, "s", "–" },
+	};
+	char out[FORMAT_SIZE];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_string_equal(format_stated(cases[i].value, cases[i].unit, out, sizeof(out)),
+				    cases[i].expected);
+	assert_string_equal(format_margin(-0.0789, out, sizeof(out)), "−7.9\u00a0%");
+	assert_string_equal(format_margin(0.02, out, sizeof(out)), "+2.0\u00a0%");
+	assert_string_equal(format_metric("collective.busbw", out, sizeof(out)), "bus bandwidth");
+	assert_string_equal(format_metric("parallel.speedup", out, sizeof(out)), "speed-up");
 }
 
 static void intervals(void **state)
@@ -66,7 +95,7 @@ static void values(void **state)
 		{ "trainmem.memory", "B", 3, NAN, "3.000 B" },
 		{ "parallel.efficiency", "1", 0.51234, NAN, "51.2\u00a0%" },
 		{ "parallel.efficiency", "1", 1, NAN, "100\u00a0%" },
-		{ "parallel.prediction_error", "1", -0.0123, NAN, "-1.23\u00a0%" },
+		{ "parallel.prediction_error", "1", -0.0123, NAN, "−1.23\u00a0%" },
 		{ "parallel.idle", "1", 0, NAN, "0\u00a0%" },
 		{ "parallel.idle", "1", NAN, NAN, "\u2013" },
 	};
@@ -106,7 +135,9 @@ static void parameters(void **state)
 	} cases[] = {
 		{ "size", "64MiB", "B", "64\u00a0MiB" },
 		{ "size", "256", "1", "size 256" },
-		{ "size", "4096x4096x128", "1", "4096x4096x128" },
+		{ "size", "4096x4096x128", "1", "4096×4096×128" },
+		{ "size", "4096x", "1", "4096x" },
+		{ "fill", "0%", "", "card 0% full" },
 		{ "bucket", "25MiB", "B", "bucket 25\u00a0MiB" },
 		{ "devices", "4", "1", "4 devices" },
 		{ "devices", "1", "1", "1 device" },
@@ -150,6 +181,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(quantities),
 		cmocka_unit_test(values),
+		cmocka_unit_test(stated_quantities),
 		cmocka_unit_test(intervals),
 		cmocka_unit_test(durations),
 		cmocka_unit_test(parameters),

@@ -177,7 +177,7 @@ static void cases_that_only_sections_tell_apart_both_show(void **state)
 	free(twin->label);
 	twin->label = xstrdup("other model");
 	html = page_of(&result, 1);
-	assert_has(html, " (other model)&nbsp;");
+	assert_has(html, " (section other model)&nbsp;");
 	free(html);
 	result_release(&result);
 }

@@ -108,7 +108,7 @@ static void every_case_has_a_bar_of_its_own(void **state)
 		fail_msg("%s", err.message);
 	assert_non_null(strstr(html.data, "Highest 7.000 GB, "));
 	assert_non_null(strstr(html.data, "its largest part is activations: 5.250 GB"));
-	assert_non_null(strstr(html.data, "deep: batch 64"));
+	assert_non_null(strstr(html.data, "batch 64 (section deep)"));
 	text_release(&html);
 	result_release(&result);
 }

@@ -156,7 +156,7 @@ static void the_answer_names_the_fastest_and_the_smallest(void **state)
 	assert_string_equal(cells->children[2]->text, "600 µs, 60\u00a0%");
 	assert_string_equal(cells->children[3]->text, "none");
 	assert_string_equal(cells->children[4]->text, "400 µs, 40\u00a0%");
-	assert_string_equal(cells->children[5]->text, "900 µs, -10\u00a0%");
+	assert_string_equal(cells->children[5]->text, "900 µs, −10\u00a0%");
 	/* What was not measured in parts has none. */
 	cells = tree_member(tree_member(table, "rows")->children[1], "cells");
 	for (size_t i = 2; i < 6; i++)
@@ -193,6 +193,8 @@ static void times_that_are_not_apart_are_said_to_be_so(void **state)
 		map = answer_of(&d);
 		assert_non_null(strstr(tree_member(map, "answers")->children[0]->text,
 				       "DDP is fastest, 1.000 ms a step, but not told apart from tensor: 5.0\u00a0% longer"));
+		assert_non_null(strstr(tree_member(map, "answers")->children[0]->text,
+				       without ? ", and their samples overlap." : ", and their intervals overlap."));
 		assert_non_null(strstr(tree_member(map, "answers")->children[0]->text,
 				       "None needs less memory than its 1.00 GB a device."));
 		assert_string_equal(member(tree_member(tree_member(map, "answer_tables")->children[0], "rows")
@@ -282,7 +284,7 @@ static void sections_of_one_model_are_compared(void **state)
 	r.cases[1].parameters[2].text = xstrdup("ddp");
 	open_drawn(&d, &r);
 	assert_null(strstr(d.splits.items[0].name, "grid"));
-	assert_non_null(strstr(d.splits.items[1].name, ", grid"));
+	assert_non_null(strstr(d.splits.items[1].name, ", section grid"));
 	close_drawn(&d);
 	/* A parameter says that it is weak: the section's name does not say it again. */
 	assert_string_equal(view_section(&r.cases[1]), "grid");

@@ -50,7 +50,7 @@ static void set_numbers(struct tree *row, const struct check *c)
 	else
 		tree_text(row, "bound", "");
 	if (isfinite(c->margin))
-		tree_textf(row, "margin", "%+.1f %%", 100 * c->margin);
+		tree_text(row, "margin", format_margin(c->margin, text, sizeof(text)));
 	else
 		tree_text(row, "margin", "");
 	if (c->launches > 1)
@@ -161,7 +161,7 @@ static void add_limit(struct tree *list, const struct limit_row *r)
 	view_text(row, "place", r->first->place);
 	tree_text_owned(row, "checks", text_detach(&words));
 	if (r->tightest) {
-		tree_textf(row, "margin", "%+.1f %%", 100 * r->tightest->margin);
+		tree_text(row, "margin", format_margin(r->tightest->margin, name, sizeof(name)));
 		view_text(row, "tightest", r->tightest->devices);
 	} else {
 		tree_text(row, "margin", "");

@@ -192,6 +192,12 @@ void chart_coordinate(struct tree *map, const char *name, double value)
 	tree_text_owned(map, name, text_detach(&t));
 }
 
+char *chart_value(const struct chart *chart, const struct chart_point *point, char *out, size_t size)
+{
+	return point->look == CHART_SOLID ? format_quantity(point->y, chart->y_unit, out, size)
+					  : format_stated(point->y, chart->y_unit, out, size);
+}
+
 #define TICK_APART 2.0 /* px */
 
 void chart_ticks(struct tree *map, const char *name, const struct scale *scale, const char *unit,

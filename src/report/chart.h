@@ -117,6 +117,8 @@ void chart_number(struct text *out, double value);
 void chart_coordinate(struct tree *map, const char *name, double value);
 /* The marker of series `series` at (x, y) as path data. */
 void chart_marker(struct text *path, size_t series, double x, double y);
+/* The point's y with its unit: what was not measured here (its look) as its source states it. */
+char *chart_value(const struct chart *chart, const struct chart_point *point, char *out, size_t size);
 /* Ticks as a list of { at, label }. */
 void chart_ticks(struct tree *map, const char *name, const struct scale *scale, const char *unit,
 		 double factor);

@@ -31,17 +31,16 @@ static size_t longest_name(const struct chart *chart)
 	return longest > NAME_LONGEST ? NAME_LONGEST + 1 : longest;
 }
 
-/* Room for the widest value, which may be that of the longest bar: "1.235×10⁷ samples". */
+/* Room for the widest value, which may be that of the longest bar: "12,353,568 samples". */
 static double value_width(const struct chart *chart)
 {
 	double widest = VALUE_WIDTH;
 
 	for (size_t s = 0; s < chart->count; s++) {
 		for (size_t p = 0; p < chart->series[s].count; p++) {
-			double y = chart->series[s].points[p].y;
 			char value[FORMAT_SIZE];
 
-			format_quantity(y, chart->y_unit, value, sizeof(value));
+			chart_value(chart, &chart->series[s].points[p], value, sizeof(value));
 			widest = fmax(widest, VALUE_GAP + CHART_CHARACTER *
 								  (double)chart_characters(value));
 		}
@@ -100,7 +99,7 @@ static void draw_bar(const struct chart *chart, const struct scale *scale, struc
 	chart_coordinate(row, "value_x",
 			 there ? fmax(fmax(end, fmax(high, ideal)), base) + VALUE_GAP
 			       : base + VALUE_GAP);
-	tree_text(row, "value", format_quantity(point->y, chart->y_unit, value, sizeof(value)));
+	tree_text(row, "value", chart_value(chart, point, value, sizeof(value)));
 	draw_whisker(scale, row, point, y + ROW / 2);
 	draw_ideal(scale, row, point, y);
 }

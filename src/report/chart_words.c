@@ -49,7 +49,7 @@ static void say(struct text *out, const struct chart *chart, const char *what,
 	char value[FORMAT_SIZE];
 
 	text_addf(out, "%s %s, ", what,
-		  format_quantity(spot->point->y, chart->y_unit, value, sizeof(value)));
+		  chart_value(chart, spot->point, value, sizeof(value)));
 	say_name(out, chart, spot);
 }
 
@@ -122,7 +122,7 @@ static void say_distance(struct text *out, double a, double b)
 	else if (ratio < 1.1)
 		text_addf(out, ": %s apart", format_percent(ratio - 1, text, sizeof(text)));
 	else
-		text_addf(out, ": a factor of %s", format_scaled(ratio, 1, text, sizeof(text)));
+		text_addf(out, ": a factor of %.*f", ratio < 10 ? 2 : ratio < 100 ? 1 : 0, ratio);
 }
 
 static double total_of(const struct chart_series *series)
@@ -174,7 +174,7 @@ char *chart_finding(const struct chart *chart)
 		char value[FORMAT_SIZE];
 
 		text_addf(&out, "%s, ",
-			  format_quantity(best.point->y, chart->y_unit, value, sizeof(value)));
+			  chart_value(chart, best.point, value, sizeof(value)));
 		say_name(&out, chart, &best);
 	} else {
 		say(&out, chart, first, &best);
@@ -192,7 +192,7 @@ static void cell(struct tree *cells, const struct chart *chart, const struct cha
 	char text[FORMAT_SIZE];
 
 	tree_text(c, "value",
-		  format_quantity(point ? point->y : NAN, chart->y_unit, text, sizeof(text)));
+		  point ? chart_value(chart, point, text, sizeof(text)) : "–");
 	if (chart->over_time && point && isfinite(point->low)) {
 		char high[FORMAT_SIZE];
 

@@ -20,6 +20,7 @@ struct figure_rule {
 	double reference;      /* where bars start; 0: at zero */
 	const char *axis;      /* along x; NULL: what figure.c finds (picks_axis) */
 	const char *facets[6]; /* one chart per value of these */
+	const char *of;        /* what of it is on the chart, where `only` leaves something out; NULL: all */
 	const char *only[12];  /* a parameter and its values: cases with another are not in it */
 	/*
 	 * CHART_BARS: name the bars, the first their colour; others head groups. None: all name

@@ -115,6 +115,28 @@ static void group_names(const struct figure *f, const struct picks *picks, const
 	}
 }
 
+#define LABEL_LONGEST 38 /* characters; chart_bars.c cuts longer ones */
+
+/* Whether headings would stand over one bar each: then what they say is better the bar's name. */
+static bool one_bar_each(const struct figure *f, const struct picks *picks, const char **names)
+{
+	bool one = names[0] != NULL;
+	char **keys = xcalloc(picks->count + 1, sizeof(*keys));
+
+	for (size_t i = 0; i < picks->count; i++) {
+		char *label = picks_label(picks, &picks->items[i], f->without);
+
+		one = one && *label && chart_characters(label) <= LABEL_LONGEST;
+		free(label);
+		keys[i] = picks_key(&picks->items[i], names);
+	}
+	one = one && count_distinct(keys, picks->count) == picks->count;
+	for (size_t i = 0; i < picks->count; i++)
+		free(keys[i]);
+	free(keys);
+	return one;
+}
+
 /* A row must have a name: where nothing tells it from others, its devices do. */
 static char *row_label(const struct picks *picks, const struct pick *pick,
 		       const char *const *without)
@@ -180,8 +202,11 @@ static void fill_bar(const struct figure *f, const struct bar *bar, struct chart
 static char *with_section(const struct pick *pick, char *label)
 {
 	const char *section = view_string(pick->c->label);
-	char *longer = xasprintf("%s%s%s", section, *section ? ": " : "", label);
+	char *longer;
 
+	if (!*section)
+		return label;
+	longer = xasprintf("%s (section %s)", label, section);
 	free(label);
 	return longer;
 }
@@ -193,6 +218,8 @@ void figure_fill_bars(const struct figure *f, const struct picks *picks, struct 
 	size_t shown = 0;
 
 	group_names(f, picks, groups);
+	if (one_bar_each(f, picks, groups))
+		groups[0] = NULL;
 	for (size_t i = 0; f->without[i]; i++)
 		names_add(without, f->without[i]);
 	for (size_t i = 0; groups[i]; i++)

@@ -44,7 +44,7 @@ static void axis_text(const struct picks *picks, const char *axis, double number
 static char *shows(const struct figure *f, const struct chart *chart)
 {
 	const char *interval =
-		chart_has_intervals(chart) ? "; whisker: 95 % interval of the median" : "";
+		chart_has_intervals(chart) ? "; whisker: 95\u00a0% interval of the median" : "";
 	const char *direction = format_better(chart->better);
 	char axis[FORMAT_SIZE];
 	char *out = NULL;
@@ -101,6 +101,16 @@ static size_t suite_number(const struct figure *f)
 	return i + 1;
 }
 
+/* "bandwidth by pair: device to device, at 64 MiB"; `name`: of the metric */
+static char *title_of(const struct figure *f, const char *name, const char *facet, const char *size)
+{
+	const char *of = f->rule->of ? f->rule->of : "";
+
+	return xasprintf("%s%s%s%s%s%s%s%s", name, f->kind == CHART_HEATMAP ? " by pair" : "",
+			 *of || *facet ? ": " : "", of, *of && *facet ? ", " : "", facet,
+			 *size ? ", at " : "", size);
+}
+
 static void start_chart(const struct figure *f, const struct picks *picks, struct chart *chart,
 			const char *facet, const char *size)
 {
@@ -118,8 +128,7 @@ static void start_chart(const struct figure *f, const struct picks *picks, struc
 	chart->fitted = f->rule->fitted && f->kind == CHART_LINES;
 	chart->reference = f->rule->reference != 0 ? f->rule->reference : NAN;
 	chart->id = xasprintf("chart-%zu-%zu", suite_number(f), f->charts->count + 1);
-	chart->title = xasprintf("%s%s%s%s%s", name, *facet ? ": " : "", facet,
-				 *size ? ", at " : "", size);
+	chart->title = title_of(f, name, facet, size);
 	format_capital(chart->title);
 	format_metric(f->axis ? f->axis : "", name, sizeof(name));
 	chart->x_name = xstrdup(name);
@@ -260,6 +269,28 @@ static void keep_pairs(struct picks *picks)
 	picks->count = kept;
 }
 
+/* A map of two devices says what two bars say. */
+static bool has_map(const struct picks *picks)
+{
+	const char *first[2] = { NULL };
+
+	for (size_t i = 0; i < picks->count; i++) {
+		const struct case_result *c = picks->items[i].c;
+
+		for (size_t d = 0; d < 2; d++) {
+			const char *device = view_string(c->devices[d]);
+
+			if (!first[0] || strcmp(first[0], device) == 0)
+				first[0] = device;
+			else if (!first[1] || strcmp(first[1], device) == 0)
+				first[1] = device;
+			else
+				return true;
+		}
+	}
+	return false;
+}
+
 static void draw_rule(const struct view *view, const char *suite, const char *metric,
 		      const struct figure_rule *rule, struct tree *charts)
 {
@@ -276,6 +307,10 @@ static void draw_rule(const struct view *view, const char *suite, const char *me
 	picks_release(&all);
 	if (f.kind == CHART_HEATMAP)
 		keep_pairs(&picks);
+	if (f.kind == CHART_HEATMAP && !has_map(&picks)) {
+		picks_release(&picks);
+		return;
+	}
 	if (f.kind != CHART_BARS && f.kind != CHART_STACKED)
 		f.axis = rule->axis && picks_vary(&picks, rule->axis) ? rule->axis
 								       : picks_axis(&picks);

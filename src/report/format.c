@@ -39,13 +39,44 @@ static void format_power(const char *plain, char *out, size_t size)
 	text_release(&t);
 }
 
+/* The minus sign of print; a hyphen is shorter, and ends a line. */
+static char *with_minus(char *out, size_t size)
+{
+	static const char sign[] = "\u2212";
+	size_t length = strlen(out);
+
+	if (*out != '-' || length + sizeof(sign) - 1 > size)
+		return out;
+	memmove(out + sizeof(sign) - 1, out + 1, length);
+	memcpy(out, sign, sizeof(sign) - 1);
+	return out;
+}
+
 char *format_short(double value, double factor, char *out, size_t size)
 {
 	char plain[FORMAT_SIZE];
 
 	snprintf(plain, sizeof(plain), "%.6g", value / factor + 0.0);
 	format_power(plain, out, size);
-	return out;
+	return with_minus(out, size);
+}
+
+/* "12,353,568": counts of samples, which are exact. */
+static void format_count(double value, char *out, size_t size)
+{
+	char plain[32];
+	size_t length, at = 0;
+
+	snprintf(plain, sizeof(plain), "%.0f", fabs(value));
+	length = strlen(plain);
+	if (value < 0)
+		out[at++] = '-';
+	for (size_t i = 0; i < length && at + 2 < size; i++) {
+		out[at++] = plain[i];
+		if ((length - i) % 3 == 1 && i + 1 < length && length > 4)
+			out[at++] = ',';
+	}
+	out[at] = '\0';
 }
 
 char *format_quantity(double value, const char *unit, char *out, size_t size)
@@ -60,7 +91,14 @@ char *format_quantity(double value, const char *unit, char *out, size_t size)
 	if (strcmp(unit, "%") == 0) {
 		/* Three digits: percent are parts of something, which has its own. */
 		snprintf(out, size, "%.*f\u00a0%%", value == 0 ? 0 : fabs(value) < 9.995 ? 2 : fabs(value) < 99.95 ? 1 : 0, value);
-		return out;
+		return with_minus(out, size);
+	}
+	if (strcmp(unit, "×") == 0)
+		return format_ratio(value, out, size);
+	if (strcmp(unit, "samples") == 0 && value == floor(value) && fabs(value) < 1e15) {
+		format_count(value, plain, sizeof(plain));
+		snprintf(out, size, "%s samples", plain);
+		return with_minus(out, size);
 	}
 	units_format(value, unit, plain, sizeof(plain));
 	units_prefix(value, unit, &prefix);
@@ -69,23 +107,23 @@ char *format_quantity(double value, const char *unit, char *out, size_t size)
 		snprintf(out, size, "%.*sµ%s", (int)(micro - plain), plain, micro + 1);
 	else
 		format_power(plain, out, size);
-	return out;
+	return with_minus(out, size);
 }
 
-bool format_is_share(const char *metric)
+char *format_stated(double value, const char *unit, char *out, size_t size)
 {
-	static const char *const names[] = {
-		"parallel.efficiency",	     "parallel.weak_efficiency", "parallel.overlap",
-		"parallel.idle",	     "parallel.added_work",	 "parallel.bubble",
-		"parallel.compute_inflation", "parallel.bubble_model",	 "parallel.prediction_error",
-		"parallel.mfu",		     "parallel.hfu",		 "trainmem.saved",
-		"trainmem.activations_saved", "trainmem.fragmentation",	 "trainmem.accounted",
-	};
+	char *point, *end, *last;
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (strcmp(metric, names[i]) == 0)
-			return true;
-	return false;
+	format_quantity(value, unit, out, size);
+	point = strchr(out, '.');
+	if (!point)
+		return out;
+	end = point + 1 + strspn(point + 1, "0123456789");
+	for (last = end; last[-1] == '0'; last--)
+		;
+	last -= last - 1 == point;
+	memmove(last, end, strlen(end) + 1);
+	return out;
 }
 
 char *format_value(const struct metric_value *m, char *out, size_t size)
@@ -100,7 +138,7 @@ char *format_value(const struct metric_value *m, char *out, size_t size)
 	if (strcmp(unit, "1") == 0 && !isfinite(m->low) && m->value == floor(m->value) &&
 	    fabs(m->value) < 1e7) {
 		snprintf(out, size, "%.0f", m->value);
-		return out;
+		return with_minus(out, size);
 	}
 	return format_quantity(m->value, unit, out, size);
 }
@@ -119,7 +157,7 @@ char *format_rounded(double value, const char *unit, char *out, size_t size)
 	shown = rounded / factor;
 	leading = shown == 0 ? 2 : (int)floor(log10(fabs(shown)) + 1e-9);
 	snprintf(out, size, "%.*f %s", leading < 2 ? 2 - leading : 0, shown, name);
-	return out;
+	return with_minus(out, size);
 }
 
 double format_unit(double value, const char *unit, char *out, size_t size)
@@ -146,12 +184,12 @@ char *format_scaled(double value, double factor, char *out, size_t size)
 
 		snprintf(plain, sizeof(plain), "%.3e", shown);
 		format_power(plain, out, size);
-		return out;
+		return with_minus(out, size);
 	}
 	leading = shown == 0 ? 0 : (int)floor(log10(fabs(shown)) + 1e-5);
 	digits = shown == 0 || leading > 3 ? 0 : 3 - leading;
 	snprintf(out, size, "%.*f", digits, shown);
-	return out;
+	return with_minus(out, size);
 }
 
 char *format_interval(const struct metric_value *m, char *out, size_t size)
@@ -180,7 +218,16 @@ char *format_percent(double ratio, char *out, size_t size)
 			 : fabs(percent) < 10 ? 1
 					      : 0,
 			 percent);
-	return out;
+	return with_minus(out, size);
+}
+
+char *format_margin(double ratio, char *out, size_t size)
+{
+	if (!isfinite(ratio))
+		snprintf(out, size, NOTHING);
+	else
+		snprintf(out, size, "%+.1f\u00a0%%", 100 * ratio);
+	return with_minus(out, size);
 }
 
 char *format_spread(double value, double low, double high, char *out, size_t size)
@@ -225,212 +272,6 @@ char *format_seconds(double seconds, char *out, size_t size)
 	else
 		snprintf(out, size, "%ld h %ld min", whole / 3600, whole % 3600 / 60);
 	return out;
-}
-
-char *format_spaced(const char *text, char *out, size_t size)
-{
-	size_t digits = strspn(text, "0123456789.");
-	size_t letters = strspn(text + digits, "KMGTiB");
-
-	if (digits && letters && !text[digits + letters])
-		snprintf(out, size, "%.*s\u00a0%s", (int)digits, text, text + digits);
-	else
-		snprintf(out, size, "%s", text);
-	return out;
-}
-
-/*
- * Words of suites that read badly as they are; every other value is shown with spaces for its
- * underscores.
- */
-static const struct {
-	const char *parameter, *value, *words;
-} words[] = {
-	{ "transport", "nccl", "over NCCL" },
-	{ "transport", "shared_memory", "over shared memory" },
-	{ "transport", "peer_copy", "by copies to the other device" },
-	{ "transport", "host_copy", "by copies through the host" },
-	{ "direction", "h2d", "host to device" },
-	{ "direction", "d2h", "device to host" },
-	{ "direction", "both", "host and device, both ways" },
-	{ "direction", "local", "within the device" },
-	{ "direction", "p2p", "device to device" },
-	{ "direction", "p2p_both", "between devices, both ways" },
-	{ "direction", "p2p_read", "device to device, read" },
-	{ "direction", "p2p_read_both", "between devices, both ways, read" },
-	{ "direction", "h2d_all", "host to all devices together" },
-	{ "direction", "d2h_all", "all devices to the host together" },
-	{ "direction", "both_all", "host and all devices, both ways together" },
-	{ "direction", "host_to_all", "host to one of all busy devices" },
-	{ "direction", "all_to_host", "one of all busy devices to the host" },
-	{ "direction", "host_to_all_both", "host to one of all devices busy both ways" },
-	{ "direction", "all_to_host_both", "one of all devices busy both ways to the host" },
-	{ "direction", "all_to_one_write", "all devices write to one" },
-	{ "direction", "all_to_one_read", "all devices read from one" },
-	{ "direction", "one_to_all_write", "one device writes to all" },
-	{ "direction", "one_to_all_read", "one device reads from all" },
-	{ "direction", "latency_host", "loads from the host" },
-	{ "direction", "latency_p2p", "loads from another device" },
-	{ "direction", "latency_local", "loads from the device's own memory" },
-	{ "direction", "p2p_pairs", "all devices in pairs at once" },
-	{ "engine", "sm", "by kernel" },
-	{ "access", "on", "peer access on" },
-	{ "access", "off", "peer access off" },
-	{ "precision", "fp64", "FP64" },
-	{ "precision", "fp32", "FP32" },
-	{ "precision", "tf32", "TF32" },
-	{ "precision", "fp16", "FP16" },
-	{ "precision", "bf16", "BF16" },
-	{ "precision", "fp16_storage", "FP16 only" },
-	{ "precision", "fp16_mixed", "FP16 mixed" },
-	{ "precision", "bf16_mixed", "BF16 mixed" },
-	{ "precision", "fp16_acc16", "FP16, FP16 sums" },
-	{ "precision", "fp8", "FP8" },
-	{ "precision", "int8", "INT8" },
-	{ "implementation", "blas", "BLAS" },
-	{ "implementation", "lt", "cuBLASLt by search" },
-	{ "implementation", "simt", "own kernel, ordinary units" },
-	{ "implementation", "half2", "own kernel, pairs" },
-	{ "implementation", "tensor", "own kernel, tensor cores" },
-	{ "unit", "fma", "multiply-add units" },
-	{ "unit", "tensor", "tensor cores" },
-	{ "unit", "roofline", "numbers from memory" },
-	{ "allocator", "pool_release", "pool, threshold 0" },
-	{ "allocator", "vmm", "virtual memory" },
-	{ "allocator", "caching", "caching, PyTorch's rules" },
-	{ "growth", "once", "all at once" },
-	{ "growth", "copy", "by copying" },
-	{ "growth", "double", "by copying, doubled" },
-	{ "growth", "map", "by mapping" },
-	{ "loading", "lazy", "lazy loading" },
-	{ "loading", "eager", "eager loading" },
-	{ "memory_limit", "none", "whole card" },
-	{ "offload", "none", "nothing offloaded" },
-	{ "offload", "host", "outputs offloaded to the host" },
-	{ "segments", "0", "nothing computed again" },
-	{ "accumulate", "1", "no accumulation" },
-	{ "activation", "in_place", "ReLU in place" },
-	{ "activation", "out_of_place", "ReLU out of place" },
-	{ "optimizer", "adam", "Adam" },
-	{ "optimizer", "sgd", "SGD" },
-	{ "mode", "ddp", "DDP" },
-	{ "mode", "gpipe", "GPipe" },
-	{ "mode", "1f1b", "1F1B" },
-	{ "mode", "1f1b_eager", "eager 1F1B" },
-	{ "mode", "zero1", "ZeRO-1" },
-	{ "mode", "zero2", "ZeRO-2" },
-	{ "mode", "zero3", "ZeRO-3" },
-	{ "mode", "dp_naive", "naive data parallel" },
-};
-
-/* "device" of "devices", "microbatch" of "microbatches". */
-static void make_singular(char *name)
-{
-	size_t length = strlen(name);
-
-	if (text_ends_with(name, "ches") || text_ends_with(name, "shes") ||
-	    text_ends_with(name, "xes"))
-		name[length - 2] = '\0';
-	else if (text_ends_with(name, "s"))
-		name[length - 1] = '\0';
-}
-
-/*
- * "4 devices", "batch 256", "bucket 25 MiB": a number needs to be told what it is, but for sizes.
- */
-static char *format_named(const struct case_parameter *parameter, char *out, size_t size)
-{
-	char name[FORMAT_SIZE], value[FORMAT_SIZE];
-
-	format_metric(parameter->name, name, sizeof(name));
-	format_spaced(parameter->text, value, sizeof(value));
-	if (!text_ends_with(name, "s")) {
-		snprintf(out, size, "%.50s %.40s", name, value);
-		return out;
-	}
-	if (strcmp(value, "1") == 0)
-		make_singular(name);
-	snprintf(out, size, "%.40s %.50s", value, name);
-	return out;
-}
-
-static bool needs_name(const char *name, const char *value, const char *unit)
-{
-	if (value[strspn(value, "0123456789")] == '\0')
-		return *name != '\0';
-	return unit && strcmp(unit, "B") == 0 && *name && strcmp(name, "size") != 0;
-}
-
-char *format_parameter(const struct case_parameter *parameter, char *out, size_t size)
-{
-	const char *value = parameter->text ? parameter->text : "";
-	const char *name = parameter->name ? parameter->name : "";
-
-	*out = '\0';
-	if (strcmp(value, "-") == 0 || !*value)
-		return out;
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-		if (strcmp(words[i].parameter, name) == 0 && strcmp(words[i].value, value) == 0) {
-			snprintf(out, size, "%s", words[i].words);
-			return out;
-		}
-	}
-	if (needs_name(name, value, parameter->unit))
-		return format_named(parameter, out, size);
-	format_spaced(value, out, size);
-	for (char *p = out; *p; p++)
-		if (*p == '_')
-			*p = ' ';
-	return out;
-}
-
-char *format_metric(const char *name, char *out, size_t size)
-{
-	const char *dot = strchr(name, '.');
-
-	snprintf(out, size, "%s", dot ? dot + 1 : name);
-	for (char *p = out; *p; p++)
-		if (*p == '_')
-			*p = ' ';
-	return out;
-}
-
-void format_capital(char *s)
-{
-	if (*s >= 'a' && *s <= 'z')
-		*s = (char)(*s - 'a' + 'A');
-}
-
-const char *format_better(enum better better)
-{
-	switch (better) {
-	case BETTER_HIGHER:
-		return "higher is better";
-	case BETTER_LOWER:
-		return "lower is better";
-	case BETTER_NONE:
-		break;
-	}
-	return "neither is better";
-}
-
-static const struct {
-	const char *word, *symbol;
-} statuses[] = {
-	[CASE_OK] = { "OK", "✓" },
-	[CASE_SKIPPED] = { "not run", "○" },
-	[CASE_FAILED] = { "wrong result", "✗" },
-	[CASE_ERROR] = { "error", "!" },
-};
-
-const char *format_status_word(enum case_status status)
-{
-	return statuses[status].word;
-}
-
-const char *format_status_symbol(enum case_status status)
-{
-	return statuses[status].symbol;
 }
 
 /* Bytes of the first `longest` characters. */

@@ -13,8 +13,13 @@
 #define FORMAT_LONGEST 2000 /* characters of a text from outside that a page shows */
 #define FORMAT_LONGEST_FILE 100000 /* of a file: the effective INI */
 
-/* "55.45 GB/s", "1.170 µs", "–" for NaN. */
+/*
+ * "55.45 GB/s", "1.170 µs", "1.83×", "12,353,568 samples" where they are whole, "–" for NaN. Like every number of this
+ * header with the minus sign of print.
+ */
 char *format_quantity(double value, const char *unit, char *out, size_t size);
+/* As a source states it: without the zeros behind the point that say nothing of what nobody here measured: "547.7 GB/s", "5 GB/s". */
+char *format_stated(double value, const char *unit, char *out, size_t size);
 /* A metric's value: counts in whole numbers, parts of one in percent, all else as a quantity. NULL: "–". */
 char *format_value(const struct metric_value *m, char *out, size_t size);
 /* Whether a metric is a part of one, which people say in percent: "parallel.efficiency". */
@@ -33,6 +38,8 @@ char *format_interval(const struct metric_value *m, char *out, size_t size);
 char *format_spread(double value, double low, double high, char *out, size_t size);
 /* "0.12 %" */
 char *format_percent(double ratio, char *out, size_t size);
+/* "+0.1 %", "−7.9 %": how far something is from what it is held against. */
+char *format_margin(double ratio, char *out, size_t size);
 /* "1.83×" */
 char *format_ratio(double ratio, char *out, size_t size);
 /* "13.2 s", "2 min 5 s", "3 h 12 min" */
@@ -41,10 +48,10 @@ char *format_seconds(double seconds, char *out, size_t size);
 char *format_spaced(const char *text, char *out, size_t size);
 /*
  * A parameter's value in words: "64 MiB", "host to device" of "h2d", "FP16", "layer split" of
- * "layer_split"; "" for a parameter that does not apply ("-").
+ * "layer_split", "64×32×64" of "64x32x64"; "" for a parameter that does not apply ("-").
  */
 char *format_parameter(const struct case_parameter *parameter, char *out, size_t size);
-/* "step time" of "parallel.step_time" */
+/* "step time" of "parallel.step_time", "bus bandwidth" of "collective.busbw" */
 char *format_metric(const char *name, char *out, size_t size);
 
 /* Makes the first letter, if it is ASCII, a capital. */

@@ -104,7 +104,7 @@ static void name_twins(struct headline *h)
 
 		if (!twins[i])
 			continue;
-		h->rows[i].label = xasprintf("%s (%s)", plain, h->rows[i].section);
+		h->rows[i].label = xasprintf("%s (section %s)", plain, h->rows[i].section);
 		free(plain);
 	}
 	free(twins);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "report/format.h"
 
 static struct varying *parameter_named(struct picks *picks, const char *name, const char *unit)
@@ -60,6 +61,62 @@ static bool same_devices(const struct case_result *a, const struct case_result *
 	return true;
 }
 
+/* All of a case but one parameter. */
+static char *without_parameter(const struct pick *pick, const char *name)
+{
+	const char *const without[] = { name, NULL };
+	char *parameters = view_parameters(pick->c, without), *devices = view_devices(pick->c);
+	char *all = xasprintf("%zu %s %s", pick->source, devices, parameters);
+
+	free(parameters);
+	free(devices);
+	return all;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/*
+ * Whether a case that has no such parameter is otherwise like one that has: "transport = peer_copy" and the usual
+ * transport, which no case names.
+ */
+static bool is_unsaid(const struct picks *picks, const char *name)
+{
+	char **with = xcalloc(picks->count + 1, sizeof(*with));
+	size_t count = 0;
+	bool unsaid = false;
+
+	for (size_t i = 0; i < picks->count; i++)
+		if (case_parameter(picks->items[i].c, name))
+			with[count++] = without_parameter(&picks->items[i], name);
+	qsort(with, count, sizeof(*with), by_text);
+	for (size_t i = 0; i < picks->count && count < picks->count && !unsaid; i++) {
+		char *own;
+
+		if (case_parameter(picks->items[i].c, name))
+			continue;
+		own = without_parameter(&picks->items[i], name);
+		unsaid = bsearch(&own, with, count, sizeof(*with), by_text) != NULL;
+		free(own);
+	}
+	for (size_t i = 0; i < count; i++)
+		free(with[i]);
+	free(with);
+	return unsaid;
+}
+
+static void count_unsaid(const struct picks *picks, struct varying *v)
+{
+	size_t named = 0;
+
+	for (size_t i = 0; i < picks->count; i++)
+		named += case_parameter(picks->items[i].c, v->name) != NULL;
+	v->unsaid = named && named < picks->count && is_unsaid(picks, v->name);
+	v->values += v->unsaid && v->values < VARYING_MOST;
+}
+
 #define COUNTS_MOST 64 /* devices of one case, far above any plan's */
 
 /* Different pairs are several sets; one device against two is not: a parameter says that. */
@@ -84,8 +141,10 @@ static void count_sources(struct picks *picks)
 
 static void count_all(struct picks *picks)
 {
-	for (size_t i = 0; i < picks->parameter_count; i++)
+	for (size_t i = 0; i < picks->parameter_count; i++) {
 		count_values(picks, &picks->parameters[i]);
+		count_unsaid(picks, &picks->parameters[i]);
+	}
 	count_sources(picks);
 }
 
@@ -203,6 +262,21 @@ static void add_word(struct text *out, const char *word)
 		text_addf(out, "%s%s", out->length ? ", " : "", word);
 }
 
+/* What has no name of its own beside others that have: "default transport". */
+static void add_unsaid(struct text *out, const struct picks *picks, const struct pick *pick,
+		       const char *const *without)
+{
+	char word[FORMAT_SIZE];
+
+	for (size_t i = 0; i < picks->parameter_count; i++) {
+		const struct varying *v = &picks->parameters[i];
+
+		if (v->unsaid && !listed(v->name, without) && !case_parameter(pick->c, v->name))
+			text_addf(out, "%sdefault %s", out->length ? ", " : "",
+				  format_metric(v->name, word, sizeof(word)));
+	}
+}
+
 char *picks_label(const struct picks *picks, const struct pick *pick, const char *const *without)
 {
 	struct text out = TEXT_EMPTY;
@@ -225,6 +299,8 @@ char *picks_label(const struct picks *picks, const struct pick *pick, const char
 	} else {
 		several = picks->view->count > 1 || !several;
 	}
+	if (!out.length)
+		add_unsaid(&out, picks, pick, without);
 	/* In a comparison a line without its run would leave the reader guessing. */
 	if (several && (picks->several_sources || picks->view->count > 1))
 		add_word(&out, picks->view->sources[pick->source].label);

@@ -19,8 +19,9 @@ struct pick {
 /* How a parameter varies over the picks it applies to. */
 struct varying {
 	const char *name;
-	size_t values; /* distinct ones, counted up to VARYING_MOST */
+	size_t values; /* distinct ones, and not to name one where that is unsaid; counted up to VARYING_MOST */
 	bool number;   /* every value is a number */
+	bool unsaid;   /* cases that name no value differ by that alone from some that do */
 	const char *unit;
 };
 #define VARYING_MOST 64

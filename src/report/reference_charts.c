@@ -134,10 +134,10 @@ static void roof_point(struct chart_series *series, double x, double bandwidth, 
 	char text[32];
 	struct chart_point *point;
 
-	snprintf(text, sizeof(text), "%.4g", x);
+	snprintf(text, sizeof(text), "%.4g FLOP/B", x);
 	point = chart_point_new(series, text);
 	point->x = x;
-	point->y = fmin(x * bandwidth, peak) / 1e12;
+	point->y = fmin(x * bandwidth, peak);
 	point->n = 1;
 }
 
@@ -192,7 +192,7 @@ static void draw_roofline(const struct reference *r, struct tree *charts)
 	      xstrdup("What arithmetic can be reached, by how much of it each byte from device "
 		      "memory gets. Solid: measured here (STREAM triad, FP32 GEMM); dashed: data "
 		      "sheets."),
-	      "FP32 arithmetic in TFLOP/s", "1", BETTER_HIGHER);
+	      "FP32 arithmetic", "FLOP/s", BETTER_HIGHER);
 	chart.kind = CHART_LINES;
 	free(chart.x_name);
 	free(chart.x_unit);

@@ -115,11 +115,18 @@ static struct tree *add_table(struct tree *tables, char *title, const char *firs
 	tree_text_owned(table, "title", title);
 	tree_text(table, "first", first);
 	tree_text(table, "note", "");
-	tree_text(table, "second", "Step time [95 %]");
+	tree_text(table, "second", "Step time [95\u00a0%]");
 	columns = tree_list(table, "head");
 	for (size_t i = 0; i < ARRAY_SIZE(head); i++)
 		tree_item_text(columns, head[i]);
 	return tree_list(table, "rows");
+}
+
+static bool has_interval(const struct split *s)
+{
+	const struct metric_value *m = case_metric(s->c, "parallel.step_time");
+
+	return isfinite(m->low) && isfinite(m->high);
 }
 
 /* The edge of a split's interval; where it has none, of its samples. */
@@ -254,8 +261,8 @@ static char *sentence(const struct group *g)
 	if (apart(g->items[0], g->items[1]))
 		text_addf(&out, ". Next: %s, %s.", g->names[1], than);
 	else
-		text_addf(&out, ", but not told apart from %s: %s, and their intervals overlap.",
-			  g->names[1], than);
+		text_addf(&out, ", but not told apart from %s: %s, and their %s overlap.", g->names[1],
+			  than, has_interval(g->items[0]) && has_interval(g->items[1]) ? "intervals" : "samples");
 	add_memory(g, &out);
 	return text_detach(&out);
 }

@@ -164,8 +164,9 @@ static int number_order(const void *a, const void *b)
 	return (p > q) - (p < q);
 }
 
-/* Median, lowest and highest ratio of one source over all rows of a suite that both have. */
-static void ratio_point(const struct matches *matches, size_t source, struct chart_series *series)
+/* Median, lowest and highest ratio of one source over all rows of a suite that both have; a point of that name. */
+static void ratio_point(const struct matches *matches, size_t source, const char *name,
+			struct chart_series *series)
 {
 	double *ratios = xmalloc((matches->count + 1) * sizeof(*ratios));
 	struct chart_point *point;
@@ -179,7 +180,7 @@ static void ratio_point(const struct matches *matches, size_t source, struct cha
 			ratios[count++] = ratio;
 	}
 	qsort(ratios, count, sizeof(*ratios), number_order);
-	point = chart_point_new(series, matches->view->sources[source].label);
+	point = chart_point_new(series, name);
 	point->n = count;
 	if (count) {
 		point->y = (ratios[(count - 1) / 2] + ratios[count / 2]) / 2;
@@ -189,7 +190,7 @@ static void ratio_point(const struct matches *matches, size_t source, struct cha
 	free(ratios);
 }
 
-static void show_ratio(struct tree *rows, const char *suite, const char *metric,
+static void show_ratio(struct tree *rows, const char *suite, const char *metric, const char *column,
 		       const struct chart_point *point)
 {
 	struct tree *row = tree_item(rows);
@@ -197,7 +198,7 @@ static void show_ratio(struct tree *rows, const char *suite, const char *metric,
 
 	view_text(row, "suite", suite);
 	tree_text(row, "metric", metric);
-	tree_text(row, "column", point->text);
+	tree_text(row, "column", column);
 	tree_text(row, "ratio", format_ratio(point->y, text, sizeof(text)));
 	tree_text(row, "lowest", format_ratio(point->low, text, sizeof(text)));
 	tree_text(row, "highest", format_ratio(point->high, text, sizeof(text)));
@@ -222,29 +223,33 @@ static const char *suite_metric(const struct view *view, const char *suite)
 void view_ratios(const struct view *view, struct tree *page)
 {
 	struct tree *rows = tree_list(page, "ratios");
+	bool alone = view->source_count == 2;
 	struct chart chart;
 
 	chart_init(&chart, CHART_BARS);
+	/* One column against the baseline needs no headings with a bar each. */
 	for (size_t i = 0; i < view->suite_count; i++) {
-		struct chart_series *series = chart_series_named(&chart, view->suites[i]);
+		const char *suite = view->suites[i];
+		struct chart_series *series = chart_series_named(&chart, alone ? "" : suite);
 		struct matches matches;
 		char metric[FORMAT_SIZE];
 
-		format_metric(suite_metric(view, view->suites[i]), metric, sizeof(metric));
-		match_all(&matches, view, view->suites[i]);
+		format_metric(suite_metric(view, suite), metric, sizeof(metric));
+		match_all(&matches, view, suite);
 		for (size_t s = 1; s < view->source_count; s++) {
-			ratio_point(&matches, s, series);
-			show_ratio(rows, view->suites[i], metric,
-				   &series->points[series->count - 1]);
+			const char *column = view->sources[s].label;
+
+			ratio_point(&matches, s, alone ? suite : column, series);
+			show_ratio(rows, suite, metric, column, &series->points[series->count - 1]);
 		}
 		matches_release(&matches);
 	}
 	chart.id = xstrdup("chart-ratios");
 	chart.title = xstrdup("Against the baseline");
-	chart.shows = xasprintf("How many times as good as %s, per suite: median over all cases "
-				"that both have; whisker: lowest and "
-				"highest case; above 1 is better.",
-				view->source_count ? view->sources[0].label : "");
+	chart.shows = xasprintf("How many times as good as %s%s%s, per suite: median over all cases "
+				"that both have; whisker: lowest and highest case; above 1 is better.",
+				view->source_count ? view->sources[0].label : "",
+				alone ? " is " : "", alone ? view->sources[1].label : "");
 	chart.x_name = xstrdup("");
 	chart.x_unit = xstrdup("");
 	chart.y_name = xstrdup("times as good");

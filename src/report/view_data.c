@@ -16,12 +16,12 @@
 enum detail { DETAIL_WHOLE, DETAIL_NO_SAMPLES, DETAIL_SUMMARY, DETAIL_HEADLINES };
 
 /*
- * Bytes of JSON of all results together. Pages are mailed and kept by the thousand; one of a dozen GPUs shall stay
- * below a megabyte.
+ * Bytes of JSON of all results together, about half a page: pages are mailed and kept by the thousand, and one of a
+ * dozen GPUs, or of hundreds of cases, shall stay below a megabyte.
  */
 static const size_t most_bytes[] = {
-	[DETAIL_WHOLE] = 1 << 20,
-	[DETAIL_NO_SAMPLES] = 1 << 20,
+	[DETAIL_WHOLE] = 1 << 19,
+	[DETAIL_NO_SAMPLES] = 1 << 19,
 	[DETAIL_SUMMARY] = 1 << 17,
 	[DETAIL_HEADLINES] = SIZE_MAX,
 };

@@ -40,6 +40,17 @@ static const char *fact_of(const struct result *result, const char *name)
 	return NULL;
 }
 
+/* "cuda driver" of "cuda_driver"; the names of variables stay as they are. */
+static void fact_name(const char *name, struct tree *row)
+{
+	char *words = xstrdup(name);
+
+	for (char *p = words; *p && strncmp(name, "env ", 4) != 0; p++)
+		*p = *p == '_' ? ' ' : *p;
+	view_text(row, "name", words);
+	free(words);
+}
+
 static const char *setting_of(const struct result *result, const struct result_setting *like)
 {
 	for (size_t i = 0; i < result->setting_count; i++) {
@@ -126,7 +137,7 @@ void view_environment(const struct view *view, struct tree *page)
 			if (fact_before(view, r, name))
 				continue;
 			row = tree_item(facts);
-			view_text(row, "name", name);
+			fact_name(name, row);
 			value_cells(view, fact_value, name, row);
 		}
 		for (size_t i = 0; i < result->setting_count; i++) {

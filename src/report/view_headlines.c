@@ -16,6 +16,7 @@
 #include "report/view.h"
 
 #define MOST_ROWS 24 /* per metric: the rest is in the suite's section */
+#define LEAST_APART 5e-5 /* of the middle: less reads 0.00 % */
 #define MOST_FULL 3  /* columns in full; more do not fit on a page */
 
 static bool many(const struct view *view)
@@ -47,7 +48,7 @@ static void show_peak(const struct headline *h, struct tree *figure, const struc
 
 	if (isfinite(peak))
 		tree_textf(figure, "peak", "%.0f %% of %s (data sheet%s%s)", 100 * value / peak,
-			   format_quantity(peak, q->unit, text, sizeof(text)),
+			   format_stated(peak, q->unit, text, sizeof(text)),
 			   doubts[entry->status],
 			   q->factor != 0 ? ", read and write counted" : "");
 	else
@@ -140,7 +141,7 @@ static void show_apart(const struct headline *h, struct tree *figure, const stru
 
 	if (sum->count < 2 || !(middle > 0))
 		tree_text(figure, "apart", "");
-	else if (sum->low == sum->high)
+	else if (sum->high - sum->low < LEAST_APART * middle)
 		tree_text(figure, "apart", "the same on all");
 	else if (h->better == BETTER_NONE)
 		tree_textf(figure, "apart", "apart by %s",

@@ -50,16 +50,31 @@ static char *default_title(const struct view *view)
 	return cut;
 }
 
-static void add_suite(const struct view *view, size_t index, struct tree *list)
+/* What the suite answers in words, before all figures of the page. */
+static void add_answers(const struct view *view, size_t index, const struct tree *answers,
+			struct tree *all)
+{
+	for (size_t i = 0; i < answers->count; i++) {
+		struct tree *answer = tree_item(all);
+
+		tree_text(answer, "words", answers->children[i]->text);
+		view_text(answer, "suite", view->suites[index]);
+		tree_textf(answer, "suite_id", "suite-%zu", index + 1);
+	}
+}
+
+static void add_suite(const struct view *view, size_t index, struct tree *list, struct tree *all_answers)
 {
 	struct tree *suite = tree_item(list), *charts, *answers;
 
 	view_text(suite, "suite", view->suites[index]);
 	tree_textf(suite, "suite_id", "suite-%zu", index + 1);
 	view_suite_counts(view, view->suites[index], suite);
-	answers = tree_list(suite, "answers");
+	answers = tree_new(TREE_LIST);
 	view_split_answer(view, view->suites[index], suite, answers);
 	view_memory_answer(view, view->suites[index], answers);
+	add_answers(view, index, answers, all_answers);
+	tree_free(answers);
 	charts = tree_list(suite, "charts");
 	view_figures(view, view->suites[index], charts);
 	view_watches(view, view->suites[index], charts);
@@ -72,7 +87,7 @@ static void add_suite(const struct view *view, size_t index, struct tree *list)
 
 struct tree *view_page(const struct view *view, const char *title)
 {
-	struct tree *page = tree_new(TREE_MAP), *suites;
+	struct tree *page = tree_new(TREE_MAP), *suites, *answers;
 	char *own = title ? NULL : default_title(view);
 
 	view_text(page, "title", title ? title : own);
@@ -84,9 +99,11 @@ struct tree *view_page(const struct view *view, const char *title)
 	view_problems(view, page);
 	view_headlines(view, page);
 	tree_flag(page, "comparison", view->count > 1);
+	answers = tree_list(page, "answers");
 	suites = tree_list(page, "suites");
 	for (size_t i = 0; i < view->suite_count; i++)
-		add_suite(view, i, suites);
+		add_suite(view, i, suites, answers);
+	tree_flag(page, "has_answers", answers->count != 0);
 	view_skipped(view, page);
 	view_devices_table(view, page);
 	view_environment(view, page);

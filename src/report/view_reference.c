@@ -1,11 +1,13 @@
 /* The comparison with reference GPUs as tables: data sheets, quantities, FP16 against FP32, all values, sources. */
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "report/format.h"
 #include "report/reference.h"
 
@@ -37,18 +39,19 @@ static void show_sheet_cell(const struct reference *r, size_t row, size_t card, 
 	const struct gpu *gpu = r->cards[card].gpu, *base = r->cards[r->baseline].gpu;
 	const struct sheet_entry *entry = gpu ? gpu_entry(gpu, sheet_rows[row].key) : NULL;
 	struct tree *cell = tree_item(cells);
-	char text[FORMAT_SIZE] = "";
+	char text[FORMAT_SIZE] = "", size[32];
 	double ratio = NAN;
 
 	if (entry && !entry->unit)
 		view_text(cell, "value", entry->text);
 	else if (entry && strcmp(entry->unit, "B") == 0)
-		tree_text(cell, "value", format_spaced(entry->text, text, sizeof(text)));
+		tree_text(cell, "value", format_spaced(units_size((uint64_t)entry->value, size, sizeof(size)),
+						       text, sizeof(text)));
 	else if (entry && strcmp(entry->unit, "1") == 0)
 		tree_textf(cell, "value", "%.10g", entry->value);
 	else
 		tree_text(cell, "value",
-			  entry ? format_quantity(entry->value, entry->unit, text, sizeof(text))
+			  entry ? format_stated(entry->value, entry->unit, text, sizeof(text))
 				: "–");
 	tree_flag(cell, "doubt", entry && entry->status == SHEET_TO_VERIFY);
 	if (entry && base && card != r->baseline && sheet_rows[row].ratio)
@@ -70,6 +73,14 @@ static void show_sheets(const struct reference *r, struct tree *page)
 	}
 }
 
+/* What was measured has the digits of a measurement; others' figures those that they state. */
+static char *value_words(const struct reference_row *row, const struct reference_value *value,
+			 enum provenance kind, char *out, size_t size)
+{
+	return kind == MEASURED ? format_quantity(value->value, row->quantity->unit, out, size)
+				: format_stated(value->value, row->quantity->unit, out, size);
+}
+
 /* GeForce cards boost 7 % beyond their data sheet. What is far above was another card, or never left a cache. */
 #define MOST_OF_PEAK 1.25
 
@@ -88,8 +99,7 @@ static void show_value(const struct reference *r, const struct reference_row *ro
 	figure = tree_item(figures);
 	tree_text(figure, "mark", provenance_mark(kind));
 	tree_text(figure, "kind", provenance_name(kind));
-	tree_text(figure, "value",
-		  format_quantity(value->value, row->quantity->unit, text, sizeof(text)));
+	tree_text(figure, "value", value_words(row, value, kind, text, sizeof(text)));
 	tree_text(figure, "ratio", isfinite(ratio) ? format_ratio(ratio, text, sizeof(text)) : "");
 	if (isfinite(peak))
 		tree_textf(figure, "share", "%.0f %% of peak", 100 * value->value / peak);
@@ -199,7 +209,7 @@ static void show_half(const struct reference *r, const char *quantity, size_t ca
 	tree_text(cell, "mark", value ? provenance_mark(kind) : "");
 	tree_text(cell, "kind", value ? provenance_name(kind) : "");
 	tree_text(cell, "value",
-		  value ? format_quantity(value->value, row->quantity->unit, text, sizeof(text))
+		  value ? value_words(row, value, kind, text, sizeof(text))
 			: "not measured");
 	tree_text(cell, "ratio", isfinite(ratio) ? format_ratio(ratio, text, sizeof(text)) : "");
 }
@@ -219,7 +229,7 @@ static void show_halves(const struct reference *r, struct tree *page)
 			r->cards[i].gpu ? gpu_words(r->cards[i].gpu, "fp16_arithmetic") : "";
 
 		tree_text(row, "label", r->cards[i].label);
-		tree_text(row, "words", words);
+		view_text(row, "words", *words ? words : "–");
 		cells = tree_list(row, "cells");
 		show_half(r, "gemm_fp32", i, NAN, cells);
 		for (size_t k = 0; k < ARRAY_SIZE(quantities_); k++)
@@ -254,9 +264,9 @@ static void show_published(const struct reference *r, struct tree *page)
 
 			tree_text(row, "label", gpu->label);
 			tree_text(row, "quantity", p->quantity->title);
-			format_quantity(isfinite(p->low) ? p->low : p->value, p->quantity->unit,
-					low, sizeof(low));
-			format_quantity(p->high, p->quantity->unit, high, sizeof(high));
+			format_stated(isfinite(p->low) ? p->low : p->value, p->quantity->unit, low,
+				      sizeof(low));
+			format_stated(p->high, p->quantity->unit, high, sizeof(high));
 			tree_textf(row, "value", "%s%s%s", low, isfinite(p->high) ? " to " : "",
 				   isfinite(p->high) ? high : "");
 			tree_textf(row, "devices", "%d", p->devices);

@@ -238,7 +238,8 @@ void view_warnings(const struct view *view, struct tree *page)
 		     "marked with ~.",
 		     n.noisy, n.of[CASE_OK], cases(n.of[CASE_OK]));
 	if (n.no_interval)
-		warn(list, "%zu %s no interval: fewer than six independent samples.", n.no_interval,
+		warn(list, "%zu %s no interval: fewer than six independent samples, or a drift beyond what was "
+		     "measured.", n.no_interval,
 		     n.no_interval == 1 ? "case has" : "cases have");
 	free(seen);
 }

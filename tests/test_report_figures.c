@@ -1,0 +1,242 @@
+/* Which charts a suite gets, what they are called, and what is on one line, in one bar, in one cell. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "report/report.h"
+
+/* A case on the devices "cuda:FIRST" and, unless it is negative, "cuda:SECOND". */
+static struct case_result *add_case(struct result *r, const char *suite, const char *metric, double value,
+				    int first, int second)
+{
+	struct case_result *c = result_add_case(r);
+
+	c->suite = xstrdup(suite);
+	c->label = xstrdup("");
+	c->id = xasprintf("%zu", r->case_count); /* names no parameter: all are of interest */
+	c->status = CASE_OK;
+	c->device = xasprintf("cuda:%d", first);
+	c->devices = xcalloc(2, sizeof(*c->devices));
+	c->devices[c->device_count++] = xasprintf("cuda:%d", first);
+	if (second >= 0)
+		c->devices[c->device_count++] = xasprintf("cuda:%d", second);
+	c->metrics = xcalloc(1, sizeof(*c->metrics));
+	c->metric_count = c->metric_capacity = 1;
+	c->metrics[0] = (struct metric_value){ .name = xstrdup(metric), .unit = xstrdup("B/s"), .value = value,
+					       .headline = true, .better = BETTER_HIGHER, .low = NAN,
+					       .high = NAN, .n = 1 };
+	return c;
+}
+
+static void add_parameter(struct case_result *c, const char *name, const char *text, double number, const char *unit)
+{
+	c->parameters = xrealloc(c->parameters, c->parameter_count + 1, sizeof(*c->parameters));
+	c->parameters[c->parameter_count++] =
+		(struct case_parameter){ xstrdup(name), xstrdup(text), number, xstrdup(unit) };
+}
+
+static char *page_of(struct result *r)
+{
+	static const struct report_options options = { .reference = "" };
+	struct text html = TEXT_EMPTY;
+	struct error err = ERROR_NONE;
+
+	if (report_render(r, 1, &options, &html, &err) != STATUS_OK)
+		fail_msg("%s", err.message);
+	result_release(r);
+	return text_detach(&html);
+}
+
+/* The chart of that title, up to its end; fails without one. Shares `html`, which it cuts. */
+static char *chart_of(char *html, const char *title)
+{
+	char *heading = xasprintf("<strong>%s</strong>", title), *at = strstr(html, heading), *end;
+
+	if (!at)
+		fail_msg("no chart %s", title);
+	end = strstr(at, "</figure>");
+	assert_non_null(end);
+	*end = '\0';
+	free(heading);
+	return at;
+}
+
+static size_t count(const char *text, const char *word)
+{
+	size_t n = 0;
+
+	for (const char *at = text; (at = strstr(at, word)); at += strlen(word))
+		n++;
+	return n;
+}
+
+/* Messages over the transport that a plan takes by itself, and over one that it was told to take. */
+static void what_a_case_does_not_name_is_no_part_of_another_line(void **state)
+{
+	struct result r = { 0 };
+	char *html, *chart;
+
+	(void)state;
+	for (int named = 0; named < 2; named++) {
+		for (int size = 1; size <= 8; size *= 2) {
+			struct case_result *c = add_case(&r, "collective", "collective.busbw",
+							 (named ? 3e9 : 7e9) * size, 0, 1);
+			char *text = xasprintf("%dMiB", size);
+
+			if (named)
+				add_parameter(c, "transport", "peer_copy", NAN, "");
+			add_parameter(c, "size", text, size * 0x1p20, "B");
+			free(text);
+		}
+	}
+	html = page_of(&r);
+	chart = chart_of(html, "Bus bandwidth");
+	assert_int_equal(count(chart, "<th scope=\"col\">default transport</th>"), 1);
+	assert_int_equal(count(chart, "<th scope=\"col\">by copies to the other device</th>"), 1);
+	assert_non_null(strstr(chart, "<th scope=\"row\">1\u00a0MiB<td>7.000 GB/s<td>3.000 GB/s\n"));
+	free(html);
+}
+
+/* What merely does not apply to some cases makes no difference between lines that differ anyway. */
+static void what_does_not_apply_is_not_named(void **state)
+{
+	struct result r = { 0 };
+	char *html, *chart;
+
+	(void)state;
+	for (int kind = 0; kind < 2; kind++) {
+		for (int size = 1; size <= 8; size *= 2) {
+			struct case_result *c =
+				add_case(&r, "collective", "collective.busbw", 1e9 * size, 0, 1);
+			char *text = xasprintf("%dMiB", size);
+
+			add_parameter(c, "place", kind ? "in_place" : "out_of_place", NAN, "");
+			if (kind)
+				add_parameter(c, "precision", "fp32", NAN, "");
+			add_parameter(c, "size", text, size * 0x1p20, "B");
+			free(text);
+		}
+	}
+	html = page_of(&r);
+	chart = chart_of(html, "Bus bandwidth");
+	assert_null(strstr(chart, "default"));
+	assert_null(strstr(chart, "FP32"));
+	assert_int_equal(count(chart, "<th scope=\"col\">in place</th>"), 1);
+	free(html);
+}
+
+/* A pair has two bars; from three devices on a map shows which link is slow. */
+static void few_devices_have_no_map(void **state)
+{
+	(void)state;
+	for (int devices = 2; devices <= 3; devices++) {
+		struct result r = { 0 };
+		char *html;
+
+		for (int from = 0; from < devices; from++)
+			for (int to = 0; to < devices; to++)
+				if (from != to)
+					add_parameter(add_case(&r, "transfer", "transfer.bandwidth",
+							       1e9 * (from + to), from, to),
+						      "direction", "p2p", NAN, "");
+		html = page_of(&r);
+		assert_int_equal(count(html, "<strong>Bandwidth by pair</strong>"), devices == 3);
+		assert_int_equal(count(html, "<strong>Bandwidth</strong>"), 1);
+		free(html);
+	}
+}
+
+/* A heading over each single bar would take twice the room. */
+static void single_bars_have_no_headings(void **state)
+{
+	static const char *const precisions[] = { "fp32", "fp16" };
+
+	(void)state;
+	for (size_t several = 1; several <= 2; several++) {
+		struct result r = { 0 };
+		char *html, *chart;
+
+		for (int size = 64; size <= 256; size *= 2) {
+			for (size_t p = 0; p < several; p++) {
+				struct case_result *c =
+					add_case(&r, "matmul", "matmul.throughput", 1e9 * size, 0, -1);
+				char *text = xasprintf("%dx32x%d", size, size);
+
+				add_parameter(c, "precision", precisions[p], NAN, "");
+				add_parameter(c, "size", text, NAN, "");
+				free(text);
+			}
+		}
+		html = page_of(&r);
+		chart = chart_of(html, "Throughput");
+		assert_int_equal(count(chart, "font-weight=\"600\""), several == 1 ? 0 : 3);
+		assert_int_equal(count(chart, "text-anchor=\"end\">64×32×64</text>"), several == 1);
+		free(html);
+	}
+}
+
+/* Times of allocators on the device and of those on the host are two charts, and have two names. */
+static void charts_of_two_kinds_of_memory_have_two_names(void **state)
+{
+	static const char *const allocators[] = { "device", "pinned" };
+	struct result r = { 0 };
+	char *html;
+
+	(void)state;
+	for (size_t a = 0; a < 2; a++) {
+		for (int size = 1; size <= 8; size *= 2) {
+			struct case_result *c = add_case(&r, "alloc", "alloc.latency", 1e-6 * size, 0, -1);
+			char *text = xasprintf("%dMiB", size);
+
+			add_parameter(c, "allocator", allocators[a], NAN, "");
+			add_parameter(c, "size", text, size * 0x1p20, "B");
+			free(text);
+		}
+	}
+	html = page_of(&r);
+	assert_int_equal(count(html, "<strong>Latency: device memory</strong>"), 1);
+	assert_int_equal(count(html, "<strong>Latency: host memory</strong>"), 1);
+	free(html);
+}
+
+/* Which split is fastest is said before the figures, and where its table is. */
+static void answers_come_first(void **state)
+{
+	static const char *const modes[] = { "ddp", "tensor" };
+	struct result r = { 0 };
+	char *html, *answer;
+
+	(void)state;
+	for (size_t m = 0; m < 2; m++)
+		add_parameter(add_case(&r, "parallel", "parallel.step_time", 1e-3 * (double)(m + 1), 0, 1),
+			      "mode", modes[m], NAN, "");
+	html = page_of(&r);
+	answer = strstr(html, "DDP is fastest");
+	assert_non_null(answer);
+	assert_true(strstr(html, "id=\"answers\">In short<") < answer);
+	assert_true(answer < strstr(html, "id=\"headlines\""));
+	assert_non_null(strstr(answer, "<a href=\"#suite-1\">parallel</a>"));
+	free(html);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_a_case_does_not_name_is_no_part_of_another_line),
+		cmocka_unit_test(what_does_not_apply_is_not_named),
+		cmocka_unit_test(few_devices_have_no_map),
+		cmocka_unit_test(single_bars_have_no_headings),
+		cmocka_unit_test(charts_of_two_kinds_of_memory_have_two_names),
+		cmocka_unit_test(answers_come_first),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
