@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "measure/run.h"
+#include "suites/pace.h"
 #include "suites/parallel/footprint.h"
 #include "suites/parallel/keep.h"
 #include "suites/parallel/measure.h"
@@ -109,28 +110,22 @@ static const char *const axes[] = { "precision",    "batch",  "modes", "devices"
 				    "width",        "transport",
 				    "launch",       NULL };
 
-/* Floating-point operations per second that a device is good for, roughly: for estimates only. */
-static double likely_rate(const struct device_info *info)
-{
-	int cores = info->multiprocessors > 0 ? info->multiprocessors : 1;
-
-	return strcmp(info->backend, "host") == 0 ? 2e10 * cores : 5e12;
-}
-
-/* The reference, the first steps, and the least that is sampled: a split has three more series. */
+/* Beside samples: starting ranks, the reference, the search, the first steps; a split has two more series, of its parts. */
 static double setup_seconds(const struct setup *setup, const struct section *section,
 			    const struct device_info *info)
 {
 	int64_t iterations = section_integer(section, "iterations");
 	double samples =
-		(double)(iterations > 0 ? iterations : section_integer(section, "min_samples")) +
-		(double)section_integer(section, "warmup");
-	double series = setup->ranks > 1 ? 4 : 1;
+		(double)(iterations > 0 ? iterations : section_integer(section, "min_samples"));
+	double step = setup_flops(setup) / pace_flops(info, setup->precision) / setup->ranks;
 	double reference = fmin(setup_flops(setup), section_real(section, "verify_flops")) / 2e9;
+	double search = (setup->ranks > 1 ? 12 : 5) * section_real(section, "search_time");
+	/* Steps under a power limit scatter, so they mostly use up max_time; short ones share a sample. */
+	double enough = samples * fmax(4 * step, section_real(section, "sample_time"));
+	double series = fmax(samples * step, fmin(enough, section_real(section, "max_time")));
 
-	/* Products of the split and of one device: three, and their variants. */
-	return 0.2 * setup->ranks + reference + 12 * section_real(section, "search_time") +
-	       (6 + series * samples) * setup_flops(setup) / likely_rate(info);
+	return 0.2 + 0.1 * setup->ranks + reference + search + 12 * step +
+	       (setup->ranks > 1 ? 3 : 1) * series;
 }
 
 static unsigned capability_for(enum precision precision)

@@ -143,7 +143,7 @@ static enum status peak_expand(struct plan *plan, struct plan_case *point, struc
 		return STATUS_OK;
 	point->device_bytes = unit == ROOFLINE ? 2 * size : UINT64_C(16) << 20;
 	point->host_bytes = unit == ROOFLINE ? size : UINT64_C(16) << 20;
-	point->setup_seconds = 1;
+	point->setup_seconds = 0.05;
 	for (size_t i = 0; i < plan->device_count; i++) {
 		const struct device_info *info = &plan->devices[i];
 		char text[128];

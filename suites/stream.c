@@ -17,6 +17,7 @@
 #include "measure/statistics.h"
 #include "suites/buffers.h"
 #include "suites/cache.h"
+#include "suites/pace.h"
 #include "suites/stream/case.h"
 #include "suites/stream/reference.h"
 #include "suites/stream/variants.h"
@@ -103,15 +104,14 @@ static double counted_bytes(enum stream_operation operation, uint64_t bytes)
 	return (double)arrays_of(operation) * (double)bytes;
 }
 
-/* CPUs move some 5 GB/s and core count; GPUs a hundred times that, but references are the CPU's. */
+/* References are the CPU's. */
 static double setup_seconds(const struct device_info *info, enum stream_operation operation,
 			    uint64_t bytes)
 {
 	double passes = operation == STREAM_RANDOM || operation == STREAM_STRIDED ? 30 : 15;
-	bool host = strcmp(info->backend, "host") == 0;
 	double reference = stream_shapes[operation].out ? 0 : (double)bytes / 8e9;
 
-	return 0.02 + reference + passes * counted_bytes(operation, bytes) / (host ? 5e9 : 100e9);
+	return 0.02 + reference + passes * counted_bytes(operation, bytes) / pace_memory(info);
 }
 
 static enum status stream_expand(struct plan *plan, struct plan_case *point, struct error *err)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "suites/pace.h"
 #include "suites/parallel/mode.h"
 #include "suites/suite.h"
 #include "suites/trainmem/measure.h"
@@ -171,23 +172,19 @@ static void unname_usual(struct plan_case *point)
 			plan_unname_usual(point, usual[i][0], usual[i][1]);
 }
 
-static double likely_rate(const struct device_info *info)
-{
-	int cores = info->multiprocessors > 0 ? info->multiprocessors : 1;
-
-	return strcmp(info->backend, "host") == 0 ? 2e10 * cores : 5e12;
-}
-
 /* Time without samples: the reference, the processes, the steps whose books are kept. */
 static double setup_seconds(const struct setup *setup, const struct plan_case *point,
 			    enum study study, const struct device_info *info)
 {
 	double reference = 3 * fmin(setup_flops(setup), section_real(point->section, "verify_flops")) / 2e9;
-	double process = strcmp(info->backend, "host") == 0 ? 0.3 : 1.5;
+	bool host = strcmp(info->backend, "host") == 0;
+	double process = host ? 0.1 : 0.6;
 
+	if (study == STUDY_CHECKERBOARD)
+		return 0.05;
 	if (study == STUDY_BATCH || study == STUDY_WIDTH)
-		return 4 * process + 4 * (double)info->memory_bytes / 20e9;
-	return 0.5 + reference + process + 20 * setup_flops(setup) / likely_rate(info);
+		return 3 * process + (double)info->memory_bytes / (host ? 20e9 : 100e9);
+	return 0.1 + reference + process + 20 * setup_flops(setup) / pace_flops(info, setup->precision);
 }
 
 static const char *refusal_of(const struct setup *setup, const struct trainmem_options *o,

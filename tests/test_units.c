@@ -151,6 +151,20 @@ static void numbers_are_shown_with_four_digits(void **state)
 	assert_string_equal(units_size(0, out, sizeof(out)), "0B");
 }
 
+static void times_ahead_are_rounded_up(void **state)
+{
+	static const struct {
+		double seconds;
+		const char *text;
+	} rows[] = { { 0, "0 s" },	{ 0.2, "1 s" },	     { 12.01, "13 s" },	 { 99, "99 s" },
+		     { 99.5, "2 min" }, { 241.3, "5 min" },  { 5940, "99 min" }, { 11503, "3.2 h" } };
+	char out[32];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_string_equal(units_about(rows[i].seconds, out, sizeof(out)), rows[i].text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -158,6 +172,7 @@ int main(void)
 		cmocka_unit_test(durations_percentages_and_quantities),
 		cmocka_unit_test(units_of_ten_are_exact),
 		cmocka_unit_test(exact_text_is_the_shortest_that_reads_back),
+		cmocka_unit_test(times_ahead_are_rounded_up),
 		cmocka_unit_test(numbers_are_shown_with_four_digits),
 	};
 

@@ -198,6 +198,17 @@ char *units_percent(double ratio, char *out, size_t size)
 	return out;
 }
 
+char *units_about(double seconds, char *out, size_t size)
+{
+	if (seconds <= 99)
+		snprintf(out, size, "%.0f s", ceil(seconds));
+	else if (seconds <= 99 * 60)
+		snprintf(out, size, "%.0f min", ceil(seconds / 60));
+	else
+		snprintf(out, size, "%.1f h", seconds / 3600);
+	return out;
+}
+
 /* Units whose numbers people read with an SI prefix. */
 static bool takes_prefix(const char *unit)
 {

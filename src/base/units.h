@@ -37,6 +37,7 @@ enum status units_parse_real(const char *s, double *value, struct error *err);
  * For people. `out` is always terminated; returns `out`.
  * units_size: exact where it can be: "64MiB", "1000B", "1GB" (the form ids and the INI use).
  * units_duration, units_percent: exact too, the shortest that units_parse_...() reads as the same double: "1.5ms", "0.1%".
+ * units_about: a time that is no measurement, rounded up: "4 s", "3 min", "1.5 h".
  * units_format: 4 significant digits and an SI prefix that suits `value`:
  * (5.545e10, "B/s") -> "55.45 GB/s"; (1.17e-6, "s") -> "1.170 us"; unknown units are appended
  * as they are; ratio "1" has no unit; NaN -> "-".
@@ -44,6 +45,7 @@ enum status units_parse_real(const char *s, double *value, struct error *err);
 char *units_size(uint64_t bytes, char *out, size_t size);
 char *units_duration(double seconds, char *out, size_t size);
 char *units_percent(double ratio, char *out, size_t size);
+char *units_about(double seconds, char *out, size_t size);
 char *units_format(double value, const char *unit, char *out, size_t size);
 
 /*

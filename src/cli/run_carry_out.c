@@ -101,7 +101,7 @@ static void announce(const struct plan *plan, const char *directory)
 		seconds += plan->cases[i].skip_reason ? 0 : plan->cases[i].estimate_seconds;
 	fprintf(stderr, "gpuproof: %zu cases on %zu device%s, about %s%s, into %s\n",
 		plan->case_count, plan->device_count, plan->device_count == 1 ? "" : "s",
-		units_format(seconds, "s", time, sizeof(time)),
+		units_about(seconds, time, sizeof(time)),
 		launches_of(plan) > 1 ? " a launch" : "", directory);
 }
 

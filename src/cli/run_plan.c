@@ -59,10 +59,10 @@ void run_print_plan(const struct plan *plan)
 	       plan->case_count, skipped, plan->device_count, plan->device_count == 1 ? "" : "s",
 	       units_format((double)device_bytes, "B", device, sizeof(device)),
 	       units_format((double)host_bytes, "B", host, sizeof(host)),
-	       units_format(seconds, "s", time, sizeof(time)));
+	       units_about(seconds, time, sizeof(time)));
 	if (launches > 1)
 		printf(", and %s for %lld launches",
-		       units_format(seconds * (double)launches, "s", time, sizeof(time)),
+		       units_about(seconds * (double)launches, time, sizeof(time)),
 		       (long long)launches);
 	printf("\n");
 }

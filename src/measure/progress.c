@@ -71,16 +71,6 @@ static double seconds_left(const struct progress *p, double now)
 	return fmax(left, 0);
 }
 
-static void add_duration(struct text *out, double seconds)
-{
-	if (seconds < 99.5)
-		text_addf(out, "%.0f s", ceil(seconds));
-	else if (seconds < 3600)
-		text_addf(out, "%.0f min", ceil(seconds / 60));
-	else
-		text_addf(out, "%.1f h", seconds / 3600);
-}
-
 static void add_reading(struct text *out, double value, const char *unit, double half_width)
 {
 	char shown[48];
@@ -103,6 +93,7 @@ static void cut(struct text *text, size_t columns)
 void progress_line(const struct progress *progress, double now, int columns, struct text *out)
 {
 	struct text line = TEXT_EMPTY;
+	char eta[32];
 
 	text_addf(&line, "case %zu/%zu", progress->number + (progress->current ? 1 : 0),
 		  progress->total);
@@ -113,7 +104,7 @@ void progress_line(const struct progress *progress, double now, int columns, str
 		add_reading(&line, progress->median, "s", progress->half_width);
 	}
 	text_add(&line, "  ETA ");
-	add_duration(&line, seconds_left(progress, now));
+	text_add(&line, units_about(seconds_left(progress, now), eta, sizeof(eta)));
 	cut(&line, columns > 0 ? (size_t)columns : 0);
 	text_add_bytes(out, line.data, line.length);
 	text_release(&line);

@@ -87,7 +87,7 @@ static double setup(const struct plan_case *point, enum alloc_operation operatio
 	double seconds = 0.02 + (double)bytes / 2e9;
 
 	if (operation == OPERATION_START)
-		return 20;
+		return 8;
 	if (operation == OPERATION_EXHAUST || operation == OPERATION_FRAGMENT)
 		return seconds + 5;
 	if ((operation == OPERATION_ALLOC || operation == OPERATION_FREE) &&

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "device/architecture.h"
+#include "suites/pace.h"
 #include "suites/suite.h"
 
 /* Room for the library's workspace in the plan. */
@@ -64,16 +65,16 @@ static void estimate(struct plan_case *point, const struct matmul_case *s,
 	size_t sets = operands_set_count(shape, precision, s->batch, info);
 	size_t results = sets * (size_t)s->batch;
 	uint64_t counts[OPERANDS];
-	double units = info->multiprocessors > 0 ? info->multiprocessors : 1;
 	double calls = (double)section_integer(point->section, "min_samples") +
 		       (double)section_integer(point->section, "warmup") + 2 * (double)sets + 4;
 
 	operands_counts(shape, counts);
 	point->device_bytes = sets * operands_set_bytes(shape, precision, s->batch) + LIBRARY_BYTES;
 	point->host_bytes = operands_copy_bytes(shape, precision);
-	point->setup_seconds = 0.1 +
-			       calls * matmul_operations(&s->problem, s->batch) / (units * UNIT_RATE) +
-			       20e-9 * (double)(counts[OPERAND_A] + counts[OPERAND_B] +
+	point->setup_seconds = 0.05 +
+			       calls * matmul_operations(&s->problem, s->batch) /
+				       pace_flops(info, precision) +
+			       3e-9 * (double)(counts[OPERAND_A] + counts[OPERAND_B] +
 						2 * results * counts[OPERAND_C]);
 	if (s->problem.scale != 1)
 		point->setup_seconds += matmul_operations(&s->problem, 2) / UNIT_RATE;
