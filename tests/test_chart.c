@@ -51,7 +51,7 @@ static void ticks_are_round(void **state)
 	assert_ticks(SCALE_LOG2, 1024, 0x1p29, "B", 1,
 		     "1\u00a0KiB|8\u00a0KiB|64\u00a0KiB|512\u00a0KiB|4\u00a0MiB|32\u00a0MiB|"
 		     "256\u00a0MiB");
-	assert_ticks(SCALE_LOG10, 2e-7, 4e-3, "1", 1, "10⁻⁷|10⁻⁶|10⁻⁵|0.0001|0.001|0.01");
+	assert_ticks(SCALE_LOG10, 2e-7, 4e-3, "1", 1, "10⁻⁷|10⁻⁶|10⁻⁵|10⁻⁴|10⁻³|0.01");
 }
 
 static void scales_are_legal(void **state)
@@ -318,6 +318,67 @@ static void finding_names_best_and_worst(void **state)
 	chart_release(&chart);
 }
 
+static void equal_values_are_said_once(void **state)
+{
+	struct chart chart;
+	char *html;
+
+	(void)state;
+	chart_of(&chart, CHART_BARS);
+	for (int i = 0; i < 3; i++)
+		add_point(chart_series_named(&chart, ""), i ? i > 1 ? "c" : "b" : "a", (double)NAN, 7e9,
+			  (double)NAN, (double)NAN);
+	html = render(&chart);
+	assert_non_null(strstr(html, "<desc id=\"c-d\">7.000 GB/s in all 3.</desc>"));
+	free(html);
+	chart_release(&chart);
+}
+
+/* A wide unit at each tick of a logarithmic axis, as of a roofline. */
+static void labels_of_the_axis_stay_inside(void **state)
+{
+	static const char label[] = "100\u00a0TFLOP/s</text>";
+	struct chart chart;
+	const char *at, *x;
+	char *html;
+
+	(void)state;
+	chart_of(&chart, CHART_LINES);
+	chart.y_scale = SCALE_LOG10;
+	free(chart.y_unit);
+	chart.y_unit = xstrdup("FLOP/s");
+	for (int i = 1; i < 3; i++)
+		add_point(chart_series_named(&chart, "H200"), i > 1 ? "2" : "1", i, i * 5e13, (double)NAN,
+			  (double)NAN);
+	html = render(&chart);
+	at = strstr(html, label);
+	assert_non_null(at);
+	for (x = at; strncmp(x, "<text x=\"", 9) != 0; x--)
+		;
+	assert_true(strtod(x + 9, NULL) - 5 >= CHART_CHARACTER * 11);
+	free(html);
+	chart_release(&chart);
+}
+
+/* Labels that would touch are left out evenly. */
+static void labels_of_ticks_are_even(void **state)
+{
+	struct chart chart;
+	struct tree *map = tree_new(TREE_MAP), *ticks;
+	struct scale scale;
+
+	(void)state;
+	chart_init(&chart, CHART_BARS);
+	scale_init(&scale, SCALE_LINEAR, (struct extent){ 0, 1.25 }, 0, 105);
+	chart_ticks(map, "ticks", &scale, "1", 1);
+	ticks = map->children[0];
+	assert_true(ticks->count > 4);
+	for (size_t i = 0; i < ticks->count; i++)
+		assert_int_equal(*ticks->children[i]->children[1]->text != '\0', i % 2 == 0);
+	tree_free(map);
+	chart_release(&chart);
+}
+
 /* Times over sizes come with their latency and bandwidth; a line too short for that is left out. */
 /* Also the widest value, at the end of the longest bar. */
 static void values_of_bars_stay_inside(void **state)
@@ -379,6 +440,9 @@ int main(void)
 		cmocka_unit_test(many_points_are_thinned),
 		cmocka_unit_test(labels_of_equal_lines_do_not_collide),
 		cmocka_unit_test(finding_names_best_and_worst),
+		cmocka_unit_test(equal_values_are_said_once),
+		cmocka_unit_test(labels_of_the_axis_stay_inside),
+		cmocka_unit_test(labels_of_ticks_are_even),
 		cmocka_unit_test(values_of_bars_stay_inside),
 		cmocka_unit_test(times_over_sizes_are_fitted),
 	};

@@ -207,6 +207,32 @@ static void charts_of_two_kinds_of_memory_have_two_names(void **state)
 	free(html);
 }
 
+/* A figure beside another case's main one is no headline: how much memory a search for a batch took is none. */
+static void headlines_are_main_figures(void **state)
+{
+	struct result r = { 0 };
+	struct case_result *c;
+	char *html;
+
+	(void)state;
+	add_parameter(add_case(&r, "trainmem", "trainmem.memory", 5e9, 0, -1), "study", "step", NAN, "");
+	c = add_case(&r, "trainmem", "trainmem.memory", 9e9, 0, -1);
+	add_parameter(c, "study", "search", NAN, "");
+	c->metrics = xrealloc(c->metrics, 2, sizeof(*c->metrics));
+	c->metric_count = c->metric_capacity = 2;
+	c->metrics[1] = c->metrics[0];
+	c->metrics[1].name = xstrdup("trainmem.largest_batch");
+	c->metrics[1].unit = xstrdup("samples");
+	c->metrics[0].headline = false;
+	c->metrics[1].value = 12345678;
+	html = page_of(&r);
+	*strstr(html, "</table>") = '\0';
+	assert_non_null(strstr(html, "<b>5.000 GB/s</b>"));
+	assert_null(strstr(html, "<b>9.000 GB/s</b>"));
+	assert_non_null(strstr(html, "<b>12,345,678 samples</b>"));
+	free(html);
+}
+
 /* Which split is fastest is said before the figures, and where its table is. */
 static void answers_come_first(void **state)
 {
@@ -235,6 +261,7 @@ int main(void)
 		cmocka_unit_test(few_devices_have_no_map),
 		cmocka_unit_test(single_bars_have_no_headings),
 		cmocka_unit_test(charts_of_two_kinds_of_memory_have_two_names),
+		cmocka_unit_test(headlines_are_main_figures),
 		cmocka_unit_test(answers_come_first),
 	};
 

@@ -506,7 +506,7 @@ static void utilisation_is_of_the_data_sheet(void **state)
 	open_drawn(&d, &r);
 	splits_utilisation(&d.splits, d.charts);
 	assert_int_equal(d.charts->count, 1);
-	assert_non_null(strstr(member(d.charts->children[0], "shows"), "495.0 TFLOP/s (TF32 with tensor cores, dense) "
+	assert_non_null(strstr(member(d.charts->children[0], "shows"), "495 TFLOP/s (TF32 with tensor cores, dense) "
 			       "each"));
 	rows = tree_member(d.charts->children[0], "rows");
 	assert_int_equal(rows->count, 2);

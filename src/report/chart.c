@@ -200,24 +200,38 @@ char *chart_value(const struct chart *chart, const struct chart_point *point, ch
 
 #define TICK_APART 2.0 /* px */
 
+/* Side by side, every so many-th label is shown: as many as do not touch the one before. */
+static bool labels_touch(const struct scale *scale, const struct tick *ticks, size_t count, size_t every)
+{
+	double free_from = -HUGE_VAL;
+
+	for (size_t i = 0; i < count; i += every) {
+		double at = scale_at(scale, ticks[i].value);
+		double half = CHART_CHARACTER * (double)chart_characters(ticks[i].label) / 2;
+
+		if (at - half < free_from)
+			return true;
+		free_from = at + half + TICK_APART;
+	}
+	return false;
+}
+
 void chart_ticks(struct tree *map, const char *name, const struct scale *scale, const char *unit,
 		 double factor)
 {
 	struct tick ticks[SCALE_TICKS];
 	size_t count = scale_ticks(scale, unit, factor, ticks);
 	struct tree *list = tree_list(map, name);
-	double free_from = -HUGE_VAL;
+	bool across = count > 1 && scale_at(scale, ticks[1].value) > scale_at(scale, ticks[0].value);
+	size_t every = 1;
 
+	while (across && every < count && labels_touch(scale, ticks, count, every))
+		every++;
 	for (size_t i = 0; i < count; i++) {
 		struct tree *tick = tree_item(list);
-		double at = scale_at(scale, ticks[i].value);
-		double half = CHART_CHARACTER * (double)chart_characters(ticks[i].label) / 2;
-		bool across = count > 1 && scale_at(scale, ticks[1].value) > scale_at(scale, ticks[0].value);
 
-		chart_coordinate(tick, "at", at);
-		/* Side by side, a label that would touch the one before is left out. */
-		tree_text(tick, "label", across && at - half < free_from ? "" : ticks[i].label);
-		free_from = across && at - half < free_from ? free_from : at + half + TICK_APART;
+		chart_coordinate(tick, "at", scale_at(scale, ticks[i].value));
+		tree_text(tick, "label", i % every ? "" : ticks[i].label);
 	}
 }
 

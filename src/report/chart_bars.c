@@ -86,7 +86,7 @@ static void draw_bar(const struct chart *chart, const struct scale *scale, struc
 	bool there = isfinite(point->y);
 	char value[FORMAT_SIZE];
 
-	tree_text_owned(row, "name", format_label(point->text, NAME_LONGEST));
+	tree_text_owned(row, "name", format_name(point->text, NAME_LONGEST));
 	tree_text(row, "colour", chart_style(point->style)->colour);
 	tree_flag(row, "there", there);
 	tree_flag(row, "hollow", point->look != CHART_SOLID);

@@ -11,7 +11,8 @@
 #define HEIGHT 270.0
 #define TOP 26.0
 #define BOTTOM 232.0
-#define LEFT 50.0
+#define LEFT 50.0  /* at least: where labels of the axis are wide, more */
+#define LABEL_GAP 8.0
 #define LABEL_HEIGHT 14.0
 #define LABEL_LONGEST 26 /* characters */
 #define DECIMATE_FROM                                                                              \
@@ -20,7 +21,7 @@
 struct lines {
 	const struct chart *chart;
 	struct scale x, y;
-	double right; /* of the plot */
+	double left, right; /* of the plot */
 	size_t label_longest;
 };
 
@@ -193,7 +194,7 @@ static void draw_labels(const struct lines *l, struct tree *map, struct label *l
 		chart_coordinate(label, "y", labels[i].y + 4);
 		tree_text_owned(
 			label, "name",
-			format_label(l->chart->series[labels[i].series].name, LABEL_LONGEST));
+			format_name(l->chart->series[labels[i].series].name, LABEL_LONGEST));
 	}
 }
 
@@ -221,6 +222,19 @@ static void draw_series(const struct lines *l, struct tree *list, size_t series,
 	free(points);
 }
 
+/* Room for the labels of the y axis: "100 TFLOP/s". */
+static double left_of(const struct lines *l)
+{
+	struct tick ticks[SCALE_TICKS];
+	char unit[FORMAT_SIZE];
+	double factor = format_unit(l->y.high, l->chart->y_unit, unit, sizeof(unit)), left = LEFT;
+	size_t count = scale_ticks(&l->y, l->chart->y_unit, factor, ticks);
+
+	for (size_t i = 0; i < count; i++)
+		left = fmax(left, LABEL_GAP + CHART_CHARACTER * (double)chart_characters(ticks[i].label));
+	return left;
+}
+
 static void measure(struct lines *l)
 {
 	struct extent x = EXTENT_EMPTY;
@@ -235,8 +249,9 @@ static void measure(struct lines *l)
 	}
 	l->label_longest = longest > LABEL_LONGEST ? LABEL_LONGEST + 2 : longest;
 	l->right = CHART_WIDTH - 24 - CHART_CHARACTER * (double)l->label_longest;
-	scale_init(&l->x, l->chart->x_scale, x, LEFT + 6, l->right);
 	scale_init(&l->y, l->chart->y_scale, chart_extent(l->chart), BOTTOM, TOP + 4);
+	l->left = left_of(l);
+	scale_init(&l->x, l->chart->x_scale, x, l->left + 6, l->right);
 }
 
 void chart_lines_draw(const struct chart *chart, struct tree *map)
@@ -252,7 +267,7 @@ void chart_lines_draw(const struct chart *chart, struct tree *map)
 	factor = format_unit(l.y.high, chart->y_unit, unit, sizeof(unit));
 	chart_coordinate(map, "width", CHART_WIDTH);
 	chart_coordinate(map, "height", HEIGHT);
-	chart_coordinate(map, "left", LEFT);
+	chart_coordinate(map, "left", l.left);
 	chart_coordinate(map, "right", l.right);
 	chart_coordinate(map, "top", TOP);
 	chart_coordinate(map, "bottom", BOTTOM);

@@ -58,7 +58,7 @@ static void draw_bar(const struct stack *s, struct tree *row, const struct chart
 	double sum = 0, whole = s->shares ? total_of(series) : 1;
 	char value[FORMAT_SIZE];
 
-	tree_text_owned(row, "name", format_label(series->name, NAME_LONGEST));
+	tree_text_owned(row, "name", format_name(series->name, NAME_LONGEST));
 	chart_coordinate(row, "text_y", y + ROW / 2 + 4);
 	tree_text(row, "value",
 		  format_quantity(total_of(series), s->chart->y_unit, value, sizeof(value)));

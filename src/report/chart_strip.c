@@ -87,7 +87,7 @@ static void draw_row(const struct scale *scale, struct tree *row, const struct c
 {
 	struct tree *marks;
 
-	tree_text_owned(row, "name", format_label(point->text, NAME_LONGEST));
+	tree_text_owned(row, "name", format_name(point->text, NAME_LONGEST));
 	chart_coordinate(row, "text_y", y + 19);
 	chart_coordinate(row, "line_y", y + 15);
 	draw_samples(scale, row, point, y);

@@ -117,9 +117,7 @@ static void say_distance(struct text *out, double a, double b)
 
 	if (!(a > 0 && b > 0))
 		return;
-	if (ratio == 1)
-		text_add(out, ": equal");
-	else if (ratio < 1.1)
+	if (ratio < 1.1)
 		text_addf(out, ": %s apart", format_percent(ratio - 1, text, sizeof(text)));
 	else
 		text_addf(out, ": a factor of %.*f", ratio < 10 ? 2 : ratio < 100 ? 1 : 0, ratio);
@@ -163,6 +161,7 @@ char *chart_finding(const struct chart *chart)
 	const char *last = lower ? "highest" : peak ? "lowest peak" : "lowest";
 	struct spot best = { NULL, NULL }, worst = { NULL, NULL };
 	struct text out = TEXT_EMPTY;
+	char value[FORMAT_SIZE];
 	size_t count;
 
 	if (chart->kind == CHART_STACKED)
@@ -170,12 +169,12 @@ char *chart_finding(const struct chart *chart)
 	find_spots(chart, &best, &worst, &count);
 	if (!best.point)
 		return xstrdup("Nothing was measured for this chart.");
+	chart_value(chart, best.point, value, sizeof(value));
 	if (count == 1) {
-		char value[FORMAT_SIZE];
-
-		text_addf(&out, "%s, ",
-			  chart_value(chart, best.point, value, sizeof(value)));
+		text_addf(&out, "%s, ", value);
 		say_name(&out, chart, &best);
+	} else if (best.point->y == worst.point->y) {
+		text_addf(&out, "%s in all %zu", value, count);
 	} else {
 		say(&out, chart, first, &best);
 		text_add(&out, "; ");

@@ -1,6 +1,6 @@
 /*
  * One chart in the making: shared by figures.c (which charts there are, by the table in
- * figure_rules.c) and figure_fill.c (what is in them).
+ * figure_rules.c), figure_fill.c (what is in them) and figure_ratio.c (what they say).
  */
 #ifndef GPUPROOF_REPORT_FIGURE_H
 #define GPUPROOF_REPORT_FIGURE_H
@@ -68,6 +68,8 @@ void figure_fill_heatmap(const struct figure *f, const struct picks *picks, stru
 void figure_fill_strip(const struct figure *f, const struct picks *picks, struct chart *chart,
 		       double size);
 void figure_fill_stacked(const struct figure *f, const struct picks *picks, struct chart *chart);
+/* The text of a pick's parameter; "" where it has none, or `name` is NULL. */
+const char *figure_value(const struct pick *pick, const char *name);
 /*
  * "Throughput of FP16 is 14.2× to 14.9× that of FP32 (4 pairs)." malloc'ed; NULL when the rule
  * compares nothing.

@@ -111,7 +111,7 @@ const struct figure_rule figure_rules[] = {
 	  .facets = { "operation" } },
 	SPLITS("parallel.step_time", .means = "One training step on the slowest device"),
 	SPLITS("parallel.speedup", .reference = 1, .ideal = "devices",
-	       .means = "Time of the same step on one device, measured again beside it, / step time"),
+	       .means = "Time of the same step on one device (measured in the same case) / step time"),
 	SPLITS("parallel.efficiency", .means = "Speed-up / number of devices"),
 	SPLITS("parallel.weak_efficiency", .means = "Time of one device with its part of the batch / step time"),
 	SPLITS("parallel.prediction_error", .means = "Predicted step time / measured one \u2212 1; best at 0"),

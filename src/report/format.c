@@ -61,6 +61,16 @@ char *format_short(double value, double factor, char *out, size_t size)
 	return with_minus(out, size);
 }
 
+char *format_power_of_ten(double value, char *out, size_t size)
+{
+	int exponent = (int)floor(log10(value) + 1e-9);
+	char plain[FORMAT_SIZE];
+
+	snprintf(plain, sizeof(plain), "%.6ge%d", value / pow(10, exponent), exponent);
+	format_power(plain, out, size);
+	return out;
+}
+
 /* "12,353,568": counts of samples, which are exact. */
 static void format_count(double value, char *out, size_t size)
 {
@@ -136,8 +146,8 @@ char *format_value(const struct metric_value *m, char *out, size_t size)
 		return format_quantity(100 * m->value, "%", out, size);
 	/* A single reading that is whole is a count: it has no digits behind the point. */
 	if (strcmp(unit, "1") == 0 && !isfinite(m->low) && m->value == floor(m->value) &&
-	    fabs(m->value) < 1e7) {
-		snprintf(out, size, "%.0f", m->value);
+	    fabs(m->value) < 1e15) {
+		format_count(m->value, out, size);
 		return with_minus(out, size);
 	}
 	return format_quantity(m->value, unit, out, size);
@@ -303,4 +313,15 @@ char *format_label(const char *text, size_t longest)
 	if (!text[at])
 		return xstrdup(text);
 	return xasprintf("%.*s…", (int)cut_at(text, longest - 1), text);
+}
+
+char *format_name(const char *text, size_t longest)
+{
+	size_t characters = 0, head = (longest - 1) / 2, tail = longest - 1 - head;
+
+	for (const char *p = text; *p; p++)
+		characters += ((unsigned char)*p & 0xc0) != 0x80;
+	if (characters <= longest)
+		return xstrdup(text);
+	return xasprintf("%.*s…%s", (int)cut_at(text, head), text, text + cut_at(text, characters - tail));
 }

@@ -30,6 +30,8 @@ char *format_rounded(double value, const char *unit, char *out, size_t size);
 char *format_scaled(double value, double factor, char *out, size_t size);
 /* A round number, of a tick, with no more digits than it needs. */
 char *format_short(double value, double factor, char *out, size_t size);
+/* The same as a power of ten: "10⁻⁴", "2×10⁻⁴". */
+char *format_power_of_ten(double value, char *out, size_t size);
 /* The prefix and unit that suit `value` ("GB/s"), and their factor. */
 double format_unit(double value, const char *unit, char *out, size_t size);
 /* "[55.40, 55.49]" in the unit of `value`; "" when there is no interval. */
@@ -69,5 +71,7 @@ const char *format_status_symbol(enum case_status status); /* "✓", "✗", "!",
 char *format_cut(const char *text, size_t longest);
 /* The same for a label in a chart: only "…" tells that it is cut. */
 char *format_label(const char *text, size_t longest);
+/* The same for one of many names, which mostly differ at their ends: "DDP, 2 devices, …, over NCCL". */
+char *format_name(const char *text, size_t longest);
 
 #endif

@@ -200,8 +200,12 @@ size_t headline_leader(const struct headline *h, const struct headline_row *row,
 void headline_collect(struct headline *h, const struct view *view, const char *suite,
 		      const char *metric)
 {
+	struct picks all;
+
 	*h = (struct headline){ 0 };
-	picks_collect(&h->picks, view, suite, metric);
+	picks_collect(&all, view, suite, metric);
+	picks_main(&h->picks, &all);
+	picks_release(&all);
 	if (!h->picks.count)
 		return;
 	h->axis = picks_axis(&h->picks);

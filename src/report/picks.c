@@ -189,6 +189,15 @@ void picks_only(struct picks *picks, const struct picks *from, const char *const
 	count_all(picks);
 }
 
+void picks_main(struct picks *picks, const struct picks *from)
+{
+	*picks = (struct picks){ .view = from->view };
+	for (size_t i = 0; i < from->count; i++)
+		if (from->items[i].m == view_headline(from->items[i].c))
+			add(picks, &from->items[i]);
+	count_all(picks);
+}
+
 void picks_filter(struct picks *picks, const struct picks *from, const char *const *names,
 		  const char *key)
 {

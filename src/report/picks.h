@@ -43,6 +43,8 @@ void picks_filter(struct picks *picks, const struct picks *from, const char *con
 		  const char *key);
 /* Those of `from` whose parameter only[0] is one of the values behind it; all when there is no only[0]. */
 void picks_only(struct picks *picks, const struct picks *from, const char *const *only);
+/* Those of `from` whose case has it for its main figure: "memory" is one of a step, not of a search for a batch. */
+void picks_main(struct picks *picks, const struct picks *from);
 void picks_release(struct picks *picks);
 
 /*

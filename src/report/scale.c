@@ -159,11 +159,14 @@ static size_t ticks_linear(const struct scale *scale, double factor, struct tick
 /* "10 µs", "1 GB/s": round numbers need no four digits. */
 static void label_round(double value, const char *unit, char *out, size_t size)
 {
-	char name[12], number[16];
+	char name[12], number[18];
 	double factor = format_unit(value, unit, name, sizeof(name));
 
-	format_short(value, factor, number, sizeof(number));
-	snprintf(out, size, "%s%s%s", number, *name ? "\u00a0" : "", name);
+	if (!*name && value > 0 && value < 0.01) /* "10⁻⁴" as its neighbours, which need the power */
+		format_power_of_ten(value, number, sizeof(number));
+	else
+		format_short(value, factor, number, sizeof(number));
+	snprintf(out, size, "%s%s%s", number, *name && strcmp(name, "×") != 0 ? "\u00a0" : "", name);
 }
 
 static size_t ticks_log10(const struct scale *scale, const char *unit, struct tick *out)

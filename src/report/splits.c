@@ -189,7 +189,7 @@ void view_split_answer(const struct view *view, const char *suite, struct tree *
 	splits_answer(&splits, answers, tables);
 	splits_release(&splits);
 	tree_text(map, "terms", !tables->count ? "" :
-		"Speed-up: time of the same step on one device, measured again beside this split, / step time. Memory: tensors and workspaces "
+		"Speed-up: time of the same step on one device (measured in the same case, beside this split) / step time. Memory: tensors and workspaces "
 		"of the device that needs most, without its context and the collectives' library. Computing: "
 		"the slowest device's kernels with all communication left out. Idle by schedule: what a "
 		"pipeline's formula leaves idle beside it. Communication exposed: the rest of the step, which "

@@ -79,7 +79,7 @@ static char *peak_words(const struct splits *splits)
 
 		if (!isfinite(peak))
 			continue;
-		words = xasprintf("%s (%s)", format_quantity(peak, "FLOP/s", rate, sizeof(rate)),
+		words = xasprintf("%s (%s)", format_stated(peak, "FLOP/s", rate, sizeof(rate)),
 				  spec_key_find(sheet_key(s->c))->help);
 		if (!out.data || !strstr(out.data, words))
 			text_addf(&out, "%s%s", out.length ? ", " : "", words);

@@ -246,10 +246,10 @@ void view_ratios(const struct view *view, struct tree *page)
 	}
 	chart.id = xstrdup("chart-ratios");
 	chart.title = xstrdup("Against the baseline");
-	chart.shows = xasprintf("How many times as good as %s%s%s, per suite: median over all cases "
-				"that both have; whisker: lowest and highest case; above 1 is better.",
-				view->source_count ? view->sources[0].label : "",
-				alone ? " is " : "", alone ? view->sources[1].label : "");
+	chart.shows = xasprintf("%s%sHow many times as good as %s, per suite: median over all cases that "
+				"both have; whisker: lowest and highest case; above 1 is better.",
+				alone ? view->sources[1].label : "", alone ? ". " : "",
+				view->source_count ? view->sources[0].label : "");
 	chart.x_name = xstrdup("");
 	chart.x_unit = xstrdup("");
 	chart.y_name = xstrdup("times as good");

@@ -167,7 +167,10 @@ static void add_difference(const struct view *view, struct tree *list, const cha
 	struct tree *row = tree_item(list);
 
 	tree_text(row, "kind", kind);
-	view_text(row, "name", name);
+	if (value == fact_value)
+		fact_name(name, row);
+	else
+		view_text(row, "name", name);
 	value_cells(view, value, what, row);
 }
 
