@@ -154,6 +154,59 @@ static void few_devices_have_no_map(void **state)
 	}
 }
 
+/* Of a metric that is swept over sizes, what has one size has bars, which say the size. */
+static void one_size_makes_bars(void **state)
+{
+	static const char *const directions[] = { "h2d", "all_to_one_write" };
+	struct result r = { 0 };
+	char *html, *chart;
+
+	(void)state;
+	for (int d = 0; d < 2; d++) {
+		for (int size = d ? 256 : 64; size <= 256; size *= 2) {
+			struct case_result *c = add_case(&r, "transfer", "transfer.bandwidth", 1e8 * size, 0, -1);
+			char *text = xasprintf("%dMiB", size);
+
+			add_parameter(c, "direction", directions[d], NAN, "");
+			add_parameter(c, "size", text, size * 0x1p20, "B");
+			free(text);
+		}
+	}
+	html = page_of(&r);
+	/* Sizes are in powers of two, also where they are near each other. */
+	assert_non_null(strstr(html, ">128\u00a0MiB</text>"));
+	chart = chart_of(html, "Bandwidth: all devices write to one, at 256\u00a0MiB");
+	assert_int_equal(count(chart, "<rect "), 1);
+	free(html);
+}
+
+/* Of many devices two are named, where that is enough to tell a set from the others. */
+static void large_sets_are_named_by_their_first(void **state)
+{
+	(void)state;
+	for (int alike = 0; alike < 2; alike++) {
+		struct result r = { 0 };
+		char *html;
+
+		for (int first = 0; first < 2; first++) {
+			struct case_result *c = add_case(&r, "transfer", "transfer.bandwidth", 1e9 + first, 0, 1);
+
+			c->devices = xrealloc(c->devices, 6, sizeof(*c->devices));
+			if (!alike && first) {
+				free(c->devices[1]);
+				c->devices[1] = xstrdup("cuda:9");
+			}
+			for (int d = 2; d < 6; d++)
+				c->devices[c->device_count++] = xasprintf("cuda:%d", d + first);
+		}
+		html = page_of(&r);
+		assert_int_equal(count(html, ">cuda:0 + cuda:1 + 4 others</text>"), !alike);
+		assert_int_equal(count(html, ">cuda:0 + cuda:9 + 4 others</text>"), !alike);
+		assert_int_equal(strstr(html, " others") != NULL, !alike);
+		free(html);
+	}
+}
+
 /* A heading over each single bar would take twice the room. */
 static void single_bars_have_no_headings(void **state)
 {
@@ -259,6 +312,8 @@ int main(void)
 		cmocka_unit_test(what_a_case_does_not_name_is_no_part_of_another_line),
 		cmocka_unit_test(what_does_not_apply_is_not_named),
 		cmocka_unit_test(few_devices_have_no_map),
+		cmocka_unit_test(one_size_makes_bars),
+		cmocka_unit_test(large_sets_are_named_by_their_first),
 		cmocka_unit_test(single_bars_have_no_headings),
 		cmocka_unit_test(charts_of_two_kinds_of_memory_have_two_names),
 		cmocka_unit_test(headlines_are_main_figures),

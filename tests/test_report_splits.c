@@ -50,7 +50,7 @@ static struct case_result *add_split(struct result *r, const char *mode, double 
 /* The list of charts for these cases: titles and findings as text. */
 struct drawn {
 	struct view view;
-	struct tree *charts;
+	struct tree *charts, *answers;
 	struct splits splits;
 };
 
@@ -58,6 +58,7 @@ static void open_drawn(struct drawn *d, const struct result *r)
 {
 	view_init(&d->view, r, 1);
 	d->charts = tree_new(TREE_LIST);
+	d->answers = tree_new(TREE_LIST);
 	splits_collect(&d->splits, &d->view, "parallel");
 }
 
@@ -65,6 +66,7 @@ static void close_drawn(struct drawn *d)
 {
 	splits_release(&d->splits);
 	tree_free(d->charts);
+	tree_free(d->answers);
 	view_release(&d->view);
 }
 
@@ -383,12 +385,16 @@ static void the_map_names_winners(void **state)
 				   "parallel.critical_width", 262.7, "1");
 		}
 	open_drawn(&d, &r);
-	splits_crossover(&d.splits, d.charts);
+	splits_crossover(&d.splits, d.charts, d.answers);
 	assert_int_equal(d.charts->count, 1);
 	assert_string_equal(member(d.charts->children[0], "finding"),
 			    "tensor is fastest in 2 of 4; DDP is fastest in 2 of 4. By this run's highest rates DDP "
 			    "hides its all-reduce from 1130 rows per device on (b*). A sum of tensor parallelism is "
 			    "shorter than the products around it from width 263 on (d*).");
+	/* The page says it before its figures. */
+	assert_int_equal(d.answers->count, 1);
+	assert_non_null(strstr(d.answers->children[0]->text,
+			       "Which split wins on 2 devices, over batch and width: tensor is fastest in 2 of 4;"));
 	close_drawn(&d);
 	result_release(&r);
 }
@@ -414,7 +420,7 @@ static void one_device_competes_and_predictions_are_counted(void **state)
 			c->parameters[3].number = 1;
 		}
 	open_drawn(&d, &r);
-	splits_crossover(&d.splits, d.charts);
+	splits_crossover(&d.splits, d.charts, d.answers);
 	assert_int_equal(d.charts->count, 1);
 	assert_string_equal(member(d.charts->children[0], "title"), "Which split wins on 2 devices");
 	assert_non_null(strstr(member(d.charts->children[0], "finding"),
@@ -526,7 +532,7 @@ static void one_width_makes_no_map(void **state)
 	add_split(&r, "ddp", 64, 512, 1e-3, 1e9);
 	add_split(&r, "tensor", 8192, 512, 1e-3, 1e9);
 	open_drawn(&d, &r);
-	splits_crossover(&d.splits, d.charts);
+	splits_crossover(&d.splits, d.charts, d.answers);
 	assert_int_equal(d.charts->count, 0);
 	close_drawn(&d);
 	result_release(&r);

@@ -79,6 +79,15 @@ static char *shows(const struct figure *f, const struct chart *chart)
 	return out;
 }
 
+static const char *axis_unit(const struct picks *picks, const char *axis)
+{
+	const struct case_parameter *x = NULL;
+
+	for (size_t i = 0; i < picks->count && !x; i++)
+		x = case_parameter(picks->items[i].c, axis);
+	return x ? view_string(x->unit) : "";
+}
+
 static enum scale_kind axis_scale(const struct picks *picks, const char *axis)
 {
 	struct extent extent = EXTENT_EMPTY;
@@ -88,7 +97,11 @@ static enum scale_kind axis_scale(const struct picks *picks, const char *axis)
 
 		extent_add(&extent, x ? x->number : NAN);
 	}
-	return extent.min > 0 && extent.max / extent.min >= 8 ? SCALE_LOG2 : SCALE_LINEAR;
+	if (!(extent.min > 0) || extent.min == extent.max)
+		return SCALE_LINEAR;
+	/* Sizes are read in powers of two. */
+	return extent.max / extent.min >= 8 || strcmp(axis_unit(picks, axis), "B") == 0 ? SCALE_LOG2
+										       : SCALE_LINEAR;
 }
 
 /* Suites' names come from outside, so they make no ids. */
@@ -149,10 +162,21 @@ static void choose_scale(const struct figure *f, struct chart *chart)
 		chart->y_scale = SCALE_LINEAR;
 }
 
-static void draw_facet(const struct figure *f, const struct picks *picks, const char *facet,
+/* A line of one point is a bar: other charts of the metric may have more sizes. */
+static struct figure figure_of(const struct figure *all, const struct picks *picks)
+{
+	struct figure f = *all;
+
+	if (f.kind == CHART_LINES && !picks_vary(picks, f.axis))
+		f.kind = CHART_BARS;
+	return f;
+}
+
+static void draw_facet(const struct figure *all, const struct picks *picks, const char *facet,
 		       const struct extent *range)
 {
-	bool one_size = f->kind == CHART_HEATMAP || f->kind == CHART_STRIP;
+	const struct figure one = figure_of(all, picks), *f = &one;
+	bool one_size = f->axis && f->kind != CHART_LINES;
 	double size = end_of_axis(picks, f->axis, f->kind == CHART_HEATMAP);
 	char text[FORMAT_SIZE] = "";
 	struct chart chart;
@@ -348,7 +372,6 @@ void view_figures(const struct view *view, const char *suite, struct tree *chart
 {
 	bool known = false;
 
-	view_split_maps(view, suite, charts);
 	for (size_t i = 0; i < figure_rule_count; i++) {
 		if (strcmp(figure_rules[i].suite, suite) != 0)
 			continue;

@@ -271,6 +271,26 @@ static void add_word(struct text *out, const char *word)
 		text_addf(out, "%s%s", out->length ? ", " : "", word);
 }
 
+#define DEVICES_NAMED 4 /* of more, two are named */
+
+/* "cuda:5 + cuda:7 + 6 others", where no other set begins so. malloc'ed. */
+static char *label_devices(const struct picks *picks, const struct case_result *c)
+{
+	if (c->device_count <= DEVICES_NAMED)
+		return view_devices(c);
+	for (size_t i = 0; i < picks->count; i++) {
+		const struct case_result *other = picks->items[i].c;
+
+		if (other->device_count == c->device_count &&
+		    strcmp(view_string(other->devices[0]), view_string(c->devices[0])) == 0 &&
+		    strcmp(view_string(other->devices[1]), view_string(c->devices[1])) == 0 &&
+		    !same_devices(other, c))
+			return view_devices(c);
+	}
+	return xasprintf("%s + %s + %zu others", view_string(c->devices[0]), view_string(c->devices[1]),
+			 c->device_count - 2);
+}
+
 /* What has no name of its own beside others that have: "default transport". */
 static void add_unsaid(struct text *out, const struct picks *picks, const struct pick *pick,
 		       const char *const *without)
@@ -300,7 +320,7 @@ char *picks_label(const struct picks *picks, const struct pick *pick, const char
 			add_word(&out, format_parameter(p, word, sizeof(word)));
 	}
 	if (several && picks->several_device_sets) {
-		char *devices = view_devices(pick->c);
+		char *devices = label_devices(picks, pick->c);
 
 		add_word(&out, devices);
 		free(devices);

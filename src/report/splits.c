@@ -158,12 +158,13 @@ void splits_chart(const struct splits *splits, struct chart *chart, enum chart_k
 	chart->better = BETTER_LOWER;
 }
 
-void view_split_maps(const struct view *view, const char *suite, struct tree *charts)
+void view_split_maps(const struct view *view, const char *suite, struct tree *charts,
+		     struct tree *answers)
 {
 	struct splits splits;
 
 	splits_collect(&splits, view, suite);
-	splits_crossover(&splits, charts);
+	splits_crossover(&splits, charts, answers);
 	splits_release(&splits);
 }
 

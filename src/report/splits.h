@@ -56,8 +56,8 @@ void splits_utilisation(const struct splits *splits, struct tree *charts);
 /* A table: for each model and limit the fastest split whose memory is within it. */
 void splits_under_limits(const struct splits *splits, const struct memory_limit *limits, size_t count,
 			 struct tree *tables);
-/* Which split is fastest over batch and width; nothing unless both vary. */
-void splits_crossover(const struct splits *splits, struct tree *charts);
+/* Which split is fastest over batch and width, as a map and in words; nothing unless both vary. */
+void splits_crossover(const struct splits *splits, struct tree *charts, struct tree *answers);
 /* One timeline for each case that recorded a step. */
 void splits_timelines(const struct splits *splits, struct tree *charts);
 

@@ -305,7 +305,7 @@ static char *crossover_finding(const struct map *m, const char *of, const struct
 	return text_detach(&out);
 }
 
-static void draw_map(const struct map *m, const char *of, struct tree *charts)
+static void draw_map(const struct map *m, const char *of, struct tree *charts, struct tree *answers)
 {
 	struct winners winners = { .count = 0 };
 	struct chart chart;
@@ -327,14 +327,19 @@ static void draw_map(const struct map *m, const char *of, struct tree *charts)
 	}
 	chart.key = (const char *const *)winners.names;
 	chart.finding = crossover_finding(m, of, &winners);
-	if (winners.all)
+	if (winners.all) {
+		char *words = xasprintf("%s, over batch and width: %s", chart.title, chart.finding);
+
 		chart_draw(&chart, charts);
+		tree_item_text(answers, words);
+		free(words);
+	}
 	chart_release(&chart);
 	for (size_t i = 0; i < winners.count; i++)
 		free(winners.names[i]);
 }
 
-void splits_crossover(const struct splits *splits, struct tree *charts)
+void splits_crossover(const struct splits *splits, struct tree *charts, struct tree *answers)
 {
 	struct map m = { .splits = splits,
 			 .of = xcalloc(splits->count + 1, sizeof(char *)),
@@ -354,7 +359,7 @@ void splits_crossover(const struct splits *splits, struct tree *charts)
 		       number_of(&splits->items[first], "devices") != m.devices)
 			first++;
 		if (first == i && m.devices > 1)
-			draw_map(&m, m.of[i], charts);
+			draw_map(&m, m.of[i], charts, answers);
 	}
 	for (size_t i = 0; i < splits->count; i++)
 		free(m.of[i]);

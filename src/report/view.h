@@ -105,8 +105,9 @@ void view_split_answer(const struct view *view, const char *suite, struct tree *
 		       struct tree *answers);
 /* Of cases about the memory of a training step: what it needs over its batch, in words. */
 void view_memory_answer(const struct view *view, const char *suite, struct tree *answers);
-/* Of the same cases: which split wins over batch and width; to be drawn before all else. */
-void view_split_maps(const struct view *view, const char *suite, struct tree *charts);
+/* Of the same cases: which split wins over batch and width; to be drawn before all else, and said in words. */
+void view_split_maps(const struct view *view, const char *suite, struct tree *charts,
+		     struct tree *answers);
 /* Of the same cases: where the time goes, what memory buys, and recorded steps. */
 void view_split_figures(const struct view *view, const char *suite, struct tree *charts);
 /* Of the same cases: a table of the best split for each of the view's memory limits. */

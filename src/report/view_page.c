@@ -70,12 +70,13 @@ static void add_suite(const struct view *view, size_t index, struct tree *list, 
 	view_text(suite, "suite", view->suites[index]);
 	tree_textf(suite, "suite_id", "suite-%zu", index + 1);
 	view_suite_counts(view, view->suites[index], suite);
+	charts = tree_list(suite, "charts");
 	answers = tree_new(TREE_LIST);
+	view_split_maps(view, view->suites[index], charts, answers);
 	view_split_answer(view, view->suites[index], suite, answers);
 	view_memory_answer(view, view->suites[index], answers);
 	add_answers(view, index, answers, all_answers);
 	tree_free(answers);
-	charts = tree_list(suite, "charts");
 	view_figures(view, view->suites[index], charts);
 	view_watches(view, view->suites[index], charts);
 	view_tables(view, view->suites[index], suite);
