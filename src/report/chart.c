@@ -22,14 +22,17 @@ static const struct {
 	[CHART_MAP] = { "map", chart_map_draw },
 };
 
+#define WHITE "#ffffff"
+#define BLACK "#1a1a1a"
+
 /*
  * Okabe & Ito's colours for all kinds of sight, the pale ones last and yellow left out; a dash and
  * a marker each.
  */
 static const struct chart_style styles[CHART_STYLES] = {
-	{ "#0072b2", "none" },    { "#d55e00", "7 3" },         { "#009e73", "2 2" },
-	{ "#b05d8c", "9 3 2 3" }, { "#222222", "4 2" },         { "#c98900", "12 3" },
-	{ "#3a8fc4", "1 3" },     { "#767676", "6 2 1 2 1 2" },
+	{ "#0072b2", "none", WHITE },  { "#d55e00", "7 3", BLACK },     { "#009e73", "2 2", BLACK },
+	{ "#ad5a89", "9 3 2 3", WHITE }, { "#222222", "4 2", WHITE },   { "#c98900", "12 3", BLACK },
+	{ "#3a8fc4", "1 3", BLACK },   { "#767676", "6 2 1 2 1 2", WHITE },
 };
 
 const struct chart_style *chart_style(size_t series)

@@ -108,6 +108,7 @@ void chart_fit(const struct chart *chart, struct tree *map);
 #define CHART_CHARACTER 6.7 /* px: mean width in labels (11 px) of a wide font, DejaVu Sans */
 struct chart_style {
 	const char *colour, *dash; /* dash: "none" or a stroke-dasharray */
+	const char *ink;           /* of text upon the colour, with a contrast of 4.5:1 or close to it */
 };
 const struct chart_style *chart_style(size_t series);
 struct extent chart_extent(const struct chart *chart); /* of y with intervals */

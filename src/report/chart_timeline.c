@@ -22,6 +22,7 @@ static void draw_span(struct tree *list, const struct scale *scale,
 		    width > 3 + LABEL_CHARACTER * (double)chart_characters(point->label);
 
 	tree_text(span, "colour", chart_style(point->style)->colour);
+	tree_text(span, "ink", chart_style(point->style)->ink);
 	chart_coordinate(span, "x", from);
 	chart_coordinate(span, "y", y + (ROW - BAR) / 2);
 	chart_coordinate(span, "span_width", width);

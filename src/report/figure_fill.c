@@ -239,6 +239,12 @@ void figure_fill_bars(const struct figure *f, const struct picks *picks, struct 
 	note_left_out(chart, shown, picks->count, "bars");
 }
 
+/* Devices come in the order of a plan that lets disjoint pairs work at once: here they are in that of their numbers. */
+static int row_order(const void *a, const void *b)
+{
+	return strverscmp(((const struct chart_series *)a)->name, ((const struct chart_series *)b)->name);
+}
+
 void figure_fill_heatmap(const struct figure *f, const struct picks *picks, struct chart *chart,
 			 double size)
 {
@@ -252,6 +258,7 @@ void figure_fill_heatmap(const struct figure *f, const struct picks *picks, stru
 					   view_string(c->devices[1])),
 			   &picks->items[i]);
 	}
+	qsort(chart->series, chart->count, sizeof(*chart->series), row_order);
 	chart->note = xstrdup("");
 }
 

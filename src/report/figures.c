@@ -172,6 +172,41 @@ static struct figure figure_of(const struct figure *all, const struct picks *pic
 	return f;
 }
 
+/* A map of two devices says what two bars say. */
+static bool has_map(const struct picks *picks)
+{
+	const char *first[2] = { NULL };
+
+	for (size_t i = 0; i < picks->count; i++) {
+		const struct case_result *c = picks->items[i].c;
+
+		for (size_t d = 0; d < 2; d++) {
+			const char *device = view_string(c->devices[d]);
+
+			if (!first[0] || strcmp(first[0], device) == 0)
+				first[0] = device;
+			else if (!first[1] || strcmp(first[1], device) == 0)
+				first[1] = device;
+			else
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Whether a map of the same metric shows all that these bars would: one size of each pair. */
+static bool on_a_map(const struct figure *f, const struct picks *picks)
+{
+	bool map = false;
+
+	for (size_t i = 0; i < figure_rule_count; i++)
+		map |= figure_rules[i].kind == CHART_HEATMAP && strcmp(figure_rules[i].suite, f->suite) == 0 &&
+		       strcmp(figure_rules[i].metric, f->metric) == 0;
+	for (size_t i = 0; i < picks->count; i++)
+		map = map && picks->items[i].c->device_count == 2;
+	return map && f->kind == CHART_BARS && has_map(picks);
+}
+
 static void draw_facet(const struct figure *all, const struct picks *picks, const char *facet,
 		       const struct extent *range)
 {
@@ -181,6 +216,8 @@ static void draw_facet(const struct figure *all, const struct picks *picks, cons
 	char text[FORMAT_SIZE] = "";
 	struct chart chart;
 
+	if (on_a_map(f, picks))
+		return;
 	if (one_size)
 		axis_text(picks, f->axis, size, text, sizeof(text));
 	start_chart(f, picks, &chart, facet, text);
@@ -291,28 +328,6 @@ static void keep_pairs(struct picks *picks)
 		if (picks->items[i].c->device_count == 2)
 			picks->items[kept++] = picks->items[i];
 	picks->count = kept;
-}
-
-/* A map of two devices says what two bars say. */
-static bool has_map(const struct picks *picks)
-{
-	const char *first[2] = { NULL };
-
-	for (size_t i = 0; i < picks->count; i++) {
-		const struct case_result *c = picks->items[i].c;
-
-		for (size_t d = 0; d < 2; d++) {
-			const char *device = view_string(c->devices[d]);
-
-			if (!first[0] || strcmp(first[0], device) == 0)
-				first[0] = device;
-			else if (!first[1] || strcmp(first[1], device) == 0)
-				first[1] = device;
-			else
-				return true;
-		}
-	}
-	return false;
 }
 
 static void draw_rule(const struct view *view, const char *suite, const char *metric,
