@@ -15,6 +15,7 @@ says() { # command..., expected pattern last
 says "$program" list suites '^SUITE +WHAT IT MEASURES$'
 says "$program" list suites '^transfer  +[a-z]'
 says "$program" list metrics '^transfer\.bandwidth +B/s +higher  +[a-z]'
+says "$program" list metrics '^node\.devices +1 +none  +[a-z]'
 says "$program" list configs '^quick +Every suite in small'
 says "$program" list gpus '^k80  +Kepler +3\.7 +240\.5 GB/s'
 says "$program" list devices '^host:0  +[0-9.]+ [GT]B'
@@ -45,10 +46,13 @@ for gpu in known["gpus"]:
 ' || fail "list gpus --json lacks something"
 	"$program" list metrics --json | python3 -c '
 import json, sys
+node = 0
 for metric in json.load(sys.stdin):
     assert metric["name"].startswith(metric["suite"] + "."), metric
     assert metric["better"] in ("higher", "lower", "none") and metric["unit"] and metric["help"], metric
     assert isinstance(metric["headline"], bool), metric
+    node += metric["name"].startswith("node.")
+assert node >= 6, "metrics of the node are missing"
 ' || fail "a metric is not described"
 fi
 

@@ -15,6 +15,7 @@
 #include "cli/table.h"
 #include "measure/conductor.h"
 #include "plan/hint.h"
+#include "plan/limit.h"
 #include "result/device_json.h"
 #include "result/json_writer.h"
 #include "suites/suite.h"
@@ -138,17 +139,27 @@ static const char *better_name(enum better better)
 	return names[better];
 }
 
-static void metric_json(struct json_writer *w, const struct suite *suite,
-			const struct metric *metric)
+static void metric_json(struct json_writer *w, const char *suite, const struct metric *metric)
 {
 	writer_open(w, '{');
 	writer_text_member(w, "name", metric->name);
-	writer_text_member(w, "suite", suite->name);
+	writer_text_member(w, "suite", suite);
 	writer_text_member(w, "unit", metric->unit);
 	writer_text_member(w, "better", better_name(metric->better));
 	writer_bool_member(w, "headline", metric->headline);
 	writer_text_member(w, "help", metric->help);
 	writer_close(w, '}');
+}
+
+static void add_metrics(const char *suite, const struct metric *metrics, bool json,
+			struct json_writer *w, struct table *table)
+{
+	for (const struct metric *m = metrics; m->name; m++) {
+		if (json)
+			metric_json(w, suite, m);
+		else
+			ROW(table, m->name, m->unit, better_name(m->better), m->help);
+	}
 }
 
 static int list_metrics(bool json)
@@ -157,14 +168,10 @@ static int list_metrics(bool json)
 	struct table table = TABLE_EMPTY;
 
 	ROW(&table, "METRIC", "UNIT", "BETTER", "DEFINITION");
-	for (const struct suite *const *s = suites; *s; s++) {
-		for (const struct metric *m = (*s)->metrics; m->name; m++) {
-			if (json)
-				metric_json(&w, *s, m);
-			else
-				ROW(&table, m->name, m->unit, better_name(m->better), m->help);
-		}
-	}
+	for (const struct suite *const *s = suites; *s; s++)
+		add_metrics((*s)->name, (*s)->metrics, json, &w, &table);
+	/* Of no suite: what limits may say about the machine. */
+	add_metrics("node", node_metrics, json, &w, &table);
 	finish(json, &w, &table);
 	return EXIT_ACCEPTED;
 }
