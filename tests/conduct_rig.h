@@ -144,9 +144,12 @@ static enum status act(enum deed deed, struct run *run, struct error *err)
 
 /* How often a suite of this process was told to let go of what it keeps. */
 static unsigned releases;
+static bool dies_letting_go; /* a worker, when it has done its last case */
 
 static void steps_release(void)
 {
+	if (dies_letting_go)
+		raise(SIGKILL);
 	releases++;
 }
 
@@ -396,6 +399,7 @@ static void rig_end(struct rig *rig)
 	rmdir(rig->directory);
 	memset(deeds, 0, sizeof(deeds));
 	work_microseconds = 0;
+	dies_letting_go = false;
 }
 
 static enum status rig_conduct(struct rig *rig, bool resume)

@@ -192,7 +192,7 @@ static void a_lost_worker_is_not_accepted(void **state)
 	assert_string_equal(v.checks[0].devices, "cuda:1");
 	assert_string_equal(v.checks[0].uuid, "GPU-1");
 	assert_string_equal(v.checks[0].reason,
-			    "a worker process was lost, and what it did was done again: rank 1 "
+			    "a worker process was lost, which cost no case: rank 1 "
 			    "(cuda:1) killed by signal 11");
 	verdicts_release(&v);
 	result_release(&r);

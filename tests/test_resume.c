@@ -239,6 +239,76 @@ static void a_damaged_line_is_done_again(void **state)
 	rig_end(&rig);
 }
 
+/* How many lost workers the cases of the result tell of. */
+static size_t told_losses(const struct rig *rig)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < rig->result.case_count; i++)
+		n += rig->result.cases[i].lost_count;
+	return n;
+}
+
+/* The journal up to the line that begins with `text`, which stays. */
+static void cut_behind(const struct rig *rig, const char *text)
+{
+	char *journal = read_file(rig, "run.jsonl"), *path = rig_path(rig, "run.jsonl");
+	char *at = strstr(journal, text);
+
+	assert_non_null(at);
+	assert_int_equal(truncate(path, strchr(at, '\n') + 1 - journal), 0);
+	free(journal);
+	free(path);
+}
+
+static void a_worker_lost_behind_the_last_case_is_not_forgotten(void **state)
+{
+	double nonce[MOST_STEPS];
+	struct rig rig;
+	char *path;
+
+	(void)state;
+	dies_letting_go = true;
+	finished_run(&rig, RIG_STEPS "1..3\n", nonce);
+	assert_int_equal(told_losses(&rig), 1);
+	assert_int_equal(rig_case(&rig, 3)->lost_count, 1);
+	/* The conductor dies before it has written a result. */
+	path = rig_path(&rig, "result.json");
+	assert_int_equal(unlink(path), 0);
+	dies_letting_go = false;
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(rig_conduct(&rig, true), STATUS_OK);
+		assert_int_equal(told_losses(&rig), 1);
+		assert_non_null(strstr(rig_case(&rig, 3)->lost[0].reason, "signal 9"));
+		assert_string_equal(rig_case(&rig, 3)->lost[0].devices[0], "host:0");
+		assert_non_null(strstr(rig_case(&rig, 3)->notes, "A worker was lost"));
+	}
+	free(path);
+	rig_end(&rig);
+}
+
+static void a_lost_worker_is_told_of_once(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	rig_begin(&rig, RIG_STEPS "1..2\n[suite ranks]\ncases = 3..4\n");
+	dies_letting_go = true;
+	assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
+	assert_int_equal(told_losses(&rig), 1);
+	assert_int_equal(rig_case(&rig, 3)->lost_count, 1);
+	dies_letting_go = false;
+	assert_int_equal(rig_conduct(&rig, true), STATUS_OK);
+	assert_int_equal(told_losses(&rig), 1);
+	/* The conductor died before the next case was done, which then tells of it. */
+	cut_behind(&rig, "{\"lost\":");
+	assert_int_equal(rig_conduct(&rig, true), STATUS_OK);
+	assert_int_equal(rig.result.case_count, 4);
+	assert_int_equal(told_losses(&rig), 1);
+	assert_int_equal(rig_case(&rig, 3)->lost_count, 1);
+	rig_end(&rig);
+}
+
 static void another_plan_is_refused(void **state)
 {
 	double before[MOST_STEPS];
@@ -492,6 +562,8 @@ int main(void)
 		cmocka_unit_test(killed_at_any_moment),
 		cmocka_unit_test(a_torn_last_line_is_cut_away),
 		cmocka_unit_test(a_damaged_line_is_done_again),
+		cmocka_unit_test(a_worker_lost_behind_the_last_case_is_not_forgotten),
+		cmocka_unit_test(a_lost_worker_is_told_of_once),
 		cmocka_unit_test(another_plan_is_refused),
 		cmocka_unit_test(a_directory_holds_one_run),
 		cmocka_unit_test(two_runs_in_one_directory),

@@ -76,12 +76,21 @@ void run_print_summary(const struct result *result)
 	print_lost(result);
 }
 
+/* No case was lost with it, but a process that dies is a fault of the machine or of ours: nobody should see green. */
+static bool lost_workers(const struct result *result)
+{
+	for (size_t i = 0; i < result->case_count; i++)
+		if (result->cases[i].lost_count)
+			return true;
+	return false;
+}
+
 enum exit_code run_exit_code(const struct result *result)
 {
 	if (count_of(result, CASE_FAILED))
 		return EXIT_WRONG_RESULT;
 	if (count_of(result, CASE_ERROR) || result->case_count < result->planned ||
-	    result_lost_devices(result))
+	    result_lost_devices(result) || lost_workers(result))
 		return EXIT_INCOMPLETE;
 	return EXIT_ACCEPTED;
 }

@@ -195,7 +195,7 @@ static void judge_lost(const struct result *result, const struct case_result *c,
 		struct text devices = TEXT_EMPTY;
 		struct check *check = judging_finding(verdicts, result, NULL,
 			lost->device_count ? lost->devices[0] : NULL, VERDICT_ERROR, false,
-			xasprintf("a worker process was lost, and what it did was done again: %s",
+			xasprintf("a worker process was lost, which cost no case: %s",
 				  lost->reason));
 
 		for (size_t d = 0; d < lost->device_count; d++)

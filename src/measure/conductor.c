@@ -39,8 +39,7 @@ struct conductor {
 	bool *partial;             /* interrupted: kept, but not done */
 	int log;
 	double earlier_seconds; /* of the run that this one continues */
-	struct lost_worker *lost; /* that no case tells of yet */
-	size_t lost_count, lost_capacity;
+	struct losses lost;
 };
 
 static void started(void *context, size_t index)
@@ -66,21 +65,14 @@ static void stopping(void *context)
 		      SUPERVISE_STOP_SECONDS);
 }
 
-/* A worker that was lost before a case began, or with several at once, must not be forgotten because the next one went well. */
-static void tell_of_lost(struct conductor *k, struct case_result *c)
-{
-	for (size_t i = 0; i < k->lost_count; i++)
-		case_result_lose(c, &k->lost[i]);
-	k->lost_count = 0;
-}
-
 static enum status settled(void *context, size_t index, bool partial, struct case_result *c,
 			   struct error *err)
 {
 	struct conductor *k = context;
 	enum status status;
 
-	tell_of_lost(k, c);
+	/* A worker that was lost before a case began, or with several at once, is not forgotten because the next one went well. */
+	losses_tell(&k->lost, c);
 	status = journal_append(&k->journal, partial, c, err);
 	if (status != STATUS_OK) {
 		case_result_release(c);
@@ -147,14 +139,19 @@ static enum status give_up(struct conductor *k, const size_t *cases, size_t coun
 	return status;
 }
 
-static void take_loss(struct conductor *k, struct lost_worker *lost, bool repeated)
+/* In the journal at once: behind the last case no other one will tell of it. */
+static enum status take_loss(struct conductor *k, struct lost_worker *lost, bool repeated,
+			     struct error *err)
 {
+	enum status status;
+
 	if (!lost->reason)
-		return;
+		return STATUS_OK;
 	fprintf(stderr, "gpuproof: a worker was lost%s: %s\n",
 		repeated ? ", and what it did is done again" : " behind its last case", lost->reason);
-	ARRAY_GROW(k->lost, k->lost_count, k->lost_capacity);
-	k->lost[k->lost_count++] = *lost;
+	status = journal_append_lost(&k->journal, lost, err);
+	losses_add(&k->lost, lost);
+	return status;
 }
 
 /* Workers one after the other until all `cases` are settled or a stop is asked for. */
@@ -186,7 +183,8 @@ static enum status run_group(struct conductor *k, const size_t *cases, size_t co
 		}
 		cases += life.settled;
 		count -= life.settled;
-		take_loss(k, &life.lost, count > 0);
+		if (take_loss(k, &life.lost, count > 0, err) != STATUS_OK)
+			return err->status;
 		idle = life.settled ? 0 : idle + 1;
 		hangs = life.hung && life.settled <= 1 ? hangs + 1 : 0;
 		if (!count || signals_stops() || (idle < 2 && hangs < HANGS_IN_A_ROW))
@@ -248,7 +246,7 @@ static enum status open_journal(struct conductor *k, const struct probe *probe,
 
 	if (options->resume)
 		return journal_resume(&k->journal, options->directory, k->plan, result, k->cases,
-				      k->done, err);
+				      k->done, &k->lost, err);
 	header_fill(result, k->plan, probe, options->command);
 	return journal_create(&k->journal, options->directory, result, k->plan, err);
 }
@@ -290,9 +288,7 @@ static void close_all(struct conductor *k)
 	}
 	if (k->control)
 		munmap(k->control, sizeof(*k->control));
-	for (size_t i = 0; i < k->lost_count; i++)
-		lost_worker_release(&k->lost[i]);
-	free(k->lost);
+	losses_release(&k->lost);
 	free(k->cases);
 	free(k->done);
 	free(k->partial);
@@ -310,7 +306,7 @@ static void collect(struct conductor *k, struct result *result, enum status stat
 			*result_add_case(result) = k->cases[i];
 	/* Lost behind the last case of all. */
 	if (result->case_count)
-		tell_of_lost(k, &result->cases[result->case_count - 1]);
+		losses_tell(&k->lost, &result->cases[result->case_count - 1]);
 	clock_iso8601(now, sizeof(now));
 	free(result->finished);
 	/* Someone may have set the clock back meanwhile. */

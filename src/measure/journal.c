@@ -129,24 +129,28 @@ static enum status parse_header(const struct text *content, const char *path, st
 	return STATUS_OK;
 }
 
+static enum status open_unlocked(struct journal *journal, const char *directory, struct error *err)
+{
+	journal->path = xasprintf("%s/%s", directory, JOURNAL_NAME);
+	journal->fd = open(journal->path, O_RDONLY | O_CLOEXEC);
+	if (journal->fd >= 0)
+		return STATUS_OK;
+	return error_set(err, STATUS_USAGE, "%s: no run to continue: %s", journal->path,
+			 strerror(errno));
+}
+
 enum status journal_read_header(const char *directory, struct result *header, struct error *err)
 {
-	char *path = xasprintf("%s/%s", directory, JOURNAL_NAME);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct journal journal = { .fd = -1 };
 	struct text content = TEXT_EMPTY;
-	enum status status;
+	enum status status = open_unlocked(&journal, directory, err);
 
-	if (fd < 0)
-		status = error_set(err, STATUS_USAGE, "%s: no run to continue: %s", path,
-				   strerror(errno));
-	else
-		status = read_all(fd, path, &content, err);
 	if (status == STATUS_OK)
-		status = parse_header(&content, path, header, err);
-	if (fd >= 0)
-		close(fd);
+		status = read_all(journal.fd, journal.path, &content, err);
+	if (status == STATUS_OK)
+		status = parse_header(&content, journal.path, header, err);
+	journal_close(&journal);
 	text_release(&content);
-	free(path);
 	return status;
 }
 
@@ -207,6 +211,22 @@ static enum status vacant(const struct text *content, const char *directory, str
 				 "%s/%s is no journal of gpuproof; choose another directory",
 				 directory, JOURNAL_NAME);
 	return STATUS_OK;
+}
+
+enum status journal_vacant(const char *directory, struct error *err)
+{
+	struct journal journal = { .fd = -1 };
+	struct text content = TEXT_EMPTY;
+	struct error unread = ERROR_NONE;
+	enum status status = STATUS_OK;
+
+	/* What cannot be read says so when it is written. */
+	if (open_unlocked(&journal, directory, &unread) == STATUS_OK &&
+	    read_all(journal.fd, journal.path, &content, &unread) == STATUS_OK)
+		status = vacant(&content, directory, err);
+	journal_close(&journal);
+	text_release(&content);
+	return status;
 }
 
 enum status journal_create(struct journal *journal, const char *directory,
@@ -278,9 +298,21 @@ static size_t case_index(const struct plan *plan, const char *id)
 	return plan->case_count;
 }
 
-/* Takes the case in one line. False when the line is damaged. */
+/* A finished case tells of those before it; one that was interrupted is done again, and its successor tells. */
+static bool take_lost(const struct message *message, struct losses *lost)
+{
+	struct error err = ERROR_NONE;
+	struct lost_worker one;
+
+	if (lost_worker_from_json(&one, message->json, message->json_length, &err) != STATUS_OK)
+		return false;
+	losses_add(lost, &one);
+	return true;
+}
+
+/* Takes what one line tells. False when it is damaged. */
 static bool take_line(const struct plan *plan, const char *line, size_t length,
-		      struct case_result *cases, bool *done)
+		      struct case_result *cases, bool *done, struct losses *lost)
 {
 	struct error err = ERROR_NONE;
 	struct case_result c;
@@ -291,6 +323,8 @@ static bool take_line(const struct plan *plan, const char *line, size_t length,
 		return false;
 	if (message.kind == MESSAGE_PARTIAL)
 		return true; /* done again */
+	if (message.kind == MESSAGE_LOST)
+		return take_lost(&message, lost);
 	if (message.kind != MESSAGE_CASE ||
 	    case_result_from_json(&c, message.json, message.json_length, &err) != STATUS_OK)
 		return false;
@@ -301,34 +335,36 @@ static bool take_line(const struct plan *plan, const char *line, size_t length,
 	}
 	cases[index] = c;
 	done[index] = true;
+	losses_release(lost);
 	return true;
 }
 
-static void take_lines(struct journal *journal, const struct plan *plan, const struct text *content,
-		       struct case_result *cases, bool *done)
+/* Returns the length of all that counts. `path` NULL: says nothing about what does not. */
+static off_t take_lines(const char *path, const struct plan *plan, const struct text *content,
+			struct case_result *cases, bool *done, struct losses *lost)
 {
 	const char *at = (const char *)memchr(content->data, '\n', content->length) + 1;
 	const char *end = content->data + content->length;
 
 	while (at < end) {
 		const char *stop = memchr(at, '\n', (size_t)(end - at));
-		bool whole = stop && take_line(plan, at, (size_t)(stop - at), cases, done);
+		bool whole = stop && take_line(plan, at, (size_t)(stop - at), cases, done, lost);
 
 		if (!whole && (!stop || stop + 1 == end))
 			break; /* torn: cut away */
-		if (!whole)
+		if (!whole && path)
 			fprintf(stderr,
 				"gpuproof: %s: a damaged line is left out; its case is done "
 				"again\n",
-				journal->path);
+				path);
 		at = stop + 1;
 	}
-	journal->size = at - content->data;
+	return at - content->data;
 }
 
 enum status journal_resume(struct journal *journal, const char *directory, const struct plan *plan,
 			   struct result *header, struct case_result *cases, bool *done,
-			   struct error *err)
+			   struct losses *lost, struct error *err)
 {
 	struct text content = TEXT_EMPTY;
 	enum status status;
@@ -342,13 +378,42 @@ enum status journal_resume(struct journal *journal, const char *directory, const
 	if (status == STATUS_OK && same_plan(&content, header, plan, err) != STATUS_OK)
 		status = error_prefix(err, "%s cannot be continued", directory);
 	if (status == STATUS_OK) {
-		take_lines(journal, plan, &content, cases, done);
+		journal->size = take_lines(journal->path, plan, &content, cases, done, lost);
 		if (ftruncate(journal->fd, journal->size) != 0)
 			status = error_errno(err, "%s", journal->path);
 	}
 	if (status != STATUS_OK)
 		journal_close(journal);
 	text_release(&content);
+	return status;
+}
+
+enum status journal_look(const char *directory, const struct plan *plan, bool *done,
+			 struct error *err)
+{
+	struct case_result *cases = xcalloc(plan->case_count, sizeof(*cases));
+	struct journal journal = { .fd = -1 };
+	struct text content = TEXT_EMPTY;
+	struct result header = { 0 };
+	struct losses lost = { 0 };
+	enum status status = open_unlocked(&journal, directory, err);
+
+	if (status == STATUS_OK)
+		status = read_all(journal.fd, journal.path, &content, err);
+	if (status == STATUS_OK)
+		status = parse_header(&content, journal.path, &header, err);
+	if (status == STATUS_OK)
+		status = same_plan(&content, &header, plan, err);
+	if (status == STATUS_OK)
+		take_lines(NULL, plan, &content, cases, done, &lost);
+	for (size_t i = 0; i < plan->case_count; i++)
+		if (done[i])
+			case_result_release(&cases[i]);
+	free(cases);
+	losses_release(&lost);
+	result_release(&header);
+	text_release(&content);
+	journal_close(&journal);
 	return status;
 }
 
@@ -359,6 +424,18 @@ enum status journal_append(struct journal *journal, bool partial, const struct c
 	enum status status;
 
 	message_add_case(&line, partial, c);
+	status = append_line(journal, &line, err);
+	text_release(&line);
+	return status;
+}
+
+enum status journal_append_lost(struct journal *journal, const struct lost_worker *lost,
+				struct error *err)
+{
+	struct text line = TEXT_EMPTY;
+	enum status status;
+
+	message_add_lost(&line, lost);
 	status = append_line(journal, &line, err);
 	text_release(&line);
 	return status;

@@ -10,7 +10,7 @@
 static const char *const frames[] = {
 	[MESSAGE_START] = "{\"start\":",       [MESSAGE_READY] = "{\"ready\":",
 	[MESSAGE_PROGRESS] = "{\"progress\":", [MESSAGE_CASE] = "{\"case\":",
-	[MESSAGE_PARTIAL] = "{\"partial\":",
+	[MESSAGE_PARTIAL] = "{\"partial\":",   [MESSAGE_LOST] = "{\"lost\":",
 };
 
 void message_add_index(struct text *to, enum message_kind kind, size_t index)
@@ -40,6 +40,14 @@ void message_add_case(struct text *to, bool partial, const struct case_result *c
 	char *json = case_result_to_json(c);
 
 	text_addf(to, "%s%s}\n", frames[partial ? MESSAGE_PARTIAL : MESSAGE_CASE], json);
+	free(json);
+}
+
+void message_add_lost(struct text *to, const struct lost_worker *lost)
+{
+	char *json = lost_worker_to_json(lost);
+
+	text_addf(to, "%s%s}\n", frames[MESSAGE_LOST], json);
 	free(json);
 }
 
@@ -76,7 +84,7 @@ static bool parse_body(const char *body, size_t length, struct message *out)
 {
 	char copy[128];
 
-	if (out->kind == MESSAGE_CASE || out->kind == MESSAGE_PARTIAL) {
+	if (out->kind >= MESSAGE_CASE) {
 		out->json = body;
 		out->json_length = length;
 		return true;
@@ -92,7 +100,7 @@ static bool parse_body(const char *body, size_t length, struct message *out)
 bool message_parse(const char *line, size_t length, struct message *out)
 {
 	memset(out, 0, sizeof(*out));
-	for (int kind = MESSAGE_START; kind <= MESSAGE_PARTIAL; kind++) {
+	for (int kind = MESSAGE_START; kind <= MESSAGE_LOST; kind++) {
 		size_t opening = strlen(frames[kind]);
 
 		if (length <= opening || memcmp(line, frames[kind], opening) != 0)

@@ -111,7 +111,7 @@ static bool take(struct session *s, const struct message *message)
 				 message->half_width);
 		return true;
 	}
-	return take_case(s, message);
+	return message->kind != MESSAGE_LOST && take_case(s, message);
 }
 
 static void take_lines(struct session *s)

@@ -181,8 +181,7 @@ static void warn_lost(const struct view *view, struct tree *list)
 		for (size_t i = 0; i < result->case_count; i++)
 			for (size_t l = 0; l < result->cases[i].lost_count; l++)
 				warn(list,
-				     "%s%sA worker process was lost, and what it did was done "
-				     "again: %s.",
+				     "%s%sA worker process was lost, which cost no case: %s.",
 				     view->count > 1 ? view_letter(r, letter) : "",
 				     view->count > 1 ? ": " : "",
 				     result->cases[i].lost[l].reason);

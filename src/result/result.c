@@ -192,7 +192,7 @@ static void add_lost(struct case_result *c, struct lost_worker *lost)
 
 void case_result_lose(struct case_result *c, struct lost_worker *lost)
 {
-	char *note = xasprintf("A worker was lost, and what it did was done again: %s.", lost->reason);
+	char *note = xasprintf("A worker was lost, which cost no case: %s.", lost->reason);
 
 	case_result_note(c, note);
 	free(note);

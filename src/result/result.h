@@ -140,8 +140,8 @@ struct case_phase {
 };
 
 /*
- * A worker process that ended badly with no case in flight, or with several: what it did was done again, one by one. A
- * case says so that was carried out next.
+ * A worker process that ended badly with no case in flight, or with several: what was left of those is done again, one by
+ * one, so that it costs no case. The case says so that was carried out next, or the run's last one.
  */
 struct lost_worker {
 	char *reason;   /* "rank 1 (cuda:1) killed by signal 11 (Segmentation fault)" */
@@ -269,6 +269,10 @@ char *result_to_json(const struct result *result);
 /* One finished case as one line of JSON without line breaks, and back (journal and worker pipe). */
 char *case_result_to_json(const struct case_result *c);
 enum status case_result_from_json(struct case_result *c, const char *text, size_t length,
+				  struct error *err);
+/* A lost worker as such a line, and back. */
+char *lost_worker_to_json(const struct lost_worker *lost);
+enum status lost_worker_from_json(struct lost_worker *lost, const char *text, size_t length,
 				  struct error *err);
 /* The result without its cases as one line (the journal's header), and back. */
 char *result_header_to_json(const struct result *result);

@@ -167,7 +167,7 @@ static const struct field phase_fields[] = {
 	{ 0 }
 };
 
-static const struct field lost_worker_fields[] = {
+const struct field lost_worker_fields[] = {
 	{ .name = "reason", .codec = &codec_string, FIELD_AT(lost_worker, reason) },
 	{ .name = "devices", .codec = &codec_strings, FIELD_COUNTED(lost_worker, devices, device_count) },
 	{ 0 }

@@ -53,7 +53,7 @@ static enum status read_document(struct result *result, const char *text, size_t
 	memset(result, 0, sizeof(*result));
 	status = json_parse(text, length, &json, err);
 	if (status != STATUS_OK)
-		return status;
+		return error_prefix(err, "this is no gpuproof result, or not all of it");
 	status = check_version(json, err);
 	if (status == STATUS_OK)
 		status = fields_read(json, fields, result, NULL, err);
@@ -84,5 +84,22 @@ enum status case_result_from_json(struct case_result *c, const char *text, size_
 	status = fields_parse(text, length, case_fields, c, err);
 	if (status != STATUS_OK)
 		case_result_release(c);
+	return status;
+}
+
+char *lost_worker_to_json(const struct lost_worker *lost)
+{
+	return fields_line(lost_worker_fields, lost);
+}
+
+enum status lost_worker_from_json(struct lost_worker *lost, const char *text, size_t length,
+				  struct error *err)
+{
+	enum status status;
+
+	memset(lost, 0, sizeof(*lost));
+	status = fields_parse(text, length, lost_worker_fields, lost, err);
+	if (status != STATUS_OK)
+		lost_worker_release(lost);
 	return status;
 }

@@ -13,10 +13,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char *line = malloc(size + !size);
 	struct message message;
 	struct case_result c;
+	struct lost_worker lost;
+	bool whole;
 	struct error err = ERROR_NONE;
 
 	memcpy(line, data, size);
-	if (!memchr(line, '\n', size) && message_parse(line, size, &message) &&
+	whole = !memchr(line, '\n', size) && message_parse(line, size, &message);
+	if (whole && message.kind == MESSAGE_LOST &&
+	    lost_worker_from_json(&lost, message.json, message.json_length, &err) == STATUS_OK)
+		lost_worker_release(&lost);
+	if (whole &&
 	    (message.kind == MESSAGE_CASE || message.kind == MESSAGE_PARTIAL) &&
 	    case_result_from_json(&c, message.json, message.json_length, &err) == STATUS_OK)
 		case_result_release(&c);
