@@ -106,18 +106,72 @@ rm once
 GPUPROOF_FAKE="devices=2 error@copy:30 once=$folder/once" expect 4 run fake.ini -o error
 says out "4 cases: 3 OK, 1 ERROR; complete"
 says out "FAKE_ERROR_STICKY"
+# A worker that dies between cases costs none, and yet the run is not green: something is wrong with machine or program.
+cat > groups.ini <<-INI
+	[run]
+	backend = fake
+	[defaults]
+	min_samples = 2
+	max_samples = 2
+	[suite transfer]
+	sizes = 4KiB
+	directions = h2d
+	memories = pinned
+INI
+for n in 3 4 5 6 7 8; do
+	rm -rf died
+	head -c 56 /dev/zero > calls
+	code=0
+	GPUPROOF_FAKE="devices=2 calls=$folder/calls segfault@$n" "$program" run groups.ini -o died > out 2> err || code=$?
+	grep -q '"lost_workers"' died/result.json 2> /dev/null && break
+done
+[ $code = 4 ] || fail "a worker was lost, exit code $code: $(cat out err)"
+says out "2 cases: 2 OK; complete"
+says out "a worker was lost: worker killed by signal 11"
+expect 4 run --resume died -q
 # A device that cannot even be opened.
 GPUPROOF_FAKE="devices=1 abort@device_open" expect 4 run fake.ini -o closed
 says out "2 cases: 2 ERROR; complete"
 
-# Continuing a finished run changes nothing; its config is the journal's.
+# Continuing a finished run changes nothing, and says so at once; its config is the journal's.
 cp good/result.json before.json
+cp fake.ini kept.ini
 rm fake.ini
 expect 0 run --resume good
 says out "4 cases: 4 OK; complete"
-cut -d, -f1 <(grep -o '"samples":.*' before.json | head -1) > a || true
-cut -d, -f1 <(grep -o '"samples":.*' good/result.json | head -1) > b || true
-cmp -s a b || fail "--resume changed a finished case"
+[ "$(cat err)" = "gpuproof: nothing is left to do: good holds all 4 cases" ] || fail "--resume of a finished run says $(cat err)"
+[ "$(tail -1 out)" = good/report.html ] || fail "--resume of a finished run: $(cat out)"
+cmp -s before.json good/result.json || fail "--resume changed a finished run"
+rm good/report.html
+expect 0 run --resume good -q
+[ -s good/report.html ] && [ "$(cat out)" = good/report.html ] || fail "--resume does not make the report that is missing"
+# What is left of several launches is counted; the launches of a finished one are all still in its result.
+expect 0 run kept.ini -o launched --launches 3 --no-report
+says err "gpuproof: 4 cases in 3 launches on 2 devices, about "
+cp launched/result.json before.json
+expect 0 run --resume launched --no-report
+says err "nothing is left to do: launched holds all 12 cases of 3 launches"
+cmp -s before.json launched/result.json || fail "--resume changed a finished run of three launches"
+rm -r launched/launch-3
+head -3 launched/run.jsonl > cut && cp cut launched/run.jsonl
+expect 0 run --resume launched --no-report
+says err "gpuproof: 6 of the 12 cases of 3 launches are left on 2 devices, about "
+expect 2 run kept.ini -o launched
+[ "$(wc -l < err)" = 1 ] || fail "a run that cannot begin says what it would do: $(cat err)"
+
+# Whoever closed standard input, output or error: nothing that is printed ends up in a file of the run.
+for closed in '<&-' '>&-' '2>&-' '<&- >&- 2>&-'; do
+	rm -rf closed
+	code=0
+	eval "'$program' run kept.ini -o closed < /dev/null > out 2> err $closed" || code=$?
+	case $closed in
+	*'>&- 2'* | '>&-') [ $code = 3 ] || fail "standard output is closed: exit code $code" ;;
+	*) [ $code = 0 ] || fail "$closed: exit code $code" ;;
+	esac
+	[ -s closed/report.html ] && [ ! -e closed/worker.log ] || fail "$closed: $(ls closed)"
+	grep -qv '^{' closed/run.jsonl && fail "$closed: in the journal is $(grep -v '^{' closed/run.jsonl)"
+	"$program" check closed --limits generic > /dev/null 2> err || [ $? = 1 ] || fail "$closed: the result cannot be read"
+done
 
 # A terminal of 20 columns: the line is redrawn, cut, and gone at the end. No colour when it is not wanted.
 if command -v script > /dev/null; then

@@ -1,8 +1,10 @@
 /* The program's door: finds the command and hands over. */
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "cli/command.h"
@@ -88,9 +90,25 @@ static bool asks_for_help(int argc, char **argv)
 	return false;
 }
 
+/*
+ * Whoever starts us may have closed standard input, output or error. The next file that we open would take its number,
+ * and what is printed would go into a journal. The wrong way round, so that using it is still an error.
+ */
+static bool hold_standard_streams(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+			return false;
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : "help";
+
+	if (!hold_standard_streams())
+		return EXIT_ENVIRONMENT;
 
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
 		name = "help";

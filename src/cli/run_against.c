@@ -1,6 +1,8 @@
 #include "cli/run_against.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,7 @@
 #include "cli/command.h"
 #include "cli/run_launches.h"
 #include "cli/run_setup.h"
+#include "measure/signals.h"
 
 /* One side of the comparison. */
 struct side {
@@ -76,14 +79,34 @@ static pid_t start_program(char **arguments)
 	return pid;
 }
 
+/* A stop that only we were asked for is passed on; from a terminal it reaches both. */
+static pid_t wait_and_pass_on(pid_t pid, int *status)
+{
+	int passed_on = 0;
+	pid_t got;
+
+	signals_attend(true);
+	while ((got = waitpid(pid, status, WNOHANG)) == 0) {
+		struct pollfd fd = { .fd = signals_fd(), .events = POLLIN };
+
+		poll(&fd, 1, 250);
+		signals_drain();
+		for (; passed_on < signals_stops(); passed_on++)
+			kill(pid, signals_last_stop());
+	}
+	signals_attend(false);
+	return got;
+}
+
 /* A case that fails or is skipped there is in its result; only a run without a result of its own is an error here. */
 static enum status wait_for_program(pid_t pid, const char *name, struct error *err)
 {
 	int status = 0;
 
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return error_errno(err, "%s", name);
+	if (wait_and_pass_on(pid, &status) < 0)
+		return error_errno(err, "%s", name);
+	if (signals_stops())
+		return error_set(err, STATUS_INTERRUPTED, "interrupted");
 	if (WIFSIGNALED(status))
 		return error_set(err, STATUS_IO, "%s was ended by signal %d", name,
 				 WTERMSIG(status));
@@ -129,6 +152,8 @@ static enum status launch_program(const struct against *against, struct side *si
 static enum status launch_side(const struct against *against, struct side *side, size_t launch,
 			       const char *name, struct error *err)
 {
+	if (signals_stops())
+		return error_set(err, STATUS_INTERRUPTED, "interrupted");
 	if (!side->options.quiet)
 		fprintf(stderr, "gpuproof: launch %zu of %zu of %s\n", launch, against->launches,
 			name);

@@ -6,17 +6,20 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/units.h"
 #include "cli/command.h"
 #include "cli/print_comparison.h"
 #include "cli/print_verdicts.h"
 #include "cli/run_against.h"
 #include "cli/run_flight.h"
 #include "cli/run_launches.h"
+#include "cli/run_left.h"
 #include "cli/run_summary.h"
+#include "measure/journal.h"
+#include "measure/signals.h"
 #include "report/acceptance.h"
 #include "report/report.h"
 
+#define REPORT_PAGE "report.html"
 #define ACCEPTANCE_PAGE "acceptance.html"
 
 /* The page with the verdict, beside the report and linked with it. */
@@ -27,7 +30,7 @@ static enum status publish_verdict(struct run_request *a, const struct result *r
 	const struct acceptance acceptance = { .result = result,
 					       .verdicts = verdicts,
 					       .limits = a->check.limits.source,
-					       .run_page = "report.html" };
+					       .run_page = REPORT_PAGE };
 	char *path = xasprintf("%s/" ACCEPTANCE_PAGE, directory);
 	struct report_options options = { .output = path, .separate_css = true };
 	enum status status = STATUS_OK;
@@ -46,7 +49,7 @@ static enum status publish_verdict(struct run_request *a, const struct result *r
 static enum status publish(const struct result *results, size_t count, const struct run_request *a,
 			   const char *directory, struct error *err)
 {
-	char *path = xasprintf("%s/report.html", directory);
+	char *path = xasprintf("%s/" REPORT_PAGE, directory);
 	struct report_options options = { .output = path,
 					  .separate_css = true,
 					  .acceptance_page = a->accepted_page ? ACCEPTANCE_PAGE
@@ -90,19 +93,6 @@ static int graver(int a, int b)
 static size_t launches_of(const struct plan *plan)
 {
 	return (size_t)section_integer(config_section(plan->config, "run", ""), "launches");
-}
-
-static void announce(const struct plan *plan, const char *directory)
-{
-	double seconds = 0;
-	char time[32];
-
-	for (size_t i = 0; i < plan->case_count; i++)
-		seconds += plan->cases[i].skip_reason ? 0 : plan->cases[i].estimate_seconds;
-	fprintf(stderr, "gpuproof: %zu cases on %zu device%s, about %s%s, into %s\n",
-		plan->case_count, plan->device_count, plan->device_count == 1 ? "" : "s",
-		units_about(seconds, time, sizeof(time)),
-		launches_of(plan) > 1 ? " a launch" : "", directory);
 }
 
 /* An acceptance run says how the machine was before and after it. */
@@ -149,51 +139,98 @@ static int judge_run(struct run_request *a, const struct run_setup *setup,
 	return code;
 }
 
-static int measure(struct run_request *a, const struct run_setup *setup,
-		   const struct conduct_options *options)
+/* Measures what is left. `result` stays empty when nothing was begun. */
+static enum status measure_left(const struct run_request *a, const struct run_setup *setup,
+				const struct conduct_options *options, struct result *result,
+				int *code)
 {
-	struct error err = ERROR_NONE, report_error = ERROR_NONE;
+	struct error err = ERROR_NONE, pool_error = ERROR_NONE;
 	struct launches launches = { 0 };
-	struct result result;
 	struct finding *before = NULL;
 	size_t before_count = 0;
 	enum status status, pooled;
-	int code;
 
 	if (a->check.wanted)
 		flight_collect(&setup->probe, ".", &before, &before_count);
 	status = launches_run(&launches, &setup->plan, &setup->probe, options,
 			      launches_of(&setup->plan), &err);
-	pooled = launches_pool(&launches, options->directory, &result, &report_error);
-	code = finish(&result, status, *options->stopped_by, &err);
-	if (a->check.wanted && pooled == STATUS_OK && result.gpuproof_version)
-		pooled = add_flight(&result, before, before_count, setup, options->directory,
-				    &report_error);
+	pooled = launches_pool(&launches, options->directory, result, &pool_error);
+	*code = finish(result, status, *options->stopped_by, &err);
+	if (a->check.wanted && pooled == STATUS_OK && result->gpuproof_version)
+		pooled = add_flight(result, before, before_count, setup, options->directory,
+				    &pool_error);
 	else
 		free(before);
+	if (pooled != STATUS_OK && *code == EXIT_ACCEPTED)
+		*code = command_fail(&pool_error);
+	launches_release(&launches);
+	return status;
+}
 
-	if (pooled != STATUS_OK && code == EXIT_ACCEPTED)
-		code = command_fail(&report_error);
+static int publish_all(struct run_request *a, const struct result *result, const char *directory,
+		       int code)
+{
+	struct error err = ERROR_NONE;
+	int report_code;
+
+	if (publish(result, 1, a, directory, &err) == STATUS_OK)
+		return code;
+	report_code = command_fail(&err);
+	return code == EXIT_ACCEPTED ? report_code : code;
+}
+
+static int measure(struct run_request *a, const struct run_setup *setup,
+		   const struct run_left *left, const struct conduct_options *options)
+{
+	struct result result;
+	/* Of a finished run nothing is written again: its result may hold more launches, and how the machine was then. */
+	bool finished = a->resume && run_left_nothing(left, options->directory, &result);
+	enum status status = STATUS_OK;
+	int code;
+
+	if (finished)
+		code = run_exit_code(&result);
+	else
+		status = measure_left(a, setup, options, &result, &code);
 	if (result.gpuproof_version) { /* else nothing was begun: there is nothing to show */
 		if (!a->quiet)
 			run_print_summary(&result);
 		if (a->check.wanted && status == STATUS_OK)
 			code = judge_run(a, setup, options, &result, code);
-		error_clear(&report_error);
-		if (publish(&result, 1, a, options->directory, &report_error) != STATUS_OK) {
-			int report_code = command_fail(&report_error);
-
-			code = code == EXIT_ACCEPTED ? report_code : code;
-		}
+		if (finished && !a->check.wanted && !a->no_report &&
+		    run_left_reported(options->directory))
+			printf("%s/" REPORT_PAGE "\n", options->directory);
+		else
+			code = publish_all(a, &result, options->directory, code);
 		if (status != STATUS_OK)
 			fprintf(stderr,
 				"gpuproof: finished cases are kept; go on with: "
 				"gpuproof run --resume %s\n",
 				options->directory);
+	} else if (status == STATUS_INTERRUPTED) {
+		fprintf(stderr, "gpuproof: stopped before anything was measured\n");
 	}
-	launches_release(&launches);
 	result_release(&result);
 	return code;
+}
+
+/* Its two sides are runs of their own, which cannot be gone on with: their turns would no longer alternate. */
+static enum status vacant_for_both(const char *directory, struct error *err)
+{
+	static const char *const sides[] = { "a", "b" };
+	enum status status = STATUS_OK;
+
+	for (size_t i = 0; i < ARRAY_SIZE(sides) && status == STATUS_OK; i++) {
+		char *path = xasprintf("%s/%s", directory, sides[i]);
+		struct error taken = ERROR_NONE;
+
+		if (journal_vacant(path, &taken) != STATUS_OK)
+			status = error_set(err, STATUS_USAGE,
+					   "%s holds a comparison already; choose another directory",
+					   directory);
+		free(path);
+	}
+	return status;
 }
 
 /* Two configs or builds in turns. */
@@ -212,6 +249,7 @@ static int measure_against(struct run_request *a, const struct run_setup *setup,
 	int code;
 
 	if (status != STATUS_OK) {
+		*options->stopped_by = signals_last_stop();
 		code = err.message[0] ? finish(&results[0], status, *options->stopped_by, &err)
 				      : EXIT_USAGE;
 	} else {
@@ -227,16 +265,32 @@ static int measure_against(struct run_request *a, const struct run_setup *setup,
 
 int run_carry_out(struct run_request *a, const struct run_setup *setup)
 {
-	int stopped_by = 0;
+	int stopped_by = 0, code;
 	const struct conduct_options options = { .directory = a->directory,
 						 .resume = a->resume,
 						 .quiet = a->quiet,
 						 .command = a->command,
 						 .stopped_by = &stopped_by };
+	struct error err = ERROR_NONE;
+	struct run_left left;
+	enum status status;
 
 	/* The exit code must tell how the run went, whoever still reads. */
 	signal(SIGPIPE, SIG_IGN);
+	/* One log of both outputs has lines in the order in which they were said. */
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	status = a->resume ? run_left_of(&left, &setup->plan, a->directory, &err)
+			   : run_left_new(&left, &setup->plan, a->directory, &err);
+	if (status == STATUS_OK && a->against) {
+		left.seconds *= 2; /* as if the other side took as long */
+		status = vacant_for_both(a->directory, &err);
+	}
+	if (status != STATUS_OK || signals_begin(&err) != STATUS_OK)
+		return command_fail(&err);
 	if (!a->quiet)
-		announce(&setup->plan, a->directory);
-	return a->against ? measure_against(a, setup, &options) : measure(a, setup, &options);
+		run_left_announce(&left, &setup->plan, a->directory);
+	code = a->against ? measure_against(a, setup, &options)
+			  : measure(a, setup, &left, &options);
+	signals_end();
+	return code;
 }

@@ -8,13 +8,14 @@
 #include "base/memory.h"
 #include "judge/pool.h"
 #include "measure/journal.h"
+#include "measure/signals.h"
 
 char *launch_directory(const char *directory, size_t launch)
 {
 	return launch == 1 ? xstrdup(directory) : xasprintf("%s/launch-%zu", directory, launch);
 }
 
-static bool has_run(const char *directory)
+bool launch_begun(const char *directory)
 {
 	char *path = xasprintf("%s/" JOURNAL_NAME, directory);
 	bool found = access(path, F_OK) == 0;
@@ -27,12 +28,20 @@ enum status launches_add(struct launches *launches, const struct plan *plan,
 			 const struct probe *probe, const struct conduct_options *options,
 			 size_t launch, struct error *err)
 {
-	char *directory = launch_directory(options->directory, launch);
+	char *directory;
 	struct conduct_options one = *options;
 	enum status status;
 
+	/* Between two launches nobody else looks. */
+	if (signals_stops()) {
+		launches->stopped = true;
+		if (options->stopped_by)
+			*options->stopped_by = signals_last_stop();
+		return error_set(err, STATUS_INTERRUPTED, "interrupted");
+	}
+	directory = launch_directory(options->directory, launch);
 	one.directory = directory;
-	one.resume = options->resume && (launch == 1 || has_run(directory));
+	one.resume = options->resume && (launch == 1 || launch_begun(directory));
 	ARRAY_GROW(launches->items, launches->count, launches->capacity);
 	status = conduct(plan, probe, &one, &launches->items[launches->count], err);
 	/* Nothing was begun: there is nothing to keep. */
@@ -47,7 +56,7 @@ enum status launches_run(struct launches *launches, const struct plan *plan,
 			 size_t count, struct error *err)
 {
 	for (size_t launch = launches->count + 1; launch <= count; launch++) {
-		if (count > 1 && !options->quiet)
+		if (count > 1 && !options->quiet && !signals_stops())
 			fprintf(stderr, "gpuproof: launch %zu of %zu\n", launch, count);
 		if (launches_add(launches, plan, probe, options, launch, err) != STATUS_OK)
 			return err->status;
@@ -55,16 +64,23 @@ enum status launches_run(struct launches *launches, const struct plan *plan,
 	return STATUS_OK;
 }
 
+static void set_state(struct result *result, const char *state)
+{
+	free(result->state);
+	result->state = xstrdup(state);
+}
+
 /* A further launch that was not finished says nothing about the others; the run as a whole then is not finished. */
 static size_t complete_ones(const struct launches *launches, struct result *result)
 {
-	for (size_t i = 0; i < launches->count; i++) {
-		if (i == 0 || strcmp(launches->items[i].state, "complete") == 0)
+	for (size_t i = 1; i < launches->count; i++) {
+		if (strcmp(launches->items[i].state, "complete") == 0)
 			continue;
-		free(result->state);
-		result->state = xstrdup(launches->items[i].state);
+		set_state(result, launches->items[i].state);
 		return i;
 	}
+	if (launches->stopped && strcmp(result->state, "complete") == 0)
+		set_state(result, "interrupted");
 	return launches->count;
 }
 
@@ -72,7 +88,7 @@ enum status launches_pool(struct launches *launches, const char *directory, stru
 			  struct error *err)
 {
 	enum status status = STATUS_OK;
-	size_t count;
+	size_t count = launches->count;
 	char *path;
 
 	memset(result, 0, sizeof(*result));
@@ -80,9 +96,9 @@ enum status launches_pool(struct launches *launches, const char *directory, stru
 		return STATUS_OK;
 	*result = launches->items[0];
 	memset(&launches->items[0], 0, sizeof(launches->items[0]));
-	if (launches->count > 1) {
-		count = complete_ones(launches, result);
-		pool_launches(result, 1, launches->items + 1, count - 1);
+	if (count > 1 || launches->stopped) {
+		pool_launches(result, 1, launches->items + 1,
+			      complete_ones(launches, result) - 1);
 		path = xasprintf("%s/result.json", directory);
 		status = result_write(result, path, err);
 		free(path);

@@ -7,14 +7,18 @@
 struct launches {
 	struct result *items; /* launch 1, 2, ... */
 	size_t count, capacity;
+	bool stopped; /* one more was wanted, and was not begun */
 };
 
 /* "DIR" for launch 1, "DIR/launch-2" and so on; the caller frees it. */
 char *launch_directory(const char *directory, size_t launch);
 
+/* Whether a launch has begun in its directory. */
+bool launch_begun(const char *directory);
+
 /*
  * Appends one more launch, into the directory of number `launch`. `options` as for the run as a whole; a launch that is
- * there already is continued when they say resume.
+ * there already is continued when they say resume. STATUS_INTERRUPTED, and nothing is begun, when a stop was asked for.
  */
 enum status launches_add(struct launches *launches, const struct plan *plan,
 			 const struct probe *probe, const struct conduct_options *options,

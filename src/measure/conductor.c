@@ -38,6 +38,7 @@ struct conductor {
 	bool *done;                /* needs nothing any more */
 	bool *partial;             /* interrupted: kept, but not done */
 	int log;
+	bool hears; /* signals */
 	double earlier_seconds; /* of the run that this one continues */
 	struct losses lost;
 };
@@ -269,12 +270,14 @@ static enum status open_rest(struct conductor *k, struct error *err)
 	}
 	k->earlier_seconds = earlier_seconds(k);
 	k->control->began = clock_seconds() - k->earlier_seconds;
-	return signals_begin(err);
+	k->hears = signals_begin(err) == STATUS_OK;
+	return k->hears ? STATUS_OK : err->status;
 }
 
 static void close_all(struct conductor *k)
 {
-	signals_end();
+	if (k->hears)
+		signals_end();
 	journal_close(&k->journal);
 	if (k->log >= 0) {
 		/* An empty log says nothing. */
@@ -366,7 +369,9 @@ enum status conduct(const struct plan *plan, const struct probe *probe,
 		status = open_rest(&k, err);
 		if (status == STATUS_OK) {
 			progress_begin(&k.progress, plan, k.done, options->quiet);
+			signals_attend(true);
 			status = run_all(&k, err);
+			signals_attend(false);
 			progress_end(&k.progress);
 		}
 		if (options->stopped_by)

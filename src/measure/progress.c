@@ -17,6 +17,14 @@
 #define DRAW_SECONDS 0.1
 #define CLEAR_LINE "\r\033[K"
 
+/* A job in the background (Ctrl-Z, bg) must not draw over what the shell shows now. */
+static bool in_background(int fd)
+{
+	pid_t group = tcgetpgrp(fd);
+
+	return group > 0 && group != getpgrp();
+}
+
 static bool is_terminal(int fd)
 {
 	const char *term = getenv("TERM");
@@ -115,7 +123,7 @@ static void draw(struct progress *progress)
 	struct text text = TEXT_EMPTY;
 	double now = clock_seconds();
 
-	if (!progress->terminal || now < progress->next_draw)
+	if (!progress->terminal || now < progress->next_draw || in_background(STDERR_FILENO))
 		return;
 	progress->next_draw = now + DRAW_SECONDS;
 	text_add(&text, CLEAR_LINE);

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,6 +15,8 @@ static const int ignored[] = { SIGPIPE, SIGXFSZ };
 static struct sigaction before_caught[ARRAY_SIZE(caught)], before_ignored[ARRAY_SIZE(ignored)];
 static int ends[2] = { -1, -1 };
 static volatile sig_atomic_t stops, last_stop;
+static volatile sig_atomic_t attended, unattended_stops;
+static int depth; /* of signals_begin() */
 static struct timespec stopped_at; /* the handler's alone, which nothing interrupts */
 
 /* One request to stop may come twice: timeout(1) signals the process and then its whole group. */
@@ -35,6 +36,20 @@ static bool is_echo(int number)
 	return false;
 }
 
+static void answer(int number)
+{
+	static const char note[] =
+		"gpuproof: stopping as soon as what is measured is written; once more to stop at once\n";
+
+	unattended_stops = unattended_stops + 1;
+	if (unattended_stops > 1) {
+		signal(number, SIG_DFL);
+		raise(number); /* takes effect when the handler returns */
+	} else if (write(STDERR_FILENO, note, sizeof(note) - 1) < 0) {
+		errno = 0; /* nobody looks */
+	}
+}
+
 static void heard(int number)
 {
 	int saved = errno;
@@ -42,6 +57,8 @@ static void heard(int number)
 	if (number != SIGCHLD && !is_echo(number)) {
 		stops = stops + 1;
 		last_stop = number;
+		if (!attended)
+			answer(number);
 	}
 	/* A full pipe is readable already. */
 	if (write(ends[1], "", 1) < 0)
@@ -54,9 +71,14 @@ enum status signals_begin(struct error *err)
 	struct sigaction hear = { .sa_handler = heard, .sa_flags = SA_RESTART };
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 
+	if (depth > 0) {
+		depth++;
+		return STATUS_OK;
+	}
 	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
 		return error_errno(err, "pipe");
-	stops = last_stop = 0;
+	depth = 1;
+	stops = last_stop = attended = unattended_stops = 0;
 	sigemptyset(&hear.sa_mask);
 	for (size_t i = 0; i < ARRAY_SIZE(caught); i++)
 		sigaddset(&hear.sa_mask, caught[i]);
@@ -73,7 +95,7 @@ enum status signals_begin(struct error *err)
 
 void signals_end(void)
 {
-	if (ends[0] < 0)
+	if (depth == 0 || --depth > 0)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(caught); i++)
 		sigaction(caught[i], &before_caught[i], NULL);
@@ -82,6 +104,11 @@ void signals_end(void)
 	close(ends[0]);
 	close(ends[1]);
 	ends[0] = ends[1] = -1;
+}
+
+void signals_attend(bool now)
+{
+	attended = now;
 }
 
 int signals_fd(void)

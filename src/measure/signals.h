@@ -6,11 +6,22 @@
 #ifndef GPUPROOF_MEASURE_SIGNALS_H
 #define GPUPROOF_MEASURE_SIGNALS_H
 
+#include <stdbool.h>
+
 #include "base/error.h"
 
-/* Catches SIGINT, SIGTERM, SIGHUP and SIGCHLD and ignores SIGPIPE and SIGXFSZ, until signals_end() puts back what was. */
+/*
+ * Catches SIGINT, SIGTERM, SIGHUP and SIGCHLD and ignores SIGPIPE and SIGXFSZ, until signals_end() puts back what was.
+ * They nest: a command of several runs catches them in between as well, so that a stop is never lost.
+ */
 enum status signals_begin(struct error *err);
 void signals_end(void);
+
+/*
+ * Whether somebody waits for signals_fd() and heeds signals_stops(). While nobody does (results and pages are written), the
+ * first stop is answered on standard error and a second one ends the process.
+ */
+void signals_attend(bool attended);
 
 int signals_fd(void); /* for poll(); empty it with signals_drain() */
 void signals_drain(void);
