@@ -125,6 +125,10 @@ static void errors_name_the_file(void **state)
 	fputs("{\n\"a\": 1,\n\"a\": 2\n}", file);
 	fclose(file);
 	refused(path, STATUS_USAGE, "line 3, column 3: duplicate object key near '\"a\"'");
+	file = fopen(path, "w");
+	fputs("<!DOCTYPE html>\n", file);
+	fclose(file);
+	refused(path, STATUS_USAGE, "this is no gpuproof result, which is JSON (result.json)");
 	sample_result(&result);
 	assert_int_equal(result_write(&result, "/nonexistent/result.json", &err), STATUS_IO);
 	assert_string_equal(err.message, "/nonexistent/result.json: No such file or directory");
