@@ -153,6 +153,15 @@ static void steps_release(void)
 	releases++;
 }
 
+/* The same of suites with several ranks, of all processes together. A test that wants to know maps it. */
+static _Atomic unsigned *ranks_releases;
+
+static void ranks_release(void)
+{
+	if (ranks_releases)
+		(*ranks_releases)++;
+}
+
 static enum status steps_run(struct run *run, struct error *err)
 {
 	run_value(run, "steps.releases", releases);
@@ -252,6 +261,7 @@ static const struct suite suite_ranks = {
 	.processes = SUITE_PROCESS_PER_DEVICE,
 	.expand = ranks_expand,
 	.run = ranks_run,
+	.release = ranks_release,
 };
 static const struct suite suite_more_ranks = {
 	.name = "more_ranks",

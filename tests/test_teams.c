@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <sys/mman.h>
+
 #include "conduct_asserts.h"
 
 /* Contexts and communicators take longer than many a case: whoever can goes on with them. */
@@ -82,6 +84,35 @@ static void ranks_fail_beside_ranks_that_wait(void **state)
 	assert_status(&rig, 42, CASE_OK);
 	assert_status(&rig, 31, CASE_OK);
 	rig_end(&rig);
+}
+
+static unsigned releases_after(enum deed deed)
+{
+	static const char text[] = "[run]\nbackend = host\nhost_devices = 3\ncase_limit = 5s\n[suite wide]\n"
+				   "cases = 41\n[suite ranks]\ncases = 11, 12\n";
+	struct rig rig;
+	unsigned releases;
+
+	ranks_releases = mmap(NULL, sizeof(*ranks_releases), PROT_READ | PROT_WRITE,
+			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	deeds[12] = deed;
+	rig_begin(&rig, text);
+	assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
+	assert_status(&rig, 12, deed == DO_WORK ? CASE_OK : CASE_ERROR);
+	rig_end(&rig);
+	releases = *ranks_releases;
+	munmap(ranks_releases, sizeof(*ranks_releases));
+	ranks_releases = NULL;
+	deeds[12] = DO_WORK;
+	return releases;
+}
+
+/* What ranks keep together they let go of together, also those that had no part in the last case; or none does. */
+static void ranks_let_go_together(void **state)
+{
+	(void)state;
+	assert_int_equal(releases_after(DO_WORK), 3);
+	assert_int_equal(releases_after(DO_DEVICE_ERROR), 0);
 }
 
 static void a_shared_worker_that_dies_costs_one_case(void **state)
@@ -183,6 +214,7 @@ int main(void)
 		cmocka_unit_test(suites_share_teams),
 		cmocka_unit_test(fewer_ranks_are_the_first_of_more),
 		cmocka_unit_test(ranks_fail_beside_ranks_that_wait),
+		cmocka_unit_test(ranks_let_go_together),
 		cmocka_unit_test(a_shared_worker_that_dies_costs_one_case),
 		cmocka_unit_test(a_suite_is_given_up_by_itself),
 		cmocka_unit_test(neighbours_on_other_devices_are_a_company),

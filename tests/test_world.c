@@ -190,10 +190,38 @@ static bool agreement(struct world *world)
 		error_set(&err, STATUS_UNSUPPORTED, "no FP16");
 	if (world->rank == last && last > 0)
 		error_set(&err, STATUS_MISMATCH, "wrong");
-	good = good && world_agree(world, err.status, &err) != STATUS_OK;
-	if (world->rank > 0 && world->rank < last)
-		good = good && err.status == STATUS_MISMATCH;
+	good = good && world_agree(world, err.status, &err) ==
+			       (last > 0 ? STATUS_MISMATCH : STATUS_UNSUPPORTED);
+	return good && (last == 0 || err.status == STATUS_MISMATCH);
+}
+
+/* What one rank may do without, another must not: all of them stop, and say why. */
+static bool one_answer(struct world *world)
+{
+	static const enum status weaker[] = { STATUS_UNSUPPORTED, STATUS_NO_MEMORY };
+	int last = world->size - 1;
+	bool good = true;
+
+	for (size_t i = 0; i < ARRAY_SIZE(weaker) && last > 0; i++) {
+		struct error err = ERROR_NONE;
+		char expected[64];
+
+		if (world->rank == 0)
+			error_set(&err, weaker[i], "would do without");
+		else if (world->rank == last)
+			error_set(&err, STATUS_DEVICE, "broken");
+		snprintf(expected, sizeof(expected), "rank %d: broken", last);
+		good = good && world_agree(world, err.status, &err) == STATUS_DEVICE &&
+		       err.status == STATUS_DEVICE &&
+		       strcmp(err.message, world->rank == last ? "broken" : expected) == 0;
+	}
 	return good;
+}
+
+static void all_ranks_get_one_answer(void **state)
+{
+	(void)state;
+	on_every_size(one_answer);
 }
 
 static void agreeing_on_success(void **state)
@@ -235,6 +263,7 @@ int main(void)
 		cmocka_unit_test(a_slot_holds_the_largest_message),
 		cmocka_unit_test(max_and_sum_in_rank_order),
 		cmocka_unit_test(agreeing_on_success),
+		cmocka_unit_test(all_ranks_get_one_answer),
 		cmocka_unit_test(ranks_out_of_step_abort),
 		cmocka_unit_test(sizes_below_one_are_refused),
 	};

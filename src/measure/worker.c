@@ -305,7 +305,8 @@ void worker_run(const struct assignment *assignment)
 	open_nursery(&w, names);
 	backends_open(&w.backends, names, &w.settings.backend_options);
 	free(names);
-	for (size_t i = 0, count; i < assignment->case_count && go_on(&w, &last); i += count) {
+	/* Also behind the last case: ranks that had no part in it must know how it ended. */
+	for (size_t i = 0, count; go_on(&w, &last) && i < assignment->case_count; i += count) {
 		const struct plan_case *company[PLAN_MAX_CASE_DEVICES];
 
 		count = next_company(&w, i, company);

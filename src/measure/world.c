@@ -262,20 +262,39 @@ bool world_distress(const struct world *world, struct error *said)
 	return true;
 }
 
-/* The rank whose failure speaks for all: the first that failed, but "unsupported" only when nothing worse happened. */
+/* What some callers do without says less than what nobody does without. */
+static int gravity(int32_t status)
+{
+	switch (status) {
+	case STATUS_OK:
+		return 0;
+	case STATUS_UNSUPPORTED:
+		return 1;
+	case STATUS_NO_MEMORY:
+		return 2;
+	default:
+		return 3;
+	}
+}
+
+static int32_t status_in(const struct slot *slot)
+{
+	int32_t status;
+
+	memcpy(&status, slot->data, sizeof(status));
+	return status;
+}
+
+/* The rank whose failure speaks for all: the first of the gravest; -1: none has failed. */
 static int spokesman(const struct slot *set, int size)
 {
-	int found = -1;
+	int found = -1, gravest = 0;
 
-	for (int i = 0; i < size; i++) {
-		int32_t status;
-
-		memcpy(&status, set[i].data, sizeof(status));
-		if (status != STATUS_OK && status != STATUS_UNSUPPORTED)
-			return i;
-		if (status != STATUS_OK && found < 0)
+	for (int i = 0; i < size; i++)
+		if (gravity(status_in(&set[i])) > gravest) {
+			gravest = gravity(status_in(&set[i]));
 			found = i;
-	}
+		}
 	return found;
 }
 
@@ -302,8 +321,11 @@ enum status world_agree(struct world *world, enum status mine, struct error *err
 			 err && err->status ? err->message : "failed");
 	}
 	set = exchange(world, AGREE_MESSAGE, 0, &said, sizeof(said));
-	if (mine != STATUS_OK)
-		return mine;
 	memcpy(&said, set[speaker].data, sizeof(said));
+	if (mine == said.status)
+		return mine;
+	/* Who would do without its own, and go on, would leave the others behind. */
+	if (err)
+		error_clear(err);
 	return error_set(err, said.status, "rank %d: %s", speaker, said.message);
 }

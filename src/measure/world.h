@@ -33,8 +33,9 @@ void world_gather(struct world *world, const void *mine, void *all, size_t bytes
 double world_max(struct world *world, double mine);
 double world_sum(struct world *world, double mine); /* in rank order: the same bits on every rank */
 /*
- * Agrees on success: when any rank has failed, every rank returns a failure; the ranks that had none get
- * "rank N: <its message>". Call it after each step that can fail on one rank only.
+ * Agrees on success: when any rank has failed, every rank returns the gravest failure (what is not supported, or does not fit,
+ * is least), the first rank's of several such; the ranks that had another one, or none, get "rank N: <its message>". So all
+ * take the same decision. Call it after each step that can fail on one rank only.
  */
 enum status world_agree(struct world *world, enum status mine, struct error *err);
 
