@@ -91,7 +91,7 @@ static unsigned releases_after(enum deed deed)
 	static const char text[] = "[run]\nbackend = host\nhost_devices = 3\ncase_limit = 5s\n[suite wide]\n"
 				   "cases = 41\n[suite ranks]\ncases = 11, 12\n";
 	struct rig rig;
-	unsigned releases;
+	unsigned count;
 
 	ranks_releases = mmap(NULL, sizeof(*ranks_releases), PROT_READ | PROT_WRITE,
 			      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -100,11 +100,11 @@ static unsigned releases_after(enum deed deed)
 	assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
 	assert_status(&rig, 12, deed == DO_WORK ? CASE_OK : CASE_ERROR);
 	rig_end(&rig);
-	releases = *ranks_releases;
+	count = *ranks_releases;
 	munmap(ranks_releases, sizeof(*ranks_releases));
 	ranks_releases = NULL;
 	deeds[12] = DO_WORK;
-	return releases;
+	return count;
 }
 
 /* What ranks keep together they let go of together, also those that had no part in the last case; or none does. */
