@@ -17,7 +17,7 @@ enum status join_agree(struct world *world, enum status mine, struct communicato
 	enum status status = world_agree(world, mine, err);
 
 	if (opened && status != STATUS_OK)
-		opened->partial = true;
+		opened->abandoned = true;
 	return status;
 }
 

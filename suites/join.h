@@ -22,7 +22,7 @@ enum status join_open(struct device *device, enum transport transport,
 
 /*
  * Whether all ranks of `world` have opened theirs, or had none to open; collective. Where one has not, what the others
- * have is marked as partial, so that closing it waits for nobody.
+ * have is marked as abandoned, so that closing it waits for nobody.
  */
 enum status join_agree(struct world *world, enum status mine, struct communicator *opened,
 		       struct error *err);

@@ -34,7 +34,7 @@ static inline void closings_end(void)
 static inline void closings_close(struct communicator *communicator)
 {
 	_Atomic int *came = &closings->came[communicator->size];
-	int size = communicator->size, mine = communicator->partial ? 0 : atomic_fetch_add(came, 1) + 1;
+	int size = communicator->size, mine = communicator->abandoned ? 0 : atomic_fetch_add(came, 1) + 1;
 	int all = (mine + size - 1) / size * size;
 	double limit = clock_seconds() + CLOSINGS_PATIENCE;
 

@@ -51,7 +51,11 @@ struct communicator {
 	enum transport transport; /* what it goes over; AUTO: what the backend does not tell */
 	const struct communicator_operations *operations; /* NULL: the backend's own */
 	struct relay *relay;
-	bool partial; /* not all ranks came to have it: closing it must not wait for the others */
+	/*
+	 * Its ranks do not act together any more: not all came to have it, or to enqueue their part of something. Closing it
+	 * ends what waits for the others in this rank's streams, with any result, and does not wait for them.
+	 */
+	bool abandoned;
 };
 struct graph {
 	struct device *device;

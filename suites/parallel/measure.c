@@ -355,10 +355,12 @@ enum status measure_setup(struct run *run, const struct setup *setup,
 	if (status == STATUS_OK)
 		status = carry_out(&s, options, err);
 	phases_enter(run->phases, "clean-up");
-	trainer_close(&s.single);
-	trainer_close(&s.trainer);
 	/* What one rank keeps all must. */
 	status = world_agree(run->world, status, err);
+	if (status != STATUS_OK)
+		team_abandon(&s.team);
+	trainer_close(&s.single);
+	trainer_close(&s.trainer);
 	if (status == STATUS_OK)
 		keep_team(&s.team);
 	else

@@ -48,13 +48,30 @@ static void close_scratch(struct team *team)
 	team->scratch = NULL;
 }
 
-void team_close(struct team *team)
+static void close_communicators(struct team *team)
 {
-	close_scratch(team);
 	team_close_edges(team);
 	backend_communicator_close(team->tensor);
 	backend_communicator_close(team->data);
 	backend_communicator_close(team->all);
+	team->tensor = team->data = team->all = NULL;
+}
+
+void team_abandon(struct team *team)
+{
+	struct communicator *each[] = { team->all,     team->up,     team->down, team->up_back,
+					team->down_back, team->tensor, team->data };
+
+	for (size_t i = 0; i < ARRAY_SIZE(each); i++)
+		if (each[i])
+			each[i]->abandoned = true;
+	close_communicators(team);
+}
+
+void team_close(struct team *team)
+{
+	close_scratch(team);
+	close_communicators(team);
 	for (int i = 0; i < STREAM_COUNT; i++)
 		backend_stream_destroy(team->streams[i]);
 	free(team->memory);

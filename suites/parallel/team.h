@@ -54,6 +54,12 @@ enum status team_open_over(struct team *team, struct device *device, struct worl
 enum status team_open_rest(struct team *team, enum transport transport, struct error *err);
 void team_close(struct team *team);
 
+/*
+ * After a failure that all ranks have agreed on, before anything waits for the streams: some may have enqueued what others
+ * have not. Closes the connections so that nobody waits for the others; the streams stay.
+ */
+void team_abandon(struct team *team);
+
 /* Opens team->all and so settles the transport. */
 enum status team_open_world(struct team *team, enum transport transport, struct error *err);
 

@@ -176,6 +176,8 @@ enum status verify_reference(const struct setup *setup, struct team *team, struc
 		status = team_phase(team, "replicas", err);
 	if (status == STATUS_OK)
 		status = verify_replicas(&t, &sum, err);
+	if (status != STATUS_OK)
+		team_abandon(team);
 	collection_release(&collection);
 	trainer_close(&t);
 	return status;

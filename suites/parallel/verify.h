@@ -24,7 +24,8 @@ struct check {
 
 /*
  * One step of `setup` (already small) against the double-precision reference with the run's ReLU
- * masks: loss and gradients, then two optimizer updates, then that replicas are equal.
+ * masks: loss and gradients, then two optimizer updates, then that replicas are equal. After a failure the team has no
+ * connections any more: team_abandon().
  */
 enum status verify_reference(const struct setup *setup, struct team *team, struct check *check,
 			     struct error *err);

@@ -29,11 +29,23 @@ struct rank {
 	float *values; /* the same in pinned memory */
 };
 
-static enum status rank_open(struct rank *r, struct error *err)
+static enum status join(struct rank *r, struct error *err)
 {
 	struct communicator_id id = { { 0 } };
-	void *values;
 	enum status status = STATUS_OK;
+
+	if (r->world->rank == 0)
+		status = transport_id(r->device, r->transport, &id, err);
+	world_broadcast(r->world, 0, &id, sizeof(id));
+	if (status != STATUS_OK)
+		return status;
+	return backend_communicator_open_over(r->device, r->transport, &id, r->world->rank,
+					      r->world->size, 0, &r->communicator, err);
+}
+
+static enum status rank_open(struct rank *r, struct error *err)
+{
+	void *values;
 
 	STEP(backend_stream_create(r->device, false, &r->stream, err));
 	STEP(backend_memory_alloc(r->device, ALLOCATOR_DEVICE, COUNT * sizeof(float), NULL,
@@ -43,13 +55,7 @@ static enum status rank_open(struct rank *r, struct error *err)
 	r->values = values;
 	STEP(backend_transport_usable(r->device, r->transport, (UINT64_C(1) << r->devices) - 1,
 				      err));
-	if (r->world->rank == 0)
-		status = transport_id(r->device, r->transport, &id, err);
-	world_broadcast(r->world, 0, &id, sizeof(id));
-	if (status != STATUS_OK)
-		return status;
-	return backend_communicator_open_over(r->device, r->transport, &id, r->world->rank,
-					      r->world->size, 0, &r->communicator, err);
+	return join(r, err);
 }
 
 /* Small integers, so that every order of summation gives the same float. */
@@ -323,6 +329,28 @@ static enum status rank_checks(struct rank *r, struct error *err)
 	return ring(r, err);
 }
 
+/*
+ * The last rank does not take part in a sum: the others, whose streams wait for it, let go of the communicator and go on,
+ * and another one serves them all.
+ */
+static enum status abandoned(struct rank *r, struct error *err)
+{
+	struct world *world = r->world;
+
+	if (world->size == 1)
+		return STATUS_OK;
+	if (world->rank + 1 < world->size)
+		STEP(backend_all_reduce(r->communicator, r->stream, r->memory, r->memory, COUNT,
+					PRECISION_FP32, REDUCE_SUM, err));
+	world_barrier(world);
+	r->communicator->abandoned = true;
+	backend_communicator_close(r->communicator);
+	r->communicator = NULL;
+	STEP(backend_stream_synchronize(r->stream, err));
+	STEP(join(r, err));
+	return all_reduce(r, REDUCE_MAX, (float)world->size, err);
+}
+
 /* Over these in turn, up to one that fails: what other ranks then do nobody knows. */
 struct transports {
 	enum transport list[3];
@@ -339,6 +367,8 @@ static enum status run_over(struct device *device, struct world *world, int devi
 
 	if (status == STATUS_OK)
 		status = rank_checks(&r, err);
+	if (status == STATUS_OK)
+		status = abandoned(&r, err);
 	/* Another one may still read what this one has sent. */
 	world_barrier(world);
 	backend_communicator_close(r.communicator);
@@ -367,11 +397,11 @@ static int run_rank(struct world *world, int devices, const struct transports *t
 		return check_report("collectives", device, opening.status, opening.message);
 	for (size_t i = 0; i < transports->count && failures == 0; i++) {
 		struct error err = ERROR_NONE;
-		char detail[96];
+		char detail[128];
 		enum status status = run_over(opened, world, devices, transports->list[i],
 					      &err);
 
-		snprintf(detail, sizeof(detail), "rank %d of %d over %s: every collective",
+		snprintf(detail, sizeof(detail), "rank %d of %d over %s: every collective, and one that a rank leaves",
 			 world->rank, world->size, transport_names[transports->list[i]]);
 		failures += check_report("collectives", device, status,
 					 status == STATUS_OK ? detail : err.message);

@@ -220,7 +220,7 @@ static void unlink_from_device(struct cuda_communicator *c)
 		*at = c->next;
 }
 
-/* A communicator with an error, or that others lack, cannot be destroyed, only aborted: destroying waits for the peers. */
+/* A communicator with an error, or that is abandoned, cannot be destroyed, only aborted: destroying waits for the peers. */
 void cuda_communicator_close(struct communicator *communicator)
 {
 	struct error err = ERROR_NONE;
@@ -236,7 +236,7 @@ void cuda_communicator_close(struct communicator *communicator)
 	unlink_from_device(c);
 	cuda_use(communicator->device, &err);
 	if (check(asynchronous_result(c), "NCCL, found at close", c->handle, &err) == STATUS_OK &&
-	    !communicator->partial) {
+	    !communicator->abandoned) {
 		check(nccl.ncclCommDestroy(c->handle), "ncclCommDestroy", c->handle, &err);
 	} else {
 		nccl.ncclCommAbort(c->handle);

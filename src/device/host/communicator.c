@@ -148,6 +148,13 @@ enum status host_communicator_open(struct device *device, const struct communica
 	return STATUS_OK;
 }
 
+static void give_up(struct host_communicator *c, int rank)
+{
+	int none = 0;
+
+	atomic_compare_exchange_strong(&c->segment->failed_rank, &none, rank + 1);
+}
+
 void host_communicator_close(struct communicator *communicator)
 {
 	struct host_communicator *c;
@@ -155,16 +162,11 @@ void host_communicator_close(struct communicator *communicator)
 	if (!communicator)
 		return;
 	c = host_communicator(communicator);
+	if (communicator->abandoned)
+		give_up(c, communicator->rank);
 	counter_wait(&c->completed, c->issued, INFINITY);
 	relay_close(communicator);
 	free_communicator(c);
-}
-
-static void give_up(struct host_communicator *c, int rank)
-{
-	int none = 0;
-
-	atomic_compare_exchange_strong(&c->segment->failed_rank, &none, rank + 1);
 }
 
 static enum status report_failed(struct host_communicator *c, struct error *err)
