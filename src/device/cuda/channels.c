@@ -1,6 +1,7 @@
 /* Pieces through the slots of a channel: what the relay makes collectives of. */
-#include "device/cuda/channels_layout.h"
+#include "device/cuda/channels.h"
 
+#include "device/cuda/channels_layout.h"
 #include "device/cuda/flags.h"
 
 /*
