@@ -45,6 +45,49 @@ grep -q 'href="report.html"' changed/acceptance.html || complain "the verdict do
 "$program" check changed --strict >out
 [ $? -eq 1 ] || [ $? -eq 4 ] || grep -q 'Not' out || complain "--strict accepts a warning: $(cat out)"
 
+# Eight devices, of which one is slow and one calculates wrongly: which is which, in one line each, and whether to sign.
+cat >node.ini <<'END'
+[run]
+backend = fake
+[defaults]
+min_samples = 6
+max_samples = 12
+[suite transfer]
+directions = h2d
+memories = pinned
+sizes = 1MiB
+[suite matmul]
+precisions = fp32
+sizes = 64
+[limit gpus]
+metric = node.devices
+min = 8
+[limit pcie]
+metric = transfer.bandwidth
+sisters = 2 %
+[limit products]
+metric = matmul.throughput
+sisters = 2 %
+END
+GPUPROOF_FAKE="devices=8 noise=0.5% slow=3:6% wrong=5" "$program" run node.ini --check -q -o node >out 2>&1
+[ $? -eq 5 ] || complain "a wrong device: exit code $?: $(cat out)"
+grep -q '^Not accepted: WRONG RESULTS' out || complain "the first line does not say that results are wrong: $(cat out)"
+grep -qx 'fake:5 FAKE-5: WRONG RESULTS, fails products' out || complain "which device is wrong is not said in a line: $(cat out)"
+grep -qx 'fake:3 FAKE-3: fails pcie, products' out || complain "which device is slow is not said in a line: $(cat out)"
+[ "$(grep -c '^fake:' out)" = 2 ] || complain "sound devices are accused: $(grep '^fake:' out)"
+grep -q 'REJECTED' node/acceptance.html && grep -q '4711-0003' node/acceptance.html || complain "the page does not reject, or lacks the serial number"
+GPUPROOF_FAKE="devices=7 noise=0.5%" "$program" run node.ini --check -q -o seven >out 2>&1
+[ $? -eq 1 ] && grep -q 'node.devices 7, at least 8$' out || complain "a device that is missing: $(cat out)"
+grep -q '<td class="number">7<td class="number">at least 8<' seven/acceptance.html || complain "the page does not count devices in whole numbers"
+GPUPROOF_FAKE="devices=8 noise=0.5%" "$program" run node.ini --check -q -o sound >out 2>&1
+[ $? -eq 0 ] && grep -q '^Accepted: all' out || complain "eight sound devices: $(cat out)"
+sed '/^.limit/,$d' node.ini >none.ini
+"$program" check sound --limits none.ini >out 2>&1
+[ $? -eq 2 ] && grep -q 'none.ini: no \[limit NAME\] section: nothing to judge by' out || complain "a file without limits: $(cat out)"
+rm sound/result.json
+"$program" check sound >out 2>&1
+[ $? -eq 3 ] && grep -q 'gpuproof run --resume sound' out || complain "a run without a result: $(cat out)"
+
 # A run that is not checked says nothing about before and after, and links nothing.
 GPUPROOF_FAKE=devices=2 "$program" run accept.ini -q -o plain >/dev/null 2>&1 || complain "plain run"
 grep -q preflight plain/result.json && complain "a plain run has a pre-flight"

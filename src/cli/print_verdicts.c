@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define MOST_SHOWN 50
@@ -53,6 +54,55 @@ static void print_all_of(const struct verdicts *v, enum verdict verdict, bool un
 		       verdict_name(verdict));
 }
 
+/* The first failed check at or behind `from` that one device alone is to blame for; NULL: there is none. */
+static const struct check *blaming(const struct verdicts *v, size_t from, const char *device)
+{
+	for (size_t i = from; i < v->count; i++) {
+		const struct check *c = &v->checks[i];
+
+		if (c->verdict == VERDICT_FAIL && *c->devices && !strchr(c->devices, ',') &&
+		    (!device || strcmp(c->devices, device) == 0))
+			return c;
+	}
+	return NULL;
+}
+
+/* "fake:3 FAKE-3: WRONG RESULTS, fails pcie, products" */
+static void print_device(const struct verdicts *v, const struct check *first)
+{
+	const char *separator = ": ", *last = "";
+	const struct check *c;
+	bool wrong = false, fails = false;
+
+	printf("%s%s%s", first->devices, *first->uuid ? " " : "", first->uuid);
+	for (c = first; c; c = blaming(v, (size_t)(c - v->checks) + 1, first->devices))
+		wrong = wrong || c->wrong;
+	if (wrong) {
+		printf("%sWRONG RESULTS", separator);
+		separator = ", ";
+	}
+	/* Checks are in the order of the limits. */
+	for (c = first; c; c = blaming(v, (size_t)(c - v->checks) + 1, first->devices)) {
+		if (strcmp(c->limit, last) == 0 || (wrong && strcmp(c->limit, "run") == 0))
+			continue;
+		printf("%s%s%s", separator, fails ? "" : "fails ", c->limit);
+		separator = ", ";
+		last = c->limit;
+		fails = true;
+	}
+	printf("\n");
+}
+
+/* Which one is it? Each device that something is wrong with, in one line. */
+static void print_devices(const struct verdicts *v)
+{
+	const struct check *c = blaming(v, 0, NULL);
+
+	for (; c; c = blaming(v, (size_t)(c - v->checks) + 1, NULL))
+		if (blaming(v, 0, c->devices) == c)
+			print_device(v, c);
+}
+
 void print_verdicts(const struct verdicts *v, const char *source, bool all)
 {
 	static const enum verdict order[] = { VERDICT_FAIL, VERDICT_ERROR, VERDICT_INCONCLUSIVE,
@@ -64,6 +114,7 @@ void print_verdicts(const struct verdicts *v, const char *source, bool all)
 		if (v->counts[i])
 			printf(" %zu %s", v->counts[i], verdict_name((enum verdict)i));
 	printf("%s\n", v->count ? "" : " none");
+	print_devices(v);
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
 		print_all_of(v, order[i], all);
 	if (all)

@@ -72,7 +72,10 @@ static char *complaints(const struct verdicts *v, size_t skipped)
 
 	add_count(&out, v->counts[VERDICT_FAIL], "failed");
 	add_count(&out, v->counts[VERDICT_ERROR], "cannot be judged");
-	add_count(&out, v->counts[VERDICT_INCONCLUSIVE], "inconclusive");
+	/* Who reads "accepted" shall not wonder how: what rejects was decided. */
+	add_count(&out, v->counts[VERDICT_INCONCLUSIVE],
+		  v->overall == VERDICT_WARN ? "inconclusive where limits only warn"
+					     : "inconclusive");
 	add_count(&out, skipped, "skipped");
 	add_count(&out, v->counts[VERDICT_WARN],
 		  v->counts[VERDICT_WARN] == 1 ? "warning" : "warnings");
@@ -149,6 +152,20 @@ int verdicts_exit_code(const struct verdicts *v)
 	return v->overall == VERDICT_INCONCLUSIVE ? 4 : 0;
 }
 
+bool check_counts(const struct check *c)
+{
+	return strcmp(c->unit, "1") == 0 && c->value == floor(c->value) &&
+	       c->bound == floor(c->bound);
+}
+
+static char *shown(const struct check *c, double value, char *out, size_t size)
+{
+	if (!check_counts(c))
+		return units_format(value, c->unit, out, size);
+	snprintf(out, size, "%.0f", value);
+	return out;
+}
+
 char *check_numbers(const struct check *c)
 {
 	static const char *const words[] = {
@@ -159,14 +176,13 @@ char *check_numbers(const struct check *c)
 
 	if (isnan(c->value))
 		return xstrdup("");
-	text_add(&out, units_format(c->value, c->unit, value, sizeof(value)));
+	text_add(&out, shown(c, c->value, value, sizeof(value)));
 	if (!isnan(c->low) && c->low != c->high)
 		text_addf(&out, " [%s, %s]", units_format(c->low, c->unit, low, sizeof(low)),
 			  units_format(c->high, c->unit, high, sizeof(high)));
 	if (c->comparison == NO_COMPARISON || isnan(c->bound))
 		return text_detach(&out);
-	text_addf(&out, ", %s %s", words[c->comparison],
-		  units_format(c->bound, c->unit, bound, sizeof(bound)));
+	text_addf(&out, ", %s %s", words[c->comparison], shown(c, c->bound, bound, sizeof(bound)));
 	if (isfinite(c->margin))
 		text_addf(&out, ": %.3g %% %s", fabs(100 * c->margin),
 			  c->margin >= 0	 ? "to spare"

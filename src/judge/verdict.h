@@ -71,6 +71,9 @@ void verdicts_release(struct verdicts *verdicts);
 /* The process's exit code (cli/command.h): 0 accepted, 1 failed, 4 inconclusive or incomplete, 5 wrong. */
 int verdicts_exit_code(const struct verdicts *verdicts);
 
+/* Whether value and bound are whole numbers without a unit: "7" devices, not "7.000". */
+bool check_counts(const struct check *check);
+
 /* "device(s) X" that a check blames, and its numbers, in words: "12.4 GB/s, at least 53.57 GB/s: 76.9 % below". */
 char *check_numbers(const struct check *check);
 

@@ -1,5 +1,6 @@
 /* The tables of checks, and of the limits behind them: value, limit, margin and origin on one row. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,13 +31,20 @@ static int by_margin(const void *a, const void *b)
 	return (p->order > q->order) - (p->order < q->order);
 }
 
+static char *check_quantity(const struct check *c, double value, char *out, size_t size)
+{
+	if (!check_counts(c))
+		return format_quantity(value, c->unit, out, size);
+	snprintf(out, size, "%.0f", value);
+	return out;
+}
+
 static void set_numbers(struct tree *row, const struct check *c)
 {
 	char text[FORMAT_SIZE], low[FORMAT_SIZE], high[FORMAT_SIZE];
 
-	tree_text(row, "value", isfinite(c->value)
-					? format_quantity(c->value, c->unit, text, sizeof(text))
-					: "");
+	tree_text(row, "value",
+		  isfinite(c->value) ? check_quantity(c, c->value, text, sizeof(text)) : "");
 	if (isfinite(c->low) && isfinite(c->high) && c->low != c->high)
 		tree_textf(row, "interval", "%s to %s",
 			   format_quantity(c->low, c->unit, low, sizeof(low)),
@@ -44,9 +52,8 @@ static void set_numbers(struct tree *row, const struct check *c)
 	else
 		tree_text(row, "interval", "");
 	if (c->comparison != NO_COMPARISON && isfinite(c->bound))
-		tree_textf(row, "bound", "%s %s",
-			   c->comparison == AT_MOST ? "at most" : "at least",
-			   format_quantity(c->bound, c->unit, text, sizeof(text)));
+		tree_textf(row, "bound", "%s %s", c->comparison == AT_MOST ? "at most" : "at least",
+			   check_quantity(c, c->bound, text, sizeof(text)));
 	else
 		tree_text(row, "bound", "");
 	if (isfinite(c->margin))

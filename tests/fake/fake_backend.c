@@ -399,6 +399,9 @@ static enum status fake_gemm(struct stream *stream, const struct gemm *gemm, str
 	pass(stream, 2.0 * (double)gemm->m * (double)gemm->n * (double)gemm->k / FAKE_THROUGHPUT);
 	if (HOST->gemm(host(stream), gemm, err) != STATUS_OK)
 		return err->status;
+	if (stream->device->info.index == script.wrong &&
+	    HOST->memory_set(host(stream), gemm->c, 0x55, 8, err) != STATUS_OK)
+		return err->status;
 	take_path(&stream->device->info, gemm->precision);
 	return STATUS_OK;
 }

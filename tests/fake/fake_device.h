@@ -25,10 +25,13 @@ static inline struct stream *host(struct stream *stream)
 	return stream ? fake(stream)->host : NULL;
 }
 
-/* Time passes on the stream: the latency of an operation and `seconds` of work. */
+/* Time passes on the stream: the latency of an operation and `seconds` of work, longer on a slow device. */
 static inline void pass(struct stream *stream, double seconds)
 {
-	fake(stream)->now += FAKE_LATENCY + seconds;
+	const struct script *script = script_now();
+	bool slow = stream->device && stream->device->info.index == script->slow;
+
+	fake(stream)->now += (FAKE_LATENCY + seconds) * (slow ? 1 + script->slowness : 1);
 }
 
 /* Every operation begins so. */

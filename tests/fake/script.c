@@ -28,6 +28,8 @@ static struct {
 	bool broken;                 /* after DEED_ERROR */
 } plot;
 
+static struct script now = { .slow = -1, .wrong = -1 };
+
 static bool read_deed(const char *word)
 {
 	const char *at = strchr(word, '@'), *colon;
@@ -75,6 +77,14 @@ static enum status read_capability(struct script *script, const char *word, stru
 	return STATUS_OK;
 }
 
+static enum status read_slow(struct script *script, const char *word, struct error *err)
+{
+	const char *colon = strchr(word, ':');
+
+	script->slow = atoi(word);
+	return units_parse_percent(colon ? colon + 1 : "", &script->slowness, err);
+}
+
 static enum status read_word(struct script *script, const char *word, struct error *err)
 {
 	if (text_starts_with(word, "memory=")) {
@@ -87,6 +97,10 @@ static enum status read_word(struct script *script, const char *word, struct err
 		return read_capability(script, word + 11, err);
 	else if (text_starts_with(word, "noise="))
 		return units_parse_percent(word + 6, &script->noise, err);
+	else if (text_starts_with(word, "slow="))
+		return read_slow(script, word + 5, err);
+	else if (text_starts_with(word, "wrong="))
+		script->wrong = atoi(word + 6);
 	else if (text_starts_with(word, "rows="))
 		snprintf(plot.rows, sizeof(plot.rows), "%s", word + 5);
 	else if (text_starts_with(word, "once="))
@@ -106,13 +120,21 @@ enum status script_read(struct script *script, struct error *err)
 	char *copy = xstrdup(source ? source : ""), *rest = copy, *word;
 	enum status status = STATUS_OK;
 
-	*script = (struct script){ .devices = 1, .memory_bytes = UINT64_C(1) << 30 };
+	*script = (struct script){
+		.devices = 1, .memory_bytes = UINT64_C(1) << 30, .slow = -1, .wrong = -1
+	};
 	memset(&plot, 0, sizeof(plot));
 	while (status == STATUS_OK && (word = strsep(&rest, " ")))
 		if (*word)
 			status = read_word(script, word, err);
 	free(copy);
+	now = *script;
 	return status;
+}
+
+const struct script *script_now(void)
+{
+	return &now;
 }
 
 int script_rows(void)

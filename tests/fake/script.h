@@ -5,6 +5,8 @@
  *	capability=3.7     compute capability whose abilities it has (none: those of the host backend)
  *	memory=64MiB       of each device (1GiB); what does not fit is refused. It is then the device's own, as a GPU's
  *	noise=1%           of the scripted clock: readings are uniform within +-1 % (0)
+ *	slow=3:5%          device 3 takes 5 % longer for everything (none)
+ *	wrong=5            device 5 calculates products whose first bytes are wrong (none)
  *	clock=host         time is that of the host backend, not scripted (clock=scripted)
  *	error@37           the 37th call of this process fails with a device error, and every later one: a sticky error
  *	fail@37            that call alone fails
@@ -39,10 +41,15 @@ struct script {
 	uint64_t memory_bytes;
 	bool own_memory;
 	double noise;
+	int slow, wrong; /* devices; -1: none */
+	double slowness; /* 0.05: 5 % longer */
 };
 
 /* Reads $GPUPROOF_FAKE. */
 enum status script_read(struct script *script, struct error *err);
+
+/* What script_read() read last. */
+const struct script *script_now(void);
 
 /* What rows=FILE says, and counts on; -1: it does not. */
 int script_rows(void);
