@@ -50,7 +50,7 @@ END
 expect 3 'No such file' history trend
 expect 2 'add, show, trend, report, annotate or prune?' history
 expect 2 "there is no option '--dbb'" history trend --dbb x
-expect 0 '' history add [0-2]?.json
+expect 0 '29.json is now in gpuproof-history.db' history add [0-2]?.json
 expect 0 'night0' history show
 expect 0 'Nothing changed.' history trend
 expect 0 '1 missed: 2026-01-11' history trend
@@ -132,7 +132,7 @@ expect 2 'prune --before DATE or --keep DAYS' history prune
 expect 0 '29 nights removed' history prune --keep 10
 
 printf '[limit base]\nmetric = alloc.latency\nmax = 1.02 * baseline\n' >base.ini
-expect 0 '' baseline save good 00.json 01.json 02.json 03.json 04.json
+expect 0 'baseline:good is now in gpuproof-history.db' baseline save good 00.json 01.json 02.json 03.json 04.json
 expect 2 "there is a baseline 'good' already" baseline save good 00.json
 expect 0 'good' baseline list
 expect 0 'night3' baseline show good

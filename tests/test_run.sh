@@ -92,6 +92,9 @@ says err "listing the devices failed: the probe process killed by signal 11"
 GPUPROOF_FAKE="error@open" expect 3 run fake.ini -o never
 says err "FAKE_ERROR_STICKY"
 expect 3 run fake.ini --backend nonesuch -o never
+says err "there is no device to run on: backend = nonesuch is asked for by the command line"
+expect 2 help exit-code
+says err "did you mean 'exit-codes'?"
 [ ! -e never ] || fail "a run without devices made a directory"
 
 # A crash in the second copy of a size costs one case; the report is there all the same. 4: incomplete.

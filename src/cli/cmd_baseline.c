@@ -35,9 +35,11 @@ static int save(const struct baseline_arguments *a)
 		return command_usage(&command_baseline, "save NAME RESULT...");
 	for (int i = 1; i < a->count && err.status == STATUS_OK; i++)
 		result_list_add(&results, a->operands[i], &err);
-	if (err.status == STATUS_OK && history_open(&history, a->db, DB_CREATE, &err) == STATUS_OK)
-		baseline_save(history, a->operands[0], results.items, results.count, a->replace,
-			      &err);
+	if (err.status == STATUS_OK &&
+	    history_open(&history, a->db, DB_CREATE, &err) == STATUS_OK &&
+	    baseline_save(history, a->operands[0], results.items, results.count, a->replace,
+			  &err) == STATUS_OK)
+		fprintf(stderr, "gpuproof: baseline:%s is now in %s\n", a->operands[0], a->db);
 	history_close(history);
 	result_list_release(&results);
 	return err.status == STATUS_OK ? EXIT_ACCEPTED : command_fail(&err);

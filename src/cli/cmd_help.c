@@ -2,9 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "cli/command.h"
 #include "cli/manual.h"
 #include "cli/topics.h"
+#include "plan/hint.h"
 
 extern const struct command command_help;
 
@@ -36,6 +38,26 @@ static int print_manual(void)
 	return EXIT_ACCEPTED;
 }
 
+static int unknown(const char *name)
+{
+	const char *names[64];
+	char *owned[64];
+	size_t n = 0, topics = 0;
+	struct hint hint;
+
+	for (; commands[n] && n < 32; n++)
+		names[n] = commands[n]->name;
+	for (; embedded_topics[topics].name && n + 1 < ARRAY_SIZE(names); topics++)
+		names[n++] = owned[topics] = topic_name(&embedded_topics[topics]);
+	names[n] = NULL;
+	hint = hint_for(name, names);
+	for (size_t i = 0; i < topics; i++)
+		free(owned[i]);
+	fprintf(stderr, "gpuproof: there is no command and no topic '%s'%s; see gpuproof help\n",
+		name, hint.text);
+	return EXIT_USAGE;
+}
+
 static int explain(const char *name)
 {
 	const struct embedded_file *topic = topic_find(name);
@@ -50,8 +72,7 @@ static int explain(const char *name)
 		fwrite(topic->data, 1, topic->size, stdout);
 		return EXIT_ACCEPTED;
 	}
-	return command_usage(&command_help,
-			     "there is no command and no topic '%s'; see gpuproof help", name);
+	return unknown(name);
 }
 
 static int help_run(int argc, char **argv)

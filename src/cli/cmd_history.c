@@ -58,8 +58,9 @@ static int add(struct history_arguments *a)
 
 		if (history_add(history, &results.items[i], &added, &err) != STATUS_OK)
 			error_prefix(&err, "%s", results.paths[i]);
-		else if (!added)
-			fprintf(stderr, "gpuproof: %s is in %s already\n", results.paths[i], a->db);
+		else
+			fprintf(stderr, "gpuproof: %s is %s %s%s\n", results.paths[i],
+				added ? "now in" : "in", a->db, added ? "" : " already");
 	}
 	history_close(history);
 	result_list_release(&results);
@@ -308,11 +309,11 @@ const struct command command_history = {
 	.name = "history",
 	.summary = "keep every night's figures and see what changed",
 	.usage =
-		"history add RESULT...             once each; a run that is there already changes "
+		"history add RESULT...      once each; a run that is there already changes "
 		"nothing\n"
-		"       gpuproof history trend            what changed, is new, was missed\n"
-		"       gpuproof history report [-o FILE]  the same as an HTML page\n"
-		"       gpuproof history show             the nights; with --case, --metric or "
+		"       gpuproof history trend              what changed, is new, was missed\n"
+		"       gpuproof history report [-o FILE]   the same as an HTML page\n"
+		"       gpuproof history show               the nights; with --case, --metric or "
 		"--series the "
 		"values\n"
 		"       gpuproof history annotate DATE TEXT [--acknowledge]\n"
@@ -320,7 +321,8 @@ const struct command command_history = {
 		"A series is a metric of a case on a device; it starts anew when hardware, driver "
 		"or config "
 		"change.\n"
-		"A change is confirmed after about five nights (E-divisive, 1 % or more, and tests by "
+		"A change is confirmed after about five nights (E-divisive, 1 % or more, and tests "
+		"by "
 		"ranks\n"
 		"and by Student's t that quiet series pass in about 1 of 100 months);\n"
 		"two of three nights beyond the band give a WARNING at once.\n\n" HISTORY_USAGE "\n"
@@ -335,7 +337,8 @@ const struct command command_history = {
 		"or: warning\n"
 		"      --acknowledge        the note explains a change: it is no longer new\n"
 		"      --json               the trend as JSON\n"
-		"  -o, --output FILE        report: the page (default: trend.html); -: standard output\n"
+		"  -o, --output FILE        report: the page (default: trend.html); -: standard "
+		"output\n"
 		"      --title, --layout, --template-dir   as in gpuproof report",
 	.run = history_run,
 };

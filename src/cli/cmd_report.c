@@ -82,6 +82,8 @@ static int act(const struct options *o, struct report_arguments *a)
 
 	if (a->dump && report_dump_templates(a->dump, &err) != STATUS_OK)
 		return command_fail(&err);
+	if (a->dump)
+		printf("%s\n", a->dump);
 	if (o->operand_count)
 		return write_report(o, a);
 	return a->dump ? EXIT_ACCEPTED : command_usage(&command_report, "which RESULT?");
@@ -103,14 +105,12 @@ static int report_run(int argc, char **argv)
 const struct command command_report = {
 	.name = "report",
 	.summary = "publish results as one HTML page",
-	.usage = "report RESULT... [-o FILE] [--title TITLE] [--reference[=GPU,...]] [--baseline "
-		 "GPU] [--memory-limits LIMIT,...] "
-		 "[--layout single|dir] [--template-dir "
-		 "DIR] [--dump-templates DIR]\n"
-		 "       [--anonymise] [--anonymise-key FILE]\n"
+	.usage = "report RESULT... [OPTIONS]       RESULT: a result.json, or the directory of a "
+		 "run\n"
+		 "       gpuproof report --dump-templates DIR\n"
 		 "\n"
-		 "One RESULT (result.json) gives a page about that run, several a comparison with "
-		 "the first as the baseline.\n"
+		 "One RESULT gives a page about that run, several a comparison with the first as "
+		 "the baseline.\n"
 		 "  -o, --output FILE      the page (default: report.html); -: standard output\n"
 		 "  --title TITLE          its title\n"
 		 "  --reference[=GPU,...]  beside it published figures and data sheets of these "

@@ -222,12 +222,16 @@ const struct command command_run = {
 	.summary = "measure what a config asks for, and report it",
 	.usage =
 		"run CONFIG [OPTIONS]       CONFIG: a file, or an embedded config such as quick\n"
-		"       gpuproof run --resume DIR           continue a run that was interrupted\n\n"
+		"       gpuproof run --resume DIR [--check ...]   continue a run that was "
+		"interrupted\n\n"
 		"  -o, --output DIR         where the results go (else gpuproof-results/...)\n"
 		"      --dry-run            print the cases, their memory and time; run nothing\n"
 		"      --backend NAME       as [run] backend: auto, cuda, host, cuda13, cuda11\n"
 		"      --devices LIST       as [run] devices: all, or 0,1 or cuda:0,cuda:1\n"
-		"      --set SECTION.KEY=VALUE   overrides the config; repeatable\n"
+		"      --set SECTION.KEY=VALUE   overrides the config; repeatable: run.seed=2, "
+		"transfer.sizes=4KiB,\n"
+		"                           'suite transfer cpu.sizes=4KiB' for the one labelled "
+		"cpu\n"
 		"      --launches N         as [run] launches: everything N times, by new "
 		"processes\n"
 		"      --check              judge afterwards, by the config's limits or the GPU "
@@ -241,6 +245,14 @@ const struct command command_run = {
 		"      --seed N             as [run] seed\n"
 		"      --label TEXT         as [run] label\n"
 		"  -q, --quiet              errors and the report's path only\n"
-		"      --no-report          result.json only",
+		"      --no-report          result.json only\n\n"
+		"The report's path is the last line on standard output, all else than results and "
+		"verdicts goes\n"
+		"to standard error. Ctrl-C ends the run after the sample in flight, and writes the "
+		"report; a\n"
+		"second one ends it at once. Exit code: 0 done, 4 incomplete, 5 a wrong result; "
+		"with "
+		"--check the\n"
+		"verdict's. More: gpuproof help results, gpuproof help exit-codes",
 	.run = run_run,
 };

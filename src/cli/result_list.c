@@ -3,11 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/text.h"
 #include "cli/history_file.h"
 #include "judge/baseline.h"
+#include "measure/journal.h"
 
 #define BASELINE_PREFIX "baseline:"
 
@@ -19,6 +21,15 @@ static char *file_of(const char *path)
 	if (stat(path, &about) != 0 || !S_ISDIR(about.st_mode))
 		return xstrdup(path);
 	return xasprintf("%s%sresult.json", path, length && path[length - 1] == '/' ? "" : "/");
+}
+
+static bool killed_before_a_result(const char *directory)
+{
+	char *journal = xasprintf("%s/" JOURNAL_NAME, directory);
+	bool there = access(journal, F_OK) == 0;
+
+	free(journal);
+	return there;
 }
 
 static struct result *next_item(struct result_list *list)
@@ -55,6 +66,13 @@ enum status result_list_add(struct result_list *list, const char *path, struct e
 	if (text_starts_with(path, BASELINE_PREFIX))
 		return add_baseline(list, path + strlen(BASELINE_PREFIX), err);
 	file = file_of(path);
+	if (access(file, F_OK) != 0 && killed_before_a_result(path)) {
+		free(file);
+		return error_set(err, STATUS_IO,
+				 "%s: the run was killed before it wrote result.json; make it with "
+				 "gpuproof run --resume %s",
+				 path, path);
+	}
 	if (result_read(next_item(list), file, err) != STATUS_OK) {
 		free(file);
 		return err->status;

@@ -5,12 +5,20 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "plan/resolve.h"
 
-/* Why there is nothing to run on, as far as the backends told. */
-static enum status no_devices(const struct probe *probe, struct error *err)
+/* Why there is nothing to run on: what the config asks for, and what the backends told. */
+static enum status no_devices(const struct config *config, const struct probe *probe,
+			      struct error *err)
 {
+	const struct setting *backend =
+		setting_or_null(config_section(config, "run", ""), "backend");
 	struct text why = TEXT_EMPTY;
 
+	if (backend && strcmp(backend->values[0].text, "auto") != 0)
+		text_addf(&why, ": backend = %s is asked for by %s", backend->values[0].text,
+			  text_starts_with(backend->origin, "--") ? "the command line"
+								  : backend->origin);
 	for (size_t i = 0; i < probe->finding_count; i++)
 		text_addf(&why, "\n  %s: %s", probe->findings[i].subject, probe->findings[i].text);
 	error_set(err, STATUS_UNSUPPORTED, "there is no device to run on%s",
@@ -27,7 +35,7 @@ static enum status make_plan(struct run_setup *setup, struct error *err)
 	enum status status;
 
 	if (probe->device_count == 0)
-		return no_devices(probe, err);
+		return no_devices(&setup->config, probe, err);
 	status = plan_select_devices(&setup->config, probe->devices, probe->device_count, &devices,
 				     &count, err);
 	if (status == STATUS_OK)

@@ -79,6 +79,7 @@ enum status limits_load(struct limits *limits, const char *source, struct text *
 	char *name = xasprintf("%s.ini", source);
 	const struct embedded_file *file = embedded_find(embedded_limits, name);
 	struct config config;
+	enum status status;
 
 	free(name);
 	memset(limits, 0, sizeof(*limits));
@@ -86,8 +87,15 @@ enum status limits_load(struct limits *limits, const char *source, struct text *
 		return load_shipped(limits, file, errors);
 	if (access(source, F_OK) != 0 && !strchr(source, '/') && !text_ends_with(source, ".ini"))
 		return not_there(source, errors);
-	return take(limits, &config,
-		    config_load_with(&config, &schema_limits, source, NULL, 0, errors));
+	status = take(limits, &config,
+		      config_load_with(&config, &schema_limits, source, NULL, 0, errors));
+	if (status == STATUS_OK && !limits->count) {
+		/* Suites alone: a config is what was given. */
+		text_addf(errors, "%s: no [limit NAME] section: nothing to judge by\n", source);
+		limits_release(limits);
+		status = STATUS_USAGE;
+	}
+	return status;
 }
 
 enum status limits_of_model(struct limits *limits, const char *device_name, struct text *errors)
