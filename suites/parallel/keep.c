@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "suites/parallel/alone.h"
 #include "suites/parallel/products.h"
 
 /* Worlds of different sizes, with and without a limit for collectives, over different transports. */
@@ -55,6 +56,7 @@ void keep_nothing(void)
 	while (kept.count)
 		close_ring(&kept.rings[0]);
 	close_streams();
+	alone_forget();
 	kept.device = NULL;
 }
 

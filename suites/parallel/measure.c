@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/text.h"
+#include "suites/parallel/alone.h"
 #include "suites/parallel/keep.h"
 #include "suites/parallel/outcome.h"
 #include "suites/parallel/products.h"
@@ -223,19 +224,31 @@ static enum status record_timeline(struct session *s, struct error *err)
 /* Weak scaling compares with one device's part of the batch. */
 static enum status shrink_single(struct session *s, struct error *err)
 {
-	struct error mine = ERROR_NONE;
-	enum status status = STATUS_OK;
+	trainer_close(&s->single);
+	return trainer_open(&s->single, &s->single_setup, &s->solo, err) == STATUS_OK
+		       ? STATUS_OK
+		       : error_prefix(err, "one device alone");
+}
 
-	if (!s->has_single || !s->outcome.setup->weak)
+/* On the rank that trains alone. */
+static enum status time_single(struct session *s, struct error *err)
+{
+	static const char name[] = "parallel.single_time";
+	struct outcome *o = &s->outcome;
+	const struct series *known;
+
+	if (o->setup->weak)
+		s->single_setup.batch /= (uint64_t)o->setup->ranks;
+	known = alone_recall(s->run, &s->single_setup, name);
+	if (known) {
+		o->single = *known;
 		return STATUS_OK;
-	s->single_setup.batch /= (uint64_t)s->outcome.setup->ranks;
-	if (leads(s)) {
-		trainer_close(&s->single);
-		status = trainer_open(&s->single, &s->single_setup, &s->solo, &mine);
 	}
-	if (status != STATUS_OK)
-		error_set(err, status, "one device alone: %s", mine.message);
-	return world_agree(s->team.world, status, err);
+	if ((o->setup->weak && shrink_single(s, err) != STATUS_OK) ||
+	    timing_sample_alone(s->run, &s->single, STEP_ALL, name, &o->single, err) != STATUS_OK)
+		return err->status;
+	alone_remember(s->run, &s->single_setup, &o->single);
+	return STATUS_OK;
 }
 
 /* After the step itself: from here on the replicas diverge, and the loss means nothing. */
@@ -257,11 +270,8 @@ static enum status time_parts(struct session *s, struct error *err)
 			  "parallel.communication_time",
 			  &o->communication, err) != STATUS_OK)
 		return err->status;
-	if (shrink_single(s, err) != STATUS_OK)
-		return err->status;
 	if (s->has_single && leads(s))
-		status = timing_sample_alone(s->run, &s->single, STEP_ALL, "parallel.single_time",
-					     &o->single, err);
+		status = time_single(s, err);
 	o->has_single = s->has_single && leads(s);
 	return world_agree(world, status, err);
 }
