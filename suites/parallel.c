@@ -280,6 +280,18 @@ static void note_missing(struct run *run, const struct result *all, const struct
 			}
 }
 
+/* Parts of a percent are no news. */
+#define SLOWED_SHARE_TOLD 0.005
+
+static void note_slowed(struct run *run, double share)
+{
+	if (share >= SLOWED_SHARE_TOLD)
+		run_note(run,
+			 "Of the predicted time %.0f %% is what products and collectives take longer side by side, by "
+			 "factors found on eight H200s over NCCL: the run does not measure them.",
+			 fmax(1, 100 * share));
+}
+
 static void parallel_derive(struct run *run, const struct result *all)
 {
 	const struct section *section = run->c->section;
@@ -289,6 +301,7 @@ static void parallel_derive(struct run *run, const struct result *all)
 			       .latency = section_real(section, "predict_latency") };
 	const struct metric_value *step = case_metric(run->result, "parallel.step_time");
 	const struct series *samples = case_series(run->result, "parallel.step_time");
+	unsigned steps = samples && samples->batch > 0 ? samples->batch : 1;
 	double measured = step ? step->value : NAN, predicted;
 	struct error ignored = ERROR_NONE;
 	struct curves curves;
@@ -300,10 +313,11 @@ static void parallel_derive(struct run *run, const struct result *all)
 	curves_open(&curves, all, run->result->device, precision_name(setup.precision), &rates);
 	curves.transport = transport_names[setup.transport];
 	curves.messages = messages_of(run->result, &setup);
-	predicted = predict_step(&setup, samples && samples->batch > 0 ? samples->batch : 1, &curves);
+	predicted = predict_step(&setup, steps, &curves);
 	if (isfinite(predicted)) {
 		run_value(run, "parallel.predicted_time", predicted);
 		run_value(run, "parallel.prediction_error", predicted / measured - 1);
+		note_slowed(run, predict_slowed_share(&setup, steps, &curves));
 	} else {
 		note_missing(run, all, &curves);
 	}

@@ -196,6 +196,29 @@ static void reductions_and_products_share_a_device(void **state)
 	assert_near(reductions_compute(&r, 10, 1), 10 + 10 - COMPUTE_BESIDE_REDUCTION, 1e-12);
 }
 
+/* What hangs on those factors is told; nothing does where nothing runs beside anything. */
+static void what_factors_add_is_known(void **state)
+{
+	struct setup ddp = uniform("ddp", 4, 1), naive = uniform("dp_naive", 4, 1);
+	struct rates rates = compute_only;
+	struct reductions r = { .unhindered = true };
+	struct curves curves;
+	double all, share;
+
+	(void)state;
+	reductions_add(&r, 2);
+	assert_near(reductions_compute(&r, 3, 0.5), 3, 1e-12);
+	rates.latency = setup_flops(&ddp) / 4 / rates.flops / 100;
+	curves_open(&curves, &nothing, "cuda:0", "fp32", &rates);
+	all = predict_step(&ddp, 1, &curves);
+	share = predict_slowed_share(&ddp, 1, &curves);
+	if (!(share > 0.005 && share < 0.05))
+		fail_msg("a share of %g", share);
+	/* Asking changes nothing. */
+	assert_true(predict_step(&ddp, 1, &curves) == all);
+	assert_true(predict_slowed_share(&naive, 1, &curves) == 0);
+}
+
 static void tensor_parallel_divides_products_and_adds_sums(void **state)
 {
 	struct setup s = uniform("tensor", 4, 1);
@@ -619,6 +642,7 @@ int main(void)
 		cmocka_unit_test(transfers_cost_what_the_order_lets_them),
 		cmocka_unit_test(data_parallel_hides_what_it_can),
 		cmocka_unit_test(reductions_and_products_share_a_device),
+		cmocka_unit_test(what_factors_add_is_known),
 		cmocka_unit_test(tensor_parallel_divides_products_and_adds_sums),
 		cmocka_unit_test(grids_are_products_of_their_parts),
 		cmocka_unit_test(parts_add_to_what_is_there),

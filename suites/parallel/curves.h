@@ -39,6 +39,7 @@ struct curves {
 	const char *transport; /* of the collectives; borrowed, "auto" by curves_open() */
 	const char *messages;  /* of messages between stages, the same */
 	struct rates rates;
+	bool unhindered; /* as if products and collectives did not slow each other down */
 	char missing
 		[256]; /* what was asked for and is not there, each thing once: "a; b"; "": nothing */
 };

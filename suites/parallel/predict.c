@@ -55,7 +55,8 @@ static double predict_single(const struct work *w)
 /* None yet, of all ranks. */
 static struct reductions reductions_of(const struct work *w, const char *operation)
 {
-	return (struct reductions){ .mark = work_mark(w),
+	return (struct reductions){ .unhindered = w->curves->unhindered,
+				    .mark = work_mark(w),
 				    .handover = work_handover(w, operation, w->setup->ranks) };
 }
 
@@ -246,6 +247,16 @@ double predict_step(const struct setup *setup, unsigned steps, struct curves *cu
 	curves->missing[0] = '\0';
 	seconds = predict_by_mode(setup, steps, curves);
 	return curves->missing[0] ? NAN : seconds;
+}
+
+double predict_slowed_share(const struct setup *setup, unsigned steps, struct curves *curves)
+{
+	double slowed = predict_step(setup, steps, curves), unhindered;
+
+	curves->unhindered = true;
+	unhindered = predict_step(setup, steps, curves);
+	curves->unhindered = false;
+	return 1 - unhindered / slowed;
 }
 
 double predict_critical_batch(const struct setup *s, struct curves *curves)

@@ -15,6 +15,12 @@
 double predict_step(const struct setup *setup, unsigned steps, struct curves *curves);
 
 /*
+ * The part of it that is there only because products and collectives slow each other down (predict_reductions.h), by factors
+ * that no run measures.
+ */
+double predict_slowed_share(const struct setup *setup, unsigned steps, struct curves *curves);
+
+/*
  * The batch of one device below which data parallelism cannot hide its all-reduce, (n - 1) / n e F / (2 beta), and
  * the width below which a tensor parallel pair's all-reduce takes longer than its products, (n - 1) e F / (2 beta). F, beta: the
  * highest rates measured; e: bytes of an element.

@@ -17,15 +17,18 @@ static void finish_one(struct reductions *r)
 
 double reductions_compute(struct reductions *r, double seconds, double speed)
 {
+	const double own = r->unhindered ? 1 : COMPUTE_BESIDE_REDUCTION;
+
+	speed = r->unhindered ? 1 : speed;
 	while (r->done < r->count) {
-		double computed = seconds / COMPUTE_BESIDE_REDUCTION, reduced = r->left / speed;
+		double computed = seconds / own, reduced = r->left / speed;
 
 		if (!(reduced < computed)) {
 			r->left -= computed * speed;
 			return r->now += computed;
 		}
 		r->now += reduced;
-		seconds -= reduced * COMPUTE_BESIDE_REDUCTION;
+		seconds -= reduced * own;
 		finish_one(r);
 	}
 	return r->now += seconds;

@@ -75,6 +75,7 @@ double predict_tensor(const struct work *w)
 	double all = (double)w->setup->batch;
 
 	s.rows = all / (double)s.chunks;
+	s.r.unhindered = w->curves->unhindered;
 	s.r.mark = work_mark(w);
 	s.r.handover = work_handover(w, "all_reduce", w->setup->ranks);
 	forward(&s, paired);
