@@ -188,7 +188,7 @@ static double setup_seconds(const struct setup *setup, const struct plan_case *p
 }
 
 static const char *refusal_of(const struct setup *setup, const struct trainmem_options *o,
-			      const struct device_info *info)
+			      enum study study, const struct device_info *info)
 {
 	static const unsigned needed[PRECISION_COUNT] = {
 		[PRECISION_FP64] = DEVICE_HAS_FP64, [PRECISION_FP32] = DEVICE_HAS_FP32,
@@ -204,6 +204,8 @@ static const char *refusal_of(const struct setup *setup, const struct trainmem_o
 		return "outputs are either offloaded or computed again";
 	if (setup->batch % setup_accumulate(setup))
 		return "the batch does not divide by the parts that accumulate";
+	if (study == STUDY_ALTERNATING && setup->batch % (ALTERNATION_PARTS * setup_accumulate(setup)))
+		return "eighths of the batch, which alternate, do not divide by the parts that accumulate";
 	return NULL;
 }
 
@@ -227,7 +229,7 @@ static enum status plan_each(struct plan *plan, struct plan_case *point, const s
 	for (size_t i = 0; i < plan->device_count; i++) {
 		const char *reason = study == STUDY_CHECKERBOARD && o->training.policy != POLICY_ASYNC
 					     ? NULL
-					     : refusal_of(setup, o, &plan->devices[i]);
+					     : refusal_of(setup, o, study, &plan->devices[i]);
 
 		point->setup_seconds = setup_seconds(setup, point, study, &plan->devices[i]);
 		if ((reason ? plan_add_skipped(plan, point, &i, 1, reason, err)

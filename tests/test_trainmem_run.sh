@@ -92,4 +92,27 @@ for c in cases:
 PY
 	rm -r "$dir/none"
 done
+# Eighths of a batch that leave a part nothing: such a step would never end, or read behind its rows.
+cat > "$dir/eighths.ini" <<'INI'
+[run]
+backend = host
+case_limit = 5s
+[defaults]
+max_time = 20ms
+min_samples = 6
+[suite trainmem]
+layers = 64,128,10
+studies = alternating
+batch = 4, 16, 72, 32
+accumulate = 1, 4
+INI
+"$gpuproof" run "$dir/eighths.ini" -o "$dir/eighths" --quiet --no-report >"$dir/said" 2>&1
+python3 - "$dir/eighths/result.json" <<'PY' || { cat "$dir/said"; fail "eighths of a batch"; }
+import json, sys
+for c in json.load(open(sys.argv[1]))["cases"]:
+    batch = int(c["parameters"]["batch"]["text"] if isinstance(c["parameters"]["batch"], dict) else c["parameters"]["batch"])
+    parts = 4 if "accumulate=4" in c["id"] else 1
+    wanted = "OK" if batch % (8 * parts) == 0 else "SKIPPED"
+    assert c["status"] == wanted, (c["id"], c["status"], c["reason"])
+PY
 echo ok

@@ -186,7 +186,7 @@ enum status measure_step(struct run *run, const struct setup *setup,
 }
 
 /* Eighths of the batch, one step each: whole batches, and the ragged rests that loaders give. */
-static const unsigned char eighths[] = { 8, 5, 8, 3, 7, 8, 1, 6 };
+static const unsigned char eighths[ALTERNATION_PARTS] = { 8, 5, 8, 3, 7, 8, 1, 6 };
 
 struct alternation {
 	struct training *t;
@@ -198,7 +198,7 @@ static enum status launch_cycle(void *state, unsigned batch, struct error *err)
 	struct alternation *a = state;
 
 	for (unsigned i = 0; i < batch * sizeof(eighths); i++) {
-		training_set_batch(a->t, a->batch / 8 * eighths[i % sizeof(eighths)]);
+		training_set_batch(a->t, a->batch / ALTERNATION_PARTS * eighths[i % sizeof(eighths)]);
 		if (training_step(a->t, err) != STATUS_OK)
 			return err->status;
 	}

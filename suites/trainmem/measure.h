@@ -13,6 +13,8 @@ struct trainmem_options {
 
 enum status measure_step(struct run *run, const struct setup *setup,
 			 const struct trainmem_options *options, struct error *err);
+/* Batches that alternate are so many parts of the setup's, or fewer: its batch divides by them. */
+#define ALTERNATION_PARTS 8
 /* Steps with batches of changing size: what the policy makes of them, and how long they take. */
 enum status measure_alternating(struct run *run, const struct setup *setup,
 				const struct trainmem_options *options, struct error *err);
