@@ -309,7 +309,7 @@ static void what_fits_names_the_card_and_where_it_was_measured(void **state)
 		/* The most over the optimizers. */
 		"<th scope=\"row\">H200</th><td class=\"number\">all</td><td "
 		"class=\"number\">9000</td>"
-		"<td class=\"number\">17000</td><td><span title=\"measured\">●</span> H200</td>",
+		"<td class=\"number\">17,000</td><td><span title=\"measured\">●</span> H200</td>",
 	};
 	const char *at;
 

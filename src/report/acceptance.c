@@ -62,7 +62,6 @@ static void set_answer(const struct acceptance *a, struct tree *page)
 					: rejected  ? "REJECTED"
 						    : "INCONCLUSIVE");
 	view_text(page, "verdict", v->sentence);
-	tree_flag(page, "rejected", rejected);
 	tree_flag(page, "inconclusive", !accepted(v) && !rejected);
 }
 

@@ -114,7 +114,7 @@ const struct claim claims_guide[CLAIMS_GUIDE] = {
 	  "a run of the suite trainmem" },
 	{ "C16", "DataParallel is not optimal, DDP is better.",
 	  "one device gathers, sends and updates for all",
-	  { { "step of dp_naive / of ddp", { "parallel.step_time", CLAIM_DEEP("dp_naive") },
+	  { { "step of naive data parallel / of DDP", { "parallel.step_time", CLAIM_DEEP("dp_naive") },
 	      { "parallel.step_time", CLAIM_DEEP("ddp") }, .low = 1.02, .high = ANY } },
 	  "two GPUs" },
 	{ "C17", "Keeping metrics on the CPU saves GPU memory.",
@@ -153,7 +153,7 @@ const struct claim claims_guide[CLAIMS_GUIDE] = {
 	      { "trainmem.peak_backward", CLAIM_SMALL_1024 }, .low = 1, .high = ANY } },
 	  "a run of the suite trainmem" },
 	{ "C23", "Several GPUs scale linearly.", "while a device's batch is above the critical one",
-	  { { "efficiency of ddp on two GPUs", { "parallel.efficiency", CLAIM_DEEP("ddp") },
+	  { { "efficiency of DDP on two GPUs", { "parallel.efficiency", CLAIM_DEEP("ddp") },
 	      .low = 0.95, .high = ANY } },
 	  "two GPUs" },
 };

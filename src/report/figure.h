@@ -49,8 +49,7 @@ struct figure {
 	struct tree *charts;
 };
 
-/* NULL-terminated lists of names, as in struct figure. */
-bool names_list(const char *name, const char *const *names);
+/* Appends to a NULL-terminated list of names, as in struct figure, what it has not yet. */
 void names_add(const char **names, const char *name);
 
 /*

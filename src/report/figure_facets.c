@@ -71,7 +71,7 @@ void figure_choose_facets(struct figure *f, const struct picks *picks, size_t mo
 
 		if (fullest(f, picks, most) <= most)
 			return;
-		if (picks->parameters[i].values < 2 || names_list(name, f->without) ||
+		if (picks->parameters[i].values < 2 || view_listed(name, f->without) ||
 		    (f->kind == CHART_BARS && f->rule->bars[0] &&
 		     strcmp(name, f->rule->bars[0]) == 0))
 			continue;

@@ -10,21 +10,13 @@
 #include "base/text.h"
 #include "report/format.h"
 
-bool names_list(const char *name, const char *const *names)
-{
-	for (; *names; names++)
-		if (strcmp(name, *names) == 0)
-			return true;
-	return false;
-}
-
 void names_add(const char **names, const char *name)
 {
 	size_t n = 0;
 
 	while (names[n])
 		n++;
-	if (n + 1 < FIGURE_NAMES && !names_list(name, names))
+	if (n + 1 < FIGURE_NAMES && !view_listed(name, names))
 		names[n] = name;
 }
 
@@ -109,8 +101,8 @@ static void group_names(const struct figure *f, const struct picks *picks, const
 	for (size_t i = 0; f->rule->bars[0] && i < picks->parameter_count; i++) {
 		const struct varying *v = &picks->parameters[i];
 
-		if (v->values > 1 && !names_list(v->name, f->without) &&
-		    !names_list(v->name, f->rule->bars))
+		if (v->values > 1 && !view_listed(v->name, f->without) &&
+		    !view_listed(v->name, f->rule->bars))
 			names_add(names, v->name);
 	}
 }

@@ -375,7 +375,7 @@ static void draw_headlines(const struct view *view, const char *suite, struct tr
 			const struct metric_value *m = view_headline(c);
 
 			if (!m || strcmp(view_string(c->suite), suite) != 0 ||
-			    names_list(m->name, done))
+			    view_listed(m->name, done))
 				continue;
 			names_add(done, m->name);
 			draw_rule(view, suite, m->name, &rule, charts);

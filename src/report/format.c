@@ -71,8 +71,7 @@ char *format_power_of_ten(double value, char *out, size_t size)
 	return out;
 }
 
-/* "12,353,568": counts of samples, which are exact. */
-static void format_count(double value, char *out, size_t size)
+char *format_count(double value, char *out, size_t size)
 {
 	char plain[32];
 	size_t length, at = 0;
@@ -87,6 +86,7 @@ static void format_count(double value, char *out, size_t size)
 			out[at++] = ',';
 	}
 	out[at] = '\0';
+	return with_minus(out, size);
 }
 
 char *format_quantity(double value, const char *unit, char *out, size_t size)
@@ -108,7 +108,7 @@ char *format_quantity(double value, const char *unit, char *out, size_t size)
 	if (strcmp(unit, "samples") == 0 && value == floor(value) && fabs(value) < 1e15) {
 		format_count(value, plain, sizeof(plain));
 		snprintf(out, size, "%s samples", plain);
-		return with_minus(out, size);
+		return out;
 	}
 	units_format(value, unit, plain, sizeof(plain));
 	units_prefix(value, unit, &prefix);
@@ -147,8 +147,7 @@ char *format_value(const struct metric_value *m, char *out, size_t size)
 	/* A single reading that is whole is a count: it has no digits behind the point. */
 	if (strcmp(unit, "1") == 0 && !isfinite(m->low) && m->value == floor(m->value) &&
 	    fabs(m->value) < 1e15) {
-		format_count(m->value, out, size);
-		return with_minus(out, size);
+		return format_count(m->value, out, size);
 	}
 	return format_quantity(m->value, unit, out, size);
 }
@@ -261,8 +260,8 @@ char *format_ratio(double ratio, char *out, size_t size)
 		snprintf(out, size, NOTHING);
 		return out;
 	}
-	if (ratio >= 0.1 && ratio < 100)
-		snprintf(number, sizeof(number), "%.*f", ratio < 10 ? 2 : 1, ratio);
+	if (ratio >= 0.1 && ratio < 1e4)
+		snprintf(number, sizeof(number), "%.*f", ratio < 10 ? 2 : ratio < 100 ? 1 : 0, ratio);
 	else
 		format_scaled(ratio, 1, number, sizeof(number));
 	snprintf(out, size, "%s×", number);

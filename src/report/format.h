@@ -34,6 +34,8 @@ char *format_short(double value, double factor, char *out, size_t size);
 char *format_power_of_ten(double value, char *out, size_t size);
 /* The prefix and unit that suit `value` ("GB/s"), and their factor. */
 double format_unit(double value, const char *unit, char *out, size_t size);
+/* "12,353,568" of a whole number, "1024" of one with four digits. */
+char *format_count(double value, char *out, size_t size);
 /* "[55.40, 55.49]" in the unit of `value`; "" when there is no interval. */
 char *format_interval(const struct metric_value *m, char *out, size_t size);
 /* "±0.12 %": the wider half of the interval; "" when there is none. */

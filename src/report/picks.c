@@ -257,14 +257,6 @@ char *picks_key(const struct pick *pick, const char *const *names)
 	return text_detach(&out);
 }
 
-static bool listed(const char *name, const char *const *names)
-{
-	for (; names && *names; names++)
-		if (strcmp(name, *names) == 0)
-			return true;
-	return false;
-}
-
 static void add_word(struct text *out, const char *word)
 {
 	if (*word)
@@ -300,7 +292,7 @@ static void add_unsaid(struct text *out, const struct picks *picks, const struct
 	for (size_t i = 0; i < picks->parameter_count; i++) {
 		const struct varying *v = &picks->parameters[i];
 
-		if (v->unsaid && !listed(v->name, without) && !case_parameter(pick->c, v->name))
+		if (v->unsaid && !view_listed(v->name, without) && !case_parameter(pick->c, v->name))
 			text_addf(out, "%sdefault %s", out->length ? ", " : "",
 				  format_metric(v->name, word, sizeof(word)));
 	}
@@ -316,7 +308,7 @@ char *picks_label(const struct picks *picks, const struct pick *pick, const char
 		const struct case_parameter *p = case_parameter(pick->c, v->name);
 		char word[FORMAT_SIZE];
 
-		if (p && v->values > 1 && !listed(v->name, without) && view_is_named(pick->c, p))
+		if (p && v->values > 1 && !view_listed(v->name, without) && view_is_named(pick->c, p))
 			add_word(&out, format_parameter(p, word, sizeof(word)));
 	}
 	if (several && picks->several_device_sets) {

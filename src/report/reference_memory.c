@@ -190,6 +190,7 @@ static double most(const struct batches *b, const struct holder *h, const char *
 
 static void show_row(const struct batches *b, const struct holder *h, struct tree *row)
 {
+	char text[FORMAT_SIZE];
 	struct tree *cells;
 
 	show_cards(b, h, row);
@@ -198,7 +199,7 @@ static void show_row(const struct batches *b, const struct holder *h, struct tre
 		double value = most(b, h, b->columns[i]);
 
 		if (isfinite(value))
-			tree_textf(tree_item(cells), "value", "%.0f", value);
+			tree_text(tree_item(cells), "value", format_count(value, text, sizeof(text)));
 		else
 			tree_text(tree_item(cells), "value", "not measured");
 	}

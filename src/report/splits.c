@@ -132,6 +132,14 @@ void splits_collect(struct splits *splits, const struct view *view, const char *
 		splits->items[i].brief = brief_name(splits, &splits->items[i]);
 }
 
+bool splits_is_first(const struct splits *splits, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (strcmp(splits->items[i].model, splits->items[index].model) == 0)
+			return false;
+	return true;
+}
+
 void splits_release(struct splits *splits)
 {
 	for (size_t i = 0; i < splits->count; i++) {

@@ -27,6 +27,8 @@ struct splits {
 
 /* Cases of `suite` with a step time and a mode; none in other suites. */
 void splits_collect(struct splits *splits, const struct view *view, const char *suite);
+/* Whether no earlier item is of the same model. */
+bool splits_is_first(const struct splits *splits, size_t index);
 void splits_release(struct splits *splits);
 /* Appends the layers that a case trains, as its section's settings say: "8 layers of 8192"; nothing where they don't. */
 void splits_layers(const struct result *r, const struct case_result *c, struct text *out);

@@ -101,15 +101,6 @@ static void add_row(const struct splits *splits, const char *model, const struct
 	tree_item_text(cells, format_quantity(best ? best->memory : NAN, "B", text, sizeof(text)));
 }
 
-/* Each model once. */
-static bool is_first(const struct splits *splits, size_t index)
-{
-	for (size_t i = 0; i < index; i++)
-		if (strcmp(splits->items[i].model, splits->items[index].model) == 0)
-			return false;
-	return true;
-}
-
 void splits_under_limits(const struct splits *splits, const struct memory_limit *limits, size_t count,
 			 struct tree *tables)
 {
@@ -130,6 +121,6 @@ void splits_under_limits(const struct splits *splits, const struct memory_limit 
 		tree_item_text(columns, head[i]);
 	rows = tree_list(table, "rows");
 	for (size_t i = 0; i < splits->count; i++)
-		for (size_t k = 0; k < count && is_first(splits, i); k++)
+		for (size_t k = 0; k < count && splits_is_first(splits, i); k++)
 			add_row(splits, splits->items[i].model, &limits[k], rows);
 }

@@ -267,14 +267,6 @@ static char *sentence(const struct group *g)
 	return text_detach(&out);
 }
 
-static bool is_first(const struct splits *splits, size_t index)
-{
-	for (size_t i = 0; i < index; i++)
-		if (strcmp(splits->items[i].model, splits->items[index].model) == 0)
-			return false;
-	return true;
-}
-
 /* Models of which several splits were measured: there is something to choose. */
 static size_t count_models(const struct splits *splits)
 {
@@ -283,7 +275,7 @@ static size_t count_models(const struct splits *splits)
 	for (size_t i = 0; i < splits->count; i++) {
 		size_t count = 0;
 
-		if (is_first(splits, i))
+		if (splits_is_first(splits, i))
 			free(ranked(splits, splits->items[i].model, &count));
 		models += count > 1;
 	}
@@ -322,7 +314,7 @@ void splits_answer(const struct splits *splits, struct tree *answers, struct tre
 	for (size_t i = 0; i < splits->count && models; i++) {
 		struct group g;
 
-		if (!is_first(splits, i))
+		if (!splits_is_first(splits, i))
 			continue;
 		group_open(&g, splits, splits->items[i].model);
 		if (g.count > 1 && winners)

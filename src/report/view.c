@@ -134,7 +134,7 @@ size_t view_source_of(const struct view *view, size_t run, const struct case_res
 	return find_source(view, run, view_string(c->device));
 }
 
-static bool listed(const char *name, const char *const *names)
+bool view_listed(const char *name, const char *const *names)
 {
 	for (; names && *names; names++)
 		if (strcmp(name, *names) == 0)
@@ -150,7 +150,7 @@ char *view_parameters(const struct case_result *c, const char *const *without)
 		const struct case_parameter *p = &c->parameters[i];
 		char word[FORMAT_SIZE];
 
-		if (listed(view_string(p->name), without) ||
+		if (view_listed(view_string(p->name), without) ||
 		    !format_parameter(p, word, sizeof(word))[0])
 			continue;
 		text_addf(&out, "%s%s", out.length ? ", " : "", word);
@@ -219,7 +219,7 @@ char *view_named_parameters(const struct case_result *c, const char *const *with
 	for (size_t i = 0; i < c->parameter_count; i++) {
 		const struct case_parameter *p = &c->parameters[i];
 
-		if (!listed(view_string(p->name), without) && !listed(view_string(p->name), usual) &&
+		if (!view_listed(view_string(p->name), without) && !view_listed(view_string(p->name), usual) &&
 		    format_parameter(p, word, sizeof(word))[0])
 			text_addf(&out, "%s%s", out.length ? ", " : "", word);
 	}

@@ -48,6 +48,8 @@ size_t view_source_of(const struct view *view, size_t run, const struct case_res
 const char *view_string(const char *s);
 /* A text from outside: cut at FORMAT_LONGEST characters. */
 void view_text(struct tree *map, const char *name, const char *text);
+/* Whether the list (NULL-terminated; NULL: empty) has the name. */
+bool view_listed(const char *name, const char *const *names);
 /* "A", "B", ...: the name of a run in a comparison. */
 const char *view_letter(size_t run, char out[4]);
 /* "H200" of "NVIDIA H200"; cut. */
