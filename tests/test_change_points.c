@@ -168,6 +168,36 @@ static struct trend *trend_with(struct history_series *s, const struct history_n
 	return trends;
 }
 
+/* Bytes and counts repeat exactly, and so do medians of latencies in steps of a clock: any change of them is one. */
+static void exact_values_change(void **state)
+{
+	size_t points[12];
+	double x[48];
+
+	(void)state;
+	for (size_t n = 14; n <= 48; n++)
+		for (size_t at = CHANGE_MIN_SEGMENT; at + CHANGE_MIN_SEGMENT <= n; at++)
+			for (unsigned k = 1; k <= 20; k++) {
+				double before = 91.163421e9 / k,
+				       after = before * (k % 2 ? 0.96 : 1.03);
+
+				/* Five nights against few more are too few for ranks. */
+				if (fmin((double)at, (double)(n - at)) < 6)
+					continue;
+				for (size_t i = 0; i < n; i++)
+					x[i] = log(i < at ? before : after);
+				assert_int_equal(change_points(x, n, points), 1);
+				assert_int_equal(points[0], at);
+			}
+	/* One night of them that is off changes nothing about it. */
+	for (size_t i = 0; i < 30; i++)
+		x[i] = log(i < 16 ? 91.163421e9 : 87.6613332e9);
+	x[4] = log(80e9);
+	x[20] = log(95e9);
+	assert_int_equal(change_points(x, 30, points), 1);
+	assert_int_equal(points[0], 16);
+}
+
 static void fill(struct history_point *points, size_t n, size_t step_at, size_t back_at)
 {
 	uint64_t seed = 5;
@@ -287,6 +317,7 @@ int main(void)
 		cmocka_unit_test(wild_nights_are_no_change),
 		cmocka_unit_test(places_are_right),
 		cmocka_unit_test(equal_values_do_not_change),
+		cmocka_unit_test(exact_values_change),
 		cmocka_unit_test(states_of_changes),
 		cmocka_unit_test(epochs_are_apart),
 		cmocka_unit_test(two_of_three_warn),

@@ -197,9 +197,10 @@ static void print_text(struct printing *p, const struct history_nights *nights,
 	const struct trend_summary *s = p->summary;
 
 	nights_text(nights, missed, missed_count);
-	printf("%zu series: %zu new changes (%zu for the worse), %zu warnings, %zu acknowledged, "
+	printf("%zu series: %zu new change%s (%zu for the worse), %zu warning%s, %zu acknowledged, "
 	       "%zu recovered\n\n",
-	       s->series, s->fresh, s->worse, s->warnings, s->acknowledged, s->recovered);
+	       s->series, s->fresh, s->fresh == 1 ? "" : "s", s->worse, s->warnings,
+	       s->warnings == 1 ? "" : "s", s->acknowledged, s->recovered);
 	fputs(p->rows.data ? p->rows.data : "", stdout);
 	if (!p->rows.data)
 		puts("Nothing changed.");

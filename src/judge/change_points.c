@@ -159,10 +159,14 @@ static double spread(const double *x, size_t n, size_t at, double distance)
 /* The night near `at` that leaves least spread on both sides: the energy distance often prefers an earlier one. */
 static size_t dated(const double *x, size_t n, size_t at)
 {
-	double distance = outlier_distance(x, at, n - at), least = spread(x, n, at, distance);
+	double distance = outlier_distance(x, at, n - at), least;
 	size_t first = at > 2 * CHANGE_MIN_SEGMENT ? at - CHANGE_MIN_SEGMENT : CHANGE_MIN_SEGMENT;
 	size_t last = at + CHANGE_MIN_SEGMENT, best = at;
 
+	/* Most nights are exactly alike (bytes, counts): drawn in, any date would leave no spread, and rounding choose it. */
+	if (!(distance > 0))
+		distance = INFINITY;
+	least = spread(x, n, at, distance);
 	for (size_t i = first; i <= last && i + CHANGE_MIN_SEGMENT <= n; i++) {
 		double now = spread(x, n, i, distance);
 
