@@ -200,6 +200,36 @@ def test_ctrl_c_between_launches():
             fail("Ctrl-C between launches: all of them were made")
 
 
+def test_ctrl_c_behind_the_measurement():
+    """All is measured, and the driver hangs when it is looked at once more: the first one is answered, the second ends it."""
+    with open("calls", "wb") as file:
+        file.write(bytes(56))
+    terminal = run("behind", "checked.ini", f"devices=2 calls={os.getcwd()}/calls hang@open:3", "--check")
+    end = time.monotonic() + PATIENCE
+    while not os.path.exists("behind/result.json") and time.monotonic() < end:
+        terminal.listen(0.05)
+    terminal.listen(0.3)
+    terminal.press(CTRL_C)
+    terminal.wait_for(b"stopping as soon as what is measured is written; once more to stop at once")
+    terminal.listen(0.4)
+    terminal.press(CTRL_C)
+    if terminal.end() != -signal.SIGINT:
+        fail("a second Ctrl-C behind the measurement: exit code", terminal.process.returncode, terminal.text())
+    os.environ["GPUPROOF_FAKE"] = "devices=2"
+    resumed = subprocess.run([PROGRAM, "run", "--resume", "behind", "--check"], capture_output=True, text=True)
+    if resumed.returncode != 0 or "nothing is left to do" not in resumed.stderr or "Accepted" not in resumed.stdout:
+        fail("--resume --check of what is measured:", resumed)
+
+
+def test_ctrl_c_in_a_comparison():
+    """Its two sides cannot be gone on with, which is said."""
+    terminal = run("compared", "long.ini", "devices=2 clock=host", "--against", "long.ini")
+    terminal.wait_for(b"case 1/")
+    terminal.press(CTRL_C)
+    if terminal.end() != 130 or b"cannot be gone on with; what was measured lies in compared/a" not in terminal.said:
+        fail("Ctrl-C in a comparison:", terminal.process.returncode, terminal.text())
+
+
 def test_closed_window():
     terminal = run("closed", "long.ini")
     terminal.wait_for(b"case 1/")
@@ -240,6 +270,8 @@ def test_ctrl_z():
 config("short.ini", 250, "4MiB, 5MiB, 6MiB, 7MiB")
 config("brief.ini", 5)
 config("long.ini", 1000000)
+config("checked.ini", 5, suite="[suite transfer]\ndirections = h2d\nmemories = pinned\nsizes = 4KiB\n"
+       "[limit fast]\nmetric = transfer.bandwidth\nmin = 1 MB/s\n")
 config("ranks.ini", 2, suite="[suite parallel]\nlayers = 256, 256, 64\nbatch = 60\nmicrobatches = 2\n"
        "devices = 2, 3\nmodes = ddp, tensor, 1f1b\n")
 for name, test in list(globals().items()):

@@ -252,6 +252,12 @@ static int measure_against(struct run_request *a, const struct run_setup *setup,
 		*options->stopped_by = signals_last_stop();
 		code = err.message[0] ? finish(&results[0], status, *options->stopped_by, &err)
 				      : EXIT_USAGE;
+		if (status == STATUS_INTERRUPTED)
+			fprintf(stderr,
+				"gpuproof: the comparison is not finished and cannot be gone on "
+				"with; what "
+				"was measured lies in %s/a and %s/b\n",
+				options->directory, options->directory);
 	} else {
 		code = graver(run_exit_code(&results[0]), run_exit_code(&results[1]));
 		print_compared(&results[0], &results[1]);
