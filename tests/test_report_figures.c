@@ -162,6 +162,29 @@ static void few_devices_have_no_map(void **state)
 	}
 }
 
+/* Both ways at once belong to no end of a pair. */
+static void pairs_without_direction_have_none(void **state)
+{
+	(void)state;
+	for (int both = 0; both < 2; both++) {
+		struct result r = { 0 };
+		char *html, *chart;
+
+		for (int from = 0; from < 3; from++)
+			for (int to = 0; to < 3; to++)
+				if (both ? from < to : from != to)
+					add_parameter(add_case(&r, "transfer", "transfer.bandwidth",
+							       1e9 * (1 + from + 3 * to), from, to),
+						      "direction", both ? "p2p_both" : "p2p", NAN, "");
+		html = page_of(&r);
+		chart = chart_of(html, "Bandwidth by pair");
+		assert_int_equal(count(chart, "between the row and the column"), both);
+		assert_int_equal(count(chart, "from the row to the column"), !both);
+		assert_true(strstr(chart, both ? ", cuda:1 and cuda:2; " : ", cuda:1 to cuda:2; ") != NULL);
+		free(html);
+	}
+}
+
 /* Of a metric that is swept over sizes, what has one size has bars, which say the size. */
 static void one_size_makes_bars(void **state)
 {
@@ -320,6 +343,7 @@ int main(void)
 		cmocka_unit_test(what_a_case_does_not_name_is_no_part_of_another_line),
 		cmocka_unit_test(what_does_not_apply_is_not_named),
 		cmocka_unit_test(few_devices_have_no_map),
+		cmocka_unit_test(pairs_without_direction_have_none),
 		cmocka_unit_test(one_size_makes_bars),
 		cmocka_unit_test(large_sets_are_named_by_their_first),
 		cmocka_unit_test(single_bars_have_no_headings),

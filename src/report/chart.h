@@ -70,6 +70,7 @@ struct chart {
 	bool close;          /* CHART_STRIP: the axis spans what is there, and medians alone are marked */
 	bool over_time;      /* CHART_LINES: low and high are the extremes of many readings, not an interval */
 	bool fitted;         /* CHART_LINES of times over sizes: their latency and bandwidth in a table */
+	bool together;       /* CHART_HEATMAP: a cell is of both ways at once, not from its row to its column */
 	struct extent range; /* CHART_HEATMAP: spanned by the colours as well: maps compare */
 	char *note;          /* what is left out; "" */
 	const char *const *key; /* CHART_TIMELINE, _MAP: what each colour stands for, NULL-terminated; borrowed */

@@ -38,7 +38,7 @@ static void say_name(struct text *out, const struct chart *chart, const struct s
 	if (chart->kind == CHART_LINES)
 		text_addf(out, "%s%sat %s", name, *name ? ", " : "", text);
 	else if (chart->kind == CHART_HEATMAP)
-		text_addf(out, "%s to %s", name, text);
+		text_addf(out, "%s %s %s", name, chart->together ? "and" : "to", text);
 	else
 		text_addf(out, "%s%s%s", name, *name && *text ? ", " : "", text);
 }
@@ -246,7 +246,7 @@ static struct column *columns_of(const struct chart *chart, size_t *count)
 static void table_crossed(const struct chart *chart, struct tree *head, struct tree *rows)
 {
 	const char *const first_head[] = { [CHART_LINES] = chart->x_name,
-					   [CHART_HEATMAP] = "to \\ from",
+					   [CHART_HEATMAP] = chart->together ? "between" : "to \\ from",
 					   [CHART_STACKED] = "part" };
 	size_t count;
 	struct column *columns = columns_of(chart, &count);

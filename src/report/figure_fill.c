@@ -250,6 +250,7 @@ void figure_fill_heatmap(const struct figure *f, const struct picks *picks, stru
 					   view_string(c->devices[1])),
 			   &picks->items[i]);
 	}
+	chart->together = picks->count && strstr(figure_value(&picks->items[0], "direction"), "both");
 	qsort(chart->series, chart->count, sizeof(*chart->series), row_order);
 	chart->note = xstrdup("");
 }
