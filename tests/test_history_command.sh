@@ -57,6 +57,11 @@ expect 0 '1 missed: 2026-01-11' history trend
 expect 0 '' history add 30.json 31.json
 expect 0 'WARNING' history trend
 expect 1 'WARNING' history trend --fail-on warning
+# A word that no series has is no good news.
+for what in "trend --case nonesuch --fail-on change" "trend --metric alloc.latancy" "show --series 999" "report --case nonesuch -o no.html"; do
+	# shellcheck disable=SC2086
+	expect 2 'no series is what --case, --metric or --series say' history $what
+done
 expect 0 '' history add 3[2-7].json
 expect 0 'in gpuproof-history.db already' history add 37.json
 expect 1 'NEW 2026-02-01: 10.' history trend --fail-on change

@@ -77,6 +77,16 @@ expect 2 run fake.ini -o good
 says err "good holds a run already; continue it with --resume good"
 [ ! -e never ] || fail "a wrong config made a directory"
 
+# A directory whose name has a space in it is named as one can paste it; slashes at its end are not; none is no directory.
+expect 0 run fake.ini -o "my run//" -q
+[ "$(cat out)" = "my run/report.html" ] || fail "slashes: $(cat out)"
+expect 2 run fake.ini -o "my run"
+says err "my run holds a run already; continue it with --resume 'my run', or"
+expect 0 run --resume "my run/"
+expect 2 run fake.ini -o ""
+says err "--output: the directory's name is empty"
+expect 2 run --resume ""
+
 # Settings from the command line are in the result.
 expect 0 run fake.ini -o set --seed 42 --label "it's me" --set transfer.sizes=2MiB --devices fake:1
 grep -q '"seed": *42' set/result.json || fail "no seed in the result"

@@ -197,3 +197,18 @@ char *text_trimmed(const char *s, size_t length)
 		length--;
 	return xstrndup(s, length);
 }
+
+void text_add_shell_word(struct text *text, const char *word)
+{
+	bool plain = *word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					   "0123456789-_=.,:/@%+") == strlen(word);
+
+	text_add(text, plain ? "" : "'");
+	for (const char *s = word; *s; s++) {
+		if (*s == '\'')
+			text_add(text, "'\\''");
+		else
+			text_add_char(text, *s);
+	}
+	text_add(text, plain ? "" : "'");
+}

@@ -26,6 +26,8 @@ struct text {
 
 void text_add(struct text *t, const char *s);
 void text_add_bytes(struct text *t, const void *bytes, size_t count);
+/* A word of a command line, quoted where a shell would take it apart. */
+void text_add_shell_word(struct text *t, const char *word);
 void text_add_char(struct text *t, char c);
 void text_addf(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_reset(struct text *t);   /* empties it, keeps the memory */

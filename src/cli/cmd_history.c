@@ -86,8 +86,9 @@ static void show_nights(const struct history_nights *nights)
 static void show_series(void *context, const struct history_series *s)
 {
 	struct table table = TABLE_EMPTY;
+	size_t *shown = context;
 
-	(void)context;
+	(*shown)++;
 	printf("series %" PRId64 ": %s %s, %s (%s)\n", s->id, s->case_id, s->metric, s->model,
 	       s->machine);
 	table_row(&table, (const char *[]){ "NIGHT", "VALUE", "95 % INTERVAL", "EPOCH" }, 4);
@@ -115,17 +116,31 @@ static void show_series(void *context, const struct history_series *s)
 	table_release(&table);
 }
 
+/* Who asks for a series that is not there must not hear that all is well. */
+static void refuse_no_match(const struct history_filter *f, size_t series, struct error *err)
+{
+	if (series || (!f->metric && !f->case_id && !f->series))
+		return;
+	error_set(err, STATUS_USAGE,
+		  "no series is what --case, --metric or --series say%s; gpuproof history trend "
+		  "--all "
+		  "lists them",
+		  f->all_metrics ? "" : " (--all-metrics: not only each suite's main figure)");
+}
+
 static int show(struct history_arguments *a)
 {
 	const struct history_filter *f = &a->trend.filter;
 	struct error err = ERROR_NONE;
 	struct history *history;
 	struct history_nights nights;
+	size_t shown = 0;
 
 	if (history_open(&history, a->db, DB_READ, &err) != STATUS_OK)
 		return command_fail(&err);
 	if (f->metric || f->case_id || f->series) {
-		history_each(history, f, show_series, NULL, &err);
+		history_each(history, f, show_series, &shown, &err);
+		refuse_no_match(f, shown, &err);
 	} else {
 		if (history_nights(history, &nights, &err) == STATUS_OK)
 			show_nights(&nights);
@@ -152,6 +167,7 @@ static int trend(struct history_arguments *a)
 	if (history_open(&history, a->db, DB_READ, &err) == STATUS_OK)
 		print_trend(history, &a->trend, &summary, &err);
 	history_close(history);
+	refuse_no_match(&a->trend.filter, summary.series, &err);
 	if (err.status != STATUS_OK)
 		return command_fail(&err);
 	return gate(a, &summary);
@@ -168,6 +184,7 @@ static int page(struct history_arguments *a)
 	if (history_open(&history, a->db, DB_READ, &err) == STATUS_OK)
 		report_trend_write(history, &a->trend.filter, &a->page, &summary, &err);
 	history_close(history);
+	refuse_no_match(&a->trend.filter, summary.series, &err);
 	if (err.status != STATUS_OK)
 		return command_fail(&err);
 	if (!report_on_stdout(&a->page))
@@ -210,7 +227,7 @@ static int prune(struct history_arguments *a)
 	history_nights_release(&nights);
 	history_close(history);
 	if (err.status == STATUS_OK)
-		printf("%zu nights removed\n", removed);
+		printf("%zu night%s removed\n", removed, removed == 1 ? "" : "s");
 	return finish(&err);
 }
 

@@ -46,12 +46,24 @@ static void add_override(struct run_arguments *a, char *text)
 	a->request.overrides[a->request.override_count++].text = text;
 }
 
+/* Without slashes at its end. An empty one, of a variable that is not set, would be the root of all files. */
+static const char *directory_of(struct run_arguments *a, const char *name, const char *value)
+{
+	size_t length = strlen(value);
+
+	if (length == 0)
+		error_set(&a->err, STATUS_USAGE, "--%s: the directory's name is empty", name);
+	while (length > 1 && value[length - 1] == '/')
+		length--;
+	return a->owned[a->owned_count++] = xstrndup(value, length);
+}
+
 static void take_option(struct run_arguments *a, const char *name, const char *value)
 {
 	if (strcmp(name, "output") == 0) {
-		a->request.directory = value;
+		a->request.directory = directory_of(a, name, value);
 	} else if (strcmp(name, "resume") == 0) {
-		a->request.directory = value;
+		a->request.directory = directory_of(a, name, value);
 		a->request.resume = true;
 	} else if (strcmp(name, "dry-run") == 0) {
 		a->dry_run = true;
@@ -126,18 +138,8 @@ static char *command_line(int argc, char **argv)
 
 	text_add(&line, "gpuproof");
 	for (int i = 0; i < argc; i++) {
-		bool plain = argv[i][0] &&
-			     strspn(argv[i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-					     "0123456789-_=.,:/@%+") == strlen(argv[i]);
-
-		text_add(&line, plain ? " " : " '");
-		for (const char *s = argv[i]; *s; s++) {
-			if (*s == '\'')
-				text_add(&line, "'\\''");
-			else
-				text_add_char(&line, *s);
-		}
-		text_add(&line, plain ? "" : "'");
+		text_add_char(&line, ' ');
+		text_add_shell_word(&line, argv[i]);
 	}
 	return text_detach(&line);
 }

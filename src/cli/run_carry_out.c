@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/print_comparison.h"
 #include "cli/print_verdicts.h"
@@ -179,6 +180,16 @@ static int publish_all(struct run_request *a, const struct result *result, const
 	return code == EXIT_ACCEPTED ? report_code : code;
 }
 
+static void say_how_to_go_on(const char *directory)
+{
+	struct text word = TEXT_EMPTY;
+
+	text_add_shell_word(&word, directory);
+	fprintf(stderr, "gpuproof: finished cases are kept; go on with: gpuproof run --resume %s\n",
+		word.data);
+	text_release(&word);
+}
+
 static int measure(struct run_request *a, const struct run_setup *setup,
 		   const struct run_left *left, const struct conduct_options *options)
 {
@@ -203,10 +214,7 @@ static int measure(struct run_request *a, const struct run_setup *setup,
 		else
 			code = publish_all(a, &result, options->directory, code);
 		if (status != STATUS_OK)
-			fprintf(stderr,
-				"gpuproof: finished cases are kept; go on with: "
-				"gpuproof run --resume %s\n",
-				options->directory);
+			say_how_to_go_on(options->directory);
 	} else if (status == STATUS_INTERRUPTED) {
 		fprintf(stderr, "gpuproof: stopped before anything was measured\n");
 	}

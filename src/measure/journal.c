@@ -193,16 +193,26 @@ static void sync_directory(const char *directory)
 	close(fd);
 }
 
+static enum status holds_a_run(const char *directory, struct error *err)
+{
+	struct text word = TEXT_EMPTY;
+
+	text_add_shell_word(&word, directory);
+	error_set(err, STATUS_USAGE,
+		  "%s holds a run already; continue it with --resume %s, or choose another "
+		  "directory",
+		  directory, word.data);
+	text_release(&word);
+	return err->status;
+}
+
 /* Nothing is lost by writing over a first line that was torn. */
 static enum status vacant(const struct text *content, const char *directory, struct error *err)
 {
 	size_t before, known = strlen(OPENING);
 
 	if (header_line(content, &before))
-		return error_set(err, STATUS_USAGE,
-				 "%s holds a run already; continue it with --resume %s, or choose "
-				 "another directory",
-				 directory, directory);
+		return holds_a_run(directory, err);
 	if (content->length < known)
 		known = content->length;
 	if (known && (memcmp(content->data, OPENING, known) != 0 ||
