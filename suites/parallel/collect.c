@@ -202,8 +202,14 @@ enum status collect(struct collection *c, struct error *err)
 
 void collection_release(struct collection *c)
 {
+	const struct team *team;
+
 	if (!c->trainer)
 		return;
+	/* After a failure half a step may still be writing what it was to show. */
+	team = c->trainer->team;
+	for (int i = 0; i < STREAM_COUNT; i++)
+		backend_stream_synchronize(team->streams[i], NULL);
 	for (size_t l = 0; l <= SETUP_MAX_LAYERS; l++)
 		c->trainer->network.record[l] = NULL;
 	arena_release(&c->arena);

@@ -20,6 +20,7 @@ struct collection {
 enum status collect_prepare(struct trainer *trainer, struct collection *out, struct error *err);
 /* After the step. */
 enum status collect(struct collection *collection, struct error *err);
+/* Waits for the streams: after a failed step the team must have been abandoned. */
 void collection_release(struct collection *collection);
 
 #endif

@@ -253,6 +253,8 @@ enum status verify_against_single(struct trainer *t, struct trainer *single, str
 	if (status == STATUS_OK && t->team->world->rank == 0)
 		status = compare_with_single(t, single, &collection, loss, check, err);
 	status = world_agree(t->team->world, status, err);
+	if (status != STATUS_OK && status != STATUS_NO_MEMORY)
+		team_abandon(t->team);
 	collection_release(&collection);
 	return status;
 }

@@ -32,7 +32,8 @@ enum status verify_reference(const struct setup *setup, struct team *team, struc
 
 /*
  * One step of `trainer` against `single` (on rank 0; NULL elsewhere), same data, same ReLU masks,
- * same precision. STATUS_NO_MEMORY when rank 0 has no room for the copies.
+ * same precision. STATUS_NO_MEMORY when rank 0 has no room for the copies; after any other failure the team has no
+ * connections any more.
  */
 enum status verify_against_single(struct trainer *trainer, struct trainer *single,
 				  struct check *check, struct error *err);
