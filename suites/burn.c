@@ -286,7 +286,8 @@ static enum status burn_run(struct run *run, struct error *err)
 	burn_hand_over(&b, true);
 	telemetry_window_begin(run->telemetry);
 	b.deadline = clock_seconds() + run->c->fixed_seconds;
-	if (open_burn(&b, err) == STATUS_OK)
+	/* Agreed on before the ranks have anything to do together. */
+	if (world_agree(run->world, open_burn(&b, err), err) == STATUS_OK)
 		carry_out(&b, err);
 	status = err->status;
 	if (status == STATUS_OK)

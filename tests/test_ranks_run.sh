@@ -60,3 +60,18 @@ cases = json.load(open(sys.argv[1]))["cases"]
 bad = [(c["id"], c["status"], c["reason"]) for c in cases if c["status"] != "OK"]
 assert not bad and len(cases) == 20, (len(cases), bad)
 PY
+
+# A rank that cannot open what the soak needs ends the case with its reason, and nobody is out of step.
+cat > "$dir/burn.ini" <<'INI'
+[run]
+backend = fake
+[suite burn]
+duration = 1s
+loads = links
+link_size = 1MiB
+size = 256
+INI
+GPUPROOF_BACKENDS=$(dirname "$gpuproof")/tests/backends \
+	GPUPROOF_FAKE="devices=2 clock=host memory=8GiB once=$dir/once fail@event_create:1" \
+	"$gpuproof" run "$dir/burn.ini" -o "$dir/burn" --no-report -q > "$dir/said" 2>&1 && fail "a failed case, and exit 0"
+grep -q 'ERROR burn/0001/links.*fake event_create: FAKE_ERROR_ONCE$' "$dir/said" || fail "$(cat "$dir/said")"
