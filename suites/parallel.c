@@ -99,7 +99,7 @@ static const struct key keys[] = {
 	 */
 	{ .name = "sample_time", .type = KEY_DURATION, .fallback = "5 ms", .min = 1e-6, .max = 10,
 	  .help = "least duration of one sample; short steps are batched to reach it, and those of zero1 and "
-		  "zero2, whose end runs beside the next step, by four at least" },
+		  "zero2, whose end runs beside the next step, by four, or as many as a queue holds" },
 	{ .name = "iterations", .type = KEY_INTEGER, .fallback = "0", .min = 0, .max = 1e6,
 	  .help = "samples of each series; 0: the stop rule decides" },
 	{ 0 }
