@@ -1,6 +1,7 @@
 #include "device/host/communicator.h"
 
 #include <math.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,6 +166,9 @@ void host_communicator_close(struct communicator *communicator)
 	if (communicator->abandoned)
 		give_up(c, communicator->rank);
 	counter_wait(&c->completed, c->issued, INFINITY);
+	/* Who completed the last one may still be about to wake those who wait for it. */
+	while (atomic_load(&c->inside))
+		sched_yield();
 	relay_close(communicator);
 	free_communicator(c);
 }
@@ -182,6 +186,7 @@ static enum status report_failed(struct host_communicator *c, struct error *err)
 enum status communicator_begin(struct host_communicator *c, uint32_t turn, struct stream *stream,
 			       struct error *err)
 {
+	atomic_fetch_add(&c->inside, 1);
 	counter_wait(&c->completed, turn - 1, INFINITY);
 	/* Leaving an operation out would leave the others waiting for this rank. */
 	if (host_stream(stream)->error.status != STATUS_OK)
@@ -194,6 +199,7 @@ enum status communicator_begin(struct host_communicator *c, uint32_t turn, struc
 void communicator_end(struct host_communicator *c, uint32_t turn)
 {
 	counter_raise(&c->completed, turn);
+	atomic_fetch_sub(&c->inside, 1);
 }
 
 enum status communicator_wait(struct host_communicator *c, struct counter *counter, uint32_t value,
