@@ -558,6 +558,63 @@ static void a_limit_on_locked_memory_is_named(void **state)
 	in_child(no_locked_memory, expect_memlock_named);
 }
 
+/* What is there now, and half of what OpenBLAS needs for one product. */
+static void little_address_space(void)
+{
+	FILE *in = fopen("/proc/self/statm", "r");
+	unsigned long pages;
+	struct rlimit limit;
+
+	if (!in || fscanf(in, "%lu", &pages) != 1)
+		_exit(2);
+	fclose(in);
+	limit.rlim_cur = limit.rlim_max = pages * (rlim_t)sysconf(_SC_PAGESIZE) + (64 << 20);
+	if (setrlimit(RLIMIT_AS, &limit) != 0)
+		_exit(2);
+	alarm(10);
+}
+
+static void expect_no_room_named(void)
+{
+	static float a[64 * 64], b[64 * 64], c[64 * 64];
+	const struct gemm gemm = { .precision = PRECISION_FP32,
+				   .m = 64,
+				   .n = 64,
+				   .k = 64,
+				   .a = a,
+				   .b = b,
+				   .c = c,
+				   .lda = 64,
+				   .ldb = 64,
+				   .ldc = 64,
+				   .alpha = 1 };
+	struct backend_list list;
+	struct device *child_device;
+	struct stream *stream;
+	struct error err = ERROR_NONE;
+
+	backends_open(&list, "host", NULL);
+	if (list.count != 1 || list.backends[0]->device_open(0, &child_device, NULL) != STATUS_OK ||
+	    backend_stream_create(child_device, false, &stream, NULL) != STATUS_OK)
+		_exit(2);
+	if (backend_gemm(stream, &gemm, &err) == STATUS_OK)
+		backend_stream_synchronize(stream, &err);
+	if (err.status == STATUS_UNSUPPORTED)
+		_exit(0); /* no OpenBLAS here */
+	if (err.status != STATUS_NO_MEMORY || !strstr(err.message, "ulimit -v")) {
+		fprintf(stderr, "%s\n", err.message);
+		_exit(1);
+	}
+	_exit(0);
+}
+
+/* Where it gets no buffer OpenBLAS asks again for ever. */
+static void a_product_without_room_for_its_buffers_ends_with_an_error(void **state)
+{
+	(void)state;
+	in_child(little_address_space, expect_no_room_named);
+}
+
 static void unknown_backends_and_broken_modules_are_named(void **state)
 {
 	struct backend_list list;
@@ -599,6 +656,7 @@ int main(void)
 		cmocka_unit_test(the_cpu_is_cut_into_as_many_devices_as_asked),
 		cmocka_unit_test(the_affinity_mask_is_honoured),
 		cmocka_unit_test(a_limit_on_locked_memory_is_named),
+		cmocka_unit_test(a_product_without_room_for_its_buffers_ends_with_an_error),
 		cmocka_unit_test(unknown_backends_and_broken_modules_are_named),
 	};
 

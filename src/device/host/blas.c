@@ -1,13 +1,23 @@
 #include "device/host/blas.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+/* 32 << 22 (its common.h, for every CPU with a gigabyte and more), and what malloc() adds. */
+#define BUFFER_BYTES (((size_t)32 << 22) + ((size_t)2 << 20))
 
 static struct blas blas;
 static char failure[512];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static atomic_uint running; /* products, where buffers may be refused */
 
 static void *symbol(void *library, const char *name)
 {
@@ -37,6 +47,66 @@ static void load(void)
 #undef X
 	if (failure[0] == '\0')
 		blas.openblas_set_num_threads(1);
+}
+
+static bool is_limited(int resource)
+{
+	struct rlimit limit;
+
+	return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+/* With 2 the kernel promises no more than it has; else it refuses only what is out of all proportion. */
+static bool commits_strictly(void)
+{
+	FILE *in = fopen("/proc/sys/vm/overcommit_memory", "re");
+	int mode = 0;
+
+	if (!in)
+		return false;
+	if (fscanf(in, "%d", &mode) != 1)
+		mode = 0;
+	fclose(in);
+	return mode == 2;
+}
+
+static bool limited;
+static pthread_once_t limit_once = PTHREAD_ONCE_INIT;
+
+static void look_for_limits(void)
+{
+	limited = is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA) || commits_strictly();
+}
+
+/* Of those that run some may hold their buffers already: this asks for more than is needed, which is better than a hang. */
+enum status blas_enter(unsigned calls, struct error *err)
+{
+	unsigned all;
+	size_t bytes;
+	void *room;
+
+	pthread_once(&limit_once, look_for_limits);
+	if (!limited)
+		return STATUS_OK;
+	all = atomic_fetch_add(&running, calls) + calls;
+	bytes = all * BUFFER_BYTES;
+	room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (room != MAP_FAILED) {
+		munmap(room, bytes);
+		return STATUS_OK;
+	}
+	error_set(err, STATUS_NO_MEMORY,
+		  "gemm: no room for %u work buffer%s of OpenBLAS, 128 MiB each: %s (ulimit -v, ulimit "
+		  "-d or overcommit_memory = 2)",
+		  all, all == 1 ? "" : "s", strerror(errno));
+	blas_leave(calls);
+	return STATUS_NO_MEMORY;
+}
+
+void blas_leave(unsigned calls)
+{
+	if (limited)
+		atomic_fetch_sub(&running, calls);
 }
 
 const struct blas *blas_open(struct error *err)

@@ -34,4 +34,12 @@ struct blas {
 /* NULL and STATUS_UNSUPPORTED in `err` where there is no OpenBLAS. Any thread. */
 const struct blas *blas_open(struct error *err);
 
+/*
+ * Before and after `calls` products that run at the same time. OpenBLAS takes a buffer of 128 MiB for each and never gives
+ * it back; where it gets none it asks again for ever. So where memory is refused to processes (ulimit -v, ulimit -d,
+ * overcommit_memory = 2) it is asked for first: STATUS_NO_MEMORY, and no blas_leave(), when it is not there.
+ */
+enum status blas_enter(unsigned calls, struct error *err);
+void blas_leave(unsigned calls);
+
 #endif

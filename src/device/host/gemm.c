@@ -276,7 +276,10 @@ static enum status gemm_run(struct stream *stream, const void *arguments, struct
 	if (precision_bytes(x.g.precision) == 2 &&
 	    get_workspace(host_stream(stream), &x, err) != STATUS_OK)
 		return STATUS_NO_MEMORY;
+	if (blas_enter(threads, err) != STATUS_OK)
+		return STATUS_NO_MEMORY;
 	host_parallel(stream, threads, 1, multiply_part, &x);
+	blas_leave(threads);
 	return STATUS_OK;
 }
 
