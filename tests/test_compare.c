@@ -160,6 +160,58 @@ static void broken_and_missing_cases_are_named(void **state)
 	result_release(&b);
 }
 
+/* An error or an idle share: timed by nobody, and less is better. */
+static void make_share(struct case_result *c, double value)
+{
+	struct metric_value *m = &c->metrics[0];
+
+	m->better = BETTER_LOWER;
+	m->value = value;
+	m->low = m->high = NAN;
+	m->series[0] = '\0';
+}
+
+/* A night whose suites also find out what fits, or that nothing is fragmented, must be able to pass. */
+static void what_has_no_main_figure_or_is_zero_on_both_sides_keeps_no_gate_open(void **state)
+{
+	struct result a[5], b[5];
+	struct comparison_input input = {
+		.a = a, .b = b, .a_count = 5, .b_count = 5, .margin = 0.01, .launch_spread = 0.005
+	};
+	struct comparison c;
+
+	(void)state;
+	for (size_t i = 0; i < 5; i++)
+		for (size_t side = 0; side < 2; side++) {
+			struct result *r = side ? &b[i] : &a[i];
+
+			node_init(r, 3, "NVIDIA H200");
+			node_add(r, 0, 55e9 * (1 + 0.0001 * (double)i), 0.001);
+			node_add(r, 1, 55e9, 0.001)->metrics[0].headline = false;
+			make_share(node_add(r, 2, 0, 0), 0);
+		}
+	compare_results(&input, &c);
+	assert_int_equal(c.counts[CHANGE_SAME], 2);
+	assert_int_equal(c.count, 2);
+	assert_int_equal(comparison_gate(&c), 0);
+	comparison_release(&c);
+	/* Something out of nothing is no ratio, but no reason to pass either. */
+	make_share(&b[4].cases[2], 0.1);
+	compare_results(&input, &c);
+	assert_int_equal(c.counts[CHANGE_NONE], 1);
+	assert_int_equal(comparison_gate(&c), 4);
+	comparison_release(&c);
+	/* A wrong result counts in whichever launch it is. */
+	b[3].cases[1].status = CASE_FAILED;
+	compare_results(&input, &c);
+	assert_int_equal(comparison_gate(&c), 5);
+	comparison_release(&c);
+	for (size_t i = 0; i < 5; i++) {
+		result_release(&a[i]);
+		result_release(&b[i]);
+	}
+}
+
 static void nothing_to_compare_passes_no_gate(void **state)
 {
 	struct comparison_input input = {
@@ -222,6 +274,8 @@ int main(void)
 		cmocka_unit_test(words_follow_from_interval_and_margin),
 		cmocka_unit_test(a_lower_clock_explains_a_lower_speed),
 		cmocka_unit_test(broken_and_missing_cases_are_named),
+		cmocka_unit_test(
+			what_has_no_main_figure_or_is_zero_on_both_sides_keeps_no_gate_open),
 		cmocka_unit_test(nothing_to_compare_passes_no_gate),
 		cmocka_unit_test(environments_are_compared),
 	};

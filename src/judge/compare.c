@@ -101,6 +101,25 @@ static void compare_values(const struct comparison_input *input, const struct ob
 	free(after);
 }
 
+/* No error, no fragmentation, on either side. */
+static void compare_zeros(const struct observation *a, const struct observation *b,
+			  struct comparison_row *row)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < a->count; i++)
+		most = fmax(most, a->values[i]);
+	for (size_t i = 0; i < b->count; i++)
+		most = fmax(most, b->values[i]);
+	row->possible = a->count < 4 || b->count < 4;
+	if (most > 0) {
+		give_reason(row, "A and B", "zero in most launches, and zero has no ratio");
+		return;
+	}
+	row->change = CHANGE_SAME;
+	row->ratio = row->low = row->high = 1;
+}
+
 static void compare_metric(const struct comparison_input *input, const struct subject *a,
 			   const struct subject *b, const struct metric_value *m,
 			   struct comparison *out)
@@ -118,6 +137,8 @@ static void compare_metric(const struct comparison_input *input, const struct su
 		give_reason(row, "B", after.reason);
 	else if (before.verdict != VERDICT_PASS)
 		give_reason(row, "A", before.reason);
+	else if (row->a == 0 && row->b == 0)
+		compare_zeros(&before, &after, row);
 	else if (!(row->a > 0 && row->b > 0))
 		give_reason(row, row->a > 0 ? "B" : "A", "zero has no ratio");
 	else
@@ -133,14 +154,44 @@ static bool is_wanted(const struct comparison_input *input, const struct metric_
 	return m->better != BETTER_NONE && (m->headline || input->all_metrics);
 }
 
-/* A case that has no metrics, on either side, leaves a row as well. */
+/* The launch that says most of a case: a wrong result, an error, a skip, else the first. */
+static const struct case_result *gravest(const struct subject *s)
+{
+	static const int rank[] = {
+		[CASE_OK] = 0, [CASE_SKIPPED] = 1, [CASE_ERROR] = 2, [CASE_FAILED] = 3
+	};
+	const struct case_result *worst = s->first;
+
+	for (size_t i = 0; i < s->count; i++)
+		if (rank[s->cases[i]->status] > rank[worst->status])
+			worst = s->cases[i];
+	return worst;
+}
+
+static void add_broken(struct comparison *out, const struct case_result *a,
+		       const struct case_result *b)
+{
+	struct comparison_row *row = add_row(out, a, "", "");
+
+	row->wrong = b->status == CASE_FAILED;
+	if (b->status != CASE_OK)
+		give_reason(row, "B", b->reason);
+	else
+		give_reason(row, "A", a->reason);
+}
+
+/*
+ * A case without metrics leaves a row when it is broken on either side. One that went well and has no figure of that kind
+ * (it finds out whether something works, or how much fits) has nothing to compare, which is not a comparison that is missing.
+ */
 static void compare_case(const struct comparison_input *input, const struct subject *a,
 			 const struct subject *b, struct comparison *out)
 {
 	const struct case_result *with_metrics = a->first->metric_count ? a->first : b->first;
+	const struct case_result *worst_a = gravest(a), *worst_b = gravest(b);
 	size_t rows = 0;
 
-	if (a->first->status == CASE_SKIPPED && b->first->status == CASE_SKIPPED)
+	if (worst_a->status == CASE_SKIPPED && worst_b->status == CASE_SKIPPED)
 		return;
 	for (size_t i = 0; i < with_metrics->metric_count; i++) {
 		if (!is_wanted(input, &with_metrics->metrics[i]))
@@ -148,22 +199,15 @@ static void compare_case(const struct comparison_input *input, const struct subj
 		compare_metric(input, a, b, &with_metrics->metrics[i], out);
 		rows++;
 	}
-	if (!rows) {
-		struct comparison_row *row = add_row(out, a->first, "", "");
-		bool at_b = b->first->status != CASE_OK;
-
-		row->wrong = b->first->status == CASE_FAILED;
-		give_reason(row, at_b ? "B" : "A",
-			    (at_b ? b : a)->first->status != CASE_OK ? (at_b ? b : a)->first->reason
-								     : "no metric");
-	}
+	if (!rows && (worst_a->status != CASE_OK || worst_b->status != CASE_OK))
+		add_broken(out, worst_a, worst_b);
 }
 
 static void missing(struct comparison *out, const struct subject *there, const char *where)
 {
 	struct comparison_row *row = add_row(out, there->first, "", "");
 
-	if (there->first->status == CASE_FAILED && strcmp(where, "A") == 0)
+	if (gravest(there)->status == CASE_FAILED && strcmp(where, "A") == 0)
 		row->wrong = true;
 	give_reason(row, where, "does not have this case");
 }
