@@ -17,9 +17,9 @@ function fail(page, what) {
 	console.log(`${page}: ${what}`);
 }
 
-async function audit(browser, file, width, open) {
+async function audit(browser, file, width, colorScheme, open) {
 	// axe has to run inside the page, which its own policy forbids.
-	const context = await browser.newContext({ viewport: { width, height: 900 }, bypassCSP: true });
+	const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme, bypassCSP: true });
 	const page = await context.newPage();
 
 	await page.goto('file://' + path.resolve(file));
@@ -28,11 +28,11 @@ async function audit(browser, file, width, open) {
 	await page.addScriptTag({ content: axe });
 	const result = await page.evaluate(() => axe.run());
 	for (const v of result.violations)
-		fail(file, `${width} px: ${v.id}: ${v.help} (${v.nodes.length}x), first: ${v.nodes[0].html.slice(0, 160)}`);
+		fail(file, `${width} px, ${colorScheme}: ${v.id}: ${v.help} (${v.nodes.length}x), first: ${v.nodes[0].html.slice(0, 160)}`);
 	const scroll = await page.evaluate(() => document.documentElement.scrollWidth);
 	if (scroll > width)
 		fail(file, `${width} px: the page is ${scroll} px wide`);
-	console.log(`${file}: ${width} px${open ? ', all open' : ''}: ${result.passes.length} axe rules pass`);
+	console.log(`${file}: ${width} px, ${colorScheme}${open ? ', all open' : ''}: ${result.passes.length} axe rules pass`);
 	await context.close();
 }
 
@@ -74,14 +74,35 @@ async function underJenkins(browser, file) {
 	server.close();
 }
 
+// Who looks at a dark screen prints black on white all the same.
+async function onPaper(browser, file) {
+	const context = await browser.newContext({ colorScheme: 'dark' });
+	const page = await context.newPage();
+
+	await page.goto('file://' + path.resolve(file));
+	const colours = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+	const screen = await colours();
+	await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+	const paper = await colours();
+	if (screen === 'rgb(255, 255, 255)')
+		fail(file, 'a dark screen shows a white page');
+	if (paper !== 'rgb(255, 255, 255)')
+		fail(file, `paper is ${paper} when the screen is dark`);
+	await context.close();
+}
+
 async function pictures(browser, file) {
 	const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
 	const base = path.join(out, path.basename(file));
 
 	await page.goto('file://' + path.resolve(file));
-	await page.screenshot({ path: base + '-1280.png', fullPage: true });
-	await page.setViewportSize({ width: 390, height: 844 });
-	await page.screenshot({ path: base + '-390.png', fullPage: true });
+	for (const colorScheme of ['light', 'dark']) {
+		await page.emulateMedia({ colorScheme });
+		await page.setViewportSize({ width: 1280, height: 900 });
+		await page.screenshot({ path: `${base}-${colorScheme}-1280.png`, fullPage: true });
+		await page.setViewportSize({ width: 390, height: 844 });
+		await page.screenshot({ path: `${base}-${colorScheme}-390.png`, fullPage: true });
+	}
 	await page.pdf({ path: base + '.pdf', format: 'A4', margin: { top: '12mm', bottom: '12mm', left: '12mm', right: '12mm' } });
 	await page.close();
 }
@@ -93,10 +114,12 @@ async function pictures(browser, file) {
 			'--disable-background-networking', '--disable-component-update', '--disable-sync'],
 	});
 	for (const file of pages) {
-		for (const width of [1280, 390])
-			for (const open of [false, true])
-				await audit(browser, file, width, open);
+		for (const colorScheme of ['light', 'dark'])
+			for (const width of [1280, 390])
+				for (const open of [false, true])
+					await audit(browser, file, width, colorScheme, open);
 		await underJenkins(browser, file);
+		await onPaper(browser, file);
 		if (out)
 			await pictures(browser, file);
 	}

@@ -318,41 +318,6 @@ static void finding_names_best_and_worst(void **state)
 	chart_release(&chart);
 }
 
-/* Relative luminance, as WCAG 2 defines it. */
-static double luminance(const char *colour)
-{
-	static const double weights[] = { 0.2126, 0.7152, 0.0722 };
-	unsigned long rgb = strtoul(colour + 1, NULL, 16);
-	double sum = 0;
-
-	for (int i = 0; i < 3; i++) {
-		double part = (double)(rgb >> (16 - 8 * i) & 0xff) / 255;
-
-		sum += weights[i] * (part <= 0.03928 ? part / 12.92 : pow((part + 0.055) / 1.055, 2.4));
-	}
-	return sum;
-}
-
-static double contrast(const char *a, const char *b)
-{
-	double p = luminance(a), q = luminance(b);
-
-	return (fmax(p, q) + 0.05) / (fmin(p, q) + 0.05);
-}
-
-/* Labels upon spans can be read, and each colour can be told from the page. */
-static void colours_have_contrast(void **state)
-{
-	(void)state;
-	for (size_t i = 0; i < CHART_STYLES; i++) {
-		const struct chart_style *style = chart_style(i);
-
-		if (contrast(style->colour, style->ink) < 4.495 || contrast(style->colour, "#ffffff") < 2.9)
-			fail_msg("%s: %.2f, %.2f", style->colour, contrast(style->colour, style->ink),
-				 contrast(style->colour, "#ffffff"));
-	}
-}
-
 static void equal_values_are_said_once(void **state)
 {
 	struct chart chart;
@@ -475,7 +440,6 @@ int main(void)
 		cmocka_unit_test(many_points_are_thinned),
 		cmocka_unit_test(labels_of_equal_lines_do_not_collide),
 		cmocka_unit_test(finding_names_best_and_worst),
-		cmocka_unit_test(colours_have_contrast),
 		cmocka_unit_test(equal_values_are_said_once),
 		cmocka_unit_test(labels_of_the_axis_stay_inside),
 		cmocka_unit_test(labels_of_ticks_are_even),

@@ -22,24 +22,6 @@ static const struct {
 	[CHART_MAP] = { "map", chart_map_draw },
 };
 
-#define WHITE "#ffffff"
-#define BLACK "#1a1a1a"
-
-/*
- * Okabe & Ito's colours for all kinds of sight, the pale ones last and yellow left out; a dash and
- * a marker each.
- */
-static const struct chart_style styles[CHART_STYLES] = {
-	{ "#0072b2", "none", WHITE },  { "#d55e00", "7 3", BLACK },     { "#009e73", "2 2", BLACK },
-	{ "#ad5a89", "9 3 2 3", WHITE }, { "#222222", "4 2", WHITE },   { "#c98900", "12 3", BLACK },
-	{ "#3a8fc4", "1 3", BLACK },   { "#767676", "6 2 1 2 1 2", WHITE },
-};
-
-const struct chart_style *chart_style(size_t series)
-{
-	return &styles[series % ARRAY_SIZE(styles)];
-}
-
 void chart_init(struct chart *chart, enum chart_kind kind)
 {
 	*chart = (struct chart){ .kind = kind, .reference = NAN, .range = EXTENT_EMPTY };

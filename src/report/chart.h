@@ -109,9 +109,17 @@ void chart_fit(const struct chart *chart, struct tree *map);
 #define CHART_CHARACTER 6.7 /* px: mean width in labels (11 px) of a wide font, DejaVu Sans */
 struct chart_style {
 	const char *colour, *dash; /* dash: "none" or a stroke-dasharray */
-	const char *ink;           /* of text upon the colour, with a contrast of 4.5:1 or close to it */
+	const char *ink;           /* of text upon the colour */
 };
 const struct chart_style *chart_style(size_t series);
+#define CHART_PARTS 12 /* colours of the parts of a bar, the styles' first; then they repeat */
+const char *chart_part_colour(size_t part);
+#define CHART_SHADES 9
+struct chart_shade {
+	const char *colour, *ink; /* ink: of text upon the colour */
+};
+/* CHART_HEATMAP: of a value at `position` from 0, the lowest, to 1. */
+const struct chart_shade *chart_shade(double position);
 struct extent chart_extent(const struct chart *chart); /* of y with intervals */
 size_t chart_characters(const char *text);             /* of UTF-8 */
 /* "12.3", "4": one decimal, none where it is zero. */

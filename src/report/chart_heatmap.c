@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "report/chart.h"
 #include "report/format.h"
 
@@ -11,21 +10,15 @@
 #define NAME_LONGEST 14
 #define CELL_TALLEST 44.0
 
-/* A perceptually even ramp of one hue: lightness falls in equal steps (L* 96 to 27). */
-static const char *const ramp[] = { "#eff6fc", "#d3e6f5", "#b2d2ec", "#8cbce0", "#62a3d2",
-				    "#3c88bf", "#216da6", "#115289", "#083a66" };
-#define RAMP_DARK 5 /* from here on text is white */
-
 /*
  * The ramp spans at least a fifth of the highest value: cells that are all but equal must not look
  * far apart.
  */
-static size_t shade(const struct extent *extent, double value)
+static const struct chart_shade *shade(const struct extent *extent, double value)
 {
 	double low = fmin(extent->min, 0.8 * extent->max);
-	double position = extent->max > low ? (value - low) / (extent->max - low) : 0.5;
 
-	return (size_t)(position * (ARRAY_SIZE(ramp) - 1) + 0.5);
+	return chart_shade(extent->max > low ? (value - low) / (extent->max - low) : 0.5);
 }
 
 static int name_order(const void *a, const void *b)
@@ -42,7 +35,7 @@ static void draw_cell(const struct grid *grid, struct tree *list, const struct c
 		      size_t row, size_t column)
 {
 	bool there = point && isfinite(point->y);
-	size_t level = there ? shade(&grid->extent, point->y) : 0;
+	const struct chart_shade *shown = there ? shade(&grid->extent, point->y) : NULL;
 	struct tree *cell = tree_item(list);
 	char value[FORMAT_SIZE] = "";
 
@@ -52,8 +45,8 @@ static void draw_cell(const struct grid *grid, struct tree *list, const struct c
 	chart_coordinate(cell, "y", TOP + grid->cell_height * (double)row);
 	chart_coordinate(cell, "middle", grid->left + grid->cell_width * ((double)column + 0.5));
 	chart_coordinate(cell, "text_y", TOP + grid->cell_height * ((double)row + 0.5) + 4);
-	tree_text(cell, "fill", there ? ramp[level] : "#ffffff");
-	tree_text(cell, "ink", level >= RAMP_DARK ? "#ffffff" : "#1a1a1a");
+	tree_text(cell, "fill", there ? shown->colour : "#ffffff");
+	tree_text(cell, "ink", there ? shown->ink : "#1a1a1a");
 	tree_text(cell, "value", there ? value : "\u2013");
 }
 

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "report/chart.h"
 #include "report/format.h"
 
@@ -25,15 +24,6 @@ struct stack {
 	struct scale scale;
 };
 
-/* More parts than lines have styles: a colour twice in one bar would be two parts that look alike. */
-static const char *colour_of(size_t part)
-{
-	static const char *const more[] = { "#7a4f1d", "#9fc131", "#6a51a3", "#c7a6b8" };
-
-	return part < CHART_STYLES ? chart_style(part)->colour
-				   : more[(part - CHART_STYLES) % ARRAY_SIZE(more)];
-}
-
 static double total_of(const struct chart_series *series)
 {
 	double total = 0;
@@ -48,7 +38,7 @@ static void draw_key(const struct stack *s, struct tree *map)
 	struct tree *key = tree_list(map, "key");
 
 	for (size_t i = 0; i < s->part_count; i++)
-		chart_key_item(key, s->key_columns, colour_of(i), s->parts[i]);
+		chart_key_item(key, s->key_columns, chart_part_colour(i), s->parts[i]);
 }
 
 static void draw_bar(const struct stack *s, struct tree *row, const struct chart_series *series,
@@ -73,7 +63,7 @@ static void draw_bar(const struct stack *s, struct tree *row, const struct chart
 			continue;
 		sum += point->y;
 		part = tree_item(parts);
-		tree_text(part, "colour", colour_of(i));
+		tree_text(part, "colour", chart_part_colour(i));
 		chart_coordinate(part, "x", from);
 		chart_coordinate(part, "y", y + (ROW - BAR) / 2);
 		chart_coordinate(part, "part_width", scale_at(&s->scale, sum / whole) - from);
