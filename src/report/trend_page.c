@@ -44,11 +44,10 @@ static void answer(const struct page *p)
 		history_date(p->rows.last, last);
 	add_count(&text, s->worse, "new change for the worse", "new changes for the worse");
 	add_count(&text, s->warnings, "warning", "warnings");
-	add_count(&text, s->fresh - s->worse, "new change that is none for the worse",
-		  "new changes that are none for the worse");
-	tree_textf(p->tree, "verdict", "%s, in %zu %s over %zu %s up to %s.",
-		   text.length ? text.data : "No new change", s->series,
-		   s->series == 1 ? "series" : "series", p->nights.count,
+	add_count(&text, s->fresh - s->worse, "new change not for the worse",
+		  "new changes not for the worse");
+	tree_textf(p->tree, "verdict", "%s, in %zu series over %zu %s up to %s.",
+		   text.length ? text.data : "No new change", s->series, p->nights.count,
 		   p->nights.count == 1 ? "night" : "nights", last);
 	tree_text(p->tree, "verdict_kind", s->worse ? "failed" : s->warnings ? "error" : "ok");
 	tree_text(p->tree, "verdict_symbol", s->worse ? "✗" : s->warnings ? "!" : "✓");
