@@ -668,6 +668,37 @@ static void heat_is_a_finding(void **state)
 	result_release(&r);
 }
 
+static void found_afterwards(struct result *r, const char *text)
+{
+	r->postflight = xcalloc(1, sizeof(*r->postflight));
+	r->postflight_count = 1;
+	r->postflight[0].severity = SEVERITY_ERROR;
+	strcpy(r->postflight[0].subject, "ecc cuda:0");
+	snprintf(r->postflight[0].text, sizeof(r->postflight[0].text), "%s", text);
+}
+
+/* Which of the launches comes first on the command line must decide nothing. */
+static void what_was_found_at_any_launch_counts_and_is_told_once(void **state)
+{
+	struct result r[3];
+	struct verdicts v;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		node_init(&r[i], 1, "NVIDIA H200");
+		node_add(&r[i], 0, 55e9, 0.001);
+	}
+	found_afterwards(&r[1], "12 uncorrected errors");
+	found_afterwards(&r[2], "12 uncorrected errors");
+	judge_by("metric = transfer.bandwidth\nmin = 47 GB/s\n", r, 3, NULL, &v);
+	assert_int_equal(v.overall, VERDICT_FAIL);
+	assert_int_equal(v.counts[VERDICT_FAIL], 1);
+	assert_string_equal(v.checks[0].devices, "cuda:0");
+	verdicts_release(&v);
+	for (size_t i = 0; i < 3; i++)
+		result_release(&r[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -694,6 +725,7 @@ int main(void)
 		cmocka_unit_test(launches_hide_no_failure),
 		cmocka_unit_test(a_metric_that_a_launch_lacks_cannot_be_judged),
 		cmocka_unit_test(heat_is_a_finding),
+		cmocka_unit_test(what_was_found_at_any_launch_counts_and_is_told_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,17 +26,38 @@ static bool counts(const struct result *result, const struct finding *f)
 	       (f->severity == SEVERITY_ERROR && !strchr(f->subject, ':'));
 }
 
+/* Of several launches each may say the same of the machine: once is enough. */
+static bool is_told(const struct verdicts *verdicts, const char *device, const char *reason)
+{
+	for (size_t i = 0; i < verdicts->count; i++)
+		if (verdicts->checks[i].comparison == NO_COMPARISON &&
+		    strcmp(verdicts->checks[i].reason, reason) == 0 &&
+		    strcmp(verdicts->checks[i].devices, device ? device : "") == 0)
+			return true;
+	return false;
+}
+
+/* Takes over `reason`. */
+static void tell(const struct result *result, const struct finding *f, enum verdict verdict,
+		 char *reason, struct verdicts *verdicts)
+{
+	const char *device = device_of(result, f);
+
+	if (is_told(verdicts, device, reason)) {
+		free(reason);
+		return;
+	}
+	judging_finding(verdicts, result, NULL, device, verdict, false, reason)->accepted =
+		verdict == VERDICT_WARN;
+}
+
 static void judge_finding(const struct result *result, const struct finding *f, const char *when,
 			  struct verdicts *verdicts)
 {
-	bool fails = f->severity == SEVERITY_ERROR;
-
 	if (f->severity < SEVERITY_WARNING || !counts(result, f))
 		return;
-	judging_finding(verdicts, result, NULL, device_of(result, f),
-			fails ? VERDICT_FAIL : VERDICT_WARN, false,
-			xasprintf("%s the run, %s: %s", when, f->subject, f->text))
-		->accepted = !fails;
+	tell(result, f, f->severity == SEVERITY_ERROR ? VERDICT_FAIL : VERDICT_WARN,
+	     xasprintf("%s the run, %s: %s", when, f->subject, f->text), verdicts);
 }
 
 static const struct finding *named(const struct finding *findings, size_t count,
@@ -76,11 +97,10 @@ static void judge_change(const struct result *result, const struct finding *afte
 	if (after->severity >= SEVERITY_WARNING && after->severity > before->severity)
 		judge_finding(result, after, "after", verdicts);
 	else if (counts(result, after))
-		judging_finding(verdicts, result, NULL, device_of(result, after), VERDICT_WARN,
-				false,
-				xasprintf("%s changed during the run: from %s to %s",
-					  after->subject, before->text, after->text))
-			->accepted = true;
+		tell(result, after, VERDICT_WARN,
+		     xasprintf("%s changed during the run: from %s to %s", after->subject,
+			       before->text, after->text),
+		     verdicts);
 }
 
 void judge_link(const struct judge_input *input, const struct device_info *device, int *generation,
@@ -123,14 +143,14 @@ static void judge_pcie(const struct judge_input *input, const struct device_info
 
 void judge_flight(const struct judge_input *input, struct verdicts *verdicts)
 {
-	const struct result *result = input->results;
+	for (size_t r = 0; r < input->count; r++) {
+		const struct result *result = &input->results[r];
 
-	if (!input->count)
-		return;
-	for (size_t i = 0; i < result->preflight_count; i++)
-		judge_finding(result, &result->preflight[i], "before", verdicts);
-	for (size_t i = 0; i < result->postflight_count; i++)
-		judge_change(result, &result->postflight[i], verdicts);
-	for (size_t i = 0; i < result->device_count; i++)
-		judge_pcie(input, &result->devices[i], verdicts);
+		for (size_t i = 0; i < result->preflight_count; i++)
+			judge_finding(result, &result->preflight[i], "before", verdicts);
+		for (size_t i = 0; i < result->postflight_count; i++)
+			judge_change(result, &result->postflight[i], verdicts);
+	}
+	for (size_t i = 0; input->count && i < input->results[0].device_count; i++)
+		judge_pcie(input, &input->results[0].devices[i], verdicts);
 }
