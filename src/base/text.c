@@ -1,6 +1,7 @@
 #include "base/text.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,6 +131,45 @@ bool text_is_utf8(const char *bytes, size_t count)
 		at += n;
 	}
 	return true;
+}
+
+static uint32_t code_point(const unsigned char *s, size_t n)
+{
+	static const unsigned char masks[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+	uint32_t code = s[0] & masks[n];
+
+	for (size_t i = 1; i < n; i++)
+		code = code << 6 | (s[i] & 0x3f);
+	return code;
+}
+
+bool text_is_harmful(const char *bytes, size_t length)
+{
+	uint32_t c = code_point((const unsigned char *)bytes, length);
+
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f ||
+	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0xfeff ||
+	       (c & 0xfffe) == 0xfffe;
+}
+
+char *text_harmless(const char *s)
+{
+	size_t left = strlen(s);
+	char *copy = xmalloc(left + 1), *to = copy;
+
+	for (size_t n; left; s += n, left -= n) {
+		size_t whole = text_utf8_sequence(s, left);
+
+		n = whole ? whole : 1;
+		if (*s != '\n' && *s != '\t' && (!whole || text_is_harmful(s, n))) {
+			*to++ = '?';
+			continue;
+		}
+		memcpy(to, s, n);
+		to += n;
+	}
+	*to = '\0';
+	return copy;
 }
 
 /* Levenshtein distance, words of at most 63 characters; longer ones are far from everything. */

@@ -47,6 +47,14 @@ bool text_is_utf8(const char *bytes, size_t count);
 size_t text_utf8_sequence(const char *bytes, size_t count);
 
 /*
+ * Whether the character of `length` bytes at `bytes` is a control character (newline and tab as well), none at all, or one
+ * that would reorder the text around it.
+ */
+bool text_is_harmful(const char *bytes, size_t length);
+/* A copy with '?' for each such character but newline and tab: what comes from a file may end on a terminal. malloc'ed. */
+char *text_harmless(const char *s);
+
+/*
  * The entry of `names` (NULL-terminated) nearest to `word` by edit distance,
  * or NULL when none is near enough to be a likely misspelling.
  */

@@ -10,11 +10,22 @@
 #define GAP 2          /* blanks between columns */
 #define NARROWEST 20   /* the last column is never folded to less */
 
+/* A row stays one line, whatever its cells hold. */
+static char *one_line(const char *s)
+{
+	char *copy = xstrdup(s);
+
+	for (char *p = copy; *p; p++)
+		if (*p == '\n' || *p == '\t')
+			*p = ' ';
+	return copy;
+}
+
 void table_row(struct table *table, const char *const *cells, size_t columns)
 {
 	ARRAY_GROW(table->rows, table->count, table->capacity);
 	for (size_t i = 0; i < columns; i++)
-		table->rows[table->count][i] = xstrdup(cells[i]);
+		table->rows[table->count][i] = one_line(cells[i]);
 	table->columns = columns;
 	table->count++;
 }

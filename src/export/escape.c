@@ -1,30 +1,11 @@
 #include "export/escape.h"
 
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define REPLACEMENT "\xEF\xBF\xBD"
-
-static uint32_t code_point(const unsigned char *s, size_t n)
-{
-	static const unsigned char masks[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
-	uint32_t code = s[0] & masks[n];
-
-	for (size_t i = 1; i < n; i++)
-		code = code << 6 | (s[i] & 0x3f);
-	return code;
-}
-
-/* Control characters, what XML 1.0 has no place for, and what would reorder the text around it. */
-static bool harmful(uint32_t c)
-{
-	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f ||
-	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0xfeff ||
-	       (c & 0xfffe) == 0xfffe;
-}
 
 /* Adds the next character of `s`; returns its length. */
 static size_t add_plain(struct text *out, const char *s, size_t left, bool lines)
@@ -33,7 +14,7 @@ static size_t add_plain(struct text *out, const char *s, size_t left, bool lines
 
 	if (*s == '\n' || *s == '\t')
 		text_add_char(out, (char)(lines ? *s : ' '));
-	else if (!n || harmful(code_point((const unsigned char *)s, n)))
+	else if (!n || text_is_harmful(s, n))
 		text_add(out, REPLACEMENT);
 	else
 		text_add_bytes(out, s, n);

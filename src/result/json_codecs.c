@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -27,7 +28,7 @@ static enum status string_read(const json_t *json, const struct field *f, void *
 {
 	if (!json_is_string(json))
 		return expected(path, "a string", err);
-	MEMBER(char *, base, f) = xstrdup(json_string_value(json));
+	MEMBER(char *, base, f) = text_harmless(json_string_value(json));
 	return STATUS_OK;
 }
 
@@ -44,21 +45,22 @@ static void chars_write(struct json_writer *w, const struct field *f, const void
 static enum status chars_read(const json_t *json, const struct field *f, void *base,
 			      const struct json_path *path, struct error *err)
 {
-	char *to = (char *)base + f->offset;
-	const char *s = json_string_value(json);
+	char *to = (char *)base + f->offset, *text;
 	size_t length = 0, n;
 
-	if (!s)
+	if (!json_is_string(json))
 		return expected(path, "a string", err);
+	text = text_harmless(json_string_value(json));
 	/* Cut between characters, not within one. */
-	for (size_t left = strlen(s); left; left -= n) {
-		n = text_utf8_sequence(s + length, left);
+	for (size_t left = strlen(text); left; left -= n) {
+		n = text_utf8_sequence(text + length, left);
 		if (!n || length + n >= f->size)
 			break;
 		length += n;
 	}
-	memcpy(to, s, length);
+	memcpy(to, text, length);
 	to[length] = '\0';
+	free(text);
 	return STATUS_OK;
 }
 

@@ -105,7 +105,7 @@ static enum status map_read(const json_t *json, const struct field *f, void *bas
 		char *element = field_append(f, base);
 		enum status status;
 
-		*(char **)(void *)(element + f->key_offset) = xstrdup(key);
+		*(char **)(void *)(element + f->key_offset) = text_harmless(key);
 		status = fields_read(value, f->fields, element, &here, err);
 		if (status != STATUS_OK)
 			return status;
@@ -133,7 +133,7 @@ static enum status strings_read(const json_t *json, const struct field *f, void 
 
 		if (!s)
 			return json_path_error(&(struct json_path){ path, NULL, i }, err, "expected a string");
-		*(char **)field_append(f, base) = xstrdup(s);
+		*(char **)field_append(f, base) = text_harmless(s);
 	}
 	return STATUS_OK;
 }

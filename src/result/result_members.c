@@ -40,10 +40,10 @@ static enum status parameters_read(const json_t *json, const struct field *f, vo
 		struct json_path here = { path, key, 0 };
 		struct case_parameter *parameter = field_append(f, base);
 
-		parameter->name = xstrdup(key);
+		parameter->name = text_harmless(key);
 		parameter->number = json_is_number(value) ? json_number_value(value) : (double)NAN;
 		if (json_is_string(value))
-			parameter->text = xstrdup(json_string_value(value));
+			parameter->text = text_harmless(json_string_value(value));
 		else if (!json_is_number(value))
 			return json_path_error(&here, err, "expected a number or a string");
 	}
@@ -90,7 +90,7 @@ static enum status optional_string(const json_t *json, const char *name, char **
 
 	if (value && !json_is_string(value))
 		return json_path_error(&here, err, "expected a string");
-	*out = xstrdup(value ? json_string_value(value) : "");
+	*out = text_harmless(value ? json_string_value(value) : "");
 	return STATUS_OK;
 }
 
@@ -168,8 +168,8 @@ static enum status facts_read(const json_t *json, const struct field *f, void *b
 		if (!json_is_string(value))
 			return json_path_error(&here, err, "expected a string");
 		fact = field_append(f, base);
-		fact->name = xstrdup(key);
-		fact->value = xstrdup(json_string_value(value));
+		fact->name = text_harmless(key);
+		fact->value = text_harmless(json_string_value(value));
 	}
 	return STATUS_OK;
 }
