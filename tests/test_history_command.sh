@@ -135,6 +135,35 @@ grep -q '<script\|<b>' hostile.html && { echo "history report: a text from outsi
 grep -q '&lt;script&gt;' hostile.html || { echo "history report: the case is missing"; failed=1; }
 expect 2 'prune --before DATE or --keep DAYS' history prune
 expect 0 '29 nights removed' history prune --keep 10
+# A night of a wrong clock, a hundred years beyond the others, makes none of them old.
+python3 - <<'END'
+import json
+n = json.load(open("37.json"))
+n["run"].update(id="future", started="2999-01-01T01:00:00Z")
+json.dump(n, open("future.json", "w"))
+# What a terminal would obey.
+n["run"].update(id="escape", started="2026-02-11T01:00:00Z", label="a\x1b[2J\u009b31mb\nc\u202e")
+n["environment"]["hostname"] = "\x1b]0;title\x07"
+n["cases"][0]["id"] = "alloc\x1b[31m@host:0"
+json.dump(n, open("escape.json", "w"))
+n["run"].update(id="unit", started="2026-02-12T01:00:00Z")
+for metric in n["cases"][0]["metrics"].values():
+	metric["unit"] = "ms"
+json.dump(n, open("unit.json", "w"))
+END
+cp gpuproof-history.db future.db
+expect 0 'future.db' history add future.json --db future.db
+expect 0 '0 nights removed' history prune --keep 36500 --db future.db
+expect 0 '' history add escape.json --db escape.db
+for action in show "show --case alloc" "trend --all"; do
+	# shellcheck disable=SC2086
+	"$program" history $action --db escape.db >out 2>err || { echo "history $action: $?"; failed=1; }
+	LC_ALL=C grep -qP '[\x00-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80\xae' out err &&
+		{ echo "history $action: control characters from a file reach the terminal"; failed=1; }
+done
+"$program" history show --db escape.db >out
+[ "$(wc -l <out)" -eq 2 ] || { echo "history show: a newline in a label breaks its row"; cat out; failed=1; }
+expect 2 "in this history so far in 's'" history add unit.json --db escape.db
 
 printf '[limit base]\nmetric = alloc.latency\nmax = 1.02 * baseline\n' >base.ini
 expect 0 'baseline:good is now in gpuproof-history.db' baseline save good 00.json 01.json 02.json 03.json 04.json

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "base/units.h"
 #include "cli/command.h"
@@ -209,6 +210,16 @@ static int annotate(struct history_arguments *a)
 	return finish(&err);
 }
 
+/* One night that a wrong clock dated into the future must not make all others old. */
+static int64_t last_day(const struct history_nights *nights)
+{
+	int64_t last = nights->items[nights->count - 1].day, today;
+	char now[32];
+
+	clock_iso8601(now, sizeof(now));
+	return history_day(now, &today) && today < last ? today : last;
+}
+
 static int prune(struct history_arguments *a)
 {
 	struct error err = ERROR_NONE;
@@ -221,7 +232,7 @@ static int prune(struct history_arguments *a)
 	if (history_open(&history, a->db, DB_WRITE, &err) == STATUS_OK &&
 	    history_nights(history, &nights, &err) == STATUS_OK && nights.count) {
 		if (a->keep >= 0)
-			a->before = nights.items[nights.count - 1].day - a->keep + 1;
+			a->before = last_day(&nights) - a->keep + 1;
 		history_prune(history, a->before, &removed, &err);
 	}
 	history_nights_release(&nights);

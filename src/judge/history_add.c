@@ -57,16 +57,30 @@ static int64_t find_epoch(struct adding *a, const struct device_info *device)
 	return a->epoch;
 }
 
+/* A figure in another unit would be a change by a factor of a thousand that never was. */
+static void refuse_unit(struct adding *a, const struct case_result *c, const struct metric_value *m,
+			const char *before)
+{
+	error_set(a->err, STATUS_USAGE,
+		  "%.200s: %.80s is in '%.30s', in this history so far in '%.30s': it belongs into "
+		  "another one (--db)",
+		  text_or(c->id), m->name, m->unit, before);
+}
+
 static int64_t find_series(struct adding *a, const struct case_result *c,
 			   const struct metric_value *m, const struct device_info *d)
 {
 	const char *model = d ? d->name : "", *machine = d && *d->uuid ? d->uuid : a->host;
-	int64_t id = db_id(
-		db_select(a->db, a->err,
-			  "SELECT id FROM series WHERE case_id = ? AND metric = ? AND model = ?"
-			  " AND machine = ?",
-			  "ssss", text_or(c->id), m->name, model, machine));
+	struct db_query *q = db_select(
+		a->db, a->err,
+		"SELECT id, unit FROM series WHERE case_id = ? AND metric = ? AND model = ?"
+		" AND machine = ?",
+		"ssss", text_or(c->id), m->name, model, machine);
+	int64_t id = db_next(q) ? db_integer(q, 0) : 0;
 
+	if (id && strcmp(db_string(q, 1), m->unit) != 0)
+		refuse_unit(a, c, m, db_string(q, 1));
+	db_end(q);
 	if (id)
 		return id;
 	db_run(a->db, a->err,
