@@ -417,6 +417,29 @@ static void damaged_files_are_refused_with_their_line(void **state)
 	}
 }
 
+static void a_test_of_nvbandwidth_that_failed_is_an_error(void **state)
+{
+	static const char text[] =
+		"{\"nvbandwidth\": {\"GPU Device list\": [\"0: NVIDIA H200 (0000:3b:00)\"], "
+		"\"testcases\": ["
+		"{\"name\": \"host_to_device_memcpy_ce\", \"status\": \"Error\"}, "
+		"{\"name\": \"device_local_copy\", \"status\": \"Waived\"}, "
+		"{\"name\": \"no_such_test\", \"status\": \"Not Found\"}]}}";
+	const struct import_options options = { 0 };
+	struct error err = ERROR_NONE;
+	struct result result;
+
+	(void)state;
+	assert_int_equal(import_text(&result, "nvbandwidth", "x.json", text, strlen(text), &options,
+				     &err),
+			 STATUS_OK);
+	assert_int_equal(result.case_count, 1);
+	assert_string_equal(result.cases[0].id, "transfer/host_to_device_memcpy_ce@cuda:0");
+	assert_int_equal(result.cases[0].status, CASE_ERROR);
+	assert_string_equal(result.cases[0].reason, "nvbandwidth says: Error");
+	result_release(&result);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -427,6 +450,7 @@ int main(void)
 		cmocka_unit_test(what_has_no_counterpart_is_named),
 		cmocka_unit_test(functions_of_newer_babelstreams_are_named),
 		cmocka_unit_test(benchmarks_that_failed_are_errors),
+		cmocka_unit_test(a_test_of_nvbandwidth_that_failed_is_an_error),
 		cmocka_unit_test(a_device_can_be_named),
 		cmocka_unit_test(mistakes_name_file_and_line),
 		cmocka_unit_test(damaged_files_are_refused_with_their_line),

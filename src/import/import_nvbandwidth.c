@@ -156,6 +156,30 @@ static enum status read_matrix(struct import *import, const struct test *test, c
 	return STATUS_OK;
 }
 
+/* A test that ended in an error, wrong data for one, has no figure; who judges the result must not take it for a good one. */
+static enum status read_failure(struct import *import, const char *name, const char *status,
+				const struct json_path *path)
+{
+	struct case_result *c;
+	char *reason;
+
+	if (!import->result->device_count)
+		return import_json_error(import, path, "no device is in the list");
+	c = import_case(import, "transfer", &(const char *){ import->result->devices[0].id }, 1);
+	import_word(c, "test", name);
+	import_named(c);
+	reason = xasprintf("nvbandwidth says: %s", status);
+	import_broken(c, reason);
+	free(reason);
+	return STATUS_OK;
+}
+
+/* Not for this machine, or not in that build: nothing was tried. */
+static bool was_not_tried(const char *status)
+{
+	return strcmp(status, "Waived") == 0 || strcmp(status, "Not Found") == 0;
+}
+
 /* Tests that have no counterpart are named in the result. */
 static enum status read_test(struct import *import, const json_t *test_json,
 			     const struct json_path *path)
@@ -169,8 +193,10 @@ static enum status read_test(struct import *import, const json_t *test_json,
 
 	if (!name || !status)
 		return STATUS_USAGE;
-	if (strcmp(json_string_value(status), "Passed") != 0)
+	if (was_not_tried(json_string_value(status)))
 		return STATUS_OK;
+	if (strcmp(json_string_value(status), "Passed") != 0)
+		return read_failure(import, json_string_value(name), json_string_value(status), path);
 	test = test_named(json_string_value(name), &engine);
 	if (!test) {
 		import_left_out(import, json_string_value(name));
