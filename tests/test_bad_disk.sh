@@ -124,6 +124,10 @@ keeps "verdict" accepted/acceptance.html check good --limits limits.ini --report
 # The whole run on a read-only disk: nothing runs, and the message says where.
 bad "readonly 1 /ro" run fake.ini -o ro/run -q
 [ $code = 3 ] && grep -qi 'read-only' err || fail "read-only directory: exit code $code, $(cat err)"
+ln -s nowhere link
+code=0
+"$program" run fake.ini -o link -q > out 2> err || code=$?
+[ $code = 3 ] && grep -q 'No such file' err || fail "directory that is a link to nowhere: exit code $code, $(cat err)"
 "$program" run fake.ini -o third -q --no-report > out 2> err
 cp h.db ro.db
 bad "readonly 1 ro.db" history add third -d ro.db

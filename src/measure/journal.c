@@ -77,7 +77,8 @@ static enum status open_locked(struct journal *journal, const char *directory, i
 {
 	journal->path = xasprintf("%s/%s", directory, JOURNAL_NAME);
 	journal->fd = open(journal->path, O_RDWR | O_CLOEXEC | flags, 0666);
-	if (journal->fd < 0 && errno == ENOENT)
+	/* In a new one: its directory is a link to nowhere. */
+	if (journal->fd < 0 && errno == ENOENT && !(flags & O_CREAT))
 		return error_set(err, STATUS_USAGE, "%s: there is no run to continue",
 				 journal->path);
 	if (journal->fd < 0)
