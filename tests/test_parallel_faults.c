@@ -185,6 +185,19 @@ static enum status gemm_slightly_off(struct stream *stream, const struct gemm *g
 	return sound->gemm(stream, &off, err);
 }
 
+/* A product with a ReLU writes zeros: no unit passes, and whoever takes the run's masks computes zeros as well. */
+static enum status gemm_cuts_all(struct stream *stream, const struct gemm *gemm, struct error *err)
+{
+	struct gemm off = *gemm;
+
+	if (gemm->epilogue == EPILOGUE_BIAS_RELU) {
+		off.alpha = off.beta = 0;
+		off.epilogue = EPILOGUE_NONE;
+		off.bias = NULL;
+	}
+	return sound->gemm(stream, &off, err);
+}
+
 static enum status nothing(struct stream *stream, const void *arguments, struct error *err)
 {
 	(void)stream;
@@ -330,6 +343,9 @@ static void planted_errors_are_found(void **state)
 		     "bias");
 	expect_found((struct planted){ single, { .kernel = no_optimizer } }, "no optimizer",
 		     "updates");
+	single.fusion = FUSION_ON;
+	expect_found((struct planted){ single, { .gemm = gemm_cuts_all } }, "dead units", "ReLUs");
+	single.fusion = FUSION_AUTO;
 	single.weight_gradient = ROUTE_TRANSPOSED;
 	expect_found((struct planted){ single, { .kernel = half_transposed } },
 		     "half a transposed copy", "gradient");

@@ -1,6 +1,7 @@
 #include "suites/parallel/reference.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,18 +87,53 @@ static void add_scaled(double *to, double factor, const double *from, uint64_t n
 		to[i] += factor * from[i];
 }
 
-static void forward_row(struct reference *ref, size_t l, uint64_t row, const unsigned char *mask)
+/* Squares of a row's sums: of all, and of those that the mask treats otherwise than their sign says. */
+struct squares {
+	double all, flipped;
+};
+
+static void cut_row(double *y, uint64_t width, const unsigned char *mask, struct squares *squares)
+{
+	for (uint64_t o = 0; o < width; o++) {
+		bool positive = y[o] > 0, passes = mask ? mask[o] : positive;
+
+		squares->all += y[o] * y[o];
+		if (passes != positive)
+			squares->flipped += y[o] * y[o];
+		if (!passes)
+			y[o] = 0;
+	}
+}
+
+static void forward_row(struct reference *ref, size_t l, uint64_t row, const unsigned char *mask,
+			struct squares *squares)
 {
 	const struct model_layer *layer = &ref->model.layer[l];
 	const double *x = ref->activations[l] + row * layer->in;
 	double *y = ref->activations[l + 1] + row * layer->out;
 
-	for (uint64_t o = 0; o < layer->out; o++) {
+	for (uint64_t o = 0; o < layer->out; o++)
 		y[o] = ref->parameters[layer->bias + o] +
 		       dot(x, ref->parameters + layer->weight + o * layer->in, layer->in);
-		if (l + 1 < ref->setup->layers && !(mask ? mask[row * layer->out + o] : y[o] > 0))
-			y[o] = 0;
+	if (l + 1 < ref->setup->layers)
+		cut_row(y, layer->out, mask ? mask + row * layer->out : NULL, squares);
+}
+
+static void forward_layer(struct reference *ref, size_t l, const unsigned char *mask)
+{
+	uint64_t rows = ref->setup->batch;
+	struct squares *squares = xcalloc(rows, sizeof(*squares)), sum = { 0, 0 };
+
+	IN_PARALLEL
+	for (uint64_t r = 0; r < rows; r++)
+		forward_row(ref, l, r, mask, &squares[r]);
+	for (uint64_t r = 0; r < rows; r++) {
+		sum.all += squares[r].all;
+		sum.flipped += squares[r].flipped;
 	}
+	free(squares);
+	if (sum.flipped > 0)
+		ref->mask_error = fmax(ref->mask_error, sqrt(sum.flipped / sum.all));
 }
 
 /* Replaces the logits of one row by their gradient and returns the row's loss. */
@@ -176,11 +212,9 @@ void reference_step(struct reference *ref, const unsigned char *const *masks)
 	const struct setup *s = ref->setup;
 	double loss = 0;
 
-	for (size_t l = 0; l < s->layers; l++) {
-		IN_PARALLEL
-		for (uint64_t r = 0; r < s->batch; r++)
-			forward_row(ref, l, r, masks ? masks[l + 1] : NULL);
-	}
+	ref->mask_error = 0;
+	for (size_t l = 0; l < s->layers; l++)
+		forward_layer(ref, l, masks ? masks[l + 1] : NULL);
 	for (uint64_t r = 0; r < s->batch; r++)
 		loss += loss_row(ref, r);
 	ref->loss = loss / (double)s->batch;

@@ -16,6 +16,11 @@ struct reference {
 			    1]; /* [l]: batch x widths[l], the input of layer l */
 	int32_t *labels;
 	double loss; /* mean over the batch */
+	/*
+	 * Of the layer where the imposed masks disagree most: the norm of the sums whose ReLU this reference decides
+	 * otherwise, relative to all of that layer's. Roundings flip sums near zero alone. 0 without masks.
+	 */
+	double mask_error;
 };
 
 /* Parameters, input and labels as the setup's seed gives them, rounded as the setup stores them. */
@@ -27,7 +32,7 @@ void reference_close(struct reference *reference);
  * let pass (1) and which it cut (0): rounding flips a few ReLUs near zero, and each flip would be
  * an error far larger than that of the arithmetic. NULL, or masks[l] NULL: the reference decides
  * for itself. Forward: a unit that was let through counts as it is, even if it is slightly negative
- * here.
+ * here. What masks hide shows in mask_error: a run whose units are all cut would agree with itself.
  */
 void reference_step(struct reference *reference, const unsigned char *const *masks);
 
