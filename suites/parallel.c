@@ -21,6 +21,8 @@
 
 static const char *const loss_places[] = { "server", "replica", NULL };
 
+static const char *const overlaps[] = { "on", "off", NULL };
+
 static const char *const launches[] = { "stream", "graph", NULL };
 
 static const char *const batch_modes[] = { "strong", "weak", NULL };
@@ -50,6 +52,8 @@ static const struct key keys[] = {
 	  .max = 1024, .help = "parts of the batch in layer_split (1: naive), gpipe, 1f1b, hybrid" },
 	{ .name = "bucket", .type = KEY_SIZE, .list = true, .fallback = "25MiB", .min = 1,
 	  .max = 0x1p40, .help = "gradients per reduction in ddp, zero1 and zero2; ddp cuts larger first and last ones" },
+	{ .name = "overlap", .type = KEY_CHOICE, .list = true, .fallback = "on", .choices = overlaps,
+	  .help = "ddp, tensor: off: no product runs while gradients or outputs are added up over the devices" },
 	{ .name = "hybrid", .type = KEY_TEXT, .list = true, .fallback = "2x2x2",
 	  .help = "grids of hybrid: data x tensor x pipeline; the product is in devices" },
 	{ .name = "accumulate", .type = KEY_INTEGER, .fallback = "1", .min = 1, .max = 1024,
@@ -108,7 +112,7 @@ static const struct key keys[] = {
 static const char *const axes[] = { "precision",    "batch",  "modes", "devices",
 				    "microbatches", "bucket", "hybrid", "batch_mode",
 				    "width",        "transport",
-				    "launch",       NULL };
+				    "launch",       "overlap", NULL };
 
 /* Beside samples: starting ranks, the reference, the search, the first steps; a split has two more series, of its parts. */
 static double setup_seconds(const struct setup *setup, const struct section *section,
@@ -206,6 +210,9 @@ static enum status parallel_expand(struct plan *plan, struct plan_case *point, s
 	/* Each value comes once: nothing is lost. */
 	if (!setup.graph)
 		plan_drop_axis(point, "launch");
+	if (!setup.no_overlap && !plan_drop_axis(point, "overlap"))
+		return STATUS_OK;
+	plan_unname_usual(point, "overlap", "on");
 	if (setup.ranks > 1 && setup.transport == TRANSPORT_AUTO)
 		plan_drop_axis(point, "transport");
 	/* One device scales in no way: it is the same case in both. */

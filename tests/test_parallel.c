@@ -200,6 +200,24 @@ static void bucket_sizes_change_nothing(void **state)
 		}
 }
 
+/* What runs beside what is no matter of the result. */
+static void overlap_changes_nothing(void **state)
+{
+	static const char *const names[] = { "ddp", "tensor" };
+
+	(void)state;
+	for (size_t m = 0; m < ARRAY_SIZE(names); m++)
+		for (size_t p = 0; p < ARRAY_SIZE(precisions); p++) {
+			struct setup setup = tiny(names[m], 4, precisions[p]);
+
+			setup.no_overlap = true;
+			setup_fit_mode(&setup);
+			expect_reference(&setup, "without overlap");
+			assert_ranks(run_ranks(4, run_against_single, &setup), 4, STATUS_OK,
+				     "without overlap");
+		}
+}
+
 static void the_loss_may_be_on_the_server(void **state)
 {
 	(void)state;
@@ -575,6 +593,7 @@ int main(void)
 		cmocka_unit_test(micro_batches_equal_the_reference),
 		cmocka_unit_test(deep_models_stay_within_tolerance),
 		cmocka_unit_test(bucket_sizes_change_nothing),
+		cmocka_unit_test(overlap_changes_nothing),
 		cmocka_unit_test(the_loss_may_be_on_the_server),
 		cmocka_unit_test(accumulation_and_recomputation_change_nothing),
 		cmocka_unit_test(segments_save_memory),

@@ -245,6 +245,26 @@ static void tensor_parallel_divides_products_and_adds_sums(void **state)
 		    1e-6);
 }
 
+/* Nothing is hidden, and nothing slowed: computing and adding up in turn. */
+static void without_overlap_times_add_up(void **state)
+{
+	struct setup ddp = uniform("ddp", 4, 1), tensor = uniform("tensor", 4, 1);
+	struct rates rates = compute_only;
+	double divided = setup_flops(&ddp) / 4 / compute_only.flops;
+
+	(void)state;
+	rates.latency = divided / 100;
+	ddp.no_overlap = tensor.no_overlap = true;
+	ddp.bucket_bytes = 1;
+	assert_near(predicted(&ddp, &rates), divided * (1 + 0.01 * (double)ddp.layers), 1e-6);
+	tensor.layers = 4;
+	tensor.widths[0] = 1024;
+	tensor.chunks = 1;
+	divided = setup_flops(&tensor) / 4 / compute_only.flops;
+	rates.latency = divided / 100;
+	assert_near(predicted(&tensor, &rates), divided * 1.03, 1e-6);
+}
+
 static void grids_are_products_of_their_parts(void **state)
 {
 	struct setup s = uniform("hybrid", 2, 8), pipeline = uniform("1f1b", 2, 8);
@@ -643,6 +663,7 @@ int main(void)
 		cmocka_unit_test(data_parallel_hides_what_it_can),
 		cmocka_unit_test(reductions_and_products_share_a_device),
 		cmocka_unit_test(what_factors_add_is_known),
+		cmocka_unit_test(without_overlap_times_add_up),
 		cmocka_unit_test(tensor_parallel_divides_products_and_adds_sums),
 		cmocka_unit_test(grids_are_products_of_their_parts),
 		cmocka_unit_test(parts_add_to_what_is_there),

@@ -139,6 +139,62 @@ static void every_split_has_a_timeline(void **state)
 	}
 }
 
+/* Adding up, of a stream of its own, while the compute stream computes: seconds. */
+static double side_by_side(const struct case_result *c, int rank)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < c->timeline_count; i++) {
+		const struct timeline_row *a = &c->timeline[i];
+
+		if (a->rank != rank || strcmp(a->operation, "all_reduce") != 0)
+			continue;
+		for (size_t k = 0; k < c->timeline_count; k++) {
+			const struct timeline_row *b = &c->timeline[k];
+
+			if (b->rank != rank || strcmp(b->operation, "all_reduce") == 0)
+				continue;
+			for (size_t x = 0; x < a->span_count; x += 3)
+				for (size_t y = 0; y < b->span_count; y += 3)
+					sum += fmax(0, fmin(a->spans[x + 2], b->spans[y + 2]) -
+							       fmax(a->spans[x + 1], b->spans[y + 1]));
+		}
+	}
+	return sum;
+}
+
+static enum status expect_turns(struct trainer *t, struct error *err)
+{
+	struct timeline_totals totals = { 0 };
+	struct case_result result;
+	struct run run = { .result = &result };
+	enum status status;
+
+	case_result_init(&result);
+	status = timeline_record(&run, t, &totals, err);
+	for (int rank = 0; rank < t->team->world->size && status == STATUS_OK; rank++)
+		if (spans_of(&result, rank, "all_reduce") == 0 || side_by_side(&result, rank) > 0)
+			status = error_set(err, STATUS_INTERNAL, "rank %d: %zu sums, %g s beside computing", rank,
+					   spans_of(&result, rank, "all_reduce"), side_by_side(&result, rank));
+	case_result_release(&result);
+	return status;
+}
+
+static void without_overlap_all_comes_in_turn(void **state)
+{
+	static const char *const names[] = { "ddp", "tensor" };
+
+	(void)state;
+	for (size_t m = 0; m < ARRAY_SIZE(names); m++) {
+		struct setup setup = tiny(names[m], 2, PRECISION_FP32);
+
+		setup.bucket_bytes = 1;
+		setup.no_overlap = true;
+		setup_fit_mode(&setup);
+		assert_ranks(run_trainers(&setup, expect_turns), 2, STATUS_OK, names[m]);
+	}
+}
+
 static void a_grid_has_a_timeline(void **state)
 {
 	struct setup setup = tiny("hybrid", 4, PRECISION_FP32);
@@ -153,6 +209,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_split_has_a_timeline),
+		cmocka_unit_test(without_overlap_all_comes_in_turn),
 		cmocka_unit_test(a_grid_has_a_timeline),
 	};
 

@@ -30,6 +30,7 @@ void plan_unname_usual(struct plan_case *point, const char *axis, const char *us
 		if (strcmp(p->key->name, axis) != 0)
 			continue;
 		p->unnamed = strcmp(p->value->text, usual) == 0;
-		p->labelled = p->key->type != KEY_CHOICE && p->key->type != KEY_TEXT;
+		p->labelled = (p->key->type != KEY_CHOICE && p->key->type != KEY_TEXT) ||
+			      strcmp(p->value->text, "on") == 0 || strcmp(p->value->text, "off") == 0;
 	}
 }

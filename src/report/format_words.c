@@ -102,6 +102,7 @@ static const struct {
 	{ "loading", "lazy", "lazy loading" },
 	{ "loading", "eager", "eager loading" },
 	{ "memory_limit", "none", "whole card" },
+	{ "overlap", "off", "without overlap" },
 	{ "offload", "none", "nothing offloaded" },
 	{ "offload", "host", "outputs offloaded to the host" },
 	{ "segments", "0", "nothing computed again" },

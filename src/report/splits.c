@@ -10,7 +10,7 @@
 
 /* Parameters that say how a step is split; all others say what is trained. */
 static const char *const split_names[] = { "mode",   "devices",   "microbatches", "bucket",
-					   "hybrid", "transport", "launch",       NULL };
+					   "hybrid", "transport", "launch",       "overlap", NULL };
 
 /* Cases of one model that are split alike differ in what their sections set: these are named. */
 static void name_twins(struct splits *splits)

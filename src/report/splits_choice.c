@@ -116,7 +116,7 @@ static char *map_of(const struct splits *splits, const struct split *split)
 {
 	static const char *const without[] = { "mode",   "batch",      "width",   "microbatches", "hybrid",
 					       "bucket", "batch_mode", "devices", "transport",    "launch",
-					       NULL };
+					       "overlap", NULL };
 	char *own = view_parameters(split->c, without), letter[4];
 	char *out = splits->view->count > 1
 			    ? xasprintf("%s, %s", view_letter(split->run, letter), own)

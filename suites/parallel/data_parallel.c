@@ -145,7 +145,7 @@ static enum status backward_weights(struct trainer *t, const struct backward *b,
 		    network_weight_gradient_of(n, stream, l, some, b->row, b->rows, dy, b->row > 0,
 					       err) != STATUS_OK)
 			return err->status;
-		if (completes && parts & STEP_COMMUNICATE &&
+		if (completes && b->complete && parts & STEP_COMMUNICATE &&
 		    b->complete(t, *bucket, err) != STATUS_OK)
 			return err->status;
 		*bucket += completes;

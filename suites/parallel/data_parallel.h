@@ -50,7 +50,7 @@ struct backward {
 	const struct bucket *buckets;
 	/* Before the gradients of bucket number `bucket` are written, its first layer's; NULL: nothing. */
 	enum status (*before)(struct trainer *trainer, size_t bucket, struct error *err);
-	/* They are all there; called when `parts` has STEP_COMMUNICATE. */
+	/* They are all there; called when `parts` has STEP_COMMUNICATE. NULL: nothing. */
 	enum status (*complete)(struct trainer *trainer, size_t bucket, struct error *err);
 };
 /*

@@ -53,6 +53,7 @@ struct mode {
 	bool inputs_first;   /* a stage sends its input's gradient before it computes its weights': turns.h */
 	bool lodges;         /* backward comes to each layer once: lodging.h */
 	bool runs_on;        /* the end of a step runs beside the beginning of the next */
+	bool overlaps;       /* knows setup->no_overlap */
 	bool replicated;     /* every rank ends a step with the same parameters, bit for bit */
 
 	/* NULL, or why this setup cannot be split so (words for the reader of the report). */

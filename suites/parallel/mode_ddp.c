@@ -2,7 +2,8 @@
  * Data parallel: every rank has the whole model and an equal part of the batch. Gradients are
  * averaged over the ranks, in buckets: as soon as backward has filled one, its all-reduce starts on
  * the communication stream, while backward goes on. The flat order (model.h) makes a bucket one
- * range. Large buckets at both ends come in pieces: nothing is left to hide behind there.
+ * range. Large buckets at both ends come in pieces: nothing is left to hide behind there. Without overlap all buckets are
+ * reduced when backward is over, and updates begin when all reductions are: what overlapping is worth.
  */
 #include <stdlib.h>
 
@@ -46,7 +47,8 @@ static enum status ddp_open(struct trainer *t, struct error *err)
 	struct ddp *ddp = t->state = xcalloc(1, sizeof(*ddp));
 
 	ddp->count = buckets_make(t->setup, &t->network.model, ddp->buckets);
-	ddp->count = buckets_cut(t->setup, &t->network.model, ddp->buckets, ddp->count);
+	if (!t->setup->no_overlap)
+		ddp->count = buckets_cut(t->setup, &t->network.model, ddp->buckets, ddp->count);
 	return world_agree(t->team->world, open_events(t, ddp, err), err);
 }
 
@@ -118,6 +120,17 @@ static enum status update_buckets(struct trainer *t, unsigned parts, struct erro
 	return STATUS_OK;
 }
 
+/* All of them, behind backward; the compute stream goes on behind the last. */
+static enum status reduce_buckets(struct trainer *t, struct error *err)
+{
+	const struct ddp *ddp = t->state;
+
+	for (size_t i = 0; i < ddp->count; i++)
+		if (reduce_bucket(t, i, err) != STATUS_OK)
+			return err->status;
+	return wait_reduced(t, ddp->count - 1, STEP_COMMUNICATE, err);
+}
+
 static enum status ddp_enqueue(struct trainer *t, unsigned parts, struct error *err)
 {
 	struct ddp *ddp = t->state;
@@ -125,13 +138,14 @@ static enum status ddp_enqueue(struct trainer *t, unsigned parts, struct error *
 	const struct backward backward = { .row = last * rows,
 					   .rows = rows,
 					   .buckets = ddp->buckets,
-					   .complete = reduce_bucket };
+					   .complete = t->setup->no_overlap ? NULL : reduce_bucket };
 
 	for (uint64_t i = 0; i <= last && parts & STEP_COMPUTE; i++)
 		if (forward_part(t, i, err) != STATUS_OK ||
 		    (i < last && backward_part(t, i, err) != STATUS_OK))
 			return err->status;
-	if (backward_buckets(t, &backward, parts, err) != STATUS_OK)
+	if (backward_buckets(t, &backward, parts, err) != STATUS_OK ||
+	    (t->setup->no_overlap && parts & STEP_COMMUNICATE && reduce_buckets(t, err) != STATUS_OK))
 		return err->status;
 	if (!t->network.loss_scale)
 		return update_buckets(t, parts, err);
@@ -162,7 +176,7 @@ static enum status ddp_try_out(struct trainer *t, struct error *err)
 			  (unsigned)t->team->device->info.multiprocessors;
 	double seconds[2][TRIES + 1];
 
-	if (t->network.loss_scale || ddp->count < 2 || t->network.model.elements < TRIED_ELEMENTS ||
+	if (t->network.loss_scale || t->setup->no_overlap || ddp->count < 2 || t->network.model.elements < TRIED_ELEMENTS ||
 	    t->team->device->info.capabilities & DEVICE_SHARES_HOST_MEMORY ||
 	    team_phase(t->team, "steps tried", err) != STATUS_OK)
 		return err->status;
@@ -204,6 +218,7 @@ const struct mode mode_ddp = {
 	.beside = BESIDE_BACKWARD,
 	.accumulates = true,
 	.recomputes = true,
+	.overlaps = true,
 	.replicated = true,
 	.lodges = true,
 	.recordable = true,

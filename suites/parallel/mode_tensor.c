@@ -6,7 +6,7 @@
  *
  * The batch goes through in chunks: while the outputs of one are added up, the next is computed.
  * Going back, gradients of inputs come first and those of parameters, which nobody waits for, fill
- * the time of the sums.
+ * the time of the sums. Without overlap the batch is one chunk, and every sum is waited for.
  */
 #include <stdlib.h>
 
@@ -25,7 +25,7 @@ struct rows {
 
 static void tensor_fit(struct setup *setup)
 {
-	uint64_t chunks = setup->batch / CHUNK_ROWS;
+	uint64_t chunks = setup->no_overlap ? 1 : setup->batch / CHUNK_ROWS;
 
 	setup->chunks = chunks < TENSOR_CHUNKS_MAX ? chunks : TENSOR_CHUNKS_MAX;
 	setup->chunks = setup->chunks > 0 ? setup->chunks : 1;
@@ -228,6 +228,8 @@ static enum status backward_pair(struct trainer *t, size_t first, void *dy, void
 		    sum_up(t, c, network_row(n, first, dx, rows.first),
 			   rows.count * t->setup->widths[first], parts, err) != STATUS_OK)
 			return err->status;
+		if (first > 0 && t->setup->no_overlap && wait_summed(t, c, parts, err) != STATUS_OK)
+			return err->status;
 	}
 	if (!(parts & STEP_COMPUTE))
 		return STATUS_OK;
@@ -302,6 +304,7 @@ const struct mode mode_tensor = {
 	.name = "tensor",
 	.summary = "tensor parallel: pairs of layers cut by outputs, then by inputs",
 	.beside = BESIDE_FORWARD | BESIDE_BACKWARD,
+	.overlaps = true,
 	.lodges = true,
 	.refusal = tensor_refusal,
 	.fit = tensor_fit,

@@ -91,6 +91,18 @@ static void backward_reduced(const struct work *w, double rows, const char *oper
 	}
 }
 
+/* One thing after the other: backward, all reductions, all updates. */
+static void reduced_behind(const struct work *w, double rows, const struct bucket *buckets, size_t count,
+			   struct reductions *r)
+{
+	*r = reductions_of(w, "all_reduce");
+	reductions_compute(r, backward_all(w, rows), REDUCTION_BESIDE_PRODUCTS);
+	for (size_t i = 0; i < count; i++)
+		reductions_add(r, work_collective(w, "all_reduce", w->setup->ranks,
+						  (double)buckets[i].count));
+	reductions_wait(r, count - 1);
+}
+
 /* Each bucket is updated when backward is over and its sum is there; a loss scale waits for all sums. */
 static double predict_ddp(const struct work *w)
 {
@@ -100,8 +112,12 @@ static double predict_ddp(const struct work *w)
 	struct reductions r;
 	size_t count = buckets_make(w->setup, &w->model, buckets);
 
-	count = buckets_cut(w->setup, &w->model, buckets, count);
-	backward_reduced(w, rows, "all_reduce", buckets, 0, &r);
+	if (w->setup->no_overlap) {
+		reduced_behind(w, rows, buckets, count, &r);
+	} else {
+		count = buckets_cut(w->setup, &w->model, buckets, count);
+		backward_reduced(w, rows, "all_reduce", buckets, 0, &r);
+	}
 	reductions_compute(&r, work_update_begin(w), REDUCTION_BESIDE_OPTIMIZER);
 	if (w->setup->dynamic_scale)
 		reductions_wait(&r, count - 1);

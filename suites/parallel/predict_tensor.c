@@ -63,6 +63,8 @@ static void backward(struct schedule *s, size_t paired)
 					   work_inputs_back(w, l - 2, s->rows));
 			if (l > 2)
 				sum_up(s, c, w->setup->widths[l - 2]);
+			if (l > 2 && w->setup->no_overlap)
+				wait_summed(s, c);
 		}
 		compute(s, work_weights_back(w, l - 1, all) + work_weights_back(w, l - 2, all));
 	}

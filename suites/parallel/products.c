@@ -113,7 +113,7 @@ static enum status multiply(struct network *n, struct stream *stream, size_t l, 
 
 static int multiprocessors(const struct network *n, enum beside part)
 {
-	return n->setup->mode->beside & part ? n->multiprocessors : 0;
+	return n->setup->mode->beside & part && !n->setup->no_overlap ? n->multiprocessors : 0;
 }
 
 /* Column-major, C (out x rows) = W^T (in x out, transposed) X (in x rows). */

@@ -53,6 +53,7 @@ struct setup {
 	uint64_t bucket_bytes;                 /* of gradients per all-reduce */
 	uint64_t shards; /* equal parts that every layer can be cut into; 0: no need */
 	uint64_t chunks; /* tensor: parts of the batch, one computed while another is summed up */
+	bool no_overlap; /* ddp, tensor: no product runs while ranks communicate */
 	bool loss_on_server; /* dp_naive: the first device computes the loss of all rows */
 	enum precision precision;
 	bool storage_only; /* FP16 weights without FP32 masters: the optimizer rounds them */
