@@ -51,6 +51,8 @@ static void ticks_are_round(void **state)
 	assert_ticks(SCALE_LOG2, 1024, 0x1p29, "B", 1,
 		     "1\u00a0KiB|8\u00a0KiB|64\u00a0KiB|512\u00a0KiB|4\u00a0MiB|32\u00a0MiB|"
 		     "256\u00a0MiB");
+	assert_ticks(SCALE_LOG2, 0.25, 8, "×", 1, "0.25×|0.5×|1×|2×|4×|8×");
+	assert_ticks(SCALE_LOG2, 0.54, 1.63, "×", 1, "0.75×|1×|1.25×|1.5×");
 	assert_ticks(SCALE_LOG10, 2e-7, 4e-3, "1", 1, "10⁻⁷|10⁻⁶|10⁻⁵|10⁻⁴|10⁻³|0.01");
 }
 
@@ -318,6 +320,25 @@ static void finding_names_best_and_worst(void **state)
 	chart_release(&chart);
 }
 
+/* A message of a microsecond in a step of milliseconds; an outline would cover it. */
+static void short_spans_are_seen(void **state)
+{
+	struct chart chart;
+	char *html;
+
+	(void)state;
+	chart_of(&chart, CHART_TIMELINE);
+	free(chart.y_unit);
+	chart.y_unit = xstrdup("s");
+	add_point(chart_series_named(&chart, "0 compute"), "F0", 0, 5e-3, (double)NAN, (double)NAN);
+	add_point(chart_series_named(&chart, "0 send"), "S0", 5e-3, 5.001e-3, (double)NAN, (double)NAN);
+	html = render(&chart);
+	assert_non_null(strstr(html, "width=\"0.8\" height=\"14\" fill=\"#0072b2\"/>"));
+	assert_non_null(strstr(html, "height=\"14\" fill=\"#0072b2\" stroke=\"#ffffff\""));
+	free(html);
+	chart_release(&chart);
+}
+
 static void equal_values_are_said_once(void **state)
 {
 	struct chart chart;
@@ -440,6 +461,7 @@ int main(void)
 		cmocka_unit_test(many_points_are_thinned),
 		cmocka_unit_test(labels_of_equal_lines_do_not_collide),
 		cmocka_unit_test(finding_names_best_and_worst),
+		cmocka_unit_test(short_spans_are_seen),
 		cmocka_unit_test(equal_values_are_said_once),
 		cmocka_unit_test(labels_of_the_axis_stay_inside),
 		cmocka_unit_test(labels_of_ticks_are_even),

@@ -270,7 +270,7 @@ static void every_colour_of_a_chart_has_a_rule(void **state)
 static void text_is_read(void **state)
 {
 	static const char *const all[] = { "paper", "box", "ok-back", "failed-back", "error-back",
-					   "skipped-back" };
+					   "skipped-back", "edge" /* of what scrolls */ };
 	static const char *const anywhere[] = { "text", "quiet", "link" };
 	static const char *const on_paper[] = { "ok-text", "failed-text", "error-text", "noisy-text",
 						"label" };

@@ -63,6 +63,7 @@ static void stated_quantities(void **state)
 	assert_string_equal(format_margin(0.02, out, sizeof(out)), "+2.0\u00a0%");
 	assert_string_equal(format_metric("collective.busbw", out, sizeof(out)), "bus bandwidth");
 	assert_string_equal(format_metric("parallel.speedup", out, sizeof(out)), "speed-up");
+	assert_string_equal(format_metric("transfer.bandwidth_h2d", out, sizeof(out)), "bandwidth from host to device");
 }
 
 static void intervals(void **state)

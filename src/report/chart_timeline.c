@@ -9,6 +9,8 @@
 #define AXIS 38.0
 #define RIGHT 20.0
 #define NAME_LONGEST 30
+#define NARROWEST 0.8 /* px: seen, however short a span is */
+#define SEPARATED 2.0 /* px: from here on an outline parts it from its neighbours, which would cover a narrower one */
 /* px of a label inside a span: 9 px digits are narrower than other labels. */
 #define LABEL_CHARACTER 5.6
 
@@ -16,7 +18,7 @@ static void draw_span(struct tree *list, const struct scale *scale,
 		      const struct chart_point *point, double y)
 {
 	double from = scale_at(scale, point->x), to = scale_at(scale, point->y);
-	double width = fmax(to - from, 0.4);
+	double width = fmax(to - from, NARROWEST);
 	struct tree *span = tree_item(list);
 	bool fits = point->label &&
 		    width > 3 + LABEL_CHARACTER * (double)chart_characters(point->label);
@@ -26,6 +28,7 @@ static void draw_span(struct tree *list, const struct scale *scale,
 	chart_coordinate(span, "x", from);
 	chart_coordinate(span, "y", y + (ROW - BAR) / 2);
 	chart_coordinate(span, "span_width", width);
+	tree_flag(span, "outlined", width >= SEPARATED);
 	tree_text(span, "label", fits ? point->label : "");
 	chart_coordinate(span, "middle", from + width / 2);
 	chart_coordinate(span, "text_y", y + ROW / 2 + 3);

@@ -16,6 +16,7 @@ bool format_is_share(const char *metric)
 		"parallel.compute_inflation", "parallel.bubble_model",	 "parallel.prediction_error",
 		"parallel.mfu",		     "parallel.hfu",		 "trainmem.saved",
 		"trainmem.activations_saved", "trainmem.fragmentation",	 "trainmem.accounted",
+		"alloc.external_frag",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -210,6 +211,13 @@ static const struct {
 	{ "algbw", "algorithm bandwidth" },
 	{ "busbw", "bus bandwidth" },
 	{ "speedup", "speed-up" },
+	{ "external_frag", "external fragmentation" },
+	{ "bandwidth_h2d", "bandwidth from host to device" },
+	{ "bandwidth_d2h", "bandwidth from device to host" },
+	{ "time_h2d", "time from host to device" },
+	{ "time_d2h", "time from device to host" },
+	{ "mfu", "MFU" },
+	{ "hfu", "HFU" },
 };
 
 char *format_metric(const char *name, char *out, size_t size)

@@ -193,6 +193,16 @@ static size_t ticks_log10(const struct scale *scale, const char *unit, struct ti
 	return n;
 }
 
+/* Of ratios that are close to each other, whose powers of two would be one tick. */
+static size_t ticks_between(const struct scale *scale, const char *unit, struct tick *out)
+{
+	size_t n = ticks_linear(scale, 1, out);
+
+	for (size_t i = 0; i < n; i++)
+		label_round(out[i].value, unit, out[i].label, sizeof(out[i].label));
+	return n;
+}
+
 static size_t ticks_log2(const struct scale *scale, const char *unit, struct tick *out)
 {
 	int first = (int)ceil(log2(scale->low) - 1e-9), last = (int)floor(log2(scale->high) + 1e-9);
@@ -202,6 +212,8 @@ static size_t ticks_log2(const struct scale *scale, const char *unit, struct tic
 					  : (last - first + most - 1) / most;
 	size_t n = 0;
 
+	if (strcmp(unit, "×") == 0 && last - first < 2)
+		return ticks_between(scale, unit, out);
 	for (int power = first; power <= last && n < SCALE_TICKS; power += every) {
 		char size[32];
 
