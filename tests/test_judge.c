@@ -699,6 +699,31 @@ static void what_was_found_at_any_launch_counts_and_is_told_once(void **state)
 		result_release(&r[i]);
 }
 
+static void named(struct result *r, const char *host)
+{
+	r->environment = xcalloc(1, sizeof(*r->environment));
+	r->environment_count = 1;
+	r->environment[0] = (struct fact){ xstrdup("hostname"), xstrdup(host) };
+}
+
+/* Two CPUs of one model are two machines; a GPU that has another host's name is the same one. */
+static void devices_without_a_uuid_are_told_apart_by_their_host(void **state)
+{
+	struct result r[2];
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		node_init(&r[i], 1, "AMD EPYC");
+		named(&r[i], i ? "node2" : "node1");
+	}
+	assert_true(judge_same_machine(&r[0], &r[1]));
+	r[0].devices[0].uuid[0] = r[1].devices[0].uuid[0] = '\0';
+	assert_false(judge_same_machine(&r[0], &r[1]));
+	assert_true(judge_same_machine(&r[0], &r[0]));
+	for (size_t i = 0; i < 2; i++)
+		result_release(&r[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -725,6 +750,7 @@ int main(void)
 		cmocka_unit_test(launches_hide_no_failure),
 		cmocka_unit_test(a_metric_that_a_launch_lacks_cannot_be_judged),
 		cmocka_unit_test(heat_is_a_finding),
+		cmocka_unit_test(devices_without_a_uuid_are_told_apart_by_their_host),
 		cmocka_unit_test(what_was_found_at_any_launch_counts_and_is_told_once),
 	};
 

@@ -25,7 +25,7 @@ void judge(const struct judge_input *input, struct verdicts *verdicts);
 /* Whether a finding of the post-flight differs from the pre-flight's in what a run must leave as it was. */
 bool flight_changed(const struct finding *before, const struct finding *after);
 
-/* Same devices: results of launches, as opposed to those of other nodes. */
+/* Same devices, by UUID or where there is none by host: results of launches, as opposed to those of other nodes. */
 bool judge_same_machine(const struct result *a, const struct result *b);
 
 /* True for the cases that more launches may decide: the INCONCLUSIVE ones, and the sisters they are compared with. */
