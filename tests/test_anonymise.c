@@ -65,7 +65,7 @@ static void telling_result(struct result *r)
 	set(&r->label, "customer-a");
 	set(&r->config_name, "/home/alice/secret.ini");
 	set(&r->command, "gpuproof run /home/alice/secret.ini -o outdir --label=customer-a "
-			 "-ooutdir --launches 5 -d cuda:0");
+			 "-ooutdir --launches 5 -d cuda:0 --label 1652923098765");
 	set(&r->config_text,
 	    "[run]\nlabel = customer-a\n[report]\ntitle = contract 77\n[limit acme-limit]\n"
 	    "metric = transfer.bandwidth\nmin = 1 GB/s\norigin = our own measurement\n");
@@ -84,7 +84,7 @@ static void telling_result(struct result *r)
 	set(&c->label, "variant-x");
 	set(&c->id, "transfer/variant-x/h2d/pinned/64MiB@cuda:0");
 	set(&c->reason, "frodo: GPU-8f1c2d3e-1111-2222-3333-444455556666 at 3b:00.0 (0000:3b:00.0) "
-			"fell off, see "
+			"fell off (1652923098765), see "
 			"\"/home/alice/core\" and ../alice/log: secret.ini:3");
 }
 

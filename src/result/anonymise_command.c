@@ -33,7 +33,9 @@ static bool tells_nothing(const char *word)
 
 static void add_word(struct text *out, const struct anonymiser *a, const char *word)
 {
-	char *text = tells_nothing(word) ? xstrdup(word) : pseudonym(a, "word", word, strlen(word));
+	/* A number may be a serial number all the same: that was learned. */
+	char *text = tells_nothing(word) ? anonymise_text(a, word)
+					 : pseudonym(a, "word", word, strlen(word));
 
 	text_add(out, text);
 	free(text);

@@ -54,8 +54,13 @@ static char *vocabulary_of(const struct result *r)
 	return text_detach(&out);
 }
 
+/* Serial numbers of GPUs are digits alone, so many that nothing else in a text is. */
+#define SERIAL_DIGITS 8
+
 static bool common(const struct learning *l, const char *name)
 {
+	if (strspn(name, "0123456789") >= SERIAL_DIGITS && !name[strspn(name, "0123456789")])
+		return false;
 	return strstr(l->vocabulary, name) || !name[strspn(name, "0123456789.")];
 }
 
