@@ -293,6 +293,19 @@ static void devices_are_counted(void **state)
 	judge_by("metric = node.devices\nmin = 7\nwhere = model:H100\n", &r, 1, NULL, &v);
 	assert_int_equal(v.counts[VERDICT_FAIL], 1);
 	verdicts_release(&v);
+	/* A GH200 is no H200. */
+	strcpy(r.devices[0].name, "NVIDIA GH200 480GB");
+	judge_by("metric = node.devices\nmin = 7\nwhere = model:H200\n", &r, 1, NULL, &v);
+	assert_int_equal(v.counts[VERDICT_FAIL], 1);
+	assert_true(v.checks[0].value == 6);
+	verdicts_release(&v);
+	judge_by(BANDWIDTH "min = 1 GB/s\nwhere = model:H200|GH200\n", &r, 1, NULL, &v);
+	assert_int_equal(v.counts[VERDICT_PASS], 7);
+	verdicts_release(&v);
+	judge_by(BANDWIDTH "min = 1 GB/s\nwhere = model:H200\n", &r, 1, NULL, &v);
+	assert_int_equal(v.counts[VERDICT_PASS], 6);
+	verdicts_release(&v);
+	strcpy(r.devices[0].name, "NVIDIA H200");
 	judge_by(BANDWIDTH "min = 1 GB/s\ndevices = 8\n", &r, 1, NULL, &v);
 	assert_int_equal(v.counts[VERDICT_PASS], 7);
 	assert_int_equal(v.counts[VERDICT_FAIL], 1);

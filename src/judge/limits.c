@@ -1,5 +1,6 @@
 #include "judge/limits.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,10 +173,21 @@ static bool word_matches(const struct condition *condition, const char *text)
 	return false;
 }
 
+bool model_is(const char *device_name, const char *text)
+{
+	if (!*text)
+		return false;
+	for (const char *at = device_name; (at = strstr(at, text)); at++)
+		if (at == device_name || !isalnum((unsigned char)at[-1]) ||
+		    !isalnum((unsigned char)*text))
+			return true;
+	return false;
+}
+
 static bool model_matches(const struct condition *condition, const char *model)
 {
 	for (size_t i = 0; i < condition->word_count; i++)
-		if (strstr(model, condition->words[i]))
+		if (model_is(model, condition->words[i]))
 			return true;
 	return false;
 }

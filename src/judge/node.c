@@ -14,7 +14,7 @@ static bool selected(const struct limit *limit, const struct device_info *device
 	for (size_t c = 0; c < limit->condition_count && fits; c++) {
 		fits = false;
 		for (size_t w = 0; w < limit->conditions[c].word_count; w++)
-			fits = fits || strstr(device->name, limit->conditions[c].words[w]);
+			fits = fits || model_is(device->name, limit->conditions[c].words[w]);
 	}
 	return fits;
 }

@@ -13,7 +13,7 @@
  * `where` narrows the cases: parameters of the suite by their names in results, and the words below. Alternatives
  * are separated by '|', numbers may be bounded with >= and <=.
  *	device:cuda:0   the case uses this device          label:big      the variant [suite NAME big]
- *	model:H200      the name of the case's first device holds this text
+ *	model:H200      the name of the case's first device holds this text, from the start of a word on
  *
  * Ownership: a limit owns its texts; `metric` and `suite` are the schema's.
  */
