@@ -558,8 +558,8 @@ static void a_limit_on_locked_memory_is_named(void **state)
 	in_child(no_locked_memory, expect_memlock_named);
 }
 
-/* What is there now, and half of what OpenBLAS needs for one product. */
-static void little_address_space(void)
+/* To what is there now, and `more`. */
+static void limit_address_space(size_t more)
 {
 	FILE *in = fopen("/proc/self/statm", "r");
 	unsigned long pages;
@@ -568,39 +568,55 @@ static void little_address_space(void)
 	if (!in || fscanf(in, "%lu", &pages) != 1)
 		_exit(2);
 	fclose(in);
-	limit.rlim_cur = limit.rlim_max = pages * (rlim_t)sysconf(_SC_PAGESIZE) + (64 << 20);
+	limit.rlim_cur = limit.rlim_max = pages * (rlim_t)sysconf(_SC_PAGESIZE) + more;
 	if (setrlimit(RLIMIT_AS, &limit) != 0)
 		_exit(2);
 	alarm(10);
 }
 
-static void expect_no_room_named(void)
+/* Half of what OpenBLAS needs for one product. */
+static void little_address_space(void)
 {
-	static float a[64 * 64], b[64 * 64], c[64 * 64];
+	limit_address_space(64 << 20);
+}
+
+/* So many products of n x n matrices, one after the other. */
+static enum status multiply(size_t n, size_t times, struct error *err)
+{
+	static float a[256 * 256], b[256 * 256], c[256 * 256];
+	const int64_t edge = (int64_t)n;
 	const struct gemm gemm = { .precision = PRECISION_FP32,
-				   .m = 64,
-				   .n = 64,
-				   .k = 64,
+				   .m = edge,
+				   .n = edge,
+				   .k = edge,
 				   .a = a,
 				   .b = b,
 				   .c = c,
-				   .lda = 64,
-				   .ldb = 64,
-				   .ldc = 64,
+				   .lda = edge,
+				   .ldb = edge,
+				   .ldc = edge,
 				   .alpha = 1 };
 	struct backend_list list;
 	struct device *child_device;
 	struct stream *stream;
-	struct error err = ERROR_NONE;
 
 	backends_open(&list, "host", NULL);
 	if (list.count != 1 || list.backends[0]->device_open(0, &child_device, NULL) != STATUS_OK ||
 	    backend_stream_create(child_device, false, &stream, NULL) != STATUS_OK)
 		_exit(2);
-	if (backend_gemm(stream, &gemm, &err) == STATUS_OK)
-		backend_stream_synchronize(stream, &err);
-	if (err.status == STATUS_UNSUPPORTED)
-		_exit(0); /* no OpenBLAS here */
+	for (size_t i = 0; i < times && err->status == STATUS_OK; i++)
+		if (backend_gemm(stream, &gemm, err) == STATUS_OK)
+			backend_stream_synchronize(stream, err);
+	return err->status;
+}
+
+static void expect_no_room_named(void)
+{
+	struct error err = ERROR_NONE;
+
+	/* Without OpenBLAS there is nothing to be seen. */
+	if (multiply(64, 1, &err) == STATUS_UNSUPPORTED)
+		_exit(0);
 	if (err.status != STATUS_NO_MEMORY || !strstr(err.message, "ulimit -v")) {
 		fprintf(stderr, "%s\n", err.message);
 		_exit(1);
@@ -613,6 +629,33 @@ static void a_product_without_room_for_its_buffers_ends_with_an_error(void **sta
 {
 	(void)state;
 	in_child(little_address_space, expect_no_room_named);
+}
+
+/* Room for one buffer, and not for a second. */
+static void some_address_space(void)
+{
+	one_cpu_only();
+	limit_address_space(224 << 20);
+}
+
+static void expect_two_products(void)
+{
+	struct error err = ERROR_NONE;
+
+	if (multiply(256, 2, &err) != STATUS_OK) {
+		fprintf(stderr, "%s\n", err.message);
+		_exit(err.status == STATUS_UNSUPPORTED ? 0 : 1);
+	}
+	_exit(0);
+}
+
+static void a_buffer_that_is_there_needs_no_room(void **state)
+{
+	(void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	skip(); /* they take address space of their own */
+#endif
+	in_child(some_address_space, expect_two_products);
 }
 
 static void unknown_backends_and_broken_modules_are_named(void **state)
@@ -657,6 +700,7 @@ int main(void)
 		cmocka_unit_test(the_affinity_mask_is_honoured),
 		cmocka_unit_test(a_limit_on_locked_memory_is_named),
 		cmocka_unit_test(a_product_without_room_for_its_buffers_ends_with_an_error),
+		cmocka_unit_test(a_buffer_that_is_there_needs_no_room),
 		cmocka_unit_test(unknown_backends_and_broken_modules_are_named),
 	};
 

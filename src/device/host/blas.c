@@ -17,7 +17,8 @@
 static struct blas blas;
 static char failure[512];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static atomic_uint running; /* products, where buffers may be refused */
+/* Where buffers may be refused: products that run, and buffers that are there whatever happens. */
+static atomic_uint running, held;
 
 static void *symbol(void *library, const char *name)
 {
@@ -89,7 +90,9 @@ enum status blas_enter(unsigned calls, struct error *err)
 	if (!limited)
 		return STATUS_OK;
 	all = atomic_fetch_add(&running, calls) + calls;
-	bytes = all * BUFFER_BYTES;
+	bytes = (all - atomic_load(&held)) * BUFFER_BYTES;
+	if (bytes == 0)
+		return STATUS_OK;
 	room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (room != MAP_FAILED) {
 		munmap(room, bytes);
@@ -99,14 +102,17 @@ enum status blas_enter(unsigned calls, struct error *err)
 		  "gemm: no room for %u work buffer%s of OpenBLAS, 128 MiB each: %s (ulimit -v, ulimit "
 		  "-d or overcommit_memory = 2)",
 		  all, all == 1 ? "" : "s", strerror(errno));
-	blas_leave(calls);
+	blas_leave(calls, false);
 	return STATUS_NO_MEMORY;
 }
 
-void blas_leave(unsigned calls)
+void blas_leave(unsigned calls, bool large)
 {
-	if (limited)
-		atomic_fetch_sub(&running, calls);
+	if (!limited)
+		return;
+	if (large)
+		atomic_store(&held, 1);
+	atomic_fetch_sub(&running, calls);
 }
 
 const struct blas *blas_open(struct error *err)

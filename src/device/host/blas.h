@@ -8,6 +8,7 @@
 #define GPUPROOF_HOST_BLAS_H
 
 #include <cblas.h>
+#include <stdbool.h>
 
 #include "base/error.h"
 
@@ -37,9 +38,10 @@ const struct blas *blas_open(struct error *err);
 /*
  * Before and after `calls` products that run at the same time. OpenBLAS takes a buffer of 128 MiB for each and never gives
  * it back; where it gets none it asks again for ever. So where memory is refused to processes (ulimit -v, ulimit -d,
- * overcommit_memory = 2) it is asked for first: STATUS_NO_MEMORY, and no blas_leave(), when it is not there.
+ * overcommit_memory = 2) it is asked for first: STATUS_NO_MEMORY, and no blas_leave(), when it is not there. `large`: they
+ * took buffers for certain, of which OpenBLAS has one at least from now on.
  */
 enum status blas_enter(unsigned calls, struct error *err);
-void blas_leave(unsigned calls);
+void blas_leave(unsigned calls, bool large);
 
 #endif

@@ -12,7 +12,10 @@
 #include "device/host/elements.h"
 #include "device/host/host_kernel.h"
 
-/* A product with fewer operations for each thread is done sooner by fewer threads. */
+/*
+ * A product with fewer operations for each thread is done sooner by fewer threads. OpenBLAS has kernels without a buffer
+ * for products of half as many.
+ */
 #define THREAD_FLOP 4e6
 
 /*
@@ -279,7 +282,7 @@ static enum status gemm_run(struct stream *stream, const void *arguments, struct
 	if (blas_enter(threads, err) != STATUS_OK)
 		return STATUS_NO_MEMORY;
 	host_parallel(stream, threads, 1, multiply_part, &x);
-	blas_leave(threads);
+	blas_leave(threads, flop >= THREAD_FLOP);
 	return STATUS_OK;
 }
 
