@@ -134,6 +134,10 @@ expect 0 '' history report --db hostile.db -o hostile.html --title '<b>{{css}}'
 grep -q '<script\|<b>' hostile.html && { echo "history report: a text from outside is markup"; failed=1; }
 grep -q '&lt;script&gt;' hostile.html || { echo "history report: the case is missing"; failed=1; }
 expect 2 'prune --before DATE or --keep DAYS' history prune
+for action in show trend report prune; do
+	expect 2 "what is 'monday' for?" history $action monday --keep 1
+done
+expect 2 "what is 'monday' for?" baseline list monday
 expect 0 '29 nights removed' history prune --keep 10
 # A night of a wrong clock, a hundred years beyond the others, makes none of them old.
 python3 - <<'END'

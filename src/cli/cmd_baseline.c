@@ -52,6 +52,9 @@ static int list(const struct baseline_arguments *a)
 	struct baseline_list found;
 	struct table table = TABLE_EMPTY;
 
+	if (a->count)
+		return command_usage(&command_baseline, "what is '%.60s' for? list takes no name",
+				     a->operands[0]);
 	if (history_open(&history, a->db, DB_READ, &err) != STATUS_OK)
 		return command_fail(&err);
 	if (baseline_list(history, &found, &err) == STATUS_OK) {

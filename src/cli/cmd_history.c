@@ -304,8 +304,10 @@ static enum status take_option(void *arguments, const char *name, const char *va
 static const struct {
 	const char *name;
 	int (*run)(struct history_arguments *a);
-} actions[] = { { "add", add },     { "show", show },         { "trend", trend },
-		{ "report", page }, { "annotate", annotate }, { "prune", prune } };
+	bool takes_operands;
+} actions[] = { { "add", add, true },      { "show", show, false },
+		{ "trend", trend, false },  { "report", page, false },
+		{ "annotate", annotate, true }, { "prune", prune, false } };
 
 static int act(const struct options *o, struct history_arguments *a)
 {
@@ -315,9 +317,15 @@ static int act(const struct options *o, struct history_arguments *a)
 	/* One that is asked for by number, or a metric by name, need not be a main figure. */
 	if (a->trend.filter.series || a->trend.filter.metric)
 		a->trend.filter.all_metrics = true;
-	for (size_t i = 0; o->operand_count && i < ARRAY_SIZE(actions); i++)
-		if (strcmp(actions[i].name, o->operands[0]) == 0)
-			return actions[i].run(a);
+	for (size_t i = 0; o->operand_count && i < ARRAY_SIZE(actions); i++) {
+		if (strcmp(actions[i].name, o->operands[0]) != 0)
+			continue;
+		if (a->count && !actions[i].takes_operands)
+			return command_usage(&command_history,
+					     "what is '%.60s' for? %s takes options only",
+					     a->operands[0], actions[i].name);
+		return actions[i].run(a);
+	}
 	return command_usage(&command_history, "add, show, trend, report, annotate or prune?");
 }
 
