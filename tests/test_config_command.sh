@@ -40,6 +40,10 @@ expect 2 'validate needs a config' validate
 printf '[limit a]\nmetric = matmul.error\nmax = 1\n' >limits.ini
 expect 0 'limits.ini: valid, 1 limit and nothing to run' validate limits.ini
 expect 0 'h200: valid, ' validate h200
+# With limits of its own a config is one all the same, and what is set from outside is looked at.
+cat good.ini limits.ini >both.ini
+expect 0 'both.ini: valid, 1 suite' validate both.ini
+expect 2 "'banana'" validate both.ini --set run.seed=banana
 printf '[limit a]\nmetric = matmul.eror\nmax = 1\n' >limits.ini
 expect 2 "limits.ini:2: [limit a] metric = matmul.eror: there is no metric 'matmul.eror'" validate limits.ini
 expect 2 '.: is a directory' validate .
