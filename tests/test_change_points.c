@@ -12,6 +12,7 @@
 #include "judge/difference.h"
 #include "judge/rank.h"
 #include "judge/trend.h"
+#include "judge/trend_news.h"
 #include "sample_nights.h"
 
 static void quiet_series_stay_quiet(void **state)
@@ -265,6 +266,38 @@ static void epochs_are_apart(void **state)
 	trends_release(trends, count);
 }
 
+/* Two jobs with configs of their own may fill one history: neither hides what became of the other. */
+static void epochs_that_take_turns_are_both_current(void **state)
+{
+	const struct history_point *before, *after;
+	struct history_point points[60];
+	struct history_series s = { .points = points, .count = 60, .better = BETTER_HIGHER };
+	struct trend *trends;
+	size_t count;
+
+	(void)state;
+	fill(points, 60, 60, 60);
+	for (size_t i = 0; i < 60; i++) {
+		points[i].epoch = 1 + (int64_t)(i % 2);
+		if (i % 2 == 0 && i >= 40)
+			points[i].value *= 0.9;
+	}
+	trends = trend_with(&s, NULL, &count);
+	assert_int_equal(count, 2);
+	assert_true(trends[0].current && trends[1].current);
+	assert_int_equal(trends[0].change_count, 1);
+	assert_int_equal(trends[1].change_count, 0);
+	assert_false(trend_starts_anew(&s, &before, &after));
+	trends_release(trends, count);
+	/* One that did not come again is history, though it once took turns. */
+	for (size_t i = 50; i < 60; i++)
+		points[i].epoch = 2;
+	trends = trend_with(&s, NULL, &count);
+	assert_false(trends[0].current);
+	assert_true(trends[1].current);
+	trends_release(trends, count);
+}
+
 static void two_of_three_warn(void **state)
 {
 	struct history_point points[33];
@@ -320,6 +353,7 @@ int main(void)
 		cmocka_unit_test(exact_values_change),
 		cmocka_unit_test(states_of_changes),
 		cmocka_unit_test(epochs_are_apart),
+		cmocka_unit_test(epochs_that_take_turns_are_both_current),
 		cmocka_unit_test(two_of_three_warn),
 		cmocka_unit_test(missed_nights_are_seen),
 	};

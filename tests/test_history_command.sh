@@ -155,6 +155,20 @@ for metric in n["cases"][0]["metrics"].values():
 	metric["unit"] = "ms"
 json.dump(n, open("unit.json", "w"))
 END
+# Two jobs with a config each, in turns: a page with both, whose parts can be told apart.
+python3 - <<'END'
+import json
+for i in range(20):
+	n = json.load(open("00.json"))
+	n["run"].update(id=f"turn{i}", started=f"2026-03-{i + 1:02}T01:00:00Z")
+	n["config"]["settings"].append({"section": "run", "key": "seed", "value": str(i % 2), "origin": ""})
+	json.dump(n, open(f"turn{i:02}.json", "w"))
+END
+expect 0 '' history add turn??.json --db turns.db
+expect 0 'series: 0 new changes' history trend --db turns.db
+expect 0 'Nothing changed.' history trend --db turns.db
+expect 0 '' history report --db turns.db -o turns.html
+[ -z "$(grep -o ' id="[^"]*"' turns.html | sort | uniq -d)" ] || { echo "history report: an id stands twice"; failed=1; }
 cp gpuproof-history.db future.db
 expect 0 'future.db' history add future.json --db future.db
 expect 0 '0 nights removed' history prune --keep 36500 --db future.db

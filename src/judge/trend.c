@@ -145,6 +145,20 @@ static void find_band(struct trend *t, const struct history_series *s, const dou
 	t->warning = bad >= 2;
 }
 
+static bool is_current(const struct trend *t, const struct history_series *s)
+{
+	int64_t latest = s->points[s->count - 1].epoch;
+	size_t began = 0, last = s->count - 1;
+
+	if (t->epoch == latest)
+		return true;
+	while (s->points[began].epoch != latest)
+		began++;
+	while (last > began && s->points[last].epoch != t->epoch)
+		last--;
+	return last > began && s->count - last <= TURN_NIGHTS;
+}
+
 static void count_missed(struct trend *t, const struct history_series *s)
 {
 	int64_t *days = xcalloc(t->count + 1, sizeof(*days));
@@ -152,7 +166,7 @@ static void count_missed(struct trend *t, const struct history_series *s)
 	for (size_t i = 0; i < t->count; i++)
 		days[i] = t->points[i]->day;
 	t->missed = missed_nights(days, t->count, NULL, 0);
-	t->current = s->points[s->count - 1].epoch == t->epoch;
+	t->current = is_current(t, s);
 	free(days);
 }
 

@@ -17,6 +17,7 @@
 #define BAND_NIGHTS 8   /* that a band needs */
 /* n nights know their deviation badly: the band is wider by this over n squared (calibrated: false alarms stay below 2 %). */
 #define BAND_FEW_NIGHTS 40
+#define TURN_NIGHTS 10 /* of the series, within which an epoch that takes turns comes again */
 #define ACKNOWLEDGED_WITHIN 5 /* days around a change */
 
 enum change_state { TREND_NEW, TREND_ACKNOWLEDGED, TREND_RECOVERED };
@@ -42,7 +43,7 @@ struct trend {
 	double median, low,
 		high;  /* of the last segment, and its band; NaN when there are too few nights */
 	bool warning;  /* two of the last three nights beyond the band, on the bad side */
-	bool current;  /* the epoch of the series' last night */
+	bool current;  /* the epoch of the last night, or one that takes turns with it (two jobs, one history) */
 	size_t missed; /* nights between its first and last that measured nothing */
 };
 

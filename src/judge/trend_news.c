@@ -33,6 +33,10 @@ bool trend_starts_anew(const struct history_series *s, const struct history_poin
 		first--;
 	if (!first || s->count - first > RECENT_NIGHTS)
 		return false;
+	/* Two jobs take turns, or something was undone. */
+	for (size_t i = 0; i < first; i++)
+		if (s->points[i].epoch == epoch)
+			return false;
 	*before = &s->points[first - 1];
 	*after = &s->points[first];
 	return true;

@@ -16,8 +16,8 @@ struct trend_summary {
 bool trend_count(struct trend_summary *summary, const struct trend *trend);
 
 /*
- * The first point of the series' last epoch and the one before it. False when there was no other epoch, or the last one
- * is ten nights old.
+ * The first point of the series' last epoch and the one before it. False when there was no other epoch, the last one is
+ * ten nights old, or it was there before.
  */
 bool trend_starts_anew(const struct history_series *series, const struct history_point **before,
 		       const struct history_point **after);

@@ -123,7 +123,9 @@ static void draw(const struct page *p, const struct trend_row *row, const char *
 					 .low = row->low,
 					 .high = row->high,
 					 .axes = axes };
-	char *id = xasprintf("%s-%lld", prefix, (long long)row->id), *state = trend_state_words(row);
+	char *id = row->turn ? xasprintf("%s-%lld-%u", prefix, (long long)row->id, row->turn + 1)
+			     : xasprintf("%s-%lld", prefix, (long long)row->id);
+	char *state = trend_state_words(row);
 	char *title = xasprintf("%s, %s", row->case_id, row->metric);
 	char median[FORMAT_SIZE], *finding;
 

@@ -69,7 +69,8 @@ static enum trend_class class_of(const struct trend *t, bool anew)
 	return t->change_count ? TREND_BACK : TREND_QUIET;
 }
 
-static void add_row(struct collecting *c, const struct history_series *s, const struct trend *t)
+static void add_row(struct collecting *c, const struct history_series *s, const struct trend *t,
+		    unsigned turn)
 {
 	const struct history_point *before, *after;
 	struct trend_row *row;
@@ -77,6 +78,7 @@ static void add_row(struct collecting *c, const struct history_series *s, const 
 	ARRAY_GROW(c->rows->items, c->rows->count, c->rows->capacity);
 	row = &c->rows->items[c->rows->count++];
 	*row = (struct trend_row){ .id = s->id,
+				   .turn = turn,
 				   .metric = xstrdup(view_string(s->metric)),
 				   .case_id = xstrdup(view_string(s->case_id)),
 				   .model = xstrdup(view_string(s->model)),
@@ -109,11 +111,12 @@ static void visit(void *context, const struct history_series *s)
 	struct collecting *c = context;
 	struct trend *trends;
 	size_t n = trend_of_series(s, c->notes, &trends);
+	unsigned turn = 0;
 
 	/* What an older epoch did is history. */
 	for (size_t i = 0; i < n; i++)
 		if (trends[i].current)
-			add_row(c, s, &trends[i]);
+			add_row(c, s, &trends[i], turn++);
 	trends_release(trends, n);
 }
 

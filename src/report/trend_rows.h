@@ -19,6 +19,7 @@ enum trend_class {
 
 struct trend_row {
 	int64_t id;
+	unsigned turn; /* which row of its series, from 0: there are more where epochs take turns */
 	char *metric, *case_id, *model, *machine, *unit;
 	enum better better;
 	enum trend_class news;
