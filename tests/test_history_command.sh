@@ -169,6 +169,20 @@ expect 0 'series: 0 new changes' history trend --db turns.db
 expect 0 'Nothing changed.' history trend --db turns.db
 expect 0 '' history report --db turns.db -o turns.html
 [ -z "$(grep -o ' id="[^"]*"' turns.html | sort | uniq -d)" ] || { echo "history report: an id stands twice"; failed=1; }
+# A case that gives no figure any more is no quiet series.
+python3 - <<'END'
+import json
+for i in range(3):
+	n = json.load(open("00.json"))
+	n["run"].update(id=f"gap{i}", started=f"2026-03-{i + 21:02}T01:00:00Z")
+	n["config"]["settings"].append({"section": "run", "key": "seed", "value": "0", "origin": ""})
+	n["cases"][0].update(status="SKIPPED", reason="libnccl.so.2 is gone", metrics={}, samples={})
+	json.dump(n, open(f"gap{i}.json", "w"))
+END
+expect 0 '' history add gap0.json --db turns.db
+expect 0 'Nothing changed.' history trend --db turns.db
+expect 0 '' history add gap?.json --db turns.db
+expect 0 'no figure in the last 3 nights: skipped or failed' history trend --db turns.db
 cp gpuproof-history.db future.db
 expect 0 'future.db' history add future.json --db future.db
 expect 0 '0 nights removed' history prune --keep 36500 --db future.db

@@ -11,6 +11,7 @@
 #include "result/json_writer.h"
 
 #define MOST_DATES 12 /* missed nights that are printed */
+#define GAPS 2        /* nights without a figure that are worth a line: one is the run's own news */
 
 struct printing {
 	struct history *history;
@@ -77,6 +78,8 @@ static void series_text(struct printing *p, const struct history_series *s, cons
 		  t->count == 1 ? "" : "s",
 		  units_format(t->median, s->unit, median, sizeof(median)), t->missed,
 		  t->warning ? "; WARNING: two of the last three nights beyond the band" : "");
+	if (t->gaps >= GAPS)
+		text_addf(&p->rows, "    no figure in the last %zu nights: skipped or failed\n", t->gaps);
 	for (size_t i = 0; i < t->change_count; i++)
 		change_text(p, s, &t->changes[i]);
 	if (trend_starts_anew(s, &before, &after)) {
@@ -160,7 +163,7 @@ static void visit(void *context, const struct history_series *s)
 		if (!trends[i].current)
 			continue;
 		if (!trend_count(p->summary, &trends[i]) && !p->options->all &&
-		    !trend_starts_anew(s, &before, &after))
+		    trends[i].gaps < GAPS && !trend_starts_anew(s, &before, &after))
 			continue;
 		if (p->options->json)
 			series_json(p, s, &trends[i]);

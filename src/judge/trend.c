@@ -211,6 +211,7 @@ size_t trend_of_series(const struct history_series *s, const struct history_note
 	for (size_t i = 0; i < s->count; i++) {
 		struct trend *t = epoch_of(*trends, &count, s->points[i].epoch, s->count);
 
+		t->gaps = isnan(s->points[i].value) ? t->gaps + 1 : 0;
 		/* Zero has no logarithm; a quantity that can be zero has no ratio either. */
 		if (s->points[i].value > 0)
 			t->points[t->count++] = &s->points[i];

@@ -45,6 +45,7 @@ struct trend {
 	bool warning;  /* two of the last three nights beyond the band, on the bad side */
 	bool current;  /* the epoch of the last night, or one that takes turns with it (two jobs, one history) */
 	size_t missed; /* nights between its first and last that measured nothing */
+	size_t gaps;   /* nights at its end in which the case was there and gave no figure */
 };
 
 /* The epochs of a series in the order of their first nights; `trends` is malloc'ed. Returns how many. */
