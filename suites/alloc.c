@@ -163,6 +163,8 @@ static const struct metric metrics[] = {
 	{ "alloc.failure", "s", BETTER_LOWER, 0, "one call that fails for want of memory" },
 	{ "alloc.granted", "B", BETTER_HIGHER, 0, "memory granted before the first failure" },
 	{ "alloc.granted_share", "1", BETTER_HIGHER, 0, "that over what was free" },
+	{ "alloc.recovered", "1", BETTER_HIGHER, 0,
+	  "1: after the refusal memory was allocated, filled and checked, and all of it was back; 0: not" },
 	{ "alloc.lost", "B", BETTER_LOWER, 0, "device memory not back after the failure" },
 	{ "alloc.start_time", "s", BETTER_LOWER, 1,
 	  "from a process without a device to one that has used all of it: the sum of the steps" },

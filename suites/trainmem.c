@@ -17,6 +17,7 @@ enum study { STUDY_STEP, STUDY_BATCH, STUDY_WIDTH, STUDY_ALTERNATING, STUDY_CHEC
 static const char *const studies[] = { "step",        "largest_batch", "largest_width",
 				       "alternating", "checkerboard",  NULL };
 static const char *const activations[] = { "in_place", "out_of_place", NULL };
+static const char *const losses[] = { "device", "host", NULL };
 static const char *const offloads[] = { "none", "host", NULL };
 static const char *const limiters[] = { "allocator", "filler", NULL };
 
@@ -48,12 +49,14 @@ static const struct key keys[] = {
 	  .choices = activations, .help = "whether the ReLU writes to memory of its own" },
 	{ .name = "offload", .type = KEY_CHOICE, .list = true, .fallback = "none",
 	  .choices = offloads, .help = "host: outputs wait for backward in pinned host memory" },
+	{ .name = "losses", .type = KEY_CHOICE, .list = true, .fallback = "device", .choices = losses,
+	  .help = "host: the losses of every step are copied to the host, which waits for them" },
 	{ .name = "memory_limit", .type = KEY_TEXT, .list = true, .fallback = "none",
 	  .help = "largest_batch, largest_width: memory of the card to emulate, or none" },
 	{ .name = "memory_reserve", .type = KEY_SIZE, .fallback = "128MiB", .max = 0x1p44,
 	  .help = "left free in a search, except with limit_by = filler" },
 	{ .name = "limit_by", .type = KEY_CHOICE, .fallback = "allocator", .choices = limiters,
-	  .help = "who refuses: our allocator, or the device, whose rest an allocation fills" },
+	  .help = "who refuses: our allocator, or the device, whose rest an allocation fills (not the host's)" },
 	{ .name = "search_tolerance", .type = KEY_PERCENT, .fallback = "1 %", .min = 1e-6,
 	  .max = 1, .help = "largest gap between what fits and what does not" },
 	{ .name = "max_batch", .type = KEY_INTEGER, .fallback = "16777216", .min = 8, .max = 1e9,
@@ -73,7 +76,7 @@ static const struct key keys[] = {
 
 static const char *const axes[] = { "studies",    "precision", "batch",        "optimizer",
 				    "allocator",  "segments",  "accumulate",   "activation",
-				    "offload",    "memory_limit", NULL };
+				    "offload",    "losses",    "memory_limit", NULL };
 
 /* 0: the device's own. */
 static enum status read_limit(const struct plan_case *c, uint64_t *bytes, struct error *err)
@@ -136,7 +139,8 @@ static struct trainmem_options options_from_case(const struct plan_case *c)
 	return (struct trainmem_options){
 		.training = { .policy = (enum policy)integer_or(c, "allocator", POLICY_ARENA),
 			      .offload = integer_or(c, "offload", 0) != 0,
-			      .out_of_place = integer_or(c, "activation", 0) != 0 },
+			      .out_of_place = integer_or(c, "activation", 0) != 0,
+			      .reports = integer_or(c, "losses", 0) != 0 },
 		.verify_flops = section_real(c->section, "verify_flops"),
 		.process_seconds = section_real(c->section, "trial_time"),
 	};
@@ -145,16 +149,17 @@ static struct trainmem_options options_from_case(const struct plan_case *c)
 /* What a study does not vary. False: this point of the sweep is another's twin. */
 static bool drop_axes(struct plan_case *point, enum study study)
 {
-	static const char *const unused[][8] = {
+	static const char *const unused[][10] = {
 		[STUDY_STEP] = { "memory_limit" },
-		[STUDY_BATCH] = { "batch" },
-		[STUDY_WIDTH] = { NULL },
-		[STUDY_ALTERNATING] = { "memory_limit", "segments", "offload" },
+		[STUDY_BATCH] = { "batch", "losses" },
+		[STUDY_WIDTH] = { "losses" },
+		[STUDY_ALTERNATING] = { "memory_limit", "segments", "offload", "losses" },
 		[STUDY_CHECKERBOARD] = { "memory_limit", "precision", "batch", "optimizer",
-					 "segments", "accumulate", "activation", "offload" },
+					 "segments", "accumulate", "activation", "offload",
+					 "losses" },
 	};
 
-	for (size_t i = 0; i < 8 && unused[study][i]; i++)
+	for (size_t i = 0; i < 10 && unused[study][i]; i++)
 		if (!plan_drop_axis(point, unused[study][i]))
 			return false;
 	return true;
@@ -165,6 +170,7 @@ static void unname_usual(struct plan_case *point)
 	static const char *const usual[][2] = {
 		{ "optimizer", "adam" },      { "segments", "0" },   { "accumulate", "1" },
 		{ "activation", "in_place" }, { "offload", "none" },
+		{ "losses", "device" },
 	};
 
 	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
@@ -209,6 +215,16 @@ static const char *refusal_of(const struct setup *setup, const struct trainmem_o
 	return NULL;
 }
 
+/* The host grants what others have given back meanwhile, and pages that nobody has touched: it cannot be filled. */
+static const char *limit_refusal(const struct plan_case *point, const struct device_info *info)
+{
+	if (!has(point, "memory_limit") || strcmp(case_text(point, "memory_limit"), "none") == 0 ||
+	    section_integer(point->section, "limit_by") != LIMIT_BY_FILLER ||
+	    !(info->capabilities & DEVICE_SHARES_HOST_MEMORY))
+		return NULL;
+	return "the host's memory cannot be filled up: limit_by = allocator emulates a smaller card";
+}
+
 /* On each device, with what a step there takes. */
 static enum status plan_each(struct plan *plan, struct plan_case *point, const struct setup *setup,
 			     const struct trainmem_options *o, enum study study, struct error *err)
@@ -230,6 +246,8 @@ static enum status plan_each(struct plan *plan, struct plan_case *point, const s
 		const char *reason = study == STUDY_CHECKERBOARD && o->training.policy != POLICY_ASYNC
 					     ? NULL
 					     : refusal_of(setup, o, study, &plan->devices[i]);
+
+		reason = reason ? reason : limit_refusal(point, &plan->devices[i]);
 
 		point->setup_seconds = setup_seconds(setup, point, study, &plan->devices[i]);
 		if ((reason ? plan_add_skipped(plan, point, &i, 1, reason, err)

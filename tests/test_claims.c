@@ -53,16 +53,13 @@ static void add_case(struct result *result, const struct claim_term *term, doubl
 	c->metric_count = c->metric_capacity = 1;
 }
 
-/* A value within, or beyond, the range in which the claim holds; NaN: there is none. */
+/* A value within, or beyond, the range in which the claim holds: without either the verdict would be known beforehand. */
 static double pick(const struct claim_measure *m, bool inside)
 {
+	assert_true(isfinite(m->low) && m->low <= m->high && (m->low > 0 || isfinite(m->high)));
 	if (inside)
-		return isinf(m->low) ? NAN : isinf(m->high) ? m->low * 2 + 1 : (m->low + m->high) / 2;
-	if (isinf(m->low))
-		return 1;
-	if (m->low > 0)
-		return m->low / 2;
-	return isinf(m->high) ? NAN : m->high * 2 + 1;
+		return isinf(m->high) ? m->low * 2 + 1 : (m->low + m->high) / 2;
+	return m->low > 0 ? m->low / 2 : m->high * 2 + 1;
 }
 
 /* The cases of one measurement whose value is `value`. */
@@ -85,8 +82,6 @@ static enum claim_verdict judged(const struct claim *claim, const struct claim_m
 	enum claim_verdict verdict;
 	double value = pick(m, inside);
 
-	if (isnan(value))
-		return inside ? CLAIM_HOLDS : CLAIM_FAILS;
 	alone.measures[0] = *m;
 	alone.measures[1] = (struct claim_measure){ 0 };
 	add_measure(&result, m, value);
@@ -106,7 +101,9 @@ static void every_claim_comes_out_each_way(void **state)
 			const struct claim *claim = &claim_groups[g].claims[i];
 
 			assert_true(claim->id && claim->claim && claim->prediction && claim->needs);
-			for (size_t k = 0; k < 2 && claim->measures[k].a.metric; k++) {
+			for (size_t k = 0; k < CLAIM_MEASURES && claim->measures[k].a.metric; k++) {
+				if (!claim_has_say(&claim->measures[k]))
+					continue;
 				measured++;
 				if (judged(claim, &claim->measures[k], true) != CLAIM_HOLDS ||
 				    judged(claim, &claim->measures[k], false) != CLAIM_FAILS)
@@ -143,6 +140,42 @@ static void measurements_that_disagree_depend(void **state)
 		assert_int_equal(claim_judge(&result, &two), cases[i].verdict);
 		result_release(&result);
 	}
+}
+
+/* Shown beside the others, whatever it is. */
+static void what_has_no_say_decides_nothing(void **state)
+{
+	struct claim claim = two;
+	struct result result = { 0 };
+
+	(void)state;
+	claim.measures[1].low = -HUGE_VAL;
+	claim.measures[1].high = HUGE_VAL;
+	assert_true(claim_has_say(&claim.measures[0]));
+	assert_false(claim_has_say(&claim.measures[1]));
+	assert_false(claim_has_say(&claim.measures[2]));
+	add_measure(&result, &claim.measures[1], 7);
+	assert_int_equal(claim_judge(&result, &claim), CLAIM_UNTESTED);
+	add_measure(&result, &claim.measures[0], 1.5);
+	assert_int_equal(claim_judge(&result, &claim), CLAIM_HOLDS);
+	result_release(&result);
+}
+
+/* How wrong things were is told by the case that failed for it. */
+static void a_failure_may_be_the_measurement(void **state)
+{
+	struct claim claim = { "X", "claim", "prediction",
+			       { { "a", { "s.a", "label:l" }, .even_failed = true, .low = 0, .high = 1 } },
+			       "something" };
+	struct result result = { 0 };
+
+	(void)state;
+	add_measure(&result, &claim.measures[0], 15);
+	result.cases[0].status = CASE_FAILED;
+	assert_int_equal(claim_judge(&result, &claim), CLAIM_FAILS);
+	result.cases[0].status = CASE_ERROR;
+	assert_int_equal(claim_judge(&result, &claim), CLAIM_UNTESTED);
+	result_release(&result);
 }
 
 static void only_the_case_that_is_meant_counts(void **state)
@@ -189,8 +222,8 @@ static void render(struct result *result, bool wanted, struct text *html)
 
 static void the_page_has_the_table_when_asked(void **state)
 {
-	struct result result = { 0 }, other = { 0 };
-	struct text html = TEXT_EMPTY, none = TEXT_EMPTY;
+	struct result result = { 0 }, other = { 0 }, empty = { 0 };
+	struct text html = TEXT_EMPTY, half = TEXT_EMPTY, none = TEXT_EMPTY;
 	const struct claim *c = &claim_groups[2].claims[0];
 
 	(void)state;
@@ -202,13 +235,19 @@ static void the_page_has_the_table_when_asked(void **state)
 			assert_row(html.data, &claim_groups[g].claims[i]);
 	assert_non_null(strstr(html.data, "<b>0.25</b> activations / optimizer state, batch 1024"));
 	assert_non_null(strstr(html.data, "depends</b></td>"));
+	/* Half of a claim's measurements are missing: the page says so. */
+	add_measure(&other, &c->measures[0], 0.25);
+	render(&other, true, &half);
+	assert_non_null(strstr(half.data, "<b>not measured:</b> the same, batch 16,384"));
+	text_release(&half);
 	assert_non_null(strstr(html.data, "cannot be tested here</b>: needs two GPUs"));
-	render(&other, false, &none);
+	render(&empty, false, &none);
 	assert_null(strstr(none.data, "Claims put to the test"));
 	text_release(&html);
 	text_release(&none);
 	result_release(&result);
 	result_release(&other);
+	result_release(&empty);
 }
 
 static const char *parameter_of(const struct plan_case *c, const char *name)
@@ -268,7 +307,7 @@ static void the_shipped_config_plans_every_row(void **state)
 	assert_int_equal(plan_build(&plan, &config, devices, 2, &err), STATUS_OK);
 	for (size_t g = 0; g < claim_group_count; g++)
 		for (size_t i = 0; i < claim_groups[g].count; i++)
-			for (size_t k = 0; k < 2; k++) {
+			for (size_t k = 0; k < CLAIM_MEASURES; k++) {
 				const struct claim *claim = &claim_groups[g].claims[i];
 
 				expect_planned(&plan, claim, &claim->measures[k].a);
@@ -286,6 +325,8 @@ int main(void)
 		cmocka_unit_test(the_shipped_config_plans_every_row),
 		cmocka_unit_test(every_claim_comes_out_each_way),
 		cmocka_unit_test(measurements_that_disagree_depend),
+		cmocka_unit_test(what_has_no_say_decides_nothing),
+		cmocka_unit_test(a_failure_may_be_the_measurement),
 		cmocka_unit_test(only_the_case_that_is_meant_counts),
 		cmocka_unit_test(the_page_has_the_table_when_asked),
 	};

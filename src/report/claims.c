@@ -53,7 +53,8 @@ static bool matches(const struct case_result *c, const char *where)
 	return true;
 }
 
-static const struct metric_value *find(const struct result *result, const struct claim_term *term)
+static const struct metric_value *find(const struct result *result, const struct claim_term *term,
+				       bool even_failed)
 {
 	size_t suite = strcspn(term->metric, ".");
 
@@ -61,7 +62,7 @@ static const struct metric_value *find(const struct result *result, const struct
 		const struct case_result *c = &result->cases[i];
 		const struct metric_value *m;
 
-		if (c->status != CASE_OK || strlen(c->suite) != suite ||
+		if ((c->status != CASE_OK && !(even_failed && c->status == CASE_FAILED)) || strlen(c->suite) != suite ||
 		    memcmp(c->suite, term->metric, suite) != 0 || !matches(c, term->where))
 			continue;
 		m = case_metric(c, term->metric);
@@ -73,7 +74,7 @@ static const struct metric_value *find(const struct result *result, const struct
 
 static double value_of(const struct result *result, const struct claim_term *term)
 {
-	const struct metric_value *m = find(result, term);
+	const struct metric_value *m = find(result, term, false);
 
 	return m ? m->value : NAN;
 }
@@ -88,7 +89,7 @@ double claim_value(const struct result *result, const struct claim_measure *meas
 		*unit = "1";
 	if (!measure->a.metric)
 		return NAN;
-	m = find(result, &measure->a);
+	m = find(result, &measure->a, measure->even_failed);
 	value = m ? m->value : NAN;
 	if (measure->b.metric)
 		value /= value_of(result, &measure->b);
@@ -100,17 +101,22 @@ double claim_value(const struct result *result, const struct claim_measure *meas
 	return isfinite(value) ? value : NAN;
 }
 
+bool claim_has_say(const struct claim_measure *measure)
+{
+	return measure->a.metric && !(isinf(measure->low) && isinf(measure->high) && measure->low < 0);
+}
+
 enum claim_verdict claim_judge(const struct result *result, const struct claim *claim)
 {
 	enum claim_verdict verdict = CLAIM_UNTESTED;
 
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < CLAIM_MEASURES; i++) {
 		const struct claim_measure *m = &claim->measures[i];
 		double value = claim_value(result, m, NULL);
 		enum claim_verdict one =
 			value >= m->low && value <= m->high ? CLAIM_HOLDS : CLAIM_FAILS;
 
-		if (isnan(value))
+		if (isnan(value) || !claim_has_say(m))
 			continue;
 		if (verdict == CLAIM_UNTESTED)
 			verdict = one;

@@ -1,6 +1,6 @@
 /*
  * Claims that popular guides on GPU memory and multi-GPU training repeat, held against what was
- * measured. Each is a row: the claim in our own words, what the formulas predict, up to two
+ * measured. Each is a row: the claim in our own words, what the formulas predict, up to three
  * measurements computed from the result's cases, and the range in which the claim holds. A
  * measurement whose cases are not in the result says what it needs.
  *
@@ -22,18 +22,25 @@ struct claim_term {
 	const char *metric, *where;
 };
 
-/* a, or a / b, or a / b / c; `complement`: one less that. The claim holds from `low` to `high`. */
+/* Of one claim, at most. */
+#define CLAIM_MEASURES 3
+
+/*
+ * a, or a / b, or a / b / c; `complement`: one less that. The claim holds from `low` to `high`; without a bound on either
+ * side (-HUGE_VAL, HUGE_VAL) the measurement is shown beside the others and has no say.
+ */
 struct claim_measure {
 	const char *what; /* "optimizer state / parameters, Adam" */
 	struct claim_term a, b, c;
 	bool complement;
+	bool even_failed; /* `a` counts also of a case that failed: it says how wrong things were */
 	double low, high;
 };
 
 struct claim {
 	const char *id;
 	const char *claim, *prediction;
-	struct claim_measure measures[2];
+	struct claim_measure measures[CLAIM_MEASURES];
 	const char *needs; /* where no measurement is possible: what it would take */
 };
 
@@ -52,8 +59,10 @@ extern const size_t claim_group_count;
 /* NaN where a case is missing. *unit: of the value ("1" for a ratio); NULL: not wanted. */
 double claim_value(const struct result *result, const struct claim_measure *measure,
 		   const char **unit);
+/* Whether the measurement decides, or is shown only. */
+bool claim_has_say(const struct claim_measure *measure);
 /*
- * Both measurements agree, or it depends; one that is missing has no say, and without any the claim
+ * All measurements agree, or it depends; one that is missing has no say, and without any the claim
  * is untested.
  */
 enum claim_verdict claim_judge(const struct result *result, const struct claim *claim);

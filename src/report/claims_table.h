@@ -21,7 +21,12 @@ extern const struct claim claims_parallel[CLAIMS_PARALLEL];
 #define CLAIM_SMALL_1024 CLAIM_SMALL "fp32, batch:1024"
 #define CLAIM_DEEP(mode) "label:deep, mode:" mode
 
+/* Relative L2, FP32: roundings are a thousandth of it, a part that was left out or counted twice is far more. */
+#define CLAIM_SAME_GRADIENTS 1e-4
+
 /* No bound on this side. */
 #define ANY HUGE_VAL
+/* Shown beside a claim's other measurements, without a say. */
+#define NO_SAY .low = -ANY, .high = ANY
 
 #endif

@@ -106,6 +106,7 @@ static const struct {
 	{ "overlap", "off", "without overlap" },
 	{ "offload", "none", "nothing offloaded" },
 	{ "offload", "host", "outputs offloaded to the host" },
+	{ "losses", "host", "losses fetched by the host" },
 	{ "segments", "0", "nothing computed again" },
 	{ "accumulate", "1", "no accumulation" },
 	{ "activation", "in_place", "ReLU in place" },

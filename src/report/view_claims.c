@@ -13,20 +13,21 @@ static const char *const symbols[CLAIM_VERDICTS] = {
 	[CLAIM_UNTESTED] = "○",
 };
 
+/* Of a claim that was measured, all it looks for: what is missing has had no say. */
 static void show_measures(const struct result *result, const struct claim *claim, struct tree *list)
 {
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < CLAIM_MEASURES && claim->measures[i].a.metric; i++) {
 		const struct claim_measure *m = &claim->measures[i];
 		char text[FORMAT_SIZE];
 		const char *unit;
 		double value = claim_value(result, m, &unit);
 		struct tree *item;
 
-		if (isnan(value))
-			continue;
 		item = tree_item(list);
 		tree_text(item, "what", m->what);
-		if (strcmp(unit, "1") == 0)
+		if (isnan(value))
+			tree_text(item, "value", "not measured:");
+		else if (strcmp(unit, "1") == 0)
 			tree_textf(item, "value", "%.3g", value);
 		else
 			tree_text(item, "value", format_quantity(value, unit, text, sizeof(text)));
@@ -42,7 +43,10 @@ static enum claim_verdict show_claim(const struct result *result, const struct c
 	tree_text(row, "id", claim->id);
 	tree_text(row, "claim", claim->claim);
 	tree_text(row, "prediction", claim->prediction);
-	show_measures(result, claim, tree_list(row, "measures"));
+	if (verdict == CLAIM_UNTESTED)
+		tree_list(row, "measures");
+	else
+		show_measures(result, claim, tree_list(row, "measures"));
 	tree_text(row, "symbol", symbols[verdict]);
 	tree_text(row, "verdict", claim_verdict_name(verdict));
 	tree_text(row, "needs", verdict == CLAIM_UNTESTED ? claim->needs : "");

@@ -171,6 +171,14 @@ static enum status all_back(struct run *run, struct blocks *b, int64_t before, s
 			 units_format((double)(before - after), "B", lost, sizeof(lost)));
 }
 
+static enum status recovered(struct run *run, struct blocks *b, int64_t before, struct error *err)
+{
+	bool works = still_works(b, err) == STATUS_OK && all_back(run, b, before, err) == STATUS_OK;
+
+	run_value(run, "alloc.recovered", works);
+	return err->status;
+}
+
 /* What the first use of an allocator and of a kernel takes is not the failure's. */
 static enum status warm_up(struct blocks *b, struct error *err)
 {
@@ -189,8 +197,7 @@ enum status alloc_failure(struct run *run, int kind, struct error *err)
 	if (blocks_open(&b, device, kind, bytes, run->seed, err) == STATUS_OK &&
 	    warm_up(&b, err) == STATUS_OK && free_now(&b, &before, err) == STATUS_OK) {
 		if (measure_failure(run, &b, err) == STATUS_OK &&
-		    still_works(&b, err) == STATUS_OK &&
-		    all_back(run, &b, before, err) == STATUS_OK)
+		    recovered(run, &b, before, err) == STATUS_OK)
 			run_verified(run, "memory allocated afterwards, filled and checked", NAN,
 				     NAN);
 	}
@@ -282,8 +289,7 @@ enum status alloc_exhaust(struct run *run, int kind, struct error *err)
 	    warm_up(&b, err) == STATUS_OK && free_now(&b, &before, err) == STATUS_OK)
 		exhaust(run, &b, before, &filling, err);
 	empty(&b, &filling);
-	if (err->status == STATUS_OK && still_works(&b, err) == STATUS_OK &&
-	    all_back(run, &b, before, err) == STATUS_OK)
+	if (err->status == STATUS_OK && recovered(run, &b, before, err) == STATUS_OK)
 		run_verified(
 			run,
 			"kernels right while the memory is full and afterwards; all of it back",

@@ -55,6 +55,7 @@ struct heap {
 	uint64_t class_peak[MEMORY_STEP_CLASSES];
 	enum phase phase;
 	uint64_t takes;        /* requests so far */
+	uint64_t refused;      /* what the device, or the limit, has last refused */
 	uint64_t device_calls; /* of them those that went to the device */
 };
 

@@ -27,7 +27,7 @@ struct setup plain_setup(const struct setup *setup)
 static bool is_plain(const struct setup *setup, const struct training_options *o)
 {
 	return setup->segments == 0 && setup_accumulate(setup) == 1 && o->policy == POLICY_ARENA &&
-	       !o->offload && !o->out_of_place;
+	       !o->offload && !o->out_of_place && !o->reports;
 }
 
 /* Ways to need less; an allocation policy is none. */
@@ -38,8 +38,12 @@ static bool saves(const struct setup *setup, const struct training_options *o)
 
 static enum status launch_steps(void *state, unsigned batch, struct error *err)
 {
+	struct training *t = state;
+	double loss;
+
 	for (unsigned i = 0; i < batch; i++)
-		if (training_step(state, err) != STATUS_OK)
+		if (training_step(t, err) != STATUS_OK ||
+		    (t->options.reports && training_loss(t, &loss, err) != STATUS_OK))
 			return err->status;
 	return STATUS_OK;
 }
@@ -53,7 +57,8 @@ static unsigned commands_of(const struct training *t)
 static enum status sample_steps(struct run *run, struct training *t, const char *name,
 				struct series *out, struct error *err)
 {
-	bool waits = t->options.policy == POLICY_MALLOC || t->options.policy == POLICY_ASYNC;
+	bool waits = t->options.policy == POLICY_MALLOC || t->options.policy == POLICY_ASYNC ||
+		     t->options.reports;
 	struct workload w = { .state = t,
 			      .launch = launch_steps,
 			      .clock = CLOCK_DEVICE,
@@ -161,12 +166,16 @@ static enum status keep_books(struct run *run, const struct setup *setup,
 static enum status verify(struct run *run, const struct setup *setup,
 			  const struct trainmem_options *options, struct error *err)
 {
-	struct check check;
+	struct check check = { .gradient_error = NAN };
 	struct setup small;
 	char method[200];
 
-	if (check_step(run->devices[0], setup, &options->training, options->verify_flops, &small,
-		       &check, err) != STATUS_OK)
+	check_step(run->devices[0], setup, &options->training, options->verify_flops, &small, &check,
+		   err);
+	/* Also of gradients that are wrong: by how much. */
+	if (isfinite(check.gradient_error))
+		run_value(run, "trainmem.gradient_error", check.gradient_error);
+	if (err->status != STATUS_OK)
 		return err->status;
 	snprintf(method, sizeof(method),
 		 "gradients against double precision on the CPU and against a step that keeps "

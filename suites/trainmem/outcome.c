@@ -62,6 +62,10 @@ const struct metric trainmem_metrics[] = {
 	{ "trainmem.balance_batch", "samples", BETTER_NONE, 0,
 	  "B*: the batch whose input and activations take as much as parameters, gradients, masters and "
 	  "optimizer state together" },
+	{ "trainmem.gradient_error", "1", BETTER_LOWER, 0,
+	  "relative L2 difference of the gradients from double precision, or from those of a step that keeps "
+	  "everything: the larger" },
+	{ "trainmem.losses", "B", BETTER_NONE, 0, "losses of all rows of a step, part of the activations" },
 	{ "trainmem.offloaded", "B", BETTER_NONE, 0, "moved to and from the host in one step" },
 	{ "trainmem.host_memory", "B", BETTER_LOWER, 0, "pinned host memory for it" },
 	{ "trainmem.largest_batch", "samples", BETTER_HIGHER, 1, "the largest batch that fits" },
@@ -72,6 +76,13 @@ const struct metric trainmem_metrics[] = {
 	{ "trainmem.predicted_largest", "1", BETTER_NONE, 0, "batch or width before any trial" },
 	{ "trainmem.trials", "1", BETTER_LOWER, 0,
 	  "processes started to find it, the one that finds the budget included" },
+	{ "trainmem.refused", "B", BETTER_NONE, 0,
+	  "in the smallest step that does not fit: the request that was refused" },
+	{ "trainmem.refused_beside", "B", BETTER_NONE, 0, "taken from the device by then, by our books" },
+	{ "trainmem.refused_phase", "1", BETTER_NONE, 0,
+	  "when it was: 0 at the start, 1 in forward, 2 in backward, 3 in the update" },
+	{ "trainmem.explained", "1", BETTER_NONE, 0,
+	  "both together / the budget: from 1 on the books tell why it was refused" },
 	{ "trainmem.search_time", "s", BETTER_LOWER, 0, "all of the search" },
 	{ "trainmem.halving_batch", "1", BETTER_NONE, 0,
 	  "what halving a power of two until it fits would have found" },
@@ -212,12 +223,33 @@ void outcome_record_account(struct run *run, const struct setup *setup, const st
 				     plain->class_peak[MEMORY_ACTIVATIONS]));
 	}
 	record_slope(run, setup, a, plan);
+	run_value(run, "trainmem.losses", (double)(setup->batch * sizeof(double)));
 	if (a->moved_bytes) {
 		run_value(run, "trainmem.offloaded", (double)a->moved_bytes);
 		run_value(run, "trainmem.host_memory", (double)a->host_bytes);
 	}
 	for (int phase = PHASE_FORWARD; phase < PHASE_COUNT; phase++)
 		note_phase(run, a, (enum phase)phase);
+}
+
+/* The books at the moment of the refusal. */
+static void record_refusal(struct run *run, const struct search *s)
+{
+	const struct trial *t = &s->failed;
+	struct text classes = TEXT_EMPTY;
+	char size[32];
+
+	if (!s->fails)
+		return;
+	run_value(run, "trainmem.refused", (double)t->refused);
+	run_value(run, "trainmem.refused_beside", (double)t->taken);
+	run_value(run, "trainmem.refused_phase", t->phase);
+	if (t->budget)
+		run_value(run, "trainmem.explained", (double)(t->taken + t->refused) / (double)t->budget);
+	classes_describe(&classes, t->in_use);
+	run_note(run, "When %s were refused, in use were: %s.",
+		 units_format((double)t->refused, "B", size, sizeof(size)), classes.data);
+	text_release(&classes);
 }
 
 static void note_failure(struct run *run, const struct search *s)
@@ -262,6 +294,7 @@ void outcome_record_search(struct run *run, const struct search *s)
 		run_note(run, "The rest of the device was filled: %s.",
 			 units_format((double)s->largest.filled, "B", filled, sizeof(filled)));
 	note_failure(run, s);
+	record_refusal(run, s);
 }
 
 void outcome_record_fragments(struct run *run, const struct fragments *f)

@@ -35,6 +35,7 @@ static enum status device_take(struct heap *heap, uint64_t bytes, void **out, st
 	enum allocator from = heap->policy == POLICY_ASYNC ? ALLOCATOR_POOL : ALLOCATOR_DEVICE;
 	enum status status = STATUS_OK;
 
+	heap->refused = bytes;
 	if (heap->limit && heap->reserved + bytes > heap->limit)
 		return beyond_limit(heap, heap->reserved + bytes - heap->limit, err);
 	if (heap->device) {
@@ -44,9 +45,11 @@ static enum status device_take(struct heap *heap, uint64_t bytes, void **out, st
 		*out = (void *)(uintptr_t)heap->next_address;
 		heap->next_address += region_round(bytes);
 	}
-	if (status == STATUS_OK)
-		reserved_grows(heap, bytes);
-	return status;
+	if (status != STATUS_OK)
+		return status;
+	heap->refused = 0;
+	reserved_grows(heap, bytes);
+	return STATUS_OK;
 }
 
 /*

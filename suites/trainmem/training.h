@@ -18,6 +18,7 @@ struct training_options {
 	enum policy policy;
 	bool offload;      /* outputs of hidden layers wait for backward in pinned host memory */
 	bool out_of_place; /* the ReLU writes to memory of its own */
+	bool reports;      /* the host fetches every step's losses, and waits for them */
 	uint64_t limit;    /* of what is taken from the device; 0: what it has */
 	uint64_t reserve;  /* POLICY_ARENA: see heap_open() */
 	uint64_t workspace; /* of the GEMM library, for the books */

@@ -2,12 +2,17 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
+#include "base/units.h"
 #include "suites/buffers.h"
 
 /* Rows of the step that loads what a step needs, at most. */
 #define CONTEXT_BATCH 4096
+
+/* By this part of the budget the device may give more than it said. */
+#define FILLER_MISSES 50
 
 /* The block that proves that a device works. */
 #define AFTERWARDS_BYTES ((size_t)1 << 20)
@@ -84,6 +89,17 @@ static enum status check_losses(const struct setup *setup, const struct trial *t
 			 (unsigned long long)setup->batch, t->first_loss, t->last_loss);
 }
 
+/* The device gave more than it should have had left: such a step says nothing of a smaller card. */
+static enum status not_full(const struct trial *t, uint64_t taken, struct error *err)
+{
+	char given[32], budget[32];
+
+	return error_set(err, STATUS_UNSUPPORTED,
+			 "the device was filled up but for %s and granted %s: limit_by = allocator emulates a smaller card",
+			 units_format((double)t->budget, "B", budget, sizeof(budget)),
+			 units_format((double)taken, "B", given, sizeof(given)));
+}
+
 static enum status try_steps(struct device *device, const struct trial_request *r, struct trial *t,
 			     struct error *err)
 {
@@ -91,6 +107,7 @@ static enum status try_steps(struct device *device, const struct trial_request *
 	struct error failed = ERROR_NONE;
 	struct training training;
 	struct heap need;
+	uint64_t taken;
 
 	training_plan(&r->setup, &options, &need);
 	options.reserve = need.reserved_peak;
@@ -101,8 +118,14 @@ static enum status try_steps(struct device *device, const struct trial_request *
 	t->fits = failed.status == STATUS_OK;
 	t->phase = training.heap.phase;
 	t->peak = training.heap.peak;
+	t->refused = training.heap.refused;
+	t->taken = training.heap.reserved;
+	memcpy(t->in_use, training.heap.live, sizeof(t->in_use));
 	snprintf(t->reason, sizeof(t->reason), "%.255s", failed.message);
+	taken = training.heap.reserved_peak;
 	training_close(&training);
+	if (t->fits && t->filled && taken > t->budget + t->budget / FILLER_MISSES)
+		return not_full(t, taken, err);
 	if (t->fits)
 		return check_losses(&r->setup, t, err);
 	return failed.status == STATUS_NO_MEMORY
