@@ -228,6 +228,9 @@ void outcome_verified(struct run *run, const struct outcome *o)
 	}
 	if (o->setup->mode->replicated && o->setup->ranks > 1)
 		text_addf(&t, "; replicas equal bit for bit");
+	if (o->reference.mask_error > 0)
+		run_note(run, "ReLUs decided otherwise than in double precision: %.1e of a layer's sums (relative L2), allowed "
+			      "%.1e.", o->reference.mask_error, verify_tolerance(&o->small).masks);
 	run_verified(run, t.data, error, tolerance);
 	run_value(run, "parallel.gradient_error", o->reference.gradient_error);
 	run_value(run, "parallel.loss", o->first_loss);
