@@ -66,7 +66,8 @@ static struct colour value_of(enum screen screen, const char *name)
 	const struct colour *found = named(screen, name);
 
 	if (!found)
-		fail_msg("--%s has no value on a %s screen", name, screen == DARK ? "dark" : "light");
+		fail_msg("--%s has no value on a %s screen", name,
+			 screen == DARK ? "dark" : "light");
 	return *found;
 }
 
@@ -125,8 +126,9 @@ static void assert_contrast(enum screen screen, const char *what, const char *be
 			    struct colour above, struct colour below, double least)
 {
 	if (contrast(above, below) < least)
-		fail_msg("%s upon %s has a contrast of %.2f on a %s screen, not %.1f", what, below_what,
-			 contrast(above, below), screen == DARK ? "dark" : "light", least);
+		fail_msg("%s upon %s has a contrast of %.2f on a %s screen, not %.1f", what,
+			 below_what, contrast(above, below), screen == DARK ? "dark" : "light",
+			 least);
 }
 
 /* The rule that stands for an attribute of this colour; NULL when there is none. Its name into `name`. */
@@ -138,8 +140,9 @@ static const char *rule_of(const char *attribute, const char *colour, char name[
 	char property[16];
 
 	rule = rule ? rule : strstr(css, inner);
-	if (rule && (sscanf(strchr(rule, '{'), "{ %15[a-z]: var(--%31[a-z0-9-]) ;", property, name) != 2 ||
-		     strcmp(property, attribute) != 0))
+	if (rule &&
+	    (sscanf(strchr(rule, '{'), "{ %15[a-z]: var(--%31[a-z0-9-]) ;", property, name) != 2 ||
+	     strcmp(property, attribute) != 0))
 		rule = NULL;
 	free(selector);
 	free(inner);
@@ -152,7 +155,8 @@ static struct colour shown(enum screen screen, const char *attribute, const char
 	char name[32];
 
 	if (!rule_of(attribute, colour, name))
-		fail_msg("report.css has no rule for %s=\"%s\", which a dark screen would show as it is",
+		fail_msg("report.css has no rule for %s=\"%s\", which a dark screen would show as "
+			 "it is",
 			 attribute, colour);
 	return value_of(screen, name);
 }
@@ -214,7 +218,8 @@ static void attributes_are_the_light_values(void **state)
 
 			snprintf(colour, sizeof(colour), "%s", at + strlen(selector) - 1);
 			if (!rule_of(attributes[a], colour, name))
-				fail_msg("[%s=\"%s\"] has no rule of its own", attributes[a], colour);
+				fail_msg("[%s=\"%s\"] has no rule of its own", attributes[a],
+					 colour);
 			assert_true(contrast(value_of(LIGHT, name), colour_of(colour)) < 1.0001);
 			rules++;
 		}
@@ -235,7 +240,8 @@ static void check_attributes(const char *file, const char *text)
 
 			snprintf(colour, sizeof(colour), "%s", at + strlen(start) - 1);
 			if (!rule_of(attributes[a], colour, name))
-				fail_msg("%s: report.css has no rule for %s=\"%s\"", file, attributes[a], colour);
+				fail_msg("%s: report.css has no rule for %s=\"%s\"", file,
+					 attributes[a], colour);
 		}
 		free(start);
 	}
@@ -255,7 +261,8 @@ static void every_colour_of_a_chart_has_a_rule(void **state)
 		char *page;
 		size_t length;
 
-		assert_int_equal(template_file(name, TESTS_DIR "/golden", &page, &length, &err), STATUS_OK);
+		assert_int_equal(template_file(name, TESTS_DIR "/golden", &page, &length, &err),
+				 STATUS_OK);
 		check_attributes(name, page);
 		free(page);
 	}
@@ -269,11 +276,12 @@ static void every_colour_of_a_chart_has_a_rule(void **state)
 /* What stands upon what on the pages. */
 static void text_is_read(void **state)
 {
-	static const char *const all[] = { "paper", "box", "ok-back", "failed-back", "error-back",
-					   "skipped-back", "edge" /* of what scrolls */ };
+	static const char
+		*const all[] = { "paper",      "box",          "ok-back", "failed-back",
+				 "error-back", "skipped-back", "edge" /* of what scrolls */ };
 	static const char *const anywhere[] = { "text", "quiet", "link" };
-	static const char *const on_paper[] = { "ok-text", "failed-text", "error-text", "noisy-text",
-						"label" };
+	static const char *const on_paper[] = { "ok-text", "failed-text", "error-text",
+						"noisy-text", "label" };
 
 	(void)state;
 	for (enum screen s = LIGHT; s < SCREENS; s++) {
@@ -289,9 +297,10 @@ static void text_is_read(void **state)
 
 static void edges_are_seen(void **state)
 {
-	static const char *const edges[] = { "ok", "failed", "error", "skipped", "noisy", "axis", "focus" };
-	static const char *const backs[] = { "paper", "box", "ok-back", "failed-back", "error-back",
-					     "skipped-back" };
+	static const char *const edges[] = { "ok",    "failed", "error", "skipped",
+					     "noisy", "axis",   "focus" };
+	static const char *const backs[] = { "paper",       "box",        "ok-back",
+					     "failed-back", "error-back", "skipped-back" };
 
 	(void)state;
 	for (enum screen s = LIGHT; s < SCREENS; s++)
@@ -318,12 +327,15 @@ static void marks_are_seen(void **state)
 
 	(void)state;
 	for (enum screen s = LIGHT; s < SCREENS; s++) {
-		struct colour paper = value_of(s, "paper"), samples = shown(s, "stroke", chart_style(0)->colour);
+		struct colour paper = value_of(s, "paper"),
+			      samples = shown(s, "stroke", chart_style(0)->colour);
 
 		for (size_t i = 0; i < CHART_PARTS; i++)
 			assert_contrast(s, chart_part_colour(i), "paper",
-					shown(s, "fill", chart_part_colour(i)), paper, MARK_CONTRAST);
-		assert_contrast(s, "a sample", "paper", upon(samples, opacity, paper), paper, MARK_CONTRAST);
+					shown(s, "fill", chart_part_colour(i)), paper,
+					MARK_CONTRAST);
+		assert_contrast(s, "a sample", "paper", upon(samples, opacity, paper), paper,
+				MARK_CONTRAST);
 	}
 }
 
@@ -338,8 +350,8 @@ static void text_upon_series_is_read(void **state)
 			const struct chart_style *style = chart_style(i);
 			struct colour colour = shown(s, "fill", style->colour);
 
-			assert_contrast(s, style->ink, style->colour, shown(s, "fill", style->ink), colour,
-					TEXT_CONTRAST);
+			assert_contrast(s, style->ink, style->colour, shown(s, "fill", style->ink),
+					colour, TEXT_CONTRAST);
 			assert_contrast(s, "text", "a map's cell", value_of(s, "text"),
 					upon(colour, opacity, value_of(s, "paper")), TEXT_CONTRAST);
 		}
@@ -366,12 +378,15 @@ static void text_upon_heat_maps_is_read(void **state)
 		double before = luminance(value_of(s, "paper"));
 
 		for (size_t i = 0; i < CHART_SHADES; i++) {
-			const struct chart_shade *shade = chart_shade((double)i / (CHART_SHADES - 1));
+			const struct chart_shade *shade =
+				chart_shade((double)i / (CHART_SHADES - 1));
 			struct colour cell = shown(s, "fill", shade->colour);
 
-			assert_contrast(s, "text", shade->colour, cell_ink(s, shade), cell, TEXT_CONTRAST);
+			assert_contrast(s, "text", shade->colour, cell_ink(s, shade), cell,
+					TEXT_CONTRAST);
 			/* What is higher is further from the paper. */
-			assert_true(s == DARK ? luminance(cell) > before : luminance(cell) < before);
+			assert_true(s == DARK ? luminance(cell) > before
+					      : luminance(cell) < before);
 			before = luminance(cell);
 		}
 	}

@@ -16,9 +16,13 @@ bool format_is_share(const char *metric)
 		"parallel.compute_inflation", "parallel.bubble_model",	 "parallel.prediction_error",
 		"parallel.mfu",		     "parallel.hfu",		 "trainmem.saved",
 		"trainmem.activations_saved", "trainmem.fragmentation",	 "trainmem.accounted",
-		"alloc.external_frag",
+		"alloc.external_frag",	     "burn.found",		 "selftest.found",
+		"selftest.detected",	     "selftest.false_alarms",	 "selftest.clock_error",
+		"selftest.slowdown",	     "selftest.telemetry_effect",
 	};
 
+	if (text_ends_with(metric, "_share"))
+		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (strcmp(metric, names[i]) == 0)
 			return true;
