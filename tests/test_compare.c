@@ -247,11 +247,14 @@ static void environments_are_compared(void **state)
 	a.environment[a.environment_count++] = (struct fact){ xstrdup("driver"), xstrdup("580.1") };
 	b.environment = xcalloc(1, sizeof(*b.environment));
 	b.environment[b.environment_count++] = (struct fact){ xstrdup("driver"), xstrdup("580.2") };
-	a.settings = xcalloc(2, sizeof(*a.settings));
-	a.setting_count = 2;
+	a.settings = xcalloc(3, sizeof(*a.settings));
+	a.setting_count = 3;
 	a.settings[0] = (struct result_setting){ xstrdup("run"), xstrdup("seed"), xstrdup("1"),
 						 xstrdup("default") };
 	a.settings[1] = (struct result_setting){ xstrdup("report"), xstrdup("title"), xstrdup("x"),
+						 xstrdup("default") };
+	/* Of a side that another build measured one launch at a time: no difference of what was measured. */
+	a.settings[2] = (struct result_setting){ xstrdup("run"), xstrdup("launches"), xstrdup("5"),
 						 xstrdup("default") };
 	input.a = &a;
 	input.b = &b;

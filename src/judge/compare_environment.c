@@ -110,11 +110,15 @@ static const struct result_setting *setting_of(const struct result *r, const cha
 	return NULL;
 }
 
-/* What decides about the measurement; what the page is called, or what is accepted, does not. */
+/*
+ * What decides about the measurement; what the page is called, or what is accepted, does not. How many launches there are
+ * stands beside every ratio, and the side of a comparison in turns is told to take one at a time.
+ */
 static bool matters(const struct result_setting *s)
 {
 	return strcmp(s->section, "report") != 0 && strncmp(s->section, "limit", 5) != 0 &&
-	       strcmp(s->key, "label") != 0;
+	       strcmp(s->key, "label") != 0 &&
+	       (strcmp(s->section, "run") != 0 || strcmp(s->key, "launches") != 0);
 }
 
 static void compare_setting(const struct result_setting *s, const char *a, const char *b,
