@@ -719,6 +719,41 @@ static void named(struct result *r, const char *host)
 	r->environment[0] = (struct fact){ xstrdup("hostname"), xstrdup(host) };
 }
 
+/* The samples of one launch that scatter to one side: what holds the limit is the bound on that side. */
+static void the_longer_side_of_an_interval_decides(void **state)
+{
+	static const struct {
+		double low, high;
+		const char *bound;
+		enum verdict verdict;
+	} rows[] = {
+		{ 50e9, 55.1e9, "min = 51.5 GB/s\n", VERDICT_INCONCLUSIVE },
+		{ 54.9e9, 55.1e9, "min = 51.5 GB/s\n", VERDICT_PASS },
+		{ 50e9, 55.1e9, "max = 51.5 GB/s\n", VERDICT_INCONCLUSIVE },
+		{ 54.9e9, 60e9, "min = 58.5 GB/s\n", VERDICT_INCONCLUSIVE },
+		{ 54.9e9, 55.1e9, "min = 58.5 GB/s\n", VERDICT_FAIL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char *limit = xasprintf("metric = transfer.bandwidth\n%s", rows[i].bound);
+		struct verdicts v;
+		struct result r;
+
+		node_init(&r, 1, "NVIDIA H200");
+		node_add(&r, 0, 55e9, 0.001);
+		r.cases[0].metrics[0].low = rows[i].low;
+		r.cases[0].metrics[0].high = rows[i].high;
+		judge_by(limit, &r, 1, NULL, &v);
+		if (v.checks[0].verdict != rows[i].verdict)
+			fail_msg("row %zu: %s [%g, %g]", i, verdict_name(v.checks[0].verdict),
+				 v.checks[0].low, v.checks[0].high);
+		verdicts_release(&v);
+		result_release(&r);
+		free(limit);
+	}
+}
+
 /* Two CPUs of one model are two machines; a GPU that has another host's name is the same one. */
 static void devices_without_a_uuid_are_told_apart_by_their_host(void **state)
 {
@@ -763,6 +798,7 @@ int main(void)
 		cmocka_unit_test(launches_hide_no_failure),
 		cmocka_unit_test(a_metric_that_a_launch_lacks_cannot_be_judged),
 		cmocka_unit_test(heat_is_a_finding),
+		cmocka_unit_test(the_longer_side_of_an_interval_decides),
 		cmocka_unit_test(devices_without_a_uuid_are_told_apart_by_their_host),
 		cmocka_unit_test(what_was_found_at_any_launch_counts_and_is_told_once),
 	};

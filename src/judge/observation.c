@@ -93,7 +93,7 @@ const struct subject *subjects_find(const struct subjects *subjects, const char 
 struct gathering {
 	double *values;
 	size_t count, capacity;
-	double half; /* sum of the samples' half intervals */
+	double half; /* sum of the longer sides of the samples' intervals */
 	size_t halves;
 	bool exact; /* a quantity that no launch changes */
 };
@@ -161,8 +161,9 @@ static void gather_metric(struct gathering *g, struct observation *o, const stru
 		gather_value(g, o, m, m->launches[i]);
 	if (!m->launch_count)
 		gather_value(g, o, m, m->value);
-	if (interval) {
-		g->half += fabs(log(m->high / m->low)) / 2;
+	if (interval && m->value > 0) {
+		/* The longer side: a tail must not pass for half of what it is. */
+		g->half += fmax(fabs(log(m->value / m->low)), fabs(log(m->high / m->value)));
 		g->halves++;
 	}
 	o->samples = o->samples ? o->samples : m->n;
