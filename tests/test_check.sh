@@ -52,6 +52,13 @@ expect 3 'nothing.json' nothing.json
 expect 0 'Accepted: 1 check passed.' run
 expect 0 'own.ini:13' run/result.json --all
 expect 0 'a test' run --all
+# A result may come from anybody: its config reads neither what stands in the environment here nor a file.
+export GPUPROOF_TEST_SECRET=hunter2
+sed 's/origin = a test/origin = $GPUPROOF_TEST_SECRET/' run/result.json >secret.json
+expect 2 'takes nothing from the environment' secret.json
+grep -q hunter2 out err && { echo "check: a result's config reads the environment"; failed=1; }
+sed 's|"text": "\[run\]|"text": "include = /etc/passwd\\n[run]|' run/result.json >include.json
+expect 2 'the config of a result includes nothing' include.json
 # From a file.
 expect 1 'Not accepted: of 1 check 1 failed.' run --limits tight.ini
 expect 1 'at most 1.000 ns' run -l tight.ini

@@ -79,8 +79,8 @@ enum status run_setup_resume(struct run_setup *setup, const char *directory, str
 	memset(setup, 0, sizeof(*setup));
 	if (conduct_resume_header(directory, &header, err) != STATUS_OK)
 		return err->status;
-	status = config_parse(&setup->config, header.config_name, header.config_text,
-			      strlen(header.config_text), NULL, 0, &errors);
+	status = config_parse_written(&setup->config, header.config_name, header.config_text,
+				      strlen(header.config_text), &errors);
 	result_release(&header);
 	return finish(setup, status, &errors, err);
 }

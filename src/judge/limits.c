@@ -135,8 +135,8 @@ enum status limits_of_result(struct limits *limits, const struct result *result,
 
 	memset(limits, 0, sizeof(*limits));
 	if (strstr(result->config_text, "[limit ")) {
-		status = config_parse(&config, result->config_name, result->config_text,
-				      strlen(result->config_text), NULL, 0, errors);
+		status = config_parse_written(&config, result->config_name, result->config_text,
+					      strlen(result->config_text), errors);
 		if (take(limits, &config, status) != STATUS_OK)
 			return status;
 		for (size_t i = 0; i < limits->count; i++) {

@@ -89,6 +89,18 @@ enum status config_parse(struct config *config, const char *name, const char *te
 				 override_count, errors);
 }
 
+enum status config_parse_written(struct config *config, const char *name, const char *text,
+				 size_t length, struct text *errors)
+{
+	struct document d;
+
+	memset(config, 0, sizeof(*config));
+	document_init(&d, schema_program.suites);
+	d.written = true;
+	document_read_text(&d, name, text, length);
+	return finish(config, &d, &schema_program, name, NULL, 0, errors);
+}
+
 const struct section *config_section(const struct config *config, const char *kind,
 				     const char *name)
 {

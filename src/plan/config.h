@@ -56,6 +56,12 @@ enum status config_load(struct config *config, const char *source, const struct 
 enum status config_parse(struct config *config, const char *name, const char *text, size_t length,
 			 const struct override *overrides, size_t override_count,
 			 struct text *errors);
+/*
+ * The effective config of a run, as config_write() put it into its result. A result may come from anybody: what would read
+ * the environment or a file here ($NAME, include) is an error.
+ */
+enum status config_parse_written(struct config *config, const char *name, const char *text,
+				 size_t length, struct text *errors);
 void config_release(struct config *config);
 
 /* The first section of that kind and name; NULL when there is none. */

@@ -59,6 +59,7 @@ struct document {
 	size_t section_count, section_capacity;
 	struct problem *problems;
 	size_t problem_count, problem_capacity;
+	bool written;     /* by config_write(), into a result: reads neither environment nor files */
 	bool suite_maybe; /* something unreadable may have been meant as a suite's header */
 };
 
@@ -106,9 +107,9 @@ char *header_text(const char *kind, const char *name, const char *label);
 /*
  * `value` with $NAME and ${NAME} replaced from the environment and $$ by a dollar (variables.c);
  * the caller frees it. NULL and `err` for an unset variable, and for what the INI could not hold
- * again.
+ * again. Without `environment` every variable is an error.
  */
-char *variables_replace(const char *value, struct error *err);
+char *variables_replace(const char *value, bool environment, struct error *err);
 /* The reverse for writing: every dollar doubled. */
 void variables_quote(const char *value, struct text *out);
 

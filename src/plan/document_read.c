@@ -114,8 +114,10 @@ static void include(struct reading *r, size_t line, const char *name)
 	struct source source;
 	size_t file;
 
-	if (!*name) {
-		document_problem(r->document, here(r, line), "include names no file");
+	if (!*name || r->document->written) {
+		document_problem(r->document, here(r, line),
+				 *name ? "the config of a result includes nothing"
+				       : "include names no file");
 		return;
 	}
 	if (source_open(&source, name, r->source, &err) != STATUS_OK) {
@@ -183,7 +185,7 @@ static char *title_of(const struct reading *r)
 static char *replace_variables(struct reading *r, size_t line, const char *key, const char *value)
 {
 	struct error err = ERROR_NONE;
-	char *replaced = variables_replace(value, &err);
+	char *replaced = variables_replace(value, !r->document->written, &err);
 	char *title;
 
 	if (replaced)

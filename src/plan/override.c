@@ -120,7 +120,7 @@ void document_override(struct document *d, const char *text)
 	place.file = document_add_file(d, shown);
 	d->files[place.file].command_line = true;
 	free(shown);
-	value = equals ? variables_replace(equals + 1, &err) : NULL;
+	value = equals ? variables_replace(equals + 1, true, &err) : NULL;
 	if (!equals)
 		document_problem(d, place, "write --set section.key=value");
 	else if (!value)

@@ -15,7 +15,7 @@ static bool is_name(char c)
 }
 
 /* Replaces the variable at `p` (behind the dollar); returns what follows, NULL on error. */
-static const char *replace_one(const char *p, struct text *out, struct error *err)
+static const char *replace_one(const char *p, bool environment, struct text *out, struct error *err)
 {
 	bool braces = *p == '{';
 	const char *start = p + braces, *end = start;
@@ -25,6 +25,12 @@ static const char *replace_one(const char *p, struct text *out, struct error *er
 	if (*p == '$') {
 		text_add_char(out, '$');
 		return p + 1;
+	}
+	if (!environment) {
+		error_set(err, STATUS_USAGE,
+			  "the config of a result takes nothing from the environment ($$ is a plain "
+			  "dollar)");
+		return NULL;
 	}
 	while (is_name(*end))
 		end++;
@@ -89,7 +95,7 @@ static enum status check_writable(const struct text *t, struct error *err)
 	return STATUS_OK;
 }
 
-char *variables_replace(const char *value, struct error *err)
+char *variables_replace(const char *value, bool environment, struct error *err)
 {
 	struct text out = TEXT_EMPTY;
 
@@ -97,7 +103,7 @@ char *variables_replace(const char *value, struct error *err)
 		const char *dollar = strchr(p, '$');
 
 		text_add_bytes(&out, p, dollar ? (size_t)(dollar - p) : strlen(p));
-		p = dollar ? replace_one(dollar + 1, &out, err) : NULL;
+		p = dollar ? replace_one(dollar + 1, environment, &out, err) : NULL;
 		if (dollar && !p)
 			goto fail;
 	}
