@@ -148,10 +148,51 @@ static void a_model_that_one_device_cannot_hold_is_measured(void **state)
 	assert_ranks(run_ranks(2, run_limited, &wanted), 2, STATUS_OK, "limited memory");
 }
 
+static enum status workspace_of(struct team *team, enum precision precision, uint64_t *bytes,
+				struct error *err)
+{
+	struct setup setup = tiny("single", 1, precision);
+	struct trainer t = { 0 };
+	enum status status = trainer_open(&t, &setup, team, err);
+
+	if (status == STATUS_OK)
+		status = trainer_step(&t, STEP_ALL, err);
+	*bytes = t.arena.bytes[MEMORY_WORKSPACE];
+	trainer_close(&t);
+	return status;
+}
+
+static enum status run_one_after_the_other(struct device *device, struct world *world, void *context,
+					   struct error *err)
+{
+	uint64_t before = 0, between = 0, after = 0;
+	struct team team;
+
+	(void)context;
+	if (team_open(&team, device, world, err) == STATUS_OK &&
+	    workspace_of(&team, PRECISION_FP32, &before, err) == STATUS_OK &&
+	    workspace_of(&team, PRECISION_FP16, &between, err) == STATUS_OK)
+		workspace_of(&team, PRECISION_FP32, &after, err);
+	team_close(&team);
+	if (err->status == STATUS_OK && (after != before || between <= before))
+		error_set(err, STATUS_INTERNAL, "workspaces of %llu, %llu and %llu bytes",
+			  (unsigned long long)before, (unsigned long long)between,
+			  (unsigned long long)after);
+	return err->status;
+}
+
+/* Streams outlive a case, and keep what its products have needed. */
+static void a_step_is_not_charged_for_the_case_before(void **state)
+{
+	(void)state;
+	assert_ranks(run_ranks(1, run_one_after_the_other, NULL), 1, STATUS_OK, "workspace");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_failed_allocation_ends_all_ranks),
+		cmocka_unit_test(a_step_is_not_charged_for_the_case_before),
 		cmocka_unit_test(a_model_that_one_device_cannot_hold_is_measured),
 	};
 

@@ -399,6 +399,35 @@ static void the_map_names_winners(void **state)
 	result_release(&r);
 }
 
+/* Whose batch grows with the devices stands at that batch, beside those that share it. */
+static void weak_scaling_is_on_the_map_at_its_whole_batch(void **state)
+{
+	static const double widths[] = { 512, 4096 };
+	struct result r = { 0 };
+	struct drawn d;
+	const struct tree *rows;
+
+	(void)state;
+	for (int w = 0; w < 2; w++)
+		for (int b = 0; b < 2; b++) {
+			struct case_result *c;
+
+			add_split(&r, "ddp", b ? 128 : 64, widths[w], 3e-3, 1e9);
+			add_split(&r, "tensor", b ? 128 : 64, widths[w], 4e-3, 1e9);
+			/* 64 of each of two devices: the fastest of all for a batch of 128, none for one of 64. */
+			c = add_split(&r, "zero3", 64, widths[w], b ? 1e-3 : 2e-3, 1e9);
+			free(c->parameters[4].text);
+			c->parameters[4].text = xstrdup("weak");
+		}
+	open_drawn(&d, &r);
+	splits_crossover(&d.splits, d.charts, d.answers);
+	assert_int_equal(d.charts->count, 1);
+	rows = d.charts->children[0];
+	assert_non_null(strstr(member(rows, "finding"), "DDP is fastest in 2 of 4; ZeRO-3 is fastest in 2 of 4."));
+	close_drawn(&d);
+	result_release(&r);
+}
+
 /* A second device may be a mistake; and what was foretold is compared with what came. */
 static void one_device_competes_and_predictions_are_counted(void **state)
 {
@@ -591,6 +620,7 @@ int main(void)
 		cmocka_unit_test(a_step_is_the_sum_of_its_parts),
 		cmocka_unit_test(bars_are_named_by_what_tells_them_apart),
 		cmocka_unit_test(the_map_names_winners),
+		cmocka_unit_test(weak_scaling_is_on_the_map_at_its_whole_batch),
 		cmocka_unit_test(one_device_competes_and_predictions_are_counted),
 		cmocka_unit_test(a_limit_names_the_fastest_that_fits),
 		cmocka_unit_test(limits_are_sizes_and_gpus),

@@ -111,6 +111,15 @@ static double number_of(const struct split *split, const char *name)
 	return p ? p->number : NAN;
 }
 
+/* Of the whole step: with weak scaling the parameter is one device's part. */
+static double batch_of(const struct split *split)
+{
+	const struct case_parameter *mode = case_parameter(split->c, "batch_mode");
+	bool weak = mode && strcmp(view_string(mode->text), "weak") == 0;
+
+	return number_of(split, "batch") * (weak ? number_of(split, "devices") : 1);
+}
+
 /* What is compared on one map: everything but batch and width; the number of devices is apart. */
 static char *map_of(const struct splits *splits, const struct split *split)
 {
@@ -160,7 +169,7 @@ static bool is_at(const struct map *m, size_t item, const struct place *place)
 	const struct split *s = &m->splits->items[item];
 	double devices = number_of(s, "devices");
 
-	return strcmp(m->of[item], place->of) == 0 && number_of(s, "batch") == place->batch &&
+	return strcmp(m->of[item], place->of) == 0 && batch_of(s) == place->batch &&
 	       number_of(s, "width") == place->width && (devices == m->devices || devices == 1);
 }
 
@@ -348,7 +357,7 @@ void splits_crossover(const struct splits *splits, struct tree *charts, struct t
 
 	for (size_t i = 0; i < splits->count; i++) {
 		m.of[i] = map_of(splits, &splits->items[i]);
-		add_distinct(m.batches, &m.batch_count, number_of(&splits->items[i], "batch"));
+		add_distinct(m.batches, &m.batch_count, batch_of(&splits->items[i]));
 		add_distinct(m.widths, &m.width_count, number_of(&splits->items[i], "width"));
 	}
 	for (size_t i = 0; i < splits->count && m.batch_count > 1 && m.width_count > 1; i++) {

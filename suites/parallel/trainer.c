@@ -11,11 +11,18 @@ static enum status allocate(struct trainer *t, struct error *err)
 			    err);
 }
 
+/* The host's streams keep what products of 16 bits have needed: others do without it. */
+static bool uses_workspace(const struct trainer *t)
+{
+	return !(t->team->device->info.capabilities & DEVICE_SHARES_HOST_MEMORY) ||
+	       precision_bytes(t->setup->precision) == 2;
+}
+
 static void account_workspace(struct trainer *t)
 {
 	const struct backend *backend = t->team->device->backend;
 
-	if (backend->gemm_workspace)
+	if (backend->gemm_workspace && uses_workspace(t))
 		arena_account(&t->arena, MEMORY_WORKSPACE,
 			      backend->gemm_workspace(t->team->device));
 }
