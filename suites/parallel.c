@@ -153,6 +153,8 @@ static const char *refusal_of(const struct setup *setup)
 	if (setup->segments > 0 && !setup->mode->recomputes)
 		return "recomputation is not for zero3, whose weights are gone by then, nor for "
 		       "tensor: hybrid = 1xNx1 does that";
+	if (setup->no_overlap && !setup->mode->overlaps)
+		return "overlap = off is for ddp and tensor";
 	if (setup->graph && !setup->mode->recordable)
 		return "launch = graph is for single and ddp";
 	return setup->mode->refusal(setup);

@@ -233,3 +233,31 @@ r = json.load(open(sys.argv[1]))
 assert r["run"]["state"] == "interrupted" and [c["status"] for c in r["cases"]] == ["SKIPPED"], r["cases"]
 assert "interrupted" in r["cases"][0]["reason"], r["cases"]
 PY
+# What overlapping is worth: with and without, where a split can do without; nobody is measured twice for it.
+cat > "$dir/overlap.ini" <<'INI'
+[run]
+backend = host
+host_devices = 2
+[suite parallel]
+layers = 40,64,64,10
+batch = 48
+devices = 1,2
+modes = single,ddp,tensor,zero1
+overlap = on,off
+iterations = 3
+sample_time = 100us
+timeline = yes
+INI
+"$gpuproof" run "$dir/overlap.ini" -o "$dir/overlap" --quiet || fail "with and without overlap: $?"
+python3 - "$dir/overlap/result.json" "$dir/overlap/report.html" <<'PY'
+import json, sys
+cases = json.load(open(sys.argv[1]))["cases"]
+seen = {(c["parameters"]["mode"], c["parameters"].get("overlap", "on")): c for c in cases}
+assert len(seen) == len(cases) == 7 and ("single", "off") not in seen, [c["id"] for c in cases]
+for (mode, overlap), c in seen.items():
+    skipped = (mode, overlap) == ("zero1", "off")
+    assert c["status"] == ("SKIPPED" if skipped else "OK"), (c["id"], c["status"], c["reason"])
+    assert not skipped or c["reason"] == "overlap = off is for ddp and tensor", c["reason"]
+    assert c["id"].split("@")[0].endswith("/overlap=off") == (overlap == "off"), c["id"]
+assert "DDP, 2 devices, without overlap" in open(sys.argv[2]).read().replace("bucket 25\u00a0MiB, ", ""), "not named"
+PY

@@ -148,7 +148,7 @@ enum status setup_from_case(struct setup *setup, const struct plan_case *c, stru
 		setup->microbatches = (uint64_t)case_integer(c, "microbatches");
 	if (setup->mode->bucketed)
 		setup->bucket_bytes = (uint64_t)case_integer(c, "bucket");
-	setup->no_overlap = setup->mode->overlaps && choice_of(c, "overlap") != 0;
+	setup->no_overlap = setup->ranks > 1 && choice_of(c, "overlap") != 0;
 	setup->loss_on_server = section_integer(c->section, "loss_on") == 0;
 	setup_fit_mode(setup);
 	setup->accumulate = (uint64_t)section_integer(c->section, "accumulate");
