@@ -48,21 +48,17 @@ static double value_width(const struct chart *chart)
 	return widest;
 }
 
-static void draw_whisker(const struct scale *scale, struct tree *row,
-			 const struct chart_point *point, double middle)
+/* All whiskers are one path, drawn twice: the wider one below, in the colour of paper, parts them from their bars. */
+static void add_whisker(const struct scale *scale, const struct chart_point *point, double middle,
+			struct text *path)
 {
-	struct text path = TEXT_EMPTY;
-
-	if (isfinite(point->low) && isfinite(point->high)) {
-		double low = scale_at(scale, point->low), high = scale_at(scale, point->high);
-
-		text_add_char(&path, 'M');
-		chart_number(&path, low);
-		text_addf(&path, " %.1fv6m0 -3H", middle - 3);
-		chart_number(&path, high);
-		text_add(&path, "m0 -3v6");
-	}
-	tree_text_owned(row, "whisker", text_detach(&path));
+	if (!isfinite(point->y) || !isfinite(point->low) || !isfinite(point->high))
+		return;
+	text_add_char(path, 'M');
+	chart_number(path, scale_at(scale, point->low));
+	text_addf(path, " %.1fv6m0 -3H", middle - 3);
+	chart_number(path, scale_at(scale, point->high));
+	text_add(path, "m0 -3v6");
 }
 
 static void draw_ideal(const struct scale *scale, struct tree *row, const struct chart_point *point,
@@ -100,7 +96,6 @@ static void draw_bar(const struct chart *chart, const struct scale *scale, struc
 			 there ? fmax(fmax(end, fmax(high, ideal)), base) + VALUE_GAP
 			       : base + VALUE_GAP);
 	tree_text(row, "value", chart_value(chart, point, value, sizeof(value)));
-	draw_whisker(scale, row, point, y + ROW / 2);
 	draw_ideal(scale, row, point, y);
 }
 
@@ -108,6 +103,7 @@ static double draw_groups(const struct chart *chart, const struct scale *scale, 
 			  double base)
 {
 	struct tree *groups = tree_list(map, "groups");
+	struct text whiskers = TEXT_EMPTY;
 	double y = TOP;
 
 	for (size_t s = 0; s < chart->count; s++) {
@@ -119,10 +115,13 @@ static double draw_groups(const struct chart *chart, const struct scale *scale, 
 		chart_coordinate(group, "heading_y", y - 6);
 		chart_coordinate(group, "base_top", y);
 		rows = tree_list(group, "bars_rows");
-		for (size_t p = 0; p < series->count; p++, y += ROW)
+		for (size_t p = 0; p < series->count; p++, y += ROW) {
 			draw_bar(chart, scale, tree_item(rows), &series->points[p], y, base);
+			add_whisker(scale, &series->points[p], y + ROW / 2, &whiskers);
+		}
 		chart_coordinate(group, "base_bottom", y);
 	}
+	tree_text_owned(map, "whiskers", text_detach(&whiskers));
 	return y;
 }
 
