@@ -70,6 +70,15 @@ grep -qx 'update nodename=node7 state=drain reason=gpuproof: a limit is violated
 	fail "not drained as it should: $(cat "$folder/drained")"
 PATH=$folder/bin:$PATH GPUPROOF_CONFIG=$folder/slow.ini SLURM_JOB_GPUS= "$top"/ci/slurm-prolog || fail "a job without GPUs is refused"
 
+# Exit code 3: no device, which drains, or a full disk, which does not. A limit on the size of files stands for one.
+printf '#!/bin/sh\nexit 3\n' >"$folder/bin/three"
+chmod +x "$folder/bin/three"
+rm "$folder/drained"
+(ulimit -f 1000; GPUPROOF=$folder/bin/three prolog quick 2>/dev/null) || fail "the prolog refuses a node because its disk is full"
+[ ! -e "$folder/drained" ] || fail "a node was drained for its disk: $(cat "$folder/drained")"
+GPUPROOF=$folder/bin/three prolog quick && fail "the prolog accepts a node without devices"
+grep -q 'the GPUs cannot be used' "$folder/drained" || fail "a node without devices is not drained"
+
 # Help, manual, completions.
 for topic in "$top"/docs/topics/*.txt; do
 	name=$(basename "$topic" .txt)
