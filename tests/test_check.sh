@@ -83,8 +83,13 @@ expect 2 'gpuproof help check explains it.' --limit x
 	{ echo '--help behind an operand does not help'; failed=1; }
 
 # Several results of one machine are launches.
-"$program" check run run --json >out.json || failed=1
+sed 's/"id": "[0-9a-f]\{16\}"/"id": "another launch"/' run/result.json >launch.json
+"$program" check run launch.json --json >out.json || failed=1
 grep -q '"launches": *2' out.json || { echo "two results are not pooled:"; cat out.json; failed=1; }
+# One that is named twice, by a link to the latest for one, is no second launch.
+ln -s run latest
+expect 2 'latest/result.json is the same run as run/result.json: a launch counts once' run latest
+expect 2 'a launch counts once' run --baseline run --baseline latest
 if command -v python3 >/dev/null; then
 	python3 -m json.tool out.json >/dev/null || failed=1
 fi

@@ -36,9 +36,23 @@ END
 "$program" run small.ini -o a -q >/dev/null || exit 1
 "$program" run small.ini -o b -q --seed 2 >/dev/null || exit 1
 
-# The same file on both sides, four times each: nothing can have changed.
-expect 0 'SAME' --all a a a a -- a a a a
-expect 0 '1 comparison: 1 the same' --fail-on regression a a a a -- a a a a
+# A file as four launches of their own: a.1.json to a.4.json.
+launches() {
+	for i in 1 2 3 4; do
+		sed 's/"id": "[0-9a-f]\{16\}"/"id": "launch '"$i"'"/' "$1" >"$2.$i.json"
+	done
+}
+launches a/result.json a
+a='a.1.json a.2.json a.3.json a.4.json'
+
+# The same figures on both sides, four times each: nothing can have changed.
+# shellcheck disable=SC2086
+expect 0 'SAME' --all $a -- $a
+# shellcheck disable=SC2086
+expect 0 '1 comparison: 1 the same' --fail-on regression $a -- $a
+# But one file four times is one launch.
+expect 2 'a/result.json is the same run as a/result.json: a launch counts once' --fail-on regression a a a a -- b
+expect 2 'a launch counts once' a -- b b
 expect 4 'LAUNCHES' --fail-on regression a a --launch-spread '5 %'
 expect 0 '[run] seed' a b
 expect 0 'The measurements differ in:' a b
@@ -67,9 +81,13 @@ json.dump(r, open('slow.json', 'w'))
 r['cases'][0]['status'] = 'FAILED'
 json.dump(r, open('wrong.json', 'w'))
 END
-	expect 0 'REGRESSED' a a a a -- slow.json slow.json slow.json slow.json
-	expect 1 'REGRESSED' --fail-on regression a a a a -- slow.json slow.json slow.json slow.json
-	expect 0 'IMPROVED' --fail-on regression slow.json slow.json slow.json slow.json -- a a a a
+	launches slow.json slow
+	# shellcheck disable=SC2086
+	expect 0 'REGRESSED' $a -- slow.?.json
+	# shellcheck disable=SC2086
+	expect 1 'REGRESSED' --fail-on regression $a -- slow.?.json
+	# shellcheck disable=SC2086
+	expect 0 'IMPROVED' --fail-on regression slow.?.json -- $a
 	expect 4 'possibly REGRESSED' --fail-on regression a slow.json
 	expect 5 'NOT COMPARED' a wrong.json
 	"$program" compare a b --json | python3 -m json.tool >/dev/null || failed=1

@@ -34,7 +34,7 @@ static int save(const struct baseline_arguments *a)
 	if (a->count < 2)
 		return command_usage(&command_baseline, "save NAME RESULT...");
 	for (int i = 1; i < a->count && err.status == STATUS_OK; i++)
-		result_list_add(&results, a->operands[i], &err);
+		result_list_add_launch(&results, a->operands[i], &err);
 	if (err.status == STATUS_OK &&
 	    history_open(&history, a->db, DB_CREATE, &err) == STATUS_OK &&
 	    baseline_save(history, a->operands[0], results.items, results.count, a->replace,

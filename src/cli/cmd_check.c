@@ -35,7 +35,7 @@ static enum status take_option(void *arguments, const char *name, const char *va
 	if (strcmp(name, "limits") == 0)
 		a->limits = value;
 	else if (strcmp(name, "baseline") == 0)
-		return result_list_add(&a->baseline, value, err);
+		return result_list_add_launch(&a->baseline, value, err);
 	else if (strcmp(name, "report") == 0)
 		a->report = value;
 	else if (strcmp(name, "strict") == 0)
@@ -54,7 +54,7 @@ static int parse_arguments(struct check_arguments *a, int argc, char **argv)
 	int code = options_take(&o, take_option, a);
 
 	for (int i = 0; i < o.operand_count && code == EXIT_ACCEPTED; i++)
-		if (result_list_add(&a->results, o.operands[i], &err) != STATUS_OK)
+		if (result_list_add_launch(&a->results, o.operands[i], &err) != STATUS_OK)
 			code = command_fail(&err);
 	if (code == EXIT_ACCEPTED && !a->results.count)
 		code = command_usage(&command_check, "which RESULT?");

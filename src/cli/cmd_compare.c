@@ -73,11 +73,11 @@ static enum status read_sides(struct compare_arguments *c, const struct options 
 	int first = split < argc ? o->operand_count : 1;
 
 	for (int i = 0; i < first && err->status == STATUS_OK; i++)
-		result_list_add(&c->a, o->operands[i], err);
+		result_list_add_launch(&c->a, o->operands[i], err);
 	for (int i = first; split == argc && i < o->operand_count && err->status == STATUS_OK; i++)
-		result_list_add(&c->b, o->operands[i], err);
+		result_list_add_launch(&c->b, o->operands[i], err);
 	for (int i = split + 1; i < argc && err->status == STATUS_OK; i++)
-		result_list_add(&c->b, argv[i], err);
+		result_list_add_launch(&c->b, argv[i], err);
 	return err->status;
 }
 

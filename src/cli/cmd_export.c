@@ -37,7 +37,7 @@ static enum status take_option(void *arguments, const char *name, const char *va
 	else if (strcmp(name, "limits") == 0)
 		a->limits = value;
 	else if (strcmp(name, "baseline") == 0)
-		return result_list_add(&a->baseline, value, err);
+		return result_list_add_launch(&a->baseline, value, err);
 	else if (anonymise_take_option(&a->anonymise, name, value))
 		return STATUS_OK;
 	else
@@ -70,7 +70,7 @@ static int take_operands(struct export_arguments *a, const struct options *o, st
 		return unknown_format(o->operands[0]);
 	if (o->operand_count != 2)
 		return command_usage(&command_export, "which RESULT?");
-	if (result_list_add(&a->results, o->operands[1], err) != STATUS_OK ||
+	if (result_list_add_launch(&a->results, o->operands[1], err) != STATUS_OK ||
 	    anonymise_lists(&a->anonymise, &a->results, &a->baseline, err) != STATUS_OK)
 		return command_fail(err);
 	return EXIT_ACCEPTED;

@@ -80,7 +80,7 @@ static void take_option(struct run_arguments *a, const char *name, const char *v
 	} else if (strcmp(name, "limits") == 0) {
 		a->request.check.limits_source = value;
 	} else if (strcmp(name, "baseline") == 0) {
-		result_list_add(&a->request.check.baseline, value, &a->err);
+		result_list_add_launch(&a->request.check.baseline, value, &a->err);
 	} else if (strcmp(name, "against") == 0) {
 		a->request.against = value;
 	} else {

@@ -81,6 +81,22 @@ enum status result_list_add(struct result_list *list, const char *path, struct e
 	return STATUS_OK;
 }
 
+enum status result_list_add_launch(struct result_list *list, const char *path, struct error *err)
+{
+	size_t before = list->count;
+
+	if (result_list_add(list, path, err) != STATUS_OK)
+		return err->status;
+	for (size_t i = before; i < list->count; i++)
+		for (size_t j = 0; j < i; j++)
+			if (*list->items[i].run_id &&
+			    strcmp(list->items[i].run_id, list->items[j].run_id) == 0)
+				return error_set(err, STATUS_USAGE,
+						 "%s is the same run as %s: a launch counts once",
+						 list->paths[i], list->paths[j]);
+	return STATUS_OK;
+}
+
 void result_list_release(struct result_list *list)
 {
 	for (size_t i = 0; i < list->count; i++) {

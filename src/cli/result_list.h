@@ -13,6 +13,11 @@ struct result_list {
 
 /* A result file, a directory that a run wrote (its result.json), or baseline:NAME, a set from the history. Appends. */
 enum status result_list_add(struct result_list *list, const char *path, struct error *err);
+/*
+ * The same for launches of one measurement, which are pooled: a run that is in the list already is refused, for what counts
+ * twice looks like two processes that agree to the last bit.
+ */
+enum status result_list_add_launch(struct result_list *list, const char *path, struct error *err);
 void result_list_release(struct result_list *list);
 
 #endif
