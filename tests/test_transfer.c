@@ -111,6 +111,22 @@ static void test_cold_blocks_are_many(void **state)
 	assert_nothing_open("cold");
 }
 
+/* Small blocks cannot be as many as it takes: they are checked one by one, or would be too many. */
+static void test_what_stays_in_a_cache_is_said(void **state)
+{
+	struct case_result result;
+	struct error err;
+
+	assert_int_equal(run_only_case(*state,
+				       QUICK "[suite transfer]\ndirections = h2d\nmemories = "
+					     "pageable\nstates = cold\nsizes = 100B\n",
+				       &result, &err),
+			 STATUS_OK);
+	assert_non_null(strstr(result.notes, "Rotates over 64 buffers, which stay in a cache"));
+	case_result_release(&result);
+	assert_nothing_open("cold");
+}
+
 /* Older results compare: what there was before an axis came has the id it had. */
 static void test_the_usual_is_not_in_the_id(void **state)
 {
@@ -329,8 +345,42 @@ static void test_short_kernels_are_found(void **state)
 
 	assert_short_found(*state, copy, 1, "corrupt: before timing, host:0 to host");
 	assert_short_found(*state, copy, 2, "corrupt: after timing, host:0 to host");
-	assert_short_found(*state, chase, 1, "corrupt: before timing: after 2048 hops");
+	assert_short_found(*state, chase, 1, "corrupt: before timing: after 2053 hops");
 	assert_short_found(*state, chase, 2, "corrupt: after timing: after ");
+}
+
+static enum status idle_chase(struct stream *stream, const void *arguments, struct error *err)
+{
+	(void)stream;
+	(void)arguments;
+	(void)err;
+	return STATUS_OK;
+}
+
+static kernel_fn *idle_kernels(const char *name)
+{
+	return strcmp(name, "chase") == 0 ? idle_chase : spy.real->kernel(name);
+}
+
+/* Memory of a power of two has a way of as many nodes: whole rounds of it would end where nothing has begun. */
+static void test_a_way_that_is_not_walked_is_found(void **state)
+{
+	static const char *const sizes[] = { "256B", "4KiB", "64KiB", "256KiB", "1MiB" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		char ini[256];
+		struct case_result result;
+		struct error err;
+
+		snprintf(ini, sizeof(ini),
+			 QUICK "[suite transfer]\ndirections = latency_local\nsizes = %s\n", sizes[i]);
+		spy_reset();
+		spy.table.kernel = idle_kernels;
+		assert_int_equal(run_only_case(*state, ini, &result, &err), STATUS_MISMATCH);
+		assert_non_null(strstr(err.message, "corrupt: before timing"));
+		case_result_release(&result);
+		assert_nothing_open(sizes[i]);
+	}
 }
 
 /* Lent memory is nobody else's; what came back is lent again; smaller blocks go when a larger one must be made. */
@@ -490,6 +540,8 @@ int main(void)
 		cmocka_unit_test_setup(test_together_adds_up, fixture_reset),
 		cmocka_unit_test_setup(test_corrupt_names_the_way, fixture_reset),
 		cmocka_unit_test_setup(test_short_kernels_are_found, fixture_reset),
+		cmocka_unit_test_setup(test_a_way_that_is_not_walked_is_found, fixture_reset),
+		cmocka_unit_test_setup(test_what_stays_in_a_cache_is_said, fixture_reset),
 		cmocka_unit_test_setup(test_pool, fixture_reset),
 		cmocka_unit_test_setup(test_borrowed_host_memory_is_the_hosts, fixture_reset),
 		cmocka_unit_test_setup(test_pool_of_device_memory, fixture_reset),

@@ -17,8 +17,11 @@
 #define LINE 128
 /* A longer way takes longer to lay out and meets nothing new: in larger memory its steps are longer. */
 #define MOST_NODES (1u << 20)
-/* Of one launch, which takes a few microseconds itself. */
-#define HOPS 2048
+/*
+ * Of one launch, which takes a few microseconds itself. A prime: a launch that does nothing leaves the cursor where it
+ * was, and so must no whole number of times round the memory, whose nodes are often a power of two.
+ */
+#define HOPS 2053
 /* Each launch is on another multiprocessor: the median should be of many of them. */
 #define MIN_SAMPLES 33
 
