@@ -37,10 +37,16 @@ static void note_nodes(const struct transfer *t)
 
 static void note_cache(const struct transfer *t)
 {
-	uint64_t cache = t->run->devices[0]->info.l2_bytes;
+	const struct device_info *info = &t->run->devices[0]->info;
+	uint64_t cache = info->l2_bytes, all = lane_footprint(t->bytes, t->slots);
 	char size[32];
 
-	if (t->slots > 1)
+	if (t->slots > 1 && all < transfer_cache(info, transfer_cold(t->run->c)))
+		run_note(t->run,
+			 "Rotates over %zu buffers, which stay in a cache all the same: they have "
+			 "%s together.",
+			 t->slots, units_size(all, size, sizeof(size)));
+	else if (t->slots > 1)
 		run_note(t->run,
 			 "Rotates over %zu buffers, because one would stay in a cache (%s on the "
 			 "device).",

@@ -33,8 +33,7 @@ bool transfer_cold(const struct plan_case *c)
 	return state && strcmp(state->text, "cold") == 0;
 }
 
-/* The largest cache a block could stay in. */
-static uint64_t cache_of(const struct device_info *info, bool host)
+uint64_t transfer_cache(const struct device_info *info, bool host)
 {
 	long shared = host ? sysconf(_SC_LEVEL3_CACHE_SIZE) : 0;
 
@@ -50,7 +49,7 @@ size_t transfer_slots(enum direction direction, bool cold, size_t bytes,
 	/* Within a device a cache would decide the number; elsewhere the link does. */
 	if (direction != LOCAL && !cold)
 		return 1;
-	return buffer_rotation(bytes, cache_of(info, cold), most);
+	return buffer_rotation(bytes, transfer_cache(info, cold), most);
 }
 
 bool transfer_twins(const struct plan_case *c)
@@ -319,8 +318,8 @@ static bool always_cold(const struct plan *plan, const struct plan_case *point)
 	uint64_t largest = 0;
 
 	for (size_t i = 0; i < plan->device_count; i++)
-		if (cache_of(&plan->devices[i], true) > largest)
-			largest = cache_of(&plan->devices[i], true);
+		if (transfer_cache(&plan->devices[i], true) > largest)
+			largest = transfer_cache(&plan->devices[i], true);
 	return transfer_cold(point) && (uint64_t)case_integer(point, "sizes") > largest;
 }
 

@@ -12,6 +12,8 @@ enum status transfer_expand(struct plan *plan, struct plan_case *point, struct e
 bool transfer_by_kernel(const struct plan_case *c); /* no */
 bool transfer_cold(const struct plan_case *c);      /* no */
 
+/* The largest cache a block could stay in: the device's, or with `host` that of the host. */
+uint64_t transfer_cache(const struct device_info *info, bool host);
 /* Blocks that a case rotates over so that none is in a cache of the device, or with `cold` of the host. */
 size_t transfer_slots(enum direction direction, bool cold, size_t bytes,
 		      const struct device_info *info);
