@@ -319,6 +319,66 @@ static void test_growth_takes_what_its_way_takes(void **state)
 	}
 }
 
+/* Where the steps are no power of two, the last capacity is larger than the size. */
+static void test_growth_takes_no_more_than_planned(void **state)
+{
+	static const char *const ways[] = { "once", "copy", "double" };
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		char ini[256];
+		struct case_result result;
+
+		snprintf(ini, sizeof(ini),
+			 QUICK "[suite alloc]\noperations = grow\nallocators = device\nsizes = "
+			       "9MiB\nsteps = 9\ngrowths = %s\n",
+			 ways[i]);
+		spy_reset();
+		run_ok(f, ini, &result);
+		case_result_release(&result);
+		plan_from(f, ini, f->infos, 1);
+		if (spy.device_peak[0] > f->plan.cases[0].device_bytes)
+			fail_msg("%s: %llu of %llu bytes", ways[i],
+				 (unsigned long long)spy.device_peak[0],
+				 (unsigned long long)f->plan.cases[0].device_bytes);
+		plan_done(f);
+	}
+}
+
+static void test_more_steps_than_bytes(void **state)
+{
+	struct case_result result;
+	struct error err;
+
+	assert_int_equal(run_only_case(*state,
+				       QUICK "[suite alloc]\noperations = grow\nallocators = "
+					     "device\nsizes = 16B\nsteps = 4096\ngrowths = copy\n",
+				       &result, &err),
+			 STATUS_UNSUPPORTED);
+	assert_non_null(strstr(err.message, "16B cannot be cut into steps of whole 8B"));
+	case_result_release(&result);
+	assert_nothing_open("grow");
+}
+
+/* Thousands of calls take seconds, which is no hang. */
+static void test_many_steps_have_time(void **state)
+{
+	struct fixture *f = *state;
+	double seconds[2];
+
+	for (size_t i = 0; i < 2; i++) {
+		plan_from(f,
+			  i ? "[suite alloc]\noperations = grow\nallocators = device\nsizes = "
+			      "64KiB\nsteps = 4096\ngrowths = copy\n"
+			    : "[suite alloc]\noperations = grow\nallocators = device\nsizes = "
+			      "64KiB\nsteps = 16\ngrowths = copy\n",
+			  f->infos, 1);
+		seconds[i] = f->plan.cases[0].limit_seconds;
+		plan_done(f);
+	}
+	assert_true(seconds[1] > seconds[0] + 4096 * 10e-3);
+}
+
 static void test_growth_keeps_its_content(void **state)
 {
 	static const char *const inis[] = { GROW("vmm", "map"), GROW("device", "copy") };
@@ -554,6 +614,9 @@ int main(void)
 		TEST(test_memory_given_twice_is_found),
 		TEST(test_a_threads_failure_is_told),
 		TEST(test_growth_takes_what_its_way_takes),
+		TEST(test_growth_takes_no_more_than_planned),
+		TEST(test_more_steps_than_bytes),
+		TEST(test_many_steps_have_time),
 		TEST(test_growth_keeps_its_content),
 		TEST(test_cost_is_what_is_there),
 		CARD(test_a_card_is_filled_before),

@@ -214,7 +214,7 @@ static enum status check_steps(const struct grower *g, struct error *err)
 	if (g->way == GROWTH_MAP &&
 	    backend_memory_granularity(g->run->devices[0], ALLOCATOR_VMM, &unit, err) != STATUS_OK)
 		return err->status;
-	if (g->step % unit == 0 && g->final % g->step == 0)
+	if (g->step && g->step % unit == 0 && g->final % g->step == 0)
 		return STATUS_OK;
 	return error_set(err, STATUS_UNSUPPORTED, "%s cannot be cut into steps of whole %s",
 			 units_size(g->final, final, sizeof(final)),

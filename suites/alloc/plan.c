@@ -11,6 +11,8 @@
 /* For the estimate: what a busy CPU copies and touches, and how many growths a case has at least. */
 #define COPIED_PER_SECOND 4e9
 #define GROWTHS_LOOKED_AT 10
+/* Roughly what it takes to allocate a block and free another, or to map one: CUDA waits for the device meanwhile. */
+#define STEP_SECONDS 0.3e-3
 
 /* Axes of their own; the others belong to all operations or are dropped by hand. */
 static const struct {
@@ -55,6 +57,19 @@ static uint64_t span_of(const struct plan_case *point)
 	return (uint64_t)section_setting(point->section, "span")->values[0].integer;
 }
 
+/* The old block and the new one; of capacities that double the last may be larger than the size. */
+static uint64_t growth_need(const struct plan_case *point, int kind, uint64_t bytes)
+{
+	uint64_t capacity =
+		bytes / (uint64_t)section_setting(point->section, "steps")->values[0].integer;
+
+	if ((enum alloc_growth)case_integer(point, "growths") != GROWTH_DOUBLE)
+		return taken(kind, 2, bytes);
+	while (capacity && capacity < bytes)
+		capacity *= 2;
+	return taken(kind, 1, capacity) + taken(kind, 1, capacity / 2);
+}
+
 static uint64_t need(const struct plan_case *point, enum alloc_operation operation, int kind)
 {
 	uint64_t bytes = 0;
@@ -68,7 +83,7 @@ static uint64_t need(const struct plan_case *point, enum alloc_operation operati
 	case OPERATION_COST:
 		return taken(kind, cost_blocks(kind, bytes) + 1, bytes);
 	case OPERATION_GROW:
-		return taken(kind, 2, bytes);
+		return growth_need(point, kind, bytes);
 	case OPERATION_FRAGMENT:
 		return span_of(point) + span_of(point) / 8;
 	case OPERATION_FAIL:
@@ -145,32 +160,35 @@ static bool meaningless(const struct plan_case *point, enum alloc_operation oper
 	}
 }
 
-/* What a growth copies takes a moment where the copies are the CPU's. */
-static double copying(const struct plan_case *point, enum alloc_operation operation,
+/* What growths take by their steps, and by what they copy where the copies are the CPU's. */
+static double growing(const struct plan_case *point, enum alloc_operation operation,
 		      const struct device_info *device)
 {
-	const struct setting *steps = section_setting(point->section, "steps");
+	double steps, seconds;
 
-	if (operation != OPERATION_GROW || !(device->capabilities & DEVICE_SHARES_HOST_MEMORY))
+	if (operation != OPERATION_GROW)
 		return 0;
-	return GROWTHS_LOOKED_AT * (double)case_integer(point, "sizes") *
-	       (double)steps->values[0].integer / COPIED_PER_SECOND;
+	steps = (double)section_setting(point->section, "steps")->values[0].integer;
+	seconds = steps * STEP_SECONDS;
+	if (device->capabilities & DEVICE_SHARES_HOST_MEMORY)
+		seconds += (double)case_integer(point, "sizes") * steps / COPIED_PER_SECOND;
+	return GROWTHS_LOOKED_AT * seconds;
 }
 
 static enum status place(struct plan *plan, struct plan_case *point, enum alloc_operation operation,
 			 int kind, size_t device, struct error *err)
 {
 	const char *reason = impossible(point, operation, kind);
-	double copies = copying(point, operation, &plan->devices[device]);
+	double growths = growing(point, operation, &plan->devices[device]);
 
-	point->setup_seconds += copies;
+	point->setup_seconds += growths;
 	if (!reason)
 		reason = impossible_on(point, operation, kind, &plan->devices[device]);
 	if (reason)
 		plan_add_skipped(plan, point, &device, 1, reason, err);
 	else
 		plan_add(plan, point, &device, 1, err);
-	point->setup_seconds -= copies;
+	point->setup_seconds -= growths;
 	return err->status;
 }
 
