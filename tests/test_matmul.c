@@ -206,6 +206,27 @@ static void test_range_is_checked(void **state)
 	matmul_reference_release(&reference);
 }
 
+/* However long the sums are, and however roughly they are added up. */
+static void test_zeros_are_no_product(void **state)
+{
+	struct matmul_problem problem = {
+		.precision = PRECISION_FP16_ACC16, .m = 4, .n = 4, .scale = 1, .seed_a = 1, .seed_b = 2
+	};
+	uint16_t zeros[16] = { 0 };
+
+	(void)state;
+	for (problem.k = 1 << 4; problem.k <= 1 << 20; problem.k <<= 8) {
+		struct matmul_reference reference;
+		struct matmul_error error;
+		struct error err = ERROR_NONE;
+
+		matmul_reference_init(&reference, &problem);
+		assert_int_equal(matmul_reference_check(&reference, zeros, &error, &err),
+				 STATUS_MISMATCH);
+		matmul_reference_release(&reference);
+	}
+}
+
 static void test_combinations(void **state)
 {
 	struct fixture *f = *state;
@@ -280,6 +301,7 @@ int main(void)
 		TEST(test_wrong_product_of_a_batch),
 		TEST(test_fp16_overflows_and_loses_digits),
 		TEST(test_range_is_checked),
+		TEST(test_zeros_are_no_product),
 		TEST(test_combinations),
 		TEST(test_host_has_no_search),
 		TEST(test_fp8),
