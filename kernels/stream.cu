@@ -375,7 +375,9 @@ extern "C" enum status kernel_cuda_stream(struct stream *stream, const void *arg
 		choose_sum<ulonglong2, uint64_t>(&l);
 		break;
 	case STREAM_WRITE:
-		a->variant.unroll >= 4 ? launch_write<4>(&l) : launch_write<1>(&l);
+		a->variant.unroll >= 4   ? launch_write<4>(&l)
+		: a->variant.unroll >= 2 ? launch_write<2>(&l)
+					 : launch_write<1>(&l);
 		break;
 	case STREAM_STRIDED:
 	case STREAM_RANDOM:

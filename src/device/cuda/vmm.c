@@ -114,15 +114,19 @@ enum status cuda_vmm_alloc(struct device *device, size_t bytes, void **out, stru
 }
 
 /* Work that still uses the memory must be done, as with cudaFree(), which waits for it by itself. */
-static enum status settle(struct error *err)
+static enum status settle(const struct device *device, struct error *err)
 {
-	return cuda_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize", err);
+	enum status status = cuda_use(device, err);
+
+	return status == STATUS_OK
+		       ? cuda_check(cudaDeviceSynchronize(), "cudaDeviceSynchronize", err)
+		       : status;
 }
 
 enum status cuda_vmm_free(struct device *device, void *memory, size_t bytes, struct error *err)
 {
 	CUdeviceptr at = (CUdeviceptr)(uintptr_t)memory;
-	enum status status = settle(err);
+	enum status status = settle(device, err);
 
 	bytes = whole(device, bytes);
 	if (status == STATUS_OK)
@@ -178,7 +182,7 @@ enum status cuda_range_release(struct memory_range *base, struct error *err)
 {
 	struct cuda_range *range = (struct cuda_range *)base;
 	CUdeviceptr at = (CUdeviceptr)(uintptr_t)base->start;
-	enum status status = settle(err);
+	enum status status = settle(base->device, err);
 
 	for (size_t i = 0; i < range->count && status == STATUS_OK; i++) {
 		status = driver_check(driver.cuMemUnmap(at, range->pieces[i]), "cuMemUnmap",
