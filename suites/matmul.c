@@ -6,6 +6,7 @@
  * what the device has less than before.
  */
 #include "base/units.h"
+#include "device/architecture.h"
 #include "measure/run.h"
 #include "suites/matmul/plan.h"
 #include "suites/suite.h"
@@ -110,6 +111,20 @@ static enum status launch_products(void *state, unsigned batch, struct error *er
 	return operands_multiply(state, batch, err);
 }
 
+/*
+ * What one operation enqueues: the product and the sum of its parts. Of a batch as many where there is no call for all
+ * at once; behind a closed gate more than the device's queue holds would never be enqueued.
+ */
+static unsigned commands_of(const struct device_info *info, const struct operands *o)
+{
+	bool singly = o->implementation == IMPLEMENTATION_TENSOR ||
+		      (o->implementation == IMPLEMENTATION_BLAS && info->capability_major > 0 &&
+		       architecture_stores_half_only(device_capability_number(info),
+						     o->problem.precision));
+
+	return singly && o->batch > 2 ? (unsigned)o->batch : 2;
+}
+
 static enum status measure(struct run *run, struct operands *o, struct error *err)
 {
 	struct workload w = { .state = o,
@@ -117,7 +132,7 @@ static enum status measure(struct run *run, struct operands *o, struct error *er
 			      .clock = CLOCK_DEVICE,
 			      .streams = &o->stream,
 			      .stream_count = 1,
-			      .commands = 2 }; /* the product and the sum of its parts */
+			      .commands = commands_of(&run->devices[0]->info, o) };
 	const struct series *time;
 
 	if (run_sample(run, &w, "matmul.time", &time, err) != STATUS_OK)

@@ -227,6 +227,44 @@ static void test_zeros_are_no_product(void **state)
 	}
 }
 
+static int gates;
+
+static enum status counted_gate(struct stream *stream, double timeout_seconds, struct error *err)
+{
+	gates++;
+	return spy.real->gate_close(stream, timeout_seconds, err);
+}
+
+/* Where a batch is one product after the other, a queue may be too short to hold it back. */
+static void test_a_batch_fits_the_queue(void **state)
+{
+	static const struct {
+		const char *ini;
+		int capability;
+		bool gated;
+	} cases[] = {
+		{ QUICK "precisions = fp16\nsizes = 16\nbatch = 600\n", 3, false },
+		{ QUICK "precisions = fp16\nsizes = 16\nbatch = 4\n", 3, true },
+		{ QUICK "precisions = fp32\nsizes = 16\nbatch = 600\n", 3, true },
+		{ QUICK "precisions = fp16\nsizes = 16\nbatch = 600\n", 6, true },
+	};
+	struct fixture *f = *state;
+	struct device_info usual = f->devices[0]->info;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct case_result result;
+
+		spy_reset();
+		spy.table.gate_close = counted_gate;
+		gates = 0;
+		f->devices[0]->info.capability_major = cases[i].capability;
+		run_ok(f, cases[i].ini, &result);
+		f->devices[0]->info = usual;
+		assert_int_equal(gates > 0, cases[i].gated);
+		case_result_release(&result);
+	}
+}
+
 static void test_combinations(void **state)
 {
 	struct fixture *f = *state;
@@ -302,6 +340,7 @@ int main(void)
 		TEST(test_fp16_overflows_and_loses_digits),
 		TEST(test_range_is_checked),
 		TEST(test_zeros_are_no_product),
+		TEST(test_a_batch_fits_the_queue),
 		TEST(test_combinations),
 		TEST(test_host_has_no_search),
 		TEST(test_fp8),
