@@ -12,6 +12,7 @@
 #include "kernels/generator.h"
 #include "measure/run.h"
 #include "suites/buffers.h"
+#include "suites/pace.h"
 #include "suites/peak/expected.h"
 #include "suites/suite.h"
 
@@ -132,6 +133,22 @@ static const char *obstacle(enum unit unit, enum precision precision, unsigned c
 	return reason;
 }
 
+/* For the estimate: what a busy core copies and touches. */
+#define COPIED_PER_SECOND 4e9
+
+/* The launches that a case has at least, and what all numbers take to the CPU, twice: many steps are no hang. */
+static double roofline_seconds(const struct plan_case *c, enum precision precision,
+			       const struct device_info *info)
+{
+	double size = (double)section_integer(c->section, "size");
+	double launches = (double)section_integer(c->section, "min_samples") +
+			  (double)section_integer(c->section, "warmup") + 4;
+	double work = 2 * (double)case_integer(c, "steps") * size / (double)precision_bytes(precision);
+
+	return launches * (work / pace_flops(info, precision) + 2 * size / pace_memory(info)) +
+	       2 * size / COPIED_PER_SECOND;
+}
+
 static enum status peak_expand(struct plan *plan, struct plan_case *point, struct error *err)
 {
 	enum unit unit = (enum unit)case_integer(point, "units");
@@ -143,13 +160,14 @@ static enum status peak_expand(struct plan *plan, struct plan_case *point, struc
 		return STATUS_OK;
 	point->device_bytes = unit == ROOFLINE ? 2 * size : UINT64_C(16) << 20;
 	point->host_bytes = unit == ROOFLINE ? size : UINT64_C(16) << 20;
-	point->setup_seconds = 0.05;
 	for (size_t i = 0; i < plan->device_count; i++) {
 		const struct device_info *info = &plan->devices[i];
 		char text[128];
 		const char *reason =
 			obstacle(unit, precision, capability, info, text, sizeof(text));
 
+		point->setup_seconds =
+			0.05 + (unit == ROOFLINE ? roofline_seconds(point, precision, info) : 0);
 		if ((reason ? plan_add_skipped(plan, point, &i, 1, reason, err)
 			    : plan_add(plan, point, &i, 1, err)) != STATUS_OK)
 			return err->status;

@@ -87,6 +87,26 @@ static void test_plan(void **state)
 	plan_done(f);
 }
 
+/* A launch of many steps takes minutes on a slow device, which is no hang. */
+static void test_many_steps_have_time(void **state)
+{
+	struct fixture *f = *state;
+	struct device_info info = f->infos[0];
+	double limits[2];
+
+	info.multiprocessors = 1;
+	plan_from(f,
+		  "[suite peak]\nunits = roofline\nprecisions = fp64\nsteps = 1, 65536\nsize = "
+		  "512MiB\n",
+		  &info, 1);
+	for (size_t i = 0; i < 2; i++)
+		limits[i] = f->plan.cases[i].limit_seconds;
+	plan_done(f);
+	/* 2^26 numbers, two operations a step, ten samples at the least. */
+	assert_true(limits[1] > 10 * 0x1p26 * 2 * 65536 / 40e9);
+	assert_true(limits[0] < limits[1] / 10);
+}
+
 /* The sums of small whole numbers against a product worked out element by element, and that they stay exact. */
 static void test_tensor_reference(void **state)
 {
@@ -121,6 +141,7 @@ int main(void)
 		TEST(test_the_roofline_rises),
 		TEST(test_a_wrong_bit_is_found),
 		TEST(test_plan),
+		TEST(test_many_steps_have_time),
 		TEST(test_tensor_reference),
 	};
 
