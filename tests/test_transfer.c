@@ -3,6 +3,7 @@
 
 #include "kernels/chase.h"
 #include "kernels/copy.h"
+#include "suites/transfer/access.h"
 #include "suites/transfer/direction.h"
 #include "suites/transfer/lane.h"
 #include "suites/transfer/pool.h"
@@ -383,6 +384,58 @@ static void test_a_way_that_is_not_walked_is_found(void **state)
 	}
 }
 
+#define PEERED 5
+#define MOST_PEERS 2
+
+static bool peers[PEERED][PEERED];
+
+/* As GPUs without a switch: few peers at a time. */
+static enum status few_peers(struct device *device, struct device *peer, bool enable,
+			     struct error *err)
+{
+	bool *mine = peers[device->info.index];
+	int count = 0;
+
+	for (int i = 0; i < PEERED; i++)
+		count += mine[i];
+	if (enable && !mine[peer->info.index] && count == MOST_PEERS)
+		return error_set(err, STATUS_UNSUPPORTED, "too many peers");
+	mine[peer->info.index] = enable;
+	return STATUS_OK;
+}
+
+/* What earlier cases had makes room; what this case has stays, and one too many is not taken for there. */
+static void test_few_peers_at_a_time(void **state)
+{
+	static const struct backend backend = { .name = "few", .peer_access = few_peers };
+	struct device devices[PEERED];
+	struct error err = ERROR_NONE;
+
+	(void)state;
+	memset(peers, 0, sizeof(peers));
+	for (int i = 0; i < PEERED; i++)
+		devices[i] = (struct device){ &backend, { .index = i } };
+	for (int i = 0; i < PEERED; i++)
+		for (int j = 0; j < PEERED; j++) {
+			if (i == j)
+				continue;
+			access_turn();
+			assert_int_equal(access_set(&devices[i], &devices[j], true, &err), STATUS_OK);
+			assert_true(peers[i][j] && peers[j][i]);
+		}
+	access_turn();
+	for (int j = 1; j <= MOST_PEERS; j++)
+		assert_int_equal(access_set(&devices[0], &devices[j], true, &err), STATUS_OK);
+	assert_int_equal(access_set(&devices[0], &devices[PEERED - 1], true, &err),
+			 STATUS_UNSUPPORTED);
+	for (int j = 1; j <= MOST_PEERS; j++)
+		assert_true(peers[0][j] && peers[j][0]);
+	assert_false(peers[PEERED - 1][0]);
+	access_reset();
+	for (int i = 0; i < PEERED * PEERED; i++)
+		assert_false(peers[i / PEERED][i % PEERED]);
+}
+
 /* Lent memory is nobody else's; what came back is lent again; smaller blocks go when a larger one must be made. */
 static void test_pool(void **state)
 {
@@ -542,6 +595,7 @@ int main(void)
 		cmocka_unit_test_setup(test_short_kernels_are_found, fixture_reset),
 		cmocka_unit_test_setup(test_a_way_that_is_not_walked_is_found, fixture_reset),
 		cmocka_unit_test_setup(test_what_stays_in_a_cache_is_said, fixture_reset),
+		cmocka_unit_test_setup(test_few_peers_at_a_time, fixture_reset),
 		cmocka_unit_test_setup(test_pool, fixture_reset),
 		cmocka_unit_test_setup(test_borrowed_host_memory_is_the_hosts, fixture_reset),
 		cmocka_unit_test_setup(test_pool_of_device_memory, fixture_reset),

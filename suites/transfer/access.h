@@ -1,6 +1,8 @@
 /*
  * Direct access between devices outlives a case: the next one sets what it needs, and switching takes longer than many
  * a case. What was switched is known here, so that a pair is switched once and the next suite finds all as it was.
+ * Without a switch between them GPUs have few peers at a time (8): a pair that needs one more takes the place of an
+ * earlier case's.
  */
 #ifndef GPUPROOF_SUITES_TRANSFER_ACCESS_H
 #define GPUPROOF_SUITES_TRANSFER_ACCESS_H
@@ -8,6 +10,9 @@
 #include <stdbool.h>
 
 #include "device/backend.h"
+
+/* A case begins: only what it asks for from here on must stay. */
+void access_turn(void);
 
 /* Both ways between `a` and `b`, on or off. */
 enum status access_set(struct device *a, struct device *b, bool on, struct error *err);

@@ -126,6 +126,7 @@ enum status transfer_check_lanes(struct transfer *t, size_t first, size_t count,
 
 static enum status set_access(struct transfer *t, size_t count, struct error *err)
 {
+	access_turn();
 	for (size_t i = 0; i < count; i++) {
 		int peer = route_peer(&t->routes[i]);
 		struct device *a = t->run->devices[t->routes[i].issuer];

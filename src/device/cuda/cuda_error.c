@@ -16,6 +16,7 @@ static enum status status_of(cudaError_t code)
 	case cudaErrorCompatNotSupportedOnDevice:
 	case cudaErrorNotSupported:
 	case cudaErrorPeerAccessUnsupported:
+	case cudaErrorTooManyPeers:
 	case cudaErrorNoKernelImageForDevice:
 	case cudaErrorUnsupportedPtxVersion:
 	case cudaErrorStreamCaptureUnsupported:
