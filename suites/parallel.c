@@ -59,7 +59,8 @@ static const struct key keys[] = {
 	{ .name = "accumulate", .type = KEY_INTEGER, .fallback = "1", .min = 1, .max = 1024,
 	  .help = "single, ddp, zero1: parts of a device's rows, computed in turn before one update" },
 	{ .name = "recompute", .type = KEY_TEXT, .fallback = "none",
-	  .help = "activations that backward computes again: none, layer, sqrt or segments:4" },
+	  .help = "activations that backward computes again: none, sqrt or segments:4; layer: each by itself, which saves "
+		  "nothing" },
 	{ .name = "weight_gradient", .type = KEY_CHOICE, .fallback = "auto", .choices = route_names,
 	  .help = "product that reads the outputs' gradients as they lie, or transposed; auto: faster" },
 	{ .name = "fusion", .type = KEY_CHOICE, .fallback = "auto", .choices = fusion_names,

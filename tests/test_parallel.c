@@ -10,7 +10,9 @@
 #include "base/memory.h"
 #include "measure/sampling.h"
 #include "suites/parallel/collect.h"
+#include "suites/parallel/footprint.h"
 #include "suites/parallel/recorded.h"
+#include "suites/parallel/segments.h"
 #include "suites/parallel/verify.h"
 
 static void expect_reference(struct setup *setup, const char *what)
@@ -508,6 +510,33 @@ static void segments_save_memory(void **state)
 	assert_ranks(run_trainers(&setup, expect_segments), 1, STATUS_OK, "segments");
 }
 
+/* As much as the step that keeps everything, whose outputs find room among the gradients. */
+static enum status expect_nothing_again(struct trainer *t, struct error *err)
+{
+	struct setup plain = *t->setup;
+
+	plain.segments = 0;
+	if (t->network.segments.count == 0 && footprint(t->setup) == footprint(&plain) &&
+	    segments_again_flops(t->setup) == 0)
+		return STATUS_OK;
+	return error_set(err, STATUS_MISMATCH, "%zu segments, %llu B instead of %llu", t->network.segments.count,
+			 (unsigned long long)footprint(t->setup), (unsigned long long)footprint(&plain));
+}
+
+static void segments_without_inside_cost_nothing(void **state)
+{
+	static const uint64_t segments[] = { 1, 5, 64 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(segments); i++)
+		for (int ranks = 1; ranks <= 2; ranks++) {
+			struct setup setup = tiny(ranks > 1 ? "ddp" : "single", ranks, PRECISION_FP32);
+
+			setup.segments = segments[i];
+			assert_ranks(run_trainers(&setup, expect_nothing_again), ranks, STATUS_OK, "segments");
+		}
+}
+
 static void memory_is_what_the_formulas_say(void **state)
 {
 	(void)state;
@@ -597,6 +626,7 @@ int main(void)
 		cmocka_unit_test(the_loss_may_be_on_the_server),
 		cmocka_unit_test(accumulation_and_recomputation_change_nothing),
 		cmocka_unit_test(segments_save_memory),
+		cmocka_unit_test(segments_without_inside_cost_nothing),
 		cmocka_unit_test(transposed_gradients_change_nothing),
 		cmocka_unit_test(tensor_cuts_any_depth),
 		cmocka_unit_test(splits_equal_one_device),

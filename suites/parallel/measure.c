@@ -3,12 +3,15 @@
 #include <math.h>
 
 #include "base/text.h"
+#include "base/units.h"
 #include "suites/parallel/alone.h"
+#include "suites/parallel/footprint.h"
 #include "suites/parallel/keep.h"
 #include "suites/parallel/outcome.h"
 #include "suites/parallel/products.h"
 #include "suites/parallel/recorded.h"
 #include "suites/parallel/scaler.h"
+#include "suites/parallel/segments.h"
 #include "suites/parallel/timing.h"
 
 /* By graphs and by calls. */
@@ -299,6 +302,24 @@ static void note_choices(struct session *s)
 	text_release(&products);
 }
 
+/* What computing again is worth: not always something, since outputs that are kept find room among the gradients. */
+static void note_segments(struct session *s)
+{
+	const struct setup *setup = s->outcome.setup;
+	struct setup plain = *setup;
+	char again[32], kept[32];
+
+	if (setup->segments == 0)
+		return;
+	plain.segments = 0;
+	if (segments_again_flops(setup) == 0)
+		run_note(s->run, "Nothing is computed again: these segments have nothing inside.");
+	else
+		run_note(s->run, "Computing again, a device needs at most %s by plan; keeping everything, %s.",
+			 units_format((double)footprint(setup), "B", again, sizeof(again)),
+			 units_format((double)footprint(&plain), "B", kept, sizeof(kept)));
+}
+
 static void note_transport(struct session *s)
 {
 	const struct team *team = &s->team;
@@ -331,6 +352,7 @@ static enum status carry_out(struct session *s, const struct measure_options *op
 		return err->status;
 	note_transport(s);
 	note_choices(s);
+	note_segments(s);
 	gather_memory(s);
 	if (options->timeline && record_timeline(s, err) != STATUS_OK)
 		return err->status;

@@ -1,6 +1,7 @@
 #include "suites/parallel/segments.h"
 
 #include "suites/parallel/holding.h"
+#include "suites/parallel/mode.h"
 #include "suites/parallel/stages.h"
 
 void segments_make(struct segments *s, const struct setup *setup, const struct share *share,
@@ -13,6 +14,9 @@ void segments_make(struct segments *s, const struct setup *setup, const struct s
 				.again_last = share->kept > step_rows };
 	if (s->count > layers)
 		s->count = layers;
+	/* A stage of a pipeline takes its layers in such groups even if none is computed again: turns.h. */
+	if (!setup->mode->microbatched && (s->count == layers || (s->count == 1 && !s->again_last)))
+		s->count = 0;
 	if (s->count > 0)
 		stages_balance_layers(setup, share->first, share->last, s->count, s->bounds);
 }

@@ -16,7 +16,9 @@ struct segments {
 };
 
 /*
- * Of the share's layers, as many as setup->segments says of the whole model, one layer each at most. `step_rows`: where
+ * Of the share's layers, as many as setup->segments says of the whole model, one layer each at most. Without a pipeline
+ * none where nothing would be computed again: a layer by itself keeps its input in any case, and all layers at once are
+ * still there when backward begins. `step_rows`: where
  * more rows are kept than that, others' forwards come between the forward of some rows and their backward, and nothing
  * inside a segment is still there: the last one is computed again as well.
  */
