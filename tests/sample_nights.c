@@ -63,19 +63,30 @@ static bool raised(const struct said *now, const struct said *before)
 	return false;
 }
 
-static void fill(struct history_point *points, size_t n, double noise, double size, size_t past,
-		 uint64_t *state)
+/* `memory`: correlation of a night's noise with that of the night before. */
+static void fill(struct history_point *points, size_t n, double noise, double memory, double size,
+		 size_t past, uint64_t *state)
 {
-	for (size_t i = 0; i < n; i++)
+	double wander = sample_normal(state);
+
+	for (size_t i = 0; i < n; i++) {
 		points[i] = (struct history_point){ .night = (int64_t)i + 1,
 						    .day = (int64_t)i,
 						    .epoch = 1,
 						    .value = 5e10 * (i < past ? 1 : 1 - size) *
-							     exp(noise * sample_normal(state)) };
+							     exp(noise * wander) };
+		wander = memory * wander + sqrt(1 - memory * memory) * sample_normal(state);
+	}
 }
 
 struct quiet_outcome simulate_quiet(size_t series, double noise, size_t past, size_t nights,
 				    uint64_t seed)
+{
+	return simulate_wandering(series, noise, 0, past, nights, seed);
+}
+
+struct quiet_outcome simulate_wandering(size_t series, double noise, double memory, size_t past,
+					size_t nights, uint64_t seed)
 {
 	struct history_point points[MOST_NIGHTS];
 	struct history_series s = { .points = points, .better = BETTER_HIGHER };
@@ -85,7 +96,7 @@ struct quiet_outcome simulate_quiet(size_t series, double noise, size_t past, si
 		bool changed = false, warned = false;
 		struct said before, now;
 
-		fill(points, past + nights, noise, 0, past, &seed);
+		fill(points, past + nights, noise, memory, 0, past, &seed);
 		look(&s, past, &before);
 		for (size_t n = past + 1; n <= past + nights; n++) {
 			look(&s, n, &now);
@@ -110,7 +121,7 @@ struct step_outcome simulate_step(size_t series, double noise, double size, size
 	for (size_t i = 0; i < series; i++) {
 		bool found = false, near = false, warning = false;
 
-		fill(points, past + 10, noise, size, past, &seed);
+		fill(points, past + 10, noise, 0, size, past, &seed);
 		for (size_t n = 1; n <= 10; n++) {
 			bool late = found;
 			struct said now;

@@ -17,6 +17,10 @@ struct quiet_outcome {
 struct quiet_outcome simulate_quiet(size_t series, double noise, size_t past, size_t nights,
 				    uint64_t seed);
 
+/* The same with nights that resemble the one before: `memory` is the correlation of their noise. */
+struct quiet_outcome simulate_wandering(size_t series, double noise, double memory, size_t past,
+					size_t nights, uint64_t seed);
+
 /* `past` nights, then values lower by `size`. */
 struct step_outcome {
 	/* Shares of series: found dated within ACKNOWLEDGED_WITHIN nights, and found within 6 dated within 2. */

@@ -26,6 +26,15 @@ static void quiet(size_t series, double noise, size_t past)
 	       past, 100 * noise, 100 * out.changes, 100 * out.warnings);
 }
 
+static void wandering(size_t series, double noise, double memory, size_t past)
+{
+	struct quiet_outcome out = simulate_wandering(series, noise, memory, past, 25, 1);
+
+	printf("quiet, %2zu nights before, noise %.1f %%, correlation with the night before %.1f: "
+	       "%5.2f %% of series with a change in 25 nights, %5.2f %% with a warning\n",
+	       past, 100 * noise, memory, 100 * out.changes, 100 * out.warnings);
+}
+
 static void step(size_t series, double noise, double size, size_t past)
 {
 	struct step_outcome out = simulate_step(series, noise, size, past, 1);
@@ -143,6 +152,9 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < 3; i++)
 		for (size_t past = 30; past <= 90; past += 60)
 			quiet(series, noises[i], past);
+	for (size_t i = 0; i < 3; i++)
+		for (int memory = 3; memory <= 7; memory += 2)
+			wandering(series, noises[i], memory / 10.0, 60);
 	for (size_t i = 0; i < 3; i++)
 		for (size_t past = 10; past <= 90; past += 40)
 			step(series, noises[i], 0.03, past);
