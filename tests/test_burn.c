@@ -405,6 +405,84 @@ static void every_fault_is_found_and_located(void **state)
 	}
 }
 
+#define STREAMS_MOST 64
+
+/* Streams that were given up. They stay, so that none has the address of another. */
+static struct {
+	struct stream *gone[STREAMS_MOST];
+	size_t count;
+	bool used; /* one of them */
+} streams;
+
+static void keep_stream(struct stream *stream)
+{
+	if (stream && streams.count < STREAMS_MOST)
+		streams.gone[streams.count++] = stream;
+}
+
+static enum status record_on_living(struct event *event, struct stream *stream, struct error *err)
+{
+	for (size_t i = 0; i < streams.count; i++)
+		streams.used |= streams.gone[i] == stream;
+	return spy.sound->event_record(event, stream, err);
+}
+
+static enum status copies_only(struct device *device, enum transport transport, uint64_t devices,
+			       struct error *err)
+{
+	if (transport != TRANSPORT_HOST_COPY)
+		return error_set(err, STATUS_UNSUPPORTED, "not here");
+	return spy.sound->transport_usable(device, transport, devices, err);
+}
+
+/* As a worker carries cases out: the session stays. */
+static enum status run_slices(struct device *device, struct world *world, void *context,
+			      struct error *err)
+{
+	const struct setting_up *s = context;
+
+	spy_on(device, world);
+	spy.table.transport_usable = copies_only;
+	spy.table.stream_destroy = keep_stream;
+	spy.table.event_record = record_on_living;
+	for (size_t i = 0; i < s->plan.case_count && err->status == STATUS_OK; i++) {
+		const struct plan_case *c = &s->plan.cases[i];
+		struct sampling rules = sampling_from(c->section);
+		struct case_result result;
+		struct run run = { .c = c,
+				   .devices = &device,
+				   .device_count = 1,
+				   .world = world,
+				   .result = &result };
+
+		case_result_init(&result);
+		run.sampler =
+			(struct sampler){ .rules = &rules, .world = world, .device = device };
+		c->suite->run(&run, err);
+		case_result_release(&result);
+	}
+	s->plan.cases[0].suite->release();
+	device->backend = spy.sound;
+	for (size_t i = 0; i < streams.count; i++)
+		spy.sound->stream_destroy(streams.gone[i]);
+	if (err->status == STATUS_OK && (streams.used || !streams.count))
+		error_set(err, STATUS_INTERNAL, "a stream of %zu was used when it was gone",
+			  streams.count);
+	return err->status;
+}
+
+/* Without a library ranks exchange by copies, whose order a communicator keeps from stream to stream. */
+static void slices_share_a_communicator_and_no_stream(void **state)
+{
+	struct setting_up s;
+
+	(void)state;
+	plan_from(&s, SMALL "loads = links\nslice = 25ms\n", 2);
+	assert_int_equal(s.plan.case_count, 4);
+	assert_ranks(run_ranks(2, run_slices, &s), 2, STATUS_OK, "slices by copies");
+	plan_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -413,6 +491,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_wrong_where_nothing_is),
 		cmocka_unit_test(every_planted_bit_is_found),
 		cmocka_unit_test(every_fault_is_found_and_located),
+		cmocka_unit_test(slices_share_a_communicator_and_no_stream),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

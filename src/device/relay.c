@@ -54,6 +54,12 @@ void relay_close(struct communicator *c)
 	c->operations = NULL;
 }
 
+void relay_settled(struct communicator *c)
+{
+	if (c && c->relay)
+		c->relay->latest = NULL;
+}
+
 uint64_t relay_pieces(const struct communicator *c)
 {
 	return c->relay ? c->relay->pieces : 0;

@@ -50,6 +50,12 @@ enum status relay_open(struct communicator *communicator, const struct relay_way
 /* Does nothing where there is no relay. */
 void relay_close(struct communicator *communicator);
 
+/*
+ * All operations so far are done: the stream of the latest, for which the next one would wait, may be destroyed before the
+ * communicator. Does nothing for NULL, and where there is no relay.
+ */
+void relay_settled(struct communicator *communicator);
+
 /* What a device's queue holds for one piece, at most: waiting, copying, adding, raising the flag. */
 #define RELAY_COMMANDS 4
 /* Puts, takes and sums so far. */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "device/relay.h"
 #include "kernels/reduction.h"
 #include "plan/config.h"
 #include "suites/burn/products.h"
@@ -323,6 +324,7 @@ static void close_links(struct links *l)
 	if (l->sums.stream)
 		collective_close(&l->sums);
 	burn_record_close(&l->record);
+	relay_settled(l->communicator); /* the next slice has it, with a stream of its own */
 	buffer_free(&l->sums_record);
 	buffer_free(&l->received);
 	buffer_free(&l->source);
