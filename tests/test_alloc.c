@@ -203,6 +203,22 @@ static void test_fragments_of_a_checkerboard(void **state)
 	case_result_release(&result);
 }
 
+/* Which is no fault of the device's. */
+static void test_a_span_of_less_than_a_segment(void **state)
+{
+	struct case_result result;
+	struct error err;
+
+	assert_int_equal(run_only_case(*state,
+				       QUICK "[suite alloc]\noperations = fragment\nspan = "
+					     "4MiB\nallocators = caching\nscenarios = checkerboard\n",
+				       &result, &err),
+			 STATUS_UNSUPPORTED);
+	assert_non_null(strstr(err.message, "the span is too small"));
+	case_result_release(&result);
+	assert_nothing_open("fragment");
+}
+
 static void test_fragments_of_alternating_batches(void **state)
 {
 	struct case_result result;
@@ -608,6 +624,7 @@ int main(void)
 		TEST(test_caching_prefers_the_lowest_and_counts),
 		TEST(test_caching_never_gives_memory_twice),
 		TEST(test_fragments_of_a_checkerboard),
+		TEST(test_a_span_of_less_than_a_segment),
 		TEST(test_fragments_of_alternating_batches),
 		TEST(test_fragments_lose_no_data),
 		TEST(test_threads_share_an_allocator),

@@ -90,14 +90,25 @@ static enum status give(struct heap *h, struct live *l, struct error *err)
 	return backend_stream_synchronize(h->stream, err);
 }
 
-/* One large block first, so that an allocator that cuts segments has one to cut. */
+/* One large block first, so that an allocator that cuts segments has one to cut; for less than 10 MiB it takes 20. */
+static enum status cut_span(struct heap *h, struct error *err)
+{
+	struct error refused = ERROR_NONE;
+	struct live whole;
+	enum status status = get(h, &whole, h->span, &refused);
+
+	if (status == STATUS_OK)
+		return give(h, &whole, err);
+	if (status == STATUS_NO_MEMORY && h->origin.caching)
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "the span is too small for an allocator of segments: %s",
+				 refused.message);
+	return error_set(err, status, "%s", refused.message);
+}
+
 static enum status checkerboard(struct heap *h, struct error *err)
 {
-	struct live whole;
-
-	if (get(h, &whole, h->span, err) != STATUS_OK)
-		return err->status;
-	if (give(h, &whole, err) != STATUS_OK)
+	if (cut_span(h, err) != STATUS_OK)
 		return err->status;
 	for (h->count = 0; h->count < BLOCKS;)
 		if (get(h, &h->live[h->count++], h->span / BLOCKS, err) != STATUS_OK)
