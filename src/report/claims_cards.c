@@ -76,7 +76,10 @@ const struct claim claims_cards[CLAIMS_CARDS] = {
 	  { { "step in FP32 / mixed, batch 16,384",
 	      { "trainmem.step_time", CLAIM_SMALL "fp32, batch:16384" },
 	      { "trainmem.step_time", CLAIM_SMALL "fp16_mixed, batch:16384" }, .low = 1.1,
-	      .high = ANY } },
+	      .high = ANY },
+	    { "memory of that step, mixed / FP32",
+	      { "trainmem.memory", CLAIM_SMALL "fp16_mixed, batch:16384" },
+	      { "trainmem.memory", CLAIM_SMALL "fp32, batch:16384" }, NO_SAY } },
 	  "a run of the suite trainmem" },
 };
 
@@ -109,7 +112,10 @@ const struct claim claims_machines[CLAIMS_MACHINES] = {
 	      .high = 0.55 },
 	    { "process in training, mixed / FP32, batch 1024",
 	      { "trainmem.process", CLAIM_SMALL "fp16_mixed, batch:1024" },
-	      { "trainmem.process", CLAIM_SMALL_1024 }, .low = 0.45, .high = 0.55 } },
+	      { "trainmem.process", CLAIM_SMALL_1024 }, .low = 0.45, .high = 0.55 },
+	    { "error of a product, FP16 with its operands' rounding / FP32",
+	      { "matmul.error_total", "label:products, precision:fp16, size:1024" },
+	      { "matmul.error_total", "label:products, precision:fp32, size:1024" }, NO_SAY } },
 	  "runs of the suites matmul and trainmem" },
 	{ "B6", "How much that is depends on how the driver treats the types.",
 	  "no: 2 and 4 bytes an element",
