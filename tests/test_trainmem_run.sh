@@ -131,6 +131,10 @@ memory_limit = 64MiB
 memory_reserve = 0B
 limit_by = allocator
 max_batch = 100000
+[suite trainmem offloaded]
+layers = 512,512,512,512,512,512,10
+batch = 2048
+offload = host
 [suite trainmem losses]
 layers = 64,128,10
 batch = 32
@@ -151,6 +155,8 @@ for c in json.load(open(sys.argv[1]))["cases"]:
         # One allocation is refused before the first phase, tensors of their own are in one.
         assert (m["refused_phase"] == 0) == ("arena" in c["id"]), (c["id"], m)
         assert (m["refused_beside"] == 0) == ("arena" in c["id"]), (c["id"], m)
+    elif "offloaded" in c["id"]:
+        assert m["host_memory"] > 1e7 and abs(1 - m["accounted"]) < 0.05, (c["id"], m)
     else:
         assert m["losses"] == 32 * 8 and 0 <= m["gradient_error"] < 1e-4, (c["id"], m)
         assert ("slowdown" in m) == c["id"].split("@")[0].endswith("/host"), (c["id"], m)

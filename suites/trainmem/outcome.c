@@ -189,9 +189,12 @@ static void record_bound(struct run *run, const struct account *a, double unacco
 
 static void record_rulers(struct run *run, const struct account *a)
 {
+	bool shared = run->devices[0]->info.capabilities & DEVICE_SHARES_HOST_MEMORY;
 	double ruled = (double)a->ruled[PHASE_FORWARD],
 	       known = (double)(a->context + a->workspace + a->reserved[PHASE_FORWARD]);
 
+	/* What a CPU offloads stays in the memory of its process. */
+	known += shared ? (double)a->host_bytes : 0;
 	run_value(run, "trainmem.context", (double)a->context);
 	run_value(run, "trainmem.context_opened", (double)a->opened);
 	run_value(run, "trainmem.process", ruled);
