@@ -268,6 +268,7 @@ static void text_stays_text(void **state)
 					       "%s%n", "\"" };
 	struct history *h = opened(DB_CREATE);
 	struct error err = ERROR_NONE;
+	struct history_nights nights;
 	struct seen seen;
 	struct result r;
 	bool added;
@@ -286,6 +287,10 @@ static void text_stays_text(void **state)
 	seen = look(h, 0);
 	assert_int_equal(seen.series, ARRAY_SIZE(hostile));
 	assert_string_equal(seen.case_id, hostile[ARRAY_SIZE(hostile) - 1]);
+	/* A file from elsewhere may hold what a terminal would obey. */
+	assert_int_equal(history_nights(h, &nights, &err), STATUS_OK);
+	assert_string_equal(nights.items[1].run_id, "<script>]]>\n??");
+	history_nights_release(&nights);
 	history_close(h);
 }
 

@@ -10,8 +10,8 @@
  *
  * Nights count as independent. Making t smaller by the correlation of each night with the one before was tried: of series
  * that wander (correlation 0.5, noise 1 %) 7 to 10 % instead of 43 % then show a change that is none, but of series with
- * several steps up to two thirds of the changes are lost, as steps look like memory: from what is left beside the medians
- * or a straight line; from differences of neighbours, also of series with a single step in few nights.
+ * several steps of 3 % half of the changes and more are lost, as steps look like memory beside medians and straight lines;
+ * with the correlation from differences of neighbours also a third of single steps after ten nights.
  */
 #ifndef GPUPROOF_JUDGE_CHANGE_POINTS_H
 #define GPUPROOF_JUDGE_CHANGE_POINTS_H

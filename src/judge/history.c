@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "judge/history_schema.h"
 
 #define SECONDS_PER_DAY 86400
@@ -81,11 +82,11 @@ enum status history_nights(struct history *h, struct history_nights *out, struct
 		out->items[out->count++] =
 			(struct history_night){ .id = db_integer(q, 0),
 						.day = db_integer(q, 1),
-						.run_id = xstrdup(db_string(q, 2)),
-						.started = xstrdup(db_string(q, 3)),
-						.host = xstrdup(db_string(q, 4)),
-						.label = xstrdup(db_string(q, 5)),
-						.state = xstrdup(db_string(q, 6)) };
+						.run_id = text_harmless(db_string(q, 2)),
+						.started = text_harmless(db_string(q, 3)),
+						.host = text_harmless(db_string(q, 4)),
+						.label = text_harmless(db_string(q, 5)),
+						.state = text_harmless(db_string(q, 6)) };
 	}
 	return db_end(q);
 }
@@ -107,7 +108,7 @@ char *history_facts(struct history *h, int64_t night, struct error *err)
 {
 	struct db_query *q =
 		db_select(h->db, err, "SELECT facts FROM night WHERE id = ?", "i", night);
-	char *facts = xstrdup(db_next(q) ? db_string(q, 0) : "");
+	char *facts = text_harmless(db_next(q) ? db_string(q, 0) : "");
 
 	db_end(q);
 	return facts;
@@ -139,11 +140,11 @@ static void begin_series(struct db_query *q, struct history_series *s)
 {
 	series_release(s);
 	*s = (struct history_series){ .id = db_integer(q, 0),
-				      .metric = xstrdup(db_string(q, 1)),
-				      .case_id = xstrdup(db_string(q, 2)),
-				      .model = xstrdup(db_string(q, 3)),
-				      .machine = xstrdup(db_string(q, 4)),
-				      .unit = xstrdup(db_string(q, 5)),
+				      .metric = text_harmless(db_string(q, 1)),
+				      .case_id = text_harmless(db_string(q, 2)),
+				      .model = text_harmless(db_string(q, 3)),
+				      .machine = text_harmless(db_string(q, 4)),
+				      .unit = text_harmless(db_string(q, 5)),
 				      .better = (enum better)db_integer(q, 6) };
 }
 

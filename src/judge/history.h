@@ -7,7 +7,7 @@
  *
  * Adding to the schema: one more entry in `migrations` (history_schema.c); never change an old one.
  *
- * Ownership: `char *` belong to the struct they are in.
+ * Ownership: `char *` belong to the struct they are in. Their text may end on a terminal: text_harmless().
  */
 #ifndef GPUPROOF_JUDGE_HISTORY_H
 #define GPUPROOF_JUDGE_HISTORY_H

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 enum status history_annotate(struct history *h, int64_t day, int64_t series, bool acknowledges,
 			     const char *text, struct error *err)
@@ -39,8 +40,8 @@ enum status history_notes(struct history *h, struct history_notes *out, struct e
 					       .day = db_integer(q, 1),
 					       .series = db_integer(q, 2),
 					       .acknowledges = db_integer(q, 3) != 0,
-					       .text = xstrdup(db_string(q, 4)),
-					       .written = xstrdup(db_string(q, 5)) };
+					       .text = text_harmless(db_string(q, 4)),
+					       .written = text_harmless(db_string(q, 5)) };
 	}
 	return db_end(q);
 }
