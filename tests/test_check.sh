@@ -86,6 +86,12 @@ expect 2 'gpuproof help check explains it.' --limit x
 sed 's/"id": "[0-9a-f]\{16\}"/"id": "another launch"/' run/result.json >launch.json
 "$program" check run launch.json --json >out.json || failed=1
 grep -q '"launches": *2' out.json || { echo "two results are not pooled:"; cat out.json; failed=1; }
+# Of several machines a check on the node says which.
+sed 's/"hostname": "[^"]*"/"hostname": "elsewhere"/; s/"id": "another launch"/"id": "a third"/' launch.json >other.json
+printf '[limit count]\nmetric = node.devices\nmin = 2\n' >count.ini
+expect 1 'other.json' other.json run launch.json -l count.ini
+[ "$(grep -c '^ *run/result.json$' out)" = 1 ] || { echo "check: which machine fails is not said:"; cat out; failed=1; }
+grep -q 'launch.json' out && { echo "check: a launch is taken for a machine:"; cat out; failed=1; }
 # One that is named twice, by a link to the latest for one, is no second launch.
 ln -s run latest
 expect 2 'latest/result.json is the same run as run/result.json: a launch counts once' run latest

@@ -62,6 +62,21 @@ static int parse_arguments(struct check_arguments *a, int argc, char **argv)
 	return code;
 }
 
+/* Of several machines a check that did not pass and names no device says whose it is: "node7/result.json: ...". */
+static void name_machine(const char *path, struct verdicts *verdicts, size_t from)
+{
+	for (size_t i = from; i < verdicts->count; i++) {
+		struct check *check = &verdicts->checks[i];
+		char *reason;
+
+		if (*check->uuid || check->verdict == VERDICT_PASS)
+			continue;
+		reason = xasprintf("%s%s%s", path, *check->reason ? ": " : "", check->reason);
+		free(check->reason);
+		check->reason = reason;
+	}
+}
+
 /* Judges the launches of one machine, which are results[first] and those that follow from the same one. */
 static enum status judge_machine(struct check_arguments *a, size_t first, size_t count,
 				 struct verdicts *verdicts, char **source)
@@ -70,12 +85,15 @@ static enum status judge_machine(struct check_arguments *a, size_t first, size_t
 				     .count = count,
 				     .baseline = a->baseline.items,
 				     .baseline_count = a->baseline.count };
+	size_t before = verdicts->count;
 	struct limits limits;
 
 	if (result_limits(a->limits, input.results, true, &limits) != STATUS_OK)
 		return STATUS_USAGE;
 	input.limits = &limits;
 	judge(&input, verdicts);
+	if (count < a->results.count)
+		name_machine(a->results.paths[first], verdicts, before);
 	if (!*source)
 		*source = xstrdup(limits.source);
 	limits_release(&limits);
@@ -130,12 +148,15 @@ static void sort_by_machine(struct result_list *list)
 	for (size_t i = 1; i < list->count; i++) {
 		size_t to = i;
 		struct result moved = list->items[i];
+		char *path = list->paths[i];
 
 		for (size_t j = 0; j < i; j++)
 			if (judge_same_machine(&list->items[j], &moved))
 				to = j + 1;
 		memmove(&list->items[to + 1], &list->items[to], (i - to) * sizeof(moved));
+		memmove(&list->paths[to + 1], &list->paths[to], (i - to) * sizeof(path));
 		list->items[to] = moved;
+		list->paths[to] = path;
 	}
 }
 
