@@ -117,7 +117,8 @@ static enum status launch_products(void *state, unsigned batch, struct error *er
  */
 static unsigned commands_of(const struct device_info *info, const struct operands *o)
 {
-	bool singly = o->implementation == IMPLEMENTATION_TENSOR ||
+	bool singly = (o->implementation == IMPLEMENTATION_TENSOR &&
+		       (info->capabilities & DEVICE_HAS_WGMMA)) ||
 		      (o->implementation == IMPLEMENTATION_BLAS && info->capability_major > 0 &&
 		       architecture_stores_half_only(device_capability_number(info),
 						     o->problem.precision));
