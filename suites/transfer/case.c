@@ -54,6 +54,10 @@ static void note_cache(const struct transfer *t)
 	else if (t->bytes < cache)
 		run_note(t->run, "The data fit in the device's cache (%s).",
 			 units_size(cache, size, sizeof(size)));
+	/* Small ones then take what a launch takes, many times what they take by themselves. */
+	if (t->slots > 1 && transfer_by_kernel(t->run->c))
+		run_note(t->run, "Each copy is a launch of its own; of one block all of a sample are "
+				 "one launch.");
 }
 
 static struct lane_end end_of(const struct transfer *t, int end, int other)
