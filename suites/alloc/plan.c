@@ -11,7 +11,7 @@
 /* For the estimate: what a busy CPU copies and touches, and how many growths a case has at least. */
 #define COPIED_PER_SECOND 4e9
 #define GROWTHS_LOOKED_AT 10
-/* What it takes to allocate a block and free another: 0.16 ms on an H200 (to map one 0.03), and more on a busy machine. */
+/* What it takes to allocate a block and free another: 0.16 ms on an H200 (to map one: 0.03), more on busy machines. */
 #define STEP_SECONDS 0.3e-3
 
 /* Axes of their own; the others belong to all operations or are dropped by hand. */
