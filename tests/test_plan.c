@@ -198,7 +198,7 @@ static void suites_may_drop_points_but_not_double_them(void **state)
 	assert_string_equal(text, "USAGE: copy/up/4KiB: not today");
 	free(text);
 	text = ids_expanded(expand_host_memory);
-	assert_non_null(strstr(text, "6 cases: needs 1153 PB of host memory; the machine has "));
+	assert_non_null(strstr(text, "6 cases: needs 1153 PB of host memory; the machine or container has "));
 	free(text);
 }
 

@@ -1,10 +1,10 @@
 #include "plan/estimate.h"
 
 #include <math.h>
-#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/units.h"
+#include "device/limits.h"
 
 /*
  * The limit is a watchdog against hangs, not a budget: a case has several series, a slow device
@@ -61,16 +61,9 @@ static char *too_much(uint64_t needed, const char *what, const char *owner, uint
 			 units_format((double)total, "B", have, sizeof(have)));
 }
 
-static uint64_t machine_bytes(void)
-{
-	long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-
-	return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
-}
-
 char *plan_memory_reason(const struct plan *plan, const struct plan_case *c)
 {
-	uint64_t machine = machine_bytes();
+	uint64_t machine = limits_memory_total();
 
 	for (size_t i = 0; i < c->device_count; i++) {
 		const struct device_info *device = &plan->devices[c->devices[i]];
@@ -81,6 +74,6 @@ char *plan_memory_reason(const struct plan *plan, const struct plan_case *c)
 					device->memory_bytes);
 	}
 	if (machine && c->host_bytes > machine)
-		return too_much(c->host_bytes, "host", "the machine", machine);
+		return too_much(c->host_bytes, "host", "the machine or container", machine);
 	return NULL;
 }
