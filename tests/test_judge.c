@@ -566,6 +566,56 @@ static void shipped_limits_are_valid(void **state)
 	limits_release(&limits);
 }
 
+/* Reads of 1 GiB on four H200s as they were measured, but for the first. */
+static void read_of(struct result *r, double first)
+{
+	const double values[] = { first, 4.574e12, 4.577e12, 4.577e12 };
+
+	node_init(r, 4, "NVIDIA H200");
+	for (size_t i = 0; i < 4; i++) {
+		struct case_result *c = node_add(r, i, values[i], 0.001);
+
+		free(c->suite);
+		free(c->metrics[0].name);
+		free(c->parameters[0].name);
+		free(c->parameters[0].text);
+		c->suite = xstrdup("stream");
+		c->metrics[0].name = xstrdup("stream.bandwidth");
+		c->parameters[0].name = xstrdup("operation");
+		c->parameters[0].text = xstrdup("read");
+	}
+}
+
+/* The verdict of the first device beside its sisters, by the limits of its model. */
+static enum verdict read_beside_sisters(double first)
+{
+	struct text errors = TEXT_EMPTY;
+	struct verdicts v = { 0 };
+	struct limits limits;
+	struct result r;
+	struct judge_input input = { .results = &r, .count = 1, .limits = &limits };
+	enum verdict found = VERDICT_COUNT;
+
+	assert_int_equal(limits_of_model(&limits, "NVIDIA H200", &errors), STATUS_OK);
+	read_of(&r, first);
+	judge(&input, &v);
+	for (size_t i = v.count; i-- > 0;)
+		if (strcmp(v.checks[i].limit, "h200-read-sisters") == 0 &&
+		    strcmp(v.checks[i].devices, "cuda:0") == 0)
+			found = v.checks[i].verdict;
+	verdicts_release(&v);
+	result_release(&r);
+	limits_release(&limits);
+	return found;
+}
+
+static void good_h200s_of_two_kinds_pass_in_one_node(void **state)
+{
+	(void)state;
+	assert_int_equal(read_beside_sisters(4.482e12), VERDICT_PASS);
+	assert_int_equal(read_beside_sisters(4.3e12), VERDICT_FAIL);
+}
+
 static void launches_become_one_result(void **state)
 {
 	static const double values[] = { 50e9, 55e9, 54e9 };
@@ -794,6 +844,7 @@ int main(void)
 		cmocka_unit_test(limits_without_sense_are_refused),
 		cmocka_unit_test(data_sheets_are_found_by_name),
 		cmocka_unit_test(shipped_limits_are_valid),
+		cmocka_unit_test(good_h200s_of_two_kinds_pass_in_one_node),
 		cmocka_unit_test(launches_become_one_result),
 		cmocka_unit_test(launches_hide_no_failure),
 		cmocka_unit_test(a_metric_that_a_launch_lacks_cannot_be_judged),
