@@ -189,6 +189,38 @@ static void two_writers_lose_nothing(void **state)
 	history_close(h);
 }
 
+/* Both find no file; whoever makes it, the other must not take it, half looked at, for another program's. */
+static void two_creators_agree(void **state)
+{
+	enum { ROUNDS = 60, CREATORS = 4 };
+
+	(void)state;
+	for (int round = 0; round < ROUNDS; round++) {
+		pid_t children[CREATORS];
+
+		remove(path);
+		for (int c = 0; c < CREATORS; c++) {
+			children[c] = fork();
+			if (children[c] == 0) {
+				struct error err = ERROR_NONE;
+				struct history *h;
+				bool opens = history_open(&h, path, DB_CREATE, &err) == STATUS_OK;
+
+				if (!opens)
+					fprintf(stderr, "%s\n", err.message);
+				_exit(!opens);
+			}
+		}
+		for (int c = 0; c < CREATORS; c++) {
+			int status;
+
+			assert_int_equal(waitpid(children[c], &status, 0), children[c]);
+			assert_true(WIFEXITED(status));
+			assert_int_equal(WEXITSTATUS(status), 0);
+		}
+	}
+}
+
 static void older_versions_are_migrated(void **state)
 {
 	const char *const first[] = { history_migrations[0], NULL };
@@ -358,7 +390,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(nights_make_series),       TEST(failures_are_gaps),
-		TEST(two_writers_lose_nothing), TEST(older_versions_are_migrated),
+		TEST(two_writers_lose_nothing), TEST(two_creators_agree),
+		TEST(older_versions_are_migrated),
 		TEST(other_files_are_refused),  TEST(missing_is_said),
 		TEST(text_stays_text),          TEST(pruning_keeps_the_rest),
 		TEST(baselines_come_back),

@@ -271,33 +271,50 @@ static enum status migrate(struct db *db, int application, const char *const *mi
 	return status;
 }
 
+/* What a file says of itself. */
+struct identity {
+	int64_t version, application;
+	bool is_empty;
+};
+
+/* In one transaction: another program may be making the same file. */
+static enum status identify(struct db *db, struct identity *out, struct error *err)
+{
+	if (db_run(db, err, "BEGIN", "") != STATUS_OK)
+		return err->status;
+	out->version = pragma(db, "PRAGMA user_version", err);
+	out->application = pragma(db, "PRAGMA application_id", err);
+	out->is_empty = pragma(db, "SELECT count(*) FROM sqlite_master", err) == 0;
+	db_rollback(db);
+	return err->status;
+}
+
 static enum status check_version(struct db *db, enum db_mode mode, int application,
 				 const char *const *migrations, struct error *err)
 {
-	int64_t version = pragma(db, "PRAGMA user_version", err), found, newest = 0;
+	struct identity found = { 0 };
+	int64_t newest = 0;
 	bool is_new;
 
 	while (migrations[newest])
 		newest++;
-	found = pragma(db, "PRAGMA application_id", err);
-	is_new = version == 0 && found == 0 &&
-		 pragma(db, "SELECT count(*) FROM sqlite_master", err) == 0;
-	if (err->status != STATUS_OK)
+	if (identify(db, &found, err) != STATUS_OK)
 		return err->status;
-	if (!is_new && found != application)
+	is_new = found.version == 0 && found.application == 0 && found.is_empty;
+	if (!is_new && found.application != application)
 		return error_set(err, STATUS_USAGE, "%s: a database of another program", db->path);
 	/* A damaged file may say anything. */
-	if (version < 0 || version > newest)
+	if (found.version < 0 || found.version > newest)
 		return error_set(err, STATUS_USAGE,
 				 "%s: version %d of a history; this gpuproof knows up to %d",
-				 db->path, (int)version, (int)newest);
-	if (version == newest)
+				 db->path, (int)found.version, (int)newest);
+	if (found.version == newest)
 		return check_intact(db, err);
 	if (mode == DB_READ && access(db->path, W_OK) != 0)
 		return error_set(err, STATUS_USAGE,
 				 "%s: version %d of a history must be brought to version %d, "
 				 "and cannot be written to",
-				 db->path, (int)version, (int)newest);
+				 db->path, (int)found.version, (int)newest);
 	return migrate(db, application, migrations, err);
 }
 
