@@ -18,4 +18,7 @@ double pace_flops(const struct device_info *info, enum precision precision);
 /* B/s of the device's memory: half of what its bus can do; where that is unknown 5 GB/s and core, or 100 GB/s. */
 double pace_memory(const struct device_info *info);
 
+/* B/s that a busy core copies and touches. */
+#define PACE_HOST_COPY 4e9
+
 #endif

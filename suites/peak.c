@@ -133,9 +133,6 @@ static const char *obstacle(enum unit unit, enum precision precision, unsigned c
 	return reason;
 }
 
-/* For the estimate: what a busy core copies and touches. */
-#define COPIED_PER_SECOND 4e9
-
 /* The launches that a case has at least, and what all numbers take to the CPU, twice: many steps are no hang. */
 static double roofline_seconds(const struct plan_case *c, enum precision precision,
 			       const struct device_info *info)
@@ -146,7 +143,7 @@ static double roofline_seconds(const struct plan_case *c, enum precision precisi
 	double work = 2 * (double)case_integer(c, "steps") * size / (double)precision_bytes(precision);
 
 	return launches * (work / pace_flops(info, precision) + 2 * size / pace_memory(info)) +
-	       2 * size / COPIED_PER_SECOND;
+	       2 * size / PACE_HOST_COPY;
 }
 
 static enum status peak_expand(struct plan *plan, struct plan_case *point, struct error *err)

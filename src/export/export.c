@@ -28,10 +28,7 @@ const char *export_string(const char *s)
 
 const char *export_fact(const struct result *result, const char *name)
 {
-	for (size_t i = 0; i < result->environment_count; i++)
-		if (strcmp(result->environment[i].name, name) == 0)
-			return export_string(result->environment[i].value);
-	return "";
+	return export_string(result_fact(result, name));
 }
 
 const struct device_info *export_device(const struct result *result, const char *id)

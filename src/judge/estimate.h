@@ -20,7 +20,8 @@ struct estimate {
 
 /*
  * `values`: one per launch, each > 0. `sample_half`: half width of the samples' two-sided 95 % interval on the log
- * scale (where its sides differ, of the longer), mean over the launches; 0 or NaN: unknown. `spread`: standard deviation between launches, a ratio.
+ * scale (where its sides differ, of the longer), mean over the launches; 0 or NaN: unknown. `spread`: standard
+ * deviation between launches, a ratio.
  */
 struct estimate estimate_launches(const double *values, size_t n, double sample_half,
 				  double spread);

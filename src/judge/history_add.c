@@ -24,14 +24,6 @@ struct adding {
 	struct error *err;
 };
 
-static const char *fact(const struct result *r, const char *name)
-{
-	for (size_t i = 0; i < r->environment_count; i++)
-		if (strcmp(r->environment[i].name, name) == 0 && r->environment[i].value)
-			return r->environment[i].value;
-	return "";
-}
-
 static const struct device_info *device_of(const struct result *r, const char *id)
 {
 	for (size_t i = 0; i < r->device_count; i++)
@@ -141,7 +133,7 @@ static enum status add_night(struct adding *a, int64_t day)
 enum status history_add(struct history *h, const struct result *r, bool *added, struct error *err)
 {
 	struct adding a = {
-		.db = history_db(h), .result = r, .host = fact(r, "hostname"), .err = err
+		.db = history_db(h), .result = r, .host = text_or(result_fact(r, "hostname")), .err = err
 	};
 	int64_t day;
 

@@ -334,10 +334,9 @@ void judge(const struct judge_input *input, struct verdicts *verdicts)
 
 static const char *host_of(const struct result *result)
 {
-	for (size_t i = 0; i < result->environment_count; i++)
-		if (strcmp(result->environment[i].name, "hostname") == 0)
-			return result->environment[i].value;
-	return "";
+	const char *name = result_fact(result, "hostname");
+
+	return name ? name : "";
 }
 
 static bool names_itself(const struct result *result)

@@ -173,7 +173,7 @@ static bool word_matches(const struct condition *condition, const char *text)
 	return false;
 }
 
-bool model_is(const char *device_name, const char *text)
+static bool model_is(const char *device_name, const char *text)
 {
 	if (!*text)
 		return false;
@@ -184,10 +184,10 @@ bool model_is(const char *device_name, const char *text)
 	return false;
 }
 
-static bool model_matches(const struct condition *condition, const char *model)
+bool condition_is_about(const struct condition *condition, const char *device_name)
 {
 	for (size_t i = 0; i < condition->word_count; i++)
-		if (model_is(model, condition->words[i]))
+		if (model_is(device_name, condition->words[i]))
 			return true;
 	return false;
 }
@@ -220,7 +220,7 @@ static bool condition_holds(const struct condition *condition, const struct case
 	if (case_parameter(c, condition->name))
 		return parameter_matches(condition, c);
 	if (strcmp(condition->name, "model") == 0)
-		return model_matches(condition, model);
+		return condition_is_about(condition, model);
 	if (strcmp(condition->name, "device") == 0)
 		return device_matches(condition, c);
 	if (strcmp(condition->name, "label") == 0)

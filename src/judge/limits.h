@@ -38,8 +38,8 @@ bool limits_make_sense(const struct limits *limits, const struct result *result,
 
 void limits_release(struct limits *limits);
 
-/* Whether a device is one that `where = model:TEXT` is about: a GB200 is no B200. */
-bool model_is(const char *device_name, const char *text);
+/* Whether a device is one of those that `where = model:TEXT|TEXT` is about: a GB200 is no B200. */
+bool condition_is_about(const struct condition *condition, const char *device_name);
 
 /* Whether a limit is about this case. */
 bool limit_selects(const struct limit *limit, const struct case_result *c, const char *model);

@@ -9,14 +9,10 @@
 /* The node knows one condition, "model". */
 static bool selected(const struct limit *limit, const struct device_info *device)
 {
-	bool fits = true;
-
-	for (size_t c = 0; c < limit->condition_count && fits; c++) {
-		fits = false;
-		for (size_t w = 0; w < limit->conditions[c].word_count; w++)
-			fits = fits || model_is(device->name, limit->conditions[c].words[w]);
-	}
-	return fits;
+	for (size_t c = 0; c < limit->condition_count; c++)
+		if (!condition_is_about(&limit->conditions[c], device->name))
+			return false;
+	return true;
 }
 
 /* One device's part of a metric; NaN: unknown. */
@@ -98,12 +94,10 @@ static double share_with_ecc(const struct result *result, const struct limit *li
 
 static double driver_version(const struct result *result)
 {
-	for (size_t i = 0; i < result->environment_count; i++)
-		if (strcmp(result->environment[i].name, "driver") == 0)
-			return strtol(result->environment[i].value, NULL, 10) > 0
-				       ? (double)strtol(result->environment[i].value, NULL, 10)
-				       : (double)NAN;
-	return (double)NAN;
+	const char *version = result_fact(result, "driver");
+	long branch = version ? strtol(version, NULL, 10) : 0;
+
+	return branch > 0 ? (double)branch : (double)NAN;
 }
 
 static double value_of(const struct judge_input *input, const struct limit *limit,

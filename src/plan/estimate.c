@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "base/units.h"
-#include "device/limits.h"
 
 /*
  * The limit is a watchdog against hangs, not a budget: a case has several series, a slow device
@@ -63,8 +62,6 @@ static char *too_much(uint64_t needed, const char *what, const char *owner, uint
 
 char *plan_memory_reason(const struct plan *plan, const struct plan_case *c)
 {
-	uint64_t machine = limits_memory_total();
-
 	for (size_t i = 0; i < c->device_count; i++) {
 		const struct device_info *device = &plan->devices[c->devices[i]];
 
@@ -73,7 +70,8 @@ char *plan_memory_reason(const struct plan *plan, const struct plan_case *c)
 			return too_much(c->device_bytes, "device", device->id,
 					device->memory_bytes);
 	}
-	if (machine && c->host_bytes > machine)
-		return too_much(c->host_bytes, "host", "the machine or container", machine);
+	if (plan->host_bytes && c->host_bytes > plan->host_bytes)
+		return too_much(c->host_bytes, "host", "the machine or container",
+				plan->host_bytes);
 	return NULL;
 }

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "device/limits.h"
 #include "plan/estimate.h"
 #include "suites/suite.h"
 
@@ -248,6 +249,7 @@ enum status plan_build(struct plan *plan, const struct config *config,
 	memset(plan, 0, sizeof(*plan));
 	plan->config = config;
 	plan->device_count = device_count;
+	plan->host_bytes = limits_memory_total();
 	plan->devices = xcalloc(device_count, sizeof(*plan->devices));
 	if (device_count)
 		memcpy(plan->devices, devices, device_count * sizeof(*devices));

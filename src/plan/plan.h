@@ -51,6 +51,7 @@ struct plan {
 	const struct config *config; /* borrowed */
 	struct device_info *devices; /* those selected by the config; owned copy */
 	size_t device_count;
+	uint64_t host_bytes; /* host memory that the process may use; 0: unknown */
 	struct plan_case *cases;
 	size_t case_count, case_capacity;
 };

@@ -32,14 +32,6 @@ void view_runs(const struct view *view, struct tree *page)
 	}
 }
 
-static const char *fact_of(const struct result *result, const char *name)
-{
-	for (size_t i = 0; i < result->environment_count; i++)
-		if (strcmp(view_string(result->environment[i].name), name) == 0)
-			return view_string(result->environment[i].value);
-	return NULL;
-}
-
 /* "cuda driver" of "cuda_driver"; the names of variables stay as they are. */
 static void fact_name(const char *name, struct tree *row)
 {
@@ -67,7 +59,7 @@ static const char *setting_of(const struct result *result, const struct result_s
 static bool fact_before(const struct view *view, size_t run, const char *name)
 {
 	for (size_t r = 0; r < run; r++)
-		if (fact_of(&view->results[r], name))
+		if (result_fact(&view->results[r], name))
 			return true;
 	return false;
 }
@@ -85,7 +77,7 @@ typedef const char *value_fn(const struct result *result, const void *what);
 
 static const char *fact_value(const struct result *result, const void *what)
 {
-	return fact_of(result, what);
+	return result_fact(result, what);
 }
 
 static const char *setting_value(const struct result *result, const void *what)

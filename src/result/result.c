@@ -220,6 +220,14 @@ struct case_result *result_add_case(struct result *result)
 	return &result->cases[result->case_count++];
 }
 
+const char *result_fact(const struct result *result, const char *name)
+{
+	for (size_t i = 0; i < result->environment_count; i++)
+		if (strcmp(result->environment[i].name, name) == 0)
+			return result->environment[i].value;
+	return NULL;
+}
+
 const struct metric_value *case_metric(const struct case_result *c, const char *name)
 {
 	for (size_t i = 0; i < c->metric_count; i++)

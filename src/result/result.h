@@ -246,6 +246,8 @@ void telemetry_during_unknown(struct telemetry_during *during);
 int64_t case_throttle_reasons(const struct case_result *c);
 /* Appends an empty case whose fields the caller fills; valid until the next call. */
 struct case_result *result_add_case(struct result *result);
+/* What the environment says of `name` ("hostname"); NULL: nothing. */
+const char *result_fact(const struct result *result, const char *name);
 const struct metric_value *case_metric(const struct case_result *c, const char *name);
 const struct series *case_series(const struct case_result *c, const char *name);
 const struct case_parameter *case_parameter(const struct case_result *c, const char *name);

@@ -4,12 +4,12 @@
 #include "suites/alloc/alloc.h"
 #include "suites/alloc/blocks.h"
 #include "suites/buffers.h"
+#include "suites/pace.h"
 
 #define UNIT_BYTES ((uint64_t)2 << 20)
 /* Largest segment that a caching allocator takes for a smaller request. */
 #define SEGMENT_BYTES ((uint64_t)20 << 20)
-/* For the estimate: what a busy CPU copies and touches, and how many growths a case has at least. */
-#define COPIED_PER_SECOND 4e9
+/* For the estimate: how many growths a case has at least. */
 #define GROWTHS_LOOKED_AT 10
 /* What it takes to allocate a block and free another: 0.16 ms on an H200 (to map one: 0.03), more on busy machines. */
 #define STEP_SECONDS 0.3e-3
@@ -171,7 +171,7 @@ static double growing(const struct plan_case *point, enum alloc_operation operat
 	steps = (double)section_setting(point->section, "steps")->values[0].integer;
 	seconds = steps * STEP_SECONDS;
 	if (device->capabilities & DEVICE_SHARES_HOST_MEMORY)
-		seconds += (double)case_integer(point, "sizes") * steps / COPIED_PER_SECOND;
+		seconds += (double)case_integer(point, "sizes") * steps / PACE_HOST_COPY;
 	return GROWTHS_LOOKED_AT * seconds;
 }
 
