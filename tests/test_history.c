@@ -1,4 +1,5 @@
 /* The history file: what is in it, two writers, versions, damage, hostile text; and baselines. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +16,7 @@
 #include "judge/baseline.h"
 #include "judge/history.h"
 #include "judge/history_schema.h"
+#include "judge/history_spread.h"
 #include "judge_fixture.h"
 
 static char folder[64], path[96];
@@ -347,6 +349,42 @@ static void pruning_keeps_the_rest(void **state)
 	assert_false(history_day("soon", &day));
 }
 
+static struct night_spread spread_of(struct history *h, const char *case_id, const char *machine)
+{
+	struct error err = ERROR_NONE;
+	struct night_spread spread;
+
+	if (history_spread(h, "transfer.bandwidth", case_id, machine, &spread, &err) != STATUS_OK)
+		fail_msg("%s", err.message);
+	return spread;
+}
+
+/* Of the nights since the last change in the newest epoch, and of no other series. */
+static void spread_between_nights(void **state)
+{
+	struct history *h = opened(DB_CREATE);
+	struct history_filter filter = { .case_id = "transfer" };
+	struct error err = ERROR_NONE;
+	struct night_spread spread;
+	struct seen seen = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 40; i++)
+		add(h, i, (i < 20 ? 50e9 : 40e9) * (i % 2 ? 1.01 : 0.99), "1", true);
+	history_each(h, &filter, see, &seen, &err);
+	spread = spread_of(h, seen.case_id, NULL);
+	assert_int_equal(spread.nights, 20);
+	assert_true(fabs(spread.ratio - 0.01 * sqrt(20.0 / 19)) < 1e-4);
+	/* The whole name of the case, on this machine. */
+	assert_int_equal(spread_of(h, "transfer", NULL).nights, 0);
+	assert_int_equal(spread_of(h, seen.case_id, "another").nights, 0);
+	assert_true(isnan(spread_of(h, seen.case_id, "another").ratio));
+	/* One night of another driver tells nothing yet. */
+	add(h, 40, 50e9, "2", true);
+	assert_true(isnan(spread_of(h, seen.case_id, NULL).ratio));
+	history_close(h);
+}
+
 static void baselines_come_back(void **state)
 {
 	struct history *h = opened(DB_CREATE);
@@ -394,7 +432,7 @@ int main(void)
 		TEST(older_versions_are_migrated),
 		TEST(other_files_are_refused),  TEST(missing_is_said),
 		TEST(text_stays_text),          TEST(pruning_keeps_the_rest),
-		TEST(baselines_come_back),
+		TEST(spread_between_nights),      TEST(baselines_come_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

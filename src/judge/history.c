@@ -174,10 +174,12 @@ enum status history_each(struct history *h, const struct history_filter *f,
 			  " n.id, n.day, p.epoch, p.value, p.low, p.high"
 			  " FROM series s CROSS JOIN point p ON p.series = s.id CROSS JOIN night n "
 			  "ON n.id = p.night"
-			  " WHERE (s.headline OR ?) AND (? = 0 OR s.id = ?) AND instr(s.metric, ?) "
-			  "AND instr(s.case_id, ?)"
+			  " WHERE (s.headline OR ?) AND (? = 0 OR s.id = ?)"
+			  " AND CASE WHEN ? THEN s.metric = ? AND s.case_id = ?"
+			  " ELSE instr(s.metric, ?) AND instr(s.case_id, ?) END"
 			  " AND n.day >= ? ORDER BY s.id, n.started, n.id",
-			  "iiissi", (int64_t)f->all_metrics, f->series, f->series,
+			  "iiiissssi", (int64_t)f->all_metrics, f->series, f->series,
+			  (int64_t)f->exact, text_or(f->metric), text_or(f->case_id),
 			  text_or(f->metric), text_or(f->case_id), first_day(h, f->nights, err));
 
 	while (db_next(q)) {

@@ -62,6 +62,7 @@ struct history_series {
 
 struct history_filter {
 	const char *metric, *case_id; /* part of; NULL: all */
+	bool exact;                   /* the whole metric and the whole case */
 	int64_t series;               /* 0: all */
 	bool all_metrics;             /* not only each suite's main figure */
 	size_t nights;                /* of the last so many; 0: all */
