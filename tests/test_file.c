@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@ static int enter_folder(void **state)
 
 static int leave_folder(void **state)
 {
-	static const char *const names[] = { "file", "link", "dangling", "pipe" };
+	static const char *const names[] = { "file", "link", "dangling", "pipe", "hard", "other" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -119,6 +120,34 @@ static void errors_name_the_file(void **state)
 	assert_int_equal(kind_of("/dev/full"), S_IFCHR);
 }
 
+static void an_output_is_no_input(void **state)
+{
+	static const struct {
+		const char *output, *input;
+		bool refused;
+	} rows[] = {
+		{ "file", "file", true },     { "./file", "file", true },   { "link", "file", true },
+		{ "file", "link", true },     { "hard", "file", true },     { "other", "file", false },
+		{ "absent", "file", false },  { "file", "absent", false },  { "absent", "absent", false },
+		{ NULL, "file", false },      { "file", NULL, false },      { "/dev/null", "/dev/null", false },
+	};
+
+	(void)state;
+	put("file", "text");
+	put("other", "text");
+	assert_int_equal(link("file", "hard"), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct error err = ERROR_NONE;
+		enum status status = file_refuse_input(rows[i].output, rows[i].input, &err);
+
+		if (status != (rows[i].refused ? STATUS_USAGE : STATUS_OK))
+			fail_msg("row %zu: %s", i, err.message);
+		if (rows[i].refused)
+			assert_non_null(strstr(err.message, rows[i].output));
+	}
+	assert_holds("file", "text");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -126,6 +155,7 @@ int main(void)
 		cmocka_unit_test(a_link_stays_one),
 		cmocka_unit_test(a_pipe_is_written_into),
 		cmocka_unit_test(errors_name_the_file),
+		cmocka_unit_test(an_output_is_no_input),
 	};
 
 	return cmocka_run_group_tests(tests, enter_folder, leave_folder);

@@ -100,3 +100,15 @@ enum status file_write(const char *path, const char *data, size_t length, struct
 	free(target);
 	return status;
 }
+
+enum status file_refuse_input(const char *output, const char *input, struct error *err)
+{
+	struct stat out, in;
+
+	if (!output || !input || stat(output, &out) != 0 || stat(input, &in) != 0 ||
+	    !S_ISREG(out.st_mode) || out.st_dev != in.st_dev || out.st_ino != in.st_ino)
+		return STATUS_OK;
+	return error_set(err, STATUS_USAGE,
+			 "the output '%.300s' is the file that is read as '%.300s': it must be another one",
+			 output, input);
+}

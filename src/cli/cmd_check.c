@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "cli/command.h"
 #include "cli/options.h"
@@ -160,8 +161,18 @@ static void sort_by_machine(struct result_list *list)
 	}
 }
 
+/* The page must not be written over what was judged, or what it was judged by. */
+static enum status refuse_inputs(const struct check_arguments *a, struct error *err)
+{
+	if (file_refuse_input(a->report, a->limits, err) != STATUS_OK ||
+	    result_list_refuse_output(&a->baseline, a->report, err) != STATUS_OK)
+		return err->status;
+	return result_list_refuse_output(&a->results, a->report, err);
+}
+
 static int check_results(struct check_arguments *a)
 {
+	struct error err = ERROR_NONE;
 	struct verdicts verdicts = { 0 };
 	char *source = NULL;
 	int code = EXIT_ACCEPTED;
@@ -170,6 +181,8 @@ static int check_results(struct check_arguments *a)
 		return command_usage(&command_check, "--report needs a file: the verdicts go to standard output");
 	if (a->report && !one_machine(&a->results))
 		return command_usage(&command_check, "--report is about one machine: these are several");
+	if (refuse_inputs(a, &err) != STATUS_OK)
+		return command_fail(&err);
 	sort_by_machine(&a->results);
 	for (size_t first = 0, next; first < a->results.count && code == EXIT_ACCEPTED;
 	     first = next) {

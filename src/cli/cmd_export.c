@@ -61,6 +61,16 @@ static int unknown_format(const char *name)
 	return code;
 }
 
+/* The export must not be written over what it is made of. */
+static enum status refuse_inputs(const struct export_arguments *a, struct error *err)
+{
+	if (file_refuse_input(a->output, a->limits, err) != STATUS_OK ||
+	    file_refuse_input(a->output, a->anonymise.key_file, err) != STATUS_OK ||
+	    result_list_refuse_output(&a->baseline, a->output, err) != STATUS_OK)
+		return err->status;
+	return result_list_refuse_output(&a->results, a->output, err);
+}
+
 static int take_operands(struct export_arguments *a, const struct options *o, struct error *err)
 {
 	if (!o->operand_count)
@@ -71,6 +81,7 @@ static int take_operands(struct export_arguments *a, const struct options *o, st
 	if (o->operand_count != 2)
 		return command_usage(&command_export, "which RESULT?");
 	if (result_list_add_launch(&a->results, o->operands[1], err) != STATUS_OK ||
+	    refuse_inputs(a, err) != STATUS_OK ||
 	    anonymise_lists(&a->anonymise, &a->results, &a->baseline, err) != STATUS_OK)
 		return command_fail(err);
 	return EXIT_ACCEPTED;

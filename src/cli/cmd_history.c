@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/units.h"
 #include "cli/command.h"
@@ -14,6 +15,7 @@
 #include "cli/print_trend.h"
 #include "cli/result_list.h"
 #include "cli/table.h"
+#include "report/template.h"
 #include "report/trend_page.h"
 
 extern const struct command command_history;
@@ -177,12 +179,14 @@ static int trend(struct history_arguments *a)
 static int page(struct history_arguments *a)
 {
 	struct error err = ERROR_NONE;
-	struct history *history;
+	struct history *history = NULL;
 	struct trend_summary summary = { 0 };
 
 	if (!a->page.output)
 		a->page.output = "trend.html";
-	if (history_open(&history, a->db, DB_READ, &err) == STATUS_OK)
+	if (file_refuse_input(a->page.output, a->db, &err) == STATUS_OK &&
+	    template_refuse_output(a->page.template_dir, a->page.output, &err) == STATUS_OK &&
+	    history_open(&history, a->db, DB_READ, &err) == STATUS_OK)
 		report_trend_write(history, &a->trend.filter, &a->page, &summary, &err);
 	history_close(history);
 	refuse_no_match(&a->trend.filter, summary.series, &err);

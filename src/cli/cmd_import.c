@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "cli/command.h"
@@ -79,7 +80,8 @@ static int import_run(int argc, char **argv)
 		return code;
 	if (a.list)
 		return list_formats();
-	if (import_file(&result, a.format, a.file, &a.options, &err) != STATUS_OK)
+	if (file_refuse_input(a.output, a.file, &err) != STATUS_OK ||
+	    import_file(&result, a.format, a.file, &a.options, &err) != STATUS_OK)
 		return command_fail(&err);
 	status = result_write(&result, a.output, &err);
 	if (status == STATUS_OK)

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "cli/anonymise_option.h"
 #include "cli/command.h"
@@ -8,6 +9,7 @@
 #include "cli/options.h"
 #include "cli/result_list.h"
 #include "report/report.h"
+#include "report/template.h"
 
 extern const struct command command_report;
 
@@ -56,6 +58,16 @@ static enum status take_option(void *arguments, const char *name, const char *va
 	return STATUS_OK;
 }
 
+/* The page must not be written over what it is made of. */
+static enum status refuse_inputs(const struct report_arguments *a, const struct result_list *results,
+				 struct error *err)
+{
+	if (file_refuse_input(a->options.output, a->anonymise.key_file, err) != STATUS_OK ||
+	    template_refuse_output(a->options.template_dir, a->options.output, err) != STATUS_OK)
+		return err->status;
+	return result_list_refuse_output(results, a->options.output, err);
+}
+
 static int write_report(const struct options *o, struct report_arguments *a)
 {
 	struct result_list results = { 0 };
@@ -64,6 +76,8 @@ static int write_report(const struct options *o, struct report_arguments *a)
 
 	for (int i = 0; status == STATUS_OK && i < o->operand_count; i++)
 		status = result_list_add(&results, o->operands[i], &err);
+	if (status == STATUS_OK)
+		status = refuse_inputs(a, &results, &err);
 	if (status == STATUS_OK)
 		status = anonymise_lists(&a->anonymise, &results, NULL, &err);
 	if (status == STATUS_OK)

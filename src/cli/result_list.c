@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "cli/history_file.h"
@@ -95,6 +96,21 @@ enum status result_list_add_launch(struct result_list *list, const char *path, s
 						 "%s is the same run as %s: a launch counts once",
 						 list->paths[i], list->paths[j]);
 	return STATUS_OK;
+}
+
+enum status result_list_refuse_output(const struct result_list *list, const char *output,
+				      struct error *err)
+{
+	enum status status = STATUS_OK;
+
+	for (size_t i = 0; status == STATUS_OK && i < list->count; i++) {
+		const char *path = list->paths[i];
+
+		if (text_starts_with(path, BASELINE_PREFIX))
+			path = history_file(NULL);
+		status = file_refuse_input(output, path, err);
+	}
+	return status;
 }
 
 void result_list_release(struct result_list *list)

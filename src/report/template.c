@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "base/embedded.h"
+#include "base/file.h"
 #include "base/memory.h"
+#include "report/html.h"
 
 #define SUFFIX ".mustache"
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
@@ -238,5 +240,23 @@ enum status template_render(const char *name, const char *directory, const struc
 out:
 	free(html);
 	templates_release(&templates);
+	return status;
+}
+
+enum status template_refuse_output(const char *directory, const char *output, struct error *err)
+{
+	DIR *dir = directory ? opendir(directory) : NULL;
+	const struct dirent *entry;
+	enum status status = STATUS_OK;
+
+	while (dir && status == STATUS_OK && (entry = readdir(dir))) {
+		char *path = xasprintf("%s/%s", directory, entry->d_name);
+
+		if (text_ends_with(path, SUFFIX) || text_ends_with(path, "/" REPORT_STYLE_FILE))
+			status = file_refuse_input(output, path, err);
+		free(path);
+	}
+	if (dir)
+		closedir(dir);
 	return status;
 }
