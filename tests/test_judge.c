@@ -446,18 +446,76 @@ static void the_slow_sister_is_named(void **state)
 	verdicts_release(&v);
 }
 
-static void two_sisters_only_differ(void **state)
+/* The node has a wrong device: the slower of the two fails, and the reason says that it takes a limit to be sure. */
+static void of_two_the_slower_one_fails(void **state)
 {
 	struct verdicts v;
 
 	(void)state;
 	sisters(0.94, 2, BANDWIDTH "sisters = 2 %\n", &v);
-	assert_int_equal(v.counts[VERDICT_WARN], 2);
-	assert_non_null(strstr(v.checks[0].reason, "the two differ by 5.99 %"));
+	assert_int_equal(verdicts_exit_code(&v), 1);
+	assert_int_equal(v.counts[VERDICT_FAIL], 1);
+	assert_int_equal(v.counts[VERDICT_PASS], 1);
+	assert_string_equal(v.checks[1].devices, "cuda:1");
+	assert_int_equal(v.checks[1].verdict, VERDICT_FAIL);
+	assert_non_null(strstr(v.checks[1].reason, "5.99 % worse than the other one of two: one of "
+						   "the two is wrong"));
+	verdicts_release(&v);
+	/* A limit of its own tells which. */
+	sisters(0.5, 2, BANDWIDTH "min = 40 GB/s\nsisters = 2 %\n", &v);
+	assert_int_equal(v.counts[VERDICT_FAIL], 2);
+	assert_string_equal(v.checks[3].reason, "50.00 % worse than the other one of two: this one "
+						"is slow, as [limit a] says too");
 	verdicts_release(&v);
 	sisters(0.999, 2, BANDWIDTH "sisters = 2 %\n", &v);
 	assert_int_equal(v.counts[VERDICT_PASS], 2);
 	verdicts_release(&v);
+}
+
+/* Warn at a small margin, reject at a larger one; what lies about the larger one is not decided. */
+static void a_limit_may_warn_before_it_rejects(void **state)
+{
+	static const struct {
+		double slow;
+		size_t devices;
+		enum verdict verdict;
+		int exit_code;
+	} rows[] = {
+		{ 0.99, 8, VERDICT_PASS, 0 }, { 0.95, 8, VERDICT_WARN, 0 },
+		{ 0.5, 8, VERDICT_FAIL, 1 },  { 0.9, 8, VERDICT_INCONCLUSIVE, 4 },
+		{ 0.95, 2, VERDICT_WARN, 0 }, { 0.5, 2, VERDICT_FAIL, 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct verdicts v;
+
+		sisters(rows[i].slow, rows[i].devices,
+			BANDWIDTH "sisters = 10 %\nsisters_warn = 3 %\n", &v);
+		if (v.checks[1].verdict != rows[i].verdict ||
+		    verdicts_exit_code(&v) != rows[i].exit_code)
+			fail_msg("row %zu: %s, exit code %d: %s", i,
+				 verdict_name(v.checks[1].verdict), verdicts_exit_code(&v),
+				 v.checks[1].reason);
+		verdicts_release(&v);
+	}
+}
+
+/* Half of the devices slow: their scatter is no excuse. */
+static void devices_that_scatter_widely_are_not_accepted(void **state)
+{
+	struct verdicts v;
+	struct result r;
+
+	(void)state;
+	node_init(&r, 4, "NVIDIA H200");
+	for (size_t i = 0; i < 4; i++)
+		node_add(&r, i, (i % 2 ? 0.5 : 1) * 55e9, 0.001);
+	judge_by(BANDWIDTH "sisters = 10 %\n", &r, 1, NULL, &v);
+	assert_int_equal(v.checks[1].verdict, VERDICT_INCONCLUSIVE);
+	assert_int_equal(verdicts_exit_code(&v), 4);
+	verdicts_release(&v);
+	result_release(&r);
 }
 
 /* Whichever of the two it is: a wide interval leaves open whether they differ. */
@@ -600,7 +658,7 @@ static enum verdict read_beside_sisters(double first)
 	read_of(&r, first);
 	judge(&input, &v);
 	for (size_t i = v.count; i-- > 0;)
-		if (strcmp(v.checks[i].limit, "h200-read-sisters") == 0 &&
+		if (v.checks[i].comparison == LIKE_SISTERS &&
 		    strcmp(v.checks[i].devices, "cuda:0") == 0)
 			found = v.checks[i].verdict;
 	verdicts_release(&v);
@@ -839,7 +897,9 @@ int main(void)
 		cmocka_unit_test(a_baseline_bounds_case_by_case),
 		cmocka_unit_test(memory_errors_outrank_everything),
 		cmocka_unit_test(the_slow_sister_is_named),
-		cmocka_unit_test(two_sisters_only_differ),
+		cmocka_unit_test(of_two_the_slower_one_fails),
+		cmocka_unit_test(a_limit_may_warn_before_it_rejects),
+		cmocka_unit_test(devices_that_scatter_widely_are_not_accepted),
 		cmocka_unit_test(a_noisy_sister_leaves_it_open),
 		cmocka_unit_test(limits_without_sense_are_refused),
 		cmocka_unit_test(data_sheets_are_found_by_name),

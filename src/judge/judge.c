@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "judge/judging.h"
+#include "plan/spec_keys.h"
 #include "reference/spec.h"
 
 static void set_text(char **target, const char *text)
@@ -96,27 +97,47 @@ static void add_origin(struct check *check, char *origin)
 	check->bound_origin = both;
 }
 
+/* The figure that `spec` names for the case: NULL where nothing bounds it; `most`: what the metric may reach by it. */
+static const char *figure_of(const char *spec, const struct subject *s, const char *metric,
+			     double *figure, double *most)
+{
+	const char *status;
+	struct spec_peak peak;
+
+	if (!s->device)
+		return NULL;
+	if (strcmp(spec, SPEC_PEAK) == 0) {
+		if (!spec_peak(s->first, metric, s->device, &peak))
+			return NULL;
+		*figure = peak.figure;
+		*most = peak.most;
+		return peak.key;
+	}
+	if (!spec_lookup(s->device, spec, figure, &status))
+		return NULL;
+	*most = *figure;
+	return spec;
+}
+
 /* False: there is no figure; `reason` says why (owned by the caller). */
 static bool resolve_spec(const struct bound *bound, const struct subject *s, struct check *check,
 			 char **reason)
 {
-	const char *status;
-	char text[48];
-	double figure;
+	char text[48], *words;
+	double figure, most;
+	const char *key = figure_of(bound->spec, s, check->metric, &figure, &most);
 
-	if (!s->device || !spec_lookup(s->device, bound->spec, &figure, &status)) {
-		*reason =
-			xasprintf("no data sheet says %s of a '%.60s'", bound->spec,
-				  s->device ? s->device->name : "device that is not in the result");
+	if (!key) {
+		*reason = xasprintf(
+			"neither a data sheet nor the driver says %s of a '%.60s'", bound->spec,
+			s->device ? s->device->name : "device that is not in the result");
 		return false;
 	}
-	check->bound = bound->factor * figure;
+	check->bound = bound->factor * most;
 	units_format(figure, check->unit, text, sizeof(text));
-	if (strcmp(status, "device") == 0)
-		add_origin(check, xasprintf("%s = %s, from the device's own properties",
-					    bound->spec, text));
-	else
-		add_origin(check, xasprintf("%s = %s, data sheet (%s)", bound->spec, text, status));
+	words = spec_words(s->device, key);
+	add_origin(check, xasprintf("%s = %s, %s", key, text, words));
+	free(words);
 	return true;
 }
 

@@ -9,9 +9,11 @@
 #include "base/embedded.h"
 #include "base/memory.h"
 #include "plan/hint.h"
+#include "reference/gpu.h"
 #include "reference/spec.h"
 
-#define GENERIC "generic.ini"
+#define GENERIC "generic.ini"     /* any GPU */
+#define DATASHEET "datasheet.ini" /* a model of configs/gpus that needs no shares of its own */
 
 static void nothing(void *context, const char *key, const char *message)
 {
@@ -54,6 +56,26 @@ static enum status load_shipped(struct limits *limits, const struct embedded_fil
 	return take(limits, &config, status);
 }
 
+/* The limits of a model of configs/gpus, NULL: of any other device. */
+static const struct embedded_file *file_of_model(const struct embedded_file *sheet)
+{
+	const struct embedded_file *file =
+		sheet ? embedded_find(embedded_limits, sheet->name) : NULL;
+
+	return file ? file : embedded_find(embedded_limits, sheet ? DATASHEET : GENERIC);
+}
+
+/* Shipped limits by name: of a file, or of a model that shares one. */
+static const struct embedded_file *shipped(const char *source)
+{
+	char *name = xasprintf("%s.ini", source);
+	const struct embedded_file *file = embedded_find(embedded_limits, name);
+	const struct gpu *gpu = gpus_by_id(source);
+
+	free(name);
+	return file || !gpu ? file : file_of_model(gpu->file);
+}
+
 /* A name that is neither a file's nor one of shipped limits. */
 static enum status not_there(const char *source, struct text *errors)
 {
@@ -62,7 +84,8 @@ static enum status not_there(const char *source, struct text *errors)
 	const char *names[65];
 	size_t n = 0;
 
-	for (const struct embedded_file *f = embedded_limits; f->name && n < ARRAY_SIZE(words); f++) {
+	for (const struct embedded_file *f = embedded_limits; f->name && n < ARRAY_SIZE(words);
+	     f++) {
 		snprintf(words[n], sizeof(words[n]), "%.*s", (int)strlen(f->name) - 4, f->name);
 		text_addf(&list, "%s%s", n ? ", " : "", words[n]);
 		names[n] = words[n];
@@ -77,12 +100,10 @@ static enum status not_there(const char *source, struct text *errors)
 
 enum status limits_load(struct limits *limits, const char *source, struct text *errors)
 {
-	char *name = xasprintf("%s.ini", source);
-	const struct embedded_file *file = embedded_find(embedded_limits, name);
+	const struct embedded_file *file = shipped(source);
 	struct config config;
 	enum status status;
 
-	free(name);
 	memset(limits, 0, sizeof(*limits));
 	if (file)
 		return load_shipped(limits, file, errors);
@@ -101,12 +122,8 @@ enum status limits_load(struct limits *limits, const char *source, struct text *
 
 enum status limits_of_model(struct limits *limits, const char *device_name, struct text *errors)
 {
-	const struct embedded_file *sheet = spec_file(device_name);
-	const struct embedded_file *file =
-		sheet ? embedded_find(embedded_limits, sheet->name) : NULL;
-
 	memset(limits, 0, sizeof(*limits));
-	return load_shipped(limits, file ? file : embedded_find(embedded_limits, GENERIC), errors);
+	return load_shipped(limits, file_of_model(spec_file(device_name)), errors);
 }
 
 /* The config was written anew into the result: what its lines were called is in the settings. */
@@ -200,6 +217,17 @@ static bool device_matches(const struct condition *condition, const struct case_
 	return false;
 }
 
+/* "cuda" of "cuda:0" */
+static bool backend_matches(const struct condition *condition, const struct case_result *c)
+{
+	char *backend =
+		xstrndup(c->device ? c->device : "", strcspn(c->device ? c->device : "", ":"));
+	bool matches = word_matches(condition, backend);
+
+	free(backend);
+	return matches;
+}
+
 static bool parameter_matches(const struct condition *condition, const struct case_result *c)
 {
 	const struct case_parameter *p = case_parameter(c, condition->name);
@@ -223,6 +251,8 @@ static bool condition_holds(const struct condition *condition, const struct case
 		return condition_is_about(condition, model);
 	if (strcmp(condition->name, "device") == 0)
 		return device_matches(condition, c);
+	if (strcmp(condition->name, "backend") == 0)
+		return backend_matches(condition, c);
 	if (strcmp(condition->name, "label") == 0)
 		return word_matches(condition, c->label);
 	return false;

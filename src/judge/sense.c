@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "judge/limits.h"
-#include "reference/quantity.h"
 #include "reference/spec.h"
 
 #define LEAST_SHARE 0.01
@@ -27,54 +26,30 @@ static bool is_large(const struct case_result *c)
 					    : size->number >= LARGE_SHAPE;
 }
 
-struct ceiling {
-	const char *spec;
-	double figure,
-		most; /* of the data sheet; of the metric: some are sums, or count bytes twice */
-};
-
-/* What bounds the metric of this case on its device; false: nothing that is known. */
-static bool find_ceiling(const struct limit *limit, const struct case_result *c,
-			 const struct device_info *device, struct ceiling *ceiling)
-{
-	const struct quantity *quantity = quantity_of_case(c, limit->metric->name, device);
-	const char *status;
-
-	for (size_t i = 0; quantity && i < ARRAY_SIZE(quantity->peak) && quantity->peak[i]; i++) {
-		if (!spec_lookup(device, quantity->peak[i], &ceiling->figure, &status))
-			continue;
-		ceiling->spec = quantity->peak[i];
-		ceiling->most = ceiling->figure * quantity->peak_factor /
-				(quantity->factor > 0 ? quantity->factor : 1);
-		return true;
-	}
-	return false;
-}
-
 /* False: reported. */
 static bool bound_makes_sense(const struct limit *limit, const struct bound *bound, const char *key,
 			      const struct case_result *c, const struct device_info *device,
 			      struct text *errors)
 {
-	struct ceiling ceiling;
+	struct spec_peak peak;
 	char figure_text[48];
 	double share;
 
-	if (!find_ceiling(limit, c, device, &ceiling))
+	if (!spec_peak(c, limit->metric->name, device, &peak))
 		return true;
-	share = bound->factor / ceiling.most;
-	units_format(ceiling.figure, limit->metric->unit, figure_text, sizeof(figure_text));
+	share = bound->factor / peak.most;
+	units_format(peak.figure, limit->metric->unit, figure_text, sizeof(figure_text));
 	if (share < LEAST_SHARE && is_large(c))
 		text_addf(errors,
 			  "%s: [limit %s] %s = %s: that is %.2g %% of what a %s can do (%s %s), so "
 			  "it would never fire\n",
 			  bound->place, limit->name, key, bound->text, 100 * share, device->name,
-			  ceiling.spec, figure_text);
+			  peak.key, figure_text);
 	else if (share > MOST_SHARE && strcmp(key, "min") == 0)
 		text_addf(errors,
 			  "%s: [limit %s] %s = %s: that is %.3g times what a %s can do (%s %s)\n",
 			  bound->place, limit->name, key, bound->text, share, device->name,
-			  ceiling.spec, figure_text);
+			  peak.key, figure_text);
 	else
 		return true;
 	return false;

@@ -1,9 +1,10 @@
 /*
  * Identical devices of one node against each other: needs no golden number.
  *
- * A device is compared with the median of the others (of three at least). It fails when it is worse by more than the
- * limit's margin and by more than `sigmas` robust standard deviations of all of them, beyond the uncertainty of both
- * sides. Two devices can only be said to differ.
+ * A device is compared with the median of the others. It fails when it is worse by more than the limit's margin and, of
+ * three or more, by more than `sigmas` robust standard deviations of all of them, beyond the uncertainty of both sides. It
+ * passes only within the margin: devices that scatter by more than that are left undecided, however alike. Of two the
+ * slower one fails; whether it is too slow or the other one too fast, a limit or a population has to tell.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -123,65 +124,108 @@ static struct check *add_check(const struct judging *j, size_t i)
 	return check;
 }
 
+struct standing {
+	double others; /* their median, logarithm */
+	double behind; /* so much worse, logarithm */
+	double half;   /* of the interval of `behind` */
+};
+
+static struct standing standing_of(const struct group *g, size_t member)
+{
+	double others = median_of_others(g, g->logs, member);
+	/* A device that scatters widely is no reason to trust the others less. */
+	double half = median_of_others(g, g->halves, member);
+
+	if (g->count > 2)
+		half *= MEDIAN_TO_MEAN / sqrt((double)g->count - 1);
+	return (struct standing){ others, others - g->logs[member],
+				  hypot(g->halves[member], half) };
+}
+
+/* Of three or more; of two half of their distance is their deviation. */
+static double scatter(const struct group *g)
+{
+	return g->count > 2 ? g->j->limit->sigmas * g->deviation : 0;
+}
+
+static enum verdict verdict_of(const struct group *g, const struct standing *s)
+{
+	double margin = -log(1 - g->j->limit->sisters), warn = -log(1 - g->j->limit->sisters_warn);
+
+	if (s->behind - s->half > fmax(margin, scatter(g)))
+		return VERDICT_FAIL;
+	if (s->behind + s->half > margin)
+		return VERDICT_INCONCLUSIVE;
+	/* Not a number where the limit has no such margin. */
+	return s->behind - s->half > fmax(warn, scatter(g)) && !isnan(warn) ? VERDICT_WARN
+									    : VERDICT_PASS;
+}
+
+/* The limit that the case violates by itself, NULL: none that was judged before. */
+static const char *violated(const struct verdicts *v, const char *case_id)
+{
+	for (size_t i = 0; i < v->count; i++)
+		if (v->checks[i].verdict == VERDICT_FAIL &&
+		    v->checks[i].comparison != LIKE_SISTERS &&
+		    strcmp(v->checks[i].case_id, case_id) == 0)
+			return v->checks[i].limit;
+	return NULL;
+}
+
+static char *words_of(const struct group *g, const struct standing *s, enum verdict verdict,
+		      const char *case_id)
+{
+	struct text out = TEXT_EMPTY;
+	const char *limit = violated(g->j->verdicts, case_id);
+
+	text_addf(&out, "%.2f %% %s than ", fabs(100 * (1 - exp(-s->behind))),
+		  s->behind < 0 ? "better" : "worse");
+	if (g->count > 2) {
+		text_addf(&out, "the median of %zu identical devices", g->count - 1);
+	} else {
+		text_add(&out, "the other one of two");
+		if (verdict == VERDICT_FAIL && limit)
+			text_addf(&out, ": this one is slow, as [limit %s] says too", limit);
+		else if (verdict == VERDICT_FAIL)
+			text_add(&out, ": one of the two is wrong, most likely the slower one; "
+				       "compare each with its limit or population");
+	}
+	return text_detach(&out);
+}
+
 static void judge_member(const struct group *g, size_t member)
 {
 	const struct judging *j = g->j;
 	bool lower = j->limit->metric->better == BETTER_LOWER;
-	double others = median_of_others(g, g->logs, member);
-	double behind = others - g->logs[member];
-	double allowed = fmax(-log(1 - j->limit->sisters), j->limit->sigmas * g->deviation);
-	/* A sister that scatters widely is no reason to trust the others less. */
-	double half = hypot(g->halves[member], median_of_others(g, g->halves, member) *
-						       MEDIAN_TO_MEAN / sqrt((double)g->count - 1));
+	struct standing s = standing_of(g, member);
+	enum verdict verdict = verdict_of(g, &s);
+	double margin = verdict == VERDICT_WARN ? j->limit->sisters_warn : j->limit->sisters;
+	double allowed = fmax(-log(1 - margin), scatter(g));
 	struct check *check = add_check(j, g->members[member]);
-	enum verdict verdict = VERDICT_INCONCLUSIVE;
-	char *reason;
+	char *reason = words_of(g, &s, verdict, check->case_id);
 
-	check->bound = exp(lower ? -(others - allowed) : others - allowed);
-	check->margin = (lower ? -1 : 1) * (check->value / check->bound - 1);
-	if (behind - half > allowed)
-		verdict = VERDICT_FAIL;
-	else if (behind + half <= allowed)
-		verdict = VERDICT_PASS;
-	reason = xasprintf("%.2f %% %s than the median of %zu sisters",
-			   fabs(100 * (1 - exp(-behind))), behind < 0 ? "better" : "worse",
-			   g->count - 1);
-	check_decide(check, j->limit, verdict, reason);
-	free(reason);
-}
-
-/* Nobody can say which of two is at fault. */
-static void judge_pair(const struct group *g)
-{
-	double apart = fabs(g->logs[0] - g->logs[1]), allowed = -log(1 - g->j->limit->sisters);
-	double half = hypot(g->halves[0], g->halves[1]);
-	enum verdict verdict = apart + half <= allowed  ? VERDICT_PASS
-			       : apart - half > allowed ? VERDICT_WARN
-							: VERDICT_INCONCLUSIVE;
-	char *reason = xasprintf(
-		"the two differ by %.2f %%%s", 100 * (1 - exp(-apart)),
-		verdict == VERDICT_WARN ? "; which one is at fault takes a third to tell" : "");
-
-	for (size_t i = 0; i < 2; i++) {
-		struct check *check = add_check(g->j, g->members[i]);
-
-		check_decide(check, g->j->limit, verdict, reason);
+	if (verdict == VERDICT_WARN) {
+		free(check->bound_text);
+		check->bound_text = xasprintf("sisters_warn = %s", j->limit->sisters_warn_text);
 	}
+	check->bound = exp(lower ? -(s.others - allowed) : s.others - allowed);
+	check->margin = (lower ? -1 : 1) * (check->value / check->bound - 1);
+	check_decide(check, j->limit, verdict, reason);
 	free(reason);
 }
 
 static void judge_group(struct group *g)
 {
-	if (g->count == 2) {
-		judge_pair(g);
-	} else if (g->count == 1) {
-		check_decide(add_check(g->j, g->members[0]), g->j->limit, VERDICT_SKIP,
-			     "there is no identical device to compare with");
-	} else if (g->count > 2) {
-		g->deviation = deviation_of(g);
-		for (size_t i = 0; i < g->count; i++)
-			judge_member(g, i);
+	if (g->count == 1) {
+		/* Where the limit bounds the value as well, the case was judged. */
+		if (!g->j->limit->min.kind && !g->j->limit->max.kind)
+			check_decide(add_check(g->j, g->members[0]), g->j->limit, VERDICT_SKIP,
+				     "there is no identical device to compare with");
+		return;
 	}
+	g->deviation = g->count ? deviation_of(g) : 0;
+	for (size_t i = 0; i < g->count; i++)
+		judge_member(g, i);
 }
 
 void judge_sisters(const struct judging *j)

@@ -39,8 +39,13 @@ static enum status read_figure(struct bound *bound, const char *figure, const st
 				 "'%.60s' is neither baseline nor a data-sheet figure (spec.NAME)",
 				 figure);
 	figure += strlen(SPEC);
-	for (key = spec_keys; key->name && n + 1 < ARRAY_SIZE(names); key++)
+	bound->kind = BOUND_SPEC;
+	bound->spec = xstrdup(figure);
+	if (strcmp(figure, SPEC_PEAK) == 0)
+		return STATUS_OK;
+	for (key = spec_keys; key->name && n + 2 < ARRAY_SIZE(names); key++)
 		names[n++] = key->name;
+	names[n++] = SPEC_PEAK;
 	names[n] = NULL;
 	key = spec_key_find(figure);
 	if (!key)
@@ -48,8 +53,6 @@ static enum status read_figure(struct bound *bound, const char *figure, const st
 	if (strcmp(key->unit, metric->unit) != 0)
 		return error_set(err, STATUS_USAGE, "spec.%s is in %s, %s in %s", key->name,
 				 key->unit, metric->name, metric->unit);
-	bound->kind = BOUND_SPEC;
-	bound->spec = xstrdup(figure);
 	return STATUS_OK;
 }
 

@@ -11,7 +11,7 @@
 #define MOST_NAMES 32
 
 /* Words that stand for something else than a parameter. */
-static const char *const special[] = { "device", "model", "label", NULL };
+static const char *const special[] = { "device", "model", "backend", "label", NULL };
 
 static const struct key *find_axis(const struct suite *suite, const char *name)
 {

@@ -122,23 +122,36 @@ static void read_bound(struct reading *r, const char *key, struct bound *bound)
 		complain(r, key, "a metric of the node has absolute bounds only");
 }
 
-static void read_sisters(struct reading *r)
+/* A margin to other devices; NaN: the key is not there, or wrong. `text` is owned by the limit. */
+static double read_margin(struct reading *r, const char *key, char **text)
 {
 	struct error err = ERROR_NONE;
-	const char *text = text_of(r, "sisters");
+	const char *written = text_of(r, key);
+	double margin = NAN;
+
+	if (!*written)
+		return NAN;
+	*text = xstrdup(written);
+	if (units_parse_percent(written, &margin, &err) != STATUS_OK)
+		complain(r, key, err.message);
+	else if (!(margin > 0 && margin < 1))
+		complain(r, key, "the margin must be above 0 % and below 100 %");
+	else if (!r->limit->suite || r->limit->metric->better == BETTER_NONE)
+		complain(r, key, "the metric has no better and worse to compare by");
+	return margin;
+}
+
+static void read_sisters(struct reading *r)
+{
 	struct limit *limit = r->limit;
 
-	limit->sisters = NAN;
-	if (!*text)
-		return;
-	limit->sisters_text = xstrdup(text);
-	limit->sisters_place = place_of(r, "sisters");
-	if (units_parse_percent(text, &limit->sisters, &err) != STATUS_OK)
-		complain(r, "sisters", err.message);
-	else if (!(limit->sisters > 0 && limit->sisters < 1))
-		complain(r, "sisters", "the margin must be above 0 % and below 100 %");
-	else if (!limit->suite || limit->metric->better == BETTER_NONE)
-		complain(r, "sisters", "the metric has no better and worse to compare by");
+	limit->sisters = read_margin(r, "sisters", &limit->sisters_text);
+	limit->sisters_warn = read_margin(r, "sisters_warn", &limit->sisters_warn_text);
+	if (limit->sisters_text)
+		limit->sisters_place = place_of(r, "sisters");
+	if (limit->sisters_warn_text && !(limit->sisters_warn < limit->sisters))
+		complain(r, "sisters_warn",
+			 "it warns before `sisters` rejects: give sisters, and this below it");
 }
 
 static void read_where(struct reading *r)
@@ -190,7 +203,8 @@ bool limit_read(struct limit *limit, const struct section *section, const struct
 
 	*limit = (struct limit){ .name = xstrdup(section->name),
 				 .place = xstrdup(section->origin),
-				 .sisters = NAN };
+				 .sisters = NAN,
+				 .sisters_warn = NAN };
 	read_rest(&r);
 	if (read_metric(&r)) {
 		read_where(&r);
@@ -228,6 +242,7 @@ void limit_release(struct limit *limit)
 	free(limit->name);
 	free(limit->place);
 	free(limit->sisters_text);
+	free(limit->sisters_warn_text);
 	free(limit->sisters_place);
 	free(limit->origin);
 	memset(limit, 0, sizeof(*limit));

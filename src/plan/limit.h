@@ -6,14 +6,15 @@
  *	where = direction:h2d|d2h, memory:pinned, size:>=64MiB
  *	min = 0.85 * spec.pcie_bandwidth
  *
- * A bound is a value with unit ("47 GB/s"), a share of a data-sheet figure ("0.85 * spec.memory_bandwidth") or a share of
- * the baseline ("0.97 * baseline"); `sisters = 2 %` compares the identical devices of one node with each other. Nothing is
- * evaluated as code.
+ * A bound is a value with unit ("47 GB/s"), a share of a data-sheet figure ("0.85 * spec.memory_bandwidth"; spec.peak is
+ * the one that bounds the case, by its precision and the device's architecture) or a share of the baseline ("0.97 * baseline"); `sisters = 2 %` compares the identical devices of one node with each other
+ * (`sisters_warn = 1 %` warns before that). Nothing is evaluated as code.
  *
  * `where` narrows the cases: parameters of the suite by their names in results, and the words below. Alternatives
  * are separated by '|', numbers may be bounded with >= and <=.
  *	device:cuda:0   the case uses this device          label:big      the variant [suite NAME big]
  *	model:H200      the name of the case's first device holds this text, from the start of a word on
+ *	backend:cuda    the backend of the case's first device
  *
  * Ownership: a limit owns its texts; `metric` and `suite` are the schema's.
  */
@@ -39,7 +40,7 @@ struct bound {
 enum condition_test { CONDITION_IS, CONDITION_AT_LEAST, CONDITION_AT_MOST };
 
 struct condition {
-	char *name; /* parameter, or "device", "model", "label" */
+	char *name; /* parameter, or "device", "model", "backend", "label" */
 	enum condition_test test;
 	char **words; /* CONDITION_IS: any of them, in canonical form */
 	size_t word_count;
@@ -56,8 +57,9 @@ struct limit {
 	struct condition *conditions;
 	size_t condition_count;
 	struct bound min, max;
-	double sisters; /* ratio below (or above) the sisters' median; NaN: not compared */
-	char *sisters_text, *sisters_place;
+	double sisters; /* ratio below (or above) the median of the identical devices; NaN: not compared */
+	double sisters_warn; /* a smaller one, from which on it is a warning; NaN: none */
+	char *sisters_text, *sisters_warn_text, *sisters_place;
 	double sigmas;        /* ... and this many robust standard deviations of the sisters */
 	double launch_spread; /* standard deviation between launches that is taken for granted, a ratio */
 	size_t devices; /* so many different devices must be judged; 0: as many as there are */

@@ -13,12 +13,15 @@
 #include "base/text.h"
 #include "plan/hint.h"
 
+#define LIMITS "limits/"
+
 static const struct embedded_file *find_embedded(const char *name, const struct source *includer)
 {
 	const struct embedded_file *file;
-	char *with_suffix = xasprintf("%s.ini", name);
+	bool limits = includer && text_starts_with(name, LIMITS);
+	char *with_suffix = xasprintf("%s.ini", limits ? name + strlen(LIMITS) : name);
 
-	file = embedded_find(embedded_configs, with_suffix);
+	file = embedded_find(limits ? embedded_limits : embedded_configs, with_suffix);
 	free(with_suffix);
 	if (!file && includer && includer->embedded)
 		file = embedded_find(embedded_configs, name);
@@ -113,7 +116,8 @@ enum status source_open(struct source *source, const char *name, const struct so
 		source->name = path_of(name, includer);
 		return open_file(source, name, err);
 	}
-	source->name = xstrdup(embedded->name);
+	source->name = text_starts_with(name, LIMITS) ? xasprintf("%s.ini", name)
+						       : xstrdup(embedded->name);
 	source->embedded = true;
 	source->length = embedded->size;
 	source->data = xstrndup((const char *)embedded->data, embedded->size);

@@ -22,7 +22,8 @@ struct source {
 /*
  * `name`: an embedded config ("quick", and "quick.ini" from within another embedded one), else a
  * path, taken relative to the folder of `includer` (NULL: the working directory). A file in the
- * working directory that is called like an embedded config is reached as ./quick. `source->name` is
+ * working directory that is called like an embedded config is reached as ./quick. An include may also name shipped
+ * limits: "limits/generic". `source->name` is
  * set on errors too; messages do not repeat it.
  */
 enum status source_open(struct source *source, const char *name, const struct source *includer,

@@ -7,6 +7,9 @@
 #ifndef GPUPROOF_PLAN_SPEC_KEYS_H
 #define GPUPROOF_PLAN_SPEC_KEYS_H
 
+/* What a limit writes for the figure, of these, that bounds the case: reference/quantity.h knows which. */
+#define SPEC_PEAK "peak"
+
 struct spec_key {
 	const char *name;
 	const char *unit; /* SI base */

@@ -1,7 +1,7 @@
 /*
  * The figure of a device that a limit or a share of peak refers to: from the data sheet of its model (gpu.h), or else
- * from the device itself (spec.c): PCIe from the widest and fastest link that device and slot can have, never from the
- * link as it is just now, which may be the fault to be found.
+ * from what the driver tells of it (derived.h): PCIe from the widest and fastest link that device and slot can have, never
+ * from the link as it is just now, which may be the fault to be found.
  */
 #ifndef GPUPROOF_REFERENCE_SPEC_H
 #define GPUPROOF_REFERENCE_SPEC_H
@@ -16,7 +16,21 @@
 bool spec_lookup(const struct device_info *device, const char *key, double *value,
 		 const char **status);
 
-/* The same from the sheet of a device name alone. */
+/* Where that figure comes from: "data sheet (read)", "from the driver: 2619 MHz x 2 x 5120 bit"; the caller frees it. */
+char *spec_words(const struct device_info *device, const char *key);
+
+/* The figure that bounds a metric of a case. */
+struct spec_peak {
+	const char *key;
+	double figure;
+	double most; /* of the metric: some are sums, or count bytes twice */
+};
+
+/* False: nothing that is known bounds it. */
+bool spec_peak(const struct case_result *c, const char *metric, const struct device_info *device,
+	       struct spec_peak *peak);
+
+/* spec_lookup() from the sheet of a device name alone. */
 bool spec_of_name(const char *device_name, const char *key, double *value, const char **status);
 
 /* The file of configs/gpus that describes `device_name`, NULL: none. Its name is also that of the model's limits. */

@@ -1,0 +1,162 @@
+#include "reference/derived.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+/*
+ * FLOP (int8: operations) of one multiprocessor in one clock, a multiply-add being two, dense. Sources: CUDA C++ Programming
+ * Guide, "Arithmetic Instructions" (native throughput by compute capability); tensor cores by NVIDIA's white papers on
+ * Volta, Turing, Ampere (GA100 and GA102), Ada, Hopper and Blackwell. 0: not known, or the chip has none.
+ */
+struct rate {
+	int capability;
+	double fp64, fp32, fp64_tensor, fp16_tensor, fp8_tensor, int8_tensor;
+};
+
+static const struct rate rates[] = {
+	{ 35, 128, 384, 0, 0, 0, 0 },        { 37, 128, 384, 0, 0, 0, 0 },
+	{ 50, 8, 256, 0, 0, 0, 0 },          { 52, 8, 256, 0, 0, 0, 0 },
+	{ 60, 64, 128, 0, 0, 0, 0 },         { 61, 8, 256, 0, 0, 0, 0 },
+	{ 70, 64, 128, 0, 1024, 0, 0 },      { 75, 4, 128, 0, 1024, 0, 2048 },
+	{ 80, 64, 128, 128, 2048, 0, 4096 }, { 86, 4, 256, 0, 1024, 0, 2048 },
+	{ 89, 4, 256, 0, 1024, 2048, 2048 }, { 90, 128, 256, 256, 4096, 8192, 8192 },
+	{ 100, 0, 256, 0, 8192, 16384, 0 },  { 120, 4, 256, 0, 1024, 2048, 2048 },
+};
+
+static const struct rate *rate_of(const struct device_info *device)
+{
+	int capability = device->capability_major * 10 + device->capability_minor;
+
+	/* An emulated capability says nothing of the chip. */
+	for (size_t i = 0; !*device->emulated_on && i < ARRAY_SIZE(rates); i++)
+		if (rates[i].capability == capability)
+			return &rates[i];
+	return NULL;
+}
+
+/* GeForce cards sum products of FP16 and FP8 in FP32 at half of the chip's rate. */
+static double tensor_share(const struct device_info *device)
+{
+	return device->capability_major * 10 + device->capability_minor > 70 &&
+			       strstr(device->name, "GeForce")
+		       ? 0.5
+		       : 1;
+}
+
+static double rate_for(const struct device_info *device, const char *key)
+{
+	const struct rate *r = rate_of(device);
+	double share = tensor_share(device);
+	bool ampere = r && r->capability >= 80;
+
+	if (!r)
+		return 0;
+	if (strcmp(key, "fp64") == 0)
+		return r->fp64;
+	if (strcmp(key, "fp32") == 0)
+		return r->fp32;
+	if (strcmp(key, "fp64_tensor") == 0)
+		return r->fp64_tensor;
+	if (strcmp(key, "int8_tensor") == 0)
+		return r->int8_tensor;
+	if (strcmp(key, "fp8_tensor") == 0)
+		return r->fp8_tensor * share;
+	if (strcmp(key, "fp16_tensor") == 0 || (ampere && strcmp(key, "bf16_tensor") == 0))
+		return r->fp16_tensor * share;
+	if (ampere && strcmp(key, "tf32_tensor") == 0)
+		return r->fp16_tensor * share / 2;
+	return 0;
+}
+
+static bool arithmetic(const struct device_info *device, const char *key, double *value,
+		       struct text *words)
+{
+	double rate = rate_for(device, key);
+
+	*value = device->multiprocessors * device->clock_hz * rate;
+	if (words)
+		text_addf(words,
+			  "%d multiprocessors x %.0f MHz x %.0f a clock (compute capability %d.%d)",
+			  device->multiprocessors, device->clock_hz / 1e6, rate,
+			  device->capability_major, device->capability_minor);
+	return *value > 0;
+}
+
+/* GT/s x lanes x line coding / 8, one direction. Generations 1 and 2 send 10 bits per byte, later ones 130 per 128. */
+static bool pcie(const struct device_info *device, const char *key, double *value,
+		 struct text *words)
+{
+	static const double transfers[] = { 0, 2.5e9, 5e9, 8e9, 16e9, 32e9, 64e9 };
+	int generation = device->pcie_generation_max;
+
+	(void)key;
+	if (generation < 1 || generation > 6 || device->pcie_width_max < 1)
+		return false;
+	*value = transfers[generation] * device->pcie_width_max *
+		 (generation < 3 ? 0.8 : 128.0 / 130) / 8;
+	if (words)
+		text_addf(words, "PCIe generation %d x %d lanes", generation,
+			  device->pcie_width_max);
+	return true;
+}
+
+/* DDR: two transfers a clock. */
+static bool memory_bandwidth(const struct device_info *device, const char *key, double *value,
+			     struct text *words)
+{
+	(void)key;
+	*value = device->memory_clock_hz * 2 * device->memory_bus_bits / 8;
+	if (words)
+		text_addf(words, "%.0f MHz x 2 x %d bit", device->memory_clock_hz / 1e6,
+			  device->memory_bus_bits);
+	return *value > 0;
+}
+
+static bool memory(const struct device_info *device, const char *key, double *value,
+		   struct text *words)
+{
+	(void)key;
+	*value = (double)device->memory_bytes;
+	if (words)
+		text_add(words, "size of its memory");
+	return *value > 0;
+}
+
+/* One link, one direction; by the white papers of Pascal, Volta, Ampere (GA100, GA102), Hopper and Blackwell. */
+static bool nvlink(const struct device_info *device, const char *key, double *value,
+		   struct text *words)
+{
+	static const struct {
+		int capability;
+		double link;
+	} links[] = { { 60, 20e9 },      { 70, 25e9 }, { 75, 25e9 }, { 80, 25e9 },
+		      { 86, 14.0625e9 }, { 90, 25e9 }, { 100, 50e9 } };
+	int capability = device->capability_major * 10 + device->capability_minor;
+
+	(void)key;
+	*value = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(links); i++)
+		if (links[i].capability == capability)
+			*value = device->nvlink_count * links[i].link;
+	if (words)
+		text_addf(words, "%d active NVLinks", device->nvlink_count);
+	return *value > 0;
+}
+
+bool derived_figure(const struct device_info *device, const char *key, double *value,
+		    struct text *words)
+{
+	static const struct {
+		const char *key;
+		bool (*of)(const struct device_info *, const char *, double *, struct text *);
+	} rows[] = { { "pcie_bandwidth", pcie },
+		     { "memory_bandwidth", memory_bandwidth },
+		     { "nvlink_bandwidth", nvlink },
+		     { "memory", memory } };
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (strcmp(rows[i].key, key) == 0)
+			return rows[i].of(device, key, value, words);
+	return arithmetic(device, key, value, words);
+}
