@@ -12,6 +12,11 @@ struct cache_flush {
 	struct buffer scratch;
 };
 
+/*
+ * What `info` can keep in its last-level cache: data that must come from memory take twice as much in turn. Of devices made
+ * of host memory never more than 64 MiB, whatever the machine says it has.
+ */
+uint64_t cache_reached_bytes(const struct device_info *info);
 /* Device memory that cache_flush_open() takes. */
 uint64_t cache_flush_bytes(const struct device_info *info);
 /* Flushes run on `stream`, in front of what is timed there. Unsupported where the size of the cache is unknown. */

@@ -3,6 +3,7 @@
 
 #include "base/parallel.h"
 #include "suites/buffers.h"
+#include "suites/cache.h"
 
 #define SEED 20261120
 
@@ -134,6 +135,21 @@ static void test_rotation(void **state)
 	assert_int_equal(buffer_rotation(1024, 50 << 20, 64), 64);
 }
 
+/* A virtual machine shows the caches of a whole socket: no case moves gigabytes because of that. */
+static void test_a_host_device_reaches_part_of_the_cache_shown(void **state)
+{
+	struct device_info cpu = { .l2_bytes = UINT64_C(1) << 30,
+				   .capabilities = DEVICE_SHARES_HOST_MEMORY };
+	struct device_info gpu = { .l2_bytes = UINT64_C(1) << 30 };
+
+	(void)state;
+	assert_int_equal(cache_reached_bytes(&cpu), 64 << 20);
+	assert_int_equal(cache_flush_bytes(&cpu), 128 << 20);
+	assert_int_equal(cache_reached_bytes(&gpu), 1 << 30);
+	cpu.l2_bytes = 32 << 20;
+	assert_int_equal(cache_reached_bytes(&cpu), 32 << 20);
+}
+
 static void count_each(void *context, size_t begin, size_t end)
 {
 	unsigned char *seen = context;
@@ -175,6 +191,7 @@ int main(void)
 		TEST(test_poison_is_no_data),
 		TEST(test_errors_say_what_was_asked_for),
 		TEST(test_rotation),
+		TEST(test_a_host_device_reaches_part_of_the_cache_shown),
 		TEST(test_parallel_for_covers_all_once),
 		TEST(test_a_thread_is_worth_its_start),
 	};

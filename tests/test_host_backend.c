@@ -358,6 +358,43 @@ static void small_blocks_that_add_up_do_not_pass_the_total(void **state)
 				       err));
 }
 
+/* "VmFlags" of the mapping that `address` is in; false where the kernel tells none. */
+static bool mapping_flags(const void *address, char *flags, size_t size)
+{
+	FILE *f = fopen("/proc/self/smaps", "re");
+	unsigned long long first, end, at = (unsigned long long)(uintptr_t)address;
+	bool inside = false, found = false;
+	char line[512];
+
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "%llx-%llx ", &first, &end) == 2)
+			inside = at >= first && at < end;
+		found = inside && strncmp(line, "VmFlags:", 8) == 0;
+	}
+	if (f)
+		fclose(f);
+	snprintf(flags, size, "%s", found ? line + 8 : "");
+	return found;
+}
+
+static void large_blocks_of_a_device_ask_for_huge_pages(void **state)
+{
+	const size_t sizes[] = { 64 << 20, 1 << 20 };
+	char flags[512];
+
+	(void)state;
+	if (access("/sys/kernel/mm/transparent_hugepage/enabled", R_OK) != 0)
+		skip();
+	for (int i = 0; i < 2; i++) {
+		void *memory;
+
+		OK(backend_memory_alloc(device, ALLOCATOR_DEVICE, sizes[i], NULL, &memory, err));
+		if (mapping_flags(memory, flags, sizeof(flags)))
+			assert_int_equal(strstr(flags, " hg") != NULL, i == 0);
+		OK(backend_memory_free(device, ALLOCATOR_DEVICE, memory, sizes[i], NULL, err));
+	}
+}
+
 static void large_copies_arrive_whole(void **state)
 {
 	static const size_t sizes[] = { 0, 1, 4097, (256 << 10) + 3, (9 << 20) + 7 };
@@ -693,6 +730,7 @@ int main(void)
 		WITH_DEVICE(every_allocator_gives_memory_or_says_why_not),
 		WITH_DEVICE(memory_that_does_not_fit_is_refused_and_the_device_works_on),
 		WITH_DEVICE(small_blocks_that_add_up_do_not_pass_the_total),
+		WITH_DEVICE(large_blocks_of_a_device_ask_for_huge_pages),
 		WITH_DEVICE(large_copies_arrive_whole),
 		WITH_DEVICE(rows_are_copied_with_their_strides),
 		WITH_DEVICE(idle_streams_and_teams_cost_nothing),

@@ -3,6 +3,7 @@
 
 #include "kernels/chase.h"
 #include "kernels/copy.h"
+#include "suites/cache.h"
 #include "suites/transfer/access.h"
 #include "suites/transfer/direction.h"
 #include "suites/transfer/lane.h"
@@ -107,7 +108,7 @@ static void test_cold_blocks_are_many(void **state)
 			 STATUS_OK);
 	assert_non_null(strstr(result.notes, "Rotates over "));
 	assert_true(strtod(result.notes + strlen("Rotates over "), NULL) * 65536 >=
-		    2.0 * (double)f->infos[0].l2_bytes);
+		    2.0 * (double)cache_reached_bytes(&f->infos[0]));
 	case_result_release(&result);
 	assert_nothing_open("cold");
 }

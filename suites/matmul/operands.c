@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/fastest.h"
+#include "suites/cache.h"
 
 /* Sets that are rotated at most. */
 #define MOST_SETS 64
@@ -51,8 +52,8 @@ uint64_t operands_set_bytes(const int64_t shape[3], enum precision precision, in
 size_t operands_set_count(const int64_t shape[3], enum precision precision, int64_t batch,
 			  const struct device_info *info)
 {
-	return buffer_rotation(operands_set_bytes(shape, precision, batch), info->l2_bytes,
-			       MOST_SETS);
+	return buffer_rotation(operands_set_bytes(shape, precision, batch),
+			       cache_reached_bytes(info), MOST_SETS);
 }
 
 uint64_t operands_copy_bytes(const int64_t shape[3], enum precision precision)

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "suites/cache.h"
 #include "suites/transfer/transfer.h"
 
 /* Copies that only keep the other links busy need not be larger: smaller buffers are sooner ready. */
@@ -35,9 +36,11 @@ bool transfer_cold(const struct plan_case *c)
 
 uint64_t transfer_cache(const struct device_info *info, bool host)
 {
-	long shared = host ? sysconf(_SC_LEVEL3_CACHE_SIZE) : 0;
+	bool own = info->capabilities & DEVICE_SHARES_HOST_MEMORY;
+	long shared = host && !own ? sysconf(_SC_LEVEL3_CACHE_SIZE) : 0;
+	uint64_t cache = cache_reached_bytes(info);
 
-	return shared > 0 && (uint64_t)shared > info->l2_bytes ? (uint64_t)shared : info->l2_bytes;
+	return shared > 0 && (uint64_t)shared > cache ? (uint64_t)shared : cache;
 }
 
 size_t transfer_slots(enum direction direction, bool cold, size_t bytes,

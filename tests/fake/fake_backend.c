@@ -84,6 +84,7 @@ static enum status fake_device_info(int index, struct device_info *out, struct e
 		out->capabilities &= ~(unsigned)DEVICE_SHARES_HOST_MEMORY;
 	take_capability(out);
 	out->memory_bytes = out->memory_free_bytes = script.memory_bytes;
+	out->l2_bytes = 4u << 20; /* the host's would make plans differ from machine to machine */
 	return STATUS_OK;
 }
 
