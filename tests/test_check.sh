@@ -72,7 +72,12 @@ expect 2 'no such file' run -l nowhere.ini
 # Shipped ones know no allocation: nothing was judged.
 expect 1 'nothing was judged' run -l generic
 expect 4 'there is no baseline' run -l base.ini
-expect 0 'baseline =' run -l base.ini --baseline run --all
+expect 4 'the baseline is the run that is judged' run -l base.ini --baseline run
+sed 's/"id": "[0-9a-f]\{16\}"/"id": "before"/' run/result.json >before.json
+expect 0 'baseline =' run -l base.ini --baseline before.json --all
+# Of another device, or measured another way, it bounds nothing.
+sed 's/"name": "[^"]*"/"name": "Tesla K80"/' before.json >k80.json
+expect 4 "the baseline is of another model: 'Tesla K80'" run -l base.ini --baseline k80.json
 # Names of shipped limits, and what is near.
 expect 2 "h20: no such file, and no shipped limits of that name (did you mean 'h200'?); shipped: " run --limits h20
 expect 2 'nowhere.ini: no such file' run --limits nowhere.ini

@@ -383,6 +383,56 @@ static void a_baseline_bounds_case_by_case(void **state)
 	result_release(&before);
 }
 
+static void setting(struct result *r, const char *section, const char *key, const char *value)
+{
+	r->settings = xrealloc(r->settings, r->setting_count + 1, sizeof(*r->settings));
+	r->settings[r->setting_count++] = (struct result_setting){ xstrdup(section), xstrdup(key),
+								   xstrdup(value), xstrdup("") };
+}
+
+/* Another model, another way to measure, the judged run itself: such a baseline bounds nothing. */
+static void a_baseline_that_does_not_fit_is_an_error(void **state)
+{
+	static const struct {
+		const char *model, *run_id, *preheat, *samples, *reason;
+	} rows[] = {
+		{ "NVIDIA H200", "2", "1s", "20", "" },
+		/* More samples of the same are the same. */
+		{ "NVIDIA H200", "2", "1s", "200", "" },
+		{ "Tesla K80", "2", "1s", "20",
+		  "the baseline is of another model: 'Tesla K80', here 'NVIDIA H200'" },
+		{ "NVIDIA H200", "1", "1s", "20",
+		  "the baseline is the run that is judged (1): it could never fail" },
+		{ "NVIDIA H200", "2", "0s", "20",
+		  "the baseline was measured another way: [suite transfer] preheat = 0s, here 1s" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct result r, before;
+		struct verdicts v;
+
+		node_init(&r, 1, "NVIDIA H200");
+		node_init(&before, 1, rows[i].model);
+		node_add(&r, 0, 55e9, 0.001);
+		node_add(&before, 0, 55e9, 0.001);
+		r.run_id = xstrdup("1");
+		before.run_id = xstrdup(rows[i].run_id);
+		setting(&r, "suite transfer", "preheat", "1s");
+		setting(&r, "suite transfer", "max_samples", "20");
+		setting(&before, "suite transfer", "preheat", rows[i].preheat);
+		setting(&before, "suite transfer", "max_samples", rows[i].samples);
+		judge_by(BANDWIDTH "min = 0.9 * baseline\n", &r, 1, &before, &v);
+		assert_int_equal(v.checks[0].verdict,
+				 *rows[i].reason ? VERDICT_ERROR : VERDICT_PASS);
+		assert_int_equal(verdicts_exit_code(&v), *rows[i].reason ? 4 : 0);
+		assert_string_equal(v.checks[0].reason, rows[i].reason);
+		verdicts_release(&v);
+		result_release(&r);
+		result_release(&before);
+	}
+}
+
 static void memory_errors_outrank_everything(void **state)
 {
 	struct case_result *c;
@@ -895,6 +945,7 @@ int main(void)
 		cmocka_unit_test(devices_are_counted),
 		cmocka_unit_test(launches_are_pooled_and_narrow_the_bounds),
 		cmocka_unit_test(a_baseline_bounds_case_by_case),
+		cmocka_unit_test(a_baseline_that_does_not_fit_is_an_error),
 		cmocka_unit_test(memory_errors_outrank_everything),
 		cmocka_unit_test(the_slow_sister_is_named),
 		cmocka_unit_test(of_two_the_slower_one_fails),

@@ -155,6 +155,9 @@ static bool resolve_baseline(const struct judging *j, const struct bound *bound,
 						     : "there is no baseline");
 		return false;
 	}
+	*reason = baseline_misfit(j->input, s, before);
+	if (*reason)
+		return false;
 	o = observe(before, check->metric, check->unit, j->limit->launch_spread);
 	if (o.verdict == VERDICT_PASS) {
 		check->bound = bound->factor * o.estimate.value;

@@ -31,6 +31,10 @@ enum verdict judge_bound(const struct check *check, const struct observation *o,
 /* sisters.c */
 void judge_sisters(const struct judging *j);
 
+/* baseline_fits.c: why the baseline's case may not bound this one, NULL: it may. The caller frees it. */
+char *baseline_misfit(const struct judge_input *input, const struct subject *now,
+		      const struct subject *before);
+
 void judging_set(char **text, const char *value);
 /*
  * A check without a limit, about a case (NULL: the run) and `device` (NULL: the case's first, if there is a case).

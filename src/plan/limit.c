@@ -120,6 +120,8 @@ static void read_bound(struct reading *r, const char *key, struct bound *bound)
 		complain(r, key, err.message);
 	else if (bound->kind != BOUND_ABSOLUTE && !r->limit->suite)
 		complain(r, key, "a metric of the node has absolute bounds only");
+	else if (bound->kind == BOUND_ABSOLUTE && bound->factor == 0 && strcmp(key, "min") == 0)
+		complain(r, key, "no value is below 0: it could never fail");
 }
 
 /* A margin to other devices; NaN: the key is not there, or wrong. `text` is owned by the limit. */

@@ -1,0 +1,92 @@
+/* Whether a baseline may bound what is judged: the same GPU model, measured the same way, in another run. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "judge/judging.h"
+
+/* How long to sample changes how sure a figure is, not what it is; lists are in the cases' parameters. */
+static bool decides(const char *key)
+{
+	static const char *const keys[] = { "preheat", "warmup" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+		if (strcmp(key, keys[i]) == 0)
+			return true;
+	return false;
+}
+
+static const char *setting_of(const struct result *r, const char *section, const char *key)
+{
+	for (size_t i = 0; i < r->setting_count; i++)
+		if (strcmp(r->settings[i].section, section) == 0 &&
+		    strcmp(r->settings[i].key, key) == 0)
+			return r->settings[i].value;
+	return NULL;
+}
+
+/* A setting of the case's suite that is another one there; one that only one of the two knows is no difference. */
+static char *other_setting(const struct result *now, const struct result *before,
+			   const struct case_result *c)
+{
+	char *section = xasprintf("suite %s%s%s", c->suite, *c->label ? " " : "", c->label);
+	char *found = NULL;
+
+	for (size_t i = 0; i < now->setting_count && !found; i++) {
+		const struct result_setting *s = &now->settings[i];
+		const char *there;
+
+		if (strcmp(s->section, section) != 0 || !decides(s->key))
+			continue;
+		there = setting_of(before, section, s->key);
+		if (there && s->value && strcmp(there, s->value) != 0)
+			found = xasprintf("the baseline was measured another way: [%s] %s = %s, "
+					  "here %s",
+					  section, s->key, there, s->value);
+	}
+	free(section);
+	return found;
+}
+
+static char *other_parameter(const struct case_result *now, const struct case_result *before)
+{
+	for (size_t i = 0; i < now->parameter_count; i++) {
+		const struct case_parameter *p = &now->parameters[i];
+		const struct case_parameter *there = case_parameter(before, p->name);
+
+		if (there && strcmp(there->text, p->text) != 0)
+			return xasprintf("the baseline was measured another way: %s = %s, here %s",
+					 p->name, there->text, p->text);
+	}
+	return NULL;
+}
+
+static char *same_run(const struct judge_input *input)
+{
+	for (size_t i = 0; i < input->count; i++)
+		for (size_t k = 0; k < input->baseline_count; k++) {
+			const char *a = input->results[i].run_id, *b = input->baseline[k].run_id;
+
+			if (a && b && *a && strcmp(a, b) == 0)
+				return xasprintf("the baseline is the run that is judged (%s): "
+						 "it could never fail",
+						 a);
+		}
+	return NULL;
+}
+
+char *baseline_misfit(const struct judge_input *input, const struct subject *now,
+		      const struct subject *before)
+{
+	char *reason = same_run(input);
+
+	if (!reason && now->device && before->device &&
+	    strcmp(now->device->name, before->device->name) != 0)
+		reason = xasprintf("the baseline is of another model: '%.60s', here '%.60s'",
+				   before->device->name, now->device->name);
+	if (!reason)
+		reason = other_parameter(now->first, before->first);
+	for (size_t k = 0; k < input->baseline_count && input->count && !reason; k++)
+		reason = other_setting(&input->results[0], &input->baseline[k], now->first);
+	return reason;
+}
