@@ -242,7 +242,7 @@ static enum status parallel_run(struct run *run, struct error *err)
 
 	if (setup_from_case(&setup, run->c, err) != STATUS_OK)
 		return err->status;
-	setup.seed = run->seed;
+	setup.seed = setup_data_seed(run->run_seed, &setup);
 	return measure_setup(run, &setup, &options, err);
 }
 

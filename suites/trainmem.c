@@ -330,7 +330,7 @@ static enum status trainmem_run(struct run *run, struct error *err)
 
 	if (setup_from_case(&setup, run->c, err) != STATUS_OK)
 		return err->status;
-	setup.seed = run->seed;
+	setup.seed = setup_data_seed(run->run_seed, &setup);
 	switch (study) {
 	case STUDY_BATCH:
 		return run_search(run, &setup, &options, SEARCH_BATCH, err);

@@ -297,6 +297,7 @@ static inline enum status run_case(struct fixture *f, const struct plan_case *c,
 			   .device_count = c->device_count,
 			   .nursery = fixture_nursery,
 			   .seed = generator_bits(FIXTURE_SEED, c->index),
+			   .run_seed = FIXTURE_SEED,
 			   .result = result };
 	enum status status;
 

@@ -157,6 +157,56 @@ assert memory["zero3"]["parameters"] < memory["zero2"]["parameters"] == memory["
 assert memory["1f1b"]["activations"] < memory["gpipe"]["activations"], memory
 assert wire["zero1"] == wire["zero2"] < wire["zero3"] < 1.5 * wire["zero2"], wire
 PY
+# One model and batch begin with the same weights and rows however they are split, in whatever precision, and in both suites:
+# the first loss is one number. Another seed of the run, another batch: another number.
+cat > "$dir/losses.ini" <<'INI'
+[run]
+backend = host
+host_devices = 4
+seed = 7
+[suite parallel]
+layers = 32,64,48,64,10
+batch = 48
+modes = single,ddp,zero1,zero2,zero3,layer_split,gpipe,1f1b,1f1b_eager,tensor,dp_naive,hybrid
+devices = 1,2,4
+hybrid = 2x1x2,1x2x2,2x2x1
+microbatches = 3
+precision = fp32,fp64,bf16_mixed
+iterations = 3
+sample_time = 50us
+[suite parallel other]
+layers = 32,64,48,64,10
+batch = 24
+modes = single
+[suite trainmem]
+layers = 32,64,48,64,10
+batch = 48
+max_samples = 3
+min_samples = 3
+INI
+"$gpuproof" run "$dir/losses.ini" -o "$dir/losses" --quiet || fail "first losses: run ended with $?"
+"$gpuproof" run "$dir/losses.ini" --set run.seed=8 --set parallel.modes=single --set parallel.precision=fp32 \
+	-o "$dir/losses8" --quiet || fail "first losses, another seed: run ended with $?"
+python3 - "$dir/losses/result.json" "$dir/losses8/result.json" <<'PY'
+import json, sys
+def losses(path):
+    all = {}
+    for c in json.load(open(path))["cases"]:
+        assert c["status"] == "OK", (c["id"], c["status"], c["reason"])
+        all[c["id"]] = c["metrics"][c["suite"] + ".loss"]["value"]
+    return all
+seven, eight = (losses(path) for path in sys.argv[1:])
+other = [v for id, v in seven.items() if id.startswith("parallel:other/")]
+same = {id: v for id, v in seven.items() if not id.startswith("parallel:other/")}
+fp64 = [v for id, v in same.items() if "/fp64/48/single/" in id]
+assert len(other) == len(fp64) == 1 and len(same) == 3 * (1 + 10 * 2 + 3) + 4, sorted(same)
+for id, v in same.items():
+    allowed = 1e-12 if "/fp64/" in id else 2e-3 if "/bf16_mixed/" in id else 1e-6
+    assert abs(v / fp64[0] - 1) <= allowed, (id, v, fp64[0])
+assert abs(other[0] / fp64[0] - 1) > 1e-3, other
+for v in eight.values():
+    assert abs(v / fp64[0] - 1) > 1e-3 and abs(v / other[0] - 1) > 1e-3, (v, fp64[0], other)
+PY
 python3 - "$dir/ways/result.json" <<'PY'
 import json, sys
 cases = {c["id"].split("@")[0].split("/", 3)[3]: c for c in json.load(open(sys.argv[1]))["cases"]}

@@ -37,6 +37,7 @@ void attempt_begin(struct attempt *a, const struct plan *plan, const struct plan
 			       .world = world,
 			       .phases = &a->phases,
 			       .seed = case_seed(run_seed, c->id),
+			       .run_seed = (uint64_t)run_seed,
 			       .sampler = { .rules = &a->rules, .world = world },
 			       .result = &a->result };
 }

@@ -21,6 +21,8 @@ struct run {
 	struct nursery *nursery; /* of suites with fresh_processes; NULL elsewhere */
 	struct phases *phases; /* where its time goes; NULL: nobody asks */
 	uint64_t seed; /* of this case: derived from [run] seed and the case's id */
+	/* [run] seed itself: for data that several cases must have in common. */
+	uint64_t run_seed;
 	struct case_result *result;
 };
 

@@ -73,7 +73,9 @@ const struct metric parallel_metrics[] = {
 	{ "parallel.skipped_steps", "1", BETTER_LOWER, 0,
 	  "steps before the timed ones that a dynamic loss scale skipped; none that is timed" },
 	{ "parallel.loss_scale", "1", BETTER_NONE, 0, "the dynamic loss scale of the timed steps" },
-	{ "parallel.loss", "1", BETTER_NONE, 0, "mean loss over the batch at the first step" },
+	{ "parallel.loss", "1", BETTER_NONE, 0,
+	  "mean loss over the batch at the first step: every split and precision of a model and batch begins "
+	  "with the same weights and rows" },
 	{ 0 }
 };
 

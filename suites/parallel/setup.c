@@ -152,6 +152,15 @@ void setup_fit_mode(struct setup *setup)
 		setup->mode->fit(setup);
 }
 
+uint64_t setup_data_seed(uint64_t run_seed, const struct setup *setup)
+{
+	uint64_t seed = generator_bits(run_seed, setup->batch);
+
+	for (size_t l = 0; l <= setup->layers; l++)
+		seed = generator_bits(seed, setup->widths[l]);
+	return seed;
+}
+
 uint64_t setup_seed(const struct setup *setup, enum setup_tensor tensor, size_t layer)
 {
 	return generator_bits(setup->seed, layer * TENSOR_COUNT + tensor);

@@ -140,6 +140,13 @@ double setup_safe_rate(const struct setup *setup);
  */
 bool setup_shrink(const struct setup *setup, double flops, struct setup *small);
 
+/*
+ * The seed of a model and its batch: of `run_seed`, the widths and the rows of the whole step, and of nothing else. So every
+ * split, precision and optimizer begins with the same weights and the same rows, rank r has its rows of the batch that one
+ * device has, and first losses can be compared. Before the setup shrinks; suite trainmem has the same.
+ */
+uint64_t setup_data_seed(uint64_t run_seed, const struct setup *setup);
+
 /* Seeds of the tensors. */
 enum setup_tensor { TENSOR_INPUT, TENSOR_LABELS, TENSOR_WEIGHTS, TENSOR_BIASES, TENSOR_COUNT };
 uint64_t setup_seed(const struct setup *setup, enum setup_tensor tensor, size_t layer);

@@ -65,6 +65,8 @@ const struct metric trainmem_metrics[] = {
 	{ "trainmem.gradient_error", "1", BETTER_LOWER, 0,
 	  "relative L2 difference of the gradients from double precision, or from those of a step that keeps "
 	  "everything: the larger" },
+	{ "trainmem.loss", "1", BETTER_NONE, 0,
+	  "mean loss over the batch at the first step; parallel.loss of the same model and batch" },
 	{ "trainmem.losses", "B", BETTER_NONE, 0, "losses of all rows of a step, part of the activations" },
 	{ "trainmem.offloaded", "B", BETTER_NONE, 0, "moved to and from the host in one step" },
 	{ "trainmem.host_memory", "B", BETTER_LOWER, 0, "pinned host memory for it" },
@@ -226,6 +228,7 @@ void outcome_record_account(struct run *run, const struct setup *setup, const st
 				     plain->class_peak[MEMORY_ACTIVATIONS]));
 	}
 	record_slope(run, setup, a, plan);
+	run_value(run, "trainmem.loss", a->first_loss);
 	run_value(run, "trainmem.losses", (double)(setup->batch * sizeof(double)));
 	if (a->moved_bytes) {
 		run_value(run, "trainmem.offloaded", (double)a->moved_bytes);
