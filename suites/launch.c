@@ -59,14 +59,15 @@ static const char *const axes[] = { "operations", "nodes", NULL };
 
 static const struct metric metrics[] = {
 	{ "launch.time", "s", BETTER_LOWER, 1,
-	  "one operation; of graph: launching all its kernels and waiting for them" },
-	{ "launch.time_p95", "s", BETTER_LOWER, 0, "19 of 20 are faster" },
+	  "one operation; of graph: launching all its kernels and waiting for them", METRIC_HOST },
+	{ "launch.time_p95", "s", BETTER_LOWER, 0, "19 of 20 are faster", METRIC_HOST },
 	{ "launch.time_p99", "s", BETTER_LOWER, 0,
-	  "99 of 100 are faster; from 100 samples or more" },
-	{ "launch.first", "s", BETTER_LOWER, 0, "the first of the case" },
-	{ "launch.time_per_kernel", "s", BETTER_LOWER, 0, "of a graph: its time over its kernels" },
+	  "99 of 100 are faster; from 100 samples or more", METRIC_HOST },
+	{ "launch.first", "s", BETTER_LOWER, 0, "the first of the case", METRIC_HOST },
+	{ "launch.time_per_kernel", "s", BETTER_LOWER, 0, "of a graph: its time over its kernels",
+	  METRIC_HOST },
 	{ "launch.enqueue", "s", BETTER_LOWER, 0,
-	  "of a graph: the call that launches it, without waiting" },
+	  "of a graph: the call that launches it, without waiting", METRIC_HOST },
 	{ 0 },
 };
 

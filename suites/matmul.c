@@ -85,10 +85,11 @@ static const struct metric metrics[] = {
 	{ "matmul.time", "s", BETTER_LOWER, 0, "one call: one product, or a batch" },
 	{ "matmul.memory", "B", BETTER_LOWER, 0, "A, B and C as stored" },
 	{ "matmul.nonfinite", "1", BETTER_NONE, 0,
-	  "with a scale other than 1: share of the results beyond the format's range" },
+	  "with a scale other than 1: share of the results beyond the format's range",
+	  METRIC_EXACT },
 	{ "matmul.subnormal", "1", BETTER_NONE, 0,
 	  "with a scale other than 1: share of the operands that are stored as subnormal numbers "
-	  "or zero, with digits lost" },
+	  "or zero, with digits lost", METRIC_EXACT },
 	{ "matmul.candidates", "1", BETTER_NONE, 0,
 	  "implementation lt: algorithms that were timed to find the fastest" },
 	{ "matmul.search_gain", "1", BETTER_HIGHER, 0,
@@ -99,10 +100,10 @@ static const struct metric metrics[] = {
 	  "for this product" },
 	{ "matmul.error", "1", BETTER_LOWER, 0,
 	  "relative Frobenius norm of the error against a double-precision product of the operands "
-	  "as stored" },
+	  "as stored", METRIC_EXACT },
 	{ "matmul.error_total", "1", BETTER_LOWER, 0,
 	  "the same against the operands before they were rounded from FP32: what a lower "
-	  "precision costs in all" },
+	  "precision costs in all", METRIC_EXACT },
 	{ 0 },
 };
 

@@ -98,7 +98,7 @@ static const struct metric metrics[] = {
 	  "one load that depends on the one before it, over a random way through the memory" },
 	{ "transfer.time", "s", BETTER_LOWER, 0, "one copy; where all copy at once: of all" },
 	{ "transfer.first", "s", BETTER_LOWER, 0,
-	  "the first timed copy by itself, before any warm-up" },
+	  "the first timed copy by itself, before any warm-up", METRIC_HOST },
 	{ "transfer.bandwidth_each", "B/s", BETTER_HIGHER, 0,
 	  "one copy's part where all copy at once" },
 	{ "transfer.kept", "1", BETTER_HIGHER, 0,

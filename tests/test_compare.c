@@ -212,6 +212,42 @@ static void what_has_no_main_figure_or_is_zero_on_both_sides_keeps_no_gate_open(
 	}
 }
 
+/* Speeds that are the same are no comfort where memory lost bits: what check says, compare says. */
+static void memory_errors_of_the_new_side_are_wrong(void **state)
+{
+	struct comparison c;
+	struct result a[4], b[4];
+	struct comparison_input input = {
+		.a = a, .b = b, .a_count = 4, .b_count = 4, .margin = 0.01, .launch_spread = 0.005
+	};
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		node_init(&a[i], 1, "NVIDIA H200");
+		node_init(&b[i], 1, "NVIDIA H200");
+		node_add(&a[i], 0, 55e9, 0.001);
+		node_add(&b[i], 0, 55e9, 0.001);
+	}
+	b[2].cases[0].before.ecc_uncorrected = 0;
+	b[2].cases[0].after.ecc_uncorrected = 1;
+	compare_results(&input, &c);
+	assert_int_equal(comparison_gate(&c), 5);
+	assert_int_equal(c.fault_count, 1);
+	assert_string_equal(c.faults[0], "transfer/h2d/pinned/512MiB@cuda:0: "
+					 "uncorrected memory errors (ECC) during the case: 1");
+	comparison_release(&c);
+	/* Of the old side it is past. */
+	input.a = b;
+	input.b = a;
+	compare_results(&input, &c);
+	assert_int_equal(comparison_gate(&c), 0);
+	comparison_release(&c);
+	for (size_t i = 0; i < 4; i++) {
+		result_release(&a[i]);
+		result_release(&b[i]);
+	}
+}
+
 static void nothing_to_compare_passes_no_gate(void **state)
 {
 	struct comparison_input input = {
@@ -279,6 +315,7 @@ int main(void)
 		cmocka_unit_test(broken_and_missing_cases_are_named),
 		cmocka_unit_test(
 			what_has_no_main_figure_or_is_zero_on_both_sides_keeps_no_gate_open),
+		cmocka_unit_test(memory_errors_of_the_new_side_are_wrong),
 		cmocka_unit_test(nothing_to_compare_passes_no_gate),
 		cmocka_unit_test(environments_are_compared),
 	};

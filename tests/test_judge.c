@@ -930,6 +930,168 @@ static void devices_without_a_uuid_are_told_apart_by_their_host(void **state)
 		result_release(&r[i]);
 }
 
+/* One launch whose case counts something, as no timed figure does. */
+static void counted(struct result *r, const char *metric, const char *unit, enum better better,
+		    double value)
+{
+	struct metric_value *m;
+
+	node_init(r, 1, "NVIDIA H200");
+	m = &node_add(r, 0, 1, NAN)->metrics[0];
+	free(r->cases[0].suite);
+	r->cases[0].suite = xstrndup(metric, strcspn(metric, "."));
+	free(m->name);
+	free(m->unit);
+	m->name = xstrdup(metric);
+	m->unit = xstrdup(unit);
+	m->better = better;
+	m->value = value;
+	m->low = m->high = NAN;
+	m->series[0] = '\0';
+}
+
+/* What no launch may exceed is not outvoted by four good ones; a zero gives no certainty. */
+static void the_worst_launch_decides_what_was_counted(void **state)
+{
+	static const struct {
+		const char *metric, *unit, *bound;
+		enum better better;
+		double launches[5];
+		size_t count;
+		enum verdict verdict;
+		double value;
+	} rows[] = {
+		{ "alloc.lost", "B", "max = 0B", BETTER_LOWER, { 0, 0, 0, 0, 67108864 }, 5,
+		  VERDICT_FAIL, 67108864 },
+		{ "alloc.lost", "B", "max = 0B", BETTER_LOWER, { 0, 0, 0, 0, 0 }, 5, VERDICT_PASS, 0 },
+		{ "alloc.granted", "B", "min = 1GB", BETTER_HIGHER, { 2e9, 2e9, 5e8 }, 3,
+		  VERDICT_FAIL, 5e8 },
+		/* The bound says which end is the bad one. */
+		{ "alloc.granted", "B", "max = 1GB", BETTER_HIGHER, { 5e8, 5e8, 2e9 }, 3,
+		  VERDICT_FAIL, 2e9 },
+		{ "matmul.error", "1", "max = 0.006", BETTER_LOWER, { 0, 0, 0, .011, .011 }, 5,
+		  VERDICT_FAIL, .011 },
+		{ "matmul.error", "1", "max = 0.006", BETTER_LOWER, { 0, .0059, .0059, .0059 }, 4,
+		  VERDICT_PASS, .0059 },
+		{ "burn.found", "1", "min = 1", BETTER_HIGHER, { 1, 1, 1, 1, 0.99 }, 5,
+		  VERDICT_FAIL, 0.99 },
+		/* Timed by other figures: estimated, and a zero among them leaves it open. */
+		{ "parallel.idle", "1", "max = 0.006", BETTER_LOWER, { 0, .0059, .0059, .0059 }, 4,
+		  VERDICT_INCONCLUSIVE, NAN },
+		{ "parallel.idle", "1", "max = 0.006", BETTER_LOWER, { 0, 0, 0, .011, .011 }, 5,
+		  VERDICT_INCONCLUSIVE, NAN },
+		{ "parallel.idle", "1", "max = 0.006", BETTER_LOWER, { 0, 0, 0, 0, 0 }, 5,
+		  VERDICT_PASS, 0 },
+		{ "parallel.idle", "1", "max = 0.006", BETTER_LOWER, { .03, .03, .03, 0, .03 }, 5,
+		  VERDICT_FAIL, NAN },
+	};
+
+	(void)state;
+	/* As results of their own, and pooled by `run --launches`. */
+	for (size_t k = 0; k < 2 * ARRAY_SIZE(rows); k++) {
+		size_t i = k / 2;
+		char *body = xasprintf("metric = %s\n%s\n", rows[i].metric, rows[i].bound);
+		struct result r[5];
+		struct verdicts v;
+
+		for (size_t l = 0; l < rows[i].count; l++)
+			counted(&r[l], rows[i].metric, rows[i].unit, rows[i].better,
+				rows[i].launches[l]);
+		if (k % 2)
+			pool_launches(&r[0], 1, &r[1], rows[i].count - 1);
+		judge_by(body, r, k % 2 ? 1 : rows[i].count, NULL, &v);
+		if (v.checks[0].verdict != rows[i].verdict ||
+		    (!isnan(rows[i].value) && v.checks[0].value != rows[i].value))
+			fail_msg("row %zu: %s of %g", i, verdict_name(v.checks[0].verdict),
+				 v.checks[0].value);
+		verdicts_release(&v);
+		for (size_t l = 0; l < rows[i].count; l++)
+			result_release(&r[l]);
+		free(body);
+	}
+}
+
+/* "Without that, no number counts." */
+static void what_was_not_verified_is_not_accepted(void **state)
+{
+	static const struct {
+		bool done;
+		double error, tolerance;
+		int exit_code;
+		const char *reason;
+	} rows[] = {
+		{ true, NAN, NAN, 0, "" },
+		{ true, 1e-4, 1e-3, 0, "" },
+		{ true, 1, 1e-3, 5, "its error of 1 is beyond the tolerance of 0.001" },
+		{ true, NAN, 1e-3, 4, "the result of this case was never verified" },
+		{ false, NAN, NAN, 4, "the result of this case was never verified" },
+	};
+
+	(void)state;
+	/* Whether a limit is about the case or not, in one launch or in the second of two, pooled or not. */
+	for (size_t k = 0; k < 6 * ARRAY_SIZE(rows); k++) {
+		size_t i = k / 6, launches = 1 + (k % 3 > 0);
+		const char *where = k / 3 % 2 ? "where = device:cuda:1\n" : "";
+		char *body = xasprintf(BANDWIDTH "min = 1 GB/s\n%s", where);
+		struct result r[2];
+		struct verdicts v;
+		bool told = false;
+
+		for (size_t l = 0; l < launches; l++) {
+			node_init(&r[l], 2, "NVIDIA H200");
+			node_add(&r[l], 0, 55e9, 0.001);
+			node_add(&r[l], 1, 55e9, 0.001);
+		}
+		r[launches - 1].cases[0].verification = (struct verification){
+			.done = rows[i].done, .error = rows[i].error, .tolerance = rows[i].tolerance
+		};
+		if (k % 3 == 2)
+			pool_launches(&r[0], 1, &r[1], 1);
+		judge_by(body, r, k % 3 == 1 ? 2 : 1, NULL, &v);
+		if (verdicts_exit_code(&v) != rows[i].exit_code)
+			fail_msg("row %zu, way %zu: exit code %d", i, k % 6, verdicts_exit_code(&v));
+		for (size_t c = 0; c < v.count; c++)
+			told = told || strcmp(v.checks[c].reason, rows[i].reason) == 0 ||
+			       strcmp(v.checks[c].reason, "its result was never verified") == 0;
+		assert_true(told);
+		verdicts_release(&v);
+		for (size_t l = 0; l < launches; l++)
+			result_release(&r[l]);
+		free(body);
+	}
+}
+
+/* Between the last reading of one case and the first of the next the device works, too. */
+static void errors_between_two_cases_count(void **state)
+{
+	struct case_result *c;
+	struct verdicts v;
+	struct result r;
+
+	(void)state;
+	node_init(&r, 2, "NVIDIA H200");
+	for (size_t i = 0; i < 2; i++) {
+		/* In the result by plan, not by time. */
+		c = node_add(&r, 0, 55e9, 0.001);
+		c->started_seconds = i ? 1 : 9;
+		c->before.ecc_uncorrected = c->after.ecc_uncorrected = i ? 0 : 7;
+	}
+	c = node_add(&r, 1, 55e9, 0.001);
+	c->started_seconds = 5;
+	c->before.ecc_uncorrected = c->after.ecc_uncorrected = 3;
+	judge_by(BANDWIDTH "min = 1 GB/s\n", &r, 1, NULL, &v);
+	assert_int_equal(verdicts_exit_code(&v), 5);
+	assert_string_equal(v.checks[0].reason, "uncorrected memory errors (ECC) before the case, "
+						"since the one before it: 7");
+	assert_string_equal(v.checks[0].devices, "cuda:0");
+	verdicts_release(&v);
+	r.cases[0].before.ecc_uncorrected = r.cases[0].after.ecc_uncorrected = 0;
+	judge_by(BANDWIDTH "min = 1 GB/s\n", &r, 1, NULL, &v);
+	assert_int_equal(verdicts_exit_code(&v), 0);
+	verdicts_release(&v);
+	result_release(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -963,6 +1125,9 @@ int main(void)
 		cmocka_unit_test(the_longer_side_of_an_interval_decides),
 		cmocka_unit_test(devices_without_a_uuid_are_told_apart_by_their_host),
 		cmocka_unit_test(what_was_found_at_any_launch_counts_and_is_told_once),
+		cmocka_unit_test(the_worst_launch_decides_what_was_counted),
+		cmocka_unit_test(what_was_not_verified_is_not_accepted),
+		cmocka_unit_test(errors_between_two_cases_count),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -80,6 +80,7 @@ static void accepted_node(const struct gpu *gpu, size_t count, struct result *r)
 		struct case_result *c = result_add_case(r);
 
 		describe_case(&plan, &plan.cases[i], c);
+		c->verification.done = true;
 		if (plan.cases[i].skip_reason)
 			describe_outcome(c, CASE_SKIPPED, plan.cases[i].skip_reason);
 	}

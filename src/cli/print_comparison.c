@@ -54,6 +54,8 @@ void print_comparison(const struct comparison *c, bool all)
 	struct table table = TABLE_EMPTY;
 
 	print_differences(c);
+	for (size_t i = 0; i < c->fault_count; i++)
+		printf("WRONG in B: %s\n", c->faults[i]);
 	printf("%s; margin %.3g %%\n", c->sentence, 100 * c->margin);
 	table_row(&table,
 		  (const char *[]){ "", "B/A, > 1 worse", "AT SAME CLOCK", "A", "B", "LAUNCHES",

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "judge/judging.h"
 #include "judge/observation.h"
 #include "judge/rank.h"
 
@@ -233,6 +234,26 @@ static void compare_cases(const struct comparison_input *input, struct compariso
 	subjects_release(&b);
 }
 
+/* Wrong results, memory errors and lost devices of the new side, as `check` finds them without any limit. */
+static void find_faults(const struct comparison_input *input, struct comparison *out)
+{
+	const struct judge_input judged = { .results = input->b, .count = input->b_count };
+	struct verdicts verdicts = { 0 };
+
+	judge_run(&judged, &verdicts);
+	for (size_t i = 0; i < verdicts.count; i++) {
+		const struct check *check = &verdicts.checks[i];
+
+		if (!check->wrong)
+			continue;
+		ARRAY_GROW(out->faults, out->fault_count, out->fault_capacity);
+		out->faults[out->fault_count++] =
+			xasprintf("%s%s%s", check->case_id, *check->case_id ? ": " : "",
+				  check->reason);
+	}
+	verdicts_release(&verdicts);
+}
+
 /* The worst change first; within a word, the largest ratio. */
 static int by_weight(const void *a, const void *b)
 {
@@ -270,6 +291,7 @@ void compare_results(const struct comparison_input *input, struct comparison *ou
 	*out = (struct comparison){ .margin = input->margin };
 	compare_environments(input, out);
 	compare_cases(input, out);
+	find_faults(input, out);
 	if (out->count)
 		qsort(out->rows, out->count, sizeof(*out->rows), by_weight);
 	for (size_t i = 0; i < out->count; i++) {
@@ -286,6 +308,8 @@ int comparison_gate(const struct comparison *c)
 {
 	bool regressed = false, open = c->count == 0;
 
+	if (c->fault_count)
+		return 5;
 	for (size_t i = 0; i < c->count; i++) {
 		const struct comparison_row *row = &c->rows[i];
 
@@ -312,6 +336,9 @@ void comparison_release(struct comparison *c)
 		free(c->differences[i].a);
 		free(c->differences[i].b);
 	}
+	for (size_t i = 0; i < c->fault_count; i++)
+		free(c->faults[i]);
+	free(c->faults);
 	free(c->rows);
 	free(c->differences);
 	free(c->sentence);

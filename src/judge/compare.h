@@ -48,6 +48,8 @@ struct comparison {
 	size_t count, capacity;
 	struct difference *differences; /* between the environments */
 	size_t difference_count, difference_capacity;
+	char **faults; /* wrong results and memory errors of the new side, in words */
+	size_t fault_count, fault_capacity;
 	size_t counts[CHANGE_COUNT];
 	size_t possible; /* rows that are REGRESSED or IMPROVED, but with too few launches */
 	double margin;

@@ -52,6 +52,11 @@ char *comparison_to_json(const struct comparison *c)
 	for (size_t i = 0; i < c->difference_count; i++)
 		write_difference(&w, &c->differences[i]);
 	writer_close(&w, ']');
+	writer_key(&w, "faults");
+	writer_open_inline(&w, '[');
+	for (size_t i = 0; i < c->fault_count; i++)
+		writer_text(&w, c->faults[i]);
+	writer_close(&w, ']');
 	writer_key(&w, "rows");
 	writer_open(&w, '[');
 	for (size_t i = 0; i < c->count; i++)

@@ -103,3 +103,28 @@ struct estimate estimate_launches(const double *values, size_t n, double sample_
 	free(logs);
 	return e;
 }
+
+/* Half widths of a linear interval as those of a ratio: what the upper end is to the value. */
+static double as_ratio(double value, double half)
+{
+	return half > 0 ? log1p(half / value) : 0;
+}
+
+struct estimate estimate_with_zeros(const double *values, size_t n)
+{
+	double mean = 0, squares = 0, error;
+	struct estimate e = { .value = hodges_lehmann(values, n), .launches = n };
+
+	for (size_t i = 0; i < n; i++)
+		mean += values[i] / (double)n;
+	for (size_t i = 0; i < n; i++)
+		squares += (values[i] - mean) * (values[i] - mean);
+	if (!(e.value > 0))
+		e.value = mean;
+	if (n < 2 || !(e.value > 0))
+		return e;
+	error = sqrt(squares / (double)(n - 1) / (double)n);
+	e.half = as_ratio(e.value, student_quantile(0.95, (double)n - 1) * error);
+	e.half_both = as_ratio(e.value, student_quantile(0.975, (double)n - 1) * error);
+	return e;
+}

@@ -26,6 +26,12 @@ struct estimate {
 struct estimate estimate_launches(const double *values, size_t n, double sample_half,
 				  double spread);
 
+/*
+ * The same for values of which some are zero and so have no logarithm: the interval is Student's around the value, on the
+ * values themselves, of its longer side; a zero among them gives no certainty. All zero: zero, without an interval.
+ */
+struct estimate estimate_with_zeros(const double *values, size_t n);
+
 /* Median of the pairwise means (each value with itself too): robust, and 96 % as efficient as the mean. */
 double hodges_lehmann(const double *values, size_t n);
 

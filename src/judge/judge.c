@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "judge/judging.h"
+#include "judge/kind.h"
 #include "plan/spec_keys.h"
 #include "reference/spec.h"
 
@@ -199,6 +200,15 @@ static char *circumstances(const struct subject *s, const char *metric)
 	return text_detach(&out);
 }
 
+/* What no launch changes is decided by its worst one. */
+static void take_worst_launch(struct check *check, const struct observation *o,
+			      enum check_kind comparison)
+{
+	check->value = worst_value(o->values, o->count,
+				   comparison == AT_MOST ? BETTER_LOWER : BETTER_HIGHER);
+	check->low = check->high = check->value;
+}
+
 static void judge_value(const struct judging *j, size_t i, const struct bound *bound,
 			enum check_kind comparison)
 {
@@ -216,6 +226,8 @@ static void judge_value(const struct judging *j, size_t i, const struct bound *b
 	} else if (!resolve(j, bound, j->subjects[i], check, &half, &reason)) {
 		check_decide(check, j->limit, VERDICT_ERROR, reason);
 	} else {
+		if (o->exact)
+			take_worst_launch(check, o, comparison);
 		check->margin = margin_of(check, comparison == AT_LEAST);
 		verdict = judge_bound(check, o, half);
 		if (o->no_interval)
@@ -298,6 +310,13 @@ static void judge_coverage(const struct judging *j)
 	free(reason);
 }
 
+static void refuse_unverified(const struct subject *s, struct observation *o)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->cases[i]->status == CASE_OK && !case_is_verified(s->cases[i]))
+			observation_refuse(o, VERDICT_ERROR, "its result was never verified");
+}
+
 static void select_cases(struct judging *j)
 {
 	j->subjects = xcalloc(j->all->count + 1, sizeof(*j->subjects));
@@ -308,8 +327,9 @@ static void select_cases(struct judging *j)
 		if (!limit_selects(j->limit, s->first, s->device ? s->device->name : ""))
 			continue;
 		j->subjects[j->count] = s;
-		j->observations[j->count++] = observe(
+		j->observations[j->count] = observe(
 			s, j->limit->metric->name, j->limit->metric->unit, j->limit->launch_spread);
+		refuse_unverified(s, &j->observations[j->count++]);
 	}
 }
 

@@ -55,7 +55,9 @@ void judge_link(const struct judge_input *input, const struct device_info *devic
 
 /* run_findings.c: wrong results, memory errors, cases that were not run. */
 void judge_run(const struct judge_input *input, struct verdicts *verdicts);
-/* Cases that ended in an error and that no check of a limit is about: to be called behind the limits. */
+/* fault_counters.c: memory errors and the like that were counted during cases of `result`, and between them. */
+void judge_fault_counters(const struct result *result, struct verdicts *verdicts);
+/* Cases that ended in an error, or were never verified, and that no check of a limit is about: to be called behind the limits. */
 void judge_errors(const struct judge_input *input, struct verdicts *verdicts);
 /* "software power cap, thermal (hardware)": what slowed a device down, of NVML's mask; the caller frees it. */
 char *throttle_words(int64_t reasons);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "judge/kind.h"
 
 /* Subjects by id, so that 2,000 cases in 10 results take no quadratic time. */
 struct by_id {
@@ -95,10 +96,25 @@ struct gathering {
 	size_t count, capacity;
 	double half; /* sum of the longer sides of the samples' intervals */
 	size_t halves;
-	bool exact; /* a quantity that no launch changes */
+	enum better better;
 };
 
-static void bad(struct observation *o, enum verdict verdict, const char *reason)
+bool case_is_wrong(const struct case_result *c)
+{
+	const struct verification *v = &c->verification;
+
+	return c->status == CASE_FAILED ||
+	       (c->status == CASE_OK && v->done && v->error > v->tolerance);
+}
+
+bool case_is_verified(const struct case_result *c)
+{
+	/* An error that is no number beside a tolerance that is one was not within it. */
+	return c->verification.done &&
+	       !(isnan(c->verification.error) && !isnan(c->verification.tolerance));
+}
+
+void observation_refuse(struct observation *o, enum verdict verdict, const char *reason)
 {
 	/* A wrong result outranks an error, and that a case that was merely skipped. */
 	static const int rank[VERDICT_COUNT] = {
@@ -126,11 +142,6 @@ static bool plausible(const struct metric_value *m, double value)
 	return value > 0 || (m->better != BETTER_HIGHER && !(m->series && *m->series));
 }
 
-bool metric_is_exact(const struct metric_value *m)
-{
-	return strcmp(m->unit, "B") == 0 && isnan(m->low) && !(m->series && *m->series);
-}
-
 static void gather_value(struct gathering *g, struct observation *o, const struct metric_value *m,
 			 double value)
 {
@@ -142,7 +153,7 @@ static void gather_value(struct gathering *g, struct observation *o, const struc
 	}
 	snprintf(reason, sizeof(reason), "its value is %g%s", value,
 		 value < 0 ? ": limits are about what is never below zero" : "");
-	bad(o, VERDICT_ERROR, reason);
+	observation_refuse(o, VERDICT_ERROR, reason);
 }
 
 static void gather_metric(struct gathering *g, struct observation *o, const struct metric_value *m,
@@ -153,7 +164,7 @@ static void gather_metric(struct gathering *g, struct observation *o, const stru
 	if (strcmp(m->unit, unit) != 0) {
 		char *reason = xasprintf("its unit is '%.30s', not %s", m->unit, unit);
 
-		bad(o, VERDICT_ERROR, reason);
+		observation_refuse(o, VERDICT_ERROR, reason);
 		free(reason);
 		return;
 	}
@@ -168,7 +179,8 @@ static void gather_metric(struct gathering *g, struct observation *o, const stru
 	}
 	o->samples = o->samples ? o->samples : m->n;
 	o->no_interval = !interval && m->series && *m->series && m->n < 6;
-	g->exact = metric_is_exact(m);
+	g->better = m->better;
+	o->exact = metric_is_exact(m);
 }
 
 static void gather_case(struct gathering *g, struct observation *o, const struct case_result *c,
@@ -176,22 +188,22 @@ static void gather_case(struct gathering *g, struct observation *o, const struct
 {
 	const struct metric_value *m;
 
-	if (c->status != CASE_OK) {
-		bad(o,
-		    c->status == CASE_SKIPPED  ? VERDICT_SKIP
-		    : c->status == CASE_FAILED ? VERDICT_FAIL
-					       : VERDICT_ERROR,
-		    c->reason);
+	if (case_is_wrong(c) || c->status != CASE_OK) {
+		observation_refuse(
+			o,
+			case_is_wrong(c)            ? VERDICT_FAIL
+			: c->status == CASE_SKIPPED ? VERDICT_SKIP
+						    : VERDICT_ERROR,
+			c->status == CASE_OK ? "its error is beyond the tolerance" : c->reason);
 		return;
 	}
 	m = case_metric(c, metric);
 	if (m)
 		gather_metric(g, o, m, unit);
 	else
-		bad(o, VERDICT_ERROR, "the result has no such metric");
+		observation_refuse(o, VERDICT_ERROR, "the result has no such metric");
 }
 
-/* Such values have no logarithm. */
 static bool has_zero(const struct gathering *g)
 {
 	for (size_t i = 0; i < g->count; i++)
@@ -209,13 +221,15 @@ struct observation observe(const struct subject *subject, const char *metric, co
 	o.estimate = (struct estimate){ .value = NAN, .half = NAN, .half_both = NAN };
 	for (size_t i = 0; i < subject->count; i++)
 		gather_case(&g, &o, subject->cases[i], metric, unit);
-	if (o.verdict == VERDICT_PASS && has_zero(&g))
-		o.estimate = (struct estimate){ .value = hodges_lehmann(g.values, g.count),
+	if (o.verdict == VERDICT_PASS && o.exact)
+		o.estimate = (struct estimate){ .value = worst_value(g.values, g.count, g.better),
 						.launches = g.count };
+	else if (o.verdict == VERDICT_PASS && has_zero(&g))
+		o.estimate = estimate_with_zeros(g.values, g.count);
 	else if (o.verdict == VERDICT_PASS)
 		o.estimate = estimate_launches(g.values, g.count,
 					       g.halves ? g.half / (double)g.halves : 0,
-					       g.exact ? 0 : launch_spread);
+					       launch_spread);
 	o.no_interval = o.no_interval && g.count == 1;
 	o.values = g.values;
 	o.count = g.count;

@@ -31,8 +31,10 @@ void subjects_release(struct subjects *subjects);
 /* The subject of case `id`, NULL: there is none. */
 const struct subject *subjects_find(const struct subjects *subjects, const char *id);
 
-/* A quantity that no launch changes: bytes, counted rather than timed. */
-bool metric_is_exact(const struct metric_value *metric);
+/* Whether the case itself says that its result is wrong: failed, or an error beyond its tolerance. */
+bool case_is_wrong(const struct case_result *c);
+/* Whether its result was held against a reference; what was not is never accepted (README, "no number counts"). */
+bool case_is_verified(const struct case_result *c);
 
 struct observation {
 	enum verdict
@@ -43,11 +45,14 @@ struct observation {
 	size_t count;
 	size_t samples;
 	bool no_interval; /* too few samples for one, in a single launch */
+	bool exact;       /* metric_is_exact(): the estimate is the worst launch, without an interval */
 };
 
 /* `unit`: what the metric must be in. The caller releases it. */
 struct observation observe(const struct subject *subject, const char *metric, const char *unit,
 			   double launch_spread);
 void observation_release(struct observation *observation);
+/* Takes the value's verdict away, unless it has a graver one: a wrong result, an error, a skip in this order. */
+void observation_refuse(struct observation *observation, enum verdict verdict, const char *reason);
 
 #endif

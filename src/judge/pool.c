@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "judge/estimate.h"
+#include "judge/kind.h"
 #include "judge/observation.h"
 
 #define NOISY_SPREAD 0.03 /* between launches, standard deviation: worth a note */
@@ -45,6 +46,18 @@ static void set_reason(struct case_result *c, enum case_status status, size_t la
 	c->status = status == CASE_SKIPPED ? CASE_ERROR : status;
 }
 
+/* A launch that was wrong, or not looked at, is not covered up by one that was right. */
+static void pool_verification(struct verification *v, const struct case_result *other)
+{
+	const struct verification *o = &other->verification;
+
+	if (!case_is_wrong(other) && case_is_verified(other) && !(o->error > v->error))
+		return;
+	free(v->method);
+	*v = *o;
+	v->method = o->method ? xstrdup(o->method) : NULL;
+}
+
 static void pool_case(struct case_result *c, const struct case_result *other, size_t launch)
 {
 	static const int rank[] = {
@@ -54,6 +67,7 @@ static void pool_case(struct case_result *c, const struct case_result *other, si
 	c->seconds += other->seconds;
 	c->after = other->after;
 	case_result_lose_as(c, other);
+	pool_verification(&c->verification, other);
 	if (rank[other->status] > rank[c->status])
 		set_reason(c, other->status, launch, other->reason);
 	if (c->status == CASE_OK)
@@ -83,19 +97,31 @@ static void note_spread(struct case_result *c, const struct metric_value *m)
 	free(note);
 }
 
+/* Of a quantity that no launch may exceed; what a launch lacks leaves none. */
+static double worst_of(const struct metric_value *m)
+{
+	for (size_t i = 0; i < m->launch_count; i++)
+		if (!isfinite(m->launches[i]))
+			return (double)NAN;
+	return worst_value(m->launches, m->launch_count, m->better);
+}
+
 static void settle_metric(struct case_result *c, struct metric_value *m)
 {
 	struct estimate e;
 
 	if (m->launch_count < 2)
 		return;
+	if (metric_is_exact(m)) {
+		m->value = worst_of(m);
+		return;
+	}
 	if (!usable(m)) {
 		m->value = hodges_lehmann(m->launches, m->launch_count);
 		m->low = m->high = (double)NAN;
 		return;
 	}
-	e = estimate_launches(m->launches, m->launch_count, 0,
-			      metric_is_exact(m) ? 0 : LAUNCH_SPREAD);
+	e = estimate_launches(m->launches, m->launch_count, 0, LAUNCH_SPREAD);
 	m->value = e.value;
 	m->low = e.half_both > 0 ? e.value * exp(-e.half_both) : (double)NAN;
 	m->high = e.half_both > 0 ? e.value * exp(e.half_both) : (double)NAN;

@@ -86,52 +86,13 @@ static void judge_throttling(const struct result *result, const struct case_resu
 	free(words);
 }
 
-/*
- * Counters of faults, and what it means when one of them moved during a case. Not NVLink's: it counts corrected
- * replays, of which two healthy H200s had 1 to 19 in most cases of an acceptance run. They are in the telemetry.
- */
-static const struct {
-	size_t offset;
-	enum verdict verdict;
-	const char *what;
-} counters[] = {
-	{ offsetof(struct telemetry, ecc_uncorrected), VERDICT_FAIL,
-	  "uncorrected memory errors (ECC)" },
-	{ offsetof(struct telemetry, xid_errors), VERDICT_FAIL,
-	  "critical errors of the GPU (Xid; the kernel's log says which)" },
-	{ offsetof(struct telemetry, ecc_corrected), VERDICT_WARN,
-	  "corrected memory errors (ECC)" },
-	{ offsetof(struct telemetry, pcie_replays), VERDICT_WARN, "PCIe replays" },
-};
-
-static int64_t counter_of(const struct telemetry *telemetry, size_t offset)
-{
-	return *(const int64_t *)(const void *)((const char *)telemetry + offset);
-}
-
-static void judge_counters(const struct result *result, const struct case_result *c,
-			   struct verdicts *verdicts)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
-		int64_t before = counter_of(&c->before, counters[i].offset);
-		int64_t after = counter_of(&c->after, counters[i].offset);
-		bool fails = counters[i].verdict == VERDICT_FAIL;
-
-		if (before >= 0 && after > before)
-			judging_finding(verdicts, result, c, NULL, counters[i].verdict, fails,
-			    xasprintf("%s during the case: %" PRId64, counters[i].what,
-				      after - before))
-				->accepted = !fails;
-	}
-}
-
 /* A soak knows which of its devices were wrong; of other cases the first one stands for all. */
 static void judge_wrong(const struct result *result, const struct case_result *c,
 			struct verdicts *verdicts)
 {
 	bool told = false;
 
-	if (c->status != CASE_FAILED)
+	if (!case_is_wrong(c))
 		return;
 	for (size_t i = 0; i < c->watch_count; i++) {
 		const struct watch *t = &c->watches[i];
@@ -144,46 +105,11 @@ static void judge_wrong(const struct result *result, const struct case_result *c
 			      t->wrong == 1 ? "" : "s", t->wrong_words));
 	}
 	if (!told)
-		judging_finding(verdicts, result, c, NULL, VERDICT_FAIL, true, xstrdup(c->reason));
-}
-
-/* The lowest and the highest of a counter that only grows. */
-static bool grew(const struct time_quantity *q, double *by)
-{
-	double low = (double)NAN, high = (double)NAN;
-
-	for (size_t i = 0; i < q->highest_count; i++) {
-		low = fmin(low, q->highest[i]);
-		high = fmax(high, q->highest[i]);
-	}
-	*by = high - low;
-	return *by > 0;
-}
-
-/* What a soak saw on the devices behind the first, whose counters judge_counters() knows. */
-static void judge_watches(const struct result *result, const struct case_result *c,
-			    struct verdicts *verdicts)
-{
-	static const char *const names[] = { "ecc_uncorrected", "xid_errors", "ecc_corrected",
-					     "pcie_replays" };
-
-	for (size_t i = 1; i < c->watch_count; i++) {
-		const struct watch *t = &c->watches[i];
-
-		for (size_t q = 0; q < t->quantity_count; q++) {
-			double by;
-
-			for (size_t n = 0; n < ARRAY_SIZE(names); n++) {
-				if (strcmp(t->quantities[q].name, names[n]) != 0 ||
-				    !grew(&t->quantities[q], &by))
-					continue;
-				judging_finding(verdicts, result, c, t->device, counters[n].verdict,
-				    counters[n].verdict == VERDICT_FAIL,
-				    xasprintf("%s during the case: %.0f", counters[n].what, by))
-					->accepted = counters[n].verdict != VERDICT_FAIL;
-			}
-		}
-	}
+		judging_finding(verdicts, result, c, NULL, VERDICT_FAIL, true,
+		    c->status == CASE_FAILED
+			    ? xstrdup(c->reason)
+			    : xasprintf("its error of %.3g is beyond the tolerance of %.3g",
+					c->verification.error, c->verification.tolerance));
 }
 
 /* A process that died between cases, though everything was measured in the end: whether a device did it is not known. */
@@ -209,8 +135,6 @@ static void judge_case(const struct result *result, const struct case_result *c,
 		       struct verdicts *verdicts)
 {
 	judge_wrong(result, c, verdicts);
-	judge_counters(result, c, verdicts);
-	judge_watches(result, c, verdicts);
 	judge_throttling(result, c, verdicts);
 	judge_lost(result, c, verdicts);
 }
@@ -237,6 +161,7 @@ void judge_run(const struct judge_input *input, struct verdicts *verdicts)
 
 		for (size_t i = 0; i < result->case_count; i++)
 			judge_case(result, &result->cases[i], verdicts);
+		judge_fault_counters(result, verdicts);
 		judge_end(result, verdicts);
 	}
 }
@@ -250,12 +175,33 @@ static bool is_told(const struct verdicts *verdicts, const char *case_id)
 	return false;
 }
 
+/* Cases that went well as far as they say, but whose results nobody looked at, and of which no limit has told. */
+static void judge_unverified(const struct result *result, struct verdicts *verdicts)
+{
+	const struct case_result *first = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < result->case_count; i++) {
+		const struct case_result *c = &result->cases[i];
+
+		if (c->status != CASE_OK || case_is_verified(c) || is_told(verdicts, c->id))
+			continue;
+		first = first ? first : c;
+		count++;
+	}
+	if (count)
+		judging_finding(verdicts, result, first, NULL, VERDICT_ERROR, false,
+				xasprintf("the result of this case%s was never verified",
+					  count > 1 ? " and of others" : ""));
+}
+
 /* A crash says something of the machine, also where nobody set a limit. */
 void judge_errors(const struct judge_input *input, struct verdicts *verdicts)
 {
 	for (size_t r = 0; r < input->count; r++) {
 		const struct result *result = &input->results[r];
 
+		judge_unverified(result, verdicts);
 		for (size_t i = 0; i < result->case_count; i++) {
 			const struct case_result *c = &result->cases[i];
 

@@ -4,12 +4,20 @@
 
 enum better { BETTER_HIGHER, BETTER_LOWER, BETTER_NONE };
 
+/* How a metric repeats, from launch to launch and from visit to visit (judge/kind.h). */
+enum metric_kind {
+	METRIC_TIMED, /* rates and times of a device; by unit: B/s a bandwidth, FLOP/s a product */
+	METRIC_HOST,  /* a time that the CPU and the operating system decide */
+	METRIC_EXACT  /* counted or computed, not timed: no launch changes it, the worst one counts */
+};
+
 struct metric {
 	const char *name; /* "transfer.bandwidth": suite.metric */
 	const char *unit; /* SI base: "B/s", "s", "FLOP/s", "B", "1" (a ratio) */
 	enum better better;
 	int headline; /* 1: the suite's main figure, shown first and charted */
 	const char *help; /* one line: its definition */
+	enum metric_kind kind; /* left out: METRIC_TIMED; what is in bytes and was not timed is exact anyhow */
 };
 
 #endif

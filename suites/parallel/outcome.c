@@ -69,9 +69,11 @@ const struct metric parallel_metrics[] = {
 	MEMORY_CLASSES(X)
 #undef X
 		{ "parallel.gradient_error", "1", BETTER_LOWER, 0,
-		  "relative L2 difference of the gradients from the double-precision reference" },
+		  "relative L2 difference of the gradients from the double-precision reference",
+		  METRIC_EXACT },
 	{ "parallel.skipped_steps", "1", BETTER_LOWER, 0,
-	  "steps before the timed ones that a dynamic loss scale skipped; none that is timed" },
+	  "steps before the timed ones that a dynamic loss scale skipped; none that is timed",
+	  METRIC_EXACT },
 	{ "parallel.loss_scale", "1", BETTER_NONE, 0, "the dynamic loss scale of the timed steps" },
 	{ "parallel.loss", "1", BETTER_NONE, 0,
 	  "mean loss over the batch at the first step: every split and precision of a model and batch begins "

@@ -1,0 +1,143 @@
+/* Counters of faults (memory errors, Xid, PCIe replays) that moved during a case, or between two. */
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "judge/judging.h"
+
+/*
+ * Counters of faults, and what it means when one of them moved during a case. Not NVLink's: it counts corrected
+ * replays, of which two healthy H200s had 1 to 19 in most cases of an acceptance run. They are in the telemetry.
+ */
+static const struct {
+	size_t offset;
+	enum verdict verdict;
+	const char *what;
+} counters[] = {
+	{ offsetof(struct telemetry, ecc_uncorrected), VERDICT_FAIL,
+	  "uncorrected memory errors (ECC)" },
+	{ offsetof(struct telemetry, xid_errors), VERDICT_FAIL,
+	  "critical errors of the GPU (Xid; the kernel's log says which)" },
+	{ offsetof(struct telemetry, ecc_corrected), VERDICT_WARN,
+	  "corrected memory errors (ECC)" },
+	{ offsetof(struct telemetry, pcie_replays), VERDICT_WARN, "PCIe replays" },
+};
+
+static int64_t counter_of(const struct telemetry *telemetry, size_t offset)
+{
+	return *(const int64_t *)(const void *)((const char *)telemetry + offset);
+}
+
+/* Counters of a case's first device that moved between two readings; `when` is "during the case". */
+static void judge_readings(const struct result *result, const struct case_result *c,
+			   const struct telemetry *first, const struct telemetry *last,
+			   const char *when, struct verdicts *verdicts)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(counters); i++) {
+		int64_t before = counter_of(first, counters[i].offset);
+		int64_t after = counter_of(last, counters[i].offset);
+		bool fails = counters[i].verdict == VERDICT_FAIL;
+
+		if (before >= 0 && after > before)
+			judging_finding(verdicts, result, c, NULL, counters[i].verdict, fails,
+					xasprintf("%s %s: %" PRId64, counters[i].what, when,
+						  after - before))
+				->accepted = !fails;
+	}
+}
+
+/* The lowest and the highest of a counter that only grows. */
+static bool grew(const struct time_quantity *q, double *by)
+{
+	double low = (double)NAN, high = (double)NAN;
+
+	for (size_t i = 0; i < q->highest_count; i++) {
+		low = fmin(low, q->highest[i]);
+		high = fmax(high, q->highest[i]);
+	}
+	*by = high - low;
+	return *by > 0;
+}
+
+/* What a soak saw on the devices behind the first, whose counters judge_counters() knows. */
+static void judge_watches(const struct result *result, const struct case_result *c,
+			    struct verdicts *verdicts)
+{
+	static const char *const names[] = { "ecc_uncorrected", "xid_errors", "ecc_corrected",
+					     "pcie_replays" };
+
+	for (size_t i = 1; i < c->watch_count; i++) {
+		const struct watch *t = &c->watches[i];
+
+		for (size_t q = 0; q < t->quantity_count; q++) {
+			double by;
+
+			for (size_t n = 0; n < ARRAY_SIZE(names); n++) {
+				if (strcmp(t->quantities[q].name, names[n]) != 0 ||
+				    !grew(&t->quantities[q], &by))
+					continue;
+				judging_finding(verdicts, result, c, t->device, counters[n].verdict,
+				    counters[n].verdict == VERDICT_FAIL,
+				    xasprintf("%s during the case: %.0f", counters[n].what, by))
+					->accepted = counters[n].verdict != VERDICT_FAIL;
+			}
+		}
+	}
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct case_result *p = *(const struct case_result *const *)a;
+	const struct case_result *q = *(const struct case_result *const *)b;
+
+	if (p->started_seconds != q->started_seconds)
+		return p->started_seconds < q->started_seconds ? -1 : 1;
+	return (p > q) - (p < q);
+}
+
+/* The latest case before cases[i] with the same first device, NULL: none. */
+static const struct case_result *previous(const struct case_result **cases, size_t i)
+{
+	const char *device = cases[i]->device;
+
+	while (device && i--)
+		if (cases[i]->device && strcmp(cases[i]->device, device) == 0)
+			return cases[i];
+	return NULL;
+}
+
+/*
+ * What was counted after one case of a device and before its next one: opening a context, filling memory and verifying
+ * are work too. Of pooled launches a case's last reading is of the last one, and the next case's first of the first: such
+ * readings go down, and every launch lies between a case's own two.
+ */
+static void judge_gaps(const struct result *result, struct verdicts *verdicts)
+{
+	const struct case_result **cases = xcalloc(result->case_count + 1, sizeof(*cases));
+
+	for (size_t i = 0; i < result->case_count; i++)
+		cases[i] = &result->cases[i];
+	qsort(cases, result->case_count, sizeof(*cases), by_start);
+	for (size_t i = 0; i < result->case_count; i++) {
+		const struct case_result *before = previous(cases, i);
+
+		if (before)
+			judge_readings(result, cases[i], &before->after, &cases[i]->before,
+				       "before the case, since the one before it", verdicts);
+	}
+	free(cases);
+}
+
+void judge_fault_counters(const struct result *result, struct verdicts *verdicts)
+{
+	for (size_t i = 0; i < result->case_count; i++) {
+		const struct case_result *c = &result->cases[i];
+
+		judge_readings(result, c, &c->before, &c->after, "during the case", verdicts);
+		judge_watches(result, c, verdicts);
+	}
+	judge_gaps(result, verdicts);
+}
