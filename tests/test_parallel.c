@@ -417,8 +417,7 @@ static enum status expect_tensor(const struct trainer *t, struct error *err)
 {
 	const uint64_t *w = t->setup->widths, b = t->setup->batch;
 	uint64_t n = (uint64_t)t->setup->ranks, widest = 0;
-	uint64_t elements = 0, logits = w[2] > w[4] ? w[2] : w[4];
-	uint64_t activations = 4 * b * (logits > w[5] ? logits : w[5]) + 8 * b;
+	uint64_t elements = 0, activations = 4 * b * w[5] + 8 * b;
 
 	for (size_t l = 0; l < 5; l++) {
 		bool whole = l == 4;
@@ -436,11 +435,12 @@ static enum status expect_tensor(const struct trainer *t, struct error *err)
 	    expect_class(t, MEMORY_ACTIVATIONS, activations, err) != STATUS_OK)
 		return err->status;
 	/*
-	 * Gradients of whole inputs (w[2], w[4]): one that takes turns with the logits' place; and one of a part
+	 * Gradients of whole inputs (w[2], w[4]): two in turn, one of them where the logits are; and one of a part
 	 * between two layers.
 	 */
-	return expect_class(t, MEMORY_TRANSIENT, 4 * b * ((w[2] > w[4] ? w[2] : w[4]) + widest),
-			    err);
+	if (expect_class(t, MEMORY_SHARED, 4 * b * w[5], err) != STATUS_OK)
+		return err->status;
+	return expect_class(t, MEMORY_TRANSIENT, 4 * b * (2 * (w[2] > w[4] ? w[2] : w[4]) + widest), err);
 }
 
 /* Micro-batches in flight: all, p - s or 2 (p - s) - 1, and an input more where one is received. */

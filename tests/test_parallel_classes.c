@@ -51,6 +51,25 @@ static void what_differs_is_said_of_every_rank(void **state)
 			 "connections between ranks took another 100.0 MB, 200.0 MB, 100.0 MB");
 }
 
+/* Of 16 MB of gradients, 8 are outputs' before: both classes are whole, the total has them once. */
+static void what_two_classes_share_counts_once(void **state)
+{
+	static const uint64_t bytes[2][MEMORY_CLASS_COUNT] = {
+		{ [MEMORY_GRADIENTS] = 16 * MB, [MEMORY_ACTIVATIONS] = 8 * MB, [MEMORY_SHARED] = 8 * MB },
+		{ [MEMORY_GRADIENTS] = 16 * MB, [MEMORY_ACTIVATIONS] = 8 * MB, [MEMORY_SHARED] = 6 * MB },
+	};
+	static const uint64_t none[2];
+
+	(void)state;
+	assert_int_equal(classes_total(bytes[0]), 16 * MB);
+	assert_int_equal(classes_total(bytes[1]), 18 * MB);
+	assert_described(bytes, none, 1,
+			 "gradients 16.00 MB, activations 8.000 MB; of this two classes use in turn 8.000 MB");
+	assert_described(bytes, none, 2,
+			 "gradients 16.00 MB, activations 8.000 MB; of this two classes use in turn 8.000 MB, "
+			 "6.000 MB");
+}
+
 /* Also where no class is alike, and where nothing is. */
 static void nothing_is_said_to_be_nothing(void **state)
 {
@@ -67,6 +86,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ranks_that_are_alike_are_said_once),
 		cmocka_unit_test(what_differs_is_said_of_every_rank),
+		cmocka_unit_test(what_two_classes_share_counts_once),
 		cmocka_unit_test(nothing_is_said_to_be_nothing),
 	};
 

@@ -4,6 +4,7 @@
  * with gaps lodge nothing, and the gaps stay zero.
  */
 #include "parallel_setups.h"
+#include "suites/parallel/classes.h"
 #include "suites/parallel/footprint.h"
 #include "suites/parallel/lodging.h"
 
@@ -31,8 +32,8 @@ static struct setup even(const char *mode, size_t layers, enum precision precisi
 
 struct expected {
 	struct setup setup;
-	uint64_t activations, transient; /* bytes at the rank */
-	size_t passing;                  /* of activations that backward overwrites */
+	uint64_t transient, shared; /* bytes at the rank: of gradients of activations; of two classes in turn */
+	size_t passing;             /* of activations that backward overwrites */
 };
 
 static enum status run_counted(struct device *device, struct world *world, void *context,
@@ -48,17 +49,16 @@ static enum status run_counted(struct device *device, struct world *world, void 
 	    trainer_open(&t, &e->setup, &team, err) == STATUS_OK) {
 		for (size_t l = 0; l <= e->setup.layers; l++)
 			passing += t.network.passing[l];
-		for (int c = 0; c < MEMORY_STEP_CLASSES; c++)
-			all += t.arena.bytes[c];
+		all = classes_total(t.arena.bytes);
 		/* With copies the first step needs more than those that follow. */
 		if (e->setup.weight_gradient == ROUTE_DIRECT ? footprint(&e->setup) != all
 							     : footprint(&e->setup) <= all)
 			error_set(err, STATUS_MISMATCH, "%llu B planned, %llu B taken",
 				  (unsigned long long)footprint(&e->setup), (unsigned long long)all);
-		if (passing != e->passing || t.arena.bytes[MEMORY_ACTIVATIONS] != e->activations ||
+		if (passing != e->passing || t.arena.bytes[MEMORY_SHARED] != e->shared ||
 		    t.arena.bytes[MEMORY_TRANSIENT] != e->transient)
-			error_set(err, STATUS_MISMATCH, "%zu pass, %llu B of activations, %llu B transient",
-				  passing, (unsigned long long)t.arena.bytes[MEMORY_ACTIVATIONS],
+			error_set(err, STATUS_MISMATCH, "%zu pass, %llu B shared, %llu B transient",
+				  passing, (unsigned long long)t.arena.bytes[MEMORY_SHARED],
 				  (unsigned long long)t.arena.bytes[MEMORY_TRANSIENT]);
 	}
 	trainer_close(&t);
@@ -91,15 +91,15 @@ static void lodgers_compute_what_others_do(void **state)
 /* Hidden outputs cost nothing, the logits' place is the second transient buffer, copies have none of their own. */
 static void what_fits_costs_nothing(void **state)
 {
-	const uint64_t one = 64 * 128 * 4;
+	const uint64_t one = 64 * 128 * 4, half = one / 2;
 	const struct expected expected[] = {
-		{ even("single", 5, PRECISION_FP32, ROUTE_DIRECT), one + 8 * 64, one, 4 },
-		{ even("single", 5, PRECISION_FP32, ROUTE_TRANSPOSED), one + 8 * 64, one, 4 },
-		{ even("ddp", 5, PRECISION_FP32, ROUTE_TRANSPOSED), one / 2 + 8 * 32, one / 2, 4 },
-		{ even("zero1", 5, PRECISION_FP32, ROUTE_DIRECT), one / 2 + 8 * 32, one / 2, 4 },
-		{ even("zero3", 5, PRECISION_FP32, ROUTE_TRANSPOSED), one / 2 + 8 * 32, one / 2, 4 },
+		{ even("single", 5, PRECISION_FP32, ROUTE_DIRECT), 2 * one, 5 * one, 4 },
+		{ even("single", 5, PRECISION_FP32, ROUTE_TRANSPOSED), 2 * one, 5 * one, 4 },
+		{ even("ddp", 5, PRECISION_FP32, ROUTE_TRANSPOSED), 2 * half, 5 * half, 4 },
+		{ even("zero1", 5, PRECISION_FP32, ROUTE_DIRECT), 2 * half, 5 * half, 4 },
+		{ even("zero3", 5, PRECISION_FP32, ROUTE_TRANSPOSED), 2 * half, 5 * half, 4 },
 		/* Of two layers a bucket, the outputs of the upper one must wait for the lower one's gradients. */
-		{ even("zero2", 5, PRECISION_FP32, ROUTE_DIRECT), one / 2 + 8 * 32, one / 2, 4 },
+		{ even("zero2", 5, PRECISION_FP32, ROUTE_DIRECT), 2 * half, 5 * half, 4 },
 	};
 
 	(void)state;
@@ -112,14 +112,14 @@ static void tensor_needs_no_more_for_copies(void **state)
 {
 	const uint64_t one = 64 * 128 * 4;
 	const uint64_t biases = (64 + 128) * 4;
-	struct expected direct = { even("tensor", 4, PRECISION_FP32, ROUTE_DIRECT), one + 8 * 64,
-				   one + one / 2 + biases, 3 };
-	struct expected transposed = { even("tensor", 4, PRECISION_FP32, ROUTE_TRANSPOSED), one + 8 * 64,
-				       one + one / 2 + biases, 3 };
 
 	(void)state;
-	expect_counts(&direct, "direct");
-	expect_counts(&transposed, "transposed");
+	for (enum route route = ROUTE_DIRECT; route <= ROUTE_TRANSPOSED; route++) {
+		struct expected e = { even("tensor", 4, PRECISION_FP32, route), 2 * one + one / 2 + biases,
+				      one / 2 + one + one / 2 + one, 3 };
+
+		expect_counts(&e, route_names[route]);
+	}
 }
 
 /* Outputs that reach beyond the matrix where they begin lie over biases, whose gradients are there early. */
@@ -158,27 +158,123 @@ static void a_square_model_in_chunks(void **state)
 /* The more rows, the fewer outputs find room: those that are used longest have memory of their own. */
 static void what_does_not_fit_has_its_own(void **state)
 {
-	struct expected e = { even("single", 4, PRECISION_FP32, ROUTE_DIRECT), 0, 64 * 6 * 128 * 4, 2 };
+	const uint64_t one = 64 * 6 * 128 * 4;
+	/* 384 rows take three layers' gradients: the last outputs lie in those of layers 2, 1 and 0. */
+	struct expected e = { even("single", 4, PRECISION_FP32, ROUTE_DIRECT), 2 * one, one + one, 1 };
 
 	(void)state;
 	e.setup.batch = 64 * 6;
-	/* 384 rows take three layers' gradients: the last outputs lie in those of layers 2, 1 and 0. */
-	e.passing = 1;
-	e.activations = 3 * (64 * 6 * 128 * 4) + 8 * 64 * 6;
 	expect_counts(&e, "rows");
 }
 
 static void gaps_and_second_passes_lodge_nothing(void **state)
 {
-	struct expected uneven = { tiny("single", 1, PRECISION_FP32), 0, 64 * 52 * 4, 0 };
-	struct expected twice = { even("single", 4, PRECISION_FP32, ROUTE_DIRECT), 0, 2 * 32 * 128 * 4, 0 };
+	/* Only the logits, which are narrower than a gradient between layers, lie where one of these will be. */
+	struct expected uneven = { tiny("single", 1, PRECISION_FP32), 2 * 64 * 52 * 4, 64 * 10 * 4, 0 };
+	struct expected twice = { even("single", 4, PRECISION_FP32, ROUTE_DIRECT), 2 * 32 * 128 * 4, 0, 0 };
 
 	(void)state;
-	uneven.activations = 64 * (52 + 33 + 44 + 27 + 52) * 4 + 8 * 64;
 	expect_counts(&uneven, "gaps");
 	twice.setup.accumulate = 2;
-	twice.activations = 4 * 32 * 128 * 4 + 8 * 64;
 	expect_counts(&twice, "accumulation");
+}
+
+/* Rows of outputs that a rank has at one time, and of the input that a stage has received. */
+static void rows_at_once(const struct setup *s, int rank, uint64_t *rows, uint64_t *received)
+{
+	const char *mode = s->mode->name;
+	uint64_t behind = (uint64_t)(s->ranks - rank), part = s->batch / s->microbatches;
+	uint64_t flight = strcmp(mode, "1f1b") == 0	    ? behind
+			  : strcmp(mode, "1f1b_eager") == 0 ? 2 * behind - 1
+							    : s->microbatches;
+
+	*received = 0;
+	if (!s->mode->microbatched) {
+		*rows = strcmp(mode, "single") == 0 || strcmp(mode, "tensor") == 0
+				? s->batch / setup_accumulate(s)
+				: s->batch / (uint64_t)s->ranks;
+		return;
+	}
+	flight = flight < s->microbatches ? flight : s->microbatches;
+	*rows = flight * part;
+	if (rank > 0)
+		*received = (flight < s->microbatches ? flight + 1 : flight) * part;
+}
+
+/*
+ * A(B) = e (d_1 + ... + d_L) rows + 8 per loss, of the rank's rows and layers: tensor parallelism cuts the outputs in the
+ * middle of pairs, a stage has the input it received, the server of dp_naive gathers the logits.
+ */
+static uint64_t activations_of(const struct setup *s, int rank, const struct share *share)
+{
+	uint64_t rows, received, elements = 0, losses = 8 * s->batch;
+	bool cut = strcmp(s->mode->name, "tensor") == 0, server = strcmp(s->mode->name, "dp_naive") == 0;
+
+	rows_at_once(s, rank, &rows, &received);
+	for (size_t l = share->first + 1; l <= share->last; l++)
+		elements += rows * s->widths[l] / (cut && l % 2 && l < s->layers ? (uint64_t)s->ranks : 1);
+	elements += received * s->widths[share->first];
+	if (server && s->loss_on_server)
+		return (elements + (rank == 0 ? s->batch * s->widths[s->layers] : 0)) *
+			       precision_bytes(s->precision) +
+		       (rank == 0 ? losses : 0);
+	if (share->last < s->layers)
+		losses = 0;
+	else if (!cut && !s->mode->microbatched)
+		losses /= (uint64_t)s->ranks;
+	return elements * precision_bytes(s->precision) + losses;
+}
+
+/* And the total has what two classes use in turn once: it is what was allocated. */
+static enum status expect_formula(struct trainer *t, struct error *err)
+{
+	uint64_t expected = activations_of(t->setup, t->team->world->rank, &t->network.share), taken = 0;
+	const uint64_t *bytes = t->arena.bytes;
+
+	/* Workspaces of libraries are no blocks of the arena's. */
+	for (size_t i = 0; i < t->arena.count; i++)
+		taken += t->arena.blocks[i].tag != MEMORY_WORKSPACE ? t->arena.blocks[i].bytes : 0;
+	if (bytes[MEMORY_ACTIVATIONS] != expected)
+		return error_set(err, STATUS_MISMATCH, "%llu B of activations, by formula %llu",
+				 (unsigned long long)bytes[MEMORY_ACTIVATIONS],
+				 (unsigned long long)expected);
+	if (classes_total(bytes) - bytes[MEMORY_WORKSPACE] != taken)
+		return error_set(err, STATUS_MISMATCH, "%llu B in classes, %llu B of workspace, %llu B allocated",
+				 (unsigned long long)classes_total(bytes),
+				 (unsigned long long)bytes[MEMORY_WORKSPACE], (unsigned long long)taken);
+	return STATUS_OK;
+}
+
+static void expect_one_formula(const char *mode, int ranks, struct setup s)
+{
+	s.mode = mode_find(mode);
+	s.ranks = ranks;
+	setup_fit_mode(&s);
+	s.microbatches = s.mode->microbatched ? 4 : 1;
+	for (int server = 0; server < 2; server++) {
+		s.loss_on_server = server;
+		assert_ranks(run_trainers(&s, expect_formula), ranks, STATUS_OK, mode);
+	}
+}
+
+static void activations_are_one_formula_in_every_mode(void **state)
+{
+	static const enum precision precisions[] = { PRECISION_FP32, PRECISION_FP16 };
+
+	(void)state;
+	for (size_t p = 0; p < ARRAY_SIZE(precisions); p++) {
+		const struct setup models[] = {
+			tiny("single", 1, precisions[p]),
+			even("single", 4, precisions[p], ROUTE_DIRECT),
+			even("single", 5, precisions[p], ROUTE_TRANSPOSED),
+		};
+
+		for (size_t m = 0; m < ARRAY_SIZE(models); m++) {
+			expect_one_formula("single", 1, models[m]);
+			for (size_t i = 0; i < ARRAY_SIZE(split_names); i++)
+				expect_one_formula(split_names[i], 2, models[m]);
+		}
+	}
 }
 
 int main(void)
@@ -191,6 +287,7 @@ int main(void)
 		cmocka_unit_test(a_square_model_in_chunks),
 		cmocka_unit_test(what_does_not_fit_has_its_own),
 		cmocka_unit_test(gaps_and_second_passes_lodge_nothing),
+		cmocka_unit_test(activations_are_one_formula_in_every_mode),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

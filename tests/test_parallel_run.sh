@@ -67,8 +67,8 @@ for c in done:
     assert split <= set(m) if mode != "single" else not split & set(m), (c["id"], sorted(m))
     assert ("microbatches" in c["parameters"]) == (mode == "layer_split"), c["id"]
     assert ("bucket" in c["parameters"]) == (mode == "ddp"), c["id"]
-    parts = [v["value"] for k, v in m.items() if k.startswith("parallel.memory_")]
-    assert sum(parts) == m["parallel.memory"]["value"], c["id"]
+    parts = {k: v["value"] for k, v in m.items() if k.startswith("parallel.memory_")}
+    assert sum(parts.values()) - 2 * parts.get("parallel.memory_shared", 0) == m["parallel.memory"]["value"], c["id"]
 bubbles = {c["metrics"]["parallel.bubble_model"]["value"] for c in done
            if text(c, "mode") == "layer_split" and text(c, "microbatches") == "4"}
 assert bubbles == {1 / 5, 2 / 6}, bubbles

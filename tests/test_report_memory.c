@@ -60,6 +60,33 @@ static void far_totals_are_drawn_as_shares(void **state)
 	}
 }
 
+/* 8 MB of gradients of which 6 are activations' before, and 4 of activations' own: a bar of 12 MB. */
+static void what_two_classes_use_in_turn_is_drawn_once(void **state)
+{
+	static const struct report_options options = { .reference = "" };
+	struct result result = { 0 };
+	struct text html = TEXT_EMPTY;
+	struct error err = ERROR_NONE;
+	struct case_result *c;
+
+	(void)state;
+	for (int batch = 64; batch <= 128; batch *= 2) {
+		add_case(&result, "", batch, 12e6);
+		c = &result.cases[result.case_count - 1];
+		c->metrics = xrealloc(c->metrics, 4, sizeof(*c->metrics));
+		c->metric_count = c->metric_capacity = 4;
+		c->metrics[1].value = 8e6;
+		c->metrics[2].value = 10e6;
+		set_metric(&c->metrics[3], "trainmem.memory_shared", 6e6);
+	}
+	assert_int_equal(report_render(&result, 1, &options, &html, &err), STATUS_OK);
+	assert_non_null(strstr(html.data, "only the rest is drawn as activations."));
+	assert_non_null(strstr(html.data, ">12.00 MB</text>"));
+	assert_null(strstr(html.data, ">shared</text>"));
+	text_release(&html);
+	result_release(&result);
+}
+
 /* An id leaves usual values out, and so do labels: of two parameters that are "none" the last one was named. */
 static void usual_values_are_no_names(void **state)
 {
@@ -171,6 +198,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_case_has_a_bar_of_its_own),
 		cmocka_unit_test(far_totals_are_drawn_as_shares),
+		cmocka_unit_test(what_two_classes_use_in_turn_is_drawn_once),
 		cmocka_unit_test(usual_values_are_no_names),
 		cmocka_unit_test(the_answer_says_what_a_precision_saves),
 	};

@@ -49,6 +49,14 @@ static void note_left_out(struct chart *chart, size_t shown, size_t all, const c
 				  : xstrdup("");
 }
 
+static void note_add(struct chart *chart, const char *sentence)
+{
+	char *all = xasprintf("%s%s%s", chart->note, *chart->note ? " " : "", sentence);
+
+	free(chart->note);
+	chart->note = all;
+}
+
 /* A line that is just a column of a comparison looks the same in every chart. */
 static struct chart_series *add_line(const struct figure *f, const struct pick *pick,
 				     struct chart *chart, const char *label)
@@ -300,9 +308,39 @@ static struct chart_series *bar_of(const struct figure *f, const struct picks *p
 	return series;
 }
 
+static double part_of(const struct figure *f, const struct case_result *c, const char *part)
+{
+	char name[FORMAT_SIZE];
+	const struct metric_value *m;
+
+	snprintf(name, sizeof(name), "%s%s", f->rule->parts, part);
+	m = case_metric(c, name);
+	return m ? m->value : 0;
+}
+
+/*
+ * The parts of a bar add up to the metric: what activations share with another class is drawn there, once. True: there
+ * was such.
+ */
+static bool add_parts(const struct figure *f, const struct case_result *c, struct chart_series *series)
+{
+	double shared = part_of(f, c, "shared");
+
+	for (size_t m = 0; m < c->metric_count && series->count < c->metric_count; m++) {
+		/* "memory_gradients" of "memory" is "gradients". */
+		const char *part = c->metrics[m].name + strlen(f->rule->parts);
+
+		if (text_starts_with(c->metrics[m].name, f->rule->parts) && strcmp(part, "shared") != 0)
+			chart_point_new(series, part)->y =
+				c->metrics[m].value - (strcmp(part, "activations") == 0 ? shared : 0);
+	}
+	return shared > 0;
+}
+
 void figure_fill_stacked(const struct figure *f, const struct picks *picks, struct chart *chart)
 {
 	size_t shown = 0;
+	bool shared = false;
 
 	for (size_t i = 0; i < picks->count && shown < FIGURE_ROWS; i++, shown++) {
 		const struct case_result *c = picks->items[i].c;
@@ -310,18 +348,12 @@ void figure_fill_stacked(const struct figure *f, const struct picks *picks, stru
 
 		if (series->count)
 			continue;
-		for (size_t m = 0; m < c->metric_count && series->count < c->metric_count; m++) {
-			char name[FORMAT_SIZE];
-
-			if (!text_starts_with(c->metrics[m].name, f->rule->parts))
-				continue;
-			/* "memory_gradients" of "memory" is "gradients". */
-			snprintf(name, sizeof(name), "%s",
-				 c->metrics[m].name + strlen(f->rule->parts));
-			chart_point_new(series, name)->y = c->metrics[m].value;
-		}
+		shared |= add_parts(f, c, series);
 		if (!series->count)
 			fill_point(chart_point_new(series, chart->y_name), &picks->items[i]);
 	}
 	note_left_out(chart, shown, picks->count, "bars");
+	if (shared)
+		note_add(chart, "Activations that are where gradients come later are drawn as those: only the rest is "
+				"drawn as activations.");
 }

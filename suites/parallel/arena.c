@@ -11,6 +11,7 @@ const char *const memory_class_names[MEMORY_CLASS_COUNT] = {
 	MEMORY_CLASSES(X)
 #undef X
 	"verification",
+	"shared",
 };
 
 void arena_init(struct arena *arena, struct device *device)
@@ -65,6 +66,12 @@ void arena_free(struct arena *arena, void *memory)
 		arena->blocks[i] = arena->blocks[--arena->count];
 		return;
 	}
+}
+
+void arena_share(struct arena *arena, enum memory_class tag, uint64_t bytes)
+{
+	arena->bytes[tag] += bytes;
+	arena->bytes[MEMORY_SHARED] += bytes;
 }
 
 void arena_account(struct arena *arena, enum memory_class tag, uint64_t bytes)

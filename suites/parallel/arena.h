@@ -14,7 +14,8 @@
 	X(GRADIENTS, gradients, "gradients of the parameters")                        \
 	X(MASTER, master, "FP32 weights beside those in 16 bits")                     \
 	X(OPTIMIZER, optimizer, "moments of the optimizer")                           \
-	X(ACTIVATIONS, activations, "outputs of layers kept for backward")            \
+	X(ACTIVATIONS, activations,                                                    \
+	  "outputs of layers kept for backward, with logits, inputs that a stage received, and losses") \
 	X(TRANSIENT, transient, "gradients of activations while backward runs")       \
 	X(WORKSPACE, workspace, "scratch of reductions and of the GEMM library")      \
 	X(COMMUNICATION, communication, "buffers that only exist to send or receive") \
@@ -26,6 +27,7 @@ enum memory_class {
 #undef X
 	MEMORY_STEP_CLASSES,
 	MEMORY_VERIFICATION = MEMORY_STEP_CLASSES, /* copies made to compare: no part of a step */
+	MEMORY_SHARED, /* counted in two classes of the step: see arena_share() */
 	MEMORY_CLASS_COUNT
 };
 extern const char *const memory_class_names[MEMORY_CLASS_COUNT];
@@ -61,6 +63,12 @@ enum status arena_alloc(struct arena *arena, enum memory_class tag, uint64_t byt
 			struct error *err);
 /* Gives back, before the arena does, what arena_alloc() gave; NULL is allowed. The device must be done with it. */
 void arena_free(struct arena *arena, void *memory);
+/*
+ * Of memory that the arena has for one class, `bytes` serve class `tag` at another time of the step. They count in both,
+ * so that each class has one definition in every mode, and in MEMORY_SHARED: what a device needs is the classes of the
+ * step less MEMORY_SHARED.
+ */
+void arena_share(struct arena *arena, enum memory_class tag, uint64_t bytes);
 /* Memory that somebody else holds for this step (a library's workspace). */
 void arena_account(struct arena *arena, enum memory_class tag, uint64_t bytes);
 void arena_release(struct arena *arena);

@@ -13,7 +13,7 @@ uint64_t classes_total(const uint64_t *bytes)
 
 	for (int c = 0; c < MEMORY_STEP_CLASSES; c++)
 		total += bytes[c];
-	return total;
+	return total - bytes[MEMORY_SHARED];
 }
 
 void classes_record(struct run *run, const uint64_t *bytes)
@@ -27,6 +27,10 @@ void classes_record(struct run *run, const uint64_t *bytes)
 			 memory_class_names[c]);
 		run_value(run, name, (double)bytes[c]);
 	}
+	if (bytes[MEMORY_SHARED] == 0)
+		return;
+	snprintf(name, sizeof(name), "%s.memory_shared", run->c->suite->name);
+	run_value(run, name, (double)bytes[MEMORY_SHARED]);
 }
 
 void classes_describe(struct text *out, const uint64_t *bytes)
@@ -71,6 +75,17 @@ static bool alike(const uint64_t *bytes, size_t stride, int ranks)
 	return true;
 }
 
+/* The classes add up to more than the memory: by this much. */
+static void describe_shared(struct text *out, const uint64_t (*bytes)[MEMORY_CLASS_COUNT], int ranks)
+{
+	bool same = alike(&bytes[0][MEMORY_SHARED], MEMORY_CLASS_COUNT, ranks);
+
+	if (same && !bytes[0][MEMORY_SHARED])
+		return;
+	text_add(out, "; of this two classes use in turn ");
+	describe_each(out, &bytes[0][MEMORY_SHARED], MEMORY_CLASS_COUNT, same ? 1 : ranks);
+}
+
 void classes_describe_ranks(struct text *out, const uint64_t (*bytes)[MEMORY_CLASS_COUNT],
 			    const uint64_t *connections, int ranks)
 {
@@ -92,6 +107,7 @@ void classes_describe_ranks(struct text *out, const uint64_t (*bytes)[MEMORY_CLA
 			  memory_class_names[c], ranks - 1);
 		describe_each(out, &bytes[0][c], MEMORY_CLASS_COUNT, ranks);
 	}
+	describe_shared(out, bytes, ranks);
 	same = alike(connections, 1, ranks);
 	if (same && !connections[0])
 		return;

@@ -6,9 +6,14 @@
 #include "measure/run.h"
 #include "suites/parallel/arena.h"
 
-/* Of the classes of a step. */
+/* Arrays of bytes have MEMORY_CLASS_COUNT of them. */
+
+/* What a step needs: the sum of its classes less what two of them share. */
 uint64_t classes_total(const uint64_t *bytes);
-/* Metrics SUITE.memory, the sum, and SUITE.memory_CLASS of each class, which the run's suite has. */
+/*
+ * Metrics SUITE.memory, the total, SUITE.memory_CLASS of each class, which the run's suite has, and SUITE.memory_shared
+ * where classes share memory.
+ */
 void classes_record(struct run *run, const uint64_t *bytes);
 /* Appends "parameters 16 MB, gradients 16 MB"; "nothing" when all are empty. */
 void classes_describe(struct text *out, const uint64_t *bytes);

@@ -81,18 +81,40 @@ static uint64_t kept_rows(const struct share *share, size_t l)
 	return l == share->first ? share->kept_input : share->kept;
 }
 
+static uint64_t activation_bytes(const struct network *n, size_t l)
+{
+	return n->kept[l] * share_width(n->setup, &n->share, l) * precision_bytes(n->setup->precision);
+}
+
 /* Memory of its own for activations[l]. */
 static enum status open_own(struct network *n, size_t l, struct error *err)
 {
-	enum memory_class tag = l == 0 ? MEMORY_INPUT : MEMORY_ACTIVATIONS;
-	uint64_t elements = n->kept[l] * share_width(n->setup, &n->share, l);
-	uint64_t turn = n->step_rows * network_inside(n);
-
-	/* The logits' place is one of the transient buffers as well. */
-	if (l == n->setup->layers && lodging_possible(n) && turn > elements)
-		elements = turn;
-	return arena_alloc(n->arena, tag, elements * precision_bytes(n->setup->precision),
+	return arena_alloc(n->arena, l == 0 ? MEMORY_INPUT : MEMORY_ACTIVATIONS, activation_bytes(n, l),
 			   &n->activations[l], err);
+}
+
+/* The logits' place is one of the transient buffers as well: it has the class that needs more. */
+static enum status open_logits_in_turn(struct network *n, struct error *err)
+{
+	size_t l = n->setup->layers;
+	uint64_t logits = activation_bytes(n, l),
+		 turn = n->step_rows * network_inside(n) * precision_bytes(n->setup->precision);
+	enum memory_class tag = turn > logits ? MEMORY_TRANSIENT : MEMORY_ACTIVATIONS;
+
+	if (arena_alloc(n->arena, tag, turn > logits ? turn : logits, &n->activations[l], err) != STATUS_OK)
+		return err->status;
+	if (turn > logits)
+		arena_share(n->arena, MEMORY_ACTIVATIONS, logits);
+	else
+		arena_share(n->arena, MEMORY_TRANSIENT, turn);
+	return STATUS_OK;
+}
+
+/* In the place of gradients that backward has not written yet. */
+static void open_passing(struct network *n, size_t l, uint64_t element)
+{
+	n->activations[l] = network_element(n, n->gradients, element);
+	arena_share(n->arena, MEMORY_ACTIVATIONS, activation_bytes(n, l));
 }
 
 static enum status open_activations(struct network *n, struct error *err)
@@ -113,8 +135,9 @@ static enum status open_activations(struct network *n, struct error *err)
 		if (shared[buffer])
 			n->kept[l] = n->step_rows;
 		else if (n->passing[l])
-			n->activations[l] = network_element(n, n->gradients, at[l]);
-		else if (open_own(n, l, err) != STATUS_OK)
+			open_passing(n, l, at[l]);
+		else if ((l == n->setup->layers && lodging_possible(n) ? open_logits_in_turn(n, err)
+								      : open_own(n, l, err)) != STATUS_OK)
 			return err->status;
 		n->masks[l] = n->activations[l];
 	}

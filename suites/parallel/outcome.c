@@ -68,9 +68,11 @@ const struct metric parallel_metrics[] = {
 	{ "parallel.memory_" #name, "B", BETTER_LOWER, 0, help ", same device" },
 	MEMORY_CLASSES(X)
 #undef X
-		{ "parallel.gradient_error", "1", BETTER_LOWER, 0,
-		  "relative L2 difference of the gradients from the double-precision reference",
-		  METRIC_EXACT },
+	{ "parallel.memory_shared", "B", BETTER_NONE, 0,
+	  "memory that two classes use in turn: outputs where gradients are written later, logits and gradients "
+	  "of activations. It counts in both classes and once in parallel.memory, same device" },
+	{ "parallel.gradient_error", "1", BETTER_LOWER, 0,
+	  "relative L2 difference of the gradients from the double-precision reference", METRIC_EXACT },
 	{ "parallel.skipped_steps", "1", BETTER_LOWER, 0,
 	  "steps before the timed ones that a dynamic loss scale skipped; none that is timed",
 	  METRIC_EXACT },

@@ -28,7 +28,7 @@ struct account {
 	uint64_t unit; /* in which the driver hands out memory; 0: unknown */
 	uint64_t live[PHASE_COUNT];            /* by class, all */
 	struct heap_peak peak, phase_peak[PHASE_COUNT];
-	uint64_t class_peak[MEMORY_STEP_CLASSES];
+	uint64_t class_peak[MEMORY_CLASS_COUNT];
 	uint64_t reserved_peak;
 	uint64_t inference_peak;           /* forward only */
 	uint64_t gradients_after;          /* of the parameters, still there after the step */

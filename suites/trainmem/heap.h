@@ -34,7 +34,7 @@ extern const char *const phase_names[PHASE_COUNT];
 /* Bytes by class at the moment when most were in use together. */
 struct heap_peak {
 	uint64_t total;
-	uint64_t bytes[MEMORY_STEP_CLASSES];
+	uint64_t bytes[MEMORY_CLASS_COUNT];
 };
 
 struct heap_segment;
@@ -50,9 +50,9 @@ struct heap {
 	uint64_t reserved, reserved_peak; /* taken from the device */
 	uint64_t pieces;                  /* in so many allocations */
 	/* Counted by what was asked for, not by what rounding made of it. */
-	uint64_t live[MEMORY_STEP_CLASSES], live_total;
+	uint64_t live[MEMORY_CLASS_COUNT], live_total;
 	struct heap_peak peak, phase_peak[PHASE_COUNT];
-	uint64_t class_peak[MEMORY_STEP_CLASSES];
+	uint64_t class_peak[MEMORY_CLASS_COUNT];
 	enum phase phase;
 	uint64_t takes;        /* requests so far */
 	uint64_t refused;      /* what the device, or the limit, has last refused */

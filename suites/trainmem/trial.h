@@ -32,7 +32,7 @@ struct trial {
 	enum phase phase;      /* where it failed */
 	char reason[256];      /* of the failure */
 	/* Then: what was refused, what was taken from the device, and what of it was in use. */
-	uint64_t refused, taken, in_use[MEMORY_STEP_CLASSES];
+	uint64_t refused, taken, in_use[MEMORY_CLASS_COUNT];
 	struct heap_peak peak; /* of what fitted */
 	bool works_afterwards; /* memory allocated, filled by a kernel and checked, after a failure */
 	double first_loss, last_loss;
