@@ -1092,6 +1092,106 @@ static void errors_between_two_cases_count(void **state)
 	result_release(&r);
 }
 
+/* One slow launch is enough for a first FAIL, and not for a second one; what was counted or is wrong stays. */
+static void a_first_failure_is_measured_again(void **state)
+{
+	static const struct {
+		const char *limit;
+		double first;
+		size_t launches;
+		bool more[2]; /* of cuda:0, cuda:1 */
+	} rows[] = {
+		{ BANDWIDTH "min = 50 GB/s\n", 55e9, 1, { false, false } },
+		{ BANDWIDTH "min = 50 GB/s\n", 40e9, 1, { true, false } },
+		{ BANDWIDTH "min = 50 GB/s\n", 50e9, 1, { true, false } },
+		{ BANDWIDTH "min = 50 GB/s\n", 40e9, 4, { false, false } },
+		{ BANDWIDTH "min = 50 GB/s\n", 50e9, 4, { true, false } },
+		/* The device that it is compared with as well. */
+		{ BANDWIDTH "sisters = 2 %\n", 50e9, 1, { true, true } },
+		{ BANDWIDTH "sisters = 2 %\n", 50e9, 4, { false, false } },
+		{ BANDWIDTH "min = 50 GB/s\nseverity = warn\n", 40e9, 1, { false, false } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct result r[4];
+		struct verdicts v;
+
+		for (size_t l = 0; l < rows[i].launches; l++) {
+			node_init(&r[l], 2, "NVIDIA H200");
+			node_add(&r[l], 0, rows[i].first, 0.001);
+			node_add(&r[l], 1, 55e9, 0.001);
+		}
+		judge_by(rows[i].limit, r, rows[i].launches, NULL, &v);
+		for (size_t d = 0; d < 2; d++)
+			if (judge_wants_more(&v, r[0].cases[d].id) != rows[i].more[d])
+				fail_msg("row %zu, device %zu", i, d);
+		verdicts_release(&v);
+		/* A wrong result needs no second look. */
+		r[0].cases[0].status = CASE_FAILED;
+		judge_by(BANDWIDTH "min = 50 GB/s\n", r, 1, NULL, &v);
+		assert_false(judge_wants_more(&v, r[0].cases[0].id));
+		verdicts_release(&v);
+		for (size_t l = 0; l < rows[i].launches; l++)
+			result_release(&r[l]);
+	}
+}
+
+static void bytes_that_are_lost_need_no_second_look(void **state)
+{
+	struct verdicts v;
+	struct result r;
+
+	(void)state;
+	counted(&r, "alloc.lost", "B", BETTER_LOWER, 4096);
+	judge_by("metric = alloc.lost\nmax = 0B\n", &r, 1, NULL, &v);
+	assert_int_equal(v.checks[0].verdict, VERDICT_FAIL);
+	assert_false(judge_wants_more(&v, r.cases[0].id));
+	verdicts_release(&v);
+	result_release(&r);
+}
+
+/* Judges devices whose launches are `scatter` times these apart, in percent, by a minimum; the first one's check. */
+static struct check judge_scattered(size_t devices, double first, double others, struct verdicts *v)
+{
+	static const double apart[5] = { -1.2, 0.9, 0.1, -0.6, 1.3 };
+	struct result r[5];
+
+	for (size_t l = 0; l < 5; l++) {
+		node_init(&r[l], devices, "NVIDIA H200");
+		for (size_t d = 0; d < devices; d++)
+			node_add(&r[l], d, 55e9 * (1 + (d ? others : first) * apart[l] / 100), 0.001);
+	}
+	judge_by(BANDWIDTH "min = 54.3 GB/s\n", r, 5, NULL, v);
+	for (size_t l = 0; l < 5; l++)
+		result_release(&r[l]);
+	return v->checks[0];
+}
+
+/* 0.5 % is taken for granted, until launches show more: their own, or those of all identical devices. */
+static void the_spread_of_launches_is_learnt_and_said(void **state)
+{
+	struct check quiet, alone, all, one;
+	struct verdicts v[4];
+
+	(void)state;
+	quiet = judge_scattered(1, 0.3, 0.3, &v[0]);
+	alone = judge_scattered(1, 1, 1, &v[1]);
+	all = judge_scattered(8, 1, 1, &v[2]);
+	one = judge_scattered(8, 0.3, 3, &v[3]);
+	assert_string_equal(quiet.reason, "");
+	/* Five launches of one device: Student's t of four degrees of freedom, 1.03 % x 2.13 / sqrt(5). */
+	assert_float_equal(alone.high / alone.value - 1, 0.0098, 2e-4);
+	assert_non_null(strstr(alone.reason, "its launches scatter by 1 %, not by 0.5 %"));
+	/* Eight devices know it better. */
+	assert_true(all.high / all.value < 1.0095 && all.high / all.value > 1.0075);
+	assert_non_null(strstr(all.reason, "not by 0.5 %"));
+	/* Seven that scatter by 3 % are believed. */
+	assert_true(one.high / one.value > all.high / all.value);
+	for (size_t i = 0; i < 4; i++)
+		verdicts_release(&v[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1128,6 +1228,9 @@ int main(void)
 		cmocka_unit_test(the_worst_launch_decides_what_was_counted),
 		cmocka_unit_test(what_was_not_verified_is_not_accepted),
 		cmocka_unit_test(errors_between_two_cases_count),
+		cmocka_unit_test(a_first_failure_is_measured_again),
+		cmocka_unit_test(bytes_that_are_lost_need_no_second_look),
+		cmocka_unit_test(the_spread_of_launches_is_learnt_and_said),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,7 @@
 
 #define GPUS 8
 #define SPREAD 0.005 /* standard deviation between launches */
-#define EXTENSION 4  /* further launches of what was inconclusive, as `run --check` does */
+#define EXTENSION 4  /* further launches of what was not decided by one, as `run --check` does */
 #define LIMIT "metric = transfer.bandwidth\nsisters = 2 %\n"
 
 static uint64_t seed = 1;
@@ -35,6 +35,26 @@ static double normal(void)
 	return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
 }
 
+enum noise { NORMAL, LOGNORMAL, STUDENT3, NOISES };
+static const char *const noise_names[NOISES] = { "normal", "lognormal (skew 3.7)", "Student t3" };
+
+/* What a launch is off by: mean 0, deviation 1. More is slower. */
+static double deviate(enum noise noise)
+{
+	/* exp(0.7862 z): skewness 3.7 */
+	static const double sigma = 0.7862;
+	double z = normal(), chi = 0;
+
+	if (noise == LOGNORMAL)
+		return (exp(sigma * z) - exp(sigma * sigma / 2)) /
+		       sqrt((exp(sigma * sigma) - 1) * exp(sigma * sigma));
+	if (noise == NORMAL)
+		return z;
+	for (int i = 0; i < 3; i++)
+		chi += pow(normal(), 2);
+	return z / sqrt(chi / 3) / sqrt(3);
+}
+
 static size_t repeats(size_t n)
 {
 	const char *factor = getenv("GPUPROOF_SIMULATE");
@@ -43,11 +63,12 @@ static size_t repeats(size_t n)
 }
 
 /* A launch on a node whose GPU 3 is `slow`. */
-static void launch(struct result *r, double slow)
+static void launch(struct result *r, double slow, enum noise noise)
 {
 	node_init(r, GPUS, "NVIDIA H200");
 	for (size_t i = 0; i < GPUS; i++)
-		node_add(r, i, 55e9 * (i == 3 ? 1 - slow : 1) * exp(SPREAD * normal()), 0.0005);
+		node_add(r, i, 55e9 * (i == 3 ? 1 - slow : 1) * exp(-SPREAD * deviate(noise)),
+			 0.0005);
 }
 
 static void judge_launches(const struct limits *limits, const struct result *launches, size_t count,
@@ -65,21 +86,30 @@ struct outcome {
 	bool extended, undecided;
 };
 
-/* One acceptance: a launch, and further ones when it is inconclusive. */
-static struct outcome accept_node(const struct limits *limits, double slow)
+/* Of any case: the GPUs of a point are measured again together. */
+static bool wants_more(const struct verdicts *v)
+{
+	for (size_t i = 0; i < v->count; i++)
+		if (judge_wants_more(v, v->checks[i].case_id))
+			return true;
+	return false;
+}
+
+/* One acceptance: a launch, and further ones when it does not decide. */
+static struct outcome accept_node(const struct limits *limits, double slow, enum noise noise)
 {
 	struct result launches[1 + EXTENSION];
 	struct outcome outcome = { 0 };
 	struct verdicts v;
 	size_t count = 1;
 
-	launch(&launches[0], slow);
+	launch(&launches[0], slow, noise);
 	judge_launches(limits, launches, 1, &v);
-	if (v.counts[VERDICT_INCONCLUSIVE]) {
+	if (wants_more(&v)) {
 		outcome.extended = true;
 		verdicts_release(&v);
 		for (; count <= EXTENSION; count++)
-			launch(&launches[count], slow);
+			launch(&launches[count], slow, noise);
 		judge_launches(limits, launches, count, &v);
 	}
 	for (size_t i = 0; i < v.count; i++) {
@@ -101,7 +131,7 @@ struct rates {
 	double named, accused, extended, undecided;
 };
 
-static struct rates simulate(double slow, size_t nodes)
+static struct rates simulate(double slow, enum noise noise, size_t nodes)
 {
 	struct rates rates = { 0 };
 	struct limits limits;
@@ -109,7 +139,7 @@ static struct rates simulate(double slow, size_t nodes)
 	seed = 20261120;
 	limits_from(&limits, LIMIT);
 	for (size_t i = 0; i < nodes; i++) {
-		struct outcome o = accept_node(&limits, slow);
+		struct outcome o = accept_node(&limits, slow, noise);
 
 		rates.named += o.named / (double)nodes;
 		rates.accused += o.accused / (double)nodes;
@@ -117,31 +147,37 @@ static struct rates simulate(double slow, size_t nodes)
 		rates.undecided += o.undecided / (double)nodes;
 	}
 	limits_release(&limits);
-	print_message("%.0f %% slow, %zu nodes: named %.2f %%, another accused %.2f %%, extended "
+	print_message("%s noise, %.0f %% slow, %zu nodes: named %.2f %%, another accused %.2f %%, extended "
 		      "%.1f %%, "
 		      "undecided %.2f %%\n",
-		      100 * slow, nodes, 100 * rates.named, 100 * rates.accused,
+		      noise_names[noise], 100 * slow, nodes, 100 * rates.named, 100 * rates.accused,
 		      100 * rates.extended, 100 * rates.undecided);
 	return rates;
 }
 
 static void healthy_nodes_are_accepted(void **state)
 {
-	struct rates rates = simulate(0, repeats(1000));
-
 	(void)state;
-	assert_true(rates.named + rates.accused <= 0.001);
-	assert_true(rates.undecided <= 0.02);
+	for (int noise = 0; noise < NOISES; noise++) {
+		struct rates rates = simulate(0, (enum noise)noise, repeats(1000));
+
+		/* One slow launch of a tail accuses nobody: what fails is measured again. */
+		assert_true(rates.named + rates.accused == 0);
+		assert_true(rates.undecided <= 0.02);
+	}
 }
 
 static void a_slow_gpu_is_named(void **state)
 {
-	struct rates five = simulate(0.05, repeats(1000)), three = simulate(0.03, repeats(1000));
-
 	(void)state;
-	assert_true(five.named >= 0.99);
-	assert_true(three.named >= 0.90);
-	assert_true(five.accused <= 0.001 && three.accused <= 0.001);
+	for (int noise = 0; noise < NOISES; noise++) {
+		struct rates five = simulate(0.05, (enum noise)noise, repeats(1000));
+		struct rates three = simulate(0.03, (enum noise)noise, repeats(1000));
+
+		assert_true(five.named >= 0.99);
+		assert_true(three.named >= 0.97);
+		assert_true(five.accused <= 0.001 && three.accused <= 0.001);
+	}
 }
 
 /* The interval of the ratio holds the truth as often as it says. */

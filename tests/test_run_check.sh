@@ -76,7 +76,7 @@ expect 2 'no such file' wide.ini -o no --check --limits nowhere.ini
 expect 3 'nowhere' wide.ini -o no --check --baseline nowhere
 
 # What is inconclusive is measured again, once.
-expect 4 '1 case is inconclusive: 4 more launches' open.ini -o open --check --baseline wide
+expect 4 '1 case is not decided by one launch: 4 more launches' open.ini -o open --check --baseline wide
 [ -s open/launch-5/result.json ] || complain "no extension"
 [ ! -e open/launch-6 ] || complain "more than one extension"
 grep -q '"launches": \[' open/result.json || complain "the extension is not pooled"

@@ -238,7 +238,7 @@ const struct command command_run = {
 		"processes\n"
 		"      --check              judge afterwards, by the config's limits or the GPU "
 		"model's;\n"
-		"                           what is inconclusive is measured again, once\n"
+		"                           what fails or is inconclusive is measured again\n"
 		"      --limits FILE, --baseline RESULT, --strict   with --check, as in gpuproof "
 		"check\n"
 		"      --against OTHER      a config, or the path of another gpuproof: both in "

@@ -10,7 +10,7 @@
 #include "judge/pool.h"
 #include "measure/describe.h"
 
-#define EXTENSION 4 /* further launches of what is inconclusive: once, pooled */
+#define EXTENSION 4 /* further launches of what is inconclusive or fails: once, pooled */
 
 /* The plan's cases as a result that holds no number yet. */
 static void describe_plan(const struct plan *plan, struct result *result)
@@ -111,7 +111,7 @@ static enum status extend(const struct plan *part, const struct probe *probe,
 
 	more.resume = false;
 	if (!options->quiet)
-		fprintf(stderr, "gpuproof: %zu case%s inconclusive: %d more launches\n",
+		fprintf(stderr, "gpuproof: %zu case%s not decided by one launch: %d more launches\n",
 			part->case_count, part->case_count == 1 ? " is" : "s are", EXTENSION);
 	for (int i = 0; i < EXTENSION && status == STATUS_OK; i++)
 		status = launches_add(&launches, part, probe, &more,

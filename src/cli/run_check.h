@@ -20,7 +20,7 @@ struct run_check {
 enum status run_check_prepare(struct run_check *check, const struct plan *plan);
 
 /*
- * Judges `result`; when that is inconclusive measures those cases in further launches, pools and judges again. `result`
+ * Judges `result`; what is inconclusive or fails is measured in further launches, pooled and judged again. `result`
  * and DIR/result.json are then about all of them. The caller releases `verdicts`.
  */
 enum status run_check_judge(const struct run_check *check, const struct plan *plan,

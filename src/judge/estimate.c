@@ -1,6 +1,7 @@
 #include "judge/estimate.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -35,19 +36,6 @@ double hodges_lehmann(const double *values, size_t n)
 	return median;
 }
 
-double log_deviation(const double *values, size_t n)
-{
-	double mean = 0, sum = 0;
-
-	if (n < 2)
-		return 0;
-	for (size_t i = 0; i < n; i++)
-		mean += log(values[i]) / (double)n;
-	for (size_t i = 0; i < n; i++)
-		sum += (log(values[i]) - mean) * (log(values[i]) - mean);
-	return sqrt(sum / (double)(n - 1));
-}
-
 /*
  * Quantile of Student's t: probability 0.95 or 0.975, dof >= 1. Abramowitz & Stegun 26.7.5: four terms; relative error below 2e-3 from 3 degrees of freedom on, exact below.
  */
@@ -72,18 +60,25 @@ static double student_quantile(double probability, double dof)
 }
 
 /* Standard deviation between launches: what was taken for granted, weighed against what was seen. */
-static double combined_deviation(const double *values, size_t n, double spread, double *dof)
+static double combined_deviation(const double *values, size_t n, const struct launch_spread *spread,
+				 double *dof)
 {
-	double prior = spread > 0 ? SPREAD_WEIGHT : 0, seen = log_deviation(values, n);
-	double own = (double)n - 1;
+	bool refuted = launch_spread_refuted(spread, values, n);
+	double seen = log_deviation(values, n);
+	double prior = refuted ? 0 : spread->weight;
+	/* What was learnt holds these launches already. */
+	double own = spread->learnt && !refuted ? 0 : (double)n - 1;
 
 	*dof = prior + own;
-	return *dof > 0 ? sqrt((prior * spread * spread + own * seen * seen) / *dof) : 0;
+	return *dof > 0 ? sqrt((prior * spread->ratio * spread->ratio + own * seen * seen) / *dof)
+			: 0;
 }
 
-struct estimate estimate_launches(const double *values, size_t n, double sample_half, double spread)
+struct estimate estimate_launches(const double *values, size_t n, double sample_half,
+				  const struct launch_spread *spread)
 {
-	double dof, between = combined_deviation(values, n, spread, &dof) / sqrt((double)n);
+	double dof, deviation = combined_deviation(values, n, spread, &dof);
+	double between = deviation / sqrt((double)n);
 	double within = sample_half > 0 ? sample_half / Z_975 / sqrt((double)n) : 0;
 	struct estimate e = { .value = values[0], .launches = n };
 	double *logs;
@@ -91,6 +86,8 @@ struct estimate estimate_launches(const double *values, size_t n, double sample_
 	/* What several launches scatter already holds the scatter of their samples. */
 	if (n > 1)
 		within = 0;
+	if (spread->learnt || launch_spread_refuted(spread, values, n))
+		e.learnt = deviation;
 	dof = fmax(dof, 1);
 	e.half = sqrt(pow(student_quantile(0.95, dof) * between, 2) + pow(Z_95 * within, 2));
 	e.half_both = sqrt(pow(student_quantile(0.975, dof) * between, 2) + pow(Z_975 * within, 2));

@@ -1,30 +1,30 @@
 /*
  * One value with its uncertainty, from one or several launches of the same case. The launch is the unit of
  * replication: samples of one process say nothing about the spread between processes, so that is taken for granted
- * (`spread`, as if seen in SPREAD_WEIGHT launches before) and corrected by what the launches at hand show.
+ * (launch_spread.h) and corrected by what the launches at hand show. Where they refute it, it is not true of this figure,
+ * and only what they show counts.
  */
 #ifndef GPUPROOF_JUDGE_ESTIMATE_H
 #define GPUPROOF_JUDGE_ESTIMATE_H
 
 #include <stddef.h>
 
-#define SPREAD_WEIGHT 8
-#define LAUNCH_SPREAD 0.005 /* what launches repeat to where nothing else is known */
+#include "judge/launch_spread.h"
 
 struct estimate {
 	double value; /* one launch: its value; several: Hodges-Lehmann on their logs */
 	double half; /* one-sided 95 %: the true value is above value * exp(-half), and below value * exp(half) */
 	double half_both; /* two-sided 95 %, the same way */
 	size_t launches;
+	double learnt; /* the deviation learnt from launches, where they refute what was taken for granted; else 0 */
 };
 
 /*
  * `values`: one per launch, each > 0. `sample_half`: half width of the samples' two-sided 95 % interval on the log
- * scale (where its sides differ, of the longer), mean over the launches; 0 or NaN: unknown. `spread`: standard
- * deviation between launches, a ratio.
+ * scale (where its sides differ, of the longer), mean over the launches; 0 or NaN: unknown.
  */
 struct estimate estimate_launches(const double *values, size_t n, double sample_half,
-				  double spread);
+				  const struct launch_spread *spread);
 
 /*
  * The same for values of which some are zero and so have no logarithm: the interval is Student's around the value, on the
@@ -34,8 +34,5 @@ struct estimate estimate_with_zeros(const double *values, size_t n);
 
 /* Median of the pairwise means (each value with itself too): robust, and 96 % as efficient as the mean. */
 double hodges_lehmann(const double *values, size_t n);
-
-/* Sample standard deviation of the logs; 0 for n < 2. */
-double log_deviation(const double *values, size_t n);
 
 #endif

@@ -46,6 +46,7 @@ struct check *judging_add(const struct judging *j, size_t i, enum check_kind com
 	check->comparison = comparison;
 	check->launches = o->estimate.launches;
 	check->samples = o->samples;
+	check->final = o->exact;
 	check->value = o->estimate.value;
 	check->low = o->estimate.value * exp(-o->estimate.half);
 	check->high = o->estimate.value * exp(o->estimate.half);
@@ -209,6 +210,19 @@ static void take_worst_launch(struct check *check, const struct observation *o,
 	check->low = check->high = check->value;
 }
 
+void judging_say_spread(struct check *check, const struct observation *o, const struct limit *limit)
+{
+	char *both;
+
+	if (!(o->estimate.learnt > 0))
+		return;
+	both = xasprintf("%s%sits launches scatter by %.2g %%, not by %.2g %%", check->reason,
+			 *check->reason ? "; " : "", 100 * o->estimate.learnt,
+			 100 * limit->launch_spread);
+	free(check->reason);
+	check->reason = both;
+}
+
 static void judge_value(const struct judging *j, size_t i, const struct bound *bound,
 			enum check_kind comparison)
 {
@@ -235,6 +249,7 @@ static void judge_value(const struct judging *j, size_t i, const struct bound *b
 		else if (verdict != VERDICT_PASS)
 			reason = circumstances(j->subjects[i], check->metric);
 		check_decide(check, j->limit, verdict, reason);
+		judging_say_spread(check, o, j->limit);
 	}
 	free(reason);
 }
@@ -310,32 +325,9 @@ static void judge_coverage(const struct judging *j)
 	free(reason);
 }
 
-static void refuse_unverified(const struct subject *s, struct observation *o)
-{
-	for (size_t i = 0; i < s->count; i++)
-		if (s->cases[i]->status == CASE_OK && !case_is_verified(s->cases[i]))
-			observation_refuse(o, VERDICT_ERROR, "its result was never verified");
-}
-
-static void select_cases(struct judging *j)
-{
-	j->subjects = xcalloc(j->all->count + 1, sizeof(*j->subjects));
-	j->observations = xcalloc(j->all->count + 1, sizeof(*j->observations));
-	for (size_t i = 0; i < j->all->count; i++) {
-		const struct subject *s = &j->all->items[i];
-
-		if (!limit_selects(j->limit, s->first, s->device ? s->device->name : ""))
-			continue;
-		j->subjects[j->count] = s;
-		j->observations[j->count] = observe(
-			s, j->limit->metric->name, j->limit->metric->unit, j->limit->launch_spread);
-		refuse_unverified(s, &j->observations[j->count++]);
-	}
-}
-
 static void judge_limit(struct judging *j)
 {
-	select_cases(j);
+	judging_select(j);
 	judge_coverage(j);
 	for (size_t i = 0; i < j->count; i++) {
 		if (j->limit->min.kind)
@@ -414,6 +406,14 @@ static size_t point_length(const char *id)
 	return at ? (size_t)(at - id) : strlen(id);
 }
 
+static bool may_change(const struct check *check)
+{
+	if (check->wrong || check->final || check->comparison == NO_COMPARISON)
+		return false;
+	return check->verdict == VERDICT_INCONCLUSIVE ||
+	       (check->verdict == VERDICT_FAIL && check->launches < LAUNCHES_THAT_DECIDE);
+}
+
 bool judge_wants_more(const struct verdicts *verdicts, const char *case_id)
 {
 	size_t length = point_length(case_id);
@@ -421,7 +421,7 @@ bool judge_wants_more(const struct verdicts *verdicts, const char *case_id)
 	for (size_t i = 0; i < verdicts->count; i++) {
 		const struct check *check = &verdicts->checks[i];
 
-		if (check->verdict != VERDICT_INCONCLUSIVE)
+		if (!may_change(check))
 			continue;
 		if (strcmp(check->case_id, case_id) == 0)
 			return true;

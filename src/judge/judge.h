@@ -28,7 +28,12 @@ bool flight_changed(const struct finding *before, const struct finding *after);
 /* Same devices, by UUID or where there is none by host: results of launches, as opposed to those of other nodes. */
 bool judge_same_machine(const struct result *a, const struct result *b);
 
-/* True for the cases that more launches may decide: the INCONCLUSIVE ones, and the sisters they are compared with. */
+/*
+ * True for the cases that more launches may decide: the INCONCLUSIVE ones and those that FAIL by fewer than
+ * LAUNCHES_THAT_DECIDE launches, of which one slow one is enough, and the identical devices they are compared with. What
+ * no launch changes and wrong results are final.
+ */
+#define LAUNCHES_THAT_DECIDE 4
 bool judge_wants_more(const struct verdicts *verdicts, const char *case_id);
 
 #endif

@@ -18,6 +18,11 @@ struct judging {
 	struct verdicts *verdicts;
 };
 
+/* selection.c: fills subjects and observations of `limit`; those of identical devices share their launches' spread. */
+void judging_select(struct judging *j);
+/* sisters.c: one case on two identical devices. */
+bool subjects_alike(const struct subject *a, const struct subject *b);
+
 /* A check of `limit` on a case, with everything but bound and verdict filled in. */
 struct check *judging_add(const struct judging *j, size_t i, enum check_kind comparison);
 
@@ -27,6 +32,9 @@ void check_decide(struct check *check, const struct limit *limit, enum verdict v
 
 /* The value's verdict against check->bound, whose own half width on the log scale is `bound_half`. */
 enum verdict judge_bound(const struct check *check, const struct observation *o, double bound_half);
+
+/* Adds to the reason that the launches scatter by more than the limit takes for granted, where they do. */
+void judging_say_spread(struct check *check, const struct observation *o, const struct limit *limit);
 
 /* sisters.c */
 void judge_sisters(const struct judging *j);

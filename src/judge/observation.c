@@ -96,7 +96,6 @@ struct gathering {
 	size_t count, capacity;
 	double half; /* sum of the longer sides of the samples' intervals */
 	size_t halves;
-	enum better better;
 };
 
 bool case_is_wrong(const struct case_result *c)
@@ -179,7 +178,7 @@ static void gather_metric(struct gathering *g, struct observation *o, const stru
 	}
 	o->samples = o->samples ? o->samples : m->n;
 	o->no_interval = !interval && m->series && *m->series && m->n < 6;
-	g->better = m->better;
+	o->better = m->better;
 	o->exact = metric_is_exact(m);
 }
 
@@ -204,10 +203,10 @@ static void gather_case(struct gathering *g, struct observation *o, const struct
 		observation_refuse(o, VERDICT_ERROR, "the result has no such metric");
 }
 
-static bool has_zero(const struct gathering *g)
+static bool has_zero(const struct observation *o)
 {
-	for (size_t i = 0; i < g->count; i++)
-		if (g->values[i] == 0)
+	for (size_t i = 0; i < o->count; i++)
+		if (o->values[i] == 0)
 			return true;
 	return false;
 }
@@ -216,24 +215,31 @@ struct observation observe(const struct subject *subject, const char *metric, co
 			   double launch_spread)
 {
 	struct observation o = { .verdict = VERDICT_PASS, .reason = xstrdup("") };
+	const struct launch_spread assumed = launch_spread_assumed(launch_spread);
 	struct gathering g = { 0 };
 
 	o.estimate = (struct estimate){ .value = NAN, .half = NAN, .half_both = NAN };
 	for (size_t i = 0; i < subject->count; i++)
 		gather_case(&g, &o, subject->cases[i], metric, unit);
-	if (o.verdict == VERDICT_PASS && o.exact)
-		o.estimate = (struct estimate){ .value = worst_value(g.values, g.count, g.better),
-						.launches = g.count };
-	else if (o.verdict == VERDICT_PASS && has_zero(&g))
-		o.estimate = estimate_with_zeros(g.values, g.count);
-	else if (o.verdict == VERDICT_PASS)
-		o.estimate = estimate_launches(g.values, g.count,
-					       g.halves ? g.half / (double)g.halves : 0,
-					       launch_spread);
 	o.no_interval = o.no_interval && g.count == 1;
 	o.values = g.values;
 	o.count = g.count;
+	o.sample_half = g.halves ? g.half / (double)g.halves : 0;
+	observation_estimate(&o, &assumed);
 	return o;
+}
+
+void observation_estimate(struct observation *o, const struct launch_spread *spread)
+{
+	if (o->verdict != VERDICT_PASS)
+		return;
+	if (o->exact)
+		o->estimate = (struct estimate){ .value = worst_value(o->values, o->count, o->better),
+						 .launches = o->count };
+	else if (has_zero(o))
+		o->estimate = estimate_with_zeros(o->values, o->count);
+	else
+		o->estimate = estimate_launches(o->values, o->count, o->sample_half, spread);
 }
 
 void observation_release(struct observation *o)

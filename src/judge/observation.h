@@ -43,14 +43,18 @@ struct observation {
 	struct estimate estimate;
 	double *values; /* one per launch; owned */
 	size_t count;
+	double sample_half; /* of the samples' intervals, mean over the launches; 0: they have none */
 	size_t samples;
 	bool no_interval; /* too few samples for one, in a single launch */
 	bool exact;       /* metric_is_exact(): the estimate is the worst launch, without an interval */
+	enum better better;
 };
 
 /* `unit`: what the metric must be in. The caller releases it. */
 struct observation observe(const struct subject *subject, const char *metric, const char *unit,
 			   double launch_spread);
+/* Estimates anew, with a spread that was learnt of several devices. */
+void observation_estimate(struct observation *observation, const struct launch_spread *spread);
 void observation_release(struct observation *observation);
 /* Takes the value's verdict away, unless it has a graver one: a wrong result, an error, a skip in this order. */
 void observation_refuse(struct observation *observation, enum verdict verdict, const char *reason);

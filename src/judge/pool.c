@@ -108,6 +108,7 @@ static double worst_of(const struct metric_value *m)
 
 static void settle_metric(struct case_result *c, struct metric_value *m)
 {
+	const struct launch_spread assumed = launch_spread_assumed(LAUNCH_SPREAD);
 	struct estimate e;
 
 	if (m->launch_count < 2)
@@ -121,7 +122,7 @@ static void settle_metric(struct case_result *c, struct metric_value *m)
 		m->low = m->high = (double)NAN;
 		return;
 	}
-	e = estimate_launches(m->launches, m->launch_count, 0, LAUNCH_SPREAD);
+	e = estimate_launches(m->launches, m->launch_count, 0, &assumed);
 	m->value = e.value;
 	m->low = e.half_both > 0 ? e.value * exp(-e.half_both) : (double)NAN;
 	m->high = e.half_both > 0 ? e.value * exp(e.half_both) : (double)NAN;

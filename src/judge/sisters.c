@@ -43,7 +43,7 @@ static size_t point_length(const struct subject *s)
 	return at ? (size_t)(at - s->first->id) : strlen(s->first->id);
 }
 
-static bool are_sisters(const struct subject *a, const struct subject *b)
+bool subjects_alike(const struct subject *a, const struct subject *b)
 {
 	size_t length = point_length(a);
 
@@ -76,7 +76,7 @@ static void collect_group(struct group *g, size_t first, bool *seen)
 
 	g->count = 0;
 	for (size_t i = first; i < j->count; i++) {
-		if (seen[i] || !are_sisters(j->subjects[first], j->subjects[i]))
+		if (seen[i] || !subjects_alike(j->subjects[first], j->subjects[i]))
 			continue;
 		seen[i] = true;
 		if (j->observations[i].verdict != VERDICT_PASS ||
@@ -211,6 +211,7 @@ static void judge_member(const struct group *g, size_t member)
 	check->bound = exp(lower ? -(s.others - allowed) : s.others - allowed);
 	check->margin = (lower ? -1 : 1) * (check->value / check->bound - 1);
 	check_decide(check, j->limit, verdict, reason);
+	judging_say_spread(check, &j->observations[g->members[member]], j->limit);
 	free(reason);
 }
 
