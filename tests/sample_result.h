@@ -45,7 +45,7 @@ static inline void sample_metrics(struct case_result *c)
 	c->metric_count = c->metric_capacity = 2;
 	c->metrics = xcalloc(2, sizeof(*c->metrics));
 	c->metrics[0] = (struct metric_value){ xstrdup("transfer.bandwidth"), xstrdup("B/s"), BETTER_HIGHER, true,
-		5.5e10, 5.4e10, 5.6e10, 30, xstrdup("transfer.time"), NULL, 0 };
+		5.5e10, 5.4e10, 5.6e10, 8, xstrdup("transfer.time"), NULL, 0 };
 	c->metrics[0].launches = xcalloc(3, sizeof(double));
 	c->metrics[0].launches[0] = 5.5e10;
 	c->metrics[0].launches[1] = 5.6e10;
@@ -110,6 +110,19 @@ static inline void sample_case(struct result *result)
 	c->seconds = 0.125;
 }
 
+/* Every text NULL that may be. */
+static inline void sample_skipped(struct result *result)
+{
+	struct case_result *c = result_add_case(result);
+
+	c->status = CASE_SKIPPED;
+	c->suite = xstrdup("transfer");
+	c->id = xstrdup("transfer/d2h/pinned/64MiB@cuda:1");
+	c->device = xstrdup("cuda:1");
+	c->devices = xcalloc(1, sizeof(*c->devices));
+	c->devices[c->device_count++] = xstrdup("cuda:1");
+}
+
 static inline void sample_flight(struct result *result)
 {
 	result->preflight = xcalloc(1, sizeof(*result->preflight));
@@ -122,14 +135,18 @@ static inline void sample_flight(struct result *result)
 
 static inline void sample_device(struct result *result)
 {
-	struct device_info *d = result->devices = xcalloc(1, sizeof(*d));
+	struct device_info *d = result->devices = xcalloc(2, sizeof(*d));
 
-	result->device_count = 1;
+	result->device_count = 2;
 	*d = (struct device_info){ .id = "cuda:0", .backend = "cuda", .module = "cuda13", .name = "NVIDIA H200",
 		.uuid = "GPU-0", .serial = "1652923012345", .pci = "0000:3b:00.0", .capability_major = 9, .multiprocessors = 132,
 		.memory_bytes = UINT64_C(150000000000), .clock_hz = 1.98e9, .ecc = -1, .numa_node = 0,
 		.capabilities = DEVICE_HAS_FP32 | DEVICE_HAS_COLLECTIVES,
 		.peer_mask = UINT64_C(1) << 63 | 2, .nvlink_count = 18 };
+	d[1] = *d;
+	d[1].index = 1;
+	strcpy(d[1].id, "cuda:1");
+	strcpy(d[1].uuid, "GPU-1");
 }
 
 static inline void sample_result(struct result *result)
@@ -149,7 +166,7 @@ static inline void sample_result(struct result *result)
 	sample_device(result);
 	sample_flight(result);
 	sample_case(result);
-	result_add_case(result)->status = CASE_SKIPPED; /* every text NULL */
+	sample_skipped(result);
 }
 
 #endif

@@ -56,6 +56,14 @@ static void lines_that_make_no_sense_cost_one_case(void **state)
 	with_bad_third(DO_OTHER_CASE, CASE_ERROR, "worker sent a malformed line: {\"start\":0}");
 }
 
+/* No reader would take a result with such a case: all others would be lost. */
+static void a_case_that_makes_no_sense_costs_itself(void **state)
+{
+	(void)state;
+	with_bad_third(DO_NONSENSE, CASE_ERROR,
+		       "what was measured makes no sense: metrics.steps.process.high: ");
+}
+
 static void statuses_become_case_statuses(void **state)
 {
 	(void)state;
@@ -294,6 +302,7 @@ int main(void)
 		cmocka_unit_test(a_worker_that_dies_costs_one_case),
 		cmocka_unit_test(a_worker_that_hangs_is_killed),
 		cmocka_unit_test(lines_that_make_no_sense_cost_one_case),
+		cmocka_unit_test(a_case_that_makes_no_sense_costs_itself),
 		cmocka_unit_test(statuses_become_case_statuses),
 		cmocka_unit_test(what_does_not_fit_is_skipped_with_figures),
 		cmocka_unit_test(a_device_error_means_a_fresh_process),

@@ -52,7 +52,8 @@ static void night(struct result *r, int day, double value, const char *driver)
 	r->environment_count = 2;
 	r->environment[0] = (struct fact){ xstrdup("hostname"), xstrdup("node1") };
 	r->environment[1] = (struct fact){ xstrdup("driver"), xstrdup(driver) };
-	node_add(r, 0, value, 0.001);
+	case_result_add_times(node_add(r, 0, value, 0.001), "transfer.time")->statistics.n = 30;
+	r->planned = 1;
 }
 
 static struct history *opened(enum db_mode mode)
@@ -396,7 +397,8 @@ static void baselines_come_back(void **state)
 	(void)state;
 	night(&r[0], 0, 50e9, "1");
 	night(&r[1], 1, 51e9, "1");
-	assert_int_equal(baseline_save(h, "good", r, 2, false, &err), STATUS_OK);
+	if (baseline_save(h, "good", r, 2, false, &err) != STATUS_OK)
+		fail_msg("%s", err.message);
 	assert_int_equal(baseline_save(h, "good", r, 1, false, &err), STATUS_USAGE);
 	error_clear(&err);
 	assert_int_equal(baseline_save(h, "a'b", r, 1, false, &err), STATUS_USAGE);

@@ -36,7 +36,8 @@ python3 - <<'END'
 import copy, datetime, json, random
 random.seed(1)
 night = json.load(open("run/result.json"))
-night["cases"][0]["metrics"]["alloc.latency"].update(low=None, high=None)
+for metric in night["cases"][0]["metrics"].values():
+	metric.update(low=None, high=None)
 for i in range(38):
 	n = copy.deepcopy(night)
 	day = datetime.date(2026, 1, 1) + datetime.timedelta(days=i + (i >= 10))
@@ -152,7 +153,7 @@ n["cases"][0]["id"] = "alloc\x1b[31m@host:0"
 json.dump(n, open("escape.json", "w"))
 n["run"].update(id="unit", started="2026-02-12T01:00:00Z")
 for metric in n["cases"][0]["metrics"].values():
-	metric["unit"] = "ms"
+	metric["unit"] = "B"
 json.dump(n, open("unit.json", "w"))
 END
 # Two jobs with a config each, in turns: a page with both, whose parts can be told apart.

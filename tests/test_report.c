@@ -293,13 +293,14 @@ static void embedded_result_reads_back(void **state)
 	char *html;
 
 	(void)state;
-	sample_report(&result, &one_gpu);
+	sample_report(&result, &two_gpus);
 	html = page_of(&result, 1);
 	start = strstr(html, "<script type=\"application/json\"");
 	assert_non_null(start);
 	start = strchr(start, '\n');
 	end = strstr(start, "</script>");
-	assert_int_equal(result_from_json(&again, start, (size_t)(end - start), &err), STATUS_OK);
+	if (result_from_json(&again, start, (size_t)(end - start), &err) != STATUS_OK)
+		fail_msg("%s", err.message);
 	assert_int_equal(again.case_count, result.case_count);
 	assert_null(strstr(html, "<script src"));
 	result_release(&again);

@@ -266,6 +266,137 @@ static void errors_name_the_place(void **state)
 	}
 }
 
+/* Each member by itself is well formed: together they make no sense. */
+static void what_makes_no_sense_is_refused(void **state)
+{
+	static const struct {
+		const char *from, *to, *message;
+	} rows[] = {
+		{ "\"planned\": 3", "\"planned\": 1", "run.planned: 1, but there are 2 cases" },
+		{ "\"id\": \"cuda:0\"", "\"id\": \"\"", "devices[0].id: is empty" },
+		{ "\"id\": \"cuda:0\"", "\"id\": \"cuda:1\"",
+		  "devices[1].id: 'cuda:1' stands there a second time; first in devices[0]" },
+		{ "transfer/h2d/pinned/64MiB@cuda:0", "", "cases[0].id: is empty" },
+		{ "transfer/h2d/pinned/64MiB@cuda:0", "transfer/d2h/pinned/64MiB@cuda:1",
+		  "cases[1].id: 'transfer/d2h/pinned/64MiB@cuda:1' stands there a second time; first in cases[0]" },
+		{ "\"suite\": \"transfer\"", "\"suite\": \"\"", "cases[0].suite: is empty" },
+		{ "\"devices\": [\"cuda:0\", \"cuda:1\"]", "\"devices\": []",
+		  "cases[0].devices: a case has a device at least" },
+		{ "\"devices\": [\"cuda:0\", \"cuda:1\"]", "\"devices\": [\"cuda:1\", \"cuda:0\"]",
+		  "cases[0].device: 'cuda:0' is not the first of its devices, 'cuda:1'" },
+		{ "\"devices\": [\"cuda:0\", \"cuda:1\"]", "\"devices\": [\"cuda:0\", \"cuda:0\"]",
+		  "cases[0].devices[1]: 'cuda:0' stands there twice" },
+		{ "\"devices\": [\"cuda:0\", \"cuda:1\"]", "\"devices\": [\"cuda:0\", \"cuda:7\"]",
+		  "cases[0].devices[1]: 'cuda:7' is none of the result's devices" },
+		{ "\"unit\": \"B/s\"", "\"unit\": \"furlong\"",
+		  "cases[0].metrics.transfer.bandwidth.unit: 'furlong' is no unit that results have; they have "
+		  "1, s, B, B/s, FLOP/s, FLOP/B, FLOP, Hz, W, \302\260C, degC, samples, samples/s, ops/s, items/s, "
+		  "images/s, cycles" },
+		{ "\"size\": \"B\"", "\"size\": \"bytes\"",
+		  "cases[0].parameter_units.size: 'bytes' is no unit that results have" },
+		{ "\"low\": 54000000000", "\"low\": 56000000000",
+		  "cases[0].metrics.transfer.bandwidth.low: 5.6e+10 is above the value, 5.5e+10" },
+		{ "\"high\": 56000000000", "\"high\": 54000000000",
+		  "cases[0].metrics.transfer.bandwidth.high: 5.4e+10 is below the value, 5.5e+10" },
+		{ "\"value\": 55000000000", "\"value\": null",
+		  "cases[0].metrics.transfer.bandwidth.low: an interval without a value" },
+		{ "\"n\": 8", "\"n\": 30", "cases[0].metrics.transfer.bandwidth.n: 30, but 'transfer.time' has 8 samples" },
+		{ "\"n\": 1, ", "\"n\": 0, ",
+		  "cases[0].metrics.transfer.cold.n: 0: a value rests on a sample at least" },
+		{ "\"series\": \"transfer.time\"", "\"series\": \"transfer.tame\"",
+		  "cases[0].metrics.transfer.bandwidth.series: the case has no samples 'transfer.tame'" },
+		{ "\"values\": [0.0011, 0.1, ", "\"values\": [",
+		  "cases[0].samples.transfer.time.statistics.n: 8, but there are 6 samples" },
+		{ "\"values\": [0.0011", "\"values\": [null",
+		  "cases[0].samples.transfer.time.values[0]: a sample is a finite number" },
+		{ "\"batch\": 8", "\"batch\": 0",
+		  "cases[0].samples.transfer.time.batch: 0: a sample is one operation at least" },
+		{ "\"median\": 0.4", "\"median\": 0.3",
+		  "cases[0].samples.transfer.time.statistics.low: 0.39 is above the median, 0.3" },
+		{ "\"spans\": [0, ", "\"spans\": [",
+		  "cases[0].timeline[0].spans: 5 numbers: a span has three" },
+		{ "\"mean\": [300, ", "\"mean\": [",
+		  "cases[0].watches.cuda:0.quantities.power_watts: lowest, mean and highest have 0, 2 and 3 numbers" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct error err = ERROR_NONE;
+		struct result result;
+		char *json = mutated(rows[i].from, rows[i].to);
+
+		assert_int_equal(result_from_json(&result, json, strlen(json), &err), STATUS_USAGE);
+		assert_string_equal(err.message, rows[i].message);
+		assert_null(result.cases);
+		free(json);
+	}
+}
+
+/* What results of earlier and of interrupted runs are. */
+static void what_makes_sense_is_read(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "\"low\": 54000000000", "\"low\": null" },  /* one side alone: rates of what took no time */
+		{ "\"high\": 56000000000", "\"high\": 55000000000" },
+		{ "\"planned\": 3", "\"planned\": 300" },
+		{ "\"state\": \"complete\"", "\"state\": \"interrupted\"" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct result result;
+		char *json = mutated(rows[i][0], rows[i][1]);
+
+		reads_back(json, &result);
+		free(json);
+		result_release(&result);
+	}
+}
+
+/* The copy in a page or a baseline has the statistics of its series, no samples, and says so; baselines of earlier versions do not. */
+static void samples_may_be_left_out(void **state)
+{
+	struct error err = ERROR_NONE;
+	struct result result;
+	char *json;
+
+	(void)state;
+	sample_result(&result);
+	result.cases[0].series[0].count = 0;
+	json = result_to_json(&result);
+	result_release(&result);
+	assert_int_equal(result_from_json_without_samples(&result, json, strlen(json), &err), STATUS_OK);
+	result_release(&result);
+	assert_int_equal(result_from_json(&result, json, strlen(json), &err), STATUS_USAGE);
+	assert_string_equal(err.message, "cases[0].samples.transfer.time.statistics.n: 8, but there are 0 samples");
+	free(json);
+	json = mutated("\"samples_left_out\": false", "\"samples_left_out\": true");
+	reads_back(json, &result);
+	assert_true(result.samples_left_out);
+	free(json);
+	result_release(&result);
+}
+
+/* Nothing was measured: no limit may hold. */
+static void a_run_without_a_case_is_refused(void **state)
+{
+	struct error err = ERROR_NONE;
+	struct result result;
+	char *json;
+
+	(void)state;
+	sample_result(&result);
+	result.planned = 0;
+	case_result_release(&result.cases[0]);
+	case_result_release(&result.cases[1]);
+	result.case_count = 0;
+	json = result_to_json(&result);
+	result_release(&result);
+	assert_int_equal(result_from_json(&result, json, strlen(json), &err), STATUS_USAGE);
+	assert_string_equal(err.message, "run.planned: 0: a run has a case at least");
+	free(json);
+}
+
 static void what_is_unknown_is_ignored(void **state)
 {
 	struct result result;
@@ -335,7 +466,8 @@ static void many_short_samples_are_read(void **state)
 	sample_result(&result);
 	series = &result.cases[0].series[0];
 	series->samples = xrealloc(series->samples, count, sizeof(*series->samples));
-	series->count = series->capacity = count;
+	series->count = series->capacity = series->statistics.n = count;
+	result.cases[0].metrics[0].n = count;
 	for (size_t i = 0; i < count; i++)
 		series->samples[i] = (double)(i % 10);
 	json = result_to_json(&result);
@@ -389,6 +521,10 @@ int main(void)
 		cmocka_unit_test(header_and_cases_travel_apart),
 		cmocka_unit_test(what_the_probe_finds_travels),
 		cmocka_unit_test(errors_name_the_place),
+		cmocka_unit_test(what_makes_no_sense_is_refused),
+		cmocka_unit_test(what_makes_sense_is_read),
+		cmocka_unit_test(samples_may_be_left_out),
+		cmocka_unit_test(a_run_without_a_case_is_refused),
 		cmocka_unit_test(what_is_unknown_is_ignored),
 		cmocka_unit_test(hostile_text_is_refused),
 		cmocka_unit_test(memory_has_a_limit),

@@ -1,6 +1,8 @@
 /* What the suites promise, on the host backend: see suite_fixture.h. */
 #include "suite_fixture.h"
 
+#include "base/units.h"
+#include "plan/schema.h"
 #include "suites/matmul/reference.h"
 
 #define QUICK                                                                                      \
@@ -481,10 +483,21 @@ static void test_alloc_notices_forgetful_memory(void **state)
 	case_result_release(&result);
 }
 
+/* The reader of results refuses units that it does not know. */
+static void test_units_of_metrics_are_known(void **state)
+{
+	(void)state;
+	for (const struct suite *const *s = schema_program.suites; *s; s++)
+		for (const struct metric *m = (*s)->metrics; m->name; m++)
+			if (!units_known(m->unit))
+				fail_msg("%s has the unit %s, which base/units.c does not know", m->name, m->unit);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, fixture_reset)
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_units_of_metrics_are_known),
 		TEST(test_every_case_runs),
 		TEST(test_failures_release_everything),
 		TEST(test_transfer_plans_what_makes_sense),

@@ -146,6 +146,13 @@ static void numbers_are_shown_with_four_digits(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		assert_string_equal(units_format(rows[i].value, rows[i].unit, out, sizeof(out)), rows[i].shown);
 	assert_string_equal(units_format((double)NAN, "s", out, sizeof(out)), "-");
+	/* Beyond all prefixes: short, and with its unit. */
+	assert_string_equal(units_format(1e308, "s", out, sizeof(out)), "1.000e+308 s");
+	assert_string_equal(units_format(1e-40, "s", out, sizeof(out)), "1.000e-31 ns");
+	assert_string_equal(units_format(-1e308, "B/s", out, sizeof(out)), "-1.000e+293 PB/s");
+	assert_string_equal(units_format((double)INFINITY, "s", out, sizeof(out)), "infinite");
+	assert_string_equal(units_format(-(double)INFINITY, "1", out, sizeof(out)), "-infinite");
+	assert_string_equal(units_duration((double)INFINITY, out, sizeof(out)), "infinite");
 	assert_string_equal(units_size(64u << 20, out, sizeof(out)), "64MiB");
 	assert_string_equal(units_size(1000, out, sizeof(out)), "1000B");
 	assert_string_equal(units_size(0, out, sizeof(out)), "0B");

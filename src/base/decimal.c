@@ -64,6 +64,10 @@ char *decimal_text(double value, int shift, char *out, size_t size)
 	double magnitude = fabs(value);
 	int count = 0;
 
+	if (!isfinite(value)) {
+		snprintf(out, size, "%s", isnan(value) ? "-" : value < 0 ? "-infinite" : "infinite");
+		return out;
+	}
 	for (int places = 0; places <= 16; places++) {
 		snprintf(shortest, sizeof(shortest), "%.*e", places, magnitude);
 		if (strtod(shortest, NULL) == magnitude)

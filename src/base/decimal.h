@@ -15,7 +15,7 @@
 const char *decimal_scan(const char *s);
 double decimal_value(const char *s, const char *end, int shift);
 
-/* The shortest text that decimal_value() reads with `shift` as exactly `value`, which is finite; returns `out`. */
+/* The shortest text that decimal_value() reads with `shift` as exactly `value`, and "-", "infinite" for what is not finite; returns `out`. */
 char *decimal_text(double value, int shift, char *out, size_t size);
 
 #endif

@@ -37,6 +37,12 @@ static const struct unit si_prefixes[] = {
 	{ "M", 1e6, 6 },   { "G", 1e9, 9 },   { "T", 1e12, 12 }, { "P", 1e15, 15 },
 };
 
+static const char *const result_units[] = {
+	"1",	    "s",	"B",	 "B/s",	   "FLOP/s",  "FLOP/B",	 "FLOP",
+	"Hz",	    "W",	"°C",	 "degC",   "samples", "samples/s", "ops/s",
+	"items/s",  "images/s", "cycles",
+};
+
 static void unit_names(const struct unit *units, size_t count, char *out, size_t size)
 {
 	size_t at = 0;
@@ -187,14 +193,14 @@ char *units_duration(double seconds, char *out, size_t size)
 	while (i + 1 < ARRAY_SIZE(order) && seconds != 0 && seconds < order[i].factor)
 		i++;
 	decimal_text(seconds, order[i].shift, out, size);
-	snprintf(out + strlen(out), size - strlen(out), "%s", order[i].name);
+	snprintf(out + strlen(out), size - strlen(out), "%s", isfinite(seconds) ? order[i].name : "");
 	return out;
 }
 
 char *units_percent(double ratio, char *out, size_t size)
 {
 	decimal_text(ratio, -2, out, size);
-	snprintf(out + strlen(out), size - strlen(out), "%%");
+	snprintf(out + strlen(out), size - strlen(out), "%s", isfinite(ratio) ? "%" : "");
 	return out;
 }
 
@@ -206,6 +212,24 @@ char *units_about(double seconds, char *out, size_t size)
 		snprintf(out, size, "%.0f min", ceil(seconds / 60));
 	else
 		snprintf(out, size, "%.1f h", seconds / 3600);
+	return out;
+}
+
+bool units_known(const char *unit)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(result_units); i++)
+		if (strcmp(unit, result_units[i]) == 0)
+			return true;
+	return false;
+}
+
+char *units_all(char *out, size_t size)
+{
+	size_t at = 0;
+
+	*out = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(result_units) && at < size; i++)
+		at += (size_t)snprintf(out + at, size - at, "%s%s", i ? ", " : "", result_units[i]);
 	return out;
 }
 
@@ -237,17 +261,27 @@ double units_prefix(double value, const char *unit, const char **prefix)
 	return si_prefixes[best].factor;
 }
 
-/* Digits after the point that make `significant` digits in all, after rounding to as many. */
+/* Digits after the point that make `significant` digits in all, after rounding to as many; `value` is finite. */
 static int decimals(double value, int significant)
 {
 	char rounded[32];
+	const char *exponent;
 	int leading;
 
 	if (value == 0)
 		return 0;
 	snprintf(rounded, sizeof(rounded), "%.*e", significant - 1, value);
-	leading = atoi(strchr(rounded, 'e') + 1);
+	exponent = strchr(rounded, 'e');
+	leading = exponent ? atoi(exponent + 1) : 0;
 	return leading >= significant ? 0 : significant - 1 - leading;
+}
+
+/* Beyond all prefixes digits would only be noughts: an exponent says it. */
+static bool needs_exponent(double shown, bool prefixed)
+{
+	double least = prefixed ? 1e-6 : 1e-3, most = prefixed ? 1e9 : 1e7;
+
+	return shown != 0 && (fabs(shown) < least || fabs(shown) >= most);
 }
 
 char *units_format(double value, const char *unit, char *out, size_t size)
@@ -261,8 +295,10 @@ char *units_format(double value, const char *unit, char *out, size_t size)
 		snprintf(out, size, "-");
 		return out;
 	}
-	if (!takes_prefix(unit) && shown != 0 && (fabs(shown) < 1e-3 || fabs(shown) >= 1e7))
-		snprintf(out, size, "%.3e%s%s", shown, bare ? "" : " ", bare ? "" : unit);
+	if (isinf(value))
+		snprintf(out, size, "%sinfinite", value < 0 ? "-" : "");
+	else if (needs_exponent(shown, takes_prefix(unit)))
+		snprintf(out, size, "%.3e%s%s%s", shown, bare ? "" : " ", prefix, bare ? "" : unit);
 	else
 		snprintf(out, size, "%.*f%s%s%s", decimals(shown, 4), shown, bare ? "" : " ", prefix,
 			 bare ? "" : unit);

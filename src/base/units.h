@@ -7,6 +7,7 @@
 #ifndef GPUPROOF_BASE_UNITS_H
 #define GPUPROOF_BASE_UNITS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,6 +48,13 @@ char *units_duration(double seconds, char *out, size_t size);
 char *units_percent(double ratio, char *out, size_t size);
 char *units_about(double seconds, char *out, size_t size);
 char *units_format(double value, const char *unit, char *out, size_t size);
+
+/*
+ * The units that results have: of metrics, samples, parameters and quantities over time. A suite with another one adds it
+ * in units.c. units_all: all of them, ", " between, for messages; returns `out`.
+ */
+bool units_known(const char *unit);
+char *units_all(char *out, size_t size);
 
 /*
  * The prefix units_format() would choose for `value`: its name ("G") and factor (1e9), so

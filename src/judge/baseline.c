@@ -31,8 +31,9 @@ static char *slim_document(const struct result *result, struct error *err)
 	char *json = result_to_json(result);
 	struct result copy;
 
-	if (result_from_json(&copy, json, strlen(json), err) == STATUS_OK) {
+	if (result_from_json_without_samples(&copy, json, strlen(json), err) == STATUS_OK) {
 		free(json);
+		copy.samples_left_out = true;
 		for (size_t i = 0; i < copy.case_count; i++)
 			for (size_t j = 0; j < copy.cases[i].series_count; j++)
 				copy.cases[i].series[j].count = 0;
@@ -149,8 +150,8 @@ enum status baseline_load(struct history *h, const char *name, struct result **r
 		const char *document = db_string(q, 0);
 
 		ARRAY_GROW(*results, *count, capacity);
-		if (result_from_json(&(*results)[*count], document, strlen(document), err) ==
-		    STATUS_OK)
+		if (result_from_json_without_samples(&(*results)[*count], document, strlen(document),
+						     err) == STATUS_OK)
 			(*count)++;
 		else
 			error_prefix(err, "baseline '%s'", name);

@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "measure/message.h"
+#include "result/result_check.h"
 
 #define OPENING "{\"journal\":1,\"plan\":\""
 #define MIDDLE "\",\"header\":"
@@ -340,7 +341,8 @@ static bool take_line(const struct plan *plan, const char *line, size_t length,
 	    case_result_from_json(&c, message.json, message.json_length, &err) != STATUS_OK)
 		return false;
 	index = case_index(plan, c.id);
-	if (index == plan->case_count || done[index]) {
+	if (index == plan->case_count || done[index] ||
+	    case_result_check(&c, SAMPLES_REQUIRED, NULL, &err) != STATUS_OK) {
 		case_result_release(&c);
 		return false;
 	}

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "measure/describe.h"
 #include "measure/message.h"
 #include "measure/signals.h"
+#include "result/result_check.h"
 
 #define TICK_SECONDS 0.25
 #define KILL_SECONDS 10.0
@@ -70,6 +72,22 @@ static void settle(struct session *s, bool partial, struct case_result *c)
 		team_kill(&s->team, NULL);
 }
 
+/* What no reader would take must not get into the result, where it would cost all other cases as well. */
+static void refuse_nonsense(const struct session *s, struct case_result *c)
+{
+	const struct plan *plan = s->s->plan;
+	struct error err = ERROR_NONE;
+	char *reason;
+
+	if (case_result_check(c, SAMPLES_REQUIRED, NULL, &err) == STATUS_OK)
+		return;
+	reason = xasprintf("what was measured makes no sense: %s", err.message);
+	case_result_release(c);
+	describe_case(plan, &plan->cases[flight(s)], c);
+	describe_outcome(c, CASE_ERROR, reason);
+	free(reason);
+}
+
 static bool take_case(struct session *s, const struct message *message)
 {
 	struct error err = ERROR_NONE;
@@ -81,6 +99,7 @@ static bool take_case(struct session *s, const struct message *message)
 		case_result_release(&c);
 		return false;
 	}
+	refuse_nonsense(s, &c);
 	settle(s, message->kind == MESSAGE_PARTIAL, &c);
 	return true;
 }

@@ -50,6 +50,7 @@ static char *without_samples(const struct result *result)
 	size_t count = 0, at = 0;
 	char *json;
 
+	copy.samples_left_out = true;
 	for (size_t i = 0; i < copy.case_count; i++)
 		count += result->cases[i].series_count;
 	series = xmalloc((count + 1) * sizeof(*series));

@@ -204,6 +204,7 @@ struct result {
 	char *command; /* how to repeat it */
 	int64_t seed;
 	size_t planned; /* cases the plan had; more than case_count when the run did not get to all */
+	bool samples_left_out; /* a copy for a page or a baseline: series have their statistics only */
 	char *config_name, *config_text; /* effective INI */
 	struct result_setting *settings;
 	size_t setting_count;
@@ -258,17 +259,26 @@ const struct case_parameter *case_parameter(const struct case_result *c, const c
  * Every reader zeroes its target first, and leaves it empty on failure.
  */
 
-/* Reads a result; errors name the file and the JSON path. Unknown members are ignored, a newer version refused. */
+/*
+ * Reads a result; errors name the file and the JSON path. Unknown members are ignored, a newer version refused, and so is
+ * what makes no sense as a whole (result_check.h).
+ */
 enum status result_read(struct result *result, const char *path, struct error *err);
 /* The same from text. */
 enum status result_from_json(struct result *result, const char *text, size_t length,
 			     struct error *err);
+/* The same of a document whose samples were left out and that may not say so: a baseline of an earlier version. */
+enum status result_from_json_without_samples(struct result *result, const char *text, size_t length,
+					     struct error *err);
 /* Writes atomically: temporary file, fsync, rename; on failure the old file stays. Same result, same bytes. */
 enum status result_write(const struct result *result, const char *path, struct error *err);
 /* The document as text (malloc'ed). Holds no '<', so it can be embedded in a page's <script> as it is. */
 char *result_to_json(const struct result *result);
 
-/* One finished case as one line of JSON without line breaks, and back (journal and worker pipe). */
+/*
+ * One finished case as one line of JSON without line breaks, and back (journal and worker pipe). Whether it makes sense
+ * is for the caller to ask: case_result_check().
+ */
 char *case_result_to_json(const struct case_result *c);
 enum status case_result_from_json(struct case_result *c, const char *text, size_t length,
 				  struct error *err);

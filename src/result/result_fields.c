@@ -225,6 +225,8 @@ static const struct field run_fields[] = {
 	{ .name = "command", .codec = &codec_string, FIELD_AT(result, command) },
 	{ .name = "seed", .codec = &codec_int64, FIELD_AT(result, seed) },
 	{ .name = "planned", .codec = &codec_uint64, FIELD_AT(result, planned) },
+	{ .name = "samples_left_out", .codec = &codec_bool, FIELD_AT(result, samples_left_out),
+	  .optional = true },
 	{ 0 }
 };
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "result/result.h"
+#include "result/result_check.h"
 #include "result/result_fields.h"
 
 /* Of the document, so many levels have one member a line; deeper ones (a metric, a series) are one line. */
@@ -76,10 +77,29 @@ static enum status read_document(struct result *result, const char *text, size_t
 	return status;
 }
 
+static enum status read_whole(struct result *result, const char *text, size_t length,
+			      enum samples_wanted samples, struct error *err)
+{
+	enum status status = read_document(result, text, length, result_fields, err);
+
+	if (status != STATUS_OK)
+		return status;
+	status = result_check(result, result->samples_left_out ? SAMPLES_MAY_LACK : samples, err);
+	if (status != STATUS_OK)
+		result_release(result);
+	return status;
+}
+
 enum status result_from_json(struct result *result, const char *text, size_t length,
 			     struct error *err)
 {
-	return read_document(result, text, length, result_fields, err);
+	return read_whole(result, text, length, SAMPLES_REQUIRED, err);
+}
+
+enum status result_from_json_without_samples(struct result *result, const char *text, size_t length,
+					     struct error *err)
+{
+	return read_whole(result, text, length, SAMPLES_MAY_LACK, err);
 }
 
 enum status result_header_from_json(struct result *result, const char *text, size_t length,

@@ -1,0 +1,307 @@
+#include "result/result_check.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/units.h"
+
+/* Relative; far below any measurement, far above what rounding does to sums of a few numbers. */
+#define ROUNDING 1e-9
+
+#define MEMBER(parent, member) (&(struct json_path){ parent, member, 0 })
+#define ELEMENT(parent, i) (&(struct json_path){ parent, NULL, i })
+
+struct id {
+	const char *id;
+	size_t index;
+};
+
+static int by_id(const void *a, const void *b)
+{
+	const struct id *x = a, *y = b;
+	int order = strcmp(x->id, y->id);
+
+	return order ? order : (x->index > y->index) - (x->index < y->index);
+}
+
+/* `ids` in the order of the document; sorts them. `list` is the member whose elements have them as `member`. */
+static enum status check_ids(struct id *ids, size_t count, const char *list, const char *member,
+			     struct error *err)
+{
+	const struct json_path top = { NULL, list, 0 };
+
+	for (size_t i = 0; i < count; i++)
+		if (!*ids[i].id)
+			return json_path_error(MEMBER(ELEMENT(&top, i), member), err, "is empty");
+	if (count)
+		qsort(ids, count, sizeof(*ids), by_id);
+	for (size_t i = 1; i < count; i++)
+		if (strcmp(ids[i - 1].id, ids[i].id) == 0)
+			return json_path_error(MEMBER(ELEMENT(&top, ids[i].index), member), err,
+					       "'%.200s' stands there a second time; first in %s[%zu]",
+					       ids[i].id, list, ids[i - 1].index);
+	return STATUS_OK;
+}
+
+static enum status check_device_ids(const struct result *r, struct error *err)
+{
+	struct id *ids = xcalloc(r->device_count + 1, sizeof(*ids));
+	enum status status;
+
+	for (size_t i = 0; i < r->device_count; i++)
+		ids[i] = (struct id){ r->devices[i].id, i };
+	status = check_ids(ids, r->device_count, "devices", "id", err);
+	free(ids);
+	return status;
+}
+
+static enum status check_case_ids(const struct result *r, struct error *err)
+{
+	struct id *ids = xcalloc(r->case_count + 1, sizeof(*ids));
+	enum status status;
+
+	for (size_t i = 0; i < r->case_count; i++)
+		ids[i] = (struct id){ r->cases[i].id, i };
+	status = check_ids(ids, r->case_count, "cases", "id", err);
+	free(ids);
+	return status;
+}
+
+static enum status check_unit(const char *unit, const struct json_path *path, struct error *err)
+{
+	char known[256];
+
+	if (units_known(unit))
+		return STATUS_OK;
+	return json_path_error(MEMBER(path, "unit"), err, "'%.60s' is no unit that results have; they have %s",
+			       unit, units_all(known, sizeof(known)));
+}
+
+/* `low` <= `value` <= `high` as far as they are known (not NaN); `what` names the value. */
+static enum status check_interval(double low, double value, double high, const char *what,
+				  const struct json_path *path, struct error *err)
+{
+	double slack = ROUNDING * fabs(value);
+
+	if (isnan(value) && (isfinite(low) || isfinite(high)))
+		return json_path_error(MEMBER(path, isfinite(low) ? "low" : "high"), err,
+				       "an interval without a %s", what);
+	if (low > value + slack)
+		return json_path_error(MEMBER(path, "low"), err, "%g is above the %s, %g", low, what, value);
+	if (high < value - slack)
+		return json_path_error(MEMBER(path, "high"), err, "%g is below the %s, %g", high, what, value);
+	return STATUS_OK;
+}
+
+/* The samples that a metric says it rests on. */
+static enum status check_n(const struct metric_value *m, const struct case_result *c,
+			   const struct json_path *path, struct error *err)
+{
+	const struct series *series = *m->series ? case_series(c, m->series) : NULL;
+
+	if (*m->series && !series)
+		return json_path_error(MEMBER(path, "series"), err, "the case has no samples '%.100s'",
+				       m->series);
+	if (series && series->statistics.n != m->n)
+		return json_path_error(MEMBER(path, "n"), err, "%zu, but '%.100s' has %zu samples", m->n,
+				       m->series, series->statistics.n);
+	if (m->n == 0 && !isnan(m->value))
+		return json_path_error(MEMBER(path, "n"), err, "0: a value rests on a sample at least");
+	return STATUS_OK;
+}
+
+static enum status check_metric(const struct metric_value *m, const struct case_result *c,
+				const struct json_path *metrics, struct error *err)
+{
+	const struct json_path here = { metrics, m->name, 0 };
+
+	if (!*m->name)
+		return json_path_error(metrics, err, "a name is empty");
+	if (check_unit(m->unit, &here, err) != STATUS_OK ||
+	    check_n(m, c, &here, err) != STATUS_OK)
+		return STATUS_USAGE;
+	return check_interval(m->low, m->value, m->high, "value", &here, err);
+}
+
+static enum status check_samples(const struct series *s, const struct json_path *path,
+				 struct error *err)
+{
+	const struct json_path values = { path, "values", 0 };
+
+	for (size_t i = 0; i < s->count; i++)
+		if (!isfinite(s->samples[i]))
+			return json_path_error(ELEMENT(&values, i), err, "a sample is a finite number");
+	return STATUS_OK;
+}
+
+static enum status check_series(const struct series *s, enum samples_wanted samples,
+				const struct json_path *all, struct error *err)
+{
+	const struct json_path here = { all, s->name, 0 };
+	const struct json_path statistics = { &here, "statistics", 0 };
+
+	if (!*s->name)
+		return json_path_error(all, err, "a name is empty");
+	if (s->count != s->statistics.n && (s->count || samples == SAMPLES_REQUIRED))
+		return json_path_error(MEMBER(&statistics, "n"), err, "%zu, but there are %zu samples",
+				       s->statistics.n, s->count);
+	if (!s->batch && s->count)
+		return json_path_error(MEMBER(&here, "batch"), err, "0: a sample is one operation at least");
+	if (check_unit(s->unit, &here, err) != STATUS_OK ||
+	    check_samples(s, &here, err) != STATUS_OK)
+		return STATUS_USAGE;
+	return check_interval(s->statistics.low, s->statistics.median, s->statistics.high, "median",
+			      &statistics, err);
+}
+
+/* Lengths of what one quantity was over time: those that are there are equal. */
+static enum status check_quantity(const struct time_quantity *q, const struct json_path *quantities,
+				  struct error *err)
+{
+	const size_t counts[] = { q->lowest_count, q->mean_count, q->highest_count };
+	const struct json_path here = { quantities, q->name, 0 };
+	size_t length = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+		if (counts[i] && length && counts[i] != length)
+			return json_path_error(&here, err, "lowest, mean and highest have %zu, %zu and %zu numbers",
+					       counts[0], counts[1], counts[2]);
+		length = counts[i] ? counts[i] : length;
+	}
+	return check_unit(q->unit, &here, err);
+}
+
+static enum status check_watches(const struct case_result *c, const struct json_path *path,
+				 struct error *err)
+{
+	const struct json_path watches = { path, "watches", 0 };
+
+	for (size_t i = 0; i < c->watch_count; i++) {
+		const struct json_path watch = { &watches, c->watches[i].device, 0 };
+		const struct json_path quantities = { &watch, "quantities", 0 };
+
+		for (size_t j = 0; j < c->watches[i].quantity_count; j++)
+			if (check_quantity(&c->watches[i].quantities[j], &quantities, err) != STATUS_OK)
+				return STATUS_USAGE;
+	}
+	return STATUS_OK;
+}
+
+static enum status check_timeline(const struct case_result *c, const struct json_path *path,
+				  struct error *err)
+{
+	const struct json_path rows = { path, "timeline", 0 };
+
+	for (size_t i = 0; i < c->timeline_count; i++)
+		if (c->timeline[i].span_count % 3)
+			return json_path_error(MEMBER(ELEMENT(&rows, i), "spans"), err,
+					       "%zu numbers: a span has three", c->timeline[i].span_count);
+	return STATUS_OK;
+}
+
+static enum status check_case_devices(const struct case_result *c, const struct json_path *path,
+				      struct error *err)
+{
+	const struct json_path devices = { path, "devices", 0 };
+
+	if (!*c->id)
+		return json_path_error(MEMBER(path, "id"), err, "is empty");
+	if (!*c->suite)
+		return json_path_error(MEMBER(path, "suite"), err, "is empty");
+	if (!c->device_count)
+		return json_path_error(&devices, err, "a case has a device at least");
+	if (strcmp(c->device, c->devices[0]) != 0)
+		return json_path_error(MEMBER(path, "device"), err, "'%.60s' is not the first of its devices, '%.60s'",
+				       c->device, c->devices[0]);
+	for (size_t i = 0; i < c->device_count; i++)
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(c->devices[i], c->devices[j]) == 0)
+				return json_path_error(ELEMENT(&devices, i), err, "'%.60s' stands there twice",
+						       c->devices[i]);
+	return STATUS_OK;
+}
+
+static enum status check_parameters(const struct case_result *c, const struct json_path *path,
+				    struct error *err)
+{
+	const struct json_path units = { path, "parameter_units", 0 };
+
+	for (size_t i = 0; i < c->parameter_count; i++) {
+		const struct case_parameter *p = &c->parameters[i];
+
+		if (*p->unit && !units_known(p->unit))
+			return json_path_error(MEMBER(&units, p->name), err,
+					       "'%.60s' is no unit that results have", p->unit);
+	}
+	return STATUS_OK;
+}
+
+enum status case_result_check(const struct case_result *c, enum samples_wanted samples,
+			      const struct json_path *path, struct error *err)
+{
+	const struct json_path metrics = { path, "metrics", 0 }, all = { path, "samples", 0 };
+
+	if (check_case_devices(c, path, err) != STATUS_OK ||
+	    check_parameters(c, path, err) != STATUS_OK)
+		return STATUS_USAGE;
+	for (size_t i = 0; i < c->series_count; i++)
+		if (check_series(&c->series[i], samples, &all, err) != STATUS_OK)
+			return STATUS_USAGE;
+	for (size_t i = 0; i < c->metric_count; i++)
+		if (check_metric(&c->metrics[i], c, &metrics, err) != STATUS_OK)
+			return STATUS_USAGE;
+	if (check_timeline(c, path, err) != STATUS_OK)
+		return STATUS_USAGE;
+	return check_watches(c, path, err);
+}
+
+static bool has_device(const struct result *r, const char *id)
+{
+	for (size_t i = 0; i < r->device_count; i++)
+		if (strcmp(r->devices[i].id, id) == 0)
+			return true;
+	return false;
+}
+
+static enum status check_known_devices(const struct result *r, const struct case_result *c,
+				       const struct json_path *path, struct error *err)
+{
+	const struct json_path devices = { path, "devices", 0 };
+
+	for (size_t i = 0; i < c->device_count; i++)
+		if (!has_device(r, c->devices[i]))
+			return json_path_error(ELEMENT(&devices, i), err,
+					       "'%.60s' is none of the result's devices", c->devices[i]);
+	return STATUS_OK;
+}
+
+static enum status check_planned(const struct result *r, struct error *err)
+{
+	const struct json_path run = { NULL, "run", 0 };
+
+	if (!r->planned)
+		return json_path_error(MEMBER(&run, "planned"), err, "0: a run has a case at least");
+	if (r->case_count > r->planned)
+		return json_path_error(MEMBER(&run, "planned"), err, "%zu, but there are %zu cases",
+				       r->planned, r->case_count);
+	return STATUS_OK;
+}
+
+enum status result_check(const struct result *r, enum samples_wanted samples, struct error *err)
+{
+	const struct json_path cases = { NULL, "cases", 0 };
+
+	if (check_planned(r, err) != STATUS_OK || check_device_ids(r, err) != STATUS_OK ||
+	    check_case_ids(r, err) != STATUS_OK)
+		return STATUS_USAGE;
+	for (size_t i = 0; i < r->case_count; i++) {
+		const struct json_path here = { &cases, NULL, i };
+
+		if (case_result_check(&r->cases[i], samples, &here, err) != STATUS_OK ||
+		    check_known_devices(r, &r->cases[i], &here, err) != STATUS_OK)
+			return STATUS_USAGE;
+	}
+	return STATUS_OK;
+}
