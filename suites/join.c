@@ -1,16 +1,5 @@
 #include "suites/join.h"
 
-enum status join_open(struct device *device, enum transport transport,
-		      const struct communicator_id *id, int rank, int size, int multiprocessors,
-		      struct communicator **out, struct error *err)
-{
-	if (transport == TRANSPORT_AUTO)
-		return backend_communicator_open_within(device, id, rank, size, multiprocessors,
-							out, err);
-	return backend_communicator_open_over(device, transport, id, rank, size, multiprocessors,
-					      out, err);
-}
-
 enum status join_agree(struct world *world, enum status mine, struct communicator *opened,
 		       struct error *err)
 {
@@ -22,19 +11,20 @@ enum status join_agree(struct world *world, enum status mine, struct communicato
 }
 
 /* Rank 0 makes the id that all need. */
-static enum status join_over(struct device *device, struct world *world, enum transport transport,
-			     int multiprocessors, struct communicator **out, struct error *err)
+static enum status join_over(struct device *device, struct world *world,
+			     const struct communicator_options *options, struct communicator **out,
+			     struct error *err)
 {
 	struct communicator_id id = { { 0 } };
 	enum status status = STATUS_OK;
 
 	if (world->rank == 0)
-		status = transport_id(device, transport, &id, err);
+		status = transport_id(device, options->transport, &id, err);
 	if (world_agree(world, status, err) != STATUS_OK)
 		return err->status;
 	world_broadcast(world, 0, &id, sizeof(id));
-	status = join_open(device, transport, &id, world->rank, world->size, multiprocessors, out,
-			   err);
+	status = backend_communicator_open(device, options, &id, world->rank, world->size, out,
+					   err);
 	return join_agree(world, status, *out, err);
 }
 
@@ -52,15 +42,16 @@ static uint64_t devices_of(struct device *device, struct world *world)
 	return devices;
 }
 
-static enum status try_over(struct device *device, struct world *world, enum transport transport,
-			    int multiprocessors, struct communicator **out, struct error *err)
+static enum status try_over(struct device *device, struct world *world,
+			    const struct communicator_options *options, struct communicator **out,
+			    struct error *err)
 {
 	uint64_t devices = devices_of(device, world);
-	enum status status = backend_transport_usable(device, transport, devices, err);
+	enum status status = backend_transport_usable(device, options->transport, devices, err);
 
 	if (world_agree(world, status, err) != STATUS_OK)
 		return err->status;
-	status = join_over(device, world, transport, multiprocessors, out, err);
+	status = join_over(device, world, options, out, err);
 	if (status == STATUS_UNSUPPORTED && *out) {
 		backend_communicator_close(*out);
 		*out = NULL;
@@ -68,21 +59,22 @@ static enum status try_over(struct device *device, struct world *world, enum tra
 	return status;
 }
 
-enum status join_world(struct device *device, struct world *world, enum transport transport,
-		       int multiprocessors, struct communicator **out, struct error *err)
+enum status join_world(struct device *device, struct world *world,
+		       const struct communicator_options *options, struct communicator **out,
+		       struct error *err)
 {
+	struct communicator_options tried = *options;
 	enum status status = STATUS_UNSUPPORTED;
 
 	*out = NULL;
-	if (!device->backend->communicator_open_over)
-		return transport == TRANSPORT_AUTO
-			       ? join_over(device, world, transport, multiprocessors, out, err)
-			       : backend_missing(device, "communicator_open_over", err);
-	if (transport != TRANSPORT_AUTO)
-		return try_over(device, world, transport, multiprocessors, out, err);
+	if (options->transport != TRANSPORT_AUTO)
+		return try_over(device, world, options, out, err);
+	if (!device->backend->transport_usable)
+		return join_over(device, world, options, out, err);
 	for (int t = TRANSPORT_AUTO + 1; t < TRANSPORT_COUNT && status == STATUS_UNSUPPORTED; t++) {
 		error_clear(err);
-		status = try_over(device, world, (enum transport)t, multiprocessors, out, err);
+		tried.transport = (enum transport)t;
+		status = try_over(device, world, &tried, out, err);
 	}
 	return status;
 }

@@ -9,16 +9,12 @@
 #include "measure/world.h"
 
 /*
- * One communicator of all ranks; collective. STATUS_UNSUPPORTED with the reason where they cannot use what is asked
- * for. Its collectives hold at most `multiprocessors` of the device, where the transport knows a limit; 0: no limit.
+ * One communicator of all ranks; collective. STATUS_UNSUPPORTED with the reason where they cannot use the transport
+ * that the options ask for; AUTO: the first of all transports that every rank can use.
  */
-enum status join_world(struct device *device, struct world *world, enum transport transport,
-		       int multiprocessors, struct communicator **out, struct error *err);
-
-/* What one rank does: opens its end. AUTO: what a backend with one way has. */
-enum status join_open(struct device *device, enum transport transport,
-		      const struct communicator_id *id, int rank, int size, int multiprocessors,
-		      struct communicator **out, struct error *err);
+enum status join_world(struct device *device, struct world *world,
+		       const struct communicator_options *options, struct communicator **out,
+		       struct error *err);
 
 /*
  * Whether all ranks of `world` have opened theirs, or had none to open; collective. Where one has not, what the others

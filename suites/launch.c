@@ -139,7 +139,7 @@ static enum status one(struct launcher *l, unsigned turn, struct error *err)
 			return err->status;
 		return backend_event_synchronize(l->events[0], err);
 	case CALLBACK:
-		if (backend_host_callback(l->streams[0], count_call, l, err) != STATUS_OK)
+		if (backend_callback(l->streams[0], count_call, l, err) != STATUS_OK)
 			return err->status;
 		return backend_stream_synchronize(l->streams[0], err);
 	case STREAM_SYNC:

@@ -45,13 +45,13 @@ static inline void closings_close(struct communicator *communicator)
 	closings_backend->communicator_close(communicator);
 }
 
-static inline enum status closings_open(struct device *device, enum transport transport,
+static inline enum status closings_open(struct device *device,
+					const struct communicator_options *options,
 					const struct communicator_id *id, int rank, int size,
-					int multiprocessors, struct communicator **out,
-					struct error *err)
+					struct communicator **out, struct error *err)
 {
-	enum status status = closings_backend->communicator_open_over(device, transport, id, rank, size,
-								      multiprocessors, out, err);
+	enum status status = closings_backend->communicator_open(device, options, id, rank, size,
+								 out, err);
 
 	if (status != STATUS_OK || rank != closings_refusing)
 		return status;
@@ -68,7 +68,7 @@ static inline void closings_watch(struct device *device)
 	closings_backend = device->backend;
 	watched = *device->backend;
 	watched.communicator_close = closings_close;
-	watched.communicator_open_over = closings_open;
+	watched.communicator_open = closings_open;
 	device->backend = &watched;
 }
 

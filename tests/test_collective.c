@@ -101,13 +101,12 @@ static struct {
 	void *received;
 } spy;
 
-static enum status count_open(struct device *device, enum transport transport,
+static enum status count_open(struct device *device, const struct communicator_options *options,
 			      const struct communicator_id *id, int rank, int size,
-			      int multiprocessors, struct communicator **out, struct error *err)
+			      struct communicator **out, struct error *err)
 {
 	spy.opened++;
-	return spy.sound->communicator_open_over(device, transport, id, rank, size, multiprocessors,
-						 out, err);
+	return spy.sound->communicator_open(device, options, id, rank, size, out, err);
 }
 
 static enum status count_alloc(struct device *device, enum allocator allocator, size_t bytes,
@@ -186,7 +185,7 @@ static void spy_on(struct device *device)
 {
 	spy.sound = device->backend;
 	spy.table = *spy.sound;
-	spy.table.communicator_open_over = count_open;
+	spy.table.communicator_open = count_open;
 	spy.table.memory_alloc = count_alloc;
 	spy.table.memory_free = count_free;
 	spy.table.all_reduce = spoilt_all_reduce;

@@ -63,14 +63,12 @@ static enum transport transport;
 
 static void join_ranks(struct rank *r)
 {
-	if (transport != TRANSPORT_AUTO) {
-		OK(r, backend_communicator_open_over(r->device, transport, r->id, r->rank, r->size,
-						     0, &r->communicator, &r->err));
-		NEED(r, r->communicator->transport == transport, "over another transport");
-		return;
-	}
-	OK(r, backend_communicator_open(r->device, r->id, r->rank, r->size, &r->communicator,
-					&r->err));
+	const struct communicator_options options = { .transport = transport };
+
+	OK(r, backend_communicator_open(r->device, &options, r->id, r->rank, r->size,
+					&r->communicator, &r->err));
+	NEED(r, transport == TRANSPORT_AUTO || r->communicator->transport == transport,
+	     "over another transport");
 }
 
 static void close_rank(struct rank *r)
@@ -455,6 +453,7 @@ static void no_library(struct rank *r)
 	static const enum transport refused[] = { TRANSPORT_NCCL, TRANSPORT_PEER_COPY };
 
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+		const struct communicator_options options = { .transport = refused[i] };
 		struct error err = ERROR_NONE;
 
 		NEED(r,
@@ -464,8 +463,8 @@ static void no_library(struct rank *r)
 			     strstr(err.message, "is no GPU"),
 		     "%s", err.message);
 		NEED(r,
-		     backend_communicator_open_over(r->device, refused[i], r->id, 0, 1, 0,
-						    &r->communicator, &err) == STATUS_UNSUPPORTED,
+		     backend_communicator_open(r->device, &options, r->id, 0, 1, &r->communicator,
+					       &err) == STATUS_UNSUPPORTED,
 		     "%s", transport_names[refused[i]]);
 	}
 }
@@ -572,11 +571,13 @@ static void a_failure_on_one_rank_ends_the_collective_on_all(void **state)
 
 static void join_without_the_last(struct rank *r)
 {
+	const struct communicator_options options = { .transport = TRANSPORT_AUTO };
+
 	if (r->rank == r->size - 1)
 		return;
 	collective_timeout_seconds = 0.5;
 	NEED(r,
-	     backend_communicator_open(r->device, r->id, r->rank, r->size, &r->communicator,
+	     backend_communicator_open(r->device, &options, r->id, r->rank, r->size, &r->communicator,
 				       &r->err) == STATUS_TIMEOUT,
 	     "opened");
 	NEED(r, strstr(r->err.message, "rank 2"), "does not name the rank");

@@ -121,9 +121,9 @@ static void callbacks_are_called_in_order(void **state)
 
 	(void)state;
 	OK(backend_launch(stream, "spin", &spin, err));
-	OK(backend_host_callback(stream, add_one, &calls, err));
+	OK(backend_callback(stream, add_one, &calls, err));
 	OK(backend_copy(stream, &seen, &calls, sizeof(seen), err));
-	OK(backend_host_callback(stream, add_one, &calls, err));
+	OK(backend_callback(stream, add_one, &calls, err));
 	OK(backend_stream_synchronize(stream, err));
 	assert_int_equal(seen, 1);
 	assert_int_equal(calls, 2);

@@ -64,9 +64,9 @@ static enum status hasty_event(struct event *event, struct error *err)
 static enum status call_twice(struct stream *stream, callback_fn *callback, void *context,
 			      struct error *err)
 {
-	enum status status = spy.real->host_callback(stream, callback, context, err);
+	enum status status = spy.real->callback(stream, callback, context, err);
 
-	return status == STATUS_OK ? spy.real->host_callback(stream, callback, context, err)
+	return status == STATUS_OK ? spy.real->callback(stream, callback, context, err)
 				   : status;
 }
 
@@ -117,7 +117,7 @@ static void test_waiting_that_does_not_wait_is_found(void **state)
 	spy.table.stream_synchronize = hasty_synchronize;
 	expect_mismatch(*state, "stream_sync", "waiting ended");
 	spy_reset();
-	spy.table.host_callback = call_twice;
+	spy.table.callback = call_twice;
 	expect_mismatch(*state, "callback", "2 calls for one");
 }
 
@@ -134,7 +134,7 @@ static void test_missing_operations_skip(void **state)
 		STATUS_UNSUPPORTED);
 	assert_non_null(strstr(err.message, "graph_begin"));
 	case_result_release(&result);
-	spy.table.host_callback = NULL;
+	spy.table.callback = NULL;
 	assert_int_equal(run_only_case(*state, QUICK "[suite launch]\noperations = callback\n",
 				       &result, &err),
 			 STATUS_UNSUPPORTED);

@@ -33,15 +33,16 @@ static enum status may_copy(struct device *device, enum transport transport, uin
 		       : STATUS_OK;
 }
 
-static enum status open_over(struct device *device, enum transport transport,
+static enum status open_over(struct device *device, const struct communicator_options *asked,
 			     const struct communicator_id *id, int index, int size,
-			     int multiprocessors, struct communicator **out, struct error *err)
+			     struct communicator **out, struct error *err)
 {
-	bool copies = transport == TRANSPORT_PEER_COPY;
-	enum status status = sound->communicator_open_over(
-		device, copies ? TRANSPORT_HOST_COPY : transport, id, index, size, multiprocessors, out,
-		err);
+	struct communicator_options options = *asked;
+	bool copies = asked->transport == TRANSPORT_PEER_COPY;
+	enum status status;
 
+	options.transport = copies ? TRANSPORT_HOST_COPY : asked->transport;
+	status = sound->communicator_open(device, &options, id, index, size, out, err);
 	opened += copies && status == STATUS_OK;
 	if (!copies || status != STATUS_OK || edges->ability != ONE_IS_REFUSED || rank != 1)
 		return status;
@@ -70,7 +71,7 @@ static enum status run_edges(struct device *device, struct world *world, void *c
 	sound = device->backend;
 	able = *sound;
 	able.transport_usable = may_copy;
-	able.communicator_open_over = open_over;
+	able.communicator_open = open_over;
 	able.communicator_close = close_one;
 	device->backend = &able;
 	status = team_open_over(&team, device, world, edges->setup.transport, 0, err);

@@ -3,11 +3,11 @@
  * see nothing else, so each suite is written once and runs on every backend.
  *
  * A function pointer may be NULL where a backend cannot do it; the inline
- * wrappers below then return STATUS_UNSUPPORTED naming the operation, and the
+ * wrappers, backend_<operation>(), then return STATUS_UNSUPPORTED naming the operation, and the
  * case SKIPs with that reason. Suites call the wrappers, never the table.
  *
- * Adding an operation: one row in the table, one wrapper, the implementation in
- * device/host and device/cuda. Adding a kernel: see kernels/kernel.h.
+ * Adding an operation: one row in device/backend.def, which says what each operation does, and the
+ * implementation in device/host and device/cuda. Adding a kernel: see kernels/kernel.h.
  * Adding a backend: a const struct backend; built-in ones are listed in
  * device/registry.c, loadable ones export `const struct backend gpuproof_backend`
  * from a shared object in the backends folder.
@@ -29,7 +29,7 @@
 #include "device/transport.h"
 
 /* Changes whenever this header does in a way that a loaded module would notice. */
-#define BACKEND_ABI 15
+#define BACKEND_ABI 16
 
 /* Every backend's device, stream, event, communicator and graph start with these fields. */
 struct device {
@@ -49,7 +49,7 @@ struct communicator {
 	struct device *device;
 	int rank, size;
 	enum transport transport; /* what it goes over; AUTO: what the backend does not tell */
-	const struct communicator_operations *operations; /* NULL: the backend's own */
+	const struct communicator_operations *operations; /* of a relay; NULL: the backend's own */
 	struct relay *relay;
 	/*
 	 * Its ranks do not act together any more: not all came to have it, or to enqueue their part of something. Closing it
@@ -228,234 +228,26 @@ struct code_path {
 	const char *kernel, *path; /* path "": there is only one */
 };
 
-/* The collectives and messages of struct backend, for communicators whose transport has ones of its own. */
+/* How communicator_open() connects the ranks; every rank gives the same. */
+struct communicator_options {
+	enum transport transport; /* AUTO: the backend's first; others as transport_usable() allows */
+	/* The most multiprocessors that its collectives occupy, where the transport has such a limit; 0: no limit. */
+	int multiprocessors;
+};
+
+/* The collectives of backend.def, for a communicator whose transport has its own. */
 struct communicator_operations {
-	enum status (*all_reduce)(struct communicator *communicator, struct stream *stream, void *to,
-				  const void *from, size_t count, enum precision precision,
-				  enum reduction reduction, struct error *err);
-	enum status (*broadcast)(struct communicator *communicator, struct stream *stream, void *buffer,
-				 size_t bytes, int root, struct error *err);
-	enum status (*send)(struct communicator *communicator, struct stream *stream, const void *from,
-			    size_t bytes, int peer, struct error *err);
-	enum status (*receive)(struct communicator *communicator, struct stream *stream, void *to,
-			       size_t bytes, int peer, struct error *err);
-	enum status (*group_begin)(struct communicator *communicator, struct error *err);
-	enum status (*group_end)(struct communicator *communicator, struct error *err);
-	enum status (*all_gather)(struct communicator *communicator, struct stream *stream, void *to,
-				  const void *from, size_t count_per_rank, enum precision precision,
-				  struct error *err);
-	enum status (*reduce_scatter)(struct communicator *communicator, struct stream *stream, void *to,
-				      const void *from, size_t count_per_rank, enum precision precision,
-				      enum reduction reduction, struct error *err);
-	enum status (*reduce)(struct communicator *communicator, struct stream *stream, void *to,
-			      const void *from, size_t count, enum precision precision,
-			      enum reduction reduction, int root, struct error *err);
-	enum status (*all_to_all)(struct communicator *communicator, struct stream *stream, void *to,
-				  const void *from, size_t count_per_rank, enum precision precision,
-				  struct error *err);
+#define OPERATION(device, name, parameters, arguments)
+#define COLLECTIVE(name, parameters, arguments) enum status(*name) parameters;
+#include "device/backend.def"
 };
 
 struct backend {
-	unsigned abi;        /* BACKEND_ABI */
-	const char *name;    /* "cuda" */
-	const char *module;  /* "cuda13" */
-
-	/*
-	 * Discovery. open() may fail with STATUS_UNSUPPORTED ("no driver"): the backend is then not there.
-	 * `options` last as long as the process. Called once per process, before all else.
-	 */
-	enum status (*open)(const struct backend_options *options, struct error *err);
-	void (*close)(void);
-	int (*device_count)(void);
-	enum status (*device_info)(int index, struct device_info *out, struct error *err);
-	void (*facts)(fact_fn *add, void *context);
-	size_t (*components)(struct component *out, size_t capacity);
-	size_t (*findings)(struct finding *out, size_t capacity); /* may be NULL */
-
-	/* Devices. Opening creates the context. */
-	enum status (*device_open)(int index, struct device **out, struct error *err);
-	void (*device_close)(struct device *device);
-	enum status (*device_synchronize)(struct device *device, struct error *err);
-	enum status (*device_memory)(struct device *device, uint64_t *free_bytes, uint64_t *total_bytes,
-				     struct error *err);
-	enum status (*peer_access)(struct device *device, struct device *peer, bool enable,
-				   struct error *err);
-	enum status (*telemetry)(struct device *device, struct telemetry *out, struct error *err);
-
-	/*
-	 * Memory. `stream` only matters to the pools (may be NULL: the device's default stream).
-	 * ALLOCATOR_PAGEABLE memory is touched. ALLOCATOR_MANAGED refuses what does not fit the free memory of the
-	 * device, of which the driver itself would grant any amount and move it to the host. Freeing NULL is allowed.
-	 */
-	enum status (*memory_alloc)(struct device *device, enum allocator allocator, size_t bytes,
-				    struct stream *stream, void **out, struct error *err);
-	enum status (*memory_free)(struct device *device, enum allocator allocator, void *memory,
-				   size_t bytes, struct stream *stream, struct error *err);
-	/* Gives memory cached by ALLOCATOR_POOL back to the device, by malloc() back to the system. */
-	enum status (*memory_trim)(struct device *device, struct error *err);
-
-	/* Streams run in order; different streams of a device may run at the same time. */
-	enum status (*stream_create)(struct device *device, bool high_priority, struct stream **out,
-				     struct error *err);
-	void (*stream_destroy)(struct stream *stream);
-	enum status (*stream_synchronize)(struct stream *stream, struct error *err);
-	enum status (*stream_wait)(struct stream *stream, struct event *event, struct error *err);
-
-	/* Events carry the device's clock. */
-	enum status (*event_create)(struct device *device, struct event **out, struct error *err);
-	void (*event_destroy)(struct event *event);
-	enum status (*event_record)(struct event *event, struct stream *stream, struct error *err);
-	enum status (*event_synchronize)(struct event *event, struct error *err);
-	enum status (*event_elapsed)(struct event *start, struct event *end, double *seconds,
-				     struct error *err);
-
-	/*
-	 * The gate holds a stream until gate_open(), so that a batch is enqueued before it runs. A gate left
-	 * closed opens by itself after `timeout_seconds`, and gate_open() then reports STATUS_TIMEOUT.
-	 */
-	enum status (*gate_close)(struct stream *stream, double timeout_seconds, struct error *err);
-	enum status (*gate_open)(struct stream *stream, struct error *err);
-
-	/* Asynchronous copies and fills. A device pointer may belong to another device (peer copy). */
-	enum status (*copy)(struct stream *stream, void *to, const void *from, size_t bytes,
-			    struct error *err);
-	enum status (*copy_peer)(struct stream *stream, void *to, struct device *to_device,
-				 const void *from, struct device *from_device, size_t bytes,
-				 struct error *err);
-	enum status (*memory_set)(struct stream *stream, void *memory, int byte, size_t bytes,
-				  struct error *err);
-
-	/* Matrix product; STATUS_UNSUPPORTED names the missing library, precision or epilogue. */
-	enum status (*gemm)(struct stream *stream, const struct gemm *gemm, struct error *err);
-	/* Bytes of workspace that gemm() uses on this device (allocated on first use). */
-	size_t (*gemm_workspace)(struct device *device);
-	/*
-	 * Times what the library offers for this product, on its operands (C is overwritten), for about as long and under
-	 * such load as the rules say. Later products of the same kind, shape and epilogue on this stream that have
-	 * `searched` set use the fastest, if their operands are aligned alike (to 16 bytes at most).
-	 */
-	enum status (*gemm_search)(struct stream *stream, const struct gemm *gemm,
-				   const struct fastest_rules *rules, struct gemm_choice *out,
-				   struct error *err);
-
-	/* A kernel by name (kernels/kernels.def), NULL when this backend has none. */
-	kernel_fn *(*kernel)(const char *name);
-
-	/* Collectives; one rank per process. All are asynchronous on `stream` and in place when to == from. */
-	enum status (*communicator_id)(struct communicator_id *out, struct error *err);
-	enum status (*communicator_open)(struct device *device, const struct communicator_id *id, int rank,
-					 int size, struct communicator **out, struct error *err);
-	void (*communicator_close)(struct communicator *communicator);
-	enum status (*all_reduce)(struct communicator *communicator, struct stream *stream, void *to,
-				  const void *from, size_t count, enum precision precision,
-				  enum reduction reduction, struct error *err);
-	enum status (*broadcast)(struct communicator *communicator, struct stream *stream, void *buffer,
-				 size_t bytes, int root, struct error *err);
-	enum status (*send)(struct communicator *communicator, struct stream *stream, const void *from,
-			    size_t bytes, int peer, struct error *err);
-	enum status (*receive)(struct communicator *communicator, struct stream *stream, void *to,
-			       size_t bytes, int peer, struct error *err);
-	/* Sends and receives between group_begin and group_end start together (no deadlock). */
-	enum status (*group_begin)(struct communicator *communicator, struct error *err);
-	enum status (*group_end)(struct communicator *communicator, struct error *err);
-	/*
-	 * In these each rank has a part of the tensor, `..._per_rank` long, rank 0's first. In place: all_gather's
-	 * `from` is the rank's part of `to`, reduce_scatter's `to` is the rank's part of `from`; all_to_all, which
-	 * sends part i to rank i and puts what rank i sent in part i, is never in place. reduce leaves `to` alone
-	 * (it may be NULL) on all ranks but `root`.
-	 */
-	enum status (*all_gather)(struct communicator *communicator, struct stream *stream, void *to,
-				  const void *from, size_t count_per_rank, enum precision precision,
-				  struct error *err);
-	enum status (*reduce_scatter)(struct communicator *communicator, struct stream *stream, void *to,
-				      const void *from, size_t count_per_rank, enum precision precision,
-				      enum reduction reduction, struct error *err);
-	enum status (*reduce)(struct communicator *communicator, struct stream *stream, void *to,
-			      const void *from, size_t count, enum precision precision,
-			      enum reduction reduction, int root, struct error *err);
-	enum status (*all_to_all)(struct communicator *communicator, struct stream *stream, void *to,
-				  const void *from, size_t count_per_rank, enum precision precision,
-				  struct error *err);
-
-	/* Calls `callback` when the stream gets there; what is behind it waits until it returns. */
-	enum status (*host_callback)(struct stream *stream, callback_fn *callback, void *context,
-				     struct error *err);
-
-	/*
-	 * Graphs: what is enqueued on `stream` from graph_begin() to graph_end() is recorded instead of carried out;
-	 * graph_launch() enqueues all of it at once, as often as wanted, on any stream of the device. Memory that it
-	 * names must outlive the graph. Warm up first: calls that allocate or synchronise cannot be recorded. After a
-	 * failure in between graph_end() must be called all the same. host: kernels, copies, fills and products only.
-	 */
-	enum status (*graph_begin)(struct stream *stream, struct error *err);
-	enum status (*graph_end)(struct stream *stream, struct graph **out, struct error *err);
-	enum status (*graph_launch)(struct graph *graph, struct stream *stream, struct error *err);
-	void (*graph_destroy)(struct graph *graph);
-
-	/*
-	 * The part of telemetry() that is quick enough to ask for while something is measured: clocks, power,
-	 * temperature, throttle reasons; the rest is unknown. The only operation that another thread may call
-	 * while the driving thread uses the device.
-	 */
-	enum status (*telemetry_quick)(struct device *device, struct telemetry *out, struct error *err);
-
-	/*
-	 * telemetry()'s nvlink_errors, which it leaves unknown: asking every counter of 18 links takes some 60 ms, more
-	 * than most cases. -1: no links, or counters that the driver does not tell. cuda only.
-	 */
-	enum status (*link_errors)(struct device *device, int64_t *out, struct error *err);
-
-	/*
-	 * communicator_open() for a communicator whose collectives hold at most `multiprocessors` of the device; every
-	 * rank asks for the same. May be NULL: there is no such limit.
-	 */
-	enum status (*communicator_open_within)(struct device *device, const struct communicator_id *id,
-						int rank, int size, int multiprocessors,
-						struct communicator **out, struct error *err);
-
-	/* See struct memory_view. */
-	enum status (*memory_view)(struct device *device, struct memory_view *out, struct error *err);
-
-	/*
-	 * Whether the module has code for device `index`, without opening it; `how` says which ("machine code for 9.0").
-	 * STATUS_UNSUPPORTED with the reason. NULL: for all.
-	 */
-	enum status (*drives)(int index, char *how, size_t size, struct error *err);
-	/* The ways taken since the last call, each once; the texts last as long as the module. NULL: not recorded. */
-	size_t (*paths)(struct code_path *out, size_t capacity);
-	/*
-	 * A range of addresses that gets its memory piece by piece, each behind the one before and without moving
-	 * what is there. range_map() adds `bytes`, a multiple of memory_granularity() of ALLOCATOR_VMM, as are those
-	 * reserved. Released with all its memory.
-	 */
-	enum status (*range_reserve)(struct device *device, size_t bytes, struct memory_range **out,
-				     struct error *err);
-	enum status (*range_map)(struct memory_range *range, size_t bytes, struct error *err);
-	enum status (*range_release)(struct memory_range *range, struct error *err);
-	/* The unit in which the allocator takes memory from the device; STATUS_UNSUPPORTED where nobody tells. */
-	enum status (*memory_granularity)(struct device *device, enum allocator allocator, size_t *bytes,
-					  struct error *err);
-
-	/*
-	 * Whether ranks can talk over `transport`, which is not AUTO, when their devices are those whose bits are set in
-	 * `devices` (by device_info.index; this one's among them). STATUS_UNSUPPORTED with the reason. NULL, as
-	 * communicator_open_over: communicator_open() is all there is.
-	 */
-	enum status (*transport_usable)(struct device *device, enum transport transport,
-					uint64_t devices, struct error *err);
-	/* communicator_open_within() over a given transport, with an id from transport_id(). */
-	enum status (*communicator_open_over)(struct device *device, enum transport transport,
-					      const struct communicator_id *id, int rank, int size,
-					      int multiprocessors, struct communicator **out,
-					      struct error *err);
-
-	/*
-	 * Copies rows of `row_bytes` each that are to_stride and from_stride bytes apart, at least row_bytes; within
-	 * one device. Asynchronous.
-	 */
-	enum status (*copy_rows)(struct stream *stream, void *to, size_t to_stride,
-				 const void *from, size_t from_stride, size_t row_bytes, size_t rows,
-				 struct error *err);
+	unsigned abi;       /* BACKEND_ABI */
+	const char *name;   /* "cuda" */
+	const char *module; /* "cuda13" */
+#define FUNCTION(result, name, parameters) result(*name) parameters;
+#include "device/backend.def"
 };
 
 /*

@@ -32,7 +32,7 @@ extern const char *const transport_names[];
 struct device;
 struct communicator_id;
 
-/* An id for communicator_open_over(); one rank makes it, all of the communicator need it. */
+/* An id for communicator_open(); one rank makes it, all of the communicator need it. */
 enum status transport_id(struct device *device, enum transport transport,
 			 struct communicator_id *out, struct error *err);
 

@@ -150,6 +150,7 @@ static enum status first_collective(void *state, struct error *err)
 {
 	struct starting *s = state;
 	struct communicator *communicator;
+	const struct communicator_options options = { .transport = TRANSPORT_AUTO };
 	struct communicator_id id;
 	void *from, *to;
 
@@ -157,7 +158,7 @@ static enum status first_collective(void *state, struct error *err)
 		return error_set(err, STATUS_UNSUPPORTED, "backend %s has no collectives",
 				 s->backend);
 	if (s->opened->communicator_id(&id, err) != STATUS_OK ||
-	    backend_communicator_open(s->device, &id, 0, 1, &communicator, err) != STATUS_OK ||
+	    backend_communicator_open(s->device, &options, &id, 0, 1, &communicator, err) != STATUS_OK ||
 	    filled(s, 7, PRODUCT, &from, err) != STATUS_OK ||
 	    filled(s, 0, PRODUCT, &to, err) != STATUS_OK ||
 	    backend_all_reduce(communicator, s->stream, to, from, PRODUCT, PRECISION_FP32,

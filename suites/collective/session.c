@@ -53,6 +53,7 @@ const struct session *session_open(struct device *device, struct world *world,
 				   enum transport transport, struct error *err)
 {
 	struct session *s = find(world, transport);
+	const struct communicator_options options = { .transport = transport };
 	enum status status;
 
 	if (s)
@@ -63,7 +64,7 @@ const struct session *session_open(struct device *device, struct world *world,
 	s->asked = transport;
 	status = world_agree(world, backend_stream_create(device, false, &s->stream, err), err);
 	if (status == STATUS_OK)
-		status = join_world(device, world, transport, 0, &s->communicator, err);
+		status = join_world(device, world, &options, &s->communicator, err);
 	if (status == STATUS_OK)
 		return s;
 	close_one(s);

@@ -19,8 +19,9 @@ static uint64_t free_memory(struct device *device)
 enum status team_open_world(struct team *team, enum transport transport, struct error *err)
 {
 	uint64_t before = free_memory(team->device), after;
-	enum status status = join_world(team->device, team->world, transport, team->multiprocessors,
-					&team->all, err);
+	const struct communicator_options options = { .transport = transport,
+						      .multiprocessors = team->multiprocessors };
+	enum status status = join_world(team->device, team->world, &options, &team->all, err);
 
 	if (status != STATUS_OK)
 		return status;
@@ -48,10 +49,13 @@ enum status team_open_group(struct team *team, const struct team_group *group,
 		if (all[rank][0] == group->id && all[rank][1] == 0)
 			id = ids[rank];
 	if (group->id >= 0) {
+		const struct communicator_options options = {
+			.transport = group->transport, .multiprocessors = group->multiprocessors
+		};
 		uint64_t before = free_memory(team->device), after;
 
-		status = join_open(team->device, group->transport, &id, group->index, group->size,
-				   group->multiprocessors, out, err);
+		status = backend_communicator_open(team->device, &options, &id, group->index,
+						   group->size, out, err);
 		after = free_memory(team->device);
 		team->communicator_bytes += before > after ? before - after : 0;
 	}

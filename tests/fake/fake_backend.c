@@ -29,7 +29,7 @@ static size_t taken_count;
 static uint64_t used_bytes[64]; /* of each device */
 static uint64_t readings;
 
-static enum status fake_open(const struct backend_options *options, struct error *err)
+enum status fake_open(const struct backend_options *options, struct error *err)
 {
 	struct backend_options own = *options;
 
@@ -41,12 +41,12 @@ static enum status fake_open(const struct backend_options *options, struct error
 	return HOST->open(&own, err);
 }
 
-static void fake_close(void)
+void fake_close(void)
 {
 	HOST->close();
 }
 
-static int fake_device_count(void)
+int fake_device_count(void)
 {
 	return script.devices;
 }
@@ -68,7 +68,7 @@ static void take_capability(struct device_info *out)
 			    DEVICE_SHARES_HOST_MEMORY | (capability >= 60 ? DEVICE_HAS_POOLS : 0);
 }
 
-static enum status fake_device_info(int index, struct device_info *out, struct error *err)
+enum status fake_device_info(int index, struct device_info *out, struct error *err)
 {
 	CALL("device_info");
 	if (HOST->device_info(index, out, err) != STATUS_OK)
@@ -88,12 +88,12 @@ static enum status fake_device_info(int index, struct device_info *out, struct e
 	return STATUS_OK;
 }
 
-static void fake_facts(fact_fn *add, void *context)
+void fake_facts(fact_fn *add, void *context)
 {
 	add(context, "fake driver", "1.0");
 }
 
-static enum status fake_device_open(int index, struct device **out, struct error *err)
+enum status fake_device_open(int index, struct device **out, struct error *err)
 {
 	CALL("device_open");
 	if (HOST->device_open(index, out, err) != STATUS_OK)
@@ -102,12 +102,12 @@ static enum status fake_device_open(int index, struct device **out, struct error
 	return fake_device_info(index, &(*out)->info, err);
 }
 
-static void fake_device_close(struct device *device)
+void fake_device_close(struct device *device)
 {
 	HOST->device_close(device);
 }
 
-static enum status fake_device_synchronize(struct device *device, struct error *err)
+enum status fake_device_synchronize(struct device *device, struct error *err)
 {
 	enum status status = HOST->device_synchronize(device, err);
 
@@ -115,7 +115,7 @@ static enum status fake_device_synchronize(struct device *device, struct error *
 	return status;
 }
 
-static enum status fake_device_memory(struct device *device, uint64_t *free_bytes,
+enum status fake_device_memory(struct device *device, uint64_t *free_bytes,
 				      uint64_t *total_bytes, struct error *err)
 {
 	CALL("device_memory");
@@ -124,7 +124,7 @@ static enum status fake_device_memory(struct device *device, uint64_t *free_byte
 	return STATUS_OK;
 }
 
-static enum status fake_peer_access(struct device *device, struct device *peer, bool enable,
+enum status fake_peer_access(struct device *device, struct device *peer, bool enable,
 				    struct error *err)
 {
 	(void)device;
@@ -134,25 +134,25 @@ static enum status fake_peer_access(struct device *device, struct device *peer, 
 	return STATUS_OK;
 }
 
-static enum status fake_telemetry(struct device *device, struct telemetry *out, struct error *err)
+enum status fake_telemetry(struct device *device, struct telemetry *out, struct error *err)
 {
 	CALL("telemetry");
 	return HOST->telemetry(device, out, err);
 }
 
-static enum status fake_telemetry_quick(struct device *device, struct telemetry *out,
+enum status fake_telemetry_quick(struct device *device, struct telemetry *out,
 					struct error *err)
 {
 	return HOST->telemetry_quick(device, out,
 				     err); /* another thread: it is no call of the script's */
 }
 
-static enum status fake_host_callback(struct stream *stream, callback_fn *callback, void *context,
+enum status fake_callback(struct stream *stream, callback_fn *callback, void *context,
 				      struct error *err)
 {
-	CALL("host_callback");
+	CALL("callback");
 	pass(stream, 0);
-	return HOST->host_callback(host(stream), callback, context, err);
+	return HOST->callback(host(stream), callback, context, err);
 }
 
 /* A CPU has no pool and no write-combined memory; here they are there, so that suites' cases for them run. */
@@ -164,7 +164,7 @@ static enum allocator stand_in(enum allocator allocator)
 	return allocator == ALLOCATOR_WRITE_COMBINED ? ALLOCATOR_PINNED : allocator;
 }
 
-static enum status fake_memory_alloc(struct device *device, enum allocator allocator, size_t bytes,
+enum status fake_memory_alloc(struct device *device, enum allocator allocator, size_t bytes,
 				     struct stream *stream, void **out, struct error *err)
 {
 	uint64_t *used = &used_bytes[device->info.index];
@@ -182,13 +182,13 @@ static enum status fake_memory_alloc(struct device *device, enum allocator alloc
 	return status;
 }
 
-static enum status fake_memory_trim(struct device *device, struct error *err)
+enum status fake_memory_trim(struct device *device, struct error *err)
 {
 	CALL("memory_trim");
 	return HOST->memory_trim(device, err);
 }
 
-static enum status fake_memory_free(struct device *device, enum allocator allocator, void *memory,
+enum status fake_memory_free(struct device *device, enum allocator allocator, void *memory,
 				    size_t bytes, struct stream *stream, struct error *err)
 {
 	struct error ignored = ERROR_NONE;
@@ -204,14 +204,14 @@ static enum status fake_memory_free(struct device *device, enum allocator alloca
 	return STATUS_OK;
 }
 
-static enum status fake_range_reserve(struct device *device, size_t bytes, struct memory_range **out,
+enum status fake_range_reserve(struct device *device, size_t bytes, struct memory_range **out,
 				      struct error *err)
 {
 	CALL("range_reserve");
 	return HOST->range_reserve(device, bytes, out, err);
 }
 
-static enum status fake_range_map(struct memory_range *range, size_t bytes, struct error *err)
+enum status fake_range_map(struct memory_range *range, size_t bytes, struct error *err)
 {
 	uint64_t *used = &used_bytes[range->device->info.index];
 
@@ -224,7 +224,7 @@ static enum status fake_range_map(struct memory_range *range, size_t bytes, stru
 	return STATUS_OK;
 }
 
-static enum status fake_range_release(struct memory_range *range, struct error *err)
+enum status fake_range_release(struct memory_range *range, struct error *err)
 {
 	used_bytes[range->device->info.index] -= range->mapped;
 	if (HOST->range_release(range, err) != STATUS_OK)
@@ -233,7 +233,7 @@ static enum status fake_range_release(struct memory_range *range, struct error *
 	return STATUS_OK;
 }
 
-static enum status fake_stream_create(struct device *device, bool high_priority,
+enum status fake_stream_create(struct device *device, bool high_priority,
 				      struct stream **out, struct error *err)
 {
 	struct fake_stream *stream;
@@ -249,14 +249,14 @@ static enum status fake_stream_create(struct device *device, bool high_priority,
 	return STATUS_OK;
 }
 
-static void fake_stream_destroy(struct stream *stream)
+void fake_stream_destroy(struct stream *stream)
 {
 	if (stream)
 		HOST->stream_destroy(host(stream));
 	free(stream);
 }
 
-static enum status fake_stream_synchronize(struct stream *stream, struct error *err)
+enum status fake_stream_synchronize(struct stream *stream, struct error *err)
 {
 	/* A device that is told to fail still has its threads: they must be done with the memory that is freed next. */
 	enum status status = HOST->stream_synchronize(host(stream), err);
@@ -265,7 +265,7 @@ static enum status fake_stream_synchronize(struct stream *stream, struct error *
 	return status;
 }
 
-static enum status fake_stream_wait(struct stream *stream, struct event *event, struct error *err)
+enum status fake_stream_wait(struct stream *stream, struct event *event, struct error *err)
 {
 	struct fake_event *e = (struct fake_event *)event;
 
@@ -275,7 +275,7 @@ static enum status fake_stream_wait(struct stream *stream, struct event *event, 
 	return HOST->stream_wait(host(stream), e->host, err);
 }
 
-static enum status fake_event_create(struct device *device, struct event **out, struct error *err)
+enum status fake_event_create(struct device *device, struct event **out, struct error *err)
 {
 	struct fake_event *event;
 	struct event *made;
@@ -290,14 +290,14 @@ static enum status fake_event_create(struct device *device, struct event **out, 
 	return STATUS_OK;
 }
 
-static void fake_event_destroy(struct event *event)
+void fake_event_destroy(struct event *event)
 {
 	if (event)
 		HOST->event_destroy(((struct fake_event *)event)->host);
 	free(event);
 }
 
-static enum status fake_event_record(struct event *event, struct stream *stream, struct error *err)
+enum status fake_event_record(struct event *event, struct stream *stream, struct error *err)
 {
 	struct fake_event *e = (struct fake_event *)event;
 
@@ -306,13 +306,13 @@ static enum status fake_event_record(struct event *event, struct stream *stream,
 	return HOST->event_record(e->host, host(stream), err);
 }
 
-static enum status fake_event_synchronize(struct event *event, struct error *err)
+enum status fake_event_synchronize(struct event *event, struct error *err)
 {
 	CALL("event_synchronize");
 	return HOST->event_synchronize(((struct fake_event *)event)->host, err);
 }
 
-static enum status fake_event_elapsed(struct event *start, struct event *end, double *seconds,
+enum status fake_event_elapsed(struct event *start, struct event *end, double *seconds,
 				      struct error *err)
 {
 	double between = ((struct fake_event *)end)->at - ((struct fake_event *)start)->at;
@@ -325,13 +325,13 @@ static enum status fake_event_elapsed(struct event *start, struct event *end, do
 	return STATUS_OK;
 }
 
-static enum status fake_gate_close(struct stream *stream, double timeout_seconds, struct error *err)
+enum status fake_gate_close(struct stream *stream, double timeout_seconds, struct error *err)
 {
 	CALL("gate_close");
 	return HOST->gate_close(host(stream), timeout_seconds, err);
 }
 
-static enum status fake_gate_open(struct stream *stream, struct error *err)
+enum status fake_gate_open(struct stream *stream, struct error *err)
 {
 	/* The host's gate first: a test of a failing call shall not wait for the gate's time-out. */
 	enum status status = HOST->gate_open(host(stream), err);
@@ -340,7 +340,7 @@ static enum status fake_gate_open(struct stream *stream, struct error *err)
 	return status;
 }
 
-static enum status fake_copy(struct stream *stream, void *to, const void *from, size_t bytes,
+enum status fake_copy(struct stream *stream, void *to, const void *from, size_t bytes,
 			     struct error *err)
 {
 	CALL("copy");
@@ -348,7 +348,7 @@ static enum status fake_copy(struct stream *stream, void *to, const void *from, 
 	return HOST->copy(host(stream), to, from, bytes, err);
 }
 
-static enum status fake_copy_peer(struct stream *stream, void *to, struct device *to_device,
+enum status fake_copy_peer(struct stream *stream, void *to, struct device *to_device,
 				  const void *from, struct device *from_device, size_t bytes,
 				  struct error *err)
 {
@@ -357,7 +357,7 @@ static enum status fake_copy_peer(struct stream *stream, void *to, struct device
 	return HOST->copy_peer(host(stream), to, to_device, from, from_device, bytes, err);
 }
 
-static enum status fake_copy_rows(struct stream *stream, void *to, size_t to_stride,
+enum status fake_copy_rows(struct stream *stream, void *to, size_t to_stride,
 				  const void *from, size_t from_stride, size_t row_bytes,
 				  size_t rows, struct error *err)
 {
@@ -366,7 +366,7 @@ static enum status fake_copy_rows(struct stream *stream, void *to, size_t to_str
 	return HOST->copy_rows(host(stream), to, to_stride, from, from_stride, row_bytes, rows, err);
 }
 
-static enum status fake_memory_set(struct stream *stream, void *memory, int byte, size_t bytes,
+enum status fake_memory_set(struct stream *stream, void *memory, int byte, size_t bytes,
 				   struct error *err)
 {
 	CALL("memory_set");
@@ -385,7 +385,7 @@ static void take_path(const struct device_info *info, enum precision precision)
 		taken[taken_count++] = (struct code_path){ "gemm", path };
 }
 
-static size_t fake_paths(struct code_path *out, size_t capacity)
+size_t fake_paths(struct code_path *out, size_t capacity)
 {
 	size_t count = taken_count < capacity ? taken_count : capacity;
 
@@ -394,7 +394,7 @@ static size_t fake_paths(struct code_path *out, size_t capacity)
 	return count;
 }
 
-static enum status fake_gemm(struct stream *stream, const struct gemm *gemm, struct error *err)
+enum status fake_gemm(struct stream *stream, const struct gemm *gemm, struct error *err)
 {
 	CALL("gemm");
 	pass(stream, 2.0 * (double)gemm->m * (double)gemm->n * (double)gemm->k / FAKE_THROUGHPUT);
@@ -407,7 +407,7 @@ static enum status fake_gemm(struct stream *stream, const struct gemm *gemm, str
 	return STATUS_OK;
 }
 
-static size_t fake_gemm_workspace(struct device *device)
+size_t fake_gemm_workspace(struct device *device)
 {
 	return HOST->gemm_workspace(device);
 }
@@ -435,7 +435,7 @@ static const struct {
 #undef KERNEL
 };
 
-static kernel_fn *fake_kernel(const char *name)
+kernel_fn *fake_kernel(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(kernels); i++)
 		if (strcmp(kernels[i].name, name) == 0 && HOST->kernel(name))
@@ -444,7 +444,7 @@ static kernel_fn *fake_kernel(const char *name)
 }
 
 /* The last device's remapped rows; `rows=FILE` counts one more each time somebody looks. */
-static size_t fake_findings(struct finding *out, size_t capacity)
+size_t fake_findings(struct finding *out, size_t capacity)
 {
 	int rows = script_rows();
 
@@ -501,7 +501,6 @@ const struct backend gpuproof_backend = {
 	.communicator_id = fake_communicator_id,
 	.communicator_open = fake_communicator_open,
 	.transport_usable = fake_transport_usable,
-	.communicator_open_over = fake_communicator_open_over,
 	.communicator_close = fake_communicator_close,
 	.all_reduce = fake_all_reduce,
 	.broadcast = fake_broadcast,
@@ -513,7 +512,7 @@ const struct backend gpuproof_backend = {
 	.reduce_scatter = fake_reduce_scatter,
 	.reduce = fake_reduce,
 	.all_to_all = fake_all_to_all,
-	.host_callback = fake_host_callback,
+	.callback = fake_callback,
 	.graph_begin = fake_graph_begin,
 	.graph_end = fake_graph_end,
 	.graph_launch = fake_graph_launch,

@@ -7,13 +7,6 @@ enum status fake_communicator_id(struct communicator_id *out, struct error *err)
 	return HOST->communicator_id(out, err);
 }
 
-enum status fake_communicator_open(struct device *device, const struct communicator_id *id,
-				   int rank, int size, struct communicator **out, struct error *err)
-{
-	CALL("communicator_open");
-	return HOST->communicator_open(device, id, rank, size, out, err);
-}
-
 void fake_communicator_close(struct communicator *communicator)
 {
 	HOST->communicator_close(communicator);

@@ -50,21 +50,25 @@ static enum status fake_add(struct communicator *communicator, struct stream *st
 
 static const struct relay_ways ways = { .put = fake_put, .take = fake_take, .add = fake_add };
 
-enum status fake_communicator_open_over(struct device *device, enum transport transport,
-					const struct communicator_id *id, int rank, int size,
-					int multiprocessors, struct communicator **out,
-					struct error *err)
+enum status fake_communicator_open(struct device *device,
+				   const struct communicator_options *options,
+				   const struct communicator_id *id, int rank, int size,
+				   struct communicator **out, struct error *err)
 {
-	enum status status = fake_transport_usable(device, transport, 0, err);
+	const struct communicator_options direct = { .transport = TRANSPORT_SHARED_MEMORY };
+	bool relayed = options->transport != TRANSPORT_AUTO && options->transport != TRANSPORT_NCCL;
+	enum status status = STATUS_OK;
 
-	(void)multiprocessors;
+	if (options->transport != TRANSPORT_AUTO)
+		status = fake_transport_usable(device, options->transport, 0, err);
+	CALL("communicator_open");
 	if (status == STATUS_OK)
-		status = fake_communicator_open(device, id, rank, size, out, err);
-	if (status == STATUS_OK && transport != TRANSPORT_NCCL)
+		status = HOST->communicator_open(device, &direct, id, rank, size, out, err);
+	if (status == STATUS_OK && relayed)
 		status = host_relay_open(*out, &ways, err);
-	if (status == STATUS_OK)
-		(*out)->transport = transport;
-	else if (*out)
+	if (status == STATUS_OK && options->transport != TRANSPORT_AUTO)
+		(*out)->transport = options->transport;
+	else if (status != STATUS_OK && *out)
 		HOST->communicator_close(*out);
 	*out = status == STATUS_OK ? *out : NULL;
 	return status;

@@ -31,6 +31,7 @@ struct rank {
 
 static enum status join(struct rank *r, struct error *err)
 {
+	const struct communicator_options options = { .transport = r->transport };
 	struct communicator_id id = { { 0 } };
 	enum status status = STATUS_OK;
 
@@ -39,8 +40,8 @@ static enum status join(struct rank *r, struct error *err)
 	world_broadcast(r->world, 0, &id, sizeof(id));
 	if (status != STATUS_OK)
 		return status;
-	return backend_communicator_open_over(r->device, r->transport, &id, r->world->rank,
-					      r->world->size, 0, &r->communicator, err);
+	return backend_communicator_open(r->device, &options, &id, r->world->rank, r->world->size,
+					 &r->communicator, err);
 }
 
 static enum status rank_open(struct rank *r, struct error *err)

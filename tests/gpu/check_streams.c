@@ -210,7 +210,7 @@ static enum status callback_waits(struct check_context *context, struct error *e
 	int calls = 0;
 
 	STEP(spin(context->stream, 20e-3, err));
-	STEP(backend_host_callback(context->stream, add_one, &calls, err));
+	STEP(backend_callback(context->stream, add_one, &calls, err));
 	STEP(backend_stream_synchronize(context->stream, err));
 	seconds = clock_seconds() - start;
 	if (calls != 1 || seconds < 19.9e-3)

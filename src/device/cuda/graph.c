@@ -86,7 +86,7 @@ void cuda_graph_destroy(struct graph *graph)
 	free(graph);
 }
 
-enum status cuda_host_callback(struct stream *stream, callback_fn *callback, void *context,
+enum status cuda_callback(struct stream *stream, callback_fn *callback, void *context,
 			       struct error *err)
 {
 	enum status status = cuda_use(stream->device, err);

@@ -134,15 +134,9 @@ static int init_rank(ncclComm_t *handle, int size, ncclUniqueId id, int rank, in
 	return nccl.ncclCommInitRankConfig(handle, size, id, rank, &config);
 }
 
-enum status cuda_communicator_open(struct device *device, const struct communicator_id *id,
-				   int rank, int size, struct communicator **out, struct error *err)
-{
-	return cuda_communicator_open_within(device, id, rank, size, 0, out, err);
-}
-
-enum status cuda_communicator_open_within(struct device *device, const struct communicator_id *id,
-					  int rank, int size, int multiprocessors,
-					  struct communicator **out, struct error *err)
+static enum status open_nccl(struct device *device, int multiprocessors,
+			     const struct communicator_id *id, int rank, int size,
+			     struct communicator **out, struct error *err)
 {
 	struct cuda_device *d = (struct cuda_device *)device;
 	struct cuda_communicator *c;
@@ -182,14 +176,15 @@ enum status cuda_transport_usable(struct device *device, enum transport transpor
 			 transport_names[transport]);
 }
 
-enum status cuda_communicator_open_over(struct device *device, enum transport transport,
-					const struct communicator_id *id, int rank, int size,
-					int multiprocessors, struct communicator **out,
-					struct error *err)
+enum status cuda_communicator_open(struct device *device,
+				   const struct communicator_options *options,
+				   const struct communicator_id *id, int rank, int size,
+				   struct communicator **out, struct error *err)
 {
-	if (transport == TRANSPORT_NCCL)
-		return cuda_communicator_open_within(device, id, rank, size, multiprocessors, out,
-						     err);
+	enum transport transport = options->transport;
+
+	if (transport == TRANSPORT_AUTO || transport == TRANSPORT_NCCL)
+		return open_nccl(device, options->multiprocessors, id, rank, size, out, err);
 	return channels_open(device, transport, id, rank, size, out, err);
 }
 

@@ -122,11 +122,18 @@ static enum status attach(struct host_communicator *c, const char *name, struct 
 	return status;
 }
 
-enum status host_communicator_open(struct device *device, const struct communicator_id *id,
-				   int rank, int size, struct communicator **out, struct error *err)
+enum status host_communicator_open(struct device *device,
+				   const struct communicator_options *options,
+				   const struct communicator_id *id, int rank, int size,
+				   struct communicator **out, struct error *err)
 {
+	bool direct = options->transport == TRANSPORT_AUTO ||
+		      options->transport == TRANSPORT_SHARED_MEMORY;
 	struct host_communicator *c;
 	enum status status;
+
+	if (!direct && host_transport_usable(device, options->transport, 0, err) != STATUS_OK)
+		return err->status;
 
 	if (size < 1 || size > COMMUNICATOR_RANKS || rank < 0 || rank >= size ||
 	    strnlen(id->bytes, sizeof(id->bytes)) == sizeof(id->bytes) || id->bytes[0] != '/')
@@ -145,8 +152,13 @@ enum status host_communicator_open(struct device *device, const struct communica
 		error_prefix(err, "communicator of %d ranks", size);
 		return status;
 	}
-	*out = &c->base;
-	return STATUS_OK;
+	if (!direct)
+		status = host_relay_open(&c->base, &host_relay_ways, err);
+	if (status != STATUS_OK)
+		host_communicator_close(&c->base);
+	else
+		*out = &c->base;
+	return status;
 }
 
 static void give_up(struct host_communicator *c, int rank)

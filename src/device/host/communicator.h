@@ -87,49 +87,7 @@ void communicator_end(struct host_communicator *c, uint32_t turn);
 enum status communicator_wait(struct host_communicator *c, struct counter *counter, uint32_t value,
 			      int peer, struct error *err);
 
-enum status host_communicator_id(struct communicator_id *out, struct error *err);
-enum status host_communicator_open(struct device *device, const struct communicator_id *id,
-				   int rank, int size, struct communicator **out,
-				   struct error *err);
-void host_communicator_close(struct communicator *communicator);
-
-/* collective.c */
-enum status host_all_reduce(struct communicator *communicator, struct stream *stream, void *to,
-			    const void *from, size_t count, enum precision precision,
-			    enum reduction reduction, struct error *err);
-enum status host_broadcast(struct communicator *communicator, struct stream *stream, void *buffer,
-			   size_t bytes, int root, struct error *err);
-
-/* collective_parts.c */
-enum status host_all_gather(struct communicator *communicator, struct stream *stream, void *to,
-			    const void *from, size_t count_per_rank, enum precision precision,
-			    struct error *err);
-enum status host_reduce_scatter(struct communicator *communicator, struct stream *stream, void *to,
-				const void *from, size_t count_per_rank, enum precision precision,
-				enum reduction reduction, struct error *err);
-enum status host_reduce(struct communicator *communicator, struct stream *stream, void *to,
-			const void *from, size_t count, enum precision precision,
-			enum reduction reduction, int root, struct error *err);
-enum status host_all_to_all(struct communicator *communicator, struct stream *stream, void *to,
-			    const void *from, size_t count_per_rank, enum precision precision,
-			    struct error *err);
-
-/* exchange.c */
-enum status host_send(struct communicator *communicator, struct stream *stream, const void *from,
-		      size_t bytes, int peer, struct error *err);
-enum status host_receive(struct communicator *communicator, struct stream *stream, void *to,
-			 size_t bytes, int peer, struct error *err);
-enum status host_group_begin(struct communicator *communicator, struct error *err);
-enum status host_group_end(struct communicator *communicator, struct error *err);
-
 /* relay.c */
-enum status host_transport_usable(struct device *device, enum transport transport,
-				  uint64_t devices, struct error *err);
-enum status host_communicator_open_over(struct device *device, enum transport transport,
-					const struct communicator_id *id, int rank, int size,
-					int multiprocessors, struct communicator **out,
-					struct error *err);
-
 struct relay_ways;
 extern const struct relay_ways host_relay_ways;
 /* Of an open communicator, which has then the relay's collectives. */

@@ -95,23 +95,3 @@ enum status host_relay_open(struct communicator *communicator, const struct rela
 		c->base.transport = TRANSPORT_HOST_COPY;
 	return status;
 }
-
-enum status host_communicator_open_over(struct device *device, enum transport transport,
-					const struct communicator_id *id, int rank, int size,
-					int multiprocessors, struct communicator **out,
-					struct error *err)
-{
-	enum status status = host_transport_usable(device, transport, 0, err);
-
-	(void)multiprocessors;
-	if (status == STATUS_OK)
-		status = host_communicator_open(device, id, rank, size, out, err);
-	if (status != STATUS_OK || transport == TRANSPORT_SHARED_MEMORY)
-		return status;
-	status = host_relay_open(*out, &host_relay_ways, err);
-	if (status != STATUS_OK) {
-		host_communicator_close(*out);
-		*out = NULL;
-	}
-	return status;
-}

@@ -66,31 +66,5 @@ enum status stream_enqueue_always(struct stream *stream, kernel_fn *run, const v
  */
 enum status stream_refuse_recording(struct stream *stream, const char *what, struct error *err);
 void graph_record(struct host_graph *graph, kernel_fn *run, const void *arguments, size_t bytes);
-enum status host_graph_begin(struct stream *stream, struct error *err);
-enum status host_graph_end(struct stream *stream, struct graph **out, struct error *err);
-enum status host_graph_launch(struct graph *graph, struct stream *stream, struct error *err);
-void host_graph_destroy(struct graph *graph);
-/* Calls the function on the stream's thread. */
-enum status host_callback(struct stream *stream, callback_fn *callback, void *context,
-			  struct error *err);
-
-enum status host_stream_create(struct device *device, bool high_priority, struct stream **out,
-			       struct error *err);
-void host_stream_destroy(struct stream *stream);
-enum status host_stream_synchronize(struct stream *stream, struct error *err);
-enum status host_device_synchronize(struct device *device, struct error *err);
-
-/* event.c */
-enum status host_stream_wait(struct stream *stream, struct event *event, struct error *err);
-enum status host_event_create(struct device *device, struct event **out, struct error *err);
-void host_event_destroy(struct event *event);
-enum status host_event_record(struct event *event, struct stream *stream, struct error *err);
-enum status host_event_synchronize(struct event *event, struct error *err);
-enum status host_event_elapsed(struct event *start, struct event *end, double *seconds,
-			       struct error *err);
-
-/* gate.c */
-enum status host_gate_close(struct stream *stream, double timeout_seconds, struct error *err);
-enum status host_gate_open(struct stream *stream, struct error *err);
 
 #endif

@@ -85,3 +85,8 @@ enum status host_telemetry(struct device *device, struct telemetry *out, struct 
 	};
 	return STATUS_OK;
 }
+
+enum status host_telemetry_quick(struct device *device, struct telemetry *out, struct error *err)
+{
+	return host_telemetry(device, out, err);
+}
