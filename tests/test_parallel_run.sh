@@ -48,6 +48,13 @@ done
 grep -q 'ddp/4/.*needs 4 devices, host has 3' "$dir/plan" || fail "four of three devices not skipped"
 grep -q 'layer_split/8/.*more devices than layers' "$dir/plan" || fail "8 stages of 4 layers"
 
+# One layer cannot be cut by tensor parallelism: three equal copies are no split.
+for bad in tensor:'needs a pair of layers' hybrid:'the model has one layer'; do
+	"$gpuproof" run "$dir/splits.ini" --set parallel.layers=48,12 --set parallel.modes=${bad%%:*} --set parallel.devices=3 \
+		--set parallel.hybrid=1x3x1 --set parallel.precision=fp32 --dry-run > "$dir/plan"
+	grep -q "skipped: .*${bad#*:}" "$dir/plan" || fail "one layer by $bad: $(cat "$dir/plan")"
+done
+
 "$gpuproof" run "$dir/splits.ini" -o "$dir/out" --quiet || fail "run ended with $?"
 python3 - "$dir/out/result.json" <<'PY'
 import json, sys
@@ -65,6 +72,14 @@ for c in done:
     split = {"parallel.speedup", "parallel.efficiency", "parallel.exposed_communication",
              "parallel.communication_time", "parallel.idle", "parallel.overlap"}
     assert split <= set(m) if mode != "single" else not split & set(m), (c["id"], sorted(m))
+    pipeline = {"parallel.bubble_schedule", "parallel.update_time"}
+    assert pipeline <= set(m) if mode == "layer_split" else not pipeline & set(m), (c["id"], sorted(m))
+    if mode != "single":
+        step, scheduled, compute, exposed = (m["parallel." + n]["value"] for n in (
+            "step_time", "schedule_time", "compute_time", "exposed_communication"))
+        assert abs(exposed - max(0, step - scheduled)) < 1e-12 and scheduled > 0.999 * compute, (c["id"], m)
+    if mode == "layer_split":
+        assert 0 <= m["parallel.bubble_schedule"]["value"] < 1 and "by the formula" in c["notes"], (c["id"], c["notes"])
     assert ("microbatches" in c["parameters"]) == (mode == "layer_split"), c["id"]
     assert ("bucket" in c["parameters"]) == (mode == "ddp"), c["id"]
     parts = {k: v["value"] for k, v in m.items() if k.startswith("parallel.memory_")}

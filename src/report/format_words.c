@@ -13,8 +13,9 @@ bool format_is_share(const char *metric)
 	static const char *const names[] = {
 		"parallel.efficiency",	     "parallel.weak_efficiency", "parallel.overlap",
 		"parallel.idle",	     "parallel.added_work",	 "parallel.bubble",
-		"parallel.compute_inflation", "parallel.bubble_model",	 "parallel.prediction_error",
-		"parallel.mfu",		     "parallel.hfu",		 "trainmem.saved",
+		"parallel.compute_inflation", "parallel.bubble_model",	 "parallel.bubble_schedule",
+		"parallel.prediction_error", "parallel.mfu",		 "parallel.hfu",
+		"trainmem.saved",
 		"trainmem.activations_saved", "trainmem.fragmentation",	 "trainmem.accounted",
 		"alloc.external_frag",	     "burn.found",		 "selftest.found",
 		"selftest.detected",	     "selftest.false_alarms",	 "selftest.clock_error",

@@ -201,8 +201,8 @@ void view_split_answer(const struct view *view, const char *suite, struct tree *
 		"Speed-up: time of the same step on one device (measured in the same case, beside this split) / step time. Memory: tensors and workspaces "
 		"of the device that needs most, without its context and the collectives' library. Computing: "
 		"the slowest device's kernels with all communication left out. Idle by schedule: what a "
-		"pipeline's formula leaves idle beside it. Communication exposed: the rest of the step, which "
-		"nothing hides. Predicted: from what this run measured of products, memory and collectives; "
+		"pipeline's schedule leaves idle with these stages, if messages took no time. Communication exposed: the rest of "
+		"the step, which nothing hides. Predicted: from what this run measured of products, memory and collectives; "
 		"+ is slower than measured; \u2013: this run has not measured these in that precision.");
 }
 

@@ -49,6 +49,8 @@ void splits_chart(const struct splits *splits, struct chart *chart, enum chart_k
  * Of many models a table of their fastest splits alone.
  */
 void splits_answer(const struct splits *splits, struct tree *answers, struct tree *tables);
+/* Seconds of the step if no message took time: what the schedule leaves of exposed communication. NaN: not measured. */
+double splits_scheduled(const struct split *split);
 /* A bar for each split: its step time in parts. */
 void splits_time(const struct splits *splits, struct tree *charts);
 /* Of each model the splits that no other beats in both time and memory. */

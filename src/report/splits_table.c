@@ -80,7 +80,7 @@ static void add_owned(struct tree *cells, char *text)
 static void add_parts(const struct split *s, struct tree *cells)
 {
 	double compute = value_of(s, "parallel.compute_time"),
-	       scheduled = compute / (1 - value_of(s, "parallel.bubble_model"));
+	       scheduled = splits_scheduled(s);
 	bool known = isfinite(scheduled);
 
 	add_owned(cells, part_words(known ? fmin(compute, s->seconds) : NAN, s->seconds));

@@ -21,7 +21,17 @@ static double metric(const struct split *split, const char *name)
 static bool in_parts(const struct split *split)
 {
 	return isfinite(metric(split, "parallel.compute_time")) &&
-	       isfinite(metric(split, "parallel.bubble_model"));
+	       isfinite(splits_scheduled(split));
+}
+
+/* Older results have no schedule with their own times, only a formula's idle share. */
+double splits_scheduled(const struct split *split)
+{
+	double scheduled = metric(split, "parallel.schedule_time");
+
+	return isfinite(scheduled) ? scheduled
+				   : metric(split, "parallel.compute_time") /
+					     (1 - metric(split, "parallel.bubble_model"));
 }
 
 static const char *model_of(const struct split *split)
@@ -59,12 +69,10 @@ static void add_part(struct chart_series *row, const char *name, double seconds)
 	chart_point_new(row, name)->y = fmax(seconds, 0);
 }
 
-/* The slowest device computes for so long; the schedule adds its idle share, communication the rest. */
+/* The slowest device computes for so long; the schedule adds what it leaves idle, communication the rest. */
 static void add_row(const struct splits *splits, struct chart *chart, const struct split *split)
 {
-	double compute = metric(split, "parallel.compute_time"),
-	       bubble = metric(split, "parallel.bubble_model");
-	double scheduled = compute / (1 - bubble);
+	double compute = metric(split, "parallel.compute_time"), scheduled = splits_scheduled(split);
 	char *model = apart(splits, split->model, model_of), *own = apart(splits, split->brief, name_of);
 	/* The only bar, or all the same: as it is. */
 	char *name = *own || *model ? xasprintf("%s%s%s", model, *own && *model ? ": " : "", own)
@@ -87,7 +95,7 @@ void splits_time(const struct splits *splits, struct tree *charts)
 	splits_chart(splits, &chart, CHART_STACKED, charts,
 		     xstrdup("Where the time of a step goes"));
 	chart.shows = xstrdup("Step time of each split: the slowest device's computing, what the schedule "
-			      "leaves idle by formula, and communication that nothing hides. Lower is "
+			      "leaves idle with these stages, and communication that nothing hides. Lower is "
 			      "better.");
 	for (size_t i = 0; i < splits->count; i++) {
 		const struct split *split = &splits->items[i];

@@ -254,21 +254,33 @@ static enum status time_single(struct session *s, struct error *err)
 	return STATUS_OK;
 }
 
+/* Kernels of every rank alone, at the same time; `seconds`: medians, of all ranks. */
+static enum status time_kernels(struct session *s, unsigned parts, const char *name, double *seconds,
+				struct error *err)
+{
+	struct world *world = s->team.world;
+	struct series series;
+	enum status status = timing_sample_alone(s->run, &s->trainer, parts, name, &series, err);
+
+	if (world_agree(world, status, err) == STATUS_OK)
+		world_gather(world, &series.statistics.median, seconds, sizeof(double));
+	return err->status;
+}
+
 /* After the step itself: from here on the replicas diverge, and the loss means nothing. */
 static enum status time_parts(struct session *s, struct error *err)
 {
 	struct outcome *o = &s->outcome;
 	struct world *world = s->team.world;
-	struct series compute;
-	enum status status;
+	enum status status = STATUS_OK;
 
-	if (team_phase(&s->team, "parts of the step", err) != STATUS_OK)
+	if (team_phase(&s->team, "parts of the step", err) != STATUS_OK ||
+	    time_kernels(s, STEP_COMPUTE | STEP_UPDATE, "parallel.compute_time", o->compute, err) !=
+		    STATUS_OK)
 		return err->status;
-	status = timing_sample_alone(s->run, &s->trainer, STEP_COMPUTE | STEP_UPDATE,
-				     "parallel.compute_time", &compute, err);
-	if (world_agree(world, status, err) != STATUS_OK)
+	if (o->setup->mode->microbatched &&
+	    time_kernels(s, STEP_UPDATE, "parallel.update_time", o->update, err) != STATUS_OK)
 		return err->status;
-	world_gather(world, &compute.statistics.median, o->compute, sizeof(double));
 	if (timing_sample(s->run, &s->trainer, STEP_COMMUNICATE | STEP_GATHER,
 			  "parallel.communication_time",
 			  &o->communication, err) != STATUS_OK)

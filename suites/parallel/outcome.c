@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "suites/parallel/classes.h"
+#include "suites/parallel/schedule_measured.h"
 
 const struct metric parallel_metrics[] = {
 	{ "parallel.step_time", "s", BETTER_LOWER, 1,
@@ -23,11 +24,15 @@ const struct metric parallel_metrics[] = {
 	  "weak scaling: time on one device with its part of the batch / step time" },
 	{ "parallel.compute_time", "s", BETTER_LOWER, 0,
 	  "the same kernels with all communication left out, slowest device" },
+	{ "parallel.update_time", "s", BETTER_NONE, 0,
+	  "of a pipeline: the optimizer's kernels alone, slowest device" },
 	{ "parallel.communication_time", "s", BETTER_LOWER, 0,
 	  "the same communication with all kernels left out" },
 	{ "parallel.exposed_communication", "s", BETTER_LOWER, 0,
-	  "step time less compute time (in a pipeline less compute time and the schedule's own "
-	  "idle share), at least 0" },
+	  "step time less schedule time, at least 0" },
+	{ "parallel.schedule_time", "s", BETTER_NONE, 0,
+	  "the step by its compute times if no message took time: the slowest device's, of a pipeline the "
+	  "schedule carried out with those of each stage" },
 	{ "parallel.overlap", "1", BETTER_HIGHER, 0,
 	  "part of the communication hidden behind computing: 1 - exposed / communication time" },
 	{ "parallel.idle", "1", BETTER_LOWER, 0,
@@ -40,9 +45,13 @@ const struct metric parallel_metrics[] = {
 	{ "parallel.compute_inflation", "1", BETTER_LOWER, 0,
 	  "computing in a recorded step / the same alone - 1, worst device: what communication at "
 	  "the same time costs it" },
+	{ "parallel.bubble_schedule", "1", BETTER_NONE, 0,
+	  "idle part of a pipeline's schedule, carried out with the times measured of each stage and of messages, "
+	  "mean over the stages" },
 	{ "parallel.bubble_model", "1", BETTER_NONE, 0,
-	  "idle part of the schedule by formula: (p-1)/(m+p-1) for whole backwards, 2(p-1)/(3m+2(p-1)) "
-	  "where the gradient of a stage's input is sent before those of its weights are computed" },
+	  "for reference, by formula of equal stages and messages that take no time: (p-1)/(m+p-1) for whole "
+	  "backwards, 2(p-1)/(3m+2(p-1)) where the gradient of a stage's input is sent before those of its "
+	  "weights are computed" },
 	{ "parallel.predicted_time", "s", BETTER_NONE, 0,
 	  "step time by the mode's schedule and what this run measured of products, memory and "
 	  "collectives" },
@@ -104,6 +113,15 @@ static void record_memory(struct run *run, const struct outcome *o)
 	note_memory(run, o);
 }
 
+static double slowest_of(const double *seconds, int ranks)
+{
+	double slowest = 0;
+
+	for (int rank = 0; rank < ranks; rank++)
+		slowest = fmax(slowest, seconds[rank]);
+	return slowest;
+}
+
 static void record_idle(struct run *run, const struct outcome *o)
 {
 	double step = o->step.statistics.median, sum = 0;
@@ -120,20 +138,34 @@ static void record_idle(struct run *run, const struct outcome *o)
 	text_release(&t);
 }
 
+/* A formula is printed beside it: everybody knows it, and it is of another machine. */
+static void record_bubble(struct run *run, const struct outcome *o, const struct measured_schedule *schedule)
+{
+	double formula = o->setup->mode->bubble(o->setup);
+
+	run_value(run, "parallel.bubble_model", formula);
+	if (!isfinite(schedule->idle))
+		return;
+	run_value(run, "parallel.bubble_schedule", schedule->idle);
+	run_value(run, "parallel.update_time", slowest_of(o->update, o->setup->ranks));
+	run_note(run, "The schedule idles %.1f %% of the step with these stages and messages; by the formula of equal stages "
+		      "and messages that take no time it is %.1f %%.", 100 * schedule->idle, 100 * formula);
+}
+
 static void record_communication(struct run *run, const struct outcome *o)
 {
-	double bubble = o->setup->mode->bubble(o->setup), slowest = 0, exposed;
-	double communication = o->communication.statistics.median;
+	const struct measured_times times = { .compute = o->compute, .update = o->update,
+					      .communication = o->communication.statistics.median };
+	struct measured_schedule schedule = schedule_measured(o->setup, &times);
+	double exposed = fmax(0, o->step.statistics.median - schedule.seconds);
 
-	for (int rank = 0; rank < o->setup->ranks; rank++)
-		slowest = fmax(slowest, o->compute[rank]);
-	exposed = fmax(0, o->step.statistics.median - slowest / (1 - bubble));
-	run_value(run, "parallel.compute_time", slowest);
+	run_value(run, "parallel.compute_time", slowest_of(o->compute, o->setup->ranks));
 	run_duration(run, "parallel.communication_time", &o->communication);
+	run_value(run, "parallel.schedule_time", schedule.seconds);
 	run_value(run, "parallel.exposed_communication", exposed);
-	if (communication > 0)
-		run_value(run, "parallel.overlap", fmin(1, fmax(0, 1 - exposed / communication)));
-	run_value(run, "parallel.bubble_model", bubble);
+	if (times.communication > 0)
+		run_value(run, "parallel.overlap", fmin(1, fmax(0, 1 - exposed / times.communication)));
+	record_bubble(run, o, &schedule);
 	run_value(run, "parallel.wire_bytes", o->setup->mode->wire_bytes(o->setup));
 	run_rate(run, "parallel.bus_bandwidth", o->setup->mode->wire_bytes(o->setup),
 		 &o->communication);

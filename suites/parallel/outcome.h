@@ -14,6 +14,7 @@ struct outcome {
 	struct series step, communication, single; /* copies; names belong to the result */
 	bool has_single;
 	double compute[SETUP_MAX_RANKS]; /* seconds of each rank's kernels alone, medians */
+	double update[SETUP_MAX_RANKS];  /* of a pipeline: of them the optimizer's */
 	uint64_t memory[SETUP_MAX_RANKS][MEMORY_CLASS_COUNT];
 	uint64_t communicator_bytes[SETUP_MAX_RANKS];
 	struct timeline_totals timeline; /* of one recorded step */
