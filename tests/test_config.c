@@ -126,7 +126,7 @@ static void wrong_overrides_are_errors(void **state)
 		  "transfer.bandwidth\n" },
 		{ "limit:a.sede=47 GB/s",
 		  "--set limit:a.sede=47 GB/s: [limit a] has no key 'sede'; keys: metric, where, min, max, "
-		  "sisters, sisters_warn, sigmas, launch_spread, devices, severity, allow_skipped, origin\n"
+		  "sisters, sisters_warn, population, sigmas, launch_spread, devices, severity, allow_skipped, origin\n"
 		  "--set limit:a.sede=47 GB/s: [limit a] needs the key metric: what is limited, as in "
 		  "transfer.bandwidth\n" },
 		{ "suite cpoy.sizes=1B",

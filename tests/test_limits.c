@@ -167,13 +167,30 @@ static size_t passes(const struct verdicts *v, const char *device, const char *m
 	return n;
 }
 
-static void judge_all(const struct limits *limits, const struct result *r, struct verdicts *v)
+static void judge_beside(const struct limits *limits, const struct result *r,
+			 const struct population *population, struct verdicts *v)
 {
-	const struct judge_input input = { .results = r, .count = 1, .limits = limits };
+	const struct judge_input input = {
+		.results = r, .count = 1, .limits = limits, .population = population
+	};
 
 	memset(v, 0, sizeof(*v));
 	judge(&input, v);
 	verdicts_finish(v);
+}
+
+/* With the shipped population. */
+static void judge_all(const struct limits *limits, const struct result *r, struct verdicts *v)
+{
+	judge_beside(limits, r, NULL, v);
+}
+
+/* By the bounds alone: a made value, or one published under other conditions, is not like those of good cards here. */
+static void judge_alone(const struct limits *limits, const struct result *r, struct verdicts *v)
+{
+	static const struct population nobody;
+
+	judge_beside(limits, r, &nobody, v);
 }
 
 static void judge_model_in(const struct gpu *gpu, size_t devices)
@@ -193,7 +210,7 @@ static void judge_model_in(const struct gpu *gpu, size_t devices)
 			fail_msg("%s, %zu devices: [limit %s] judges no case of acceptance",
 				 gpu->id, devices, limits.items[l].name);
 	fill(&limits, &r);
-	judge_all(&limits, &r, &v);
+	judge_alone(&limits, &r, &v);
 	for (size_t i = 0; i < v.count; i++)
 		if (v.checks[i].verdict != VERDICT_PASS && v.checks[i].verdict != VERDICT_SKIP)
 			fail_msg("%s: [limit %s] %s: %s: %s", gpu->id, v.checks[i].limit,
@@ -380,7 +397,7 @@ static void check_published(const struct gpu *gpu, const struct published *p, si
 				   p->value / (p->quantity->factor > 0 ? p->quantity->factor : 1));
 			++*judged;
 		}
-	judge_all(&limits, &r, &v);
+	judge_alone(&limits, &r, &v);
 	for (size_t i = 0; c && i < v.count; i++)
 		if (strcmp(v.checks[i].case_id, c->id) == 0 &&
 		    (v.checks[i].verdict == VERDICT_FAIL || v.checks[i].verdict == VERDICT_WARN))
@@ -568,6 +585,70 @@ static void a_figure_a_third_too_low_is_found_on_an_h100(void **state)
 	lower_each(&r);
 }
 
+/* Every rate of a good node 5 % lower, which neither data sheets nor identical devices tell. */
+static void lower_all(struct result *r)
+{
+	for (size_t i = 0; i < r->case_count; i++)
+		for (size_t m = 0; m < r->cases[i].metric_count; m++)
+			if (strstr("B/s FLOP/s", r->cases[i].metrics[m].unit) &&
+			    r->cases[i].metrics[m].better == BETTER_HIGHER)
+				scale(&r->cases[i].metrics[m], 0.95);
+}
+
+/* So many of the node's checks against good cards are `verdict`; all others must not be of `verdict`. */
+static size_t against_population(struct result *r, enum verdict verdict, int *code)
+{
+	struct text errors = TEXT_EMPTY;
+	struct limits limits;
+	struct verdicts v;
+	size_t found = 0;
+
+	assert_int_equal(limits_of_model(&limits, r->devices[0].name, &errors), STATUS_OK);
+	judge_all(&limits, r, &v);
+	for (size_t i = 0; i < v.count; i++) {
+		if (v.checks[i].verdict != verdict)
+			continue;
+		if (v.checks[i].comparison != LIKE_POPULATION)
+			fail_msg("[limit %s] %s: %s", v.checks[i].limit, v.checks[i].case_id,
+				 v.checks[i].reason);
+		found++;
+	}
+	*code = verdicts_exit_code(&v);
+	verdicts_release(&v);
+	limits_release(&limits);
+	return found;
+}
+
+/* 52 good cards are known by their reads: every GPU of the node fails there. */
+static void a_whole_node_that_is_slow_is_rejected_on_h200s(void **state)
+{
+	struct result r;
+	int code;
+
+	(void)state;
+	for (size_t count = 2; count <= 8; count *= 2) {
+		h200s(&r, count);
+		lower_all(&r);
+		assert_int_equal(against_population(&r, VERDICT_FAIL, &code), count);
+		assert_int_equal(code, 1);
+		result_release(&r);
+	}
+}
+
+/* One other card is known: that warns. */
+static void a_slow_h100_is_not_accepted_in_silence(void **state)
+{
+	struct result r;
+	int code;
+
+	(void)state;
+	read_data(&r, "acceptance_h100.json");
+	lower_all(&r);
+	assert_true(against_population(&r, VERDICT_WARN, &code) >= 5);
+	assert_int_equal(against_population(&r, VERDICT_FAIL, &code), 0);
+	result_release(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -579,6 +660,8 @@ int main(void)
 		cmocka_unit_test(published_figures_hold_the_limits),
 		cmocka_unit_test(a_figure_a_third_too_low_is_found_on_h200s),
 		cmocka_unit_test(a_figure_a_third_too_low_is_found_on_an_h100),
+		cmocka_unit_test(a_whole_node_that_is_slow_is_rejected_on_h200s),
+		cmocka_unit_test(a_slow_h100_is_not_accepted_in_silence),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/population_file.h"
 #include "cli/print_verdicts.h"
 #include "cli/result_limits.h"
 #include "cli/result_list.h"
@@ -26,6 +27,7 @@ struct check_arguments {
 	const char *report; /* the acceptance page; NULL: none */
 	bool strict, json, all;
 	struct result_list results, baseline;
+	struct population population;
 };
 
 static enum status take_option(void *arguments, const char *name, const char *value,
@@ -85,7 +87,8 @@ static enum status judge_machine(struct check_arguments *a, size_t first, size_t
 	struct judge_input input = { .results = &a->results.items[first],
 				     .count = count,
 				     .baseline = a->baseline.items,
-				     .baseline_count = a->baseline.count };
+				     .baseline_count = a->baseline.count,
+				     .population = &a->population };
 	size_t before = verdicts->count;
 	struct limits limits;
 
@@ -183,6 +186,8 @@ static int check_results(struct check_arguments *a)
 		return command_usage(&command_check, "--report is about one machine: these are several");
 	if (refuse_inputs(a, &err) != STATUS_OK)
 		return command_fail(&err);
+	if (population_open(&a->population, NULL) != STATUS_OK)
+		return EXIT_USAGE;
 	sort_by_machine(&a->results);
 	for (size_t first = 0, next; first < a->results.count && code == EXIT_ACCEPTED;
 	     first = next) {
@@ -211,6 +216,7 @@ static int check_run(int argc, char **argv)
 		code = check_results(&arguments);
 	result_list_release(&arguments.results);
 	result_list_release(&arguments.baseline);
+	population_release(&arguments.population);
 	return code;
 }
 

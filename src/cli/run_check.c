@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "cli/population_file.h"
 #include "cli/run_launches.h"
 #include "judge/pool.h"
 #include "measure/describe.h"
@@ -51,7 +52,7 @@ enum status run_check_prepare(struct run_check *check, const struct plan *plan)
 	if (status != STATUS_OK)
 		fputs(errors.data ? errors.data : "", stderr);
 	text_release(&errors);
-	return status;
+	return status == STATUS_OK ? population_open(&check->population, NULL) : status;
 }
 
 static void judge_result(const struct run_check *check, const struct result *result,
@@ -61,7 +62,8 @@ static void judge_result(const struct run_check *check, const struct result *res
 					   .count = 1,
 					   .baseline = check->baseline.items,
 					   .baseline_count = check->baseline.count,
-					   .limits = &check->limits };
+					   .limits = &check->limits,
+					   .population = &check->population };
 
 	memset(verdicts, 0, sizeof(*verdicts));
 	verdicts->strict = check->strict;
@@ -150,4 +152,5 @@ void run_check_release(struct run_check *check)
 {
 	limits_release(&check->limits);
 	result_list_release(&check->baseline);
+	population_release(&check->population);
 }

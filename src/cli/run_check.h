@@ -10,7 +10,9 @@ struct run_check {
 	bool wanted, strict;
 	const char *limits_source; /* NULL: the config's own, else those of the GPU model */
 	struct result_list baseline;
-	struct limits limits; /* filled by run_check_prepare() */
+	/* Filled by run_check_prepare(). */
+	struct limits limits;
+	struct population population;
 };
 
 /*

@@ -116,7 +116,8 @@ static enum outcome outcome_of(const struct check *check)
 
 static char *check_name(const struct check *check)
 {
-	static const char *const words[] = { "at least", "at most", "like its sisters", "" };
+	static const char *const words[] = { "at least", "at most", "like its sisters", "like good cards of its model",
+					    "" };
 	const char *subject = *check->case_id ? check->case_id : "the run";
 
 	return xasprintf("[%s] %s%s%s%s%s", check->limit, subject, *check->metric ? " " : "",

@@ -265,6 +265,8 @@ static char *bounds_of(const struct limit *limit)
 			text_addf(&out, "%s%s", out.length ? "; " : "", bounds[i]);
 	if (limit->sisters_text)
 		text_addf(&out, "%ssisters = %s", out.length ? "; " : "", limit->sisters_text);
+	if (limit->population_text)
+		text_addf(&out, "%spopulation = %s", out.length ? "; " : "", limit->population_text);
 	return text_detach(&out);
 }
 
@@ -335,6 +337,9 @@ static void judge_limit(struct judging *j)
 		if (j->limit->max.kind)
 			judge_value(j, i, &j->limit->max, AT_MOST);
 	}
+	/* Before identical devices are compared: of two it may tell which one is slow. */
+	if (!isnan(j->limit->population))
+		judge_population(j);
 	if (!isnan(j->limit->sisters))
 		judge_sisters(j);
 	for (size_t i = 0; i < j->count; i++)

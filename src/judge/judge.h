@@ -9,6 +9,7 @@
 
 #include "judge/limits.h"
 #include "judge/verdict.h"
+#include "reference/population.h"
 #include "result/result.h"
 
 struct judge_input {
@@ -17,6 +18,7 @@ struct judge_input {
 	const struct result *baseline; /* for `* baseline`; may be NULL */
 	size_t baseline_count;
 	const struct limits *limits;
+	const struct population *population; /* good cards, for `population = 3 %`; NULL: the shipped ones */
 };
 
 /* Appends a check per limit, case and bound, and the findings about the run itself. verdicts_finish() comes after. */

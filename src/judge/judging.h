@@ -39,6 +39,9 @@ void judging_say_spread(struct check *check, const struct observation *o, const 
 /* sisters.c */
 void judge_sisters(const struct judging *j);
 
+/* population.c */
+void judge_population(const struct judging *j);
+
 /* baseline_fits.c: why the baseline's case may not bound this one, NULL: it may. The caller frees it. */
 char *baseline_misfit(const struct judge_input *input, const struct subject *now,
 		      const struct subject *before);

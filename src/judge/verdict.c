@@ -82,6 +82,21 @@ static char *complaints(const struct verdicts *v, size_t skipped)
 	return text_detach(&out);
 }
 
+/* Whether limits ask for a comparison with good cards, and nothing could be compared: a whole node may then be slow. */
+static bool is_without_population(const struct verdicts *v)
+{
+	bool asked = false;
+
+	for (size_t i = 0; i < v->count; i++) {
+		if (v->checks[i].comparison != LIKE_POPULATION)
+			continue;
+		if (v->checks[i].verdict != VERDICT_SKIP)
+			return false;
+		asked = true;
+	}
+	return asked;
+}
+
 static char *sentence(const struct verdicts *v, size_t judged, size_t skipped)
 {
 	char *list = complaints(v, skipped), *out;
@@ -102,6 +117,13 @@ static char *sentence(const struct verdicts *v, size_t judged, size_t skipped)
 		out = xasprintf("Accepted: %s%zu %s passed.", v->count == 1 ? "" : "all ", v->count,
 				checks);
 	free(list);
+	if (judged && is_without_population(v)) {
+		list = out;
+		out = xasprintf("%s No good cards of this model are known: the node as a whole was "
+				"compared with the data sheet only.",
+				list);
+		free(list);
+	}
 	return out;
 }
 
@@ -169,7 +191,8 @@ static char *shown(const struct check *c, double value, char *out, size_t size)
 char *check_numbers(const struct check *c)
 {
 	static const char *const words[] = {
-		[AT_LEAST] = "at least", [AT_MOST] = "at most", [LIKE_SISTERS] = "its sisters allow"
+		[AT_LEAST] = "at least", [AT_MOST] = "at most", [LIKE_SISTERS] = "its sisters allow",
+		[LIKE_POPULATION] = "good cards allow"
 	};
 	char value[48], low[48], high[48], bound[48];
 	struct text out = TEXT_EMPTY;

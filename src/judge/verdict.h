@@ -25,6 +25,7 @@ enum check_kind {
 	AT_LEAST,
 	AT_MOST,
 	LIKE_SISTERS, /* `bound` is the worst value that the sisters allow */
+	LIKE_POPULATION, /* `bound` is the worst value that good cards of the model allow */
 	NO_COMPARISON /* a finding about the run itself */
 };
 

@@ -5,7 +5,7 @@
 
 static void write_check(struct json_writer *w, const struct check *c)
 {
-	static const char *const comparisons[] = { "at least", "at most", "sisters", "" };
+	static const char *const comparisons[] = { "at least", "at most", "sisters", "population", "" };
 
 	writer_open(w, '{');
 	writer_text_member(w, "verdict", verdict_name(c->verdict));

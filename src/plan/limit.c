@@ -156,6 +156,18 @@ static void read_sisters(struct reading *r)
 			 "it warns before `sisters` rejects: give sisters, and this below it");
 }
 
+static void read_population(struct reading *r)
+{
+	struct limit *limit = r->limit;
+
+	limit->population = read_margin(r, "population", &limit->population_text);
+	if (!limit->population_text)
+		return;
+	limit->population_place = place_of(r, "population");
+	if (limit->metric->better == BETTER_LOWER)
+		complain(r, "population", "populations are of rates, of which more is better");
+}
+
 static void read_where(struct reading *r)
 {
 	struct error err = ERROR_NONE;
@@ -174,8 +186,8 @@ static void check_pair(struct reading *r)
 	const struct bound *min = &r->limit->min, *max = &r->limit->max;
 	char *message;
 
-	if (!min->kind && !max->kind && isnan(r->limit->sisters)) {
-		complain(r, "", "it bounds nothing: give min, max or sisters");
+	if (!min->kind && !max->kind && isnan(r->limit->sisters) && isnan(r->limit->population)) {
+		complain(r, "", "it bounds nothing: give min, max, sisters or population");
 	} else if (min->kind && max->kind && same_figure(min, max) && min->factor > max->factor) {
 		message = xasprintf("that is above max = %s", max->text);
 		complain(r, "min", message);
@@ -206,13 +218,15 @@ bool limit_read(struct limit *limit, const struct section *section, const struct
 	*limit = (struct limit){ .name = xstrdup(section->name),
 				 .place = xstrdup(section->origin),
 				 .sisters = NAN,
-				 .sisters_warn = NAN };
+				 .sisters_warn = NAN,
+				 .population = NAN };
 	read_rest(&r);
 	if (read_metric(&r)) {
 		read_where(&r);
 		read_bound(&r, "min", &limit->min);
 		read_bound(&r, "max", &limit->max);
 		read_sisters(&r);
+		read_population(&r);
 		if (r.fits)
 			check_pair(&r);
 	} else {
@@ -246,6 +260,8 @@ void limit_release(struct limit *limit)
 	free(limit->sisters_text);
 	free(limit->sisters_warn_text);
 	free(limit->sisters_place);
+	free(limit->population_text);
+	free(limit->population_place);
 	free(limit->origin);
 	memset(limit, 0, sizeof(*limit));
 }

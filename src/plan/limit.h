@@ -8,7 +8,8 @@
  *
  * A bound is a value with unit ("47 GB/s"), a share of a data-sheet figure ("0.85 * spec.memory_bandwidth"; spec.peak is
  * the one that bounds the case, by its precision and the device's architecture) or a share of the baseline ("0.97 * baseline"); `sisters = 2 %` compares the identical devices of one node with each other
- * (`sisters_warn = 1 %` warns before that). Nothing is evaluated as code.
+ * (`sisters_warn = 1 %` warns before that), `population = 3 %` compares each with good cards of its model. Nothing is
+ * evaluated as code.
  *
  * `where` narrows the cases: parameters of the suite by their names in results, and the words below. Alternatives
  * are separated by '|', numbers may be bounded with >= and <=.
@@ -60,7 +61,9 @@ struct limit {
 	double sisters; /* ratio below (or above) the median of the identical devices; NaN: not compared */
 	double sisters_warn; /* a smaller one, from which on it is a warning; NaN: none */
 	char *sisters_text, *sisters_warn_text, *sisters_place;
-	double sigmas;        /* ... and this many robust standard deviations of the sisters */
+	double population; /* ratio below what good cards of the model reach (reference/population.h); NaN: not compared */
+	char *population_text, *population_place;
+	double sigmas;        /* both: and this many robust standard deviations of what it is compared with */
 	double launch_spread; /* standard deviation between launches that is taken for granted, a ratio */
 	size_t devices; /* so many different devices must be judged; 0: as many as there are */
 	enum limit_severity severity;

@@ -1,0 +1,24 @@
+/* By what a case's value is found in a population. */
+#ifndef GPUPROOF_JUDGE_POPULATION_KEY_H
+#define GPUPROOF_JUDGE_POPULATION_KEY_H
+
+#include <stdbool.h>
+
+#include "reference/population.h"
+#include "result/result.h"
+
+struct population_key {
+	const char *model; /* of its devices; borrowed from the result */
+	const char *ids[POPULATION_MOST_DEVICES + 1]; /* their UUIDs, in alphabetical order; NULL at the end; borrowed */
+	char *cards;   /* them, joined by '+' */
+	bool turned;   /* the case has its two devices the other way round */
+	char *point;   /* population_point() */
+	char *preheat; /* "1s"; "": none */
+};
+
+/* False: the case is of more devices, of different models, or of devices without UUIDs; nothing is to be released. */
+bool population_key_of(const struct result *result, const struct case_result *c,
+		       struct population_key *key);
+void population_key_release(struct population_key *key);
+
+#endif

@@ -1,0 +1,224 @@
+#include "reference/population.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/embedded.h"
+#include "base/memory.h"
+#include "plan/source.h"
+
+static void value_release(struct population_value *v)
+{
+	free(v->cards);
+	free(v->model);
+	free(v->measured);
+	free(v->driver);
+	free(v->origin);
+	free(v->place);
+}
+
+static void card_release(struct population_card *card)
+{
+	free(card->id);
+	free(card->model);
+	free(card->measured);
+	free(card->driver);
+	free(card->place);
+}
+
+void population_release(struct population *p)
+{
+	for (size_t i = 0; i < p->card_count; i++)
+		card_release(&p->cards[i]);
+	for (size_t i = 0; i < p->figure_count; i++) {
+		struct population_figure *f = &p->figures[i];
+
+		for (size_t k = 0; k < f->count; k++)
+			value_release(&f->values[k]);
+		free(f->values);
+		free(f->point);
+		free(f->preheat);
+		free(f->metric);
+		free(f->unit);
+	}
+	free(p->cards);
+	free(p->figures);
+	*p = (struct population){ 0 };
+}
+
+/* Whether "a+b" or "a" names the card. */
+static bool names(const char *cards, const char *id)
+{
+	size_t length = strlen(id);
+
+	for (const char *at = cards; at; at = strchr(at, '+') ? strchr(at, '+') + 1 : NULL)
+		if (strcspn(at, "+") == length && strncmp(at, id, length) == 0)
+			return true;
+	return false;
+}
+
+static void drop_values(struct population_figure *f, const char *id)
+{
+	size_t kept = 0;
+
+	for (size_t k = 0; k < f->count; k++) {
+		if (names(f->values[k].cards, id))
+			value_release(&f->values[k]);
+		else
+			f->values[kept++] = f->values[k];
+	}
+	f->count = kept;
+}
+
+void population_drop_values(struct population *p, const char *id)
+{
+	for (size_t i = 0; i < p->figure_count; i++)
+		drop_values(&p->figures[i], id);
+}
+
+static struct population_card *find_card(const struct population *p, const char *id)
+{
+	for (size_t i = 0; i < p->card_count; i++)
+		if (strcmp(p->cards[i].id, id) == 0)
+			return &p->cards[i];
+	return NULL;
+}
+
+const struct population_card *population_card(const struct population *p, const char *id)
+{
+	return find_card(p, id);
+}
+
+struct population_card *population_add_card(struct population *p, const char *id)
+{
+	struct population_card *card = find_card(p, id);
+
+	if (card)
+		return card;
+	ARRAY_GROW(p->cards, p->card_count, p->card_capacity);
+	card = &p->cards[p->card_count++];
+	*card = (struct population_card){ .id = xstrdup(id),
+					  .model = xstrdup(""),
+					  .measured = xstrdup(""),
+					  .driver = xstrdup(""),
+					  .place = xstrdup("") };
+	return card;
+}
+
+struct population_figure *population_add_figure(struct population *p, const char *point,
+						const char *preheat, const char *metric,
+						const char *unit)
+{
+	struct population_figure *f;
+
+	for (size_t i = 0; i < p->figure_count; i++) {
+		f = &p->figures[i];
+		if (strcmp(f->point, point) == 0 && strcmp(f->preheat, preheat) == 0 &&
+		    strcmp(f->metric, metric) == 0)
+			return f;
+	}
+	ARRAY_GROW(p->figures, p->figure_count, p->figure_capacity);
+	f = &p->figures[p->figure_count++];
+	*f = (struct population_figure){ .point = xstrdup(point),
+					 .preheat = xstrdup(preheat),
+					 .metric = xstrdup(metric),
+					 .unit = xstrdup(unit) };
+	return f;
+}
+
+void population_set_value(struct population_figure *f, const char *cards, double value)
+{
+	for (size_t k = 0; k < f->count; k++)
+		if (strcmp(f->values[k].cards, cards) == 0) {
+			f->values[k].value = value;
+			return;
+		}
+	ARRAY_GROW(f->values, f->count, f->capacity);
+	f->values[f->count++] = (struct population_value){ .cards = xstrdup(cards),
+							   .value = value,
+							   .count = 1,
+							   .model = xstrdup(""),
+							   .measured = xstrdup(""),
+							   .driver = xstrdup(""),
+							   .origin = xstrdup(""),
+							   .place = xstrdup("") };
+}
+
+char *population_point(const char *case_id)
+{
+	size_t suite = strcspn(case_id, ":/@");
+	const char *rest = case_id + suite;
+
+	if (*rest == ':')
+		rest += strcspn(rest, "/@");
+	return xasprintf("%.*s%.*s", (int)suite, case_id, (int)strcspn(rest, "@"), rest);
+}
+
+static void read_shipped(struct population *p, struct error *err)
+{
+	for (const struct embedded_file *file = embedded_population; file->name; file++)
+		population_read(p, file->name, (const char *)file->data, file->size, true, err);
+}
+
+static struct population shipped;
+
+/* A shipped file that is broken is a bug: a test reads every one. */
+static void read_once(void)
+{
+	struct error err = ERROR_NONE;
+
+	read_shipped(&shipped, &err);
+	if (err.status != STATUS_OK)
+		population_release(&shipped);
+}
+
+const struct population *population_shipped(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, read_once);
+	return &shipped;
+}
+
+static enum status read_file(struct population *p, const char *path, struct error *err)
+{
+	/* "./quick" is a file, "quick" a config that is compiled in. */
+	char *file = xasprintf("%s%s", strchr(path, '/') ? "" : "./", path);
+	struct source source;
+	enum status status = source_open(&source, file, NULL, err);
+
+	if (status == STATUS_OK)
+		status = population_read(p, path, source.data, source.length, false, err);
+	else
+		error_prefix(err, "%s", path);
+	source_close(&source);
+	free(file);
+	return status;
+}
+
+enum status population_load_own(struct population *p, const char *path, struct error *err)
+{
+	*p = (struct population){ 0 };
+	return access(path, F_OK) == 0 ? read_file(p, path, err) : STATUS_OK;
+}
+
+enum status population_load(struct population *p, const char *own, struct error *err)
+{
+	struct population site = { 0 };
+
+	*p = (struct population){ 0 };
+	if (own && read_file(&site, own, err) != STATUS_OK) {
+		population_release(&site);
+		return err->status;
+	}
+	if (!site.without_shipped)
+		read_shipped(p, err);
+	if (own && err->status == STATUS_OK)
+		read_file(p, own, err);
+	population_release(&site);
+	if (err->status != STATUS_OK)
+		population_release(p);
+	return err->status;
+}

@@ -1,0 +1,157 @@
+/* The values that a device is compared with. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "reference/population.h"
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The normal deviate that a share of all is below: bisection of erfc(), to 1e-9. */
+static double normal_quantile(double share)
+{
+	double low = -9, high = 9;
+
+	while (high - low > 1e-9) {
+		double middle = (low + high) / 2;
+
+		if (erfc(-middle / M_SQRT2) / 2 < share)
+			low = middle;
+		else
+			high = middle;
+	}
+	return (low + high) / 2;
+}
+
+struct gathering {
+	const struct population *p;
+	const char *model;
+	const char *const *without;
+	struct population_sample *out;
+	size_t capacity;
+	const char **ids; /* different cards that count */
+	size_t id_count, id_capacity;
+};
+
+static void add(struct gathering *g, double value)
+{
+	ARRAY_GROW(g->out->values, g->out->count, g->capacity);
+	g->out->values[g->out->count++] = value;
+}
+
+static void date(struct population_sample *out, const char *measured, const char *driver)
+{
+	if (!*out->first || strcmp(measured, out->first) < 0)
+		snprintf(out->first, sizeof(out->first), "%.15s", measured);
+	if (strcmp(measured, out->last) > 0)
+		snprintf(out->last, sizeof(out->last), "%.15s", measured);
+	if (!*driver || strcmp(out->driver, driver) == 0)
+		return;
+	snprintf(out->driver, sizeof(out->driver), "%.63s",
+		 *out->driver ? "several drivers" : driver);
+}
+
+static bool left_out(const struct gathering *g, const char *id)
+{
+	for (const char *const *w = g->without; w && *w; w++)
+		if (strcmp(*w, id) == 0)
+			return true;
+	return false;
+}
+
+static void count_card(struct gathering *g, const struct population_card *card)
+{
+	for (size_t i = 0; i < g->id_count; i++)
+		if (g->ids[i] == card->id)
+			return;
+	ARRAY_GROW(g->ids, g->id_count, g->id_capacity);
+	g->ids[g->id_count++] = card->id;
+	g->out->cards++;
+	g->out->own += !card->shipped;
+	date(g->out, card->measured, card->driver);
+}
+
+/* The cards of "a" or "a+b"; 0: one is of another model, unknown or left out. */
+static size_t cards_of(const struct gathering *g, const char *cards,
+		       const struct population_card *found[POPULATION_MOST_DEVICES])
+{
+	size_t n = 0;
+
+	for (const char *at = cards; at && n < POPULATION_MOST_DEVICES;) {
+		size_t length = strcspn(at, "+");
+		char *id = xstrndup(at, length);
+
+		found[n] = population_card(g->p, id);
+		if (!found[n] || strcmp(found[n]->model, g->model) != 0 || left_out(g, id)) {
+			free(id);
+			return 0;
+		}
+		n++;
+		free(id);
+		at = at[length] ? at + length + 1 : NULL;
+	}
+	return n;
+}
+
+static void add_cards(struct gathering *g, const struct population_value *v)
+{
+	const struct population_card *found[POPULATION_MOST_DEVICES];
+	size_t n = cards_of(g, v->cards, found);
+
+	for (size_t i = 0; i < n; i++)
+		count_card(g, found[i]);
+	if (n)
+		add(g, v->value);
+}
+
+static void add_kind(struct gathering *g, const struct population_value *v)
+{
+	if (strcmp(v->model, g->model) != 0)
+		return;
+	for (size_t i = 0; i < v->count; i++)
+		add(g, v->value * exp(v->spread *
+				      normal_quantile(((double)i + 0.5) / (double)v->count)));
+	g->out->cards += v->count;
+	g->out->of_kinds += v->count;
+	g->out->own += v->shipped ? 0 : v->count;
+	date(g->out, v->measured, v->driver);
+}
+
+struct population_sample population_sample(const struct population *p, const char *model,
+					   const char *point, const char *preheat,
+					   const char *metric, const char *const *without)
+{
+	struct population_sample out = { 0 };
+	struct gathering g = { .p = p, .model = model, .without = without, .out = &out };
+
+	for (size_t i = 0; i < p->figure_count; i++) {
+		const struct population_figure *f = &p->figures[i];
+
+		if (strcmp(f->point, point) != 0 || strcmp(f->preheat, preheat) != 0 ||
+		    strcmp(f->metric, metric) != 0)
+			continue;
+		for (size_t k = 0; k < f->count; k++) {
+			if (*f->values[k].cards)
+				add_cards(&g, &f->values[k]);
+			else
+				add_kind(&g, &f->values[k]);
+		}
+	}
+	free(g.ids);
+	if (out.count)
+		qsort(out.values, out.count, sizeof(*out.values), ascending);
+	return out;
+}
+
+void population_sample_release(struct population_sample *sample)
+{
+	free(sample->values);
+	*sample = (struct population_sample){ 0 };
+}

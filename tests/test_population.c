@@ -1,0 +1,349 @@
+/*
+ * Populations: what is read, who counts, which kinds there are, and what a device is told beside them.
+ * GPUPROOF_SIMULATE=20 makes twenty times as many of the simulated ones.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "judge/kinds.h"
+#include "judge_fixture.h"
+#include "reference/population.h"
+
+#define MODEL "NVIDIA H300"
+#define POINT "transfer/h2d/pinned/512MiB"
+#define CARD "[card %s]\nmodel = " MODEL "\nmeasured = 2026-01-%02d\ndriver = 600.1\n"
+#define FIGURE "[figure 1]\ncase = " POINT "\nmetric = transfer.bandwidth\nunit = B/s\n"
+
+static uint64_t seed = 1;
+
+/* splitmix64 */
+static double uniform(void)
+{
+	uint64_t z = seed += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return ((double)((z ^ z >> 31) >> 11) + 0.5) * 0x1p-53;
+}
+
+static double normal(void)
+{
+	return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform());
+}
+
+static double student3(void)
+{
+	double a = normal(), b = normal(), c = normal();
+
+	return normal() / sqrt((a * a + b * b + c * c) / 3);
+}
+
+static void read_text(struct population *p, const char *text)
+{
+	struct error err = ERROR_NONE;
+
+	*p = (struct population){ 0 };
+	if (population_read(p, "p.ini", text, strlen(text), false, &err) != STATUS_OK)
+		fail_msg("%s", err.message);
+}
+
+/* `count` cards a, b, c ... around 50 GB/s, 0.2 % apart in turns. */
+static void cards(struct population *p, size_t count, double other_kind)
+{
+	struct text text = TEXT_EMPTY;
+
+	for (size_t i = 0; i < count; i++)
+		text_addf(&text, CARD, (char[]){ (char)('a' + i), 0 }, (int)i + 1);
+	text_add(&text, FIGURE);
+	for (size_t i = 0; i < count; i++)
+		text_addf(&text, "%c = %.3f GB/s\n", (int)('a' + i),
+			  50 * (1 + 0.002 * ((double)(i % 3) - 1)) *
+				  (i % 2 && other_kind > 0 ? other_kind : 1));
+	read_text(p, text.data);
+	text_release(&text);
+}
+
+static void shipped_files_are_sound(void **state)
+{
+	struct error err = ERROR_NONE;
+	struct population p;
+	struct population_sample s;
+
+	(void)state;
+	if (population_load(&p, NULL, &err) != STATUS_OK)
+		fail_msg("%s", err.message);
+	assert_true(p.card_count >= 4);
+	assert_int_equal(population_shipped()->card_count, p.card_count);
+	s = population_sample(&p, "NVIDIA H200", "stream/read/1GiB", "", "stream.bandwidth", NULL);
+	assert_int_equal(s.cards, 52);
+	assert_int_equal(s.of_kinds, 52);
+	assert_int_equal(s.own, 0);
+	population_sample_release(&s);
+	population_release(&p);
+}
+
+static void what_is_wrong_is_named(void **state)
+{
+	static const struct {
+		const char *text, *message;
+	} rows[] = {
+		{ "[cart a]\n", "p.ini:1: there is no section [cart a]" },
+		{ "[card a]\nmodel = A\n", "p.ini:1: [card a] needs model and measured" },
+		{ "[card a]\nmeasured = 20.11.2026\n",
+		  "p.ini:2: measured = 20.11.2026: a day like" },
+		{ "[card a]\nlaunches = 0\n", "p.ini:2: launches = 0: a number from 1" },
+		{ "[card a+b]\n", "p.ini:1: 'a+b' is no name of a card" },
+		{ "[card a]\nmodel = A\nmeasured = 2026-01-01\n[card a]\n",
+		  "p.ini:4: a second [card a]" },
+		{ "[population]\nshipped = maybe\n", "p.ini:2: shipped = maybe: yes or no" },
+		{ FIGURE, "p.ini:1: the figure has no values" },
+		{ FIGURE "a = 1 GB/s\n", "p.ini:5: there is no [card a] before this line" },
+		{ "[figure 1]\ncase = x\na = 1 GB/s\n", "p.ini:3: case, metric and unit stand" },
+		{ "[figure 1]\ncase = x\nmetric = y\nunit = s\na = 1 s\n",
+		  "p.ini:5: unit = s: populations are of rates" },
+		{ "[card a]\nmodel = A\nmeasured = 2026-01-01\n" FIGURE "a = 5\n", "p.ini:8: a: " },
+		{ "[card a]\nmodel = A\nmeasured = 2026-01-01\n" FIGURE "a = 0 GB/s\n",
+		  "p.ini:8: a" },
+		{ "[card a]\nmodel = A\nmeasured = 2026-01-01\n" FIGURE "a = 5 GB/s\na = 6 GB/s\n",
+		  "p.ini:9: a stands there twice" },
+		{ "[kinds 1]\ncase = x\nmetric = y\nunit = B/s\n", "p.ini:1: [kinds] needs" },
+		{ "[kinds 1]\ncase = x\nmetric = y\nunit = B/s\nmodel = A\nmeasured = 2026-01-01\n"
+		  "spread = 1 %\norigin = o\ncards = many\n",
+		  "p.ini:1: cards: 'many' is not like 36 x 4.48 TB/s" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct error err = ERROR_NONE;
+		struct population p = { 0 };
+
+		assert_int_equal(population_read(&p, "p.ini", rows[i].text, strlen(rows[i].text),
+						 false, &err),
+				 STATUS_USAGE);
+		if (strncmp(err.message, rows[i].message, strlen(rows[i].message)) != 0)
+			fail_msg("'%s', expected '%s'", err.message, rows[i].message);
+		population_release(&p);
+	}
+}
+
+static void a_file_comes_back_as_it_was(void **state)
+{
+	struct population p, again;
+	char *text, *second;
+
+	(void)state;
+	read_text(&p,
+		  "[population]\nshipped = no\n[card a]\nmodel = A\nmeasured = 2026-01-02\n"
+		  "driver = 1.2\nlaunches = 5\n[figure 7]\ncase = x/1\npreheat = 1s\nmetric = y\n"
+		  "unit = FLOP/s\na = 1.5 TFLOP/s\n[kinds 1]\ncase = x/2\nmetric = y\nunit = B/s\n"
+		  "model = A\nmeasured = 2026-01-01\ncards = 9 x 2 GB/s, 8 x 3 GB/s\nspread = 1 %\n"
+		  "origin = somewhere\n");
+	text = population_to_text(&p);
+	read_text(&again, text);
+	second = population_to_text(&again);
+	assert_string_equal(text, second);
+	assert_true(again.without_shipped);
+	assert_int_equal(again.cards[0].launches, 5);
+	assert_string_equal(again.figures[0].preheat, "1s");
+	free(text);
+	free(second);
+	population_release(&p);
+	population_release(&again);
+}
+
+static size_t count_of(const struct population *p, const char *model, const char *preheat,
+		       const char *const *without)
+{
+	struct population_sample s =
+		population_sample(p, model, POINT, preheat, "transfer.bandwidth", without);
+	size_t n = s.cards;
+
+	population_sample_release(&s);
+	return n;
+}
+
+/* Of another model, measured another way, or the card that is judged: none of them counts. */
+static void only_what_compares_counts(void **state)
+{
+	struct population p;
+	struct error err = ERROR_NONE;
+	const char again[] = CARD FIGURE "a = 51 GB/s\n";
+	char *text = xasprintf(again, "a", 9);
+
+	(void)state;
+	cards(&p, 5, 0);
+	assert_int_equal(count_of(&p, MODEL, "", NULL), 5);
+	assert_int_equal(count_of(&p, "NVIDIA H301", "", NULL), 0);
+	assert_int_equal(count_of(&p, MODEL, "1s", NULL), 0);
+	assert_int_equal(count_of(&p, MODEL, "", (const char *[]){ "b", "x", NULL }), 4);
+	/* A card of another file is replaced. */
+	assert_int_equal(population_read(&p, "q.ini", text, strlen(text), false, &err), STATUS_OK);
+	assert_int_equal(count_of(&p, MODEL, "", NULL), 5);
+	assert_float_equal(p.figures[0].values[4].value, 51e9, 1);
+	free(text);
+	population_release(&p);
+}
+
+static void points_have_neither_label_nor_devices(void **state)
+{
+	static const char *const rows[][2] = { { "transfer:both/both/pinned/64MiB@cuda:0",
+						 "transfer/both/pinned/64MiB" },
+					       { "matmul/fp16/8192@cuda:1", "matmul/fp16/8192" },
+					       { "x", "x" },
+					       { "x@cuda:0,cuda:1", "x" } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char *point = population_point(rows[i][0]);
+
+		assert_string_equal(point, rows[i][1]);
+		free(point);
+	}
+}
+
+/* The verdict on a device of `value`, by `population = 3 %`. */
+static enum verdict judge_value(const struct population *p, double value, struct verdicts *v)
+{
+	struct limits limits;
+	struct result r;
+	struct judge_input input = {
+		.results = &r, .count = 1, .limits = &limits, .population = p
+	};
+	enum verdict verdict = VERDICT_COUNT;
+
+	limits_from(&limits, "metric = transfer.bandwidth\npopulation = 3 %\n");
+	node_init(&r, 1, MODEL);
+	node_add(&r, 0, value, 0.0005)->verification.done = true;
+	memset(v, 0, sizeof(*v));
+	judge(&input, v);
+	verdicts_finish(v);
+	for (size_t i = 0; i < v->count; i++)
+		if (v->checks[i].comparison == LIKE_POPULATION)
+			verdict = v->checks[i].verdict;
+	result_release(&r);
+	limits_release(&limits);
+	return verdict;
+}
+
+static void expect_verdict(const struct population *p, double value, enum verdict expected)
+{
+	struct verdicts v;
+	enum verdict got = judge_value(p, value, &v);
+
+	if (got != expected)
+		fail_msg("%g: %s, expected %s: %s", value, verdict_name(got),
+			 verdict_name(expected), v.sentence);
+	verdicts_release(&v);
+}
+
+static void eight_cards_reject_and_fewer_warn(void **state)
+{
+	struct population p;
+
+	(void)state;
+	cards(&p, 8, 0);
+	expect_verdict(&p, 50e9, VERDICT_PASS);
+	expect_verdict(&p, 55e9, VERDICT_PASS);
+	expect_verdict(&p, 49.3e9, VERDICT_PASS);
+	expect_verdict(&p, 48.3e9, VERDICT_INCONCLUSIVE);
+	expect_verdict(&p, 47.5e9, VERDICT_FAIL);
+	population_release(&p);
+	for (size_t count = 1; count < 8; count++) {
+		cards(&p, count, 0);
+		expect_verdict(&p, 50e9, VERDICT_PASS);
+		expect_verdict(&p, 40e9, VERDICT_WARN);
+		population_release(&p);
+	}
+}
+
+/* Two kinds 10 % apart: who is like either passes; who is between them is told, who is below both fails. */
+static void each_is_held_against_its_kind(void **state)
+{
+	struct population p;
+
+	(void)state;
+	cards(&p, 12, 1.1);
+	expect_verdict(&p, 50e9, VERDICT_PASS);
+	expect_verdict(&p, 55e9, VERDICT_PASS);
+	expect_verdict(&p, 52.2e9, VERDICT_WARN);
+	expect_verdict(&p, 52.8e9, VERDICT_WARN);
+	expect_verdict(&p, 60e9, VERDICT_PASS);
+	expect_verdict(&p, 47.5e9, VERDICT_FAIL);
+	population_release(&p);
+}
+
+static void nobody_known_is_said(void **state)
+{
+	static const struct population nobody;
+	struct verdicts v;
+
+	(void)state;
+	assert_int_equal(judge_value(&nobody, 50e9, &v), VERDICT_SKIP);
+	assert_non_null(strstr(v.sentence, "nothing was judged"));
+	verdicts_release(&v);
+}
+
+/* Share of simulated populations of `n` cards, each `draw`n, that are taken for more than one kind. */
+static double parted(double (*draw)(void), size_t n, size_t second, double distance)
+{
+	const char *factor = getenv("GPUPROOF_SIMULATE");
+	size_t rounds = 1000 * (factor ? strtoul(factor, NULL, 10) : 1), found = 0;
+	double logs[200];
+
+	seed = 20261122;
+	for (size_t round = 0; round < rounds; round++) {
+		for (size_t i = 0; i < n; i++) {
+			double x = 0.003 * (draw() + (i < second ? distance : 0));
+			size_t to = i;
+
+			for (; to > 0 && logs[to - 1] > x; to--)
+				logs[to] = logs[to - 1];
+			logs[to] = x;
+		}
+		found += kinds_of(logs, n).count > 1;
+	}
+	return (double)found / (double)rounds;
+}
+
+static void kinds_are_found_and_not_made_up(void **state)
+{
+	static const size_t counts[] = { 8, 12, 16, 24, 52, 100 };
+	double six = parted(normal, 52, 16, 6), seven = parted(normal, 52, 16, 7),
+	       eight = parted(normal, 52, 16, 8);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
+		double one = parted(normal, counts[i], 0, 0);
+		double tails = parted(student3, counts[i], 0, 0);
+
+		print_message("%zu good cards of one kind: parted %.2f %% (normal), %.2f %% (t3)\n",
+			      counts[i], 100 * one, 100 * tails);
+		assert_true(one <= 0.015 && tails <= 0.02);
+	}
+	print_message(
+		"36 and 16 of two kinds: found %.1f %% at 6 deviations, %.1f %% at 7, %.1f %% "
+		"at 8\n",
+		100 * six, 100 * seven, 100 * eight);
+	assert_true(seven >= 0.8 && eight >= 0.97);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(shipped_files_are_sound),
+		cmocka_unit_test(what_is_wrong_is_named),
+		cmocka_unit_test(a_file_comes_back_as_it_was),
+		cmocka_unit_test(only_what_compares_counts),
+		cmocka_unit_test(points_have_neither_label_nor_devices),
+		cmocka_unit_test(eight_cards_reject_and_fewer_warn),
+		cmocka_unit_test(each_is_held_against_its_kind),
+		cmocka_unit_test(nobody_known_is_said),
+		cmocka_unit_test(kinds_are_found_and_not_made_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
