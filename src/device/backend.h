@@ -26,6 +26,8 @@
 
 #include "base/error.h"
 #include "device/device_info.h"
+#include "device/finding.h"
+#include "device/telemetry.h"
 #include "device/transport.h"
 
 /* Changes whenever this header does in a way that a loaded module would notice. */
@@ -160,23 +162,6 @@ struct communicator_id {
 	char bytes[128];
 };
 
-/* NAN or -1 where unknown. */
-struct telemetry {
-	double sm_clock_hz, memory_clock_hz;
-	double power_watts, temperature_celsius;
-	int64_t throttle_reasons; /* NVML bit mask; 0: none; -1 unknown */
-	int64_t ecc_corrected, ecc_uncorrected; /* volatile counts */
-	int64_t pcie_generation, pcie_width, pcie_replays;
-	int64_t nvlink_errors; /* replays, recoveries and CRC errors of all links since the driver was loaded */
-	int64_t xid_errors; /* critical errors that the driver reported (Xid) since this process first asked */
-};
-
-/*
- * NVML's throttle reasons that take speed away: power cap, hardware slowdown, temperature (by software and by
- * hardware), power brake. Idle and requested clocks do not.
- */
-#define THROTTLE_SLOWS INT64_C(0xEC)
-
 /*
  * How much memory is in use, by every ruler there is; 0: this ruler does not exist here. None sees
  * what another can: the driver's monitor counts contexts and libraries, the pool only itself.
@@ -187,25 +172,6 @@ struct memory_view {
 	uint64_t process_used; /* by this process as the monitor says; host: its resident set */
 	uint64_t pool_reserved, pool_used;           /* of ALLOCATOR_POOL, now */
 	uint64_t pool_reserved_high, pool_used_high; /* the most since the device was opened */
-};
-
-/* Name and value of one piece of the environment ("driver", "580.159.03"). */
-typedef void fact_fn(void *context, const char *name, const char *value);
-
-/* One piece of software a backend can use, for `doctor`. */
-struct component {
-	char name[32];        /* "cuBLAS" */
-	bool present;
-	char version[64];
-	char detail[256];     /* where it was found, or why it is missing and what that costs */
-};
-
-/* What `doctor` should say about the machine itself: permissions, persistence, other users of a device. */
-enum severity { SEVERITY_OK, SEVERITY_NOTE, SEVERITY_WARNING, SEVERITY_ERROR };
-struct finding {
-	enum severity severity;
-	char subject[64];  /* "persistence cuda:0" */
-	char text[320];    /* what was found and, unless OK, what it costs and what to do */
 };
 
 /* One kernel launch: asynchronous on `stream`. `arguments` is the kernel's own struct (kernels/<op>.h). */

@@ -6,6 +6,7 @@
 #ifndef GPUPROOF_MEASURE_WATCH_H
 #define GPUPROOF_MEASURE_WATCH_H
 
+#include "device/backend.h"
 #include "measure/world.h"
 #include "result/result.h"
 

@@ -8,7 +8,6 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "device/backend.h"
 #include "result/result.h"
 
 char *device_info_to_json(const struct device_info *device);

@@ -7,7 +7,7 @@
 #ifndef GPUPROOF_RESULT_ENVIRONMENT_H
 #define GPUPROOF_RESULT_ENVIRONMENT_H
 
-#include "device/backend.h"
+#include "device/finding.h"
 
 /* Calls `add` for each fact that is known here: "cpu" "AMD EPYC 9554", "env NCCL_ALGO" "Ring". */
 void environment_collect(fact_fn *add, void *context);

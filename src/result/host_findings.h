@@ -2,7 +2,8 @@
 #ifndef GPUPROOF_RESULT_HOST_FINDINGS_H
 #define GPUPROOF_RESULT_HOST_FINDINGS_H
 
-#include "device/backend.h"
+#include "device/device_info.h"
+#include "device/finding.h"
 
 typedef void finding_fn(void *context, const struct finding *finding);
 

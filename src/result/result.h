@@ -19,8 +19,9 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "device/backend.h"
 #include "device/device_info.h"
+#include "device/finding.h"
+#include "device/telemetry.h"
 #include "result/metric.h"
 
 #define RESULT_FORMAT "gpuproof-result"

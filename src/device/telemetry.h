@@ -1,0 +1,24 @@
+/* What a device reports about its condition at one moment. */
+#ifndef GPUPROOF_DEVICE_TELEMETRY_H
+#define GPUPROOF_DEVICE_TELEMETRY_H
+
+#include <stdint.h>
+
+/* NAN or -1 where unknown. */
+struct telemetry {
+	double sm_clock_hz, memory_clock_hz;
+	double power_watts, temperature_celsius;
+	int64_t throttle_reasons; /* NVML bit mask; 0: none; -1 unknown */
+	int64_t ecc_corrected, ecc_uncorrected; /* volatile counts */
+	int64_t pcie_generation, pcie_width, pcie_replays;
+	int64_t nvlink_errors; /* replays, recoveries and CRC errors of all links since the driver was loaded */
+	int64_t xid_errors; /* critical errors that the driver reported (Xid) since this process first asked */
+};
+
+/*
+ * NVML's throttle reasons that take speed away: power cap, hardware slowdown, temperature (by software and by
+ * hardware), power brake. Idle and requested clocks do not.
+ */
+#define THROTTLE_SLOWS INT64_C(0xEC)
+
+#endif
