@@ -312,12 +312,22 @@ static void burn_release(void)
 	session_close();
 }
 
+static const struct aspect_row aspects[] = {
+	{ "burn.throughput", NULL, NULL, ASPECT_PRODUCTS },
+	{ "burn.bandwidth", NULL, NULL, ASPECT_MEMORY },
+	{ "burn.traffic", NULL, NULL, ASPECT_LINK },
+	{ "burn.wrong", NULL, NULL, ASPECT_CORRECTNESS },
+	{ "burn.found", NULL, NULL, ASPECT_CORRECTNESS },
+	{ 0 }
+};
+
 const struct suite suite_burn = {
 	.name = "burn",
 	.summary = "a soak: all devices under load for minutes to hours, every bit compared",
 	.keys = keys,
 	.axes = axes,
 	.metrics = metrics,
+	.aspects = aspects,
 	.processes = SUITE_PROCESS_PER_DEVICE,
 	.expand = burn_expand,
 	.run = burn_run,

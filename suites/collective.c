@@ -158,12 +158,19 @@ static enum status collective_expand(struct plan *plan, struct plan_case *point,
 	return STATUS_OK;
 }
 
+static const struct aspect_row aspects[] = {
+	{ "collective.busbw", NULL, NULL, ASPECT_LINK },
+	{ "collective.algbw", NULL, NULL, ASPECT_LINK },
+	{ 0 }
+};
+
 const struct suite suite_collective = {
 	.name = "collective",
 	.summary = "collective operations between devices: time and bandwidth over size and ranks",
 	.keys = keys,
 	.axes = axes,
 	.metrics = metrics,
+	.aspects = aspects,
 	.processes = SUITE_PROCESS_PER_DEVICE,
 	.expand = collective_expand,
 	.run = collective_run,

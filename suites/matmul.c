@@ -288,12 +288,20 @@ out:
 	return err->status;
 }
 
+static const struct aspect_row aspects[] = {
+	{ "matmul.throughput", NULL, NULL, ASPECT_PRODUCTS },
+	{ "matmul.error", NULL, NULL, ASPECT_CORRECTNESS },
+	{ "matmul.error_total", NULL, NULL, ASPECT_CORRECTNESS },
+	{ 0 }
+};
+
 const struct suite suite_matmul = {
 	.name = "matmul",
 	.summary = "matrix products: throughput, memory and error of each precision and code",
 	.keys = keys,
 	.axes = axes,
 	.metrics = metrics,
+	.aspects = aspects,
 	.processes = SUITE_ONE_PROCESS,
 	.expand = matmul_expand,
 	.run = matmul_run,

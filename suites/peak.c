@@ -380,12 +380,19 @@ out:
 	return err->status;
 }
 
+static const struct aspect_row aspects[] = {
+	{ "peak.throughput", NULL, NULL, ASPECT_PRODUCTS },
+	{ "peak.bandwidth", NULL, NULL, ASPECT_MEMORY },
+	{ 0 }
+};
+
 const struct suite suite_peak = {
 	.name = "peak",
 	.summary = "calculation at its fastest, and the roofline between that and memory",
 	.keys = keys,
 	.axes = axes,
 	.metrics = metrics,
+	.aspects = aspects,
 	.processes = SUITE_ONE_PROCESS,
 	.expand = peak_expand,
 	.run = peak_run,

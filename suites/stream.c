@@ -270,12 +270,18 @@ static enum status stream_run(struct run *run, struct error *err)
 	return err->status;
 }
 
+static const struct aspect_row aspects[] = {
+	{ "stream.bandwidth", NULL, NULL, ASPECT_MEMORY },
+	{ 0 }
+};
+
 const struct suite suite_stream = {
 	.name = "stream",
 	.summary = "reading and writing device memory: copy, mul, add, triad, dot and more",
 	.keys = keys,
 	.axes = axes,
 	.metrics = metrics,
+	.aspects = aspects,
 	.processes = SUITE_ONE_PROCESS,
 	.expand = stream_expand,
 	.run = stream_run,

@@ -30,6 +30,7 @@
 
 #include "base/error.h"
 #include "plan/key.h"
+#include "result/aspect.h"
 #include "result/metric.h"
 
 struct plan;
@@ -51,6 +52,7 @@ struct suite {
 	const struct key *keys;
 	const char *const *axes; /* list keys that span the sweep, in id order; NULL-terminated */
 	const struct metric *metrics; /* ends with { 0 } */
+	const struct aspect_row *aspects; /* what acceptance looks at; ends with { 0 }; NULL: none of it */
 	enum suite_processes processes;
 	bool fresh_processes; /* run->nursery starts processes that have not touched a device */
 

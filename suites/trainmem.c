@@ -345,12 +345,18 @@ static enum status trainmem_run(struct run *run, struct error *err)
 	}
 }
 
+static const struct aspect_row aspects[] = {
+	{ "trainmem.gradient_error", NULL, NULL, ASPECT_CORRECTNESS },
+	{ 0 }
+};
+
 const struct suite suite_trainmem = {
 	.name = "trainmem",
 	.summary = "where the memory of a training step goes, what saving costs, what fits",
 	.keys = keys,
 	.axes = axes,
 	.metrics = trainmem_metrics,
+	.aspects = aspects,
 	.processes = SUITE_ONE_PROCESS,
 	.fresh_processes = true,
 	.expand = trainmem_expand,

@@ -135,12 +135,21 @@ static void transfer_release(void)
 	pool_empty();
 }
 
+static const struct aspect_row aspects[] = {
+	{ "transfer.bandwidth", "direction", "local", ASPECT_MEMORY },
+	{ "transfer.bandwidth", NULL, NULL, ASPECT_LINK },
+	{ "transfer.latency", "direction", "local", ASPECT_MEMORY },
+	{ "transfer.latency", NULL, NULL, ASPECT_LINK },
+	{ 0 }
+};
+
 const struct suite suite_transfer = {
 	.name = "transfer",
 	.summary = "copies between host and device, within a device, and between devices",
 	.keys = keys,
 	.axes = axes,
 	.metrics = metrics,
+	.aspects = aspects,
 	.processes = SUITE_ONE_PROCESS,
 	.expand = transfer_expand,
 	.run = transfer_run,

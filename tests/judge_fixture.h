@@ -41,6 +41,7 @@ static inline struct case_result *node_add(struct result *r, size_t device, doub
 	c->devices = xcalloc(1, sizeof(*c->devices));
 	c->devices[c->device_count++] = xstrdup(c->device);
 	c->reason = xstrdup("");
+	c->verification = (struct verification){ true, xstrdup("every byte"), NAN, NAN };
 	c->parameters = xcalloc(3, sizeof(*c->parameters));
 	c->parameters[c->parameter_count++] =
 		(struct case_parameter){ xstrdup("direction"), xstrdup("h2d"), NAN, xstrdup("") };
@@ -49,7 +50,6 @@ static inline struct case_result *node_add(struct result *r, size_t device, doub
 	c->parameters[c->parameter_count++] =
 		(struct case_parameter){ xstrdup("size"), xstrdup("512MiB"), 512 << 20,
 					 xstrdup("B") };
-	c->verification.done = true;
 	c->metrics = xcalloc(1, sizeof(*c->metrics));
 	c->metric_count = c->metric_capacity = 1;
 	c->metrics[0] = (struct metric_value){ .name = xstrdup("transfer.bandwidth"),

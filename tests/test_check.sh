@@ -49,7 +49,7 @@ expect 2 'which RESULT?'
 expect 2 "there is no option '--limit'; did you mean '--limits'?" run --limit x
 expect 3 'nothing.json' nothing.json
 # The run's own limits, with the places where they stand.
-expect 0 'Accepted: 1 check passed.' run
+expect 0 'Accepted: 1 of 1 judged, all passed.' run
 expect 0 'own.ini:13' run/result.json --all
 expect 0 'a test' run --all
 # A result may come from anybody: its config reads neither what stands in the environment here nor a file.
@@ -60,12 +60,12 @@ grep -q hunter2 out err && { echo "check: a result's config reads the environmen
 sed 's|"text": "\[run\]|"text": "include = /etc/passwd\\n[run]|' run/result.json >include.json
 expect 2 'the config of a result includes nothing' include.json
 # From a file.
-expect 1 'Not accepted: of 1 check 1 failed.' run --limits tight.ini
+expect 1 'Not accepted: 0 of 1 check passed; 1 failed.' run --limits tight.ini
 expect 1 'at most 1.000 ns' run -l tight.ini
 expect 1 'tight.ini:3' run -l tight.ini
 expect 0 '1 WARN' run -l warn.ini
 expect 1 '1 WARN' run -l warn.ini --strict
-expect 4 'no case of the run' run -l gone.ini
+expect 4 'no case in this run matches this limit' run -l gone.ini
 expect 2 "bad.ini:2: [limit bad] metric = alloc.latncy: there is no metric 'alloc.latncy' (did you mean 'alloc.latency'?)" run -l bad.ini
 expect 2 'none.ini: no [limit NAME] section: nothing to judge by' run -l none.ini
 expect 2 'no such file' run -l nowhere.ini

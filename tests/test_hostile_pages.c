@@ -14,6 +14,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "judge/judge.h"
 #include "report/acceptance.h"
 #include "sample_report.h"
 

@@ -64,7 +64,7 @@ grep -q 'gpuproof-population.ini has 8 cards' out || { echo "where it is, is not
 expect 0 'NVIDIA H300' population show
 expect 1 'than the median of 8 good cards' check slow.json -l m.ini
 grep -q '8 FAIL' out || { echo "not all 8 GPUs fail:"; cat out; failed=1; }
-expect 0 'Accepted: all 16 checks passed.' check like.json -l m.ini
+expect 0 'Accepted: 16 of 16 judged, all passed.' check like.json -l m.ini
 # The same cards again are no new ones; a node is not its own yardstick.
 expect 0 '0 cards added, 8 measured again' population add good.json
 expect 0 'compared with the data sheet only' check good.json -l m.ini

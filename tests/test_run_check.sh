@@ -67,9 +67,9 @@ rm -r three/launch-3 three/result.json
 grep -qF '1 comparison: 1' compared || complain "compare of pooled results: $(cat compared)"
 
 # Verdicts after the run.
-expect 0 'Accepted: 1 check passed.' wide.ini -o wide --check
-expect 1 'Not accepted: of 1 check 1 failed.' tight.ini -o tight --check
-expect 0 'Accepted: 1 check passed.' tight.ini -o other --check --limits wide.ini
+expect 0 'Accepted: 1 of 1 judged, all passed.' wide.ini -o wide --check
+expect 1 'Not accepted: 0 of 1 check passed; 1 failed.' tight.ini -o tight --check
+expect 0 'Accepted: 1 of 1 judged, all passed.' tight.ini -o other --check --limits wide.ini
 expect 2 'go with --check' wide.ini -o no --limits wide.ini
 expect 2 'no such file' wide.ini -o no --check --limits nowhere.ini
 [ ! -e no ] || complain "a run began although its limits are wrong"

@@ -6,7 +6,7 @@
 
 #include "cli/result_list.h"
 #include "judge/limits.h"
-#include "judge/verdict.h"
+#include "result/verdict.h"
 #include "result/anonymise.h"
 
 struct anonymise_option {

@@ -104,7 +104,7 @@ static enum status judge_machine(struct check_arguments *a, size_t first, size_t
 	return STATUS_OK;
 }
 
-static int publish(const struct check_arguments *a, struct verdicts *verdicts, const char *source)
+static int publish(const struct check_arguments *a, struct verdicts *verdicts)
 {
 	char *json;
 
@@ -115,7 +115,7 @@ static int publish(const struct check_arguments *a, struct verdicts *verdicts, c
 		puts(json);
 		free(json);
 	} else {
-		print_verdicts(verdicts, source, a->all);
+		print_verdicts(verdicts, a->all);
 	}
 	return verdicts_exit_code(verdicts);
 }
@@ -198,7 +198,7 @@ static int check_results(struct check_arguments *a)
 			code = EXIT_USAGE;
 	}
 	if (code == EXIT_ACCEPTED) {
-		code = publish(a, &verdicts, source);
+		code = publish(a, &verdicts);
 		if (a->report)
 			code = write_page(a, &verdicts, source, code);
 	}

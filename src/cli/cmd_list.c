@@ -212,7 +212,7 @@ static int list_configs(bool json)
 	return EXIT_ACCEPTED;
 }
 
-static const struct kind {
+static const struct list_kind {
 	const char *name;
 	int (*list)(bool json);
 } kinds[] = {

@@ -24,9 +24,22 @@ static void print_name(enum verdict verdict)
 	printf("%s%-12s%s ", on, verdict_name(verdict), *on ? "\033[0m" : "");
 }
 
+/* In one line: nothing was found out. */
+static void print_skip(const struct check *c)
+{
+	print_name(c->verdict);
+	printf("%s: %s%s%s\n", c->limit, c->case_id, *c->case_id ? ": " : "", c->reason);
+}
+
 static void print_check(const struct check *c)
 {
-	char *numbers = check_numbers(c);
+	char *numbers;
+
+	if (c->verdict == VERDICT_SKIP) {
+		print_skip(c);
+		return;
+	}
+	numbers = check_numbers(c);
 
 	print_name(c->verdict);
 	printf("%s: %s%s%s\n", c->limit, *c->case_id ? c->case_id : c->metric, *c->uuid ? " " : "",
@@ -103,20 +116,104 @@ static void print_devices(const struct verdicts *v)
 			print_device(v, c);
 }
 
-void print_verdicts(const struct verdicts *v, const char *source, bool all)
+/* Whether any device was to be, or was, judged by it. */
+static bool in_play(const struct verdicts *v, enum aspect aspect)
+{
+	for (size_t i = 0; i < v->device_count; i++) {
+		const struct aspect_judgement *k = device_aspect(&v->devices[i], aspect);
+
+		if (k && (k->promised || k->judged))
+			return true;
+	}
+	return false;
+}
+
+static bool any_in_play(const struct verdicts *v)
+{
+	for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++)
+		if (in_play(v, (enum aspect)k))
+			return true;
+	return false;
+}
+
+/* What a cell says: what nobody promised and nothing judged is left blank. */
+static const char *aspect_word(const struct aspect_judgement *k)
+{
+	if (!k)
+		return "";
+	if (k->judged)
+		return verdict_name(k->verdict);
+	return k->promised ? "NOT JUDGED" : "-";
+}
+
+/* A row per device, a column per aspect. */
+static void print_aspects(const struct verdicts *v)
+{
+	if (!any_in_play(v))
+		return;
+	printf("  %-10s", "");
+	for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++)
+		if (in_play(v, (enum aspect)k))
+			printf(" %-12s", aspect_name((enum aspect)k));
+	printf("\n");
+	for (size_t i = 0; i < v->device_count; i++) {
+		printf("  %-10s", v->devices[i].device);
+		for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++)
+			if (in_play(v, (enum aspect)k))
+				printf(" %-12s", aspect_word(device_aspect(&v->devices[i],
+									       (enum aspect)k)));
+		printf("\n");
+	}
+}
+
+/* Why a promised aspect was not judged, and what to do about it. */
+static void print_missing(const struct verdicts *v)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < v->device_count; i++)
+		for (size_t k = 0; k < v->devices[i].aspect_count; k++) {
+			const struct aspect_judgement *aspect = &v->devices[i].aspects[k];
+
+			if (!aspect_is_missing(aspect))
+				continue;
+			printf("%s of %s was not judged: %s\n", aspect_name(aspect->aspect),
+			       v->devices[i].device, aspect->reason);
+			any = true;
+		}
+	if (any)
+		printf("limits to judge it by: gpuproof config write generic -o mine.ini, edit it, and "
+		       "check RESULT --limits mine.ini;\nor a good run of the same model: min = 0.97 * "
+		       "baseline, with --baseline RESULT (gpuproof help limits)\n");
+}
+
+/* The last word, in bold and colour where somebody looks at it. */
+static void print_sentence(const struct verdicts *v)
+{
+	const char *on = !coloured()	     ? ""
+			 : verdicts_accepted(v) ? "\033[1;32m"
+			 : v->wrong || v->overall == VERDICT_FAIL ? "\033[1;31m"
+								  : "\033[1;33m";
+
+	printf("%s%s%s\n", on, v->sentence, *on ? "\033[0m" : "");
+}
+
+void print_verdicts(const struct verdicts *v, bool all)
 {
 	static const enum verdict order[] = { VERDICT_FAIL, VERDICT_ERROR, VERDICT_INCONCLUSIVE,
 					      VERDICT_WARN, VERDICT_SKIP };
 
-	printf("%s\n", v->sentence);
-	printf("limits: %s; checks:", source);
+	if (all)
+		print_all_of(v, VERDICT_PASS, true);
+	for (size_t i = sizeof(order) / sizeof(order[0]); i-- > 0;)
+		print_all_of(v, order[i], all);
+	printf("limits: %s; checks:", v->limits ? v->limits : "");
 	for (int i = 0; i < VERDICT_COUNT; i++)
 		if (v->counts[i])
 			printf(" %zu %s", v->counts[i], verdict_name((enum verdict)i));
 	printf("%s\n", v->count ? "" : " none");
 	print_devices(v);
-	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
-		print_all_of(v, order[i], all);
-	if (all)
-		print_all_of(v, VERDICT_PASS, true);
+	print_aspects(v);
+	print_missing(v);
+	print_sentence(v);
 }

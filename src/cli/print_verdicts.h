@@ -1,12 +1,12 @@
 #ifndef GPUPROOF_CLI_PRINT_VERDICTS_H
 #define GPUPROOF_CLI_PRINT_VERDICTS_H
 
-#include "judge/verdict.h"
+#include "result/verdict.h"
 
 /*
- * The sentence, the counts, and every check that did not pass, the gravest first; with `all` those that passed too.
- * `source`: the limits' name.
+ * Every check that did not pass, the gravest last (with `all` before them those that passed), the counts, what each device
+ * fails, the aspects judged of each, and as the last line the sentence: what scrolls away is what matters least.
  */
-void print_verdicts(const struct verdicts *verdicts, const char *source, bool all);
+void print_verdicts(const struct verdicts *verdicts, bool all);
 
 #endif

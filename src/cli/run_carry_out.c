@@ -127,7 +127,7 @@ static int judge_run(struct run_request *a, const struct run_setup *setup,
 					     result, &verdicts, &err);
 
 	if (status == STATUS_OK || status == STATUS_INTERRUPTED)
-		print_verdicts(&verdicts, a->check.limits.source, false);
+		print_verdicts(&verdicts, false);
 	if (status != STATUS_OK)
 		code = finish(result, status, *options->stopped_by, &err);
 	else

@@ -57,7 +57,7 @@ static void add_header(struct text *out, const struct columns *columns, bool jud
 
 static void add_case(struct text *out, const struct result *r, const struct case_result *c)
 {
-	const struct device_info *device = export_device(r, c->device);
+	const struct device_info *device = result_device(r, c->device);
 	const char *status = case_status_name(c->status);
 	struct text devices = TEXT_EMPTY;
 

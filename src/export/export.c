@@ -30,11 +30,3 @@ const char *export_fact(const struct result *result, const char *name)
 {
 	return export_string(result_fact(result, name));
 }
-
-const struct device_info *export_device(const struct result *result, const char *id)
-{
-	for (size_t i = 0; i < result->device_count; i++)
-		if (strcmp(result->devices[i].id, export_string(id)) == 0)
-			return &result->devices[i];
-	return NULL;
-}

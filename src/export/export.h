@@ -8,7 +8,7 @@
 #define GPUPROOF_EXPORT_EXPORT_H
 
 #include "base/text.h"
-#include "judge/verdict.h"
+#include "result/verdict.h"
 #include "result/result.h"
 
 struct export_input {
@@ -33,8 +33,6 @@ const struct export_format *export_find(const char *name);
 
 /* The value of a fact of the environment; "" when the result does not have it. */
 const char *export_fact(const struct result *result, const char *name);
-/* What the result says of the device; NULL: nothing. */
-const struct device_info *export_device(const struct result *result, const char *id);
 /* NULL is "" in results that were made by hand. */
 const char *export_string(const char *s);
 

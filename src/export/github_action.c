@@ -20,7 +20,7 @@ static void member(struct json_writer *w, const char *name, const char *text)
 static void add_metric(struct json_writer *w, const struct result *r, const struct case_result *c,
 		       const struct metric_value *m)
 {
-	const struct device_info *device = export_device(r, c->device);
+	const struct device_info *device = result_device(r, c->device);
 	char *name = xasprintf("%s %s", export_string(c->id), m->name);
 	char *extra =
 		xasprintf("%s, n = %zu", device ? device->name : export_string(c->device), m->n);

@@ -64,7 +64,7 @@ static char *case_body(const struct result *r, const struct case_result *c)
 	for (size_t i = 0; i < c->metric_count; i++)
 		add_metric(&body, &c->metrics[i]);
 	for (size_t i = 0; i < c->device_count; i++) {
-		const struct device_info *d = export_device(r, c->devices[i]);
+		const struct device_info *d = result_device(r, c->devices[i]);
 
 		text_addf(&body, "device %s", c->devices[i]);
 		if (d)

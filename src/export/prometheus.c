@@ -93,7 +93,7 @@ static char *family_help(const struct metric_value *m)
 static void add_metric(struct samples *samples, const struct result *r, const struct case_result *c,
 		       const struct metric_value *m)
 {
-	const struct device_info *d = export_device(r, c->device);
+	const struct device_info *d = result_device(r, c->device);
 	struct text labels = TEXT_EMPTY;
 
 	if (!isfinite(m->value))

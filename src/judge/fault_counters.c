@@ -42,7 +42,7 @@ static void judge_readings(const struct result *result, const struct case_result
 		bool fails = counters[i].verdict == VERDICT_FAIL;
 
 		if (before >= 0 && after > before)
-			judging_finding(verdicts, result, c, NULL, counters[i].verdict, fails,
+			judging_finding(verdicts, result, c, NULL, ASPECT_CONDITION, counters[i].verdict, fails,
 					xasprintf("%s %s: %" PRId64, counters[i].what, when,
 						  after - before))
 				->accepted = !fails;
@@ -79,7 +79,7 @@ static void judge_watches(const struct result *result, const struct case_result 
 				if (strcmp(t->quantities[q].name, names[n]) != 0 ||
 				    !grew(&t->quantities[q], &by))
 					continue;
-				judging_finding(verdicts, result, c, t->device, counters[n].verdict,
+				judging_finding(verdicts, result, c, t->device, ASPECT_CONDITION, counters[n].verdict,
 				    counters[n].verdict == VERDICT_FAIL,
 				    xasprintf("%s during the case: %.0f", counters[n].what, by))
 					->accepted = counters[n].verdict != VERDICT_FAIL;

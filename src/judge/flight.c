@@ -47,7 +47,7 @@ static void tell(const struct result *result, const struct finding *f, enum verd
 		free(reason);
 		return;
 	}
-	judging_finding(verdicts, result, NULL, device, verdict, false, reason)->accepted =
+	judging_finding(verdicts, result, NULL, device, ASPECT_CONDITION, verdict, false, reason)->accepted =
 		verdict == VERDICT_WARN;
 }
 
@@ -134,7 +134,7 @@ static void judge_pcie(const struct judge_input *input, const struct device_info
 	if (!generation || !width ||
 	    (generation >= d->pcie_generation_max && width >= d->pcie_width_max))
 		return;
-	judging_finding(verdicts, &input->results[0], NULL, d->id, VERDICT_WARN, false,
+	judging_finding(verdicts, &input->results[0], NULL, d->id, ASPECT_CONDITION, VERDICT_WARN, false,
 			xasprintf("the PCIe link was never better than generation %d x%d, though "
 				  "device and slot can do generation %d x%d",
 				  generation, width, d->pcie_generation_max, d->pcie_width_max))

@@ -43,6 +43,7 @@ struct check *judging_add(const struct judging *j, size_t i, enum check_kind com
 	set_text(&check->unit, j->limit->metric->unit);
 	set_text(&check->place, j->limit->place);
 	set_text(&check->bound_origin, j->limit->origin);
+	check->aspect = aspect_of(j->limit->suite->aspects, j->limit->metric->name, s->first);
 	check->comparison = comparison;
 	check->launches = o->estimate.launches;
 	check->samples = o->samples;
@@ -316,7 +317,7 @@ static void judge_coverage(const struct judging *j)
 		check = add_plain(j->limit, j->verdicts);
 		check_decide(check, j->limit,
 			     j->limit->allow_skipped ? VERDICT_SKIP : VERDICT_ERROR,
-			     "no case of the run is what this limit is about");
+			     "no case in this run matches this limit");
 	}
 	if (!j->limit->devices || found == j->limit->devices)
 		return;
@@ -351,9 +352,14 @@ static void judge_limit(struct judging *j)
 void judge(const struct judge_input *input, struct verdicts *verdicts)
 {
 	struct subjects all, baseline;
+	size_t from = verdicts->count;
 
 	subjects_collect(&all, input->results, input->count);
 	subjects_collect(&baseline, input->baseline, input->baseline_count);
+	if (!verdicts->limits) {
+		verdicts->limits = xstrdup(input->limits->source ? input->limits->source : "");
+		verdicts->limits_text = xstrdup(input->limits->text ? input->limits->text : "");
+	}
 	judge_run(input, verdicts);
 	for (size_t i = 0; i < input->limits->count; i++) {
 		const struct limit *limit = &input->limits->items[i];
@@ -369,6 +375,7 @@ void judge(const struct judge_input *input, struct verdicts *verdicts)
 			judge_node(input, limit, verdicts);
 	}
 	judge_errors(input, verdicts);
+	judge_aspects(input, from, verdicts);
 	subjects_release(&all);
 	subjects_release(&baseline);
 }

@@ -8,9 +8,9 @@
 #define GPUPROOF_JUDGE_JUDGE_H
 
 #include "judge/limits.h"
-#include "judge/verdict.h"
 #include "reference/population.h"
 #include "result/result.h"
+#include "result/verdict.h"
 
 struct judge_input {
 	const struct result *results; /* launches */
@@ -21,8 +21,16 @@ struct judge_input {
 	const struct population *population; /* good cards, for `population = 3 %`; NULL: the shipped ones */
 };
 
-/* Appends a check per limit, case and bound, and the findings about the run itself. verdicts_finish() comes after. */
+/*
+ * Appends a check per limit, case and bound, the findings about the run itself, and the machine's devices with the aspects
+ * that are promised and judged. Several machines may go into the same verdicts; verdicts_finish() comes after all.
+ */
 void judge(const struct judge_input *input, struct verdicts *verdicts);
+/*
+ * Counts, and comes to the one verdict and its sentence. FAIL: a check failed, or none was carried out at all;
+ * INCONCLUSIVE: one is open, or a promised aspect was not judged on a device.
+ */
+void verdicts_finish(struct verdicts *verdicts);
 
 /* Whether a finding of the post-flight differs from the pre-flight's in what a run must leave as it was. */
 bool flight_changed(const struct finding *before, const struct finding *after);

@@ -52,8 +52,8 @@ void judging_set(char **text, const char *value);
  * Takes over `reason`. A WARN is accepted where the caller sets so.
  */
 struct check *judging_finding(struct verdicts *verdicts, const struct result *result,
-			      const struct case_result *c, const char *device, enum verdict verdict,
-			      bool wrong, char *reason);
+			      const struct case_result *c, const char *device, enum aspect aspect,
+			      enum verdict verdict, bool wrong, char *reason);
 
 /* flight.c: what was found before and after the run, and PCIe links that stay below what they can. */
 void judge_flight(const struct judge_input *input, struct verdicts *verdicts);
@@ -72,6 +72,11 @@ void judge_fault_counters(const struct result *result, struct verdicts *verdicts
 void judge_errors(const struct judge_input *input, struct verdicts *verdicts);
 /* "software power cap, thermal (hardware)": what slowed a device down, of NVML's mask; the caller frees it. */
 char *throttle_words(int64_t reasons);
+/*
+ * aspects.c: to be called last for a machine, whose checks begin at `from`: adds what was looked at without a limit, and the
+ * aspects of each device.
+ */
+void judge_aspects(const struct judge_input *input, size_t from, struct verdicts *verdicts);
 /* node.c: a limit on a metric of the node as a whole. */
 void judge_node(const struct judge_input *input, const struct limit *limit,
 		struct verdicts *verdicts);

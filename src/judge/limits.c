@@ -22,6 +22,14 @@ static void nothing(void *context, const char *key, const char *message)
 	(void)message;
 }
 
+static char *limits_as_text(const struct config *config)
+{
+	struct text out = TEXT_EMPTY;
+
+	config_write_kind(config, "limit", &out);
+	return text_detach(&out);
+}
+
 void limits_of_config(struct limits *limits, const struct config *config)
 {
 	memset(limits, 0, sizeof(*limits));
@@ -33,6 +41,7 @@ void limits_of_config(struct limits *limits, const struct config *config)
 		    limit_read(&limits->items[limits->count], &config->sections[i], &schema_program,
 			       nothing, NULL))
 			limits->count++;
+	limits->text = limits_as_text(config);
 }
 
 static enum status take(struct limits *limits, struct config *config, enum status status)
@@ -53,7 +62,9 @@ static enum status load_shipped(struct limits *limits, const struct embedded_fil
 				  file->size, NULL, 0, errors);
 
 	free(name);
-	return take(limits, &config, status);
+	status = take(limits, &config, status);
+	limits->shipped = true;
+	return status;
 }
 
 /* The limits of a model of configs/gpus, NULL: of any other device. */
@@ -181,6 +192,7 @@ void limits_release(struct limits *limits)
 		limit_release(&limits->items[i]);
 	free(limits->items);
 	free(limits->source);
+	free(limits->text);
 	memset(limits, 0, sizeof(*limits));
 }
 
@@ -241,6 +253,25 @@ static bool parameter_matches(const struct condition *condition, const struct ca
 	if (condition->test == CONDITION_AT_MOST)
 		return p->number <= condition->number;
 	return word_matches(condition, p->text);
+}
+
+static bool condition_admits(const struct condition *condition, const struct device_info *device)
+{
+	if (strcmp(condition->name, "model") == 0)
+		return condition_is_about(condition, device->name);
+	if (strcmp(condition->name, "device") == 0)
+		return word_matches(condition, device->id);
+	if (strcmp(condition->name, "backend") == 0)
+		return word_matches(condition, device->backend);
+	return true;
+}
+
+bool limit_admits(const struct limit *limit, const struct device_info *device)
+{
+	for (size_t i = 0; i < limit->condition_count; i++)
+		if (!condition_admits(&limit->conditions[i], device))
+			return false;
+	return true;
 }
 
 static bool condition_holds(const struct condition *condition, const struct case_result *c,

@@ -11,6 +11,8 @@ struct limits {
 	struct limit *items;
 	size_t count;
 	char *source; /* "nightly.ini", "h200" (shipped): for people */
+	char *text;   /* all of them as INI */
+	bool shipped; /* with the program, not a user's own */
 };
 
 /* The [limit] sections of a valid config; count 0 when it has none. */
@@ -40,6 +42,9 @@ void limits_release(struct limits *limits);
 
 /* Whether a device is one of those that `where = model:TEXT|TEXT` is about: a GB200 is no B200. */
 bool condition_is_about(const struct condition *condition, const char *device_name);
+
+/* Whether a limit's conditions on devices (device, model, backend) let this one in, whatever the case. */
+bool limit_admits(const struct limit *limit, const struct device_info *device);
 
 /* Whether a limit is about this case. */
 bool limit_selects(const struct limit *limit, const struct case_result *c, const char *model);

@@ -21,14 +21,6 @@ static int compare(const void *a, const void *b)
 	return strcmp(p->id, q->id);
 }
 
-static const struct device_info *find_device(const struct result *result, const char *id)
-{
-	for (size_t i = 0; i < result->device_count; i++)
-		if (strcmp(result->devices[i].id, id) == 0)
-			return &result->devices[i];
-	return NULL;
-}
-
 static void add_case(struct subject *s, const struct case_result *c)
 {
 	s->cases = xrealloc(s->cases, s->count + 1, sizeof(*s->cases));
@@ -43,7 +35,7 @@ static void add_subject(struct subjects *subjects, const struct result *result,
 	ARRAY_GROW(subjects->items, subjects->count, subjects->capacity);
 	s = &subjects->items[subjects->count++];
 	*s = (struct subject){ .first = c,
-			       .device = c->device ? find_device(result, c->device) : NULL };
+			       .device = result_device(result, c->device) };
 	add_case(s, c);
 }
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "judge/estimate.h"
-#include "judge/verdict.h"
+#include "result/verdict.h"
 #include "result/result.h"
 
 /* One case in all results of a group that have it. */

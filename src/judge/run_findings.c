@@ -26,8 +26,8 @@ static void set_device(struct check *check, const struct result *result, const c
 }
 
 struct check *judging_finding(struct verdicts *verdicts, const struct result *result,
-			      const struct case_result *c, const char *device, enum verdict verdict,
-			      bool wrong, char *reason)
+			      const struct case_result *c, const char *device, enum aspect aspect,
+			      enum verdict verdict, bool wrong, char *reason)
 {
 	struct check *check = verdicts_add(verdicts);
 
@@ -36,6 +36,7 @@ struct check *judging_finding(struct verdicts *verdicts, const struct result *re
 		judging_set(&check->case_id, c->id);
 	if (c || device)
 		set_device(check, result, device ? device : c->device);
+	check->aspect = aspect;
 	check->verdict = verdict;
 	check->wrong = wrong;
 	free(check->reason);
@@ -80,7 +81,7 @@ static void judge_throttling(const struct result *result, const struct case_resu
 	if (!is_fault(case_throttle_reasons(c)))
 		return;
 	words = throttle_words(case_throttle_reasons(c));
-	judging_finding(verdicts, result, c, NULL, VERDICT_WARN, false,
+	judging_finding(verdicts, result, c, NULL, ASPECT_CONDITION, VERDICT_WARN, false,
 	    xasprintf("the device was throttled: %s", words))
 		->accepted = true;
 	free(words);
@@ -100,12 +101,12 @@ static void judge_wrong(const struct result *result, const struct case_result *c
 		if (!t->wrong)
 			continue;
 		told = true;
-		judging_finding(verdicts, result, c, t->device, VERDICT_FAIL, true,
+		judging_finding(verdicts, result, c, t->device, ASPECT_CORRECTNESS, VERDICT_FAIL, true,
 		    xasprintf("%" PRIu64 " wrong word%s, the first: %s", t->wrong,
 			      t->wrong == 1 ? "" : "s", t->wrong_words));
 	}
 	if (!told)
-		judging_finding(verdicts, result, c, NULL, VERDICT_FAIL, true,
+		judging_finding(verdicts, result, c, NULL, ASPECT_CORRECTNESS, VERDICT_FAIL, true,
 		    c->status == CASE_FAILED
 			    ? xstrdup(c->reason)
 			    : xasprintf("its error of %.3g is beyond the tolerance of %.3g",
@@ -120,7 +121,7 @@ static void judge_lost(const struct result *result, const struct case_result *c,
 		const struct lost_worker *lost = &c->lost[i];
 		struct text devices = TEXT_EMPTY;
 		struct check *check = judging_finding(verdicts, result, NULL,
-			lost->device_count ? lost->devices[0] : NULL, VERDICT_ERROR, false,
+			lost->device_count ? lost->devices[0] : NULL, ASPECT_NONE, VERDICT_ERROR, false,
 			xasprintf("a worker process was lost, which cost no case: %s",
 				  lost->reason));
 
@@ -145,17 +146,30 @@ static void judge_end(const struct result *result, struct verdicts *verdicts)
 	bool short_of = result->planned > result->case_count;
 
 	if (short_of)
-		judging_finding(verdicts, result, NULL, NULL, VERDICT_ERROR, false,
+		judging_finding(verdicts, result, NULL, NULL, ASPECT_NONE, VERDICT_ERROR, false,
 		    xasprintf("the run is %s: %zu of %zu cases were not run", result->state,
 			      result->planned - result->case_count, result->planned));
 	else if (result->state && strcmp(result->state, "complete") != 0)
-		judging_finding(verdicts, result, NULL, NULL, VERDICT_ERROR, false,
+		judging_finding(verdicts, result, NULL, NULL, ASPECT_NONE, VERDICT_ERROR, false,
 		    xasprintf("the run is %s: it did not reach its end", result->state));
+}
+
+/* Judging nothing fails, also by a limit on the node that holds. */
+static void judge_nothing(const struct judge_input *input, struct verdicts *verdicts)
+{
+	for (size_t r = 0; r < input->count; r++)
+		for (size_t i = 0; i < input->results[r].case_count; i++)
+			if (input->results[r].cases[i].status != CASE_SKIPPED)
+				return;
+	if (input->count)
+		judging_finding(verdicts, &input->results[0], NULL, NULL, ASPECT_NONE, VERDICT_FAIL, false,
+				xstrdup("nothing was measured"));
 }
 
 void judge_run(const struct judge_input *input, struct verdicts *verdicts)
 {
 	judge_flight(input, verdicts);
+	judge_nothing(input, verdicts);
 	for (size_t r = 0; r < input->count; r++) {
 		const struct result *result = &input->results[r];
 
@@ -190,7 +204,7 @@ static void judge_unverified(const struct result *result, struct verdicts *verdi
 		count++;
 	}
 	if (count)
-		judging_finding(verdicts, result, first, NULL, VERDICT_ERROR, false,
+		judging_finding(verdicts, result, first, NULL, ASPECT_CORRECTNESS, VERDICT_ERROR, false,
 				xasprintf("the result of this case%s was never verified",
 					  count > 1 ? " and of others" : ""));
 }
@@ -206,7 +220,7 @@ void judge_errors(const struct judge_input *input, struct verdicts *verdicts)
 			const struct case_result *c = &result->cases[i];
 
 			if (c->status == CASE_ERROR && !is_told(verdicts, c->id))
-				judging_finding(verdicts, result, c, NULL, VERDICT_ERROR, false,
+				judging_finding(verdicts, result, c, NULL, ASPECT_NONE, VERDICT_ERROR, false,
 						xasprintf("the case ended in an error: %s", c->reason));
 		}
 	}

@@ -76,6 +76,8 @@ const char *section_text(const struct section *section, const char *key);
 
 /* The effective config as INI text that loads to the same config; with "; origin" comments. */
 void config_write(const struct config *config, int with_origin, struct text *out);
+/* The same of the sections of one kind ("limit"), without origins. */
+void config_write_kind(const struct config *config, const char *kind, struct text *out);
 
 /* Embedded configs are `embedded_configs` in base/embedded.h: "quick.ini" is `run quick`. */
 

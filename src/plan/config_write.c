@@ -34,3 +34,16 @@ void config_write(const struct config *config, int with_origin, struct text *out
 		write_section(&config->sections[i], with_origin, out);
 	}
 }
+
+void config_write_kind(const struct config *config, const char *kind, struct text *out)
+{
+	const char *separator = "";
+
+	for (size_t i = 0; i < config->count; i++) {
+		if (strcmp(config->sections[i].kind, kind) != 0)
+			continue;
+		text_add(out, separator);
+		write_section(&config->sections[i], 0, out);
+		separator = "\n";
+	}
+}

@@ -8,6 +8,10 @@
 static const char *const capabilities[] = { "none", "3.5", "3.7", "5.2", "6.0", "6.1", "7.0",
 					    "7.5",  "8.0", "8.6", "9.0", NULL };
 
+/* After the first one as enum aspect has them (result/aspect.h). */
+static const char *const promises[] = { "auto",	    "memory",	   "link",     "products",
+					"correctness", "condition", NULL };
+
 const struct key run_keys[] = {
 	{ .name = "backend", .type = KEY_TEXT, .fallback = "auto",
 	  .help = "what drives the devices: auto (GPUs, else the CPU), cuda, host, or one of the "
@@ -27,6 +31,9 @@ const struct key run_keys[] = {
 	  .help = "of all generated data: the same seed, the same data" },
 	{ .name = "label", .type = KEY_TEXT, .fallback = "",
 	  .help = "a name for this run, shown in the report" },
+	{ .name = "promises", .type = KEY_CHOICE, .list = true, .fallback = "auto", .choices = promises,
+	  .help = "with --check, what must have been judged of every device for the run to be accepted; "
+		  "auto: the aspects that the limits judge; by shipped limits all that were measured" },
 	{ .name = "telemetry", .type = KEY_DURATION, .fallback = "20ms", .min = 0, .max = 60,
 	  .help = "how often clocks, power, temperature and throttling are read while samples are taken; 0s: never" },
 	{ .name = "case_limit", .type = KEY_DURATION, .fallback = "0s", .min = 0, .max = 86400,

@@ -34,17 +34,6 @@ const char *acceptance_symbol(enum verdict verdict)
 	return looks[verdict].symbol;
 }
 
-bool acceptance_concerns(const struct check *check, const char *device)
-{
-	size_t length = strlen(device);
-
-	for (const char *at = check->devices; (at = strstr(at, device)); at += length)
-		if ((at == check->devices || at[-1] == ',') &&
-		    (at[length] == '\0' || at[length] == ','))
-			return true;
-	return false;
-}
-
 static bool accepted(const struct verdicts *v)
 {
 	return verdicts_exit_code(v) == 0;
@@ -94,7 +83,7 @@ static const struct check *worst_of(const struct verdicts *v, const char *device
 	for (size_t i = 0; i < v->count; i++) {
 		const struct check *c = &v->checks[i];
 
-		if (!is_bad(c) || (*device ? !acceptance_concerns(c, device) : *c->devices != '\0'))
+		if (!is_bad(c) || (*device ? !check_concerns(c, device) : *c->devices != '\0'))
 			continue;
 		++*count;
 		worst = !worst || worse(c, worst) ? c : worst;

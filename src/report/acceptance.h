@@ -5,7 +5,7 @@
 #ifndef GPUPROOF_REPORT_ACCEPTANCE_H
 #define GPUPROOF_REPORT_ACCEPTANCE_H
 
-#include "judge/verdict.h"
+#include "result/verdict.h"
 #include "report/report.h"
 
 struct acceptance {
@@ -33,7 +33,5 @@ void acceptance_charts(const struct acceptance *a, struct tree *page);
 /* "ok", "failed", "error", "noisy", "skipped": the verdict's class in report.css; and its symbol. */
 const char *acceptance_kind(enum verdict verdict);
 const char *acceptance_symbol(enum verdict verdict);
-/* Whether a check is about this device, alone or with others. */
-bool acceptance_concerns(const struct check *check, const char *device);
 
 #endif

@@ -38,7 +38,7 @@ static struct cell cell_of(const struct acceptance *a, const char *device, const
 	for (size_t i = 0; i < a->verdicts->count; i++) {
 		const struct check *c = &a->verdicts->checks[i];
 
-		if (!acceptance_concerns(c, device) ||
+		if (!check_concerns(c, device) ||
 		    (suite ? !of_suite(c->case_id, suite) : *c->case_id != '\0'))
 			continue;
 		cell.counts[c->verdict]++;
@@ -114,7 +114,7 @@ static void add_device(const struct acceptance *a, const struct device_info *d,
 	char name[FORMAT_SIZE];
 
 	for (size_t i = 0; i < a->verdicts->count; i++) {
-		if (!acceptance_concerns(&a->verdicts->checks[i], d->id))
+		if (!check_concerns(&a->verdicts->checks[i], d->id))
 			continue;
 		all.counts[a->verdicts->checks[i].verdict]++;
 		all.checks++;

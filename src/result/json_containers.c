@@ -35,6 +35,20 @@ static void object_absent(const struct field *f, void *base)
 	fields_absent(f->fields, (char *)base + f->offset);
 }
 
+static void pointer_write(struct json_writer *w, const struct field *f, const void *base)
+{
+	fields_write(w, f->fields, items_of(f, base));
+}
+
+static enum status pointer_read(const json_t *json, const struct field *f, void *base,
+				const struct json_path *path, struct error *err)
+{
+	void **at = (void **)(void *)((char *)base + f->offset);
+
+	*at = xcalloc(1, f->element_size);
+	return fields_read(json, f->fields, *at, path, err);
+}
+
 static void array_write(struct json_writer *w, const struct field *f, const void *base)
 {
 	writer_open(w, '[');
@@ -164,6 +178,7 @@ static enum status reals_read(const json_t *json, const struct field *f, void *b
 }
 
 const struct codec codec_object = { object_write, object_read, object_absent };
+const struct codec codec_pointer = { pointer_write, pointer_read, NULL };
 const struct codec codec_array = { array_write, array_read, NULL };
 const struct codec codec_map = { map_write, map_read, NULL };
 const struct codec codec_strings = { strings_write, strings_read, NULL };

@@ -41,8 +41,10 @@ enum status json_path_error(const struct json_path *path, struct error *err, con
 	return STATUS_USAGE;
 }
 
-static bool is_empty_array(const struct field *f, const void *base)
+static bool is_nothing(const struct field *f, const void *base)
 {
+	if (f->codec == &codec_pointer)
+		return !*(const void *const *)(const void *)((const char *)base + f->offset);
 	return f->element_size && *(const size_t *)(const void *)((const char *)base + f->count_offset) == 0;
 }
 
@@ -50,7 +52,7 @@ void fields_write(struct json_writer *w, const struct field *fields, const void 
 {
 	writer_open(w, '{');
 	for (const struct field *f = fields; f->name; f++) {
-		if (f->optional && is_empty_array(f, base))
+		if (f->optional && is_nothing(f, base))
 			continue;
 		writer_key(w, f->name);
 		f->codec->write(w, f, base);

@@ -49,7 +49,7 @@ struct field {
 	const struct field *fields; /* of the nested struct or of each element */
 	/* Arrays: the struct's element count, its capacity (0: none) and the element's size. */
 	size_t count_offset, capacity_offset, element_size;
-	bool optional; /* may be missing; arrays are left out while empty, all else is always written */
+	bool optional; /* may be missing; empty arrays and NULL structs are left out, all else is always written */
 	bool one_line; /* codec_object: all of it, codec_array: each element, whatever its depth */
 	size_t key_offset; /* codec_map: the element's member (char *) that is the key */
 };
@@ -79,6 +79,7 @@ extern const struct codec codec_enum;     /* an enum, by `words` */
 extern const struct codec codec_flags;    /* unsigned, as an array of `words` */
 extern const struct codec codec_bits;     /* uint64_t, as an array of bit numbers */
 extern const struct codec codec_object;   /* a nested struct, or (offset 0) members of the same one, grouped */
+extern const struct codec codec_pointer;  /* struct *, an object; NULL: left out; element_size: of the struct */
 extern const struct codec codec_array;    /* struct *, an array of objects */
 extern const struct codec codec_map;      /* struct *, an object: key -> object of the other members */
 extern const struct codec codec_strings;  /* char **, an array */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "result/verdict.h"
 
 static void series_release(struct series *series)
 {
@@ -99,6 +100,22 @@ static void setting_release(struct result_setting *setting)
 	free(setting->origin);
 }
 
+static void drop_judgement(struct result *result)
+{
+	if (result->judgement)
+		verdicts_release(result->judgement);
+	free(result->judgement);
+	result->judgement = NULL;
+}
+
+void result_judge(struct result *result, struct verdicts *judgement)
+{
+	drop_judgement(result);
+	result->judgement = xmalloc(sizeof(*judgement));
+	*result->judgement = *judgement;
+	memset(judgement, 0, sizeof(*judgement));
+}
+
 void result_release(struct result *result)
 {
 	for (size_t i = 0; i < result->case_count; i++)
@@ -124,6 +141,7 @@ void result_release(struct result *result)
 	free(result->command);
 	free(result->config_name);
 	free(result->config_text);
+	drop_judgement(result);
 	memset(result, 0, sizeof(*result));
 }
 
@@ -218,6 +236,14 @@ struct case_result *result_add_case(struct result *result)
 	ARRAY_GROW(result->cases, result->case_count, result->case_capacity);
 	case_result_init(&result->cases[result->case_count]);
 	return &result->cases[result->case_count++];
+}
+
+const struct device_info *result_device(const struct result *result, const char *id)
+{
+	for (size_t i = 0; id && i < result->device_count; i++)
+		if (strcmp(result->devices[i].id, id) == 0)
+			return &result->devices[i];
+	return NULL;
 }
 
 const char *result_fact(const struct result *result, const char *name)

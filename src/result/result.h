@@ -24,6 +24,8 @@
 #include "device/telemetry.h"
 #include "result/metric.h"
 
+struct verdicts; /* result/verdict.h */
+
 #define RESULT_FORMAT "gpuproof-result"
 #define RESULT_VERSION 1
 
@@ -218,12 +220,15 @@ struct result {
 	size_t preflight_count, postflight_count;
 	struct case_result *cases;
 	size_t case_count, case_capacity;
+	struct verdicts *judgement; /* what it was judged to be; owned; NULL: nothing was judged */
 };
 
 /* Subject of an error in preflight: a device that the run was to have is there, but cannot be used. */
 #define FINDING_LOST "devices"
 
 void result_release(struct result *result);
+/* Moves `judgement` into the result; it is empty then. */
+void result_judge(struct result *result, struct verdicts *judgement);
 /* Devices that the run was to have, but could not use; messages in preflight. */
 size_t result_lost_devices(const struct result *result);
 void case_result_release(struct case_result *c);
@@ -250,6 +255,8 @@ int64_t case_throttle_reasons(const struct case_result *c);
 struct case_result *result_add_case(struct result *result);
 /* What the environment says of `name` ("hostname"); NULL: nothing. */
 const char *result_fact(const struct result *result, const char *name);
+/* What the result says of the device of that id; NULL: nothing. */
+const struct device_info *result_device(const struct result *result, const char *id);
 const struct metric_value *case_metric(const struct case_result *c, const char *name);
 const struct series *case_series(const struct case_result *c, const char *name);
 const struct case_parameter *case_parameter(const struct case_result *c, const char *name);

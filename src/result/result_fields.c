@@ -2,6 +2,7 @@
 #include "result/result_fields.h"
 
 #include "result/result.h"
+#include "result/verdict.h"
 
 static const char *const case_status_words[] = { "OK", "SKIPPED", "FAILED", "ERROR", NULL };
 static const char *const stop_words[] = { "converged", "stable", "max_samples", "max_time",
@@ -267,5 +268,8 @@ const struct field result_fields[] = {
 	HEADER,
 	{ .name = "cases", .codec = &codec_array, FIELD_COUNTED(result, cases, case_count),
 	  FIELD_CAPACITY(result, case_capacity), .fields = case_fields },
+	/* After the cases, which it is about. */
+	{ .name = "judgement", .codec = &codec_pointer, FIELD_AT(result, judgement),
+	  .element_size = sizeof(struct verdicts), .optional = true, .fields = judgement_fields },
 	{ 0 }
 };

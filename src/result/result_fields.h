@@ -8,6 +8,7 @@ extern const struct field result_fields[];        /* struct result: the whole do
 extern const struct field result_header_fields[]; /* the same without cases */
 extern const struct field case_fields[];          /* struct case_result */
 extern const struct field lost_worker_fields[];   /* struct lost_worker */
+extern const struct field judgement_fields[];     /* struct verdicts: verdict_fields.c */
 
 extern const struct field device_info_fields[];   /* device_json.c */
 extern const struct field finding_fields[];       /* device_json.c */

@@ -1,14 +1,17 @@
 /*
- * What judging a run came to: the typed hand-over from the judge to the terminal, to JSON and to the report.
+ * What judging a run came to: the judgement. The judge makes it (judge/judge.h), the result keeps it (member `judgement`),
+ * and terminal, pages, exports and exit codes read it from there, so that they cannot disagree.
  *
  * Ownership: `char *` belong to the struct; verdicts_release() frees everything. Quantities are in the metric's unit (SI
  * base), NaN where there is none.
  */
-#ifndef GPUPROOF_JUDGE_VERDICT_H
-#define GPUPROOF_JUDGE_VERDICT_H
+#ifndef GPUPROOF_RESULT_VERDICT_H
+#define GPUPROOF_RESULT_VERDICT_H
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#include "result/aspect.h"
 
 enum verdict {
 	VERDICT_PASS,
@@ -36,6 +39,7 @@ struct check {
 	bool accepted;
 	bool wrong; /* a wrong numerical result or an uncorrected memory error: outranks everything */
 	bool final; /* of what no launch changes: more of them decide nothing */
+	enum aspect aspect;
 	char *limit;        /* [limit NAME]; "run" for what is checked without a limit */
 	char *case_id;      /* "" when no case matched */
 	char *devices;      /* "cuda:3", "cuda:0,cuda:1" */
@@ -53,22 +57,54 @@ struct check {
 	char *reason;       /* a sentence where the numbers don't say it; "" */
 };
 
+/* What became of one aspect on one device. */
+struct aspect_judgement {
+	enum aspect aspect;
+	bool promised; /* it must have been judged for the verdict to be accepted */
+	/* The gravest of its checks that judged something; SKIP: none did, and `reason` says why. */
+	enum verdict verdict;
+	size_t checks, judged, passed; /* judged: PASS, WARN or FAIL */
+	double margin; /* the smallest of those that are numbers; NaN: none */
+	char *reason;
+};
+
+struct device_judgement {
+	char *device, *model, *uuid;
+	struct aspect_judgement *aspects; /* those that are promised or have checks, in the order of enum aspect */
+	size_t aspect_count;
+};
+
 struct verdicts {
+	char *limits;      /* where they come from, for people: "h200", "nightly.ini" */
+	char *limits_text; /* the limits themselves, as INI */
 	struct check *checks; /* in the order of the limits, then of the cases */
 	size_t count, capacity;
+	struct device_judgement *devices;
+	size_t device_count, device_capacity;
 	size_t counts[VERDICT_COUNT];
 	bool strict; /* warnings and allowed skips are not accepted */
 	/* Filled by verdicts_finish(). */
 	enum verdict overall; /* PASS, WARN, FAIL, INCONCLUSIVE (also when incomplete) */
 	bool wrong;
-	char *sentence; /* "Not accepted: 1 of 48 checks failed." */
+	char *sentence; /* "Not accepted: 47 of 48 checks passed; 1 failed." */
 };
 
 /* Appends an empty check whose strings are ""; valid until the next call. */
 struct check *verdicts_add(struct verdicts *verdicts);
-/* Counts, and comes to the overall verdict; no check that was carried out at all is a FAIL. */
-void verdicts_finish(struct verdicts *verdicts);
 void verdicts_release(struct verdicts *verdicts);
+
+/* Appends a device without aspects; and an aspect to one. Both valid until the next call. */
+struct device_judgement *verdicts_add_device(struct verdicts *verdicts);
+struct aspect_judgement *device_judgement_add(struct device_judgement *device, enum aspect aspect);
+/* NULL: it is neither promised nor judged there. */
+const struct aspect_judgement *device_aspect(const struct device_judgement *device,
+						 enum aspect aspect);
+/* Promised, and nothing judged it. */
+bool aspect_is_missing(const struct aspect_judgement *aspect);
+/* A number was held against a bound, or a look found the device in order or not: PASS, WARN or FAIL. */
+bool check_is_judged(const struct check *check);
+/* Whether a check is about this device, alone or with others. */
+bool check_concerns(const struct check *check, const char *device);
 
 /* The process's exit code (cli/command.h): 0 accepted, 1 failed, 4 inconclusive or incomplete, 5 wrong. */
 int verdicts_exit_code(const struct verdicts *verdicts);
@@ -79,7 +115,14 @@ bool check_counts(const struct check *check);
 /* "device(s) X" that a check blames, and its numbers, in words: "12.4 GB/s, at least 53.57 GB/s: 76.9 % below". */
 char *check_numbers(const struct check *check);
 
-/* The verdicts as JSON text (verdict_json.c); the caller frees it. */
+/* Recounts `counts` and `wrong` from the checks. */
+void verdicts_count(struct verdicts *verdicts);
+/* Accepted, with or without warnings. */
+bool verdicts_accepted(const struct verdicts *verdicts);
+/* "ACCEPTED", "REJECTED", "INCONCLUSIVE" */
+const char *verdicts_word(const struct verdicts *verdicts);
+
+/* The verdicts as JSON text of their own (verdict_fields.c); the caller frees it. */
 char *verdicts_to_json(const struct verdicts *verdicts);
 
 #endif

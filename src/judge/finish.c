@@ -1,0 +1,180 @@
+/* From checks to the one verdict and its sentence. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "judge/judge.h"
+
+static void add_count(struct text *out, size_t n, const char *what)
+{
+	if (n)
+		text_addf(out, "; %zu %s", n, what);
+}
+
+/* "; 1 failed; 2 cannot be judged" */
+static void add_complaints(const struct verdicts *v, struct text *out)
+{
+	add_count(out, v->counts[VERDICT_FAIL], "failed");
+	add_count(out, v->counts[VERDICT_ERROR], "cannot be judged");
+	/* Who reads "accepted" shall not wonder how: what rejects was decided. */
+	add_count(out, v->counts[VERDICT_INCONCLUSIVE],
+		  v->overall == VERDICT_WARN ? "inconclusive where limits only warn"
+					     : "inconclusive");
+	add_count(out, v->counts[VERDICT_SKIP], "skipped");
+	add_count(out, v->counts[VERDICT_WARN],
+		  v->counts[VERDICT_WARN] == 1 ? "warning" : "warnings");
+}
+
+static unsigned missing_of(const struct device_judgement *d)
+{
+	unsigned missing = 0;
+
+	for (size_t i = 0; i < d->aspect_count; i++)
+		if (aspect_is_missing(&d->aspects[i]))
+			missing |= 1u << d->aspects[i].aspect;
+	return missing;
+}
+
+/* Whether a device before devices[i] lacks the same aspects: they are named together. */
+static bool is_named(const struct verdicts *v, size_t i)
+{
+	for (size_t d = 0; d < i; d++)
+		if (missing_of(&v->devices[d]) == missing_of(&v->devices[i]))
+			return true;
+	return false;
+}
+
+static void add_aspects(unsigned missing, struct text *out)
+{
+	const char *separator = "";
+
+	for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++) {
+		if (!(missing >> k & 1))
+			continue;
+		missing &= ~(1u << k);
+		text_addf(out, "%s%s", separator, aspect_name((enum aspect)k));
+		separator = missing & (missing - 1) ? ", " : " and ";
+	}
+}
+
+/* "; not judged: memory and link of cuda:0, cuda:1" */
+static void add_missing(const struct verdicts *v, struct text *out)
+{
+	const char *before = "; not judged: ";
+
+	for (size_t i = 0; i < v->device_count; i++) {
+		const char *separator = " of ";
+		unsigned missing = missing_of(&v->devices[i]);
+
+		if (!missing || is_named(v, i))
+			continue;
+		text_add(out, before);
+		add_aspects(missing, out);
+		for (size_t d = i; d < v->device_count; d++) {
+			if (missing_of(&v->devices[d]) != missing)
+				continue;
+			text_addf(out, "%s%s", separator, v->devices[d].device);
+			separator = ", ";
+		}
+		before = "; ";
+	}
+}
+
+static bool is_missing(const struct verdicts *v)
+{
+	for (size_t i = 0; i < v->device_count; i++)
+		if (missing_of(&v->devices[i]))
+			return true;
+	return false;
+}
+
+/* Whether limits ask for a comparison with good cards, and nothing could be compared: a whole node may then be slow. */
+static bool is_without_population(const struct verdicts *v)
+{
+	bool asked = false;
+
+	for (size_t i = 0; i < v->count; i++) {
+		if (v->checks[i].comparison != LIKE_POPULATION)
+			continue;
+		if (v->checks[i].verdict != VERDICT_SKIP)
+			return false;
+		asked = true;
+	}
+	return asked;
+}
+
+static char *sentence(const struct verdicts *v, size_t judged)
+{
+	static const char *const openings[VERDICT_COUNT] = {
+		[VERDICT_PASS] = "Accepted: ",
+		[VERDICT_WARN] = "Accepted: ",
+		[VERDICT_FAIL] = "Not accepted: ",
+		[VERDICT_INCONCLUSIVE] = "Not decided: ",
+	};
+	const char *checks = v->count == 1 ? "check" : "checks";
+	size_t passed = v->counts[VERDICT_PASS];
+	struct text out = TEXT_EMPTY;
+
+	text_add(&out, v->wrong ? "Not accepted: WRONG RESULTS; " : openings[v->overall]);
+	if (!judged)
+		text_add(&out, "nothing was judged");
+	else if (passed == v->count)
+		text_addf(&out, "%zu of %zu judged, all passed", passed, v->count);
+	else
+		text_addf(&out, "%zu of %zu %s passed", passed, v->count, checks);
+	add_complaints(v, &out);
+	add_missing(v, &out);
+	text_add_char(&out, '.');
+	if (judged && is_without_population(v))
+		text_add(&out, " No good cards of this model are known: the node as a whole was compared "
+			       "with the data sheet only.");
+	return text_detach(&out);
+}
+
+/* A number was held against a bound; findings about the run are no reason to accept it. */
+static size_t count_judged(const struct verdicts *v)
+{
+	size_t judged = 0;
+
+	for (size_t i = 0; i < v->count; i++) {
+		const struct check *c = &v->checks[i];
+
+		judged += c->comparison != NO_COMPARISON && c->verdict != VERDICT_SKIP &&
+			  c->verdict != VERDICT_ERROR;
+	}
+	return judged;
+}
+
+static bool is_open(const struct verdicts *v)
+{
+	for (size_t i = 0; i < v->count; i++) {
+		const struct check *c = &v->checks[i];
+
+		if (!c->accepted &&
+		    (c->verdict == VERDICT_SKIP || c->verdict == VERDICT_ERROR ||
+		     c->verdict == VERDICT_INCONCLUSIVE))
+			return true;
+	}
+	return is_missing(v);
+}
+
+void verdicts_finish(struct verdicts *v)
+{
+	size_t judged = count_judged(v);
+
+	for (size_t i = 0; v->strict && i < v->count; i++)
+		v->checks[i].accepted = v->checks[i].verdict == VERDICT_PASS;
+	verdicts_count(v);
+	if (v->wrong || v->counts[VERDICT_FAIL] || (v->strict && v->counts[VERDICT_WARN]) ||
+	    (!judged && !v->counts[VERDICT_ERROR] && !is_missing(v)))
+		v->overall = VERDICT_FAIL;
+	else if (is_open(v))
+		v->overall = VERDICT_INCONCLUSIVE;
+	else
+		v->overall = v->counts[VERDICT_WARN] || v->counts[VERDICT_INCONCLUSIVE]
+				     ? VERDICT_WARN
+				     : VERDICT_PASS;
+	free(v->sentence);
+	v->sentence = sentence(v, judged);
+}

@@ -1,0 +1,42 @@
+/*
+ * What acceptance looks at on a device. Each check is about one of these aspects, and a run may promise some of them
+ * ([run] promises): a promised aspect that nothing judged leaves the verdict open (judge/aspects.c).
+ *
+ * Which aspect a metric is of stands in its suite's file, as `const struct aspect_row` rows (suites/suite.h):
+ *
+ *	static const struct aspect_row transfer_kinds[] = {
+ *		{ "transfer.bandwidth", "direction", "local", ASPECT_MEMORY },
+ *		{ "transfer.bandwidth", NULL, NULL, ASPECT_LINK },
+ *		{ 0 }
+ *	};
+ */
+#ifndef GPUPROOF_RESULT_ASPECT_H
+#define GPUPROOF_RESULT_ASPECT_H
+
+#include <stdbool.h>
+
+enum aspect {
+	ASPECT_NONE,
+	ASPECT_MEMORY,      /* how fast the device reads and writes its own memory */
+	ASPECT_LINK,        /* between host and device, and between devices */
+	ASPECT_PRODUCTS,    /* arithmetic */
+	ASPECT_CORRECTNESS, /* results compared with a reference */
+	ASPECT_CONDITION,   /* sensors and counters: throttling, memory errors, link width */
+	ASPECT_COUNT
+};
+
+struct case_result;
+
+/* Of the rows on a metric the first counts whose parameter has that word; parameter NULL: every case. */
+struct aspect_row {
+	const char *metric, *parameter, *word;
+	enum aspect aspect;
+};
+
+const char *aspect_name(enum aspect aspect); /* "memory"; "" for ASPECT_NONE */
+bool aspect_named(const char *name, enum aspect *aspect);
+
+/* `rows` NULL: ASPECT_NONE. */
+enum aspect aspect_of(const struct aspect_row *rows, const char *metric, const struct case_result *c);
+
+#endif

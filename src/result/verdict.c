@@ -1,0 +1,196 @@
+#include "result/verdict.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "base/units.h"
+
+struct check *verdicts_add(struct verdicts *v)
+{
+	struct check *check;
+
+	ARRAY_GROW(v->checks, v->count, v->capacity);
+	check = &v->checks[v->count++];
+	*check = (struct check){ .limit = xstrdup(""),
+				 .case_id = xstrdup(""),
+				 .devices = xstrdup(""),
+				 .model = xstrdup(""),
+				 .uuid = xstrdup(""),
+				 .metric = xstrdup(""),
+				 .unit = xstrdup(""),
+				 .bound_text = xstrdup(""),
+				 .bound_origin = xstrdup(""),
+				 .place = xstrdup(""),
+				 .reason = xstrdup(""),
+				 .comparison = NO_COMPARISON,
+				 .value = NAN,
+				 .low = NAN,
+				 .high = NAN,
+				 .bound = NAN,
+				 .margin = NAN };
+	return check;
+}
+
+static void device_release(struct device_judgement *device)
+{
+	for (size_t i = 0; i < device->aspect_count; i++)
+		free(device->aspects[i].reason);
+	free(device->aspects);
+	free(device->device);
+	free(device->model);
+	free(device->uuid);
+}
+
+void verdicts_release(struct verdicts *v)
+{
+	for (size_t i = 0; i < v->count; i++) {
+		struct check *c = &v->checks[i];
+		char *texts[] = { c->limit,        c->case_id, c->devices, c->model,
+				  c->uuid,         c->metric,  c->unit,    c->bound_text,
+				  c->bound_origin, c->place,   c->reason };
+
+		for (size_t t = 0; t < ARRAY_SIZE(texts); t++)
+			free(texts[t]);
+	}
+	for (size_t i = 0; i < v->device_count; i++)
+		device_release(&v->devices[i]);
+	free(v->checks);
+	free(v->devices);
+	free(v->limits);
+	free(v->limits_text);
+	free(v->sentence);
+	memset(v, 0, sizeof(*v));
+}
+
+struct device_judgement *verdicts_add_device(struct verdicts *v)
+{
+	struct device_judgement *device;
+
+	ARRAY_GROW(v->devices, v->device_count, v->device_capacity);
+	device = &v->devices[v->device_count++];
+	*device = (struct device_judgement){ .device = xstrdup(""),
+					     .model = xstrdup(""),
+					     .uuid = xstrdup("") };
+	return device;
+}
+
+struct aspect_judgement *device_judgement_add(struct device_judgement *device, enum aspect aspect)
+{
+	struct aspect_judgement *added;
+
+	device->aspects = xrealloc(device->aspects, device->aspect_count + 1, sizeof(*device->aspects));
+	added = &device->aspects[device->aspect_count++];
+	*added = (struct aspect_judgement){ .aspect = aspect,
+					  .verdict = VERDICT_SKIP,
+					  .margin = (double)NAN,
+					  .reason = xstrdup("") };
+	return added;
+}
+
+const struct aspect_judgement *device_aspect(const struct device_judgement *device,
+						 enum aspect aspect)
+{
+	for (size_t i = 0; i < device->aspect_count; i++)
+		if (device->aspects[i].aspect == aspect)
+			return &device->aspects[i];
+	return NULL;
+}
+
+bool aspect_is_missing(const struct aspect_judgement *aspect)
+{
+	return aspect->promised && !aspect->judged;
+}
+
+bool check_is_judged(const struct check *c)
+{
+	return c->verdict == VERDICT_PASS || c->verdict == VERDICT_WARN ||
+	       c->verdict == VERDICT_FAIL;
+}
+
+bool check_concerns(const struct check *check, const char *device)
+{
+	size_t length = strlen(device);
+
+	if (!length)
+		return false;
+	for (const char *at = check->devices; (at = strstr(at, device)); at += length)
+		if ((at == check->devices || at[-1] == ',') &&
+		    (at[length] == '\0' || at[length] == ','))
+			return true;
+	return false;
+}
+
+void verdicts_count(struct verdicts *v)
+{
+	memset(v->counts, 0, sizeof(v->counts));
+	v->wrong = false;
+	for (size_t i = 0; i < v->count; i++) {
+		v->counts[v->checks[i].verdict]++;
+		v->wrong = v->wrong || v->checks[i].wrong;
+	}
+}
+
+bool verdicts_accepted(const struct verdicts *v)
+{
+	return verdicts_exit_code(v) == 0;
+}
+
+const char *verdicts_word(const struct verdicts *v)
+{
+	if (verdicts_accepted(v))
+		return "ACCEPTED";
+	return v->wrong || v->overall == VERDICT_FAIL ? "REJECTED" : "INCONCLUSIVE";
+}
+
+int verdicts_exit_code(const struct verdicts *v)
+{
+	if (v->wrong)
+		return 5;
+	if (v->overall == VERDICT_FAIL)
+		return 1;
+	return v->overall == VERDICT_INCONCLUSIVE ? 4 : 0;
+}
+
+bool check_counts(const struct check *c)
+{
+	return strcmp(c->unit, "1") == 0 && c->value == floor(c->value) &&
+	       c->bound == floor(c->bound);
+}
+
+static char *shown(const struct check *c, double value, char *out, size_t size)
+{
+	if (!check_counts(c))
+		return units_format(value, c->unit, out, size);
+	snprintf(out, size, "%.0f", value);
+	return out;
+}
+
+char *check_numbers(const struct check *c)
+{
+	static const char *const words[] = {
+		[AT_LEAST] = "at least", [AT_MOST] = "at most", [LIKE_SISTERS] = "its sisters allow",
+		[LIKE_POPULATION] = "good cards allow"
+	};
+	char value[48], low[48], high[48], bound[48];
+	struct text out = TEXT_EMPTY;
+
+	if (isnan(c->value))
+		return xstrdup("");
+	text_add(&out, shown(c, c->value, value, sizeof(value)));
+	if (!isnan(c->low) && c->low != c->high)
+		text_addf(&out, " [%s, %s]", units_format(c->low, c->unit, low, sizeof(low)),
+			  units_format(c->high, c->unit, high, sizeof(high)));
+	if (c->comparison == NO_COMPARISON || isnan(c->bound))
+		return text_detach(&out);
+	text_addf(&out, ", %s %s", words[c->comparison], shown(c, c->bound, bound, sizeof(bound)));
+	if (isfinite(c->margin))
+		text_addf(&out, ": %.3g %% %s", fabs(100 * c->margin),
+			  c->margin >= 0	 ? "to spare"
+			  : c->value < c->bound ? "below it"
+						: "above it");
+	return text_detach(&out);
+}

@@ -1,0 +1,108 @@
+/* A judgement as JSON: member `judgement` of the result, and the document of `check --json`. */
+#include "result/result_fields.h"
+#include "result/verdict.h"
+
+static const char *const verdict_words[] = { "PASS", "WARN",  "FAIL", "INCONCLUSIVE",
+					     "SKIP", "ERROR", NULL };
+static const char *const comparison_words[] = { "at least", "at most", "sisters",
+						 "population", "", NULL };
+static const char *const aspect_words[] = { "",		 "memory",    "link", "products",
+					  "correctness", "condition", NULL };
+
+const char *verdict_name(enum verdict verdict)
+{
+	return verdict_words[verdict];
+}
+
+#define TEXT(name_, member) { .name = name_, .codec = &codec_string, FIELD_AT(check, member) }
+#define REAL(member) { .name = #member, .codec = &codec_real, FIELD_AT(check, member) }
+#define COUNT(member) { .name = #member, .codec = &codec_uint64, FIELD_AT(check, member) }
+
+static const struct field check_fields[] = {
+	{ .name = "verdict", .codec = &codec_enum, FIELD_AT(check, verdict), .words = verdict_words },
+	{ .name = "accepted", .codec = &codec_bool, FIELD_AT(check, accepted) },
+	{ .name = "wrong_result", .codec = &codec_bool, FIELD_AT(check, wrong) },
+	{ .name = "aspect", .codec = &codec_enum, FIELD_AT(check, aspect), .words = aspect_words },
+	TEXT("limit", limit),
+	TEXT("case", case_id),
+	TEXT("devices", devices),
+	TEXT("model", model),
+	TEXT("uuid", uuid),
+	TEXT("metric", metric),
+	TEXT("unit", unit),
+	REAL(value),
+	REAL(low),
+	REAL(high),
+	{ .name = "comparison", .codec = &codec_enum, FIELD_AT(check, comparison),
+	  .words = comparison_words },
+	REAL(bound),
+	REAL(margin),
+	COUNT(launches),
+	COUNT(samples),
+	TEXT("bound_text", bound_text),
+	TEXT("origin", bound_origin),
+	TEXT("place", place),
+	TEXT("reason", reason),
+	{ 0 }
+};
+
+static const struct field aspect_fields[] = {
+	{ .name = "aspect", .codec = &codec_enum, FIELD_AT(aspect_judgement, aspect), .words = aspect_words },
+	{ .name = "promised", .codec = &codec_bool, FIELD_AT(aspect_judgement, promised) },
+	{ .name = "verdict", .codec = &codec_enum, FIELD_AT(aspect_judgement, verdict),
+	  .words = verdict_words },
+	{ .name = "checks", .codec = &codec_uint64, FIELD_AT(aspect_judgement, checks) },
+	{ .name = "judged", .codec = &codec_uint64, FIELD_AT(aspect_judgement, judged) },
+	{ .name = "passed", .codec = &codec_uint64, FIELD_AT(aspect_judgement, passed) },
+	{ .name = "margin", .codec = &codec_real, FIELD_AT(aspect_judgement, margin) },
+	{ .name = "reason", .codec = &codec_string, FIELD_AT(aspect_judgement, reason) },
+	{ 0 }
+};
+
+static const struct field device_fields[] = {
+	{ .name = "device", .codec = &codec_string, FIELD_AT(device_judgement, device) },
+	{ .name = "model", .codec = &codec_string, FIELD_AT(device_judgement, model) },
+	{ .name = "uuid", .codec = &codec_string, FIELD_AT(device_judgement, uuid) },
+	{ .name = "aspects", .codec = &codec_array, FIELD_COUNTED(device_judgement, aspects, aspect_count),
+	  .one_line = true, .fields = aspect_fields },
+	{ 0 }
+};
+
+const struct field judgement_fields[] = {
+	{ .name = "verdict", .codec = &codec_enum, FIELD_AT(verdicts, overall), .words = verdict_words },
+	{ .name = "wrong_result", .codec = &codec_bool, FIELD_AT(verdicts, wrong) },
+	{ .name = "strict", .codec = &codec_bool, FIELD_AT(verdicts, strict) },
+	{ .name = "sentence", .codec = &codec_string, FIELD_AT(verdicts, sentence) },
+	{ .name = "limits", .codec = &codec_string, FIELD_AT(verdicts, limits) },
+	{ .name = "limits_text", .codec = &codec_string, FIELD_AT(verdicts, limits_text) },
+	{ .name = "devices", .codec = &codec_array, FIELD_COUNTED(verdicts, devices, device_count),
+	  FIELD_CAPACITY(verdicts, device_capacity), .fields = device_fields },
+	{ .name = "checks", .codec = &codec_array, FIELD_COUNTED(verdicts, checks, count),
+	  FIELD_CAPACITY(verdicts, capacity), .one_line = true, .fields = check_fields },
+	{ 0 }
+};
+
+static void write_counts(struct json_writer *w, const struct verdicts *v)
+{
+	writer_key(w, "counts");
+	writer_open(w, '{');
+	for (int i = 0; i < VERDICT_COUNT; i++)
+		writer_count_member(w, verdict_name((enum verdict)i), v->counts[i]);
+	writer_close(w, '}');
+}
+
+char *verdicts_to_json(const struct verdicts *v)
+{
+	struct json_writer w = { .expand = 3 };
+
+	writer_open(&w, '{');
+	writer_text_member(&w, "format", "gpuproof-verdicts");
+	writer_count_member(&w, "version", 1);
+	write_counts(&w, v);
+	for (const struct field *f = judgement_fields; f->name; f++) {
+		writer_key(&w, f->name);
+		f->codec->write(&w, f, v);
+	}
+	writer_close(&w, '}');
+	return writer_finish(&w);
+}
