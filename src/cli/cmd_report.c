@@ -28,6 +28,7 @@ static const struct option_row rows[] = {
 	{ 0, "reference", OPTION_MAY_HAVE_VALUE },
 	{ 0, "baseline", true },
 	{ 0, "memory-limits", true },
+	{ 0, "claims", false },
 	ANONYMISE_OPTIONS,
 	{ 0 },
 };
@@ -52,6 +53,8 @@ static enum status take_option(void *arguments, const char *name, const char *va
 			*texts[i].text = value;
 	if (strcmp(name, "reference") == 0)
 		a->options.reference = value ? value : "all";
+	if (strcmp(name, "claims") == 0)
+		a->options.claims = true;
 	if (strcmp(name, "layout") == 0)
 		return layout_take_option(value, &a->options.separate_css, err);
 	anonymise_take_option(&a->anonymise, name, value);
@@ -135,6 +138,10 @@ const struct command command_report = {
 		 "of so much "
 		 "memory: sizes\n"
 		 "                         (8GiB), or GPUs (gpuproof list gpus)\n"
+		 "  --claims               holds what guides claim about memory and several GPUs "
+		 "against the RESULTs; some\n"
+		 "                         claims need several: other GPU models, versions or "
+		 "machines\n"
 		 "  --layout single|dir    dir: also write report.css beside the page and link it, "
 		 "for servers that block\n"
 		 "                         inline style (Jenkins)\n"

@@ -1,127 +1,115 @@
 #include "report/claims.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "report/claims_find.h"
 #include "report/claims_table.h"
+#include "report/claims_value.h"
 
 const char *claim_verdict_name(enum claim_verdict verdict)
 {
 	static const char *const names[CLAIM_VERDICTS] = {
-		[CLAIM_HOLDS] = "holds",
-		[CLAIM_FAILS] = "does not hold",
-		[CLAIM_DEPENDS] = "depends",
-		[CLAIM_UNTESTED] = "cannot be tested here",
+		[CLAIM_HOLDS] = "holds",         [CLAIM_FAILS] = "does not hold",
+		[CLAIM_DEPENDS] = "depends",     [CLAIM_UNDECIDED] = "undecided",
+		[CLAIM_PARTIAL] = "tested in part", [CLAIM_UNTESTED] = "not tested",
 	};
 
 	return names[verdict];
 }
 
 const struct claim_group claim_groups[] = {
-	{ "Three cards: GTX 1080 Ti, Tesla K80, Tesla V100", claims_cards, CLAIMS_CARDS },
-	{ "Why memory differs between machines", claims_machines, CLAIMS_MACHINES },
-	{ "Managing GPU memory", claims_guide, CLAIMS_GUIDE },
-	{ "Why a model does not fit", claims_limits, CLAIMS_LIMITS },
-	{ "Several GPUs", claims_parallel, CLAIMS_PARALLEL },
+	{ "Three cards: GTX 1080 Ti, Tesla K80, Tesla V100",
+	  "memory allocation on a GTX 1080 Ti, a Tesla K80 and a Tesla V100", claims_cards,
+	  CLAIMS_CARDS },
+	{ "Why memory differs between machines",
+	  "why TensorFlow allocates differently on different machines", claims_machines,
+	  CLAIMS_MACHINES },
+	{ "Managing GPU memory", "managing GPU memory in PyTorch", claims_guide, CLAIMS_GUIDE },
+	{ "Why a model does not fit", "why a model does not fit into memory", claims_limits,
+	  CLAIMS_LIMITS },
+	{ "Several GPUs", "memory and parallelism on several GPUs in PyTorch", claims_parallel,
+	  CLAIMS_PARALLEL },
 };
 const size_t claim_group_count = sizeof(claim_groups) / sizeof(claim_groups[0]);
 
-/* The value that the case has under `name`; NULL: it has none. */
-static const char *value_named(const struct case_result *c, const char *name, size_t length)
-{
-	if (length == 5 && memcmp(name, "label", 5) == 0)
-		return c->label ? c->label : "";
-	for (size_t i = 0; i < c->parameter_count; i++)
-		if (strlen(c->parameters[i].name) == length &&
-		    memcmp(c->parameters[i].name, name, length) == 0)
-			return c->parameters[i].text;
-	return NULL;
-}
-
-/* "name:value, name:value": ours, not a user's; values have no commas. */
-static bool matches(const struct case_result *c, const char *where)
-{
-	while (*where) {
-		size_t name = strcspn(where, ":"), value = strcspn(where + name + 1, ",");
-		const char *has = value_named(c, where, name);
-
-		if (!has || strlen(has) != value || memcmp(has, where + name + 1, value) != 0)
-			return false;
-		where += name + 1 + value;
-		where += strspn(where, ", ");
-	}
-	return true;
-}
-
-static const struct metric_value *find(const struct result *result, const struct claim_term *term,
-				       bool even_failed)
-{
-	size_t suite = strcspn(term->metric, ".");
-
-	for (size_t i = 0; i < result->case_count; i++) {
-		const struct case_result *c = &result->cases[i];
-		const struct metric_value *m;
-
-		if ((c->status != CASE_OK && !(even_failed && c->status == CASE_FAILED)) || strlen(c->suite) != suite ||
-		    memcmp(c->suite, term->metric, suite) != 0 || !matches(c, term->where))
-			continue;
-		m = case_metric(c, term->metric);
-		if (m)
-			return m;
-	}
-	return NULL;
-}
-
-static double value_of(const struct result *result, const struct claim_term *term)
-{
-	const struct metric_value *m = find(result, term, false);
-
-	return m ? m->value : NAN;
-}
-
-double claim_value(const struct result *result, const struct claim_measure *measure,
-		   const char **unit)
-{
-	const struct metric_value *m;
-	double value;
-
-	if (unit)
-		*unit = "1";
-	if (!measure->a.metric)
-		return NAN;
-	m = find(result, &measure->a, measure->even_failed);
-	value = m ? m->value : NAN;
-	if (measure->b.metric)
-		value /= value_of(result, &measure->b);
-	else if (unit && m)
-		*unit = m->unit;
-	if (measure->c.metric)
-		value /= value_of(result, &measure->c);
-	value = measure->complement ? 1 - value : value;
-	return isfinite(value) ? value : NAN;
-}
-
 bool claim_has_say(const struct claim_measure *measure)
 {
-	return measure->a.metric && !(isinf(measure->low) && isinf(measure->high) && measure->low < 0);
+	return measure->a.metric &&
+	       !(isinf(measure->low) && isinf(measure->high) && measure->low < 0);
 }
 
-enum claim_verdict claim_judge(const struct result *result, const struct claim *claim)
+static enum claim_verdict judge_reading(const struct claim_measure *m,
+					const struct claim_reading *r)
 {
-	enum claim_verdict verdict = CLAIM_UNTESTED;
+	if (r->low >= m->low && r->high <= m->high)
+		return CLAIM_HOLDS;
+	return r->high < m->low || r->low > m->high ? CLAIM_FAILS : CLAIM_UNDECIDED;
+}
+
+/* Of readings, by how many say what; without any: untested. */
+static enum claim_verdict agreement(const size_t of[CLAIM_VERDICTS])
+{
+	if (of[CLAIM_HOLDS] && of[CLAIM_FAILS])
+		return CLAIM_DEPENDS;
+	if (of[CLAIM_UNDECIDED])
+		return CLAIM_UNDECIDED;
+	if (of[CLAIM_HOLDS])
+		return CLAIM_HOLDS;
+	return of[CLAIM_FAILS] ? CLAIM_FAILS : CLAIM_UNTESTED;
+}
+
+static void judge_measure(const struct result *results, size_t count, const struct claim *claim,
+			  const struct claim_measure *m, struct claim_evidence *e)
+{
+	size_t of[CLAIM_VERDICTS] = { 0 };
+
+	claim_read(results, count, claim, m, e);
+	for (size_t i = 0; i < e->count; i++) {
+		e->readings[i].verdict = judge_reading(m, &e->readings[i]);
+		of[e->readings[i].verdict]++;
+	}
+	e->verdict = agreement(of);
+	if (!e->count)
+		e->missing = claim_why_missing(results, count, claim, m);
+}
+
+static enum claim_verdict sum_up(const struct claim *claim, const struct claim_evidence *evidence)
+{
+	size_t of[CLAIM_VERDICTS] = { 0 };
+	bool missing = false;
+	enum claim_verdict verdict;
 
 	for (size_t i = 0; i < CLAIM_MEASURES; i++) {
-		const struct claim_measure *m = &claim->measures[i];
-		double value = claim_value(result, m, NULL);
-		enum claim_verdict one =
-			value >= m->low && value <= m->high ? CLAIM_HOLDS : CLAIM_FAILS;
-
-		if (isnan(value) || !claim_has_say(m))
+		if (!claim_has_say(&claim->measures[i]))
 			continue;
-		if (verdict == CLAIM_UNTESTED)
-			verdict = one;
-		else if (verdict != one)
-			verdict = CLAIM_DEPENDS;
+		missing = missing || evidence[i].count == 0;
+		for (size_t k = 0; k < evidence[i].count; k++)
+			of[evidence[i].readings[k].verdict]++;
 	}
-	return verdict;
+	verdict = agreement(of);
+	return missing && verdict != CLAIM_UNTESTED && verdict != CLAIM_DEPENDS ? CLAIM_PARTIAL
+										: verdict;
+}
+
+enum claim_verdict claim_judge(const struct result *results, size_t count,
+			       const struct claim *claim,
+			       struct claim_evidence evidence[CLAIM_MEASURES])
+{
+	for (size_t i = 0; i < CLAIM_MEASURES; i++) {
+		evidence[i] = (struct claim_evidence){ .verdict = CLAIM_UNTESTED };
+		if (claim->measures[i].a.metric)
+			judge_measure(results, count, claim, &claim->measures[i], &evidence[i]);
+	}
+	return sum_up(claim, evidence);
+}
+
+void claim_evidence_release(struct claim_evidence evidence[CLAIM_MEASURES])
+{
+	for (size_t i = 0; i < CLAIM_MEASURES; i++) {
+		free(evidence[i].readings);
+		free(evidence[i].missing);
+		evidence[i] = (struct claim_evidence){ 0 };
+	}
 }

@@ -71,7 +71,7 @@ enum status report_render(const struct result *results, size_t count,
 	tree_text_owned(page, "css", css);
 	tree_flag(page, "linked", options->separate_css);
 	tree_text(page, "acceptance_page", options->acceptance_page ? options->acceptance_page : "");
-	view_claims(&view, strcmp(setting(&results[0], "claims"), "yes") == 0, page);
+	view_claims(&view, options->claims || strcmp(setting(&results[0], "claims"), "yes") == 0, page);
 	status = add_reference(&view, options, page, err);
 	if (status == STATUS_OK)
 		status = template_render(count > 1 ? "compare" : "run", options->template_dir, page,

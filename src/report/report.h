@@ -23,6 +23,7 @@ struct report_options {
 	const char *reference, *baseline;
 	/* Memory limits for which the best split is named (report/splits_limit.h); NULL: as [report] says. */
 	const char *memory_limits;
+	bool claims; /* the section of claims (report/claims.h), whatever the first result's [report] says */
 	/*
 	 * --layout=dir: also write report.css beside the page and link it, for servers whose
 	 * Content-Security-Policy blocks inline style (Jenkins). It is inlined as well, so that the

@@ -126,7 +126,7 @@ void view_runs(const struct view *view, struct tree *page);
 void view_differences(const struct view *view, struct tree *page);
 void view_ratios(const struct view *view, struct tree *page);
 void view_compared_cases(const struct view *view, const char *suite, struct tree *map);
-/* Claims (claims.h) beside what the first result says of them, if `wanted`. */
+/* Claims (claims.h) and what the results say of them, if `wanted`. */
 void view_claims(const struct view *view, bool wanted, struct tree *page);
 void view_data(const struct view *view, struct tree *page);
 
