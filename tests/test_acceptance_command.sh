@@ -30,12 +30,15 @@ END
 
 # The last device remaps a row while the run goes on.
 echo 0 >rows
-GPUPROOF_FAKE="devices=2 rows=$folder/rows" "$program" run accept.ini --check -q -o changed >out 2>&1
+GPUPROOF_FAKE="devices=2 rows=$folder/rows" "$program" run accept.ini --set "report.title=Delivery <4711>" --check -q -o changed >out 2>&1
 [ $? -eq 0 ] || complain "a warning is accepted: $(cat out)"
 grep -q 'after the run, remapped rows fake:1: 1' out || complain "the change is not in the verdict: $(cat out)"
 [ "$(tail -n 1 out)" = changed/report.html ] || complain "the report's path is not the last line: $(cat out)"
 grep -q '"preflight": \[' changed/result.json || complain "no pre-flight in the result"
 grep -q '"remapped rows fake:1", "text": "1"' changed/result.json || complain "no post-flight in the result"
+for page in acceptance report; do
+	grep -qF '<title>Delivery &lt;4711&gt;</title>' changed/$page.html || complain "the title of $page.html is not that of [report]"
+done
 grep -q 'ACCEPTED' changed/acceptance.html || complain "the page does not say ACCEPTED"
 grep -q 'FAKE-1</code> serial <code>4711-0001</code>' changed/acceptance.html || complain "the page does not show the serial number"
 grep -q '<td[^>]*>4711-0000' changed/report.html || complain "the report does not show the serial number"

@@ -244,14 +244,71 @@ static void what_is_the_same_is_one_cell(void **state)
 	for (int i = 0; i < 2; i++)
 		sample_report(&results[i], &two_gpus);
 	html = page_of(results, 2);
-	assert_has(html, "<th scope=\"row\">devices<td class=\"text\" colspan=\"2\">2 × NVIDIA H200\n");
+	assert_has(html, "<p>Nothing: devices, program, environment and configuration are the same.</p>");
 	assert_has(html, "<th scope=\"row\">seed<td class=\"text\" colspan=\"2\">7<td");
 	free(html);
 	free(results[1].settings[0].value);
 	results[1].settings[0].value = xstrdup("another");
 	html = page_of(results, 2);
 	assert_has(html, "<td class=\"text\">another<td");
+	assert_has(html, "<th scope=\"row\">[run] label<td class=\"text\">lab node 7<td class=\"text\">another");
+	assert_null(strstr(html, "<th scope=\"row\">devices"));
 	free(html);
+	for (int i = 0; i < 2; i++)
+		result_release(&results[i]);
+}
+
+/* The third of three is the one that differs: each has its own cell. */
+static void what_differs_is_said_of_every_run(void **state)
+{
+	struct sample_options eight = two_gpus;
+	struct result results[3];
+	char *html;
+
+	(void)state;
+	eight.devices = 8;
+	for (int i = 0; i < 3; i++)
+		sample_report(&results[i], i < 2 ? &two_gpus : &eight);
+	html = page_of(results, 3);
+	assert_has(html, "<th scope=\"row\">devices<td class=\"text\">2 × NVIDIA H200<td class=\"text\">2 × NVIDIA H200"
+			 "<td class=\"text\">8 × NVIDIA H200\n");
+	free(html);
+	for (int i = 0; i < 3; i++)
+		result_release(&results[i]);
+}
+
+static void set_title(struct result *result, const char *title)
+{
+	result->settings =
+		xrealloc(result->settings, result->setting_count + 1, sizeof(*result->settings));
+	result->settings[result->setting_count++] =
+		(struct result_setting){ xstrdup("report"), xstrdup("title"), xstrdup(title), xstrdup("lab.ini:40") };
+}
+
+/* [report] title is that of the run's page; a comparison is of others as well, and --title wins. */
+static void a_config_can_say_the_title(void **state)
+{
+	struct report_options options = { .title = "Mine" };
+	struct text text = TEXT_EMPTY;
+	struct error err = ERROR_NONE;
+	struct result results[2];
+	char *html;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		sample_report(&results[i], &two_gpus);
+		set_title(&results[i], "Acceptance of <node 7>");
+	}
+	html = page_of(results, 1);
+	assert_has(html, "<title>Acceptance of &lt;node 7&gt;</title>");
+	assert_has(html, "<h1>Acceptance of &lt;node 7&gt;</h1>");
+	free(html);
+	html = page_of(results, 2);
+	assert_has(html, "<title>Comparison: 2 × NVIDIA H200 against 2 × NVIDIA H200</title>");
+	free(html);
+	assert_int_equal(report_render(results, 1, &options, &text, &err), STATUS_OK);
+	assert_has(text.data, "<title>Mine</title>");
+	text_release(&text);
 	for (int i = 0; i < 2; i++)
 		result_release(&results[i]);
 }
@@ -640,6 +697,8 @@ int main(void)
 		cmocka_unit_test(every_case_is_listed),
 		cmocka_unit_test(comparison_says_what_it_compares),
 		cmocka_unit_test(what_is_the_same_is_one_cell),
+		cmocka_unit_test(what_differs_is_said_of_every_run),
+		cmocka_unit_test(a_config_can_say_the_title),
 		cmocka_unit_test(a_title_names_a_few_results),
 		cmocka_unit_test(same_results_same_bytes),
 		cmocka_unit_test(embedded_result_reads_back),

@@ -4,7 +4,8 @@
  * every report prints.
  *
  * Adding a key: one row in the table of the section it belongs to (a suite's
- * keys are in the suite's own file, the rest in src/plan/keys.c).
+ * keys are in the suite's own file, those of [report] in src/report/settings.c,
+ * the rest in src/plan/keys.c).
  *
  * A table ends with a row whose name is NULL:
  *
@@ -20,6 +21,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/error.h"
 
 enum key_type {
 	KEY_TEXT,
@@ -45,6 +48,8 @@ struct key {
 	double min, max;      /* allowed range in base units; both 0: any non-negative value */
 	const char *const *choices; /* KEY_CHOICE: allowed words, NULL-terminated */
 	const char *help;           /* one line for `config keys` */
+	/* KEY_TEXT: what else is asked of a value that is not empty; the error says what is allowed. NULL: nothing. */
+	enum status (*check)(const char *text, struct error *err);
 	const char *parameter;      /* an axis' name in results: "size" for `sizes`; NULL: as `name` */
 };
 

@@ -52,22 +52,6 @@ const struct key suite_keys[] = {
 	{ 0 }
 };
 
-const struct key report_keys[] = {
-	{ .name = "title", .type = KEY_TEXT, .fallback = "",
-	  .help = "title of the page; empty: derived from the run" },
-	{ .name = "reference", .type = KEY_TEXT, .fallback = "",
-	  .help = "GPUs whose published figures and data sheets stand beside the measured ones: all, or "
-		  "ids of `gpuproof list gpus`" },
-	{ .name = "claims", .type = KEY_BOOL, .fallback = "no",
-	  .help = "hold what guides claim about memory and several GPUs against the measurements" },
-	{ .name = "memory_limits", .type = KEY_TEXT, .fallback = "",
-	  .help = "memory of a device for which the page names the best split of each model: sizes (8GiB) and "
-		  "ids of `gpuproof list gpus`" },
-	{ .name = "baseline", .type = KEY_TEXT, .fallback = "",
-	  .help = "reference: the GPU that ratios are to; empty: the oldest" },
-	{ 0 }
-};
-
 static const char *const severities[] = { "fail", "warn", NULL };
 
 const struct key limit_keys[] = {

@@ -225,6 +225,8 @@ enum status value_parse(struct value *value, const struct key *key, const char *
 	case KEY_PERCENT:
 		return parse_number(value, key, text, err);
 	case KEY_TEXT:
+		if (*text && key->check && key->check(text, err) != STATUS_OK)
+			return STATUS_USAGE;
 		break;
 	}
 	value->text = xstrdup(text);

@@ -10,6 +10,7 @@
 #include "judge/judge.h"
 #include "report/format.h"
 #include "report/html.h"
+#include "report/settings.h"
 #include "report/template.h"
 #include "report/view.h"
 
@@ -205,9 +206,11 @@ static void set_flight(const struct acceptance *a, struct tree *page)
 
 static char *default_title(const struct result *r)
 {
-	const char *label = view_string(r->label);
+	const char *label = view_string(r->label), *asked = report_setting(r, "title");
 	struct text out = TEXT_EMPTY;
 
+	if (*asked)
+		return xstrdup(asked);
 	text_addf(&out, "Acceptance: %s%s", label, *label ? ", " : "");
 	if (r->device_count > 1 && strcmp(r->devices[0].backend, "host") != 0)
 		text_addf(&out, "%zu × ", r->device_count);

@@ -11,26 +11,17 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "report/reference.h"
+#include "report/settings.h"
 #include "report/template.h"
 #include "report/view.h"
-
-/* A key of [report] as the first run had it; "". */
-static const char *setting(const struct result *result, const char *key)
-{
-	for (size_t i = 0; i < result->setting_count; i++)
-		if (strcmp(view_string(result->settings[i].section), "report") == 0 &&
-		    strcmp(view_string(result->settings[i].key), key) == 0)
-			return view_string(result->settings[i].value);
-	return "";
-}
 
 static enum status add_reference(const struct view *view, const struct report_options *options,
 				 struct tree *page, struct error *err)
 {
 	const char *gpus =
-		options->reference ? options->reference : setting(&view->results[0], "reference");
+		options->reference ? options->reference : report_setting(&view->results[0], "reference");
 	const char *baseline =
-		options->baseline ? options->baseline : setting(&view->results[0], "baseline");
+		options->baseline ? options->baseline : report_setting(&view->results[0], "baseline");
 	struct reference reference;
 	enum status status = STATUS_OK;
 
@@ -58,7 +49,7 @@ enum status report_render(const struct result *results, size_t count,
 	if (!count)
 		return error_set(err, STATUS_USAGE, "a report needs at least one result");
 	if (memory_limits_parse(options->memory_limits ? options->memory_limits
-						       : setting(&results[0], "memory_limits"),
+						       : report_setting(&results[0], "memory_limits"),
 				limits, &limit_count, err) != STATUS_OK)
 		return err->status;
 	status = template_file(REPORT_STYLE_FILE, options->template_dir, &css, &length, err);
@@ -71,7 +62,7 @@ enum status report_render(const struct result *results, size_t count,
 	tree_text_owned(page, "css", css);
 	tree_flag(page, "linked", options->separate_css);
 	tree_text(page, "acceptance_page", options->acceptance_page ? options->acceptance_page : "");
-	view_claims(&view, options->claims || strcmp(setting(&results[0], "claims"), "yes") == 0, page);
+	view_claims(&view, options->claims || strcmp(report_setting(&results[0], "claims"), "yes") == 0, page);
 	status = add_reference(&view, options, page, err);
 	if (status == STATUS_OK)
 		status = template_render(count > 1 ? "compare" : "run", options->template_dir, page,

@@ -58,25 +58,50 @@ static bool listed(const char *list, const char *id)
 	return false;
 }
 
+/* Appends the ids that start so: " or 'v100-sxm2'". */
+static void add_ids(struct text *words, const struct gpu *gpus, size_t count, const char *start)
+{
+	for (size_t i = 0; i < count; i++)
+		if (text_starts_with(gpus[i].id, start))
+			text_addf(words, "%s'%s'", words->length ? " or " : "; did you mean ", gpus[i].id);
+}
+
+/* The nearest of the families, "v100" of v100-pcie and v100-sxm2; else the nearest id. malloc'ed; NULL: none is near. */
+static char *nearest_start(const char *id, const struct gpu *gpus, size_t count)
+{
+	const char **families = xcalloc(count + 1, sizeof(*families)),
+		   **names = xcalloc(count + 1, sizeof(*names)), *near;
+	char *start;
+
+	for (size_t i = 0; i < count; i++) {
+		names[i] = gpus[i].id;
+		families[i] = xstrndup(gpus[i].id, strcspn(gpus[i].id, "-"));
+	}
+	near = text_nearest(id, families);
+	if (!near)
+		near = text_nearest(id, names);
+	start = near ? xstrdup(near) : NULL;
+	for (size_t i = 0; i < count; i++)
+		free((char *)families[i]);
+	free(families);
+	free(names);
+	return start;
+}
+
 /* "v100" is none, but v100-pcie and v100-sxm2 are: what was likely meant, as words for a message. malloc'ed. */
 static char *likely_ids(const char *id)
 {
 	size_t count;
 	const struct gpu *gpus = gpus_all(&count);
-	const char **names = xcalloc(count + 1, sizeof(*names)), *near;
 	struct text words = TEXT_EMPTY;
+	char *start;
 
-	for (size_t i = 0; i < count; i++) {
-		names[i] = gpus[i].id;
-		if (text_starts_with(names[i], id))
-			text_addf(&words, "%s'%s'", words.length ? " or " : "; did you mean ",
-				  names[i]);
-	}
-	near = words.length ? NULL : text_nearest(id, names);
-	if (near)
-		text_addf(&words, "; did you mean '%s'", near);
+	add_ids(&words, gpus, count, id);
+	start = words.length ? NULL : nearest_start(id, gpus, count);
+	if (start)
+		add_ids(&words, gpus, count, start);
+	free(start);
 	text_add(&words, words.length ? "?" : "");
-	free(names);
 	return text_detach(&words);
 }
 
@@ -104,6 +129,13 @@ static enum status check_ids(const char *list, struct error *err)
 			status = check_id(id, err);
 	free(copy);
 	return status;
+}
+
+enum status reference_check(const char *gpus, const char *baseline, struct error *err)
+{
+	if (check_ids(gpus, err) == STATUS_OK && *baseline)
+		check_id(baseline, err);
+	return err->status;
 }
 
 static bool is_measured(const struct view *view, const struct gpu *gpu)
@@ -233,8 +265,7 @@ enum status reference_collect(struct reference *r, const struct view *view, cons
 			      const char *baseline, struct error *err)
 {
 	*r = (struct reference){ .view = view };
-	if (check_ids(gpus, err) != STATUS_OK ||
-	    (*baseline && check_id(baseline, err) != STATUS_OK))
+	if (reference_check(gpus, baseline, err) != STATUS_OK)
 		return err->status;
 	add_cards(r, gpus, baseline);
 	add_published(r);

@@ -73,6 +73,7 @@ static bool setting_before(const struct view *view, size_t run,
 	return false;
 }
 
+/* What it returns lives until the next call. */
 typedef const char *value_fn(const struct result *result, const void *what);
 
 static const char *fact_value(const struct result *result, const void *what)
@@ -87,15 +88,16 @@ static const char *setting_value(const struct result *result, const void *what)
 
 static bool differs(const struct view *view, value_fn *value, const void *what)
 {
-	const char *first = value(&view->results[0], what);
+	const char *text = value(&view->results[0], what);
+	char *first = text ? xstrdup(text) : NULL;
+	bool other = false;
 
-	for (size_t r = 1; r < view->count; r++) {
-		const char *other = value(&view->results[r], what);
-
-		if (!first != !other || (first && strcmp(first, other) != 0))
-			return true;
+	for (size_t r = 1; r < view->count && !other; r++) {
+		text = value(&view->results[r], what);
+		other = !first != !text || (first && strcmp(first, text) != 0);
 	}
-	return false;
+	free(first);
+	return other;
 }
 
 /* What is the same in all results is one cell across: a dozen columns of defaults hide what differs. */
@@ -186,10 +188,7 @@ static bool named_before(const struct result *result, size_t device)
 /* "2 × NVIDIA H200, Tesla T4" */
 static const char *device_names(const struct result *result, const void *what)
 {
-	/* Each lives until the call after the next: two are compared, and cells copy theirs at once. */
-	static _Thread_local char texts[2][FORMAT_LONGEST];
-	static _Thread_local int turn;
-	char *text = texts[turn ^= 1];
+	static _Thread_local char text[FORMAT_LONGEST];
 	struct text names = TEXT_EMPTY;
 
 	(void)what;
@@ -203,7 +202,7 @@ static const char *device_names(const struct result *result, const void *what)
 			text_addf(&names, "%zu × ", count);
 		text_add(&names, result->devices[d].name);
 	}
-	snprintf(text, sizeof(texts[0]), "%s", names.data ? names.data : "");
+	snprintf(text, sizeof(text), "%s", names.data ? names.data : "");
 	text_release(&names);
 	return text;
 }
@@ -219,7 +218,8 @@ void view_differences(const struct view *view, struct tree *page)
 {
 	struct tree *list = tree_list(page, "differences");
 
-	add_difference(view, list, "device", "devices", device_names, NULL);
+	if (differs(view, device_names, NULL))
+		add_difference(view, list, "device", "devices", device_names, NULL);
 	if (differs(view, version_value, NULL))
 		add_difference(view, list, "program", "gpuproof", version_value, NULL);
 	for (size_t r = 0; r < view->count; r++) {
@@ -242,4 +242,5 @@ void view_differences(const struct view *view, struct tree *page)
 			free(name);
 		}
 	}
+	tree_flag(page, "has_differences", list->count != 0);
 }

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "report/format.h"
+#include "report/settings.h"
 #include "report/view.h"
 
 /* "2 × NVIDIA H200"; shares of a CPU are not as many CPUs. */
@@ -91,6 +92,8 @@ struct tree *view_page(const struct view *view, const char *title)
 	struct tree *page = tree_new(TREE_MAP), *suites, *answers;
 	char *own = title ? NULL : default_title(view);
 
+	if (!title && view->count == 1 && *report_setting(view->results, "title"))
+		title = report_setting(view->results, "title");
 	view_text(page, "title", title ? title : own);
 	free(own);
 	view_runs(view, page);
