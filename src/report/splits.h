@@ -40,6 +40,14 @@ char *splits_model(const struct view *view, size_t run, const struct case_result
 size_t splits_word_length(const char *words);
 bool splits_has_word(const char *words, const char *word, size_t length);
 
+/* Whether it is known that `fast` is faster: their intervals, or where one has none their samples, do not overlap. */
+bool splits_apart(const struct split *fast, const struct split *slow);
+bool splits_has_interval(const struct split *split);
+/* "1.80×"; "3.99×, above 2×" where it is more than that many devices can give. */
+char *splits_speedup_cell(const struct split *split, char *out, size_t size);
+/* Appends ", 1.80× the speed of one device" and what is doubtful in it; nothing where it was not measured. */
+void splits_speedup_words(const struct split *split, struct text *out);
+
 /* A chart's first members; `what` is its title. */
 void splits_chart(const struct splits *splits, struct chart *chart, enum chart_kind kind,
 		  const struct tree *charts, char *title);

@@ -99,7 +99,7 @@ static void add_row(const struct split *s, const char *name, struct tree *rows)
 	tree_text(row, "where", format_quantity(step->value, view_string(step->unit), text, sizeof(text)));
 	format_interval(step, text, sizeof(text));
 	tree_text(row, "interval", *text ? text : "no interval");
-	tree_item_text(cells, format_ratio(value_of(s, "parallel.speedup"), text, sizeof(text)));
+	tree_item_text(cells, splits_speedup_cell(s, text, sizeof(text)));
 	tree_item_text(cells, format_rounded(s->memory, "B", text, sizeof(text)));
 	add_parts(s, cells);
 	add_owned(cells, prediction_words(s));
@@ -120,31 +120,6 @@ static struct tree *add_table(struct tree *tables, char *title, const char *firs
 	for (size_t i = 0; i < ARRAY_SIZE(head); i++)
 		tree_item_text(columns, head[i]);
 	return tree_list(table, "rows");
-}
-
-static bool has_interval(const struct split *s)
-{
-	const struct metric_value *m = case_metric(s->c, "parallel.step_time");
-
-	return isfinite(m->low) && isfinite(m->high);
-}
-
-/* The edge of a split's interval; where it has none, of its samples. */
-static double edge_of(const struct split *s, bool upper)
-{
-	const struct metric_value *m = case_metric(s->c, "parallel.step_time");
-	const struct series *series = m->series ? case_series(s->c, m->series) : NULL;
-	double edge = upper ? m->high : m->low;
-
-	if (isfinite(edge) || !series)
-		return edge;
-	return upper ? series->statistics.max : series->statistics.min;
-}
-
-/* Whether it is known that one is faster. */
-static bool apart(const struct split *fast, const struct split *slow)
-{
-	return edge_of(fast, true) < edge_of(slow, false);
 }
 
 /* The splits of one model, the fastest first. What the names of all have in common ("8 devices") is said once. */
@@ -245,24 +220,52 @@ static void add_memory(const struct group *g, struct text *out)
 			  g->names[least], text, own, longer(g, least, than, sizeof(than)));
 }
 
+/* Those, behind the first, that are not told apart from it. */
+static size_t count_alike(const struct group *g)
+{
+	size_t count = 0;
+
+	for (size_t i = 1; i < g->count; i++)
+		count += !splits_apart(g->items[0], g->items[i]);
+	return count;
+}
+
+static void add_winner_words(const struct group *g, struct text *out)
+{
+	char text[FORMAT_SIZE], than[FORMAT_SIZE + 16];
+
+	text_addf(out, "%s%s is fastest, %s a step", g->names[0], strchr(g->names[0], ',') ? "," : "",
+		  format_quantity(g->items[0]->seconds, "s", text, sizeof(text)));
+	splits_speedup_words(g->items[0], out);
+	text_addf(out, ". Next: %s, %s.", g->names[1], longer(g, 1, than, sizeof(than)));
+}
+
+/* Nobody has won: the first two by their medians, and how many others are like them. */
+static void add_alike_words(const struct group *g, size_t alike, struct text *out)
+{
+	bool intervals = splits_has_interval(g->items[0]) && splits_has_interval(g->items[1]);
+	char text[FORMAT_SIZE], than[FORMAT_SIZE + 16];
+
+	text_addf(out, "%s, %s a step", g->names[0],
+		  format_quantity(g->items[0]->seconds, "s", text, sizeof(text)));
+	splits_speedup_words(g->items[0], out);
+	text_addf(out, "; and %s, %s", g->names[1], longer(g, 1, than, sizeof(than)));
+	if (alike > 1)
+		text_addf(out, "; and %zu more", alike - 1);
+	text_addf(out, ": not told apart, since their %s overlap.", intervals ? "intervals" : "samples");
+}
+
 /* "M, 8 devices: tensor is fastest, 15.45 ms a step, 4.72x the speed of one device. Next: 1F1B, 8.4 % longer. ..." */
 static char *sentence(const struct group *g)
 {
-	double speedup = value_of(g->items[0], "parallel.speedup");
+	size_t alike = count_alike(g);
 	struct text out = TEXT_EMPTY;
-	char text[FORMAT_SIZE], than[FORMAT_SIZE + 16];
 
-	text_addf(&out, "%s: %s%s is fastest, %s a step", g->title, g->names[0],
-		  strchr(g->names[0], ',') ? "," : "",
-		  format_quantity(g->items[0]->seconds, "s", text, sizeof(text)));
-	if (isfinite(speedup))
-		text_addf(&out, ", %s the speed of one device", format_ratio(speedup, text, sizeof(text)));
-	longer(g, 1, than, sizeof(than));
-	if (apart(g->items[0], g->items[1]))
-		text_addf(&out, ". Next: %s, %s.", g->names[1], than);
+	text_addf(&out, "%s: ", g->title);
+	if (!splits_apart(g->items[0], g->items[1]))
+		add_alike_words(g, alike, &out);
 	else
-		text_addf(&out, ", but not told apart from %s: %s, and their %s overlap.", g->names[1],
-			  than, has_interval(g->items[0]) && has_interval(g->items[1]) ? "intervals" : "samples");
+		add_winner_words(g, &out);
 	add_memory(g, &out);
 	return text_detach(&out);
 }

@@ -6,6 +6,9 @@
 #include "suites/parallel/classes.h"
 #include "suites/parallel/schedule_measured.h"
 
+/* Above the number of devices by more than this a speed-up is doubtful. */
+#define SPEEDUP_SLACK 1.01
+
 const struct metric parallel_metrics[] = {
 	{ "parallel.step_time", "s", BETTER_LOWER, 1,
 	  "one training step, from the forward pass to the updated parameters, on the slowest "
@@ -183,6 +186,9 @@ static void record_speedup(struct run *run, const struct outcome *o)
 	}
 	run_rate(run, "parallel.speedup", single, &o->step);
 	run_rate(run, "parallel.efficiency", single / o->setup->ranks, &o->step);
+	if (single > SPEEDUP_SLACK * o->setup->ranks * o->step.statistics.median)
+		run_note(run, "More than %d times as fast on %d devices: the time of one device is in doubt, or the "
+			      "parts fit caches that the whole does not.", o->setup->ranks, o->setup->ranks);
 	for (int rank = 0; rank < o->setup->ranks; rank++)
 		all += o->compute[rank];
 	run_value(run, "parallel.added_work", all / single - 1);
