@@ -42,6 +42,12 @@ static double student3(void)
 	return normal() / sqrt((a * a + b * b + c * c) / 3);
 }
 
+/* Skewness 3.7, the tail on the slow side. */
+static double lognormal(void)
+{
+	return 1 - exp(0.7862 * normal());
+}
+
 static void read_text(struct population *p, const char *text)
 {
 	struct error err = ERROR_NONE;
@@ -297,7 +303,7 @@ static double parted(double (*draw)(void), size_t n, size_t second, double dista
 	seed = 20261122;
 	for (size_t round = 0; round < rounds; round++) {
 		for (size_t i = 0; i < n; i++) {
-			double x = 0.003 * (draw() + (i < second ? distance : 0));
+			double x = 0.01 * (draw() + (i < second ? distance : 0));
 			size_t to = i;
 
 			for (; to > 0 && logs[to - 1] > x; to--)
@@ -319,16 +325,143 @@ static void kinds_are_found_and_not_made_up(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
 		double one = parted(normal, counts[i], 0, 0);
 		double tails = parted(student3, counts[i], 0, 0);
+		double skew = parted(lognormal, counts[i], 0, 0);
 
-		print_message("%zu good cards of one kind: parted %.2f %% (normal), %.2f %% (t3)\n",
-			      counts[i], 100 * one, 100 * tails);
-		assert_true(one <= 0.015 && tails <= 0.02);
+		print_message("%zu good cards of one kind: parted %.2f %% (normal), %.2f %% (t3), "
+			      "%.2f %% (lognormal, skew 3.7)\n",
+			      counts[i], 100 * one, 100 * tails, 100 * skew);
+		assert_true(one <= 0.015 && tails <= 0.02 && skew <= 0.08);
 	}
 	print_message(
 		"36 and 16 of two kinds: found %.1f %% at 6 deviations, %.1f %% at 7, %.1f %% "
 		"at 8\n",
 		100 * six, 100 * seven, 100 * eight);
 	assert_true(seven >= 0.8 && eight >= 0.97);
+}
+
+#define NODE 8
+#define EXTENSION 4 /* further launches of what one did not decide, as `run --check` does */
+#define LAUNCH 0.005
+
+/* `count` cards that differ by `spread`, one launch each. */
+static void draw_population(struct population *p, double (*draw)(void), size_t count, double spread)
+{
+	struct population_figure *f;
+
+	*p = (struct population){ 0 };
+	f = population_add_figure(p, POINT, "", "transfer.bandwidth", "B/s");
+	for (size_t i = 0; i < count; i++) {
+		char id[32];
+		struct population_card *card;
+
+		snprintf(id, sizeof(id), "card-%zu", i);
+		card = population_add_card(p, id);
+		free(card->model);
+		card->model = xstrdup(MODEL);
+		population_set_value(f, id, 50e9 * exp(spread * draw() + LAUNCH * normal()));
+	}
+}
+
+static void launch_node(struct result *r, const double *cards)
+{
+	node_init(r, NODE, MODEL);
+	for (size_t i = 0; i < NODE; i++)
+		node_add(r, i, 50e9 * exp(cards[i] + LAUNCH * normal()), 0.0005)
+			->verification.done = true;
+}
+
+static bool wants_more(const struct verdicts *v)
+{
+	for (size_t i = 0; i < v->count; i++)
+		if (judge_wants_more(v, v->checks[i].case_id))
+			return true;
+	return false;
+}
+
+/* A node of good cards that are all `slow`, as `run --check` judges it: how many checks fail, whether nothing is said. */
+static size_t accept_node(const struct limits *limits, const struct population *p,
+			  double (*draw)(void), double spread, double slow, bool *silent)
+{
+	struct result launches[1 + EXTENSION];
+	struct judge_input input = {
+		.results = launches, .count = 1, .limits = limits, .population = p
+	};
+	struct verdicts v = { 0 };
+	double offsets[NODE];
+	size_t fails;
+
+	for (size_t i = 0; i < NODE; i++)
+		offsets[i] = spread * draw() + log(1 - slow);
+	launch_node(&launches[0], offsets);
+	judge(&input, &v);
+	if (wants_more(&v)) {
+		verdicts_release(&v);
+		for (; input.count <= EXTENSION; input.count++)
+			launch_node(&launches[input.count], offsets);
+		judge(&input, &v);
+	}
+	verdicts_finish(&v);
+	fails = v.counts[VERDICT_FAIL];
+	*silent = v.counts[VERDICT_PASS] == v.count;
+	verdicts_release(&v);
+	for (size_t i = 0; i < input.count; i++)
+		result_release(&launches[i]);
+	return fails;
+}
+
+struct rates {
+	double nodes, silent; /* that fail; of which nothing is said */
+};
+
+static struct rates simulate_nodes(double (*draw)(void), size_t known, double spread, double slow,
+				   size_t rounds)
+{
+	const char *factor = getenv("GPUPROOF_SIMULATE");
+	struct rates rates = { 0 };
+	struct limits limits;
+
+	seed = 20261122;
+	rounds *= factor ? strtoul(factor, NULL, 10) : 1;
+	limits_from(&limits, "metric = transfer.bandwidth\npopulation = 3 %\n");
+	for (size_t i = 0; i < rounds; i++) {
+		struct population p;
+		bool silent;
+		size_t fails;
+
+		draw_population(&p, draw, known, spread);
+		fails = accept_node(&limits, &p, draw, spread, slow, &silent);
+		rates.nodes += (fails > 0) / (double)rounds;
+		rates.silent += silent / (double)rounds;
+		population_release(&p);
+	}
+	limits_release(&limits);
+	return rates;
+}
+
+static void good_nodes_pass_and_slow_ones_do_not(void **state)
+{
+	static const size_t counts[] = { 8, 16, 52 };
+	static const double spreads[] = { 0.003, 0.01 };
+
+	(void)state;
+	for (size_t n = 0; n < ARRAY_SIZE(counts); n++)
+		for (size_t s = 0; s < ARRAY_SIZE(spreads); s++) {
+			double spread = spreads[s];
+			struct rates good = simulate_nodes(normal, counts[n], spread, 0, 100);
+			struct rates tails =
+				simulate_nodes(student3, counts[n], spread / sqrt(3), 0, 100);
+			struct rates slow = simulate_nodes(normal, counts[n], spread, 0.05, 100);
+
+			print_message(
+				"%zu good cards known that differ by %.1f %%: good nodes rejected "
+				"%.2f %% (t3 %.2f %%); nodes 5 %% slow rejected %.1f %%, accepted "
+				"in silence %.2f %%\n",
+				counts[n], 100 * spread, 100 * good.nodes, 100 * tails.nodes,
+				100 * slow.nodes, 100 * slow.silent);
+			assert_true(good.nodes <= 0.01);
+			assert_true(slow.silent <= 0.03);
+			assert_true(slow.nodes >= (spread > 0.005 ? 0.9 : 0.99));
+		}
 }
 
 int main(void)
@@ -343,6 +476,7 @@ int main(void)
 		cmocka_unit_test(each_is_held_against_its_kind),
 		cmocka_unit_test(nobody_known_is_said),
 		cmocka_unit_test(kinds_are_found_and_not_made_up),
+		cmocka_unit_test(good_nodes_pass_and_slow_ones_do_not),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,7 +98,7 @@ static int add(const struct population_arguments *a)
 	return err.status == STATUS_OK ? EXIT_ACCEPTED : command_fail(&err);
 }
 
-/* "36 x 4.482 TB/s +-0.3 %, 16 x 4.576 TB/s +-0.2 %" */
+/* "36 x 4.482 TB/s, 16 x 4.576 TB/s +-0.2 %" */
 static char *describe_kinds(const struct population_sample *s, const char *unit)
 {
 	double *logs = xmalloc(s->count * sizeof(*logs));
@@ -114,9 +114,9 @@ static char *describe_kinds(const struct population_sample *s, const char *unit)
 
 		text_addf(&out, "%s%zu x %s", i ? ", " : "", k->count,
 			  units_format(exp(k->center), unit, center, sizeof(center)));
-		if (k->count > 2)
-			text_addf(&out, " +-%.2g %%", 100 * k->deviation);
 	}
+	if (kinds.dof > 0)
+		text_addf(&out, " +-%.2g %%", 100 * kinds.deviation);
 	free(logs);
 	return text_detach(&out);
 }

@@ -437,7 +437,9 @@ bool judge_wants_more(const struct verdicts *verdicts, const char *case_id)
 			continue;
 		if (strcmp(check->case_id, case_id) == 0)
 			return true;
-		if (check->comparison == LIKE_SISTERS && point_length(check->case_id) == length &&
+		/* A check without devices in its case is about all that the node has. */
+		if ((check->comparison == LIKE_SISTERS || !strchr(check->case_id, '@')) &&
+		    point_length(check->case_id) == length &&
 		    strncmp(check->case_id, case_id, length) == 0)
 			return true;
 	}

@@ -2,38 +2,14 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
-
-#include "base/memory.h"
 
 #define FEWEST_VALUES 8
 #define FEWEST_OF_A_KIND 3
 #define SMALLEST_DISTANCE 0.01 /* of the means: below, no limit asks */
-#define MAD_TO_SIGMA 1.4826
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 static double middle(const double *sorted, size_t n)
 {
 	return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
-}
-
-static struct kind kind_of(const double *logs, size_t n)
-{
-	struct kind kind = { .center = middle(logs, n), .count = n };
-	double *distances = xmalloc(n * sizeof(*distances));
-
-	for (size_t i = 0; i < n; i++)
-		distances[i] = fabs(logs[i] - kind.center);
-	qsort(distances, n, sizeof(*distances), ascending);
-	kind.deviation = MAD_TO_SIGMA * middle(distances, n);
-	free(distances);
-	return kind;
 }
 
 static double mean_of(const double *values, size_t n)
@@ -82,12 +58,14 @@ static size_t widest_gap(const double *logs, size_t n)
 	return best && parts(logs, n, best) ? best : 0;
 }
 
+/* `deviation` holds the sum of squares until all kinds are found. */
 static void look(struct kinds *kinds, const double *logs, size_t n, size_t room)
 {
 	size_t low = room > 1 ? widest_gap(logs, n) : 0;
 
 	if (!low) {
-		kinds->items[kinds->count++] = kind_of(logs, n);
+		kinds->items[kinds->count++] = (struct kind){ middle(logs, n), n };
+		kinds->deviation += squares_of(logs, n, mean_of(logs, n));
 		return;
 	}
 	look(kinds, logs, low, room / 2);
@@ -99,5 +77,7 @@ struct kinds kinds_of(const double *logs, size_t n)
 	struct kinds kinds = { .count = 0 };
 
 	look(&kinds, logs, n, KINDS_MOST);
+	kinds.dof = (double)(n - kinds.count);
+	kinds.deviation = kinds.dof > 0 ? sqrt(kinds.deviation / kinds.dof) : 0;
 	return kinds;
 }
