@@ -38,4 +38,19 @@ refuses 2 "nccl_old.txt:10: which collective ran is not known" import nccl-text 
 refuses 2 "there is no format 'excel' to import; there are" import excel nowhere.json
 refuses 2 "did you mean 'babelstream'" import babelstrem "$data"/babelstream.csv
 refuses 2 "say FORMAT and FILE" import nvbandwidth
+
+# What tools print for people by default: which option gives what can be imported.
+printf 'BabelStream\nVersion: 5.0\nUsing CUDA device NVIDIA H200\nFunction    MBytes/sec  Min (sec)   Max         Average\n' >stream.txt
+printf 'nvbandwidth Version: v0.8\nBuilt from Git version: v0.8\n\nRunning host_to_device_memcpy_ce.\n' >bandwidth.txt
+printf -- '---------\nBenchmark              Time             CPU   Iterations\n' >benchmark.txt
+refuses 2 "stream.txt:4: this is what babelstream prints for people; run it with --csv" import babelstream stream.txt
+refuses 2 "bandwidth.txt:1: this is what nvbandwidth prints for people; run it with -j" import nvbandwidth bandwidth.txt
+refuses 2 "benchmark.txt:2: this is what google-benchmark prints for people; run the program with" import google-benchmark benchmark.txt
+refuses 2 "import it as nccl-text" import nccl-json "$data"/nccl.txt
+
+# The page of an import says what it has: the file's name, and no time that nobody measured.
+"$program" report links.json -o named.html >/dev/null
+grep -F '<title>Measurement: nvbandwidth.json, 2 × NVIDIA H200</title>' named.html >/dev/null || fail "the title is not the file's name"
+! grep -F 'took' <(grep 'class="meta"' named.html) >/dev/null || fail "a time that was not measured"
+! grep -F '·  ·' named.html >/dev/null || fail "an empty place in the head of the page"
 refuses 2 "there is no reference GPU 'k81'; did you mean 'k80'" report links.json --reference=k81

@@ -69,8 +69,22 @@ static void finish(struct import *import)
 	free(r->run_id);
 	r->run_id = identity(import->text, import->length);
 	free(r->label);
-	r->label = xstrdup(import->file);
+	r->label = xstrdup(strrchr(import->file, '/') ? strrchr(import->file, '/') + 1 : import->file);
 	r->planned = r->case_count;
+}
+
+/* Numbers for people are rounded, and lack what tells their cases apart: the error names the option for the others. */
+static enum status refuse_for_people(struct import *import, const struct import_format *f)
+{
+	struct import_lines lines = import_lines(import);
+	enum status status = STATUS_OK;
+
+	while (f->for_people && status == STATUS_OK && import_next(&lines))
+		if (text_starts_with(lines.line, f->for_people))
+			status = import_error(import, lines.number, "this is what %s prints for people; %s",
+					      f->name, f->instead);
+	import_lines_end(&lines);
+	return status;
 }
 
 enum status import_text(struct result *result, const char *format, const char *file,
@@ -92,7 +106,9 @@ enum status import_text(struct result *result, const char *format, const char *f
 	if (memchr(text, '\0', length))
 		return error_set(err, STATUS_USAGE, "%s:1: this is no text", file);
 	start(result);
-	status = f->read(&import);
+	status = refuse_for_people(&import, f);
+	if (status == STATUS_OK)
+		status = f->read(&import);
 	if (status == STATUS_OK && !result->case_count)
 		status = import_error(&import, 1, "holds no value that %s knows", f->name);
 	if (status == STATUS_OK)

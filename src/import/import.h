@@ -25,6 +25,8 @@ struct import;
 struct import_format {
 	const char *name;
 	const char *summary; /* which tool, how to have it write the file */
+	/* How a line of what the tool writes for people begins, and what to do instead of importing that; NULL: unknown. */
+	const char *for_people, *instead;
 	enum status (*read)(struct import *import);
 };
 

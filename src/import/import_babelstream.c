@@ -126,5 +126,7 @@ static enum status babelstream_read(struct import *import)
 const struct import_format import_babelstream = {
 	.name = "babelstream",
 	.summary = "cuda-stream --csv > FILE",
+	.for_people = "Function ",
+	.instead = "run it with --csv",
 	.read = babelstream_read,
 };

@@ -136,5 +136,7 @@ static enum status google_benchmark_read(struct import *import)
 const struct import_format import_google_benchmark = {
 	.name = "google-benchmark",
 	.summary = "any Google Benchmark program: --benchmark_format=json > FILE",
+	.for_people = "Benchmark ",
+	.instead = "run the program with --benchmark_format=json",
 	.read = google_benchmark_read,
 };

@@ -138,5 +138,7 @@ static enum status nccl_json_read(struct import *import)
 const struct import_format import_nccl_json = {
 	.name = "nccl-json",
 	.summary = "nccl-tests: all_reduce_perf ... -J FILE",
+	.for_people = "# nThread",
+	.instead = "import it as nccl-text, or run the test with -J FILE",
 	.read = nccl_json_read,
 };

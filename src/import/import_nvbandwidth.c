@@ -274,5 +274,7 @@ static enum status nvbandwidth_read(struct import *import)
 const struct import_format import_nvbandwidth = {
 	.name = "nvbandwidth",
 	.summary = "nvbandwidth -j > FILE",
+	.for_people = "nvbandwidth Version",
+	.instead = "run it with -j",
 	.read = nvbandwidth_read,
 };

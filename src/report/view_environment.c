@@ -27,7 +27,7 @@ void view_runs(const struct view *view, struct tree *page)
 		view_text(run, "version", result->gpuproof_version);
 		tree_textf(run, "seed", "%lld", (long long)result->seed);
 		tree_text(run, "duration",
-			  format_seconds(result->seconds, seconds, sizeof(seconds)));
+			  result->seconds > 0 ? format_seconds(result->seconds, seconds, sizeof(seconds)) : "");
 		view_run_counts(view, r, run);
 	}
 }
