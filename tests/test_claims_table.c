@@ -291,7 +291,7 @@ static void a_comparison_shows_claims_of_several_results(void **state)
 	text_reset(&html);
 	render(results, 2, true, &html);
 	find(&html, "<b>4</b> copy within a V100 / within one die of a K80");
-	find(&html, "holds from 1.5; A / B, cuda:0");
+	find(&html, "(bound: at least 1.5); A / B, cuda:0");
 	find(&html, "B, cuda:1");
 	find(&html, "GTX 1080 Ti: no result of one is on this page");
 	text_release(&html);

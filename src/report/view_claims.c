@@ -26,7 +26,7 @@ static void format_reading(double value, const char *unit, char *out, size_t siz
 		format_quantity(value, unit, out, size);
 }
 
-/* "holds from 2", "holds from 0.1 to 0.4"; "" of what has no say. */
+/* "at least 2", "0.1 to 0.4"; "" of what has no say. */
 static void format_range(const struct claim_measure *m, const char *unit, char *out, size_t size)
 {
 	char low[FORMAT_SIZE], high[FORMAT_SIZE];
@@ -39,11 +39,11 @@ static void format_range(const struct claim_measure *m, const char *unit, char *
 	if (isfinite(m->high))
 		format_reading(m->high, unit, high, sizeof(high));
 	if (!isfinite(m->high))
-		snprintf(out, size, "holds from %s", low);
+		snprintf(out, size, "at least %s", low);
 	else if (m->low <= 0)
-		snprintf(out, size, "holds up to %s", high);
+		snprintf(out, size, "at most %s", high);
 	else
-		snprintf(out, size, "holds from %s to %s", low, high);
+		snprintf(out, size, "%s to %s", low, high);
 }
 
 /* "A, " in a comparison, "B / A, " between two of its results. */
