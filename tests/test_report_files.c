@@ -94,10 +94,10 @@ static void put_result(const char *name, const struct sample_options *options)
 static int set_up(void **state)
 {
 	static const struct sample_options a = {
-		.model = "NVIDIA H200", .driver = "580", .devices = 1, .speed = 1, .small = true
+		.model = "NVIDIA H200", .driver = "580", .devices = 2, .speed = 1, .small = true
 	};
 	static const struct sample_options b = {
-		.model = "Tesla K80", .driver = "470", .devices = 1, .speed = 0.1, .small = true
+		.model = "Tesla K80", .driver = "470", .devices = 2, .speed = 0.1, .small = true
 	};
 
 	(void)state;

@@ -1,0 +1,75 @@
+/* Help topics say what the code does: their figures are the code's. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "judge/change_points.h"
+#include "report/claims.h"
+
+#define LONGEST 65536
+
+/* The topic's text with each run of white space as one space. */
+static char *words_of(const char *name)
+{
+	char *path = xasprintf("%s/../docs/topics/%s.txt", TESTS_DIR, name);
+	char *text = xcalloc(1, LONGEST), *to = text;
+	FILE *file = fopen(path, "r");
+
+	assert_non_null(file);
+	assert_in_range(fread(text, 1, LONGEST - 1, file), 1, LONGEST - 2);
+	fclose(file);
+	free(path);
+	for (const char *s = text; *s; s++)
+		if (!strchr(" \n\t", *s))
+			*to++ = *s;
+		else if (to > text && to[-1] != ' ')
+			*to++ = ' ';
+	*to = '\0';
+	return text;
+}
+
+static void expect(const char *text, char *words)
+{
+	if (!strstr(text, words))
+		fail_msg("\"%s\" is not in the topic", words);
+	free(words);
+}
+
+static void verdicts_of_the_trend(void **state)
+{
+	char *text = words_of("verdicts");
+
+	(void)state;
+	expect(text, xasprintf("Mann and Whitney (p <= %g)", CHANGE_RANK_PROBABILITY));
+	expect(text, xasprintf("Student's t (p <= %g,", CHANGE_PROBABILITY));
+	expect(text, xasprintf("its size (%g %% or more)", 100 * CHANGE_MAGNITUDE));
+	free(text);
+}
+
+static void verdicts_of_claims(void **state)
+{
+	char *text = words_of("verdicts");
+	char *claims = strstr(text, "report --claims");
+
+	(void)state;
+	assert_non_null(claims);
+	for (int v = 0; v < CLAIM_VERDICTS; v++)
+		expect(claims, xasprintf(" %s ", claim_verdict_name((enum claim_verdict)v)));
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(verdicts_of_the_trend),
+		cmocka_unit_test(verdicts_of_claims),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
