@@ -39,8 +39,8 @@ endif()
 # The module <target>: <folder>/cuda11.so with the images that are listed: 61-real is machine code for compute capability
 # 6.1, 61-virtual intermediate code (PTX) that the driver compiles.
 function(cuda11_module target folder)
-	file(GLOB sources CONFIGURE_DEPENDS src/device/cuda/*.c)
-	file(GLOB kernels CONFIGURE_DEPENDS src/device/cuda/*.cu kernels/*.cu)
+	file(GLOB_RECURSE sources CONFIGURE_DEPENDS src/device/cuda/*.c)
+	file(GLOB_RECURSE kernels CONFIGURE_DEPENDS src/device/cuda/*.cu kernels/*.cu)
 	list(FILTER kernels EXCLUDE REGEX "_wgmma\\.cu$") # its instructions are newer than this toolkit
 	set(images "")
 	foreach(image ${ARGN})

@@ -2,7 +2,7 @@
 #ifndef GPUPROOF_KERNELS_DEVICE_CLOCK_CUH
 #define GPUPROOF_KERNELS_DEVICE_CLOCK_CUH
 
-#include "device/cuda/compat.h"
+#include "kernels/launch/compat.h"
 
 /*
  * Nanoseconds that don't depend on the core clock. Its step is 32 ns to 1 us, depending on the

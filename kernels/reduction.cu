@@ -1,7 +1,7 @@
 /* Checking sums over ranks on the device: see reduction.h. */
 #include "kernels/reduction.h"
 
-#include "device/cuda/cuda_kernel.h"
+#include "kernels/launch/cuda_kernel.h"
 #include "kernels/generator.h"
 #include "kernels/storage.cuh"
 

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "device/host/host_kernel.h"
+#include "kernels/launch/host_kernel.h"
 #include "kernels/generator.h"
 #include "kernels/half.h"
 #include "kernels/stored.h"

@@ -1,7 +1,7 @@
 /* Sweeps over memory and products on the device: see soak.h. */
 #include "kernels/soak.h"
 
-#include "device/cuda/cuda_kernel.h"
+#include "kernels/launch/cuda_kernel.h"
 
 #define THREADS 256
 

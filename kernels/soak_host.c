@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "device/host/host_kernel.h"
+#include "kernels/launch/host_kernel.h"
 
 /* Words below which a second thread is not worth it. */
 #define GRAIN 16384

@@ -1,7 +1,7 @@
 /* Kernels that exist to time or to prepare: see timing.h. */
 #include "kernels/timing.h"
 
-#include "device/cuda/cuda_kernel.h"
+#include "kernels/launch/cuda_kernel.h"
 #include "kernels/device_clock.cuh"
 #include "kernels/storage.cuh"
 

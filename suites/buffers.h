@@ -2,7 +2,7 @@
  * Memory that suites measure with: allocated by the backend, filled with generated data, poisoned,
  * checked.
  *
- * Data of a buffer is FILL_BITS (kernels/fill.h) from byte 0, so a copy that keeps its offset is
+ * Data of a buffer is FILL_BITS (kernels/memory/fill.h) from byte 0, so a copy that keeps its offset is
  * checked with the seed alone. Memory that the CPU reads fast is filled and checked by the CPU, so
  * that a fault of the copy path cannot hide behind a second use of it; device and write-combined
  * memory is checked by the device in place.
@@ -11,7 +11,7 @@
 #define GPUPROOF_SUITES_BUFFERS_H
 
 #include "device/backend.h"
-#include "kernels/fill.h"
+#include "kernels/memory/fill.h"
 
 struct buffer {
 	struct device *device;

@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "kernel_checks.h"
-#include "kernels/fill.h"
+#include "kernels/memory/fill.h"
 #include "kernels/fp8.h"
 
 /*

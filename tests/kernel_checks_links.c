@@ -4,8 +4,8 @@
 
 #include "base/memory.h"
 #include "kernel_checks.h"
-#include "kernels/chase.h"
-#include "kernels/copy.h"
+#include "kernels/memory/chase.h"
+#include "kernels/memory/copy.h"
 
 /* Bytes behind and before the copy that must stay as they are. */
 #define MARGIN 32

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "kernel_checks.h"
-#include "kernels/training.h"
+#include "kernels/training/training.h"
 
 static const size_t counts[] = { 1, 7, 1025, 40001 };
 

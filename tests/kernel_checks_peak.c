@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "kernel_checks.h"
-#include "kernels/peak.h"
+#include "kernels/peak/peak.h"
 
 #define LANES 512
 #define STEPS 37

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "kernel_checks.h"
-#include "kernels/fill.h"
+#include "kernels/memory/fill.h"
 #include "kernels/generator.h"
 #include "kernels/reduction.h"
 

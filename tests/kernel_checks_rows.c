@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "kernel_checks.h"
-#include "kernels/training.h"
+#include "kernels/training/training.h"
 
 static const struct shape {
 	size_t rows, columns;

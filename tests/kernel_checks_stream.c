@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "kernel_checks.h"
-#include "kernels/stream.h"
+#include "kernels/memory/stream.h"
 #include "kernels/timing.h"
 
 static const struct stream_variant variants[] = {

@@ -19,7 +19,7 @@
 
 #include "base/clock.h"
 #include "device/backend.h"
-#include "kernels/fill.h"
+#include "kernels/memory/fill.h"
 #include "kernels/timing.h"
 
 static struct backend_list backends;

@@ -19,10 +19,10 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "device/host/communicator.h"
+#include "device/host/ranks/communicator.h"
 #include "kernel_checks.h"
 #include "kernels/timing.h"
-#include "kernels/training.h"
+#include "kernels/training/training.h"
 
 struct rank {
 	int rank, size;

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "device/backend.h"
-#include "kernels/fill.h"
+#include "kernels/memory/fill.h"
 #include "kernels/timing.h"
 
 static struct backend_list backends;

@@ -2,7 +2,7 @@
  * An error planted in a product, a kernel, a collective or the optimizer is found by the
  * verification of the suite `parallel`, on every rank, before anything is timed.
  */
-#include "kernels/training.h"
+#include "kernels/training/training.h"
 #include "parallel_setups.h"
 
 #include <stdlib.h>

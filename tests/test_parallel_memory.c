@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "kernels/training.h"
+#include "kernels/training/training.h"
 #include "suites/parallel/measure.h"
 #include "suites/suite.h"
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
-#include "kernels/loss_scale.h"
+#include "kernels/training/loss_scale.h"
 #include "suites/parallel/scaler.h"
 
 static struct setup dynamic(const char *mode, int ranks)

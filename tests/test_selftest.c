@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 
 #include "base/clock.h"
-#include "kernels/fill.h"
+#include "kernels/memory/fill.h"
 #include "kernels/timing.h"
 #include "measure/telemetry_window.h"
 #include "suites/selftest/trial.h"

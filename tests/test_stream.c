@@ -1,7 +1,7 @@
 /* What the suite `stream` promises, on the host backend: see suite_fixture.h. */
 #include "suite_fixture.h"
 
-#include "kernels/stream.h"
+#include "kernels/memory/stream.h"
 #include "suites/stream/reference.h"
 
 #define QUICK                                                                                      \

@@ -1,8 +1,8 @@
 /* What the transfer suite promises of each direction, engine and state: see suite_fixture.h. */
 #include "suite_fixture.h"
 
-#include "kernels/chase.h"
-#include "kernels/copy.h"
+#include "kernels/memory/chase.h"
+#include "kernels/memory/copy.h"
 #include "suites/cache.h"
 #include "suites/transfer/access.h"
 #include "suites/transfer/direction.h"

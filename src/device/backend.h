@@ -28,7 +28,7 @@
 #include "device/device_info.h"
 #include "device/finding.h"
 #include "device/telemetry.h"
-#include "device/transport.h"
+#include "device/ranks/transport.h"
 
 /* Changes whenever this header does in a way that a loaded module would notice. */
 #define BACKEND_ABI 16
@@ -46,7 +46,7 @@ struct event {
 };
 struct communicator_operations;
 struct fastest_rules; /* base/fastest.h */
-struct relay; /* device/relay.h */
+struct relay; /* device/ranks/relay.h */
 struct communicator {
 	struct device *device;
 	int rank, size;

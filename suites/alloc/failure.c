@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
-#include "kernels/fill.h"
+#include "kernels/memory/fill.h"
 #include "kernels/generator.h"
 #include "suites/alloc/alloc.h"
 #include "suites/alloc/blocks.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "device/relay.h"
+#include "device/ranks/relay.h"
 #include "kernels/reduction.h"
 #include "plan/config.h"
 #include "suites/burn/products.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "device/relay.h"
+#include "device/ranks/relay.h"
 #include "suites/collective/data.h"
 #include "suites/collective/session.h"
 

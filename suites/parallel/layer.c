@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "kernels/training.h"
+#include "kernels/training/training.h"
 #include "suites/parallel/fusions.h"
 #include "suites/parallel/products.h"
 #include "suites/parallel/routes.h"

@@ -18,7 +18,7 @@ struct ddp {
 	size_t count;
 	struct event *ready;
 	struct event *reduced[BUCKETS_CUT_MOST]; /* of each bucket */
-	unsigned blocks; /* of the optimizer beside reductions: see kernels/training.h */
+	unsigned blocks; /* of the optimizer beside reductions: see kernels/training/training.h */
 };
 
 /*

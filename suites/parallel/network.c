@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "kernels/training.h"
+#include "kernels/training/training.h"
 #include "suites/parallel/lodging.h"
 #include "suites/parallel/turns.h"
 

@@ -93,7 +93,7 @@ struct network {
 	size_t product_count;
 	struct product_memory *memory; /* of the stream that settles it; NULL: none */
 	void *scratch;
-	unsigned update_blocks; /* of the optimizer's kernels: see kernels/training.h; 0: no limit */
+	unsigned update_blocks; /* of the optimizer's kernels: see kernels/training/training.h; 0: no limit */
 	bool narrow_updates;    /* the mode limits those that run beside reductions, as that is faster */
 	uint64_t updates; /* optimizer steps so far, with those that were skipped */
 	struct loss_scale *loss_scale; /* device memory; NULL unless setup->dynamic_scale */

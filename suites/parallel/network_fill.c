@@ -2,8 +2,8 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "kernels/fill.h"
-#include "kernels/training.h"
+#include "kernels/memory/fill.h"
+#include "kernels/training/training.h"
 #include "suites/parallel/network.h"
 
 static void *master_at(const struct network *n, uint64_t element)

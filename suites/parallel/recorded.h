@@ -1,6 +1,6 @@
 /*
  * Training steps that are recorded once and launched again as one graph, on all of the team's streams that a step uses.
- * What depends on the number of the step is counted on the device: see optimizer_clock in kernels/training.h.
+ * What depends on the number of the step is counted on the device: see optimizer_clock in kernels/training/training.h.
  */
 #ifndef GPUPROOF_PARALLEL_RECORDED_H
 #define GPUPROOF_PARALLEL_RECORDED_H

@@ -1,6 +1,6 @@
 #include "suites/parallel/scaler.h"
 
-#include "kernels/loss_scale.h"
+#include "kernels/training/loss_scale.h"
 
 /* From the largest scale to the least. */
 #define SETTLE_MOST 32

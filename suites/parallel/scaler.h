@@ -1,5 +1,5 @@
 /*
- * The loss scale that the device keeps (kernels/loss_scale.h) in a step of several ranks: all skip a step, or none.
+ * The loss scale that the device keeps (kernels/training/loss_scale.h) in a step of several ranks: all skip a step, or none.
  * Without setup->dynamic_scale these calls do nothing.
  */
 #ifndef GPUPROOF_PARALLEL_SCALER_H

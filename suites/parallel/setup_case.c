@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/loss_scale.h"
+#include "kernels/training/loss_scale.h"
 #include "suites/parallel/grid.h"
 #include "suites/parallel/mode.h"
 #include "suites/suite.h"

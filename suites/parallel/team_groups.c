@@ -1,7 +1,7 @@
 /* Connections between some of the ranks: groups, and neighbours in a pipeline. */
 #include "suites/parallel/team.h"
 
-#include "device/relay.h"
+#include "device/ranks/relay.h"
 #include "suites/join.h"
 
 /* 0 where it is the whole machine's, which others use as well. */

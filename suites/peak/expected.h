@@ -2,7 +2,7 @@
 #ifndef GPUPROOF_SUITES_PEAK_EXPECTED_H
 #define GPUPROOF_SUITES_PEAK_EXPECTED_H
 
-#include "kernels/peak.h"
+#include "kernels/peak/peak.h"
 
 /* out[lane] of peak_fma for the first PEAK_PERIOD lanes; the others repeat them. */
 void peak_expect_fma(enum precision precision, uint64_t steps, uint64_t expected[PEAK_PERIOD]);

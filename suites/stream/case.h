@@ -2,7 +2,7 @@
 #ifndef GPUPROOF_SUITES_STREAM_CASE_H
 #define GPUPROOF_SUITES_STREAM_CASE_H
 
-#include "kernels/stream.h"
+#include "kernels/memory/stream.h"
 #include "measure/run.h"
 #include "suites/buffers.h"
 #include "suites/cache.h"

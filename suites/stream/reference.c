@@ -5,7 +5,7 @@
 
 #include "base/parallel.h"
 #include "base/vectorised.h"
-#include "kernels/stream.h"
+#include "kernels/memory/stream.h"
 
 #define GRAIN (1 << 16)
 

@@ -1,8 +1,8 @@
-/* The ways of running a kernel of kernels/stream.h that are worth trying on a device. */
+/* The ways of running a kernel of kernels/memory/stream.h that are worth trying on a device. */
 #ifndef GPUPROOF_SUITES_STREAM_VARIANTS_H
 #define GPUPROOF_SUITES_STREAM_VARIANTS_H
 
-#include "kernels/stream.h"
+#include "kernels/memory/stream.h"
 
 /* Never empty; the first is the one to take untried. */
 const struct stream_variant *stream_variants(const struct device_info *info,

@@ -6,7 +6,7 @@
 #ifndef GPUPROOF_SUITES_TRANSFER_LANE_H
 #define GPUPROOF_SUITES_TRANSFER_LANE_H
 
-#include "kernels/copy.h"
+#include "kernels/memory/copy.h"
 #include "suites/buffers.h"
 
 struct lane_end {

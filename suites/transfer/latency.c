@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "kernels/chase.h"
+#include "kernels/memory/chase.h"
 #include "kernels/generator.h"
 #include "suites/transfer/pool.h"
 #include "suites/transfer/transfer.h"

@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "device/backend.h"
-#include "kernels/stream.h"
+#include "kernels/memory/stream.h"
 #include "measure/statistics.h"
 
 #define ROUNDS 25

@@ -2,8 +2,8 @@
  * Transports of the fake backend: `nccl` is the host's collectives, refused before compute capability 5.0 as by NCCL
  * 2.28; `peer_copy` and `host_copy` are the relay over the host's messages. Time passes with what each rank puts.
  */
-#include "device/host/communicator.h"
-#include "device/relay.h"
+#include "device/host/ranks/communicator.h"
+#include "device/ranks/relay.h"
 #include "fake_device.h"
 
 enum status fake_transport_usable(struct device *device, enum transport transport, uint64_t devices,
@@ -24,31 +24,31 @@ enum status fake_transport_usable(struct device *device, enum transport transpor
 	return STATUS_OK;
 }
 
-static enum status fake_put(struct communicator *communicator, struct stream *stream, int peer,
+static enum status fake_push(struct communicator *communicator, struct stream *stream, int peer,
 			    const void *from, size_t bytes, struct error *err)
 {
-	CALL("put");
+	CALL("push");
 	pass(stream, (double)bytes / FAKE_BANDWIDTH);
-	return host_relay_ways.put(communicator, host(stream), peer, from, bytes, err);
+	return host_transport_ops.push(communicator, host(stream), peer, from, bytes, err);
 }
 
-static enum status fake_take(struct communicator *communicator, struct stream *stream, int peer,
+static enum status fake_pull(struct communicator *communicator, struct stream *stream, int peer,
 			     void *to, size_t bytes, struct error *err)
 {
-	CALL("take");
+	CALL("pull");
 	pass(stream, 0);
-	return host_relay_ways.take(communicator, host(stream), peer, to, bytes, err);
+	return host_transport_ops.pull(communicator, host(stream), peer, to, bytes, err);
 }
 
-static enum status fake_add(struct communicator *communicator, struct stream *stream, int peer,
+static enum status fake_pull_reduce(struct communicator *communicator, struct stream *stream, int peer,
 			    const struct relay_sum *sum, struct error *err)
 {
-	CALL("add");
+	CALL("pull_reduce");
 	pass(stream, 0);
-	return host_relay_ways.add(communicator, host(stream), peer, sum, err);
+	return host_transport_ops.pull_reduce(communicator, host(stream), peer, sum, err);
 }
 
-static const struct relay_ways ways = { .put = fake_put, .take = fake_take, .add = fake_add };
+static const struct transport_ops ops = { .push = fake_push, .pull = fake_pull, .pull_reduce = fake_pull_reduce };
 
 enum status fake_communicator_open(struct device *device,
 				   const struct communicator_options *options,
@@ -65,7 +65,7 @@ enum status fake_communicator_open(struct device *device,
 	if (status == STATUS_OK)
 		status = HOST->communicator_open(device, &direct, id, rank, size, out, err);
 	if (status == STATUS_OK && relayed)
-		status = host_relay_open(*out, &ways, err);
+		status = host_relay_open(*out, &ops, err);
 	if (status == STATUS_OK && options->transport != TRANSPORT_AUTO)
 		(*out)->transport = options->transport;
 	else if (status != STATUS_OK && *out)

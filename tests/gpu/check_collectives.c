@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kernels/fill.h"
-#include "kernels/training.h"
+#include "kernels/memory/fill.h"
+#include "kernels/training/training.h"
 #include "measure/world.h"
 
 #define COUNT 100003

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "kernels/fill.h"
+#include "kernels/memory/fill.h"
 #include "kernels/generator.h"
 
 /* Odd on purpose: the last word is partial. */

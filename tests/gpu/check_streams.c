@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "kernels/fill.h"
+#include "kernels/memory/fill.h"
 #include "kernels/timing.h"
 
 #define BYTES (1u << 20)

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "device/cuda/cublas.h"
-#include "device/cuda/nccl.h"
+#include "device/cuda/blas/cublas.h"
+#include "device/cuda/ranks/nccl.h"
 #include "device/cuda/nvml.h"
 
 typedef bool version_fn(char *out, size_t size);

@@ -6,8 +6,8 @@
 #define GPUPROOF_DEVICE_CUDA_CUDA_BACKEND_H
 
 #include "device/backend.h"
-#include "device/cuda/compat.h"
-#include "device/cuda/cuda_kernel.h"
+#include "kernels/launch/compat.h"
+#include "kernels/launch/cuda_kernel.h"
 
 struct cublas_context;    /* gemm.c: handle and workspace of one stream */
 struct lt_context;        /* lt.c: the same, and what the last search chose */

@@ -10,7 +10,7 @@
 
 #include "base/memory.h"
 #include "device/architecture.h"
-#include "device/cuda/nccl.h"
+#include "device/cuda/ranks/nccl.h"
 #include "device/cuda/nvml.h"
 
 /* The attribute, or `otherwise` where the toolkit's or driver's answer is an error. */

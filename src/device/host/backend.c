@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "device/host/communicator.h"
+#include "device/host/ranks/communicator.h"
 #include "device/limits.h"
 #include "device/host/stream.h"
 

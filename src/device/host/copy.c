@@ -1,7 +1,7 @@
 /* Copies and fills of the host backend. */
 #include <string.h>
 
-#include "device/host/host_kernel.h"
+#include "kernels/launch/host_kernel.h"
 
 /* One core copies smaller pieces sooner than a second one is woken. */
 #define GRAIN_BYTES (512u << 10)

@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 
 #include "device/host/blas.h"
-#include "device/host/elements.h"
-#include "device/host/host_kernel.h"
+#include "kernels/launch/elements.h"
+#include "kernels/launch/host_kernel.h"
 
 /*
  * A product with fewer operations for each thread is done sooner by fewer threads. OpenBLAS has kernels without a buffer

@@ -1,5 +1,5 @@
 /* How the host backend divides an operation: the only place that uses a stream's team. */
-#include "device/host/host_kernel.h"
+#include "kernels/launch/host_kernel.h"
 #include "device/host/team.h"
 
 unsigned host_threads(struct stream *stream)

@@ -1,0 +1,59 @@
+/* What the kernels of products get, made of a struct gemm, and how they are launched. */
+#ifndef GPUPROOF_KERNELS_GEMM_PROBLEM_CUH
+#define GPUPROOF_KERNELS_GEMM_PROBLEM_CUH
+
+#include <stdint.h>
+
+#include "kernels/gemm/gemm.h"
+
+/* T: of the elements; void where one kernel takes several types. */
+template <typename T> struct gemm_problem {
+	const T *a, *b;
+	T *c;
+	int m, n, k;
+	int64_t lda, ldb, ldc;
+	int64_t stride_a, stride_b, stride_c;
+	float alpha, beta;
+};
+
+/* Of a product that gemm_kernel_check() let pass. */
+template <typename T> static gemm_problem<T> gemm_problem_of(const struct gemm *g)
+{
+	gemm_problem<T> p = { (const T *)g->a,
+			      (const T *)g->b,
+			      (T *)g->c,
+			      (int)g->m,
+			      (int)g->n,
+			      (int)g->k,
+			      g->lda,
+			      g->ldb,
+			      g->ldc,
+			      g->stride_a,
+			      g->stride_b,
+			      g->stride_c,
+			      (float)g->alpha,
+			      (float)g->beta };
+
+	return p;
+}
+
+static inline unsigned gemm_batch(const struct gemm *g)
+{
+	return g->batch > 0 ? (unsigned)g->batch : 1;
+}
+
+/* A block for each tile of `rows` x `columns`, and that for each product of the batch. */
+static inline dim3 gemm_grid(const struct gemm *g, int rows, int columns)
+{
+	return dim3((unsigned)((g->m + rows - 1) / rows) *
+			    (unsigned)((g->n + columns - 1) / columns),
+		    1, gemm_batch(g));
+}
+
+/* Whether C has no element; a grid of no blocks cannot be launched. */
+static inline bool gemm_is_empty(const struct gemm *g)
+{
+	return g->m == 0 || g->n == 0;
+}
+
+#endif

@@ -1,0 +1,62 @@
+/* FP32 products by ordinary multiply-adds: see gemm.h and gemm_simt.cuh. */
+#include "kernels/gemm/gemm.h"
+
+#include "kernels/launch/cuda_kernel.h"
+#include "kernels/gemm/gemm_simt.cuh"
+
+/*
+ * Tiles for devices that copy asynchronously and have much shared memory, for too few of those to fill a device once, and
+ * for older devices. On an H200 at 8192^3, where cuBLAS has 50.9 to 51.3 TFLOP/s, the large ones without bounds have 50.2
+ * to 50.5, those that read each element of A anew 48.0, sixteen rows by eight columns a thread 47.7, and these with
+ * bounds 43.9; two blocks of half the tile 50.0.
+ */
+typedef simt_shape<256, 128, 16, 8, 16, 8, 3> large_tiles;
+typedef simt_shape<128, 128, 16, 8, 8, 4, 3, 2> small_tiles;
+typedef simt_shape<128, 128, 8, 8, 8, 8, 2> plain_tiles;
+
+template <typename S, bool WIDE, bool WHOLE>
+static void launch_shape(const struct gemm *g, cudaStream_t stream)
+{
+	if (S::SHARED_BYTES > 48 << 10)
+		cudaFuncSetAttribute(gemm_simt<S, WIDE, WHOLE>,
+				     cudaFuncAttributeMaxDynamicSharedMemorySize, S::SHARED_BYTES);
+	gemm_simt<S, WIDE, WHOLE><<<gemm_grid(g, S::BM, S::BN), S::THREADS, S::SHARED_BYTES, stream>>>(
+		gemm_problem_of<float>(g));
+}
+
+/* Whether no tile goes beyond the matrices. */
+template <typename S> static bool fits(const struct gemm *g)
+{
+	return g->m % S::BM == 0 && g->n % S::BN == 0 && g->k % S::BK == 0;
+}
+
+extern "C" enum status kernel_cuda_gemm_simt(struct stream *stream, const void *arguments,
+					     struct error *err)
+{
+	const struct gemm *g = (const struct gemm *)arguments;
+	const struct device_info *info = &stream->device->info;
+	cudaStream_t handle = cuda_stream_handle(stream);
+	dim3 tiles = gemm_grid(g, large_tiles::BM, large_tiles::BN);
+
+	if (gemm_kernel_check("gemm_simt", g, 1u << PRECISION_FP32, err) != STATUS_OK)
+		return err->status;
+	if (gemm_is_empty(g))
+		return STATUS_OK;
+	if (!gemm_kernel_aligned(g, 4)) {
+		launch_shape<plain_tiles, false, false>(g, handle);
+		return cuda_check_path("gemm_simt", "plain tiles, narrow loads", err);
+	}
+	if (info->capability_major < 8) {
+		launch_shape<plain_tiles, true, false>(g, handle);
+		return cuda_check_path("gemm_simt", "plain tiles", err);
+	}
+	if (10 * (uint64_t)tiles.x * tiles.z < 9 * (uint64_t)info->multiprocessors) {
+		launch_shape<small_tiles, true, false>(g, handle);
+		return cuda_check_path("gemm_simt", "small tiles, asynchronous copies", err);
+	}
+	if (fits<large_tiles>(g))
+		launch_shape<large_tiles, true, true>(g, handle);
+	else
+		launch_shape<large_tiles, true, false>(g, handle);
+	return cuda_check_path("gemm_simt", "large tiles, asynchronous copies", err);
+}

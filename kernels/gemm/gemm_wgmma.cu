@@ -1,0 +1,82 @@
+/* Products by the tensor cores of compute capability 9.0: see gemm_wgmma.cuh. */
+#include "kernels/gemm/gemm_wgmma.h"
+
+#include "kernels/launch/cuda_kernel.h"
+#include "kernels/gemm/gemm.h"
+#include "kernels/gemm/gemm_wgmma.cuh"
+
+extern "C" bool gemm_wgmma_takes(const struct gemm *g)
+{
+	/* Strides of a batch only have to keep the addresses aligned. */
+	int64_t misfit = g->lda % 8 | g->ldb % 8;
+
+	if (g->batch > 1)
+		misfit |= g->stride_a % 8 | g->stride_b % 8;
+	return misfit == 0 && g->k > 0 && (((uintptr_t)g->a | (uintptr_t)g->b) & 15) == 0;
+}
+
+/* The driver's function, through the runtime: nothing here links the driver. */
+static decltype(&cuTensorMapEncodeTiled) encoder(void)
+{
+	static void *function;
+	cudaDriverEntryPointQueryResult found;
+
+	if (!function &&
+	    cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000,
+					     cudaEnableDefault, &found) != cudaSuccess)
+		cudaGetLastError();
+	return (decltype(&cuTensorMapEncodeTiled))function;
+}
+
+/* A matrix of `lines` lines of `length` elements, copied in boxes of 64 x `height`. */
+static bool encode(CUtensorMap *map, CUtensorMapDataType type, const void *matrix, int64_t length,
+		   int64_t lines, int64_t ld, unsigned height)
+{
+	cuuint64_t sizes[2] = { (cuuint64_t)length, (cuuint64_t)lines },
+		   strides[1] = { (cuuint64_t)ld * 2 };
+	cuuint32_t box[2] = { WGMMA_LINE, height }, steps[2] = { 1, 1 };
+
+	return encoder() && encoder()(map, type, 2, (void *)matrix, sizes, strides, box, steps,
+				      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+				      CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+				      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+}
+
+template <typename T>
+static enum status launch(struct stream *stream, const struct gemm *g, CUtensorMapDataType type,
+			  int64_t i, struct error *err)
+{
+	cudaStream_t handle = cuda_stream_handle(stream);
+	wgmma_problem p = { (T *)g->c + i * g->stride_c,
+			    (int)g->m,
+			    (int)g->n,
+			    (int)g->k,
+			    g->ldc,
+			    (float)g->alpha,
+			    (float)g->beta };
+	CUtensorMap map_a, map_b;
+
+	if (!encode(&map_a, type, (const T *)g->a + i * g->stride_a, g->m, g->k, g->lda,
+		    WGMMA_TILE_K) ||
+	    !encode(&map_b, type, (const T *)g->b + i * g->stride_b, g->k, g->n, g->ldb,
+		    WGMMA_TILE_N))
+		return error_set(err, STATUS_DEVICE,
+				 "gemm_tensor: the driver refuses a tensor map");
+	cudaFuncSetAttribute(gemm_wgmma<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+			     WGMMA_SHARED_BYTES);
+	gemm_wgmma<T><<<(unsigned)cuda_stream_multiprocessors(stream), WGMMA_THREADS,
+			WGMMA_SHARED_BYTES, handle>>>(p, map_a, map_b);
+	return cuda_check_path("gemm_tensor", "WGMMA", err);
+}
+
+extern "C" enum status gemm_wgmma_launch(struct stream *stream, const struct gemm *g,
+					 struct error *err)
+{
+	for (int64_t i = 0; i < (g->batch > 0 ? g->batch : 1); i++)
+		if ((g->precision == PRECISION_FP16
+			     ? launch<half>(stream, g, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, i, err)
+			     : launch<__nv_bfloat16>(stream, g, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, i,
+						     err)) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}

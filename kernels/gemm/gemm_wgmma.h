@@ -1,0 +1,19 @@
+/* The part of gemm_tensor that is compiled for compute capability 9.0 alone. */
+#ifndef GPUPROOF_KERNELS_GEMM_GEMM_WGMMA_H
+#define GPUPROOF_KERNELS_GEMM_GEMM_WGMMA_H
+
+#include "kernels/kernel.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Whether the copy engine can read these matrices: addresses and leading dimensions in multiples of 16 bytes. */
+bool gemm_wgmma_takes(const struct gemm *gemm);
+enum status gemm_wgmma_launch(struct stream *stream, const struct gemm *gemm, struct error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

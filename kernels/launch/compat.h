@@ -1,0 +1,41 @@
+/*
+ * What differs between CUDA toolkits 11.8 to 13 and between the architectures that code is compiled for, and nothing
+ * else: no other file tests a version or __CUDA_ARCH__ (ci/check-layers). What a device can do is asked at run time.
+ * Where a toolkit lost a field of cudaDeviceProp (13: the clocks), the files ask cudaDeviceGetAttribute, which all have.
+ */
+#ifndef GPUPROOF_KERNELS_LAUNCH_COMPAT_H
+#define GPUPROOF_KERNELS_LAUNCH_COMPAT_H
+
+#include <cuda_runtime_api.h>
+
+/* The oldest driver on which a program of this toolkit starts (NVIDIA's table of minor-version compatibility). */
+#if CUDART_VERSION >= 13000
+#define CUDA_MIN_DRIVER 580
+#elif CUDART_VERSION >= 12000
+#define CUDA_MIN_DRIVER 525
+#elif CUDART_VERSION >= 11080
+#define CUDA_MIN_DRIVER 450
+#else
+#error "the CUDA backend needs toolkit 11.8 or newer"
+#endif
+
+/* Whether the module holds the code for compute capability 9.0 alone, whose instructions toolkit 11.8 does not know. */
+#ifdef GPUPROOF_WGMMA
+#define CUDA_HAS_WGMMA 1
+#else
+#define CUDA_HAS_WGMMA 0
+#endif
+
+/* What the device code that is being compiled may use; nothing in host code. */
+#ifdef __CUDA_ARCH__
+#define CODE_CAPABILITY (__CUDA_ARCH__ / 10)
+#else
+#define CODE_CAPABILITY 0
+#endif
+#define CODE_HAS_HALF_ARITHMETIC (CODE_CAPABILITY >= 53)
+#define CODE_HAS_NANOSLEEP (CODE_CAPABILITY >= 70)
+#define CODE_HAS_TENSOR_CORES (CODE_CAPABILITY >= 70)
+#define CODE_HAS_TF32 (CODE_CAPABILITY >= 80)
+#define CODE_HAS_ASYNC_COPY (CODE_CAPABILITY >= 80)
+
+#endif

@@ -1,0 +1,205 @@
+#include "kernels/memory/fill.h"
+
+#include <string.h>
+
+#include "kernels/launch/host_kernel.h"
+#include "kernels/fp8.h"
+#include "kernels/generator.h"
+#include "kernels/half.h"
+
+/* Smaller slices are not worth a second thread. */
+#define GRAIN 16384
+
+/* Word `index` of the byte stream, as it lies in memory. */
+static inline uint64_t stored_word(uint64_t seed, uint64_t index)
+{
+	uint64_t word = generator_bits(seed, index);
+
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	word = __builtin_bswap64(word);
+#endif
+	return word;
+}
+
+HOST_VECTORISED
+static void fill_words(char *to, uint64_t first, uint64_t count, uint64_t seed)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t word = stored_word(seed, first + i);
+
+		memcpy(to + 8 * i, &word, sizeof(word));
+	}
+}
+
+/* A slice is counted in words; the last one of all may be partial. */
+static void fill_bits_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+{
+	const struct fill_arguments *a = context;
+	uint64_t whole = a->count / 8, last = end < whole ? end : whole;
+
+	(void)part;
+	fill_words((char *)a->memory + 8 * begin, a->first / 8 + begin, last - begin, a->seed);
+	if (end > whole) {
+		uint64_t word = stored_word(a->seed, a->first / 8 + whole);
+
+		memcpy((char *)a->memory + 8 * whole, &word, a->count % 8);
+	}
+}
+
+/* One loop for each storage type: `store` turns the exact product, a double, into an element. */
+#define FILL_LOOP(name, type, store)                                                               \
+	HOST_VECTORISED                                                                            \
+	static void fill_##name(type *to, uint64_t first, uint64_t count, uint64_t seed,           \
+				double scale)                                                      \
+	{                                                                                          \
+		for (uint64_t i = 0; i < count; i++)                                               \
+			to[i] = store(scale * (double)generator_uniform(seed, first + i));         \
+	}
+FILL_LOOP(fp64, double, (double))
+FILL_LOOP(fp32, float, (float))
+FILL_LOOP(fp16, uint16_t, half_from_double)
+FILL_LOOP(bf16, uint16_t, bf16_from_double)
+
+/* Through FP32 rounded to odd, which leaves the second rounding what one of the double would find. */
+static inline uint8_t fp8_from_double(double value)
+{
+	return fp8_from_float(half_round_to_odd(value));
+}
+
+static inline int8_t fixed8_from_double(double value)
+{
+	return fixed8_from_float(half_round_to_odd(value));
+}
+FILL_LOOP(fp8, uint8_t, fp8_from_double)
+FILL_LOOP(fixed8, int8_t, fixed8_from_double)
+
+static void fill_elements_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+{
+	const struct fill_arguments *a = context;
+	uint64_t first = a->first + begin, count = end - begin;
+
+	(void)part;
+	switch (a->kind) {
+	case FILL_FP64:
+		fill_fp64((double *)a->memory + begin, first, count, a->seed, a->scale);
+		break;
+	case FILL_FP32:
+		fill_fp32((float *)a->memory + begin, first, count, a->seed, a->scale);
+		break;
+	case FILL_FP16:
+		fill_fp16((uint16_t *)a->memory + begin, first, count, a->seed, a->scale);
+		break;
+	case FILL_FP8:
+		fill_fp8((uint8_t *)a->memory + begin, first, count, a->seed, a->scale);
+		break;
+	case FILL_FIXED8:
+		fill_fixed8((int8_t *)a->memory + begin, first, count, a->seed, a->scale);
+		break;
+	default:
+		fill_bf16((uint16_t *)a->memory + begin, first, count, a->seed, a->scale);
+	}
+}
+
+static enum status fill_run(struct stream *stream, const void *arguments, struct error *err)
+{
+	struct fill_arguments a = *(const struct fill_arguments *)arguments;
+
+	if (a.kind == FILL_BITS && a.first % 8 != 0)
+		return error_set(err, STATUS_INTERNAL, "fill: first is no multiple of 8");
+	if (a.kind == FILL_BITS)
+		host_parallel(stream, (a.count + 7) / 8, GRAIN, fill_bits_slice, &a);
+	else
+		host_parallel(stream, a.count, GRAIN, fill_elements_slice, &a);
+	return STATUS_OK;
+}
+HOST_KERNEL(fill)
+
+struct check {
+	const struct check_fill_arguments *a;
+	struct fill_mismatch found[HOST_PARALLEL_MAX];
+};
+
+/*
+ * The words that differ in a stretch of whole words: the quick look that nearly always finds none.
+ */
+HOST_VECTORISED
+static uint64_t count_wrong(const char *memory, uint64_t first, uint64_t count, uint64_t seed)
+{
+	uint64_t wrong = 0;
+
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t got;
+
+		memcpy(&got, memory + 8 * i, sizeof(got));
+		wrong += got != stored_word(seed, first + i);
+	}
+	return wrong;
+}
+
+/*
+ * Word `index` of the range, `bytes` of which count; a partial word is compared and reported with
+ * zeros behind.
+ */
+static void check_word(const struct check_fill_arguments *a, uint64_t index, size_t bytes,
+		       struct fill_mismatch *found)
+{
+	uint64_t word = stored_word(a->seed, a->first / 8 + index), expected = 0, got = 0;
+
+	memcpy(&expected, &word, bytes);
+	memcpy(&got, (const char *)a->memory + 8 * index, bytes);
+	if (expected == got)
+		return;
+	if (found->count++ == 0) {
+		found->index = 8 * index;
+		found->expected = expected;
+		found->got = got;
+	}
+}
+
+static void check_slice(void *context, unsigned part, uint64_t begin, uint64_t end)
+{
+	struct check *check = context;
+	const struct check_fill_arguments *a = check->a;
+	struct fill_mismatch *found = &check->found[part];
+	uint64_t whole = a->bytes / 8, last = end < whole ? end : whole;
+
+	memset(found, 0, sizeof(*found));
+	if (count_wrong((const char *)a->memory + 8 * begin, a->first / 8 + begin, last - begin,
+			a->seed) > 0) {
+		for (uint64_t i = begin; i < last; i++)
+			check_word(a, i, 8, found);
+	}
+	if (end > whole)
+		check_word(a, whole, a->bytes % 8, found);
+}
+
+/* Adds the parts, which are in the order of memory, to what earlier launches left in `out`. */
+static void merge(struct fill_mismatch *out, const struct fill_mismatch *found, unsigned parts)
+{
+	for (unsigned i = 0; i < parts; i++) {
+		if (found[i].count == 0)
+			continue;
+		if (found[i].index < out->index) {
+			out->index = found[i].index;
+			out->expected = found[i].expected;
+			out->got = found[i].got;
+		}
+		if (__builtin_add_overflow(out->count, found[i].count, &out->count))
+			out->count = UINT64_MAX;
+	}
+}
+
+static enum status check_fill_run(struct stream *stream, const void *arguments, struct error *err)
+{
+	const struct check_fill_arguments *a = arguments;
+	struct check check;
+	unsigned parts;
+
+	if (a->first % 8 != 0)
+		return error_set(err, STATUS_INTERNAL, "check_fill: first is no multiple of 8");
+	check.a = a;
+	parts = host_parallel(stream, (a->bytes + 7) / 8, GRAIN, check_slice, &check);
+	merge(a->out, check.found, parts);
+	return STATUS_OK;
+}
+HOST_KERNEL(check_fill)

@@ -1,0 +1,388 @@
+/* Kernels that only move through memory: see stream.h. */
+#include "kernels/memory/stream.h"
+
+#include "kernels/launch/cuda_kernel.h"
+#include "kernels/storage.cuh"
+
+#define MAX_THREADS 1024
+
+template <bool STREAMING, typename P> static __device__ __forceinline__ P load16(const P *p)
+{
+	return STREAMING ? __ldcs(p) : *p;
+}
+
+template <bool STREAMING, typename P> static __device__ __forceinline__ void store16(P *p, P value)
+{
+	if (STREAMING)
+		__stcs(p, value);
+	else
+		*p = value;
+}
+
+template <int OP, typename T> static __device__ __forceinline__ T one(T x, T y)
+{
+	return OP == STREAM_COPY  ? x
+	       : OP == STREAM_MUL ? (T)STREAM_SCALAR * x
+	       : OP == STREAM_ADD ? x + y
+				  : x + (T)STREAM_SCALAR * y;
+}
+
+template <int OP> static __device__ __forceinline__ double2 pack_of(double2 x, double2 y)
+{
+	return make_double2(one<OP>(x.x, y.x), one<OP>(x.y, y.y));
+}
+
+template <int OP> static __device__ __forceinline__ float4 pack_of(float4 x, float4 y)
+{
+	return make_float4(one<OP>(x.x, y.x), one<OP>(x.y, y.y), one<OP>(x.z, y.z),
+			   one<OP>(x.w, y.w));
+}
+
+/* A block takes stretches of U * blockDim.x packs of 16 bytes; all loads of a stretch go first. */
+template <int OP, typename P, int U, bool STREAMING>
+static __global__ void __launch_bounds__(MAX_THREADS)
+	elementwise(P *out, const P *x, const P *y, uint64_t packs)
+{
+	const bool two = OP == STREAM_ADD || OP == STREAM_TRIAD;
+	uint64_t stretch = (uint64_t)U * blockDim.x, stride = gridDim.x * stretch;
+	uint64_t base = blockIdx.x * stretch + threadIdx.x;
+
+	for (; base + (uint64_t)(U - 1) * blockDim.x < packs; base += stride) {
+		P a[U], b[U];
+
+#pragma unroll
+		for (int j = 0; j < U; j++) {
+			a[j] = load16<STREAMING>(x + base + (uint64_t)j * blockDim.x);
+			b[j] = two ? load16<STREAMING>(y + base + (uint64_t)j * blockDim.x) : a[j];
+		}
+#pragma unroll
+		for (int j = 0; j < U; j++)
+			store16<STREAMING>(out + base + (uint64_t)j * blockDim.x,
+					   pack_of<OP>(a[j], b[j]));
+	}
+	for (int j = 0; j < U; j++, base += blockDim.x)
+		if (base < packs)
+			out[base] = pack_of<OP>(x[base], two ? y[base] : x[base]);
+}
+
+template <int U, bool STREAMING>
+static __global__ void __launch_bounds__(MAX_THREADS)
+	write_words(ulonglong2 *out, uint64_t seed, uint64_t packs)
+{
+	uint64_t stretch = (uint64_t)U * blockDim.x, stride = gridDim.x * stretch;
+
+	for (uint64_t base = blockIdx.x * stretch + threadIdx.x; base < packs; base += stride) {
+#pragma unroll
+		for (int j = 0; j < U; j++) {
+			uint64_t i = base + (uint64_t)j * blockDim.x;
+			uint64_t word = seed + 2 * i * STREAM_STEP;
+
+			if (i < packs)
+				store16<STREAMING>(out + i,
+						   make_ulonglong2(word, word + STREAM_STEP));
+		}
+	}
+}
+
+static __device__ __forceinline__ double shuffle_down(double x, int by)
+{
+	return __shfl_down_sync(~0u, x, by);
+}
+static __device__ __forceinline__ uint64_t shuffle_down(uint64_t x, int by)
+{
+	return (uint64_t)__shfl_down_sync(~0u, (unsigned long long)x, by);
+}
+
+/* The sum over the block, in thread 0. */
+template <typename A> static __device__ A block_sum(A mine)
+{
+	__shared__ A warps[MAX_THREADS / 32];
+	unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+
+	for (int by = 16; by; by /= 2)
+		mine += shuffle_down(mine, by);
+	__syncthreads(); /* `warps` may still be in use by a sum before this one */
+	if (lane == 0)
+		warps[warp] = mine;
+	__syncthreads();
+	if (warp == 0) {
+		mine = lane < blockDim.x / 32 ? warps[lane] : A(0);
+		for (int by = 16; by; by /= 2)
+			mine += shuffle_down(mine, by);
+	}
+	return mine;
+}
+
+static __device__ __forceinline__ void put(struct stream_sum *s, unsigned i, double value)
+{
+	s->parts[i].number = value;
+}
+static __device__ __forceinline__ void put(struct stream_sum *s, unsigned i, uint64_t value)
+{
+	s->parts[i].words = value;
+}
+static __device__ __forceinline__ double part(const volatile struct stream_sum *s, unsigned i,
+					      double)
+{
+	return s->parts[i].number;
+}
+static __device__ __forceinline__ uint64_t part(const volatile struct stream_sum *s, unsigned i,
+						uint64_t)
+{
+	return s->parts[i].words;
+}
+static __device__ __forceinline__ void finish(struct stream_sum *s, double value)
+{
+	s->sum.number = value;
+}
+static __device__ __forceinline__ void finish(struct stream_sum *s, uint64_t value)
+{
+	s->sum.words = value;
+}
+
+/* Adds up the grid: the block that comes last takes the parts in one fixed order. */
+template <typename A> static __device__ void grid_sum(struct stream_sum *s, A mine)
+{
+	__shared__ bool last;
+	A total = block_sum(mine);
+
+	if (threadIdx.x == 0) {
+		put(s, blockIdx.x, total);
+		__threadfence();
+		last = atomicAdd((unsigned long long *)&s->finished, 1ull) == gridDim.x - 1;
+	}
+	__syncthreads();
+	if (!last)
+		return;
+	__threadfence();
+	mine = 0;
+	for (unsigned i = threadIdx.x; i < gridDim.x; i += blockDim.x)
+		mine += part(s, i, mine);
+	total = block_sum(mine);
+	if (threadIdx.x == 0) {
+		finish(s, total);
+		s->finished = 0;
+	}
+}
+
+static __device__ __forceinline__ double term(double2 x, double2 y)
+{
+	return x.x * y.x + x.y * y.y;
+}
+static __device__ __forceinline__ double term(float4 x, float4 y)
+{
+	return ((double)x.x * y.x + (double)x.y * y.y) + ((double)x.z * y.z + (double)x.w * y.w);
+}
+static __device__ __forceinline__ uint64_t term(ulonglong2 x, ulonglong2)
+{
+	return (uint64_t)x.x + (uint64_t)x.y;
+}
+
+/* STREAM_DOT and, over words, STREAM_READ. */
+template <typename P, typename A, int U>
+static __global__ void __launch_bounds__(MAX_THREADS)
+	sum_packs(struct stream_sum *s, const P *x, const P *y, uint64_t packs)
+{
+	uint64_t stretch = (uint64_t)U * blockDim.x, stride = gridDim.x * stretch;
+	uint64_t base = blockIdx.x * stretch + threadIdx.x;
+	A mine = 0;
+
+	for (; base + (uint64_t)(U - 1) * blockDim.x < packs; base += stride) {
+		P a[U], b[U];
+
+#pragma unroll
+		for (int j = 0; j < U; j++) {
+			a[j] = x[base + (uint64_t)j * blockDim.x];
+			b[j] = y ? y[base + (uint64_t)j * blockDim.x] : a[j];
+		}
+#pragma unroll
+		for (int j = 0; j < U; j++)
+			mine += term(a[j], b[j]);
+	}
+	for (int j = 0; j < U; j++, base += blockDim.x)
+		if (base < packs)
+			mine += term(x[base], y ? y[base] : x[base]);
+	grid_sum(s, mine);
+}
+
+static __global__ void __launch_bounds__(MAX_THREADS)
+	strided(struct stream_sum *s, const uint64_t *x, uint64_t rows, uint64_t stride)
+{
+	uint64_t step = (uint64_t)gridDim.x * blockDim.x, mine = 0;
+
+	for (uint64_t pass = 0; pass < stride; pass++) {
+#pragma unroll 8
+		for (uint64_t row = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; row < rows;
+		     row += step)
+			mine += x[row * stride + pass];
+	}
+	grid_sum(s, mine);
+}
+
+static __global__ void __launch_bounds__(MAX_THREADS)
+	gather(struct stream_sum *s, const uint64_t *x, uint64_t words, uint64_t accesses,
+	       uint64_t seed)
+{
+	uint64_t step = (uint64_t)gridDim.x * blockDim.x, mine = 0;
+
+#pragma unroll 8
+	for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < accesses; i += step)
+		mine += x[stream_random(seed, i, words)];
+	grid_sum(s, mine);
+}
+
+struct launch {
+	const struct stream_arguments *a;
+	cudaStream_t stream;
+	unsigned multiprocessors;
+	uint64_t packs;
+};
+
+/* Blocks for `stretches`: one each, or as many as the variant wants on the device. */
+static unsigned blocks_for(const struct launch *l, uint64_t stretches)
+{
+	uint64_t blocks = stretches ? stretches : 1;
+	uint64_t most = (uint64_t)l->a->variant.blocks * l->multiprocessors;
+
+	if (most && blocks > most)
+		blocks = most;
+	return blocks > 0x7FFFFFFF ? 0x7FFFFFFF : (unsigned)blocks;
+}
+
+/* A sum has few blocks: each leaves a part. */
+static unsigned sum_blocks(const struct launch *l, uint64_t stretches)
+{
+	unsigned blocks = blocks_for(l, stretches);
+
+	return blocks > STREAM_PARTS ? STREAM_PARTS : blocks;
+}
+
+static uint64_t stretches(const struct launch *l, unsigned unroll)
+{
+	uint64_t packs = (uint64_t)unroll * l->a->variant.threads;
+
+	return (l->packs + packs - 1) / packs;
+}
+
+template <int OP, typename P, int U, bool STREAMING>
+static void launch_elementwise(const struct launch *l)
+{
+	const struct stream_arguments *a = l->a;
+
+	elementwise<OP, P, U, STREAMING>
+		<<<blocks_for(l, stretches(l, U)), a->variant.threads, 0, l->stream>>>(
+			(P *)a->out, (const P *)a->x, (const P *)a->y, l->packs);
+}
+
+template <int OP, typename P> static void choose_elementwise(const struct launch *l)
+{
+	bool streaming = l->a->variant.streaming;
+
+	if (l->a->variant.unroll >= 4)
+		streaming ? launch_elementwise<OP, P, 4, true>(l)
+			  : launch_elementwise<OP, P, 4, false>(l);
+	else if (l->a->variant.unroll >= 2)
+		streaming ? launch_elementwise<OP, P, 2, true>(l)
+			  : launch_elementwise<OP, P, 2, false>(l);
+	else
+		streaming ? launch_elementwise<OP, P, 1, true>(l)
+			  : launch_elementwise<OP, P, 1, false>(l);
+}
+
+template <typename P> static void launch_numbers(const struct launch *l)
+{
+	if (l->a->operation == STREAM_MUL)
+		choose_elementwise<STREAM_MUL, P>(l);
+	else if (l->a->operation == STREAM_ADD)
+		choose_elementwise<STREAM_ADD, P>(l);
+	else
+		choose_elementwise<STREAM_TRIAD, P>(l);
+}
+
+template <typename P, typename A, int U> static void launch_sum(const struct launch *l)
+{
+	const struct stream_arguments *a = l->a;
+
+	sum_packs<P, A, U><<<sum_blocks(l, stretches(l, U)), a->variant.threads, 0, l->stream>>>(
+		a->sum, (const P *)a->x, a->operation == STREAM_DOT ? (const P *)a->y : nullptr,
+		l->packs);
+}
+
+template <typename P, typename A> static void choose_sum(const struct launch *l)
+{
+	if (l->a->variant.unroll >= 8)
+		launch_sum<P, A, 8>(l);
+	else if (l->a->variant.unroll >= 4)
+		launch_sum<P, A, 4>(l);
+	else if (l->a->variant.unroll >= 2)
+		launch_sum<P, A, 2>(l);
+	else
+		launch_sum<P, A, 1>(l);
+}
+
+template <int U> static void launch_write(const struct launch *l)
+{
+	const struct stream_arguments *a = l->a;
+	unsigned blocks = blocks_for(l, stretches(l, U));
+
+	if (a->variant.streaming)
+		write_words<U, true><<<blocks, a->variant.threads, 0, l->stream>>>(
+			(ulonglong2 *)a->out, a->seed, l->packs);
+	else
+		write_words<U, false><<<blocks, a->variant.threads, 0, l->stream>>>(
+			(ulonglong2 *)a->out, a->seed, l->packs);
+}
+
+/* Independent accesses of a thread for one block's worth of work. */
+#define SCATTERED 8
+
+static void launch_scattered(const struct launch *l)
+{
+	const struct stream_arguments *a = l->a;
+	uint64_t stride = a->stride / 8;
+	uint64_t items = a->operation == STREAM_RANDOM ? a->accesses : a->bytes / a->stride;
+	unsigned blocks = sum_blocks(l, grid_for(items, a->variant.threads * SCATTERED));
+
+	if (a->operation == STREAM_RANDOM)
+		gather<<<blocks, a->variant.threads, 0, l->stream>>>(
+			a->sum, (const uint64_t *)a->x, a->bytes / 8, a->accesses, a->seed);
+	else
+		strided<<<blocks, a->variant.threads, 0, l->stream>>>(
+			a->sum, (const uint64_t *)a->x, items, stride);
+}
+
+extern "C" enum status kernel_cuda_stream(struct stream *stream, const void *arguments,
+					  struct error *err)
+{
+	const struct stream_arguments *a = (const struct stream_arguments *)arguments;
+	struct launch l = { a, cuda_stream_handle(stream),
+			    (unsigned)cuda_stream_multiprocessors(stream), a->bytes / 16 };
+	bool fp32 = a->precision == PRECISION_FP32;
+
+	switch (a->operation) {
+	case STREAM_COPY:
+		choose_elementwise<STREAM_COPY, double2>(&l);
+		break;
+	case STREAM_MUL:
+	case STREAM_ADD:
+	case STREAM_TRIAD:
+		fp32 ? launch_numbers<float4>(&l) : launch_numbers<double2>(&l);
+		break;
+	case STREAM_DOT:
+		fp32 ? choose_sum<float4, double>(&l) : choose_sum<double2, double>(&l);
+		break;
+	case STREAM_READ:
+		choose_sum<ulonglong2, uint64_t>(&l);
+		break;
+	case STREAM_WRITE:
+		a->variant.unroll >= 4   ? launch_write<4>(&l)
+		: a->variant.unroll >= 2 ? launch_write<2>(&l)
+					 : launch_write<1>(&l);
+		break;
+	case STREAM_STRIDED:
+	case STREAM_RANDOM:
+		launch_scattered(&l);
+		break;
+	}
+	return cuda_check_launch("stream", err);
+}

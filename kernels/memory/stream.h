@@ -1,0 +1,88 @@
+/*
+ * Kernels that only move through memory. Arrays are `bytes` long, a multiple of 16, and 16-byte aligned. Numbers in
+ * [-1, 1) with 24 bits (FILL_FP64, FILL_FP32) and STREAM_SCALAR, a power of two, make every result exact up to one
+ * rounding, so that there is one right answer for each element however a device contracts its arithmetic.
+ */
+#ifndef GPUPROOF_KERNELS_MEMORY_STREAM_H
+#define GPUPROOF_KERNELS_MEMORY_STREAM_H
+
+#include "kernels/memory/fill.h"
+#include "kernels/generator.h"
+#include "kernels/kernel.h"
+
+enum stream_operation {
+	STREAM_COPY,    /* out = x */
+	STREAM_MUL,     /* out = s x */
+	STREAM_ADD,     /* out = x + y */
+	STREAM_TRIAD,   /* out = x + s y */
+	STREAM_DOT,     /* sum of x y, in double */
+	STREAM_READ,    /* sum of all 8-byte words of x, modulo 2^64 */
+	STREAM_WRITE,   /* word i of out = seed + i STREAM_STEP */
+	STREAM_STRIDED, /* sum of all words of x, `stride` bytes apart, in as many passes as there are words in a stride */
+	STREAM_RANDOM   /* sum of `accesses` words of x, number i the word stream_random(seed, i, words) */
+};
+
+#define STREAM_SCALAR 0.5
+#define STREAM_STEP UINT64_C(0x9E3779B97F4A7C15)
+
+/* What a device may do one way or the other; which one is best is found by trying. */
+struct stream_variant {
+	unsigned short unroll;       /* 16-byte accesses that a thread has in flight per array: 1, 2, 4, 8 */
+	unsigned short threads;      /* of a block, a multiple of 32, at most 1024 */
+	unsigned short blocks;       /* per multiprocessor, each taking several stretches; 0: a block for every stretch */
+	unsigned short streaming;    /* 1: accesses that don't stay in caches; host: stores past them */
+};
+
+/* Most blocks of a sum. */
+#define STREAM_PARTS 4096
+
+/* Where sums are made, in memory of the device. All zero before its first use. */
+struct stream_sum {
+	uint64_t finished; /* zero again at the end */
+	union {
+		double number;  /* STREAM_DOT */
+		uint64_t words; /* the others */
+	} sum, parts[STREAM_PARTS];
+};
+
+/* "stream" */
+struct stream_arguments {
+	enum stream_operation operation;
+	enum precision precision; /* PRECISION_FP64 or PRECISION_FP32; words: unused */
+	void *out;
+	const void *x, *y;
+	uint64_t bytes;
+	uint64_t seed, accesses, stride;
+	struct stream_sum *sum;
+	struct stream_variant variant;
+};
+
+/*
+ * "check_stream": compares every element of `out` with what `operation` makes of generated data with the seeds given
+ * (x FILL_FP64 or FILL_FP32 of seeds[0], y of seeds[1], scale 1; STREAM_WRITE: seeds[0]), without looking at x and y.
+ * `found` as for check_fill, with the elements' bits.
+ */
+struct check_stream_arguments {
+	enum stream_operation operation; /* not a sum */
+	enum precision precision;
+	const void *out;
+	uint64_t bytes;
+	uint64_t seeds[2];
+	struct fill_mismatch *found;
+};
+
+/* The factors of x and y in `out`. */
+GENERATOR_FN double stream_weight(enum stream_operation operation, int operand)
+{
+	if (operand == 0)
+		return operation == STREAM_MUL ? STREAM_SCALAR : 1;
+	return operation == STREAM_ADD ? 1 : operation == STREAM_TRIAD ? STREAM_SCALAR : 0;
+}
+
+/* The word that access `i` of STREAM_RANDOM reads. words <= 2^32. */
+GENERATOR_FN uint64_t stream_random(uint64_t seed, uint64_t i, uint64_t words)
+{
+	return (generator_bits(seed, i) >> 32) * words >> 32;
+}
+
+#endif

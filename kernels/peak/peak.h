@@ -1,0 +1,103 @@
+/*
+ * Kernels that calculate as fast as a device can, and whose results are known to the last bit, so that none of the
+ * work can be left out.
+ */
+#ifndef GPUPROOF_KERNELS_PEAK_PEAK_H
+#define GPUPROOF_KERNELS_PEAK_PEAK_H
+
+#include "kernels/generator.h"
+#include "kernels/kernel.h"
+
+/*
+ * One operation of all: x = x * x + PEAK_SHIFT, rounded once. It neither settles nor grows (the logistic map), so that
+ * the multipliers see other digits each time, as they do in real work.
+ */
+#define PEAK_SHIFT (-1.875f)
+/* Chains of a lane, which do not wait for each other; starts repeat after PEAK_PERIOD lanes. */
+#define PEAK_CHAINS 8
+#define PEAK_PERIOD 32
+#define PEAK_SEED UINT64_C(0x7065616b)
+
+/*
+ * "peak_fma": `lanes` lanes of PEAK_CHAINS chains of `steps` operations, in FP64, FP32 or FP16_ACC16 (pairs: twice the
+ * chains). out[lane] is the exclusive or of the bits that the chains end with, a pair's first half in the low bits.
+ */
+struct peak_fma_arguments {
+	enum precision precision;
+	uint64_t lanes; /* a multiple of 256 */
+	uint64_t steps;
+	uint64_t *out;
+};
+
+/* "peak_stream": out[i] is what `steps` operations make of in[i], in FP64 or FP32. Multiples of 512 bytes. */
+struct peak_stream_arguments {
+	enum precision precision;
+	const void *in;
+	void *out;
+	uint64_t count;
+	uint64_t steps;
+};
+
+/*
+ * "peak_tensor": `groups` groups of threads multiply the same small whole numbers again and again, and add up: TF32,
+ * FP16, BF16, FP8 or INT8. out[group] is the sum of all elements of what it ends with. The shape of a step depends on
+ * the device: peak_tensor_shape().
+ */
+struct peak_tensor_arguments {
+	enum precision precision;
+	uint64_t groups;
+	uint64_t steps;
+	int64_t *out;
+};
+
+/* A step: lefts x rights products of m x k by k x n matrices. */
+struct peak_tensor_shape {
+	int m, n, k, lefts, rights;
+	int groups_per_multiprocessor;
+	uint64_t most_steps; /* until sums are no longer exact */
+	bool adds_up;        /* else each step starts from zero */
+};
+
+/* Where a chain starts; a pair's halves are neighbouring chains of twice as many. */
+GENERATOR_FN float peak_start(uint64_t lane, uint64_t chain, uint64_t chains)
+{
+	return generator_uniform(PEAK_SEED, lane % PEAK_PERIOD * chains + chain);
+}
+
+/* Element k of line `line` of the left (0) or right (1) matrices: -7 to 7. */
+GENERATOR_FN int peak_element(int side, int line, int k)
+{
+	return (int)(generator_bits(PEAK_SEED + 1 + (uint64_t)side,
+				    (uint64_t)line * 128 + (uint64_t)k) >>
+		     33) %
+		       15 -
+	       7;
+}
+
+/*
+ * The tensor cores of compute capability 9.0 take larger shapes, and reach their rate with these alone. m = 0: the device
+ * has no tensor cores for this precision, or the module has no code that brings them to their rate.
+ */
+static inline struct peak_tensor_shape peak_tensor_shape(const struct device_info *info,
+							 enum precision precision)
+{
+	int since = precision == PRECISION_FP16 ? 70 : precision == PRECISION_INT8 ? 72 : 80;
+	int capability = info->capability_major * 10 + info->capability_minor;
+	struct peak_tensor_shape none = { 0, 0, 0, 0, 0, 0, 0, false };
+	struct peak_tensor_shape small = { 16,    16,  precision == PRECISION_TF32 ? 8 : 16,
+					   2,     4,   32,
+					   16384, true };
+	/* A line of 128 bytes. */
+	int deep = precision == PRECISION_TF32                                  ? 32
+		   : precision == PRECISION_FP16 || precision == PRECISION_BF16 ? 64
+										: 128;
+	struct peak_tensor_shape large = {
+		64, 256, deep, 1, 1, 2, 2048, precision != PRECISION_FP8
+	};
+
+	if (capability == 90)
+		return info->capabilities & DEVICE_HAS_WGMMA ? large : none;
+	return precision == PRECISION_FP8 || capability < since ? none : small;
+}
+
+#endif

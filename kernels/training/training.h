@@ -1,0 +1,139 @@
+/*
+ * Elementwise and row-wise kernels of a training step of a multilayer perceptron. Tensors are stored in
+ * `precision` (FP32/TF32: float, FP16, BF16, FP64: double); arithmetic is FP32 (FP64 for FP64).
+ * Every reduction has a fixed order: results repeat bit for bit on one device model.
+ */
+#ifndef GPUPROOF_KERNELS_TRAINING_TRAINING_H
+#define GPUPROOF_KERNELS_TRAINING_TRAINING_H
+
+#include "kernels/kernel.h"
+#include "kernels/training/loss_scale.h"
+
+/* "convert": to[i] = (to_precision)from[i], round to nearest even. */
+struct convert_arguments {
+	void *to;
+	const void *from;
+	enum precision to_precision, from_precision;
+	uint64_t count;
+};
+
+/* "scale": x[i] *= factor. */
+struct scale_arguments {
+	void *x;
+	enum precision precision;
+	uint64_t count;
+	double factor;
+};
+
+/* "bias_relu": y[r][c] = relu ? max(0, y[r][c] + bias[c]) : y[r][c] + bias[c], in place. y: rows x columns. */
+struct bias_relu_arguments {
+	void *y;
+	const void *bias;
+	enum precision precision;
+	uint64_t rows, columns;
+	int relu;
+};
+
+/*
+ * "output_gradient": what backward does with the gradient of a layer's output before its products, in
+ * one pass over dy (rows x columns):
+ *   dy[r][c] = y[r][c] > 0 ? dy[r][c] : 0, in place; y is the output of the forward ReLU (NULL: dy stays);
+ *   transposed[c * ld + r] = dy[r][c], for products that read it along the rows (NULL: not wanted);
+ *   sum[c] = beta * sum[c] + sum over r of dy[r][c], the bias' gradient (NULL: not wanted), in an order that is always
+ *   the same for the same arguments, but may be another with `transposed` than without.
+ * `scratch`: output_gradient_scratch_bytes(columns) bytes of device memory when `sum` is wanted.
+ */
+#define OUTPUT_GRADIENT_PARTS 64
+struct output_gradient_arguments {
+	void *dy;
+	const void *y;
+	void *transposed;
+	uint64_t ld; /* at least `rows` */
+	void *sum;
+	double beta;
+	void *scratch;
+	enum precision precision;
+	uint64_t rows, columns;
+};
+static inline uint64_t output_gradient_scratch_bytes(uint64_t columns)
+{
+	return OUTPUT_GRADIENT_PARTS * columns * sizeof(double);
+}
+
+/*
+ * "softmax_cross_entropy": forward and backward in one pass. logits: rows x columns, replaced by their
+ * gradient (softmax - onehot) * gradient_scale; row_loss[r] (double) = log(sum exp(logits)) - logit[label],
+ * not divided by anything. labels[r] < columns.
+ */
+struct softmax_cross_entropy_arguments {
+	void *logits;
+	const int32_t *labels;
+	double *row_loss;
+	enum precision precision;
+	uint64_t rows, columns;
+	double gradient_scale; /* loss scale / global batch */
+	const struct loss_scale *loss_scale; /* NULL, or: times its `scale` as well */
+};
+
+/*
+ * "optimizer_sgd": g = gradient * gradient_scale; momentum ? (velocity = momentum * velocity + g, w -= rate *
+ * velocity) : w -= rate * g. PyTorch's form. Weights and velocity are FP32 (FP64 when precision is FP64);
+ * the gradient is stored in `precision`; when `copy` is not NULL the new weights are also stored there
+ * in `precision`. When `weights` is NULL there are no others: they are read from `copy` as well
+ * (not in FP64).
+ *
+ * `blocks` of a device's threads at most, for an update that leaves room for what runs beside it; 0: as many as there is
+ * work for. The host has its own way.
+ *
+ * `loss_scale`, where it is not NULL, says whether this step is skipped, by what the gradient is multiplied besides
+ * gradient_scale, and Adam's corrections, which then count the steps that were not skipped.
+ */
+struct optimizer_sgd_arguments {
+	void *weights;
+	void *velocity; /* NULL without momentum */
+	const void *gradient;
+	void *copy;
+	enum precision precision;
+	uint64_t count;
+	double rate, momentum, gradient_scale;
+	const struct loss_scale *loss_scale; /* device memory, or NULL */
+	unsigned blocks;
+};
+
+/*
+ * "optimizer_adam": Kingma & Ba with PyTorch's placement of epsilon:
+ * m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2; w -= rate * (m / c1) / (sqrt(v / c2) + epsilon),
+ * c1 = 1 - b1^t and c2 = 1 - b2^t computed by the caller in double. Storage as in optimizer_sgd.
+ *
+ * `clock`, where it is not NULL, has the corrections instead: for steps that were recorded once (graphs), whose arguments
+ * stay what they were.
+ */
+struct optimizer_clock; /* device memory */
+struct optimizer_adam_arguments {
+	void *weights, *m, *v;
+	const void *gradient;
+	void *copy;
+	enum precision precision;
+	uint64_t count;
+	double rate, beta1, beta2, epsilon, correction1, correction2, gradient_scale;
+	const struct loss_scale *loss_scale; /* device memory, or NULL */
+	const struct optimizer_clock *clock; /* NULL where there is a loss_scale */
+	unsigned blocks;
+};
+
+struct optimizer_clock {
+	uint64_t updates;
+	double correction1, correction2; /* of update number `updates` */
+};
+
+/*
+ * "optimizer_tick": counts an update; its corrections are pair number `updates` of `corrections`, device memory, counted
+ * from 1, and the last pair for all later ones.
+ */
+struct optimizer_tick_arguments {
+	struct optimizer_clock *clock;
+	const double *corrections;
+	uint64_t count; /* pairs, at least 1 */
+};
+
+#endif

@@ -1,0 +1,34 @@
+/* cuBLAS and cuBLASLt, opened on first use. */
+#ifndef GPUPROOF_DEVICE_CUDA_BLAS_CUBLAS_H
+#define GPUPROOF_DEVICE_CUDA_BLAS_CUBLAS_H
+
+#include <cublasLt.h>
+#include <cublas_v2.h>
+
+#include "device/cuda/library.h"
+
+struct cublas_functions {
+#define CUBLAS(required, name) __typeof__(name) *name;
+#include "device/cuda/blas/cublas.def"
+#undef CUBLAS
+};
+
+struct cublaslt_functions {
+#define CUBLASLT(required, name) __typeof__(name) *name;
+#include "device/cuda/cublaslt.def"
+#undef CUBLASLT
+};
+
+extern struct library cublas_library, cublaslt_library;
+extern struct cublas_functions cublas;
+extern struct cublaslt_functions cublaslt;
+
+enum status cublas_open(struct error *err);
+/* Both: cuBLAS names the errors of cuBLASLt. */
+enum status cublaslt_open(struct error *err);
+
+/* Versions as text into `out`, without a handle and so without a context. The library is open. */
+void cublas_version(char *out, size_t size);
+void cublaslt_version(char *out, size_t size);
+
+#endif

@@ -1,0 +1,176 @@
+/*
+ * Matrix products by what the compute capability has: cublasSgemmEx on FP16 as storage below 5.0, where cublasGemmEx
+ * refuses; cublasGemmEx from there on, which uses tensor cores by itself where there are some (7.0). Or by what a search
+ * chose.
+ */
+#include "device/cuda/blas/gemm_types.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "device/architecture.h"
+#include "device/cuda/blas/lt.h"
+
+/*
+ * One handle and one workspace per stream: products of two streams may run at the same time, and
+ * cuBLAS' own workspace would grow behind the back of what is reported.
+ */
+struct cublas_context {
+	cublasHandle_t handle;
+	void *workspace;
+};
+
+/* What NVIDIA advises since Hopper, and cuBLAS' own default before. */
+size_t cuda_gemm_workspace(struct device *device)
+{
+	return (size_t)(device->info.capability_major >= 9 ? 32 : 4) << 20;
+}
+
+void cublas_context_free(struct cublas_context *context)
+{
+	if (!context)
+		return;
+	if (context->handle)
+		cublas.cublasDestroy_v2(context->handle);
+	cudaFree(context->workspace);
+	cudaGetLastError();
+	free(context);
+}
+
+/* Emulated devices without tensor cores must not get the present one's. */
+static cublasMath_t math_mode(const struct device *device)
+{
+	if (device->info.emulated_on[0] && device->info.capability_major < 7)
+		return CUBLAS_PEDANTIC_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
+	return CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
+}
+
+static enum status context_new(struct cuda_stream *stream, struct cublas_context **out,
+			       struct error *err)
+{
+	size_t workspace = cuda_gemm_workspace(stream->base.device);
+	struct cublas_context *context;
+	enum status status = cublas_open(err);
+
+	if (status != STATUS_OK)
+		return status;
+	context = xcalloc(1, sizeof(*context));
+	status = cuda_check_size(cudaMalloc(&context->workspace, workspace),
+				 "cudaMalloc for cuBLAS' workspace", workspace, err);
+	if (status == STATUS_OK)
+		status = gemm_check(cublas.cublasCreate_v2(&context->handle), "cublasCreate", err);
+	/* In this order: setting the stream puts cuBLAS' own workspace back. */
+	if (status == STATUS_OK)
+		status = gemm_check(cublas.cublasSetStream_v2(context->handle, stream->handle),
+				    "cublasSetStream", err);
+	if (status == STATUS_OK)
+		status = gemm_check(cublas.cublasSetWorkspace_v2(context->handle,
+								 context->workspace, workspace),
+				    "cublasSetWorkspace", err);
+	/*
+	 * By default cuBLAS may add up the parts of a long sum in the storage format: on an H200 the
+	 * FP16 and BF16 products then miss the bound of FP32 accumulation.
+	 */
+	if (status == STATUS_OK)
+		status = gemm_check(
+			cublas.cublasSetMathMode(context->handle, math_mode(stream->base.device)),
+			"cublasSetMathMode", err);
+	if (status != STATUS_OK) {
+		cublas_context_free(context);
+		return status;
+	}
+	*out = context;
+	return STATUS_OK;
+}
+
+static bool fits_int(int64_t a, int64_t b, int64_t c)
+{
+	return a >= 0 && b >= 0 && c >= 0 && a <= INT_MAX && b <= INT_MAX && c <= INT_MAX;
+}
+
+static enum status check_request(const struct device *device, const struct gemm *gemm,
+				 struct error *err)
+{
+	if (gemm_check_device(device, gemm, err) != STATUS_OK)
+		return err->status;
+	if (gemm->precision == PRECISION_FP8)
+		return error_set(
+			err, STATUS_UNSUPPORTED,
+			"cublasGemmEx has no FP8 products; cuBLASLt has (implementation lt)");
+	if (!fits_int(gemm->m, gemm->n, gemm->k) || !fits_int(gemm->lda, gemm->ldb, gemm->ldc) ||
+	    gemm->batch > INT_MAX)
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "cublasGemmEx takes sizes up to %d; asked for %lld x %lld x %lld",
+				 INT_MAX, (long long)gemm->m, (long long)gemm->n,
+				 (long long)gemm->k);
+	return STATUS_OK;
+}
+
+static cublasOperation_t transposed(bool yes)
+{
+	return yes ? CUBLAS_OP_T : CUBLAS_OP_N;
+}
+
+static cublasStatus_t multiply(cublasHandle_t handle, const struct gemm *g)
+{
+	const struct gemm_types *t = gemm_types(g->precision);
+	cublasOperation_t op_a = transposed(g->transpose_a), op_b = transposed(g->transpose_b);
+	int m = (int)g->m, n = (int)g->n, k = (int)g->k;
+	int lda = (int)g->lda, ldb = (int)g->ldb, ldc = (int)g->ldc;
+	struct gemm_scalars x;
+
+	gemm_scalars(g, &x);
+	if (gemm_batch(g) == 1)
+		return cublas.cublasGemmEx(handle, op_a, op_b, m, n, k, &x.alpha, g->a, t->operand,
+					   lda, g->b, t->operand, ldb, &x.beta, g->c, t->result,
+					   ldc, t->compute, CUBLAS_GEMM_DEFAULT);
+	return cublas.cublasGemmStridedBatchedEx(
+		handle, op_a, op_b, m, n, k, &x.alpha, g->a, t->operand, lda, g->stride_a, g->b,
+		t->operand, ldb, g->stride_b, &x.beta, g->c, t->result, ldc, g->stride_c,
+		(int)g->batch, t->compute, CUBLAS_GEMM_DEFAULT);
+}
+
+/* The products of a batch one by one: there is no batched form. */
+static cublasStatus_t multiply_stored(cublasHandle_t handle, const struct gemm *g)
+{
+	const char *a = g->a, *b = g->b;
+	char *c = g->c;
+	float alpha = (float)g->alpha, beta = (float)g->beta;
+	cublasStatus_t result = CUBLAS_STATUS_SUCCESS;
+
+	for (int64_t i = 0; i < gemm_batch(g) && result == CUBLAS_STATUS_SUCCESS; i++)
+		result = cublas.cublasSgemmEx(
+			handle, transposed(g->transpose_a), transposed(g->transpose_b), (int)g->m,
+			(int)g->n, (int)g->k, &alpha, a + i * g->stride_a * 2, CUDA_R_16F,
+			(int)g->lda, b + i * g->stride_b * 2, CUDA_R_16F, (int)g->ldb, &beta,
+			c + i * g->stride_c * 2, CUDA_R_16F, (int)g->ldc);
+	return result;
+}
+
+enum status cuda_gemm(struct stream *stream, const struct gemm *gemm, struct error *err)
+{
+	struct cuda_stream *s = (struct cuda_stream *)stream;
+	int capability = device_capability_number(&stream->device->info);
+	enum status status;
+
+	if (gemm->searched)
+		return lt_multiply(s, gemm, err);
+	/* cublasGemmEx has no epilogues. */
+	if (gemm->epilogue != EPILOGUE_NONE)
+		return lt_multiply_first(s, gemm, err);
+	status = check_request(stream->device, gemm, err);
+	if (status == STATUS_OK)
+		status = cuda_use(stream->device, err);
+	if (status == STATUS_OK && !s->cublas)
+		status = context_new(s, &s->cublas, err);
+	if (status != STATUS_OK)
+		return status;
+	if (architecture_stores_half_only(capability, gemm->precision))
+		status = gemm_check(multiply_stored(s->cublas->handle, gemm), "cublasSgemmEx", err);
+	else
+		status = gemm_check(multiply(s->cublas->handle, gemm), "cublasGemmEx", err);
+	if (status == STATUS_OK)
+		cuda_path("gemm", architecture_gemm_path(capability, gemm->precision));
+	return status;
+}

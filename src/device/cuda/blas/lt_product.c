@@ -1,0 +1,117 @@
+#include "device/cuda/blas/lt.h"
+
+#include <string.h>
+
+#include "device/cuda/blas/gemm_types.h"
+
+void lt_product_release(struct lt_product *p)
+{
+	if (p->operation)
+		cublaslt.cublasLtMatmulDescDestroy(p->operation);
+	if (p->a)
+		cublaslt.cublasLtMatrixLayoutDestroy(p->a);
+	if (p->b)
+		cublaslt.cublasLtMatrixLayoutDestroy(p->b);
+	if (p->c)
+		cublaslt.cublasLtMatrixLayoutDestroy(p->c);
+	memset(p, 0, sizeof(*p));
+}
+
+/* A stored matrix of rows x columns, `batch` of them. */
+static enum status layout_new(cublasLtMatrixLayout_t *out, cudaDataType_t type, int64_t rows,
+			      int64_t columns, int64_t ld, int64_t batch, int64_t stride,
+			      struct error *err)
+{
+	int32_t count = (int32_t)batch;
+
+	if (gemm_check(cublaslt.cublasLtMatrixLayoutCreate(out, type, (uint64_t)rows,
+							   (uint64_t)columns, ld),
+		       "cublasLtMatrixLayoutCreate", err) != STATUS_OK)
+		return err->status;
+	if (batch == 1)
+		return STATUS_OK;
+	cublaslt.cublasLtMatrixLayoutSetAttribute(*out, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count,
+						  sizeof(count));
+	return gemm_check(
+		cublaslt.cublasLtMatrixLayoutSetAttribute(
+			*out, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof(stride)),
+		"cublasLtMatrixLayoutSetAttribute", err);
+}
+
+/* The operation carries the address, which differs from layer to layer. */
+static enum status set_bias(const struct lt_product *p, const void *bias, struct error *err)
+{
+	if (p->gemm.epilogue == EPILOGUE_NONE)
+		return STATUS_OK;
+	return gemm_check(cublaslt.cublasLtMatmulDescSetAttribute(p->operation,
+								  CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+								  &bias, sizeof(bias)),
+			  "cublasLtMatmulDescSetAttribute", err);
+}
+
+static enum status set_multiprocessors(const struct lt_product *p, struct error *err)
+{
+	int32_t target = p->gemm.multiprocessors;
+
+	if (target == 0)
+		return STATUS_OK;
+	return gemm_check(cublaslt.cublasLtMatmulDescSetAttribute(
+				  p->operation, CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET, &target,
+				  sizeof(target)),
+			  "cublasLtMatmulDescSetAttribute", err);
+}
+
+static cublasLtEpilogue_t epilogue_of(enum epilogue epilogue)
+{
+	static const cublasLtEpilogue_t epilogues[EPILOGUE_COUNT] = {
+		[EPILOGUE_NONE] = CUBLASLT_EPILOGUE_DEFAULT,
+		[EPILOGUE_BIAS] = CUBLASLT_EPILOGUE_BIAS,
+		[EPILOGUE_BIAS_RELU] = CUBLASLT_EPILOGUE_RELU_BIAS,
+	};
+
+	return epilogues[epilogue];
+}
+
+enum status lt_product_init(struct lt_product *p, const struct gemm *g, struct error *err)
+{
+	const struct gemm_types *t = gemm_types(g->precision);
+	cublasOperation_t op_a = g->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
+	cublasOperation_t op_b = g->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
+	cublasLtEpilogue_t epilogue = epilogue_of(g->epilogue);
+	int64_t batch = gemm_batch(g);
+
+	memset(p, 0, sizeof(*p));
+	p->gemm = *g;
+	if (gemm_check(cublaslt.cublasLtMatmulDescCreate(&p->operation, t->compute, t->scale),
+		       "cublasLtMatmulDescCreate", err) != STATUS_OK)
+		return err->status;
+	cublaslt.cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_TRANSA, &op_a,
+						sizeof(op_a));
+	cublaslt.cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_TRANSB, &op_b,
+						sizeof(op_b));
+	cublaslt.cublasLtMatmulDescSetAttribute(p->operation, CUBLASLT_MATMUL_DESC_EPILOGUE,
+						&epilogue, sizeof(epilogue));
+	if (set_bias(p, g->bias, err) != STATUS_OK || set_multiprocessors(p, err) != STATUS_OK ||
+	    layout_new(&p->a, t->operand, g->transpose_a ? g->k : g->m,
+		       g->transpose_a ? g->m : g->k, g->lda, batch, g->stride_a,
+		       err) != STATUS_OK ||
+	    layout_new(&p->b, t->operand, g->transpose_b ? g->n : g->k,
+		       g->transpose_b ? g->k : g->n, g->ldb, batch, g->stride_b, err) != STATUS_OK)
+		return err->status;
+	return layout_new(&p->c, t->result, g->m, g->n, g->ldc, batch, g->stride_c, err);
+}
+
+cublasStatus_t lt_product_multiply(const struct cuda_stream *stream, const struct lt_product *p,
+				   const struct gemm *g, const cublasLtMatmulAlgo_t *algorithm)
+{
+	struct error ignored = ERROR_NONE;
+	struct gemm_scalars x;
+
+	if (set_bias(p, g->bias, &ignored) != STATUS_OK)
+		return CUBLAS_STATUS_NOT_SUPPORTED;
+	gemm_scalars(g, &x);
+	return cublaslt.cublasLtMatmul(stream->lt->handle, p->operation, &x.alpha, g->a, p->a, g->b,
+				       p->b, &x.beta, g->c, p->c, g->c, p->c, algorithm,
+				       stream->lt->workspace, stream->lt->workspace_bytes,
+				       stream->handle);
+}

@@ -1,0 +1,63 @@
+/*
+ * What channels.c (pieces through slots) and channels_open.c (how ranks come to have them) share. The segment, host memory
+ * of all ranks, has a cell of each rank, the flags of each channel and, in host_copy, the slots.
+ */
+#ifndef GPUPROOF_DEVICE_CUDA_RANKS_CHANNELS_LAYOUT_H
+#define GPUPROOF_DEVICE_CUDA_RANKS_CHANNELS_LAYOUT_H
+
+#include "device/cuda/cuda_backend.h"
+#include "device/ranks/relay.h"
+
+/* How far a rank is in opening and closing; NOT_YET, DONE or FAILED in each. */
+enum channel_stage { STAGE_ALLOCATED, STAGE_OPENED, STAGE_CLOSED, STAGE_COUNT };
+
+struct rank_cell {
+	_Atomic int stages[STAGE_COUNT];
+	cudaIpcMemHandle_t mailbox;
+};
+
+/* One side writes each; in a cache line of its own. */
+struct channel_flags {
+	_Alignas(64) unsigned written;
+	_Alignas(64) unsigned taken;
+};
+
+struct channels {
+	struct communicator base;
+	char name[128];
+	char *segment, *device_view; /* the same memory, for the host and for the device */
+	size_t segment_bytes, slot_bytes;
+	bool locked;
+	char *mailbox;             /* peer_copy: slots for each other rank */
+	char **peers;              /* peer_copy: the other ranks' mailboxes */
+	char *scratch;             /* a slot */
+	char *landing;             /* host_copy: where a slot lies while it is added */
+	unsigned *written, *taken; /* pieces, for each peer */
+};
+
+static inline struct channels *channels(struct communicator *communicator)
+{
+	return (struct channels *)communicator;
+}
+
+static inline size_t channels_size(const struct channels *c)
+{
+	return (size_t)c->base.size;
+}
+
+static inline bool channels_over_host(const struct channels *c)
+{
+	return c->base.transport == TRANSPORT_HOST_COPY;
+}
+
+/* Of one slot; the segment with all that is in it. */
+size_t channels_slot_size(const struct channels *c);
+size_t channels_segment_size(const struct channels *c);
+
+struct rank_cell *channels_cell(const struct channels *c, int rank);
+/* Of the channel between two ranks, in the segment as `view` has it: the host's or the device's. */
+struct channel_flags *channels_flags(const struct channels *c, char *view, int from, int to);
+
+extern const struct transport_ops channels_ops;
+
+#endif

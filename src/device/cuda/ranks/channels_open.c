@@ -1,0 +1,265 @@
+/* How ranks come to have channels, and give them up. */
+#include "device/cuda/ranks/channels.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "device/cuda/ranks/channels_layout.h"
+#include "device/cuda/ranks/semaphores.h"
+#include "device/ranks/shared_memory.h"
+
+/* As long as host ranks wait for each other. A rank that closes does not wait for others to be alive. */
+#define OPEN_SECONDS 60
+#define CLOSE_SECONDS 2
+
+/* Of the flags of channels that are abandoned: how often they are raised, how long apart, by how many pieces. */
+#define END_TURNS 50
+#define END_SECONDS 2e-3
+#define FAR_AHEAD (1u << 30)
+
+/* What a rank says of a stage. */
+enum { NOT_YET, DONE, FAILED };
+
+static int attribute(const struct device *device, enum cudaDeviceAttr which)
+{
+	int value = 0;
+
+	if (cudaDeviceGetAttribute(&value, which, device->info.index) != cudaSuccess)
+		cudaGetLastError();
+	return value;
+}
+
+enum status channels_usable(struct device *device, enum transport transport, uint64_t devices,
+			    struct error *err)
+{
+	uint64_t others = devices & ~(UINT64_C(1) << device->info.index),
+		 far = others & ~device->info.peer_mask;
+
+	if (!attribute(device, cudaDevAttrCanMapHostMemory) ||
+	    !attribute(device, cudaDevAttrHostRegisterSupported))
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "transport %s: %s cannot map memory of the host",
+				 transport_names[transport], device->info.id);
+	if (transport == TRANSPORT_PEER_COPY && far)
+		return error_set(err, STATUS_UNSUPPORTED,
+				 "transport peer_copy: %s has no access to the memory of cuda:%d",
+				 device->info.id, __builtin_ctzll(far));
+	return STATUS_OK;
+}
+
+/* What a driver or container refuses is not there, rather than broken. */
+static enum status refused(cudaError_t code, const char *call, struct error *err)
+{
+	enum status status = cuda_check(code, call, err);
+
+	if (status != STATUS_DEVICE)
+		return status;
+	if (err)
+		err->status = STATUS_UNSUPPORTED;
+	return STATUS_UNSUPPORTED;
+}
+
+static enum status map_segment(struct channels *c, struct error *err)
+{
+	char use[64];
+	void *memory, *view;
+	enum status status;
+
+	snprintf(use, sizeof(use), "transport %s of %d ranks", transport_names[c->base.transport],
+		 c->base.size);
+	c->segment_bytes = channels_segment_size(c);
+	status = shared_memory_map(c->name, c->segment_bytes, use, &memory, err);
+	if (status != STATUS_OK)
+		return status;
+	c->segment = memory;
+	status = refused(cudaHostRegister(memory, c->segment_bytes,
+					  cudaHostRegisterMapped | cudaHostRegisterPortable),
+			 "cudaHostRegister of memory shared by ranks", err);
+	if (status != STATUS_OK)
+		return status;
+	c->locked = true;
+	status = refused(cudaHostGetDevicePointer(&view, memory, 0), "cudaHostGetDevicePointer",
+			 err);
+	c->device_view = status == STATUS_OK ? view : NULL;
+	return status;
+}
+
+static enum status device_memory(size_t bytes, char **out, struct error *err)
+{
+	return cuda_check_size(cudaMalloc((void **)out, bytes), "cudaMalloc", bytes, err);
+}
+
+/* Everything of this rank's own, before the others look at it. */
+static enum status allocate(struct channels *c, struct error *err)
+{
+	size_t others = channels_size(c) > 1 ? channels_size(c) - 1 : 1;
+	enum status status = device_memory(c->slot_bytes, &c->scratch, err);
+
+	if (status == STATUS_OK && channels_over_host(c))
+		return device_memory(c->slot_bytes, &c->landing, err);
+	if (status == STATUS_OK)
+		status = device_memory(others * RELAY_SLOTS * c->slot_bytes, &c->mailbox, err);
+	if (status == STATUS_OK)
+		status = refused(cudaIpcGetMemHandle(&channels_cell(c, c->base.rank)->mailbox, c->mailbox),
+				 "cudaIpcGetMemHandle", err);
+	return status;
+}
+
+static enum status open_peers(struct channels *c, struct error *err)
+{
+	enum status status = STATUS_OK;
+
+	for (int rank = 0; rank < c->base.size && status == STATUS_OK && !channels_over_host(c); rank++)
+		if (rank != c->base.rank)
+			status = refused(cudaIpcOpenMemHandle((void **)&c->peers[rank],
+							      channels_cell(c, rank)->mailbox,
+							      cudaIpcMemLazyEnablePeerAccess),
+					 "cudaIpcOpenMemHandle", err);
+	return status;
+}
+
+/* Says how this rank did, and waits until all have said so; every rank fails when one does. */
+static enum status meet(struct channels *c, enum channel_stage stage, enum status mine, double seconds,
+			struct error *err)
+{
+	double limit = clock_seconds() + seconds;
+
+	atomic_store(&channels_cell(c, c->base.rank)->stages[stage], mine == STATUS_OK ? DONE : FAILED);
+	for (int rank = 0; rank < c->base.size && mine == STATUS_OK; rank++) {
+		int state;
+
+		while ((state = atomic_load(&channels_cell(c, rank)->stages[stage])) == NOT_YET &&
+		       clock_seconds() < limit)
+			clock_sleep(1e-4);
+		if (state == FAILED)
+			return error_set(err, STATUS_UNSUPPORTED, "rank %d could not take part",
+					 rank);
+		if (state == NOT_YET)
+			return error_set(err, STATUS_TIMEOUT, "no rank %d within %g s", rank,
+					 seconds);
+	}
+	return mine;
+}
+
+static enum status prepare_flags(struct channels *c, struct error *err)
+{
+	struct stream *stream;
+	enum status status = cuda_stream_create(c->base.device, false, &stream, err);
+
+	if (status != STATUS_OK)
+		return status;
+	/* The rank's channel to itself, which nobody uses. */
+	status = cuda_semaphores_prepare(stream, &channels_flags(c, c->device_view, c->base.rank, c->base.rank)->written, err);
+	cuda_stream_destroy(stream);
+	return status;
+}
+
+static enum status join(struct channels *c, struct error *err)
+{
+	enum status status = map_segment(c, err);
+
+	if (!c->segment)
+		return status;
+	if (status == STATUS_OK)
+		status = allocate(c, err);
+	status = meet(c, STAGE_ALLOCATED, status, OPEN_SECONDS, err);
+	shared_memory_unlink(c->name);
+	if (status == STATUS_OK) {
+		status = open_peers(c, err);
+		if (status == STATUS_OK)
+			status = prepare_flags(c, err);
+		/* Before they meet: behind that nobody fails alone. */
+		if (status == STATUS_OK)
+			status = relay_open(&c->base, &channels_ops, c->slot_bytes, c->scratch, err);
+		status = meet(c, STAGE_OPENED, status, OPEN_SECONDS, err);
+	}
+	return status;
+}
+
+enum status channels_open(struct device *device, enum transport transport,
+			  const struct communicator_id *id, int rank, int size,
+			  struct communicator **out, struct error *err)
+{
+	struct channels *c = xcalloc(1, sizeof(*c));
+	enum status status = cuda_use(device, err);
+
+	c->base = (struct communicator){
+		.device = device, .rank = rank, .size = size, .transport = transport
+	};
+	memcpy(c->name, id->bytes, sizeof(c->name));
+	c->slot_bytes = channels_slot_size(c);
+	c->peers = xcalloc((size_t)size, sizeof(*c->peers));
+	c->written = xcalloc((size_t)size, sizeof(*c->written));
+	c->taken = xcalloc((size_t)size, sizeof(*c->taken));
+	if (status == STATUS_OK)
+		status = join(c, err);
+	if (status != STATUS_OK) {
+		channels_close(&c->base);
+		return error_prefix(err, "transport %s", transport_names[transport]), status;
+	}
+	*out = &c->base;
+	return STATUS_OK;
+}
+
+/*
+ * What others still have open must not be freed, also after a failure, which some hear of when they have opened it. One
+ * that is gone is not waited for long.
+ */
+static void close_peers(struct channels *c)
+{
+	struct error ignored = ERROR_NONE;
+
+	for (int rank = 0; rank < c->base.size; rank++)
+		if (c->peers[rank])
+			cudaIpcCloseMemHandle(c->peers[rank]);
+	if (c->segment)
+		meet(c, STAGE_CLOSED, STATUS_OK, CLOSE_SECONDS, &ignored);
+}
+
+/*
+ * Raises every flag that this rank's streams may wait for, far beyond what they wait for. A peer that is still at work may
+ * write over it: so again and again, until the device is done.
+ */
+static void end_waits(const struct channels *c)
+{
+	int me = c->base.rank;
+
+	for (int turn = 0; turn < END_TURNS; turn++) {
+		for (int peer = 0; peer < c->base.size; peer++) {
+			struct channel_flags *out = channels_flags(c, c->segment, me, peer),
+					     *in = channels_flags(c, c->segment, peer, me);
+
+			__atomic_store_n(&out->taken, c->written[peer] + FAR_AHEAD, __ATOMIC_SEQ_CST);
+			__atomic_store_n(&in->written, c->taken[peer] + FAR_AHEAD, __ATOMIC_SEQ_CST);
+		}
+		clock_sleep(END_SECONDS);
+	}
+}
+
+void channels_close(struct communicator *communicator)
+{
+	struct channels *c = channels(communicator);
+	struct error ignored = ERROR_NONE;
+
+	cuda_use(communicator->device, &ignored);
+	if (communicator->abandoned && c->segment)
+		end_waits(c);
+	cudaDeviceSynchronize();
+	close_peers(c);
+	relay_close(communicator);
+	cudaFree(c->mailbox);
+	cudaFree(c->scratch);
+	cudaFree(c->landing);
+	if (c->locked)
+		cudaHostUnregister(c->segment);
+	cudaGetLastError();
+	shared_memory_unmap(c->segment, c->segment_bytes);
+	free(c->peers);
+	free(c->written);
+	free(c->taken);
+	free(c);
+}

@@ -1,0 +1,46 @@
+/*
+ * The part of NCCL's C interface that is used here, so that the build does not need nccl.h.
+ * Values as in NCCL 2.
+ */
+#ifndef GPUPROOF_DEVICE_CUDA_RANKS_NCCL_ABI_H
+#define GPUPROOF_DEVICE_CUDA_RANKS_NCCL_ABI_H
+
+#include <cuda_runtime_api.h>
+#include <stddef.h>
+
+typedef struct ncclComm *ncclComm_t;
+typedef struct {
+	char internal[128];
+} ncclUniqueId;
+
+/*
+ * ncclConfig_t as of 2.17: a newer library takes the first `size` bytes and sets the rest itself.
+ */
+typedef struct {
+	size_t size;
+	unsigned magic, version;
+	int blocking, cga_cluster_size, min_ctas, max_ctas;
+	const char *net_name;
+} ncclConfig_t;
+#define NCCL_CONFIG_MAGIC 0xcafebeefu
+#define NCCL_CONFIG_VERSION 21700
+#define NCCL_CONFIG_UNSET ((int)0x80000000)
+
+/* ncclResult_t */
+#define NCCL_RESULTS(X)                                                                            \
+	X(ncclSuccess)                                                                             \
+	X(ncclUnhandledCudaError) X(ncclSystemError) X(ncclInternalError) X(ncclInvalidArgument)   \
+		X(ncclInvalidUsage) X(ncclRemoteError) X(ncclInProgress)
+enum {
+#define X(name) name,
+	NCCL_RESULTS(X)
+#undef X
+};
+
+/* ncclRedOp_t; average came with 2.10 */
+enum { ncclSum = 0, ncclMax = 2, ncclAvg = 4 };
+
+/* ncclDataType_t */
+enum { ncclUint8 = 1, ncclFloat16 = 6, ncclFloat32 = 7, ncclFloat64 = 8, ncclBfloat16 = 9 };
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * What the host's collectives are made of: steps of at most one slot, through which every rank goes.
+ * A rank may be SLOTS - 1 steps ahead of the slowest.
+ */
+#ifndef GPUPROOF_DEVICE_HOST_RANKS_COLLECTIVE_H
+#define GPUPROOF_DEVICE_HOST_RANKS_COLLECTIVE_H
+
+#include "device/host/ranks/communicator.h"
+
+/* An operation as it lies in the stream's queue; each uses what it needs. */
+struct collective_arguments {
+	struct host_communicator *c;
+	uint32_t turn;
+	void *to;
+	const void *from;
+	size_t count; /* of elements; of bytes in a broadcast; of a rank's part where there are parts */
+	enum precision precision;
+	enum reduction reduction;
+	int root;
+};
+
+/* How far a rank is in a step. Every step reaches FINISHED on every rank. */
+enum phase { STAGED, REDUCED, FINISHED };
+
+/* Begins the next step; its slots are free once all ranks have taken what lay there. */
+enum status collective_step(struct host_communicator *c, uint32_t *step, struct error *err);
+void collective_reach(struct host_communicator *c, enum phase phase, uint32_t step);
+/* Waits until every rank has reached it. */
+enum status collective_wait(struct host_communicator *c, enum phase phase, uint32_t step,
+			    struct error *err);
+
+/* With the threads of the stream; both have ended when these return. */
+void collective_copy(struct stream *stream, void *to, const void *from, size_t bytes);
+/*
+ * Reduces elements [first, first + count) of all ranks' slots, which begin `offset` bytes into each,
+ * to the same place of `to`.
+ */
+void collective_reduce(struct stream *stream, const struct collective_arguments *a, uint32_t step,
+		       size_t offset, void *to, size_t first, size_t count);
+
+/* Puts the operation, whose turn it takes, into the stream's queue. */
+enum status collective_enqueue(struct stream *stream, struct collective_arguments a, kernel_fn *run,
+			       struct error *err);
+
+#endif

@@ -1,0 +1,105 @@
+/*
+ * Ranks of host devices talk through POSIX shared memory. The segment is named by the
+ * communicator's id, made by whichever rank comes first and unlinked as soon as all have attached,
+ * so nothing is left behind when ranks die. Operations run on their stream in the order they were
+ * called, as with NCCL, also on different streams.
+ *
+ * A rank that waits for another longer than collective_timeout_seconds without progress gives up
+ * with STATUS_TIMEOUT naming it; the communicator is of no use to any rank from then on.
+ */
+#ifndef GPUPROOF_DEVICE_HOST_RANKS_COMMUNICATOR_H
+#define GPUPROOF_DEVICE_HOST_RANKS_COMMUNICATOR_H
+
+#include "device/host/stream.h"
+
+/*
+ * Bytes of a tensor that go through a collective at a time; two slots a rank, so that neighbours
+ * overlap.
+ */
+#define SLOT_BYTES ((size_t)512 << 10)
+#define SLOTS 2
+/* The same between each pair of ranks. */
+#define P2P_SLOT_BYTES ((size_t)128 << 10)
+#define P2P_SLOTS 4
+
+#define COMMUNICATOR_RANKS 256 /* at most */
+
+/* How far a rank is; each counter is written by one side, in a cache line of its own. */
+struct rank_state {
+	_Alignas(64) struct counter attached;
+	_Alignas(64) struct counter staged;   /* steps whose data is in the rank's slot */
+	_Alignas(64) struct counter reduced;  /* steps whose slice of the result is there */
+	_Alignas(64) struct counter finished; /* steps whose result was taken */
+	_Alignas(64) struct counter p2p;      /* something happened in a channel of this rank */
+};
+
+struct channel_state {
+	_Alignas(64) struct counter written; /* pieces */
+	_Alignas(64) struct counter taken;
+};
+
+struct segment; /* the shared memory's head */
+
+struct host_communicator {
+	struct communicator base;
+	struct segment *segment;
+	size_t segment_bytes;
+
+	/* Operations take turns in the order of the calls, whatever their streams. */
+	uint32_t issued;
+	struct counter completed;
+	_Atomic uint32_t inside; /* operations that may still look at this structure, though completed */
+
+	uint32_t step; /* collectives' steps so far: what the rank_state counters have reached */
+	uint32_t *sent, *received; /* pieces, for each peer */
+
+	bool in_group;
+	struct transfer *group;
+	size_t group_count, group_capacity;
+
+	void *scratch; /* of a relay; NULL: there is none */
+};
+
+extern double collective_timeout_seconds;
+
+static inline struct host_communicator *host_communicator(struct communicator *communicator)
+{
+	return (struct host_communicator *)communicator;
+}
+
+/* Parts of the shared memory. */
+struct rank_state *communicator_rank(struct host_communicator *c, int rank);
+unsigned char *communicator_slot(struct host_communicator *c, int rank, uint32_t step);
+unsigned char *communicator_result(struct host_communicator *c, uint32_t step);
+struct channel_state *communicator_channel(struct host_communicator *c, int from, int to);
+unsigned char *communicator_p2p_slot(struct host_communicator *c, int from, int to, uint32_t piece);
+
+/*
+ * Every operation enqueues with stream_enqueue_always and is between these two.
+ * communicator_begin() waits for the operation's turn; it fails when the stream or the communicator
+ * has failed before.
+ */
+enum status communicator_begin(struct host_communicator *c, uint32_t turn, struct stream *stream,
+			       struct error *err);
+void communicator_end(struct host_communicator *c, uint32_t turn);
+
+/* Waits until `peer` has brought its counter to `value`. */
+enum status communicator_wait(struct host_communicator *c, struct counter *counter, uint32_t value,
+			      int peer, struct error *err);
+
+/* relay.c */
+struct transport_ops;
+extern const struct transport_ops host_transport_ops;
+/* Of an open communicator, which has then the relay's collectives. */
+enum status host_relay_open(struct communicator *communicator, const struct transport_ops *ops,
+			    struct error *err);
+
+/* reduction.c: to[i] = from[0][i] op from[1][i] op ..., in this order and rounded once. */
+void reduce_elements(void *to, const void *const *from, int size, size_t first, size_t count,
+		     enum precision precision, enum reduction reduction);
+
+struct relay_sum;
+/* What device/ranks/relay.h says of it, in FP32 for everything narrower. */
+void add_elements(const struct relay_sum *sum, const void *slot);
+
+#endif

@@ -1,0 +1,220 @@
+/*
+ * Messages between two ranks, in pieces through the channel of the pair. The sends and receives of
+ * a group move forward in turns, a piece at a time, so that none waits for another to end.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "device/host/ranks/communicator.h"
+
+struct transfer {
+	struct stream *stream;
+	bool is_send;
+	int peer;
+	unsigned char *memory;
+	size_t bytes, done;
+};
+
+struct exchange {
+	struct host_communicator *c;
+	uint32_t turn;
+	size_t count;
+	struct transfer transfers[];
+};
+
+static size_t piece_bytes(const struct transfer *t)
+{
+	return t->bytes - t->done < P2P_SLOT_BYTES ? t->bytes - t->done : P2P_SLOT_BYTES;
+}
+
+/* Moves one piece if there is room, or one waiting; true when it did. */
+static bool move_piece(struct host_communicator *c, struct transfer *t)
+{
+	int me = c->base.rank, from = t->is_send ? me : t->peer, to = t->is_send ? t->peer : me;
+	struct channel_state *channel = communicator_channel(c, from, to);
+	uint32_t *pieces = t->is_send ? &c->sent[t->peer] : &c->received[t->peer];
+	unsigned char *slot = communicator_p2p_slot(c, from, to, *pieces);
+	size_t bytes = piece_bytes(t);
+
+	if (t->is_send) {
+		if (!counter_reached(&channel->taken, *pieces + 1 - P2P_SLOTS))
+			return false;
+		memcpy(slot, t->memory + t->done, bytes);
+		counter_raise(&channel->written, ++*pieces);
+	} else {
+		if (!counter_reached(&channel->written, *pieces + 1))
+			return false;
+		memcpy(t->memory + t->done, slot, bytes);
+		counter_raise(&channel->taken, ++*pieces);
+	}
+	t->done += bytes;
+	counter_add(&communicator_rank(c, t->peer)->p2p, 1);
+	return true;
+}
+
+/* Messages between the same two ranks arrive in the order they were sent. */
+static bool is_behind_another(const struct exchange *x, size_t index)
+{
+	const struct transfer *t = &x->transfers[index];
+
+	for (size_t i = 0; i < index; i++) {
+		const struct transfer *earlier = &x->transfers[i];
+
+		if (earlier->peer == t->peer && earlier->is_send == t->is_send &&
+		    earlier->done < earlier->bytes)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * One round over all transfers; `waiting` becomes the peer of one that is not done yet, -1 when all
+ * are.
+ */
+static bool move_all(struct exchange *x, int *waiting)
+{
+	bool moved = false;
+
+	*waiting = -1;
+	for (size_t i = 0; i < x->count; i++) {
+		struct transfer *t = &x->transfers[i];
+
+		if (t->done < t->bytes && !is_behind_another(x, i) && move_piece(x->c, t))
+			moved = true;
+		if (t->done < t->bytes)
+			*waiting = t->peer;
+	}
+	return moved;
+}
+
+static enum status exchange_pieces(struct exchange *x, struct error *err)
+{
+	struct counter *news = &communicator_rank(x->c, x->c->base.rank)->p2p;
+	enum status status = STATUS_OK;
+	int waiting = 0;
+
+	while (waiting >= 0 && status == STATUS_OK) {
+		uint32_t seen = atomic_load(&news->value);
+
+		if (!move_all(x, &waiting) && waiting >= 0)
+			status = communicator_wait(x->c, news, seen + 1, waiting, err);
+	}
+	return status;
+}
+
+static enum status exchange_run(struct stream *stream, const void *arguments, struct error *err)
+{
+	struct exchange *x = *(struct exchange *const *)arguments;
+	enum status status = communicator_begin(x->c, x->turn, stream, err);
+
+	if (status == STATUS_OK)
+		status = exchange_pieces(x, err);
+	communicator_end(x->c, x->turn);
+	free(x);
+	return status;
+}
+
+/* Makes `behind` wait for what `ahead` holds so far. */
+static enum status join(struct stream *behind, struct stream *ahead, struct error *err)
+{
+	struct event *event;
+	enum status status;
+
+	if (behind == ahead)
+		return STATUS_OK;
+	status = host_event_create(ahead->device, &event, err);
+	if (status == STATUS_OK)
+		status = host_event_record(event, ahead, err);
+	if (status == STATUS_OK)
+		status = host_stream_wait(behind, event, err);
+	host_event_destroy(event);
+	return status;
+}
+
+/*
+ * All transfers are one operation on the first one's stream, also when they were called on several:
+ * those wait for it and it waits for them.
+ */
+static enum status enqueue_exchange(struct host_communicator *c, const struct transfer *transfers,
+				    size_t count, struct error *err)
+{
+	struct exchange *x = xcalloc(1, sizeof(*x) + count * sizeof(*transfers));
+	struct stream *stream = transfers[0].stream;
+	enum status status = STATUS_OK;
+
+	x->c = c;
+	x->turn = c->issued + 1;
+	x->count = count;
+	memcpy(x->transfers, transfers, count * sizeof(*transfers));
+	for (size_t i = 1; i < count && status == STATUS_OK; i++)
+		status = join(stream, transfers[i].stream, err);
+	if (status == STATUS_OK)
+		status = stream_enqueue_always(stream, exchange_run, &x, sizeof(x), err);
+	if (status != STATUS_OK) {
+		free(x);
+		return status;
+	}
+	c->issued++;
+	for (size_t i = 1; i < count && status == STATUS_OK; i++)
+		status = join(transfers[i].stream, stream, err);
+	return status;
+}
+
+static enum status add_transfer(struct communicator *communicator, struct transfer transfer,
+				struct error *err)
+{
+	struct host_communicator *c = host_communicator(communicator);
+
+	if (transfer.peer < 0 || transfer.peer >= c->base.size)
+		return error_set(err, STATUS_INTERNAL, "send or receive: there is no rank %d",
+				 transfer.peer);
+	if (transfer.bytes == 0)
+		return STATUS_OK;
+	if (!c->in_group)
+		return enqueue_exchange(c, &transfer, 1, err);
+	ARRAY_GROW(c->group, c->group_count, c->group_capacity);
+	c->group[c->group_count++] = transfer;
+	return STATUS_OK;
+}
+
+enum status host_send(struct communicator *communicator, struct stream *stream, const void *from,
+		      size_t bytes, int peer, struct error *err)
+{
+	struct transfer transfer = { stream, true, peer, (unsigned char *)from, bytes, 0 };
+
+	return add_transfer(communicator, transfer, err);
+}
+
+enum status host_receive(struct communicator *communicator, struct stream *stream, void *to,
+			 size_t bytes, int peer, struct error *err)
+{
+	struct transfer transfer = { stream, false, peer, to, bytes, 0 };
+
+	return add_transfer(communicator, transfer, err);
+}
+
+enum status host_group_begin(struct communicator *communicator, struct error *err)
+{
+	struct host_communicator *c = host_communicator(communicator);
+
+	if (c->in_group)
+		return error_set(err, STATUS_INTERNAL, "group_begin inside a group");
+	c->in_group = true;
+	return STATUS_OK;
+}
+
+enum status host_group_end(struct communicator *communicator, struct error *err)
+{
+	struct host_communicator *c = host_communicator(communicator);
+	enum status status = STATUS_OK;
+
+	if (!c->in_group)
+		return error_set(err, STATUS_INTERNAL, "group_end without group_begin");
+	c->in_group = false;
+	if (c->group_count > 0)
+		status = enqueue_exchange(c, c->group, c->group_count, err);
+	c->group_count = 0;
+	return status;
+}

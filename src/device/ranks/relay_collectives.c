@@ -1,0 +1,317 @@
+/*
+ * Collectives of a relay. In a ring each rank puts to the next and takes from the one before; the volumes are those of
+ * rings: 2(n-1)/n of the tensor per rank in an all-reduce, (n-1)/n where it is gathered or scattered, all of it in a
+ * broadcast or reduction, whose chains of ranks work on one piece after another at the same time.
+ */
+#include "device/ranks/relay.h"
+
+/* One operation over the ring; elements are counted from the tensors' beginning. */
+struct ring {
+	struct communicator *c;
+	struct stream *stream;
+	char *to;
+	const char *from;
+	enum precision precision;
+	enum reduction reduction;
+	size_t element; /* bytes */
+	size_t count;   /* elements of the whole tensor */
+	size_t part;    /* of each rank's part; the last ones may be shorter */
+	int next, before;
+};
+
+struct span {
+	size_t first, count;
+};
+
+static struct ring ring_make(struct communicator *c, struct stream *stream, void *to,
+			     const void *from, size_t count, size_t part, enum precision precision,
+			     enum reduction reduction)
+{
+	return (struct ring){ .c = c,
+			      .stream = stream,
+			      .to = to,
+			      .from = from,
+			      .precision = precision,
+			      .reduction = reduction,
+			      .element = precision_bytes(precision),
+			      .count = count,
+			      .part = part,
+			      .next = (c->rank + 1) % c->size,
+			      .before = (c->rank + c->size - 1) % c->size };
+}
+
+static size_t piece_elements(const struct ring *r)
+{
+	return relay_slot_bytes(r->c) / r->element;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The part of the rank `behind` places before this one. */
+static int part_behind(const struct ring *r, int behind)
+{
+	return (r->c->rank + 2 * r->c->size - behind) % r->c->size;
+}
+
+/* The piece `done` elements into a part, which may be empty. */
+static struct span span_of(const struct ring *r, int part, size_t done)
+{
+	size_t begin = smaller((size_t)part * r->part + done, r->count),
+	       end = smaller((size_t)(part + 1) * r->part, r->count);
+
+	return (struct span){ begin, end > begin ? smaller(end - begin, piece_elements(r)) : 0 };
+}
+
+/* Where a span of a tensor begins. */
+static char *at(const struct ring *r, const void *tensor, struct span span)
+{
+	return (char *)tensor + span.first * r->element;
+}
+
+static enum status put(const struct ring *r, const void *from, struct span span, struct error *err)
+{
+	return relay_push(r->c, r->stream, r->next, from, span.count * r->element, err);
+}
+
+static enum status take(const struct ring *r, struct span span, struct error *err)
+{
+	return relay_pull(r->c, r->stream, r->before, at(r, r->to, span), span.count * r->element,
+			  err);
+}
+
+/* Adds this rank's elements; `raw`: what comes has not been added to yet. Averages are sums of n-ths. */
+static enum status add(const struct ring *r, struct span span, void *to, bool raw,
+		       struct error *err)
+{
+	double share = r->reduction == REDUCE_AVERAGE ? 1.0 / r->c->size : 1;
+	struct relay_sum sum = { .to = to,
+				 .own = at(r, r->from, span),
+				 .count = span.count,
+				 .precision = r->precision,
+				 .larger = r->reduction == REDUCE_MAX,
+				 .own_factor = share,
+				 .slot_factor = raw ? share : 1 };
+
+	return relay_pull_reduce(r->c, r->stream, r->before, &sum, err);
+}
+
+static enum status copy(struct stream *stream, void *to, const void *from, size_t bytes,
+			struct error *err)
+{
+	return to == from || bytes == 0 ? STATUS_OK : backend_copy(stream, to, from, bytes, err);
+}
+
+/* Each part goes round and grows; its sum ends on the rank before the one whose part it is. */
+static enum status sum_pieces(const struct ring *r, size_t done, struct error *err)
+{
+	enum status status = STATUS_OK;
+
+	for (int step = 0; step < r->c->size - 1 && status == STATUS_OK; step++) {
+		struct span mine = span_of(r, part_behind(r, step), done),
+			    theirs = span_of(r, part_behind(r, step + 1), done);
+
+		status = put(r, at(r, step == 0 ? r->from : r->to, mine), mine, err);
+		if (status == STATUS_OK)
+			status = add(r, theirs, at(r, r->to, theirs), step == 0, err);
+	}
+	return status;
+}
+
+/* What is complete on this rank is the part of the rank `behind` places before it. */
+static enum status pass_pieces(const struct ring *r, int behind, size_t done, struct error *err)
+{
+	enum status status = STATUS_OK;
+
+	for (int step = 0; step < r->c->size - 1 && status == STATUS_OK; step++) {
+		struct span mine = span_of(r, part_behind(r, behind + step), done),
+			    theirs = span_of(r, part_behind(r, behind + step + 1), done);
+
+		status = put(r, at(r, r->to, mine), mine, err);
+		if (status == STATUS_OK)
+			status = take(r, theirs, err);
+	}
+	return status;
+}
+
+/* Whole 16 bytes, so that every part is aligned as the tensor is. */
+static size_t equal_parts(const struct communicator *c, size_t count, enum precision precision)
+{
+	size_t whole = 16 / precision_bytes(precision), n = (size_t)c->size;
+
+	return (count + n * whole - 1) / (n * whole) * whole;
+}
+
+static enum status all_reduce(struct communicator *c, struct stream *stream, void *to,
+			      const void *from, size_t count, enum precision precision,
+			      enum reduction reduction, struct error *err)
+{
+	struct ring r = ring_make(c, stream, to, from, count, equal_parts(c, count, precision),
+				  precision, reduction);
+
+	enum status status = relay_turn(c, stream, err);
+
+	if (c->size == 1 && status == STATUS_OK)
+		status = copy(stream, to, from, count * r.element, err);
+	for (size_t done = 0; done < r.part && status == STATUS_OK; done += piece_elements(&r)) {
+		status = sum_pieces(&r, done, err);
+		if (status == STATUS_OK)
+			status = pass_pieces(&r, c->size - 1, done, err);
+	}
+	return status;
+}
+
+static enum status all_gather(struct communicator *c, struct stream *stream, void *to,
+			      const void *from, size_t count_per_rank, enum precision precision,
+			      struct error *err)
+{
+	struct ring r = ring_make(c, stream, to, from, count_per_rank * (size_t)c->size,
+				  count_per_rank, precision, REDUCE_SUM);
+	size_t bytes = count_per_rank * r.element;
+	enum status status = relay_turn(c, stream, err);
+
+	if (status == STATUS_OK)
+		status = copy(stream, r.to + (size_t)c->rank * bytes, from, bytes, err);
+	for (size_t done = 0; done < r.part && status == STATUS_OK; done += piece_elements(&r))
+		status = pass_pieces(&r, 0, done, err);
+	return status;
+}
+
+/* Sums on their way lie in the scratch slot: `from` is not ours to change, `to` holds one part. */
+static enum status scatter_pieces(const struct ring *r, size_t done, struct error *err)
+{
+	void *scratch = relay_scratch(r->c);
+	int last = r->c->size - 2;
+	enum status status = STATUS_OK;
+
+	for (int step = 0; step <= last && status == STATUS_OK; step++) {
+		struct span mine = span_of(r, part_behind(r, step + 1), done),
+			    theirs = span_of(r, part_behind(r, step + 2), done);
+
+		status = put(r, step == 0 ? at(r, r->from, mine) : scratch, mine, err);
+		if (status == STATUS_OK)
+			status = add(r, theirs, step == last ? r->to + done * r->element : scratch,
+				     step == 0, err);
+	}
+	return status;
+}
+
+static enum status reduce_scatter(struct communicator *c, struct stream *stream, void *to,
+				  const void *from, size_t count_per_rank, enum precision precision,
+				  enum reduction reduction, struct error *err)
+{
+	struct ring r = ring_make(c, stream, to, from, count_per_rank * (size_t)c->size,
+				  count_per_rank, precision, reduction);
+
+	enum status status = relay_turn(c, stream, err);
+
+	if (c->size == 1 && status == STATUS_OK)
+		status = copy(stream, to, from, count_per_rank * r.element, err);
+	for (size_t done = 0; done < r.part && status == STATUS_OK; done += piece_elements(&r))
+		status = scatter_pieces(&r, done, err);
+	return status;
+}
+
+/* The chain begins at the root and ends at the rank before it. */
+static enum status broadcast(struct communicator *c, struct stream *stream, void *buffer,
+			     size_t bytes, int root, struct error *err)
+{
+	struct ring r =
+		ring_make(c, stream, buffer, buffer, bytes, bytes, PRECISION_FP32, REDUCE_SUM);
+
+	enum status status;
+
+	if (root < 0 || root >= c->size)
+		return error_set(err, STATUS_INTERNAL, "broadcast: there is no rank %d", root);
+	r.element = 1;
+	status = relay_turn(c, stream, err);
+	for (size_t done = 0; done < bytes && status == STATUS_OK; done += piece_elements(&r)) {
+		struct span piece = span_of(&r, 0, done);
+
+		if (c->rank != root)
+			status = take(&r, piece, err);
+		if (r.next != root && status == STATUS_OK)
+			status = put(&r, at(&r, buffer, piece), piece, err);
+	}
+	return status;
+}
+
+/* The chain begins behind the root and ends at it. */
+static enum status reduce_piece(const struct ring *r, struct span piece, int root,
+				struct error *err)
+{
+	int me = r->c->rank, first = (root + 1) % r->c->size;
+	void *scratch = relay_scratch(r->c);
+	enum status status;
+
+	if (me == first)
+		return put(r, at(r, r->from, piece), piece, err);
+	if (me == root)
+		return add(r, piece, at(r, r->to, piece), r->before == first, err);
+	status = add(r, piece, scratch, r->before == first, err);
+	return status == STATUS_OK ? put(r, scratch, piece, err) : status;
+}
+
+static enum status reduce(struct communicator *c, struct stream *stream, void *to, const void *from,
+			  size_t count, enum precision precision, enum reduction reduction,
+			  int root, struct error *err)
+{
+	struct ring r = ring_make(c, stream, to, from, count, count, precision, reduction);
+
+	enum status status;
+
+	if (root < 0 || root >= c->size)
+		return error_set(err, STATUS_INTERNAL, "reduce: there is no rank %d", root);
+	status = relay_turn(c, stream, err);
+	if (c->size == 1)
+		return status == STATUS_OK ? copy(stream, to, from, count * r.element, err)
+					   : status;
+	for (size_t done = 0; done < count && status == STATUS_OK; done += piece_elements(&r))
+		status = reduce_piece(&r, span_of(&r, 0, done), root, err);
+	return status;
+}
+
+/* To the rank `distance` places on, from the one as many places back. */
+static enum status swap_pieces(struct communicator *c, struct stream *stream, char *to,
+			       const char *from, size_t part, size_t done, int distance,
+			       struct error *err)
+{
+	size_t on = (size_t)((c->rank + distance) % c->size),
+	       back = (size_t)((c->rank + c->size - distance) % c->size),
+	       bytes = smaller(part - done, relay_slot_bytes(c));
+	enum status status = relay_push(c, stream, (int)on, from + on * part + done, bytes, err);
+
+	return status == STATUS_OK
+		       ? relay_pull(c, stream, (int)back, to + back * part + done, bytes, err)
+		       : status;
+}
+
+static enum status all_to_all(struct communicator *c, struct stream *stream, void *to,
+			      const void *from, size_t count_per_rank, enum precision precision,
+			      struct error *err)
+{
+	size_t part = count_per_rank * precision_bytes(precision), mine = (size_t)c->rank * part;
+	enum status status = relay_turn(c, stream, err);
+
+	if (status == STATUS_OK)
+		status = copy(stream, (char *)to + mine, (const char *)from + mine, part, err);
+	for (size_t done = 0; done < part; done += relay_slot_bytes(c))
+		for (int distance = 1; distance < c->size && status == STATUS_OK; distance++)
+			status = swap_pieces(c, stream, to, from, part, done, distance, err);
+	return status;
+}
+
+const struct communicator_operations relay_operations = {
+	.all_reduce = all_reduce,
+	.broadcast = broadcast,
+	.send = relay_send,
+	.receive = relay_receive,
+	.group_begin = relay_group_begin,
+	.group_end = relay_group_end,
+	.all_gather = all_gather,
+	.reduce_scatter = reduce_scatter,
+	.reduce = reduce,
+	.all_to_all = all_to_all,
+};

@@ -1,0 +1,39 @@
+/*
+ * How the data of collectives and messages gets from one rank's device to another's.
+ *
+ * `auto` is the first of nccl, shared_memory, peer_copy and host_copy that every rank can use; for messages between
+ * stages of a pipeline it is peer_copy rather than nccl where neighbours can (suites/parallel/team.h).
+ */
+#ifndef GPUPROOF_DEVICE_RANKS_TRANSPORT_H
+#define GPUPROOF_DEVICE_RANKS_TRANSPORT_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+
+/* TRANSPORTS(X): X(symbol, name in INI and reports, description), in the order in which `auto` tries them */
+#define TRANSPORTS(X)                                                                              \
+	X(AUTO, "auto", "the first of the following that all ranks can use")                       \
+	X(NCCL, "nccl", "NVIDIA's library")                                                        \
+	X(SHARED_MEMORY, "shared_memory", "devices of the host: through memory they share")        \
+	X(PEER_COPY, "peer_copy", "copies into the other device's memory")                         \
+	X(HOST_COPY, "host_copy", "copies to the host and from there")
+
+enum transport {
+#define X(symbol, name, description) TRANSPORT_##symbol,
+	TRANSPORTS(X)
+#undef X
+		TRANSPORT_COUNT
+};
+
+/* In the order of the enum, ending with NULL: choices of an INI key. */
+extern const char *const transport_names[];
+
+struct device;
+struct communicator_id;
+
+/* An id for communicator_open(); one rank makes it, all of the communicator need it. */
+enum status transport_id(struct device *device, enum transport transport,
+			 struct communicator_id *out, struct error *err);
+
+#endif
