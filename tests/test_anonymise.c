@@ -205,6 +205,40 @@ static void own_words_stay(void **state)
 }
 
 /* The example of the paper's appendix A: key 00..0f, message 00..0e. */
+static char *label_of_first_case(const char *section_origin)
+{
+	struct error err = ERROR_NONE;
+	struct anonymiser *a;
+	struct result r;
+	char *label;
+
+	sample_result(&r);
+	set(&r.config_name, "/home/alice/secret.ini");
+	set(&r.cases[0].label, "widened-sweep");
+	add_setting(&r, "suite transfer widened-sweep", "sizes", "1MiB", "/home/alice/secret.ini:2");
+	add_setting(&r, "suite transfer widened-sweep", "engines", "ce", section_origin);
+	assert_int_equal(anonymiser_new(&a, NULL, &err), STATUS_OK);
+	anonymiser_learn_result(a, &r);
+	assert_int_equal(anonymise_result(a, &r, &err), STATUS_OK);
+	anonymiser_free(a);
+	label = xstrdup(r.cases[0].label);
+	result_release(&r);
+	return label;
+}
+
+/* Claims look for the labels of a shipped config, which a config that includes it has as well. */
+static void labels_of_shipped_sections_stay(void **state)
+{
+	char *shipped = label_of_first_case("claims.ini:20");
+	char *own = label_of_first_case("/home/alice/secret.ini:3");
+
+	(void)state;
+	assert_string_equal(shipped, "widened-sweep");
+	assert_null(strstr(own, "widened"));
+	free(shipped);
+	free(own);
+}
+
 static void hash_is_siphash(void **state)
 {
 	const struct pseudonym_key key = { UINT64_C(0x0706050403020100),
@@ -222,6 +256,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(none_survives),   cmocka_unit_test(measurements_stay),
 		cmocka_unit_test(key_decides),     cmocka_unit_test(own_words_stay),
+		cmocka_unit_test(labels_of_shipped_sections_stay),
 		cmocka_unit_test(hash_is_siphash),
 	};
 

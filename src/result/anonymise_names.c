@@ -99,7 +99,40 @@ static void learn_file(const struct learning *l, const char *path)
 	}
 }
 
-static void learn_setting(const struct learning *l, const struct result_setting *s)
+/* "small" of "suite trainmem small"; NULL: a section without a label, or none of a suite. */
+static const char *label_in(const char *section)
+{
+	const char *suite = section && text_starts_with(section, "suite ") ? section + 6 : NULL;
+	const char *label = suite ? strchr(suite, ' ') : NULL;
+
+	return label ? label + 1 : NULL;
+}
+
+/* The label of a section that a shipped config has: a config that includes it may add keys of its own. */
+static bool is_shipped_label(const struct result *r, const char *label)
+{
+	for (size_t i = 0; i < r->setting_count; i++) {
+		const struct result_setting *s = &r->settings[i];
+		const char *own = label_in(s->section);
+		bool same = own && s->origin && strcmp(own, label) == 0;
+		char *file = same ? file_of(s->origin) : NULL;
+		bool shipped = file && anonymise_shipped(file);
+
+		free(file);
+		if (shipped)
+			return true;
+	}
+	return false;
+}
+
+static void learn_label(const struct learning *l, const struct result *r, const char *label)
+{
+	if (label && !is_shipped_label(r, label))
+		learn(l, "label", label);
+}
+
+static void learn_setting(const struct learning *l, const struct result *r,
+			  const struct result_setting *s)
 {
 	const char *second = s->section ? strchr(s->section, ' ') : NULL;
 	char *file = s->origin ? file_of(s->origin) : NULL;
@@ -110,8 +143,8 @@ static void learn_setting(const struct learning *l, const struct result_setting 
 			learn(l, s->key, s->value);
 		if (second && text_starts_with(s->section, "limit "))
 			learn(l, "limit", second + 1);
-		else if (second && strchr(second + 1, ' '))
-			learn(l, "label", strchr(second + 1, ' ') + 1);
+		else
+			learn_label(l, r, label_in(s->section));
 	}
 	if (file)
 		learn_file(l, file);
@@ -149,9 +182,9 @@ void anonymiser_learn_result(struct anonymiser *a, const struct result *r)
 	if (r->config_name)
 		learn_file(&l, r->config_name);
 	for (size_t i = 0; i < r->setting_count; i++)
-		learn_setting(&l, &r->settings[i]);
+		learn_setting(&l, r, &r->settings[i]);
 	for (size_t i = 0; i < r->case_count; i++)
 		if (!r->config_name || !anonymise_shipped(r->config_name))
-			learn(&l, "label", r->cases[i].label);
+			learn_label(&l, r, r->cases[i].label);
 	free(l.vocabulary);
 }
