@@ -59,6 +59,26 @@ static void disagreement_outweighs_what_is_missing(void **state)
 	result_release(&result);
 }
 
+/* Eight GPUs decide where there are eight, and nobody else lacks them; but an error there is one. */
+static void what_a_machine_cannot_do_is_not_missing(void **state)
+{
+	struct claim claim = two;
+	struct result result = { 0 };
+	struct case_result *c;
+
+	(void)state;
+	claim.measures[1].where_possible = true;
+	fixture_measure(&result, &claim.measures[0], 1.5);
+	assert_int_equal(fixture_judge(&result, 1, &claim), CLAIM_HOLDS);
+	c = fixture_case(&result, &claim.measures[1].a, 3);
+	assert_int_equal(fixture_judge(&result, 1, &claim), CLAIM_DEPENDS);
+	c->status = CASE_SKIPPED;
+	assert_int_equal(fixture_judge(&result, 1, &claim), CLAIM_HOLDS);
+	c->status = CASE_ERROR;
+	assert_int_equal(fixture_judge(&result, 1, &claim), CLAIM_PARTIAL);
+	result_release(&result);
+}
+
 /* Shown with the others, whatever it is. */
 static void what_has_no_say_decides_nothing(void **state)
 {
@@ -435,6 +455,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(measurements_are_weighed_together),
 		cmocka_unit_test(disagreement_outweighs_what_is_missing),
+		cmocka_unit_test(what_a_machine_cannot_do_is_not_missing),
 		cmocka_unit_test(what_has_no_say_decides_nothing),
 		cmocka_unit_test(intervals_decide),
 		cmocka_unit_test(samples_without_an_interval_are_not_exact),

@@ -71,7 +71,8 @@ static void judge_measure(const struct result *results, size_t count, const stru
 		of[e->readings[i].verdict]++;
 	}
 	e->verdict = agreement(of);
-	if (!e->count)
+	if (!e->count && claim_has_say(m) &&
+	    (!m->where_possible || claim_went_wrong(results, count, m)))
 		e->missing = claim_why_missing(results, count, claim, m);
 }
 
@@ -84,7 +85,7 @@ static enum claim_verdict sum_up(const struct claim *claim, const struct claim_e
 	for (size_t i = 0; i < CLAIM_MEASURES; i++) {
 		if (!claim_has_say(&claim->measures[i]))
 			continue;
-		missing = missing || evidence[i].count == 0;
+		missing = missing || evidence[i].missing;
 		for (size_t k = 0; k < evidence[i].count; k++)
 			of[evidence[i].readings[k].verdict]++;
 	}

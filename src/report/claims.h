@@ -49,6 +49,7 @@ struct claim_measure {
 	struct claim_term a, b, c;
 	bool complement;
 	bool even_failed; /* `a` counts also of a case that failed: it says how wrong things were */
+	bool where_possible; /* decides where it was measured; a machine that has not the devices for it lacks nothing */
 	enum claim_across across;
 	double low, high;
 };
@@ -95,7 +96,7 @@ struct claim_reading {
 struct claim_evidence {
 	struct claim_reading *readings; /* owned */
 	size_t count, capacity;
-	char *missing; /* why there are none; owned, NULL: there are some */
+	char *missing; /* why there are none; owned, NULL: there are some, or none is wanted here */
 	enum claim_verdict verdict;
 };
 

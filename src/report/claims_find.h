@@ -23,6 +23,9 @@ bool claim_is_case(const struct result *result, const struct case_result *c,
 		   const struct claim_term *term);
 /* Whether the claim can be decided on this device of the result. */
 bool claim_is_on(const struct result *result, const char *device, enum claim_on on);
+/* Whether a case of the measure ended in an error or with a wrong result. (claims_why.c) */
+bool claim_went_wrong(const struct result *results, size_t count,
+		      const struct claim_measure *measure);
 /* Why the measure has no reading, for a reader: the missing case and what became of it. malloc'ed. (claims_why.c) */
 char *claim_why_missing(const struct result *results, size_t count, const struct claim *claim,
 			const struct claim_measure *measure);

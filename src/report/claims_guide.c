@@ -12,6 +12,7 @@
 #define CACHE "label:policies, allocator:caching"
 #define ALTERNATING "label:alternating, allocator:caching"
 #define FIRST_OF_LIST "label:growing, batch:128"
+#define WEAK(devices) "label:weak, mode:ddp, devices:" devices
 #define REMEDY(segments) "label:remedy, segments:" segments
 
 const struct claim claims_guide[CLAIMS_GUIDE] = {
@@ -196,9 +197,13 @@ const struct claim claims_guide[CLAIMS_GUIDE] = {
 	      { "trainmem.refused_phase", REMEDY("0") }, NO_SAY } } },
 	{ "C23", "Several GPUs scale linearly.", "on several GPUs: linear scaling",
 	  "While the batch of each device is above the critical one.", CLAIM_ON_GPU,
-	  .measures = { { "efficiency of DDP on two GPUs, each with the same batch (weak scaling)",
-	      { "parallel.weak_efficiency", "label:weak, mode:ddp" }, .low = 0.95, .high = ANY },
-	    { "the same, both together with that batch (strong scaling)",
+	  .measures = { { "efficiency of DDP on 2 GPUs, each with the same batch (weak scaling)",
+	      { "parallel.weak_efficiency", WEAK("2") }, .low = 0.95, .high = ANY },
+	    { "the same, 4 GPUs", { "parallel.weak_efficiency", WEAK("4") }, .where_possible = true,
+	      .low = 0.95, .high = ANY },
+	    { "the same, 8 GPUs", { "parallel.weak_efficiency", WEAK("8") }, .where_possible = true,
+	      .low = 0.95, .high = ANY },
+	    { "efficiency on 2 GPUs that share one batch (strong scaling)",
 	      { "parallel.efficiency", CLAIM_DEEP("ddp") }, NO_SAY } } },
 	{ "C24", "Mixed precision is an easy factor of two in speed.",
 	  "on mixed precision: \"easy 2x\" speed",

@@ -191,6 +191,29 @@ static bool is_found(const struct result *results, size_t count, const struct cl
 	return false;
 }
 
+static bool term_went_wrong(const struct result *result, const struct claim_term *term)
+{
+	for (size_t i = 0; term->metric && i < result->case_count; i++) {
+		const struct case_result *c = &result->cases[i];
+
+		if ((c->status == CASE_ERROR || c->status == CASE_FAILED) &&
+		    claim_is_case(result, c, term))
+			return true;
+	}
+	return false;
+}
+
+bool claim_went_wrong(const struct result *results, size_t count,
+		      const struct claim_measure *measure)
+{
+	for (size_t r = 0; r < count; r++)
+		if (term_went_wrong(&results[r], &measure->a) ||
+		    term_went_wrong(&results[r], &measure->b) ||
+		    term_went_wrong(&results[r], &measure->c))
+			return true;
+	return false;
+}
+
 char *claim_why_missing(const struct result *results, size_t count, const struct claim *claim,
 			const struct claim_measure *measure)
 {

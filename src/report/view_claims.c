@@ -96,7 +96,7 @@ static void show_evidence(const struct view *view, const struct claim *claim,
 		for (size_t k = 0; k < evidence[i].count; k++)
 			show_reading(view, &claim->measures[i], &evidence[i].readings[k],
 				     tree_item(list));
-		if (evidence[i].missing && claim_has_say(&claim->measures[i]))
+		if (evidence[i].missing)
 			show_missing(&claim->measures[i], evidence[i].missing, tree_item(list));
 	}
 }
@@ -111,7 +111,7 @@ static void show_reasons(const struct claim *claim, const struct claim_evidence 
 		return;
 	}
 	for (size_t i = 0; i < CLAIM_MEASURES; i++) {
-		bool told = !evidence[i].missing || !claim_has_say(&claim->measures[i]);
+		bool told = !evidence[i].missing;
 
 		for (size_t k = 0; k < i && !told; k++)
 			told = evidence[k].missing &&
