@@ -53,7 +53,24 @@ expect 2 '--set run.seed=x: [run] seed = x:' show good.ini --set run.seed=x
 expect 2 "bad.ini:3:" show bad.ini
 expect 0 'min_samples' keys "$suite"
 expect 0 '[run]' keys
-expect 2 "there is no suite 'nothing'" keys nothing
+expect 2 "there is no section 'nothing'; there are run, limit, report, " keys nothing
+expect 2 "there is no section 'transfr'; did you mean 'transfer'?" keys transfr
+expect 0 'memory_limits' keys report
+grep -q min_samples out && { echo "config keys report: keys of suites"; failed=1; }
+
+# From standard input; a missing include is the only error of what it would have brought; [defaults] are wrong once.
+"$program" config validate - <good.ini >out 2>&1 && grep -q 'valid, 1 suite' out || { cat out; failed=1; }
+"$program" config validate - <bad.ini >out 2>&1 && failed=1
+grep -q "^standard input:3: \[run\] has no key 'sede'" out || { cat out; failed=1; }
+echo 'include = nowhere.ini' >lost.ini
+expect 2 'lost.ini:1: include = nowhere.ini: no such file' validate lost.ini
+[ "$(wc -l <err)" = 1 ] || { cat err; failed=1; }
+printf '\177ELF\0\1\2\n\n\n' >binary.ini
+expect 2 'binary.ini: is no text file: it has NUL bytes' validate binary.ini
+[ "$(wc -l <err)" = 1 ] || { cat err; failed=1; }
+printf '[defaults]\nmax_time = 2\n[suite matmul]\n[suite stream]\n[suite stream other]\n' >units.ini
+expect 2 "units.ini:2: [defaults] max_time = 2, as used by [suite matmul] and 2 more sections: '2' has no unit" validate units.ini
+[ "$(wc -l <err)" = 1 ] || { cat err; failed=1; }
 
 # A suite may have its own default of a sampling key, once; what a file says comes before it.
 said() { "$program" config show "$@" | sed -n 's/^sample_time = //p' | tr '\n' ' '; }
@@ -80,6 +97,17 @@ expect 0 'other.ini' write quick -o other.ini --force
 cmp quick.ini other.ini || failed=1
 expect 0 'h200.ini' write h200
 grep -q '^\[limit' h200.ini || { echo "h200.ini holds no limit"; failed=1; }
-expect 2 "there is no embedded config 'slow'; there are: acceptance " write slow
+expect 2 "there is no embedded config and no limits file 'zzzzzz'; there are acceptance, " write zzzzzz
+expect 2 "'qick'; did you mean 'quick'?" write qick
+# Short options of one argument, the last with its value.
+"$program" run good.ini --dry-run -qo out.d >out 2>&1 || { echo "run -qo DIR: $(cat out)"; failed=1; }
+"$program" run good.ini --dry-run -qz >out 2>&1 && failed=1
+grep -q "there is no option '-z'" out || { cat out; failed=1; }
+# What stands before the command, and the version.
+"$program" --quiet run >out 2>&1 && failed=1
+grep -q "'--quiet' stands before the command; options come after it: gpuproof run --quiet" out || { cat out; failed=1; }
+[ "$("$program" -V)" = "$("$program" version)" ] || { echo "-V"; failed=1; }
+"$program" version --json | python3 -c 'import json, sys; json.load(sys.stdin)["gpuproof"]' || failed=1
+"$program" version twice >out 2>&1 && failed=1
 expect 3 'No such file or directory' write quick -o nowhere/quick.ini
 exit $failed

@@ -137,34 +137,76 @@ static void print_suite(const struct suite *suite)
 	free(title);
 }
 
-static int unknown_suite(const char *name)
-{
-	struct text list = TEXT_EMPTY;
+/* Sections that are no suites. */
+static const struct {
+	const char *name, *title;
+	const struct key *keys;
+} others[] = {
+	{ "run", "[run]: what to run on and how", run_keys },
+	{ "limit", "[limit NAME]: what a metric must satisfy", limit_keys },
+	{ "report", "[report]: what to publish", report_keys },
+};
 
-	for (const struct suite *const *s = suites; *s; s++)
-		text_addf(&list, "%s%s", list.length ? ", " : "", (*s)->name);
-	fprintf(stderr, "gpuproof config: there is no suite '%s'; suites: %s\n", name,
-		list.data ? list.data : "none");
-	text_release(&list);
+static int unknown_section(const char *name)
+{
+	const char *names[64];
+	size_t count = 0;
+	char *instead;
+
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		names[count++] = others[i].name;
+	for (const struct suite *const *s = suites; *s && count + 1 < ARRAY_SIZE(names); s++)
+		names[count++] = (*s)->name;
+	names[count] = NULL;
+	instead = text_instead(name, names);
+	fprintf(stderr, "gpuproof config: there is no section '%s'%s\n", name, instead);
+	free(instead);
 	return EXIT_USAGE;
+}
+
+/* What follows in every suite, once for all that are printed. */
+static void print_common(void)
+{
+	print_keys("every [suite]", suite_keys);
+	print_keys("every [suite], and [defaults] for all of them", schema_program.sampling);
+}
+
+static bool print_other(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (strcmp(others[i].name, name) == 0) {
+			print_keys(others[i].title, others[i].keys);
+			return true;
+		}
+	return false;
+}
+
+static bool is_section(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (strcmp(others[i].name, name) == 0)
+			return true;
+	return suite_find(name) != NULL;
 }
 
 static int keys(const struct config_arguments *a)
 {
+	bool suite = !a->name_count;
+
 	for (size_t i = 0; i < a->name_count; i++)
-		if (!suite_find(a->names[i]))
-			return unknown_suite(a->names[i]);
-	if (!a->name_count) {
-		print_keys("[run]: what to run on and how", run_keys);
-		print_keys("[limit NAME]: what a metric must satisfy", limit_keys);
-		print_keys("[report]: what to publish", report_keys);
-		for (const struct suite *const *s = suites; *s; s++)
-			print_suite(*s);
-	}
+		if (!is_section(a->names[i]))
+			return unknown_section(a->names[i]);
+	for (size_t i = 0; !a->name_count && i < ARRAY_SIZE(others); i++)
+		print_other(others[i].name);
+	for (const struct suite *const *s = suites; !a->name_count && *s; s++)
+		print_suite(*s);
 	for (size_t i = 0; i < a->name_count; i++)
-		print_suite(suite_find(a->names[i]));
-	print_keys("every [suite]", suite_keys);
-	print_keys("every [suite], and [defaults] for all of them", schema_program.sampling);
+		if (!print_other(a->names[i])) {
+			print_suite(suite_find(a->names[i]));
+			suite = true;
+		}
+	if (suite)
+		print_common();
 	return EXIT_ACCEPTED;
 }
 
@@ -183,10 +225,27 @@ static int write_file(const char *path, const struct embedded_file *file, bool f
 	return EXIT_ACCEPTED;
 }
 
-static void print_stems(const struct embedded_file *files)
+#define STEMS_MOST 64
+
+/* Names without ".ini", copies. */
+static size_t add_stems(const struct embedded_file *files, char **names, size_t count)
 {
-	for (const struct embedded_file *f = files; f->name; f++)
-		fprintf(stderr, " %.*s", (int)strlen(f->name) - 4, f->name);
+	for (const struct embedded_file *f = files; f->name && count + 1 < STEMS_MOST; f++)
+		names[count++] = xstrndup(f->name, strlen(f->name) - 4);
+	return count;
+}
+
+static int unknown_embedded(const char *name)
+{
+	char *names[STEMS_MOST] = { NULL };
+	size_t count = add_stems(embedded_limits, names, add_stems(embedded_configs, names, 0));
+	char *instead = text_instead(name, (const char *const *)names);
+
+	fprintf(stderr, "gpuproof config: there is no embedded config and no limits file '%s'%s\n", name, instead);
+	free(instead);
+	while (count-- > 0)
+		free(names[count]);
+	return EXIT_USAGE;
 }
 
 static int write_embedded(const struct config_arguments *a)
@@ -202,17 +261,7 @@ static int write_embedded(const struct config_arguments *a)
 	file = embedded_find(embedded_configs, name);
 	if (!file)
 		file = embedded_find(embedded_limits, name);
-	if (file) {
-		code = write_file(a->output ? a->output : name, file, a->force);
-	} else {
-		fprintf(stderr, "gpuproof config: there is no embedded config '%s'; there are:",
-			a->names[0]);
-		print_stems(embedded_configs);
-		fprintf(stderr, "; limits:");
-		print_stems(embedded_limits);
-		fprintf(stderr, "\n");
-		code = EXIT_USAGE;
-	}
+	code = file ? write_file(a->output ? a->output : name, file, a->force) : unknown_embedded(a->names[0]);
 	free(name);
 	return code;
 }
@@ -258,9 +307,10 @@ const struct command command_config = {
 	.summary = "check, show, explain and write out configs",
 	.usage = "config validate CONFIG... [--set SECTION.KEY=VALUE]...\n"
 		 "       gpuproof config show CONFIG [--origin] [--set SECTION.KEY=VALUE]...\n"
-		 "       gpuproof config keys [SUITE]...\n"
+		 "       gpuproof config keys [SECTION]...\n"
 		 "       gpuproof config write NAME [-o FILE] [--force]\n\n"
-		 "CONFIG is a file or the name of an embedded config. show prints the effective\n"
+		 "CONFIG is a file, - (standard input) or the name of an embedded config. keys is\n"
+		 "about a suite, run, limit or report, or about all. show prints the effective\n"
 		 "config, with --origin the place that set each key; write puts an embedded config\n"
 		 "or the limits of a GPU model (h200, generic) into a file for editing.",
 	.run = config_run,

@@ -56,7 +56,8 @@ int command_usage(const struct command *command, const char *format, ...)
 	return EXIT_USAGE;
 }
 
-static int unknown_command(const char *name)
+/* `rest`: the arguments behind it. */
+static int unknown_command(const char *name, char **rest)
 {
 	const char *names[32];
 	const char *near;
@@ -65,6 +66,11 @@ static int unknown_command(const char *name)
 	for (; commands[n] && n < 31; n++)
 		names[n] = commands[n]->name;
 	names[n] = NULL;
+	if (*name == '-') {
+		fprintf(stderr, "gpuproof: '%s' stands before the command; options come after it: gpuproof %s %s; see "
+				"gpuproof help\n", name, *rest && **rest != '-' ? *rest : "COMMAND", name);
+		return EXIT_USAGE;
+	}
 	near = text_nearest(name, names);
 	fprintf(stderr, "gpuproof: '%s' is not a command%s%s%s; see gpuproof help\n", name,
 		near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
@@ -112,12 +118,12 @@ int main(int argc, char **argv)
 
 	if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
 		name = "help";
-	else if (strcmp(name, "--version") == 0)
+	else if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
 		name = "version";
 	else if (asks_for_help(argc, argv))
 		return finish(command_help.run(2, (char *[]){ argv[0], argv[1], NULL }));
 	for (const struct command *const *c = commands; *c; c++)
 		if (strcmp((*c)->name, name) == 0)
 			return finish((*c)->run(argc > 1 ? argc - 1 : argc, argc > 1 ? argv + 1 : argv));
-	return unknown_command(name);
+	return unknown_command(name, argv + 2);
 }

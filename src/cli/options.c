@@ -79,18 +79,30 @@ static const struct option_row *long_option(struct options *o, const char *argum
 	return unknown(o, argument);
 }
 
-static const struct option_row *short_option(struct options *o, const char *argument)
+/* `letters`: that of the option, and what follows it: its value, or behind a flag more options ("-qo DIR"). */
+static const struct option_row *short_option(struct options *o, const char *letters)
 {
-	for (const struct option_row *row = o->rows; row->name; row++)
-		if (row->letter && row->letter == argument[1])
-			return found(o, row, argument[2] ? argument + 2 : NULL);
+	const char *rest = letters[1] ? letters + 1 : NULL;
+
+	o->letters = NULL;
+	for (const struct option_row *row = o->rows; row->name; row++) {
+		if (!row->letter || row->letter != letters[0])
+			continue;
+		if (row->takes_value == OPTION_FLAG) {
+			o->letters = rest;
+			rest = NULL;
+		}
+		return found(o, row, rest);
+	}
 	o->failed = true;
-	command_usage(o->command, "there is no option '-%c'", argument[1]);
+	command_usage(o->command, "there is no option '-%c'", letters[0]);
 	return NULL;
 }
 
 const struct option_row *options_next(struct options *o)
 {
+	if (o->letters && !o->failed)
+		return short_option(o, o->letters);
 	while (o->at < o->argc && !o->failed) {
 		const char *argument = o->argv[o->at++];
 
@@ -102,7 +114,7 @@ const struct option_row *options_next(struct options *o)
 		if (argument[0] == '-' && argument[1] == '-')
 			return long_option(o, argument);
 		if (argument[0] == '-' && argument[1])
-			return short_option(o, argument);
+			return short_option(o, argument + 1);
 		o->operands[o->operand_count++] = argument;
 	}
 	return NULL;

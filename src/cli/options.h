@@ -1,6 +1,6 @@
 /*
  * Command-line options from a table. Long names must be written out (getopt_long() takes any unique prefix, so that a new option can
- * break a script); --name VALUE, --name=VALUE, -o VALUE and -oVALUE; "--" ends the options.
+ * break a script); --name VALUE, --name=VALUE, -o VALUE, -oVALUE and -qoVALUE; "--" ends the options.
  *
  *	static const struct option_row rows[] = { { 'o', "output", true }, { 0, "quiet", false }, { 0 } };
  *	struct options o = options_begin(&command_run, rows, argc, argv);
@@ -29,6 +29,7 @@ struct options {
 	const struct option_row *rows;
 	int argc, at;
 	char **argv;
+	const char *letters;   /* more short options of the same argument; NULL: none */
 	const char *value;     /* of the option just returned */
 	const char **operands; /* arguments that are no options */
 	int operand_count;

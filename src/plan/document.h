@@ -60,7 +60,7 @@ struct document {
 	struct problem *problems;
 	size_t problem_count, problem_capacity;
 	bool written;     /* by config_write(), into a result: reads neither environment nor files */
-	bool suite_maybe; /* something unreadable may have been meant as a suite's header */
+	bool suite_maybe; /* something unreadable, a line or a whole file, may have been or had a suite's header */
 };
 
 void document_init(struct document *d, const struct suite *const *suites);

@@ -123,6 +123,7 @@ static void include(struct reading *r, size_t line, const char *name)
 	if (source_open(&source, name, r->source, &err) != STATUS_OK) {
 		bool same = strcmp(name, source.name) == 0;
 
+		r->document->suite_maybe = true;
 		document_problem(r->document, here(r, line), "include = %.200s: %s%s%s", name,
 				 same ? "" : source.name, same ? "" : ": ", err.message);
 	} else if (include_fits(r, line, &source)) {

@@ -12,6 +12,13 @@ struct resolving {
 	const struct schema *schema;
 	struct document *document;
 	const struct document_section *defaults; /* NULL: there is none */
+	/* The value of [defaults] that was found wrong last: once for all sections that use it. */
+	struct bad_default {
+		const struct entry *entry;
+		char *title, *why; /* of the first section */
+		size_t others;
+	} *bad;
+	size_t bad_count, bad_capacity;
 };
 
 /* Reports that `section` has no key `name`, with the nearest that it has. */
@@ -75,20 +82,47 @@ static void check_defaults(struct resolving *r)
 	}
 }
 
+/* Other sections find the same wrong with it, and say it no more. */
+static void bad_default(struct resolving *r, const struct entry *entry, char *title, const char *why)
+{
+	for (size_t i = 0; i < r->bad_count; i++)
+		if (r->bad[i].entry == entry && strcmp(r->bad[i].why, why) == 0) {
+			r->bad[i].others++;
+			free(title);
+			return;
+		}
+	ARRAY_GROW(r->bad, r->bad_count, r->bad_capacity);
+	r->bad[r->bad_count++] = (struct bad_default){ .entry = entry, .title = title, .why = xstrdup(why) };
+}
+
+static void report_bad_defaults(struct resolving *r)
+{
+	for (size_t i = 0; i < r->bad_count; i++) {
+		const struct bad_default *b = &r->bad[i];
+		char more[64] = "";
+
+		if (b->others)
+			snprintf(more, sizeof(more), " and %zu more section%s", b->others, b->others == 1 ? "" : "s");
+		document_problem(r->document, b->entry->place, "[defaults] %s = %.60s%s, as used by %s%s: %s",
+				 b->entry->key, b->entry->value, strlen(b->entry->value) > 60 ? "..." : "", b->title,
+				 more, b->why);
+		free(b->title);
+		free(b->why);
+	}
+	free(r->bad);
+}
+
 static void bad_value(struct resolving *r, const struct section *section, const struct key *key,
 		      const struct entry *entry, bool from_defaults, const struct error *err)
 {
 	char *title = header_text(section->kind, section->name, section->label);
 
-	if (from_defaults)
-		document_problem(r->document, entry->place,
-				 "[defaults] %s = %.60s%s, as used by %s: %s", key->name,
-				 entry->value, strlen(entry->value) > 60 ? "..." : "", title,
-				 err->message);
-	else
-		document_problem(r->document, entry->place, "%s %s = %.60s%s: %s", title, key->name,
-				 entry->value, strlen(entry->value) > 60 ? "..." : "",
-				 err->message);
+	if (from_defaults) {
+		bad_default(r, entry, title, err->message);
+		return;
+	}
+	document_problem(r->document, entry->place, "%s %s = %.60s%s: %s", title, key->name, entry->value,
+			 strlen(entry->value) > 60 ? "..." : "", err->message);
 	free(title);
 }
 
@@ -213,6 +247,7 @@ void config_resolve(struct config *config, const struct schema *schema, struct d
 					&d->sections[i]);
 	resolve_section(&r, &config->sections[config->count++], "report",
 			document_find(d, "report", "", ""));
+	report_bad_defaults(&r);
 	if (!d->suite_maybe && !has_kind(config, schema->limits_only ? "limit" : "suite"))
 		nothing_to_do(&r);
 	config_check(config, schema, d);

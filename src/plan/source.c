@@ -82,7 +82,15 @@ static enum status read_all(struct source *source, int fd, struct error *err)
 		return error_set(err, STATUS_USAGE,
 				 "the file is larger than %d bytes, the limit for a config",
 				 SOURCE_MAX_BYTES);
-	return STATUS_OK;
+	return memchr(source->data ? source->data : "", '\0', source->length)
+		       ? error_set(err, STATUS_USAGE, "is no text file: it has NUL bytes")
+		       : STATUS_OK;
+}
+
+static enum status read_standard_input(struct source *source, struct error *err)
+{
+	source->name = xstrdup("standard input");
+	return read_all(source, STDIN_FILENO, err);
 }
 
 static enum status open_file(struct source *source, const char *name, struct error *err)
@@ -112,6 +120,8 @@ enum status source_open(struct source *source, const char *name, const struct so
 	const struct embedded_file *embedded = find_embedded(name, includer);
 
 	memset(source, 0, sizeof(*source));
+	if (!includer && strcmp(name, "-") == 0)
+		return read_standard_input(source, err);
 	if (!embedded) {
 		source->name = path_of(name, includer);
 		return open_file(source, name, err);
