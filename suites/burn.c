@@ -16,7 +16,7 @@
 #include "plan/plan.h"
 #include "suites/burn/burn.h"
 #include "suites/collective/session.h"
-#include "suites/suite.h"
+#include "src/plan/suite.h"
 
 #define SLICES_MOST 5000
 /* Points of a device's curves in one run: more would only make the result larger. */

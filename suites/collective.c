@@ -13,7 +13,7 @@
 #include "suites/collective/data.h"
 #include "suites/collective/measure.h"
 #include "suites/collective/session.h"
-#include "suites/suite.h"
+#include "src/plan/suite.h"
 
 static const char *const precisions[] = { "fp32", "fp16", "bf16", NULL };
 static const char *const placements[] = { "out_of_place", "in_place", NULL };

@@ -13,7 +13,7 @@
 #include "kernels/timing.h"
 #include "measure/run.h"
 #include "suites/buffers.h"
-#include "suites/suite.h"
+#include "src/plan/suite.h"
 
 enum operation {
 	LATENCY,

@@ -9,7 +9,7 @@
 #include "device/architecture.h"
 #include "measure/run.h"
 #include "suites/matmul/plan.h"
-#include "suites/suite.h"
+#include "src/plan/suite.h"
 
 static const char *const precisions[] = { "fp64",       "fp32", "tf32", "fp16", "bf16",
 					  "fp16_acc16", "fp8",  "int8", NULL };

@@ -17,7 +17,7 @@
 #include "suites/parallel/predict.h"
 #include "suites/parallel/segments.h"
 #include "suites/parallel/setup_case.h"
-#include "suites/suite.h"
+#include "src/plan/suite.h"
 
 static const char *const loss_places[] = { "server", "replica", NULL };
 

@@ -14,7 +14,7 @@
 #include "suites/buffers.h"
 #include "suites/pace.h"
 #include "suites/peak/expected.h"
-#include "suites/suite.h"
+#include "src/plan/suite.h"
 
 enum unit { FMA, TENSOR, ROOFLINE };
 

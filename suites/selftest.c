@@ -4,7 +4,7 @@
  */
 #include "base/memory.h"
 #include "suites/selftest/checks.h"
-#include "suites/suite.h"
+#include "src/plan/suite.h"
 
 enum { CLOCK, EMPTY, SLOWDOWN, CORRUPTION, TELEMETRY };
 

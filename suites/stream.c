@@ -21,7 +21,7 @@
 #include "suites/stream/case.h"
 #include "suites/stream/reference.h"
 #include "suites/stream/variants.h"
-#include "suites/suite.h"
+#include "src/plan/suite.h"
 
 /* In the order of enum stream_operation. */
 static const char *const operations[] = { "copy", "mul",   "add",     "triad",  "dot",

@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "suites/pace.h"
 #include "suites/parallel/mode.h"
-#include "suites/suite.h"
+#include "src/plan/suite.h"
 #include "suites/trainmem/measure.h"
 #include "suites/trainmem/outcome.h"
 

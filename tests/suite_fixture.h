@@ -23,7 +23,7 @@
 #include "measure/run.h"
 #include "plan/config.h"
 #include "plan/plan.h"
-#include "suites/suite.h"
+#include "src/plan/suite.h"
 
 #ifndef FIXTURE_DEVICES
 #define FIXTURE_DEVICES 2

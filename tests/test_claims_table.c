@@ -12,7 +12,7 @@
 #include "claims_fixture.h"
 #include "plan/plan.h"
 #include "report/report.h"
-#include "suites/suite.h"
+#include "src/plan/suite.h"
 
 static const struct claim *claim_named(const char *id)
 {

@@ -12,7 +12,7 @@
 
 #include "base/memory.h"
 #include "import/import.h"
-#include "suites/suite.h"
+#include "src/plan/suite.h"
 
 #define DATA TESTS_DIR "/data/import/"
 

@@ -7,7 +7,7 @@
 #include "parallel_setups.h"
 #include "suites/parallel/keep.h"
 #include "suites/parallel/measure.h"
-#include "suites/suite.h"
+#include "src/plan/suite.h"
 
 /* Host ranks wait a minute for each other before they give up by themselves. */
 #define SOON_SECONDS 30

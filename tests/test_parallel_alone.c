@@ -3,7 +3,7 @@
 #include "parallel_setups.h"
 #include "suites/parallel/keep.h"
 #include "suites/parallel/measure.h"
-#include "suites/suite.h"
+#include "src/plan/suite.h"
 
 struct measured {
 	struct case_result result;

@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "kernels/training/training.h"
 #include "suites/parallel/measure.h"
-#include "suites/suite.h"
+#include "src/plan/suite.h"
 
 static const struct backend *sound;
 

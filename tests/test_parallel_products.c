@@ -1,6 +1,6 @@
 /* How the products of the suite `parallel` are chosen: fused or not, by search or by the library. */
 #include "closings.h"
-#include "base/fastest.h"
+#include "base/autotune.h"
 #include "parallel_setups.h"
 #include "suites/parallel/keep.h"
 #include "suites/parallel/products.h"
@@ -38,13 +38,13 @@ static bool same_product(const struct gemm *a, const struct gemm *b)
 }
 
 static enum status search(struct stream *stream, const struct gemm *gemm,
-			  const struct fastest_rules *rules, struct gemm_choice *out,
+			  const struct autotune_rules *rules, struct gemm_choice *out,
 			  struct error *err)
 {
 	(void)stream;
 	if (rules->seconds <= 0)
 		return error_set(err, STATUS_INTERNAL, "searched for no time");
-	if (rules->sustained != (rules->seconds >= FASTEST_SUSTAINED_SECONDS))
+	if (rules->sustained != (rules->seconds >= AUTOTUNE_SUSTAINED_SECONDS))
 		return error_set(err, STATUS_INTERNAL,
 				 "a long search is under load, a short one is not");
 	for (size_t i = 0; i < asked_count; i++)

@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "reference/gpu.h"
 #include "reference/spec.h"
-#include "suites/suite.h"
+#include "src/plan/suite.h"
 
 static void every_file_is_valid(void **state)
 {

@@ -18,7 +18,7 @@
 #include "plan/limit.h"
 #include "result/device_json.h"
 #include "result/json_writer.h"
-#include "suites/suite.h"
+#include "src/plan/suite.h"
 
 #define ROW(table, ...)                                                                            \
 	table_row(table, (const char *[]){ __VA_ARGS__ },                                          \

@@ -45,7 +45,7 @@ struct event {
 	struct device *device;
 };
 struct communicator_operations;
-struct fastest_rules; /* base/fastest.h */
+struct autotune_rules; /* base/autotune.h */
 struct relay; /* device/ranks/relay.h */
 struct communicator {
 	struct device *device;

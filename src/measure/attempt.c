@@ -11,7 +11,7 @@
 #include "measure/describe.h"
 #include "measure/telemetry_window.h"
 #include "measure/worker.h"
-#include "suites/suite.h"
+#include "src/plan/suite.h"
 
 /* Depends on the run's seed and the case's id only, not on what else runs. */
 static uint64_t case_seed(int64_t run_seed, const char *id)

@@ -25,7 +25,7 @@ void attempt_release(struct attempt *attempt);
 enum status attempt_prepare(struct attempt *attempt);
 /*
  * The suite's work on `count` attempts that are prepared, watched every `telemetry_seconds` (0: not at all); more than
- * one are a company (suites/suite.h).
+ * one are a company (src/plan/suite.h).
  */
 void attempt_carry_out(struct attempt *const *attempts, size_t count, double telemetry_seconds);
 /* The device's condition afterwards, unless an error has broken it. */

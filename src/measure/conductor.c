@@ -21,7 +21,7 @@
 #include "measure/run.h"
 #include "measure/signals.h"
 #include "measure/supervise.h"
-#include "suites/suite.h"
+#include "src/plan/suite.h"
 
 #define START_SECONDS 120.0 /* opening eight GPUs without persistence mode takes most of a minute */
 #define LOG_NAME "worker.log"

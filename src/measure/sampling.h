@@ -8,23 +8,10 @@
 #include <stdbool.h>
 
 #include "device/backend.h"
-#include "plan/key.h"
+#include "plan/sampling_rules.h"
 #include "result/result.h"
 
 struct world;
-struct section;
-
-/* The rules, from the INI keys every suite has (sampling_keys). */
-struct sampling {
-	int64_t min_samples, max_samples;
-	double target;       /* half width of the 95 % interval over the median, a ratio */
-	double max_seconds;  /* of sampling per series */
-	double sample_seconds; /* a sample lasts at least this long (batch choice) */
-	int64_t warmup; /* untimed samples before the first one that counts */
-	double preheat_seconds; /* then so much untimed work, until clocks are what a power limit sustains */
-};
-extern const struct key sampling_keys[];
-struct sampling sampling_from(const struct section *section);
 
 enum clock_kind {
 	CLOCK_DEVICE, /* events around the batch on streams[0]; all other streams fork from and join it */

@@ -34,7 +34,7 @@ struct supervisor {
 struct life {
 	/*
 	 * Cases with a result, the first ones of those given; the one in flight included, unless it died in company
-	 * (suites/suite.h) and is to be done again.
+	 * (src/plan/suite.h) and is to be done again.
 	 */
 	size_t settled;
 	bool hung;        /* it had to be killed for taking too long */

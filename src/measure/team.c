@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "measure/child.h"
-#include "suites/suite.h"
+#include "src/plan/suite.h"
 
 bool team_serves(const struct plan_case *a, const struct plan_case *b)
 {

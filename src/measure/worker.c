@@ -11,7 +11,7 @@
 #include "measure/message.h"
 #include "measure/nursery.h"
 #include "measure/run_settings.h"
-#include "suites/suite.h"
+#include "src/plan/suite.h"
 
 struct worker {
 	const struct assignment *a;

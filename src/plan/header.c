@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "plan/document.h"
 #include "plan/hint.h"
-#include "suites/suite.h"
+#include "src/plan/suite.h"
 
 const char *const section_kinds[] = { "run", "defaults", "suite", "report", "limit", NULL };
 static const char allowed_kinds[] =

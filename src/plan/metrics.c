@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "suites/suite.h"
+#include "src/plan/suite.h"
 
 const struct metric *metric_find(const char *name)
 {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "measure/sampling.h"
+#include "plan/sampling_rules.h"
 
 const struct schema schema_program = { .suites = suites, .sampling = sampling_keys };
 const struct schema schema_limits = { .suites = suites,

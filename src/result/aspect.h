@@ -2,7 +2,7 @@
  * What acceptance looks at on a device. Each check is about one of these aspects, and a run may promise some of them
  * ([run] promises): a promised aspect that nothing judged leaves the verdict open (judge/aspects.c).
  *
- * Which aspect a metric is of stands in its suite's file, as `const struct aspect_row` rows (suites/suite.h):
+ * Which aspect a metric is of stands in its suite's file, as `const struct aspect_row` rows (src/plan/suite.h):
  *
  *	static const struct aspect_row transfer_kinds[] = {
  *		{ "transfer.bandwidth", "direction", "local", ASPECT_MEMORY },

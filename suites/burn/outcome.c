@@ -9,7 +9,7 @@
 #include "measure/statistics.h"
 #include "plan/plan.h"
 #include "suites/burn/burn.h"
-#include "suites/suite.h"
+#include "src/plan/suite.h"
 
 static double speed(const struct burn_tally *t)
 {

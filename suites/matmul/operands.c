@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/fastest.h"
+#include "base/autotune.h"
 #include "suites/cache.h"
 
 /* Sets that are rotated at most. */
@@ -196,7 +196,7 @@ static enum status multiply(struct operands *o, size_t set, struct error *err)
 enum status operands_search(struct operands *o, double seconds, struct gemm_choice *out,
 			    struct error *err)
 {
-	const struct fastest_rules rules = { .seconds = seconds };
+	const struct autotune_rules rules = { .seconds = seconds };
 	struct gemm gemm = gemm_of(o, 0);
 
 	if (backend_gemm_search(o->stream, &gemm, &rules, out, err) != STATUS_OK)

@@ -4,7 +4,7 @@
 
 #include "device/architecture.h"
 #include "suites/pace.h"
-#include "suites/suite.h"
+#include "src/plan/suite.h"
 
 /* Room for the library's workspace in the plan. */
 #define LIBRARY_BYTES (UINT64_C(64) << 20)

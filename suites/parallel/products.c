@@ -1,6 +1,6 @@
 #include "suites/parallel/products.h"
 
-#include "base/fastest.h"
+#include "base/autotune.h"
 #include "base/text.h"
 #include "suites/parallel/mode.h"
 
@@ -73,9 +73,9 @@ static struct product *settle(struct network *n, struct stream *stream, const st
 	struct product *product = &n->products[n->product_count++];
 	const struct product *known = recall(n, gemm);
 	/* In a step products follow products. */
-	const struct fastest_rules rules = { .seconds = n->setup->search_seconds,
+	const struct autotune_rules rules = { .seconds = n->setup->search_seconds,
 					     .sustained = n->setup->search_seconds >=
-						  FASTEST_SUSTAINED_SECONDS };
+						  AUTOTUNE_SUSTAINED_SECONDS };
 	struct error none = ERROR_NONE;
 
 	if (known) {

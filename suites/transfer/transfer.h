@@ -95,7 +95,7 @@ void transfer_verified(struct transfer *t);
 enum status transfer_plan_contest(struct transfer *t, size_t timed, const char *name,
 				  struct error *err);
 
-/* company.c: see suites/suite.h. */
+/* company.c: see src/plan/suite.h. */
 bool transfer_joins(const struct plan_case *const *company, size_t count,
 		    const struct plan_case *other);
 void transfer_run_company(struct run *const *runs, size_t count, struct error *errs);

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "plan/plan.h"
 #include "result/result.h"
-#include "suites/suite.h"
+#include "src/plan/suite.h"
 
 struct sum {
 	size_t cases;

@@ -10,7 +10,7 @@
 #include "measure/run.h"
 #include "plan/plan.h"
 #include "result/result.h"
-#include "suites/suite.h"
+#include "src/plan/suite.h"
 
 static void forget(struct case_result *c, const char *metric)
 {

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "base/fastest.h"
+#include "base/autotune.h"
 #include "base/memory.h"
 #include "device/cuda/blas/gemm_types.h"
 
@@ -101,7 +101,7 @@ static void forget(struct lt_context *context, struct lt_chosen *chosen)
 }
 
 enum status cuda_gemm_search(struct stream *stream, const struct gemm *gemm,
-			     const struct fastest_rules *rules, struct gemm_choice *out,
+			     const struct autotune_rules *rules, struct gemm_choice *out,
 			     struct error *err)
 {
 	struct cuda_stream *s = (struct cuda_stream *)stream;
@@ -146,7 +146,7 @@ enum status lt_multiply(struct cuda_stream *stream, const struct gemm *gemm, str
 enum status lt_multiply_first(struct cuda_stream *stream, const struct gemm *gemm,
 			      struct error *err)
 {
-	static const struct fastest_rules no_time = { 0 };
+	static const struct autotune_rules no_time = { 0 };
 	const struct lt_chosen *chosen = find(stream->lt, gemm);
 	struct gemm_choice ignored;
 

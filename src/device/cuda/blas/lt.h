@@ -43,7 +43,7 @@ cublasStatus_t lt_product_multiply(const struct cuda_stream *stream,
 
 /* The algorithms for chosen->product, on its own operands: see gemm_search() in device/backend.h. */
 enum status lt_search(struct cuda_stream *stream, struct lt_chosen *chosen,
-		      const struct fastest_rules *rules, struct gemm_choice *out,
+		      const struct autotune_rules *rules, struct gemm_choice *out,
 		      struct error *err);
 
 /* By what cuda_gemm_search() chose for this shape on this stream; STATUS_INTERNAL: it was not asked. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fastest.h"
+#include "base/autotune.h"
 #include "base/memory.h"
 #include "device/cuda/blas/gemm_types.h"
 #include "device/cuda/blas/lt_algorithm.h"
@@ -167,17 +167,17 @@ static enum status time_candidate(void *context, size_t candidate, double second
 			  err);
 }
 
-static enum status search(struct search *s, const struct fastest_rules *rules,
+static enum status search(struct search *s, const struct autotune_rules *rules,
 			  struct lt_chosen *chosen, struct gemm_choice *out, struct error *err)
 {
-	struct fastest fastest;
+	struct autotune_result fastest;
 
 	if (find_offers(s, err) != STATUS_OK)
 		return err->status;
 	add_variants(s);
 	if (cuda_check(cudaEventCreate(&s->start), "cudaEventCreate", err) != STATUS_OK ||
 	    cuda_check(cudaEventCreate(&s->end), "cudaEventCreate", err) != STATUS_OK ||
-	    fastest_of(s->count, rules, time_candidate, s, &fastest, err) != STATUS_OK)
+	    autotune(s->count, rules, time_candidate, s, &fastest, err) != STATUS_OK)
 		return err->status;
 	*out = (struct gemm_choice){ .offered = (unsigned)s->count,
 				     .tried = (unsigned)fastest.tried,
@@ -191,7 +191,7 @@ static enum status search(struct search *s, const struct fastest_rules *rules,
 }
 
 enum status lt_search(struct cuda_stream *stream, struct lt_chosen *chosen,
-		      const struct fastest_rules *rules, struct gemm_choice *out,
+		      const struct autotune_rules *rules, struct gemm_choice *out,
 		      struct error *err)
 {
 	struct search *state = xcalloc(1, sizeof(*state));

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "base/fastest.h"
+#include "base/autotune.h"
 #include "base/memory.h"
 
 #define REFUSED -1.0
@@ -39,14 +39,14 @@ static enum status run(void *context, size_t candidate, double seconds, double *
 
 static void test_the_fastest_wins(void **state)
 {
-	static const struct fastest_rules brief = { .seconds = 0.02 };
+	static const struct autotune_rules brief = { .seconds = 0.02 };
 	static const double each[] = { 3, REFUSED, 2, 1.9, 2.5, 9 };
 	struct race race = { .each = each, .tired = 1 };
-	struct fastest out;
+	struct autotune_result out;
 	struct error err = ERROR_NONE;
 
 	(void)state;
-	assert_int_equal(fastest_of(ARRAY_SIZE(each), &brief, run, &race, &out, &err), STATUS_OK);
+	assert_int_equal(autotune(ARRAY_SIZE(each), &brief, run, &race, &out, &err), STATUS_OK);
 	assert_int_equal(out.best, 3);
 	assert_int_equal(out.first, 0);
 	assert_int_equal(out.tried, 5);
@@ -59,14 +59,14 @@ static void test_the_fastest_wins(void **state)
 /* What is fast for a moment and slow in the long run loses. */
 static void test_long_stretches_decide(void **state)
 {
-	static const struct fastest_rules rules = { .seconds = 0.5 };
+	static const struct autotune_rules rules = { .seconds = 0.5 };
 	static const double each[] = { 1.2, 1.0, 1.1 };
 	struct race race = { .each = each, .tired = 1.3 };
-	struct fastest out;
+	struct autotune_result out;
 	struct error err = ERROR_NONE;
 
 	(void)state;
-	assert_int_equal(fastest_of(ARRAY_SIZE(each), &rules, run, &race, &out, &err), STATUS_OK);
+	assert_int_equal(autotune(ARRAY_SIZE(each), &rules, run, &race, &out, &err), STATUS_OK);
 	assert_int_equal(out.best, 2);
 }
 
@@ -99,16 +99,16 @@ static enum status run_warm(void *context, size_t candidate, double seconds, dou
 /* Rested, the one wins that is fast at full clock; sustained, the one that the device can go on with. */
 static void test_the_load_decides(void **state)
 {
-	static const struct fastest_rules rested = { 1, false }, sustained = { 1, true };
+	static const struct autotune_rules rested = { 1, false }, sustained = { 1, true };
 	struct warm_device device = { 0 };
-	struct fastest out;
+	struct autotune_result out;
 	struct error err = ERROR_NONE;
 
 	(void)state;
-	assert_int_equal(fastest_of(3, &rested, run_warm, &device, &out, &err), STATUS_OK);
+	assert_int_equal(autotune(3, &rested, run_warm, &device, &out, &err), STATUS_OK);
 	assert_int_equal(out.best, 1);
 	device = (struct warm_device){ 0 };
-	assert_int_equal(fastest_of(3, &sustained, run_warm, &device, &out, &err), STATUS_OK);
+	assert_int_equal(autotune(3, &sustained, run_warm, &device, &out, &err), STATUS_OK);
 	assert_int_equal(out.best, 2);
 	assert_true(out.seconds == 1.25 && out.first_seconds == 1.375);
 	/* Who is behind after a turn has no other (loaded, a look, two parts of a turn); but the first is compared to the end. */
@@ -118,14 +118,14 @@ static void test_the_load_decides(void **state)
 
 static void test_the_fastest_usable_one_wins_under_load(void **state)
 {
-	static const struct fastest_rules sustained = { 0.2, true };
+	static const struct autotune_rules sustained = { 0.2, true };
 	static const double each[] = { REFUSED, 3, REFUSED, 1.625, 1.5, 9 };
 	struct race race = { .each = each, .tired = 1 };
-	struct fastest out;
+	struct autotune_result out;
 	struct error err = ERROR_NONE;
 
 	(void)state;
-	assert_int_equal(fastest_of(ARRAY_SIZE(each), &sustained, run, &race, &out, &err),
+	assert_int_equal(autotune(ARRAY_SIZE(each), &sustained, run, &race, &out, &err),
 			 STATUS_OK);
 	assert_int_equal(out.best, 4);
 	assert_int_equal(out.first, 1);
@@ -138,14 +138,14 @@ static void test_the_fastest_usable_one_wins_under_load(void **state)
 
 static void test_no_time_is_the_first_usable(void **state)
 {
-	static const struct fastest_rules none = { 0 };
+	static const struct autotune_rules none = { 0 };
 	static const double each[] = { REFUSED, 2, 1 };
 	struct race race = { .each = each, .tired = 1 };
-	struct fastest out;
+	struct autotune_result out;
 	struct error err = ERROR_NONE;
 
 	(void)state;
-	assert_int_equal(fastest_of(ARRAY_SIZE(each), &none, run, &race, &out, &err), STATUS_OK);
+	assert_int_equal(autotune(ARRAY_SIZE(each), &none, run, &race, &out, &err), STATUS_OK);
 	assert_int_equal(out.best, 1);
 	assert_int_equal(out.first, 1);
 	assert_int_equal(out.tried, 1);
@@ -160,17 +160,17 @@ static void test_failures(void **state)
 	(void)state;
 	for (int sustained = 0; sustained < 2; sustained++) {
 		/* Ample: enough to come to the last one on a busy machine. */
-		const struct fastest_rules brief = { 0.01, sustained }, ample = { 10, sustained };
+		const struct autotune_rules brief = { 0.01, sustained }, ample = { 10, sustained };
 		struct race race = { .each = none, .tired = 1 };
-		struct fastest out;
+		struct autotune_result out;
 
-		assert_int_equal(fastest_of(2, &brief, run, &race, &out, &err), STATUS_UNSUPPORTED);
+		assert_int_equal(autotune(2, &brief, run, &race, &out, &err), STATUS_UNSUPPORTED);
 		error_clear(&err);
-		assert_int_equal(fastest_of(0, &brief, run, &race, &out, &err), STATUS_UNSUPPORTED);
+		assert_int_equal(autotune(0, &brief, run, &race, &out, &err), STATUS_UNSUPPORTED);
 		error_clear(&err);
 		race.each = each;
 		race.broken = 2;
-		assert_int_equal(fastest_of(3, &ample, run, &race, &out, &err), STATUS_DEVICE);
+		assert_int_equal(autotune(3, &ample, run, &race, &out, &err), STATUS_DEVICE);
 		assert_string_equal(err.message, "lost");
 		error_clear(&err);
 	}

@@ -1,5 +1,5 @@
-/* The INI keys that every suite has: how to sample. */
-#include "measure/sampling.h"
+#include "plan/sampling_rules.h"
+
 #include "plan/config.h"
 
 const struct key sampling_keys[] = {

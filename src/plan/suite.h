@@ -23,8 +23,8 @@
  *		...
  *	}
  */
-#ifndef GPUPROOF_SUITES_SUITE_H
-#define GPUPROOF_SUITES_SUITE_H
+#ifndef GPUPROOF_PLAN_SUITE_H
+#define GPUPROOF_PLAN_SUITE_H
 
 #include <stdbool.h>
 
@@ -48,7 +48,7 @@ enum suite_processes {
 struct suite {
 	const char *name;
 	const char *summary; /* one line for `list suites` and the report */
-	/* Ends with { 0 }. The sampling keys (measure/sampling.h) come on top; one that is here as well has this default. */
+	/* Ends with { 0 }. The sampling keys (plan/sampling_rules.h) come on top; one that is here as well has this default. */
 	const struct key *keys;
 	const char *const *axes; /* list keys that span the sweep, in id order; NULL-terminated */
 	const struct metric *metrics; /* ends with { 0 } */

@@ -1,4 +1,4 @@
-#include "base/fastest.h"
+#include "base/autotune.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,27 +9,28 @@
 
 #define FINALISTS 8
 #define ROUNDS 3
-/* Further off than this in a brief look is not made up for later. */
-#define CLOSE 1.15
-/* A stretch lasts this long at most, and as much rest goes before it: a sample of a measurement starts rested. */
-#define STRETCH_SECONDS 0.05
+/* A candidate this much slower in its first trial does not become the fastest later. */
+#define FINALIST_RATIO 1.15
+/* A slice lasts this long at most, after as long a rest: a sample of a measurement starts rested. */
+#define SLICE_SECONDS 0.05
 /*
- * Without rest: how long a turn is, the part of it that does not count, and how far behind the best a candidate gives up.
+ * Without rest: the length of a turn, the part of it that does not count, and the ratio to the best at which a candidate
+ * gives up.
  * An H200 takes 40 ms to meet its power limit with another load, and another 30 to settle.
  */
 #define TURN_SECONDS 0.11
-#define GETTING_USED_SECONDS 0.05
-#define BEHIND 1.03
-/* The part of the time for the brief look, and how long one lasts. */
-#define LOOK_SHARE 0.6
-#define LOOK_SECONDS 0.001
-/* Without rest: the part for loading, the work before the first look, and how long one lasts. */
+#define SETTLE_SECONDS 0.05
+#define GIVE_UP_RATIO 1.03
+/* The share of the time for first trials, and the length of one. */
+#define TRIAL_SHARE 0.6
+#define TRIAL_SECONDS 0.001
+/* Without rest: the share for loading, the work before the first trial, and the length of one. */
 #define LOAD_SHARE 0.15
 #define WARM_UP_SECONDS 0.08
-#define LOOK_SECONDS_SUSTAINED 0.004
+#define TRIAL_SECONDS_SUSTAINED 0.004
 
-struct contest {
-	fastest_fn *run;
+struct tuning {
+	autotune_fn *run;
 	void *context;
 	size_t count;
 	double *seconds; /* of each candidate; infinite: not tried or not usable */
@@ -37,7 +38,7 @@ struct contest {
 };
 
 /* Times one; a candidate that cannot be used stays infinitely slow. */
-static enum status look(struct contest *c, size_t candidate, double seconds, double *each,
+static enum status trial(struct tuning *c, size_t candidate, double seconds, double *each,
 			struct error *err)
 {
 	struct error own = ERROR_NONE;
@@ -50,11 +51,11 @@ static enum status look(struct contest *c, size_t candidate, double seconds, dou
 	return status == STATUS_OK ? STATUS_OK : error_set(err, status, "%s", own.message);
 }
 
-/* Each once, in the order given: what is left infinitely slow is no candidate. */
-static enum status load_all(struct contest *c, double end, struct fastest *out, struct error *err)
+/* Each once, in the order given; one that stays infinitely slow is not tried again. */
+static enum status load_all(struct tuning *c, double end, struct autotune_result *out, struct error *err)
 {
 	for (size_t i = 0; i < c->count && (out->tried == 0 || clock_seconds() < end); i++) {
-		if (look(c, i, 0, &c->seconds[i], err) != STATUS_OK)
+		if (trial(c, i, 0, &c->seconds[i], err) != STATUS_OK)
 			return err->status;
 		out->tried += isfinite(c->seconds[i]);
 	}
@@ -62,10 +63,10 @@ static enum status load_all(struct contest *c, double end, struct fastest *out, 
 }
 
 /*
- * Loading a candidate is a rest of some milliseconds, and a rest changes the clock: so all are loaded before any is looked
- * at, and then the device is put to work.
+ * Loading a candidate is a rest of some milliseconds, and a rest changes the clock: so all are loaded before the first trial,
+ * and then the device is put to work.
  */
-static enum status look_under_load(struct contest *c, double seconds, struct fastest *out,
+static enum status trial_all_under_load(struct tuning *c, double seconds, struct autotune_result *out,
 				   struct error *err)
 {
 	double begin = clock_seconds(), ignored;
@@ -76,22 +77,22 @@ static enum status look_under_load(struct contest *c, double seconds, struct fas
 	for (size_t i = 0; i < c->count; i++) {
 		if (!isfinite(c->seconds[i]))
 			continue;
-		if (!warm && look(c, i, WARM_UP_SECONDS, &ignored, err) != STATUS_OK)
+		if (!warm && trial(c, i, WARM_UP_SECONDS, &ignored, err) != STATUS_OK)
 			return err->status;
 		warm = true;
-		if (look(c, i, LOOK_SECONDS_SUSTAINED, &c->seconds[i], err) != STATUS_OK)
+		if (trial(c, i, TRIAL_SECONDS_SUSTAINED, &c->seconds[i], err) != STATUS_OK)
 			return err->status;
 	}
 	return STATUS_OK;
 }
 
-static enum status look_at_all(struct contest *c, double seconds, struct fastest *out,
+static enum status trial_all(struct tuning *c, double seconds, struct autotune_result *out,
 			       struct error *err)
 {
-	double stop = clock_seconds() + LOOK_SHARE * seconds;
+	double stop = clock_seconds() + TRIAL_SHARE * seconds;
 
 	for (size_t i = 0; i < c->count && (out->tried == 0 || clock_seconds() < stop); i++) {
-		if (look(c, i, LOOK_SECONDS, &c->seconds[i], err) != STATUS_OK)
+		if (trial(c, i, TRIAL_SECONDS, &c->seconds[i], err) != STATUS_OK)
 			return err->status;
 		out->tried += isfinite(c->seconds[i]);
 	}
@@ -108,10 +109,10 @@ static size_t best_of(const double *seconds, size_t count)
 	return best;
 }
 
-/* The fastest ones so far, at most `most`, the first usable one in front. */
-static size_t choose_finalists(const struct contest *c, size_t finalists[FINALISTS], size_t most)
+/* The fastest so far, at most `most`, after the first usable one. */
+static size_t choose_finalists(const struct tuning *c, size_t finalists[FINALISTS], size_t most)
 {
-	double limit = CLOSE * c->seconds[best_of(c->seconds, c->count)];
+	double limit = FINALIST_RATIO * c->seconds[best_of(c->seconds, c->count)];
 	size_t count = 1, first = 0;
 
 	while (!isfinite(c->seconds[first]))
@@ -138,18 +139,18 @@ static double median_of_rounds(const double *x)
 }
 _Static_assert(ROUNDS == 3, "median_of_rounds");
 
-static enum status play_rested(struct contest *c, struct fastest *out, struct error *err)
+static enum status finals_rested(struct tuning *c, struct autotune_result *out, struct error *err)
 {
 	size_t finalists[FINALISTS], count = choose_finalists(c, finalists, FINALISTS);
 	double times[FINALISTS][ROUNDS], medians[FINALISTS];
-	double stretch = (c->end - clock_seconds()) / (double)(2 * ROUNDS * count);
+	double slice = (c->end - clock_seconds()) / (double)(2 * ROUNDS * count);
 	size_t best;
 
-	stretch = fmin(fmax(stretch, 0), STRETCH_SECONDS);
+	slice = fmin(fmax(slice, 0), SLICE_SECONDS);
 	for (int round = 0; round < ROUNDS; round++) {
 		for (size_t i = 0; i < count; i++) {
-			clock_sleep(stretch);
-			if (look(c, finalists[i], stretch, &times[i][round], err) != STATUS_OK)
+			clock_sleep(slice);
+			if (trial(c, finalists[i], slice, &times[i][round], err) != STATUS_OK)
 				return err->status;
 		}
 	}
@@ -163,7 +164,7 @@ static enum status play_rested(struct contest *c, struct fastest *out, struct er
 	return STATUS_OK;
 }
 
-/* Of the finals without rest. */
+/* In finals without rest. */
 struct finalist {
 	size_t candidate;
 	double sum; /* of its turns */
@@ -176,12 +177,12 @@ static double mean_of(const struct finalist *f)
 	return f->sum / f->turns;
 }
 
-static enum status take_turn(struct contest *c, struct finalist *f, struct error *err)
+static enum status take_turn(struct tuning *c, struct finalist *f, struct error *err)
 {
 	double each;
 
-	if (look(c, f->candidate, GETTING_USED_SECONDS, &each, err) != STATUS_OK ||
-	    look(c, f->candidate, TURN_SECONDS - GETTING_USED_SECONDS, &each, err) != STATUS_OK)
+	if (trial(c, f->candidate, SETTLE_SECONDS, &each, err) != STATUS_OK ||
+	    trial(c, f->candidate, TURN_SECONDS - SETTLE_SECONDS, &each, err) != STATUS_OK)
 		return err->status;
 	f->sum += each;
 	f->turns++;
@@ -198,10 +199,10 @@ static const struct finalist *leader_of(const struct finalist *finalists, size_t
 	return leader;
 }
 
-/* Whether others are left than the first one, which goes on in any case: for comparison under the same conditions. */
-static bool drop_those_behind(struct finalist *finalists, size_t count)
+/* Whether others than the first are left. The first always goes on, for a comparison under the same conditions. */
+static bool drop_slow(struct finalist *finalists, size_t count)
 {
-	double limit = BEHIND * mean_of(leader_of(finalists, count));
+	double limit = GIVE_UP_RATIO * mean_of(leader_of(finalists, count));
 	bool left = false;
 
 	for (size_t i = 1; i < count; i++) {
@@ -211,7 +212,7 @@ static bool drop_those_behind(struct finalist *finalists, size_t count)
 	return left;
 }
 
-/* As many as leave half of the time for second turns. */
+/* The number that leaves half of the time for second turns. */
 static size_t finalists_within(double seconds)
 {
 	double most = seconds / (1.5 * TURN_SECONDS);
@@ -219,8 +220,8 @@ static size_t finalists_within(double seconds)
 	return most < 2 ? 2 : most < FINALISTS ? (size_t)most : FINALISTS;
 }
 
-/* Rounds go forth and back, so that what comes and goes slowly meets all alike. */
-static enum status play_sustained(struct contest *c, struct fastest *out, struct error *err)
+/* The order of turns alternates, so that slow drifts affect all candidates alike. */
+static enum status finals_sustained(struct tuning *c, struct autotune_result *out, struct error *err)
 {
 	size_t chosen[FINALISTS];
 	size_t count = choose_finalists(c, chosen, finalists_within(c->end - clock_seconds()));
@@ -237,7 +238,7 @@ static enum status play_sustained(struct contest *c, struct fastest *out, struct
 			if (!f->out && take_turn(c, f, err) != STATUS_OK)
 				return err->status;
 		}
-		left = drop_those_behind(finalists, count);
+		left = drop_slow(finalists, count);
 	}
 	leader = leader_of(finalists, count);
 	out->best = leader->candidate;
@@ -247,24 +248,24 @@ static enum status play_sustained(struct contest *c, struct fastest *out, struct
 	return STATUS_OK;
 }
 
-enum status fastest_of(size_t count, const struct fastest_rules *rules, fastest_fn *run,
-		       void *context, struct fastest *out, struct error *err)
+enum status autotune(size_t count, const struct autotune_rules *rules, autotune_fn *run,
+		       void *context, struct autotune_result *out, struct error *err)
 {
-	struct contest c = { run, context, count, xcalloc(count ? count : 1, sizeof(double)),
+	struct tuning c = { run, context, count, xcalloc(count ? count : 1, sizeof(double)),
 			     clock_seconds() + rules->seconds };
 	enum status status;
 
-	*out = (struct fastest){ 0 };
+	*out = (struct autotune_result){ 0 };
 	for (size_t i = 0; i < count; i++)
 		c.seconds[i] = INFINITY;
-	status = rules->sustained ? look_under_load(&c, rules->seconds, out, err)
-				  : look_at_all(&c, rules->seconds, out, err);
+	status = rules->sustained ? trial_all_under_load(&c, rules->seconds, out, err)
+				  : trial_all(&c, rules->seconds, out, err);
 	if (status == STATUS_OK && out->tried == 0)
 		status = error_set(err, STATUS_UNSUPPORTED, "none of %zu candidates can be used",
 				   count);
 	if (status == STATUS_OK)
 		status =
-			rules->sustained ? play_sustained(&c, out, err) : play_rested(&c, out, err);
+			rules->sustained ? finals_sustained(&c, out, err) : finals_rested(&c, out, err);
 	free(c.seconds);
 	return status;
 }

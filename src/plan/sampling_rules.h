@@ -1,0 +1,22 @@
+/* The rules of sampling, from INI keys that every suite has. */
+#ifndef GPUPROOF_PLAN_SAMPLING_RULES_H
+#define GPUPROOF_PLAN_SAMPLING_RULES_H
+
+#include <stdint.h>
+
+#include "plan/key.h"
+
+struct section;
+
+struct sampling {
+	int64_t min_samples, max_samples;
+	double target;       /* half width of the 95 % interval over the median, a ratio */
+	double max_seconds;  /* of sampling per series */
+	double sample_seconds; /* a sample lasts at least this long (batch choice) */
+	int64_t warmup; /* untimed samples before the first one that counts */
+	double preheat_seconds; /* then so much untimed work, until clocks are what a power limit sustains */
+};
+extern const struct key sampling_keys[];
+struct sampling sampling_from(const struct section *section);
+
+#endif
