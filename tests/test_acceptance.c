@@ -224,13 +224,19 @@ static void nodes_have_limits(void **state)
 
 static char *page_of(const struct result *r, const struct verdicts *v, const char *limits)
 {
-	const struct acceptance a = { .result = r, .verdicts = v, .limits = limits };
+	struct verdicts judgement = *v;
+	struct result judged = *r;
+	const struct acceptance a = { .result = &judged };
 	const struct report_options options = { .output = "unused" };
 	struct text html = TEXT_EMPTY;
 	struct error err = ERROR_NONE;
+	char *name = xstrdup(limits);
 
+	judgement.limits = name;
+	judged.judgement = &judgement;
 	if (acceptance_render(&a, &options, &html, &err) != STATUS_OK)
 		fail_msg("%s", err.message);
+	free(name);
 	return text_detach(&html);
 }
 

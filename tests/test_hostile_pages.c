@@ -71,6 +71,20 @@ static void add_checks(struct verdicts *verdicts, const char *with)
 	verdicts_finish(verdicts);
 }
 
+static void add_device(struct verdicts *verdicts, const char *with)
+{
+	struct device_judgement *d = verdicts_add_device(verdicts);
+	struct aspect_judgement *aspect = device_judgement_add(d, ASPECT_LINK);
+
+	replace(&d->device, with);
+	replace(&d->model, with);
+	replace(&d->uuid, with);
+	replace(&aspect->reason, with);
+	aspect->promised = true;
+	verdicts->limits = xstrdup(with);
+	verdicts->limits_text = xstrdup(with);
+}
+
 /* What people see: the result's data behind it is for programs, and keeps what it was given. */
 static char *without_data(struct text *html)
 {
@@ -91,14 +105,15 @@ static char *acceptance_page(const char *with)
 	struct text html = TEXT_EMPTY;
 	struct error err = ERROR_NONE;
 	struct result result;
-	struct acceptance acceptance = { &result, &verdicts, with, with };
+	struct acceptance acceptance = { &result, with };
 
 	sample_report(&result, &options);
 	poison(&result, with);
 	add_checks(&verdicts, with);
+	add_device(&verdicts, with);
+	result_judge(&result, &verdicts);
 	if (acceptance_render(&acceptance, &report, &html, &err) != STATUS_OK)
 		fail_msg("%s", err.message);
-	verdicts_release(&verdicts);
 	result_release(&result);
 	return without_data(&html);
 }

@@ -51,20 +51,32 @@ void anonymise_learn_limits(const struct anonymise_option *option, const struct 
 	}
 }
 
+static void anonymise_member(const struct anonymiser *a, char **member)
+{
+	char *text = *member ? anonymise_text(a, *member) : NULL;
+
+	free(*member);
+	*member = text;
+}
+
 void anonymise_verdicts(const struct anonymise_option *option, struct verdicts *verdicts)
 {
-	for (size_t i = 0; option->anonymiser && i < verdicts->count; i++) {
+	const struct anonymiser *a = option->anonymiser;
+	char **own[] = { &verdicts->limits, &verdicts->limits_text, &verdicts->sentence };
+
+	for (size_t i = 0; a && i < ARRAY_SIZE(own); i++)
+		anonymise_member(a, own[i]);
+	for (size_t i = 0; a && i < verdicts->count; i++) {
 		struct check *check = &verdicts->checks[i];
 		char **texts[] = { &check->limit, &check->place, &check->reason,
 				   &check->bound_origin };
 
-		for (size_t t = 0; t < ARRAY_SIZE(texts); t++) {
-			char *text = anonymise_text(option->anonymiser, *texts[t]);
-
-			free(*texts[t]);
-			*texts[t] = text;
-		}
+		for (size_t t = 0; t < ARRAY_SIZE(texts); t++)
+			anonymise_member(a, texts[t]);
 	}
+	for (size_t i = 0; a && i < verdicts->device_count; i++)
+		for (size_t k = 0; k < verdicts->devices[i].aspect_count; k++)
+			anonymise_member(a, &verdicts->devices[i].aspects[k].reason);
 }
 
 void anonymise_option_release(struct anonymise_option *option)

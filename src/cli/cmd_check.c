@@ -19,12 +19,14 @@ extern const struct command command_check;
 static const struct option_row rows[] = {
 	{ 'l', "limits", true }, { 0, "baseline", true }, { 0, "strict", false },
 	{ 0, "json", false },    { 'a', "all", false },   { 0, "report", true },
+	{ 'o', "output", true },
 	{ 0, NULL, false },
 };
 
 struct check_arguments {
 	const char *limits; /* NULL: the results' own, or the shipped ones */
 	const char *report; /* the acceptance page; NULL: none */
+	const char *output; /* the result with its judgement; NULL: not written */
 	bool strict, json, all;
 	struct result_list results, baseline;
 	struct population population;
@@ -41,6 +43,8 @@ static enum status take_option(void *arguments, const char *name, const char *va
 		return result_list_add_launch(&a->baseline, value, err);
 	else if (strcmp(name, "report") == 0)
 		a->report = value;
+	else if (strcmp(name, "output") == 0)
+		a->output = value;
 	else if (strcmp(name, "strict") == 0)
 		a->strict = true;
 	else if (strcmp(name, "json") == 0)
@@ -80,72 +84,6 @@ static void name_machine(const char *path, struct verdicts *verdicts, size_t fro
 	}
 }
 
-/* Judges the launches of one machine, which are results[first] and those that follow from the same one. */
-static enum status judge_machine(struct check_arguments *a, size_t first, size_t count,
-				 struct verdicts *verdicts, char **source)
-{
-	struct judge_input input = { .results = &a->results.items[first],
-				     .count = count,
-				     .baseline = a->baseline.items,
-				     .baseline_count = a->baseline.count,
-				     .population = &a->population };
-	size_t before = verdicts->count;
-	struct limits limits;
-
-	if (result_limits(a->limits, input.results, true, &limits) != STATUS_OK)
-		return STATUS_USAGE;
-	input.limits = &limits;
-	judge(&input, verdicts);
-	if (count < a->results.count)
-		name_machine(a->results.paths[first], verdicts, before);
-	if (!*source)
-		*source = xstrdup(limits.source);
-	limits_release(&limits);
-	return STATUS_OK;
-}
-
-static int publish(const struct check_arguments *a, struct verdicts *verdicts)
-{
-	char *json;
-
-	verdicts->strict = a->strict;
-	verdicts_finish(verdicts);
-	if (a->json) {
-		json = verdicts_to_json(verdicts);
-		puts(json);
-		free(json);
-	} else {
-		print_verdicts(verdicts, a->all);
-	}
-	return verdicts_exit_code(verdicts);
-}
-
-/* The acceptance page, of the first launch and the verdicts of all. */
-static int write_page(const struct check_arguments *a, const struct verdicts *verdicts,
-		      const char *source, int code)
-{
-	const struct acceptance acceptance = { .result = &a->results.items[0],
-					       .verdicts = verdicts,
-					       .limits = source };
-	const struct report_options options = { .output = a->report };
-	struct error err = ERROR_NONE;
-
-	if (acceptance_write(&acceptance, &options, &err) != STATUS_OK)
-		return command_fail(&err);
-	if (!a->json)
-		printf("%s\n", a->report);
-	return code;
-}
-
-/* A page is about one machine. */
-static bool one_machine(const struct result_list *list)
-{
-	for (size_t i = 1; i < list->count; i++)
-		if (!judge_same_machine(&list->items[0], &list->items[i]))
-			return false;
-	return true;
-}
-
 /* Puts the results of each machine next to each other, in the order of the command line. */
 static void sort_by_machine(struct result_list *list)
 {
@@ -164,47 +102,151 @@ static void sort_by_machine(struct result_list *list)
 	}
 }
 
-/* The page must not be written over what was judged, or what it was judged by. */
-static enum status refuse_inputs(const struct check_arguments *a, struct error *err)
+/* Judges the launches of one machine, which are results[first] and those that follow from the same one. */
+static enum status judge_machine(struct check_arguments *a, size_t first, size_t count,
+				 struct verdicts *verdicts)
 {
-	if (file_refuse_input(a->report, a->limits, err) != STATUS_OK ||
-	    result_list_refuse_output(&a->baseline, a->report, err) != STATUS_OK)
+	struct judge_input input = { .results = &a->results.items[first],
+				     .count = count,
+				     .baseline = a->baseline.items,
+				     .baseline_count = a->baseline.count,
+				     .population = &a->population };
+	size_t before = verdicts->count;
+	struct limits limits;
+
+	if (result_limits(a->limits, input.results, true, &limits) != STATUS_OK)
+		return STATUS_USAGE;
+	input.limits = &limits;
+	judge(&input, verdicts);
+	if (count < a->results.count)
+		name_machine(a->results.paths[first], verdicts, before);
+	limits_release(&limits);
+	return STATUS_OK;
+}
+
+/* Two answers about one result: the reader must know which is which. */
+static void say_anew(const struct check_arguments *a, const struct verdicts *stored,
+		     const struct verdicts *now)
+{
+	if (stored && !a->json)
+		fprintf(stderr, "gpuproof: judged anew by %s; the result holds a judgement by %s: %s\n",
+			now->limits, stored->limits, stored->sentence);
+}
+
+static enum status judge_all(struct check_arguments *a)
+{
+	struct verdicts verdicts = { .strict = a->strict };
+	enum status status = STATUS_OK;
+
+	sort_by_machine(&a->results);
+	for (size_t first = 0, next; first < a->results.count && status == STATUS_OK; first = next) {
+		for (next = first + 1; next < a->results.count; next++)
+			if (!judge_same_machine(&a->results.items[first], &a->results.items[next]))
+				break;
+		status = judge_machine(a, first, next - first, &verdicts);
+	}
+	if (status == STATUS_OK) {
+		verdicts_finish(&verdicts);
+		say_anew(a, a->results.items[0].judgement, &verdicts);
+		result_judge(&a->results.items[0], &verdicts);
+	}
+	verdicts_release(&verdicts);
+	return status;
+}
+
+static void print_answer(const struct check_arguments *a, const struct verdicts *verdicts)
+{
+	char *json;
+
+	if (a->json) {
+		json = verdicts_to_json(verdicts);
+		puts(json);
+		free(json);
+	} else {
+		print_verdicts(verdicts, a->all);
+	}
+}
+
+/* The acceptance page, of the first launch and the verdicts of all. */
+static enum status write_page(const struct check_arguments *a, struct error *err)
+{
+	const struct acceptance acceptance = { .result = &a->results.items[0] };
+	const struct report_options options = { .output = a->report };
+
+	if (a->report && acceptance_write(&acceptance, &options, err) != STATUS_OK)
 		return err->status;
-	return result_list_refuse_output(&a->results, a->report, err);
+	if (a->report && !a->json)
+		printf("%s\n", a->report);
+	return STATUS_OK;
+}
+
+static enum status write_result(const struct check_arguments *a, struct error *err)
+{
+	if (a->output && result_write(&a->results.items[0], a->output, err) != STATUS_OK)
+		return err->status;
+	if (a->output && !a->json)
+		printf("%s\n", a->output);
+	return STATUS_OK;
+}
+
+/* A page is about one machine. */
+static bool one_machine(const struct result_list *list)
+{
+	for (size_t i = 1; i < list->count; i++)
+		if (!judge_same_machine(&list->items[0], &list->items[i]))
+			return false;
+	return true;
+}
+
+/* An output must not be written over what was judged, or what it was judged by. */
+static enum status refuse_inputs(const struct check_arguments *a, const char *output,
+				 struct error *err)
+{
+	if (file_refuse_input(output, a->limits, err) != STATUS_OK ||
+	    result_list_refuse_output(&a->baseline, output, err) != STATUS_OK)
+		return err->status;
+	return result_list_refuse_output(&a->results, output, err);
+}
+
+static bool to_stdout(const char *output)
+{
+	return output && strcmp(output, "-") == 0;
+}
+
+static int refuse_outputs(const struct check_arguments *a)
+{
+	struct error err = ERROR_NONE;
+
+	if (to_stdout(a->report) || to_stdout(a->output))
+		return command_usage(&command_check, "%s needs a file: the verdicts go to standard output",
+				     to_stdout(a->report) ? "--report" : "--output");
+	if (a->report && !one_machine(&a->results))
+		return command_usage(&command_check, "--report is about one machine: these are several");
+	if (a->output && a->results.count > 1)
+		return command_usage(&command_check, "--output keeps one result: these are several");
+	if (refuse_inputs(a, a->report, &err) != STATUS_OK ||
+	    refuse_inputs(a, a->output, &err) != STATUS_OK)
+		return command_fail(&err);
+	return EXIT_ACCEPTED;
 }
 
 static int check_results(struct check_arguments *a)
 {
 	struct error err = ERROR_NONE;
-	struct verdicts verdicts = { 0 };
-	char *source = NULL;
-	int code = EXIT_ACCEPTED;
+	int code = refuse_outputs(a);
 
-	if (a->report && strcmp(a->report, "-") == 0)
-		return command_usage(&command_check, "--report needs a file: the verdicts go to standard output");
-	if (a->report && !one_machine(&a->results))
-		return command_usage(&command_check, "--report is about one machine: these are several");
-	if (refuse_inputs(a, &err) != STATUS_OK)
-		return command_fail(&err);
+	if (code != EXIT_ACCEPTED)
+		return code;
 	if (population_open(&a->population, NULL) != STATUS_OK)
 		return EXIT_USAGE;
-	sort_by_machine(&a->results);
-	for (size_t first = 0, next; first < a->results.count && code == EXIT_ACCEPTED;
-	     first = next) {
-		for (next = first + 1; next < a->results.count; next++)
-			if (!judge_same_machine(&a->results.items[first], &a->results.items[next]))
-				break;
-		if (judge_machine(a, first, next - first, &verdicts, &source) != STATUS_OK)
-			code = EXIT_USAGE;
-	}
-	if (code == EXIT_ACCEPTED) {
-		code = publish(a, &verdicts);
-		if (a->report)
-			code = write_page(a, &verdicts, source, code);
-	}
-	verdicts_release(&verdicts);
-	free(source);
-	return code;
+	if (!(a->results.count == 1 &&
+	      result_keeps_judgement(&a->results.items[0], a->limits, a->baseline.count, a->strict)) &&
+	    judge_all(a) != STATUS_OK)
+		return EXIT_USAGE;
+	print_answer(a, a->results.items[0].judgement);
+	if (write_page(a, &err) != STATUS_OK || write_result(a, &err) != STATUS_OK)
+		return command_fail(&err);
+	return verdicts_exit_code(a->results.items[0].judgement);
 }
 
 static int check_run(int argc, char **argv)
@@ -227,8 +269,9 @@ const struct command command_check = {
 		"check RESULT... [OPTIONS]        RESULT: a result.json, or the directory of a "
 		"run\n\n"
 		"Results of the same machine are launches of one measurement and judged together.\n"
-		"Without --limits: those of the run's own config, else those shipped for the GPU "
-		"model.\n\n"
+		"Without --limits: the judgement that a run with --check left in the result; else by "
+		"the limits of\n"
+		"the run's own config, else by those shipped for the GPU model.\n\n"
 		"  -l, --limits FILE        an INI file with [limit NAME] sections, or shipped "
 		"ones: h200, generic\n"
 		"      --baseline RESULT    what `* baseline` refers to; repeatable: launches of "
@@ -237,6 +280,8 @@ const struct command command_check = {
 		"  -a, --all                also print the checks that passed\n"
 		"      --report FILE        also write the acceptance page: answer, verdicts by "
 		"device, limits\n"
+		"  -o, --output FILE        also write the result with this judgement: exports and pages "
+		"show it\n"
 		"      --json               verdicts as JSON on standard output\n\n"
 		"Exit code: 0 accepted, 1 a limit was violated, 4 inconclusive or incomplete, 5 a "
 		"wrong result",

@@ -7,6 +7,7 @@
 #include "cli/anonymise_option.h"
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/population_file.h"
 #include "cli/result_limits.h"
 #include "cli/result_list.h"
 #include "export/export.h"
@@ -99,31 +100,46 @@ static int parse_arguments(struct export_arguments *a, int argc, char **argv)
 	return code;
 }
 
-static enum status judge_result(const struct export_arguments *a, struct verdicts *verdicts,
-				bool *judged)
+/* By limits that are asked for, or the config's own: an export must not judge by shipped ones what nobody had judged. */
+static enum status judge_anew(const struct export_arguments *a, struct result *result)
 {
+	struct verdicts verdicts = { .strict = a->strict };
 	struct limits limits;
-	struct judge_input input = { .results = a->results.items,
+	struct judge_input input = { .results = result,
 				     .count = 1,
 				     .baseline = a->baseline.items,
 				     .baseline_count = a->baseline.count,
 				     .limits = &limits };
-	/* Shipped limits only when they are asked for: an export must not judge what nobody wanted to have judged. */
-	enum status status = result_limits(a->limits, input.results, false, &limits);
+	struct population population;
+	enum status status = result_limits(a->limits, result, false, &limits);
 
 	if (status != STATUS_OK)
 		return status;
-	*judged = limits.count;
+	if (population_open(&population, NULL) != STATUS_OK) {
+		limits_release(&limits);
+		return STATUS_USAGE;
+	}
+	input.population = &population;
 	if (a->limits)
 		anonymise_learn_limits(&a->anonymise, &limits);
-	if (*judged) {
-		judge(&input, verdicts);
-		verdicts->strict = a->strict;
-		verdicts_finish(verdicts);
-		anonymise_verdicts(&a->anonymise, verdicts);
+	if (limits.count) {
+		judge(&input, &verdicts);
+		verdicts_finish(&verdicts);
+		anonymise_verdicts(&a->anonymise, &verdicts);
+		result_judge(result, &verdicts);
 	}
+	population_release(&population);
 	limits_release(&limits);
 	return STATUS_OK;
+}
+
+static enum status judge_result(const struct export_arguments *a)
+{
+	struct result *result = a->results.items;
+
+	return result_keeps_judgement(result, a->limits, a->baseline.count, a->strict)
+		       ? STATUS_OK
+		       : judge_anew(a, result);
 }
 
 static int publish(const struct export_arguments *a, const struct text *out)
@@ -146,18 +162,14 @@ static int publish(const struct export_arguments *a, const struct text *out)
 
 static int export_result(const struct export_arguments *a)
 {
-	struct export_input input = { .result = a->results.items };
-	struct verdicts verdicts = { 0 };
+	const struct export_input input = { .result = a->results.items };
 	struct text out = TEXT_EMPTY;
-	bool judged = false;
 	int code = EXIT_USAGE;
 
-	if (judge_result(a, &verdicts, &judged) == STATUS_OK) {
-		input.verdicts = judged ? &verdicts : NULL;
+	if (judge_result(a) == STATUS_OK) {
 		a->format->exporter->write(&input, &out);
 		code = publish(a, &out);
 	}
-	verdicts_release(&verdicts);
 	text_release(&out);
 	return code;
 }
@@ -184,9 +196,11 @@ const struct command command_export = {
 #include "export/formats.def"
 #undef EXPORT
 		 "\n"
-		 "With limits (the run's own, or --limits) there are verdicts in it. The exit code "
-		 "does not tell\n"
-		 "them: use `check`.\n\n"
+		 "The verdict in it is the one that a run with --check, or check -o, left in the result; "
+		 "with --limits,\n"
+		 "and by limits of the run's own config where there is none, it is judged anew. The exit "
+		 "code does not\n"
+		 "tell it: use `check`.\n\n"
 		 "  -o, --output FILE        instead of standard output; written as a whole\n"
 		 "  -l, --limits FILE        an INI file with [limit NAME] sections, or shipped "
 		 "ones: h200, generic\n"

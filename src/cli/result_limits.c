@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "judge/judge.h"
+
 enum status result_limits(const char *named, const struct result *result, bool shipped,
 			  struct limits *limits)
 {
@@ -22,4 +24,16 @@ enum status result_limits(const char *named, const struct result *result, bool s
 		fputs(errors.data ? errors.data : "", stderr);
 	text_release(&errors);
 	return status;
+}
+
+bool result_keeps_judgement(struct result *result, const char *limits, size_t baselines,
+			    bool strict)
+{
+	if (!result->judgement || limits || baselines)
+		return false;
+	if (strict && !result->judgement->strict) {
+		result->judgement->strict = true;
+		verdicts_finish(result->judgement);
+	}
+	return true;
 }

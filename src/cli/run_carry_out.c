@@ -19,19 +19,17 @@
 #include "measure/signals.h"
 #include "report/acceptance.h"
 #include "report/report.h"
+#include "result/outcome.h"
+#include "result/verdict.h"
 
 #define REPORT_PAGE "report.html"
 #define ACCEPTANCE_PAGE "acceptance.html"
 
 /* The page with the verdict, beside the report and linked with it. */
 static enum status publish_verdict(struct run_request *a, const struct result *result,
-				   const struct verdicts *verdicts, const char *directory,
-				   struct error *err)
+				   const char *directory, struct error *err)
 {
-	const struct acceptance acceptance = { .result = result,
-					       .verdicts = verdicts,
-					       .limits = a->check.limits.source,
-					       .run_page = REPORT_PAGE };
+	const struct acceptance acceptance = { .result = result, .run_page = REPORT_PAGE };
 	char *path = xasprintf("%s/" ACCEPTANCE_PAGE, directory);
 	struct report_options options = { .output = path, .separate_css = true };
 	enum status status = STATUS_OK;
@@ -71,7 +69,7 @@ static enum status publish(const struct result *results, size_t count, const str
 static int finish(const struct result *result, enum status status, int stopped_by,
 		  struct error *err)
 {
-	int code = run_exit_code(result);
+	int code = result_exit_code(result);
 
 	if (status == STATUS_INTERRUPTED)
 		return stopped_by == SIGINT ? EXIT_INTERRUPTED : EXIT_TERMINATED;
@@ -122,21 +120,19 @@ static int judge_run(struct run_request *a, const struct run_setup *setup,
 		     const struct conduct_options *options, struct result *result, int code)
 {
 	struct error err = ERROR_NONE;
-	struct verdicts verdicts;
 	enum status status = run_check_judge(&a->check, &setup->plan, &setup->probe, options,
-					     result, &verdicts, &err);
+					     result, &err);
 
 	if (status == STATUS_OK || status == STATUS_INTERRUPTED)
-		print_verdicts(&verdicts, false);
+		print_verdicts(result->judgement, false);
 	if (status != STATUS_OK)
 		code = finish(result, status, *options->stopped_by, &err);
 	else
-		code = graver(verdicts_exit_code(&verdicts), code);
+		code = graver(result_exit_code(result), code);
 	error_clear(&err);
 	if ((status == STATUS_OK || status == STATUS_INTERRUPTED) &&
-	    publish_verdict(a, result, &verdicts, options->directory, &err) != STATUS_OK)
+	    publish_verdict(a, result, options->directory, &err) != STATUS_OK)
 		code = graver(code, command_fail(&err));
-	verdicts_release(&verdicts);
 	return code;
 }
 
@@ -180,6 +176,20 @@ static int publish_all(struct run_request *a, const struct result *result, const
 	return code == EXIT_ACCEPTED ? report_code : code;
 }
 
+/* A run without --check accepts nothing; one that is finished may hold the judgement of an earlier call. */
+static void say_judgement(const struct result *result, const char *directory)
+{
+	struct text word = TEXT_EMPTY;
+
+	text_add_shell_word(&word, directory);
+	if (result->judgement)
+		printf("%s\n", result->judgement->sentence);
+	else
+		printf("Nothing was judged: these are figures without a verdict; gpuproof check %s gives one.\n",
+		       word.data);
+	text_release(&word);
+}
+
 static void say_how_to_go_on(const char *directory)
 {
 	struct text word = TEXT_EMPTY;
@@ -200,7 +210,7 @@ static int measure(struct run_request *a, const struct run_setup *setup,
 	int code;
 
 	if (finished)
-		code = run_exit_code(&result);
+		code = result_exit_code(&result);
 	else
 		status = measure_left(a, setup, options, &result, &code);
 	if (result.gpuproof_version) { /* else nothing was begun: there is nothing to show */
@@ -208,6 +218,8 @@ static int measure(struct run_request *a, const struct run_setup *setup,
 			run_print_summary(&result);
 		if (a->check.wanted && status == STATUS_OK)
 			code = judge_run(a, setup, options, &result, code);
+		else if (!a->quiet)
+			say_judgement(&result, options->directory);
 		if (finished && !a->check.wanted && !a->no_report &&
 		    run_left_reported(options->directory))
 			printf("%s/" REPORT_PAGE "\n", options->directory);
@@ -267,7 +279,7 @@ static int measure_against(struct run_request *a, const struct run_setup *setup,
 				"was measured lies in %s/a and %s/b\n",
 				options->directory, options->directory);
 	} else {
-		code = graver(run_exit_code(&results[0]), run_exit_code(&results[1]));
+		code = graver(result_exit_code(&results[0]), result_exit_code(&results[1]));
 		print_compared(&results[0], &results[1]);
 		if (publish(results, 2, a, options->directory, &report_error) != STATUS_OK)
 			code = code == EXIT_ACCEPTED ? command_fail(&report_error) : code;

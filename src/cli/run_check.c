@@ -55,8 +55,7 @@ enum status run_check_prepare(struct run_check *check, const struct plan *plan)
 	return status == STATUS_OK ? population_open(&check->population, NULL) : status;
 }
 
-static void judge_result(const struct run_check *check, const struct result *result,
-			 struct verdicts *verdicts)
+static void judge_result(const struct run_check *check, struct result *result)
 {
 	const struct judge_input input = { .results = result,
 					   .count = 1,
@@ -65,10 +64,11 @@ static void judge_result(const struct run_check *check, const struct result *res
 					   .limits = &check->limits,
 					   .population = &check->population };
 
-	memset(verdicts, 0, sizeof(*verdicts));
-	verdicts->strict = check->strict;
-	judge(&input, verdicts);
-	verdicts_finish(verdicts);
+	struct verdicts verdicts = { .strict = check->strict };
+
+	judge(&input, &verdicts);
+	verdicts_finish(&verdicts);
+	result_judge(result, &verdicts);
 }
 
 /* The cases that more launches may decide; borrows everything from `plan` but the array. */
@@ -109,7 +109,6 @@ static enum status extend(const struct plan *part, const struct probe *probe,
 	struct conduct_options more = *options;
 	size_t before = free_launch(options->directory) - 1;
 	enum status status = STATUS_OK;
-	char *path;
 
 	more.resume = false;
 	if (!options->quiet)
@@ -118,34 +117,41 @@ static enum status extend(const struct plan *part, const struct probe *probe,
 	for (int i = 0; i < EXTENSION && status == STATUS_OK; i++)
 		status = launches_add(&launches, part, probe, &more,
 				      free_launch(options->directory), err);
-	if (status == STATUS_OK) {
+	if (status == STATUS_OK)
 		pool_launches(result, before, launches.items, launches.count);
-		path = xasprintf("%s/result.json", options->directory);
-		status = result_write(result, path, err);
-		free(path);
-	}
 	launches_release(&launches);
 	return status;
 }
 
+/* The result with its judgement; also of what was measured before somebody stopped it. */
+static enum status keep(const struct result *result, const char *directory, enum status status,
+			struct error *err)
+{
+	struct error unwritten = ERROR_NONE;
+	char *path = xasprintf("%s/result.json", directory);
+	enum status written = result_write(result, path, status == STATUS_OK ? err : &unwritten);
+
+	free(path);
+	error_clear(&unwritten);
+	return status == STATUS_OK ? written : status;
+}
+
 enum status run_check_judge(const struct run_check *check, const struct plan *plan,
 			    const struct probe *probe, const struct conduct_options *options,
-			    struct result *result, struct verdicts *verdicts, struct error *err)
+			    struct result *result, struct error *err)
 {
 	enum status status = STATUS_OK;
 	struct plan part;
 
-	judge_result(check, result, verdicts);
-	part = part_of(plan, verdicts);
+	judge_result(check, result);
+	part = part_of(plan, result->judgement);
 	if (part.case_count) {
 		status = extend(&part, probe, options, result, err);
-		if (status == STATUS_OK) {
-			verdicts_release(verdicts);
-			judge_result(check, result, verdicts);
-		}
+		if (status == STATUS_OK)
+			judge_result(check, result);
 	}
 	free(part.cases);
-	return status;
+	return keep(result, options->directory, status, err);
 }
 
 void run_check_release(struct run_check *check)

@@ -22,12 +22,12 @@ struct run_check {
 enum status run_check_prepare(struct run_check *check, const struct plan *plan);
 
 /*
- * Judges `result`; what is inconclusive or fails is measured in further launches, pooled and judged again. `result`
- * and DIR/result.json are then about all of them. The caller releases `verdicts`.
+ * Judges `result`; what one launch doesn't decide is measured in further launches, pooled and judged again. `result` and
+ * DIR/result.json are then about all of them, and hold the judgement.
  */
 enum status run_check_judge(const struct run_check *check, const struct plan *plan,
 			    const struct probe *probe, const struct conduct_options *options,
-			    struct result *result, struct verdicts *verdicts, struct error *err);
+			    struct result *result, struct error *err);
 
 void run_check_release(struct run_check *check);
 

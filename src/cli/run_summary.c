@@ -7,17 +7,9 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "result/outcome.h"
 
 #define MOST_SHOWN 20
-
-static size_t count_of(const struct result *result, enum case_status status)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < result->case_count; i++)
-		n += result->cases[i].status == status;
-	return n;
-}
 
 /* https://no-color.org: present and not empty. */
 static bool coloured(void)
@@ -61,36 +53,17 @@ void run_print_summary(const struct result *result)
 
 	printf("%zu cases", result->planned);
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
-		size_t n = count_of(result, order[i]);
+		size_t n = result_count(result, order[i]);
 
 		if (n == 0)
 			continue;
 		printf("%s%zu %s", separator, n, case_status_name(order[i]));
 		separator = ", ";
 	}
-	if (result->planned > result->case_count)
-		printf("%s%zu not run", separator, result->planned - result->case_count);
+	if (result_not_run(result))
+		printf("%s%zu not run", separator, result_not_run(result));
 	printf("; %s, %s\n", result->state, units_format(result->seconds, "s", time, sizeof(time)));
 	print_bad(result, CASE_FAILED);
 	print_bad(result, CASE_ERROR);
 	print_lost(result);
-}
-
-/* No case was lost with it, but a process that dies is a fault of the machine or of ours: nobody should see green. */
-static bool lost_workers(const struct result *result)
-{
-	for (size_t i = 0; i < result->case_count; i++)
-		if (result->cases[i].lost_count)
-			return true;
-	return false;
-}
-
-enum exit_code run_exit_code(const struct result *result)
-{
-	if (count_of(result, CASE_FAILED))
-		return EXIT_WRONG_RESULT;
-	if (count_of(result, CASE_ERROR) || result->case_count < result->planned ||
-	    result_lost_devices(result) || lost_workers(result))
-		return EXIT_INCOMPLETE;
-	return EXIT_ACCEPTED;
 }

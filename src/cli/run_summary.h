@@ -7,7 +7,4 @@
 /* Prints how many cases came out how, and those that failed with their reasons. */
 void run_print_summary(const struct result *result);
 
-/* 5 when a result was wrong, 4 when a case is missing or broke, or a device or a worker was lost, else 0. */
-enum exit_code run_exit_code(const struct result *result);
-
 #endif

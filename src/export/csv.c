@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "export/escape.h"
 #include "export/export.h"
+#include "result/verdict.h"
 
 #define LINE_END "\r\n"
 
@@ -133,10 +134,10 @@ static void add_row(const struct export_input *input, struct text *out,
 		add_metric(out, c, m);
 	else
 		text_add(out, ",,,,,,,,");
-	if (input->verdicts) {
+	if (input->result->judgement) {
 		text_add_char(out, ',');
 		escape_csv(out,
-			   verdict_on(input->verdicts, export_string(c->id), m ? m->name : NULL));
+			   verdict_on(input->result->judgement, export_string(c->id), m ? m->name : NULL));
 	}
 	add_parameters(out, c, columns);
 }
@@ -146,7 +147,7 @@ static void write_csv(const struct export_input *input, struct text *out)
 	struct columns columns = { 0 };
 
 	collect_columns(&columns, input->result);
-	add_header(out, &columns, input->verdicts);
+	add_header(out, &columns, input->result->judgement);
 	for (size_t i = 0; i < input->result->case_count; i++) {
 		const struct case_result *c = &input->result->cases[i];
 

@@ -12,8 +12,7 @@
 #include "result/result.h"
 
 struct export_input {
-	const struct result *result;
-	const struct verdicts *verdicts; /* NULL: not judged */
+	const struct result *result; /* with its judgement, if it was judged */
 };
 
 struct exporter {

@@ -1,7 +1,7 @@
 /*
  * JUnit XML as Jenkins' schema (xunit-plugin, junit-10.xsd) has it: no `file` and no properties of test cases, so the facts
- * are in message and body. A suite per suite of the run, one for the run itself and one for the limits when there are
- * verdicts. Names stay the same from run to run, and are unique: Jenkins follows a test by its name.
+ * are in message and body. A suite per suite of the run, one for the run itself and one for the limits, whose last
+ * test is the verdict: skipped where nothing was judged. Names stay the same from run to run, and are unique: Jenkins follows a test by its name.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,6 +11,8 @@
 #include "base/units.h"
 #include "export/escape.h"
 #include "export/export.h"
+#include "result/outcome.h"
+#include "result/verdict.h"
 
 #define LONGEST_NAME 500
 #define LONGEST_MESSAGE 1000
@@ -92,25 +94,36 @@ static void add_case(struct tests *tests, const struct result *r, const struct c
 	test->body = case_body(r, c);
 }
 
-static void add_completeness(struct tests *tests, const struct result *r)
+/* Takes over `message`: what is wrong with the run, NULL: nothing. */
+static void add_of_run(struct tests *tests, const struct result *r, const char *name, char *message)
 {
-	bool complete = r->planned <= r->case_count;
-	struct test *test = add(tests, "run", xstrdup("every planned case was run"),
-				complete ? PASSED : BROKEN);
+	struct test *test = add(tests, "run", xstrdup(name), message ? BROKEN : PASSED);
 
 	test->type = "incomplete";
-	test->message = complete ? xstrdup("")
-				 : xasprintf("the run is %s: %zu of %zu cases were not run",
-					     export_string(r->state), r->planned - r->case_count,
-					     r->planned);
+	test->message = message ? message : xstrdup("");
 	test->body = xasprintf("%s\n", export_string(r->command));
+}
+
+static void add_completeness(struct tests *tests, const struct result *r)
+{
+	size_t not_run = result_not_run(r), devices = result_lost_devices(r),
+	       workers = result_lost_workers(r);
+
+	add_of_run(tests, r, "every planned case was run",
+		   not_run ? xasprintf("the run is %s: %zu of %zu cases were not run",
+				       export_string(r->state), not_run, r->planned)
+			   : NULL);
+	add_of_run(tests, r, "every device could be used",
+		   devices ? xasprintf("%zu could not", devices) : NULL);
+	add_of_run(tests, r, "no worker process was lost",
+		   workers ? xasprintf("%zu were lost; they cost no case", workers) : NULL);
 }
 
 /* A skip that the limit does not allow is not passed, and a warning that --strict does not accept neither. */
 static enum outcome outcome_of(const struct check *check)
 {
 	if (check->accepted)
-		return check->verdict == VERDICT_SKIP ? SKIPPED : PASSED;
+		return check_is_judged(check) ? PASSED : SKIPPED;
 	return check->verdict == VERDICT_FAIL || check->verdict == VERDICT_WARN ? FAILED : BROKEN;
 }
 
@@ -153,6 +166,51 @@ static void add_check(struct tests *tests, const struct check *check)
 	free(numbers);
 }
 
+/* What was promised of a device and judged; what the checks found stands with them. */
+static void add_promises(struct tests *tests, const struct device_judgement *d)
+{
+	for (size_t i = 0; i < d->aspect_count; i++) {
+		const struct aspect_judgement *aspect = &d->aspects[i];
+		bool missing = aspect_is_missing(aspect);
+		struct test *test;
+
+		if (!aspect->promised)
+			continue;
+		test = add(tests, "limits",
+			   xasprintf("[promises] %s of %s was judged", aspect_name(aspect->aspect),
+				     d->device),
+			   missing ? BROKEN : PASSED);
+		test->type = "not judged";
+		test->message = xstrdup(missing ? aspect->reason : "");
+		test->body = xasprintf("checks: %zu, judged: %zu, passed: %zu\n", aspect->checks,
+				       aspect->judged, aspect->passed);
+	}
+}
+
+/* The verdict itself: whoever reads the result sees the same, and no page is green without one. */
+static void add_verdict(struct tests *tests, const struct verdicts *v)
+{
+	struct test *test = add(tests, "limits", xstrdup("verdict"),
+				!v			       ? SKIPPED
+				: verdicts_accepted(v)	       ? PASSED
+				: v->overall == VERDICT_INCONCLUSIVE ? BROKEN
+							       : FAILED);
+
+	test->type = v ? verdict_name(v->overall) : "not judged";
+	test->message = xstrdup(v ? v->sentence
+				  : "nothing was judged: run with --check, or gpuproof check -o");
+	test->body = v ? xasprintf("limits: %s\n", v->limits) : xstrdup("");
+}
+
+static void add_judgement(struct tests *tests, const struct verdicts *v)
+{
+	for (size_t i = 0; v && i < v->count; i++)
+		add_check(tests, &v->checks[i]);
+	for (size_t i = 0; v && i < v->device_count; i++)
+		add_promises(tests, &v->devices[i]);
+	add_verdict(tests, v);
+}
+
 static int by_name(const void *a, const void *b)
 {
 	const struct test *const *p = a, *const *q = b;
@@ -181,8 +239,7 @@ static void collect(struct tests *tests, const struct export_input *input)
 	add_completeness(tests, input->result);
 	for (size_t i = 0; i < input->result->case_count; i++)
 		add_case(tests, input->result, &input->result->cases[i]);
-	for (size_t i = 0; input->verdicts && i < input->verdicts->count; i++)
-		add_check(tests, &input->verdicts->checks[i]);
+	add_judgement(tests, input->result->judgement);
 	number_repeats(tests);
 }
 

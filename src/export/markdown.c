@@ -7,6 +7,8 @@
 #include "base/units.h"
 #include "export/escape.h"
 #include "export/export.h"
+#include "result/outcome.h"
+#include "result/verdict.h"
 
 #define LONGEST_TEXT 300
 #define MOST_BYTES (1 << 20)
@@ -66,28 +68,21 @@ static void end_table(struct page *page)
 		text_addf(page->out, "\n%zu more rows are left out.\n", page->left_out);
 }
 
-static size_t count_of(const struct result *r, enum case_status status)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < r->case_count; i++)
-		n += r->cases[i].status == status;
-	return n;
-}
-
 static void add_summary(struct page *page, const struct export_input *input)
 {
 	const struct result *r = input->result;
 
 	text_add(page->out, "## gpuproof\n\n");
-	if (input->verdicts)
-		text_addf(page->out, "**%s**\n\n", export_string(input->verdicts->sentence));
+	if (r->judgement)
+		text_addf(page->out, "**%s**\n\n", r->judgement->sentence);
+	else
+		text_add(page->out, "**Nothing was judged**: these are figures without a verdict.\n\n");
 	text_addf(
 		page->out,
 		"%zu of %zu cases were run: %zu OK, %zu wrong results, %zu errors, %zu skipped.\n",
 		r->case_count, r->planned > r->case_count ? r->planned : r->case_count,
-		count_of(r, CASE_OK), count_of(r, CASE_FAILED), count_of(r, CASE_ERROR),
-		count_of(r, CASE_SKIPPED));
+		result_count(r, CASE_OK), result_count(r, CASE_FAILED), result_count(r, CASE_ERROR),
+		result_count(r, CASE_SKIPPED));
 }
 
 static void add_checks(struct page *page, const struct verdicts *verdicts)
@@ -122,11 +117,33 @@ static void add_checks(struct page *page, const struct verdicts *verdicts)
 	end_table(page);
 }
 
+/* A row per device that something was promised of or judged on, a column per aspect. */
+static void add_aspects(struct page *page, const struct verdicts *v)
+{
+	begin_table(page, "Judged by device",
+		    "device | memory | link | products | correctness | condition");
+	for (size_t i = 0; i < v->device_count; i++) {
+		const struct device_judgement *d = &v->devices[i];
+		struct text row = TEXT_EMPTY;
+
+		cell(&row, d->device);
+		for (int a = ASPECT_NONE + 1; a < ASPECT_COUNT; a++) {
+			const struct aspect_judgement *aspect = device_aspect(d, (enum aspect)a);
+
+			word(&row, !aspect ? "–"
+				   : aspect->judged ? verdict_name(aspect->verdict)
+						    : "not judged");
+		}
+		end_row(page, &row);
+	}
+	end_table(page);
+}
+
 static void add_problems(struct page *page, const struct result *r)
 {
 	static const enum case_status order[] = { CASE_FAILED, CASE_ERROR };
 
-	if (!count_of(r, CASE_FAILED) && !count_of(r, CASE_ERROR))
+	if (!result_count(r, CASE_FAILED) && !result_count(r, CASE_ERROR))
 		return;
 	begin_table(page, "Wrong results and errors", "status | case | reason");
 	for (size_t o = 0; o < ARRAY_SIZE(order); o++)
@@ -224,8 +241,10 @@ static void write_markdown(const struct export_input *input, struct text *out)
 	struct page page = { .out = out, .start = out->length };
 
 	add_summary(&page, input);
-	if (input->verdicts)
-		add_checks(&page, input->verdicts);
+	if (input->result->judgement) {
+		add_aspects(&page, input->result->judgement);
+		add_checks(&page, input->result->judgement);
+	}
 	add_problems(&page, input->result);
 	add_figures(&page, input->result);
 	add_devices(&page, input->result);

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "export/escape.h"
 #include "export/export.h"
+#include "result/verdict.h"
 
 /* `char *` are owned. */
 struct sample {
@@ -158,13 +159,25 @@ static void add_statuses(struct samples *samples, const struct result *r)
 	}
 }
 
+static size_t count_missing(const struct verdicts *v)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < v->device_count; i++)
+		for (size_t a = 0; a < v->devices[i].aspect_count; a++)
+			n += aspect_is_missing(&v->devices[i].aspects[a]);
+	return n;
+}
+
 static void add_verdicts(struct samples *samples, const struct verdicts *verdicts)
 {
 	for (int i = 0; i < VERDICT_COUNT; i++)
 		add_count(samples, "gpuproof_check_verdicts", "checks by verdict", "verdict",
 			  verdict_name((enum verdict)i), verdicts->counts[i]);
 	add_count(samples, "gpuproof_check_accepted", "1: accepted, 0: not", NULL, NULL,
-		  verdicts_exit_code(verdicts) == 0);
+		  verdicts_accepted(verdicts));
+	add_count(samples, "gpuproof_check_missing", "promised aspects of devices that were not judged",
+		  NULL, NULL, count_missing(verdicts));
 }
 
 static int by_family(const void *a, const void *b)
@@ -203,8 +216,10 @@ static void write_prometheus(const struct export_input *input, struct text *out)
 
 	add_run(&samples, input->result);
 	add_statuses(&samples, input->result);
-	if (input->verdicts)
-		add_verdicts(&samples, input->verdicts);
+	add_count(&samples, "gpuproof_run_judged", "1: the run was judged by limits, 0: figures alone",
+		  NULL, NULL, input->result->judgement != NULL);
+	if (input->result->judgement)
+		add_verdicts(&samples, input->result->judgement);
 	for (size_t i = 0; i < input->result->case_count; i++) {
 		const struct case_result *c = &input->result->cases[i];
 

@@ -35,24 +35,16 @@ const char *acceptance_symbol(enum verdict verdict)
 	return looks[verdict].symbol;
 }
 
-static bool accepted(const struct verdicts *v)
-{
-	return verdicts_exit_code(v) == 0;
-}
-
 /* The word at the top, which is all that some readers read. */
 static void set_answer(const struct acceptance *a, struct tree *page)
 {
-	const struct verdicts *v = a->verdicts;
-	bool rejected = v->overall == VERDICT_FAIL || v->wrong;
+	const struct verdicts *v = a->result->judgement;
 
-	tree_text(page, "verdict_kind", accepted(v) ? "ok" : rejected ? "failed" : "error");
-	tree_text(page, "verdict_symbol", accepted(v) ? "✓" : rejected ? "✗" : "?");
-	tree_text(page, "verdict_word", accepted(v) ? "ACCEPTED"
-					: rejected  ? "REJECTED"
-						    : "INCONCLUSIVE");
+	tree_text(page, "verdict_kind", verdicts_kind(v));
+	tree_text(page, "verdict_symbol", verdicts_symbol(v));
+	tree_text(page, "verdict_word", verdicts_word(v));
 	view_text(page, "verdict", v->sentence);
-	tree_flag(page, "inconclusive", !accepted(v) && !rejected);
+	tree_flag(page, "inconclusive", strcmp(verdicts_word(v), "INCONCLUSIVE") == 0);
 }
 
 static bool is_bad(const struct check *c)
@@ -97,7 +89,7 @@ static void blame(const struct acceptance *a, const struct device_info *d, struc
 {
 	const char *device = d ? d->id : "";
 	size_t count;
-	const struct check *c = worst_of(a->verdicts, device, &count);
+	const struct check *c = worst_of(a->result->judgement, device, &count);
 	struct tree *item;
 	char *numbers;
 
@@ -147,7 +139,7 @@ static void set_tiles(const struct acceptance *a, struct tree *page)
 		enum verdict verdict = order[i].verdict;
 
 		view_tile(tiles, acceptance_kind(verdict), acceptance_symbol(verdict),
-			  a->verdicts->counts[verdict], order[i].words);
+			  a->result->judgement->counts[verdict], order[i].words);
 	}
 }
 
@@ -253,7 +245,7 @@ static struct tree *page_of(const struct acceptance *a, const struct view *view,
 	set_blamed(a, page);
 	set_tiles(a, page);
 	view_warnings(view, page);
-	view_text(page, "limits_source", a->limits);
+	view_text(page, "limits_source", a->result->judgement->limits);
 	tree_text(page, "run_page", a->run_page ? a->run_page : "");
 	acceptance_matrix(a, page);
 	acceptance_checks(a, page);

@@ -9,9 +9,7 @@
 #include "report/report.h"
 
 struct acceptance {
-	const struct result *result; /* launches are pooled */
-	const struct verdicts *verdicts; /* finished */
-	const char *limits; /* where they come from: "h200" */
+	const struct result *result; /* launches are pooled; with its judgement */
 	const char *run_page; /* a link to the page with all measurements; NULL: none */
 };
 

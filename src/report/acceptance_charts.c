@@ -168,7 +168,7 @@ static bool drawn(const struct subject *subjects, size_t count, const struct che
 
 void acceptance_charts(const struct acceptance *a, struct tree *page)
 {
-	const struct verdicts *v = a->verdicts;
+	const struct verdicts *v = a->result->judgement;
 	struct subject *subjects = xcalloc(v->count + 1, sizeof(*subjects));
 	struct tree *charts = tree_list(page, "sisters");
 	size_t count = 0, bad = 0, good = 0;

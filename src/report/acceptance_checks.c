@@ -102,7 +102,7 @@ static void add_row(struct tree *rows, const struct check *c)
 static void add_table(const struct acceptance *a, struct tree *page, const char *name,
 		      enum verdict first, enum verdict second)
 {
-	const struct verdicts *v = a->verdicts;
+	const struct verdicts *v = a->result->judgement;
 	struct row *rows = xcalloc(v->count + 1, sizeof(*rows));
 	struct tree *table = tree_map(page, name), *list;
 	size_t count = 0;
@@ -178,7 +178,7 @@ static void add_limit(struct tree *list, const struct limit_row *r)
 
 void acceptance_limits(const struct acceptance *a, struct tree *page)
 {
-	const struct verdicts *v = a->verdicts;
+	const struct verdicts *v = a->result->judgement;
 	struct limit_row *rows = xcalloc(v->count + 1, sizeof(*rows));
 	struct tree *list = tree_list(page, "limits");
 	size_t count = 0;

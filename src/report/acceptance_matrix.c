@@ -35,8 +35,8 @@ static struct cell cell_of(const struct acceptance *a, const char *device, const
 {
 	struct cell cell = { .checks = 0 };
 
-	for (size_t i = 0; i < a->verdicts->count; i++) {
-		const struct check *c = &a->verdicts->checks[i];
+	for (size_t i = 0; i < a->result->judgement->count; i++) {
+		const struct check *c = &a->result->judgement->checks[i];
 
 		if (!check_concerns(c, device) ||
 		    (suite ? !of_suite(c->case_id, suite) : *c->case_id != '\0'))
@@ -113,10 +113,10 @@ static void add_device(const struct acceptance *a, const struct device_info *d,
 	struct cell flight = cell_of(a, d->id, NULL), all = { .checks = 0 };
 	char name[FORMAT_SIZE];
 
-	for (size_t i = 0; i < a->verdicts->count; i++) {
-		if (!check_concerns(&a->verdicts->checks[i], d->id))
+	for (size_t i = 0; i < a->result->judgement->count; i++) {
+		if (!check_concerns(&a->result->judgement->checks[i], d->id))
 			continue;
-		all.counts[a->verdicts->checks[i].verdict]++;
+		all.counts[a->result->judgement->checks[i].verdict]++;
 		all.checks++;
 	}
 	view_text(row, "device", d->id);

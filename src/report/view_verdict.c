@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "report/format.h"
 #include "report/view.h"
+#include "result/verdict.h"
 
 static void count_case(struct view_counts *n, const struct case_result *c)
 {
@@ -92,6 +93,54 @@ static char *verdict_sentence(const struct view_counts *n)
 	return text_detach(&out);
 }
 
+/* Most of it did not happen: what ran without an error is no reason for a green box. */
+static bool mostly_not_run(const struct view_counts *n)
+{
+	return 2 * n->of[CASE_SKIPPED] > n->total;
+}
+
+static size_t count_reason(const struct view *view, const char *reason)
+{
+	size_t n = 0;
+
+	for (size_t r = 0; r < view->count; r++)
+		for (size_t i = 0; i < view->results[r].case_count; i++) {
+			const struct case_result *c = &view->results[r].cases[i];
+
+			n += c->status == CASE_SKIPPED && strcmp(view_string(c->reason), reason) == 0;
+		}
+	return n;
+}
+
+/* Why most of what was skipped was; "" when nothing was. */
+static const char *common_reason(const struct view *view, size_t *count)
+{
+	const char *common = "", *last = "";
+
+	*count = 0;
+	for (size_t r = 0; r < view->count; r++)
+		for (size_t i = 0; i < view->results[r].case_count; i++) {
+			const struct case_result *c = &view->results[r].cases[i];
+			size_t n;
+
+			if (c->status != CASE_SKIPPED || strcmp(view_string(c->reason), last) == 0)
+				continue;
+			last = view_string(c->reason);
+			n = count_reason(view, last);
+			if (n > *count) {
+				*count = n;
+				common = last;
+			}
+		}
+	return common;
+}
+
+/* The judgement that the page tells: of one run; several are compared, not judged. */
+static const struct verdicts *judgement_of(const struct view *view)
+{
+	return view->count == 1 ? view->results[0].judgement : NULL;
+}
+
 /* Words of the verdict's class in report.css, its symbol and its heading. */
 static void verdict_kind(const struct view_counts *n, const char **kind, const char **symbol,
 			 const char **word)
@@ -108,11 +157,29 @@ static void verdict_kind(const struct view_counts *n, const char **kind, const c
 		*kind = "skipped";
 		*word = n->of[CASE_OK] ? "Not finished" : "Nothing measured";
 		*symbol = format_status_symbol(CASE_SKIPPED);
+	} else if (mostly_not_run(n)) {
+		*kind = "skipped";
+		*word = "Mostly not run";
+		*symbol = format_status_symbol(CASE_SKIPPED);
 	} else {
 		*kind = "ok";
 		*word = n->of[CASE_SKIPPED] ? "No errors in what ran" : "No errors";
 		*symbol = format_status_symbol(CASE_OK);
 	}
+}
+
+const char *verdicts_kind(const struct verdicts *v)
+{
+	if (verdicts_accepted(v))
+		return "ok";
+	return v->wrong || v->overall == VERDICT_FAIL ? "failed" : "error";
+}
+
+const char *verdicts_symbol(const struct verdicts *v)
+{
+	if (verdicts_accepted(v))
+		return "✓";
+	return v->wrong || v->overall == VERDICT_FAIL ? "✗" : "?";
 }
 
 void view_tile(struct tree *tiles, const char *kind, const char *symbol, size_t count,
@@ -126,18 +193,54 @@ void view_tile(struct tree *tiles, const char *kind, const char *symbol, size_t 
 	tree_text(tile, "words", words);
 }
 
-void view_verdict(const struct view *view, struct tree *page)
+/* The same words as on the acceptance page. */
+static void set_judgement(const struct verdicts *v, struct tree *page)
+{
+	tree_flag(page, "judged", v != NULL);
+	view_text(page, "judgement", v ? v->sentence : "");
+	view_text(page, "limits_source", v ? v->limits : "");
+}
+
+static void set_box(const struct verdicts *v, const struct view_counts *n, struct tree *page)
 {
 	const char *kind, *symbol, *word;
+
+	verdict_kind(n, &kind, &symbol, &word);
+	if (v) {
+		kind = verdicts_kind(v);
+		symbol = verdicts_symbol(v);
+		word = verdicts_word(v);
+	}
+	tree_text(page, "verdict_kind", kind);
+	tree_text(page, "verdict_symbol", symbol);
+	tree_text(page, "verdict_word", word);
+}
+
+static void set_sentence(const struct view *view, const struct view_counts *n, struct tree *page)
+{
+	struct text out = TEXT_EMPTY;
+	char *sentence = verdict_sentence(n);
+	const char *reason;
+	size_t count;
+
+	text_add(&out, sentence);
+	reason = common_reason(view, &count);
+	if (mostly_not_run(n) && *reason)
+		text_addf(&out, " Most common reason (%zu %s): %s.", count, cases(count), reason);
+	view_text(page, "verdict", out.data);
+	text_release(&out);
+	free(sentence);
+}
+
+void view_verdict(const struct view *view, struct tree *page)
+{
 	struct view_counts n;
 	struct tree *tiles;
 
 	view_count(view, &n);
-	verdict_kind(&n, &kind, &symbol, &word);
-	tree_text(page, "verdict_kind", kind);
-	tree_text(page, "verdict_symbol", symbol);
-	tree_text(page, "verdict_word", word);
-	tree_text_owned(page, "verdict", verdict_sentence(&n));
+	set_box(judgement_of(view), &n, page);
+	set_judgement(judgement_of(view), page);
+	set_sentence(view, &n, page);
 	tiles = tree_list(page, "tiles");
 	view_tile(tiles, "failed", format_status_symbol(CASE_FAILED), n.of[CASE_FAILED],
 		 "wrong result");

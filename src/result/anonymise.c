@@ -223,7 +223,8 @@ static bool ours(const char *member)
 	static const char *const members[] = {
 		"format",     "status",         "better",          "stop",    "unit",
 		"suite",      "series",         "capabilities",    "backend", "module",
-		"parameters", "parameter_text", "parameter_units", "state",   "key"
+		"parameters", "parameter_text", "parameter_units", "state",   "key",
+		"verdict",    "comparison",     "aspect"
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(members); i++)

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "result/verdict.h"
 
 struct learning {
 	struct anonymiser *anonymiser;
@@ -166,6 +167,42 @@ static void learn_fact(const struct learning *l, const struct fact *fact)
 	}
 }
 
+/* "[limit NAME]" and "origin = TEXT" of limits as they are written into a judgement. */
+static void learn_limit_line(const struct learning *l, const char *line, size_t length)
+{
+	static const char limit[] = "[limit ", origin[] = "origin = ";
+	char *text = xstrndup(line, length);
+
+	if (text_starts_with(text, limit) && text_ends_with(text, "]")) {
+		text[length - 1] = '\0';
+		learn(l, "limit", text + strlen(limit));
+	} else if (text_starts_with(text, origin)) {
+		learn(l, "origin", text + strlen(origin));
+	}
+	free(text);
+}
+
+/* Limits may come from a file that the config does not know. */
+static void learn_judgement(const struct learning *l, const struct verdicts *v)
+{
+	if (!v || !v->limits || anonymise_shipped(v->limits))
+		return;
+	learn_file(l, v->limits);
+	for (const char *line = v->limits_text; line && *line;) {
+		size_t length = strcspn(line, "\n");
+
+		learn_limit_line(l, line, length);
+		line += length + (line[length] == '\n');
+	}
+	for (size_t i = 0; i < v->count; i++) {
+		char *file = v->checks[i].place ? file_of(v->checks[i].place) : NULL;
+
+		if (file)
+			learn_file(l, file);
+		free(file);
+	}
+}
+
 void anonymiser_learn_result(struct anonymiser *a, const struct result *r)
 {
 	const struct learning l = { a, vocabulary_of(r) };
@@ -186,5 +223,6 @@ void anonymiser_learn_result(struct anonymiser *a, const struct result *r)
 	for (size_t i = 0; i < r->case_count; i++)
 		if (!r->config_name || !anonymise_shipped(r->config_name))
 			learn_label(&l, r, r->cases[i].label);
+	learn_judgement(&l, r->judgement);
 	free(l.vocabulary);
 }

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
+#include "result/verdict.h"
 
 /* Relative; far below any measurement, far above what rounding does to sums of a few numbers. */
 #define ROUNDING 1e-9
@@ -289,12 +290,48 @@ static enum status check_planned(const struct result *r, struct error *err)
 	return STATUS_OK;
 }
 
+/* What stops the verdict from being an accepted one: the place of a check or device, NULL: nothing. */
+static enum status check_accepted(const struct verdicts *v, const struct json_path *judgement,
+				  struct error *err)
+{
+	const struct json_path *verdict = MEMBER(judgement, "verdict");
+
+	for (size_t i = 0; i < v->count; i++)
+		if (!v->checks[i].accepted)
+			return json_path_error(verdict, err, "%s, although checks[%zu] is not accepted",
+					       verdict_name(v->overall), i);
+	for (size_t d = 0; d < v->device_count; d++)
+		for (size_t i = 0; i < v->devices[d].aspect_count; i++)
+			if (aspect_is_missing(&v->devices[d].aspects[i]))
+				return json_path_error(verdict, err,
+						       "%s, although devices[%zu].aspects[%zu] was not judged",
+						       verdict_name(v->overall), d, i);
+	return STATUS_OK;
+}
+
+/* A judgement must not say more than its checks. */
+static enum status check_judgement(const struct verdicts *v, struct error *err)
+{
+	const struct json_path here = { NULL, "judgement", 0 };
+
+	if (!v)
+		return STATUS_OK;
+	if (v->overall == VERDICT_SKIP || v->overall == VERDICT_ERROR)
+		return json_path_error(MEMBER(&here, "verdict"), err, "%s is no verdict on a run",
+				       verdict_name(v->overall));
+	return v->overall == VERDICT_PASS || v->overall == VERDICT_WARN
+		       ? check_accepted(v, &here, err)
+		       : STATUS_OK;
+}
+
 enum status result_check(const struct result *r, enum samples_wanted samples, struct error *err)
 {
 	const struct json_path cases = { NULL, "cases", 0 };
 
 	if (check_planned(r, err) != STATUS_OK || check_device_ids(r, err) != STATUS_OK ||
 	    check_case_ids(r, err) != STATUS_OK)
+		return STATUS_USAGE;
+	if (check_judgement(r->judgement, err) != STATUS_OK)
 		return STATUS_USAGE;
 	for (size_t i = 0; i < r->case_count; i++) {
 		const struct json_path here = { &cases, NULL, i };

@@ -5,6 +5,7 @@
 #include "result/result.h"
 #include "result/result_check.h"
 #include "result/result_fields.h"
+#include "result/verdict.h"
 
 /* Of the document, so many levels have one member a line; deeper ones (a metric, a series) are one line. */
 #define EXPANDED_LEVELS 4
@@ -84,6 +85,9 @@ static enum status read_whole(struct result *result, const char *text, size_t le
 
 	if (status != STATUS_OK)
 		return status;
+	/* Counts are not in the document: they cannot disagree with the checks. */
+	if (result->judgement)
+		verdicts_count(result->judgement);
 	status = result_check(result, result->samples_left_out ? SAMPLES_MAY_LACK : samples, err);
 	if (status != STATUS_OK)
 		result_release(result);

@@ -1,0 +1,43 @@
+#include "result/outcome.h"
+
+#include "result/verdict.h"
+
+size_t result_count(const struct result *result, enum case_status status)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < result->case_count; i++)
+		n += result->cases[i].status == status;
+	return n;
+}
+
+size_t result_lost_workers(const struct result *result)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < result->case_count; i++)
+		n += result->cases[i].lost_count;
+	return n;
+}
+
+size_t result_not_run(const struct result *result)
+{
+	return result->planned > result->case_count ? result->planned - result->case_count : 0;
+}
+
+bool result_is_incomplete(const struct result *result)
+{
+	return result_count(result, CASE_ERROR) || result_not_run(result) ||
+	       result_lost_devices(result) || result_lost_workers(result);
+}
+
+int result_exit_code(const struct result *result)
+{
+	int verdict = result->judgement ? verdicts_exit_code(result->judgement) : 0;
+
+	if (verdict == 5 || result_count(result, CASE_FAILED))
+		return 5;
+	if (verdict)
+		return verdict;
+	return result_is_incomplete(result) ? 4 : 0;
+}

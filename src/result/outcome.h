@@ -1,0 +1,22 @@
+/* How a run ended, whatever limits say: what every output tells alike. */
+#ifndef GPUPROOF_RESULT_OUTCOME_H
+#define GPUPROOF_RESULT_OUTCOME_H
+
+#include "result/result.h"
+
+/* Cases of that status. */
+size_t result_count(const struct result *result, enum case_status status);
+/* Processes that died; they cost no case, but are a fault of the machine or of this program. */
+size_t result_lost_workers(const struct result *result);
+/* Planned cases that the run did not get to. */
+size_t result_not_run(const struct result *result);
+/* A case is missing or ended in an error, or a device or a worker was lost. */
+bool result_is_incomplete(const struct result *result);
+
+/*
+ * The exit code (cli/command.h) that the result stands for: of how the run ended and of its judgement the graver: 5 a wrong
+ * result, 1 not accepted, 4 incomplete or inconclusive, 0.
+ */
+int result_exit_code(const struct result *result);
+
+#endif
