@@ -314,7 +314,7 @@ static void unreadable_sources_are_errors(void **state)
 		{ "qick", "qick: no such file, and no embedded config of that name (did you mean "
 			  "'quick'?); embedded: " EVERY_CONFIG },
 		{ "/dev/zero",
-		  "/dev/zero: the file is larger than 4194304 bytes, the limit for a config\n" },
+		  "/dev/zero: larger than 4 MiB: this is no config\n" },
 		{ "locked.ini", "locked.ini: cannot be opened: Permission denied\n" },
 	};
 	FILE *f;

@@ -182,6 +182,8 @@ static void broken_templates_are_named(void **state)
 		{ "a\n{{#rows}}\n{{name}", "template t.mustache:3: a tag has no end" },
 		{ "a\n{{#rows}}{{name}}\n", "template t.mustache:2: {{rows}} is never closed" },
 		{ "{{/rows}}", "template t.mustache:1: {{/rows}} closes nothing" },
+		{ "{{=<% %>=}}\n<%#a%>{{/a}}", "template t.mustache:2: {{a}} is never closed" },
+		{ "a\n{{=}}", "template t.mustache:2: {{=}} is no change of delimiters; one is {{=<% %>=}}" },
 		{ "{{#a}}\n{{^b}}\n{{/a}}",
 		  "template t.mustache:3: {{/a}} where {{/b}} of line 2 is expected" },
 	};
@@ -196,7 +198,7 @@ static void broken_templates_are_named(void **state)
 		assert_string_equal(err.message, cases[i].message);
 	}
 	assert_int_equal(template_check("t", "{{# a }}{{{b}}}{{/a}}{{! } }}", 29, NULL), STATUS_OK);
-	assert_int_equal(template_check("t", "{{=<% %>=}}<%#a%>", 17, NULL), STATUS_OK);
+	assert_int_equal(template_check("t", "{{=<% %>=}}<%#a%><%/a%>", 23, NULL), STATUS_OK);
 }
 
 int main(void)

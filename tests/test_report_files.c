@@ -79,6 +79,15 @@ static void put(const char *name, const char *text)
 	free(path);
 }
 
+/* A command of the shell in the directory. */
+static void shell(const char *command)
+{
+	char *whole = xasprintf("cd %s && %s", directory, command);
+
+	assert_int_equal(system(whole), 0);
+	free(whole);
+}
+
 static void put_result(const char *name, const struct sample_options *options)
 {
 	struct result result;
@@ -206,6 +215,109 @@ static void broken_template_is_named(void **state)
 	text_release(&out);
 }
 
+/* `out` tells of the page of a.json with one template of one's own. */
+static void page_with(const char *template, const char *text, struct text *out, int code)
+{
+	char *path = xasprintf("mine/%s", template);
+
+	shell("rm -rf mine && mkdir mine");
+	put(path, text);
+	assert_int_equal(gpuproof(out, "report a.json -o never.html --template-dir mine"), code);
+	free(path);
+}
+
+static void templates_that_would_end_badly_are_named(void **state)
+{
+	static const struct {
+		const char *name, *text, *message;
+	} rows[] = {
+		{ "run.mustache", "\n{{> run}}\n",
+		  "template run.mustache:2: templates include each other without an end: run -> run" },
+		{ "section_method.mustache", "{{#a}}{{>section_head}}{{>run}}{{/a}}",
+		  "template section_method.mustache:1: templates include each other without an end: run -> "
+		  "section_method -> run" },
+		{ "run.mustache", "<p>\n{{> section_metod}}", "template run.mustache:2: there is no template "
+		  "'section_metod'; did you mean 'section_method'?" },
+		{ "run.mustache", "{{=<% %>=}}\n<%> nope %>", "template run.mustache:2: there is no template 'nope'" },
+		{ "run.mustache", "\n\n{{=}}", "template run.mustache:3: {{=}} is no change of delimiters" },
+		{ "run.mustache", "{{=<% %>=}}\n<%#open%>", "template run.mustache:2: {{open}} is never closed" },
+		{ "run.mustache", "{{=<%=}}", "template run.mustache:1: {{=<%=}} is no change of delimiters" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct text out = TEXT_EMPTY;
+
+		page_with(rows[i].name, rows[i].text, &out, EXIT_USAGE);
+		if (!strstr(out.data, rows[i].message))
+			fail_msg("'%s' is missing in %s", rows[i].message, out.data);
+		text_release(&out);
+	}
+	assert_false(there("never.html"));
+}
+
+/* A comment, other delimiters, and a template that the page does not use. */
+static void templates_that_are_no_harm_are_taken(void **state)
+{
+	(void)state;
+	shell("rm -rf mine && mkdir mine");
+	put("mine/mine.mustache", "{{> mine}}");
+	put("mine/section_method.mustache", "{{! > run }}{{=<% %>=}}<p>ours</p><%! = %>");
+	assert_int_equal(gpuproof(NULL, "report a.json -o comments.html --template-dir mine"), EXIT_ACCEPTED);
+	assert_page("comments.html", "<p>ours</p>", true);
+}
+
+/* A template that cannot be read is no reason to take the built-in one, or to wait for ever. */
+static void templates_that_cannot_be_read_are_named(void **state)
+{
+	static const struct {
+		const char *make, *message;
+		int code;
+	} rows[] = {
+		{ "ln -s /dev/zero mine/run.mustache", "mine/run.mustache: larger than 4 MiB: this is no template",
+		  EXIT_USAGE },
+		{ "ln -s nowhere mine/run.mustache", "mine/run.mustache: No such file", EXIT_ENVIRONMENT },
+		{ "mkfifo mine/run.mustache", "mine/run.mustache: is a pipe that nobody writes into", EXIT_USAGE },
+		{ "mkdir mine/run.mustache", "mine/run.mustache: is a directory", EXIT_USAGE },
+		{ "ln -s nowhere mine/report.css; touch mine/a.mustache",
+		  "mine/report.css: No such file", EXIT_ENVIRONMENT },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct text out = TEXT_EMPTY;
+
+		shell("rm -rf mine && mkdir mine");
+		shell(rows[i].make);
+		assert_int_equal(gpuproof(&out, "report a.json -o never.html --template-dir mine"), rows[i].code);
+		if (!strstr(out.data, rows[i].message))
+			fail_msg("'%s' is missing in %s", rows[i].message, out.data);
+		text_release(&out);
+	}
+	assert_false(there("never.html"));
+}
+
+static void edited_templates_are_not_overwritten(void **state)
+{
+	struct text out = TEXT_EMPTY;
+
+	(void)state;
+	assert_int_equal(gpuproof(NULL, "report --dump-templates edited"), EXIT_ACCEPTED);
+	/* Nothing was edited: nothing is lost. */
+	assert_int_equal(gpuproof(NULL, "report --dump-templates edited"), EXIT_ACCEPTED);
+	put("edited/run.mustache", "mine\n");
+	shell("rm edited/trend.mustache");
+	assert_int_equal(gpuproof(&out, "report --dump-templates edited"), EXIT_USAGE);
+	assert_non_null(strstr(out.data, "edited holds templates that differ from the built-in ones: run.mustache; "
+			       "nothing is written: choose another directory, or --force overwrites them"));
+	assert_page("edited/run.mustache", "mine\n", true);
+	assert_false(there("edited/trend.mustache"));
+	assert_int_equal(gpuproof(NULL, "report --dump-templates edited --force"), EXIT_ACCEPTED);
+	assert_page("edited/run.mustache", "mine\n", false);
+	assert_int_equal(gpuproof(NULL, "report a.json --force"), EXIT_USAGE);
+	text_release(&out);
+}
+
 static void what_is_refused(void **state)
 {
 	static const struct {
@@ -243,6 +355,10 @@ int main(void)
 		cmocka_unit_test(templates_can_be_replaced),
 		cmocka_unit_test(missing_templates_write_nothing),
 		cmocka_unit_test(broken_template_is_named),
+		cmocka_unit_test(templates_that_would_end_badly_are_named),
+		cmocka_unit_test(templates_that_are_no_harm_are_taken),
+		cmocka_unit_test(templates_that_cannot_be_read_are_named),
+		cmocka_unit_test(edited_templates_are_not_overwritten),
 		cmocka_unit_test(what_is_refused),
 	};
 

@@ -119,7 +119,7 @@ static void errors_name_the_file(void **state)
 
 	(void)state;
 	refused("/nonexistent/result.json", STATUS_IO, "No such file or directory");
-	refused(directory, STATUS_IO, "cannot read: Is a directory");
+	refused(directory, STATUS_USAGE, "is a directory, not a result file");
 	refused("/dev/zero", STATUS_USAGE, "larger than 256 MiB: this is no result");
 	file = fopen(path, "w");
 	fputs("{\n\"a\": 1,\n\"a\": 2\n}", file);

@@ -16,6 +16,7 @@ extern const struct command command_report;
 struct report_arguments {
 	struct report_options options;
 	const char *dump;
+	bool force; /* --dump-templates */
 	struct anonymise_option anonymise;
 };
 
@@ -23,6 +24,7 @@ static const struct option_row rows[] = {
 	{ 'o', "output", true },
 	{ 0, "template-dir", true },
 	{ 0, "dump-templates", true },
+	{ 0, "force", false },
 	{ 0, "title", true },
 	{ 0, "layout", true },
 	{ 0, "reference", OPTION_MAY_HAVE_VALUE },
@@ -51,6 +53,8 @@ static enum status take_option(void *arguments, const char *name, const char *va
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		if (strcmp(name, texts[i].name) == 0)
 			*texts[i].text = value;
+	if (strcmp(name, "force") == 0)
+		a->force = true;
 	if (strcmp(name, "reference") == 0)
 		a->options.reference = value ? value : "all";
 	if (strcmp(name, "claims") == 0)
@@ -97,7 +101,9 @@ static int act(const struct options *o, struct report_arguments *a)
 {
 	struct error err = ERROR_NONE;
 
-	if (a->dump && report_dump_templates(a->dump, &err) != STATUS_OK)
+	if (a->force && !a->dump)
+		return command_usage(&command_report, "what is --force for? It goes with --dump-templates");
+	if (a->dump && report_dump_templates(a->dump, a->force, &err) != STATUS_OK)
 		return command_fail(&err);
 	if (a->dump)
 		printf("%s\n", a->dump);
@@ -124,7 +130,7 @@ const struct command command_report = {
 	.summary = "publish results as one HTML page",
 	.usage = "report RESULT... [OPTIONS]       RESULT: a result.json, or the directory of a "
 		 "run\n"
-		 "       gpuproof report --dump-templates DIR\n"
+		 "       gpuproof report --dump-templates DIR [--force]\n"
 		 "\n"
 		 "One RESULT gives a page about that run, several a comparison with the first as "
 		 "the baseline.\n"
@@ -148,6 +154,7 @@ const struct command command_report = {
 		 "  --template-dir DIR     Mustache templates and report.css that replace the "
 		 "built-in ones of the same name\n"
 		 "  --dump-templates DIR   write the built-in ones into DIR, to be "
-		 "edited\n" ANONYMISE_USAGE,
+		 "edited\n"
+		 "  --force                also over those in DIR that were edited\n" ANONYMISE_USAGE,
 	.run = report_run,
 };

@@ -1,10 +1,10 @@
 #include "import/import.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/input.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "import/reading.h"
@@ -118,38 +118,17 @@ enum status import_text(struct result *result, const char *format, const char *f
 	return status;
 }
 
-static enum status read_all(FILE *in, struct text *out, struct error *err)
-{
-	char buffer[1 << 14];
-	size_t n;
-
-	while ((n = fread(buffer, 1, sizeof(buffer), in)) > 0) {
-		text_add_bytes(out, buffer, n);
-		if (out->length > MOST_BYTES)
-			return error_set(err, STATUS_USAGE, "larger than %zu MiB",
-					 MOST_BYTES >> 20);
-	}
-	return ferror(in) ? error_errno(err, "cannot read") : STATUS_OK;
-}
-
 enum status import_file(struct result *result, const char *format, const char *path,
 			const struct import_options *options, struct error *err)
 {
 	struct text text = TEXT_EMPTY;
 	enum status status;
-	FILE *in;
 
 	memset(result, 0, sizeof(*result));
 	if (!format_named(format, err))
 		return err->status;
-	in = fopen(path, "re");
-	if (!in)
-		return error_errno(err, "%s", path);
-	status = read_all(in, &text, err);
-	fclose(in);
-	if (status != STATUS_OK)
-		error_prefix(err, "%s", path);
-	else
+	status = input_read_file(path, format, MOST_BYTES, &text, err);
+	if (status == STATUS_OK)
 		status = import_text(result, format, path, text.data ? text.data : "", text.length,
 				     options, err);
 	text_release(&text);

@@ -1,7 +1,6 @@
 #include "plan/source.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/embedded.h"
+#include "base/input.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "plan/hint.h"
@@ -65,26 +65,13 @@ static enum status not_there(const char *name, struct error *err)
 static enum status read_all(struct source *source, int fd, struct error *err)
 {
 	struct text bytes = TEXT_EMPTY;
-	char buffer[16384];
-	ssize_t got;
+	enum status status = input_read(fd, "config", SOURCE_MAX_BYTES, &bytes, err);
 
-	while ((got = read(fd, buffer, sizeof(buffer))) > 0 || (got < 0 && errno == EINTR)) {
-		if (got > 0)
-			text_add_bytes(&bytes, buffer, (size_t)got);
-		if (bytes.length > SOURCE_MAX_BYTES)
-			break;
-	}
 	source->length = bytes.length;
 	source->data = text_detach(&bytes);
-	if (got < 0)
-		return error_set(err, STATUS_USAGE, "cannot be read: %s", strerror(errno));
-	if (source->length > SOURCE_MAX_BYTES)
-		return error_set(err, STATUS_USAGE,
-				 "the file is larger than %d bytes, the limit for a config",
-				 SOURCE_MAX_BYTES);
-	return memchr(source->data ? source->data : "", '\0', source->length)
-		       ? error_set(err, STATUS_USAGE, "is no text file: it has NUL bytes")
-		       : STATUS_OK;
+	if (status == STATUS_OK && memchr(source->data, '\0', source->length))
+		return error_set(err, STATUS_USAGE, "is no text file: it has NUL bytes");
+	return status;
 }
 
 static enum status read_standard_input(struct source *source, struct error *err)
@@ -95,21 +82,19 @@ static enum status read_standard_input(struct source *source, struct error *err)
 
 static enum status open_file(struct source *source, const char *name, struct error *err)
 {
+	struct stat about = { 0 };
 	enum status status;
-	struct stat about;
-	int fd = open(source->name, O_RDONLY | O_CLOEXEC);
+	int fd = input_open(source->name);
 
 	if (fd < 0 && errno == ENOENT)
 		return not_there(name, err);
 	if (fd < 0)
 		return error_set(err, STATUS_USAGE, "cannot be opened: %s", strerror(errno));
-	if (fstat(fd, &about) == 0 && S_ISDIR(about.st_mode)) {
-		status = error_set(err, STATUS_USAGE, "is a directory, not a config file");
-	} else {
+	if (fstat(fd, &about) == 0) {
 		source->device = about.st_dev;
 		source->inode = about.st_ino;
-		status = read_all(source, fd, err);
 	}
+	status = read_all(source, fd, err);
 	close(fd);
 	return status;
 }

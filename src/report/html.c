@@ -9,6 +9,7 @@
 
 #include "base/embedded.h"
 #include "base/file.h"
+#include "base/input.h"
 #include "base/memory.h"
 #include "report/reference.h"
 #include "report/settings.h"
@@ -127,10 +128,51 @@ enum status report_write(const struct result *results, size_t count,
 	return status;
 }
 
-enum status report_dump_templates(const char *directory, struct error *err)
+/* Whether `path` is there and holds something else than `file`. */
+static bool was_edited(const char *path, const struct embedded_file *file)
+{
+	struct text there = TEXT_EMPTY;
+	struct error unread = ERROR_NONE;
+	struct stat about;
+	bool edited;
+
+	if (lstat(path, &about) != 0)
+		return false;
+	edited = input_read_file(path, "template", TEMPLATE_MOST_BYTES, &there, &unread) !=
+			 STATUS_OK ||
+		 there.length != file->size ||
+		 (file->size && memcmp(there.data, file->data, file->size) != 0);
+	text_release(&there);
+	return edited;
+}
+
+static enum status refuse_edited(const char *directory, struct error *err)
+{
+	struct text names = TEXT_EMPTY;
+	size_t count = 0;
+
+	for (const struct embedded_file *f = embedded_templates; f->name; f++) {
+		char *path = xasprintf("%s/%s", directory, f->name);
+
+		if (was_edited(path, f) && count++ < 5)
+			text_addf(&names, "%s%s", count > 1 ? ", " : "", f->name);
+		free(path);
+	}
+	if (count)
+		error_set(err, STATUS_USAGE,
+			  "%s holds templates that differ from the built-in ones: %s%s; nothing is "
+			  "written: choose another directory, or --force overwrites them",
+			  directory, names.data, count > 5 ? ", ..." : "");
+	text_release(&names);
+	return err->status;
+}
+
+enum status report_dump_templates(const char *directory, bool force, struct error *err)
 {
 	if (mkdir(directory, 0777) != 0 && errno != EEXIST)
 		return error_errno(err, "%s", directory);
+	if (!force && refuse_edited(directory, err) != STATUS_OK)
+		return err->status;
 	for (const struct embedded_file *f = embedded_templates; f->name; f++) {
 		char *path = xasprintf("%s/%s", directory, f->name);
 		enum status status = file_write(path, (const char *)f->data, f->size, err);

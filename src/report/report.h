@@ -42,7 +42,10 @@ bool report_on_stdout(const struct report_options *options);
 enum status report_render(const struct result *results, size_t count,
 			  const struct report_options *options, struct text *html,
 			  struct error *err);
-/* Writes the embedded templates into `directory`. */
-enum status report_dump_templates(const char *directory, struct error *err);
+/*
+ * Writes the embedded templates into `directory`. Files there that say something else were edited: STATUS_USAGE, and nothing
+ * is written, unless `force`.
+ */
+enum status report_dump_templates(const char *directory, bool force, struct error *err);
 
 #endif

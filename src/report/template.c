@@ -1,13 +1,13 @@
 #include "report/template.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/embedded.h"
 #include "base/file.h"
+#include "base/input.h"
 #include "base/memory.h"
 #include "report/html.h"
 
@@ -76,47 +76,27 @@ void template_escape(struct text *out, const char *bytes, size_t count)
 	text_add_bytes(out, bytes + plain, count - plain);
 }
 
-static enum status read_file(const char *path, char **out, size_t *length, struct error *err)
-{
-	struct text t = TEXT_EMPTY;
-	char buffer[16384];
-	FILE *file = fopen(path, "rb");
-	size_t n;
-
-	if (!file)
-		return error_errno(err, "%s", path);
-	while ((n = fread(buffer, 1, sizeof(buffer), file)) > 0)
-		text_add_bytes(&t, buffer, n);
-	if (ferror(file)) {
-		error_errno(err, "%s", path);
-		fclose(file);
-		text_release(&t);
-		return err ? err->status : STATUS_IO;
-	}
-	fclose(file);
-	*length = t.length;
-	*out = text_detach(&t);
-	return STATUS_OK;
-}
-
 enum status template_file(const char *name, const char *directory, char **out, size_t *length,
 			  struct error *err)
 {
 	const struct embedded_file *file = embedded_find(embedded_templates, name);
+	char *path = directory ? xasprintf("%s/%s", directory, name) : NULL;
+	struct text own = TEXT_EMPTY;
+	struct stat about;
 
-	if (directory) {
-		char *path = xasprintf("%s/%s", directory, name);
-		struct error own = ERROR_NONE;
-		enum status status;
-
-		errno = 0;
-		status = read_file(path, out, length, &own);
+	/* A link to nothing is there, and cannot be read. */
+	if (path && lstat(path, &about) == 0) {
+		if (input_read_file(path, "template", TEMPLATE_MOST_BYTES, &own, err) != STATUS_OK) {
+			text_release(&own);
+			free(path);
+			return err->status;
+		}
 		free(path);
-		if (status == STATUS_OK)
-			return status;
-		if (errno != ENOENT)
-			return error_set(err, status, "%s", own.message);
+		*length = own.length;
+		*out = text_detach(&own);
+		return STATUS_OK;
 	}
+	free(path);
 	if (!file)
 		return error_set(err, STATUS_INTERNAL, "there is no template '%s'", name);
 	*length = file->size;
@@ -230,6 +210,9 @@ enum status template_render(const char *name, const char *directory, const struc
 		status = error_set(err, STATUS_INTERNAL, "there is no template '%s'", name);
 		goto out;
 	}
+	status = template_check_partials(page, templates.items, templates.count, err);
+	if (status != STATUS_OK)
+		goto out;
 	html = template_render_text(page->text, page->length, root, templates.items,
 				    templates.count, &length, err);
 	if (!html) {

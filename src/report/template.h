@@ -33,9 +33,18 @@ char *template_render_text(const char *text, size_t text_length, const struct tr
 
 /*
  * Whether every tag and every section of a template is closed; mstch itself renders half a page
- * without a word. The error names `name` and the line.
+ * without a word. The error names `name` and the line. `err` is clear or NULL.
  */
 enum status template_check(const char *name, const char *text, size_t length, struct error *err);
+
+/*
+ * Whether all partials that `page`, one of `items`, needs are among them, and none includes itself, also through others:
+ * mstch leaves out the former without a word and dies of the latter. The error names template and line. All have passed
+ * template_check(); `err` is clear.
+ */
+enum status template_check_partials(const struct template_text *page,
+				    const struct template_text *items, size_t count,
+				    struct error *err);
 
 /* Appends `text` escaped as {{name}} does. */
 void template_escape(struct text *out, const char *bytes, size_t count);
@@ -47,7 +56,11 @@ void template_escape(struct text *out, const char *bytes, size_t count);
 enum status template_render(const char *name, const char *directory, const struct tree *root,
 			    struct text *out, struct error *err);
 
-/* The file `name` ("report.css") from `directory` or else embedded, as malloc'ed text. */
+/*
+ * The file `name` ("report.css") from `directory` or else embedded, as malloc'ed text. Larger than TEMPLATE_MOST_BYTES, or
+ * a link to nothing, is an error.
+ */
+#define TEMPLATE_MOST_BYTES ((size_t)4 << 20)
 enum status template_file(const char *name, const char *directory, char **out, size_t *length,
 			  struct error *err);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/input.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "result/anonymise_parts.h"
@@ -28,25 +29,30 @@ struct anonymiser {
 	size_t count, capacity;
 };
 
+/* Of a longer key the first bytes count. */
+#define LEAST_KEY_BYTES 16
+#define KEY_BYTES 4096
+#define MOST_KEY_BYTES ((size_t)1 << 20)
+
 static enum status read_key(struct pseudonym_key *key, const char *path, struct error *err)
 {
 	/* Two constants make two independent halves of it. */
 	static const struct pseudonym_key first = { 0, 1 }, second = { 0, 2 };
-	char bytes[4096];
-	FILE *file = fopen(path, "re");
+	struct text bytes = TEXT_EMPTY;
 	size_t n;
 
-	if (!file)
-		return error_errno(err, "%s", path);
-	n = fread(bytes, 1, sizeof(bytes), file);
-	if (ferror(file))
-		error_errno(err, "%s", path);
-	else if (n < 16)
-		error_set(err, STATUS_USAGE, "%s: a key needs at least 16 bytes, this has %zu",
-			  path, n);
-	fclose(file);
-	*key = (struct pseudonym_key){ pseudonym_hash(&first, bytes, n),
-				       pseudonym_hash(&second, bytes, n) };
+	if (input_read_file(path, "key", MOST_KEY_BYTES, &bytes, err) != STATUS_OK) {
+		text_release(&bytes);
+		return err->status;
+	}
+	n = bytes.length < KEY_BYTES ? bytes.length : KEY_BYTES;
+	if (n < LEAST_KEY_BYTES)
+		error_set(err, STATUS_USAGE, "%s: a key needs at least %d bytes, this has %zu",
+			  path, LEAST_KEY_BYTES, n);
+	else
+		*key = (struct pseudonym_key){ pseudonym_hash(&first, bytes.data, n),
+					       pseudonym_hash(&second, bytes.data, n) };
+	text_release(&bytes);
 	return err->status;
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/input.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "result/result.h"
@@ -14,44 +15,16 @@
 /* Far above any real run (2,000 cases with 1,000 samples each are 40 MB); a tree in memory is 10 times as large. */
 #define MAX_FILE_BYTES ((size_t)256 << 20)
 
-static enum status read_all(int fd, struct text *out, struct error *err)
-{
-	char *buffer = xmalloc(1 << 16);
-	enum status status = STATUS_OK;
-	ssize_t n;
-
-	while ((n = read(fd, buffer, 1 << 16)) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			status = error_errno(err, "cannot read");
-		else if (out->length + (size_t)n > MAX_FILE_BYTES)
-			status = error_set(err, STATUS_USAGE, "larger than %zu MiB: this is no result",
-					   MAX_FILE_BYTES >> 20);
-		if (status != STATUS_OK)
-			break;
-		text_add_bytes(out, buffer, (size_t)n);
-	}
-	free(buffer);
-	return status;
-}
-
 enum status result_read(struct result *result, const char *path, struct error *err)
 {
 	struct text text = TEXT_EMPTY;
 	enum status status;
-	int fd;
 
 	memset(result, 0, sizeof(*result));
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return error_errno(err, "%s", path);
-	status = read_all(fd, &text, err);
-	close(fd);
-	if (status == STATUS_OK)
-		status = result_from_json(result, text.data ? text.data : "", text.length, err);
-	if (status != STATUS_OK)
-		error_prefix(err, "%s", path);
+	status = input_read_file(path, "result", MAX_FILE_BYTES, &text, err);
+	if (status == STATUS_OK &&
+	    result_from_json(result, text.data ? text.data : "", text.length, err) != STATUS_OK)
+		status = error_prefix(err, "%s", path);
 	text_release(&text);
 	return status;
 }

@@ -1,0 +1,107 @@
+#include "base/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+
+#define BLOCK ((size_t)1 << 16)
+
+int input_open(const char *path)
+{
+	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+/* Waits until there is something to read, or the end. */
+static enum status await(int fd, struct error *err)
+{
+	struct pollfd it = { .fd = fd, .events = POLLIN };
+	int ready;
+
+	do
+		ready = poll(&it, 1, isatty(fd) ? -1 : 1000 * INPUT_PATIENCE_SECONDS);
+	while (ready < 0 && errno == EINTR);
+	if (ready < 0)
+		return error_errno(err, "cannot be read");
+	if (!ready)
+		return error_set(err, STATUS_USAGE, "has given nothing for %d s",
+				 INPUT_PATIENCE_SECONDS);
+	return STATUS_OK;
+}
+
+/* The next bytes, at most BLOCK; *got is 0 at the end. */
+static enum status next(int fd, char *block, size_t *got, struct error *err)
+{
+	for (;;) {
+		ssize_t n = read(fd, block, BLOCK);
+
+		if (n >= 0) {
+			*got = (size_t)n;
+			return STATUS_OK;
+		}
+		if (errno == EAGAIN && await(fd, err) != STATUS_OK)
+			return err->status;
+		if (errno != EAGAIN && errno != EINTR)
+			return error_errno(err, "cannot be read");
+	}
+}
+
+static enum status too_large(const char *what, size_t most, struct error *err)
+{
+	bool mebibytes = most >= (size_t)1 << 20;
+
+	return error_set(err, STATUS_USAGE, "larger than %zu %s: this is no %s",
+			 mebibytes ? most >> 20 : most >> 10, mebibytes ? "MiB" : "KiB", what);
+}
+
+static enum status read_blocks(int fd, const char *what, size_t most, struct text *out,
+			       struct error *err)
+{
+	char *block = xmalloc(BLOCK);
+	enum status status;
+	size_t total = 0, got = 0;
+
+	while ((status = next(fd, block, &got, err)) == STATUS_OK && got) {
+		total += got;
+		if (total > most) {
+			status = too_large(what, most, err);
+			break;
+		}
+		text_add_bytes(out, block, got);
+	}
+	free(block);
+	return status;
+}
+
+enum status input_read(int fd, const char *what, size_t most, struct text *out, struct error *err)
+{
+	size_t before = out->length;
+	struct stat about = { 0 };
+	enum status status;
+
+	if (fstat(fd, &about) == 0 && S_ISDIR(about.st_mode))
+		return error_set(err, STATUS_USAGE, "is a directory, not a %s file", what);
+	status = read_blocks(fd, what, most, out, err);
+	if (status == STATUS_OK && S_ISFIFO(about.st_mode) && out->length == before)
+		return error_set(err, STATUS_USAGE, "is a pipe that nobody writes into");
+	return status;
+}
+
+enum status input_read_file(const char *path, const char *what, size_t most, struct text *out,
+			    struct error *err)
+{
+	int fd = input_open(path);
+	enum status status;
+
+	if (fd < 0)
+		return error_errno(err, "%s", path);
+	status = input_read(fd, what, most, out, err);
+	close(fd);
+	return status == STATUS_OK ? STATUS_OK : error_prefix(err, "%s", path);
+}

@@ -1,0 +1,36 @@
+/*
+ * Files read as a whole, by name, from whoever names them: with a limit, and without waiting for ever. Pipes are read to
+ * their end (a shell's <(command) is one), devices up to the limit.
+ */
+#ifndef GPUPROOF_BASE_INPUT_H
+#define GPUPROOF_BASE_INPUT_H
+
+#include <stddef.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Opens `path` for input_read(); -1 and errno on failure. Does not wait for the other end of a pipe. */
+int input_open(const char *path);
+
+/*
+ * Appends all that `fd` gives to `out`. `what`, "config", is for the message that there are more than `most` bytes: such
+ * a file is none. Also refused: a directory; a pipe that nobody writes into, or a device or a pipe that has given nothing for
+ * INPUT_PATIENCE_SECONDS (a terminal may take its time). Messages do not name the file.
+ */
+#define INPUT_PATIENCE_SECONDS 10
+enum status input_read(int fd, const char *what, size_t most, struct text *out, struct error *err);
+
+/* Both, and closes it; messages begin with `path`. */
+enum status input_read_file(const char *path, const char *what, size_t most, struct text *out,
+			    struct error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
