@@ -251,9 +251,75 @@ static void long_lines_that_are_no_entry_harm_no_other(void **state)
 		"warmup, preheat\n"
 		"a.ini:4: 'wordwordwordwordwordwordwordwordwordwordwordwordwordwordword' is "
 		"neither a [section] nor key = value\n"
-		"a.ini:5: [suite copy] verify = 5: '5' is not yes or no (or on, off, true, false)\n"
-		"a.ini:6: the line has more than 197 blanks in a row\n");
+		"a.ini:5: [suite copy] verify = 5: '5' is not yes or no (or on, off, true, false)\n");
 	text_release(&file);
+}
+
+/* inih gets long lines in pieces, whose ends it trims, and those like a comment it drops. */
+static void long_values_come_whole(void **state)
+{
+	static const char *const units[] = { "#", ".;", "x ", "# ", "x;", "\303\251 ", "a\tb", "=", "[x] ", "#;:=" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		for (size_t length = 180; length < 1000; length += 37) {
+			struct text value = TEXT_EMPTY, file = TEXT_EMPTY, written = TEXT_EMPTY;
+			struct config c;
+
+			while (value.length < length)
+				text_add(&value, units[i]);
+			text_add_char(&value, 'x');
+			text_addf(&file, "[suite copy]\nnote = %s  ; a comment\n", value.data);
+			assert_string_equal(parse(&c, file.data, file.length, NULL), "");
+			assert_string_equal(section_text(config_section(&c, "suite", "copy"), "note"), value.data);
+			config_write(&c, 0, &written);
+			config_release(&c);
+			assert_string_equal(parse(&c, written.data, written.length, NULL), "");
+			assert_string_equal(section_text(config_section(&c, "suite", "copy"), "note"), value.data);
+			config_release(&c);
+			text_release(&value);
+			text_release(&file);
+			text_release(&written);
+		}
+	}
+}
+
+/* What is no config by far is told so at once: the time does not grow with the square of its size. */
+static void masses_of_keys_and_sections_end_soon(void **state)
+{
+	struct text file = TEXT_EMPTY;
+	struct config c;
+	const char *errors;
+
+	(void)state;
+	text_add(&file, "[suite copy]\n");
+	for (int i = 0; i < 300000; i++)
+		text_addf(&file, "k%d=1\n", i);
+	errors = parse(&c, file.data, file.length, NULL);
+	assert_true(text_starts_with(errors, "a.ini:2: [suite copy] has no key 'k0'"));
+	assert_true(text_ends_with(errors, "... and 901 more errors\n"));
+	text_reset(&file);
+	for (int i = 0; i < 100000; i++)
+		text_addf(&file, "[suite copy l%d]\n", i);
+	errors = parse(&c, file.data, file.length, NULL);
+	assert_string_equal(errors, "a.ini:4001: there are more than 4000 sections\n");
+	text_release(&file);
+}
+
+/* A message is UTF-8 where it cuts what it quotes. */
+static void messages_are_not_cut_within_a_character(void **state)
+{
+	char *text = xasprintf("[suite copy]\n%059d\303\251 = 1\n", 0);
+	char *expected = xasprintf("a.ini:2: [suite copy] has no key '%059d'; keys: ", 0);
+	struct config c;
+	const char *errors;
+
+	(void)state;
+	errors = parse_text(&c, text);
+	assert_true(text_starts_with(errors, expected));
+	assert_true(text_is_utf8(errors, strlen(errors)));
+	free(expected);
+	free(text);
 }
 
 static void section_names_are_not_cut(void **state)
@@ -316,6 +382,8 @@ static void unreadable_sources_are_errors(void **state)
 		{ "/dev/zero",
 		  "/dev/zero: larger than 4 MiB: this is no config\n" },
 		{ "locked.ini", "locked.ini: cannot be opened: Permission denied\n" },
+		{ "pipe", "pipe: is a pipe that nobody writes into\n" },
+		{ "includes.ini", "includes.ini:1: include = pipe: is a pipe that nobody writes into\n" },
 	};
 	FILE *f;
 
@@ -325,6 +393,10 @@ static void unreadable_sources_are_errors(void **state)
 	f = fopen("plain.ini", "w");
 	fputs("[suite copy]\n", f);
 	fclose(f);
+	f = fopen("includes.ini", "w");
+	fputs("include = pipe\n[suite copy]\n", f);
+	fclose(f);
+	assert_int_equal(mkfifo("pipe", 0600), 0);
 	f = fopen("locked.ini", "w");
 	fclose(f);
 	assert_int_equal(chmod("locked.ini", 0), 0);
@@ -538,6 +610,9 @@ int main(void)
 		cmocka_unit_test(over_long_lines_are_refused_and_long_ones_are_not),
 		cmocka_unit_test(no_length_is_cut),
 		cmocka_unit_test(long_lines_that_are_no_entry_harm_no_other),
+		cmocka_unit_test(long_values_come_whole),
+		cmocka_unit_test(masses_of_keys_and_sections_end_soon),
+		cmocka_unit_test(messages_are_not_cut_within_a_character),
 		cmocka_unit_test(section_names_are_not_cut),
 		cmocka_unit_test(unreadable_sources_are_errors),
 		cmocka_unit_test(many_errors_are_counted),

@@ -47,6 +47,10 @@ expect 2 "'banana'" validate both.ini --set run.seed=banana
 printf '[limit a]\nmetric = matmul.eror\nmax = 1\n' >limits.ini
 expect 2 "limits.ini:2: [limit a] metric = matmul.eror: there is no metric 'matmul.eror'" validate limits.ini
 expect 2 '.: is a directory' validate .
+# A pipe that somebody writes into is a config, also when that takes its time.
+expect 0 'valid, 1 suite' validate <(sleep 0.3; cat good.ini)
+mkfifo pipe
+expect 2 'pipe: is a pipe that nobody writes into' validate pipe
 expect 0 'seed = 1 ; default' show good.ini --origin
 expect 0 'seed = 7 ; --set' show good.ini --set run.seed=7 --origin
 expect 2 '--set run.seed=x: [run] seed = x:' show good.ini --set run.seed=x

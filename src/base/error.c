@@ -5,11 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static enum status set_va(struct error *err, enum status status, const char *format, va_list ap)
 {
 	if (err && err->status == STATUS_OK) {
 		err->status = status;
 		vsnprintf(err->message, sizeof(err->message), format, ap);
+		text_mend(err->message);
 	}
 	return status;
 }
@@ -37,6 +40,7 @@ enum status error_prefix(struct error *err, const char *format, ...)
 	vsnprintf(context, sizeof(context), format, ap);
 	va_end(ap);
 	snprintf(err->message, sizeof(err->message), "%.400s: %.600s", context, old);
+	text_mend(err->message);
 	return err->status;
 }
 

@@ -9,7 +9,8 @@
  *		fprintf(stderr, "gpuproof: %s\n", err.message);
  *
  * A message names file:line, key, value and what is allowed; a device error
- * names the call and the library's own error name.
+ * names the call and the library's own error name. It is UTF-8 whatever it quotes, also where a
+ * quotation was cut.
  */
 #ifndef GPUPROOF_BASE_ERROR_H
 #define GPUPROOF_BASE_ERROR_H

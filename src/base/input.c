@@ -45,10 +45,12 @@ static enum status next(int fd, char *block, size_t *got, struct error *err)
 			*got = (size_t)n;
 			return STATUS_OK;
 		}
-		if (errno == EAGAIN && await(fd, err) != STATUS_OK)
-			return err->status;
-		if (errno != EAGAIN && errno != EINTR)
+		if (errno == EINTR)
+			continue;
+		if (errno != EAGAIN)
 			return error_errno(err, "cannot be read");
+		if (await(fd, err) != STATUS_OK)
+			return err->status;
 	}
 }
 

@@ -133,6 +133,40 @@ bool text_is_utf8(const char *bytes, size_t count)
 	return true;
 }
 
+static bool is_continuation(char c)
+{
+	return ((unsigned char)c & 0xC0) == 0x80;
+}
+
+/* Bytes at `s`, which is no whole character, that are the start of one. */
+static size_t cut_character(const char *s)
+{
+	size_t length = 1;
+
+	if ((unsigned char)*s < 0xC2 || (unsigned char)*s > 0xF4)
+		return 0;
+	while (is_continuation(s[length]))
+		length++;
+	return length;
+}
+
+void text_mend(char *s)
+{
+	char *to = s;
+
+	for (size_t left = strlen(s), n; left; s += n, left -= n) {
+		size_t whole = text_utf8_sequence(s, left), cut = whole ? 0 : cut_character(s);
+
+		n = whole ? whole : cut ? cut : 1;
+		if (whole)
+			memmove(to, s, n);
+		else if (!cut)
+			*to = '?';
+		to += whole ? n : !cut;
+	}
+	*to = '\0';
+}
+
 static uint32_t code_point(const unsigned char *s, size_t n)
 {
 	static const unsigned char masks[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };

@@ -55,6 +55,12 @@ bool text_is_harmful(const char *bytes, size_t length);
 char *text_harmless(const char *s);
 
 /*
+ * Makes UTF-8 of a message in place: a character that "%.60s" cut in two is left out, other bytes that are no text become
+ * '?'. Never longer than before.
+ */
+void text_mend(char *s);
+
+/*
  * The entry of `names` (NULL-terminated) nearest to `word` by edit distance,
  * or NULL when none is near enough to be a likely misspelling.
  */

@@ -112,15 +112,25 @@ void section_add_entry(struct document_section *section, const char *key, char *
 	entry->place = place;
 }
 
+bool document_is_full(const struct document *d)
+{
+	return d->problem_count >= DOCUMENT_MOST_PROBLEMS;
+}
+
 void document_problem(struct document *d, struct place place, const char *format, ...)
 {
 	struct problem problem = { .place = place, .sequence = d->problem_count };
 	va_list ap;
 
+	if (document_is_full(d)) {
+		d->uncounted_problems++;
+		return;
+	}
 	va_start(ap, format);
 	if (vasprintf(&problem.message, format, ap) < 0)
 		problem.message = xstrdup(format);
 	va_end(ap);
+	text_mend(problem.message);
 	ARRAY_GROW(d->problems, d->problem_count, d->problem_capacity);
 	d->problems[d->problem_count++] = problem;
 }
@@ -149,7 +159,8 @@ void document_problems(struct document *d, struct text *out)
 		text_addf(out, ": %s\n", p->message);
 	}
 	if (d->problem_count > MAX_PROBLEMS_SHOWN)
-		text_addf(out, "... and %zu more errors\n", d->problem_count - MAX_PROBLEMS_SHOWN);
+		text_addf(out, "... and %zu more errors\n",
+			  d->problem_count - MAX_PROBLEMS_SHOWN + d->uncounted_problems);
 }
 
 char *document_place(const struct document *d, struct place place)

@@ -43,6 +43,7 @@ struct document_section {
 	struct place place;
 	struct entry *entries;
 	size_t count, capacity;
+	bool full; /* further keys are dropped; reported */
 };
 
 struct problem {
@@ -51,14 +52,24 @@ struct problem {
 	char *message;
 };
 
+/*
+ * Far beyond what anyone writes by hand, so that the time for what is no config, or a hostile one, does not grow with the
+ * square of its size: keys of a section, sections, problems that are kept.
+ */
+#define DOCUMENT_MOST_KEYS 1000
+#define DOCUMENT_MOST_SECTIONS 4000
+#define DOCUMENT_MOST_PROBLEMS 4000
+
 struct document {
 	const struct suite *const *suites; /* those that exist, NULL-terminated */
 	struct document_file *files;
 	size_t file_count, file_capacity;
 	struct document_section *sections;
 	size_t section_count, section_capacity;
+	bool full; /* further sections are dropped; reported */
 	struct problem *problems;
 	size_t problem_count, problem_capacity;
+	size_t uncounted_problems; /* beyond DOCUMENT_MOST_PROBLEMS: only their number is kept */
 	bool written;     /* by config_write(), into a result: reads neither environment nor files */
 	bool suite_maybe; /* something unreadable, a line or a whole file, may have been or had a suite's header */
 };
@@ -88,6 +99,8 @@ char *document_printable(const char *name);
 /* Messages of any length; a problem with the place as a whole has line 0. */
 void document_problem(struct document *d, struct place place, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Whether further problems are only counted: what their messages would say is not worth finding out. */
+bool document_is_full(const struct document *d);
 /* Every problem as "file:line: message\n", sorted. */
 void document_problems(struct document *d, struct text *out);
 /* "nightly.ini:12", "--set": for messages and origins; the caller frees it. */

@@ -34,18 +34,13 @@ static void on_problem(void *context, size_t line, const char *message)
 	r->document->suite_maybe = true;
 }
 
-static void on_section(void *context, size_t line, const char *header)
+/* The section of that header, new or of another file; NULL: there are too many (reported). */
+static struct document_section *enter_section(struct reading *r, size_t line, const char *kind,
+					      const char *name, const char *label)
 {
-	struct reading *r = context;
 	struct document *d = r->document;
-	char *kind, *name, *label;
-	struct document_section *section;
+	struct document_section *section = document_find(d, kind, name, label);
 
-	r->skip = !header_parse(d, here(r, line), header, &kind, &name, &label);
-	r->section = 0;
-	if (r->skip)
-		return;
-	section = document_find(d, kind, name, label);
 	if (section && section->place.file == r->file) {
 		char *title = header_text(kind, name, label);
 
@@ -55,10 +50,30 @@ static void on_section(void *context, size_t line, const char *header)
 		free(title);
 	} else if (section) {
 		section->place = here(r, line);
-	} else {
+	} else if (d->section_count < DOCUMENT_MOST_SECTIONS) {
 		section = document_add_section(d, kind, name, label, here(r, line));
+	} else if (!d->full) {
+		document_problem(d, here(r, line), "there are more than %d sections",
+				 DOCUMENT_MOST_SECTIONS);
+		d->full = true;
 	}
-	r->section = (size_t)(section - d->sections);
+	return section;
+}
+
+static void on_section(void *context, size_t line, const char *header)
+{
+	struct reading *r = context;
+	struct document *d = r->document;
+	char *kind, *name, *label;
+	struct document_section *section;
+
+	r->skip = d->full || !header_parse(d, here(r, line), header, &kind, &name, &label);
+	r->section = 0;
+	if (r->skip)
+		return;
+	section = enter_section(r, line, kind, name, label);
+	r->skip = !section;
+	r->section = section ? (size_t)(section - d->sections) : 0;
 	free(kind);
 	free(name);
 	free(label);
@@ -145,14 +160,27 @@ static void before_first_section(struct reading *r, size_t line, const char *key
 				 key);
 }
 
+static void section_is_full(struct reading *r, size_t line, const char *title)
+{
+	struct document_section *s = &r->document->sections[r->section];
+
+	document_problem(r->document, here(r, line), "%s has more than %d keys", title,
+			 DOCUMENT_MOST_KEYS);
+	s->full = true;
+}
+
 /* False: reported. */
 static bool key_fits(struct reading *r, size_t line, const char *key)
 {
 	struct document *d = r->document;
 	const struct document_section *s = &d->sections[r->section];
-	const struct entry *first = section_entry(s, key);
-	char *title = header_text(s->kind, s->name, s->label);
+	const struct entry *first;
+	char *title;
 
+	if (s->full)
+		return false;
+	first = section_entry(s, key);
+	title = header_text(s->kind, s->name, s->label);
 	if (!*key)
 		document_problem(d, here(r, line), "%s: a key is missing before the '='", title);
 	else if (strcmp(key, "include") == 0)
@@ -162,6 +190,8 @@ static bool key_fits(struct reading *r, size_t line, const char *key)
 		document_problem(d, here(r, line),
 				 "%s %.60s stands here a second time; first in line %zu", title,
 				 key, first->place.line);
+	else if (!first && s->count >= DOCUMENT_MOST_KEYS)
+		section_is_full(r, line, title);
 	else
 		line = 0;
 	free(title);

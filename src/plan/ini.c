@@ -162,43 +162,53 @@ static void classify(struct reader *r, size_t length)
 	r->kind = header ? LINE_HEADER : LINE_ENTRY;
 }
 
-/* Where a piece of at most `max` bytes may end: inih trims blanks and drops a piece that looks like
- * a comment. */
-static size_t piece_end(const char *s, size_t length, size_t max)
-{
-	size_t end = max;
+/*
+ * In pieces, inih would trim blanks at their ends and drop one that looks like a comment. So in a value that is handed over
+ * in pieces such bytes are others, which no line has (bytes_fit), until inih is done.
+ */
+static const char trimmed_bytes[] = " \t;#", stand_ins[] = "\x01\x02\x03\x04";
 
-	if (length <= max)
-		return length;
-	while (end > 0 && (is_blank(s[end - 1]) || is_blank(s[end]) || strchr(";#", s[end])))
-		end--;
-	return end;
+static void replace_bytes(char *s, const char *from, const char *to)
+{
+	for (; *s; s++) {
+		const char *at = strchr(from, *s);
+
+		if (at)
+			*s = to[at - from];
+	}
 }
 
-/* Gives inih the next piece of the line; a later piece starts with a blank, which makes it a
- * continuation. */
-static bool hand_over(struct reader *r, char *out, size_t size)
+/* Makes r->line, which is longer than a piece, ready to be cut anywhere behind its '='. */
+static void prepare_pieces(struct reader *r)
 {
-	const char *comment;
-	size_t length;
+	const char *comment = trailing_comment(r->line.data);
+	char *value;
 
-	if (r->handed == 0 && r->line.length > size - 3 &&
-	    (comment = trailing_comment(r->line.data))) {
+	if (comment) {
 		r->line.length = (size_t)(comment - r->line.data);
 		r->line.data[r->line.length] = '\0';
 		trim(&r->line);
 	}
-	length = piece_end(r->line.data + r->handed, r->line.length - r->handed, size - 3);
-	if (length == 0 && r->handed < r->line.length) {
-		problem(r, "the line has more than %zu blanks in a row", size - 3);
-		r->handed = r->line.length;
-		r->kind = LINE_NONE;
-		return false;
-	}
+	value = r->line.data + strcspn(r->line.data, "=:");
+	if (!*value)
+		return;
+	value++;
+	value += strspn(value, " \t");
+	replace_bytes(value, trimmed_bytes, stand_ins);
+}
+
+/* Gives inih the next piece of the line; a later piece starts with a blank, which makes it a
+ * continuation. */
+static void hand_over(struct reader *r, char *out, size_t size)
+{
+	size_t length, most = size - 3;
+
+	if (r->handed == 0 && r->line.length > most)
+		prepare_pieces(r);
+	length = r->line.length - r->handed < most ? r->line.length - r->handed : most;
 	snprintf(out, size, "%s%.*s", r->handed ? " " : "", (int)length, r->line.data + r->handed);
 	r->handed += length;
 	r->pieces++;
-	return true;
 }
 
 /* inih is done with the line: passes the entry on, or says that inih made nothing of it. */
@@ -223,8 +233,10 @@ static char *read_piece(char *out, int size, void *context)
 	struct reader *r = context;
 	size_t length;
 
-	if (r->kind == LINE_ENTRY && r->handed < r->line.length && hand_over(r, out, (size_t)size))
+	if (r->kind == LINE_ENTRY && r->handed < r->line.length) {
+		hand_over(r, out, (size_t)size);
 		return out;
+	}
 	if (r->kind == LINE_HEADER && r->handed) {
 		/* inih calls no handler for a section: an entry without a name makes it. */
 		r->handed = 0;
@@ -242,7 +254,8 @@ static char *read_piece(char *out, int size, void *context)
 			snprintf(out, (size_t)size, "%.*s", (int)r->handed, r->line.data);
 			return out;
 		}
-	} while (r->kind == LINE_NONE || !hand_over(r, out, (size_t)size));
+	} while (r->kind == LINE_NONE);
+	hand_over(r, out, (size_t)size);
 	return out;
 }
 
@@ -250,6 +263,7 @@ static char *read_piece(char *out, int size, void *context)
 static int take(void *context, const char *section, const char *key, const char *value)
 {
 	struct reader *r = context;
+	size_t before;
 
 	if (r->kind == LINE_HEADER) {
 		r->kind = LINE_NONE;
@@ -264,7 +278,9 @@ static int take(void *context, const char *section, const char *key, const char 
 		r->key = xstrdup(key);
 		text_reset(&r->value);
 	}
+	before = r->value.length;
 	text_add(&r->value, value);
+	replace_bytes(r->value.data + before, stand_ins, trimmed_bytes);
 	return 1;
 }
 

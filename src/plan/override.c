@@ -117,6 +117,7 @@ void document_override(struct document *d, const char *text)
 	char *shown = xasprintf("--set %.200s%s", text, strlen(text) > 200 ? "..." : "");
 	char *value;
 
+	text_mend(shown);
 	place.file = document_add_file(d, shown);
 	d->files[place.file].command_line = true;
 	free(shown);

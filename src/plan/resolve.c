@@ -26,12 +26,17 @@ static void unknown_key(struct resolving *r, const struct document_section *sect
 			const struct suite *suite, const struct entry *entry)
 {
 	struct key_walk walk = schema_keys(r->schema, section->kind, suite);
-	char *title = header_text(section->kind, section->name, section->label);
+	char *title;
 	struct text list = TEXT_EMPTY;
 	const char *names[64];
 	const struct key *key;
 	size_t n = 0;
 
+	if (document_is_full(r->document)) {
+		document_problem(r->document, entry->place, "unknown key");
+		return;
+	}
+	title = header_text(section->kind, section->name, section->label);
 	while ((key = key_next(&walk)) && n + 1 < ARRAY_SIZE(names)) {
 		text_addf(&list, "%s%s", n ? ", " : "", key->name);
 		names[n++] = key->name;
@@ -58,6 +63,10 @@ static void unknown_default(struct resolving *r, const struct entry *entry)
 	const struct key *key;
 	size_t n = 0;
 
+	if (document_is_full(r->document)) {
+		document_problem(r->document, entry->place, "unknown key");
+		return;
+	}
 	for (const struct suite *const *s = r->schema->suites; *s; s++) {
 		struct key_walk walk = schema_keys(r->schema, "suite", *s);
 
