@@ -54,6 +54,7 @@ END
 }
 command -v python3 >/dev/null || { echo "skipped in part: no python3 to make results with"; exit $failed; }
 node good 1 >good.json && node slow 0.94 >slow.json && node like 1.001 >like.json || exit 1
+grep -q '"uuid": "GPU-good-3"' good.json || { echo "the results look otherwise"; exit 1; }
 printf '[limit m]\nmetric = stream.bandwidth\nwhere = operation:read\nsisters = 2 %%\npopulation = 3 %%\n' >m.ini
 
 # Nobody knows the model: the sentence says so.
@@ -83,6 +84,11 @@ sed 's/"state": "complete"/"state": "interrupted"/' good.json >part.json
 expect 2 'part.json: the run is not complete but interrupted' population add part.json -o p.ini
 sed 's/"uuid": "[^"]*"/"uuid": ""/g' good.json >nameless.json
 expect 2 'no device has a UUID' population add nameless.json -o p.ini
+# What stands in a result cannot write lines of its own into the file.
+sed 's/"uuid": "GPU-good-3"/"uuid": "x]\\n[card y"/' good.json >lines.json
+expect 2 "is no UUID" population add lines.json -o p.ini
+sed 's/"name": "NVIDIA H300"/"name": "A\\nmodel = B"/' good.json >lines.json
+expect 2 "no name" population add lines.json -o p.ini
 [ ! -e p.ini ] || { echo "a refused result was added"; failed=1; }
 expect 2 'good.json is the same run as good.json' population add good.json good.json -o p.ini
 expect 2 'good.json' population add good.json -o good.json

@@ -13,7 +13,7 @@
 #include "cli/result_list.h"
 #include "cli/table.h"
 #include "judge/judge.h"
-#include "judge/kinds.h"
+#include "judge/population_kinds.h"
 #include "judge/population_add.h"
 
 extern const struct command command_population;

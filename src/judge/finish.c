@@ -126,9 +126,10 @@ static char *sentence(const struct verdicts *v, size_t judged)
 	add_complaints(v, &out);
 	add_missing(v, &out);
 	text_add_char(&out, '.');
-	if (judged && is_without_population(v))
-		text_add(&out, " No good cards of this model are known: the node as a whole was compared "
-			       "with the data sheet only.");
+	if (judged && v->overall != VERDICT_FAIL && is_without_population(v))
+		text_add(&out,
+			 " No good cards of this model are known: the node as a whole was compared "
+			 "with the data sheet only.");
 	return text_detach(&out);
 }
 
@@ -151,9 +152,8 @@ static bool is_open(const struct verdicts *v)
 	for (size_t i = 0; i < v->count; i++) {
 		const struct check *c = &v->checks[i];
 
-		if (!c->accepted &&
-		    (c->verdict == VERDICT_SKIP || c->verdict == VERDICT_ERROR ||
-		     c->verdict == VERDICT_INCONCLUSIVE))
+		if (!c->accepted && (c->verdict == VERDICT_SKIP || c->verdict == VERDICT_ERROR ||
+				     c->verdict == VERDICT_INCONCLUSIVE))
 			return true;
 	}
 	return is_missing(v);

@@ -52,9 +52,11 @@ static void decide(const struct judging *j, struct check *check, const struct st
 	check->bound = exp(s->kinds.items[s->kind].center - s->allowed);
 	check->margin = check->value / check->bound - 1;
 	check_decide(check, j->limit, verdict, reason);
-	/* No more than a warning is at stake. */
-	if (verdict == VERDICT_INCONCLUSIVE && s->sample.cards < FEWEST_TO_FAIL)
-		check->accepted = true;
+	/* No more than a warning is at stake: that is worth no further launches. */
+	if (s->sample.cards < FEWEST_TO_FAIL) {
+		check->accepted = check->accepted || verdict == VERDICT_INCONCLUSIVE;
+		check->final = true;
+	}
 	free(bound_text);
 	free(origin);
 	free(words);

@@ -55,14 +55,24 @@ static enum status refuse_bad_cards(const struct result *results, size_t count, 
 
 static enum status refuse(const struct result *results, size_t count, struct error *err)
 {
+	const char *driver = result_fact(&results[0], "driver");
 	size_t known = 0;
 
+	if (driver && *driver && !population_text_fits(driver))
+		return error_set(err, STATUS_USAGE, "driver '%.60s' is no version", driver);
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(results[i].state, "complete") != 0)
 			return error_set(err, STATUS_USAGE, "the run is not complete but %s",
 					 results[i].state);
-	for (size_t i = 0; i < results[0].device_count; i++)
-		known += *results[0].devices[i].uuid != '\0';
+	for (size_t i = 0; i < results[0].device_count; i++) {
+		const struct device_info *d = &results[0].devices[i];
+
+		known += *d->uuid != '\0';
+		if (*d->uuid && (!population_id_fits(d->uuid) || !population_text_fits(d->name)))
+			return error_set(err, STATUS_USAGE,
+					 "%s: '%.60s' is no UUID, or '%.60s' no name", d->id,
+					 d->uuid, d->name);
+	}
 	if (!known)
 		return error_set(err, STATUS_USAGE,
 				 "no device has a UUID: a card counts once, and is known by it");
@@ -111,6 +121,11 @@ static void add_metric(struct population *p, const struct result *result, const 
 	if (!m->headline || (strcmp(m->unit, "B/s") != 0 && strcmp(m->unit, "FLOP/s") != 0) ||
 	    !population_key_of(result, s->first, &key))
 		return;
+	if (!population_text_fits(key.point) ||
+	    (*key.preheat && !population_text_fits(key.preheat))) {
+		population_key_release(&key);
+		return;
+	}
 	o = observe(s, m->name, m->unit, 0);
 	if (o.verdict == VERDICT_PASS && is_verified(s) && is_steady(&o, m)) {
 		/* Of the two directions between two devices one counts: a pair is there once. */

@@ -1,7 +1,7 @@
 /*
  * Where a value stands among those of good cards (reference/population.h). Private to the judge.
  *
- * A value is held against the nearest kind of them (kinds.h). Allowed is to be worse than its centre by the limit's margin,
+ * A value is held against the nearest kind of them (population_kinds.h). Allowed is to be worse than its centre by the limit's margin,
  * or by as much as a further good card would be: `sigmas` of Student's t for the cards at hand (the interval of a prediction: of
  * 8 cards 4.8 standard deviations where a normal's 3 are asked for), whichever is more.
  */
@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "judge/kinds.h"
+#include "judge/population_kinds.h"
 #include "result/verdict.h"
 #include "plan/limit.h"
 #include "reference/population.h"

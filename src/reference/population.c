@@ -156,6 +156,25 @@ char *population_point(const char *case_id)
 	return xasprintf("%.*s%.*s", (int)suite, case_id, (int)strcspn(rest, "@"), rest);
 }
 
+bool population_text_fits(const char *text)
+{
+	size_t length = strlen(text);
+
+	if (!length || length > 180 || !text_is_utf8(text, length) ||
+	    strchr(" \t;#\"'", *text) || strchr(" \t", text[length - 1]))
+		return false;
+	for (const char *p = text; *p; p += text_utf8_sequence(p, strlen(p)))
+		if (text_is_harmful(p, text_utf8_sequence(p, strlen(p))) ||
+		    (*p == ';' && strchr(" \t", p[-1])))
+			return false;
+	return true;
+}
+
+bool population_id_fits(const char *id)
+{
+	return strlen(id) <= 44 && population_text_fits(id) && !strpbrk(id, " \t+=:[]");
+}
+
 static void read_shipped(struct population *p, struct error *err)
 {
 	for (const struct embedded_file *file = embedded_population; file->name; file++)

@@ -104,6 +104,13 @@ struct population_figure *population_add_figure(struct population *p, const char
 						const char *unit);
 /* `cards`: as in struct population_value; replaces the value that they have. */
 void population_set_value(struct population_figure *figure, const char *cards, double value);
+/*
+ * Whether a text from a result can stand in a file as one value, and comes back from it as it is: one line of at most 180
+ * bytes without control characters, nothing that would begin a comment, no blanks around it.
+ */
+bool population_text_fits(const char *text);
+/* A card's name: that, without blanks and + = : [ ], and at most 44 bytes. */
+bool population_id_fits(const char *id);
 /* The text of a file. */
 char *population_to_text(const struct population *p);
 

@@ -11,6 +11,10 @@
 #include "plan/ini.h"
 #include "reference/population.h"
 
+/* Others are slips of a unit. */
+#define LEAST_RATE 1
+#define MOST_RATE 1e18
+
 enum section { SECTION_NONE, SECTION_POPULATION, SECTION_CARD, SECTION_FIGURE, SECTION_KINDS };
 
 /* What [figure] and [kinds] say before their values. */
@@ -105,8 +109,9 @@ static double read_value(struct reading *r, size_t line, const char *key, const 
 
 	if (units_parse_quantity(text, r->heading.unit, &value, &err) != STATUS_OK)
 		complain(r, line, "%.100s: %s", key, err.message);
-	else if (!(value > 0))
-		complain(r, line, "%.100s = %.60s: the value of a good card is above 0", key, text);
+	else if (!(value >= LEAST_RATE && value <= MOST_RATE))
+		complain(r, line, "%.100s = %.60s: a rate of 1 to 1e18 %s", key, text,
+			 r->heading.unit);
 	else
 		return value;
 	return NAN;
@@ -227,7 +232,7 @@ static void begin_card(struct reading *r, size_t line, const char *id)
 	struct population_card *card;
 
 	take(&r->id, id);
-	if (!*id || strpbrk(id, "+=: \t") || (there && text_starts_with(there->place, r->name))) {
+	if (!population_id_fits(id) || (there && text_starts_with(there->place, r->name))) {
 		complain(r, line, there ? "a second [card %.60s]" : "'%.60s' is no name of a card",
 			 id);
 		r->section = SECTION_NONE;

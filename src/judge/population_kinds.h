@@ -9,8 +9,8 @@
  * to 16, found are 60 % when they are 6 of their standard deviations apart, 91 % at 7 and 99 % at 8. What is not parted counts as one kind with a
  * wide scatter, which widens what is allowed.
  */
-#ifndef GPUPROOF_JUDGE_KINDS_H
-#define GPUPROOF_JUDGE_KINDS_H
+#ifndef GPUPROOF_JUDGE_POPULATION_KINDS_H
+#define GPUPROOF_JUDGE_POPULATION_KINDS_H
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "judge/kinds.h"
+#include "judge/population_kinds.h"
 
 #include <math.h>
 #include <stdbool.h>
