@@ -101,6 +101,7 @@ static void what_is_wrong_is_named(void **state)
 		{ "[card a]\nmodel = A\n", "p.ini:1: [card a] needs model and measured" },
 		{ "[card a]\nmeasured = 20.11.2026\n",
 		  "p.ini:2: measured = 20.11.2026: a day like" },
+		{ "[card a]\nmodel =\n", "p.ini:2: model: a value is missing" },
 		{ "[card a]\nlaunches = 0\n", "p.ini:2: launches = 0: a number from 1" },
 		{ "[card a+b]\n", "p.ini:1: 'a+b' is no name of a card" },
 		{ "[card a]\nmodel = A\nmeasured = 2026-01-01\n[card a]\n",

@@ -355,7 +355,12 @@ static void on_entry(void *context, size_t line, const char *key, const char *va
 
 	if (r->err->status != STATUS_OK)
 		return;
-	if (r->section == SECTION_POPULATION)
+	if (!*value)
+		complain(r, line, "%.60s: a value is missing", key);
+	else if (strcmp(key, "cards") != 0 && !population_text_fits(value))
+		complain(r, line, "%.60s: '%.60s' is no text of one line and 180 bytes at most", key,
+			 value);
+	else if (r->section == SECTION_POPULATION)
 		on_population(r, line, key, value);
 	else if (r->section == SECTION_CARD)
 		on_card(r, line, key, value);
