@@ -291,6 +291,7 @@ started=$SECONDS
 timeout -s INT -k 20 2 env --default-signal=INT "$gpuproof" run "$dir/all.ini" --set parallel.layers=512,512,512,10 \
 	--set parallel.batch=4096 --set parallel.verify_flops=1e14 --set parallel.modes=ddp -o "$dir/stopped" > "$dir/said" 2>&1 && fail "not stopped"
 [ $((SECONDS - started)) -le 12 ] || fail "a stop took $((SECONDS - started - 2)) s"
+grep -q "1 SKIPPED (1 interrupted)" "$dir/said" || fail "the case that was stopped: $(cat "$dir/said")"
 [ -s "$dir/stopped/report.html" ] || fail "no report after a stop: $(cat "$dir/said")"
 python3 - "$dir/stopped/result.json" <<'PY'
 import json, sys

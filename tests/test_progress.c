@@ -49,7 +49,7 @@ static void the_line_says_where_the_run_is(void **state)
 	(void)state;
 	progress_line(&progress, 100.5, 120, &line);
 	assert_string_equal(line.data,
-			    "case 2/3 transfer/d2h/pinned/64MiB@cuda:0  1.234 ms ±0.3 %  ETA 11 s");
+			    "case 2/3  ETA 11 s  transfer/d2h/pinned/64MiB@cuda:0  time 1.234 ms ±0.3 %");
 	text_release(&line);
 }
 
@@ -64,6 +64,7 @@ static void the_line_is_cut_to_the_terminal(void **state)
 		progress_line(&progress, 100.5, columns, &line);
 		assert_true(width(line.data ? line.data : "") <= (size_t)columns);
 		assert_true(text_is_utf8(line.data, line.length));
+		assert_true(columns < 18 || strstr(line.data, "ETA 11 s"));
 		text_release(&line);
 	}
 }
@@ -116,6 +117,71 @@ static void a_finished_case_is_one_line(void **state)
 	text_release(&line);
 }
 
+static void settle_skipped(struct progress *progress, const char *id, const char *reason)
+{
+	struct case_result result = { .id = (char *)id, .status = CASE_SKIPPED, .reason = (char *)reason };
+
+	progress_settled(progress, &cases[0], &result);
+}
+
+/* A reason has one line however many cases it is of, and those behind it another at the end. */
+static void skipped_cases_are_a_line_a_reason(void **state)
+{
+	struct progress progress = { .total = 57 };
+	struct text lines = TEXT_EMPTY;
+
+	(void)state;
+	for (int i = 0; i < 10; i++)
+		settle_skipped(&progress, i ? "transfer/p2p/b" : "transfer/p2p/a", "needs 2 devices, host has 1");
+	settle_skipped(&progress, "burn/c", "no kernels");
+	progress_skips(&progress, false, &lines);
+	assert_string_equal(lines.data, "[11/57] SKIPPED 10 cases, the first transfer/p2p/a: needs 2 devices, host has 1\n"
+					"[11/57] SKIPPED burn/c: no kernels\n");
+	text_reset(&lines);
+	settle_skipped(&progress, "transfer/p2p/d", "needs 2 devices, host has 1");
+	progress_skips(&progress, false, &lines);
+	assert_int_equal(lines.length, 0);
+	progress_skips(&progress, true, &lines);
+	assert_string_equal(lines.data, "[12/57] SKIPPED 1 more: needs 2 devices, host has 1\n");
+	progress_end(&progress);
+	text_release(&lines);
+}
+
+/* A number without a unit has its name, and one whose samples scatter says so. */
+static void a_line_says_what_its_number_is(void **state)
+{
+	static char one[] = "1", name[] = "matmul.error_of_all", of[] = "matmul.time";
+	struct progress progress = { .number = 1, .total = 2 };
+	struct series series = { .name = of, .statistics = { .noisy = true } };
+	struct metric_value metric = { .name = name, .unit = one, .headline = true, .value = 2e-4, .low = NAN,
+				       .high = NAN, .series = of };
+	struct case_result result = { .id = cases[0].id, .status = CASE_OK, .metrics = &metric, .metric_count = 1,
+				      .series = &series, .series_count = 1 };
+	struct text line = TEXT_EMPTY;
+
+	(void)state;
+	progress_plain(&progress, &result, &line);
+	assert_string_equal(line.data, "[1/2] OK transfer/h2d/pinned/64MiB@cuda:0: error of all 2.000e-04, noisy\n");
+	text_release(&line);
+}
+
+/* A case that took a hundred times its estimate, on a loaded machine, does not make an hour of a minute. */
+static void one_slow_case_is_not_all(void **state)
+{
+	static const bool done[] = { false, false, false };
+	struct case_result result = { .id = cases[0].id, .status = CASE_OK, .seconds = 100 };
+	struct progress progress;
+	struct text line = TEXT_EMPTY;
+
+	(void)state;
+	progress_begin(&progress, &plan, done, true);
+	progress_settled(&progress, &cases[0], &result);
+	progress_line(&progress, 0, 100, &line);
+	/* 11 s by the plan; (6 + 2.4) / (1 + 2.4) times as long. */
+	assert_string_equal(line.data, "case 1/3  ETA 28 s");
+	text_release(&line);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -123,6 +189,9 @@ int main(void)
 		cmocka_unit_test(the_line_is_cut_to_the_terminal),
 		cmocka_unit_test(the_eta_learns_from_the_cases_before),
 		cmocka_unit_test(a_finished_case_is_one_line),
+		cmocka_unit_test(skipped_cases_are_a_line_a_reason),
+		cmocka_unit_test(a_line_says_what_its_number_is),
+		cmocka_unit_test(one_slow_case_is_not_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

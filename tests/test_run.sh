@@ -183,7 +183,7 @@ for closed in '<&-' '>&-' '2>&-' '<&- >&- 2>&-'; do
 	esac
 	[ -s closed/report.html ] && [ ! -e closed/worker.log ] || fail "$closed: $(ls closed)"
 	grep -qv '^{' closed/run.jsonl && fail "$closed: in the journal is $(grep -v '^{' closed/run.jsonl)"
-	"$program" check closed --limits generic > /dev/null 2> err || [ $? = 1 ] || fail "$closed: the result cannot be read"
+	"$program" check closed --limits generic > /dev/null 2> err || [ $? = 4 ] || fail "$closed: the result cannot be read"
 done
 
 # A terminal of 20 columns: the line is redrawn, cut, and gone at the end. No colour when it is not wanted.

@@ -107,6 +107,11 @@ bool run_left_reported(const char *directory)
 		(report.tv_sec == result.tv_sec && report.tv_nsec >= result.tv_nsec));
 }
 
+static const char *plural(size_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
 void run_left_announce(const struct run_left *left, const struct plan *plan, const char *directory)
 {
 	size_t launches = left->launches;
@@ -116,16 +121,16 @@ void run_left_announce(const struct run_left *left, const struct plan *plan, con
 		snprintf(several, sizeof(several), " %s %zu launches",
 			 left->cases < left->planned ? "of" : "in", launches);
 	if (left->cases == 0) {
-		fprintf(stderr, "gpuproof: nothing is left to do: %s holds all %zu cases%s\n",
-			directory, left->planned, several);
+		fprintf(stderr, "gpuproof: nothing is left to do: %s holds all %zu case%s%s\n",
+			directory, left->planned, plural(left->planned), several);
 		return;
 	}
 	units_about(left->seconds, time, sizeof(time));
 	if (left->cases < left->planned)
-		fprintf(stderr, "gpuproof: %zu of the %zu cases%s are left", left->cases,
-			left->planned, several);
+		fprintf(stderr, "gpuproof: %zu of the %zu case%s%s are left", left->cases,
+			left->planned, plural(left->planned), several);
 	else
-		fprintf(stderr, "gpuproof: %zu cases%s", plan->case_count, several);
+		fprintf(stderr, "gpuproof: %zu case%s%s", plan->case_count, plural(plan->case_count), several);
 	fprintf(stderr, " on %zu device%s, about %s, into %s\n", plan->device_count,
 		plan->device_count == 1 ? "" : "s", time, directory);
 }

@@ -54,9 +54,9 @@ void run_print_plan(const struct plan *plan)
 		host_bytes = c->host_bytes > host_bytes ? c->host_bytes : host_bytes;
 		seconds += c->estimate_seconds;
 	}
-	printf("\n%zu cases (%zu skipped) on %zu device%s: at most %s per device and %s of host "
+	printf("\n%zu case%s (%zu skipped) on %zu device%s: at most %s per device and %s of host "
 	       "memory, about %s",
-	       plan->case_count, skipped, plan->device_count, plan->device_count == 1 ? "" : "s",
+	       plan->case_count, plan->case_count == 1 ? "" : "s", skipped, plan->device_count, plan->device_count == 1 ? "" : "s",
 	       units_format((double)device_bytes, "B", device, sizeof(device)),
 	       units_format((double)host_bytes, "B", host, sizeof(host)),
 	       units_about(seconds, time, sizeof(time)));

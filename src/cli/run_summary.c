@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "result/outcome.h"
 
@@ -45,24 +46,56 @@ static void print_lost(const struct result *result)
 			printf("a worker was lost: %s\n", result->cases[i].lost[l].reason);
 }
 
+/* What is compared or limited of them is as uncertain as their samples. */
+static size_t count_noisy(const struct result *result)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < result->case_count; i++) {
+		const struct case_result *c = &result->cases[i];
+		bool noisy = false;
+
+		for (size_t s = 0; s < c->series_count; s++)
+			noisy |= c->series[s].statistics.noisy;
+		count += noisy && c->status == CASE_OK;
+	}
+	return count;
+}
+
+/* Those that a stop has ended. */
+static size_t count_stopped(const struct result *result)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < result->case_count; i++)
+		count += result->cases[i].status == CASE_SKIPPED &&
+			 text_starts_with(result->cases[i].reason, "interrupted");
+	return count;
+}
+
 void run_print_summary(const struct result *result)
 {
 	static const enum case_status order[] = { CASE_OK, CASE_SKIPPED, CASE_FAILED, CASE_ERROR };
 	const char *separator = ": ";
 	char time[32];
 
-	printf("%zu cases", result->planned);
+	printf("%zu case%s", result->planned, result->planned == 1 ? "" : "s");
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
 		size_t n = result_count(result, order[i]);
 
 		if (n == 0)
 			continue;
 		printf("%s%zu %s", separator, n, case_status_name(order[i]));
+		if (order[i] == CASE_SKIPPED && count_stopped(result))
+			printf(" (%zu interrupted)", count_stopped(result));
 		separator = ", ";
 	}
 	if (result_not_run(result))
 		printf("%s%zu not run", separator, result_not_run(result));
-	printf("; %s, %s\n", result->state, units_format(result->seconds, "s", time, sizeof(time)));
+	printf("; %s, %s", result->state, units_format(result->seconds, "s", time, sizeof(time)));
+	if (count_noisy(result))
+		printf("; %zu noisy", count_noisy(result));
+	printf("\n");
 	print_bad(result, CASE_FAILED);
 	print_bad(result, CASE_ERROR);
 	print_lost(result);

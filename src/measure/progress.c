@@ -15,6 +15,7 @@
 #include "measure/message.h"
 
 #define DRAW_SECONDS 0.1
+#define OUTLIER_TIMES 5
 #define CLEAR_LINE "\r\033[K"
 
 /* A job in the background (Ctrl-Z, bg) must not draw over what the shell shows now. */
@@ -103,20 +104,21 @@ void progress_line(const struct progress *progress, double now, int columns, str
 	struct text line = TEXT_EMPTY;
 	char eta[32];
 
-	text_addf(&line, "case %zu/%zu", progress->number + (progress->current ? 1 : 0),
-		  progress->total);
+	/* What a narrow terminal cuts off is the least of it. */
+	text_addf(&line, "case %zu/%zu  ETA %s", progress->number + (progress->current ? 1 : 0),
+		  progress->total, units_about(seconds_left(progress, now), eta, sizeof(eta)));
 	if (progress->current)
-		text_addf(&line, " %s", progress->current->id);
+		text_addf(&line, "  %s", progress->current->id);
 	if (isfinite(progress->median)) {
-		text_add(&line, "  ");
+		text_add(&line, "  time ");
 		add_reading(&line, progress->median, "s", progress->half_width);
 	}
-	text_add(&line, "  ETA ");
-	text_add(&line, units_about(seconds_left(progress, now), eta, sizeof(eta)));
 	cut(&line, columns > 0 ? (size_t)columns : 0);
 	text_add_bytes(out, line.data, line.length);
 	text_release(&line);
 }
+
+static void tell_skips(struct progress *progress, bool all);
 
 static void draw(struct progress *progress)
 {
@@ -139,6 +141,7 @@ void progress_started(struct progress *progress, const struct plan_case *c)
 	progress->current = c;
 	progress->current_began = clock_seconds();
 	progress->median = progress->half_width = NAN;
+	tell_skips(progress, false);
 	draw(progress);
 }
 
@@ -157,6 +160,25 @@ static const struct metric_value *headline(const struct case_result *result)
 	return result->metric_count ? &result->metrics[0] : NULL;
 }
 
+static bool is_noisy(const struct case_result *result, const struct metric_value *m)
+{
+	const struct series *series = m->series && *m->series ? case_series(result, m->series) : NULL;
+
+	return series && series->statistics.noisy;
+}
+
+/* "error " of matmul.error, whose number has no unit that would tell; else "". */
+static void add_name(struct text *out, const struct metric_value *m)
+{
+	const char *dot = m->name ? strchr(m->name, '.') : NULL;
+
+	if (!dot || strcmp(m->unit, "1") != 0)
+		return;
+	for (const char *p = dot + 1; *p; p++)
+		text_add_char(out, *p == '_' ? ' ' : *p);
+	text_add_char(out, ' ');
+}
+
 void progress_plain(const struct progress *progress, const struct case_result *result,
 		    struct text *out)
 {
@@ -168,10 +190,60 @@ void progress_plain(const struct progress *progress, const struct case_result *r
 		text_addf(out, ": %s", result->reason);
 	else if (m) {
 		text_add(out, ": ");
+		add_name(out, m);
 		add_reading(out, m->value, m->unit,
 			    fmax(m->high - m->value, m->value - m->low) / fabs(m->value));
+		text_add(out, is_noisy(result, m) ? ", noisy" : "");
 	}
 	text_add_char(out, '\n');
+}
+
+static void skip(struct progress *p, const struct case_result *result)
+{
+	const char *reason = result->reason ? result->reason : "";
+
+	for (size_t i = 0; i < p->skipped_count; i++)
+		if (strcmp(p->skipped[i].reason, reason) == 0) {
+			p->skipped[i].count++;
+			return;
+		}
+	ARRAY_GROW(p->skipped, p->skipped_count, p->skipped_capacity);
+	p->skipped[p->skipped_count++] =
+		(struct progress_skipped){ .reason = xstrdup(reason), .id = xstrdup(result->id), .count = 1 };
+}
+
+void progress_skips(struct progress *progress, bool all, struct text *out)
+{
+	for (size_t i = 0; i < progress->skipped_count; i++) {
+		struct progress_skipped *s = &progress->skipped[i];
+
+		if (s->count == 0 || (s->told && !all))
+			continue;
+		text_addf(out, "[%zu/%zu] SKIPPED ", progress->number, progress->total);
+		if (s->told)
+			text_addf(out, "%zu more: %s\n", s->count, s->reason);
+		else if (s->count > 1)
+			text_addf(out, "%zu cases, the first %s: %s\n", s->count, s->id, s->reason);
+		else
+			text_addf(out, "%s: %s\n", s->id, s->reason);
+		s->told = true;
+		s->count = 0;
+	}
+}
+
+static bool in_lines(const struct progress *progress)
+{
+	return !progress->quiet && !progress->terminal;
+}
+
+static void tell_skips(struct progress *progress, bool all)
+{
+	struct text text = TEXT_EMPTY;
+
+	progress_skips(progress, all, &text);
+	if (text.length)
+		put(&text);
+	text_release(&text);
 }
 
 void progress_settled(struct progress *progress, const struct plan_case *c,
@@ -184,11 +256,14 @@ void progress_settled(struct progress *progress, const struct plan_case *c,
 	progress->estimate_left -= c->estimate_seconds;
 	if (result->status == CASE_OK) {
 		progress->estimate_settled += c->estimate_seconds;
-		progress->seconds_settled += result->seconds;
+		/* One slow case says little of the others: it counts as some times its estimate at most. */
+		progress->seconds_settled += fmin(result->seconds, OUTLIER_TIMES * c->estimate_seconds + 1);
 	}
 	progress->current = NULL;
 	progress->median = progress->half_width = NAN;
-	if (bad || (!progress->quiet && !progress->terminal)) {
+	if (result->status == CASE_SKIPPED && in_lines(progress))
+		skip(progress, result);
+	else if (bad || in_lines(progress)) {
 		if (progress->drawn)
 			text_add(&text, CLEAR_LINE);
 		progress_plain(progress, result, &text);
@@ -220,10 +295,18 @@ void progress_end(struct progress *progress)
 {
 	struct text text = TEXT_EMPTY;
 
-	if (!progress->drawn)
-		return;
-	text_add(&text, CLEAR_LINE);
-	put(&text);
-	text_release(&text);
+	if (progress->drawn) {
+		text_add(&text, CLEAR_LINE);
+		put(&text);
+		text_release(&text);
+	}
 	progress->drawn = false;
+	tell_skips(progress, true);
+	for (size_t i = 0; i < progress->skipped_count; i++) {
+		free(progress->skipped[i].reason);
+		free(progress->skipped[i].id);
+	}
+	free(progress->skipped);
+	progress->skipped = NULL;
+	progress->skipped_count = progress->skipped_capacity = 0;
 }
