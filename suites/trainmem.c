@@ -64,7 +64,8 @@ static const struct key keys[] = {
 	{ .name = "max_width", .type = KEY_INTEGER, .fallback = "131072", .min = 64, .max = 1e6,
 	  .help = "where the search for the largest width ends" },
 	{ .name = "trial_time", .type = KEY_DURATION, .fallback = "60 s", .min = 0.1, .max = 3600,
-	  .help = "a process of a search or of a step's books is killed after this" },
+	  .help = "a process of a search or of a step's books is killed after this and four times what its steps "
+		  "are expected to take" },
 	{ .name = "piece", .type = KEY_SIZE, .fallback = "32MiB", .min = 2097152, .max = 0x1p34,
 	  .help = "checkerboard: one of 64 equal pieces" },
 	{ .name = "loss_scale", .type = KEY_REAL, .fallback = "1024", .min = 1, .max = 65536,

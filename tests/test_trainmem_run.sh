@@ -93,6 +93,21 @@ for c in cases:
 PY
 	rm -r "$dir/none"
 done
+# Steps that take longer than trial_time are no hang: the time they took when they were timed counts as well.
+cat > "$dir/slow.ini" <<'INI'
+[run]
+backend = host
+[defaults]
+max_time = 20ms
+min_samples = 6
+[suite trainmem]
+batch = 1024
+trial_time = 100ms
+INI
+"$gpuproof" run "$dir/slow.ini" -o "$dir/slow" --quiet --no-report >"$dir/said" 2>&1 || {
+	cat "$dir/said"
+	fail "books of slow steps"
+}
 # Eighths of a batch that leave a part nothing: such a step would never end, or read behind its rows.
 cat > "$dir/eighths.ini" <<'INI'
 [run]

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "suites/trainmem/check.h"
 #include "suites/trainmem/outcome.h"
+#include "suites/trainmem/trial.h"
 
 /* Steps of which the books are kept: leaks show between the second and the last. */
 #define BOOK_STEPS 8
@@ -132,6 +133,17 @@ static enum status time_step(struct run *run, const struct setup *setup,
 	return STATUS_OK;
 }
 
+/* The books' own steps, and those that find the sizes of context and inference. */
+#define BOOK_ALL_STEPS (BOOK_STEPS + 2)
+
+/* By the step's time as it was measured just before. */
+static double books_limit(const struct run *run, double least)
+{
+	const struct metric_value *step = case_metric(run->result, "trainmem.step_time");
+
+	return trial_limit(least, BOOK_ALL_STEPS, step ? step->value : 0);
+}
+
 static enum status keep_books(struct run *run, const struct setup *setup,
 			      const struct trainmem_options *options, struct error *err)
 {
@@ -143,7 +155,7 @@ static enum status keep_books(struct run *run, const struct setup *setup,
 				     .arguments = &request,
 				     .arguments_size = sizeof(request),
 				     .result_size = sizeof(struct account),
-				     .seconds = options->process_seconds };
+				     .seconds = books_limit(run, options->process_seconds) };
 	struct training_options plain = plain_options();
 	struct setup all = plain_setup(setup);
 	struct heap plan, kept;

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/units.h"
+#include "suites/pace.h"
 #include "suites/parallel/mode.h"
 
 /* Rows and widths are multiples of this, so that no trial is slow for want of alignment. */
@@ -101,6 +102,16 @@ uint64_t search_next(uint64_t fits, uint64_t fails, uint64_t predicted, uint64_t
 	return next ? next : step;
 }
 
+/* One that finds the context's size, and two that are tried. */
+#define TRIAL_STEPS 3
+
+static double limit_of(const struct run *run, const struct setup *setup, double least)
+{
+	double step = setup_flops(setup) / pace_flops(&run->devices[0]->info, setup->precision);
+
+	return trial_limit(least, TRIAL_STEPS, step);
+}
+
 static enum status one_trial(struct run *run, const struct search_options *o,
 			     struct trial_request *request, struct search *s, struct trial *trial,
 			     struct error *err)
@@ -110,7 +121,7 @@ static enum status one_trial(struct run *run, const struct search_options *o,
 				     .arguments = request,
 				     .arguments_size = sizeof(*request),
 				     .result_size = sizeof(*trial),
-				     .seconds = o->process_seconds };
+				     .seconds = limit_of(run, &request->setup, o->process_seconds) };
 
 	if (backend_memory_view(run->devices[0], &request->before, err) != STATUS_OK)
 		return err->status;

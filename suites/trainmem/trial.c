@@ -11,6 +11,8 @@
 /* Rows of the step that loads what a step needs, at most. */
 #define CONTEXT_BATCH 4096
 
+/* What a loaded device takes longer than an idle one, at most. */
+#define LIMIT_FACTOR 4
 /* By this part of the budget the device may give more than it said. */
 #define FILLER_MISSES 50
 
@@ -57,6 +59,11 @@ static enum status find_budget(struct device *device, const struct trial_request
 	if (r->limit_by == LIMIT_BY_ALLOCATOR || !r->capacity)
 		t->budget = less(t->budget, r->reserve);
 	return STATUS_OK;
+}
+
+double trial_limit(double least, int steps, double step_seconds)
+{
+	return least + LIMIT_FACTOR * steps * fmax(step_seconds, 0);
 }
 
 static enum status fill_beyond(struct device *device, const struct trial_request *r,

@@ -42,4 +42,10 @@ struct trial {
 /* A nursery_fn: struct trial_request to struct trial. That a step does not fit is no error. */
 enum status trial_of_step(struct device *device, const void *request, void *trial, struct error *err);
 
+/*
+ * Seconds after which a process that carries out `steps` steps is killed: `least`, and four times as long as the steps
+ * are expected to take. A large batch on a slow or loaded device is no hang.
+ */
+double trial_limit(double least, int steps, double step_seconds);
+
 #endif
