@@ -38,13 +38,27 @@ for night in 1 2; do
 	"$top"/ci/nightly -c "$folder/good.ini" -d "$folder/nights" -- -q >"$folder/log" 2>&1 ||
 		fail "night $night: exit code $?: $(cat "$folder/log")"
 done
-for file in junit.xml summary.md report.html compare.html compare.txt trend.txt trend.html history.db; do
+for file in junit.xml summary.md verdict.txt acceptance.html report.html report.css compare.html compare.txt trend.txt trend.html history.db; do
 	[ -s "$folder/nights/$file" ] || fail "nightly left no $file"
 done
 grep -q '^2 nights' "$folder/nights/trend.txt" || fail "the history does not hold both nights: $(cat "$folder/nights/trend.txt")"
 "$top"/ci/nightly -c "$folder/slow.ini" -d "$folder/nights" -- -q >/dev/null 2>&1
 [ $? = 1 ] || fail "nightly does not say that a limit is violated"
 grep -q '<failure' "$folder/nights/junit.xml" || fail "junit.xml does not hold the violated limit"
+grep -q 'REJECTED' "$folder/nights/acceptance.html" || fail "the acceptance page is not of this night"
+grep -q '^\*\*Not accepted: ' "$folder/nights/summary.md" || fail "the summary does not say what the exit code says: $(head -5 "$folder/nights/summary.md")"
+tail -n 1 "$folder/nights/verdict.txt" | grep -q '^Not accepted: ' || fail "verdict.txt: $(cat "$folder/nights/verdict.txt")"
+for page in report acceptance compare trend; do
+	grep -q '<link rel="stylesheet" href="report.css"' "$folder/nights/$page.html" || fail "$page.html does not link its style sheet"
+done
+
+# A night that nobody's limits are about: the exit code is not 0, and every output says why.
+sed '/^.limit/,$d' "$folder/good.ini" >"$folder/none.ini"
+"$top"/ci/nightly -c "$folder/none.ini" -d "$folder/nights" -- -q >/dev/null 2>&1
+code=$?
+[ $code = 4 ] || fail "a night without a judgement: exit code $code"
+grep -q '<error type="INCONCLUSIVE" message="Not decided: nothing was judged' "$folder/nights/junit.xml" || fail "a night without a judgement has a green junit.xml"
+grep -q 'nothing was judged' "$folder/nights/summary.md" || fail "the summary hides that nothing was judged"
 "$top"/ci/nightly -c "$folder/missing.ini" -d "$folder/nights" >/dev/null 2>&1
 [ $? = 2 ] || fail "nightly hides a usage error"
 exec 8>"$folder/nights/lock"
@@ -65,8 +79,9 @@ prolog "$folder/good.ini" || fail "the prolog refuses a good node"
 prolog "$folder/missing.ini" || fail "the prolog refuses a node for its own config"
 GPUPROOF_SECONDS=0.01 prolog "$folder/good.ini" || fail "the prolog refuses a node because time is short"
 [ ! -e "$folder/drained" ] || fail "a good node was drained: $(cat "$folder/drained")"
-prolog "$folder/slow.ini" && fail "the prolog accepts a slow node"
-grep -qx 'update nodename=node7 state=drain reason=gpuproof: a limit is violated' "$folder/drained" ||
+GPUPROOF_KEEP=$folder/kept prolog "$folder/slow.ini" && fail "the prolog accepts a slow node"
+[ -s "$(echo "$folder"/kept/node7-*/run/result.json)" ] || fail "the evidence is not kept"
+grep -qx 'update nodename=node7 state=drain reason=gpuproof: a limit is violated: host:0: fails speed' "$folder/drained" ||
 	fail "not drained as it should: $(cat "$folder/drained")"
 PATH=$folder/bin:$PATH GPUPROOF_CONFIG=$folder/slow.ini SLURM_JOB_GPUS= "$top"/ci/slurm-prolog || fail "a job without GPUs is refused"
 
