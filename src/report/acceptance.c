@@ -246,7 +246,9 @@ static struct tree *page_of(const struct acceptance *a, const struct view *view,
 	set_tiles(a, page);
 	view_warnings(view, page);
 	view_text(page, "limits_source", a->result->judgement->limits);
+	view_text(page, "host", result_fact(a->result, "hostname"));
 	tree_text(page, "run_page", a->run_page ? a->run_page : "");
+	acceptance_aspects(a, page);
 	acceptance_matrix(a, page);
 	acceptance_checks(a, page);
 	acceptance_charts(a, page);

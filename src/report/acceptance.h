@@ -21,11 +21,12 @@ enum status acceptance_render(const struct acceptance *acceptance,
 enum status acceptance_write(const struct acceptance *acceptance,
 			     const struct report_options *options, struct error *err);
 
-/* Parts: what each sets on the page. acceptance_checks.c, acceptance_matrix.c, acceptance_charts.c */
+/* Parts: what each sets on the page. acceptance_aspects.c, _checks.c, _matrix.c, _charts.c */
 struct tree;
 struct view;
 void acceptance_checks(const struct acceptance *a, struct tree *page);
 void acceptance_limits(const struct acceptance *a, struct tree *page);
+void acceptance_aspects(const struct acceptance *a, struct tree *page);
 void acceptance_matrix(const struct acceptance *a, struct tree *page);
 void acceptance_charts(const struct acceptance *a, struct tree *page);
 /* "ok", "failed", "error", "noisy", "skipped": the verdict's class in report.css; and its symbol. */
