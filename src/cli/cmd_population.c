@@ -217,7 +217,7 @@ const struct command command_population = {
 		 "one config on one\nmachine that are given together are launches. What a limit of "
 		 "the model rejects "
 		 "is refused. `population = 3 %`\nin a [limit] compares with the shipped cards and "
-		 "yours: gpuproof help population\n\n"
+		 "yours: gpuproof help good-cards\n\n"
 		 "  -o, --output FILE        your file; without it GPUPROOF_POPULATION, else "
 		 "gpuproof-population.ini",
 	.run = population_run,

@@ -180,7 +180,7 @@ static void say_unknown(const struct judging *j)
 	check->value = check->low = check->high = NAN;
 	check_decide(check, j->limit, VERDICT_SKIP,
 		     "no good card is known that measured this: a whole node that is slow is told "
-		     "by the other limits alone (gpuproof help population)");
+		     "by the other limits alone (gpuproof help good-cards)");
 	check->accepted = true;
 	free(text);
 }

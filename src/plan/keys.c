@@ -66,7 +66,7 @@ const struct key limit_keys[] = {
 	{ .name = "sisters_warn", .type = KEY_TEXT, .fallback = "",
 	  .help = "1 %: with sisters; so much worse is a warning already" },
 	{ .name = "population", .type = KEY_TEXT, .fallback = "",
-	  .help = "3 %: reject a device so much worse than good cards of its model (gpuproof help population)" },
+	  .help = "3 %: reject a device so much worse than good cards of its model (gpuproof help good-cards)" },
 	{ .name = "sigmas", .type = KEY_REAL, .fallback = "3", .min = 0, .max = 100,
 	  .help = "sisters, population: and worse by so many robust standard deviations of them" },
 	{ .name = "launch_spread", .type = KEY_PERCENT, .fallback = "0.5 %", .min = 0, .max = 0.5,

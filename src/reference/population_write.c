@@ -62,7 +62,7 @@ char *population_to_text(const struct population *p)
 	struct text out = TEXT_EMPTY;
 	size_t figures = 0, kinds = 0;
 
-	text_add(&out, "; What good cards measured with gpuproof (gpuproof help population).\n");
+	text_add(&out, "; What good cards measured with gpuproof (gpuproof help good-cards).\n");
 	if (p->without_shipped)
 		text_add(&out, "\n[population]\nshipped = no\n");
 	for (size_t i = 0; i < p->card_count; i++)
