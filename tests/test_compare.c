@@ -8,6 +8,7 @@
 
 #include "judge/compare.h"
 #include "judge/rank.h"
+#include "judge/shift.h"
 #include "judge_fixture.h"
 
 static void ranks_have_their_exact_distribution(void **state)
@@ -31,14 +32,14 @@ static void shifts_have_intervals_from_four_values_on(void **state)
 	double shift, low, high;
 
 	(void)state;
-	assert_true(shift_between(a, 5, b, 5, &shift, &low, &high));
+	assert_true(shift_between(a, 5, b, 5, 0.025, &shift, &low, &high));
 	assert_float_equal(shift, 10, 1e-12);
 	/* P(U <= 2) = 1.6 %: the third smallest and the third largest of 25 differences. */
 	assert_float_equal(low, 7, 1e-12);
 	assert_float_equal(high, 13, 1e-12);
-	assert_true(shift_between(a, 4, b, 4, &shift, &low, &high));
+	assert_true(shift_between(a, 4, b, 4, 0.025, &shift, &low, &high));
 	assert_float_equal(low, 7, 1e-12);
-	assert_false(shift_between(a, 3, b, 5, &shift, &low, &high));
+	assert_false(shift_between(a, 3, b, 5, 0.025, &shift, &low, &high));
 	assert_true(isnan(low) && isnan(high));
 	assert_float_equal(shift, 11, 1e-12);
 }
@@ -64,7 +65,7 @@ static void compare(size_t na, size_t nb, double factor, double spread, double c
 		node_add(&a[i], 0, launch_values[i][0], 0.001)->after.sm_clock_hz = 2e9;
 		node_add(&b[i], 0, launch_values[i][1], 0.001)->after.sm_clock_hz = 2e9 * clock;
 	}
-	compare_results(&input, out);
+	assert_int_equal(compare_results(&input, out, &(struct error)ERROR_NONE), STATUS_OK);
 	for (size_t i = 0; i < 8; i++) {
 		result_release(&a[i]);
 		result_release(&b[i]);
@@ -118,7 +119,7 @@ static void a_lower_clock_explains_a_lower_speed(void **state)
 	(void)state;
 	compare(5, 5, 0.9, 0.001, 0.9, &c);
 	assert_int_equal(c.rows[0].change, CHANGE_REGRESSED);
-	assert_float_equal(c.rows[0].normalised, 1, 0.002);
+	assert_float_equal(c.rows[0].at_same_clock, 1, 0.002);
 	/* And is named before any number. */
 	assert_int_equal(c.difference_count, 1);
 	assert_string_equal(c.differences[0].name, "cuda:0 clock under load, mean");
@@ -143,7 +144,7 @@ static void broken_and_missing_cases_are_named(void **state)
 	node_add(&b, 2, 55e9, 0.001);
 	input.a = &a;
 	input.b = &b;
-	compare_results(&input, &c);
+	assert_int_equal(compare_results(&input, &c, &(struct error)ERROR_NONE), STATUS_OK);
 	assert_int_equal(c.count, 3);
 	assert_int_equal(c.counts[CHANGE_NONE], 3);
 	assert_int_equal(comparison_gate(&c), 4);
@@ -152,7 +153,7 @@ static void broken_and_missing_cases_are_named(void **state)
 	assert_string_equal(c.rows[2].reason, "A: does not have this case");
 	comparison_release(&c);
 	b.cases[0].status = CASE_FAILED;
-	compare_results(&input, &c);
+	assert_int_equal(compare_results(&input, &c, &(struct error)ERROR_NONE), STATUS_OK);
 	assert_int_equal(comparison_gate(&c), 5);
 	assert_true(c.rows[0].wrong);
 	comparison_release(&c);
@@ -190,20 +191,20 @@ static void what_has_no_main_figure_or_is_zero_on_both_sides_keeps_no_gate_open(
 			node_add(r, 1, 55e9, 0.001)->metrics[0].headline = false;
 			make_share(node_add(r, 2, 0, 0), 0);
 		}
-	compare_results(&input, &c);
+	assert_int_equal(compare_results(&input, &c, &(struct error)ERROR_NONE), STATUS_OK);
 	assert_int_equal(c.counts[CHANGE_SAME], 2);
 	assert_int_equal(c.count, 2);
 	assert_int_equal(comparison_gate(&c), 0);
 	comparison_release(&c);
 	/* Something out of nothing is no ratio, but no reason to pass either. */
 	make_share(&b[4].cases[2], 0.1);
-	compare_results(&input, &c);
+	assert_int_equal(compare_results(&input, &c, &(struct error)ERROR_NONE), STATUS_OK);
 	assert_int_equal(c.counts[CHANGE_NONE], 1);
 	assert_int_equal(comparison_gate(&c), 4);
 	comparison_release(&c);
 	/* A wrong result counts in whichever launch it is. */
 	b[3].cases[1].status = CASE_FAILED;
-	compare_results(&input, &c);
+	assert_int_equal(compare_results(&input, &c, &(struct error)ERROR_NONE), STATUS_OK);
 	assert_int_equal(comparison_gate(&c), 5);
 	comparison_release(&c);
 	for (size_t i = 0; i < 5; i++) {
@@ -230,7 +231,7 @@ static void memory_errors_of_the_new_side_are_wrong(void **state)
 	}
 	b[2].cases[0].before.ecc_uncorrected = 0;
 	b[2].cases[0].after.ecc_uncorrected = 1;
-	compare_results(&input, &c);
+	assert_int_equal(compare_results(&input, &c, &(struct error)ERROR_NONE), STATUS_OK);
 	assert_int_equal(comparison_gate(&c), 5);
 	assert_int_equal(c.fault_count, 1);
 	assert_string_equal(c.faults[0], "transfer/h2d/pinned/512MiB@cuda:0: "
@@ -239,7 +240,7 @@ static void memory_errors_of_the_new_side_are_wrong(void **state)
 	/* Of the old side it is past. */
 	input.a = b;
 	input.b = a;
-	compare_results(&input, &c);
+	assert_int_equal(compare_results(&input, &c, &(struct error)ERROR_NONE), STATUS_OK);
 	assert_int_equal(comparison_gate(&c), 0);
 	comparison_release(&c);
 	for (size_t i = 0; i < 4; i++) {
@@ -261,7 +262,7 @@ static void nothing_to_compare_passes_no_gate(void **state)
 	node_init(&b, 1, "NVIDIA H200");
 	input.a = &a;
 	input.b = &b;
-	compare_results(&input, &c);
+	assert_int_equal(compare_results(&input, &c, &(struct error)ERROR_NONE), STATUS_OK);
 	assert_int_equal(comparison_gate(&c), 4);
 	comparison_release(&c);
 	result_release(&a);
@@ -294,7 +295,7 @@ static void environments_are_compared(void **state)
 						 xstrdup("default") };
 	input.a = &a;
 	input.b = &b;
-	compare_results(&input, &c);
+	assert_int_equal(compare_results(&input, &c, &(struct error)ERROR_NONE), STATUS_OK);
 	assert_int_equal(c.difference_count, 3);
 	assert_string_equal(c.differences[0].name, "cuda:1");
 	assert_string_equal(c.differences[1].name, "driver");
@@ -303,6 +304,313 @@ static void environments_are_compared(void **state)
 	comparison_release(&c);
 	result_release(&a);
 	result_release(&b);
+}
+
+static void signed_ranks_have_their_exact_distribution(void **state)
+{
+	/* Wilcoxon 1945: of five pairs all positive once in 32, of six once in 64; sums of 2 and less of eight: 3/256. */
+	static const double five[] = { 1, 2, 3, 4, 5 }, eight[] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+	double shift, low, high;
+
+	(void)state;
+	assert_false(shift_of_pairs(five, 5, 0.025, &shift, &low, &high));
+	assert_float_equal(shift, 3, 1e-12);
+	assert_true(isnan(low) && isnan(high));
+	assert_true(shift_of_pairs(five, 5, 0.05, &shift, &low, &high));
+	assert_float_equal(low, 1, 1e-12);
+	assert_float_equal(high, 5, 1e-12);
+	/* P(W <= 3) = 5/256 is within 2.5 %, P(W <= 4) = 7/256 is not: the fourth smallest mean, of 1, 1.5, 2, 2. */
+	assert_true(shift_of_pairs(eight, 8, 0.025, &shift, &low, &high));
+	assert_float_equal(low, 2, 1e-12);
+	assert_float_equal(high, 7, 1e-12);
+	assert_float_equal(shift, 4.5, 1e-12);
+}
+
+/* What visits differ by is in every interval, but not where both sides belong to one visit. */
+static void visits_widen_intervals_unless_in_turns(void **state)
+{
+	static const double a[] = { 0, 0.001, -0.001, 0.002, -0.002 };
+	static const double b[] = { 0.02, 0.021, 0.019, 0.022, 0.018 };
+	struct shift_input in = { .a = a,
+				  .b = b,
+				  .a_count = 5,
+				  .b_count = 5,
+				  .launch_spread = 0.005,
+				  .resemblance = 1,
+				  .visit_freedom = INFINITY };
+	struct shift one, two, turns;
+
+	(void)state;
+	one = shift_measure(&in);
+	assert_float_equal(one.value, 0.02, 1e-12);
+	assert_float_equal(one.low, 0.017, 1e-12);
+	in.visit_spread = 0.01;
+	two = shift_measure(&in);
+	assert_float_equal(two.value - two.low, hypot(0.003, 1.96 * M_SQRT2 * 0.01), 1e-5);
+	assert_float_equal(two.high - two.value, two.value - two.low, 1e-12);
+	assert_true(two.value - two.low_each < two.value - two.low);
+	assert_true(shift_probability_above(&one, 0.01) < 0.02);
+	assert_true(shift_probability_above(&two, 0.01) > 0.2);
+	/* Learnt from few nights it is less certain. */
+	in.visit_freedom = 7;
+	assert_true(shift_measure(&in).low < two.low);
+	/* In turns every pair differs by the same. */
+	in.turns = true;
+	turns = shift_measure(&in);
+	assert_float_equal(turns.low, 0.02, 1e-12);
+	assert_true(shift_probability_above(&turns, 0.01) < 0.02);
+	/* Too few launches show nothing, and are never clear. */
+	in.turns = false;
+	in.a_count = 3;
+	in.few_half = 0.001;
+	assert_false(shift_measure(&in).shown);
+	one = shift_measure(&in);
+	assert_float_equal(shift_probability_above(&one, 0.01), 1, 0);
+}
+
+static void launches_needed_follow_from_both_spreads(void **state)
+{
+	(void)state;
+	/* A spread that launches can average away, and one of visits that they can't. */
+	assert_int_equal(shift_launches_needed(0.001, 1, 0, 0.01), 4);
+	assert_in_range(shift_launches_needed(0.01, 1, 0, 0.01), 17, 21);
+	assert_true(shift_launches_needed(0.01, 2, 0, 0.01) > 3 * shift_launches_needed(0.01, 1, 0, 0.01));
+	assert_true(shift_launches_needed(0.01, 1, 0.002, 0.01) > shift_launches_needed(0.01, 1, 0, 0.01));
+	assert_int_equal(shift_launches_needed(0.001, 1, 0.2, 0.01), 0);
+}
+
+/* `count` cases of either side, five launches; those from `first` on are `factor` times as fast in B. */
+struct night {
+	struct result a[5], b[5];
+	struct comparison_input input;
+};
+
+static void night_init(struct night *n, size_t count, size_t first, double factor)
+{
+	static const double wobble[2][5] = { { 0, 2e-3, -2e-3, 1e-3, -1e-3 },
+					     { 1e-3, -2e-3, 0, 2e-3, -1e-3 } };
+
+	*n = (struct night){ 0 };
+	n->input = (struct comparison_input){ .a = n->a,
+					      .b = n->b,
+					      .a_count = 5,
+					      .b_count = 5,
+					      .margin = 0.01,
+					      .launch_spread = 0.005 };
+	for (size_t l = 0; l < 5; l++) {
+		node_init(&n->a[l], count, "NVIDIA H200");
+		node_init(&n->b[l], count, "NVIDIA H200");
+		for (size_t i = 0; i < count; i++) {
+			node_add(&n->a[l], i, 55e9 * (1 + wobble[i % 2][l]), 0.001);
+			node_add(&n->b[l], i,
+				 55e9 * (1 + wobble[(i + 1) % 2][l]) * (i < first ? 1 : factor),
+				 0.001);
+		}
+	}
+}
+
+static void night_release(struct night *n)
+{
+	for (size_t l = 0; l < 5; l++) {
+		result_release(&n->a[l]);
+		result_release(&n->b[l]);
+	}
+}
+
+static void night_compare(struct night *n, struct comparison *c)
+{
+	assert_int_equal(compare_results(&n->input, c, &(struct error)ERROR_NONE), STATUS_OK);
+}
+
+/* A change that is clear by itself is one of many where many were looked at. */
+static void the_error_is_shared_by_all_figures(void **state)
+{
+	static const struct {
+		size_t cases;
+		double factor;
+		bool possible;
+		int gate;
+	} rows[] = {
+		{ 1, 0.97, false, 1 },
+		{ 200, 0.97, false, 1 },
+		{ 1, 0.983, false, 1 },
+		{ 200, 0.983, true, 4 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct comparison c;
+		struct night n;
+
+		night_init(&n, rows[i].cases, rows[i].cases - 1, rows[i].factor);
+		night_compare(&n, &c);
+		assert_int_equal(c.rows[0].change, CHANGE_REGRESSED);
+		assert_int_equal(c.counts[CHANGE_REGRESSED], 1);
+		if (c.rows[0].possible != rows[i].possible || comparison_gate(&c) != rows[i].gate)
+			fail_msg("row %zu: %d, gate %d, probability %g", i, c.rows[0].possible,
+				 comparison_gate(&c), c.rows[0].probability);
+		assert_true(rows[i].possible == (c.rows[0].probability > COMPARE_ERROR));
+		assert_true(rows[i].possible == (*c.rows[0].reason != '\0'));
+		comparison_release(&c);
+		night_release(&n);
+	}
+}
+
+/* Makes all figures of a side page-able copies, and gives it a yardstick. */
+static void make_host_bound(struct result *r, double yardstick)
+{
+	for (size_t i = 0; i < r->case_count; i++) {
+		free(r->cases[i].parameters[1].text);
+		r->cases[i].parameters[1].text = xstrdup("pageable");
+	}
+	if (!(yardstick > 0))
+		return;
+	r->yardstick = xcalloc(1, sizeof(*r->yardstick));
+	r->yardstick_count = r->yardstick_capacity = 1;
+	r->yardstick[0] = (struct metric_value){ .name = xstrdup("host.call"),
+						 .unit = xstrdup("s"),
+						 .better = BETTER_LOWER,
+						 .value = yardstick,
+						 .low = NAN,
+						 .high = NAN,
+						 .series = xstrdup("") };
+}
+
+/* Two visits to a host in two states: one finding, no regression; in one visit it would be one. */
+static void a_shift_of_the_host_is_one_finding(void **state)
+{
+	static const struct {
+		double factor, yardstick_a, yardstick_b;
+		bool turns;
+		size_t certain;
+		const char *finding;
+	} rows[] = {
+		{ 0.7, 0, 0, false, 0, "no yardstick of the host tells which" },
+		{ 0.7, 2e-7, 2.9e-7, false, 0, "its yardstick is 1.45 times as slow" },
+		{ 0.7, 2e-7, 2e-7, false, 0, "not the host, whose yardstick is 1 times as slow" },
+		/* Four times as slow, and the host is not: that is no state of it. */
+		{ 0.25, 2e-7, 2e-7, false, 8, "not the host" },
+		{ 0.25, 2e-7, 8e-7, false, 0, "its yardstick is 4 times as slow" },
+		{ 0.25, 0, 0, false, 0, "no yardstick" },
+		{ 0.7, 2e-7, 2e-7, true, 8, "" },
+		{ 1, 2e-7, 2.9e-7, false, 0, "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct comparison c;
+		size_t certain = 0;
+		struct night n;
+
+		night_init(&n, 8, 0, rows[i].factor);
+		for (size_t l = 0; l < 5; l++) {
+			make_host_bound(&n.a[l], rows[i].yardstick_a);
+			make_host_bound(&n.b[l], rows[i].yardstick_b);
+		}
+		n.input.turns = rows[i].turns;
+		night_compare(&n, &c);
+		for (size_t r = 0; r < c.count; r++) {
+			assert_int_equal(c.rows[r].kind, FIGURE_HOST);
+			certain += c.rows[r].change == CHANGE_REGRESSED && !c.rows[r].possible;
+		}
+		if (certain != rows[i].certain || !strstr(c.host_finding, rows[i].finding) ||
+		    (!*rows[i].finding && *c.host_finding))
+			fail_msg("row %zu: %zu certain, '%s', probability %g", i, certain,
+				 c.host_finding, c.rows[0].probability);
+		if (rows[i].yardstick_a > 0)
+			assert_float_equal(c.rows[0].at_same_host * rows[i].yardstick_b,
+					   c.rows[0].ratio * rows[i].yardstick_a, 1e-12);
+		else
+			assert_true(isnan(c.rows[0].at_same_host));
+		comparison_release(&c);
+		night_release(&n);
+	}
+}
+
+/* Bytes and shares: no launch changes them, so that one launch and one byte say it. */
+static void what_was_counted_is_compared_as_it_is(void **state)
+{
+	static const struct {
+		double a[2], b[2];
+		enum change change;
+		int gate;
+	} rows[] = {
+		{ { 1000, 1000 }, { 1000, 1000 }, CHANGE_SAME, 0 },
+		{ { 1000, 1000 }, { 1100, 1100 }, CHANGE_REGRESSED, 1 },
+		{ { 1000, 1000 }, { 900, 900 }, CHANGE_IMPROVED, 0 },
+		/* Launches that differ leave open what is between them. */
+		{ { 1000, 1100 }, { 1050, 1150 }, CHANGE_INCONCLUSIVE, 4 },
+		{ { 1000, 1100 }, { 1200, 1300 }, CHANGE_REGRESSED, 1 },
+		{ { 0, 0 }, { 0, 0 }, CHANGE_SAME, 0 },
+		/* Something out of nothing. */
+		{ { 0, 0 }, { 0, 64 }, CHANGE_REGRESSED, 1 },
+		{ { 0, 64 }, { 0, 0 }, CHANGE_NONE, 4 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct comparison_input input = {
+			.a_count = 2, .b_count = 2, .margin = 0.01, .launch_spread = 0.005
+		};
+		struct result a[2], b[2];
+		struct comparison c;
+
+		for (size_t l = 0; l < 2; l++) {
+			struct metric_value *m;
+
+			node_init(&a[l], 1, "NVIDIA H200");
+			node_init(&b[l], 1, "NVIDIA H200");
+			for (size_t side = 0; side < 2; side++) {
+				m = node_add(side ? &b[l] : &a[l], 0, 1, 0)->metrics;
+				m->value = side ? rows[i].b[l] : rows[i].a[l];
+				m->low = m->high = NAN;
+				m->better = BETTER_LOWER;
+				m->unit[1] = m->series[0] = '\0';
+			}
+		}
+		input.a = a;
+		input.b = b;
+		assert_int_equal(compare_results(&input, &c, &(struct error)ERROR_NONE), STATUS_OK);
+		if (c.rows[0].change != rows[i].change || comparison_gate(&c) != rows[i].gate)
+			fail_msg("row %zu: %s, gate %d", i, change_name(c.rows[0].change),
+				 comparison_gate(&c));
+		assert_false(c.rows[0].possible);
+		comparison_release(&c);
+		for (size_t l = 0; l < 2; l++) {
+			result_release(&a[l]);
+			result_release(&b[l]);
+		}
+	}
+}
+
+/* Launches that wander together are told, and make every interval wider. */
+static void launches_that_resemble_each_other_are_told(void **state)
+{
+	static const double wandering[5] = { -4e-3, -2e-3, 0, 2e-3, 4e-3 },
+			    jumping[5] = { -4e-3, 4e-3, -2e-3, 2e-3, 0 };
+	double widths[2];
+
+	(void)state;
+	for (size_t k = 0; k < 2; k++) {
+		struct comparison c;
+		struct night n;
+
+		night_init(&n, 40, 40, 1);
+		for (size_t l = 0; l < 5; l++)
+			for (size_t i = 0; i < 40; i++) {
+				double off = (k ? wandering : jumping)[l];
+
+				n.a[l].cases[i].metrics[0].value = 55e9 * (1 + off);
+				n.b[l].cases[i].metrics[0].value = 55e9 * (1 + (i % 2 ? off : -off));
+			}
+		night_compare(&n, &c);
+		assert_int_equal(c.resemblance_series, 80);
+		assert_true(k ? c.resemblance > 0.5 : c.resemblance < 0);
+		widths[k] = c.rows[0].high / c.rows[0].low - 1;
+		comparison_release(&c);
+		night_release(&n);
+	}
+	assert_true(widths[1] > 1.5 * widths[0]);
 }
 
 int main(void)
@@ -318,6 +626,13 @@ int main(void)
 		cmocka_unit_test(memory_errors_of_the_new_side_are_wrong),
 		cmocka_unit_test(nothing_to_compare_passes_no_gate),
 		cmocka_unit_test(environments_are_compared),
+		cmocka_unit_test(signed_ranks_have_their_exact_distribution),
+		cmocka_unit_test(visits_widen_intervals_unless_in_turns),
+		cmocka_unit_test(launches_needed_follow_from_both_spreads),
+		cmocka_unit_test(the_error_is_shared_by_all_figures),
+		cmocka_unit_test(a_shift_of_the_host_is_one_finding),
+		cmocka_unit_test(what_was_counted_is_compared_as_it_is),
+		cmocka_unit_test(launches_that_resemble_each_other_are_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,7 +53,7 @@ expect 0 '1 comparison: 1 the same' --fail-on regression $a -- $a
 # But one file four times is one launch.
 expect 2 'a/result.json is the same run as a/result.json: a launch counts once' --fail-on regression a a a a -- b
 expect 2 'a launch counts once' a -- b b
-expect 4 'LAUNCHES' --fail-on regression a a --launch-spread '5 %'
+expect 4 '1 launch of each' --fail-on regression a a --launch-spread '5 %'
 expect 0 '[run] seed' a b
 expect 0 'The measurements differ in:' a b
 expect 0 '"format"' a b --json
@@ -66,6 +66,12 @@ expect 2 '--margin' a b --margin 1
 expect 2 'is not below 100 %' a b --margin 100%
 expect 2 "there is no option '--marg'" a b --marg 1
 expect 3 'nothing' a nothing
+
+# Of the yardstick that both sides have; what visits differ by may come from a history.
+expect 0 "The host's yardstick, B/A: host.work" a b
+expect 3 'nowhere.db' a b --db nowhere.db
+"$program" history add a b --db nights.db >/dev/null || failed=1
+expect 0 'margin 1 %' a b --db nights.db
 
 # Ten times slower: a regression, as far as four launches show one.
 if command -v python3 >/dev/null; then

@@ -57,6 +57,10 @@ for file in three/launch-2/result.json three/launch-3/result.json three/launch-3
 done
 [ "$(grep -o '"launches": \[[^]]*\]' three/result.json | head -1 | tr ',' '\n' | wc -l)" = 3 ] ||
 	complain "result.json does not hold three launches: $(grep -c launches three/result.json)"
+# Each launch times the host, and the pooled result keeps all of them.
+[ "$(grep -c '"host\.' three/launch-2/result.json)" = 4 ] || complain "a launch has no yardstick of the host"
+grep -A9 '"host.call"' three/result.json | tr -d '\n' | grep -q '"launches": \[[^]]*,[^]]*,' ||
+	complain "the yardsticks of launches are not pooled"
 grep -q '"launches": \[' three/launch-2/result.json && complain "a single launch claims to be several"
 # One that is interrupted goes on where it was: the third is missing.
 rm -r three/launch-3 three/result.json

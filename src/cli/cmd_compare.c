@@ -10,19 +10,20 @@
 #include "cli/print_comparison.h"
 #include "cli/result_list.h"
 #include "judge/compare.h"
-#include "judge/estimate.h"
+#include "judge/launch_spread.h"
 
 extern const struct command command_compare;
 
 static const struct option_row rows[] = {
 	{ 0, "fail-on", true },      { 0, "margin", true }, { 0, "launch-spread", true },
 	{ 0, "all-metrics", false }, { 0, "json", false },  { 'a', "all", false },
-	{ 0, NULL, false },
+	{ 'd', "db", true },         { 0, NULL, false },
 };
 
 struct compare_arguments {
 	bool gate, all_metrics, json, all;
 	double margin, launch_spread;
+	const char *db;
 	struct result_list a, b;
 };
 
@@ -38,7 +39,9 @@ static enum status take_option(void *arguments, const char *name, const char *va
 			error_set(err, STATUS_USAGE, "'%.60s' is not below 100 %%", value);
 		return error_prefix(err, "--%s", name);
 	}
-	if (strcmp(name, "fail-on") == 0) {
+	if (strcmp(name, "db") == 0) {
+		c->db = value;
+	} else if (strcmp(name, "fail-on") == 0) {
 		c->gate = true;
 		if (strcmp(value, "regression") != 0)
 			return error_set(err, STATUS_USAGE,
@@ -98,7 +101,16 @@ static int parse_arguments(struct compare_arguments *c, int argc, char **argv)
 	return code;
 }
 
-static int compare_and_print(const struct compare_arguments *c)
+/* Two pooled results, or as many launches on either side, each beside its other. */
+static bool in_turns(const struct compare_arguments *c)
+{
+	for (size_t i = 0; i < c->a.count && c->a.count == c->b.count; i++)
+		if (!compare_taken_in_turns(&c->a.items[i], &c->b.items[i]))
+			return false;
+	return c->a.count == c->b.count;
+}
+
+static int compare_and_print(const struct compare_arguments *c, struct history *history)
 {
 	const struct comparison_input input = {
 		.a = c->a.items,
@@ -108,11 +120,15 @@ static int compare_and_print(const struct compare_arguments *c)
 		.margin = c->margin,
 		.launch_spread = c->launch_spread,
 		.all_metrics = c->all_metrics,
+		.turns = in_turns(c),
+		.history = history,
 	};
 	struct comparison comparison;
+	struct error err = ERROR_NONE;
 	int code;
 
-	compare_results(&input, &comparison);
+	if (compare_results(&input, &comparison, &err) != STATUS_OK)
+		return command_fail(&err);
 	if (c->json) {
 		char *json = comparison_to_json(&comparison);
 
@@ -131,10 +147,16 @@ static int compare_run(int argc, char **argv)
 {
 	struct compare_arguments arguments = { .margin = COMPARE_MARGIN,
 					       .launch_spread = LAUNCH_SPREAD };
+	struct history *history = NULL;
+	struct error err = ERROR_NONE;
 	int code = parse_arguments(&arguments, argc, argv);
 
+	if (code == EXIT_ACCEPTED && arguments.db &&
+	    history_open(&history, arguments.db, DB_READ, &err) != STATUS_OK)
+		code = command_fail(&err);
 	if (code == EXIT_ACCEPTED)
-		code = compare_and_print(&arguments);
+		code = compare_and_print(&arguments, history);
+	history_close(history);
 	result_list_release(&arguments.a);
 	result_list_release(&arguments.b);
 	return code;
@@ -150,14 +172,19 @@ const struct command command_compare = {
 		 "launches. The ratio is oriented so that above 1 is worse for B, with its 95 % "
 		 "interval:\n"
 		 "REGRESSED, IMPROVED, SAME, or INCONCLUSIVE; fewer than four launches: possible "
-		 "at most.\n\n"
+		 "at most. Of all\n"
+		 "changes for the worse together at most one comparison in 20 has one that is none; "
+		 "intervals hold\n"
+		 "what visits differ by, and `run --against` measures both sides in one visit.\n\n"
 		 "      --margin 1%            changes within are the same\n"
 		 "      --fail-on regression   exit code 1 for a regression, 4 when none can be "
 		 "ruled out\n"
 		 "      --launch-spread 0.5%   taken for granted where there are fewer than four "
 		 "launches\n"
 		 "      --all-metrics          not only each suite's main figure\n"
-		 "  -a, --all                  print what is the same, too\n"
+		 "  -a, --all                  print what is the same or inconclusive, too\n"
+		 "  -d, --db FILE              a history: its nights say what visits differ by, else "
+		 "assumed by kind\n"
 		 "      --json                 as JSON on standard output",
 	.run = compare_run,
 };

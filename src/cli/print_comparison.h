@@ -7,6 +7,6 @@
 void print_comparison(const struct comparison *comparison, bool all);
 
 /* Compares two results with the usual margin, and prints it. */
-void print_compared(const struct result *a, const struct result *b);
+enum status print_compared(const struct result *a, const struct result *b, struct error *err);
 
 #endif

@@ -280,7 +280,9 @@ static int measure_against(struct run_request *a, const struct run_setup *setup,
 				options->directory, options->directory);
 	} else {
 		code = graver(result_exit_code(&results[0]), result_exit_code(&results[1]));
-		print_compared(&results[0], &results[1]);
+		if (print_compared(&results[0], &results[1], &report_error) != STATUS_OK)
+			code = command_fail(&report_error);
+		error_clear(&report_error);
 		if (publish(results, 2, a, options->directory, &report_error) != STATUS_OK)
 			code = code == EXIT_ACCEPTED ? command_fail(&report_error) : code;
 	}

@@ -5,10 +5,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
+#include "judge/comparing.h"
 #include "judge/judging.h"
-#include "judge/observation.h"
-#include "judge/rank.h"
 
 const char *change_name(enum change change)
 {
@@ -34,25 +32,32 @@ static struct comparison_row *add_row(struct comparison *out, const struct case_
 					.ratio = NAN,
 					.low = NAN,
 					.high = NAN,
-					.normalised = NAN,
+					.at_same_clock = NAN,
+					.at_same_host = NAN,
+					.launch_spread = NAN,
+					.visit_spread = NAN,
+					.probability = NAN,
 					.reason = xstrdup("") };
 	return row;
 }
 
-static void give_reason(struct comparison_row *row, const char *side, const char *reason)
+void comparison_give_reason(struct comparison_row *row, const char *side, const char *reason)
 {
 	free(row->reason);
-	row->reason = xasprintf("%s: %s", side, reason);
+	row->reason = xasprintf("%s%s%s", side, *side ? ": " : "", reason);
 }
 
-/* Mean SM clock of a case over its launches; NaN: unknown. */
+/* Mean SM clock while a case ran, over its launches; NaN: unknown. */
 static double clock_of(const struct subject *s)
 {
 	double sum = 0;
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->count; i++) {
-		double clock = s->cases[i]->after.sm_clock_hz;
+		const struct telemetry_during *during = &s->cases[i]->during;
+		/* One reading behind the case says little of what it ran at. */
+		double clock = during->readings ? during->sm_clock_hz.median
+						: s->cases[i]->after.sm_clock_hz;
 
 		if (clock > 0) {
 			sum += clock;
@@ -62,90 +67,91 @@ static double clock_of(const struct subject *s)
 	return n ? sum / (double)n : NAN;
 }
 
-static double *logs_of(const struct observation *o, bool lower_is_better)
+/* A pair that has a ratio; the rest follows when all pairs are known. */
+static void add_pair(struct comparing *k, const struct comparison_row *row,
+		     struct observation before, struct observation after, bool lower_is_better,
+		     const struct device_info *device)
 {
-	double *logs = xcalloc(o->count, sizeof(*logs));
-
-	/* Turned so that more is worse. */
-	for (size_t i = 0; i < o->count; i++)
-		logs[i] = lower_is_better ? log(o->values[i]) : -log(o->values[i]);
-	return logs;
+	ARRAY_GROW(k->pairs, k->pair_count, k->pair_capacity);
+	k->pairs[k->pair_count++] = (struct compared_pair){ .row = (size_t)(row - k->out->rows),
+							   .before = before,
+							   .after = after,
+							   .lower_is_better = lower_is_better,
+							   .device = device };
 }
 
-static enum change word_for(double low, double high, double margin)
-{
-	if (low > 1 + margin)
-		return CHANGE_REGRESSED;
-	if (high < 1 - margin)
-		return CHANGE_IMPROVED;
-	return low >= 1 - margin && high <= 1 + margin ? CHANGE_SAME : CHANGE_INCONCLUSIVE;
-}
-
-static void compare_values(const struct comparison_input *input, const struct observation *a,
-			   const struct observation *b, bool lower_is_better,
-			   struct comparison_row *row)
-{
-	double *before = logs_of(a, lower_is_better), *after = logs_of(b, lower_is_better);
-	double shift, low, high, half;
-
-	if (!shift_between(before, a->count, after, b->count, &shift, &low, &high)) {
-		row->possible = true;
-		half = hypot(a->estimate.half_both, b->estimate.half_both);
-		low = shift - half;
-		high = shift + half;
-	}
-	row->ratio = exp(shift);
-	row->low = exp(low);
-	row->high = exp(high);
-	row->change = word_for(row->low, row->high, input->margin);
-	free(before);
-	free(after);
-}
-
-/* No error, no fragmentation, on either side. */
-static void compare_zeros(const struct observation *a, const struct observation *b,
-			  struct comparison_row *row)
+static double most_of(const struct observation *o)
 {
 	double most = 0;
 
-	for (size_t i = 0; i < a->count; i++)
-		most = fmax(most, a->values[i]);
-	for (size_t i = 0; i < b->count; i++)
-		most = fmax(most, b->values[i]);
-	row->possible = a->count < 4 || b->count < 4;
-	if (most > 0) {
-		give_reason(row, "A and B", "zero in most launches, and zero has no ratio");
-		return;
-	}
-	row->change = CHANGE_SAME;
-	row->ratio = row->low = row->high = 1;
+	for (size_t i = 0; i < o->count; i++)
+		most = fmax(most, o->values[i]);
+	return most;
 }
 
-static void compare_metric(const struct comparison_input *input, const struct subject *a,
-			   const struct subject *b, const struct metric_value *m,
-			   struct comparison *out)
+/* No error, no fragmentation, on either side; false: there is something. */
+static bool both_zero(const struct observation *a, const struct observation *b,
+		      struct comparison_row *row)
 {
-	struct comparison_row *row = add_row(out, a->first, m->name, m->unit);
+	if (most_of(a) > 0 || most_of(b) > 0)
+		return false;
+	row->change = CHANGE_SAME;
+	row->ratio = row->low = row->high = 1;
+	return true;
+}
+
+/* Of what is counted, something out of nothing is a change, though it is no ratio; false: it is none of that. */
+static bool out_of_nothing(const struct observation *a, const struct observation *b,
+			   enum better better, struct comparison_row *row)
+{
+	if (!a->exact || !b->exact || better != BETTER_LOWER || most_of(a) > 0)
+		return false;
+	row->change = CHANGE_REGRESSED;
+	comparison_give_reason(row, "A", "none at all");
+	return true;
+}
+
+/* False: there is nothing to compare, and the row says why. */
+static bool have_ratio(const struct observation *a, const struct observation *b, enum better better,
+		       struct comparison_row *row)
+{
+	if (b->verdict != VERDICT_PASS)
+		comparison_give_reason(row, "B", b->reason);
+	else if (a->verdict != VERDICT_PASS)
+		comparison_give_reason(row, "A", a->reason);
+	else if (both_zero(a, b, row) || out_of_nothing(a, b, better, row))
+		return false;
+	else if (worst_value(a->values, a->count, BETTER_HIGHER) > 0 &&
+		 worst_value(b->values, b->count, BETTER_HIGHER) > 0)
+		return true;
+	else
+		comparison_give_reason(row, most_of(a) > 0 && most_of(b) > 0 ? "A or B"
+					    : most_of(a) > 0                 ? "B"
+									     : "A",
+				       "zero has no ratio");
+	return false;
+}
+
+static void compare_metric(struct comparing *k, const struct subject *a, const struct subject *b,
+			   const struct metric_value *m)
+{
+	const struct comparison_input *input = k->input;
+	struct comparison_row *row = add_row(k->out, a->first, m->name, m->unit);
 	struct observation before = observe(a, m->name, m->unit, input->launch_spread);
 	struct observation after = observe(b, m->name, m->unit, input->launch_spread);
 
+	row->kind = figure_kind_of(m, a->first, a->device);
 	row->a = before.estimate.value;
 	row->b = after.estimate.value;
 	row->launches_a = before.count;
 	row->launches_b = after.count;
 	row->wrong = after.verdict == VERDICT_FAIL;
-	if (after.verdict != VERDICT_PASS)
-		give_reason(row, "B", after.reason);
-	else if (before.verdict != VERDICT_PASS)
-		give_reason(row, "A", before.reason);
-	else if (row->a == 0 && row->b == 0)
-		compare_zeros(&before, &after, row);
-	else if (!(row->a > 0 && row->b > 0))
-		give_reason(row, row->a > 0 ? "B" : "A", "zero has no ratio");
-	else
-		compare_values(input, &before, &after, m->better == BETTER_LOWER, row);
 	/* Work done per clock: a clock that is lower by x makes everything slower by at most x. */
-	row->normalised = row->ratio * clock_of(b) / clock_of(a);
+	row->at_same_clock = clock_of(b) / clock_of(a);
+	if (have_ratio(&before, &after, m->better, row)) {
+		add_pair(k, row, before, after, m->better == BETTER_LOWER, a->device);
+		return;
+	}
 	observation_release(&before);
 	observation_release(&after);
 }
@@ -176,17 +182,16 @@ static void add_broken(struct comparison *out, const struct case_result *a,
 
 	row->wrong = b->status == CASE_FAILED;
 	if (b->status != CASE_OK)
-		give_reason(row, "B", b->reason);
+		comparison_give_reason(row, "B", b->reason);
 	else
-		give_reason(row, "A", a->reason);
+		comparison_give_reason(row, "A", a->reason);
 }
 
 /*
  * A case without metrics leaves a row when it is broken on either side. One that went well and has no figure of that kind
  * (it finds out whether something works, or how much fits) has nothing to compare, which is not a comparison that is missing.
  */
-static void compare_case(const struct comparison_input *input, const struct subject *a,
-			 const struct subject *b, struct comparison *out)
+static void compare_case(struct comparing *k, const struct subject *a, const struct subject *b)
 {
 	const struct case_result *with_metrics = a->first->metric_count ? a->first : b->first;
 	const struct case_result *worst_a = gravest(a), *worst_b = gravest(b);
@@ -195,13 +200,13 @@ static void compare_case(const struct comparison_input *input, const struct subj
 	if (worst_a->status == CASE_SKIPPED && worst_b->status == CASE_SKIPPED)
 		return;
 	for (size_t i = 0; i < with_metrics->metric_count; i++) {
-		if (!is_wanted(input, &with_metrics->metrics[i]))
+		if (!is_wanted(k->input, &with_metrics->metrics[i]))
 			continue;
-		compare_metric(input, a, b, &with_metrics->metrics[i], out);
+		compare_metric(k, a, b, &with_metrics->metrics[i]);
 		rows++;
 	}
 	if (!rows && (worst_a->status != CASE_OK || worst_b->status != CASE_OK))
-		add_broken(out, worst_a, worst_b);
+		add_broken(k->out, worst_a, worst_b);
 }
 
 static void missing(struct comparison *out, const struct subject *there, const char *where)
@@ -210,12 +215,14 @@ static void missing(struct comparison *out, const struct subject *there, const c
 
 	if (gravest(there)->status == CASE_FAILED && strcmp(where, "A") == 0)
 		row->wrong = true;
-	give_reason(row, where, "does not have this case");
+	comparison_give_reason(row, where, "does not have this case");
 }
 
-static void compare_cases(const struct comparison_input *input, struct comparison *out)
+static enum status compare_cases(struct comparing *k, struct error *err)
 {
+	const struct comparison_input *input = k->input;
 	struct subjects a, b;
+	enum status status;
 
 	subjects_collect(&a, input->a, input->a_count);
 	subjects_collect(&b, input->b, input->b_count);
@@ -223,15 +230,24 @@ static void compare_cases(const struct comparison_input *input, struct compariso
 		const struct subject *other = subjects_find(&b, a.items[i].first->id);
 
 		if (other)
-			compare_case(input, &a.items[i], other, out);
+			compare_case(k, &a.items[i], other);
 		else
-			missing(out, &a.items[i], "B");
+			missing(k->out, &a.items[i], "B");
 	}
 	for (size_t i = 0; i < b.count; i++)
 		if (!subjects_find(&a, b.items[i].first->id))
-			missing(out, &b.items[i], "A");
+			missing(k->out, &b.items[i], "A");
+	compare_resemblance(k);
+	status = compare_pairs(k, err);
+	compare_hosts(k);
+	for (size_t i = 0; i < k->pair_count; i++) {
+		observation_release(&k->pairs[i].before);
+		observation_release(&k->pairs[i].after);
+	}
+	free(k->pairs);
 	subjects_release(&a);
 	subjects_release(&b);
+	return status;
 }
 
 /* Wrong results, memory errors and lost devices of the new side, as `check` finds them without any limit. */
@@ -254,73 +270,31 @@ static void find_faults(const struct comparison_input *input, struct comparison 
 	verdicts_release(&verdicts);
 }
 
-/* The worst change first; within a word, the largest ratio. */
-static int by_weight(const void *a, const void *b)
+bool compare_taken_in_turns(const struct result *a, const struct result *b)
 {
-	const struct comparison_row *p = a, *q = b;
-	double x = isnan(p->ratio) ? 0 : p->ratio, y = isnan(q->ratio) ? 0 : q->ratio;
-
-	if (p->wrong != q->wrong)
-		return p->wrong ? -1 : 1;
-	if (p->change != q->change)
-		return p->change < q->change ? -1 : 1;
-	if (x != y)
-		return x > y ? -1 : 1;
-	return strcmp(p->case_id, q->case_id);
+	return a->started && b->started && a->finished && b->finished &&
+	       strcmp(a->started, b->finished) < 0 && strcmp(b->started, a->finished) < 0 &&
+	       judge_same_machine(a, b);
 }
 
-static char *sentence(const struct comparison *c)
+enum status compare_results(const struct comparison_input *input, struct comparison *out,
+			    struct error *err)
 {
-	static const char *const words[CHANGE_COUNT] = { "regressed", "inconclusive", "improved",
-							 "the same", "not compared" };
-	struct text out = TEXT_EMPTY;
+	struct comparing k = { .input = input, .out = out };
 
-	text_addf(&out, "%zu comparison%s", c->count, c->count == 1 ? "" : "s");
-	for (int i = 0; i < CHANGE_COUNT; i++)
-		if (c->counts[i])
-			text_addf(&out, "%s %zu %s", i && strchr(out.data, ':') ? "," : ":",
-				  c->counts[i], words[i]);
-	if (c->possible)
-		text_addf(&out, " (%zu of them only possible: fewer than four launches)",
-			  c->possible);
-	return text_detach(&out);
-}
-
-void compare_results(const struct comparison_input *input, struct comparison *out)
-{
-	*out = (struct comparison){ .margin = input->margin };
+	*out = (struct comparison){ .margin = input->margin,
+				    .turns = input->turns,
+				    .host_ratio = NAN,
+				    .host_finding = xstrdup(""),
+				    .resemblance = NAN };
 	compare_environments(input, out);
-	compare_cases(input, out);
+	if (compare_cases(&k, err) != STATUS_OK) {
+		comparison_release(out);
+		return err->status;
+	}
 	find_faults(input, out);
-	if (out->count)
-		qsort(out->rows, out->count, sizeof(*out->rows), by_weight);
-	for (size_t i = 0; i < out->count; i++) {
-		const struct comparison_row *row = &out->rows[i];
-
-		out->counts[row->change]++;
-		out->possible += row->possible && (row->change == CHANGE_REGRESSED ||
-						   row->change == CHANGE_IMPROVED);
-	}
-	out->sentence = sentence(out);
-}
-
-int comparison_gate(const struct comparison *c)
-{
-	bool regressed = false, open = c->count == 0;
-
-	if (c->fault_count)
-		return 5;
-	for (size_t i = 0; i < c->count; i++) {
-		const struct comparison_row *row = &c->rows[i];
-
-		if (row->wrong)
-			return 5;
-		if (row->change == CHANGE_REGRESSED && !row->possible)
-			regressed = true;
-		else if (row->change == CHANGE_NONE || row->possible || row->high > 1 + c->margin)
-			open = open || row->change != CHANGE_SAME;
-	}
-	return regressed ? 1 : open ? 4 : 0;
+	compare_whole(out);
+	return STATUS_OK;
 }
 
 void comparison_release(struct comparison *c)
@@ -339,6 +313,12 @@ void comparison_release(struct comparison *c)
 	for (size_t i = 0; i < c->fault_count; i++)
 		free(c->faults[i]);
 	free(c->faults);
+	for (size_t i = 0; i < c->yardstick_count; i++) {
+		free(c->yardstick[i].name);
+		free(c->yardstick[i].unit);
+	}
+	free(c->yardstick);
+	free(c->host_finding);
 	free(c->rows);
 	free(c->differences);
 	free(c->sentence);

@@ -17,7 +17,14 @@ static void write_row(struct json_writer *w, const struct comparison_row *row)
 	writer_real_member(w, "ratio", row->ratio);
 	writer_real_member(w, "low", row->low);
 	writer_real_member(w, "high", row->high);
-	writer_real_member(w, "clock_normalised", row->normalised);
+	writer_text_member(w, "kind", figure_kind_name(row->kind));
+	writer_real_member(w, "clock_normalised", row->at_same_clock);
+	writer_real_member(w, "host_normalised", row->at_same_host);
+	writer_real_member(w, "launch_spread", row->launch_spread);
+	writer_real_member(w, "visit_spread", row->visit_spread);
+	writer_count_member(w, "visit_nights", row->visit_nights);
+	writer_real_member(w, "probability", row->probability);
+	writer_count_member(w, "launches_needed", row->launches_needed);
 	writer_count_member(w, "launches_a", row->launches_a);
 	writer_count_member(w, "launches_b", row->launches_b);
 	writer_text_member(w, "reason", row->reason);
@@ -30,6 +37,18 @@ static void write_difference(struct json_writer *w, const struct difference *d)
 	writer_text_member(w, "name", d->name);
 	writer_text_member(w, "a", d->a);
 	writer_text_member(w, "b", d->b);
+	writer_close(w, '}');
+}
+
+static void write_yardstick(struct json_writer *w, const struct yardstick_row *row)
+{
+	writer_inline_next(w);
+	writer_open(w, '{');
+	writer_text_member(w, "name", row->name);
+	writer_text_member(w, "unit", row->unit);
+	writer_real_member(w, "a", row->a);
+	writer_real_member(w, "b", row->b);
+	writer_real_member(w, "ratio", row->ratio);
 	writer_close(w, '}');
 }
 
@@ -51,6 +70,15 @@ char *comparison_to_json(const struct comparison *c)
 	writer_open(&w, '[');
 	for (size_t i = 0; i < c->difference_count; i++)
 		write_difference(&w, &c->differences[i]);
+	writer_close(&w, ']');
+	writer_bool_member(&w, "turns", c->turns);
+	writer_real_member(&w, "launch_correlation", c->resemblance);
+	writer_real_member(&w, "host_ratio", c->host_ratio);
+	writer_text_member(&w, "host_finding", c->host_finding);
+	writer_key(&w, "yardstick");
+	writer_open(&w, '[');
+	for (size_t i = 0; i < c->yardstick_count; i++)
+		write_yardstick(&w, &c->yardstick[i]);
 	writer_close(&w, ']');
 	writer_key(&w, "faults");
 	writer_open_inline(&w, '[');

@@ -36,10 +36,7 @@ double hodges_lehmann(const double *values, size_t n)
 	return median;
 }
 
-/*
- * Quantile of Student's t: probability 0.95 or 0.975, dof >= 1. Abramowitz & Stegun 26.7.5: four terms; relative error below 2e-3 from 3 degrees of freedom on, exact below.
- */
-static double student_quantile(double probability, double dof)
+double student_quantile(double probability, double dof)
 {
 	double x = probability > 0.96 ? Z_975 : Z_95;
 	double x2 = x * x;

@@ -27,10 +27,9 @@ static void push(struct metric_value *m, double value)
 	m->launches[m->launch_count++] = value;
 }
 
-static void pool_metric(struct metric_value *m, const struct case_result *other)
+/* `same`: of one more launch; NULL: it lacks it. */
+static void pool_value(struct metric_value *m, const struct metric_value *same)
 {
-	const struct metric_value *same = case_metric(other, m->name);
-
 	if (!m->launch_count)
 		push(m, m->value);
 	push(m, same && strcmp(same->unit, m->unit) == 0 ? same->value : (double)NAN);
@@ -72,7 +71,7 @@ static void pool_case(struct case_result *c, const struct case_result *other, si
 		set_reason(c, other->status, launch, other->reason);
 	if (c->status == CASE_OK)
 		for (size_t i = 0; i < c->metric_count; i++)
-			pool_metric(&c->metrics[i], other);
+			pool_value(&c->metrics[i], case_metric(other, c->metrics[i].name));
 }
 
 static bool usable(const struct metric_value *m)
@@ -106,6 +105,7 @@ static double worst_of(const struct metric_value *m)
 	return worst_value(m->launches, m->launch_count, m->better);
 }
 
+/* `c` NULL: of the host. */
 static void settle_metric(struct case_result *c, struct metric_value *m)
 {
 	const struct launch_spread assumed = launch_spread_assumed(LAUNCH_SPREAD);
@@ -126,7 +126,25 @@ static void settle_metric(struct case_result *c, struct metric_value *m)
 	m->value = e.value;
 	m->low = e.half_both > 0 ? e.value * exp(-e.half_both) : (double)NAN;
 	m->high = e.half_both > 0 ? e.value * exp(e.half_both) : (double)NAN;
-	note_spread(c, m);
+	if (c)
+		note_spread(c, m);
+}
+
+static const struct metric_value *yardstick_of(const struct result *result, const char *name)
+{
+	for (size_t i = 0; i < result->yardstick_count; i++)
+		if (strcmp(result->yardstick[i].name, name) == 0)
+			return &result->yardstick[i];
+	return NULL;
+}
+
+static void pool_yardstick(struct result *result, const struct result *more)
+{
+	for (size_t i = 0; i < result->yardstick_count; i++) {
+		struct metric_value *m = &result->yardstick[i];
+
+		pool_value(m, yardstick_of(more, m->name));
+	}
 }
 
 void pool_launches(struct result *result, size_t before, const struct result *more, size_t count)
@@ -138,6 +156,7 @@ void pool_launches(struct result *result, size_t before, const struct result *mo
 			if (c)
 				pool_case(c, &more[r].cases[i], before + r + 1);
 		}
+		pool_yardstick(result, &more[r]);
 		result->seconds += more[r].seconds;
 		if (more[r].finished &&
 		    (!result->finished || strcmp(more[r].finished, result->finished) > 0)) {
@@ -145,6 +164,8 @@ void pool_launches(struct result *result, size_t before, const struct result *mo
 			result->finished = xstrdup(more[r].finished);
 		}
 	}
+	for (size_t i = 0; i < result->yardstick_count; i++)
+		settle_metric(NULL, &result->yardstick[i]);
 	for (size_t i = 0; i < result->case_count; i++)
 		for (size_t m = 0; m < result->cases[i].metric_count; m++)
 			settle_metric(&result->cases[i], &result->cases[i].metrics[m]);

@@ -69,15 +69,15 @@ double mann_whitney_probability(size_t m, size_t n, size_t u)
 }
 
 /* How many of the sorted differences may be left out at either end; 0: none can, there is no interval. */
-static size_t interval_rank(size_t m, size_t n)
+static size_t interval_rank(size_t m, size_t n, double tail)
 {
 	size_t low = 0, high = m * n / 2;
 
-	/* The largest k with P(U <= k - 1) <= 2.5 %. */
+	/* The largest k with P(U <= k - 1) <= tail. */
 	while (low < high) {
 		size_t middle = (low + high + 1) / 2;
 
-		if (mann_whitney_probability(m, n, middle - 1) <= 0.025)
+		if (mann_whitney_probability(m, n, middle - 1) <= tail)
 			low = middle;
 		else
 			high = middle - 1;
@@ -85,8 +85,8 @@ static size_t interval_rank(size_t m, size_t n)
 	return low;
 }
 
-bool shift_between(const double *a, size_t m, const double *b, size_t n, double *shift, double *low,
-		   double *high)
+bool shift_between(const double *a, size_t m, const double *b, size_t n, double tail, double *shift,
+		   double *low, double *high)
 {
 	double *differences = xmalloc(m * n * sizeof(*differences));
 	size_t count = m * n, rank = 0;
@@ -99,11 +99,49 @@ bool shift_between(const double *a, size_t m, const double *b, size_t n, double 
 			   : (differences[count / 2 - 1] + differences[count / 2]) / 2;
 	*low = *high = NAN;
 	if (m >= LEAST && n >= LEAST)
-		rank = interval_rank(m, n);
+		rank = interval_rank(m, n, tail);
 	if (rank) {
 		*low = differences[rank - 1];
 		*high = differences[count - rank];
 	}
 	free(differences);
+	return rank > 0;
+}
+
+/* How many of the 2^n signs of ranks 1..n have a sum of positive ranks of at most k, over 2^n. */
+static double signed_rank_probability(size_t n, size_t k)
+{
+	size_t size = n * (n + 1) / 2 + 1;
+	double *share = xcalloc(size, sizeof(*share)), sum = 0;
+
+	share[0] = 1;
+	for (size_t rank = 1; rank <= n; rank++)
+		for (size_t i = size; i-- > 0;)
+			share[i] = (share[i] + (i >= rank ? share[i - rank] : 0)) / 2;
+	for (size_t i = 0; i < size && i <= k; i++)
+		sum += share[i];
+	free(share);
+	return sum;
+}
+
+bool shift_of_pairs(const double *differences, size_t n, double tail, double *shift, double *low,
+		    double *high)
+{
+	double *means = xmalloc((n * (n + 1) / 2 + 1) * sizeof(*means));
+	size_t count = 0, rank = 0;
+
+	for (size_t i = 0; i < n; i++)
+		for (size_t j = i; j < n; j++)
+			means[count++] = (differences[i] + differences[j]) / 2;
+	qsort(means, count, sizeof(*means), ascending);
+	*low = *high = NAN;
+	*shift = count % 2 ? means[count / 2] : (means[count / 2 - 1] + means[count / 2]) / 2;
+	while (rank < count / 2 && signed_rank_probability(n, rank) <= tail)
+		rank++;
+	if (rank) {
+		*low = means[rank - 1];
+		*high = means[count - rank];
+	}
+	free(means);
 	return rank > 0;
 }

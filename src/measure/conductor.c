@@ -21,6 +21,7 @@
 #include "measure/run.h"
 #include "measure/signals.h"
 #include "measure/supervise.h"
+#include "measure/yardstick.h"
 #include "src/plan/suite.h"
 
 #define START_SECONDS 120.0 /* opening eight GPUs without persistence mode takes most of a minute */
@@ -41,6 +42,7 @@ struct conductor {
 	bool hears; /* signals */
 	double earlier_seconds; /* of the run that this one continues */
 	struct losses lost;
+	struct yardstick yardstick;
 };
 
 static void started(void *context, size_t index)
@@ -317,6 +319,7 @@ static void collect(struct conductor *k, struct result *result, enum status stat
 	free(result->state);
 	result->state = xstrdup(states[state]);
 	result->seconds = k->control ? clock_seconds() - k->control->began : 0;
+	yardstick_store(&k->yardstick, result);
 }
 
 /* What needs several cases of a run. */
@@ -370,7 +373,9 @@ enum status conduct(const struct plan *plan, const struct probe *probe,
 		if (status == STATUS_OK) {
 			progress_begin(&k.progress, plan, k.done, options->quiet);
 			signals_attend(true);
+			yardstick_take(&k.yardstick);
 			status = run_all(&k, err);
+			yardstick_take(&k.yardstick);
 			signals_attend(false);
 			progress_end(&k.progress);
 		}

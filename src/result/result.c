@@ -13,7 +13,7 @@ static void series_release(struct series *series)
 	free(series->samples);
 }
 
-static void metric_value_release(struct metric_value *metric)
+void metric_value_release(struct metric_value *metric)
 {
 	free(metric->name);
 	free(metric->unit);
@@ -126,6 +126,9 @@ void result_release(struct result *result)
 		free(result->environment[i].name);
 		free(result->environment[i].value);
 	}
+	for (size_t i = 0; i < result->yardstick_count; i++)
+		metric_value_release(&result->yardstick[i]);
+	free(result->yardstick);
 	free(result->cases);
 	free(result->settings);
 	free(result->environment);

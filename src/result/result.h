@@ -213,6 +213,9 @@ struct result {
 	size_t setting_count;
 	struct fact *environment; /* by allow-list: cpu, os, driver, cuda runtime, nccl, ... */
 	size_t environment_count;
+	/* What the host took for fixed pieces of work, before and after the cases (measure/yardstick.h); none: older. */
+	struct metric_value *yardstick;
+	size_t yardstick_count, yardstick_capacity;
 	struct device_info *devices;
 	size_t device_count;
 	/* What doctor says, before and after an acceptance run; of others only which devices were lost. */
@@ -229,6 +232,8 @@ struct result {
 void result_release(struct result *result);
 /* Moves `judgement` into the result; it is empty then. */
 void result_judge(struct result *result, struct verdicts *judgement);
+/* Frees what a metric holds. */
+void metric_value_release(struct metric_value *metric);
 /* Devices that the run was to have, but could not use; messages in preflight. */
 size_t result_lost_devices(const struct result *result);
 void case_result_release(struct case_result *c);

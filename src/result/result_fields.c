@@ -255,6 +255,9 @@ static const struct field config_fields[] = {
 	{ .name = "config", .codec = &codec_object, .fields = config_fields }, \
 	{ .name = "environment", .codec = &codec_facts, \
 	  FIELD_COUNTED(result, environment, environment_count) }, \
+	{ .name = "yardstick", .codec = &codec_map, FIELD_COUNTED(result, yardstick, yardstick_count), \
+	  FIELD_CAPACITY(result, yardstick_capacity), FIELD_KEY(metric_value, name), \
+	  .fields = metric_fields, .optional = true }, \
 	{ .name = "devices", .codec = &codec_array, FIELD_COUNTED(result, devices, device_count), \
 	  .fields = device_info_fields }, \
 	{ .name = "preflight", .codec = &codec_array, FIELD_COUNTED(result, preflight, preflight_count), \

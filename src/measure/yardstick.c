@@ -1,0 +1,187 @@
+#include "measure/yardstick.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "measure/statistics.h"
+
+/* Each sample lasts 50 to 500 microseconds: long beside reading a clock, short beside a time slice. */
+#define WORK_ROUNDS 50000
+#define CALLS 500
+#define PAGES 64
+#define WAKE_UPS 20
+
+/* One sample, in seconds per operation; NaN: the system refused. */
+typedef double quantity_fn(void *state);
+
+static double sample_work(void *state)
+{
+	volatile uint64_t *sink = state;
+	uint64_t x = *sink | 1;
+	double began = clock_seconds();
+
+	/* Each round needs the one before it, so that no compiler and no wide core can do two at once. */
+	for (int i = 0; i < WORK_ROUNDS; i++)
+		x = x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	*sink = x;
+	return (clock_seconds() - began) / WORK_ROUNDS;
+}
+
+static double sample_call(void *state)
+{
+	double began = clock_seconds();
+
+	(void)state;
+	for (int i = 0; i < CALLS; i++)
+		syscall(SYS_getppid);
+	return (clock_seconds() - began) / CALLS;
+}
+
+static double sample_page_fault(void *state)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), size = PAGES * page;
+	volatile char *memory;
+	double began, seconds;
+	void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	if (map == MAP_FAILED)
+		return (double)NAN;
+	madvise(map, size, MADV_NOHUGEPAGE);
+	memory = map;
+	began = clock_seconds();
+	for (size_t i = 0; i < size; i += page)
+		memory[i] = 1;
+	seconds = clock_seconds() - began;
+	munmap(map, size);
+	return seconds / PAGES;
+}
+
+/* Two threads that wait for each other in turns. */
+struct waking {
+	int there[2], back[2]; /* pipes */
+	pthread_t thread;
+};
+
+static void *answer(void *state)
+{
+	const struct waking *w = state;
+	char byte;
+
+	while (read(w->there[0], &byte, 1) == 1)
+		if (write(w->back[1], &byte, 1) != 1)
+			break;
+	return NULL;
+}
+
+static double sample_wake_up(void *state)
+{
+	const struct waking *w = state;
+	double began = clock_seconds();
+	char byte = 1;
+
+	for (int i = 0; i < WAKE_UPS; i++)
+		if (write(w->there[1], &byte, 1) != 1 || read(w->back[0], &byte, 1) != 1)
+			return (double)NAN;
+	return (clock_seconds() - began) / (2 * WAKE_UPS);
+}
+
+static const char *const names[YARDSTICK_QUANTITIES] = { "host.work", "host.call", "host.page_fault",
+							 "host.wake_up" };
+
+static void take(struct yardstick *y, size_t quantity, quantity_fn *sample, void *state)
+{
+	if (y->counts[quantity] + YARDSTICK_SAMPLES > ARRAY_SIZE(y->samples[quantity]))
+		return;
+	sample(state); /* the first one brings code and pages in */
+	for (int i = 0; i < YARDSTICK_SAMPLES; i++) {
+		double seconds = sample(state);
+
+		if (seconds > 0)
+			y->samples[quantity][y->counts[quantity]++] = seconds;
+	}
+}
+
+static void close_both(const int *ends)
+{
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void take_wake_ups(struct yardstick *y, size_t quantity)
+{
+	struct waking w;
+
+	if (pipe(w.there) != 0)
+		return;
+	if (pipe(w.back) != 0) {
+		close_both(w.there);
+		return;
+	}
+	if (pthread_create(&w.thread, NULL, answer, &w) == 0) {
+		take(y, quantity, sample_wake_up, &w);
+		/* Its end of the pipe lets the thread go. */
+		close(w.there[1]);
+		pthread_join(w.thread, NULL);
+		close(w.there[0]);
+	} else {
+		close_both(w.there);
+	}
+	close_both(w.back);
+}
+
+void yardstick_take(struct yardstick *y)
+{
+	uint64_t sink = 1;
+
+	take(y, 0, sample_work, &sink);
+	take(y, 1, sample_call, NULL);
+	take(y, 2, sample_page_fault, NULL);
+	take_wake_ups(y, 3);
+}
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void store(struct metric_value *m, const char *name, const double *samples, size_t n)
+{
+	double sorted[2 * YARDSTICK_SAMPLES];
+
+	memcpy(sorted, samples, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), ascending);
+	*m = (struct metric_value){ .name = xstrdup(name),
+				    .unit = xstrdup("s"),
+				    .better = BETTER_LOWER,
+				    .value = median_of(samples, n),
+				    .low = (double)NAN,
+				    .high = (double)NAN,
+				    .n = n,
+				    .series = xstrdup("") };
+	median_interval(sorted, n, autocorrelation(samples, n), &m->low, &m->high);
+}
+
+void yardstick_store(const struct yardstick *y, struct result *result)
+{
+	for (size_t i = 0; i < result->yardstick_count; i++)
+		metric_value_release(&result->yardstick[i]);
+	free(result->yardstick);
+	result->yardstick = xcalloc(YARDSTICK_QUANTITIES, sizeof(*result->yardstick));
+	result->yardstick_capacity = YARDSTICK_QUANTITIES;
+	result->yardstick_count = 0;
+	for (size_t i = 0; i < YARDSTICK_QUANTITIES; i++)
+		if (y->counts[i])
+			store(&result->yardstick[result->yardstick_count++], names[i],
+			      y->samples[i], y->counts[i]);
+}

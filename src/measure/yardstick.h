@@ -1,0 +1,35 @@
+/*
+ * The host's yardstick: fixed pieces of work that no GPU has a part in, timed before and after the cases of each launch. Two
+ * visits whose host-bound figures differ by as much as these do differ by the state of the host (clocks, neighbours on a
+ * shared machine, mitigations), not by what was measured.
+ *
+ *	host.work        a chain of integer multiplications, in registers
+ *	host.call        a system call that does nothing
+ *	host.page_fault  the first touch of a fresh page of 4 KiB
+ *	host.wake_up     from a write into a pipe until the thread that waits for it has read
+ *
+ * A few milliseconds in all, half of them before and half after.
+ */
+#ifndef GPUPROOF_MEASURE_YARDSTICK_H
+#define GPUPROOF_MEASURE_YARDSTICK_H
+
+#include "result/result.h"
+
+#define YARDSTICK_QUANTITIES 4
+#define YARDSTICK_SAMPLES 15 /* at a time */
+
+struct yardstick {
+	double samples[YARDSTICK_QUANTITIES][2 * YARDSTICK_SAMPLES]; /* seconds */
+	size_t counts[YARDSTICK_QUANTITIES];
+};
+
+/*
+ * Adds YARDSTICK_SAMPLES samples of each quantity; nothing when there is no room for them. Starts a thread and ends it. What
+ * the system refuses (pages, a pipe, a thread) has no samples.
+ */
+void yardstick_take(struct yardstick *yardstick);
+
+/* Medians with their intervals become result->yardstick, in place of what is there; what has no samples is left out. */
+void yardstick_store(const struct yardstick *yardstick, struct result *result);
+
+#endif
