@@ -117,7 +117,7 @@ static void describe_nearest(struct text *t, const struct nearest *n, const stru
 		text_addf(t, "%s ran on %s, which %s", n->c->id ? n->c->id : "", n->c->device,
 			  on == CLAIM_ON_NVLINK ? "reports no active NVLink" : "is no GPU");
 	} else if (n->how == NEAR_METRIC) {
-		text_addf(t, "%s has no %s that the others can be compared with",
+		text_addf(t, "%s does not report %s",
 			  n->c->id ? n->c->id : "", term->metric);
 	} else {
 		add_section(t, term);
