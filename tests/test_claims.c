@@ -159,6 +159,26 @@ static void samples_without_an_interval_are_not_exact(void **state)
 	result_release(&result);
 }
 
+/* A host-bound time is another one at the next visit: within a fifth nothing is told. */
+static void visits_count_as_well(void **state)
+{
+	static const struct claim_term host = { "alloc.latency", "" },
+				       step = { "trainmem.step_time", "" };
+	static const struct claim_term *const terms[] = { &host, &step };
+	static const enum claim_verdict verdicts[] = { CLAIM_UNDECIDED, CLAIM_FAILS };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(terms); i++) {
+		struct claim claim = at_most;
+		struct result result = { 0 };
+
+		claim.measures[0].a = *terms[i];
+		make_timed(fixture_case(&result, terms[i], 1.2), 1.19, 1.21);
+		assert_int_equal(fixture_judge(&result, 1, &claim), verdicts[i]);
+		result_release(&result);
+	}
+}
+
 /* Bytes that were counted are exact, and so is their quotient. */
 static void errors_of_a_quotient_add_up(void **state)
 {
@@ -459,6 +479,7 @@ int main(void)
 		cmocka_unit_test(what_has_no_say_decides_nothing),
 		cmocka_unit_test(intervals_decide),
 		cmocka_unit_test(samples_without_an_interval_are_not_exact),
+		cmocka_unit_test(visits_count_as_well),
 		cmocka_unit_test(errors_of_a_quotient_add_up),
 		cmocka_unit_test(a_failure_may_be_the_measurement),
 		cmocka_unit_test(only_the_case_that_is_meant_counts),

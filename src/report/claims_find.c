@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static const struct device_info *info_of(const struct result *result, const char *id)
+const struct device_info *claim_device(const struct result *result, const char *id)
 {
 	for (size_t i = 0; id && i < result->device_count; i++)
 		if (strcmp(result->devices[i].id, id) == 0)
@@ -19,7 +19,7 @@ static bool is_named(const char *name, const char *word, size_t length)
 static bool is_of_model(const struct result *result, const struct case_result *c, const char *model,
 			size_t length)
 {
-	const struct device_info *info = info_of(result, c->device);
+	const struct device_info *info = claim_device(result, c->device);
 
 	return info && memmem(info->name, strlen(info->name), model, length);
 }
@@ -55,7 +55,7 @@ static bool matches(const struct result *result, const struct case_result *c, co
 
 bool claim_is_on(const struct result *result, const char *device, enum claim_on on)
 {
-	const struct device_info *info = info_of(result, device);
+	const struct device_info *info = claim_device(result, device);
 
 	if (on == CLAIM_ON_ANY)
 		return true;
@@ -94,7 +94,7 @@ struct claim_found claim_find(const struct result *result, const struct claim_te
 		if (m && counts && case_is_on(result, c, on) &&
 		    (!device || (c->device && strcmp(c->device, device) == 0)) &&
 		    claim_is_case(result, c, term))
-			return (struct claim_found){ c, m };
+			return (struct claim_found){ result, c, m };
 	}
 	return (struct claim_found){ 0 };
 }

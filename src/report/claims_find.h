@@ -6,6 +6,7 @@
 
 /* A term in a result. */
 struct claim_found {
+	const struct result *result;
 	const struct case_result *c; /* NULL: not found */
 	const struct metric_value *metric;
 };
@@ -21,6 +22,8 @@ struct claim_found claim_find(const struct result *result, const struct claim_te
 /* Whether the case is one of those that the term is about, whatever became of it and wherever it ran. */
 bool claim_is_case(const struct result *result, const struct case_result *c,
 		   const struct claim_term *term);
+/* What the result says of its device; NULL: nothing. */
+const struct device_info *claim_device(const struct result *result, const char *id);
 /* Whether the claim can be decided on this device of the result. */
 bool claim_is_on(const struct result *result, const char *device, enum claim_on on);
 /* Whether a case of the measure ended in an error or with a wrong result. (claims_why.c) */

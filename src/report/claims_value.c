@@ -37,21 +37,27 @@ static bool all_positive(const double *values, size_t count)
 	return true;
 }
 
+/* Of the normal distribution: a two-sided 95 % interval reaches so many standard deviations to either side. */
+#define NORMAL_95 1.96
+
 /*
- * Half width of the two-sided 95 % interval on the log scale, as compare has it: samples, and what launches differ by.
- * What was counted rather than timed is exact, and a zero has no logarithm.
+ * Half width of the two-sided 95 % interval on the log scale: of samples, of what launches differ by and of what visits
+ * do (judge/kind.h). What was counted rather than timed is exact, and a zero has no logarithm.
  */
 static double half_of(const struct claim_found *f)
 {
 	const struct metric_value *m = f->metric;
 	bool several = m->launch_count > 1 && all_positive(m->launches, m->launch_count);
 	struct launch_spread spread = launch_spread_assumed(LAUNCH_SPREAD);
+	double visits = figure_visit_spread(
+		figure_kind_of(m, f->c, claim_device(f->result, f->c->device)));
 
 	if (metric_is_exact(m) || !(m->value > 0))
 		return 0;
-	return estimate_launches(several ? m->launches : &m->value, several ? m->launch_count : 1,
-				 sample_half(f), &spread)
-		.half_both;
+	return hypot(NORMAL_95 * visits,
+		     estimate_launches(several ? m->launches : &m->value,
+				       several ? m->launch_count : 1, sample_half(f), &spread)
+			     .half_both);
 }
 
 /* The quotient of the terms; errors of independent measurements add up as squares. False: it has no value. */
@@ -123,10 +129,9 @@ static bool read_models(const struct result *results, size_t count, const struct
 
 static const char *model_of(const struct result *result, const char *device)
 {
-	for (size_t i = 0; i < result->device_count; i++)
-		if (strcmp(result->devices[i].id, device) == 0)
-			return result->devices[i].name;
-	return "";
+	const struct device_info *info = claim_device(result, device);
+
+	return info ? info->name : "";
 }
 
 /* Whether both results tell the fact, and tell it differently. */
