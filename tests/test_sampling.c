@@ -107,6 +107,7 @@ struct script {
 	double spread;  /* relative, uniform */
 	double step;    /* relative, every other launch: two modes */
 	double walk;    /* relative drift per launch: correlated samples that never settle */
+	double cold;    /* launches in which the level comes down from twice as much */
 	uint64_t launches;
 	unsigned last_batch;
 	unsigned sized_for; /* the batch that resize() was last told */
@@ -132,7 +133,8 @@ static enum status launch(void *state, unsigned batch, struct error *err)
 		*s->stop = 1;
 	now += s->seconds * batch *
 	       (1 + s->spread * (double)generator_uniform(42, s->launches) +
-		s->step * (double)(s->launches % 2) + s->walk * (double)s->launches);
+		s->step * (double)(s->launches % 2) + s->walk * (double)s->launches +
+		fmax(0, s->cold - (double)s->launches) / fmax(1, s->cold));
 	return STATUS_OK;
 }
 
@@ -355,18 +357,41 @@ static void a_series_that_cannot_narrow_stops_early_and_says_so(void **state)
 	free(series.samples);
 }
 
-static void a_drifting_series_goes_on_and_is_noisy(void **state)
+/* The first 40 launches are up to twice as slow. */
+static void warm_up_ends_when_the_level_has_settled(void **state)
 {
-	struct script script = { .seconds = 1e-3, .spread = 1e-4, .walk = 0.01 };
+	struct script script = { .seconds = 1e-3, .spread = 1e-3, .cold = 40 };
 	struct error err = ERROR_NONE;
 	struct series series;
 
 	(void)state;
 	assert_int_equal(run(&script, (struct workload){ 0 }, &series, &err), STATUS_OK);
-	assert_int_equal(series.stop, STOP_MAX_SAMPLES);
-	/* From 1 ms to 1 % more a launch. */
-	assert_true(series.statistics.low < 1.1e-3);
-	assert_true(series.statistics.high > series.samples[series.count - 1] * 0.9);
+	assert_true(series.warmup > 0);
+	assert_false(series.unsettled);
+	assert_true(series.count >= 10);
+	assert_true(fabs(series.statistics.median / 1e-3 - 1) < 5e-3);
+	/* The cold one and two of warm-up came first. */
+	assert_int_equal(series.count + series.warmup + 3, (int)script.launches);
+	free(series.samples);
+}
+
+static void what_drifts_at_the_end_of_its_time_has_not_settled(void **state)
+{
+	struct script script = { .seconds = 1e-3, .spread = 1e-4, .walk = 0.01 };
+	struct sampling hurried = rules;
+	struct error err = ERROR_NONE;
+	struct series series;
+
+	(void)state;
+	hurried.max_seconds = 1e-6;
+	assert_int_equal(run_by(&hurried, &script, (struct workload){ 0 }, &series, &err),
+			 STATUS_OK);
+	assert_int_equal(series.stop, STOP_MAX_TIME);
+	assert_int_equal(series.count, 10);
+	assert_int_equal(series.warmup, 0);
+	assert_true(series.unsettled);
+	assert_true(series.statistics.low <= series.samples[0] * 1.0002);
+	assert_true(series.statistics.high >= series.samples[series.count - 1] / 1.0002);
 	assert_true(series.statistics.noisy);
 	free(series.samples);
 }
@@ -451,7 +476,8 @@ int main(void)
 		cmocka_unit_test(latency_keeps_single_operations_and_its_minimum),
 		cmocka_unit_test(samples_have_ten_digits),
 		cmocka_unit_test(a_series_that_cannot_narrow_stops_early_and_says_so),
-		cmocka_unit_test(a_drifting_series_goes_on_and_is_noisy),
+		cmocka_unit_test(warm_up_ends_when_the_level_has_settled),
+		cmocka_unit_test(what_drifts_at_the_end_of_its_time_has_not_settled),
 		cmocka_unit_test(a_drift_within_the_target_is_no_reason_to_go_on),
 		cmocka_unit_test(a_wide_spread_takes_more_samples),
 		cmocka_unit_test(interruption_and_failure_keep_what_was_sampled),

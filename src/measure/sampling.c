@@ -1,4 +1,4 @@
-/* Warm-up, batch choice, the stop rule; a single sample is timer.c's business. */
+/* Warm-up, batch choice, the samples; when a series ends is stop_rule.c's business, a single sample timer.c's. */
 #include "measure/sampling.h"
 
 #include <math.h>
@@ -8,24 +8,21 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "measure/statistics.h"
+#include "measure/stop_rule.h"
 #include "measure/timer.h"
 #include "measure/world.h"
 
 #define LARGEST_BATCH 65536
 /* Progress is for eyes. */
 #define REPORT_SECONDS 0.1
-/* How often max_seconds the samples may take that a workload wants beyond the rules. */
-#define WORKLOAD_PATIENCE 4
 
 struct session {
 	struct timer timer;
 	const struct sampler *sampler;
 	const struct workload *w;
 	struct series *series;
-	double began;              /* host clock at the first counted sample */
-	double half_width;         /* relative; NaN until there is an interval */
-	double earlier_half_width; /* at half as many samples */
-	size_t min_samples, next_check, next_doubling;
+	struct stop_rule rule;
+	double began;       /* host clock at the first counted sample */
 	double next_report; /* host clock */
 	bool enough;
 };
@@ -127,68 +124,28 @@ static void add_sample(struct series *series, double value)
 	series->samples[series->count++] = ten_digits(value);
 }
 
-/* Twice as many samples narrow an interval of independent ones by 0.71; above 0.95 more are no use. */
-static bool no_longer_narrows(struct session *s)
+/* The first samples turned out to be warm-up. */
+static void drop_samples(struct series *series, size_t count)
 {
-	bool stable;
-
-	if (s->series->count < s->next_doubling)
-		return false;
-	stable = s->half_width > 0.95 * s->earlier_half_width;
-	s->earlier_half_width = s->half_width;
-	s->next_doubling *= 2;
-	return stable;
-}
-
-/* What the rules ask for is taken however long it takes; what the workload asks for beyond that has an end. */
-static bool enough(const struct session *s)
-{
-	const struct sampling *rules = s->sampler->rules;
-	size_t n = s->series->count;
-
-	return n >= s->min_samples ||
-	       (n >= (size_t)rules->min_samples &&
-		clock_seconds() - s->began >= WORKLOAD_PATIENCE * rules->max_seconds);
-}
-
-static bool rules_say_stop(struct session *s)
-{
-	const struct sampling *rules = s->sampler->rules;
-	struct series *series = s->series;
-	size_t n = series->count;
-	bool drifts;
-
-	if (!enough(s))
-		return false;
-	/* Sorting after every sample would cost more than many a sample: look again after 5 % more. */
-	if (n >= s->next_check) {
-		s->next_check = n + 1 + n / 20;
-		s->half_width = half_width(series->samples, n, &drifts);
-		if (s->half_width <= rules->target) {
-			series->stop = STOP_CONVERGED;
-			return true;
-		}
-		if (!drifts && no_longer_narrows(s)) {
-			series->stop = STOP_STABLE;
-			return true;
-		}
-	}
-	series->stop = n >= (size_t)rules->max_samples ? STOP_MAX_SAMPLES : STOP_MAX_TIME;
-	return n >= (size_t)rules->max_samples || clock_seconds() - s->began >= rules->max_seconds;
+	series->count -= count;
+	series->warmup += count;
+	memmove(series->samples, series->samples + count, series->count * sizeof(double));
 }
 
 /* Whether to go on is rank 0's decision: clocks differ, and all ranks must stop at the same sample. */
 static bool agreed_stop(struct session *s)
 {
-	int decision[2] = { rules_say_stop(s), (int)s->series->stop };
+	struct series *series = s->series;
+	struct stop_decision decision = stop_rule_decide(&s->rule, series->samples, series->count,
+							 clock_seconds() - s->began);
 
-	if (s->sampler->stop && *s->sampler->stop) {
-		decision[0] = 1;
-		decision[1] = STOP_INTERRUPTED;
-	}
-	world_broadcast(s->sampler->world, 0, decision, sizeof(decision));
-	s->series->stop = (enum stop_reason)decision[1];
-	return decision[0];
+	if (s->sampler->stop && *s->sampler->stop)
+		decision = (struct stop_decision){ .end = true, .reason = STOP_INTERRUPTED };
+	world_broadcast(s->sampler->world, 0, &decision, sizeof(decision));
+	drop_samples(series, decision.drop);
+	series->stop = decision.reason;
+	series->unsettled = decision.unsettled;
+	return decision.end;
 }
 
 /* The median of n samples costs more than many a sample: never after each of them. */
@@ -204,19 +161,12 @@ static void report_progress(struct session *s)
 		return;
 	s->next_report = now + REPORT_SECONDS;
 	sampler->progress(sampler->progress_context, s->series->count,
-			  median_of(s->series->samples, s->series->count), s->half_width);
+			  median_of(s->series->samples, s->series->count), s->rule.half_width);
 }
 
 static void begin_counting(struct session *s)
 {
-	const struct sampling *rules = s->sampler->rules;
-
-	s->min_samples = (size_t)rules->min_samples;
-	if ((size_t)s->w->min_samples > s->min_samples)
-		s->min_samples = (size_t)s->w->min_samples;
-	s->next_check = s->min_samples;
-	s->next_doubling = 2 * s->min_samples;
-	s->earlier_half_width = INFINITY;
+	stop_rule_begin(&s->rule, s->sampler->rules, (size_t)s->w->min_samples);
 	s->began = clock_seconds();
 	s->next_report = s->began + REPORT_SECONDS;
 }
@@ -252,9 +202,7 @@ static enum status session_open(struct session *s, const struct sampler *sampler
 				const struct workload *workload, struct series *series,
 				struct error *err)
 {
-	*s = (struct session){
-		.sampler = sampler, .w = workload, .series = series, .half_width = NAN
-	};
+	*s = (struct session){ .sampler = sampler, .w = workload, .series = series };
 	series->batch = 1;
 	series->first = NAN;
 	return timer_open(&s->timer, sampler, workload, err);

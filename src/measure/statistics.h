@@ -22,10 +22,16 @@ double median_of(const double *values, size_t n);
 /* Lag-1 autocorrelation; 0 when n < 3 or the values are all equal. */
 double autocorrelation(const double *values, size_t n);
 
+/* What the autocorrelation of n samples may well be that is estimated as r1: without the estimate's bias, and a little more. */
+double correlation_bound(double r1, size_t n);
+
+/* Median of the last third over that of the first, minus 1; 0 for fewer than six samples. */
+double drift_of(const double *samples, size_t n);
+
 /*
- * 95 % interval of the median by order statistics (binomial), with the effective sample count
- * n (1 - r1) / (1 + r1) when r1 > 0. Returns false, and NaNs, when the effective n is below 6: there is
- * no such interval then.
+ * 95 % interval of the median, of samples whose number was decided by looking at it, by interpolated order statistics, with
+ * the effective sample count n (1 - r) / (1 + r) when r = correlation_bound() > 0. Returns false, and NaNs, when
+ * n (1 - r1) / (1 + r1) is below 6: there is no such interval then.
  */
 bool median_interval(const double *sorted, size_t n, double autocorrelation, double *low, double *high);
 

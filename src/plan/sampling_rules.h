@@ -12,6 +12,7 @@ struct sampling {
 	int64_t min_samples, max_samples;
 	double target;       /* half width of the 95 % interval over the median, a ratio */
 	double max_seconds;  /* of sampling per series */
+	double settle_seconds; /* beyond max_seconds, of a series whose level still drifts */
 	double sample_seconds; /* a sample lasts at least this long (batch choice) */
 	int64_t warmup; /* untimed samples before the first one that counts */
 	double preheat_seconds; /* then so much untimed work, until clocks are what a power limit sustains */

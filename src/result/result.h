@@ -62,6 +62,8 @@ struct series {
 	unsigned batch; /* operations per sample */
 	double first; /* the first sample ever, apart: cold effect; NaN when there was none */
 	enum stop_reason stop;
+	size_t warmup;  /* samples before these that were dropped because the level had not settled */
+	bool unsettled; /* the level still changed when its time was over: no figure of a steady state */
 	struct statistics statistics;
 };
 

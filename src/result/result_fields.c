@@ -42,6 +42,8 @@ static const struct field series_fields[] = {
 	{ .name = "batch", .codec = &codec_unsigned, FIELD_AT(series, batch) },
 	{ .name = "first", .codec = &codec_real, FIELD_AT(series, first) },
 	{ .name = "stop", .codec = &codec_enum, FIELD_AT(series, stop), .words = stop_words },
+	{ .name = "warmup", .codec = &codec_uint64, FIELD_AT(series, warmup), .optional = true },
+	{ .name = "unsettled", .codec = &codec_bool, FIELD_AT(series, unsettled), .optional = true },
 	{ .name = "values", .codec = &codec_reals, FIELD_COUNTED(series, samples, count),
 	  FIELD_CAPACITY(series, capacity) },
 	{ .name = "statistics", .codec = &codec_object, FIELD_AT(series, statistics),
