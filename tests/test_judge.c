@@ -279,6 +279,72 @@ static void too_few_samples_pass_nothing(void **state)
 	result_release(&r);
 }
 
+static void unsettle(struct result *r)
+{
+	struct series *series = case_result_add_times(&r->cases[0], "transfer.time");
+
+	series->unsettled = true;
+}
+
+/* The end of a series whose level drifts may be on either side of a bound, and it is above or below by chance. */
+static void what_has_not_settled_neither_passes_nor_fails(void **state)
+{
+	static const char *const limits[] = { BANDWIDTH "min = 1 GB/s\n", BANDWIDTH "min = 99 GB/s\n" };
+	struct result r[3];
+	struct verdicts v;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		node_init(&r[i], 1, "NVIDIA H200");
+		node_add(&r[i], 0, 55e9, 0.001);
+	}
+	unsettle(&r[0]);
+	for (size_t i = 0; i < 2; i++) {
+		judge_by(limits[i], r, 1, NULL, &v);
+		assert_int_equal(v.checks[0].verdict, VERDICT_INCONCLUSIVE);
+		assert_non_null(strstr(v.checks[0].reason, "not settled"));
+		assert_float_equal(v.checks[0].value, 55e9, 1);
+		assert_int_equal(verdicts_exit_code(&v), 4);
+		verdicts_release(&v);
+	}
+	/* One of three launches is outvoted, two of three are not. */
+	judge_by(limits[0], r, 3, NULL, &v);
+	assert_int_equal(v.checks[0].verdict, VERDICT_PASS);
+	verdicts_release(&v);
+	unsettle(&r[1]);
+	judge_by(limits[0], r, 3, NULL, &v);
+	assert_int_equal(v.checks[0].verdict, VERDICT_INCONCLUSIVE);
+	verdicts_release(&v);
+	for (size_t i = 0; i < 3; i++)
+		result_release(&r[i]);
+}
+
+static void launches_vote_on_what_has_settled(void **state)
+{
+	struct result r[4];
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		node_init(&r[i], 1, "NVIDIA H200");
+		node_add(&r[i], 0, 55e9, 0.001);
+		if (i != 0)
+			case_result_add_times(&r[i].cases[0], "transfer.time");
+	}
+	unsettle(&r[0]);
+	r[0].cases[0].metrics[0].headline = false;
+	pool_launches(&r[0], 1, &r[1], 2);
+	assert_false(r[0].cases[0].series[0].unsettled);
+	assert_true(r[0].cases[0].metrics[0].headline);
+	/* The other way round. */
+	for (size_t i = 1; i < 3; i++)
+		r[i].cases[0].series[0].unsettled = true;
+	pool_launches(&r[3], 1, &r[1], 2);
+	assert_true(r[3].cases[0].series[0].unsettled);
+	assert_false(r[3].cases[0].metrics[0].headline);
+	for (size_t i = 0; i < 4; i++)
+		result_release(&r[i]);
+}
+
 static void devices_are_counted(void **state)
 {
 	struct verdicts v;
@@ -1206,6 +1272,8 @@ int main(void)
 		cmocka_unit_test(no_check_is_a_failure),
 		cmocka_unit_test(missing_metric_and_wrong_unit_are_errors),
 		cmocka_unit_test(too_few_samples_pass_nothing),
+		cmocka_unit_test(what_has_not_settled_neither_passes_nor_fails),
+		cmocka_unit_test(launches_vote_on_what_has_settled),
 		cmocka_unit_test(devices_are_counted),
 		cmocka_unit_test(launches_are_pooled_and_narrow_the_bounds),
 		cmocka_unit_test(a_baseline_bounds_case_by_case),

@@ -43,7 +43,7 @@ static void add_header(struct text *out, const struct columns *columns, bool jud
 {
 	text_add(out, "run,run_label,started,host,case,suite,variant,device,devices,model,uuid,"
 		      "status,reason,"
-		      "metric,unit,better,headline,value,low,high,n,noisy");
+		      "metric,unit,better,headline,value,low,high,n,noisy,settled");
 	if (judged)
 		text_add(out, ",verdict");
 	for (size_t i = 0; i < columns->count; i++) {
@@ -85,7 +85,8 @@ static void add_metric(struct text *out, const struct case_result *c, const stru
 		text_add_char(out, ',');
 		add_number(out, numbers[i]);
 	}
-	text_addf(out, ",%zu,%s", m->n, series ? series->statistics.noisy ? "1" : "0" : "");
+	text_addf(out, ",%zu,%s,%s", m->n, series ? series->statistics.noisy ? "1" : "0" : "",
+		  series ? series->unsettled ? "0" : "1" : "");
 }
 
 /* The worst verdict on a metric of a case; on the case itself when `metric` is NULL. */
@@ -133,7 +134,7 @@ static void add_row(const struct export_input *input, struct text *out,
 	if (m)
 		add_metric(out, c, m);
 	else
-		text_add(out, ",,,,,,,,");
+		text_add(out, ",,,,,,,,,");
 	if (input->result->judgement) {
 		text_add_char(out, ',');
 		escape_csv(out,

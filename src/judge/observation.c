@@ -88,6 +88,7 @@ struct gathering {
 	size_t count, capacity;
 	double half; /* sum of the longer sides of the samples' intervals */
 	size_t halves;
+	size_t launches, unsettled; /* launches with a figure; those whose level drifted to the end */
 };
 
 bool case_is_wrong(const struct case_result *c)
@@ -107,10 +108,11 @@ bool case_is_verified(const struct case_result *c)
 
 void observation_refuse(struct observation *o, enum verdict verdict, const char *reason)
 {
-	/* A wrong result outranks an error, and that a case that was merely skipped. */
-	static const int rank[VERDICT_COUNT] = {
-		[VERDICT_SKIP] = 1, [VERDICT_ERROR] = 2, [VERDICT_FAIL] = 3
-	};
+	/* A wrong result outranks an error, that a case that was merely skipped, and that a doubtful one. */
+	static const int rank[VERDICT_COUNT] = { [VERDICT_INCONCLUSIVE] = 1,
+						 [VERDICT_SKIP] = 2,
+						 [VERDICT_ERROR] = 3,
+						 [VERDICT_FAIL] = 4 };
 
 	if (rank[verdict] <= rank[o->verdict])
 		return;
@@ -189,10 +191,21 @@ static void gather_case(struct gathering *g, struct observation *o, const struct
 		return;
 	}
 	m = case_metric(c, metric);
-	if (m)
+	if (m) {
 		gather_metric(g, o, m, unit);
-	else
+		g->launches++;
+		g->unsettled += case_is_unsettled(c, m);
+	} else
 		observation_refuse(o, VERDICT_ERROR, "the result has no such metric");
+}
+
+/* A level that drifts may end on either side of a bound. Of several launches the settled ones outvote the others. */
+static void refuse_unsettled(const struct gathering *g, struct observation *o)
+{
+	if (2 * g->unsettled > g->launches)
+		observation_refuse(o, VERDICT_INCONCLUSIVE,
+				   "not settled: its level still changed when its time was over; "
+				   "settle_time or preheat gives it more");
 }
 
 static bool has_zero(const struct observation *o)
@@ -213,6 +226,7 @@ struct observation observe(const struct subject *subject, const char *metric, co
 	o.estimate = (struct estimate){ .value = NAN, .half = NAN, .half_both = NAN };
 	for (size_t i = 0; i < subject->count; i++)
 		gather_case(&g, &o, subject->cases[i], metric, unit);
+	refuse_unsettled(&g, &o);
 	o.no_interval = o.no_interval && g.count == 1;
 	o.values = g.values;
 	o.count = g.count;
@@ -223,7 +237,7 @@ struct observation observe(const struct subject *subject, const char *metric, co
 
 void observation_estimate(struct observation *o, const struct launch_spread *spread)
 {
-	if (o->verdict != VERDICT_PASS)
+	if (o->verdict != VERDICT_PASS && o->verdict != VERDICT_INCONCLUSIVE)
 		return;
 	if (o->exact)
 		o->estimate = (struct estimate){ .value = worst_value(o->values, o->count, o->better),

@@ -38,7 +38,7 @@ bool case_is_verified(const struct case_result *c);
 
 struct observation {
 	enum verdict
-		verdict; /* VERDICT_PASS: there is a value; else SKIP, ERROR, or FAIL (wrong result) */
+		verdict; /* VERDICT_PASS: there is a value; else SKIP, ERROR, FAIL (wrong result), INCONCLUSIVE (not settled) */
 	char *reason;    /* why not; owned, "" */
 	struct estimate estimate;
 	double *values; /* one per launch; owned */

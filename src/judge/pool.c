@@ -11,7 +11,7 @@
 
 #define NOISY_SPREAD 0.03 /* between launches, standard deviation: worth a note */
 
-static struct case_result *find_case(struct result *result, const char *id, size_t hint)
+static struct case_result *find_case(const struct result *result, const char *id, size_t hint)
 {
 	if (hint < result->case_count && strcmp(result->cases[hint].id, id) == 0)
 		return &result->cases[hint];
@@ -147,6 +147,51 @@ static void pool_yardstick(struct result *result, const struct result *more)
 	}
 }
 
+/* A series is unsettled when it was so in more than half of the launches, `mine` of which are pooled already. */
+static void vote_on_series(struct series *series, size_t mine, const struct case_result *const *others,
+			   size_t count)
+{
+	size_t unsettled = series->unsettled ? mine : 0, launches = mine;
+
+	for (size_t r = 0; r < count; r++) {
+		const struct series *same = others[r] ? case_series(others[r], series->name) : NULL;
+
+		launches += same != NULL;
+		unsettled += same && same->unsettled;
+	}
+	series->unsettled = 2 * unsettled > launches;
+}
+
+/* A headline is what one launch has as such, and what has settled. */
+static void vote_on_headline(struct case_result *c, struct metric_value *m,
+			     const struct case_result *const *others, size_t count)
+{
+	for (size_t r = 0; r < count; r++) {
+		const struct metric_value *same = others[r] ? case_metric(others[r], m->name) : NULL;
+
+		m->headline = m->headline || (same && same->headline);
+	}
+	m->headline = m->headline && !case_is_unsettled(c, m);
+}
+
+static void vote_on_settling(struct result *result, size_t before, const struct result *more,
+			     size_t count)
+{
+	const struct case_result **others = xcalloc(count + 1, sizeof(*others));
+
+	for (size_t i = 0; i < result->case_count; i++) {
+		struct case_result *c = &result->cases[i];
+
+		for (size_t r = 0; r < count; r++)
+			others[r] = find_case(&more[r], c->id, i);
+		for (size_t s = 0; s < c->series_count; s++)
+			vote_on_series(&c->series[s], before, others, count);
+		for (size_t m = 0; m < c->metric_count; m++)
+			vote_on_headline(c, &c->metrics[m], others, count);
+	}
+	free(others);
+}
+
 void pool_launches(struct result *result, size_t before, const struct result *more, size_t count)
 {
 	for (size_t r = 0; r < count; r++) {
@@ -166,6 +211,7 @@ void pool_launches(struct result *result, size_t before, const struct result *mo
 	}
 	for (size_t i = 0; i < result->yardstick_count; i++)
 		settle_metric(NULL, &result->yardstick[i]);
+	vote_on_settling(result, before, more, count);
 	for (size_t i = 0; i < result->case_count; i++)
 		for (size_t m = 0; m < result->cases[i].metric_count; m++)
 			settle_metric(&result->cases[i], &result->cases[i].metrics[m]);

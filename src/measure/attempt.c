@@ -154,9 +154,18 @@ static enum case_status case_status_of(enum status status)
 	}
 }
 
+/* What still drifted stands for nothing. */
+static void set_unsettled_aside(struct case_result *result)
+{
+	for (size_t i = 0; i < result->metric_count; i++)
+		if (case_is_unsettled(result, &result->metrics[i]))
+			result->metrics[i].headline = false;
+}
+
 void attempt_settle(struct attempt *a, double run_began, size_t parts)
 {
 	describe_outcome(&a->result, case_status_of(a->status), a->err.message);
+	set_unsettled_aside(&a->result);
 	phases_record(&a->phases, &a->result);
 	a->result.started_seconds = a->began - run_began;
 	a->result.seconds = (clock_seconds() - a->began) / (double)parts;

@@ -30,7 +30,7 @@ enum status attempt_prepare(struct attempt *attempt);
 void attempt_carry_out(struct attempt *const *attempts, size_t count, double telemetry_seconds);
 /* The device's condition afterwards, unless an error has broken it. */
 void attempt_finish(struct attempt *attempt, struct link_watch *watch, struct link_pace *pace);
-/* Status, reason and times of the result. `parts`: attempts that share the time since it began. */
+/* Status, reason and times of the result; metrics that have not settled are no headline. `parts`: attempts that share the time since it began. */
 void attempt_settle(struct attempt *attempt, double run_began, size_t parts);
 
 /* Errors after which the same process cannot be trusted with the next case. */

@@ -193,7 +193,9 @@ void progress_plain(const struct progress *progress, const struct case_result *r
 		add_name(out, m);
 		add_reading(out, m->value, m->unit,
 			    fmax(m->high - m->value, m->value - m->low) / fabs(m->value));
-		text_add(out, is_noisy(result, m) ? ", noisy" : "");
+		text_add(out, case_is_unsettled(result, m) ? ", not settled" :
+			      is_noisy(result, m)	   ? ", noisy" :
+							     "");
 	}
 	text_add_char(out, '\n');
 }

@@ -2,6 +2,7 @@
 #include "measure/sampling.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -208,6 +209,16 @@ static enum status session_open(struct session *s, const struct sampler *sampler
 	return timer_open(&s->timer, sampler, workload, err);
 }
 
+/* In front of what else is said about the noise. */
+static void note_unsettled(struct statistics *s)
+{
+	char noise[sizeof(s->noise)];
+
+	snprintf(noise, sizeof(noise), "not settled%s%.80s", s->noisy ? ", " : "", s->noise);
+	memcpy(s->noise, noise, sizeof(noise));
+	s->noisy = true;
+}
+
 static void session_close(struct session *s)
 {
 	struct series *series = s->series;
@@ -215,6 +226,8 @@ static void session_close(struct session *s)
 	timer_close(&s->timer);
 	statistics_compute(series->samples, series->count, series->batch,
 			   timer_tick(&s->timer) / series->batch, NULL, &series->statistics);
+	if (series->unsettled)
+		note_unsettled(&series->statistics);
 }
 
 enum status sample(const struct sampler *sampler, const struct workload *workload,

@@ -254,6 +254,14 @@ const struct series *view_series(const struct case_result *c, const struct metri
 	return m && m->series && *m->series ? case_series(c, m->series) : NULL;
 }
 
+bool view_unsettled(const struct case_result *c)
+{
+	for (size_t i = 0; i < c->series_count; i++)
+		if (c->series[i].unsettled)
+			return true;
+	return false;
+}
+
 bool view_noisy(const struct case_result *c)
 {
 	for (size_t i = 0; i < c->series_count; i++)

@@ -75,13 +75,15 @@ char *view_devices(const struct case_result *c);
 const struct metric_value *view_headline(const struct case_result *c);
 /* The series behind a metric; NULL when there is none. */
 const struct series *view_series(const struct case_result *c, const struct metric_value *m);
+/* Whether the level of any of the case's series still changed when its time was over. */
+bool view_unsettled(const struct case_result *c);
 /* Whether any of the case's series is noisy. */
 bool view_noisy(const struct case_result *c);
 
 /* Cases of all results by what became of them. */
 struct view_counts {
 	size_t of[4]; /* by case status */
-	size_t total, noisy, verified, no_interval, unreached;
+	size_t total, noisy, unsettled, verified, no_interval, unreached;
 	bool stopped; /* a run that did not get to its end */
 };
 

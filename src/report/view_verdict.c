@@ -19,6 +19,7 @@ static void count_case(struct view_counts *n, const struct case_result *c)
 	if (c->status != CASE_OK)
 		return;
 	n->noisy += view_noisy(c);
+	n->unsettled += view_unsettled(c);
 	n->verified += c->verification.done;
 	n->no_interval += m && view_series(c, m) && isnan(m->low);
 }

@@ -230,6 +230,11 @@ void view_warnings(const struct view *view, struct tree *page)
 		warn_telemetry(view, seen, s, list);
 		warn_device(&view->sources[s], list);
 	}
+	if (n.unsettled)
+		warn(list,
+		     "%zu of %zu %s not settled: their level still changed when their time was over. Their "
+		     "figures are no headlines, and pass no limit; settle_time or preheat gives them more.",
+		     n.unsettled, n.of[CASE_OK], n.unsettled == 1 ? "cases has" : "cases have");
 	if (n.noisy)
 		warn(list,
 		     "%zu of %zu %s are noisy: their samples scatter or drift more than the limits "

@@ -273,6 +273,19 @@ const struct series *case_series(const struct case_result *c, const char *name)
 	return NULL;
 }
 
+bool case_is_unsettled(const struct case_result *c, const struct metric_value *metric)
+{
+	const struct series *own =
+		metric->series && *metric->series ? case_series(c, metric->series) : NULL;
+
+	if (own || isnan(metric->low))
+		return own && own->unsettled;
+	for (size_t i = 0; i < c->series_count; i++)
+		if (c->series[i].unsettled)
+			return true;
+	return false;
+}
+
 const struct case_parameter *case_parameter(const struct case_result *c, const char *name)
 {
 	for (size_t i = 0; i < c->parameter_count; i++)

@@ -266,6 +266,11 @@ const char *result_fact(const struct result *result, const char *name);
 const struct device_info *result_device(const struct result *result, const char *id);
 const struct metric_value *case_metric(const struct case_result *c, const char *name);
 const struct series *case_series(const struct case_result *c, const char *name);
+/*
+ * Whether a metric is of no steady state: its series is unsettled; a timed metric of several series (it has an interval but
+ * names none) is so when one of the case's is.
+ */
+bool case_is_unsettled(const struct case_result *c, const struct metric_value *metric);
 const struct case_parameter *case_parameter(const struct case_result *c, const char *name);
 
 /*
