@@ -1,7 +1,9 @@
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fold.h"
 #include "base/memory.h"
 #include "cli/command.h"
 #include "cli/manual.h"
@@ -10,22 +12,34 @@
 
 extern const struct command command_help;
 
+static void print_folded(const char *text)
+{
+	struct text folded = TEXT_EMPTY;
+
+	fold(&folded, text, HELP_WIDTH);
+	fputs(folded.data, stdout);
+	text_release(&folded);
+}
+
 static void overview(void)
 {
-	printf("gpuproof measures GPUs from an INI file, judges the numbers and publishes them as "
-	       "HTML.\n\n"
-	       "usage: gpuproof COMMAND [ARGUMENTS]\n\n");
+	struct text t = TEXT_EMPTY;
+
+	text_add(&t, "gpuproof measures GPUs from an INI file, judges the numbers and publishes them as HTML.\n\n"
+		     "usage: gpuproof COMMAND [ARGUMENTS]\n\n");
 	for (const struct command *const *c = commands; *c; c++)
-		printf("  %-12s %s\n", (*c)->name, (*c)->summary);
-	printf("\nTopics, for gpuproof help TOPIC:\n\n");
+		text_addf(&t, "  %-12s  %s\n", (*c)->name, (*c)->summary);
+	text_add(&t, "\nTopics, for gpuproof help TOPIC:\n\n");
 	for (const struct embedded_file *topic = embedded_topics; topic->name; topic++) {
 		char *name = topic_name(topic), *summary = topic_summary(topic);
 
-		printf("  %-12s %s\n", name, summary);
+		text_addf(&t, "  %-12s  %s\n", name, summary);
 		free(name);
 		free(summary);
 	}
-	printf("\nFirst steps: gpuproof doctor; gpuproof run quick; gpuproof help run\n");
+	text_add(&t, "\nFirst steps: gpuproof doctor; gpuproof run quick; gpuproof help run\n");
+	print_folded(t.data);
+	text_release(&t);
 }
 
 static int print_manual(void)
@@ -58,21 +72,32 @@ static int unknown(const char *name)
 	return EXIT_USAGE;
 }
 
+static void explain_command(const struct command *command)
+{
+	char *usage = xasprintf("usage: gpuproof %s\n", command->usage);
+
+	printf("%s\n\n", command->summary);
+	print_folded(usage);
+	free(usage);
+}
+
+/* A name may be both: then the topic says more about the command. */
 static int explain(const char *name)
 {
 	const struct embedded_file *topic = topic_find(name);
+	bool found = false;
 
-	for (const struct command *const *c = commands; *c; c++) {
+	for (const struct command *const *c = commands; *c; c++)
 		if (strcmp((*c)->name, name) == 0) {
-			printf("%s\n\nusage: gpuproof %s\n", (*c)->summary, (*c)->usage);
-			return EXIT_ACCEPTED;
+			explain_command(*c);
+			found = true;
 		}
-	}
-	if (topic) {
-		fwrite(topic->data, 1, topic->size, stdout);
-		return EXIT_ACCEPTED;
-	}
-	return unknown(name);
+	if (!topic)
+		return found ? EXIT_ACCEPTED : unknown(name);
+	if (found)
+		putchar('\n');
+	print_folded((const char *)topic->data);
+	return EXIT_ACCEPTED;
 }
 
 static int help_run(int argc, char **argv)

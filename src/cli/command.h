@@ -11,6 +11,8 @@
 #ifndef GPUPROOF_CLI_COMMAND_H
 #define GPUPROOF_CLI_COMMAND_H
 
+#define HELP_WIDTH 79 /* of a terminal of 80 columns */
+
 #include "base/error.h"
 
 enum exit_code {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fold.h"
 #include "base/text.h"
 #include "cli/command.h"
 
@@ -37,6 +38,17 @@ int command_fail(const struct error *err)
 	}
 }
 
+static void print_forms(const char *usage, size_t length)
+{
+	struct text forms = TEXT_EMPTY, folded = TEXT_EMPTY;
+
+	text_addf(&forms, "usage: gpuproof %.*s\n", (int)length, usage);
+	fold(&folded, forms.data, HELP_WIDTH);
+	fprintf(stderr, "\n%s", folded.data);
+	text_release(&forms);
+	text_release(&folded);
+}
+
 int command_usage(const struct command *command, const char *format, ...)
 {
 	const char *forms;
@@ -48,9 +60,7 @@ int command_usage(const struct command *command, const char *format, ...)
 	va_end(ap);
 	/* The forms; what is explained below them would push the message off the screen. */
 	forms = strstr(command->usage, "\n\n");
-	fprintf(stderr, "\nusage: gpuproof %.*s\n",
-		(int)(forms ? (size_t)(forms - command->usage) : strlen(command->usage)),
-		command->usage);
+	print_forms(command->usage, forms ? (size_t)(forms - command->usage) : strlen(command->usage));
 	if (forms)
 		fprintf(stderr, "gpuproof help %s explains it.\n", command->name);
 	return EXIT_USAGE;

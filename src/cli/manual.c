@@ -4,8 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fold.h"
 #include "cli/command.h"
 #include "cli/topics.h"
+
+#define MANUAL_WIDTH 72 /* man indents by 7 */
 
 /* Text as roff: no escape, no line that starts with a request, ASCII quotes and hyphens as they are typed. */
 static void add_plain(struct text *out, const char *s, size_t length)
@@ -32,12 +35,21 @@ static void add_string(struct text *out, const char *s)
 	add_plain(out, s, strlen(s));
 }
 
+static void add_folded(struct text *out, const char *s)
+{
+	struct text folded = TEXT_EMPTY;
+
+	fold(&folded, s, MANUAL_WIDTH);
+	add_string(out, folded.data);
+	if (!text_ends_with(folded.data, "\n"))
+		text_add_char(out, '\n');
+	text_release(&folded);
+}
+
 static void add_verbatim(struct text *out, const char *s)
 {
 	text_add(out, ".nf\n");
-	add_string(out, s);
-	if (!text_ends_with(s, "\n"))
-		text_add_char(out, '\n');
+	add_folded(out, s);
 	text_add(out, ".fi\n");
 }
 
@@ -53,14 +65,18 @@ static void add_heading(struct text *out, const char *request, const char *name)
 static void add_usage(struct text *out, const char *usage)
 {
 	static const char indented[] = "\n       gpuproof ";
+	struct text forms = TEXT_EMPTY;
 	const char *form;
 
+	text_add(&forms, "gpuproof ");
 	while ((form = strstr(usage, indented))) {
-		add_plain(out, usage, (size_t)(form - usage));
-		text_add(out, "\ngpuproof ");
+		text_add_bytes(&forms, usage, (size_t)(form - usage));
+		text_add(&forms, "\ngpuproof ");
 		usage = form + strlen(indented);
 	}
-	add_string(out, usage);
+	text_add(&forms, usage);
+	add_folded(out, forms.data);
+	text_release(&forms);
 }
 
 static void add_command(struct text *out, const struct command *command)
@@ -68,9 +84,9 @@ static void add_command(struct text *out, const struct command *command)
 	add_heading(out, ".SS", command->name);
 	add_string(out, command->summary);
 	text_add(out, "\n.PP\n");
-	text_add(out, ".nf\ngpuproof ");
+	text_add(out, ".nf\n");
 	add_usage(out, command->usage);
-	text_add(out, "\n.fi\n");
+	text_add(out, ".fi\n");
 }
 
 static void add_topic(struct text *out, const struct embedded_file *topic)

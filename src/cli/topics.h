@@ -1,6 +1,6 @@
 /*
  * What `gpuproof help TOPIC` explains, beside the commands: docs/topics/<topic>.txt, compiled in. The first line is
- * the summary, an empty one follows, then the text as it is printed (at most 90 columns).
+ * the summary, an empty one follows, then the text, which is folded (base/fold.h).
  *
  * Adding a topic: one file there.
  */

@@ -1,0 +1,122 @@
+#include "base/fold.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/* An explanation that begins further right goes on here. */
+#define HANG_MOST 40
+
+struct line {
+	const char *text;
+	size_t length, indent;
+	size_t gap; /* where what two or more blanks set apart begins; 0: nothing is */
+};
+
+static struct line line_at(const char *text)
+{
+	struct line l = { .text = text, .length = strcspn(text, "\n") };
+
+	while (l.indent < l.length && text[l.indent] == ' ')
+		l.indent++;
+	for (size_t i = l.indent; i + 2 < l.length; i++)
+		if (text[i] == ' ' && text[i + 1] == ' ') {
+			l.gap = i + strspn(text + i, " ");
+			break;
+		}
+	if (l.gap >= l.length)
+		l.gap = 0;
+	return l;
+}
+
+/* "  -o, --output FILE   the page", "  run.jsonl   every case": what goes on below is further right. */
+static bool is_row(const struct line *l)
+{
+	return l->gap || l->text[l->indent] == '-';
+}
+
+/* Whether `next` goes on with what the block that began with `first` and ends with `last` says: its first word found no room. */
+static bool continues(const struct line *first, const struct line *last, const struct line *next,
+		      size_t width)
+{
+	size_t word = strcspn(next->text + next->indent, " \n");
+
+	if (next->length == 0 || next->gap || last->length + 1 + word <= width)
+		return false;
+	return is_row(first) ? next->indent > first->indent + 2 : next->indent == first->indent;
+}
+
+/* Where what does not fit into the block's first line goes on: where its second line does. */
+static size_t hang_of(const struct line *first, size_t lines)
+{
+	size_t hang = lines > 1 ? line_at(first->text + first->length + 1).indent
+		      : first->gap ? first->gap
+				   : first->indent;
+
+	return hang > HANG_MOST || (lines == 1 && !first->gap && is_row(first)) ? first->indent + 4 : hang;
+}
+
+/* The words of a block: those of its first line from the gap on, and all of its other lines. */
+static void fold_block(struct text *out, const struct line *first, size_t lines, size_t width)
+{
+	size_t column = first->gap ? first->gap : first->indent, hang = hang_of(first, lines);
+	const char *at = first->text + column, *end = first->text;
+	bool begins = true;
+
+	for (size_t i = 0; i < lines; i++)
+		end += strcspn(end, "\n") + (i + 1 < lines);
+	text_add_bytes(out, first->text, column);
+	for (at += strspn(at, " \n"); at < end; at += strspn(at, " \n")) {
+		size_t word = strcspn(at, " \n");
+
+		if (!begins && column + 1 + word > width) {
+			text_addf(out, "\n%*s", (int)hang, "");
+			column = hang;
+			begins = true;
+		}
+		text_add(out, begins ? "" : " ");
+		text_add_bytes(out, at, word);
+		column += word + !begins;
+		begins = false;
+		at += word;
+	}
+	text_add_char(out, '\n');
+}
+
+/* How many lines belong together from `first` on; *longest: of them. */
+static size_t block_of(const struct line *first, bool forms, size_t width, size_t *longest)
+{
+	struct line last = *first;
+	size_t count = 1;
+
+	*longest = first->length;
+	while (!forms && last.length > 0 && last.text[last.length]) {
+		struct line next = line_at(last.text + last.length + 1);
+
+		if (!continues(first, &last, &next, width))
+			break;
+		*longest = next.length > *longest ? next.length : *longest;
+		last = next;
+		count++;
+	}
+	return count;
+}
+
+void fold(struct text *out, const char *text, size_t width)
+{
+	bool forms = true;
+
+	while (*text) {
+		struct line first = line_at(text);
+		size_t longest, lines = block_of(&first, forms, width, &longest);
+		const char *end = text;
+
+		forms = forms && first.length > 0;
+		for (size_t i = 0; i < lines; i++)
+			end += strcspn(end, "\n") + (end[strcspn(end, "\n")] == '\n');
+		if (longest > width)
+			fold_block(out, &first, lines, width);
+		else
+			text_add_bytes(out, text, (size_t)(end - text));
+		text = end;
+	}
+}

@@ -1,0 +1,16 @@
+/*
+ * Texts for people, folded to a width: what a line explains ("  -o, --output FILE   the page") goes on below where it
+ * began, a paragraph is filled anew, and lines that fit stay as they are.
+ */
+#ifndef GPUPROOF_BASE_FOLD_H
+#define GPUPROOF_BASE_FOLD_H
+
+#include "base/text.h"
+
+/*
+ * Appends `text`. Lines before the first empty one are forms, which are never joined; later ones are joined with the one
+ * before when that was full, and only where something was too long.
+ */
+void fold(struct text *out, const char *text, size_t width);
+
+#endif
