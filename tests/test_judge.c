@@ -785,6 +785,54 @@ static enum verdict read_beside_sisters(double first)
 	return found;
 }
 
+/* Two H200s without preheating: the power limit set in on one, while it was measured. */
+static void a_power_limit_that_sets_in_by_chance_accuses_nobody(void **state)
+{
+	static const struct {
+		size_t throttled;
+		int64_t reasons;
+		const char *preheat;
+		enum verdict verdict;
+	} rows[] = {
+		{ 4, THROTTLE_POWER_LIMIT, "0s", VERDICT_INCONCLUSIVE },
+		/* In the state that lasts, or hot: that is what the device is like. */
+		{ 11, THROTTLE_POWER_LIMIT, "0s", VERDICT_FAIL },
+		{ 4, THROTTLE_POWER_LIMIT, "1s", VERDICT_FAIL },
+		{ 4, THROTTLE_POWER_LIMIT | 0x40, "0s", VERDICT_FAIL },
+		{ 0, 0, "0s", VERDICT_FAIL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct result_setting preheat = { .section = (char *)"suite transfer",
+						  .key = (char *)"preheat",
+						  .value = (char *)rows[i].preheat,
+						  .origin = (char *)"" };
+		struct verdicts v;
+		struct result r;
+
+		node_init(&r, 2, "NVIDIA H200");
+		node_add(&r, 0, 41.2e9, 0.001);
+		node_add(&r, 1, 35.9e9, 0.001);
+		r.cases[1].during.readings = 11;
+		r.cases[1].during.throttled = rows[i].throttled;
+		r.cases[1].during.throttle_reasons = rows[i].reasons;
+		r.settings = &preheat;
+		r.setting_count = 1;
+		judge_by(BANDWIDTH "sisters = 10 %\n", &r, 1, NULL, &v);
+		for (size_t k = 0; k < v.count; k++)
+			if (v.checks[k].comparison == LIKE_SISTERS)
+				assert_int_equal(v.checks[k].verdict,
+						 strcmp(v.checks[k].devices, "cuda:0") == 0
+							 ? VERDICT_PASS
+							 : rows[i].verdict);
+		verdicts_release(&v);
+		r.settings = NULL;
+		r.setting_count = 0;
+		result_release(&r);
+	}
+}
+
 static void good_h200s_of_two_kinds_pass_in_one_node(void **state)
 {
 	(void)state;
@@ -1287,6 +1335,7 @@ int main(void)
 		cmocka_unit_test(limits_without_sense_are_refused),
 		cmocka_unit_test(data_sheets_are_found_by_name),
 		cmocka_unit_test(shipped_limits_are_valid),
+		cmocka_unit_test(a_power_limit_that_sets_in_by_chance_accuses_nobody),
 		cmocka_unit_test(good_h200s_of_two_kinds_pass_in_one_node),
 		cmocka_unit_test(launches_become_one_result),
 		cmocka_unit_test(launches_hide_no_failure),

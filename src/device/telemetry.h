@@ -20,5 +20,6 @@ struct telemetry {
  * hardware), power brake. Idle and requested clocks do not.
  */
 #define THROTTLE_SLOWS INT64_C(0xEC)
+#define THROTTLE_POWER_LIMIT INT64_C(0x04) /* of these the software's power cap, which good devices meet as well */
 
 #endif

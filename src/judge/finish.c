@@ -128,7 +128,7 @@ static char *sentence(const struct verdicts *v, size_t judged)
 	text_add_char(&out, '.');
 	if (judged && v->overall != VERDICT_FAIL && is_without_population(v))
 		text_add(&out,
-			 " No good cards of this model are known: the node as a whole was compared "
+			 " No good cards are known to compare with: the node as a whole was compared "
 			 "with the data sheet only.");
 	return text_detach(&out);
 }

@@ -39,6 +39,15 @@ void judging_say_spread(struct check *check, const struct observation *o, const 
 /* sisters.c */
 void judge_sisters(const struct judging *j);
 
+/* two_clocks.c: whether the power limit set in among the case's samples, which nothing had heated the device before. */
+bool judge_saw_two_clocks(const struct judge_input *input, const struct subject *subject);
+/* What becomes of a verdict on such a case beside others: FAIL and WARN are INCONCLUSIVE. */
+enum verdict judge_doubt(const struct judge_input *input, const struct subject *subject,
+			 enum verdict verdict);
+#define DOUBT_WORDS                                                                                \
+	"; its power limit set in among its samples, and when is a matter of chance: measure it "  \
+	"after preheating (preheat = 1s)"
+
 /* population.c */
 void judge_population(const struct judging *j);
 

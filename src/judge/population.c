@@ -36,21 +36,24 @@ static const char **cards_of_node(const struct result *result)
 	return ids;
 }
 
-/* Fills a check but for the case that it is about. */
+/* Fills a check but for the case that it is about; `subject`: of a device, else NULL. */
 static void decide(const struct judging *j, struct check *check, const struct standing *s,
-		   const char *whose)
+		   const struct subject *subject)
 {
 	char *bound_text = xasprintf("population = %s", j->limit->population_text);
 	char *origin = standing_origin(s, j->limit->origin);
 	char *words = standing_words(s, j->limit->metric->unit);
-	char *reason = xasprintf("%s%s", whose, words);
-	enum verdict verdict = standing_verdict(s);
+	char *reason;
+	enum verdict found = standing_verdict(s);
+	enum verdict verdict = subject ? judge_doubt(j->input, subject, found) : found;
 
 	judging_set(&check->bound_text, bound_text);
 	judging_set(&check->place, j->limit->population_place);
 	judging_set(&check->bound_origin, origin);
 	check->bound = exp(s->kinds.items[s->kind].center - s->allowed);
 	check->margin = check->value / check->bound - 1;
+	reason = xasprintf("%s%s%s", subject ? "" : "the median of the node's devices is ", words,
+			   verdict != found ? DOUBT_WORDS : "");
 	check_decide(check, j->limit, verdict, reason);
 	/* No more than a warning is at stake: that is worth no further launches. */
 	if (s->sample.cards < FEWEST_TO_FAIL) {
@@ -83,7 +86,7 @@ static void judge_case(struct comparing *c, size_t i)
 	if (!found->known)
 		return;
 	standing_find(&found->standing, log(o->estimate.value), o->estimate.half, j->limit);
-	decide(j, judging_add(j, i, LIKE_POPULATION), &found->standing, "");
+	decide(j, judging_add(j, i, LIKE_POPULATION), &found->standing, j->subjects[i]);
 }
 
 static int ascending(const void *a, const void *b)
@@ -161,7 +164,7 @@ static void judge_node_of(struct comparing *c, size_t first)
 	check->value = exp(node.kinds.items[node.kind].center - behind);
 	check->low = check->value * exp(-half);
 	check->high = check->value * exp(half);
-	decide(j, check, &node, "the median of the node's devices is ");
+	decide(j, check, &node, NULL);
 	free(point);
 	free(devices);
 }

@@ -29,6 +29,15 @@ static char *preheat_of(const struct result *result, const struct case_result *c
 	return xstrdup(strcmp(found, "0s") == 0 ? "" : found);
 }
 
+bool case_is_preheated(const struct result *result, const struct case_result *c)
+{
+	char *preheat = preheat_of(result, c);
+	bool is = *preheat;
+
+	free(preheat);
+	return is;
+}
+
 static bool devices_of(const struct result *result, const struct case_result *c,
 		       struct population_key *key)
 {

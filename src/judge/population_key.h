@@ -19,6 +19,8 @@ struct population_key {
 /* False: the case is of more devices, of different models, or of devices without UUIDs; nothing is to be released. */
 bool population_key_of(const struct result *result, const struct case_result *c,
 		       struct population_key *key);
+/* Whether the device was heated before the case's first sample. */
+bool case_is_preheated(const struct result *result, const struct case_result *c);
 void population_key_release(struct population_key *key);
 
 #endif

@@ -173,7 +173,7 @@ static const char *violated(const struct verdicts *v, const char *case_id)
 }
 
 static char *words_of(const struct group *g, const struct standing *s, enum verdict verdict,
-		      const char *case_id)
+		      bool doubted, const char *case_id)
 {
 	struct text out = TEXT_EMPTY;
 	const char *limit = violated(g->j->verdicts, case_id);
@@ -190,6 +190,8 @@ static char *words_of(const struct group *g, const struct standing *s, enum verd
 			text_add(&out, ": one of the two is wrong, most likely the slower one; "
 				       "compare each with its limit or population");
 	}
+	if (doubted)
+		text_add(&out, DOUBT_WORDS);
 	return text_detach(&out);
 }
 
@@ -198,11 +200,12 @@ static void judge_member(const struct group *g, size_t member)
 	const struct judging *j = g->j;
 	bool lower = j->limit->metric->better == BETTER_LOWER;
 	struct standing s = standing_of(g, member);
-	enum verdict verdict = verdict_of(g, &s);
+	enum verdict found = verdict_of(g, &s);
+	enum verdict verdict = judge_doubt(j->input, j->subjects[g->members[member]], found);
 	double margin = verdict == VERDICT_WARN ? j->limit->sisters_warn : j->limit->sisters;
 	double allowed = fmax(-log(1 - margin), scatter(g));
 	struct check *check = add_check(j, g->members[member]);
-	char *reason = words_of(g, &s, verdict, check->case_id);
+	char *reason = words_of(g, &s, verdict, verdict != found, check->case_id);
 
 	if (verdict == VERDICT_WARN) {
 		free(check->bound_text);
