@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "judge/compare.h"
@@ -613,6 +614,67 @@ static void launches_that_resemble_each_other_are_told(void **state)
 	assert_true(widths[1] > 1.5 * widths[0]);
 }
 
+/* Ten nights of a page-able copy that differ by up to 1 %. */
+static void add_nights(struct history *h)
+{
+	for (int day = 1; day <= 10; day++) {
+		struct error err = ERROR_NONE;
+		struct result r;
+		bool added;
+
+		node_init(&r, 1, "NVIDIA H200");
+		r.version = RESULT_VERSION;
+		r.run_id = xasprintf("run-%d", day);
+		r.started = xasprintf("2026-01-%02dT01:00:00Z", day);
+		r.planned = 1;
+		node_add(&r, 0, 55e9 * (1 + 0.005 * (day % 3 - 1)), 0.001);
+		make_host_bound(&r, 0);
+		assert_int_equal(history_add(h, &r, &added, &err), STATUS_OK);
+		assert_true(added);
+		result_release(&r);
+	}
+}
+
+/* What visits differ by is assumed by the kind of figure, until nights show it. */
+static void a_history_says_what_visits_differ_by(void **state)
+{
+	char folder[] = "/tmp/gpuproof_compare.XXXXXX";
+	struct error err = ERROR_NONE;
+	struct comparison c;
+	struct history *h;
+	struct night n;
+	char *path;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	path = xasprintf("%s/history.db", folder);
+	assert_int_equal(history_open(&h, path, DB_CREATE, &err), STATUS_OK);
+	night_init(&n, 1, 0, 0.9);
+	for (size_t l = 0; l < 5; l++) {
+		make_host_bound(&n.a[l], 0);
+		make_host_bound(&n.b[l], 0);
+	}
+	n.input.history = h;
+	/* No night yet: as without a history. */
+	night_compare(&n, &c);
+	assert_int_equal(c.rows[0].visit_nights, 0);
+	assert_float_equal(c.rows[0].visit_spread, figure_visit_spread(FIGURE_HOST), 0);
+	assert_int_equal(c.rows[0].change, CHANGE_INCONCLUSIVE);
+	comparison_release(&c);
+	add_nights(h);
+	night_compare(&n, &c);
+	assert_int_equal(c.rows[0].visit_nights, 10);
+	assert_true(c.rows[0].visit_spread > 0.002 && c.rows[0].visit_spread < 0.006);
+	assert_int_equal(c.rows[0].change, CHANGE_REGRESSED);
+	assert_false(c.rows[0].possible);
+	comparison_release(&c);
+	history_close(h);
+	unlink(path);
+	rmdir(folder);
+	free(path);
+	night_release(&n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -632,6 +694,7 @@ int main(void)
 		cmocka_unit_test(the_error_is_shared_by_all_figures),
 		cmocka_unit_test(a_shift_of_the_host_is_one_finding),
 		cmocka_unit_test(what_was_counted_is_compared_as_it_is),
+		cmocka_unit_test(a_history_says_what_visits_differ_by),
 		cmocka_unit_test(launches_that_resemble_each_other_are_told),
 	};
 
