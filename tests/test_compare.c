@@ -675,6 +675,146 @@ static void a_history_says_what_visits_differ_by(void **state)
 	night_release(&n);
 }
 
+#define NIGHTS 3
+
+/* Three runs of `nightly` in a row on one H100 of a shared machine. */
+static void read_nights(struct result nights[NIGHTS])
+{
+	for (int i = 0; i < NIGHTS; i++) {
+		struct error err = ERROR_NONE;
+		char *path = xasprintf(TESTS_DIR "/data/nightly_h100_%d.json", i + 1);
+
+		if (result_read(&nights[i], path, &err) != STATUS_OK)
+			fail_msg("%s", err.message);
+		free(path);
+	}
+}
+
+static void compare_nights(const struct result *a, const struct result *b, struct comparison *c)
+{
+	const struct comparison_input input = {
+		.a = a, .b = b, .a_count = 1, .b_count = 1, .margin = 0.01, .launch_spread = 0.005
+	};
+
+	assert_false(compare_taken_in_turns(a, b));
+	assert_int_equal(compare_results(&input, c, &(struct error)ERROR_NONE), STATUS_OK);
+}
+
+/* Nothing changed from one to the next: nothing may be certain, and what is quiet is the same. */
+static void real_nights_cry_no_wolf(void **state)
+{
+	struct result nights[NIGHTS];
+
+	(void)state;
+	read_nights(nights);
+	for (int i = 0; i < NIGHTS * NIGHTS; i++) {
+		size_t quiet = 0, same = 0;
+		struct comparison c;
+
+		if (i / NIGHTS == i % NIGHTS)
+			continue;
+		compare_nights(&nights[i / NIGHTS], &nights[i % NIGHTS], &c);
+		assert_int_equal(c.count, 41);
+		assert_int_equal(c.counts[CHANGE_REGRESSED] + c.counts[CHANGE_IMPROVED], 0);
+		for (size_t r = 0; r < c.count; r++) {
+			const struct comparison_row *row = &c.rows[r];
+			bool device = row->kind == FIGURE_BANDWIDTH || row->kind == FIGURE_PRODUCT;
+
+			if (!device || row->launch_spread > 0.005)
+				continue;
+			quiet++;
+			same += row->change == CHANGE_SAME;
+		}
+		assert_true(quiet >= 7);
+		assert_int_equal(same, quiet);
+		comparison_release(&c);
+	}
+	for (int i = 0; i < NIGHTS; i++)
+		result_release(&nights[i]);
+}
+
+static void slow_down(struct metric_value *m, double factor)
+{
+	m->value /= factor;
+	for (size_t l = 0; l < m->launch_count; l++)
+		m->launches[l] /= factor;
+}
+
+static const struct comparison_row *row_of(const struct comparison *c, const char *case_id)
+{
+	for (size_t r = 0; r < c->count; r++)
+		if (strcmp(c->rows[r].case_id, case_id) == 0)
+			return &c->rows[r];
+	return NULL;
+}
+
+/* A kernel that lost 3 % is found among 41 figures, from any night to any other. */
+static void a_slower_kernel_is_found_between_real_nights(void **state)
+{
+	static const char *const kernels[] = {
+		"stream/read/1GiB@cuda:0",	 "stream/triad/fp64/1GiB@cuda:0",
+		"transfer/h2d/pinned/64MiB@cuda:0", "transfer/d2h/pinned/64MiB@cuda:0",
+		"transfer/local/64MiB@cuda:0",	 "matmul/fp32/1024@cuda:0",
+		"matmul/fp32/8192@cuda:0",	 "matmul/tf32/1024@cuda:0",
+	};
+	struct result nights[NIGHTS];
+
+	(void)state;
+	read_nights(nights);
+	for (size_t k = 0; k < ARRAY_SIZE(kernels) * NIGHTS * NIGHTS; k++) {
+		const char *id = kernels[k / (NIGHTS * NIGHTS)];
+		struct result *a = &nights[k % NIGHTS], *b = &nights[k / NIGHTS % NIGHTS];
+		const struct comparison_row *row;
+		struct metric_value *m = NULL;
+		struct comparison c;
+
+		if (a == b)
+			continue;
+		for (size_t i = 0; i < b->case_count; i++)
+			if (strcmp(b->cases[i].id, id) == 0)
+				m = &b->cases[i].metrics[0];
+		assert_non_null(m);
+		slow_down(m, 1.03);
+		compare_nights(a, b, &c);
+		row = row_of(&c, id);
+		if (!row || row->change != CHANGE_REGRESSED || row->possible)
+			fail_msg("%s: %s, probability %g", id, row ? change_name(row->change) : "",
+				 row ? row->probability : NAN);
+		assert_int_equal(comparison_gate(&c), 1);
+		comparison_release(&c);
+		slow_down(m, 1 / 1.03);
+	}
+	for (int i = 0; i < NIGHTS; i++)
+		result_release(&nights[i]);
+}
+
+/* The pair of nights that called this allocation REGRESSED [1.06, 1.86]: visits of a host differ. */
+static void an_allocation_of_another_visit_is_no_regression(void **state)
+{
+	static const double launches[2][5] = { { 7.88e-3, 7.95e-3, 4.55e-3, 4.77e-3, 4.79e-3 },
+					       { 8.62e-3, 7.58e-3, 8.45e-3, 8.61e-3, 8.39e-3 } };
+	struct comparison c;
+	struct night n;
+
+	(void)state;
+	night_init(&n, 1, 1, 1);
+	for (size_t l = 0; l < 5; l++)
+		for (size_t side = 0; side < 2; side++) {
+			struct result *r = side ? &n.b[l] : &n.a[l];
+
+			r->cases[0].metrics[0].value = launches[side][l];
+			r->cases[0].metrics[0].better = BETTER_LOWER;
+			make_host_bound(r, 0);
+		}
+	night_compare(&n, &c);
+	assert_true(c.rows[0].ratio > 1.6);
+	assert_int_equal(c.rows[0].change, CHANGE_INCONCLUSIVE);
+	/* No number of launches of another visit would tell. */
+	assert_int_equal(c.rows[0].launches_needed, 0);
+	comparison_release(&c);
+	night_release(&n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -695,6 +835,9 @@ int main(void)
 		cmocka_unit_test(a_shift_of_the_host_is_one_finding),
 		cmocka_unit_test(what_was_counted_is_compared_as_it_is),
 		cmocka_unit_test(a_history_says_what_visits_differ_by),
+		cmocka_unit_test(real_nights_cry_no_wolf),
+		cmocka_unit_test(a_slower_kernel_is_found_between_real_nights),
+		cmocka_unit_test(an_allocation_of_another_visit_is_no_regression),
 		cmocka_unit_test(launches_that_resemble_each_other_are_told),
 	};
 
