@@ -10,24 +10,32 @@
 /* Normal noise, reproducible. */
 double sample_normal(uint64_t *state);
 
-/* `past` nights of which nothing is known to have changed, then `nights` more, looked at every night. */
+/* A history of alike series: `past` nights before anything happens, then `nights` more, looked at every night. */
+struct night_plan {
+	size_t series, past, nights;
+	double noise; /* standard deviation of a night */
+	double rho;   /* correlation of a night's noise with that of the night before; AR(1) */
+	double step;  /* share by which values are lower after `past` nights; 0: nothing changes */
+	enum { NIGHTS_TOGETHER, NIGHTS_ALONE, NIGHTS_PROPOSED } method;
+	uint64_t seed;
+};
+
+/*
+ * NIGHTS_TOGETHER: as `history trend` looks at a history, with what the series share. NIGHTS_ALONE: each series as the only
+ * one. NIGHTS_PROPOSED: all that change_points() proposes, as if nights were independent.
+ */
 struct quiet_outcome {
 	double changes, warnings; /* share of series with one at any of the nights */
+	size_t alarms;            /* changes raised in all */
 };
-struct quiet_outcome simulate_quiet(size_t series, double noise, size_t past, size_t nights,
-				    uint64_t seed);
+struct quiet_outcome simulate_quiet(const struct night_plan *plan);
 
-/* The same with nights that resemble the one before: `memory` is the correlation of their noise. */
-struct quiet_outcome simulate_wandering(size_t series, double noise, double memory, size_t past,
-					size_t nights, uint64_t seed);
-
-/* `past` nights, then values lower by `size`. */
 struct step_outcome {
 	/* Shares of series: found dated within ACKNOWLEDGED_WITHIN nights, and found within 6 dated within 2. */
 	double within_6, within_10, dated, warned;
 	double mean; /* nights until it is found, of those found */
 };
-struct step_outcome simulate_step(size_t series, double noise, double size, size_t past,
-				  uint64_t seed);
+/* `plan->nights` is taken as 10. */
+struct step_outcome simulate_step(const struct night_plan *plan);
 
 #endif

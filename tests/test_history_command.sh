@@ -96,7 +96,7 @@ page = Page()
 page.feed(text)
 words = re.sub(r"\s+", " ", " ".join(page.texts))
 for wanted in ("1 new change for the worse", "over 38 nights up to 2026-02-08", "NEW since 2026-02-01: 10.", "kernel : 6.1 → 6.2",
-	       "Missed, crossed out: 1.", "2026-01-11", "p ≤ 0.001"):
+	       "Missed, crossed out: 1.", "2026-01-11", "exceed 164 to 1", "odds over 10"):
 	assert wanted in words, wanted
 assert "script" not in page.tags and not re.search(r"(src|href)=", text), "the page needs another file"
 assert len(page.ids) == len(set(page.ids)), "an id twice"

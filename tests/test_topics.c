@@ -1,4 +1,5 @@
 /* Help topics say what the code does: their figures are the code's. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +11,7 @@
 
 #include "base/memory.h"
 #include "judge/change_points.h"
+#include "judge/trend_prior.h"
 #include "report/claims.h"
 
 #define LONGEST 65536
@@ -46,9 +48,9 @@ static void verdicts_of_the_trend(void **state)
 	char *text = words_of("verdicts");
 
 	(void)state;
-	expect(text, xasprintf("Mann and Whitney (p <= %g)", CHANGE_RANK_PROBABILITY));
-	expect(text, xasprintf("Student's t (p <= %g,", CHANGE_PROBABILITY));
-	expect(text, xasprintf("its size (%g %% or more)", 100 * CHANGE_MAGNITUDE));
+	expect(text, xasprintf("a change (%g %% or more, %d nights)", 100 * CHANGE_MAGNITUDE, CHANGE_MIN_SEGMENT));
+	expect(text, xasprintf("odds exceed %.0f to 1", exp(TREND_ODDS)));
+	expect(text, xasprintf("Beyond %d series", TREND_ODDS_SERIES));
 	free(text);
 }
 

@@ -128,7 +128,7 @@ static void refuse_no_match(const struct history_filter *f, size_t series, struc
 		  "no series is what --case, --metric or --series say%s; gpuproof history trend "
 		  "--all "
 		  "lists them",
-		  f->all_metrics ? "" : " (--all-metrics: not only each suite's main figure)");
+		  f->all_metrics || f->metric || f->series ? "" : " (--all-metrics: not only each suite's main figure)");
 }
 
 static int show(struct history_arguments *a)
@@ -318,9 +318,6 @@ static int act(const struct options *o, struct history_arguments *a)
 	a->db = history_file(a->db);
 	a->operands = o->operands + 1;
 	a->count = o->operand_count - 1;
-	/* One that is asked for by number, or a metric by name, need not be a main figure. */
-	if (a->trend.filter.series || a->trend.filter.metric)
-		a->trend.filter.all_metrics = true;
 	for (size_t i = 0; o->operand_count && i < ARRAY_SIZE(actions); i++) {
 		if (strcmp(actions[i].name, o->operands[0]) != 0)
 			continue;
@@ -361,10 +358,9 @@ const struct command command_history = {
 		"A series is a metric of a case on a device; it starts anew when hardware, driver "
 		"or config "
 		"change.\n"
-		"A change is confirmed after about five nights (E-divisive, 1 % or more, and tests "
-		"by "
-		"ranks\n"
-		"and by Student's t that quiet series pass in about 1 of 100 months);\n"
+		"A change is confirmed after about five nights (1 % or more, odds over 164 to 1 "
+		"that\n"
+		"it is one, also where nights resemble the ones before; more for over 25 series);\n"
 		"two of three nights beyond the band give a WARNING at once.\n\n" HISTORY_USAGE "\n"
 		"      --case TEXT, --metric TEXT   series whose case or metric holds the text\n"
 		"      --series N           one, by the number that trend shows; for annotate: "

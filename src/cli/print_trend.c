@@ -18,6 +18,7 @@ struct printing {
 	const struct trend_options *options;
 	struct trend_summary *summary;
 	struct history_notes notes;
+	struct trend_prior prior;
 	struct json_writer json;
 	struct text rows; /* of text output: printed behind the status line */
 	struct error *err;
@@ -40,14 +41,14 @@ static void change_text(struct printing *p, const struct history_series *s,
 	char date[16], before[48], after[48];
 
 	history_date(c->day, date);
-	text_addf(&p->rows, "    %s %s: %s -> %s, %.1f %% %s, p = %.1g\n",
+	text_addf(&p->rows, "    %s %s: %s -> %s, %.1f %% %s, odds over 10^%d to 1\n",
 		  change_state_name(c->state), date,
 		  units_format(c->before, s->unit, before, sizeof(before)),
 		  units_format(c->after, s->unit, after, sizeof(after)), 100 * fabs(c->ratio - 1),
 		  s->better == BETTER_NONE ? (c->ratio > 1 ? "more" : "less")
 		  : c->ratio > 1           ? "worse"
 					   : "better",
-		  c->probability);
+		  trend_odds_power(c));
 	if (c->state != TREND_RECOVERED)
 		differences_text(p, c->night_before, c->night);
 }
@@ -119,6 +120,7 @@ static void change_json(struct printing *p, const struct trend_change *c)
 	writer_real_member(w, "after", c->after);
 	writer_real_member(w, "ratio", c->ratio);
 	writer_real_member(w, "probability", c->probability);
+	writer_real_member(w, "log_odds", c->odds);
 	writer_key(w, "environment");
 	writer_open(w, '[');
 	differences_json(p, c->night_before, c->night);
@@ -156,7 +158,7 @@ static void visit(void *context, const struct history_series *s)
 	struct printing *p = context;
 	const struct history_point *before, *after;
 	struct trend *trends;
-	size_t n = trend_of_series(s, &p->notes, &trends);
+	size_t n = trend_of_series(s, &p->notes, &p->prior, &trends);
 
 	for (size_t i = 0; i < n; i++) {
 		/* What an older epoch did is history. */
@@ -222,6 +224,8 @@ static void finish_json(struct printing *p, const int64_t *missed, size_t missed
 		writer_text(w, date);
 	}
 	writer_close(w, ']');
+	writer_count_member(w, "series_looked_at", p->prior.series);
+	writer_real_member(w, "log_odds_limit", trend_prior_limit(&p->prior));
 	writer_count_member(w, "new_changes", p->summary->fresh);
 	writer_count_member(w, "new_changes_for_the_worse", p->summary->worse);
 	writer_count_member(w, "warnings", p->summary->warnings);
@@ -245,7 +249,8 @@ enum status print_trend(struct history *history, const struct trend_options *opt
 
 	memset(summary, 0, sizeof(*summary));
 	if (history_notes(history, &p.notes, err) == STATUS_OK &&
-	    history_nights(history, &nights, err) == STATUS_OK) {
+	    history_nights(history, &nights, err) == STATUS_OK &&
+	    trend_prior_learn(&p.prior, history, &options->filter, err) == STATUS_OK) {
 		missed_count = history_missed(&nights, missed);
 		writer_open(&p.json, '{');
 		writer_text_member(&p.json, "format", "gpuproof-trend");
@@ -261,6 +266,7 @@ enum status print_trend(struct history *history, const struct trend_options *opt
 		print_text(&p, &nights, missed, missed_count);
 	free(options->json ? NULL : writer_finish(&p.json));
 	text_release(&p.rows);
+	trend_prior_release(&p.prior);
 	history_notes_release(&p.notes);
 	history_nights_release(&nights);
 	return err->status;

@@ -196,7 +196,7 @@ static void divide(const double *x, size_t begin, size_t end, size_t *points, si
 }
 
 /* What was confirmed against all before it may not stand against its final neighbours. */
-static size_t drop_weak(const double *x, size_t n, size_t *points, size_t count)
+size_t change_points_confirmed(const double *x, size_t n, size_t *points, size_t count)
 {
 	for (size_t i = 0; i < count;) {
 		size_t before = i ? points[i - 1] : 0, after = i + 1 < count ? points[i + 1] : n;
@@ -216,5 +216,5 @@ size_t change_points(const double *values, size_t n, size_t *points)
 	size_t count = 0;
 
 	divide(values, 0, n, points, &count);
-	return drop_weak(values, n, points, count);
+	return change_points_confirmed(values, n, points, count);
 }

@@ -1,5 +1,5 @@
 /*
- * Where a series of nights changed for good: E-divisive (Matteson & James 2014, exponent 1) proposes, and each point must be
+ * Where a series of nights may have changed for good: E-divisive (Matteson & James 2014, exponent 1) proposes, and each point must be
  * confirmed by its size, by Mann & Whitney's test and by Student's t (difference.h).
  *
  * Why two tests: the proposed split is the best of all splits, looked at anew every night, so that the level of one test
@@ -8,10 +8,7 @@
  * five nights can reach; Student's t reaches it. The rank test stays as the guard against wild nights. What the constants
  * find and how often they err is simulated in tests/test_change_points.c and tests/bench/bench_history.c.
  *
- * Nights count as independent. Making t smaller by the correlation of each night with the one before was tried: of series
- * that wander (correlation 0.5, noise 1 %) 7 to 10 % instead of 43 % then show a change that is none, but of series with
- * several steps of 3 % half of the changes and more are lost, as steps look like memory beside medians and straight lines;
- * with the correlation from differences of neighbours also a third of single steps after ten nights.
+ * Nights count as independent here. What is left of the proposals when they may resemble each other: change_odds.h.
  */
 #ifndef GPUPROOF_JUDGE_CHANGE_POINTS_H
 #define GPUPROOF_JUDGE_CHANGE_POINTS_H
@@ -28,5 +25,8 @@
  * `values` are logarithms, so that sizes are ratios.
  */
 size_t change_points(const double *values, size_t n, size_t *points);
+
+/* Drops from `points` what is not confirmed between its neighbours there; returns how many are left. */
+size_t change_points_confirmed(const double *values, size_t n, size_t *points, size_t count);
 
 #endif

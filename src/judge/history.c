@@ -178,7 +178,7 @@ enum status history_each(struct history *h, const struct history_filter *f,
 			  " AND CASE WHEN ? THEN s.metric = ? AND s.case_id = ?"
 			  " ELSE instr(s.metric, ?) AND instr(s.case_id, ?) END"
 			  " AND n.day >= ? ORDER BY s.id, n.started, n.id",
-			  "iiiissssi", (int64_t)f->all_metrics, f->series, f->series,
+			  "iiiissssi", (int64_t)(f->all_metrics || f->series || f->metric), f->series, f->series,
 			  (int64_t)f->exact, text_or(f->metric), text_or(f->case_id),
 			  text_or(f->metric), text_or(f->case_id), first_day(h, f->nights, err));
 

@@ -64,7 +64,7 @@ struct history_filter {
 	const char *metric, *case_id; /* part of; NULL: all */
 	bool exact;                   /* the whole metric and the whole case */
 	int64_t series;               /* 0: all */
-	bool all_metrics;             /* not only each suite's main figure */
+	bool all_metrics;             /* not only each suite's main figure, as for a metric and a series */
 	size_t nights;                /* of the last so many; 0: all */
 };
 

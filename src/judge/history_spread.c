@@ -39,7 +39,7 @@ static void pool(void *context, const struct history_series *s)
 
 	if (p->machine && strcmp(p->machine, s->machine) != 0)
 		return;
-	count = trend_of_series(s, NULL, &trends);
+	count = trend_of_series(s, NULL, NULL, &trends);
 	for (size_t i = 0; i < count; i++) {
 		const struct trend *t = &trends[i];
 		size_t begin = t->change_count ? t->changes[t->change_count - 1].at : 0;

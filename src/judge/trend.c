@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "judge/change_odds.h"
 #include "judge/change_points.h"
 #include "judge/difference.h"
 
@@ -91,17 +92,37 @@ static void find_states(struct trend *t, const struct history_series *s,
 	}
 }
 
-static void find_changes(struct trend *t, const struct history_series *s, const double *logs,
-			 const struct history_notes *notes)
+/* What stays of the proposals, with its odds. */
+static size_t decide(const struct trend *t, const struct history_series *s, const double *logs,
+		     const struct trend_prior *prior, size_t *points, double *odds)
 {
-	size_t *points = xcalloc(t->count / CHANGE_MIN_SEGMENT + 2, sizeof(*points));
+	const struct rho_weights *weights = trend_prior_weights(prior, s);
+	double limit = trend_prior_limit(prior);
+	size_t count = change_points(logs, t->count, points), kept;
 
-	t->change_count = change_points(logs, t->count, points);
+	do {
+		kept = change_odds_keep(logs, t->count, weights, limit, points, count, odds);
+		count = change_points_confirmed(logs, t->count, points, kept);
+	} while (count < kept);
+	return count;
+}
+
+static void find_changes(struct trend *t, const struct history_series *s, const double *logs,
+			 const struct history_notes *notes, const struct trend_prior *prior)
+{
+	size_t room = t->count / CHANGE_MIN_SEGMENT + 2;
+	size_t *points = xcalloc(room, sizeof(*points));
+	double *odds = xcalloc(room, sizeof(*odds));
+
+	t->change_count = decide(t, s, logs, prior, points, odds);
 	t->changes = xcalloc(t->change_count + 1, sizeof(*t->changes));
-	for (size_t i = 0; i < t->change_count; i++)
+	for (size_t i = 0; i < t->change_count; i++) {
 		fill_change(t, s, logs, points, i);
+		t->changes[i].odds = odds[i];
+	}
 	find_states(t, s, notes);
 	free(points);
+	free(odds);
 }
 
 /* Half width of the band around the median of `logs`, NaN when there are too few. */
@@ -180,14 +201,21 @@ static struct trend *epoch_of(struct trend *trends, size_t *count, int64_t epoch
 	return &trends[(*count)++];
 }
 
-static void analyse(struct trend *t, const struct history_series *s,
-		    const struct history_notes *notes)
+static double *logarithms(const struct trend *t)
 {
 	double *logs = xmalloc((t->count + 1) * sizeof(*logs));
 
 	for (size_t i = 0; i < t->count; i++)
 		logs[i] = log(t->points[i]->value);
-	find_changes(t, s, logs, notes);
+	return logs;
+}
+
+static void analyse(struct trend *t, const struct history_series *s,
+		    const struct history_notes *notes, const struct trend_prior *prior)
+{
+	double *logs = logarithms(t);
+
+	find_changes(t, s, logs, notes, prior);
 	find_band(t, s, logs);
 	count_missed(t, s);
 	free(logs);
@@ -202,8 +230,8 @@ static size_t count_epochs(const struct history_series *s)
 	return changes;
 }
 
-size_t trend_of_series(const struct history_series *s, const struct history_notes *notes,
-		       struct trend **trends)
+/* The nights of each epoch; returns how many epochs there are. */
+static size_t split_epochs(const struct history_series *s, struct trend **trends)
 {
 	size_t count = 0;
 
@@ -216,9 +244,39 @@ size_t trend_of_series(const struct history_series *s, const struct history_note
 		if (s->points[i].value > 0)
 			t->points[t->count++] = &s->points[i];
 	}
-	for (size_t i = 0; i < count; i++)
-		analyse(&(*trends)[i], s, notes);
 	return count;
+}
+
+size_t trend_of_series(const struct history_series *s, const struct history_notes *notes,
+		       const struct trend_prior *prior, struct trend **trends)
+{
+	size_t count = split_epochs(s, trends);
+
+	for (size_t i = 0; i < count; i++)
+		analyse(&(*trends)[i], s, notes, prior);
+	return count;
+}
+
+void trend_propose(const struct history_series *s, trend_proposal_fn *visit, void *context)
+{
+	struct trend *trends;
+	size_t count = split_epochs(s, &trends);
+
+	for (size_t i = 0; i < count; i++) {
+		size_t n = trends[i].count;
+		size_t *points = xcalloc(n / CHANGE_MIN_SEGMENT + 2, sizeof(*points));
+		double *logs = logarithms(&trends[i]);
+
+		visit(context, logs, n, points, change_points(logs, n, points));
+		free(points);
+		free(logs);
+	}
+	trends_release(trends, count);
+}
+
+int trend_odds_power(const struct trend_change *change)
+{
+	return (int)fmin(99, floor(change->odds / M_LN10));
 }
 
 void trends_release(struct trend *trends, size_t count)

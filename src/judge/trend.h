@@ -1,5 +1,6 @@
 /*
- * What the nights of one series say: segments between confirmed changes, a fast warning, missed nights.
+ * What the nights of one series say: segments between confirmed changes, a fast warning, missed nights. change_points.h
+ * proposes changes, change_odds.h decides, by what trend_prior.h learnt from all series.
  *
  * A change is NEW while it is not acknowledged, RECOVERED when the values of the last segment are back within
  * CHANGE_MAGNITUDE of those before it, else OPEN once acknowledged. Improvements are changes, too.
@@ -11,6 +12,7 @@
 #include <stddef.h>
 
 #include "judge/history.h"
+#include "judge/trend_prior.h"
 
 #define BAND_SIGMAS 3   /* of the segment's robust standard deviation */
 #define BAND_LEAST 0.01 /* narrower bands would warn of nothing */
@@ -29,7 +31,8 @@ struct trend_change {
 	int64_t day, night, night_before;
 	double before, after; /* medians */
 	double ratio; /* oriented so that above 1 is worse; for BETTER_NONE after / before */
-	double probability;
+	double probability; /* by ranks, as if nights were independent */
+	double odds;        /* log odds of this change to none (change_odds.h) */
 	enum change_state state;
 };
 
@@ -48,10 +51,21 @@ struct trend {
 	size_t gaps;   /* nights at its end in which the case was there and gave no figure */
 };
 
-/* The epochs of a series in the order of their first nights; `trends` is malloc'ed. Returns how many. */
+/*
+ * The epochs of a series in the order of their first nights; `trends` is malloc'ed. Returns how many. `prior` NULL: the
+ * series is looked at alone, and nothing is known of its rho.
+ */
 size_t trend_of_series(const struct history_series *series, const struct history_notes *notes,
-		       struct trend **trends);
+		       const struct trend_prior *prior, struct trend **trends);
 void trends_release(struct trend *trends, size_t count);
+
+/* The power of ten that the odds of a change exceed, at most 99: odds over 10^k to 1. */
+int trend_odds_power(const struct trend_change *change);
+
+/* Each epoch's measured nights as logarithms, and the changes that change_points() proposes in them. */
+typedef void trend_proposal_fn(void *context, const double *logs, size_t n, const size_t *points,
+			       size_t count);
+void trend_propose(const struct history_series *series, trend_proposal_fn *visit, void *context);
 
 /* Days between the first and last that should have had a night, by the usual pace, and had none. */
 size_t missed_nights(const int64_t *days, size_t count, int64_t *missed, size_t room);

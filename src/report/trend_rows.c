@@ -10,6 +10,7 @@
 struct collecting {
 	const struct history_notes *notes;
 	struct trend_rows *rows;
+	struct trend_prior prior;
 };
 
 /* The median of the segment that night `index` of the epoch is in. */
@@ -110,7 +111,7 @@ static void visit(void *context, const struct history_series *s)
 {
 	struct collecting *c = context;
 	struct trend *trends;
-	size_t n = trend_of_series(s, c->notes, &trends);
+	size_t n = trend_of_series(s, c->notes, &c->prior, &trends);
 	unsigned turn = 0;
 
 	/* What an older epoch did is history. */
@@ -159,7 +160,7 @@ enum status trend_rows_collect(struct history *history, const struct history_fil
 			       const struct history_notes *notes, struct trend_rows *out,
 			       struct error *err)
 {
-	struct collecting c = { notes, out };
+	struct collecting c = { .notes = notes, .rows = out };
 
 	memset(out, 0, sizeof(*out));
 	if (nights->count) {
@@ -168,7 +169,11 @@ enum status trend_rows_collect(struct history *history, const struct history_fil
 		if (out->last - out->first >= TREND_NIGHTS)
 			out->first = out->last - TREND_NIGHTS + 1;
 	}
-	history_each(history, filter, visit, &c, err);
+	if (trend_prior_learn(&c.prior, history, filter, err) == STATUS_OK)
+		history_each(history, filter, visit, &c, err);
+	out->looked_at = c.prior.series;
+	out->odds_limit = trend_prior_limit(&c.prior);
+	trend_prior_release(&c.prior);
 	if (out->count)
 		qsort(out->items, out->count, sizeof(*out->items), by_weight);
 	return err->status;

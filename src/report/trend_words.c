@@ -14,26 +14,16 @@ static const char *direction(enum better better, double ratio)
 	return ratio > 1 ? "worse" : "better";
 }
 
-/* One digit: "0.003", "6×10⁻¹³". */
-static char *probability(double p, char *out, size_t size)
-{
-	char digit[32];
-
-	snprintf(digit, sizeof(digit), "%.0e", p);
-	p = strtod(digit, NULL);
-	return p > 0 && p < 0.001 ? format_power_of_ten(p, out, size) : format_short(p, 1, out, size);
-}
-
 char *trend_change_words(const struct trend_row *row, const struct trend_change *c)
 {
-	char date[16], before[FORMAT_SIZE], after[FORMAT_SIZE], p[FORMAT_SIZE];
+	char date[16], before[FORMAT_SIZE], after[FORMAT_SIZE], odds[FORMAT_SIZE];
 
 	history_date(c->day, date);
-	return xasprintf("%s since %s: %s → %s, %.1f\u00a0%% %s, p\u00a0=\u00a0%s", change_state_name(c->state),
+	return xasprintf("%s since %s: %s → %s, %.1f\u00a0%% %s, odds over %s to 1", change_state_name(c->state),
 			 date, format_quantity(c->before, row->unit, before, sizeof(before)),
 			 format_quantity(c->after, row->unit, after, sizeof(after)),
 			 100 * fabs(c->ratio - 1), direction(row->better, c->ratio),
-			 probability(c->probability, p, sizeof(p)));
+			 format_power_of_ten(pow(10, trend_odds_power(c)), odds, sizeof(odds)));
 }
 
 char *trend_state_words(const struct trend_row *row)

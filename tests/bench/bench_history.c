@@ -16,34 +16,96 @@
 #include "report/trend_page.h"
 #include "sample_nights.h"
 
-static void quiet(size_t series, double noise, size_t past)
-{
-	struct quiet_outcome out = simulate_quiet(series, noise, past, 25, 1);
+static const char *const methods[] = {
+	[NIGHTS_TOGETHER] = "together", [NIGHTS_ALONE] = "alone", [NIGHTS_PROPOSED] = "proposed"
+};
 
-	printf("quiet, %2zu nights before, noise %.1f %%: %5.2f %% of series with a change in 25 "
-	       "nights, "
-	       "%5.2f %% with a warning\n",
-	       past, 100 * noise, 100 * out.changes, 100 * out.warnings);
+static const double rhos[] = { 0, 0.3, 0.5, 0.8 };
+
+/* One line: how often `rounds` histories of plan->series series err, and find a step. */
+static void errors(struct night_plan plan, size_t rounds)
+{
+	double changes = 0, warnings = 0, within_6 = 0, within_10 = 0;
+
+	for (size_t i = 0; i < rounds; i++) {
+		struct quiet_outcome quiet;
+		struct step_outcome step;
+
+		plan.seed = 2 * i + 1;
+		quiet = simulate_quiet(&(struct night_plan){ plan.series, plan.past, plan.nights,
+							     plan.noise, plan.rho, 0, plan.method,
+							     plan.seed });
+		plan.seed++;
+		step = simulate_step(&plan);
+		changes += quiet.changes / (double)rounds;
+		warnings += quiet.warnings / (double)rounds;
+		within_6 += step.within_6 / (double)rounds;
+		within_10 += step.within_10 / (double)rounds;
+	}
+	printf("%4zu series, %-8s  noise %.1f %%, rho %.1f, %3zu nights: %5.2f %% change in %zu "
+	       "nights, %5.2f %% warn;"
+	       " step of %.0f %% in 6 / 10 nights %5.1f / %5.1f %%\n",
+	       plan.series, methods[plan.method], 100 * plan.noise, plan.rho, plan.past,
+	       100 * changes, plan.nights, 100 * warnings, 100 * plan.step, 100 * within_6,
+	       100 * within_10);
+	fflush(stdout);
 }
 
-static void wandering(size_t series, double noise, double memory, size_t past)
+/* How many alarms a quiet history gives in two months. */
+static void quiet_months(size_t series, double noise, double rho, size_t rounds)
 {
-	struct quiet_outcome out = simulate_wandering(series, noise, memory, past, 25, 1);
+	size_t alarms = 0;
 
-	printf("quiet, %2zu nights before, noise %.1f %%, correlation with the night before %.1f: "
-	       "%5.2f %% of series with a change in 25 nights, %5.2f %% with a warning\n",
-	       past, 100 * noise, memory, 100 * out.changes, 100 * out.warnings);
+	for (size_t i = 0; i < rounds; i++)
+		alarms += simulate_quiet(&(struct night_plan){ .series = series,
+							       .past = 60,
+							       .nights = 60,
+							       .noise = noise,
+							       .rho = rho,
+							       .seed = i + 1 })
+				  .alarms;
+	printf("%4zu series, noise %.1f %%, rho %.1f: %.2f alarms in 60 nights (%zu histories)\n",
+	       series, 100 * noise, rho, (double)alarms / (double)rounds, rounds);
+	fflush(stdout);
 }
 
-static void step(size_t series, double noise, double size, size_t past)
+static void errors_of_methods(size_t series)
 {
-	struct step_outcome out = simulate_step(series, noise, size, past, 1);
+	static const double noises[] = { 0.01, 0.005 };
 
-	printf("step of %.0f %%, %2zu nights before, noise %.1f %%: found within 6 nights %6.2f "
-	       "%% (dated to 2 nights %6.2f %%), within 10 %6.2f %%; "
-	       "mean %.1f nights; warned within 3 nights %5.1f %%\n",
-	       100 * size, past, 100 * noise, 100 * out.within_6, 100 * out.dated,
-	       100 * out.within_10, out.mean, 100 * out.warned);
+	for (size_t k = 0; k < 2; k++)
+		for (size_t i = 0; i < ARRAY_SIZE(rhos); i++)
+			for (int method = NIGHTS_PROPOSED; method >= NIGHTS_TOGETHER; method--)
+				for (size_t past = 10; past <= 60; past += 50)
+					errors((struct night_plan){ .series = TREND_ODDS_SERIES,
+								    .past = past,
+								    .nights = 25,
+								    .noise = noises[k],
+								    .rho = rhos[i],
+								    .step = k ? 0.02 : 0.03,
+								    .method = method },
+					       series / TREND_ODDS_SERIES);
+}
+
+/* What the limit that grows costs. */
+static void errors_of_sizes(size_t series)
+{
+	static const size_t sizes[] = { 100, 500 };
+
+	for (size_t k = 0; k < ARRAY_SIZE(sizes); k++)
+		for (size_t i = 0; i < ARRAY_SIZE(rhos); i++) {
+			size_t rounds = series / sizes[k] ? series / sizes[k] : 1;
+
+			errors((struct night_plan){ .series = sizes[k],
+						    .past = 60,
+						    .nights = 25,
+						    .noise = 0.01,
+						    .rho = rhos[i],
+						    .step = 0.03 },
+			       rounds);
+		}
+	for (size_t i = 0; i < ARRAY_SIZE(rhos); i++)
+		quiet_months(500, 0.01, rhos[i], series / 500 ? series / 500 : 1);
 }
 
 static void make_night(struct result *r, size_t night, size_t metrics, uint64_t *seed)
@@ -135,7 +197,8 @@ static void speed(size_t nights, size_t metrics, const char *kept)
 		printf("%s\n", err.message);
 	qsort(last, LAST, sizeof(last[0]), by_size);
 	stat(path, &about);
-	printf("%zu nights x %zu metrics: the last %d additions took %.0f ms (median, slowest %.0f ms); the page of "
+	printf("%zu nights x %zu metrics: the last %d additions took %.0f ms (median, slowest %.0f "
+	       "ms); the page of "
 	       "all series %.2f s (%.1f MB); %.1f MB of history\n",
 	       nights, metrics, LAST, 1e3 * last[LAST / 2], 1e3 * last[LAST - 1], page,
 	       (double)page_bytes / 1e6, (double)about.st_size / 1e6);
@@ -146,17 +209,9 @@ static void speed(size_t nights, size_t metrics, const char *kept)
 int main(int argc, char **argv)
 {
 	size_t series = argc > 1 ? strtoul(argv[1], NULL, 10) : 2000;
-	static const double noises[] = { 0.002, 0.005, 0.01 };
 
 	speed(1000, 500, argc > 2 ? argv[2] : NULL);
-	for (size_t i = 0; i < 3; i++)
-		for (size_t past = 30; past <= 90; past += 60)
-			quiet(series, noises[i], past);
-	for (size_t i = 0; i < 3; i++)
-		for (int memory = 3; memory <= 7; memory += 2)
-			wandering(series, noises[i], memory / 10.0, 60);
-	for (size_t i = 0; i < 3; i++)
-		for (size_t past = 10; past <= 90; past += 40)
-			step(series, noises[i], 0.03, past);
+	errors_of_methods(series);
+	errors_of_sizes(series);
 	return 0;
 }

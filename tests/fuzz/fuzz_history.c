@@ -12,7 +12,7 @@
 static void see(void *context, const struct history_series *series)
 {
 	struct trend *trends;
-	size_t count = trend_of_series(series, NULL, &trends);
+	size_t count = trend_of_series(series, NULL, NULL, &trends);
 
 	(void)context;
 	trends_release(trends, count);
