@@ -309,6 +309,83 @@ static void a_lost_worker_is_told_of_once(void **state)
 	rig_end(&rig);
 }
 
+static void rename_host(struct rig *rig)
+{
+	for (size_t i = 0; i < rig->probe.fact_count; i++)
+		if (strcmp(rig->probe.facts[i].name, "hostname") == 0) {
+			free(rig->probe.facts[i].value);
+			rig->probe.facts[i].value = xstrdup("another.example");
+			return;
+		}
+	fail_msg("the host has no name");
+}
+
+/* A CPU has no UUID: cases of two hosts must not be mixed. A GPU is known by its own, wherever it is. */
+static void another_host_is_refused(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	for (int uuid = 0; uuid < 2; uuid++) {
+		rig_begin(&rig, RIG_STEPS "1..4\n");
+		for (size_t i = 0; uuid && i < rig.plan.device_count; i++)
+			strcpy(rig.plan.devices[i].uuid, "GPU-1");
+		assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
+		rename_host(&rig);
+		assert_int_equal(rig_conduct(&rig, true), uuid ? STATUS_OK : STATUS_USAGE);
+		if (!uuid) {
+			assert_non_null(strstr(rig.err.message, "cannot be continued: the run began on the host "));
+			assert_non_null(strstr(rig.err.message, ", this is another.example: "));
+		}
+		rig_end(&rig);
+	}
+}
+
+static void write_bytes(const struct rig *rig, const char *start, size_t zeros)
+{
+	char *path = rig_path(rig, "run.jsonl");
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	fputs(start, file);
+	for (size_t i = 0; i < zeros; i++)
+		fputc('\0', file);
+	fclose(file);
+	free(path);
+}
+
+/* What a power cut leaves of a first line: --resume says to start anew, and that can be done. */
+static void a_torn_beginning_is_started_anew(void **state)
+{
+	static const struct {
+		const char *start;
+		size_t zeros;
+		bool torn;
+	} rows[] = {
+		{ "", 0, true },
+		{ "", 9000, true },
+		{ "{\"jour", 0, true },
+		{ "{\"journal\":1,\"plan\":\"0123", 8000, true },
+		{ "hello\n", 0, false },
+		{ "{\"journal\":1,\"plan\":\"0123\n", 0, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		double before[MOST_STEPS];
+		struct rig rig;
+
+		finished_run(&rig, RIG_STEPS "1..2\n", before);
+		write_bytes(&rig, rows[i].start, rows[i].zeros);
+		assert_int_equal(rig_conduct(&rig, true), STATUS_USAGE);
+		assert_non_null(strstr(rig.err.message, rows[i].torn ? "start it anew" : "is no journal of gpuproof"));
+		assert_int_equal(rig_conduct(&rig, false), rows[i].torn ? STATUS_OK : STATUS_USAGE);
+		if (!rows[i].torn)
+			assert_non_null(strstr(rig.err.message, "is no journal of gpuproof"));
+		rig_end(&rig);
+	}
+}
+
 static void another_plan_is_refused(void **state)
 {
 	double before[MOST_STEPS];
@@ -565,6 +642,8 @@ int main(void)
 		cmocka_unit_test(a_worker_lost_behind_the_last_case_is_not_forgotten),
 		cmocka_unit_test(a_lost_worker_is_told_of_once),
 		cmocka_unit_test(another_plan_is_refused),
+		cmocka_unit_test(another_host_is_refused),
+		cmocka_unit_test(a_torn_beginning_is_started_anew),
 		cmocka_unit_test(a_directory_holds_one_run),
 		cmocka_unit_test(two_runs_in_one_directory),
 		cmocka_unit_test(a_full_disk_ends_the_run_and_loses_nothing),

@@ -242,11 +242,28 @@ static double earlier_seconds(const struct conductor *k)
 	return latest;
 }
 
+/* What is wrong with the journal itself journal_resume() says. */
+static enum status check_host(const char *directory, const struct probe *probe, struct error *err)
+{
+	struct error unread = ERROR_NONE;
+	struct result header = { 0 };
+	enum status status = STATUS_OK;
+
+	if (journal_read_header(directory, &header, &unread) != STATUS_OK)
+		return STATUS_OK;
+	if (header_same_host(&header, probe, err) != STATUS_OK)
+		status = error_prefix(err, "%s cannot be continued", directory);
+	result_release(&header);
+	return status;
+}
+
 static enum status open_journal(struct conductor *k, const struct probe *probe,
 				struct result *result, struct error *err)
 {
 	const struct conduct_options *options = k->options;
 
+	if (options->resume && check_host(options->directory, probe, err) != STATUS_OK)
+		return err->status;
 	if (options->resume)
 		return journal_resume(&k->journal, options->directory, k->plan, result, k->cases,
 				      k->done, &k->lost, err);

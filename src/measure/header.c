@@ -129,3 +129,25 @@ void header_fill(struct result *result, const struct plan *plan, const struct pr
 	fill_machine(result, plan, probe);
 	fill_lost(result, plan->config, probe);
 }
+
+static bool tells_itself(const struct result *then)
+{
+	for (size_t i = 0; i < then->device_count; i++)
+		if (!*then->devices[i].uuid)
+			return false;
+	return true;
+}
+
+enum status header_same_host(const struct result *then, const struct probe *now, struct error *err)
+{
+	const char *before = result_fact(then, "hostname"), *here = NULL;
+
+	for (size_t i = 0; i < now->fact_count; i++)
+		if (strcmp(now->facts[i].name, "hostname") == 0)
+			here = now->facts[i].value;
+	if (tells_itself(then) || !before || !here || strcmp(before, here) == 0)
+		return STATUS_OK;
+	return error_set(err, STATUS_USAGE,
+			 "the run began on the host %.100s, this is %.100s: two CPUs must not share a result",
+			 before, here);
+}

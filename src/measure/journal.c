@@ -115,16 +115,34 @@ static size_t header_line(const struct text *content, size_t *before)
 	return (size_t)(end - content->data);
 }
 
+/*
+ * Whether all that is there is a part of a first line, so that nothing is lost by writing over it. A power cut leaves zeros
+ * where the file was longer than what had reached the disk.
+ */
+static bool was_torn(const struct text *content)
+{
+	size_t length = content->length, known = strlen(OPENING);
+
+	while (length && content->data[length - 1] == '\0')
+		length--;
+	if (length < known)
+		known = length;
+	return !length || (memcmp(content->data, OPENING, known) == 0 &&
+			   !memchr(content->data, '\n', length));
+}
+
 static enum status parse_header(const struct text *content, const char *path, struct result *header,
 				struct error *err)
 {
 	size_t before, length = header_line(content, &before);
 
-	if (!length)
+	if (!length && was_torn(content))
 		return error_set(
 			err, STATUS_USAGE,
 			"%s: the run was ended before its first line was written; start it anew",
 			path);
+	if (!length)
+		return error_set(err, STATUS_USAGE, "%s is no journal of gpuproof", path);
 	if (result_header_from_json(header, content->data + before, length - before - 1, err) !=
 	    STATUS_OK)
 		return error_prefix(err, "%s:1", path);
@@ -208,17 +226,13 @@ static enum status holds_a_run(const char *directory, struct error *err)
 	return err->status;
 }
 
-/* Nothing is lost by writing over a first line that was torn. */
 static enum status vacant(const struct text *content, const char *directory, struct error *err)
 {
-	size_t before, known = strlen(OPENING);
+	size_t before;
 
 	if (header_line(content, &before))
 		return holds_a_run(directory, err);
-	if (content->length < known)
-		known = content->length;
-	if (known && (memcmp(content->data, OPENING, known) != 0 ||
-		      memchr(content->data, '\n', content->length)))
+	if (!was_torn(content))
 		return error_set(err, STATUS_USAGE,
 				 "%s/%s is no journal of gpuproof; choose another directory",
 				 directory, JOURNAL_NAME);
