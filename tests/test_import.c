@@ -291,12 +291,39 @@ static void a_device_can_be_named(void **state)
 	result_release(&result);
 }
 
+/* nccl-tests print two decimals: of few bytes the bandwidth is 0.00, which is no figure. */
+static void rounded_bandwidths_are_left_out(void **state)
+{
+	static const char text[] =
+		"# Collective test starting: all_reduce_perf\n"
+		"#  Rank  0 on h device  0 [0x06] N\n#  Rank  1 on h device  1 [0x07] N\n"
+		"# size count type redop root time algbw busbw #wrong time algbw busbw #wrong\n"
+		"8 2 float sum -1 9.5 0.00 0.00 0 9.4 0.00 0.00 0\n";
+	const struct import_options options = { 0 };
+	struct error err = ERROR_NONE;
+	struct result result;
+
+	(void)state;
+	assert_int_equal(import_text(&result, "nccl-text", "x", text, strlen(text), &options, &err), STATUS_OK);
+	assert_int_equal(result.case_count, 2);
+	assert_null(case_metric(&result.cases[0], "collective.busbw"));
+	assert_true(case_metric(&result.cases[0], "collective.time")->value == 9.5 * 1e-6);
+	assert_string_equal(fact(&result, IMPORT_LEFT_OUT), "bandwidths of 0");
+	result_release(&result);
+}
+
 #define CSV                                                                                        \
 	"function,num_times,n_elements,sizeof,max_mbytes_per_sec,min_runtime,max_runtime,"         \
 	"avg_runtime\n"
 #define NVB "{\"nvbandwidth\": {\n\"GPU Device list\": [\n\"0: N (1)\"],\n\"testcases\": [\n"
 #define TEST(matrix) "{\"name\": \"device_local_copy\", \"status\": \"Passed\",\n" matrix "}]}}"
-#define RANK "# Collective test starting: all_reduce_perf\n#  Rank  0 on h device  0 [0x06] N\n"
+#define START "# Collective test starting: all_reduce_perf\n#  Rank  0 on h device  0 [0x06] N\n"
+#define HEADING "#  size count type redop root time algbw busbw #wrong time algbw busbw #wrong \n"
+#define RANK START HEADING
+#define BENCHMARK(members) "{\"context\": {},\n\"benchmarks\": [{\"name\": \"BM_a\", \"time_unit\": \"ns\",\n" members "}]}"
+#define NCCL(members) \
+	"{\"args\": [\"all_reduce_perf\"], \"config\": {\"devices\": [{}], \"nthreads\": 1, \"ngpus\": 2},\n\"results\": " \
+	"[{\"type\": \"float\", \"size\": 8, \"in_place\":\n{" members "}}]}"
 
 static void mistakes_name_file_and_line(void **state)
 {
@@ -332,11 +359,37 @@ static void mistakes_name_file_and_line(void **state)
 		{ "babelstream", CSV "Copy,100,1,8,1,1,1\n", "x:2: expected 8 columns, not 7" },
 		{ "babelstream", CSV "Copy,100,1,3,1,1,1,1\n",
 		  "x:2: expected sizeof 4 or 8, not '3'" },
-		{ "nccl-text", RANK "8 2 float\n", "x:3: expected at least 11 columns, not 3" },
+		{ "nccl-text", RANK "8 2 float\n", "x:4: expected the 13 columns of the heading, not 3" },
+		/* A killed job's last line: which column is missing is not known. */
+		{ "nccl-text", RANK "8 2 float sum -1 9 2 2 0 9 2 2\n",
+		  "x:4: expected the 13 columns of the heading, not 12" },
+		{ "nccl-text", START "8 2 float sum -1 9 2 2 0 9 2 2 0\n",
+		  "x:3: no line '# size count type ...' says what the columns are" },
+		{ "nccl-text", RANK "8 2 float sum -1 0 2 2 0 9 2 2 0\n",
+		  "x:4: expected a time above 0 and bandwidths not below it, not '0 2 2'" },
+		{ "nccl-text", RANK "8 2 float sum -1 9 2 2 0 9 2 -2 0\n",
+		  "x:4: expected a time above 0 and bandwidths not below it, not '9 2 -2'" },
+		{ "nccl-text", RANK "8 2 float sum -1 9 2 2 -1 9 2 2 0\n",
+		  "x:4: expected a number of wrong elements, not '-1'" },
+		{ "nccl-text", RANK "8 2 float sum -1 9 2 2 0 9 2 2 0\n8 2 float sum -1 9 2 2 0 9 2 2 0\n",
+		  "x: what it holds makes no result (is it the output of several runs?): cases[2].id: "
+		  "'collective/1/all_reduce/fp32/out_of_place/8B@cuda:0' stands there a second time; first in cases[0]" },
+		{ "nccl-json", NCCL("\"time\": 1, \"alg_bw\": 1,\n\"bus_bw\": -1, \"nwrong\": 0"),
+		  "x:4: results[0].in_place.bus_bw: expected a number of at least 0" },
+		{ "nccl-json", NCCL("\"time\": 0, \"alg_bw\": 1, \"bus_bw\": 1, \"nwrong\": 0"),
+		  "x:3: results[0].in_place.time: expected a time above 0" },
+		{ "nccl-json", NCCL("\"time\": 1, \"alg_bw\": 1, \"bus_bw\": 1, \"nwrong\": -2"),
+		  "x:3: results[0].in_place.nwrong: expected a number of at least 0" },
+		{ "google-benchmark", BENCHMARK("\"real_time\": -1"),
+		  "x:3: benchmarks[0].real_time: expected a number of at least 0" },
+		{ "google-benchmark", BENCHMARK("\"real_time\": 0"),
+		  "x:3: benchmarks[0].real_time: expected a time above 0" },
+		{ "google-benchmark", BENCHMARK("\"real_time\": 1, \"bytes_per_second\": -3"),
+		  "x:3: benchmarks[0].bytes_per_second: expected a number of at least 0" },
 		{ "nccl-text", "8 2 float sum -1 1 1 1 0 1 1 1 0\n",
 		  "x:1: which collective ran is not known: say it with --collective" },
 		{ "nccl-text", RANK "\n8 2 float sum -1 1 x 1 0 1 1 1 0\n",
-		  "x:4: expected time, algbw and busbw, not '1 x 1'" },
+		  "x:5: expected time, algbw and busbw, not '1 x 1'" },
 		{ "nccl-text",
 		  "# Collective test starting: all_reduce_perf\n"
 		  "8 2 float sum -1 1 1 1 0 1 1 1 0\n",
@@ -453,6 +506,7 @@ int main(void)
 		cmocka_unit_test(a_test_of_nvbandwidth_that_failed_is_an_error),
 		cmocka_unit_test(a_device_can_be_named),
 		cmocka_unit_test(mistakes_name_file_and_line),
+		cmocka_unit_test(rounded_bandwidths_are_left_out),
 		cmocka_unit_test(damaged_files_are_refused_with_their_line),
 	};
 

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "import/reading.h"
+#include "result/result_check.h"
 
 #define MOST_BYTES ((size_t)256 << 20)
 
@@ -87,6 +88,18 @@ static enum status refuse_for_people(struct import *import, const struct import_
 	return status;
 }
 
+/* What is imported must be read again. The likely reason why it is not: the output of several runs in one file. */
+static enum status check(struct import *import)
+{
+	struct error own = ERROR_NONE;
+
+	if (result_check(import->result, SAMPLES_REQUIRED, &own) == STATUS_OK)
+		return STATUS_OK;
+	return error_set(import->err, STATUS_USAGE,
+			 "%s: what it holds makes no result (is it the output of several runs?): %s",
+			 import->file, own.message);
+}
+
 enum status import_text(struct result *result, const char *format, const char *file,
 			const char *text, size_t length, const struct import_options *options,
 			struct error *err)
@@ -111,9 +124,11 @@ enum status import_text(struct result *result, const char *format, const char *f
 		status = f->read(&import);
 	if (status == STATUS_OK && !result->case_count)
 		status = import_error(&import, 1, "holds no value that %s knows", f->name);
-	if (status == STATUS_OK)
+	if (status == STATUS_OK) {
 		finish(&import);
-	else
+		status = check(&import);
+	}
+	if (status != STATUS_OK)
 		result_release(result);
 	return status;
 }

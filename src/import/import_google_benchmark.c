@@ -30,6 +30,42 @@ static double number(const json_t *object, const char *name)
 	return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
+/* The times and rates of a benchmark; NaN: not there. */
+struct figures {
+	double real, cpu, bytes, items;
+};
+
+/* A figure that may be absent; 0 says nothing (a rate of what was not counted) and is left out. */
+static enum status read_figure(struct import *import, const json_t *benchmark,
+			       const struct json_path *path, const char *name, double *value)
+{
+	const struct json_path here = { path, name, 0 };
+
+	*value = number(benchmark, name);
+	if (*value < 0)
+		return import_json_error(import, &here, "expected a number of at least 0");
+	if (*value == 0)
+		*value = NAN;
+	return STATUS_OK;
+}
+
+static enum status read_figures(struct import *import, const json_t *benchmark,
+				const struct json_path *path, struct figures *f)
+{
+	const struct json_path time_path = { path, "real_time", 0 };
+
+	if (!import_member(import, benchmark, path, "real_time", JSON_REAL))
+		return STATUS_USAGE;
+	if (read_figure(import, benchmark, path, "real_time", &f->real) != STATUS_OK ||
+	    read_figure(import, benchmark, path, "cpu_time", &f->cpu) != STATUS_OK ||
+	    read_figure(import, benchmark, path, "bytes_per_second", &f->bytes) != STATUS_OK ||
+	    read_figure(import, benchmark, path, "items_per_second", &f->items) != STATUS_OK)
+		return STATUS_USAGE;
+	if (isnan(f->real))
+		return import_json_error(import, &time_path, "expected a time above 0");
+	return STATUS_OK;
+}
+
 /* Whether the file has a median of this one's repetitions. */
 static bool has_median(const json_t *list, const json_t *benchmark)
 {
@@ -63,6 +99,7 @@ static enum status read_benchmark(struct import *import, const json_t *list,
 	const char *run = import_string(benchmark, "run_name");
 	double factor = unit_seconds(import_string(benchmark, "time_unit"));
 	struct case_result *c;
+	struct figures f;
 
 	if (!name)
 		return STATUS_USAGE;
@@ -75,20 +112,16 @@ static enum status read_benchmark(struct import *import, const json_t *list,
 		import_named(c);
 		return STATUS_OK;
 	}
-	if (!import_member(import, benchmark, path, "real_time", JSON_REAL))
+	if (read_figures(import, benchmark, path, &f) != STATUS_OK)
 		return STATUS_USAGE;
 	if (!isfinite(factor))
 		return import_json_error(import, &unit_path, "expected ns, us, ms or s");
 	c = import_case(import, "benchmark", &device, 1);
 	import_word(c, "name", *run ? run : json_string_value(name));
-	import_metric(c, "benchmark.time", "s", BETTER_LOWER,
-		      number(benchmark, "real_time") * factor);
-	import_metric(c, "benchmark.cpu_time", "s", BETTER_LOWER,
-		      number(benchmark, "cpu_time") * factor);
-	import_metric(c, "benchmark.bandwidth", "B/s", BETTER_HIGHER,
-		      number(benchmark, "bytes_per_second"));
-	import_metric(c, "benchmark.rate", "items/s", BETTER_HIGHER,
-		      number(benchmark, "items_per_second"));
+	import_metric(c, "benchmark.time", "s", BETTER_LOWER, f.real * factor);
+	import_metric(c, "benchmark.cpu_time", "s", BETTER_LOWER, f.cpu * factor);
+	import_metric(c, "benchmark.bandwidth", "B/s", BETTER_HIGHER, f.bytes);
+	import_metric(c, "benchmark.rate", "items/s", BETTER_HIGHER, f.items);
 	import_named(c);
 	return STATUS_OK;
 }

@@ -17,9 +17,13 @@ static enum status read_number(struct import *import, const json_t *object,
 	*value = NAN;
 	if (json_is_number(json))
 		*value = json_number_value(json);
-	else if (!json)
+	if (*value < 0)
+		return import_json_error(import, &here, "expected a number of at least 0");
+	if (json_is_number(json))
+		return STATUS_OK;
+	if (!json)
 		return import_json_error(import, path, "'%s' is missing", name);
-	else if (!json_is_null(json) && strcmp(import_string(object, name), "nan") != 0)
+	if (!json_is_null(json) && strcmp(import_string(object, name), "nan") != 0)
 		return import_json_error(import, &here, "expected a number");
 	return STATUS_OK;
 }
@@ -30,6 +34,7 @@ static enum status read_place(struct import *import, const json_t *result,
 	const struct json_path here = { path, name, 0 };
 	const json_t *json = json_object_get(result, name);
 	const char *time = json_object_get(json, "cpu_time") ? "cpu_time" : "time";
+	const struct json_path time_path = { &here, time, 0 };
 
 	if (!json || json_is_null(json))
 		return STATUS_OK;
@@ -39,6 +44,8 @@ static enum status read_place(struct import *import, const json_t *result,
 	    read_number(import, json, &here, "bus_bw", &row.busbw_gbs) != STATUS_OK ||
 	    read_number(import, json, &here, "nwrong", &row.wrong) != STATUS_OK)
 		return STATUS_USAGE;
+	if (row.time_us == 0)
+		return import_json_error(import, &time_path, "expected a time above 0");
 	nccl_add(import, &row);
 	return STATUS_OK;
 }

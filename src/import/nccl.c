@@ -75,6 +75,11 @@ static const char *type_name(const char *theirs)
 	return theirs;
 }
 
+static double above_zero(double value)
+{
+	return value > 0 ? value : (double)NAN;
+}
+
 void nccl_add(struct import *import, const struct nccl_row *row)
 {
 	const char **devices;
@@ -96,8 +101,10 @@ void nccl_add(struct import *import, const struct nccl_row *row)
 	if (has_placement(row->collective))
 		import_word(c, "placement", row->in_place ? "in_place" : "out_of_place");
 	import_bytes(c, "size", row->bytes);
-	import_metric(c, "collective.busbw", "B/s", BETTER_HIGHER, row->busbw_gbs * 1e9);
-	import_metric(c, "collective.algbw", "B/s", BETTER_HIGHER, row->algbw_gbs * 1e9);
+	if (row->busbw_gbs == 0 || row->algbw_gbs == 0)
+		import_left_out(import, "bandwidths of 0");
+	import_metric(c, "collective.busbw", "B/s", BETTER_HIGHER, above_zero(row->busbw_gbs * 1e9));
+	import_metric(c, "collective.algbw", "B/s", BETTER_HIGHER, above_zero(row->algbw_gbs * 1e9));
 	import_metric(c, "collective.time", "s", BETTER_LOWER, row->time_us * 1e-6);
 	import_named(c);
 	if (row->wrong > 0) {

@@ -32,6 +32,7 @@ static enum status check_ids(struct id *ids, size_t count, const char *list, con
 			     struct error *err)
 {
 	const struct json_path top = { NULL, list, 0 };
+	const struct id *second = NULL, *first = NULL;
 
 	for (size_t i = 0; i < count; i++)
 		if (!*ids[i].id)
@@ -39,11 +40,15 @@ static enum status check_ids(struct id *ids, size_t count, const char *list, con
 	if (count)
 		qsort(ids, count, sizeof(*ids), by_id);
 	for (size_t i = 1; i < count; i++)
-		if (strcmp(ids[i - 1].id, ids[i].id) == 0)
-			return json_path_error(MEMBER(ELEMENT(&top, ids[i].index), member), err,
-					       "'%.200s' stands there a second time; first in %s[%zu]",
-					       ids[i].id, list, ids[i - 1].index);
-	return STATUS_OK;
+		if (strcmp(ids[i - 1].id, ids[i].id) == 0 && (!second || ids[i].index < second->index)) {
+			second = &ids[i];
+			first = &ids[i - 1];
+		}
+	if (!second)
+		return STATUS_OK;
+	return json_path_error(MEMBER(ELEMENT(&top, second->index), member), err,
+			       "'%.200s' stands there a second time; first in %s[%zu]", second->id,
+			       list, first->index);
 }
 
 static enum status check_device_ids(const struct result *r, struct error *err)
