@@ -15,7 +15,11 @@ static const struct claim two = {
 	.claim = "claim",
 	.source = "source",
 	.prediction = "prediction",
-	.measures = { { "first", { "s.a", "label:l, batch:64" }, { "s.b", "" }, .low = 1, .high = 2 },
+	.measures = { { "first",
+			{ "s.a", "label:l, batch:64" },
+			{ "s.b", "" },
+			.low = 1,
+			.high = 2 },
 		      { "second", { "s.a", "batch:128" }, .low = 1, .high = 2 } },
 };
 
@@ -25,9 +29,9 @@ static void measurements_are_weighed_together(void **state)
 		double first, second;
 		enum claim_verdict verdict;
 	} cases[] = {
-		{ 1.5, 1.5, CLAIM_HOLDS },     { 3, 3, CLAIM_FAILS },
-		{ 1.5, 3, CLAIM_DEPENDS },     { 0.5, 1.5, CLAIM_DEPENDS },
-		{ 1.5, NAN, CLAIM_PARTIAL },   { NAN, 3, CLAIM_PARTIAL },
+		{ 1.5, 1.5, CLAIM_HOLDS },    { 3, 3, CLAIM_FAILS },
+		{ 1.5, 3, CLAIM_DEPENDS },    { 0.5, 1.5, CLAIM_DEPENDS },
+		{ 1.5, NAN, CLAIM_PARTIAL },  { NAN, 3, CLAIM_PARTIAL },
 		{ NAN, NAN, CLAIM_UNTESTED },
 	};
 
@@ -123,11 +127,14 @@ static void intervals_decide(void **state)
 		double value, low, high;
 		enum claim_verdict verdict;
 	} cases[] = {
-		{ 1.35, 0.84, 1.44, CLAIM_UNDECIDED }, { 1.09, 0.60, 1.98, CLAIM_UNDECIDED },
-		{ 1.00, 0.90, 1.12, CLAIM_UNDECIDED }, { 1.00, 0.99, 1.01, CLAIM_HOLDS },
+		{ 1.35, 0.84, 1.44, CLAIM_UNDECIDED },
+		{ 1.09, 0.60, 1.98, CLAIM_UNDECIDED },
+		{ 1.00, 0.90, 1.12, CLAIM_UNDECIDED },
+		{ 1.00, 0.99, 1.01, CLAIM_HOLDS },
 		{ 1.35, 1.30, 1.40, CLAIM_FAILS },
 		/* A single launch: what processes differ by is added. */
-		{ 1.052, 1.0519, 1.0521, CLAIM_UNDECIDED }, { 1.052, NAN, NAN, CLAIM_UNDECIDED },
+		{ 1.052, 1.0519, 1.0521, CLAIM_UNDECIDED },
+		{ 1.052, NAN, NAN, CLAIM_UNDECIDED },
 		{ 1.2, NAN, NAN, CLAIM_FAILS },
 	};
 
@@ -214,7 +221,11 @@ static void a_failure_may_be_the_measurement(void **state)
 {
 	const struct claim claim = {
 		.id = "X",
-		.measures = { { "a", { "s.a", "label:l" }, .even_failed = true, .low = 0, .high = 1 } },
+		.measures = { { "a",
+				{ "s.a", "label:l" },
+				.even_failed = true,
+				.low = 0,
+				.high = 1 } },
 	};
 	struct result result = { 0 };
 
@@ -302,7 +313,8 @@ static void claims_about_gpus_need_a_gpu(void **state)
 	judge_on(&claim, "cuda", 0, CLAIM_HOLDS, NULL);
 	claim.on = CLAIM_ON_NVLINK;
 	judge_on(&claim, "host", 0, CLAIM_UNTESTED, "no GPU was measured");
-	judge_on(&claim, "cuda", 0, CLAIM_UNTESTED, "no GPU measured here reports an active NVLink");
+	judge_on(&claim, "cuda", 0, CLAIM_UNTESTED,
+		 "no GPU measured here reports an active NVLink");
 	judge_on(&claim, "cuda", 18, CLAIM_HOLDS, NULL);
 }
 
@@ -345,7 +357,9 @@ static void the_missing_case_is_named(void **state)
 {
 	const struct claim claim = {
 		.id = "X",
-		.measures = { { "a", { "s.a", "label:small, precision:fp32, batch:64" }, .low = 1,
+		.measures = { { "a",
+				{ "s.a", "label:small, precision:fp32, batch:64" },
+				.low = 1,
 				.high = 2 } },
 	};
 	const struct claim_term other = { "s.a", "label:small, precision:fp32, batch:256" },
@@ -354,8 +368,7 @@ static void the_missing_case_is_named(void **state)
 	struct case_result *c;
 
 	(void)state;
-	assert_missing(&result, &claim,
-		       "[suite s small] was not run (precision fp32, batch 64)");
+	assert_missing(&result, &claim, "[suite s small] was not run (precision fp32, batch 64)");
 	fixture_case(&result, &other, 1.5);
 	assert_missing(&result, &claim,
 		       "[suite s small] has no case with precision fp32, batch 64");
@@ -373,8 +386,7 @@ static void the_missing_case_is_named(void **state)
 	assert_missing(&result, &claim, "s/2 was skipped: it takes two devices");
 	result.cases[1].status = CASE_OK;
 	set_text(&result.cases[1].parameters[1].text, "65");
-	assert_missing(&result, &claim,
-		       "s/3 ended in ERROR: hung: no result within 60 s (killed)");
+	assert_missing(&result, &claim, "s/3 ended in ERROR: hung: no result within 60 s (killed)");
 	result_release(&result);
 }
 
@@ -383,8 +395,11 @@ static void device_models_are_compared_across_results(void **state)
 	const struct claim claim = {
 		.id = "X",
 		.on = CLAIM_ON_GPU,
-		.measures = { { "V100 / K80", { "s.a", "model:V100, label:l" },
-				{ "s.a", "model:K80, label:l" }, .across = CLAIM_MODELS, .low = 1.5,
+		.measures = { { "V100 / K80",
+				{ "s.a", "model:V100, label:l" },
+				{ "s.a", "model:K80, label:l" },
+				.across = CLAIM_MODELS,
+				.low = 1.5,
 				.high = HUGE_VAL } },
 	};
 	struct claim_evidence evidence[CLAIM_MEASURES];
@@ -407,8 +422,11 @@ static void versions_are_compared_on_one_model(void **state)
 	const struct claim claim = {
 		.id = "X",
 		.on = CLAIM_ON_GPU,
-		.measures = { { "the larger / the smaller", { "s.a", "" }, .across = CLAIM_VERSIONS,
-				.low = 1.01, .high = HUGE_VAL } },
+		.measures = { { "the larger / the smaller",
+				{ "s.a", "" },
+				.across = CLAIM_VERSIONS,
+				.low = 1.01,
+				.high = HUGE_VAL } },
 	};
 	struct claim_evidence evidence[CLAIM_MEASURES];
 	struct result results[3] = { 0 };
@@ -439,8 +457,11 @@ static void machines_are_compared_by_host_name(void **state)
 {
 	const struct claim claim = {
 		.id = "X",
-		.measures = { { "the larger / the smaller", { "s.a", "" }, .across = CLAIM_MACHINES,
-				.low = 1.05, .high = HUGE_VAL } },
+		.measures = { { "the larger / the smaller",
+				{ "s.a", "" },
+				.across = CLAIM_MACHINES,
+				.low = 1.05,
+				.high = HUGE_VAL } },
 	};
 	struct result results[2] = { 0 };
 

@@ -115,9 +115,15 @@ static void every_claim_is_complete(void **state)
 static void no_claim_is_decided_by_definition(void **state)
 {
 	static const char *const defined[] = {
-		"matmul.memory",         "parallel.wire_bytes",      "trainmem.bytes_per_sample",
-		"trainmem.halving_batch", "trainmem.losses",         "trainmem.predicted",
-		"trainmem.saved",        "trainmem.activations_saved", "parallel.bubble_model",
+		"matmul.memory",
+		"parallel.wire_bytes",
+		"trainmem.bytes_per_sample",
+		"trainmem.halving_batch",
+		"trainmem.losses",
+		"trainmem.predicted",
+		"trainmem.saved",
+		"trainmem.activations_saved",
+		"parallel.bubble_model",
 	};
 
 	(void)state;
@@ -130,7 +136,8 @@ static void no_claim_is_decided_by_definition(void **state)
 
 				for (size_t t = 0; t < ARRAY_SIZE(metrics); t++)
 					for (size_t d = 0; d < ARRAY_SIZE(defined); d++)
-						if (metrics[t] && strcmp(metrics[t], defined[d]) == 0)
+						if (metrics[t] &&
+						    strcmp(metrics[t], defined[d]) == 0)
 							fail_msg("%s is decided by %s", c->id,
 								 defined[d]);
 			}
@@ -208,8 +215,9 @@ static void show_claims(struct result *result, bool wanted)
 {
 	result->settings = xcalloc(1, sizeof(*result->settings));
 	result->setting_count = 1;
-	result->settings[0] = (struct result_setting){ xstrdup("report"), xstrdup("claims"),
-						       xstrdup(wanted ? "yes" : "no"), xstrdup("") };
+	result->settings[0] =
+		(struct result_setting){ xstrdup("report"), xstrdup("claims"),
+					 xstrdup(wanted ? "yes" : "no"), xstrdup("") };
 }
 
 static void render(const struct result *results, size_t count, bool claims, struct text *html)
@@ -257,7 +265,8 @@ static void the_page_has_the_table_when_asked(void **state)
 	find_every_claim(&html);
 	row = find(&html, "<th scope=\"col\">Verdict</th><th scope=\"col\">Claim</th>");
 	assert_true(row < find(&html, "C2. Gradients take"));
-	assert_true(find(&html, "C2. Gradients take") < find(&html, "<details class=\"untested\">"));
+	assert_true(find(&html, "C2. Gradients take") <
+		    find(&html, "<details class=\"untested\">"));
 	assert_true(find(&html, "<details class=\"untested\">") < find(&html, "<b>A1. "));
 	find(&html, "tested in part</td>");
 	find(&html, "<b>not measured:</b> gradients that are left after the step / during it");
@@ -346,7 +355,8 @@ static bool is_as(const struct plan_case *c, const struct claim_term *term)
 
 /* Marks the sections that have a case for the term. */
 static void expect_planned(const struct plan *plan, const struct claim *claim,
-			   const struct claim_term *term, const struct section **used, size_t *count)
+			   const struct claim_term *term, const struct section **used,
+			   size_t *count)
 {
 	bool found = false;
 

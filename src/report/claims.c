@@ -11,9 +11,12 @@
 const char *claim_verdict_name(enum claim_verdict verdict)
 {
 	static const char *const names[CLAIM_VERDICTS] = {
-		[CLAIM_HOLDS] = "holds",         [CLAIM_FAILS] = "does not hold",
-		[CLAIM_DEPENDS] = "depends",     [CLAIM_UNDECIDED] = "undecided",
-		[CLAIM_PARTIAL] = "tested in part", [CLAIM_UNTESTED] = "not tested",
+		[CLAIM_HOLDS] = "holds",
+		[CLAIM_FAILS] = "does not hold",
+		[CLAIM_DEPENDS] = "depends",
+		[CLAIM_UNDECIDED] = "undecided",
+		[CLAIM_PARTIAL] = "tested in part",
+		[CLAIM_UNTESTED] = "not tested",
 	};
 
 	return names[verdict];

@@ -33,8 +33,8 @@ struct claim_term {
 enum claim_across {
 	CLAIM_ONE_RESULT, /* terms of one device of one result; in every result that has them */
 	CLAIM_MODELS,     /* each term from whichever result has its device model */
-	CLAIM_VERSIONS,   /* larger / smaller, of one device model with other versions of driver, CUDA or system */
-	CLAIM_MACHINES    /* larger / smaller, of machines with different host names */
+	CLAIM_VERSIONS, /* larger / smaller, of one device model with other versions of driver, CUDA or system */
+	CLAIM_MACHINES /* larger / smaller, of machines with different host names */
 };
 
 /* Devices on which a claim can be decided. */
@@ -60,7 +60,8 @@ struct claim {
 	const char *prediction;
 	enum claim_on on;
 	struct claim_measure measures[CLAIM_MEASURES];
-	const char *untestable; /* why this version measures nothing that decides it; then without measures */
+	const char *
+		untestable; /* why this version measures nothing that decides it; then without measures */
 };
 
 enum claim_verdict {

@@ -49,8 +49,8 @@ static double half_of(const struct claim_found *f)
 	const struct metric_value *m = f->metric;
 	bool several = m->launch_count > 1 && all_positive(m->launches, m->launch_count);
 	struct launch_spread spread = launch_spread_assumed(LAUNCH_SPREAD);
-	double visits = figure_visit_spread(
-		figure_kind_of(m, f->c, claim_device(f->result, f->c->device)));
+	double visits =
+		figure_visit_spread(figure_kind_of(m, f->c, claim_device(f->result, f->c->device)));
 
 	if (metric_is_exact(m) || !(m->value > 0))
 		return 0;
@@ -99,14 +99,16 @@ static bool read_one(const struct result *result, const struct claim *claim,
 {
 	struct claim_found found[TERMS] = { 0 };
 
-	while ((found[0] = claim_find(result, &m->a, claim->on, m->even_failed, NULL, found[0].c)).c)
+	while ((found[0] = claim_find(result, &m->a, claim->on, m->even_failed, NULL, found[0].c))
+		       .c)
 		if (complete(result, claim, m, found) && divide(m, found, out))
 			return true;
 	return false;
 }
 
 static struct claim_found find_anywhere(const struct result *results, size_t count,
-					const struct claim_term *term, enum claim_on on, size_t *run)
+					const struct claim_term *term, enum claim_on on,
+					size_t *run)
 {
 	struct claim_found found = { 0 };
 
@@ -145,8 +147,8 @@ static bool fact_differs(const struct result *a, const struct result *b, const c
 static bool is_pair(const struct result *results, const struct claim_reading *a,
 		    const struct claim_reading *b, enum claim_across across)
 {
-	static const char *const versions[] = { "driver", "cuda_driver", "cuda_runtime", "cublas",
-						"os",     "kernel" };
+	static const char *const versions[] = { "driver", "cuda_driver", "cuda_runtime",
+						"cublas", "os",          "kernel" };
 	const struct result *one = &results[a->run], *other = &results[b->run];
 
 	if (across == CLAIM_MACHINES)

@@ -51,9 +51,10 @@ static bool has_section(const struct case_result *c, const struct claim_term *te
 	size_t suite = strcspn(term->metric, "."), length = 0;
 	const char *label = word_of(term->where, "label:", &length);
 
-	return c->suite && strlen(c->suite) == suite && memcmp(c->suite, term->metric, suite) == 0 &&
-	       (!label || (c->label && strlen(c->label) == length &&
-			   memcmp(c->label, label, length) == 0));
+	return c->suite && strlen(c->suite) == suite &&
+	       memcmp(c->suite, term->metric, suite) == 0 &&
+	       (!label ||
+		(c->label && strlen(c->label) == length && memcmp(c->label, label, length) == 0));
 }
 
 static enum nearness nearness_of(const struct result *result, const struct case_result *c,
@@ -117,8 +118,7 @@ static void describe_nearest(struct text *t, const struct nearest *n, const stru
 		text_addf(t, "%s ran on %s, which %s", n->c->id ? n->c->id : "", n->c->device,
 			  on == CLAIM_ON_NVLINK ? "reports no active NVLink" : "is no GPU");
 	} else if (n->how == NEAR_METRIC) {
-		text_addf(t, "%s does not report %s",
-			  n->c->id ? n->c->id : "", term->metric);
+		text_addf(t, "%s does not report %s", n->c->id ? n->c->id : "", term->metric);
 	} else {
 		add_section(t, term);
 		text_addf(t, "%s%s%s", n->how == NEAR_SECTION ? " has no case" : " was not run",
@@ -177,7 +177,8 @@ static const char *absent_device(const struct result *results, size_t count, enu
 static const char *absent_pair(enum claim_across across)
 {
 	if (across == CLAIM_VERSIONS)
-		return "it takes two results of one GPU model with different versions of driver, CUDA or "
+		return "it takes two results of one GPU model with different versions of driver, "
+		       "CUDA or "
 		       "system (gpuproof report A B --claims)";
 	return "it takes results of two machines (gpuproof report A B --claims)";
 }
@@ -234,8 +235,9 @@ char *claim_why_missing(const struct result *results, size_t count, const struct
 		describe_nearest(&t, &n, terms[i], claim->on);
 	}
 	if (!t.length)
-		text_add(&t, measure->across >= CLAIM_VERSIONS
-				     ? absent_pair(measure->across)
-				     : "its cases ran on different devices, or one of them is zero");
+		text_add(&t,
+			 measure->across >= CLAIM_VERSIONS
+				 ? absent_pair(measure->across)
+				 : "its cases ran on different devices, or one of them is zero");
 	return text_detach(&t);
 }

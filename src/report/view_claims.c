@@ -169,9 +169,12 @@ static void show_group(const struct view *view, const struct claim_group *group,
 static void show_counts(const size_t counts[CLAIM_VERDICTS], struct tree *page)
 {
 	static const char *const words[CLAIM_VERDICTS] = {
-		[CLAIM_HOLDS] = "hold",          [CLAIM_FAILS] = "do not hold",
-		[CLAIM_DEPENDS] = "depend",      [CLAIM_UNDECIDED] = "undecided",
-		[CLAIM_PARTIAL] = "tested in part", [CLAIM_UNTESTED] = "not tested",
+		[CLAIM_HOLDS] = "hold",
+		[CLAIM_FAILS] = "do not hold",
+		[CLAIM_DEPENDS] = "depend",
+		[CLAIM_UNDECIDED] = "undecided",
+		[CLAIM_PARTIAL] = "tested in part",
+		[CLAIM_UNTESTED] = "not tested",
 	};
 	struct tree *tiles = tree_list(page, "claim_tiles");
 
