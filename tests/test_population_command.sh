@@ -59,6 +59,8 @@ printf '[limit m]\nmetric = stream.bandwidth\nwhere = operation:read\nsisters = 
 
 # Nobody knows the model: the sentence says so.
 expect 0 'compared with the data sheet only' check slow.json -l m.ini
+# The run lacks nothing by that, also for who takes warnings and skips for failures.
+expect 0 'these limits are about: m' check slow.json -l m.ini --strict
 # 8 cards held for good: a node that is slow as a whole is rejected, one like them is not.
 expect 0 '8 cards added' population add good.json
 grep -q 'gpuproof-population.ini has 8 cards' out || { echo "where it is, is not said:"; cat out; failed=1; }

@@ -89,6 +89,11 @@ static bool is_missing(const struct verdicts *v)
 	return false;
 }
 
+static bool is_unknown_population(const struct check *check)
+{
+	return check->comparison == LIKE_POPULATION && check->verdict == VERDICT_SKIP;
+}
+
 /* Whether limits ask for a comparison with good cards, and nothing could be compared: a whole node may then be slow. */
 static bool is_without_population(const struct verdicts *v)
 {
@@ -127,9 +132,9 @@ static char *sentence(const struct verdicts *v, size_t judged)
 	add_missing(v, &out);
 	text_add_char(&out, '.');
 	if (judged && v->overall != VERDICT_FAIL && is_without_population(v))
-		text_add(&out,
-			 " No good cards are known to compare with: the node as a whole was compared "
-			 "with the data sheet only.");
+		text_add(&out, " No good cards are known to compare with: the node as a whole was "
+			       "compared "
+			       "with the data sheet only.");
 	return text_detach(&out);
 }
 
@@ -163,8 +168,10 @@ void verdicts_finish(struct verdicts *v)
 {
 	size_t judged = count_judged(v);
 
+	/* That good cards are not known is nothing that the run lacks. */
 	for (size_t i = 0; v->strict && i < v->count; i++)
-		v->checks[i].accepted = v->checks[i].verdict == VERDICT_PASS;
+		v->checks[i].accepted = v->checks[i].verdict == VERDICT_PASS ||
+					is_unknown_population(&v->checks[i]);
 	verdicts_count(v);
 	if (v->wrong || v->counts[VERDICT_FAIL] || (v->strict && v->counts[VERDICT_WARN]) ||
 	    (!judged && !v->counts[VERDICT_ERROR] && !is_missing(v)))

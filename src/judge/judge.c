@@ -351,6 +351,7 @@ static void judge_limit(struct judging *j)
 
 void judge(const struct judge_input *input, struct verdicts *verdicts)
 {
+	struct text without_population = TEXT_EMPTY;
 	struct subjects all, baseline;
 	size_t from = verdicts->count;
 
@@ -367,13 +368,16 @@ void judge(const struct judge_input *input, struct verdicts *verdicts)
 				     .all = &all,
 				     .baseline = &baseline,
 				     .limit = limit,
-				     .verdicts = verdicts };
+				     .verdicts = verdicts,
+				     .without_population = &without_population };
 
 		if (limit->suite)
 			judge_limit(&j);
 		else
 			judge_node(input, limit, verdicts);
 	}
+	judge_population_unknown(without_population.data ? without_population.data : "", verdicts);
+	text_release(&without_population);
 	judge_errors(input, verdicts);
 	judge_aspects(input, from, verdicts);
 	subjects_release(&all);

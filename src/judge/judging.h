@@ -16,6 +16,7 @@ struct judging {
 	struct observation *observations; /* of subjects[i] */
 	size_t count;
 	struct verdicts *verdicts;
+	struct text *without_population; /* names of limits that found no good card to compare with */
 };
 
 /* selection.c: fills subjects and observations of `limit`; those of identical devices share their launches' spread. */
@@ -50,6 +51,8 @@ enum verdict judge_doubt(const struct judge_input *input, const struct subject *
 
 /* population.c */
 void judge_population(const struct judging *j);
+/* Says once that `limits` (may be "") found no good card to compare with. */
+void judge_population_unknown(const char *limits, struct verdicts *verdicts);
 
 /* baseline_fits.c: why the baseline's case may not bound this one, NULL: it may. The caller frees it. */
 char *baseline_misfit(const struct judge_input *input, const struct subject *now,

@@ -2,7 +2,7 @@
  * Devices against good cards of their model: finds what all devices of a node have in common.
  *
  * Each is judged by itself (standing.h), and the identical devices of a node together by their median, which finds less. The
- * cards of the node do not count. Where no card is known the limit says once that the node was compared with no other.
+ * cards of the node do not count. Limits for which no card is known are named once.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -169,25 +169,6 @@ static void judge_node_of(struct comparing *c, size_t first)
 	free(devices);
 }
 
-/* Said once a limit, for none of its cases has anything to be compared with. */
-static void say_unknown(const struct judging *j)
-{
-	struct check *check = judging_add(j, 0, LIKE_POPULATION);
-	char *text = xasprintf("population = %s", j->limit->population_text);
-
-	judging_set(&check->bound_text, text);
-	judging_set(&check->place, j->limit->population_place);
-	judging_set(&check->case_id, "");
-	judging_set(&check->devices, "");
-	judging_set(&check->uuid, "");
-	check->value = check->low = check->high = NAN;
-	check_decide(check, j->limit, VERDICT_SKIP,
-		     "no good card is known that measured this: a whole node that is slow is told "
-		     "by the other limits alone (gpuproof help good-cards)");
-	check->accepted = true;
-	free(text);
-}
-
 void judge_population(const struct judging *j)
 {
 	struct comparing c = { .j = j,
@@ -204,10 +185,29 @@ void judge_population(const struct judging *j)
 		if (c.cases[i].known && !c.cases[i].counted && belongs(&c, i, i))
 			judge_node_of(&c, i);
 	if (!known && j->count)
-		say_unknown(j);
+		text_addf(j->without_population, "%s%s", j->without_population->length ? ", " : "",
+			  j->limit->name);
 	for (size_t i = 0; i < j->count; i++)
 		standing_release(&c.cases[i].standing);
 	free(c.values);
 	free(c.cases);
 	free(c.node);
+}
+
+void judge_population_unknown(const char *limits, struct verdicts *verdicts)
+{
+	struct check *check;
+
+	if (!*limits)
+		return;
+	check = verdicts_add(verdicts);
+	judging_set(&check->limit, "population");
+	check->comparison = LIKE_POPULATION;
+	check->verdict = VERDICT_SKIP;
+	check->accepted = true;
+	free(check->reason);
+	check->reason =
+		xasprintf("no good card is known that measured what these limits are about: "
+			  "%s (gpuproof help good-cards)",
+			  limits);
 }
