@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "report/headline_lines.h"
 #include "result/outcome.h"
 
 #define MOST_SHOWN 20
@@ -73,12 +74,24 @@ static size_t count_stopped(const struct result *result)
 	return count;
 }
 
+/* In a pipe each case had a line of its own; at a terminal progress has wiped itself away. */
+static void print_headlines(const struct result *result)
+{
+	struct text lines = TEXT_EMPTY;
+
+	if (isatty(STDOUT_FILENO))
+		headline_lines(result, &lines);
+	fputs(lines.data ? lines.data : "", stdout);
+	text_release(&lines);
+}
+
 void run_print_summary(const struct result *result)
 {
 	static const enum case_status order[] = { CASE_OK, CASE_SKIPPED, CASE_FAILED, CASE_ERROR };
 	const char *separator = ": ";
 	char time[32];
 
+	print_headlines(result);
 	printf("%zu case%s", result->planned, result->planned == 1 ? "" : "s");
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
 		size_t n = result_count(result, order[i]);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "reference/gpu.h"
 
 static bool better(enum better direction, double a, double b)
 {
@@ -227,4 +228,19 @@ void headline_release(struct headline *h)
 	free(h->without);
 	free(h->common);
 	picks_release(&h->picks);
+}
+
+bool headline_peak(const struct headline *h, const struct pick *pick, struct headline_peak *peak)
+{
+	const struct device_info *info = h->picks.view->sources[pick->source].info;
+	const struct gpu *gpu = info ? gpus_by_device(info->name) : NULL;
+	const struct quantity *q =
+		gpu ? quantity_of_case(pick->c, view_string(pick->m->name), info) : NULL;
+
+	*peak = (struct headline_peak){ .quantity = q, .peak = (double)NAN, .share = (double)NAN };
+	if (!q)
+		return false;
+	peak->peak = gpu_peak(gpu, q, &peak->entry);
+	peak->share = (q->factor != 0 ? pick->m->value * q->factor : pick->m->value) / peak->peak;
+	return isfinite(peak->peak);
 }

@@ -54,4 +54,17 @@ void headline_release(struct headline *h);
 /* The source whose case, in this row, the device of `source` is a further device of; SIZE_MAX: none. */
 size_t headline_leader(const struct headline *h, const struct headline_row *row, size_t source);
 
+struct quantity;
+struct sheet_entry;
+
+/* What the data sheet says of a figure. */
+struct headline_peak {
+	double peak, share; /* `peak` in the quantity's unit; `share`: the figure over it */
+	const struct quantity *quantity;
+	const struct sheet_entry *entry;
+};
+
+/* False where the model or what bounds the figure is not known. */
+bool headline_peak(const struct headline *h, const struct pick *pick, struct headline_peak *peak);
+
 #endif

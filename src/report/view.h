@@ -89,10 +89,10 @@ struct view_counts {
 
 void view_count(const struct view *view, struct view_counts *counts);
 
-/* Appends a tile of a verdict: a count in words; one that counts nothing is drawn quiet. */
 /* The look of a judgement: its class in report.css, and its symbol. */
 const char *verdicts_kind(const struct verdicts *verdicts);
 const char *verdicts_symbol(const struct verdicts *verdicts);
+/* Appends a tile of a verdict: a count in words; one that counts nothing is drawn quiet. */
 void view_tile(struct tree *tiles, const char *kind, const char *symbol, size_t count,
 	       const char *words);
 

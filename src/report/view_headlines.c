@@ -37,20 +37,14 @@ static void show_peak(const struct headline *h, struct tree *figure, const struc
 	static const char *const doubts[] = { [SHEET_READ] = "",
 					      [SHEET_DERIVED] = ", derived",
 					      [SHEET_TO_VERIFY] = ", not verified" };
-	const struct device_info *info = h->picks.view->sources[pick->source].info;
-	const struct gpu *gpu = info ? gpus_by_device(info->name) : NULL;
-	const struct quantity *q =
-		gpu ? quantity_of_case(pick->c, view_string(pick->m->name), info) : NULL;
-	const struct sheet_entry *entry = NULL;
-	double peak = q ? gpu_peak(gpu, q, &entry) : (double)NAN;
-	double value = q && q->factor != 0 ? pick->m->value * q->factor : pick->m->value;
+	struct headline_peak peak;
 	char text[FORMAT_SIZE];
 
-	if (isfinite(peak))
-		tree_textf(figure, "peak", "%.0f %% of %s (data sheet%s%s)", 100 * value / peak,
-			   format_stated(peak, q->unit, text, sizeof(text)),
-			   doubts[entry->status],
-			   q->factor != 0 ? ", read and write counted" : "");
+	if (headline_peak(h, pick, &peak))
+		tree_textf(figure, "peak", "%.0f %% of %s (data sheet%s%s)", 100 * peak.share,
+			   format_stated(peak.peak, peak.quantity->unit, text, sizeof(text)),
+			   doubts[peak.entry->status],
+			   peak.quantity->factor != 0 ? ", read and write counted" : "");
 	else
 		tree_text(figure, "peak", "");
 }
