@@ -161,6 +161,19 @@ static void two_results_are_compared(void **state)
 	assert_page("both.html", "Against the baseline", true);
 }
 
+/* Claims of one result's config, and of several on request. */
+static void claims_are_shown_on_request(void **state)
+{
+	(void)state;
+	assert_int_equal(gpuproof(NULL, "report a.json b.json -o plain.html"), EXIT_ACCEPTED);
+	assert_page("plain.html", "id=\"claims\"", false);
+	assert_int_equal(gpuproof(NULL, "report a.json b.json --claims -o claims.html"),
+			 EXIT_ACCEPTED);
+	assert_page("claims.html", "id=\"claims\"", true);
+	assert_page("claims.html", "V100: no result of one is on this page", true);
+	assert_int_equal(gpuproof(NULL, "report a.json --claims=some -o claims.html"), 2);
+}
+
 static void layout_dir_links_the_style(void **state)
 {
 	(void)state;
@@ -351,6 +364,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_result_is_a_page),
 		cmocka_unit_test(two_results_are_compared),
+		cmocka_unit_test(claims_are_shown_on_request),
 		cmocka_unit_test(layout_dir_links_the_style),
 		cmocka_unit_test(templates_can_be_replaced),
 		cmocka_unit_test(missing_templates_write_nothing),
