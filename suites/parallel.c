@@ -9,10 +9,11 @@
 
 #include "measure/run.h"
 #include "suites/pace.h"
+#include "suites/parallel/alone.h"
 #include "suites/parallel/footprint.h"
 #include "suites/parallel/keep.h"
 #include "suites/parallel/measure.h"
-#include "suites/parallel/mode.h"
+#include "suites/parallel/modes.h"
 #include "suites/parallel/outcome.h"
 #include "suites/parallel/predict.h"
 #include "suites/parallel/segments.h"
@@ -334,6 +335,12 @@ static void parallel_derive(struct run *run, const struct result *all)
 	derive_critical(run, &setup, &curves);
 }
 
+static void release(void)
+{
+	keep_nothing();
+	alone_forget();
+}
+
 const struct suite suite_parallel = {
 	.name = "parallel",
 	.summary = "one training step of an MLP, split over devices: time, memory, idle time",
@@ -344,5 +351,5 @@ const struct suite suite_parallel = {
 	.expand = parallel_expand,
 	.run = parallel_run,
 	.derive = parallel_derive,
-	.release = keep_nothing,
+	.release = release,
 };

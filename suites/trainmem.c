@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 #include "suites/pace.h"
-#include "suites/parallel/mode.h"
+#include "suites/parallel/modes.h"
 #include "src/plan/suite.h"
 #include "suites/trainmem/measure.h"
 #include "suites/trainmem/outcome.h"

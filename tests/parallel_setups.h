@@ -3,6 +3,7 @@
 #define GPUPROOF_TESTS_PARALLEL_SETUPS_H
 
 #include "parallel_ranks.h"
+#include "suites/parallel/modes.h"
 #include "suites/parallel/verify.h"
 
 /* Every mode that splits, so that each test covers a new one. */

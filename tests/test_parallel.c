@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "measure/sampling.h"
+#include "suites/parallel/modes.h"
 #include "suites/parallel/collect.h"
 #include "suites/parallel/footprint.h"
 #include "suites/parallel/recorded.h"

@@ -4,6 +4,7 @@
  * with gaps lodge nothing, and the gaps stay zero.
  */
 #include "parallel_setups.h"
+#include "suites/parallel/modes.h"
 #include "suites/parallel/classes.h"
 #include "suites/parallel/footprint.h"
 #include "suites/parallel/lodging.h"

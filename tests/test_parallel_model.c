@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "suites/parallel/mode.h"
+#include "suites/parallel/modes.h"
 #include "suites/parallel/model.h"
 #include "suites/parallel/reference.h"
 #include "suites/parallel/stages.h"

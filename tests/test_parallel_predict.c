@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "suites/parallel/modes.h"
 #include "suites/parallel/grid.h"
 #include "suites/parallel/predict.h"
 #include "suites/parallel/predict_pipeline.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "suites/parallel/alone.h"
 #include "suites/parallel/products.h"
 
 /* Worlds of different sizes, with and without a limit for collectives, over different transports. */
@@ -56,7 +55,6 @@ void keep_nothing(void)
 	while (kept.count)
 		close_ring(&kept.rings[0]);
 	close_streams();
-	alone_forget();
 	kept.device = NULL;
 }
 

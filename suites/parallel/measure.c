@@ -1,3 +1,4 @@
+#include "suites/parallel/modes.h"
 #include "suites/parallel/measure.h"
 
 #include <math.h>

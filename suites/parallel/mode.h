@@ -9,8 +9,7 @@
 #ifndef GPUPROOF_PARALLEL_MODE_H
 #define GPUPROOF_PARALLEL_MODE_H
 
-#include "suites/parallel/network.h"
-#include "suites/parallel/team.h"
+#include "suites/parallel/holding.h"
 
 /* What of a step to enqueue: the time of each alone tells where the time of the whole goes. */
 enum step_part {
@@ -21,24 +20,10 @@ enum step_part {
 	STEP_ALL = STEP_COMPUTE | STEP_COMMUNICATE | STEP_UPDATE | STEP_GATHER
 };
 
-struct timeline;
-
-/* Where collectives run beside products, which then leave them their multiprocessors. */
+/* Where collectives overlap with products, which then leave them their multiprocessors. */
 enum beside { BESIDE_NOTHING = 0, BESIDE_FORWARD = 1 << 0, BESIDE_BACKWARD = 1 << 1 };
 
-struct trainer {
-	const struct setup *setup;
-	const struct mode *mode;
-	struct team *team;
-	struct arena arena;
-	struct network network;
-	void *state; /* the mode's own */
-	struct timeline *timeline; /* NULL unless this step is recorded: timeline.h */
-	struct event *layer_done; /* hybrid: gradients that may leave, and those that are back */
-	unsigned copy_commands;    /* of a step, beside the mode's: over transports made of copies */
-	bool scale_known;        /* a dynamic loss scale was set once */
-	uint64_t scale_interval; /* good steps before a dynamic loss scale doubles; 0: never */
-};
+struct trainer;
 
 struct mode {
 	const char *name;
@@ -99,10 +84,5 @@ struct mode {
 	double (*wire_bytes)(const struct setup *setup);
 	double (*bubble)(const struct setup *setup);
 };
-
-/* Every mode, NULL-terminated; names in the same order for the INI key. */
-extern const struct mode *const modes[];
-extern const char *const mode_names[];
-const struct mode *mode_find(const char *name);
 
 #endif

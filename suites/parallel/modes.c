@@ -1,7 +1,7 @@
 /* The table of modes, in the order in which the report shows them. */
-#include <string.h>
+#include "suites/parallel/modes.h"
 
-#include "suites/parallel/mode.h"
+#include <string.h>
 
 #define MODES(X) X(single) X(ddp) X(layer_split) X(gpipe) X(1f1b) X(1f1b_eager) X(tensor) X(zero1) X(zero2) X(zero3) X(dp_naive) X(hybrid)
 

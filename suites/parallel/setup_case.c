@@ -7,7 +7,7 @@
 
 #include "kernels/training/loss_scale.h"
 #include "suites/parallel/grid.h"
-#include "suites/parallel/mode.h"
+#include "suites/parallel/modes.h"
 #include "src/plan/suite.h"
 
 int64_t setup_case_width(const struct plan_case *c)

@@ -3,6 +3,24 @@
 #define GPUPROOF_PARALLEL_TRAINER_H
 
 #include "suites/parallel/mode.h"
+#include "suites/parallel/network.h"
+#include "suites/parallel/team.h"
+
+struct timeline;
+
+struct trainer {
+	const struct setup *setup;
+	const struct mode *mode;
+	struct team *team;
+	struct arena arena;
+	struct network network;
+	void *state; /* the mode's own */
+	struct timeline *timeline; /* NULL unless this step is recorded: timeline.h */
+	struct event *layer_done; /* hybrid: gradients that may leave, and those that are back */
+	unsigned copy_commands;    /* of a step, beside the mode's: over transports made of copies */
+	bool scale_known;        /* a dynamic loss scale was set once */
+	uint64_t scale_interval; /* good steps before a dynamic loss scale doubles; 0: never */
+};
 
 /*
  * Collective. Allocates everything and runs every kernel and product once before the first

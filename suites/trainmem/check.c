@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "suites/parallel/modes.h"
 #include "suites/parallel/compare.h"
 #include "suites/parallel/values.h"
 
