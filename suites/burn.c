@@ -15,7 +15,7 @@
 #include "measure/telemetry_window.h"
 #include "plan/plan.h"
 #include "suites/burn/burn.h"
-#include "suites/collective/session.h"
+#include "suites/shared/collective_session.h"
 #include "src/plan/suite.h"
 
 #define SLICES_MOST 5000

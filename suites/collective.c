@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "plan/plan.h"
-#include "suites/collective/data.h"
+#include "suites/shared/collective_data.h"
 #include "suites/collective/measure.h"
-#include "suites/collective/session.h"
+#include "suites/shared/collective_session.h"
 #include "src/plan/suite.h"
 
 static const char *const precisions[] = { "fp32", "fp16", "bf16", NULL };

@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "kernels/timing.h"
 #include "measure/run.h"
-#include "suites/buffers.h"
+#include "suites/shared/buffers.h"
 #include "src/plan/suite.h"
 
 enum operation {

@@ -8,15 +8,15 @@
 #include <string.h>
 
 #include "measure/run.h"
-#include "suites/pace.h"
-#include "suites/parallel/alone.h"
+#include "suites/shared/estimate.h"
+#include "suites/parallel/baseline_cache.h"
 #include "suites/parallel/footprint.h"
-#include "suites/parallel/keep.h"
+#include "suites/parallel/ranks/connection_cache.h"
 #include "suites/parallel/measure.h"
-#include "suites/parallel/modes.h"
+#include "suites/parallel/modes/modes.h"
 #include "suites/parallel/outcome.h"
-#include "suites/parallel/predict.h"
-#include "suites/parallel/segments.h"
+#include "suites/parallel/predict/predict.h"
+#include "suites/mlp/segments.h"
 #include "suites/parallel/setup_case.h"
 #include "src/plan/suite.h"
 
@@ -337,8 +337,8 @@ static void parallel_derive(struct run *run, const struct result *all)
 
 static void release(void)
 {
-	keep_nothing();
-	alone_forget();
+	connection_cache_clear();
+	baseline_cache_clear();
 }
 
 const struct suite suite_parallel = {

@@ -11,8 +11,8 @@
 #include "base/memory.h"
 #include "kernels/generator.h"
 #include "measure/run.h"
-#include "suites/buffers.h"
-#include "suites/pace.h"
+#include "suites/shared/buffers.h"
+#include "suites/shared/estimate.h"
 #include "suites/peak/expected.h"
 #include "src/plan/suite.h"
 

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "suites/pace.h"
-#include "suites/parallel/modes.h"
+#include "suites/shared/estimate.h"
+#include "suites/parallel/modes/modes.h"
 #include "src/plan/suite.h"
 #include "suites/trainmem/measure.h"
 #include "suites/trainmem/outcome.h"

@@ -3,8 +3,8 @@
 #define GPUPROOF_TESTS_PARALLEL_SETUPS_H
 
 #include "parallel_ranks.h"
-#include "suites/parallel/modes.h"
-#include "suites/parallel/verify.h"
+#include "suites/parallel/modes/modes.h"
+#include "suites/parallel/verify/verify.h"
 
 /* Every mode that splits, so that each test covers a new one. */
 static const char *const split_names[] = { "ddp",   "zero1", "zero2",      "zero3",  "layer_split",

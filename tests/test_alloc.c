@@ -3,7 +3,7 @@
 
 #include "measure/nursery.h"
 #include "measure/steps.h"
-#include "suites/caching.h"
+#include "suites/shared/caching.h"
 
 #define QUICK                                                                                      \
 	"[defaults]\nmin_samples = 3\nmax_samples = 4\nmax_time = 20ms\nsample_time = 20us\n"      \

@@ -2,8 +2,8 @@
 #include "suite_fixture.h"
 
 #include "base/parallel.h"
-#include "suites/buffers.h"
-#include "suites/cache.h"
+#include "suites/shared/buffers.h"
+#include "suites/shared/cache.h"
 
 #define SEED 20261120
 

@@ -1,7 +1,7 @@
 /* What the ranks of the suite `collective` keep from case to case: opened once, and closed by all ranks together. */
 #include "closings.h"
 
-#include "suites/collective/session.h"
+#include "suites/shared/collective_session.h"
 
 /* Worlds of the first 2, 3 and 4 of four ranks, made before they are. */
 static struct world worlds[RANKS_MAX + 1];

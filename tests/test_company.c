@@ -7,7 +7,7 @@
 #include "suite_fixture.h"
 
 #define PAIRS (FIXTURE_DEVICES / 2)
-#define ALONE_SECONDS 1e-3
+#define BASELINE_CACHE_SECONDS 1e-3
 #define BYTES 4096
 
 /* What a copy takes, issued by the device of that number. */
@@ -80,7 +80,7 @@ static int plant_reset(void **state)
 	spy.table.copy_peer = plant_copy_peer;
 	spy.table.copy = plant_copy;
 	for (int i = 0; i < FIXTURE_DEVICES; i++)
-		seconds[i] = ALONE_SECONDS;
+		seconds[i] = BASELINE_CACHE_SECONDS;
 	disturbance = 0;
 	corrupt_device = disturbed_device = -1;
 	gates = 0;
@@ -153,7 +153,7 @@ static void rotation_begin(struct fixture *f, const char *ini, struct rotation *
 					   .result = &results[i] };
 		r->list[i] = &r->runs[i];
 		case_parameters_fill(r->cases[i], &results[i]);
-		seconds[i] = ALONE_SECONDS * (double)(i + 1);
+		seconds[i] = BASELINE_CACHE_SECONDS * (double)(i + 1);
 	}
 }
 
@@ -234,7 +234,7 @@ static void links_of_their_own_are_measured_together(void **state)
 	assert_true(joins(&c));
 	for (size_t i = 0; i < PAIRS; i++) {
 		assert_int_equal(c.errs[i].status, STATUS_OK);
-		assert_close(bandwidth(&c, i), BYTES / ALONE_SECONDS);
+		assert_close(bandwidth(&c, i), BYTES / BASELINE_CACHE_SECONDS);
 		assert_true(c.results[i].verification.done);
 		assert_true(has_series(&c.results[i], "transfer.time"));
 		assert_int_equal(has_series(&c.results[i], "transfer.time_alone"), i == 0);
@@ -251,12 +251,12 @@ static void a_slow_pair_is_slow_by_itself(void **state)
 	struct fixture *f = *state;
 	struct company c;
 
-	seconds[2] = 2 * ALONE_SECONDS;
+	seconds[2] = 2 * BASELINE_CACHE_SECONDS;
 	carry_out(f, PLAN "p2p", &c);
 	for (size_t i = 0; i < PAIRS; i++) {
 		bool slow = c.cases[i]->devices[0] == 2;
 
-		assert_close(bandwidth(&c, i), BYTES / ALONE_SECONDS / (slow ? 2 : 1));
+		assert_close(bandwidth(&c, i), BYTES / BASELINE_CACHE_SECONDS / (slow ? 2 : 1));
 		assert_int_equal(has_series(&c.results[i], "transfer.time_alone"), slow || i == 0);
 		if (slow)
 			assert_says(&c, i, "it has 50.0 % of what host:0 and host:7 have alone, and no "
@@ -292,14 +292,14 @@ static void a_faster_pair_is_checked_against_itself(void **state)
 	struct fixture *f = *state;
 	struct company c;
 
-	seconds[0] = 4 * ALONE_SECONDS;
+	seconds[0] = 4 * BASELINE_CACHE_SECONDS;
 	disturbance = 0.1;
 	disturbed_device = 3;
 	carry_out(f, PLAN "p2p", &c);
 	for (size_t i = 0; i < PAIRS; i++) {
 		bool disturbed = c.cases[i]->devices[0] == 3;
 
-		assert_close(bandwidth(&c, i), BYTES / ALONE_SECONDS / (i == 0 ? 4 : 1));
+		assert_close(bandwidth(&c, i), BYTES / BASELINE_CACHE_SECONDS / (i == 0 ? 4 : 1));
 		assert_int_equal(has_series(&c.results[i], "transfer.time_in_company"), disturbed);
 	}
 	assert_false(joins(&c));
@@ -315,7 +315,7 @@ static void links_that_are_shared_are_measured_one_by_one(void **state)
 	disturbance = 0.5;
 	carry_out(f, PLAN "p2p_read", &c);
 	for (size_t i = 0; i < PAIRS; i++) {
-		assert_close(bandwidth(&c, i), BYTES / ALONE_SECONDS);
+		assert_close(bandwidth(&c, i), BYTES / BASELINE_CACHE_SECONDS);
 		assert_true(has_series(&c.results[i], "transfer.time_in_company"));
 		assert_false(has_series(&c.results[i], "transfer.time_alone"));
 		assert_says(&c, i, "Sampled alone: together with 3 other pairs it has 40.0 % of that.");
@@ -333,7 +333,7 @@ static void both_ways_too(void **state)
 	carry_out(f, PLAN "p2p_both", &c);
 	for (size_t i = 0; i < PAIRS; i++) {
 		assert_int_equal(c.errs[i].status, STATUS_OK);
-		assert_close(bandwidth(&c, i), 2 * BYTES / ALONE_SECONDS);
+		assert_close(bandwidth(&c, i), 2 * BYTES / BASELINE_CACHE_SECONDS);
 		assert_says(&c, i, "Sampled together with 3 other pairs");
 		assert_null(strstr(strstr(c.results[i].notes, "Sampled") + 1, "Sampled"));
 	}
@@ -356,7 +356,7 @@ static void a_corrupt_pair_leaves_the_others(void **state)
 			continue;
 		}
 		assert_int_equal(c.errs[i].status, STATUS_OK);
-		assert_close(bandwidth(&c, i), BYTES / ALONE_SECONDS);
+		assert_close(bandwidth(&c, i), BYTES / BASELINE_CACHE_SECONDS);
 		assert_says(&c, i, "together with 2 other pairs");
 	}
 	release(f, &c);
@@ -386,7 +386,7 @@ static void host_to_all_shares_its_copies(void **state)
 				fail_msg("%s: %s", r.cases[i]->id, errs[i].message);
 			/* Each is timed on its own device. */
 			assert_close(case_metric(&results[i], "transfer.bandwidth")->value,
-				     BYTES / (ALONE_SECONDS * (double)(i + 1)));
+				     BYTES / (BASELINE_CACHE_SECONDS * (double)(i + 1)));
 			assert_true(results[i].verification.done);
 			case_result_release(&results[i]);
 		}

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "plan/plan.h"
-#include "suites/pace.h"
+#include "suites/shared/estimate.h"
 
 #define H200(n)                                                                                    \
 	{ .id = "cuda:" #n, .backend = "cuda", .index = n, .capability_major = 9,                  \

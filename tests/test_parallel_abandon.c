@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "parallel_setups.h"
-#include "suites/parallel/keep.h"
+#include "suites/parallel/ranks/connection_cache.h"
 #include "suites/parallel/measure.h"
 #include "src/plan/suite.h"
 
@@ -101,7 +101,7 @@ static enum status run_refused(struct device *device, struct world *world, void 
 	/* Here and not before, so that all ranks come to the next case. */
 	if (world_agree(world, err->status, err) == STATUS_OK)
 		status = measure(device, world, context, err);
-	keep_nothing();
+	connection_cache_clear();
 	device->backend = sound;
 	return status;
 }

@@ -1,7 +1,7 @@
 /* One device's own time is measured once for all splits of the same model, and only for those. */
 #include "base/memory.h"
 #include "parallel_setups.h"
-#include "suites/parallel/keep.h"
+#include "suites/parallel/ranks/connection_cache.h"
 #include "suites/parallel/measure.h"
 #include "src/plan/suite.h"
 
@@ -59,7 +59,7 @@ static enum status run_pair(struct device *device, struct world *world, void *co
 
 	if (status == STATUS_OK)
 		status = measure(device, world, &p->second, p->samples[1], &b, err);
-	keep_nothing();
+	connection_cache_clear();
 	if (status != STATUS_OK || world->rank > 0)
 		return status;
 	if (!a.single || !b.single || a.told || b.told != p->same ||

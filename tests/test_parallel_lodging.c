@@ -4,10 +4,10 @@
  * with gaps lodge nothing, and the gaps stay zero.
  */
 #include "parallel_setups.h"
-#include "suites/parallel/modes.h"
+#include "suites/parallel/modes/modes.h"
 #include "suites/parallel/classes.h"
 #include "suites/parallel/footprint.h"
-#include "suites/parallel/lodging.h"
+#include "suites/mlp/lodging.h"
 
 #include "base/memory.h"
 

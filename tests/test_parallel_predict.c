@@ -13,11 +13,11 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "suites/parallel/modes.h"
-#include "suites/parallel/grid.h"
-#include "suites/parallel/predict.h"
-#include "suites/parallel/predict_pipeline.h"
-#include "suites/parallel/predict_reductions.h"
+#include "suites/parallel/modes/modes.h"
+#include "suites/parallel/ranks/grid.h"
+#include "suites/parallel/predict/predict.h"
+#include "suites/parallel/predict/predict_pipeline.h"
+#include "suites/parallel/predict/predict_reductions.h"
 
 /* Steps, of which the last one is none. */
 #define LONG_SAMPLE 1000000

@@ -2,8 +2,8 @@
 #include "closings.h"
 #include "base/autotune.h"
 #include "parallel_setups.h"
-#include "suites/parallel/keep.h"
-#include "suites/parallel/products.h"
+#include "suites/parallel/ranks/connection_cache.h"
+#include "suites/mlp/gemm/products.h"
 
 static const enum precision precisions[] = { PRECISION_FP64, PRECISION_FP32, PRECISION_FP16,
 					     PRECISION_BF16 };
@@ -140,19 +140,19 @@ static enum status run_kept(struct device *device, struct world *world, void *co
 		if (i == 2 || i == 3)
 			asked_count = 0;
 		if (i == 3)
-			keep_nothing();
-		if (keep_team_open(&team, device, world, TRANSPORT_AUTO, 0, err) != STATUS_OK)
+			connection_cache_clear();
+		if (cached_team_open(&team, device, world, TRANSPORT_AUTO, 0, err) != STATUS_OK)
 			return err->status;
 		if (i == 1 && team.streams[STREAM_COMPUTE] != compute)
 			return error_set(err, STATUS_INTERNAL, "another stream");
 		compute = team.streams[STREAM_COMPUTE];
 		if (verify_reference(&own, &team, &check, err) != STATUS_OK)
 			return err->status;
-		keep_team(&team);
+		cache_team(&team);
 		asked_by_now[i] = asked_count;
 		first_asked = i == 0 ? asked_count : first_asked;
 	}
-	keep_nothing();
+	connection_cache_clear();
 	if (first_asked == 0 || used_searched == 0)
 		return error_set(err, STATUS_INTERNAL, "searched nothing");
 	if (asked_by_now[1] != first_asked || asked_by_now[2] != first_asked ||
@@ -187,13 +187,13 @@ static enum status one_case(struct device *device, struct world *world, bool fai
 	struct team team;
 
 	setup.batch = 60;
-	if (keep_team_open(&team, device, world, TRANSPORT_AUTO, 0, err) != STATUS_OK ||
+	if (cached_team_open(&team, device, world, TRANSPORT_AUTO, 0, err) != STATUS_OK ||
 	    verify_reference(&setup, &team, &check, err) != STATUS_OK)
 		return err->status;
 	if (fails)
-		keep_none_of(&team, world);
+		cache_evict_team(&team, world);
 	else
-		keep_team(&team);
+		cache_team(&team);
 	return STATUS_OK;
 }
 
@@ -215,7 +215,7 @@ static enum status run_in_two_worlds(struct device *device, struct world *world,
 		    one_case(device, cases[i].of_all ? world : &pair, cases[i].fails, err) !=
 			    STATUS_OK)
 			return err->status;
-	keep_nothing();
+	connection_cache_clear();
 	closings_unwatch(device);
 	return STATUS_OK;
 }

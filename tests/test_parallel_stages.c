@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "suites/parallel/footprint.h"
-#include "suites/parallel/turns.h"
+#include "suites/mlp/turns.h"
 
 static const struct backend *sound;
 static bool recording;

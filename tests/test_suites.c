@@ -3,7 +3,7 @@
 
 #include "base/units.h"
 #include "plan/schema.h"
-#include "suites/matmul/reference.h"
+#include "suites/shared/gemm_reference.h"
 
 #define QUICK                                                                                      \
 	"[defaults]\nmin_samples = 3\nmax_samples = 4\nmax_time = 20ms\nsample_time = "            \

@@ -9,7 +9,7 @@
 #include "kernels/generator.h"
 #include "suites/alloc/alloc.h"
 #include "suites/alloc/blocks.h"
-#include "suites/buffers.h"
+#include "suites/shared/buffers.h"
 
 /* What the driver may keep of what a first failure needed; more than that is lost. */
 #define MAY_KEEP_BYTES ((int64_t)32 << 20)

@@ -6,7 +6,7 @@
 #define GPUPROOF_SUITES_ALLOC_ORIGIN_H
 
 #include "device/backend.h"
-#include "suites/caching.h"
+#include "suites/shared/caching.h"
 
 /* Kinds are those of enum allocator, and this one. */
 #define ORIGIN_CACHING ((int)ALLOCATOR_COUNT)

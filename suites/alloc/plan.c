@@ -3,8 +3,8 @@
 
 #include "suites/alloc/alloc.h"
 #include "suites/alloc/blocks.h"
-#include "suites/buffers.h"
-#include "suites/pace.h"
+#include "suites/shared/buffers.h"
+#include "suites/shared/estimate.h"
 
 #define UNIT_BYTES ((uint64_t)2 << 20)
 /* Largest segment that a caching allocator takes for a smaller request. */

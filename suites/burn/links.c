@@ -10,8 +10,8 @@
 #include "kernels/reduction.h"
 #include "plan/config.h"
 #include "suites/burn/products.h"
-#include "suites/collective/data.h"
-#include "suites/collective/session.h"
+#include "suites/shared/collective_data.h"
+#include "suites/shared/collective_session.h"
 
 #define TURNS_MOST 2000
 

@@ -1,4 +1,4 @@
-#include "suites/matmul/reference.h"
+#include "suites/shared/gemm_reference.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/parallel.h"
-#include "suites/matmul/numbers.h"
+#include "suites/shared/gemm_numbers.h"
 
 /*
  * A row's sum may be off by this many times the tolerance of the norm. Rounding errors are 2 to 5

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/autotune.h"
-#include "suites/cache.h"
+#include "suites/shared/cache.h"
 
 /* Sets that are rotated at most. */
 #define MOST_SETS 64

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "device/architecture.h"
-#include "suites/pace.h"
+#include "suites/shared/estimate.h"
 #include "src/plan/suite.h"
 
 /* Room for the library's workspace in the plan. */

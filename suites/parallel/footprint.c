@@ -1,7 +1,7 @@
 #include "suites/parallel/footprint.h"
 
-#include "suites/parallel/mode.h"
-#include "suites/parallel/turns.h"
+#include "suites/mlp/mode.h"
+#include "suites/mlp/turns.h"
 
 /* Addresses of no memory. */
 static enum status count(void *state, enum memory_class tag, uint64_t bytes, void **out,

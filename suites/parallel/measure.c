@@ -1,18 +1,18 @@
-#include "suites/parallel/modes.h"
 #include "suites/parallel/measure.h"
 
 #include <math.h>
 
 #include "base/text.h"
 #include "base/units.h"
-#include "suites/parallel/alone.h"
+#include "suites/parallel/baseline_cache.h"
 #include "suites/parallel/footprint.h"
-#include "suites/parallel/keep.h"
+#include "suites/parallel/modes/modes.h"
+#include "suites/parallel/ranks/connection_cache.h"
 #include "suites/parallel/outcome.h"
-#include "suites/parallel/products.h"
-#include "suites/parallel/recorded.h"
-#include "suites/parallel/scaler.h"
-#include "suites/parallel/segments.h"
+#include "suites/mlp/gemm/products.h"
+#include "suites/parallel/verify/recorded.h"
+#include "suites/parallel/trainer/scaler.h"
+#include "suites/mlp/segments.h"
 #include "suites/parallel/timing.h"
 
 /* By graphs and by calls. */
@@ -243,7 +243,7 @@ static enum status time_single(struct session *s, struct error *err)
 
 	if (o->setup->weak)
 		s->single_setup.batch /= (uint64_t)o->setup->ranks;
-	known = alone_recall(s->run, &s->single_setup, name);
+	known = baseline_cache_find(s->run, &s->single_setup, name);
 	if (known) {
 		o->single = *known;
 		return STATUS_OK;
@@ -251,7 +251,7 @@ static enum status time_single(struct session *s, struct error *err)
 	if ((o->setup->weak && shrink_single(s, err) != STATUS_OK) ||
 	    timing_sample_alone(s->run, &s->single, STEP_ALL, name, &o->single, err) != STATUS_OK)
 		return err->status;
-	alone_remember(s->run, &s->single_setup, &o->single);
+	baseline_cache_store(s->run, &s->single_setup, &o->single);
 	return STATUS_OK;
 }
 
@@ -392,7 +392,7 @@ enum status measure_setup(struct run *run, const struct setup *setup,
 	own.sampler.rules = &rules;
 	status = phases_next(run->phases, run->world, "streams and communicators", err);
 	if (status == STATUS_OK)
-		status = keep_team_open(&s.team, run->devices[0], run->world, setup->transport,
+		status = cached_team_open(&s.team, run->devices[0], run->world, setup->transport,
 					setup_collective_multiprocessors(
 						setup, run->devices[0]->info.multiprocessors),
 					err);
@@ -407,8 +407,8 @@ enum status measure_setup(struct run *run, const struct setup *setup,
 	trainer_close(&s.single);
 	trainer_close(&s.trainer);
 	if (status == STATUS_OK)
-		keep_team(&s.team);
+		cache_team(&s.team);
 	else
-		keep_none_of(&s.team, run->world);
+		cache_evict_team(&s.team, run->world);
 	return status;
 }

@@ -6,7 +6,7 @@
 #define GPUPROOF_PARALLEL_MEASURE_H
 
 #include "measure/run.h"
-#include "suites/parallel/setup.h"
+#include "suites/mlp/setup.h"
 
 struct measure_options {
 	double verify_flops; /* of a step: the most that the reference follows */

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "suites/parallel/classes.h"
-#include "suites/parallel/schedule_measured.h"
+#include "suites/parallel/predict/schedule_measured.h"
 
 /* Above the number of devices by more than this a speed-up is doubtful. */
 #define SPEEDUP_SLACK 1.01

@@ -4,8 +4,8 @@
 
 #include "measure/run.h"
 #include "result/metric.h"
-#include "suites/parallel/timeline.h"
-#include "suites/parallel/verify.h"
+#include "suites/parallel/trainer/timeline.h"
+#include "suites/parallel/verify/verify.h"
 
 extern const struct metric parallel_metrics[];
 

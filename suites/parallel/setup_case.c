@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "kernels/training/loss_scale.h"
-#include "suites/parallel/grid.h"
-#include "suites/parallel/modes.h"
+#include "suites/parallel/ranks/grid.h"
+#include "suites/parallel/modes/modes.h"
 #include "src/plan/suite.h"
 
 int64_t setup_case_width(const struct plan_case *c)

@@ -1,6 +1,6 @@
 #include "suites/parallel/timing.h"
 
-#include "suites/parallel/recorded.h"
+#include "suites/parallel/verify/recorded.h"
 
 /* What the last step leaves open is then a fourth of what it would be of a step alone. */
 #define STEPS_THAT_RUN_ON 4

@@ -3,7 +3,7 @@
 #define GPUPROOF_PARALLEL_TIMING_H
 
 #include "measure/run.h"
-#include "suites/parallel/trainer.h"
+#include "suites/parallel/trainer/trainer.h"
 
 /*
  * Samples `parts` of steps as series `name`, in step with the other ranks of run->sampler.world.

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "kernels/generator.h"
-#include "suites/buffers.h"
+#include "suites/shared/buffers.h"
 #include "suites/selftest/checks.h"
 
 /* No whole number of words, so that the last one is partial. */

@@ -4,8 +4,8 @@
 
 #include "kernels/memory/stream.h"
 #include "measure/run.h"
-#include "suites/buffers.h"
-#include "suites/cache.h"
+#include "suites/shared/buffers.h"
+#include "suites/shared/cache.h"
 
 /* What an operation works on. Sums read x and, if they have one, y. */
 struct stream_shape {

@@ -2,7 +2,7 @@
 #ifndef GPUPROOF_TRAINMEM_CHECK_H
 #define GPUPROOF_TRAINMEM_CHECK_H
 
-#include "suites/parallel/verify.h"
+#include "suites/parallel/verify/verify.h"
 #include "suites/trainmem/training.h"
 
 /*

@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "suites/pace.h"
-#include "suites/parallel/mode.h"
+#include "suites/mlp/mode.h"
+#include "suites/shared/estimate.h"
 
 /* Rows and widths are multiples of this, so that no trial is slow for want of alignment. */
 #define BATCH_STEP 8

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "suites/parallel/modes.h"
+#include "suites/parallel/modes/modes.h"
 #include "suites/trainmem/offload.h"
 
 /* An arena in which a step finds no place grows by one part in so many, until it does. */

@@ -10,8 +10,8 @@
 #ifndef GPUPROOF_TRAINMEM_TRAINING_H
 #define GPUPROOF_TRAINMEM_TRAINING_H
 
-#include "suites/parallel/network.h"
-#include "suites/parallel/team.h"
+#include "suites/mlp/network.h"
+#include "suites/parallel/ranks/team.h"
 #include "suites/trainmem/heap.h"
 
 struct training_options {

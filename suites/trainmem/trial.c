@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "suites/buffers.h"
+#include "suites/shared/buffers.h"
 
 /* Rows of the step that loads what a step needs, at most. */
 #define CONTEXT_BATCH 4096

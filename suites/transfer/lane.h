@@ -7,7 +7,7 @@
 #define GPUPROOF_SUITES_TRANSFER_LANE_H
 
 #include "kernels/memory/copy.h"
-#include "suites/buffers.h"
+#include "suites/shared/buffers.h"
 
 struct lane_end {
 	struct device *device; /* of host memory: the one it is near */

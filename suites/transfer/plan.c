@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "suites/cache.h"
+#include "suites/shared/cache.h"
 #include "suites/transfer/transfer.h"
 
 /* Copies that only keep the other links busy need not be larger: smaller buffers are sooner ready. */

@@ -7,7 +7,7 @@
 #ifndef GPUPROOF_SUITES_TRANSFER_POOL_H
 #define GPUPROOF_SUITES_TRANSFER_POOL_H
 
-#include "suites/buffers.h"
+#include "suites/shared/buffers.h"
 
 /*
  * Memory of `bytes` on or near `device`; `buffer` is given back with pool_give() and never freed by

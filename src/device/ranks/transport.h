@@ -2,7 +2,7 @@
  * How the data of collectives and messages gets from one rank's device to another's.
  *
  * `auto` is the first of nccl, shared_memory, peer_copy and host_copy that every rank can use; for messages between
- * stages of a pipeline it is peer_copy rather than nccl where neighbours can (suites/parallel/team.h).
+ * stages of a pipeline it is peer_copy rather than nccl where neighbours can (suites/parallel/ranks/team.h).
  */
 #ifndef GPUPROOF_DEVICE_RANKS_TRANSPORT_H
 #define GPUPROOF_DEVICE_RANKS_TRANSPORT_H

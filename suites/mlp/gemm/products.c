@@ -1,0 +1,225 @@
+#include "suites/mlp/gemm/products.h"
+
+#include "base/autotune.h"
+#include "base/text.h"
+#include "suites/mlp/mode.h"
+
+/* The widest access of any algorithm: see gemm_search() in device/backend.h. */
+#define ALIGNMENT 16
+
+static bool same_alignment(const void *a, const void *b)
+{
+	for (uintptr_t alignment = 2; alignment <= ALIGNMENT; alignment *= 2)
+		if (((uintptr_t)a % alignment == 0) != ((uintptr_t)b % alignment == 0))
+			return false;
+	return true;
+}
+
+/* One search is good for both. */
+static bool same_kind(const struct gemm *a, const struct gemm *b)
+{
+	return a->precision == b->precision && a->transpose_a == b->transpose_a && a->transpose_b == b->transpose_b &&
+	       a->m == b->m && a->n == b->n && a->k == b->k && a->lda == b->lda &&
+	       a->ldb == b->ldb && a->ldc == b->ldc && (a->beta != 0) == (b->beta != 0) &&
+	       a->epilogue == b->epilogue && a->multiprocessors == b->multiprocessors &&
+	       same_alignment(a->a, b->a) && same_alignment(a->b, b->b) &&
+	       same_alignment(a->c, b->c);
+}
+
+static struct product *find(struct network *n, const struct gemm *gemm)
+{
+	for (size_t i = 0; i < n->product_count; i++)
+		if (same_kind(&n->products[i].gemm, gemm))
+			return &n->products[i];
+	return NULL;
+}
+
+/* A choice that is not faster than the library's own by more than noise, of a long search, stays the library's. */
+#define WORTHWHILE 0.97
+#define WORTHWHILE_SUSTAINED 0.99
+
+/* What was found for it on this stream, for as long a search. */
+static const struct product *recall(const struct network *n, const struct gemm *gemm)
+{
+	const struct product_memory *m = n->memory;
+
+	for (size_t i = 0; m && i < m->count; i++)
+		if (m->entries[i].seconds >= n->setup->search_seconds &&
+		    same_kind(&m->entries[i].product.gemm, gemm))
+			return &m->entries[i].product;
+	return NULL;
+}
+
+/* The stream knows the latest search of a product: it takes the place of an earlier one. */
+static void remember(const struct network *n, const struct product *product)
+{
+	struct product_memory *m = n->memory;
+	size_t at = 0;
+
+	if (!m)
+		return;
+	while (at < m->count && !same_kind(&m->entries[at].product.gemm, &product->gemm))
+		at++;
+	if (at == PRODUCTS_REMEMBERED)
+		return;
+	m->entries[at].product = *product;
+	m->entries[at].seconds = n->setup->search_seconds;
+	m->count += at == m->count;
+}
+
+/* Where nothing can be searched the library chooses. */
+static struct product *settle(struct network *n, struct stream *stream, const struct gemm *gemm)
+{
+	struct product *product = &n->products[n->product_count++];
+	const struct product *known = recall(n, gemm);
+	/* In a step products follow products. */
+	const struct autotune_rules rules = { .seconds = n->setup->search_seconds,
+					     .sustained = n->setup->search_seconds >=
+						  AUTOTUNE_SUSTAINED_SECONDS };
+	struct error none = ERROR_NONE;
+
+	if (known) {
+		*product = *known;
+		return product;
+	}
+	*product = (struct product){ .gemm = *gemm };
+	product->searched = n->setup->search_seconds > 0 &&
+			    backend_gemm_search(stream, gemm, &rules, &product->choice, &none) ==
+				    STATUS_OK &&
+			    product->choice.seconds <
+				    (rules.sustained ? WORTHWHILE_SUSTAINED : WORTHWHILE) *
+					    product->choice.first_seconds;
+	remember(n, product);
+	return product;
+}
+
+/* Every rank computes this layer, and all must get the same bits: no choice of their own. */
+static bool is_replicated(const struct network *n, size_t l)
+{
+	return n->share.parts > 1 && setup_cut(n->setup, l, n->share.parts) == CUT_NONE;
+}
+
+static enum status multiply(struct network *n, struct stream *stream, size_t l, struct gemm *gemm,
+			    struct error *err)
+{
+	struct product *product = is_replicated(n, l) ? NULL : find(n, gemm);
+
+	if (!product && n->settling && !is_replicated(n, l) &&
+	    n->product_count < NETWORK_MAX_PRODUCTS)
+		product = settle(n, stream, gemm);
+	gemm->searched = product && product->searched;
+	return backend_gemm(stream, gemm, err);
+}
+
+static int multiprocessors(const struct network *n, enum beside part)
+{
+	return n->setup->mode->beside & part && !n->setup->no_overlap ? n->multiprocessors : 0;
+}
+
+/* Column-major, C (out x rows) = W^T (in x out, transposed) X (in x rows). */
+static struct gemm forward_gemm(const struct network *n, size_t l, const void *x, void *y,
+				uint64_t rows)
+{
+	const struct model_layer *layer = &n->local.layer[l];
+
+	return (struct gemm){
+		.precision = n->setup->precision,
+		.transpose_a = true,
+		.m = (int64_t)layer->out,
+		.n = (int64_t)rows,
+		.k = (int64_t)layer->in,
+		.a = n->layer_weights[l],
+		.lda = (int64_t)layer->in,
+		.b = x,
+		.ldb = (int64_t)layer->in,
+		.c = y,
+		.ldc = (int64_t)layer->out,
+		.alpha = 1,
+		.multiprocessors = multiprocessors(n, BESIDE_FORWARD),
+	};
+}
+
+enum status product_forward(struct network *n, struct stream *stream, size_t l, const void *x,
+			    void *y, uint64_t rows, struct error *err)
+{
+	struct gemm gemm = forward_gemm(n, l, x, y, rows);
+
+	return multiply(n, stream, l, &gemm, err);
+}
+
+enum status product_forward_fused(struct network *n, struct stream *stream, size_t l, const void *x,
+				  void *y, uint64_t rows, struct error *err)
+{
+	struct gemm gemm = forward_gemm(n, l, x, y, rows);
+
+	gemm.epilogue = l + 1 < n->setup->layers ? EPILOGUE_BIAS_RELU : EPILOGUE_BIAS;
+	gemm.bias = network_bias(n, l, n->layer_weights[l]);
+	return multiply(n, stream, l, &gemm, err);
+}
+
+enum status product_input(struct network *n, struct stream *stream, size_t l, const void *dy,
+			  void *dx, uint64_t rows, struct error *err)
+{
+	const struct model_layer *layer = &n->local.layer[l];
+	struct gemm gemm = {
+		.precision = n->setup->precision,
+		.m = (int64_t)layer->in,
+		.n = (int64_t)rows,
+		.k = (int64_t)layer->out,
+		.a = n->layer_weights[l],
+		.lda = (int64_t)layer->in,
+		.b = dy,
+		.ldb = (int64_t)layer->out,
+		.c = dx,
+		.ldc = (int64_t)layer->in,
+		.alpha = 1,
+		.multiprocessors = multiprocessors(n, BESIDE_BACKWARD),
+	};
+
+	return multiply(n, stream, l, &gemm, err);
+}
+
+enum status product_weight(struct network *n, struct stream *stream, size_t l,
+			   struct outputs outputs, const void *dy, const void *x, uint64_t rows,
+			   double beta, struct error *err)
+{
+	const struct model_layer *layer = &n->local.layer[l];
+	bool transposed = n->routes[l] == ROUTE_TRANSPOSED;
+	uint64_t ld = transposed ? n->step_rows : layer->out;
+	void *from = transposed ? network_transposed(n, l, 0) : (void *)dy;
+	struct gemm gemm = {
+		.precision = n->setup->precision,
+		.transpose_b = !transposed,
+		.m = (int64_t)layer->in,
+		.n = (int64_t)outputs.count,
+		.k = (int64_t)rows,
+		.a = x,
+		.lda = (int64_t)layer->in,
+		.b = network_element(n, from, outputs.first * (transposed ? ld : 1)),
+		.ldb = (int64_t)ld,
+		.c = network_element(n, n->layer_gradients[l], outputs.first * layer->in),
+		.ldc = (int64_t)layer->in,
+		.alpha = 1,
+		.beta = beta,
+		.multiprocessors = multiprocessors(n, BESIDE_BACKWARD),
+	};
+
+	return multiply(n, stream, l, &gemm, err);
+}
+
+void products_describe(const struct network *n, struct text *out)
+{
+	for (size_t i = 0; i < n->product_count; i++) {
+		const struct product *p = &n->products[i];
+
+		if (!p->searched)
+			continue;
+		text_addf(out, "%s%c%c %lld x %lld x %lld%s%s by %s, %.0f %% faster",
+			  out->length ? "; " : "", p->gemm.transpose_a ? 't' : 'n',
+			  p->gemm.transpose_b ? 't' : 'n', (long long)p->gemm.m,
+			  (long long)p->gemm.n, (long long)p->gemm.k,
+			  p->gemm.epilogue == EPILOGUE_NONE ? "" : " with its bias",
+			  p->gemm.beta != 0 ? " added up" : "", p->choice.text,
+			  100 * (p->choice.first_seconds / p->choice.seconds - 1));
+	}
+}

@@ -1,0 +1,119 @@
+#include "suites/mlp/lodging.h"
+
+#include "suites/mlp/mode.h"
+
+bool lodging_possible(const struct network *n)
+{
+	return n->setup->mode->lodges && setup_accumulate(n->setup) == 1 &&
+	       n->segments.count == 0 && n->share.first == 0 && n->share.last == n->setup->layers;
+}
+
+static bool has_gaps(const struct model_layer *layer)
+{
+	return layer->weight + layer->in * layer->out != layer->bias ||
+	       layer->bias + layer->out != layer->end;
+}
+
+/* A range of the array of gradients, all of it written when backward has come to `layer`. */
+struct slot {
+	uint64_t first, end;
+	size_t layer;
+	bool gaps;
+};
+
+/* All gradients are there: each layer's are a slot, the last layer's first. */
+static size_t slots_of_layers(const struct network *n, struct slot *slots)
+{
+	size_t count = 0;
+
+	for (size_t l = n->share.last; l-- > n->share.first;) {
+		const struct model_layer *layer = &n->local.layer[l];
+
+		slots[count++] = (struct slot){ layer->weight, layer->end, l, has_gaps(layer) };
+	}
+	return count;
+}
+
+/* Slices of the sums: each is written when the lowest of its layers has been added up. */
+static size_t slots_of_slices(const struct network *n, struct slot *slots)
+{
+	uint64_t shards = n->setup->shards;
+	size_t count = 0;
+	bool gaps = false;
+
+	for (size_t l = n->share.last; l-- > n->share.first;) {
+		const struct model_layer *layer = &n->local.layer[l];
+
+		gaps |= has_gaps(layer);
+		for (size_t i = 0; i < n->holding.count; i++) {
+			const struct span *span = &n->holding.spans[i];
+			uint64_t end = span->gradients + span->count;
+
+			if (end * shards != layer->end)
+				continue;
+			slots[count++] = (struct slot){ span->gradients, end, l, gaps };
+			gaps = false;
+		}
+	}
+	return count;
+}
+
+/* The end of what is contiguous and without gaps from slot `i` on. */
+static uint64_t run_end(const struct slot *slots, size_t count, size_t i)
+{
+	uint64_t end = slots[i].end;
+
+	while (++i < count && !slots[i].gaps && slots[i].first == end)
+		end = slots[i].end;
+	return end;
+}
+
+/* The first place behind `from`, in slots of layer `below` and lower. */
+static uint64_t place(const struct slot *slots, size_t count, uint64_t from, size_t below,
+		      uint64_t elements)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint64_t at = slots[i].first > from ? slots[i].first : from;
+
+		if (slots[i].layer <= below && !slots[i].gaps && at < slots[i].end &&
+		    at + elements <= run_end(slots, count, i))
+			return at;
+	}
+	return LODGING_NONE;
+}
+
+/* The latest outputs first, each as far behind as it may: what is used longest finds room behind it. */
+void lodging_plan(const struct network *n, uint64_t at[SETUP_MAX_LAYERS + 1])
+{
+	bool whole = n->holding.gradients == n->local.elements;
+	struct slot slots[SETUP_MAX_LAYERS];
+	size_t count = 0;
+	uint64_t from = 0;
+
+	for (size_t l = 0; l <= SETUP_MAX_LAYERS; l++)
+		at[l] = LODGING_NONE;
+	if (lodging_possible(n))
+		count = whole ? slots_of_layers(n, slots) : slots_of_slices(n, slots);
+	for (size_t l = n->share.last; --l > n->share.first && count > 0;) {
+		uint64_t elements = n->kept[l] * share_width(n->setup, &n->share, l);
+
+		at[l] = place(slots, count, from, l - 1, elements);
+		if (at[l] != LODGING_NONE)
+			from = (at[l] + elements + MODEL_ALIGN - 1) / MODEL_ALIGN * MODEL_ALIGN;
+	}
+}
+
+void lodging_transposed(struct network *n)
+{
+	uint64_t room = network_inside(n);
+
+	if (!n->transposed[0] || !lodging_possible(n) || n->share.parts > 1)
+		return;
+	for (size_t l = n->share.first; l < n->share.last; l++)
+		if (n->routes[l] == ROUTE_TRANSPOSED && n->local.layer[l].out > room)
+			return;
+	arena_free(n->arena, n->transposed[0]);
+	n->transposed[0] = n->transient[0];
+	n->transposed[1] = n->transient[1];
+	n->transposed_in_turn = true;
+}

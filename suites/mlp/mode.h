@@ -1,0 +1,88 @@
+/*
+ * A mode: one way to split a training step over ranks.
+ *
+ * Adding a mode: one file mode_<name>.c ending in `const struct mode mode_<name>`, and a line in
+ * modes.c. It says which part of the step each rank computes (share), what it keeps besides the
+ * network (open), and enqueues a step from the operations in network.h and the team's
+ * communicators.
+ */
+#ifndef GPUPROOF_SUITES_MLP_MODE_H
+#define GPUPROOF_SUITES_MLP_MODE_H
+
+#include "suites/mlp/holding.h"
+
+/* What of a step to enqueue: the time of each alone tells where the time of the whole goes. */
+enum step_part {
+	STEP_COMPUTE = 1 << 0,     /* forward and backward */
+	STEP_COMMUNICATE = 1 << 1, /* all sends, receives and reductions */
+	STEP_UPDATE = 1 << 2,      /* the optimizer */
+	STEP_GATHER = 1 << 3, /* updated parameters back to the ranks that did not update them */
+	STEP_ALL = STEP_COMPUTE | STEP_COMMUNICATE | STEP_UPDATE | STEP_GATHER
+};
+
+/* Where collectives overlap with products, which then leave them their multiprocessors. */
+enum beside { BESIDE_NOTHING = 0, BESIDE_FORWARD = 1 << 0, BESIDE_BACKWARD = 1 << 1 };
+
+struct trainer;
+
+struct mode {
+	const char *name;
+	const char *summary; /* one line for help and the report */
+	bool gridded;        /* the axis `hybrid` means something */
+	bool microbatched;   /* the axis `microbatches` means something */
+	bool bucketed;       /* the axis `bucket` means something */
+	bool accumulates;    /* knows setup->accumulate */
+	bool recomputes;     /* knows setup->segments */
+	bool recordable;     /* a step can be launched as a graph: setup->graph */
+	unsigned beside;     /* enum beside */
+	bool inputs_first;   /* a stage sends its input's gradient before it computes its weights': turns.h */
+	bool lodges;         /* backward comes to each layer once: lodging.h */
+	bool runs_on;        /* the end of a step runs beside the beginning of the next */
+	bool overlaps;       /* knows setup->no_overlap */
+	bool replicated;     /* every rank ends a step with the same parameters, bit for bit */
+
+	/* NULL, or why this setup cannot be split so (words for the reader of the report). */
+	const char *(*refusal)(const struct setup *setup);
+	/* Sets what the mode itself decides in a setup that it splits; NULL: nothing. */
+	void (*fit)(struct setup *setup);
+	/* What rank `rank` computes, and the most rows of one backward call. */
+	void (*share)(const struct setup *setup, int rank, struct share *share,
+		      uint64_t *step_rows);
+	/* Which parameters rank `rank` keeps and updates; NULL: all of its share. */
+	void (*hold)(const struct setup *setup, int rank, struct holding *holding);
+	/* Bytes of the buffers that open() takes; NULL: none worth counting. */
+	uint64_t (*buffers)(const struct setup *setup, int rank);
+	/*
+	 * Its own buffers, events and communicators; collective. The network is open. NULL:
+	 * nothing.
+	 */
+	enum status (*open)(struct trainer *trainer, struct error *err);
+	void (*close)(struct trainer *trainer);
+	/* The first step is done, and how each layer is computed is known: buffers may move. NULL: nothing. */
+	void (*settled)(struct trainer *trainer);
+	/*
+	 * Settles, with a few whole steps of all ranks, what one rank alone cannot tell. Everything else is settled, and
+	 * the data are filled in anew afterwards. NULL: nothing.
+	 */
+	enum status (*try_out)(struct trainer *trainer, struct error *err);
+	/* Fills its own buffers with fresh data on the compute stream; NULL: there are none. */
+	enum status (*reset)(struct trainer *trainer, struct error *err);
+	/*
+	 * One step's `parts` on the team's streams, asynchronous. Steps may follow each other at
+	 * once.
+	 */
+	enum status (*enqueue)(struct trainer *trainer, unsigned parts, struct error *err);
+	/*
+	 * Commands of a step on the busiest stream, about: keeps batches of steps within the
+	 * device's queue.
+	 */
+	unsigned (*commands)(const struct trainer *trainer);
+	/*
+	 * By formula: bytes that the busiest rank sends per step, and the share of a step that
+	 * ranks must idle.
+	 */
+	double (*wire_bytes)(const struct setup *setup);
+	double (*bubble)(const struct setup *setup);
+};
+
+#endif

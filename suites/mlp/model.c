@@ -1,0 +1,76 @@
+#include "suites/mlp/model.h"
+
+static uint64_t aligned(uint64_t elements)
+{
+	return (elements + MODEL_ALIGN - 1) / MODEL_ALIGN * MODEL_ALIGN;
+}
+
+enum cut setup_cut(const struct setup *setup, size_t layer, int parts)
+{
+	if (parts == 1 || layer / 2 * 2 + 1 >= setup->layers)
+		return CUT_NONE;
+	return layer % 2 ? CUT_ROWS : CUT_COLUMNS;
+}
+
+uint64_t share_width(const struct setup *setup, const struct share *share, size_t l)
+{
+	/* The output of a layer that is cut by columns is the input of one that is cut by rows. */
+	bool cut = l < setup->layers && setup_cut(setup, l, share->parts) == CUT_ROWS;
+
+	return setup->widths[l] / (uint64_t)(cut ? share->parts : 1);
+}
+
+void model_init_share(struct model *model, const struct setup *setup, const struct share *share)
+{
+	uint64_t multiple = MODEL_ALIGN * (setup->shards ? setup->shards : 1);
+
+	*model = (struct model){ .layers = setup->layers };
+	for (size_t l = share->last; l-- > share->first;) {
+		struct model_layer *layer = &model->layer[l];
+		enum cut cut = setup_cut(setup, l, share->parts);
+		uint64_t parts = (uint64_t)share->parts;
+
+		layer->in = setup->widths[l] / (cut == CUT_ROWS ? parts : 1);
+		layer->out = setup->widths[l + 1] / (cut == CUT_COLUMNS ? parts : 1);
+		layer->weight = model->elements;
+		layer->bias = layer->weight + aligned(layer->in * layer->out);
+		layer->end = layer->bias + aligned(layer->out);
+		layer->end = (layer->end + multiple - 1) / multiple * multiple;
+		model->elements = layer->end;
+		model->parameters += layer->in * layer->out + layer->out;
+	}
+}
+
+void model_init(struct model *model, const struct setup *setup)
+{
+	struct share whole = { .last = setup->layers, .parts = 1 };
+
+	model_init_share(model, setup, &whole);
+}
+
+uint64_t model_first(const struct model *model, size_t last)
+{
+	return model->layer[last - 1].weight;
+}
+
+uint64_t model_elements(const struct model *model, size_t first, size_t last)
+{
+	return model->layer[first].end - model_first(model, last);
+}
+
+double setup_layer_flops(const struct setup *setup, size_t layer, uint64_t rows)
+{
+	double products = layer == 0 ? 2 : 3;
+
+	return products * 2 * (double)rows * (double)setup->widths[layer] *
+	       (double)setup->widths[layer + 1];
+}
+
+double setup_flops(const struct setup *setup)
+{
+	double flops = 0;
+
+	for (size_t l = 0; l < setup->layers; l++)
+		flops += setup_layer_flops(setup, l, setup->batch);
+	return flops;
+}

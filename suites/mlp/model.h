@@ -1,0 +1,73 @@
+/*
+ * The multilayer perceptron: Y = relu(X W^T + b) per layer (no relu after the last), softmax cross
+ * entropy.
+ *
+ * Parameters, gradients and optimizer state are flat arrays of `elements` values in the same order:
+ * the last layer first, because backward reaches it first, so that a bucket of gradients that are
+ * ready together is one range; in each layer W (out x in, row-major) and then b. Every tensor
+ * starts at a multiple of MODEL_ALIGN elements; the gaps are zero.
+ */
+#ifndef GPUPROOF_SUITES_MLP_MODEL_H
+#define GPUPROOF_SUITES_MLP_MODEL_H
+
+#include "suites/mlp/setup.h"
+
+/* Elements: 128 bytes in 16-bit storage, enough for tensor cores and vectorised kernels. */
+#define MODEL_ALIGN 64
+
+struct model_layer {
+	uint64_t in, out;
+	uint64_t weight, bias, end; /* in the flat order: first elements, and behind the last one */
+};
+
+struct model {
+	size_t layers;
+	struct model_layer layer[SETUP_MAX_LAYERS];
+	uint64_t parameters; /* without the gaps */
+	uint64_t elements;   /* with them */
+};
+
+/* The part of one training step that one rank computes. */
+struct share {
+	size_t first, last; /* layers [first, last) */
+	uint64_t row, rows; /* of the global batch */
+	/* This is part `part` of `parts` of every layer that setup_cut() says is cut; 0 of 1: whole. */
+	int part, parts;
+	/* Rows of activations kept at a time; of the first layer's input when it is received. */
+	uint64_t kept, kept_input;
+	uint64_t loss_rows; /* rows whose loss this rank computes, from `row` on */
+	bool no_loss;       /* another rank computes it for these rows */
+};
+
+/* How `parts` ranks share the width of a layer (tensor parallelism). */
+enum cut {
+	CUT_NONE,    /* all of it on every rank */
+	CUT_COLUMNS, /* W by its rows: each rank computes some of the outputs */
+	CUT_ROWS     /* W by its columns: each rank computes a summand of every output */
+};
+/* Pairs of layers are cut by columns, then by rows; a layer without partner stays whole. */
+enum cut setup_cut(const struct setup *setup, size_t layer, int parts);
+
+/* Every layer's range is a multiple of MODEL_ALIGN * setup->shards elements. */
+void model_init(struct model *model, const struct setup *setup);
+/*
+ * The part of the model that `share` has, in its own flat order; other layers are empty. With
+ * parts == 1 the order is that of the whole model from model_first(share->last) on.
+ */
+void model_init_share(struct model *model, const struct setup *setup, const struct share *share);
+/* Columns of activations[l] that `share` keeps. */
+uint64_t share_width(const struct setup *setup, const struct share *share, size_t l);
+
+/* The flat range of layers [first, last): contiguous. */
+uint64_t model_first(const struct model *model, size_t last);
+uint64_t model_elements(const struct model *model, size_t first, size_t last);
+
+/*
+ * Floating-point operations of the matrix products of one step (MLPerf's count): 6 B sum(in out),
+ * less the input gradient of the first layer, which nobody needs.
+ */
+double setup_flops(const struct setup *setup);
+/* The same for one layer and `rows` rows. */
+double setup_layer_flops(const struct setup *setup, size_t layer, uint64_t rows);
+
+#endif

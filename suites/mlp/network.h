@@ -1,0 +1,227 @@
+/*
+ * One rank's part of the model in device memory: layers [share.first, share.last) for the rows
+ * [share.row, share.row + share.rows) of the batch. Every operation is asynchronous on the stream
+ * it is given; rows count from the share's first.
+ */
+#ifndef GPUPROOF_SUITES_MLP_NETWORK_H
+#define GPUPROOF_SUITES_MLP_NETWORK_H
+
+#include "suites/mlp/arena.h"
+#include "suites/mlp/holding.h"
+#include "suites/mlp/segments.h"
+
+/* A kind of product that this network has met. */
+struct product {
+	struct gemm gemm;          /* of the first one */
+	bool searched;             /* else the library's choice */
+	struct gemm_choice choice; /* what the search found */
+};
+
+#define NETWORK_MAX_PRODUCTS 64
+/* Buffers for gradients between layers, and between groups of layers: turns.h. */
+#define NETWORK_MAX_TRANSIENT (SETUP_MAX_LAYERS + 1)
+
+/* Products that were searched on a stream, of all networks that used it; those of a full memory are searched again. */
+#define PRODUCTS_REMEMBERED 128
+struct product_memory {
+	struct {
+		struct product product;
+		double seconds; /* of its search */
+	} entries[PRODUCTS_REMEMBERED];
+	size_t count;
+};
+
+struct network {
+	const struct setup *setup;
+	struct model model; /* the whole model */
+	struct model local; /* the share's part of it: sizes and places in the arrays below */
+	struct share share;
+	struct holding holding;
+	struct segments segments;
+	struct device *device;
+	struct arena *arena;
+	uint64_t step_rows; /* most rows of one backward call: sizes the transient buffers */
+	/* Arrays as the holding says, flat. */
+	void *weights;   /* in `precision` */
+	void *master;    /* what the optimizer writes; == weights unless setup_has_master() */
+	void *gradients; /* in `precision` */
+	void *moments[2];
+	/* Where the products read and write each layer, in its own order: usually in the arrays. */
+	void *layer_weights[SETUP_MAX_LAYERS], *layer_gradients[SETUP_MAX_LAYERS];
+	/*
+	 * activations[l] is the input of layer l; activations[layers] the logits, later their
+	 * gradient. kept[l] rows of them at a time: row r is at r % kept[l].
+	 */
+	void *activations[SETUP_MAX_LAYERS + 1];
+	uint64_t kept[SETUP_MAX_LAYERS + 1];
+	bool passing[SETUP_MAX_LAYERS + 1]; /* backward writes something else over activations[l]: lodging.h */
+	/* All rows of activations[l] are also copied here as they are computed; NULL: they are not. */
+	void *record[SETUP_MAX_LAYERS + 1];
+	/*
+	 * Where backward looks for the ReLU masks of activations[l]: the activations, or those of
+	 * another run.
+	 */
+	const void *masks[SETUP_MAX_LAYERS + 1];
+	int32_t *labels;
+	double *row_loss;
+	/*
+	 * Gradients of activations: two buffers of rows x network_inside(), used in turn, or more of them (turns.h)
+	 * unless `transient_in_turn`. Where outputs lodge, [layers % 2] is also activations[layers]: the first
+	 * gradient, that of the logits, is there already.
+	 */
+	void *transient[NETWORK_MAX_TRANSIENT];
+	bool transient_in_turn;
+	/*
+	 * How each layer's weights' gradient is computed, and the transposed gradients of outputs
+	 * (out x step_rows) that this needs: for every layer the same buffer, but one each for even and odd layers
+	 * where these are cut, and so come together, or `transposed_in_turn`, and one for each of those that wait for
+	 * others (turns.h). NULL: nobody needs them.
+	 */
+	enum route routes[SETUP_MAX_LAYERS];
+	void *transposed[SETUP_MAX_LAYERS];
+	bool transposed_in_turn;
+	/*
+	 * Where the layer's bias' gradient is added up; NULL: in its place. For modes that still need activations
+	 * lodging there: they copy it when these have been used.
+	 */
+	void *bias_sums[SETUP_MAX_LAYERS];
+	enum fusion fusions[SETUP_MAX_LAYERS]; /* of each layer's forward product */
+	/* In the step that settles what setup leaves open: products are searched, ways tried. */
+	bool settling;
+	int multiprocessors; /* for products beside collectives; 0: all */
+	struct product products[NETWORK_MAX_PRODUCTS];
+	size_t product_count;
+	struct product_memory *memory; /* of the stream that settles it; NULL: none */
+	void *scratch;
+	unsigned update_blocks; /* of the optimizer's kernels: see kernels/training/training.h; 0: no limit */
+	bool narrow_updates;    /* the mode limits those that run beside reductions, as that is faster */
+	uint64_t updates; /* optimizer steps so far, with those that were skipped */
+	struct loss_scale *loss_scale; /* device memory; NULL unless setup->dynamic_scale */
+	/*
+	 * Counts the updates on the device, in steps that are launched again as they were recorded, and the corrections of
+	 * every one of them; device memory, NULL where updates do not depend on their number or the host counts them.
+	 */
+	struct optimizer_clock *clock;
+	double *corrections;
+	uint64_t correction_count; /* pairs */
+	bool by_host; /* the host's count is used, though there is a clock */
+};
+
+/*
+ * Allocates from `arena`, which owns the memory, also after a failure. `step_rows`: see struct
+ * network.
+ */
+enum status network_open(struct network *network, const struct setup *setup, struct device *device,
+			 struct arena *arena, int rank, struct error *err);
+
+/*
+ * The same of one device and without what only lives within a step: activations[1 ..] with their
+ * masks, and transient buffers. The caller puts these in place as the operations need them.
+ */
+enum status network_open_state(struct network *network, const struct setup *setup,
+			       struct device *device, struct arena *arena, struct error *err);
+
+/* Fills parameters, moments, input and labels from the setup's seed; returns when done. */
+enum status network_reset(struct network *network, struct stream *stream, struct error *err);
+
+/* Rows [row, row + rows) of the whole batch into `memory`. */
+enum status network_fill_input(const struct network *network, struct stream *stream, void *memory,
+			       uint64_t row, uint64_t rows, struct error *err);
+
+bool network_has_loss(const struct network *network);
+/* Columns of the widest activations between the share's layers. */
+uint64_t network_inside(const struct network *network);
+
+/*
+ * A layer forward: its product, and then bias and ReLU. Split in two for whoever adds up the
+ * products of several ranks first.
+ */
+enum status network_product(struct network *network, struct stream *stream, size_t layer,
+			    uint64_t row, uint64_t rows, struct error *err);
+enum status network_activate(struct network *network, struct stream *stream, size_t layer,
+			     uint64_t row, uint64_t rows, struct error *err);
+enum status network_forward(struct network *network, struct stream *stream, size_t layer,
+			    uint64_t row, uint64_t rows, struct error *err);
+/* Logits -> row losses and, in place, their gradients times gradient_scale. */
+enum status network_loss(struct network *network, struct stream *stream, uint64_t row,
+			 uint64_t rows, double gradient_scale, struct error *err);
+/* The same of logits that are elsewhere. */
+enum status network_loss_of(struct network *network, struct stream *stream, void *logits,
+			    uint64_t row, uint64_t rows, double gradient_scale, struct error *err);
+/*
+ * Going back through a layer, for rows [row, row + rows) and the gradients of these rows. First the
+ * gradient of its output, dy (rows x out): masked in place by the layer's ReLU, added up into the
+ * bias' gradient, copied transposed where the route of the weights' gradient wants it. Then the
+ * gradient of the weights, of rows that all went through that; `accumulate` adds to the parameters'
+ * gradients instead of replacing them. Then that of the input, dx (rows x in).
+ */
+enum status network_output_gradient(struct network *network, struct stream *stream, size_t layer,
+				    uint64_t row, uint64_t rows, void *dy, bool accumulate,
+				    struct error *err);
+enum status network_weight_gradient(struct network *network, struct stream *stream, size_t layer,
+				    uint64_t row, uint64_t rows, const void *dy, bool accumulate,
+				    struct error *err);
+/* Of some outputs of the layer, which are neighbouring rows of the weights. */
+struct outputs {
+	uint64_t first, count;
+};
+enum status network_weight_gradient_of(struct network *network, struct stream *stream, size_t layer,
+				       struct outputs outputs, uint64_t row, uint64_t rows,
+				       const void *dy, bool accumulate, struct error *err);
+enum status network_input_gradient(struct network *network, struct stream *stream, size_t layer,
+				   uint64_t rows, const void *dy, void *dx, struct error *err);
+/* The pass of network_output_gradient() with another mask `y` (NULL: none). */
+enum status network_output_pass(struct network *network, struct stream *stream, size_t layer,
+				uint64_t rows, void *dy, const void *y, uint64_t row,
+				bool accumulate, struct error *err);
+/* What comes before the products: activations computed again, and the gradient of the output. */
+enum status network_backward_begin(struct network *network, struct stream *stream, size_t layer,
+				   uint64_t row, uint64_t rows, void *dy, bool accumulate,
+				   struct error *err);
+/* All of it; `dx` NULL: not wanted. */
+enum status network_backward(struct network *network, struct stream *stream, size_t layer,
+			     uint64_t row, uint64_t rows, void *dy, void *dx, bool accumulate,
+			     struct error *err);
+/*
+ * All layers of the share for these rows: forward, or backward from `dy` (NULL: from the loss) to
+ * `dx` (NULL: not wanted).
+ */
+enum status network_forward_all(struct network *network, struct stream *stream, uint64_t row,
+				uint64_t rows, struct error *err);
+enum status network_backward_all(struct network *network, struct stream *stream, uint64_t row,
+				 uint64_t rows, void *dy, void *dx, bool accumulate,
+				 struct error *err);
+/* One optimizer step; gradients are divided by the loss scale. */
+enum status network_update(struct network *network, struct stream *stream, struct error *err);
+/* The same span by span: begin once, then every span. */
+enum status network_update_begin(struct network *network, struct stream *stream, struct error *err);
+/* Adam's, of update number `update`, counted from 1. */
+double network_correction(double beta, uint64_t update);
+/* Elements [first, first + count) where the holding is whole. */
+enum status network_update_range(struct network *network, struct stream *stream, uint64_t first,
+				 uint64_t count, struct error *err);
+enum status network_update_span(struct network *network, struct stream *stream, size_t span,
+				struct error *err);
+
+/* The sum of the row losses of the last step, 0 without the last layer. Waits for the stream. */
+enum status network_loss_sum(struct network *network, struct stream *stream, double *sum,
+			     struct error *err);
+
+/*
+ * Commands that one step on the share enqueues on the compute stream, about, in `microbatches`
+ * parts.
+ */
+unsigned network_commands(const struct network *network, uint64_t microbatches);
+
+/* Where row `row` of activations[l] is. */
+void *network_activation(const struct network *network, size_t l, uint64_t row);
+/* Where row `row` of a gradient of activations[l] is that begins at `gradient`. */
+void *network_row(const struct network *network, size_t l, void *gradient, uint64_t row);
+/* The layer's bias in an array whose part for the layer begins at `layer_array`. */
+void *network_bias(const struct network *network, size_t layer, void *layer_array);
+/* Where the transposed gradients of row `row` of the outputs of layer `layer` are. */
+void *network_transposed(const struct network *network, size_t layer, uint64_t row);
+/* Element `element` of an array in `precision` (weights, gradients). */
+void *network_element(const struct network *network, void *array, uint64_t element);
+
+#endif

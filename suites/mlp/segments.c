@@ -1,0 +1,86 @@
+#include "suites/mlp/segments.h"
+
+#include "suites/mlp/holding.h"
+#include "suites/mlp/mode.h"
+#include "suites/mlp/stages.h"
+
+void segments_make(struct segments *s, const struct setup *setup, const struct share *share,
+		   uint64_t step_rows)
+{
+	size_t layers = share->last - share->first;
+
+	*s = (struct segments){ .count = (setup->segments * layers + setup->layers - 1) /
+					 setup->layers,
+				.again_last = share->kept > step_rows };
+	if (s->count > layers)
+		s->count = layers;
+	/* A stage of a pipeline takes its layers in such groups even if none is computed again: turns.h. */
+	if (!setup->mode->microbatched && (s->count == layers || (s->count == 1 && !s->again_last)))
+		s->count = 0;
+	if (s->count > 0)
+		stages_balance_layers(setup, share->first, share->last, s->count, s->bounds);
+}
+
+size_t segments_index(const struct segments *s, size_t layer)
+{
+	size_t segment = 0;
+
+	while (segment + 1 < s->count && s->bounds[segment + 1] <= layer)
+		segment++;
+	return segment;
+}
+
+size_t segments_first(const struct segments *s, size_t layer)
+{
+	return s->bounds[segments_index(s, layer)];
+}
+
+size_t segments_buffer(const struct segments *s, size_t l)
+{
+	if (s->count == 0 || l < s->bounds[0] || l >= s->bounds[s->count])
+		return 0;
+	return l - s->bounds[segments_index(s, l)];
+}
+
+uint64_t segments_width(const struct segments *s, const struct setup *setup,
+			const struct share *share, size_t buffer)
+{
+	uint64_t widest = 0;
+
+	for (size_t l = share->first; l < share->last && s->count > 0; l++)
+		if (segments_buffer(s, l) == buffer && share_width(setup, share, l) > widest)
+			widest = share_width(setup, share, l);
+	return widest;
+}
+
+size_t segments_again(const struct segments *s, size_t layer)
+{
+	size_t segment = segments_index(s, layer);
+
+	if (s->count == 0 || s->bounds[segment + 1] != layer + 1 ||
+	    (segment + 1 == s->count && !s->again_last))
+		return layer;
+	return s->bounds[segment];
+}
+
+double segments_again_flops(const struct setup *setup)
+{
+	double flops = 0;
+
+	for (int rank = 0; rank < setup->ranks; rank++) {
+		struct segments s;
+		struct holding holding;
+		struct share share;
+		struct model local;
+		uint64_t step_rows;
+
+		holding_of(setup, rank, &share, &step_rows, &holding);
+		model_init_share(&local, setup, &share);
+		segments_make(&s, setup, &share, step_rows);
+		for (size_t l = share.first; l < share.last; l++)
+			for (size_t again = segments_again(&s, l); again < l; again++)
+				flops += 2 * (double)share.rows * (double)local.layer[again].in *
+					 (double)local.layer[again].out;
+	}
+	return flops;
+}

@@ -1,0 +1,99 @@
+/*
+ * Data x tensor x pipeline parallelism together: every replica of the model is a 1F1B pipeline, every stage of it is
+ * shared by ranks that have parts of its layers, and the replicas add up their gradients.
+ *
+ * A stage may begin between the layers of a pair: then the parts of the activations between them cross the edge, each
+ * to the rank with the same part. The sums over parts are on the compute stream, since all that follows needs them;
+ * the gradients of the last micro-batch leave layer by layer while the layers before are computed.
+ */
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "suites/parallel/ranks/grid.h"
+#include "suites/parallel/modes/pipeline/pipeline.h"
+
+static void hybrid_share(const struct setup *setup, int rank, struct share *share,
+			 uint64_t *step_rows)
+{
+	pipeline_share(setup, rank, pipeline_warmup_plain, share, step_rows);
+}
+
+static enum status hybrid_open(struct trainer *t, struct error *err)
+{
+	if (team_open_grid(t->team, t->setup, err) != STATUS_OK ||
+	    world_agree(t->team->world, backend_event_create(t->team->device, &t->layer_done, err),
+			err) != STATUS_OK)
+		return err->status;
+	return pipeline_open(t, pipeline_warmup_plain, err);
+}
+
+static void hybrid_close(struct trainer *t)
+{
+	backend_event_destroy(t->layer_done);
+	t->layer_done = NULL;
+	pipeline_close(t);
+}
+
+static unsigned hybrid_commands(const struct trainer *t)
+{
+	uint64_t layers = t->network.share.last - t->network.share.first;
+
+	return pipeline_commands(t) + (unsigned)(layers * (2 * t->setup->microbatches + 3));
+}
+
+/* Both directions of both edges, the sums over parts, and the sum over replicas (as rings). */
+static double wire_bytes_of(const struct setup *setup, int rank)
+{
+	struct grid grid = grid_of(setup);
+	struct share share;
+	struct holding holding;
+	uint64_t step_rows;
+	double columns = 0, sums = 0, t = grid.tensor, n = grid.data;
+	double bytes = (double)precision_bytes(setup->precision);
+
+	holding_of(setup, rank, &share, &step_rows, &holding);
+	if (share.first > 0)
+		columns += (double)share_width(setup, &share, share.first);
+	if (share.last < setup->layers)
+		columns += (double)share_width(setup, &share, share.last);
+	for (size_t l = share.first; l < share.last; l++) {
+		enum cut cut = setup_cut(setup, l, share.parts);
+
+		if (cut == CUT_ROWS)
+			sums += (double)setup->widths[l + 1];
+		else if (cut == CUT_COLUMNS && l > 0)
+			sums += (double)setup->widths[l];
+	}
+	return bytes * ((double)share.rows * (columns + 2 * (t - 1) / t * sums) +
+			2 * (n - 1) / n * (double)holding.elements);
+}
+
+static double hybrid_wire_bytes(const struct setup *setup)
+{
+	double most = 0;
+
+	for (int rank = 0; rank < setup->ranks; rank++) {
+		double bytes = wire_bytes_of(setup, rank);
+
+		most = bytes > most ? bytes : most;
+	}
+	return most;
+}
+
+const struct mode mode_hybrid = {
+	.name = "hybrid",
+	.summary = "data x tensor x pipeline: replicas of 1F1B pipelines of parts of layers",
+	.microbatched = true,
+	.gridded = true,
+	.recomputes = true,
+	.inputs_first = true,
+	.refusal = pipeline_refusal,
+	.share = hybrid_share,
+	.open = hybrid_open,
+	.close = hybrid_close,
+	.settled = pipeline_settled,
+	.enqueue = pipeline_enqueue,
+	.commands = hybrid_commands,
+	.wire_bytes = hybrid_wire_bytes,
+	.bubble = pipeline_bubble,
+};

@@ -1,0 +1,9 @@
+/*
+ * One micro-batch: the naive split, in which only one stage works at a time; more: GPipe's
+ * schedule, all forwards and then all backwards. Nothing is sent back before a stage's backward is done, as
+ * whoever cuts a model by hand does it: beside gpipe it shows what the order there is worth.
+ */
+#include "suites/parallel/modes/pipeline/pipeline.h"
+
+PIPELINE_MODE(layer_split, "a stage of layers per device, whole backwards; one micro-batch: naive, more: GPipe",
+	      pipeline_warmup_all, false);

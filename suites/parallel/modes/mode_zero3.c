@@ -1,0 +1,321 @@
+/*
+ * ZeRO stage 3: every rank keeps only its slices, of the parameters as well. A layer's parameters
+ * are gathered while the layer before is computed, going forward and again going back; gradients
+ * are added up into slices while the next layer's are computed. Two buffers of each take turns:
+ * layer l has buffer l modulo 2.
+ *
+ * A gather that becomes due while a product runs waits for its multiprocessors, and then takes some from the next one: on
+ * H200s that is most of what is exposed (26.7 ms a step on four, 20 of them products). Fewer multiprocessors for the
+ * library make it worse (16: equal, 8: 34 ms); so do copies through slots (peer_copy: 28.4 ms), whose second copy, within the
+ * device, is a kernel as well and waits the same, whatever hint cudaMemcpyBatchAsync is given.
+ */
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "suites/parallel/trainer/scaler.h"
+#include "suites/parallel/trainer/timeline.h"
+#include "suites/parallel/modes/zero.h"
+
+#define BUFFERS 2
+
+struct zero3 {
+	void *weights[BUFFERS], *gradients[BUFFERS];
+	struct event *ready;             /* what was computed so far */
+	struct event *gathered[BUFFERS]; /* the weights are there */
+	struct event *used[BUFFERS];     /* the last product with them */
+	struct event *reduced[BUFFERS];  /* the gradients have left */
+	struct event *updated[SETUP_MAX_LAYERS];
+};
+
+static void zero3_hold(const struct setup *setup, int rank, struct holding *h)
+{
+	uint64_t ranks = (uint64_t)setup->ranks;
+	struct model model;
+
+	model_init(&model, setup);
+	h->weights = h->gradients = h->master = h->moments = h->elements / ranks;
+	h->count = setup->layers;
+	for (size_t l = 0; l < setup->layers; l++) {
+		uint64_t first = model.layer[l].weight;
+		uint64_t slice = (model.layer[l].end - first) / ranks, at = first / ranks;
+
+		h->spans[l] = (struct span){ .flat = first + (uint64_t)rank * slice,
+					     .count = slice,
+					     .weights = at,
+					     .gradients = at,
+					     .master = at,
+					     .moments = at };
+	}
+}
+
+/* Of the largest layer. */
+static uint64_t layer_bytes(const struct setup *setup)
+{
+	struct model model;
+	uint64_t most = 0;
+
+	model_init(&model, setup);
+	for (size_t l = 0; l < setup->layers; l++) {
+		uint64_t elements = model.layer[l].end - model.layer[l].weight;
+
+		most = elements > most ? elements : most;
+	}
+	return most * precision_bytes(setup->precision);
+}
+
+static uint64_t zero3_buffers(const struct setup *setup, int rank)
+{
+	(void)rank;
+	return 2 * BUFFERS * layer_bytes(setup);
+}
+
+static enum status open_buffers(struct trainer *t, struct zero3 *z, struct error *err)
+{
+	struct network *n = &t->network;
+	uint64_t bytes = layer_bytes(t->setup);
+
+	for (int b = 0; b < BUFFERS; b++)
+		if (arena_alloc(&t->arena, MEMORY_COMMUNICATION, bytes, &z->weights[b], err) !=
+			    STATUS_OK ||
+		    arena_alloc(&t->arena, MEMORY_COMMUNICATION, bytes, &z->gradients[b], err) !=
+			    STATUS_OK)
+			return err->status;
+	for (size_t l = 0; l < t->setup->layers; l++) {
+		n->layer_weights[l] = z->weights[l % BUFFERS];
+		n->layer_gradients[l] = z->gradients[l % BUFFERS];
+	}
+	return STATUS_OK;
+}
+
+static enum status open_local(struct trainer *t, struct zero3 *z, struct error *err)
+{
+	struct device *device = t->team->device;
+
+	if (backend_event_create(device, &z->ready, err) != STATUS_OK)
+		return err->status;
+	for (int b = 0; b < BUFFERS; b++)
+		if (backend_event_create(device, &z->gathered[b], err) != STATUS_OK ||
+		    backend_event_create(device, &z->used[b], err) != STATUS_OK ||
+		    backend_event_create(device, &z->reduced[b], err) != STATUS_OK)
+			return err->status;
+	for (size_t l = 0; l < t->setup->layers; l++)
+		if (backend_event_create(device, &z->updated[l], err) != STATUS_OK)
+			return err->status;
+	return open_buffers(t, z, err);
+}
+
+static enum status zero3_open(struct trainer *t, struct error *err)
+{
+	struct zero3 *z = t->state = xcalloc(1, sizeof(*z));
+
+	return world_agree(t->team->world, open_local(t, z, err), err);
+}
+
+static void zero3_close(struct trainer *t)
+{
+	struct zero3 *z = t->state;
+
+	if (!z)
+		return;
+	backend_event_destroy(z->ready);
+	for (int b = 0; b < BUFFERS; b++) {
+		backend_event_destroy(z->gathered[b]);
+		backend_event_destroy(z->used[b]);
+		backend_event_destroy(z->reduced[b]);
+	}
+	for (size_t l = 0; l < SETUP_MAX_LAYERS; l++)
+		backend_event_destroy(z->updated[l]);
+	free(z);
+}
+
+static struct stream *compute_stream(const struct trainer *t)
+{
+	return t->team->streams[STREAM_COMPUTE];
+}
+
+static struct stream *communication_stream(const struct trainer *t)
+{
+	return t->team->streams[STREAM_UP];
+}
+
+/* The whole layer into its buffer, as soon as the layer that was there has been used. */
+static enum status gather(struct trainer *t, size_t l, struct error *err)
+{
+	struct stream *stream = communication_stream(t);
+	struct zero3 *z = t->state;
+	struct network *n = &t->network;
+	const struct span *span = &n->holding.spans[l];
+
+	if (backend_stream_wait(stream, z->used[l % BUFFERS], err) != STATUS_OK ||
+	    backend_stream_wait(stream, z->updated[l], err) != STATUS_OK)
+		return err->status;
+	timeline_begin(t, STREAM_UP, SPAN_ALL_GATHER, l);
+	backend_all_gather(t->team->all, stream, z->weights[l % BUFFERS],
+			   network_element(n, n->weights, span->weights), span->count,
+			   setup_storage(t->setup), err);
+	timeline_end(t, STREAM_UP);
+	if (err->status != STATUS_OK)
+		return err->status;
+	return backend_event_record(z->gathered[l % BUFFERS], stream, err);
+}
+
+static enum status reduce(struct trainer *t, size_t l, struct error *err)
+{
+	struct stream *stream = communication_stream(t);
+	struct zero3 *z = t->state;
+	struct network *n = &t->network;
+	const struct span *span = &n->holding.spans[l];
+
+	if (backend_stream_wait(stream, z->ready, err) != STATUS_OK)
+		return err->status;
+	timeline_begin(t, STREAM_UP, SPAN_REDUCE_SCATTER, l);
+	backend_reduce_scatter(t->team->all, stream,
+			       network_element(n, n->gradients, span->gradients),
+			       z->gradients[l % BUFFERS], span->count, setup_storage(t->setup),
+			       REDUCE_AVERAGE, err);
+	timeline_end(t, STREAM_UP);
+	if (err->status != STATUS_OK)
+		return err->status;
+	return backend_event_record(z->reduced[l % BUFFERS], stream, err);
+}
+
+static enum status forward_layer(struct trainer *t, size_t l, unsigned parts, struct error *err)
+{
+	struct stream *stream = compute_stream(t);
+	struct zero3 *z = t->state;
+
+	if (parts & STEP_COMMUNICATE && l + 1 < t->setup->layers &&
+	    gather(t, l + 1, err) != STATUS_OK)
+		return err->status;
+	if (backend_stream_wait(stream, z->gathered[l % BUFFERS], err) != STATUS_OK)
+		return err->status;
+	timeline_begin(t, STREAM_COMPUTE, SPAN_FORWARD, l);
+	if (parts & STEP_COMPUTE &&
+	    network_forward(&t->network, stream, l, 0, t->network.share.rows, err) != STATUS_OK)
+		return err->status;
+	timeline_end(t, STREAM_COMPUTE);
+	return backend_event_record(z->used[l % BUFFERS], stream, err);
+}
+
+static enum status forward(struct trainer *t, unsigned parts, struct error *err)
+{
+	uint64_t rows = t->network.share.rows;
+
+	if (parts & STEP_COMMUNICATE && gather(t, 0, err) != STATUS_OK)
+		return err->status;
+	for (size_t l = 0; l < t->setup->layers; l++)
+		if (forward_layer(t, l, parts, err) != STATUS_OK)
+			return err->status;
+	return parts & STEP_COMPUTE ? network_loss(&t->network, compute_stream(t), 0, rows,
+						   trainer_gradient_scale(t, rows), err)
+				    : STATUS_OK;
+}
+
+/* The last two layers of forward are still in their buffers. */
+static enum status backward_layer(struct trainer *t, size_t l, void *dy, void *dx, unsigned parts,
+				  struct error *err)
+{
+	struct stream *stream = compute_stream(t);
+	struct zero3 *z = t->state;
+
+	if (backend_stream_wait(stream, z->gathered[l % BUFFERS], err) != STATUS_OK ||
+	    backend_stream_wait(stream, z->reduced[l % BUFFERS], err) != STATUS_OK)
+		return err->status;
+	timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, l);
+	if (parts & STEP_COMPUTE &&
+	    network_backward(&t->network, stream, l, 0, t->network.share.rows, dy, dx, false,
+			     err) != STATUS_OK)
+		return err->status;
+	timeline_end(t, STREAM_COMPUTE);
+	if (backend_event_record(z->used[l % BUFFERS], stream, err) != STATUS_OK ||
+	    backend_event_record(z->ready, stream, err) != STATUS_OK)
+		return err->status;
+	if (!(parts & STEP_COMMUNICATE))
+		return STATUS_OK;
+	/* The weights first: somebody will wait for them. */
+	if (l >= BUFFERS && gather(t, l - BUFFERS, err) != STATUS_OK)
+		return err->status;
+	return reduce(t, l, err);
+}
+
+static enum status backward(struct trainer *t, unsigned parts, struct error *err)
+{
+	struct network *n = &t->network;
+	void *gradient = network_activation(n, t->setup->layers, 0);
+
+	for (size_t l = t->setup->layers; l-- > 0;) {
+		void *to = l > 0 ? n->transient[l % 2] : NULL;
+
+		if (backward_layer(t, l, gradient, to, parts, err) != STATUS_OK)
+			return err->status;
+		gradient = to;
+	}
+	return STATUS_OK;
+}
+
+/* In the order in which the next forward gathers the layers. */
+static enum status update(struct trainer *t, unsigned parts, struct error *err)
+{
+	struct zero3 *z = t->state;
+	struct stream *stream = compute_stream(t);
+
+	if (scaler_decide(t, parts, err) != STATUS_OK ||
+	    network_update_begin(&t->network, stream, err) != STATUS_OK)
+		return err->status;
+	timeline_begin(t, STREAM_COMPUTE, SPAN_OPTIMIZER, 0);
+	for (size_t l = 0; l < t->setup->layers; l++)
+		if (network_update_span(&t->network, stream, l, err) != STATUS_OK ||
+		    backend_event_record(z->updated[l], stream, err) != STATUS_OK)
+			return err->status;
+	timeline_end(t, STREAM_COMPUTE);
+	return STATUS_OK;
+}
+
+static enum status zero3_enqueue(struct trainer *t, unsigned parts, struct error *err)
+{
+	struct zero3 *z = t->state;
+
+	if (forward(t, parts, err) != STATUS_OK || backward(t, parts, err) != STATUS_OK)
+		return err->status;
+	for (int b = 0; b < BUFFERS; b++)
+		if (backend_stream_wait(compute_stream(t), z->reduced[b], err) != STATUS_OK)
+			return err->status;
+	return parts & STEP_UPDATE ? update(t, parts, err) : STATUS_OK;
+}
+
+static unsigned zero3_commands(const struct trainer *t)
+{
+	return network_commands(&t->network, 1) + (unsigned)(16 * t->setup->layers);
+}
+
+/* A ring: the parameters twice, but for what is still there when backward begins; the gradients. */
+static double zero3_wire_bytes(const struct setup *setup)
+{
+	double n = setup->ranks, elements;
+	struct model model;
+
+	model_init(&model, setup);
+	elements = 3 * (double)model.elements;
+	for (size_t l = 0; l < setup->layers; l++)
+		if (l + BUFFERS >= setup->layers)
+			elements -= (double)(model.layer[l].end - model.layer[l].weight);
+	return (n - 1) / n * elements * (double)precision_bytes(setup->precision);
+}
+
+const struct mode mode_zero3 = {
+	.name = "zero3",
+	.summary = "data parallel, parameters, gradients and optimizer divided among the ranks",
+	.beside = BESIDE_FORWARD | BESIDE_BACKWARD,
+	.lodges = true,
+	.refusal = data_parallel_refusal,
+	.fit = zero_fit,
+	.share = data_parallel_share,
+	.hold = zero3_hold,
+	.buffers = zero3_buffers,
+	.open = zero3_open,
+	.close = zero3_close,
+	.enqueue = zero3_enqueue,
+	.commands = zero3_commands,
+	.wire_bytes = zero3_wire_bytes,
+	.bubble = mode_nothing,
+};

@@ -1,0 +1,230 @@
+/* The turns of a stage: which micro-batch goes forward or back next, and what it waits for. */
+#include "suites/parallel/modes/pipeline/pipeline.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "suites/parallel/modes/pipeline/pipeline_edge.h"
+#include "suites/parallel/modes/pipeline/stage.h"
+#include "suites/parallel/trainer/timeline.h"
+#include "suites/mlp/turns.h"
+
+struct pipeline {
+	struct edge up, down;
+	uint64_t warmup;
+	bool first_last;              /* backwards begin with the last micro-batch */
+	struct event *begun;          /* the step before has ended */
+	struct event *computed;       /* the last kernel, for whoever sends its result */
+	struct slots inputs;          /* received activations that backward has used */
+	struct slots gradients;       /* received gradients that backward has used */
+	uint64_t forwards, backwards; /* of this step, so far */
+};
+
+static enum status open_local(struct trainer *t, struct pipeline *p, struct error *err)
+{
+	struct device *device = t->team->device;
+	uint64_t inputs = t->network.kept[t->network.share.first] / edge_rows(t);
+
+	if (backend_event_create(device, &p->begun, err) != STATUS_OK ||
+	    backend_event_create(device, &p->computed, err) != STATUS_OK ||
+	    slots_open(&p->inputs, device, inputs, err) != STATUS_OK ||
+	    slots_open(&p->gradients, device, edge_gradient_slots(t), err) != STATUS_OK ||
+	    edge_open(&p->up, t, err) != STATUS_OK)
+		return err->status;
+	return edge_open(&p->down, t, err);
+}
+
+enum status pipeline_open(struct trainer *t, pipeline_warmup *warmup, struct error *err)
+{
+	struct pipeline *p = t->state = xcalloc(1, sizeof(*p));
+	struct team *team = t->team;
+	/* Forwards and backwards alternate on some edge unless every stage warms up with all. */
+	bool alternate = warmup != pipeline_warmup_all;
+
+	p->warmup = warmup(grid_of(t->setup).pipeline,
+			   grid_place(t->setup, team->world->rank).stage, t->setup->microbatches);
+	p->first_last = !alternate;
+	if (team_open_edges(team, t->setup, alternate, err) != STATUS_OK)
+		return err->status;
+	p->up = (struct edge){ .forward = { team->up, STREAM_UP, NULL, { 0 } },
+			       .backward = { team->up, STREAM_UP, NULL, { 0 } },
+			       .peer = 0,
+			       .boundary = t->network.share.first };
+	p->down = (struct edge){ .forward = { team->down, STREAM_DOWN, NULL, { 0 } },
+				 .backward = { team->down, STREAM_DOWN, NULL, { 0 } },
+				 .peer = 1,
+				 .boundary = t->network.share.last };
+	if (alternate) {
+		p->up.backward.communicator = team->up_back;
+		p->up.backward.stream = STREAM_UP_BACK;
+		p->down.backward.communicator = team->down_back;
+		p->down.backward.stream = STREAM_DOWN_BACK;
+	}
+	return world_agree(team->world, open_local(t, p, err), err);
+}
+
+void pipeline_close(struct trainer *t)
+{
+	struct pipeline *p = t->state;
+
+	if (!p)
+		return;
+	backend_event_destroy(p->begun);
+	backend_event_destroy(p->computed);
+	slots_close(&p->inputs);
+	slots_close(&p->gradients);
+	edge_close(&p->up);
+	edge_close(&p->down);
+	free(p);
+}
+
+void pipeline_settled(struct trainer *t)
+{
+	turns_settled(&t->network);
+}
+
+static enum status compute_forward(struct trainer *t, uint64_t row, unsigned parts,
+				   struct error *err)
+{
+	struct stream *stream = t->team->streams[STREAM_COMPUTE];
+	struct network *n = &t->network;
+	uint64_t rows = edge_rows(t);
+
+	if (stage_forward(t, row, rows, parts, err) != STATUS_OK)
+		return err->status;
+	return network_has_loss(n) && parts & STEP_COMPUTE
+		       ? network_loss(n, stream, row, rows,
+				      trainer_gradient_scale(t, t->setup->batch), err)
+		       : STATUS_OK;
+}
+
+static enum status forward_micro(struct trainer *t, unsigned parts, struct error *err)
+{
+	struct pipeline *p = t->state;
+	struct network *n = &t->network;
+	uint64_t micro = p->forwards++, row = micro * edge_rows(t);
+
+	if (edge_receive(&p->up, &p->up.forward, t, &p->inputs, micro,
+			 network_activation(n, p->up.boundary, row), parts, err) != STATUS_OK ||
+	    edge_wait_sent(&p->down.forward, t, micro, err) != STATUS_OK)
+		return err->status;
+	timeline_begin(t, STREAM_COMPUTE, SPAN_FORWARD, micro);
+	if (compute_forward(t, row, parts, err) != STATUS_OK)
+		return err->status;
+	timeline_end(t, STREAM_COMPUTE);
+	return edge_send(&p->down, &p->down.forward, t, p->computed, micro,
+			 network_activation(n, p->down.boundary, row), parts, err);
+}
+
+static enum status send_gradient(struct trainer *t, const struct micro *m, struct error *err)
+{
+	struct pipeline *p = t->state;
+
+	return edge_send(&p->up, &p->up.backward, t, p->computed, m->turn, m->dx, m->parts, err);
+}
+
+static enum status backward_whole(struct trainer *t, const struct micro *m, struct error *err)
+{
+	const struct share *share = &t->network.share;
+
+	timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, m->index);
+	for (size_t l = share->last; l-- > share->first;)
+		if (stage_input_gradients(t, m, l, l + 1, err) != STATUS_OK ||
+		    stage_weight_gradients(t, m, l, l + 1, err) != STATUS_OK)
+			return err->status;
+	timeline_end(t, STREAM_COMPUTE);
+	return send_gradient(t, m, err);
+}
+
+/* The weights' gradients of the group that ends with the stage's first layer wait until its input's is on its way. */
+static enum status backward_apart(struct trainer *t, const struct micro *m, struct error *err)
+{
+	const struct share *share = &t->network.share;
+
+	for (size_t last = share->last, first; last > share->first; last = first) {
+		first = turns_group(&t->network, last);
+		timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, m->index);
+		if (stage_input_gradients(t, m, first, last, err) != STATUS_OK)
+			return err->status;
+		timeline_end(t, STREAM_COMPUTE);
+		if (first == share->first && send_gradient(t, m, err) != STATUS_OK)
+			return err->status;
+		timeline_begin(t, STREAM_COMPUTE, SPAN_WEIGHTS, m->index);
+		if (stage_weight_gradients(t, m, first, last, err) != STATUS_OK)
+			return err->status;
+		timeline_end(t, STREAM_COMPUTE);
+	}
+	return STATUS_OK;
+}
+
+static enum status backward_micro(struct trainer *t, unsigned parts, struct error *err)
+{
+	struct pipeline *p = t->state;
+	struct stream *compute = t->team->streams[STREAM_COMPUTE];
+	uint64_t turn = p->backwards++, rows = edge_rows(t);
+	uint64_t index = p->first_last ? t->setup->microbatches - 1 - turn : turn;
+	const struct micro m = { .turn = turn,
+				 .index = index,
+				 .row = index * rows,
+				 .rows = rows,
+				 .dy = edge_gradient(&p->down, t, turn),
+				 .dx = edge_gradient(&p->up, t, turn),
+				 .parts = parts };
+
+	if (edge_receive(&p->down, &p->down.backward, t, &p->gradients, turn, m.dy, parts, err) !=
+		    STATUS_OK ||
+	    edge_wait_sent(&p->up.backward, t, turn, err) != STATUS_OK)
+		return err->status;
+	if ((turns_inputs_first(&t->network) ? backward_apart(t, &m, err)
+					     : backward_whole(t, &m, err)) != STATUS_OK)
+		return err->status;
+	/* The weights' gradients were the last to use both. */
+	if (backend_event_record(slots_event(&p->gradients, turn), compute, err) != STATUS_OK)
+		return err->status;
+	return backend_event_record(slots_event(&p->inputs, index), compute, err);
+}
+
+/*
+ * The edges may touch this step's buffers only after the step before, and the next step's after
+ * them.
+ */
+static enum status fork_edges(struct trainer *t, struct error *err)
+{
+	struct pipeline *p = t->state;
+
+	if (backend_event_record(p->begun, t->team->streams[STREAM_COMPUTE], err) != STATUS_OK)
+		return err->status;
+	for (int i = STREAM_COMPUTE + 1; i < STREAM_COUNT; i++)
+		if (backend_stream_wait(t->team->streams[i], p->begun, err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+enum status pipeline_enqueue(struct trainer *t, unsigned parts, struct error *err)
+{
+	struct pipeline *p = t->state;
+	uint64_t micro = t->setup->microbatches;
+
+	p->forwards = p->backwards = 0;
+	if (fork_edges(t, err) != STATUS_OK)
+		return err->status;
+	while (p->backwards < micro) {
+		bool forward = p->forwards < micro && p->forwards <= p->warmup + p->backwards;
+
+		if ((forward ? forward_micro(t, parts, err) : backward_micro(t, parts, err)) !=
+		    STATUS_OK)
+			return err->status;
+	}
+	if (edge_join(&p->up, t, err) != STATUS_OK || edge_join(&p->down, t, err) != STATUS_OK ||
+	    stage_finish(t, parts, err) != STATUS_OK)
+		return err->status;
+	return trainer_update(t, parts, err);
+}
+
+/* Beside the network's: waits and events of every transfer of every micro-batch. */
+unsigned pipeline_commands(const struct trainer *t)
+{
+	uint64_t micro = t->setup->microbatches;
+
+	return network_commands(&t->network, micro) + (unsigned)(10 * micro) + 10;
+}

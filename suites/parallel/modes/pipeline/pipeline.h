@@ -1,0 +1,66 @@
+/*
+ * Layer splits: each rank has a stage of neighbouring layers; activations go down the stages,
+ * gradients back up, in micro-batches. The modes differ in the order in which a stage takes
+ * forwards and backwards, and so in how many micro-batches it must keep:
+ *
+ *     warm-up forwards, then one forward and one backward in turn, then the rest of the backwards.
+ *
+ * A stage sends back the gradient of its input before it computes those of its weights (turns.h), but for layer_split.
+ */
+#ifndef GPUPROOF_SUITES_PARALLEL_MODES_PIPELINE_PIPELINE_H
+#define GPUPROOF_SUITES_PARALLEL_MODES_PIPELINE_PIPELINE_H
+
+#include "suites/parallel/trainer/trainer.h"
+
+/* Forwards of stage `stage` of `stages` before its first backward, of `micro` micro-batches. */
+typedef uint64_t pipeline_warmup(int stages, int stage, uint64_t micro);
+pipeline_warmup pipeline_warmup_all, pipeline_warmup_plain, pipeline_warmup_eager;
+
+/* Micro-batches whose activations a stage keeps at a time. */
+uint64_t pipeline_in_flight(pipeline_warmup *warmup, int stages, int stage, uint64_t micro);
+
+/* The members of struct mode. */
+const char *pipeline_refusal(const struct setup *setup);
+void pipeline_share(const struct setup *setup, int rank, pipeline_warmup *warmup,
+		    struct share *share, uint64_t *step_rows);
+enum status pipeline_open(struct trainer *trainer, pipeline_warmup *warmup, struct error *err);
+void pipeline_close(struct trainer *trainer);
+void pipeline_settled(struct trainer *trainer);
+enum status pipeline_enqueue(struct trainer *trainer, unsigned parts, struct error *err);
+unsigned pipeline_commands(const struct trainer *trainer);
+double pipeline_wire_bytes(const struct setup *setup);
+/*
+ * (p - 1) / (m + p - 1), whatever the order of forwards and backwards: of backwards that are sent whole. Where gradients of
+ * inputs go first, stages idle less: with equal products 2 (p - 1) / (3 m + 2 (p - 1)).
+ */
+double pipeline_bubble(const struct setup *setup);
+
+/* A mode of this family: the name in the INI file, its summary, its warm-up, whether gradients of inputs go first. */
+#define PIPELINE_MODE(name_, summary_, warmup_, inputs_first_)                                     \
+	static void share_##name_(const struct setup *setup, int rank, struct share *share,        \
+				  uint64_t *step_rows)                                             \
+	{                                                                                          \
+		pipeline_share(setup, rank, warmup_, share, step_rows);                            \
+	}                                                                                          \
+	static enum status open_##name_(struct trainer *trainer, struct error *err)                \
+	{                                                                                          \
+		return pipeline_open(trainer, warmup_, err);                                       \
+	}                                                                                          \
+	const struct mode mode_##name_ = {                                                         \
+		.name = #name_,                                                                    \
+		.summary = summary_,                                                               \
+		.microbatched = true,                                                              \
+		.recomputes = true,                                                                \
+		.inputs_first = (inputs_first_),                                                   \
+		.refusal = pipeline_refusal,                                                       \
+		.share = share_##name_,                                                            \
+		.open = open_##name_,                                                              \
+		.close = pipeline_close,                                                           \
+		.settled = pipeline_settled,                                                       \
+		.enqueue = pipeline_enqueue,                                                       \
+		.commands = pipeline_commands,                                                     \
+		.wire_bytes = pipeline_wire_bytes,                                                 \
+		.bubble = pipeline_bubble,                                                         \
+	}
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * An edge between neighbouring stages of a pipeline. It has a communicator and a stream of its own, and when forwards
+ * and backwards alternate one for each direction. Each carries micro-batches in the order in which both ends take
+ * them, so nothing can dead-lock, and a receive waits for nobody else's send.
+ *
+ * What is kept for one micro-batch is a slot, micro-batch i in slot i modulo their number. Whoever writes a slot waits
+ * for an event behind the last use of what was there: for received gradients and inputs that is the second half of the
+ * backward, for sent ones the sending.
+ */
+#ifndef GPUPROOF_SUITES_PARALLEL_MODES_PIPELINE_PIPELINE_EDGE_H
+#define GPUPROOF_SUITES_PARALLEL_MODES_PIPELINE_PIPELINE_EDGE_H
+
+#include "suites/parallel/trainer/trainer.h"
+
+/* Events behind the last use of each slot of something. */
+struct slots {
+	struct event **used;
+	uint64_t count;
+};
+
+/* One direction of an edge. */
+struct lane {
+	struct communicator *communicator; /* the team's; NULL at the ends of the pipeline */
+	enum team_stream stream;
+	struct event *moved; /* the last transfer, for whoever waits for it */
+	struct slots sent;   /* slots whose content has left */
+};
+
+struct edge {
+	struct lane forward, backward;
+	int peer;        /* rank of the neighbour in the communicators */
+	size_t boundary; /* activations[boundary] cross it */
+	void *gradients; /* edge_gradient_slots() of a micro-batch */
+};
+
+/* Rows of a micro-batch. */
+static inline uint64_t edge_rows(const struct trainer *t)
+{
+	return t->network.share.rows / t->setup->microbatches;
+}
+
+/* Received or sent gradients of an edge: one is on its way while the other is computed with. */
+uint64_t edge_gradient_slots(const struct trainer *t);
+/* The slot of turn `turn`; NULL at the ends of the pipeline. */
+void *edge_gradient(const struct edge *edge, const struct trainer *t, uint64_t turn);
+
+/* After a failure still to be closed. */
+enum status slots_open(struct slots *slots, struct device *device, uint64_t count,
+		       struct error *err);
+void slots_close(struct slots *slots);
+struct event *slots_event(const struct slots *slots, uint64_t turn);
+
+/* `edge` has its communicators, streams, peer and boundary; at the ends of the pipeline there is nothing to open. */
+enum status edge_open(struct edge *edge, struct trainer *t, struct error *err);
+void edge_close(struct edge *edge);
+
+/* Sends what the compute stream has just written, from the slot of turn `turn`; `computed` is recorded behind it. */
+enum status edge_send(const struct edge *edge, const struct lane *lane, struct trainer *t,
+		      struct event *computed, uint64_t turn, const void *from, unsigned parts,
+		      struct error *err);
+/* Receives into the slot of turn `turn` as soon as what was there has been used; the compute stream waits for it. */
+enum status edge_receive(const struct edge *edge, const struct lane *lane, struct trainer *t,
+			 const struct slots *used, uint64_t turn, void *to, unsigned parts,
+			 struct error *err);
+/* What the compute stream is about to write must have left before. */
+enum status edge_wait_sent(const struct lane *lane, struct trainer *t, uint64_t turn,
+			   struct error *err);
+/* The compute stream goes on behind the last transfers. */
+enum status edge_join(const struct edge *edge, struct trainer *t, struct error *err);
+
+#endif

@@ -1,0 +1,120 @@
+/* Which stage does what in which order, and what it costs by formula. */
+#include "suites/parallel/modes/pipeline/pipeline.h"
+#include "suites/parallel/ranks/grid.h"
+#include "suites/mlp/stages.h"
+
+/* Inputs beside those in flight: one is received while the last is computed with. */
+#define SPARE_INPUTS 1
+
+uint64_t pipeline_warmup_all(int stages, int stage, uint64_t micro)
+{
+	(void)stages;
+	(void)stage;
+	return micro;
+}
+
+uint64_t pipeline_warmup_plain(int stages, int stage, uint64_t micro)
+{
+	uint64_t behind = (uint64_t)(stages - 1 - stage);
+
+	return behind < micro ? behind : micro;
+}
+
+uint64_t pipeline_warmup_eager(int stages, int stage, uint64_t micro)
+{
+	uint64_t behind = 2 * (uint64_t)(stages - 1 - stage);
+
+	return behind < micro ? behind : micro;
+}
+
+uint64_t pipeline_in_flight(pipeline_warmup *warmup, int stages, int stage, uint64_t micro)
+{
+	uint64_t first = warmup(stages, stage, micro);
+
+	return first < micro ? first + 1 : micro;
+}
+
+static const char *parts_refusal(const struct setup *setup)
+{
+	struct grid grid = grid_of(setup);
+
+	if (grid.data * grid.tensor * grid.pipeline != setup->ranks)
+		return "the product of data x tensor x pipeline is not the number of devices";
+	/* Nothing but pairs of layers is cut: every part would compute all of the model. */
+	if (grid.tensor > 1 && setup->layers < 2)
+		return "the tensor part of the grid cuts pairs of layers, and the model has one layer";
+	for (size_t l = 1; l < setup->layers; l += 2)
+		if (setup->widths[l] % (uint64_t)grid.tensor)
+			return "the width between the layers of a pair does not divide by the "
+			       "tensor part of the grid";
+	return setup->batch % (uint64_t)grid.data
+		       ? "the batch does not divide by the data part of the grid"
+		       : NULL;
+}
+
+const char *pipeline_refusal(const struct setup *setup)
+{
+	struct grid grid = grid_of(setup);
+	const char *reason = parts_refusal(setup);
+
+	if (setup->ranks < 2)
+		return "a layer split needs at least two devices";
+	if (reason)
+		return reason;
+	if ((size_t)grid.pipeline > setup->layers)
+		return "more devices than layers";
+	return setup->batch / (uint64_t)grid.data % setup->microbatches
+		       ? "the batch does not divide by the number of micro-batches"
+		       : NULL;
+}
+
+void pipeline_share(const struct setup *setup, int rank, pipeline_warmup *warmup,
+		    struct share *share, uint64_t *step_rows)
+{
+	struct grid grid = grid_of(setup);
+	struct place place = grid_place(setup, rank);
+	uint64_t all = setup->batch / (uint64_t)grid.data, rows = all / setup->microbatches;
+	uint64_t kept =
+		pipeline_in_flight(warmup, grid.pipeline, place.stage, setup->microbatches);
+	uint64_t inputs = kept + SPARE_INPUTS;
+	size_t bounds[SETUP_MAX_RANKS + 1];
+
+	if (inputs > setup->microbatches)
+		inputs = setup->microbatches;
+	stages_balance(setup, (size_t)grid.pipeline, bounds);
+	*share = (struct share){ .first = bounds[place.stage],
+				 .last = bounds[place.stage + 1],
+				 .row = (uint64_t)place.data * all,
+				 .rows = all,
+				 .part = place.part,
+				 .parts = grid.tensor,
+				 .kept = kept * rows,
+				 .kept_input = inputs * rows };
+	*step_rows = rows;
+}
+
+double pipeline_wire_bytes(const struct setup *setup)
+{
+	double most = 0, bytes = (double)(setup->batch * precision_bytes(setup->precision));
+
+	for (int rank = 0; rank < setup->ranks; rank++) {
+		struct share share;
+		uint64_t step_rows, width;
+
+		setup->mode->share(setup, rank, &share, &step_rows);
+		width = (share.first > 0 ? setup->widths[share.first] : 0) +
+			(share.last < setup->layers ? setup->widths[share.last] : 0);
+		most = bytes * (double)width > most ? bytes * (double)width : most;
+	}
+	return most;
+}
+
+double pipeline_bubble(const struct setup *setup)
+{
+	double waits = grid_of(setup).pipeline - 1, micro = (double)setup->microbatches;
+
+	/* Of a forward and a backward of 3 products, a stage waits for 2 of each stage before and behind it. */
+	if (setup->mode->inputs_first)
+		return 2 * waits / (3 * micro + 2 * waits);
+	return waits / (micro + waits);
+}

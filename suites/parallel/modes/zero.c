@@ -1,0 +1,284 @@
+#include "suites/parallel/modes/zero.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "suites/parallel/trainer/scaler.h"
+#include "suites/parallel/trainer/timeline.h"
+
+/* Stage 2: gradients are computed into one buffer while those in the other are added up. */
+#define BUFFERS 2
+
+struct zero {
+	struct bucket buckets[SETUP_MAX_LAYERS];
+	size_t count;
+	struct event *ready;                      /* gradients to add up, or slices to send */
+	struct event *reduced[SETUP_MAX_LAYERS];  /* of each bucket */
+	struct event *gathered[SETUP_MAX_LAYERS]; /* its parameters are back from all ranks */
+	void *buffers[BUFFERS];                   /* stage 2; NULL: gradients have their place */
+};
+
+void zero_fit(struct setup *setup)
+{
+	setup->shards = (uint64_t)setup->ranks;
+}
+
+void zero_hold(const struct setup *setup, int rank, int stage, struct holding *h)
+{
+	uint64_t ranks = (uint64_t)setup->ranks, mine = (uint64_t)rank;
+	struct bucket buckets[SETUP_MAX_LAYERS];
+	struct model model;
+
+	model_init(&model, setup);
+	h->count = buckets_make(setup, &model, buckets);
+	h->master = h->moments = h->elements / ranks;
+	h->gradients = stage == 1 ? h->elements : h->elements / ranks;
+	for (size_t i = 0; i < h->count; i++) {
+		uint64_t slice = buckets[i].count / ranks, compact = buckets[i].first / ranks;
+		uint64_t flat = buckets[i].first + mine * slice;
+
+		h->spans[i] = (struct span){ .flat = flat,
+					     .count = slice,
+					     .weights = flat,
+					     .gradients = stage == 1 ? flat : compact,
+					     .master = compact,
+					     .moments = compact };
+	}
+}
+
+/* Of the largest bucket. */
+static uint64_t bucket_bytes(const struct setup *setup)
+{
+	struct bucket buckets[SETUP_MAX_LAYERS];
+	struct model model;
+	uint64_t most = 0;
+	size_t count;
+
+	model_init(&model, setup);
+	count = buckets_make(setup, &model, buckets);
+	for (size_t b = 0; b < count; b++)
+		most = buckets[b].count > most ? buckets[b].count : most;
+	return most * precision_bytes(setup->precision);
+}
+
+uint64_t zero_buffers(const struct setup *setup, int stage)
+{
+	return stage == 1 ? 0 : BUFFERS * bucket_bytes(setup);
+}
+
+static enum status open_buffers(struct trainer *t, struct zero *z, struct error *err)
+{
+	struct network *n = &t->network;
+	uint64_t bytes = bucket_bytes(t->setup);
+	size_t i = 0;
+
+	for (int b = 0; b < BUFFERS; b++)
+		if (arena_alloc(&t->arena, MEMORY_COMMUNICATION, bytes, &z->buffers[b], err) !=
+		    STATUS_OK)
+			return err->status;
+	for (size_t l = t->setup->layers; l-- > 0;) {
+		n->layer_gradients[l] = network_element(
+			n, z->buffers[i % BUFFERS], n->model.layer[l].weight - z->buckets[i].first);
+		i += z->buckets[i].layer == l;
+	}
+	return STATUS_OK;
+}
+
+static enum status open_local(struct trainer *t, struct zero *z, int stage, struct error *err)
+{
+	struct device *device = t->team->device;
+
+	if (backend_event_create(device, &z->ready, err) != STATUS_OK)
+		return err->status;
+	for (size_t i = 0; i < z->count; i++)
+		if (backend_event_create(device, &z->reduced[i], err) != STATUS_OK ||
+		    backend_event_create(device, &z->gathered[i], err) != STATUS_OK)
+			return err->status;
+	return stage == 1 ? STATUS_OK : open_buffers(t, z, err);
+}
+
+enum status zero_open(struct trainer *t, int stage, struct error *err)
+{
+	struct zero *z = t->state = xcalloc(1, sizeof(*z));
+
+	z->count = buckets_make(t->setup, &t->network.model, z->buckets);
+	return world_agree(t->team->world, open_local(t, z, stage, err), err);
+}
+
+void zero_close(struct trainer *t)
+{
+	struct zero *z = t->state;
+
+	if (!z)
+		return;
+	backend_event_destroy(z->ready);
+	for (size_t i = 0; i < z->count; i++) {
+		backend_event_destroy(z->reduced[i]);
+		backend_event_destroy(z->gathered[i]);
+	}
+	free(z);
+}
+
+static struct stream *compute_stream(const struct trainer *t)
+{
+	return t->team->streams[STREAM_COMPUTE];
+}
+
+static struct stream *communication_stream(const struct trainer *t)
+{
+	return t->team->streams[STREAM_UP];
+}
+
+/* Communication goes on behind what was computed so far. */
+static enum status hand_over(struct trainer *t, struct error *err)
+{
+	struct zero *z = t->state;
+
+	if (backend_event_record(z->ready, compute_stream(t), err) != STATUS_OK)
+		return err->status;
+	return backend_stream_wait(communication_stream(t), z->ready, err);
+}
+
+/* The parameters of a layer may still be on their way from the step before. */
+static enum status forward(struct trainer *t, uint64_t row, uint64_t rows, struct error *err)
+{
+	struct stream *stream = compute_stream(t);
+	struct zero *z = t->state;
+	struct network *n = &t->network;
+	size_t bucket = row == 0 ? z->count : 0;
+
+	timeline_begin(t, STREAM_COMPUTE, SPAN_FORWARD, row / rows);
+	for (size_t l = 0; l < t->setup->layers; l++) {
+		if (bucket > 0 && z->buckets[bucket - 1].layer == l &&
+		    backend_stream_wait(stream, z->gathered[--bucket], err) != STATUS_OK)
+			return err->status;
+		if (network_forward(n, stream, l, row, rows, err) != STATUS_OK)
+			return err->status;
+	}
+	network_loss(n, stream, row, rows, trainer_gradient_scale(t, n->share.rows), err);
+	timeline_end(t, STREAM_COMPUTE);
+	return err->status;
+}
+
+static enum status reduce_bucket(struct trainer *t, size_t i, struct error *err)
+{
+	struct zero *z = t->state;
+	struct network *n = &t->network;
+	const struct span *span = &n->holding.spans[i];
+	const void *all = z->buffers[0] ? z->buffers[i % BUFFERS]
+					: network_element(n, n->gradients, z->buckets[i].first);
+
+	if (hand_over(t, err) != STATUS_OK)
+		return err->status;
+	timeline_begin(t, STREAM_UP, SPAN_REDUCE_SCATTER, i);
+	backend_reduce_scatter(t->team->all, communication_stream(t),
+			       network_element(n, n->gradients, span->gradients), all, span->count,
+			       setup_storage(t->setup), REDUCE_AVERAGE, err);
+	timeline_end(t, STREAM_UP);
+	if (err->status != STATUS_OK)
+		return err->status;
+	return backend_event_record(z->reduced[i], communication_stream(t), err);
+}
+
+/* The buffer was that of the bucket but one before. */
+static enum status wait_buffer(struct trainer *t, size_t bucket, struct error *err)
+{
+	struct zero *z = t->state;
+
+	return z->buffers[0] && bucket >= BUFFERS
+		       ? backend_stream_wait(compute_stream(t), z->reduced[bucket - BUFFERS], err)
+		       : STATUS_OK;
+}
+
+static enum status gather_bucket(struct trainer *t, size_t i, struct error *err)
+{
+	struct zero *z = t->state;
+	struct network *n = &t->network;
+	const struct span *span = &n->holding.spans[i];
+
+	if (hand_over(t, err) != STATUS_OK)
+		return err->status;
+	timeline_begin(t, STREAM_UP, SPAN_ALL_GATHER, i);
+	backend_all_gather(t->team->all, communication_stream(t),
+			   network_element(n, n->weights, z->buckets[i].first),
+			   network_element(n, n->weights, span->weights), span->count,
+			   setup_storage(t->setup), err);
+	timeline_end(t, STREAM_UP);
+	if (err->status != STATUS_OK)
+		return err->status;
+	return backend_event_record(z->gathered[i], communication_stream(t), err);
+}
+
+/* Whether to skip the step shows only when all gradients are there. */
+static enum status decide(struct trainer *t, unsigned parts, struct error *err)
+{
+	struct zero *z = t->state;
+
+	for (size_t i = 0; i < z->count && t->setup->dynamic_scale && parts & STEP_COMMUNICATE; i++)
+		if (backend_stream_wait(compute_stream(t), z->reduced[i], err) != STATUS_OK)
+			return err->status;
+	return scaler_decide(t, parts, err);
+}
+
+/* In the order in which the next forward needs the layers. */
+static enum status update(struct trainer *t, unsigned parts, struct error *err)
+{
+	struct zero *z = t->state;
+	struct network *n = &t->network;
+
+	if (parts & STEP_UPDATE) {
+		if (decide(t, parts, err) != STATUS_OK ||
+		    network_update_begin(n, compute_stream(t), err) != STATUS_OK)
+			return err->status;
+	}
+	for (size_t i = z->count; i-- > 0;) {
+		if (parts & STEP_COMMUNICATE &&
+		    backend_stream_wait(compute_stream(t), z->reduced[i], err) != STATUS_OK)
+			return err->status;
+		timeline_begin(t, STREAM_COMPUTE, SPAN_OPTIMIZER, i);
+		if (parts & STEP_UPDATE &&
+		    network_update_span(n, compute_stream(t), i, err) != STATUS_OK)
+			return err->status;
+		timeline_end(t, STREAM_COMPUTE);
+		if (parts & STEP_GATHER && gather_bucket(t, i, err) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+enum status zero_enqueue(struct trainer *t, unsigned parts, struct error *err)
+{
+	uint64_t last = setup_accumulate(t->setup) - 1, rows = t->network.share.rows / (last + 1);
+	const struct zero *z = t->state;
+	const struct backward backward = { .row = last * rows,
+					   .rows = rows,
+					   .buckets = z->buckets,
+					   .before = wait_buffer,
+					   .complete = reduce_bucket };
+
+	for (uint64_t i = 0; i <= last && parts & STEP_COMPUTE; i++)
+		if (forward(t, i * rows, rows, err) != STATUS_OK ||
+		    (i < last && backward_part(t, i, err) != STATUS_OK))
+			return err->status;
+	if (backward_buckets(t, &backward, parts, err) != STATUS_OK)
+		return err->status;
+	return update(t, parts, err);
+}
+
+unsigned zero_commands(const struct trainer *t)
+{
+	const struct zero *z = t->state;
+
+	return network_commands(&t->network, setup_accumulate(t->setup)) +
+	       (unsigned)(t->setup->layers + 8 * z->count);
+}
+
+/* A ring: (n - 1) / n of the gradients to their slices' ranks, as much of the parameters back. */
+double zero_wire_bytes(const struct setup *setup)
+{
+	struct model model;
+	double n = setup->ranks;
+
+	model_init(&model, setup);
+	return 2 * (n - 1) / n * (double)model.elements * (double)precision_bytes(setup->precision);
+}

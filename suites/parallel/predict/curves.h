@@ -1,0 +1,76 @@
+/*
+ * What this run measured elsewhere about the same devices, as curves: products (suite matmul), memory (stream) and
+ * collectives, and what events cost the device (launch). Times between measured sizes are interpolated on logarithmic
+ * axes, those of collectives, which are a latency and so much a byte, on linear ones. Above the largest size they grow with
+ * the size. Below the smallest they shrink as the highest rate says, so that what the smallest took beyond that remains:
+ * products of milliseconds become shorter, those of microseconds hardly.
+ *
+ * A step lasts: where a GPU meets its power limit, products that were measured for some milliseconds ran at a higher
+ * clock than those of a step. Products measured with `preheat` are as slow as those of a step.
+ */
+#ifndef GPUPROOF_SUITES_PARALLEL_PREDICT_CURVES_H
+#define GPUPROOF_SUITES_PARALLEL_PREDICT_CURVES_H
+
+#include "plan/config.h"
+#include "result/result.h"
+
+#define CURVE_POINTS 64
+
+struct curve {
+	size_t count;
+	double x[CURVE_POINTS], seconds[CURVE_POINTS]; /* x ascends */
+};
+
+void curve_add(struct curve *curve, double x, double seconds);
+/* NaN for an empty curve. */
+double curve_at(const struct curve *curve, double x);
+/* The same on linear axes. */
+double curve_between(const struct curve *curve, double x);
+
+/* Fixed rates that replace what was measured; 0: none. */
+struct rates {
+	double flops, memory, bus, latency;
+};
+
+struct curves {
+	const struct result *result;
+	const char *device;    /* id of the first device; borrowed */
+	const char *precision; /* as suite matmul names it */
+	const char *transport; /* of the collectives; borrowed, "auto" by curves_open() */
+	const char *messages;  /* of messages between stages, the same */
+	struct rates rates;
+	bool unhindered; /* as if products and collectives did not slow each other down */
+	char missing
+		[256]; /* what was asked for and is not there, each thing once: "a; b"; "": nothing */
+};
+
+/* `precision`: "fp16". Both texts are borrowed. */
+void curves_open(struct curves *curves, const struct result *result, const char *device,
+		 const char *precision, const struct rates *rates);
+
+/*
+ * One product C = A B, of this shape where it was measured, else of as many operations, and longer by what memory needs more
+ * than these to move its operands; `transposes` "nn", "tn" or "nt", and where that was not measured "nn".
+ */
+double curves_product(struct curves *curves, const char *transposes, double m, double n, double k);
+/* A kernel that moves so many bytes. */
+double curves_memory(struct curves *curves, double bytes);
+/* A collective of suite collective's names on so many ranks, of a tensor of so many bytes. */
+double curves_collective(struct curves *curves, const char *operation, int ranks, double bytes);
+/* What a collective costs however small it is; 0 with fixed rates, which have their own. */
+double curves_latency(struct curves *curves, const char *operation, int ranks);
+/*
+ * What an event between two kernels takes of a stream, and how much later a kernel begins behind one in another stream than
+ * behind one in its own (suite launch: record and handover beside back_to_back). Not measured, or fixed rates: no time,
+ * and NaN.
+ */
+double curves_mark(struct curves *curves);
+double curves_handover(struct curves *curves);
+/* A message of so many bytes; where their transport was not measured, that of the collectives. */
+double curves_message(struct curves *curves, double bytes);
+
+/* The highest rates: of products, FLOP/s; of the bus in an all-reduce, B/s. NaN: unknown. */
+double curves_flops(struct curves *curves);
+double curves_bus(struct curves *curves, int ranks);
+
+#endif

@@ -1,0 +1,86 @@
+#include "suites/parallel/predict/predict_pipeline.h"
+
+#include <math.h>
+
+#include "suites/parallel/ranks/grid.h"
+#include "suites/parallel/modes/pipeline/schedule.h"
+
+/* What a stage does when its last backward has begun. */
+struct finish {
+	double replicas; /* of adding up gradients behind the last backward */
+	double update;
+};
+
+/* Sums over the parts of a layer, in the way of everything. */
+static double sums_of(const struct work *w, const struct share *share, size_t l, double rows,
+		      bool forward)
+{
+	enum cut cut = setup_cut(w->setup, l, share->parts);
+	double columns = (double)(forward ? w->setup->widths[l + 1] : w->setup->widths[l]);
+	bool sums = forward ? cut == CUT_ROWS : cut == CUT_COLUMNS && l > 0;
+
+	return sums ? work_collective(w, "all_reduce", share->parts, rows * columns) : 0;
+}
+
+static void stage_open(struct schedule_stage *stage, struct finish *finish, const struct setup *s, int index,
+		       struct curves *curves)
+{
+	struct grid grid = grid_of(s);
+	struct work w;
+	struct share share;
+	double rows;
+
+	work_open(&w, s, grid_rank(s, (struct place){ .stage = index }), curves);
+	share = w.share;
+	rows = (double)w.rows;
+	stage->inputs_first = s->mode->inputs_first && share.first > 0;
+	for (size_t l = share.first; l < share.last; l++) {
+		const struct model_layer *layer = &w.model.layer[l];
+
+		stage->forward += work_forward(&w, l, rows) + sums_of(&w, &share, l, rows, true);
+		stage->inputs += work_outputs_back(&w, l, rows) + work_inputs_back(&w, l, rows) +
+				 sums_of(&w, &share, l, rows, false);
+		stage->weights += work_weights_back(&w, l, rows);
+		stage->adding += work_adding(&w, l);
+		if (grid.data > 1)
+			finish->replicas += work_collective(&w, "all_reduce", grid.data,
+							   (double)(layer->end - layer->weight));
+	}
+	if (share.last == s->layers)
+		stage->forward += work_loss(&w, rows);
+	else
+		stage->send =
+			2 * work_handover(&w, "send_recv", 2) +
+			curves_message(curves, rows * (double)share_width(s, &share, share.last) *
+						       (double)precision_bytes(s->precision));
+	/* Events behind what is sent, and behind the last use of what was received. */
+	stage->forward += share.last < s->layers ? work_mark(&w) : 0;
+	stage->inputs += index > 0 ? work_mark(&w) : 0;
+	stage->weights += 2 * work_mark(&w);
+	finish->update = work_update_begin(&w) + work_update(&w, (double)w.model.elements);
+}
+
+/* Layer by layer behind the last backward: hidden by it but for the layer that comes last. */
+static double end_of(const struct schedule_stage *stage, const struct finish *finish)
+{
+	double beside = stage->weights + (stage->inputs_first ? 0 : stage->inputs),
+	       hidden = fmin(finish->replicas, beside) / 2;
+
+	return stage->last + finish->replicas - hidden + finish->update;
+}
+
+double predict_pipeline(const struct setup *setup, struct curves *curves)
+{
+	struct finish finish[SETUP_MAX_RANKS] = { { 0 } };
+	struct schedule k;
+	double last = 0;
+
+	schedule_open(&k, setup);
+	for (int i = 0; i < k.stages; i++)
+		stage_open(&k.stage[i], &finish[i], setup, i, curves);
+	schedule_carry_out(&k);
+	/* NaN stays NaN. */
+	for (int i = 0; i < k.stages; i++)
+		last = end_of(&k.stage[i], &finish[i]) <= last ? last : end_of(&k.stage[i], &finish[i]);
+	return last;
+}

@@ -1,0 +1,46 @@
+#include "suites/parallel/predict/predict_reductions.h"
+
+void reductions_add(struct reductions *r, double seconds)
+{
+	seconds += r->handover;
+	if (r->done == r->count)
+		r->left = seconds;
+	r->seconds[r->count++] = seconds;
+	reductions_compute(r, r->mark, 1);
+}
+
+static void finish_one(struct reductions *r)
+{
+	r->done++;
+	r->left = r->done < r->count ? r->seconds[r->done] : 0;
+}
+
+double reductions_compute(struct reductions *r, double seconds, double speed)
+{
+	const double own = r->unhindered ? 1 : COMPUTE_BESIDE_REDUCTION;
+
+	speed = r->unhindered ? 1 : speed;
+	while (r->done < r->count) {
+		double computed = seconds / own, reduced = r->left / speed;
+
+		if (!(reduced < computed)) {
+			r->left -= computed * speed;
+			return r->now += computed;
+		}
+		r->now += reduced;
+		seconds -= reduced * own;
+		finish_one(r);
+	}
+	return r->now += seconds;
+}
+
+double reductions_wait(struct reductions *r, size_t i)
+{
+	double behind = r->done <= i ? r->handover : 0;
+
+	while (r->done <= i) {
+		r->now += r->left;
+		finish_one(r);
+	}
+	return reductions_compute(r, behind, 1);
+}

@@ -1,0 +1,145 @@
+#include "suites/parallel/predict/predict_work.h"
+
+#include <math.h>
+
+#include "suites/mlp/holding.h"
+
+void work_open(struct work *w, const struct setup *setup, int rank, struct curves *curves)
+{
+	struct holding holding;
+
+	*w = (struct work){ .setup = setup, .curves = curves, .steps = 1 };
+	holding_of(setup, rank, &w->share, &w->rows, &holding);
+	model_init_share(&w->model, setup, &w->share);
+	segments_make(&w->segments, setup, &w->share, w->rows);
+}
+
+static double bytes_of(const struct setup *s)
+{
+	return (double)precision_bytes(s->precision);
+}
+
+double work_forward(const struct work *w, size_t l, double rows)
+{
+	const struct model_layer *layer = &w->model.layer[l];
+	double out = (double)layer->out;
+	double product = curves_product(w->curves, "tn", out, rows, (double)layer->in);
+
+	/* Bias and ReLU are the product's own, unless its result is a summand. */
+	if (w->setup->fusion != FUSION_OFF && setup_cut(w->setup, l, w->share.parts) != CUT_ROWS)
+		return product;
+	return product + work_activation(w, l, rows);
+}
+
+double work_activation(const struct work *w, size_t l, double rows)
+{
+	double out = (double)w->model.layer[l].out;
+
+	return curves_memory(w->curves, 2 * rows * out * bytes_of(w->setup));
+}
+
+double work_loss(const struct work *w, double rows)
+{
+	double classes = (double)w->setup->widths[w->setup->layers];
+
+	return curves_memory(w->curves, 3 * rows * classes * bytes_of(w->setup));
+}
+
+double work_adding(const struct work *w, size_t l)
+{
+	const struct model_layer *layer = &w->model.layer[l];
+
+	return curves_memory(w->curves,
+			     (double)layer->in * (double)layer->out * bytes_of(w->setup));
+}
+
+/* A kernel with next to nothing to do. */
+static double short_kernel(const struct work *w)
+{
+	return curves_memory(w->curves, 0);
+}
+
+/* Bytes of the gradients of the outputs. */
+static double outputs_bytes(const struct work *w, size_t l, double rows)
+{
+	return rows * (double)w->model.layer[l].out * bytes_of(w->setup);
+}
+
+static double again(const struct work *w, size_t l, double rows)
+{
+	double seconds = 0;
+
+	for (size_t again = segments_again(&w->segments, l); again < l; again++)
+		seconds += work_forward(w, again, rows);
+	return seconds;
+}
+
+/* One kernel reads them and the outputs and writes those that pass; another joins the parts of their sums. */
+double work_outputs_back(const struct work *w, size_t l, double rows)
+{
+	return again(w, l, rows) + curves_memory(w->curves, 3 * outputs_bytes(w, l, rows)) +
+	       short_kernel(w);
+}
+
+double work_inputs_back(const struct work *w, size_t l, double rows)
+{
+	const struct model_layer *layer = &w->model.layer[l];
+
+	/* The first layer's input needs no gradient. */
+	return l == 0 ? 0
+		      : curves_product(w->curves, "nn", (double)layer->in, rows,
+				       (double)layer->out);
+}
+
+/* As they come, or from a transposed copy where that is faster. */
+double work_weights_back(const struct work *w, size_t l, double rows)
+{
+	const struct model_layer *layer = &w->model.layer[l];
+	double in = (double)layer->in, out = (double)layer->out;
+
+	return fmin(curves_product(w->curves, "nt", in, out, rows),
+		    curves_product(w->curves, "nn", in, out, rows) +
+			    curves_memory(w->curves, 4 * outputs_bytes(w, l, rows)) -
+			    curves_memory(w->curves, 3 * outputs_bytes(w, l, rows)));
+}
+
+double work_backward(const struct work *w, size_t l, double rows)
+{
+	return work_outputs_back(w, l, rows) + work_inputs_back(w, l, rows) +
+	       work_weights_back(w, l, rows);
+}
+
+double work_update(const struct work *w, double parameters)
+{
+	const struct setup *s = w->setup;
+	double stored = bytes_of(s), master = (double)precision_bytes(setup_master(s));
+	double moments =
+		(double)(optimizer_moments(s->optimizer) * precision_bytes(setup_moment(s)));
+	/* Weights and moments are read and written, the gradient read, the copy written. */
+	double each = 2 * master + 2 * moments + stored + (setup_has_master(s) ? stored : 0);
+
+	return curves_memory(w->curves, parameters * each);
+}
+
+/* The clock of its corrections. */
+double work_update_begin(const struct work *w)
+{
+	return w->setup->optimizer == OPTIMIZER_ADAM ? short_kernel(w) : 0;
+}
+
+double work_collective(const struct work *w, const char *operation, int ranks, double elements)
+{
+	return curves_collective(w->curves, operation, ranks, elements * bytes_of(w->setup));
+}
+
+double work_mark(const struct work *w)
+{
+	return curves_mark(w->curves);
+}
+
+double work_handover(const struct work *w, const char *operation, int ranks)
+{
+	double measured = curves_handover(w->curves);
+
+	return isnan(measured) ? curves_latency(w->curves, operation, ranks) / 2 : measured;
+}

@@ -1,0 +1,54 @@
+/*
+ * The parts of a predicted step: what one rank does for one layer, by what the run measured of products, memory and
+ * collectives. Seconds throughout; NaN where a curve is missing. For predict*.c.
+ */
+#ifndef GPUPROOF_SUITES_PARALLEL_PREDICT_PREDICT_WORK_H
+#define GPUPROOF_SUITES_PARALLEL_PREDICT_PREDICT_WORK_H
+
+#include "suites/parallel/predict/curves.h"
+#include "suites/mlp/mode.h"
+#include "suites/mlp/segments.h"
+
+/* The layers of one rank, as it has them. */
+struct work {
+	const struct setup *setup;
+	struct curves *curves;
+	struct model model;
+	struct share share; /* share.parts: of every layer that is cut */
+	struct segments segments;
+	uint64_t rows;  /* of one forward, where the mode says how many */
+	unsigned steps; /* of a sample */
+};
+
+void work_open(struct work *work, const struct setup *setup, int rank, struct curves *curves);
+
+/* Of one layer, for so many rows: the product, bias and ReLU. */
+double work_forward(const struct work *work, size_t layer, double rows);
+/* Bias and ReLU where they are not the product's own. */
+double work_activation(const struct work *work, size_t layer, double rows);
+double work_loss(const struct work *work, double rows);
+
+/*
+ * Backward of one layer: what is computed again before it and the gradients of its outputs; the product that makes those
+ * of its inputs; that of its weights'. Together: work_backward().
+ */
+double work_outputs_back(const struct work *work, size_t layer, double rows);
+double work_inputs_back(const struct work *work, size_t layer, double rows);
+double work_weights_back(const struct work *work, size_t layer, double rows);
+double work_backward(const struct work *work, size_t layer, double rows);
+/* More, where backward adds to gradients that are there instead of replacing them: they are read. */
+double work_adding(const struct work *work, size_t layer);
+
+/* The optimizer on so many parameters; what it does once a step, however many those are. */
+double work_update(const struct work *work, double parameters);
+double work_update_begin(const struct work *work);
+
+double work_collective(const struct work *work, const char *operation, int ranks, double elements);
+/*
+ * What an event takes of a stream; what passes between the end of something in one stream and the begin of what waits for
+ * it in another, beyond what passes within one: as suite launch measured, else half of the latency of this collective.
+ */
+double work_mark(const struct work *work);
+double work_handover(const struct work *work, const char *operation, int ranks);
+
+#endif

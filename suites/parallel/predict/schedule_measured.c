@@ -1,0 +1,136 @@
+#include "suites/parallel/predict/schedule_measured.h"
+
+#include <math.h>
+
+#include "suites/parallel/ranks/grid.h"
+#include "suites/parallel/modes/pipeline/schedule.h"
+#include "suites/mlp/segments.h"
+
+/* A stage as its slowest rank has it. */
+struct stage_times {
+	double compute, update;
+	double width; /* columns that cross the edge to the next stage; the last: 0 */
+	double bytes; /* that the rank sends in messages, both ways */
+};
+
+static void share_of(const struct setup *setup, int stage, struct share *share, uint64_t *rows)
+{
+	struct holding holding;
+
+	holding_of(setup, grid_rank(setup, (struct place){ .stage = stage }), share, rows, &holding);
+}
+
+static void read_stage(const struct setup *setup, const struct measured_times *times, int stage,
+		       struct stage_times *out)
+{
+	struct share share;
+	uint64_t rows;
+	double before = 0;
+
+	*out = (struct stage_times){ 0 };
+	for (int rank = 0; rank < setup->ranks; rank++)
+		if (grid_place(setup, rank).stage == stage && times->compute[rank] > out->compute) {
+			out->compute = times->compute[rank];
+			out->update = fmin(times->update[rank], times->compute[rank]);
+		}
+	share_of(setup, stage, &share, &rows);
+	if (share.last < setup->layers)
+		out->width = (double)share_width(setup, &share, share.last);
+	if (share.first > 0)
+		before = (double)share_width(setup, &share, share.first);
+	out->bytes = (double)(share.rows * precision_bytes(setup->precision)) * (before + out->width);
+}
+
+/* Forward, gradients of inputs and of weights of one micro-batch, as their operations are to each other. */
+static void share_out(const struct setup *setup, int index, double seconds, struct schedule_stage *stage)
+{
+	struct segments segments;
+	struct share share;
+	struct model model;
+	uint64_t rows;
+	double forward = 0, inputs = 0, all;
+
+	share_of(setup, index, &share, &rows);
+	model_init_share(&model, setup, &share);
+	segments_make(&segments, setup, &share, rows);
+	for (size_t l = share.first; l < share.last; l++) {
+		forward += (double)model.layer[l].in * (double)model.layer[l].out;
+		inputs += l > 0 ? (double)model.layer[l].in * (double)model.layer[l].out : 0;
+		for (size_t again = segments_again(&segments, l); again < l; again++)
+			inputs += (double)model.layer[again].in * (double)model.layer[again].out;
+	}
+	all = 2 * forward + inputs;
+	seconds /= (double)setup->microbatches;
+	stage->forward = stage->weights = seconds * forward / all;
+	stage->inputs = seconds * inputs / all;
+	stage->inputs_first = setup->mode->inputs_first && share.first > 0;
+}
+
+/* Messages alone, the widest edge's of one second: what the communication that was measured is a multiple of. */
+static double messages_alone(const struct setup *setup, const struct stage_times *stages, double widest)
+{
+	struct schedule k;
+
+	schedule_open(&k, setup);
+	for (int i = 0; i < k.stages; i++)
+		k.stage[i].send = k.stage[i].occupied = stages[i].width / widest;
+	return schedule_carry_out(&k);
+}
+
+/* Seconds of a message over the widest edge. */
+static double message_of(const struct setup *setup, const struct stage_times *stages, double widest,
+			 double communication)
+{
+	double bytes = 0, wire = setup->mode->wire_bytes(setup);
+
+	if (widest == 0)
+		return 0;
+	for (int i = 0; i < grid_of(setup).pipeline; i++)
+		bytes = fmax(bytes, stages[i].bytes);
+	return communication * fmin(1, bytes / wire) / messages_alone(setup, stages, widest);
+}
+
+/* The end of the last update. */
+static double end_of(struct schedule *k, const struct stage_times *stages)
+{
+	double last = 0;
+
+	schedule_carry_out(k);
+	for (int i = 0; i < k->stages; i++)
+		last = fmax(last, k->stage[i].last + stages[i].update);
+	return last;
+}
+
+static struct measured_schedule of_pipeline(const struct setup *setup, const struct measured_times *times)
+{
+	struct stage_times stages[SETUP_MAX_RANKS];
+	struct measured_schedule found = { 0, 0 };
+	struct schedule k;
+	double widest = 0, busy = 0, message, end;
+
+	schedule_open(&k, setup);
+	for (int i = 0; i < k.stages; i++) {
+		read_stage(setup, times, i, &stages[i]);
+		share_out(setup, i, stages[i].compute - stages[i].update, &k.stage[i]);
+		widest = fmax(widest, stages[i].width);
+		busy += stages[i].compute / k.stages;
+	}
+	found.seconds = end_of(&k, stages);
+	message = message_of(setup, stages, widest, times->communication);
+	for (int i = 0; i < k.stages; i++)
+		k.stage[i].send = k.stage[i].occupied = widest > 0 ? message * stages[i].width / widest : 0;
+	end = end_of(&k, stages);
+	found.idle = 1 - busy / end;
+	return found;
+}
+
+struct measured_schedule schedule_measured(const struct setup *setup, const struct measured_times *times)
+{
+	struct measured_schedule found = { 0, NAN };
+
+	if (setup->mode->microbatched)
+		return of_pipeline(setup, times);
+	for (int rank = 0; rank < setup->ranks; rank++)
+		found.seconds = fmax(found.seconds, times->compute[rank]);
+	return found;
+}

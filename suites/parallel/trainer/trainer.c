@@ -1,0 +1,156 @@
+#include "suites/parallel/trainer/trainer.h"
+
+#include "suites/mlp/lodging.h"
+#include "suites/mlp/gemm/routes.h"
+#include "suites/parallel/trainer/scaler.h"
+#include "suites/parallel/trainer/timeline.h"
+
+static enum status allocate(struct trainer *t, struct error *err)
+{
+	return network_open(&t->network, t->setup, t->team->device, &t->arena, t->team->world->rank,
+			    err);
+}
+
+/* The host's streams keep what products of 16 bits have needed: others do without it. */
+static bool uses_workspace(const struct trainer *t)
+{
+	return !(t->team->device->info.capabilities & DEVICE_SHARES_HOST_MEMORY) ||
+	       precision_bytes(t->setup->precision) == 2;
+}
+
+static void account_workspace(struct trainer *t)
+{
+	const struct backend *backend = t->team->device->backend;
+
+	if (backend->gemm_workspace && uses_workspace(t))
+		arena_account(&t->arena, MEMORY_WORKSPACE,
+			      backend->gemm_workspace(t->team->device));
+}
+
+/*
+ * One step alone: loads every kernel and settles how each layer is computed, by trying. Products
+ * beside collectives plan for the multiprocessors that those leave.
+ */
+static enum status settle(struct trainer *t, struct error *err)
+{
+	int all = t->team->device->info.multiprocessors, taken = t->team->multiprocessors;
+	enum status status;
+
+	t->network.multiprocessors = taken > 0 && taken < all && t->mode->beside ? all - taken : 0;
+	t->network.settling = true;
+	t->network.memory = t->team->memory;
+	status = team_phase(t->team, "product search", err);
+	if (status == STATUS_OK)
+		status = trainer_step(t, STEP_COMPUTE | STEP_UPDATE, err);
+	t->network.settling = false;
+	if (status != STATUS_OK)
+		return status;
+	routes_agree(&t->network, t->team->world);
+	lodging_transposed(&t->network);
+	if (t->mode->settled)
+		t->mode->settled(t);
+	return STATUS_OK;
+}
+
+enum status trainer_open(struct trainer *t, const struct setup *setup, struct team *team,
+			 struct error *err)
+{
+	struct world *world = team->world;
+
+	*t = (struct trainer){ .setup = setup, .mode = setup->mode, .team = team };
+	arena_init(&t->arena, team->device);
+	if (team_phase(team, "memory", err) != STATUS_OK ||
+	    world_agree(world, allocate(t, err), err) != STATUS_OK ||
+	    team_phase(team, "more communicators", err) != STATUS_OK ||
+	    (t->mode->open && t->mode->open(t, err) != STATUS_OK) ||
+	    team_phase(team, "data", err) != STATUS_OK || trainer_reset(t, err) != STATUS_OK ||
+	    settle(t, err) != STATUS_OK || team_phase(team, "data", err) != STATUS_OK)
+		return err->status;
+	account_workspace(t);
+	/* That step was each rank's own: their loss scales may differ. */
+	t->scale_known = false;
+	if (trainer_reset(t, err) != STATUS_OK)
+		return err->status;
+	if (setup->dynamic_scale &&
+	    (scaler_settle(t, err) != STATUS_OK || trainer_reset(t, err) != STATUS_OK))
+		return err->status;
+	if (!t->mode->try_out)
+		return STATUS_OK;
+	return t->mode->try_out(t, err) == STATUS_OK ? trainer_reset(t, err) : err->status;
+}
+
+void trainer_close(struct trainer *t)
+{
+	/* After a failure half a step may still be running on the memory, in any stream. */
+	for (int i = 0; t->team && i < STREAM_COUNT; i++)
+		backend_stream_synchronize(t->team->streams[i], NULL);
+	if (t->mode && t->mode->close)
+		t->mode->close(t);
+	arena_release(&t->arena);
+	*t = (struct trainer){ 0 };
+}
+
+enum status trainer_reset(struct trainer *t, struct error *err)
+{
+	enum status status = network_reset(&t->network, t->team->streams[STREAM_COMPUTE], err);
+
+	if (status == STATUS_OK)
+		status = scaler_reset(t, err);
+	if (status == STATUS_OK && t->mode->reset)
+		status = t->mode->reset(t, err);
+
+	return world_agree(t->team->world, status, err);
+}
+
+enum status trainer_step(struct trainer *t, unsigned parts, struct error *err)
+{
+	uint64_t before = team_commands(t->team);
+	enum status status = t->mode->enqueue(t, parts, err);
+	unsigned commands = (unsigned)(team_commands(t->team) - before);
+
+	t->copy_commands = commands > t->copy_commands ? commands : t->copy_commands;
+	/*
+	 * Agree before waiting: a rank that could not enqueue would leave the others waiting for
+	 * ever.
+	 */
+	if (world_agree(t->team->world, status, err) != STATUS_OK)
+		return err->status;
+	return world_agree(t->team->world, team_synchronize(t->team, err), err);
+}
+
+enum status trainer_align(struct trainer *t, struct error *err)
+{
+	void *scratch = t->network.scratch;
+
+	if (!t->team->all)
+		return STATUS_OK;
+	return backend_all_reduce(t->team->all, t->team->streams[STREAM_COMPUTE], scratch, scratch, 1,
+				  PRECISION_FP32, REDUCE_SUM, err);
+}
+
+enum status trainer_loss(struct trainer *t, double *loss, struct error *err)
+{
+	double sum;
+	enum status status =
+		network_loss_sum(&t->network, t->team->streams[STREAM_COMPUTE], &sum, err);
+
+	*loss = world_sum(t->team->world, sum) / (double)t->setup->batch;
+	return world_agree(t->team->world, status, err);
+}
+
+enum status trainer_update(struct trainer *t, unsigned parts, struct error *err)
+{
+	if (!(parts & STEP_UPDATE))
+		return STATUS_OK;
+	timeline_begin(t, STREAM_COMPUTE, SPAN_OPTIMIZER, 0);
+	if (scaler_decide(t, parts, err) != STATUS_OK)
+		return err->status;
+	network_update(&t->network, t->team->streams[STREAM_COMPUTE], err);
+	timeline_end(t, STREAM_COMPUTE);
+	return err->status;
+}
+
+double trainer_gradient_scale(const struct trainer *t, uint64_t rows)
+{
+	return setup_fixed_scale(t->setup) / (double)rows;
+}

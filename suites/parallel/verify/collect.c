@@ -1,0 +1,217 @@
+#include "suites/parallel/verify/collect.h"
+
+/* Of one rank. */
+struct source {
+	int rank;
+	struct share share;
+	struct holding holding;
+	struct model local;
+};
+
+static void source_of(const struct trainer *t, int rank, struct source *out)
+{
+	uint64_t step_rows;
+
+	out->rank = rank;
+	holding_of(t->setup, rank, &out->share, &step_rows, &out->holding);
+	model_init_share(&out->local, t->setup, &out->share);
+}
+
+static enum status allocate_record(struct trainer *t, struct collection *c, struct error *err)
+{
+	struct network *n = &t->network;
+	size_t bytes = precision_bytes(t->setup->precision);
+
+	for (size_t l = n->share.first + 1; l <= n->share.last && l < t->setup->layers; l++)
+		if ((n->kept[l] < n->share.rows || n->passing[l] ||
+		     segments_buffer(&n->segments, l) > 0) &&
+		    arena_alloc(&c->arena, MEMORY_VERIFICATION,
+				n->share.rows * share_width(t->setup, &n->share, l) * bytes,
+				&n->record[l], err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+/* The largest tensor of one rank that is scattered over the whole one. */
+static uint64_t staging_elements(const struct trainer *t)
+{
+	const struct network *n = &t->network;
+	uint64_t most = 0;
+
+	for (size_t l = 0; l < t->setup->layers && n->share.parts > 1; l++) {
+		uint64_t width = share_width(t->setup, &n->share, l);
+		uint64_t weights = n->local.layer[l].in * n->local.layer[l].out;
+
+		most = n->share.rows * width > most ? n->share.rows * width : most;
+		most = weights > most ? weights : most;
+	}
+	return most;
+}
+
+static enum status allocate_whole(struct trainer *t, struct collection *c, struct error *err)
+{
+	size_t bytes = precision_bytes(t->setup->precision);
+	uint64_t staging = staging_elements(t);
+
+	for (size_t l = 1; l < t->setup->layers; l++)
+		if (arena_alloc(&c->arena, MEMORY_VERIFICATION,
+				t->setup->batch * t->setup->widths[l] * bytes, &c->activations[l],
+				err) != STATUS_OK)
+			return err->status;
+	if (staging > 0 && arena_alloc(&c->arena, MEMORY_VERIFICATION, staging * bytes, &c->staging,
+				       err) != STATUS_OK)
+		return err->status;
+	return arena_alloc(&c->arena, MEMORY_VERIFICATION, t->network.model.elements * bytes,
+			   &c->gradients, err);
+}
+
+enum status collect_prepare(struct trainer *t, struct collection *c, struct error *err)
+{
+	*c = (struct collection){ .trainer = t };
+	arena_init(&c->arena, t->team->device);
+	if (allocate_record(t, c, err) == STATUS_OK && t->team->world->rank == 0)
+		allocate_whole(t, c, err);
+	return world_agree(t->team->world, err->status, err);
+}
+
+/* `count` elements as they are, to element `at` of `whole`. */
+static enum status collect_run(struct collection *c, int rank, const void *from, void *whole,
+			       uint64_t at, uint64_t count, struct error *err)
+{
+	struct trainer *t = c->trainer;
+	void *to = whole ? network_element(&t->network, whole, at) : NULL;
+
+	return team_collect(t->team, rank, from, to, count * precision_bytes(t->setup->precision),
+			    err);
+}
+
+/* rows x columns, each row `stride` elements behind the one before in `whole`. */
+static enum status collect_rows(struct collection *c, int rank, const void *from, void *whole,
+				uint64_t at, uint64_t rows, uint64_t columns, uint64_t stride,
+				struct error *err)
+{
+	struct trainer *t = c->trainer;
+	struct stream *stream = t->team->streams[STREAM_COMPUTE];
+	size_t bytes = precision_bytes(t->setup->precision);
+
+	if (columns == stride)
+		return collect_run(c, rank, from, whole, at, rows * columns, err);
+	if (collect_run(c, rank, from, c->staging, 0, rows * columns, err) != STATUS_OK)
+		return err->status;
+	if (!whole)
+		return STATUS_OK;
+	if (backend_copy_rows(stream, network_element(&t->network, whole, at), stride * bytes,
+			      c->staging, columns * bytes, columns * bytes, rows,
+			      err) != STATUS_OK)
+		return err->status;
+	return backend_stream_synchronize(stream, err);
+}
+
+/*
+ * The outputs of the rank's layers, which are the inputs of the next; the logits are nobody's
+ * input.
+ */
+static enum status collect_activations(struct collection *c, const struct source *s,
+				       struct error *err)
+{
+	const struct trainer *t = c->trainer;
+	const struct network *n = &t->network;
+
+	for (size_t l = s->share.first + 1; l <= s->share.last && l < t->setup->layers; l++) {
+		uint64_t width = t->setup->widths[l], mine = share_width(t->setup, &s->share, l);
+		uint64_t at = s->share.row * width + (uint64_t)s->share.part * mine;
+		const void *from = n->record[l] ? n->record[l] : n->activations[l];
+
+		if (mine == width && s->share.part > 0)
+			continue;
+		if (collect_rows(c, s->rank, from, c->activations[l], at, s->share.rows, mine,
+				 width, err) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+/* One layer of a part of a cut model. */
+static enum status collect_part(struct collection *c, const struct source *s, size_t l,
+				struct error *err)
+{
+	const struct network *n = &c->trainer->network;
+	const struct model_layer *mine = &s->local.layer[l], *all = &n->model.layer[l];
+	enum cut cut = setup_cut(n->setup, l, s->share.parts);
+	uint64_t part = (uint64_t)s->share.part, weight = all->weight, bias = all->bias;
+	const void *gradients = n->gradients;
+
+	if (cut == CUT_NONE && part > 0)
+		return STATUS_OK;
+	if (cut == CUT_ROWS)
+		weight += part * mine->in;
+	if (cut == CUT_COLUMNS) {
+		weight += part * mine->out * mine->in;
+		bias += part * mine->out;
+	}
+	if (collect_rows(c, s->rank, network_element(n, (void *)gradients, mine->weight),
+			 c->gradients, weight, mine->out, mine->in, all->in, err) != STATUS_OK)
+		return err->status;
+	if (cut == CUT_ROWS && part > 0)
+		return STATUS_OK;
+	return collect_run(c, s->rank, network_element(n, (void *)gradients, mine->bias),
+			   c->gradients, bias, mine->out, err);
+}
+
+static enum status collect_gradients(struct collection *c, const struct source *s,
+				     struct error *err)
+{
+	struct trainer *t = c->trainer;
+	const struct network *n = &t->network;
+
+	/* Replicas are compared with each other by verify_replicas(). */
+	if (t->mode->gridded && grid_place(t->setup, s->rank).data > 0)
+		return STATUS_OK;
+	if (t->mode->replicated && holding_is_whole(&s->holding) && s->rank > 0)
+		return STATUS_OK;
+	for (size_t l = s->share.first; l < s->share.last && s->share.parts > 1; l++)
+		if (collect_part(c, s, l, err) != STATUS_OK)
+			return err->status;
+	for (size_t i = 0; i < s->holding.count && s->share.parts == 1; i++) {
+		const struct span *span = &s->holding.spans[i];
+
+		if (collect_run(c, s->rank, network_element(n, n->gradients, span->gradients),
+				c->gradients, model_first(&n->model, s->share.last) + span->flat,
+				span->count, err) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+enum status collect(struct collection *c, struct error *err)
+{
+	struct world *world = c->trainer->team->world;
+	enum status status = STATUS_OK;
+
+	for (int rank = 0; rank < world->size && status == STATUS_OK; rank++) {
+		struct source s;
+
+		source_of(c->trainer, rank, &s);
+		status = collect_activations(c, &s, err);
+		if (status == STATUS_OK)
+			status = collect_gradients(c, &s, err);
+		status = world_agree(world, status, err);
+	}
+	return status;
+}
+
+void collection_release(struct collection *c)
+{
+	const struct team *team;
+
+	if (!c->trainer)
+		return;
+	/* After a failure half a step may still be writing what it was to show. */
+	team = c->trainer->team;
+	for (int i = 0; i < STREAM_COUNT; i++)
+		backend_stream_synchronize(team->streams[i], NULL);
+	for (size_t l = 0; l <= SETUP_MAX_LAYERS; l++)
+		c->trainer->network.record[l] = NULL;
+	arena_release(&c->arena);
+	c->trainer = NULL;
+}

@@ -1,0 +1,222 @@
+#include "suites/parallel/verify/verify_update.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "suites/parallel/trainer/scaler.h"
+#include "suites/mlp/reference/threads.h"
+#include "suites/mlp/reference/values.h"
+
+#define UPDATES 2
+/* Of a span, which threads look at. */
+#define PARTS 64
+
+/* What is the same for all parameters: Adam's corrections of each update. */
+struct formula {
+	const struct setup *setup;
+	double correction1[UPDATES], correction2[UPDATES];
+};
+
+static struct formula formula_of(const struct setup *s)
+{
+	struct formula f = { .setup = s };
+
+	for (int t = 0; t < UPDATES; t++) {
+		f.correction1[t] = 1 - pow(s->beta1, t + 1);
+		f.correction2[t] = 1 - pow(s->beta2, t + 1);
+	}
+	return f;
+}
+
+/* PyTorch's forms; the gradient is the same in both updates. */
+static double expected_weight(const struct formula *f, double weight, double gradient)
+{
+	const struct setup *s = f->setup;
+	double m = 0, v = 0;
+
+	for (int t = 0; t < UPDATES; t++) {
+		weight = value_round(weight, s->storage_only ? s->precision : PRECISION_FP64);
+		switch (s->optimizer) {
+		case OPTIMIZER_SGD:
+			weight -= s->rate * gradient;
+			break;
+		case OPTIMIZER_MOMENTUM:
+			m = s->momentum * m + gradient;
+			weight -= s->rate * m;
+			break;
+		default:
+			m = s->beta1 * m + (1 - s->beta1) * gradient;
+			v = s->beta2 * v + (1 - s->beta2) * gradient * gradient;
+			weight -= s->rate * (m / f->correction1[t]) /
+				  (sqrt(v / f->correction2[t]) + s->epsilon);
+		}
+	}
+	return weight;
+}
+
+static enum status fetch(struct trainer *t, const void *array, uint64_t first, uint64_t count,
+			 enum precision precision, double *out, struct error *err)
+{
+	size_t bytes = precision_bytes(precision);
+	void *raw = xmalloc(count * bytes);
+
+	if (team_fetch(t->team, raw, (const char *)array + first * bytes, count * bytes, err) ==
+	    STATUS_OK)
+		values_decode(out, raw, precision, count);
+	free(raw);
+	return err->status;
+}
+
+/* Of one span. */
+struct weights {
+	double *before, *gradients, *after, *stored;
+};
+
+static void weights_release(struct weights *w)
+{
+	free(w->before);
+	free(w->gradients);
+	free(w->after);
+	free(w->stored);
+}
+
+/* How far a parameter may be off. */
+struct allowance {
+	double epsilon, smallest;
+};
+
+/*
+ * Each update rounds the weight once; its own arithmetic is a few roundings of something smaller. FP16: a half-way case may
+ * go either way, which is two half units each; and half of its smallest step, below its normal numbers.
+ */
+static struct allowance allowance_of(const struct setup *s)
+{
+	switch (setup_master(s)) {
+	case PRECISION_FP64:
+		return (struct allowance){ 0x1p-53, 0 };
+	case PRECISION_FP16:
+		return (struct allowance){ 0x1p-11, 0x1p-25 };
+	default:
+		return (struct allowance){ 0x1p-24, 0 };
+	}
+}
+
+static bool is_updated(const struct formula *f, const struct allowance *a, double scale,
+		       const struct weights *w, uint64_t i)
+{
+	double expected = expected_weight(f, w->before[i], w->gradients[i] / scale);
+	double allowed = 2 * UPDATES * fmax(a->epsilon * fabs(expected), a->smallest) +
+			 1e-4 * fabs(expected - w->before[i]);
+
+	return fabs(w->after[i] - expected) <= allowed;
+}
+
+/* The first parameter that is wrong; `count`: none. Parts of the span, each by one thread. */
+static uint64_t first_wrong(const struct formula *f, double scale, const struct weights *w,
+			    uint64_t count)
+{
+	struct allowance allowance = allowance_of(f->setup);
+	uint64_t wrong[PARTS], first = count;
+
+	IN_PARALLEL
+	for (uint64_t p = 0; p < PARTS; p++) {
+		uint64_t i = count * p / PARTS, end = count * (p + 1) / PARTS;
+
+		while (i < end && is_updated(f, &allowance, scale, w, i) &&
+		       w->stored[i] == value_round(w->after[i], f->setup->precision))
+			i++;
+		wrong[p] = i < end ? i : count;
+	}
+	for (uint64_t p = PARTS; p-- > 0;)
+		first = wrong[p] < count ? wrong[p] : first;
+	return first;
+}
+
+static enum status compare(const struct setup *s, double scale, const struct weights *w,
+			   uint64_t count, struct error *err)
+{
+	struct formula formula = formula_of(s);
+	struct allowance allowance = allowance_of(s);
+	uint64_t i = first_wrong(&formula, scale, w, count);
+
+	if (i == count)
+		return STATUS_OK;
+	if (!is_updated(&formula, &allowance, scale, w, i))
+		return error_set(err, STATUS_MISMATCH,
+				 "%s: parameter %llu is %.9g after %d updates from %.9g, "
+				 "expected %.9g",
+				 optimizer_names[s->optimizer], (unsigned long long)i, w->after[i],
+				 UPDATES, w->before[i],
+				 expected_weight(&formula, w->before[i], w->gradients[i] / scale));
+	return error_set(err, STATUS_MISMATCH, "%s: parameter %llu is %.9g, its %s copy %.9g",
+			 optimizer_names[s->optimizer], (unsigned long long)i, w->after[i],
+			 precision_name(s->precision), w->stored[i]);
+}
+
+static enum status fetch_masters(struct trainer *t, const struct span *span, double **out,
+				 struct error *err)
+{
+	uint64_t first = setup_has_master(t->setup) ? span->master : span->weights;
+
+	*out = xcalloc(span->count, sizeof(**out));
+	return fetch(t, t->network.master, first, span->count, setup_master(t->setup), *out, err);
+}
+
+static enum status fetch_before(struct trainer *t, struct weights *all, struct error *err)
+{
+	const struct network *n = &t->network;
+
+	for (size_t i = 0; i < n->holding.count; i++) {
+		const struct span *span = &n->holding.spans[i];
+
+		all[i].gradients = xcalloc(span->count, sizeof(double));
+		if (fetch_masters(t, span, &all[i].before, err) != STATUS_OK ||
+		    fetch(t, n->gradients, span->gradients, span->count, t->setup->precision,
+			  all[i].gradients, err) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+static enum status compare_after(struct trainer *t, double scale, struct weights *all,
+				 struct error *err)
+{
+	const struct network *n = &t->network;
+
+	for (size_t i = 0; i < n->holding.count; i++) {
+		const struct span *span = &n->holding.spans[i];
+
+		all[i].stored = xcalloc(span->count, sizeof(double));
+		if (fetch_masters(t, span, &all[i].after, err) != STATUS_OK ||
+		    fetch(t, n->weights, span->weights, span->count, t->setup->precision,
+			  all[i].stored, err) != STATUS_OK ||
+		    compare(t->setup, scale, &all[i], span->count, err) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+enum status verify_update(struct trainer *t, struct error *err)
+{
+	size_t count = t->network.holding.count;
+	struct weights *all = xcalloc(count ? count : 1, sizeof(*all));
+	double scale = 1;
+	enum status status = scaler_scale(t, &scale, err);
+
+	if (status == STATUS_OK)
+		status = fetch_before(t, all, err);
+	status = world_agree(t->team->world, status, err);
+
+	for (int i = 0; i < UPDATES && status == STATUS_OK; i++)
+		status = trainer_step(t, STEP_UPDATE, err);
+	if (status == STATUS_OK)
+		status = trainer_step(t, STEP_GATHER, err);
+	/* After the gather: what came back must not have changed what was sent. */
+	if (status == STATUS_OK)
+		status = compare_after(t, scale, all, err);
+	for (size_t i = 0; i < count; i++)
+		weights_release(&all[i]);
+	free(all);
+	return world_agree(t->team->world, status, err);
+}

@@ -1,0 +1,247 @@
+#include "suites/shared/collective_data.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "kernels/reduction.h"
+
+/* Parts begin where every device can read and write at full speed. */
+#define ALIGNMENT 16
+
+/* A stretch of `to`: bytes [first, first + bytes) of a rank's data. */
+struct piece {
+	size_t offset, bytes, first;
+	int rank;
+};
+
+size_t collective_bytes(const struct operation *operation, size_t size, int ranks, size_t *part)
+{
+	size_t parts = operation->parts ? (size_t)ranks : 1;
+
+	*part = size / parts / ALIGNMENT * ALIGNMENT;
+	return *part * parts;
+}
+
+uint64_t collective_footprint(const struct operation *operation, bool in_place, uint64_t bytes,
+			      int ranks)
+{
+	uint64_t part = bytes / (operation->parts ? (uint64_t)ranks : 1);
+	uint64_t from = operation->one_part_from ? part : bytes;
+	uint64_t to = operation->one_part_to ? part : bytes;
+
+	return (in_place ? bytes : from + to) + sizeof(struct reduction_mismatch);
+}
+
+/* In place, the one part is the rank's own of the whole tensor. */
+enum status collective_open(struct collective *c, struct error *err)
+{
+	size_t from = c->operation->one_part_from ? c->part : c->bytes;
+	size_t to = c->operation->one_part_to ? c->part : c->bytes;
+	size_t own = (size_t)c->rank * c->part;
+
+	if (buffer_alloc(&c->tensor, c->device, ALLOCATOR_DEVICE, c->in_place ? c->bytes : to,
+			 err) != STATUS_OK)
+		return err->status;
+	c->to = c->tensor.memory;
+	if (c->in_place) {
+		c->from = c->to + (c->operation->one_part_from ? own : 0);
+		c->to += c->operation->one_part_to ? own : 0;
+		return STATUS_OK;
+	}
+	if (buffer_alloc(&c->source, c->device, ALLOCATOR_DEVICE, from, err) != STATUS_OK)
+		return err->status;
+	c->from = c->source.memory;
+	return STATUS_OK;
+}
+
+void collective_close(struct collective *c)
+{
+	backend_stream_synchronize(c->stream, NULL);
+	buffer_free(&c->tensor);
+	buffer_free(&c->source);
+}
+
+static enum fill_kind number_kind(enum precision precision)
+{
+	return precision == PRECISION_FP16   ? FILL_FP16
+	       : precision == PRECISION_BF16 ? FILL_BF16
+					     : FILL_FP32;
+}
+
+/* Where a rank's data begins: its part of the tensor, so that it can be told by its offset. */
+static size_t first_byte(const struct collective *c)
+{
+	return c->operation->one_part_from ? (size_t)c->rank * c->part : 0;
+}
+
+enum status collective_prepare(const struct collective *c, struct error *err)
+{
+	size_t bytes = c->operation->one_part_from ? c->part : c->bytes;
+	bool sums = c->operation->reduces;
+	struct fill_arguments fill = {
+		.memory = c->from,
+		.kind = sums ? number_kind(c->precision) : FILL_BITS,
+		.count = sums ? bytes / precision_bytes(c->precision) : bytes,
+		.first = first_byte(c),
+		.seed = c->seed + (uint64_t)c->rank,
+		.scale = 1,
+	};
+
+	if (buffer_poison(&c->tensor, c->stream, err) != STATUS_OK ||
+	    backend_launch(c->stream, "fill", &fill, err) != STATUS_OK)
+		return err->status;
+	return backend_stream_synchronize(c->stream, err);
+}
+
+/* Runs a kernel that records what it found in device memory; `found` goes there and back. */
+static enum status look(const struct collective *c, const char *kernel, const void *arguments,
+			struct buffer *record, void *found, size_t bytes, struct error *err)
+{
+	enum status status = backend_copy(c->stream, record->memory, found, bytes, err);
+
+	if (status == STATUS_OK)
+		status = backend_launch(c->stream, kernel, arguments, err);
+	if (status == STATUS_OK)
+		status = backend_copy(c->stream, found, record->memory, bytes, err);
+	if (status == STATUS_OK)
+		status = backend_stream_synchronize(c->stream, err);
+	else
+		backend_stream_synchronize(c->stream, NULL); /* what was enqueued uses both */
+	return status;
+}
+
+static enum status check_bits(const struct collective *c, struct buffer *record, const char *memory,
+			      struct piece piece, const char *what, struct error *err)
+{
+	struct fill_mismatch found = { 0, UINT64_MAX, 0, 0 };
+	struct check_fill_arguments check = {
+		.memory = memory + piece.offset,
+		.bytes = piece.bytes,
+		.first = piece.first,
+		.seed = c->seed + (uint64_t)piece.rank,
+		.out = record->memory,
+	};
+
+	if (look(c, "check_fill", &check, record, &found, sizeof(found), err) != STATUS_OK)
+		return err->status;
+	if (found.count == 0)
+		return STATUS_OK;
+	return error_set(err, STATUS_MISMATCH,
+			 "%s on rank %d: wrong data at byte %" PRIu64 ": expected 0x%016" PRIx64
+			 " of rank %d, got 0x%016" PRIx64 " (%" PRIu64
+			 " of %zu 8-byte words wrong)",
+			 what, c->rank, piece.offset + found.index, found.expected, piece.rank,
+			 found.got, found.count, piece.bytes / 8);
+}
+
+double collective_tolerance(const struct collective *c)
+{
+	double rounding = c->precision == PRECISION_FP16   ? 0x1p-11
+			  : c->precision == PRECISION_BF16 ? 0x1p-8
+							   : 0x1p-24;
+
+	/* 1.01 for the terms of higher order. */
+	return 1.01 * (c->ranks - 1) * rounding;
+}
+
+/* Elements from byte `first` of the data of `ranks` ranks, the first of them `rank`, summed. */
+static enum status check_sums(struct collective *c, struct buffer *record, const char *memory,
+			      struct piece piece, int ranks, const char *what, struct error *err)
+{
+	struct reduction_mismatch found = { 0, UINT64_MAX, 0, 0, 0 };
+	size_t element = precision_bytes(c->precision);
+	struct check_reduction_arguments check = {
+		.memory = memory,
+		.precision = c->precision,
+		.count = piece.bytes / element,
+		.first = piece.first / element,
+		.seed = c->seed + (uint64_t)piece.rank,
+		.ranks = ranks,
+		.scale = 1,
+		.tolerance = ranks > 1 ? collective_tolerance(c) : 0,
+		.out = record->memory,
+	};
+
+	if (look(c, "check_reduction", &check, record, &found, sizeof(found), err) != STATUS_OK)
+		return err->status;
+	c->error = fmax(c->error, found.error);
+	if (found.count == 0)
+		return STATUS_OK;
+	return error_set(err, STATUS_MISMATCH,
+			 "%s on rank %d: wrong element %" PRIu64
+			 ": expected %.9g, got %.9g (%" PRIu64 " of %" PRIu64 " elements wrong)",
+			 what, c->rank, found.index, found.expected, found.got, found.count,
+			 check.count);
+}
+
+/* What the i-th piece of `to` must be. */
+static struct piece moved_piece(const struct collective *c, int i)
+{
+	size_t part = (size_t)i * c->part;
+
+	switch (c->kind) {
+	case ALL_GATHER:
+		return (struct piece){ part, c->part, part, i };
+	case ALL_TO_ALL:
+		return (struct piece){ part, c->part, (size_t)c->rank * c->part, i };
+	case SEND_RECV:
+		return (struct piece){ 0, c->bytes, 0, (c->rank + c->ranks - 1) % c->ranks };
+	default:
+		return (struct piece){ 0, c->bytes, 0, COLLECTIVE_ROOT };
+	}
+}
+
+static enum status check_moved(const struct collective *c, struct buffer *record, struct error *err)
+{
+	int pieces = c->kind == ALL_GATHER || c->kind == ALL_TO_ALL ? c->ranks : 1;
+
+	for (int i = 0; i < pieces; i++)
+		if (check_bits(c, record, c->to, moved_piece(c, i), "result", err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
+static enum status check_reduced(struct collective *c, struct buffer *record, struct error *err)
+{
+	struct piece all = { 0, c->bytes, 0, 0 };
+	struct piece own = { 0, c->part, (size_t)c->rank * c->part, 0 };
+
+	if (c->kind == REDUCE && c->rank != COLLECTIVE_ROOT)
+		return STATUS_OK;
+	return check_sums(c, record, c->to, c->operation->one_part_to ? own : all, c->ranks,
+			  "result", err);
+}
+
+/* What was given must still be there. */
+static enum status check_source(struct collective *c, struct buffer *record, struct error *err)
+{
+	struct piece piece = { 0, c->source.bytes, first_byte(c), c->rank };
+	double error = c->error;
+	enum status status;
+
+	if (c->in_place)
+		return STATUS_OK;
+	if (!c->operation->reduces)
+		return check_bits(c, record, c->from, piece, "source", err);
+	status = check_sums(c, record, c->from, piece, 1, "source", err);
+	c->error = error;
+	return status;
+}
+
+enum status collective_check(struct collective *c, struct error *err)
+{
+	struct buffer record;
+	enum status status = backend_stream_synchronize(c->stream, err);
+
+	if (status == STATUS_OK)
+		status = buffer_alloc(&record, c->device, ALLOCATOR_DEVICE,
+				      sizeof(struct reduction_mismatch), err);
+	if (status != STATUS_OK)
+		return status;
+	status = c->operation->reduces ? check_reduced(c, &record, err)
+				       : check_moved(c, &record, err);
+	if (status == STATUS_OK)
+		status = check_source(c, &record, err);
+	buffer_free(&record);
+	return status;
+}

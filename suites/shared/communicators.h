@@ -1,0 +1,26 @@
+/*
+ * How the ranks of a case join a communicator: over the transport that the case asks for, or the first that all of them
+ * can use. The communicator says which.
+ */
+#ifndef GPUPROOF_SUITES_SHARED_COMMUNICATORS_H
+#define GPUPROOF_SUITES_SHARED_COMMUNICATORS_H
+
+#include "device/backend.h"
+#include "measure/world.h"
+
+/*
+ * One communicator of all ranks; collective. STATUS_UNSUPPORTED with the reason where they cannot use the transport
+ * that the options ask for; AUTO: the first of all transports that every rank can use.
+ */
+enum status join_world(struct device *device, struct world *world,
+		       const struct communicator_options *options, struct communicator **out,
+		       struct error *err);
+
+/*
+ * Whether all ranks of `world` have opened theirs, or had none to open; collective. Where one has not, what the others
+ * have is marked as abandoned, so that closing it waits for nobody.
+ */
+enum status join_agree(struct world *world, enum status mine, struct communicator *opened,
+		       struct error *err);
+
+#endif

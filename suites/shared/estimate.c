@@ -1,0 +1,67 @@
+#include "suites/shared/estimate.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+/* Floating-point operations per clock and multiprocessor, by the least compute capability that has them. */
+static const struct pace {
+	int capability;
+	double fp64, fp32, tf32, half;
+} paces[] = {
+	{ 120, 4, 256, 256, 512 },     { 100, 128, 256, 4096, 8192 }, { 90, 256, 256, 2048, 4096 },
+	{ 86, 4, 256, 256, 512 },      { 80, 128, 128, 1024, 2048 },  { 75, 4, 128, 128, 512 },
+	{ 70, 64, 128, 128, 1024 },    { 61, 8, 256, 256, 256 },      { 60, 64, 128, 128, 128 },
+	{ 50, 8, 256, 256, 256 },      { 0, 16, 256, 256, 256 },
+};
+
+/* FLOP/s of one of the host's cores. */
+#define CORE_FLOPS 40e9
+#define CORE_BANDWIDTH 5e9
+
+static bool is_host(const struct device_info *info)
+{
+	return strcmp(info->backend, "host") == 0;
+}
+
+static double units(const struct device_info *info)
+{
+	return info->multiprocessors > 0 ? info->multiprocessors : 1;
+}
+
+static double per_clock(const struct pace *pace, enum precision precision)
+{
+	switch (precision) {
+	case PRECISION_FP64:
+		return pace->fp64;
+	case PRECISION_FP32:
+		return pace->fp32;
+	case PRECISION_TF32:
+		return pace->tf32;
+	default:
+		return pace->half;
+	}
+}
+
+double pace_flops(const struct device_info *info, enum precision precision)
+{
+	int capability = 10 * info->capability_major + info->capability_minor;
+	double clock = info->clock_hz > 0 ? info->clock_hz : 1e9;
+	size_t i = 0;
+
+	if (is_host(info))
+		return (precision == PRECISION_FP64 ? 0.5 : 1) * CORE_FLOPS * units(info);
+	while (capability < paces[i].capability)
+		i++;
+	return 0.5 * per_clock(&paces[i], precision) * clock * units(info);
+}
+
+double pace_memory(const struct device_info *info)
+{
+	/* Two transfers a clock. */
+	double bus = 2 * info->memory_clock_hz * info->memory_bus_bits / 8;
+
+	if (is_host(info))
+		return CORE_BANDWIDTH * units(info);
+	return bus > 0 ? 0.5 * bus : 100e9;
+}

@@ -1,0 +1,26 @@
+/*
+ * Numbers as the formats of a product store them, in double precision on the CPU. Operands of a
+ * precision and its results may have different formats: FP8 multiplies into FP16, INT8 into INT32.
+ */
+#ifndef GPUPROOF_SUITES_SHARED_GEMM_NUMBERS_H
+#define GPUPROOF_SUITES_SHARED_GEMM_NUMBERS_H
+
+#include <stddef.h>
+
+#include "device/backend.h"
+
+/* What an operand of `precision` holds after `value` was put into it by way of FP32. */
+double number_stored(enum precision precision, double value);
+/* The same for many FP32 numbers, in place. */
+void number_round(enum precision precision, double *values, size_t count);
+/* To FP32 on the way to a narrower format: rounding twice then gives what rounding once does. */
+void number_round_to_odd(double *values, size_t count);
+/* Whether an operand loses digits of FP32. */
+bool number_is_narrow(enum precision precision);
+/* Results `first` to `first + count` of the matrix at `c`. */
+void number_decode(enum precision precision, const void *c, size_t first, size_t count,
+		   double *out);
+/* The smallest normal number of an operand; 0: its format has no subnormal ones. */
+double number_smallest_normal(enum precision precision);
+
+#endif

@@ -1,0 +1,264 @@
+#include "suites/shared/gemm_reference.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/parallel.h"
+#include "base/vectorised.h"
+#include "kernels/generator.h"
+#include "suites/shared/gemm_numbers.h"
+
+/*
+ * Up to this many multiplications every element has its own reference; beyond, a row has this many
+ * sums.
+ */
+#define FULL_OPERATIONS (INT64_C(1) << 24)
+#define FULL_ELEMENTS (INT64_C(1) << 20)
+#define SUMS_PER_ROW 8
+/* Generating an element takes as long as so many multiplications. */
+#define GENERATION 8
+/* Fewer share cache lines: matrices are column-major. */
+#define LEAST_ROWS 16
+#define TILE_ROWS 256
+#define SIGN_SEED UINT64_C(0x5369676e73)
+
+/*
+ * Units of the last place, relative: of the stored result, of what the multiplier sees, of
+ * accumulation.
+ */
+static const struct {
+	double stored, multiplied, accumulated;
+} rounding[PRECISION_GEMM_COUNT] = {
+	[PRECISION_FP64] = { 0x1p-53, 0, 0x1p-53 },
+	[PRECISION_FP32] = { 0x1p-24, 0, 0x1p-24 },
+	/* Tensor cores cut off rather than round when they align products. */
+	[PRECISION_TF32] = { 0x1p-24, 0x1p-11, 0x1p-23 },
+	[PRECISION_FP16] = { 0x1p-11, 0, 0x1p-23 },
+	[PRECISION_BF16] = { 0x1p-8, 0, 0x1p-23 },
+	[PRECISION_FP16_ACC16] = { 0x1p-11, 0, 0x1p-12 },
+	/* Hopper's tensor cores keep some 14 bits of a sum of FP8 products. */
+	[PRECISION_FP8] = { 0x1p-11, 0, 0x1p-14 },
+	[PRECISION_INT8] = { 0, 0, 0 },
+};
+
+/*
+ * FP16 sums of 65,536 terms and more: a random walk of their roundings comes to 0.15 at 2^20 (0.14 on an H200), and a
+ * product of zeros to 1, which must not pass.
+ */
+#define TOLERANCE_MOST 0.5
+
+/*
+ * Errors of accumulation grow like a random walk; 8 covers every order of summation seen, and
+ * biased ones.
+ */
+double matmul_tolerance(enum precision precision, int64_t k)
+{
+	double bound = 2 * rounding[precision].stored + 4 * rounding[precision].multiplied +
+		       8 * rounding[precision].accumulated * sqrt((double)k);
+
+	return bound < TOLERANCE_MOST ? bound : TOLERANCE_MOST;
+}
+
+double matmul_reference_sign(const struct matmul_reference *r, int64_t column)
+{
+	return generator_bits(r->problem.seed_b ^ SIGN_SEED, (uint64_t)column) >> 63 ? -1 : 1;
+}
+
+double matmul_operand(const struct matmul_problem *p, uint64_t seed, int64_t index)
+{
+	return number_stored(p->precision,
+			    p->scale * (double)generator_uniform(seed, (uint64_t)index));
+}
+
+/* One product of a generated matrix, rows x columns, with a matrix of right-hand sides. */
+struct product {
+	const struct matmul_reference *r;
+	uint64_t seed;
+	int64_t rows, columns;
+	bool transposed;     /* stored column after row */
+	int64_t per_row;     /* sums of a row */
+	const double *right; /* columns x per_row; NULL: signs in their blocks */
+	bool rounded;        /* of the values as stored, not as generated */
+	double *out;         /* rows x per_row */
+};
+
+/* `count` elements of a generated matrix, `stride` apart. */
+VECTORISED
+static void generate(double *out, uint64_t seed, uint64_t first, uint64_t stride, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		out[i] = (double)generator_uniform(seed, first + i * stride);
+}
+
+VECTORISED
+static void multiply_all(double *values, size_t count, double scale)
+{
+	for (size_t i = 0; i < count; i++)
+		values[i] *= scale;
+}
+
+/* Elements of one column, from `row` on. */
+static void values_of(const struct product *p, uint64_t row, uint64_t column, size_t count,
+		      double *out)
+{
+	const struct matmul_problem *problem = &p->r->problem;
+	uint64_t rows = (uint64_t)p->rows, columns = (uint64_t)p->columns;
+
+	generate(out, p->seed, p->transposed ? row * columns + column : column * rows + row,
+		 p->transposed ? columns : 1, count);
+	if (problem->scale != 1)
+		multiply_all(out, count, problem->scale);
+	if (problem->scale != 1 && p->rounded && number_is_narrow(problem->precision))
+		number_round_to_odd(out, count);
+	if (p->rounded)
+		number_round(problem->precision, out, count);
+}
+
+/* sums[i][*] += values[i] * right[*] */
+VECTORISED
+static void add_scaled(double *sums, size_t per_row, const double *values, size_t count,
+		       const double *right)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < per_row; j++)
+			sums[i * per_row + j] += values[i] * right[j];
+}
+
+/* The usual number of sums, which the compiler can then keep in one or two registers. */
+VECTORISED
+static void add_scaled_8(double *sums, const double *values, size_t count, const double *right)
+{
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < SUMS_PER_ROW; j++)
+			sums[i * SUMS_PER_ROW + j] += values[i] * right[j];
+}
+
+static void add_column(const struct product *p, int64_t column, const double *values, size_t count,
+		       double *sums)
+{
+	size_t per_row = (size_t)p->per_row;
+
+	if (!p->right) {
+		double sign = matmul_reference_sign(p->r, column);
+
+		sums += column / p->r->width;
+		for (size_t i = 0; i < count; i++)
+			sums[i * per_row] += sign * values[i];
+	} else if (per_row == SUMS_PER_ROW) {
+		add_scaled_8(sums, values, count, p->right + (size_t)column * per_row);
+	} else {
+		add_scaled(sums, per_row, values, count, p->right + (size_t)column * per_row);
+	}
+}
+
+/* A tile of rows at a time, whose sums stay in the first-level cache. */
+static void multiply_rows(void *context, size_t begin, size_t end)
+{
+	const struct product *p = context;
+	double values[TILE_ROWS];
+
+	for (size_t row = begin; row < end; row += TILE_ROWS) {
+		size_t count = end - row < TILE_ROWS ? end - row : TILE_ROWS;
+
+		for (int64_t column = 0; column < p->columns; column++) {
+			values_of(p, row, (uint64_t)column, count, values);
+			add_column(p, column, values, count, p->out + row * (size_t)p->per_row);
+		}
+	}
+}
+
+static double *zeros(int64_t rows, int64_t columns)
+{
+	return xcalloc((size_t)(rows * columns), sizeof(double));
+}
+
+static bool is_small(const struct matmul_problem *p)
+{
+	if (p->scale != 1)
+		return true;
+	return p->m * p->n <= FULL_ELEMENTS && p->k * p->n <= FULL_ELEMENTS &&
+	       p->m * p->n <= FULL_OPERATIONS / p->k;
+}
+
+size_t matmul_rows_per_thread(int64_t columns, int64_t operations)
+{
+	size_t rows = parallel_grain((uint64_t)(columns * operations));
+
+	return rows > LEAST_ROWS ? rows : LEAST_ROWS;
+}
+
+/* A (B r): of the operands as stored, or of those before rounding. */
+static double *expected_sums(const struct matmul_reference *r, bool rounded)
+{
+	const struct matmul_problem *p = &r->problem;
+	double *right = zeros(p->k, r->blocks), *sums = zeros(p->m, r->blocks);
+
+	parallel_for((size_t)p->k, matmul_rows_per_thread(p->n, GENERATION + r->blocks),
+		     multiply_rows,
+		     &(struct product){ .r = r,
+					.seed = p->seed_b,
+					.rows = p->k,
+					.columns = p->n,
+					.transposed = p->transpose_b,
+					.per_row = r->blocks,
+					.rounded = rounded,
+					.out = right });
+	parallel_for((size_t)p->m, matmul_rows_per_thread(p->k, GENERATION + r->blocks),
+		     multiply_rows,
+		     &(struct product){ .r = r,
+					.seed = p->seed_a,
+					.rows = p->m,
+					.columns = p->k,
+					.transposed = p->transpose_a,
+					.per_row = r->blocks,
+					.rounded = rounded,
+					.right = right,
+					.out = sums });
+	free(right);
+	return sums;
+}
+
+void matmul_reference_init(struct matmul_reference *r, const struct matmul_problem *problem)
+{
+	int64_t n = problem->n;
+	bool full = n <= SUMS_PER_ROW || is_small(problem);
+	double squares = 0;
+
+	*r = (struct matmul_reference){
+		.problem = *problem,
+		.tolerance = matmul_tolerance(problem->precision, problem->k),
+	};
+	r->width = full ? 1 : (n + SUMS_PER_ROW - 1) / SUMS_PER_ROW;
+	r->blocks = (n + r->width - 1) / r->width;
+	r->sums = expected_sums(r, true);
+	r->unrounded = number_is_narrow(problem->precision) ? expected_sums(r, false) : NULL;
+	for (int64_t i = 0; i < problem->m * r->blocks; i++)
+		squares += r->sums[i] * r->sums[i];
+	r->rms = sqrt(squares / ((double)problem->m * (double)n));
+}
+
+void matmul_reference_release(struct matmul_reference *r)
+{
+	free(r->sums);
+	free(r->unrounded);
+	memset(r, 0, sizeof(*r));
+}
+
+double matmul_subnormal_share(const struct matmul_problem *p)
+{
+	const int64_t most = 1 << 20, counts[2] = { p->m * p->k, p->k * p->n };
+	double smallest = number_smallest_normal(p->precision);
+	int64_t looked = 0, subnormal = 0;
+
+	for (int which = 0; which < 2; which++) {
+		int64_t count = counts[which] < most ? counts[which] : most;
+		uint64_t seed = which == 0 ? p->seed_a : p->seed_b;
+
+		for (int64_t i = 0; i < count; i++)
+			subnormal += fabs(matmul_operand(p, seed, i)) < smallest;
+		looked += count;
+	}
+	return (double)subnormal / (double)looked;
+}
