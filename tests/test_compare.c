@@ -682,7 +682,7 @@ static void read_nights(struct result nights[NIGHTS])
 {
 	for (int i = 0; i < NIGHTS; i++) {
 		struct error err = ERROR_NONE;
-		char *path = xasprintf(TESTS_DIR "/data/nightly_h100_%d.json", i + 1);
+		char *path = xasprintf(TESTS_DIR "/data/nights/h100_%d.json", i + 1);
 
 		if (result_read(&nights[i], path, &err) != STATUS_OK)
 			fail_msg("%s", err.message);
