@@ -250,6 +250,39 @@ static void memory_errors_of_the_new_side_are_wrong(void **state)
 	}
 }
 
+/* What drifted to the end of its time is no figure; that it is missing is said on whichever side. */
+static void what_has_not_settled_is_not_compared(void **state)
+{
+	(void)state;
+	for (int sides = 1; sides <= 3; sides++) {
+		struct result r[2];
+		struct comparison_input input = { .a = &r[0],
+						  .b = &r[1],
+						  .a_count = 1,
+						  .b_count = 1,
+						  .margin = 0.01,
+						  .launch_spread = 0.005 };
+		struct comparison c;
+
+		for (int side = 0; side < 2; side++) {
+			struct case_result *k;
+
+			node_init(&r[side], 1, "NVIDIA H200");
+			k = node_add(&r[side], 0, 55e9, 0.001);
+			case_result_add_times(k, "transfer.time")->unsettled = sides >> side & 1;
+			k->metrics[0].headline = !(sides >> side & 1);
+		}
+		assert_int_equal(compare_results(&input, &c, &(struct error)ERROR_NONE), STATUS_OK);
+		assert_int_equal(c.count, 1);
+		assert_int_equal(c.rows[0].change, CHANGE_NONE);
+		assert_non_null(strstr(c.rows[0].reason, sides & 2 ? "B: not settled" : "A: not settled"));
+		assert_int_equal(comparison_gate(&c), 4);
+		comparison_release(&c);
+		result_release(&r[0]);
+		result_release(&r[1]);
+	}
+}
+
 static void nothing_to_compare_passes_no_gate(void **state)
 {
 	struct comparison_input input = {
@@ -826,6 +859,7 @@ int main(void)
 		cmocka_unit_test(
 			what_has_no_main_figure_or_is_zero_on_both_sides_keeps_no_gate_open),
 		cmocka_unit_test(memory_errors_of_the_new_side_are_wrong),
+		cmocka_unit_test(what_has_not_settled_is_not_compared),
 		cmocka_unit_test(nothing_to_compare_passes_no_gate),
 		cmocka_unit_test(environments_are_compared),
 		cmocka_unit_test(signed_ranks_have_their_exact_distribution),

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "judge/comparing.h"
 #include "judge/judging.h"
+#include "plan/metrics.h"
 
 const char *change_name(enum change change)
 {
@@ -156,9 +157,20 @@ static void compare_metric(struct comparing *k, const struct subject *a, const s
 	observation_release(&after);
 }
 
-static bool is_wanted(const struct comparison_input *input, const struct metric_value *m)
+/* A main figure, or what would be one had it settled: that it did not is said, not left out. */
+static bool is_main(const struct case_result *c, const char *name)
 {
-	return m->better != BETTER_NONE && (m->headline || input->all_metrics);
+	const struct metric_value *m = case_metric(c, name);
+	const struct metric *row = metric_find(name);
+
+	return m && (m->headline || (row && row->headline && case_is_unsettled(c, m)));
+}
+
+static bool is_wanted(const struct comparison_input *input, const struct subject *a,
+		      const struct subject *b, const struct metric_value *m)
+{
+	return m->better != BETTER_NONE && (input->all_metrics || is_main(a->first, m->name) ||
+					    is_main(b->first, m->name));
 }
 
 /* The launch that says most of a case: a wrong result, an error, a skip, else the first. */
@@ -200,7 +212,7 @@ static void compare_case(struct comparing *k, const struct subject *a, const str
 	if (worst_a->status == CASE_SKIPPED && worst_b->status == CASE_SKIPPED)
 		return;
 	for (size_t i = 0; i < with_metrics->metric_count; i++) {
-		if (!is_wanted(k->input, &with_metrics->metrics[i]))
+		if (!is_wanted(k->input, a, b, &with_metrics->metrics[i]))
 			continue;
 		compare_metric(k, a, b, &with_metrics->metrics[i]);
 		rows++;
