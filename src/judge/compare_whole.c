@@ -73,6 +73,9 @@ static int by_weight(const void *a, const void *b)
 		return p->wrong ? -1 : 1;
 	if (p->change != q->change)
 		return p->change < q->change ? -1 : 1;
+	/* Certain before possible. */
+	if (p->possible != q->possible)
+		return q->possible ? -1 : 1;
 	if (x != y)
 		return x > y ? -1 : 1;
 	return strcmp(p->case_id, q->case_id);

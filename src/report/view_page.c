@@ -114,6 +114,7 @@ struct tree *view_page(const struct view *view, const char *title)
 	if (view->count > 1) {
 		view_differences(view, page);
 		view_ratios(view, page);
+		view_changes(view, page);
 	}
 	view_data(view, page);
 	return page;
