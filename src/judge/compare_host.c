@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "judge/comparing.h"
 #include "judge/difference.h"
+#include "judge/judge.h"
 
 #define FEWEST_FIGURES 5
 #define COMMON_SHARE 0.75 /* of the figures that moved the same way, by more than the margin */
@@ -175,7 +176,9 @@ void compare_hosts(struct comparing *k)
 
 	compare_yardsticks(k);
 	common = common_shift(c);
-	shared = !k->input->turns && is_common(&common);
+	/* Another machine has another host, and other devices. */
+	shared = !k->input->turns && is_common(&common) &&
+		 judge_same_machine(&k->input->a[0], &k->input->b[0]);
 	if (shared)
 		tell_common(c, &common);
 	for (size_t i = 0; i < c->count; i++) {
