@@ -101,6 +101,40 @@ grep -q 'launch.json' out && { echo "check: a launch is taken for a machine:"; c
 ln -s run latest
 expect 2 'latest/result.json is the same run as run/result.json: a launch counts once' run latest
 expect 2 'a launch counts once' run --baseline run --baseline latest
+# The judgement is kept where -o says, and told from there: the limits' file is no longer needed.
+expect 1 'kept.json' run -l tight.ini -o kept.json
+rm -f gone-tight.ini && mv tight.ini gone-tight.ini
+expect 1 'Not accepted: 0 of 1 check passed; 1 failed.' kept.json
+grep -q 'limits: tight.ini' out || { echo "check: whose limits they were is not said:"; cat out; failed=1; }
+grep -q 'Not accepted: 0 of 1' kept.json || { echo "the sentence is not in the result"; failed=1; }
+# Other limits judge anew, and say so.
+printf '[limit wide]\nmetric = alloc.latency\nmax = 10 s\n' >wide.ini
+expect 0 'Accepted: 1 of 1 judged, all passed.' kept.json -l wide.ini
+grep -q 'judged anew by wide.ini; the result holds a judgement by tight.ini: Not accepted: ' err ||
+	{ echo "check: judged anew without a word:"; cat err; failed=1; }
+# Strictness is added to what is kept, and never taken away.
+expect 0 'kept.json' run -l warn.ini -o kept.json
+expect 1 '1 WARN' kept.json --strict
+expect 2 '--output keeps one result' run launch.json -o both.json
+expect 2 'it must be another one' run -o run/result.json
+# A judgement that says more than its checks is refused.
+sed '/^ "judgement"/,$s/"verdict": "WARN",$/"verdict": "PASS",/; s/"accepted": true/"accepted": false/' kept.json >forged.json
+expect 2 'judgement.verdict: PASS, although checks[0] is not accepted' forged.json
+# Names of one's own limits do not leave the house with it.
+"$program" export result kept.json --anonymise >published.json || failed=1
+grep -q 'warn.ini\|\[limit tight\]' published.json && { echo "check: limits of one's own survive --anonymise"; failed=1; }
+expect 0 '1 WARN' published.json
+# run --check leaves it in the result; a run without it says that nothing was judged.
+"$program" run own.ini -o judged --check >out 2>&1 || { echo "run --check: exit code $?"; failed=1; }
+grep -q '^ "judgement": {' judged/result.json || { echo "run --check keeps no judgement"; failed=1; }
+grep -q '<p class="answer">Accepted: ' judged/report.html || { echo "the report does not tell the verdict"; failed=1; }
+"$program" run own.ini -o figures >out 2>&1
+grep -q '^Nothing was judged: ' out || { echo "run without --check: $(cat out)"; failed=1; }
+grep -q '"judgement"' figures/result.json && { echo "a run without --check has a judgement"; failed=1; }
+"$program" run --resume figures --check >out 2>&1
+grep -q '^Accepted: ' out && grep -q '"judgement"' figures/result.json || { echo "resume --check: $(cat out)"; failed=1; }
+"$program" run --resume figures >out 2>&1
+grep -q '^Accepted: ' out || { echo "resume of a judged run: $(cat out)"; failed=1; }
 if command -v python3 >/dev/null; then
 	python3 -m json.tool out.json >/dev/null || failed=1
 fi

@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "report/report.h"
+#include "result/verdict.h"
 #include "sample_report.h"
 
 static const struct sample_options two_gpus = {
@@ -125,6 +126,56 @@ static void healthy_run_is_not_called_more_than_it_is(void **state)
 	assert_has(html, "4 were not run");
 	assert_null(strstr(html, "What went wrong"));
 	free(html);
+}
+
+/* What did most of nothing is no reason for a green box: why it did not run is in the first sentences. */
+static void a_run_that_mostly_did_not_run_is_not_green(void **state)
+{
+	struct result result;
+	char *html;
+
+	(void)state;
+	sample_report(&result, &one_gpu);
+	for (size_t i = 0; i < result.case_count; i++) {
+		struct case_result *c = &result.cases[i];
+
+		if (i % 8 == 0 || c->status == CASE_SKIPPED)
+			continue;
+		c->status = CASE_SKIPPED;
+		free(c->reason);
+		c->reason = xstrdup("needs 2 devices & a switch");
+	}
+	html = page_of(&result, 1);
+	assert_has(html, "<section class=\"verdict skipped\"");
+	assert_has(html, "Mostly not run");
+	assert_has(html, "cases): needs 2 devices &amp; a switch.");
+	free(html);
+	result_release(&result);
+}
+
+/* The verdict that the result holds, in the same words as everywhere. */
+static void the_judgement_of_the_result_is_told(void **state)
+{
+	struct verdicts verdicts = { .overall = VERDICT_FAIL,
+				     .sentence = xstrdup("Not accepted: 1 of 2 checks passed; 1 failed."),
+				     .limits = xstrdup("mine.ini"),
+				     .limits_text = xstrdup("") };
+	struct result result;
+	char *html;
+
+	(void)state;
+	sample_report(&result, &one_gpu);
+	html = page_of(&result, 1);
+	assert_has(html, "nothing was judged");
+	free(html);
+	result_judge(&result, &verdicts);
+	html = page_of(&result, 1);
+	assert_has(html, "<section class=\"verdict failed\"");
+	assert_has(html, "REJECTED");
+	assert_has(html, "<p class=\"answer\">Not accepted: 1 of 2 checks passed; 1 failed.</p>");
+	assert_has(html, "Judged by the limits <bdi>mine.ini</bdi>");
+	free(html);
+	result_release(&result);
 }
 
 /* More columns than a page is wide: all devices are seen at once, with the middle and the worst named. */
@@ -691,6 +742,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answer_comes_first),
 		cmocka_unit_test(healthy_run_is_not_called_more_than_it_is),
+		cmocka_unit_test(a_run_that_mostly_did_not_run_is_not_green),
+		cmocka_unit_test(the_judgement_of_the_result_is_told),
 		cmocka_unit_test(many_devices_are_seen_at_once),
 		cmocka_unit_test(cases_that_only_sections_tell_apart_both_show),
 		cmocka_unit_test(unfinished_run_says_so),

@@ -166,25 +166,49 @@ static void print_aspects(const struct verdicts *v)
 	}
 }
 
+static const struct aspect_judgement *missing_at(const struct verdicts *v, size_t device,
+						 enum aspect aspect)
+{
+	const struct aspect_judgement *a = device_aspect(&v->devices[device], aspect);
+
+	return a && aspect_is_missing(a) ? a : NULL;
+}
+
+/* One line for all devices that lack the aspect for the same reason, at the first of them. */
+static void print_missing_at(const struct verdicts *v, size_t device, enum aspect aspect)
+{
+	const struct aspect_judgement *a = missing_at(v, device, aspect), *other;
+
+	for (size_t i = 0; i < device; i++) {
+		other = missing_at(v, i, aspect);
+		if (other && strcmp(other->reason, a->reason) == 0)
+			return;
+	}
+	printf("not judged: %s of %s", aspect_name(aspect), v->devices[device].device);
+	for (size_t i = device + 1; i < v->device_count; i++) {
+		other = missing_at(v, i, aspect);
+		if (other && strcmp(other->reason, a->reason) == 0)
+			printf(", %s", v->devices[i].device);
+	}
+	printf(": %s\n", a->reason);
+}
+
 /* Why a promised aspect was not judged, and what to do about it. */
 static void print_missing(const struct verdicts *v)
 {
 	bool any = false;
 
-	for (size_t i = 0; i < v->device_count; i++)
-		for (size_t k = 0; k < v->devices[i].aspect_count; k++) {
-			const struct aspect_judgement *aspect = &v->devices[i].aspects[k];
-
-			if (!aspect_is_missing(aspect))
+	for (int a = ASPECT_NONE + 1; a < ASPECT_COUNT; a++)
+		for (size_t i = 0; i < v->device_count; i++) {
+			if (!missing_at(v, i, (enum aspect)a))
 				continue;
-			printf("%s of %s was not judged: %s\n", aspect_name(aspect->aspect),
-			       v->devices[i].device, aspect->reason);
+			print_missing_at(v, i, (enum aspect)a);
 			any = true;
 		}
 	if (any)
-		printf("limits to judge it by: gpuproof config write generic -o mine.ini, edit it, and "
-		       "check RESULT --limits mine.ini;\nor a good run of the same model: min = 0.97 * "
-		       "baseline, with --baseline RESULT (gpuproof help limits)\n");
+		printf("To get limits: gpuproof config write generic -o mine.ini, edit it, then\n"
+		       "check RESULT --limits mine.ini; or of a good run of the same model:\n"
+		       "min = 0.97 * baseline, and --baseline RESULT. More: gpuproof help limits\n");
 }
 
 /* The last word, in bold and colour where somebody looks at it. */
