@@ -653,7 +653,7 @@ static void add_nights(struct history *h)
 	for (int day = 1; day <= 10; day++) {
 		struct error err = ERROR_NONE;
 		struct result r;
-		bool added;
+		enum history_added added;
 
 		node_init(&r, 1, "NVIDIA H200");
 		r.version = RESULT_VERSION;

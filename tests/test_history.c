@@ -66,11 +66,12 @@ static struct history *opened(enum db_mode mode)
 	return h;
 }
 
-static void add(struct history *h, int day, double value, const char *driver, bool expected)
+static void add(struct history *h, int day, double value, const char *driver,
+		enum history_added expected)
 {
 	struct error err = ERROR_NONE;
 	struct result r;
-	bool added;
+	enum history_added added;
 
 	night(&r, day, value, driver);
 	if (history_add(h, &r, &added, &err) != STATUS_OK)
@@ -116,10 +117,10 @@ static void nights_make_series(void **state)
 	struct seen seen;
 
 	(void)state;
-	add(h, 1, 50e9, "580.1", true);
-	add(h, 0, 51e9, "580.1", true);
-	add(h, 2, 52e9, "580.2", true);
-	add(h, 2, 99e9, "580.2", false); /* the same run again */
+	add(h, 1, 50e9, "580.1", HISTORY_ADDED);
+	add(h, 0, 51e9, "580.1", HISTORY_ADDED);
+	add(h, 2, 52e9, "580.2", HISTORY_ADDED);
+	add(h, 2, 52e9, "580.2", HISTORY_PRESENT); /* the same run again */
 	history_close(h);
 	h = opened(DB_READ);
 	seen = look(h, 0);
@@ -132,15 +133,72 @@ static void nights_make_series(void **state)
 	history_close(h);
 }
 
+/* One more case on the same device. */
+static void add_case(struct result *r, double value)
+{
+	node_add(r, 0, value, 0.001);
+	free(r->cases[1].id);
+	r->cases[1].id = xstrdup("transfer/d2h/pinned/512MiB@cuda:0");
+}
+
+static enum status add_version(struct history *h, double first, double second, const char *state,
+			       enum history_added *added, struct error *err)
+{
+	struct result r;
+
+	error_clear(err);
+	night(&r, 3, first, "1");
+	if (second > 0)
+		add_case(&r, second);
+	free(r.state);
+	r.state = xstrdup(state);
+	history_add(h, &r, added, err);
+	result_release(&r);
+	return err->status;
+}
+
+/* A run that was interrupted, added, resumed and added again. */
+static void resumed_runs_replace_their_first_part(void **state)
+{
+	struct history *h = opened(DB_CREATE);
+	struct error err = ERROR_NONE;
+	struct history_nights nights;
+	enum history_added added;
+
+	(void)state;
+	assert_int_equal(add_version(h, 50e9, 0, "interrupted", &added, &err), STATUS_OK);
+	assert_int_equal(added, HISTORY_ADDED);
+	assert_int_equal(add_version(h, 50e9, 0, "interrupted", &added, &err), STATUS_OK);
+	assert_int_equal(added, HISTORY_PRESENT);
+	assert_int_equal(add_version(h, 50e9, 40e9, "complete", &added, &err), STATUS_OK);
+	assert_int_equal(added, HISTORY_REPLACED);
+	assert_int_equal(look(h, 0).points, 2);
+	assert_int_equal(history_nights(h, &nights, &err), STATUS_OK);
+	assert_int_equal(nights.count, 1);
+	assert_string_equal(nights.items[0].run_id, "run-3");
+	assert_string_equal(nights.items[0].state, "complete");
+	history_nights_release(&nights);
+	/* The first part again, and the same run with another figure, are not taken. */
+	assert_int_equal(add_version(h, 50e9, 0, "interrupted", &added, &err), STATUS_USAGE);
+	assert_non_null(strstr(err.message, "with 2 figures, 1 of which this result lacks"));
+	assert_int_equal(add_version(h, 51e9, 40e9, "complete", &added, &err), STATUS_USAGE);
+	assert_non_null(strstr(err.message, "1 of its 2 figures have other values"));
+	assert_int_equal(add_version(h, 50e9, 40e9, "interrupted", &added, &err), STATUS_OK);
+	assert_int_equal(added, HISTORY_PRESENT);
+	assert_int_equal(look(h, 0).points, 2);
+	assert_true(look(h, 0).last == 40e9);
+	history_close(h);
+}
+
 static void failures_are_gaps(void **state)
 {
 	struct history *h = opened(DB_CREATE);
 	struct error err = ERROR_NONE;
 	struct result r;
-	bool added;
+	enum history_added added;
 
 	(void)state;
-	add(h, 0, 50e9, "1", true);
+	add(h, 0, 50e9, "1", HISTORY_ADDED);
 	night(&r, 1, 0, "1");
 	r.cases[0].status = CASE_ERROR;
 	assert_int_equal(history_add(h, &r, &added, &err), STATUS_OK);
@@ -167,12 +225,12 @@ static void two_writers_lose_nothing(void **state)
 			for (int i = 0; i < NIGHTS; i++) {
 				struct error err = ERROR_NONE;
 				struct result r;
-				bool added;
+				enum history_added added;
 
 				if (history_open(&h, path, DB_CREATE, &err) != STATUS_OK)
 					_exit(1);
 				night(&r, NIGHTS * c + i, 50e9, "1");
-				if (history_add(h, &r, &added, &err) != STATUS_OK || !added)
+				if (history_add(h, &r, &added, &err) != STATUS_OK || added != HISTORY_ADDED)
 					_exit(2);
 				result_release(&r);
 				history_close(h);
@@ -306,7 +364,7 @@ static void text_stays_text(void **state)
 	struct history_nights nights;
 	struct seen seen;
 	struct result r;
-	bool added;
+	enum history_added added;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(hostile); i++) {
@@ -338,7 +396,7 @@ static void pruning_keeps_the_rest(void **state)
 
 	(void)state;
 	for (int i = 0; i < 10; i++)
-		add(h, i, 50e9, "1", true);
+		add(h, i, 50e9, "1", HISTORY_ADDED);
 	assert_true(history_day("2026-01-05", &day));
 	assert_int_equal(history_prune(h, day, &removed, &err), STATUS_OK);
 	assert_int_equal(removed, 4);
@@ -371,7 +429,7 @@ static void spread_between_nights(void **state)
 
 	(void)state;
 	for (int i = 0; i < 40; i++)
-		add(h, i, (i < 20 ? 50e9 : 40e9) * (i % 2 ? 1.01 : 0.99), "1", true);
+		add(h, i, (i < 20 ? 50e9 : 40e9) * (i % 2 ? 1.01 : 0.99), "1", HISTORY_ADDED);
 	history_each(h, &filter, see, &seen, &err);
 	spread = spread_of(h, seen.case_id, NULL);
 	assert_int_equal(spread.nights, 20);
@@ -381,7 +439,7 @@ static void spread_between_nights(void **state)
 	assert_int_equal(spread_of(h, seen.case_id, "another").nights, 0);
 	assert_true(isnan(spread_of(h, seen.case_id, "another").ratio));
 	/* One night of another driver tells nothing yet. */
-	add(h, 40, 50e9, "2", true);
+	add(h, 40, 50e9, "2", HISTORY_ADDED);
 	assert_true(isnan(spread_of(h, seen.case_id, NULL).ratio));
 	history_close(h);
 }
@@ -430,6 +488,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(nights_make_series),       TEST(failures_are_gaps),
+		TEST(resumed_runs_replace_their_first_part),
 		TEST(two_writers_lose_nothing), TEST(two_creators_agree),
 		TEST(older_versions_are_migrated),
 		TEST(other_files_are_refused),  TEST(missing_is_said),

@@ -140,6 +140,29 @@ for action in show trend report prune; do
 done
 expect 2 "what is 'monday' for?" baseline list monday
 expect 0 '29 nights removed' history prune --keep 10
+# A run that was added when it was interrupted, then resumed: once, as a whole.
+python3 - <<'END'
+import copy, json
+whole = json.load(open("00.json"))
+whole["run"].update(id="resumed", planned=2)
+part = copy.deepcopy(whole)
+part["run"]["state"] = "interrupted"
+json.dump(part, open("part.json", "w"))
+more = copy.deepcopy(whole["cases"][0])
+more["id"] = more["id"].replace("64KiB", "128KiB")
+whole["cases"].append(more)
+json.dump(whole, open("whole.json", "w"))
+whole["cases"].pop(0)
+json.dump(whole, open("other_half.json", "w"))
+END
+expect 0 'part.json is now in resumed.db' history add part.json --db resumed.db
+expect 0 'in place of what its run had measured before' history add whole.json --db resumed.db
+expect 0 'complete' history show --db resumed.db
+expect 2 'which this result lacks: not replaced' history add other_half.json --db resumed.db
+expect 2 'which this result lacks: not replaced' history add part.json --db resumed.db
+expect 0 'whole.json is in resumed.db already' history add whole.json --db resumed.db
+"$program" history show --db resumed.db >out
+[ "$(wc -l <out)" -eq 2 ] || { echo "a resumed run is not one night"; cat out; failed=1; }
 # A night of a wrong clock, a hundred years beyond the others, makes none of them old.
 python3 - <<'END'
 import json

@@ -46,6 +46,12 @@ static int finish(const struct error *err)
 
 static int add(struct history_arguments *a)
 {
+	static const char *const words[] = {
+		[HISTORY_PRESENT] = "gpuproof: %s is in %s already\n",
+		[HISTORY_ADDED] = "gpuproof: %s is now in %s\n",
+		[HISTORY_REPLACED] =
+			"gpuproof: %s is now in %s, in place of what its run had measured before\n"
+	};
 	struct result_list results = { 0 };
 	struct error err = ERROR_NONE;
 	struct history *history = NULL;
@@ -57,13 +63,12 @@ static int add(struct history_arguments *a)
 	if (err.status == STATUS_OK)
 		history_open(&history, a->db, DB_CREATE, &err);
 	for (size_t i = 0; i < results.count && err.status == STATUS_OK; i++) {
-		bool added;
+		enum history_added added;
 
 		if (history_add(history, &results.items[i], &added, &err) != STATUS_OK)
 			error_prefix(&err, "%s", results.paths[i]);
 		else
-			fprintf(stderr, "gpuproof: %s is %s %s%s\n", results.paths[i],
-				added ? "now in" : "in", a->db, added ? "" : " already");
+			fprintf(stderr, words[added], results.paths[i], a->db);
 	}
 	history_close(history);
 	result_list_release(&results);
@@ -346,8 +351,8 @@ const struct command command_history = {
 	.name = "history",
 	.summary = "keep every night's figures and see what changed",
 	.usage =
-		"history add RESULT...      once each; a run that is there already changes "
-		"nothing\n"
+		"history add RESULT...      adding the same run twice has no effect; a resumed "
+		"one replaces its first part\n"
 		"       gpuproof history trend              what changed, is new, was missed\n"
 		"       gpuproof history report [-o FILE]   the same as an HTML page\n"
 		"       gpuproof history show               the nights; with --case, --metric or "

@@ -27,9 +27,18 @@ enum status history_open(struct history **out, const char *path, enum db_mode mo
 void history_close(struct history *history);
 struct db *history_db(struct history *history);
 
-/* Adds a night. `added` is false when its run is there already: adding it again changes nothing. */
-enum status history_add(struct history *history, const struct result *result, bool *added,
-			struct error *err);
+enum history_added {
+	HISTORY_PRESENT, /* the run is there already with the same figures: nothing has changed */
+	HISTORY_ADDED,
+	HISTORY_REPLACED /* the run was there with fewer figures, or was not complete: it was resumed since */
+};
+
+/*
+ * Adds a night. A run that is there already is refused (STATUS_USAGE) when the result lacks figures that it has, or has other
+ * values for as many.
+ */
+enum status history_add(struct history *history, const struct result *result,
+			enum history_added *added, struct error *err);
 
 struct history_night {
 	int64_t id, day; /* day: since 1970-01-01 */

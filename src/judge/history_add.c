@@ -130,23 +130,111 @@ static enum status add_night(struct adding *a, int64_t day)
 	return a->err->status;
 }
 
-enum status history_add(struct history *h, const struct result *r, bool *added, struct error *err)
+/* What a run that is there and the same run as it comes now have measured. */
+struct versions {
+	int64_t old; /* night; 0: the run is new */
+	bool old_complete;
+	size_t old_figures, figures, missing,
+		changed; /* of the old ones: not there now; another value now */
+};
+
+static size_t count_figures(struct adding *a, int64_t night)
 {
-	struct adding a = {
-		.db = history_db(h), .result = r, .host = text_or(result_fact(r, "hostname")), .err = err
-	};
+	return (size_t)db_id(db_select(
+		a->db, a->err, "SELECT count(value) FROM point WHERE night = ?", "i", night));
+}
+
+static void compare_versions(struct adding *a, struct versions *v)
+{
+	v->old_figures = count_figures(a, v->old);
+	v->figures = count_figures(a, a->night);
+	v->missing = (size_t)db_id(
+		db_select(a->db, a->err,
+			  "SELECT count(*) FROM point o LEFT JOIN point n ON n.series = o.series "
+			  "AND n.night = ?"
+			  " WHERE o.night = ? AND o.value IS NOT NULL AND n.value IS NULL",
+			  "ii", a->night, v->old));
+	v->changed = (size_t)db_id(db_select(
+		a->db, a->err,
+		"SELECT count(*) FROM point o JOIN point n ON n.series = o.series AND n.night = ?"
+		" WHERE o.night = ? AND n.value <> o.value",
+		"ii", a->night, v->old));
+}
+
+/* The old version gives up its name until one of both is dropped. */
+static void set_old_aside(struct adding *a, struct versions *v)
+{
+	struct db_query *q = db_select(a->db, a->err, "SELECT id, state FROM night WHERE run = ?",
+				       "s", a->result->run_id);
+
+	if (db_next(q)) {
+		v->old = db_integer(q, 0);
+		v->old_complete = strcmp(db_string(q, 1), "complete") == 0;
+	}
+	db_end(q);
+	if (v->old)
+		db_run(a->db, a->err,
+		       "UPDATE night SET run = run || char(10) || 'replaced' WHERE id = ?", "i",
+		       v->old);
+}
+
+static enum history_added choose(const struct adding *a, const struct versions *v)
+{
+	const char *run = a->result->run_id;
+	bool completed = !v->old_complete && strcmp(text_or(a->result->state), "complete") == 0;
+
+	if (v->missing)
+		error_set(a->err, STATUS_USAGE,
+			  "run %.80s is in the history with %zu figures, %zu of which this result "
+			  "lacks: not replaced",
+			  run, v->old_figures, v->missing);
+	else if (v->figures > v->old_figures || completed)
+		return HISTORY_REPLACED;
+	else if (v->changed)
+		error_set(
+			a->err, STATUS_USAGE,
+			"run %.80s is in the history, and %zu of its %zu figures have other values "
+			"there: not replaced; a run of its own has an id of its own",
+			run, v->changed, v->old_figures);
+	return HISTORY_PRESENT;
+}
+
+static enum history_added settle(struct adding *a, struct versions *v)
+{
+	enum history_added how;
+
+	if (!v->old)
+		return HISTORY_ADDED;
+	compare_versions(a, v);
+	how = choose(a, v);
+	if (how == HISTORY_REPLACED) {
+		db_run(a->db, a->err, "DELETE FROM point WHERE night = ?", "i", v->old);
+		db_run(a->db, a->err, "DELETE FROM night WHERE id = ?", "i", v->old);
+	}
+	return how;
+}
+
+enum status history_add(struct history *h, const struct result *r, enum history_added *added,
+			struct error *err)
+{
+	struct adding a = { .db = history_db(h),
+			    .result = r,
+			    .host = text_or(result_fact(r, "hostname")),
+			    .err = err };
+	struct versions versions = { 0 };
 	int64_t day;
 
-	*added = false;
+	*added = HISTORY_PRESENT;
 	if (!history_day(r->started, &day) || !*text_or(r->run_id))
 		return error_set(err, STATUS_USAGE,
 				 "a result without a run id and a time of its start");
 	if (db_begin(history_db(h), err) != STATUS_OK)
 		return err->status;
-	if (!db_id(db_select(history_db(h), err, "SELECT id FROM night WHERE run = ?", "s",
-			     r->run_id)) &&
-	    err->status == STATUS_OK && add_night(&a, day) == STATUS_OK)
-		*added = db_commit(history_db(h), err) == STATUS_OK;
+	set_old_aside(&a, &versions);
+	if (err->status == STATUS_OK && add_night(&a, day) == STATUS_OK)
+		*added = settle(&a, &versions);
+	if (err->status == STATUS_OK && *added != HISTORY_PRESENT)
+		db_commit(history_db(h), err);
 	db_rollback(history_db(h));
 	return err->status;
 }

@@ -175,7 +175,7 @@ static void speed(size_t nights, size_t metrics, const char *kept)
 	struct stat about;
 	uint64_t seed = 1;
 	off_t page_bytes = 0;
-	bool added;
+	enum history_added added;
 
 	if (!kept)
 		close(mkstemp(temporary));
