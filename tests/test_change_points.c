@@ -376,6 +376,9 @@ static void missed_nights_are_seen(void **state)
 	assert_int_equal(missed[1], 104);
 	assert_int_equal(missed_nights(weekly, 5, missed, 8), 1);
 	assert_int_equal(missed[0], 35);
+	/* A night of a wrong clock, eight thousand years ahead, takes no time. */
+	assert_int_equal(missed_nights((int64_t[]){ 0, 1, 2, LAST_DAY }, 4, missed, 2), LAST_DAY - 3);
+	assert_int_equal(missed[1], 4);
 	assert_int_equal(missed_nights(daily, 1, missed, 8), 0);
 	assert_int_equal(missed_nights(NULL, 0, missed, 8), 0);
 }

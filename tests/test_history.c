@@ -408,6 +408,34 @@ static void pruning_keeps_the_rest(void **state)
 	assert_false(history_day("soon", &day));
 }
 
+/* A day that no calendar has is damage, not a loop without end. */
+static void days_out_of_range_are_damage(void **state)
+{
+	static const int64_t days[] = { INT64_MAX, INT64_MIN, LAST_DAY + 1, FIRST_DAY - 1 };
+	const struct history_filter filter = { 0 };
+	struct history *h = opened(DB_CREATE);
+	struct error err = ERROR_NONE;
+	struct seen seen = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		add(h, i, 50e9, "1", HISTORY_ADDED);
+	for (size_t i = 0; i < ARRAY_SIZE(days); i++) {
+		struct history_nights nights;
+
+		db_run(history_db(h), &err, "UPDATE night SET day = ? WHERE id = 2", "i", days[i]);
+		assert_int_equal(history_nights(h, &nights, &err), STATUS_IO);
+		assert_non_null(strstr(err.message, "the history is damaged: the day "));
+		history_nights_release(&nights);
+		error_clear(&err);
+		assert_int_equal(history_each(h, &filter, see, &seen, &err), STATUS_IO);
+		error_clear(&err);
+	}
+	db_run(history_db(h), &err, "UPDATE night SET day = ? WHERE id = 2", "i", LAST_DAY);
+	assert_int_equal(history_each(h, &filter, see, &seen, &err), STATUS_OK);
+	history_close(h);
+}
+
 static struct night_spread spread_of(struct history *h, const char *case_id, const char *machine)
 {
 	struct error err = ERROR_NONE;
@@ -493,6 +521,7 @@ int main(void)
 		TEST(older_versions_are_migrated),
 		TEST(other_files_are_refused),  TEST(missing_is_said),
 		TEST(text_stays_text),          TEST(pruning_keeps_the_rest),
+		TEST(days_out_of_range_are_damage),
 		TEST(spread_between_nights),      TEST(baselines_come_back),
 	};
 

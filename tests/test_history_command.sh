@@ -207,6 +207,13 @@ expect 0 '' history add gap0.json --db turns.db
 expect 0 'Nothing changed.' history trend --db turns.db
 expect 0 '' history add gap?.json --db turns.db
 expect 0 'no figure in the last 3 nights: skipped or failed' history trend --db turns.db
+cp gpuproof-history.db damaged.db
+python3 -c 'import sqlite3
+with sqlite3.connect("damaged.db") as db: db.execute("update night set day = 9223372036854775807 where run = ?", ("other",))'
+for action in trend show report "trend --nights 3" "prune --keep 3"; do
+	# shellcheck disable=SC2086
+	expect 3 'damaged.db: the history is damaged: the day 9223372036854775807' history $action --db damaged.db
+done
 cp gpuproof-history.db future.db
 expect 0 'future.db' history add future.json --db future.db
 expect 0 '0 nights removed' history prune --keep 36500 --db future.db

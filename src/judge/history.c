@@ -64,6 +64,12 @@ struct db *history_db(struct history *h)
 	return h->db;
 }
 
+/* Loops run from day to day: one that no calendar has would make them endless. */
+static int64_t day_of(struct db_query *q, int column)
+{
+	return db_integer_within(q, column, FIRST_DAY, LAST_DAY, "the day");
+}
+
 static const char *text_or(const char *s)
 {
 	return s ? s : "";
@@ -81,7 +87,7 @@ enum status history_nights(struct history *h, struct history_nights *out, struct
 		ARRAY_GROW(out->items, out->count, out->capacity);
 		out->items[out->count++] =
 			(struct history_night){ .id = db_integer(q, 0),
-						.day = db_integer(q, 1),
+						.day = day_of(q, 1),
 						.run_id = text_harmless(db_string(q, 2)),
 						.started = text_harmless(db_string(q, 3)),
 						.host = text_harmless(db_string(q, 4)),
@@ -129,7 +135,7 @@ static void take_row(struct db_query *q, struct history_series *s)
 {
 	ARRAY_GROW(s->points, s->count, s->capacity);
 	s->points[s->count++] = (struct history_point){ .night = db_integer(q, 7),
-							.day = db_integer(q, 8),
+							.day = day_of(q, 8),
 							.epoch = db_integer(q, 9),
 							.value = db_real(q, 10),
 							.low = db_real(q, 11),
@@ -159,7 +165,7 @@ static int64_t first_day(struct history *h, size_t nights, struct error *err)
 	q = db_select(h->db, err,
 		      "SELECT day FROM night GROUP BY day ORDER BY day DESC LIMIT 1 OFFSET ?", "i",
 		      (int64_t)nights - 1);
-	day = db_next(q) ? db_integer(q, 0) : INT64_MIN;
+	day = db_next(q) ? day_of(q, 0) : INT64_MIN;
 	db_end(q);
 	return day;
 }
@@ -193,5 +199,6 @@ enum status history_each(struct history *h, const struct history_filter *f,
 	if (series.count)
 		visit(context, &series);
 	series_release(&series);
-	return db_end(q);
+	db_end(q);
+	return err->status;
 }

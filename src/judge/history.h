@@ -103,6 +103,10 @@ void history_notes_release(struct history_notes *notes);
 /* Removes the nights before `day`, and what has no points any more; `removed` nights. */
 enum status history_prune(struct history *history, int64_t day, size_t *removed, struct error *err);
 
+/* Days that dates of four digits have: 0001-01-01 to 9999-12-31. */
+#define FIRST_DAY INT64_C(-719162)
+#define LAST_DAY INT64_C(2932896)
+
 /* "2026-11-20..." -> days since 1970-01-01; false: no date. */
 bool history_day(const char *date, int64_t *day);
 void history_date(int64_t day, char out[16]);

@@ -1,6 +1,7 @@
 #include "judge/history_db.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <sqlite3.h>
 #include <stdarg.h>
@@ -128,6 +129,21 @@ bool db_next(struct db_query *q)
 int64_t db_integer(const struct db_query *q, int column)
 {
 	return sqlite3_column_int64(q->statement, column);
+}
+
+int64_t db_integer_within(struct db_query *q, int column, int64_t least, int64_t most,
+			  const char *what)
+{
+	int64_t value = db_integer(q, column);
+
+	if (value >= least && value <= most)
+		return value;
+	if (q->status == STATUS_OK)
+		q->status = error_set(q->err, STATUS_IO,
+				      "%s: the history is damaged: %s %" PRId64
+				      " is not within %" PRId64 " and %" PRId64,
+				      q->db->path, what, value, least, most);
+	return least;
 }
 
 double db_real(const struct db_query *q, int column)

@@ -52,6 +52,9 @@ struct db_query *db_select(struct db *db, struct error *err, const char *sql, co
 bool db_next(struct db_query *query);
 int64_t db_integer(const struct db_query *query, int column);
 double db_real(const struct db_query *query, int column); /* NULL is NaN */
+/* As db_integer(), but what is outside of [least, most] is damage (STATUS_IO), named `what`, and ends the query. */
+int64_t db_integer_within(struct db_query *query, int column, int64_t least, int64_t most,
+			  const char *what);
 const char *db_string(const struct db_query *query,
 		      int column);          /* NULL is ""; valid until the next row */
 enum status db_end(struct db_query *query); /* frees it */

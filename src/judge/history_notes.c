@@ -37,7 +37,7 @@ enum status history_notes(struct history *h, struct history_notes *out, struct e
 		ARRAY_GROW(out->items, out->count, out->capacity);
 		out->items[out->count++] =
 			(struct history_note){ .id = db_integer(q, 0),
-					       .day = db_integer(q, 1),
+					       .day = db_integer_within(q, 1, FIRST_DAY, LAST_DAY, "the day of a note"),
 					       .series = db_integer(q, 2),
 					       .acknowledges = db_integer(q, 3) != 0,
 					       .text = text_harmless(db_string(q, 4)),

@@ -36,13 +36,18 @@ size_t missed_nights(const int64_t *days, size_t count, int64_t *missed, size_t 
 	qsort(gaps, n, sizeof(*gaps), ascending);
 	pace = n ? (int64_t)gaps[(n - 1) / 2] : 1;
 	free(gaps);
-	for (size_t i = 1; i < count; i++)
+	for (size_t i = 1; i < count; i++) {
 		/* Half a pace of lateness is none. */
-		for (int64_t day = days[i - 1] + pace; 2 * (days[i] - day) >= pace; day += pace) {
-			if (found < room)
-				missed[found] = day;
-			found++;
+		int64_t absent = (2 * (days[i] - days[i - 1]) - pace) / (2 * pace);
+
+		for (int64_t k = 1; k <= absent; k++, found++) {
+			if (found >= room) {
+				found += (size_t)(absent - k + 1);
+				break;
+			}
+			missed[found] = days[i - 1] + k * pace;
 		}
+	}
 	return found;
 }
 
