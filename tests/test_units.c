@@ -146,6 +146,18 @@ static void numbers_are_shown_with_four_digits(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		assert_string_equal(units_format(rows[i].value, rows[i].unit, out, sizeof(out)), rows[i].shown);
 	assert_string_equal(units_format((double)NAN, "s", out, sizeof(out)), "-");
+	/* Sizes that somebody asked for keep their unit; whatever else a sum of them is has SI's. */
+	assert_string_equal(units_format(64 << 20, "B", out, sizeof(out)), "64 MiB");
+	assert_string_equal(units_format(16384, "B", out, sizeof(out)), "16 KiB");
+	assert_string_equal(units_format(96 << 20, "B", out, sizeof(out)), "96 MiB");
+	assert_string_equal(units_format(11.0 * (1 << 30), "B", out, sizeof(out)), "11 GiB");
+	assert_string_equal(units_format(218 << 20, "B", out, sizeof(out)), "228.6 MB");
+	assert_string_equal(units_format(1e9, "B", out, sizeof(out)), "1.000 GB");
+	assert_string_equal(units_format(1000, "B", out, sizeof(out)), "1.000 kB");
+	assert_string_equal(units_format(0, "B", out, sizeof(out)), "0 B");
+	assert_string_equal(units_format(1024.5, "B", out, sizeof(out)), "1.024 kB");
+	assert_string_equal(units_format(64 << 20, "B/s", out, sizeof(out)), "67.11 MB/s");
+	assert_string_equal(units_si(64 << 20, "B", out, sizeof(out)), "67.11 MB");
 	/* Beyond all prefixes: short, and with its unit. */
 	assert_string_equal(units_format(1e308, "s", out, sizeof(out)), "1.000e+308 s");
 	assert_string_equal(units_format(1e-40, "s", out, sizeof(out)), "1.000e-31 ns");

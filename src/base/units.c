@@ -284,7 +284,7 @@ static bool needs_exponent(double shown, bool prefixed)
 	return shown != 0 && (fabs(shown) < least || fabs(shown) >= most);
 }
 
-char *units_format(double value, const char *unit, char *out, size_t size)
+char *units_si(double value, const char *unit, char *out, size_t size)
 {
 	const char *prefix;
 	double factor = units_prefix(value, unit, &prefix);
@@ -303,4 +303,30 @@ char *units_format(double value, const char *unit, char *out, size_t size)
 		snprintf(out, size, "%.*f%s%s%s", decimals(shown, 4), shown, bare ? "" : " ", prefix,
 			 bare ? "" : unit);
 	return out;
+}
+
+/* "64 MiB", "192 KiB": what was asked for in powers of two comes back so. False: it is no such size. */
+static bool binary_size(double value, const char *unit, char *out, size_t size)
+{
+	static const char *const names[] = { "KiB", "MiB", "GiB", "TiB" };
+	uint64_t count = value >= 1024 && value < 0x1p63 ? (uint64_t)value : 0, odd;
+	int power = -1;
+
+	if (strcmp(unit, "B") != 0 || (double)count != value)
+		return false;
+	while (power + 1 < (int)(sizeof(names) / sizeof(names[0])) && count && count % 1024 == 0) {
+		count /= 1024;
+		power++;
+	}
+	for (odd = count; odd % 2 == 0 && odd > 0;)
+		odd /= 2;
+	if (power < 0 || count >= 1024 || odd >= 16)
+		return false;
+	snprintf(out, size, "%u %s", (unsigned)count, names[power]);
+	return true;
+}
+
+char *units_format(double value, const char *unit, char *out, size_t size)
+{
+	return binary_size(value, unit, out, size) ? out : units_si(value, unit, out, size);
 }

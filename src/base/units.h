@@ -41,13 +41,16 @@ enum status units_parse_real(const char *s, double *value, struct error *err);
  * units_about: a time that is no measurement, rounded up: "4 s", "3 min", "1.5 h".
  * units_format: 4 significant digits and an SI prefix that suits `value`:
  * (5.545e10, "B/s") -> "55.45 GB/s"; (1.17e-6, "s") -> "1.170 us"; unknown units are appended
- * as they are; ratio "1" has no unit; NaN -> "-".
+ * as they are; ratio "1" has no unit; NaN -> "-". Sizes as people ask for them, up to 15
+ * times a power of two, keep their unit: (67108864, "B") -> "64 MiB".
+ * units_si: the same with SI prefixes alone, for values on axes that have those.
  */
 char *units_size(uint64_t bytes, char *out, size_t size);
 char *units_duration(double seconds, char *out, size_t size);
 char *units_percent(double ratio, char *out, size_t size);
 char *units_about(double seconds, char *out, size_t size);
 char *units_format(double value, const char *unit, char *out, size_t size);
+char *units_si(double value, const char *unit, char *out, size_t size);
 
 /*
  * The units that results have: of metrics, samples, parameters and quantities over time. A suite with another one adds it

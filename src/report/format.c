@@ -110,7 +110,7 @@ char *format_quantity(double value, const char *unit, char *out, size_t size)
 		snprintf(out, size, "%s samples", plain);
 		return out;
 	}
-	units_format(value, unit, plain, sizeof(plain));
+	units_si(value, unit, plain, sizeof(plain));
 	units_prefix(value, unit, &prefix);
 	micro = strcmp(prefix, "u") == 0 ? strchr(plain, 'u') : NULL;
 	if (micro)

@@ -145,7 +145,7 @@ static void memory_facts(const struct facts *facts)
 
 	host_value(facts->root, "/proc/meminfo", "MemTotal", ':', value, sizeof(value)); /* "263996044 kB", of 1024 */
 	if (value[0])
-		add(facts, "memory", units_format(strtod(value, NULL) * 1024, "B", size, sizeof(size)));
+		add(facts, "memory", units_si(strtod(value, NULL) * 1024, "B", size, sizeof(size)));
 	if (!host_first_line(facts->root, "/sys/kernel/mm/transparent_hugepage/enabled", value, sizeof(value)))
 		return;
 	chosen = strchr(value, '['); /* "always [madvise] never" */

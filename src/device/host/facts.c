@@ -36,7 +36,7 @@ void host_facts(fact_fn *add, void *context)
 	snprintf(value, sizeof(value), "%d", shares_cores());
 	add(context, "usable cores", value);
 	add(context, "usable memory",
-	    units_format((double)limits_memory_total(), "B", value, sizeof(value)));
+	    units_si((double)limits_memory_total(), "B", value, sizeof(value)));
 	if (blas) {
 		add(context, "openblas", blas->openblas_get_config());
 		add(context, "openblas kernels", blas->openblas_get_corename());
