@@ -1,6 +1,7 @@
 #include "reference/population.h"
 
 #include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,7 +17,6 @@ static void value_release(struct population_value *v)
 	free(v->measured);
 	free(v->driver);
 	free(v->origin);
-	free(v->place);
 }
 
 static void card_release(struct population_card *card)
@@ -44,6 +44,7 @@ void population_release(struct population *p)
 		free(f->unit);
 	}
 	free(p->cards);
+	free(p->slots);
 	free(p->figures);
 	*p = (struct population){ 0 };
 }
@@ -78,12 +79,42 @@ void population_drop_values(struct population *p, const char *id)
 		drop_values(&p->figures[i], id);
 }
 
+/* FNV-1a */
+static size_t hash_of(const char *id)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (const char *p = id; *p; p++)
+		hash = (hash ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
+	return (size_t)(hash ^ hash >> 32);
+}
+
+/* Where the card is, or would be; there is always a free slot. */
+static size_t *slot_of(const struct population *p, const char *id)
+{
+	size_t mask = p->slot_count - 1;
+
+	for (size_t at = hash_of(id) & mask;; at = (at + 1) & mask)
+		if (!p->slots[at] || strcmp(p->cards[p->slots[at] - 1].id, id) == 0)
+			return &p->slots[at];
+}
+
+static void grow_slots(struct population *p)
+{
+	if (2 * (p->card_count + 1) < p->slot_count)
+		return;
+	free(p->slots);
+	p->slot_count = p->slot_count ? 4 * p->slot_count : 64;
+	p->slots = xcalloc(p->slot_count, sizeof(*p->slots));
+	for (size_t i = 0; i < p->card_count; i++)
+		*slot_of(p, p->cards[i].id) = i + 1;
+}
+
 static struct population_card *find_card(const struct population *p, const char *id)
 {
-	for (size_t i = 0; i < p->card_count; i++)
-		if (strcmp(p->cards[i].id, id) == 0)
-			return &p->cards[i];
-	return NULL;
+	size_t found = p->slot_count ? *slot_of(p, id) : 0;
+
+	return found ? &p->cards[found - 1] : NULL;
 }
 
 const struct population_card *population_card(const struct population *p, const char *id)
@@ -97,7 +128,9 @@ struct population_card *population_add_card(struct population *p, const char *id
 
 	if (card)
 		return card;
+	grow_slots(p);
 	ARRAY_GROW(p->cards, p->card_count, p->card_capacity);
+	*slot_of(p, id) = p->card_count + 1;
 	card = &p->cards[p->card_count++];
 	*card = (struct population_card){ .id = xstrdup(id),
 					  .model = xstrdup(""),
@@ -128,6 +161,20 @@ struct population_figure *population_add_figure(struct population *p, const char
 	return f;
 }
 
+struct population_value *population_append_value(struct population_figure *f, const char *cards,
+						 double value)
+{
+	ARRAY_GROW(f->values, f->count, f->capacity);
+	f->values[f->count] = (struct population_value){ .cards = xstrdup(cards),
+							 .value = value,
+							 .count = 1,
+							 .model = xstrdup(""),
+							 .measured = xstrdup(""),
+							 .driver = xstrdup(""),
+							 .origin = xstrdup("") };
+	return &f->values[f->count++];
+}
+
 void population_set_value(struct population_figure *f, const char *cards, double value)
 {
 	for (size_t k = 0; k < f->count; k++)
@@ -135,15 +182,7 @@ void population_set_value(struct population_figure *f, const char *cards, double
 			f->values[k].value = value;
 			return;
 		}
-	ARRAY_GROW(f->values, f->count, f->capacity);
-	f->values[f->count++] = (struct population_value){ .cards = xstrdup(cards),
-							   .value = value,
-							   .count = 1,
-							   .model = xstrdup(""),
-							   .measured = xstrdup(""),
-							   .driver = xstrdup(""),
-							   .origin = xstrdup(""),
-							   .place = xstrdup("") };
+	population_append_value(f, cards, value);
 }
 
 char *population_point(const char *case_id)
@@ -160,8 +199,8 @@ bool population_text_fits(const char *text)
 {
 	size_t length = strlen(text);
 
-	if (!length || length > 180 || !text_is_utf8(text, length) ||
-	    strchr(" \t;#\"'", *text) || strchr(" \t", text[length - 1]))
+	if (!length || length > 180 || !text_is_utf8(text, length) || strchr(" \t;#\"'", *text) ||
+	    strchr(" \t", text[length - 1]))
 		return false;
 	for (const char *p = text; *p; p += text_utf8_sequence(p, strlen(p)))
 		if (text_is_harmful(p, text_utf8_sequence(p, strlen(p))) ||

@@ -64,7 +64,7 @@ struct population_value {
 	double spread;
 	char *model, *measured, *driver, *origin;
 	bool shipped;
-	char *place;
+	size_t line; /* of its file; 0: from none */
 };
 
 struct population_figure {
@@ -78,6 +78,8 @@ struct population_figure {
 struct population {
 	struct population_card *cards;
 	size_t card_count, card_capacity;
+	size_t *slots; /* cards by the hash of their ids: index + 1, 0: free */
+	size_t slot_count; /* 0 or a power of two */
 	struct population_figure *figures;
 	size_t figure_count, figure_capacity;
 	bool without_shipped; /* the own file says so */
@@ -102,6 +104,9 @@ const struct population_card *population_card(const struct population *p, const 
 struct population_figure *population_add_figure(struct population *p, const char *point,
 						const char *preheat, const char *metric,
 						const char *unit);
+/* For a reader, which looks for cards that are there twice by itself. Valid until the next call. */
+struct population_value *population_append_value(struct population_figure *figure,
+						 const char *cards, double value);
 /* `cards`: as in struct population_value; replaces the value that they have. */
 void population_set_value(struct population_figure *figure, const char *cards, double value);
 /*

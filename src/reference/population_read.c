@@ -146,14 +146,9 @@ static void add_value(struct reading *r, size_t line, const char *cards, const c
 
 	if (!begin_values(r, line) || !cards_are_known(r, line, cards))
 		return;
-	for (size_t k = 0; k < r->figure->count; k++)
-		if (strcmp(r->figure->values[k].cards, cards) == 0) {
-			complain(r, line, "%.100s stands there twice: a card counts once", cards);
-			return;
-		}
 	value = read_value(r, line, cards, text);
 	if (!isnan(value))
-		population_set_value(r->figure, cards, value);
+		population_append_value(r->figure, cards, value)->line = line;
 }
 
 /* "36 x 4.48 TB/s" */
@@ -184,8 +179,7 @@ static void add_kind(struct reading *r, const char *text)
 					   .measured = xstrdup(h->measured),
 					   .driver = xstrdup(h->driver ? h->driver : ""),
 					   .origin = xstrdup(h->origin),
-					   .shipped = r->shipped,
-					   .place = xasprintf("%s:%zu", r->name, r->header) };
+					   .shipped = r->shipped };
 }
 
 static void finish_kinds(struct reading *r)
@@ -208,6 +202,31 @@ static void finish_kinds(struct reading *r)
 	}
 }
 
+static int by_cards(const void *a, const void *b)
+{
+	const struct population_value *p = *(const struct population_value *const *)a;
+	const struct population_value *q = *(const struct population_value *const *)b;
+	int order = strcmp(p->cards, q->cards);
+
+	return order ? order : (p->line > q->line) - (p->line < q->line);
+}
+
+/* A card counts once in a figure. */
+static void check_figure(struct reading *r)
+{
+	const struct population_figure *f = r->figure;
+	const struct population_value **sorted = xcalloc(f->count + 1, sizeof(*sorted));
+
+	for (size_t k = 0; k < f->count; k++)
+		sorted[k] = &f->values[k];
+	qsort(sorted, f->count, sizeof(*sorted), by_cards);
+	for (size_t k = 1; k < f->count; k++)
+		if (*sorted[k]->cards && strcmp(sorted[k - 1]->cards, sorted[k]->cards) == 0)
+			complain(r, sorted[k]->line,
+				 "%.100s stands there twice: a card counts once", sorted[k]->cards);
+	free(sorted);
+}
+
 /* Whether the section that ends here says what it must. */
 static void finish_section(struct reading *r)
 {
@@ -221,6 +240,8 @@ static void finish_section(struct reading *r)
 			complain(r, r->header, "[card %.60s] needs model and measured", r->id);
 	} else if (r->section == SECTION_FIGURE && !r->figure) {
 		complain(r, r->header, "the figure has no values");
+	} else if (r->section == SECTION_FIGURE) {
+		check_figure(r);
 	} else if (r->section == SECTION_KINDS) {
 		finish_kinds(r);
 	}
@@ -239,7 +260,8 @@ static void begin_card(struct reading *r, size_t line, const char *id)
 		return;
 	}
 	/* Of another file, whose values go. */
-	population_drop_values(r->p, id);
+	if (there)
+		population_drop_values(r->p, id);
 	card = population_add_card(r->p, id);
 	card->launches = 1;
 	card->shipped = r->shipped;
@@ -358,8 +380,8 @@ static void on_entry(void *context, size_t line, const char *key, const char *va
 	if (!*value)
 		complain(r, line, "%.60s: a value is missing", key);
 	else if (strcmp(key, "cards") != 0 && !population_text_fits(value))
-		complain(r, line, "%.60s: '%.60s' is no text of one line and 180 bytes at most", key,
-			 value);
+		complain(r, line, "%.60s: '%.60s' is no text of one line and 180 bytes at most",
+			 key, value);
 	else if (r->section == SECTION_POPULATION)
 		on_population(r, line, key, value);
 	else if (r->section == SECTION_CARD)

@@ -36,8 +36,7 @@ struct gathering {
 	const char *const *without;
 	struct population_sample *out;
 	size_t capacity;
-	const char **ids; /* different cards that count */
-	size_t id_count, id_capacity;
+	bool *counted; /* by the card's place in the population */
 };
 
 static void add(struct gathering *g, double value)
@@ -68,11 +67,11 @@ static bool left_out(const struct gathering *g, const char *id)
 
 static void count_card(struct gathering *g, const struct population_card *card)
 {
-	for (size_t i = 0; i < g->id_count; i++)
-		if (g->ids[i] == card->id)
-			return;
-	ARRAY_GROW(g->ids, g->id_count, g->id_capacity);
-	g->ids[g->id_count++] = card->id;
+	bool *counted = &g->counted[card - g->p->cards];
+
+	if (*counted)
+		return;
+	*counted = true;
 	g->out->cards++;
 	g->out->own += !card->shipped;
 	date(g->out, card->measured, card->driver);
@@ -129,7 +128,11 @@ struct population_sample population_sample(const struct population *p, const cha
 					   const char *metric, const char *const *without)
 {
 	struct population_sample out = { 0 };
-	struct gathering g = { .p = p, .model = model, .without = without, .out = &out };
+	struct gathering g = { .p = p,
+			       .model = model,
+			       .without = without,
+			       .out = &out,
+			       .counted = xcalloc(p->card_count + 1, sizeof(*g.counted)) };
 
 	for (size_t i = 0; i < p->figure_count; i++) {
 		const struct population_figure *f = &p->figures[i];
@@ -144,7 +147,7 @@ struct population_sample population_sample(const struct population *p, const cha
 				add_kind(&g, &f->values[k]);
 		}
 	}
-	free(g.ids);
+	free(g.counted);
 	if (out.count)
 		qsort(out.values, out.count, sizeof(*out.values), ascending);
 	return out;
