@@ -70,6 +70,10 @@ def answers(path, limits):
 	run("report", "kept.json", "-o", "report.html")
 	with open("report.html", encoding="utf-8") as f:
 		words["report"], (sentences["report"], *_) = box_of(f.read())
+	if os.path.exists("nights.db"):
+		os.remove("nights.db")
+	run("history", "add", "kept.json", "--db", "nights.db")
+	words["history"] = (re.findall("ACCEPTED|REJECTED|INCONCLUSIVE", run("history", "show", "--db", "nights.db")[1]) or ["none"])[-1]
 	# Of the checks on a case and metric CSV has the gravest.
 	rows = list(csv.DictReader(io.StringIO(run("export", "csv", "kept.json")[1])))
 	fails = {c["case"] for c in document["checks"] if c["verdict"] == "FAIL" and c["case"] and c["metric"]}

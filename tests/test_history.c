@@ -306,7 +306,7 @@ static void older_versions_are_migrated(void **state)
 	/* The one of tomorrow. */
 	assert_int_equal(db_open(&db, path, DB_READ, HISTORY_APPLICATION, first, &err),
 			 STATUS_USAGE);
-	assert_non_null(strstr(err.message, "version 2"));
+	assert_non_null(strstr(err.message, "version 3"));
 }
 
 static void refuse(const char *word)

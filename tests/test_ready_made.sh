@@ -48,6 +48,7 @@ grep -q '<failure' "$folder/nights/junit.xml" || fail "junit.xml does not hold t
 grep -q 'REJECTED' "$folder/nights/acceptance.html" || fail "the acceptance page is not of this night"
 grep -q '^\*\*Not accepted: ' "$folder/nights/summary.md" || fail "the summary does not say what the exit code says: $(head -5 "$folder/nights/summary.md")"
 tail -n 1 "$folder/nights/verdict.txt" | grep -q '^Not accepted: ' || fail "verdict.txt: $(cat "$folder/nights/verdict.txt")"
+"$program" history show --db "$folder/nights/history.db" | tail -n 1 | grep -q REJECTED || fail "the history does not know the verdict"
 for page in report acceptance compare trend; do
 	grep -q '<link rel="stylesheet" href="report.css"' "$folder/nights/$page.html" || fail "$page.html does not link its style sheet"
 done

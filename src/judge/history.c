@@ -78,7 +78,8 @@ static const char *text_or(const char *s)
 enum status history_nights(struct history *h, struct history_nights *out, struct error *err)
 {
 	struct db_query *q = db_select(h->db, err,
-				       "SELECT id, day, run, started, host, label, state FROM night"
+				       "SELECT id, day, run, started, host, label, state, verdict"
+				       " FROM night"
 				       " ORDER BY started, id",
 				       "");
 
@@ -92,7 +93,8 @@ enum status history_nights(struct history *h, struct history_nights *out, struct
 						.started = text_harmless(db_string(q, 3)),
 						.host = text_harmless(db_string(q, 4)),
 						.label = text_harmless(db_string(q, 5)),
-						.state = text_harmless(db_string(q, 6)) };
+						.state = text_harmless(db_string(q, 6)),
+						.verdict = text_harmless(db_string(q, 7)) };
 	}
 	return db_end(q);
 }
@@ -105,6 +107,7 @@ void history_nights_release(struct history_nights *nights)
 		free(nights->items[i].host);
 		free(nights->items[i].label);
 		free(nights->items[i].state);
+		free(nights->items[i].verdict);
 	}
 	free(nights->items);
 	memset(nights, 0, sizeof(*nights));

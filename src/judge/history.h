@@ -43,6 +43,7 @@ enum status history_add(struct history *history, const struct result *result,
 struct history_night {
 	int64_t id, day; /* day: since 1970-01-01 */
 	char *run_id, *started, *host, *label, *state;
+	char *verdict; /* "ACCEPTED", "REJECTED", "INCONCLUSIVE"; "": nothing was judged */
 };
 
 struct history_nights {

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "judge/history_epoch.h"
+#include "result/verdict.h"
 
 static const char *text_or(const char *s)
 {
@@ -115,10 +116,10 @@ static enum status add_night(struct adding *a, int64_t day)
 	char *facts = night_facts(r);
 
 	db_run(a->db, a->err,
-	       "INSERT INTO night (run, started, day, host, label, state, facts) VALUES (?, ?, ?, "
-	       "?, ?, ?, ?)",
-	       "ssissss", r->run_id, r->started, day, a->host, text_or(r->label), text_or(r->state),
-	       facts);
+	       "INSERT INTO night (run, started, day, host, label, state, facts, verdict)"
+	       " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+	       "ssisssss", r->run_id, r->started, day, a->host, text_or(r->label), text_or(r->state),
+	       facts, r->judgement ? verdicts_word(r->judgement) : "");
 	free(facts);
 	a->night = db_last_id(a->db);
 	for (size_t i = 0; a->err->status == STATUS_OK && i < r->case_count; i++) {

@@ -26,4 +26,7 @@ static const char baselines_and_notes[] =
 	"CREATE TABLE baseline (name TEXT NOT NULL, position INTEGER NOT NULL, saved TEXT NOT NULL,"
 	" document TEXT NOT NULL, PRIMARY KEY (name, position));";
 
-const char *const history_migrations[] = { nights, baselines_and_notes, NULL };
+/* What the run was judged to be: "ACCEPTED"; empty when nothing was judged, or by a version that did not keep it. */
+static const char verdicts[] = "ALTER TABLE night ADD COLUMN verdict TEXT NOT NULL DEFAULT '';";
+
+const char *const history_migrations[] = { nights, baselines_and_notes, verdicts, NULL };
