@@ -1149,6 +1149,7 @@ static void what_was_not_verified_is_not_accepted(void **state)
 		size_t i = k / 6, launches = 1 + (k % 3 > 0);
 		const char *where = k / 3 % 2 ? "where = device:cuda:1\n" : "";
 		char *body = xasprintf(BANDWIDTH "min = 1 GB/s\n%s", where);
+		struct verification *verification;
 		struct result r[2];
 		struct verdicts v;
 		bool told = false;
@@ -1158,9 +1159,10 @@ static void what_was_not_verified_is_not_accepted(void **state)
 			node_add(&r[l], 0, 55e9, 0.001);
 			node_add(&r[l], 1, 55e9, 0.001);
 		}
-		r[launches - 1].cases[0].verification = (struct verification){
-			.done = rows[i].done, .error = rows[i].error, .tolerance = rows[i].tolerance
-		};
+		verification = &r[launches - 1].cases[0].verification;
+		verification->done = rows[i].done;
+		verification->error = rows[i].error;
+		verification->tolerance = rows[i].tolerance;
 		if (k % 3 == 2)
 			pool_launches(&r[0], 1, &r[1], 1);
 		judge_by(body, r, k % 3 == 1 ? 2 : 1, NULL, &v);
