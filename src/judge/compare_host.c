@@ -133,7 +133,7 @@ static void tell_common(struct comparison *c, const struct common *common)
 	bool slower = common->shift > 1;
 	struct text text = TEXT_EMPTY;
 
-	text_addf(&text, "%zu of %zu figures that the host decides are %s in B, by %.3g in the middle: ",
+	text_addf(&text, "%zu of %zu figures that the host decides are %s in B, median %.3g times: ",
 		  slower ? common->worse : common->better, common->count,
 		  slower ? "slower" : "faster", slower ? common->shift : 1 / common->shift);
 	if (isnan(c->host_ratio))
