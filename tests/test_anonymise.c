@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/text.h"
 #include "result/anonymise.h"
 #include "result/pseudonym.h"
 #include "sample_result.h"
@@ -107,6 +108,147 @@ static void none_survives(void **state)
 	free(json);
 	anonymiser_free(a);
 	result_release(&r);
+}
+
+/* What `text` becomes in a result whose host is Gollum7.corp.moria.example and whose label is "2026.11". */
+static char *anonymised(const char *text)
+{
+	struct error err = ERROR_NONE;
+	struct anonymiser *a;
+	struct result r;
+	char *out;
+
+	telling_result(&r);
+	add_fact(&r, "hostname", "Gollum7.corp.moria.example");
+	assert_int_equal(anonymiser_new(&a, NULL, &err), STATUS_OK);
+	anonymiser_learn_result(a, &r);
+	out = anonymise_text(a, text);
+	anonymiser_free(a);
+	result_release(&r);
+	return out;
+}
+
+/* Text from elsewhere that tells whose it is by its form, or by what was learned in other letters. */
+static void what_tells_by_its_form_goes(void **state)
+{
+	static const struct {
+		const char *text, *secret;
+	} rows[] = {
+		{ "CUDA_VISIBLE_DEVICES=GPU-8f1c2d3e,GPU-9a", "8f1c2d3e" },
+		{ "CUDA_VISIBLE_DEVICES=GPU-8f1c2d3e,GPU-9a", "9a" },
+		{ "MIG-8f1c2d3e fell off", "8f1c2d3e" },
+		{ "gollum7 and GOLLUM7: no answer", "gollum7" },
+		{ "server9.corp.moria.example did not answer", "moria" },
+		{ "mount server9.x:/export failed", "server9" },
+		{ "mount server9.x:/export failed", "/export" },
+		{ "connect to 10.20.30.40<53455> failed", "10.20.30.40" },
+		{ "connect to 10.20.30.40<53455> failed", "53455" },
+		{ "192.168.1.7:5555: refused", "192.168" },
+		{ "at fe80::a00:27ff:fe4e:66a1%eth0<5555>", "fe80" },
+		{ "at fe80::a00:27ff:fe4e:66a1%eth0<5555>", "eth0" },
+		{ "[2001:db8:0:1:2:3:4:5]", "db8" },
+		{ "port 08:00:27:4e:66:a1 is down", "27:4e" },
+		{ "port 08-00-27-4e-66-a1 is down", "27-4e" },
+		{ "see file:///home/alice/log", "alice" },
+		{ "//home/alice/log: no such file", "alice" },
+		{ "cc -I/home/alice/include x.c", "alice" },
+		{ "cc -L/cluster/acme/lib x.c", "acme" },
+		{ "LD_LIBRARY_PATH=x/opt/acme/lib", "acme" },
+		{ "read ~alice/notes", "alice" },
+		{ "cannot read '/srv/My Acme/x y.ini'", "Acme" },
+		{ "cannot read \"/srv/My Acme/x y.ini\"", "x y" },
+		{ "device 0 [0000:3b:00] is gone", "3b:00" },
+		{ "device 0 [00000000:3B:00.0] is gone", "3B:00" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char *out = anonymised(rows[i].text);
+
+		if (strcasestr(out, rows[i].secret))
+			fail_msg("'%s' survives in '%s'", rows[i].secret, out);
+		free(out);
+	}
+}
+
+/* What looks like it and tells nothing. */
+static void what_only_looks_alike_stays(void **state)
+{
+	static const char *const rows[] = {
+		"55.45 GB/s and 1/2 of the time, and/or more",
+		"cuBLAS 12.8.4.1, NCCL 2.28.9, driver 580.159.03",
+		"version 10.2.2.89",
+		"12.8.4.1",
+		"2026-11-20T14:03:59Z at 14:03:59",
+		"a GPU-accelerated GPU-0 of the GPU-based kind",
+		"std::vector and ns::f() at line 12:30",
+		"see https://example.net/a/b and http://10.example/x",
+		"/proc/driver/nvidia and /dev/nvidia0",
+		"~5 % noise, ~ 3 s",
+		"matmul/fp16/4096x4096x4096@cuda:0",
+		"sections [suite transfer]: sizes = 1KiB..512MiB *4",
+		"rank 0: hung after 30.00 s",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char *out = anonymised(rows[i]);
+
+		assert_string_equal(out, rows[i]);
+		free(out);
+	}
+}
+
+/* An abbreviation names the same device as the whole. */
+static void abbreviated_uuids_are_the_same_device(void **state)
+{
+	char *out = anonymised("GPU-8f1c2d3e GPU-8f1c2d3e-1111-2222-3333-444455556666"), *blank;
+
+	(void)state;
+	blank = strchr(out, ' ');
+	assert_non_null(blank);
+	*blank = '\0';
+	assert_string_equal(out, blank + 1);
+	free(out);
+}
+
+/* A label of digits cannot be replaced wherever digits stand; it goes where it is a label. */
+static void labels_of_digits_go(void **state)
+{
+	static const char *const labels[] = { "4711", "2026.11", "10.1.2.3", "8" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(labels); i++) {
+		struct error err = ERROR_NONE;
+		struct anonymiser *a;
+		struct result r;
+		char *config = xasprintf("[run]\nlabel = %s\nseed = 7\n[report]\ntitle = %s\n", labels[i], labels[i]);
+		char *command = xasprintf("gpuproof run t.ini --label %s --seed 7 --label=%s", labels[i], labels[i]), *expected;
+
+		sample_result(&r);
+		set(&r.label, labels[i]);
+		set(&r.config_text, config);
+		set(&r.command, command);
+		add_setting(&r, "run", "label", labels[i], "--label");
+		add_setting(&r, "run", "seed", "7", "--seed");
+		assert_int_equal(anonymiser_new(&a, NULL, &err), STATUS_OK);
+		anonymiser_learn_result(a, &r);
+		assert_int_equal(anonymise_result(a, &r, &err), STATUS_OK);
+		assert_true(text_starts_with(r.label, "label-"));
+		free(config);
+		config = xasprintf("[run]\nlabel = %s\nseed = 7\n[report]\ntitle = %s\n", r.label, r.label);
+		assert_string_equal(r.config_text, config);
+		expected = xasprintf(" --label %s --seed 7 --label=%s", r.label, r.label);
+		if (!text_ends_with(r.command, expected))
+			fail_msg("%s", r.command);
+		assert_string_equal(r.settings[r.setting_count - 2].value, r.label);
+		assert_string_equal(r.settings[r.setting_count - 1].value, "7");
+		free(config);
+		free(command);
+		free(expected);
+		anonymiser_free(a);
+		result_release(&r);
+	}
 }
 
 static void measurements_stay(void **state)
@@ -254,7 +396,10 @@ static void hash_is_siphash(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(none_survives),   cmocka_unit_test(measurements_stay),
+		cmocka_unit_test(none_survives), cmocka_unit_test(what_tells_by_its_form_goes),
+		cmocka_unit_test(what_only_looks_alike_stays),
+		cmocka_unit_test(abbreviated_uuids_are_the_same_device),
+		cmocka_unit_test(labels_of_digits_go),   cmocka_unit_test(measurements_stay),
 		cmocka_unit_test(key_decides),     cmocka_unit_test(own_words_stay),
 		cmocka_unit_test(labels_of_shipped_sections_stay),
 		cmocka_unit_test(hash_is_siphash),

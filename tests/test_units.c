@@ -158,6 +158,8 @@ static void numbers_are_shown_with_four_digits(void **state)
 	assert_string_equal(units_format(1024.5, "B", out, sizeof(out)), "1.024 kB");
 	assert_string_equal(units_format(64 << 20, "B/s", out, sizeof(out)), "67.11 MB/s");
 	assert_string_equal(units_si(64 << 20, "B", out, sizeof(out)), "67.11 MB");
+	/* A unit of somebody's file that is cut is cut between characters. */
+	assert_string_equal(units_format(1, "\303\251\303\251\303\251", out, 12), "1.000 \303\251\303\251");
 	/* Beyond all prefixes: short, and with its unit. */
 	assert_string_equal(units_format(1e308, "s", out, sizeof(out)), "1.000e+308 s");
 	assert_string_equal(units_format(1e-40, "s", out, sizeof(out)), "1.000e-31 ns");

@@ -12,6 +12,7 @@
 
 #include "base/decimal.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 struct unit {
 	const char *name;
@@ -302,6 +303,7 @@ char *units_si(double value, const char *unit, char *out, size_t size)
 	else
 		snprintf(out, size, "%.*f%s%s%s", decimals(shown, 4), shown, bare ? "" : " ", prefix,
 			 bare ? "" : unit);
+	text_mend(out); /* a unit from a file may be longer than there is room */
 	return out;
 }
 

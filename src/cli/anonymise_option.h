@@ -22,9 +22,10 @@ struct anonymise_option {
 	}
 
 #define ANONYMISE_USAGE                                                                            \
-	"      --anonymise          hosts, UUIDs, serials, PCI addresses, paths, labels, and the " \
-	"names of\n"                                                                               \
-	"                           own configs and limits become words like host-1f6c0b22d9e4\n"  \
+	"      --anonymise          hosts, UUIDs, serials, PCI and network addresses, paths, "      \
+	"labels, and the names\n"                                                                  \
+	"                           of own configs and limits become words like "                  \
+	"host-1f6c0b22d9e4\n"                                                                      \
 	"      --anonymise-key FILE the same words every time, for those who hold the file (16 "   \
 	"bytes or\n"                                                                               \
 	"                           more); without it the key is random and thrown away"

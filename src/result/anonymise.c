@@ -1,11 +1,11 @@
 #include "result/anonymise.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/random.h>
 
 #include "base/input.h"
@@ -21,6 +21,7 @@
 struct learned {
 	char *name, *replacement;
 	size_t length;
+	bool any_case; /* names of hosts are the same in other letters */
 };
 
 struct anonymiser {
@@ -100,12 +101,8 @@ void anonymiser_learn(struct anonymiser *a, const char *kind, const char *name)
 			return;
 	ARRAY_GROW(a->items, a->count, a->capacity);
 	memmove(&a->items[at + 1], &a->items[at], (a->count++ - at) * sizeof(*a->items));
-	a->items[at] = (struct learned){ xstrdup(name), pseudonym(a, kind, name, length), length };
-}
-
-static bool in_word(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
+	a->items[at] = (struct learned){ xstrdup(name), pseudonym(a, kind, name, length), length,
+					 strcmp(kind, "host") == 0 || strcmp(kind, "domain") == 0 };
 }
 
 static const struct learned *learned_at(const struct anonymiser *a, const char *text,
@@ -114,88 +111,22 @@ static const struct learned *learned_at(const struct anonymiser *a, const char *
 	for (size_t i = 0; i < a->count; i++) {
 		const struct learned *l = &a->items[i];
 
-		if (strncmp(at, l->name, l->length) != 0)
+		if ((l->any_case ? strncasecmp : strncmp)(at, l->name, l->length) != 0)
 			continue;
 		if (l->length >= STANDS_OUT ||
-		    ((at == text || !in_word(at[-1])) && !in_word(at[l->length])))
+		    ((at == text || !anonymise_in_word(at[-1])) && !anonymise_in_word(at[l->length])))
 			return l;
 	}
 	return NULL;
 }
 
-/* Digits of a hexadecimal number; 0 unless there are at least `least` and at most `most`. */
-static size_t hex_run(const char *s, size_t least, size_t most)
+/* An abbreviated UUID becomes the same word as the whole one, where that was learned. */
+static char *identifier_word(const struct anonymiser *a, const char *kind, const char *at, size_t n)
 {
-	size_t n = 0;
-
-	while (isxdigit((unsigned char)s[n]))
-		n++;
-	return n >= least && n <= most ? n : 0;
-}
-
-/* Length of "GPU-8f1c…": 8-4-4-4-12 hexadecimal digits, with what stands before; 0: no UUID. */
-static size_t uuid_at(const char *s)
-{
-	static const size_t groups[] = { 8, 4, 4, 4, 12 };
-	size_t n = text_starts_with(s, "GPU-") || text_starts_with(s, "MIG-") ? 4 : 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(groups); i++) {
-		if (i && s[n++] != '-')
-			return 0;
-		if (!hex_run(s + n, groups[i], groups[i]))
-			return 0;
-		n += groups[i];
-	}
-	return n;
-}
-
-/* Length of "0000:3b:00.0" or "3b:00.0"; 0: no PCI address. */
-static size_t pci_at(const char *s)
-{
-	size_t domain = hex_run(s, 4, 8), n = domain && s[domain] == ':' ? domain + 1 : 0;
-
-	if (!hex_run(s + n, 2, 2) || s[n + 2] != ':' || !hex_run(s + n + 3, 2, 2) ||
-	    s[n + 5] != '.' || s[n + 6] < '0' || s[n + 6] > '7' || in_word(s[n + 7]) ||
-	    s[n + 7] == '.')
-		return 0;
-	return n + 7;
-}
-
-/* Length of an absolute path, or one that starts with ./, ../ or ~/; 0: no path. */
-static size_t path_at(const char *s)
-{
-	static const char *const everywhere[] = { "/proc/", "/sys/", "/dev/" };
-	size_t n = strspn(s, ".~") <= 2 ? strspn(s, ".~") : 0;
-
-	if (s[n] != '/' || (!in_word(s[n + 1]) && s[n + 1] != '.'))
-		return 0;
-	for (size_t i = 0; i < ARRAY_SIZE(everywhere); i++)
-		if (text_starts_with(s, everywhere[i]))
-			return 0;
-	n += strcspn(s + n, " \t\n\"'`,;:()[]<>|=");
-	while (s[n - 1] == '.')
-		n--;
-	return n;
-}
-
-/* The length of what must go at `at`, with its kind; 0: nothing. */
-static size_t identifier_at(const char *text, const char *at, const char **kind)
-{
-	bool starts = at == text || !(in_word(at[-1]) || strchr("./~-", at[-1]));
-	size_t n;
-
-	if (at != text && in_word(at[-1]))
-		return 0;
-	*kind = "uuid";
-	n = uuid_at(at);
-	if (n)
-		return n;
-	*kind = "pci";
-	n = pci_at(at);
-	if (n)
-		return n;
-	*kind = "path";
-	return starts ? path_at(at) : 0;
+	for (size_t i = 0; strcmp(kind, "uuid") == 0 && i < a->count; i++)
+		if (strncasecmp(a->items[i].name, at, n) == 0)
+			return xstrdup(a->items[i].replacement);
+	return pseudonym(a, kind, at, n);
 }
 
 char *anonymise_text(const struct anonymiser *a, const char *text)
@@ -205,13 +136,13 @@ char *anonymise_text(const struct anonymiser *a, const char *text)
 	for (const char *at = text; at && *at;) {
 		const struct learned *l = learned_at(a, text, at);
 		const char *kind;
-		size_t n = l ? 0 : identifier_at(text, at, &kind);
+		size_t n = l ? 0 : anonymise_identifier(text, at, &kind);
 
 		if (l) {
 			text_add(&out, l->replacement);
 			at += l->length;
 		} else if (n) {
-			char *word = pseudonym(a, kind, at, n);
+			char *word = identifier_word(a, kind, at, n);
 
 			text_add(&out, word);
 			free(word);
@@ -239,9 +170,41 @@ static bool ours(const char *member)
 	return false;
 }
 
-static json_t *rewritten_member(const struct anonymiser *a, const char *name, json_t *value);
+static json_t *replaced(const struct anonymiser *a, const char *kind, const json_t *value)
+{
+	const char *text = json_string_value(value);
+	char *word = pseudonym(a, kind, text, strlen(text));
+	json_t *out = json_string(word);
 
-static json_t *rewritten(const struct anonymiser *a, const json_t *value)
+	free(word);
+	return out;
+}
+
+/* The text of a config: numbers that are labels are known by their keys. */
+static json_t *rewritten_config(const struct anonymiser *a, const char *text)
+{
+	char *config = anonymise_config_numbers(a, text), *all = anonymise_text(a, config);
+	json_t *out = json_string(all);
+
+	free(config);
+	free(all);
+	return out;
+}
+
+/* Within `parent`, a member of the document or NULL. */
+static json_t *rewritten_member(const struct anonymiser *a, const char *parent, const char *name,
+				json_t *value);
+
+/* {"key": "label", "value": "4711"} of a user: a number cannot be replaced elsewhere, here it can. */
+static bool is_number_of_user(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+	const char *origin = json_string_value(json_object_get(object, "origin"));
+
+	return anonymise_is_number(text) && !(origin && anonymise_shipped_place(origin));
+}
+
+static json_t *rewritten(const struct anonymiser *a, const char *parent, const json_t *value)
 {
 	json_t *out;
 
@@ -253,35 +216,45 @@ static json_t *rewritten(const struct anonymiser *a, const json_t *value)
 	} else if (json_is_array(value)) {
 		out = json_array();
 		for (size_t i = 0; i < json_array_size(value); i++)
-			json_array_append_new(out, rewritten(a, json_array_get(value, i)));
+			json_array_append_new(out, rewritten(a, parent, json_array_get(value, i)));
 	} else if (json_is_object(value)) {
-		const char *key;
+		const char *key, *subject = json_string_value(json_object_get(value, "key"));
+		bool number = subject && anonymise_is_free_text(subject) &&
+			      is_number_of_user(value, "value");
 		json_t *item;
 
 		out = json_object();
 		json_object_foreach((json_t *)value, key, item)
-			json_object_set_new(out, key, rewritten_member(a, key, item));
+			json_object_set_new(out, key,
+					    number && strcmp(key, "value") == 0 ?
+						    replaced(a, "label", item) :
+						    rewritten_member(a, parent, key, item));
 	} else {
 		out = json_incref((json_t *)value);
 	}
 	return out;
 }
 
-static json_t *rewritten_member(const struct anonymiser *a, const char *name, json_t *value)
+static json_t *rewritten_member(const struct anonymiser *a, const char *parent, const char *name,
+				json_t *value)
 {
 	const char *text = json_string_value(value);
-	char *word;
-	json_t *out;
 
 	if (ours(name))
 		return json_incref(value);
+	if (!text || !*text)
+		return rewritten(a, name, value);
 	/* Always, even if it is a word that cannot be replaced elsewhere ("cuda", a number). */
-	if ((strcmp(name, "hostname") != 0 && strcmp(name, "serial") != 0) || !text || !*text)
-		return rewritten(a, value);
-	word = pseudonym(a, *name == 'h' ? "host" : "serial", text, strlen(text));
-	out = json_string(word);
-	free(word);
-	return out;
+	if (strcmp(name, "hostname") == 0)
+		return replaced(a, "host", value);
+	if (strcmp(name, "serial") == 0)
+		return replaced(a, "serial", value);
+	if (parent && strcmp(parent, "run") == 0 && strcmp(name, "label") == 0 &&
+	    anonymise_is_number(text))
+		return replaced(a, "label", value);
+	if (strcmp(name, "text") == 0 || strcmp(name, "limits_text") == 0)
+		return rewritten_config(a, text);
+	return rewritten(a, name, value);
 }
 
 enum status anonymise_result(const struct anonymiser *a, struct result *result, struct error *err)
@@ -294,7 +267,7 @@ enum status anonymise_result(const struct anonymiser *a, struct result *result, 
 	free(text);
 	if (status != STATUS_OK)
 		return status;
-	after = rewritten(a, before);
+	after = rewritten(a, NULL, before);
 	json_decref(before);
 	changed = json_dumps(after, JSON_COMPACT | JSON_REAL_PRECISION(17));
 	json_decref(after);

@@ -1,5 +1,5 @@
 /*
- * Results that may leave the house: host names, serials, UUIDs, PCI addresses, paths, ids of runs, and names that a user
+ * Results that may leave the house: host names, serials, UUIDs, PCI, IP and hardware addresses, paths, ids of runs, and names that a user
  * gave (labels, titles, config files and their limits) become "host-1f6c0b22d9e4". The same original becomes the same word in all
  * documents of one anonymiser; a random key, which nobody keeps, makes it impossible to try out candidates. With a key
  * file the words are the same from call to call, for those who hold the key.
@@ -26,7 +26,7 @@ void anonymiser_learn_result(struct anonymiser *anonymiser, const struct result 
 enum status anonymise_result(const struct anonymiser *anonymiser, struct result *result,
 			     struct error *err);
 
-/* `text` with what was learned, paths, UUIDs and PCI addresses replaced. The caller frees it. */
+/* `text` with what was learned and what anonymise_parts.h knows by its form replaced. The caller frees it. */
 char *anonymise_text(const struct anonymiser *anonymiser, const char *text);
 
 #endif

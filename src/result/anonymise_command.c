@@ -19,6 +19,15 @@ bool anonymise_shipped(const char *name)
 	return found;
 }
 
+bool anonymise_shipped_place(const char *origin)
+{
+	char *file = xstrndup(origin, strcspn(origin, ":"));
+	bool shipped = anonymise_shipped(file);
+
+	free(file);
+	return shipped;
+}
+
 /* "3", "0.5%", "2,4", "cuda:0" */
 static bool tells_nothing(const char *word)
 {
@@ -31,11 +40,14 @@ static bool tells_nothing(const char *word)
 	return !word[strspn(word, "0123456789.,%")] || anonymise_shipped(word);
 }
 
-static void add_word(struct text *out, const struct anonymiser *a, const char *word)
+/* `option`: the one whose value the word is, "--label"; "". */
+static void add_word(struct text *out, const struct anonymiser *a, const char *option, const char *word)
 {
+	bool name = text_starts_with(option, "--") && anonymise_is_free_text(option + 2);
 	/* A number may be a serial number all the same: that was learned. */
-	char *text = tells_nothing(word) ? anonymise_text(a, word)
-					 : pseudonym(a, "word", word, strlen(word));
+	char *text = name && anonymise_is_number(word) ? pseudonym(a, "label", word, strlen(word)) :
+		     tells_nothing(word)	       ? anonymise_text(a, word) :
+							 pseudonym(a, "word", word, strlen(word));
 
 	text_add(out, text);
 	free(text);
@@ -43,7 +55,7 @@ static void add_word(struct text *out, const struct anonymiser *a, const char *w
 
 char *anonymise_command(const struct anonymiser *a, const char *command)
 {
-	char *copy = xstrdup(command ? command : ""), *rest = copy, *word;
+	char *copy = xstrdup(command ? command : ""), *rest = copy, *word, *option = xstrdup("");
 	struct text out = TEXT_EMPTY;
 
 	for (size_t i = 0; (word = strsep(&rest, " ")); i++) {
@@ -60,9 +72,14 @@ char *anonymise_command(const struct anonymiser *a, const char *command)
 		else if (*word == '-' && word[1])
 			keep = 2;
 		text_add_bytes(&out, word, keep);
+		if (keep && i > 1) {
+			free(option);
+			option = xstrndup(word, strcspn(word, "="));
+		}
 		if (word[keep])
-			add_word(&out, a, word + keep);
+			add_word(&out, a, option, word + keep);
 	}
+	free(option);
 	free(copy);
 	return text_detach(&out);
 }

@@ -15,14 +15,59 @@ struct learning {
 	char *vocabulary; /* of the program, as far as it is in the result */
 };
 
-static const char *const free_texts[] = { "label", "title", "origin", "where" };
+static const char *const free_texts[] = { "label", "title", "origin" };
 
-static bool is_free_text(const char *key)
+bool anonymise_is_free_text(const char *key)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(free_texts); i++)
-		if (key && strcmp(key, free_texts[i]) == 0)
+		if (strcmp(key, free_texts[i]) == 0)
 			return true;
 	return false;
+}
+
+bool anonymise_is_number(const char *text)
+{
+	return text && *text && !text[strspn(text, "0123456789.")];
+}
+
+/* Conditions hold names as well: they are no vocabulary. */
+static bool is_free_text(const char *key)
+{
+	return key && (anonymise_is_free_text(key) || strcmp(key, "where") == 0);
+}
+
+/* "label = 4711" -> "label = label-1f6c0b22d9e4" */
+static void add_config_line(struct text *out, const struct anonymiser *a, const char *line)
+{
+	const char *equals = strstr(line, " = ");
+	char *key = equals ? xstrndup(line, (size_t)(equals - line)) : NULL;
+
+	if (key && anonymise_is_free_text(key) && anonymise_is_number(equals + 3)) {
+		char *word = pseudonym(a, "label", equals + 3, strlen(equals + 3));
+
+		text_addf(out, "%s = %s", key, word);
+		free(word);
+	} else {
+		text_add(out, line);
+	}
+	free(key);
+}
+
+char *anonymise_config_numbers(const struct anonymiser *a, const char *text)
+{
+	struct text out = TEXT_EMPTY;
+
+	for (const char *at = text; *at;) {
+		size_t length = strcspn(at, "\n");
+		char *line = xstrndup(at, length);
+
+		add_config_line(&out, a, line);
+		free(line);
+		at += length;
+		if (*at)
+			text_add_char(&out, *at++);
+	}
+	return text_detach(&out);
 }
 
 static void add_words(struct text *out, const char *a, const char *b)
@@ -157,10 +202,14 @@ static void learn_fact(const struct learning *l, const struct fact *fact)
 	if (!fact->name || !fact->value)
 		return;
 	if (strcmp(fact->name, "hostname") == 0) {
+		const char *domain = strchr(fact->value, '.');
 		char *first = xstrndup(fact->value, strcspn(fact->value, "."));
 
 		learn(l, "host", fact->value);
 		learn(l, "host", first);
+		/* Of "frodo.example.org" others have it as well; ".local" tells nothing. */
+		if (domain && strchr(domain + 1, '.'))
+			learn(l, "domain", domain + 1);
 		free(first);
 	} else if (strcasestr(fact->name, "serial")) {
 		learn(l, "serial", fact->value);
