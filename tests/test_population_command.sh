@@ -84,7 +84,7 @@ node bad 0.3 >bad.json
 expect 2 'bad.json: no good cards: [limit memory] fails' population add bad.json -o p.ini
 sed 's/"state": "complete"/"state": "interrupted"/' good.json >part.json
 expect 2 'part.json: the run is not complete but interrupted' population add part.json -o p.ini
-sed 's/"uuid": "[^"]*"/"uuid": ""/g' good.json >nameless.json
+sed 's/"uuid": "[^"]*"/"uuid": ""/g; s/"serial": "[^"]*"/"serial": ""/g' good.json >nameless.json
 expect 2 'no device has a UUID' population add nameless.json -o p.ini
 # What stands in a result cannot write lines of its own into the file.
 sed 's/"uuid": "GPU-good-3"/"uuid": "x]\\n[card y"/' good.json >lines.json

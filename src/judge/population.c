@@ -32,7 +32,7 @@ static const char **cards_of_node(const struct result *result)
 	const char **ids = xcalloc(result->device_count + 1, sizeof(*ids));
 
 	for (size_t i = 0; i < result->device_count; i++)
-		ids[i] = result->devices[i].uuid;
+		ids[i] = population_id(&result->devices[i]);
 	return ids;
 }
 

@@ -67,23 +67,26 @@ static enum status refuse(const struct result *results, size_t count, struct err
 	for (size_t i = 0; i < results[0].device_count; i++) {
 		const struct device_info *d = &results[0].devices[i];
 
-		known += *d->uuid != '\0';
-		if (*d->uuid && (!population_id_fits(d->uuid) || !population_text_fits(d->name)))
+		known += *population_id(d) != '\0';
+		if (*population_id(d) &&
+		    (!population_id_fits(population_id(d)) || !population_text_fits(d->name)))
 			return error_set(err, STATUS_USAGE,
 					 "%s: '%.60s' is no UUID, or '%.60s' no name", d->id,
-					 d->uuid, d->name);
+					 population_id(d), d->name);
 	}
 	if (!known)
-		return error_set(err, STATUS_USAGE,
-				 "no device has a UUID: a card counts once, and is known by it");
+		return error_set(
+			err, STATUS_USAGE,
+			"no device has a UUID or a serial number: a card counts once, and is "
+			"known by it");
 	return refuse_bad_cards(results, count, err);
 }
 
 static void add_card(struct population *p, const struct result *result, size_t launches,
 		     const struct device_info *device, struct population_added *added)
 {
-	bool there = population_card(p, device->uuid) != NULL;
-	struct population_card *card = population_add_card(p, device->uuid);
+	bool there = population_card(p, population_id(device)) != NULL;
+	struct population_card *card = population_add_card(p, population_id(device));
 	const char *driver = result_fact(result, "driver");
 
 	free(card->model);
@@ -149,7 +152,7 @@ enum status population_add(struct population *p, const struct result *results, s
 	if (refuse(results, count, err) != STATUS_OK)
 		return err->status;
 	for (size_t i = 0; i < results[0].device_count; i++)
-		if (*results[0].devices[i].uuid)
+		if (*population_id(&results[0].devices[i]))
 			add_card(p, &results[0], count, &results[0].devices[i], added);
 	subjects_collect(&all, results, count);
 	for (size_t i = 0; i < all.count; i++)

@@ -29,6 +29,11 @@ static char *preheat_of(const struct result *result, const struct case_result *c
 	return xstrdup(strcmp(found, "0s") == 0 ? "" : found);
 }
 
+const char *population_id(const struct device_info *device)
+{
+	return *device->uuid ? device->uuid : device->serial;
+}
+
 bool case_is_preheated(const struct result *result, const struct case_result *c)
 {
 	char *preheat = preheat_of(result, c);
@@ -46,11 +51,11 @@ static bool devices_of(const struct result *result, const struct case_result *c,
 	for (size_t i = 0; i < c->device_count; i++) {
 		const struct device_info *d = device_of(result, c->devices[i]);
 
-		if (!d || !*d->uuid || *d->emulated_on ||
+		if (!d || !*population_id(d) || *d->emulated_on ||
 		    (key->model && strcmp(key->model, d->name) != 0))
 			return false;
 		key->model = d->name;
-		key->ids[i] = d->uuid;
+		key->ids[i] = population_id(d);
 	}
 	return true;
 }

@@ -38,7 +38,7 @@ struct check {
 	/* PASS, WARN, SKIP where the limit allows it, INCONCLUSIVE where no more than a warning is at stake. */
 	bool accepted;
 	bool wrong; /* a wrong numerical result or an uncorrected memory error: outranks everything */
-	bool final; /* of what no launch changes: more of them decide nothing */
+	bool final; /* further launches decide nothing: none changes it, or no more than a warning is at stake */
 	enum aspect aspect;
 	char *limit;        /* [limit NAME]; "run" for what is checked without a limit */
 	char *case_id;      /* "" when no case matched */
