@@ -283,6 +283,36 @@ static void each_is_held_against_its_kind(void **state)
 	population_release(&p);
 }
 
+/* Of two devices of which one is slow a single good card tells which. */
+static void a_good_card_tells_which_of_two_is_slow(void **state)
+{
+	struct population p;
+	struct limits limits;
+	struct result r;
+	struct judge_input input = {
+		.results = &r, .count = 1, .limits = &limits, .population = &p
+	};
+	struct verdicts v = { 0 };
+	size_t told = 0;
+
+	(void)state;
+	cards(&p, 1, 0);
+	limits_from(&limits, "metric = transfer.bandwidth\nsisters = 2 %\npopulation = 3 %\n");
+	node_init(&r, 2, MODEL);
+	node_add(&r, 0, 50e9, 0.0005)->verification.done = true;
+	node_add(&r, 1, 45e9, 0.0005)->verification.done = true;
+	judge(&input, &v);
+	for (size_t i = 0; i < v.count; i++)
+		told += v.checks[i].verdict == VERDICT_FAIL &&
+			strcmp(v.checks[i].devices, "cuda:1") == 0 &&
+			strstr(v.checks[i].reason, "this one is slow, as good cards");
+	assert_int_equal(told, 1);
+	verdicts_release(&v);
+	result_release(&r);
+	limits_release(&limits);
+	population_release(&p);
+}
+
 static void nobody_known_is_said(void **state)
 {
 	static const struct population nobody;
@@ -475,6 +505,7 @@ int main(void)
 		cmocka_unit_test(points_have_neither_label_nor_devices),
 		cmocka_unit_test(eight_cards_reject_and_fewer_warn),
 		cmocka_unit_test(each_is_held_against_its_kind),
+		cmocka_unit_test(a_good_card_tells_which_of_two_is_slow),
 		cmocka_unit_test(nobody_known_is_said),
 		cmocka_unit_test(kinds_are_found_and_not_made_up),
 		cmocka_unit_test(good_nodes_pass_and_slow_ones_do_not),

@@ -161,22 +161,38 @@ static enum verdict verdict_of(const struct group *g, const struct standing *s)
 									    : VERDICT_PASS;
 }
 
-/* The limit that the case violates by itself, NULL: none that was judged before. */
-static const char *violated(const struct verdicts *v, const char *case_id)
+/* Whether a check calls the case slow by itself: of good cards a few warn. */
+static bool is_slow_by(const struct check *check, const char *case_id)
 {
-	for (size_t i = 0; i < v->count; i++)
-		if (v->checks[i].verdict == VERDICT_FAIL &&
-		    v->checks[i].comparison != LIKE_SISTERS &&
-		    strcmp(v->checks[i].case_id, case_id) == 0)
-			return v->checks[i].limit;
-	return NULL;
+	bool warns = check->comparison == LIKE_POPULATION && check->verdict == VERDICT_WARN;
+
+	return (check->verdict == VERDICT_FAIL || warns) && check->comparison != LIKE_SISTERS &&
+	       strcmp(check->case_id, case_id) == 0;
+}
+
+/* Of two devices: why it is this one that is slow, where something that was judged before tells. */
+static void add_which(struct text *out, const struct verdicts *v, const char *case_id)
+{
+	for (size_t i = 0; i < v->count; i++) {
+		const struct check *check = &v->checks[i];
+
+		if (!is_slow_by(check, case_id))
+			continue;
+		if (check->comparison == LIKE_POPULATION)
+			text_add(out, ": this one is slow, as good cards of the model tell too");
+		else
+			text_addf(out, ": this one is slow, as [limit %s] says too", check->limit);
+		return;
+	}
+	text_add(out,
+		 ": one of the two is wrong, most likely the slower one; compare each with its "
+		 "limit or population");
 }
 
 static char *words_of(const struct group *g, const struct standing *s, enum verdict verdict,
 		      bool doubted, const char *case_id)
 {
 	struct text out = TEXT_EMPTY;
-	const char *limit = violated(g->j->verdicts, case_id);
 
 	text_addf(&out, "%.2f %% %s than ", fabs(100 * (1 - exp(-s->behind))),
 		  s->behind < 0 ? "better" : "worse");
@@ -184,11 +200,8 @@ static char *words_of(const struct group *g, const struct standing *s, enum verd
 		text_addf(&out, "the median of %zu identical devices", g->count - 1);
 	} else {
 		text_add(&out, "the other one of two");
-		if (verdict == VERDICT_FAIL && limit)
-			text_addf(&out, ": this one is slow, as [limit %s] says too", limit);
-		else if (verdict == VERDICT_FAIL)
-			text_add(&out, ": one of the two is wrong, most likely the slower one; "
-				       "compare each with its limit or population");
+		if (verdict == VERDICT_FAIL)
+			add_which(&out, g->j->verdicts, case_id);
 	}
 	if (doubted)
 		text_add(&out, DOUBT_WORDS);
