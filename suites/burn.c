@@ -16,6 +16,7 @@
 #include "plan/plan.h"
 #include "suites/burn/burn.h"
 #include "suites/shared/collective_session.h"
+#include "suites/pace.h"
 #include "src/plan/suite.h"
 
 #define SLICES_MOST 5000
@@ -171,6 +172,22 @@ static unsigned capability_for(enum burn_load load)
 				   : DEVICE_HAS_FP32;
 }
 
+/*
+ * What a slice takes at least, however short it is: the first product and its reference, one round that is timed, and
+ * one that is under way when the time is over. Otherwise little: what comes before the first round is part of the slice.
+ */
+#define PRODUCTS_LEAST 4
+
+static double least_seconds(const struct plan_case *point, enum burn_load load,
+			    const struct device_info *info)
+{
+	double n = (double)section_integer(point->section, "size");
+
+	if (load == BURN_MEMORY)
+		return 0.5 + 4 * (double)point->device_bytes / pace_memory(info);
+	return 1.5 + PRODUCTS_LEAST * 2 * n * n * n / pace_flops(info, precision_of(load));
+}
+
 /* One slice on all devices of one backend, of which `first` is the first. */
 static enum status plan_slice(struct plan *plan, struct plan_case *point, size_t first,
 			      struct error *err)
@@ -195,8 +212,7 @@ static enum status plan_slice(struct plan *plan, struct plan_case *point, size_t
 	point->host_bytes = load == BURN_LINKS
 				    ? count * (uint64_t)section_integer(point->section, "link_size")
 				    : 0;
-	/* Little: what comes before the first round is part of the slice. */
-	point->setup_seconds = load == BURN_MEMORY ? 0.5 : 1.5;
+	point->setup_seconds = least_seconds(point, load, info);
 	return plan_add(plan, point, set, count, err);
 }
 

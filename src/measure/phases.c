@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "measure/activity.h"
 #include "measure/world.h"
 #include "result/result.h"
 
@@ -36,6 +37,7 @@ const char *phases_enter(struct phases *phases, const char *name)
 	phases->parts[phases->current].seconds += now - phases->since;
 	phases->since = now;
 	phases->current = place_of(phases, name);
+	activity_enter(phases->activity, name);
 	return ended;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 
+struct activity;
 struct case_result;
 struct world;
 
@@ -23,6 +24,7 @@ struct phases {
 	size_t count, current;
 	double since;                      /* when the current one began */
 	bool named;                        /* by a suite: only then they are worth recording */
+	struct activity *activity; /* NULL: nobody watches */
 	const volatile sig_atomic_t *stop; /* NULL: nobody stops it */
 };
 

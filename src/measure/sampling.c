@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "measure/activity.h"
 #include "measure/statistics.h"
 #include "measure/stop_rule.h"
 #include "measure/timer.h"
@@ -50,6 +51,7 @@ static enum status take_first(struct session *s, double *seconds, struct error *
 	s->timer.gated = false;
 	status = timer_take(&s->timer, 1, seconds, err);
 	s->timer.gated = gated;
+	activity_sampled(s->sampler->activity, 0);
 	s->series->first = status == STATUS_OK ? *seconds : NAN;
 	return status;
 }
@@ -70,6 +72,7 @@ static enum status preheat(struct session *s, unsigned batch, double seconds, st
 			break;
 		if (timer_take(&s->timer, batch, &taken, err) != STATUS_OK)
 			break;
+		activity_sampled(sampler->activity, 0);
 	}
 	return err->status;
 }
@@ -99,6 +102,7 @@ static enum status warm_up(struct session *s, struct error *err)
 			break;
 		batch = wanted >= largest ? largest : (unsigned)ceil(wanted);
 		status = timer_take(&s->timer, batch, &seconds, err);
+		activity_sampled(s->sampler->activity, 0);
 	}
 	s->series->batch = batch;
 	return status == STATUS_OK ? preheat(s, batch, seconds, err) : status;
@@ -174,6 +178,7 @@ static void begin_counting(struct session *s)
 
 static void count(struct session *s, double seconds)
 {
+	activity_sampled(s->sampler->activity, 1);
 	add_sample(s->series, seconds / s->series->batch);
 	report_progress(s);
 }

@@ -14,6 +14,7 @@
 #include "measure/describe.h"
 #include "measure/message.h"
 #include "measure/signals.h"
+#include "measure/watchdog.h"
 #include "result/result_check.h"
 
 #define TICK_SECONDS 0.25
@@ -32,6 +33,7 @@ struct session {
 	struct text input; /* what came up the pipe and is no whole line yet */
 	bool in_flight, ready;
 	double waited;     /* for the next message that counts */
+	struct watchdog watchdog; /* of the case in flight, once its devices are open */
 	double distressed; /* since a rank has failed and the others have not come */
 	double flight_began;
 	bool deaf;      /* nothing that still comes up the pipe can be trusted */
@@ -123,6 +125,7 @@ static bool take(struct session *s, const struct message *message)
 	if (message->kind == MESSAGE_READY) {
 		s->ready = true;
 		s->waited = 0;
+		s->watchdog = (struct watchdog){ 0 };
 		return message->index == flight(s);
 	}
 	if (message->kind == MESSAGE_PROGRESS) {
@@ -174,24 +177,57 @@ static void listen_to_pipe(struct session *s)
 		broken_line(s, s->input.data, s->input.length);
 }
 
+/* CPU time is a sign of life of devices that are made of the CPU; a process that waits for a GPU spins, too. */
+static double lively_cpu_seconds(const struct session *s)
+{
+	const struct plan_case *c = &s->s->plan->cases[flight(s)];
+
+	for (size_t i = 0; i < c->device_count; i++)
+		if (!(s->s->plan->devices[c->devices[i]].capabilities &
+		      DEVICE_SHARES_HOST_MEMORY))
+			return 0;
+	return team_cpu_seconds(&s->team);
+}
+
+static bool limit_is_given(const struct plan *plan)
+{
+	return section_real(config_section(plan->config, "run", ""), "case_limit") > 0;
+}
+
+static void keep_case_limit(struct session *s)
+{
+	const struct activity *activity = &s->s->control->activity;
+	double limit = s->s->plan->cases[flight(s)].limit_seconds;
+	enum watchdog_verdict verdict =
+		watchdog_judge(&s->watchdog, limit, limit_is_given(s->s->plan));
+	char reason[384];
+
+	if (verdict == WATCHDOG_GO_ON)
+		return;
+	watchdog_explain(&s->watchdog, verdict, limit, activity, reason, sizeof(reason));
+	s->life->hung = true;
+	team_kill(&s->team, reason);
+}
+
 static void keep_limits(struct session *s)
 {
-	const struct plan_case *c =
-		s->life->settled < s->case_count ? &s->s->plan->cases[flight(s)] : NULL;
-	bool running = s->in_flight && s->ready;
-	double limit = running ? c->limit_seconds : s->s->start_seconds;
+	double limit = s->s->start_seconds;
 	char reason[160], shown[32];
 
-	if (s->team.killed || s->waited <= limit)
+	if (s->team.killed)
+		return;
+	if (s->in_flight && s->ready) {
+		keep_case_limit(s);
+		return;
+	}
+	if (s->waited <= limit)
 		return;
 	snprintf(reason, sizeof(reason), "hung: %s within %s (killed)",
-		 running        ? "no result"
-		 : s->in_flight ? "its devices were not open"
-				: "the worker did not start a case",
+		 s->in_flight ? "its devices were not open" : "the worker did not start a case",
 		 units_format(limit, "s", shown, sizeof(shown)));
 	s->life->hung = true;
 	/* After the last case there is nothing left to lose but time. */
-	team_kill(&s->team, c ? reason : NULL);
+	team_kill(&s->team, s->life->settled < s->case_count ? reason : NULL);
 }
 
 static void heed_signals(struct session *s)
@@ -240,6 +276,9 @@ static void wait_a_tick(struct session *s)
 		clock_sleep(1e-3); /* closed, but the process is not gone yet: don't spin on it */
 	passed = fmin(clock_seconds() - start, 4 * TICK_SECONDS);
 	s->waited += passed;
+	if (s->in_flight && s->ready)
+		watchdog_tick(&s->watchdog, passed, &s->s->control->activity,
+			      lively_cpu_seconds(s));
 	end_distress(s, passed);
 	end_overdue(s, passed);
 }

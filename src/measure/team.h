@@ -39,6 +39,9 @@ bool team_distress(const struct team *team, struct error *said);
 /* Notices ranks that have ended; when one did not end well, kills the others. Returns how many are alive. */
 int team_reap(struct team *team);
 
+/* CPU time that the ranks that are alive have taken so far, all threads; 0 where the system does not tell. */
+double team_cpu_seconds(const struct team *team);
+
 /* Kills all ranks; `reason` (NULL: none) is kept unless there is one already. */
 void team_kill(struct team *team, const char *reason);
 

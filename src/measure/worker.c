@@ -201,6 +201,10 @@ static enum status carry_out(struct worker *w, const struct plan_case *const *ca
 	if (w->world.rank == 0) {
 		attempts[0].run.sampler.progress = progress;
 		attempts[0].run.sampler.progress_context = w;
+		activity_begin(&control->activity, "opening the device");
+		for (size_t i = 0; i < count; i++)
+			attempts[i].run.sampler.activity = attempts[i].phases.activity =
+				&control->activity;
 		control->log_mark = lseek(STDERR_FILENO, 0, SEEK_END);
 		atomic_store(&control->company, (int)count);
 	}

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
+#include "measure/activity.h"
 #include "measure/world.h"
 #include "plan/plan.h"
 
@@ -18,6 +19,7 @@ struct control {
 		stop;   /* set by the conductor: finish the sample, then no further cases */
 	off_t log_mark; /* where in the log the case in flight began: its last words are behind it */
 	double began;   /* of the run, on the host's monotonic clock */
+	struct activity activity; /* of the case in flight */
 	_Atomic int company; /* cases that the worker carries out together right now */
 	_Atomic int alone; /* set by the conductor: no companies any more, one of them died */
 	_Atomic int finished

@@ -38,7 +38,7 @@ const struct key run_keys[] = {
 	  .help = "how often clocks, power, temperature and throttling are read while samples are taken; 0s: never" },
 	{ .name = "case_limit", .type = KEY_DURATION, .fallback = "0s", .min = 0, .max = 86400,
 	  .help = "a case that takes longer is killed; opening its devices has two minutes of "
-		  "its own; 0s: derived from the sampling keys" },
+		  "its own; 0s: derived from the sampling keys, and ten times that while it shows signs of life" },
 	{ 0 }
 };
 
