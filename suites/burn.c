@@ -16,7 +16,7 @@
 #include "plan/plan.h"
 #include "suites/burn/burn.h"
 #include "suites/shared/collective_session.h"
-#include "suites/pace.h"
+#include "suites/shared/estimate.h"
 #include "src/plan/suite.h"
 
 #define SLICES_MOST 5000
