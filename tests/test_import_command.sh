@@ -53,4 +53,10 @@ refuses 2 "import it as nccl-text" import nccl-json "$data"/nccl.txt
 grep -F '<title>Measurement: nvbandwidth.json, 2 × NVIDIA H200</title>' named.html >/dev/null || fail "the title is not the file's name"
 ! grep -F 'took' <(grep 'class="meta"' named.html) >/dev/null || fail "a time that was not measured"
 ! grep -F '·  ·' named.html >/dev/null || fail "an empty place in the head of the page"
+# An architecture stands for its GPUs.
+"$program" report links.json --reference=Pascal,volta -o family.html >/dev/null
+for words in "P100 SXM2" "1080 Ti" "Titan V"; do
+	grep -F -- "$words" family.html >/dev/null || fail "--reference=Pascal,volta lacks $words"
+done
+! grep -E "Tesla T4|>T4[< ]" family.html >/dev/null || fail "a GPU of another architecture"
 refuses 2 "there is no reference GPU 'k81'; did you mean 'k80'" report links.json --reference=k81

@@ -462,9 +462,9 @@ static void the_map_names_winners(void **state)
 	splits_crossover(&d.splits, d.charts, d.answers);
 	assert_int_equal(d.charts->count, 1);
 	assert_string_equal(member(d.charts->children[0], "finding"),
-			    "tensor is fastest in 2 of 4; DDP is fastest in 2 of 4. By this run's highest rates DDP "
-			    "hides its all-reduce from 1130 rows per device on (b*). A sum of tensor parallelism is "
-			    "shorter than the products around it from width 263 on (d*).");
+			    "tensor is fastest in 2 of 4; DDP is fastest in 2 of 4. From 1130 rows per device on, DDP "
+			    "can hide its all-reduce (b*, by this run's highest rates). From width 263 on, a sum of "
+			    "tensor parallelism is shorter than the products around it (d*).");
 	/* The page says it before its figures. */
 	assert_int_equal(d.answers->count, 1);
 	assert_non_null(strstr(d.answers->children[0]->text,

@@ -52,6 +52,7 @@ static void finish(bool json, struct json_writer *w, struct table *table)
 static void devices_table(const struct probe *probe)
 {
 	struct table table = TABLE_EMPTY;
+	bool host = false;
 
 	ROW(&table, "DEVICE", "MEMORY", "CAPABILITY", "PCI", "NAME");
 	for (size_t i = 0; i < probe->device_count; i++) {
@@ -64,8 +65,12 @@ static void devices_table(const struct probe *probe)
 			snprintf(capability, sizeof(capability), "%d.%d", d->capability_major,
 				 d->capability_minor);
 		ROW(&table, d->id, memory, capability, d->pci[0] ? d->pci : "-", d->name);
+		host |= strcmp(d->backend, "host") == 0;
 	}
 	table_print(&table, stdout);
+	/* `run quick` names host:1 as well. */
+	if (host)
+		puts("The CPU is one device here; a config may split it into several ([run] host_devices).");
 	table_release(&table);
 }
 

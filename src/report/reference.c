@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/memory.h"
 #include "base/text.h"
@@ -105,6 +106,39 @@ static char *likely_ids(const char *id)
 	return text_detach(&words);
 }
 
+/* "" where its file does not say it. */
+static const char *architecture_of(const struct gpu *gpu)
+{
+	for (size_t i = 0; i < gpu->entry_count; i++)
+		if (strcmp(gpu->entries[i].key, "architecture") == 0)
+			return gpu->entries[i].text;
+	return "";
+}
+
+/* "kepler" stands for all GPUs of it. */
+static bool is_architecture(const char *word)
+{
+	size_t count;
+	const struct gpu *gpus = gpus_all(&count);
+
+	for (size_t i = 0; i < count; i++)
+		if (strcasecmp(architecture_of(&gpus[i]), word) == 0)
+			return true;
+	return false;
+}
+
+static bool architecture_listed(const char *list, const struct gpu *gpu)
+{
+	char *name = xstrdup(architecture_of(gpu));
+	bool found;
+
+	for (char *c = name; *c; c++)
+		*c = (char)tolower((unsigned char)*c);
+	found = *name && (listed(list, name) || listed(list, architecture_of(gpu)));
+	free(name);
+	return found;
+}
+
 static enum status check_id(const char *id, struct error *err)
 {
 	char *likely;
@@ -125,7 +159,7 @@ static enum status check_ids(const char *list, struct error *err)
 
 	for (char *id = strtok_r(copy, ", ", &rest); id && status == STATUS_OK;
 	     id = strtok_r(NULL, ", ", &rest))
-		if (strcmp(id, "all") != 0)
+		if (strcmp(id, "all") != 0 && !is_architecture(id))
 			status = check_id(id, err);
 	free(copy);
 	return status;
@@ -156,7 +190,7 @@ static void add_cards(struct reference *r, const char *list, const char *baselin
 	for (size_t i = 0; i < count; i++) {
 		bool measured = is_measured(r->view, &gpus[i]);
 
-		if (all || measured || listed(list, gpus[i].id) ||
+		if (all || measured || listed(list, gpus[i].id) || architecture_listed(list, &gpus[i]) ||
 		    strcmp(baseline, gpus[i].id) == 0)
 			add_card(r, &gpus[i], gpus[i].label)->measured = measured;
 	}

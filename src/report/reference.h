@@ -44,7 +44,7 @@ struct reference {
 
 /* Whether reference_collect() knows them. */
 enum status reference_check(const char *gpus, const char *baseline, struct error *err);
-/* `gpus`: "all" or ids ("k80, v100-pcie"); `baseline`: an id, or "" for the oldest. Unknown ids are errors. */
+/* `gpus`: "all" or ids and architectures ("k80, volta"); `baseline`: an id, or "" for the oldest. Unknown ids are errors. */
 enum status reference_collect(struct reference *r, const struct view *view, const char *gpus,
 			      const char *baseline, struct error *err);
 void reference_release(struct reference *r);

@@ -38,7 +38,7 @@ const struct key report_keys[] = {
 	  .help = "title of a run's page and of its acceptance page; empty: derived from the run" },
 	{ .name = "reference", .type = KEY_TEXT, .fallback = "",
 	  .help = "GPUs whose published figures and data sheets stand beside the measured ones: all, or "
-		  "ids of `gpuproof list gpus`",
+		  "ids and architectures of `gpuproof list gpus`",
 	  .check = check_reference },
 	{ .name = "claims", .type = KEY_BOOL, .fallback = "no",
 	  .help = "hold what guides claim about memory and several GPUs against the measurements" },

@@ -238,10 +238,10 @@ static void add_critical(const struct map *m, const char *of, struct text *out)
 	char text[32];
 
 	if (isfinite(batch))
-		text_addf(out, " By this run's highest rates DDP hides its all-reduce from %s rows per device on (b*).",
+		text_addf(out, " From %s rows per device on, DDP can hide its all-reduce (b*, by this run's highest rates).",
 			  whole(batch, text, sizeof(text)));
 	if (isfinite(width))
-		text_addf(out, " A sum of tensor parallelism is shorter than the products around it from width %s on (d*).",
+		text_addf(out, " From width %s on, a sum of tensor parallelism is shorter than the products around it (d*).",
 			  whole(width, text, sizeof(text)));
 }
 
