@@ -391,6 +391,18 @@ static void visits_widen_intervals_unless_in_turns(void **state)
 	/* In turns every pair differs by the same. */
 	in.turns = true;
 	turns = shift_measure(&in);
+	/* The interval of one side is never the wider one, whatever it is made of. */
+	for (size_t n = 4; n <= 5; n++) {
+		static const double late[] = { 0.02, 0.021, 0.019, 0.03, 0.011 };
+		struct shift wide;
+
+		in.b = late;
+		in.a_count = in.b_count = n;
+		wide = shift_measure(&in);
+		assert_true(wide.low <= wide.low_each && wide.high_each <= wide.high);
+		in.b = b;
+	}
+	in.a_count = in.b_count = 5;
 	assert_float_equal(turns.low, 0.02, 1e-12);
 	assert_true(shift_probability_above(&turns, 0.01) < 0.02);
 	/* Too few launches show nothing, and are never clear. */

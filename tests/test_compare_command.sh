@@ -54,6 +54,8 @@ expect 0 '1 comparison: 1 the same' --fail-on regression $a -- $a
 expect 2 'a/result.json is the same run as a/result.json: a launch counts once' --fail-on regression a a a a -- b
 expect 2 'a launch counts once' a -- b b
 expect 4 '1 launch of each' --fail-on regression a a --launch-spread '5 %'
+# What cannot be ruled out is no certain regression.
+expect 0 '1 launch of each' --fail-on certain a a --launch-spread '5 %'
 expect 0 '[run] seed' a b
 expect 0 'The measurements differ in:' a b
 expect 0 '"format"' a b --json
@@ -61,7 +63,7 @@ expect 2 'which two?' a
 expect 2 'which two?' a b a
 expect 2 'both sides of the --' a --
 expect 2 'both sides of the --' -- a
-expect 2 "--fail-on takes the word regression, not 'change'" a b --fail-on change
+expect 2 "--fail-on takes regression or certain, not 'change'" a b --fail-on change
 expect 2 '--margin' a b --margin 1
 expect 2 'is not below 100 %' a b --margin 100%
 expect 2 "there is no option '--marg'" a b --marg 1
@@ -94,7 +96,10 @@ END
 	expect 1 'REGRESSED' --fail-on regression $a -- slow.?.json
 	# shellcheck disable=SC2086
 	expect 0 'IMPROVED' --fail-on regression slow.?.json -- $a
+	# shellcheck disable=SC2086
+	expect 1 'REGRESSED' --fail-on certain $a -- slow.?.json
 	expect 4 'possibly REGRESSED' --fail-on regression a slow.json
+	expect 0 'possibly REGRESSED' --fail-on certain a slow.json
 	expect 5 'NOT COMPARED' a wrong.json
 	"$program" compare a b --json | python3 -m json.tool >/dev/null || failed=1
 fi

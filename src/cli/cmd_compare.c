@@ -21,7 +21,7 @@ static const struct option_row rows[] = {
 };
 
 struct compare_arguments {
-	bool gate, all_metrics, json, all;
+	bool gate, certain, all_metrics, json, all;
 	double margin, launch_spread;
 	const char *db;
 	struct result_list a, b;
@@ -43,9 +43,10 @@ static enum status take_option(void *arguments, const char *name, const char *va
 		c->db = value;
 	} else if (strcmp(name, "fail-on") == 0) {
 		c->gate = true;
-		if (strcmp(value, "regression") != 0)
+		c->certain = strcmp(value, "certain") == 0;
+		if (!c->certain && strcmp(value, "regression") != 0)
 			return error_set(err, STATUS_USAGE,
-					 "--fail-on takes the word regression, not '%.60s'", value);
+					 "--fail-on takes regression or certain, not '%.60s'", value);
 	} else if (strcmp(name, "all-metrics") == 0) {
 		c->all_metrics = true;
 	} else if (strcmp(name, "json") == 0) {
@@ -137,7 +138,7 @@ static int compare_and_print(const struct compare_arguments *c, struct history *
 	} else {
 		print_comparison(&comparison, c->all);
 	}
-	code = comparison_gate(&comparison);
+	code = c->certain ? comparison_gate_certain(&comparison) : comparison_gate(&comparison);
 	comparison_release(&comparison);
 	/* Without a gate a comparison is information; a wrong result is not. */
 	return c->gate || code == EXIT_WRONG_RESULT ? code : EXIT_ACCEPTED;
@@ -179,6 +180,8 @@ const struct command command_compare = {
 		 "      --margin 1%            changes within are the same\n"
 		 "      --fail-on regression   exit code 1 for a regression, 4 when none can be "
 		 "ruled out\n"
+		 "      --fail-on certain      1 for a certain one, 4 when something is not "
+		 "compared; else 0\n"
 		 "      --launch-spread 0.5%   taken for granted where there are fewer than four "
 		 "launches\n"
 		 "      --all-metrics          not only each suite's main figure\n"

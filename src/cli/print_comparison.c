@@ -236,7 +236,7 @@ static void print_needed(const struct comparison *c)
 			enough++;
 			least = row->launches_needed < least ? row->launches_needed : least;
 			most = row->launches_needed > most ? row->launches_needed : most;
-		} else if (row->kind == FIGURE_HOST || row->kind == FIGURE_CPU) {
+		} else if (!c->turns && (row->kind == FIGURE_HOST || row->kind == FIGURE_CPU)) {
 			host++;
 		} else {
 			hopeless++;
@@ -251,9 +251,8 @@ static void print_needed(const struct comparison *c)
 		       "to visit; run --against measures both in one visit\n",
 		       host);
 	if (hopeless)
-		printf("of the inconclusive: %zu have too few launches to tell, or differ more from "
-		       "visit to visit\n",
-		       hopeless);
+		printf("of the inconclusive: %zu have too few launches to tell%s\n", hopeless,
+		       c->turns ? ", or scatter too much" : ", or differ more from visit to visit");
 }
 
 void print_comparison(const struct comparison *c, bool all)

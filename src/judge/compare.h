@@ -108,6 +108,8 @@ bool compare_taken_in_turns(const struct result *a, const struct result *b);
  * case is missing, else 0.
  */
 int comparison_gate(const struct comparison *comparison);
+/* For --fail-on certain: the same, but what is inconclusive or only possible is 0: 4 where something was not compared. */
+int comparison_gate_certain(const struct comparison *comparison);
 
 /* Environments: model, driver, facts, settings, clocks (compare_environment.c). */
 void compare_environments(const struct comparison_input *input, struct comparison *out);

@@ -131,3 +131,12 @@ int comparison_gate(const struct comparison *c)
 	}
 	return regressed ? 1 : open ? 4 : 0;
 }
+
+int comparison_gate_certain(const struct comparison *c)
+{
+	int code = comparison_gate(c);
+
+	if (code != 4)
+		return code;
+	return c->count == 0 || c->counts[CHANGE_NONE] ? 4 : 0;
+}

@@ -50,11 +50,12 @@ static void of_pairs(const struct shift_input *in, struct shift *out)
 		differences[i] = in->b[i] - in->a[i];
 	squares = squares_of(differences, n);
 	half = sqrt(squares / (double)(n - 1) / (double)n);
-	if (!shift_of_pairs(differences, n, 0.025, &out->value, &out->low, &out->high)) {
+	if (shift_of_pairs(differences, n, 0.025, &out->value, &out->low, &out->high)) {
+		shift_of_pairs(differences, n, 0.05, &ignored, &out->low_each, &out->high_each);
+	} else {
+		/* Too few for signed ranks. */
 		out->low = out->value - student_quantile(0.975, (double)n - 1) * half;
 		out->high = out->value + student_quantile(0.975, (double)n - 1) * half;
-	}
-	if (!shift_of_pairs(differences, n, 0.05, &ignored, &out->low_each, &out->high_each)) {
 		out->low_each = out->value - student_quantile(0.95, (double)n - 1) * half;
 		out->high_each = out->value + student_quantile(0.95, (double)n - 1) * half;
 	}

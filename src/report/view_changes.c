@@ -11,14 +11,18 @@ static const struct {
 } outcomes[] = {
 	{ "ok", "✓", "Nothing got worse" },
 	{ "failed", "✗", "Slower or larger than before" },
-	{ "skipped", "○", "Not decided" },
+	{ "skipped", "○", "Nothing certainly got worse" },
+	{ "skipped", "○", "Not all was compared" },
 	{ "failed", "✗", "Wrong results" },
 };
 
-/* Of the exit code of `compare --fail-on regression`. */
-static size_t outcome_of(int gate)
+static size_t outcome_of(const struct comparison *c)
 {
-	return gate == 5 ? 3 : gate == 4 ? 2 : gate == 1 ? 1 : 0;
+	int gate = comparison_gate(c);
+
+	if (gate == 4)
+		return comparison_gate_certain(c) == 4 ? 3 : 2;
+	return gate == 5 ? 4 : gate == 1 ? 1 : 0;
 }
 
 static bool is_change(const struct comparison_row *row)
@@ -71,7 +75,7 @@ static void show_row(struct tree *list, const struct comparison_row *row)
 
 static void show_comparison(const struct comparison *c, struct tree *map)
 {
-	size_t outcome = outcome_of(comparison_gate(c)), folded = 0;
+	size_t outcome = outcome_of(c), folded = 0;
 	struct tree *rows = tree_list(map, "changed"), *rest = tree_list(map, "unchanged");
 	struct tree *notes = tree_list(map, "notes");
 
