@@ -41,7 +41,7 @@ static inline struct case_result *node_add(struct result *r, size_t device, doub
 	c->devices = xcalloc(1, sizeof(*c->devices));
 	c->devices[c->device_count++] = xstrdup(c->device);
 	c->reason = xstrdup("");
-	c->verification = (struct verification){ true, xstrdup("every byte"), NAN, NAN };
+	c->verification = (struct verification){ .done = true, .error = NAN, .tolerance = NAN };
 	c->parameters = xcalloc(3, sizeof(*c->parameters));
 	c->parameters[c->parameter_count++] =
 		(struct case_parameter){ xstrdup("direction"), xstrdup("h2d"), NAN, xstrdup("") };

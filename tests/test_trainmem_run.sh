@@ -51,6 +51,7 @@ done = [c for c in cases if c not in skipped]
 assert len(done) == 3 + 6 + 4 + 4, [c["id"] for c in done]
 for c in done:
     assert c["status"] == "OK", (c["id"], c["reason"])
+    assert c["verification"]["done"], c["id"]
     m = {k.removeprefix("trainmem."): v["value"] for k, v in c["metrics"].items()}
     if "/step/" in c["id"]:
         assert c["verification"]["error"] <= c["verification"]["tolerance"], c["id"]

@@ -1,5 +1,10 @@
 #include "suites/trainmem/fragment.h"
 
+#include <inttypes.h>
+
+#include "device/backend_calls.h"
+#include "kernels/generator.h"
+
 #define PIECES 64
 #define LIMIT_PIECES 72
 
@@ -49,10 +54,59 @@ static enum status largest_granted(struct heap *heap, uint64_t bytes, uint64_t *
 	return STATUS_OK;
 }
 
+/* Words at both ends of each piece, as they were written and as they are read. */
+struct marks {
+	uint64_t sent[PIECES][2], received[PIECES][2];
+};
+
+static void *end_of(void *piece, uint64_t bytes, int end)
+{
+	uint64_t last = (bytes - sizeof(uint64_t)) & ~(uint64_t)(sizeof(uint64_t) - 1);
+
+	return (char *)piece + (end ? last : 0);
+}
+
+/* A heap without a device has addresses and no memory. */
+static enum status write_marks(const struct heap *heap, uint64_t bytes, void *const *pieces,
+			       struct marks *marks, struct error *err)
+{
+	for (int i = 0; heap->device && i < PIECES; i++)
+		for (int end = 0; end < 2; end++) {
+			marks->sent[i][end] = generator_bits(bytes, (uint64_t)(2 * i + end));
+			if (backend_copy(heap->stream, end_of(pieces[i], bytes, end),
+					 &marks->sent[i][end], sizeof(uint64_t), err) != STATUS_OK)
+				return err->status;
+		}
+	return heap->device ? backend_stream_synchronize(heap->stream, err) : STATUS_OK;
+}
+
+/* Of the pieces that stayed. */
+static enum status check_marks(const struct heap *heap, uint64_t bytes, void *const *pieces,
+			       struct marks *marks, struct error *err)
+{
+	for (int i = 1; heap->device && i < PIECES; i += 2)
+		for (int end = 0; end < 2; end++)
+			if (backend_copy(heap->stream, &marks->received[i][end],
+					 end_of(pieces[i], bytes, end), sizeof(uint64_t),
+					 err) != STATUS_OK)
+				return err->status;
+	if (heap->device && backend_stream_synchronize(heap->stream, err) != STATUS_OK)
+		return err->status;
+	for (int i = 1; heap->device && i < PIECES; i += 2)
+		for (int end = 0; end < 2; end++)
+			if (marks->received[i][end] != marks->sent[i][end])
+				return error_set(err, STATUS_MISMATCH,
+						 "piece %d: 0x%016" PRIx64 " at its %s, wrote 0x%016" PRIx64,
+						 i, marks->received[i][end], end ? "end" : "start",
+						 marks->sent[i][end]);
+	return STATUS_OK;
+}
+
 enum status fragment_checkerboard(struct device *device, enum policy policy, uint64_t bytes,
 				  struct fragments *out, struct error *err)
 {
 	struct stream *stream = NULL;
+	struct marks marks = { 0 };
 	void *pieces[PIECES];
 	struct heap heap = { 0 };
 
@@ -60,9 +114,11 @@ enum status fragment_checkerboard(struct device *device, enum policy policy, uin
 	if ((!device || backend_stream_create(device, false, &stream, err) == STATUS_OK) &&
 	    heap_open(&heap, device, stream, policy, fragment_bytes(bytes), fragment_bytes(bytes),
 		      err) == STATUS_OK &&
-	    fill(&heap, bytes, pieces, err) == STATUS_OK) {
+	    fill(&heap, bytes, pieces, err) == STATUS_OK &&
+	    write_marks(&heap, bytes, pieces, &marks, err) == STATUS_OK) {
 		give_every_other(&heap, bytes, pieces);
-		largest_granted(&heap, bytes, &out->largest_free, err);
+		if (largest_granted(&heap, bytes, &out->largest_free, err) == STATUS_OK)
+			check_marks(&heap, bytes, pieces, &marks, err);
 	}
 	heap_close(&heap);
 	if (stream)

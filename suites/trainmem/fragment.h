@@ -13,7 +13,9 @@ struct fragments {
 	uint64_t largest_free; /* the largest request that was granted, or would be */
 };
 
-/* 64 pieces under a limit of 72. A heap without a device will do as well. */
+/*
+ * 64 pieces under a limit of 72; those that stay must keep what was written to them (else STATUS_MISMATCH). A heap without a device will do as well.
+ */
 enum status fragment_checkerboard(struct device *device, enum policy policy, uint64_t piece_bytes,
 				  struct fragments *out, struct error *err);
 /* Bytes that fragment_checkerboard() takes at most. */
