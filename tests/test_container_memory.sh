@@ -34,4 +34,4 @@ INI
 	GPUPROOF_BACKENDS=$(dirname "$gpuproof")/tests/backends GPUPROOF_FAKE="devices=1 memory=64GiB" \
 		"$gpuproof" run "$dir/copy.ini" --dry-run
 ) > "$dir/said" 2>&1 || fail "dry run in a container of 1 GiB: $(cat "$dir/said")"
-grep -q 'of host memory; the machine or container has 1 GiB' "$dir/said" || fail "$(cat "$dir/said")"
+grep -q 'of host memory; the machine or container has 1.074 GB' "$dir/said" || fail "$(cat "$dir/said")"

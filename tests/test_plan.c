@@ -97,9 +97,9 @@ static void what_does_not_fit_is_skipped_with_both_figures(void **state)
 	check_ids(
 		"[suite copy]\nsizes = 1MiB, 2MiB, 2GiB\ndirections = up\n", 0, 2,
 		"copy/up/1MiB@cuda:0\ncopy/up/1MiB@cuda:1\ncopy/up/2MiB@cuda:0\n"
-		"copy/up/2MiB@cuda:1 SKIP needs 2 MiB of device memory; cuda:1 has 1 MiB\n"
-		"copy/up/2GiB@cuda:0 SKIP needs 2 GiB of device memory; cuda:0 has 1 GiB\n"
-		"copy/up/2GiB@cuda:1 SKIP needs 2 GiB of device memory; cuda:1 has 1 MiB\n");
+		"copy/up/2MiB@cuda:1 SKIP needs 2.097 MB of device memory; cuda:1 has 1.049 MB\n"
+		"copy/up/2GiB@cuda:0 SKIP needs 2.147 GB of device memory; cuda:0 has 1.074 GB\n"
+		"copy/up/2GiB@cuda:1 SKIP needs 2.147 GB of device memory; cuda:1 has 1.049 MB\n");
 	/* Unknown memory refuses nothing. */
 	check_ids("[suite copy]\nsizes = 1TiB\ndirections = up\n", 2, 1, "copy/up/1TiB@host:0\n");
 }

@@ -43,7 +43,7 @@ enum status units_parse_real(const char *s, double *value, struct error *err);
  * (5.545e10, "B/s") -> "55.45 GB/s"; (1.17e-6, "s") -> "1.170 us"; unknown units are appended
  * as they are; ratio "1" has no unit; NaN -> "-". Sizes as people ask for them, up to 15
  * times a power of two, keep their unit: (67108864, "B") -> "64 MiB".
- * units_si: the same with SI prefixes alone, for values on axes that have those.
+ * units_si: the same with SI prefixes alone: for values on axes that have those, and sizes that a sentence compares.
  */
 char *units_size(uint64_t bytes, char *out, size_t size);
 char *units_duration(double seconds, char *out, size_t size);

@@ -62,16 +62,16 @@ static enum status check_memory(const struct run *run, struct error *err)
 		    c->device_bytes <= free_bytes)
 			continue;
 		return error_set(err, STATUS_UNSUPPORTED, "needs %s on %s, which has %s free of %s",
-				 units_format((double)c->device_bytes, "B", need, sizeof(need)),
+				 units_si((double)c->device_bytes, "B", need, sizeof(need)),
 				 run->devices[i]->info.id,
-				 units_format((double)free_bytes, "B", have, sizeof(have)),
-				 units_format((double)total_bytes, "B", total, sizeof(total)));
+				 units_si((double)free_bytes, "B", have, sizeof(have)),
+				 units_si((double)total_bytes, "B", total, sizeof(total)));
 	}
 	if (c->host_bytes > available)
 		return error_set(err, STATUS_UNSUPPORTED,
 				 "needs %s of host memory, of which %s are available",
-				 units_format((double)c->host_bytes, "B", need, sizeof(need)),
-				 units_format((double)available, "B", have, sizeof(have)));
+				 units_si((double)c->host_bytes, "B", need, sizeof(need)),
+				 units_si((double)available, "B", have, sizeof(have)));
 	return STATUS_OK;
 }
 

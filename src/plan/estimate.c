@@ -56,8 +56,8 @@ static char *too_much(uint64_t needed, const char *what, const char *owner, uint
 	char need[64], have[64];
 
 	return xasprintf("needs %s of %s memory; %s has %s",
-			 units_format((double)needed, "B", need, sizeof(need)), what, owner,
-			 units_format((double)total, "B", have, sizeof(have)));
+			 units_si((double)needed, "B", need, sizeof(need)), what, owner,
+			 units_si((double)total, "B", have, sizeof(have)));
 }
 
 char *plan_memory_reason(const struct plan *plan, const struct plan_case *c)

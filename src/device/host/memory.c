@@ -36,8 +36,8 @@ enum status host_check_fits(const char *kind, uint64_t bytes, uint64_t used, uin
 	if (bytes <= rest)
 		return STATUS_OK;
 	return error_set(err, STATUS_NO_MEMORY, "%s memory: %s do not fit, %s are free", kind,
-			 units_format((double)bytes, "B", wanted, sizeof(wanted)),
-			 units_format((double)rest, "B", there, sizeof(there)));
+			 units_si((double)bytes, "B", wanted, sizeof(wanted)),
+			 units_si((double)rest, "B", there, sizeof(there)));
 }
 
 /* Below this the ends that fill no huge page weigh. */
