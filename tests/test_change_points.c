@@ -81,7 +81,7 @@ static void many_series_raise_the_limit(void **state)
 	assert_true(trend_prior_limit(NULL) == TREND_ODDS);
 	assert_true(trend_prior_limit(&prior) == TREND_ODDS);
 	prior.series = 500;
-	assert_true(fabs(trend_prior_limit(&prior) - TREND_ODDS - log(20)) < 1e-12);
+	assert_true(fabs(trend_prior_limit(&prior) - TREND_ODDS - TREND_ODDS_GROWTH * log(20)) < 1e-12);
 	out = simulate_quiet(&(struct night_plan){ .series = 500, .past = 60, .nights = 5, .noise = 0.01, .seed = 3 });
 	assert_int_equal(out.alarms, 0);
 }

@@ -365,6 +365,7 @@ static void text_stays_text(void **state)
 	struct seen seen;
 	struct result r;
 	enum history_added added;
+	int64_t day;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(hostile); i++) {
@@ -374,7 +375,8 @@ static void text_stays_text(void **state)
 		free(r.run_id);
 		r.run_id = xstrdup(hostile[i]);
 		assert_int_equal(history_add(h, &r, &added, &err), STATUS_OK);
-		assert_int_equal(history_annotate(h, 1, 0, false, hostile[i], &err), STATUS_OK);
+		assert_true(history_day("2026-01-01", &day));
+		assert_int_equal(history_annotate(h, day, 0, false, hostile[i], &err), STATUS_OK);
 		result_release(&r);
 	}
 	seen = look(h, 0);
@@ -433,6 +435,35 @@ static void days_out_of_range_are_damage(void **state)
 	}
 	db_run(history_db(h), &err, "UPDATE night SET day = ? WHERE id = 2", "i", LAST_DAY);
 	assert_int_equal(history_each(h, &filter, see, &seen, &err), STATUS_OK);
+	history_close(h);
+}
+
+/* A note belongs to a night; of a day without one the nearest nights are named. */
+static void notes_need_a_night(void **state)
+{
+	struct history *h = opened(DB_CREATE);
+	struct error err = ERROR_NONE;
+	struct history_notes notes;
+	int64_t day;
+
+	(void)state;
+	assert_true(history_day("2026-01-03", &day));
+	assert_int_equal(history_annotate(h, day, 0, false, "x", &err), STATUS_USAGE);
+	assert_non_null(strstr(err.message, "the history has no nights"));
+	error_clear(&err);
+	add(h, 1, 50e9, "1", HISTORY_ADDED);
+	assert_int_equal(history_annotate(h, day, 0, false, "x", &err), STATUS_USAGE);
+	assert_non_null(strstr(err.message, "no night of 2026-01-03; the nearest: 2026-01-02"));
+	error_clear(&err);
+	add(h, 5, 50e9, "1", HISTORY_ADDED);
+	assert_int_equal(history_annotate(h, day, 0, false, "x", &err), STATUS_USAGE);
+	assert_non_null(strstr(err.message, "the nearest: 2026-01-02 and 2026-01-06"));
+	error_clear(&err);
+	assert_int_equal(history_annotate(h, day - 1, 0, true, "a\nb\tc", &err), STATUS_OK);
+	assert_int_equal(history_notes(h, &notes, &err), STATUS_OK);
+	assert_int_equal(notes.count, 1);
+	assert_string_equal(notes.items[0].text, "a b c");
+	history_notes_release(&notes);
 	history_close(h);
 }
 
@@ -521,7 +552,7 @@ int main(void)
 		TEST(older_versions_are_migrated),
 		TEST(other_files_are_refused),  TEST(missing_is_said),
 		TEST(text_stays_text),          TEST(pruning_keeps_the_rest),
-		TEST(days_out_of_range_are_damage),
+		TEST(days_out_of_range_are_damage), TEST(notes_need_a_night),
 		TEST(spread_between_nights),      TEST(baselines_come_back),
 	};
 

@@ -51,12 +51,23 @@ END
 expect 3 'No such file' history trend
 expect 2 'add, show, trend, report, annotate or prune?' history
 expect 2 "there is no option '--dbb'" history trend --dbb x
+# Two nights are no quiet series.
+expect 0 '' history add 00.json 01.json --db young.db
+expect 0 'Too few nights to tell: a change can show after 10 nights' history trend --db young.db
+grep -q 'Nothing changed' out && { echo "history trend: two nights say that nothing changed"; failed=1; }
+expect 0 '' history report --db young.db -o young.html
+grep -q 'Too few nights to tell' young.html || { echo "history report: two nights are an answer"; failed=1; }
+grep -q 'Nothing new for the worse' young.html && { echo "history report: two nights are an answer"; failed=1; }
 expect 0 '29.json is now in gpuproof-history.db' history add [0-2]?.json
 expect 0 'night0' history show
 expect 0 'Nothing changed.' history trend
 expect 0 '1 missed: 2026-01-11' history trend
 expect 0 '' history add 30.json 31.json
-expect 0 'WARNING' history trend
+expect 0 'WARNING: 2 of the last 3 nights beyond the band (±' history trend
+expect 0 '% above the median' history trend
+expect 0 '' history report -o warns.html
+grep -q 'WARNING: 2 of the last 3 nights beyond the band (±.* % above the median' warns.html ||
+	{ echo "history report: the warning has no figure"; failed=1; }
 expect 1 'WARNING' history trend --fail-on warning
 # A word that no series has is no good news.
 for what in "trend --case nonesuch --fail-on change" "trend --metric alloc.latancy" "show --series 999" "report --case nonesuch -o no.html"; do
@@ -109,6 +120,18 @@ expect 2 'there is no series 999' history annotate 2026-02-01 'a text' --series 
 expect 0 '' history annotate 2026-02-01 'new kernel, accepted' --series "$series" --acknowledge
 expect 0 'ACKNOWLEDGED' history trend --fail-on change
 expect 0 'new kernel, accepted' history trend
+# A note about a whole night is shown wherever nights are; one about no night is refused.
+expect 2 'there is no night of 2026-01-11; the nearest: 2026-01-10 and 2026-01-12' history annotate 2026-01-11 'missed'
+expect 0 '' history annotate 2026-01-12 'moved to <b>rack 7</b>'
+expect 0 'note 2026-01-12: moved to <b>rack 7</b>' history trend
+expect 0 'note 2026-01-12: moved to <b>rack 7</b>' history show
+expect 0 'note 2026-01-12: moved to <b>rack 7</b>' history show --series "$series"
+expect 0 'note 2026-02-01: new kernel, accepted (acknowledges)' history show --series "$series"
+expect 0 '"text": "moved to ' history trend --json
+expect 0 '' history report -o notes.html
+grep -q 'Note of 2026-01-12: <bdi>moved to &lt;b&gt;rack 7&lt;/b&gt;' notes.html || { echo "history report: the note is missing"; failed=1; }
+host=$(hostname)
+grep -q "<h1>Trend of $host</h1>" notes.html || { echo "history report: no machine in the title"; grep '<h1>' notes.html; failed=1; }
 expect 0 '2026-02-08' history show --series "$series"
 # Another config starts anew.
 python3 - <<'END'
@@ -156,7 +179,7 @@ whole["cases"].pop(0)
 json.dump(whole, open("other_half.json", "w"))
 END
 expect 0 'part.json is now in resumed.db' history add part.json --db resumed.db
-expect 0 'in place of what its run had measured before' history add whole.json --db resumed.db
+expect 0 'in place of an earlier version of its run' history add whole.json --db resumed.db
 expect 0 'complete' history show --db resumed.db
 expect 2 'which this result lacks: not replaced' history add other_half.json --db resumed.db
 expect 2 'which this result lacks: not replaced' history add part.json --db resumed.db

@@ -14,7 +14,7 @@
 #include "cli/options.h"
 #include "cli/print_trend.h"
 #include "cli/result_list.h"
-#include "cli/table.h"
+#include "cli/show_history.h"
 #include "report/template.h"
 #include "report/trend_page.h"
 
@@ -50,7 +50,7 @@ static int add(struct history_arguments *a)
 		[HISTORY_PRESENT] = "gpuproof: %s is in %s already\n",
 		[HISTORY_ADDED] = "gpuproof: %s is now in %s\n",
 		[HISTORY_REPLACED] =
-			"gpuproof: %s is now in %s, in place of what its run had measured before\n"
+			"gpuproof: %s is now in %s, in place of an earlier version of its run\n"
 	};
 	struct result_list results = { 0 };
 	struct error err = ERROR_NONE;
@@ -75,58 +75,6 @@ static int add(struct history_arguments *a)
 	return finish(&err);
 }
 
-static void show_nights(const struct history_nights *nights)
-{
-	struct table table = TABLE_EMPTY;
-
-	table_row(&table, (const char *[]){ "STARTED", "RUN", "HOST", "STATE", "VERDICT",
-						    "LABEL" },
-		  6);
-	for (size_t i = 0; i < nights->count; i++) {
-		const struct history_night *n = &nights->items[i];
-
-		table_row(&table,
-			  (const char *[]){ n->started, n->run_id, n->host, n->state,
-					    *n->verdict ? n->verdict : "not judged", n->label },
-			  6);
-	}
-	table_print(&table, stdout);
-	table_release(&table);
-}
-
-static void show_series(void *context, const struct history_series *s)
-{
-	struct table table = TABLE_EMPTY;
-	size_t *shown = context;
-
-	(*shown)++;
-	printf("series %" PRId64 ": %s %s, %s (%s)\n", s->id, s->case_id, s->metric, s->model,
-	       s->machine);
-	table_row(&table, (const char *[]){ "NIGHT", "VALUE", "95 % INTERVAL", "EPOCH" }, 4);
-	for (size_t i = 0; i < s->count; i++) {
-		const struct history_point *p = &s->points[i];
-		char date[16], value[48], low[48], high[48], interval[100] = "", epoch[24];
-
-		history_date(p->day, date);
-		snprintf(epoch, sizeof(epoch), "%" PRId64, p->epoch);
-		if (p->low == p->low && p->high == p->high)
-			snprintf(interval, sizeof(interval), "%s to %s",
-				 units_format(p->low, s->unit, low, sizeof(low)),
-				 units_format(p->high, s->unit, high, sizeof(high)));
-		table_row(&table,
-			  (const char *[]){
-				  date,
-				  p->value == p->value
-					  ? units_format(p->value, s->unit, value, sizeof(value))
-					  : "not measured",
-				  interval, epoch },
-			  4);
-	}
-	table_print(&table, stdout);
-	putchar('\n');
-	table_release(&table);
-}
-
 /* Who asks for a series that is not there must not hear that all is well. */
 static void refuse_no_match(const struct history_filter *f, size_t series, struct error *err)
 {
@@ -141,22 +89,14 @@ static void refuse_no_match(const struct history_filter *f, size_t series, struc
 
 static int show(struct history_arguments *a)
 {
-	const struct history_filter *f = &a->trend.filter;
 	struct error err = ERROR_NONE;
 	struct history *history;
-	struct history_nights nights;
 	size_t shown = 0;
 
 	if (history_open(&history, a->db, DB_READ, &err) != STATUS_OK)
 		return command_fail(&err);
-	if (f->metric || f->case_id || f->series) {
-		history_each(history, f, show_series, &shown, &err);
-		refuse_no_match(f, shown, &err);
-	} else {
-		if (history_nights(history, &nights, &err) == STATUS_OK)
-			show_nights(&nights);
-		history_nights_release(&nights);
-	}
+	if (show_history(history, &a->trend.filter, &shown, &err) == STATUS_OK)
+		refuse_no_match(&a->trend.filter, shown, &err);
 	history_close(history);
 	return finish(&err);
 }
@@ -379,7 +319,8 @@ const struct command command_history = {
 		"  -a, --all                also series that did not change\n"
 		"      --fail-on change     exit code 1 when there is a new change for the worse; "
 		"or: warning\n"
-		"      --acknowledge        the note explains a change: it is no longer new\n"
+		"      --acknowledge        the note explains a change up to five days away: it is no "
+		"longer new\n"
 		"      --json               the trend as JSON\n"
 		"  -o, --output FILE        report: the page (default: trend.html); -: standard "
 		"output\n"

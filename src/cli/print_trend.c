@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "cli/show_history.h"
 #include "result/json_writer.h"
 
 #define MOST_DATES 12 /* missed nights that are printed */
@@ -56,13 +57,10 @@ static void change_text(struct printing *p, const struct history_series *s,
 static void notes_text(struct printing *p, const struct history_series *s)
 {
 	for (size_t i = 0; i < p->notes.count; i++) {
-		const struct history_note *n = &p->notes.items[i];
-		char date[16];
-
-		if (n->series != s->id)
+		if (p->notes.items[i].series != s->id)
 			continue;
-		history_date(n->day, date);
-		text_addf(&p->rows, "    note %s: %s\n", date, n->text);
+		text_add(&p->rows, "    ");
+		note_text(&p->rows, &p->notes.items[i]);
 	}
 }
 
@@ -78,7 +76,13 @@ static void series_text(struct printing *p, const struct history_series *s, cons
 	text_addf(&p->rows, "    %zu night%s, median %s, %zu missed%s\n", t->count,
 		  t->count == 1 ? "" : "s",
 		  units_format(t->median, s->unit, median, sizeof(median)), t->missed,
-		  t->warning ? "; WARNING: two of the last three nights beyond the band" : "");
+		  t->count < TREND_LEAST_NIGHTS ? "; too few to tell" : "");
+	if (t->warning) {
+		char *words = trend_warning_words(t->beyond, t->beyond_by, t->band);
+
+		text_addf(&p->rows, "    %s\n", words);
+		free(words);
+	}
 	if (t->gaps >= GAPS)
 		text_addf(&p->rows, "    no figure in the last %zu nights: skipped or failed\n", t->gaps);
 	for (size_t i = 0; i < t->change_count; i++)
@@ -145,6 +149,9 @@ static void series_json(struct printing *p, const struct history_series *s, cons
 	writer_real_member(w, "low", t->low);
 	writer_real_member(w, "high", t->high);
 	writer_bool_member(w, "warning", t->warning);
+	writer_count_member(w, "beyond_band", t->beyond);
+	writer_real_member(w, "beyond_by", t->beyond_by);
+	writer_bool_member(w, "too_few_nights", t->count < TREND_LEAST_NIGHTS);
 	writer_key(w, "changes");
 	writer_open(w, '[');
 	for (size_t i = 0; i < t->change_count; i++)
@@ -179,13 +186,14 @@ static void nights_text(const struct history_nights *nights, const int64_t *miss
 			size_t missed_count)
 {
 	char first[16] = "-", last[16] = "-", date[16];
+	char *hosts = history_hosts(nights);
 
 	if (nights->count) {
 		history_date(nights->items[0].day, first);
 		history_date(nights->items[nights->count - 1].day, last);
 	}
-	printf("%zu night%s from %s to %s", nights->count, nights->count == 1 ? "" : "s", first,
-	       last);
+	printf("%zu night%s%s%s from %s to %s", nights->count, nights->count == 1 ? "" : "s",
+	       *hosts ? " of " : "", hosts, first, last);
 	if (missed_count)
 		printf("; %zu missed:", missed_count);
 	for (size_t i = missed_count > MOST_DATES ? missed_count - MOST_DATES : 0; i < missed_count;
@@ -194,6 +202,34 @@ static void nights_text(const struct history_nights *nights, const int64_t *miss
 		printf(" %s", date);
 	}
 	printf("%s\n", missed_count > MOST_DATES ? " (the last ones)" : "");
+	free(hosts);
+}
+
+/* Notes about whole nights. */
+static void night_notes_text(const struct history_notes *notes)
+{
+	struct text lines = TEXT_EMPTY;
+
+	for (size_t i = 0; i < notes->count; i++)
+		if (!notes->items[i].series)
+			note_text(&lines, &notes->items[i]);
+	fputs(lines.data ? lines.data : "", stdout);
+	text_release(&lines);
+}
+
+/* What is not known is not quiet. */
+static void quiet_text(const struct trend_summary *s, bool has_rows)
+{
+	if (s->young == s->series)
+		printf("Too few nights to tell: a change can show after %d nights with the same "
+		       "hardware, driver and config.\n",
+		       TREND_LEAST_NIGHTS);
+	else if (s->young)
+		printf("%zu of %zu series have fewer than %d nights with the same hardware, driver and "
+		       "config: too few to tell.\n",
+		       s->young, s->series, TREND_LEAST_NIGHTS);
+	if (!has_rows && s->young < s->series)
+		puts(s->young ? "Nothing changed in the others." : "Nothing changed.");
 }
 
 static void print_text(struct printing *p, const struct history_nights *nights,
@@ -203,12 +239,34 @@ static void print_text(struct printing *p, const struct history_nights *nights,
 
 	nights_text(nights, missed, missed_count);
 	printf("%zu series: %zu new change%s (%zu for the worse), %zu warning%s, %zu acknowledged, "
-	       "%zu recovered\n\n",
+	       "%zu recovered\n",
 	       s->series, s->fresh, s->fresh == 1 ? "" : "s", s->worse, s->warnings,
 	       s->warnings == 1 ? "" : "s", s->acknowledged, s->recovered);
+	night_notes_text(&p->notes);
+	putchar('\n');
+	quiet_text(s, p->rows.data);
 	fputs(p->rows.data ? p->rows.data : "", stdout);
-	if (!p->rows.data)
-		puts("Nothing changed.");
+}
+
+static void notes_json(struct json_writer *w, const struct history_notes *notes)
+{
+	writer_key(w, "notes");
+	writer_open(w, '[');
+	for (size_t i = 0; i < notes->count; i++) {
+		const struct history_note *n = &notes->items[i];
+		char date[16];
+
+		history_date(n->day, date);
+		writer_open(w, '{');
+		writer_text_member(w, "date", date);
+		if (n->series)
+			writer_count_member(w, "series", (size_t)n->series);
+		writer_bool_member(w, "acknowledges", n->acknowledges);
+		writer_text_member(w, "text", n->text);
+		writer_text_member(w, "written", n->written);
+		writer_close(w, '}');
+	}
+	writer_close(w, ']');
 }
 
 static void finish_json(struct printing *p, const int64_t *missed, size_t missed_count)
@@ -224,6 +282,8 @@ static void finish_json(struct printing *p, const int64_t *missed, size_t missed
 		writer_text(w, date);
 	}
 	writer_close(w, ']');
+	notes_json(w, &p->notes);
+	writer_count_member(w, "too_few_nights", p->summary->young);
 	writer_count_member(w, "series_looked_at", p->prior.series);
 	writer_real_member(w, "log_odds_limit", trend_prior_limit(&p->prior));
 	writer_count_member(w, "new_changes", p->summary->fresh);

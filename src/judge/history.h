@@ -30,7 +30,7 @@ struct db *history_db(struct history *history);
 enum history_added {
 	HISTORY_PRESENT, /* the run is there already with the same figures: nothing has changed */
 	HISTORY_ADDED,
-	HISTORY_REPLACED /* the run was there with fewer figures, or was not complete: it was resumed since */
+	HISTORY_REPLACED /* the run was there with fewer figures, was not complete, or was judged otherwise */
 };
 
 /*
@@ -95,7 +95,10 @@ struct history_notes {
 	size_t count, capacity;
 };
 
-/* `series` 0: all. An acknowledgement closes changes of that day and up to five nights around it. */
+/*
+ * `series` 0: all. An acknowledgement closes changes of that day and up to five nights around it. A day without a night is
+ * STATUS_USAGE, with the nearest days that have one.
+ */
 enum status history_annotate(struct history *history, int64_t day, int64_t series,
 			     bool acknowledges, const char *text, struct error *err);
 enum status history_notes(struct history *history, struct history_notes *out, struct error *err);

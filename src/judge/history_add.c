@@ -110,6 +110,12 @@ static void add_gap(struct adding *a, const struct case_result *c)
 	       device && *device->uuid ? device->uuid : a->host);
 }
 
+/* "" when nothing was judged. */
+static const char *verdict_of(const struct result *r)
+{
+	return r->judgement ? verdicts_word(r->judgement) : "";
+}
+
 static enum status add_night(struct adding *a, int64_t day)
 {
 	const struct result *r = a->result;
@@ -119,7 +125,7 @@ static enum status add_night(struct adding *a, int64_t day)
 	       "INSERT INTO night (run, started, day, host, label, state, facts, verdict)"
 	       " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
 	       "ssisssss", r->run_id, r->started, day, a->host, text_or(r->label), text_or(r->state),
-	       facts, r->judgement ? verdicts_word(r->judgement) : "");
+	       facts, verdict_of(r));
 	free(facts);
 	a->night = db_last_id(a->db);
 	for (size_t i = 0; a->err->status == STATUS_OK && i < r->case_count; i++) {
@@ -134,7 +140,7 @@ static enum status add_night(struct adding *a, int64_t day)
 /* What a run that is there and the same run as it comes now have measured. */
 struct versions {
 	int64_t old; /* night; 0: the run is new */
-	bool old_complete;
+	bool completed, judged; /* the new one is complete, or has a verdict, that the old one was or had not */
 	size_t old_figures, figures, missing,
 		changed; /* of the old ones: not there now; another value now */
 };
@@ -165,12 +171,16 @@ static void compare_versions(struct adding *a, struct versions *v)
 /* The old version gives up its name until one of both is dropped. */
 static void set_old_aside(struct adding *a, struct versions *v)
 {
-	struct db_query *q = db_select(a->db, a->err, "SELECT id, state FROM night WHERE run = ?",
-				       "s", a->result->run_id);
+	struct db_query *q =
+		db_select(a->db, a->err, "SELECT id, state, verdict FROM night WHERE run = ?", "s",
+			  a->result->run_id);
 
 	if (db_next(q)) {
 		v->old = db_integer(q, 0);
-		v->old_complete = strcmp(db_string(q, 1), "complete") == 0;
+		v->completed = strcmp(db_string(q, 1), "complete") != 0 &&
+			       strcmp(text_or(a->result->state), "complete") == 0;
+		v->judged = *verdict_of(a->result) &&
+			    strcmp(db_string(q, 2), verdict_of(a->result)) != 0;
 	}
 	db_end(q);
 	if (v->old)
@@ -182,14 +192,13 @@ static void set_old_aside(struct adding *a, struct versions *v)
 static enum history_added choose(const struct adding *a, const struct versions *v)
 {
 	const char *run = a->result->run_id;
-	bool completed = !v->old_complete && strcmp(text_or(a->result->state), "complete") == 0;
 
 	if (v->missing)
 		error_set(a->err, STATUS_USAGE,
 			  "run %.80s is in the history with %zu figures, %zu of which this result "
 			  "lacks: not replaced",
 			  run, v->old_figures, v->missing);
-	else if (v->figures > v->old_figures || completed)
+	else if (v->figures > v->old_figures || v->completed)
 		return HISTORY_REPLACED;
 	else if (v->changed)
 		error_set(

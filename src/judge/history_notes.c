@@ -9,6 +9,36 @@
 #include "base/memory.h"
 #include "base/text.h"
 
+/* The date of the night that is nearest on one side; "" when there is none. */
+static void nearest(struct history *h, const char *sql, int64_t day, char date[16], struct error *err)
+{
+	struct db_query *q = db_select(history_db(h), err, sql, "i", day);
+
+	date[0] = '\0';
+	if (db_next(q))
+		history_date(db_integer_within(q, 0, FIRST_DAY, LAST_DAY, "the day"), date);
+	db_end(q);
+}
+
+/* A note of a day without a night would be shown nowhere that one looks for it. */
+static enum status check_day(struct history *h, int64_t day, struct error *err)
+{
+	char date[16], before[16], after[16];
+
+	if (db_id(db_select(history_db(h), err, "SELECT id FROM night WHERE day = ?", "i", day)) ||
+	    err->status != STATUS_OK)
+		return err->status;
+	history_date(day, date);
+	nearest(h, "SELECT day FROM night WHERE day < ? ORDER BY day DESC LIMIT 1", day, before, err);
+	nearest(h, "SELECT day FROM night WHERE day > ? ORDER BY day LIMIT 1", day, after, err);
+	if (err->status != STATUS_OK)
+		return err->status;
+	if (!*before && !*after)
+		return error_set(err, STATUS_USAGE, "the history has no nights");
+	return error_set(err, STATUS_USAGE, "there is no night of %s; the nearest: %s%s%s", date,
+			 before, *before && *after ? " and " : "", after);
+}
+
 enum status history_annotate(struct history *h, int64_t day, int64_t series, bool acknowledges,
 			     const char *text, struct error *err)
 {
@@ -17,11 +47,24 @@ enum status history_annotate(struct history *h, int64_t day, int64_t series, boo
 	if (series && !db_id(db_select(history_db(h), err, "SELECT id FROM series WHERE id = ?",
 				       "i", series)))
 		return error_set(err, STATUS_USAGE, "there is no series %" PRId64, series);
+	if (check_day(h, day, err) != STATUS_OK)
+		return err->status;
 	clock_iso8601(now, sizeof(now));
 	return db_run(history_db(h), err,
 		      "INSERT INTO note (day, series, acknowledges, text, written) VALUES (?, ?, "
 		      "?, ?, ?)",
 		      "iiiss", day, series, (int64_t)acknowledges, text, now);
+}
+
+/* A note is one line wherever it is shown. */
+static char *one_line(const char *text)
+{
+	char *line = text_harmless(text);
+
+	for (char *p = line; *p; p++)
+		if (*p == '\n' || *p == '\t')
+			*p = ' ';
+	return line;
 }
 
 enum status history_notes(struct history *h, struct history_notes *out, struct error *err)
@@ -40,7 +83,7 @@ enum status history_notes(struct history *h, struct history_notes *out, struct e
 					       .day = db_integer_within(q, 1, FIRST_DAY, LAST_DAY, "the day of a note"),
 					       .series = db_integer(q, 2),
 					       .acknowledges = db_integer(q, 3) != 0,
-					       .text = text_harmless(db_string(q, 4)),
+					       .text = one_line(db_string(q, 4)),
 					       .written = text_harmless(db_string(q, 5)) };
 	}
 	return db_end(q);

@@ -161,14 +161,18 @@ static void find_band(struct trend *t, const struct history_series *s, const dou
 	       past = t->count - begin - recent;
 	double median = series_median(logs + begin, past),
 	       half = band_of(logs + begin, past, median);
-	size_t bad = 0;
 
 	t->median = exp(series_median(logs + begin, t->count - begin));
 	t->low = exp(median - half);
 	t->high = exp(median + half);
+	t->band = expm1(half);
+	t->beyond_by = NAN;
 	for (size_t i = t->count - recent; i < t->count; i++)
-		bad += beyond(logs[i], median, half, s->better);
-	t->warning = bad >= 2;
+		if (beyond(logs[i], median, half, s->better)) {
+			t->beyond++;
+			t->beyond_by = expm1(logs[i] - median);
+		}
+	t->warning = t->beyond >= 2;
 }
 
 static bool is_current(const struct trend *t, const struct history_series *s)

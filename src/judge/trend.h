@@ -11,8 +11,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "judge/change_points.h"
 #include "judge/history.h"
 #include "judge/trend_prior.h"
+
+/* Fewer nights of an epoch cannot show a change. */
+#define TREND_LEAST_NIGHTS (2 * CHANGE_MIN_SEGMENT)
 
 #define BAND_SIGMAS 3   /* of the segment's robust standard deviation */
 #define BAND_LEAST 0.01 /* narrower bands would warn of nothing */
@@ -46,6 +50,9 @@ struct trend {
 	double median, low,
 		high;  /* of the last segment, and its band; NaN when there are too few nights */
 	bool warning;  /* two of the last three nights beyond the band, on the bad side */
+	size_t beyond; /* how many of the three */
+	double beyond_by; /* the last of these: its value by the median of the nights before, less 1; NaN: none */
+	double band;      /* half the width of their band by their median; NaN when there are too few nights */
 	bool current;  /* the epoch of the last night, or one that takes turns with it (two jobs, one history) */
 	size_t missed; /* nights between its first and last that measured nothing */
 	size_t gaps;   /* nights at its end in which the case was there and gave no figure */

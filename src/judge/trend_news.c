@@ -1,5 +1,6 @@
 #include "judge/trend_news.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@ bool trend_count(struct trend_summary *summary, const struct trend *trend)
 {
 	summary->series++;
 	summary->warnings += trend->warning;
+	summary->young += trend->count < TREND_LEAST_NIGHTS && !trend->warning;
 	for (size_t i = 0; i < trend->change_count; i++) {
 		const struct trend_change *c = &trend->changes[i];
 
@@ -92,6 +94,38 @@ void fact_differences_release(struct fact_differences *differences)
 	}
 	free(differences->items);
 	memset(differences, 0, sizeof(*differences));
+}
+
+char *trend_warning_words(size_t beyond, double beyond_by, double band)
+{
+	return xasprintf("WARNING: %zu of the last 3 nights beyond the band (±%.1f %%), the last of "
+			 "them %.1f %% %s the median",
+			 beyond, 100 * band, 100 * fabs(beyond_by), beyond_by < 0 ? "below" : "above");
+}
+
+static bool named_before(const struct history_nights *nights, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (strcmp(nights->items[i].host, nights->items[index].host) == 0)
+			return true;
+	return false;
+}
+
+char *history_hosts(const struct history_nights *nights)
+{
+	const char *names[2] = { "", "" };
+	size_t count = 0;
+
+	for (size_t i = 0; i < nights->count; i++) {
+		if (!*nights->items[i].host || named_before(nights, i))
+			continue;
+		if (count < ARRAY_SIZE(names))
+			names[count] = nights->items[i].host;
+		count++;
+	}
+	if (count > 2)
+		return xasprintf("%s and %zu others", names[0], count - 1);
+	return xasprintf("%s%s%s", names[0], count == 2 ? " and " : "", names[1]);
 }
 
 size_t history_missed(const struct history_nights *nights, int64_t *missed)

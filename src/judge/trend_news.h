@@ -10,6 +10,7 @@
 struct trend_summary {
 	size_t series, fresh, warnings, acknowledged, recovered; /* `fresh`: new changes */
 	size_t worse; /* of the new ones: not improvements */
+	size_t young; /* with fewer than TREND_LEAST_NIGHTS nights: nothing can be said of these */
 };
 
 /* Adds the trend of a series' current epoch. True when there is something to say about it. */
@@ -35,6 +36,12 @@ struct fact_differences {
 enum status history_differences(struct history *history, int64_t before, int64_t after,
 				struct fact_differences *out, struct error *err);
 void fact_differences_release(struct fact_differences *differences);
+
+/* "WARNING: 2 of the last 3 nights beyond the band, the last by ..."; malloc'ed. For a trend that warns. */
+char *trend_warning_words(size_t beyond, double beyond_by, double band);
+
+/* The machines: "node1", "node1 and node2", "node1 and 4 others"; "" when no night names one. malloc'ed. */
+char *history_hosts(const struct history_nights *nights);
 
 #define MOST_MISSED 400 /* that are listed */
 /* The days without a night; `missed` has room for MOST_MISSED. Returns how many there are in it. */

@@ -129,5 +129,5 @@ double trend_prior_limit(const struct trend_prior *p)
 {
 	double series = p ? (double)p->series : 1;
 
-	return TREND_ODDS + fmax(0, log(series / TREND_ODDS_SERIES));
+	return TREND_ODDS + TREND_ODDS_GROWTH * fmax(0, log(series / TREND_ODDS_SERIES));
 }

@@ -20,6 +20,7 @@
 
 #define TREND_ODDS 5.1 /* log odds that a change must exceed where TREND_ODDS_SERIES or fewer are looked at */
 #define TREND_ODDS_SERIES 25
+#define TREND_ODDS_GROWTH 1.3 /* chance exceeds odds a little more often than by their reciprocal */
 
 struct rho_group {
 	char *suite, *machine;
@@ -48,7 +49,7 @@ void trend_prior_release(struct trend_prior *prior);
 /* Flat where nothing is known of the series' suite and machine, or `prior` is NULL. */
 const struct rho_weights *trend_prior_weights(const struct trend_prior *prior,
 					      const struct history_series *series);
-/* TREND_ODDS + log(series / TREND_ODDS_SERIES), at least TREND_ODDS; NULL: of a series that is looked at alone. */
+/* TREND_ODDS + TREND_ODDS_GROWTH * log(series / TREND_ODDS_SERIES), at least TREND_ODDS; NULL: of a series that is looked at alone. */
 double trend_prior_limit(const struct trend_prior *prior);
 
 #endif

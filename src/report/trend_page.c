@@ -34,28 +34,54 @@ static void add_count(struct text *out, size_t count, const char *one, const cha
 		text_addf(out, "%s%zu %s", out->length ? ", " : "", count, count == 1 ? one : many);
 }
 
+/* Where no series has enough nights there is no answer, and no tick. */
+static bool nothing_known(const struct page *p)
+{
+	return p->rows.summary.young == p->rows.summary.series;
+}
+
+static void answer_word(const struct page *p)
+{
+	const struct trend_summary *s = &p->rows.summary;
+	bool unknown = nothing_known(p);
+
+	tree_text(p->tree, "verdict_kind",
+		  s->worse      ? "failed"
+		  : s->warnings ? "error"
+		  : unknown     ? "skipped"
+				: "ok");
+	tree_text(p->tree, "verdict_symbol",
+		  s->worse      ? "✗"
+		  : s->warnings ? "!"
+		  : unknown     ? "○"
+				: "✓");
+	tree_text(p->tree, "verdict_word",
+		  !p->nights.count ? "No nights"
+		  : s->worse       ? "Changed for the worse"
+		  : s->warnings    ? "Warning"
+		  : unknown        ? "Too few nights to tell"
+				   : "Nothing new for the worse");
+}
+
 static void answer(const struct page *p)
 {
 	const struct trend_summary *s = &p->rows.summary;
 	struct text text = TEXT_EMPTY;
-	char last[16] = "–";
+	char last[16] = "–", *young;
 
 	if (p->nights.count)
 		history_date(p->rows.last, last);
 	add_count(&text, s->worse, "new change for the worse", "new changes for the worse");
 	add_count(&text, s->warnings, "warning", "warnings");
-	add_count(&text, s->fresh - s->worse, "new change not for the worse",
-		  "new changes not for the worse");
-	tree_textf(p->tree, "verdict", "%s, in %zu series over %zu %s up to %s.",
+	add_count(&text, s->fresh - s->worse, "improvement", "improvements");
+	young = s->young ? xasprintf(" %zu of %zu series: fewer than %d nights, too few to tell.",
+				     s->young, s->series, TREND_LEAST_NIGHTS)
+			 : xstrdup("");
+	tree_textf(p->tree, "verdict", "%s, in %zu series over %zu %s up to %s.%s",
 		   text.length ? text.data : "No new change", s->series, p->nights.count,
-		   p->nights.count == 1 ? "night" : "nights", last);
-	tree_text(p->tree, "verdict_kind", s->worse ? "failed" : s->warnings ? "error" : "ok");
-	tree_text(p->tree, "verdict_symbol", s->worse ? "✗" : s->warnings ? "!" : "✓");
-	tree_text(p->tree, "verdict_word",
-		  !p->nights.count ? "No nights"
-		  : s->worse       ? "Changed for the worse"
-		  : s->warnings    ? "Warning"
-				   : "Nothing new for the worse");
+		   p->nights.count == 1 ? "night" : "nights", last, young);
+	answer_word(p);
+	free(young);
 	text_release(&text);
 }
 
@@ -66,9 +92,10 @@ static void tiles(const struct page *p)
 
 	view_tile(list, "failed", "✗", s->worse, "new, worse");
 	view_tile(list, "error", "!", s->warnings, "warnings");
-	view_tile(list, "ok", "✓", s->fresh - s->worse, "new, not worse");
+	view_tile(list, "ok", "✓", s->fresh - s->worse, "improvements");
 	view_tile(list, "skipped", "○", s->acknowledged, "acknowledged");
 	view_tile(list, "skipped", "○", s->recovered, "recovered");
+	view_tile(list, "skipped", "○", s->young, "too few nights");
 }
 
 static void differences(const struct page *p, int64_t before, int64_t after, struct tree *map)
@@ -138,7 +165,8 @@ static void draw(const struct page *p, const struct trend_row *row, const char *
 	free(finding);
 }
 
-static void notes_of(const struct page *p, const struct trend_row *row, struct tree *map)
+/* Notes about a series; 0: about whole nights. */
+static void notes_of(const struct page *p, int64_t series, struct tree *map)
 {
 	struct tree *list = tree_list(map, "notes");
 
@@ -147,13 +175,15 @@ static void notes_of(const struct page *p, const struct trend_row *row, struct t
 		struct tree *item;
 		char date[16];
 
-		if (n->series != row->id)
+		if (n->series != series)
 			continue;
 		item = tree_item(list);
 		history_date(n->day, date);
 		tree_text(item, "date", date);
 		view_text(item, "text", n->text);
+		tree_text(item, "what", n->acknowledges ? "Acknowledged" : "Note of");
 	}
+	tree_flag(map, "has_notes", list->count);
 }
 
 /* The nights of a detail chart as a table. */
@@ -193,7 +223,7 @@ static void detail(const struct page *p, const struct trend_row *row, struct tre
 			   date);
 		differences(p, row->start.night_before, row->start.night, change);
 	}
-	notes_of(p, row, map);
+	notes_of(p, row->id, map);
 	night_table(row, map);
 	draw(p, row, "detail", true, map);
 }
@@ -315,15 +345,26 @@ static void method(const struct page *p)
 	tree_textf(p->tree, "days_shown", "%d", TREND_NIGHTS);
 }
 
+static void title(const struct page *p, const struct report_options *options)
+{
+	char *hosts = history_hosts(&p->nights);
+	char *text = *hosts ? xasprintf("Trend of %s", hosts) : xstrdup("Trend of the nights");
+
+	view_text(p->tree, "title", options->title ? options->title : text);
+	free(hosts);
+	free(text);
+}
+
 static void fill(const struct page *p, const struct report_options *options, char *css)
 {
-	view_text(p->tree, "title", options->title ? options->title : "Trend of the nights");
+	title(p, options);
 	tree_text_owned(p->tree, "css", css);
 	tree_flag(p->tree, "linked", options->separate_css);
 	answer(p);
 	tiles(p);
 	tree_list(p->tree, "warnings");
 	missed(p);
+	notes_of(p, 0, p->tree);
 	details(p);
 	table(p);
 	noisiest(p);

@@ -93,6 +93,9 @@ static void add_row(struct collecting *c, const struct history_series *s, const 
 					   (t->high - t->low) / (2 * BAND_SIGMAS) / fabs(t->median),
 				   .missed = t->missed,
 				   .warning = t->warning,
+				   .beyond = t->beyond,
+				   .beyond_by = t->beyond_by,
+				   .band = t->band,
 				   .anew = trend_starts_anew(s, &before, &after) };
 	if (row->anew)
 		row->start = (struct trend_change){ .day = after->day,

@@ -31,6 +31,8 @@ struct trend_row {
 	double noise; /* robust standard deviation by median; NaN: too few nights */
 	size_t missed;
 	bool warning, anew;
+	size_t beyond; /* as in struct trend, for the words of a warning */
+	double beyond_by, band;
 	struct trend_change start; /* anew: day, night and night_before of the new epoch */
 };
 

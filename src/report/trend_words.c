@@ -32,13 +32,14 @@ char *trend_state_words(const struct trend_row *row)
 	char date[16];
 
 	if (row->news == TREND_WARNS)
-		return xstrdup("WARNING: two of the last three nights beyond the band");
+		return trend_warning_words(row->beyond, row->beyond_by, row->band);
 	if (row->news == TREND_ANEW) {
 		history_date(row->start.day, date);
 		return xasprintf("starts anew %s", date);
 	}
 	if (!c)
-		return xstrdup("no change");
+		return xstrdup(row->measured < TREND_LEAST_NIGHTS ? "too few nights to tell"
+								  : "no change");
 	history_date(c->day, date);
 	return xasprintf("%s: %.1f %% %s since %s", change_state_name(c->state),
 			 100 * fabs(c->ratio - 1), direction(row->better, c->ratio), date);
