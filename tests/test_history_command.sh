@@ -186,6 +186,17 @@ expect 2 'which this result lacks: not replaced' history add part.json --db resu
 expect 0 'whole.json is in resumed.db already' history add whole.json --db resumed.db
 "$program" history show --db resumed.db >out
 [ "$(wc -l <out)" -eq 2 ] || { echo "a resumed run is not one night"; cat out; failed=1; }
+# Judged after it was added: the history learns the verdict, once.
+printf '[limit any]\nmetric = alloc.latency\nmax = 1 s\n' >any.ini
+expect 0 '' history add 02.json --db judged.db
+expect 0 'not judged' history show --db judged.db
+"$program" check 02.json -l any.ini -o judged.json >out 2>&1
+expect 0 'in place of an earlier version of its run' history add judged.json --db judged.db
+"$program" history show --db judged.db >out
+grep -q 'not judged' out && { echo "history: the verdict was not taken"; cat out; failed=1; }
+expect 0 'judged.json is in judged.db already' history add judged.json --db judged.db
+expect 0 '02.json is in judged.db already' history add 02.json --db judged.db
+
 # A night of a wrong clock, a hundred years beyond the others, makes none of them old.
 python3 - <<'END'
 import json

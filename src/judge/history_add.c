@@ -206,6 +206,8 @@ static enum history_added choose(const struct adding *a, const struct versions *
 			"run %.80s is in the history, and %zu of its %zu figures have other values "
 			"there: not replaced; a run of its own has an id of its own",
 			run, v->changed, v->old_figures);
+	else if (v->judged)
+		return HISTORY_REPLACED;
 	return HISTORY_PRESENT;
 }
 
