@@ -75,6 +75,13 @@ expect 3 'nowhere.db' a b --db nowhere.db
 "$program" history add a b --db nights.db >/dev/null || failed=1
 expect 0 'margin 1 %' a b --db nights.db
 
+# The page of two begins with the same words.
+"$program" compare a b | grep -o '1 comparison: 1 [a-z]*' >words || failed=1
+"$program" report a b -o page.html >/dev/null || failed=1
+for text in 'id="changes"' "$(cat words)" 'Host: a system call'; do
+	grep -qF -- "$text" page.html || { echo "the page of two lacks '$text'"; failed=1; }
+done
+
 # Ten times slower: a regression, as far as four launches show one.
 if command -v python3 >/dev/null; then
 	python3 - <<'END'

@@ -21,16 +21,15 @@ static size_t yardstick_logs(const struct result *results, size_t count, const c
 {
 	size_t n = 0;
 
-	for (size_t r = 0; r < count; r++)
-		for (size_t i = 0; i < results[r].yardstick_count; i++) {
-			const struct metric_value *m = &results[r].yardstick[i];
-			const double *values = m->launch_count ? m->launches : &m->value;
-			size_t launches = m->launch_count ? m->launch_count : 1;
+	for (size_t r = 0; r < count; r++) {
+		const struct metric_value *m = result_yardstick(&results[r], name);
+		const double *values = m && m->launch_count ? m->launches : m ? &m->value : NULL;
+		size_t launches = m && m->launch_count ? m->launch_count : m != NULL;
 
-			for (size_t l = 0; l < launches && strcmp(m->name, name) == 0; l++)
-				if (values[l] > 0 && isfinite(values[l]))
-					out[n++] = log(values[l]);
-		}
+		for (size_t l = 0; l < launches; l++)
+			if (values[l] > 0 && isfinite(values[l]))
+				out[n++] = log(values[l]);
+	}
 	return n;
 }
 

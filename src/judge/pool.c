@@ -130,20 +130,12 @@ static void settle_metric(struct case_result *c, struct metric_value *m)
 		note_spread(c, m);
 }
 
-static const struct metric_value *yardstick_of(const struct result *result, const char *name)
-{
-	for (size_t i = 0; i < result->yardstick_count; i++)
-		if (strcmp(result->yardstick[i].name, name) == 0)
-			return &result->yardstick[i];
-	return NULL;
-}
-
 static void pool_yardstick(struct result *result, const struct result *more)
 {
 	for (size_t i = 0; i < result->yardstick_count; i++) {
 		struct metric_value *m = &result->yardstick[i];
 
-		pool_value(m, yardstick_of(more, m->name));
+		pool_value(m, result_yardstick(more, m->name));
 	}
 }
 

@@ -117,6 +117,38 @@ static void value_cells(const struct view *view, value_fn *value, const void *wh
 	}
 }
 
+/* What it takes of the host (measure/yardstick.h), as a fact: two visits whose hosts differ explain a lot. */
+static const char *yardstick_value(const struct result *result, const void *what)
+{
+	static _Thread_local char text[FORMAT_SIZE];
+	const struct metric_value *m = result_yardstick(result, what);
+
+	return m ? format_value(m, text, sizeof(text)) : NULL;
+}
+
+static void add_yardstick(const struct view *view, struct tree *facts)
+{
+	static const char *const names[][2] = {
+		{ "host.work", "Host: one of a chain of multiplications" },
+		{ "host.call", "Host: a system call" },
+		{ "host.page_fault", "Host: first touch of a page" },
+		{ "host.wake_up", "Host: waking a thread" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct tree *row;
+		bool there = false;
+
+		for (size_t r = 0; r < view->count; r++)
+			there = there || result_yardstick(&view->results[r], names[i][0]);
+		if (!there)
+			continue;
+		row = tree_item(facts);
+		tree_text(row, "name", names[i][1]);
+		value_cells(view, yardstick_value, names[i][0], row);
+	}
+}
+
 void view_environment(const struct view *view, struct tree *page)
 {
 	struct tree *facts = tree_list(page, "facts"), *settings = tree_list(page, "settings");
@@ -147,6 +179,7 @@ void view_environment(const struct view *view, struct tree *page)
 			value_cells(view, setting_value, s, row);
 		}
 	}
+	add_yardstick(view, facts);
 	tree_flag(page, "has_facts", facts->count != 0);
 	tree_flag(page, "has_settings", settings->count != 0);
 	tree_text_owned(

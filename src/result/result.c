@@ -257,6 +257,14 @@ const char *result_fact(const struct result *result, const char *name)
 	return NULL;
 }
 
+const struct metric_value *result_yardstick(const struct result *result, const char *name)
+{
+	for (size_t i = 0; i < result->yardstick_count; i++)
+		if (strcmp(result->yardstick[i].name, name) == 0)
+			return &result->yardstick[i];
+	return NULL;
+}
+
 const struct metric_value *case_metric(const struct case_result *c, const char *name)
 {
 	for (size_t i = 0; i < c->metric_count; i++)

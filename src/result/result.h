@@ -262,6 +262,8 @@ int64_t case_throttle_reasons(const struct case_result *c);
 struct case_result *result_add_case(struct result *result);
 /* What the environment says of `name` ("hostname"); NULL: nothing. */
 const char *result_fact(const struct result *result, const char *name);
+/* One quantity of the host's yardstick ("host.call"); NULL: it was not measured. */
+const struct metric_value *result_yardstick(const struct result *result, const char *name);
 /* What the result says of the device of that id; NULL: nothing. */
 const struct device_info *result_device(const struct result *result, const char *id);
 const struct metric_value *case_metric(const struct case_result *c, const char *name);
