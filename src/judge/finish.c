@@ -121,7 +121,10 @@ static char *sentence(const struct verdicts *v, size_t judged)
 	size_t passed = v->counts[VERDICT_PASS];
 	struct text out = TEXT_EMPTY;
 
-	text_add(&out, v->wrong ? "Not accepted: WRONG RESULTS; " : openings[v->overall]);
+	text_add(&out, v->wrong ? "Not accepted: WRONG RESULTS; "
+			: v->overall == VERDICT_WARN && v->counts[VERDICT_WARN]
+				? "Accepted with warnings: "
+				: openings[v->overall]);
 	if (!judged)
 		text_add(&out, "nothing was judged");
 	else if (passed == v->count)

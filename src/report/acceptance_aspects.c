@@ -20,10 +20,10 @@ static void set_detail(const struct aspect_judgement *a, struct tree *cell)
 	if (!a || !a->judged)
 		view_text(cell, "detail", a ? a->reason : "");
 	else if (isfinite(a->margin))
-		tree_textf(cell, "detail", "%zu of %zu passed, smallest margin %s", a->passed, a->checks,
+		tree_textf(cell, "detail", "%zu of %zu, margin %s", a->passed, a->checks,
 			   format_margin(a->margin, margin, sizeof(margin)));
 	else
-		tree_textf(cell, "detail", "%zu of %zu passed", a->passed, a->checks);
+		tree_textf(cell, "detail", "%zu of %zu", a->passed, a->checks);
 }
 
 static void add_cell(const struct aspect_judgement *a, struct tree *cells)

@@ -172,14 +172,14 @@ static void verdict_kind(const struct view_counts *n, const char **kind, const c
 const char *verdicts_kind(const struct verdicts *v)
 {
 	if (verdicts_accepted(v))
-		return "ok";
+		return v->counts[VERDICT_WARN] ? "noisy" : "ok";
 	return v->wrong || v->overall == VERDICT_FAIL ? "failed" : "error";
 }
 
 const char *verdicts_symbol(const struct verdicts *v)
 {
 	if (verdicts_accepted(v))
-		return "✓";
+		return v->counts[VERDICT_WARN] ? "~" : "✓";
 	return v->wrong || v->overall == VERDICT_FAIL ? "✗" : "?";
 }
 
