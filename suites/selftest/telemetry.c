@@ -1,4 +1,6 @@
 /* Watching must not change what is watched: launching and waiting, which a thread would disturb first. */
+#include <math.h>
+
 #include "base/clock.h"
 #include "kernels/timing.h"
 #include "measure/telemetry_window.h"
@@ -77,6 +79,7 @@ enum status selftest_telemetry(struct selftest *t, struct error *err)
 			err, STATUS_MISMATCH,
 			"watching makes launching at least %.2g %% slower, more than %.2g %%",
 			100 * (ratio.low - 1), 100 * limit);
-	run_verified(t->run, "with and without, in turn", ratio.value - 1, limit);
+	/* What was held against the limit: a noisy host is no wrong result. */
+	run_verified(t->run, "with and without, in turn", fmax(0, ratio.low - 1), limit);
 	return STATUS_OK;
 }
