@@ -285,6 +285,19 @@ static void states_of_changes(void **state)
 	trends = trend_with(&s, NULL, &count);
 	assert_int_equal(trends[0].change_count, 2);
 	assert_int_equal(trends[0].changes[0].state, TREND_RECOVERED);
+	/* Less time for fifteen nights, then as before: what was won is lost. */
+	assert_true(trends[0].changes[1].worse);
+	assert_int_equal(trends[0].changes[1].state, TREND_NEW);
+	trends_release(trends, count);
+	/* Of a bandwidth the same is a loss that came back: no news of an improvement. */
+	s.better = BETTER_HIGHER;
+	trends = trend_with(&s, NULL, &count);
+	assert_true(trends[0].changes[0].worse && trends[0].changes[1].improved);
+	assert_int_equal(trends[0].changes[1].state, TREND_RECOVERED);
+	trends_release(trends, count);
+	s.better = BETTER_NONE;
+	trends = trend_with(&s, NULL, &count);
+	assert_false(trends[0].changes[1].worse || trends[0].changes[1].improved);
 	trends_release(trends, count);
 }
 

@@ -17,6 +17,7 @@
 #include "judge/history.h"
 #include "judge/history_schema.h"
 #include "judge/history_spread.h"
+#include "judge/trend_prior.h"
 #include "judge_fixture.h"
 
 static char folder[64], path[96];
@@ -467,6 +468,34 @@ static void notes_need_a_night(void **state)
 	history_close(h);
 }
 
+/* A series is judged alike whether it is shown alone or with others; all_metrics looks at more of them. */
+static void what_is_learnt_is_not_selected(void **state)
+{
+	const struct history_filter filters[] = { { 0 },
+						  { .series = 1 },
+						  { .metric = "bandwidth" },
+						  { .case_id = "h2d" },
+						  { .all_metrics = true } };
+	struct history *h = opened(DB_CREATE);
+	struct error err = ERROR_NONE;
+	enum history_added added;
+
+	(void)state;
+	assert_int_equal(add_version(h, 50e9, 40e9, "complete", &added, &err), STATUS_OK);
+	db_run(history_db(h), &err, "INSERT INTO series SELECT 9, 'other', case_id, model, machine, unit, better, 0"
+				    " FROM series WHERE id = 1", "");
+	db_run(history_db(h), &err, "INSERT INTO point SELECT 9, night, epoch, value, low, high FROM point"
+				    " WHERE series = 1", "");
+	for (size_t i = 0; i < ARRAY_SIZE(filters); i++) {
+		struct trend_prior prior;
+
+		assert_int_equal(trend_prior_learn(&prior, h, &filters[i], &err), STATUS_OK);
+		assert_int_equal(prior.series, filters[i].all_metrics ? 3 : 2);
+		trend_prior_release(&prior);
+	}
+	history_close(h);
+}
+
 static struct night_spread spread_of(struct history *h, const char *case_id, const char *machine)
 {
 	struct error err = ERROR_NONE;
@@ -553,6 +582,7 @@ int main(void)
 		TEST(other_files_are_refused),  TEST(missing_is_said),
 		TEST(text_stays_text),          TEST(pruning_keeps_the_rest),
 		TEST(days_out_of_range_are_damage), TEST(notes_need_a_night),
+		TEST(what_is_learnt_is_not_selected),
 		TEST(spread_between_nights),      TEST(baselines_come_back),
 	};
 

@@ -79,8 +79,22 @@ static void fill_change(struct trend *t, const struct history_series *s, const d
 				    .before = exp(before),
 				    .after = exp(after) };
 	c->ratio = exp(s->better == BETTER_HIGHER ? before - after : after - before);
+	c->worse = s->better != BETTER_NONE && c->ratio > 1;
+	c->improved = s->better != BETTER_NONE && c->ratio < 1;
 	c->probability = difference_probability(logs + begin, points[i] - begin, logs + points[i],
 						end - points[i]);
+}
+
+/* Whether change i takes back one for the worse that has recovered. */
+static bool takes_back(const struct trend *t, size_t i)
+{
+	const struct trend_change *c = &t->changes[i];
+
+	for (size_t j = 0; c->improved && j < i; j++)
+		if (t->changes[j].state == TREND_RECOVERED && t->changes[j].worse &&
+		    fabs(log(c->after / t->changes[j].before)) < log1p(CHANGE_MAGNITUDE))
+			return true;
+	return false;
 }
 
 static void find_states(struct trend *t, const struct history_series *s,
@@ -91,6 +105,8 @@ static void find_states(struct trend *t, const struct history_series *s,
 		double now = t->changes[t->change_count - 1].after;
 
 		if (i + 1 < t->change_count && fabs(log(now / c->before)) < log1p(CHANGE_MAGNITUDE))
+			c->state = TREND_RECOVERED;
+		else if (takes_back(t, i))
 			c->state = TREND_RECOVERED;
 		else if (acknowledged(notes, s->id, c->day))
 			c->state = TREND_ACKNOWLEDGED;

@@ -3,7 +3,8 @@
  * proposes changes, change_odds.h decides, by what trend_prior.h learnt from all series.
  *
  * A change is NEW while it is not acknowledged, RECOVERED when the values of the last segment are back within
- * CHANGE_MAGNITUDE of those before it, else OPEN once acknowledged. Improvements are changes, too.
+ * CHANGE_MAGNITUDE of those before it, and so is the improvement that brought them back. Improvements are changes, too; one
+ * that was lost again is a change for the worse.
  */
 #ifndef GPUPROOF_JUDGE_TREND_H
 #define GPUPROOF_JUDGE_TREND_H
@@ -35,6 +36,7 @@ struct trend_change {
 	int64_t day, night, night_before;
 	double before, after; /* medians */
 	double ratio; /* oriented so that above 1 is worse; for BETTER_NONE after / before */
+	bool worse, improved; /* neither: the quantity has no direction */
 	double probability; /* by ranks, as if nights were independent */
 	double odds;        /* log odds of this change to none (change_odds.h) */
 	enum change_state state;

@@ -18,7 +18,8 @@ bool trend_count(struct trend_summary *summary, const struct trend *trend)
 		const struct trend_change *c = &trend->changes[i];
 
 		summary->fresh += c->state == TREND_NEW;
-		summary->worse += c->state == TREND_NEW && c->ratio > 1;
+		summary->worse += c->state == TREND_NEW && c->worse;
+		summary->improved += c->state == TREND_NEW && c->improved;
 		summary->acknowledged += c->state == TREND_ACKNOWLEDGED;
 		summary->recovered += c->state == TREND_RECOVERED;
 	}

@@ -9,7 +9,7 @@
 
 struct trend_summary {
 	size_t series, fresh, warnings, acknowledged, recovered; /* `fresh`: new changes */
-	size_t worse; /* of the new ones: not improvements */
+	size_t worse, improved; /* of the new ones; the rest has no direction */
 	size_t young; /* with fewer than TREND_LEAST_NIGHTS nights: nothing can be said of these */
 };
 

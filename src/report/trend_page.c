@@ -73,7 +73,9 @@ static void answer(const struct page *p)
 		history_date(p->rows.last, last);
 	add_count(&text, s->worse, "new change for the worse", "new changes for the worse");
 	add_count(&text, s->warnings, "warning", "warnings");
-	add_count(&text, s->fresh - s->worse, "improvement", "improvements");
+	add_count(&text, s->improved, "improvement", "improvements");
+	add_count(&text, s->fresh - s->worse - s->improved, "change without a better direction",
+		  "changes without a better direction");
 	young = s->young ? xasprintf(" %zu of %zu series: fewer than %d nights, too few to tell.",
 				     s->young, s->series, TREND_LEAST_NIGHTS)
 			 : xstrdup("");
@@ -92,7 +94,7 @@ static void tiles(const struct page *p)
 
 	view_tile(list, "failed", "✗", s->worse, "new, worse");
 	view_tile(list, "error", "!", s->warnings, "warnings");
-	view_tile(list, "ok", "✓", s->fresh - s->worse, "improvements");
+	view_tile(list, "ok", "✓", s->improved, "improvements");
 	view_tile(list, "skipped", "○", s->acknowledged, "acknowledged");
 	view_tile(list, "skipped", "○", s->recovered, "recovered");
 	view_tile(list, "skipped", "○", s->young, "too few nights");

@@ -51,7 +51,7 @@ static size_t changes_of(const struct trend *t, enum change_state state, bool wo
 	size_t n = 0;
 
 	for (size_t i = 0; i < t->change_count; i++)
-		n += t->changes[i].state == state && (t->changes[i].ratio > 1) == worse;
+		n += t->changes[i].state == state && t->changes[i].worse == worse;
 	return n;
 }
 
@@ -138,7 +138,7 @@ const struct trend_change *trend_row_change(const struct trend_row *row)
 		const struct trend_change *change = &row->changes[i];
 
 		if (change->state == wanted[row->news] &&
-		    (row->news != TREND_WORSE || change->ratio > 1))
+		    (row->news != TREND_WORSE || change->worse))
 			found = change;
 	}
 	return found;
