@@ -265,6 +265,36 @@ static void every_case_is_listed(void **state)
 	result_release(&result);
 }
 
+/* Each device has its own reason, which is the same: it is said once. */
+static void what_no_device_can_do_is_said_once(void **state)
+{
+	struct result result;
+	char *html;
+
+	(void)state;
+	sample_report(&result, &two_gpus);
+	for (int i = 0; i < 2; i++) {
+		struct case_result *c = &result.cases[i];
+
+		c->status = CASE_SKIPPED;
+		free(c->device);
+		free(c->reason);
+		free(c->suite);
+		c->suite = xstrdup("stream");
+		c->device = xasprintf("cuda:%d", i);
+		c->reason = xasprintf("cuda:%d has no pools, as cuda:1%d has", i, i);
+	}
+	html = page_of(&result, 1);
+	assert_has(html, "<b><bdi>stream</bdi></b>: 1 not run: <bdi>cuda:0 has no pools, as cuda:10 has</bdi>");
+	free(html);
+	free(result.cases[1].reason);
+	result.cases[1].reason = xstrdup("cuda:1 has no pools, as cuda:10 has");
+	html = page_of(&result, 1);
+	assert_has(html, "<b><bdi>stream</bdi></b>: 2 not run: <bdi>the device has no pools, as cuda:10 has</bdi>");
+	free(html);
+	result_release(&result);
+}
+
 static void comparison_says_what_it_compares(void **state)
 {
 	static const char *const order[] = { "2 × NVIDIA H200 against Tesla V100-SXM2-32GB",
@@ -748,6 +778,7 @@ int main(void)
 		cmocka_unit_test(cases_that_only_sections_tell_apart_both_show),
 		cmocka_unit_test(unfinished_run_says_so),
 		cmocka_unit_test(every_case_is_listed),
+		cmocka_unit_test(what_no_device_can_do_is_said_once),
 		cmocka_unit_test(comparison_says_what_it_compares),
 		cmocka_unit_test(what_is_the_same_is_one_cell),
 		cmocka_unit_test(what_differs_is_said_of_every_run),

@@ -1,9 +1,11 @@
 /* Cases that are no results: wrong ones, errors, and those that were not run. */
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "report/format.h"
 #include "report/view.h"
 
@@ -48,9 +50,12 @@ void view_problems(const struct view *view, struct tree *page)
 	tree_flag(page, "has_problems", list->count != 0);
 }
 
-/* Cases that were not run for the same reason. */
+/* Cases that were not run for the same reason, whichever device it names. */
 struct skip_group {
-	const char *reason, *suite;
+	char *common;       /* the reason, of "the device" */
+	const char *reason; /* of the first case */
+	const char *suite;
+	bool several; /* reasons, each of its own device */
 	struct tree *map, *ids;
 };
 
@@ -60,20 +65,43 @@ struct skip_groups {
 	size_t count, capacity;
 };
 
+/* "the device has no pools" of "cuda:0 has no pools". malloc'ed. */
+static char *common_reason(const struct case_result *c)
+{
+	const char *reason = view_string(c->reason), *device = view_string(c->device), *found;
+	size_t length = strlen(device);
+	struct text out = TEXT_EMPTY;
+
+	while (length > 0 && (found = strstr(reason, device))) {
+		bool whole = !isdigit((unsigned char)found[length]);
+
+		text_add_bytes(&out, reason, (size_t)(found - reason));
+		text_add(&out, whole ? "the device" : device);
+		reason = found + length;
+	}
+	text_add(&out, reason);
+	return text_detach(&out);
+}
+
 static struct skip_group *skip_group_of(struct skip_groups *groups, const struct case_result *c)
 {
 	const char *reason = view_string(c->reason), *suite = view_string(c->suite);
+	char *common = common_reason(c);
 	struct skip_group *group;
 
-	for (size_t g = 0; g < groups->count; g++)
-		if (strcmp(groups->items[g].reason, reason) == 0 &&
-		    strcmp(groups->items[g].suite, suite) == 0)
-			return &groups->items[g];
+	for (size_t g = 0; g < groups->count; g++) {
+		group = &groups->items[g];
+		if (strcmp(group->common, common) == 0 && strcmp(group->suite, suite) == 0) {
+			group->several |= strcmp(group->reason, reason) != 0;
+			free(common);
+			return group;
+		}
+	}
 	ARRAY_GROW(groups->items, groups->count, groups->capacity);
 	group = &groups->items[groups->count++];
-	*group = (struct skip_group){ reason, suite, tree_item(groups->list), NULL };
-	view_text(group->map, "suite", suite);
-	view_text(group->map, "reason", *reason ? reason : "no reason was recorded");
+	*group = (struct skip_group){
+		.common = common, .reason = reason, .suite = suite, .map = tree_item(groups->list)
+	};
 	group->ids = tree_list(group->map, "ids");
 	return group;
 }
@@ -84,6 +112,16 @@ static void add_skipped(struct skip_groups *groups, const struct case_result *c)
 
 	tree_item_text(skip_group_of(groups, c)->ids, id);
 	free(id);
+}
+
+static void skip_group_end(struct skip_group *group)
+{
+	const char *reason = group->several ? group->common : group->reason;
+
+	view_text(group->map, "suite", group->suite);
+	view_text(group->map, "reason", *reason ? reason : "no reason was recorded");
+	tree_textf(group->map, "count", "%zu", group->ids->count);
+	free(group->common);
 }
 
 void view_skipped(const struct view *view, struct tree *page)
@@ -101,7 +139,7 @@ void view_skipped(const struct view *view, struct tree *page)
 				add_skipped(&groups, &result->cases[i]);
 	}
 	for (size_t g = 0; g < groups.count; g++)
-		tree_textf(groups.items[g].map, "count", "%zu", groups.items[g].ids->count);
+		skip_group_end(&groups.items[g]);
 	if (unreached)
 		tree_textf(page, "unreached", "%zu more %s planned and never reached.", unreached,
 			   unreached == 1 ? "case was" : "cases were");
