@@ -161,6 +161,7 @@ static void no_data_says_so(void **state)
 		assert_legal(html);
 		assert_null(strstr(html, "<svg"));
 		assert_non_null(strstr(html, "Nothing was measured"));
+		assert_null(strstr(strstr(html, "Nothing was measured") + 1, "Nothing was measured"));
 		free(html);
 		chart_release(&chart);
 	}
