@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "result/result.h"
+#include "result/verdict.h"
 
 static inline void sample_series(struct case_result *c)
 {
@@ -149,6 +150,28 @@ static inline void sample_device(struct result *result)
 	strcpy(d[1].uuid, "GPU-1");
 }
 
+static inline void sample_judgement(struct result *r)
+{
+	struct verdicts v = { .overall = VERDICT_INCONCLUSIVE,
+			      .strict = true,
+			      .sentence = xstrdup("Not decided: 0 of 1 check passed."),
+			      .limits = xstrdup("mine.ini"),
+			      .limits_text = xstrdup("[limit pcie]\nmin = 1 GB/s\n") };
+	struct check *check = verdicts_add(&v);
+	struct device_judgement *device = verdicts_add_device(&v);
+	struct aspect_judgement *aspect = device_judgement_add(device, ASPECT_LINK);
+
+	check->verdict = VERDICT_INCONCLUSIVE;
+	check->aspect = ASPECT_LINK;
+	check->comparison = AT_LEAST;
+	check->value = 1.5e9;
+	check->launches = 2;
+	aspect->promised = true;
+	aspect->verdict = VERDICT_INCONCLUSIVE;
+	aspect->checks = 1;
+	result_judge(r, &v);
+}
+
 static inline void sample_result(struct result *result)
 {
 	*result = (struct result){ .version = RESULT_VERSION, .gpuproof_version = xstrdup("0.1.0"),
@@ -171,6 +194,7 @@ static inline void sample_result(struct result *result)
 	sample_flight(result);
 	sample_case(result);
 	sample_skipped(result);
+	sample_judgement(result);
 }
 
 #endif

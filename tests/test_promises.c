@@ -41,7 +41,8 @@ static void add_local(struct result *r, size_t device, double value)
 	c->parameters[0].text = xstrdup("local");
 }
 
-static const struct aspect_judgement *aspect_at(const struct verdicts *v, size_t device, enum aspect aspect)
+static const struct aspect_judgement *aspect_at(const struct verdicts *v, size_t device,
+						enum aspect aspect)
 {
 	assert_true(device < v->device_count);
 	return device_aspect(&v->devices[device], aspect);
@@ -63,8 +64,9 @@ static void a_promised_aspect_without_a_judged_check_leaves_it_open(void **state
 	judge_as(LINK, false, &r, &v);
 	assert_int_equal(v.overall, VERDICT_INCONCLUSIVE);
 	assert_int_equal(verdicts_exit_code(&v), 4);
-	assert_string_equal(v.sentence, "Not decided: 2 of 2 judged, all passed; not judged: memory "
-					"of cuda:0, cuda:1.");
+	assert_string_equal(v.sentence,
+			    "Not decided: 2 of 2 judged, all passed; not judged: memory "
+			    "of cuda:0, cuda:1.");
 	assert_true(aspect_is_missing(aspect_at(&v, 1, ASPECT_MEMORY)));
 	assert_string_equal(aspect_at(&v, 1, ASPECT_MEMORY)->reason, "not measured");
 	assert_int_equal(aspect_at(&v, 1, ASPECT_LINK)->judged, 1);
@@ -119,7 +121,8 @@ static void limits_of_ones_own_promise_what_they_judge(void **state)
 	assert_non_null(strstr(v.sentence, "not judged: link of cuda:1."));
 	assert_null(aspect_at(&v, 0, ASPECT_MEMORY));
 	verdicts_release(&v);
-	judge_as("metric = transfer.bandwidth\nwhere = device:cuda:0\nmin = 47 GB/s\n", false, &r, &v);
+	judge_as("metric = transfer.bandwidth\nwhere = device:cuda:0\nmin = 47 GB/s\n", false, &r,
+		 &v);
 	assert_int_equal(verdicts_exit_code(&v), 0);
 	verdicts_release(&v);
 	/* What may be left out, and what only warns, promises nothing. */
@@ -135,8 +138,9 @@ static void limits_of_ones_own_promise_what_they_judge(void **state)
 /* By limits for GPUs a CPU is measured and not judged. */
 static void shipped_limits_promise_what_was_measured(void **state)
 {
-	static const char limit[] = "metric = transfer.bandwidth\nwhere = backend:cuda, direction:h2d\n"
-				    "min = 47 GB/s\nallow_skipped = yes\n";
+	static const char limit[] =
+		"metric = transfer.bandwidth\nwhere = backend:cuda, direction:h2d\n"
+		"min = 47 GB/s\nallow_skipped = yes\n";
 	struct verdicts v;
 	struct result r;
 
@@ -161,8 +165,9 @@ static void shipped_limits_promise_what_was_measured(void **state)
 	strcpy(r.cases[0].devices[0], "host:0");
 	judge_as(limit, true, &r, &v);
 	assert_int_equal(verdicts_exit_code(&v), 4);
-	assert_string_equal(v.sentence, "Not decided: nothing was judged; 1 skipped; not judged: link of "
-					"host:0.");
+	assert_string_equal(v.sentence,
+			    "Not decided: nothing was judged; 1 skipped; not judged: link of "
+			    "host:0.");
 	verdicts_release(&v);
 	result_release(&r);
 }

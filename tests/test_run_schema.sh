@@ -43,4 +43,7 @@ END
 "$program" run "$folder"/every_suite.ini -o "$folder"/out --quiet
 grep -q '"status": "OK"' "$folder"/out/result.json || { echo "no case is OK"; exit 1; }
 grep -q '"status": "SKIPPED"' "$folder"/out/result.json || { echo "no case is SKIPPED"; exit 1; }
-"$python" "$here"/result_schema.py "$here"/../src/result/result.schema.json "$folder"/out/result.json
+# With a judgement too, of whatever verdict.
+"$program" check "$folder"/out --limits generic -o "$folder"/judged.json >/dev/null || [ $? = 4 ] || [ $? = 1 ]
+grep -q '^ "judgement": {' "$folder"/judged.json || { echo "no judgement"; exit 1; }
+"$python" "$here"/result_schema.py "$here"/../src/result/result.schema.json "$folder"/out/result.json "$folder"/judged.json

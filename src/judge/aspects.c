@@ -66,7 +66,8 @@ static unsigned aspects_of_limit(const struct judge_input *input, const struct l
 			const struct device_info *d = result_device(result, c->device);
 
 			if (limit_selects(limit, c, d ? d->name : ""))
-				aspects |= 1u << aspect_of(limit->suite->aspects, limit->metric->name, c);
+				aspects |= 1u << aspect_of(limit->suite->aspects,
+							   limit->metric->name, c);
 		}
 	return aspects & ~1u;
 }
@@ -123,8 +124,9 @@ static unsigned promised(const struct judge_input *input, const struct device_in
 }
 
 /* A look is no limit's: it is told once for a device, where it is promised and nothing worse was found. */
-static void add_look(const struct judge_input *input, const struct device_info *d, enum aspect aspect,
-		     enum verdict verdict, char *reason, struct verdicts *verdicts)
+static void add_look(const struct judge_input *input, const struct device_info *d,
+		     enum aspect aspect, enum verdict verdict, char *reason,
+		     struct verdicts *verdicts)
 {
 	struct check *check = judging_finding(verdicts, &input->results[0], NULL, d->id, aspect,
 					      verdict, false, reason);
@@ -132,7 +134,8 @@ static void add_look(const struct judge_input *input, const struct device_info *
 	check->accepted = verdict == VERDICT_PASS;
 }
 
-static bool was_looked_at(const struct verdicts *v, size_t from, const char *device, enum aspect aspect)
+static bool was_looked_at(const struct verdicts *v, size_t from, const char *device,
+			  enum aspect aspect)
 {
 	for (size_t i = from; i < v->count; i++)
 		if (v->checks[i].aspect == aspect && check_is_judged(&v->checks[i]) &&
@@ -185,10 +188,11 @@ static void add_looks(const struct judge_input *input, const struct device_info 
 			 verdicts);
 	if (aspects >> ASPECT_CONDITION & 1 && looks.sensed &&
 	    !was_looked_at(verdicts, from, d->id, ASPECT_CONDITION))
-		add_look(input, d, ASPECT_CONDITION, VERDICT_PASS,
-			 xasprintf("no fault in the readings of sensors and counters with %zu cases",
-				   looks.sensed),
-			 verdicts);
+		add_look(
+			input, d, ASPECT_CONDITION, VERDICT_PASS,
+			xasprintf("no fault in the readings of sensors and counters with %zu cases",
+				  looks.sensed),
+			verdicts);
 }
 
 static bool graver(enum verdict a, enum verdict b)
@@ -230,14 +234,19 @@ static void say_why_missing(const struct judge_input *input, const char *device,
 	else if (k->aspect == ASPECT_CORRECTNESS)
 		k->reason = xstrdup("no result was verified");
 	else
-		k->reason = xstrdup(measured ? "measured, and no limit is about it" : "not measured");
+		k->reason =
+			xstrdup(measured ? "measured, and no limit is about it" : "not measured");
 }
 
-static void judge_aspect(const struct judge_input *input, struct device_judgement *d, enum aspect aspect,
-		       bool is_promised, const struct verdicts *v, size_t from)
+static void judge_aspect(const struct judge_input *input, struct device_judgement *d,
+			 enum aspect aspect, bool is_promised, const struct verdicts *v,
+			 size_t from)
 {
-	struct aspect_judgement sum = { .aspect = aspect, .verdict = VERDICT_SKIP, .margin = NAN,
-				      .promised = is_promised, .reason = xstrdup("") };
+	struct aspect_judgement sum = { .aspect = aspect,
+					.verdict = VERDICT_SKIP,
+					.margin = NAN,
+					.promised = is_promised,
+					.reason = xstrdup("") };
 
 	for (size_t i = from; i < v->count; i++)
 		if (v->checks[i].aspect == aspect && check_concerns(&v->checks[i], d->device))

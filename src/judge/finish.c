@@ -122,9 +122,9 @@ static char *sentence(const struct verdicts *v, size_t judged)
 	struct text out = TEXT_EMPTY;
 
 	text_add(&out, v->wrong ? "Not accepted: WRONG RESULTS; "
-			: v->overall == VERDICT_WARN && v->counts[VERDICT_WARN]
-				? "Accepted with warnings: "
-				: openings[v->overall]);
+		       : v->overall == VERDICT_WARN && v->counts[VERDICT_WARN]
+			       ? "Accepted with warnings: "
+			       : openings[v->overall]);
 	if (!judged)
 		text_add(&out, "nothing was judged");
 	else if (passed == v->count)

@@ -178,7 +178,8 @@ static void add_figure(struct text *out, const struct pick *pick)
 		return;
 	}
 	words = xasprintf(
-		"%s%s %s", view_noisy(pick->c) ? "~" : "", format_value(pick->m, value, sizeof(value)),
+		"%s%s %s", view_noisy(pick->c) ? "~" : "",
+		format_value(pick->m, value, sizeof(value)),
 		format_spread(pick->m->value, pick->m->low, pick->m->high, spread, sizeof(spread)));
 	add_padded(out, words, FIGURE_WIDTH);
 	free(words);

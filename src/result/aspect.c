@@ -5,8 +5,8 @@
 
 #include "result/result.h"
 
-static const char *const names[ASPECT_COUNT] = { "",	   "memory",	  "link",
-					       "products", "correctness", "condition" };
+static const char *const names[ASPECT_COUNT] = { "",         "memory",      "link",
+						 "products", "correctness", "condition" };
 
 const char *aspect_name(enum aspect aspect)
 {
@@ -31,7 +31,8 @@ static bool is_about(const struct aspect_row *row, const struct case_result *c)
 	return !row->parameter || (p && p->text && strcmp(p->text, row->word) == 0);
 }
 
-enum aspect aspect_of(const struct aspect_row *rows, const char *metric, const struct case_result *c)
+enum aspect aspect_of(const struct aspect_row *rows, const char *metric,
+		      const struct case_result *c)
 {
 	for (; rows && rows->metric; rows++)
 		if (strcmp(rows->metric, metric) == 0 && is_about(rows, c))

@@ -37,6 +37,7 @@ const char *aspect_name(enum aspect aspect); /* "memory"; "" for ASPECT_NONE */
 bool aspect_named(const char *name, enum aspect *aspect);
 
 /* `rows` NULL: ASPECT_NONE. */
-enum aspect aspect_of(const struct aspect_row *rows, const char *metric, const struct case_result *c);
+enum aspect aspect_of(const struct aspect_row *rows, const char *metric,
+		      const struct case_result *c);
 
 #endif
