@@ -1,4 +1,5 @@
 /* The odds of changes against nights that resemble each other: against the formulas written out, and what a history learns. */
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -199,6 +200,19 @@ static void few_and_equal_nights(void **state)
 	assert_int_equal(trends[0].change_count, 1);
 	assert_int_equal(trends[0].changes[0].at, 15);
 	assert_true(isfinite(trends[0].changes[0].odds) && trends[0].changes[0].odds > 50);
+	trends_release(trends, 1);
+	/* What a file from elsewhere may hold. */
+	points[3].value = INFINITY;
+	points[4].value = DBL_MAX;
+	points[5].value = DBL_TRUE_MIN;
+	points[6].value = -1;
+	trend_prior_add(&prior, &s);
+	trend_prior_finish(&prior);
+	mean_rho(trend_prior_weights(&prior, &s));
+	assert_int_equal(trend_of_series(&s, NULL, &prior, &trends), 1);
+	assert_int_equal(trends[0].count, 28);
+	for (size_t i = 0; i < trends[0].change_count; i++)
+		assert_true(isfinite(trends[0].changes[i].odds));
 	trends_release(trends, 1);
 	trend_prior_release(&prior);
 }

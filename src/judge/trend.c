@@ -265,8 +265,11 @@ static size_t split_epochs(const struct history_series *s, struct trend **trends
 		struct trend *t = epoch_of(*trends, &count, s->points[i].epoch, s->count);
 
 		t->gaps = isnan(s->points[i].value) ? t->gaps + 1 : 0;
-		/* Zero has no logarithm; a quantity that can be zero has no ratio either. */
-		if (s->points[i].value > 0)
+		/*
+		 * Zero has no logarithm; a quantity that can be zero has no ratio either. A file from elsewhere may hold
+		 * infinity.
+		 */
+		if (s->points[i].value > 0 && isfinite(s->points[i].value))
 			t->points[t->count++] = &s->points[i];
 	}
 	return count;

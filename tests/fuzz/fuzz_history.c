@@ -11,10 +11,10 @@
 
 static void see(void *context, const struct history_series *series)
 {
+	const struct trend_prior *prior = context;
 	struct trend *trends;
-	size_t count = trend_of_series(series, NULL, NULL, &trends);
+	size_t count = trend_of_series(series, NULL, prior, &trends);
 
-	(void)context;
 	trends_release(trends, count);
 }
 
@@ -24,8 +24,12 @@ static void read_all(struct history *h)
 	struct error err = ERROR_NONE;
 	struct history_nights nights;
 	struct history_notes notes;
+	struct trend_prior prior;
 
-	history_each(h, &filter, see, NULL, &err);
+	trend_prior_learn(&prior, h, &filter, &err);
+	error_clear(&err);
+	history_each(h, &filter, see, &prior, &err);
+	trend_prior_release(&prior);
 	error_clear(&err);
 	history_nights(h, &nights, &err);
 	for (size_t i = 0; i < nights.count; i++) {
