@@ -162,6 +162,14 @@ for action in show trend report prune; do
 	expect 2 "what is 'monday' for?" history $action monday --keep 1
 done
 expect 2 "what is 'monday' for?" baseline list monday
+expect 0 '; the last 3 are looked at' history trend --nights 3
+expect 0 'Too few nights to tell' history trend --nights 3
+cp gpuproof-history.db empty.db
+expect 0 'nights removed' history prune --before 2027-01-01 --db empty.db
+expect 0 'No nights' history trend --db empty.db
+expect 0 '' history report --db empty.db -o empty.html
+grep -q 'No nights' empty.html || { echo "history report: no nights are an answer"; failed=1; }
+expect 2 'the history has no nights' history annotate 2026-02-01 'a text' --db empty.db
 expect 0 '29 nights removed' history prune --keep 10
 # A run that was added when it was interrupted, then resumed: once, as a whole.
 python3 - <<'END'

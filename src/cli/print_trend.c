@@ -182,18 +182,29 @@ static void visit(void *context, const struct history_series *s)
 	trends_release(trends, n);
 }
 
-static void nights_text(const struct history_nights *nights, const int64_t *missed,
-			size_t missed_count)
+static void range_text(const struct history_nights *nights, size_t looked_at)
 {
-	char first[16] = "-", last[16] = "-", date[16];
-	char *hosts = history_hosts(nights);
+	char first[16], last[16], *hosts = history_hosts(nights);
 
-	if (nights->count) {
-		history_date(nights->items[0].day, first);
-		history_date(nights->items[nights->count - 1].day, last);
-	}
+	history_date(nights->items[0].day, first);
+	history_date(nights->items[nights->count - 1].day, last);
 	printf("%zu night%s%s%s from %s to %s", nights->count, nights->count == 1 ? "" : "s",
 	       *hosts ? " of " : "", hosts, first, last);
+	if (looked_at && looked_at < nights->count)
+		printf("; the last %zu are looked at", looked_at);
+	free(hosts);
+}
+
+/* `looked_at`: the last nights; 0: all. */
+static void nights_text(const struct history_nights *nights, size_t looked_at,
+			const int64_t *missed, size_t missed_count)
+{
+	char date[16];
+
+	if (nights->count)
+		range_text(nights, looked_at);
+	else
+		printf("No nights");
 	if (missed_count)
 		printf("; %zu missed:", missed_count);
 	for (size_t i = missed_count > MOST_DATES ? missed_count - MOST_DATES : 0; i < missed_count;
@@ -202,7 +213,6 @@ static void nights_text(const struct history_nights *nights, const int64_t *miss
 		printf(" %s", date);
 	}
 	printf("%s\n", missed_count > MOST_DATES ? " (the last ones)" : "");
-	free(hosts);
 }
 
 /* Notes about whole nights. */
@@ -237,7 +247,7 @@ static void print_text(struct printing *p, const struct history_nights *nights,
 {
 	const struct trend_summary *s = p->summary;
 
-	nights_text(nights, missed, missed_count);
+	nights_text(nights, p->options->filter.nights, missed, missed_count);
 	printf("%zu series: %zu new change%s (%zu for the worse), %zu warning%s, %zu acknowledged, "
 	       "%zu recovered\n",
 	       s->series, s->fresh, s->fresh == 1 ? "" : "s", s->worse, s->warnings,

@@ -10,6 +10,7 @@
 #include "report/format.h"
 #include "report/html.h"
 #include "report/template.h"
+#include "report/trend_answer.h"
 #include "report/trend_rows.h"
 #include "report/trend_words.h"
 #include "report/view.h"
@@ -26,79 +27,6 @@ struct page {
 	struct tree *tree;
 	struct error *err;
 };
-
-/* "2 new changes for the worse", "1 warning": `word` gets its plural s behind `head` characters. */
-static void add_count(struct text *out, size_t count, const char *one, const char *many)
-{
-	if (count)
-		text_addf(out, "%s%zu %s", out->length ? ", " : "", count, count == 1 ? one : many);
-}
-
-/* Where no series has enough nights there is no answer, and no tick. */
-static bool nothing_known(const struct page *p)
-{
-	return p->rows.summary.young == p->rows.summary.series;
-}
-
-static void answer_word(const struct page *p)
-{
-	const struct trend_summary *s = &p->rows.summary;
-	bool unknown = nothing_known(p);
-
-	tree_text(p->tree, "verdict_kind",
-		  s->worse      ? "failed"
-		  : s->warnings ? "error"
-		  : unknown     ? "skipped"
-				: "ok");
-	tree_text(p->tree, "verdict_symbol",
-		  s->worse      ? "✗"
-		  : s->warnings ? "!"
-		  : unknown     ? "○"
-				: "✓");
-	tree_text(p->tree, "verdict_word",
-		  !p->nights.count ? "No nights"
-		  : s->worse       ? "Changed for the worse"
-		  : s->warnings    ? "Warning"
-		  : unknown        ? "Too few nights to tell"
-				   : "Nothing new for the worse");
-}
-
-static void answer(const struct page *p)
-{
-	const struct trend_summary *s = &p->rows.summary;
-	struct text text = TEXT_EMPTY;
-	char last[16] = "–", *young;
-
-	if (p->nights.count)
-		history_date(p->rows.last, last);
-	add_count(&text, s->worse, "new change for the worse", "new changes for the worse");
-	add_count(&text, s->warnings, "warning", "warnings");
-	add_count(&text, s->improved, "improvement", "improvements");
-	add_count(&text, s->fresh - s->worse - s->improved, "change without a better direction",
-		  "changes without a better direction");
-	young = s->young ? xasprintf(" %zu of %zu series: fewer than %d nights, too few to tell.",
-				     s->young, s->series, TREND_LEAST_NIGHTS)
-			 : xstrdup("");
-	tree_textf(p->tree, "verdict", "%s, in %zu series over %zu %s up to %s.%s",
-		   text.length ? text.data : "No new change", s->series, p->nights.count,
-		   p->nights.count == 1 ? "night" : "nights", last, young);
-	answer_word(p);
-	free(young);
-	text_release(&text);
-}
-
-static void tiles(const struct page *p)
-{
-	const struct trend_summary *s = &p->rows.summary;
-	struct tree *list = tree_list(p->tree, "tiles");
-
-	view_tile(list, "failed", "✗", s->worse, "new, worse");
-	view_tile(list, "error", "!", s->warnings, "warnings");
-	view_tile(list, "ok", "✓", s->improved, "improvements");
-	view_tile(list, "skipped", "○", s->acknowledged, "acknowledged");
-	view_tile(list, "skipped", "○", s->recovered, "recovered");
-	view_tile(list, "skipped", "○", s->young, "too few nights");
-}
 
 static void differences(const struct page *p, int64_t before, int64_t after, struct tree *map)
 {
@@ -362,8 +290,7 @@ static void fill(const struct page *p, const struct report_options *options, cha
 	title(p, options);
 	tree_text_owned(p->tree, "css", css);
 	tree_flag(p->tree, "linked", options->separate_css);
-	answer(p);
-	tiles(p);
+	trend_answer(&p->rows, &p->nights, p->tree);
 	tree_list(p->tree, "warnings");
 	missed(p);
 	notes_of(p, 0, p->tree);
