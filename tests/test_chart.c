@@ -348,7 +348,7 @@ static void equal_values_are_said_once(void **state)
 	(void)state;
 	chart_of(&chart, CHART_BARS);
 	for (int i = 0; i < 3; i++)
-		add_point(chart_series_named(&chart, ""), i ? i > 1 ? "c" : "b" : "a", (double)NAN, 7e9,
+		add_point(chart_series_named(&chart, ""), i ? i > 1 ? "c" : "b" : "a", (double)NAN, 7e9 + i,
 			  (double)NAN, (double)NAN);
 	html = render(&chart);
 	assert_non_null(strstr(html, "<desc id=\"c-d\">7.000 GB/s in all 3.</desc>"));

@@ -1,6 +1,7 @@
 #include "report/chart_words.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -154,6 +155,15 @@ static char *stack_finding(const struct chart *chart)
 			 format_percent(part->y / total_of(highest), share, sizeof(share)));
 }
 
+/* Values that nobody could tell apart by what is printed are "0.00 % apart" otherwise. */
+static bool reads_the_same(const struct chart *chart, const struct spot *a, const struct spot *b)
+{
+	char first[FORMAT_SIZE], second[FORMAT_SIZE];
+
+	return strcmp(chart_value(chart, a->point, first, sizeof(first)),
+		      chart_value(chart, b->point, second, sizeof(second))) == 0;
+}
+
 char *chart_finding(const struct chart *chart)
 {
 	bool lower = chart->better == BETTER_LOWER, peak = chart->kind == CHART_LINES && !lower;
@@ -173,7 +183,7 @@ char *chart_finding(const struct chart *chart)
 	if (count == 1) {
 		text_addf(&out, "%s, ", value);
 		say_name(&out, chart, &best);
-	} else if (best.point->y == worst.point->y) {
+	} else if (reads_the_same(chart, &best, &worst)) {
 		text_addf(&out, "%s in all %zu", value, count);
 	} else {
 		say(&out, chart, first, &best);

@@ -131,7 +131,7 @@ const struct figure_rule figure_rules[] = {
 	  .means = "Part of the plain step's activations that this one does without" },
 	{ .suite = "trainmem", .metric = "trainmem.slowdown", .kind = CHART_BARS, .reference = 1,
 	  .means = "Step time / that of the plain step: everything kept, in one allocation" },
-	{ .suite = "trainmem", .metric = "trainmem.reserved_ratio", .kind = CHART_BARS, .reference = 1,
+	{ .suite = "trainmem", .metric = "trainmem.reserved_ratio", .kind = CHART_BARS,
 	  .means = "The most that was taken from the device / the most in use" },
 	{ .suite = "trainmem", .metric = "trainmem.fragmentation", .kind = CHART_BARS,
 	  .means = "Part of the free memory that the largest request that is granted leaves" },
