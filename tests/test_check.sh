@@ -137,5 +137,27 @@ grep -q '^Accepted: ' out && grep -q '"judgement"' figures/result.json || { echo
 grep -q '^Accepted: ' out || { echo "resume of a judged run: $(cat out)"; failed=1; }
 if command -v python3 >/dev/null; then
 	python3 -m json.tool out.json >/dev/null || failed=1
+	# A terminal gets whole words, and the verdict as its last line, in bold.
+	python3 - "$program" <<-'PYTHON' || failed=1
+		import fcntl, os, pty, re, struct, sys, termios
+		pid, fd = pty.fork()
+		if pid == 0:
+		    fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+		    os.environ.pop("NO_COLOR", None)
+		    os.execv(sys.argv[1], [sys.argv[1], "check", "run", "--limits", "gone-tight.ini"])
+		text = b""
+		try:
+		    while chunk := os.read(fd, 4096):
+		        text += chunk
+		except OSError:
+		    pass
+		os.waitpid(pid, 0)
+		lines = text.decode().replace("\r", "").rstrip("\n").split("\n")
+		plain = [re.sub("\033\\[[0-9;]*m", "", line) for line in lines]
+		wide = [line for line in plain if len(line) > 60]
+		if wide or not "".join(lines[-2:]).startswith("\033[1;31m") and not lines[-1].startswith("\033[1;31m"):
+		    print("check at a terminal:", wide, lines[-2:])
+		    sys.exit(1)
+	PYTHON
 fi
 exit $failed

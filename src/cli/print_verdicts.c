@@ -1,11 +1,16 @@
 #include "cli/print_verdicts.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/memory.h"
+
 #define MOST_SHOWN 50
+#define INDENT 13 /* behind the verdict's name */
 
 /* https://no-color.org: present and not empty. */
 static bool coloured(void)
@@ -24,34 +29,86 @@ static void print_name(enum verdict verdict)
 	printf("%s%-12s%s ", on, verdict_name(verdict), *on ? "\033[0m" : "");
 }
 
-/* In one line: nothing was found out. */
-static void print_skip(const struct check *c)
+/* Of a terminal; elsewhere lines are not folded. */
+static size_t line_width(void)
 {
-	print_name(c->verdict);
-	printf("%s: %s%s%s\n", c->limit, c->case_id, *c->case_id ? ": " : "", c->reason);
+	struct winsize size;
+
+	if (!isatty(STDOUT_FILENO))
+		return SIZE_MAX;
+	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 2 * INDENT
+		       ? size.ws_col
+		       : 80;
+}
+
+/* Characters of the first `length` bytes: "µ" is one. */
+static size_t characters(const char *text, size_t length)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < length; i++)
+		n += ((unsigned char)text[i] & 0xc0) != 0x80;
+	return n;
+}
+
+/* From column `at` on; what does not fit goes on below, at `indent`. */
+static void print_folded(size_t indent, size_t at, const char *text)
+{
+	size_t width = line_width();
+
+	while (*text) {
+		size_t length = strcspn(text, " "), wide = characters(text, length);
+
+		if (at > indent && at + wide > width) {
+			printf("\n%*s", (int)indent, "");
+			at = indent;
+		}
+		fwrite(text, 1, length, stdout);
+		at += wide;
+		text += length;
+		while (*text == ' ') {
+			if (at + 1 < width)
+				putchar(' ');
+			at++;
+			text++;
+		}
+	}
+	putchar('\n');
+}
+
+/* Takes over `text`. */
+static void print_detail(char *text)
+{
+	printf("%*s", INDENT, "");
+	print_folded(INDENT, INDENT, text);
+	free(text);
 }
 
 static void print_check(const struct check *c)
 {
-	char *numbers;
-
-	if (c->verdict == VERDICT_SKIP) {
-		print_skip(c);
-		return;
-	}
-	numbers = check_numbers(c);
+	char *numbers = check_numbers(c), *head;
 
 	print_name(c->verdict);
-	printf("%s: %s%s%s\n", c->limit, *c->case_id ? c->case_id : c->metric, *c->uuid ? " " : "",
-	       c->uuid);
-	if (*numbers)
-		printf("             %s %s\n", c->metric, numbers);
-	if (*c->reason)
-		printf("             %s\n", c->reason);
-	if (*c->bound_text || *c->place || *c->bound_origin)
-		printf("             limit: %s%s(%s%s%s)\n", c->bound_text,
-		       *c->bound_text ? " " : "", c->place,
-		       *c->place && *c->bound_origin ? "; " : "", c->bound_origin);
+	/* Of what was not found out there is nothing more to say. */
+	if (c->verdict == VERDICT_SKIP)
+		head = xasprintf("%s: %s%s%s", c->limit, c->case_id, *c->case_id ? ": " : "",
+				 c->reason);
+	else
+		head = xasprintf("%s: %s%s%s", c->limit, *c->case_id ? c->case_id : c->metric,
+				 *c->uuid ? " " : "", c->uuid);
+	print_folded(INDENT, INDENT, head);
+	if (c->verdict != VERDICT_SKIP) {
+		if (*numbers)
+			print_detail(xasprintf("%s %s", c->metric, numbers));
+		if (*c->reason)
+			print_detail(xstrdup(c->reason));
+		if (*c->bound_text || *c->place || *c->bound_origin)
+			print_detail(xasprintf("limit: %s%s(%s%s%s)", c->bound_text,
+					       *c->bound_text ? " " : "", c->place,
+					       *c->place && *c->bound_origin ? "; " : "",
+					       c->bound_origin));
+	}
+	free(head);
 	free(numbers);
 }
 
@@ -219,7 +276,9 @@ static void print_sentence(const struct verdicts *v)
 			 : v->wrong || v->overall == VERDICT_FAIL ? "\033[1;31m"
 								  : "\033[1;33m";
 
-	printf("%s%s%s\n", on, v->sentence, *on ? "\033[0m" : "");
+	fputs(on, stdout);
+	print_folded(0, 0, v->sentence);
+	fputs(*on ? "\033[0m" : "", stdout);
 }
 
 void print_verdicts(const struct verdicts *v, bool all)
