@@ -103,6 +103,17 @@ static void add_topic(struct text *out, const struct embedded_file *topic)
 	free(summary);
 }
 
+static void add_examples(struct text *out)
+{
+	text_add(out, ".SH EXAMPLES\n");
+	add_verbatim(out, "gpuproof doctor                       what can be measured here\n"
+			  "gpuproof run quick -o quick           a page in seconds: quick/report.html\n"
+			  "gpuproof run acceptance --check       a verdict, by the limits of the GPU model\n"
+			  "gpuproof compare monday tuesday --fail-on regression\n"
+			  "gpuproof history add monday tuesday && gpuproof history trend\n");
+	text_add(out, ".SH SEE ALSO\n.BR nvidia\\-smi (1)\n");
+}
+
 void manual_page(struct text *out)
 {
 	text_add(out, ".TH GPUPROOF 1 \"\" \"gpuproof " GPUPROOF_VERSION "\" \"User Commands\"\n"
@@ -117,4 +128,5 @@ void manual_page(struct text *out)
 		add_command(out, *c);
 	for (const struct embedded_file *topic = embedded_topics; topic->name; topic++)
 		add_topic(out, topic);
+	add_examples(out);
 }
