@@ -860,6 +860,40 @@ static void an_allocation_of_another_visit_is_no_regression(void **state)
 	night_release(&n);
 }
 
+static void turns_are_known_by_their_times(void **state)
+{
+	static const struct {
+		const char *id, *started, *finished, *model;
+		bool turns;
+	} rows[] = {
+		{ "2", "2026-01-01T00:00:10Z", "2026-01-01T00:10:10Z", "NVIDIA H200", true },
+		/* One after the other, the same run, another machine, a run that has no end. */
+		{ "2", "2026-01-01T00:10:00Z", "2026-01-01T00:20:00Z", "NVIDIA H200", false },
+		{ "1", "2026-01-01T00:00:00Z", "2026-01-01T00:10:00Z", "NVIDIA H200", false },
+		{ "2", "2026-01-01T00:00:10Z", "2026-01-01T00:10:10Z", "NVIDIA H100", false },
+		{ "2", "2026-01-01T00:00:10Z", "", "NVIDIA H200", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct result a, b;
+
+		node_init(&a, 1, "NVIDIA H200");
+		node_init(&b, 1, rows[i].model);
+		a.run_id = xstrdup("1");
+		a.started = xstrdup("2026-01-01T00:00:00Z");
+		a.finished = xstrdup("2026-01-01T00:10:00Z");
+		b.run_id = xstrdup(rows[i].id);
+		b.started = xstrdup(rows[i].started);
+		b.finished = xstrdup(rows[i].finished);
+		if (compare_taken_in_turns(&a, &b) != rows[i].turns ||
+		    compare_taken_in_turns(&b, &a) != rows[i].turns)
+			fail_msg("row %zu", i);
+		result_release(&a);
+		result_release(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -881,6 +915,7 @@ int main(void)
 		cmocka_unit_test(a_shift_of_the_host_is_one_finding),
 		cmocka_unit_test(what_was_counted_is_compared_as_it_is),
 		cmocka_unit_test(a_history_says_what_visits_differ_by),
+		cmocka_unit_test(turns_are_known_by_their_times),
 		cmocka_unit_test(real_nights_cry_no_wolf),
 		cmocka_unit_test(a_slower_kernel_is_found_between_real_nights),
 		cmocka_unit_test(an_allocation_of_another_visit_is_no_regression),

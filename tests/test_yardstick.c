@@ -3,7 +3,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/time.h>
 #include <cmocka.h>
 
 #include "judge/pool.h"
@@ -36,6 +38,28 @@ static void each_quantity_is_timed(void **state)
 	/* A multiplication is no system call, and that no page fault. */
 	assert_true(r.yardstick[0].value < r.yardstick[1].value);
 	result_release(&r);
+}
+
+static void on_alarm(int signal)
+{
+	(void)signal;
+}
+
+/* Signals that interrupt system calls cost a sample's time, never a thread that waits for ever. */
+static void signals_interrupt_nothing(void **state)
+{
+	const struct itimerval often = { .it_interval = { 0, 50 }, .it_value = { 0, 50 } }, never = { 0 };
+	struct sigaction action = { .sa_handler = on_alarm }, before;
+	struct yardstick y = { 0 };
+
+	(void)state;
+	assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
+	setitimer(ITIMER_REAL, &often, NULL);
+	yardstick_take(&y);
+	setitimer(ITIMER_REAL, &never, NULL);
+	sigaction(SIGALRM, &before, NULL);
+	for (size_t i = 0; i < YARDSTICK_QUANTITIES; i++)
+		assert_int_equal(y.counts[i], YARDSTICK_SAMPLES);
 }
 
 static void what_was_not_timed_is_left_out(void **state)
@@ -80,6 +104,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_quantity_is_timed),
+		cmocka_unit_test(signals_interrupt_nothing),
 		cmocka_unit_test(what_was_not_timed_is_left_out),
 		cmocka_unit_test(launches_keep_each_their_own),
 	};

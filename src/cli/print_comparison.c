@@ -215,7 +215,7 @@ static void print_launches(const struct comparison *c)
 	printf("%zu", least);
 	if (most != least)
 		printf(" to %zu", most);
-	printf(" launch%s of each%s", most == 1 ? "" : "es", c->turns ? ", in turns" : "");
+	printf(" launch%s of each%s", most == 1 ? "" : "es", c->turns && most > 1 ? ", in turns" : "");
 	if (!isnan(c->resemblance))
 		printf("; correlation of launches in a row: %.2f, over %zu series", c->resemblance,
 		       c->resemblance_series);

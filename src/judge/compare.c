@@ -284,6 +284,9 @@ static void find_faults(const struct comparison_input *input, struct comparison 
 
 bool compare_taken_in_turns(const struct result *a, const struct result *b)
 {
+	/* A run beside itself took no turns. */
+	if (!a->run_id || !b->run_id || strcmp(a->run_id, b->run_id) == 0)
+		return false;
 	return a->started && b->started && a->finished && b->finished &&
 	       strcmp(a->started, b->finished) < 0 && strcmp(b->started, a->finished) < 0 &&
 	       judge_same_machine(a, b);

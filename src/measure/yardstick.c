@@ -1,7 +1,10 @@
 #include "measure/yardstick.h"
 
+#include <errno.h>
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,14 +74,34 @@ struct waking {
 	pthread_t thread;
 };
 
+/* Through interruptions by signals: a thread that gave up would leave the other one waiting. False: the other end is closed. */
+static bool receive_byte(int from, char *byte)
+{
+	ssize_t got;
+
+	do
+		got = read(from, byte, 1);
+	while (got < 0 && errno == EINTR);
+	return got == 1;
+}
+
+static bool send_byte(int to, const char *byte)
+{
+	ssize_t sent;
+
+	do
+		sent = write(to, byte, 1);
+	while (sent < 0 && errno == EINTR);
+	return sent == 1;
+}
+
 static void *answer(void *state)
 {
 	const struct waking *w = state;
 	char byte;
 
-	while (read(w->there[0], &byte, 1) == 1)
-		if (write(w->back[1], &byte, 1) != 1)
-			break;
+	while (receive_byte(w->there[0], &byte) && send_byte(w->back[1], &byte))
+		;
 	return NULL;
 }
 
@@ -89,7 +112,7 @@ static double sample_wake_up(void *state)
 	char byte = 1;
 
 	for (int i = 0; i < WAKE_UPS; i++)
-		if (write(w->there[1], &byte, 1) != 1 || read(w->back[0], &byte, 1) != 1)
+		if (!send_byte(w->there[1], &byte) || !receive_byte(w->back[0], &byte))
 			return (double)NAN;
 	return (clock_seconds() - began) / (2 * WAKE_UPS);
 }
@@ -116,6 +139,19 @@ static void close_both(const int *ends)
 	close(ends[1]);
 }
 
+/* A stop that is asked for meanwhile is the conductor's business. */
+static bool start_thread(struct waking *w)
+{
+	sigset_t all, before;
+	bool started;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	started = pthread_create(&w->thread, NULL, answer, w) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return started;
+}
+
 static void take_wake_ups(struct yardstick *y, size_t quantity)
 {
 	struct waking w;
@@ -126,7 +162,7 @@ static void take_wake_ups(struct yardstick *y, size_t quantity)
 		close_both(w.there);
 		return;
 	}
-	if (pthread_create(&w.thread, NULL, answer, &w) == 0) {
+	if (start_thread(&w)) {
 		take(y, quantity, sample_wake_up, &w);
 		/* Its end of the pipe lets the thread go. */
 		close(w.there[1]);
