@@ -275,22 +275,35 @@ bool backends_chose(const struct backend_list *list, const struct backend *backe
 	return false;
 }
 
+/* Nothing of that name was found, neither built in nor as a module: what was. */
+static void add_unknown(struct backend_list *list, const char *only, const struct text *names)
+{
+	char *why = xasprintf("there is no backend of this name; found: %s", names->data);
+
+	add_missing(list, only ? only : "auto", why);
+	free(why);
+}
+
 void backends_open(struct backend_list *list, const char *only,
 		   const struct backend_options *options)
 {
 	struct modules modules = { 0 };
 	const char *extra = getenv("GPUPROOF_BACKENDS");
+	struct text names = TEXT_EMPTY;
 	char name[64];
 
 	memset(list, 0, sizeof(*list));
-	for (size_t i = 0; i < ARRAY_SIZE(built_in); i++)
+	for (size_t i = 0; i < ARRAY_SIZE(built_in); i++) {
+		text_addf(&names, "%s%s", i ? ", " : "", built_in[i]->name);
 		if (wanted(only, built_in[i]->name))
 			open_backend(list, built_in[i]->name, built_in[i], options);
+	}
 	if (extra && *extra && !find_modules(&modules, extra))
 		add_missing(list, "$GPUPROOF_BACKENDS", strerror(errno));
 	find_installed(&modules);
 	for (size_t i = 0; i < modules.count; i++) {
 		module_name(modules.paths[i], name, sizeof(name));
+		text_addf(&names, ", %s", name);
 		if (wanted(only, name))
 			open_module(list, modules.paths[i], options);
 		free(modules.paths[i]);
@@ -298,7 +311,8 @@ void backends_open(struct backend_list *list, const char *only,
 	free(modules.paths);
 	choose(list);
 	if (list->count == 0 && list->missing_count == 0)
-		add_missing(list, only ? only : "auto", "there is no backend of this name");
+		add_unknown(list, only, &names);
+	text_release(&names);
 }
 
 void backends_close(struct backend_list *list)
