@@ -49,5 +49,32 @@ if command -v promtool >/dev/null; then
 	"$program" export prometheus run | promtool check metrics || { echo "promtool finds fault"; failed=1; }
 fi
 
+# What has not settled is marked in each format, passes no limit, and is no headline.
+python3 - <<'PY'
+import json
+result = json.load(open("run/result.json"))
+for case in result["cases"]:
+    for series in case["samples"].values():
+        series["unsettled"] = True
+        series["statistics"].update(noisy=True, noise="not settled, drift -31.0 %", drift=-0.31)
+    for metric in case["metrics"].values():
+        metric["headline"] = metric["headline"] and not metric["series"]
+json.dump(result, open("drifts.json", "w"))
+PY
+printf '[limit loose]\nmetric = alloc.latency\nmax = 1h\n' >loose.ini
+expect 0 'Not settled: the level still changed at the end' markdown drifts.json
+expect 0 '-31.0 %' markdown drifts.json
+expect 0 'settled="false"' prometheus drifts.json
+expect 0 '"label": "not settled"' gbench drifts.json
+expect 0 'not settled: its level still changed' junit drifts.json -l loose.ini
+"$program" export csv drifts.json | python3 -c '
+import csv, sys
+rows = [r for r in csv.DictReader(sys.stdin) if r["metric"] == "alloc.latency"]
+assert rows and all(r["settled"] == "0" and r["headline"] == "0" for r in rows), rows' || failed=1
+"$program" check drifts.json --limits loose.ini >out 2>&1
+[ $? -eq 4 ] || { echo "check of what has not settled does not end with 4"; cat out; failed=1; }
+"$program" report drifts.json -o drifts.html >/dev/null 2>&1
+grep -q 'not settled: their level still changed' drifts.html || { echo "the page does not say what has not settled"; failed=1; }
+
 PROGRAM=$program python3 "$here/export_formats.py" run/result.json tight.ini || failed=1
 exit $failed

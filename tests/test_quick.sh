@@ -6,7 +6,7 @@ gpuproof=$1
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-"$gpuproof" run quick --backend host -o "$dir/quick" --quiet --set defaults.max_time=2ms --set defaults.min_samples=3 \
+"$gpuproof" run quick --backend host -o "$dir/quick" --quiet --set defaults.max_time=2ms --set defaults.min_samples=3 --set defaults.settle_time=0s \
 	--set run.suites=launch,alloc,transfer,stream,matmul,peak,collective,parallel,trainmem > "$dir/said" 2>&1 ||
 	{ echo "FAILED: quick ended with $?: $(cat "$dir/said")"; exit 1; }
 python3 - "$dir/quick/result.json" <<'PY'

@@ -103,6 +103,8 @@ static void add_timed(struct json_writer *w, struct entry *e, const struct serie
 	writer_text_member(w, "aggregate_name", "median");
 	writer_text_member(w, "aggregate_unit", "time");
 	add_time(w, s->statistics.median, s->count);
+	if (s->unsettled)
+		writer_text_member(w, "label", "not settled");
 	add_counters(w, e->c);
 	writer_close(w, '}');
 }

@@ -1,5 +1,6 @@
 /* A summary for a pull request, a ticket or a job's page: what is wrong first. Text from outside stands in code spans. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -182,6 +183,43 @@ static void add_figure(struct page *page, const struct case_result *c, const str
 	text_release(&interval);
 }
 
+/* Their figures are no headlines. */
+static void add_unsettled(struct page *page, const struct result *r)
+{
+	begin_table(page, "Not settled: the level still changed at the end",
+		    "case | metric | value | change");
+	for (size_t i = 0; i < r->case_count; i++) {
+		const struct case_result *c = &r->cases[i];
+
+		for (size_t j = 0; c->status == CASE_OK && j < c->metric_count; j++) {
+			const struct metric_value *m = &c->metrics[j];
+			const struct series *series = m->series ? case_series(c, m->series) : NULL;
+			struct text row = TEXT_EMPTY;
+			char value[64];
+
+			if (!case_is_unsettled(c, m))
+				continue;
+			cell(&row, c->id);
+			cell(&row, m->name);
+			cell(&row, units_format(m->value, m->unit, value, sizeof(value)));
+			snprintf(value, sizeof(value), "%+.1f %%",
+				 series ? 100 * series->statistics.drift : (double)NAN);
+			cell(&row, series ? value : "");
+			end_row(page, &row);
+		}
+	}
+	end_table(page);
+}
+
+static bool has_unsettled(const struct result *r)
+{
+	for (size_t i = 0; i < r->case_count; i++)
+		for (size_t s = 0; s < r->cases[i].series_count; s++)
+			if (r->cases[i].series[s].unsettled)
+				return true;
+	return false;
+}
+
 static void add_figures(struct page *page, const struct result *r)
 {
 	begin_table(page, "Main figures",
@@ -247,6 +285,8 @@ static void write_markdown(const struct export_input *input, struct text *out)
 	}
 	add_problems(&page, input->result);
 	add_figures(&page, input->result);
+	if (has_unsettled(input->result))
+		add_unsettled(&page, input->result);
 	add_devices(&page, input->result);
 	add_environment(&page, input->result);
 }

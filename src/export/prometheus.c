@@ -104,6 +104,9 @@ static void add_metric(struct samples *samples, const struct result *r, const st
 	label(&labels, "device", c->device);
 	label(&labels, "model", d ? d->name : "");
 	label(&labels, "uuid", d ? d->uuid : "");
+	/* A series of its own: what drifted must not pass for the figure of other nights. */
+	if (case_is_unsettled(c, m))
+		label(&labels, "settled", "false");
 	add(samples, family_name(m), family_help(m), &labels, m->value);
 }
 
