@@ -48,7 +48,8 @@ static void on_alarm(int signal)
 /* Signals that interrupt system calls cost a sample's time, never a thread that waits for ever. */
 static void signals_interrupt_nothing(void **state)
 {
-	const struct itimerval often = { .it_interval = { 0, 50 }, .it_value = { 0, 50 } }, never = { 0 };
+	const struct itimerval often = { .it_interval = { 0, 50 }, .it_value = { 0, 50 } },
+			       never = { 0 };
 	struct sigaction action = { .sa_handler = on_alarm }, before;
 	struct yardstick y = { 0 };
 

@@ -35,7 +35,8 @@ static void print_differences(const struct comparison *c)
 /* Columns beside word, case, ratio and values, where they hold something. */
 struct columns {
 	bool clock, host, notes;
-	const char *device; /* "@cuda:0", which all cases end in; NULL: they don't, or there is none */
+	const char
+		*device; /* "@cuda:0", which all cases end in; NULL: they don't, or there is none */
 };
 
 static bool is_change(const struct comparison_row *row)
@@ -59,8 +60,8 @@ static const char *ratio_text(const struct comparison_row *row, char *out, size_
 	if (row->low == row->high)
 		snprintf(out, size, "%.4g", row->ratio);
 	else
-		snprintf(out, size, "%.*f [%.*f, %.*f]", digits, row->ratio, digits, row->low, digits,
-			 row->high);
+		snprintf(out, size, "%.*f [%.*f, %.*f]", digits, row->ratio, digits, row->low,
+			 digits, row->high);
 	return out;
 }
 
@@ -153,8 +154,9 @@ static void add_row(struct table *table, const struct comparison *c, size_t i,
 	cells[n++] = name;
 	cells[n++] = ratio_text(row, ratio, sizeof(ratio));
 	if (columns->clock)
-		cells[n++] = clock_matters(row) ? short_ratio(row->at_same_clock, clock, sizeof(clock))
-						: "";
+		cells[n++] = clock_matters(row)
+				     ? short_ratio(row->at_same_clock, clock, sizeof(clock))
+				     : "";
 	if (columns->host)
 		cells[n++] = short_ratio(row->at_same_host, host, sizeof(host));
 	cells[n++] = units_format(row->a, row->unit, a, sizeof(a));
@@ -215,7 +217,8 @@ static void print_launches(const struct comparison *c)
 	printf("%zu", least);
 	if (most != least)
 		printf(" to %zu", most);
-	printf(" launch%s of each%s", most == 1 ? "" : "es", c->turns && most > 1 ? ", in turns" : "");
+	printf(" launch%s of each%s", most == 1 ? "" : "es",
+	       c->turns && most > 1 ? ", in turns" : "");
 	if (!isnan(c->resemblance))
 		printf("; correlation of launches in a row: %.2f, over %zu series", c->resemblance,
 		       c->resemblance_series);
@@ -247,7 +250,8 @@ static void print_needed(const struct comparison *c)
 		printf(most > least ? " to %zu launches of each\n" : " launches of each\n", most);
 	}
 	if (host)
-		printf("of the inconclusive: %zu are decided by the host, which differs more from visit "
+		printf("of the inconclusive: %zu are decided by the host, which differs more from "
+		       "visit "
 		       "to visit; run --against measures both in one visit\n",
 		       host);
 	if (hopeless)

@@ -75,10 +75,10 @@ static void add_pair(struct comparing *k, const struct comparison_row *row,
 {
 	ARRAY_GROW(k->pairs, k->pair_count, k->pair_capacity);
 	k->pairs[k->pair_count++] = (struct compared_pair){ .row = (size_t)(row - k->out->rows),
-							   .before = before,
-							   .after = after,
-							   .lower_is_better = lower_is_better,
-							   .device = device };
+							    .before = before,
+							    .after = after,
+							    .lower_is_better = lower_is_better,
+							    .device = device };
 }
 
 static double most_of(const struct observation *o)
@@ -126,9 +126,10 @@ static bool have_ratio(const struct observation *a, const struct observation *b,
 		 worst_value(b->values, b->count, BETTER_HIGHER) > 0)
 		return true;
 	else
-		comparison_give_reason(row, most_of(a) > 0 && most_of(b) > 0 ? "A or B"
-					    : most_of(a) > 0                 ? "B"
-									     : "A",
+		comparison_give_reason(row,
+				       most_of(a) > 0 && most_of(b) > 0 ? "A or B"
+				       : most_of(a) > 0                 ? "B"
+									: "A",
 				       "zero has no ratio");
 	return false;
 }
@@ -169,8 +170,8 @@ static bool is_main(const struct case_result *c, const char *name)
 static bool is_wanted(const struct comparison_input *input, const struct subject *a,
 		      const struct subject *b, const struct metric_value *m)
 {
-	return m->better != BETTER_NONE && (input->all_metrics || is_main(a->first, m->name) ||
-					    is_main(b->first, m->name));
+	return m->better != BETTER_NONE &&
+	       (input->all_metrics || is_main(a->first, m->name) || is_main(b->first, m->name));
 }
 
 /* The launch that says most of a case: a wrong result, an error, a skip, else the first. */
@@ -275,9 +276,8 @@ static void find_faults(const struct comparison_input *input, struct comparison 
 		if (!check->wrong)
 			continue;
 		ARRAY_GROW(out->faults, out->fault_count, out->fault_capacity);
-		out->faults[out->fault_count++] =
-			xasprintf("%s%s%s", check->case_id, *check->case_id ? ": " : "",
-				  check->reason);
+		out->faults[out->fault_count++] = xasprintf(
+			"%s%s%s", check->case_id, *check->case_id ? ": " : "", check->reason);
 	}
 	verdicts_release(&verdicts);
 }

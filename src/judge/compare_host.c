@@ -17,7 +17,8 @@
 #define COMMON_SHIFT 0.05 /* smaller ones are no state of a host */
 
 /* The values of one quantity in all launches of a side, as logs; appended to `out`, which has room. Returns how many. */
-static size_t yardstick_logs(const struct result *results, size_t count, const char *name, double *out)
+static size_t yardstick_logs(const struct result *results, size_t count, const char *name,
+			     double *out)
 {
 	size_t n = 0;
 
@@ -132,18 +133,21 @@ static void tell_common(struct comparison *c, const struct common *common)
 	bool slower = common->shift > 1;
 	struct text text = TEXT_EMPTY;
 
-	text_addf(&text, "%zu of %zu figures that the host decides are %s in B, median %.3g times: ",
+	text_addf(&text,
+		  "%zu of %zu figures that the host decides are %s in B, median %.3g times: ",
 		  slower ? common->worse : common->better, common->count,
 		  slower ? "slower" : "faster", slower ? common->shift : 1 / common->shift);
 	if (isnan(c->host_ratio))
 		text_add(&text, "the host was in another state, or what all of them go through has "
 				"changed (driver, kernel); no yardstick of the host tells which");
 	else if (host_explains(c, common->shift))
-		text_addf(&text, "the host was in another state, its yardstick is %.3g times as slow",
+		text_addf(&text,
+			  "the host was in another state, its yardstick is %.3g times as slow",
 			  c->host_ratio);
 	else
-		text_addf(&text, "not the host, whose yardstick is %.3g times as slow, but what all of "
-				 "them go through has changed (driver, kernel, libraries)",
+		text_addf(&text,
+			  "not the host, whose yardstick is %.3g times as slow, but what all of "
+			  "them go through has changed (driver, kernel, libraries)",
 			  c->host_ratio);
 	free(c->host_finding);
 	c->host_finding = text_detach(&text);

@@ -8,7 +8,8 @@
 #include "judge/history_spread.h"
 #include "judge/shift.h"
 
-#define FEWEST_NIGHTS 8 /* that say more of the spread between visits than the kind of figure does */
+#define FEWEST_NIGHTS                                                                              \
+	8 /* that say more of the spread between visits than the kind of figure does */
 
 double *compared_logs(const struct observation *o, bool lower_is_better)
 {
@@ -60,10 +61,9 @@ enum change change_of_shift(const struct shift *s, double margin)
 
 double change_probability(const struct shift *s, double margin, enum change change)
 {
-	const struct shift turned = { .value = -s->value,
-				      .shown = s->shown,
-				      .error = s->error,
-				      .freedom = s->freedom };
+	const struct shift turned = {
+		.value = -s->value, .shown = s->shown, .error = s->error, .freedom = s->freedom
+	};
 
 	if (change == CHANGE_REGRESSED)
 		return shift_probability_above(s, log1p(margin));

@@ -42,7 +42,8 @@ static void judge_readings(const struct result *result, const struct case_result
 		bool fails = counters[i].verdict == VERDICT_FAIL;
 
 		if (before >= 0 && after > before)
-			judging_finding(verdicts, result, c, NULL, ASPECT_CONDITION, counters[i].verdict, fails,
+			judging_finding(verdicts, result, c, NULL, ASPECT_CONDITION,
+					counters[i].verdict, fails,
 					xasprintf("%s %s: %" PRId64, counters[i].what, when,
 						  after - before))
 				->accepted = !fails;
@@ -64,7 +65,7 @@ static bool grew(const struct time_quantity *q, double *by)
 
 /* What a soak saw on the devices behind the first, whose counters judge_counters() knows. */
 static void judge_watches(const struct result *result, const struct case_result *c,
-			    struct verdicts *verdicts)
+			  struct verdicts *verdicts)
 {
 	static const char *const names[] = { "ecc_uncorrected", "xid_errors", "ecc_corrected",
 					     "pcie_replays" };
@@ -79,9 +80,10 @@ static void judge_watches(const struct result *result, const struct case_result 
 				if (strcmp(t->quantities[q].name, names[n]) != 0 ||
 				    !grew(&t->quantities[q], &by))
 					continue;
-				judging_finding(verdicts, result, c, t->device, ASPECT_CONDITION, counters[n].verdict,
-				    counters[n].verdict == VERDICT_FAIL,
-				    xasprintf("%s during the case: %.0f", counters[n].what, by))
+				judging_finding(
+					verdicts, result, c, t->device, ASPECT_CONDITION,
+					counters[n].verdict, counters[n].verdict == VERDICT_FAIL,
+					xasprintf("%s during the case: %.0f", counters[n].what, by))
 					->accepted = counters[n].verdict != VERDICT_FAIL;
 			}
 		}

@@ -57,8 +57,8 @@ static const struct {
 	const char *name;
 	double visit_spread;
 } kinds[FIGURE_KINDS] = {
-	[FIGURE_EXACT] = { "exact", 0 },        [FIGURE_HOST] = { "host-bound", 0.20 },
-	[FIGURE_CPU] = { "CPU", 0.03 },         [FIGURE_BANDWIDTH] = { "bandwidth", 0.0015 },
+	[FIGURE_EXACT] = { "exact", 0 },          [FIGURE_HOST] = { "host-bound", 0.20 },
+	[FIGURE_CPU] = { "CPU", 0.03 },           [FIGURE_BANDWIDTH] = { "bandwidth", 0.0015 },
 	[FIGURE_PRODUCT] = { "product", 0.0015 }, [FIGURE_OTHER] = { "other", 0.007 },
 };
 

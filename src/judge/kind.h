@@ -7,12 +7,12 @@
 #include "result/result.h"
 
 enum figure_kind {
-	FIGURE_EXACT,     /* metric_is_exact() */
-	FIGURE_HOST,      /* a time that CPU and operating system decide; a copy of pageable memory */
-	FIGURE_CPU,       /* a rate or time of work on a CPU */
+	FIGURE_EXACT, /* metric_is_exact() */
+	FIGURE_HOST,  /* a time that CPU and operating system decide; a copy of pageable memory */
+	FIGURE_CPU,   /* a rate or time of work on a CPU */
 	FIGURE_BANDWIDTH, /* of a GPU's memory, or between two devices */
 	FIGURE_PRODUCT,   /* operations per second of a GPU */
-	FIGURE_OTHER,     /* steps, collectives, what lasts no longer than launching it, quotients */
+	FIGURE_OTHER, /* steps, collectives, what lasts no longer than launching it, quotients */
 	FIGURE_KINDS
 };
 enum figure_kind figure_kind_of(const struct metric_value *metric, const struct case_result *c,

@@ -43,7 +43,8 @@ double log_deviation(const double *values, size_t n)
 /* Of those that are left without the one farthest from the median. */
 static double deviation_of_rest(const double *values, size_t n)
 {
-	double *rest = xmalloc(n * sizeof(*rest)), median = log(series_median(values, n)), deviation;
+	double *rest = xmalloc(n * sizeof(*rest)), median = log(series_median(values, n)),
+	       deviation;
 	size_t farthest = 0, count = 0;
 
 	for (size_t i = 1; i < n; i++)
@@ -80,8 +81,7 @@ struct launch_spread launch_spread_learn(const double *deviations, const size_t 
 		if (launches[i] < 2)
 			continue;
 		/* The median of chi-squared is less than its mean. */
-		variances[count++] =
-			deviations[i] * deviations[i] / chi_squared_ratio(own, 0);
+		variances[count++] = deviations[i] * deviations[i] / chi_squared_ratio(own, 0);
 		dof += own;
 	}
 	common = count ? series_median(variances, count) : 0;

@@ -86,7 +86,8 @@ static void of_few(const struct shift_input *in, struct shift *out)
 {
 	double ignored;
 
-	shift_between(in->a, in->a_count, in->b, in->b_count, 0.025, &out->value, &ignored, &ignored);
+	shift_between(in->a, in->a_count, in->b, in->b_count, 0.025, &out->value, &ignored,
+		      &ignored);
 	out->low = out->value - in->few_half;
 	out->high = out->value + in->few_half;
 	out->low_each = out->low;
@@ -128,13 +129,14 @@ struct shift shift_measure(const struct shift_input *in)
 	double launches;
 
 	(pairs ? of_pairs : enough ? of_ranks : of_few)(in, &out);
-	widen(out.value, &out.low, &out.high, factor, quantile_of(0.975, in->visit_freedom) * visits);
+	widen(out.value, &out.low, &out.high, factor,
+	      quantile_of(0.975, in->visit_freedom) * visits);
 	widen(out.value, &out.low_each, &out.high_each, factor,
 	      quantile_of(0.95, in->visit_freedom) * visits);
 	launches = out.error * factor;
 	out.error = hypot(launches, visits);
-	out.freedom = joint_freedom(launches * launches, out.freedom, visits * visits,
-				    in->visit_freedom);
+	out.freedom =
+		joint_freedom(launches * launches, out.freedom, visits * visits, in->visit_freedom);
 	return out;
 }
 
@@ -156,9 +158,11 @@ double shift_probability_above(const struct shift *s, double limit)
 size_t shift_launches_needed(double spread, double resemblance, double visit_spread, double margin)
 {
 	for (size_t n = FEWEST_LAUNCHES; n <= MOST_LAUNCHES; n++) {
-		double launches = spread * resemblance * sqrt(2 * HODGES_LEHMANN_VARIANCE / (double)n);
+		double launches =
+			spread * resemblance * sqrt(2 * HODGES_LEHMANN_VARIANCE / (double)n);
 		double visits = M_SQRT2 * visit_spread;
-		double half = hypot(student_quantile(0.95, 2 * (double)n - 2) * launches, Z_95 * visits);
+		double half =
+			hypot(student_quantile(0.95, 2 * (double)n - 2) * launches, Z_95 * visits);
 
 		/* Both ends are within the margin in 80 %: the estimate leaves it at either of them in 10 %. */
 		if (half + Z_90 * hypot(launches, visits) <= margin)

@@ -20,8 +20,8 @@ struct shift_input {
 	size_t a_count, b_count;
 	bool turns;           /* a[i] and b[i] followed each other */
 	double launch_spread; /* taken for granted between launches */
-	double few_half;      /* half width of the interval where there are too few launches to show one */
-	double resemblance;   /* of launches in a row, or pairs: by this factor is their error larger; 1: none */
+	double few_half; /* half width of the interval where there are too few launches to show one */
+	double resemblance; /* of launches in a row, or pairs: by this factor is their error larger; 1: none */
 	double visit_spread;  /* of one visit */
 	double visit_freedom; /* degrees of freedom it is known with; INFINITY: assumed */
 };
@@ -30,9 +30,10 @@ struct shift {
 	double value;
 	double low, high;           /* 95 % */
 	double low_each, high_each; /* 95 % on either side by itself, for two tests of one side */
-	bool shown;    /* false: too few launches; the intervals take the usual spread for granted */
+	bool shown; /* false: too few launches; the intervals take the usual spread for granted */
 	double spread; /* standard deviation of one launch; NaN: too few */
-	double error, freedom; /* standard error of value, with what is taken for granted at least */
+	double error,
+		freedom; /* standard error of value, with what is taken for granted at least */
 };
 
 struct shift shift_measure(const struct shift_input *input);

@@ -117,8 +117,8 @@ static double sample_wake_up(void *state)
 	return (clock_seconds() - began) / (2 * WAKE_UPS);
 }
 
-static const char *const names[YARDSTICK_QUANTITIES] = { "host.work", "host.call", "host.page_fault",
-							 "host.wake_up" };
+static const char *const names[YARDSTICK_QUANTITIES] = { "host.work", "host.call",
+							 "host.page_fault", "host.wake_up" };
 
 static void take(struct yardstick *y, size_t quantity, quantity_fn *sample, void *state)
 {

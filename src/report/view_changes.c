@@ -43,8 +43,9 @@ static void show_ratio(struct tree *map, const struct comparison_row *row)
 	int digits = half > 0.1 ? 2 : half > 0.01 ? 3 : 4;
 
 	tree_textf(map, "ratio", isfinite(row->ratio) ? "%.*f" : "", digits, row->ratio);
-	tree_textf(map, "interval", isfinite(row->low) && row->low < row->high ? "%.*f to %.*f" : "",
-		   digits, row->low, digits, row->high);
+	tree_textf(map, "interval",
+		   isfinite(row->low) && row->low < row->high ? "%.*f to %.*f" : "", digits,
+		   row->low, digits, row->high);
 }
 
 static const char *value_of(double value, const char *unit, char *out, size_t size)

@@ -34,7 +34,8 @@ static double normal(void)
 }
 
 enum noise { NORMAL, LOGNORMAL, BIMODAL, STUDENT3, AR1, NOISES };
-static const char *const names[NOISES] = { "normal", "lognormal", "bimodal", "Student t3", "AR(1) 0.5" };
+static const char *const names[NOISES] = { "normal", "lognormal", "bimodal", "Student t3",
+					   "AR(1) 0.5" };
 
 /* `n` launches in a row, mean 0 and deviation 1. */
 static void launches(enum noise noise, double *out, size_t n)
@@ -49,22 +50,23 @@ static void launches(enum noise noise, double *out, size_t n)
 		for (int k = 0; k < 3 && noise == STUDENT3; k++)
 			chi += pow(normal(), 2);
 		last = i ? 0.5 * last + sqrt(0.75) * z : last;
-		out[i] = noise == LOGNORMAL ? (exp(sigma * z) - exp(sigma * sigma / 2)) /
-						      sqrt(expm1(sigma * sigma) * exp(sigma * sigma))
-			 : noise == BIMODAL ? ((uniform() < slow) - slow) / sqrt(slow * (1 - slow)) +
-						      0.05 * z
+		out[i] = noise == LOGNORMAL
+				 ? (exp(sigma * z) - exp(sigma * sigma / 2)) /
+					   sqrt(expm1(sigma * sigma) * exp(sigma * sigma))
+			 : noise == BIMODAL
+				 ? ((uniform() < slow) - slow) / sqrt(slow * (1 - slow)) + 0.05 * z
 			 : noise == STUDENT3 ? z / sqrt(chi / 3) / sqrt(3)
-			 : noise == AR1	     ? last
+			 : noise == AR1      ? last
 					     : z;
 	}
 }
 
 struct setting {
 	enum noise noise;
-	double spread;        /* between launches */
-	double visits;        /* between visits, true and assumed */
+	double spread; /* between launches */
+	double visits; /* between visits, true and assumed */
 	bool turns;
-	double correlation;   /* known of all figures of the comparison; NaN: unknown */
+	double correlation; /* known of all figures of the comparison; NaN: unknown */
 };
 
 /* Both sides of one figure; in turns A B B A A B ... of one series. */
@@ -80,7 +82,8 @@ static void sides(const struct setting *s, size_t n, double shift, double *a, do
 		launches(s->noise, row + n, n);
 	}
 	for (size_t i = 0; i < n; i++) {
-		size_t at_a = s->turns ? 2 * i + i % 2 : i, at_b = s->turns ? 2 * i + 1 - i % 2 : n + i;
+		size_t at_a = s->turns ? 2 * i + i % 2 : i,
+		       at_b = s->turns ? 2 * i + 1 - i % 2 : n + i;
 
 		a[i] = visit_a + s->spread * row[at_a];
 		b[i] = visit_b + shift + s->spread * row[at_b];
@@ -157,28 +160,34 @@ static void print_row(const struct setting *s, size_t trials)
 static void print_figures(size_t trials)
 {
 	static const struct setting settings[] = {
-		{ NORMAL, 0.003, 0, false, NAN },      { NORMAL, 0.005, 0, false, NAN },
-		{ NORMAL, 0.01, 0, false, NAN },       { LOGNORMAL, 0.005, 0, false, NAN },
-		{ LOGNORMAL, 0.01, 0, false, NAN },    { BIMODAL, 0.005, 0, false, NAN },
-		{ BIMODAL, 0.01, 0, false, NAN },      { STUDENT3, 0.01, 0, false, NAN },
-		{ AR1, 0.005, 0, false, NAN },         { AR1, 0.01, 0, false, NAN },
-		{ AR1, 0.005, 0, false, 0.5 },         { AR1, 0.01, 0, false, 0.5 },
-		{ AR1, 0.005, 0, true, 0.125 },        { AR1, 0.01, 0, true, 0.125 },
-		{ NORMAL, 0.005, 0, true, NAN },       { NORMAL, 0.002, 0.0015, false, NAN },
-		{ NORMAL, 0.005, 0.0015, false, NAN }, { LOGNORMAL, 0.005, 0.0015, false, NAN },
+		{ NORMAL, 0.003, 0, false, NAN },       { NORMAL, 0.005, 0, false, NAN },
+		{ NORMAL, 0.01, 0, false, NAN },        { LOGNORMAL, 0.005, 0, false, NAN },
+		{ LOGNORMAL, 0.01, 0, false, NAN },     { BIMODAL, 0.005, 0, false, NAN },
+		{ BIMODAL, 0.01, 0, false, NAN },       { STUDENT3, 0.01, 0, false, NAN },
+		{ AR1, 0.005, 0, false, NAN },          { AR1, 0.01, 0, false, NAN },
+		{ AR1, 0.005, 0, false, 0.5 },          { AR1, 0.01, 0, false, 0.5 },
+		{ AR1, 0.005, 0, true, 0.125 },         { AR1, 0.01, 0, true, 0.125 },
+		{ NORMAL, 0.005, 0, true, NAN },        { NORMAL, 0.002, 0.0015, false, NAN },
+		{ NORMAL, 0.005, 0.0015, false, NAN },  { LOGNORMAL, 0.005, 0.0015, false, NAN },
 		{ BIMODAL, 0.005, 0.0015, false, NAN }, { AR1, 0.005, 0.0015, false, 0.5 },
 	};
 
-	printf("coverage / called changed / REGRESSED at +1 %% / power at +2 %% / +3 %% / SAME; launches: 4 | 5 | 10\n");
+	printf("coverage / called changed / REGRESSED at +1 %% / power at +2 %% / +3 %% / SAME; "
+	       "launches: 4 | 5 | 10\n");
 	for (size_t i = 0; i < ARRAY_SIZE(settings); i++)
 		print_row(&settings[i], trials);
 }
 
 /* As on an H100: host-bound figures that scatter and differ by 20 % from visit to visit, all others quiet. */
-static struct setting figure_of(size_t row, enum noise noise, bool turns, struct comparison_row *out)
+static struct setting figure_of(size_t row, enum noise noise, bool turns,
+				struct comparison_row *out)
 {
 	bool host = row < 24;
-	struct setting s = { noise, host ? 0.2 : row % 3 ? 0.003 : 0.01, host ? 0.2 : 0.0015, turns, NAN };
+	struct setting s = { noise,
+			     host      ? 0.2
+			     : row % 3 ? 0.003
+				       : 0.01,
+			     host ? 0.2 : 0.0015, turns, NAN };
 
 	out->kind = host ? FIGURE_HOST : FIGURE_PRODUCT;
 	return s;
@@ -219,7 +228,8 @@ static size_t false_ones(enum noise noise, bool turns, size_t slow, bool *found,
 
 static void print_wholes(bool turns, size_t trials)
 {
-	printf("whole comparisons of %d figures, 5 launches%s: with a false certain REGRESSED | a quiet figure (0.3 %%) 3 %% "
+	printf("whole comparisons of %d figures, 5 launches%s: with a false certain REGRESSED | a "
+	       "quiet figure (0.3 %%) 3 %% "
 	       "slower: certain, at least possible | a noisy one (1 %%)\n",
 	       ROWS, turns ? " in turns" : "");
 	for (int noise = 0; noise < NOISES; noise++) {
@@ -231,13 +241,15 @@ static void print_wholes(bool turns, size_t trials)
 			alarms += false_ones((enum noise)noise, turns, ROWS, &found, &named) > 0;
 			for (size_t kind = 0; kind < 2; kind++) {
 				found = named = false;
-				false_ones((enum noise)noise, turns, kind ? 30 : 31, &found, &named);
+				false_ones((enum noise)noise, turns, kind ? 30 : 31, &found,
+					   &named);
 				counts[kind][0] += found;
 				counts[kind][1] += named;
 			}
 		}
 		printf("%-11s %.2f %% | %.1f, %.1f | %.1f, %.1f\n", names[noise],
-		       100 * (double)alarms / (double)trials, 100 * (double)counts[0][0] / (double)trials,
+		       100 * (double)alarms / (double)trials,
+		       100 * (double)counts[0][0] / (double)trials,
 		       100 * (double)counts[0][1] / (double)trials,
 		       100 * (double)counts[1][0] / (double)trials,
 		       100 * (double)counts[1][1] / (double)trials);
