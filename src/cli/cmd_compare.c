@@ -102,7 +102,7 @@ static int parse_arguments(struct compare_arguments *c, int argc, char **argv)
 	return code;
 }
 
-/* Two pooled results, or as many launches on either side, each beside its other. */
+/* Two pooled results, or as many launches on either side, each with its other. */
 static bool in_turns(const struct compare_arguments *c)
 {
 	for (size_t i = 0; i < c->a.count && c->a.count == c->b.count; i++)

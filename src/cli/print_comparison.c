@@ -12,7 +12,7 @@
 #include "cli/table.h"
 #include "judge/launch_spread.h"
 
-#define CLOCK_WORTH_TELLING 0.005 /* of the ratio at the same clock, beside the ratio */
+#define CLOCK_WORTH_TELLING 0.005 /* how far the ratio at the same clock is from the ratio */
 
 static void print_differences(const struct comparison *c)
 {
@@ -32,7 +32,7 @@ static void print_differences(const struct comparison *c)
 	printf("\n");
 }
 
-/* Columns beside word, case, ratio and values, where they hold something. */
+/* Columns after word, case, ratio and values, where they hold something. */
 struct columns {
 	bool clock, host, notes;
 	const char

@@ -56,7 +56,7 @@ static double clock_of(const struct subject *s)
 
 	for (size_t i = 0; i < s->count; i++) {
 		const struct telemetry_during *during = &s->cases[i]->during;
-		/* One reading behind the case says little of what it ran at. */
+		/* One reading after the case says little of what it ran at. */
 		double clock = during->readings ? during->sm_clock_hz.median
 						: s->cases[i]->after.sm_clock_hz;
 
@@ -284,7 +284,7 @@ static void find_faults(const struct comparison_input *input, struct comparison 
 
 bool compare_taken_in_turns(const struct result *a, const struct result *b)
 {
-	/* A run beside itself took no turns. */
+	/* A run compared with itself took no turns. */
 	if (!a->run_id || !b->run_id || strcmp(a->run_id, b->run_id) == 0)
 		return false;
 	return a->started && b->started && a->finished && b->finished &&

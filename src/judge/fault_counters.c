@@ -63,7 +63,7 @@ static bool grew(const struct time_quantity *q, double *by)
 	return *by > 0;
 }
 
-/* What a soak saw on the devices behind the first, whose counters judge_counters() knows. */
+/* What a soak saw on the devices after the first, whose counters judge_readings() compares. */
 static void judge_watches(const struct result *result, const struct case_result *c,
 			  struct verdicts *verdicts)
 {

@@ -19,7 +19,7 @@ bool metric_is_exact(const struct metric_value *m)
 
 #define SHORT_SECONDS 20e-6 /* a copy that lasts little longer than what starts it */
 
-/* The time of one operation behind the metric; NaN: it was not timed itself. */
+/* The time of one operation that the metric is made of; NaN: it was not timed itself. */
 static double operation_seconds(const struct metric_value *m, const struct case_result *c)
 {
 	const struct series *series = m->series && *m->series ? case_series(c, m->series) : NULL;

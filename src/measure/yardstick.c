@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "measure/statistics.h"
 
-/* Each sample lasts 50 to 500 microseconds: long beside reading a clock, short beside a time slice. */
+/* Each sample lasts 50 to 500 microseconds: long against reading a clock, short against a time slice. */
 #define WORK_ROUNDS 50000
 #define CALLS 500
 #define PAGES 64
