@@ -17,8 +17,13 @@
 /* `ranks` layers of 1024 x 1024 and one of next to nothing before them, whose input needs no gradient. */
 static struct setup uniform(const char *mode, int ranks, uint64_t micro)
 {
-	struct setup s = { .mode = mode_find(mode), .ranks = ranks, .layers = (size_t)ranks + 1,
-			   .batch = 4096, .microbatches = micro, .precision = PRECISION_FP32, .loss_scale = 1 };
+	struct setup s = { .mode = mode_find(mode),
+			   .ranks = ranks,
+			   .layers = (size_t)ranks + 1,
+			   .batch = 4096,
+			   .microbatches = micro,
+			   .precision = PRECISION_FP32,
+			   .loss_scale = 1 };
 
 	s.widths[0] = 1;
 	for (size_t l = 1; l <= s.layers; l++)
@@ -26,8 +31,8 @@ static struct setup uniform(const char *mode, int ranks, uint64_t micro)
 	return s;
 }
 
-static struct measured_schedule of_equal_stages(const struct setup *s, double compute, double update,
-						double communication)
+static struct measured_schedule of_equal_stages(const struct setup *s, double compute,
+						double update, double communication)
 {
 	double computes[SETUP_MAX_RANKS], updates[SETUP_MAX_RANKS];
 	const struct measured_times times = { computes, updates, communication };
@@ -79,8 +84,11 @@ static void messages_leave_stages_idle(void **state)
 
 			assert_near(found.seconds, (micro + 1) * each + update, 0.01);
 			assert_near(found.idle,
-				    1 - (micro * each + update) / ((micro + 1) * each + 2 * c + update), 0.01);
-			assert_true(found.idle > of_equal_stages(&s, micro * each + update, update, 0).idle);
+				    1 - (micro * each + update) /
+						    ((micro + 1) * each + 2 * c + update),
+				    0.01);
+			assert_true(found.idle >
+				    of_equal_stages(&s, micro * each + update, update, 0).idle);
 		}
 }
 

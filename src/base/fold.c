@@ -48,11 +48,12 @@ static bool continues(const struct line *first, const struct line *last, const s
 /* Where what does not fit into the block's first line goes on: where its second line does. */
 static size_t hang_of(const struct line *first, size_t lines)
 {
-	size_t hang = lines > 1 ? line_at(first->text + first->length + 1).indent
+	size_t hang = lines > 1    ? line_at(first->text + first->length + 1).indent
 		      : first->gap ? first->gap
 				   : first->indent;
 
-	return hang > HANG_MOST || (lines == 1 && !first->gap && is_row(first)) ? first->indent + 4 : hang;
+	return hang > HANG_MOST || (lines == 1 && !first->gap && is_row(first)) ? first->indent + 4
+										: hang;
 }
 
 /* The words of a block: those of its first line from the gap on, and all of its other lines. */

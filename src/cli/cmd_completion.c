@@ -54,18 +54,21 @@ static void add_config_cases(struct text *out, const char *action)
 
 static void add_bash(struct text *out)
 {
-	text_add(out, "# Completion of gpuproof for bash: source it, or install it as\n"
-		      "# /usr/share/bash-completion/completions/gpuproof\n"
-		      "_gpuproof() {\n"
-		      "\tlocal word=${COMP_WORDS[COMP_CWORD]} options='' operands='' values='' files=''\n"
-		      "\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-		      "\t\tmapfile -t COMPREPLY < <(compgen -W '");
+	text_add(
+		out,
+		"# Completion of gpuproof for bash: source it, or install it as\n"
+		"# /usr/share/bash-completion/completions/gpuproof\n"
+		"_gpuproof() {\n"
+		"\tlocal word=${COMP_WORDS[COMP_CWORD]} options='' operands='' values='' files=''\n"
+		"\tif [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+		"\t\tmapfile -t COMPREPLY < <(compgen -W '");
 	add_names(out);
 	text_add(out, "' -- \"$word\")\n\t\treturn\n\tfi\n\tcase ${COMP_WORDS[1]} in\n");
 	add_cases(out);
 	text_add(out, "\tesac\n");
 	add_values(out, "${COMP_WORDS[COMP_CWORD-1]}",
-		   "mapfile -t COMPREPLY < <(compgen -W \"$values\" -- \"$word\"; [[ -z $files ]] || compgen -f -- \"$word\")");
+		   "mapfile -t COMPREPLY < <(compgen -W \"$values\" -- \"$word\"; [[ -z $files ]] "
+		   "|| compgen -f -- \"$word\")");
 	text_add(out, "\tif [[ $COMP_CWORD -eq 3 && ${COMP_WORDS[1]} == config ]]; then\n");
 	add_config_cases(out, "${COMP_WORDS[2]}");
 	text_add(out, "\telif [[ $COMP_CWORD -gt 2 ]]; then\n\t\toperands=''\n\tfi\n"
@@ -132,11 +135,12 @@ static void add_fish_options(struct text *out, const struct command *command)
 	struct text options = TEXT_EMPTY;
 
 	usage_options(command, &options);
-	for (char *word = options.data ? strtok(options.data, " ") : NULL; word; word = strtok(NULL, " ")) {
+	for (char *word = options.data ? strtok(options.data, " ") : NULL; word;
+	     word = strtok(NULL, " ")) {
 		bool is_long = word[1] == '-';
 
-		text_addf(out, "complete -c gpuproof -n '__fish_seen_subcommand_from %s' -%c %s", command->name,
-			  is_long ? 'l' : 's', word + 1 + is_long);
+		text_addf(out, "complete -c gpuproof -n '__fish_seen_subcommand_from %s' -%c %s",
+			  command->name, is_long ? 'l' : 's', word + 1 + is_long);
 		add_fish_values(out, word);
 		text_add_char(out, '\n');
 	}

@@ -241,7 +241,8 @@ static int unknown_embedded(const char *name)
 	size_t count = add_stems(embedded_limits, names, add_stems(embedded_configs, names, 0));
 	char *instead = text_instead(name, (const char *const *)names);
 
-	fprintf(stderr, "gpuproof config: there is no embedded config and no limits file '%s'%s\n", name, instead);
+	fprintf(stderr, "gpuproof config: there is no embedded config and no limits file '%s'%s\n",
+		name, instead);
 	free(instead);
 	while (count-- > 0)
 		free(names[count]);
@@ -261,7 +262,8 @@ static int write_embedded(const struct config_arguments *a)
 	file = embedded_find(embedded_configs, name);
 	if (!file)
 		file = embedded_find(embedded_limits, name);
-	code = file ? write_file(a->output ? a->output : name, file, a->force) : unknown_embedded(a->names[0]);
+	code = file ? write_file(a->output ? a->output : name, file, a->force)
+		    : unknown_embedded(a->names[0]);
 	free(name);
 	return code;
 }
@@ -305,13 +307,14 @@ static int config_run(int argc, char **argv)
 const struct command command_config = {
 	.name = "config",
 	.summary = "check, show, explain and write out configs",
-	.usage = "config validate CONFIG... [--set SECTION.KEY=VALUE]...\n"
-		 "       gpuproof config show CONFIG [--origin] [--set SECTION.KEY=VALUE]...\n"
-		 "       gpuproof config keys [SECTION]...\n"
-		 "       gpuproof config write NAME [-o FILE] [--force]\n\n"
-		 "CONFIG is a file, - (standard input) or the name of an embedded config. keys is\n"
-		 "about a suite, run, limit or report, or about all. show prints the effective\n"
-		 "config, with --origin the place that set each key; write puts an embedded config\n"
-		 "or the limits of a GPU model (h200, generic) into a file for editing.",
+	.usage =
+		"config validate CONFIG... [--set SECTION.KEY=VALUE]...\n"
+		"       gpuproof config show CONFIG [--origin] [--set SECTION.KEY=VALUE]...\n"
+		"       gpuproof config keys [SECTION]...\n"
+		"       gpuproof config write NAME [-o FILE] [--force]\n\n"
+		"CONFIG is a file, - (standard input) or the name of an embedded config. keys is\n"
+		"about a suite, run, limit or report, or about all. show prints the effective\n"
+		"config, with --origin the place that set each key; write puts an embedded config\n"
+		"or the limits of a GPU model (h200, generic) into a file for editing.",
 	.run = config_run,
 };

@@ -25,7 +25,8 @@ static void overview(void)
 {
 	struct text t = TEXT_EMPTY;
 
-	text_add(&t, "gpuproof measures GPUs from an INI file, judges the numbers and publishes them as HTML.\n\n"
+	text_add(&t, "gpuproof measures GPUs from an INI file, judges the numbers and publishes "
+		     "them as HTML.\n\n"
 		     "usage: gpuproof COMMAND [ARGUMENTS]\n\n");
 	for (const struct command *const *c = commands; *c; c++)
 		text_addf(&t, "  %-12s  %s\n", (*c)->name, (*c)->summary);

@@ -60,7 +60,8 @@ int command_usage(const struct command *command, const char *format, ...)
 	va_end(ap);
 	/* The forms; what is explained below them would push the message off the screen. */
 	forms = strstr(command->usage, "\n\n");
-	print_forms(command->usage, forms ? (size_t)(forms - command->usage) : strlen(command->usage));
+	print_forms(command->usage,
+		    forms ? (size_t)(forms - command->usage) : strlen(command->usage));
 	if (forms)
 		fprintf(stderr, "gpuproof help %s explains it.\n", command->name);
 	return EXIT_USAGE;
@@ -77,8 +78,11 @@ static int unknown_command(const char *name, char **rest)
 		names[n] = commands[n]->name;
 	names[n] = NULL;
 	if (*name == '-') {
-		fprintf(stderr, "gpuproof: '%s' stands before the command; options come after it: gpuproof %s %s; see "
-				"gpuproof help\n", name, *rest && **rest != '-' ? *rest : "COMMAND", name);
+		fprintf(stderr,
+			"gpuproof: '%s' stands before the command; options come after it: gpuproof "
+			"%s %s; see "
+			"gpuproof help\n",
+			name, *rest && **rest != '-' ? *rest : "COMMAND", name);
 		return EXIT_USAGE;
 	}
 	near = text_nearest(name, names);
@@ -134,6 +138,7 @@ int main(int argc, char **argv)
 		return finish(command_help.run(2, (char *[]){ argv[0], argv[1], NULL }));
 	for (const struct command *const *c = commands; *c; c++)
 		if (strcmp((*c)->name, name) == 0)
-			return finish((*c)->run(argc > 1 ? argc - 1 : argc, argc > 1 ? argv + 1 : argv));
+			return finish(
+				(*c)->run(argc > 1 ? argc - 1 : argc, argc > 1 ? argv + 1 : argv));
 	return unknown_command(name, argv + 2);
 }

@@ -51,7 +51,10 @@ void usage_options(const struct command *command, struct text *out)
 
 		forms = forms && length > 0;
 		if (forms || line[indent] == '-')
-			add_options(line, gap && (size_t)(gap - line) < length && !forms ? (size_t)(gap - line) : length,
+			add_options(line,
+				    gap && (size_t)(gap - line) < length && !forms
+					    ? (size_t)(gap - line)
+					    : length,
 				    &found);
 		line += length + (line[length] == '\n');
 	}

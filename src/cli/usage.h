@@ -20,7 +20,7 @@ void usage_options(const struct command *command, struct text *out);
 struct usage_value {
 	const char *option;
 	void (*add)(struct text *out); /* to a list of its own */
-	bool files; /* or a file */
+	bool files;                    /* or a file */
 };
 extern const struct usage_value usage_values[];
 /* Appends them as usage_options() does. */

@@ -162,7 +162,8 @@ static const struct metric_value *headline(const struct case_result *result)
 
 static bool is_noisy(const struct case_result *result, const struct metric_value *m)
 {
-	const struct series *series = m->series && *m->series ? case_series(result, m->series) : NULL;
+	const struct series *series =
+		m->series && *m->series ? case_series(result, m->series) : NULL;
 
 	return series && series->statistics.noisy;
 }
@@ -193,9 +194,9 @@ void progress_plain(const struct progress *progress, const struct case_result *r
 		add_name(out, m);
 		add_reading(out, m->value, m->unit,
 			    fmax(m->high - m->value, m->value - m->low) / fabs(m->value));
-		text_add(out, case_is_unsettled(result, m) ? ", not settled" :
-			      is_noisy(result, m)	   ? ", noisy" :
-							     "");
+		text_add(out, case_is_unsettled(result, m) ? ", not settled"
+			      : is_noisy(result, m)        ? ", noisy"
+							   : "");
 	}
 	text_add_char(out, '\n');
 }
@@ -210,8 +211,9 @@ static void skip(struct progress *p, const struct case_result *result)
 			return;
 		}
 	ARRAY_GROW(p->skipped, p->skipped_count, p->skipped_capacity);
-	p->skipped[p->skipped_count++] =
-		(struct progress_skipped){ .reason = xstrdup(reason), .id = xstrdup(result->id), .count = 1 };
+	p->skipped[p->skipped_count++] = (struct progress_skipped){ .reason = xstrdup(reason),
+								    .id = xstrdup(result->id),
+								    .count = 1 };
 }
 
 void progress_skips(struct progress *progress, bool all, struct text *out)
@@ -259,7 +261,8 @@ void progress_settled(struct progress *progress, const struct plan_case *c,
 	if (result->status == CASE_OK) {
 		progress->estimate_settled += c->estimate_seconds;
 		/* One slow case says little of the others: it counts as some times its estimate at most. */
-		progress->seconds_settled += fmin(result->seconds, OUTLIER_TIMES * c->estimate_seconds + 1);
+		progress->seconds_settled +=
+			fmin(result->seconds, OUTLIER_TIMES * c->estimate_seconds + 1);
 	}
 	progress->current = NULL;
 	progress->median = progress->half_width = NAN;

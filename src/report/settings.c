@@ -34,19 +34,31 @@ static enum status check_reference(const char *text, struct error *err)
 }
 
 const struct key report_keys[] = {
-	{ .name = "title", .type = KEY_TEXT, .fallback = "",
+	{ .name = "title",
+	  .type = KEY_TEXT,
+	  .fallback = "",
 	  .help = "title of a run's page and of its acceptance page; empty: derived from the run" },
-	{ .name = "reference", .type = KEY_TEXT, .fallback = "",
-	  .help = "GPUs whose published figures and data sheets stand beside the measured ones: all, or "
+	{ .name = "reference",
+	  .type = KEY_TEXT,
+	  .fallback = "",
+	  .help = "GPUs whose published figures and data sheets stand beside the measured ones: "
+		  "all, or "
 		  "ids and architectures of `gpuproof list gpus`",
 	  .check = check_reference },
-	{ .name = "claims", .type = KEY_BOOL, .fallback = "no",
+	{ .name = "claims",
+	  .type = KEY_BOOL,
+	  .fallback = "no",
 	  .help = "hold what guides claim about memory and several GPUs against the measurements" },
-	{ .name = "memory_limits", .type = KEY_TEXT, .fallback = "",
-	  .help = "memory of a device for which the page names the best split of each model: sizes (8GiB) and "
+	{ .name = "memory_limits",
+	  .type = KEY_TEXT,
+	  .fallback = "",
+	  .help = "memory of a device for which the page names the best split of each model: sizes "
+		  "(8GiB) and "
 		  "ids of `gpuproof list gpus`",
 	  .check = check_memory_limits },
-	{ .name = "baseline", .type = KEY_TEXT, .fallback = "",
+	{ .name = "baseline",
+	  .type = KEY_TEXT,
+	  .fallback = "",
 	  .help = "reference: the GPU that ratios are to; empty: the oldest",
 	  .check = check_baseline },
 	{ 0 }

@@ -32,7 +32,8 @@ static double edge_of(const struct split *s, const char *metric, bool upper)
 
 bool splits_apart(const struct split *fast, const struct split *slow)
 {
-	return edge_of(fast, "parallel.step_time", true) < edge_of(slow, "parallel.step_time", false);
+	return edge_of(fast, "parallel.step_time", true) <
+	       edge_of(slow, "parallel.step_time", false);
 }
 
 bool splits_has_interval(const struct split *s)
@@ -83,9 +84,11 @@ static void add_doubt(const struct split *s, struct text *out)
 	const struct metric_value *single = case_metric(s->c, "parallel.single_time");
 	char time[FORMAT_SIZE], interval[FORMAT_SIZE];
 
-	text_addf(out, "; %.0f devices divide a step by %.0f at most: ", devices_of(s), devices_of(s));
+	text_addf(out, "; %.0f devices divide a step by %.0f at most: ", devices_of(s),
+		  devices_of(s));
 	if (least_speedup(s) > SLACK * devices_of(s))
-		text_add(out, "the parts fit caches that the whole does not, or the one device was disturbed");
+		text_add(out, "the parts fit caches that the whole does not, or the one device was "
+			      "disturbed");
 	else if (single)
 		text_addf(out, "the time of one device, %s %s, is in doubt",
 			  format_quantity(single->value, "s", time, sizeof(time)),
@@ -102,7 +105,8 @@ void splits_speedup_words(const struct split *s, struct text *out)
 	if (!isfinite(speedup))
 		return;
 	if (least_speedup(s) <= 1 && most_speedup(s) >= 1) {
-		text_addf(out, ", not told apart from one device (%s)", format_ratio(speedup, text, sizeof(text)));
+		text_addf(out, ", not told apart from one device (%s)",
+			  format_ratio(speedup, text, sizeof(text)));
 		return;
 	}
 	text_addf(out, ", %s the speed of one device", format_ratio(speedup, text, sizeof(text)));

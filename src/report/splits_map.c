@@ -30,9 +30,9 @@ static double batch_of(const struct split *split)
 /* What is compared on one map: everything but batch and width; the number of devices is apart. */
 static char *map_of(const struct splits *splits, const struct split *split)
 {
-	static const char *const without[] = { "mode",   "batch",      "width",   "microbatches", "hybrid",
-					       "bucket", "batch_mode", "devices", "transport",    "launch",
-					       "overlap", NULL };
+	static const char *const without[] = { "mode",      "batch",  "width",      "microbatches",
+					       "hybrid",    "bucket", "batch_mode", "devices",
+					       "transport", "launch", "overlap",    NULL };
 	char *own = view_parameters(split->c, without), letter[4];
 	char *out = splits->view->count > 1
 			    ? xasprintf("%s, %s", view_letter(split->run, letter), own)
@@ -44,7 +44,7 @@ static char *map_of(const struct splits *splits, const struct split *split)
 
 struct map {
 	const struct splits *splits;
-	char **of; /* by item */
+	char **of;      /* by item */
 	double devices; /* of the splits; whoever trains on one device competes with them */
 	double *batches, *widths;
 	size_t batch_count, width_count;
@@ -131,7 +131,8 @@ static const struct split *fastest_predicted(const struct map *m, const struct p
 struct winners {
 	char *names[MODES_MOST + 1]; /* by colour, "" where no mode has it; NULL-terminated */
 	size_t cells[MODES_MOST], all;
-	size_t predicted, foretold; /* decided places with predictions, and those whose winner they name */
+	size_t predicted,
+		foretold; /* decided places with predictions, and those whose winner they name */
 };
 
 static void winners_open(struct winners *w)
@@ -159,7 +160,8 @@ static size_t winner_of(struct winners *w, const struct split *split)
 	size_t i = 0;
 
 	mode_word(split, word, sizeof(word));
-	while (i + 1 < MODES_MOST && (i == UNDECIDED || (*w->names[i] && strcmp(w->names[i], word) != 0)))
+	while (i + 1 < MODES_MOST &&
+	       (i == UNDECIDED || (*w->names[i] && strcmp(w->names[i], word) != 0)))
 		i++;
 	if (!*w->names[i]) {
 		free(w->names[i]);
@@ -238,10 +240,14 @@ static void add_critical(const struct map *m, const char *of, struct text *out)
 	char text[32];
 
 	if (isfinite(batch))
-		text_addf(out, " From %s rows per device on, DDP can hide its all-reduce (b*, by this run's highest rates).",
+		text_addf(out,
+			  " From %s rows per device on, DDP can hide its all-reduce (b*, by this "
+			  "run's highest rates).",
 			  whole(batch, text, sizeof(text)));
 	if (isfinite(width))
-		text_addf(out, " From width %s on, a sum of tensor parallelism is shorter than the products around it (d*).",
+		text_addf(out,
+			  " From width %s on, a sum of tensor parallelism is shorter than the "
+			  "products around it (d*).",
 			  whole(width, text, sizeof(text)));
 }
 
@@ -251,14 +257,15 @@ static char *crossover_finding(const struct map *m, const char *of, const struct
 
 	for (size_t i = 0; i < MODES_MOST; i++)
 		if (i != UNDECIDED && w->cells[i])
-			text_addf(&out, "%s%s is fastest in %zu of %zu", out.length ? "; " : "", w->names[i],
-				  w->cells[i], w->all);
+			text_addf(&out, "%s%s is fastest in %zu of %zu", out.length ? "; " : "",
+				  w->names[i], w->cells[i], w->all);
 	if (w->cells[UNDECIDED])
-		text_addf(&out, "%s %zu of %zu the fastest two are not told apart", out.length ? "; in" : "In",
-			  w->cells[UNDECIDED], w->all);
+		text_addf(&out, "%s %zu of %zu the fastest two are not told apart",
+			  out.length ? "; in" : "In", w->cells[UNDECIDED], w->all);
 	text_add_char(&out, '.');
 	if (w->predicted)
-		text_addf(&out, " Predictions name the winner in %zu of %zu.", w->foretold, w->predicted);
+		text_addf(&out, " Predictions name the winner in %zu of %zu.", w->foretold,
+			  w->predicted);
 	add_critical(m, of, &out);
 	return text_detach(&out);
 }
@@ -269,10 +276,12 @@ static void draw_map(const struct map *m, const char *of, struct tree *charts, s
 	struct chart chart;
 
 	winners_open(&winners);
-	splits_chart(m->splits, &chart, CHART_MAP, charts,
-		     xasprintf("Which split wins on %.0f devices%s%s", m->devices, *of ? ": " : "", of));
+	splits_chart(
+		m->splits, &chart, CHART_MAP, charts,
+		xasprintf("Which split wins on %.0f devices%s%s", m->devices, *of ? ": " : "", of));
 	chart.shows = xstrdup("The fastest mode for each batch (rows) and width of the layers "
-			      "(columns), one device among them, and by how much it beats the next one; both where their "
+			      "(columns), one device among them, and by how much it beats the next "
+			      "one; both where their "
 			      "intervals overlap.");
 	free(chart.x_name);
 	chart.x_name = xstrdup("batch \\ width");
@@ -283,7 +292,8 @@ static void draw_map(const struct map *m, const char *of, struct tree *charts, s
 		snprintf(text, sizeof(text), "%.0f", m->batches[b]);
 		row = chart_series_named(&chart, text);
 		for (size_t w = 0; w < m->width_count; w++)
-			add_cell(m, &(struct place){ of, m->batches[b], m->widths[w] }, row, &winners);
+			add_cell(m, &(struct place){ of, m->batches[b], m->widths[w] }, row,
+				 &winners);
 	}
 	chart.key = (const char *const *)winners.names;
 	chart.finding = crossover_finding(m, of, &winners);

@@ -17,7 +17,8 @@ static void share_of(const struct setup *setup, int stage, struct share *share, 
 {
 	struct holding holding;
 
-	holding_of(setup, grid_rank(setup, (struct place){ .stage = stage }), share, rows, &holding);
+	holding_of(setup, grid_rank(setup, (struct place){ .stage = stage }), share, rows,
+		   &holding);
 }
 
 static void read_stage(const struct setup *setup, const struct measured_times *times, int stage,
@@ -38,11 +39,13 @@ static void read_stage(const struct setup *setup, const struct measured_times *t
 		out->width = (double)share_width(setup, &share, share.last);
 	if (share.first > 0)
 		before = (double)share_width(setup, &share, share.first);
-	out->bytes = (double)(share.rows * precision_bytes(setup->precision)) * (before + out->width);
+	out->bytes =
+		(double)(share.rows * precision_bytes(setup->precision)) * (before + out->width);
 }
 
 /* Forward, gradients of inputs and of weights of one micro-batch, as their operations are to each other. */
-static void share_out(const struct setup *setup, int index, double seconds, struct schedule_stage *stage)
+static void share_out(const struct setup *setup, int index, double seconds,
+		      struct schedule_stage *stage)
 {
 	struct segments segments;
 	struct share share;
@@ -67,7 +70,8 @@ static void share_out(const struct setup *setup, int index, double seconds, stru
 }
 
 /* Messages alone, the widest edge's of one second: what the communication that was measured is a multiple of. */
-static double messages_alone(const struct setup *setup, const struct stage_times *stages, double widest)
+static double messages_alone(const struct setup *setup, const struct stage_times *stages,
+			     double widest)
 {
 	struct schedule k;
 
@@ -101,7 +105,8 @@ static double end_of(struct schedule *k, const struct stage_times *stages)
 	return last;
 }
 
-static struct measured_schedule of_pipeline(const struct setup *setup, const struct measured_times *times)
+static struct measured_schedule of_pipeline(const struct setup *setup,
+					    const struct measured_times *times)
 {
 	struct stage_times stages[SETUP_MAX_RANKS];
 	struct measured_schedule found = { 0, 0 };
@@ -118,13 +123,15 @@ static struct measured_schedule of_pipeline(const struct setup *setup, const str
 	found.seconds = end_of(&k, stages);
 	message = message_of(setup, stages, widest, times->communication);
 	for (int i = 0; i < k.stages; i++)
-		k.stage[i].send = k.stage[i].occupied = widest > 0 ? message * stages[i].width / widest : 0;
+		k.stage[i].send = k.stage[i].occupied =
+			widest > 0 ? message * stages[i].width / widest : 0;
 	end = end_of(&k, stages);
 	found.idle = 1 - busy / end;
 	return found;
 }
 
-struct measured_schedule schedule_measured(const struct setup *setup, const struct measured_times *times)
+struct measured_schedule schedule_measured(const struct setup *setup,
+					   const struct measured_times *times)
 {
 	struct measured_schedule found = { 0, NAN };
 

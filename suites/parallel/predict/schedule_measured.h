@@ -11,13 +11,14 @@
 /* Seconds of one step. */
 struct measured_times {
 	const double *compute; /* of each rank: its kernels alone, the update with them */
-	const double *update;  /* of each rank: the update alone, at most `compute`; pipelines only */
-	double communication;  /* all communication alone */
+	const double
+		*update; /* of each rank: the update alone, at most `compute`; pipelines only */
+	double communication; /* all communication alone */
 };
 
 struct measured_schedule {
 	double seconds; /* of the step, if no message took time; modes without a schedule: the slowest rank's kernels */
-	double idle;    /* mean over the stages: part of the step, messages and all, without kernels; no pipeline: NaN */
+	double idle; /* mean over the stages: part of the step, messages and all, without kernels; no pipeline: NaN */
 };
 
 /*
@@ -25,6 +26,7 @@ struct measured_schedule {
  * takes what makes the same schedule without kernels take `communication`; where a grid adds up parts or replicas as well, the
  * messages' share of its bytes. Edges differ as their widths do.
  */
-struct measured_schedule schedule_measured(const struct setup *setup, const struct measured_times *times);
+struct measured_schedule schedule_measured(const struct setup *setup,
+					   const struct measured_times *times);
 
 #endif

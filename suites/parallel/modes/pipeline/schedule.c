@@ -11,8 +11,8 @@
 /* A stage while the schedule is carried out. */
 struct progress {
 	uint64_t warmup, forwards, backwards;
-	double free;            /* when it has done what it began */
-	double down, up;        /* when its links to the next stage and to the one before are free */
+	double free;     /* when it has done what it began */
+	double down, up; /* when its links to the next stage and to the one before are free */
 	double *outputs, *back; /* when micro-batch i of forward, backward is where it is needed */
 };
 
@@ -54,7 +54,8 @@ static bool advance_forward(struct carrying *k, int index)
 	if (before && before->forwards <= micro)
 		return false;
 	p->free = fmax(p->free, before ? before->outputs[micro] : 0) + stage->forward;
-	p->outputs[micro] = index + 1 < k->schedule->stages ? sent(stage, p->free, &p->down) : p->free;
+	p->outputs[micro] =
+		index + 1 < k->schedule->stages ? sent(stage, p->free, &p->down) : p->free;
 	p->forwards++;
 	return true;
 }

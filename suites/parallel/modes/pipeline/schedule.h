@@ -10,7 +10,7 @@
 
 struct schedule_stage {
 	double forward, inputs, weights; /* of a micro-batch; backward is the last two */
-	double adding; /* more, to the gradients of the micro-batches before */
+	double adding;                   /* more, to the gradients of the micro-batches before */
 	bool inputs_first;
 	/*
 	 * A micro-batch's outputs to the next stage, or the gradient of them back: from the end of what makes them until the
