@@ -14,7 +14,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "measure/run.h"
-#include "measure/statistics.h"
+#include "result/statistics.h"
 #include "suites/shared/buffers.h"
 #include "suites/shared/cache.h"
 #include "suites/shared/estimate.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kernels/generator.h"
-#include "measure/statistics.h"
+#include "result/statistics.h"
 #include "measure/stop_rule.h"
 
 #define MOST 4096

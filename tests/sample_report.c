@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
-#include "measure/statistics.h"
+#include "result/statistics.h"
 
 struct sample {
 	struct result *result;

@@ -12,6 +12,7 @@
 
 #include "base/memory.h"
 #include "report/splits.h"
+#include "report/splits_limit.h"
 
 static void add_parameter(struct case_result *c, const char *name, double number, const char *text)
 {

@@ -10,7 +10,7 @@
 
 #include "base/memory.h"
 #include "kernels/generator.h"
-#include "measure/statistics.h"
+#include "result/statistics.h"
 
 static int ascending(const void *a, const void *b)
 {

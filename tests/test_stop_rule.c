@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "kernels/generator.h"
 #include "measure/settling.h"
-#include "measure/statistics.h"
+#include "result/statistics.h"
 #include "measure/stop_rule.h"
 #include "sample_noise.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "measure/statistics.h"
+#include "result/statistics.h"
 
 #define TICK_SECONDS 50e-9
 

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "measure/activity.h"
-#include "measure/statistics.h"
+#include "result/statistics.h"
 #include "measure/stop_rule.h"
 #include "measure/timer.h"
 #include "measure/world.h"

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "measure/statistics.h"
+#include "result/statistics.h"
 
 /* Two-sided 1 % of the normal distribution. */
 #define SIGNIFICANT 2.576

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "measure/settling.h"
-#include "measure/statistics.h"
+#include "result/statistics.h"
 
 /* How often max_seconds the samples may take that a workload wants beyond the rules. */
 #define WORKLOAD_PATIENCE 4

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "measure/world.h"
 
 enum quantity {
 	SM_CLOCK,

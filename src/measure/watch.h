@@ -7,8 +7,9 @@
 #define GPUPROOF_MEASURE_WATCH_H
 
 #include "device/backend.h"
-#include "measure/world.h"
 #include "result/result.h"
+
+struct world;
 
 struct watch_recorder;
 

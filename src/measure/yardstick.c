@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "measure/statistics.h"
+#include "result/statistics.h"
 
 /* Each sample lasts 50 to 500 microseconds: long against reading a clock, short against a time slice. */
 #define WORK_ROUNDS 50000

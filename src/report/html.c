@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "report/reference.h"
 #include "report/settings.h"
+#include "report/splits_limit.h"
 #include "report/template.h"
 #include "report/view.h"
 

@@ -4,8 +4,6 @@
 
 #include "report/report.h"
 
-#define REPORT_STYLE_FILE "report.css"
-
 /* Writes the page to options->output and, for separate_css, report.css beside it first. */
 enum status html_publish(const struct report_options *options, const struct text *html,
 			 struct error *err);

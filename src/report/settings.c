@@ -5,6 +5,7 @@
 #include "plan/schema.h"
 #include "report/reference.h"
 #include "report/view.h"
+#include "report/splits_limit.h"
 
 const char *report_setting(const struct result *result, const char *key)
 {

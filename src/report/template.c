@@ -9,7 +9,6 @@
 #include "base/file.h"
 #include "base/input.h"
 #include "base/memory.h"
-#include "report/html.h"
 
 #define SUFFIX ".mustache"
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */

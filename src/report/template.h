@@ -13,6 +13,8 @@
 #include "base/text.h"
 #include "report/tree.h"
 
+#define REPORT_STYLE_FILE "report.css"
+
 #ifdef __cplusplus
 extern "C" {
 #endif

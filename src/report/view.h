@@ -14,9 +14,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "report/splits_limit.h"
 #include "report/tree.h"
 #include "result/result.h"
+
+struct memory_limit; /* report/splits_limit.h */
 
 struct view_source {
 	const struct result *result;

@@ -40,7 +40,7 @@ enum stop_reason { /* in the result: "converged", "stable", "max_samples", ... *
 	STOP_INTERRUPTED
 };
 
-/* Summary of one series of samples (measure/statistics.h computes it). Quantiles are type 7. */
+/* Summary of one series of samples (result/statistics.h computes it). Quantiles are type 7. */
 struct statistics {
 	size_t n;
 	double min, p5, q1, median, q3, p95, p99, max; /* p99: NaN unless n >= 100 and batch 1 */

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "kernels/generator.h"
-#include "measure/statistics.h"
+#include "result/statistics.h"
 #include "suites/burn/burn.h"
 
 #define PULSE_SECONDS 1.0

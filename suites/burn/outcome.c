@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "measure/statistics.h"
+#include "result/statistics.h"
 #include "plan/plan.h"
 #include "suites/burn/burn.h"
 #include "src/plan/suite.h"

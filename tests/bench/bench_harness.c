@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "measure/sampling.h"
-#include "measure/statistics.h"
+#include "result/statistics.h"
 
 static enum status nothing(void *state, unsigned batch, struct error *err)
 {

@@ -17,7 +17,7 @@
 #include "base/memory.h"
 #include "device/backend.h"
 #include "kernels/memory/stream.h"
-#include "measure/statistics.h"
+#include "result/statistics.h"
 
 #define ROUNDS 25
 #define TRIAD_BYTES ((size_t)256 << 20)

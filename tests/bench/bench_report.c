@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "measure/statistics.h"
+#include "result/statistics.h"
 #include "report/report.h"
 #include "sample_report.h"
 

@@ -1,6 +1,6 @@
 /* Statistics of samples. Method: Hoefler & Belli, SC'15. */
-#ifndef GPUPROOF_MEASURE_STATISTICS_H
-#define GPUPROOF_MEASURE_STATISTICS_H
+#ifndef GPUPROOF_RESULT_STATISTICS_H
+#define GPUPROOF_RESULT_STATISTICS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "measure/statistics.h"
+#include "result/statistics.h"
 
 #include <math.h>
 #include <stdio.h>
