@@ -56,6 +56,8 @@ static const struct key test_sampling_keys[] = {
 	  .help = "half width" },
 	{ .name = "max_time", .type = KEY_DURATION, .fallback = "500 ms", .min = 1e-3, .max = 3600,
 	  .help = "in all" },
+	{ .name = "settle_time", .type = KEY_DURATION, .fallback = "0s", .min = 0, .max = 3600,
+	  .help = "beyond that, of what drifts" },
 	{ .name = "sample_time", .type = KEY_DURATION, .fallback = "1 ms", .min = 1e-6, .max = 10,
 	  .help = "of one" },
 	{ .name = "warmup", .type = KEY_INTEGER, .fallback = "2", .min = 0, .max = 1e6,

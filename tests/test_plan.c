@@ -266,6 +266,10 @@ static void times_follow_from_the_sampling_keys(void **state)
 	      &estimate, &limit);
 	assert_true(fabs(estimate - 12.25) < 1e-9);
 	assert_true(fabs(limit - 20 * 12.25) < 1e-9);
+	/* Nor is a level that takes long to settle. */
+	times("[suite copy]\nsizes = 1KiB\ndirections = up\nsettle_time = 60s\n", &estimate, &limit);
+	assert_true(fabs(estimate - (0.25 + 0.022)) < 1e-9);
+	assert_true(limit > 20 * 60);
 	times("[run]\ncase_limit = 5s\n[suite copy]\nsizes = 1KiB\ndirections = up\n", &estimate,
 	      &limit);
 	assert_true(limit == 5);

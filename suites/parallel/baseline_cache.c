@@ -40,7 +40,8 @@ static bool same_rules(const struct sampling *a, const struct sampling *b)
 	return a->min_samples == b->min_samples && a->max_samples == b->max_samples &&
 	       a->target == b->target && a->max_seconds == b->max_seconds &&
 	       a->sample_seconds == b->sample_seconds && a->warmup == b->warmup &&
-	       a->preheat_seconds == b->preheat_seconds;
+	       a->preheat_seconds == b->preheat_seconds &&
+	       a->settle_seconds == b->settle_seconds;
 }
 
 static bool same_optimizer(const struct setup *a, const struct setup *b)
