@@ -21,6 +21,17 @@ static enum status launch_steps(void *state, unsigned batch, struct error *err)
 	return STATUS_OK;
 }
 
+/* The optimizer alone, without the events of a step that has nothing else in it. */
+static enum status launch_updates(void *state, unsigned batch, struct error *err)
+{
+	struct steps *steps = state;
+
+	for (unsigned i = 0; i < batch; i++)
+		if (trainer_update(steps->trainer, steps->parts, err) != STATUS_OK)
+			return err->status;
+	return STATUS_OK;
+}
+
 static enum status launch_graphs(void *state, unsigned batch, struct error *err)
 {
 	return recorded_launch(&((struct steps *)state)->recorded, batch, err);
@@ -51,7 +62,7 @@ enum status timing_sample(struct run *run, struct trainer *t, unsigned parts, co
 	struct workload w = {
 		.state = &steps,
 		.align = run->sampler.world ? align_ranks : NULL,
-		.launch = launch_steps,
+		.launch = parts == STEP_UPDATE ? launch_updates : launch_steps,
 		.clock = CLOCK_DEVICE,
 		.streams = t->team->streams,
 		.stream_count = t->team->all ? STREAM_COUNT : 1,
