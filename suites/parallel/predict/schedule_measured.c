@@ -126,7 +126,7 @@ static struct measured_schedule of_pipeline(const struct setup *setup,
 		k.stage[i].send = k.stage[i].occupied =
 			widest > 0 ? message * stages[i].width / widest : 0;
 	end = end_of(&k, stages);
-	found.idle = 1 - busy / end;
+	found.idle = fmax(0, 1 - busy / end);
 	return found;
 }
 
