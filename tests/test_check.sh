@@ -70,7 +70,8 @@ expect 2 "bad.ini:2: [limit bad] metric = alloc.latncy: there is no metric 'allo
 expect 2 'none.ini: no [limit NAME] section: nothing to judge by' run -l none.ini
 expect 2 'no such file' run -l nowhere.ini
 # Shipped ones know no allocation: nothing was judged.
-expect 1 'nothing was judged' run -l generic
+expect 4 'nothing was judged' run -l generic
+grep -q 'To get limits: gpuproof config write' out || { echo "check: how to get limits is not said:"; cat out; failed=1; }
 expect 4 'there is no baseline' run -l base.ini
 expect 4 'the baseline is the run that is judged' run -l base.ini --baseline run
 sed 's/"id": "[0-9a-f]\{16\}"/"id": "before"/' run/result.json >before.json

@@ -253,7 +253,8 @@ static void print_missing_at(const struct verdicts *v, size_t device, enum aspec
 /* Why a promised aspect was not judged, and what to do about it. */
 static void print_missing(const struct verdicts *v)
 {
-	bool any = false;
+	bool any = !v->counts[VERDICT_PASS] && !v->counts[VERDICT_FAIL] && !v->counts[VERDICT_WARN] &&
+		   !v->counts[VERDICT_INCONCLUSIVE];
 
 	for (int a = ASPECT_NONE + 1; a < ASPECT_COUNT; a++)
 		for (size_t i = 0; i < v->device_count; i++) {

@@ -176,10 +176,9 @@ void verdicts_finish(struct verdicts *v)
 		v->checks[i].accepted = v->checks[i].verdict == VERDICT_PASS ||
 					is_unknown_population(&v->checks[i]);
 	verdicts_count(v);
-	if (v->wrong || v->counts[VERDICT_FAIL] || (v->strict && v->counts[VERDICT_WARN]) ||
-	    (!judged && !v->counts[VERDICT_ERROR] && !is_missing(v)))
+	if (v->wrong || v->counts[VERDICT_FAIL] || (v->strict && v->counts[VERDICT_WARN]) || !v->count)
 		v->overall = VERDICT_FAIL;
-	else if (is_open(v))
+	else if (!judged || is_open(v))
 		v->overall = VERDICT_INCONCLUSIVE;
 	else
 		v->overall = v->counts[VERDICT_WARN] || v->counts[VERDICT_INCONCLUSIVE]

@@ -27,8 +27,8 @@ struct judge_input {
  */
 void judge(const struct judge_input *input, struct verdicts *verdicts);
 /*
- * Counts, and comes to the one verdict and its sentence. FAIL: a check failed, or none was carried out at all;
- * INCONCLUSIVE: one is open, or a promised aspect was not judged on a device.
+ * Counts, and comes to the one verdict and its sentence. FAIL: a check failed, or there is none; INCONCLUSIVE: one is
+ * open, no number was held against a bound, or a promised aspect was not judged on a device.
  */
 void verdicts_finish(struct verdicts *verdicts);
 
