@@ -56,6 +56,7 @@ result = json.load(open("run/result.json"))
 for case in result["cases"]:
     for series in case["samples"].values():
         series["unsettled"] = True
+        series["warmup"] = 37
         series["statistics"].update(noisy=True, noise="not settled, drift -31.0 %", drift=-0.31)
     for metric in case["metrics"].values():
         metric["headline"] = metric["headline"] and not metric["series"]
@@ -75,6 +76,8 @@ assert rows and all(r["settled"] == "0" and r["headline"] == "0" for r in rows),
 [ $? -eq 4 ] || { echo "check of what has not settled does not end with 4"; cat out; failed=1; }
 "$program" report drifts.json -o drifts.html >/dev/null 2>&1
 grep -q 'not settled: their level still changed' drifts.html || { echo "the page does not say what has not settled"; failed=1; }
+
+grep -q 'Warm-up: 37 samples were dropped' drifts.html || { echo "the page does not say what was warm-up"; failed=1; }
 
 PROGRAM=$program python3 "$here/export_formats.py" run/result.json tight.ini || failed=1
 exit $failed

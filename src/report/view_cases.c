@@ -81,6 +81,16 @@ static void add_phases(const struct case_result *c, struct text *remark)
 	}
 }
 
+/* Samples that are not among those of the figure. */
+static void add_warmup(const struct case_result *c, struct text *remark)
+{
+	for (size_t i = 0; i < c->series_count; i++)
+		if (c->series[i].warmup)
+			text_addf(remark, "%sWarm-up: %zu %s dropped until the level settled.",
+				  remark->length ? " " : "", c->series[i].warmup,
+				  c->series[i].warmup == 1 ? "sample was" : "samples were");
+}
+
 /* Why there is no number; else what a reader must know, and which code ran where there was a choice. */
 static void set_remark(struct tree *row, const struct case_result *c)
 {
@@ -97,6 +107,7 @@ static void set_remark(struct tree *row, const struct case_result *c)
 			  : remark.length ? " Code: "
 					  : "Code: ",
 			  c->paths[i]);
+	add_warmup(c, &remark);
 	add_phases(c, &remark);
 	view_text(row, "remark", remark.length ? remark.data : "");
 	text_release(&remark);
