@@ -130,13 +130,19 @@ static size_t taken_of(const struct lines *l, const struct headline *h)
 	return n;
 }
 
-/* A line per metric as long as there is room; then more of those that a data sheet says something of. */
+/* A share or a count tells of the measurement more often than of the machine. */
+static bool has_unit(const struct headline *h)
+{
+	return strcmp(view_string(h->picks.items[0].m->unit), "1") != 0;
+}
+
+/* A line per metric with a unit as long as there is room; then more of those that a data sheet says something of. */
 static void choose(struct lines *l)
 {
 	for (size_t i = 0; i < l->headline_count && l->taken < HEADLINE_LINES; i++) {
 		struct candidate *best = best_of(l, &l->headlines[i]);
 
-		if (best)
+		if (best && has_unit(&l->headlines[i]))
 			take(l, best);
 	}
 	for (size_t round = 1; round < MOST_OF_A_METRIC; round++)
