@@ -188,6 +188,8 @@ static void what_only_looks_alike_stays(void **state)
 		"matmul/fp16/4096x4096x4096@cuda:0",
 		"sections [suite transfer]: sizes = 1KiB..512MiB *4",
 		"rank 0: hung after 30.00 s",
+		/* Cut at every place where an address might go on. */
+		"at 08", "at 08:", "at 08:00", "at 08:00:", "at 10.", "at 10.2.3.", "at ~a", "at file:/", "at GPU-", "at ::", "at 0000:3",
 	};
 
 	(void)state;

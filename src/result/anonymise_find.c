@@ -71,7 +71,7 @@ static size_t mac_at(const char *s)
 	size_t n = 0;
 
 	for (int i = 0; i < 6; i++, n += 2) {
-		if (i && (s[n] != s[2] || !strchr(":-", s[n++])))
+		if (i && ((s[n] != ':' && s[n] != '-') || s[n++] != s[2]))
 			return 0;
 		if (!hex_run(s + n, 2, 2))
 			return 0;
