@@ -48,11 +48,34 @@ static void answer_word(const struct answering *p)
 				    : "Nothing new for the worse");
 }
 
+static void sentence(const struct answering *p, const char *news, const char *last)
+{
+	const struct trend_summary *s = &p->rows->summary;
+	const char *nights = p->nights->count == 1 ? "night" : "nights";
+
+	if (nothing_known(p))
+		tree_textf(p->tree, "verdict",
+			   "%zu series over %zu %s up to %s: too few to tell. A change can show "
+			   "after %d nights "
+			   "with the same hardware, driver and config.",
+			   s->series, p->nights->count, nights, last, TREND_LEAST_NIGHTS);
+	else if (s->young)
+		tree_textf(
+			p->tree, "verdict",
+			"%s, in %zu series over %zu %s up to %s. %zu of %zu series: fewer than %d "
+			"nights, too few to tell.",
+			news, s->series, p->nights->count, nights, last, s->young, s->series,
+			TREND_LEAST_NIGHTS);
+	else
+		tree_textf(p->tree, "verdict", "%s, in %zu series over %zu %s up to %s.", news,
+			   s->series, p->nights->count, nights, last);
+}
+
 static void answer(const struct answering *p)
 {
 	const struct trend_summary *s = &p->rows->summary;
 	struct text text = TEXT_EMPTY;
-	char last[16] = "–", *young;
+	char last[16] = "–";
 
 	if (p->nights->count)
 		history_date(p->rows->last, last);
@@ -61,14 +84,8 @@ static void answer(const struct answering *p)
 	add_count(&text, s->improved, "improvement", "improvements");
 	add_count(&text, s->fresh - s->worse - s->improved, "change without a better direction",
 		  "changes without a better direction");
-	young = s->young ? xasprintf(" %zu of %zu series: fewer than %d nights, too few to tell.",
-				     s->young, s->series, TREND_LEAST_NIGHTS)
-			 : xstrdup("");
-	tree_textf(p->tree, "verdict", "%s, in %zu series over %zu %s up to %s.%s",
-		   text.length ? text.data : "No new change", s->series, p->nights->count,
-		   p->nights->count == 1 ? "night" : "nights", last, young);
+	sentence(p, text.length ? text.data : "No new change", last);
 	answer_word(p);
-	free(young);
 	text_release(&text);
 }
 
