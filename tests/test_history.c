@@ -213,6 +213,37 @@ static void failures_are_gaps(void **state)
 	history_close(h);
 }
 
+static enum history_added add_drifting(struct history *h, int day)
+{
+	struct error err = ERROR_NONE;
+	enum history_added added;
+	struct result r;
+
+	night(&r, day, 30e9, "1");
+	r.cases[0].series[0].unsettled = true;
+	r.cases[0].metrics[0].headline = false;
+	assert_int_equal(history_add(h, &r, &added, &err), STATUS_OK);
+	result_release(&r);
+	return added;
+}
+
+/* The figure of a level that still changed is no night's figure, and makes no series that nobody would look at. */
+static void what_has_not_settled_is_a_gap(void **state)
+{
+	struct history *h = opened(DB_CREATE);
+
+	(void)state;
+	add_drifting(h, 0);
+	assert_int_equal(look(h, 0).series, 0);
+	add(h, 1, 50e9, "1", HISTORY_ADDED);
+	add_drifting(h, 2);
+	assert_int_equal(look(h, 0).series, 1);
+	assert_int_equal(look(h, 0).gaps, 1);
+	add(h, 3, 51e9, "1", HISTORY_ADDED);
+	assert_true(look(h, 0).last == 51e9);
+	history_close(h);
+}
+
 static void two_writers_lose_nothing(void **state)
 {
 	enum { NIGHTS = 12 };
@@ -576,6 +607,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(nights_make_series),       TEST(failures_are_gaps),
+		TEST(what_has_not_settled_is_a_gap),
 		TEST(resumed_runs_replace_their_first_part),
 		TEST(two_writers_lose_nothing), TEST(two_creators_agree),
 		TEST(older_versions_are_migrated),

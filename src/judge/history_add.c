@@ -97,6 +97,22 @@ static void add_metric(struct adding *a, const struct case_result *c, const stru
 	       isfinite(m->low) ? m->low : (double)NAN, isfinite(m->high) ? m->high : (double)NAN);
 }
 
+/*
+ * What has not settled is a gap where there is a series, and begins none: the series would be of a metric that is no
+ * headline.
+ */
+static void add_unsettled(struct adding *a, const struct case_result *c, const struct metric_value *m)
+{
+	const struct device_info *device = device_of(a->result, c->device);
+
+	db_run(a->db, a->err,
+	       "INSERT OR IGNORE INTO point (series, night, epoch, value) SELECT id, ?, ?, NULL "
+	       "FROM series"
+	       " WHERE case_id = ? AND metric = ? AND model = ? AND machine = ?",
+	       "iissss", a->night, find_epoch(a, device), text_or(c->id), m->name,
+	       device ? device->name : "", device && *device->uuid ? device->uuid : a->host);
+}
+
 /* A case that measured nothing leaves a gap in the series that it has, where one can see it. */
 static void add_gap(struct adding *a, const struct case_result *c)
 {
@@ -129,10 +145,16 @@ static enum status add_night(struct adding *a, int64_t day)
 	free(facts);
 	a->night = db_last_id(a->db);
 	for (size_t i = 0; a->err->status == STATUS_OK && i < r->case_count; i++) {
-		for (size_t j = 0; j < r->cases[i].metric_count; j++)
-			add_metric(a, &r->cases[i], &r->cases[i].metrics[j]);
-		if (!r->cases[i].metric_count)
-			add_gap(a, &r->cases[i]);
+		const struct case_result *c = &r->cases[i];
+
+		for (size_t j = 0; j < c->metric_count; j++) {
+			if (case_is_unsettled(c, &c->metrics[j]))
+				add_unsettled(a, c, &c->metrics[j]);
+			else
+				add_metric(a, c, &c->metrics[j]);
+		}
+		if (!c->metric_count)
+			add_gap(a, c);
 	}
 	return a->err->status;
 }
