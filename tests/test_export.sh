@@ -77,6 +77,7 @@ assert rows and all(r["settled"] == "0" and r["headline"] == "0" for r in rows),
 "$program" report drifts.json -o drifts.html >/dev/null 2>&1
 grep -q 'not settled: their level still changed' drifts.html || { echo "the page does not say what has not settled"; failed=1; }
 
+grep -q '<b>not settled</b>' drifts.html || { echo "the page has a headline that has not settled"; failed=1; }
 grep -q 'Warm-up: 37 samples were dropped' drifts.html || { echo "the page does not say what was warm-up"; failed=1; }
 
 PROGRAM=$program python3 "$here/export_formats.py" run/result.json tight.ini || failed=1

@@ -47,7 +47,7 @@ static const struct pick *figure_of(const struct headline_row *row, size_t sourc
 	const struct headline_group *group = row->cells[source].group;
 	const struct pick *pick = group ? group->figures[0] : NULL;
 
-	return pick && isfinite(pick->m->value) ? pick : NULL;
+	return pick && isfinite(pick->m->value) && !case_is_unsettled(pick->c, pick->m) ? pick : NULL;
 }
 
 static void add_rows(struct lines *l, const struct headline *h, const char *suite)

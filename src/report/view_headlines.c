@@ -19,6 +19,9 @@
 #define LEAST_APART 5e-5 /* of the middle: less reads 0.00 % */
 #define MOST_FULL 3  /* columns in full; more do not fit on a page */
 
+/* In place of a figure whose level still changed: a number there would be read as the device's. */
+#define UNSETTLED "not settled"
+
 static bool many(const struct view *view)
 {
 	return view->count == 1 && view->source_count > MOST_FULL;
@@ -55,12 +58,19 @@ static void show_figure(const struct headline *h, struct tree *list, const struc
 	struct tree *figure = tree_item(list);
 	char text[FORMAT_SIZE];
 
-	tree_text(figure, "value",
-		  format_quantity(pick->m->value, view_string(pick->m->unit), text, sizeof(text)));
-	tree_text(figure, "interval", format_interval(pick->m, text, sizeof(text)));
+	if (case_is_unsettled(pick->c, pick->m)) {
+		tree_text(figure, "value", UNSETTLED);
+		tree_text(figure, "interval", "");
+		tree_text(figure, "peak", "");
+	} else {
+		tree_text(figure, "value",
+			  format_quantity(pick->m->value, view_string(pick->m->unit), text,
+					  sizeof(text)));
+		tree_text(figure, "interval", format_interval(pick->m, text, sizeof(text)));
+		show_peak(h, figure, pick);
+	}
 	tree_textf(figure, "n", "%zu", pick->m->n);
 	tree_flag(figure, "noisy", view_noisy(pick->c));
-	show_peak(h, figure, pick);
 	tree_text(figure, "at", x ? format_parameter(x, text, sizeof(text)) : "");
 }
 
@@ -113,7 +123,9 @@ static struct summary summarise(const struct headline *h, const struct headline_
 	for (size_t s = 0; s < sources; s++) {
 		const struct headline_group *group = row->cells[s].group;
 
-		if (group && group->figures[index] && isfinite(group->figures[index]->m->value))
+		if (group && group->figures[index] &&
+		    isfinite(group->figures[index]->m->value) &&
+		    !case_is_unsettled(group->figures[index]->c, group->figures[index]->m))
 			picks[sum.count++] = group->figures[index];
 	}
 	qsort(picks, sum.count, sizeof(*picks), by_value);
@@ -187,6 +199,12 @@ static void show_narrow(struct tree *cells, const struct headline_group *group,
 		struct tree *figure;
 		double factor;
 
+		if (pick && case_is_unsettled(pick->c, pick->m)) {
+			figure = tree_item(list);
+			tree_text(figure, "value", UNSETTLED);
+			tree_flag(figure, "noisy", true);
+			continue;
+		}
 		if (!pick || !middle)
 			continue;
 		factor = format_unit(middle->value, view_string(middle->unit), text, sizeof(text));
