@@ -97,6 +97,10 @@ sed 's/"hostname": "[^"]*"/"hostname": "elsewhere"/; s/"id": "another launch"/"i
 printf '[limit count]\nmetric = node.devices\nmin = 2\n' >count.ini
 expect 1 'other.json' other.json run launch.json -l count.ini
 [ "$(grep -c '^ *run/result.json$' out)" = 1 ] || { echo "check: which machine fails is not said:"; cat out; failed=1; }
+sed 's/"suite": "alloc"/"suite": "transfer"/; s/"alloc\.latency"/"transfer.latency"/g' other.json >link.json
+printf '[limit link]\nmetric = transfer.latency\nmax = 10 s\nallow_skipped = no\n' >link.ini
+expect 4 'link.json host:0' link.json run -l link.ini
+expect 1 'other.json' other.json run launch.json -l count.ini
 grep -q 'launch.json' out && { echo "check: a launch is taken for a machine:"; cat out; failed=1; }
 # One that is named twice, by a link to the latest for one, is no second launch.
 ln -s run latest

@@ -69,9 +69,20 @@ static int parse_arguments(struct check_arguments *a, int argc, char **argv)
 	return code;
 }
 
-/* Of several machines a check that did not pass and names no device says whose it is: "node7/result.json: ...". */
-static void name_machine(const char *path, struct verdicts *verdicts, size_t from)
+/*
+ * Of several machines a check that did not pass and names no device says whose it is: "node7/result.json: ..."; so do the
+ * devices, which have the same ids on each.
+ */
+static void name_machine(const char *path, struct verdicts *verdicts, size_t from,
+			 size_t from_device)
 {
+	for (size_t i = from_device; i < verdicts->device_count; i++) {
+		struct device_judgement *d = &verdicts->devices[i];
+		char *named = xasprintf("%s %s", path, d->device);
+
+		free(d->device);
+		d->device = named;
+	}
 	for (size_t i = from; i < verdicts->count; i++) {
 		struct check *check = &verdicts->checks[i];
 		char *reason;
@@ -111,7 +122,7 @@ static enum status judge_machine(struct check_arguments *a, size_t first, size_t
 				     .baseline = a->baseline.items,
 				     .baseline_count = a->baseline.count,
 				     .population = &a->population };
-	size_t before = verdicts->count;
+	size_t before = verdicts->count, devices_before = verdicts->device_count;
 	struct limits limits;
 
 	if (result_limits(a->limits, input.results, true, &limits) != STATUS_OK)
@@ -119,7 +130,7 @@ static enum status judge_machine(struct check_arguments *a, size_t first, size_t
 	input.limits = &limits;
 	judge(&input, verdicts);
 	if (count < a->results.count)
-		name_machine(a->results.paths[first], verdicts, before);
+		name_machine(a->results.paths[first], verdicts, before, devices_before);
 	limits_release(&limits);
 	return STATUS_OK;
 }

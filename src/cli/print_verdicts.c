@@ -206,15 +206,20 @@ static const char *aspect_word(const struct aspect_judgement *k)
 /* A row per device, a column per aspect. */
 static void print_aspects(const struct verdicts *v)
 {
+	size_t width = 10;
+
 	if (!any_in_play(v))
 		return;
-	printf("  %-10s", "");
+	for (size_t i = 0; i < v->device_count; i++)
+		if (strlen(v->devices[i].device) > width)
+			width = strlen(v->devices[i].device);
+	printf("  %-*s", (int)width, "");
 	for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++)
 		if (in_play(v, (enum aspect)k))
 			printf(" %-12s", aspect_name((enum aspect)k));
 	printf("\n");
 	for (size_t i = 0; i < v->device_count; i++) {
-		printf("  %-10s", v->devices[i].device);
+		printf("  %-*s", (int)width, v->devices[i].device);
 		for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++)
 			if (in_play(v, (enum aspect)k))
 				printf(" %-12s", aspect_word(device_aspect(&v->devices[i],
