@@ -73,8 +73,8 @@ static double ar8(struct noise *s)
 /* Each has the median 0 and about the scale 1. */
 const struct noise_shape noise_shapes[8] = {
 	{ "normal", noise_normal }, { "lognormal", lognormal }, { "bimodal", bimodal },
-	{ "uniform", flat },	    { "Student t3", student },	{ "AR(1) 0.3", ar3 },
-	{ "AR(1) 0.5", ar5 },	    { "AR(1) 0.8", ar8 },
+	{ "uniform", flat },        { "Student t3", student },  { "AR(1) 0.3", ar3 },
+	{ "AR(1) 0.5", ar5 },       { "AR(1) 0.8", ar8 },
 };
 
 void noise_take_series(const struct sampling *rules, const struct noise_shape *shape, double scale,

@@ -22,7 +22,8 @@ double noise_normal(struct noise *noise);
 
 struct noise_tally {
 	double series, samples; /* all samples taken, warm-up too */
-	double intervals, covered; /* series with an interval; those whose interval holds the median */
+	double intervals,
+		covered; /* series with an interval; those whose interval holds the median */
 	double dropped, unsettled; /* series that lost samples as warm-up; that ended unsettled */
 };
 

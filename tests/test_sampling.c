@@ -396,6 +396,34 @@ static void what_drifts_at_the_end_of_its_time_has_not_settled(void **state)
 	free(series.samples);
 }
 
+/* Of two at the same time only one has to warm up: it alone drops samples, and both go on until it has enough. */
+static void each_of_several_settles_by_itself(void **state)
+{
+	struct script scripts[] = { { .seconds = 1e-3, .spread = 1e-3, .cold = 40 },
+				    { .seconds = 2e-3, .spread = 1e-3 } };
+	struct sampler sampler = { .rules = &rules, .device = &device };
+	struct sampler samplers[] = { sampler, sampler };
+	struct series series[2] = { 0 }, *both[] = { &series[0], &series[1] };
+	struct error errs[2] = { ERROR_NONE, ERROR_NONE };
+	struct workload workloads[2];
+
+	(void)state;
+	for (int i = 0; i < 2; i++)
+		workloads[i] = (struct workload){ .state = &scripts[i],
+						  .launch = launch,
+						  .streams = streams,
+						  .stream_count = 1 };
+	assert_int_equal(sample_together(samplers, workloads, both, 2, errs), STATUS_OK);
+	assert_true(series[0].warmup > 0);
+	assert_int_equal(series[1].warmup, 0);
+	assert_int_equal(series[0].count + series[0].warmup, series[1].count);
+	for (int i = 0; i < 2; i++) {
+		assert_false(series[i].unsettled);
+		assert_true(fabs(series[i].statistics.median / scripts[i].seconds - 1) < 5e-3);
+		free(series[i].samples);
+	}
+}
+
 /* 0.3 % in all: within the target from one end to the other. */
 static void a_drift_within_the_target_is_no_reason_to_go_on(void **state)
 {
@@ -478,6 +506,7 @@ int main(void)
 		cmocka_unit_test(a_series_that_cannot_narrow_stops_early_and_says_so),
 		cmocka_unit_test(warm_up_ends_when_the_level_has_settled),
 		cmocka_unit_test(what_drifts_at_the_end_of_its_time_has_not_settled),
+		cmocka_unit_test(each_of_several_settles_by_itself),
 		cmocka_unit_test(a_drift_within_the_target_is_no_reason_to_go_on),
 		cmocka_unit_test(a_wide_spread_takes_more_samples),
 		cmocka_unit_test(interruption_and_failure_keep_what_was_sampled),

@@ -15,11 +15,17 @@
 #include "measure/stop_rule.h"
 #include "sample_noise.h"
 
-static const struct sampling standard = { .min_samples = 10, .max_samples = 200, .target = 0.005,
-					  .max_seconds = 0.5, .settle_seconds = 0.5 };
+static const struct sampling standard = { .min_samples = 10,
+					  .max_samples = 200,
+					  .target = 0.005,
+					  .max_seconds = 0.5,
+					  .settle_seconds = 0.5 };
 /* configs/quick.ini */
-static const struct sampling quick = { .min_samples = 10, .max_samples = 30, .target = 0.01,
-				       .max_seconds = 0.02, .settle_seconds = 0.2 };
+static const struct sampling quick = { .min_samples = 10,
+				       .max_samples = 30,
+				       .target = 0.01,
+				       .max_seconds = 0.02,
+				       .settle_seconds = 0.2 };
 
 struct outcome {
 	double samples[4096];
@@ -131,7 +137,7 @@ static void a_drift_is_a_trend_and_a_change(void **state)
 		x[i] = 1 + 0.02 * (double)i / 199;
 	assert_true(settling_drifts(x, 200, 0.005));
 	assert_true(settling_drifts(x, 6, 0) == false); /* 0.05 % */
-	assert_false(settling_drifts(x, 200, 0.03));	/* less than the target */
+	assert_false(settling_drifts(x, 200, 0.03));    /* less than the target */
 	assert_false(settling_drifts(x, 5, 0.005));
 	for (size_t i = 0; i < ARRAY_SIZE(x); i++)
 		x[i] = 1 / x[i];
@@ -180,8 +186,8 @@ static void intervals_hold_the_median_whenever_sampling_stops(void **state)
 					  standard.target * (0.5 + (double)(k % 8)),
 					  generator_bits(shape + 1, k), &t);
 		covered = t.covered / t.intervals;
-		print_message("%s: %.1f %%, %.0f samples\n", noise_shapes[shape].name, 100 * covered,
-			      t.samples / t.series);
+		print_message("%s: %.1f %%, %.0f samples\n", noise_shapes[shape].name,
+			      100 * covered, t.samples / t.series);
 		assert_true(t.intervals >= 0.99 * t.series);
 		/* 2.5 deviations of 800 series. */
 		assert_in_range(1000 * covered, 950 - 19, 960 + 19);

@@ -18,8 +18,8 @@
 
 struct watchdog {
 	bool begun;
-	double waited;     /* seconds since the devices were open */
-	double still;      /* seconds since the last sign of life */
+	double waited; /* seconds since the devices were open */
+	double still;  /* seconds since the last sign of life */
 	unsigned long steps;
 	double cpu_seconds; /* of the case's processes, at the last sign of life */
 };
@@ -37,6 +37,7 @@ enum watchdog_verdict watchdog_judge(const struct watchdog *watchdog, double lim
  * case_limit = 1min gives it longer".
  */
 void watchdog_explain(const struct watchdog *watchdog, enum watchdog_verdict verdict,
-		      double limit_seconds, const struct activity *activity, char *out, size_t size);
+		      double limit_seconds, const struct activity *activity, char *out,
+		      size_t size);
 
 #endif

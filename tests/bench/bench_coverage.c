@@ -16,7 +16,8 @@ static const double deviations[] = { 0.5, 1, 1.5, 2, 3, 5, 8 };
 
 static void table(const char *title, const struct sampling *rules, int series)
 {
-	printf("\n%s: coverage %% / samples, by deviation over target; dropped %%; without interval %%\n",
+	printf("\n%s: coverage %% / samples, by deviation over target; dropped %%; without "
+	       "interval %%\n",
 	       title);
 	for (size_t i = 0; i < ARRAY_SIZE(noise_shapes); i++) {
 		struct noise_tally sum = { 0 };
@@ -26,7 +27,8 @@ static void table(const char *title, const struct sampling *rules, int series)
 			struct noise_tally t = { 0 };
 
 			for (int k = 0; k < series; k++)
-				noise_take_series(rules, &noise_shapes[i], deviations[d] * rules->target,
+				noise_take_series(rules, &noise_shapes[i],
+						  deviations[d] * rules->target,
 						  generator_bits(i * 16 + d + 1, (uint64_t)k), &t);
 			printf(" | %.1f / %.0f", 100 * t.covered / t.intervals,
 			       t.samples / t.series);
@@ -43,10 +45,16 @@ static void table(const char *title, const struct sampling *rules, int series)
 
 int main(int argc, char **argv)
 {
-	const struct sampling standard = { .min_samples = 10, .max_samples = 200, .target = 0.005,
-					   .max_seconds = 0.5, .settle_seconds = 0.5 };
-	const struct sampling quick = { .min_samples = 10, .max_samples = 30, .target = 0.01,
-					.max_seconds = 0.02, .settle_seconds = 0.2 };
+	const struct sampling standard = { .min_samples = 10,
+					   .max_samples = 200,
+					   .target = 0.005,
+					   .max_seconds = 0.5,
+					   .settle_seconds = 0.5 };
+	const struct sampling quick = { .min_samples = 10,
+					.max_samples = 30,
+					.target = 0.01,
+					.max_seconds = 0.02,
+					.settle_seconds = 0.2 };
 	int series = argc > 1 ? atoi(argv[1]) : 500;
 
 	printf("deviations over target:");
