@@ -386,6 +386,26 @@ static void a_torn_beginning_is_started_anew(void **state)
 	}
 }
 
+/* Neither waits for who might write into it. */
+static void a_pipe_is_no_journal(void **state)
+{
+	double before[MOST_STEPS];
+	struct rig rig;
+	char *path;
+
+	(void)state;
+	finished_run(&rig, RIG_STEPS "1..2\n", before);
+	path = rig_path(&rig, "run.jsonl");
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	for (int resume = 0; resume < 2; resume++) {
+		assert_int_equal(rig_conduct(&rig, resume), STATUS_USAGE);
+		assert_non_null(strstr(rig.err.message, "run.jsonl is no file"));
+	}
+	free(path);
+	rig_end(&rig);
+}
+
 static void another_plan_is_refused(void **state)
 {
 	double before[MOST_STEPS];
@@ -641,6 +661,7 @@ int main(void)
 		cmocka_unit_test(a_damaged_line_is_done_again),
 		cmocka_unit_test(a_worker_lost_behind_the_last_case_is_not_forgotten),
 		cmocka_unit_test(a_lost_worker_is_told_of_once),
+		cmocka_unit_test(a_pipe_is_no_journal),
 		cmocka_unit_test(another_plan_is_refused),
 		cmocka_unit_test(another_host_is_refused),
 		cmocka_unit_test(a_torn_beginning_is_started_anew),

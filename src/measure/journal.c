@@ -73,17 +73,31 @@ static enum status lock(int fd, const char *path, struct error *err)
 			 (long)lock.l_pid);
 }
 
+/* A pipe in the journal's place would be waited for for ever, and cannot be continued. */
+static enum status check_file(const struct journal *journal, struct error *err)
+{
+	struct stat about;
+
+	if (fstat(journal->fd, &about) != 0)
+		return error_errno(err, "%s", journal->path);
+	if (!S_ISREG(about.st_mode))
+		return error_set(err, STATUS_USAGE, "%s is no file, so no journal of gpuproof", journal->path);
+	return STATUS_OK;
+}
+
 static enum status open_locked(struct journal *journal, const char *directory, int flags,
 			       struct error *err)
 {
 	journal->path = xasprintf("%s/%s", directory, JOURNAL_NAME);
-	journal->fd = open(journal->path, O_RDWR | O_CLOEXEC | flags, 0666);
+	journal->fd = open(journal->path, O_RDWR | O_CLOEXEC | O_NONBLOCK | flags, 0666);
 	/* In a new one: its directory is a link to nowhere. */
 	if (journal->fd < 0 && errno == ENOENT && !(flags & O_CREAT))
 		return error_set(err, STATUS_USAGE, "%s: there is no run to continue",
 				 journal->path);
 	if (journal->fd < 0)
 		return error_errno(err, "%s", journal->path);
+	if (check_file(journal, err) != STATUS_OK)
+		return err->status;
 	return lock(journal->fd, journal->path, err);
 }
 
@@ -152,9 +166,9 @@ static enum status parse_header(const struct text *content, const char *path, st
 static enum status open_unlocked(struct journal *journal, const char *directory, struct error *err)
 {
 	journal->path = xasprintf("%s/%s", directory, JOURNAL_NAME);
-	journal->fd = open(journal->path, O_RDONLY | O_CLOEXEC);
+	journal->fd = open(journal->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (journal->fd >= 0)
-		return STATUS_OK;
+		return check_file(journal, err);
 	return error_set(err, STATUS_USAGE, "%s: no run to continue: %s", journal->path,
 			 strerror(errno));
 }
