@@ -201,6 +201,22 @@ static void what_only_looks_alike_stays(void **state)
 	}
 }
 
+/* The time does not grow with the square of a text that goes on looking like something. */
+static void hostile_text_ends_soon(void **state)
+{
+	static const char *const units[] = { ":", "/", "a:", "a.", "a-", "GPU-x ", "'/a ", "~a", "1.", "-I/", "f:", "`/" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		struct text text = TEXT_EMPTY;
+
+		while (text.length < 300000)
+			text_add(&text, units[i]);
+		free(anonymised(text.data));
+		text_release(&text);
+	}
+}
+
 /* An abbreviation names the same device as the whole. */
 static void abbreviated_uuids_are_the_same_device(void **state)
 {
@@ -400,6 +416,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(none_survives), cmocka_unit_test(what_tells_by_its_form_goes),
 		cmocka_unit_test(what_only_looks_alike_stays),
+		cmocka_unit_test(hostile_text_ends_soon),
 		cmocka_unit_test(abbreviated_uuids_are_the_same_device),
 		cmocka_unit_test(labels_of_digits_go),   cmocka_unit_test(measurements_stay),
 		cmocka_unit_test(key_decides),     cmocka_unit_test(own_words_stay),

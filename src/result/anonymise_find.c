@@ -41,13 +41,14 @@ static size_t whole_uuid_at(const char *s)
 static size_t uuid_at(const char *s)
 {
 	size_t prefix = text_starts_with(s, "GPU-") || text_starts_with(s, "MIG-") ? 4 : 0;
-	size_t n = whole_uuid_at(s + prefix), digits;
+	size_t n = whole_uuid_at(s + prefix);
+	bool digit = false;
 
 	if (n || !prefix)
 		return n ? prefix + n : 0;
-	n = strspn(s + prefix, "0123456789abcdefABCDEF-");
-	digits = strcspn(s + prefix, "0123456789");
-	return n >= 2 && digits < n && !anonymise_in_word(s[prefix + n]) ? prefix + n : 0;
+	for (; isxdigit((unsigned char)s[prefix + n]) || s[prefix + n] == '-'; n++)
+		digit |= isdigit((unsigned char)s[prefix + n]) != 0;
+	return n >= 2 && digit && !anonymise_in_word(s[prefix + n]) ? prefix + n : 0;
 }
 
 /* Length of "0000:3b:00.0" or "3b:00.0", and of "0000:3b:00" as nccl-tests write it; 0: no PCI address. */
@@ -113,12 +114,18 @@ static size_t ipv4_at(const char *text, const char *at)
 	return (at == text && !at[n]) || is_version(text, at) ? 0 : n;
 }
 
+#define LONGEST_IPV6 39
+
 /* Length of "fe80::1" or of eight groups, with "%eth0"; 0: none. A time has colons too, but no "::". */
 static size_t ipv6_at(const char *s)
 {
-	size_t n = strspn(s, "0123456789abcdefABCDEF:"), colons = 0;
+	size_t n = 0, colons = 0;
 	bool gap = false, digit = false;
 
+	while (n <= LONGEST_IPV6 && (isxdigit((unsigned char)s[n]) || s[n] == ':'))
+		n++;
+	if (n > LONGEST_IPV6)
+		return 0;
 	while (n && s[n - 1] == ':' && (n < 2 || s[n - 2] != ':'))
 		n--;
 	for (size_t i = 0; i < n; i++) {
@@ -224,9 +231,9 @@ static bool path_may_begin(const char *text, const char *at)
 
 static size_t path_at(const char *text, const char *at)
 {
-	size_t start = path_start(at), n;
+	size_t start = path_may_begin(text, at) ? path_start(at) : 0, n;
 
-	if (!start || !path_may_begin(text, at) || everybody_has(at))
+	if (!start || everybody_has(at))
 		return 0;
 	n = quoted_end(text, at);
 	if (!n)
@@ -239,11 +246,12 @@ static size_t path_at(const char *text, const char *at)
 /* Length of "server9.x" in "server9.x:/export", as NFS writes where a directory is; 0: none. */
 static size_t server_at(const char *text, const char *at)
 {
-	size_t n = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-");
+	size_t n;
 
-	if (n < 2 || (at > text && strchr("./-", at[-1])) || !isalnum((unsigned char)*at))
+	if ((at > text && strchr("./-", at[-1])) || !isalnum((unsigned char)*at))
 		return 0;
-	return at[n] == ':' && at[n + 1] == '/' && anonymise_in_word(at[n + 2]) ? n : 0;
+	n = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-");
+	return n >= 2 && at[n] == ':' && at[n + 1] == '/' && anonymise_in_word(at[n + 2]) ? n : 0;
 }
 
 size_t anonymise_identifier(const char *text, const char *at, const char **kind)
