@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "report/claims.h"
+#include "report/claims/claims.h"
 
 /* The id of the result's device of that name and backend, which is added where there is none. */
 static inline const char *fixture_device(struct result *result, const char *name,

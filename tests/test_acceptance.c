@@ -12,7 +12,7 @@
 
 #include "base/file.h"
 #include "judge_fixture.h"
-#include "report/acceptance.h"
+#include "report/acceptance/acceptance.h"
 
 static void judge_by(const char *body, const struct result *r, struct verdicts *v)
 {

@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "report/chart.h"
-#include "report/template.h"
+#include "report/chart/chart.h"
+#include "report/template/template.h"
 
 static struct scale scale_of(enum scale_kind kind, double min, double max)
 {

@@ -17,8 +17,8 @@
 
 #include "base/embedded.h"
 #include "base/memory.h"
-#include "report/chart.h"
-#include "report/template.h"
+#include "report/chart/chart.h"
+#include "report/template/template.h"
 
 #define NAMES 64
 #define TEXT_CONTRAST 4.5

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "report/format.h"
+#include "report/view/format.h"
 
 static void quantities(void **state)
 {

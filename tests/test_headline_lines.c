@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "report/headline_lines.h"
+#include "report/page/headline_lines.h"
 
 static void read_data(struct result *r, const char *name)
 {

@@ -15,7 +15,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "judge/judge.h"
-#include "report/acceptance.h"
+#include "report/acceptance/acceptance.h"
 #include "sample_report.h"
 
 #define RIGHT_TO_LEFT "\xE2\x80\xAE"

@@ -14,7 +14,7 @@
 #include <jansson.h>
 
 #include "base/memory.h"
-#include "report/template.h"
+#include "report/template/template.h"
 
 static const char *const files[] = { "comments", "delimiters", "interpolation",
 				     "inverted", "partials",   "sections" };

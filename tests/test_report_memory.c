@@ -11,7 +11,7 @@
 
 #include "base/memory.h"
 #include "report/report.h"
-#include "report/view.h"
+#include "report/view/view.h"
 
 static void set_metric(struct metric_value *m, const char *name, double value)
 {

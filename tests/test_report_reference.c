@@ -13,7 +13,7 @@
 
 #include "base/memory.h"
 #include "import/import.h"
-#include "report/reference.h"
+#include "report/reference/reference.h"
 #include "report/report.h"
 
 #define TEXT_OF_STREAM                                                                             \

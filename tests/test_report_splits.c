@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "report/splits.h"
-#include "report/splits_limit.h"
+#include "report/strategies/splits.h"
+#include "report/strategies/splits_limit.h"
 
 static void add_parameter(struct case_result *c, const char *name, double number, const char *text)
 {

@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "judge/change_points.h"
 #include "judge/trend_prior.h"
-#include "report/claims.h"
+#include "report/claims/claims.h"
 
 #define LONGEST 65536
 

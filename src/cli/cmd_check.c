@@ -12,7 +12,7 @@
 #include "cli/result_limits.h"
 #include "cli/result_list.h"
 #include "judge/judge.h"
-#include "report/acceptance.h"
+#include "report/acceptance/acceptance.h"
 
 extern const struct command command_check;
 

@@ -15,8 +15,8 @@
 #include "cli/print_trend.h"
 #include "cli/result_list.h"
 #include "cli/show_history.h"
-#include "report/template.h"
-#include "report/trend_page.h"
+#include "report/template/template.h"
+#include "report/trend/trend_page.h"
 
 extern const struct command command_history;
 

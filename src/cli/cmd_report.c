@@ -9,7 +9,7 @@
 #include "cli/options.h"
 #include "cli/result_list.h"
 #include "report/report.h"
-#include "report/template.h"
+#include "report/template/template.h"
 
 extern const struct command command_report;
 

@@ -17,7 +17,7 @@
 #include "cli/run_summary.h"
 #include "measure/journal.h"
 #include "measure/signals.h"
-#include "report/acceptance.h"
+#include "report/acceptance/acceptance.h"
 #include "report/report.h"
 #include "result/outcome.h"
 #include "result/verdict.h"

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "report/headline_lines.h"
+#include "report/page/headline_lines.h"
 #include "result/outcome.h"
 
 #define MOST_SHOWN 20

@@ -4,7 +4,7 @@
  * every report prints.
  *
  * Adding a key: one row in the table of the section it belongs to (a suite's
- * keys are in the suite's own file, those of [report] in src/report/settings.c,
+ * keys are in the suite's own file, those of [report] in src/report/page/settings.c,
  * the rest in src/plan/keys.c).
  *
  * A table ends with a row whose name is NULL:

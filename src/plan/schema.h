@@ -21,7 +21,7 @@ extern const struct schema schema_limits; /* the same for a file of limits */
 
 /* keys.c; each ends with { 0 }. */
 extern const struct key run_keys[];
-extern const struct key report_keys[]; /* report/settings.c, which knows what a page can show */
+extern const struct key report_keys[]; /* report/page/settings.c, which knows what a page can show */
 extern const struct key limit_keys[];
 extern const struct key suite_keys[]; /* of every [suite], besides its own and the sampling keys */
 

@@ -21,16 +21,16 @@ struct report_options {
 	 * the first result's [report] section says; "": none.
 	 */
 	const char *reference, *baseline;
-	/* Memory limits for which the best split is named (report/splits_limit.h); NULL: as [report] says. */
+	/* Memory limits for which the best split is named (report/strategies/splits_limit.h); NULL: as [report] says. */
 	const char *memory_limits;
-	bool claims; /* the section of claims (report/claims.h), whatever the first result's [report] says */
+	bool claims; /* the section of claims (report/claims/claims.h), whatever the first result's [report] says */
 	/*
 	 * --layout=dir: also write report.css beside the page and link it, for servers whose
 	 * Content-Security-Policy blocks inline style (Jenkins). It is inlined as well, so that the
 	 * page can still be moved alone.
 	 */
 	bool separate_css;
-	/* A link to the acceptance page of the same result (report/acceptance.h); NULL: there is none. */
+	/* A link to the acceptance page of the same result (report/acceptance/acceptance.h); NULL: there is none. */
 	const char *acceptance_page;
 };
 

@@ -2,7 +2,7 @@
  * What the directions of the transfer suite mean: which devices a case has and which copies run
  * between them.
  *
- * Adding a direction: a value in the enum, a row in direction.c, its words in report/format.c and
+ * Adding a direction: a value in the enum, a row in direction.c, its words in report/view/format.c and
  * its line in docs/nvbandwidth.md.
  */
 #ifndef GPUPROOF_SUITES_TRANSFER_DIRECTION_H

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "judge/trend.h"
-#include "report/trend_page.h"
+#include "report/trend/trend_page.h"
 #include "sample_nights.h"
 
 static const char *const methods[] = {

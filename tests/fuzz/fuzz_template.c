@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "report/template.h"
+#include "report/template/template.h"
 
 #define SEPARATOR "\n===\n"
 

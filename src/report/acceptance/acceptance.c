@@ -1,0 +1,297 @@
+#include "report/acceptance/acceptance.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "judge/judge.h"
+#include "report/view/format.h"
+#include "report/page/html.h"
+#include "report/page/settings.h"
+#include "report/template/template.h"
+#include "report/view/view.h"
+
+/* Devices to blame that the answer names; the matrix has them all. */
+#define MOST_BLAMED 8
+
+static const struct {
+	const char *kind, *symbol;
+} looks[VERDICT_COUNT] = {
+	[VERDICT_PASS] = { "ok", "✓" },	   [VERDICT_WARN] = { "noisy", "~" },
+	[VERDICT_FAIL] = { "failed", "✗" },       [VERDICT_INCONCLUSIVE] = { "error", "?" },
+	[VERDICT_SKIP] = { "skipped", "○" }, [VERDICT_ERROR] = { "error", "!" },
+};
+
+const char *acceptance_kind(enum verdict verdict)
+{
+	return looks[verdict].kind;
+}
+
+const char *acceptance_symbol(enum verdict verdict)
+{
+	return looks[verdict].symbol;
+}
+
+/* The word at the top, which is all that some readers read. */
+static void set_answer(const struct acceptance *a, struct tree *page)
+{
+	const struct verdicts *v = a->result->judgement;
+
+	tree_text(page, "verdict_kind", verdicts_kind(v));
+	tree_text(page, "verdict_symbol", verdicts_symbol(v));
+	tree_text(page, "verdict_word", verdicts_word(v));
+	view_text(page, "verdict", v->sentence);
+	tree_flag(page, "inconclusive", strcmp(verdicts_word(v), "INCONCLUSIVE") == 0);
+}
+
+static bool is_bad(const struct check *c)
+{
+	return !c->accepted && c->verdict != VERDICT_PASS;
+}
+
+/* The worst of a device: what failed before what could not be judged, wrong results first, then by margin. */
+static bool worse(const struct check *a, const struct check *b)
+{
+	static const int rank[VERDICT_COUNT] = { [VERDICT_FAIL] = 5,
+						 [VERDICT_ERROR] = 4,
+						 [VERDICT_INCONCLUSIVE] = 3,
+						 [VERDICT_SKIP] = 2,
+						 [VERDICT_WARN] = 1 };
+
+	if (a->wrong != b->wrong)
+		return a->wrong;
+	if (rank[a->verdict] != rank[b->verdict])
+		return rank[a->verdict] > rank[b->verdict];
+	return isfinite(a->margin) && (!isfinite(b->margin) || a->margin < b->margin);
+}
+
+static const struct check *worst_of(const struct verdicts *v, const char *device, size_t *count)
+{
+	const struct check *worst = NULL;
+
+	*count = 0;
+	for (size_t i = 0; i < v->count; i++) {
+		const struct check *c = &v->checks[i];
+
+		if (!is_bad(c) || (*device ? !check_concerns(c, device) : *c->devices != '\0'))
+			continue;
+		++*count;
+		worst = !worst || worse(c, worst) ? c : worst;
+	}
+	return worst;
+}
+
+/* `d` NULL: the machine. */
+static void blame(const struct acceptance *a, const struct device_info *d, struct tree *list)
+{
+	const char *device = d ? d->id : "";
+	size_t count;
+	const struct check *c = worst_of(a->result->judgement, device, &count);
+	struct tree *item;
+	char *numbers;
+
+	if (!c || list->count >= MOST_BLAMED)
+		return;
+	item = tree_item(list);
+	view_text(item, "device", *device ? device : "the machine");
+	view_text(item, "uuid", d ? d->uuid : "");
+	view_text(item, "serial", d ? d->serial : "");
+	tree_text(item, "word", verdict_name(c->verdict));
+	tree_text(item, "symbol", acceptance_symbol(c->verdict));
+	view_text(item, "what", *c->case_id ? c->case_id : strcmp(c->limit, "run") ? c->limit : "");
+	numbers = check_numbers(c);
+	view_text(item, "numbers", numbers);
+	view_text(item, "reason", c->reason);
+	free(numbers);
+	if (count > 1)
+		tree_textf(item, "more", "and %zu more", count - 1);
+	else
+		tree_text(item, "more", "");
+}
+
+static void set_blamed(const struct acceptance *a, struct tree *page)
+{
+	struct tree *list = tree_list(page, "blamed");
+
+	for (size_t i = 0; i < a->result->device_count; i++)
+		blame(a, &a->result->devices[i], list);
+	blame(a, NULL, list);
+	tree_flag(page, "has_blamed", list->count != 0);
+}
+
+static void set_tiles(const struct acceptance *a, struct tree *page)
+{
+	static const struct {
+		enum verdict verdict;
+		const char *words;
+	} order[] = { { VERDICT_FAIL, "failed" },
+		      { VERDICT_ERROR, "could not be judged" },
+		      { VERDICT_INCONCLUSIVE, "inconclusive" },
+		      { VERDICT_WARN, "warnings" },
+		      { VERDICT_SKIP, "not measured" },
+		      { VERDICT_PASS, "passed" } };
+	struct tree *tiles = tree_list(page, "tiles");
+
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+		enum verdict verdict = order[i].verdict;
+
+		view_tile(tiles, acceptance_kind(verdict), acceptance_symbol(verdict),
+			  a->result->judgement->counts[verdict], order[i].words);
+	}
+}
+
+static const struct finding *same_subject(const struct finding *list, size_t count,
+					  const struct finding *f)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(list[i].subject, f->subject) == 0)
+			return &list[i];
+	return NULL;
+}
+
+static const char *const severities[] = { "ok", "note", "warning", "error" };
+static const char *const severity_kinds[] = { "ok", "skipped", "noisy", "failed" };
+
+static void add_finding(struct tree *list, const struct finding *before,
+			const struct finding *after, bool changed)
+{
+	const struct finding *worst =
+		!before || (after && after->severity > before->severity) ? after : before;
+	struct tree *row = tree_item(list);
+
+	view_text(row, "subject", worst->subject);
+	tree_text(row, "kind", severity_kinds[worst->severity]);
+	tree_text(row, "word", severities[worst->severity]);
+	view_text(row, "before", before ? before->text : "–");
+	view_text(row, "after", !after ? "–" : changed || !before ? after->text : "the same");
+	tree_text(row, "changed", changed ? "changed" : "");
+}
+
+/* Everything that is not in order or has changed stands open; the rest is for those who look. */
+static void set_flight(const struct acceptance *a, struct tree *page)
+{
+	const struct result *r = a->result;
+	struct tree *notable = tree_list(page, "flight_notable"),
+		    *others = tree_list(page, "flight_others");
+
+	for (size_t i = 0; i < r->preflight_count; i++) {
+		const struct finding *f = &r->preflight[i],
+				     *after = same_subject(r->postflight, r->postflight_count, f);
+		bool changed = after && flight_changed(f, after);
+		bool bad = f->severity >= SEVERITY_WARNING ||
+			   (after && after->severity >= SEVERITY_WARNING);
+
+		add_finding(changed || bad ? notable : others, f, after, changed);
+	}
+	for (size_t i = 0; i < r->postflight_count; i++)
+		if (!same_subject(r->preflight, r->preflight_count, &r->postflight[i]))
+			add_finding(r->postflight[i].severity >= SEVERITY_WARNING ? notable : others,
+				    NULL, &r->postflight[i], true);
+	tree_flag(page, "has_flight", notable->count || others->count);
+	tree_flag(page, "has_notable", notable->count != 0);
+	tree_flag(page, "has_others", others->count != 0);
+	tree_textf(page, "others_count", "%zu", others->count);
+}
+
+static char *default_title(const struct result *r)
+{
+	const char *label = view_string(r->label), *asked = report_setting(r, "title");
+	struct text out = TEXT_EMPTY;
+
+	if (*asked)
+		return xstrdup(asked);
+	text_addf(&out, "Acceptance: %s%s", label, *label ? ", " : "");
+	if (r->device_count > 1 && strcmp(r->devices[0].backend, "host") != 0)
+		text_addf(&out, "%zu × ", r->device_count);
+	text_add(&out, r->device_count ? r->devices[0].name : "no device");
+	return text_detach(&out);
+}
+
+/* The maps of all pairs of devices, of the suite that measures them. */
+static void set_topology(const struct view *view, struct tree *page)
+{
+	struct tree *all = tree_new(TREE_LIST), *maps = tree_list(page, "topology");
+
+	view_figures(view, "transfer", all);
+	for (size_t i = 0; i < all->count; i++) {
+		struct tree *chart = all->children[i];
+
+		for (size_t m = 0; m < chart->count; m++) {
+			if (chart->children[m]->kind != TREE_MAP ||
+			    strcmp(chart->children[m]->name, "heatmap") != 0)
+				continue;
+			tree_append(maps, chart);
+			all->children[i] = tree_new(TREE_MAP);
+			break;
+		}
+	}
+	tree_flag(page, "has_topology", maps->count != 0);
+	tree_free(all);
+}
+
+static struct tree *page_of(const struct acceptance *a, const struct view *view,
+			    const char *own_title)
+{
+	struct tree *page = tree_new(TREE_MAP);
+	char *title = own_title ? xstrdup(own_title) : default_title(a->result);
+
+	view_text(page, "title", title);
+	free(title);
+	view_runs(view, page);
+	set_answer(a, page);
+	set_blamed(a, page);
+	set_tiles(a, page);
+	view_warnings(view, page);
+	view_text(page, "limits_source", a->result->judgement->limits);
+	view_text(page, "host", result_fact(a->result, "hostname"));
+	tree_text(page, "run_page", a->run_page ? a->run_page : "");
+	acceptance_aspects(a, page);
+	acceptance_matrix(a, page);
+	acceptance_checks(a, page);
+	acceptance_charts(a, page);
+	acceptance_limits(a, page);
+	set_flight(a, page);
+	set_topology(view, page);
+	view_skipped(view, page);
+	view_devices_table(view, page);
+	view_environment(view, page);
+	view_data(view, page);
+	return page;
+}
+
+enum status acceptance_render(const struct acceptance *a, const struct report_options *options,
+			      struct text *html, struct error *err)
+{
+	struct tree *page;
+	struct view view;
+	enum status status;
+	size_t length;
+	char *css;
+
+	status = template_file(REPORT_STYLE_FILE, options->template_dir, &css, &length, err);
+	if (status != STATUS_OK)
+		return status;
+	view_init(&view, a->result, 1);
+	page = page_of(a, &view, options->title);
+	tree_text_owned(page, "css", css);
+	tree_flag(page, "linked", options->separate_css);
+	status = template_render("acceptance", options->template_dir, page, html, err);
+	tree_free(page);
+	view_release(&view);
+	return status;
+}
+
+enum status acceptance_write(const struct acceptance *a, const struct report_options *options,
+			     struct error *err)
+{
+	struct text html = TEXT_EMPTY;
+	enum status status = acceptance_render(a, options, &html, err);
+
+	if (status == STATUS_OK)
+		status = html_publish(options, &html, err);
+	text_release(&html);
+	return status;
+}

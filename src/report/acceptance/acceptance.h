@@ -1,0 +1,36 @@
+/*
+ * The acceptance page: whether a machine is accepted, which GPU is to blame and why, as one HTML page that is printed,
+ * signed and kept. From a result and the judge's verdicts alone.
+ */
+#ifndef GPUPROOF_REPORT_ACCEPTANCE_ACCEPTANCE_H
+#define GPUPROOF_REPORT_ACCEPTANCE_ACCEPTANCE_H
+
+#include "result/verdict.h"
+#include "report/report.h"
+
+struct acceptance {
+	const struct result *result; /* launches are pooled; with its judgement */
+	const char *run_page; /* a link to the page with all measurements; NULL: none */
+};
+
+/* Appends the page to `html`. Of `options` the title, template_dir and separate_css count. */
+enum status acceptance_render(const struct acceptance *acceptance,
+			      const struct report_options *options, struct text *html,
+			      struct error *err);
+/* The same into the file options->output, with report.css beside it for separate_css. */
+enum status acceptance_write(const struct acceptance *acceptance,
+			     const struct report_options *options, struct error *err);
+
+/* Parts: what each sets on the page. acceptance_aspects.c, _checks.c, _matrix.c, _charts.c */
+struct tree;
+struct view;
+void acceptance_checks(const struct acceptance *a, struct tree *page);
+void acceptance_limits(const struct acceptance *a, struct tree *page);
+void acceptance_aspects(const struct acceptance *a, struct tree *page);
+void acceptance_matrix(const struct acceptance *a, struct tree *page);
+void acceptance_charts(const struct acceptance *a, struct tree *page);
+/* "ok", "failed", "error", "noisy", "skipped": the verdict's class in report.css; and its symbol. */
+const char *acceptance_kind(enum verdict verdict);
+const char *acceptance_symbol(enum verdict verdict);
+
+#endif

@@ -1,0 +1,60 @@
+/* A row per device, a column per aspect: what was judged, how it came out, and how little there was to spare. */
+#include <math.h>
+
+#include "report/acceptance/acceptance.h"
+#include "report/view/format.h"
+#include "report/view/view.h"
+#include "result/verdict.h"
+
+static void set_words(struct tree *cell, const char *kind, const char *symbol, const char *word)
+{
+	tree_text(cell, "kind", kind);
+	tree_text(cell, "symbol", symbol);
+	tree_text(cell, "word", word);
+}
+
+static void set_detail(const struct aspect_judgement *a, struct tree *cell)
+{
+	char margin[FORMAT_SIZE];
+
+	if (!a || !a->judged)
+		view_text(cell, "detail", a ? a->reason : "");
+	else if (isfinite(a->margin))
+		tree_textf(cell, "detail", "%zu of %zu, margin %s", a->passed, a->checks,
+			   format_margin(a->margin, margin, sizeof(margin)));
+	else
+		tree_textf(cell, "detail", "%zu of %zu", a->passed, a->checks);
+}
+
+static void add_cell(const struct aspect_judgement *a, struct tree *cells)
+{
+	struct tree *cell = tree_item(cells);
+
+	if (a && a->judged)
+		set_words(cell, acceptance_kind(a->verdict), acceptance_symbol(a->verdict),
+			  verdict_name(a->verdict));
+	else if (a && a->promised)
+		set_words(cell, "error", "?", "not judged");
+	else
+		set_words(cell, "none", "·", "not asked for");
+	set_detail(a, cell);
+}
+
+void acceptance_aspects(const struct acceptance *a, struct tree *page)
+{
+	const struct verdicts *v = a->result->judgement;
+	struct tree *columns = tree_list(page, "aspect_columns"),
+		    *rows = tree_list(page, "aspect_rows");
+
+	for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++)
+		tree_item_text(columns, aspect_name((enum aspect)k));
+	for (size_t i = 0; i < v->device_count; i++) {
+		struct tree *row = tree_item(rows), *cells;
+
+		view_text(row, "device", v->devices[i].device);
+		cells = tree_list(row, "cells");
+		for (int k = ASPECT_NONE + 1; k < ASPECT_COUNT; k++)
+			add_cell(device_aspect(&v->devices[i], (enum aspect)k), cells);
+	}
+	tree_flag(page, "has_aspects", v->device_count != 0);
+}

@@ -1,0 +1,202 @@
+/* The tables of checks, and of the limits behind them: value, limit, margin and origin on one row. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "report/acceptance/acceptance.h"
+#include "report/view/format.h"
+#include "report/view/view.h"
+
+#define MOST_ROWS 400 /* of one table: the rest is counted */
+
+struct row {
+	const struct check *check;
+	size_t order;
+};
+
+/* Wrong results first, then the worst margin; else as the judge said it. */
+static int by_margin(const void *a, const void *b)
+{
+	const struct row *p = a, *q = b;
+	double m = isfinite(p->check->margin) ? p->check->margin : -INFINITY,
+	       n = isfinite(q->check->margin) ? q->check->margin : -INFINITY;
+
+	if (p->check->wrong != q->check->wrong)
+		return p->check->wrong ? -1 : 1;
+	if (m != n)
+		return m < n ? -1 : 1;
+	return (p->order > q->order) - (p->order < q->order);
+}
+
+static char *check_quantity(const struct check *c, double value, char *out, size_t size)
+{
+	if (!check_counts(c))
+		return format_quantity(value, c->unit, out, size);
+	snprintf(out, size, "%.0f", value);
+	return out;
+}
+
+static void set_numbers(struct tree *row, const struct check *c)
+{
+	char text[FORMAT_SIZE], low[FORMAT_SIZE], high[FORMAT_SIZE];
+
+	tree_text(row, "value",
+		  isfinite(c->value) ? check_quantity(c, c->value, text, sizeof(text)) : "");
+	if (isfinite(c->low) && isfinite(c->high) && c->low != c->high)
+		tree_textf(row, "interval", "%s to %s",
+			   format_quantity(c->low, c->unit, low, sizeof(low)),
+			   format_quantity(c->high, c->unit, high, sizeof(high)));
+	else
+		tree_text(row, "interval", "");
+	if (c->comparison != NO_COMPARISON && isfinite(c->bound))
+		tree_textf(row, "bound", "%s %s", c->comparison == AT_MOST ? "at most" : "at least",
+			   check_quantity(c, c->bound, text, sizeof(text)));
+	else
+		tree_text(row, "bound", "");
+	if (isfinite(c->margin))
+		tree_text(row, "margin", format_margin(c->margin, text, sizeof(text)));
+	else
+		tree_text(row, "margin", "");
+	if (c->launches > 1)
+		tree_textf(row, "n", "%zu launches", c->launches);
+	else if (c->samples)
+		tree_textf(row, "n", "%zu samples", c->samples);
+	else
+		tree_text(row, "n", "");
+}
+
+static void set_origin(struct tree *row, const struct check *c)
+{
+	struct text out = TEXT_EMPTY;
+
+	text_add(&out, c->bound_text);
+	if (*c->bound_origin)
+		text_addf(&out, "%s%s", out.length ? "; " : "", c->bound_origin);
+	if (*c->place)
+		text_addf(&out, "%s%s", out.length ? "; " : "", c->place);
+	view_text(row, "origin", out.data ? out.data : "");
+	text_release(&out);
+}
+
+static void add_row(struct tree *rows, const struct check *c)
+{
+	struct tree *row = tree_item(rows);
+	char name[FORMAT_SIZE];
+
+	tree_text(row, "kind", acceptance_kind(c->verdict));
+	tree_text(row, "symbol", acceptance_symbol(c->verdict));
+	tree_text(row, "word", c->wrong ? "WRONG" : verdict_name(c->verdict));
+	tree_text(row, "allowed", c->accepted && c->verdict != VERDICT_PASS ? "accepted" : "");
+	view_text(row, "limit", strcmp(c->limit, "run") == 0 ? "" : c->limit);
+	view_text(row, "devices", *c->devices ? c->devices : "the machine");
+	view_text(row, "case_id", c->case_id);
+	view_text(row, "metric", format_metric(c->metric, name, sizeof(name)));
+	view_text(row, "reason", c->reason);
+	set_numbers(row, c);
+	set_origin(row, c);
+}
+
+static void add_table(const struct acceptance *a, struct tree *page, const char *name,
+		      enum verdict first, enum verdict second)
+{
+	const struct verdicts *v = a->result->judgement;
+	struct row *rows = xcalloc(v->count + 1, sizeof(*rows));
+	struct tree *table = tree_map(page, name), *list;
+	size_t count = 0;
+
+	for (size_t i = 0; i < v->count; i++)
+		if (v->checks[i].verdict == first || v->checks[i].verdict == second)
+			rows[count++] = (struct row){ &v->checks[i], i };
+	if (count)
+		qsort(rows, count, sizeof(*rows), by_margin);
+	list = tree_list(table, "rows");
+	for (size_t i = 0; i < count && i < MOST_ROWS; i++)
+		add_row(list, rows[i].check);
+	tree_text(table, "name", name);
+	tree_flag(table, "any", count != 0);
+	tree_textf(table, "count", "%zu", count);
+	if (count > MOST_ROWS)
+		tree_textf(table, "left_out", "%zu more are not shown here; gpuproof check --all",
+			   count - MOST_ROWS);
+	else
+		tree_text(table, "left_out", "");
+	free(rows);
+}
+
+void acceptance_checks(const struct acceptance *a, struct tree *page)
+{
+	add_table(a, page, "failed", VERDICT_FAIL, VERDICT_FAIL);
+	add_table(a, page, "undecided", VERDICT_INCONCLUSIVE, VERDICT_ERROR);
+	add_table(a, page, "warned", VERDICT_WARN, VERDICT_WARN);
+	add_table(a, page, "passed", VERDICT_PASS, VERDICT_PASS);
+	add_table(a, page, "unmeasured", VERDICT_SKIP, VERDICT_SKIP);
+}
+
+/* Checks of one limit with one bound text. */
+struct limit_row {
+	const struct check *first, *tightest;
+	size_t counts[VERDICT_COUNT], total;
+};
+
+static struct limit_row *row_of(struct limit_row *rows, size_t *count, const struct check *c)
+{
+	for (size_t i = 0; i < *count; i++)
+		if (strcmp(rows[i].first->limit, c->limit) == 0 &&
+		    strcmp(rows[i].first->bound_text, c->bound_text) == 0)
+			return &rows[i];
+	rows[*count] = (struct limit_row){ .first = c };
+	return &rows[(*count)++];
+}
+
+static void add_limit(struct tree *list, const struct limit_row *r)
+{
+	struct tree *row = tree_item(list);
+	struct text words = TEXT_EMPTY;
+	char name[FORMAT_SIZE];
+
+	for (int v = 0; v < VERDICT_COUNT; v++)
+		if (r->counts[v])
+			text_addf(&words, "%s%zu %s", words.length ? ", " : "", r->counts[v],
+				  verdict_name((enum verdict)v));
+	view_text(row, "limit", r->first->limit);
+	view_text(row, "metric", format_metric(r->first->metric, name, sizeof(name)));
+	view_text(row, "bound", r->first->bound_text);
+	view_text(row, "origin", r->first->bound_origin);
+	view_text(row, "place", r->first->place);
+	tree_text_owned(row, "checks", text_detach(&words));
+	if (r->tightest) {
+		tree_text(row, "margin", format_margin(r->tightest->margin, name, sizeof(name)));
+		view_text(row, "tightest", r->tightest->devices);
+	} else {
+		tree_text(row, "margin", "");
+		tree_text(row, "tightest", "");
+	}
+}
+
+void acceptance_limits(const struct acceptance *a, struct tree *page)
+{
+	const struct verdicts *v = a->result->judgement;
+	struct limit_row *rows = xcalloc(v->count + 1, sizeof(*rows));
+	struct tree *list = tree_list(page, "limits");
+	size_t count = 0;
+
+	for (size_t i = 0; i < v->count; i++) {
+		const struct check *c = &v->checks[i];
+		struct limit_row *row;
+
+		if (strcmp(c->limit, "run") == 0)
+			continue;
+		row = row_of(rows, &count, c);
+		row->counts[c->verdict]++;
+		if (isfinite(c->margin) &&
+		    (!row->tightest || c->margin < row->tightest->margin))
+			row->tightest = c;
+	}
+	for (size_t i = 0; i < count; i++)
+		add_limit(list, &rows[i]);
+	tree_flag(page, "has_limits", count != 0);
+	free(rows);
+}

@@ -1,0 +1,162 @@
+/* A row per device, a column per suite: the page's most printed table. Words, not colours alone. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "report/acceptance/acceptance.h"
+#include "report/view/format.h"
+#include "report/view/view.h"
+
+/* What became of one suite on one device. */
+struct cell {
+	size_t counts[VERDICT_COUNT];
+	size_t missing; /* of the skipped, those that no limit allows */
+	size_t checks, cases, ran, wrong, errors;
+};
+
+static bool on_device(const struct case_result *c, const char *device)
+{
+	for (size_t i = 0; i < c->device_count; i++)
+		if (strcmp(view_string(c->devices[i]), device) == 0)
+			return true;
+	return false;
+}
+
+static bool of_suite(const char *case_id, const char *suite)
+{
+	size_t length = strlen(suite);
+
+	/* "suite/..." or "suite:label/..." */
+	return strncmp(case_id, suite, length) == 0 &&
+	       (case_id[length] == '/' || case_id[length] == ':' || case_id[length] == '@');
+}
+
+static struct cell cell_of(const struct acceptance *a, const char *device, const char *suite)
+{
+	struct cell cell = { .checks = 0 };
+
+	for (size_t i = 0; i < a->result->judgement->count; i++) {
+		const struct check *c = &a->result->judgement->checks[i];
+
+		if (!check_concerns(c, device) ||
+		    (suite ? !of_suite(c->case_id, suite) : *c->case_id != '\0'))
+			continue;
+		cell.counts[c->verdict]++;
+		cell.missing += c->verdict == VERDICT_SKIP && !c->accepted;
+		cell.checks++;
+	}
+	for (size_t i = 0; suite && i < a->result->case_count; i++) {
+		const struct case_result *c = &a->result->cases[i];
+
+		if (strcmp(view_string(c->suite), suite) != 0 || !on_device(c, device))
+			continue;
+		cell.cases++;
+		cell.ran += c->status != CASE_SKIPPED;
+		cell.wrong += c->status == CASE_FAILED;
+		cell.errors += c->status == CASE_ERROR;
+	}
+	return cell;
+}
+
+/* The gravest first. */
+static enum verdict worst_of(const struct cell *cell)
+{
+	static const enum verdict order[] = { VERDICT_FAIL, VERDICT_ERROR, VERDICT_INCONCLUSIVE,
+					      VERDICT_WARN, VERDICT_PASS, VERDICT_SKIP };
+
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+		if (order[i] == VERDICT_WARN && cell->missing)
+			return VERDICT_SKIP;
+		if (cell->counts[order[i]])
+			return order[i];
+	}
+	return VERDICT_SKIP;
+}
+
+/* "12 of 12": how many checks have the word. */
+static void add_cell(const struct cell *cell, bool flight, struct tree *list)
+{
+	struct tree *item = tree_item(list);
+	enum verdict worst = worst_of(cell);
+
+	if (cell->checks) {
+		tree_text(item, "kind", acceptance_kind(worst));
+		tree_text(item, "symbol", acceptance_symbol(worst));
+		tree_text(item, "word", verdict_name(worst));
+		if (worst == VERDICT_SKIP || !cell->counts[VERDICT_SKIP])
+			tree_textf(item, "count", "%zu of %zu", cell->counts[worst], cell->checks);
+		else
+			tree_textf(item, "count", "%zu of %zu, %zu skipped", cell->counts[worst],
+				   cell->checks, cell->counts[VERDICT_SKIP]);
+	} else if (cell->errors) {
+		tree_text(item, "kind", "error");
+		tree_text(item, "symbol", "!");
+		tree_text(item, "word", "error");
+		tree_textf(item, "count", "%zu of %zu, no limit", cell->errors, cell->cases);
+	} else if (cell->ran) {
+		tree_text(item, "kind", "none");
+		tree_text(item, "symbol", "·");
+		tree_text(item, "word", "no limit");
+		tree_textf(item, "count", "%zu measured", cell->ran);
+	} else {
+		tree_text(item, "kind", flight ? "none" : "skipped");
+		tree_text(item, "symbol", flight ? "·" : "○");
+		tree_text(item, "word", flight ? "nothing found" : "not run");
+		tree_text(item, "count", "");
+	}
+}
+
+static void add_device(const struct acceptance *a, const struct device_info *d,
+		       const char *const *suites, size_t suite_count, struct tree *rows)
+{
+	struct tree *row = tree_item(rows), *cells;
+	struct cell flight = cell_of(a, d->id, NULL), all = { .checks = 0 };
+	char name[FORMAT_SIZE];
+
+	for (size_t i = 0; i < a->result->judgement->count; i++) {
+		if (!check_concerns(&a->result->judgement->checks[i], d->id))
+			continue;
+		all.counts[a->result->judgement->checks[i].verdict]++;
+		all.checks++;
+	}
+	view_text(row, "device", d->id);
+	view_device_name(d->name, name, sizeof(name));
+	view_text(row, "model", name);
+	view_text(row, "uuid", d->uuid);
+	view_text(row, "serial", d->serial);
+	view_text(row, "pci", d->pci);
+	tree_text(row, "kind", all.checks ? acceptance_kind(worst_of(&all)) : "none");
+	cells = tree_list(row, "cells");
+	for (size_t s = 0; s < suite_count; s++) {
+		struct cell cell = cell_of(a, d->id, suites[s]);
+
+		add_cell(&cell, false, cells);
+	}
+	add_cell(&flight, true, cells);
+}
+
+void acceptance_matrix(const struct acceptance *a, struct tree *page)
+{
+	const struct result *r = a->result;
+	const char **suites = xcalloc(r->case_count + 1, sizeof(*suites));
+	struct tree *columns = tree_list(page, "matrix_columns"),
+		    *rows = tree_list(page, "matrix_rows");
+	size_t count = 0;
+
+	for (size_t i = 0; i < r->case_count; i++) {
+		const char *suite = view_string(r->cases[i].suite);
+		size_t s = 0;
+
+		while (s < count && strcmp(suites[s], suite) != 0)
+			s++;
+		if (s == count)
+			suites[count++] = suite;
+	}
+	for (size_t s = 0; s < count; s++)
+		tree_item_text(columns, suites[s]);
+	tree_item_text(columns, "condition");
+	for (size_t i = 0; i < r->device_count; i++)
+		add_device(a, &r->devices[i], suites, count, rows);
+	tree_flag(page, "has_matrix", r->device_count != 0);
+	free(suites);
+}

@@ -1,0 +1,152 @@
+/*
+ * Charts: from numbers to the geometry that chart_*.mustache draw. All text in a chart goes through
+ * the templates' escaping; nothing here writes markup (only path data: letters and numbers).
+ *
+ * One struct serves every kind:
+ *	CHART_LINES    a series is a line, a point has x and y;
+ *	CHART_BARS     a series is a group of bars under a heading, a point is a bar `text` of length y;
+ *	CHART_HEATMAP  a series is a row, a point the cell in column `text`;
+ *	CHART_STACKED  a series is a bar, a point a part of it, `text` of length y;
+ *	CHART_TIMELINE a series is a row, a point a span `text` from x to y in the colour `style`, named by `label`;
+ *	CHART_MAP      a series is a row, a point the cell in column `text`: `label`, and the colour `style`, which `key` names;
+ *	CHART_STRIP    a series is a group of rows, a point is a row `text` with its samples.
+ *
+ * Adding a kind: an enum value, draw function and row in chart.c's table, chart_<kind>.mustache, a
+ * line in chart.mustache.
+ */
+#ifndef GPUPROOF_REPORT_CHART_CHART_H
+#define GPUPROOF_REPORT_CHART_CHART_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/text.h"
+#include "report/chart/scale.h"
+#include "report/template/tree.h"
+#include "result/metric.h"
+
+enum chart_kind {
+	CHART_LINES,
+	CHART_BARS,
+	CHART_HEATMAP,
+	CHART_STRIP,
+	CHART_STACKED,
+	CHART_TIMELINE,
+	CHART_MAP
+};
+
+enum chart_look { CHART_SOLID, CHART_HOLLOW, CHART_DASHED }; /* of a bar */
+
+struct chart_point {
+	double x, y, low, high; /* low, high: 95 % interval; NaN: none */
+	size_t n;
+	char *text;            /* of x: "64 MiB"; the bar's, row's or cell's name */
+	const double *samples; /* CHART_STRIP; borrowed */
+	size_t sample_count;
+	double p50, p95, p99; /* CHART_STRIP */
+	double ideal;         /* CHART_BARS: a dashed tick; NaN: none */
+	size_t style;         /* CHART_BARS, _TIMELINE, _MAP: colour */
+	char *label; /* CHART_TIMELINE: short name, shown where it fits; CHART_MAP: the cell's words */
+	enum chart_look look; /* CHART_BARS */
+};
+
+struct chart_series {
+	char *name;
+	size_t style; /* CHART_LINES: colour, dash and marker */
+	struct chart_point *points;
+	size_t count, capacity;
+};
+
+struct chart {
+	enum chart_kind kind;
+	char *id; /* unique on the page */
+	char *title;
+	char *shows;   /* one sentence: what is drawn */
+	char *finding; /* one sentence: what it says; NULL: chart_draw() finds one */
+	char *x_name, *x_unit, *y_name, *y_unit;
+	enum scale_kind x_scale, y_scale;
+	enum better better;
+	double reference;    /* CHART_BARS: bars start at this value; NaN: at 0 */
+	bool close;          /* CHART_STRIP: the axis spans what is there, and medians alone are marked */
+	bool over_time;      /* CHART_LINES: low and high are the extremes of many readings, not an interval */
+	bool fitted;         /* CHART_LINES of times over sizes: their latency and bandwidth in a table */
+	bool together;       /* CHART_HEATMAP: a cell is of both ways at once, not from its row to its column */
+	struct extent range; /* CHART_HEATMAP: spanned by the colours as well: maps compare */
+	char *note;          /* what is left out; "" */
+	const char *const *key; /* CHART_TIMELINE, _MAP: what each colour stands for, NULL-terminated; borrowed */
+	struct chart_series *series;
+	size_t count, capacity;
+};
+
+void chart_init(struct chart *chart, enum chart_kind kind);
+void chart_release(struct chart *chart);
+/* Parts of one as percent: values, intervals and unit. */
+void chart_in_percent(struct chart *chart);
+/* The series `name`, added when it is new. */
+struct chart_series *chart_series_named(struct chart *chart, const char *name);
+/* A new point: NaN and 0 in everything, `text` copied. */
+struct chart_point *chart_point_new(struct chart_series *series, const char *text);
+
+/* Appends the chart to a list for chart.mustache: texts, geometry, data table. */
+void chart_draw(const struct chart *chart, struct tree *charts);
+
+/* For the kinds: geometry into `map`; `finding` gets the sentence. */
+void chart_lines_draw(const struct chart *chart, struct tree *map);
+void chart_bars_draw(const struct chart *chart, struct tree *map);
+void chart_heatmap_draw(const struct chart *chart, struct tree *map);
+void chart_strip_draw(const struct chart *chart, struct tree *map);
+void chart_stacked_draw(const struct chart *chart, struct tree *map);
+void chart_timeline_draw(const struct chart *chart, struct tree *map);
+void chart_map_draw(const struct chart *chart, struct tree *map);
+
+/* chart_fit.c: the list "fit", one table or none. */
+void chart_fit(const struct chart *chart, struct tree *map);
+
+#define CHART_STYLES 8 /* then they repeat */
+
+/* Shared by the kinds. */
+#define CHART_WIDTH 480.0
+#define CHART_CHARACTER 6.7 /* px: mean width in labels (11 px) of a wide font, DejaVu Sans */
+struct chart_style {
+	const char *colour, *dash; /* dash: "none" or a stroke-dasharray */
+	const char *ink;           /* of text upon the colour */
+};
+const struct chart_style *chart_style(size_t series);
+#define CHART_PARTS 12 /* colours of the parts of a bar, the styles' first; then they repeat */
+const char *chart_part_colour(size_t part);
+#define CHART_SHADES 9
+struct chart_shade {
+	const char *colour, *ink; /* ink: of text upon the colour */
+};
+/* CHART_HEATMAP: of a value at `position` from 0, the lowest, to 1. */
+const struct chart_shade *chart_shade(double position);
+struct extent chart_extent(const struct chart *chart); /* of y with intervals */
+size_t chart_characters(const char *text);             /* of UTF-8 */
+/* "12.3", "4": one decimal, none where it is zero. */
+void chart_number(struct text *out, double value);
+void chart_coordinate(struct tree *map, const char *name, double value);
+/* The marker of series `series` at (x, y) as path data. */
+void chart_marker(struct text *path, size_t series, double x, double y);
+/* The point's y with its unit: what was not measured here (its look) as its source states it. */
+char *chart_value(const struct chart *chart, const struct chart_point *point, char *out, size_t size);
+/* Ticks as a list of { at, label }. */
+void chart_ticks(struct tree *map, const char *name, const struct scale *scale, const char *unit,
+		 double factor);
+/*
+ * A square of a colour and what it stands for, in rows of three, or of two where names are long. chart_key_item() appends
+ * to the list "key"; chart_key_height() is that of `count` items.
+ */
+size_t chart_key_columns(const char *const *names, size_t count);
+void chart_key_item(struct tree *key, size_t columns, const char *colour, const char *name);
+double chart_key_height(size_t count, size_t columns);
+/* The list "key" of each colour that some point has; returns its height. */
+double chart_key(const struct chart *chart, struct tree *map);
+/* Whether any point has an interval. */
+bool chart_has_intervals(const struct chart *chart);
+/*
+ * The texts of all points, each once, in order of appearance. Borrowed; the array is the caller's.
+ */
+const char **chart_texts(const struct chart *chart, size_t *count);
+const struct chart_point *chart_point_named(const struct chart_series *series, const char *text);
+
+#endif

@@ -1,0 +1,110 @@
+/* A square of numbers: rows from, columns to, dark where it is high. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/chart/chart.h"
+#include "report/view/format.h"
+
+#define TOP 44.0
+#define NAME_LONGEST 14
+#define CELL_TALLEST 44.0
+
+/*
+ * The ramp spans at least a fifth of the highest value: cells that are all but equal must not look
+ * far apart.
+ */
+static const struct chart_shade *shade(const struct extent *extent, double value)
+{
+	double low = fmin(extent->min, 0.8 * extent->max);
+
+	return chart_shade(extent->max > low ? (value - low) / (extent->max - low) : 0.5);
+}
+
+static int name_order(const void *a, const void *b)
+{
+	return strverscmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+struct grid {
+	double left, cell_width, cell_height, factor;
+	struct extent extent;
+};
+
+static void draw_cell(const struct grid *grid, struct tree *list, const struct chart_point *point,
+		      size_t row, size_t column)
+{
+	bool there = point && isfinite(point->y);
+	const struct chart_shade *shown = there ? shade(&grid->extent, point->y) : NULL;
+	struct tree *cell = tree_item(list);
+	char value[FORMAT_SIZE] = "";
+
+	if (there)
+		format_scaled(point->y, grid->factor, value, sizeof(value));
+	chart_coordinate(cell, "x", grid->left + grid->cell_width * (double)column);
+	chart_coordinate(cell, "y", TOP + grid->cell_height * (double)row);
+	chart_coordinate(cell, "middle", grid->left + grid->cell_width * ((double)column + 0.5));
+	chart_coordinate(cell, "text_y", TOP + grid->cell_height * ((double)row + 0.5) + 4);
+	tree_text(cell, "fill", there ? shown->colour : "#ffffff");
+	tree_text(cell, "ink", there ? shown->ink : "#1a1a1a");
+	tree_text(cell, "value", there ? value : "\u2013");
+}
+
+static void draw_rows(const struct chart *chart, const struct grid *grid, struct tree *map,
+		      const char *const *columns, size_t count)
+{
+	struct tree *cells = tree_list(map, "cells"), *names = tree_list(map, "row_names");
+
+	for (size_t s = 0; s < chart->count; s++) {
+		struct tree *name = tree_item(names);
+
+		tree_text_owned(name, "name", format_label(chart->series[s].name, NAME_LONGEST));
+		chart_coordinate(name, "y", TOP + grid->cell_height * ((double)s + 0.5) + 4);
+		for (size_t c = 0; c < count; c++)
+			draw_cell(grid, cells, chart_point_named(&chart->series[s], columns[c]), s,
+				  c);
+	}
+}
+
+static void draw_columns(const struct grid *grid, struct tree *map, const char *const *columns,
+			 size_t count)
+{
+	struct tree *names = tree_list(map, "column_names");
+
+	for (size_t c = 0; c < count; c++) {
+		struct tree *name = tree_item(names);
+
+		tree_text_owned(name, "name", format_label(columns[c], NAME_LONGEST));
+		chart_coordinate(name, "x", grid->left + grid->cell_width * ((double)c + 0.5));
+	}
+}
+
+void chart_heatmap_draw(const struct chart *chart, struct tree *map)
+{
+	struct grid grid = { .left = 100, .extent = EXTENT_EMPTY };
+	char unit[FORMAT_SIZE];
+	size_t count;
+	const char **columns = chart_texts(chart, &count);
+
+	qsort(columns, count, sizeof(*columns), name_order);
+	for (size_t s = 0; s < chart->count; s++)
+		for (size_t p = 0; p < chart->series[s].count; p++)
+			extent_add(&grid.extent, chart->series[s].points[p].y);
+	extent_add(&grid.extent, chart->range.min);
+	extent_add(&grid.extent, chart->range.max);
+	grid.factor = format_unit(grid.extent.max, chart->y_unit, unit, sizeof(unit));
+	grid.cell_width = fmin((CHART_WIDTH - grid.left - 4) / (double)count, 120);
+	grid.cell_height = fmin(grid.cell_width, CELL_TALLEST);
+	chart_coordinate(map, "width", CHART_WIDTH);
+	chart_coordinate(map, "height", TOP + grid.cell_height * (double)chart->count + 8);
+	chart_coordinate(map, "cell_width", grid.cell_width);
+	chart_coordinate(map, "cell_height", grid.cell_height);
+	chart_coordinate(map, "left", grid.left);
+	chart_coordinate(map, "name_x", grid.left - 8);
+	tree_text(map, "unit", unit);
+	tree_text(map, "ends", chart->together ? "between the row and the column" : "from the row to the column");
+	tree_text(map, "y_title", chart->y_name);
+	draw_columns(&grid, map, columns, count);
+	draw_rows(chart, &grid, map, columns, count);
+	free(columns);
+}

@@ -1,0 +1,291 @@
+/* Lines over x with markers, whiskers and band of the interval, named at their ends. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "report/chart/chart.h"
+#include "report/view/format.h"
+
+#define HEIGHT 270.0
+#define TOP 26.0
+#define BOTTOM 232.0
+#define LEFT 50.0  /* at least: where labels of the axis are wide, more */
+#define LABEL_GAP 8.0
+#define LABEL_HEIGHT 14.0
+#define LABEL_LONGEST 26 /* characters */
+#define DECIMATE_FROM                                                                              \
+	2000 /* points of a line: beyond, the extremes of each pixel column are enough */
+
+struct lines {
+	const struct chart *chart;
+	struct scale x, y;
+	double left, right; /* of the plot */
+	size_t label_longest;
+};
+
+static int by_x(const void *a, const void *b)
+{
+	const struct chart_point *p = a, *q = b;
+
+	return (p->x > q->x) - (p->x < q->x);
+}
+
+/* Keeps the lowest and the highest point of each pixel column, in order. Returns how many. */
+static size_t decimate(const struct lines *l, struct chart_point *points, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count;) {
+		long column = lround(scale_at(&l->x, points[i].x));
+		size_t low = i, high = i, end = i;
+
+		for (; end < count && lround(scale_at(&l->x, points[end].x)) == column; end++) {
+			low = points[end].y < points[low].y ? end : low;
+			high = points[end].y > points[high].y ? end : high;
+		}
+		points[kept++] = points[low < high ? low : high];
+		if (low != high)
+			points[kept++] = points[low < high ? high : low];
+		i = end;
+	}
+	return kept;
+}
+
+/* The series' drawable points in order of x; the array is the caller's, the texts are not. */
+static struct chart_point *ordered(const struct lines *l, const struct chart_series *series,
+				   size_t *count)
+{
+	struct chart_point *points = xmalloc((series->count + 1) * sizeof(*points));
+	size_t n = 0;
+
+	for (size_t p = 0; p < series->count; p++)
+		if (isfinite(series->points[p].x) &&
+		    (l->x.kind == SCALE_LINEAR || series->points[p].x > 0))
+			points[n++] = series->points[p];
+	qsort(points, n, sizeof(*points), by_x);
+	*count = n > DECIMATE_FROM ? decimate(l, points, n) : n;
+	return points;
+}
+
+static void move(struct text *path, char command, double x, double y)
+{
+	text_add_char(path, command);
+	chart_number(path, x);
+	text_add_char(path, ' ');
+	chart_number(path, y);
+}
+
+static void draw_line(const struct lines *l, struct tree *map, const struct chart_point *points,
+		      size_t count)
+{
+	struct text path = TEXT_EMPTY;
+	bool pen_down = false;
+
+	for (size_t p = 0; p < count; p++) {
+		if (!isfinite(points[p].y)) {
+			pen_down = false; /* a gap, not a bridge over what nobody measured */
+			continue;
+		}
+		move(&path, pen_down ? 'L' : 'M', scale_at(&l->x, points[p].x),
+		     scale_at(&l->y, points[p].y));
+		pen_down = true;
+	}
+	tree_text_owned(map, "line", text_detach(&path));
+}
+
+static void draw_marks(const struct lines *l, struct tree *map, size_t style,
+		       const struct chart_point *points, size_t count)
+{
+	struct text marks = TEXT_EMPTY, whiskers = TEXT_EMPTY;
+
+	for (size_t p = 0; p < count; p++) {
+		double x = scale_at(&l->x, points[p].x);
+
+		if (!isfinite(points[p].y))
+			continue;
+		if (l->chart->over_time)
+			continue;
+		if (count <= 100)
+			chart_marker(&marks, style, x, scale_at(&l->y, points[p].y));
+		if (!isfinite(points[p].low) || !isfinite(points[p].high))
+			continue;
+		move(&whiskers, 'M', x, scale_at(&l->y, points[p].low));
+		move(&whiskers, 'L', x, scale_at(&l->y, points[p].high));
+	}
+	tree_text_owned(map, "marks", text_detach(&marks));
+	tree_text_owned(map, "whiskers", text_detach(&whiskers));
+}
+
+/* The interval as an area: there along the upper ends, back along the lower ones. */
+static void draw_band(const struct lines *l, struct tree *map, const struct chart_point *points,
+		      size_t count)
+{
+	struct text path = TEXT_EMPTY;
+
+	for (size_t start = 0; start < count;) {
+		size_t end = start;
+
+		while (end < count && isfinite(points[end].low) && isfinite(points[end].high))
+			end++;
+		for (size_t p = start; end - start > 1 && p < end; p++)
+			move(&path, p == start ? 'M' : 'L', scale_at(&l->x, points[p].x),
+			     scale_at(&l->y, points[p].high));
+		for (size_t p = end; end - start > 1 && p > start; p--)
+			move(&path, 'L', scale_at(&l->x, points[p - 1].x),
+			     scale_at(&l->y, points[p - 1].low));
+		if (end - start > 1)
+			text_add_char(&path, 'Z');
+		start = end == start ? start + 1 : end;
+	}
+	tree_text_owned(map, "band", text_detach(&path));
+}
+
+struct label {
+	size_t series, style;
+	double x, wanted, y; /* the line's end; where the label goes */
+};
+
+static int by_height(const void *a, const void *b)
+{
+	const struct label *p = a, *q = b;
+
+	if (p->wanted != q->wanted)
+		return p->wanted < q->wanted ? -1 : 1;
+	return (p->series > q->series) - (p->series < q->series);
+}
+
+/*
+ * Labels in order of height, each at least LABEL_HEIGHT below the one above, none below the plot.
+ */
+static void relax(struct label *labels, size_t count)
+{
+	qsort(labels, count, sizeof(*labels), by_height);
+	for (size_t i = 0; i < count; i++) {
+		labels[i].y = fmax(labels[i].wanted, TOP);
+		if (i)
+			labels[i].y = fmax(labels[i].y, labels[i - 1].y + LABEL_HEIGHT);
+	}
+	for (size_t i = count; i-- > 0;) {
+		double limit = i + 1 < count ? labels[i + 1].y - LABEL_HEIGHT : BOTTOM;
+
+		labels[i].y = fmin(labels[i].y, limit);
+	}
+}
+
+static void draw_labels(const struct lines *l, struct tree *map, struct label *labels, size_t count)
+{
+	struct tree *list = tree_list(map, "labels");
+
+	relax(labels, count);
+	for (size_t i = 0; i < count; i++) {
+		const struct chart_style *style = chart_style(labels[i].style);
+		struct tree *label = tree_item(list);
+		struct text mark = TEXT_EMPTY, leader = TEXT_EMPTY;
+
+		chart_marker(&mark, labels[i].style, l->right + 14, labels[i].y);
+		move(&leader, 'M', labels[i].x + 4, labels[i].wanted);
+		move(&leader, 'L', l->right + 9, labels[i].y);
+		tree_text(label, "colour", style->colour);
+		tree_text_owned(label, "mark", text_detach(&mark));
+		tree_text_owned(label, "leader", text_detach(&leader));
+		chart_coordinate(label, "x", l->right + 21);
+		chart_coordinate(label, "y", labels[i].y + 4);
+		tree_text_owned(
+			label, "name",
+			format_name(l->chart->series[labels[i].series].name, LABEL_LONGEST));
+	}
+}
+
+static void draw_series(const struct lines *l, struct tree *list, size_t series,
+			struct label *label)
+{
+	size_t style_number = l->chart->series[series].style;
+	const struct chart_style *style = chart_style(style_number);
+	struct tree *map = tree_item(list);
+	size_t count;
+	struct chart_point *points = ordered(l, &l->chart->series[series], &count);
+
+	tree_text(map, "colour", style->colour);
+	tree_text(map, "dash", style->dash);
+	draw_band(l, map, points, count);
+	draw_line(l, map, points, count);
+	draw_marks(l, map, style_number, points, count);
+	*label = (struct label){ .series = series, .style = style_number, .wanted = NAN };
+	for (size_t p = 0; p < count; p++) {
+		if (isfinite(points[p].y)) {
+			label->x = scale_at(&l->x, points[p].x);
+			label->wanted = scale_at(&l->y, points[p].y);
+		}
+	}
+	free(points);
+}
+
+/* Room for the labels of the y axis: "100 TFLOP/s". */
+static double left_of(const struct lines *l)
+{
+	struct tick ticks[SCALE_TICKS];
+	char unit[FORMAT_SIZE];
+	double factor = format_unit(l->y.high, l->chart->y_unit, unit, sizeof(unit)), left = LEFT;
+	size_t count = scale_ticks(&l->y, l->chart->y_unit, factor, ticks);
+
+	for (size_t i = 0; i < count; i++)
+		left = fmax(left, LABEL_GAP + CHART_CHARACTER * (double)chart_characters(ticks[i].label));
+	return left;
+}
+
+static void measure(struct lines *l)
+{
+	struct extent x = EXTENT_EMPTY;
+	size_t longest = 0;
+
+	for (size_t s = 0; s < l->chart->count; s++) {
+		size_t length = chart_characters(l->chart->series[s].name);
+
+		longest = length > longest ? length : longest;
+		for (size_t p = 0; p < l->chart->series[s].count; p++)
+			extent_add(&x, l->chart->series[s].points[p].x);
+	}
+	l->label_longest = longest > LABEL_LONGEST ? LABEL_LONGEST + 2 : longest;
+	l->right = CHART_WIDTH - 24 - CHART_CHARACTER * (double)l->label_longest;
+	scale_init(&l->y, l->chart->y_scale, chart_extent(l->chart), BOTTOM, TOP + 4);
+	l->left = left_of(l);
+	scale_init(&l->x, l->chart->x_scale, x, l->left + 6, l->right);
+}
+
+void chart_lines_draw(const struct chart *chart, struct tree *map)
+{
+	struct lines l = { .chart = chart };
+	struct label *labels = xmalloc((chart->count + 1) * sizeof(*labels));
+	char unit[FORMAT_SIZE];
+	struct tree *list;
+	double factor;
+	size_t count = 0;
+
+	measure(&l);
+	factor = format_unit(l.y.high, chart->y_unit, unit, sizeof(unit));
+	chart_coordinate(map, "width", CHART_WIDTH);
+	chart_coordinate(map, "height", HEIGHT);
+	chart_coordinate(map, "left", l.left);
+	chart_coordinate(map, "right", l.right);
+	chart_coordinate(map, "top", TOP);
+	chart_coordinate(map, "bottom", BOTTOM);
+	tree_text(map, "y_title_name", chart->y_name);
+	tree_text(map, "y_title_unit", chart->y_scale == SCALE_LINEAR ? unit : "");
+	tree_flag(map, "y_log", chart->y_scale != SCALE_LINEAR);
+	tree_text(map, "x_title", chart->x_name);
+	chart_ticks(map, "x_ticks", &l.x, chart->x_unit, 1);
+	chart_ticks(map, "y_ticks", &l.y, chart->y_unit, factor);
+	list = tree_list(map, "series");
+	for (size_t s = 0; s < chart->count; s++) {
+		draw_series(&l, list, s, &labels[count]);
+		if (isfinite(labels[count].wanted))
+			count++;
+	}
+	/* A single line without a name needs no label. */
+	if (chart->count == 1 && !*chart->series[0].name)
+		count = 0;
+	draw_labels(&l, map, labels, count);
+	free(labels);
+}

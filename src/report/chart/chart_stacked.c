@@ -1,0 +1,121 @@
+/* Horizontal bars made of parts, the same colour for the same part in every bar. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/chart/chart.h"
+#include "report/view/format.h"
+
+#define ROW 24.0
+#define BAR 16.0
+#define AXIS 38.0
+#define VALUE_WIDTH 92.0
+#define NAME_LONGEST 38
+
+/* Where totals are further apart than this, the parts of the small ones would not be seen: bars show shares. */
+#define TOTALS_APART 12
+
+struct stack {
+	const struct chart *chart;
+	bool shares; /* bars are as long as each other */
+	const char **parts;
+	size_t part_count, key_columns;
+	double left, top;
+	struct scale scale;
+};
+
+static double total_of(const struct chart_series *series)
+{
+	double total = 0;
+
+	for (size_t p = 0; p < series->count; p++)
+		total += isfinite(series->points[p].y) ? fmax(series->points[p].y, 0) : 0;
+	return total;
+}
+
+static void draw_key(const struct stack *s, struct tree *map)
+{
+	struct tree *key = tree_list(map, "key");
+
+	for (size_t i = 0; i < s->part_count; i++)
+		chart_key_item(key, s->key_columns, chart_part_colour(i), s->parts[i]);
+}
+
+static void draw_bar(const struct stack *s, struct tree *row, const struct chart_series *series,
+		     double y)
+{
+	struct tree *parts;
+	double sum = 0, whole = s->shares ? total_of(series) : 1;
+	char value[FORMAT_SIZE];
+
+	tree_text_owned(row, "name", format_name(series->name, NAME_LONGEST));
+	chart_coordinate(row, "text_y", y + ROW / 2 + 4);
+	tree_text(row, "value",
+		  format_quantity(total_of(series), s->chart->y_unit, value, sizeof(value)));
+	chart_coordinate(row, "value_x", scale_at(&s->scale, total_of(series) / whole) + 5);
+	parts = tree_list(row, "parts");
+	for (size_t i = 0; i < s->part_count; i++) {
+		const struct chart_point *point = chart_point_named(series, s->parts[i]);
+		double from = scale_at(&s->scale, sum / whole);
+		struct tree *part;
+
+		if (!point || !(point->y > 0))
+			continue;
+		sum += point->y;
+		part = tree_item(parts);
+		tree_text(part, "colour", chart_part_colour(i));
+		chart_coordinate(part, "x", from);
+		chart_coordinate(part, "y", y + (ROW - BAR) / 2);
+		chart_coordinate(part, "part_width", scale_at(&s->scale, sum / whole) - from);
+	}
+}
+
+static void measure(struct stack *s)
+{
+	struct extent extent = EXTENT_EMPTY;
+	size_t longest = 4;
+
+	for (size_t i = 0; i < s->chart->count; i++) {
+		size_t length = chart_characters(s->chart->series[i].name);
+
+		longest = length > longest ? length : longest;
+		extent_add(&extent, total_of(&s->chart->series[i]));
+	}
+	s->shares = extent.min > 0 && extent.max > TOTALS_APART * extent.min;
+	if (s->shares)
+		extent = (struct extent){ 1, 1 };
+	s->left = 8 + CHART_CHARACTER * (double)(longest > NAME_LONGEST ? NAME_LONGEST : longest);
+	s->key_columns = chart_key_columns(s->parts, s->part_count);
+	s->top = 6 + chart_key_height(s->part_count, s->key_columns);
+	scale_init(&s->scale, SCALE_LINEAR, extent, s->left, CHART_WIDTH - VALUE_WIDTH);
+}
+
+void chart_stacked_draw(const struct chart *chart, struct tree *map)
+{
+	struct stack s = { .chart = chart };
+	char unit[FORMAT_SIZE];
+	struct tree *rows;
+	double bottom, factor;
+
+	s.parts = chart_texts(chart, &s.part_count);
+	measure(&s);
+	factor = format_unit(s.scale.high, s.shares ? "1" : chart->y_unit, unit, sizeof(unit));
+	bottom = s.top + ROW * (double)chart->count;
+	draw_key(&s, map);
+	rows = tree_list(map, "stack_rows");
+	for (size_t i = 0; i < chart->count; i++)
+		draw_bar(&s, tree_item(rows), &chart->series[i], s.top + ROW * (double)i);
+	chart_coordinate(map, "width", CHART_WIDTH);
+	chart_coordinate(map, "height", bottom + AXIS);
+	chart_coordinate(map, "left", s.left);
+	chart_coordinate(map, "name_x", s.left - 5);
+	chart_coordinate(map, "right", CHART_WIDTH - VALUE_WIDTH);
+	chart_coordinate(map, "top", s.top);
+	chart_coordinate(map, "bottom", bottom + 2);
+	chart_coordinate(map, "tick_y", bottom + 16);
+	chart_coordinate(map, "title_y", bottom + 32);
+	tree_textf(map, "axis_name", "%s%s", s.shares ? "share of the " : "", chart->y_name);
+	tree_text(map, "axis_unit", unit);
+	chart_ticks(map, "ticks", &s.scale, s.shares ? "1" : chart->y_unit, factor);
+	free(s.parts);
+}

@@ -1,0 +1,153 @@
+/*
+ * Samples as they fell: a row per case, a tick per sample (one per pixel: more cannot be seen), the
+ * median, p95 and p99 marked.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "report/chart/chart.h"
+#include "report/view/format.h"
+
+#define ROW 30.0
+#define HEADING 20.0
+#define TOP 26.0
+#define AXIS 38.0
+#define NAME_LONGEST 28
+#define RIGHT 24.0
+
+static double left_of(const struct chart *chart)
+{
+	size_t longest = 4;
+
+	for (size_t s = 0; s < chart->count; s++) {
+		for (size_t p = 0; p < chart->series[s].count; p++) {
+			size_t length = chart_characters(chart->series[s].points[p].text);
+
+			longest = length > longest ? length : longest;
+		}
+	}
+	return 10 + CHART_CHARACTER * (double)(longest > NAME_LONGEST ? NAME_LONGEST + 1 : longest);
+}
+
+static struct extent extent_of(const struct chart *chart)
+{
+	struct extent extent = EXTENT_EMPTY;
+
+	for (size_t s = 0; s < chart->count; s++) {
+		for (size_t p = 0; p < chart->series[s].count; p++) {
+			const struct chart_point *point = &chart->series[s].points[p];
+
+			extent_add(&extent, point->p50);
+			extent_add(&extent, point->p95);
+			extent_add(&extent, point->p99);
+			for (size_t i = 0; i < point->sample_count; i++)
+				extent_add(&extent, point->samples[i]);
+		}
+	}
+	return extent;
+}
+
+static void draw_samples(const struct scale *scale, struct tree *row,
+			 const struct chart_point *point, double y)
+{
+	bool taken[(int)CHART_WIDTH + 1] = { false };
+	struct text path = TEXT_EMPTY;
+
+	for (size_t i = 0; i < point->sample_count; i++) {
+		double x = scale_at(scale, point->samples[i]);
+
+		if (isfinite(x) && x >= 0 && x <= CHART_WIDTH)
+			taken[lround(x)] = true;
+	}
+	for (int x = 0; x <= (int)CHART_WIDTH; x++)
+		if (taken[x])
+			text_addf(&path, "M%d %.0fv10", x, y + 10);
+	tree_text_owned(row, "samples", text_detach(&path));
+}
+
+static void draw_mark(const struct scale *scale, struct tree *marks, double value, double y,
+		      size_t shape)
+{
+	struct text path = TEXT_EMPTY;
+
+	if (!isfinite(value))
+		return;
+	chart_marker(&path, shape, scale_at(scale, value), y);
+	tree_text_owned(tree_item(marks), "path", text_detach(&path));
+}
+
+/* Markers of the three quantiles: triangle, square, diamond (chart_marker's shapes). */
+static const size_t shapes[] = { 2, 1, 3 };
+
+static void draw_row(const struct scale *scale, struct tree *row, const struct chart_point *point,
+		     double y)
+{
+	struct tree *marks;
+
+	tree_text_owned(row, "name", format_name(point->text, NAME_LONGEST));
+	chart_coordinate(row, "text_y", y + 19);
+	chart_coordinate(row, "line_y", y + 15);
+	draw_samples(scale, row, point, y);
+	marks = tree_list(row, "quantiles");
+	draw_mark(scale, marks, point->p50, y + 4, shapes[0]);
+	draw_mark(scale, marks, point->p95, y + 4, shapes[1]);
+	draw_mark(scale, marks, point->p99, y + 4, shapes[2]);
+}
+
+static void draw_key(struct tree *map, double left, size_t count)
+{
+	static const char *const names[] = { "median", "p95", "p99" };
+	struct tree *key = tree_list(map, "key");
+
+	for (size_t i = 0; i < count && i < ARRAY_SIZE(names); i++) {
+		struct tree *item = tree_item(key);
+		struct text path = TEXT_EMPTY;
+		double x = left + 6 + 70 * (double)i;
+
+		chart_marker(&path, shapes[i], x, 10);
+		tree_text_owned(item, "mark", text_detach(&path));
+		tree_text(item, "name", names[i]);
+		chart_coordinate(item, "x", x + 9);
+	}
+}
+
+void chart_strip_draw(const struct chart *chart, struct tree *map)
+{
+	double left = left_of(chart), y = TOP, factor;
+	struct tree *groups = tree_list(map, "groups");
+	struct scale scale;
+	char unit[FORMAT_SIZE];
+
+	scale_init(&scale, chart->y_scale, extent_of(chart), left, CHART_WIDTH - RIGHT);
+	if (chart->close)
+		scale_fit(&scale, extent_of(chart));
+	factor = format_unit(scale.high, chart->y_unit, unit, sizeof(unit));
+	for (size_t s = 0; s < chart->count; s++) {
+		const struct chart_series *series = &chart->series[s];
+		struct tree *group = tree_item(groups), *rows;
+
+		tree_text_owned(group, "heading", format_label(series->name, 60));
+		y += *series->name ? HEADING : 0;
+		chart_coordinate(group, "heading_y", y - 6);
+		rows = tree_list(group, "strip_rows");
+		for (size_t p = 0; p < series->count; p++, y += ROW)
+			draw_row(&scale, tree_item(rows), &series->points[p], y);
+	}
+	chart_coordinate(map, "width", CHART_WIDTH);
+	chart_coordinate(map, "height", y + AXIS);
+	chart_coordinate(map, "left", left);
+	chart_coordinate(map, "name_x", left - 6);
+	chart_coordinate(map, "right", CHART_WIDTH - RIGHT);
+	chart_coordinate(map, "top", TOP);
+	chart_coordinate(map, "bottom", y + 2);
+	chart_coordinate(map, "tick_y", y + 16);
+	chart_coordinate(map, "title_y", y + 32);
+	tree_text(map, "axis_name", chart->y_name);
+	tree_text(map, "axis_unit", chart->y_scale == SCALE_LINEAR ? unit : "");
+	tree_flag(map, "axis_log", chart->y_scale != SCALE_LINEAR);
+	chart_ticks(map, "ticks", &scale, chart->y_unit, factor);
+	draw_key(map, left, chart->close ? 1 : ARRAY_SIZE(shapes));
+}

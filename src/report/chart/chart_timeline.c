@@ -1,0 +1,86 @@
+/* Rows of spans over time, one colour for each operation: who did what when (a Gantt chart). */
+#include <math.h>
+
+#include "report/chart/chart.h"
+#include "report/view/format.h"
+
+#define ROW 17.0
+#define BAR 14.0
+#define AXIS 38.0
+#define RIGHT 20.0
+#define NAME_LONGEST 30
+#define NARROWEST 0.8 /* px: seen, however short a span is */
+#define SEPARATED 2.0 /* px: from here on an outline parts it from its neighbours, which would cover a narrower one */
+/* px of a label inside a span: 9 px digits are narrower than other labels. */
+#define LABEL_CHARACTER 5.6
+
+static void draw_span(struct tree *list, const struct scale *scale,
+		      const struct chart_point *point, double y)
+{
+	double from = scale_at(scale, point->x), to = scale_at(scale, point->y);
+	double width = fmax(to - from, NARROWEST);
+	struct tree *span = tree_item(list);
+	bool fits = point->label &&
+		    width > 3 + LABEL_CHARACTER * (double)chart_characters(point->label);
+
+	tree_text(span, "colour", chart_style(point->style)->colour);
+	tree_text(span, "ink", chart_style(point->style)->ink);
+	chart_coordinate(span, "x", from);
+	chart_coordinate(span, "y", y + (ROW - BAR) / 2);
+	chart_coordinate(span, "span_width", width);
+	tree_flag(span, "outlined", width >= SEPARATED);
+	tree_text(span, "label", fits ? point->label : "");
+	chart_coordinate(span, "middle", from + width / 2);
+	chart_coordinate(span, "text_y", y + ROW / 2 + 3);
+}
+
+static double left_of(const struct chart *chart)
+{
+	size_t longest = 4;
+
+	for (size_t s = 0; s < chart->count; s++) {
+		size_t length = chart_characters(chart->series[s].name);
+
+		longest = length > longest ? length : longest;
+	}
+	return 8 + CHART_CHARACTER * (double)(longest > NAME_LONGEST ? NAME_LONGEST : longest);
+}
+
+void chart_timeline_draw(const struct chart *chart, struct tree *map)
+{
+	double left = left_of(chart), top = chart_key(chart, map) + 4;
+	double bottom = top + ROW * (double)chart->count, factor;
+	struct extent extent = EXTENT_EMPTY;
+	struct tree *rows = tree_list(map, "span_rows");
+	struct scale scale;
+	char unit[FORMAT_SIZE];
+
+	for (size_t s = 0; s < chart->count; s++)
+		for (size_t p = 0; p < chart->series[s].count; p++)
+			extent_add(&extent, chart->series[s].points[p].y);
+	extent_add(&extent, 0);
+	scale_init(&scale, SCALE_LINEAR, extent, left, CHART_WIDTH - RIGHT);
+	factor = format_unit(scale.high, chart->y_unit, unit, sizeof(unit));
+	for (size_t s = 0; s < chart->count; s++) {
+		struct tree *row = tree_item(rows), *spans;
+		double y = top + ROW * (double)s;
+
+		tree_text_owned(row, "name", format_label(chart->series[s].name, NAME_LONGEST));
+		chart_coordinate(row, "text_y", y + ROW / 2 + 4);
+		spans = tree_list(row, "spans");
+		for (size_t p = 0; p < chart->series[s].count; p++)
+			draw_span(spans, &scale, &chart->series[s].points[p], y);
+	}
+	chart_coordinate(map, "width", CHART_WIDTH);
+	chart_coordinate(map, "height", bottom + AXIS);
+	chart_coordinate(map, "left", left);
+	chart_coordinate(map, "name_x", left - 5);
+	chart_coordinate(map, "right", CHART_WIDTH - 4);
+	chart_coordinate(map, "top", top);
+	chart_coordinate(map, "bottom", bottom + 2);
+	chart_coordinate(map, "tick_y", bottom + 16);
+	chart_coordinate(map, "title_y", bottom + 32);
+	tree_text(map, "axis_name", chart->x_name);
+	tree_text(map, "axis_unit", unit);
+	chart_ticks(map, "ticks", &scale, chart->y_unit, factor);
+}

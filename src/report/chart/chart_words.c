@@ -1,0 +1,391 @@
+#include "report/chart/chart_words.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "report/view/format.h"
+
+struct spot {
+	const struct chart_series *series;
+	const struct chart_point *point;
+};
+
+static bool better(const struct chart *chart, double a, double b)
+{
+	return chart->better == BETTER_LOWER ? a < b : a > b;
+}
+
+/* The best point of one series; point NULL when it has none. */
+static struct spot best_of(const struct chart *chart, const struct chart_series *series)
+{
+	struct spot best = { series, NULL };
+
+	for (size_t p = 0; p < series->count; p++) {
+		const struct chart_point *point = &series->points[p];
+
+		if (isfinite(point->y) && (!best.point || better(chart, point->y, best.point->y)))
+			best.point = point;
+	}
+	return best;
+}
+
+static void say_name(struct text *out, const struct chart *chart, const struct spot *spot)
+{
+	const char *name = spot->series->name, *text = spot->point->text;
+
+	if (chart->kind == CHART_LINES)
+		text_addf(out, "%s%sat %s", name, *name ? ", " : "", text);
+	else if (chart->kind == CHART_HEATMAP)
+		text_addf(out, "%s %s %s", name, chart->together ? "and" : "to", text);
+	else
+		text_addf(out, "%s%s%s", name, *name && *text ? ", " : "", text);
+}
+
+static void say(struct text *out, const struct chart *chart, const char *what,
+		const struct spot *spot)
+{
+	char value[FORMAT_SIZE];
+
+	text_addf(out, "%s %s, ", what,
+		  chart_value(chart, spot->point, value, sizeof(value)));
+	say_name(out, chart, spot);
+}
+
+static void consider(const struct chart *chart, struct spot spot, struct spot *best,
+		     struct spot *worst, size_t *count)
+{
+	if (!spot.point || !isfinite(spot.point->y))
+		return;
+	*count += 1;
+	if (!best->point || better(chart, spot.point->y, best->point->y))
+		*best = spot;
+	if (!worst->point || better(chart, worst->point->y, spot.point->y))
+		*worst = spot;
+}
+
+/* The right end of all lines. */
+static double last_x(const struct chart *chart)
+{
+	struct extent x = EXTENT_EMPTY;
+
+	for (size_t s = 0; s < chart->count; s++)
+		for (size_t p = 0; p < chart->series[s].count; p++)
+			extent_add(&x, chart->series[s].points[p].x);
+	return x.max;
+}
+
+static const struct chart_point *point_at(const struct chart_series *series, double x)
+{
+	for (size_t p = 0; p < series->count; p++)
+		if (series->points[p].x == x)
+			return &series->points[p];
+	return NULL;
+}
+
+/*
+ * A line counts with its peak where higher is better; else with its right end, since its best point
+ * is just its smallest case. Of all other kinds every point counts.
+ */
+static void find_spots(const struct chart *chart, struct spot *best, struct spot *worst,
+		       size_t *count)
+{
+	double end = last_x(chart);
+
+	*count = 0;
+	for (size_t s = 0; s < chart->count; s++) {
+		const struct chart_series *series = &chart->series[s];
+
+		if (chart->kind == CHART_LINES && chart->better == BETTER_LOWER)
+			consider(chart, (struct spot){ series, point_at(series, end) }, best, worst,
+				 count);
+		else if (chart->kind == CHART_LINES)
+			consider(chart, best_of(chart, series), best, worst, count);
+		else
+			for (size_t p = 0; p < series->count; p++)
+				consider(chart, (struct spot){ series, &series->points[p] }, best,
+					 worst, count);
+	}
+}
+
+/* "; 4.2× apart", or "; 0.3 % apart" where a factor would read 1.00. */
+static void say_distance(struct text *out, double a, double b)
+{
+	double ratio = fmax(a, b) / fmin(a, b);
+	char text[FORMAT_SIZE];
+
+	if (!(a > 0 && b > 0))
+		return;
+	if (ratio < 1.1)
+		text_addf(out, ": %s apart", format_percent(ratio - 1, text, sizeof(text)));
+	else
+		text_addf(out, ": a factor of %.*f", ratio < 10 ? 2 : ratio < 100 ? 1 : 0, ratio);
+}
+
+static double total_of(const struct chart_series *series)
+{
+	double total = 0;
+
+	for (size_t p = 0; p < series->count; p++)
+		total += isfinite(series->points[p].y) ? series->points[p].y : 0;
+	return total;
+}
+
+/* "Largest 64.20 MB, DDP: half of it optimizer (32.10 MB)." */
+static char *stack_finding(const struct chart *chart)
+{
+	const struct chart_series *highest = NULL;
+	const struct chart_point *part = NULL;
+	char total[FORMAT_SIZE], value[FORMAT_SIZE], share[FORMAT_SIZE];
+
+	for (size_t s = 0; s < chart->count; s++)
+		if (!highest || total_of(&chart->series[s]) > total_of(highest))
+			highest = &chart->series[s];
+	for (size_t p = 0; highest && p < highest->count; p++)
+		if (isfinite(highest->points[p].y) && (!part || highest->points[p].y > part->y))
+			part = &highest->points[p];
+	if (!part || total_of(highest) <= 0)
+		return xstrdup("Nothing was measured for this chart.");
+	return xasprintf("Highest %s, %s; its largest part is %s: %s, %s.",
+			 format_quantity(total_of(highest), chart->y_unit, total, sizeof(total)),
+			 highest->name, part->text,
+			 format_quantity(part->y, chart->y_unit, value, sizeof(value)),
+			 format_percent(part->y / total_of(highest), share, sizeof(share)));
+}
+
+/* Values that nobody could tell apart by what is printed are "0.00 % apart" otherwise. */
+static bool reads_the_same(const struct chart *chart, const struct spot *a, const struct spot *b)
+{
+	char first[FORMAT_SIZE], second[FORMAT_SIZE];
+
+	return strcmp(chart_value(chart, a->point, first, sizeof(first)),
+		      chart_value(chart, b->point, second, sizeof(second))) == 0;
+}
+
+char *chart_finding(const struct chart *chart)
+{
+	bool lower = chart->better == BETTER_LOWER, peak = chart->kind == CHART_LINES && !lower;
+	const char *first = lower ? "Lowest" : peak ? "Highest peak" : "Highest";
+	const char *last = lower ? "highest" : peak ? "lowest peak" : "lowest";
+	struct spot best = { NULL, NULL }, worst = { NULL, NULL };
+	struct text out = TEXT_EMPTY;
+	char value[FORMAT_SIZE];
+	size_t count;
+
+	if (chart->kind == CHART_STACKED)
+		return stack_finding(chart);
+	find_spots(chart, &best, &worst, &count);
+	if (!best.point)
+		return xstrdup("Nothing was measured for this chart.");
+	chart_value(chart, best.point, value, sizeof(value));
+	if (count == 1) {
+		text_addf(&out, "%s, ", value);
+		say_name(&out, chart, &best);
+	} else if (reads_the_same(chart, &best, &worst)) {
+		text_addf(&out, "%s in all %zu", value, count);
+	} else {
+		say(&out, chart, first, &best);
+		text_add(&out, "; ");
+		say(&out, chart, last, &worst);
+		say_distance(&out, best.point->y, worst.point->y);
+	}
+	text_add_char(&out, '.');
+	return text_detach(&out);
+}
+
+static void cell(struct tree *cells, const struct chart *chart, const struct chart_point *point)
+{
+	struct tree *c = tree_item(cells);
+	char text[FORMAT_SIZE];
+
+	tree_text(c, "value",
+		  point ? chart_value(chart, point, text, sizeof(text)) : "–");
+	if (chart->over_time && point && isfinite(point->low)) {
+		char high[FORMAT_SIZE];
+
+		tree_textf(c, "spread", "%s to %s",
+			   format_quantity(point->low, chart->y_unit, text, sizeof(text)),
+			   format_quantity(point->high, chart->y_unit, high, sizeof(high)));
+		return;
+	}
+	tree_text(c, "spread",
+		  point ? format_spread(point->y, point->low, point->high, text, sizeof(text))
+			: "");
+}
+
+struct column {
+	const char *text;
+	double x;
+};
+
+static int column_order(const void *a, const void *b)
+{
+	const struct column *p = a, *q = b;
+
+	return (p->x > q->x) - (p->x < q->x);
+}
+
+/* Every x of any line, in order. */
+static struct column *columns_of(const struct chart *chart, size_t *count)
+{
+	struct column *columns = NULL;
+	size_t n = 0, capacity = 0;
+
+	for (size_t s = 0; s < chart->count; s++) {
+		for (size_t p = 0; p < chart->series[s].count; p++) {
+			const struct chart_point *point = &chart->series[s].points[p];
+			size_t i = 0;
+
+			while (i < n && strcmp(columns[i].text, point->text) != 0)
+				i++;
+			if (i < n)
+				continue;
+			ARRAY_GROW(columns, n, capacity);
+			columns[n++] = (struct column){ point->text, point->x };
+		}
+	}
+	if (n && chart->kind == CHART_LINES)
+		qsort(columns, n, sizeof(*columns), column_order);
+	*count = n;
+	return columns;
+}
+
+/* Lines, heat maps, stacks: a row for each x (or column of the map), a column for each series. */
+static void table_crossed(const struct chart *chart, struct tree *head, struct tree *rows)
+{
+	const char *const first_head[] = { [CHART_LINES] = chart->x_name,
+					   [CHART_HEATMAP] = chart->together ? "between" : "to \\ from",
+					   [CHART_STACKED] = "part" };
+	size_t count;
+	struct column *columns = columns_of(chart, &count);
+
+	tree_item_text(head, first_head[chart->kind]);
+	for (size_t s = 0; s < chart->count; s++)
+		tree_item_text(head,
+			       *chart->series[s].name ? chart->series[s].name : chart->y_name);
+	for (size_t i = 0; i < count; i++) {
+		struct tree *row = tree_item(rows), *cells;
+
+		tree_text(row, "name", columns[i].text);
+		cells = tree_list(row, "cells");
+		for (size_t s = 0; s < chart->count; s++)
+			cell(cells, chart, chart_point_named(&chart->series[s], columns[i].text));
+	}
+	free(columns);
+}
+
+static void table_row_name(struct tree *row, const struct chart_series *series,
+			   const struct chart_point *point)
+{
+	tree_textf(row, "name", "%s%s%s", series->name, *series->name && *point->text ? ", " : "",
+		   point->text);
+}
+
+static void table_listed(const struct chart *chart, struct tree *head, struct tree *rows)
+{
+	tree_item_text(head, "case");
+	tree_item_text(head, chart->y_name);
+	if (chart->kind == CHART_STRIP) {
+		tree_item_text(head, "p95");
+		tree_item_text(head, "p99");
+	}
+	for (size_t s = 0; s < chart->count; s++) {
+		for (size_t p = 0; p < chart->series[s].count; p++) {
+			const struct chart_point *point = &chart->series[s].points[p];
+			struct chart_point quantile = { .low = NAN, .high = NAN };
+			struct tree *row = tree_item(rows), *cells;
+
+			table_row_name(row, &chart->series[s], point);
+			cells = tree_list(row, "cells");
+			cell(cells, chart, point);
+			if (chart->kind != CHART_STRIP)
+				continue;
+			quantile.y = point->p95;
+			cell(cells, chart, &quantile);
+			quantile.y = point->p99;
+			cell(cells, chart, &quantile);
+		}
+	}
+}
+
+/* A row of a timeline's table: one operation of one row of the chart. */
+static void table_operation(const struct chart *chart, const struct chart_series *series,
+			    size_t style, double length, struct tree *rows)
+{
+	double together = 0;
+	size_t times = 0;
+	struct tree *row, *cells;
+	char text[FORMAT_SIZE];
+
+	for (size_t p = 0; p < series->count; p++)
+		if (series->points[p].style == style) {
+			together += series->points[p].y - series->points[p].x;
+			times++;
+		}
+	if (!times)
+		return;
+	row = tree_item(rows);
+	tree_textf(row, "name", "%s: %s", series->name, chart->key[style]);
+	cells = tree_list(row, "cells");
+	tree_textf(tree_item(cells), "value", "%zu", times);
+	tree_text(tree_item(cells), "value",
+		  format_quantity(together, chart->y_unit, text, sizeof(text)));
+	tree_text(tree_item(cells), "value", format_percent(together / length, text, sizeof(text)));
+}
+
+static void table_timeline(const struct chart *chart, struct tree *head, struct tree *rows)
+{
+	double length = chart_extent(chart).max;
+
+	tree_item_text(head, "row and operation");
+	tree_item_text(head, "times");
+	tree_item_text(head, "together");
+	tree_item_text(head, "part of the step");
+	for (size_t s = 0; s < chart->count; s++)
+		for (size_t style = 0; chart->key && chart->key[style]; style++)
+			table_operation(chart, &chart->series[s], style, length, rows);
+}
+
+static void table_map(const struct chart *chart, struct tree *head, struct tree *rows)
+{
+	size_t count;
+	const char **texts = chart_texts(chart, &count);
+
+	tree_item_text(head, chart->x_name);
+	for (size_t c = 0; c < count; c++)
+		tree_item_text(head, texts[c]);
+	for (size_t s = 0; s < chart->count; s++) {
+		struct tree *row = tree_item(rows), *cells;
+
+		tree_text(row, "name", chart->series[s].name);
+		cells = tree_list(row, "cells");
+		for (size_t c = 0; c < count; c++) {
+			const struct chart_point *point =
+				chart_point_named(&chart->series[s], texts[c]);
+
+			tree_text(tree_item(cells), "value",
+				  point && point->label ? point->label : "\u2013");
+		}
+	}
+	free(texts);
+}
+
+void chart_table(const struct chart *chart, struct tree *map)
+{
+	struct tree *head = tree_list(map, "head"), *rows = tree_list(map, "rows");
+
+	if (chart->kind == CHART_TIMELINE) {
+		table_timeline(chart, head, rows);
+		return;
+	}
+	if (chart->kind == CHART_MAP) {
+		table_map(chart, head, rows);
+		return;
+	}
+	if (chart->kind != CHART_BARS && chart->kind != CHART_STRIP)
+		table_crossed(chart, head, rows);
+	else
+		table_listed(chart, head, rows);
+}

@@ -1,0 +1,17 @@
+/*
+ * A chart in words and as a table: for those who cannot see it, and for those who want the numbers.
+ */
+#ifndef GPUPROOF_REPORT_CHART_CHART_WORDS_H
+#define GPUPROOF_REPORT_CHART_CHART_WORDS_H
+
+#include "report/chart/chart.h"
+
+/* One sentence (malloc'ed) with the best and the worst that the chart shows. */
+char *chart_finding(const struct chart *chart);
+
+/*
+ * The chart's numbers for chart_table.mustache: "head" (list of texts) and "rows" (lists of cells).
+ */
+void chart_table(const struct chart *chart, struct tree *map);
+
+#endif

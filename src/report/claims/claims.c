@@ -1,0 +1,119 @@
+#include "report/claims/claims.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/claims/claims_find.h"
+#include "report/claims/claims_table.h"
+#include "report/claims/claims_value.h"
+
+const char *claim_verdict_name(enum claim_verdict verdict)
+{
+	static const char *const names[CLAIM_VERDICTS] = {
+		[CLAIM_HOLDS] = "holds",
+		[CLAIM_FAILS] = "does not hold",
+		[CLAIM_DEPENDS] = "depends",
+		[CLAIM_UNDECIDED] = "undecided",
+		[CLAIM_PARTIAL] = "tested in part",
+		[CLAIM_UNTESTED] = "not tested",
+	};
+
+	return names[verdict];
+}
+
+const struct claim_group claim_groups[] = {
+	{ "Three cards: GTX 1080 Ti, Tesla K80, Tesla V100",
+	  "memory allocation on a GTX 1080 Ti, a Tesla K80 and a Tesla V100", claims_cards,
+	  CLAIMS_CARDS },
+	{ "Why memory differs between machines",
+	  "why TensorFlow allocates differently on different machines", claims_machines,
+	  CLAIMS_MACHINES },
+	{ "Managing GPU memory", "managing GPU memory in PyTorch", claims_guide, CLAIMS_GUIDE },
+	{ "Why a model does not fit", "why a model does not fit into memory", claims_limits,
+	  CLAIMS_LIMITS },
+	{ "Several GPUs", "memory and parallelism on several GPUs in PyTorch", claims_parallel,
+	  CLAIMS_PARALLEL },
+};
+const size_t claim_group_count = sizeof(claim_groups) / sizeof(claim_groups[0]);
+
+bool claim_has_say(const struct claim_measure *measure)
+{
+	return measure->a.metric &&
+	       !(isinf(measure->low) && isinf(measure->high) && measure->low < 0);
+}
+
+static enum claim_verdict judge_reading(const struct claim_measure *m,
+					const struct claim_reading *r)
+{
+	if (r->low >= m->low && r->high <= m->high)
+		return CLAIM_HOLDS;
+	return r->high < m->low || r->low > m->high ? CLAIM_FAILS : CLAIM_UNDECIDED;
+}
+
+/* Of readings, by how many say what; without any: untested. */
+static enum claim_verdict agreement(const size_t of[CLAIM_VERDICTS])
+{
+	if (of[CLAIM_HOLDS] && of[CLAIM_FAILS])
+		return CLAIM_DEPENDS;
+	if (of[CLAIM_UNDECIDED])
+		return CLAIM_UNDECIDED;
+	if (of[CLAIM_HOLDS])
+		return CLAIM_HOLDS;
+	return of[CLAIM_FAILS] ? CLAIM_FAILS : CLAIM_UNTESTED;
+}
+
+static void judge_measure(const struct result *results, size_t count, const struct claim *claim,
+			  const struct claim_measure *m, struct claim_evidence *e)
+{
+	size_t of[CLAIM_VERDICTS] = { 0 };
+
+	claim_read(results, count, claim, m, e);
+	for (size_t i = 0; i < e->count; i++) {
+		e->readings[i].verdict = judge_reading(m, &e->readings[i]);
+		of[e->readings[i].verdict]++;
+	}
+	e->verdict = agreement(of);
+	if (!e->count && claim_has_say(m) &&
+	    (!m->where_possible || claim_went_wrong(results, count, m)))
+		e->missing = claim_why_missing(results, count, claim, m);
+}
+
+static enum claim_verdict sum_up(const struct claim *claim, const struct claim_evidence *evidence)
+{
+	size_t of[CLAIM_VERDICTS] = { 0 };
+	bool missing = false;
+	enum claim_verdict verdict;
+
+	for (size_t i = 0; i < CLAIM_MEASURES; i++) {
+		if (!claim_has_say(&claim->measures[i]))
+			continue;
+		missing = missing || evidence[i].missing;
+		for (size_t k = 0; k < evidence[i].count; k++)
+			of[evidence[i].readings[k].verdict]++;
+	}
+	verdict = agreement(of);
+	return missing && verdict != CLAIM_UNTESTED && verdict != CLAIM_DEPENDS ? CLAIM_PARTIAL
+										: verdict;
+}
+
+enum claim_verdict claim_judge(const struct result *results, size_t count,
+			       const struct claim *claim,
+			       struct claim_evidence evidence[CLAIM_MEASURES])
+{
+	for (size_t i = 0; i < CLAIM_MEASURES; i++) {
+		evidence[i] = (struct claim_evidence){ .verdict = CLAIM_UNTESTED };
+		if (claim->measures[i].a.metric)
+			judge_measure(results, count, claim, &claim->measures[i], &evidence[i]);
+	}
+	return sum_up(claim, evidence);
+}
+
+void claim_evidence_release(struct claim_evidence evidence[CLAIM_MEASURES])
+{
+	for (size_t i = 0; i < CLAIM_MEASURES; i++) {
+		free(evidence[i].readings);
+		free(evidence[i].missing);
+		evidence[i] = (struct claim_evidence){ 0 };
+	}
+}

@@ -1,0 +1,117 @@
+/*
+ * Claims that popular guides on GPU memory and multi-GPU training repeat, held against what was
+ * measured. Each is a row: the claim in our own words, where it is made, what the formulas predict, the
+ * measurements that decide it, computed from the results' cases, and the range in which the claim holds.
+ *
+ * The interval decides, not the value: a measurement whose 95 % interval crosses a bound is undecided. A
+ * claim of which a measurement is missing is tested in part at most, and the page says which case is
+ * missing and what became of it.
+ *
+ * Adding a claim: a row in one of claims_*.c, and the cases that it looks for in configs/claims.ini.
+ */
+#ifndef GPUPROOF_REPORT_CLAIMS_CLAIMS_H
+#define GPUPROOF_REPORT_CLAIMS_CLAIMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "result/result.h"
+
+/*
+ * A metric of the first case with status OK whose label and parameters are as `where` says
+ * ("label:small, batch:1024"; "" is any case that has the metric). "model:K80": the name of the case's
+ * device contains it.
+ */
+struct claim_term {
+	const char *metric, *where;
+};
+
+/* Of one claim, at most. */
+#define CLAIM_MEASURES 6
+
+/* Which results a measurement compares. */
+enum claim_across {
+	CLAIM_ONE_RESULT, /* terms of one device of one result; in every result that has them */
+	CLAIM_MODELS,     /* each term from whichever result has its device model */
+	CLAIM_VERSIONS, /* larger / smaller, of one device model with other versions of driver, CUDA or system */
+	CLAIM_MACHINES /* larger / smaller, of machines with different host names */
+};
+
+/* Devices on which a claim can be decided. */
+enum claim_on { CLAIM_ON_ANY, CLAIM_ON_GPU, CLAIM_ON_NVLINK };
+
+/*
+ * a, or a / b, or a / b / c; `complement`: one less that. The claim holds from `low` to `high`; without a bound on either
+ * side (-HUGE_VAL, HUGE_VAL) the measurement is shown with the others and has no say.
+ */
+struct claim_measure {
+	const char *what; /* "optimizer state / parameters, Adam" */
+	struct claim_term a, b, c;
+	bool complement;
+	bool even_failed; /* `a` counts also of a case that failed: it says how wrong things were */
+	bool where_possible; /* decides where it was measured; a machine that has not the devices for it lacks nothing */
+	enum claim_across across;
+	double low, high;
+};
+
+struct claim {
+	const char *id, *claim;
+	const char *source; /* what the guide says, and about what */
+	const char *prediction;
+	enum claim_on on;
+	struct claim_measure measures[CLAIM_MEASURES];
+	const char *
+		untestable; /* why this version measures nothing that decides it; then without measures */
+};
+
+enum claim_verdict {
+	CLAIM_HOLDS,
+	CLAIM_FAILS,
+	CLAIM_DEPENDS,   /* one measurement holds, another does not */
+	CLAIM_UNDECIDED, /* an interval crosses the bound */
+	CLAIM_PARTIAL,   /* a measurement is missing, and those that are there agree */
+	CLAIM_UNTESTED,
+	CLAIM_VERDICTS
+};
+const char *claim_verdict_name(enum claim_verdict verdict); /* "holds", "does not hold", ... */
+
+/* The claims of one guide, in the order of ids. */
+struct claim_group {
+	const char *title, *guide; /* guide: what it is about: "managing GPU memory in PyTorch" */
+	const struct claim *claims;
+	size_t count;
+};
+extern const struct claim_group claim_groups[];
+extern const size_t claim_group_count;
+
+/* What a measurement came to once, with its two-sided 95 % interval; low = high where it is exact. */
+struct claim_reading {
+	double value, low, high;
+	const char *unit;   /* "1" for a ratio; borrowed */
+	size_t run, other;  /* indexes of the results of `a` and of the term it is compared with */
+	const char *device; /* of `a`; borrowed */
+	enum claim_verdict verdict;
+};
+
+/* Everything that was found for one measurement. */
+struct claim_evidence {
+	struct claim_reading *readings; /* owned */
+	size_t count, capacity;
+	char *missing; /* why there are none; owned, NULL: there are some, or none is wanted here */
+	enum claim_verdict verdict;
+};
+
+/* Whether the measurement decides, or is shown only. */
+bool claim_has_say(const struct claim_measure *measure);
+
+/*
+ * Gathers the evidence of each measure from all results, and judges: DEPENDS where readings disagree, else PARTIAL where
+ * a measurement with a say is missing, else UNDECIDED where an interval crosses a bound, else what all say.
+ * The results must outlive `evidence`, which the caller releases.
+ */
+enum claim_verdict claim_judge(const struct result *results, size_t count,
+			       const struct claim *claim,
+			       struct claim_evidence evidence[CLAIM_MEASURES]);
+void claim_evidence_release(struct claim_evidence evidence[CLAIM_MEASURES]);
+
+#endif

@@ -1,0 +1,78 @@
+/*
+ * One chart in the making: shared by figures.c (which charts there are, by the table in
+ * figure_rules.c), figure_fill.c (what is in them) and figure_ratio.c (what they say).
+ */
+#ifndef GPUPROOF_REPORT_FIGURE_FIGURE_H
+#define GPUPROOF_REPORT_FIGURE_FIGURE_H
+
+#include "report/chart/chart.h"
+#include "report/view/picks.h"
+
+#define FIGURE_NAMES 16 /* parameters of a case, at most; longer lists are cut */
+#define FIGURE_LINES 8  /* per chart, so that each can be told from the others */
+#define FIGURE_BARS 48
+#define FIGURE_ROWS 24
+
+struct figure_rule {
+	const char *suite, *metric;
+	enum chart_kind kind;
+	enum scale_kind y_scale;
+	double reference;      /* where bars start; 0: at zero */
+	const char *axis;      /* along x; NULL: what figure.c finds (picks_axis) */
+	const char *facets[6]; /* one chart per value of these */
+	const char *of;        /* what of it is on the chart, where `only` leaves something out; NULL: all */
+	const char *only[12];  /* a parameter and its values: cases with another are not in it */
+	/*
+	 * CHART_BARS: name the bars, the first their colour; others head groups. None: all name
+	 * them.
+	 */
+	const char *bars[6];
+	const char *compare[3]; /* parameter, value, base value: their ratio is the finding */
+	bool fitted;       /* CHART_LINES: times over sizes, with their latency and bandwidth */
+	const char *parts; /* CHART_STACKED: metrics whose names start so add up to the metric */
+	const char *means; /* CHART_BARS: what the metric is, where its name does not say; NULL: it does */
+	const char
+		*ideal; /* CHART_BARS: parameter whose number is the best that can be; NULL: none */
+};
+
+extern const struct figure_rule figure_rules[];
+extern const size_t figure_rule_count;
+
+struct figure {
+	const struct view *view;
+	const struct figure_rule *rule;
+	const char *suite, *metric;
+	enum chart_kind kind;
+	const char *axis;                  /* parameter along x; NULL: none */
+	const char *facets[FIGURE_NAMES];  /* NULL-terminated */
+	const char *without[FIGURE_NAMES]; /* facets and axis: what no label says */
+	struct tree *charts;
+};
+
+/* Appends to a NULL-terminated list of names, as in struct figure, what it has not yet. */
+void names_add(const char **names, const char *name);
+
+/*
+ * Sets facets and without: the rule's facets, then one parameter after another until no chart has
+ * more than `most` lines, bars or rows.
+ */
+void figure_choose_facets(struct figure *f, const struct picks *picks, size_t most);
+
+/* Fill the chart with the picks; where they hold more than it can show, chart->note says so. */
+void figure_fill_lines(const struct figure *f, const struct picks *picks, struct chart *chart);
+void figure_fill_bars(const struct figure *f, const struct picks *picks, struct chart *chart);
+/* Pairs of devices; `size`: the only value on the axis to show. */
+void figure_fill_heatmap(const struct figure *f, const struct picks *picks, struct chart *chart,
+			 double size);
+void figure_fill_strip(const struct figure *f, const struct picks *picks, struct chart *chart,
+		       double size);
+void figure_fill_stacked(const struct figure *f, const struct picks *picks, struct chart *chart);
+/* The text of a pick's parameter; "" where it has none, or `name` is NULL. */
+const char *figure_value(const struct pick *pick, const char *name);
+/*
+ * "Throughput of FP16 is 14.2× to 14.9× that of FP32 (4 pairs)." malloc'ed; NULL when the rule
+ * compares nothing.
+ */
+char *figure_ratio(const struct figure *f, const struct picks *picks);
+
+#endif

@@ -1,0 +1,359 @@
+/* What is in a chart: cases become lines, bars, cells and rows of samples. */
+#include "report/figure/figure.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "report/view/format.h"
+
+void names_add(const char **names, const char *name)
+{
+	size_t n = 0;
+
+	while (names[n])
+		n++;
+	if (n + 1 < FIGURE_NAMES && !view_listed(name, names))
+		names[n] = name;
+}
+
+static void fill_point(struct chart_point *point, const struct pick *pick)
+{
+	point->y = pick->m->value;
+	point->low = pick->m->low;
+	point->high = pick->m->high;
+	point->n = pick->m->n;
+}
+
+static size_t count_distinct(char **texts, size_t count)
+{
+	size_t distinct = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t j = 0;
+
+		while (j < i && strcmp(texts[j], texts[i]) != 0)
+			j++;
+		distinct += j == i;
+	}
+	return distinct;
+}
+
+static void note_left_out(struct chart *chart, size_t shown, size_t all, const char *what)
+{
+	chart->note = all > shown ? xasprintf("Shows %zu of %zu %s; all are in the table of cases.",
+					      shown, all, what)
+				  : xstrdup("");
+}
+
+static void note_add(struct chart *chart, const char *sentence)
+{
+	char *all = xasprintf("%s%s%s", chart->note, *chart->note ? " " : "", sentence);
+
+	free(chart->note);
+	chart->note = all;
+}
+
+/* A line that is just a column of a comparison looks the same in every chart. */
+static struct chart_series *add_line(const struct figure *f, const struct pick *pick,
+				     struct chart *chart, const char *label)
+{
+	struct chart_series *series = chart_series_named(chart, label);
+
+	if (f->view->count > 1 && strcmp(label, f->view->sources[pick->source].label) == 0)
+		series->style = pick->source;
+	return series;
+}
+
+void figure_fill_lines(const struct figure *f, const struct picks *picks, struct chart *chart)
+{
+	size_t left_out = 0;
+	char **dropped = xcalloc(picks->count + 1, sizeof(*dropped));
+
+	for (size_t i = 0; i < picks->count; i++) {
+		const struct pick *pick = &picks->items[i];
+		const struct case_parameter *x = case_parameter(pick->c, f->axis);
+		char *label = picks_label(picks, pick, f->without);
+		struct chart_series *series = NULL;
+		struct chart_point *point;
+		char text[FORMAT_SIZE];
+
+		for (size_t s = 0; s < chart->count; s++)
+			if (strcmp(chart->series[s].name, label) == 0)
+				series = &chart->series[s];
+		if (!series && chart->count < FIGURE_LINES)
+			series = add_line(f, pick, chart, label);
+		if (!series || !x) {
+			dropped[left_out++] = label;
+			continue;
+		}
+		free(label);
+		point = chart_point_new(series,
+					format_spaced(view_string(x->text), text, sizeof(text)));
+		point->x = x->number;
+		fill_point(point, pick);
+	}
+	note_left_out(chart, chart->count, chart->count + count_distinct(dropped, left_out),
+		      "lines");
+	for (size_t i = 0; i < left_out; i++)
+		free(dropped[i]);
+	free(dropped);
+}
+
+/* Names of everything that varies but neither facets nor names a bar: it heads a group. */
+static void group_names(const struct figure *f, const struct picks *picks, const char **names)
+{
+	for (size_t i = 0; f->rule->bars[0] && i < picks->parameter_count; i++) {
+		const struct varying *v = &picks->parameters[i];
+
+		if (v->values > 1 && !view_listed(v->name, f->without) &&
+		    !view_listed(v->name, f->rule->bars))
+			names_add(names, v->name);
+	}
+}
+
+#define LABEL_LONGEST 38 /* characters; chart_bars.c cuts longer ones */
+
+/* Whether headings would stand over one bar each: then what they say is better the bar's name. */
+static bool one_bar_each(const struct figure *f, const struct picks *picks, const char **names)
+{
+	bool one = names[0] != NULL;
+	char **keys = xcalloc(picks->count + 1, sizeof(*keys));
+
+	for (size_t i = 0; i < picks->count; i++) {
+		char *label = picks_label(picks, &picks->items[i], f->without);
+
+		one = one && *label && chart_characters(label) <= LABEL_LONGEST;
+		free(label);
+		keys[i] = picks_key(&picks->items[i], names);
+	}
+	one = one && count_distinct(keys, picks->count) == picks->count;
+	for (size_t i = 0; i < picks->count; i++)
+		free(keys[i]);
+	free(keys);
+	return one;
+}
+
+/* A row must have a name: where nothing tells it from others, its devices do. */
+static char *row_label(const struct picks *picks, const struct pick *pick,
+		       const char *const *without)
+{
+	char *label = picks_label(picks, pick, without);
+
+	if (*label)
+		return label;
+	free(label);
+	return view_devices(pick->c);
+}
+
+/* Bars in order of their colour's parameter, then of the plan: what is compared stands together. */
+struct bar {
+	const struct pick *pick;
+	size_t value; /* of the first parameter that names bars, in order of appearance */
+};
+
+static int bar_order(const void *a, const void *b)
+{
+	const struct bar *p = a, *q = b;
+
+	if (p->value != q->value)
+		return p->value < q->value ? -1 : 1;
+	return p->pick < q->pick ? -1 : p->pick > q->pick;
+}
+
+const char *figure_value(const struct pick *pick, const char *name)
+{
+	const struct case_parameter *p = name ? case_parameter(pick->c, name) : NULL;
+
+	return p ? view_string(p->text) : "";
+}
+
+static struct bar *ordered_bars(const struct picks *picks, const char *by)
+{
+	struct bar *bars = xmalloc((picks->count + 1) * sizeof(*bars));
+	size_t values = 0;
+
+	for (size_t i = 0; i < picks->count; i++) {
+		size_t j = 0;
+
+		bars[i] = (struct bar){ &picks->items[i], 0 };
+		while (j < i && strcmp(figure_value(bars[j].pick, by), figure_value(bars[i].pick, by)) != 0)
+			j++;
+		bars[i].value = j < i ? bars[j].value : values++;
+	}
+	qsort(bars, picks->count, sizeof(*bars), bar_order);
+	return bars;
+}
+
+static void fill_bar(const struct figure *f, const struct bar *bar, struct chart_point *point)
+{
+	const struct case_parameter *ideal =
+		f->rule->ideal ? case_parameter(bar->pick->c, f->rule->ideal) : NULL;
+
+	fill_point(point, bar->pick);
+	point->style = f->view->count > 1 ? bar->pick->source : bar->value;
+	point->ideal = ideal ? ideal->number : NAN;
+}
+
+/* What tells two cases apart whose parameters are the same: the name of their section. Takes `label`. */
+static char *with_section(const struct pick *pick, char *label)
+{
+	const char *section = view_string(pick->c->label);
+	char *longer;
+
+	if (!*section)
+		return label;
+	longer = xasprintf("%s (section %s)", label, section);
+	free(label);
+	return longer;
+}
+
+void figure_fill_bars(const struct figure *f, const struct picks *picks, struct chart *chart)
+{
+	const char *groups[FIGURE_NAMES] = { NULL }, *without[FIGURE_NAMES] = { NULL };
+	struct bar *bars = ordered_bars(picks, f->rule->bars[0]);
+	size_t shown = 0;
+
+	group_names(f, picks, groups);
+	if (one_bar_each(f, picks, groups))
+		groups[0] = NULL;
+	for (size_t i = 0; f->without[i]; i++)
+		names_add(without, f->without[i]);
+	for (size_t i = 0; groups[i]; i++)
+		names_add(without, groups[i]);
+	for (size_t i = 0; i < picks->count && shown < FIGURE_BARS; i++, shown++) {
+		char *group = picks_key(bars[i].pick, groups);
+		struct chart_series *series = chart_series_named(chart, group);
+		char *label = row_label(picks, bars[i].pick, without);
+
+		if (chart_point_named(series, label))
+			label = with_section(bars[i].pick, label);
+		fill_bar(f, &bars[i], chart_point_new(series, label));
+		free(group);
+		free(label);
+	}
+	free(bars);
+	note_left_out(chart, shown, picks->count, "bars");
+}
+
+/* Devices come in the order of a plan that lets disjoint pairs work at once: here they are in that of their numbers. */
+static int row_order(const void *a, const void *b)
+{
+	return strverscmp(((const struct chart_series *)a)->name, ((const struct chart_series *)b)->name);
+}
+
+void figure_fill_heatmap(const struct figure *f, const struct picks *picks, struct chart *chart,
+			 double size)
+{
+	for (size_t i = 0; i < picks->count; i++) {
+		const struct case_result *c = picks->items[i].c;
+		const struct case_parameter *x = f->axis ? case_parameter(c, f->axis) : NULL;
+
+		if (c->device_count != 2 || (x && isfinite(x->number) && x->number != size))
+			continue;
+		fill_point(chart_point_new(chart_series_named(chart, view_string(c->devices[0])),
+					   view_string(c->devices[1])),
+			   &picks->items[i]);
+	}
+	chart->together = picks->count && strstr(figure_value(&picks->items[0], "direction"), "both");
+	qsort(chart->series, chart->count, sizeof(*chart->series), row_order);
+	chart->note = xstrdup("");
+}
+
+void figure_fill_strip(const struct figure *f, const struct picks *picks, struct chart *chart,
+		       double size)
+{
+	size_t shown = 0, all = 0;
+
+	for (size_t i = 0; i < picks->count; i++) {
+		const struct pick *pick = &picks->items[i];
+		const struct case_parameter *x = f->axis ? case_parameter(pick->c, f->axis) : NULL;
+		const struct series *series = view_series(pick->c, pick->m);
+		struct chart_point *point;
+		char *label;
+
+		if (!series || !series->count || (x && x->number != size))
+			continue;
+		if (++all > FIGURE_ROWS)
+			continue;
+		label = row_label(picks, pick, f->without);
+		point = chart_point_new(chart_series_named(chart, ""), label);
+		free(label);
+		fill_point(point, pick);
+		point->samples = series->samples;
+		point->sample_count = series->count;
+		point->p50 = series->statistics.median;
+		point->p95 = series->statistics.p95;
+		point->p99 = series->statistics.p99;
+		shown++;
+	}
+	note_left_out(chart, shown, all, "rows");
+}
+
+/* A bar of its own for each case: the parameters of two variants of a suite may be the same. */
+static struct chart_series *bar_of(const struct figure *f, const struct picks *picks, size_t i,
+				   struct chart *chart)
+{
+	char *label = row_label(picks, &picks->items[i], f->without);
+	struct chart_series *series = chart_series_named(chart, label);
+
+	if (series->count) {
+		label = with_section(&picks->items[i], label);
+		series = chart_series_named(chart, label);
+	}
+	free(label);
+	return series;
+}
+
+static double part_of(const struct figure *f, const struct case_result *c, const char *part)
+{
+	char name[FORMAT_SIZE];
+	const struct metric_value *m;
+
+	snprintf(name, sizeof(name), "%s%s", f->rule->parts, part);
+	m = case_metric(c, name);
+	return m ? m->value : 0;
+}
+
+/*
+ * The parts of a bar add up to the metric: what activations share with another class is drawn there, once. True: there
+ * was such.
+ */
+static bool add_parts(const struct figure *f, const struct case_result *c, struct chart_series *series)
+{
+	double shared = part_of(f, c, "shared");
+
+	for (size_t m = 0; m < c->metric_count && series->count < c->metric_count; m++) {
+		/* "memory_gradients" of "memory" is "gradients". */
+		const char *part = c->metrics[m].name + strlen(f->rule->parts);
+
+		if (text_starts_with(c->metrics[m].name, f->rule->parts) && strcmp(part, "shared") != 0)
+			chart_point_new(series, part)->y =
+				c->metrics[m].value - (strcmp(part, "activations") == 0 ? shared : 0);
+	}
+	return shared > 0;
+}
+
+void figure_fill_stacked(const struct figure *f, const struct picks *picks, struct chart *chart)
+{
+	size_t shown = 0;
+	bool shared = false;
+
+	for (size_t i = 0; i < picks->count && shown < FIGURE_ROWS; i++, shown++) {
+		const struct case_result *c = picks->items[i].c;
+		struct chart_series *series = bar_of(f, picks, i, chart);
+
+		if (series->count)
+			continue;
+		shared |= add_parts(f, c, series);
+		if (!series->count)
+			fill_point(chart_point_new(series, chart->y_name), &picks->items[i]);
+	}
+	note_left_out(chart, shown, picks->count, "bars");
+	if (shared)
+		note_add(chart, "Activations that are where gradients come later are drawn as those: only the rest is "
+				"drawn as activations.");
+}

@@ -1,0 +1,399 @@
+/*
+ * Draws the charts of a suite: those of figure_rules, else its headline metrics as lines over size,
+ * or as bars where nothing is an axis. Charts are split by parameters ("facets") until each is
+ * readable.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "report/figure/figure.h"
+#include "report/view/format.h"
+
+static double end_of_axis(const struct picks *picks, const char *axis, bool largest)
+{
+	double end = NAN;
+
+	for (size_t i = 0; axis && i < picks->count; i++) {
+		const struct case_parameter *x = case_parameter(picks->items[i].c, axis);
+
+		if (x && isfinite(x->number) &&
+		    (isnan(end) || (largest ? x->number > end : x->number < end)))
+			end = x->number;
+	}
+	return end;
+}
+
+/* The text of the axis's value `number` ("64 MiB"). */
+static void axis_text(const struct picks *picks, const char *axis, double number, char *out,
+		      size_t size)
+{
+	*out = '\0';
+	for (size_t i = 0; axis && i < picks->count; i++) {
+		const struct case_parameter *x = case_parameter(picks->items[i].c, axis);
+
+		if (x && x->number == number) {
+			format_spaced(view_string(x->text), out, size);
+			return;
+		}
+	}
+}
+
+static char *shows(const struct figure *f, const struct chart *chart)
+{
+	const char *interval =
+		chart_has_intervals(chart) ? "; whisker: 95\u00a0% interval of the median" : "";
+	const char *direction = format_better(chart->better);
+	char axis[FORMAT_SIZE];
+	char *out = NULL;
+
+	format_metric(f->axis ? f->axis : "", axis, sizeof(axis));
+	switch (f->kind) {
+	case CHART_LINES:
+		out = xasprintf("%s over %s%s; %s.", chart->y_name, axis, interval, direction);
+		break;
+	case CHART_BARS:
+		/* A meaning that has no direction says what is best itself. */
+		out = xasprintf("%s%s%s%s%s.", f->rule->means ? f->rule->means : chart->y_name, interval,
+				f->rule->ideal ? "; dashed: the ideal" : "",
+				f->rule->means && chart->better == BETTER_NONE ? "" : "; ",
+				f->rule->means && chart->better == BETTER_NONE ? "" : direction);
+		break;
+	case CHART_HEATMAP:
+		out = xasprintf("%s of every pair of devices; %s.", chart->y_name, direction);
+		break;
+	case CHART_STACKED:
+		out = xasprintf("%s and its parts; %s.", chart->y_name, direction);
+		break;
+	case CHART_STRIP:
+		out = xasprintf("%s of every sample, one tick each; %s.", chart->y_name, direction);
+		break;
+	case CHART_TIMELINE:
+	case CHART_MAP:
+		out = xstrdup(""); /* splits.c draws these */
+		break;
+	}
+	format_capital(out);
+	return out;
+}
+
+static const char *axis_unit(const struct picks *picks, const char *axis)
+{
+	const struct case_parameter *x = NULL;
+
+	for (size_t i = 0; i < picks->count && !x; i++)
+		x = case_parameter(picks->items[i].c, axis);
+	return x ? view_string(x->unit) : "";
+}
+
+static enum scale_kind axis_scale(const struct picks *picks, const char *axis)
+{
+	struct extent extent = EXTENT_EMPTY;
+
+	for (size_t i = 0; i < picks->count; i++) {
+		const struct case_parameter *x = case_parameter(picks->items[i].c, axis);
+
+		extent_add(&extent, x ? x->number : NAN);
+	}
+	if (!(extent.min > 0) || extent.min == extent.max)
+		return SCALE_LINEAR;
+	/* Sizes are read in powers of two. */
+	return extent.max / extent.min >= 8 || strcmp(axis_unit(picks, axis), "B") == 0 ? SCALE_LOG2
+										       : SCALE_LINEAR;
+}
+
+/* Suites' names come from outside, so they make no ids. */
+static size_t suite_number(const struct figure *f)
+{
+	size_t i = 0;
+
+	while (i < f->view->suite_count && strcmp(f->view->suites[i], f->suite) != 0)
+		i++;
+	return i + 1;
+}
+
+/* "bandwidth by pair: device to device, at 64 MiB"; `name`: of the metric */
+static char *title_of(const struct figure *f, const char *name, const char *facet, const char *size)
+{
+	const char *of = f->rule->of ? f->rule->of : "";
+
+	return xasprintf("%s%s%s%s%s%s%s%s", name, f->kind == CHART_HEATMAP ? " by pair" : "",
+			 *of || *facet ? ": " : "", of, *of && *facet ? ", " : "", facet,
+			 *size ? ", at " : "", size);
+}
+
+static void start_chart(const struct figure *f, const struct picks *picks, struct chart *chart,
+			const char *facet, const char *size)
+{
+	const struct metric_value *m = picks->items[0].m;
+	const struct case_parameter *x =
+		f->axis ? case_parameter(picks->items[0].c, f->axis) : NULL;
+	char name[FORMAT_SIZE];
+
+	chart_init(chart, f->kind);
+	format_metric(f->metric, name, sizeof(name));
+	chart->y_name = xstrdup(name);
+	chart->y_unit = xstrdup(view_string(m->unit));
+	chart->y_scale = f->rule->y_scale;
+	chart->better = m->better;
+	chart->fitted = f->rule->fitted && f->kind == CHART_LINES;
+	chart->reference = f->rule->reference != 0 ? f->rule->reference : NAN;
+	chart->id = xasprintf("chart-%zu-%zu", suite_number(f), f->charts->count + 1);
+	chart->title = title_of(f, name, facet, size);
+	format_capital(chart->title);
+	format_metric(f->axis ? f->axis : "", name, sizeof(name));
+	chart->x_name = xstrdup(name);
+	chart->x_unit = xstrdup(x ? view_string(x->unit) : "");
+	chart->x_scale = f->axis ? axis_scale(picks, f->axis) : SCALE_LINEAR;
+}
+
+/*
+ * Bars on a logarithmic axis have no honest foot: only where a linear one would hide the small
+ * ones.
+ */
+static void choose_scale(const struct figure *f, struct chart *chart)
+{
+	struct extent extent = chart_extent(chart);
+
+	if (f->kind == CHART_BARS && chart->y_scale == SCALE_LOG10 &&
+	    !(extent.min > 0 && extent.max / extent.min > 30))
+		chart->y_scale = SCALE_LINEAR;
+}
+
+/* A line of one point is a bar: other charts of the metric may have more sizes. */
+static struct figure figure_of(const struct figure *all, const struct picks *picks)
+{
+	struct figure f = *all;
+
+	if (f.kind == CHART_LINES && !picks_vary(picks, f.axis))
+		f.kind = CHART_BARS;
+	return f;
+}
+
+/* A map of two devices says what two bars say. */
+static bool has_map(const struct picks *picks)
+{
+	const char *first[2] = { NULL };
+
+	for (size_t i = 0; i < picks->count; i++) {
+		const struct case_result *c = picks->items[i].c;
+
+		for (size_t d = 0; d < 2; d++) {
+			const char *device = view_string(c->devices[d]);
+
+			if (!first[0] || strcmp(first[0], device) == 0)
+				first[0] = device;
+			else if (!first[1] || strcmp(first[1], device) == 0)
+				first[1] = device;
+			else
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Whether a map of the same metric shows all that these bars would: one size of each pair. */
+static bool on_a_map(const struct figure *f, const struct picks *picks)
+{
+	bool map = false;
+
+	for (size_t i = 0; i < figure_rule_count; i++)
+		map |= figure_rules[i].kind == CHART_HEATMAP && strcmp(figure_rules[i].suite, f->suite) == 0 &&
+		       strcmp(figure_rules[i].metric, f->metric) == 0;
+	for (size_t i = 0; i < picks->count; i++)
+		map = map && picks->items[i].c->device_count == 2;
+	return map && f->kind == CHART_BARS && has_map(picks);
+}
+
+static void draw_facet(const struct figure *all, const struct picks *picks, const char *facet,
+		       const struct extent *range)
+{
+	const struct figure one = figure_of(all, picks), *f = &one;
+	bool one_size = f->axis && f->kind != CHART_LINES;
+	double size = end_of_axis(picks, f->axis, f->kind == CHART_HEATMAP);
+	char text[FORMAT_SIZE] = "";
+	struct chart chart;
+
+	if (on_a_map(f, picks))
+		return;
+	if (one_size)
+		axis_text(picks, f->axis, size, text, sizeof(text));
+	start_chart(f, picks, &chart, facet, text);
+	chart.range = *range;
+	switch (f->kind) {
+	case CHART_LINES:
+		figure_fill_lines(f, picks, &chart);
+		break;
+	case CHART_BARS:
+		figure_fill_bars(f, picks, &chart);
+		chart.finding = figure_ratio(f, picks);
+		break;
+	case CHART_HEATMAP:
+		figure_fill_heatmap(f, picks, &chart, size);
+		break;
+	case CHART_STACKED:
+		figure_fill_stacked(f, picks, &chart);
+		break;
+	case CHART_STRIP:
+		figure_fill_strip(f, picks, &chart, size);
+		break;
+	case CHART_TIMELINE:
+	case CHART_MAP:
+		break;
+	}
+	if (format_is_share(f->metric) && f->kind == CHART_BARS)
+		chart_in_percent(&chart);
+	choose_scale(f, &chart);
+	chart.shows = shows(f, &chart);
+	if (chart.count)
+		chart_draw(&chart, f->charts);
+	chart_release(&chart);
+}
+
+/*
+ * A heat map shows the devices of one run; those of other runs have maps of their own, with the
+ * same colours.
+ */
+static void draw_maps(const struct figure *f, const struct picks *picks, const char *facet)
+{
+	const char *const everything[] = { NULL };
+	double size = end_of_axis(picks, f->axis, true);
+	struct extent range = EXTENT_EMPTY;
+
+	for (size_t i = 0; i < picks->count; i++) {
+		const struct case_parameter *x =
+			f->axis ? case_parameter(picks->items[i].c, f->axis) : NULL;
+
+		if (!x || x->number == size)
+			extent_add(&range, picks->items[i].m->value);
+	}
+	for (size_t r = 0; r < f->view->count; r++) {
+		struct picks own;
+		char letter[4];
+		char *name = f->view->count > 1 ? xasprintf("%s%s%s", view_letter(r, letter),
+							    *facet ? ", " : "", facet)
+						: xstrdup(facet);
+		size_t kept = 0;
+
+		picks_filter(&own, picks, everything, "");
+		for (size_t i = 0; i < own.count; i++)
+			if (f->view->sources[own.items[i].source].run == r)
+				own.items[kept++] = own.items[i];
+		own.count = kept;
+		if (kept)
+			draw_facet(f, &own, name, &range);
+		picks_release(&own);
+		free(name);
+	}
+}
+
+/* One chart for each value of the facets, in order of appearance. */
+static void draw_facets(const struct figure *f, const struct picks *picks)
+{
+	const struct extent none = EXTENT_EMPTY;
+	char **done = xcalloc(picks->count + 1, sizeof(*done));
+	size_t count = 0;
+
+	for (size_t i = 0; i < picks->count; i++) {
+		char *key = picks_key(&picks->items[i], f->facets);
+		struct picks own;
+		size_t j = 0;
+
+		while (j < count && strcmp(done[j], key) != 0)
+			j++;
+		if (j < count) {
+			free(key);
+			continue;
+		}
+		done[count++] = key;
+		picks_filter(&own, picks, f->facets, key);
+		if (f->kind == CHART_HEATMAP)
+			draw_maps(f, &own, key);
+		else
+			draw_facet(f, &own, key, &none);
+		picks_release(&own);
+	}
+	for (size_t j = 0; j < count; j++)
+		free(done[j]);
+	free(done);
+}
+
+static void keep_pairs(struct picks *picks)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < picks->count; i++)
+		if (picks->items[i].c->device_count == 2)
+			picks->items[kept++] = picks->items[i];
+	picks->count = kept;
+}
+
+static void draw_rule(const struct view *view, const char *suite, const char *metric,
+		      const struct figure_rule *rule, struct tree *charts)
+{
+	struct figure f = { .view = view,
+			    .rule = rule,
+			    .suite = suite,
+			    .metric = metric,
+			    .kind = rule->kind,
+			    .charts = charts };
+	struct picks all, picks;
+
+	picks_collect(&all, view, suite, metric);
+	picks_only(&picks, &all, rule->only);
+	picks_release(&all);
+	if (f.kind == CHART_HEATMAP)
+		keep_pairs(&picks);
+	if (f.kind == CHART_HEATMAP && !has_map(&picks)) {
+		picks_release(&picks);
+		return;
+	}
+	if (f.kind != CHART_BARS && f.kind != CHART_STACKED)
+		f.axis = rule->axis && picks_vary(&picks, rule->axis) ? rule->axis
+								       : picks_axis(&picks);
+	if (f.kind == CHART_LINES && !f.axis)
+		f.kind = CHART_BARS;
+	figure_choose_facets(&f, &picks,
+			     f.kind == CHART_LINES     ? FIGURE_LINES
+			     : f.kind == CHART_HEATMAP ? SIZE_MAX
+						       : FIGURE_BARS);
+	draw_facets(&f, &picks);
+	picks_release(&picks);
+}
+
+/* Every headline metric that a suite's cases have, once each. */
+static void draw_headlines(const struct view *view, const char *suite, struct tree *charts)
+{
+	static const struct figure_rule rule = { .kind = CHART_LINES };
+	const char *done[FIGURE_NAMES] = { NULL };
+
+	for (size_t r = 0; r < view->count; r++) {
+		for (size_t i = 0; i < view->results[r].case_count; i++) {
+			const struct case_result *c = &view->results[r].cases[i];
+			const struct metric_value *m = view_headline(c);
+
+			if (!m || strcmp(view_string(c->suite), suite) != 0 ||
+			    view_listed(m->name, done))
+				continue;
+			names_add(done, m->name);
+			draw_rule(view, suite, m->name, &rule, charts);
+		}
+	}
+}
+
+void view_figures(const struct view *view, const char *suite, struct tree *charts)
+{
+	bool known = false;
+
+	for (size_t i = 0; i < figure_rule_count; i++) {
+		if (strcmp(figure_rules[i].suite, suite) != 0)
+			continue;
+		known = true;
+		draw_rule(view, suite, figure_rules[i].metric, &figure_rules[i], charts);
+	}
+	if (!known)
+		draw_headlines(view, suite, charts);
+	view_split_figures(view, suite, charts);
+}

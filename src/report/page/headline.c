@@ -1,0 +1,246 @@
+#include "report/page/headline.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "reference/gpu.h"
+
+static bool better(enum better direction, double a, double b)
+{
+	return direction == BETTER_LOWER ? a < b : a > b;
+}
+
+static char *group_key(const struct headline *h, const struct pick *pick)
+{
+	char *parameters = view_parameters(pick->c, h->without);
+	char *devices = pick->c->device_count > 1 ? view_devices(pick->c) : xstrdup("");
+	char *key = xasprintf("%zu\n%s\n%s\n%s", pick->source, parameters, devices,
+			      view_string(pick->c->label));
+
+	free(parameters);
+	free(devices);
+	return key;
+}
+
+/* Cases come in the plan's order, so the group is mostly the last one. */
+static struct headline_group *group_of(struct headline *h, const struct pick *pick)
+{
+	char *key = group_key(h, pick);
+	size_t i = h->last;
+
+	if (i >= h->group_count || strcmp(h->groups[i].key, key) != 0)
+		for (i = 0; i < h->group_count && strcmp(h->groups[i].key, key) != 0;)
+			i++;
+	h->last = i;
+	if (i < h->group_count) {
+		free(key);
+		return &h->groups[i];
+	}
+	ARRAY_GROW(h->groups, h->group_count, h->group_capacity);
+	h->groups[h->group_count++] = (struct headline_group){ .key = key };
+	return &h->groups[i];
+}
+
+static double place(const struct headline *h, const struct pick *pick)
+{
+	const struct case_parameter *x = h->axis ? case_parameter(pick->c, h->axis) : NULL;
+
+	return x ? x->number : NAN;
+}
+
+static void choose(const struct headline *h, struct headline_group *group, const struct pick *pick)
+{
+	const struct pick **first = &group->figures[0], **last = &group->figures[1];
+
+	if (!*first) {
+		*first = pick;
+	} else if (h->better != BETTER_LOWER) {
+		if (!isfinite((*first)->m->value) ||
+		    better(h->better, pick->m->value, (*first)->m->value))
+			*first = pick;
+	} else if (place(h, pick) < place(h, *first)) {
+		*last = *last ? *last : *first;
+		*first = pick;
+	} else if (!*last || place(h, pick) > place(h, *last)) {
+		*last = pick;
+	}
+}
+
+static struct headline_row *row_named(struct headline *h, char *label, const char *section)
+{
+	for (size_t i = 0; i < h->count; i++) {
+		if (strcmp(h->rows[i].label, label) == 0 &&
+		    strcmp(h->rows[i].section, section) == 0) {
+			free(label);
+			return &h->rows[i];
+		}
+	}
+	ARRAY_GROW(h->rows, h->count, h->capacity);
+	h->rows[h->count] = (struct headline_row){
+		label, section, xcalloc(h->picks.view->source_count, sizeof(struct headline_cell))
+	};
+	return &h->rows[h->count++];
+}
+
+static bool has_twin(const struct headline *h, const struct headline_row *row)
+{
+	for (size_t i = 0; i < h->count; i++)
+		if (&h->rows[i] != row && strcmp(h->rows[i].label, row->label) == 0)
+			return true;
+	return false;
+}
+
+/* Rows that differ only by the section of the configuration: its name is added. */
+static void name_twins(struct headline *h)
+{
+	bool *twins = xcalloc(h->count, sizeof(*twins));
+
+	for (size_t i = 0; i < h->count; i++)
+		twins[i] = h->rows[i].section[0] && has_twin(h, &h->rows[i]);
+	for (size_t i = 0; i < h->count; i++) {
+		char *plain = h->rows[i].label;
+
+		if (!twins[i])
+			continue;
+		h->rows[i].label = xasprintf("%s (section %s)", plain, h->rows[i].section);
+		free(plain);
+	}
+	free(twins);
+}
+
+/* Puts a set of devices into its row; of several that start at the same device the worst stays. */
+static void fill_row(struct headline *h, const struct headline_group *group)
+{
+	char *label = view_named_parameters(group->figures[0]->c, h->without);
+	struct headline_cell *cell;
+
+	if (!*label) {
+		free(label);
+		label = xstrdup("all");
+	}
+	cell = &row_named(h, label, view_string(group->figures[0]->c->label))
+			->cells[group->figures[0]->source];
+	cell->sets++;
+	if (!cell->group ||
+	    better(h->better, cell->group->figures[0]->m->value, group->figures[0]->m->value))
+		cell->group = group;
+}
+
+static void fill(struct headline *h)
+{
+	for (size_t i = 0; i < h->picks.count; i++)
+		choose(h, group_of(h, &h->picks.items[i]), &h->picks.items[i]);
+	for (size_t i = 0; i < h->group_count; i++)
+		fill_row(h, &h->groups[i]);
+	name_twins(h);
+}
+
+/* Whether all cases have the parameter, with one value. */
+static bool is_common(const struct headline *h, const char *name)
+{
+	const struct case_parameter *first = case_parameter(h->picks.items[0].c, name);
+
+	for (size_t i = 0; first && i < h->picks.count; i++) {
+		const struct case_parameter *p = case_parameter(h->picks.items[i].c, name);
+
+		if (!p || strcmp(view_string(p->text), view_string(first->text)) != 0)
+			return false;
+	}
+	return first != NULL;
+}
+
+/* Leaves the axis out of the rows' labels, and what is common if something else is left to name them. */
+static void choose_without(struct headline *h)
+{
+	const struct picks *picks = &h->picks;
+	const char **varying = xcalloc(picks->parameter_count + 2, sizeof(*varying));
+	size_t left_out = 0, left = 0;
+
+	h->without = xcalloc(picks->parameter_count + 2, sizeof(*h->without));
+	if (h->axis)
+		varying[left++] = h->without[left_out++] = h->axis;
+	for (size_t i = 0; i < picks->parameter_count; i++) {
+		const char *name = picks->parameters[i].name;
+
+		if (h->axis && strcmp(name, h->axis) == 0)
+			continue;
+		if (is_common(h, name))
+			h->without[left_out++] = name;
+		else
+			varying[left++] = name;
+	}
+	if (left == (h->axis ? 1u : 0u)) {
+		h->without[left] = NULL;
+		h->common = xstrdup("");
+	} else {
+		h->common = view_parameters(picks->items[0].c, varying);
+	}
+	free(varying);
+}
+
+size_t headline_leader(const struct headline *h, const struct headline_row *row, size_t source)
+{
+	const struct view *view = h->picks.view;
+
+	for (size_t s = 0; s < view->source_count; s++) {
+		const struct case_result *c =
+			row->cells[s].group ? row->cells[s].group->figures[0]->c : NULL;
+
+		for (size_t d = 1;
+		     c && view->sources[s].run == view->sources[source].run && d < c->device_count;
+		     d++)
+			if (strcmp(view_string(c->devices[d]), view->sources[source].device) == 0)
+				return s;
+	}
+	return SIZE_MAX;
+}
+
+void headline_collect(struct headline *h, const struct view *view, const char *suite,
+		      const char *metric)
+{
+	struct picks all;
+
+	*h = (struct headline){ 0 };
+	picks_collect(&all, view, suite, metric);
+	picks_main(&h->picks, &all);
+	picks_release(&all);
+	if (!h->picks.count)
+		return;
+	h->axis = picks_axis(&h->picks);
+	choose_without(h);
+	h->better = h->picks.items[0].m->better;
+	fill(h);
+}
+
+void headline_release(struct headline *h)
+{
+	for (size_t i = 0; i < h->count; i++) {
+		free(h->rows[i].label);
+		free(h->rows[i].cells);
+	}
+	for (size_t i = 0; i < h->group_count; i++)
+		free(h->groups[i].key);
+	free(h->rows);
+	free(h->groups);
+	free(h->without);
+	free(h->common);
+	picks_release(&h->picks);
+}
+
+bool headline_peak(const struct headline *h, const struct pick *pick, struct headline_peak *peak)
+{
+	const struct device_info *info = h->picks.view->sources[pick->source].info;
+	const struct gpu *gpu = info ? gpus_by_device(info->name) : NULL;
+	const struct quantity *q =
+		gpu ? quantity_of_case(pick->c, view_string(pick->m->name), info) : NULL;
+
+	*peak = (struct headline_peak){ .quantity = q, .peak = (double)NAN, .share = (double)NAN };
+	if (!q)
+		return false;
+	peak->peak = gpu_peak(gpu, q, &peak->entry);
+	peak->share = (q->factor != 0 ? pick->m->value * q->factor : pick->m->value) / peak->peak;
+	return isfinite(peak->peak);
+}

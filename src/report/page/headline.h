@@ -1,0 +1,70 @@
+/*
+ * The headline table before it is drawn: per metric a row for everything that is not a point along
+ * an axis, a cell per source. Along an axis, the best value stands for a metric where higher is
+ * better; where lower is better both ends of the axis do, since the best is just the smallest case.
+ * Where several sets of devices start at the same device, the worst of them is its cell. Parameters
+ * that are the same in all cases are named once; cases that only their sections tell apart are not
+ * taken for one another.
+ */
+#ifndef GPUPROOF_REPORT_PAGE_HEADLINE_H
+#define GPUPROOF_REPORT_PAGE_HEADLINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "report/view/picks.h"
+
+#define HEADLINE_FIGURES 2
+
+/* Picks that differ only along the axis, and the one or two that stand for them. */
+struct headline_group {
+	char *key;
+	/* higher is better: the best, NULL; else the first and the last on the axis (may be NULL) */
+	const struct pick *figures[HEADLINE_FIGURES];
+};
+
+struct headline_cell {
+	const struct headline_group *group; /* of the worst set of devices; NULL: not measured */
+	size_t sets;
+};
+
+struct headline_row {
+	char *label;
+	const char *section;         /* its label in the configuration; borrowed */
+	struct headline_cell *cells; /* by source */
+};
+
+struct headline {
+	struct picks picks;
+	const char *axis;     /* NULL: none */
+	char *common;         /* "BLAS, nn": what all cases share, in no row's label; "" */
+	const char **without; /* the axis and what is common, NULL-terminated; borrowed names */
+	enum better better;
+	struct headline_group *groups;
+	size_t group_count, group_capacity, last;
+	struct headline_row *rows;
+	size_t count, capacity;
+};
+
+/* Those of a suite's cases that have the metric; headline_release() frees them, also when there are none. */
+void headline_collect(struct headline *h, const struct view *view, const char *suite,
+		      const char *metric);
+void headline_release(struct headline *h);
+
+/* The source whose case, in this row, the device of `source` is a further device of; SIZE_MAX: none. */
+size_t headline_leader(const struct headline *h, const struct headline_row *row, size_t source);
+
+struct quantity;
+struct sheet_entry;
+
+/* What the data sheet says of a figure. */
+struct headline_peak {
+	double peak, share; /* `peak` in the quantity's unit; `share`: the figure over it */
+	const struct quantity *quantity;
+	const struct sheet_entry *entry;
+};
+
+/* False where the model or what bounds the figure is not known. */
+bool headline_peak(const struct headline *h, const struct pick *pick, struct headline_peak *peak);
+
+#endif

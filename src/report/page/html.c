@@ -1,0 +1,186 @@
+#include "report/page/html.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/embedded.h"
+#include "base/file.h"
+#include "base/input.h"
+#include "base/memory.h"
+#include "report/reference/reference.h"
+#include "report/page/settings.h"
+#include "report/strategies/splits_limit.h"
+#include "report/template/template.h"
+#include "report/view/view.h"
+
+static enum status add_reference(const struct view *view, const struct report_options *options,
+				 struct tree *page, struct error *err)
+{
+	const char *gpus =
+		options->reference ? options->reference : report_setting(&view->results[0], "reference");
+	const char *baseline =
+		options->baseline ? options->baseline : report_setting(&view->results[0], "baseline");
+	struct reference reference;
+	enum status status = STATUS_OK;
+
+	tree_flag(page, "has_reference", *gpus || options->baseline);
+	if (!*gpus && !options->baseline)
+		return STATUS_OK;
+	status = reference_collect(&reference, view, gpus, baseline, err);
+	if (status == STATUS_OK)
+		view_reference(&reference, page);
+	reference_release(&reference);
+	return status;
+}
+
+enum status report_render(const struct result *results, size_t count,
+			  const struct report_options *options, struct text *html,
+			  struct error *err)
+{
+	struct memory_limit limits[LIMITS_MOST];
+	struct tree *page;
+	struct view view;
+	enum status status;
+	char *css;
+	size_t length, limit_count;
+
+	if (!count)
+		return error_set(err, STATUS_USAGE, "a report needs at least one result");
+	if (memory_limits_parse(options->memory_limits ? options->memory_limits
+						       : report_setting(&results[0], "memory_limits"),
+				limits, &limit_count, err) != STATUS_OK)
+		return err->status;
+	status = template_file(REPORT_STYLE_FILE, options->template_dir, &css, &length, err);
+	if (status != STATUS_OK)
+		return status;
+	view_init(&view, results, count);
+	view.memory_limits = limits;
+	view.memory_limit_count = limit_count;
+	page = view_page(&view, options->title);
+	tree_text_owned(page, "css", css);
+	tree_flag(page, "linked", options->separate_css);
+	tree_text(page, "acceptance_page", options->acceptance_page ? options->acceptance_page : "");
+	view_claims(&view, options->claims || strcmp(report_setting(&results[0], "claims"), "yes") == 0, page);
+	status = add_reference(&view, options, page, err);
+	if (status == STATUS_OK)
+		status = template_render(count > 1 ? "compare" : "run", options->template_dir, page,
+					 html, err);
+	tree_free(page);
+	view_release(&view);
+	return status;
+}
+
+static enum status write_css(const struct report_options *options, struct error *err)
+{
+	char *copy = xstrdup(options->output), *path = NULL, *css = NULL;
+	size_t length;
+	enum status status =
+		template_file(REPORT_STYLE_FILE, options->template_dir, &css, &length, err);
+
+	if (status == STATUS_OK) {
+		path = xasprintf("%s/" REPORT_STYLE_FILE, dirname(copy));
+		status = file_write(path, css, length, err);
+	}
+	free(css);
+	free(path);
+	free(copy);
+	return status;
+}
+
+static enum status print_page(const struct report_options *options, const struct text *html,
+			      struct error *err)
+{
+	if (options->separate_css)
+		return error_set(err, STATUS_USAGE,
+				 "a style sheet beside the page needs a directory, which standard output is not");
+	if (fwrite(html->data, 1, html->length, stdout) != html->length || fflush(stdout) != 0)
+		return error_errno(err, "standard output");
+	return STATUS_OK;
+}
+
+bool report_on_stdout(const struct report_options *options)
+{
+	return strcmp(options->output, "-") == 0;
+}
+
+enum status html_publish(const struct report_options *options, const struct text *html,
+			 struct error *err)
+{
+	if (report_on_stdout(options))
+		return print_page(options, html, err);
+	if (options->separate_css && write_css(options, err) != STATUS_OK)
+		return err->status;
+	return file_write(options->output, html->data, html->length, err);
+}
+
+enum status report_write(const struct result *results, size_t count,
+			 const struct report_options *options, struct error *err)
+{
+	struct text html = TEXT_EMPTY;
+	enum status status = report_render(results, count, options, &html, err);
+
+	if (status == STATUS_OK)
+		status = html_publish(options, &html, err);
+	text_release(&html);
+	return status;
+}
+
+/* Whether `path` is there and holds something else than `file`. */
+static bool was_edited(const char *path, const struct embedded_file *file)
+{
+	struct text there = TEXT_EMPTY;
+	struct error unread = ERROR_NONE;
+	struct stat about;
+	bool edited;
+
+	if (lstat(path, &about) != 0)
+		return false;
+	edited = input_read_file(path, "template", TEMPLATE_MOST_BYTES, &there, &unread) !=
+			 STATUS_OK ||
+		 there.length != file->size ||
+		 (file->size && memcmp(there.data, file->data, file->size) != 0);
+	text_release(&there);
+	return edited;
+}
+
+static enum status refuse_edited(const char *directory, struct error *err)
+{
+	struct text names = TEXT_EMPTY;
+	size_t count = 0;
+
+	for (const struct embedded_file *f = embedded_templates; f->name; f++) {
+		char *path = xasprintf("%s/%s", directory, f->name);
+
+		if (was_edited(path, f) && count++ < 5)
+			text_addf(&names, "%s%s", count > 1 ? ", " : "", f->name);
+		free(path);
+	}
+	if (count)
+		error_set(err, STATUS_USAGE,
+			  "%s holds templates that differ from the built-in ones: %s%s; nothing is "
+			  "written: choose another directory, or --force overwrites them",
+			  directory, names.data, count > 5 ? ", ..." : "");
+	text_release(&names);
+	return err->status;
+}
+
+enum status report_dump_templates(const char *directory, bool force, struct error *err)
+{
+	if (mkdir(directory, 0777) != 0 && errno != EEXIST)
+		return error_errno(err, "%s", directory);
+	if (!force && refuse_edited(directory, err) != STATUS_OK)
+		return err->status;
+	for (const struct embedded_file *f = embedded_templates; f->name; f++) {
+		char *path = xasprintf("%s/%s", directory, f->name);
+		enum status status = file_write(path, (const char *)f->data, f->size, err);
+
+		free(path);
+		if (status != STATUS_OK)
+			return status;
+	}
+	return STATUS_OK;
+}

@@ -1,0 +1,11 @@
+/* What pages of every kind share: how they become files. */
+#ifndef GPUPROOF_REPORT_PAGE_HTML_H
+#define GPUPROOF_REPORT_PAGE_HTML_H
+
+#include "report/report.h"
+
+/* Writes the page to options->output and, for separate_css, report.css beside it first. */
+enum status html_publish(const struct report_options *options, const struct text *html,
+			 struct error *err);
+
+#endif

@@ -1,0 +1,66 @@
+#include "report/page/settings.h"
+
+#include <string.h>
+
+#include "plan/schema.h"
+#include "report/reference/reference.h"
+#include "report/view/view.h"
+#include "report/strategies/splits_limit.h"
+
+const char *report_setting(const struct result *result, const char *key)
+{
+	for (size_t i = 0; i < result->setting_count; i++)
+		if (strcmp(view_string(result->settings[i].section), "report") == 0 &&
+		    strcmp(view_string(result->settings[i].key), key) == 0)
+			return view_string(result->settings[i].value);
+	return "";
+}
+
+static enum status check_memory_limits(const char *text, struct error *err)
+{
+	struct memory_limit limits[LIMITS_MOST];
+	size_t count;
+
+	return memory_limits_parse(text, limits, &count, err);
+}
+
+static enum status check_baseline(const char *text, struct error *err)
+{
+	return reference_check("", text, err);
+}
+
+static enum status check_reference(const char *text, struct error *err)
+{
+	return reference_check(text, "", err);
+}
+
+const struct key report_keys[] = {
+	{ .name = "title",
+	  .type = KEY_TEXT,
+	  .fallback = "",
+	  .help = "title of a run's page and of its acceptance page; empty: derived from the run" },
+	{ .name = "reference",
+	  .type = KEY_TEXT,
+	  .fallback = "",
+	  .help = "GPUs whose published figures and data sheets stand beside the measured ones: "
+		  "all, or "
+		  "ids and architectures of `gpuproof list gpus`",
+	  .check = check_reference },
+	{ .name = "claims",
+	  .type = KEY_BOOL,
+	  .fallback = "no",
+	  .help = "hold what guides claim about memory and several GPUs against the measurements" },
+	{ .name = "memory_limits",
+	  .type = KEY_TEXT,
+	  .fallback = "",
+	  .help = "memory of a device for which the page names the best split of each model: sizes "
+		  "(8GiB) and "
+		  "ids of `gpuproof list gpus`",
+	  .check = check_memory_limits },
+	{ .name = "baseline",
+	  .type = KEY_TEXT,
+	  .fallback = "",
+	  .help = "reference: the GPU that ratios are to; empty: the oldest",
+	  .check = check_baseline },
+	{ 0 }
+};

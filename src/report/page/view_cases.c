@@ -1,0 +1,183 @@
+/* The table of all cases of a suite: one flat list, so that it stays quick with thousands. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "report/view/format.h"
+#include "report/view/view.h"
+
+static void set_value(struct tree *row, const struct metric_value *m)
+{
+	char text[FORMAT_SIZE];
+
+	tree_text(row, "value",
+		  m ? format_quantity(m->value, view_string(m->unit), text, sizeof(text)) : "");
+	tree_text(row, "interval", m ? format_interval(m, text, sizeof(text)) : "");
+	if (m && m->n)
+		tree_textf(row, "n", "%zu", m->n);
+	else
+		tree_text(row, "n", "");
+}
+
+/* "time 9.68 µs, memory 402.7 MB": every metric but the one shown. */
+static void set_others(struct tree *row, const struct case_result *c,
+		       const struct metric_value *shown)
+{
+	struct text out = TEXT_EMPTY;
+
+	for (size_t i = 0; i < c->metric_count; i++) {
+		const struct metric_value *m = &c->metrics[i];
+		char name[FORMAT_SIZE], value[FORMAT_SIZE];
+
+		if (m == shown)
+			continue;
+		text_addf(&out, "%s%s %s", out.length ? ", " : "",
+			  format_metric(view_string(m->name), name, sizeof(name)),
+			  format_value(m, value, sizeof(value)));
+	}
+	view_text(row, "others", out.data);
+	text_release(&out);
+}
+
+static void set_noise(struct tree *row, const struct case_result *c)
+{
+	const char *noise = "";
+
+	for (size_t i = 0; !*noise && i < c->series_count; i++)
+		if (c->series[i].statistics.noisy)
+			noise = *c->series[i].statistics.noise ? c->series[i].statistics.noise
+							       : "noisy";
+	view_text(row, "noise", noise);
+}
+
+static void set_verification(struct tree *row, const struct case_result *c)
+{
+	char error[FORMAT_SIZE];
+
+	if (!c->verification.done)
+		tree_text(row, "checked", "");
+	else if (isfinite(c->verification.error))
+		tree_textf(row, "checked", "error %s",
+			   format_scaled(c->verification.error, 1, error, sizeof(error)));
+	else
+		tree_text(row, "checked", "exact");
+}
+
+/* Where the time went; what took next to nothing is left out. */
+static void add_phases(const struct case_result *c, struct text *remark)
+{
+	const char *before = remark->length ? " Time: " : "Time: ";
+	char shown[FORMAT_SIZE];
+
+	for (size_t i = 0; i < c->phase_count; i++) {
+		if (!(c->phases[i].seconds >= 0.02 * c->seconds))
+			continue;
+		text_addf(remark, "%s%s %s", before, view_string(c->phases[i].name),
+			  format_quantity(c->phases[i].seconds, "s", shown, sizeof(shown)));
+		before = ", ";
+	}
+}
+
+/* Samples that are not among those of the figure. */
+static void add_warmup(const struct case_result *c, struct text *remark)
+{
+	for (size_t i = 0; i < c->series_count; i++)
+		if (c->series[i].warmup)
+			text_addf(remark, "%sWarm-up: %zu %s dropped until the level settled.",
+				  remark->length ? " " : "", c->series[i].warmup,
+				  c->series[i].warmup == 1 ? "sample was" : "samples were");
+}
+
+/* Why there is no number; else what a reader must know, and which code ran where there was a choice. */
+static void set_remark(struct tree *row, const struct case_result *c)
+{
+	struct text remark = TEXT_EMPTY;
+
+	if (*view_string(c->reason)) {
+		view_text(row, "remark", c->reason);
+		return;
+	}
+	text_add(&remark, view_string(c->notes));
+	for (size_t i = 0; i < c->path_count; i++)
+		text_addf(&remark, "%s%s",
+			  i               ? "; "
+			  : remark.length ? " Code: "
+					  : "Code: ",
+			  c->paths[i]);
+	add_warmup(c, &remark);
+	add_phases(c, &remark);
+	view_text(row, "remark", remark.length ? remark.data : "");
+	text_release(&remark);
+}
+
+static void add_row(const struct view *view, size_t run, const struct case_result *c,
+		    struct tree *rows)
+{
+	const struct metric_value *m = view_headline(c);
+	struct tree *row = tree_item(rows);
+	char *devices = view_devices(c);
+
+	view_text(row, "id", c->id);
+	tree_text(row, "where",
+		  view->count > 1 ? view->sources[view_source_of(view, run, c)].label : devices);
+	tree_text(row, "symbol", format_status_symbol(c->status));
+	tree_text(row, "word", format_status_word(c->status));
+	set_value(row, m);
+	set_others(row, c, m);
+	set_noise(row, c);
+	set_verification(row, c);
+	set_remark(row, c);
+	free(devices);
+}
+
+/* How results were checked, each way once. */
+static void add_methods(const struct view *view, const char *suite, struct tree *map)
+{
+	struct tree *list = tree_list(map, "methods");
+
+	for (size_t r = 0; r < view->count; r++) {
+		for (size_t i = 0; i < view->results[r].case_count; i++) {
+			const struct case_result *c = &view->results[r].cases[i];
+			const char *method = view_string(c->verification.method);
+			bool known = !*method || strcmp(view_string(c->suite), suite) != 0 ||
+				     list->count == 8;
+			char *cut;
+
+			for (size_t k = 0; !known && k < list->count; k++)
+				known = strncmp(list->children[k]->text, method, FORMAT_LONGEST) ==
+					0;
+			if (known)
+				continue;
+			cut = format_cut(method, FORMAT_LONGEST);
+			tree_item_text(list, cut);
+			free(cut);
+		}
+	}
+	tree_flag(map, "has_methods", list->count != 0);
+}
+
+void view_cases(const struct view *view, const char *suite, struct tree *map)
+{
+	const struct metric_value *m = NULL;
+	struct tree *rows = tree_list(map, "cases");
+	char name[FORMAT_SIZE];
+
+	for (size_t r = 0; r < view->count; r++) {
+		for (size_t i = 0; i < view->results[r].case_count; i++) {
+			const struct case_result *c = &view->results[r].cases[i];
+
+			if (strcmp(view_string(c->suite), suite) != 0)
+				continue;
+			m = m ? m : view_headline(c);
+			add_row(view, r, c, rows);
+		}
+	}
+	tree_textf(map, "case_count", "%zu", rows->count);
+	tree_text(map, "metric",
+		  m ? format_metric(view_string(m->name), name, sizeof(name)) : "value");
+	tree_text(map, "better", m ? format_better(m->better) : "");
+	add_methods(view, suite, map);
+}

@@ -1,0 +1,279 @@
+/* Where the numbers come from: runs, environment, configuration; and what differs between runs. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "report/view/format.h"
+#include "report/view/view.h"
+
+void view_runs(const struct view *view, struct tree *page)
+{
+	struct tree *list = tree_list(page, "runs");
+
+	for (size_t r = 0; r < view->count; r++) {
+		const struct result *result = &view->results[r];
+		struct tree *run = tree_item(list);
+		char letter[4], seconds[FORMAT_SIZE];
+
+		tree_text(run, "letter", view->count > 1 ? view_letter(r, letter) : "");
+		view_text(run, "label", result->label);
+		view_text(run, "run_id", result->run_id);
+		view_text(run, "started", result->started);
+		view_text(run, "state", result->state);
+		view_text(run, "command", result->command);
+		view_text(run, "config_name", result->config_name);
+		view_text(run, "version", result->gpuproof_version);
+		tree_textf(run, "seed", "%lld", (long long)result->seed);
+		tree_text(run, "duration",
+			  result->seconds > 0 ? format_seconds(result->seconds, seconds, sizeof(seconds)) : "");
+		view_run_counts(view, r, run);
+	}
+}
+
+/* "cuda driver" of "cuda_driver"; the names of variables stay as they are. */
+static void fact_name(const char *name, struct tree *row)
+{
+	char *words = xstrdup(name);
+
+	for (char *p = words; *p && strncmp(name, "env ", 4) != 0; p++)
+		*p = *p == '_' ? ' ' : *p;
+	view_text(row, "name", words);
+	free(words);
+}
+
+static const char *setting_of(const struct result *result, const struct result_setting *like)
+{
+	for (size_t i = 0; i < result->setting_count; i++) {
+		const struct result_setting *s = &result->settings[i];
+
+		if (strcmp(view_string(s->section), view_string(like->section)) == 0 &&
+		    strcmp(view_string(s->key), view_string(like->key)) == 0)
+			return view_string(s->value);
+	}
+	return NULL;
+}
+
+/* Whether an earlier result has the fact already: every name is listed once. */
+static bool fact_before(const struct view *view, size_t run, const char *name)
+{
+	for (size_t r = 0; r < run; r++)
+		if (result_fact(&view->results[r], name))
+			return true;
+	return false;
+}
+
+static bool setting_before(const struct view *view, size_t run,
+			   const struct result_setting *setting)
+{
+	for (size_t r = 0; r < run; r++)
+		if (setting_of(&view->results[r], setting))
+			return true;
+	return false;
+}
+
+/* What it returns lives until the next call. */
+typedef const char *value_fn(const struct result *result, const void *what);
+
+static const char *fact_value(const struct result *result, const void *what)
+{
+	return result_fact(result, what);
+}
+
+static const char *setting_value(const struct result *result, const void *what)
+{
+	return setting_of(result, what);
+}
+
+static bool differs(const struct view *view, value_fn *value, const void *what)
+{
+	const char *text = value(&view->results[0], what);
+	char *first = text ? xstrdup(text) : NULL;
+	bool other = false;
+
+	for (size_t r = 1; r < view->count && !other; r++) {
+		text = value(&view->results[r], what);
+		other = !first != !text || (first && strcmp(first, text) != 0);
+	}
+	free(first);
+	return other;
+}
+
+/* What is the same in all results is one cell across: a dozen columns of defaults hide what differs. */
+static void value_cells(const struct view *view, value_fn *value, const void *what,
+			struct tree *row)
+{
+	struct tree *cells = tree_list(row, "cells");
+	size_t width = differs(view, value, what) ? 1 : view->count;
+
+	for (size_t r = 0; r < view->count; r += width) {
+		const char *text = value(&view->results[r], what);
+		struct tree *cell = tree_item(cells);
+
+		view_text(cell, "value", text ? text : "–");
+		if (width > 1)
+			tree_textf(cell, "span", "%zu", width);
+	}
+}
+
+/* What it takes of the host (measure/yardstick.h), as a fact: two visits whose hosts differ explain a lot. */
+static const char *yardstick_value(const struct result *result, const void *what)
+{
+	static _Thread_local char text[FORMAT_SIZE];
+	const struct metric_value *m = result_yardstick(result, what);
+
+	return m ? format_value(m, text, sizeof(text)) : NULL;
+}
+
+static void add_yardstick(const struct view *view, struct tree *facts)
+{
+	static const char *const names[][2] = {
+		{ "host.work", "Host: one of a chain of multiplications" },
+		{ "host.call", "Host: a system call" },
+		{ "host.page_fault", "Host: first touch of a page" },
+		{ "host.wake_up", "Host: waking a thread" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct tree *row;
+		bool there = false;
+
+		for (size_t r = 0; r < view->count; r++)
+			there = there || result_yardstick(&view->results[r], names[i][0]);
+		if (!there)
+			continue;
+		row = tree_item(facts);
+		tree_text(row, "name", names[i][1]);
+		value_cells(view, yardstick_value, names[i][0], row);
+	}
+}
+
+void view_environment(const struct view *view, struct tree *page)
+{
+	struct tree *facts = tree_list(page, "facts"), *settings = tree_list(page, "settings");
+
+	for (size_t r = 0; r < view->count; r++) {
+		const struct result *result = &view->results[r];
+
+		for (size_t i = 0; i < result->environment_count; i++) {
+			const char *name = view_string(result->environment[i].name);
+			struct tree *row;
+
+			if (fact_before(view, r, name))
+				continue;
+			row = tree_item(facts);
+			fact_name(name, row);
+			value_cells(view, fact_value, name, row);
+		}
+		for (size_t i = 0; i < result->setting_count; i++) {
+			const struct result_setting *s = &result->settings[i];
+			struct tree *row;
+
+			if (setting_before(view, r, s))
+				continue;
+			row = tree_item(settings);
+			view_text(row, "section", s->section);
+			view_text(row, "key", s->key);
+			view_text(row, "origin", s->origin);
+			value_cells(view, setting_value, s, row);
+		}
+	}
+	add_yardstick(view, facts);
+	tree_flag(page, "has_facts", facts->count != 0);
+	tree_flag(page, "has_settings", settings->count != 0);
+	tree_text_owned(
+		page, "config_text",
+		format_cut(view->count == 1 ? view_string(view->results[0].config_text) : "",
+			   FORMAT_LONGEST_FILE));
+}
+
+static void add_difference(const struct view *view, struct tree *list, const char *kind,
+			   const char *name, value_fn *value, const void *what)
+{
+	struct tree *row = tree_item(list);
+
+	tree_text(row, "kind", kind);
+	if (value == fact_value)
+		fact_name(name, row);
+	else
+		view_text(row, "name", name);
+	value_cells(view, value, what, row);
+}
+
+static size_t same_names(const struct result *result, size_t first)
+{
+	size_t count = 0;
+
+	for (size_t d = first; d < result->device_count; d++)
+		count += strcmp(result->devices[d].name, result->devices[first].name) == 0;
+	return count;
+}
+
+static bool named_before(const struct result *result, size_t device)
+{
+	for (size_t d = 0; d < device; d++)
+		if (strcmp(result->devices[d].name, result->devices[device].name) == 0)
+			return true;
+	return false;
+}
+
+/* "2 × NVIDIA H200, Tesla T4" */
+static const char *device_names(const struct result *result, const void *what)
+{
+	static _Thread_local char text[FORMAT_LONGEST];
+	struct text names = TEXT_EMPTY;
+
+	(void)what;
+	for (size_t d = 0; d < result->device_count; d++) {
+		size_t count = same_names(result, d);
+
+		if (named_before(result, d))
+			continue;
+		text_add(&names, names.length ? ", " : "");
+		if (count > 1)
+			text_addf(&names, "%zu × ", count);
+		text_add(&names, result->devices[d].name);
+	}
+	snprintf(text, sizeof(text), "%s", names.data ? names.data : "");
+	text_release(&names);
+	return text;
+}
+
+static const char *version_value(const struct result *result, const void *what)
+{
+	(void)what;
+	return view_string(result->gpuproof_version);
+}
+
+/* What differs between the runs, first: it decides what a comparison means. */
+void view_differences(const struct view *view, struct tree *page)
+{
+	struct tree *list = tree_list(page, "differences");
+
+	if (differs(view, device_names, NULL))
+		add_difference(view, list, "device", "devices", device_names, NULL);
+	if (differs(view, version_value, NULL))
+		add_difference(view, list, "program", "gpuproof", version_value, NULL);
+	for (size_t r = 0; r < view->count; r++) {
+		const struct result *result = &view->results[r];
+
+		for (size_t i = 0; i < result->environment_count; i++) {
+			const char *name = view_string(result->environment[i].name);
+
+			if (!fact_before(view, r, name) && differs(view, fact_value, name))
+				add_difference(view, list, "environment", name, fact_value, name);
+		}
+		for (size_t i = 0; i < result->setting_count; i++) {
+			const struct result_setting *s = &result->settings[i];
+			char *name;
+
+			if (setting_before(view, r, s) || !differs(view, setting_value, s))
+				continue;
+			name = xasprintf("[%s] %s", view_string(s->section), view_string(s->key));
+			add_difference(view, list, "configuration", name, setting_value, s);
+			free(name);
+		}
+	}
+	tree_flag(page, "has_differences", list->count != 0);
+}

@@ -1,0 +1,326 @@
+/*
+ * Shows the headline table (headline.h): a column per source with each figure in full; of many
+ * devices of one run a summary with the figure in full and a narrow column per device, so that all
+ * are seen at once.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "reference/gpu.h"
+#include "report/view/format.h"
+#include "report/page/headline.h"
+#include "report/view/view.h"
+
+#define MOST_ROWS 24 /* per metric: the rest is in the suite's section */
+#define LEAST_APART 5e-5 /* of the middle: less reads 0.00 % */
+#define MOST_FULL 3  /* columns in full; more do not fit on a page */
+
+/* In place of a figure whose level still changed: a number there would be read as the device's. */
+#define UNSETTLED "not settled"
+
+static bool many(const struct view *view)
+{
+	return view->count == 1 && view->source_count > MOST_FULL;
+}
+
+/* What each figure of a row says about all sources that have it. */
+struct summary {
+	const struct pick *median, *worst;
+	double low, high;
+	size_t count;
+};
+
+/* "88 % of 63.02 GB/s (data sheet, derived)"; "" where the model or what bounds it is not known. */
+static void show_peak(const struct headline *h, struct tree *figure, const struct pick *pick)
+{
+	static const char *const doubts[] = { [SHEET_READ] = "",
+					      [SHEET_DERIVED] = ", derived",
+					      [SHEET_TO_VERIFY] = ", not verified" };
+	struct headline_peak peak;
+	char text[FORMAT_SIZE];
+
+	if (headline_peak(h, pick, &peak))
+		tree_textf(figure, "peak", "%.0f %% of %s (data sheet%s%s)", 100 * peak.share,
+			   format_stated(peak.peak, peak.quantity->unit, text, sizeof(text)),
+			   doubts[peak.entry->status],
+			   peak.quantity->factor != 0 ? ", read and write counted" : "");
+	else
+		tree_text(figure, "peak", "");
+}
+
+static void show_figure(const struct headline *h, struct tree *list, const struct pick *pick)
+{
+	const struct case_parameter *x = h->axis ? case_parameter(pick->c, h->axis) : NULL;
+	struct tree *figure = tree_item(list);
+	char text[FORMAT_SIZE];
+
+	if (case_is_unsettled(pick->c, pick->m)) {
+		tree_text(figure, "value", UNSETTLED);
+		tree_text(figure, "interval", "");
+		tree_text(figure, "peak", "");
+	} else {
+		tree_text(figure, "value",
+			  format_quantity(pick->m->value, view_string(pick->m->unit), text,
+					  sizeof(text)));
+		tree_text(figure, "interval", format_interval(pick->m, text, sizeof(text)));
+		show_peak(h, figure, pick);
+	}
+	tree_textf(figure, "n", "%zu", pick->m->n);
+	tree_flag(figure, "noisy", view_noisy(pick->c));
+	tree_text(figure, "at", x ? format_parameter(x, text, sizeof(text)) : "");
+}
+
+static void show_figures(const struct headline *h, struct tree *map,
+			 const struct headline_group *group)
+{
+	struct tree *list = tree_list(map, "figures");
+
+	for (size_t i = 0; group && i < HEADLINE_FIGURES; i++)
+		if (group->figures[i])
+			show_figure(h, list, group->figures[i]);
+}
+
+static void show_cell(const struct headline *h, struct tree *cells, const struct headline_row *row,
+		      size_t source)
+{
+	const struct headline_cell *cell = &row->cells[source];
+	size_t leader = cell->group ? SIZE_MAX : headline_leader(h, row, source);
+	struct tree *map = tree_item(cells);
+
+	show_figures(h, map, cell->group);
+	if (cell->group)
+		tree_text(map, "absent", "");
+	else if (leader != SIZE_MAX)
+		tree_textf(map, "absent", "with %s", h->picks.view->sources[leader].label);
+	else
+		tree_text(map, "absent", "not measured");
+	if (cell->sets > 1)
+		tree_textf(map, "sets", "worst of %zu", cell->sets);
+	else
+		tree_text(map, "sets", "");
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = (*(const struct pick *const *)a)->m->value;
+	double y = (*(const struct pick *const *)b)->m->value;
+
+	return (x > y) - (x < y);
+}
+
+/* The sources' `index`-th figures in order; the middle one (of two the worse) stands for them. */
+static struct summary summarise(const struct headline *h, const struct headline_row *row,
+				size_t index)
+{
+	size_t sources = h->picks.view->source_count;
+	const struct pick **picks = xcalloc(sources, sizeof(const struct pick *));
+	struct summary sum = { 0 };
+
+	for (size_t s = 0; s < sources; s++) {
+		const struct headline_group *group = row->cells[s].group;
+
+		if (group && group->figures[index] &&
+		    isfinite(group->figures[index]->m->value) &&
+		    !case_is_unsettled(group->figures[index]->c, group->figures[index]->m))
+			picks[sum.count++] = group->figures[index];
+	}
+	qsort(picks, sum.count, sizeof(*picks), by_value);
+	if (sum.count) {
+		sum.low = picks[0]->m->value;
+		sum.high = picks[sum.count - 1]->m->value;
+		sum.worst = picks[h->better == BETTER_LOWER ? sum.count - 1 : 0];
+		sum.median = picks[h->better == BETTER_LOWER ? sum.count / 2 : (sum.count - 1) / 2];
+	}
+	free(picks);
+	return sum;
+}
+
+/* "worst cuda:3, by 1.2 %"; how far all are apart where no direction is better. */
+static void show_apart(const struct headline *h, struct tree *figure, const struct summary *sum)
+{
+	double middle = sum->median->m->value;
+	char text[FORMAT_SIZE];
+
+	if (sum->count < 2 || !(middle > 0))
+		tree_text(figure, "apart", "");
+	else if (sum->high - sum->low < LEAST_APART * middle)
+		tree_text(figure, "apart", "the same on all");
+	else if (h->better == BETTER_NONE)
+		tree_textf(figure, "apart", "apart by %s",
+			   format_percent((sum->high - sum->low) / middle, text, sizeof(text)));
+	else
+		tree_textf(figure, "apart", "worst %s, by %s",
+			   h->picks.view->sources[sum->worst->source].label,
+			   format_percent(fabs(sum->worst->m->value - middle) / middle, text,
+					  sizeof(text)));
+}
+
+/* The one cell that a row has when its one case holds several devices; NULL: it is not such a row. */
+static const struct headline_cell *joint_cell(const struct headline *h,
+					      const struct headline_row *row)
+{
+	const struct headline_cell *found = NULL;
+
+	for (size_t s = 0; s < h->picks.view->source_count; s++) {
+		if (row->cells[s].group && found)
+			return NULL;
+		if (row->cells[s].group)
+			found = &row->cells[s];
+	}
+	return found && found->group->figures[0]->c->device_count > 1 ? found : NULL;
+}
+
+static void show_joint(const struct headline *h, struct tree *map, const struct headline_cell *cell)
+{
+	struct tree *joint = tree_map(map, "joint");
+
+	show_figures(h, joint, cell->group);
+	tree_text_owned(joint, "devices", view_devices(cell->group->figures[0]->c));
+	if (cell->sets > 1)
+		tree_textf(joint, "sets", "worst of %zu", cell->sets);
+	else
+		tree_text(joint, "sets", "");
+}
+
+/* A device's figures in the units of the summary's, and no more. */
+static void show_narrow(struct tree *cells, const struct headline_group *group,
+			const struct summary sums[HEADLINE_FIGURES])
+{
+	struct tree *map = tree_item(cells), *list = tree_list(map, "figures");
+	char text[FORMAT_SIZE];
+
+	for (size_t i = 0; group && i < HEADLINE_FIGURES; i++) {
+		const struct pick *pick = group->figures[i];
+		const struct metric_value *middle = sums[i].median ? sums[i].median->m : NULL;
+		struct tree *figure;
+		double factor;
+
+		if (pick && case_is_unsettled(pick->c, pick->m)) {
+			figure = tree_item(list);
+			tree_text(figure, "value", UNSETTLED);
+			tree_flag(figure, "noisy", true);
+			continue;
+		}
+		if (!pick || !middle)
+			continue;
+		factor = format_unit(middle->value, view_string(middle->unit), text, sizeof(text));
+		figure = tree_item(list);
+		tree_text(figure, "value",
+			  format_scaled(pick->m->value, factor, text, sizeof(text)));
+		tree_flag(figure, "noisy", view_noisy(pick->c));
+	}
+}
+
+/* The middle device's figures in full, and all devices' values. */
+static void show_devices(const struct headline *h, struct tree *map, const struct headline_row *row)
+{
+	struct summary sums[HEADLINE_FIGURES];
+	struct tree *list = tree_list(map, "summary"), *cells;
+
+	for (size_t i = 0; i < HEADLINE_FIGURES; i++) {
+		sums[i] = summarise(h, row, i);
+		if (!sums[i].count)
+			continue;
+		show_figure(h, list, sums[i].median);
+		show_apart(h, list->children[list->count - 1], &sums[i]);
+	}
+	cells = tree_list(map, "cells");
+	for (size_t s = 0; s < h->picks.view->source_count; s++)
+		show_narrow(cells, row->cells[s].group, sums);
+}
+
+static void show_row(const struct headline *h, struct tree *map, const struct headline_row *row)
+{
+	const struct view *view = h->picks.view;
+	const struct headline_cell *joint = joint_cell(h, row);
+	struct tree *cells;
+
+	view_text(map, "label", row->label);
+	tree_text(map, "arrow",
+		  h->better == BETTER_HIGHER  ? "↑"
+		  : h->better == BETTER_LOWER ? "↓"
+					      : "");
+	if (many(view) && joint) {
+		show_joint(h, map, joint);
+	} else if (many(view)) {
+		tree_flag(map, "joint", false);
+		show_devices(h, map, row);
+	} else {
+		cells = tree_list(map, "cells");
+		for (size_t s = 0; s < view->source_count; s++)
+			show_cell(h, cells, row, s);
+	}
+}
+
+static void headline(const struct view *view, const char *suite, const char *metric,
+		     struct tree *page_list)
+{
+	struct headline h;
+	struct tree *group, *rows;
+	char name[FORMAT_SIZE];
+
+	headline_collect(&h, view, suite, metric);
+	if (h.count) {
+		group = tree_item(page_list);
+		view_text(group, "suite", suite);
+		tree_text(group, "metric", format_metric(metric, name, sizeof(name)));
+		tree_text(group, "better", format_better(h.better));
+		view_text(group, "common", h.common);
+		rows = tree_list(group, "headline_rows");
+		for (size_t i = 0; i < h.count && i < MOST_ROWS; i++)
+			show_row(&h, tree_item(rows), &h.rows[i]);
+		if (h.count > MOST_ROWS)
+			tree_textf(group, "more", "%zu more rows in the section %s",
+				   h.count - MOST_ROWS, suite);
+		else
+			tree_text(group, "more", "");
+	}
+	headline_release(&h);
+}
+
+/* Headline metrics of a suite in order of appearance, once each. */
+static void headlines_of(const struct view *view, const char *suite, struct tree *list)
+{
+	const char *done[8];
+	size_t count = 0;
+
+	for (size_t r = 0; r < view->count; r++) {
+		for (size_t i = 0; i < view->results[r].case_count; i++) {
+			const struct case_result *c = &view->results[r].cases[i];
+			const struct metric_value *m = view_headline(c);
+			size_t k = 0;
+
+			if (!m || c->status != CASE_OK || strcmp(view_string(c->suite), suite) != 0)
+				continue;
+			while (k < count && strcmp(done[k], m->name) != 0)
+				k++;
+			if (k < count || count == ARRAY_SIZE(done))
+				continue;
+			done[count++] = m->name;
+			headline(view, suite, m->name, list);
+		}
+	}
+}
+
+void view_headlines(const struct view *view, struct tree *page)
+{
+	struct tree *sources = tree_list(page, "columns"), *list;
+
+	for (size_t s = 0; s < view->source_count; s++) {
+		struct tree *column = tree_item(sources);
+
+		view_text(column, "label", view->sources[s].label);
+		tree_flag(column, "baseline_column", view->count > 1 && s == 0);
+	}
+	tree_flag(page, "many", many(view));
+	tree_textf(page, "joint_columns", "%zu", view->source_count + 1);
+	tree_textf(page, "headline_columns", "%zu", view->source_count + 1 + many(view));
+	list = tree_list(page, "headlines");
+	for (size_t i = 0; i < view->suite_count; i++)
+		headlines_of(view, view->suites[i], list);
+	tree_flag(page, "has_headlines", list->count != 0);
+}

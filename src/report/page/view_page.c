@@ -1,0 +1,121 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "report/view/format.h"
+#include "report/page/settings.h"
+#include "report/view/view.h"
+
+/* "2 × NVIDIA H200"; shares of a CPU are not as many CPUs. */
+static void add_devices(struct text *out, const struct result *result)
+{
+	const struct device_info *first = result->devices;
+	bool host = result->device_count && strcmp(first->backend, "host") == 0;
+
+	if (result->device_count > 1 && !host)
+		text_addf(out, "%zu × ", result->device_count);
+	text_add(out, result->device_count ? first->name : "no device");
+	if (host)
+		text_add(out, " (CPU)");
+}
+
+/* A title names so many results; of more it says how many there are. */
+#define NAMED_RESULTS 3
+
+/* "Measurement: lab node 7, 2 × NVIDIA H200" */
+static char *default_title(const struct view *view)
+{
+	const struct result *first = &view->results[0];
+	struct text out = TEXT_EMPTY;
+	char *cut;
+
+	text_add(&out, view->count > 1 ? "Comparison" : "Measurement");
+	if (view->count > NAMED_RESULTS) {
+		text_addf(&out, " of %zu results with that of ", view->count);
+		add_devices(&out, first);
+	}
+	for (size_t r = 0; view->count > 1 && view->count <= NAMED_RESULTS && r < view->count;
+	     r++) {
+		text_add(&out, r ? " against " : ": ");
+		add_devices(&out, &view->results[r]);
+	}
+	if (view->count == 1 && *view_string(first->label))
+		text_addf(&out, ": %s", first->label);
+	if (view->count == 1 && first->device_count) {
+		text_add(&out, *view_string(first->label) ? ", " : ": ");
+		add_devices(&out, first);
+	}
+	cut = format_cut(out.data, 120);
+	text_release(&out);
+	return cut;
+}
+
+/* What the suite answers in words, before all figures of the page. */
+static void add_answers(const struct view *view, size_t index, const struct tree *answers,
+			struct tree *all)
+{
+	for (size_t i = 0; i < answers->count; i++) {
+		struct tree *answer = tree_item(all);
+
+		tree_text(answer, "words", answers->children[i]->text);
+		view_text(answer, "suite", view->suites[index]);
+		tree_textf(answer, "suite_id", "suite-%zu", index + 1);
+	}
+}
+
+static void add_suite(const struct view *view, size_t index, struct tree *list, struct tree *all_answers)
+{
+	struct tree *suite = tree_item(list), *charts, *answers;
+
+	view_text(suite, "suite", view->suites[index]);
+	tree_textf(suite, "suite_id", "suite-%zu", index + 1);
+	view_suite_counts(view, view->suites[index], suite);
+	charts = tree_list(suite, "charts");
+	answers = tree_new(TREE_LIST);
+	view_split_maps(view, view->suites[index], charts, answers);
+	view_split_answer(view, view->suites[index], suite, answers);
+	view_memory_answer(view, view->suites[index], answers);
+	add_answers(view, index, answers, all_answers);
+	tree_free(answers);
+	view_figures(view, view->suites[index], charts);
+	view_watches(view, view->suites[index], charts);
+	view_tables(view, view->suites[index], suite);
+	if (view->count > 1)
+		view_compared_cases(view, view->suites[index], suite);
+	else
+		view_cases(view, view->suites[index], suite);
+}
+
+struct tree *view_page(const struct view *view, const char *title)
+{
+	struct tree *page = tree_new(TREE_MAP), *suites, *answers;
+	char *own = title ? NULL : default_title(view);
+
+	if (!title && view->count == 1 && *report_setting(view->results, "title"))
+		title = report_setting(view->results, "title");
+	view_text(page, "title", title ? title : own);
+	free(own);
+	view_runs(view, page);
+	view_verdict(view, page);
+	view_warnings(view, page);
+	view_launches(view, page);
+	view_problems(view, page);
+	view_headlines(view, page);
+	tree_flag(page, "comparison", view->count > 1);
+	answers = tree_list(page, "answers");
+	suites = tree_list(page, "suites");
+	for (size_t i = 0; i < view->suite_count; i++)
+		add_suite(view, i, suites, answers);
+	tree_flag(page, "has_answers", answers->count != 0);
+	view_skipped(view, page);
+	view_devices_table(view, page);
+	view_environment(view, page);
+	if (view->count > 1) {
+		view_differences(view, page);
+		view_ratios(view, page);
+		view_changes(view, page);
+	}
+	view_data(view, page);
+	return page;
+}

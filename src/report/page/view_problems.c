@@ -1,0 +1,150 @@
+/* Cases that are no results: wrong ones, errors, and those that were not run. */
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "report/view/format.h"
+#include "report/view/view.h"
+
+static void add_problem(const struct view *view, size_t run, const struct case_result *c,
+			struct tree *list)
+{
+	struct tree *problem = tree_item(list);
+	char error[FORMAT_SIZE], tolerance[FORMAT_SIZE], seconds[FORMAT_SIZE];
+	char *devices = view_devices(c);
+
+	tree_text(problem, "kind", c->status == CASE_FAILED ? "failed" : "error");
+	tree_text(problem, "symbol", format_status_symbol(c->status));
+	tree_text(problem, "word", format_status_word(c->status));
+	view_text(problem, "id", c->id);
+	view_text(problem, "where",
+		  view->count > 1 ? view->sources[view_source_of(view, run, c)].label : devices);
+	view_text(problem, "reason",
+		  *view_string(c->reason) ? c->reason : "no reason was recorded");
+	view_text(problem, "method", c->verification.done ? c->verification.method : "");
+	if (isfinite(c->verification.error))
+		tree_textf(
+			problem, "error", "error %s, allowed %s",
+			format_scaled(c->verification.error, 1, error, sizeof(error)),
+			format_scaled(c->verification.tolerance, 1, tolerance, sizeof(tolerance)));
+	else
+		tree_text(problem, "error", "");
+	view_text(problem, "notes", c->notes);
+	tree_text(problem, "after", format_seconds(c->seconds, seconds, sizeof(seconds)));
+	free(devices);
+}
+
+void view_problems(const struct view *view, struct tree *page)
+{
+	static const enum case_status order[] = { CASE_FAILED, CASE_ERROR };
+	struct tree *list = tree_list(page, "problems");
+
+	for (size_t s = 0; s < ARRAY_SIZE(order); s++)
+		for (size_t r = 0; r < view->count; r++)
+			for (size_t i = 0; i < view->results[r].case_count; i++)
+				if (view->results[r].cases[i].status == order[s])
+					add_problem(view, r, &view->results[r].cases[i], list);
+	tree_flag(page, "has_problems", list->count != 0);
+}
+
+/* Cases that were not run for the same reason, whichever device it names. */
+struct skip_group {
+	char *common;       /* the reason, of "the device" */
+	const char *reason; /* of the first case */
+	const char *suite;
+	bool several; /* reasons, each of its own device */
+	struct tree *map, *ids;
+};
+
+struct skip_groups {
+	struct tree *list;
+	struct skip_group *items;
+	size_t count, capacity;
+};
+
+/* "the device has no pools" of "cuda:0 has no pools". malloc'ed. */
+static char *common_reason(const struct case_result *c)
+{
+	const char *reason = view_string(c->reason), *device = view_string(c->device), *found;
+	size_t length = strlen(device);
+	struct text out = TEXT_EMPTY;
+
+	while (length > 0 && (found = strstr(reason, device))) {
+		bool whole = !isdigit((unsigned char)found[length]);
+
+		text_add_bytes(&out, reason, (size_t)(found - reason));
+		text_add(&out, whole ? "the device" : device);
+		reason = found + length;
+	}
+	text_add(&out, reason);
+	return text_detach(&out);
+}
+
+static struct skip_group *skip_group_of(struct skip_groups *groups, const struct case_result *c)
+{
+	const char *reason = view_string(c->reason), *suite = view_string(c->suite);
+	char *common = common_reason(c);
+	struct skip_group *group;
+
+	for (size_t g = 0; g < groups->count; g++) {
+		group = &groups->items[g];
+		if (strcmp(group->common, common) == 0 && strcmp(group->suite, suite) == 0) {
+			group->several |= strcmp(group->reason, reason) != 0;
+			free(common);
+			return group;
+		}
+	}
+	ARRAY_GROW(groups->items, groups->count, groups->capacity);
+	group = &groups->items[groups->count++];
+	*group = (struct skip_group){
+		.common = common, .reason = reason, .suite = suite, .map = tree_item(groups->list)
+	};
+	group->ids = tree_list(group->map, "ids");
+	return group;
+}
+
+static void add_skipped(struct skip_groups *groups, const struct case_result *c)
+{
+	char *id = format_cut(view_string(c->id), FORMAT_LONGEST);
+
+	tree_item_text(skip_group_of(groups, c)->ids, id);
+	free(id);
+}
+
+static void skip_group_end(struct skip_group *group)
+{
+	const char *reason = group->several ? group->common : group->reason;
+
+	view_text(group->map, "suite", group->suite);
+	view_text(group->map, "reason", *reason ? reason : "no reason was recorded");
+	tree_textf(group->map, "count", "%zu", group->ids->count);
+	free(group->common);
+}
+
+void view_skipped(const struct view *view, struct tree *page)
+{
+	struct skip_groups groups = { .list = tree_list(page, "skipped") };
+	size_t unreached = 0;
+
+	for (size_t r = 0; r < view->count; r++) {
+		const struct result *result = &view->results[r];
+
+		if (result->planned > result->case_count)
+			unreached += result->planned - result->case_count;
+		for (size_t i = 0; i < result->case_count; i++)
+			if (result->cases[i].status == CASE_SKIPPED)
+				add_skipped(&groups, &result->cases[i]);
+	}
+	for (size_t g = 0; g < groups.count; g++)
+		skip_group_end(&groups.items[g]);
+	if (unreached)
+		tree_textf(page, "unreached", "%zu more %s planned and never reached.", unreached,
+			   unreached == 1 ? "case was" : "cases were");
+	else
+		tree_text(page, "unreached", "");
+	tree_flag(page, "has_skipped", groups.count || unreached);
+	free(groups.items);
+}

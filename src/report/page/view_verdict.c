@@ -1,0 +1,290 @@
+/* The answer: verdict, counts, warnings. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "report/view/format.h"
+#include "report/view/view.h"
+#include "result/verdict.h"
+
+static void count_case(struct view_counts *n, const struct case_result *c)
+{
+	const struct metric_value *m = view_headline(c);
+
+	n->of[c->status]++;
+	n->total++;
+	if (c->status != CASE_OK)
+		return;
+	n->noisy += view_noisy(c);
+	n->unsettled += view_unsettled(c);
+	n->verified += c->verification.done;
+	n->no_interval += m && view_series(c, m) && isnan(m->low);
+}
+
+void view_count(const struct view *view, struct view_counts *n)
+{
+	*n = (struct view_counts){ 0 };
+	for (size_t r = 0; r < view->count; r++) {
+		const struct result *result = &view->results[r];
+
+		for (size_t i = 0; i < result->case_count; i++)
+			count_case(n, &result->cases[i]);
+		if (result->planned > result->case_count)
+			n->unreached += result->planned - result->case_count;
+		if (strcmp(view_string(result->state), "complete") != 0)
+			n->stopped = true;
+	}
+}
+
+static void count_suite(const struct view *view, const char *suite, struct view_counts *n)
+{
+	*n = (struct view_counts){ 0 };
+	for (size_t r = 0; r < view->count; r++)
+		for (size_t i = 0; i < view->results[r].case_count; i++)
+			if (strcmp(view_string(view->results[r].cases[i].suite), suite) == 0)
+				count_case(n, &view->results[r].cases[i]);
+}
+
+static const char *cases(size_t n)
+{
+	return n == 1 ? "case" : "cases";
+}
+
+/* "2 wrong results, 1 error" */
+static void say_bad(struct text *out, const struct view_counts *n)
+{
+	if (n->of[CASE_FAILED])
+		text_addf(out, "%zu wrong %s", n->of[CASE_FAILED],
+			  n->of[CASE_FAILED] == 1 ? "result" : "results");
+	if (n->of[CASE_ERROR])
+		text_addf(out, "%s%zu %s", out->length ? " and " : "", n->of[CASE_ERROR],
+			  n->of[CASE_ERROR] == 1 ? "error" : "errors");
+}
+
+static char *verdict_sentence(const struct view_counts *n)
+{
+	size_t not_run = n->of[CASE_SKIPPED] + n->unreached, planned = n->total + n->unreached;
+	struct text out = TEXT_EMPTY;
+
+	if (!n->total)
+		return xstrdup(n->unreached ? "Nothing was measured: the run stopped before its "
+					      "first case ended."
+					    : "Nothing was measured: the result holds no case.");
+	say_bad(&out, n);
+	if (out.length)
+		text_addf(&out, " in %zu %s.", planned, cases(planned));
+	else if (n->stopped || n->unreached)
+		text_addf(&out, "Not finished: %zu of %zu %s ran, without an error.",
+			  n->of[CASE_OK], planned, cases(planned));
+	else if (not_run)
+		text_addf(&out, "%zu of %zu %s ran, all without an error.", n->of[CASE_OK], planned,
+			  cases(planned));
+	else
+		text_addf(&out, "All %zu %s ran without an error.", planned, cases(planned));
+	if (not_run)
+		text_addf(&out, " %zu %s not run.", not_run, not_run == 1 ? "was" : "were");
+	if (n->of[CASE_OK] && n->verified == n->of[CASE_OK])
+		text_add(&out, " Every result that is shown was checked against a reference.");
+	else if (n->of[CASE_OK])
+		text_addf(&out, " %zu of the %zu results were checked against a reference.",
+			  n->verified, n->of[CASE_OK]);
+	return text_detach(&out);
+}
+
+/* Most of it did not happen: what ran without an error is no reason for a green box. */
+static bool mostly_not_run(const struct view_counts *n)
+{
+	return 2 * n->of[CASE_SKIPPED] > n->total;
+}
+
+static size_t count_reason(const struct view *view, const char *reason)
+{
+	size_t n = 0;
+
+	for (size_t r = 0; r < view->count; r++)
+		for (size_t i = 0; i < view->results[r].case_count; i++) {
+			const struct case_result *c = &view->results[r].cases[i];
+
+			n += c->status == CASE_SKIPPED && strcmp(view_string(c->reason), reason) == 0;
+		}
+	return n;
+}
+
+/* Why most of what was skipped was; "" when nothing was. */
+static const char *common_reason(const struct view *view, size_t *count)
+{
+	const char *common = "", *last = "";
+
+	*count = 0;
+	for (size_t r = 0; r < view->count; r++)
+		for (size_t i = 0; i < view->results[r].case_count; i++) {
+			const struct case_result *c = &view->results[r].cases[i];
+			size_t n;
+
+			if (c->status != CASE_SKIPPED || strcmp(view_string(c->reason), last) == 0)
+				continue;
+			last = view_string(c->reason);
+			n = count_reason(view, last);
+			if (n > *count) {
+				*count = n;
+				common = last;
+			}
+		}
+	return common;
+}
+
+/* The judgement that the page tells: of one run; several are compared, not judged. */
+static const struct verdicts *judgement_of(const struct view *view)
+{
+	return view->count == 1 ? view->results[0].judgement : NULL;
+}
+
+/* Words of the verdict's class in report.css, its symbol and its heading. */
+static void verdict_kind(const struct view_counts *n, const char **kind, const char **symbol,
+			 const char **word)
+{
+	if (n->of[CASE_FAILED]) {
+		*kind = "failed";
+		*word = "Wrong results";
+		*symbol = format_status_symbol(CASE_FAILED);
+	} else if (n->of[CASE_ERROR]) {
+		*kind = "error";
+		*word = "Errors";
+		*symbol = format_status_symbol(CASE_ERROR);
+	} else if (n->stopped || n->unreached || !n->of[CASE_OK]) {
+		*kind = "skipped";
+		*word = n->of[CASE_OK] ? "Not finished" : "Nothing measured";
+		*symbol = format_status_symbol(CASE_SKIPPED);
+	} else if (mostly_not_run(n)) {
+		*kind = "skipped";
+		*word = "Mostly not run";
+		*symbol = format_status_symbol(CASE_SKIPPED);
+	} else {
+		*kind = "ok";
+		*word = n->of[CASE_SKIPPED] ? "No errors in what ran" : "No errors";
+		*symbol = format_status_symbol(CASE_OK);
+	}
+}
+
+const char *verdicts_kind(const struct verdicts *v)
+{
+	if (verdicts_accepted(v))
+		return v->counts[VERDICT_WARN] ? "noisy" : "ok";
+	return v->wrong || v->overall == VERDICT_FAIL ? "failed" : "error";
+}
+
+const char *verdicts_symbol(const struct verdicts *v)
+{
+	if (verdicts_accepted(v))
+		return v->counts[VERDICT_WARN] ? "~" : "✓";
+	return v->wrong || v->overall == VERDICT_FAIL ? "✗" : "?";
+}
+
+void view_tile(struct tree *tiles, const char *kind, const char *symbol, size_t count,
+	       const char *words)
+{
+	struct tree *tile = tree_item(tiles);
+
+	tree_text(tile, "kind", count ? kind : "none");
+	tree_text(tile, "symbol", symbol);
+	tree_textf(tile, "count", "%zu", count);
+	tree_text(tile, "words", words);
+}
+
+/* The same words as on the acceptance page. */
+static void set_judgement(const struct verdicts *v, struct tree *page)
+{
+	tree_flag(page, "judged", v != NULL);
+	view_text(page, "judgement", v ? v->sentence : "");
+	view_text(page, "limits_source", v ? v->limits : "");
+}
+
+static void set_box(const struct verdicts *v, const struct view_counts *n, struct tree *page)
+{
+	const char *kind, *symbol, *word;
+
+	verdict_kind(n, &kind, &symbol, &word);
+	if (v) {
+		kind = verdicts_kind(v);
+		symbol = verdicts_symbol(v);
+		word = verdicts_word(v);
+	}
+	tree_text(page, "verdict_kind", kind);
+	tree_text(page, "verdict_symbol", symbol);
+	tree_text(page, "verdict_word", word);
+}
+
+static void set_sentence(const struct view *view, const struct view_counts *n, struct tree *page)
+{
+	struct text out = TEXT_EMPTY;
+	char *sentence = verdict_sentence(n);
+	const char *reason;
+	size_t count;
+
+	text_add(&out, sentence);
+	reason = common_reason(view, &count);
+	if (mostly_not_run(n) && *reason)
+		text_addf(&out, " Most common reason (%zu %s): %s.", count, cases(count), reason);
+	view_text(page, "verdict", out.data);
+	text_release(&out);
+	free(sentence);
+}
+
+void view_verdict(const struct view *view, struct tree *page)
+{
+	struct view_counts n;
+	struct tree *tiles;
+
+	view_count(view, &n);
+	set_box(judgement_of(view), &n, page);
+	set_judgement(judgement_of(view), page);
+	set_sentence(view, &n, page);
+	tiles = tree_list(page, "tiles");
+	view_tile(tiles, "failed", format_status_symbol(CASE_FAILED), n.of[CASE_FAILED],
+		 "wrong result");
+	view_tile(tiles, "error", format_status_symbol(CASE_ERROR), n.of[CASE_ERROR], "error");
+	view_tile(tiles, "skipped", format_status_symbol(CASE_SKIPPED),
+		 n.of[CASE_SKIPPED] + n.unreached, "not run");
+	view_tile(tiles, "noisy", "~", n.noisy, "noisy, of those OK");
+	view_tile(tiles, "ok", format_status_symbol(CASE_OK), n.of[CASE_OK], "OK");
+}
+
+void view_run_counts(const struct view *view, size_t run, struct tree *map)
+{
+	const struct result *result = &view->results[run];
+	struct view_counts n = { 0 };
+
+	for (size_t i = 0; i < result->case_count; i++)
+		count_case(&n, &result->cases[i]);
+	if (result->planned > result->case_count)
+		n.unreached = result->planned - result->case_count;
+	tree_textf(map, "ok", "%zu", n.of[CASE_OK]);
+	tree_textf(map, "failed", "%zu", n.of[CASE_FAILED]);
+	tree_textf(map, "errors", "%zu", n.of[CASE_ERROR]);
+	tree_textf(map, "not_run", "%zu", n.of[CASE_SKIPPED] + n.unreached);
+}
+
+/* "220 cases: 1 wrong result, 4 not run, 12 noisy": a suite's own answer. */
+void view_suite_counts(const struct view *view, const char *suite, struct tree *map)
+{
+	struct text out = TEXT_EMPTY, bad = TEXT_EMPTY;
+	struct view_counts n;
+
+	count_suite(view, suite, &n);
+	say_bad(&bad, &n);
+	text_addf(&out, "%zu %s", n.total, cases(n.total));
+	if (bad.length)
+		text_addf(&out, ": %s", bad.data);
+	else
+		text_add(&out, n.of[CASE_OK] ? ", no errors" : "");
+	if (n.of[CASE_SKIPPED])
+		text_addf(&out, ", %zu not run", n.of[CASE_SKIPPED]);
+	if (n.noisy)
+		text_addf(&out, ", %zu noisy", n.noisy);
+	text_add_char(&out, '.');
+	tree_text_owned(map, "counts", text_detach(&out));
+	text_release(&bad);
+}

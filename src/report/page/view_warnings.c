@@ -1,0 +1,249 @@
+/*
+ * What a reader must know before trusting the figures: an unfinished run, throttling, errors of
+ * memory and links.
+ */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "report/view/view.h"
+
+/* Of both sides, before a change is more than possible (judge/compare.h). */
+#define ENOUGH_LAUNCHES 4
+
+static const char *cases(size_t n)
+{
+	return n == 1 ? "case" : "cases";
+}
+
+/*
+ * NVML's throttle reasons that cost speed; idle, application clocks and display clocks do not
+ * count.
+ */
+static const struct {
+	int64_t bit;
+	const char *words;
+} throttles[] = {
+	{ 0x04, "power cap" },
+	{ 0x08, "hardware slowdown" },
+	{ 0x20, "temperature, by software" },
+	{ 0x40, "temperature, by hardware" },
+	{ 0x80, "power brake" },
+};
+
+static void warn(struct tree *list, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void warn(struct tree *list, const char *format, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof(text), format, ap);
+	va_end(ap);
+	tree_item_text(list, text);
+}
+
+/* What the cases on one device saw. */
+struct seen {
+	size_t throttled;
+	int64_t reasons, ecc, replays;
+};
+
+static int64_t risen(int64_t before, int64_t after)
+{
+	return before >= 0 && after > before ? after - before : 0;
+}
+
+static struct seen seen_on(const struct view_source *source)
+{
+	struct seen seen = { 0 };
+
+	for (size_t i = 0; i < source->result->case_count; i++) {
+		const struct case_result *c = &source->result->cases[i];
+		int64_t own;
+
+		if (strcmp(view_string(c->device), source->device) != 0)
+			continue;
+		own = case_throttle_reasons(c);
+		seen.throttled += own != 0;
+		seen.reasons |= own;
+		seen.ecc += risen(c->before.ecc_uncorrected, c->after.ecc_uncorrected);
+		seen.replays += risen(c->before.pcie_replays, c->after.pcie_replays);
+	}
+	return seen;
+}
+
+/* One line for all devices that were throttled for the same reasons. */
+static void warn_throttled(const struct view *view, const struct seen *seen, int64_t reasons,
+			   struct tree *list)
+{
+	struct text devices = TEXT_EMPTY, words = TEXT_EMPTY;
+	size_t count = 0, total = 0;
+
+	for (size_t s = 0; s < view->source_count; s++) {
+		if (!seen[s].throttled || seen[s].reasons != reasons)
+			continue;
+		text_addf(&devices, "%s%s", count++ ? ", " : "", view->sources[s].label);
+		total += seen[s].throttled;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(throttles); i++)
+		if (reasons & throttles[i].bit)
+			text_addf(&words, "%s%s", words.length ? ", " : "", throttles[i].words);
+	warn(list, "%s %s throttled in %zu %s (%s): %s clock was lower than it could be.",
+	     devices.data, count == 1 ? "was" : "were", total, cases(total), words.data,
+	     count == 1 ? "its" : "their");
+	text_release(&devices);
+	text_release(&words);
+}
+
+/* `seen`: on every source. */
+static void warn_telemetry(const struct view *view, const struct seen *seen, size_t s,
+			   struct tree *list)
+{
+	const char *label = view->sources[s].label;
+	bool told = false;
+
+	if (seen[s].ecc)
+		warn(list, "%s: %lld uncorrected memory errors (ECC) while the run went on.",
+		     label, (long long)seen[s].ecc);
+	for (size_t i = 0; i < s && !told; i++)
+		told = seen[i].throttled && seen[i].reasons == seen[s].reasons;
+	if (seen[s].throttled && !told)
+		warn_throttled(view, seen, seen[s].reasons, list);
+	if (seen[s].replays)
+		warn(list, "%s: %lld PCIe replays while the run went on.", label,
+		     (long long)seen[s].replays);
+}
+
+static void warn_device(const struct view_source *source, struct tree *list)
+{
+	const struct device_info *d = source->info;
+
+	if (!d)
+		return;
+	if (d->ecc == 0)
+		warn(list, "%s: ECC is off.", source->label);
+	if (d->pcie_width && d->pcie_width < d->pcie_width_max)
+		warn(list, "%s: PCIe link x%d, the device can do x%d.", source->label,
+		     d->pcie_width, d->pcie_width_max);
+}
+
+/* One line for all of them: a CPU cut into eight shares is one fact. */
+static void warn_host(const struct view *view, struct tree *list)
+{
+	struct text labels = TEXT_EMPTY;
+	size_t count = 0;
+
+	for (size_t s = 0; s < view->source_count; s++) {
+		const struct view_source *source = &view->sources[s];
+
+		if (source->info && strcmp(source->info->backend, "host") == 0)
+			text_addf(&labels, "%s%s", count++ ? ", " : "", source->label);
+	}
+	if (count == 1)
+		warn(list, "%s is a CPU: its numbers are the CPU's, not a GPU's.", labels.data);
+	else if (count)
+		warn(list, "%s are a CPU or shares of one: their numbers are the CPU's, not a GPU's.",
+		     labels.data);
+	text_release(&labels);
+}
+
+static void warn_unfinished(const struct view *view, struct tree *list)
+{
+	char letter[4];
+
+	for (size_t r = 0; r < view->count; r++) {
+		const char *state = view_string(view->results[r].state);
+
+		if (strcmp(state, "complete") == 0)
+			continue;
+		warn(list, "The run%s%s %s before its end: cases may be missing.",
+		     view->count > 1 ? " " : "", view->count > 1 ? view_letter(r, letter) : "",
+		     strcmp(state, "interrupted") == 0 ? "was interrupted" : "stopped");
+	}
+}
+
+static void warn_lost(const struct view *view, struct tree *list)
+{
+	char letter[4];
+
+	for (size_t r = 0; r < view->count; r++) {
+		const struct result *result = &view->results[r];
+
+		for (size_t i = 0; i < result->preflight_count; i++)
+			if (strcmp(result->preflight[i].subject, FINDING_LOST) == 0)
+				warn(list, "%s%s%s", view->count > 1 ? view_letter(r, letter) : "",
+				     view->count > 1 ? ": " : "", result->preflight[i].text);
+		for (size_t i = 0; i < result->case_count; i++)
+			for (size_t l = 0; l < result->cases[i].lost_count; l++)
+				warn(list,
+				     "%s%sA worker process was lost, which cost no case: %s.",
+				     view->count > 1 ? view_letter(r, letter) : "",
+				     view->count > 1 ? ": " : "",
+				     result->cases[i].lost[l].reason);
+	}
+}
+
+/* That its figures are about, at most: what was measured again has more than the rest. */
+static size_t launches_of(const struct result *result)
+{
+	size_t most = 1;
+
+	for (size_t c = 0; c < result->case_count; c++)
+		for (size_t m = 0; m < result->cases[c].metric_count; m++)
+			if (result->cases[c].metrics[m].launch_count > most)
+				most = result->cases[c].metrics[m].launch_count;
+	return most;
+}
+
+void view_launches(const struct view *view, struct tree *page)
+{
+	size_t least = SIZE_MAX;
+
+	for (size_t r = 0; r < view->count; r++) {
+		size_t launches = launches_of(&view->results[r]);
+
+		least = launches < least ? launches : least;
+	}
+	tree_flag(page, "launched_once", least == 1);
+	tree_flag(page, "launched_enough", least >= ENOUGH_LAUNCHES);
+	tree_textf(page, "launches", "%zu", least);
+}
+
+void view_warnings(const struct view *view, struct tree *page)
+{
+	struct tree *list = tree_list(page, "warnings");
+	struct seen *seen = xcalloc(view->source_count, sizeof(*seen));
+	struct view_counts n;
+
+	for (size_t s = 0; s < view->source_count; s++)
+		seen[s] = seen_on(&view->sources[s]);
+	view_count(view, &n);
+	warn_unfinished(view, list);
+	warn_lost(view, list);
+	warn_host(view, list);
+	for (size_t s = 0; s < view->source_count; s++) {
+		warn_telemetry(view, seen, s, list);
+		warn_device(&view->sources[s], list);
+	}
+	if (n.unsettled)
+		warn(list,
+		     "%zu of %zu %s not settled: their level still changed when their time was over. Their "
+		     "figures are no headlines, and pass no limit; settle_time or preheat gives them more.",
+		     n.unsettled, n.of[CASE_OK], n.unsettled == 1 ? "cases has" : "cases have");
+	if (n.noisy)
+		warn(list,
+		     "%zu of %zu %s are noisy: their samples scatter or drift more than the limits "
+		     "allow. They are "
+		     "marked with ~.",
+		     n.noisy, n.of[CASE_OK], cases(n.of[CASE_OK]));
+	if (n.no_interval)
+		warn(list, "%zu %s no interval: fewer than six independent samples, or a drift beyond what was "
+		     "measured.", n.no_interval,
+		     n.no_interval == 1 ? "case has" : "cases have");
+	free(seen);
+}

@@ -1,0 +1,327 @@
+/* How devices fared over the minutes of a soak: a curve per device and quantity, its lowest and highest reading around. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "report/chart/chart.h"
+#include "report/view/format.h"
+#include "report/view/view.h"
+
+/* Points of a curve; more could not be told apart. Intervals are put together, with their extremes. */
+#define POINTS_MOST 120
+#define LINES_MOST 8
+
+static const struct {
+	const char *name, *words;
+} quantities[] = {
+	{ "power_watts", "power" },
+	{ "temperature_celsius", "temperature" },
+	{ "sm_clock_hz", "SM clock" },
+	{ "memory_clock_hz", "memory clock" },
+	{ "throttled", "share of readings that found it throttled" },
+	{ "ecc_corrected", "corrected memory errors (ECC)" },
+	{ "ecc_uncorrected", "uncorrected memory errors (ECC)" },
+	{ "xid_errors", "Xid errors" },
+	{ "pcie_generation", "PCIe generation" },
+	{ "pcie_width", "PCIe lanes" },
+	{ "pcie_replays", "PCIe replays" },
+};
+
+static const struct time_quantity *quantity_of(const struct watch *t, const char *name)
+{
+	for (size_t i = 0; i < t->quantity_count; i++)
+		if (strcmp(t->quantities[i].name, name) == 0)
+			return &t->quantities[i];
+	return NULL;
+}
+
+static size_t length_of(const struct time_quantity *q)
+{
+	return q->highest_count > q->mean_count ? q->highest_count : q->mean_count;
+}
+
+static double value_at(const double *values, size_t count, size_t i)
+{
+	return i < count ? values[i] : (double)NAN;
+}
+
+/* Walks all curves of one quantity. */
+struct walk {
+	const struct view *view;
+	const char *suite;
+	size_t run, at, device;
+	const struct case_result *c;
+	const struct watch *watch;
+};
+
+static bool next_watch(struct walk *w)
+{
+	for (; w->run < w->view->count; w->run++, w->at = 0) {
+		const struct result *result = &w->view->results[w->run];
+
+		for (; w->at < result->case_count; w->at++, w->device = 0) {
+			w->c = &result->cases[w->at];
+			if (strcmp(view_string(w->c->suite), w->suite) != 0 ||
+			    w->device >= w->c->watch_count)
+				continue;
+			w->watch = &w->c->watches[w->device++];
+			return true;
+		}
+	}
+	return false;
+}
+
+static const char *label_of(const struct walk *w)
+{
+	for (size_t s = 0; s < w->view->source_count; s++)
+		if (w->view->sources[s].run == w->run &&
+		    strcmp(w->view->sources[s].device, view_string(w->watch->device)) == 0)
+			return w->view->sources[s].label;
+	return view_string(w->watch->device);
+}
+
+/* What a quantity does over all cases and devices. */
+struct range {
+	double min, max, first;
+	bool known, moves;
+	size_t intervals; /* of the device with the most */
+};
+
+static void add_value(struct range *r, double value)
+{
+	if (!isfinite(value))
+		return;
+	r->min = r->known ? fmin(r->min, value) : value;
+	r->max = r->known ? fmax(r->max, value) : value;
+	r->known = true;
+	r->moves = r->moves || r->min != r->max;
+}
+
+static struct range range_of(const struct view *view, const char *suite, const char *name)
+{
+	struct walk w = { .view = view, .suite = suite };
+	struct range r = { 0 };
+	size_t total = 0;
+	const char *first = NULL;
+
+	while (next_watch(&w)) {
+		const struct time_quantity *q = quantity_of(w.watch, name);
+
+		if (!q)
+			continue;
+		first = first ? first : w.watch->device;
+		total += strcmp(first, w.watch->device) == 0 ? length_of(q) : 0;
+		for (size_t i = 0; i < length_of(q); i++) {
+			add_value(&r, value_at(q->lowest, q->lowest_count, i));
+			add_value(&r, value_at(q->mean, q->mean_count, i));
+			add_value(&r, value_at(q->highest, q->highest_count, i));
+		}
+	}
+	r.intervals = total;
+	return r;
+}
+
+/* Intervals [from, from + count) as one point. */
+static void add_point(struct chart_series *line, const struct walk *w,
+		      const struct time_quantity *q, size_t from, size_t count)
+{
+	double start = isfinite(w->c->started_seconds) ? w->c->started_seconds : 0, sum = 0,
+	       low = (double)NAN, high = (double)NAN;
+	struct chart_point *point;
+	char text[FORMAT_SIZE];
+	size_t n = 0;
+
+	for (size_t i = from; i < from + count; i++) {
+		double mean = q->mean_count ? value_at(q->mean, q->mean_count, i)
+					    : value_at(q->highest, q->highest_count, i);
+
+		if (isfinite(mean)) {
+			sum += mean;
+			n++;
+		}
+		low = fmin(low, value_at(q->lowest, q->lowest_count, i));
+		high = fmax(high, q->lowest_count ? value_at(q->highest, q->highest_count, i) : (double)NAN);
+	}
+	start += ((double)from + 0.5 * (double)count) * w->watch->interval;
+	snprintf(text, sizeof(text), "%.0f:%02.0f:%02.0f", floor(start / 3600),
+		 floor(fmod(start, 3600) / 60), floor(fmod(start, 60)));
+	point = chart_point_new(line, text);
+	point->x = start;
+	point->y = n ? sum / (double)n : (double)NAN;
+	point->low = low;
+	point->high = high;
+}
+
+/* Behind a case comes what nobody watched. */
+static void add_gap(struct chart_series *line)
+{
+	struct chart_point *point;
+	double x;
+
+	if (!line->count)
+		return;
+	x = line->points[line->count - 1].x;
+	point = chart_point_new(line, line->points[line->count - 1].text);
+	point->x = x + 1e-6;
+}
+
+static void add_curves(const struct view *view, const char *suite, const char *name, size_t together,
+		       struct chart *chart)
+{
+	struct walk w = { .view = view, .suite = suite };
+
+	while (next_watch(&w)) {
+		const struct time_quantity *q = quantity_of(w.watch, name);
+		struct chart_series *line;
+
+		if (!q)
+			continue;
+		line = chart_series_named(chart, label_of(&w));
+		add_gap(line);
+		for (size_t i = 0; i < length_of(q); i += together)
+			add_point(line, &w, q, i,
+				  length_of(q) - i < together ? length_of(q) - i : together);
+	}
+}
+
+static double highest_of(const struct chart_series *line, const char **when)
+{
+	double highest = (double)NAN;
+
+	for (size_t i = 0; i < line->count; i++) {
+		double value = isfinite(line->points[i].high) ? line->points[i].high
+							      : line->points[i].y;
+
+		if (isfinite(value) && !(highest >= value)) {
+			highest = value;
+			*when = line->points[i].text;
+		}
+	}
+	return highest;
+}
+
+static char *finding_of(const struct chart *chart)
+{
+	const struct chart_series *first = NULL;
+	const char *when = "", *own = "";
+	double highest = (double)NAN, lowest = (double)NAN;
+	char text[2][FORMAT_SIZE];
+
+	for (size_t s = 0; s < chart->count; s++) {
+		double value = highest_of(&chart->series[s], &own);
+
+		for (size_t i = 0; i < chart->series[s].count; i++)
+			lowest = fmin(lowest, fmin(chart->series[s].points[i].y,
+						   chart->series[s].points[i].low));
+		if (isfinite(value) && !(highest >= value)) {
+			highest = value;
+			first = &chart->series[s];
+			when = own;
+		}
+	}
+	if (!first)
+		return xstrdup("Nothing was read.");
+	return xasprintf("Between %s and %s; highest on %s, %s into the run.",
+			 format_quantity(lowest, chart->y_unit, text[0], FORMAT_SIZE),
+			 format_quantity(highest, chart->y_unit, text[1], FORMAT_SIZE), first->name,
+			 when);
+}
+
+/* "Always the same: memory clock 3.201 GHz, PCIe generation 5, ..." */
+static char *constants(const struct view *view, const char *suite)
+{
+	struct text out = TEXT_EMPTY;
+
+	for (size_t i = 0; i < ARRAY_SIZE(quantities); i++) {
+		struct range r = range_of(view, suite, quantities[i].name);
+		bool clock = strcmp(quantities[i].name, "memory_clock_hz") == 0 ||
+			     strcmp(quantities[i].name, "sm_clock_hz") == 0;
+		char value[FORMAT_SIZE];
+
+		if (!r.known || r.moves)
+			continue;
+		text_addf(&out, "%s%s %s", out.length ? ", " : "On all devices and all the time: ",
+			  quantities[i].words,
+			  clock ? format_quantity(r.min, "Hz", value, sizeof(value))
+				: format_short(r.min, 1, value, sizeof(value)));
+	}
+	if (out.length)
+		text_add_char(&out, '.');
+	return text_detach(&out);
+}
+
+static size_t suite_number(const struct view *view, const char *suite)
+{
+	size_t i = 0;
+
+	while (i < view->suite_count && strcmp(view->suites[i], suite) != 0)
+		i++;
+	return i + 1;
+}
+
+/* So many lines can be told apart; other devices get a chart of their own. */
+static void draw_part(const struct chart *all, size_t from, struct tree *charts)
+{
+	struct chart part = *all;
+
+	part.series = all->series + from;
+	part.count = all->count - from < LINES_MOST ? all->count - from : LINES_MOST;
+	part.id = xasprintf("%s-%zu", all->id, charts->count + 1);
+	part.finding = finding_of(&part);
+	chart_draw(&part, charts);
+	free(part.id);
+	free(part.finding);
+}
+
+static void draw_quantity(const struct view *view, const char *suite, size_t which,
+			  const struct range *range, char *note, struct tree *charts)
+{
+	struct walk w = { .view = view, .suite = suite };
+	size_t together = (range->intervals + POINTS_MOST - 1) / POINTS_MOST;
+	double interval = (double)NAN;
+	struct chart chart;
+	char text[FORMAT_SIZE];
+
+	together = together ? together : 1;
+	chart_init(&chart, CHART_LINES);
+	while (next_watch(&w)) {
+		const struct time_quantity *q = quantity_of(w.watch, quantities[which].name);
+
+		interval = w.watch->interval * (double)together;
+		if (q && !chart.y_unit)
+			chart.y_unit = xstrdup(view_string(q->unit));
+	}
+	chart.over_time = true;
+	chart.better = BETTER_NONE;
+	chart.id = xasprintf("time-%zu", suite_number(view, suite));
+	chart.title = xasprintf("%s over time", quantities[which].words);
+	format_capital(chart.title);
+	chart.shows = xasprintf("Line: mean of %s; area: lowest to highest reading in it.",
+				format_seconds(interval, text, sizeof(text)));
+	chart.y_name = xstrdup(quantities[which].words);
+	chart.x_name = xstrdup("seconds since the run began");
+	chart.x_unit = xstrdup("1");
+	chart.note = note;
+	add_curves(view, suite, quantities[which].name, together, &chart);
+	for (size_t from = 0; from < chart.count; from += LINES_MOST)
+		draw_part(&chart, from, charts);
+	chart_release(&chart);
+}
+
+void view_watches(const struct view *view, const char *suite, struct tree *charts)
+{
+	bool first = true;
+
+	for (size_t i = 0; i < ARRAY_SIZE(quantities); i++) {
+		struct range r = range_of(view, suite, quantities[i].name);
+
+		if (!r.known || !r.moves)
+			continue;
+		draw_quantity(view, suite, i, &r,
+			      first ? constants(view, suite) : xstrdup(""), charts);
+		first = false;
+	}
+}

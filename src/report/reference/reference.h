@@ -1,0 +1,71 @@
+/*
+ * GPUs side by side: measured here, imported, published by others, and data sheets. These never share a mean: a cell
+ * keeps the best of each kind apart, and every value on the page says of which kind it is.
+ *
+ * A card is a GPU model (of configs/gpus, or one that was measured and is not known there); a row a quantity, on so
+ * many devices, of one workload.
+ */
+#ifndef GPUPROOF_REPORT_REFERENCE_REFERENCE_H
+#define GPUPROOF_REPORT_REFERENCE_REFERENCE_H
+
+#include "reference/gpu.h"
+#include "report/template/tree.h"
+#include "report/view/view.h"
+
+/* In the order in which a cell prefers them. */
+enum provenance { MEASURED, IMPORTED, PUBLISHED, PROVENANCES };
+
+struct reference_value {
+	double value, low, high;   /* NaN: there is none */
+	const struct published *p; /* PUBLISHED */
+};
+
+struct reference_card {
+	const struct gpu *gpu; /* NULL: not known */
+	char *label;
+	bool measured; /* here, or imported */
+};
+
+struct reference_row {
+	const struct quantity *quantity;
+	const char *workload;
+	int devices;
+	struct reference_value (*cells)[PROVENANCES]; /* by card */
+};
+
+struct reference {
+	const struct view *view;
+	struct reference_card *cards;
+	size_t card_count, card_capacity;
+	struct reference_row *rows;
+	size_t row_count, row_capacity;
+	size_t baseline; /* index of the card */
+};
+
+/* Whether reference_collect() knows them. */
+enum status reference_check(const char *gpus, const char *baseline, struct error *err);
+/* `gpus`: "all" or ids and architectures ("k80, volta"); `baseline`: an id, or "" for the oldest. Unknown ids are errors. */
+enum status reference_collect(struct reference *r, const struct view *view, const char *gpus,
+			      const char *baseline, struct error *err);
+void reference_release(struct reference *r);
+
+/* Row of a quantity on one device without a workload; NULL: nobody has it. */
+const struct reference_row *reference_row(const struct reference *r, const char *quantity);
+/* The value that stands for a cell, and of which kind it is; NULL: not measured. */
+const struct reference_value *reference_best(const struct reference_row *row, size_t card,
+					     enum provenance *provenance);
+/* What the data sheet allows; NaN: not known. */
+double reference_peak(const struct reference *r, const struct reference_row *row, size_t card);
+/* How many times as good as the baseline; NaN: either is missing. */
+double reference_ratio(const struct reference_row *row, size_t baseline, double value);
+
+const char *provenance_mark(enum provenance provenance); /* "●", "◐", "○" */
+const char *provenance_name(enum provenance provenance);
+
+void reference_charts(const struct reference *r, struct tree *charts);
+/* The largest batches that fit, by card. */
+void reference_memory(const struct reference *r, struct tree *page);
+/* Fills everything that section_reference.mustache shows. */
+void view_reference(const struct reference *r, struct tree *page);
+
+#endif

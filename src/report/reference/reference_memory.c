@@ -1,0 +1,226 @@
+/*
+ * What fits on which card: the largest batches that were found, also with no more memory than another card has. Such
+ * a row names the GPU that it was measured on.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "report/view/format.h"
+#include "report/reference/reference.h"
+
+/* What a driver shows is this much less than a nominal 16 GiB at most, as long as ECC takes no part of it. */
+#define LOST_TO_DRIVER 0.04
+/* How well what the driver shows is known where the data sheet says it. */
+#define VISIBLE_TOLERANCE 0.005
+
+/* A card, real or emulated: the rows of the table. */
+struct holder {
+	const struct device_info *on;
+	const char *limit; /* "11441MiB" or "none" */
+	double bytes;
+};
+
+struct batches {
+	const struct reference *r;
+	struct holder *holders;
+	size_t holder_count, holder_capacity;
+	char **columns; /* precisions, for people */
+	size_t column_count, column_capacity;
+};
+
+static const char *word(const struct case_result *c, const char *parameter)
+{
+	const struct case_parameter *p = case_parameter(c, parameter);
+
+	return p ? view_string(p->text) : "";
+}
+
+static const struct metric_value *batch_of(const struct case_result *c)
+{
+	if (c->status != CASE_OK || strcmp(word(c, "study"), "largest_batch") != 0)
+		return NULL;
+	return case_metric(c, "trainmem.largest_batch");
+}
+
+static char *column_of(const struct case_result *c)
+{
+	const struct case_parameter *p = case_parameter(c, "precision");
+	char text[FORMAT_SIZE];
+
+	return xstrdup(p ? format_parameter(p, text, sizeof(text)) : "");
+}
+
+static const struct device_info *device_of(const struct batches *b, size_t run,
+					   const struct case_result *c)
+{
+	return b->r->view->sources[view_source_of(b->r->view, run, c)].info;
+}
+
+static bool is_of(const struct holder *h, const struct device_info *info, const char *limit)
+{
+	return strcmp(h->on->name, info->name) == 0 && strcmp(h->limit, limit) == 0;
+}
+
+static void add_holder(struct batches *b, const struct device_info *info, const char *limit)
+{
+	struct error ignored = ERROR_NONE;
+	uint64_t bytes = info->memory_bytes;
+
+	for (size_t i = 0; i < b->holder_count; i++)
+		if (is_of(&b->holders[i], info, limit))
+			return;
+	if (strcmp(limit, "none") != 0)
+		units_parse_size(limit, &bytes, &ignored);
+	ARRAY_GROW(b->holders, b->holder_count, b->holder_capacity);
+	b->holders[b->holder_count++] = (struct holder){ info, limit, (double)bytes };
+}
+
+static void add_column(struct batches *b, char *label)
+{
+	for (size_t i = 0; i < b->column_count; i++) {
+		if (strcmp(b->columns[i], label) == 0) {
+			free(label);
+			return;
+		}
+	}
+	ARRAY_GROW(b->columns, b->column_count, b->column_capacity);
+	b->columns[b->column_count++] = label;
+}
+
+static void collect(struct batches *b)
+{
+	for (size_t r = 0; r < b->r->view->count; r++) {
+		const struct result *result = &b->r->view->results[r];
+
+		for (size_t i = 0; i < result->case_count; i++) {
+			const struct case_result *c = &result->cases[i];
+			const struct device_info *info = device_of(b, r, c);
+
+			if (!info || strcmp(info->backend, "host") == 0 || !batch_of(c))
+				continue;
+			add_holder(b, info, word(c, "memory_limit"));
+			add_column(b, column_of(c));
+		}
+	}
+}
+
+static int by_memory(const void *a, const void *b)
+{
+	const struct holder *p = a, *q = b;
+
+	return (p->bytes > q->bytes) - (p->bytes < q->bytes);
+}
+
+/* Whether a card of nominally `nominal` bytes shows that many. */
+static bool shows(double nominal, double bytes)
+{
+	return bytes <= nominal && bytes >= nominal * (1 - LOST_TO_DRIVER);
+}
+
+/* By its data sheet; of "16 or 32 GiB" either counts. */
+static bool has_memory(const struct gpu *gpu, double bytes)
+{
+	double visible = gpu_figure(gpu, "memory_visible");
+	const char *sizes = gpu_words(gpu, "memory_sizes");
+
+	if (isfinite(visible))
+		return fabs(bytes / visible - 1) <= VISIBLE_TOLERANCE;
+	if (shows(gpu_figure(gpu, "memory"), bytes))
+		return true;
+	for (const char *p = sizes; (p = strpbrk(p, "0123456789"));) {
+		char *end;
+
+		if (shows(0x1p30 * strtod(p, &end), bytes))
+			return true;
+		p = end;
+	}
+	return false;
+}
+
+/* The cards with that much memory: of a limit those that it stands for. */
+static void show_cards(const struct batches *b, const struct holder *h, struct tree *row)
+{
+	bool emulated = strcmp(h->limit, "none") != 0;
+	struct text cards = TEXT_EMPTY;
+	char name[64], text[FORMAT_SIZE];
+
+	view_device_name(h->on->name, name, sizeof(name));
+	for (size_t i = 0; emulated && i < b->r->card_count; i++)
+		if (b->r->cards[i].gpu && has_memory(b->r->cards[i].gpu, h->bytes))
+			text_addf(&cards, "%s%s", cards.length ? ", " : "", b->r->cards[i].label);
+	if (!emulated)
+		text_add(&cards, name);
+	tree_text(row, "label", cards.length ? cards.data : "another card");
+	tree_text(row, "memory",
+		  emulated ? format_spaced(h->limit, text, sizeof(text)) : "all");
+	tree_text(row, "on", name);
+	tree_flag(row, "emulated", emulated);
+	text_release(&cards);
+}
+
+/* The most over whatever else was varied: optimizers, checkpoints, allocators. */
+static double most(const struct batches *b, const struct holder *h, const char *column)
+{
+	double value = NAN;
+
+	for (size_t r = 0; r < b->r->view->count; r++) {
+		const struct result *result = &b->r->view->results[r];
+
+		for (size_t i = 0; i < result->case_count; i++) {
+			const struct case_result *c = &result->cases[i];
+			const struct device_info *info = device_of(b, r, c);
+			const struct metric_value *m = batch_of(c);
+			char *own;
+
+			if (!m || !info || !is_of(h, info, word(c, "memory_limit")))
+				continue;
+			own = column_of(c);
+			if (strcmp(own, column) == 0)
+				value = fmax(value, m->value);
+			free(own);
+		}
+	}
+	return value;
+}
+
+static void show_row(const struct batches *b, const struct holder *h, struct tree *row)
+{
+	char text[FORMAT_SIZE];
+	struct tree *cells;
+
+	show_cards(b, h, row);
+	cells = tree_list(row, "cells");
+	for (size_t i = 0; i < b->column_count; i++) {
+		double value = most(b, h, b->columns[i]);
+
+		if (isfinite(value))
+			tree_text(tree_item(cells), "value", format_count(value, text, sizeof(text)));
+		else
+			tree_text(tree_item(cells), "value", "not measured");
+	}
+}
+
+void reference_memory(const struct reference *r, struct tree *page)
+{
+	struct tree *columns = tree_list(page, "memory_columns"),
+		    *rows = tree_list(page, "memory_rows");
+	struct batches b = { .r = r };
+
+	collect(&b);
+	if (b.holder_count)
+		qsort(b.holders, b.holder_count, sizeof(*b.holders), by_memory);
+	for (size_t i = 0; i < b.column_count; i++)
+		tree_text(tree_item(columns), "label", b.columns[i]);
+	for (size_t i = 0; i < b.holder_count; i++)
+		show_row(&b, &b.holders[i], tree_item(rows));
+	tree_flag(page, "has_memory_rows", b.holder_count != 0);
+	for (size_t i = 0; i < b.column_count; i++)
+		free(b.columns[i]);
+	free(b.columns);
+	free(b.holders);
+}

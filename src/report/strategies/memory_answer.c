@@ -1,0 +1,189 @@
+/*
+ * The answer of a page about the memory of a training step: what a step needs over its batch, from which batch on activations
+ * outweigh the rest, and what another precision saves at each.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "report/view/format.h"
+#include "report/strategies/splits.h"
+
+/* Plain steps: nothing is traded for memory. */
+struct step {
+	const struct case_result *c;
+	char *model;     /* run, section and layers */
+	char *precision; /* in words */
+	double batch, bytes;
+};
+
+struct steps {
+	struct step *items;
+	size_t count, capacity;
+};
+
+static bool is(const struct case_result *c, const char *name, const char *text)
+{
+	const struct case_parameter *p = case_parameter(c, name);
+
+	return !p || strcmp(view_string(p->text), text) == 0;
+}
+
+static bool is_plain(const struct case_result *c, const char *suite)
+{
+	return strcmp(view_string(c->suite), suite) == 0 && c->status == CASE_OK &&
+	       case_parameter(c, "study") && is(c, "study", "step") && is(c, "segments", "0") &&
+	       is(c, "accumulate", "1") && is(c, "activation", "in_place") && is(c, "offload", "none") &&
+	       is(c, "allocator", "arena") && case_parameter(c, "batch") && case_parameter(c, "precision") &&
+	       case_metric(c, "trainmem.memory");
+}
+
+/* "A, 1000-2000-10, Adam" */
+static char *model_of(const struct view *view, size_t run, const struct case_result *c)
+{
+	const struct case_parameter *optimizer = case_parameter(c, "optimizer");
+	struct text out = TEXT_EMPTY;
+	char text[FORMAT_SIZE];
+
+	if (view->count > 1)
+		text_add(&out, view_letter(run, text));
+	if (out.length)
+		text_add(&out, ", ");
+	splits_layers(&view->results[run], c, &out);
+	if (optimizer)
+		text_addf(&out, "%s%s", out.length && !text_ends_with(out.data, ", ") ? ", " : "",
+			  format_parameter(optimizer, text, sizeof(text)));
+	return text_detach(&out);
+}
+
+static int by_batch(const void *a, const void *b)
+{
+	const struct step *p = a, *q = b;
+
+	return (p->batch > q->batch) - (p->batch < q->batch);
+}
+
+static void collect(struct steps *steps, const struct view *view, const char *suite)
+{
+	char text[FORMAT_SIZE];
+
+	for (size_t r = 0; r < view->count; r++) {
+		for (size_t i = 0; i < view->results[r].case_count; i++) {
+			const struct case_result *c = &view->results[r].cases[i];
+
+			if (!is_plain(c, suite))
+				continue;
+			format_parameter(case_parameter(c, "precision"), text, sizeof(text));
+			ARRAY_GROW(steps->items, steps->count, steps->capacity);
+			steps->items[steps->count++] =
+				(struct step){ .c = c,
+					       .model = model_of(view, r, c),
+					       .precision = xstrdup(text),
+					       .batch = case_parameter(c, "batch")->number,
+					       .bytes = case_metric(c, "trainmem.memory")->value };
+		}
+	}
+}
+
+static bool alike(const struct step *a, const struct step *b)
+{
+	return strcmp(a->model, b->model) == 0 && strcmp(a->precision, b->precision) == 0;
+}
+
+/* Those of one model and precision, by batch; of equal batches the first. */
+static size_t series_of(const struct steps *all, const struct step *like, struct step *out)
+{
+	size_t count = 0, kept = 0;
+
+	for (size_t i = 0; i < all->count; i++)
+		if (alike(&all->items[i], like))
+			out[count++] = all->items[i];
+	qsort(out, count, sizeof(*out), by_batch);
+	for (size_t i = 0; i < count; i++)
+		if (!kept || out[i].batch != out[kept - 1].batch)
+			out[kept++] = out[i];
+	return kept;
+}
+
+static void add_need(const struct step *s, size_t count, struct text *out)
+{
+	const struct metric_value *balance = case_metric(s->c, "trainmem.balance_batch");
+	char bytes[FORMAT_SIZE];
+
+	text_addf(out, "%s%s%s: a step needs %s at batch %.0f", s->model, *s->model ? ", " : "", s->precision,
+		  format_rounded(s->bytes, "B", bytes, sizeof(bytes)), s->batch);
+	if (count > 1)
+		text_addf(out, " and %s at %.0f", format_rounded(s[count - 1].bytes, "B", bytes, sizeof(bytes)),
+			  s[count - 1].batch);
+	text_add_char(out, '.');
+	if (balance && isfinite(balance->value))
+		text_addf(out,
+			  " From batch %.0f on (B*) input and activations take more than parameters, gradients and "
+			  "optimizer state together.",
+			  balance->value);
+}
+
+/* "It needs 1 % less than FP32 at batch 64, 49 % less at 262144." */
+static void add_saving(const struct step *s, size_t count, const struct step *base, size_t base_count,
+		       struct text *out)
+{
+	char percent[FORMAT_SIZE];
+	bool first = true;
+
+	for (size_t i = 0; i < count; i++) {
+		for (size_t k = 0; k < base_count; k++) {
+			double less = 1 - s[i].bytes / base[k].bytes;
+
+			if (s[i].batch != base[k].batch || (i && i + 1 < count))
+				continue;
+			format_percent(fabs(less), percent, sizeof(percent));
+			text_addf(out, "%s%s %s%s%s at %s%.0f", first ? " It needs " : ", ", percent,
+				  less >= 0 ? "less" : "more", first ? " than " : "", first ? base->precision : "",
+				  first ? "batch " : "", s[i].batch);
+			first = false;
+		}
+	}
+	if (!first)
+		text_add_char(out, '.');
+}
+
+static void answer_of(const struct steps *all, const struct step *like, struct tree *answers)
+{
+	struct step *own = xcalloc(all->count + 1, sizeof(*own)), *base = xcalloc(all->count + 1, sizeof(*base));
+	size_t count = series_of(all, like, own), base_count = 0;
+	struct text out = TEXT_EMPTY;
+
+	/* Against the first precision of the model. */
+	for (size_t i = 0; i < all->count && !base_count; i++)
+		if (strcmp(all->items[i].model, like->model) == 0)
+			base_count = series_of(all, &all->items[i], base);
+	add_need(own, count, &out);
+	if (!alike(own, base))
+		add_saving(own, count, base, base_count, &out);
+	tree_item_text(answers, out.data);
+	text_release(&out);
+	free(base);
+	free(own);
+}
+
+void view_memory_answer(const struct view *view, const char *suite, struct tree *answers)
+{
+	struct steps all = { .count = 0 };
+
+	collect(&all, view, suite);
+	for (size_t i = 0; i < all.count; i++) {
+		size_t first = 0;
+
+		while (!alike(&all.items[first], &all.items[i]))
+			first++;
+		if (first == i)
+			answer_of(&all, &all.items[i], answers);
+	}
+	for (size_t i = 0; i < all.count; i++) {
+		free(all.items[i].model);
+		free(all.items[i].precision);
+	}
+	free(all.items);
+}

@@ -1,0 +1,115 @@
+/* What is known of two times, and of a speed-up: no split wins by less than the measurements scatter. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "report/view/format.h"
+#include "report/strategies/splits.h"
+
+/* Above the number of devices by more than this: rounding explains no more. */
+#define SLACK 1.01
+
+static double value_of(const struct split *s, const char *metric)
+{
+	const struct metric_value *m = case_metric(s->c, metric);
+
+	return m ? m->value : NAN;
+}
+
+/* The edge of a time's interval; where it has none, of its samples. */
+static double edge_of(const struct split *s, const char *metric, bool upper)
+{
+	const struct metric_value *m = case_metric(s->c, metric);
+	const struct series *series = m && m->series ? case_series(s->c, m->series) : NULL;
+	double edge = !m ? NAN : upper ? m->high : m->low;
+
+	if (isfinite(edge) || !series)
+		return edge;
+	return upper ? series->statistics.max : series->statistics.min;
+}
+
+bool splits_apart(const struct split *fast, const struct split *slow)
+{
+	return edge_of(fast, "parallel.step_time", true) <
+	       edge_of(slow, "parallel.step_time", false);
+}
+
+bool splits_has_interval(const struct split *s)
+{
+	const struct metric_value *m = case_metric(s->c, "parallel.step_time");
+
+	return m && isfinite(m->low) && isfinite(m->high);
+}
+
+/* Of the case's own time on one device; NaN: it was not measured. */
+static double least_speedup(const struct split *s)
+{
+	return edge_of(s, "parallel.single_time", false) / edge_of(s, "parallel.step_time", true);
+}
+
+static double most_speedup(const struct split *s)
+{
+	return edge_of(s, "parallel.single_time", true) / edge_of(s, "parallel.step_time", false);
+}
+
+static double devices_of(const struct split *s)
+{
+	const struct case_parameter *p = case_parameter(s->c, "devices");
+
+	return p ? p->number : NAN;
+}
+
+static bool above_devices(const struct split *s)
+{
+	return value_of(s, "parallel.speedup") > SLACK * devices_of(s);
+}
+
+char *splits_speedup_cell(const struct split *s, char *out, size_t size)
+{
+	char ratio[FORMAT_SIZE];
+
+	format_ratio(value_of(s, "parallel.speedup"), ratio, sizeof(ratio));
+	if (above_devices(s))
+		snprintf(out, size, "%s, above %.0f×", ratio, devices_of(s));
+	else
+		snprintf(out, size, "%s", ratio);
+	return out;
+}
+
+/* More than n times as fast on n devices: the one device was slow, or there is more than division in it. */
+static void add_doubt(const struct split *s, struct text *out)
+{
+	const struct metric_value *single = case_metric(s->c, "parallel.single_time");
+	char time[FORMAT_SIZE], interval[FORMAT_SIZE];
+
+	text_addf(out, "; %.0f devices divide a step by %.0f at most: ", devices_of(s),
+		  devices_of(s));
+	if (least_speedup(s) > SLACK * devices_of(s))
+		text_add(out, "the parts fit caches that the whole does not, or the one device was "
+			      "disturbed");
+	else if (single)
+		text_addf(out, "the time of one device, %s %s, is in doubt",
+			  format_quantity(single->value, "s", time, sizeof(time)),
+			  format_interval(single, interval, sizeof(interval)));
+	else
+		text_add(out, "the time of one device is in doubt");
+}
+
+void splits_speedup_words(const struct split *s, struct text *out)
+{
+	double speedup = value_of(s, "parallel.speedup");
+	char text[FORMAT_SIZE];
+
+	if (!isfinite(speedup))
+		return;
+	if (least_speedup(s) <= 1 && most_speedup(s) >= 1) {
+		text_addf(out, ", not told apart from one device (%s)",
+			  format_ratio(speedup, text, sizeof(text)));
+		return;
+	}
+	text_addf(out, ", %s the speed of one device", format_ratio(speedup, text, sizeof(text)));
+	if (above_devices(s))
+		add_doubt(s, out);
+}

@@ -1,0 +1,338 @@
+/* Which split is fastest over batch and width, as a map. */
+#include "report/strategies/splits.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "report/view/format.h"
+
+/* The number of a parameter; NaN where it has none. */
+static double number_of(const struct split *split, const char *name)
+{
+	const struct case_parameter *p = case_parameter(split->c, name);
+
+	return p ? p->number : NAN;
+}
+
+/* Of the whole step: with weak scaling the parameter is one device's part. */
+static double batch_of(const struct split *split)
+{
+	const struct case_parameter *mode = case_parameter(split->c, "batch_mode");
+	bool weak = mode && strcmp(view_string(mode->text), "weak") == 0;
+
+	return number_of(split, "batch") * (weak ? number_of(split, "devices") : 1);
+}
+
+/* What is compared on one map: everything but batch and width; the number of devices is apart. */
+static char *map_of(const struct splits *splits, const struct split *split)
+{
+	static const char *const without[] = { "mode",      "batch",  "width",      "microbatches",
+					       "hybrid",    "bucket", "batch_mode", "devices",
+					       "transport", "launch", "overlap",    NULL };
+	char *own = view_parameters(split->c, without), letter[4];
+	char *out = splits->view->count > 1
+			    ? xasprintf("%s, %s", view_letter(split->run, letter), own)
+			    : xstrdup(own);
+
+	free(own);
+	return out;
+}
+
+struct map {
+	const struct splits *splits;
+	char **of;      /* by item */
+	double devices; /* of the splits; whoever trains on one device competes with them */
+	double *batches, *widths;
+	size_t batch_count, width_count;
+};
+
+static void add_distinct(double *list, size_t *count, double value)
+{
+	size_t i = 0;
+
+	if (!isfinite(value))
+		return;
+	while (i < *count && list[i] < value)
+		i++;
+	if (i < *count && list[i] == value)
+		return;
+	memmove(list + i + 1, list + i, (*count - i) * sizeof(*list));
+	list[i] = value;
+	*count += 1;
+}
+
+/* The parts of a place on the map. */
+struct place {
+	const char *of;
+	double batch, width;
+};
+
+static bool is_at(const struct map *m, size_t item, const struct place *place)
+{
+	const struct split *s = &m->splits->items[item];
+	double devices = number_of(s, "devices");
+
+	return strcmp(m->of[item], place->of) == 0 && batch_of(s) == place->batch &&
+	       number_of(s, "width") == place->width && (devices == m->devices || devices == 1);
+}
+
+static bool same_mode(const struct split *a, const struct split *b)
+{
+	return strcmp(view_string(case_parameter(a->c, "mode")->text),
+		      view_string(case_parameter(b->c, "mode")->text)) == 0;
+}
+
+/* The fastest and the next of another mode at a place of the map; NULL where nothing was measured. */
+static const struct split *fastest(const struct map *m, const struct place *place,
+				   const struct split *without)
+{
+	const struct split *best = NULL;
+
+	for (size_t i = 0; i < m->splits->count; i++) {
+		const struct split *s = &m->splits->items[i];
+
+		if (!is_at(m, i, place) || (without && same_mode(s, without)))
+			continue;
+		if (!best || s->seconds < best->seconds)
+			best = s;
+	}
+	return best;
+}
+
+/* The one that predictions call the fastest; NULL unless all there have one. */
+static const struct split *fastest_predicted(const struct map *m, const struct place *place)
+{
+	const struct metric_value *least = NULL;
+	const struct split *best = NULL;
+
+	for (size_t i = 0; i < m->splits->count; i++) {
+		const struct metric_value *p =
+			case_metric(m->splits->items[i].c, "parallel.predicted_time");
+
+		if (!is_at(m, i, place))
+			continue;
+		if (!p)
+			return NULL;
+		if (!least || p->value < least->value) {
+			least = p;
+			best = &m->splits->items[i];
+		}
+	}
+	return best;
+}
+
+#define MODES_MOST 15
+#define UNDECIDED 7 /* the grey one of the charts' colours: no mode has it */
+
+struct winners {
+	char *names[MODES_MOST + 1]; /* by colour, "" where no mode has it; NULL-terminated */
+	size_t cells[MODES_MOST], all;
+	size_t predicted,
+		foretold; /* decided places with predictions, and those whose winner they name */
+};
+
+static void winners_open(struct winners *w)
+{
+	*w = (struct winners){ .all = 0 };
+	for (size_t i = 0; i < MODES_MOST; i++)
+		w->names[i] = xstrdup(i == UNDECIDED ? "not told apart" : "");
+}
+
+static void winners_close(struct winners *w)
+{
+	for (size_t i = 0; i < MODES_MOST; i++)
+		free(w->names[i]);
+}
+
+static char *mode_word(const struct split *split, char *out, size_t size)
+{
+	return format_parameter(case_parameter(split->c, "mode"), out, size);
+}
+
+/* The colour of its mode. */
+static size_t winner_of(struct winners *w, const struct split *split)
+{
+	char word[FORMAT_SIZE];
+	size_t i = 0;
+
+	mode_word(split, word, sizeof(word));
+	while (i + 1 < MODES_MOST &&
+	       (i == UNDECIDED || (*w->names[i] && strcmp(w->names[i], word) != 0)))
+		i++;
+	if (!*w->names[i]) {
+		free(w->names[i]);
+		w->names[i] = xstrdup(word);
+	}
+	return i;
+}
+
+/* Both, where it is not known which is faster. */
+static void decide(struct chart_point *cell, const struct split *best, const struct split *next,
+		   struct winners *winners)
+{
+	char ratio[FORMAT_SIZE], word[FORMAT_SIZE], other[FORMAT_SIZE];
+
+	if (splits_apart(best, next)) {
+		cell->style = winner_of(winners, best);
+		cell->label = xasprintf("%s %s", winners->names[cell->style],
+					format_ratio(cell->y, ratio, sizeof(ratio)));
+	} else {
+		cell->style = UNDECIDED;
+		cell->label = xasprintf("%s, %s", mode_word(best, word, sizeof(word)),
+					mode_word(next, other, sizeof(other)));
+	}
+	winners->cells[cell->style]++;
+	winners->all++;
+}
+
+static void add_cell(const struct map *m, const struct place *place, struct chart_series *row,
+		     struct winners *winners)
+{
+	const struct split *best = fastest(m, place, NULL);
+	const struct split *next = best ? fastest(m, place, best) : NULL,
+			   *predicted = fastest_predicted(m, place);
+	struct chart_point *cell;
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.0f", place->width);
+	if (!next)
+		return;
+	cell = chart_point_new(row, text);
+	cell->y = next->seconds / best->seconds;
+	decide(cell, best, next, winners);
+	if (!predicted || cell->style == UNDECIDED)
+		return;
+	winners->predicted++;
+	winners->foretold += same_mode(predicted, best);
+}
+
+/* What a split of the map says by formula; NaN: none does. The highest rates of a run are those of all its cases. */
+static double critical(const struct map *m, const char *of, const char *metric)
+{
+	for (size_t i = 0; i < m->splits->count; i++) {
+		const struct metric_value *v = case_metric(m->splits->items[i].c, metric);
+
+		if (v && strcmp(m->of[i], of) == 0 &&
+		    number_of(&m->splits->items[i], "devices") == m->devices)
+			return v->value;
+	}
+	return NAN;
+}
+
+/* Three digits, but no power of ten: "1130". */
+static char *whole(double value, char *out, size_t size)
+{
+	char rounded[32];
+
+	snprintf(rounded, sizeof(rounded), "%.2e", value);
+	snprintf(out, size, "%.0f", strtod(rounded, NULL));
+	return out;
+}
+
+static void add_critical(const struct map *m, const char *of, struct text *out)
+{
+	double batch = critical(m, of, "parallel.critical_batch"),
+	       width = critical(m, of, "parallel.critical_width");
+	char text[32];
+
+	if (isfinite(batch))
+		text_addf(out,
+			  " From %s rows per device on, DDP can hide its all-reduce (b*, by this "
+			  "run's highest rates).",
+			  whole(batch, text, sizeof(text)));
+	if (isfinite(width))
+		text_addf(out,
+			  " From width %s on, a sum of tensor parallelism is shorter than the "
+			  "products around it (d*).",
+			  whole(width, text, sizeof(text)));
+}
+
+static char *crossover_finding(const struct map *m, const char *of, const struct winners *w)
+{
+	struct text out = TEXT_EMPTY;
+
+	for (size_t i = 0; i < MODES_MOST; i++)
+		if (i != UNDECIDED && w->cells[i])
+			text_addf(&out, "%s%s is fastest in %zu of %zu", out.length ? "; " : "",
+				  w->names[i], w->cells[i], w->all);
+	if (w->cells[UNDECIDED])
+		text_addf(&out, "%s %zu of %zu the fastest two are not told apart",
+			  out.length ? "; in" : "In", w->cells[UNDECIDED], w->all);
+	text_add_char(&out, '.');
+	if (w->predicted)
+		text_addf(&out, " Predictions name the winner in %zu of %zu.", w->foretold,
+			  w->predicted);
+	add_critical(m, of, &out);
+	return text_detach(&out);
+}
+
+static void draw_map(const struct map *m, const char *of, struct tree *charts, struct tree *answers)
+{
+	struct winners winners;
+	struct chart chart;
+
+	winners_open(&winners);
+	splits_chart(
+		m->splits, &chart, CHART_MAP, charts,
+		xasprintf("Which split wins on %.0f devices%s%s", m->devices, *of ? ": " : "", of));
+	chart.shows = xstrdup("The fastest mode for each batch (rows) and width of the layers "
+			      "(columns), one device among them, and by how much it beats the next "
+			      "one; both where their "
+			      "intervals overlap.");
+	free(chart.x_name);
+	chart.x_name = xstrdup("batch \\ width");
+	for (size_t b = 0; b < m->batch_count; b++) {
+		char text[32];
+		struct chart_series *row;
+
+		snprintf(text, sizeof(text), "%.0f", m->batches[b]);
+		row = chart_series_named(&chart, text);
+		for (size_t w = 0; w < m->width_count; w++)
+			add_cell(m, &(struct place){ of, m->batches[b], m->widths[w] }, row,
+				 &winners);
+	}
+	chart.key = (const char *const *)winners.names;
+	chart.finding = crossover_finding(m, of, &winners);
+	if (winners.all) {
+		char *words = xasprintf("%s, over batch and width: %s", chart.title, chart.finding);
+
+		chart_draw(&chart, charts);
+		tree_item_text(answers, words);
+		free(words);
+	}
+	chart_release(&chart);
+	winners_close(&winners);
+}
+
+void splits_crossover(const struct splits *splits, struct tree *charts, struct tree *answers)
+{
+	struct map m = { .splits = splits,
+			 .of = xcalloc(splits->count + 1, sizeof(char *)),
+			 .batches = xcalloc(splits->count + 1, sizeof(double)),
+			 .widths = xcalloc(splits->count + 1, sizeof(double)) };
+
+	for (size_t i = 0; i < splits->count; i++) {
+		m.of[i] = map_of(splits, &splits->items[i]);
+		add_distinct(m.batches, &m.batch_count, batch_of(&splits->items[i]));
+		add_distinct(m.widths, &m.width_count, number_of(&splits->items[i], "width"));
+	}
+	for (size_t i = 0; i < splits->count && m.batch_count > 1 && m.width_count > 1; i++) {
+		size_t first = 0;
+
+		m.devices = number_of(&splits->items[i], "devices");
+		while (strcmp(m.of[first], m.of[i]) != 0 ||
+		       number_of(&splits->items[first], "devices") != m.devices)
+			first++;
+		if (first == i && m.devices > 1)
+			draw_map(&m, m.of[i], charts, answers);
+	}
+	for (size_t i = 0; i < splits->count; i++)
+		free(m.of[i]);
+	free(m.of);
+	free(m.batches);
+	free(m.widths);
+}

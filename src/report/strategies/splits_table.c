@@ -1,0 +1,329 @@
+/*
+ * The answer of a page about splits: which one is fastest, by how much and for what memory, in a sentence for each model;
+ * and all of them in a table, best first, with where their time goes.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "report/view/format.h"
+#include "report/strategies/splits.h"
+
+#define MODELS_MOST 4 /* with a table of their own; of more only the fastest splits are shown */
+#define ROWS_MOST 40
+
+static double value_of(const struct split *s, const char *metric)
+{
+	const struct metric_value *m = case_metric(s->c, metric);
+
+	return m ? m->value : NAN;
+}
+
+static int by_seconds(const void *a, const void *b)
+{
+	const struct split *p = *(const struct split *const *)a,
+			   *q = *(const struct split *const *)b;
+
+	if (p->seconds != q->seconds)
+		return p->seconds < q->seconds ? -1 : 1;
+	return p < q ? -1 : p > q;
+}
+
+/* Those of one model, the fastest first. */
+static const struct split **ranked(const struct splits *splits, const char *model, size_t *count)
+{
+	const struct split **out = xcalloc(splits->count + 1, sizeof(*out));
+
+	*count = 0;
+	for (size_t i = 0; i < splits->count; i++)
+		if (strcmp(splits->items[i].model, model) == 0 && isfinite(splits->items[i].seconds))
+			out[(*count)++] = &splits->items[i];
+	qsort(out, *count, sizeof(*out), by_seconds);
+	return out;
+}
+
+/* "4.75 ms, 31 %" of the step. */
+static char *part_words(double seconds, double step)
+{
+	char value[FORMAT_SIZE], percent[FORMAT_SIZE];
+
+	if (!isfinite(seconds))
+		return xstrdup("\u2013");
+	if (seconds <= 0)
+		return xstrdup("none");
+	return xasprintf("%s, %s", format_rounded(seconds, "s", value, sizeof(value)),
+			 format_percent(seconds / step, percent, sizeof(percent)));
+}
+
+static char *prediction_words(const struct split *s)
+{
+	double predicted = value_of(s, "parallel.predicted_time");
+	char value[FORMAT_SIZE], percent[FORMAT_SIZE];
+
+	if (!isfinite(predicted))
+		return xstrdup("\u2013");
+	return xasprintf("%s, %s%s", format_rounded(predicted, "s", value, sizeof(value)),
+			 predicted >= s->seconds ? "+" : "",
+			 format_percent(predicted / s->seconds - 1, percent, sizeof(percent)));
+}
+
+static void add_owned(struct tree *cells, char *text)
+{
+	tree_item_text(cells, text);
+	free(text);
+}
+
+/* Computing, the schedule's idle part and the rest; dashes where they were not measured. */
+static void add_parts(const struct split *s, struct tree *cells)
+{
+	double compute = value_of(s, "parallel.compute_time"),
+	       scheduled = splits_scheduled(s);
+	bool known = isfinite(scheduled);
+
+	add_owned(cells, part_words(known ? fmin(compute, s->seconds) : NAN, s->seconds));
+	add_owned(cells, part_words(known ? fmin(scheduled, s->seconds) - fmin(compute, s->seconds) : NAN,
+				    s->seconds));
+	add_owned(cells, part_words(s->seconds - scheduled, s->seconds));
+}
+
+static void add_row(const struct split *s, const char *name, struct tree *rows)
+{
+	struct tree *row = tree_item(rows), *cells = tree_list(row, "cells");
+	const struct metric_value *step = case_metric(s->c, "parallel.step_time");
+	char text[FORMAT_SIZE];
+
+	tree_text(row, "name", name);
+	tree_text(row, "where", format_quantity(step->value, view_string(step->unit), text, sizeof(text)));
+	format_interval(step, text, sizeof(text));
+	tree_text(row, "interval", *text ? text : "no interval");
+	tree_item_text(cells, splits_speedup_cell(s, text, sizeof(text)));
+	tree_item_text(cells, format_rounded(s->memory, "B", text, sizeof(text)));
+	add_parts(s, cells);
+	add_owned(cells, prediction_words(s));
+}
+
+static struct tree *add_table(struct tree *tables, char *title, const char *first)
+{
+	static const char *const head[] = { "Speed-up",	       "Memory of a device",
+					    "Computing",       "Idle by schedule",
+					    "Communication exposed", "Predicted" };
+	struct tree *table = tree_item(tables), *columns;
+
+	tree_text_owned(table, "title", title);
+	tree_text(table, "first", first);
+	tree_text(table, "note", "");
+	tree_text(table, "second", "Step time [95\u00a0%]");
+	columns = tree_list(table, "head");
+	for (size_t i = 0; i < ARRAY_SIZE(head); i++)
+		tree_item_text(columns, head[i]);
+	return tree_list(table, "rows");
+}
+
+/* The splits of one model, the fastest first. What the names of all have in common ("8 devices") is said once. */
+struct group {
+	const struct split **items;
+	size_t count;
+	char *title;  /* the model and what is common */
+	char **names; /* the rest */
+};
+
+static bool in_all(const struct group *g, const char *word, size_t length)
+{
+	for (size_t i = 0; i < g->count; i++)
+		if (!splits_has_word(g->items[i]->name, word, length))
+			return false;
+	return true;
+}
+
+/* Those words of the item's name that all have, or those that not all have. */
+static char *some_words(const struct group *g, size_t item, bool common)
+{
+	struct text out = TEXT_EMPTY;
+
+	for (const char *word = g->items[item]->name; *word;) {
+		size_t length = splits_word_length(word);
+
+		if (in_all(g, word, length) == common)
+			text_addf(&out, "%s%.*s", out.length ? ", " : "", (int)length, word);
+		word += length + (word[length] ? 2 : 0);
+	}
+	return text_detach(&out);
+}
+
+static void group_open(struct group *g, const struct splits *splits, const char *model)
+{
+	char *common;
+
+	*g = (struct group){ .count = 0 };
+	g->items = ranked(splits, model, &g->count);
+	if (!g->count)
+		return;
+	common = some_words(g, 0, true);
+	g->title = xasprintf("%s%s%s", model, *common ? ", " : "", common);
+	free(common);
+	g->names = xcalloc(g->count, sizeof(*g->names));
+	for (size_t i = 0; i < g->count; i++)
+		g->names[i] = some_words(g, i, false);
+}
+
+static void group_close(struct group *g)
+{
+	for (size_t i = 0; g->names && i < g->count; i++)
+		free(g->names[i]);
+	free(g->names);
+	free(g->title);
+	free(g->items);
+}
+
+/* The one that needs least memory; the faster of equals. */
+static size_t smallest(const struct group *g)
+{
+	size_t least = 0;
+
+	for (size_t i = 1; i < g->count; i++)
+		if (g->items[i]->memory < g->items[least]->memory)
+			least = i;
+	return least;
+}
+
+/* "8.4 % longer" than the fastest; "14x as long". */
+static char *longer(const struct group *g, size_t item, char *out, size_t size)
+{
+	double ratio = g->items[item]->seconds / g->items[0]->seconds;
+	char text[FORMAT_SIZE];
+
+	if (ratio < 2)
+		snprintf(out, size, "%s longer", format_percent(ratio - 1, text, sizeof(text)));
+	else
+		snprintf(out, size, "%s as long", format_ratio(ratio, text, sizeof(text)));
+	return out;
+}
+
+static void add_memory(const struct group *g, struct text *out)
+{
+	size_t least = smallest(g);
+	char text[FORMAT_SIZE], own[FORMAT_SIZE], than[FORMAT_SIZE + 16];
+
+	format_rounded(g->items[0]->memory, "B", own, sizeof(own));
+	format_rounded(g->items[least]->memory, "B", text, sizeof(text));
+	if (!isfinite(g->items[0]->memory))
+		return;
+	if (!least)
+		text_addf(out, " None needs less memory than its %s a device.", own);
+	else if (least == 1)
+		text_addf(out, " That needs least memory: %s a device instead of %s.", text, own);
+	else
+		text_addf(out, " Least memory: %s, %s a device instead of %s, in a step that is %s.",
+			  g->names[least], text, own, longer(g, least, than, sizeof(than)));
+}
+
+/* Those, behind the first, that are not told apart from it. */
+static size_t count_alike(const struct group *g)
+{
+	size_t count = 0;
+
+	for (size_t i = 1; i < g->count; i++)
+		count += !splits_apart(g->items[0], g->items[i]);
+	return count;
+}
+
+static void add_winner_words(const struct group *g, struct text *out)
+{
+	char text[FORMAT_SIZE], than[FORMAT_SIZE + 16];
+
+	text_addf(out, "%s%s is fastest, %s a step", g->names[0], strchr(g->names[0], ',') ? "," : "",
+		  format_quantity(g->items[0]->seconds, "s", text, sizeof(text)));
+	splits_speedup_words(g->items[0], out);
+	text_addf(out, ". Next: %s, %s.", g->names[1], longer(g, 1, than, sizeof(than)));
+}
+
+/* Nobody has won: the first two by their medians, and how many others are like them. */
+static void add_alike_words(const struct group *g, size_t alike, struct text *out)
+{
+	bool intervals = splits_has_interval(g->items[0]) && splits_has_interval(g->items[1]);
+	char text[FORMAT_SIZE], than[FORMAT_SIZE + 16];
+
+	text_addf(out, "%s, %s a step", g->names[0],
+		  format_quantity(g->items[0]->seconds, "s", text, sizeof(text)));
+	splits_speedup_words(g->items[0], out);
+	text_addf(out, "; and %s, %s", g->names[1], longer(g, 1, than, sizeof(than)));
+	if (alike > 1)
+		text_addf(out, "; and %zu more", alike - 1);
+	text_addf(out, ": not told apart, since their %s overlap.", intervals ? "intervals" : "samples");
+}
+
+/* "M, 8 devices: tensor is fastest, 15.45 ms a step, 4.72x the speed of one device. Next: 1F1B, 8.4 % longer. ..." */
+static char *sentence(const struct group *g)
+{
+	size_t alike = count_alike(g);
+	struct text out = TEXT_EMPTY;
+
+	text_addf(&out, "%s: ", g->title);
+	if (!splits_apart(g->items[0], g->items[1]))
+		add_alike_words(g, alike, &out);
+	else
+		add_winner_words(g, &out);
+	add_memory(g, &out);
+	return text_detach(&out);
+}
+
+/* Models of which several splits were measured: there is something to choose. */
+static size_t count_models(const struct splits *splits)
+{
+	size_t models = 0;
+
+	for (size_t i = 0; i < splits->count; i++) {
+		size_t count = 0;
+
+		if (splits_is_first(splits, i))
+			free(ranked(splits, splits->items[i].model, &count));
+		models += count > 1;
+	}
+	return models;
+}
+
+static void add_group(const struct group *g, struct tree *answers, struct tree *tables)
+{
+	char *words = sentence(g),
+	     *title = g->count > ROWS_MOST
+			      ? xasprintf("%s: the %d fastest of %zu splits", g->title, ROWS_MOST, g->count)
+			      : xasprintf("%s: every split, the fastest first", g->title);
+	struct tree *rows = add_table(tables, title, "Split");
+
+	tree_item_text(answers, words);
+	for (size_t i = 0; i < g->count && i < ROWS_MOST; i++)
+		add_row(g->items[i], g->names[i], rows);
+	free(words);
+}
+
+static void add_winner(const struct group *g, struct tree *rows)
+{
+	char *name = xasprintf("%s: %s", g->items[0]->model, g->items[0]->name);
+
+	add_row(g->items[0], name, rows);
+	free(name);
+}
+
+void splits_answer(const struct splits *splits, struct tree *answers, struct tree *tables)
+{
+	size_t models = count_models(splits);
+	struct tree *winners = models > MODELS_MOST
+				       ? add_table(tables, xstrdup("The fastest split of each model"), "Model")
+				       : NULL;
+
+	for (size_t i = 0; i < splits->count && models; i++) {
+		struct group g;
+
+		if (!splits_is_first(splits, i))
+			continue;
+		group_open(&g, splits, splits->items[i].model);
+		if (g.count > 1 && winners)
+			add_winner(&g, winners);
+		else if (g.count > 1)
+			add_group(&g, answers, tables);
+		group_close(&g);
+	}
+}

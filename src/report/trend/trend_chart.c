@@ -1,0 +1,189 @@
+#include "report/trend/trend_chart.h"
+
+#include <math.h>
+
+#include "base/text.h"
+#include "judge/history.h"
+#include "report/chart/chart.h"
+#include "report/chart/scale.h"
+
+#define SPARK_WIDTH 180.0
+#define SPARK_HEIGHT 34.0
+#define DETAIL_HEIGHT 210.0
+#define LEFT 52.0
+#define RIGHT 12.0
+#define TOP 24.0
+#define BOTTOM 34.0
+#define DATE_TICKS 5
+
+/* The place of a drawing on its axes. */
+struct plot {
+	const struct trend_drawing *drawing;
+	struct scale y;
+	double left, right, top, bottom, dot;
+};
+
+static double deviation(const struct plot *p, double value)
+{
+	return 100 * (value / p->drawing->median - 1);
+}
+
+static double y_of(const struct plot *p, double value)
+{
+	return scale_at(&p->y, deviation(p, value));
+}
+
+static double x_of(const struct plot *p, int64_t day)
+{
+	double days = (double)(p->drawing->last - p->drawing->first);
+
+	if (days <= 0)
+		return (p->left + p->right) / 2;
+	return p->left + (p->right - p->left) * (double)(day - p->drawing->first) / days;
+}
+
+static void plot_init(struct plot *p, const struct trend_drawing *d)
+{
+	struct extent extent = EXTENT_EMPTY;
+
+	*p = (struct plot){ .drawing = d,
+			    .left = d->axes ? LEFT : 3,
+			    .right = (d->axes ? CHART_WIDTH : SPARK_WIDTH) - (d->axes ? RIGHT : 3),
+			    .top = d->axes ? TOP : 4,
+			    .bottom = d->axes ? DETAIL_HEIGHT - BOTTOM : SPARK_HEIGHT - 4,
+			    .dot = d->axes ? 1.8 : 1.1 };
+	for (size_t i = 0; i < d->count; i++)
+		extent_add(&extent, deviation(p, d->nights[i].value));
+	extent_add(&extent, deviation(p, d->low));
+	extent_add(&extent, deviation(p, d->high));
+	/* One percent at least, so that noise of a hair does not fill the picture. */
+	extent_add(&extent, -0.5);
+	extent_add(&extent, 0.5);
+	scale_init(&p->y, SCALE_LINEAR, extent, p->bottom, p->top);
+}
+
+static void draw_dots(const struct plot *p, struct tree *map)
+{
+	struct text dots = TEXT_EMPTY, line = TEXT_EMPTY;
+	int64_t before = INT64_MIN;
+
+	for (size_t i = 0; i < p->drawing->count; i++) {
+		const struct trend_night *n = &p->drawing->nights[i];
+		double x = x_of(p, n->day), y = y_of(p, n->value);
+
+		text_addf(&dots, "M%.1f %.1fh%.1fv%.1fh-%.1fz", x - p->dot, y - p->dot, 2 * p->dot,
+			  2 * p->dot, 2 * p->dot);
+		text_addf(&line, "%c%.1f %.1f", i && n->day - before <= 1 ? 'L' : 'M', x, y);
+		before = n->day;
+	}
+	tree_text_owned(map, "dots", text_detach(&dots));
+	tree_text_owned(map, "line", text_detach(&line));
+}
+
+static void draw_segments(const struct plot *p, struct tree *map)
+{
+	const struct trend_drawing *d = p->drawing;
+	struct text steps = TEXT_EMPTY, ticks = TEXT_EMPTY;
+
+	for (size_t i = 0; i < d->count; i++) {
+		double x = x_of(p, d->nights[i].day), y = y_of(p, d->nights[i].level);
+
+		text_addf(&steps, "%c%.1f %.1f", !i || d->nights[i].change ? 'M' : 'L', x, y);
+		if (d->nights[i].change)
+			text_addf(&ticks, "M%.1f %.1fV%.1f", x, p->top, p->bottom);
+	}
+	tree_text_owned(map, "steps", text_detach(&steps));
+	tree_text_owned(map, "changes", text_detach(&ticks));
+}
+
+static void draw_band(const struct plot *p, struct tree *map)
+{
+	const struct trend_drawing *d = p->drawing;
+	size_t first = d->count;
+	double high = y_of(p, d->high), low = y_of(p, d->low);
+	struct text band = TEXT_EMPTY;
+
+	while (first && !d->nights[first - 1].change)
+		first--;
+	first -= first > 0;
+	if (isfinite(high) && isfinite(low) && d->count)
+		text_addf(&band, "M%.1f %.1fH%.1fV%.1fH%.1fz", x_of(p, d->nights[first].day), high,
+			  p->right, low, x_of(p, d->nights[first].day));
+	tree_text_owned(map, "band", text_detach(&band));
+}
+
+static void draw_dates(const struct plot *p, struct tree *map)
+{
+	struct tree *ticks = tree_list(map, "dates");
+	int64_t days = p->drawing->last - p->drawing->first;
+	int64_t step = days / DATE_TICKS + 1;
+
+	for (int64_t day = p->drawing->first; p->drawing->axes && day <= p->drawing->last;
+	     day += step) {
+		struct tree *tick = tree_item(ticks);
+		char date[16];
+
+		history_date(day, date);
+		chart_coordinate(tick, "at", x_of(p, day));
+		tree_text(tick, "label", date + 5);
+	}
+}
+
+static void draw_axes(const struct plot *p, struct tree *map)
+{
+	tree_flag(map, "axes", p->drawing->axes);
+	chart_coordinate(map, "width", p->drawing->axes ? CHART_WIDTH : SPARK_WIDTH);
+	chart_coordinate(map, "height", p->drawing->axes ? DETAIL_HEIGHT : SPARK_HEIGHT);
+	chart_coordinate(map, "left", p->left);
+	chart_coordinate(map, "right", p->right);
+	chart_coordinate(map, "top", p->top);
+	chart_coordinate(map, "bottom", p->bottom);
+	if (p->drawing->axes)
+		chart_ticks(map, "percents", &p->y, "", 1);
+	else
+		tree_list(map, "percents");
+	draw_dates(p, map);
+}
+
+void trend_chart(const struct trend_drawing *drawing, const char *id, const char *title,
+		 const char *finding, struct tree *list)
+{
+	struct tree *map = tree_item(list);
+	struct plot plot;
+
+	plot_init(&plot, drawing);
+	tree_text(map, "svg_id", id);
+	tree_text(map, "svg_title", title);
+	tree_text(map, "svg_finding", finding);
+	draw_axes(&plot, map);
+	draw_band(&plot, map);
+	draw_segments(&plot, map);
+	draw_dots(&plot, map);
+}
+
+static bool holds(const int64_t *days, size_t count, int64_t day)
+{
+	for (size_t i = 0; i < count; i++)
+		if (days[i] == day)
+			return true;
+	return false;
+}
+
+void trend_missed_strip(const int64_t *missed, size_t missed_count, const int64_t *days,
+			size_t day_count, int64_t first, int64_t last, struct tree *map)
+{
+	double cell = CHART_WIDTH / (double)(last - first + 1), x = 0;
+	struct text measured = TEXT_EMPTY, absent = TEXT_EMPTY;
+
+	cell = cell > 12 ? 12 : cell;
+	for (int64_t day = first; day <= last; day++, x += cell) {
+		if (holds(missed, missed_count, day))
+			text_addf(&absent, "M%.1f 4L%.1f 20M%.1f 20L%.1f 4", x + 0.5,
+				  x + cell - 0.5, x + 0.5, x + cell - 0.5);
+		else if (holds(days, day_count, day))
+			text_addf(&measured, "M%.1f 4h%.1fv16h-%.1fz", x + 0.5, cell - 1, cell - 1);
+	}
+	tree_text_owned(map, "measured", text_detach(&measured));
+	tree_text_owned(map, "absent", text_detach(&absent));
+	chart_coordinate(map, "strip_width", x);
+}

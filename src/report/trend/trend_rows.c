@@ -1,0 +1,200 @@
+#include "report/trend/trend_rows.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "report/view/view.h"
+
+struct collecting {
+	const struct history_notes *notes;
+	struct trend_rows *rows;
+	struct trend_prior prior;
+};
+
+/* The median of the segment that night `index` of the epoch is in. */
+static double level_of(const struct trend *t, size_t index)
+{
+	double level = t->change_count ? t->changes[0].before : t->median;
+
+	for (size_t i = 0; i < t->change_count && t->changes[i].at <= index; i++)
+		level = t->changes[i].after;
+	return level;
+}
+
+static bool change_at(const struct trend *t, size_t index)
+{
+	for (size_t i = 0; i < t->change_count; i++)
+		if (t->changes[i].at == index)
+			return true;
+	return false;
+}
+
+static void take_nights(struct trend_row *row, const struct trend *t, int64_t first)
+{
+	row->nights = xcalloc(t->count + 1, sizeof(*row->nights));
+	for (size_t i = 0; i < t->count; i++) {
+		const struct history_point *p = t->points[i];
+
+		if (p->day >= first)
+			row->nights[row->count++] =
+				(struct trend_night){ p->day, p->value, level_of(t, i),
+						      change_at(t, i) };
+	}
+	row->measured = t->count;
+	row->last = t->count ? t->points[t->count - 1]->value : NAN;
+}
+
+static size_t changes_of(const struct trend *t, enum change_state state, bool worse)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->change_count; i++)
+		n += t->changes[i].state == state && t->changes[i].worse == worse;
+	return n;
+}
+
+static enum trend_class class_of(const struct trend *t, bool anew)
+{
+	if (changes_of(t, TREND_NEW, true))
+		return TREND_WORSE;
+	if (t->warning)
+		return TREND_WARNS;
+	if (changes_of(t, TREND_NEW, false))
+		return TREND_BETTER;
+	if (changes_of(t, TREND_ACKNOWLEDGED, true) + changes_of(t, TREND_ACKNOWLEDGED, false))
+		return TREND_KNOWN;
+	if (anew)
+		return TREND_ANEW;
+	return t->change_count ? TREND_BACK : TREND_QUIET;
+}
+
+static void add_row(struct collecting *c, const struct history_series *s, const struct trend *t,
+		    unsigned turn)
+{
+	const struct history_point *before, *after;
+	struct trend_row *row;
+
+	ARRAY_GROW(c->rows->items, c->rows->count, c->rows->capacity);
+	row = &c->rows->items[c->rows->count++];
+	*row = (struct trend_row){ .id = s->id,
+				   .turn = turn,
+				   .metric = xstrdup(view_string(s->metric)),
+				   .case_id = xstrdup(view_string(s->case_id)),
+				   .model = xstrdup(view_string(s->model)),
+				   .machine = xstrdup(view_string(s->machine)),
+				   .unit = xstrdup(view_string(s->unit)),
+				   .better = s->better,
+				   .median = t->median,
+				   .low = t->low,
+				   .high = t->high,
+				   .noise =
+					   (t->high - t->low) / (2 * BAND_SIGMAS) / fabs(t->median),
+				   .missed = t->missed,
+				   .warning = t->warning,
+				   .beyond = t->beyond,
+				   .beyond_by = t->beyond_by,
+				   .band = t->band,
+				   .anew = trend_starts_anew(s, &before, &after) };
+	if (row->anew)
+		row->start = (struct trend_change){ .day = after->day,
+						    .night = after->night,
+						    .night_before = before->night };
+	row->news = class_of(t, row->anew);
+	row->changes = xcalloc(t->change_count + 1, sizeof(*row->changes));
+	if (t->change_count)
+		memcpy(row->changes, t->changes, t->change_count * sizeof(*row->changes));
+	row->change_count = t->change_count;
+	take_nights(row, t, c->rows->first);
+	trend_count(&c->rows->summary, t);
+}
+
+static void visit(void *context, const struct history_series *s)
+{
+	struct collecting *c = context;
+	struct trend *trends;
+	size_t n = trend_of_series(s, c->notes, &c->prior, &trends);
+	unsigned turn = 0;
+
+	/* What an older epoch did is history. */
+	for (size_t i = 0; i < n; i++)
+		if (trends[i].current)
+			add_row(c, s, &trends[i], turn++);
+	trends_release(trends, n);
+}
+
+const struct trend_change *trend_row_change(const struct trend_row *row)
+{
+	static const enum change_state wanted[] = { [TREND_WORSE] = TREND_NEW,
+						    [TREND_BETTER] = TREND_NEW,
+						    [TREND_KNOWN] = TREND_ACKNOWLEDGED,
+						    [TREND_BACK] = TREND_RECOVERED };
+	const struct trend_change *found = NULL;
+
+	if (row->news == TREND_WARNS || row->news == TREND_ANEW || row->news == TREND_QUIET)
+		return NULL;
+	for (size_t i = 0; i < row->change_count; i++) {
+		const struct trend_change *change = &row->changes[i];
+
+		if (change->state == wanted[row->news] &&
+		    (row->news != TREND_WORSE || change->worse))
+			found = change;
+	}
+	return found;
+}
+
+/* By class, then the greatest change first, then as the history has them. */
+static int by_weight(const void *left, const void *right)
+{
+	const struct trend_row *a = left, *b = right;
+	const struct trend_change *x = trend_row_change(a), *y = trend_row_change(b);
+	double u = x ? fabs(log(x->ratio)) : 0, v = y ? fabs(log(y->ratio)) : 0;
+
+	if (a->news != b->news)
+		return a->news < b->news ? -1 : 1;
+	if (u != v)
+		return u > v ? -1 : 1;
+	return (a->id > b->id) - (a->id < b->id);
+}
+
+enum status trend_rows_collect(struct history *history, const struct history_filter *filter,
+			       const struct history_nights *nights,
+			       const struct history_notes *notes, struct trend_rows *out,
+			       struct error *err)
+{
+	struct collecting c = { .notes = notes, .rows = out };
+
+	memset(out, 0, sizeof(*out));
+	if (nights->count) {
+		out->last = nights->items[nights->count - 1].day;
+		out->first = nights->items[0].day;
+		if (out->last - out->first >= TREND_NIGHTS)
+			out->first = out->last - TREND_NIGHTS + 1;
+	}
+	if (trend_prior_learn(&c.prior, history, filter, err) == STATUS_OK)
+		history_each(history, filter, visit, &c, err);
+	out->looked_at = c.prior.series;
+	out->odds_limit = trend_prior_limit(&c.prior);
+	trend_prior_release(&c.prior);
+	if (out->count)
+		qsort(out->items, out->count, sizeof(*out->items), by_weight);
+	return err->status;
+}
+
+void trend_rows_release(struct trend_rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		struct trend_row *row = &rows->items[i];
+
+		free(row->metric);
+		free(row->case_id);
+		free(row->model);
+		free(row->machine);
+		free(row->unit);
+		free(row->nights);
+		free(row->changes);
+	}
+	free(rows->items);
+	memset(rows, 0, sizeof(*rows));
+}

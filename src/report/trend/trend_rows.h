@@ -1,0 +1,57 @@
+/* The series of a history as rows of the trend page, in the order in which they matter. */
+#ifndef GPUPROOF_REPORT_TREND_TREND_ROWS_H
+#define GPUPROOF_REPORT_TREND_TREND_ROWS_H
+
+#include "judge/trend_news.h"
+#include "report/trend/trend_chart.h"
+
+#define TREND_NIGHTS 90 /* days that charts and sparklines show */
+
+enum trend_class {
+	TREND_WORSE, /* a new change for the worse */
+	TREND_WARNS,
+	TREND_BETTER,
+	TREND_KNOWN, /* only acknowledged changes */
+	TREND_ANEW,  /* hardware, driver or config changed lately */
+	TREND_BACK,  /* only changes that recovered */
+	TREND_QUIET
+};
+
+struct trend_row {
+	int64_t id;
+	unsigned turn; /* which row of its series, from 0: there are more where epochs take turns */
+	char *metric, *case_id, *model, *machine, *unit;
+	enum better better;
+	enum trend_class news;
+	struct trend_night *nights; /* of the last TREND_NIGHTS days */
+	size_t count, measured;     /* measured: in the whole epoch */
+	struct trend_change *changes;
+	size_t change_count;
+	double median, low, high, last; /* last: of the last night */
+	double noise; /* robust standard deviation by median; NaN: too few nights */
+	size_t missed;
+	bool warning, anew;
+	size_t beyond; /* as in struct trend, for the words of a warning */
+	double beyond_by, band;
+	struct trend_change start; /* anew: day, night and night_before of the new epoch */
+};
+
+struct trend_rows {
+	struct trend_row *items;
+	size_t count, capacity;
+	int64_t first, last; /* days that are shown */
+	struct trend_summary summary;
+	size_t looked_at; /* series, by which the limit of the odds grows */
+	double odds_limit; /* log odds */
+};
+
+enum status trend_rows_collect(struct history *history, const struct history_filter *filter,
+			       const struct history_nights *nights,
+			       const struct history_notes *notes, struct trend_rows *out,
+			       struct error *err);
+void trend_rows_release(struct trend_rows *rows);
+
+/* The change that the row is about: the newest of its state; NULL for other classes. */
+const struct trend_change *trend_row_change(const struct trend_row *row);
+
+#endif

@@ -1,0 +1,46 @@
+#include "report/trend/trend_words.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "report/view/format.h"
+
+static const char *direction(enum better better, double ratio)
+{
+	if (better == BETTER_NONE)
+		return ratio > 1 ? "more" : "less";
+	return ratio > 1 ? "worse" : "better";
+}
+
+char *trend_change_words(const struct trend_row *row, const struct trend_change *c)
+{
+	char date[16], before[FORMAT_SIZE], after[FORMAT_SIZE], odds[FORMAT_SIZE];
+
+	history_date(c->day, date);
+	return xasprintf("%s since %s: %s → %s, %.1f\u00a0%% %s, odds over %s to 1", change_state_name(c->state),
+			 date, format_quantity(c->before, row->unit, before, sizeof(before)),
+			 format_quantity(c->after, row->unit, after, sizeof(after)),
+			 100 * fabs(c->ratio - 1), direction(row->better, c->ratio),
+			 format_power_of_ten(pow(10, trend_odds_power(c)), odds, sizeof(odds)));
+}
+
+char *trend_state_words(const struct trend_row *row)
+{
+	const struct trend_change *c = trend_row_change(row);
+	char date[16];
+
+	if (row->news == TREND_WARNS)
+		return trend_warning_words(row->beyond, row->beyond_by, row->band);
+	if (row->news == TREND_ANEW) {
+		history_date(row->start.day, date);
+		return xasprintf("starts anew %s", date);
+	}
+	if (!c)
+		return xstrdup(row->measured < TREND_LEAST_NIGHTS ? "too few nights to tell"
+								  : "no change");
+	history_date(c->day, date);
+	return xasprintf("%s: %.1f %% %s since %s", change_state_name(c->state),
+			 100 * fabs(c->ratio - 1), direction(row->better, c->ratio), date);
+}

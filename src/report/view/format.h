@@ -1,0 +1,79 @@
+/*
+ * Numbers and words as a page shows them. Every function fills `out` (always terminated) and
+ * returns it.
+ */
+#ifndef GPUPROOF_REPORT_VIEW_FORMAT_H
+#define GPUPROOF_REPORT_VIEW_FORMAT_H
+
+#include <stddef.h>
+
+#include "result/result.h"
+
+#define FORMAT_SIZE 96      /* enough for every function here */
+#define FORMAT_LONGEST 2000 /* characters of a text from outside that a page shows */
+#define FORMAT_LONGEST_FILE 100000 /* of a file: the effective INI */
+
+/*
+ * "55.45 GB/s", "1.170 µs", "1.83×", "12,353,568 samples" where they are whole, "–" for NaN. Like every number of this
+ * header with the minus sign of print.
+ */
+char *format_quantity(double value, const char *unit, char *out, size_t size);
+/* As a source states it: without the zeros behind the point that say nothing of what nobody here measured: "547.7 GB/s", "5 GB/s". */
+char *format_stated(double value, const char *unit, char *out, size_t size);
+/* A metric's value: counts in whole numbers, parts of one in percent, all else as a quantity. NULL: "–". */
+char *format_value(const struct metric_value *m, char *out, size_t size);
+/* Whether a metric is a part of one, which people say in percent: "parallel.efficiency". */
+bool format_is_share(const char *metric);
+/* The same with three digits, for what is derived and has no interval: "2.76 GB". `unit` is one that takes prefixes. */
+char *format_rounded(double value, const char *unit, char *out, size_t size);
+/* `value` in units of `factor` with four significant digits and no unit: a column of numbers. */
+char *format_scaled(double value, double factor, char *out, size_t size);
+/* A round number, of a tick, with no more digits than it needs. */
+char *format_short(double value, double factor, char *out, size_t size);
+/* The same as a power of ten: "10⁻⁴", "2×10⁻⁴". */
+char *format_power_of_ten(double value, char *out, size_t size);
+/* The prefix and unit that suit `value` ("GB/s"), and their factor. */
+double format_unit(double value, const char *unit, char *out, size_t size);
+/* "12,353,568" of a whole number, "1024" of one with four digits. */
+char *format_count(double value, char *out, size_t size);
+/* "[55.40, 55.49]" in the unit of `value`; "" when there is no interval. */
+char *format_interval(const struct metric_value *m, char *out, size_t size);
+/* "±0.12 %": the wider half of the interval; "" when there is none. */
+char *format_spread(double value, double low, double high, char *out, size_t size);
+/* "0.12 %" */
+char *format_percent(double ratio, char *out, size_t size);
+/* "+0.1 %", "−7.9 %": how far something is from what it is held against. */
+char *format_margin(double ratio, char *out, size_t size);
+/* "1.83×" */
+char *format_ratio(double ratio, char *out, size_t size);
+/* "13.2 s", "2 min 5 s", "3 h 12 min" */
+char *format_seconds(double seconds, char *out, size_t size);
+/* "64 MiB" of "64MiB": a number and the word behind it apart; other text as it is. */
+char *format_spaced(const char *text, char *out, size_t size);
+/*
+ * A parameter's value in words: "64 MiB", "host to device" of "h2d", "FP16", "layer split" of
+ * "layer_split", "64×32×64" of "64x32x64"; "" for a parameter that does not apply ("-").
+ */
+char *format_parameter(const struct case_parameter *parameter, char *out, size_t size);
+/* "step time" of "parallel.step_time", "bus bandwidth" of "collective.busbw" */
+char *format_metric(const char *name, char *out, size_t size);
+
+/* Makes the first letter, if it is ASCII, a capital. */
+void format_capital(char *s);
+
+const char *format_better(enum better better); /* "higher is better", ... */
+const char *
+format_status_word(enum case_status status); /* "OK", "wrong result", "error", "not run" */
+const char *format_status_symbol(enum case_status status); /* "✓", "✗", "!", "○" */
+
+/*
+ * At most `longest` characters of `text`, malloc'ed, with "… (N bytes)" when it is cut; never
+ * within a character.
+ */
+char *format_cut(const char *text, size_t longest);
+/* The same for a label in a chart: only "…" tells that it is cut. */
+char *format_label(const char *text, size_t longest);
+/* The same for one of many names, which mostly differ at their ends: "DDP, 2 devices, …, over NCCL". */
+char *format_name(const char *text, size_t longest);
+
+#endif

@@ -1,0 +1,329 @@
+#include "report/view/picks.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "report/view/format.h"
+
+static struct varying *parameter_named(struct picks *picks, const char *name, const char *unit)
+{
+	for (size_t i = 0; i < picks->parameter_count; i++)
+		if (strcmp(picks->parameters[i].name, name) == 0)
+			return &picks->parameters[i];
+	ARRAY_GROW(picks->parameters, picks->parameter_count, picks->parameter_capacity);
+	picks->parameters[picks->parameter_count] =
+		(struct varying){ .name = name, .unit = unit, .number = true };
+	return &picks->parameters[picks->parameter_count++];
+}
+
+static void count_values(const struct picks *picks, struct varying *v)
+{
+	const char *seen[VARYING_MOST];
+
+	for (size_t i = 0; i < picks->count; i++) {
+		const struct case_parameter *p = case_parameter(picks->items[i].c, v->name);
+		const char *text = p ? view_string(p->text) : "";
+		size_t k = 0;
+
+		/*
+		 * Where a parameter does not apply it takes no value: "pinned" and nothing do not
+		 * vary.
+		 */
+		if (!*text || strcmp(text, "-") == 0)
+			continue;
+		v->number = v->number && isfinite(p->number);
+		while (k < v->values && strcmp(seen[k], text) != 0)
+			k++;
+		if (k == v->values && v->values < VARYING_MOST)
+			seen[v->values++] = text;
+	}
+}
+
+static void add(struct picks *picks, const struct pick *pick)
+{
+	ARRAY_GROW(picks->items, picks->count, picks->capacity);
+	picks->items[picks->count++] = *pick;
+	for (size_t i = 0; i < pick->c->parameter_count; i++)
+		parameter_named(picks, view_string(pick->c->parameters[i].name),
+				view_string(pick->c->parameters[i].unit));
+}
+
+static bool same_devices(const struct case_result *a, const struct case_result *b)
+{
+	if (a->device_count != b->device_count)
+		return false;
+	for (size_t i = 0; i < a->device_count; i++)
+		if (strcmp(view_string(a->devices[i]), view_string(b->devices[i])) != 0)
+			return false;
+	return true;
+}
+
+/* All of a case but one parameter. */
+static char *without_parameter(const struct pick *pick, const char *name)
+{
+	const char *const without[] = { name, NULL };
+	char *parameters = view_parameters(pick->c, without), *devices = view_devices(pick->c);
+	char *all = xasprintf("%zu %s %s", pick->source, devices, parameters);
+
+	free(parameters);
+	free(devices);
+	return all;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/*
+ * Whether a case that has no such parameter is otherwise like one that has: "transport = peer_copy" and the usual
+ * transport, which no case names.
+ */
+static bool is_unsaid(const struct picks *picks, const char *name)
+{
+	char **with = xcalloc(picks->count + 1, sizeof(*with));
+	size_t count = 0;
+	bool unsaid = false;
+
+	for (size_t i = 0; i < picks->count; i++)
+		if (case_parameter(picks->items[i].c, name))
+			with[count++] = without_parameter(&picks->items[i], name);
+	qsort(with, count, sizeof(*with), by_text);
+	for (size_t i = 0; i < picks->count && count < picks->count && !unsaid; i++) {
+		char *own;
+
+		if (case_parameter(picks->items[i].c, name))
+			continue;
+		own = without_parameter(&picks->items[i], name);
+		unsaid = bsearch(&own, with, count, sizeof(*with), by_text) != NULL;
+		free(own);
+	}
+	for (size_t i = 0; i < count; i++)
+		free(with[i]);
+	free(with);
+	return unsaid;
+}
+
+static void count_unsaid(const struct picks *picks, struct varying *v)
+{
+	size_t named = 0;
+
+	for (size_t i = 0; i < picks->count; i++)
+		named += case_parameter(picks->items[i].c, v->name) != NULL;
+	v->unsaid = named && named < picks->count && is_unsaid(picks, v->name);
+	v->values += v->unsaid && v->values < VARYING_MOST;
+}
+
+#define COUNTS_MOST 64 /* devices of one case, far above any plan's */
+
+/* Different pairs are several sets; one device against two is not: a parameter says that. */
+static void count_sources(struct picks *picks)
+{
+	const struct case_result *first[COUNTS_MOST] = { NULL };
+
+	for (size_t i = 0; i < picks->count; i++) {
+		const struct case_result *c = picks->items[i].c;
+		size_t n = c->device_count < COUNTS_MOST ? c->device_count : COUNTS_MOST - 1;
+
+		picks->several_sources =
+			picks->several_sources || picks->items[i].source != picks->items[0].source;
+		if (n < 2)
+			continue;
+		if (!first[n])
+			first[n] = c;
+		else if (!same_devices(first[n], c))
+			picks->several_device_sets = true;
+	}
+}
+
+static void count_all(struct picks *picks)
+{
+	for (size_t i = 0; i < picks->parameter_count; i++) {
+		count_values(picks, &picks->parameters[i]);
+		count_unsaid(picks, &picks->parameters[i]);
+	}
+	count_sources(picks);
+}
+
+void picks_collect(struct picks *picks, const struct view *view, const char *suite,
+		   const char *metric)
+{
+	*picks = (struct picks){ .view = view };
+	for (size_t r = 0; r < view->count; r++) {
+		for (size_t i = 0; i < view->results[r].case_count; i++) {
+			const struct case_result *c = &view->results[r].cases[i];
+			struct pick pick = { c, case_metric(c, metric), 0 };
+
+			/* A wrong result's speed is no figure to show beside right ones. */
+			if (!pick.m || c->status != CASE_OK ||
+			    strcmp(view_string(c->suite), suite) != 0)
+				continue;
+			pick.source = view_source_of(view, r, c);
+			add(picks, &pick);
+		}
+	}
+	count_all(picks);
+}
+
+static bool is_one_of(const struct case_result *c, const char *const *only)
+{
+	const struct case_parameter *p = only[0] ? case_parameter(c, only[0]) : NULL;
+
+	if (!only[0])
+		return true;
+	for (size_t i = 1; p && only[i]; i++)
+		if (strcmp(view_string(p->text), only[i]) == 0)
+			return true;
+	return false;
+}
+
+void picks_only(struct picks *picks, const struct picks *from, const char *const *only)
+{
+	*picks = (struct picks){ .view = from->view };
+	for (size_t i = 0; i < from->count; i++)
+		if (is_one_of(from->items[i].c, only))
+			add(picks, &from->items[i]);
+	count_all(picks);
+}
+
+void picks_main(struct picks *picks, const struct picks *from)
+{
+	*picks = (struct picks){ .view = from->view };
+	for (size_t i = 0; i < from->count; i++)
+		if (from->items[i].m == view_headline(from->items[i].c))
+			add(picks, &from->items[i]);
+	count_all(picks);
+}
+
+void picks_filter(struct picks *picks, const struct picks *from, const char *const *names,
+		  const char *key)
+{
+	*picks = (struct picks){ .view = from->view };
+	for (size_t i = 0; i < from->count; i++) {
+		char *own = picks_key(&from->items[i], names);
+
+		if (strcmp(own, key) == 0)
+			add(picks, &from->items[i]);
+		free(own);
+	}
+	count_all(picks);
+}
+
+void picks_release(struct picks *picks)
+{
+	free(picks->items);
+	free(picks->parameters);
+	*picks = (struct picks){ 0 };
+}
+
+const char *picks_axis(const struct picks *picks)
+{
+	const struct varying *best = NULL;
+
+	for (size_t i = 0; i < picks->parameter_count; i++) {
+		const struct varying *v = &picks->parameters[i];
+		bool size = strcmp(v->unit, "B") == 0;
+
+		if (!v->number || v->values < (size ? 2u : 4u))
+			continue;
+		if (!best || (size && strcmp(best->unit, "B") != 0))
+			best = v;
+	}
+	return best ? best->name : NULL;
+}
+
+bool picks_vary(const struct picks *picks, const char *name)
+{
+	for (size_t i = 0; i < picks->parameter_count; i++)
+		if (strcmp(picks->parameters[i].name, name) == 0)
+			return picks->parameters[i].values > 1;
+	return false;
+}
+
+char *picks_key(const struct pick *pick, const char *const *names)
+{
+	struct text out = TEXT_EMPTY;
+
+	for (; *names; names++) {
+		const struct case_parameter *p = case_parameter(pick->c, *names);
+		char word[FORMAT_SIZE];
+
+		if (p && format_parameter(p, word, sizeof(word))[0])
+			text_addf(&out, "%s%s", out.length ? ", " : "", word);
+	}
+	return text_detach(&out);
+}
+
+static void add_word(struct text *out, const char *word)
+{
+	if (*word)
+		text_addf(out, "%s%s", out->length ? ", " : "", word);
+}
+
+#define DEVICES_NAMED 4 /* of more, two are named */
+
+/* "cuda:5 + cuda:7 + 6 others", where no other set begins so. malloc'ed. */
+static char *label_devices(const struct picks *picks, const struct case_result *c)
+{
+	if (c->device_count <= DEVICES_NAMED)
+		return view_devices(c);
+	for (size_t i = 0; i < picks->count; i++) {
+		const struct case_result *other = picks->items[i].c;
+
+		if (other->device_count == c->device_count &&
+		    strcmp(view_string(other->devices[0]), view_string(c->devices[0])) == 0 &&
+		    strcmp(view_string(other->devices[1]), view_string(c->devices[1])) == 0 &&
+		    !same_devices(other, c))
+			return view_devices(c);
+	}
+	return xasprintf("%s + %s + %zu others", view_string(c->devices[0]), view_string(c->devices[1]),
+			 c->device_count - 2);
+}
+
+/* What has no name of its own beside others that have: "default transport". */
+static void add_unsaid(struct text *out, const struct picks *picks, const struct pick *pick,
+		       const char *const *without)
+{
+	char word[FORMAT_SIZE];
+
+	for (size_t i = 0; i < picks->parameter_count; i++) {
+		const struct varying *v = &picks->parameters[i];
+
+		if (v->unsaid && !view_listed(v->name, without) && !case_parameter(pick->c, v->name))
+			text_addf(out, "%sdefault %s", out->length ? ", " : "",
+				  format_metric(v->name, word, sizeof(word)));
+	}
+}
+
+char *picks_label(const struct picks *picks, const struct pick *pick, const char *const *without)
+{
+	struct text out = TEXT_EMPTY;
+	bool several = pick->c->device_count > 1;
+
+	for (size_t i = 0; i < picks->parameter_count; i++) {
+		const struct varying *v = &picks->parameters[i];
+		const struct case_parameter *p = case_parameter(pick->c, v->name);
+		char word[FORMAT_SIZE];
+
+		if (p && v->values > 1 && !view_listed(v->name, without) && view_is_named(pick->c, p))
+			add_word(&out, format_parameter(p, word, sizeof(word)));
+	}
+	if (several && picks->several_device_sets) {
+		char *devices = label_devices(picks, pick->c);
+
+		add_word(&out, devices);
+		free(devices);
+		several = picks->view->count > 1;
+	} else {
+		several = picks->view->count > 1 || !several;
+	}
+	if (!out.length)
+		add_unsaid(&out, picks, pick, without);
+	/* In a comparison a line without its run would leave the reader guessing. */
+	if (several && (picks->several_sources || picks->view->count > 1))
+		add_word(&out, picks->view->sources[pick->source].label);
+	return text_detach(&out);
+}

@@ -1,0 +1,271 @@
+#include "report/view/view.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "report/view/format.h"
+
+const char *view_string(const char *s)
+{
+	return s ? s : "";
+}
+
+void view_text(struct tree *map, const char *name, const char *text)
+{
+	tree_text_owned(map, name, format_cut(view_string(text), FORMAT_LONGEST));
+}
+
+const char *view_letter(size_t run, char out[4])
+{
+	if (run < 26)
+		snprintf(out, 4, "%c", (char)('A' + run));
+	else
+		snprintf(out, 4, "%c%c", (char)('A' + (run / 26 - 1) % 26), (char)('A' + run % 26));
+	return out;
+}
+
+void view_device_name(const char *name, char *out, size_t size)
+{
+	static const char *const makers[] = { "NVIDIA ", "GeForce ", "Tesla ", "Quadro " };
+	char *cut;
+
+	for (size_t i = 0; i < ARRAY_SIZE(makers); i++)
+		if (text_starts_with(name, makers[i]))
+			name += strlen(makers[i]);
+	cut = format_label(name, 16);
+	snprintf(out, size, "%s", cut);
+	free(cut);
+}
+
+static const struct device_info *info_of(const struct result *result, const char *device)
+{
+	for (size_t d = 0; d < result->device_count; d++)
+		if (strcmp(result->devices[d].id, device) == 0)
+			return &result->devices[d];
+	return NULL;
+}
+
+static size_t find_source(const struct view *view, size_t run, const char *device)
+{
+	size_t i = 0;
+
+	while (i < view->source_count &&
+	       (view->sources[i].run != run || strcmp(view->sources[i].device, device) != 0))
+		i++;
+	return i;
+}
+
+static void add_source(struct view *view, size_t run, const char *device)
+{
+	struct view_source *source;
+	char letter[4], name[32];
+
+	if (find_source(view, run, device) < view->source_count)
+		return;
+	ARRAY_GROW(view->sources, view->source_count, view->source_capacity);
+	source = &view->sources[view->source_count++];
+	*source = (struct view_source){ .result = &view->results[run],
+					.run = run,
+					.device = device,
+					.info = info_of(&view->results[run], device) };
+	view_device_name(source->info ? source->info->name : "", name, sizeof(name));
+	if (view->count == 1)
+		snprintf(source->label, sizeof(source->label), "%.31s", device);
+	else
+		snprintf(source->label, sizeof(source->label), "%s %s%s%.12s",
+			 view_letter(run, letter), name, *name ? " " : "", device);
+}
+
+/* In a comparison most runs have one device: then its id says nothing. */
+static void shorten_labels(struct view *view)
+{
+	for (size_t i = 0; view->count > 1 && i < view->source_count; i++) {
+		struct view_source *source = &view->sources[i];
+		size_t siblings = 0;
+		char letter[4], name[32];
+
+		for (size_t j = 0; j < view->source_count; j++)
+			siblings += view->sources[j].run == source->run;
+		view_device_name(source->info ? source->info->name : "", name, sizeof(name));
+		if (siblings == 1 && *name)
+			snprintf(source->label, sizeof(source->label), "%s %s",
+				 view_letter(source->run, letter), name);
+	}
+}
+
+static void add_suite(struct view *view, const char *suite)
+{
+	for (size_t i = 0; i < view->suite_count; i++)
+		if (strcmp(view->suites[i], suite) == 0)
+			return;
+	ARRAY_GROW(view->suites, view->suite_count, view->suite_capacity);
+	view->suites[view->suite_count++] = suite;
+}
+
+void view_init(struct view *view, const struct result *results, size_t count)
+{
+	*view = (struct view){ .results = results, .count = count };
+	for (size_t r = 0; r < count; r++) {
+		for (size_t d = 0; d < results[r].device_count; d++)
+			for (size_t c = 0; c < results[r].case_count; c++)
+				if (strcmp(view_string(results[r].cases[c].device),
+					   results[r].devices[d].id) == 0)
+					add_source(view, r, results[r].devices[d].id);
+		for (size_t c = 0; c < results[r].case_count; c++) {
+			add_source(view, r, view_string(results[r].cases[c].device));
+			add_suite(view, view_string(results[r].cases[c].suite));
+		}
+	}
+	shorten_labels(view);
+}
+
+void view_release(struct view *view)
+{
+	free(view->sources);
+	free(view->suites);
+	*view = (struct view){ 0 };
+}
+
+size_t view_source_of(const struct view *view, size_t run, const struct case_result *c)
+{
+	return find_source(view, run, view_string(c->device));
+}
+
+bool view_listed(const char *name, const char *const *names)
+{
+	for (; names && *names; names++)
+		if (strcmp(name, *names) == 0)
+			return true;
+	return false;
+}
+
+char *view_parameters(const struct case_result *c, const char *const *without)
+{
+	struct text out = TEXT_EMPTY;
+
+	for (size_t i = 0; i < c->parameter_count; i++) {
+		const struct case_parameter *p = &c->parameters[i];
+		char word[FORMAT_SIZE];
+
+		if (view_listed(view_string(p->name), without) ||
+		    !format_parameter(p, word, sizeof(word))[0])
+			continue;
+		text_addf(&out, "%s%s", out.length ? ", " : "", word);
+	}
+	return text_detach(&out);
+}
+
+const char *view_section(const struct case_result *c)
+{
+	const char *label = view_string(c->label);
+
+	for (size_t i = 0; i < c->parameter_count; i++)
+		if (strcmp(view_string(c->parameters[i].text), label) == 0)
+			return "";
+	return label;
+}
+
+/* Whether [piece, piece + length) is how an id writes this parameter: "arena" or "accumulate=16". */
+static bool is_piece(const struct case_parameter *p, const char *piece, size_t length)
+{
+	const char *name = view_string(p->name), *text = view_string(p->text);
+	size_t name_length = strlen(name), text_length = strlen(text);
+
+	if (length == name_length + 1 + text_length && strncmp(piece, name, name_length) == 0 &&
+	    piece[name_length] == '=') {
+		piece += name_length + 1;
+		length = text_length;
+	}
+	return length == text_length && strncmp(piece, text, length) == 0;
+}
+
+/*
+ * An id is "suite:label/value/name=value@devices", its values in the order of the parameters. From the end: what has
+ * several parameters that may be "none" names the last ones.
+ */
+bool view_is_named(const struct case_result *c, const struct case_parameter *parameter)
+{
+	const char *id = view_string(c->id), *begin = strchr(id, '/');
+	const char *end = begin ? begin + strcspn(begin, "@") : NULL;
+	bool named = false;
+
+	for (size_t i = c->parameter_count; i-- > 0 && begin && end > begin;) {
+		const char *piece = end;
+
+		while (piece[-1] != '/')
+			piece--;
+		if (!is_piece(&c->parameters[i], piece, (size_t)(end - piece)))
+			continue;
+		named |= &c->parameters[i] == parameter;
+		end = piece - 1;
+	}
+	/* Another program's id, which says nothing about parameters: all are of interest. */
+	return named || !begin || end > begin;
+}
+
+char *view_named_parameters(const struct case_result *c, const char *const *without)
+{
+	const char **usual = xcalloc(c->parameter_count + 1, sizeof(*usual));
+	struct text out = TEXT_EMPTY;
+	char word[FORMAT_SIZE];
+	size_t count = 0;
+
+	for (size_t i = 0; i < c->parameter_count; i++)
+		if (!view_is_named(c, &c->parameters[i]))
+			usual[count++] = view_string(c->parameters[i].name);
+	for (size_t i = 0; i < c->parameter_count; i++) {
+		const struct case_parameter *p = &c->parameters[i];
+
+		if (!view_listed(view_string(p->name), without) && !view_listed(view_string(p->name), usual) &&
+		    format_parameter(p, word, sizeof(word))[0])
+			text_addf(&out, "%s%s", out.length ? ", " : "", word);
+	}
+	free(usual);
+	return text_detach(&out);
+}
+
+char *view_devices(const struct case_result *c)
+{
+	struct text out = TEXT_EMPTY;
+	const struct case_parameter *direction = case_parameter(c, "direction");
+	const char *between =
+		direction && strcmp(view_string(direction->text), "p2p") == 0 ? " → " : " + ";
+
+	if (!c->device_count)
+		text_add(&out, view_string(c->device));
+	for (size_t i = 0; i < c->device_count; i++)
+		text_addf(&out, "%s%s", i ? between : "", view_string(c->devices[i]));
+	return text_detach(&out);
+}
+
+const struct metric_value *view_headline(const struct case_result *c)
+{
+	for (size_t i = 0; i < c->metric_count; i++)
+		if (c->metrics[i].headline)
+			return &c->metrics[i];
+	return c->metric_count ? &c->metrics[0] : NULL;
+}
+
+const struct series *view_series(const struct case_result *c, const struct metric_value *m)
+{
+	return m && m->series && *m->series ? case_series(c, m->series) : NULL;
+}
+
+bool view_unsettled(const struct case_result *c)
+{
+	for (size_t i = 0; i < c->series_count; i++)
+		if (c->series[i].unsettled)
+			return true;
+	return false;
+}
+
+bool view_noisy(const struct case_result *c)
+{
+	for (size_t i = 0; i < c->series_count; i++)
+		if (c->series[i].statistics.noisy)
+			return true;
+	return false;
+}

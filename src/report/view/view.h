@@ -1,0 +1,147 @@
+/*
+ * From results to the tree that the page's templates show. All formatting of numbers happens here
+ * and in chart; no markup does. One result gives a run page, several a comparison; charts and
+ * sections are the same for both.
+ *
+ * A source is what a column or a line stands for: one device of one result.
+ *
+ * Adding a section: a function here that fills a member of the page, section_<name>.mustache, and a
+ * line in run.mustache or compare.mustache.
+ */
+#ifndef GPUPROOF_REPORT_VIEW_VIEW_H
+#define GPUPROOF_REPORT_VIEW_VIEW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "report/template/tree.h"
+#include "result/result.h"
+
+struct memory_limit; /* report/strategies/splits_limit.h */
+
+struct view_source {
+	const struct result *result;
+	size_t run;                     /* index of the result */
+	const char *device;             /* id; borrowed */
+	const struct device_info *info; /* NULL: the result does not describe it */
+	char label[48];                 /* "cuda:0"; comparison: "A H200 cuda:0" */
+};
+
+struct view {
+	const struct result *results;
+	size_t count;
+	struct view_source *sources;
+	size_t source_count, source_capacity;
+	const char **suites; /* in order of appearance; borrowed */
+	size_t suite_count, suite_capacity;
+	/* For which the best split is named; borrowed. */
+	const struct memory_limit *memory_limits;
+	size_t memory_limit_count;
+};
+
+void view_init(struct view *view, const struct result *results, size_t count);
+void view_release(struct view *view);
+
+/* The source of a case of result `run`; its index. */
+size_t view_source_of(const struct view *view, size_t run, const struct case_result *c);
+
+/* NULL is "" in results made by hand. */
+const char *view_string(const char *s);
+/* A text from outside: cut at FORMAT_LONGEST characters. */
+void view_text(struct tree *map, const char *name, const char *text);
+/* Whether the list (NULL-terminated; NULL: empty) has the name. */
+bool view_listed(const char *name, const char *const *names);
+/* "A", "B", ...: the name of a run in a comparison. */
+const char *view_letter(size_t run, char out[4]);
+/* "H200" of "NVIDIA H200"; cut. */
+void view_device_name(const char *name, char *out, size_t size);
+
+/*
+ * "pinned, 64 MiB": the case's parameters, those in `without` (may be NULL, NULL-terminated) left
+ * out. malloc'ed.
+ */
+char *view_parameters(const struct case_result *c, const char *const *without);
+/* The same without those that have their usual value. */
+char *view_named_parameters(const struct case_result *c, const char *const *without);
+/* The label of the case's section; "" where a parameter says the same. */
+const char *view_section(const struct case_result *c);
+/*
+ * Whether the case's id names this parameter of it: one that has its usual value is left out there, and says
+ * nothing in a label.
+ */
+bool view_is_named(const struct case_result *c, const struct case_parameter *parameter);
+/* "cuda:0 → cuda:1", "cuda:0 + cuda:1 + …". malloc'ed. */
+char *view_devices(const struct case_result *c);
+/* The metric of a case that is shown first: the headline, else the first; NULL when it has none. */
+const struct metric_value *view_headline(const struct case_result *c);
+/* The series behind a metric; NULL when there is none. */
+const struct series *view_series(const struct case_result *c, const struct metric_value *m);
+/* Whether the level of any of the case's series still changed when its time was over. */
+bool view_unsettled(const struct case_result *c);
+/* Whether any of the case's series is noisy. */
+bool view_noisy(const struct case_result *c);
+
+/* Cases of all results by what became of them. */
+struct view_counts {
+	size_t of[4]; /* by case status */
+	size_t total, noisy, unsettled, verified, no_interval, unreached;
+	bool stopped; /* a run that did not get to its end */
+};
+
+void view_count(const struct view *view, struct view_counts *counts);
+
+/* The look of a judgement: its class in report.css, and its symbol. */
+const char *verdicts_kind(const struct verdicts *verdicts);
+const char *verdicts_symbol(const struct verdicts *verdicts);
+/* Appends a tile of a verdict: a count in words; one that counts nothing is drawn quiet. */
+void view_tile(struct tree *tiles, const char *kind, const char *symbol, size_t count,
+	       const char *words);
+
+/* Parts of a page; each sets its members on `page` or `map`. */
+void view_verdict(const struct view *view, struct tree *page);
+void view_suite_counts(const struct view *view, const char *suite, struct tree *map);
+/* "ok", "failed", "errors", "not_run" of one run. */
+void view_run_counts(const struct view *view, size_t run, struct tree *map);
+void view_warnings(const struct view *view, struct tree *page);
+/* Of how many launches the figures are: of every result, so many at least. */
+void view_launches(const struct view *view, struct tree *page);
+void view_problems(const struct view *view, struct tree *page);
+void view_headlines(const struct view *view, struct tree *page);
+void view_figures(const struct view *view, const char *suite, struct tree *charts);
+/* Of cases that split a training step: which one is best, in words and tables; nothing of other suites. */
+void view_split_answer(const struct view *view, const char *suite, struct tree *map,
+		       struct tree *answers);
+/* Of cases about the memory of a training step: what it needs over its batch, in words. */
+void view_memory_answer(const struct view *view, const char *suite, struct tree *answers);
+/* Of the same cases: which split wins over batch and width; to be drawn before all else, and said in words. */
+void view_split_maps(const struct view *view, const char *suite, struct tree *charts,
+		     struct tree *answers);
+/* Of the same cases: where the time goes, what memory buys, and recorded steps. */
+void view_split_figures(const struct view *view, const char *suite, struct tree *charts);
+/* Of the same cases: a table of the best split for each of the view's memory limits. */
+void view_split_limits(const struct view *view, const char *suite, struct tree *tables);
+/* Curves over the time of a suite's cases that have them. */
+void view_watches(const struct view *view, const char *suite, struct tree *charts);
+/* Tables of metrics that belong together (view_tables.c names them). */
+void view_tables(const struct view *view, const char *suite, struct tree *map);
+void view_cases(const struct view *view, const char *suite, struct tree *map);
+void view_skipped(const struct view *view, struct tree *page);
+void view_devices_table(const struct view *view, struct tree *page);
+void view_environment(const struct view *view, struct tree *page);
+void view_runs(const struct view *view, struct tree *page);
+void view_differences(const struct view *view, struct tree *page);
+void view_ratios(const struct view *view, struct tree *page);
+/* Of two results: what compare says of them (judge/compare.h). */
+void view_changes(const struct view *view, struct tree *page);
+void view_compared_cases(const struct view *view, const char *suite, struct tree *map);
+/* Claims (claims.h) and what the results say of them, if `wanted`. */
+void view_claims(const struct view *view, bool wanted, struct tree *page);
+void view_data(const struct view *view, struct tree *page);
+
+/*
+ * The whole page, for run.mustache (one result) or compare.mustache. `title` NULL: from the
+ * results.
+ */
+struct tree *view_page(const struct view *view, const char *title);
+
+#endif
