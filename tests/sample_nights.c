@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "judge/change_points.h"
-#include "judge/trend.h"
+#include "history/change_points.h"
+#include "history/trend.h"
 
 #define MOST_NIGHTS 512
 #define STEP_NIGHTS 10

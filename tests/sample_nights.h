@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "judge/history.h"
+#include "history/history.h"
 
 /* Normal noise, reproducible. */
 double sample_normal(uint64_t *state);

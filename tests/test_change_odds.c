@@ -9,10 +9,10 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "judge/change_odds.h"
-#include "judge/change_points.h"
-#include "judge/trend.h"
-#include "judge/trend_prior.h"
+#include "history/change_odds.h"
+#include "history/change_points.h"
+#include "history/trend.h"
+#include "history/trend_prior.h"
 #include "sample_nights.h"
 
 enum { NIGHTS = 40, STEP = 23 };

@@ -8,11 +8,11 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "judge/change_points.h"
-#include "judge/difference.h"
-#include "judge/rank.h"
-#include "judge/trend.h"
-#include "judge/trend_news.h"
+#include "history/change_points.h"
+#include "judge/estimate/difference.h"
+#include "judge/estimate/rank.h"
+#include "history/trend.h"
+#include "history/trend_news.h"
 #include "sample_nights.h"
 
 static void quiet_series_stay_quiet(void **state)

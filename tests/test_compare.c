@@ -7,9 +7,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "judge/compare.h"
-#include "judge/rank.h"
-#include "judge/shift.h"
+#include "judge/compare/compare.h"
+#include "judge/estimate/rank.h"
+#include "judge/compare/shift.h"
 #include "judge_fixture.h"
 
 static void ranks_have_their_exact_distribution(void **state)

@@ -13,11 +13,11 @@
 #include <cmocka.h>
 
 #include "base/file.h"
-#include "judge/baseline.h"
-#include "judge/history.h"
-#include "judge/history_schema.h"
-#include "judge/history_spread.h"
-#include "judge/trend_prior.h"
+#include "history/baseline.h"
+#include "history/history.h"
+#include "history/history_schema.h"
+#include "history/history_spread.h"
+#include "history/trend_prior.h"
 #include "judge_fixture.h"
 
 static char folder[64], path[96];

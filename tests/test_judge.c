@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "reference/spec.h"
-#include "judge/pool.h"
+#include "judge/estimate/pool.h"
 #include "judge_fixture.h"
 
 #define BANDWIDTH "metric = transfer.bandwidth\n"

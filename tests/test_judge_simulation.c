@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "judge/compare.h"
-#include "judge/rank.h"
+#include "judge/compare/compare.h"
+#include "judge/estimate/rank.h"
 #include "judge_fixture.h"
 
 #define GPUS 8

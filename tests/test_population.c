@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "judge/population_kinds.h"
+#include "judge/population/population_kinds.h"
 #include "judge_fixture.h"
 #include "reference/population.h"
 

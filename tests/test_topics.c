@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "judge/change_points.h"
-#include "judge/trend_prior.h"
+#include "history/change_points.h"
+#include "history/trend_prior.h"
 #include "report/claims/claims.h"
 
 #define LONGEST 65536

@@ -8,7 +8,7 @@
 #include <sys/time.h>
 #include <cmocka.h>
 
-#include "judge/pool.h"
+#include "judge/estimate/pool.h"
 #include "judge_fixture.h"
 #include "measure/yardstick.h"
 

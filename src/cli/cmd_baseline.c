@@ -8,7 +8,7 @@
 #include "cli/options.h"
 #include "cli/result_list.h"
 #include "cli/table.h"
-#include "judge/baseline.h"
+#include "history/baseline.h"
 
 extern const struct command command_baseline;
 

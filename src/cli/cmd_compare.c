@@ -9,8 +9,8 @@
 #include "cli/options.h"
 #include "cli/print_comparison.h"
 #include "cli/result_list.h"
-#include "judge/compare.h"
-#include "judge/launch_spread.h"
+#include "judge/compare/compare.h"
+#include "judge/estimate/launch_spread.h"
 
 extern const struct command command_compare;
 

@@ -13,8 +13,8 @@
 #include "cli/result_list.h"
 #include "cli/table.h"
 #include "judge/judge.h"
-#include "judge/population_kinds.h"
-#include "judge/population_add.h"
+#include "judge/population/population_kinds.h"
+#include "judge/population/population_add.h"
 
 extern const struct command command_population;
 

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/table.h"
-#include "judge/launch_spread.h"
+#include "judge/estimate/launch_spread.h"
 
 #define CLOCK_WORTH_TELLING 0.005 /* how far the ratio at the same clock is from the ratio */
 

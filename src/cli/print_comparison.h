@@ -1,7 +1,7 @@
 #ifndef GPUPROOF_CLI_PRINT_COMPARISON_H
 #define GPUPROOF_CLI_PRINT_COMPARISON_H
 
-#include "judge/compare.h"
+#include "judge/compare/compare.h"
 
 /* What differs around the measurements first, then the sentence, then the cases; with `all` also those that are the same. */
 void print_comparison(const struct comparison *comparison, bool all);

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "judge/trend_news.h"
+#include "history/trend_news.h"
 
 struct trend_options {
 	struct history_filter filter;

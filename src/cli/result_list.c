@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "cli/history_file.h"
-#include "judge/baseline.h"
+#include "history/baseline.h"
 #include "measure/journal.h"
 
 #define BASELINE_PREFIX "baseline:"

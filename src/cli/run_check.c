@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "cli/population_file.h"
 #include "cli/run_launches.h"
-#include "judge/pool.h"
+#include "judge/estimate/pool.h"
 #include "measure/describe.h"
 
 #define EXTENSION 4 /* further launches of what is inconclusive or fails: once, pooled */

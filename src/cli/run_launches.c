@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "judge/pool.h"
+#include "judge/estimate/pool.h"
 #include "measure/journal.h"
 #include "measure/signals.h"
 

@@ -3,7 +3,7 @@
 #define GPUPROOF_CLI_SHOW_HISTORY_H
 
 #include "base/text.h"
-#include "judge/history.h"
+#include "history/history.h"
 
 /* The series of a filter that names a metric, a case or a series, else the nights; `shown`: how many series. */
 enum status show_history(struct history *history, const struct history_filter *filter,

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "judge/judging.h"
-#include "judge/kind.h"
+#include "judge/estimate/kind.h"
 #include "plan/spec_keys.h"
 #include "reference/spec.h"
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "judge/judge.h"
-#include "judge/observation.h"
+#include "judge/estimate/observation.h"
 
 /* One limit and the cases that it selects. */
 struct judging {

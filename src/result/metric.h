@@ -4,7 +4,7 @@
 
 enum better { BETTER_HIGHER, BETTER_LOWER, BETTER_NONE };
 
-/* How a metric repeats, from launch to launch and from visit to visit (judge/kind.h). */
+/* How a metric repeats, from launch to launch and from visit to visit (judge/estimate/kind.h). */
 enum metric_kind {
 	METRIC_TIMED, /* rates and times of a device; by unit: B/s a bandwidth, FLOP/s a product */
 	METRIC_HOST,  /* a time that the CPU and the operating system decide */

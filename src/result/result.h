@@ -76,7 +76,7 @@ struct metric_value {
 	size_t n; /* samples behind it; 1: a single reading */
 	char *series; /* the series it was derived from; "" */
 	/*
-	 * One value per launch when there were several (judge/pool.h): value, low and high are then about all of them, n and
+	 * One value per launch when there were several (judge/estimate/pool.h): value, low and high are then about all of them, n and
 	 * series about the first. Empty for a single launch.
 	 */
 	double *launches;

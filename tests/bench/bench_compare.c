@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "judge/comparing.h"
+#include "judge/compare/comparing.h"
 
 #define MARGIN 0.01
 #define MOST 10

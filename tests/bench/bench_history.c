@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "judge/trend.h"
+#include "history/trend.h"
 #include "report/trend/trend_page.h"
 #include "sample_nights.h"
 

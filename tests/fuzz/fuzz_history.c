@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "judge/history.h"
-#include "judge/trend.h"
+#include "history/history.h"
+#include "history/trend.h"
 
 static void see(void *context, const struct history_series *series)
 {

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "judge/estimate.h"
-#include "judge/kind.h"
+#include "judge/estimate/estimate.h"
+#include "judge/estimate/kind.h"
 #include "report/claims/claims_find.h"
 
 /* a, b and c of a measurement. */
@@ -42,7 +42,7 @@ static bool all_positive(const double *values, size_t count)
 
 /*
  * Half width of the two-sided 95 % interval on the log scale: of samples, of what launches differ by and of what visits
- * do (judge/kind.h). What was counted rather than timed is exact, and a zero has no logarithm.
+ * do (judge/estimate/kind.h). What was counted rather than timed is exact, and a zero has no logarithm.
  */
 static double half_of(const struct claim_found *f)
 {

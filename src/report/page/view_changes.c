@@ -1,8 +1,8 @@
 /* Two results: what `compare` says of them, before all charts. */
 #include <math.h>
 
-#include "judge/compare.h"
-#include "judge/launch_spread.h"
+#include "judge/compare/compare.h"
+#include "judge/estimate/launch_spread.h"
 #include "report/view/format.h"
 #include "report/view/view.h"
 

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "report/view/view.h"
 
-/* Of both sides, before a change is more than possible (judge/compare.h). */
+/* Of both sides, before a change is more than possible (judge/compare/compare.h). */
 #define ENOUGH_LAUNCHES 4
 
 static const char *cases(size_t n)

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/text.h"
-#include "judge/history.h"
+#include "history/history.h"
 #include "report/chart/chart.h"
 #include "report/chart/scale.h"
 

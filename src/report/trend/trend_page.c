@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "judge/change_points.h"
+#include "history/change_points.h"
 #include "report/view/format.h"
 #include "report/page/html.h"
 #include "report/template/template.h"

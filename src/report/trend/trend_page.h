@@ -5,7 +5,7 @@
 #ifndef GPUPROOF_REPORT_TREND_TREND_PAGE_H
 #define GPUPROOF_REPORT_TREND_TREND_PAGE_H
 
-#include "judge/trend_news.h"
+#include "history/trend_news.h"
 #include "report/report.h"
 
 /* Fills `summary` and appends the page to `html`. Of `options` the title, template_dir and separate_css count. */

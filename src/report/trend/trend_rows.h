@@ -2,7 +2,7 @@
 #ifndef GPUPROOF_REPORT_TREND_TREND_ROWS_H
 #define GPUPROOF_REPORT_TREND_TREND_ROWS_H
 
-#include "judge/trend_news.h"
+#include "history/trend_news.h"
 #include "report/trend/trend_chart.h"
 
 #define TREND_NIGHTS 90 /* days that charts and sparklines show */

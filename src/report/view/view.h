@@ -131,7 +131,7 @@ void view_environment(const struct view *view, struct tree *page);
 void view_runs(const struct view *view, struct tree *page);
 void view_differences(const struct view *view, struct tree *page);
 void view_ratios(const struct view *view, struct tree *page);
-/* Of two results: what compare says of them (judge/compare.h). */
+/* Of two results: what compare says of them (judge/compare/compare.h). */
 void view_changes(const struct view *view, struct tree *page);
 void view_compared_cases(const struct view *view, const char *suite, struct tree *map);
 /* Claims (claims.h) and what the results say of them, if `wanted`. */

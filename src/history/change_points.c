@@ -1,0 +1,220 @@
+#include "history/change_points.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "judge/estimate/difference.h"
+
+/* A change that ended again hides in the rest behind it: so many ends of the right side are tried. */
+#define RIGHT_ENDS 8
+
+/* Sums of |x - y| over a growing set, in logarithmic time: Fenwick trees of counts and sums by rank. */
+struct ranks {
+	size_t n;
+	size_t *rank; /* of each value, from 1 */
+	double *count, *sum;
+	double total, total_sum;
+};
+
+struct ranked {
+	double value;
+	size_t index;
+};
+
+static int by_value(const void *a, const void *b)
+{
+	const struct ranked *p = a, *q = b;
+
+	if (p->value != q->value)
+		return p->value > q->value ? 1 : -1;
+	return (p->index > q->index) - (p->index < q->index);
+}
+
+static void ranks_init(struct ranks *r, const double *x, size_t n)
+{
+	struct ranked *sorted = xmalloc(n * sizeof(*sorted));
+
+	*r = (struct ranks){ .n = n };
+	r->rank = xmalloc(n * sizeof(*r->rank));
+	r->count = xmalloc((n + 1) * sizeof(*r->count));
+	r->sum = xmalloc((n + 1) * sizeof(*r->sum));
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = (struct ranked){ x[i], i };
+	qsort(sorted, n, sizeof(*sorted), by_value);
+	for (size_t i = 0; i < n; i++)
+		r->rank[sorted[i].index] = i + 1;
+	free(sorted);
+}
+
+static void ranks_release(struct ranks *r)
+{
+	free(r->rank);
+	free(r->count);
+	free(r->sum);
+}
+
+static void ranks_empty(struct ranks *r)
+{
+	memset(r->count, 0, (r->n + 1) * sizeof(*r->count));
+	memset(r->sum, 0, (r->n + 1) * sizeof(*r->sum));
+	r->total = r->total_sum = 0;
+}
+
+/* Adds x[i]; returns the sum of its distances from all that were added before. */
+static double ranks_add(struct ranks *r, const double *x, size_t i)
+{
+	double below = 0, below_sum = 0, distance;
+
+	for (size_t k = r->rank[i]; k; k &= k - 1) {
+		below += r->count[k];
+		below_sum += r->sum[k];
+	}
+	distance =
+		x[i] * below - below_sum + (r->total_sum - below_sum) - x[i] * (r->total - below);
+	for (size_t k = r->rank[i]; k <= r->n; k += k & -k) {
+		r->count[k]++;
+		r->sum[k] += x[i];
+	}
+	r->total++;
+	r->total_sum += x[i];
+	return distance;
+}
+
+struct split {
+	size_t at, end; /* left: before `at`; right: to `end` */
+	double statistic;
+};
+
+/* Szekely & Rizzo's distance between both sides, weighted by their sizes. */
+static double energy(double between, double left, double right, size_t m, size_t n)
+{
+	double dm = (double)m, dn = (double)n;
+	double distance =
+		2 * between / (dm * dn) - 2 * left / (dm * (dm - 1)) - 2 * right / (dn * (dn - 1));
+
+	return dm * dn / (dm + dn) * distance;
+}
+
+/* The best split of x[0..end-1]; `left[k]` are the distances within the first k values. */
+static void scan(struct ranks *r, const double *x, size_t end, const double *left,
+		 struct split *best)
+{
+	double right = 0;
+
+	ranks_empty(r);
+	for (size_t at = end; at-- > CHANGE_MIN_SEGMENT;) {
+		double statistic;
+
+		right += ranks_add(r, x, at);
+		if (end - at < CHANGE_MIN_SEGMENT)
+			continue;
+		statistic = energy(left[end] - left[at] - right, left[at], right, at, end - at);
+		if (statistic > best->statistic)
+			*best = (struct split){ at, end, statistic };
+	}
+}
+
+static struct split best_split(const double *x, size_t n)
+{
+	struct split best = { 0, n, -INFINITY };
+	double *left = xmalloc((n + 1) * sizeof(*left));
+	struct ranks r;
+
+	ranks_init(&r, x, n);
+	ranks_empty(&r);
+	left[0] = 0;
+	for (size_t i = 0; i < n; i++)
+		left[i + 1] = left[i] + ranks_add(&r, x, i);
+	for (size_t k = RIGHT_ENDS; k; k--) {
+		size_t end = n * k / RIGHT_ENDS;
+
+		if (end >= 2 * CHANGE_MIN_SEGMENT)
+			scan(&r, x, end, left, &best);
+	}
+	ranks_release(&r);
+	free(left);
+	return best;
+}
+
+static bool confirmed(const double *x, size_t m, size_t n)
+{
+	double least = fmin((double)m, (double)n);
+
+	return fabs(series_median(x + m, n) - series_median(x, m)) >= log1p(CHANGE_MAGNITUDE) &&
+	       difference_probability(x, m, x + m, n) <= CHANGE_RANK_PROBABILITY &&
+	       shift_probability(x, m, n) <= CHANGE_PROBABILITY / least;
+}
+
+static double spread(const double *x, size_t n, size_t at, double distance)
+{
+	double mean;
+
+	return drawn_in_squares(x, at, distance, &mean) +
+	       drawn_in_squares(x + at, n - at, distance, &mean);
+}
+
+/* The night near `at` that leaves least spread on both sides: the energy distance often prefers an earlier one. */
+static size_t dated(const double *x, size_t n, size_t at)
+{
+	double distance = outlier_distance(x, at, n - at), least;
+	size_t first = at > 2 * CHANGE_MIN_SEGMENT ? at - CHANGE_MIN_SEGMENT : CHANGE_MIN_SEGMENT;
+	size_t last = at + CHANGE_MIN_SEGMENT, best = at;
+
+	/* Most nights are exactly alike (bytes, counts): drawn in, any date would leave no spread, and rounding choose it. */
+	if (!(distance > 0))
+		distance = INFINITY;
+	least = spread(x, n, at, distance);
+	for (size_t i = first; i <= last && i + CHANGE_MIN_SEGMENT <= n; i++) {
+		double now = spread(x, n, i, distance);
+
+		if (now < least) {
+			least = now;
+			best = i;
+		}
+	}
+	return best;
+}
+
+static void divide(const double *x, size_t begin, size_t end, size_t *points, size_t *count)
+{
+	struct split split;
+
+	if (end - begin < 2 * CHANGE_MIN_SEGMENT)
+		return;
+	split = best_split(x + begin, end - begin);
+	if (!split.at)
+		return;
+	split.at = dated(x + begin, split.end, split.at);
+	if (!confirmed(x + begin, split.at, split.end - split.at))
+		return;
+	divide(x, begin, begin + split.at, points, count);
+	points[(*count)++] = begin + split.at;
+	divide(x, begin + split.at, end, points, count);
+}
+
+/* What was confirmed against all before it may not stand against its final neighbours. */
+size_t change_points_confirmed(const double *x, size_t n, size_t *points, size_t count)
+{
+	for (size_t i = 0; i < count;) {
+		size_t before = i ? points[i - 1] : 0, after = i + 1 < count ? points[i + 1] : n;
+
+		if (confirmed(x + before, points[i] - before, after - points[i])) {
+			i++;
+			continue;
+		}
+		memmove(&points[i], &points[i + 1], (--count - i) * sizeof(*points));
+		i = i ? i - 1 : 0;
+	}
+	return count;
+}
+
+size_t change_points(const double *values, size_t n, size_t *points)
+{
+	size_t count = 0;
+
+	divide(values, 0, n, points, &count);
+	return change_points_confirmed(values, n, points, count);
+}

@@ -1,0 +1,67 @@
+#include "history/history_spread.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "judge/estimate/difference.h"
+#include "history/trend.h"
+
+struct pooling {
+	const char *machine;
+	double squares;
+	size_t nights, freedom;
+};
+
+/* Squares around the mean of the nights since the last change; wild nights are drawn in. */
+static double squares_of(const struct trend *t, size_t begin)
+{
+	size_t n = t->count - begin;
+	double *logs = xmalloc(n * sizeof(*logs)), distance, mean, squares;
+
+	for (size_t i = 0; i < n; i++)
+		logs[i] = log(t->points[begin + i]->value);
+	distance = n > 2 ? outlier_distance(logs, n, 0) : INFINITY;
+	/* Most nights are exactly alike. */
+	if (!(distance > 0))
+		distance = INFINITY;
+	squares = drawn_in_squares(logs, n, distance, &mean);
+	free(logs);
+	return squares;
+}
+
+static void pool(void *context, const struct history_series *s)
+{
+	struct pooling *p = context;
+	struct trend *trends;
+	size_t count;
+
+	if (p->machine && strcmp(p->machine, s->machine) != 0)
+		return;
+	count = trend_of_series(s, NULL, NULL, &trends);
+	for (size_t i = 0; i < count; i++) {
+		const struct trend *t = &trends[i];
+		size_t begin = t->change_count ? t->changes[t->change_count - 1].at : 0;
+
+		if (t->epoch != s->points[s->count - 1].epoch || t->count - begin < 2)
+			continue;
+		p->squares += squares_of(t, begin);
+		p->nights += t->count - begin;
+		p->freedom += t->count - begin - 1;
+	}
+	trends_release(trends, count);
+}
+
+enum status history_spread(struct history *history, const char *metric, const char *case_id,
+			   const char *machine, struct night_spread *out, struct error *err)
+{
+	const struct history_filter filter = {
+		.metric = metric, .case_id = case_id, .exact = true, .all_metrics = true
+	};
+	struct pooling p = { .machine = machine };
+
+	history_each(history, &filter, pool, &p, err);
+	*out = (struct night_spread){ p.freedom ? sqrt(p.squares / (double)p.freedom) : NAN, p.nights };
+	return err->status;
+}

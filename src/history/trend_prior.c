@@ -1,0 +1,133 @@
+#include "history/trend_prior.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "history/trend.h"
+
+#define EM_STEPS 30
+/* Flat weights count as this many series: few series must not be certain of their rho. */
+#define FLAT_SERIES 1.0
+
+/* "transfer" of "transfer/h2d/pinned/64MiB@cuda:0" */
+static size_t suite_length(const char *case_id)
+{
+	return strcspn(case_id, "/@");
+}
+
+static struct rho_group *find(const struct trend_prior *p, const struct history_series *s)
+{
+	size_t length = suite_length(s->case_id);
+
+	for (size_t i = 0; i < p->count; i++) {
+		struct rho_group *g = &p->groups[i];
+
+		if (strlen(g->suite) == length && strncmp(g->suite, s->case_id, length) == 0 &&
+		    strcmp(g->machine, s->machine) == 0)
+			return g;
+	}
+	return NULL;
+}
+
+static struct rho_group *find_or_make(struct trend_prior *p, const struct history_series *s)
+{
+	struct rho_group *found = find(p, s);
+
+	if (found)
+		return found;
+	ARRAY_GROW(p->groups, p->count, p->capacity);
+	p->groups[p->count] =
+		(struct rho_group){ .suite = xstrndup(s->case_id, suite_length(s->case_id)),
+				    .machine = xstrdup(s->machine),
+				    .weights = rho_weights_flat };
+	return &p->groups[p->count++];
+}
+
+static void take_evidence(void *context, const double *logs, size_t n, const size_t *points,
+			  size_t count)
+{
+	struct rho_group *g = context;
+
+	/* Nothing can be said of how two nights resemble each other. */
+	if (n < 3)
+		return;
+	ARRAY_GROW(g->evidence, g->count, g->capacity);
+	change_odds_evidence(logs, n, points, count, &g->evidence[g->count++]);
+}
+
+void trend_prior_add(struct trend_prior *p, const struct history_series *s)
+{
+	p->series++;
+	trend_propose(s, take_evidence, find_or_make(p, s));
+}
+
+static void visit(void *context, const struct history_series *s)
+{
+	trend_prior_add(context, s);
+}
+
+/* One step: each series is shared out over rho by what the weights and the series say together. */
+static void em_step(struct rho_group *g)
+{
+	struct rho_weights sum;
+
+	for (size_t r = 0; r < CHANGE_RHOS; r++)
+		sum.weight[r] = FLAT_SERIES * rho_weights_flat.weight[r];
+	for (size_t i = 0; i < g->count; i++) {
+		double all = 0;
+
+		for (size_t r = 0; r < CHANGE_RHOS; r++)
+			all += g->weights.weight[r] * g->evidence[i].weight[r];
+		for (size_t r = 0; r < CHANGE_RHOS; r++)
+			sum.weight[r] += g->weights.weight[r] * g->evidence[i].weight[r] / all;
+	}
+	for (size_t r = 0; r < CHANGE_RHOS; r++)
+		g->weights.weight[r] = sum.weight[r] / ((double)g->count + FLAT_SERIES);
+}
+
+void trend_prior_finish(struct trend_prior *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		for (int step = 0; step < EM_STEPS; step++)
+			em_step(&p->groups[i]);
+}
+
+enum status trend_prior_learn(struct trend_prior *p, struct history *history,
+			      const struct history_filter *filter, struct error *err)
+{
+	const struct history_filter all = { .all_metrics = filter->all_metrics,
+					    .nights = filter->nights };
+
+	memset(p, 0, sizeof(*p));
+	if (history_each(history, &all, visit, p, err) == STATUS_OK)
+		trend_prior_finish(p);
+	return err->status;
+}
+
+void trend_prior_release(struct trend_prior *p)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		free(p->groups[i].suite);
+		free(p->groups[i].machine);
+		free(p->groups[i].evidence);
+	}
+	free(p->groups);
+	memset(p, 0, sizeof(*p));
+}
+
+const struct rho_weights *trend_prior_weights(const struct trend_prior *p,
+					      const struct history_series *s)
+{
+	const struct rho_group *group = p ? find(p, s) : NULL;
+
+	return group ? &group->weights : &rho_weights_flat;
+}
+
+double trend_prior_limit(const struct trend_prior *p)
+{
+	double series = p ? (double)p->series : 1;
+
+	return TREND_ODDS + TREND_ODDS_GROWTH * fmax(0, log(series / TREND_ODDS_SERIES));
+}

@@ -1,0 +1,119 @@
+/*
+ * Two measurements of the same cases against each other, each of one or several launches.
+ *
+ * The ratio is oriented so that above 1 is worse, estimated by Hodges & Lehmann on the logs of the launches' medians, with
+ * a 95 % interval of launches and visits (shift.h). With a margin d: REGRESSED when all of it is above 1 + d, IMPROVED when
+ * all of it is below 1 - d, SAME when two tests of 5 % find it above 1 - d and below 1 + d (Schuirmann 1987), else
+ * INCONCLUSIVE. What no launch changes (kind.h) is compared by its worst launch, without an interval.
+ *
+ * A comparison reads many intervals at once. A change is certain where it holds among all of them: of all changes for the
+ * worse together, and of all for the better, at most one comparison in twenty has one that is none (Holm 1979; host-bound
+ * figures, which visits differ too much in to be decided, take a tenth of a share: HOST_WEIGHT). Others are "possible", as
+ * are those of fewer than four launches a side, and those of figures that the host decides when the host itself was slower.
+ */
+#ifndef GPUPROOF_JUDGE_COMPARE_COMPARE_H
+#define GPUPROOF_JUDGE_COMPARE_COMPARE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "history/history.h"
+#include "judge/estimate/kind.h"
+#include "result/result.h"
+
+#define COMPARE_MARGIN 0.01
+#define COMPARE_ERROR 0.05 /* of a comparison as a whole, on either side */
+
+enum change {
+	CHANGE_REGRESSED,
+	CHANGE_INCONCLUSIVE,
+	CHANGE_IMPROVED,
+	CHANGE_SAME,
+	CHANGE_NONE, /* there is nothing to compare: `reason` says why */
+	CHANGE_COUNT
+};
+const char *change_name(enum change change); /* "REGRESSED", ..., "NOT COMPARED" */
+
+/* `char *` are owned. Standard deviations are ratios, NaN: unknown. */
+struct comparison_row {
+	char *case_id, *metric, *unit;
+	enum figure_kind kind;
+	enum change change;
+	bool possible; /* a change, but not certain: `reason` says why */
+	double a, b;   /* values of both sides */
+	double ratio, low, high;
+	double at_same_clock; /* the ratio, had both run at the same clock; NaN: clocks unknown */
+	double at_same_host;  /* of figures that the host decides: over the yardstick's; NaN: no yardstick, another kind */
+	size_t launches_a, launches_b;
+	double launch_spread; /* between launches, both sides */
+	double visit_spread;  /* between visits */
+	size_t visit_nights;  /* of the history it was learnt from; 0: assumed */
+	double probability;   /* that a comparison without any change shows one as clear as this; NaN: no change */
+	size_t launches_needed; /* for an answer, where there is none; 0: no number of them is enough, or unknown */
+	bool wrong; /* a wrong result on the new side */
+	char *reason;
+};
+
+struct difference {
+	char *name, *a, *b; /* "driver", "580.65", "580.95" */
+};
+
+/* One quantity of the host's yardstick (measure/yardstick.h) on both sides. */
+struct yardstick_row {
+	char *name, *unit;
+	double a, b, ratio;
+};
+
+struct comparison {
+	struct comparison_row *rows; /* the worst first */
+	size_t count, capacity;
+	struct difference *differences; /* between the environments */
+	size_t difference_count, difference_capacity;
+	char **faults; /* wrong results and memory errors of the new side, in words */
+	size_t fault_count, fault_capacity;
+	struct yardstick_row *yardstick; /* none: a side has none */
+	size_t yardstick_count;
+	double host_ratio; /* of all of them: geometric mean; above 1: B's host was slower; NaN: unknown */
+	char *host_finding; /* a shift common to the figures that the host decides; "" */
+	bool turns;        /* launches were taken in turns: A B B A */
+	/* Lag-1 correlation of launches in a row, of turns of their pairs' differences, over all rows; NaN: too few. */
+	double resemblance;
+	size_t resemblance_series; /* that it is from */
+	size_t counts[CHANGE_COUNT];
+	size_t possible; /* rows that are REGRESSED or IMPROVED, but not certain */
+	double margin;
+	char *sentence;
+};
+
+struct comparison_input {
+	const struct result *a, *b; /* launches; a: before, b: after */
+	size_t a_count, b_count;
+	double margin;        /* 0.01 */
+	double launch_spread; /* taken for granted where there are too few launches: 0.005 */
+	bool all_metrics;     /* not only each suite's main figure */
+	bool turns;           /* launch i of A and of B followed each other (compare_taken_in_turns()) */
+	struct history *history; /* for the spread between visits; NULL: assumed by kind */
+};
+
+/* STATUS_OK, or what reading the history failed by; `out` is then released. */
+enum status compare_results(const struct comparison_input *input, struct comparison *out,
+			    struct error *err);
+void comparison_release(struct comparison *comparison);
+
+/* Whether two results of the same machine with as many launches each overlap in time: `run --against` made them. */
+bool compare_taken_in_turns(const struct result *a, const struct result *b);
+
+/*
+ * For --fail-on regression: 5 a wrong result on the new side, 1 a certain regression, 4 when one cannot be ruled out or a
+ * case is missing, else 0.
+ */
+int comparison_gate(const struct comparison *comparison);
+/* For --fail-on certain: the same, but what is inconclusive or only possible is 0: 4 where something was not compared. */
+int comparison_gate_certain(const struct comparison *comparison);
+
+/* Environments: model, driver, facts, settings, clocks (compare_environment.c). */
+void compare_environments(const struct comparison_input *input, struct comparison *out);
+
+char *comparison_to_json(const struct comparison *comparison); /* the caller frees it */
+
+#endif

@@ -1,0 +1,199 @@
+/* What differs between the surroundings of two measurements, before any number is compared. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "judge/compare/compare.h"
+
+#define MISSING "-"
+#define CLOCK_MARGIN 0.01
+
+static void differ(struct comparison *out, const char *name, const char *a, const char *b)
+{
+	/* Strings of a result that was not read from a file may be NULL. */
+	a = a ? a : "";
+	b = b ? b : "";
+	if (strcmp(a, b) == 0)
+		return;
+	ARRAY_GROW(out->differences, out->difference_count, out->difference_capacity);
+	out->differences[out->difference_count++] =
+		(struct difference){ .name = xstrdup(name), .a = xstrdup(a), .b = xstrdup(b) };
+}
+
+static const char *fact_of(const struct result *r, const char *name)
+{
+	for (size_t i = 0; i < r->environment_count; i++)
+		if (strcmp(r->environment[i].name, name) == 0)
+			return r->environment[i].value;
+	return MISSING;
+}
+
+static void compare_facts(const struct result *a, const struct result *b, struct comparison *out)
+{
+	for (size_t i = 0; i < a->environment_count; i++)
+		differ(out, a->environment[i].name, a->environment[i].value,
+		       fact_of(b, a->environment[i].name));
+	for (size_t i = 0; i < b->environment_count; i++)
+		if (strcmp(fact_of(a, b->environment[i].name), MISSING) == 0)
+			differ(out, b->environment[i].name, MISSING, b->environment[i].value);
+}
+
+static void compare_device(const struct device_info *a, const struct device_info *b,
+			   struct comparison *out)
+{
+	char *name = xasprintf("%s name", a->id);
+	char before[96], after[96];
+
+	differ(out, name, a->name, b->name);
+	free(name);
+	name = xasprintf("%s uuid", a->id);
+	differ(out, name, a->uuid, b->uuid);
+	free(name);
+	name = xasprintf("%s module", a->id);
+	differ(out, name, a->module, b->module);
+	free(name);
+	name = xasprintf("%s ECC", a->id);
+	differ(out, name,
+	       a->ecc > 0 ? "on"
+	       : a->ecc   ? MISSING
+			  : "off",
+	       b->ecc > 0 ? "on"
+	       : b->ecc   ? MISSING
+			  : "off");
+	free(name);
+	name = xasprintf("%s PCIe, at most", a->id);
+	snprintf(before, sizeof(before), "generation %d, x%d", a->pcie_generation_max,
+		 a->pcie_width_max);
+	snprintf(after, sizeof(after), "generation %d, x%d", b->pcie_generation_max,
+		 b->pcie_width_max);
+	differ(out, name, before, after);
+	free(name);
+	name = xasprintf("%s maximum clock", a->id);
+	differ(out, name, units_format(a->clock_hz, "Hz", before, sizeof(before)),
+	       units_format(b->clock_hz, "Hz", after, sizeof(after)));
+	free(name);
+}
+
+static const struct device_info *device_of(const struct result *r, const char *id)
+{
+	for (size_t i = 0; i < r->device_count; i++)
+		if (strcmp(r->devices[i].id, id) == 0)
+			return &r->devices[i];
+	return NULL;
+}
+
+static void compare_devices(const struct result *a, const struct result *b, struct comparison *out)
+{
+	for (size_t i = 0; i < a->device_count; i++) {
+		const struct device_info *other = device_of(b, a->devices[i].id);
+
+		if (other)
+			compare_device(&a->devices[i], other, out);
+		else
+			differ(out, a->devices[i].id, a->devices[i].name, MISSING);
+	}
+	for (size_t i = 0; i < b->device_count; i++)
+		if (!device_of(a, b->devices[i].id))
+			differ(out, b->devices[i].id, MISSING, b->devices[i].name);
+}
+
+static const struct result_setting *setting_of(const struct result *r, const char *section,
+					       const char *key)
+{
+	for (size_t i = 0; i < r->setting_count; i++)
+		if (strcmp(r->settings[i].section, section) == 0 &&
+		    strcmp(r->settings[i].key, key) == 0)
+			return &r->settings[i];
+	return NULL;
+}
+
+/*
+ * What decides about the measurement; what the page is called, or what is accepted, does not. How many launches there are
+ * stands beside every ratio, and the side of a comparison in turns is told to take one at a time.
+ */
+static bool matters(const struct result_setting *s)
+{
+	return strcmp(s->section, "report") != 0 && strncmp(s->section, "limit", 5) != 0 &&
+	       strcmp(s->key, "label") != 0 &&
+	       (strcmp(s->section, "run") != 0 || strcmp(s->key, "launches") != 0);
+}
+
+static void compare_setting(const struct result_setting *s, const char *a, const char *b,
+			    struct comparison *out)
+{
+	char *name = xasprintf("[%s] %s", s->section, s->key);
+
+	differ(out, name, a, b);
+	free(name);
+}
+
+static void compare_settings(const struct result *a, const struct result *b, struct comparison *out)
+{
+	for (size_t i = 0; i < a->setting_count; i++) {
+		const struct result_setting *s = &a->settings[i];
+		const struct result_setting *other = setting_of(b, s->section, s->key);
+
+		if (matters(s))
+			compare_setting(s, s->value, other ? other->value : MISSING, out);
+	}
+	for (size_t i = 0; i < b->setting_count; i++) {
+		const struct result_setting *s = &b->settings[i];
+
+		if (matters(s) && !setting_of(a, s->section, s->key))
+			compare_setting(s, MISSING, s->value, out);
+	}
+}
+
+/* Mean SM clock after the cases of `device`; 0: unknown. */
+static double clock_of(const struct result *results, size_t count, const char *device)
+{
+	double sum = 0;
+	size_t n = 0;
+
+	for (size_t r = 0; r < count; r++)
+		for (size_t i = 0; i < results[r].case_count; i++) {
+			const struct case_result *c = &results[r].cases[i];
+
+			if (c->device && strcmp(c->device, device) == 0 &&
+			    c->after.sm_clock_hz > 0) {
+				sum += c->after.sm_clock_hz;
+				n++;
+			}
+		}
+	return n ? sum / (double)n : 0;
+}
+
+static void compare_clocks(const struct comparison_input *input, struct comparison *out)
+{
+	for (size_t i = 0; i < input->a[0].device_count; i++) {
+		const char *id = input->a[0].devices[i].id;
+		double a = clock_of(input->a, input->a_count, id);
+		double b = clock_of(input->b, input->b_count, id);
+		char before[48], after[48], *name;
+
+		if (!(a > 0 && b > 0) || fabs(b / a - 1) <= CLOCK_MARGIN)
+			continue;
+		name = xasprintf("%s clock under load, mean", id);
+		differ(out, name, units_format(a, "Hz", before, sizeof(before)),
+		       units_format(b, "Hz", after, sizeof(after)));
+		free(name);
+	}
+}
+
+void compare_environments(const struct comparison_input *input, struct comparison *out)
+{
+	const struct result *a = &input->a[0], *b = &input->b[0];
+	char before[32], after[32];
+
+	differ(out, "gpuproof", a->gpuproof_version, b->gpuproof_version);
+	compare_devices(a, b, out);
+	compare_clocks(input, out);
+	compare_facts(a, b, out);
+	compare_settings(a, b, out);
+	snprintf(before, sizeof(before), "%zu", input->a_count);
+	snprintf(after, sizeof(after), "%zu", input->b_count);
+	differ(out, "results", before, after);
+}

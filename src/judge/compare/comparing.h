@@ -1,0 +1,49 @@
+/* What compare.c and its parts share. Private to the judge. */
+#ifndef GPUPROOF_JUDGE_COMPARE_COMPARING_H
+#define GPUPROOF_JUDGE_COMPARE_COMPARING_H
+
+#include "judge/compare/compare.h"
+#include "judge/estimate/observation.h"
+#include "judge/compare/shift.h"
+
+#define HOST_WEIGHT 0.1
+
+/* A figure that both sides have. */
+struct compared_pair {
+	size_t row; /* in the comparison */
+	struct observation before, after;
+	bool lower_is_better;
+	const struct device_info *device; /* NULL: not in the result */
+};
+
+struct comparing {
+	const struct comparison_input *input;
+	struct comparison *out;
+	struct compared_pair *pairs;
+	size_t pair_count, pair_capacity;
+};
+
+void comparison_give_reason(struct comparison_row *row, const char *side, const char *reason);
+/* Logs of the launches, turned so that more is worse. The caller frees them. */
+double *compared_logs(const struct observation *o, bool lower_is_better);
+
+/* compare_launches.c: fills out->resemblance. */
+void compare_resemblance(struct comparing *k);
+/* By how much the error of n launches is larger than it looks because of out->resemblance; 1 where that is unknown. */
+double resemblance_factor(const struct comparison *out, size_t n);
+
+/* The word for a shift (shift.h) with a margin: 0.01. */
+enum change change_of_shift(const struct shift *shift, double margin);
+/* P(a change as clear as this) where the truth is at the margin; NaN for a word that is no change. */
+double change_probability(const struct shift *shift, double margin, enum change change);
+
+/* compare_pair.c: intervals, words and probabilities of all pairs. */
+enum status compare_pairs(struct comparing *k, struct error *err);
+
+/* compare_host.c: the yardstick, and what is common to all figures that the host decides. */
+void compare_hosts(struct comparing *k);
+
+/* compare_whole.c: which changes are certain among all; counts and the sentence; the order of rows. */
+void compare_whole(struct comparison *out);
+
+#endif

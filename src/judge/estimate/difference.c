@@ -1,0 +1,110 @@
+#include "judge/estimate/difference.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "judge/estimate/rank.h"
+
+/* The MAD of a normal distribution is its standard deviation over this. */
+#define SIGMAS_PER_MAD 1.4826
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double series_median(const double *values, size_t n)
+{
+	double *sorted, median;
+
+	if (!n)
+		return NAN;
+	sorted = xmalloc(n * sizeof(*sorted));
+	memcpy(sorted, values, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), ascending);
+	median = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+	free(sorted);
+	return median;
+}
+
+double difference_probability(const double *a, size_t m, const double *b, size_t n)
+{
+	size_t below = 0, above = 0, u;
+	double p;
+
+	for (size_t i = 0; i < m; i++)
+		for (size_t j = 0; j < n; j++) {
+			below += a[i] <= b[j];
+			above += a[i] >= b[j];
+		}
+	u = below < above ? below : above;
+	p = 2 * mann_whitney_probability(m, n, u);
+	return p < 1 ? p : 1;
+}
+
+double outlier_distance(const double *x, size_t m, size_t n)
+{
+	double *distances = xmalloc((m + n) * sizeof(*distances));
+	double a = series_median(x, m), b = series_median(x + m, n), mad;
+
+	for (size_t i = 0; i < m + n; i++)
+		distances[i] = fabs(x[i] - (i < m ? a : b));
+	mad = series_median(distances, m + n);
+	free(distances);
+	/* Two medians were fitted: without the root few nights would look quieter than they are. */
+	return OUTLIER_SIGMAS * SIGMAS_PER_MAD * mad * sqrt((double)(m + n) / (double)(m + n - 2));
+}
+
+static double drawn_in(double value, double median, double distance)
+{
+	return fmax(median - distance, fmin(median + distance, value));
+}
+
+double drawn_in_squares(const double *x, size_t n, double distance, double *mean)
+{
+	double median = series_median(x, n), sum = 0, squares = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += drawn_in(x[i], median, distance);
+	*mean = sum / (double)n;
+	for (size_t i = 0; i < n; i++) {
+		double d = drawn_in(x[i], median, distance) - *mean;
+
+		squares += d * d;
+	}
+	return squares;
+}
+
+/*
+ * Abramowitz & Stegun 26.7.3 and 26.7.4: a finite sum of powers of the cosine of atan(t / sqrt(freedom)), for odd
+ * and for even degrees of freedom.
+ */
+double student_probability(double t, size_t freedom)
+{
+	double angle = atan(fabs(t) / sqrt((double)freedom)), c = cos(angle), s = sin(angle);
+	double term = freedom % 2 ? c : 1, sum = freedom == 1 ? 0 : term, inside;
+
+	for (size_t k = freedom % 2 ? 3 : 2; k + 2 <= freedom; k += 2) {
+		term *= c * c * (double)(k - 1) / (double)k;
+		sum += term;
+	}
+	inside = freedom % 2 ? (angle + s * sum) * M_2_PI : s * sum;
+	return fmax(0, 1 - inside);
+}
+
+double shift_probability(const double *x, size_t m, size_t n)
+{
+	double distance = outlier_distance(x, m, n), a, b, squares, deviation;
+
+	squares = drawn_in_squares(x, m, distance, &a);
+	squares += drawn_in_squares(x + m, n, distance, &b);
+	deviation = sqrt(squares / (double)(m + n - 2) * (1 / (double)m + 1 / (double)n));
+	/* Nights without any spread: equal, or certainly not. */
+	if (deviation <= 0)
+		return a != b ? 0 : 1;
+	return student_probability((b - a) / deviation, m + n - 2);
+}

@@ -1,0 +1,62 @@
+/*
+ * What the launches of one case say about one metric. Launches are results of the same machine and config; a result
+ * that holds several launches itself (run --launches) counts as so many.
+ */
+#ifndef GPUPROOF_JUDGE_ESTIMATE_OBSERVATION_H
+#define GPUPROOF_JUDGE_ESTIMATE_OBSERVATION_H
+
+#include <stdbool.h>
+
+#include "judge/estimate/estimate.h"
+#include "result/verdict.h"
+#include "result/result.h"
+
+/* One case in all results of a group that have it. */
+struct subject {
+	const struct case_result *first;  /* of the first result that has it */
+	const struct case_result **cases; /* one per result */
+	size_t count;
+	const struct device_info *device; /* the case's first; NULL: not in the result */
+};
+
+struct subjects {
+	struct subject *items;
+	size_t count, capacity;
+};
+
+/* The cases of `results`, by id, in the order of the first that has them. */
+void subjects_collect(struct subjects *subjects, const struct result *results, size_t count);
+void subjects_release(struct subjects *subjects);
+
+/* The subject of case `id`, NULL: there is none. */
+const struct subject *subjects_find(const struct subjects *subjects, const char *id);
+
+/* Whether the case itself says that its result is wrong: failed, or an error beyond its tolerance. */
+bool case_is_wrong(const struct case_result *c);
+/* Whether its result was held against a reference; what was not is never accepted (README, "no number counts"). */
+bool case_is_verified(const struct case_result *c);
+
+struct observation {
+	enum verdict
+		verdict; /* VERDICT_PASS: there is a value; else SKIP, ERROR, FAIL (wrong result), INCONCLUSIVE (not settled) */
+	char *reason;    /* why not; owned, "" */
+	struct estimate estimate;
+	double *values; /* one per launch; owned */
+	size_t count;
+	double sample_half; /* of the samples' intervals, mean over the launches; 0: they have none */
+	size_t samples;
+	bool no_interval; /* too few samples for one, in a single launch */
+	bool exact;       /* metric_is_exact(): the estimate is the worst launch, without an interval */
+	enum better better;
+};
+
+/* `unit`: what the metric must be in. The caller releases it. */
+struct observation observe(const struct subject *subject, const char *metric, const char *unit,
+			   double launch_spread);
+/* Estimates anew, with a spread that was learnt of several devices. */
+void observation_estimate(struct observation *observation, const struct launch_spread *spread);
+void observation_release(struct observation *observation);
+/* Takes the value's verdict away, unless it has a graver one: a wrong result, an error, a skip in this order. */
+void observation_refuse(struct observation *observation, enum verdict verdict, const char *reason);
+
+#endif

@@ -1,0 +1,210 @@
+#include "judge/estimate/pool.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "judge/estimate/estimate.h"
+#include "judge/estimate/kind.h"
+#include "judge/estimate/observation.h"
+
+#define NOISY_SPREAD 0.03 /* between launches, standard deviation: worth a note */
+
+static struct case_result *find_case(const struct result *result, const char *id, size_t hint)
+{
+	if (hint < result->case_count && strcmp(result->cases[hint].id, id) == 0)
+		return &result->cases[hint];
+	for (size_t i = 0; i < result->case_count; i++)
+		if (strcmp(result->cases[i].id, id) == 0)
+			return &result->cases[i];
+	return NULL;
+}
+
+static void push(struct metric_value *m, double value)
+{
+	m->launches = xrealloc(m->launches, m->launch_count + 1, sizeof(*m->launches));
+	m->launches[m->launch_count++] = value;
+}
+
+/* `same`: of one more launch; NULL: it lacks it. */
+static void pool_value(struct metric_value *m, const struct metric_value *same)
+{
+	if (!m->launch_count)
+		push(m, m->value);
+	push(m, same && strcmp(same->unit, m->unit) == 0 ? same->value : (double)NAN);
+}
+
+static void set_reason(struct case_result *c, enum case_status status, size_t launch,
+		       const char *reason)
+{
+	free(c->reason);
+	c->reason = xasprintf("launch %zu: %s%s", launch, status == CASE_SKIPPED ? "skipped: " : "",
+			      reason);
+	/* Done before, skipped now: something changed that should not have. */
+	c->status = status == CASE_SKIPPED ? CASE_ERROR : status;
+}
+
+/* A launch that was wrong, or not looked at, is not covered up by one that was right. */
+static void pool_verification(struct verification *v, const struct case_result *other)
+{
+	const struct verification *o = &other->verification;
+
+	if (!case_is_wrong(other) && case_is_verified(other) && !(o->error > v->error))
+		return;
+	free(v->method);
+	*v = *o;
+	v->method = o->method ? xstrdup(o->method) : NULL;
+}
+
+static void pool_case(struct case_result *c, const struct case_result *other, size_t launch)
+{
+	static const int rank[] = {
+		[CASE_OK] = 0, [CASE_SKIPPED] = 1, [CASE_ERROR] = 2, [CASE_FAILED] = 3
+	};
+
+	c->seconds += other->seconds;
+	c->after = other->after;
+	case_result_lose_as(c, other);
+	pool_verification(&c->verification, other);
+	if (rank[other->status] > rank[c->status])
+		set_reason(c, other->status, launch, other->reason);
+	if (c->status == CASE_OK)
+		for (size_t i = 0; i < c->metric_count; i++)
+			pool_value(&c->metrics[i], case_metric(other, c->metrics[i].name));
+}
+
+static bool usable(const struct metric_value *m)
+{
+	for (size_t i = 0; i < m->launch_count; i++)
+		if (!(m->launches[i] > 0) || !isfinite(m->launches[i]))
+			return false;
+	return m->launch_count > 1;
+}
+
+static void note_spread(struct case_result *c, const struct metric_value *m)
+{
+	double spread = log_deviation(m->launches, m->launch_count);
+	char *note;
+
+	if (!m->headline || spread <= NOISY_SPREAD ||
+	    (c->notes && strstr(c->notes, " launches of ")))
+		return;
+	note = xasprintf("%zu launches of %s scatter by %.1f %%.", m->launch_count, m->name,
+			 100 * spread);
+	case_result_note(c, note);
+	free(note);
+}
+
+/* Of a quantity that no launch may exceed; what a launch lacks leaves none. */
+static double worst_of(const struct metric_value *m)
+{
+	for (size_t i = 0; i < m->launch_count; i++)
+		if (!isfinite(m->launches[i]))
+			return (double)NAN;
+	return worst_value(m->launches, m->launch_count, m->better);
+}
+
+/* `c` NULL: of the host. */
+static void settle_metric(struct case_result *c, struct metric_value *m)
+{
+	const struct launch_spread assumed = launch_spread_assumed(LAUNCH_SPREAD);
+	struct estimate e;
+
+	if (m->launch_count < 2)
+		return;
+	if (metric_is_exact(m)) {
+		m->value = worst_of(m);
+		return;
+	}
+	if (!usable(m)) {
+		m->value = hodges_lehmann(m->launches, m->launch_count);
+		m->low = m->high = (double)NAN;
+		return;
+	}
+	e = estimate_launches(m->launches, m->launch_count, 0, &assumed);
+	m->value = e.value;
+	m->low = e.half_both > 0 ? e.value * exp(-e.half_both) : (double)NAN;
+	m->high = e.half_both > 0 ? e.value * exp(e.half_both) : (double)NAN;
+	if (c)
+		note_spread(c, m);
+}
+
+static void pool_yardstick(struct result *result, const struct result *more)
+{
+	for (size_t i = 0; i < result->yardstick_count; i++) {
+		struct metric_value *m = &result->yardstick[i];
+
+		pool_value(m, result_yardstick(more, m->name));
+	}
+}
+
+/* A series is unsettled when it was so in more than half of the launches, `mine` of which are pooled already. */
+static void vote_on_series(struct series *series, size_t mine, const struct case_result *const *others,
+			   size_t count)
+{
+	size_t unsettled = series->unsettled ? mine : 0, launches = mine;
+
+	for (size_t r = 0; r < count; r++) {
+		const struct series *same = others[r] ? case_series(others[r], series->name) : NULL;
+
+		launches += same != NULL;
+		unsettled += same && same->unsettled;
+	}
+	series->unsettled = 2 * unsettled > launches;
+}
+
+/* A headline is what one launch has as such, and what has settled. */
+static void vote_on_headline(struct case_result *c, struct metric_value *m,
+			     const struct case_result *const *others, size_t count)
+{
+	for (size_t r = 0; r < count; r++) {
+		const struct metric_value *same = others[r] ? case_metric(others[r], m->name) : NULL;
+
+		m->headline = m->headline || (same && same->headline);
+	}
+	m->headline = m->headline && !case_is_unsettled(c, m);
+}
+
+static void vote_on_settling(struct result *result, size_t before, const struct result *more,
+			     size_t count)
+{
+	const struct case_result **others = xcalloc(count + 1, sizeof(*others));
+
+	for (size_t i = 0; i < result->case_count; i++) {
+		struct case_result *c = &result->cases[i];
+
+		for (size_t r = 0; r < count; r++)
+			others[r] = find_case(&more[r], c->id, i);
+		for (size_t s = 0; s < c->series_count; s++)
+			vote_on_series(&c->series[s], before, others, count);
+		for (size_t m = 0; m < c->metric_count; m++)
+			vote_on_headline(c, &c->metrics[m], others, count);
+	}
+	free(others);
+}
+
+void pool_launches(struct result *result, size_t before, const struct result *more, size_t count)
+{
+	for (size_t r = 0; r < count; r++) {
+		for (size_t i = 0; i < more[r].case_count; i++) {
+			struct case_result *c = find_case(result, more[r].cases[i].id, i);
+
+			if (c)
+				pool_case(c, &more[r].cases[i], before + r + 1);
+		}
+		pool_yardstick(result, &more[r]);
+		result->seconds += more[r].seconds;
+		if (more[r].finished &&
+		    (!result->finished || strcmp(more[r].finished, result->finished) > 0)) {
+			free(result->finished);
+			result->finished = xstrdup(more[r].finished);
+		}
+	}
+	for (size_t i = 0; i < result->yardstick_count; i++)
+		settle_metric(NULL, &result->yardstick[i]);
+	vote_on_settling(result, before, more, count);
+	for (size_t i = 0; i < result->case_count; i++)
+		for (size_t m = 0; m < result->cases[i].metric_count; m++)
+			settle_metric(&result->cases[i], &result->cases[i].metrics[m]);
+}

@@ -1,0 +1,164 @@
+#include "judge/population/population_add.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "judge/judge.h"
+#include "judge/estimate/observation.h"
+#include "judge/population/population_key.h"
+
+#define STEADY_HALF 0.02 /* of an interval: what is less sure is no yardstick */
+#define STEADY_LAUNCHES 3
+
+/* The first check that rejects. */
+static const struct check *rejecting(const struct verdicts *v)
+{
+	for (size_t i = 0; i < v->count; i++)
+		if (v->checks[i].wrong || v->checks[i].verdict == VERDICT_FAIL)
+			return &v->checks[i];
+	return NULL;
+}
+
+/* By the limits of the model; other cards do not count, or a population could never grow. */
+static enum status refuse_bad_cards(const struct result *results, size_t count, struct error *err)
+{
+	static const struct population nobody;
+	struct text errors = TEXT_EMPTY;
+	struct verdicts verdicts = { 0 };
+	const struct check *bad;
+	struct limits limits;
+
+	if (limits_of_model(&limits, results[0].devices[0].name, &errors) == STATUS_OK) {
+		judge(&(struct judge_input){ .results = results,
+					     .count = count,
+					     .limits = &limits,
+					     .population = &nobody },
+		      &verdicts);
+		bad = rejecting(&verdicts);
+		if (bad)
+			error_set(
+				err, STATUS_USAGE,
+				"no good cards: [limit %s] fails: %s %s; gpuproof check says more",
+				bad->limit, *bad->case_id ? bad->case_id : bad->metric,
+				bad->reason);
+		limits_release(&limits);
+	} else {
+		error_set(err, STATUS_INTERNAL, "%s", errors.data ? errors.data : "");
+	}
+	verdicts_release(&verdicts);
+	text_release(&errors);
+	return err->status;
+}
+
+static enum status refuse(const struct result *results, size_t count, struct error *err)
+{
+	const char *driver = result_fact(&results[0], "driver");
+	size_t known = 0;
+
+	if (driver && *driver && !population_text_fits(driver))
+		return error_set(err, STATUS_USAGE, "driver '%.60s' is no version", driver);
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(results[i].state, "complete") != 0)
+			return error_set(err, STATUS_USAGE, "the run is not complete but %s",
+					 results[i].state);
+	for (size_t i = 0; i < results[0].device_count; i++) {
+		const struct device_info *d = &results[0].devices[i];
+
+		known += *population_id(d) != '\0';
+		if (*population_id(d) &&
+		    (!population_id_fits(population_id(d)) || !population_text_fits(d->name)))
+			return error_set(err, STATUS_USAGE,
+					 "%s: '%.60s' is no UUID, or '%.60s' no name", d->id,
+					 population_id(d), d->name);
+	}
+	if (!known)
+		return error_set(
+			err, STATUS_USAGE,
+			"no device has a UUID or a serial number: a card counts once, and is "
+			"known by it");
+	return refuse_bad_cards(results, count, err);
+}
+
+static void add_card(struct population *p, const struct result *result, size_t launches,
+		     const struct device_info *device, struct population_added *added)
+{
+	bool there = population_card(p, population_id(device)) != NULL;
+	struct population_card *card = population_add_card(p, population_id(device));
+	const char *driver = result_fact(result, "driver");
+
+	free(card->model);
+	free(card->measured);
+	free(card->driver);
+	card->model = xstrdup(device->name);
+	card->measured = xstrndup(result->started, 10);
+	card->driver = xstrdup(driver ? driver : "");
+	card->launches = launches;
+	added->cards += !there;
+	added->again += there;
+}
+
+static bool is_steady(const struct observation *o, const struct metric_value *m)
+{
+	double half = fmax(m->value - m->low, m->high - m->value) / m->value;
+
+	return o->count >= STEADY_LAUNCHES || half <= STEADY_HALF; /* no interval: NaN is not */
+}
+
+static bool is_verified(const struct subject *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (!s->cases[i]->verification.done)
+			return false;
+	return true;
+}
+
+static void add_metric(struct population *p, const struct result *result, const struct subject *s,
+		       const struct metric_value *m, struct population_added *added)
+{
+	struct population_key key;
+	struct observation o;
+
+	if (!m->headline || (strcmp(m->unit, "B/s") != 0 && strcmp(m->unit, "FLOP/s") != 0) ||
+	    !population_key_of(result, s->first, &key))
+		return;
+	if (!population_text_fits(key.point) ||
+	    (*key.preheat && !population_text_fits(key.preheat))) {
+		population_key_release(&key);
+		return;
+	}
+	o = observe(s, m->name, m->unit, 0);
+	if (o.verdict == VERDICT_PASS && is_verified(s) && is_steady(&o, m)) {
+		/* Of the two directions between two devices one counts: a pair is there once. */
+		if (!key.turned)
+			population_set_value(
+				population_add_figure(p, key.point, key.preheat, m->name, m->unit),
+				key.cards, o.estimate.value);
+		added->values += !key.turned;
+	} else if (o.verdict != VERDICT_SKIP) {
+		added->unsteady++;
+	}
+	observation_release(&o);
+	population_key_release(&key);
+}
+
+enum status population_add(struct population *p, const struct result *results, size_t count,
+			   struct population_added *added, struct error *err)
+{
+	struct subjects all;
+
+	if (refuse(results, count, err) != STATUS_OK)
+		return err->status;
+	for (size_t i = 0; i < results[0].device_count; i++)
+		if (*population_id(&results[0].devices[i]))
+			add_card(p, &results[0], count, &results[0].devices[i], added);
+	subjects_collect(&all, results, count);
+	for (size_t i = 0; i < all.count; i++)
+		for (size_t k = 0; k < all.items[i].first->metric_count; k++)
+			add_metric(p, &results[0], &all.items[i], &all.items[i].first->metrics[k],
+				   added);
+	subjects_release(&all);
+	return STATUS_OK;
+}

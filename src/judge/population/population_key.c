@@ -1,0 +1,89 @@
+#include "judge/population/population_key.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+static const struct device_info *device_of(const struct result *result, const char *id)
+{
+	for (size_t i = 0; i < result->device_count; i++)
+		if (strcmp(result->devices[i].id, id) == 0)
+			return &result->devices[i];
+	return NULL;
+}
+
+/* What the device was heated for before the case; results of earlier programs have no such setting. */
+static char *preheat_of(const struct result *result, const struct case_result *c)
+{
+	char *section = xasprintf("suite %s%s%s", c->suite, *c->label ? " " : "", c->label);
+	const char *found = "";
+
+	for (size_t i = 0; i < result->setting_count; i++) {
+		const struct result_setting *s = &result->settings[i];
+
+		if (strcmp(s->section, section) == 0 && strcmp(s->key, "preheat") == 0 && s->value)
+			found = s->value;
+	}
+	free(section);
+	return xstrdup(strcmp(found, "0s") == 0 ? "" : found);
+}
+
+const char *population_id(const struct device_info *device)
+{
+	return *device->uuid ? device->uuid : device->serial;
+}
+
+bool case_is_preheated(const struct result *result, const struct case_result *c)
+{
+	char *preheat = preheat_of(result, c);
+	bool is = *preheat;
+
+	free(preheat);
+	return is;
+}
+
+static bool devices_of(const struct result *result, const struct case_result *c,
+		       struct population_key *key)
+{
+	if (!c->device_count || c->device_count > POPULATION_MOST_DEVICES)
+		return false;
+	for (size_t i = 0; i < c->device_count; i++) {
+		const struct device_info *d = device_of(result, c->devices[i]);
+
+		if (!d || !*population_id(d) || *d->emulated_on ||
+		    (key->model && strcmp(key->model, d->name) != 0))
+			return false;
+		key->model = d->name;
+		key->ids[i] = population_id(d);
+	}
+	return true;
+}
+
+bool population_key_of(const struct result *result, const struct case_result *c,
+		       struct population_key *key)
+{
+	*key = (struct population_key){ 0 };
+	if (!devices_of(result, c, key))
+		return false;
+	if (key->ids[1] && strcmp(key->ids[0], key->ids[1]) > 0) {
+		const char *first = key->ids[0];
+
+		key->ids[0] = key->ids[1];
+		key->ids[1] = first;
+		key->turned = true;
+	}
+	key->cards = xasprintf("%s%s%s", key->ids[0], key->ids[1] ? "+" : "",
+			       key->ids[1] ? key->ids[1] : "");
+	key->point = population_point(c->id);
+	key->preheat = preheat_of(result, c);
+	return true;
+}
+
+void population_key_release(struct population_key *key)
+{
+	free(key->cards);
+	free(key->point);
+	free(key->preheat);
+	*key = (struct population_key){ 0 };
+}
