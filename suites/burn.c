@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "measure/telemetry_window.h"
+#include "measure/telemetry/telemetry_window.h"
 #include "plan/plan.h"
 #include "suites/burn/burn.h"
 #include "suites/shared/collective_session.h"

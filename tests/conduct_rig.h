@@ -18,8 +18,8 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "measure/conductor.h"
-#include "measure/message.h"
+#include "run/conductor.h"
+#include "run/processes/message.h"
 #include "measure/run.h"
 #include "plan/schema.h"
 

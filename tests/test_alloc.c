@@ -1,7 +1,7 @@
 /* What suite `alloc` promises beyond single calls (test_suites.c), on the host backend: see suite_fixture.h. */
 #include "suite_fixture.h"
 
-#include "measure/nursery.h"
+#include "run/processes/fork_server.h"
 #include "measure/steps.h"
 #include "suites/shared/caching.h"
 

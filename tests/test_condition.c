@@ -1,4 +1,4 @@
-/* Counters of links are slow to read: what measure/condition.h promises about how often and what for. */
+/* Counters of links are slow to read: what measure/telemetry/condition.h promises about how often and what for. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "measure/condition.h"
+#include "measure/telemetry/condition.h"
 
 /* Twenty times this must be longer than a busy machine holds a test up. */
 #define READING_SECONDS 20e-3

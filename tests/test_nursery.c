@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "measure/nursery.h"
+#include "run/processes/fork_server.h"
 
 struct numbers {
 	int value;

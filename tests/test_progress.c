@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "measure/progress.h"
+#include "run/progress.h"
 
 static char ids[][48] = { "transfer/h2d/pinned/64MiB@cuda:0", "transfer/d2h/pinned/64MiB@cuda:0",
 			  "transfer/p2p/pinned/64MiB@cuda:0,cuda:1" };

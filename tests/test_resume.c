@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "conduct_rig.h"
-#include "measure/supervise.h"
+#include "run/supervise.h"
 
 #define KILLS 20
 

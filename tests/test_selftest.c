@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "kernels/memory/fill.h"
 #include "kernels/timing.h"
-#include "measure/telemetry_window.h"
+#include "measure/telemetry/telemetry_window.h"
 #include "suites/selftest/trial.h"
 
 #define SELFTEST "[defaults]\nmin_samples = 5\nmax_samples = 5\n[suite selftest]\n"

@@ -1,4 +1,4 @@
-/* Who shares a worker, and what it costs when one of them dies: see measure/conductor.h and src/plan/suite.h. */
+/* Who shares a worker, and what it costs when one of them dies: see run/conductor.h and src/plan/suite.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "measure/run.h"
-#include "measure/telemetry_window.h"
+#include "measure/telemetry/telemetry_window.h"
 
 /* A device whose readings are scripted: reading n has n MHz, and is throttled from `throttled_from` on. */
 static struct {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "measure/nursery.h"
+#include "run/processes/fork_server.h"
 #include "suites/trainmem/check.h"
 #include "suites/trainmem/fragment.h"
 #include "suites/trainmem/search.h"

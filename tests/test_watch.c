@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "measure/watch.h"
+#include "measure/telemetry/watch.h"
 
 static _Atomic unsigned readings; /* the watch has a thread of its own */
 

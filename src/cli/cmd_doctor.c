@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/table.h"
-#include "measure/conductor.h"
+#include "run/conductor.h"
 #include "result/device_json.h"
 #include "result/host_findings.h"
 #include "result/json_writer.h"

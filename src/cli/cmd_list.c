@@ -13,7 +13,7 @@
 #include "cli/list_gpus.h"
 #include "cli/options.h"
 #include "cli/table.h"
-#include "measure/conductor.h"
+#include "run/conductor.h"
 #include "plan/hint.h"
 #include "plan/limit.h"
 #include "result/device_json.h"

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "cli/history_file.h"
 #include "history/baseline.h"
-#include "measure/journal.h"
+#include "run/journal.h"
 
 #define BASELINE_PREFIX "baseline:"
 

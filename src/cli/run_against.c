@@ -15,7 +15,7 @@
 #include "cli/command.h"
 #include "cli/run_launches.h"
 #include "cli/run_setup.h"
-#include "measure/signals.h"
+#include "run/processes/signals.h"
 
 /* One side of the comparison. */
 struct side {

@@ -2,7 +2,7 @@
 #ifndef GPUPROOF_CLI_RUN_AGAINST_H
 #define GPUPROOF_CLI_RUN_AGAINST_H
 
-#include "measure/conductor.h"
+#include "run/conductor.h"
 
 struct against {
 	const char *

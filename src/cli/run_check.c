@@ -9,7 +9,7 @@
 #include "cli/population_file.h"
 #include "cli/run_launches.h"
 #include "judge/estimate/pool.h"
-#include "measure/describe.h"
+#include "run/processes/describe.h"
 
 #define EXTENSION 4 /* further launches of what is inconclusive or fails: once, pooled */
 

@@ -4,7 +4,7 @@
 
 #include "cli/result_list.h"
 #include "judge/judge.h"
-#include "measure/conductor.h"
+#include "run/conductor.h"
 
 struct run_check {
 	bool wanted, strict;

@@ -2,7 +2,7 @@
 #ifndef GPUPROOF_CLI_RUN_FLIGHT_H
 #define GPUPROOF_CLI_RUN_FLIGHT_H
 
-#include "measure/conductor.h"
+#include "run/conductor.h"
 
 /* From a probe just taken; `directory`: where results go. The array is the caller's. */
 void flight_collect(const struct probe *probe, const char *directory, struct finding **out,

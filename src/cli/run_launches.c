@@ -7,8 +7,8 @@
 
 #include "base/memory.h"
 #include "judge/estimate/pool.h"
-#include "measure/journal.h"
-#include "measure/signals.h"
+#include "run/journal.h"
+#include "run/processes/signals.h"
 
 char *launch_directory(const char *directory, size_t launch)
 {

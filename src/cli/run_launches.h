@@ -2,7 +2,7 @@
 #ifndef GPUPROOF_CLI_RUN_LAUNCHES_H
 #define GPUPROOF_CLI_RUN_LAUNCHES_H
 
-#include "measure/conductor.h"
+#include "run/conductor.h"
 
 struct launches {
 	struct result *items; /* launch 1, 2, ... */

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "cli/run_launches.h"
-#include "measure/journal.h"
+#include "run/journal.h"
 
 static void count(struct run_left *left, const struct plan *plan, const bool *done)
 {

@@ -2,7 +2,7 @@
 #ifndef GPUPROOF_CLI_RUN_SETUP_H
 #define GPUPROOF_CLI_RUN_SETUP_H
 
-#include "measure/conductor.h"
+#include "run/conductor.h"
 
 struct run_setup {
 	struct config config;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "measure/telemetry_window.h"
+#include "measure/telemetry/telemetry_window.h"
 #include "src/plan/suite.h"
 
 /* Throttled samples are kept: for acceptance they are the finding. */

@@ -4,7 +4,7 @@
 
 #include "measure/phases.h"
 #include "measure/sampling.h"
-#include "measure/world.h"
+#include "measure/world/world.h"
 #include "plan/plan.h"
 #include "result/result.h"
 

@@ -94,7 +94,7 @@ struct telemetry_span {
 	double min, median, max;
 };
 
-/* The condition of the case's first device while its samples were taken (measure/telemetry_window.h). */
+/* The condition of the case's first device while its samples were taken (measure/telemetry/telemetry_window.h). */
 struct telemetry_during {
 	size_t readings;   /* 0: none were taken, and all else but the differences is unknown */
 	double interval;   /* seconds between two; NaN: unknown */
@@ -127,7 +127,7 @@ struct time_quantity {
 	size_t lowest_count, mean_count, highest_count;
 };
 
-/* The condition of one device of a case that lasts (measure/watch.h), and what was found wrong on it. */
+/* The condition of one device of a case that lasts (measure/telemetry/watch.h), and what was found wrong on it. */
 struct watch {
 	char *device, *uuid;
 	double interval; /* seconds */

@@ -11,7 +11,7 @@
 
 #include "base/memory.h"
 #include "kernels/timing.h"
-#include "measure/nursery.h"
+#include "run/processes/fork_server.h"
 #include "measure/readings.h"
 #include "measure/steps.h"
 #include "suites/alloc/alloc.h"

@@ -17,7 +17,7 @@
 
 #include "kernels/soak.h"
 #include "measure/run.h"
-#include "measure/watch.h"
+#include "measure/telemetry/watch.h"
 #include "suites/shared/buffers.h"
 
 enum burn_load { BURN_FP32, BURN_FP16, BURN_FP64, BURN_MEMORY, BURN_LINKS, BURN_LOADS };

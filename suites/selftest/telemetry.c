@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "kernels/timing.h"
-#include "measure/telemetry_window.h"
+#include "measure/telemetry/telemetry_window.h"
 #include "suites/selftest/checks.h"
 #include "suites/selftest/trial.h"
 

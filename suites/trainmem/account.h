@@ -5,7 +5,7 @@
 #ifndef GPUPROOF_TRAINMEM_ACCOUNT_H
 #define GPUPROOF_TRAINMEM_ACCOUNT_H
 
-#include "measure/nursery.h"
+#include "run/processes/fork_server.h"
 #include "suites/trainmem/rulers.h"
 #include "suites/trainmem/training.h"
 

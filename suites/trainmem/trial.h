@@ -5,7 +5,7 @@
 #ifndef GPUPROOF_TRAINMEM_TRIAL_H
 #define GPUPROOF_TRAINMEM_TRIAL_H
 
-#include "measure/nursery.h"
+#include "run/processes/fork_server.h"
 #include "suites/trainmem/account.h"
 
 /* How a smaller card is emulated. */

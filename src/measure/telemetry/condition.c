@@ -1,0 +1,56 @@
+#include "measure/telemetry/condition.h"
+
+#include "base/clock.h"
+
+/* Of a worker's time, at most one part in this many goes into reading links. */
+#define LINK_SHARE 20
+
+static void ask(struct device *device, struct telemetry *out)
+{
+	struct error ignored = ERROR_NONE;
+
+	if (!device || backend_telemetry(device, out, &ignored) != STATUS_OK)
+		telemetry_unknown(out);
+}
+
+void condition_before(struct device *device, struct case_result *result)
+{
+	ask(device, &result->before);
+}
+
+/* -1 where one of the two is unknown, or the counter was reset in between. */
+static int64_t difference(int64_t before, int64_t after)
+{
+	return before >= 0 && after >= before ? after - before : -1;
+}
+
+static void read_links(struct device *device, struct link_watch *watch, struct link_pace *pace,
+		       struct case_result *result)
+{
+	struct error ignored = ERROR_NONE;
+	double start = clock_seconds(), end;
+	int64_t errors;
+
+	if (start < pace->next || backend_link_errors(device, &errors, &ignored) != STATUS_OK)
+		return;
+	end = clock_seconds();
+	pace->next = end + LINK_SHARE * (end - start);
+	result->after.nvlink_errors = errors;
+	if (watch->read)
+		result->during.nvlink_errors = difference(watch->errors, errors);
+	*watch = (struct link_watch){ true, errors };
+}
+
+void condition_after(struct device *device, struct link_watch *watch, struct link_pace *pace,
+		     struct case_result *result)
+{
+	const struct telemetry *a = &result->before, *b = &result->after;
+	struct telemetry_during *during = &result->during;
+
+	ask(device, &result->after);
+	during->ecc_corrected = difference(a->ecc_corrected, b->ecc_corrected);
+	during->ecc_uncorrected = difference(a->ecc_uncorrected, b->ecc_uncorrected);
+	during->pcie_replays = difference(a->pcie_replays, b->pcie_replays);
+	if (device)
+		read_links(device, watch, pace, result);
+}

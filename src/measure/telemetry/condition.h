@@ -1,0 +1,28 @@
+/*
+ * A device's condition before and after a case. Counters of links are slow to read (backend.h), so they are read now
+ * and then: the readings of all devices together take a few per cent of a worker's time.
+ */
+#ifndef GPUPROOF_MEASURE_TELEMETRY_CONDITION_H
+#define GPUPROOF_MEASURE_TELEMETRY_CONDITION_H
+
+#include "device/backend.h"
+#include "result/result.h"
+
+/* What a worker knows of its devices' links; one for each device. A zeroed one knows nothing. */
+struct link_watch {
+	bool read;
+	int64_t errors; /* at the latest reading */
+};
+
+/* When the links of any device are read next, on the host's clock; 0: at once. */
+struct link_pace {
+	double next;
+};
+
+/* Into result->before. `device` NULL: unknown. */
+void condition_before(struct device *device, struct case_result *result);
+/* Into result->after, and the differences into result->during. */
+void condition_after(struct device *device, struct link_watch *watch, struct link_pace *pace,
+		     struct case_result *result);
+
+#endif

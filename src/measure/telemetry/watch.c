@@ -1,0 +1,335 @@
+#include "measure/telemetry/watch.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "measure/world/world.h"
+
+enum quantity {
+	SM_CLOCK,
+	MEMORY_CLOCK,
+	POWER,
+	TEMPERATURE,
+	THROTTLED,
+	READINGS, /* the above have min, mean and max, those below their last value */
+	THROTTLE_REASONS = READINGS,
+	ECC_CORRECTED,
+	ECC_UNCORRECTED,
+	XID_ERRORS,
+	PCIE_GENERATION,
+	PCIE_WIDTH,
+	PCIE_REPLAYS,
+	NVLINK_ERRORS,
+	QUANTITIES
+};
+
+static const struct {
+	const char *name, *unit;
+} names[QUANTITIES] = {
+	[SM_CLOCK] = { "sm_clock_hz", "Hz" },
+	[MEMORY_CLOCK] = { "memory_clock_hz", "Hz" },
+	[POWER] = { "power_watts", "W" },
+	[TEMPERATURE] = { "temperature_celsius", "°C" },
+	[THROTTLED] = { "throttled", "1" },
+	[THROTTLE_REASONS] = { "throttle_reasons", "1" },
+	[ECC_CORRECTED] = { "ecc_corrected", "1" },
+	[ECC_UNCORRECTED] = { "ecc_uncorrected", "1" },
+	[XID_ERRORS] = { "xid_errors", "1" },
+	[PCIE_GENERATION] = { "pcie_generation", "1" },
+	[PCIE_WIDTH] = { "pcie_width", "1" },
+	[PCIE_REPLAYS] = { "pcie_replays", "1" },
+	[NVLINK_ERRORS] = { "nvlink_errors", "1" },
+};
+
+struct interval {
+	double min[READINGS], sum[READINGS], max[READINGS];
+	size_t n[READINGS];
+	double last[QUANTITIES]; /* of those behind READINGS; NaN: unknown */
+};
+
+struct watch_recorder {
+	struct device *device;
+	double reading_seconds, interval_seconds, began;
+	bool threaded, close;
+	pthread_t thread;
+	pthread_mutex_t lock; /* of everything below, and close */
+	pthread_cond_t changed;
+	size_t readings;
+	struct interval *intervals;
+	size_t count, capacity;
+};
+
+/* The one that `seconds` belongs to, and those before it. */
+static struct interval *interval_at(struct watch_recorder *r, double seconds)
+{
+	size_t index = seconds > 0 ? (size_t)(seconds / r->interval_seconds) : 0;
+
+	while (r->count <= index) {
+		ARRAY_GROW(r->intervals, r->count, r->capacity);
+		memset(&r->intervals[r->count], 0, sizeof(*r->intervals));
+		for (size_t q = 0; q < QUANTITIES; q++)
+			r->intervals[r->count].last[q] = (double)NAN;
+		r->count++;
+	}
+	return &r->intervals[index];
+}
+
+static void add_reading(struct interval *i, enum quantity q, double value)
+{
+	if (isnan(value))
+		return;
+	i->min[q] = i->n[q] == 0 || value < i->min[q] ? value : i->min[q];
+	i->max[q] = i->n[q] == 0 || value > i->max[q] ? value : i->max[q];
+	i->sum[q] += value;
+	i->n[q]++;
+}
+
+static void set_last(struct interval *i, enum quantity q, int64_t value)
+{
+	if (value >= 0)
+		i->last[q] = (double)value;
+}
+
+static void add_readings(struct interval *i, const struct telemetry *t)
+{
+	int64_t before = isnan(i->last[THROTTLE_REASONS]) ? 0 : (int64_t)i->last[THROTTLE_REASONS];
+
+	add_reading(i, SM_CLOCK, t->sm_clock_hz);
+	add_reading(i, MEMORY_CLOCK, t->memory_clock_hz);
+	add_reading(i, POWER, t->power_watts);
+	add_reading(i, TEMPERATURE, t->temperature_celsius);
+	if (t->throttle_reasons < 0)
+		return;
+	add_reading(i, THROTTLED, (t->throttle_reasons & THROTTLE_SLOWS) != 0);
+	set_last(i, THROTTLE_REASONS, before | t->throttle_reasons);
+}
+
+void watch_hand_over(struct watch_recorder *r, const struct telemetry *now)
+{
+	struct interval *i;
+
+	if (!r)
+		return;
+	pthread_mutex_lock(&r->lock);
+	i = interval_at(r, clock_seconds() - r->began);
+	set_last(i, ECC_CORRECTED, now->ecc_corrected);
+	set_last(i, ECC_UNCORRECTED, now->ecc_uncorrected);
+	set_last(i, XID_ERRORS, now->xid_errors);
+	set_last(i, PCIE_GENERATION, now->pcie_generation);
+	set_last(i, PCIE_WIDTH, now->pcie_width);
+	set_last(i, PCIE_REPLAYS, now->pcie_replays);
+	set_last(i, NVLINK_ERRORS, now->nvlink_errors);
+	pthread_mutex_unlock(&r->lock);
+}
+
+/* Until the recorder is closed or `seconds` are over; with the lock held, which is given up meanwhile. */
+static void sleep_for(struct watch_recorder *r, double seconds)
+{
+	struct timespec until;
+	int timed_out = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += (time_t)seconds;
+	until.tv_nsec += (long)((seconds - floor(seconds)) * 1e9);
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	while (!timed_out && !r->close)
+		timed_out = pthread_cond_timedwait(&r->changed, &r->lock, &until);
+}
+
+static void *watch(void *context)
+{
+	struct watch_recorder *r = context;
+	struct error ignored = ERROR_NONE;
+
+	pthread_mutex_lock(&r->lock);
+	while (!r->close) {
+		struct telemetry t;
+		enum status status;
+
+		pthread_mutex_unlock(&r->lock);
+		status = backend_telemetry_quick(r->device, &t, &ignored);
+		pthread_mutex_lock(&r->lock);
+		if (status == STATUS_OK && !r->close) {
+			add_readings(interval_at(r, clock_seconds() - r->began), &t);
+			r->readings++;
+		}
+		sleep_for(r, r->reading_seconds);
+	}
+	pthread_mutex_unlock(&r->lock);
+	return NULL;
+}
+
+/* With all signals blocked: they are for the thread that drives the device. */
+static bool start_thread(struct watch_recorder *r)
+{
+	sigset_t all, old;
+	int failed;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	failed = pthread_create(&r->thread, NULL, watch, r);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return !failed;
+}
+
+struct watch_recorder *watch_begin(struct device *device, double reading_seconds,
+					 double interval_seconds)
+{
+	struct watch_recorder *r = xcalloc(1, sizeof(*r));
+	pthread_condattr_t attributes;
+
+	r->device = device;
+	r->reading_seconds = reading_seconds;
+	r->interval_seconds = interval_seconds;
+	r->began = clock_seconds();
+	pthread_mutex_init(&r->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&r->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+	r->threaded = reading_seconds > 0 && device->backend->telemetry_quick && start_thread(r);
+	return r;
+}
+
+/* One array of a quantity over all intervals; none where every value is unknown. */
+static void add_values(const double *values, size_t count, double **out, size_t *out_count)
+{
+	bool known = false;
+
+	for (size_t i = 0; i < count; i++)
+		known = known || !isnan(values[i]);
+	if (!known)
+		return;
+	*out = xcalloc(count, sizeof(**out));
+	memcpy(*out, values, count * sizeof(**out));
+	*out_count = count;
+}
+
+/* min, mean and max of all quantities in order, `count` values each. */
+static double *matrix_of(const struct watch_recorder *r)
+{
+	double *matrix = xcalloc(3 * QUANTITIES * (r->count + 1), sizeof(*matrix)), *at = matrix;
+
+	for (size_t q = 0; q < QUANTITIES; q++) {
+		for (size_t part = 0; part < 3; part++) {
+			for (size_t i = 0; i < r->count; i++) {
+				const struct interval *v = &r->intervals[i];
+				double n = q < READINGS ? (double)v->n[q] : 0;
+				const double values[] = { v->min[q < READINGS ? q : 0],
+							  v->sum[q < READINGS ? q : 0] / n,
+							  v->max[q < READINGS ? q : 0] };
+
+				*at++ = n > 0                          ? values[part]
+					: q >= READINGS && part == 2 ? v->last[q]
+								     : (double)NAN;
+			}
+		}
+	}
+	return matrix;
+}
+
+static void fill(struct watch *out, const double *matrix, size_t count)
+{
+	for (size_t q = 0; q < QUANTITIES; q++) {
+		struct time_quantity t = { 0 };
+
+		if (q != THROTTLED) { /* yes or no: how often is all there is to say */
+			add_values(matrix + 3 * q * count, count, &t.lowest, &t.lowest_count);
+			add_values(matrix + (3 * q + 2) * count, count, &t.highest, &t.highest_count);
+		}
+		add_values(matrix + (3 * q + 1) * count, count, &t.mean, &t.mean_count);
+		if (!t.lowest_count && !t.mean_count && !t.highest_count)
+			continue;
+		t.name = xstrdup(names[q].name);
+		t.unit = xstrdup(names[q].unit);
+		ARRAY_GROW(out->quantities, out->quantity_count, out->quantity_capacity);
+		out->quantities[out->quantity_count++] = t;
+	}
+}
+
+void watch_end(struct watch_recorder *r, struct watch *out)
+{
+	double *matrix;
+
+	memset(out, 0, sizeof(*out));
+	out->interval = (double)NAN;
+	if (!r)
+		return;
+	pthread_mutex_lock(&r->lock);
+	r->close = true;
+	pthread_cond_signal(&r->changed);
+	pthread_mutex_unlock(&r->lock);
+	if (r->threaded)
+		pthread_join(r->thread, NULL);
+	pthread_cond_destroy(&r->changed);
+	pthread_mutex_destroy(&r->lock);
+	matrix = matrix_of(r);
+	out->device = xstrdup(r->device->info.id);
+	out->uuid = xstrdup(r->device->info.uuid);
+	out->interval = r->interval_seconds;
+	out->readings = r->readings;
+	fill(out, matrix, r->count);
+	free(matrix);
+	free(r->intervals);
+	free(r);
+}
+
+/* As JSON, which knows how to write and read all of it. */
+static char *to_text(struct watch *mine, size_t *length)
+{
+	struct case_result carrier;
+	char *text;
+
+	case_result_init(&carrier);
+	carrier.watches = mine;
+	carrier.watch_count = 1;
+	text = case_result_to_json(&carrier);
+	*length = strlen(text);
+	return text;
+}
+
+static void take_text(const char *text, size_t length, struct case_result *result)
+{
+	struct error ignored = ERROR_NONE;
+	struct case_result carrier;
+
+	if (case_result_from_json(&carrier, text, length, &ignored) != STATUS_OK)
+		return;
+	if (carrier.watch_count) {
+		ARRAY_GROW(result->watches, result->watch_count, result->watch_capacity);
+		result->watches[result->watch_count++] = carrier.watches[0];
+		memset(&carrier.watches[0], 0, sizeof(carrier.watches[0]));
+	}
+	case_result_release(&carrier);
+}
+
+void watch_gather(struct world *world, struct watch *mine, struct case_result *result)
+{
+	size_t own_length;
+	char *own_text = to_text(mine, &own_length);
+
+	for (int rank = 0; rank < world->size; rank++) {
+		size_t length = own_length;
+		char *text;
+
+		world_broadcast(world, rank, &length, sizeof(length));
+		text = xcalloc(length + 1, 1);
+		if (rank == world->rank)
+			memcpy(text, own_text, length);
+		world_broadcast_long(world, rank, text, length);
+		if (world->rank == 0)
+			take_text(text, length, result);
+		free(text);
+	}
+	free(own_text);
+	watch_release(mine);
+}

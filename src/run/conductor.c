@@ -1,0 +1,410 @@
+/*
+ * The run as a whole: which cases are left, who carries them out, what is kept. Processes and pipes are
+ * supervise.c's business, the file journal.c's.
+ */
+#include "run/conductor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "run/processes/describe.h"
+#include "run/header.h"
+#include "run/journal.h"
+#include "run/progress.h"
+#include "measure/run.h"
+#include "run/processes/signals.h"
+#include "run/supervise.h"
+#include "measure/yardstick.h"
+#include "src/plan/suite.h"
+
+#define START_SECONDS 120.0 /* opening eight GPUs without persistence mode takes most of a minute */
+#define LOG_NAME "worker.log"
+/* Workers in a row that may hang before the rest of their suite is given up: each costs a case's whole time limit. */
+#define HANGS_IN_A_ROW 8
+
+struct conductor {
+	const struct plan *plan;
+	const struct conduct_options *options;
+	struct journal journal;
+	struct control *control;
+	struct progress progress;
+	struct case_result *cases; /* by index in the plan */
+	bool *done;                /* needs nothing any more */
+	bool *partial;             /* interrupted: kept, but not done */
+	int log;
+	bool hears; /* signals */
+	double earlier_seconds; /* of the run that this one continues */
+	struct losses lost;
+	struct yardstick yardstick;
+};
+
+static void started(void *context, size_t index)
+{
+	struct conductor *k = context;
+
+	progress_started(&k->progress, &k->plan->cases[index]);
+}
+
+static void progressed(void *context, size_t samples, double median, double half_width)
+{
+	struct conductor *k = context;
+
+	(void)samples;
+	progress_sampled(&k->progress, median, half_width);
+}
+
+static void stopping(void *context)
+{
+	struct conductor *k = context;
+
+	progress_note(&k->progress, "stopping after this sample, at the latest in %g s; once more to stop at once",
+		      SUPERVISE_STOP_SECONDS);
+}
+
+static enum status settled(void *context, size_t index, bool partial, struct case_result *c,
+			   struct error *err)
+{
+	struct conductor *k = context;
+	enum status status;
+
+	/* A worker that was lost before a case began, or with several at once, is not forgotten because the next one went well. */
+	losses_tell(&k->lost, c);
+	status = journal_append(&k->journal, partial, c, err);
+	if (status != STATUS_OK) {
+		case_result_release(c);
+		return status;
+	}
+	k->cases[index] = *c;
+	k->done[index] = !partial;
+	k->partial[index] = partial;
+	progress_settled(&k->progress, &k->plan->cases[index], c);
+	return STATUS_OK;
+}
+
+static enum status settle_unrun(struct conductor *k, size_t index, enum case_status status,
+				const char *reason, struct error *err)
+{
+	struct case_result c;
+
+	describe_case(k->plan, &k->plan->cases[index], &c);
+	describe_outcome(&c, status, reason);
+	c.started_seconds = clock_seconds() - k->control->began;
+	return settled(k, index, false, &c, err);
+}
+
+/*
+ * Collects what is left to do and can be done by the team of the first case left, from wherever in the plan it is:
+ * starting a team (contexts, communicators) takes longer than many a case. Returns how many there are.
+ */
+static size_t next_group(const struct conductor *k, size_t *cases)
+{
+	const struct plan *plan = k->plan;
+	const struct plan_case *largest = NULL;
+	size_t count = 0;
+
+	for (size_t i = 0; i < plan->case_count; i++) {
+		const struct plan_case *c = &plan->cases[i];
+
+		if (k->done[i] || (largest && !team_serves(largest, c)))
+			continue;
+		largest = largest ? team_larger(largest, c) : c;
+		cases[count++] = i;
+	}
+	return count;
+}
+
+/* How many of `cases` are of the suite of the first one, from there on. */
+static size_t same_suite(const struct plan *plan, const size_t *cases, size_t count)
+{
+	size_t n = 0;
+
+	while (n < count && plan->cases[cases[n]].suite == plan->cases[cases[0]].suite)
+		n++;
+	return n;
+}
+
+static enum status give_up(struct conductor *k, const size_t *cases, size_t count,
+			   const char *reason, struct error *err)
+{
+	enum status status = STATUS_OK;
+	char *text = xasprintf("not attempted, workers of this suite keep dying: %s", reason);
+
+	for (size_t i = 0; i < count && status == STATUS_OK; i++)
+		status = settle_unrun(k, cases[i], CASE_ERROR, text, err);
+	free(text);
+	return status;
+}
+
+/* In the journal at once: behind the last case no other one will tell of it. */
+static enum status take_loss(struct conductor *k, struct lost_worker *lost, bool repeated,
+			     struct error *err)
+{
+	enum status status;
+
+	if (!lost->reason)
+		return STATUS_OK;
+	fprintf(stderr, "gpuproof: a worker was lost%s: %s\n",
+		repeated ? ", and what it did is done again" : " behind its last case", lost->reason);
+	status = journal_append_lost(&k->journal, lost, err);
+	losses_add(&k->lost, lost);
+	return status;
+}
+
+/* Workers one after the other until all `cases` are settled or a stop is asked for. */
+static enum status run_group(struct conductor *k, const size_t *cases, size_t count,
+			     struct error *err)
+{
+	const struct supervisor supervisor = {
+		.plan = k->plan,
+		.control = k->control,
+		.log = k->log,
+		.context = k,
+		.start_seconds =
+			k->options->start_seconds > 0 ? k->options->start_seconds : START_SECONDS,
+		.started = started,
+		.progressed = progressed,
+		.settled = settled,
+		.stopping = stopping,
+	};
+	int idle = 0, hangs = 0;
+
+	atomic_store(&k->control->alone, 0);
+	while (count > 0 && !signals_stops()) {
+		struct life life;
+		size_t given_up;
+
+		if (supervise(&supervisor, cases, count, &life, err) != STATUS_OK) {
+			lost_worker_release(&life.lost);
+			return err->status;
+		}
+		cases += life.settled;
+		count -= life.settled;
+		if (take_loss(k, &life.lost, count > 0, err) != STATUS_OK)
+			return err->status;
+		idle = life.settled ? 0 : idle + 1;
+		hangs = life.hung && life.settled <= 1 ? hangs + 1 : 0;
+		if (!count || signals_stops() || (idle < 2 && hangs < HANGS_IN_A_ROW))
+			continue;
+		given_up = same_suite(k->plan, cases, count);
+		if (give_up(k, cases, given_up,
+			    life.reason[0] ? life.reason : "they end without a word",
+			    err) != STATUS_OK)
+			return err->status;
+		cases += given_up;
+		count -= given_up;
+		idle = hangs = 0;
+	}
+	return STATUS_OK;
+}
+
+static enum status settle_skipped(struct conductor *k, struct error *err)
+{
+	for (size_t i = 0; i < k->plan->case_count; i++) {
+		const char *reason = k->plan->cases[i].skip_reason;
+
+		if (reason && !k->done[i] &&
+		    settle_unrun(k, i, CASE_SKIPPED, reason, err) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+static enum status run_all(struct conductor *k, struct error *err)
+{
+	size_t *cases = xcalloc(k->plan->case_count, sizeof(*cases)), count;
+	enum status status = settle_skipped(k, err);
+
+	while (status == STATUS_OK && !signals_stops() && (count = next_group(k, cases)) > 0)
+		status = run_group(k, cases, count, err);
+	free(cases);
+	if (status == STATUS_OK && signals_stops())
+		status = error_set(err, STATUS_INTERRUPTED, "interrupted");
+	return status;
+}
+
+static double earlier_seconds(const struct conductor *k)
+{
+	double latest = 0;
+
+	for (size_t i = 0; i < k->plan->case_count; i++) {
+		double end = k->cases[i].started_seconds + k->cases[i].seconds;
+
+		if (k->done[i] && end > latest)
+			latest = end;
+	}
+	return latest;
+}
+
+/* What is wrong with the journal itself journal_resume() says. */
+static enum status check_host(const char *directory, const struct probe *probe, struct error *err)
+{
+	struct error unread = ERROR_NONE;
+	struct result header = { 0 };
+	enum status status = STATUS_OK;
+
+	if (journal_read_header(directory, &header, &unread) != STATUS_OK)
+		return STATUS_OK;
+	if (header_same_host(&header, probe, err) != STATUS_OK)
+		status = error_prefix(err, "%s cannot be continued", directory);
+	result_release(&header);
+	return status;
+}
+
+static enum status open_journal(struct conductor *k, const struct probe *probe,
+				struct result *result, struct error *err)
+{
+	const struct conduct_options *options = k->options;
+
+	if (options->resume && check_host(options->directory, probe, err) != STATUS_OK)
+		return err->status;
+	if (options->resume)
+		return journal_resume(&k->journal, options->directory, k->plan, result, k->cases,
+				      k->done, &k->lost, err);
+	header_fill(result, k->plan, probe, options->command);
+	return journal_create(&k->journal, options->directory, result, k->plan, err);
+}
+
+static enum status open_rest(struct conductor *k, struct error *err)
+{
+	char *path = xasprintf("%s/%s", k->options->directory, LOG_NAME);
+
+	k->log = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	if (k->log < 0)
+		error_errno(err, "%s", path);
+	free(path);
+	if (k->log < 0)
+		return err->status;
+	k->control = mmap(NULL, sizeof(*k->control), PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (k->control == MAP_FAILED) {
+		k->control = NULL;
+		return error_errno(err, "shared memory");
+	}
+	k->earlier_seconds = earlier_seconds(k);
+	k->control->began = clock_seconds() - k->earlier_seconds;
+	k->hears = signals_begin(err) == STATUS_OK;
+	return k->hears ? STATUS_OK : err->status;
+}
+
+static void close_all(struct conductor *k)
+{
+	if (k->hears)
+		signals_end();
+	journal_close(&k->journal);
+	if (k->log >= 0) {
+		/* An empty log says nothing. */
+		if (lseek(k->log, 0, SEEK_END) == 0) {
+			char *path = xasprintf("%s/%s", k->options->directory, LOG_NAME);
+
+			unlink(path);
+			free(path);
+		}
+		close(k->log);
+	}
+	if (k->control)
+		munmap(k->control, sizeof(*k->control));
+	losses_release(&k->lost);
+	free(k->cases);
+	free(k->done);
+	free(k->partial);
+}
+
+/* Moves the cases into the result, in the plan's order. */
+static void collect(struct conductor *k, struct result *result, enum status status)
+{
+	static const char *const states[] = { "complete", "interrupted", "incomplete" };
+	int state = status == STATUS_OK ? 0 : status == STATUS_INTERRUPTED ? 1 : 2;
+	char now[32];
+
+	for (size_t i = 0; i < k->plan->case_count; i++)
+		if (k->done[i] || k->partial[i])
+			*result_add_case(result) = k->cases[i];
+	/* Lost behind the last case of all. */
+	if (result->case_count)
+		losses_tell(&k->lost, &result->cases[result->case_count - 1]);
+	clock_iso8601(now, sizeof(now));
+	free(result->finished);
+	/* Someone may have set the clock back meanwhile. */
+	result->finished = xstrdup(strcmp(now, result->started) < 0 ? result->started : now);
+	free(result->state);
+	result->state = xstrdup(states[state]);
+	result->seconds = k->control ? clock_seconds() - k->control->began : 0;
+	yardstick_store(&k->yardstick, result);
+}
+
+/* What needs several cases of a run. */
+static void derive(const struct conductor *k, struct result *result)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < k->plan->case_count; i++) {
+		const struct plan_case *c = &k->plan->cases[i];
+		struct run run = { .c = c };
+
+		if (!k->done[i] && !k->partial[i])
+			continue;
+		run.result = &result->cases[at++];
+		if (c->suite->derive && run.result->status == CASE_OK)
+			c->suite->derive(&run, result);
+	}
+}
+
+static enum status write_result(const struct conductor *k, const struct result *result,
+				struct error *err)
+{
+	char *path = xasprintf("%s/result.json", k->options->directory);
+	enum status status = result_write(result, path, err);
+
+	free(path);
+	return status;
+}
+
+enum status conduct_resume_header(const char *directory, struct result *header, struct error *err)
+{
+	return journal_read_header(directory, header, err);
+}
+
+enum status conduct(const struct plan *plan, const struct probe *probe,
+		    const struct conduct_options *options, struct result *result, struct error *err)
+{
+	struct conductor k = {
+		.plan = plan, .options = options, .journal = { .fd = -1 }, .log = -1
+	};
+	struct error write_error = ERROR_NONE;
+	enum status status;
+
+	memset(result, 0, sizeof(*result));
+	k.cases = xcalloc(plan->case_count, sizeof(*k.cases));
+	k.done = xcalloc(plan->case_count, sizeof(*k.done));
+	k.partial = xcalloc(plan->case_count, sizeof(*k.partial));
+	status = open_journal(&k, probe, result, err);
+	if (status == STATUS_OK) {
+		status = open_rest(&k, err);
+		if (status == STATUS_OK) {
+			progress_begin(&k.progress, plan, k.done, options->quiet);
+			signals_attend(true);
+			yardstick_take(&k.yardstick);
+			status = run_all(&k, err);
+			yardstick_take(&k.yardstick);
+			signals_attend(false);
+			progress_end(&k.progress);
+		}
+		if (options->stopped_by)
+			*options->stopped_by = signals_last_stop();
+		collect(&k, result, status);
+		derive(&k, result);
+		if (write_result(&k, result, &write_error) != STATUS_OK && status == STATUS_OK)
+			status = error_set(err, write_error.status, "%s", write_error.message);
+	} else {
+		result_release(result); /* nothing was begun */
+	}
+	close_all(&k);
+	return status;
+}

@@ -1,0 +1,153 @@
+#include "run/header.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "run/processes/run_settings.h"
+
+static char *random_id(void)
+{
+	unsigned char bytes[8];
+	uint64_t number = 0;
+
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		snprintf((char *)bytes, sizeof(bytes), "%.5f", clock_seconds());
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		number = number << 8 | bytes[i];
+	return xasprintf("%016" PRIx64, number);
+}
+
+static char *section_name(const struct section *section)
+{
+	const char *name = section->name ? section->name : "",
+		   *label = section->label ? section->label : "";
+
+	return xasprintf("%s%s%s%s%s", section->kind, *name ? " " : "", name, *label ? " " : "",
+			 label);
+}
+
+static char *setting_text(const struct setting *setting)
+{
+	struct text text = TEXT_EMPTY;
+
+	for (size_t i = 0; i < setting->count; i++)
+		text_addf(&text, "%s%s", i ? ", " : "", setting->values[i].text);
+	return text_detach(&text);
+}
+
+static void fill_settings(struct result *result, const struct config *config)
+{
+	size_t capacity = 0;
+
+	for (size_t i = 0; i < config->count; i++) {
+		const struct section *section = &config->sections[i];
+
+		for (size_t j = 0; j < section->count; j++) {
+			const struct setting *setting = &section->settings[j];
+
+			ARRAY_GROW(result->settings, result->setting_count, capacity);
+			result->settings[result->setting_count++] = (struct result_setting){
+				.section = section_name(section),
+				.key = xstrdup(setting->key->name),
+				.value = setting_text(setting),
+				.origin = xstrdup(setting->origin),
+			};
+		}
+	}
+}
+
+static void fill_config(struct result *result, const struct config *config)
+{
+	struct text text = TEXT_EMPTY;
+
+	config_write(config, 0, &text);
+	result->config_text = text_detach(&text);
+	result->config_name = xstrdup(config->name);
+	fill_settings(result, config);
+}
+
+static void fill_machine(struct result *result, const struct plan *plan, const struct probe *probe)
+{
+	result->environment = xcalloc(probe->fact_count, sizeof(*result->environment));
+	result->environment_count = probe->fact_count;
+	for (size_t i = 0; i < probe->fact_count; i++)
+		result->environment[i] = (struct fact){ .name = xstrdup(probe->facts[i].name),
+							.value = xstrdup(probe->facts[i].value) };
+	result->devices = xcalloc(plan->device_count, sizeof(*result->devices));
+	result->device_count = plan->device_count;
+	for (size_t i = 0; i < plan->device_count; i++)
+		result->devices[i] = plan->devices[i];
+}
+
+/*
+ * Who asked for all devices did not get those that failed when they were listed, and a run on the others must not look
+ * whole; who named some knows why.
+ */
+static void fill_lost(struct result *result, const struct config *config, const struct probe *probe)
+{
+	const char *wanted = section_text(config_section(config, "run", ""), "devices");
+	size_t capacity = 0;
+
+	for (size_t i = 0; i < probe->finding_count && strcmp(wanted, "all") == 0; i++) {
+		const struct finding *f = &probe->findings[i];
+		struct finding lost = { .severity = SEVERITY_ERROR, .subject = FINDING_LOST };
+
+		if (f->severity != SEVERITY_ERROR ||
+		    !text_starts_with(f->subject, PROBE_NO_DEVICE))
+			continue;
+		snprintf(lost.text, sizeof(lost.text), "%s is there, but cannot be used: %.250s",
+			 f->subject + strlen(PROBE_NO_DEVICE), f->text);
+		ARRAY_GROW(result->preflight, result->preflight_count, capacity);
+		result->preflight[result->preflight_count++] = lost;
+	}
+}
+
+void header_fill(struct result *result, const struct plan *plan, const struct probe *probe,
+		 const char *command)
+{
+	struct run_settings settings = run_settings_from(plan->config);
+	char now[32];
+
+	clock_iso8601(now, sizeof(now));
+	result->version = RESULT_VERSION;
+	result->gpuproof_version = xstrdup(GPUPROOF_VERSION);
+	result->run_id = random_id();
+	result->label = xstrdup(settings.label);
+	result->started = xstrdup(now);
+	result->finished = xstrdup("");
+	result->state = xstrdup("incomplete"); /* until the run has ended otherwise */
+	result->command = xstrdup(command ? command : "");
+	result->seed = settings.seed;
+	result->planned = plan->case_count;
+	fill_config(result, plan->config);
+	fill_machine(result, plan, probe);
+	fill_lost(result, plan->config, probe);
+}
+
+static bool tells_itself(const struct result *then)
+{
+	for (size_t i = 0; i < then->device_count; i++)
+		if (!*then->devices[i].uuid)
+			return false;
+	return true;
+}
+
+enum status header_same_host(const struct result *then, const struct probe *now, struct error *err)
+{
+	const char *before = result_fact(then, "hostname"), *here = NULL;
+
+	for (size_t i = 0; i < now->fact_count; i++)
+		if (strcmp(now->facts[i].name, "hostname") == 0)
+			here = now->facts[i].value;
+	if (tells_itself(then) || !before || !here || strcmp(before, here) == 0)
+		return STATUS_OK;
+	return error_set(err, STATUS_USAGE,
+			 "the run began on the host %.100s, this is %.100s: two CPUs must not share a result",
+			 before, here);
+}

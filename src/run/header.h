@@ -1,0 +1,17 @@
+/* What is known about a run before its first case: the result without cases, and the journal's first line. */
+#ifndef GPUPROOF_RUN_HEADER_H
+#define GPUPROOF_RUN_HEADER_H
+
+#include "run/conductor.h"
+
+/* Fills the zeroed `result`. */
+void header_fill(struct result *result, const struct plan *plan, const struct probe *probe,
+		 const char *command);
+
+/*
+ * Whether the run that began with the header `then` may go on on this host: a CPU has no UUID that tells it from another,
+ * so where a device has none the host's name must be the same, as far as both are known. STATUS_USAGE.
+ */
+enum status header_same_host(const struct result *then, const struct probe *now, struct error *err);
+
+#endif

@@ -1,0 +1,491 @@
+#include "run/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "run/processes/message.h"
+#include "result/result_check.h"
+
+#define OPENING "{\"journal\":1,\"plan\":\""
+#define MIDDLE "\",\"header\":"
+#define FINGERPRINT_LENGTH 16
+
+/* FNV-1a of the cases' ids: two plans with the same fingerprint have the same cases in the same order. */
+static void fingerprint_of(const struct plan *plan, char out[FINGERPRINT_LENGTH + 1])
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < plan->case_count; i++) {
+		/* With the terminating zero, so that ids cannot run together. */
+		for (const char *s = plan->cases[i].id;; s++) {
+			hash = (hash ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
+			if (!*s)
+				break;
+		}
+	}
+	snprintf(out, FINGERPRINT_LENGTH + 1, "%016" PRIx64, hash);
+}
+
+static enum status make_directories(const char *path, struct error *err)
+{
+	char *copy = xstrdup(path);
+	enum status status = STATUS_OK;
+
+	for (char *at = copy + 1; status == STATUS_OK && *copy; at++) {
+		char was = *at;
+
+		if (was != '/' && was != '\0')
+			continue;
+		*at = '\0';
+		if (mkdir(copy, 0777) != 0 && errno != EEXIST)
+			status = error_errno(err, "directory %s", copy);
+		*at = was;
+		if (was == '\0')
+			break;
+	}
+	free(copy);
+	return status;
+}
+
+/*
+ * A POSIX lock: forked workers do not inherit it, so a worker that outlives a killed conductor (stuck in a driver)
+ * does not block --resume; and it tells who holds it.
+ */
+static enum status lock(int fd, const char *path, struct error *err)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	if (fcntl(fd, F_SETLK, &lock) == 0)
+		return STATUS_OK;
+	if (errno != EACCES && errno != EAGAIN)
+		return error_errno(err, "lock on %s", path);
+	if (fcntl(fd, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
+		lock.l_pid = 0;
+	return error_set(err, STATUS_IO,
+			 "%s: another gpuproof (process %ld) is running in this directory", path,
+			 (long)lock.l_pid);
+}
+
+/* A pipe in the journal's place would be waited for for ever, and cannot be continued. */
+static enum status check_file(const struct journal *journal, struct error *err)
+{
+	struct stat about;
+
+	if (fstat(journal->fd, &about) != 0)
+		return error_errno(err, "%s", journal->path);
+	if (!S_ISREG(about.st_mode))
+		return error_set(err, STATUS_USAGE, "%s is no file, so no journal of gpuproof", journal->path);
+	return STATUS_OK;
+}
+
+static enum status open_locked(struct journal *journal, const char *directory, int flags,
+			       struct error *err)
+{
+	journal->path = xasprintf("%s/%s", directory, JOURNAL_NAME);
+	journal->fd = open(journal->path, O_RDWR | O_CLOEXEC | O_NONBLOCK | flags, 0666);
+	/* In a new one: its directory is a link to nowhere. */
+	if (journal->fd < 0 && errno == ENOENT && !(flags & O_CREAT))
+		return error_set(err, STATUS_USAGE, "%s: there is no run to continue",
+				 journal->path);
+	if (journal->fd < 0)
+		return error_errno(err, "%s", journal->path);
+	if (check_file(journal, err) != STATUS_OK)
+		return err->status;
+	return lock(journal->fd, journal->path, err);
+}
+
+static enum status read_all(int fd, const char *path, struct text *out, struct error *err)
+{
+	char block[65536];
+	ssize_t n;
+
+	while ((n = pread(fd, block, sizeof(block), (off_t)out->length)) != 0) {
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return error_errno(err, "%s", path);
+		text_add_bytes(out, block, (size_t)n);
+	}
+	return STATUS_OK;
+}
+
+/* The lengths of what stands before the header in the first line, and of that line; 0 when there is no such line. */
+static size_t header_line(const struct text *content, size_t *before)
+{
+	const char *end = content->length ? memchr(content->data, '\n', content->length) : NULL;
+
+	*before = strlen(OPENING) + FINGERPRINT_LENGTH + strlen(MIDDLE);
+	if (!end || (size_t)(end - content->data) < *before + 2 || end[-1] != '}' ||
+	    !text_starts_with(content->data, OPENING) ||
+	    !text_starts_with(content->data + *before - strlen(MIDDLE), MIDDLE))
+		return 0;
+	return (size_t)(end - content->data);
+}
+
+/*
+ * Whether all that is there is a part of a first line, so that nothing is lost by writing over it. A power cut leaves zeros
+ * where the file was longer than what had reached the disk.
+ */
+static bool was_torn(const struct text *content)
+{
+	size_t length = content->length, known = strlen(OPENING);
+
+	while (length && content->data[length - 1] == '\0')
+		length--;
+	if (length < known)
+		known = length;
+	return !length || (memcmp(content->data, OPENING, known) == 0 &&
+			   !memchr(content->data, '\n', length));
+}
+
+static enum status parse_header(const struct text *content, const char *path, struct result *header,
+				struct error *err)
+{
+	size_t before, length = header_line(content, &before);
+
+	if (!length && was_torn(content))
+		return error_set(
+			err, STATUS_USAGE,
+			"%s: the run was ended before its first line was written; start it anew",
+			path);
+	if (!length)
+		return error_set(err, STATUS_USAGE, "%s is no journal of gpuproof", path);
+	if (result_header_from_json(header, content->data + before, length - before - 1, err) !=
+	    STATUS_OK)
+		return error_prefix(err, "%s:1", path);
+	return STATUS_OK;
+}
+
+static enum status open_unlocked(struct journal *journal, const char *directory, struct error *err)
+{
+	journal->path = xasprintf("%s/%s", directory, JOURNAL_NAME);
+	journal->fd = open(journal->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (journal->fd >= 0)
+		return check_file(journal, err);
+	return error_set(err, STATUS_USAGE, "%s: no run to continue: %s", journal->path,
+			 strerror(errno));
+}
+
+enum status journal_read_header(const char *directory, struct result *header, struct error *err)
+{
+	struct journal journal = { .fd = -1 };
+	struct text content = TEXT_EMPTY;
+	enum status status = open_unlocked(&journal, directory, err);
+
+	if (status == STATUS_OK)
+		status = read_all(journal.fd, journal.path, &content, err);
+	if (status == STATUS_OK)
+		status = parse_header(&content, journal.path, header, err);
+	journal_close(&journal);
+	text_release(&content);
+	return status;
+}
+
+static enum status append_line(struct journal *journal, const struct text *line, struct error *err)
+{
+	if (lseek(journal->fd, journal->size, SEEK_SET) >= 0 &&
+	    write_all(journal->fd, line->data, line->length) && fsync(journal->fd) == 0) {
+		journal->size += (off_t)line->length;
+		return STATUS_OK;
+	}
+	error_errno(err, "%s cannot be written", journal->path);
+	/* Half a line helps nobody; where it cannot be taken back, --resume does. */
+	return ftruncate(journal->fd, journal->size) == 0 ? STATUS_IO : err->status;
+}
+
+static enum status write_header(struct journal *journal, const struct result *header,
+				const struct plan *plan, struct error *err)
+{
+	char fingerprint[FINGERPRINT_LENGTH + 1];
+	char *json = result_header_to_json(header);
+	struct text line = TEXT_EMPTY;
+	enum status status;
+
+	fingerprint_of(plan, fingerprint);
+	text_addf(&line, "%s%s%s%s}\n", OPENING, fingerprint, MIDDLE, json);
+	status = append_line(journal, &line, err);
+	text_release(&line);
+	free(json);
+	return status;
+}
+
+/* So that the file's name survives a power cut as well. */
+static void sync_directory(const char *directory)
+{
+	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	fsync(fd);
+	close(fd);
+}
+
+static enum status holds_a_run(const char *directory, struct error *err)
+{
+	struct text word = TEXT_EMPTY;
+
+	text_add_shell_word(&word, directory);
+	error_set(err, STATUS_USAGE,
+		  "%s holds a run already; continue it with --resume %s, or choose another "
+		  "directory",
+		  directory, word.data);
+	text_release(&word);
+	return err->status;
+}
+
+static enum status vacant(const struct text *content, const char *directory, struct error *err)
+{
+	size_t before;
+
+	if (header_line(content, &before))
+		return holds_a_run(directory, err);
+	if (!was_torn(content))
+		return error_set(err, STATUS_USAGE,
+				 "%s/%s is no journal of gpuproof; choose another directory",
+				 directory, JOURNAL_NAME);
+	return STATUS_OK;
+}
+
+enum status journal_vacant(const char *directory, struct error *err)
+{
+	struct journal journal = { .fd = -1 };
+	struct text content = TEXT_EMPTY;
+	struct error unread = ERROR_NONE;
+	enum status status = STATUS_OK;
+
+	/* What cannot be read says so when it is written. */
+	if (open_unlocked(&journal, directory, &unread) == STATUS_OK &&
+	    read_all(journal.fd, journal.path, &content, &unread) == STATUS_OK)
+		status = vacant(&content, directory, err);
+	journal_close(&journal);
+	text_release(&content);
+	return status;
+}
+
+enum status journal_create(struct journal *journal, const char *directory,
+			   const struct result *header, const struct plan *plan, struct error *err)
+{
+	struct text content = TEXT_EMPTY;
+	enum status status = make_directories(directory, err);
+
+	*journal = (struct journal){ .fd = -1 };
+	if (status == STATUS_OK)
+		status = open_locked(journal, directory, O_CREAT, err);
+	if (status == STATUS_OK)
+		status = read_all(journal->fd, journal->path, &content, err);
+	if (status == STATUS_OK)
+		status = vacant(&content, directory, err);
+	if (status == STATUS_OK && ftruncate(journal->fd, 0) != 0)
+		status = error_errno(err, "%s", journal->path);
+	if (status == STATUS_OK)
+		status = write_header(journal, header, plan, err);
+	if (status == STATUS_OK)
+		sync_directory(directory);
+	else
+		journal_close(journal);
+	text_release(&content);
+	return status;
+}
+
+static enum status same_devices(const struct result *header, const struct plan *plan,
+				struct error *err)
+{
+	for (size_t i = 0; i < header->device_count || i < plan->device_count; i++) {
+		const struct device_info *then =
+			i < header->device_count ? &header->devices[i] : NULL;
+		const struct device_info *now = i < plan->device_count ? &plan->devices[i] : NULL;
+
+		if (then && now && strcmp(then->id, now->id) == 0 &&
+		    strcmp(then->name, now->name) == 0 && strcmp(then->uuid, now->uuid) == 0)
+			continue;
+		return error_set(
+			err, STATUS_USAGE,
+			"the devices have changed since the run began: then %s %s %s, now %s %s %s",
+			then ? then->id : "none", then ? then->name : "", then ? then->uuid : "",
+			now ? now->id : "none", now ? now->name : "", now ? now->uuid : "");
+	}
+	return STATUS_OK;
+}
+
+static enum status same_plan(const struct text *content, const struct result *header,
+			     const struct plan *plan, struct error *err)
+{
+	char fingerprint[FINGERPRINT_LENGTH + 1];
+
+	if (same_devices(header, plan, err) != STATUS_OK)
+		return err->status;
+	fingerprint_of(plan, fingerprint);
+	if (memcmp(content->data + strlen(OPENING), fingerprint, FINGERPRINT_LENGTH) != 0)
+		return error_set(
+			err, STATUS_USAGE,
+			"the plan is another one: %zu cases by gpuproof %s then, %zu cases now",
+			header->planned, header->gpuproof_version, plan->case_count);
+	return STATUS_OK;
+}
+
+static size_t case_index(const struct plan *plan, const char *id)
+{
+	for (size_t i = 0; i < plan->case_count; i++)
+		if (strcmp(plan->cases[i].id, id) == 0)
+			return i;
+	return plan->case_count;
+}
+
+/* A finished case tells of those before it; one that was interrupted is done again, and its successor tells. */
+static bool take_lost(const struct message *message, struct losses *lost)
+{
+	struct error err = ERROR_NONE;
+	struct lost_worker one;
+
+	if (lost_worker_from_json(&one, message->json, message->json_length, &err) != STATUS_OK)
+		return false;
+	losses_add(lost, &one);
+	return true;
+}
+
+/* Takes what one line tells. False when it is damaged. */
+static bool take_line(const struct plan *plan, const char *line, size_t length,
+		      struct case_result *cases, bool *done, struct losses *lost)
+{
+	struct error err = ERROR_NONE;
+	struct case_result c;
+	struct message message;
+	size_t index;
+
+	if (!message_parse(line, length, &message))
+		return false;
+	if (message.kind == MESSAGE_PARTIAL)
+		return true; /* done again */
+	if (message.kind == MESSAGE_LOST)
+		return take_lost(&message, lost);
+	if (message.kind != MESSAGE_CASE ||
+	    case_result_from_json(&c, message.json, message.json_length, &err) != STATUS_OK)
+		return false;
+	index = case_index(plan, c.id);
+	if (index == plan->case_count || done[index] ||
+	    case_result_check(&c, SAMPLES_REQUIRED, NULL, &err) != STATUS_OK) {
+		case_result_release(&c);
+		return false;
+	}
+	cases[index] = c;
+	done[index] = true;
+	losses_release(lost);
+	return true;
+}
+
+/* Returns the length of all that counts. `path` NULL: says nothing about what does not. */
+static off_t take_lines(const char *path, const struct plan *plan, const struct text *content,
+			struct case_result *cases, bool *done, struct losses *lost)
+{
+	const char *at = (const char *)memchr(content->data, '\n', content->length) + 1;
+	const char *end = content->data + content->length;
+
+	while (at < end) {
+		const char *stop = memchr(at, '\n', (size_t)(end - at));
+		bool whole = stop && take_line(plan, at, (size_t)(stop - at), cases, done, lost);
+
+		if (!whole && (!stop || stop + 1 == end))
+			break; /* torn: cut away */
+		if (!whole && path)
+			fprintf(stderr,
+				"gpuproof: %s: a damaged line is left out; its case is done "
+				"again\n",
+				path);
+		at = stop + 1;
+	}
+	return at - content->data;
+}
+
+enum status journal_resume(struct journal *journal, const char *directory, const struct plan *plan,
+			   struct result *header, struct case_result *cases, bool *done,
+			   struct losses *lost, struct error *err)
+{
+	struct text content = TEXT_EMPTY;
+	enum status status;
+
+	*journal = (struct journal){ .fd = -1 };
+	status = open_locked(journal, directory, 0, err);
+	if (status == STATUS_OK)
+		status = read_all(journal->fd, journal->path, &content, err);
+	if (status == STATUS_OK)
+		status = parse_header(&content, journal->path, header, err);
+	if (status == STATUS_OK && same_plan(&content, header, plan, err) != STATUS_OK)
+		status = error_prefix(err, "%s cannot be continued", directory);
+	if (status == STATUS_OK) {
+		journal->size = take_lines(journal->path, plan, &content, cases, done, lost);
+		if (ftruncate(journal->fd, journal->size) != 0)
+			status = error_errno(err, "%s", journal->path);
+	}
+	if (status != STATUS_OK)
+		journal_close(journal);
+	text_release(&content);
+	return status;
+}
+
+enum status journal_look(const char *directory, const struct plan *plan, bool *done,
+			 struct error *err)
+{
+	struct case_result *cases = xcalloc(plan->case_count, sizeof(*cases));
+	struct journal journal = { .fd = -1 };
+	struct text content = TEXT_EMPTY;
+	struct result header = { 0 };
+	struct losses lost = { 0 };
+	enum status status = open_unlocked(&journal, directory, err);
+
+	if (status == STATUS_OK)
+		status = read_all(journal.fd, journal.path, &content, err);
+	if (status == STATUS_OK)
+		status = parse_header(&content, journal.path, &header, err);
+	if (status == STATUS_OK)
+		status = same_plan(&content, &header, plan, err);
+	if (status == STATUS_OK)
+		take_lines(NULL, plan, &content, cases, done, &lost);
+	for (size_t i = 0; i < plan->case_count; i++)
+		if (done[i])
+			case_result_release(&cases[i]);
+	free(cases);
+	losses_release(&lost);
+	result_release(&header);
+	text_release(&content);
+	journal_close(&journal);
+	return status;
+}
+
+enum status journal_append(struct journal *journal, bool partial, const struct case_result *c,
+			   struct error *err)
+{
+	struct text line = TEXT_EMPTY;
+	enum status status;
+
+	message_add_case(&line, partial, c);
+	status = append_line(journal, &line, err);
+	text_release(&line);
+	return status;
+}
+
+enum status journal_append_lost(struct journal *journal, const struct lost_worker *lost,
+				struct error *err)
+{
+	struct text line = TEXT_EMPTY;
+	enum status status;
+
+	message_add_lost(&line, lost);
+	status = append_line(journal, &line, err);
+	text_release(&line);
+	return status;
+}
+
+void journal_close(struct journal *journal)
+{
+	if (journal->fd >= 0)
+		close(journal->fd);
+	free(journal->path);
+	*journal = (struct journal){ .fd = -1 };
+}

@@ -1,0 +1,279 @@
+/*
+ * A short-lived child opens the backends and sends what it finds up a pipe, one JSON line each; the conductor itself
+ * never touches a GPU library. The last line says that nothing is missing.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "run/processes/child.h"
+#include "run/conductor.h"
+#include "run/processes/message.h"
+#include "run/processes/run_settings.h"
+#include "result/device_json.h"
+#include "result/environment.h"
+
+#define PROBE_SECONDS 60.0
+#define REAP_SECONDS 2.0
+#define MOST_ITEMS 512 /* a dozen findings for each of many devices */
+
+/* The first byte of a line tells what follows. */
+enum line {
+	LINE_DEVICE = 'D',
+	LINE_FACT = 'F',
+	LINE_COMPONENT = 'C',
+	LINE_FINDING = 'N',
+	LINE_END = '.'
+};
+
+static void send_line(int pipe, enum line kind, char *json)
+{
+	char *line = xasprintf("%c%s\n", kind, json ? json : "");
+
+	if (!write_all(pipe, line, strlen(line)))
+		child_exit(1);
+	free(line);
+	free(json);
+}
+
+static void send_fact(void *context, const char *name, const char *value)
+{
+	struct fact fact = { .name = xstrdup(name), .value = xstrdup(value) };
+
+	send_line(*(const int *)context, LINE_FACT, fact_to_json(&fact));
+	fact_release(&fact);
+}
+
+static void send_finding(int pipe, const struct finding *finding)
+{
+	send_line(pipe, LINE_FINDING, finding_to_json(finding));
+}
+
+static void send_devices(int pipe, const struct backend_list *list, const struct backend *backend)
+{
+	int count = backend->device_count();
+
+	for (int i = 0; i < count; i++) {
+		struct error err = ERROR_NONE;
+		struct device_info info;
+		struct finding finding = { .severity = SEVERITY_ERROR };
+
+		if (!backends_chose(list, backend, i))
+			continue;
+		memset(&info, 0, sizeof(info));
+		if (backend->device_info(i, &info, &err) == STATUS_OK) {
+			send_line(pipe, LINE_DEVICE, device_info_to_json(&info));
+			continue;
+		}
+		snprintf(finding.subject, sizeof(finding.subject), PROBE_NO_DEVICE "%s:%d",
+			 backend->name, i);
+		snprintf(finding.text, sizeof(finding.text), "%.300s", err.message);
+		send_finding(pipe, &finding);
+	}
+}
+
+static void send_backend(int pipe, const struct backend_list *list, const struct backend *backend)
+{
+	struct component *components = xcalloc(MOST_ITEMS, sizeof(*components));
+	struct finding *findings = xcalloc(MOST_ITEMS, sizeof(*findings));
+	size_t count;
+
+	send_devices(pipe, list, backend);
+	if (backend->facts)
+		backend->facts(send_fact, &pipe);
+	count = backend->components ? backend->components(components, MOST_ITEMS) : 0;
+	for (size_t i = 0; i < count; i++)
+		send_line(pipe, LINE_COMPONENT, component_to_json(&components[i]));
+	count = backend->findings ? backend->findings(findings, MOST_ITEMS) : 0;
+	for (size_t i = 0; i < count; i++)
+		send_finding(pipe, &findings[i]);
+	free(components);
+	free(findings);
+}
+
+/* Which module drives a device, and why; nothing where there is but one that drives all. */
+static void send_choice(int pipe, const struct device_choice *choice)
+{
+	struct finding finding = { .severity = choice->severity };
+
+	if (!choice->backend->drives)
+		return;
+	snprintf(finding.subject, sizeof(finding.subject), "module for %s:%d",
+		 choice->backend->name, choice->index);
+	snprintf(finding.text, sizeof(finding.text), "%s", choice->why);
+	send_finding(pipe, &finding);
+}
+
+/* "cuda13: no driver" -> NOTE "backend cuda13": "no driver" */
+static void send_missing(int pipe, const char *missing)
+{
+	const char *colon = strstr(missing, ": ");
+	int length = colon ? (int)(colon - missing) : (int)strlen(missing);
+	struct finding finding = { .severity = SEVERITY_NOTE };
+
+	snprintf(finding.subject, sizeof(finding.subject), "backend %.*s",
+		 length < 50 ? length : 50, missing);
+	snprintf(finding.text, sizeof(finding.text), "%s", colon ? colon + 2 : missing);
+	send_finding(pipe, &finding);
+}
+
+static void probe_child(int pipe, const struct config *config)
+{
+	struct run_settings settings = run_settings_from(config);
+	struct backend_list list;
+
+	environment_collect(send_fact, &pipe);
+	backends_open(&list, settings.backend, &settings.backend_options);
+	for (size_t i = 0; i < list.count; i++)
+		send_backend(pipe, &list, list.backends[i]);
+	for (size_t i = 0; i < list.choice_count; i++)
+		send_choice(pipe, &list.choices[i]);
+	for (size_t i = 0; i < list.missing_count; i++)
+		send_missing(pipe, list.missing[i]);
+	send_line(pipe, LINE_END, NULL);
+	child_exit(0); /* closing the backends would only cost time */
+}
+
+/* Reads until the pipe closes or the time is over. */
+static enum status listen_to_child(int pipe, struct text *input, struct error *err)
+{
+	double end = clock_seconds() + PROBE_SECONDS;
+	char block[16384];
+
+	for (;;) {
+		struct pollfd fd = { .fd = pipe, .events = POLLIN };
+		double left = end - clock_seconds();
+		ssize_t n;
+
+		if (left <= 0)
+			return error_set(err, STATUS_TIMEOUT,
+					 "the devices could not be listed within %.0f s",
+					 PROBE_SECONDS);
+		if (poll(&fd, 1, (int)(1e3 * left) + 1) <= 0)
+			continue;
+		n = read(pipe, block, sizeof(block));
+		if (n == 0)
+			return STATUS_OK;
+		if (n < 0 && errno != EINTR)
+			return error_errno(err, "pipe from the probe");
+		if (n > 0)
+			text_add_bytes(input, block, (size_t)n);
+	}
+}
+
+#define TAKE(kind, array, count, from_json)                                                        \
+	case kind:                                                                                 \
+		probe->array = xrealloc(probe->array, probe->count + 1, sizeof(*probe->array));    \
+		if (from_json(&probe->array[probe->count], line + 1, length - 1, err) !=           \
+		    STATUS_OK)                                                                     \
+			return err->status;                                                        \
+		probe->count++;                                                                    \
+		return STATUS_OK
+
+static enum status take_line(struct probe *probe, const char *line, size_t length,
+			     struct error *err)
+{
+	switch (line[0]) {
+		TAKE(LINE_DEVICE, devices, device_count, device_info_from_json);
+		TAKE(LINE_FACT, facts, fact_count, fact_from_json);
+		TAKE(LINE_COMPONENT, components, component_count, component_from_json);
+		TAKE(LINE_FINDING, findings, finding_count, finding_from_json);
+	default:
+		return error_set(err, STATUS_INTERNAL, "the probe sent '%.40s'", line);
+	}
+}
+
+/* False when the last line is missing: the child did not get to its end. */
+static bool take_lines(struct probe *probe, struct text *input, struct error *err)
+{
+	char *at = input->data, *stop;
+
+	while (at && (stop = strchr(at, '\n')) && err->status == STATUS_OK) {
+		*stop = '\0';
+		if (at[0] == LINE_END)
+			return true;
+		take_line(probe, at, (size_t)(stop - at), err);
+		at = stop + 1;
+	}
+	return false;
+}
+
+static int reap(pid_t pid)
+{
+	int wait_status = 0;
+
+	if (!child_wait(pid, REAP_SECONDS, &wait_status)) {
+		kill(pid, SIGKILL);
+		child_wait(pid, REAP_SECONDS, &wait_status);
+	}
+	return wait_status;
+}
+
+static enum status end_child(pid_t pid, int output, struct error *err)
+{
+	char ending[128], words[400];
+	int wait_status;
+
+	if (err->status)
+		kill(pid, SIGKILL); /* it hangs, or what it says makes no sense */
+	wait_status = reap(pid);
+	child_last_words(output, 0, words, sizeof(words));
+	if (err->status == STATUS_OK)
+		error_set(err, STATUS_DEVICE, "listing the devices failed: the probe process %s",
+			  child_ending(wait_status, ending, sizeof(ending)));
+	if (words[0])
+		snprintf(err->message + strlen(err->message),
+			 sizeof(err->message) - strlen(err->message), "; its last words: %s",
+			 words);
+	return err->status;
+}
+
+enum status probe_devices(struct probe *probe, const struct config *config, struct error *err)
+{
+	struct text input = TEXT_EMPTY;
+	int ends[2], output = memfd_create("probe output", MFD_CLOEXEC);
+	pid_t pid;
+	bool complete = false;
+
+	memset(probe, 0, sizeof(*probe));
+	if (output < 0 || pipe2(ends, O_CLOEXEC) != 0)
+		return error_errno(err, "probe");
+	pid = child_fork(output, err);
+	if (pid == 0) {
+		close(ends[0]);
+		probe_child(ends[1], config);
+	}
+	close(ends[1]);
+	if (pid > 0 && listen_to_child(ends[0], &input, err) == STATUS_OK)
+		complete = take_lines(probe, &input, err);
+	if (pid > 0 && complete)
+		reap(pid);
+	else if (pid > 0)
+		end_child(pid, output, err);
+	if (err->status != STATUS_OK)
+		probe_release(probe);
+	close(ends[0]);
+	close(output);
+	text_release(&input);
+	return err->status;
+}
+
+void probe_release(struct probe *probe)
+{
+	for (size_t i = 0; i < probe->fact_count; i++)
+		fact_release(&probe->facts[i]);
+	free(probe->devices);
+	free(probe->facts);
+	free(probe->components);
+	free(probe->findings);
+	memset(probe, 0, sizeof(*probe));
+}

@@ -1,0 +1,39 @@
+/* One case in a worker's hands, from its description to its outcome. Collective where the case has ranks. */
+#ifndef GPUPROOF_RUN_PROCESSES_ATTEMPT_H
+#define GPUPROOF_RUN_PROCESSES_ATTEMPT_H
+
+#include "measure/telemetry/condition.h"
+#include "measure/run.h"
+
+struct attempt {
+	struct run run;
+	struct sampling rules;
+	struct device *devices[PLAN_MAX_CASE_DEVICES]; /* run.devices */
+	struct case_result result;
+	enum status status; /* the outcome so far ... */
+	struct error err;   /* ... and its reason */
+	double began;     /* host clock */
+	struct phases phases;
+};
+
+/* Describes the case. run.devices and what the sampler needs from the worker are still to be filled in. */
+void attempt_begin(struct attempt *attempt, const struct plan *plan, const struct plan_case *c,
+		   int64_t run_seed, struct world *world);
+void attempt_release(struct attempt *attempt);
+
+/* Whether the memory is there now, and the device's condition; with the devices open. */
+enum status attempt_prepare(struct attempt *attempt);
+/*
+ * The suite's work on `count` attempts that are prepared, watched every `telemetry_seconds` (0: not at all); more than
+ * one are a company (src/plan/suite.h).
+ */
+void attempt_carry_out(struct attempt *const *attempts, size_t count, double telemetry_seconds);
+/* The device's condition afterwards, unless an error has broken it. */
+void attempt_finish(struct attempt *attempt, struct link_watch *watch, struct link_pace *pace);
+/* Status, reason and times of the result; metrics that have not settled are no headline. `parts`: attempts that share the time since it began. */
+void attempt_settle(struct attempt *attempt, double run_began, size_t parts);
+
+/* Errors after which the same process cannot be trusted with the next case. */
+bool attempt_taints(enum status status);
+
+#endif

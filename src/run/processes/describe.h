@@ -1,0 +1,14 @@
+/* What is known about a case before it runs: which it is, where, with what parameters. */
+#ifndef GPUPROOF_RUN_PROCESSES_DESCRIBE_H
+#define GPUPROOF_RUN_PROCESSES_DESCRIBE_H
+
+#include "plan/plan.h"
+#include "result/result.h"
+
+/* Initialises `result` for the case `c` of `plan`; status OK, nothing measured. Released by case_result_release(). */
+void describe_case(const struct plan *plan, const struct plan_case *c, struct case_result *result);
+
+/* Sets status and reason; the reason is copied, NULL stands for "". */
+void describe_outcome(struct case_result *result, enum case_status status, const char *reason);
+
+#endif

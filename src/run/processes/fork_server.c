@@ -1,0 +1,224 @@
+#include "run/processes/fork_server.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdalign.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "run/processes/child.h"
+
+/* What the three kinds of process have in common. */
+struct shared {
+	struct error err;
+	bool done;
+	alignas(max_align_t) char arguments[NURSERY_ARGUMENTS];
+	alignas(max_align_t) char result[NURSERY_RESULT];
+};
+
+struct request {
+	struct device_info device;
+	nursery_fn *run;
+	double seconds;
+	bool nothing_open;
+};
+
+struct reply {
+	bool started, in_time;
+	int wait_status;
+};
+
+struct nursery {
+	pid_t pid;
+	int link; /* to the nursery; in the nursery to the worker */
+	struct shared *shared;
+	char *backends;
+	struct backend_options options;
+};
+
+static enum status open_and_run(const struct nursery *n, const struct request *r, struct error *err)
+{
+	struct backend_list list;
+	const struct backend *backend = NULL;
+	struct device *device = NULL;
+	enum status status;
+
+	if (r->nothing_open)
+		return r->run(NULL, n->shared->arguments, n->shared->result, err);
+	backends_open(&list, n->backends, &n->options);
+	for (size_t i = 0; i < list.count; i++)
+		if (strcmp(list.backends[i]->name, r->device.backend) == 0 &&
+		    strcmp(list.backends[i]->module, r->device.module) == 0)
+			backend = list.backends[i];
+	if (!backend)
+		return error_set(err, STATUS_DEVICE, "backend %s could not be opened again%s%s",
+				 r->device.backend, list.missing_count ? ": " : "",
+				 list.missing_count ? list.missing[0] : "");
+	if (backend->device_open(r->device.index, &device, err) != STATUS_OK)
+		return err->status;
+	status = r->run(device, n->shared->arguments, n->shared->result, err);
+	/* A device that an error has broken may hang on closing; the process ends anyway. */
+	if (status == STATUS_OK) {
+		backend->device_close(device);
+		backends_close(&list);
+	}
+	return status;
+}
+
+static void serve(const struct nursery *n, const struct request *r, struct reply *reply)
+{
+	struct error err = ERROR_NONE;
+	pid_t pid = child_fork(STDERR_FILENO, &err);
+
+	*reply = (struct reply){ .started = pid > 0 };
+	if (pid == 0) {
+		close(n->link);
+		err.status = open_and_run(n, r, &err);
+		n->shared->err = err;
+		n->shared->done = true;
+		child_exit(0);
+	}
+	if (pid < 0)
+		return;
+	reply->in_time = child_wait(pid, r->seconds, &reply->wait_status);
+	if (!reply->in_time) {
+		kill(pid, SIGKILL);
+		waitpid(pid, &reply->wait_status, 0);
+	}
+}
+
+/* All or nothing: the messages are small and of one size. */
+static bool receive_all(int link, void *data, size_t size)
+{
+	ssize_t got;
+
+	do {
+		got = recv(link, data, size, MSG_WAITALL);
+	} while (got < 0 && errno == EINTR);
+	return got == (ssize_t)size;
+}
+
+static bool send_all(int link, const void *data, size_t size)
+{
+	ssize_t sent;
+
+	do {
+		sent = send(link, data, size, MSG_NOSIGNAL);
+	} while (sent < 0 && errno == EINTR);
+	return sent == (ssize_t)size;
+}
+
+static void nursery_main(const struct nursery *n)
+{
+	struct request request;
+	struct reply reply;
+
+	while (receive_all(n->link, &request, sizeof(request))) {
+		serve(n, &request, &reply);
+		if (!send_all(n->link, &reply, sizeof(reply)))
+			break;
+	}
+}
+
+static enum status start(struct nursery *n, struct error *err)
+{
+	int ends[2];
+
+	n->shared = mmap(NULL, sizeof(*n->shared), PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (n->shared == MAP_FAILED) {
+		n->shared = NULL;
+		return error_errno(err, "mmap");
+	}
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+		return error_errno(err, "socketpair");
+	n->pid = child_fork(STDERR_FILENO, err);
+	n->link = n->pid == 0 ? ends[1] : ends[0];
+	close(n->pid == 0 ? ends[0] : ends[1]);
+	if (n->pid == 0) {
+		nursery_main(n);
+		child_exit(0);
+	}
+	return n->pid > 0 ? STATUS_OK : err->status;
+}
+
+struct nursery *nursery_open(const char *backends, const struct backend_options *options,
+			     struct error *err)
+{
+	struct nursery *n = xcalloc(1, sizeof(*n));
+
+	n->link = -1;
+	n->backends = xstrdup(backends);
+	n->options = *options;
+	if (start(n, err) == STATUS_OK)
+		return n;
+	nursery_close(n);
+	return NULL;
+}
+
+void nursery_close(struct nursery *n)
+{
+	if (!n)
+		return;
+	if (n->link >= 0)
+		close(n->link); /* it reads the end and ends */
+	if (n->pid > 0)
+		waitpid(n->pid, NULL, 0);
+	if (n->shared)
+		munmap(n->shared, sizeof(*n->shared));
+	free(n->backends);
+	free(n);
+}
+
+struct backend_options nursery_options(const struct nursery *n)
+{
+	return n ? n->options : (struct backend_options){ 0 };
+}
+
+static enum status judge(const struct nursery *n, const struct nursery_task *task,
+			 const struct reply *reply, struct error *err)
+{
+	char ending[128];
+
+	if (!reply->started)
+		return error_set(err, STATUS_IO, "no process could be started");
+	if (!reply->in_time)
+		return error_set(err, STATUS_TIMEOUT, "a fresh process took more than %g s (killed)",
+				 task->seconds);
+	if (!n->shared->done)
+		return error_set(err, STATUS_DEVICE, "a fresh process %s",
+				 child_ending(reply->wait_status, ending, sizeof(ending)));
+	if (n->shared->err.status != STATUS_OK)
+		*err = n->shared->err;
+	return n->shared->err.status;
+}
+
+enum status nursery_run(struct nursery *n, const struct nursery_task *task, void *result,
+			struct error *err)
+{
+	struct request request = { .device = *task->device,
+				   .run = task->run,
+				   .seconds = task->seconds,
+				   .nothing_open = task->nothing_open };
+	struct reply reply;
+
+	if (!n)
+		return error_set(err, STATUS_UNSUPPORTED, "no fresh processes can be started here");
+	if (task->arguments_size > NURSERY_ARGUMENTS || task->result_size > NURSERY_RESULT)
+		return error_set(err, STATUS_INTERNAL, "too much data for a fresh process");
+	memset(n->shared, 0, sizeof(*n->shared));
+	memcpy(n->shared->arguments, task->arguments, task->arguments_size);
+	if (!send_all(n->link, &request, sizeof(request)) ||
+	    !receive_all(n->link, &reply, sizeof(reply)))
+		return error_set(err, STATUS_IO, "the process that starts others is gone");
+	memcpy(result, n->shared->result, task->result_size);
+	return judge(n, task, &reply, err);
+}

@@ -1,0 +1,132 @@
+#include "run/processes/message.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const frames[] = {
+	[MESSAGE_START] = "{\"start\":",       [MESSAGE_READY] = "{\"ready\":",
+	[MESSAGE_PROGRESS] = "{\"progress\":", [MESSAGE_CASE] = "{\"case\":",
+	[MESSAGE_PARTIAL] = "{\"partial\":",   [MESSAGE_LOST] = "{\"lost\":",
+};
+
+void message_add_index(struct text *to, enum message_kind kind, size_t index)
+{
+	text_addf(to, "%s%zu}\n", frames[kind], index);
+}
+
+static void add_number(struct text *to, double value)
+{
+	if (isfinite(value))
+		text_addf(to, "%.9g", value);
+	else
+		text_add(to, "null");
+}
+
+void message_add_progress(struct text *to, size_t samples, double median, double half_width)
+{
+	text_addf(to, "%s{\"samples\":%zu,\"median\":", frames[MESSAGE_PROGRESS], samples);
+	add_number(to, median);
+	text_add(to, ",\"half_width\":");
+	add_number(to, half_width);
+	text_add(to, "}}\n");
+}
+
+void message_add_case(struct text *to, bool partial, const struct case_result *c)
+{
+	char *json = case_result_to_json(c);
+
+	text_addf(to, "%s%s}\n", frames[partial ? MESSAGE_PARTIAL : MESSAGE_CASE], json);
+	free(json);
+}
+
+void message_add_lost(struct text *to, const struct lost_worker *lost)
+{
+	char *json = lost_worker_to_json(lost);
+
+	text_addf(to, "%s%s}\n", frames[MESSAGE_LOST], json);
+	free(json);
+}
+
+static bool parse_number(const char *s, double *value)
+{
+	char *end;
+
+	*value = NAN;
+	if (strcmp(s, "null") == 0)
+		return true;
+	*value = strtod(s, &end);
+	return end != s && *end == '\0' && isfinite(*value);
+}
+
+static bool parse_progress(const char *s, struct message *out)
+{
+	char median[32], half_width[32];
+	int end = 0;
+
+	return sscanf(s, "{\"samples\":%zu,\"median\":%31[^,],\"half_width\":%31[^}]}%n",
+		      &out->samples, median, half_width, &end) == 3 &&
+	       s[end] == '\0' && end > 0 && parse_number(median, &out->median) &&
+	       parse_number(half_width, &out->half_width);
+}
+
+static bool parse_index(const char *s, size_t *index)
+{
+	int end = 0;
+
+	return s[0] >= '0' && s[0] <= '9' && sscanf(s, "%zu%n", index, &end) == 1 && s[end] == '\0';
+}
+
+static bool parse_body(const char *body, size_t length, struct message *out)
+{
+	char copy[128];
+
+	if (out->kind >= MESSAGE_CASE) {
+		out->json = body;
+		out->json_length = length;
+		return true;
+	}
+	if (length >= sizeof(copy))
+		return false;
+	memcpy(copy, body, length);
+	copy[length] = '\0';
+	return out->kind == MESSAGE_PROGRESS ? parse_progress(copy, out)
+					     : parse_index(copy, &out->index);
+}
+
+bool message_parse(const char *line, size_t length, struct message *out)
+{
+	memset(out, 0, sizeof(*out));
+	for (int kind = MESSAGE_START; kind <= MESSAGE_LOST; kind++) {
+		size_t opening = strlen(frames[kind]);
+
+		if (length <= opening || memcmp(line, frames[kind], opening) != 0)
+			continue;
+		out->kind = (enum message_kind)kind;
+		return line[length - 1] == '}' &&
+		       parse_body(line + opening, length - opening - 1, out);
+	}
+	return false;
+}
+
+bool write_all(int fd, const void *bytes, size_t count)
+{
+	const char *at = bytes;
+
+	while (count > 0) {
+		ssize_t n = write(fd, at, count);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			errno = n == 0 ? ENOSPC : errno;
+			return false;
+		}
+		at += n;
+		count -= (size_t)n;
+	}
+	return true;
+}

@@ -1,0 +1,18 @@
+/* What the [run] section says, as the conductor and its workers need it. */
+#ifndef GPUPROOF_RUN_PROCESSES_RUN_SETTINGS_H
+#define GPUPROOF_RUN_PROCESSES_RUN_SETTINGS_H
+
+#include "device/backend.h"
+#include "plan/config.h"
+
+struct run_settings {
+	const char *backend; /* for backends_open() */
+	struct backend_options backend_options;
+	int64_t seed;
+	double telemetry_seconds; /* interval of telemetry_window.h; 0: none */
+	const char *label;
+};
+
+struct run_settings run_settings_from(const struct config *config);
+
+#endif

@@ -1,0 +1,208 @@
+#include "run/processes/team.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "run/processes/child.h"
+#include "src/plan/suite.h"
+
+bool team_serves(const struct plan_case *a, const struct plan_case *b)
+{
+	int of_a = worker_processes(a), of_b = worker_processes(b), fewer = of_a < of_b ? of_a : of_b;
+
+	if (fewer == 1)
+		return of_a == of_b;
+	return memcmp(a->devices, b->devices, (size_t)fewer * sizeof(a->devices[0])) == 0;
+}
+
+const struct plan_case *team_larger(const struct plan_case *a, const struct plan_case *b)
+{
+	return worker_processes(b) > worker_processes(a) ? b : a;
+}
+
+static void add_reason(struct team *team, const char *reason)
+{
+	char words[400];
+	size_t used;
+
+	if (team->reason[0])
+		return;
+	snprintf(team->reason, sizeof(team->reason), "%s", reason);
+	used = strlen(team->reason);
+	if (child_last_words(team->log, team->control->log_mark, words, sizeof(words))[0])
+		snprintf(team->reason + used, sizeof(team->reason) - used, "; its last words: %s",
+			 words);
+}
+
+static void name_ranks(struct team *team, const struct plan *plan, const struct plan_case *c)
+{
+	for (int rank = 0; rank < team->size; rank++) {
+		char *name = team->names[rank];
+
+		if (team->size == 1)
+			snprintf(name, sizeof(team->names[0]), "worker");
+		else
+			snprintf(name, sizeof(team->names[0]), "rank %d (%s)", rank,
+				 plan->devices[c->devices[rank]].id);
+	}
+}
+
+static enum status start_rank(struct team *team, int rank, struct assignment *assignment,
+			      struct error *err)
+{
+	pid_t pid = child_fork(team->log, err);
+
+	if (pid == 0) {
+		close(team->pipe);
+		memcpy(assignment->worlds, team->worlds, sizeof(team->worlds));
+		for (int size = 1; size <= team->size; size++)
+			assignment->worlds[size].rank = rank;
+		assignment->size = team->size;
+		worker_run(assignment);
+		child_exit(0);
+	}
+	if (pid < 0)
+		return err->status;
+	team->pids[rank] = pid;
+	team->alive++;
+	return STATUS_OK;
+}
+
+/* One for each number of ranks that a case has; the ranks themselves meet in that of all. */
+static enum status create_worlds(struct team *team, const struct plan *plan, const size_t *cases,
+				 size_t case_count, struct error *err)
+{
+	enum status status = world_create(&team->worlds[team->size], team->size, err);
+
+	for (size_t i = 0; i < case_count && status == STATUS_OK; i++) {
+		int size = worker_processes(&plan->cases[cases[i]]);
+
+		if (!team->worlds[size].size)
+			status = world_create(&team->worlds[size], size, err);
+	}
+	return status;
+}
+
+bool team_distress(const struct team *team, struct error *said)
+{
+	for (int size = 2; size <= team->size; size++)
+		if (team->worlds[size].size && world_distress(&team->worlds[size], said))
+			return true;
+	return false;
+}
+
+enum status team_start(struct team *team, const struct plan *plan, struct control *control,
+		       const size_t *cases, size_t case_count, int log, struct error *err)
+{
+	const struct plan_case *largest = &plan->cases[cases[0]];
+	struct assignment assignment = {
+		.plan = plan, .control = control, .cases = cases, .case_count = case_count
+	};
+	enum status status;
+	int ends[2];
+
+	*team = (struct team){ .control = control, .pipe = -1, .log = log, .culprit = -1 };
+	for (size_t i = 1; i < case_count; i++)
+		largest = team_larger(largest, &plan->cases[cases[i]]);
+	team->size = worker_processes(largest);
+	for (int rank = 0; rank < team->size; rank++)
+		atomic_store(&control->finished[rank], 0);
+	name_ranks(team, plan, largest);
+	control->log_mark = lseek(log, 0, SEEK_END);
+	status = create_worlds(team, plan, cases, case_count, err);
+	if (status != STATUS_OK)
+		return status;
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return error_errno(err, "pipe");
+	team->pipe = ends[0];
+	fcntl(team->pipe, F_SETFL, O_NONBLOCK);
+	assignment.pipe = ends[1];
+	for (int rank = 0; rank < team->size && status == STATUS_OK; rank++)
+		status = start_rank(team, rank, &assignment, err);
+	close(ends[1]);
+	return status;
+}
+
+static void rank_ended(struct team *team, int rank, int wait_status)
+{
+	char ending[128], reason[256];
+
+	team->pids[rank] = 0;
+	team->alive--;
+	if (team->killed || atomic_load(&team->control->finished[rank]))
+		return;
+	snprintf(reason, sizeof(reason), "%s %s%s", team->names[rank],
+		 child_ending(wait_status, ending, sizeof(ending)),
+		 WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL
+			 ? ", by hand or by the kernel for want of memory"
+			 : "");
+	team->culprit = rank;
+	team_kill(team, reason);
+}
+
+int team_reap(struct team *team)
+{
+	for (int rank = 0; rank < team->size; rank++) {
+		int wait_status;
+
+		if (team->pids[rank] > 0 &&
+		    waitpid(team->pids[rank], &wait_status, WNOHANG) == team->pids[rank])
+			rank_ended(team, rank, wait_status);
+	}
+	return team->alive;
+}
+
+/* Fields 14 and 15 of /proc/PID/stat, in clock ticks; the name in field 2 may hold anything. */
+static double process_cpu_seconds(pid_t pid)
+{
+	char path[64], line[1024];
+	unsigned long user, system;
+	const char *after;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+	f = fopen(path, "re");
+	after = f && fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
+	if (f)
+		fclose(f);
+	if (!after || sscanf(after, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
+			     &system) != 2)
+		return 0;
+	return (double)(user + system) / (double)sysconf(_SC_CLK_TCK);
+}
+
+double team_cpu_seconds(const struct team *team)
+{
+	double sum = 0;
+
+	for (int rank = 0; rank < team->size; rank++)
+		if (team->pids[rank] > 0)
+			sum += process_cpu_seconds(team->pids[rank]);
+	return sum;
+}
+
+void team_kill(struct team *team, const char *reason)
+{
+	if (reason)
+		add_reason(team, reason);
+	if (!team->killed)
+		team->killed_at = clock_seconds();
+	team->killed = true;
+	for (int rank = 0; rank < team->size; rank++)
+		if (team->pids[rank] > 0)
+			kill(team->pids[rank], SIGKILL);
+}
+
+void team_release(struct team *team)
+{
+	if (team->pipe >= 0)
+		close(team->pipe);
+	team->pipe = -1;
+	for (int size = 1; size <= team->size; size++)
+		world_release(&team->worlds[size]);
+}

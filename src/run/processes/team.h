@@ -1,0 +1,51 @@
+/* The processes of one worker: one, or a rank for each device of a group of cases. Seen from the conductor. */
+#ifndef GPUPROOF_RUN_PROCESSES_TEAM_H
+#define GPUPROOF_RUN_PROCESSES_TEAM_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "run/processes/worker.h"
+
+struct team {
+	struct control *control;
+	struct world worlds[PLAN_MAX_CASE_DEVICES + 1]; /* see struct assignment */
+	pid_t pids[PLAN_MAX_CASE_DEVICES];     /* 0: gone */
+	char names[PLAN_MAX_CASE_DEVICES][64]; /* "worker", "rank 1 (cuda:1)" */
+	int size, alive;
+	int culprit; /* the rank that ended badly first; -1: none, or they were killed */
+	int pipe; /* read end, non-blocking */
+	int log;  /* what the ranks print */
+	bool killed;
+	double killed_at;
+	char reason[768]; /* "", or why it did not end as it should */
+};
+
+/*
+ * Whether one team can carry out both: each takes one process, or the ranks of the one with fewer devices drive the first
+ * devices of the other.
+ */
+bool team_serves(const struct plan_case *a, const struct plan_case *b);
+/* The one of two that takes more processes. */
+const struct plan_case *team_larger(const struct plan_case *a, const struct plan_case *b);
+
+/* Starts the ranks for `cases`, which one team serves: as many as the largest of them needs. */
+enum status team_start(struct team *team, const struct plan *plan, struct control *control,
+		       const size_t *cases, size_t case_count, int log, struct error *err);
+
+/* world_distress() of any of its worlds. */
+bool team_distress(const struct team *team, struct error *said);
+
+/* Notices ranks that have ended; when one did not end well, kills the others. Returns how many are alive. */
+int team_reap(struct team *team);
+
+/* CPU time that the ranks that are alive have taken so far, all threads; 0 where the system does not tell. */
+double team_cpu_seconds(const struct team *team);
+
+/* Kills all ranks; `reason` (NULL: none) is kept unless there is one already. */
+void team_kill(struct team *team, const char *reason);
+
+/* Gives up on ranks that even SIGKILL does not end, and releases everything. */
+void team_release(struct team *team);
+
+#endif

@@ -1,0 +1,335 @@
+#include "run/processes/worker.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "run/processes/attempt.h"
+#include "run/processes/child.h"
+#include "run/processes/message.h"
+#include "run/processes/fork_server.h"
+#include "run/processes/run_settings.h"
+#include "src/plan/suite.h"
+
+struct worker {
+	const struct assignment *a;
+	struct world world; /* all ranks */
+	struct run_settings settings;
+	struct backend_list backends;
+	struct nursery *nursery;
+	struct device **devices; /* by index in the plan; opened when first needed, then kept */
+	struct link_watch *links; /* by index in the plan */
+	struct link_pace pace;
+};
+
+int worker_processes(const struct plan_case *c)
+{
+	bool ranks = c->suite->processes == SUITE_PROCESS_PER_DEVICE && c->device_count > 1;
+
+	return ranks ? (int)c->device_count : 1;
+}
+
+static void send_text(const struct worker *w, struct text *text)
+{
+	bool sent = w->world.rank != 0 || write_all(w->a->pipe, text->data, text->length);
+
+	text_release(text);
+	if (!sent)
+		child_exit(1); /* nobody listens any more */
+}
+
+static void send_index(const struct worker *w, enum message_kind kind, size_t index)
+{
+	struct text text = TEXT_EMPTY;
+
+	message_add_index(&text, kind, index);
+	send_text(w, &text);
+}
+
+static void progress(void *context, size_t samples, double median, double half_width)
+{
+	const struct worker *w = context;
+	struct text text = TEXT_EMPTY;
+
+	message_add_progress(&text, samples, median, half_width);
+	send_text(w, &text);
+}
+
+/* "cuda13,host": what this plan's devices need. Another backend, or module, could only do harm. */
+static char *backend_names(const struct plan *plan)
+{
+	struct text names = TEXT_EMPTY;
+
+	for (size_t i = 0; i < plan->device_count; i++) {
+		const struct device_info *info = &plan->devices[i];
+		const char *name = strcmp(info->module, "built-in") ? info->module : info->backend;
+
+		if (!names.length || !strstr(names.data, name))
+			text_addf(&names, "%s%s", names.length ? "," : "", name);
+	}
+	return text_detach(&names);
+}
+
+static const struct backend *find_backend(const struct worker *w, const struct device_info *info)
+{
+	for (size_t i = 0; i < w->backends.count; i++)
+		if (strcmp(w->backends.backends[i]->name, info->backend) == 0 &&
+		    strcmp(w->backends.backends[i]->module, info->module) == 0)
+			return w->backends.backends[i];
+	return NULL;
+}
+
+static enum status open_device(struct worker *w, size_t index, struct error *err)
+{
+	const struct device_info *info = &w->a->plan->devices[index];
+	const struct backend *backend;
+
+	if (w->devices[index])
+		return STATUS_OK;
+	backend = find_backend(w, info);
+	if (!backend)
+		return error_set(err, STATUS_DEVICE,
+				 "%s: backend %s (%s) could not be opened again%s%s", info->id,
+				 info->backend, info->module, w->backends.missing_count ? ": " : "",
+				 w->backends.missing_count ? w->backends.missing[0] : "");
+	if (backend->device_open(info->index, &w->devices[index], err) != STATUS_OK) {
+		w->devices[index] = NULL;
+		return error_prefix(err, "%s", info->id);
+	}
+	return STATUS_OK;
+}
+
+/* The devices that this rank drives in case `c`: its own, or in a suite of one process all. */
+static enum status open_devices(struct worker *w, const struct plan_case *c, struct run *run,
+				struct error *err)
+{
+	bool own_only = c->suite->processes == SUITE_PROCESS_PER_DEVICE;
+	size_t first = own_only ? (size_t)w->world.rank : 0;
+	size_t end = own_only ? first + 1 : c->device_count;
+
+	for (size_t i = first; i < end && i < c->device_count; i++) {
+		if (open_device(w, c->devices[i], err) != STATUS_OK)
+			return err->status;
+		run->devices[run->device_count++] = w->devices[c->devices[i]];
+	}
+	return STATUS_OK;
+}
+
+static size_t first_device(const struct worker *w, const struct run *run)
+{
+	return run->c->devices[run->c->suite->processes == SUITE_PROCESS_PER_DEVICE ? w->world.rank
+										     : 0];
+}
+
+/* Every attempt is told: a company's devices are all open, or none of it can begin. */
+static enum status open_all(struct worker *w, struct attempt *attempts, size_t count)
+{
+	enum status status = STATUS_OK;
+
+	for (size_t i = 0; i < count && status == STATUS_OK; i++) {
+		struct attempt *a = &attempts[i];
+
+		status = a->status = world_agree(
+			a->run.world, open_devices(w, a->run.c, &a->run, &a->err), &a->err);
+		a->run.sampler.device = a->run.device_count ? a->run.devices[0] : NULL;
+	}
+	return status;
+}
+
+static void carry_out_open(struct worker *w, struct attempt *attempts, size_t count)
+{
+	struct attempt *prepared[PLAN_MAX_CASE_DEVICES];
+	size_t ready = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (attempt_prepare(&attempts[i]) == STATUS_OK)
+			prepared[ready++] = &attempts[i];
+	attempt_carry_out(prepared, ready,
+			  w->world.rank == 0 ? w->settings.telemetry_seconds : 0);
+	for (size_t i = 0; i < ready; i++)
+		attempt_finish(prepared[i], &w->links[first_device(w, &prepared[i]->run)],
+			       &w->pace);
+}
+
+static void send_result(struct worker *w, struct attempt *a, bool first, size_t parts)
+{
+	struct text message = TEXT_EMPTY;
+
+	if (!first) {
+		send_index(w, MESSAGE_START, a->run.c->index);
+		send_index(w, MESSAGE_READY, a->run.c->index);
+	}
+	attempt_settle(a, w->a->control->began, parts);
+	message_add_case(&message, a->status == STATUS_INTERRUPTED, &a->result);
+	send_text(w, &message);
+}
+
+/* The status that says most about what this process can still do. */
+static enum status gravest(const struct attempt *attempts, size_t count)
+{
+	enum status status = STATUS_OK;
+
+	for (size_t i = 0; i < count; i++) {
+		if (attempt_taints(attempts[i].status))
+			return attempts[i].status;
+		if (status != STATUS_INTERRUPTED && attempts[i].status != STATUS_OK)
+			status = attempts[i].status;
+	}
+	return status;
+}
+
+/*
+ * The cases together; with one of them in flight, as the conductor sees it, until all have a result. It gets none when
+ * a device broke in company or the user interrupts: then cases are done again, each by itself (supervise.c), or later.
+ */
+static enum status carry_out(struct worker *w, const struct plan_case *const *cases, size_t count)
+{
+	struct control *control = w->a->control;
+	struct attempt *attempts = xcalloc(count, sizeof(*attempts));
+	struct world world = w->a->worlds[worker_processes(cases[0])];
+	enum status status;
+	bool opened, broken;
+
+	for (size_t i = 0; i < count; i++) {
+		attempt_begin(&attempts[i], w->a->plan, cases[i], w->settings.seed, &world);
+		attempts[i].run.sampler.stop = &control->stop;
+		attempts[i].phases.stop = &control->stop;
+		attempts[i].run.nursery = w->nursery;
+	}
+	if (w->world.rank == 0) {
+		attempts[0].run.sampler.progress = progress;
+		attempts[0].run.sampler.progress_context = w;
+		activity_begin(&control->activity, "opening the device");
+		for (size_t i = 0; i < count; i++)
+			attempts[i].run.sampler.activity = attempts[i].phases.activity =
+				&control->activity;
+		control->log_mark = lseek(STDERR_FILENO, 0, SEEK_END);
+		atomic_store(&control->company, (int)count);
+	}
+	send_index(w, MESSAGE_START, cases[0]->index);
+	opened = open_all(w, attempts, count) == STATUS_OK;
+	if (opened) {
+		send_index(w, MESSAGE_READY, cases[0]->index);
+		carry_out_open(w, attempts, count);
+	}
+	status = gravest(attempts, count);
+	broken = count > 1 && (!opened || attempt_taints(status));
+	if (w->world.rank == 0 && !broken) {
+		atomic_store(&control->company, 1);
+		for (size_t i = 0; i < (status == STATUS_INTERRUPTED ? 1 : count); i++)
+			send_result(w, &attempts[i], i == 0, count);
+	}
+	for (size_t i = 0; i < count; i++)
+		attempt_release(&attempts[i]);
+	free(attempts);
+	return broken ? STATUS_DEVICE : status;
+}
+
+static bool may_join(const struct plan_case *const *company, size_t count,
+		     const struct plan_case *other)
+{
+	return other->suite == company[0]->suite && other->section == company[0]->section &&
+	       company[0]->suite->joins(company, count, other);
+}
+
+/* The cases from the `first` of the assignment on that are carried out together; how many, 1 at least. */
+static size_t next_company(const struct worker *w, size_t first, const struct plan_case **company)
+{
+	const struct assignment *a = w->a;
+	size_t count = 1;
+
+	company[0] = &a->plan->cases[a->cases[first]];
+	if (!company[0]->suite->joins || w->world.size > 1 || atomic_load(&a->control->alone))
+		return 1;
+	for (size_t i = first + 1; i < a->case_count && count < PLAN_MAX_CASE_DEVICES; i++) {
+		const struct plan_case *other = &a->plan->cases[a->cases[i]];
+
+		if (!may_join(company, count, other))
+			break;
+		company[count++] = other;
+	}
+	return count;
+}
+
+/* What a suite keeps from case to case is in the next suite's way: memory, and access between devices. */
+static void change_suite(const struct plan_case *from, const struct plan_case *to)
+{
+	if (from && from->suite != to->suite && from->suite->release)
+		from->suite->release();
+}
+
+static bool needs_nursery(const struct assignment *a)
+{
+	for (size_t i = 0; i < a->case_count; i++)
+		if (a->plan->cases[a->cases[i]].suite->fresh_processes)
+			return true;
+	return false;
+}
+
+/* Before any backend is opened. Without one the cases that need it say so. */
+static void open_nursery(struct worker *w, const char *backends)
+{
+	struct error err = ERROR_NONE;
+
+	if (!needs_nursery(w->a))
+		return;
+	w->nursery = nursery_open(backends, &w->settings.backend_options, &err);
+	if (!w->nursery)
+		fprintf(stderr, "gpuproof: %s\n", err.message);
+}
+
+/* Rank 0 decides: all ranks must leave the loop at the same case, also those that took no part in the last one. */
+static bool go_on(struct worker *w, enum status *last)
+{
+	struct {
+		enum status last;
+		bool on;
+	} decision = { *last, !attempt_taints(*last) && *last != STATUS_INTERRUPTED &&
+				      !w->a->control->stop };
+
+	world_broadcast(&w->world, 0, &decision, sizeof(decision));
+	*last = decision.last;
+	return decision.on;
+}
+
+void worker_run(const struct assignment *assignment)
+{
+	const struct plan *plan = assignment->plan;
+	struct worker w = { .a = assignment,
+			    .world = assignment->worlds[assignment->size],
+			    .settings = run_settings_from(plan->config) };
+	const struct plan_case *earlier = NULL;
+	enum status last = STATUS_OK;
+	char *names = backend_names(plan);
+
+	w.devices = xcalloc(plan->device_count, sizeof(struct device *));
+	w.links = xcalloc(plan->device_count, sizeof(*w.links));
+	open_nursery(&w, names);
+	backends_open(&w.backends, names, &w.settings.backend_options);
+	free(names);
+	/* Also behind the last case: ranks that had no part in it must know how it ended. */
+	for (size_t i = 0, count; go_on(&w, &last) && i < assignment->case_count; i += count) {
+		const struct plan_case *company[PLAN_MAX_CASE_DEVICES];
+
+		count = next_company(&w, i, company);
+		change_suite(earlier, company[0]);
+		if (w.world.rank < worker_processes(company[0]))
+			last = carry_out(&w, company, count);
+		earlier = company[0];
+	}
+	/* A device that an error has broken may hang or crash on closing; the process ends anyway. */
+	if (!attempt_taints(last)) {
+		if (earlier && earlier->suite->release)
+			earlier->suite->release();
+		for (size_t i = 0; i < plan->device_count; i++)
+			if (w.devices[i])
+				w.devices[i]->backend->device_close(w.devices[i]);
+		backends_close(&w.backends);
+	}
+	nursery_close(w.nursery);
+	free(w.devices);
+	free(w.links);
+	atomic_store(&assignment->control->finished[w.world.rank], 1);
+}

@@ -1,0 +1,317 @@
+#include "run/progress.h"
+
+#include <math.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/units.h"
+#include "run/processes/message.h"
+
+#define DRAW_SECONDS 0.1
+#define OUTLIER_TIMES 5
+#define CLEAR_LINE "\r\033[K"
+
+/* A job in the background (Ctrl-Z, bg) must not draw over what the shell shows now. */
+static bool in_background(int fd)
+{
+	pid_t group = tcgetpgrp(fd);
+
+	return group > 0 && group != getpgrp();
+}
+
+static bool is_terminal(int fd)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(fd) && term && *term && strcmp(term, "dumb") != 0;
+}
+
+/* Asked anew each time: windows change. */
+static int terminal_columns(int fd)
+{
+	struct winsize size;
+
+	return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+static void put(const struct text *text)
+{
+	struct pollfd fd = { .fd = STDERR_FILENO, .events = POLLOUT };
+
+	/* A terminal stopped with Ctrl-S, or a reader that sleeps, must not hold up the measurement. */
+	if (poll(&fd, 1, 0) == 1 && (fd.revents & POLLOUT) &&
+	    !write_all(STDERR_FILENO, text->data, text->length))
+		return; /* nobody looks */
+}
+
+void progress_begin(struct progress *progress, const struct plan *plan, const bool *done,
+		    bool quiet)
+{
+	*progress = (struct progress){
+		.quiet = quiet, .total = plan->case_count, .median = NAN, .half_width = NAN
+	};
+	progress->terminal = !quiet && is_terminal(STDERR_FILENO);
+	for (size_t i = 0; i < plan->case_count; i++) {
+		if (done[i])
+			progress->number++;
+		else
+			progress->estimate_left += plan->cases[i].estimate_seconds;
+	}
+	progress->estimate_begun = progress->estimate_left;
+}
+
+/* Seconds left by the plan's estimates, corrected by how they fared so far. */
+static double seconds_left(const struct progress *p, double now)
+{
+	double spent = p->current ? now - p->current_began : 0;
+	double left = p->estimate_left, factor = 1, prior = 0.2 * p->estimate_begun;
+
+	/* The first few cases are weak evidence: the plan weighs as much as a fifth of the run. */
+	if (prior > 0)
+		factor = (p->seconds_settled + prior) / (p->estimate_settled + prior);
+	left = left * factor - fmin(spent, p->current ? p->current->estimate_seconds * factor : 0);
+	return fmax(left, 0);
+}
+
+static void add_reading(struct text *out, double value, const char *unit, double half_width)
+{
+	char shown[48];
+
+	text_add(out, units_format(value, unit, shown, sizeof(shown)));
+	if (isfinite(half_width))
+		text_addf(out, half_width < 0.995 ? " ±%.2g %%" : " ±%.0f %%", 100 * half_width);
+}
+
+static void cut(struct text *text, size_t columns)
+{
+	size_t at = 0;
+
+	while (at < text->length && columns-- > 0)
+		at += text_utf8_sequence(text->data + at, text->length - at);
+	text->length = at;
+	text->data[at] = '\0';
+}
+
+void progress_line(const struct progress *progress, double now, int columns, struct text *out)
+{
+	struct text line = TEXT_EMPTY;
+	char eta[32];
+
+	/* What a narrow terminal cuts off is the least of it. */
+	text_addf(&line, "case %zu/%zu  ETA %s", progress->number + (progress->current ? 1 : 0),
+		  progress->total, units_about(seconds_left(progress, now), eta, sizeof(eta)));
+	if (progress->current)
+		text_addf(&line, "  %s", progress->current->id);
+	if (isfinite(progress->median)) {
+		text_add(&line, "  time ");
+		add_reading(&line, progress->median, "s", progress->half_width);
+	}
+	cut(&line, columns > 0 ? (size_t)columns : 0);
+	text_add_bytes(out, line.data, line.length);
+	text_release(&line);
+}
+
+static void tell_skips(struct progress *progress, bool all);
+
+static void draw(struct progress *progress)
+{
+	struct text text = TEXT_EMPTY;
+	double now = clock_seconds();
+
+	if (!progress->terminal || now < progress->next_draw || in_background(STDERR_FILENO))
+		return;
+	progress->next_draw = now + DRAW_SECONDS;
+	text_add(&text, CLEAR_LINE);
+	/* One column less: a full last column makes some terminals wrap. */
+	progress_line(progress, now, terminal_columns(STDERR_FILENO) - 1, &text);
+	put(&text);
+	progress->drawn = true;
+	text_release(&text);
+}
+
+void progress_started(struct progress *progress, const struct plan_case *c)
+{
+	progress->current = c;
+	progress->current_began = clock_seconds();
+	progress->median = progress->half_width = NAN;
+	tell_skips(progress, false);
+	draw(progress);
+}
+
+void progress_sampled(struct progress *progress, double median, double half_width)
+{
+	progress->median = median;
+	progress->half_width = half_width;
+	draw(progress);
+}
+
+static const struct metric_value *headline(const struct case_result *result)
+{
+	for (size_t i = 0; i < result->metric_count; i++)
+		if (result->metrics[i].headline)
+			return &result->metrics[i];
+	return result->metric_count ? &result->metrics[0] : NULL;
+}
+
+static bool is_noisy(const struct case_result *result, const struct metric_value *m)
+{
+	const struct series *series =
+		m->series && *m->series ? case_series(result, m->series) : NULL;
+
+	return series && series->statistics.noisy;
+}
+
+/* "error " of matmul.error, whose number has no unit that would tell; else "". */
+static void add_name(struct text *out, const struct metric_value *m)
+{
+	const char *dot = m->name ? strchr(m->name, '.') : NULL;
+
+	if (!dot || strcmp(m->unit, "1") != 0)
+		return;
+	for (const char *p = dot + 1; *p; p++)
+		text_add_char(out, *p == '_' ? ' ' : *p);
+	text_add_char(out, ' ');
+}
+
+void progress_plain(const struct progress *progress, const struct case_result *result,
+		    struct text *out)
+{
+	const struct metric_value *m = headline(result);
+
+	text_addf(out, "[%zu/%zu] %s %s", progress->number, progress->total,
+		  case_status_name(result->status), result->id);
+	if (result->status != CASE_OK && result->reason && *result->reason)
+		text_addf(out, ": %s", result->reason);
+	else if (m) {
+		text_add(out, ": ");
+		add_name(out, m);
+		add_reading(out, m->value, m->unit,
+			    fmax(m->high - m->value, m->value - m->low) / fabs(m->value));
+		text_add(out, case_is_unsettled(result, m) ? ", not settled"
+			      : is_noisy(result, m)        ? ", noisy"
+							   : "");
+	}
+	text_add_char(out, '\n');
+}
+
+static void skip(struct progress *p, const struct case_result *result)
+{
+	const char *reason = result->reason ? result->reason : "";
+
+	for (size_t i = 0; i < p->skipped_count; i++)
+		if (strcmp(p->skipped[i].reason, reason) == 0) {
+			p->skipped[i].count++;
+			return;
+		}
+	ARRAY_GROW(p->skipped, p->skipped_count, p->skipped_capacity);
+	p->skipped[p->skipped_count++] = (struct progress_skipped){ .reason = xstrdup(reason),
+								    .id = xstrdup(result->id),
+								    .count = 1 };
+}
+
+void progress_skips(struct progress *progress, bool all, struct text *out)
+{
+	for (size_t i = 0; i < progress->skipped_count; i++) {
+		struct progress_skipped *s = &progress->skipped[i];
+
+		if (s->count == 0 || (s->told && !all))
+			continue;
+		text_addf(out, "[%zu/%zu] SKIPPED ", progress->number, progress->total);
+		if (s->told)
+			text_addf(out, "%zu more: %s\n", s->count, s->reason);
+		else if (s->count > 1)
+			text_addf(out, "%zu cases, the first %s: %s\n", s->count, s->id, s->reason);
+		else
+			text_addf(out, "%s: %s\n", s->id, s->reason);
+		s->told = true;
+		s->count = 0;
+	}
+}
+
+static bool in_lines(const struct progress *progress)
+{
+	return !progress->quiet && !progress->terminal;
+}
+
+static void tell_skips(struct progress *progress, bool all)
+{
+	struct text text = TEXT_EMPTY;
+
+	progress_skips(progress, all, &text);
+	if (text.length)
+		put(&text);
+	text_release(&text);
+}
+
+void progress_settled(struct progress *progress, const struct plan_case *c,
+		      const struct case_result *result)
+{
+	struct text text = TEXT_EMPTY;
+	bool bad = result->status == CASE_FAILED || result->status == CASE_ERROR;
+
+	progress->number++;
+	progress->estimate_left -= c->estimate_seconds;
+	if (result->status == CASE_OK) {
+		progress->estimate_settled += c->estimate_seconds;
+		/* One slow case says little of the others: it counts as some times its estimate at most. */
+		progress->seconds_settled +=
+			fmin(result->seconds, OUTLIER_TIMES * c->estimate_seconds + 1);
+	}
+	progress->current = NULL;
+	progress->median = progress->half_width = NAN;
+	if (result->status == CASE_SKIPPED && in_lines(progress))
+		skip(progress, result);
+	else if (bad || in_lines(progress)) {
+		if (progress->drawn)
+			text_add(&text, CLEAR_LINE);
+		progress_plain(progress, result, &text);
+		put(&text);
+		progress->drawn = false;
+	}
+	text_release(&text);
+}
+
+void progress_note(struct progress *progress, const char *format, ...)
+{
+	struct text text = TEXT_EMPTY;
+	char *note = NULL;
+	va_list ap;
+
+	va_start(ap, format);
+	if (vasprintf(&note, format, ap) < 0)
+		note = NULL;
+	va_end(ap);
+	text_addf(&text, "%sgpuproof: %s\n", progress->drawn ? CLEAR_LINE : "",
+		  note ? note : format);
+	put(&text);
+	progress->drawn = false;
+	text_release(&text);
+	free(note);
+}
+
+void progress_end(struct progress *progress)
+{
+	struct text text = TEXT_EMPTY;
+
+	if (progress->drawn) {
+		text_add(&text, CLEAR_LINE);
+		put(&text);
+		text_release(&text);
+	}
+	progress->drawn = false;
+	tell_skips(progress, true);
+	for (size_t i = 0; i < progress->skipped_count; i++) {
+		free(progress->skipped[i].reason);
+		free(progress->skipped[i].id);
+	}
+	free(progress->skipped);
+	progress->skipped = NULL;
+	progress->skipped_count = progress->skipped_capacity = 0;
+}

@@ -1,0 +1,61 @@
+/*
+ * What a person sees while a run goes on, on stderr: on a terminal one line, redrawn; else a plain line per finished
+ * case, and one for each reason why cases were skipped; nothing but problems when quiet.
+ */
+#ifndef GPUPROOF_RUN_PROGRESS_H
+#define GPUPROOF_RUN_PROGRESS_H
+
+#include <stdbool.h>
+
+#include "base/text.h"
+#include "plan/plan.h"
+#include "result/result.h"
+
+/* Cases that were skipped for one reason. */
+struct progress_skipped {
+	char *reason, *id; /* of the first */
+	size_t count;      /* not told yet */
+	bool told;         /* a line has the reason: those behind it are told at the end */
+};
+
+struct progress {
+	bool quiet, terminal;
+	size_t number, total; /* cases settled, cases of the plan */
+	double estimate_begun;  /* what estimate_left was at first */
+	double estimate_left; /* seconds, by the plan */
+	double estimate_settled,
+		seconds_settled; /* of the cases settled in this process: how good the plan's guess is */
+	const struct plan_case *current;
+	double current_began;
+	double median, half_width; /* of the current series; NaN: not yet */
+	double next_draw;
+	bool drawn; /* there is a line to clear */
+	struct progress_skipped *skipped;
+	size_t skipped_count, skipped_capacity;
+};
+
+/* done[i]: case i needs nothing any more. */
+void progress_begin(struct progress *progress, const struct plan *plan, const bool *done,
+		    bool quiet);
+void progress_started(struct progress *progress, const struct plan_case *c);
+void progress_sampled(struct progress *progress, double median, double half_width);
+void progress_settled(struct progress *progress, const struct plan_case *c,
+		      const struct case_result *result);
+/* A line that stays, also when quiet. */
+void progress_note(struct progress *progress, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Clears the line, tells what was skipped, and frees what it holds. */
+void progress_end(struct progress *progress);
+
+/* The terminal's line, at most `columns` wide. */
+void progress_line(const struct progress *progress, double now, int columns, struct text *out);
+/* "[12/57] OK transfer/...: 55.41 GB/s ±0.3 %"; "..., noisy" where a series of it is. */
+void progress_plain(const struct progress *progress, const struct case_result *result,
+		    struct text *out);
+/*
+ * "[12/57] SKIPPED 10 cases, the first ID: needs 2 devices" for each reason that no line has yet; `all`: also how many were
+ * skipped later for reasons that one has.
+ */
+void progress_skips(struct progress *progress, bool all, struct text *out);
+
+#endif

@@ -1,0 +1,407 @@
+#include "run/supervise.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/memory.h"
+#include "base/units.h"
+#include "run/processes/describe.h"
+#include "run/processes/message.h"
+#include "run/processes/signals.h"
+#include "measure/watchdog.h"
+#include "result/result_check.h"
+
+#define TICK_SECONDS 0.25
+#define KILL_SECONDS 10.0
+/* Ranks that wait for one that has failed get so long to come to the agreement about it. */
+#define DISTRESS_SECONDS 3.0
+/* A case is some thousand samples of some twenty bytes. */
+#define LONGEST_LINE (256u << 20)
+
+struct session {
+	const struct supervisor *s;
+	const size_t *cases;
+	size_t case_count;
+	struct life *life;
+	struct team team;
+	struct text input; /* what came up the pipe and is no whole line yet */
+	bool in_flight, ready;
+	double waited;     /* for the next message that counts */
+	struct watchdog watchdog; /* of the case in flight, once its devices are open */
+	double distressed; /* since a rank has failed and the others have not come */
+	double flight_began;
+	bool deaf;      /* nothing that still comes up the pipe can be trusted */
+	bool abandoned; /* the user wants no result any more */
+	bool stop_told;
+	double stopping; /* seconds since then */
+	bool overdue;    /* killed for not having stopped in time */
+	struct error *err; /* why the run cannot go on */
+};
+
+static size_t flight(const struct session *s)
+{
+	return s->cases[s->life->settled];
+}
+
+static void broken_line(struct session *s, const char *line, size_t length)
+{
+	char reason[128];
+	int shown = length > 60 ? 60 : (int)length;
+	int at = snprintf(reason, sizeof(reason), "worker sent a malformed line: ");
+
+	for (int i = 0; i < shown; i++)
+		reason[at + i] = line[i] < ' ' || line[i] > '~' ? '?' : line[i];
+	reason[at + shown] = '\0';
+	s->deaf = true;
+	text_reset(&s->input);
+	team_kill(&s->team, reason);
+}
+
+static void settle(struct session *s, bool partial, struct case_result *c)
+{
+	size_t index = flight(s);
+
+	s->in_flight = false;
+	s->waited = 0;
+	s->life->settled++;
+	if (s->s->settled(s->s->context, index, partial, c, s->err) != STATUS_OK)
+		team_kill(&s->team, NULL);
+}
+
+/* What no reader would take must not get into the result, where it would cost all other cases as well. */
+static void refuse_nonsense(const struct session *s, struct case_result *c)
+{
+	const struct plan *plan = s->s->plan;
+	struct error err = ERROR_NONE;
+	char *reason;
+
+	if (case_result_check(c, SAMPLES_REQUIRED, NULL, &err) == STATUS_OK)
+		return;
+	reason = xasprintf("what was measured makes no sense: %s", err.message);
+	case_result_release(c);
+	describe_case(plan, &plan->cases[flight(s)], c);
+	describe_outcome(c, CASE_ERROR, reason);
+	free(reason);
+}
+
+static bool take_case(struct session *s, const struct message *message)
+{
+	struct error err = ERROR_NONE;
+	struct case_result c;
+
+	if (case_result_from_json(&c, message->json, message->json_length, &err) != STATUS_OK)
+		return false;
+	if (strcmp(c.id, s->s->plan->cases[flight(s)].id) != 0) {
+		case_result_release(&c);
+		return false;
+	}
+	refuse_nonsense(s, &c);
+	settle(s, message->kind == MESSAGE_PARTIAL, &c);
+	return true;
+}
+
+/* False when the message makes no sense now. */
+static bool take(struct session *s, const struct message *message)
+{
+	if (message->kind == MESSAGE_START) {
+		if (s->in_flight || s->life->settled == s->case_count ||
+		    message->index != flight(s))
+			return false;
+		s->in_flight = true;
+		s->ready = false;
+		s->waited = 0;
+		s->flight_began = clock_seconds();
+		s->s->started(s->s->context, message->index);
+		return true;
+	}
+	if (!s->in_flight)
+		return false;
+	if (message->kind == MESSAGE_READY) {
+		s->ready = true;
+		s->waited = 0;
+		s->watchdog = (struct watchdog){ 0 };
+		return message->index == flight(s);
+	}
+	if (message->kind == MESSAGE_PROGRESS) {
+		s->s->progressed(s->s->context, message->samples, message->median,
+				 message->half_width);
+		return true;
+	}
+	return message->kind != MESSAGE_LOST && take_case(s, message);
+}
+
+static void take_lines(struct session *s)
+{
+	size_t done = 0;
+	const char *stop;
+
+	while (!s->deaf && s->err->status == STATUS_OK && done < s->input.length &&
+	       (stop = memchr(s->input.data + done, '\n', s->input.length - done))) {
+		const char *line = s->input.data + done;
+		size_t length = (size_t)(stop - line);
+		struct message message;
+
+		if (!message_parse(line, length, &message) || !take(s, &message)) {
+			broken_line(s, line, length);
+			return;
+		}
+		done += length + 1;
+	}
+	memmove(s->input.data, s->input.data + done, s->input.length - done);
+	s->input.length -= done;
+}
+
+static void listen_to_pipe(struct session *s)
+{
+	char block[65536];
+	ssize_t n;
+
+	while ((n = read(s->team.pipe, block, sizeof(block))) > 0 || (n < 0 && errno == EINTR)) {
+		if (n < 0)
+			continue;
+		if (s->deaf)
+			continue;
+		text_add_bytes(&s->input, block, (size_t)n);
+		if (memchr(block, '\n', (size_t)n))
+			take_lines(s);
+		else if (s->input.length > LONGEST_LINE)
+			break;
+	}
+	if (s->input.length > LONGEST_LINE)
+		broken_line(s, s->input.data, s->input.length);
+}
+
+/* CPU time is a sign of life of devices that are made of the CPU; a process that waits for a GPU spins, too. */
+static double lively_cpu_seconds(const struct session *s)
+{
+	const struct plan_case *c = &s->s->plan->cases[flight(s)];
+
+	for (size_t i = 0; i < c->device_count; i++)
+		if (!(s->s->plan->devices[c->devices[i]].capabilities &
+		      DEVICE_SHARES_HOST_MEMORY))
+			return 0;
+	return team_cpu_seconds(&s->team);
+}
+
+static bool limit_is_given(const struct plan *plan)
+{
+	return section_real(config_section(plan->config, "run", ""), "case_limit") > 0;
+}
+
+static void keep_case_limit(struct session *s)
+{
+	const struct activity *activity = &s->s->control->activity;
+	double limit = s->s->plan->cases[flight(s)].limit_seconds;
+	enum watchdog_verdict verdict =
+		watchdog_judge(&s->watchdog, limit, limit_is_given(s->s->plan));
+	char reason[384];
+
+	if (verdict == WATCHDOG_GO_ON)
+		return;
+	watchdog_explain(&s->watchdog, verdict, limit, activity, reason, sizeof(reason));
+	s->life->hung = true;
+	team_kill(&s->team, reason);
+}
+
+static void keep_limits(struct session *s)
+{
+	double limit = s->s->start_seconds;
+	char reason[160], shown[32];
+
+	if (s->team.killed)
+		return;
+	if (s->in_flight && s->ready) {
+		keep_case_limit(s);
+		return;
+	}
+	if (s->waited <= limit)
+		return;
+	snprintf(reason, sizeof(reason), "hung: %s within %s (killed)",
+		 s->in_flight ? "its devices were not open" : "the worker did not start a case",
+		 units_format(limit, "s", shown, sizeof(shown)));
+	s->life->hung = true;
+	/* After the last case there is nothing left to lose but time. */
+	team_kill(&s->team, s->life->settled < s->case_count ? reason : NULL);
+}
+
+static void heed_signals(struct session *s)
+{
+	signals_drain();
+	if (signals_stops() >= 1 && !s->stop_told) {
+		s->stop_told = true;
+		s->s->control->stop = 1;
+		s->s->stopping(s->s->context);
+	}
+	if (signals_stops() >= 2 && !s->abandoned) {
+		s->abandoned = true;
+		team_kill(&s->team, NULL);
+	}
+}
+
+/* A case that does not come to its end now (an endless set-up, a hung device) loses what it has. */
+static void end_overdue(struct session *s, double passed)
+{
+	s->stopping += s->stop_told ? passed : 0;
+	if (s->stopping <= SUPERVISE_STOP_SECONDS || s->team.killed)
+		return;
+	s->overdue = true;
+	team_kill(&s->team, NULL);
+}
+
+/* The others would hang until the case's time is over, and the reason would be lost. */
+static void end_distress(struct session *s, double passed)
+{
+	struct error said = ERROR_NONE;
+
+	s->distressed = team_distress(&s->team, &said) ? s->distressed + passed : 0;
+	if (s->distressed > DISTRESS_SECONDS && !s->team.killed)
+		team_kill(&s->team, said.message);
+}
+
+/* Waits for something to happen. The time that passed counts, but not the time in which we were stopped ourselves. */
+static void wait_a_tick(struct session *s)
+{
+	struct pollfd fds[] = { { .fd = s->team.pipe, .events = POLLIN },
+				{ .fd = signals_fd(), .events = POLLIN } };
+	double start = clock_seconds(), passed;
+
+	poll(fds, 2, (int)(1e3 * TICK_SECONDS));
+	if (fds[0].revents & POLLHUP && !(fds[0].revents & POLLIN))
+		clock_sleep(1e-3); /* closed, but the process is not gone yet: don't spin on it */
+	passed = fmin(clock_seconds() - start, 4 * TICK_SECONDS);
+	s->waited += passed;
+	if (s->in_flight && s->ready)
+		watchdog_tick(&s->watchdog, passed, &s->s->control->activity,
+			      lively_cpu_seconds(s));
+	end_distress(s, passed);
+	end_overdue(s, passed);
+}
+
+static bool unkillable(const struct session *s)
+{
+	return s->team.killed && clock_seconds() - s->team.killed_at > KILL_SECONDS;
+}
+
+static void live(struct session *s)
+{
+	heed_signals(s); /* a stop may have come between two workers */
+	while (team_reap(&s->team) > 0 && !unkillable(s)) {
+		wait_a_tick(s);
+		listen_to_pipe(s);
+		heed_signals(s);
+		keep_limits(s);
+	}
+	listen_to_pipe(s); /* what it sent before it died counts */
+}
+
+/* The case in flight has died with its worker: by itself, or because it did not stop when it was asked to. */
+static void settle_flight(struct session *s)
+{
+	const struct plan_case *c = &s->s->plan->cases[flight(s)];
+	struct case_result result;
+	char ended[64];
+
+	snprintf(ended, sizeof(ended), "interrupted, and ended after %g s", SUPERVISE_STOP_SECONDS);
+	if (!s->team.reason[0])
+		snprintf(s->team.reason, sizeof(s->team.reason), "%s",
+			 s->overdue ? ended : "the worker ended without a result");
+	describe_case(s->s->plan, c, &result);
+	describe_outcome(&result, s->overdue ? CASE_SKIPPED : CASE_ERROR,
+			 s->overdue ? ended : s->team.reason);
+	result.started_seconds = s->flight_began - s->s->control->began;
+	result.seconds = clock_seconds() - s->flight_began;
+	settle(s, s->overdue, &result);
+}
+
+/* What a case says of itself is no loss, nor what was ended because the user wanted it. */
+static bool is_loss(const struct session *s, bool told)
+{
+	return s->team.reason[0] && !told && !s->overdue && !signals_stops();
+}
+
+static void blame(struct session *s, size_t plan_device)
+{
+	struct lost_worker *lost = &s->life->lost;
+	const char *id = s->s->plan->devices[plan_device].id;
+
+	for (size_t i = 0; i < lost->device_count; i++)
+		if (strcmp(lost->devices[i], id) == 0)
+			return;
+	lost->devices = xrealloc(lost->devices, lost->device_count + 1, sizeof(*lost->devices));
+	lost->devices[lost->device_count++] = xstrdup(id);
+}
+
+static void blame_case(struct session *s, size_t at)
+{
+	const struct plan_case *c = &s->s->plan->cases[s->cases[at]];
+
+	for (size_t i = 0; i < c->device_count; i++)
+		blame(s, c->devices[i]);
+}
+
+/* The device of the rank that went first; of one process those of the cases that it had, or was about to begin. */
+static void record_loss(struct session *s)
+{
+	size_t settled = s->life->settled, company = 1;
+	const struct plan_case *largest = &s->s->plan->cases[s->cases[0]];
+
+	s->life->lost.reason = xstrdup(s->team.reason);
+	for (size_t i = 1; i < s->case_count; i++)
+		largest = team_larger(largest, &s->s->plan->cases[s->cases[i]]);
+	if (s->team.size > 1 && s->team.culprit >= 0) {
+		blame(s, largest->devices[s->team.culprit]);
+		return;
+	}
+	if (s->team.size > 1) {
+		for (int rank = 0; rank < s->team.size; rank++)
+			blame(s, largest->devices[rank]);
+		return;
+	}
+	if (s->in_flight)
+		company = (size_t)atomic_load(&s->s->control->company);
+	if (settled == s->case_count)
+		settled--;
+	for (size_t i = settled; i < settled + company && i < s->case_count; i++)
+		blame_case(s, i);
+}
+
+enum status supervise(const struct supervisor *supervisor, const size_t *cases, size_t case_count,
+		      struct life *life, struct error *err)
+{
+	struct session s = {
+		.s = supervisor, .cases = cases, .case_count = case_count, .life = life, .err = err
+	};
+	bool told = false; /* by the case that it was lost with */
+
+	*life = (struct life){ 0 };
+	if (team_start(&s.team, supervisor->plan, supervisor->control, cases, case_count,
+		       supervisor->log, err) != STATUS_OK)
+		team_kill(&s.team, NULL);
+	live(&s);
+	if (s.in_flight && !s.abandoned && err->status == STATUS_OK) {
+		/* Which of a company it was nobody knows: each by itself, then. */
+		if (atomic_load(&supervisor->control->company) > 1 && !s.overdue) {
+			atomic_store(&supervisor->control->alone, 1);
+		} else {
+			settle_flight(&s);
+			told = true;
+		}
+	}
+	if (unkillable(&s) && s.team.alive > 0)
+		fprintf(stderr,
+			"gpuproof: %d process(es) cannot be killed (stuck in a driver?); going on "
+			"without them\n",
+			s.team.alive);
+	memcpy(life->reason, s.team.reason, sizeof(life->reason));
+	if (is_loss(&s, told))
+		record_loss(&s);
+	text_release(&s.input);
+	team_release(&s.team);
+	return err->status;
+}

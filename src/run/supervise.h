@@ -1,0 +1,50 @@
+/*
+ * One worker's life: starts it, listens to it, keeps the time limits, settles the case in flight when it dies. What
+ * happens with the cases is the caller's business.
+ */
+#ifndef GPUPROOF_RUN_SUPERVISE_H
+#define GPUPROOF_RUN_SUPERVISE_H
+
+#include <stdbool.h>
+
+#include "run/processes/team.h"
+#include "result/result.h"
+
+/*
+ * From a stop to the end of a worker: a sample is taken in less, and set-up looks between its parts. What does not come to
+ * its end by then is killed, and its case is interrupted without a result.
+ */
+#define SUPERVISE_STOP_SECONDS 5.0
+
+struct supervisor {
+	const struct plan *plan;
+	struct control *control;
+	int log;
+	double start_seconds; /* most for opening backends and devices, and for ending */
+	void *context;
+	void (*started)(void *context, size_t index);
+	void (*progressed)(void *context, size_t samples, double median, double half_width);
+	/* Takes `c` over. `partial`: it was interrupted. A failure ends the run. */
+	enum status (*settled)(void *context, size_t index, bool partial, struct case_result *c,
+			       struct error *err);
+	void (*stopping)(
+		void *context); /* a stop was asked for: this worker ends after its sample */
+};
+
+struct life {
+	/*
+	 * Cases with a result, the first ones of those given; the one in flight included, unless it died in company
+	 * (src/plan/suite.h) and is to be done again.
+	 */
+	size_t settled;
+	bool hung;        /* it had to be killed for taking too long */
+	char reason[768]; /* "" or why the worker did not end as it should */
+	/* What no case's result says: to be done again, or it was lost behind its last case. No reason: nothing. The caller's. */
+	struct lost_worker lost;
+};
+
+/* A worker for `cases`. STATUS_OK also when it died; a failure means that the run cannot go on. */
+enum status supervise(const struct supervisor *supervisor, const size_t *cases, size_t case_count,
+		      struct life *life, struct error *err);
+
+#endif
