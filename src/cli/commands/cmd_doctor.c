@@ -1,0 +1,197 @@
+/* Whether this machine can be measured, and what would disturb it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/output/table.h"
+#include "run/conductor.h"
+#include "result/device_json.h"
+#include "result/host_findings.h"
+#include "result/json_writer.h"
+
+extern const struct command command_doctor;
+
+struct check {
+	const char *mark, *word;
+};
+static const struct check by_severity[] = {
+	[SEVERITY_OK] = { "+", "ok" },
+	[SEVERITY_NOTE] = { ".", "note" },
+	[SEVERITY_WARNING] = { "!", "warning" },
+	[SEVERITY_ERROR] = { "x", "error" },
+};
+static const struct check missing = { "-", "missing" };
+
+struct answer {
+	struct answer_line {
+		const struct check *check;
+		struct finding finding;
+	} *lines;
+	size_t count, capacity;
+};
+
+static void add_line(struct answer *answer, const struct check *check, const struct finding *finding)
+{
+	ARRAY_GROW(answer->lines, answer->count, answer->capacity);
+	answer->lines[answer->count++] = (struct answer_line){ check, *finding };
+}
+
+static void add_finding(void *context, const struct finding *finding)
+{
+	add_line(context, &by_severity[finding->severity], finding);
+}
+
+static void add_device(struct answer *answer, const struct device_info *d)
+{
+	struct finding finding = { .severity = SEVERITY_OK };
+	char bytes[32], memory[40] = "", capability[64] = "";
+
+	if (d->memory_bytes)
+		snprintf(memory, sizeof(memory), ", %s",
+			 units_format((double)d->memory_bytes, "B", bytes, sizeof(bytes)));
+	if (d->capability_major)
+		snprintf(capability, sizeof(capability), ", compute capability %d.%d", d->capability_major,
+			 d->capability_minor);
+	snprintf(finding.subject, sizeof(finding.subject), "device %s", d->id);
+	snprintf(finding.text, sizeof(finding.text), "%s%s%s, backend %s (%s)", d->name, memory, capability,
+		 d->backend, d->module);
+	add_finding(answer, &finding);
+	device_findings(d, add_finding, answer);
+}
+
+static void add_component(struct answer *answer, const struct component *c)
+{
+	struct finding finding = { .severity = SEVERITY_OK };
+
+	snprintf(finding.subject, sizeof(finding.subject), "%s", c->name);
+	snprintf(finding.text, sizeof(finding.text), "%s%s%.250s", c->version,
+		 c->version[0] && c->detail[0] ? ", " : "", c->detail);
+	add_line(answer, c->present ? &by_severity[SEVERITY_OK] : &missing, &finding);
+}
+
+static void ask(struct answer *answer, const struct probe *probe)
+{
+	for (size_t i = 0; i < probe->device_count; i++)
+		add_device(answer, &probe->devices[i]);
+	for (size_t i = 0; i < probe->component_count; i++)
+		add_component(answer, &probe->components[i]);
+	for (size_t i = 0; i < probe->finding_count; i++)
+		add_finding(answer, &probe->findings[i]);
+	host_findings("", ".", add_finding, answer);
+}
+
+static size_t count_backend(const struct probe *probe, const char *backend)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < probe->device_count; i++)
+		count += strcmp(probe->devices[i].backend, backend) == 0;
+	return count;
+}
+
+static void print_for_people(const struct answer *answer, const struct probe *probe)
+{
+	size_t gpus = probe->device_count - count_backend(probe, "host");
+	struct table table = TABLE_EMPTY;
+
+	for (size_t i = 0; i < answer->count; i++) {
+		const struct answer_line *line = &answer->lines[i];
+
+		table_row(&table, (const char *[]){ line->check->mark, line->check->word, line->finding.subject,
+						    line->finding.text }, 4);
+	}
+	table_print(&table, stdout);
+	table_release(&table);
+	if (gpus)
+		printf("\n%zu GPU%s can be measured: gpuproof run quick\n", gpus, gpus == 1 ? "" : "s");
+	else if (probe->device_count)
+		puts("\nNo GPU can be measured here, the CPU can: gpuproof run quick");
+	else
+		puts("\nNothing can be measured here.");
+}
+
+static void print_json(const struct answer *answer, const struct probe *probe)
+{
+	struct json_writer w = { .expand = 2 };
+	char *text;
+
+	writer_open(&w, '{');
+	writer_bool_member(&w, "measurable", probe->device_count > 0);
+	writer_key(&w, "devices");
+	writer_unsigned(&w, probe->device_count);
+	writer_key(&w, "checks");
+	writer_open(&w, '[');
+	for (size_t i = 0; i < answer->count; i++) {
+		writer_open(&w, '{');
+		writer_text_member(&w, "state", answer->lines[i].check->word);
+		writer_text_member(&w, "subject", answer->lines[i].finding.subject);
+		writer_text_member(&w, "text", answer->lines[i].finding.text);
+		writer_close(&w, '}');
+	}
+	writer_close(&w, ']');
+	writer_close(&w, '}');
+	text = writer_finish(&w);
+	fputs(text, stdout);
+	free(text);
+}
+
+/* A probe that failed is a finding too: what is wrong with the host may be why. */
+static void add_failure(struct answer *answer, const struct error *err)
+{
+	struct finding finding = { .severity = SEVERITY_ERROR, .subject = "devices" };
+
+	snprintf(finding.text, sizeof(finding.text), "%.300s", err->message);
+	add_finding(answer, &finding);
+}
+
+static int examine(bool json)
+{
+	struct probe probe = { 0 };
+	struct answer answer = { 0 };
+	struct error err = ERROR_NONE;
+	int code;
+
+	if (probe_devices(&probe, NULL, &err) != STATUS_OK)
+		add_failure(&answer, &err);
+	ask(&answer, &probe);
+	if (json)
+		print_json(&answer, &probe);
+	else
+		print_for_people(&answer, &probe);
+	code = probe.device_count ? EXIT_ACCEPTED : EXIT_ENVIRONMENT;
+	free(answer.lines);
+	probe_release(&probe);
+	return code;
+}
+
+static int doctor_run(int argc, char **argv)
+{
+	static const struct option_row rows[] = { { 0, "json", false }, { 0 } };
+	struct options o = options_begin(&command_doctor, rows, argc, argv);
+	bool json = false;
+	int code;
+
+	while (options_next(&o))
+		json = true;
+	if (o.failed)
+		code = EXIT_USAGE;
+	else if (o.operand_count)
+		code = command_usage(&command_doctor, "what is '%s' for? It examines this machine",
+				     o.operands[0]);
+	else
+		code = examine(json);
+	options_end(&o);
+	return code;
+}
+
+const struct command command_doctor = {
+	.name = "doctor",
+	.summary = "say what can be measured here, what is missing and what would disturb",
+	.usage = "doctor [--json]\n\n"
+		 "Exit code: 0 when something can be measured, 3 when nothing can.",
+	.run = doctor_run,
+};

@@ -1,0 +1,211 @@
+/* gpuproof export: a result in other programs' formats. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "cli/input/anonymise_option.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/input/population_file.h"
+#include "cli/input/result_limits.h"
+#include "cli/input/result_list.h"
+#include "export/export.h"
+#include "judge/judge.h"
+
+extern const struct command command_export;
+
+static const struct option_row rows[] = {
+	{ 'o', "output", true }, { 'l', "limits", true }, { 0, "baseline", true },
+	{ 0, "strict", false },  ANONYMISE_OPTIONS,       { 0, NULL, false },
+};
+
+struct export_arguments {
+	const struct export_format *format;
+	const char *output, *limits; /* NULL: standard output; the result's own */
+	bool strict;
+	struct anonymise_option anonymise;
+	struct result_list results, baseline;
+};
+
+static enum status take_option(void *arguments, const char *name, const char *value,
+			       struct error *err)
+{
+	struct export_arguments *a = arguments;
+
+	if (strcmp(name, "output") == 0)
+		a->output = strcmp(value, "-") == 0 ? NULL : value;
+	else if (strcmp(name, "limits") == 0)
+		a->limits = value;
+	else if (strcmp(name, "baseline") == 0)
+		return result_list_add_launch(&a->baseline, value, err);
+	else if (anonymise_take_option(&a->anonymise, name, value))
+		return STATUS_OK;
+	else
+		a->strict = true;
+	return STATUS_OK;
+}
+
+static int unknown_format(const char *name)
+{
+	const char *names[32];
+	char *instead;
+	size_t n = 0;
+	int code;
+
+	for (; export_formats[n].name && n + 1 < sizeof(names) / sizeof(*names); n++)
+		names[n] = export_formats[n].name;
+	names[n] = NULL;
+	instead = text_instead(name, names);
+	code = command_usage(&command_export, "there is no format '%s'%s", name, instead);
+	free(instead);
+	return code;
+}
+
+/* The export must not be written over what it is made of. */
+static enum status refuse_inputs(const struct export_arguments *a, struct error *err)
+{
+	if (file_refuse_input(a->output, a->limits, err) != STATUS_OK ||
+	    file_refuse_input(a->output, a->anonymise.key_file, err) != STATUS_OK ||
+	    result_list_refuse_output(&a->baseline, a->output, err) != STATUS_OK)
+		return err->status;
+	return result_list_refuse_output(&a->results, a->output, err);
+}
+
+static int take_operands(struct export_arguments *a, const struct options *o, struct error *err)
+{
+	if (!o->operand_count)
+		return command_usage(&command_export, "which FORMAT?");
+	a->format = export_find(o->operands[0]);
+	if (!a->format)
+		return unknown_format(o->operands[0]);
+	if (o->operand_count != 2)
+		return command_usage(&command_export, "which RESULT?");
+	if (result_list_add_launch(&a->results, o->operands[1], err) != STATUS_OK ||
+	    refuse_inputs(a, err) != STATUS_OK ||
+	    anonymise_lists(&a->anonymise, &a->results, &a->baseline, err) != STATUS_OK)
+		return command_fail(err);
+	return EXIT_ACCEPTED;
+}
+
+static int parse_arguments(struct export_arguments *a, int argc, char **argv)
+{
+	struct options o = options_begin(&command_export, rows, argc, argv);
+	struct error err = ERROR_NONE;
+	int code = options_take(&o, take_option, a);
+
+	if (code == EXIT_ACCEPTED)
+		code = take_operands(a, &o, &err);
+	options_end(&o);
+	return code;
+}
+
+/* By limits that are asked for, or the config's own: an export must not judge by shipped ones what nobody had judged. */
+static enum status judge_anew(const struct export_arguments *a, struct result *result)
+{
+	struct verdicts verdicts = { .strict = a->strict };
+	struct limits limits;
+	struct judge_input input = { .results = result,
+				     .count = 1,
+				     .baseline = a->baseline.items,
+				     .baseline_count = a->baseline.count,
+				     .limits = &limits };
+	struct population population;
+	enum status status = result_limits(a->limits, result, false, &limits);
+
+	if (status != STATUS_OK)
+		return status;
+	if (population_open(&population, NULL) != STATUS_OK) {
+		limits_release(&limits);
+		return STATUS_USAGE;
+	}
+	input.population = &population;
+	if (a->limits)
+		anonymise_learn_limits(&a->anonymise, &limits);
+	if (limits.count) {
+		judge(&input, &verdicts);
+		verdicts_finish(&verdicts);
+		anonymise_verdicts(&a->anonymise, &verdicts);
+		result_judge(result, &verdicts);
+	}
+	population_release(&population);
+	limits_release(&limits);
+	return STATUS_OK;
+}
+
+static enum status judge_result(const struct export_arguments *a)
+{
+	struct result *result = a->results.items;
+
+	return result_keeps_judgement(result, a->limits, a->baseline.count, a->strict)
+		       ? STATUS_OK
+		       : judge_anew(a, result);
+}
+
+static int publish(const struct export_arguments *a, const struct text *out)
+{
+	struct error err = ERROR_NONE;
+
+	if (a->output) {
+		if (file_write(a->output, out->data ? out->data : "", out->length, &err) !=
+		    STATUS_OK)
+			return command_fail(&err);
+		return EXIT_ACCEPTED;
+	}
+	if (fwrite(out->data ? out->data : "", 1, out->length, stdout) != out->length ||
+	    fflush(stdout) != 0) {
+		error_errno(&err, "standard output");
+		return command_fail(&err);
+	}
+	return EXIT_ACCEPTED;
+}
+
+static int export_result(const struct export_arguments *a)
+{
+	const struct export_input input = { .result = a->results.items };
+	struct text out = TEXT_EMPTY;
+	int code = EXIT_USAGE;
+
+	if (judge_result(a) == STATUS_OK) {
+		a->format->exporter->write(&input, &out);
+		code = publish(a, &out);
+	}
+	text_release(&out);
+	return code;
+}
+
+static int export_run(int argc, char **argv)
+{
+	struct export_arguments arguments = { 0 };
+	int code = parse_arguments(&arguments, argc, argv);
+
+	if (code == EXIT_ACCEPTED)
+		code = export_result(&arguments);
+	result_list_release(&arguments.results);
+	result_list_release(&arguments.baseline);
+	anonymise_option_release(&arguments.anonymise);
+	return code;
+}
+
+const struct command command_export = {
+	.name = "export",
+	.summary = "write a result in other programs' formats: JUnit, CSV, Prometheus, ...",
+	.usage = "export FORMAT RESULT [OPTIONS]   RESULT: a result.json, or the directory of a "
+		 "run\n\n"
+#define EXPORT(symbol, name, help) "  " name "\n        " help "\n"
+#include "export/formats.def"
+#undef EXPORT
+		 "\n"
+		 "The verdict in it is the one that a run with --check, or check -o, left in the result; "
+		 "with --limits,\n"
+		 "and by limits of the run's own config where there is none, it is judged anew. The exit "
+		 "code does not\n"
+		 "tell it: use `check`.\n\n"
+		 "  -o, --output FILE        instead of standard output; written as a whole\n"
+		 "  -l, --limits FILE        an INI file with [limit NAME] sections, or shipped "
+		 "ones: h200, generic\n"
+		 "      --baseline RESULT    what `* baseline` refers to; repeatable\n"
+		 "      --strict             warnings and allowed skips are not "
+		 "accepted\n" ANONYMISE_USAGE,
+	.run = export_run,
+};

@@ -1,0 +1,329 @@
+/* gpuproof history: what earlier nights measured, and what changed. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/input/history_file.h"
+#include "cli/input/layout_option.h"
+#include "cli/options.h"
+#include "cli/output/print_trend.h"
+#include "cli/input/result_list.h"
+#include "cli/output/show_history.h"
+#include "report/template/template.h"
+#include "report/trend/trend_page.h"
+
+extern const struct command command_history;
+
+static const struct option_row rows[] = {
+	{ 'd', "db", true },         { 0, "metric", true },       { 0, "case", true },
+	{ 0, "series", true },       { 0, "nights", true },       { 'a', "all", false },
+	{ 0, "json", false },        { 0, "all-metrics", false }, { 0, "fail-on", true },
+	{ 0, "acknowledge", false }, { 0, "before", true },       { 0, "keep", true },
+	{ 'o', "output", true },     { 0, "title", true },        { 0, "layout", true },
+	{ 0, "template-dir", true }, { 0, NULL, false },
+};
+
+struct history_arguments {
+	const char *db;
+	struct trend_options trend;
+	struct report_options page;
+	bool acknowledge, fail_on_change, fail_on_warning;
+	int64_t before, keep;  /* -1: not given */
+	const char **operands; /* behind the action */
+	int count;
+};
+
+static int finish(const struct error *err)
+{
+	return err->status == STATUS_OK ? EXIT_ACCEPTED : command_fail(err);
+}
+
+static int add(struct history_arguments *a)
+{
+	static const char *const words[] = {
+		[HISTORY_PRESENT] = "gpuproof: %s is in %s already\n",
+		[HISTORY_ADDED] = "gpuproof: %s is now in %s\n",
+		[HISTORY_REPLACED] =
+			"gpuproof: %s is now in %s, in place of an earlier version of its run\n"
+	};
+	struct result_list results = { 0 };
+	struct error err = ERROR_NONE;
+	struct history *history = NULL;
+
+	if (!a->count)
+		return command_usage(&command_history, "add RESULT...");
+	for (int i = 0; i < a->count && err.status == STATUS_OK; i++)
+		result_list_add(&results, a->operands[i], &err);
+	if (err.status == STATUS_OK)
+		history_open(&history, a->db, DB_CREATE, &err);
+	for (size_t i = 0; i < results.count && err.status == STATUS_OK; i++) {
+		enum history_added added;
+
+		if (history_add(history, &results.items[i], &added, &err) != STATUS_OK)
+			error_prefix(&err, "%s", results.paths[i]);
+		else
+			fprintf(stderr, words[added], results.paths[i], a->db);
+	}
+	history_close(history);
+	result_list_release(&results);
+	return finish(&err);
+}
+
+/* Who asks for a series that is not there must not hear that all is well. */
+static void refuse_no_match(const struct history_filter *f, size_t series, struct error *err)
+{
+	if (series || (!f->metric && !f->case_id && !f->series))
+		return;
+	error_set(err, STATUS_USAGE,
+		  "no series is what --case, --metric or --series say%s; gpuproof history trend "
+		  "--all "
+		  "lists them",
+		  f->all_metrics || f->metric || f->series ? "" : " (--all-metrics: not only each suite's main figure)");
+}
+
+static int show(struct history_arguments *a)
+{
+	struct error err = ERROR_NONE;
+	struct history *history;
+	size_t shown = 0;
+
+	if (history_open(&history, a->db, DB_READ, &err) != STATUS_OK)
+		return command_fail(&err);
+	if (show_history(history, &a->trend.filter, &shown, &err) == STATUS_OK)
+		refuse_no_match(&a->trend.filter, shown, &err);
+	history_close(history);
+	return finish(&err);
+}
+
+static int gate(const struct history_arguments *a, const struct trend_summary *summary)
+{
+	if (a->fail_on_change && summary->worse)
+		return EXIT_GATE_FAILED;
+	return a->fail_on_warning && (summary->worse || summary->warnings) ? EXIT_GATE_FAILED
+									   : EXIT_ACCEPTED;
+}
+
+static int trend(struct history_arguments *a)
+{
+	struct error err = ERROR_NONE;
+	struct history *history;
+	struct trend_summary summary = { 0 };
+
+	if (history_open(&history, a->db, DB_READ, &err) == STATUS_OK)
+		print_trend(history, &a->trend, &summary, &err);
+	history_close(history);
+	refuse_no_match(&a->trend.filter, summary.series, &err);
+	if (err.status != STATUS_OK)
+		return command_fail(&err);
+	return gate(a, &summary);
+}
+
+static int page(struct history_arguments *a)
+{
+	struct error err = ERROR_NONE;
+	struct history *history = NULL;
+	struct trend_summary summary = { 0 };
+
+	if (!a->page.output)
+		a->page.output = "trend.html";
+	if (file_refuse_input(a->page.output, a->db, &err) == STATUS_OK &&
+	    template_refuse_output(a->page.template_dir, a->page.output, &err) == STATUS_OK &&
+	    history_open(&history, a->db, DB_READ, &err) == STATUS_OK)
+		report_trend_write(history, &a->trend.filter, &a->page, &summary, &err);
+	history_close(history);
+	refuse_no_match(&a->trend.filter, summary.series, &err);
+	if (err.status != STATUS_OK)
+		return command_fail(&err);
+	if (!report_on_stdout(&a->page))
+		puts(a->page.output);
+	return gate(a, &summary);
+}
+
+static int annotate(struct history_arguments *a)
+{
+	struct error err = ERROR_NONE;
+	struct history *history = NULL;
+	int64_t day;
+
+	if (a->count != 2)
+		return command_usage(&command_history, "annotate DATE TEXT");
+	if (!history_day(a->operands[0], &day))
+		error_set(&err, STATUS_USAGE, "'%.40s' is no date like 2026-11-20", a->operands[0]);
+	else if (history_open(&history, a->db, DB_WRITE, &err) == STATUS_OK)
+		history_annotate(history, day, a->trend.filter.series, a->acknowledge,
+				 a->operands[1], &err);
+	history_close(history);
+	return finish(&err);
+}
+
+/* One night that a wrong clock dated into the future must not make all others old. */
+static int64_t last_day(const struct history_nights *nights)
+{
+	int64_t last = nights->items[nights->count - 1].day, today;
+	char now[32];
+
+	clock_iso8601(now, sizeof(now));
+	return history_day(now, &today) && today < last ? today : last;
+}
+
+static int prune(struct history_arguments *a)
+{
+	struct error err = ERROR_NONE;
+	struct history *history = NULL;
+	struct history_nights nights = { 0 };
+	size_t removed = 0;
+
+	if ((a->before < 0) == (a->keep < 0))
+		return command_usage(&command_history, "prune --before DATE or --keep DAYS");
+	if (history_open(&history, a->db, DB_WRITE, &err) == STATUS_OK &&
+	    history_nights(history, &nights, &err) == STATUS_OK && nights.count) {
+		if (a->keep >= 0)
+			a->before = last_day(&nights) - a->keep + 1;
+		history_prune(history, a->before, &removed, &err);
+	}
+	history_nights_release(&nights);
+	history_close(history);
+	if (err.status == STATUS_OK)
+		printf("%zu night%s removed\n", removed, removed == 1 ? "" : "s");
+	return finish(&err);
+}
+
+static enum status take_number(const char *name, const char *value, int64_t *out, struct error *err)
+{
+	if (units_parse_integer(value, out, err) == STATUS_OK && *out < 1)
+		error_set(err, STATUS_USAGE, "'%.40s' is not above 0", value);
+	return error_prefix(err, "--%s", name);
+}
+
+static enum status take_gate(struct history_arguments *a, const char *value, struct error *err)
+{
+	a->fail_on_change = strcmp(value, "change") == 0;
+	a->fail_on_warning = strcmp(value, "warning") == 0;
+	if (a->fail_on_change || a->fail_on_warning)
+		return STATUS_OK;
+	return error_set(err, STATUS_USAGE, "--fail-on takes change or warning, not '%.40s'",
+			 value);
+}
+
+static enum status take_option(void *arguments, const char *name, const char *value,
+			       struct error *err)
+{
+	struct history_arguments *a = arguments;
+	int64_t number = 0;
+
+	if (strcmp(name, "db") == 0)
+		a->db = value;
+	else if (strcmp(name, "metric") == 0)
+		a->trend.filter.metric = value;
+	else if (strcmp(name, "case") == 0)
+		a->trend.filter.case_id = value;
+	else if (strcmp(name, "series") == 0)
+		return take_number(name, value, &a->trend.filter.series, err);
+	else if (strcmp(name, "keep") == 0)
+		return take_number(name, value, &a->keep, err);
+	else if (strcmp(name, "fail-on") == 0)
+		return take_gate(a, value, err);
+	else if (strcmp(name, "all") == 0)
+		a->trend.all = true;
+	else if (strcmp(name, "all-metrics") == 0)
+		a->trend.filter.all_metrics = true;
+	else if (strcmp(name, "json") == 0)
+		a->trend.json = true;
+	else if (strcmp(name, "output") == 0)
+		a->page.output = value;
+	else if (strcmp(name, "title") == 0)
+		a->page.title = value;
+	else if (strcmp(name, "template-dir") == 0)
+		a->page.template_dir = value;
+	else if (strcmp(name, "layout") == 0)
+		return layout_take_option(value, &a->page.separate_css, err);
+	else if (strcmp(name, "acknowledge") == 0)
+		a->acknowledge = true;
+	else if (strcmp(name, "before") == 0 && !history_day(value, &a->before))
+		return error_set(err, STATUS_USAGE, "--before: '%.40s' is no date like 2026-11-20",
+				 value);
+	else if (strcmp(name, "nights") == 0 && take_number(name, value, &number, err) == STATUS_OK)
+		a->trend.filter.nights = (size_t)number;
+	return err->status;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(struct history_arguments *a);
+	bool takes_operands;
+} actions[] = { { "add", add, true },      { "show", show, false },
+		{ "trend", trend, false },  { "report", page, false },
+		{ "annotate", annotate, true }, { "prune", prune, false } };
+
+static int act(const struct options *o, struct history_arguments *a)
+{
+	a->db = history_file(a->db);
+	a->operands = o->operands + 1;
+	a->count = o->operand_count - 1;
+	for (size_t i = 0; o->operand_count && i < ARRAY_SIZE(actions); i++) {
+		if (strcmp(actions[i].name, o->operands[0]) != 0)
+			continue;
+		if (a->count && !actions[i].takes_operands)
+			return command_usage(&command_history,
+					     "what is '%.60s' for? %s takes options only",
+					     a->operands[0], actions[i].name);
+		return actions[i].run(a);
+	}
+	return command_usage(&command_history, "add, show, trend, report, annotate or prune?");
+}
+
+static int history_run(int argc, char **argv)
+{
+	struct options o = options_begin(&command_history, rows, argc, argv);
+	struct history_arguments a = { .before = -1, .keep = -1 };
+	int code = options_take(&o, take_option, &a);
+
+	if (code == EXIT_ACCEPTED)
+		code = act(&o, &a);
+	options_end(&o);
+	return code;
+}
+
+const struct command command_history = {
+	.name = "history",
+	.summary = "keep every night's figures and see what changed",
+	.usage =
+		"history add RESULT...      adding the same run twice has no effect; a resumed "
+		"one replaces its first part\n"
+		"       gpuproof history trend              what changed, is new, was missed\n"
+		"       gpuproof history report [-o FILE]   the same as an HTML page\n"
+		"       gpuproof history show               the nights; with --case, --metric or "
+		"--series the "
+		"values\n"
+		"       gpuproof history annotate DATE TEXT [--acknowledge]\n"
+		"       gpuproof history prune --before DATE | --keep DAYS\n\n"
+		"A series is a metric of a case on a device; it starts anew when hardware, driver "
+		"or config "
+		"change.\n"
+		"A change is confirmed after about five nights (1 % or more, odds over 164 to 1 "
+		"that\n"
+		"it is one, also where nights resemble the ones before; more for over 25 series);\n"
+		"two of three nights beyond the band give a WARNING at once.\n\n" HISTORY_USAGE "\n"
+		"      --case TEXT, --metric TEXT   series whose case or metric holds the text\n"
+		"      --series N           one, by the number that trend shows; for annotate: "
+		"only about this "
+		"one\n"
+		"      --nights N           look at the last N nights only\n"
+		"      --all-metrics        not only each suite's main figure\n"
+		"  -a, --all                also series that did not change\n"
+		"      --fail-on change     exit code 1 when there is a new change for the worse; "
+		"or: warning\n"
+		"      --acknowledge        the note explains a change up to five days away: it is no "
+		"longer new\n"
+		"      --json               the trend as JSON\n"
+		"  -o, --output FILE        report: the page (default: trend.html); -: standard "
+		"output\n"
+		"      --title, --layout, --template-dir   as in gpuproof report",
+	.run = history_run,
+};

@@ -1,0 +1,269 @@
+/*
+ * What there is to choose from. Adding a kind of thing to list: one row in `kinds` and its function, which prints a
+ * table for people or, with --json, an array for scripts.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/embedded.h"
+#include "base/memory.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/commands/list_gpus.h"
+#include "cli/options.h"
+#include "cli/output/table.h"
+#include "run/conductor.h"
+#include "plan/hint.h"
+#include "plan/limit.h"
+#include "result/device_json.h"
+#include "result/json_writer.h"
+#include "src/plan/suite.h"
+
+#define ROW(table, ...)                                                                            \
+	table_row(table, (const char *[]){ __VA_ARGS__ },                                          \
+		  ARRAY_SIZE(((const char *[]){ __VA_ARGS__ })))
+
+extern const struct command command_list;
+
+static struct json_writer start_json(void)
+{
+	struct json_writer w = { .expand = 1 };
+
+	writer_open(&w, '[');
+	return w;
+}
+
+/* Prints one of the two and releases both. */
+static void finish(bool json, struct json_writer *w, struct table *table)
+{
+	char *text;
+
+	writer_close(w, ']');
+	text = writer_finish(w);
+	if (json)
+		fputs(text, stdout);
+	else
+		table_print(table, stdout);
+	free(text);
+	table_release(table);
+}
+
+static void devices_table(const struct probe *probe)
+{
+	struct table table = TABLE_EMPTY;
+	bool host = false;
+
+	ROW(&table, "DEVICE", "MEMORY", "CAPABILITY", "PCI", "NAME");
+	for (size_t i = 0; i < probe->device_count; i++) {
+		const struct device_info *d = &probe->devices[i];
+		char memory[32] = "-", capability[16] = "-";
+
+		if (d->memory_bytes)
+			units_format((double)d->memory_bytes, "B", memory, sizeof(memory));
+		if (d->capability_major)
+			snprintf(capability, sizeof(capability), "%d.%d", d->capability_major,
+				 d->capability_minor);
+		ROW(&table, d->id, memory, capability, d->pci[0] ? d->pci : "-", d->name);
+		host |= strcmp(d->backend, "host") == 0;
+	}
+	table_print(&table, stdout);
+	/* `run quick` names host:1 as well. */
+	if (host)
+		puts("The CPU is one device here; a config may split it into several ([run] host_devices).");
+	table_release(&table);
+}
+
+static void devices_json(const struct probe *probe)
+{
+	fputs("[", stdout);
+	for (size_t i = 0; i < probe->device_count; i++) {
+		char *line = device_info_to_json(&probe->devices[i]);
+
+		printf("%s\n %s", i ? "," : "", line);
+		free(line);
+	}
+	puts(probe->device_count ? "\n]" : "]");
+}
+
+static int list_devices(bool json)
+{
+	struct probe probe = { 0 };
+	struct error err = ERROR_NONE;
+
+	if (probe_devices(&probe, NULL, &err) != STATUS_OK)
+		return command_fail(&err);
+	if (json)
+		devices_json(&probe);
+	else
+		devices_table(&probe);
+	probe_release(&probe);
+	return EXIT_ACCEPTED;
+}
+
+static void suite_json(struct json_writer *w, const struct suite *suite)
+{
+	writer_open(w, '{');
+	writer_text_member(w, "name", suite->name);
+	writer_text_member(w, "summary", suite->summary);
+	writer_key(w, "axes");
+	writer_open_inline(w, '[');
+	for (const char *const *axis = suite->axes; *axis; axis++)
+		writer_text(w, *axis);
+	writer_close(w, ']');
+	writer_key(w, "metrics");
+	writer_open_inline(w, '[');
+	for (const struct metric *m = suite->metrics; m->name; m++)
+		writer_text(w, m->name);
+	writer_close(w, ']');
+	writer_close(w, '}');
+}
+
+static int list_suites(bool json)
+{
+	struct json_writer w = start_json();
+	struct table table = TABLE_EMPTY;
+
+	ROW(&table, "SUITE", "WHAT IT MEASURES");
+	for (const struct suite *const *s = suites; *s; s++) {
+		if (json)
+			suite_json(&w, *s);
+		else
+			ROW(&table, (*s)->name, (*s)->summary);
+	}
+	finish(json, &w, &table);
+	return EXIT_ACCEPTED;
+}
+
+static const char *better_name(enum better better)
+{
+	static const char *const names[] = {
+		[BETTER_HIGHER] = "higher", [BETTER_LOWER] = "lower", [BETTER_NONE] = "none"
+	};
+
+	return names[better];
+}
+
+static void metric_json(struct json_writer *w, const char *suite, const struct metric *metric)
+{
+	writer_open(w, '{');
+	writer_text_member(w, "name", metric->name);
+	writer_text_member(w, "suite", suite);
+	writer_text_member(w, "unit", metric->unit);
+	writer_text_member(w, "better", better_name(metric->better));
+	writer_bool_member(w, "headline", metric->headline);
+	writer_text_member(w, "help", metric->help);
+	writer_close(w, '}');
+}
+
+static void add_metrics(const char *suite, const struct metric *metrics, bool json,
+			struct json_writer *w, struct table *table)
+{
+	for (const struct metric *m = metrics; m->name; m++) {
+		if (json)
+			metric_json(w, suite, m);
+		else
+			ROW(table, m->name, m->unit, better_name(m->better), m->help);
+	}
+}
+
+static int list_metrics(bool json)
+{
+	struct json_writer w = start_json();
+	struct table table = TABLE_EMPTY;
+
+	ROW(&table, "METRIC", "UNIT", "BETTER", "DEFINITION");
+	for (const struct suite *const *s = suites; *s; s++)
+		add_metrics((*s)->name, (*s)->metrics, json, &w, &table);
+	/* Of no suite: what limits may say about the machine. */
+	add_metrics("node", node_metrics, json, &w, &table);
+	finish(json, &w, &table);
+	return EXIT_ACCEPTED;
+}
+
+/* What a config is for stands in its first line, a comment. The caller frees it. */
+static char *config_summary(const struct embedded_file *file)
+{
+	const char *text = (const char *)file->data;
+
+	if (*text != ';' && *text != '#')
+		return xstrdup("");
+	text += strspn(text, ";# \t");
+	return xstrndup(text, strcspn(text, "\r\n"));
+}
+
+static int list_configs(bool json)
+{
+	struct json_writer w = start_json();
+	struct table table = TABLE_EMPTY;
+
+	ROW(&table, "CONFIG", "WHAT IT IS FOR");
+	for (const struct embedded_file *file = embedded_configs; file->name; file++) {
+		char *name = xstrndup(file->name, strlen(file->name) - strlen(".ini"));
+		char *summary = config_summary(file);
+
+		if (json) {
+			writer_open(&w, '{');
+			writer_text_member(&w, "name", name);
+			writer_text_member(&w, "summary", summary);
+			writer_close(&w, '}');
+		} else {
+			ROW(&table, name, summary);
+		}
+		free(name);
+		free(summary);
+	}
+	finish(json, &w, &table);
+	return EXIT_ACCEPTED;
+}
+
+static const struct list_kind {
+	const char *name;
+	int (*list)(bool json);
+} kinds[] = {
+	{ "devices", list_devices }, { "suites", list_suites }, { "metrics", list_metrics },
+	{ "configs", list_configs }, { "gpus", list_gpus },
+};
+
+static int no_such_list(const char *name)
+{
+	const char *names[ARRAY_SIZE(kinds) + 1] = { NULL };
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		names[i] = kinds[i].name;
+	return command_usage(&command_list, "there is no list of '%s'%s", name,
+			     hint_for(name, names).text);
+}
+
+static int act(const struct options *o, bool json)
+{
+	if (!o->operand_count)
+		return command_usage(&command_list, "say what to list");
+	if (o->operand_count > 1)
+		return command_usage(&command_list, "one kind of thing at a time");
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (strcmp(kinds[i].name, o->operands[0]) == 0)
+			return kinds[i].list(json);
+	return no_such_list(o->operands[0]);
+}
+
+static int list_run(int argc, char **argv)
+{
+	static const struct option_row rows[] = { { 0, "json", false }, { 0 } };
+	struct options o = options_begin(&command_list, rows, argc, argv);
+	bool json = false;
+	int code;
+
+	while (options_next(&o))
+		json = true;
+	code = o.failed ? EXIT_USAGE : act(&o, json);
+	options_end(&o);
+	return code;
+}
+
+const struct command command_list = {
+	.name = "list",
+	.summary = "list devices, suites, metrics, configs or known GPU models",
+	.usage = "list devices|suites|metrics|configs|gpus [--json]",
+	.run = list_run,
+};

@@ -1,0 +1,224 @@
+/* gpuproof population: what good cards measured, to compare whole nodes with. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/units.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/input/population_file.h"
+#include "cli/input/result_list.h"
+#include "cli/output/table.h"
+#include "judge/judge.h"
+#include "judge/population/population_kinds.h"
+#include "judge/population/population_add.h"
+
+extern const struct command command_population;
+
+static const struct option_row rows[] = { { 'o', "output", true }, { 0, NULL, false } };
+
+struct population_arguments {
+	const char *output;
+	const char **operands; /* after the action */
+	int count;
+};
+
+static bool are_launches(const struct result *a, const struct result *b)
+{
+	return judge_same_machine(a, b) && strcmp(a->config_text, b->config_text) == 0;
+}
+
+/* Launches of one config on one machine; they need not stand next to each other. */
+static enum status add_machine(struct population *p, const struct result_list *list, size_t first,
+			       bool *done, struct population_added *added, struct error *err)
+{
+	struct result *launches = xcalloc(list->count, sizeof(*launches));
+	size_t count = 0;
+
+	for (size_t i = first; i < list->count; i++)
+		if (!done[i] && are_launches(&list->items[first], &list->items[i])) {
+			done[i] = true;
+			launches[count++] = list->items[i];
+		}
+	if (population_add(p, launches, count, added, err) != STATUS_OK)
+		error_prefix(err, "%s", list->paths[first]);
+	free(launches);
+	return err->status;
+}
+
+static enum status add_all(struct population *p, const struct result_list *list,
+			   struct population_added *added, struct error *err)
+{
+	bool *done = xcalloc(list->count, sizeof(*done));
+
+	for (size_t i = 0; i < list->count && err->status == STATUS_OK; i++)
+		if (!done[i])
+			add_machine(p, list, i, done, added, err);
+	free(done);
+	return err->status;
+}
+
+static enum status write_file(const struct population *p, const char *path, struct error *err)
+{
+	char *text = population_to_text(p);
+
+	file_write(path, text, strlen(text), err);
+	free(text);
+	return err->status;
+}
+
+static int add(const struct population_arguments *a)
+{
+	const char *path = population_file(a->output);
+	struct population_added added = { 0 };
+	struct result_list results = { 0 };
+	struct population p = { 0 };
+	struct error err = ERROR_NONE;
+
+	if (!a->count)
+		return command_usage(&command_population, "add RESULT...");
+	for (int i = 0; i < a->count && err.status == STATUS_OK; i++)
+		result_list_add_launch(&results, a->operands[i], &err);
+	if (err.status == STATUS_OK &&
+	    result_list_refuse_output(&results, path, &err) == STATUS_OK &&
+	    population_load_own(&p, path, &err) == STATUS_OK &&
+	    add_all(&p, &results, &added, &err) == STATUS_OK &&
+	    write_file(&p, path, &err) == STATUS_OK)
+		fprintf(stderr,
+			"gpuproof: %zu card%s added, %zu measured again: %zu values, and %zu left "
+			"out "
+			"that do not repeat or were not verified; %s has %zu card%s\n",
+			added.cards, added.cards == 1 ? "" : "s", added.again, added.values,
+			added.unsteady, path, p.card_count, p.card_count == 1 ? "" : "s");
+	population_release(&p);
+	result_list_release(&results);
+	return err.status == STATUS_OK ? EXIT_ACCEPTED : command_fail(&err);
+}
+
+/* "36 x 4.482 TB/s, 16 x 4.576 TB/s +-0.2 %" */
+static char *describe_kinds(const struct population_sample *s, const char *unit)
+{
+	double *logs = xmalloc(s->count * sizeof(*logs));
+	struct text out = TEXT_EMPTY;
+	struct kinds kinds;
+	char center[48];
+
+	for (size_t i = 0; i < s->count; i++)
+		logs[i] = log(s->values[i]);
+	kinds = kinds_of(logs, s->count);
+	for (size_t i = 0; i < kinds.count; i++) {
+		const struct kind *k = &kinds.items[i];
+
+		text_addf(&out, "%s%zu x %s", i ? ", " : "", k->count,
+			  units_format(exp(k->center), unit, center, sizeof(center)));
+	}
+	if (kinds.dof > 0)
+		text_addf(&out, " +-%.2g %%", 100 * kinds.deviation);
+	free(logs);
+	return text_detach(&out);
+}
+
+static void add_row(struct table *table, const struct population *p,
+		    const struct population_figure *f, const char *model)
+{
+	struct population_sample s =
+		population_sample(p, model, f->point, f->preheat, f->metric, NULL);
+	char *name = xasprintf("%s%s%s", f->point, *f->preheat ? " preheat " : "", f->preheat);
+	char *values = s.count ? describe_kinds(&s, f->unit) : xstrdup("");
+	char *days = xasprintf("%s%s%s", s.first, strcmp(s.first, s.last) == 0 ? "" : "..",
+			       strcmp(s.first, s.last) == 0 ? "" : s.last);
+	char cards[24];
+
+	snprintf(cards, sizeof(cards), "%zu", s.cards);
+	if (s.count)
+		table_row(table, (const char *[]){ model, name, cards, values, days, s.driver }, 6);
+	free(days);
+	free(values);
+	free(name);
+	population_sample_release(&s);
+}
+
+/* The model of a value: of its first card, or its kind's own. */
+static const char *model_of(const struct population *p, const struct population_value *v)
+{
+	char *id = xstrndup(v->cards, strcspn(v->cards, "+"));
+	const struct population_card *card = population_card(p, id);
+
+	free(id);
+	return card ? card->model : v->model;
+}
+
+static bool is_first_of_model(const struct population *p, const struct population_figure *f,
+			      size_t k)
+{
+	for (size_t i = 0; i < k; i++)
+		if (strcmp(model_of(p, &f->values[i]), model_of(p, &f->values[k])) == 0)
+			return false;
+	return true;
+}
+
+static int show(const struct population_arguments *a)
+{
+	struct table table = TABLE_EMPTY;
+	struct population p;
+
+	if (a->count > 1)
+		return command_usage(&command_population, "show [FILE]");
+	if (population_open(&p, a->count ? a->operands[0] : a->output) != STATUS_OK)
+		return EXIT_USAGE;
+	table_row(&table,
+		  (const char *[]){ "MODEL", "CASE", "CARDS", "VALUES", "MEASURED", "DRIVER" }, 6);
+	for (size_t i = 0; i < p.figure_count; i++)
+		for (size_t k = 0; k < p.figures[i].count; k++)
+			if (is_first_of_model(&p, &p.figures[i], k))
+				add_row(&table, &p, &p.figures[i],
+					model_of(&p, &p.figures[i].values[k]));
+	table_print(&table, stdout);
+	table_release(&table);
+	population_release(&p);
+	return EXIT_ACCEPTED;
+}
+
+static int act(const struct options *o, struct population_arguments *a)
+{
+	a->operands = o->operands + 1;
+	a->count = o->operand_count - 1;
+	if (o->operand_count && strcmp(o->operands[0], "add") == 0)
+		return add(a);
+	if (o->operand_count && strcmp(o->operands[0], "show") == 0)
+		return show(a);
+	return command_usage(&command_population, "add or show?");
+}
+
+static int population_run(int argc, char **argv)
+{
+	struct options o = options_begin(&command_population, rows, argc, argv);
+	struct population_arguments a = { 0 };
+	int code;
+
+	while (options_next(&o))
+		a.output = o.value;
+	code = o.failed ? EXIT_USAGE : act(&o, &a);
+	options_end(&o);
+	return code;
+}
+
+const struct command command_population = {
+	.name = "population",
+	.summary = "good cards of a model, to compare whole nodes with",
+	.usage = "population add RESULT... [-o FILE]    the cards of results that you hold for "
+		 "good\n"
+		 "       gpuproof population show [FILE]           what is known of which model\n\n"
+		 "A card counts once, by its UUID: measured again, its newest values count. "
+		 "Results of "
+		 "one config on one\nmachine that are given together are launches. What a limit of "
+		 "the model rejects "
+		 "is refused. `population = 3 %`\nin a [limit] compares with the shipped cards and "
+		 "yours: gpuproof help good-cards\n\n"
+		 "  -o, --output FILE        your file; without it GPUPROOF_POPULATION, else "
+		 "gpuproof-population.ini",
+	.run = population_run,
+};

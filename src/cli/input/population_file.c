@@ -1,0 +1,34 @@
+#include "cli/input/population_file.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+
+#define HERE "gpuproof-population.ini"
+
+static const char *named(const char *option)
+{
+	const char *variable = getenv("GPUPROOF_POPULATION");
+
+	if (option)
+		return option;
+	return variable && *variable ? variable : NULL;
+}
+
+const char *population_file(const char *option)
+{
+	return named(option) ? named(option) : HERE;
+}
+
+enum status population_open(struct population *p, const char *option)
+{
+	const char *own = named(option);
+	struct error err = ERROR_NONE;
+
+	if (!own && access(HERE, F_OK) == 0)
+		own = HERE;
+	if (population_load(p, own, &err) != STATUS_OK)
+		command_fail(&err);
+	return err.status;
+}

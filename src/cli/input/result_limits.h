@@ -1,0 +1,22 @@
+/* What a result is judged by, for the commands that judge one. */
+#ifndef GPUPROOF_CLI_INPUT_RESULT_LIMITS_H
+#define GPUPROOF_CLI_INPUT_RESULT_LIMITS_H
+
+#include "judge/limits.h"
+#include "result/result.h"
+
+/*
+ * Those of `named` (--limits), or when it is NULL the result's own, or the ones shipped for its model when `shipped` and it
+ * has none; count 0: nothing is to be judged. Errors are printed to stderr, and STATUS_USAGE.
+ */
+enum status result_limits(const char *named, const struct result *result, bool shipped,
+			  struct limits *limits);
+
+/*
+ * Whether the judgement that the result holds is the answer: it has one, and no other limits or baselines are asked for.
+ * `strict` makes it strict.
+ */
+bool result_keeps_judgement(struct result *result, const char *limits, size_t baselines,
+			    bool strict);
+
+#endif

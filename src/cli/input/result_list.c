@@ -1,0 +1,125 @@
+#include "cli/input/result_list.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "cli/input/history_file.h"
+#include "history/baseline.h"
+#include "run/journal.h"
+
+#define BASELINE_PREFIX "baseline:"
+
+static char *file_of(const char *path)
+{
+	struct stat about;
+	size_t length = strlen(path);
+
+	if (stat(path, &about) != 0 || !S_ISDIR(about.st_mode))
+		return xstrdup(path);
+	return xasprintf("%s%sresult.json", path, length && path[length - 1] == '/' ? "" : "/");
+}
+
+static bool killed_before_a_result(const char *directory)
+{
+	char *journal = xasprintf("%s/" JOURNAL_NAME, directory);
+	bool there = access(journal, F_OK) == 0;
+
+	free(journal);
+	return there;
+}
+
+static struct result *next_item(struct result_list *list)
+{
+	if (list->count == list->capacity) {
+		list->capacity = list->capacity ? 2 * list->capacity : 8;
+		list->items = xrealloc(list->items, list->capacity, sizeof(*list->items));
+		list->paths = xrealloc(list->paths, list->capacity, sizeof(*list->paths));
+	}
+	return &list->items[list->count];
+}
+
+static enum status add_baseline(struct result_list *list, const char *name, struct error *err)
+{
+	struct history *history;
+	struct result *results = NULL;
+	size_t count = 0;
+
+	if (history_open(&history, history_file(NULL), DB_READ, err) == STATUS_OK)
+		baseline_load(history, name, &results, &count, err);
+	history_close(history);
+	for (size_t i = 0; i < count; i++) {
+		*next_item(list) = results[i];
+		list->paths[list->count++] = xasprintf("%s%s", BASELINE_PREFIX, name);
+	}
+	free(results);
+	return err->status;
+}
+
+enum status result_list_add(struct result_list *list, const char *path, struct error *err)
+{
+	char *file;
+
+	if (text_starts_with(path, BASELINE_PREFIX))
+		return add_baseline(list, path + strlen(BASELINE_PREFIX), err);
+	file = file_of(path);
+	if (access(file, F_OK) != 0 && killed_before_a_result(path)) {
+		free(file);
+		return error_set(err, STATUS_IO,
+				 "%s: the run was killed before it wrote result.json; make it with "
+				 "gpuproof run --resume %s",
+				 path, path);
+	}
+	if (result_read(next_item(list), file, err) != STATUS_OK) {
+		free(file);
+		return err->status;
+	}
+	list->paths[list->count++] = file;
+	return STATUS_OK;
+}
+
+enum status result_list_add_launch(struct result_list *list, const char *path, struct error *err)
+{
+	size_t before = list->count;
+
+	if (result_list_add(list, path, err) != STATUS_OK)
+		return err->status;
+	for (size_t i = before; i < list->count; i++)
+		for (size_t j = 0; j < i; j++)
+			if (*list->items[i].run_id &&
+			    strcmp(list->items[i].run_id, list->items[j].run_id) == 0)
+				return error_set(err, STATUS_USAGE,
+						 "%s is the same run as %s: a launch counts once",
+						 list->paths[i], list->paths[j]);
+	return STATUS_OK;
+}
+
+enum status result_list_refuse_output(const struct result_list *list, const char *output,
+				      struct error *err)
+{
+	enum status status = STATUS_OK;
+
+	for (size_t i = 0; status == STATUS_OK && i < list->count; i++) {
+		const char *path = list->paths[i];
+
+		if (text_starts_with(path, BASELINE_PREFIX))
+			path = history_file(NULL);
+		status = file_refuse_input(output, path, err);
+	}
+	return status;
+}
+
+void result_list_release(struct result_list *list)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		result_release(&list->items[i]);
+		free(list->paths[i]);
+	}
+	free(list->items);
+	free(list->paths);
+	memset(list, 0, sizeof(*list));
+}

@@ -1,0 +1,26 @@
+/* Results named on the command line. */
+#ifndef GPUPROOF_CLI_INPUT_RESULT_LIST_H
+#define GPUPROOF_CLI_INPUT_RESULT_LIST_H
+
+#include "base/error.h"
+#include "result/result.h"
+
+struct result_list {
+	struct result *items;
+	char **paths;
+	size_t count, capacity;
+};
+
+/* A result file, a directory that a run wrote (its result.json), or baseline:NAME, a set from the history. Appends. */
+enum status result_list_add(struct result_list *list, const char *path, struct error *err);
+/*
+ * The same for launches of one measurement, which are pooled: a run that is in the list already is refused, for what counts
+ * twice looks like two processes that agree to the last bit.
+ */
+enum status result_list_add_launch(struct result_list *list, const char *path, struct error *err);
+/* Refuses an output that is the file of one of them, or the history that it is from. NULL: there is no output. */
+enum status result_list_refuse_output(const struct result_list *list, const char *output,
+				      struct error *err);
+void result_list_release(struct result_list *list);
+
+#endif

@@ -1,0 +1,343 @@
+#include "cli/output/print_trend.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/output/show_history.h"
+#include "result/json_writer.h"
+
+#define MOST_DATES 12 /* missed nights that are printed */
+#define GAPS 2        /* nights without a figure that are worth a line: one is the run's own news */
+
+struct printing {
+	struct history *history;
+	const struct trend_options *options;
+	struct trend_summary *summary;
+	struct history_notes notes;
+	struct trend_prior prior;
+	struct json_writer json;
+	struct text rows; /* of text output: printed behind the status line */
+	struct error *err;
+};
+
+static void differences_text(struct printing *p, int64_t before, int64_t after)
+{
+	struct fact_differences found = { 0 };
+
+	history_differences(p->history, before, after, &found, p->err);
+	for (size_t i = 0; i < found.count; i++)
+		text_addf(&p->rows, "      %s: %s -> %s\n", found.items[i].name,
+			  found.items[i].before, found.items[i].after);
+	fact_differences_release(&found);
+}
+
+static void change_text(struct printing *p, const struct history_series *s,
+			const struct trend_change *c)
+{
+	char date[16], before[48], after[48];
+
+	history_date(c->day, date);
+	text_addf(&p->rows, "    %s %s: %s -> %s, %.1f %% %s, odds over 10^%d to 1\n",
+		  change_state_name(c->state), date,
+		  units_format(c->before, s->unit, before, sizeof(before)),
+		  units_format(c->after, s->unit, after, sizeof(after)), 100 * fabs(c->ratio - 1),
+		  s->better == BETTER_NONE ? (c->ratio > 1 ? "more" : "less")
+		  : c->ratio > 1           ? "worse"
+					   : "better",
+		  trend_odds_power(c));
+	if (c->state != TREND_RECOVERED)
+		differences_text(p, c->night_before, c->night);
+}
+
+static void notes_text(struct printing *p, const struct history_series *s)
+{
+	for (size_t i = 0; i < p->notes.count; i++) {
+		if (p->notes.items[i].series != s->id)
+			continue;
+		text_add(&p->rows, "    ");
+		note_text(&p->rows, &p->notes.items[i]);
+	}
+}
+
+static void series_text(struct printing *p, const struct history_series *s, const struct trend *t)
+{
+	const struct history_point *before, *after;
+	char median[48], date[16];
+
+	text_addf(&p->rows, "%4" PRId64 "  %s %s", s->id, s->case_id, s->metric);
+	if (*s->model)
+		text_addf(&p->rows, ", %s", s->model);
+	text_addf(&p->rows, " (%s)\n", s->machine);
+	text_addf(&p->rows, "    %zu night%s, median %s, %zu missed%s\n", t->count,
+		  t->count == 1 ? "" : "s",
+		  units_format(t->median, s->unit, median, sizeof(median)), t->missed,
+		  t->count < TREND_LEAST_NIGHTS ? "; too few to tell" : "");
+	if (t->warning) {
+		char *words = trend_warning_words(t->beyond, t->beyond_by, t->band);
+
+		text_addf(&p->rows, "    %s\n", words);
+		free(words);
+	}
+	if (t->gaps >= GAPS)
+		text_addf(&p->rows, "    no figure in the last %zu nights: skipped or failed\n", t->gaps);
+	for (size_t i = 0; i < t->change_count; i++)
+		change_text(p, s, &t->changes[i]);
+	if (trend_starts_anew(s, &before, &after)) {
+		history_date(after->day, date);
+		text_addf(&p->rows, "    starts anew %s: hardware, driver or config changed\n",
+			  date);
+		differences_text(p, before->night, after->night);
+	}
+	notes_text(p, s);
+}
+
+static void differences_json(struct printing *p, int64_t before, int64_t after)
+{
+	struct fact_differences found = { 0 };
+
+	history_differences(p->history, before, after, &found, p->err);
+	for (size_t i = 0; i < found.count; i++) {
+		writer_open(&p->json, '{');
+		writer_text_member(&p->json, "name", found.items[i].name);
+		writer_text_member(&p->json, "before", found.items[i].before);
+		writer_text_member(&p->json, "after", found.items[i].after);
+		writer_close(&p->json, '}');
+	}
+	fact_differences_release(&found);
+}
+
+static void change_json(struct printing *p, const struct trend_change *c)
+{
+	struct json_writer *w = &p->json;
+	char date[16];
+
+	history_date(c->day, date);
+	writer_open(w, '{');
+	writer_text_member(w, "date", date);
+	writer_text_member(w, "state", change_state_name(c->state));
+	writer_real_member(w, "before", c->before);
+	writer_real_member(w, "after", c->after);
+	writer_real_member(w, "ratio", c->ratio);
+	writer_real_member(w, "probability", c->probability);
+	writer_real_member(w, "log_odds", c->odds);
+	writer_key(w, "environment");
+	writer_open(w, '[');
+	differences_json(p, c->night_before, c->night);
+	writer_close(w, ']');
+	writer_close(w, '}');
+}
+
+static void series_json(struct printing *p, const struct history_series *s, const struct trend *t)
+{
+	struct json_writer *w = &p->json;
+
+	writer_open(w, '{');
+	writer_count_member(w, "series", (size_t)s->id);
+	writer_text_member(w, "case", s->case_id);
+	writer_text_member(w, "metric", s->metric);
+	writer_text_member(w, "unit", s->unit);
+	writer_text_member(w, "model", s->model);
+	writer_text_member(w, "machine", s->machine);
+	writer_count_member(w, "nights", t->count);
+	writer_count_member(w, "missed", t->missed);
+	writer_real_member(w, "median", t->median);
+	writer_real_member(w, "low", t->low);
+	writer_real_member(w, "high", t->high);
+	writer_bool_member(w, "warning", t->warning);
+	writer_count_member(w, "beyond_band", t->beyond);
+	writer_real_member(w, "beyond_by", t->beyond_by);
+	writer_bool_member(w, "too_few_nights", t->count < TREND_LEAST_NIGHTS);
+	writer_key(w, "changes");
+	writer_open(w, '[');
+	for (size_t i = 0; i < t->change_count; i++)
+		change_json(p, &t->changes[i]);
+	writer_close(w, ']');
+	writer_close(w, '}');
+}
+
+static void visit(void *context, const struct history_series *s)
+{
+	struct printing *p = context;
+	const struct history_point *before, *after;
+	struct trend *trends;
+	size_t n = trend_of_series(s, &p->notes, &p->prior, &trends);
+
+	for (size_t i = 0; i < n; i++) {
+		/* What an older epoch did is history. */
+		if (!trends[i].current)
+			continue;
+		if (!trend_count(p->summary, &trends[i]) && !p->options->all &&
+		    trends[i].gaps < GAPS && !trend_starts_anew(s, &before, &after))
+			continue;
+		if (p->options->json)
+			series_json(p, s, &trends[i]);
+		else
+			series_text(p, s, &trends[i]);
+	}
+	trends_release(trends, n);
+}
+
+static void range_text(const struct history_nights *nights, size_t looked_at)
+{
+	char first[16], last[16], *hosts = history_hosts(nights);
+
+	history_date(nights->items[0].day, first);
+	history_date(nights->items[nights->count - 1].day, last);
+	printf("%zu night%s%s%s from %s to %s", nights->count, nights->count == 1 ? "" : "s",
+	       *hosts ? " of " : "", hosts, first, last);
+	if (looked_at && looked_at < nights->count)
+		printf("; the last %zu are looked at", looked_at);
+	free(hosts);
+}
+
+/* `looked_at`: the last nights; 0: all. */
+static void nights_text(const struct history_nights *nights, size_t looked_at,
+			const int64_t *missed, size_t missed_count)
+{
+	char date[16];
+
+	if (nights->count)
+		range_text(nights, looked_at);
+	else
+		printf("No nights");
+	if (missed_count)
+		printf("; %zu missed:", missed_count);
+	for (size_t i = missed_count > MOST_DATES ? missed_count - MOST_DATES : 0; i < missed_count;
+	     i++) {
+		history_date(missed[i], date);
+		printf(" %s", date);
+	}
+	printf("%s\n", missed_count > MOST_DATES ? " (the last ones)" : "");
+}
+
+/* Notes about whole nights. */
+static void night_notes_text(const struct history_notes *notes)
+{
+	struct text lines = TEXT_EMPTY;
+
+	for (size_t i = 0; i < notes->count; i++)
+		if (!notes->items[i].series)
+			note_text(&lines, &notes->items[i]);
+	fputs(lines.data ? lines.data : "", stdout);
+	text_release(&lines);
+}
+
+/* What is not known is not quiet. */
+static void quiet_text(const struct trend_summary *s, bool has_rows)
+{
+	if (s->young == s->series)
+		printf("Too few nights to tell: a change can show after %d nights with the same "
+		       "hardware, driver and config.\n",
+		       TREND_LEAST_NIGHTS);
+	else if (s->young)
+		printf("%zu of %zu series have fewer than %d nights with the same hardware, driver and "
+		       "config: too few to tell.\n",
+		       s->young, s->series, TREND_LEAST_NIGHTS);
+	if (!has_rows && s->young < s->series)
+		puts(s->young ? "Nothing changed in the others." : "Nothing changed.");
+}
+
+static void print_text(struct printing *p, const struct history_nights *nights,
+		       const int64_t *missed, size_t missed_count)
+{
+	const struct trend_summary *s = p->summary;
+
+	nights_text(nights, p->options->filter.nights, missed, missed_count);
+	printf("%zu series: %zu new change%s (%zu for the worse), %zu warning%s, %zu acknowledged, "
+	       "%zu recovered\n",
+	       s->series, s->fresh, s->fresh == 1 ? "" : "s", s->worse, s->warnings,
+	       s->warnings == 1 ? "" : "s", s->acknowledged, s->recovered);
+	night_notes_text(&p->notes);
+	putchar('\n');
+	quiet_text(s, p->rows.data);
+	fputs(p->rows.data ? p->rows.data : "", stdout);
+}
+
+static void notes_json(struct json_writer *w, const struct history_notes *notes)
+{
+	writer_key(w, "notes");
+	writer_open(w, '[');
+	for (size_t i = 0; i < notes->count; i++) {
+		const struct history_note *n = &notes->items[i];
+		char date[16];
+
+		history_date(n->day, date);
+		writer_open(w, '{');
+		writer_text_member(w, "date", date);
+		if (n->series)
+			writer_count_member(w, "series", (size_t)n->series);
+		writer_bool_member(w, "acknowledges", n->acknowledges);
+		writer_text_member(w, "text", n->text);
+		writer_text_member(w, "written", n->written);
+		writer_close(w, '}');
+	}
+	writer_close(w, ']');
+}
+
+static void finish_json(struct printing *p, const int64_t *missed, size_t missed_count)
+{
+	struct json_writer *w = &p->json;
+	char date[16], *json;
+
+	writer_close(w, ']');
+	writer_key(w, "missed");
+	writer_open(w, '[');
+	for (size_t i = 0; i < missed_count; i++) {
+		history_date(missed[i], date);
+		writer_text(w, date);
+	}
+	writer_close(w, ']');
+	notes_json(w, &p->notes);
+	writer_count_member(w, "too_few_nights", p->summary->young);
+	writer_count_member(w, "series_looked_at", p->prior.series);
+	writer_real_member(w, "log_odds_limit", trend_prior_limit(&p->prior));
+	writer_count_member(w, "new_changes", p->summary->fresh);
+	writer_count_member(w, "new_changes_for_the_worse", p->summary->worse);
+	writer_count_member(w, "warnings", p->summary->warnings);
+	writer_close(w, '}');
+	json = writer_finish(w);
+	fputs(json, stdout);
+	free(json);
+}
+
+enum status print_trend(struct history *history, const struct trend_options *options,
+			struct trend_summary *summary, struct error *err)
+{
+	struct printing p = { .history = history,
+			      .options = options,
+			      .summary = summary,
+			      .json = { .expand = 3 },
+			      .err = err };
+	struct history_nights nights = { 0 };
+	int64_t missed[MOST_MISSED];
+	size_t missed_count = 0;
+
+	memset(summary, 0, sizeof(*summary));
+	if (history_notes(history, &p.notes, err) == STATUS_OK &&
+	    history_nights(history, &nights, err) == STATUS_OK &&
+	    trend_prior_learn(&p.prior, history, &options->filter, err) == STATUS_OK) {
+		missed_count = history_missed(&nights, missed);
+		writer_open(&p.json, '{');
+		writer_text_member(&p.json, "format", "gpuproof-trend");
+		writer_count_member(&p.json, "version", 1);
+		writer_count_member(&p.json, "nights", nights.count);
+		writer_key(&p.json, "series");
+		writer_open(&p.json, '[');
+		history_each(history, &options->filter, visit, &p, err);
+	}
+	if (err->status == STATUS_OK && options->json)
+		finish_json(&p, missed, missed_count);
+	else if (err->status == STATUS_OK)
+		print_text(&p, &nights, missed, missed_count);
+	free(options->json ? NULL : writer_finish(&p.json));
+	text_release(&p.rows);
+	trend_prior_release(&p.prior);
+	history_notes_release(&p.notes);
+	history_nights_release(&nights);
+	return err->status;
+}

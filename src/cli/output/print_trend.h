@@ -1,0 +1,19 @@
+/* The trend of a history, for people and as JSON. */
+#ifndef GPUPROOF_CLI_OUTPUT_PRINT_TREND_H
+#define GPUPROOF_CLI_OUTPUT_PRINT_TREND_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "history/trend_news.h"
+
+struct trend_options {
+	struct history_filter filter;
+	bool all; /* also series of which there is nothing to say */
+	bool json;
+};
+
+enum status print_trend(struct history *history, const struct trend_options *options,
+			struct trend_summary *summary, struct error *err);
+
+#endif

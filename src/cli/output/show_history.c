@@ -1,0 +1,112 @@
+#include "cli/output/show_history.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/units.h"
+#include "cli/output/table.h"
+
+void note_text(struct text *out, const struct history_note *n)
+{
+	char date[16];
+
+	history_date(n->day, date);
+	text_addf(out, "note %s: %s%s\n", date, n->text, n->acknowledges ? " (acknowledges)" : "");
+}
+
+static void show_nights(const struct history_nights *nights)
+{
+	struct table table = TABLE_EMPTY;
+
+	table_row(&table,
+		  (const char *[]){ "STARTED", "RUN", "HOST", "STATE", "VERDICT", "LABEL" }, 6);
+	for (size_t i = 0; i < nights->count; i++) {
+		const struct history_night *n = &nights->items[i];
+
+		table_row(&table,
+			  (const char *[]){ n->started, n->run_id, n->host, n->state,
+					    *n->verdict ? n->verdict : "not judged", n->label },
+			  6);
+	}
+	table_print(&table, stdout);
+	table_release(&table);
+}
+
+struct showing {
+	struct history_notes notes;
+	size_t shown; /* series */
+};
+
+/* Notes of whole nights; with `series` also those of the series. */
+static void show_notes(const struct history_notes *notes, int64_t series)
+{
+	struct text lines = TEXT_EMPTY;
+
+	for (size_t i = 0; i < notes->count; i++)
+		if (!notes->items[i].series || notes->items[i].series == series)
+			note_text(&lines, &notes->items[i]);
+	fputs(lines.data ? lines.data : "", stdout);
+	text_release(&lines);
+}
+
+static void show_series(void *context, const struct history_series *s)
+{
+	struct table table = TABLE_EMPTY;
+	struct showing *showing = context;
+
+	showing->shown++;
+	printf("series %" PRId64 ": %s %s, %s (%s)\n", s->id, s->case_id, s->metric, s->model,
+	       s->machine);
+	table_row(&table, (const char *[]){ "NIGHT", "VALUE", "95 % INTERVAL", "EPOCH" }, 4);
+	for (size_t i = 0; i < s->count; i++) {
+		const struct history_point *p = &s->points[i];
+		char date[16], value[48], low[48], high[48], interval[100] = "", epoch[24];
+
+		history_date(p->day, date);
+		snprintf(epoch, sizeof(epoch), "%" PRId64, p->epoch);
+		if (p->low == p->low && p->high == p->high)
+			snprintf(interval, sizeof(interval), "%s to %s",
+				 units_format(p->low, s->unit, low, sizeof(low)),
+				 units_format(p->high, s->unit, high, sizeof(high)));
+		table_row(&table,
+			  (const char *[]){
+				  date,
+				  p->value == p->value
+					  ? units_format(p->value, s->unit, value, sizeof(value))
+					  : "not measured",
+				  interval, epoch },
+			  4);
+	}
+	table_print(&table, stdout);
+	show_notes(&showing->notes, s->id);
+	putchar('\n');
+	table_release(&table);
+}
+
+static void show_all_nights(struct history *history, const struct history_notes *notes,
+			    struct error *err)
+{
+	struct history_nights nights;
+
+	if (history_nights(history, &nights, err) == STATUS_OK) {
+		show_nights(&nights);
+		show_notes(notes, 0);
+	}
+	history_nights_release(&nights);
+}
+
+enum status show_history(struct history *history, const struct history_filter *f, size_t *shown,
+			 struct error *err)
+{
+	struct showing showing = { 0 };
+
+	if (history_notes(history, &showing.notes, err) == STATUS_OK) {
+		if (f->metric || f->case_id || f->series)
+			history_each(history, f, show_series, &showing, err);
+		else
+			show_all_nights(history, &showing.notes, err);
+	}
+	*shown = showing.shown;
+	history_notes_release(&showing.notes);
+	return err->status;
+}

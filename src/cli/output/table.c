@@ -1,0 +1,112 @@
+#include "cli/output/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+
+#define GAP 2          /* blanks between columns */
+#define NARROWEST 20   /* the last column is never folded to less */
+
+/* A row stays one line, whatever its cells hold. */
+static char *one_line(const char *s)
+{
+	char *copy = xstrdup(s);
+
+	for (char *p = copy; *p; p++)
+		if (*p == '\n' || *p == '\t')
+			*p = ' ';
+	return copy;
+}
+
+void table_row(struct table *table, const char *const *cells, size_t columns)
+{
+	ARRAY_GROW(table->rows, table->count, table->capacity);
+	for (size_t i = 0; i < columns; i++)
+		table->rows[table->count][i] = one_line(cells[i]);
+	table->columns = columns;
+	table->count++;
+}
+
+void table_release(struct table *table)
+{
+	for (size_t row = 0; row < table->count; row++)
+		for (size_t i = 0; i < table->columns; i++)
+			free(table->rows[row][i]);
+	free(table->rows);
+	*table = (struct table)TABLE_EMPTY;
+}
+
+size_t terminal_columns(FILE *out)
+{
+	struct winsize size;
+
+	if (isatty(fileno(out)) && ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+		return size.ws_col;
+	return SIZE_MAX;
+}
+
+/* Characters, not bytes: UTF-8 continuation bytes take no room. */
+static size_t width_of(const char *s, size_t length)
+{
+	size_t width = 0;
+
+	for (size_t i = 0; i < length; i++)
+		width += ((unsigned char)s[i] & 0xC0) != 0x80;
+	return width;
+}
+
+/* Bytes of `s` (not empty) that fit into `width` columns, cut after a word where there is one. */
+static size_t fold(const char *s, size_t width)
+{
+	size_t end = 0, word_end = 0;
+
+	while (s[end] && width_of(s, end + 1) <= width) {
+		end++;
+		if (s[end] == ' ' || !s[end])
+			word_end = end;
+	}
+	return word_end ? word_end : end + strcspn(s + end, " ");
+}
+
+static void print_last(const char *s, size_t indent, size_t width, FILE *out)
+{
+	for (;;) {
+		size_t length = fold(s, width);
+
+		fprintf(out, "%.*s\n", (int)length, s);
+		s += length;
+		s += strspn(s, " ");
+		if (!*s)
+			return;
+		fprintf(out, "%*s", (int)indent, "");
+	}
+}
+
+void table_print(const struct table *table, FILE *out)
+{
+	size_t widths[TABLE_MAX_COLUMNS] = { 0 };
+	size_t indent = 0, columns = terminal_columns(out), last;
+
+	for (size_t row = 0; row < table->count; row++) {
+		for (size_t i = 0; i < table->columns; i++) {
+			size_t width = width_of(table->rows[row][i], strlen(table->rows[row][i]));
+
+			widths[i] = width > widths[i] ? width : widths[i];
+		}
+	}
+	for (size_t i = 0; i + 1 < table->columns; i++)
+		indent += widths[i] + GAP;
+	last = columns > indent + NARROWEST ? columns - indent : NARROWEST;
+	for (size_t row = 0; row < table->count; row++) {
+		for (size_t i = 0; i + 1 < table->columns; i++) {
+			const char *cell = table->rows[row][i];
+			size_t width = width_of(cell, strlen(cell));
+
+			fprintf(out, "%s%*s", cell, (int)(widths[i] - width + GAP), "");
+		}
+		print_last(table->rows[row][table->columns - 1], indent, last, out);
+	}
+}

@@ -1,0 +1,34 @@
+/*
+ * Aligned text tables for people. Columns are as wide as their widest cell; on a terminal the last one is folded at word
+ * breaks to fit, elsewhere (a file, grep) a row is a line.
+ *
+ *	struct table table = TABLE_EMPTY;
+ *	table_row(&table, (const char *[]){ "NAME", "SUMMARY" }, 2);
+ *	table_print(&table, stdout);
+ *	table_release(&table);
+ */
+#ifndef GPUPROOF_CLI_OUTPUT_TABLE_H
+#define GPUPROOF_CLI_OUTPUT_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#define TABLE_MAX_COLUMNS 8
+
+struct table {
+	char *(*rows)[TABLE_MAX_COLUMNS];
+	size_t count, capacity, columns;
+};
+
+#define TABLE_EMPTY { NULL, 0, 0, 0 }
+
+/* Adds a row of `columns` cells (copied); every row has the same number. */
+void table_row(struct table *table, const char *const *cells, size_t columns);
+void table_print(const struct table *table, FILE *out);
+void table_release(struct table *table);
+
+/* Columns of the terminal that `out` is; no limit (SIZE_MAX) where it is none. */
+size_t terminal_columns(FILE *out);
+
+#endif

@@ -1,0 +1,226 @@
+#include "cli/run/run_against.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/run/run_launches.h"
+#include "cli/run/run_setup.h"
+#include "run/processes/signals.h"
+
+/* One side of the comparison. */
+struct side {
+	const struct plan *plan; /* NULL: a program measures it */
+	const struct probe *probe;
+	struct conduct_options options;
+	struct launches launches;
+};
+
+static bool is_program(const char *path)
+{
+	struct stat about;
+
+	return strchr(path, '/') && stat(path, &about) == 0 && S_ISREG(about.st_mode) &&
+	       access(path, X_OK) == 0;
+}
+
+/* One launch: the turns are taken here, and a program that took several would leave them where the next are to go. */
+static char **program_arguments(const struct against *against, const char *directory)
+{
+	char **arguments = xcalloc(against->override_count * 2 + 12, sizeof(*arguments));
+	size_t n = 0;
+
+	arguments[n++] = xstrdup(against->other);
+	arguments[n++] = xstrdup("run");
+	arguments[n++] = xstrdup(against->source);
+	for (size_t i = 0; i < against->override_count; i++) {
+		arguments[n++] = xstrdup("--set");
+		arguments[n++] = xstrdup(against->overrides[i].text);
+	}
+	if (against->launches > 1) {
+		arguments[n++] = xstrdup("--set");
+		arguments[n++] = xstrdup("run.launches=1");
+	}
+	arguments[n++] = xstrdup("--no-report");
+	arguments[n++] = xstrdup("--quiet");
+	arguments[n++] = xstrdup("--output");
+	arguments[n++] = xstrdup(directory);
+	return arguments;
+}
+
+static void free_arguments(char **arguments)
+{
+	for (size_t i = 0; arguments[i]; i++)
+		free(arguments[i]);
+	free(arguments);
+}
+
+/* Its output is of no interest, its messages are. */
+static pid_t start_program(char **arguments)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		if (!freopen("/dev/null", "w", stdout))
+			_exit(127);
+		execv(arguments[0], arguments);
+		fprintf(stderr, "gpuproof: %s: %s\n", arguments[0], strerror(errno));
+		_exit(127);
+	}
+	return pid;
+}
+
+/* A stop that only we were asked for is passed on; from a terminal it reaches both. */
+static pid_t wait_and_pass_on(pid_t pid, int *status)
+{
+	int passed_on = 0;
+	pid_t got;
+
+	signals_attend(true);
+	while ((got = waitpid(pid, status, WNOHANG)) == 0) {
+		struct pollfd fd = { .fd = signals_fd(), .events = POLLIN };
+
+		poll(&fd, 1, 250);
+		signals_drain();
+		for (; passed_on < signals_stops(); passed_on++)
+			kill(pid, signals_last_stop());
+	}
+	signals_attend(false);
+	return got;
+}
+
+/* A case that fails or is skipped there is in its result; only a run without a result of its own is an error here. */
+static enum status wait_for_program(pid_t pid, const char *name, struct error *err)
+{
+	int status = 0;
+
+	if (wait_and_pass_on(pid, &status) < 0)
+		return error_errno(err, "%s", name);
+	if (signals_stops())
+		return error_set(err, STATUS_INTERRUPTED, "interrupted");
+	if (WIFSIGNALED(status))
+		return error_set(err, STATUS_IO, "%s was ended by signal %d", name,
+				 WTERMSIG(status));
+	if (WEXITSTATUS(status) == 130 || WEXITSTATUS(status) == 143)
+		return error_set(err, STATUS_INTERRUPTED, "interrupted");
+	switch (WEXITSTATUS(status)) {
+	case EXIT_ACCEPTED:
+	case EXIT_GATE_FAILED:
+	case EXIT_INCOMPLETE:
+	case EXIT_WRONG_RESULT:
+		return STATUS_OK;
+	default:
+		return error_set(err, STATUS_IO, "%s did not run: exit code %d", name,
+				 WEXITSTATUS(status));
+	}
+}
+
+static enum status launch_program(const struct against *against, struct side *side, size_t launch,
+				  struct error *err)
+{
+	char *directory = launch_directory(side->options.directory, launch);
+	char *path = xasprintf("%s/result.json", directory);
+	char **arguments = program_arguments(against, directory);
+	enum status status = STATUS_OK;
+	pid_t pid;
+
+	fflush(NULL);
+	pid = start_program(arguments);
+	if (pid < 0)
+		status = error_errno(err, "fork");
+	else
+		status = wait_for_program(pid, against->other, err);
+	ARRAY_GROW(side->launches.items, side->launches.count, side->launches.capacity);
+	if (status == STATUS_OK)
+		status = result_read(&side->launches.items[side->launches.count], path, err);
+	side->launches.count += status == STATUS_OK;
+	free_arguments(arguments);
+	free(path);
+	free(directory);
+	return status;
+}
+
+static enum status launch_side(const struct against *against, struct side *side, size_t launch,
+			       const char *name, struct error *err)
+{
+	if (signals_stops())
+		return error_set(err, STATUS_INTERRUPTED, "interrupted");
+	if (!side->options.quiet)
+		fprintf(stderr, "gpuproof: launch %zu of %zu of %s\n", launch, against->launches,
+			name);
+	if (!side->plan)
+		return launch_program(against, side, launch, err);
+	return launches_add(&side->launches, side->plan, side->probe, &side->options, launch, err);
+}
+
+/* A B, B A, A B, ...: what drifts in the machine hits both alike. */
+static enum status alternate(const struct against *against, struct side *a, struct side *b,
+			     struct error *err)
+{
+	for (size_t launch = 1; launch <= against->launches; launch++) {
+		struct side *first = launch % 2 ? a : b, *second = launch % 2 ? b : a;
+
+		if (launch_side(against, first, launch, first == a ? "A" : "B", err) != STATUS_OK ||
+		    launch_side(against, second, launch, second == a ? "A" : "B", err) != STATUS_OK)
+			return err->status;
+	}
+	return STATUS_OK;
+}
+
+/* `other` is NULL for a program. */
+static enum status measure(const struct against *against, const struct plan *plan,
+			   const struct probe *probe, const struct run_setup *other,
+			   const struct conduct_options *options, struct result *result_a,
+			   struct result *result_b, struct error *err)
+{
+	char *directories[2] = { xasprintf("%s/a", options->directory),
+				 xasprintf("%s/b", options->directory) };
+	struct side a = { .plan = plan, .probe = probe, .options = *options };
+	struct side b = { .plan = other ? &other->plan : NULL,
+			  .probe = other ? &other->probe : NULL,
+			  .options = *options };
+	struct error pool_error = ERROR_NONE;
+	enum status status;
+
+	a.options.directory = directories[0];
+	b.options.directory = directories[1];
+	status = alternate(against, &a, &b, err);
+	if (launches_pool(&a.launches, directories[0], result_a, &pool_error) != STATUS_OK ||
+	    launches_pool(&b.launches, directories[1], result_b, &pool_error) != STATUS_OK)
+		status = status != STATUS_OK
+				 ? status
+				 : error_set(err, pool_error.status, "%s", pool_error.message);
+	launches_release(&a.launches);
+	launches_release(&b.launches);
+	free(directories[0]);
+	free(directories[1]);
+	return status;
+}
+
+enum status run_against(const struct against *against, const struct plan *plan,
+			const struct probe *probe, const struct conduct_options *options,
+			struct result *a, struct result *b, struct error *err)
+{
+	struct run_setup other;
+	enum status status;
+
+	memset(a, 0, sizeof(*a));
+	memset(b, 0, sizeof(*b));
+	if (is_program(against->other))
+		return measure(against, plan, probe, NULL, options, a, b, err);
+	status = run_setup_load(&other, against->other, against->overrides, against->override_count,
+				err);
+	if (status == STATUS_OK)
+		status = measure(against, plan, probe, &other, options, a, b, err);
+	run_setup_release(&other);
+	return status;
+}

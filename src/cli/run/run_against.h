@@ -1,0 +1,25 @@
+/* `run A --against B`: two configs, or two builds of gpuproof, measured in turns and compared. */
+#ifndef GPUPROOF_CLI_RUN_RUN_AGAINST_H
+#define GPUPROOF_CLI_RUN_RUN_AGAINST_H
+
+#include "run/conductor.h"
+
+struct against {
+	const char *
+		other; /* a config, or a program: another build of gpuproof that runs the same config */
+	/* For a program: what A's config is called and what overrides it. */
+	const char *source;
+	const struct override *overrides;
+	size_t override_count;
+	size_t launches; /* of each */
+};
+
+/*
+ * Measures A (`plan`) into DIR/a and B into DIR/b, launch by launch, the one that begins changing each time; `a` and `b`
+ * become the pooled results (released by the caller).
+ */
+enum status run_against(const struct against *against, const struct plan *plan,
+			const struct probe *probe, const struct conduct_options *options,
+			struct result *a, struct result *b, struct error *err);
+
+#endif

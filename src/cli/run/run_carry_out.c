@@ -1,0 +1,324 @@
+#include "cli/run/run_carry_out.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/output/print_comparison.h"
+#include "cli/output/print_verdicts.h"
+#include "cli/run/run_against.h"
+#include "cli/run/run_flight.h"
+#include "cli/run/run_launches.h"
+#include "cli/run/run_left.h"
+#include "cli/run/run_summary.h"
+#include "run/journal.h"
+#include "run/processes/signals.h"
+#include "report/acceptance/acceptance.h"
+#include "report/report.h"
+#include "result/outcome.h"
+#include "result/verdict.h"
+
+#define REPORT_PAGE "report.html"
+#define ACCEPTANCE_PAGE "acceptance.html"
+
+/* The page with the verdict, beside the report and linked with it. */
+static enum status publish_verdict(struct run_request *a, const struct result *result,
+				   const char *directory, struct error *err)
+{
+	const struct acceptance acceptance = { .result = result, .run_page = REPORT_PAGE };
+	char *path = xasprintf("%s/" ACCEPTANCE_PAGE, directory);
+	struct report_options options = { .output = path, .separate_css = true };
+	enum status status = STATUS_OK;
+
+	if (!a->no_report) {
+		status = acceptance_write(&acceptance, &options, err);
+		a->accepted_page = status == STATUS_OK;
+		if (status == STATUS_OK)
+			printf("%s\n", path);
+	}
+	free(path);
+	return status;
+}
+
+/* Writes the report; prints its path, the last line of stdout. */
+static enum status publish(const struct result *results, size_t count, const struct run_request *a,
+			   const char *directory, struct error *err)
+{
+	char *path = xasprintf("%s/" REPORT_PAGE, directory);
+	struct report_options options = { .output = path,
+					  .separate_css = true,
+					  .acceptance_page = a->accepted_page ? ACCEPTANCE_PAGE
+									      : NULL };
+	enum status status = STATUS_OK;
+
+	if (a->no_report) {
+		printf("%s%s\n", directory, count == 1 ? "/result.json" : "");
+	} else {
+		status = report_write(results, count, &options, err);
+		if (status == STATUS_OK)
+			printf("%s\n", path);
+	}
+	free(path);
+	return status;
+}
+
+static int finish(const struct result *result, enum status status, int stopped_by,
+		  struct error *err)
+{
+	int code = result_exit_code(result);
+
+	if (status == STATUS_INTERRUPTED)
+		return stopped_by == SIGINT ? EXIT_INTERRUPTED : EXIT_TERMINATED;
+	if (status != STATUS_OK)
+		return command_fail(err);
+	return code;
+}
+
+/* Of two exit codes the one that says more: 5, then 1, then 4. */
+static int graver(int a, int b)
+{
+	static const int order[] = { EXIT_WRONG_RESULT, EXIT_GATE_FAILED, EXIT_INCOMPLETE };
+
+	for (size_t i = 0; i < ARRAY_SIZE(order); i++)
+		if (a == order[i] || b == order[i])
+			return order[i];
+	return a ? a : b;
+}
+
+static size_t launches_of(const struct plan *plan)
+{
+	return (size_t)section_integer(config_section(plan->config, "run", ""), "launches");
+}
+
+/* An acceptance run says how the machine was before and after it. */
+static enum status add_flight(struct result *result, struct finding *before, size_t count,
+			      const struct run_setup *setup, const char *directory,
+			      struct error *err)
+{
+	char *path = xasprintf("%s/result.json", directory);
+	enum status status;
+
+	/* After the devices that were lost, which every run says. */
+	result->preflight = xrealloc(result->preflight, result->preflight_count + count,
+				     sizeof(*before));
+	if (count)
+		memcpy(result->preflight + result->preflight_count, before, count * sizeof(*before));
+	result->preflight_count += count;
+	free(before);
+	flight_land(&setup->config, ".", result);
+	status = result_write(result, path, err);
+	free(path);
+	return status;
+}
+
+/* Judges, prints the verdicts, and gives the exit code of both. */
+static int judge_run(struct run_request *a, const struct run_setup *setup,
+		     const struct conduct_options *options, struct result *result, int code)
+{
+	struct error err = ERROR_NONE;
+	enum status status = run_check_judge(&a->check, &setup->plan, &setup->probe, options,
+					     result, &err);
+
+	if (status == STATUS_OK || status == STATUS_INTERRUPTED)
+		print_verdicts(result->judgement, false);
+	if (status != STATUS_OK)
+		code = finish(result, status, *options->stopped_by, &err);
+	else
+		code = graver(result_exit_code(result), code);
+	error_clear(&err);
+	if ((status == STATUS_OK || status == STATUS_INTERRUPTED) &&
+	    publish_verdict(a, result, options->directory, &err) != STATUS_OK)
+		code = graver(code, command_fail(&err));
+	return code;
+}
+
+/* Measures what is left. `result` stays empty when nothing was begun. */
+static enum status measure_left(const struct run_request *a, const struct run_setup *setup,
+				const struct conduct_options *options, struct result *result,
+				int *code)
+{
+	struct error err = ERROR_NONE, pool_error = ERROR_NONE;
+	struct launches launches = { 0 };
+	struct finding *before = NULL;
+	size_t before_count = 0;
+	enum status status, pooled;
+
+	if (a->check.wanted)
+		flight_collect(&setup->probe, ".", &before, &before_count);
+	status = launches_run(&launches, &setup->plan, &setup->probe, options,
+			      launches_of(&setup->plan), &err);
+	pooled = launches_pool(&launches, options->directory, result, &pool_error);
+	*code = finish(result, status, *options->stopped_by, &err);
+	if (a->check.wanted && pooled == STATUS_OK && result->gpuproof_version)
+		pooled = add_flight(result, before, before_count, setup, options->directory,
+				    &pool_error);
+	else
+		free(before);
+	if (pooled != STATUS_OK && *code == EXIT_ACCEPTED)
+		*code = command_fail(&pool_error);
+	launches_release(&launches);
+	return status;
+}
+
+static int publish_all(struct run_request *a, const struct result *result, const char *directory,
+		       int code)
+{
+	struct error err = ERROR_NONE;
+	int report_code;
+
+	if (publish(result, 1, a, directory, &err) == STATUS_OK)
+		return code;
+	report_code = command_fail(&err);
+	return code == EXIT_ACCEPTED ? report_code : code;
+}
+
+/* A run without --check accepts nothing; one that is finished may hold the judgement of an earlier call. */
+static void say_judgement(const struct result *result, const char *directory)
+{
+	struct text word = TEXT_EMPTY;
+
+	text_add_shell_word(&word, directory);
+	if (result->judgement)
+		printf("%s\n", result->judgement->sentence);
+	else
+		printf("Nothing was judged: these are figures without a verdict; gpuproof check %s gives one.\n",
+		       word.data);
+	text_release(&word);
+}
+
+static void say_how_to_go_on(const char *directory)
+{
+	struct text word = TEXT_EMPTY;
+
+	text_add_shell_word(&word, directory);
+	fprintf(stderr, "gpuproof: finished cases are kept; go on with: gpuproof run --resume %s\n",
+		word.data);
+	text_release(&word);
+}
+
+static int measure(struct run_request *a, const struct run_setup *setup,
+		   const struct run_left *left, const struct conduct_options *options)
+{
+	struct result result;
+	/* Of a finished run nothing is written again: its result may hold more launches, and how the machine was then. */
+	bool finished = a->resume && run_left_nothing(left, options->directory, &result);
+	enum status status = STATUS_OK;
+	int code;
+
+	if (finished)
+		code = result_exit_code(&result);
+	else
+		status = measure_left(a, setup, options, &result, &code);
+	if (result.gpuproof_version) { /* else nothing was begun: there is nothing to show */
+		if (!a->quiet)
+			run_print_summary(&result);
+		if (a->check.wanted && status == STATUS_OK)
+			code = judge_run(a, setup, options, &result, code);
+		else if (!a->quiet)
+			say_judgement(&result, options->directory);
+		if (finished && !a->check.wanted && !a->no_report &&
+		    run_left_reported(options->directory))
+			printf("%s/" REPORT_PAGE "\n", options->directory);
+		else
+			code = publish_all(a, &result, options->directory, code);
+		if (status != STATUS_OK)
+			say_how_to_go_on(options->directory);
+	} else if (status == STATUS_INTERRUPTED) {
+		fprintf(stderr, "gpuproof: stopped before anything was measured\n");
+	}
+	result_release(&result);
+	return code;
+}
+
+/* Its two sides are runs of their own, which cannot be gone on with: their turns would no longer alternate. */
+static enum status vacant_for_both(const char *directory, struct error *err)
+{
+	static const char *const sides[] = { "a", "b" };
+	enum status status = STATUS_OK;
+
+	for (size_t i = 0; i < ARRAY_SIZE(sides) && status == STATUS_OK; i++) {
+		char *path = xasprintf("%s/%s", directory, sides[i]);
+		struct error taken = ERROR_NONE;
+
+		if (journal_vacant(path, &taken) != STATUS_OK)
+			status = error_set(err, STATUS_USAGE,
+					   "%s holds a comparison already; choose another directory",
+					   directory);
+		free(path);
+	}
+	return status;
+}
+
+/* Two configs or builds in turns. */
+static int measure_against(struct run_request *a, const struct run_setup *setup,
+			   const struct conduct_options *options)
+{
+	const struct against against = { .other = a->against,
+					 .source = a->source,
+					 .overrides = a->overrides,
+					 .override_count = a->override_count,
+					 .launches = launches_of(&setup->plan) };
+	struct error err = ERROR_NONE, report_error = ERROR_NONE;
+	struct result results[2];
+	enum status status = run_against(&against, &setup->plan, &setup->probe, options,
+					 &results[0], &results[1], &err);
+	int code;
+
+	if (status != STATUS_OK) {
+		*options->stopped_by = signals_last_stop();
+		code = err.message[0] ? finish(&results[0], status, *options->stopped_by, &err)
+				      : EXIT_USAGE;
+		if (status == STATUS_INTERRUPTED)
+			fprintf(stderr,
+				"gpuproof: the comparison is not finished and cannot be gone on "
+				"with; what "
+				"was measured lies in %s/a and %s/b\n",
+				options->directory, options->directory);
+	} else {
+		code = graver(result_exit_code(&results[0]), result_exit_code(&results[1]));
+		if (print_compared(&results[0], &results[1], &report_error) != STATUS_OK)
+			code = command_fail(&report_error);
+		error_clear(&report_error);
+		if (publish(results, 2, a, options->directory, &report_error) != STATUS_OK)
+			code = code == EXIT_ACCEPTED ? command_fail(&report_error) : code;
+	}
+	result_release(&results[0]);
+	result_release(&results[1]);
+	return code;
+}
+
+int run_carry_out(struct run_request *a, const struct run_setup *setup)
+{
+	int stopped_by = 0, code;
+	const struct conduct_options options = { .directory = a->directory,
+						 .resume = a->resume,
+						 .quiet = a->quiet,
+						 .command = a->command,
+						 .stopped_by = &stopped_by };
+	struct error err = ERROR_NONE;
+	struct run_left left;
+	enum status status;
+
+	/* The exit code must tell how the run went, whoever still reads. */
+	signal(SIGPIPE, SIG_IGN);
+	/* One log of both outputs has lines in the order in which they were said. */
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	status = a->resume ? run_left_of(&left, &setup->plan, a->directory, &err)
+			   : run_left_new(&left, &setup->plan, a->directory, &err);
+	if (status == STATUS_OK && a->against) {
+		left.seconds *= 2; /* as if the other side took as long */
+		status = vacant_for_both(a->directory, &err);
+	}
+	if (status != STATUS_OK || signals_begin(&err) != STATUS_OK)
+		return command_fail(&err);
+	if (!a->quiet)
+		run_left_announce(&left, &setup->plan, a->directory);
+	code = a->against ? measure_against(a, setup, &options)
+			  : measure(a, setup, &left, &options);
+	signals_end();
+	return code;
+}

@@ -1,0 +1,23 @@
+/* From a plan to a directory with result and report, and to an exit code: what `run` does once all is read. */
+#ifndef GPUPROOF_CLI_RUN_RUN_CARRY_OUT_H
+#define GPUPROOF_CLI_RUN_RUN_CARRY_OUT_H
+
+#include "cli/run/run_check.h"
+#include "cli/run/run_setup.h"
+
+struct run_request {
+	const char *source;    /* the config; NULL when continuing */
+	const char *directory; /* where everything goes */
+	const char *command;   /* how to repeat it */
+	bool resume, quiet, no_report;
+	bool accepted_page; /* set by run_carry_out(): there is an acceptance page to link */
+	struct override *overrides;
+	size_t override_count;
+	struct run_check check; /* prepared when wanted */
+	const char *against;    /* what to compare with, in turns; NULL: nothing */
+};
+
+/* Measures, judges when asked to, publishes; messages and verdicts are printed. */
+int run_carry_out(struct run_request *request, const struct run_setup *setup);
+
+#endif

@@ -1,0 +1,162 @@
+#include "cli/run/run_check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "cli/input/population_file.h"
+#include "cli/run/run_launches.h"
+#include "judge/estimate/pool.h"
+#include "run/processes/describe.h"
+
+#define EXTENSION 4 /* further launches of what is inconclusive or fails: once, pooled */
+
+/* The plan's cases as a result that holds no number yet. */
+static void describe_plan(const struct plan *plan, struct result *result)
+{
+	memset(result, 0, sizeof(*result));
+	result->devices = xcalloc(plan->device_count + 1, sizeof(*result->devices));
+	result->device_count = plan->device_count;
+	if (plan->device_count)
+		memcpy(result->devices, plan->devices, plan->device_count * sizeof(*plan->devices));
+	for (size_t i = 0; i < plan->case_count; i++)
+		describe_case(plan, &plan->cases[i], result_add_case(result));
+}
+
+static enum status find_limits(struct run_check *check, const struct plan *plan,
+			       struct text *errors)
+{
+	if (check->limits_source)
+		return limits_load(&check->limits, check->limits_source, errors);
+	limits_of_config(&check->limits, plan->config);
+	if (check->limits.count)
+		return STATUS_OK;
+	limits_release(&check->limits);
+	return limits_of_model(&check->limits, plan->devices[0].name, errors);
+}
+
+enum status run_check_prepare(struct run_check *check, const struct plan *plan)
+{
+	struct text errors = TEXT_EMPTY;
+	struct result planned;
+	enum status status = find_limits(check, plan, &errors);
+
+	if (status == STATUS_OK) {
+		describe_plan(plan, &planned);
+		if (!limits_make_sense(&check->limits, &planned, &errors))
+			status = STATUS_USAGE;
+		result_release(&planned);
+	}
+	if (status != STATUS_OK)
+		fputs(errors.data ? errors.data : "", stderr);
+	text_release(&errors);
+	return status == STATUS_OK ? population_open(&check->population, NULL) : status;
+}
+
+static void judge_result(const struct run_check *check, struct result *result)
+{
+	const struct judge_input input = { .results = result,
+					   .count = 1,
+					   .baseline = check->baseline.items,
+					   .baseline_count = check->baseline.count,
+					   .limits = &check->limits,
+					   .population = &check->population };
+
+	struct verdicts verdicts = { .strict = check->strict };
+
+	judge(&input, &verdicts);
+	verdicts_finish(&verdicts);
+	result_judge(result, &verdicts);
+}
+
+/* The cases that more launches may decide; borrows everything from `plan` but the array. */
+static struct plan part_of(const struct plan *plan, const struct verdicts *verdicts)
+{
+	struct plan part = *plan;
+
+	part.cases = xcalloc(plan->case_count, sizeof(*part.cases));
+	part.case_count = 0;
+	for (size_t i = 0; i < plan->case_count; i++) {
+		if (plan->cases[i].skip_reason || !judge_wants_more(verdicts, plan->cases[i].id))
+			continue;
+		part.cases[part.case_count] = plan->cases[i];
+		part.cases[part.case_count].index = part.case_count;
+		part.case_count++;
+	}
+	return part;
+}
+
+/* The first launch number whose directory does not exist yet. */
+static size_t free_launch(const char *directory)
+{
+	for (size_t launch = 2;; launch++) {
+		char *path = launch_directory(directory, launch);
+		bool found = access(path, F_OK) == 0;
+
+		free(path);
+		if (!found)
+			return launch;
+	}
+}
+
+static enum status extend(const struct plan *part, const struct probe *probe,
+			  const struct conduct_options *options, struct result *result,
+			  struct error *err)
+{
+	struct launches launches = { 0 };
+	struct conduct_options more = *options;
+	size_t before = free_launch(options->directory) - 1;
+	enum status status = STATUS_OK;
+
+	more.resume = false;
+	if (!options->quiet)
+		fprintf(stderr, "gpuproof: %zu case%s not decided by one launch: %d more launches\n",
+			part->case_count, part->case_count == 1 ? " is" : "s are", EXTENSION);
+	for (int i = 0; i < EXTENSION && status == STATUS_OK; i++)
+		status = launches_add(&launches, part, probe, &more,
+				      free_launch(options->directory), err);
+	if (status == STATUS_OK)
+		pool_launches(result, before, launches.items, launches.count);
+	launches_release(&launches);
+	return status;
+}
+
+/* The result with its judgement; also of what was measured before somebody stopped it. */
+static enum status keep(const struct result *result, const char *directory, enum status status,
+			struct error *err)
+{
+	struct error unwritten = ERROR_NONE;
+	char *path = xasprintf("%s/result.json", directory);
+	enum status written = result_write(result, path, status == STATUS_OK ? err : &unwritten);
+
+	free(path);
+	error_clear(&unwritten);
+	return status == STATUS_OK ? written : status;
+}
+
+enum status run_check_judge(const struct run_check *check, const struct plan *plan,
+			    const struct probe *probe, const struct conduct_options *options,
+			    struct result *result, struct error *err)
+{
+	enum status status = STATUS_OK;
+	struct plan part;
+
+	judge_result(check, result);
+	part = part_of(plan, result->judgement);
+	if (part.case_count) {
+		status = extend(&part, probe, options, result, err);
+		if (status == STATUS_OK)
+			judge_result(check, result);
+	}
+	free(part.cases);
+	return keep(result, options->directory, status, err);
+}
+
+void run_check_release(struct run_check *check)
+{
+	limits_release(&check->limits);
+	result_list_release(&check->baseline);
+	population_release(&check->population);
+}

@@ -1,0 +1,41 @@
+/* A plan carried out several times, each time by new processes, as one result. */
+#ifndef GPUPROOF_CLI_RUN_RUN_LAUNCHES_H
+#define GPUPROOF_CLI_RUN_RUN_LAUNCHES_H
+
+#include "run/conductor.h"
+
+struct launches {
+	struct result *items; /* launch 1, 2, ... */
+	size_t count, capacity;
+	bool stopped; /* one more was wanted, and was not begun */
+};
+
+/* "DIR" for launch 1, "DIR/launch-2" and so on; the caller frees it. */
+char *launch_directory(const char *directory, size_t launch);
+
+/* Whether a launch has begun in its directory. */
+bool launch_begun(const char *directory);
+
+/*
+ * Appends one more launch, into the directory of number `launch`. `options` as for the run as a whole; a launch that is
+ * there already is continued when they say resume. STATUS_INTERRUPTED, and nothing is begun, when a stop was asked for.
+ */
+enum status launches_add(struct launches *launches, const struct plan *plan,
+			 const struct probe *probe, const struct conduct_options *options,
+			 size_t launch, struct error *err);
+
+/* Launches up to `count` in all; of an interrupted run those that are there are kept. */
+enum status launches_run(struct launches *launches, const struct plan *plan,
+			 const struct probe *probe, const struct conduct_options *options,
+			 size_t count, struct error *err);
+
+/*
+ * Pools all of them into `result` (which takes the first over, so that `launches` is empty afterwards) and, when there were
+ * several, writes that as the directory's result.json.
+ */
+enum status launches_pool(struct launches *launches, const char *directory, struct result *result,
+			  struct error *err);
+
+void launches_release(struct launches *launches);
+
+#endif

@@ -1,0 +1,93 @@
+#include "cli/run/run_setup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "plan/resolve.h"
+
+/* Why there is nothing to run on: what the config asks for, and what the backends told. */
+static enum status no_devices(const struct config *config, const struct probe *probe,
+			      struct error *err)
+{
+	const struct setting *backend =
+		setting_or_null(config_section(config, "run", ""), "backend");
+	struct text why = TEXT_EMPTY;
+
+	if (backend && strcmp(backend->values[0].text, "auto") != 0)
+		text_addf(&why, ": backend = %s is asked for by %s", backend->values[0].text,
+			  text_starts_with(backend->origin, "--") ? "the command line"
+								  : backend->origin);
+	for (size_t i = 0; i < probe->finding_count; i++)
+		text_addf(&why, "\n  %s: %s", probe->findings[i].subject, probe->findings[i].text);
+	error_set(err, STATUS_UNSUPPORTED, "there is no device to run on%s",
+		  why.length ? why.data : "");
+	text_release(&why);
+	return err->status;
+}
+
+static enum status make_plan(struct run_setup *setup, struct error *err)
+{
+	const struct probe *probe = &setup->probe;
+	struct device_info *devices = NULL;
+	size_t count = 0;
+	enum status status;
+
+	if (probe->device_count == 0)
+		return no_devices(&setup->config, probe, err);
+	status = plan_select_devices(&setup->config, probe->devices, probe->device_count, &devices,
+				     &count, err);
+	if (status == STATUS_OK)
+		status = plan_build(&setup->plan, &setup->config, devices, count, err);
+	if (status == STATUS_OK && setup->plan.case_count == 0)
+		status = error_set(err, STATUS_USAGE, "%s: no case to run", setup->config.name);
+	free(devices);
+	return status;
+}
+
+static enum status finish(struct run_setup *setup, enum status status, struct text *errors,
+			  struct error *err)
+{
+	if (status != STATUS_OK)
+		fputs(errors->data, stderr);
+	else if (probe_devices(&setup->probe, &setup->config, err) != STATUS_OK ||
+		 make_plan(setup, err) != STATUS_OK)
+		status = err->status;
+	text_release(errors);
+	return status;
+}
+
+enum status run_setup_load(struct run_setup *setup, const char *source,
+			   const struct override *overrides, size_t override_count,
+			   struct error *err)
+{
+	struct text errors = TEXT_EMPTY;
+
+	memset(setup, 0, sizeof(*setup));
+	return finish(setup,
+		      config_load(&setup->config, source, overrides, override_count, &errors),
+		      &errors, err);
+}
+
+enum status run_setup_resume(struct run_setup *setup, const char *directory, struct error *err)
+{
+	struct text errors = TEXT_EMPTY;
+	struct result header = { 0 };
+	enum status status;
+
+	memset(setup, 0, sizeof(*setup));
+	if (conduct_resume_header(directory, &header, err) != STATUS_OK)
+		return err->status;
+	status = config_parse_written(&setup->config, header.config_name, header.config_text,
+				      strlen(header.config_text), &errors);
+	result_release(&header);
+	return finish(setup, status, &errors, err);
+}
+
+void run_setup_release(struct run_setup *setup)
+{
+	plan_release(&setup->plan);
+	probe_release(&setup->probe);
+	config_release(&setup->config);
+}

@@ -1,0 +1,24 @@
+/* What a run needs before it begins: config, devices, plan. */
+#ifndef GPUPROOF_CLI_RUN_RUN_SETUP_H
+#define GPUPROOF_CLI_RUN_RUN_SETUP_H
+
+#include "run/conductor.h"
+
+struct run_setup {
+	struct config config;
+	struct probe probe;
+	struct plan plan;
+};
+
+/*
+ * Reads the config, looks for devices and expands the plan. The config's errors go to stderr, with STATUS_USAGE and an
+ * empty `err`. Released by the caller in any case.
+ */
+enum status run_setup_load(struct run_setup *setup, const char *source,
+			   const struct override *overrides, size_t override_count,
+			   struct error *err);
+/* The same for the run in `directory`, to be continued. */
+enum status run_setup_resume(struct run_setup *setup, const char *directory, struct error *err);
+void run_setup_release(struct run_setup *setup);
+
+#endif

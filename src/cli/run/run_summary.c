@@ -1,0 +1,115 @@
+#include "cli/run/run_summary.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "report/page/headline_lines.h"
+#include "result/outcome.h"
+
+#define MOST_SHOWN 20
+
+/* https://no-color.org: present and not empty. */
+static bool coloured(void)
+{
+	const char *no_color = getenv("NO_COLOR");
+
+	return isatty(STDOUT_FILENO) && !(no_color && *no_color);
+}
+
+static void print_bad(const struct result *result, enum case_status status)
+{
+	const char *on = coloured() ? "\033[31m" : "", *off = *on ? "\033[0m" : "";
+	size_t shown = 0;
+
+	for (size_t i = 0; i < result->case_count; i++) {
+		const struct case_result *c = &result->cases[i];
+
+		if (c->status == status && shown++ < MOST_SHOWN)
+			printf("%s%s%s %s: %s\n", on, case_status_name(status), off, c->id,
+			       c->reason);
+	}
+	if (shown > MOST_SHOWN)
+		printf("and %zu more\n", shown - MOST_SHOWN);
+}
+
+static void print_lost(const struct result *result)
+{
+	for (size_t i = 0; i < result->preflight_count; i++)
+		if (strcmp(result->preflight[i].subject, FINDING_LOST) == 0)
+			printf("%s\n", result->preflight[i].text);
+	for (size_t i = 0; i < result->case_count; i++)
+		for (size_t l = 0; l < result->cases[i].lost_count; l++)
+			printf("a worker was lost: %s\n", result->cases[i].lost[l].reason);
+}
+
+/* What is compared or limited of them is as uncertain as their samples. */
+static size_t count_noisy(const struct result *result)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < result->case_count; i++) {
+		const struct case_result *c = &result->cases[i];
+		bool noisy = false;
+
+		for (size_t s = 0; s < c->series_count; s++)
+			noisy |= c->series[s].statistics.noisy;
+		count += noisy && c->status == CASE_OK;
+	}
+	return count;
+}
+
+/* Those that a stop has ended. */
+static size_t count_stopped(const struct result *result)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < result->case_count; i++)
+		count += result->cases[i].status == CASE_SKIPPED &&
+			 text_starts_with(result->cases[i].reason, "interrupted");
+	return count;
+}
+
+/* In a pipe each case had a line of its own; at a terminal progress has wiped itself away. */
+static void print_headlines(const struct result *result)
+{
+	struct text lines = TEXT_EMPTY;
+
+	if (isatty(STDOUT_FILENO))
+		headline_lines(result, &lines);
+	fputs(lines.data ? lines.data : "", stdout);
+	text_release(&lines);
+}
+
+void run_print_summary(const struct result *result)
+{
+	static const enum case_status order[] = { CASE_OK, CASE_SKIPPED, CASE_FAILED, CASE_ERROR };
+	const char *separator = ": ";
+	char time[32];
+
+	print_headlines(result);
+	printf("%zu case%s", result->planned, result->planned == 1 ? "" : "s");
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+		size_t n = result_count(result, order[i]);
+
+		if (n == 0)
+			continue;
+		printf("%s%zu %s", separator, n, case_status_name(order[i]));
+		if (order[i] == CASE_SKIPPED && count_stopped(result))
+			printf(" (%zu interrupted)", count_stopped(result));
+		separator = ", ";
+	}
+	if (result_not_run(result))
+		printf("%s%zu not run", separator, result_not_run(result));
+	printf("; %s, %s", result->state, units_format(result->seconds, "s", time, sizeof(time)));
+	if (count_noisy(result))
+		printf("; %zu noisy", count_noisy(result));
+	printf("\n");
+	print_bad(result, CASE_FAILED);
+	print_bad(result, CASE_ERROR);
+	print_lost(result);
+}
