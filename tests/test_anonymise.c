@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "base/text.h"
-#include "result/anonymise.h"
-#include "result/pseudonym.h"
+#include "result/anonymise/anonymise.h"
+#include "result/anonymise/pseudonym.h"
 #include "sample_result.h"
 
 static const char *const secrets[] = {

@@ -14,7 +14,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "config_suites.h"
-#include "plan/ini.h"
+#include "plan/ini/ini.h"
 #include "plan/value.h"
 
 /* Parses; returns the errors ("" when there are none), valid until the next call. */

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "result/environment.h"
+#include "result/host/environment.h"
 #include "result/result.h"
 
 struct facts {

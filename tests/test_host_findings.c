@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "result/host_findings.h"
+#include "result/host/host_findings.h"
 
 struct findings {
 	struct finding items[64];

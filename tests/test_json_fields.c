@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "result/json_fields.h"
+#include "result/json/json_fields.h"
 
 struct inner {
 	char *text;

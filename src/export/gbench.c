@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "export/escape.h"
 #include "export/export.h"
-#include "result/json_writer.h"
+#include "result/json/json_writer.h"
 
 #define NANOSECONDS 1e9
 

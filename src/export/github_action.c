@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "export/escape.h"
 #include "export/export.h"
-#include "result/json_writer.h"
+#include "result/json/json_writer.h"
 
 static void member(struct json_writer *w, const char *name, const char *text)
 {

@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "base/text.h"
-#include "result/pseudonym.h"
+#include "result/anonymise/pseudonym.h"
 
 static void add_line(struct text *out, const char *name, const char *value)
 {

@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 #include "import/import.h"
-#include "result/json_fields.h"
+#include "result/json/json_fields.h"
 
 struct import {
 	struct result *result;

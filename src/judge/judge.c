@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "judge/judging.h"
 #include "judge/estimate/kind.h"
-#include "plan/spec_keys.h"
+#include "plan/limits/spec_keys.h"
 #include "reference/spec.h"
 
 static void set_text(char **target, const char *text)

@@ -8,7 +8,7 @@
 
 #include "base/embedded.h"
 #include "base/memory.h"
-#include "plan/hint.h"
+#include "plan/ini/hint.h"
 #include "reference/gpu.h"
 #include "reference/spec.h"
 
@@ -277,7 +277,7 @@ bool limit_admits(const struct limit *limit, const struct device_info *device)
 static bool condition_holds(const struct condition *condition, const struct case_result *c,
 			    const char *model)
 {
-	/* A suite's own parameter of that name goes first (plan/condition.c). */
+	/* A suite's own parameter of that name goes first (plan/limits/condition.c). */
 	if (case_parameter(c, condition->name))
 		return parameter_matches(condition, c);
 	if (strcmp(condition->name, "model") == 0)

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "plan/config.h"
-#include "plan/limit.h"
+#include "plan/limits/limit.h"
 #include "result/result.h"
 
 struct limits {

@@ -4,7 +4,7 @@
  *	[run]                 what to run on and how (backend, devices, seed, ...)
  *	[defaults]            values for every suite that knows the key
  *	[suite NAME]          one suite's sweep; [suite NAME label] a second variant
- *	[limit NAME]          what a metric must satisfy (plan/limit.h)
+ *	[limit NAME]          what a metric must satisfy (plan/limits/limit.h)
  *	[report]              what to publish
  *
  * `include = FILE` (before the first section) reads another file first, relative to the including

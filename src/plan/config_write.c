@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "plan/config.h"
-#include "plan/document.h"
+#include "plan/ini/document.h"
 
 static void write_setting(const struct setting *setting, int with_origin, struct text *out)
 {

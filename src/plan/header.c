@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "plan/document.h"
-#include "plan/hint.h"
+#include "plan/ini/document.h"
+#include "plan/ini/hint.h"
 #include "src/plan/suite.h"
 
 const char *const section_kinds[] = { "run", "defaults", "suite", "report", "limit", NULL };

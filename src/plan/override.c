@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "plan/document.h"
+#include "plan/ini/document.h"
 #include "src/plan/suite.h"
 
 static bool is_suite(const struct document *d, const char *name, size_t length)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "plan/hint.h"
+#include "plan/ini/hint.h"
 #include "plan/value.h"
 
 struct resolving {

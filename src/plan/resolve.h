@@ -2,7 +2,7 @@
 #ifndef GPUPROOF_PLAN_RESOLVE_H
 #define GPUPROOF_PLAN_RESOLVE_H
 
-#include "plan/document.h"
+#include "plan/ini/document.h"
 #include "plan/schema.h"
 
 /* Problems go to the document; the config is then good for config_release() only. */

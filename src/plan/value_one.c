@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
-#include "plan/hint.h"
+#include "plan/ini/hint.h"
 #include "plan/value.h"
 
 /* `value` in the shortest form that reads as exactly the same number. */

@@ -13,7 +13,7 @@
 #include "device/device_info.h"
 
 /*
- * The figure `key` (plan/spec_keys.h) in its SI base unit; false: it does not follow. `words` (may be NULL) gets the
+ * The figure `key` (plan/limits/spec_keys.h) in its SI base unit; false: it does not follow. `words` (may be NULL) gets the
  * factors: "2619 MHz x 2 x 5120 bit".
  */
 bool derived_figure(const struct device_info *device, const char *key, double *value,

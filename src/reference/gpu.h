@@ -24,7 +24,7 @@
  *	source = DB                      ; configs/gpus/sources.ini: [source DB] title, where, kind
  *	above_peak = boost               ; allows a value above the data sheet, and says why
  *
- * Keys of data sheets: figures that limits may refer to (plan/spec_keys.h), counts and words (sheet.h).
+ * Keys of data sheets: figures that limits may refer to (plan/limits/spec_keys.h), counts and words (sheet.h).
  * Every function takes figures in SI base units.
  */
 #ifndef GPUPROOF_REFERENCE_GPU_H

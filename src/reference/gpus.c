@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
-#include "plan/ini.h"
+#include "plan/ini/ini.h"
 #include "reference/gpu.h"
 
 #define SOURCES "sources.ini"

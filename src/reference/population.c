@@ -8,7 +8,7 @@
 
 #include "base/embedded.h"
 #include "base/memory.h"
-#include "plan/source.h"
+#include "plan/ini/source.h"
 
 static void value_release(struct population_value *v)
 {

@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
-#include "plan/ini.h"
+#include "plan/ini/ini.h"
 #include "reference/population.h"
 
 /* Others are slips of a unit. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "plan/spec_keys.h"
+#include "plan/limits/spec_keys.h"
 
 static const struct sheet_key keys[] = {
 	{ "dies", "1", "devices on one board" },

@@ -10,7 +10,7 @@
 #ifndef GPUPROOF_RESULT_RESULT_CHECK_H
 #define GPUPROOF_RESULT_RESULT_CHECK_H
 
-#include "result/json_fields.h"
+#include "result/json/json_fields.h"
 #include "result/result.h"
 
 /* Whether series may lack their samples: those of a baseline were left out, and only their statistics are there. */

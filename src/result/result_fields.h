@@ -2,7 +2,7 @@
 #ifndef GPUPROOF_RESULT_RESULT_FIELDS_H
 #define GPUPROOF_RESULT_RESULT_FIELDS_H
 
-#include "result/json_fields.h"
+#include "result/json/json_fields.h"
 
 extern const struct field result_fields[];        /* struct result: the whole document */
 extern const struct field result_header_fields[]; /* the same without cases */

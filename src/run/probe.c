@@ -20,7 +20,7 @@
 #include "run/processes/message.h"
 #include "run/processes/run_settings.h"
 #include "result/device_json.h"
-#include "result/environment.h"
+#include "result/host/environment.h"
 
 #define PROBE_SECONDS 60.0
 #define REAP_SECONDS 2.0

@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "result/anonymise.h"
+#include "result/anonymise/anonymise.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

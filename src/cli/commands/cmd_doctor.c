@@ -10,8 +10,8 @@
 #include "cli/output/table.h"
 #include "run/conductor.h"
 #include "result/device_json.h"
-#include "result/host_findings.h"
-#include "result/json_writer.h"
+#include "result/host/host_findings.h"
+#include "result/json/json_writer.h"
 
 extern const struct command command_doctor;
 

@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "cli/manual.h"
 #include "cli/topics.h"
-#include "plan/hint.h"
+#include "plan/ini/hint.h"
 
 extern const struct command command_help;
 

@@ -14,10 +14,10 @@
 #include "cli/options.h"
 #include "cli/output/table.h"
 #include "run/conductor.h"
-#include "plan/hint.h"
-#include "plan/limit.h"
+#include "plan/ini/hint.h"
+#include "plan/limits/limit.h"
 #include "result/device_json.h"
-#include "result/json_writer.h"
+#include "result/json/json_writer.h"
 #include "src/plan/suite.h"
 
 #define ROW(table, ...)                                                                            \

@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "cli/output/table.h"
 #include "reference/gpu.h"
-#include "result/json_writer.h"
+#include "result/json/json_writer.h"
 
 static void write_sheet(struct json_writer *w, const struct gpu *gpu)
 {

@@ -7,7 +7,7 @@
 #include "cli/input/result_list.h"
 #include "judge/limits.h"
 #include "result/verdict.h"
-#include "result/anonymise.h"
+#include "result/anonymise/anonymise.h"
 
 struct anonymise_option {
 	bool wanted;

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/output/show_history.h"
-#include "result/json_writer.h"
+#include "result/json/json_writer.h"
 
 #define MOST_DATES 12 /* missed nights that are printed */
 #define GAPS 2        /* nights without a figure that are worth a line: one is the run's own news */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "result/host_findings.h"
+#include "result/host/host_findings.h"
 
 struct findings {
 	struct finding *items;

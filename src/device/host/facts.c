@@ -32,7 +32,7 @@ void host_facts(fact_fn *add, void *context)
 	const struct blas *blas = blas_open(NULL);
 	char value[64];
 
-	/* After affinity, cpusets and quotas; the machine's own are in result/environment.c. */
+	/* After affinity, cpusets and quotas; the machine's own are in result/host/environment.c. */
 	snprintf(value, sizeof(value), "%d", shares_cores());
 	add(context, "usable cores", value);
 	add(context, "usable memory",

@@ -1,7 +1,7 @@
 /* A comparison as JSON, for `compare --json`. */
 #include "judge/compare/compare.h"
 
-#include "result/json_writer.h"
+#include "result/json/json_writer.h"
 
 static void write_row(struct json_writer *w, const struct comparison_row *row)
 {

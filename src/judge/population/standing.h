@@ -12,7 +12,7 @@
 
 #include "judge/population/population_kinds.h"
 #include "result/verdict.h"
-#include "plan/limit.h"
+#include "plan/limits/limit.h"
 #include "reference/population.h"
 
 #define FEWEST_TO_FAIL 8 /* cards; of fewer it is not known what good ones are like */

@@ -11,7 +11,7 @@
 
 #include "base/memory.h"
 #include "report/view/view.h"
-#include "result/json_writer.h"
+#include "result/json/json_writer.h"
 
 enum detail { DETAIL_WHOLE, DETAIL_NO_SAMPLES, DETAIL_SUMMARY, DETAIL_HEADLINES };
 

@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "plan/spec_keys.h"
+#include "plan/limits/spec_keys.h"
 #include "reference/spec.h"
 #include "report/view/format.h"
 

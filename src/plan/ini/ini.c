@@ -1,0 +1,299 @@
+#include "plan/ini/ini.h"
+
+#include <ini.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+
+enum line_kind { LINE_NONE, LINE_HEADER, LINE_ENTRY };
+
+struct reader {
+	const struct ini_sink *sink;
+	const char *at, *end; /* text not yet read */
+	size_t number;        /* of `line`, from 1 */
+	struct text line;     /* the line that inih is working on */
+	enum line_kind kind;
+	size_t handed;    /* bytes of `line` that inih has */
+	unsigned pieces;  /* in which it got them */
+	unsigned answers; /* calls of the handler for them: one for each */
+	bool skip;        /* behind a broken header: entries are dropped */
+	char *key;        /* the entry so far */
+	struct text value;
+};
+
+static void problem(const struct reader *r, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void problem(const struct reader *r, const char *format, ...)
+{
+	char message[256];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(message, sizeof(message), format, ap);
+	va_end(ap);
+	r->sink->problem(r->sink->context, r->number, message);
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/* The start of a comment behind something: a ';' after a blank. NULL when there is none. */
+static const char *trailing_comment(const char *s)
+{
+	for (const char *p = s; *p; p++)
+		if (*p == ';' && p > s && is_blank(p[-1]))
+			return p;
+	return NULL;
+}
+
+static void trim(struct text *line)
+{
+	size_t start = 0, end = line->length;
+
+	while (end > 0 && is_blank(line->data[end - 1]))
+		end--;
+	while (start < end && is_blank(line->data[start]))
+		start++;
+	if (end == line->length && start == 0)
+		return;
+	memmove(line->data, line->data + start, end - start);
+	line->length = end - start;
+	line->data[line->length] = '\0';
+}
+
+/* Takes the next physical line, without its end, into r->line. False at the end of the text. */
+static bool next_line(struct reader *r, size_t *length)
+{
+	const char *newline;
+
+	if (r->at == r->end)
+		return false;
+	newline = memchr(r->at, '\n', (size_t)(r->end - r->at));
+	*length = (size_t)((newline ? newline : r->end) - r->at);
+	text_reset(&r->line);
+	text_add_bytes(&r->line, r->at, *length <= INI_LINE_MAX ? *length : 64);
+	r->at += *length + (newline ? 1 : 0);
+	r->number++;
+	while (r->line.length && r->line.data[r->line.length - 1] == '\r')
+		r->line.data[--r->line.length] = '\0';
+	return true;
+}
+
+static bool bytes_fit(const struct reader *r, size_t length)
+{
+	const struct text *line = &r->line;
+
+	if (length > INI_LINE_MAX) {
+		problem(r, "the line has %zu bytes; the limit is %d", length, INI_LINE_MAX);
+		return false;
+	}
+	for (size_t i = 0; i < line->length; i++) {
+		unsigned char c = (unsigned char)line->data[i];
+
+		if (c == '\0')
+			problem(r, "NUL byte in column %zu: this is not a text file", i + 1);
+		else if ((c < 0x20 && c != '\t') || c == 0x7f)
+			problem(r, "control character 0x%02x in column %zu", c, i + 1);
+		else
+			continue;
+		return false;
+	}
+	if (!text_is_utf8(line->data ? line->data : "", line->length)) {
+		problem(r, "the line is not UTF-8 text");
+		return false;
+	}
+	return true;
+}
+
+/* Checks what inih would swallow in a header. */
+static bool header_fits(const struct reader *r)
+{
+	const char *line = r->line.data;
+	const char *close = strchr(line, ']');
+	const char *comment = trailing_comment(line);
+	const char *rest = close ? close + 1 : "";
+
+	if (!close || (comment && comment < close)) {
+		problem(r, "the section has no closing ']': '%.60s'", line);
+		return false;
+	}
+	if (close - line - 1 > INI_SECTION_MAX) {
+		problem(r, "the section name has %d bytes; the limit is %d",
+			(int)(close - line - 1), INI_SECTION_MAX);
+		return false;
+	}
+	while (is_blank(*rest))
+		rest++;
+	if (*rest && *rest != ';' && *rest != '#') {
+		problem(r, "text behind the section's ']': '%.60s'", rest);
+		return false;
+	}
+	return true;
+}
+
+/* Decides what the line in r->line is and whether inih gets it. */
+static void classify(struct reader *r, size_t length)
+{
+	bool sound = bytes_fit(r, length);
+	bool header;
+
+	trim(&r->line);
+	header = r->line.length && r->line.data[0] == '[';
+	r->kind = LINE_NONE;
+	r->handed = 0;
+	r->pieces = 0;
+	r->answers = 0;
+	if (header)
+		r->skip = true; /* until it proves sound */
+	if (!sound || !r->line.length || strchr(";#", r->line.data[0]))
+		return;
+	if (header && !header_fits(r))
+		return;
+	if (header)
+		r->skip = false;
+	r->kind = header ? LINE_HEADER : LINE_ENTRY;
+}
+
+/*
+ * In pieces, inih would trim blanks at their ends and drop one that looks like a comment. So in a value that is handed over
+ * in pieces such bytes are others, which no line has (bytes_fit), until inih is done.
+ */
+static const char trimmed_bytes[] = " \t;#", stand_ins[] = "\x01\x02\x03\x04";
+
+static void replace_bytes(char *s, const char *from, const char *to)
+{
+	for (; *s; s++) {
+		const char *at = strchr(from, *s);
+
+		if (at)
+			*s = to[at - from];
+	}
+}
+
+/* Makes r->line, which is longer than a piece, ready to be cut anywhere behind its '='. */
+static void prepare_pieces(struct reader *r)
+{
+	const char *comment = trailing_comment(r->line.data);
+	char *value;
+
+	if (comment) {
+		r->line.length = (size_t)(comment - r->line.data);
+		r->line.data[r->line.length] = '\0';
+		trim(&r->line);
+	}
+	value = r->line.data + strcspn(r->line.data, "=:");
+	if (!*value)
+		return;
+	value++;
+	value += strspn(value, " \t");
+	replace_bytes(value, trimmed_bytes, stand_ins);
+}
+
+/* Gives inih the next piece of the line; a later piece starts with a blank, which makes it a
+ * continuation. */
+static void hand_over(struct reader *r, char *out, size_t size)
+{
+	size_t length, most = size - 3;
+
+	if (r->handed == 0 && r->line.length > most)
+		prepare_pieces(r);
+	length = r->line.length - r->handed < most ? r->line.length - r->handed : most;
+	snprintf(out, size, "%s%.*s", r->handed ? " " : "", (int)length, r->line.data + r->handed);
+	r->handed += length;
+	r->pieces++;
+}
+
+/* inih is done with the line: passes the entry on, or says that inih made nothing of it. */
+static void finish_line(struct reader *r)
+{
+	if (r->kind == LINE_ENTRY && !r->skip) {
+		if (r->answers && r->answers == r->pieces)
+			r->sink->entry(r->sink->context, r->number, r->key,
+				       r->value.data ? r->value.data : "");
+		else if (r->answers)
+			problem(r, "inih lost a part of the line; it was built without "
+				   "continuation lines");
+		else
+			problem(r, "'%.60s' is neither a [section] nor key = value", r->line.data);
+	}
+	r->kind = LINE_NONE;
+}
+
+/* The line reader that inih calls; see ini_reader. */
+static char *read_piece(char *out, int size, void *context)
+{
+	struct reader *r = context;
+	size_t length;
+
+	if (r->kind == LINE_ENTRY && r->handed < r->line.length) {
+		hand_over(r, out, (size_t)size);
+		return out;
+	}
+	if (r->kind == LINE_HEADER && r->handed) {
+		/* inih calls no handler for a section: an entry without a name makes it. */
+		r->handed = 0;
+		return strcpy(out, "=");
+	}
+	do {
+		finish_line(r);
+		if (!next_line(r, &length))
+			return NULL;
+		classify(r, length);
+		if (r->kind == LINE_HEADER) {
+			const char *close = strchr(r->line.data, ']');
+
+			r->handed = (size_t)(close + 1 - r->line.data);
+			snprintf(out, (size_t)size, "%.*s", (int)r->handed, r->line.data);
+			return out;
+		}
+	} while (r->kind == LINE_NONE);
+	hand_over(r, out, (size_t)size);
+	return out;
+}
+
+/* See ini_handler. */
+static int take(void *context, const char *section, const char *key, const char *value)
+{
+	struct reader *r = context;
+	size_t before;
+
+	if (r->kind == LINE_HEADER) {
+		r->kind = LINE_NONE;
+		r->sink->section(r->sink->context, r->number, section);
+		return 1;
+	}
+	/* inih gives the continuation of what was no entry to the entry before: not so here. */
+	if (!value || r->answers + 1 != r->pieces)
+		return 1;
+	if (++r->answers == 1) {
+		free(r->key);
+		r->key = xstrdup(key);
+		text_reset(&r->value);
+	}
+	before = r->value.length;
+	text_add(&r->value, value);
+	replace_bytes(r->value.data + before, stand_ins, trimmed_bytes);
+	return 1;
+}
+
+void ini_read(const char *text, size_t length, const struct ini_sink *sink)
+{
+	static const char bom[] = "\xEF\xBB\xBF";
+	struct reader r = { .sink = sink, .at = text, .end = text + length };
+
+	if (length >= 3 && memcmp(text, bom, 3) == 0)
+		r.at += 3;
+	/* The return code names only the first bad line; finish_line() has reported each. */
+	ini_parse_stream(read_piece, &r, take, &r);
+	free(r.key);
+	text_release(&r.line);
+	text_release(&r.value);
+}

@@ -1,0 +1,127 @@
+#include "plan/ini/source.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/embedded.h"
+#include "base/input.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "plan/ini/hint.h"
+
+#define LIMITS "limits/"
+
+static const struct embedded_file *find_embedded(const char *name, const struct source *includer)
+{
+	const struct embedded_file *file;
+	bool limits = includer && text_starts_with(name, LIMITS);
+	char *with_suffix = xasprintf("%s.ini", limits ? name + strlen(LIMITS) : name);
+
+	file = embedded_find(limits ? embedded_limits : embedded_configs, with_suffix);
+	free(with_suffix);
+	if (!file && includer && includer->embedded)
+		file = embedded_find(embedded_configs, name);
+	return file;
+}
+
+static char *path_of(const char *name, const struct source *includer)
+{
+	const char *slash = includer && !includer->embedded ? strrchr(includer->name, '/') : NULL;
+
+	if (!slash || *name == '/')
+		return xstrdup(name);
+	return xasprintf("%.*s/%s", (int)(slash - includer->name), includer->name, name);
+}
+
+/* The name is neither a file nor an embedded config. */
+static enum status not_there(const char *name, struct error *err)
+{
+	struct text list = TEXT_EMPTY;
+	char words[16][64];
+	const char *names[17];
+	size_t n = 0;
+
+	if (strchr(name, '/') || text_ends_with(name, ".ini"))
+		return error_set(err, STATUS_USAGE, "no such file");
+	for (const struct embedded_file *f = embedded_configs; f->name && n < ARRAY_SIZE(words);
+	     f++) {
+		snprintf(words[n], sizeof(words[n]), "%.*s", (int)strlen(f->name) - 4, f->name);
+		text_addf(&list, "%s%s", n ? ", " : "", words[n]);
+		names[n] = words[n];
+		n++;
+	}
+	names[n] = NULL;
+	error_set(err, STATUS_USAGE,
+		  "no such file, and no embedded config of that name%s; embedded: %s",
+		  hint_for(name, names).text, list.data ? list.data : "none");
+	text_release(&list);
+	return STATUS_USAGE;
+}
+
+static enum status read_all(struct source *source, int fd, struct error *err)
+{
+	struct text bytes = TEXT_EMPTY;
+	enum status status = input_read(fd, "config", SOURCE_MAX_BYTES, &bytes, err);
+
+	source->length = bytes.length;
+	source->data = text_detach(&bytes);
+	if (status == STATUS_OK && memchr(source->data, '\0', source->length))
+		return error_set(err, STATUS_USAGE, "is no text file: it has NUL bytes");
+	return status;
+}
+
+static enum status read_standard_input(struct source *source, struct error *err)
+{
+	source->name = xstrdup("standard input");
+	return read_all(source, STDIN_FILENO, err);
+}
+
+static enum status open_file(struct source *source, const char *name, struct error *err)
+{
+	struct stat about = { 0 };
+	enum status status;
+	int fd = input_open(source->name);
+
+	if (fd < 0 && errno == ENOENT)
+		return not_there(name, err);
+	if (fd < 0)
+		return error_set(err, STATUS_USAGE, "cannot be opened: %s", strerror(errno));
+	if (fstat(fd, &about) == 0) {
+		source->device = about.st_dev;
+		source->inode = about.st_ino;
+	}
+	status = read_all(source, fd, err);
+	close(fd);
+	return status;
+}
+
+enum status source_open(struct source *source, const char *name, const struct source *includer,
+			struct error *err)
+{
+	const struct embedded_file *embedded = find_embedded(name, includer);
+
+	memset(source, 0, sizeof(*source));
+	if (!includer && strcmp(name, "-") == 0)
+		return read_standard_input(source, err);
+	if (!embedded) {
+		source->name = path_of(name, includer);
+		return open_file(source, name, err);
+	}
+	source->name = text_starts_with(name, LIMITS) ? xasprintf("%s.ini", name)
+						       : xstrdup(embedded->name);
+	source->embedded = true;
+	source->length = embedded->size;
+	source->data = xstrndup((const char *)embedded->data, embedded->size);
+	return STATUS_OK;
+}
+
+void source_close(struct source *source)
+{
+	free(source->name);
+	free(source->data);
+	memset(source, 0, sizeof(*source));
+}

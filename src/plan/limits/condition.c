@@ -1,0 +1,159 @@
+/* `where = direction:h2d|d2h, size:>=64MiB` */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "plan/ini/hint.h"
+#include "plan/limits/limit.h"
+#include "plan/value.h"
+
+#define MOST_NAMES 32
+
+/* Words that stand for something else than a parameter. */
+static const char *const special[] = { "device", "model", "backend", "label", NULL };
+
+static const struct key *find_axis(const struct suite *suite, const char *name)
+{
+	for (const struct key *key = suite ? suite->keys : NULL; key && key->name; key++)
+		if (schema_is_axis(suite, key) && strcmp(key_parameter(key), name) == 0)
+			return key;
+	return NULL;
+}
+
+static enum status unknown_name(const struct suite *suite, const char *name, struct error *err)
+{
+	const char *names[MOST_NAMES + 1];
+	struct text list = TEXT_EMPTY;
+	size_t n = 0;
+
+	for (const struct key *key = suite ? suite->keys : NULL;
+	     key && key->name && n < MOST_NAMES - 3; key++)
+		if (schema_is_axis(suite, key))
+			names[n++] = key_parameter(key);
+	for (size_t i = suite ? 0 : 1; special[i] && (suite || i < 2); i++)
+		names[n++] = special[i];
+	names[n] = NULL;
+	for (size_t i = 0; i < n; i++)
+		text_addf(&list, "%s%s", i ? ", " : "", names[i]);
+	error_set(err, STATUS_USAGE, "%s%s has no parameter '%.60s'%s; there are: %s",
+		  suite ? "suite " : "", suite ? suite->name : "the node", name,
+		  hint_for(name, names).text, list.data);
+	text_release(&list);
+	return STATUS_USAGE;
+}
+
+static void add_word(struct condition *c, const char *word)
+{
+	c->words = xrealloc(c->words, c->word_count + 1, sizeof(*c->words));
+	c->words[c->word_count++] = xstrdup(word);
+}
+
+/* One alternative of "a|b|c"; `key` NULL: any text. */
+static enum status read_word(struct condition *c, const struct key *key, const char *word,
+			     struct error *err)
+{
+	struct value value = { 0 };
+
+	if (!*word)
+		return error_set(err, STATUS_USAGE, "%s: a value is missing", c->name);
+	if (!key) {
+		add_word(c, word);
+		return STATUS_OK;
+	}
+	if (value_parse(&value, key, word, err) != STATUS_OK) {
+		value_release(&value);
+		return error_prefix(err, "%s", c->name);
+	}
+	add_word(c, value.text);
+	value_release(&value);
+	return STATUS_OK;
+}
+
+static enum status read_comparison(struct condition *c, const struct key *key, const char *text,
+				   struct error *err)
+{
+	struct value value = { 0 };
+	char *number = text_trimmed(text + 2, strlen(text + 2));
+	enum status status = STATUS_OK;
+
+	c->test = *text == '>' ? CONDITION_AT_LEAST : CONDITION_AT_MOST;
+	if (!key || key->type == KEY_TEXT || key->type == KEY_CHOICE || key->type == KEY_BOOL ||
+	    key->type == KEY_SHAPE)
+		status = error_set(err, STATUS_USAGE, "%s: %.2s needs a parameter that is a number",
+				   c->name, text);
+	else if (value_parse(&value, key, number, err) != STATUS_OK)
+		status = error_prefix(err, "%s", c->name);
+	c->number = value.real;
+	value_release(&value);
+	free(number);
+	return status;
+}
+
+static enum status read_words(struct condition *c, const struct key *key, const char *text,
+			      struct error *err)
+{
+	for (const char *p = text; p;) {
+		const char *bar = strchr(p, '|');
+		char *word = text_trimmed(p, bar ? (size_t)(bar - p) : strlen(p));
+		enum status status = read_word(c, key, word, err);
+
+		free(word);
+		if (status != STATUS_OK)
+			return status;
+		p = bar ? bar + 1 : NULL;
+	}
+	return STATUS_OK;
+}
+
+static bool is_special(const struct suite *suite, const char *name)
+{
+	for (size_t i = 0; special[i]; i++)
+		if (strcmp(special[i], name) == 0)
+			return suite || strcmp(name, "model") == 0;
+	return false;
+}
+
+static enum status read_condition(struct limit *limit, const char *text, struct error *err)
+{
+	const char *colon = strchr(text, ':');
+	const struct key *key;
+	struct condition *c;
+
+	if (!colon)
+		return error_set(err, STATUS_USAGE, "'%.60s' is not parameter:value", text);
+	limit->conditions =
+		xrealloc(limit->conditions, limit->condition_count + 1, sizeof(*limit->conditions));
+	c = &limit->conditions[limit->condition_count++];
+	*c = (struct condition){ .name = text_trimmed(text, (size_t)(colon - text)) };
+	for (size_t i = 0; i + 1 < limit->condition_count; i++)
+		if (strcmp(limit->conditions[i].name, c->name) == 0 &&
+		    limit->conditions[i].test == CONDITION_IS)
+			return error_set(err, STATUS_USAGE,
+					 "'%.60s' stands there twice; alternatives: %.60s:a|b",
+					 c->name, c->name);
+	key = find_axis(limit->suite, c->name);
+	if (!key && !is_special(limit->suite, c->name))
+		return unknown_name(limit->suite, c->name, err);
+	text = colon + 1 + strspn(colon + 1, " \t");
+	if (text_starts_with(text, ">=") || text_starts_with(text, "<="))
+		return read_comparison(c, key, text, err);
+	return read_words(c, key, text, err);
+}
+
+enum status conditions_read(struct limit *limit, const char *text, struct error *err)
+{
+	if (!*text)
+		return STATUS_OK;
+	for (const char *p = text; p;) {
+		const char *comma = strchr(p, ',');
+		char *part = text_trimmed(p, comma ? (size_t)(comma - p) : strlen(p));
+		enum status status = read_condition(limit, part, err);
+
+		free(part);
+		if (status != STATUS_OK)
+			return status;
+		p = comma ? comma + 1 : NULL;
+	}
+	return STATUS_OK;
+}

@@ -1,0 +1,22 @@
+/*
+ * Data-sheet figures that a limit may refer to as spec.NAME. The figures themselves are in configs/gpus
+ * (reference/spec.h).
+ *
+ * Adding a figure: one row in spec_keys.c.
+ */
+#ifndef GPUPROOF_PLAN_LIMITS_SPEC_KEYS_H
+#define GPUPROOF_PLAN_LIMITS_SPEC_KEYS_H
+
+/* What a limit writes for the figure, of these, that bounds the case: reference/quantity.h knows which. */
+#define SPEC_PEAK "peak"
+
+struct spec_key {
+	const char *name;
+	const char *unit; /* SI base */
+	const char *help;
+};
+
+extern const struct spec_key spec_keys[];               /* ends with { 0 } */
+const struct spec_key *spec_key_find(const char *name); /* NULL: there is none */
+
+#endif

@@ -1,0 +1,234 @@
+#include "result/host/environment.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "result/host/host_files.h"
+
+struct facts {
+	const char *root;
+	fact_fn *add;
+	void *context;
+};
+
+static void add(const struct facts *facts, const char *name, const char *value)
+{
+	if (value && value[0])
+		facts->add(facts->context, name, value);
+}
+
+static void add_count(const struct facts *facts, const char *name, size_t count)
+{
+	char value[32];
+
+	snprintf(value, sizeof(value), "%zu", count);
+	if (count)
+		add(facts, name, value);
+}
+
+static void system_facts(const struct facts *facts)
+{
+	struct utsname name;
+	char value[256];
+
+	if (gethostname(value, sizeof(value)) == 0) {
+		value[sizeof(value) - 1] = '\0';
+		add(facts, "hostname", value);
+	}
+	host_value(facts->root, "/etc/os-release", "PRETTY_NAME", '=', value, sizeof(value));
+	add(facts, "os", value);
+	if (uname(&name) == 0) {
+		snprintf(value, sizeof(value), "%s %s", name.release, name.machine);
+		add(facts, "kernel", value);
+	}
+}
+
+/* Distinct pairs of (package, core) and distinct packages among the CPUs that are there. */
+struct topology {
+	struct core {
+		long package, core;
+	} *cores;
+	size_t count, capacity, packages, threads;
+};
+
+static long number_below(const char *folder, const char *file)
+{
+	char line[64];
+
+	return host_first_line(folder, file, line, sizeof(line)) ? strtol(line, NULL, 10) : -1;
+}
+
+static void count_core(struct topology *topology, long package, long core)
+{
+	bool known_package = false;
+
+	topology->threads++;
+	for (size_t i = 0; i < topology->count; i++) {
+		known_package |= topology->cores[i].package == package;
+		if (topology->cores[i].package == package && topology->cores[i].core == core)
+			return;
+	}
+	topology->packages += !known_package;
+	ARRAY_GROW(topology->cores, topology->count, topology->capacity);
+	topology->cores[topology->count++] = (struct core){ package, core };
+}
+
+static void visit_cpu(void *state, const char *path)
+{
+	count_core(state, number_below(path, "/physical_package_id"), number_below(path, "/core_id"));
+}
+
+static void topology_facts(const struct facts *facts)
+{
+	struct topology topology = { 0 };
+	cpu_set_t set;
+
+	host_matches(facts->root, "/sys/devices/system/cpu/cpu[0-9]*/topology", visit_cpu, &topology);
+	add_count(facts, "cpu sockets", topology.packages);
+	add_count(facts, "cpu cores", topology.count);
+	add_count(facts, "cpu threads", topology.threads);
+	free(topology.cores);
+	if (sched_getaffinity(0, sizeof(set), &set) == 0)
+		add_count(facts, "cpu threads usable", (size_t)CPU_COUNT(&set));
+	add_count(facts, "numa nodes", host_matches(facts->root, "/sys/devices/system/node/node[0-9]*", NULL, NULL));
+}
+
+/* One word when all CPUs agree, else "mixed". */
+struct agreement {
+	char word[64];
+	bool any, mixed;
+};
+
+static void visit_governor(void *state, const char *path)
+{
+	struct agreement *governor = state;
+	char word[64];
+
+	if (!host_first_line("", path, word, sizeof(word)))
+		return;
+	if (!governor->any)
+		memcpy(governor->word, word, sizeof(word));
+	governor->mixed |= strcmp(word, governor->word) != 0;
+	governor->any = true;
+}
+
+static void governor_fact(const struct facts *facts)
+{
+	struct agreement governor = { 0 };
+
+	host_matches(facts->root, "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor", visit_governor, &governor);
+	add(facts, "cpu governor", governor.mixed ? "mixed" : governor.word);
+}
+
+static void cpu_facts(const struct facts *facts)
+{
+	char value[4096];
+
+	host_value(facts->root, "/proc/cpuinfo", "model name", ':', value, sizeof(value));
+	if (!value[0]) /* ARM and POWER */
+		host_value(facts->root, "/proc/cpuinfo", "cpu", ':', value, sizeof(value));
+	add(facts, "cpu", value);
+	topology_facts(facts);
+	governor_fact(facts);
+}
+
+static void memory_facts(const struct facts *facts)
+{
+	char value[256], size[32];
+	const char *chosen;
+
+	host_value(facts->root, "/proc/meminfo", "MemTotal", ':', value, sizeof(value)); /* "263996044 kB", of 1024 */
+	if (value[0])
+		add(facts, "memory", units_si(strtod(value, NULL) * 1024, "B", size, sizeof(size)));
+	if (!host_first_line(facts->root, "/sys/kernel/mm/transparent_hugepage/enabled", value, sizeof(value)))
+		return;
+	chosen = strchr(value, '['); /* "always [madvise] never" */
+	if (chosen && strchr(chosen, ']')) {
+		*strchr(value, ']') = '\0';
+		add(facts, "transparent huge pages", chosen + 1);
+	}
+}
+
+static void virtual_facts(const struct facts *facts)
+{
+	char value[4096], product[256];
+
+	host_value(facts->root, "/proc/cpuinfo", "flags", ':', value, sizeof(value));
+	if (strstr(value, " hypervisor")) {
+		if (!host_first_line(facts->root, "/sys/class/dmi/id/product_name", product, sizeof(product)))
+			snprintf(product, sizeof(product), "yes");
+		add(facts, "hypervisor", product);
+	}
+	if (host_has(facts->root, "/var/run/secrets/kubernetes.io"))
+		add(facts, "container", "kubernetes");
+	else if (host_has(facts->root, "/.dockerenv"))
+		add(facts, "container", "docker");
+	else if (host_has(facts->root, "/run/.containerenv"))
+		add(facts, "container", "podman");
+	else if (host_has(facts->root, "/.singularity.d"))
+		add(facts, "container", "apptainer");
+	/* Translation of DMA addresses costs peer copies. */
+	if (host_matches(facts->root, "/sys/class/iommu/*", NULL, NULL))
+		add(facts, "iommu", "on");
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+#define BUILD_TYPE "with AddressSanitizer"
+#elif defined(__SANITIZE_THREAD__)
+#define BUILD_TYPE "with ThreadSanitizer"
+#elif defined(__OPTIMIZE__)
+#define BUILD_TYPE "optimised"
+#else
+#define BUILD_TYPE "not optimised"
+#endif
+
+#ifdef __clang__
+#define COMPILER __VERSION__
+#else
+#define COMPILER "GCC " __VERSION__
+#endif
+
+static void variable_facts(const struct facts *facts)
+{
+	/* Only what changes measurements and can hold no secret, no address and no user's name. */
+	static const char *const names[] = {
+		"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "CUDA_MODULE_LOADING", "CUDA_LAUNCH_BLOCKING",
+		"CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_FORCE_PTX_JIT", "NVIDIA_TF32_OVERRIDE",
+		"NVIDIA_VISIBLE_DEVICES", "CUBLAS_WORKSPACE_CONFIG", "NCCL_ALGO", "NCCL_PROTO", "NCCL_P2P_LEVEL",
+		"NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE", "NCCL_IB_DISABLE", "NCCL_NVLS_ENABLE",
+		"NCCL_MIN_NCHANNELS", "NCCL_MAX_NCHANNELS", "NCCL_NTHREADS", "NCCL_BUFFSIZE", "NCCL_CUMEM_ENABLE",
+		"NCCL_NET_GDR_LEVEL", "NCCL_CROSS_NIC", "OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_PLACES",
+		"OPENBLAS_NUM_THREADS", "OPENBLAS_CORETYPE", "MALLOC_ARENA_MAX",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		char fact[64];
+
+		snprintf(fact, sizeof(fact), "env %s", names[i]);
+		add(facts, fact, getenv(names[i]));
+	}
+}
+
+void environment_read(const char *root, fact_fn *add_fact, void *context)
+{
+	struct facts facts = { root, add_fact, context };
+
+	system_facts(&facts);
+	cpu_facts(&facts);
+	memory_facts(&facts);
+	virtual_facts(&facts);
+	add(&facts, "gpuproof", GPUPROOF_VERSION);
+	add(&facts, "compiler", COMPILER ", " BUILD_TYPE);
+	variable_facts(&facts);
+}
+
+void environment_collect(fact_fn *add_fact, void *context)
+{
+	environment_read("", add_fact, context);
+}

@@ -1,0 +1,290 @@
+/* How each kind of struct member is written to and read from JSON. */
+#include "result/json/json_fields.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+#define MEMBER(type, base, field) (*(type *)(void *)((char *)(base) + (field)->offset))
+#define CONST_MEMBER(type, base, field) \
+	(*(const type *)(const void *)((const char *)(base) + (field)->offset))
+
+static enum status expected(const struct json_path *path, const char *what, struct error *err)
+{
+	return json_path_error(path, err, "expected %s", what);
+}
+
+static void string_write(struct json_writer *w, const struct field *f, const void *base)
+{
+	writer_text(w, CONST_MEMBER(char *, base, f));
+}
+
+static enum status string_read(const json_t *json, const struct field *f, void *base,
+			       const struct json_path *path, struct error *err)
+{
+	if (!json_is_string(json))
+		return expected(path, "a string", err);
+	MEMBER(char *, base, f) = text_harmless(json_string_value(json));
+	return STATUS_OK;
+}
+
+static void string_absent(const struct field *f, void *base)
+{
+	MEMBER(char *, base, f) = xstrdup("");
+}
+
+static void chars_write(struct json_writer *w, const struct field *f, const void *base)
+{
+	writer_text(w, (const char *)base + f->offset);
+}
+
+static enum status chars_read(const json_t *json, const struct field *f, void *base,
+			      const struct json_path *path, struct error *err)
+{
+	char *to = (char *)base + f->offset, *text;
+	size_t length = 0, n;
+
+	if (!json_is_string(json))
+		return expected(path, "a string", err);
+	text = text_harmless(json_string_value(json));
+	/* Cut between characters, not within one. */
+	for (size_t left = strlen(text); left; left -= n) {
+		n = text_utf8_sequence(text + length, left);
+		if (!n || length + n >= f->size)
+			break;
+		length += n;
+	}
+	memcpy(to, text, length);
+	to[length] = '\0';
+	free(text);
+	return STATUS_OK;
+}
+
+static void real_write(struct json_writer *w, const struct field *f, const void *base)
+{
+	double value = CONST_MEMBER(double, base, f);
+
+	if (f->unknown == UNKNOWN_ZERO && value == 0)
+		writer_nothing(w);
+	else
+		writer_real(w, value);
+}
+
+static void real_absent(const struct field *f, void *base)
+{
+	MEMBER(double, base, f) = f->unknown == UNKNOWN_ZERO ? 0 : (double)NAN;
+}
+
+static enum status real_read(const json_t *json, const struct field *f, void *base,
+			     const struct json_path *path, struct error *err)
+{
+	if (json_is_null(json))
+		real_absent(f, base);
+	else if (json_is_number(json))
+		MEMBER(double, base, f) = json_number_value(json);
+	else
+		return expected(path, "a number", err);
+	return STATUS_OK;
+}
+
+/* Integers of every width: written from, and read into, 64 bits between the type's limits. */
+static void integer_write(struct json_writer *w, const struct field *f, int64_t value)
+{
+	if ((f->unknown == UNKNOWN_ZERO && value == 0) || (f->unknown == UNKNOWN_NEGATIVE && value < 0))
+		writer_nothing(w);
+	else
+		writer_signed(w, value);
+}
+
+static int64_t integer_unknown(const struct field *f)
+{
+	return f->unknown == UNKNOWN_NEGATIVE ? -1 : 0;
+}
+
+static enum status integer_read(const json_t *json, const struct field *f, int64_t min, int64_t max,
+				int64_t *out, const struct json_path *path, struct error *err)
+{
+	*out = integer_unknown(f);
+	if (json_is_null(json) && f->unknown != UNKNOWN_NEVER)
+		return STATUS_OK;
+	if (!json_is_integer(json))
+		return expected(path, "an integer", err);
+	*out = json_integer_value(json);
+	if (*out < min || *out > max)
+		return json_path_error(path, err, "%lld is out of range", (long long)*out);
+	return STATUS_OK;
+}
+
+#define INTEGER_CODEC(name, type, min, max)                                                           \
+	static void name##_write(struct json_writer *w, const struct field *f, const void *base)      \
+	{                                                                                             \
+		integer_write(w, f, (int64_t)CONST_MEMBER(type, base, f));                            \
+	}                                                                                             \
+	static enum status name##_read(const json_t *json, const struct field *f, void *base,         \
+				       const struct json_path *path, struct error *err)               \
+	{                                                                                             \
+		int64_t value;                                                                        \
+		enum status status = integer_read(json, f, min, max, &value, path, err);              \
+                                                                                                      \
+		MEMBER(type, base, f) = (type)value;                                                  \
+		return status;                                                                        \
+	}                                                                                             \
+	static void name##_absent(const struct field *f, void *base)                                  \
+	{                                                                                             \
+		MEMBER(type, base, f) = (type)integer_unknown(f);                                     \
+	}                                                                                             \
+	const struct codec codec_##name = { name##_write, name##_read, name##_absent };
+
+INTEGER_CODEC(int, int, INT_MIN, INT_MAX)
+INTEGER_CODEC(int64, int64_t, INT64_MIN, INT64_MAX)
+INTEGER_CODEC(unsigned, unsigned, 0, UINT_MAX)
+/* Byte counts: half of the range is plenty, and all that JSON readers agree on. */
+INTEGER_CODEC(uint64, uint64_t, 0, INT64_MAX)
+_Static_assert(sizeof(size_t) == sizeof(uint64_t), "size_t members use codec_uint64");
+
+static void bool_write(struct json_writer *w, const struct field *f, const void *base)
+{
+	writer_bool(w, CONST_MEMBER(bool, base, f));
+}
+
+static enum status bool_read(const json_t *json, const struct field *f, void *base,
+			     const struct json_path *path, struct error *err)
+{
+	if (!json_is_boolean(json))
+		return expected(path, "true or false", err);
+	MEMBER(bool, base, f) = json_is_true(json);
+	return STATUS_OK;
+}
+
+static void tristate_write(struct json_writer *w, const struct field *f, const void *base)
+{
+	int value = CONST_MEMBER(int, base, f);
+
+	if (value < 0)
+		writer_nothing(w);
+	else
+		writer_bool(w, value != 0);
+}
+
+static enum status tristate_read(const json_t *json, const struct field *f, void *base,
+				 const struct json_path *path, struct error *err)
+{
+	if (!json_is_boolean(json) && !json_is_null(json))
+		return expected(path, "true, false or null", err);
+	MEMBER(int, base, f) = json_is_null(json) ? -1 : json_is_true(json);
+	return STATUS_OK;
+}
+
+static void tristate_absent(const struct field *f, void *base)
+{
+	MEMBER(int, base, f) = -1;
+}
+
+static int find_word(const char *const *words, const char *word)
+{
+	for (int i = 0; word && words[i]; i++)
+		if (strcmp(words[i], word) == 0)
+			return i;
+	return -1;
+}
+
+static enum status expected_word(const struct json_path *path, const char *const *words,
+				 struct error *err)
+{
+	struct text list = TEXT_EMPTY;
+	enum status status;
+
+	for (size_t i = 0; words[i]; i++)
+		text_addf(&list, "%s\"%s\"", i ? ", " : "", words[i]);
+	status = json_path_error(path, err, "expected one of %s", list.data);
+	text_release(&list);
+	return status;
+}
+
+static void enum_write(struct json_writer *w, const struct field *f, const void *base)
+{
+	writer_text(w, f->words[CONST_MEMBER(unsigned, base, f)]);
+}
+
+static enum status enum_read(const json_t *json, const struct field *f, void *base,
+			     const struct json_path *path, struct error *err)
+{
+	int value = find_word(f->words, json_string_value(json));
+
+	if (value < 0)
+		return expected_word(path, f->words, err);
+	MEMBER(int, base, f) = value;
+	return STATUS_OK;
+}
+
+static void flags_write(struct json_writer *w, const struct field *f, const void *base)
+{
+	unsigned flags = CONST_MEMBER(unsigned, base, f);
+
+	writer_open_inline(w, '[');
+	for (unsigned i = 0; f->words[i]; i++)
+		if (flags >> i & 1)
+			writer_text(w, f->words[i]);
+	writer_close(w, ']');
+}
+
+/* Words that this version does not know are left out: a newer backend may have added one. */
+static enum status flags_read(const json_t *json, const struct field *f, void *base,
+			      const struct json_path *path, struct error *err)
+{
+	if (!json_is_array(json))
+		return expected(path, "an array", err);
+	for (size_t i = 0; i < json_array_size(json); i++) {
+		const json_t *word = json_array_get(json, i);
+		int bit = find_word(f->words, json_string_value(word));
+
+		if (!json_is_string(word))
+			return expected(&(struct json_path){ path, NULL, i }, "a string", err);
+		if (bit >= 0)
+			MEMBER(unsigned, base, f) |= 1u << bit;
+	}
+	return STATUS_OK;
+}
+
+static void bits_write(struct json_writer *w, const struct field *f, const void *base)
+{
+	uint64_t bits = CONST_MEMBER(uint64_t, base, f);
+
+	writer_open_inline(w, '[');
+	for (int i = 0; i < 64; i++)
+		if (bits >> i & 1)
+			writer_signed(w, i);
+	writer_close(w, ']');
+}
+
+static enum status bits_read(const json_t *json, const struct field *f, void *base,
+			     const struct json_path *path, struct error *err)
+{
+	static const struct field element = { .unknown = UNKNOWN_NEVER };
+
+	if (!json_is_array(json))
+		return expected(path, "an array", err);
+	for (size_t i = 0; i < json_array_size(json); i++) {
+		struct json_path here = { path, NULL, i };
+		int64_t bit;
+		enum status status = integer_read(json_array_get(json, i), &element, 0, 63, &bit, &here, err);
+
+		if (status != STATUS_OK)
+			return status;
+		MEMBER(uint64_t, base, f) |= (uint64_t)1 << bit;
+	}
+	return STATUS_OK;
+}
+
+const struct codec codec_string = { string_write, string_read, string_absent };
+const struct codec codec_chars = { chars_write, chars_read, NULL };
+const struct codec codec_real = { real_write, real_read, real_absent };
+const struct codec codec_bool = { bool_write, bool_read, NULL };
+const struct codec codec_tristate = { tristate_write, tristate_read, tristate_absent };
+const struct codec codec_enum = { enum_write, enum_read, NULL };
+const struct codec codec_flags = { flags_write, flags_read, NULL };
+const struct codec codec_bits = { bits_write, bits_read, NULL };

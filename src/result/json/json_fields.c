@@ -1,0 +1,190 @@
+#include "result/json/json_fields.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+static void add_path(struct text *out, const struct json_path *path)
+{
+	if (!path)
+		return;
+	add_path(out, path->parent);
+	if (!path->name) {
+		text_addf(out, "[%zu]", path->index);
+		return;
+	}
+	if (out->length)
+		text_add_char(out, '.');
+	/* Names may come from a hostile file: short, and nothing a terminal would obey. */
+	for (const char *p = path->name; *p && p - path->name < 64; p++)
+		text_add_char(out, (unsigned char)*p < 0x20 || *p == 0x7f ? '?' : *p);
+}
+
+enum status json_path_error(const struct json_path *path, struct error *err, const char *format, ...)
+{
+	struct text where = TEXT_EMPTY;
+	char message[512];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(message, sizeof(message), format, ap);
+	va_end(ap);
+	add_path(&where, path);
+	if (where.length)
+		error_set(err, STATUS_USAGE, "%s: %s", where.data, message);
+	else
+		error_set(err, STATUS_USAGE, "%s", message);
+	text_release(&where);
+	return STATUS_USAGE;
+}
+
+static bool is_nothing(const struct field *f, const void *base)
+{
+	if (f->codec == &codec_pointer)
+		return !*(const void *const *)(const void *)((const char *)base + f->offset);
+	return f->element_size && *(const size_t *)(const void *)((const char *)base + f->count_offset) == 0;
+}
+
+void fields_write(struct json_writer *w, const struct field *fields, const void *base)
+{
+	writer_open(w, '{');
+	for (const struct field *f = fields; f->name; f++) {
+		if (f->optional && is_nothing(f, base))
+			continue;
+		writer_key(w, f->name);
+		f->codec->write(w, f, base);
+	}
+	writer_close(w, '}');
+}
+
+static void absent(const struct field *f, void *base)
+{
+	if (f->codec->absent)
+		f->codec->absent(f, base);
+}
+
+void fields_absent(const struct field *fields, void *base)
+{
+	for (const struct field *f = fields; f->name; f++)
+		absent(f, base);
+}
+
+enum status fields_read(const json_t *json, const struct field *fields, void *base,
+			const struct json_path *path, struct error *err)
+{
+	if (!json_is_object(json))
+		return json_path_error(path, err, "expected an object");
+	for (const struct field *f = fields; f->name; f++) {
+		struct json_path here = { path, f->name, 0 };
+		const json_t *value = json_object_get(json, f->name);
+		enum status status;
+
+		if (!value && f->optional) {
+			absent(f, base);
+			continue;
+		}
+		if (!value)
+			return json_path_error(&here, err, "is missing");
+		status = f->codec->read(value, f, base, &here, err);
+		if (status != STATUS_OK)
+			return status;
+	}
+	return STATUS_OK;
+}
+
+void *field_append(const struct field *field, void *base)
+{
+	char *at = base;
+	size_t own_capacity = 0;
+	size_t *count = (size_t *)(void *)(at + field->count_offset);
+	size_t *capacity = &own_capacity;
+	char **items = (char **)(void *)(at + field->offset);
+	char *item;
+
+	if (field->capacity_offset)
+		capacity = (size_t *)(void *)(at + field->capacity_offset);
+	else if (*count & (*count - 1))
+		own_capacity = *count + 1; /* grown to a power of two before: there is room */
+	else
+		own_capacity = *count;
+	if (*count == *capacity) {
+		*capacity = *count ? 2 * *count : 1;
+		*items = xrealloc(*items, *capacity, field->element_size);
+	}
+	item = *items + (*count)++ * field->element_size;
+	return memset(item, 0, field->element_size);
+}
+
+/*
+ * Memory that a tree may take: five times its text is usual, an array of one-digit numbers takes 25 times, an array of
+ * empty arrays 45 times: only a hostile document comes near. jansson's allocator is process-wide, so it is replaced
+ * while one document is parsed; nothing else of the program uses jansson at that time.
+ */
+#define TREE_PER_BYTE 32
+#define TREE_LEAST ((size_t)1 << 20)
+#define TREE_MOST ((size_t)4 << 30)
+
+static size_t tree_left;
+static bool tree_too_large;
+
+static void *tree_malloc(size_t size)
+{
+	if (size > tree_left) {
+		tree_too_large = true;
+		return NULL;
+	}
+	tree_left -= size;
+	return malloc(size);
+}
+
+static size_t tree_limit(size_t length)
+{
+	size_t limit = length < TREE_MOST / TREE_PER_BYTE ? length * TREE_PER_BYTE : TREE_MOST;
+
+	return limit < TREE_LEAST ? TREE_LEAST : limit;
+}
+
+enum status json_parse(const char *text, size_t length, json_t **out, struct error *err)
+{
+	json_error_t json_err;
+	json_malloc_t old_malloc;
+	json_free_t old_free;
+
+	tree_left = tree_limit(length);
+	tree_too_large = false;
+	json_get_alloc_funcs(&old_malloc, &old_free);
+	json_set_alloc_funcs(tree_malloc, free);
+	*out = json_loadb(text, length, JSON_REJECT_DUPLICATES, &json_err);
+	json_set_alloc_funcs(old_malloc, old_free);
+	if (*out)
+		return STATUS_OK;
+	if (tree_too_large)
+		return error_set(err, STATUS_USAGE, "needs more than %zu MiB of memory: this is no result",
+				 tree_limit(length) >> 20);
+	return error_set(err, STATUS_USAGE, "line %d, column %d: %s", json_err.line, json_err.column,
+			 json_err.text);
+}
+
+enum status fields_parse(const char *text, size_t length, const struct field *fields, void *base,
+			 struct error *err)
+{
+	json_t *json;
+	enum status status = json_parse(text, length, &json, err);
+
+	if (status != STATUS_OK)
+		return status;
+	status = fields_read(json, fields, base, NULL, err);
+	json_decref(json);
+	return status;
+}
+
+char *fields_line(const struct field *fields, const void *base)
+{
+	struct json_writer w = { 0 };
+
+	fields_write(&w, fields, base);
+	return writer_finish(&w);
+}

@@ -1,0 +1,203 @@
+#include "result/json/json_writer.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void line_break(struct json_writer *w)
+{
+	text_add_char(&w->out, '\n');
+	for (int i = 0; i < w->depth; i++)
+		text_add_char(&w->out, ' ');
+}
+
+static bool expanded(const struct json_writer *w)
+{
+	return w->depth > 0 && w->depth <= w->expand && !w->inline_depth;
+}
+
+/* What comes before a value or a key: a comma and a line break where they are due. */
+static void separate(struct json_writer *w)
+{
+	if (w->after_key) {
+		w->after_key = false;
+		return;
+	}
+	if (w->inside)
+		text_add_char(&w->out, ',');
+	if (expanded(w))
+		line_break(w);
+	else if (w->inside && w->expand)
+		text_add_char(&w->out, ' ');
+	w->inside = true;
+}
+
+void writer_open(struct json_writer *w, char bracket)
+{
+	separate(w);
+	text_add_char(&w->out, bracket);
+	w->depth++;
+	w->inside = false;
+	if (w->inline_next && !w->inline_depth)
+		w->inline_depth = w->depth;
+	w->inline_next = false;
+}
+
+void writer_inline_next(struct json_writer *w)
+{
+	w->inline_next = true;
+}
+
+void writer_open_inline(struct json_writer *w, char bracket)
+{
+	writer_inline_next(w);
+	writer_open(w, bracket);
+}
+
+void writer_close(struct json_writer *w, char bracket)
+{
+	bool break_line = w->inside && expanded(w);
+
+	if (w->inline_depth == w->depth)
+		w->inline_depth = 0;
+	w->depth--;
+	if (break_line)
+		line_break(w);
+	text_add_char(&w->out, bracket);
+	w->inside = true;
+}
+
+static void add_escaped(struct text *out, unsigned char c)
+{
+	static const char short_forms[] = { ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n',
+					    ['\f'] = 'f', ['\r'] = 'r' };
+
+	if (c == '"' || c == '\\')
+		text_addf(out, "\\%c", c);
+	else if (c < sizeof(short_forms) && short_forms[c])
+		text_addf(out, "\\%c", short_forms[c]);
+	else
+		text_addf(out, "\\u%04x", c);
+}
+
+static bool needs_escape(unsigned char c)
+{
+	return c < 0x20 || c == 0x7f || c == '"' || c == '\\' || c == '<';
+}
+
+static void add_string(struct text *out, const char *s)
+{
+	size_t left = strlen(s);
+
+	text_add_char(out, '"');
+	while (left) {
+		size_t n = text_utf8_sequence(s, left);
+
+		if (!n)
+			text_add(out, "\xEF\xBF\xBD");
+		else if (needs_escape((unsigned char)*s))
+			add_escaped(out, (unsigned char)*s);
+		else
+			text_add_bytes(out, s, n);
+		n += !n;
+		s += n;
+		left -= n;
+	}
+	text_add_char(out, '"');
+}
+
+void writer_key(struct json_writer *w, const char *name)
+{
+	separate(w);
+	add_string(&w->out, name ? name : "");
+	text_add(&w->out, w->expand ? ": " : ":");
+	w->after_key = true;
+}
+
+void writer_text(struct json_writer *w, const char *s)
+{
+	separate(w);
+	add_string(&w->out, s ? s : "");
+}
+
+/* The decimal point is a point: the program never calls setlocale(). */
+void writer_real(struct json_writer *w, double value)
+{
+	char digits[32];
+
+	if (!isfinite(value)) {
+		writer_nothing(w);
+		return;
+	}
+	for (int precision = 15; precision <= 17; precision++) {
+		snprintf(digits, sizeof(digits), "%.*g", precision, value);
+		if (strtod(digits, NULL) == value)
+			break;
+	}
+	separate(w);
+	text_add(&w->out, digits);
+	/* "-0" would be read back as the integer 0. */
+	if (value == 0 && signbit(value))
+		text_add(&w->out, ".0");
+}
+
+void writer_signed(struct json_writer *w, int64_t value)
+{
+	separate(w);
+	text_addf(&w->out, "%" PRId64, value);
+}
+
+void writer_unsigned(struct json_writer *w, uint64_t value)
+{
+	separate(w);
+	text_addf(&w->out, "%" PRIu64, value);
+}
+
+void writer_bool(struct json_writer *w, bool value)
+{
+	separate(w);
+	text_add(&w->out, value ? "true" : "false");
+}
+
+void writer_nothing(struct json_writer *w)
+{
+	separate(w);
+	text_add(&w->out, "null");
+}
+
+char *writer_finish(struct json_writer *w)
+{
+	char *text;
+
+	if (w->expand)
+		text_add_char(&w->out, '\n');
+	text = text_detach(&w->out);
+	*w = (struct json_writer){ .expand = w->expand };
+	return text;
+}
+
+void writer_text_member(struct json_writer *w, const char *name, const char *text)
+{
+	writer_key(w, name);
+	writer_text(w, text);
+}
+
+void writer_real_member(struct json_writer *w, const char *name, double value)
+{
+	writer_key(w, name);
+	writer_real(w, value);
+}
+
+void writer_bool_member(struct json_writer *w, const char *name, bool value)
+{
+	writer_key(w, name);
+	writer_bool(w, value);
+}
+
+void writer_count_member(struct json_writer *w, const char *name, size_t value)
+{
+	writer_key(w, name);
+	writer_unsigned(w, value);
+}
