@@ -19,7 +19,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "run/conductor.h"
-#include "run/processes/message.h"
+#include "run/workers/message.h"
 #include "measure/run.h"
 #include "plan/schema.h"
 

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "device/backend.h"
-#include "measure/world/world.h"
+#include "measure/processes/world.h"
 
 #define RANKS_MAX 8
 /* Against a hang; sanitizers are ten times as slow. */

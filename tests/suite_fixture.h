@@ -263,7 +263,7 @@ static int fixture_reset(void **state)
 }
 
 /* Of tests that open one, before the fixture. */
-static struct nursery *fixture_nursery;
+static struct fork_server *fixture_fork_server;
 
 /* The plan that `ini` gives on these devices. */
 static inline void plan_from(struct fixture *f, const char *ini, const struct device_info *infos,
@@ -295,7 +295,7 @@ static inline enum status run_case(struct fixture *f, const struct plan_case *c,
 	struct run run = { .c = c,
 			   .devices = devices,
 			   .device_count = c->device_count,
-			   .nursery = fixture_nursery,
+			   .fork_server = fixture_fork_server,
 			   .seed = generator_bits(FIXTURE_SEED, c->index),
 			   .run_seed = FIXTURE_SEED,
 			   .result = result };

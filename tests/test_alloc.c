@@ -1,7 +1,7 @@
 /* What suite `alloc` promises beyond single calls (test_suites.c), on the host backend: see suite_fixture.h. */
 #include "suite_fixture.h"
 
-#include "run/processes/fork_server.h"
+#include "measure/processes/fork_server.h"
 #include "measure/steps.h"
 #include "suites/shared/caching.h"
 
@@ -600,16 +600,16 @@ static int open_all(void **state)
 {
 	struct error err = ERROR_NONE;
 
-	fixture_nursery = nursery_open(
+	fixture_fork_server = fork_server_open(
 		"host", &(struct backend_options){ .host_devices = FIXTURE_DEVICES }, &err);
-	if (!fixture_nursery)
+	if (!fixture_fork_server)
 		fail_msg("%s", err.message);
 	return fixture_open(state);
 }
 
 static int close_all(void **state)
 {
-	nursery_close(fixture_nursery);
+	fork_server_close(fixture_fork_server);
 	return fixture_close(state);
 }
 

@@ -7,10 +7,10 @@ top=$(cd "$(dirname "$0")/.." && pwd)
 
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
-mkdir -p "$tree"/src/{base,device,report,cli,plan,new} "$tree"/{suites,kernels}
-touch "$tree"/src/base/text.h "$tree"/src/device/backend.h "$tree"/src/plan/config.h "$tree"/src/report/view.h
-printf '#include "report/view/view.h"\n#include "base/text.h"\n#include <jansson.h>\n' >"$tree"/src/report/view.c
-printf '#include "base/text.h"\n#include "report/view/view.h"\n#include "device/backend.h"\n' >"$tree"/src/report/chart.c
+mkdir -p "$tree"/src/{base,device,report/view,report/chart,cli,plan,new} "$tree"/{suites,kernels}
+touch "$tree"/src/base/text.h "$tree"/src/device/backend.h "$tree"/src/plan/config.h "$tree"/src/report/view/view.h
+printf '#include "report/view/view.h"\n#include "base/text.h"\n#include <jansson.h>\n' >"$tree"/src/report/view/view.c
+printf '#include "base/text.h"\n#include "report/view/view.h"\n#include "device/backend.h"\n' >"$tree"/src/report/chart/chart.c
 printf '#include <stdio.h>\n#include "plan/config.h"\n#include <ini.h>\n' >"$tree"/src/plan/config.c
 printf '# include <cuda_runtime_api.h>\n#include "cli/gone.h"\n' >"$tree"/src/cli/main.c
 touch "$tree"/src/plan/shim.cpp "$tree"/src/new/new.c
@@ -20,7 +20,7 @@ src/cli/main.c:2: there is no "cli/gone.h" (paths start at src/ or at the top)
 src/new/new.c: no rule for this folder in ci/check-layers
 src/plan/config.c:1: a file includes its own header first
 src/plan/shim.cpp: C++ is for src/report's template shim only
-src/report/chart/chart.c:3: src/report must not include src/device/backend.h
+src/report/chart/chart.c:3: src/report/chart must not include src/device/backend.h
 END
 if "$top/ci/check-layers" "$tree" >"$tree"/found; then
 	echo "ci/check-layers accepts a broken tree"

@@ -11,7 +11,7 @@
 
 #include "device/architecture.h"
 #include "judge_fixture.h"
-#include "run/processes/describe.h"
+#include "run/workers/describe.h"
 #include "plan/plan.h"
 #include "reference/derived.h"
 #include "reference/gpu.h"

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "measure/phases.h"
-#include "measure/world/world.h"
+#include "measure/processes/world.h"
 #include "result/result.h"
 
 static struct world alone = { 0, 1, NULL };

@@ -15,7 +15,7 @@
 #include "base/memory.h"
 #include "kernels/generator.h"
 #include "measure/sampling.h"
-#include "measure/world/world.h"
+#include "measure/processes/world.h"
 
 /* The scripted device: one clock, one gate. */
 static double now;

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "run/processes/fork_server.h"
+#include "measure/processes/fork_server.h"
 #include "suites/trainmem/check.h"
 #include "suites/trainmem/fragment.h"
 #include "suites/trainmem/search.h"
@@ -352,7 +352,7 @@ static void searches_end_soon_and_close(void **state)
 	assert_int_equal(found, 1 << 20);
 }
 
-static struct nursery *nursery;
+static struct fork_server *fork_server;
 static struct device_info host = { .backend = "host", .module = "built-in" };
 
 static enum status try_batch(uint64_t batch, enum policy policy, struct trial *trial,
@@ -362,14 +362,14 @@ static enum status try_batch(uint64_t batch, enum policy policy, struct trial *t
 					 .options = { .policy = policy },
 					 .capacity = 160 * MIB,
 					 .reserve = 4 * MIB };
-	struct nursery_task task = { .device = &host,
+	struct fork_server_task task = { .device = &host,
 				     .run = trial_of_step,
 				     .arguments = &request,
 				     .arguments_size = sizeof(request),
 				     .result_size = sizeof(*trial),
 				     .seconds = 100 };
 
-	return nursery_run(nursery, &task, trial, err);
+	return fork_server_run(fork_server, &task, trial, err);
 }
 
 /* Policies that take memory as they go fail where it runs out; and the device works on. */
@@ -402,7 +402,7 @@ static struct account account_of(enum policy policy, bool offload)
 	struct account_request request = { .setup = perceptron(1024, "fp32"),
 					   .options = { .policy = policy, .offload = offload },
 					   .steps = 5 };
-	struct nursery_task task = { .device = &host,
+	struct fork_server_task task = { .device = &host,
 				     .run = account_step,
 				     .arguments = &request,
 				     .arguments_size = sizeof(request),
@@ -414,7 +414,7 @@ static struct account account_of(enum policy policy, bool offload)
 
 	training_plan(&request.setup, &request.options, &need);
 	request.options.reserve = need.reserved_peak;
-	if (nursery_run(nursery, &task, &account, &err) != STATUS_OK)
+	if (fork_server_run(fork_server, &task, &account, &err) != STATUS_OK)
 		fail_msg("%s", err.message);
 	assert_int_equal(account.peak.total - account.workspace, need.peak.total);
 	return account;
@@ -469,8 +469,8 @@ int main(void)
 	struct error err = ERROR_NONE;
 	int failed;
 
-	nursery = nursery_open("host", &options, &err);
+	fork_server = fork_server_open("host", &options, &err);
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
-	nursery_close(nursery);
+	fork_server_close(fork_server);
 	return failed;
 }

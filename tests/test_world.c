@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "measure/world/world.h"
+#include "measure/processes/world.h"
 
 #define MAX_RANKS 8
 

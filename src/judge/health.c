@@ -69,7 +69,7 @@ static const struct finding *named(const struct finding *findings, size_t count,
 	return NULL;
 }
 
-bool flight_changed(const struct finding *before, const struct finding *after)
+bool health_changed(const struct finding *before, const struct finding *after)
 {
 	/* Use changes what is free and how fast links are trained; only these must stay. */
 	static const char *const stay[] = { "ecc ",       "retired pages ", "remapped rows ",
@@ -89,7 +89,7 @@ static void judge_change(const struct result *result, const struct finding *afte
 	const struct finding *before =
 		named(result->preflight, result->preflight_count, after->subject);
 
-	if (!before || !flight_changed(before, after)) {
+	if (!before || !health_changed(before, after)) {
 		if (!before || before->severity < after->severity)
 			judge_finding(result, after, "after", verdicts);
 		return;
@@ -141,7 +141,7 @@ static void judge_pcie(const struct judge_input *input, const struct device_info
 		->accepted = true;
 }
 
-void judge_flight(const struct judge_input *input, struct verdicts *verdicts)
+void judge_health(const struct judge_input *input, struct verdicts *verdicts)
 {
 	for (size_t r = 0; r < input->count; r++) {
 		const struct result *result = &input->results[r];

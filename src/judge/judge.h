@@ -33,7 +33,7 @@ void judge(const struct judge_input *input, struct verdicts *verdicts);
 void verdicts_finish(struct verdicts *verdicts);
 
 /* Whether a finding of the post-flight differs from the pre-flight's in what a run must leave as it was. */
-bool flight_changed(const struct finding *before, const struct finding *after);
+bool health_changed(const struct finding *before, const struct finding *after);
 
 /* Same devices, by UUID or where there is none by host: results of launches, as opposed to those of other nodes. */
 bool judge_same_machine(const struct result *a, const struct result *b);

@@ -67,8 +67,8 @@ struct check *judging_finding(struct verdicts *verdicts, const struct result *re
 			      const struct case_result *c, const char *device, enum aspect aspect,
 			      enum verdict verdict, bool wrong, char *reason);
 
-/* flight.c: what was found before and after the run, and PCIe links that stay below what they can. */
-void judge_flight(const struct judge_input *input, struct verdicts *verdicts);
+/* health.c: what was found before and after the run, and PCIe links that stay below what they can. */
+void judge_health(const struct judge_input *input, struct verdicts *verdicts);
 /*
  * The highest PCIe generation and width seen on a device, in any case of any launch (links train down when idle); 0:
  * unknown.

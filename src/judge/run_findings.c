@@ -168,7 +168,7 @@ static void judge_nothing(const struct judge_input *input, struct verdicts *verd
 
 void judge_run(const struct judge_input *input, struct verdicts *verdicts)
 {
-	judge_flight(input, verdicts);
+	judge_health(input, verdicts);
 	judge_nothing(input, verdicts);
 	for (size_t r = 0; r < input->count; r++) {
 		const struct result *result = &input->results[r];

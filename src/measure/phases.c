@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "measure/activity.h"
-#include "measure/world/world.h"
+#include "measure/processes/world.h"
 #include "result/result.h"
 
 /* More names than there is room for belong to the last one. */

@@ -4,11 +4,11 @@
 
 #include "measure/phases.h"
 #include "measure/sampling.h"
-#include "measure/world/world.h"
+#include "measure/processes/world.h"
 #include "plan/plan.h"
 #include "result/result.h"
 
-struct nursery;
+struct fork_server;
 struct telemetry_window;
 
 struct run {
@@ -18,7 +18,7 @@ struct run {
 	struct world *world;
 	struct telemetry_window *telemetry; /* watches while run_sample() samples; may be NULL */
 	struct sampler sampler; /* rules, world, stop flag and progress filled in */
-	struct nursery *nursery; /* of suites with fresh_processes; NULL elsewhere */
+	struct fork_server *fork_server; /* of suites with fresh_processes; NULL elsewhere */
 	struct phases *phases; /* where its time goes; NULL: nobody asks */
 	uint64_t seed; /* of this case: derived from [run] seed and the case's id */
 	/* [run] seed itself: for data that several cases must have in common. */

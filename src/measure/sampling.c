@@ -12,7 +12,7 @@
 #include "result/statistics.h"
 #include "measure/stop_rule.h"
 #include "measure/timer.h"
-#include "measure/world/world.h"
+#include "measure/processes/world.h"
 
 #define LARGEST_BATCH 65536
 /* Progress is for eyes. */

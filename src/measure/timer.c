@@ -1,7 +1,7 @@
 #include "measure/timer.h"
 
 #include "base/clock.h"
-#include "measure/world/world.h"
+#include "measure/processes/world.h"
 
 #define GATE_TIMEOUT_SECONDS 10.0
 

@@ -54,7 +54,7 @@ struct suite {
 	const struct metric *metrics; /* ends with { 0 } */
 	const struct aspect_row *aspects; /* what acceptance looks at; ends with { 0 }; NULL: none of it */
 	enum suite_processes processes;
-	bool fresh_processes; /* run->nursery starts processes that have not touched a device */
+	bool fresh_processes; /* run->fork_server starts processes that have not touched a device */
 
 	/*
 	 * Places one point of the sweep: plan_add() / plan_add_each() / plan_add_skipped(), or nothing for a

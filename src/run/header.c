@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "run/processes/run_settings.h"
+#include "run/workers/run_settings.h"
 
 static char *random_id(void)
 {

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "run/processes/message.h"
+#include "run/workers/message.h"
 #include "result/result_check.h"
 
 #define OPENING "{\"journal\":1,\"plan\":\""

@@ -15,10 +15,10 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "run/processes/child.h"
+#include "measure/processes/child.h"
 #include "run/conductor.h"
-#include "run/processes/message.h"
-#include "run/processes/run_settings.h"
+#include "run/workers/message.h"
+#include "run/workers/run_settings.h"
 #include "result/device_json.h"
 #include "result/host/environment.h"
 

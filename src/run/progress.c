@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/units.h"
-#include "run/processes/message.h"
+#include "run/workers/message.h"
 
 #define DRAW_SECONDS 0.1
 #define OUTLIER_TIMES 5

@@ -11,9 +11,9 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/units.h"
-#include "run/processes/describe.h"
-#include "run/processes/message.h"
-#include "run/processes/signals.h"
+#include "run/workers/describe.h"
+#include "run/workers/message.h"
+#include "measure/processes/signals.h"
 #include "measure/watchdog.h"
 #include "result/result_check.h"
 

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "run/processes/team.h"
+#include "run/workers/team.h"
 #include "result/result.h"
 
 /*

@@ -11,7 +11,7 @@
 
 #include "base/memory.h"
 #include "kernels/timing.h"
-#include "run/processes/fork_server.h"
+#include "measure/processes/fork_server.h"
 #include "measure/readings.h"
 #include "measure/steps.h"
 #include "suites/alloc/alloc.h"
@@ -209,17 +209,17 @@ static enum status start_one(void *state, double *seconds, struct error *err)
 	struct starts *s = state;
 	struct steps_taken taken = { 0 };
 	struct error failed = ERROR_NONE;
-	struct nursery_task task = { .device = &s->run->devices[0]->info,
+	struct fork_server_task task = { .device = &s->run->devices[0]->info,
 				     .run = staircase,
 				     .arguments = &s->arguments,
 				     .arguments_size = sizeof(s->arguments),
 				     .result_size = sizeof(taken),
 				     .seconds = LONGEST_SECONDS,
 				     .nothing_open = true };
-	enum status status = nursery_run(s->run->nursery, &task, &taken, &failed);
+	enum status status = fork_server_run(s->run->fork_server, &task, &taken, &failed);
 	size_t done = taken.done;
 
-	if (status != STATUS_OK && (status != STATUS_UNSUPPORTED || !s->run->nursery || done < 3))
+	if (status != STATUS_OK && (status != STATUS_UNSUPPORTED || !s->run->fork_server || done < 3))
 		return error_set(err, status, "%s", failed.message);
 	s->missing = failed;
 	s->steps = done;
@@ -296,7 +296,7 @@ enum status alloc_start(struct run *run, struct error *err)
 	s->run = run;
 	s->arguments =
 		(struct starting){ .index = info->index,
-				   .host_devices = nursery_options(run->nursery).host_devices,
+				   .host_devices = fork_server_options(run->fork_server).host_devices,
 				   .eager = loading == EAGER,
 				   .lazy = loading == LAZY };
 	snprintf(s->arguments.backend, sizeof(s->arguments.backend), "%s", info->backend);

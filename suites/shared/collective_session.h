@@ -1,12 +1,12 @@
 /*
  * What the ranks keep from case to case: opening a communicator takes as long as many cases. One
- * session for each world and transport; a rank of many devices is one of few as well (run/processes/worker.h).
+ * session for each world and transport; a rank of many devices is one of few as well (run/workers/worker.h).
  */
 #ifndef GPUPROOF_SUITES_SHARED_COLLECTIVE_SESSION_H
 #define GPUPROOF_SUITES_SHARED_COLLECTIVE_SESSION_H
 
 #include "device/backend.h"
-#include "measure/world/world.h"
+#include "measure/processes/world.h"
 
 struct session {
 	struct stream *stream;

@@ -6,7 +6,7 @@
 #define GPUPROOF_SUITES_SHARED_COMMUNICATORS_H
 
 #include "device/backend.h"
-#include "measure/world/world.h"
+#include "measure/processes/world.h"
 
 /*
  * One communicator of all ranks; collective. STATUS_UNSUPPORTED with the reason where they cannot use the transport

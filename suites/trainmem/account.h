@@ -5,7 +5,7 @@
 #ifndef GPUPROOF_TRAINMEM_ACCOUNT_H
 #define GPUPROOF_TRAINMEM_ACCOUNT_H
 
-#include "run/processes/fork_server.h"
+#include "measure/processes/fork_server.h"
 #include "suites/trainmem/rulers.h"
 #include "suites/trainmem/training.h"
 
@@ -39,7 +39,7 @@ struct account {
 	double first_loss, last_loss;
 };
 
-/* A nursery_fn: struct account_request to struct account. */
+/* A fork_server_fn: struct account_request to struct account. */
 enum status account_step(struct device *device, const void *request, void *account,
 			 struct error *err);
 

@@ -150,7 +150,7 @@ static enum status keep_books(struct run *run, const struct setup *setup,
 	struct account_request request = { .setup = *setup,
 					   .options = options->training,
 					   .steps = BOOK_STEPS };
-	struct nursery_task task = { .device = &run->devices[0]->info,
+	struct fork_server_task task = { .device = &run->devices[0]->info,
 				     .run = account_step,
 				     .arguments = &request,
 				     .arguments_size = sizeof(request),
@@ -165,7 +165,7 @@ static enum status keep_books(struct run *run, const struct setup *setup,
 	training_plan(&all, &plain, &kept);
 	request.options.reserve = plan.reserved_peak;
 	if (backend_memory_view(run->devices[0], &request.before, err) != STATUS_OK ||
-	    nursery_run(run->nursery, &task, &account, err) != STATUS_OK)
+	    fork_server_run(run->fork_server, &task, &account, err) != STATUS_OK)
 		return error_prefix(err, "keeping the books");
 	outcome_record_account(run, setup, &account, &plan,
 			       saves(setup, &options->training) ? &kept : NULL);

@@ -116,7 +116,7 @@ static enum status one_trial(struct run *run, const struct search_options *o,
 			     struct trial_request *request, struct search *s, struct trial *trial,
 			     struct error *err)
 {
-	struct nursery_task task = { .device = &run->devices[0]->info,
+	struct fork_server_task task = { .device = &run->devices[0]->info,
 				     .run = trial_of_step,
 				     .arguments = request,
 				     .arguments_size = sizeof(*request),
@@ -126,7 +126,7 @@ static enum status one_trial(struct run *run, const struct search_options *o,
 	if (backend_memory_view(run->devices[0], &request->before, err) != STATUS_OK)
 		return err->status;
 	s->trials++;
-	return nursery_run(run->nursery, &task, trial, err);
+	return fork_server_run(run->fork_server, &task, trial, err);
 }
 
 static enum status try_value(struct run *run, const struct search_options *o,

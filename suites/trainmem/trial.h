@@ -5,7 +5,7 @@
 #ifndef GPUPROOF_TRAINMEM_TRIAL_H
 #define GPUPROOF_TRAINMEM_TRIAL_H
 
-#include "run/processes/fork_server.h"
+#include "measure/processes/fork_server.h"
 #include "suites/trainmem/account.h"
 
 /* How a smaller card is emulated. */
@@ -39,7 +39,7 @@ struct trial {
 	double seconds; /* of the trial without what the process needs to start */
 };
 
-/* A nursery_fn: struct trial_request to struct trial. That a step does not fit is no error. */
+/* A fork_server_fn: struct trial_request to struct trial. That a step does not fit is no error. */
 enum status trial_of_step(struct device *device, const void *request, void *trial, struct error *err);
 
 /*

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/processes/message.h"
+#include "run/workers/message.h"
 #include "result/result.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -11,7 +11,7 @@
 
 #include "kernels/memory/fill.h"
 #include "kernels/training/training.h"
-#include "measure/world/world.h"
+#include "measure/processes/world.h"
 
 #define COUNT 100003
 #define RANK_SECONDS 90

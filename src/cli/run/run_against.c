@@ -15,7 +15,7 @@
 #include "cli/command.h"
 #include "cli/run/run_launches.h"
 #include "cli/run/run_setup.h"
-#include "run/processes/signals.h"
+#include "measure/processes/signals.h"
 
 /* One side of the comparison. */
 struct side {

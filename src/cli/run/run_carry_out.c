@@ -11,12 +11,12 @@
 #include "cli/output/print_comparison.h"
 #include "cli/output/print_verdicts.h"
 #include "cli/run/run_against.h"
-#include "cli/run/run_flight.h"
+#include "cli/run/run_health.h"
 #include "cli/run/run_launches.h"
 #include "cli/run/run_left.h"
 #include "cli/run/run_summary.h"
 #include "run/journal.h"
-#include "run/processes/signals.h"
+#include "measure/processes/signals.h"
 #include "report/acceptance/acceptance.h"
 #include "report/report.h"
 #include "result/outcome.h"
@@ -109,7 +109,7 @@ static enum status add_flight(struct result *result, struct finding *before, siz
 		memcpy(result->preflight + result->preflight_count, before, count * sizeof(*before));
 	result->preflight_count += count;
 	free(before);
-	flight_land(&setup->config, ".", result);
+	health_after_run(&setup->config, ".", result);
 	status = result_write(result, path, err);
 	free(path);
 	return status;
@@ -148,7 +148,7 @@ static enum status measure_left(const struct run_request *a, const struct run_se
 	enum status status, pooled;
 
 	if (a->check.wanted)
-		flight_collect(&setup->probe, ".", &before, &before_count);
+		health_collect(&setup->probe, ".", &before, &before_count);
 	status = launches_run(&launches, &setup->plan, &setup->probe, options,
 			      launches_of(&setup->plan), &err);
 	pooled = launches_pool(&launches, options->directory, result, &pool_error);

@@ -9,7 +9,7 @@
 #include "cli/input/population_file.h"
 #include "cli/run/run_launches.h"
 #include "judge/estimate/pool.h"
-#include "run/processes/describe.h"
+#include "run/workers/describe.h"
 
 #define EXTENSION 4 /* further launches of what is inconclusive or fails: once, pooled */
 

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "judge/estimate/pool.h"
 #include "run/journal.h"
-#include "run/processes/signals.h"
+#include "measure/processes/signals.h"
 
 char *launch_directory(const char *directory, size_t launch)
 {

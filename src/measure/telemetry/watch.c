@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "measure/world/world.h"
+#include "measure/processes/world.h"
 
 enum quantity {
 	SM_CLOCK,

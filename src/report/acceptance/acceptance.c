@@ -180,7 +180,7 @@ static void set_flight(const struct acceptance *a, struct tree *page)
 	for (size_t i = 0; i < r->preflight_count; i++) {
 		const struct finding *f = &r->preflight[i],
 				     *after = same_subject(r->postflight, r->postflight_count, f);
-		bool changed = after && flight_changed(f, after);
+		bool changed = after && health_changed(f, after);
 		bool bad = f->severity >= SEVERITY_WARNING ||
 			   (after && after->severity >= SEVERITY_WARNING);
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "measure/world/world.h"
+#include "measure/processes/world.h"
 #include "suites/mlp/gemm/products.h"
 #include "suites/mlp/gemm/trial.h"
 #include "suites/mlp/turns.h"

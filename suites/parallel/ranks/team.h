@@ -7,7 +7,7 @@
 
 #include "device/backend.h"
 #include "measure/phases.h"
-#include "measure/world/world.h"
+#include "measure/processes/world.h"
 #include "kernels/comparison.h"
 #include "suites/parallel/ranks/grid.h"
 

@@ -1,4 +1,4 @@
-#include "run/processes/describe.h"
+#include "run/workers/describe.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "run/processes/message.h"
+#include "run/workers/message.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "run/processes/fork_server.h"
+#include "measure/processes/fork_server.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -14,19 +14,19 @@
 
 #include "base/memory.h"
 #include "base/units.h"
-#include "run/processes/child.h"
+#include "measure/processes/child.h"
 
 /* What the three kinds of process have in common. */
 struct shared {
 	struct error err;
 	bool done;
-	alignas(max_align_t) char arguments[NURSERY_ARGUMENTS];
-	alignas(max_align_t) char result[NURSERY_RESULT];
+	alignas(max_align_t) char arguments[FORK_SERVER_ARGUMENTS];
+	alignas(max_align_t) char result[FORK_SERVER_RESULT];
 };
 
 struct request {
 	struct device_info device;
-	nursery_fn *run;
+	fork_server_fn *run;
 	double seconds;
 	bool nothing_open;
 };
@@ -36,15 +36,15 @@ struct reply {
 	int wait_status;
 };
 
-struct nursery {
+struct fork_server {
 	pid_t pid;
-	int link; /* to the nursery; in the nursery to the worker */
+	int link; /* to the fork server; in the fork server to the worker */
 	struct shared *shared;
 	char *backends;
 	struct backend_options options;
 };
 
-static enum status open_and_run(const struct nursery *n, const struct request *r, struct error *err)
+static enum status open_and_run(const struct fork_server *n, const struct request *r, struct error *err)
 {
 	struct backend_list list;
 	const struct backend *backend = NULL;
@@ -73,7 +73,7 @@ static enum status open_and_run(const struct nursery *n, const struct request *r
 	return status;
 }
 
-static void serve(const struct nursery *n, const struct request *r, struct reply *reply)
+static void serve(const struct fork_server *n, const struct request *r, struct reply *reply)
 {
 	struct error err = ERROR_NONE;
 	pid_t pid = child_fork(STDERR_FILENO, &err);
@@ -116,7 +116,7 @@ static bool send_all(int link, const void *data, size_t size)
 	return sent == (ssize_t)size;
 }
 
-static void nursery_main(const struct nursery *n)
+static void fork_server_main(const struct fork_server *n)
 {
 	struct request request;
 	struct reply reply;
@@ -128,7 +128,7 @@ static void nursery_main(const struct nursery *n)
 	}
 }
 
-static enum status start(struct nursery *n, struct error *err)
+static enum status start(struct fork_server *n, struct error *err)
 {
 	int ends[2];
 
@@ -144,27 +144,27 @@ static enum status start(struct nursery *n, struct error *err)
 	n->link = n->pid == 0 ? ends[1] : ends[0];
 	close(n->pid == 0 ? ends[0] : ends[1]);
 	if (n->pid == 0) {
-		nursery_main(n);
+		fork_server_main(n);
 		child_exit(0);
 	}
 	return n->pid > 0 ? STATUS_OK : err->status;
 }
 
-struct nursery *nursery_open(const char *backends, const struct backend_options *options,
+struct fork_server *fork_server_open(const char *backends, const struct backend_options *options,
 			     struct error *err)
 {
-	struct nursery *n = xcalloc(1, sizeof(*n));
+	struct fork_server *n = xcalloc(1, sizeof(*n));
 
 	n->link = -1;
 	n->backends = xstrdup(backends);
 	n->options = *options;
 	if (start(n, err) == STATUS_OK)
 		return n;
-	nursery_close(n);
+	fork_server_close(n);
 	return NULL;
 }
 
-void nursery_close(struct nursery *n)
+void fork_server_close(struct fork_server *n)
 {
 	if (!n)
 		return;
@@ -178,12 +178,12 @@ void nursery_close(struct nursery *n)
 	free(n);
 }
 
-struct backend_options nursery_options(const struct nursery *n)
+struct backend_options fork_server_options(const struct fork_server *n)
 {
 	return n ? n->options : (struct backend_options){ 0 };
 }
 
-static enum status judge(const struct nursery *n, const struct nursery_task *task,
+static enum status judge(const struct fork_server *n, const struct fork_server_task *task,
 			 const struct reply *reply, struct error *err)
 {
 	char ending[128];
@@ -201,7 +201,7 @@ static enum status judge(const struct nursery *n, const struct nursery_task *tas
 	return n->shared->err.status;
 }
 
-enum status nursery_run(struct nursery *n, const struct nursery_task *task, void *result,
+enum status fork_server_run(struct fork_server *n, const struct fork_server_task *task, void *result,
 			struct error *err)
 {
 	struct request request = { .device = *task->device,
@@ -212,7 +212,7 @@ enum status nursery_run(struct nursery *n, const struct nursery_task *task, void
 
 	if (!n)
 		return error_set(err, STATUS_UNSUPPORTED, "no fresh processes can be started here");
-	if (task->arguments_size > NURSERY_ARGUMENTS || task->result_size > NURSERY_RESULT)
+	if (task->arguments_size > FORK_SERVER_ARGUMENTS || task->result_size > FORK_SERVER_RESULT)
 		return error_set(err, STATUS_INTERNAL, "too much data for a fresh process");
 	memset(n->shared, 0, sizeof(*n->shared));
 	memcpy(n->shared->arguments, task->arguments, task->arguments_size);

@@ -1,11 +1,11 @@
 /* The processes of one worker: one, or a rank for each device of a group of cases. Seen from the conductor. */
-#ifndef GPUPROOF_RUN_PROCESSES_TEAM_H
-#define GPUPROOF_RUN_PROCESSES_TEAM_H
+#ifndef GPUPROOF_RUN_WORKERS_TEAM_H
+#define GPUPROOF_RUN_WORKERS_TEAM_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "run/processes/worker.h"
+#include "run/workers/worker.h"
 
 struct team {
 	struct control *control;

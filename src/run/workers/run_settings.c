@@ -1,4 +1,4 @@
-#include "run/processes/run_settings.h"
+#include "run/workers/run_settings.h"
 
 #include <stdio.h>
 

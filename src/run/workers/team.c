@@ -1,4 +1,4 @@
-#include "run/processes/team.h"
+#include "run/workers/team.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "run/processes/child.h"
+#include "measure/processes/child.h"
 #include "src/plan/suite.h"
 
 bool team_serves(const struct plan_case *a, const struct plan_case *b)

@@ -1,4 +1,4 @@
-#include "run/processes/worker.h"
+#include "run/workers/worker.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "run/processes/attempt.h"
-#include "run/processes/child.h"
-#include "run/processes/message.h"
-#include "run/processes/fork_server.h"
-#include "run/processes/run_settings.h"
+#include "run/workers/attempt.h"
+#include "measure/processes/child.h"
+#include "run/workers/message.h"
+#include "measure/processes/fork_server.h"
+#include "run/workers/run_settings.h"
 #include "src/plan/suite.h"
 
 struct worker {
@@ -18,7 +18,7 @@ struct worker {
 	struct world world; /* all ranks */
 	struct run_settings settings;
 	struct backend_list backends;
-	struct nursery *nursery;
+	struct fork_server *fork_server;
 	struct device **devices; /* by index in the plan; opened when first needed, then kept */
 	struct link_watch *links; /* by index in the plan */
 	struct link_pace pace;
@@ -196,7 +196,7 @@ static enum status carry_out(struct worker *w, const struct plan_case *const *ca
 		attempt_begin(&attempts[i], w->a->plan, cases[i], w->settings.seed, &world);
 		attempts[i].run.sampler.stop = &control->stop;
 		attempts[i].phases.stop = &control->stop;
-		attempts[i].run.nursery = w->nursery;
+		attempts[i].run.fork_server = w->fork_server;
 	}
 	if (w->world.rank == 0) {
 		attempts[0].run.sampler.progress = progress;
@@ -260,7 +260,7 @@ static void change_suite(const struct plan_case *from, const struct plan_case *t
 		from->suite->release();
 }
 
-static bool needs_nursery(const struct assignment *a)
+static bool needs_fork_server(const struct assignment *a)
 {
 	for (size_t i = 0; i < a->case_count; i++)
 		if (a->plan->cases[a->cases[i]].suite->fresh_processes)
@@ -269,14 +269,14 @@ static bool needs_nursery(const struct assignment *a)
 }
 
 /* Before any backend is opened. Without one the cases that need it say so. */
-static void open_nursery(struct worker *w, const char *backends)
+static void open_fork_server(struct worker *w, const char *backends)
 {
 	struct error err = ERROR_NONE;
 
-	if (!needs_nursery(w->a))
+	if (!needs_fork_server(w->a))
 		return;
-	w->nursery = nursery_open(backends, &w->settings.backend_options, &err);
-	if (!w->nursery)
+	w->fork_server = fork_server_open(backends, &w->settings.backend_options, &err);
+	if (!w->fork_server)
 		fprintf(stderr, "gpuproof: %s\n", err.message);
 }
 
@@ -306,7 +306,7 @@ void worker_run(const struct assignment *assignment)
 
 	w.devices = xcalloc(plan->device_count, sizeof(struct device *));
 	w.links = xcalloc(plan->device_count, sizeof(*w.links));
-	open_nursery(&w, names);
+	open_fork_server(&w, names);
 	backends_open(&w.backends, names, &w.settings.backend_options);
 	free(names);
 	/* Also behind the last case: ranks that had no part in it must know how it ended. */
@@ -328,7 +328,7 @@ void worker_run(const struct assignment *assignment)
 				w.devices[i]->backend->device_close(w.devices[i]);
 		backends_close(&w.backends);
 	}
-	nursery_close(w.nursery);
+	fork_server_close(w.fork_server);
 	free(w.devices);
 	free(w.links);
 	atomic_store(&assignment->control->finished[w.world.rank], 1);

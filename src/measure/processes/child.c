@@ -1,4 +1,4 @@
-#include "run/processes/child.h"
+#include "measure/processes/child.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "run/processes/signals.h"
+#include "measure/processes/signals.h"
 
 #ifdef GPUPROOF_COVERAGE
 void __gcov_dump(void);

@@ -3,8 +3,8 @@
  * whenever something came, so that one poll() waits for signals and workers alike. (No signalfd: threads that a
  * library started before us would still take the signal and die of it.)
  */
-#ifndef GPUPROOF_RUN_PROCESSES_SIGNALS_H
-#define GPUPROOF_RUN_PROCESSES_SIGNALS_H
+#ifndef GPUPROOF_MEASURE_PROCESSES_SIGNALS_H
+#define GPUPROOF_MEASURE_PROCESSES_SIGNALS_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* One case in a worker's hands, from its description to its outcome. Collective where the case has ranks. */
-#ifndef GPUPROOF_RUN_PROCESSES_ATTEMPT_H
-#define GPUPROOF_RUN_PROCESSES_ATTEMPT_H
+#ifndef GPUPROOF_RUN_WORKERS_ATTEMPT_H
+#define GPUPROOF_RUN_WORKERS_ATTEMPT_H
 
 #include "measure/telemetry/condition.h"
 #include "measure/run.h"

@@ -1,6 +1,6 @@
 /* What the [run] section says, as the conductor and its workers need it. */
-#ifndef GPUPROOF_RUN_PROCESSES_RUN_SETTINGS_H
-#define GPUPROOF_RUN_PROCESSES_RUN_SETTINGS_H
+#ifndef GPUPROOF_RUN_WORKERS_RUN_SETTINGS_H
+#define GPUPROOF_RUN_WORKERS_RUN_SETTINGS_H
 
 #include "device/backend.h"
 #include "plan/config.h"

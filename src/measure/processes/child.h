@@ -1,6 +1,6 @@
 /* Child processes: the probe and the ranks of a worker. They are forked, not executed, and end with child_exit(). */
-#ifndef GPUPROOF_RUN_PROCESSES_CHILD_H
-#define GPUPROOF_RUN_PROCESSES_CHILD_H
+#ifndef GPUPROOF_MEASURE_PROCESSES_CHILD_H
+#define GPUPROOF_MEASURE_PROCESSES_CHILD_H
 
 #include <stdnoreturn.h>
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-#include "run/processes/signals.h"
+#include "measure/processes/signals.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* What is known about a case before it runs: which it is, where, with what parameters. */
-#ifndef GPUPROOF_RUN_PROCESSES_DESCRIBE_H
-#define GPUPROOF_RUN_PROCESSES_DESCRIBE_H
+#ifndef GPUPROOF_RUN_WORKERS_DESCRIBE_H
+#define GPUPROOF_RUN_WORKERS_DESCRIBE_H
 
 #include "plan/plan.h"
 #include "result/result.h"

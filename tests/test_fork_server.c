@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "run/processes/fork_server.h"
+#include "measure/processes/fork_server.h"
 
 struct numbers {
 	int value;
@@ -66,11 +66,11 @@ static enum status hang(struct device *device, const void *arguments, void *resu
 
 static struct device_info host = { .backend = "host", .module = "built-in" };
 
-static enum status ask(struct nursery *n, nursery_fn *fn, double seconds, struct numbers *out,
+static enum status ask(struct fork_server *n, fork_server_fn *fn, double seconds, struct numbers *out,
 		       struct error *err)
 {
 	int argument = 21;
-	struct nursery_task task = { .device = &host,
+	struct fork_server_task task = { .device = &host,
 				     .run = fn,
 				     .arguments = &argument,
 				     .arguments_size = sizeof(argument),
@@ -79,14 +79,14 @@ static enum status ask(struct nursery *n, nursery_fn *fn, double seconds, struct
 
 	*err = (struct error)ERROR_NONE;
 	memset(out, 0, sizeof(*out));
-	return nursery_run(n, &task, out, err);
+	return fork_server_run(n, &task, out, err);
 }
 
-static struct nursery *open_nursery(void)
+static struct fork_server *open_fork_server(void)
 {
 	struct backend_options options = { .host_devices = 1 };
 	struct error err = ERROR_NONE;
-	struct nursery *n = nursery_open("host", &options, &err);
+	struct fork_server *n = fork_server_open("host", &options, &err);
 
 	assert_non_null(n);
 	return n;
@@ -94,7 +94,7 @@ static struct nursery *open_nursery(void)
 
 static void a_fresh_process_works_on_its_device(void **state)
 {
-	struct nursery *n = open_nursery();
+	struct fork_server *n = open_fork_server();
 	struct numbers first, second;
 	struct error err;
 
@@ -105,12 +105,12 @@ static void a_fresh_process_works_on_its_device(void **state)
 	assert_true(first.bytes > 0);
 	assert_int_not_equal(first.pid, getpid());
 	assert_int_not_equal(first.pid, second.pid);
-	nursery_close(n);
+	fork_server_close(n);
 }
 
 static void failures_come_back_with_what_was_found(void **state)
 {
-	struct nursery *n = open_nursery();
+	struct fork_server *n = open_fork_server();
 	struct numbers out;
 	struct error err;
 
@@ -123,12 +123,12 @@ static void failures_come_back_with_what_was_found(void **state)
 	assert_int_equal(ask(n, hang, 0.05, &out, &err), STATUS_TIMEOUT);
 	assert_int_equal(ask(n, answer, 60, &out, &err), STATUS_OK);
 	assert_int_equal(out.value, 42);
-	nursery_close(n);
+	fork_server_close(n);
 }
 
 static void a_device_that_is_not_there_is_named(void **state)
 {
-	struct nursery *n = open_nursery();
+	struct fork_server *n = open_fork_server();
 	struct numbers out;
 	struct error err;
 
@@ -138,7 +138,7 @@ static void a_device_that_is_not_there_is_named(void **state)
 	strcpy(host.backend, "host");
 	assert_non_null(strstr(err.message, "backend cuda"));
 	assert_int_equal(ask(NULL, answer, 60, &out, &err), STATUS_UNSUPPORTED);
-	nursery_close(n);
+	fork_server_close(n);
 }
 
 int main(void)

@@ -3,8 +3,8 @@
  * one node. A world of size 1 does nothing and costs nothing. Every call is collective: all ranks make it in the
  * same order. A rank that dies is noticed by the conductor, which kills the others, so calls here never time out.
  */
-#ifndef GPUPROOF_MEASURE_WORLD_WORLD_H
-#define GPUPROOF_MEASURE_WORLD_WORLD_H
+#ifndef GPUPROOF_MEASURE_PROCESSES_WORLD_H
+#define GPUPROOF_MEASURE_PROCESSES_WORLD_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
  * read. Slots come in two sets used in turn, so one barrier is enough: a rank overwrites a slot two exchanges later,
  * and the exchange between has shown that everybody has read it.
  */
-#include "measure/world/world.h"
+#include "measure/processes/world.h"
 
 #include <limits.h>
 #include <linux/futex.h>

@@ -10,8 +10,8 @@
  *
  * These frames are written and read here only, so they are matched as text; what is in a case is the result's business.
  */
-#ifndef GPUPROOF_RUN_PROCESSES_MESSAGE_H
-#define GPUPROOF_RUN_PROCESSES_MESSAGE_H
+#ifndef GPUPROOF_RUN_WORKERS_MESSAGE_H
+#define GPUPROOF_RUN_WORKERS_MESSAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

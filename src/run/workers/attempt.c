@@ -1,4 +1,4 @@
-#include "run/processes/attempt.h"
+#include "run/workers/attempt.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 #include "base/units.h"
 #include "device/limits.h"
 #include "measure/code_paths.h"
-#include "run/processes/describe.h"
+#include "run/workers/describe.h"
 #include "measure/telemetry/telemetry_window.h"
-#include "run/processes/worker.h"
+#include "run/workers/worker.h"
 #include "src/plan/suite.h"
 
 /* Depends on the run's seed and the case's id only, not on what else runs. */

@@ -1,4 +1,4 @@
-#include "cli/run/run_flight.h"
+#include "cli/run/run_health.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static void collect(struct findings *list, const struct probe *probe, const char
 	host_findings("", directory, add, list);
 }
 
-void flight_collect(const struct probe *probe, const char *directory, struct finding **out,
+void health_collect(const struct probe *probe, const char *directory, struct finding **out,
 		    size_t *count)
 {
 	struct findings list = { 0 };
@@ -59,7 +59,7 @@ static bool is_there(const struct probe *probe, const struct device_info *device
 	return false;
 }
 
-void flight_land(const struct config *config, const char *directory, struct result *result)
+void health_after_run(const struct config *config, const char *directory, struct result *result)
 {
 	struct findings list = { 0 };
 	struct error err = ERROR_NONE;

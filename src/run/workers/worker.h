@@ -2,15 +2,15 @@
  * A worker from the inside: the process that drives devices. It carries out a run of cases and sends each one up the
  * pipe (message.h); everything that can crash happens here and nowhere else.
  */
-#ifndef GPUPROOF_RUN_PROCESSES_WORKER_H
-#define GPUPROOF_RUN_PROCESSES_WORKER_H
+#ifndef GPUPROOF_RUN_WORKERS_WORKER_H
+#define GPUPROOF_RUN_WORKERS_WORKER_H
 
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/types.h>
 
 #include "measure/activity.h"
-#include "measure/world/world.h"
+#include "measure/processes/world.h"
 #include "plan/plan.h"
 
 /* Shared memory of the conductor and its workers. */
