@@ -82,7 +82,7 @@ diff <(sed -n 's/^| `\([a-z]*\)` |.*/\1/p' "$top"/README.md | sort) \
 	<("$program" list suites | sed 1d | cut -d' ' -f1 | sort) || fail "README.md's suites are not the program's"
 
 # Paths in backticks or in the list of folders.
-for document in README.md CONTRIBUTING.md; do
+for document in README.md CONTRIBUTING.md docs/architecture.md; do
 	grep -oE '`(src|suites|kernels|tests|ci|configs|cmake|report-templates)/[A-Za-z0-9_./-]*`' "$top/$document" | tr -d '`' |
 		while read -r path; do
 			[ -e "$top/$path" ] || fail "$document: there is no $path"
