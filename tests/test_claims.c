@@ -166,6 +166,25 @@ static void samples_without_an_interval_are_not_exact(void **state)
 	result_release(&result);
 }
 
+/* A level that still changed when its time was over is no figure of a steady state: it passes and fails no claim. */
+static void what_has_not_settled_is_no_evidence(void **state)
+{
+	struct result result = { 0 };
+	struct case_result *c = fixture_case(&result, &at_most.measures[0].a, 1.0);
+	struct series *s = case_result_add_times(c, "s.time");
+	struct claim_evidence evidence[CLAIM_MEASURES];
+
+	(void)state;
+	make_timed(c, 0.99, 1.01);
+	c->metrics[0].series = xstrdup("s.time");
+	assert_int_equal(fixture_judge(&result, 1, &at_most), CLAIM_HOLDS);
+	s->unsettled = true;
+	assert_int_equal(claim_judge(&result, 1, &at_most, evidence), CLAIM_UNTESTED);
+	assert_non_null(strstr(evidence[0].missing, "ended before it had settled: "));
+	claim_evidence_release(evidence);
+	result_release(&result);
+}
+
 /* A host-bound time is another one at the next visit: within a fifth nothing is told. */
 static void visits_count_as_well(void **state)
 {
@@ -500,6 +519,7 @@ int main(void)
 		cmocka_unit_test(what_has_no_say_decides_nothing),
 		cmocka_unit_test(intervals_decide),
 		cmocka_unit_test(samples_without_an_interval_are_not_exact),
+		cmocka_unit_test(what_has_not_settled_is_no_evidence),
 		cmocka_unit_test(visits_count_as_well),
 		cmocka_unit_test(errors_of_a_quotient_add_up),
 		cmocka_unit_test(a_failure_may_be_the_measurement),

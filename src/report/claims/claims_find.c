@@ -91,7 +91,7 @@ struct claim_found claim_find(const struct result *result, const struct claim_te
 		const struct metric_value *m = case_metric(c, term->metric);
 		bool counts = c->status == CASE_OK || (even_failed && c->status == CASE_FAILED);
 
-		if (m && counts && case_is_on(result, c, on) &&
+		if (m && counts && !case_is_unsettled(c, m) && case_is_on(result, c, on) &&
 		    (!device || (c->device && strcmp(c->device, device) == 0)) &&
 		    claim_is_case(result, c, term))
 			return (struct claim_found){ result, c, m };

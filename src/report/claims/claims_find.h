@@ -13,7 +13,7 @@ struct claim_found {
 
 /*
  * The term in the result, on the device with this id (NULL: any) and of a case behind `after` (NULL: from the first).
- * even_failed: of a case that failed as well.
+ * even_failed: of a case that failed as well. A figure that has not settled is none.
  */
 struct claim_found claim_find(const struct result *result, const struct claim_term *term,
 			      enum claim_on on, bool even_failed, const char *device,

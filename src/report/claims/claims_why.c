@@ -118,7 +118,10 @@ static void describe_nearest(struct text *t, const struct nearest *n, const stru
 		text_addf(t, "%s ran on %s, which %s", n->c->id ? n->c->id : "", n->c->device,
 			  on == CLAIM_ON_NVLINK ? "reports no active NVLink" : "is no GPU");
 	} else if (n->how == NEAR_METRIC) {
-		text_addf(t, "%s does not report %s", n->c->id ? n->c->id : "", term->metric);
+		text_addf(t, "%s %s %s", n->c->id ? n->c->id : "",
+			  case_metric(n->c, term->metric) ? "ended before it had settled:"
+							  : "does not report",
+			  term->metric);
 	} else {
 		add_section(t, term);
 		text_addf(t, "%s%s%s", n->how == NEAR_SECTION ? " has no case" : " was not run",
