@@ -1,6 +1,6 @@
-/* How the host backend divides an operation: the only place that uses a stream's team. */
+/* How the host backend divides an operation: the only place that uses a stream's thread pool. */
 #include "kernels/launch/host_kernel.h"
-#include "device/host/team.h"
+#include "device/host/thread_pool.h"
 
 unsigned host_threads(struct stream *stream)
 {
@@ -38,8 +38,8 @@ unsigned host_parallel(struct stream *stream, uint64_t count, uint64_t grain, ho
 		slice(context, 0, 0, count);
 		return 1;
 	}
-	if (!s->team)
-		s->team = team_new(host_device(stream->device)->share, host_threads(stream));
-	team_run(s->team, parts, run_part, &slices);
+	if (!s->pool)
+		s->pool = thread_pool_new(host_device(stream->device)->share, host_threads(stream));
+	thread_pool_run(s->pool, parts, run_part, &slices);
 	return parts;
 }

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #include "base/memory.h"
-#include "device/host/team.h"
+#include "device/host/thread_pool.h"
 
 /*
  * The queue is a linked list with one producer (the thread that drives the device) and one consumer
@@ -190,7 +190,7 @@ void host_stream_destroy(struct stream *stream)
 	}
 	if (s->recording)
 		host_graph_destroy((struct graph *)s->recording);
-	team_free(s->team);
+	thread_pool_free(s->pool);
 	if (s->workspace)
 		munmap(s->workspace, s->workspace_bytes);
 	atomic_fetch_sub(&host_device(stream->device)->workspace_bytes, s->workspace_bytes);

@@ -40,7 +40,7 @@ struct host_stream {
 	struct counter completed;
 
 	struct counter gates_opened;
-	struct team *team; /* made by the first operation that several threads share */
+	struct thread_pool *pool; /* made by the first operation that several threads share */
 	void *workspace;   /* of GEMMs that convert; only the stream's thread uses it */
 	size_t workspace_bytes;
 };

@@ -1,0 +1,104 @@
+#include "device/host/thread_pool.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "device/host/counter.h"
+#include "device/host/share.h"
+
+/*
+ * The parts still to be taken, in one word: the job's number above, then how many parts it has,
+ * then the next one. Who takes a part of job n by compare-and-swap knows that job n is not over
+ * before that part is, so only then may it read what the job is.
+ */
+#define PART_BITS 16
+#define PART_MASK ((UINT64_C(1) << PART_BITS) - 1)
+
+struct thread_pool {
+	const struct share *share;
+	thread_pool_part_fn *run;
+	void *context;
+	_Atomic uint64_t parts;
+	struct counter jobs;
+	struct counter finished; /* parts, of all jobs */
+	uint32_t job, finished_before;
+	atomic_bool quit;
+	unsigned helper_count;
+	pthread_t helpers[];
+};
+
+/* Runs parts until none is left. */
+static void take_parts(struct thread_pool *pool)
+{
+	uint64_t seen = atomic_load(&pool->parts);
+
+	for (;;) {
+		unsigned next = (unsigned)(seen & PART_MASK),
+			 count = (unsigned)(seen >> PART_BITS & PART_MASK);
+
+		if (next >= count)
+			return;
+		if (!atomic_compare_exchange_weak(&pool->parts, &seen, seen + 1))
+			continue;
+		pool->run(pool->context, next, count);
+		counter_add(&pool->finished, 1);
+		seen = atomic_load(&pool->parts);
+	}
+}
+
+static void *help(void *context)
+{
+	struct thread_pool *pool = context;
+	uint32_t seen = 0;
+
+	share_bind_thread(pool->share);
+	while (!atomic_load(&pool->quit)) {
+		counter_wait(&pool->jobs, seen + 1, INFINITY);
+		seen = atomic_load(&pool->jobs.value);
+		take_parts(pool);
+	}
+	return NULL;
+}
+
+struct thread_pool *thread_pool_new(const struct share *share, unsigned threads)
+{
+	size_t size = sizeof(struct thread_pool) + threads * sizeof(pthread_t);
+	struct thread_pool *pool = xcalloc(1, size);
+	sigset_t all, old;
+
+	pool->share = share;
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	while (pool->helper_count + 1 < threads &&
+	       pthread_create(&pool->helpers[pool->helper_count], NULL, help, pool) == 0)
+		pool->helper_count++;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return pool;
+}
+
+void thread_pool_free(struct thread_pool *pool)
+{
+	if (!pool)
+		return;
+	atomic_store(&pool->quit, true);
+	counter_add(&pool->jobs, 1);
+	for (unsigned i = 0; i < pool->helper_count; i++)
+		pthread_join(pool->helpers[i], NULL);
+	free(pool);
+}
+
+void thread_pool_run(struct thread_pool *pool, unsigned parts, thread_pool_part_fn *run, void *context)
+{
+	pool->run = run;
+	pool->context = context;
+	pool->job++;
+	atomic_store(&pool->parts,
+		     (uint64_t)pool->job << 2 * PART_BITS | (uint64_t)parts << PART_BITS);
+	counter_add(&pool->jobs, 1);
+	take_parts(pool);
+	pool->finished_before += parts;
+	counter_wait(&pool->finished, pool->finished_before, INFINITY);
+}

@@ -1,0 +1,23 @@
+/*
+ * Thread pool of a stream, which shares one operation's work. Any idle thread takes the next part,
+ * including the stream's own: a helper that the OS does not schedule in time costs nothing, because
+ * the others take its part. Helpers wait as streams do, so an idle pool costs nothing.
+ */
+#ifndef GPUPROOF_HOST_THREAD_POOL_H
+#define GPUPROOF_HOST_THREAD_POOL_H
+
+#include <stdint.h>
+
+struct share;
+struct thread_pool;
+
+typedef void thread_pool_part_fn(void *context, unsigned part, unsigned parts);
+
+/* Starts threads - 1 helpers bound to the share; fewer when the OS refuses. */
+struct thread_pool *thread_pool_new(const struct share *share, unsigned threads);
+void thread_pool_free(struct thread_pool *pool); /* NULL is allowed */
+
+/* Calls `run` once for each part, 0 to parts - 1, and returns when all are done. */
+void thread_pool_run(struct thread_pool *pool, unsigned parts, thread_pool_part_fn *run, void *context);
+
+#endif
