@@ -22,7 +22,7 @@ endif()
 set(GPUPROOF_CUDA11_FOUND ON)
 cmake_path(GET cuda11_nvcc PARENT_PATH cuda11_bin)
 cmake_path(GET cuda11_bin PARENT_PATH cuda11_root)
-set(cuda11_root ${cuda11_root} CACHE INTERNAL "Where toolkit 11.8 was found: for tests/test_sass.sh")
+set(cuda11_root ${cuda11_root} CACHE INTERNAL "Where toolkit 11.8 was found: for tests/project/test_sass.sh")
 set(cuda11_images 35-real 37-real 52-real 60-real 61-real 70-real 75-real 80-real 86-real 90-real 35-virtual 90-virtual)
 message(STATUS "gpuproof: CUDA 11.8 in ${cuda11_root}: building the backend cuda11")
 

@@ -6,7 +6,7 @@
  * of one split (0.001) is exceeded in 4 to 8 % of quiet series within 25 nights when the noise is as large as the
  * change that counts. The level that holds there, shared out over the nights of the shorter part, is below what ranks of
  * five nights can reach; Student's t reaches it. The rank test stays as the guard against wild nights. What the constants
- * find and how often they err is simulated in tests/test_change_points.c and tests/bench/bench_history.c.
+ * find and how often they err is simulated in tests/unit/history/test_change_points.c and tests/bench/bench_history.c.
  *
  * Nights count as independent here. What is left of the proposals when they may resemble each other: change_odds.h.
  */

@@ -1,6 +1,6 @@
 /*
  * When a series ends, and which of its samples are warm-up. Knows no clock and no device: simulations ask it too
- * (tests/bench/bench_coverage.c, tests/test_stop_rule.c).
+ * (tests/bench/bench_coverage.c, tests/unit/measure/test_stop_rule.c).
  *
  * A series ends after at least min_samples when
  * - the median's 95 % interval is narrower than the target (STOP_CONVERGED); a series whose samples may depend on each other

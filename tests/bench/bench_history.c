@@ -1,5 +1,5 @@
 /*
- * How the trend errs and how fast history is, printed; tests/test_change_points.c checks the same in reduced size.
+ * How the trend errs and how fast history is, printed; tests/unit/history/test_change_points.c checks the same in reduced size.
  * usage: bench_history [SERIES [FILE]]      simulated series per row (default 2000); the history of 1,000 nights stays in FILE
  */
 #include <math.h>

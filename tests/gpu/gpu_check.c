@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "../kernel_checks.h"
+#include "../kernels/kernel_checks.h"
 
 #define EXIT_NO_GPU 77
 /*

@@ -4,7 +4,7 @@
  * The rule. The values (logarithms) are parted at their widest gap, each side with at least 3 of them and a tenth, when the
  * gap is wider than max(2, 40 / n) standard deviations within the two parts, and the parts' means are at least 1 % apart;
  * each part of 8 and more is looked at again. Fewer than 8 values are one kind.
- * Simulated (tests/test_population.c, 20,000 populations each of 8 to 100 cards that scatter by 1 %): of one normal kind at
+ * Simulated (tests/unit/judge/test_population.c, 20,000 populations each of 8 to 100 cards that scatter by 1 %): of one normal kind at
  * most 0.7 % are parted, of Student's t3 0.9 %, of a lognormal with skew 3.7 up to 8 % (n = 24). Of two kinds of 52 cards, 36
  * to 16, found are 60 % when they are 6 of their standard deviations apart, 91 % at 7 and 99 % at 8. What is not parted counts as one kind with a
  * wide scatter, which widens what is allowed.

@@ -1,6 +1,6 @@
 /*
  * The colours of charts, as they are upon white. report.css gives each a name, by which a dark screen shows another: a
- * colour that is new here needs its row there, or tests/test_colours.c fails.
+ * colour that is new here needs its row there, or tests/unit/report/test_colours.c fails.
  */
 #include "base/memory.h"
 #include "report/chart/chart.h"

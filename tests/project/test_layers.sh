@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Dependencies point one way and each library has one door; and the script that says so notices when they don't.
+set -euo pipefail
+top=$(cd "$(dirname "$0")/../.." && pwd)
+
+"$top/ci/check-layers"
+
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+mkdir -p "$tree"/src/{base,device,report/view,report/chart,cli,plan,new} "$tree"/{suites,kernels}
+touch "$tree"/src/base/text.h "$tree"/src/device/backend.h "$tree"/src/plan/config.h "$tree"/src/report/view/view.h
+printf '#include "report/view/view.h"\n#include "base/text.h"\n#include <jansson.h>\n' >"$tree"/src/report/view/view.c
+printf '#include "base/text.h"\n#include "report/view/view.h"\n#include "device/backend.h"\n' >"$tree"/src/report/chart/chart.c
+printf '#include <stdio.h>\n#include "plan/config.h"\n#include <ini.h>\n' >"$tree"/src/plan/config.c
+printf '# include <cuda_runtime_api.h>\n#include "cli/gone.h"\n' >"$tree"/src/cli/main.c
+touch "$tree"/src/plan/shim.cpp "$tree"/src/new/new.c
+cat >"$tree"/expected <<'END'
+src/cli/main.c:1: <cuda_runtime_api.h> may be included in src/device/cuda kernels only
+src/cli/main.c:2: there is no "cli/gone.h" (paths start at src/ or at the top)
+src/new/new.c: no rule for this folder in ci/check-layers
+src/plan/config.c:1: a file includes its own header first
+src/plan/shim.cpp: C++ is for src/report's template shim only
+src/report/chart/chart.c:3: src/report/chart must not include src/device/backend.h
+END
+if "$top/ci/check-layers" "$tree" >"$tree"/found; then
+	echo "ci/check-layers accepts a broken tree"
+	exit 1
+fi
+diff -u "$tree"/expected "$tree"/found

@@ -1,0 +1,164 @@
+#!/usr/bin/env bash
+# The scripts for CI systems, systemd and Slurm do what they say; help topics, manual page and completions are whole.
+set -uo pipefail
+program=$(realpath "$1")
+top=$(cd "$(dirname "$0")/../.." && pwd)
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+export GPUPROOF=$program
+
+fail() {
+	echo "$1"
+	exit 1
+}
+
+# A config that takes a moment on the CPU; $1: the least throughput that is accepted.
+config() {
+	cat >"$folder/$2.ini" <<-INI
+		[run]
+		backend = host
+		host_devices = 1
+		[defaults]
+		min_samples = 5
+		max_samples = 10
+		max_time = 20ms
+		[suite matmul]
+		precisions = fp32
+		sizes = 128
+		[limit speed]
+		metric = matmul.throughput
+		min = $1
+	INI
+}
+config "1 FLOP/s" good
+config "1e17 FLOP/s" slow
+
+# ci/nightly: two nights, kept, compared and in the history.
+for night in 1 2; do
+	"$top"/ci/nightly -c "$folder/good.ini" -d "$folder/nights" -- -q >"$folder/log" 2>&1 ||
+		fail "night $night: exit code $?: $(cat "$folder/log")"
+done
+for file in junit.xml summary.md verdict.txt acceptance.html report.html report.css compare.html compare.txt trend.txt trend.html history.db; do
+	[ -s "$folder/nights/$file" ] || fail "nightly left no $file"
+done
+grep -q '^2 nights' "$folder/nights/trend.txt" || fail "the history does not hold both nights: $(cat "$folder/nights/trend.txt")"
+"$top"/ci/nightly -c "$folder/slow.ini" -d "$folder/nights" -- -q >/dev/null 2>&1
+[ $? = 1 ] || fail "nightly does not say that a limit is violated"
+grep -q '<failure' "$folder/nights/junit.xml" || fail "junit.xml does not hold the violated limit"
+grep -q 'REJECTED' "$folder/nights/acceptance.html" || fail "the acceptance page is not of this night"
+grep -q '^\*\*Not accepted: ' "$folder/nights/summary.md" || fail "the summary does not say what the exit code says: $(head -5 "$folder/nights/summary.md")"
+tail -n 1 "$folder/nights/verdict.txt" | grep -q '^Not accepted: ' || fail "verdict.txt: $(cat "$folder/nights/verdict.txt")"
+"$program" history show --db "$folder/nights/history.db" | tail -n 1 | grep -q REJECTED || fail "the history does not know the verdict"
+for page in report acceptance compare trend; do
+	grep -q '<link rel="stylesheet" href="report.css"' "$folder/nights/$page.html" || fail "$page.html does not link its style sheet"
+done
+
+# A night that nobody's limits are about: the exit code is not 0, and every output says why.
+sed '/^.limit/,$d' "$folder/good.ini" >"$folder/none.ini"
+"$top"/ci/nightly -c "$folder/none.ini" -d "$folder/nights" -- -q >/dev/null 2>&1
+code=$?
+[ $code = 4 ] || fail "a night without a judgement: exit code $code"
+grep -q '<error type="INCONCLUSIVE" message="Not decided: nothing was judged' "$folder/nights/junit.xml" || fail "a night without a judgement has a green junit.xml"
+grep -q 'nothing was judged' "$folder/nights/summary.md" || fail "the summary hides that nothing was judged"
+"$top"/ci/nightly -c "$folder/missing.ini" -d "$folder/nights" >/dev/null 2>&1
+[ $? = 2 ] || fail "nightly hides a usage error"
+exec 8>"$folder/nights/lock"
+flock 8
+"$top"/ci/nightly -c "$folder/good.ini" -d "$folder/nights" >/dev/null 2>&1
+[ $? = 3 ] || fail "two nights at once"
+exec 8>&-
+
+# ci/slurm-prolog: drains for a violated limit and for nothing else.
+mkdir "$folder/bin"
+printf '#!/bin/sh\necho "$@" >>"%s/drained"\n' "$folder" >"$folder/bin/scontrol"
+printf '#!/bin/sh\n' >"$folder/bin/logger"
+chmod +x "$folder"/bin/*
+prolog() {
+	PATH=$folder/bin:$PATH SLURMD_NODENAME=node7 SLURM_JOB_GPUS=0 GPUPROOF_CONFIG=$1 "$top"/ci/slurm-prolog
+}
+prolog "$folder/good.ini" || fail "the prolog refuses a good node"
+prolog "$folder/missing.ini" || fail "the prolog refuses a node for its own config"
+GPUPROOF_SECONDS=0.01 prolog "$folder/good.ini" || fail "the prolog refuses a node because time is short"
+[ ! -e "$folder/drained" ] || fail "a good node was drained: $(cat "$folder/drained")"
+GPUPROOF_KEEP=$folder/kept prolog "$folder/slow.ini" && fail "the prolog accepts a slow node"
+[ -s "$(echo "$folder"/kept/node7-*/run/result.json)" ] || fail "the evidence is not kept"
+grep -qx 'update nodename=node7 state=drain reason=gpuproof: a limit is violated: host:0: fails speed' "$folder/drained" ||
+	fail "not drained as it should: $(cat "$folder/drained")"
+PATH=$folder/bin:$PATH GPUPROOF_CONFIG=$folder/slow.ini SLURM_JOB_GPUS= "$top"/ci/slurm-prolog || fail "a job without GPUs is refused"
+
+# Exit code 3: no device, which drains, or a full disk, which does not. A limit on the size of files stands for one.
+printf '#!/bin/sh\nexit 3\n' >"$folder/bin/three"
+chmod +x "$folder/bin/three"
+rm "$folder/drained"
+(ulimit -f 1000; GPUPROOF=$folder/bin/three prolog quick 2>/dev/null) || fail "the prolog refuses a node because its disk is full"
+[ ! -e "$folder/drained" ] || fail "a node was drained for its disk: $(cat "$folder/drained")"
+GPUPROOF=$folder/bin/three prolog quick && fail "the prolog accepts a node without devices"
+grep -q 'the GPUs cannot be used' "$folder/drained" || fail "a node without devices is not drained"
+
+# Help, manual, completions.
+for topic in "$top"/docs/topics/*.txt; do
+	name=$(basename "$topic" .txt)
+	"$program" help "$name" >"$folder/help"
+	[[ $(tr -s ' \n' ' ' <"$folder/help") == *"$(tr -s ' \n' ' ' <"$topic")" ]] || fail "help $name does not print the topic"
+done
+"$program" help >"$folder/help"
+sed -n 's/^  \([a-z][a-z-]*\)  .*/\1/p' "$folder/help" >"$folder/names"
+[ "$(wc -l <"$folder/names")" -ge 20 ] || fail "help names few commands and topics"
+while read -r name; do
+	"$program" help "$name" >>"$folder/help" || fail "help does not know $name, which it names"
+done <"$folder/names"
+awk 'length > 79 { print "help is wider than 79 columns: " $0; bad = 1 } END { exit bad }' "$folder/help" || exit 1
+"$program" help no-such-thing >/dev/null 2>&1
+[ $? = 2 ] || fail "help accepts anything"
+"$program" help --man >"$folder/gpuproof.1"
+grep -q '^ *gpuproof run \\-\\-resume DIR' "$folder/gpuproof.1" || fail "the manual page lacks a form of run"
+grep -q '^ .*gpuproof run \\-\\-resume' "$folder/gpuproof.1" && fail "a form is indented in the manual page"
+for word in baseline history ENVIRONMENT 'SYNOPSIS' EXAMPLES 'SEE ALSO'; do
+	grep -q "$word" "$folder/gpuproof.1" || fail "the manual page lacks $word"
+done
+if command -v groff >/dev/null; then
+	groff -man -Tutf8 -ww "$folder/gpuproof.1" 2>&1 >/dev/null | grep . && fail "groff finds fault with the manual page"
+fi
+# Away from files whose names begin like a word.
+cd "$folder" || exit 1
+bash -c '
+	source <("$0" completion bash)
+	complete_line() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _gpuproof; echo "${COMPREPLY[*]}"; }
+	[ "$(complete_line gpuproof bas)" = baseline ] || exit 1
+	[ "$(complete_line gpuproof run nightl)" = nightly ] || exit 2
+	[ "$(complete_line gpuproof run quick --dry)" = --dry-run ] || exit 3
+	[ "$(complete_line gpuproof export promet)" = prometheus ] || exit 4
+	[ "$(complete_line gpuproof list dev)" = devices ] || exit 5
+	[ "$(complete_line gpuproof run quick --layout)" = "" ] || exit 6
+	[ "$(complete_line gpuproof report x --layout d)" = dir ] || exit 7
+	[ "$(complete_line gpuproof check x --limits h2)" = h200 ] || exit 8
+	[ "$(complete_line gpuproof config write h2)" = h200 ] || exit 9
+	[ "$(complete_line gpuproof config keys repor)" = report ] || exit 10
+	[ "$(complete_line gpuproof compare a b --launches)" = "" ] || exit 11
+	[[ " $(complete_line gpuproof run quick -) " == *" -q "* ]] || exit 12
+	[ "$(complete_line gpuproof run quick --backend ho)" = host ] || exit 13
+' "$program" || fail "completion for bash: case $?"
+for shell in zsh fish; do
+	"$program" completion $shell >"$folder/completion.$shell" || fail "no completion for $shell"
+	! command -v $shell >/dev/null || $shell -n "$folder/completion.$shell" || fail "completion for $shell is not $shell"
+done
+
+# What can be linted here is.
+if command -v shellcheck >/dev/null; then
+	shellcheck "$top"/ci/nightly "$top"/ci/slurm-prolog || exit 1
+fi
+if command -v systemd-analyze >/dev/null; then
+	mkdir "$folder/units"
+	sed "s|/opt/gpuproof/ci/nightly|$top/ci/nightly|" "$top/ci/examples/gpuproof-nightly.service" >"$folder/units/gpuproof-nightly.service"
+	cp "$top/ci/examples/gpuproof-nightly.timer" "$folder/units"
+	faults=$(systemd-analyze verify "$folder"/units/* 2>&1 | grep -F "$folder/units")
+	[ -z "$faults" ] || fail "$faults"
+fi
+if python3 -c 'import yaml' 2>/dev/null; then
+	python3 - "$top"/ci/examples/*.yml <<-'PYTHON' || fail "an example is not YAML"
+		import sys, yaml
+		for path in sys.argv[1:]:
+		    yaml.safe_load(open(path))
+	PYTHON
+fi
+exit 0
