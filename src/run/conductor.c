@@ -69,18 +69,19 @@ static void stopping(void *context)
 }
 
 static enum status settled(void *context, size_t index, bool partial, struct case_result *c,
-			   struct error *err)
+			   const struct message *sent, struct error *err)
 {
 	struct conductor *k = context;
 	enum status status;
 
-	/* A worker that was lost before a case began, or with several at once, is not forgotten because the next one went well. */
-	losses_tell(&k->lost, c);
-	status = journal_append(&k->journal, partial, c, err);
+	status = sent ? journal_append_sent(&k->journal, sent, err)
+		      : journal_append(&k->journal, partial, c, err);
 	if (status != STATUS_OK) {
 		case_result_release(c);
 		return status;
 	}
+	/* Workers that were lost before this case; the journal has them on lines of their own. */
+	losses_tell(&k->lost, c);
 	k->cases[index] = *c;
 	k->done[index] = !partial;
 	k->partial[index] = partial;
@@ -96,7 +97,7 @@ static enum status settle_unrun(struct conductor *k, size_t index, enum case_sta
 	describe_case(k->plan, &k->plan->cases[index], &c);
 	describe_outcome(&c, status, reason);
 	c.started_seconds = clock_seconds() - k->control->began;
-	return settled(k, index, false, &c, err);
+	return settled(k, index, false, &c, NULL, err);
 }
 
 /*

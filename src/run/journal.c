@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "run/workers/message.h"
 #include "result/result_check.h"
 
 #define OPENING "{\"journal\":1,\"plan\":\""
@@ -338,7 +337,7 @@ static size_t case_index(const struct plan *plan, const char *id)
 	return plan->case_count;
 }
 
-/* A finished case tells of those before it; one that was interrupted is done again, and its successor tells. */
+/* The next finished case reports it; an interrupted one is done again and does not. */
 static bool take_lost(const struct message *message, struct losses *lost)
 {
 	struct error err = ERROR_NONE;
@@ -376,7 +375,10 @@ static bool take_line(const struct plan *plan, const char *line, size_t length,
 	}
 	cases[index] = c;
 	done[index] = true;
-	losses_release(lost);
+	if (c.lost_count)
+		losses_release(lost); /* a journal of an earlier version: the case has them */
+	else
+		losses_tell(lost, &cases[index]);
 	return true;
 }
 
@@ -455,6 +457,19 @@ enum status journal_look(const char *directory, const struct plan *plan, bool *d
 	result_release(&header);
 	text_release(&content);
 	journal_close(&journal);
+	return status;
+}
+
+enum status journal_append_sent(struct journal *journal, const struct message *sent,
+				struct error *err)
+{
+	struct text line = TEXT_EMPTY;
+	enum status status;
+
+	text_add_bytes(&line, sent->line, sent->line_length);
+	text_add(&line, "\n");
+	status = append_line(journal, &line, err);
+	text_release(&line);
 	return status;
 }
 

@@ -2,8 +2,9 @@
  * DIR/run.jsonl: what a run has found out so far, safe against being killed at any moment.
  *
  * First line: {"journal":1,"plan":"<fingerprint>","header":{...}}, the result without its cases. Then a line per
- * finished case and per lost worker (message.h). A line counts once it is complete and fsync'ed. A torn last line is cut away when the run is
- * resumed; a damaged line before it is left out, so its case is done again.
+ * finished case, as its worker sent it, and per lost worker (message.h). A line counts once it is complete and fsync'ed. A
+ * torn last line is cut away when the run is resumed; a damaged line before it is left out, so its case is done again.
+ * Lost workers are reported by the next finished case; in journals of earlier versions that case's line has them as well.
  */
 #ifndef GPUPROOF_RUN_JOURNAL_H
 #define GPUPROOF_RUN_JOURNAL_H
@@ -14,6 +15,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "run/losses.h"
+#include "run/workers/message.h"
 #include "plan/plan.h"
 #include "result/result.h"
 
@@ -51,7 +53,14 @@ enum status journal_resume(struct journal *journal, const char *directory, const
 			   struct result *header, struct case_result *cases, bool *done,
 			   struct losses *lost, struct error *err);
 
-/* Appends a case; it counts when this returns STATUS_OK. On failure what was there before is untouched. */
+/*
+ * Appends a worker's message with a case (MESSAGE_CASE or MESSAGE_PARTIAL, accepted by case_result_check()) byte by byte.
+ * It counts when this returns STATUS_OK. On failure what was there before is untouched.
+ */
+enum status journal_append_sent(struct journal *journal, const struct message *sent,
+				struct error *err);
+
+/* The same for a case that the conductor made. */
 enum status journal_append(struct journal *journal, bool partial, const struct case_result *c,
 			   struct error *err);
 

@@ -63,37 +63,43 @@ static void broken_line(struct session *s, const char *line, size_t length)
 	team_kill(&s->team, reason);
 }
 
-static void settle(struct session *s, bool partial, struct case_result *c)
+static void settle(struct session *s, bool partial, struct case_result *c,
+		   const struct message *sent)
 {
 	size_t index = flight(s);
 
 	s->in_flight = false;
 	s->waited = 0;
 	s->life->settled++;
-	if (s->s->settled(s->s->context, index, partial, c, s->err) != STATUS_OK)
+	if (s->s->settled(s->s->context, index, partial, c, sent, s->err) != STATUS_OK)
 		team_kill(&s->team, NULL);
 }
 
-/* What no reader would take must not get into the result, where it would cost all other cases as well. */
-static void refuse_nonsense(const struct session *s, struct case_result *c)
+/*
+ * Makes a case that no reader would accept an error: in the result it would cost all other cases as well. Returns true
+ * if it did.
+ */
+static bool refuse_nonsense(const struct session *s, struct case_result *c)
 {
 	const struct plan *plan = s->s->plan;
 	struct error err = ERROR_NONE;
 	char *reason;
 
 	if (case_result_check(c, SAMPLES_REQUIRED, NULL, &err) == STATUS_OK)
-		return;
+		return false;
 	reason = xasprintf("what was measured makes no sense: %s", err.message);
 	case_result_release(c);
 	describe_case(plan, &plan->cases[flight(s)], c);
 	describe_outcome(c, CASE_ERROR, reason);
 	free(reason);
+	return true;
 }
 
 static bool take_case(struct session *s, const struct message *message)
 {
 	struct error err = ERROR_NONE;
 	struct case_result c;
+	bool refused;
 
 	if (case_result_from_json(&c, message->json, message->json_length, &err) != STATUS_OK)
 		return false;
@@ -101,8 +107,8 @@ static bool take_case(struct session *s, const struct message *message)
 		case_result_release(&c);
 		return false;
 	}
-	refuse_nonsense(s, &c);
-	settle(s, message->kind == MESSAGE_PARTIAL, &c);
+	refused = refuse_nonsense(s, &c);
+	settle(s, message->kind == MESSAGE_PARTIAL, &c, refused ? NULL : message);
 	return true;
 }
 
@@ -316,7 +322,7 @@ static void settle_flight(struct session *s)
 			 s->overdue ? ended : s->team.reason);
 	result.started_seconds = s->flight_began - s->s->control->began;
 	result.seconds = clock_seconds() - s->flight_began;
-	settle(s, s->overdue, &result);
+	settle(s, s->overdue, &result, NULL);
 }
 
 /* What a case says of itself is no loss, nor what was ended because the user wanted it. */

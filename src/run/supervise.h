@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "run/workers/message.h"
 #include "run/workers/team.h"
 #include "result/result.h"
 
@@ -24,9 +25,12 @@ struct supervisor {
 	void *context;
 	void (*started)(void *context, size_t index);
 	void (*progressed)(void *context, size_t samples, double median, double half_width);
-	/* Takes `c` over. `partial`: it was interrupted. A failure ends the run. */
+	/*
+	 * Takes `c` over. `partial`: it was interrupted. `sent`: the worker's message with `c`, valid during the call; NULL
+	 * if the conductor made `c`. A failure ends the run.
+	 */
 	enum status (*settled)(void *context, size_t index, bool partial, struct case_result *c,
-			       struct error *err);
+			       const struct message *sent, struct error *err);
 	void (*stopping)(
 		void *context); /* a stop was asked for: this worker ends after its sample */
 };

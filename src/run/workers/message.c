@@ -99,7 +99,7 @@ static bool parse_body(const char *body, size_t length, struct message *out)
 
 bool message_parse(const char *line, size_t length, struct message *out)
 {
-	memset(out, 0, sizeof(*out));
+	*out = (struct message){ .line = line, .line_length = length };
 	for (int kind = MESSAGE_START; kind <= MESSAGE_LOST; kind++) {
 		size_t opening = strlen(frames[kind]);
 

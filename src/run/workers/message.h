@@ -6,7 +6,7 @@
  *	{"progress":{"samples":30,"median":1.2e-05,"half_width":0.004}}
  *	{"case":{...}}          the case in flight is finished
  *	{"partial":{...}}       the same for a case that was interrupted: kept, but done again on --resume
- *	{"lost":{...}}          the journal's only: a worker was lost, of which the next case tells, if there is one
+ *	{"lost":{...}}          in the journal only: a worker was lost; the next case reports it, else the last one
  *
  * These frames are written and read here only, so they are matched as text; what is in a case is the result's business.
  */
@@ -29,6 +29,8 @@ struct message {
 	double median, half_width; /* progress; NaN: not yet */
 	const char *json;          /* case, partial, lost: the object, within the line */
 	size_t json_length;
+	const char *line; /* all of it, without its line break */
+	size_t line_length;
 };
 
 /* Each adds one line with its line break. */

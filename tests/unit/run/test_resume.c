@@ -309,6 +309,65 @@ static void a_lost_worker_is_told_of_once(void **state)
 	rig_end(&rig);
 }
 
+/* The journal has a case byte by byte as its worker sent it, and lost workers only on lines of their own. */
+static void the_journal_has_what_the_worker_sent(void **state)
+{
+	char *journal, *sent, *lost;
+	struct rig rig;
+
+	(void)state;
+	rig_begin(&rig, RIG_STEPS "1..3\n");
+	deeds[1] = DO_OTHER_SPELLING;
+	for (int resume = 0; resume < 2; resume++) {
+		assert_int_equal(rig_conduct(&rig, resume), STATUS_OK);
+		journal = read_file(&rig, "run.jsonl");
+		sent = strstr(journal, "\n{\"case\":{" UNKNOWN_MEMBER ",");
+		lost = strstr(journal, "\n{\"lost\":");
+		assert_non_null(sent);
+		assert_non_null(lost);
+		assert_true(sent < lost);
+		assert_null(strstr(journal, "lost_workers"));
+		assert_int_equal(told_losses(&rig), 1);
+		assert_int_equal(rig_case(&rig, 2)->lost_count, 1);
+		assert_non_null(strstr(rig_case(&rig, 2)->lost[0].reason, "exited with code 0"));
+		free(journal);
+	}
+	rig_end(&rig);
+}
+
+/* Earlier versions wrote lost workers into the next case's line as well. */
+static void an_older_journal_reports_a_lost_worker_once(void **state)
+{
+	static const char begin[] = "{\"case\":{";
+	struct text older = TEXT_EMPTY;
+	char *journal, *lost, *next, *stop;
+	struct rig rig;
+
+	(void)state;
+	rig_begin(&rig, RIG_STEPS "1..3\n");
+	deeds[1] = DO_OTHER_SPELLING;
+	assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
+	journal = read_file(&rig, "run.jsonl");
+	lost = strstr(journal, "{\"lost\":");
+	assert_non_null(lost);
+	stop = strchr(lost, '\n');
+	next = stop + 1;
+	assert_int_equal(strncmp(next, begin, strlen(begin)), 0);
+	text_add_bytes(&older, journal, (size_t)(next - journal));
+	text_add(&older, "{\"case\":{\"lost_workers\":[");
+	text_add_bytes(&older, lost + strlen("{\"lost\":"),
+		       (size_t)(stop - 1 - lost) - strlen("{\"lost\":"));
+	text_addf(&older, "],%s", next + strlen(begin));
+	write_file(&rig, "run.jsonl", older.data);
+	assert_int_equal(rig_conduct(&rig, true), STATUS_OK);
+	assert_int_equal(rig.result.case_count, 3);
+	assert_int_equal(told_losses(&rig), 1);
+	assert_int_equal(rig_case(&rig, 2)->lost_count, 1);
+	text_release(&older);
+	free(journal);
+	rig_end(&rig);
+}
+
 static void rename_host(struct rig *rig)
 {
 	for (size_t i = 0; i < rig->probe.fact_count; i++)
@@ -661,6 +720,8 @@ int main(void)
 		cmocka_unit_test(a_damaged_line_is_done_again),
 		cmocka_unit_test(a_worker_lost_behind_the_last_case_is_not_forgotten),
 		cmocka_unit_test(a_lost_worker_is_told_of_once),
+		cmocka_unit_test(the_journal_has_what_the_worker_sent),
+		cmocka_unit_test(an_older_journal_reports_a_lost_worker_once),
 		cmocka_unit_test(a_pipe_is_no_journal),
 		cmocka_unit_test(another_plan_is_refused),
 		cmocka_unit_test(another_host_is_refused),
