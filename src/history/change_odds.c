@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/stats.h"
 #include "history/change_points.h"
-#include "judge/estimate/difference.h"
 
 #define AROUND 5 /* nights whose median says whether one of them is wild */
 #define SIGMAS_PER_MAD 1.4826
@@ -41,10 +41,10 @@ static void draw_in(const double *values, size_t n, double *x)
 
 		if (first + AROUND > n)
 			first = n < AROUND ? 0 : n - AROUND;
-		around[i] = series_median(values + first, n < AROUND ? n : AROUND);
+		around[i] = median_of(values + first, n < AROUND ? n : AROUND);
 		off[i] = fabs(values[i] - around[i]);
 	}
-	most = fmax(CHANGE_WILD * SIGMAS_PER_MAD * series_median(off, n), LEAST_WILD);
+	most = fmax(CHANGE_WILD * SIGMAS_PER_MAD * median_of(off, n), LEAST_WILD);
 	for (size_t i = 0; i < n; i++)
 		x[i] = fmax(around[i] - most, fmin(around[i] + most, values[i]));
 	free(around);
@@ -53,7 +53,7 @@ static void draw_in(const double *values, size_t n, double *x)
 
 static void nights_init(struct nights *s, const double *values, size_t n)
 {
-	double centre = series_median(values, n);
+	double centre = median_of(values, n);
 
 	*s = (struct nights){ .n = n,
 			      .x = xmalloc(n * sizeof(*s->x)),

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/stats.h"
 #include "judge/estimate/difference.h"
 
 /* A change that ended again hides in the rest behind it: so many ends of the right side are tried. */
@@ -143,7 +144,7 @@ static bool confirmed(const double *x, size_t m, size_t n)
 {
 	double least = fmin((double)m, (double)n);
 
-	return fabs(series_median(x + m, n) - series_median(x, m)) >= log1p(CHANGE_MAGNITUDE) &&
+	return fabs(median_of(x + m, n) - median_of(x, m)) >= log1p(CHANGE_MAGNITUDE) &&
 	       difference_probability(x, m, x + m, n) <= CHANGE_RANK_PROBABILITY &&
 	       shift_probability(x, m, n) <= CHANGE_PROBABILITY / least;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/stats.h"
 #include "history/change_odds.h"
 #include "history/change_points.h"
 #include "judge/estimate/difference.h"
@@ -14,13 +15,6 @@ const char *change_state_name(enum change_state state)
 	static const char *const names[] = { "NEW", "ACKNOWLEDGED", "RECOVERED" };
 
 	return names[state];
-}
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
 }
 
 /* The pace of nightly jobs is a day, of weekly ones a week: the median distance of days that had a night. */
@@ -33,7 +27,7 @@ size_t missed_nights(const int64_t *days, size_t count, int64_t *missed, size_t 
 	for (size_t i = 1; i < count; i++)
 		if (days[i] > days[i - 1])
 			gaps[n++] = (double)(days[i] - days[i - 1]);
-	qsort(gaps, n, sizeof(*gaps), ascending);
+	qsort(gaps, n, sizeof(*gaps), compare_doubles);
 	pace = n ? (int64_t)gaps[(n - 1) / 2] : 1;
 	free(gaps);
 	for (size_t i = 1; i < count; i++) {
@@ -69,8 +63,8 @@ static void fill_change(struct trend *t, const struct history_series *s, const d
 	struct trend_change *c = &t->changes[i];
 	size_t begin = i ? points[i - 1] : 0,
 	       end = i + 1 < t->change_count ? points[i + 1] : t->count;
-	double before = series_median(logs + begin, points[i] - begin);
-	double after = series_median(logs + points[i], end - points[i]);
+	double before = median_of(logs + begin, points[i] - begin);
+	double after = median_of(logs + points[i], end - points[i]);
 
 	*c = (struct trend_change){ .at = points[i],
 				    .day = t->points[points[i]]->day,
@@ -157,7 +151,7 @@ static double band_of(const double *logs, size_t n, double median)
 	for (size_t i = 0; i < n; i++)
 		distances[i] = fabs(logs[i] - median);
 	half = BAND_SIGMAS * (1 + BAND_FEW_NIGHTS / (double)(n * n)) * 1.4826 *
-	       series_median(distances, n);
+	       median_of(distances, n);
 	free(distances);
 	return fmax(half, log1p(BAND_LEAST));
 }
@@ -175,10 +169,10 @@ static void find_band(struct trend *t, const struct history_series *s, const dou
 	size_t begin = t->change_count ? t->changes[t->change_count - 1].at : 0;
 	size_t recent = t->count - begin < 3 ? t->count - begin : 3,
 	       past = t->count - begin - recent;
-	double median = series_median(logs + begin, past),
+	double median = median_of(logs + begin, past),
 	       half = band_of(logs + begin, past, median);
 
-	t->median = exp(series_median(logs + begin, t->count - begin));
+	t->median = exp(median_of(logs + begin, t->count - begin));
 	t->low = exp(median - half);
 	t->high = exp(median + half);
 	t->band = expm1(half);

@@ -11,29 +11,12 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/stats.h"
 #include "judge/judging.h"
 
 #define MOST_SISTERS 1024
 #define MAD_TO_SIGMA 1.4826
 #define MEDIAN_TO_MEAN 1.2533 /* standard error of a median over that of a mean, normal data */
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median_of(const double *values, size_t n)
-{
-	double *sorted = xmalloc(n * sizeof(*sorted)), median;
-
-	memcpy(sorted, values, n * sizeof(*sorted));
-	qsort(sorted, n, sizeof(*sorted), ascending);
-	median = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
-	free(sorted);
-	return median;
-}
 
 /* The case without its devices: "transfer/h2d/pinned/512MiB". */
 static size_t point_length(const struct subject *s)

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/stats.h"
 #include "measure/activity.h"
 #include "result/statistics.h"
 #include "measure/stop_rule.h"

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/stats.h"
 #include "result/statistics.h"
 
 /* Two-sided 1 % of the normal distribution. */

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/stats.h"
 #include "measure/settling.h"
 #include "result/statistics.h"
 

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/stats.h"
 #include "result/statistics.h"
 
 /* Each sample lasts 50 to 500 microseconds: long against reading a clock, short against a time slice. */
@@ -184,19 +185,12 @@ void yardstick_take(struct yardstick *y)
 	take_wake_ups(y, 3);
 }
 
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static void store(struct metric_value *m, const char *name, const double *samples, size_t n)
 {
 	double sorted[2 * YARDSTICK_SAMPLES];
 
 	memcpy(sorted, samples, n * sizeof(*sorted));
-	qsort(sorted, n, sizeof(*sorted), ascending);
+	qsort(sorted, n, sizeof(*sorted), compare_doubles);
 	*m = (struct metric_value){ .name = xstrdup(name),
 				    .unit = xstrdup("s"),
 				    .better = BETTER_LOWER,

@@ -5,14 +5,8 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/stats.h"
 #include "reference/population.h"
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 /* The normal deviate that a share of all is below: bisection of erfc(), to 1e-9. */
 static double normal_quantile(double share)
@@ -149,7 +143,7 @@ struct population_sample population_sample(const struct population *p, const cha
 	}
 	free(g.counted);
 	if (out.count)
-		qsort(out.values, out.count, sizeof(*out.values), ascending);
+		qsort(out.values, out.count, sizeof(*out.values), compare_doubles);
 	return out;
 }
 

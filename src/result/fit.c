@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/stats.h"
 
 /* Deviations beyond this many robust standard deviations count linearly (95 % efficiency). */
 #define HUBER 1.345
@@ -54,21 +55,13 @@ static double residual(const struct points *p, size_t i, double alpha, double sl
 	return (p->y[i] - alpha - slope * p->x[i]) / p->y[i];
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static double median_magnitude(const struct points *p, double alpha, double slope)
 {
 	double *r = xcalloc(p->n, sizeof(*r)), middle;
 
 	for (size_t i = 0; i < p->n; i++)
 		r[i] = fabs(residual(p, i, alpha, slope));
-	qsort(r, p->n, sizeof(*r), by_value);
-	middle = p->n % 2 ? r[p->n / 2] : (r[p->n / 2 - 1] + r[p->n / 2]) / 2;
+	middle = median_of(r, p->n);
 	free(r);
 	return middle;
 }
@@ -116,9 +109,7 @@ static void find_worst(const struct points *p, double slope, struct fit *out)
 		out->worst = deviations[i];
 		out->worst_size = p->x[i];
 	}
-	qsort(deviations, p->n, sizeof(*deviations), by_value);
-	out->deviation = p->n % 2 ? deviations[p->n / 2]
-				  : (deviations[p->n / 2 - 1] + deviations[p->n / 2]) / 2;
+	out->deviation = median_of(deviations, p->n);
 	free(deviations);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/stats.h"
 
 /* What an interval is to hold the median with. tests/bench/bench_coverage.c shows what it does. */
 #define LEVEL 0.95
@@ -19,42 +20,13 @@
 
 const struct noise_limits noise_limits_default = { .mad = 0.02, .iqr = 0.05, .drift = 0.01 };
 
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 static double *sorted_copy(const double *values, size_t n)
 {
 	double *copy = xmalloc(n * sizeof(*copy));
 
 	memcpy(copy, values, n * sizeof(*copy));
-	qsort(copy, n, sizeof(*copy), ascending);
+	qsort(copy, n, sizeof(*copy), compare_doubles);
 	return copy;
-}
-
-double quantile_sorted(const double *sorted, size_t n, double p)
-{
-	double position = (double)(n - 1) * p;
-	size_t below = (size_t)position;
-
-	if (below + 1 >= n)
-		return sorted[n - 1];
-	return sorted[below] + (position - (double)below) * (sorted[below + 1] - sorted[below]);
-}
-
-double median_of(const double *values, size_t n)
-{
-	double *sorted, median;
-
-	if (n == 0)
-		return NAN;
-	sorted = sorted_copy(values, n);
-	median = quantile_sorted(sorted, n, 0.5);
-	free(sorted);
-	return median;
 }
 
 double autocorrelation(const double *values, size_t n)
@@ -140,8 +112,8 @@ bool median_interval(const double *sorted, size_t n, double r1, double *low, dou
 	share += (effective - whole) * (lower_share(whole + 1) - share);
 	/* Position i of n sorted samples, from 0, is at the share (i + 1/2) / n. */
 	share = fmax(0, (share * (double)n - 0.5) / (double)(n - 1));
-	*low = quantile_sorted(sorted, n, share);
-	*high = quantile_sorted(sorted, n, 1 - share);
+	*low = quantile(sorted, n, share);
+	*high = quantile(sorted, n, 1 - share);
 	return true;
 }
 
@@ -176,7 +148,7 @@ bool drifting_interval(const double *samples, size_t n, double *low, double *hig
 	for (size_t i = 0; i < n; i++)
 		steady[i] = samples[i] - trend * ((double)i - (double)(n - 1) / 2);
 	r1 = autocorrelation(steady, n);
-	qsort(steady, n, sizeof(*steady), ascending);
+	qsort(steady, n, sizeof(*steady), compare_doubles);
 	there = median_interval(steady, n, r1, low, high);
 	*low -= half;
 	*high += half;
@@ -197,7 +169,7 @@ double half_width(const double *samples, size_t n, bool *drifts)
 	if (n == 0)
 		return NAN;
 	sorted = sorted_copy(samples, n);
-	median = quantile_sorted(sorted, n, 0.5);
+	median = quantile(sorted, n, 0.5);
 	if (!median_interval(sorted, n, autocorrelation(samples, n), &low, &high))
 		*drifts = drifting_interval(samples, n, &low, &high);
 	free(sorted);
@@ -254,13 +226,13 @@ void statistics_compute(const double *samples, size_t n, unsigned batch, double 
 		limits = &noise_limits_default;
 	sorted = sorted_copy(samples, n);
 	out->min = sorted[0];
-	out->p5 = quantile_sorted(sorted, n, 0.05);
-	out->q1 = quantile_sorted(sorted, n, 0.25);
-	out->median = quantile_sorted(sorted, n, 0.5);
-	out->q3 = quantile_sorted(sorted, n, 0.75);
-	out->p95 = quantile_sorted(sorted, n, 0.95);
+	out->p5 = quantile(sorted, n, 0.05);
+	out->q1 = quantile(sorted, n, 0.25);
+	out->median = quantile(sorted, n, 0.5);
+	out->q3 = quantile(sorted, n, 0.75);
+	out->p95 = quantile(sorted, n, 0.95);
 	if (n >= 100 && batch == 1)
-		out->p99 = quantile_sorted(sorted, n, 0.99);
+		out->p99 = quantile(sorted, n, 0.99);
 	out->max = sorted[n - 1];
 	out->autocorrelation = autocorrelation(samples, n);
 	if (!median_interval(sorted, n, out->autocorrelation, &out->low, &out->high))

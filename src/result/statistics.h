@@ -13,12 +13,6 @@ struct noise_limits {
 };
 extern const struct noise_limits noise_limits_default;
 
-/* Type-7 quantile (R's default, Hyndman & Fan 1996) of `sorted`, n >= 1, 0 <= p <= 1. */
-double quantile_sorted(const double *sorted, size_t n, double p);
-
-/* Median of `values` (not sorted, not changed). NaN when n == 0. */
-double median_of(const double *values, size_t n);
-
 /* Lag-1 autocorrelation; 0 when n < 3 or the values are all equal. */
 double autocorrelation(const double *values, size_t n);
 

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/stats.h"
 #include "kernels/generator.h"
 #include "result/statistics.h"
 #include "suites/burn/burn.h"

@@ -2,17 +2,12 @@
 
 #include <stdlib.h>
 
+#include "base/stats.h"
+
 #define REPEATS 5
 #define RATIOS (REPEATS * REPEATS)
 /* U <= 2 has probability 4/252 for 5 against 5: the interval goes from the third ratio to the third but last. */
 #define LOWEST 2
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 static struct ratio ratio_of(const double *a, const double *b)
 {
@@ -20,7 +15,7 @@ static struct ratio ratio_of(const double *a, const double *b)
 
 	for (int i = 0; i < RATIOS; i++)
 		ratios[i] = b[i / REPEATS] / a[i % REPEATS];
-	qsort(ratios, RATIOS, sizeof(ratios[0]), ascending);
+	qsort(ratios, RATIOS, sizeof(ratios[0]), compare_doubles);
 	return (struct ratio){ ratios[RATIOS / 2], ratios[LOWEST], ratios[RATIOS - 1 - LOWEST] };
 }
 

@@ -15,9 +15,9 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/stats.h"
 #include "device/backend.h"
 #include "kernels/memory/stream.h"
-#include "result/statistics.h"
 
 #define ROUNDS 25
 #define TRIAD_BYTES ((size_t)256 << 20)
@@ -38,13 +38,6 @@ struct contest {
 	double ours[ROUNDS], theirs[ROUNDS]; /* seconds */
 };
 
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static double best(const double *seconds)
 {
 	double least = INFINITY;
@@ -60,10 +53,10 @@ static void print(const char *what, const struct contest *c, double amount, cons
 
 	for (int i = 0; i < ROUNDS; i++)
 		ratios[i] = c->theirs[i] / c->ours[i];
-	qsort(ratios, ROUNDS, sizeof(ratios[0]), ascending);
+	qsort(ratios, ROUNDS, sizeof(ratios[0]), compare_doubles);
 	printf("%-34s %8.2f %8.2f %s %7.3f   %.3f to %.3f\n", what, amount / best(c->ours) / 1e9,
 	       amount / best(c->theirs) / 1e9, unit, best(c->theirs) / best(c->ours),
-	       quantile_sorted(ratios, ROUNDS, 0.25), quantile_sorted(ratios, ROUNDS, 0.75));
+	       quantile(ratios, ROUNDS, 0.25), quantile(ratios, ROUNDS, 0.75));
 }
 
 static void *memory(size_t bytes)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/stats.h"
 #include "base/text.h"
 #include "result/statistics.h"
 #include "report/report.h"

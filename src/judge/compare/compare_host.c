@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/stats.h"
 #include "base/text.h"
 #include "judge/compare/comparing.h"
-#include "judge/estimate/difference.h"
 #include "judge/judge.h"
 
 #define FEWEST_FIGURES 5
@@ -57,8 +57,8 @@ static bool compare_quantity(const struct comparison_input *in, const struct met
 	if (both)
 		*row = (struct yardstick_row){ .name = xstrdup(m->name),
 					       .unit = xstrdup(m->unit),
-					       .a = exp(series_median(a, a_count)),
-					       .b = exp(series_median(b, b_count)) };
+					       .a = exp(median_of(a, a_count)),
+					       .b = exp(median_of(b, b_count)) };
 	if (both)
 		row->ratio = row->b / row->a;
 	free(a);
@@ -106,7 +106,7 @@ static struct common common_shift(const struct comparison *c)
 		common.better += row->ratio < 1 - c->margin;
 		logs[common.count++] = log(row->ratio);
 	}
-	common.shift = exp(series_median(logs, common.count));
+	common.shift = exp(median_of(logs, common.count));
 	free(logs);
 	return common;
 }

@@ -5,31 +5,11 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/stats.h"
 #include "judge/estimate/rank.h"
 
 /* The MAD of a normal distribution is its standard deviation over this. */
 #define SIGMAS_PER_MAD 1.4826
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-double series_median(const double *values, size_t n)
-{
-	double *sorted, median;
-
-	if (!n)
-		return NAN;
-	sorted = xmalloc(n * sizeof(*sorted));
-	memcpy(sorted, values, n * sizeof(*sorted));
-	qsort(sorted, n, sizeof(*sorted), ascending);
-	median = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
-	free(sorted);
-	return median;
-}
 
 double difference_probability(const double *a, size_t m, const double *b, size_t n)
 {
@@ -49,11 +29,11 @@ double difference_probability(const double *a, size_t m, const double *b, size_t
 double outlier_distance(const double *x, size_t m, size_t n)
 {
 	double *distances = xmalloc((m + n) * sizeof(*distances));
-	double a = series_median(x, m), b = series_median(x + m, n), mad;
+	double a = median_of(x, m), b = median_of(x + m, n), mad;
 
 	for (size_t i = 0; i < m + n; i++)
 		distances[i] = fabs(x[i] - (i < m ? a : b));
-	mad = series_median(distances, m + n);
+	mad = median_of(distances, m + n);
 	free(distances);
 	/* Two medians were fitted: without the root few nights would look quieter than they are. */
 	return OUTLIER_SIGMAS * SIGMAS_PER_MAD * mad * sqrt((double)(m + n) / (double)(m + n - 2));
@@ -66,7 +46,7 @@ static double drawn_in(double value, double median, double distance)
 
 double drawn_in_squares(const double *x, size_t n, double distance, double *mean)
 {
-	double median = series_median(x, n), sum = 0, squares = 0;
+	double median = median_of(x, n), sum = 0, squares = 0;
 
 	for (size_t i = 0; i < n; i++)
 		sum += drawn_in(x[i], median, distance);

@@ -11,8 +11,6 @@
 
 #define OUTLIER_SIGMAS 3.5
 
-double series_median(const double *values, size_t n); /* NaN for n == 0 */
-
 /* Two-sided probability that both are from one distribution, by ranks; ties count against a difference. */
 double difference_probability(const double *a, size_t m, const double *b, size_t n);
 

@@ -5,23 +5,10 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/stats.h"
 
 #define Z_95 1.6448536269514722
 #define Z_975 1.959963984540054
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Sorts `values`. */
-static double median_in_place(double *values, size_t n)
-{
-	qsort(values, n, sizeof(*values), ascending);
-	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
 
 double hodges_lehmann(const double *values, size_t n)
 {
@@ -31,7 +18,7 @@ double hodges_lehmann(const double *values, size_t n)
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = i; j < n; j++)
 			means[count++] = (values[i] + values[j]) / 2;
-	median = median_in_place(means, count);
+	median = median_of(means, count);
 	free(means);
 	return median;
 }

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "judge/estimate/difference.h"
+#include "base/stats.h"
 #include "plan/metrics.h"
 
 bool metric_is_exact(const struct metric_value *m)
@@ -77,7 +77,7 @@ double worst_value(const double *values, size_t n, enum better better)
 	double worst = values[0];
 
 	if (better == BETTER_NONE)
-		return series_median(values, n);
+		return median_of(values, n);
 	for (size_t i = 1; i < n; i++)
 		worst = better == BETTER_LOWER ? fmax(worst, values[i]) : fmin(worst, values[i]);
 	return worst;

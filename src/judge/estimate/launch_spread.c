@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "judge/estimate/difference.h"
+#include "base/stats.h"
 
 #define Z_95 1.6448536269514722
 /* One of several devices scatters on its own account where fewer than one of a thousand would by chance. */
@@ -43,7 +43,7 @@ double log_deviation(const double *values, size_t n)
 /* Of those that are left without the one farthest from the median. */
 static double deviation_of_rest(const double *values, size_t n)
 {
-	double *rest = xmalloc(n * sizeof(*rest)), median = log(series_median(values, n)),
+	double *rest = xmalloc(n * sizeof(*rest)), median = log(median_of(values, n)),
 	       deviation;
 	size_t farthest = 0, count = 0;
 
@@ -84,7 +84,7 @@ struct launch_spread launch_spread_learn(const double *deviations, const size_t 
 		variances[count++] = deviations[i] * deviations[i] / chi_squared_ratio(own, 0);
 		dof += own;
 	}
-	common = count ? series_median(variances, count) : 0;
+	common = count ? median_of(variances, count) : 0;
 	free(variances);
 	if (count < FEWEST_FIGURES || !(assumed > 0))
 		return spread;

@@ -4,17 +4,11 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/stats.h"
 
 #define LEAST 4
 #define MOST_ORDERS 0x1p53 /* that doubles count exactly */
 #define MOST_EXACT_U 20000 /* pairs: milliseconds */
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 /*
  * Coefficients of prod_{i=1..m} (1 - x^(n+i)) / (1 - x^i): how many of the orders of m and n values have U = u.
@@ -94,9 +88,8 @@ bool shift_between(const double *a, size_t m, const double *b, size_t n, double 
 	for (size_t i = 0; i < m; i++)
 		for (size_t j = 0; j < n; j++)
 			differences[i * n + j] = b[j] - a[i];
-	qsort(differences, count, sizeof(*differences), ascending);
-	*shift = count % 2 ? differences[count / 2]
-			   : (differences[count / 2 - 1] + differences[count / 2]) / 2;
+	qsort(differences, count, sizeof(*differences), compare_doubles);
+	*shift = median_of_sorted(differences, count);
 	*low = *high = NAN;
 	if (m >= LEAST && n >= LEAST)
 		rank = interval_rank(m, n, tail);
@@ -133,9 +126,9 @@ bool shift_of_pairs(const double *differences, size_t n, double tail, double *sh
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = i; j < n; j++)
 			means[count++] = (differences[i] + differences[j]) / 2;
-	qsort(means, count, sizeof(*means), ascending);
+	qsort(means, count, sizeof(*means), compare_doubles);
 	*low = *high = NAN;
-	*shift = count % 2 ? means[count / 2] : (means[count / 2 - 1] + means[count / 2]) / 2;
+	*shift = median_of_sorted(means, count);
 	while (rank < count / 2 && signed_rank_probability(n, rank) <= tail)
 		rank++;
 	if (rank) {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/stats.h"
 #include "judge/judging.h"
 #include "judge/population/population_key.h"
 #include "judge/population/standing.h"
@@ -89,17 +90,10 @@ static void judge_case(struct comparing *c, size_t i)
 	decide(j, judging_add(j, i, LIKE_POPULATION), &found->standing, j->subjects[i]);
 }
 
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Of an even number the lower one of the two in the middle: of two devices one that is slow makes no slow node. */
 static double median(double *values, size_t n)
 {
-	qsort(values, n, sizeof(*values), ascending);
+	qsort(values, n, sizeof(*values), compare_doubles);
 	return values[(n - 1) / 2];
 }
 

@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "base/memory.h"
-#include "result/statistics.h"
+#include "base/stats.h"
 
 /* The first reading of a series comes early, so that a short one has one, but not before the device is busy. */
 #define FIRST_SHARE 0.25

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/stats.h"
 #include "base/text.h"
 #include "report/chart/chart.h"
 #include "report/view/format.h"
@@ -157,13 +158,6 @@ void view_compared_cases(const struct view *view, const char *suite, struct tree
 	matches_release(&matches);
 }
 
-static int number_order(const void *a, const void *b)
-{
-	double p = *(const double *)a, q = *(const double *)b;
-
-	return (p > q) - (p < q);
-}
-
 /* Median, lowest and highest ratio of one source over all rows of a suite that both have; a point of that name. */
 static void ratio_point(const struct matches *matches, size_t source, const char *name,
 			struct chart_series *series)
@@ -179,11 +173,11 @@ static void ratio_point(const struct matches *matches, size_t source, const char
 		if (isfinite(ratio))
 			ratios[count++] = ratio;
 	}
-	qsort(ratios, count, sizeof(*ratios), number_order);
+	qsort(ratios, count, sizeof(*ratios), compare_doubles);
 	point = chart_point_new(series, name);
 	point->n = count;
 	if (count) {
-		point->y = (ratios[(count - 1) / 2] + ratios[count / 2]) / 2;
+		point->y = median_of_sorted(ratios, count);
 		point->low = ratios[0];
 		point->high = ratios[count - 1];
 	}

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "result/statistics.h"
+#include "base/stats.h"
 #include "suites/parallel/modes/data_parallel.h"
 #include "suites/parallel/trainer/timeline.h"
 

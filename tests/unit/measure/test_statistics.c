@@ -9,15 +9,9 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
+#include "base/stats.h"
 #include "kernels/generator.h"
 #include "result/statistics.h"
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 /* Normal numbers by Box-Muller from the counter-based generator. */
 static double normal(uint64_t seed, uint64_t i)
@@ -34,12 +28,26 @@ static void quantiles_are_of_type_seven(void **state)
 	static const double x[] = { 1, 2, 4, 8, 16 };
 
 	(void)state;
-	assert_true(fabs(quantile_sorted(x, 5, 0.05) - 1.2) < 1e-12);
-	assert_true(quantile_sorted(x, 5, 0.25) == 2);
-	assert_true(quantile_sorted(x, 5, 0.5) == 4);
-	assert_true(quantile_sorted(x, 5, 0.75) == 8);
-	assert_true(fabs(quantile_sorted(x, 5, 0.95) - 14.4) < 1e-12);
-	assert_true(quantile_sorted(x, 1, 0.95) == 1);
+	assert_true(fabs(quantile(x, 5, 0.05) - 1.2) < 1e-12);
+	assert_true(quantile(x, 5, 0.25) == 2);
+	assert_true(quantile(x, 5, 0.5) == 4);
+	assert_true(quantile(x, 5, 0.75) == 8);
+	assert_true(fabs(quantile(x, 5, 0.95) - 14.4) < 1e-12);
+	assert_true(quantile(x, 1, 0.95) == 1);
+}
+
+static void median_of_even_counts_is_the_mean_of_the_middle_two(void **state)
+{
+	static const double x[] = { 8, 1, 16, 2, 4 }, infinite[] = { INFINITY, 1, INFINITY, INFINITY };
+
+	(void)state;
+	assert_true(median_of(x, 5) == 4);
+	assert_true(median_of(x, 4) == 5);
+	assert_true(median_of(x, 1) == 8);
+	assert_true(median_of(infinite, 4) == (double)INFINITY);
+	assert_true(isnan(median_of(x, 0)) && isnan(median_of_sorted(x, 0)));
+	/* The values stay in their order. */
+	assert_true(x[0] == 8 && x[4] == 4);
 }
 
 static void interval_interpolates_the_binomial_ranks(void **state)
@@ -92,7 +100,7 @@ static void interval_covers_the_median(void **state)
 
 		for (uint64_t i = 0; i < N; i++)
 			x[i] = normal(t + 1, i);
-		qsort(x, N, sizeof(x[0]), ascending);
+		qsort(x, N, sizeof(x[0]), compare_doubles);
 		assert_true(median_interval(x, N, 0, &low, &high));
 		covered += low <= 0 && high >= 0;
 	}
@@ -122,7 +130,7 @@ static void count_drifting(int n, double phi, double rise, int *found, int *cove
 		}
 		r1 = autocorrelation(x, (size_t)n);
 		memcpy(sorted, x, (size_t)n * sizeof(x[0]));
-		qsort(sorted, (size_t)n, sizeof(x[0]), ascending);
+		qsort(sorted, (size_t)n, sizeof(x[0]), compare_doubles);
 		statistics_compute(x, (size_t)n, 1, 0, NULL, &s);
 		if (median_interval(sorted, (size_t)n, r1, &low, &high)) {
 			assert_true(s.low == low && s.high == high);
@@ -227,6 +235,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(quantiles_are_of_type_seven),
+		cmocka_unit_test(median_of_even_counts_is_the_mean_of_the_middle_two),
 		cmocka_unit_test(interval_interpolates_the_binomial_ranks),
 		cmocka_unit_test(correlated_samples_widen_the_interval),
 		cmocka_unit_test(interval_covers_the_median),

@@ -9,9 +9,9 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
+#include "base/stats.h"
 #include "kernels/generator.h"
 #include "measure/settling.h"
-#include "result/statistics.h"
 #include "measure/stop_rule.h"
 #include "sample_noise.h"
 

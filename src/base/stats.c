@@ -1,0 +1,45 @@
+#include "base/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+int compare_doubles(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+double quantile(const double *sorted, size_t n, double p)
+{
+	double position = (double)(n - 1) * p;
+	size_t below = (size_t)position;
+
+	if (below + 1 >= n)
+		return sorted[n - 1];
+	return sorted[below] + (position - (double)below) * (sorted[below + 1] - sorted[below]);
+}
+
+double median_of_sorted(const double *sorted, size_t n)
+{
+	if (n == 0)
+		return NAN;
+	return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
+double median_of(const double *values, size_t n)
+{
+	double *sorted, median;
+
+	if (n == 0)
+		return NAN;
+	sorted = xmalloc(n * sizeof(*sorted));
+	memcpy(sorted, values, n * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), compare_doubles);
+	median = median_of_sorted(sorted, n);
+	free(sorted);
+	return median;
+}

@@ -1,0 +1,27 @@
+/* Order statistics of plain arrays. Intervals and noise of a series: result/statistics.h. */
+#ifndef GPUPROOF_BASE_STATS_H
+#define GPUPROOF_BASE_STATS_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* For qsort(): ascending doubles. */
+int compare_doubles(const void *a, const void *b);
+
+/* Type-7 quantile (R's default, Hyndman & Fan 1996) of `sorted`, n >= 1, 0 <= p <= 1. */
+double quantile(const double *sorted, size_t n, double p);
+
+/* Median of `sorted`: the mean of the two middle values where n is even. NaN when n == 0. */
+double median_of_sorted(const double *sorted, size_t n);
+
+/* Median of `values` (not sorted, not changed). NaN when n == 0. */
+double median_of(const double *values, size_t n);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
