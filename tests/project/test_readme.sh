@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# README.md and CONTRIBUTING.md tell the truth: the INI example is valid, commands, options and files exist.
+# README.md, the topic "tour" and CONTRIBUTING.md tell the truth: the INI example is valid, commands, options and files exist.
 set -euo pipefail
 program=$(realpath "$1")
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -15,21 +15,24 @@ sed -n '/^```ini$/,/^```$/p' "$top"/README.md | sed '/^```/d' >"$folder"/example
 [ -s "$folder"/example.ini ] || fail "README.md has no INI example"
 "$program" config validate "$folder"/example.ini
 
-# "gpuproof COMMAND ... --option" in the tour: both are in the command's help.
-grep -oE '^    gpuproof [a-z]+.*' "$top"/README.md | sed 's/#.*//' >"$folder"/tour
-[ "$(wc -l <"$folder"/tour)" -ge 10 ] || fail "README.md has no tour"
-while read -r _ command rest; do
-	help=$("$program" help "$command") || fail "README.md: there is no command $command"
-	for word in $rest; do
-		[[ $word != --* ]] || grep -qe "$word" <<<"$help" || fail "README.md: $command has no option $word"
-	done
-done <"$folder"/tour
+[ "$(wc -l <"$top"/README.md)" -le 150 ] || fail "README.md has more than 150 lines: what is more belongs into docs/topics"
 
-# The tour as it stands, line by line in one folder. Runs are planned with the config they name, and then carried out with a
+# The commands of both tours, and of "gpuproof COMMAND ... --option": both are in the command's help.
+grep -oE '^    gpuproof [a-z]+.*' "$top"/README.md | sed 's/ *#.*//; s/ *$//' >"$folder"/README.md
+grep -oE '^  gpuproof [a-z]+.*' "$top"/docs/topics/tour.txt | sed 's/ *#.*//; s/ *$//' >"$folder"/tour.txt
+[ "$(wc -l <"$folder"/README.md)" -ge 10 ] || fail "README.md has no tour"
+[ "$(wc -l <"$folder"/tour.txt)" -ge 30 ] || fail "tour.txt has no tour"
+while read -r _ command rest; do
+	help=$("$program" help "$command") || fail "the tour: there is no command $command"
+	for word in $rest; do
+		[[ $word != --* ]] || grep -qe "$word" <<<"$help" || fail "the tour: $command has no option $word"
+	done
+done < <(cat "$folder"/README.md "$folder"/tour.txt)
+
+# The tours as they stand, line by line in a folder each. Runs are planned with the config they name, and then carried out with a
 # tiny one in its place: what a line leaves, the next ones find. Files of others: another build, another tool's output.
-mkdir "$folder"/walk "$folder"/old
+mkdir "$folder"/old
 ln -s "$(realpath "$program")" "$folder"/old/gpuproof
-cp "$top"/tests/data/import/nvbandwidth.json "$folder"/walk/nvb.json
 cat >"$folder"/tiny.ini <<-INI
 	[run]
 	backend = host
@@ -49,7 +52,7 @@ gpuproof() { HOME=$folder XDG_DATA_HOME=$folder XDG_STATE_HOME=$folder "$program
 walk() { # the exit codes that are right, the line
 	local code=0
 	eval "$2" >"$folder"/said 2>&1 || code=$?
-	[[ " $1 " == *" $code "* ]] || fail "README.md: $2: exit $code: $(cat "$folder"/said)"
+	[[ " $1 " == *" $code "* ]] || fail "the tour: $2: exit $code: $(cat "$folder"/said)"
 }
 
 right_codes() { # command
@@ -60,21 +63,29 @@ right_codes() { # command
 	esac
 }
 
-cd "$folder"/walk
-while read -r line; do
-	read -r _ command config _ <<<"$line"
-	if [[ $command == run && $config != --* ]]; then
-		[[ $line != *"-o "* ]] || ! [ -e "$(sed 's/.*-o \([a-z]*\).*/\1/' <<<"$line")" ] ||
-			fail "README.md: $line: that folder has a run already"
-		walk "0 3" "${line/ --against ..\/old\/gpuproof/} --dry-run"
-		[[ $line == *burn.duration* ]] || walk "0 4" "${line/ run $config/ run ..\/tiny.ini} -q"
-	else
-		walk "$(right_codes "$command")" "$line"
-	fi
-done < <(sed 's/ *#.*//; s/ *$//' "$folder"/tour)
-for file in quick/report.html compare.html page.html trend.html junit.xml theirs.json mine/run.mustache mine.ini limits.ini; do
-	[ -s "$file" ] || fail "README.md: the tour left no $file"
-done
+follow() { # the document, then the files that its lines leave
+	local document=$1 line command config file
+	shift
+	mkdir "$folder/walk-$document"
+	cd "$folder/walk-$document"
+	cp "$top"/tests/data/import/nvbandwidth.json nvb.json
+	while read -r line; do
+		read -r _ command config _ <<<"$line"
+		if [[ $command == run && $config != --* ]]; then
+			[[ $line != *"-o "* ]] || ! [ -e "$(sed 's/.*-o \([a-z]*\).*/\1/' <<<"$line")" ] ||
+				fail "$document: $line: that folder has a run already"
+			walk "0 3" "${line/ --against ..\/old\/gpuproof/} --dry-run"
+			[[ $line == *burn.duration* ]] || walk "0 4" "${line/ run $config/ run ..\/tiny.ini} -q"
+		else
+			walk "$(right_codes "$command")" "$line"
+		fi
+	done <"$folder/$document"
+	for file; do
+		[ -s "$file" ] || fail "$document: the tour left no $file"
+	done
+}
+follow README.md quick/report.html page.html compare.html junit.xml mine.ini
+follow tour.txt quick/report.html compare.html page.html trend.html junit.xml theirs.json mine/run.mustache mine.ini limits.ini
 cd "$top"
 
 # Suites of the table, and no other, are those of the program.

@@ -112,7 +112,7 @@ awk 'length > 79 { print "help is wider than 79 columns: " $0; bad = 1 } END { e
 [ $? = 2 ] || fail "help accepts anything"
 "$program" help --man >"$folder/gpuproof.1"
 grep -q '^ *gpuproof run \\-\\-resume DIR' "$folder/gpuproof.1" || fail "the manual page lacks a form of run"
-grep -q '^ .*gpuproof run \\-\\-resume' "$folder/gpuproof.1" && fail "a form is indented in the manual page"
+grep -q '^ .*gpuproof run \\-\\-resume DIR' "$folder/gpuproof.1" && fail "a form is indented in the manual page"
 for word in baseline history ENVIRONMENT 'SYNOPSIS' EXAMPLES 'SEE ALSO'; do
 	grep -q "$word" "$folder/gpuproof.1" || fail "the manual page lacks $word"
 done
