@@ -36,7 +36,7 @@ struct mode {
 	bool recordable;     /* a step can be launched as a graph: setup->graph */
 	unsigned beside;     /* enum beside */
 	bool inputs_first;   /* a stage sends its input's gradient before it computes its weights': turns.h */
-	bool lodges;         /* backward comes to each layer once: lodging.h */
+	bool aliases_buffers; /* one backward pass per layer: buffer_alias.h */
 	bool runs_on;        /* the end of a step runs beside the beginning of the next */
 	bool overlaps;       /* knows setup->no_overlap */
 	bool replicated;     /* every rank ends a step with the same parameters, bit for bit */

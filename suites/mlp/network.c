@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "kernels/training/training.h"
-#include "suites/mlp/lodging.h"
+#include "suites/mlp/buffer_alias.h"
 #include "suites/mlp/turns.h"
 
 static enum status open_optimizer(struct network *n, struct error *err)
@@ -93,7 +93,7 @@ static enum status open_own(struct network *n, size_t l, struct error *err)
 			   &n->activations[l], err);
 }
 
-/* The logits' place is one of the transient buffers as well: it has the class that needs more. */
+/* The logits share memory with a transient buffer; the larger of the two gives the memory class. */
 static enum status open_logits_in_turn(struct network *n, struct error *err)
 {
 	size_t l = n->setup->layers;
@@ -110,8 +110,8 @@ static enum status open_logits_in_turn(struct network *n, struct error *err)
 	return STATUS_OK;
 }
 
-/* In the place of gradients that backward has not written yet. */
-static void open_passing(struct network *n, size_t l, uint64_t element)
+/* In the memory of gradients that backward writes later. */
+static void open_overwritten(struct network *n, size_t l, uint64_t element)
 {
 	n->activations[l] = network_element(n, n->gradients, element);
 	arena_share(n->arena, MEMORY_ACTIVATIONS, activation_bytes(n, l));
@@ -126,18 +126,19 @@ static enum status open_activations(struct network *n, struct error *err)
 		return err->status;
 	for (size_t l = n->share.first; l <= n->share.last; l++)
 		n->kept[l] = kept_rows(&n->share, l);
-	lodging_plan(n, at);
+	buffer_alias_plan(n, at);
 	for (size_t l = n->share.first; l <= n->share.last; l++) {
 		size_t buffer = segments_buffer(&n->segments, l);
 
 		n->activations[l] = shared[buffer];
-		n->passing[l] = at[l] != LODGING_NONE;
+		n->overwritten_in_backward[l] = at[l] != BUFFER_ALIAS_NONE;
 		if (shared[buffer])
 			n->kept[l] = n->step_rows;
-		else if (n->passing[l])
-			open_passing(n, l, at[l]);
-		else if ((l == n->setup->layers && lodging_possible(n) ? open_logits_in_turn(n, err)
-								      : open_own(n, l, err)) != STATUS_OK)
+		else if (n->overwritten_in_backward[l])
+			open_overwritten(n, l, at[l]);
+		else if ((l == n->setup->layers && buffer_alias_possible(n)
+				  ? open_logits_in_turn(n, err)
+				  : open_own(n, l, err)) != STATUS_OK)
 			return err->status;
 		n->masks[l] = n->activations[l];
 	}
@@ -166,7 +167,7 @@ static enum status open_transient(struct network *n, struct error *err)
 
 		if (columns == 0)
 			continue;
-		if (lodging_possible(n) && i == n->setup->layers % 2)
+		if (buffer_alias_possible(n) && i == n->setup->layers % 2)
 			n->transient[i] = n->activations[n->setup->layers];
 		else if (arena_alloc(n->arena, MEMORY_TRANSIENT, n->step_rows * columns * bytes,
 				     &n->transient[i], err) != STATUS_OK)

@@ -54,7 +54,7 @@ struct network {
 	 */
 	void *activations[SETUP_MAX_LAYERS + 1];
 	uint64_t kept[SETUP_MAX_LAYERS + 1];
-	bool passing[SETUP_MAX_LAYERS + 1]; /* backward writes something else over activations[l]: lodging.h */
+	bool overwritten_in_backward[SETUP_MAX_LAYERS + 1]; /* see buffer_alias.h */
 	/* All rows of activations[l] are also copied here as they are computed; NULL: they are not. */
 	void *record[SETUP_MAX_LAYERS + 1];
 	/*
@@ -66,7 +66,7 @@ struct network {
 	double *row_loss;
 	/*
 	 * Gradients of activations: two buffers of rows x network_inside(), used in turn, or more of them (turns.h)
-	 * unless `transient_in_turn`. Where outputs lodge, [layers % 2] is also activations[layers]: the first
+	 * unless `transient_in_turn`. With aliased buffers, [layers % 2] is also activations[layers]: the first
 	 * gradient, that of the logits, is there already.
 	 */
 	void *transient[NETWORK_MAX_TRANSIENT];
@@ -81,8 +81,8 @@ struct network {
 	void *transposed[SETUP_MAX_LAYERS];
 	bool transposed_in_turn;
 	/*
-	 * Where the layer's bias' gradient is added up; NULL: in its place. For modes that still need activations
-	 * lodging there: they copy it when these have been used.
+	 * Temporary buffer of the layer's bias gradient; NULL: computed in its final place. For modes that still need
+	 * the activations that alias it: they copy it after the last use of these.
 	 */
 	void *bias_sums[SETUP_MAX_LAYERS];
 	enum fusion fusions[SETUP_MAX_LAYERS]; /* of each layer's forward product */

@@ -49,14 +49,14 @@ static enum status compare(struct trainer *trainer, struct training *training, s
 			     "a step that keeps everything", check, err);
 }
 
-/* Outputs that lodge where gradients come are not there any more after a step (lodging.h): copies are. */
+/* Outputs that alias gradients are overwritten by a step (buffer_alias.h), so they are recorded. */
 static enum status record_outputs(struct trainer *trainer, struct error *err)
 {
 	struct network *n = &trainer->network;
 	const struct setup *setup = trainer->setup;
 
 	for (size_t l = 1; l < setup->layers; l++)
-		if (n->passing[l] &&
+		if (n->overwritten_in_backward[l] &&
 		    arena_alloc(&trainer->arena, MEMORY_VERIFICATION,
 				setup->batch * setup->widths[l] * precision_bytes(setup->precision),
 				&n->record[l], err) != STATUS_OK)

@@ -1,6 +1,6 @@
 /*
- * What the mode `tensor` holds besides the network, and where it lies: transposed copies and the
- * gradients between the layers of a pair lodge in memory that is done with (lodging.h).
+ * State of the mode `tensor` in addition to the network. Transposed copies and the gradients between the layers of a
+ * pair reuse buffers that are dead by then (buffer_alias.h).
  */
 #ifndef GPUPROOF_SUITES_PARALLEL_MODES_TENSOR_H
 #define GPUPROOF_SUITES_PARALLEL_MODES_TENSOR_H
@@ -12,7 +12,7 @@
 struct tensor {
 	void *part;          /* gradients of the part between the layers of a pair */
 	bool in_place;       /* a pair's gradient of its inputs replaces that of its outputs */
-	bool part_lodged;    /* `part` has the transposed copies, the part lies in what is done with */
+	bool part_aliased; /* the transposed copies occupy `part`, and the gradients reuse a dead buffer */
 	struct event *ready; /* summands that the communication stream may add up */
 	struct event *summed[TENSOR_CHUNKS_MAX];
 	uint64_t chunks;
@@ -23,15 +23,15 @@ size_t tensor_paired(const struct trainer *t);
 
 /* Bytes of the gradients between the layers of the widest pair. */
 uint64_t tensor_part_bytes(const struct setup *setup);
-/* Bytes of all that the mode allocates besides the network. */
+/* Bytes that the mode allocates in addition to the network. */
 uint64_t tensor_buffers(const struct setup *setup, int rank);
-/* Where biases' gradients wait, if anything lodges in their place. */
+/* Allocates temporary buffers for bias gradients, if other buffers alias their memory. */
 enum status tensor_open_bias_sums(struct trainer *t, struct error *err);
-/* Enqueues: the gradient of the bias of layer `l`, if it waited, goes to its place. */
+/* Enqueues the copy of the bias gradient of layer `l` from its temporary buffer, if it has one. */
 enum status tensor_place_bias_sum(struct trainer *t, size_t l, struct error *err);
 /* The gradients between the layers of the pair that begins with layer `first`. */
 void *tensor_part(const struct trainer *t, size_t first);
-/* Once the routes are chosen: transposed copies take the place of what they make unnecessary. */
+/* Call when the wgrad layouts are chosen: transposed copies replace buffers that they make unnecessary. */
 void tensor_settled(struct trainer *t);
 
 #endif

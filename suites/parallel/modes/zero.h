@@ -37,7 +37,7 @@ double zero_wire_bytes(const struct setup *setup);
 		.summary = summary_,                                                               \
 		.bucketed = true,                                                                  \
 		.beside = BESIDE_FORWARD | BESIDE_BACKWARD,                                        \
-		.lodges = true,                                                                    \
+		.aliases_buffers = true,                                                           \
 		.runs_on = true,                                                                   \
 		.replicated = true,                                                                \
 		.accumulates = (stage_) == 1,                                                      \

@@ -1,6 +1,6 @@
 #include "suites/parallel/trainer/trainer.h"
 
-#include "suites/mlp/lodging.h"
+#include "suites/mlp/buffer_alias.h"
 #include "suites/mlp/gemm/routes.h"
 #include "suites/parallel/trainer/scaler.h"
 #include "suites/parallel/trainer/timeline.h"
@@ -46,7 +46,7 @@ static enum status settle(struct trainer *t, struct error *err)
 	if (status != STATUS_OK)
 		return status;
 	routes_agree(&t->network, t->team->world);
-	lodging_transposed(&t->network);
+	buffer_alias_transposed(&t->network);
 	if (t->mode->settled)
 		t->mode->settled(t);
 	return STATUS_OK;

@@ -23,7 +23,7 @@ static enum status allocate_record(struct trainer *t, struct collection *c, stru
 	size_t bytes = precision_bytes(t->setup->precision);
 
 	for (size_t l = n->share.first + 1; l <= n->share.last && l < t->setup->layers; l++)
-		if ((n->kept[l] < n->share.rows || n->passing[l] ||
+		if ((n->kept[l] < n->share.rows || n->overwritten_in_backward[l] ||
 		     segments_buffer(&n->segments, l) > 0) &&
 		    arena_alloc(&c->arena, MEMORY_VERIFICATION,
 				n->share.rows * share_width(t->setup, &n->share, l) * bytes,

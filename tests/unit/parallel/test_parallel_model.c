@@ -218,7 +218,7 @@ static void shrinking_keeps_the_structure(void **state)
 	big.microbatches = 8;
 	assert_false(setup_shrink(&big, 1e9, &small));
 	assert_true(setup_flops(&small) <= 1e9 && setup_flops(&small) > 0.3e9);
-	/* Tensors without gaps stay so: their activations lodge among the gradients here as well. */
+	/* Tensors without gaps stay so: their activations alias the gradients here as well. */
 	assert_int_equal(small.widths[3] % (MODEL_ALIGN * 4), 0);
 	assert_int_equal(small.layers, 8);
 	assert_int_equal(small.batch % (4 * 8), 0);

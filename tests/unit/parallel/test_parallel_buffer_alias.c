@@ -1,20 +1,23 @@
 /*
- * Activations that lie where gradients are going to be: models without gaps between their tensors lodge all that
- * fits and compute what the reference computes, in every mode that does so, also from transposed copies; models
- * with gaps lodge nothing, and the gaps stay zero.
+ * Activations that alias gradients: models without gaps between their tensors alias all that fits and compute what the
+ * reference computes, in every mode that aliases buffers, also with transposed copies; models with gaps alias nothing,
+ * and the gaps stay zero.
  */
 #include "parallel_setups.h"
 #include "suites/parallel/modes/modes.h"
 #include "suites/parallel/classes.h"
 #include "suites/parallel/footprint.h"
-#include "suites/mlp/lodging.h"
+#include "suites/mlp/buffer_alias.h"
 
 #include "base/memory.h"
 
-static const char *const lodgers[] = { "single", "ddp", "zero1", "zero2", "zero3", "tensor" };
+static const char *const aliasing_modes[] = {
+	"single", "ddp", "zero1", "zero2", "zero3", "tensor"
+};
 
 /* Every tensor of every part ends at a multiple of MODEL_ALIGN. */
-static struct setup even(const char *mode, size_t layers, enum precision precision, enum route route)
+static struct setup even(const char *mode, size_t layers, enum precision precision,
+			 enum route route)
 {
 	bool alone = strcmp(mode, "single") == 0;
 	struct setup s = tiny(mode, alone ? 1 : 2, precision);
@@ -33,8 +36,9 @@ static struct setup even(const char *mode, size_t layers, enum precision precisi
 
 struct expected {
 	struct setup setup;
-	uint64_t transient, shared; /* bytes at the rank: of gradients of activations; of two classes in turn */
-	size_t passing;             /* of activations that backward overwrites */
+	uint64_t transient,
+		shared; /* bytes at the rank: of gradients of activations; of two classes in turn */
+	size_t overwritten; /* of activations that backward overwrites */
 };
 
 static enum status run_counted(struct device *device, struct world *world, void *context,
@@ -43,23 +47,24 @@ static enum status run_counted(struct device *device, struct world *world, void 
 	const struct expected *e = context;
 	struct trainer t = { 0 };
 	struct team team;
-	size_t passing = 0;
+	size_t overwritten = 0;
 	uint64_t all = 0;
 
 	if (team_open(&team, device, world, err) == STATUS_OK &&
 	    trainer_open(&t, &e->setup, &team, err) == STATUS_OK) {
 		for (size_t l = 0; l <= e->setup.layers; l++)
-			passing += t.network.passing[l];
+			overwritten += t.network.overwritten_in_backward[l];
 		all = classes_total(t.arena.bytes);
 		/* With copies the first step needs more than those that follow. */
 		if (e->setup.weight_gradient == ROUTE_DIRECT ? footprint(&e->setup) != all
 							     : footprint(&e->setup) <= all)
 			error_set(err, STATUS_MISMATCH, "%llu B planned, %llu B taken",
-				  (unsigned long long)footprint(&e->setup), (unsigned long long)all);
-		if (passing != e->passing || t.arena.bytes[MEMORY_SHARED] != e->shared ||
+				  (unsigned long long)footprint(&e->setup),
+				  (unsigned long long)all);
+		if (overwritten != e->overwritten || t.arena.bytes[MEMORY_SHARED] != e->shared ||
 		    t.arena.bytes[MEMORY_TRANSIENT] != e->transient)
 			error_set(err, STATUS_MISMATCH, "%zu pass, %llu B shared, %llu B transient",
-				  passing, (unsigned long long)t.arena.bytes[MEMORY_SHARED],
+				  overwritten, (unsigned long long)t.arena.bytes[MEMORY_SHARED],
 				  (unsigned long long)t.arena.bytes[MEMORY_TRANSIENT]);
 	}
 	trainer_close(&t);
@@ -71,21 +76,23 @@ static void expect_counts(const struct expected *e, const char *what)
 {
 	struct expected own = *e;
 
-	assert_ranks(run_ranks(own.setup.ranks, run_counted, &own), own.setup.ranks, STATUS_OK, what);
+	assert_ranks(run_ranks(own.setup.ranks, run_counted, &own), own.setup.ranks, STATUS_OK,
+		     what);
 }
 
-static void lodgers_compute_what_others_do(void **state)
+static void aliased_buffers_change_no_result(void **state)
 {
 	static const enum route routes[] = { ROUTE_DIRECT, ROUTE_TRANSPOSED };
 
 	(void)state;
-	for (size_t m = 0; m < ARRAY_SIZE(lodgers); m++)
+	for (size_t m = 0; m < ARRAY_SIZE(aliasing_modes); m++)
 		for (size_t r = 0; r < ARRAY_SIZE(routes); r++)
 			for (size_t layers = 4; layers <= 5; layers++) {
-				struct setup s = even(lodgers[m], layers, PRECISION_FP32, routes[r]);
+				struct setup s =
+					even(aliasing_modes[m], layers, PRECISION_FP32, routes[r]);
 
-				assert_ranks(run_ranks(s.ranks, run_reference, &s), s.ranks, STATUS_OK,
-					     lodgers[m]);
+				assert_ranks(run_ranks(s.ranks, run_reference, &s), s.ranks,
+					     STATUS_OK, aliasing_modes[m]);
 			}
 }
 
@@ -116,8 +123,9 @@ static void tensor_needs_no_more_for_copies(void **state)
 
 	(void)state;
 	for (enum route route = ROUTE_DIRECT; route <= ROUTE_TRANSPOSED; route++) {
-		struct expected e = { even("tensor", 4, PRECISION_FP32, route), 2 * one + one / 2 + biases,
-				      one / 2 + one + one / 2 + one, 3 };
+		struct expected e = { even("tensor", 4, PRECISION_FP32, route),
+				      2 * one + one / 2 + biases, one / 2 + one + one / 2 + one,
+				      3 };
 
 		expect_counts(&e, route_names[route]);
 	}
@@ -129,15 +137,15 @@ static void biases_below_outputs_wait(void **state)
 	static const uint64_t batches[] = { 96, 128, 160, 256 };
 
 	(void)state;
-	for (size_t m = 0; m < ARRAY_SIZE(lodgers); m++)
+	for (size_t m = 0; m < ARRAY_SIZE(aliasing_modes); m++)
 		for (size_t b = 0; b < ARRAY_SIZE(batches); b++)
 			for (int transposed = 0; transposed < 2; transposed++) {
-				struct setup s = even(lodgers[m], 5 + b % 2, PRECISION_FP32,
+				struct setup s = even(aliasing_modes[m], 5 + b % 2, PRECISION_FP32,
 						      transposed ? ROUTE_TRANSPOSED : ROUTE_DIRECT);
 
 				s.batch = batches[b];
-				assert_ranks(run_ranks(s.ranks, run_reference, &s), s.ranks, STATUS_OK,
-					     lodgers[m]);
+				assert_ranks(run_ranks(s.ranks, run_reference, &s), s.ranks,
+					     STATUS_OK, aliasing_modes[m]);
 			}
 }
 
@@ -161,18 +169,21 @@ static void what_does_not_fit_has_its_own(void **state)
 {
 	const uint64_t one = 64 * 6 * 128 * 4;
 	/* 384 rows take three layers' gradients: the last outputs lie in those of layers 2, 1 and 0. */
-	struct expected e = { even("single", 4, PRECISION_FP32, ROUTE_DIRECT), 2 * one, one + one, 1 };
+	struct expected e = { even("single", 4, PRECISION_FP32, ROUTE_DIRECT), 2 * one, one + one,
+			      1 };
 
 	(void)state;
 	e.setup.batch = 64 * 6;
 	expect_counts(&e, "rows");
 }
 
-static void gaps_and_second_passes_lodge_nothing(void **state)
+static void gaps_and_second_passes_alias_nothing(void **state)
 {
 	/* Only the logits, which are narrower than a gradient between layers, lie where one of these will be. */
-	struct expected uneven = { tiny("single", 1, PRECISION_FP32), 2 * 64 * 52 * 4, 64 * 10 * 4, 0 };
-	struct expected twice = { even("single", 4, PRECISION_FP32, ROUTE_DIRECT), 2 * 32 * 128 * 4, 0, 0 };
+	struct expected uneven = { tiny("single", 1, PRECISION_FP32), 2 * 64 * 52 * 4, 64 * 10 * 4,
+				   0 };
+	struct expected twice = { even("single", 4, PRECISION_FP32, ROUTE_DIRECT), 2 * 32 * 128 * 4,
+				  0, 0 };
 
 	(void)state;
 	expect_counts(&uneven, "gaps");
@@ -185,7 +196,7 @@ static void rows_at_once(const struct setup *s, int rank, uint64_t *rows, uint64
 {
 	const char *mode = s->mode->name;
 	uint64_t behind = (uint64_t)(s->ranks - rank), part = s->batch / s->microbatches;
-	uint64_t flight = strcmp(mode, "1f1b") == 0	    ? behind
+	uint64_t flight = strcmp(mode, "1f1b") == 0         ? behind
 			  : strcmp(mode, "1f1b_eager") == 0 ? 2 * behind - 1
 							    : s->microbatches;
 
@@ -209,11 +220,13 @@ static void rows_at_once(const struct setup *s, int rank, uint64_t *rows, uint64
 static uint64_t activations_of(const struct setup *s, int rank, const struct share *share)
 {
 	uint64_t rows, received, elements = 0, losses = 8 * s->batch;
-	bool cut = strcmp(s->mode->name, "tensor") == 0, server = strcmp(s->mode->name, "dp_naive") == 0;
+	bool cut = strcmp(s->mode->name, "tensor") == 0,
+	     server = strcmp(s->mode->name, "dp_naive") == 0;
 
 	rows_at_once(s, rank, &rows, &received);
 	for (size_t l = share->first + 1; l <= share->last; l++)
-		elements += rows * s->widths[l] / (cut && l % 2 && l < s->layers ? (uint64_t)s->ranks : 1);
+		elements += rows * s->widths[l] /
+			    (cut && l % 2 && l < s->layers ? (uint64_t)s->ranks : 1);
 	elements += received * s->widths[share->first];
 	if (server && s->loss_on_server)
 		return (elements + (rank == 0 ? s->batch * s->widths[s->layers] : 0)) *
@@ -229,7 +242,8 @@ static uint64_t activations_of(const struct setup *s, int rank, const struct sha
 /* And the total has what two classes use in turn once: it is what was allocated. */
 static enum status expect_formula(struct trainer *t, struct error *err)
 {
-	uint64_t expected = activations_of(t->setup, t->team->world->rank, &t->network.share), taken = 0;
+	uint64_t expected = activations_of(t->setup, t->team->world->rank, &t->network.share),
+		 taken = 0;
 	const uint64_t *bytes = t->arena.bytes;
 
 	/* Workspaces of libraries are no blocks of the arena's. */
@@ -240,9 +254,11 @@ static enum status expect_formula(struct trainer *t, struct error *err)
 				 (unsigned long long)bytes[MEMORY_ACTIVATIONS],
 				 (unsigned long long)expected);
 	if (classes_total(bytes) - bytes[MEMORY_WORKSPACE] != taken)
-		return error_set(err, STATUS_MISMATCH, "%llu B in classes, %llu B of workspace, %llu B allocated",
+		return error_set(err, STATUS_MISMATCH,
+				 "%llu B in classes, %llu B of workspace, %llu B allocated",
 				 (unsigned long long)classes_total(bytes),
-				 (unsigned long long)bytes[MEMORY_WORKSPACE], (unsigned long long)taken);
+				 (unsigned long long)bytes[MEMORY_WORKSPACE],
+				 (unsigned long long)taken);
 	return STATUS_OK;
 }
 
@@ -282,13 +298,13 @@ static void activations_are_one_formula_in_every_mode(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lodgers_compute_what_others_do),
+		cmocka_unit_test(aliased_buffers_change_no_result),
 		cmocka_unit_test(what_fits_costs_nothing),
 		cmocka_unit_test(tensor_needs_no_more_for_copies),
 		cmocka_unit_test(biases_below_outputs_wait),
 		cmocka_unit_test(a_square_model_in_chunks),
 		cmocka_unit_test(what_does_not_fit_has_its_own),
-		cmocka_unit_test(gaps_and_second_passes_lodge_nothing),
+		cmocka_unit_test(gaps_and_second_passes_alias_nothing),
 		cmocka_unit_test(activations_are_one_formula_in_every_mode),
 	};
 

@@ -1,4 +1,4 @@
-#include "suites/mlp/lodging.h"
+#include "suites/mlp/buffer_alias.h"
 #include "suites/parallel/modes/tensor.h"
 
 size_t tensor_paired(const struct trainer *t)
@@ -35,27 +35,27 @@ uint64_t tensor_buffers(const struct setup *setup, int rank)
 	return tensor_part_bytes(setup) + bias_bytes(setup, 0) + bias_bytes(setup, 1);
 }
 
-static bool any_lodges(const struct network *n)
+static bool any_alias(const struct network *n)
 {
 	for (size_t l = 0; l <= n->setup->layers; l++)
-		if (n->passing[l])
+		if (n->overwritten_in_backward[l])
 			return true;
 	return false;
 }
 
 /*
- * Biases' gradients are there before the last chunk has used the masks and the gradients of weights the inputs,
- * which may lodge in their place: so they wait beside it. One for even, one for odd layers.
+ * Bias gradients are complete before the last chunk has read the masks and before the wgrad GEMM has read the inputs,
+ * either of which may alias their memory: so they need temporary buffers. One for even, one for odd layers.
  */
 enum status tensor_open_bias_sums(struct trainer *t, struct error *err)
 {
 	struct network *n = &t->network;
 
-	for (size_t parity = 0; parity < 2 && any_lodges(n); parity++) {
+	for (size_t parity = 0; parity < 2 && any_alias(n); parity++) {
 		void *sums;
 
-		if (arena_alloc(&t->arena, MEMORY_TRANSIENT, bias_bytes(t->setup, parity), &sums, err) !=
-		    STATUS_OK)
+		if (arena_alloc(&t->arena, MEMORY_TRANSIENT, bias_bytes(t->setup, parity), &sums,
+				err) != STATUS_OK)
 			return err->status;
 		for (size_t l = parity; l < tensor_paired(t); l += 2)
 			n->bias_sums[l] = sums;
@@ -69,23 +69,24 @@ enum status tensor_place_bias_sum(struct trainer *t, size_t l, struct error *err
 
 	if (!n->bias_sums[l])
 		return STATUS_OK;
-	return backend_copy(t->team->streams[STREAM_COMPUTE], network_bias(n, l, n->layer_gradients[l]),
-			    n->bias_sums[l],
+	return backend_copy(t->team->streams[STREAM_COMPUTE],
+			    network_bias(n, l, n->layer_gradients[l]), n->bias_sums[l],
 			    n->local.layer[l].out * precision_bytes(t->setup->precision), err);
 }
 
 /*
- * Where the gradients between the layers of the pair are: lodged, in the outputs of the pair, whose masks are used
- * chunk by chunk before, or where the last layer's gradients will be.
+ * The gradients between the layers of the pair. If aliased: in the outputs of the pair, whose masks are read chunk by
+ * chunk before, or in the memory of the last layer's gradients.
  */
 void *tensor_part(const struct trainer *t, size_t first)
 {
 	const struct tensor *s = t->state;
 	const struct network *n = &t->network;
 
-	if (!s->part_lodged)
+	if (!s->part_aliased)
 		return s->part;
-	return first + 2 < t->setup->layers ? n->activations[first + 2] : n->layer_gradients[first + 1];
+	return first + 2 < t->setup->layers ? n->activations[first + 2]
+					    : n->layer_gradients[first + 1];
 }
 
 static bool all_transposed(const struct trainer *t, size_t parity)
@@ -96,7 +97,7 @@ static bool all_transposed(const struct trainer *t, size_t parity)
 	return true;
 }
 
-/* The copy has all that is still wanted of the gradient of the outputs once that of the part is there. */
+/* Once the gradient of the part is computed, the transposed copy replaces the gradient of the outputs. */
 static bool fits_in_place(const struct trainer *t)
 {
 	const struct network *n = &t->network;
@@ -120,10 +121,10 @@ static bool fits_part(const struct trainer *t)
 						 : t->setup->batch > second->out)
 			return false;
 	}
-	/* A whole layer behind the pairs has a copy as well, larger than that of a part. */
+	/* A whole layer after the pairs has a copy as well, larger than that of a part. */
 	if (tensor_paired(t) < t->setup->layers && n->routes[tensor_paired(t)] == ROUTE_TRANSPOSED)
 		return false;
-	return all_transposed(t, 0) && any_lodges(n);
+	return all_transposed(t, 0) && any_alias(n);
 }
 
 void tensor_settled(struct trainer *t)
@@ -132,18 +133,19 @@ void tensor_settled(struct trainer *t)
 	struct network *n = &t->network;
 	size_t logits = t->setup->layers % 2;
 
-	if (!lodging_possible(n))
+	if (!buffer_alias_possible(n))
 		return;
 	if (fits_in_place(t)) {
 		arena_free(&t->arena, n->transposed[1]);
-		n->transposed[1] = n->transient[tensor_paired(t) < t->setup->layers ? logits : 1 - logits];
+		n->transposed[1] =
+			n->transient[tensor_paired(t) < t->setup->layers ? logits : 1 - logits];
 		s->in_place = true;
 	}
 	if (fits_part(t)) {
 		arena_free(&t->arena, n->transposed[0]);
 		n->transposed[0] = s->part;
-		s->part_lodged = true;
+		s->part_aliased = true;
 		for (size_t l = 2; l < t->setup->layers; l += 2)
-			n->passing[l] = true;
+			n->overwritten_in_backward[l] = true;
 	}
 }

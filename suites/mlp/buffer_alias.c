@@ -1,10 +1,10 @@
-#include "suites/mlp/lodging.h"
+#include "suites/mlp/buffer_alias.h"
 
 #include "suites/mlp/mode.h"
 
-bool lodging_possible(const struct network *n)
+bool buffer_alias_possible(const struct network *n)
 {
-	return n->setup->mode->lodges && setup_accumulate(n->setup) == 1 &&
+	return n->setup->mode->aliases_buffers && setup_accumulate(n->setup) == 1 &&
 	       n->segments.count == 0 && n->share.first == 0 && n->share.last == n->setup->layers;
 }
 
@@ -14,14 +14,14 @@ static bool has_gaps(const struct model_layer *layer)
 	       layer->bias + layer->out != layer->end;
 }
 
-/* A range of the array of gradients, all of it written when backward has come to `layer`. */
+/* A range of the array of gradients that backward of `layer` completes. */
 struct slot {
 	uint64_t first, end;
 	size_t layer;
 	bool gaps;
 };
 
-/* All gradients are there: each layer's are a slot, the last layer's first. */
+/* If this rank keeps all gradients: one slot per layer, the last layer first. */
 static size_t slots_of_layers(const struct network *n, struct slot *slots)
 {
 	size_t count = 0;
@@ -34,7 +34,7 @@ static size_t slots_of_layers(const struct network *n, struct slot *slots)
 	return count;
 }
 
-/* Slices of the sums: each is written when the lowest of its layers has been added up. */
+/* If it keeps shards of the sums: each is complete when its lowest layer has been reduced. */
 static size_t slots_of_slices(const struct network *n, struct slot *slots)
 {
 	uint64_t shards = n->setup->shards;
@@ -58,7 +58,7 @@ static size_t slots_of_slices(const struct network *n, struct slot *slots)
 	return count;
 }
 
-/* The end of what is contiguous and without gaps from slot `i` on. */
+/* The end of the contiguous range without gaps that begins with slot `i`. */
 static uint64_t run_end(const struct slot *slots, size_t count, size_t i)
 {
 	uint64_t end = slots[i].end;
@@ -68,7 +68,7 @@ static uint64_t run_end(const struct slot *slots, size_t count, size_t i)
 	return end;
 }
 
-/* The first place behind `from`, in slots of layer `below` and lower. */
+/* The first position from `from` on with room for `elements`, in slots of layer `below` and lower. */
 static uint64_t place(const struct slot *slots, size_t count, uint64_t from, size_t below,
 		      uint64_t elements)
 {
@@ -79,11 +79,11 @@ static uint64_t place(const struct slot *slots, size_t count, uint64_t from, siz
 		    at + elements <= run_end(slots, count, i))
 			return at;
 	}
-	return LODGING_NONE;
+	return BUFFER_ALIAS_NONE;
 }
 
-/* The latest outputs first, each as far behind as it may: what is used longest finds room behind it. */
-void lodging_plan(const struct network *n, uint64_t at[SETUP_MAX_LAYERS + 1])
+/* Latest outputs first, each at the first position possible: outputs with longer lifetimes come after it. */
+void buffer_alias_plan(const struct network *n, uint64_t at[SETUP_MAX_LAYERS + 1])
 {
 	bool whole = n->holding.gradients == n->local.elements;
 	struct slot slots[SETUP_MAX_LAYERS];
@@ -91,23 +91,23 @@ void lodging_plan(const struct network *n, uint64_t at[SETUP_MAX_LAYERS + 1])
 	uint64_t from = 0;
 
 	for (size_t l = 0; l <= SETUP_MAX_LAYERS; l++)
-		at[l] = LODGING_NONE;
-	if (lodging_possible(n))
+		at[l] = BUFFER_ALIAS_NONE;
+	if (buffer_alias_possible(n))
 		count = whole ? slots_of_layers(n, slots) : slots_of_slices(n, slots);
 	for (size_t l = n->share.last; --l > n->share.first && count > 0;) {
 		uint64_t elements = n->kept[l] * share_width(n->setup, &n->share, l);
 
 		at[l] = place(slots, count, from, l - 1, elements);
-		if (at[l] != LODGING_NONE)
+		if (at[l] != BUFFER_ALIAS_NONE)
 			from = (at[l] + elements + MODEL_ALIGN - 1) / MODEL_ALIGN * MODEL_ALIGN;
 	}
 }
 
-void lodging_transposed(struct network *n)
+void buffer_alias_transposed(struct network *n)
 {
 	uint64_t room = network_inside(n);
 
-	if (!n->transposed[0] || !lodging_possible(n) || n->share.parts > 1)
+	if (!n->transposed[0] || !buffer_alias_possible(n) || n->share.parts > 1)
 		return;
 	for (size_t l = n->share.first; l < n->share.last; l++)
 		if (n->routes[l] == ROUTE_TRANSPOSED && n->local.layer[l].out > room)
