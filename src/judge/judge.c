@@ -342,7 +342,7 @@ static void judge_limit(struct judging *j)
 	if (!isnan(j->limit->population))
 		judge_population(j);
 	if (!isnan(j->limit->sisters))
-		judge_sisters(j);
+		judge_identical(j);
 	for (size_t i = 0; i < j->count; i++)
 		observation_release(&j->observations[i]);
 	free(j->observations);
@@ -442,7 +442,7 @@ bool judge_wants_more(const struct verdicts *verdicts, const char *case_id)
 		if (strcmp(check->case_id, case_id) == 0)
 			return true;
 		/* A check without devices in its case is about all that the node has. */
-		if ((check->comparison == LIKE_SISTERS || !strchr(check->case_id, '@')) &&
+		if ((check->comparison == LIKE_IDENTICAL || !strchr(check->case_id, '@')) &&
 		    point_length(check->case_id) == length &&
 		    strncmp(check->case_id, case_id, length) == 0)
 			return true;

@@ -21,7 +21,7 @@ struct judging {
 
 /* selection.c: fills subjects and observations of `limit`; those of identical devices share their launches' spread. */
 void judging_select(struct judging *j);
-/* sisters.c: one case on two identical devices. */
+/* outliers.c: one case on two identical devices. */
 bool subjects_alike(const struct subject *a, const struct subject *b);
 
 /* A check of `limit` on a case, with everything but bound and verdict filled in. */
@@ -37,8 +37,8 @@ enum verdict judge_bound(const struct check *check, const struct observation *o,
 /* Adds to the reason that the launches scatter by more than the limit takes for granted, where they do. */
 void judging_say_spread(struct check *check, const struct observation *o, const struct limit *limit);
 
-/* sisters.c */
-void judge_sisters(const struct judging *j);
+/* outliers.c */
+void judge_identical(const struct judging *j);
 
 /* two_clocks.c: whether the power limit set in among the case's samples, which nothing had heated the device before. */
 bool judge_saw_two_clocks(const struct judge_input *input, const struct subject *subject);

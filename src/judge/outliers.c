@@ -14,7 +14,7 @@
 #include "base/stats.h"
 #include "judge/judging.h"
 
-#define MOST_SISTERS 1024
+#define MOST_IDENTICAL 1024
 #define MAD_TO_SIGMA 1.4826
 #define MEDIAN_TO_MEAN 1.2533 /* standard error of a median over that of a mean, normal data */
 
@@ -38,9 +38,9 @@ bool subjects_alike(const struct subject *a, const struct subject *b)
 
 struct group {
 	const struct judging *j;
-	size_t members[MOST_SISTERS]; /* indices into j->subjects that have a value */
-	double logs[MOST_SISTERS];    /* turned so that more is better */
-	double halves[MOST_SISTERS];  /* of their intervals */
+	size_t members[MOST_IDENTICAL]; /* indices into j->subjects that have a value */
+	double logs[MOST_IDENTICAL];    /* negated where lower is better */
+	double halves[MOST_IDENTICAL];  /* of their intervals */
 	size_t count;
 	double deviation; /* robust, of all members */
 };
@@ -63,7 +63,7 @@ static void collect_group(struct group *g, size_t first, bool *seen)
 			continue;
 		seen[i] = true;
 		if (j->observations[i].verdict != VERDICT_PASS ||
-		    !(j->observations[i].estimate.value > 0) || g->count == MOST_SISTERS)
+		    !(j->observations[i].estimate.value > 0) || g->count == MOST_IDENTICAL)
 			continue;
 		g->members[g->count] = i;
 		g->halves[g->count] = j->observations[i].estimate.half;
@@ -98,7 +98,7 @@ static double median_of_others(const struct group *g, const double *values, size
 
 static struct check *add_check(const struct judging *j, size_t i)
 {
-	struct check *check = judging_add(j, i, LIKE_SISTERS);
+	struct check *check = judging_add(j, i, LIKE_IDENTICAL);
 
 	free(check->bound_text);
 	free(check->place);
@@ -108,9 +108,9 @@ static struct check *add_check(const struct judging *j, size_t i)
 }
 
 struct standing {
-	double others; /* their median, logarithm */
-	double behind; /* so much worse, logarithm */
-	double half;   /* of the interval of `behind` */
+	double others;  /* their median, logarithm */
+	double deficit; /* how much worse than that, logarithm */
+	double half;    /* of the interval of `deficit` */
 };
 
 static struct standing standing_of(const struct group *g, size_t member)
@@ -135,12 +135,12 @@ static enum verdict verdict_of(const struct group *g, const struct standing *s)
 {
 	double margin = -log(1 - g->j->limit->sisters), warn = -log(1 - g->j->limit->sisters_warn);
 
-	if (s->behind - s->half > fmax(margin, scatter(g)))
+	if (s->deficit - s->half > fmax(margin, scatter(g)))
 		return VERDICT_FAIL;
-	if (s->behind + s->half > margin)
+	if (s->deficit + s->half > margin)
 		return VERDICT_INCONCLUSIVE;
 	/* Not a number where the limit has no such margin. */
-	return s->behind - s->half > fmax(warn, scatter(g)) && !isnan(warn) ? VERDICT_WARN
+	return s->deficit - s->half > fmax(warn, scatter(g)) && !isnan(warn) ? VERDICT_WARN
 									    : VERDICT_PASS;
 }
 
@@ -149,7 +149,7 @@ static bool is_slow_by(const struct check *check, const char *case_id)
 {
 	bool warns = check->comparison == LIKE_POPULATION && check->verdict == VERDICT_WARN;
 
-	return (check->verdict == VERDICT_FAIL || warns) && check->comparison != LIKE_SISTERS &&
+	return (check->verdict == VERDICT_FAIL || warns) && check->comparison != LIKE_IDENTICAL &&
 	       strcmp(check->case_id, case_id) == 0;
 }
 
@@ -177,8 +177,8 @@ static char *words_of(const struct group *g, const struct standing *s, enum verd
 {
 	struct text out = TEXT_EMPTY;
 
-	text_addf(&out, "%.2f %% %s than ", fabs(100 * (1 - exp(-s->behind))),
-		  s->behind < 0 ? "better" : "worse");
+	text_addf(&out, "%.2f %% %s than ", fabs(100 * (1 - exp(-s->deficit))),
+		  s->deficit < 0 ? "better" : "worse");
 	if (g->count > 2) {
 		text_addf(&out, "the median of %zu identical devices", g->count - 1);
 	} else {
@@ -228,7 +228,7 @@ static void judge_group(struct group *g)
 		judge_member(g, i);
 }
 
-void judge_sisters(const struct judging *j)
+void judge_identical(const struct judging *j)
 {
 	bool *seen = xcalloc(j->count + 1, sizeof(*seen));
 	struct group *g = xcalloc(1, sizeof(*g));

@@ -58,19 +58,19 @@ static char *case_id(const struct plan *plan, const struct plan_case *c)
 	return text_detach(&id);
 }
 
-static bool are_sisters(const struct device_info *a, const struct device_info *b)
+static bool same_model(const struct device_info *a, const struct device_info *b)
 {
 	return strcmp(a->name, b->name) == 0 && strcmp(a->backend, b->backend) == 0 &&
 	       strcmp(a->module, b->module) == 0 && a->memory_bytes == b->memory_bytes;
 }
 
-/* [suite ...] sisters = one: what takes long and comes out the same is measured once. */
-static bool has_elder_sister(const struct plan *plan, size_t device)
+/* For [suite ...] sisters = one: only the first of several identical devices is measured. */
+static bool is_first_of_model(const struct plan *plan, size_t device)
 {
 	for (size_t i = 0; i < device; i++)
-		if (are_sisters(&plan->devices[i], &plan->devices[device]))
-			return true;
-	return false;
+		if (same_model(&plan->devices[i], &plan->devices[device]))
+			return false;
+	return true;
 }
 
 /* [suite ...] backend: sections for one kind of device let one config serve GPUs and CPUs. */
@@ -80,7 +80,7 @@ static bool is_wanted(const struct plan *plan, const struct plan_case *point, co
 	const char *backend = section_text(point->section, "backend");
 
 	if (device_count == 1 && strcmp(section_text(point->section, "sisters"), "one") == 0 &&
-	    has_elder_sister(plan, devices[0]))
+	    !is_first_of_model(plan, devices[0]))
 		return false;
 	if (strcmp(backend, "any") == 0)
 		return true;

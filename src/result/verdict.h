@@ -17,7 +17,7 @@ enum verdict {
 	VERDICT_PASS,
 	VERDICT_WARN, /* violates a limit of severity warn */
 	VERDICT_FAIL,
-	VERDICT_INCONCLUSIVE, /* the interval holds the limit: more launches may tell */
+	VERDICT_INCONCLUSIVE, /* the interval holds the limit: more launches may decide */
 	VERDICT_SKIP,         /* not measured, with the reason; never counts as passed */
 	VERDICT_ERROR, /* cannot be judged: missing, NaN, zero, another unit, no figure to compare with */
 	VERDICT_COUNT
@@ -27,7 +27,7 @@ const char *verdict_name(enum verdict verdict); /* "PASS", ... */
 enum check_kind {
 	AT_LEAST,
 	AT_MOST,
-	LIKE_SISTERS, /* `bound` is the worst value that the sisters allow */
+	LIKE_IDENTICAL, /* `bound` is the worst value that identical devices allow */
 	LIKE_POPULATION, /* `bound` is the worst value that good cards of the model allow */
 	NO_COMPARISON /* a finding about the run itself */
 };

@@ -776,7 +776,7 @@ static enum verdict read_beside_sisters(double first)
 	read_of(&r, first);
 	judge(&input, &v);
 	for (size_t i = v.count; i-- > 0;)
-		if (v.checks[i].comparison == LIKE_SISTERS &&
+		if (v.checks[i].comparison == LIKE_IDENTICAL &&
 		    strcmp(v.checks[i].devices, "cuda:0") == 0)
 			found = v.checks[i].verdict;
 	verdicts_release(&v);
@@ -821,7 +821,7 @@ static void a_power_limit_that_sets_in_by_chance_accuses_nobody(void **state)
 		r.setting_count = 1;
 		judge_by(BANDWIDTH "sisters = 10 %\n", &r, 1, NULL, &v);
 		for (size_t k = 0; k < v.count; k++)
-			if (v.checks[k].comparison == LIKE_SISTERS)
+			if (v.checks[k].comparison == LIKE_IDENTICAL)
 				assert_int_equal(v.checks[k].verdict,
 						 strcmp(v.checks[k].devices, "cuda:0") == 0
 							 ? VERDICT_PASS
