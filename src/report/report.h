@@ -21,7 +21,7 @@ struct report_options {
 	 * the first result's [report] section says; "": none.
 	 */
 	const char *reference, *baseline;
-	/* Memory limits for which the best split is named (report/strategies/splits_limit.h); NULL: as [report] says. */
+	/* Memory limits for which the best strategy is named (report/strategies/strategies_limit.h); NULL: as [report] says. */
 	const char *memory_limits;
 	bool claims; /* the section of claims (report/claims/claims.h), whatever the first result's [report] says */
 	/*

@@ -37,7 +37,7 @@ const struct claim_group claim_groups[] = {
 };
 const size_t claim_group_count = sizeof(claim_groups) / sizeof(claim_groups[0]);
 
-bool claim_has_say(const struct claim_measure *measure)
+bool claim_is_decisive(const struct claim_measure *measure)
 {
 	return measure->a.metric &&
 	       !(isinf(measure->low) && isinf(measure->high) && measure->low < 0);
@@ -74,7 +74,7 @@ static void judge_measure(const struct result *results, size_t count, const stru
 		of[e->readings[i].verdict]++;
 	}
 	e->verdict = agreement(of);
-	if (!e->count && claim_has_say(m) &&
+	if (!e->count && claim_is_decisive(m) &&
 	    (!m->where_possible || claim_went_wrong(results, count, m)))
 		e->missing = claim_why_missing(results, count, claim, m);
 }
@@ -86,7 +86,7 @@ static enum claim_verdict sum_up(const struct claim *claim, const struct claim_e
 	enum claim_verdict verdict;
 
 	for (size_t i = 0; i < CLAIM_MEASURES; i++) {
-		if (!claim_has_say(&claim->measures[i]))
+		if (!claim_is_decisive(&claim->measures[i]))
 			continue;
 		missing = missing || evidence[i].missing;
 		for (size_t k = 0; k < evidence[i].count; k++)

@@ -102,7 +102,7 @@ struct claim_evidence {
 };
 
 /* Whether the measurement decides, or is shown only. */
-bool claim_has_say(const struct claim_measure *measure);
+bool claim_is_decisive(const struct claim_measure *measure);
 
 /*
  * Gathers the evidence of each measure from all results, and judges: DEPENDS where readings disagree, else PARTIAL where

@@ -36,7 +36,7 @@ extern const struct claim claims_parallel[CLAIMS_PARALLEL];
 
 /* No bound on this side. */
 #define ANY HUGE_VAL
-/* Shown with a claim's other measurements, without a say. */
-#define NO_SAY .low = -ANY, .high = ANY
+/* Shown with the other measurements of a claim, but does not decide it. */
+#define INFORMATIONAL .low = -ANY, .high = ANY
 
 #endif

@@ -6,7 +6,7 @@
 #define GPUPROOF_REPORT_FIGURE_FIGURE_H
 
 #include "report/chart/chart.h"
-#include "report/view/picks.h"
+#include "report/view/case_selection.h"
 
 #define FIGURE_NAMES 16 /* parameters of a case, at most; longer lists are cut */
 #define FIGURE_LINES 8  /* per chart, so that each can be told from the others */
@@ -18,7 +18,7 @@ struct figure_rule {
 	enum chart_kind kind;
 	enum scale_kind y_scale;
 	double reference;      /* where bars start; 0: at zero */
-	const char *axis;      /* along x; NULL: what figure.c finds (picks_axis) */
+	const char *axis;      /* along x; NULL: what figure.c finds (selection_axis) */
 	const char *facets[6]; /* one chart per value of these */
 	const char *of;        /* what of it is on the chart, where `only` leaves something out; NULL: all */
 	const char *only[12];  /* a parameter and its values: cases with another are not in it */
@@ -50,29 +50,32 @@ struct figure {
 };
 
 /* Appends to a NULL-terminated list of names, as in struct figure, what it has not yet. */
-void names_add(const char **names, const char *name);
+void name_list_add(const char **names, const char *name);
 
 /*
  * Sets facets and without: the rule's facets, then one parameter after another until no chart has
  * more than `most` lines, bars or rows.
  */
-void figure_choose_facets(struct figure *f, const struct picks *picks, size_t most);
+void figure_choose_facets(struct figure *f, const struct case_selection *selection, size_t most);
 
-/* Fill the chart with the picks; where they hold more than it can show, chart->note says so. */
-void figure_fill_lines(const struct figure *f, const struct picks *picks, struct chart *chart);
-void figure_fill_bars(const struct figure *f, const struct picks *picks, struct chart *chart);
+/* Fill the chart with the selected cases; where they hold more than it can show, chart->note says so. */
+void figure_fill_lines(const struct figure *f, const struct case_selection *selection,
+		       struct chart *chart);
+void figure_fill_bars(const struct figure *f, const struct case_selection *selection,
+		      struct chart *chart);
 /* Pairs of devices; `size`: the only value on the axis to show. */
-void figure_fill_heatmap(const struct figure *f, const struct picks *picks, struct chart *chart,
-			 double size);
-void figure_fill_strip(const struct figure *f, const struct picks *picks, struct chart *chart,
-		       double size);
-void figure_fill_stacked(const struct figure *f, const struct picks *picks, struct chart *chart);
+void figure_fill_heatmap(const struct figure *f, const struct case_selection *selection,
+			 struct chart *chart, double size);
+void figure_fill_strip(const struct figure *f, const struct case_selection *selection,
+		       struct chart *chart, double size);
+void figure_fill_stacked(const struct figure *f, const struct case_selection *selection,
+			 struct chart *chart);
 /* The text of a pick's parameter; "" where it has none, or `name` is NULL. */
-const char *figure_value(const struct pick *pick, const char *name);
+const char *figure_value(const struct selected_case *selected, const char *name);
 /*
  * "Throughput of FP16 is 14.2× to 14.9× that of FP32 (4 pairs)." malloc'ed; NULL when the rule
  * compares nothing.
  */
-char *figure_ratio(const struct figure *f, const struct picks *picks);
+char *figure_ratio(const struct figure *f, const struct case_selection *selection);
 
 #endif

@@ -9,16 +9,16 @@ static void set_without(struct figure *f)
 {
 	memset(f->without, 0, sizeof(f->without));
 	for (size_t i = 0; f->facets[i]; i++)
-		names_add(f->without, f->facets[i]);
+		name_list_add(f->without, f->facets[i]);
 	if (f->axis)
-		names_add(f->without, f->axis);
+		name_list_add(f->without, f->axis);
 }
 
 /*
  * Lines (or bars, rows) of the fullest chart that the facets would give. Distinct labels are
  * counted up to `most`.
  */
-static size_t fullest(const struct figure *f, const struct picks *picks, size_t most)
+static size_t fullest(const struct figure *f, const struct case_selection *selection, size_t most)
 {
 	char **keys = NULL, **labels = NULL;
 	size_t count = 0, capacity = 0, label_capacity = 0, best = 0;
@@ -27,9 +27,9 @@ static size_t fullest(const struct figure *f, const struct picks *picks, size_t 
 	 * Distinct (facet, label) pairs, few: a linear search stays cheap because it stops at
 	 * `most` per facet.
 	 */
-	for (size_t i = 0; i < picks->count && best <= most; i++) {
-		char *key = picks_key(&picks->items[i], f->facets);
-		char *label = picks_label(picks, &picks->items[i], f->without);
+	for (size_t i = 0; i < selection->count && best <= most; i++) {
+		char *key = selection_key(&selection->items[i], f->facets);
+		char *label = selection_label(selection, &selection->items[i], f->without);
 		size_t in_facet = 1, j = 0;
 
 		for (; j < count; j++) {
@@ -60,22 +60,22 @@ static size_t fullest(const struct figure *f, const struct picks *picks, size_t 
 }
 
 /* The rule's facets, then one parameter after another until each chart is readable. */
-void figure_choose_facets(struct figure *f, const struct picks *picks, size_t most)
+void figure_choose_facets(struct figure *f, const struct case_selection *selection, size_t most)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(f->rule->facets) && f->rule->facets[i]; i++)
-		if (picks_vary(picks, f->rule->facets[i]))
-			names_add(f->facets, f->rule->facets[i]);
+		if (selection_vary(selection, f->rule->facets[i]))
+			name_list_add(f->facets, f->rule->facets[i]);
 	set_without(f);
-	for (size_t i = 0; i < picks->parameter_count; i++) {
-		const char *name = picks->parameters[i].name;
+	for (size_t i = 0; i < selection->parameter_count; i++) {
+		const char *name = selection->parameters[i].name;
 
-		if (fullest(f, picks, most) <= most)
+		if (fullest(f, selection, most) <= most)
 			return;
-		if (picks->parameters[i].values < 2 || view_listed(name, f->without) ||
+		if (selection->parameters[i].values < 2 || view_listed(name, f->without) ||
 		    (f->kind == CHART_BARS && f->rule->bars[0] &&
 		     strcmp(name, f->rule->bars[0]) == 0))
 			continue;
-		names_add(f->facets, name);
+		name_list_add(f->facets, name);
 		set_without(f);
 	}
 }

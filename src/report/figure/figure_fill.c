@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "report/view/format.h"
 
-void names_add(const char **names, const char *name)
+void name_list_add(const char **names, const char *name)
 {
 	size_t n = 0;
 
@@ -20,12 +20,12 @@ void names_add(const char **names, const char *name)
 		names[n] = name;
 }
 
-static void fill_point(struct chart_point *point, const struct pick *pick)
+static void fill_point(struct chart_point *point, const struct selected_case *selected)
 {
-	point->y = pick->m->value;
-	point->low = pick->m->low;
-	point->high = pick->m->high;
-	point->n = pick->m->n;
+	point->y = selected->m->value;
+	point->low = selected->m->low;
+	point->high = selected->m->high;
+	point->n = selected->m->n;
 }
 
 static size_t count_distinct(char **texts, size_t count)
@@ -58,25 +58,26 @@ static void note_add(struct chart *chart, const char *sentence)
 }
 
 /* A line that is just a column of a comparison looks the same in every chart. */
-static struct chart_series *add_line(const struct figure *f, const struct pick *pick,
+static struct chart_series *add_line(const struct figure *f, const struct selected_case *selected,
 				     struct chart *chart, const char *label)
 {
 	struct chart_series *series = chart_series_named(chart, label);
 
-	if (f->view->count > 1 && strcmp(label, f->view->sources[pick->source].label) == 0)
-		series->style = pick->source;
+	if (f->view->count > 1 && strcmp(label, f->view->sources[selected->source].label) == 0)
+		series->style = selected->source;
 	return series;
 }
 
-void figure_fill_lines(const struct figure *f, const struct picks *picks, struct chart *chart)
+void figure_fill_lines(const struct figure *f, const struct case_selection *selection,
+		       struct chart *chart)
 {
 	size_t left_out = 0;
-	char **dropped = xcalloc(picks->count + 1, sizeof(*dropped));
+	char **dropped = xcalloc(selection->count + 1, sizeof(*dropped));
 
-	for (size_t i = 0; i < picks->count; i++) {
-		const struct pick *pick = &picks->items[i];
-		const struct case_parameter *x = case_parameter(pick->c, f->axis);
-		char *label = picks_label(picks, pick, f->without);
+	for (size_t i = 0; i < selection->count; i++) {
+		const struct selected_case *selected = &selection->items[i];
+		const struct case_parameter *x = case_parameter(selected->c, f->axis);
+		char *label = selection_label(selection, selected, f->without);
 		struct chart_series *series = NULL;
 		struct chart_point *point;
 		char text[FORMAT_SIZE];
@@ -85,7 +86,7 @@ void figure_fill_lines(const struct figure *f, const struct picks *picks, struct
 			if (strcmp(chart->series[s].name, label) == 0)
 				series = &chart->series[s];
 		if (!series && chart->count < FIGURE_LINES)
-			series = add_line(f, pick, chart, label);
+			series = add_line(f, selected, chart, label);
 		if (!series || !x) {
 			dropped[left_out++] = label;
 			continue;
@@ -94,7 +95,7 @@ void figure_fill_lines(const struct figure *f, const struct picks *picks, struct
 		point = chart_point_new(series,
 					format_spaced(view_string(x->text), text, sizeof(text)));
 		point->x = x->number;
-		fill_point(point, pick);
+		fill_point(point, selected);
 	}
 	note_left_out(chart, chart->count, chart->count + count_distinct(dropped, left_out),
 		      "lines");
@@ -104,54 +105,56 @@ void figure_fill_lines(const struct figure *f, const struct picks *picks, struct
 }
 
 /* Names of everything that varies but neither facets nor names a bar: it heads a group. */
-static void group_names(const struct figure *f, const struct picks *picks, const char **names)
+static void group_names(const struct figure *f, const struct case_selection *selection,
+			const char **names)
 {
-	for (size_t i = 0; f->rule->bars[0] && i < picks->parameter_count; i++) {
-		const struct varying *v = &picks->parameters[i];
+	for (size_t i = 0; f->rule->bars[0] && i < selection->parameter_count; i++) {
+		const struct varying *v = &selection->parameters[i];
 
 		if (v->values > 1 && !view_listed(v->name, f->without) &&
 		    !view_listed(v->name, f->rule->bars))
-			names_add(names, v->name);
+			name_list_add(names, v->name);
 	}
 }
 
 #define LABEL_LONGEST 38 /* characters; chart_bars.c cuts longer ones */
 
 /* Whether headings would stand over one bar each: then what they say is better the bar's name. */
-static bool one_bar_each(const struct figure *f, const struct picks *picks, const char **names)
+static bool one_bar_each(const struct figure *f, const struct case_selection *selection,
+			 const char **names)
 {
 	bool one = names[0] != NULL;
-	char **keys = xcalloc(picks->count + 1, sizeof(*keys));
+	char **keys = xcalloc(selection->count + 1, sizeof(*keys));
 
-	for (size_t i = 0; i < picks->count; i++) {
-		char *label = picks_label(picks, &picks->items[i], f->without);
+	for (size_t i = 0; i < selection->count; i++) {
+		char *label = selection_label(selection, &selection->items[i], f->without);
 
 		one = one && *label && chart_characters(label) <= LABEL_LONGEST;
 		free(label);
-		keys[i] = picks_key(&picks->items[i], names);
+		keys[i] = selection_key(&selection->items[i], names);
 	}
-	one = one && count_distinct(keys, picks->count) == picks->count;
-	for (size_t i = 0; i < picks->count; i++)
+	one = one && count_distinct(keys, selection->count) == selection->count;
+	for (size_t i = 0; i < selection->count; i++)
 		free(keys[i]);
 	free(keys);
 	return one;
 }
 
 /* A row must have a name: where nothing tells it from others, its devices do. */
-static char *row_label(const struct picks *picks, const struct pick *pick,
+static char *row_label(const struct case_selection *selection, const struct selected_case *selected,
 		       const char *const *without)
 {
-	char *label = picks_label(picks, pick, without);
+	char *label = selection_label(selection, selected, without);
 
 	if (*label)
 		return label;
 	free(label);
-	return view_devices(pick->c);
+	return view_devices(selected->c);
 }
 
 /* Bars in order of their colour's parameter, then of the plan: what is compared stands together. */
 struct bar {
-	const struct pick *pick;
+	const struct selected_case *selected;
 	size_t value; /* of the first parameter that names bars, in order of appearance */
 };
 
@@ -161,47 +164,48 @@ static int bar_order(const void *a, const void *b)
 
 	if (p->value != q->value)
 		return p->value < q->value ? -1 : 1;
-	return p->pick < q->pick ? -1 : p->pick > q->pick;
+	return p->selected < q->selected ? -1 : p->selected > q->selected;
 }
 
-const char *figure_value(const struct pick *pick, const char *name)
+const char *figure_value(const struct selected_case *selected, const char *name)
 {
-	const struct case_parameter *p = name ? case_parameter(pick->c, name) : NULL;
+	const struct case_parameter *p = name ? case_parameter(selected->c, name) : NULL;
 
 	return p ? view_string(p->text) : "";
 }
 
-static struct bar *ordered_bars(const struct picks *picks, const char *by)
+static struct bar *ordered_bars(const struct case_selection *selection, const char *by)
 {
-	struct bar *bars = xmalloc((picks->count + 1) * sizeof(*bars));
+	struct bar *bars = xmalloc((selection->count + 1) * sizeof(*bars));
 	size_t values = 0;
 
-	for (size_t i = 0; i < picks->count; i++) {
+	for (size_t i = 0; i < selection->count; i++) {
 		size_t j = 0;
 
-		bars[i] = (struct bar){ &picks->items[i], 0 };
-		while (j < i && strcmp(figure_value(bars[j].pick, by), figure_value(bars[i].pick, by)) != 0)
+		bars[i] = (struct bar){ &selection->items[i], 0 };
+		while (j < i && strcmp(figure_value(bars[j].selected, by),
+				       figure_value(bars[i].selected, by)) != 0)
 			j++;
 		bars[i].value = j < i ? bars[j].value : values++;
 	}
-	qsort(bars, picks->count, sizeof(*bars), bar_order);
+	qsort(bars, selection->count, sizeof(*bars), bar_order);
 	return bars;
 }
 
 static void fill_bar(const struct figure *f, const struct bar *bar, struct chart_point *point)
 {
 	const struct case_parameter *ideal =
-		f->rule->ideal ? case_parameter(bar->pick->c, f->rule->ideal) : NULL;
+		f->rule->ideal ? case_parameter(bar->selected->c, f->rule->ideal) : NULL;
 
-	fill_point(point, bar->pick);
-	point->style = f->view->count > 1 ? bar->pick->source : bar->value;
+	fill_point(point, bar->selected);
+	point->style = f->view->count > 1 ? bar->selected->source : bar->value;
 	point->ideal = ideal ? ideal->number : NAN;
 }
 
 /* What tells two cases apart whose parameters are the same: the name of their section. Takes `label`. */
-static char *with_section(const struct pick *pick, char *label)
+static char *with_section(const struct selected_case *selected, char *label)
 {
-	const char *section = view_string(pick->c->label);
+	const char *section = view_string(selected->c->label);
 	char *longer;
 
 	if (!*section)
@@ -211,32 +215,33 @@ static char *with_section(const struct pick *pick, char *label)
 	return longer;
 }
 
-void figure_fill_bars(const struct figure *f, const struct picks *picks, struct chart *chart)
+void figure_fill_bars(const struct figure *f, const struct case_selection *selection,
+		      struct chart *chart)
 {
 	const char *groups[FIGURE_NAMES] = { NULL }, *without[FIGURE_NAMES] = { NULL };
-	struct bar *bars = ordered_bars(picks, f->rule->bars[0]);
+	struct bar *bars = ordered_bars(selection, f->rule->bars[0]);
 	size_t shown = 0;
 
-	group_names(f, picks, groups);
-	if (one_bar_each(f, picks, groups))
+	group_names(f, selection, groups);
+	if (one_bar_each(f, selection, groups))
 		groups[0] = NULL;
 	for (size_t i = 0; f->without[i]; i++)
-		names_add(without, f->without[i]);
+		name_list_add(without, f->without[i]);
 	for (size_t i = 0; groups[i]; i++)
-		names_add(without, groups[i]);
-	for (size_t i = 0; i < picks->count && shown < FIGURE_BARS; i++, shown++) {
-		char *group = picks_key(bars[i].pick, groups);
+		name_list_add(without, groups[i]);
+	for (size_t i = 0; i < selection->count && shown < FIGURE_BARS; i++, shown++) {
+		char *group = selection_key(bars[i].selected, groups);
 		struct chart_series *series = chart_series_named(chart, group);
-		char *label = row_label(picks, bars[i].pick, without);
+		char *label = row_label(selection, bars[i].selected, without);
 
 		if (chart_point_named(series, label))
-			label = with_section(bars[i].pick, label);
+			label = with_section(bars[i].selected, label);
 		fill_bar(f, &bars[i], chart_point_new(series, label));
 		free(group);
 		free(label);
 	}
 	free(bars);
-	note_left_out(chart, shown, picks->count, "bars");
+	note_left_out(chart, shown, selection->count, "bars");
 }
 
 /* Devices come in the order of a plan that lets disjoint pairs work at once: here they are in that of their numbers. */
@@ -245,33 +250,35 @@ static int row_order(const void *a, const void *b)
 	return strverscmp(((const struct chart_series *)a)->name, ((const struct chart_series *)b)->name);
 }
 
-void figure_fill_heatmap(const struct figure *f, const struct picks *picks, struct chart *chart,
-			 double size)
+void figure_fill_heatmap(const struct figure *f, const struct case_selection *selection,
+			 struct chart *chart, double size)
 {
-	for (size_t i = 0; i < picks->count; i++) {
-		const struct case_result *c = picks->items[i].c;
+	for (size_t i = 0; i < selection->count; i++) {
+		const struct case_result *c = selection->items[i].c;
 		const struct case_parameter *x = f->axis ? case_parameter(c, f->axis) : NULL;
 
 		if (c->device_count != 2 || (x && isfinite(x->number) && x->number != size))
 			continue;
 		fill_point(chart_point_new(chart_series_named(chart, view_string(c->devices[0])),
 					   view_string(c->devices[1])),
-			   &picks->items[i]);
+			   &selection->items[i]);
 	}
-	chart->together = picks->count && strstr(figure_value(&picks->items[0], "direction"), "both");
+	chart->together =
+		selection->count && strstr(figure_value(&selection->items[0], "direction"), "both");
 	qsort(chart->series, chart->count, sizeof(*chart->series), row_order);
 	chart->note = xstrdup("");
 }
 
-void figure_fill_strip(const struct figure *f, const struct picks *picks, struct chart *chart,
-		       double size)
+void figure_fill_strip(const struct figure *f, const struct case_selection *selection,
+		       struct chart *chart, double size)
 {
 	size_t shown = 0, all = 0;
 
-	for (size_t i = 0; i < picks->count; i++) {
-		const struct pick *pick = &picks->items[i];
-		const struct case_parameter *x = f->axis ? case_parameter(pick->c, f->axis) : NULL;
-		const struct series *series = view_series(pick->c, pick->m);
+	for (size_t i = 0; i < selection->count; i++) {
+		const struct selected_case *selected = &selection->items[i];
+		const struct case_parameter *x =
+			f->axis ? case_parameter(selected->c, f->axis) : NULL;
+		const struct series *series = view_series(selected->c, selected->m);
 		struct chart_point *point;
 		char *label;
 
@@ -279,10 +286,10 @@ void figure_fill_strip(const struct figure *f, const struct picks *picks, struct
 			continue;
 		if (++all > FIGURE_ROWS)
 			continue;
-		label = row_label(picks, pick, f->without);
+		label = row_label(selection, selected, f->without);
 		point = chart_point_new(chart_series_named(chart, ""), label);
 		free(label);
-		fill_point(point, pick);
+		fill_point(point, selected);
 		point->samples = series->samples;
 		point->sample_count = series->count;
 		point->p50 = series->statistics.median;
@@ -294,14 +301,14 @@ void figure_fill_strip(const struct figure *f, const struct picks *picks, struct
 }
 
 /* A bar of its own for each case: the parameters of two variants of a suite may be the same. */
-static struct chart_series *bar_of(const struct figure *f, const struct picks *picks, size_t i,
-				   struct chart *chart)
+static struct chart_series *bar_of(const struct figure *f, const struct case_selection *selection,
+				   size_t i, struct chart *chart)
 {
-	char *label = row_label(picks, &picks->items[i], f->without);
+	char *label = row_label(selection, &selection->items[i], f->without);
 	struct chart_series *series = chart_series_named(chart, label);
 
 	if (series->count) {
-		label = with_section(&picks->items[i], label);
+		label = with_section(&selection->items[i], label);
 		series = chart_series_named(chart, label);
 	}
 	free(label);
@@ -337,22 +344,23 @@ static bool add_parts(const struct figure *f, const struct case_result *c, struc
 	return shared > 0;
 }
 
-void figure_fill_stacked(const struct figure *f, const struct picks *picks, struct chart *chart)
+void figure_fill_stacked(const struct figure *f, const struct case_selection *selection,
+			 struct chart *chart)
 {
 	size_t shown = 0;
 	bool shared = false;
 
-	for (size_t i = 0; i < picks->count && shown < FIGURE_ROWS; i++, shown++) {
-		const struct case_result *c = picks->items[i].c;
-		struct chart_series *series = bar_of(f, picks, i, chart);
+	for (size_t i = 0; i < selection->count && shown < FIGURE_ROWS; i++, shown++) {
+		const struct case_result *c = selection->items[i].c;
+		struct chart_series *series = bar_of(f, selection, i, chart);
 
 		if (series->count)
 			continue;
 		shared |= add_parts(f, c, series);
 		if (!series->count)
-			fill_point(chart_point_new(series, chart->y_name), &picks->items[i]);
+			fill_point(chart_point_new(series, chart->y_name), &selection->items[i]);
 	}
-	note_left_out(chart, shown, picks->count, "bars");
+	note_left_out(chart, shown, selection->count, "bars");
 	if (shared)
 		note_add(chart, "Activations that are where gradients come later are drawn as those: only the rest is "
 				"drawn as activations.");

@@ -9,49 +9,49 @@
 #include "report/view/format.h"
 
 /* Everything of a case but the compared parameter: cases with the same key make a pair. */
-static char **pair_keys(const struct picks *picks, const char *parameter)
+static char **pair_keys(const struct case_selection *selection, const char *parameter)
 {
 	const char *without[] = { parameter, NULL };
-	char **keys = xcalloc(picks->count + 1, sizeof(*keys));
+	char **keys = xcalloc(selection->count + 1, sizeof(*keys));
 
-	for (size_t i = 0; i < picks->count; i++) {
-		char *parameters = view_parameters(picks->items[i].c, without);
+	for (size_t i = 0; i < selection->count; i++) {
+		char *parameters = view_parameters(selection->items[i].c, without);
 
-		keys[i] = xasprintf("%zu %s", picks->items[i].source, parameters);
+		keys[i] = xasprintf("%zu %s", selection->items[i].source, parameters);
 		free(parameters);
 	}
 	return keys;
 }
 
-static const struct pick *partner(const struct picks *picks, char **keys, size_t of,
-				  const char *parameter, const char *value)
+static const struct selected_case *partner(const struct case_selection *selection, char **keys,
+					   size_t of, const char *parameter, const char *value)
 {
-	for (size_t j = 0; j < picks->count; j++)
-		if (strcmp(figure_value(&picks->items[j], parameter), value) == 0 &&
+	for (size_t j = 0; j < selection->count; j++)
+		if (strcmp(figure_value(&selection->items[j], parameter), value) == 0 &&
 		    strcmp(keys[j], keys[of]) == 0)
-			return &picks->items[j];
+			return &selection->items[j];
 	return NULL;
 }
 
 /* The ratios' extremes over all pairs; returns how many there are. */
-static size_t pair_ratios(const struct picks *picks, const char *const *compare,
+static size_t pair_ratios(const struct case_selection *selection, const char *const *compare,
 			  struct extent *ratios)
 {
-	char **keys = pair_keys(picks, compare[0]);
+	char **keys = pair_keys(selection, compare[0]);
 	size_t pairs = 0;
 
-	for (size_t i = 0; i < picks->count; i++) {
-		const struct pick *base;
+	for (size_t i = 0; i < selection->count; i++) {
+		const struct selected_case *base;
 		double ratio;
 
-		if (strcmp(figure_value(&picks->items[i], compare[0]), compare[1]) != 0)
+		if (strcmp(figure_value(&selection->items[i], compare[0]), compare[1]) != 0)
 			continue;
-		base = partner(picks, keys, i, compare[0], compare[2]);
-		ratio = base ? picks->items[i].m->value / base->m->value : NAN;
+		base = partner(selection, keys, i, compare[0], compare[2]);
+		ratio = base ? selection->items[i].m->value / base->m->value : NAN;
 		extent_add(ratios, ratio);
 		pairs += isfinite(ratio) != 0;
 	}
-	for (size_t i = 0; i < picks->count; i++)
+	for (size_t i = 0; i < selection->count; i++)
 		free(keys[i]);
 	free(keys);
 	return pairs;
@@ -66,13 +66,13 @@ static void word_of(const char *name, const char *value, char *out, size_t size)
 	format_parameter(&p, out, size);
 }
 
-char *figure_ratio(const struct figure *f, const struct picks *picks)
+char *figure_ratio(const struct figure *f, const struct case_selection *selection)
 {
 	const char *const *compare = f->rule->compare;
 	struct extent ratios = EXTENT_EMPTY;
 	char low[FORMAT_SIZE], high[FORMAT_SIZE], metric[FORMAT_SIZE], of[FORMAT_SIZE],
 		to[FORMAT_SIZE];
-	size_t pairs = compare[0] ? pair_ratios(picks, compare, &ratios) : 0;
+	size_t pairs = compare[0] ? pair_ratios(selection, compare, &ratios) : 0;
 
 	if (!pairs)
 		return NULL;

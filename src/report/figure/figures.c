@@ -12,12 +12,12 @@
 #include "report/figure/figure.h"
 #include "report/view/format.h"
 
-static double end_of_axis(const struct picks *picks, const char *axis, bool largest)
+static double end_of_axis(const struct case_selection *selection, const char *axis, bool largest)
 {
 	double end = NAN;
 
-	for (size_t i = 0; axis && i < picks->count; i++) {
-		const struct case_parameter *x = case_parameter(picks->items[i].c, axis);
+	for (size_t i = 0; axis && i < selection->count; i++) {
+		const struct case_parameter *x = case_parameter(selection->items[i].c, axis);
 
 		if (x && isfinite(x->number) &&
 		    (isnan(end) || (largest ? x->number > end : x->number < end)))
@@ -27,12 +27,12 @@ static double end_of_axis(const struct picks *picks, const char *axis, bool larg
 }
 
 /* The text of the axis's value `number` ("64 MiB"). */
-static void axis_text(const struct picks *picks, const char *axis, double number, char *out,
-		      size_t size)
+static void axis_text(const struct case_selection *selection, const char *axis, double number,
+		      char *out, size_t size)
 {
 	*out = '\0';
-	for (size_t i = 0; axis && i < picks->count; i++) {
-		const struct case_parameter *x = case_parameter(picks->items[i].c, axis);
+	for (size_t i = 0; axis && i < selection->count; i++) {
+		const struct case_parameter *x = case_parameter(selection->items[i].c, axis);
 
 		if (x && x->number == number) {
 			format_spaced(view_string(x->text), out, size);
@@ -72,36 +72,37 @@ static char *shows(const struct figure *f, const struct chart *chart)
 		break;
 	case CHART_TIMELINE:
 	case CHART_MAP:
-		out = xstrdup(""); /* splits.c draws these */
+		out = xstrdup(""); /* strategies.c draws these */
 		break;
 	}
 	format_capital(out);
 	return out;
 }
 
-static const char *axis_unit(const struct picks *picks, const char *axis)
+static const char *axis_unit(const struct case_selection *selection, const char *axis)
 {
 	const struct case_parameter *x = NULL;
 
-	for (size_t i = 0; i < picks->count && !x; i++)
-		x = case_parameter(picks->items[i].c, axis);
+	for (size_t i = 0; i < selection->count && !x; i++)
+		x = case_parameter(selection->items[i].c, axis);
 	return x ? view_string(x->unit) : "";
 }
 
-static enum scale_kind axis_scale(const struct picks *picks, const char *axis)
+static enum scale_kind axis_scale(const struct case_selection *selection, const char *axis)
 {
 	struct extent extent = EXTENT_EMPTY;
 
-	for (size_t i = 0; i < picks->count; i++) {
-		const struct case_parameter *x = case_parameter(picks->items[i].c, axis);
+	for (size_t i = 0; i < selection->count; i++) {
+		const struct case_parameter *x = case_parameter(selection->items[i].c, axis);
 
 		extent_add(&extent, x ? x->number : NAN);
 	}
 	if (!(extent.min > 0) || extent.min == extent.max)
 		return SCALE_LINEAR;
 	/* Sizes are read in powers of two. */
-	return extent.max / extent.min >= 8 || strcmp(axis_unit(picks, axis), "B") == 0 ? SCALE_LOG2
-										       : SCALE_LINEAR;
+	return extent.max / extent.min >= 8 || strcmp(axis_unit(selection, axis), "B") == 0
+		       ? SCALE_LOG2
+		       : SCALE_LINEAR;
 }
 
 /* Suites' names come from outside, so they make no ids. */
@@ -124,12 +125,12 @@ static char *title_of(const struct figure *f, const char *name, const char *face
 			 *size ? ", at " : "", size);
 }
 
-static void start_chart(const struct figure *f, const struct picks *picks, struct chart *chart,
-			const char *facet, const char *size)
+static void start_chart(const struct figure *f, const struct case_selection *selection,
+			struct chart *chart, const char *facet, const char *size)
 {
-	const struct metric_value *m = picks->items[0].m;
+	const struct metric_value *m = selection->items[0].m;
 	const struct case_parameter *x =
-		f->axis ? case_parameter(picks->items[0].c, f->axis) : NULL;
+		f->axis ? case_parameter(selection->items[0].c, f->axis) : NULL;
 	char name[FORMAT_SIZE];
 
 	chart_init(chart, f->kind);
@@ -146,7 +147,7 @@ static void start_chart(const struct figure *f, const struct picks *picks, struc
 	format_metric(f->axis ? f->axis : "", name, sizeof(name));
 	chart->x_name = xstrdup(name);
 	chart->x_unit = xstrdup(x ? view_string(x->unit) : "");
-	chart->x_scale = f->axis ? axis_scale(picks, f->axis) : SCALE_LINEAR;
+	chart->x_scale = f->axis ? axis_scale(selection, f->axis) : SCALE_LINEAR;
 }
 
 /*
@@ -163,22 +164,22 @@ static void choose_scale(const struct figure *f, struct chart *chart)
 }
 
 /* A line of one point is a bar: other charts of the metric may have more sizes. */
-static struct figure figure_of(const struct figure *all, const struct picks *picks)
+static struct figure figure_of(const struct figure *all, const struct case_selection *selection)
 {
 	struct figure f = *all;
 
-	if (f.kind == CHART_LINES && !picks_vary(picks, f.axis))
+	if (f.kind == CHART_LINES && !selection_vary(selection, f.axis))
 		f.kind = CHART_BARS;
 	return f;
 }
 
 /* A map of two devices says what two bars say. */
-static bool has_map(const struct picks *picks)
+static bool has_map(const struct case_selection *selection)
 {
 	const char *first[2] = { NULL };
 
-	for (size_t i = 0; i < picks->count; i++) {
-		const struct case_result *c = picks->items[i].c;
+	for (size_t i = 0; i < selection->count; i++) {
+		const struct case_result *c = selection->items[i].c;
 
 		for (size_t d = 0; d < 2; d++) {
 			const char *device = view_string(c->devices[d]);
@@ -195,49 +196,49 @@ static bool has_map(const struct picks *picks)
 }
 
 /* Whether a map of the same metric shows all that these bars would: one size of each pair. */
-static bool on_a_map(const struct figure *f, const struct picks *picks)
+static bool on_a_map(const struct figure *f, const struct case_selection *selection)
 {
 	bool map = false;
 
 	for (size_t i = 0; i < figure_rule_count; i++)
 		map |= figure_rules[i].kind == CHART_HEATMAP && strcmp(figure_rules[i].suite, f->suite) == 0 &&
 		       strcmp(figure_rules[i].metric, f->metric) == 0;
-	for (size_t i = 0; i < picks->count; i++)
-		map = map && picks->items[i].c->device_count == 2;
-	return map && f->kind == CHART_BARS && has_map(picks);
+	for (size_t i = 0; i < selection->count; i++)
+		map = map && selection->items[i].c->device_count == 2;
+	return map && f->kind == CHART_BARS && has_map(selection);
 }
 
-static void draw_facet(const struct figure *all, const struct picks *picks, const char *facet,
-		       const struct extent *range)
+static void draw_facet(const struct figure *all, const struct case_selection *selection,
+		       const char *facet, const struct extent *range)
 {
-	const struct figure one = figure_of(all, picks), *f = &one;
+	const struct figure one = figure_of(all, selection), *f = &one;
 	bool one_size = f->axis && f->kind != CHART_LINES;
-	double size = end_of_axis(picks, f->axis, f->kind == CHART_HEATMAP);
+	double size = end_of_axis(selection, f->axis, f->kind == CHART_HEATMAP);
 	char text[FORMAT_SIZE] = "";
 	struct chart chart;
 
-	if (on_a_map(f, picks))
+	if (on_a_map(f, selection))
 		return;
 	if (one_size)
-		axis_text(picks, f->axis, size, text, sizeof(text));
-	start_chart(f, picks, &chart, facet, text);
+		axis_text(selection, f->axis, size, text, sizeof(text));
+	start_chart(f, selection, &chart, facet, text);
 	chart.range = *range;
 	switch (f->kind) {
 	case CHART_LINES:
-		figure_fill_lines(f, picks, &chart);
+		figure_fill_lines(f, selection, &chart);
 		break;
 	case CHART_BARS:
-		figure_fill_bars(f, picks, &chart);
-		chart.finding = figure_ratio(f, picks);
+		figure_fill_bars(f, selection, &chart);
+		chart.finding = figure_ratio(f, selection);
 		break;
 	case CHART_HEATMAP:
-		figure_fill_heatmap(f, picks, &chart, size);
+		figure_fill_heatmap(f, selection, &chart, size);
 		break;
 	case CHART_STACKED:
-		figure_fill_stacked(f, picks, &chart);
+		figure_fill_stacked(f, selection, &chart);
 		break;
 	case CHART_STRIP:
-		figure_fill_strip(f, picks, &chart, size);
+		figure_fill_strip(f, selection, &chart, size);
 		break;
 	case CHART_TIMELINE:
 	case CHART_MAP:
@@ -256,49 +257,50 @@ static void draw_facet(const struct figure *all, const struct picks *picks, cons
  * A heat map shows the devices of one run; those of other runs have maps of their own, with the
  * same colours.
  */
-static void draw_maps(const struct figure *f, const struct picks *picks, const char *facet)
+static void draw_maps(const struct figure *f, const struct case_selection *selection,
+		      const char *facet)
 {
 	const char *const everything[] = { NULL };
-	double size = end_of_axis(picks, f->axis, true);
+	double size = end_of_axis(selection, f->axis, true);
 	struct extent range = EXTENT_EMPTY;
 
-	for (size_t i = 0; i < picks->count; i++) {
+	for (size_t i = 0; i < selection->count; i++) {
 		const struct case_parameter *x =
-			f->axis ? case_parameter(picks->items[i].c, f->axis) : NULL;
+			f->axis ? case_parameter(selection->items[i].c, f->axis) : NULL;
 
 		if (!x || x->number == size)
-			extent_add(&range, picks->items[i].m->value);
+			extent_add(&range, selection->items[i].m->value);
 	}
 	for (size_t r = 0; r < f->view->count; r++) {
-		struct picks own;
+		struct case_selection own;
 		char letter[4];
 		char *name = f->view->count > 1 ? xasprintf("%s%s%s", view_letter(r, letter),
 							    *facet ? ", " : "", facet)
 						: xstrdup(facet);
 		size_t kept = 0;
 
-		picks_filter(&own, picks, everything, "");
+		selection_filter(&own, selection, everything, "");
 		for (size_t i = 0; i < own.count; i++)
 			if (f->view->sources[own.items[i].source].run == r)
 				own.items[kept++] = own.items[i];
 		own.count = kept;
 		if (kept)
 			draw_facet(f, &own, name, &range);
-		picks_release(&own);
+		selection_release(&own);
 		free(name);
 	}
 }
 
 /* One chart for each value of the facets, in order of appearance. */
-static void draw_facets(const struct figure *f, const struct picks *picks)
+static void draw_facets(const struct figure *f, const struct case_selection *selection)
 {
 	const struct extent none = EXTENT_EMPTY;
-	char **done = xcalloc(picks->count + 1, sizeof(*done));
+	char **done = xcalloc(selection->count + 1, sizeof(*done));
 	size_t count = 0;
 
-	for (size_t i = 0; i < picks->count; i++) {
-		char *key = picks_key(&picks->items[i], f->facets);
-		struct picks own;
+	for (size_t i = 0; i < selection->count; i++) {
+		char *key = selection_key(&selection->items[i], f->facets);
+		struct case_selection own;
 		size_t j = 0;
 
 		while (j < count && strcmp(done[j], key) != 0)
@@ -308,26 +310,26 @@ static void draw_facets(const struct figure *f, const struct picks *picks)
 			continue;
 		}
 		done[count++] = key;
-		picks_filter(&own, picks, f->facets, key);
+		selection_filter(&own, selection, f->facets, key);
 		if (f->kind == CHART_HEATMAP)
 			draw_maps(f, &own, key);
 		else
 			draw_facet(f, &own, key, &none);
-		picks_release(&own);
+		selection_release(&own);
 	}
 	for (size_t j = 0; j < count; j++)
 		free(done[j]);
 	free(done);
 }
 
-static void keep_pairs(struct picks *picks)
+static void keep_pairs(struct case_selection *selection)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < picks->count; i++)
-		if (picks->items[i].c->device_count == 2)
-			picks->items[kept++] = picks->items[i];
-	picks->count = kept;
+	for (size_t i = 0; i < selection->count; i++)
+		if (selection->items[i].c->device_count == 2)
+			selection->items[kept++] = selection->items[i];
+	selection->count = kept;
 }
 
 static void draw_rule(const struct view *view, const char *suite, const char *metric,
@@ -339,28 +341,29 @@ static void draw_rule(const struct view *view, const char *suite, const char *me
 			    .metric = metric,
 			    .kind = rule->kind,
 			    .charts = charts };
-	struct picks all, picks;
+	struct case_selection all, selection;
 
-	picks_collect(&all, view, suite, metric);
-	picks_only(&picks, &all, rule->only);
-	picks_release(&all);
+	selection_collect(&all, view, suite, metric);
+	selection_only(&selection, &all, rule->only);
+	selection_release(&all);
 	if (f.kind == CHART_HEATMAP)
-		keep_pairs(&picks);
-	if (f.kind == CHART_HEATMAP && !has_map(&picks)) {
-		picks_release(&picks);
+		keep_pairs(&selection);
+	if (f.kind == CHART_HEATMAP && !has_map(&selection)) {
+		selection_release(&selection);
 		return;
 	}
 	if (f.kind != CHART_BARS && f.kind != CHART_STACKED)
-		f.axis = rule->axis && picks_vary(&picks, rule->axis) ? rule->axis
-								       : picks_axis(&picks);
+		f.axis = rule->axis && selection_vary(&selection, rule->axis)
+				 ? rule->axis
+				 : selection_axis(&selection);
 	if (f.kind == CHART_LINES && !f.axis)
 		f.kind = CHART_BARS;
-	figure_choose_facets(&f, &picks,
+	figure_choose_facets(&f, &selection,
 			     f.kind == CHART_LINES     ? FIGURE_LINES
 			     : f.kind == CHART_HEATMAP ? SIZE_MAX
 						       : FIGURE_BARS);
-	draw_facets(&f, &picks);
-	picks_release(&picks);
+	draw_facets(&f, &selection);
+	selection_release(&selection);
 }
 
 /* Every headline metric that a suite's cases have, once each. */
@@ -377,7 +380,7 @@ static void draw_headlines(const struct view *view, const char *suite, struct tr
 			if (!m || strcmp(view_string(c->suite), suite) != 0 ||
 			    view_listed(m->name, done))
 				continue;
-			names_add(done, m->name);
+			name_list_add(done, m->name);
 			draw_rule(view, suite, m->name, &rule, charts);
 		}
 	}
@@ -395,5 +398,5 @@ void view_figures(const struct view *view, const char *suite, struct tree *chart
 	}
 	if (!known)
 		draw_headlines(view, suite, charts);
-	view_split_figures(view, suite, charts);
+	view_strategy_figures(view, suite, charts);
 }

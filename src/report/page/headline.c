@@ -13,12 +13,12 @@ static bool better(enum better direction, double a, double b)
 	return direction == BETTER_LOWER ? a < b : a > b;
 }
 
-static char *group_key(const struct headline *h, const struct pick *pick)
+static char *group_key(const struct headline *h, const struct selected_case *selected)
 {
-	char *parameters = view_parameters(pick->c, h->without);
-	char *devices = pick->c->device_count > 1 ? view_devices(pick->c) : xstrdup("");
-	char *key = xasprintf("%zu\n%s\n%s\n%s", pick->source, parameters, devices,
-			      view_string(pick->c->label));
+	char *parameters = view_parameters(selected->c, h->without);
+	char *devices = selected->c->device_count > 1 ? view_devices(selected->c) : xstrdup("");
+	char *key = xasprintf("%zu\n%s\n%s\n%s", selected->source, parameters, devices,
+			      view_string(selected->c->label));
 
 	free(parameters);
 	free(devices);
@@ -26,9 +26,9 @@ static char *group_key(const struct headline *h, const struct pick *pick)
 }
 
 /* Cases come in the plan's order, so the group is mostly the last one. */
-static struct headline_group *group_of(struct headline *h, const struct pick *pick)
+static struct headline_group *group_of(struct headline *h, const struct selected_case *selected)
 {
-	char *key = group_key(h, pick);
+	char *key = group_key(h, selected);
 	size_t i = h->last;
 
 	if (i >= h->group_count || strcmp(h->groups[i].key, key) != 0)
@@ -44,28 +44,29 @@ static struct headline_group *group_of(struct headline *h, const struct pick *pi
 	return &h->groups[i];
 }
 
-static double place(const struct headline *h, const struct pick *pick)
+static double place(const struct headline *h, const struct selected_case *selected)
 {
-	const struct case_parameter *x = h->axis ? case_parameter(pick->c, h->axis) : NULL;
+	const struct case_parameter *x = h->axis ? case_parameter(selected->c, h->axis) : NULL;
 
 	return x ? x->number : NAN;
 }
 
-static void choose(const struct headline *h, struct headline_group *group, const struct pick *pick)
+static void choose(const struct headline *h, struct headline_group *group,
+		   const struct selected_case *selected)
 {
-	const struct pick **first = &group->figures[0], **last = &group->figures[1];
+	const struct selected_case **first = &group->figures[0], **last = &group->figures[1];
 
 	if (!*first) {
-		*first = pick;
+		*first = selected;
 	} else if (h->better != BETTER_LOWER) {
 		if (!isfinite((*first)->m->value) ||
-		    better(h->better, pick->m->value, (*first)->m->value))
-			*first = pick;
-	} else if (place(h, pick) < place(h, *first)) {
+		    better(h->better, selected->m->value, (*first)->m->value))
+			*first = selected;
+	} else if (place(h, selected) < place(h, *first)) {
 		*last = *last ? *last : *first;
-		*first = pick;
-	} else if (!*last || place(h, pick) > place(h, *last)) {
-		*last = pick;
+		*first = selected;
+	} else if (!*last || place(h, selected) > place(h, *last)) {
+		*last = selected;
 	}
 }
 
@@ -79,9 +80,9 @@ static struct headline_row *row_named(struct headline *h, char *label, const cha
 		}
 	}
 	ARRAY_GROW(h->rows, h->count, h->capacity);
-	h->rows[h->count] = (struct headline_row){
-		label, section, xcalloc(h->picks.view->source_count, sizeof(struct headline_cell))
-	};
+	h->rows[h->count] = (struct headline_row){ label, section,
+						   xcalloc(h->selection.view->source_count,
+							   sizeof(struct headline_cell)) };
 	return &h->rows[h->count++];
 }
 
@@ -131,8 +132,8 @@ static void fill_row(struct headline *h, const struct headline_group *group)
 
 static void fill(struct headline *h)
 {
-	for (size_t i = 0; i < h->picks.count; i++)
-		choose(h, group_of(h, &h->picks.items[i]), &h->picks.items[i]);
+	for (size_t i = 0; i < h->selection.count; i++)
+		choose(h, group_of(h, &h->selection.items[i]), &h->selection.items[i]);
 	for (size_t i = 0; i < h->group_count; i++)
 		fill_row(h, &h->groups[i]);
 	name_twins(h);
@@ -141,10 +142,10 @@ static void fill(struct headline *h)
 /* Whether all cases have the parameter, with one value. */
 static bool is_common(const struct headline *h, const char *name)
 {
-	const struct case_parameter *first = case_parameter(h->picks.items[0].c, name);
+	const struct case_parameter *first = case_parameter(h->selection.items[0].c, name);
 
-	for (size_t i = 0; first && i < h->picks.count; i++) {
-		const struct case_parameter *p = case_parameter(h->picks.items[i].c, name);
+	for (size_t i = 0; first && i < h->selection.count; i++) {
+		const struct case_parameter *p = case_parameter(h->selection.items[i].c, name);
 
 		if (!p || strcmp(view_string(p->text), view_string(first->text)) != 0)
 			return false;
@@ -155,15 +156,15 @@ static bool is_common(const struct headline *h, const char *name)
 /* Leaves the axis out of the rows' labels, and what is common if something else is left to name them. */
 static void choose_without(struct headline *h)
 {
-	const struct picks *picks = &h->picks;
-	const char **varying = xcalloc(picks->parameter_count + 2, sizeof(*varying));
+	const struct case_selection *selection = &h->selection;
+	const char **varying = xcalloc(selection->parameter_count + 2, sizeof(*varying));
 	size_t left_out = 0, left = 0;
 
-	h->without = xcalloc(picks->parameter_count + 2, sizeof(*h->without));
+	h->without = xcalloc(selection->parameter_count + 2, sizeof(*h->without));
 	if (h->axis)
 		varying[left++] = h->without[left_out++] = h->axis;
-	for (size_t i = 0; i < picks->parameter_count; i++) {
-		const char *name = picks->parameters[i].name;
+	for (size_t i = 0; i < selection->parameter_count; i++) {
+		const char *name = selection->parameters[i].name;
 
 		if (h->axis && strcmp(name, h->axis) == 0)
 			continue;
@@ -176,14 +177,14 @@ static void choose_without(struct headline *h)
 		h->without[left] = NULL;
 		h->common = xstrdup("");
 	} else {
-		h->common = view_parameters(picks->items[0].c, varying);
+		h->common = view_parameters(selection->items[0].c, varying);
 	}
 	free(varying);
 }
 
 size_t headline_leader(const struct headline *h, const struct headline_row *row, size_t source)
 {
-	const struct view *view = h->picks.view;
+	const struct view *view = h->selection.view;
 
 	for (size_t s = 0; s < view->source_count; s++) {
 		const struct case_result *c =
@@ -201,17 +202,17 @@ size_t headline_leader(const struct headline *h, const struct headline_row *row,
 void headline_collect(struct headline *h, const struct view *view, const char *suite,
 		      const char *metric)
 {
-	struct picks all;
+	struct case_selection all;
 
 	*h = (struct headline){ 0 };
-	picks_collect(&all, view, suite, metric);
-	picks_main(&h->picks, &all);
-	picks_release(&all);
-	if (!h->picks.count)
+	selection_collect(&all, view, suite, metric);
+	selection_main(&h->selection, &all);
+	selection_release(&all);
+	if (!h->selection.count)
 		return;
-	h->axis = picks_axis(&h->picks);
+	h->axis = selection_axis(&h->selection);
 	choose_without(h);
-	h->better = h->picks.items[0].m->better;
+	h->better = h->selection.items[0].m->better;
 	fill(h);
 }
 
@@ -227,20 +228,22 @@ void headline_release(struct headline *h)
 	free(h->groups);
 	free(h->without);
 	free(h->common);
-	picks_release(&h->picks);
+	selection_release(&h->selection);
 }
 
-bool headline_peak(const struct headline *h, const struct pick *pick, struct headline_peak *peak)
+bool headline_peak(const struct headline *h, const struct selected_case *selected,
+		   struct headline_peak *peak)
 {
-	const struct device_info *info = h->picks.view->sources[pick->source].info;
+	const struct device_info *info = h->selection.view->sources[selected->source].info;
 	const struct gpu *gpu = info ? gpus_by_device(info->name) : NULL;
 	const struct quantity *q =
-		gpu ? quantity_of_case(pick->c, view_string(pick->m->name), info) : NULL;
+		gpu ? quantity_of_case(selected->c, view_string(selected->m->name), info) : NULL;
 
 	*peak = (struct headline_peak){ .quantity = q, .peak = (double)NAN, .share = (double)NAN };
 	if (!q)
 		return false;
 	peak->peak = gpu_peak(gpu, q, &peak->entry);
-	peak->share = (q->factor != 0 ? pick->m->value * q->factor : pick->m->value) / peak->peak;
+	peak->share =
+		(q->factor != 0 ? selected->m->value * q->factor : selected->m->value) / peak->peak;
 	return isfinite(peak->peak);
 }

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "report/view/picks.h"
+#include "report/view/case_selection.h"
 
 #define HEADLINE_FIGURES 2
 
@@ -20,7 +20,7 @@
 struct headline_group {
 	char *key;
 	/* higher is better: the best, NULL; else the first and the last on the axis (may be NULL) */
-	const struct pick *figures[HEADLINE_FIGURES];
+	const struct selected_case *figures[HEADLINE_FIGURES];
 };
 
 struct headline_cell {
@@ -35,7 +35,7 @@ struct headline_row {
 };
 
 struct headline {
-	struct picks picks;
+	struct case_selection selection;
 	const char *axis;     /* NULL: none */
 	char *common;         /* "BLAS, nn": what all cases share, in no row's label; "" */
 	const char **without; /* the axis and what is common, NULL-terminated; borrowed names */
@@ -65,6 +65,7 @@ struct headline_peak {
 };
 
 /* False where the model or what bounds the figure is not known. */
-bool headline_peak(const struct headline *h, const struct pick *pick, struct headline_peak *peak);
+bool headline_peak(const struct headline *h, const struct selected_case *selected,
+		   struct headline_peak *peak);
 
 #endif

@@ -35,19 +35,22 @@ struct lines {
 	size_t count, capacity, taken;
 };
 
-static double share_of(const struct headline *h, const struct pick *pick)
+static double share_of(const struct headline *h, const struct selected_case *selected)
 {
 	struct headline_peak peak;
 
-	return headline_peak(h, pick, &peak) ? peak.share : (double)NAN;
+	return headline_peak(h, selected, &peak) ? peak.share : (double)NAN;
 }
 
-static const struct pick *figure_of(const struct headline_row *row, size_t source)
+static const struct selected_case *figure_of(const struct headline_row *row, size_t source)
 {
 	const struct headline_group *group = row->cells[source].group;
-	const struct pick *pick = group ? group->figures[0] : NULL;
+	const struct selected_case *selected = group ? group->figures[0] : NULL;
 
-	return pick && isfinite(pick->m->value) && !case_is_unsettled(pick->c, pick->m) ? pick : NULL;
+	return selected && isfinite(selected->m->value) &&
+			       !case_is_unsettled(selected->c, selected->m)
+		       ? selected
+		       : NULL;
 }
 
 static void add_rows(struct lines *l, const struct headline *h, const char *suite)
@@ -57,11 +60,11 @@ static void add_rows(struct lines *l, const struct headline *h, const char *suit
 		bool any = false;
 
 		for (size_t s = 0; s < l->view.source_count; s++) {
-			const struct pick *pick = figure_of(&h->rows[i], s);
+			const struct selected_case *selected = figure_of(&h->rows[i], s);
 
-			any = any || pick;
-			if (pick && !(share_of(h, pick) <= c.share))
-				c.share = share_of(h, pick);
+			any = any || selected;
+			if (selected && !(share_of(h, selected) <= c.share))
+				c.share = share_of(h, selected);
 		}
 		if (!any)
 			continue;
@@ -73,7 +76,7 @@ static void add_rows(struct lines *l, const struct headline *h, const char *suit
 static bool has_metric(const struct lines *l, size_t first, const char *metric)
 {
 	for (size_t i = first; i < l->headline_count; i++)
-		if (strcmp(l->headlines[i].picks.items[0].m->name, metric) == 0)
+		if (strcmp(l->headlines[i].selection.items[0].m->name, metric) == 0)
 			return true;
 	return false;
 }
@@ -91,7 +94,7 @@ static void collect_suite(struct lines *l, const struct result *r, const char *s
 		    strcmp(view_string(c->suite), suite) != 0 || has_metric(l, first, m->name))
 			continue;
 		headline_collect(h, &l->view, suite, m->name);
-		if (h->picks.count) {
+		if (h->selection.count) {
 			l->headline_count++;
 			add_rows(l, h, suite);
 		} else {
@@ -133,7 +136,7 @@ static size_t taken_of(const struct lines *l, const struct headline *h)
 /* A share or a count tells of the measurement more often than of the machine. */
 static bool has_unit(const struct headline *h)
 {
-	return strcmp(view_string(h->picks.items[0].m->unit), "1") != 0;
+	return strcmp(view_string(h->selection.items[0].m->unit), "1") != 0;
 }
 
 /* A line per metric with a unit as long as there is room; then more of those that a data sheet says something of. */
@@ -175,26 +178,26 @@ static void add_padded(struct text *out, const char *s, size_t width)
 }
 
 /* "4.366 TB/s ±0.2 %", "~" where it is noisy */
-static void add_figure(struct text *out, const struct pick *pick)
+static void add_figure(struct text *out, const struct selected_case *selected)
 {
 	char value[FORMAT_SIZE], spread[FORMAT_SIZE], *words;
 
-	if (!pick) {
+	if (!selected) {
 		add_padded(out, "", FIGURE_WIDTH);
 		return;
 	}
-	words = xasprintf(
-		"%s%s %s", view_noisy(pick->c) ? "~" : "",
-		format_value(pick->m, value, sizeof(value)),
-		format_spread(pick->m->value, pick->m->low, pick->m->high, spread, sizeof(spread)));
+	words = xasprintf("%s%s %s", view_noisy(selected->c) ? "~" : "",
+			  format_value(selected->m, value, sizeof(value)),
+			  format_spread(selected->m->value, selected->m->low, selected->m->high,
+					spread, sizeof(spread)));
 	add_padded(out, words, FIGURE_WIDTH);
 	free(words);
 }
 
 static int by_value(const void *a, const void *b)
 {
-	double x = (*(const struct pick *const *)a)->m->value;
-	double y = (*(const struct pick *const *)b)->m->value;
+	double x = (*(const struct selected_case *const *)a)->m->value;
+	double y = (*(const struct selected_case *const *)b)->m->value;
 
 	return (x > y) - (x < y);
 }
@@ -202,17 +205,18 @@ static int by_value(const void *a, const void *b)
 /* Of many devices the middle one and the worst. */
 static void add_summary(struct text *out, const struct lines *l, const struct candidate *c)
 {
-	const struct pick **picks = xcalloc(l->view.source_count + 1, sizeof(const struct pick *));
+	const struct selected_case **figures =
+		xcalloc(l->view.source_count + 1, sizeof(const struct selected_case *));
 	size_t n = 0;
 	bool lower = c->h->better == BETTER_LOWER;
 
 	for (size_t s = 0; s < l->view.source_count; s++)
 		if (figure_of(c->row, s))
-			picks[n++] = figure_of(c->row, s);
-	qsort(picks, n, sizeof(*picks), by_value);
-	add_figure(out, picks[lower ? n / 2 : (n - 1) / 2]);
-	add_figure(out, n > 1 ? picks[lower ? n - 1 : 0] : NULL);
-	free(picks);
+			figures[n++] = figure_of(c->row, s);
+	qsort(figures, n, sizeof(*figures), by_value);
+	add_figure(out, figures[lower ? n / 2 : (n - 1) / 2]);
+	add_figure(out, n > 1 ? figures[lower ? n - 1 : 0] : NULL);
+	free(figures);
 }
 
 static void add_line(struct text *out, const struct lines *l, const struct candidate *c)

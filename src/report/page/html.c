@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "report/reference/reference.h"
 #include "report/page/settings.h"
-#include "report/strategies/splits_limit.h"
+#include "report/strategies/strategies_limit.h"
 #include "report/template/template.h"
 #include "report/view/view.h"
 

@@ -5,7 +5,7 @@
 #include "plan/schema.h"
 #include "report/reference/reference.h"
 #include "report/view/view.h"
-#include "report/strategies/splits_limit.h"
+#include "report/strategies/strategies_limit.h"
 
 const char *report_setting(const struct result *result, const char *key)
 {

@@ -32,7 +32,7 @@ static void format_range(const struct claim_measure *m, const char *unit, char *
 	char low[FORMAT_SIZE], high[FORMAT_SIZE];
 
 	*out = '\0';
-	if (!claim_has_say(m))
+	if (!claim_is_decisive(m))
 		return;
 	if (isfinite(m->low))
 		format_reading(m->low, unit, low, sizeof(low));
@@ -64,7 +64,7 @@ static void show_reading(const struct view *view, const struct claim_measure *m,
 			 const struct claim_reading *r, struct tree *item)
 {
 	char value[FORMAT_SIZE], low[FORMAT_SIZE], high[FORMAT_SIZE], range[3 * FORMAT_SIZE];
-	bool says = claim_has_say(m);
+	bool decisive = claim_is_decisive(m);
 
 	format_reading(r->value, r->unit, value, sizeof(value));
 	format_reading(r->low, r->unit, low, sizeof(low));
@@ -76,8 +76,8 @@ static void show_reading(const struct view *view, const struct claim_measure *m,
 	tree_text(item, "low", low);
 	tree_text(item, "high", high);
 	tree_text(item, "range", range);
-	tree_text(item, "symbol", says ? symbols[r->verdict] : "");
-	tree_text(item, "verdict", says ? claim_verdict_name(r->verdict) : "");
+	tree_text(item, "symbol", decisive ? symbols[r->verdict] : "");
+	tree_text(item, "verdict", decisive ? claim_verdict_name(r->verdict) : "");
 	tree_text(item, "missing", "");
 	view_text(item, "device", r->device);
 	add_runs(view, r, item);

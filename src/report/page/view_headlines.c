@@ -29,13 +29,14 @@ static bool many(const struct view *view)
 
 /* What each figure of a row says about all sources that have it. */
 struct summary {
-	const struct pick *median, *worst;
+	const struct selected_case *median, *worst;
 	double low, high;
 	size_t count;
 };
 
 /* "88 % of 63.02 GB/s (data sheet, derived)"; "" where the model or what bounds it is not known. */
-static void show_peak(const struct headline *h, struct tree *figure, const struct pick *pick)
+static void show_peak(const struct headline *h, struct tree *figure,
+		      const struct selected_case *selected)
 {
 	static const char *const doubts[] = { [SHEET_READ] = "",
 					      [SHEET_DERIVED] = ", derived",
@@ -43,7 +44,7 @@ static void show_peak(const struct headline *h, struct tree *figure, const struc
 	struct headline_peak peak;
 	char text[FORMAT_SIZE];
 
-	if (headline_peak(h, pick, &peak))
+	if (headline_peak(h, selected, &peak))
 		tree_textf(figure, "peak", "%.0f %% of %s (data sheet%s%s)", 100 * peak.share,
 			   format_stated(peak.peak, peak.quantity->unit, text, sizeof(text)),
 			   doubts[peak.entry->status],
@@ -52,25 +53,26 @@ static void show_peak(const struct headline *h, struct tree *figure, const struc
 		tree_text(figure, "peak", "");
 }
 
-static void show_figure(const struct headline *h, struct tree *list, const struct pick *pick)
+static void show_figure(const struct headline *h, struct tree *list,
+			const struct selected_case *selected)
 {
-	const struct case_parameter *x = h->axis ? case_parameter(pick->c, h->axis) : NULL;
+	const struct case_parameter *x = h->axis ? case_parameter(selected->c, h->axis) : NULL;
 	struct tree *figure = tree_item(list);
 	char text[FORMAT_SIZE];
 
-	if (case_is_unsettled(pick->c, pick->m)) {
+	if (case_is_unsettled(selected->c, selected->m)) {
 		tree_text(figure, "value", UNSETTLED);
 		tree_text(figure, "interval", "");
 		tree_text(figure, "peak", "");
 	} else {
 		tree_text(figure, "value",
-			  format_quantity(pick->m->value, view_string(pick->m->unit), text,
+			  format_quantity(selected->m->value, view_string(selected->m->unit), text,
 					  sizeof(text)));
-		tree_text(figure, "interval", format_interval(pick->m, text, sizeof(text)));
-		show_peak(h, figure, pick);
+		tree_text(figure, "interval", format_interval(selected->m, text, sizeof(text)));
+		show_peak(h, figure, selected);
 	}
-	tree_textf(figure, "n", "%zu", pick->m->n);
-	tree_flag(figure, "noisy", view_noisy(pick->c));
+	tree_textf(figure, "n", "%zu", selected->m->n);
+	tree_flag(figure, "noisy", view_noisy(selected->c));
 	tree_text(figure, "at", x ? format_parameter(x, text, sizeof(text)) : "");
 }
 
@@ -95,7 +97,7 @@ static void show_cell(const struct headline *h, struct tree *cells, const struct
 	if (cell->group)
 		tree_text(map, "absent", "");
 	else if (leader != SIZE_MAX)
-		tree_textf(map, "absent", "with %s", h->picks.view->sources[leader].label);
+		tree_textf(map, "absent", "with %s", h->selection.view->sources[leader].label);
 	else
 		tree_text(map, "absent", "not measured");
 	if (cell->sets > 1)
@@ -106,8 +108,8 @@ static void show_cell(const struct headline *h, struct tree *cells, const struct
 
 static int by_value(const void *a, const void *b)
 {
-	double x = (*(const struct pick *const *)a)->m->value;
-	double y = (*(const struct pick *const *)b)->m->value;
+	double x = (*(const struct selected_case *const *)a)->m->value;
+	double y = (*(const struct selected_case *const *)b)->m->value;
 
 	return (x > y) - (x < y);
 }
@@ -116,8 +118,9 @@ static int by_value(const void *a, const void *b)
 static struct summary summarise(const struct headline *h, const struct headline_row *row,
 				size_t index)
 {
-	size_t sources = h->picks.view->source_count;
-	const struct pick **picks = xcalloc(sources, sizeof(const struct pick *));
+	size_t sources = h->selection.view->source_count;
+	const struct selected_case **selection =
+		xcalloc(sources, sizeof(const struct selected_case *));
 	struct summary sum = { 0 };
 
 	for (size_t s = 0; s < sources; s++) {
@@ -126,16 +129,17 @@ static struct summary summarise(const struct headline *h, const struct headline_
 		if (group && group->figures[index] &&
 		    isfinite(group->figures[index]->m->value) &&
 		    !case_is_unsettled(group->figures[index]->c, group->figures[index]->m))
-			picks[sum.count++] = group->figures[index];
+			selection[sum.count++] = group->figures[index];
 	}
-	qsort(picks, sum.count, sizeof(*picks), by_value);
+	qsort(selection, sum.count, sizeof(*selection), by_value);
 	if (sum.count) {
-		sum.low = picks[0]->m->value;
-		sum.high = picks[sum.count - 1]->m->value;
-		sum.worst = picks[h->better == BETTER_LOWER ? sum.count - 1 : 0];
-		sum.median = picks[h->better == BETTER_LOWER ? sum.count / 2 : (sum.count - 1) / 2];
+		sum.low = selection[0]->m->value;
+		sum.high = selection[sum.count - 1]->m->value;
+		sum.worst = selection[h->better == BETTER_LOWER ? sum.count - 1 : 0];
+		sum.median =
+			selection[h->better == BETTER_LOWER ? sum.count / 2 : (sum.count - 1) / 2];
 	}
-	free(picks);
+	free(selection);
 	return sum;
 }
 
@@ -154,7 +158,7 @@ static void show_apart(const struct headline *h, struct tree *figure, const stru
 			   format_percent((sum->high - sum->low) / middle, text, sizeof(text)));
 	else
 		tree_textf(figure, "apart", "worst %s, by %s",
-			   h->picks.view->sources[sum->worst->source].label,
+			   h->selection.view->sources[sum->worst->source].label,
 			   format_percent(fabs(sum->worst->m->value - middle) / middle, text,
 					  sizeof(text)));
 }
@@ -165,7 +169,7 @@ static const struct headline_cell *joint_cell(const struct headline *h,
 {
 	const struct headline_cell *found = NULL;
 
-	for (size_t s = 0; s < h->picks.view->source_count; s++) {
+	for (size_t s = 0; s < h->selection.view->source_count; s++) {
 		if (row->cells[s].group && found)
 			return NULL;
 		if (row->cells[s].group)
@@ -194,24 +198,24 @@ static void show_narrow(struct tree *cells, const struct headline_group *group,
 	char text[FORMAT_SIZE];
 
 	for (size_t i = 0; group && i < HEADLINE_FIGURES; i++) {
-		const struct pick *pick = group->figures[i];
+		const struct selected_case *selected = group->figures[i];
 		const struct metric_value *middle = sums[i].median ? sums[i].median->m : NULL;
 		struct tree *figure;
 		double factor;
 
-		if (pick && case_is_unsettled(pick->c, pick->m)) {
+		if (selected && case_is_unsettled(selected->c, selected->m)) {
 			figure = tree_item(list);
 			tree_text(figure, "value", UNSETTLED);
 			tree_flag(figure, "noisy", true);
 			continue;
 		}
-		if (!pick || !middle)
+		if (!selected || !middle)
 			continue;
 		factor = format_unit(middle->value, view_string(middle->unit), text, sizeof(text));
 		figure = tree_item(list);
 		tree_text(figure, "value",
-			  format_scaled(pick->m->value, factor, text, sizeof(text)));
-		tree_flag(figure, "noisy", view_noisy(pick->c));
+			  format_scaled(selected->m->value, factor, text, sizeof(text)));
+		tree_flag(figure, "noisy", view_noisy(selected->c));
 	}
 }
 
@@ -229,13 +233,13 @@ static void show_devices(const struct headline *h, struct tree *map, const struc
 		show_apart(h, list->children[list->count - 1], &sums[i]);
 	}
 	cells = tree_list(map, "cells");
-	for (size_t s = 0; s < h->picks.view->source_count; s++)
+	for (size_t s = 0; s < h->selection.view->source_count; s++)
 		show_narrow(cells, row->cells[s].group, sums);
 }
 
 static void show_row(const struct headline *h, struct tree *map, const struct headline_row *row)
 {
-	const struct view *view = h->picks.view;
+	const struct view *view = h->selection.view;
 	const struct headline_cell *joint = joint_cell(h, row);
 	struct tree *cells;
 

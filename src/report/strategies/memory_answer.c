@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "report/view/format.h"
-#include "report/strategies/splits.h"
+#include "report/strategies/strategies.h"
 
 /* Plain steps: nothing is traded for memory. */
 struct step {
@@ -51,7 +51,7 @@ static char *model_of(const struct view *view, size_t run, const struct case_res
 		text_add(&out, view_letter(run, text));
 	if (out.length)
 		text_add(&out, ", ");
-	splits_layers(&view->results[run], c, &out);
+	strategies_layers(&view->results[run], c, &out);
 	if (optimizer)
 		text_addf(&out, "%s%s", out.length && !text_ends_with(out.data, ", ") ? ", " : "",
 			  format_parameter(optimizer, text, sizeof(text)));

@@ -17,7 +17,7 @@
 #include "report/template/tree.h"
 #include "result/result.h"
 
-struct memory_limit; /* report/strategies/splits_limit.h */
+struct memory_limit; /* report/strategies/strategies_limit.h */
 
 struct view_source {
 	const struct result *result;
@@ -34,7 +34,7 @@ struct view {
 	size_t source_count, source_capacity;
 	const char **suites; /* in order of appearance; borrowed */
 	size_t suite_count, suite_capacity;
-	/* For which the best split is named; borrowed. */
+	/* For which the best strategy is named; borrowed. */
 	const struct memory_limit *memory_limits;
 	size_t memory_limit_count;
 };
@@ -117,8 +117,8 @@ void view_memory_answer(const struct view *view, const char *suite, struct tree 
 void view_split_maps(const struct view *view, const char *suite, struct tree *charts,
 		     struct tree *answers);
 /* Of the same cases: where the time goes, what memory buys, and recorded steps. */
-void view_split_figures(const struct view *view, const char *suite, struct tree *charts);
-/* Of the same cases: a table of the best split for each of the view's memory limits. */
+void view_strategy_figures(const struct view *view, const char *suite, struct tree *charts);
+/* Of the same cases: a table of the best strategy for each of the view's memory limits. */
 void view_split_limits(const struct view *view, const char *suite, struct tree *tables);
 /* Curves over the time of a suite's cases that have them. */
 void view_watches(const struct view *view, const char *suite, struct tree *charts);

@@ -92,9 +92,9 @@ static void what_has_no_say_decides_nothing(void **state)
 	(void)state;
 	claim.measures[1].low = -HUGE_VAL;
 	claim.measures[1].high = HUGE_VAL;
-	assert_true(claim_has_say(&claim.measures[0]));
-	assert_false(claim_has_say(&claim.measures[1]));
-	assert_false(claim_has_say(&claim.measures[2]));
+	assert_true(claim_is_decisive(&claim.measures[0]));
+	assert_false(claim_is_decisive(&claim.measures[1]));
+	assert_false(claim_is_decisive(&claim.measures[2]));
 	fixture_measure(&result, &claim.measures[1], 7);
 	assert_int_equal(fixture_judge(&result, 1, &claim), CLAIM_UNTESTED);
 	fixture_measure(&result, &claim.measures[0], 1.5);

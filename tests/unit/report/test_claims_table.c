@@ -25,7 +25,7 @@ static const struct claim *claim_named(const char *id)
 }
 
 /* A value within, or beyond, the range in which the claim holds: without either the verdict would be known beforehand. */
-static double pick(const struct claim_measure *m, bool inside)
+static double selected(const struct claim_measure *m, bool inside)
 {
 	assert_true(isfinite(m->low) && m->low <= m->high && (m->low > 0 || isfinite(m->high)));
 	if (inside)
@@ -58,7 +58,7 @@ static enum claim_verdict judged(const struct claim *claim, const struct claim_m
 	struct claim alone = *claim;
 	struct claim_evidence evidence[CLAIM_MEASURES];
 	enum claim_verdict verdict;
-	double value = pick(m, inside);
+	double value = selected(m, inside);
 
 	memset(alone.measures, 0, sizeof(alone.measures));
 	alone.measures[0] = *m;
@@ -81,7 +81,7 @@ static void every_measurement_comes_out_each_way(void **state)
 			const struct claim *c = &claim_groups[g].claims[i];
 
 			for (size_t k = 0; k < CLAIM_MEASURES; k++) {
-				if (!claim_has_say(&c->measures[k]))
+				if (!claim_is_decisive(&c->measures[k]))
 					continue;
 				measured++;
 				if (judged(c, &c->measures[k], true) != CLAIM_HOLDS ||
@@ -105,7 +105,7 @@ static void every_claim_is_complete(void **state)
 			assert_int_equal(c->id[0], 'A' + (int)g);
 			assert_int_equal(atoi(c->id + 1), i + 1);
 			for (size_t k = 0; k < CLAIM_MEASURES; k++)
-				says = says || claim_has_say(&c->measures[k]);
+				says = says || claim_is_decisive(&c->measures[k]);
 			if (says == (c->untestable != NULL))
 				fail_msg("%s: measurements that decide, or a reason", c->id);
 		}
@@ -153,7 +153,7 @@ static void half_of_the_evidence_is_not_enough(void **state)
 		const struct claim *c = claim_named(ids[i]);
 		struct result result = { 0 };
 
-		fixture_measure(&result, &c->measures[1], pick(&c->measures[1], true));
+		fixture_measure(&result, &c->measures[1], selected(&c->measures[1], true));
 		assert_int_equal(fixture_judge(&result, 1, c), CLAIM_PARTIAL);
 		result_release(&result);
 	}

@@ -1,5 +1,5 @@
 /* A recorded step: a row for each stream of each rank. */
-#include "report/strategies/splits.h"
+#include "report/strategies/strategies.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -28,11 +28,11 @@ static const struct {
 	const char *name, *letters;
 	size_t style;
 } operations[] = {
-	{ "forward", "F", 0 },    { "loss", "L", 0 },       { "backward", "B", 1 },
-	{ "weight_gradients", "W", 2 },
-	{ "optimizer", "U", 2 },  { "all_reduce", "R", 3 }, { "reduce", "R", 3 },
-	{ "all_gather", "G", 4 }, { "broadcast", "G", 4 },  { "reduce_scatter", "S", 5 },
-	{ "exchange", "X", 5 },   { "send", "\u2192", 6 },  { "receive", "\u2190", 7 },
+	{ "forward", "F", 0 },          { "loss", "L", 0 },       { "backward", "B", 1 },
+	{ "weight_gradients", "W", 2 }, { "optimizer", "U", 2 },  { "all_reduce", "R", 3 },
+	{ "reduce", "R", 3 },           { "all_gather", "G", 4 }, { "broadcast", "G", 4 },
+	{ "reduce_scatter", "S", 5 },   { "exchange", "X", 5 },   { "send", "\u2192", 6 },
+	{ "receive", "\u2190", 7 },
 };
 
 static size_t operation_of(const char *name)
@@ -130,19 +130,21 @@ static char *finding(const struct chart *chart)
 			 mean, format_percent(least, low, sizeof(low)));
 }
 
-static void draw(const struct splits *splits, const struct split *split, struct tree *charts)
+static void draw(const struct strategies *strategies, const struct strategy *strategy,
+		 struct tree *charts)
 {
 	size_t left = SPANS_MOST;
 	struct chart chart;
 
-	splits_chart(splits, &chart, CHART_TIMELINE, charts,
-		     xasprintf("Timeline of %s%s%s", split->name, *split->model ? ": " : "",
-			       split->model));
-	chart.shows = xstrdup("One step: when each operation ran, by rank and stream; the number is "
-			      "that of the micro-batch, bucket or layer. Recorded apart from the "
-			      "timed steps.");
+	strategies_chart(strategies, &chart, CHART_TIMELINE, charts,
+			 xasprintf("Timeline of %s%s%s", strategy->name,
+				   *strategy->model ? ": " : "", strategy->model));
+	chart.shows =
+		xstrdup("One step: when each operation ran, by rank and stream; the number is "
+			"that of the micro-batch, bucket or layer. Recorded apart from the "
+			"timed steps.");
 	chart.key = key;
-	add_rows(&chart, split->c, &left);
+	add_rows(&chart, strategy->c, &left);
 	if (!left) {
 		free(chart.note);
 		chart.note = xasprintf("Shows the first %d spans.", SPANS_MOST);
@@ -153,13 +155,13 @@ static void draw(const struct splits *splits, const struct split *split, struct 
 	chart_release(&chart);
 }
 
-void splits_timelines(const struct splits *splits, struct tree *charts)
+void strategies_timelines(const struct strategies *strategies, struct tree *charts)
 {
 	size_t drawn = 0;
 
-	for (size_t i = 0; i < splits->count && drawn < TIMELINES_MOST; i++)
-		if (splits->items[i].c->timeline_count) {
-			draw(splits, &splits->items[i], charts);
+	for (size_t i = 0; i < strategies->count && drawn < TIMELINES_MOST; i++)
+		if (strategies->items[i].c->timeline_count) {
+			draw(strategies, &strategies->items[i], charts);
 			drawn++;
 		}
 }

@@ -1,5 +1,5 @@
 /* "Which split for this model if a device has so much memory?", as a table. */
-#include "report/strategies/splits_limit.h"
+#include "report/strategies/strategies_limit.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "reference/gpu.h"
 #include "report/view/format.h"
-#include "report/strategies/splits.h"
+#include "report/strategies/strategies.h"
 
 static const struct sheet_entry *memory_of(const struct gpu *gpu)
 {
@@ -47,7 +47,8 @@ static enum status parse_one(const char *word, struct memory_limit *limit, struc
 		return STATUS_OK;
 	}
 	return error_set(err, STATUS_USAGE,
-			 "memory limit '%.40s': allowed are sizes such as 8GiB and ids of gpuproof list gpus "
+			 "memory limit '%.40s': allowed are sizes such as 8GiB and ids of gpuproof "
+			 "list gpus "
 			 "whose memory is known",
 			 word);
 }
@@ -71,13 +72,14 @@ enum status memory_limits_parse(const char *text, struct memory_limit limits[LIM
 	return err->status;
 }
 
-/* The fastest split of that model within `bytes`; NULL: none was measured. */
-static const struct split *best_within(const struct splits *splits, const char *model, double bytes)
+/* The fastest strategy of that model within `bytes`; NULL: none was measured. */
+static const struct strategy *best_within(const struct strategies *strategies, const char *model,
+					  double bytes)
 {
-	const struct split *best = NULL;
+	const struct strategy *best = NULL;
 
-	for (size_t i = 0; i < splits->count; i++) {
-		const struct split *s = &splits->items[i];
+	for (size_t i = 0; i < strategies->count; i++) {
+		const struct strategy *s = &strategies->items[i];
 
 		if (strcmp(s->model, model) == 0 && s->memory <= bytes &&
 		    (!best || s->seconds < best->seconds))
@@ -86,10 +88,10 @@ static const struct split *best_within(const struct splits *splits, const char *
 	return best;
 }
 
-static void add_row(const struct splits *splits, const char *model, const struct memory_limit *limit,
-		    struct tree *rows)
+static void add_row(const struct strategies *strategies, const char *model,
+		    const struct memory_limit *limit, struct tree *rows)
 {
-	const struct split *best = best_within(splits, model, limit->bytes);
+	const struct strategy *best = best_within(strategies, model, limit->bytes);
 	struct tree *row = tree_item(rows), *cells = tree_list(row, "cells");
 	char text[FORMAT_SIZE];
 
@@ -101,17 +103,18 @@ static void add_row(const struct splits *splits, const char *model, const struct
 	tree_item_text(cells, format_quantity(best ? best->memory : NAN, "B", text, sizeof(text)));
 }
 
-void splits_under_limits(const struct splits *splits, const struct memory_limit *limits, size_t count,
-			 struct tree *tables)
+void strategies_under_limits(const struct strategies *strategies, const struct memory_limit *limits,
+			     size_t count, struct tree *tables)
 {
 	static const char *const head[] = { "Fastest split", "Step time", "Memory of a device" };
 	struct tree *table, *columns, *rows;
 
-	if (!count || !splits->count)
+	if (!count || !strategies->count)
 		return;
 	table = tree_item(tables);
 	tree_text(table, "title",
-		  "Best split under a memory limit of each device: tensors and workspaces of the device that "
+		  "Best split under a memory limit of each device: tensors and workspaces of the "
+		  "device that "
 		  "needs most; its context and the collectives' library come on top");
 	tree_text(table, "note", "");
 	tree_text(table, "first", "Model");
@@ -120,7 +123,7 @@ void splits_under_limits(const struct splits *splits, const struct memory_limit 
 	for (size_t i = 0; i < ARRAY_SIZE(head); i++)
 		tree_item_text(columns, head[i]);
 	rows = tree_list(table, "rows");
-	for (size_t i = 0; i < splits->count; i++)
-		for (size_t k = 0; k < count && splits_is_first(splits, i); k++)
-			add_row(splits, splits->items[i].model, &limits[k], rows);
+	for (size_t i = 0; i < strategies->count; i++)
+		for (size_t k = 0; k < count && strategies_is_first(strategies, i); k++)
+			add_row(strategies, strategies->items[i].model, &limits[k], rows);
 }

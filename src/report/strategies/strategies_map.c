@@ -1,5 +1,5 @@
 /* Which split is fastest over batch and width, as a map. */
-#include "report/strategies/splits.h"
+#include "report/strategies/strategies.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,31 +11,31 @@
 #include "report/view/format.h"
 
 /* The number of a parameter; NaN where it has none. */
-static double number_of(const struct split *split, const char *name)
+static double number_of(const struct strategy *strategy, const char *name)
 {
-	const struct case_parameter *p = case_parameter(split->c, name);
+	const struct case_parameter *p = case_parameter(strategy->c, name);
 
 	return p ? p->number : NAN;
 }
 
 /* Of the whole step: with weak scaling the parameter is one device's part. */
-static double batch_of(const struct split *split)
+static double batch_of(const struct strategy *strategy)
 {
-	const struct case_parameter *mode = case_parameter(split->c, "batch_mode");
+	const struct case_parameter *mode = case_parameter(strategy->c, "batch_mode");
 	bool weak = mode && strcmp(view_string(mode->text), "weak") == 0;
 
-	return number_of(split, "batch") * (weak ? number_of(split, "devices") : 1);
+	return number_of(strategy, "batch") * (weak ? number_of(strategy, "devices") : 1);
 }
 
 /* What is compared on one map: everything but batch and width; the number of devices is apart. */
-static char *map_of(const struct splits *splits, const struct split *split)
+static char *map_of(const struct strategies *strategies, const struct strategy *strategy)
 {
 	static const char *const without[] = { "mode",      "batch",  "width",      "microbatches",
 					       "hybrid",    "bucket", "batch_mode", "devices",
 					       "transport", "launch", "overlap",    NULL };
-	char *own = view_parameters(split->c, without), letter[4];
-	char *out = splits->view->count > 1
-			    ? xasprintf("%s, %s", view_letter(split->run, letter), own)
+	char *own = view_parameters(strategy->c, without), letter[4];
+	char *out = strategies->view->count > 1
+			    ? xasprintf("%s, %s", view_letter(strategy->run, letter), own)
 			    : xstrdup(own);
 
 	free(own);
@@ -43,9 +43,9 @@ static char *map_of(const struct splits *splits, const struct split *split)
 }
 
 struct map {
-	const struct splits *splits;
+	const struct strategies *strategies;
 	char **of;      /* by item */
-	double devices; /* of the splits; whoever trains on one device competes with them */
+	double devices; /* of the strategies; whoever trains on one device competes with them */
 	double *batches, *widths;
 	size_t batch_count, width_count;
 };
@@ -73,27 +73,27 @@ struct place {
 
 static bool is_at(const struct map *m, size_t item, const struct place *place)
 {
-	const struct split *s = &m->splits->items[item];
+	const struct strategy *s = &m->strategies->items[item];
 	double devices = number_of(s, "devices");
 
 	return strcmp(m->of[item], place->of) == 0 && batch_of(s) == place->batch &&
 	       number_of(s, "width") == place->width && (devices == m->devices || devices == 1);
 }
 
-static bool same_mode(const struct split *a, const struct split *b)
+static bool same_mode(const struct strategy *a, const struct strategy *b)
 {
 	return strcmp(view_string(case_parameter(a->c, "mode")->text),
 		      view_string(case_parameter(b->c, "mode")->text)) == 0;
 }
 
 /* The fastest and the next of another mode at a place of the map; NULL where nothing was measured. */
-static const struct split *fastest(const struct map *m, const struct place *place,
-				   const struct split *without)
+static const struct strategy *fastest(const struct map *m, const struct place *place,
+				      const struct strategy *without)
 {
-	const struct split *best = NULL;
+	const struct strategy *best = NULL;
 
-	for (size_t i = 0; i < m->splits->count; i++) {
-		const struct split *s = &m->splits->items[i];
+	for (size_t i = 0; i < m->strategies->count; i++) {
+		const struct strategy *s = &m->strategies->items[i];
 
 		if (!is_at(m, i, place) || (without && same_mode(s, without)))
 			continue;
@@ -104,14 +104,14 @@ static const struct split *fastest(const struct map *m, const struct place *plac
 }
 
 /* The one that predictions call the fastest; NULL unless all there have one. */
-static const struct split *fastest_predicted(const struct map *m, const struct place *place)
+static const struct strategy *fastest_predicted(const struct map *m, const struct place *place)
 {
 	const struct metric_value *least = NULL;
-	const struct split *best = NULL;
+	const struct strategy *best = NULL;
 
-	for (size_t i = 0; i < m->splits->count; i++) {
+	for (size_t i = 0; i < m->strategies->count; i++) {
 		const struct metric_value *p =
-			case_metric(m->splits->items[i].c, "parallel.predicted_time");
+			case_metric(m->strategies->items[i].c, "parallel.predicted_time");
 
 		if (!is_at(m, i, place))
 			continue;
@@ -119,7 +119,7 @@ static const struct split *fastest_predicted(const struct map *m, const struct p
 			return NULL;
 		if (!least || p->value < least->value) {
 			least = p;
-			best = &m->splits->items[i];
+			best = &m->strategies->items[i];
 		}
 	}
 	return best;
@@ -132,7 +132,7 @@ struct winners {
 	char *names[MODES_MOST + 1]; /* by colour, "" where no mode has it; NULL-terminated */
 	size_t cells[MODES_MOST], all;
 	size_t predicted,
-		foretold; /* decided places with predictions, and those whose winner they name */
+		predicted_correctly; /* decided places with predictions, and those whose winner they name */
 };
 
 static void winners_open(struct winners *w)
@@ -148,18 +148,18 @@ static void winners_close(struct winners *w)
 		free(w->names[i]);
 }
 
-static char *mode_word(const struct split *split, char *out, size_t size)
+static char *mode_word(const struct strategy *strategy, char *out, size_t size)
 {
-	return format_parameter(case_parameter(split->c, "mode"), out, size);
+	return format_parameter(case_parameter(strategy->c, "mode"), out, size);
 }
 
 /* The colour of its mode. */
-static size_t winner_of(struct winners *w, const struct split *split)
+static size_t winner_of(struct winners *w, const struct strategy *strategy)
 {
 	char word[FORMAT_SIZE];
 	size_t i = 0;
 
-	mode_word(split, word, sizeof(word));
+	mode_word(strategy, word, sizeof(word));
 	while (i + 1 < MODES_MOST &&
 	       (i == UNDECIDED || (*w->names[i] && strcmp(w->names[i], word) != 0)))
 		i++;
@@ -171,12 +171,12 @@ static size_t winner_of(struct winners *w, const struct split *split)
 }
 
 /* Both, where it is not known which is faster. */
-static void decide(struct chart_point *cell, const struct split *best, const struct split *next,
-		   struct winners *winners)
+static void decide(struct chart_point *cell, const struct strategy *best,
+		   const struct strategy *next, struct winners *winners)
 {
 	char ratio[FORMAT_SIZE], word[FORMAT_SIZE], other[FORMAT_SIZE];
 
-	if (splits_apart(best, next)) {
+	if (strategies_apart(best, next)) {
 		cell->style = winner_of(winners, best);
 		cell->label = xasprintf("%s %s", winners->names[cell->style],
 					format_ratio(cell->y, ratio, sizeof(ratio)));
@@ -192,9 +192,9 @@ static void decide(struct chart_point *cell, const struct split *best, const str
 static void add_cell(const struct map *m, const struct place *place, struct chart_series *row,
 		     struct winners *winners)
 {
-	const struct split *best = fastest(m, place, NULL);
-	const struct split *next = best ? fastest(m, place, best) : NULL,
-			   *predicted = fastest_predicted(m, place);
+	const struct strategy *best = fastest(m, place, NULL);
+	const struct strategy *next = best ? fastest(m, place, best) : NULL,
+			      *predicted = fastest_predicted(m, place);
 	struct chart_point *cell;
 	char text[32];
 
@@ -207,17 +207,17 @@ static void add_cell(const struct map *m, const struct place *place, struct char
 	if (!predicted || cell->style == UNDECIDED)
 		return;
 	winners->predicted++;
-	winners->foretold += same_mode(predicted, best);
+	winners->predicted_correctly += same_mode(predicted, best);
 }
 
-/* What a split of the map says by formula; NaN: none does. The highest rates of a run are those of all its cases. */
+/* What a strategy of the map says by formula; NaN: none does. The highest rates of a run are those of all its cases. */
 static double critical(const struct map *m, const char *of, const char *metric)
 {
-	for (size_t i = 0; i < m->splits->count; i++) {
-		const struct metric_value *v = case_metric(m->splits->items[i].c, metric);
+	for (size_t i = 0; i < m->strategies->count; i++) {
+		const struct metric_value *v = case_metric(m->strategies->items[i].c, metric);
 
 		if (v && strcmp(m->of[i], of) == 0 &&
-		    number_of(&m->splits->items[i], "devices") == m->devices)
+		    number_of(&m->strategies->items[i], "devices") == m->devices)
 			return v->value;
 	}
 	return NAN;
@@ -264,8 +264,8 @@ static char *crossover_finding(const struct map *m, const char *of, const struct
 			  out.length ? "; in" : "In", w->cells[UNDECIDED], w->all);
 	text_add_char(&out, '.');
 	if (w->predicted)
-		text_addf(&out, " Predictions name the winner in %zu of %zu.", w->foretold,
-			  w->predicted);
+		text_addf(&out, " Predictions name the winner in %zu of %zu.",
+			  w->predicted_correctly, w->predicted);
 	add_critical(m, of, &out);
 	return text_detach(&out);
 }
@@ -276,8 +276,8 @@ static void draw_map(const struct map *m, const char *of, struct tree *charts, s
 	struct chart chart;
 
 	winners_open(&winners);
-	splits_chart(
-		m->splits, &chart, CHART_MAP, charts,
+	strategies_chart(
+		m->strategies, &chart, CHART_MAP, charts,
 		xasprintf("Which split wins on %.0f devices%s%s", m->devices, *of ? ": " : "", of));
 	chart.shows = xstrdup("The fastest mode for each batch (rows) and width of the layers "
 			      "(columns), one device among them, and by how much it beats the next "
@@ -308,29 +308,30 @@ static void draw_map(const struct map *m, const char *of, struct tree *charts, s
 	winners_close(&winners);
 }
 
-void splits_crossover(const struct splits *splits, struct tree *charts, struct tree *answers)
+void strategies_crossover(const struct strategies *strategies, struct tree *charts,
+			  struct tree *answers)
 {
-	struct map m = { .splits = splits,
-			 .of = xcalloc(splits->count + 1, sizeof(char *)),
-			 .batches = xcalloc(splits->count + 1, sizeof(double)),
-			 .widths = xcalloc(splits->count + 1, sizeof(double)) };
+	struct map m = { .strategies = strategies,
+			 .of = xcalloc(strategies->count + 1, sizeof(char *)),
+			 .batches = xcalloc(strategies->count + 1, sizeof(double)),
+			 .widths = xcalloc(strategies->count + 1, sizeof(double)) };
 
-	for (size_t i = 0; i < splits->count; i++) {
-		m.of[i] = map_of(splits, &splits->items[i]);
-		add_distinct(m.batches, &m.batch_count, batch_of(&splits->items[i]));
-		add_distinct(m.widths, &m.width_count, number_of(&splits->items[i], "width"));
+	for (size_t i = 0; i < strategies->count; i++) {
+		m.of[i] = map_of(strategies, &strategies->items[i]);
+		add_distinct(m.batches, &m.batch_count, batch_of(&strategies->items[i]));
+		add_distinct(m.widths, &m.width_count, number_of(&strategies->items[i], "width"));
 	}
-	for (size_t i = 0; i < splits->count && m.batch_count > 1 && m.width_count > 1; i++) {
+	for (size_t i = 0; i < strategies->count && m.batch_count > 1 && m.width_count > 1; i++) {
 		size_t first = 0;
 
-		m.devices = number_of(&splits->items[i], "devices");
+		m.devices = number_of(&strategies->items[i], "devices");
 		while (strcmp(m.of[first], m.of[i]) != 0 ||
-		       number_of(&splits->items[first], "devices") != m.devices)
+		       number_of(&strategies->items[first], "devices") != m.devices)
 			first++;
 		if (first == i && m.devices > 1)
 			draw_map(&m, m.of[i], charts, answers);
 	}
-	for (size_t i = 0; i < splits->count; i++)
+	for (size_t i = 0; i < strategies->count; i++)
 		free(m.of[i]);
 	free(m.of);
 	free(m.batches);

@@ -11,24 +11,32 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "report/strategies/splits.h"
-#include "report/strategies/splits_limit.h"
+#include "report/strategies/strategies.h"
+#include "report/strategies/strategies_limit.h"
 
 static void add_parameter(struct case_result *c, const char *name, double number, const char *text)
 {
 	c->parameters = xrealloc(c->parameters, c->parameter_count + 1, sizeof(*c->parameters));
-	c->parameters[c->parameter_count++] = (struct case_parameter){
-		xstrdup(name), text ? xstrdup(text) : xasprintf("%.0f", number), number, xstrdup("1")
-	};
+	c->parameters[c->parameter_count++] =
+		(struct case_parameter){ xstrdup(name),
+					 text ? xstrdup(text) : xasprintf("%.0f", number), number,
+					 xstrdup("1") };
 }
 
 static void add_metric(struct case_result *c, const char *name, double value, const char *unit)
 {
 	ARRAY_GROW(c->metrics, c->metric_count, c->metric_capacity);
-	c->metrics[c->metric_count++] = (struct metric_value){
-		xstrdup(name), xstrdup(unit), BETTER_LOWER, false, value, value, value, 1,
-		xstrdup(""),   NULL,          0
-	};
+	c->metrics[c->metric_count++] = (struct metric_value){ xstrdup(name),
+							       xstrdup(unit),
+							       BETTER_LOWER,
+							       false,
+							       value,
+							       value,
+							       value,
+							       1,
+							       xstrdup(""),
+							       NULL,
+							       0 };
 }
 
 static struct case_result *add_split(struct result *r, const char *mode, double batch, double width,
@@ -52,7 +60,7 @@ static struct case_result *add_split(struct result *r, const char *mode, double 
 struct drawn {
 	struct view view;
 	struct tree *charts, *answers;
-	struct splits splits;
+	struct strategies strategies;
 };
 
 static void open_drawn(struct drawn *d, const struct result *r)
@@ -60,12 +68,12 @@ static void open_drawn(struct drawn *d, const struct result *r)
 	view_init(&d->view, r, 1);
 	d->charts = tree_new(TREE_LIST);
 	d->answers = tree_new(TREE_LIST);
-	splits_collect(&d->splits, &d->view, "parallel");
+	strategies_collect(&d->strategies, &d->view, "parallel");
 }
 
 static void close_drawn(struct drawn *d)
 {
-	splits_release(&d->splits);
+	strategies_release(&d->strategies);
 	tree_free(d->charts);
 	tree_free(d->answers);
 	view_release(&d->view);
@@ -88,7 +96,7 @@ static const char *member(const struct tree *map, const char *name)
 }
 
 /* DDP is fastest, ZeRO smallest; a third that is slower and larger than both is nobody's choice. */
-static void only_unbeaten_splits_are_offered(void **state)
+static void only_unbeaten_strategies_are_offered(void **state)
 {
 	struct result r = { 0 };
 	struct drawn d;
@@ -100,10 +108,10 @@ static void only_unbeaten_splits_are_offered(void **state)
 	add_split(&r, "zero3", 64, 512, 2e-3, 2e9);
 	add_split(&r, "tensor", 64, 1024, 9e-3, 1e9);
 	open_drawn(&d, &r);
-	splits_by_memory(&d.splits, d.charts);
+	strategies_by_memory(&d.strategies, d.charts);
 	assert_int_equal(d.charts->count, 1);
 	rows = tree_member(d.charts->children[0], "rows");
-	/* The lone split of the other width is compared with nothing. */
+	/* The lone strategy of the other width is compared with nothing. */
 	assert_int_equal(rows->count, 2);
 	assert_non_null(strstr(member(rows->children[0], "name"), "from 2.000 GB: ZeRO-3"));
 	assert_non_null(strstr(member(rows->children[1], "name"), "from 8.000 GB: DDP"));
@@ -149,8 +157,10 @@ static void the_answer_names_the_fastest_and_the_smallest(void **state)
 	open_drawn(&d, &r);
 	map = answer_of(&d);
 	assert_string_equal(tree_member(map, "answers")->children[0]->text,
-			    "batch 64, width 512, 2 devices: DDP is fastest, 1.000 ms a step, 1.80× the speed of one "
-			    "device. Next: ZeRO-3, 50\u00a0% longer. That needs least memory: 2.00 GB a device instead of "
+			    "batch 64, width 512, 2 devices: DDP is fastest, 1.000 ms a step, "
+			    "1.80× the speed of one "
+			    "device. Next: ZeRO-3, 50\u00a0% longer. That needs least memory: 2.00 "
+			    "GB a device instead of "
 			    "8.00 GB.");
 	table = tree_member(map, "answer_tables")->children[0];
 	assert_int_equal(tree_member(table, "rows")->count, 3);
@@ -174,8 +184,7 @@ static void times_that_are_not_apart_are_said_to_be_so(void **state)
 {
 	for (int without = 0; without < 2; without++) {
 		struct result r = { 0 };
-		struct case_result *fast = add_split(&r, "ddp", 64, 512, 1e-3, 1e9),
-				   *slow;
+		struct case_result *fast = add_split(&r, "ddp", 64, 512, 1e-3, 1e9), *slow;
 		struct metric_value *m = metric_of(fast, "parallel.step_time");
 		struct series *series;
 		struct drawn d;
@@ -195,16 +204,19 @@ static void times_that_are_not_apart_are_said_to_be_so(void **state)
 		open_drawn(&d, &r);
 		map = answer_of(&d);
 		assert_non_null(strstr(tree_member(map, "answers")->children[0]->text,
-				       "DDP, 1.000 ms a step; and tensor, 5.0\u00a0% longer: not told apart, since their"));
+				       "DDP, 1.000 ms a step; and tensor, 5.0\u00a0% longer: not "
+				       "told apart, since their"));
 		assert_non_null(strstr(tree_member(map, "answers")->children[0]->text,
-				       without ? "since their samples overlap." : "since their intervals overlap."));
+				       without ? "since their samples overlap."
+					       : "since their intervals overlap."));
 		assert_null(strstr(tree_member(map, "answers")->children[0]->text, "fastest"));
 		assert_non_null(strstr(tree_member(map, "answers")->children[0]->text,
 				       "None needs less memory than its 1.00 GB a device."));
-		assert_string_equal(member(tree_member(tree_member(map, "answer_tables")->children[0], "rows")
-						   ->children[0],
-					   "interval"),
-				    without ? "no interval" : "[1.000, 1.100]");
+		assert_string_equal(
+			member(tree_member(tree_member(map, "answer_tables")->children[0], "rows")
+				       ->children[0],
+			       "interval"),
+			without ? "no interval" : "[1.000, 1.100]");
 		tree_free(map);
 		close_drawn(&d);
 		result_release(&r);
@@ -226,13 +238,17 @@ static void speedups_that_cannot_be_are_doubted(void **state)
 		double low, value, high;
 		const char *cell, *words;
 	} rows[] = {
-		{ 1.79e-3, 1.8e-3, 1.81e-3, "1.80×", "a step, 1.80× the speed of one device. Next" },
+		{ 1.79e-3, 1.8e-3, 1.81e-3, "1.80×",
+		  "a step, 1.80× the speed of one device. Next" },
 		{ 1.6e-3, 3.99e-3, 6e-3, "3.99×, above 2×",
-		  "3.99× the speed of one device; 2 devices divide a step by 2 at most: the time of one device, "
+		  "3.99× the speed of one device; 2 devices divide a step by 2 at most: the time "
+		  "of one device, "
 		  "3.990 ms [1.600, 6.000], is in doubt. Next" },
 		{ 3.9e-3, 3.99e-3, 4e-3, "3.99×, above 2×",
-		  "at most: the parts fit caches that the whole does not, or the one device was disturbed. Next" },
-		{ 0.8e-3, 1.1e-3, 1.4e-3, "1.10×", "a step, not told apart from one device (1.10×). Next" },
+		  "at most: the parts fit caches that the whole does not, or the one device was "
+		  "disturbed. Next" },
+		{ 0.8e-3, 1.1e-3, 1.4e-3, "1.10×",
+		  "a step, not told apart from one device (1.10×). Next" },
 	};
 
 	(void)state;
@@ -242,14 +258,17 @@ static void speedups_that_cannot_be_are_doubted(void **state)
 		struct tree *map;
 		const struct tree *table;
 
-		add_single_time(add_split(&r, "ddp", 64, 512, 1e-3, 1e9), rows[i].low, rows[i].value, rows[i].high);
+		add_single_time(add_split(&r, "ddp", 64, 512, 1e-3, 1e9), rows[i].low,
+				rows[i].value, rows[i].high);
 		add_split(&r, "tensor", 64, 512, 2e-3, 1e9);
 		open_drawn(&d, &r);
 		map = answer_of(&d);
 		if (!strstr(tree_member(map, "answers")->children[0]->text, rows[i].words))
 			fail_msg("%s", tree_member(map, "answers")->children[0]->text);
 		table = tree_member(map, "answer_tables")->children[0];
-		assert_string_equal(tree_member(tree_member(table, "rows")->children[0], "cells")->children[0]->text,
+		assert_string_equal(tree_member(tree_member(table, "rows")->children[0], "cells")
+					    ->children[0]
+					    ->text,
 				    rows[i].cell);
 		tree_free(map);
 		close_drawn(&d);
@@ -268,7 +287,8 @@ static void a_map_says_what_is_not_told_apart(void **state)
 	(void)state;
 	for (int b = 0; b < 2; b++)
 		for (int w = 0; w < 2; w++) {
-			struct case_result *c = add_split(&r, "ddp", batches[b], widths[w], 1e-3, 1e9);
+			struct case_result *c =
+				add_split(&r, "ddp", batches[b], widths[w], 1e-3, 1e9);
 
 			metric_of(c, "parallel.step_time")->high = b && w ? 1.3e-3 : 1e-3;
 			add_metric(c, "parallel.predicted_time", 1e-3, "s");
@@ -276,15 +296,17 @@ static void a_map_says_what_is_not_told_apart(void **state)
 			add_metric(c, "parallel.predicted_time", 1.2e-3, "s");
 		}
 	open_drawn(&d, &r);
-	splits_crossover(&d.splits, d.charts, d.answers);
+	strategies_crossover(&d.strategies, d.charts, d.answers);
 	map = d.charts->children[0];
-	assert_string_equal(member(map, "finding"), "DDP is fastest in 3 of 4; in 1 of 4 the fastest two are not told apart. "
-						    "Predictions name the winner in 3 of 3.");
+	assert_string_equal(
+		member(map, "finding"),
+		"DDP is fastest in 3 of 4; in 1 of 4 the fastest two are not told apart. "
+		"Predictions name the winner in 3 of 3.");
 	close_drawn(&d);
 	result_release(&r);
 }
 
-/* A page of many models names the fastest of each; one split alone answers nothing. */
+/* A page of many models names the fastest of each; one strategy alone answers nothing. */
 static void many_models_have_a_table_of_winners(void **state)
 {
 	struct result r = { 0 };
@@ -310,8 +332,10 @@ static void many_models_have_a_table_of_winners(void **state)
 	assert_int_equal(tree_member(map, "answer_tables")->count, 1);
 	rows = tree_member(tree_member(map, "answer_tables")->children[0], "rows");
 	assert_int_equal(rows->count, 6);
-	assert_string_equal(member(rows->children[0], "name"), "batch 2, width 512: tensor, 2 devices");
-	assert_string_equal(member(rows->children[5], "name"), "batch 7, width 512: DDP, 2 devices");
+	assert_string_equal(member(rows->children[0], "name"),
+			    "batch 2, width 512: tensor, 2 devices");
+	assert_string_equal(member(rows->children[5], "name"),
+			    "batch 7, width 512: DDP, 2 devices");
 	tree_free(map);
 	close_drawn(&d);
 	result_release(&r);
@@ -327,10 +351,11 @@ static void add_setting(struct result *r, const char *section, const char *key, 
 /* Sections that train the same are compared, whatever they are called; the settings tell what is trained. */
 static void sections_of_one_model_are_compared(void **state)
 {
-	static const char *const sections[] = { "suite parallel", "suite parallel grid", "suite parallel deep",
-						"suite parallel weak" };
+	static const char *const sections[] = { "suite parallel", "suite parallel grid",
+						"suite parallel deep", "suite parallel weak" };
 	static const char *const labels[] = { "", "grid", "deep", "weak" };
-	static const char *const models[] = { "8 layers of 64, batch 32", "8 layers of 64, batch 32",
+	static const char *const models[] = { "8 layers of 64, batch 32",
+					      "8 layers of 64, batch 32",
 					      "10-20-5, batch 32, recompute layer",
 					      "8 layers of 64, batch 32 for each of 2 devices" };
 	struct result r = { 0 };
@@ -354,14 +379,14 @@ static void sections_of_one_model_are_compared(void **state)
 	}
 	open_drawn(&d, &r);
 	for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
-		assert_string_equal(d.splits.items[i].model, models[i]);
+		assert_string_equal(d.strategies.items[i].model, models[i]);
 	close_drawn(&d);
-	/* The same split of the same model by another section: named by it. */
+	/* The same strategy of the same model by another section: named by it. */
 	free(r.cases[1].parameters[2].text);
 	r.cases[1].parameters[2].text = xstrdup("ddp");
 	open_drawn(&d, &r);
-	assert_null(strstr(d.splits.items[0].name, "grid"));
-	assert_non_null(strstr(d.splits.items[1].name, ", section grid"));
+	assert_null(strstr(d.strategies.items[0].name, "grid"));
+	assert_non_null(strstr(d.strategies.items[1].name, ", section grid"));
 	close_drawn(&d);
 	/* A parameter says that it is weak: the section's name does not say it again. */
 	assert_string_equal(view_section(&r.cases[1]), "grid");
@@ -370,7 +395,7 @@ static void sections_of_one_model_are_compared(void **state)
 }
 
 /* How the data travels and how a step is launched say how it is split, not what is trained. */
-static void transports_and_graphs_are_splits_of_the_same_model(void **state)
+static void transports_and_graphs_are_strategies_of_the_same_model(void **state)
 {
 	struct result r = { 0 };
 	struct case_result *c;
@@ -384,7 +409,7 @@ static void transports_and_graphs_are_splits_of_the_same_model(void **state)
 	c = add_split(&r, "ddp", 64, 512, 3e-3, 2e9);
 	add_parameter(c, "transport", NAN, "host_copy");
 	open_drawn(&d, &r);
-	splits_by_memory(&d.splits, d.charts);
+	strategies_by_memory(&d.strategies, d.charts);
 	assert_int_equal(d.charts->count, 1);
 	rows = tree_member(d.charts->children[0], "rows");
 	assert_int_equal(rows->count, 3);
@@ -409,14 +434,14 @@ static void a_step_is_the_sum_of_its_parts(void **state)
 	add_metric(c, "parallel.bubble_model", 0.2, "1");
 	add_split(&r, "single", 64, 512, 10e-3, 1e9);
 	open_drawn(&d, &r);
-	splits_time(&d.splits, d.charts);
+	strategies_time(&d.strategies, d.charts);
 	assert_int_equal(d.charts->count, 1);
 	rows = tree_member(d.charts->children[0], "rows");
 	assert_int_equal(rows->count, 3);
 	for (size_t i = 0; i < 3; i++)
-		assert_string_equal(member(tree_member(rows->children[i], "cells")->children[0],
-					   "value"),
-				    expected[i]);
+		assert_string_equal(
+			member(tree_member(rows->children[i], "cells")->children[0], "value"),
+			expected[i]);
 	close_drawn(&d);
 	result_release(&r);
 }
@@ -431,13 +456,14 @@ static void bars_are_named_by_what_tells_them_apart(void **state)
 
 	(void)state;
 	for (int i = 0; i < 4; i++) {
-		struct case_result *c = add_split(&r, modes[i % 2], 64, i / 2 ? 4096 : 512, 1e-3, 1e9);
+		struct case_result *c =
+			add_split(&r, modes[i % 2], 64, i / 2 ? 4096 : 512, 1e-3, 1e9);
 
 		add_metric(c, "parallel.compute_time", 1e-3, "s");
 		add_metric(c, "parallel.bubble_model", 0, "1");
 	}
 	open_drawn(&d, &r);
-	splits_time(&d.splits, d.charts);
+	strategies_time(&d.strategies, d.charts);
 	rows = tree_member(tree_member(d.charts->children[0], "stacked"), "stack_rows");
 	assert_string_equal(member(rows->children[0], "name"), "width 512: DDP");
 	assert_string_equal(member(rows->children[3], "name"), "width 4096: tensor");
@@ -454,22 +480,26 @@ static void the_map_names_winners(void **state)
 	(void)state;
 	for (int b = 0; b < 2; b++)
 		for (int w = 0; w < 2; w++) {
-			add_metric(add_split(&r, "ddp", batches[b], widths[w], b ? 1e-3 : 4e-3, 1e9),
-				   "parallel.critical_batch", 1131.4, "1");
+			add_metric(
+				add_split(&r, "ddp", batches[b], widths[w], b ? 1e-3 : 4e-3, 1e9),
+				"parallel.critical_batch", 1131.4, "1");
 			add_metric(add_split(&r, "tensor", batches[b], widths[w], 2e-3, 1e9),
 				   "parallel.critical_width", 262.7, "1");
 		}
 	open_drawn(&d, &r);
-	splits_crossover(&d.splits, d.charts, d.answers);
+	strategies_crossover(&d.strategies, d.charts, d.answers);
 	assert_int_equal(d.charts->count, 1);
 	assert_string_equal(member(d.charts->children[0], "finding"),
-			    "tensor is fastest in 2 of 4; DDP is fastest in 2 of 4. From 1130 rows per device on, DDP "
-			    "can hide its all-reduce (b*, by this run's highest rates). From width 263 on, a sum of "
+			    "tensor is fastest in 2 of 4; DDP is fastest in 2 of 4. From 1130 rows "
+			    "per device on, DDP "
+			    "can hide its all-reduce (b*, by this run's highest rates). From width "
+			    "263 on, a sum of "
 			    "tensor parallelism is shorter than the products around it (d*).");
 	/* The page says it before its figures. */
 	assert_int_equal(d.answers->count, 1);
-	assert_non_null(strstr(d.answers->children[0]->text,
-			       "Which split wins on 2 devices, over batch and width: tensor is fastest in 2 of 4;"));
+	assert_non_null(
+		strstr(d.answers->children[0]->text, "Which split wins on 2 devices, over batch "
+						     "and width: tensor is fastest in 2 of 4;"));
 	close_drawn(&d);
 	result_release(&r);
 }
@@ -495,10 +525,11 @@ static void weak_scaling_is_on_the_map_at_its_whole_batch(void **state)
 			c->parameters[4].text = xstrdup("weak");
 		}
 	open_drawn(&d, &r);
-	splits_crossover(&d.splits, d.charts, d.answers);
+	strategies_crossover(&d.strategies, d.charts, d.answers);
 	assert_int_equal(d.charts->count, 1);
 	rows = d.charts->children[0];
-	assert_non_null(strstr(member(rows, "finding"), "DDP is fastest in 2 of 4; ZeRO-3 is fastest in 2 of 4."));
+	assert_non_null(strstr(member(rows, "finding"),
+			       "DDP is fastest in 2 of 4; ZeRO-3 is fastest in 2 of 4."));
 	close_drawn(&d);
 	result_release(&r);
 }
@@ -513,7 +544,8 @@ static void one_device_competes_and_predictions_are_counted(void **state)
 	(void)state;
 	for (int b = 0; b < 2; b++)
 		for (int w = 0; w < 2; w++) {
-			struct case_result *c = add_split(&r, "ddp", batches[b], widths[w], 2e-3, 1e9);
+			struct case_result *c =
+				add_split(&r, "ddp", batches[b], widths[w], 2e-3, 1e9);
 
 			add_metric(c, "parallel.predicted_time", 2e-3, "s");
 			c = add_split(&r, "single", batches[b], widths[w], b ? 4e-3 : 1e-3, 1e9);
@@ -524,12 +556,14 @@ static void one_device_competes_and_predictions_are_counted(void **state)
 			c->parameters[3].number = 1;
 		}
 	open_drawn(&d, &r);
-	splits_crossover(&d.splits, d.charts, d.answers);
+	strategies_crossover(&d.strategies, d.charts, d.answers);
 	assert_int_equal(d.charts->count, 1);
-	assert_string_equal(member(d.charts->children[0], "title"), "Which split wins on 2 devices");
-	assert_non_null(strstr(member(d.charts->children[0], "finding"),
-			       "single is fastest in 2 of 4; DDP is fastest in 2 of 4. Predictions name "
-			       "the winner in 3 of 4."));
+	assert_string_equal(member(d.charts->children[0], "title"),
+			    "Which split wins on 2 devices");
+	assert_non_null(
+		strstr(member(d.charts->children[0], "finding"),
+		       "single is fastest in 2 of 4; DDP is fastest in 2 of 4. Predictions name "
+		       "the winner in 3 of 4."));
 	close_drawn(&d);
 	result_release(&r);
 }
@@ -557,7 +591,7 @@ static void a_limit_names_the_fastest_that_fits(void **state)
 	assert_int_equal(memory_limits_parse("8GiB, 4GiB,1GiB", limits, &count, &err), STATUS_OK);
 	assert_int_equal(count, 3);
 	open_drawn(&d, &r);
-	splits_under_limits(&d.splits, limits, count, tables);
+	strategies_under_limits(&d.strategies, limits, count, tables);
 	rows = tree_member(tables->children[0], "rows");
 	assert_int_equal(rows->count, 3);
 	for (size_t i = 0; i < 3; i++) {
@@ -587,8 +621,9 @@ static void limits_are_sizes_and_gpus(void **state)
 	}
 	assert_int_equal(memory_limits_parse("", limits, &count, &(struct error){ 0 }), STATUS_OK);
 	assert_int_equal(count, 0);
-	assert_int_equal(memory_limits_parse("gtx1080ti,16160MiB", limits, &count, &(struct error){ 0 }),
-			 STATUS_OK);
+	assert_int_equal(
+		memory_limits_parse("gtx1080ti,16160MiB", limits, &count, &(struct error){ 0 }),
+		STATUS_OK);
 	assert_int_equal(count, 2);
 	assert_true(limits[0].bytes == 11264.0 * 1048576 && strstr(limits[0].name, "1080 Ti"));
 }
@@ -614,15 +649,18 @@ static void utilisation_is_of_the_data_sheet(void **state)
 	add_metric(c, "parallel.mfu", 0.5, "1");
 	add_metric(c, "parallel.hfu", 0.55, "1");
 	open_drawn(&d, &r);
-	splits_utilisation(&d.splits, d.charts);
+	strategies_utilisation(&d.strategies, d.charts);
 	assert_int_equal(d.charts->count, 1);
-	assert_non_null(strstr(member(d.charts->children[0], "shows"), "495 TFLOP/s (TF32 with tensor cores, dense) "
+	assert_non_null(strstr(member(d.charts->children[0], "shows"),
+			       "495 TFLOP/s (TF32 with tensor cores, dense) "
 			       "each"));
 	rows = tree_member(d.charts->children[0], "rows");
 	assert_int_equal(rows->count, 2);
 	assert_non_null(strstr(member(rows->children[0], "name"), "MFU: DDP"));
-	assert_string_equal(member(tree_member(rows->children[0], "cells")->children[0], "value"), "40.4\u00a0%");
-	assert_string_equal(member(tree_member(rows->children[1], "cells")->children[0], "value"), "44.4\u00a0%");
+	assert_string_equal(member(tree_member(rows->children[0], "cells")->children[0], "value"),
+			    "40.4\u00a0%");
+	assert_string_equal(member(tree_member(rows->children[1], "cells")->children[0], "value"),
+			    "44.4\u00a0%");
 	close_drawn(&d);
 	result_release(&r);
 }
@@ -636,7 +674,7 @@ static void one_width_makes_no_map(void **state)
 	add_split(&r, "ddp", 64, 512, 1e-3, 1e9);
 	add_split(&r, "tensor", 8192, 512, 1e-3, 1e9);
 	open_drawn(&d, &r);
-	splits_crossover(&d.splits, d.charts, d.answers);
+	strategies_crossover(&d.strategies, d.charts, d.answers);
 	assert_int_equal(d.charts->count, 0);
 	close_drawn(&d);
 	result_release(&r);
@@ -670,7 +708,7 @@ static void a_timeline_tells_computing_from_waiting(void **state)
 	add_row(c, 1, "compute", "forward", 0, 2e-3);
 	add_row(c, 1, "compute", "invented", 0, 5e-3);
 	open_drawn(&d, &r);
-	splits_timelines(&d.splits, d.charts);
+	strategies_timelines(&d.strategies, d.charts);
 	assert_int_equal(d.charts->count, 1);
 	assert_string_equal(member(d.charts->children[0], "finding"),
 			    "A step of 10.00 ms; devices compute in 40\u00a0% of it, the idlest in "
@@ -686,14 +724,14 @@ static void a_timeline_tells_computing_from_waiting(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_unbeaten_splits_are_offered),
+		cmocka_unit_test(only_unbeaten_strategies_are_offered),
 		cmocka_unit_test(the_answer_names_the_fastest_and_the_smallest),
 		cmocka_unit_test(times_that_are_not_apart_are_said_to_be_so),
 		cmocka_unit_test(speedups_that_cannot_be_are_doubted),
 		cmocka_unit_test(a_map_says_what_is_not_told_apart),
 		cmocka_unit_test(many_models_have_a_table_of_winners),
 		cmocka_unit_test(sections_of_one_model_are_compared),
-		cmocka_unit_test(transports_and_graphs_are_splits_of_the_same_model),
+		cmocka_unit_test(transports_and_graphs_are_strategies_of_the_same_model),
 		cmocka_unit_test(a_step_is_the_sum_of_its_parts),
 		cmocka_unit_test(bars_are_named_by_what_tells_them_apart),
 		cmocka_unit_test(the_map_names_winners),

@@ -1,4 +1,4 @@
-/* What is known of two times, and of a speed-up: no split wins by less than the measurements scatter. */
+/* What is known of two times, and of a speed-up: no strategy wins by less than the measurements scatter. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,12 +6,12 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "report/view/format.h"
-#include "report/strategies/splits.h"
+#include "report/strategies/strategies.h"
 
 /* Above the number of devices by more than this: rounding explains no more. */
 #define SLACK 1.01
 
-static double value_of(const struct split *s, const char *metric)
+static double value_of(const struct strategy *s, const char *metric)
 {
 	const struct metric_value *m = case_metric(s->c, metric);
 
@@ -19,7 +19,7 @@ static double value_of(const struct split *s, const char *metric)
 }
 
 /* The edge of a time's interval; where it has none, of its samples. */
-static double edge_of(const struct split *s, const char *metric, bool upper)
+static double edge_of(const struct strategy *s, const char *metric, bool upper)
 {
 	const struct metric_value *m = case_metric(s->c, metric);
 	const struct series *series = m && m->series ? case_series(s->c, m->series) : NULL;
@@ -30,13 +30,13 @@ static double edge_of(const struct split *s, const char *metric, bool upper)
 	return upper ? series->statistics.max : series->statistics.min;
 }
 
-bool splits_apart(const struct split *fast, const struct split *slow)
+bool strategies_apart(const struct strategy *fast, const struct strategy *slow)
 {
 	return edge_of(fast, "parallel.step_time", true) <
 	       edge_of(slow, "parallel.step_time", false);
 }
 
-bool splits_has_interval(const struct split *s)
+bool strategies_has_interval(const struct strategy *s)
 {
 	const struct metric_value *m = case_metric(s->c, "parallel.step_time");
 
@@ -44,29 +44,29 @@ bool splits_has_interval(const struct split *s)
 }
 
 /* Of the case's own time on one device; NaN: it was not measured. */
-static double least_speedup(const struct split *s)
+static double least_speedup(const struct strategy *s)
 {
 	return edge_of(s, "parallel.single_time", false) / edge_of(s, "parallel.step_time", true);
 }
 
-static double most_speedup(const struct split *s)
+static double most_speedup(const struct strategy *s)
 {
 	return edge_of(s, "parallel.single_time", true) / edge_of(s, "parallel.step_time", false);
 }
 
-static double devices_of(const struct split *s)
+static double devices_of(const struct strategy *s)
 {
 	const struct case_parameter *p = case_parameter(s->c, "devices");
 
 	return p ? p->number : NAN;
 }
 
-static bool above_devices(const struct split *s)
+static bool above_devices(const struct strategy *s)
 {
 	return value_of(s, "parallel.speedup") > SLACK * devices_of(s);
 }
 
-char *splits_speedup_cell(const struct split *s, char *out, size_t size)
+char *strategies_speedup_cell(const struct strategy *s, char *out, size_t size)
 {
 	char ratio[FORMAT_SIZE];
 
@@ -79,7 +79,7 @@ char *splits_speedup_cell(const struct split *s, char *out, size_t size)
 }
 
 /* More than n times as fast on n devices: the one device was slow, or there is more than division in it. */
-static void add_doubt(const struct split *s, struct text *out)
+static void add_doubt(const struct strategy *s, struct text *out)
 {
 	const struct metric_value *single = case_metric(s->c, "parallel.single_time");
 	char time[FORMAT_SIZE], interval[FORMAT_SIZE];
@@ -97,7 +97,7 @@ static void add_doubt(const struct split *s, struct text *out)
 		text_add(out, "the time of one device is in doubt");
 }
 
-void splits_speedup_words(const struct split *s, struct text *out)
+void strategies_speedup_words(const struct strategy *s, struct text *out)
 {
 	double speedup = value_of(s, "parallel.speedup");
 	char text[FORMAT_SIZE];

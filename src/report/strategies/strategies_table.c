@@ -1,5 +1,5 @@
 /*
- * The answer of a page about splits: which one is fastest, by how much and for what memory, in a sentence for each model;
+ * The answer of a page about strategies: which one is fastest, by how much and for what memory, in a sentence for each model;
  * and all of them in a table, best first, with where their time goes.
  */
 #include <math.h>
@@ -10,12 +10,12 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "report/view/format.h"
-#include "report/strategies/splits.h"
+#include "report/strategies/strategies.h"
 
-#define MODELS_MOST 4 /* with a table of their own; of more only the fastest splits are shown */
+#define MODELS_MOST 4 /* with a table of their own; of more only the fastest strategies are shown */
 #define ROWS_MOST 40
 
-static double value_of(const struct split *s, const char *metric)
+static double value_of(const struct strategy *s, const char *metric)
 {
 	const struct metric_value *m = case_metric(s->c, metric);
 
@@ -24,8 +24,8 @@ static double value_of(const struct split *s, const char *metric)
 
 static int by_seconds(const void *a, const void *b)
 {
-	const struct split *p = *(const struct split *const *)a,
-			   *q = *(const struct split *const *)b;
+	const struct strategy *p = *(const struct strategy *const *)a,
+			      *q = *(const struct strategy *const *)b;
 
 	if (p->seconds != q->seconds)
 		return p->seconds < q->seconds ? -1 : 1;
@@ -33,14 +33,16 @@ static int by_seconds(const void *a, const void *b)
 }
 
 /* Those of one model, the fastest first. */
-static const struct split **ranked(const struct splits *splits, const char *model, size_t *count)
+static const struct strategy **ranked(const struct strategies *strategies, const char *model,
+				      size_t *count)
 {
-	const struct split **out = xcalloc(splits->count + 1, sizeof(*out));
+	const struct strategy **out = xcalloc(strategies->count + 1, sizeof(*out));
 
 	*count = 0;
-	for (size_t i = 0; i < splits->count; i++)
-		if (strcmp(splits->items[i].model, model) == 0 && isfinite(splits->items[i].seconds))
-			out[(*count)++] = &splits->items[i];
+	for (size_t i = 0; i < strategies->count; i++)
+		if (strcmp(strategies->items[i].model, model) == 0 &&
+		    isfinite(strategies->items[i].seconds))
+			out[(*count)++] = &strategies->items[i];
 	qsort(out, *count, sizeof(*out), by_seconds);
 	return out;
 }
@@ -58,7 +60,7 @@ static char *part_words(double seconds, double step)
 			 format_percent(seconds / step, percent, sizeof(percent)));
 }
 
-static char *prediction_words(const struct split *s)
+static char *prediction_words(const struct strategy *s)
 {
 	double predicted = value_of(s, "parallel.predicted_time");
 	char value[FORMAT_SIZE], percent[FORMAT_SIZE];
@@ -77,29 +79,30 @@ static void add_owned(struct tree *cells, char *text)
 }
 
 /* Computing, the schedule's idle part and the rest; dashes where they were not measured. */
-static void add_parts(const struct split *s, struct tree *cells)
+static void add_parts(const struct strategy *s, struct tree *cells)
 {
-	double compute = value_of(s, "parallel.compute_time"),
-	       scheduled = splits_scheduled(s);
+	double compute = value_of(s, "parallel.compute_time"), scheduled = strategies_scheduled(s);
 	bool known = isfinite(scheduled);
 
 	add_owned(cells, part_words(known ? fmin(compute, s->seconds) : NAN, s->seconds));
-	add_owned(cells, part_words(known ? fmin(scheduled, s->seconds) - fmin(compute, s->seconds) : NAN,
-				    s->seconds));
+	add_owned(cells,
+		  part_words(known ? fmin(scheduled, s->seconds) - fmin(compute, s->seconds) : NAN,
+			     s->seconds));
 	add_owned(cells, part_words(s->seconds - scheduled, s->seconds));
 }
 
-static void add_row(const struct split *s, const char *name, struct tree *rows)
+static void add_row(const struct strategy *s, const char *name, struct tree *rows)
 {
 	struct tree *row = tree_item(rows), *cells = tree_list(row, "cells");
 	const struct metric_value *step = case_metric(s->c, "parallel.step_time");
 	char text[FORMAT_SIZE];
 
 	tree_text(row, "name", name);
-	tree_text(row, "where", format_quantity(step->value, view_string(step->unit), text, sizeof(text)));
+	tree_text(row, "where",
+		  format_quantity(step->value, view_string(step->unit), text, sizeof(text)));
 	format_interval(step, text, sizeof(text));
 	tree_text(row, "interval", *text ? text : "no interval");
-	tree_item_text(cells, splits_speedup_cell(s, text, sizeof(text)));
+	tree_item_text(cells, strategies_speedup_cell(s, text, sizeof(text)));
 	tree_item_text(cells, format_rounded(s->memory, "B", text, sizeof(text)));
 	add_parts(s, cells);
 	add_owned(cells, prediction_words(s));
@@ -107,9 +110,10 @@ static void add_row(const struct split *s, const char *name, struct tree *rows)
 
 static struct tree *add_table(struct tree *tables, char *title, const char *first)
 {
-	static const char *const head[] = { "Speed-up",	       "Memory of a device",
-					    "Computing",       "Idle by schedule",
-					    "Communication exposed", "Predicted" };
+	static const char *const head[] = {
+		"Speed-up",         "Memory of a device",    "Computing",
+		"Idle by schedule", "Communication exposed", "Predicted"
+	};
 	struct tree *table = tree_item(tables), *columns;
 
 	tree_text_owned(table, "title", title);
@@ -122,9 +126,9 @@ static struct tree *add_table(struct tree *tables, char *title, const char *firs
 	return tree_list(table, "rows");
 }
 
-/* The splits of one model, the fastest first. What the names of all have in common ("8 devices") is said once. */
+/* The strategies of one model, the fastest first. What the names of all have in common ("8 devices") is said once. */
 struct group {
-	const struct split **items;
+	const struct strategy **items;
 	size_t count;
 	char *title;  /* the model and what is common */
 	char **names; /* the rest */
@@ -133,7 +137,7 @@ struct group {
 static bool in_all(const struct group *g, const char *word, size_t length)
 {
 	for (size_t i = 0; i < g->count; i++)
-		if (!splits_has_word(g->items[i]->name, word, length))
+		if (!strategies_has_word(g->items[i]->name, word, length))
 			return false;
 	return true;
 }
@@ -144,7 +148,7 @@ static char *some_words(const struct group *g, size_t item, bool common)
 	struct text out = TEXT_EMPTY;
 
 	for (const char *word = g->items[item]->name; *word;) {
-		size_t length = splits_word_length(word);
+		size_t length = strategies_word_length(word);
 
 		if (in_all(g, word, length) == common)
 			text_addf(&out, "%s%.*s", out.length ? ", " : "", (int)length, word);
@@ -153,12 +157,12 @@ static char *some_words(const struct group *g, size_t item, bool common)
 	return text_detach(&out);
 }
 
-static void group_open(struct group *g, const struct splits *splits, const char *model)
+static void group_open(struct group *g, const struct strategies *strategies, const char *model)
 {
 	char *common;
 
 	*g = (struct group){ .count = 0 };
-	g->items = ranked(splits, model, &g->count);
+	g->items = ranked(strategies, model, &g->count);
 	if (!g->count)
 		return;
 	common = some_words(g, 0, true);
@@ -216,7 +220,8 @@ static void add_memory(const struct group *g, struct text *out)
 	else if (least == 1)
 		text_addf(out, " That needs least memory: %s a device instead of %s.", text, own);
 	else
-		text_addf(out, " Least memory: %s, %s a device instead of %s, in a step that is %s.",
+		text_addf(out,
+			  " Least memory: %s, %s a device instead of %s, in a step that is %s.",
 			  g->names[least], text, own, longer(g, least, than, sizeof(than)));
 }
 
@@ -226,7 +231,7 @@ static size_t count_alike(const struct group *g)
 	size_t count = 0;
 
 	for (size_t i = 1; i < g->count; i++)
-		count += !splits_apart(g->items[0], g->items[i]);
+		count += !strategies_apart(g->items[0], g->items[i]);
 	return count;
 }
 
@@ -234,25 +239,28 @@ static void add_winner_words(const struct group *g, struct text *out)
 {
 	char text[FORMAT_SIZE], than[FORMAT_SIZE + 16];
 
-	text_addf(out, "%s%s is fastest, %s a step", g->names[0], strchr(g->names[0], ',') ? "," : "",
+	text_addf(out, "%s%s is fastest, %s a step", g->names[0],
+		  strchr(g->names[0], ',') ? "," : "",
 		  format_quantity(g->items[0]->seconds, "s", text, sizeof(text)));
-	splits_speedup_words(g->items[0], out);
+	strategies_speedup_words(g->items[0], out);
 	text_addf(out, ". Next: %s, %s.", g->names[1], longer(g, 1, than, sizeof(than)));
 }
 
 /* Nobody has won: the first two by their medians, and how many others are like them. */
 static void add_alike_words(const struct group *g, size_t alike, struct text *out)
 {
-	bool intervals = splits_has_interval(g->items[0]) && splits_has_interval(g->items[1]);
+	bool intervals =
+		strategies_has_interval(g->items[0]) && strategies_has_interval(g->items[1]);
 	char text[FORMAT_SIZE], than[FORMAT_SIZE + 16];
 
 	text_addf(out, "%s, %s a step", g->names[0],
 		  format_quantity(g->items[0]->seconds, "s", text, sizeof(text)));
-	splits_speedup_words(g->items[0], out);
+	strategies_speedup_words(g->items[0], out);
 	text_addf(out, "; and %s, %s", g->names[1], longer(g, 1, than, sizeof(than)));
 	if (alike > 1)
 		text_addf(out, "; and %zu more", alike - 1);
-	text_addf(out, ": not told apart, since their %s overlap.", intervals ? "intervals" : "samples");
+	text_addf(out, ": not told apart, since their %s overlap.",
+		  intervals ? "intervals" : "samples");
 }
 
 /* "M, 8 devices: tensor is fastest, 15.45 ms a step, 4.72x the speed of one device. Next: 1F1B, 8.4 % longer. ..." */
@@ -262,7 +270,7 @@ static char *sentence(const struct group *g)
 	struct text out = TEXT_EMPTY;
 
 	text_addf(&out, "%s: ", g->title);
-	if (!splits_apart(g->items[0], g->items[1]))
+	if (!strategies_apart(g->items[0], g->items[1]))
 		add_alike_words(g, alike, &out);
 	else
 		add_winner_words(g, &out);
@@ -270,16 +278,16 @@ static char *sentence(const struct group *g)
 	return text_detach(&out);
 }
 
-/* Models of which several splits were measured: there is something to choose. */
-static size_t count_models(const struct splits *splits)
+/* Models of which several strategies were measured: there is something to choose. */
+static size_t count_models(const struct strategies *strategies)
 {
 	size_t models = 0;
 
-	for (size_t i = 0; i < splits->count; i++) {
+	for (size_t i = 0; i < strategies->count; i++) {
 		size_t count = 0;
 
-		if (splits_is_first(splits, i))
-			free(ranked(splits, splits->items[i].model, &count));
+		if (strategies_is_first(strategies, i))
+			free(ranked(strategies, strategies->items[i].model, &count));
 		models += count > 1;
 	}
 	return models;
@@ -289,7 +297,8 @@ static void add_group(const struct group *g, struct tree *answers, struct tree *
 {
 	char *words = sentence(g),
 	     *title = g->count > ROWS_MOST
-			      ? xasprintf("%s: the %d fastest of %zu splits", g->title, ROWS_MOST, g->count)
+			      ? xasprintf("%s: the %d fastest of %zu splits", g->title, ROWS_MOST,
+					  g->count)
 			      : xasprintf("%s: every split, the fastest first", g->title);
 	struct tree *rows = add_table(tables, title, "Split");
 
@@ -307,19 +316,21 @@ static void add_winner(const struct group *g, struct tree *rows)
 	free(name);
 }
 
-void splits_answer(const struct splits *splits, struct tree *answers, struct tree *tables)
+void strategies_answer(const struct strategies *strategies, struct tree *answers,
+		       struct tree *tables)
 {
-	size_t models = count_models(splits);
-	struct tree *winners = models > MODELS_MOST
-				       ? add_table(tables, xstrdup("The fastest split of each model"), "Model")
-				       : NULL;
+	size_t models = count_models(strategies);
+	struct tree *winners =
+		models > MODELS_MOST
+			? add_table(tables, xstrdup("The fastest split of each model"), "Model")
+			: NULL;
 
-	for (size_t i = 0; i < splits->count && models; i++) {
+	for (size_t i = 0; i < strategies->count && models; i++) {
 		struct group g;
 
-		if (!splits_is_first(splits, i))
+		if (!strategies_is_first(strategies, i))
 			continue;
-		group_open(&g, splits, splits->items[i].model);
+		group_open(&g, strategies, strategies->items[i].model);
 		if (g.count > 1 && winners)
 			add_winner(&g, winners);
 		else if (g.count > 1)

@@ -1,5 +1,5 @@
 /*
- * What a split trains, in words: what must be equal for its time to be compared. Sections of a config may train the same
+ * What a strategy trains, in words: what must be equal for its time to be compared. Sections of a config may train the same
  * model in other ways, or other models with the same parameters: their settings tell.
  */
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "report/view/format.h"
-#include "report/strategies/splits.h"
+#include "report/strategies/strategies.h"
 
 #define WIDTHS_MOST 64
 
@@ -49,7 +49,7 @@ static void add_widths(const char *list, struct text *out)
 		text_addf(out, "%s%.*s", i ? "-" : "", (int)lengths[i], words[i]);
 }
 
-void splits_layers(const struct result *r, const struct case_result *c, struct text *out)
+void strategies_layers(const struct result *r, const struct case_result *c, struct text *out)
 {
 	const struct case_parameter *width = case_parameter(c, "width");
 	const char *layers = setting(r, c, "layers"), *depth = setting(r, c, "depth");
@@ -85,7 +85,8 @@ static void add_part(struct text *out, const char *part)
 }
 
 /* What the parameters say; `widths`: the width is said already. */
-static char *trained(const struct case_result *c, const char *const *split_names, bool widths)
+static char *trained(const struct case_result *c, const char *const *strategy_parameters,
+		     bool widths)
 {
 	const char *without[16] = { "batch_mode" };
 	const struct case_parameter *mode = case_parameter(c, "batch_mode"),
@@ -93,8 +94,8 @@ static char *trained(const struct case_result *c, const char *const *split_names
 	size_t count = 1;
 	char *plain, *out;
 
-	while (*split_names && count < ARRAY_SIZE(without) - 2)
-		without[count++] = *split_names++;
+	while (*strategy_parameters && count < ARRAY_SIZE(without) - 2)
+		without[count++] = *strategy_parameters++;
 	if (widths)
 		without[count] = "width";
 	plain = view_parameters(c, without);
@@ -107,15 +108,15 @@ static char *trained(const struct case_result *c, const char *const *split_names
 	return out;
 }
 
-char *splits_model(const struct view *view, size_t run, const struct case_result *c,
-		   const char *const *split_names)
+char *strategies_model(const struct view *view, size_t run, const struct case_result *c,
+		       const char *const *strategy_parameters)
 {
 	const struct result *r = &view->results[run];
 	struct text out = TEXT_EMPTY, layers = TEXT_EMPTY;
 	char letter[4], *parameters;
 
-	splits_layers(r, c, &layers);
-	parameters = trained(c, split_names, layers.length != 0);
+	strategies_layers(r, c, &layers);
+	parameters = trained(c, strategy_parameters, layers.length != 0);
 	add_part(&out, view->count > 1 ? view_letter(run, letter) : "");
 	add_part(&out, layers.length ? layers.data : "");
 	add_part(&out, parameters);

@@ -1,0 +1,227 @@
+#include "report/strategies/strategies.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "report/view/format.h"
+
+/* Parameters that say how a step is split; all others say what is trained. */
+static const char *const strategy_parameters[] = { "mode",   "devices", "microbatches",
+						   "bucket", "hybrid",  "transport",
+						   "launch", "overlap", NULL };
+
+/* Cases of one model that are split alike differ in what their sections set: these are named. */
+static void name_twins(struct strategies *strategies)
+{
+	for (size_t i = 0; i < strategies->count; i++) {
+		struct strategy *a = &strategies->items[i];
+		bool twin = false;
+
+		for (size_t k = 0; k < strategies->count && !twin; k++)
+			twin = k != i && strcmp(strategies->items[k].model, a->model) == 0 &&
+			       strcmp(strategies->items[k].plain, a->plain) == 0;
+		free(a->name);
+		a->name = twin && *view_section(a->c)
+				  ? xasprintf("%s, section %s", a->plain, view_section(a->c))
+				  : xstrdup(a->plain);
+	}
+}
+
+/* All but what says how a step is split. */
+static char *strategy_words(const struct case_result *c)
+{
+	const char **without = xcalloc(c->parameter_count + 1, sizeof(*without));
+	size_t count = 0;
+	char *out;
+
+	for (size_t i = 0; i < c->parameter_count; i++) {
+		const char *name = view_string(c->parameters[i].name);
+		size_t k = 0;
+
+		while (strategy_parameters[k] && strcmp(strategy_parameters[k], name) != 0)
+			k++;
+		if (!strategy_parameters[k])
+			without[count++] = name;
+	}
+	out = view_parameters(c, without);
+	free(without);
+	return out;
+}
+
+size_t strategies_word_length(const char *words)
+{
+	const char *end = strstr(words, ", ");
+
+	return end ? (size_t)(end - words) : strlen(words);
+}
+
+bool strategies_has_word(const char *words, const char *word, size_t length)
+{
+	for (const char *at = words; at; at = strstr(at, ", ") ? strstr(at, ", ") + 2 : NULL)
+		if (strncmp(at, word, length) == 0 && (at[length] == ',' || !at[length]))
+			return true;
+	return false;
+}
+
+static bool same_mode(const struct strategy *a, const struct strategy *b)
+{
+	size_t length = strategies_word_length(a->name);
+
+	return length == strategies_word_length(b->name) && strncmp(a->name, b->name, length) == 0;
+}
+
+/* Whether all strategies have the word, or all of this one's mode. */
+static bool is_common(const struct strategies *strategies, const struct strategy *s,
+		      const char *word, size_t length, bool of_mode)
+{
+	for (size_t i = 0; i < strategies->count; i++)
+		if ((!of_mode || same_mode(&strategies->items[i], s)) &&
+		    !strategies_has_word(strategies->items[i].name, word, length))
+			return false;
+	return true;
+}
+
+/* The mode, and those words that tell the strategy from others of its mode; how many devices it has unless all have as many. */
+static char *brief_name(const struct strategies *strategies, const struct strategy *s)
+{
+	const struct case_parameter *devices = case_parameter(s->c, "devices");
+	struct text out = TEXT_EMPTY;
+	char count[FORMAT_SIZE] = "";
+
+	if (devices)
+		format_parameter(devices, count, sizeof(count));
+	for (const char *word = s->name; *word;) {
+		size_t length = strategies_word_length(word);
+		bool plain = word != s->name &&
+			     !(strlen(count) == length && strncmp(word, count, length) == 0);
+
+		if (word == s->name || !is_common(strategies, s, word, length, plain))
+			text_addf(&out, "%s%.*s", out.length ? ", " : "", (int)length, word);
+		word += length + (word[length] ? 2 : 0);
+	}
+	return text_detach(&out);
+}
+
+void strategies_collect(struct strategies *strategies, const struct view *view, const char *suite)
+{
+	*strategies = (struct strategies){ .view = view };
+	while (strategies->suite < view->suite_count &&
+	       strcmp(view->suites[strategies->suite], suite) != 0)
+		strategies->suite++;
+	for (size_t r = 0; r < view->count; r++)
+		for (size_t i = 0; i < view->results[r].case_count; i++) {
+			const struct case_result *c = &view->results[r].cases[i];
+			const struct metric_value *step = case_metric(c, "parallel.step_time");
+			const struct metric_value *memory = case_metric(c, "parallel.memory");
+
+			if (strcmp(view_string(c->suite), suite) != 0 || c->status != CASE_OK ||
+			    !step || !case_parameter(c, "mode"))
+				continue;
+			ARRAY_GROW(strategies->items, strategies->count, strategies->capacity);
+			strategies->items[strategies->count++] =
+				(struct strategy){ .c = c,
+						   .run = r,
+						   .seconds = step->value,
+						   .memory = memory ? memory->value : NAN,
+						   .model = strategies_model(view, r, c,
+									     strategy_parameters),
+						   .plain = strategy_words(c) };
+		}
+	name_twins(strategies);
+	for (size_t i = 0; i < strategies->count; i++)
+		strategies->items[i].brief = brief_name(strategies, &strategies->items[i]);
+}
+
+bool strategies_is_first(const struct strategies *strategies, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (strcmp(strategies->items[i].model, strategies->items[index].model) == 0)
+			return false;
+	return true;
+}
+
+void strategies_release(struct strategies *strategies)
+{
+	for (size_t i = 0; i < strategies->count; i++) {
+		free(strategies->items[i].model);
+		free(strategies->items[i].name);
+		free(strategies->items[i].plain);
+		free(strategies->items[i].brief);
+	}
+	free(strategies->items);
+	*strategies = (struct strategies){ 0 };
+}
+
+void strategies_chart(const struct strategies *strategies, struct chart *chart,
+		      enum chart_kind kind, const struct tree *charts, char *title)
+{
+	chart_init(chart, kind);
+	chart->id = xasprintf("chart-%zu-%zu", strategies->suite + 1, charts->count + 1);
+	chart->title = title;
+	chart->y_name = xstrdup("step time");
+	chart->y_unit = xstrdup("s");
+	chart->x_name = xstrdup("time");
+	chart->x_unit = xstrdup("s");
+	chart->note = xstrdup("");
+	chart->better = BETTER_LOWER;
+}
+
+void view_split_maps(const struct view *view, const char *suite, struct tree *charts,
+		     struct tree *answers)
+{
+	struct strategies strategies;
+
+	strategies_collect(&strategies, view, suite);
+	strategies_crossover(&strategies, charts, answers);
+	strategies_release(&strategies);
+}
+
+void view_strategy_figures(const struct view *view, const char *suite, struct tree *charts)
+{
+	struct strategies strategies;
+
+	strategies_collect(&strategies, view, suite);
+	strategies_time(&strategies, charts);
+	strategies_by_memory(&strategies, charts);
+	strategies_utilisation(&strategies, charts);
+	strategies_timelines(&strategies, charts);
+	strategies_release(&strategies);
+}
+
+void view_split_answer(const struct view *view, const char *suite, struct tree *map,
+		       struct tree *answers)
+{
+	struct tree *tables = tree_list(map, "answer_tables");
+	struct strategies strategies;
+
+	strategies_collect(&strategies, view, suite);
+	strategies_answer(&strategies, answers, tables);
+	strategies_release(&strategies);
+	tree_text(map, "terms",
+		  !tables->count
+			  ? ""
+			  : "Speed-up: time of the same step on one device (measured in the same "
+			    "case, beside this split) / step time. Memory: tensors and workspaces "
+			    "of the device that needs most, without its context and the "
+			    "collectives' library. Computing: "
+			    "the slowest device's kernels with all communication left out. Idle by "
+			    "schedule: what a "
+			    "pipeline's schedule leaves idle with these stages, if messages took "
+			    "no time. Communication exposed: the rest of "
+			    "the step, which nothing hides. Predicted: from what this run measured "
+			    "of products, memory and collectives; "
+			    "+ is slower than measured; \u2013: this run has not measured these in "
+			    "that precision.");
+}
+
+void view_split_limits(const struct view *view, const char *suite, struct tree *tables)
+{
+	struct strategies strategies;
+
+	strategies_collect(&strategies, view, suite);
+	strategies_under_limits(&strategies, view->memory_limits, view->memory_limit_count, tables);
+	strategies_release(&strategies);
+}

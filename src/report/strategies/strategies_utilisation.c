@@ -1,0 +1,131 @@
+/* How much of what the devices' data sheets promise a step uses. */
+#include "report/strategies/strategies.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "plan/limits/spec_keys.h"
+#include "reference/spec.h"
+#include "report/view/format.h"
+
+#define BARS_MOST 32
+
+/* What a data sheet calls the rate of products in this precision; NULL: it has no name for it. */
+static const char *sheet_key(const struct case_result *c)
+{
+	static const char *const keys[][2] = {
+		{ "tf32", "tf32_tensor" },
+		{ "fp16_mixed", "fp16_tensor" },
+		{ "fp16_storage", "fp16_tensor" },
+		{ "bf16_mixed", "bf16_tensor" },
+		{ "fp32", "fp32" },
+		{ "fp64", "fp64_tensor" },
+	};
+	const struct case_parameter *p = case_parameter(c, "precision");
+
+	for (size_t i = 0; p && i < ARRAY_SIZE(keys); i++)
+		if (strcmp(view_string(p->text), keys[i][0]) == 0)
+			return keys[i][1];
+	return NULL;
+}
+
+static const struct device_info *device_of(const struct strategies *strategies,
+					   const struct strategy *strategy)
+{
+	const struct result *r = &strategies->view->results[strategy->run];
+
+	for (size_t i = 0; i < r->device_count; i++)
+		if (strcmp(view_string(r->devices[i].id), view_string(strategy->c->device)) == 0)
+			return &r->devices[i];
+	return NULL;
+}
+
+/* FLOP/s of all its devices together by their data sheet; NaN: unknown. */
+static double sheet_peak(const struct strategies *strategies, const struct strategy *strategy)
+{
+	const struct device_info *device = device_of(strategies, strategy);
+	const char *key = sheet_key(strategy->c), *status;
+	double value;
+
+	if (!device || !key || !spec_lookup(device, key, &value, &status))
+		return NAN;
+	return value * (double)(strategy->c->device_count ? strategy->c->device_count : 1);
+}
+
+static double ratio_of(const struct strategy *strategy, const char *metric)
+{
+	const struct metric_value *m = case_metric(strategy->c, metric);
+
+	return m ? m->value : NAN;
+}
+
+static void add_bar(struct chart *chart, const struct strategy *strategy, const char *what,
+		    double value)
+{
+	char *text = xasprintf("%s: %s", what, strategy->brief);
+	struct chart_point *point =
+		chart_point_new(chart_series_named(chart, strategy->model), text);
+
+	free(text);
+	point->y = value;
+}
+
+/* "494.7 TFLOP/s" of the first strategy's devices: one page is seldom of several models. */
+static char *peak_words(const struct strategies *strategies)
+{
+	struct text out = TEXT_EMPTY;
+
+	for (size_t i = 0; i < strategies->count; i++) {
+		const struct strategy *s = &strategies->items[i];
+		double peak = sheet_peak(strategies, s) /
+			      (double)(s->c->device_count ? s->c->device_count : 1);
+		char rate[FORMAT_SIZE], *words;
+
+		if (!isfinite(peak))
+			continue;
+		words = xasprintf("%s (%s)", format_stated(peak, "FLOP/s", rate, sizeof(rate)),
+				  spec_key_find(sheet_key(s->c))->help);
+		if (!out.data || !strstr(out.data, words))
+			text_addf(&out, "%s%s", out.length ? ", " : "", words);
+		free(words);
+	}
+	return text_detach(&out);
+}
+
+void strategies_utilisation(const struct strategies *strategies, struct tree *charts)
+{
+	char *peaks = peak_words(strategies);
+	struct chart chart;
+
+	strategies_chart(strategies, &chart, CHART_BARS, charts,
+			 xstrdup("Utilisation of the devices' arithmetic"));
+	free(chart.y_name);
+	free(chart.y_unit);
+	chart.y_name = xstrdup("utilisation");
+	chart.y_unit = xstrdup("1");
+	chart.better = BETTER_HIGHER;
+	chart.shows = xasprintf(
+		"MFU: operations that the model needs / step time / the data sheet's peak of "
+		"all devices, %s each. HFU: the same with what is computed again. Higher is "
+		"better.",
+		peaks);
+	for (size_t i = 0; i < strategies->count && chart.count < BARS_MOST; i++) {
+		const struct strategy *s = &strategies->items[i];
+		double mfu = ratio_of(s, "parallel.flops") / sheet_peak(strategies, s);
+		double more = ratio_of(s, "parallel.hfu") / ratio_of(s, "parallel.mfu");
+
+		if (!isfinite(mfu))
+			continue;
+		add_bar(&chart, s, "MFU", mfu);
+		if (isfinite(more) && more > 1.0001)
+			add_bar(&chart, s, "HFU", mfu * more);
+	}
+	chart_in_percent(&chart);
+	if (chart.count)
+		chart_draw(&chart, charts);
+	chart_release(&chart);
+	free(peaks);
+}

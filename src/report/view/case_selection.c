@@ -1,0 +1,338 @@
+#include "report/view/case_selection.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "report/view/format.h"
+
+static struct varying *parameter_named(struct case_selection *selection, const char *name,
+				       const char *unit)
+{
+	for (size_t i = 0; i < selection->parameter_count; i++)
+		if (strcmp(selection->parameters[i].name, name) == 0)
+			return &selection->parameters[i];
+	ARRAY_GROW(selection->parameters, selection->parameter_count,
+		   selection->parameter_capacity);
+	selection->parameters[selection->parameter_count] =
+		(struct varying){ .name = name, .unit = unit, .number = true };
+	return &selection->parameters[selection->parameter_count++];
+}
+
+static void count_values(const struct case_selection *selection, struct varying *v)
+{
+	const char *seen[VARYING_MOST];
+
+	for (size_t i = 0; i < selection->count; i++) {
+		const struct case_parameter *p = case_parameter(selection->items[i].c, v->name);
+		const char *text = p ? view_string(p->text) : "";
+		size_t k = 0;
+
+		/*
+		 * Where a parameter does not apply it takes no value: "pinned" and nothing do not
+		 * vary.
+		 */
+		if (!*text || strcmp(text, "-") == 0)
+			continue;
+		v->number = v->number && isfinite(p->number);
+		while (k < v->values && strcmp(seen[k], text) != 0)
+			k++;
+		if (k == v->values && v->values < VARYING_MOST)
+			seen[v->values++] = text;
+	}
+}
+
+static void add(struct case_selection *selection, const struct selected_case *selected)
+{
+	ARRAY_GROW(selection->items, selection->count, selection->capacity);
+	selection->items[selection->count++] = *selected;
+	for (size_t i = 0; i < selected->c->parameter_count; i++)
+		parameter_named(selection, view_string(selected->c->parameters[i].name),
+				view_string(selected->c->parameters[i].unit));
+}
+
+static bool same_devices(const struct case_result *a, const struct case_result *b)
+{
+	if (a->device_count != b->device_count)
+		return false;
+	for (size_t i = 0; i < a->device_count; i++)
+		if (strcmp(view_string(a->devices[i]), view_string(b->devices[i])) != 0)
+			return false;
+	return true;
+}
+
+/* All of a case but one parameter. */
+static char *without_parameter(const struct selected_case *selected, const char *name)
+{
+	const char *const without[] = { name, NULL };
+	char *parameters = view_parameters(selected->c, without),
+	     *devices = view_devices(selected->c);
+	char *all = xasprintf("%zu %s %s", selected->source, devices, parameters);
+
+	free(parameters);
+	free(devices);
+	return all;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/*
+ * Whether a case that has no such parameter is otherwise like one that has: "transport = peer_copy" and the usual
+ * transport, which no case names.
+ */
+static bool has_implicit_default(const struct case_selection *selection, const char *name)
+{
+	char **with = xcalloc(selection->count + 1, sizeof(*with));
+	size_t count = 0;
+	bool found = false;
+
+	for (size_t i = 0; i < selection->count; i++)
+		if (case_parameter(selection->items[i].c, name))
+			with[count++] = without_parameter(&selection->items[i], name);
+	qsort(with, count, sizeof(*with), by_text);
+	for (size_t i = 0; i < selection->count && count < selection->count && !found; i++) {
+		char *own;
+
+		if (case_parameter(selection->items[i].c, name))
+			continue;
+		own = without_parameter(&selection->items[i], name);
+		found = bsearch(&own, with, count, sizeof(*with), by_text) != NULL;
+		free(own);
+	}
+	for (size_t i = 0; i < count; i++)
+		free(with[i]);
+	free(with);
+	return found;
+}
+
+static void count_implicit_default(const struct case_selection *selection, struct varying *v)
+{
+	size_t named = 0;
+
+	for (size_t i = 0; i < selection->count; i++)
+		named += case_parameter(selection->items[i].c, v->name) != NULL;
+	v->default_is_implicit =
+		named && named < selection->count && has_implicit_default(selection, v->name);
+	v->values += v->default_is_implicit && v->values < VARYING_MOST;
+}
+
+#define COUNTS_MOST 64 /* devices of one case, far above any plan's */
+
+/* Different pairs are several sets; one device against two is not: a parameter says that. */
+static void count_sources(struct case_selection *selection)
+{
+	const struct case_result *first[COUNTS_MOST] = { NULL };
+
+	for (size_t i = 0; i < selection->count; i++) {
+		const struct case_result *c = selection->items[i].c;
+		size_t n = c->device_count < COUNTS_MOST ? c->device_count : COUNTS_MOST - 1;
+
+		selection->several_sources =
+			selection->several_sources ||
+			selection->items[i].source != selection->items[0].source;
+		if (n < 2)
+			continue;
+		if (!first[n])
+			first[n] = c;
+		else if (!same_devices(first[n], c))
+			selection->several_device_sets = true;
+	}
+}
+
+static void count_all(struct case_selection *selection)
+{
+	for (size_t i = 0; i < selection->parameter_count; i++) {
+		count_values(selection, &selection->parameters[i]);
+		count_implicit_default(selection, &selection->parameters[i]);
+	}
+	count_sources(selection);
+}
+
+void selection_collect(struct case_selection *selection, const struct view *view, const char *suite,
+		       const char *metric)
+{
+	*selection = (struct case_selection){ .view = view };
+	for (size_t r = 0; r < view->count; r++) {
+		for (size_t i = 0; i < view->results[r].case_count; i++) {
+			const struct case_result *c = &view->results[r].cases[i];
+			struct selected_case selected = { c, case_metric(c, metric), 0 };
+
+			/* A wrong result's speed is no figure to show beside right ones. */
+			if (!selected.m || c->status != CASE_OK ||
+			    strcmp(view_string(c->suite), suite) != 0)
+				continue;
+			selected.source = view_source_of(view, r, c);
+			add(selection, &selected);
+		}
+	}
+	count_all(selection);
+}
+
+static bool is_one_of(const struct case_result *c, const char *const *only)
+{
+	const struct case_parameter *p = only[0] ? case_parameter(c, only[0]) : NULL;
+
+	if (!only[0])
+		return true;
+	for (size_t i = 1; p && only[i]; i++)
+		if (strcmp(view_string(p->text), only[i]) == 0)
+			return true;
+	return false;
+}
+
+void selection_only(struct case_selection *selection, const struct case_selection *from,
+		    const char *const *only)
+{
+	*selection = (struct case_selection){ .view = from->view };
+	for (size_t i = 0; i < from->count; i++)
+		if (is_one_of(from->items[i].c, only))
+			add(selection, &from->items[i]);
+	count_all(selection);
+}
+
+void selection_main(struct case_selection *selection, const struct case_selection *from)
+{
+	*selection = (struct case_selection){ .view = from->view };
+	for (size_t i = 0; i < from->count; i++)
+		if (from->items[i].m == view_headline(from->items[i].c))
+			add(selection, &from->items[i]);
+	count_all(selection);
+}
+
+void selection_filter(struct case_selection *selection, const struct case_selection *from,
+		      const char *const *names, const char *key)
+{
+	*selection = (struct case_selection){ .view = from->view };
+	for (size_t i = 0; i < from->count; i++) {
+		char *own = selection_key(&from->items[i], names);
+
+		if (strcmp(own, key) == 0)
+			add(selection, &from->items[i]);
+		free(own);
+	}
+	count_all(selection);
+}
+
+void selection_release(struct case_selection *selection)
+{
+	free(selection->items);
+	free(selection->parameters);
+	*selection = (struct case_selection){ 0 };
+}
+
+const char *selection_axis(const struct case_selection *selection)
+{
+	const struct varying *best = NULL;
+
+	for (size_t i = 0; i < selection->parameter_count; i++) {
+		const struct varying *v = &selection->parameters[i];
+		bool size = strcmp(v->unit, "B") == 0;
+
+		if (!v->number || v->values < (size ? 2u : 4u))
+			continue;
+		if (!best || (size && strcmp(best->unit, "B") != 0))
+			best = v;
+	}
+	return best ? best->name : NULL;
+}
+
+bool selection_vary(const struct case_selection *selection, const char *name)
+{
+	for (size_t i = 0; i < selection->parameter_count; i++)
+		if (strcmp(selection->parameters[i].name, name) == 0)
+			return selection->parameters[i].values > 1;
+	return false;
+}
+
+char *selection_key(const struct selected_case *selected, const char *const *names)
+{
+	struct text out = TEXT_EMPTY;
+
+	for (; *names; names++) {
+		const struct case_parameter *p = case_parameter(selected->c, *names);
+		char word[FORMAT_SIZE];
+
+		if (p && format_parameter(p, word, sizeof(word))[0])
+			text_addf(&out, "%s%s", out.length ? ", " : "", word);
+	}
+	return text_detach(&out);
+}
+
+static void add_word(struct text *out, const char *word)
+{
+	if (*word)
+		text_addf(out, "%s%s", out->length ? ", " : "", word);
+}
+
+#define DEVICES_NAMED 4 /* of more, two are named */
+
+/* "cuda:5 + cuda:7 + 6 others", where no other set begins so. malloc'ed. */
+static char *label_devices(const struct case_selection *selection, const struct case_result *c)
+{
+	if (c->device_count <= DEVICES_NAMED)
+		return view_devices(c);
+	for (size_t i = 0; i < selection->count; i++) {
+		const struct case_result *other = selection->items[i].c;
+
+		if (other->device_count == c->device_count &&
+		    strcmp(view_string(other->devices[0]), view_string(c->devices[0])) == 0 &&
+		    strcmp(view_string(other->devices[1]), view_string(c->devices[1])) == 0 &&
+		    !same_devices(other, c))
+			return view_devices(c);
+	}
+	return xasprintf("%s + %s + %zu others", view_string(c->devices[0]),
+			 view_string(c->devices[1]), c->device_count - 2);
+}
+
+/* What has no name of its own beside others that have: "default transport". */
+static void add_implicit_default(struct text *out, const struct case_selection *selection,
+				 const struct selected_case *selected, const char *const *without)
+{
+	char word[FORMAT_SIZE];
+
+	for (size_t i = 0; i < selection->parameter_count; i++) {
+		const struct varying *v = &selection->parameters[i];
+
+		if (v->default_is_implicit && !view_listed(v->name, without) &&
+		    !case_parameter(selected->c, v->name))
+			text_addf(out, "%sdefault %s", out->length ? ", " : "",
+				  format_metric(v->name, word, sizeof(word)));
+	}
+}
+
+char *selection_label(const struct case_selection *selection, const struct selected_case *selected,
+		      const char *const *without)
+{
+	struct text out = TEXT_EMPTY;
+	bool several = selected->c->device_count > 1;
+
+	for (size_t i = 0; i < selection->parameter_count; i++) {
+		const struct varying *v = &selection->parameters[i];
+		const struct case_parameter *p = case_parameter(selected->c, v->name);
+		char word[FORMAT_SIZE];
+
+		if (p && v->values > 1 && !view_listed(v->name, without) &&
+		    view_is_named(selected->c, p))
+			add_word(&out, format_parameter(p, word, sizeof(word)));
+	}
+	if (several && selection->several_device_sets) {
+		char *devices = label_devices(selection, selected->c);
+
+		add_word(&out, devices);
+		free(devices);
+		several = selection->view->count > 1;
+	} else {
+		several = selection->view->count > 1 || !several;
+	}
+	if (!out.length)
+		add_implicit_default(&out, selection, selected, without);
+	/* In a comparison a line without its run would leave the reader guessing. */
+	if (several && (selection->several_sources || selection->view->count > 1))
+		add_word(&out, selection->view->sources[selected->source].label);
+	return text_detach(&out);
+}

@@ -1,0 +1,66 @@
+/*
+ * Cases selected for one chart: those of a suite that have a metric, and how their parameters vary.
+ */
+#ifndef GPUPROOF_REPORT_VIEW_CASE_SELECTION_H
+#define GPUPROOF_REPORT_VIEW_CASE_SELECTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/text.h"
+#include "report/view/view.h"
+
+struct selected_case {
+	const struct case_result *c;
+	const struct metric_value *m;
+	size_t source;
+};
+
+/* How a parameter varies over the selected cases that have it. */
+struct varying {
+	const char *name;
+	size_t values; /* distinct values, counting the implicit default as one; at most VARYING_MOST */
+	bool number;              /* every value is a number */
+	bool default_is_implicit; /* some cases omit the parameter and differ from others only in that */
+	const char *unit;
+};
+#define VARYING_MOST 64
+
+struct case_selection {
+	const struct view *view;
+	struct selected_case *items;
+	size_t count, capacity;
+	struct varying *parameters; /* all of them, in order of appearance */
+	size_t parameter_count, parameter_capacity;
+	bool several_sources;
+	bool several_device_sets; /* sets of two or more devices, as many but not the same */
+};
+
+void selection_collect(struct case_selection *selection, const struct view *view, const char *suite,
+		       const char *metric);
+/* Those of `from` whose key (selection_key() with `names`) equals `key`. */
+void selection_filter(struct case_selection *selection, const struct case_selection *from,
+		      const char *const *names, const char *key);
+/* Those of `from` whose parameter only[0] is one of the values behind it; all when there is no only[0]. */
+void selection_only(struct case_selection *selection, const struct case_selection *from,
+		    const char *const *only);
+/* Those of `from` whose case has it for its main figure: "memory" is one of a step, not of a search for a batch. */
+void selection_main(struct case_selection *selection, const struct case_selection *from);
+void selection_release(struct case_selection *selection);
+
+/*
+ * The parameter that makes an x axis: a size that varies, else a number with at least four values.
+ * NULL: none.
+ */
+const char *selection_axis(const struct case_selection *selection);
+bool selection_vary(const struct case_selection *selection, const char *name);
+/* The values of the parameters `names` (NULL-terminated): "host to device, pinned". malloc'ed. */
+char *selection_key(const struct selected_case *selected, const char *const *names);
+/*
+ * The words that distinguish a selected case from the others: its varying parameters that are not in `without`, its devices
+ * and its source where they vary. malloc'ed.
+ */
+char *selection_label(const struct case_selection *selection, const struct selected_case *selected,
+		      const char *const *without);
+
+#endif
