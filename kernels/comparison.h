@@ -1,4 +1,6 @@
-/* Comparing what devices have computed where it lies: between ranks by checksums, on one device by its numbers. */
+/*
+ * Compares devices' results in place: between ranks by checksums, on one device element by element.
+ */
 #ifndef GPUPROOF_KERNELS_COMPARISON_H
 #define GPUPROOF_KERNELS_COMPARISON_H
 
@@ -28,7 +30,7 @@ struct checksum_arguments {
 	uint64_t *out; /* memory of the device */
 };
 
-/* Partial sums of a "difference", which whoever needs the sum adds up in their order. */
+/* Partial sums of a "difference"; the caller adds them up in their order. */
 #define DIFFERENCE_PARTS 512
 
 struct difference_part {

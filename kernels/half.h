@@ -78,8 +78,8 @@ static inline uint16_t bf16_from_float(float value)
 }
 
 /*
- * FP64 on the way to FP16 or BF16: FP32 rounded to odd, which keeps the second rounding from seeing
- * a tie that is none (Boldo and Melquiond, IEEE Trans. Computers 57(4), 2008).
+ * Intermediate step from FP64 to FP16 or BF16: FP32 rounded to odd, which keeps the second rounding
+ * from seeing a tie that is none (Boldo and Melquiond, IEEE Trans. Computers 57(4), 2008).
  */
 static inline float half_round_to_odd(double value)
 {

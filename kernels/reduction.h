@@ -4,7 +4,7 @@
 
 #include "kernels/kernel.h"
 
-/* What "check_reduction" found; in memory of the device. */
+/* Result of "check_reduction"; in memory of the device. */
 struct reduction_mismatch {
 	uint64_t count;       /* wrong elements */
 	uint64_t index;       /* of the first one; valid when count > 0 */

@@ -15,7 +15,7 @@ struct check {
 	struct reduction_mismatch found[HOST_PARALLEL_MAX];
 };
 
-/* What is left of `x` after it was stored. */
+/* `x` rounded to `precision`. */
 static double stored(double x, enum precision precision)
 {
 	switch (precision) {

@@ -5,7 +5,7 @@
 
 #define THREADS 256
 
-/* What a thread found: its first wrong word, and how many. */
+/* A thread's finding: its first wrong word, and the number of wrong words. */
 struct seen {
 	unsigned long long count, flipped;
 	struct wrong_word first;

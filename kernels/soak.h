@@ -11,7 +11,7 @@
 #include "kernels/generator.h"
 #include "kernels/kernel.h"
 
-/* So many wrong words are recorded with their places; the others are counted. */
+/* Wrong words recorded with their places, at most; the others are counted. */
 #define WRONG_WORDS 16
 
 struct wrong_word {
@@ -22,11 +22,11 @@ struct wrong_word {
 struct wrong_words {
 	uint64_t count;    /* 8-byte words that were wrong */
 	uint64_t flipped;  /* every bit that was wrong in any of them */
-	uint64_t recorded; /* may be more than WRONG_WORDS: the first so many of `words` are filled, in no order */
+	uint64_t recorded; /* may exceed WRONG_WORDS, the capacity of `words`; in no order */
 	struct wrong_word words[WRONG_WORDS];
 };
 
-/* What the 8-byte words of a memory hold; each is a function of its index or its address. */
+/* Pattern of a memory's 8-byte words; each is a function of its index or its address. */
 enum pattern_kind {
 	PATTERN_SOLID,   /* `value` */
 	PATTERN_WALKING, /* one bit, a place higher in each word; `value` places further */

@@ -55,7 +55,7 @@ static __device__ __forceinline__ void copies_commit(void)
 #endif
 }
 
-/* Waits until at most `PENDING` groups are still under way. */
+/* Waits until at most `PENDING` groups are in flight. */
 template <int PENDING> static __device__ __forceinline__ void copies_wait(void)
 {
 #if CODE_HAS_ASYNC_COPY

@@ -1,11 +1,12 @@
 /*
- * Matrix products by our own code, to set the library's beside: "gemm_simt" (FP32 by ordinary multiply-adds),
- * "gemm_half2" (FP16 by pairs, with FP16 sums: FP16_ACC16) and "gemm_tensor" (FP16 and BF16 with FP32 sums by the
- * tensor cores, compute capability 7.0 and newer). The arguments are a struct gemm (device/backend.h) without
- * transposition; any shape and leading dimension, and batches. Another precision is STATUS_UNSUPPORTED.
+ * GEMM by our own code, for comparison with the library's: "gemm_simt" (FP32 by ordinary
+ * multiply-adds), "gemm_half2" (FP16 by pairs, with FP16 sums: FP16_ACC16) and "gemm_tensor" (FP16
+ * and BF16 with FP32 sums by the tensor cores, compute capability 7.0 and newer). The arguments are
+ * a struct gemm (device/backend.h) without transposition; any shape and leading dimension, and
+ * batches. Another precision is STATUS_UNSUPPORTED.
  *
- * Multiples of the vector width (16 bytes) in m, k, the leading dimensions and the addresses are the fast path;
- * other shapes take narrower loads.
+ * Multiples of the vector width (16 bytes) in m, k, the leading dimensions and the addresses are
+ * the fast path; other shapes take narrower loads.
  */
 #ifndef GPUPROOF_KERNELS_GEMM_GEMM_H
 #define GPUPROOF_KERNELS_GEMM_GEMM_H
@@ -30,7 +31,10 @@ static inline enum status gemm_kernel_check(const char *kernel, const struct gem
 	return STATUS_OK;
 }
 
-/* Whether A and B may be read `elements` at a time, 16 bytes: what one such piece holds is inside or outside. */
+/*
+ * True if A and B may be read 16 bytes (`elements`) at a time: each such piece is wholly inside or
+ * outside.
+ */
 static inline bool gemm_kernel_aligned(const struct gemm *g, int64_t elements)
 {
 	int64_t misfit = g->m % elements | g->k % elements | g->lda % elements | g->ldb % elements;

@@ -25,7 +25,7 @@
 
 typedef gemm_problem<half> half2_problem;
 
-/* Where piece `chunk` (of four) of column n of B lies. */
+/* Position of piece `chunk` (of four) of column n of B. */
 static __device__ __forceinline__ int half2_place(int n, int chunk)
 {
 	return n * HALF2_BK + (chunk ^ (n >> 1 & 3)) * 8;

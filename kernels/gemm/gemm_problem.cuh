@@ -1,4 +1,4 @@
-/* What the kernels of products get, made of a struct gemm, and how they are launched. */
+/* Arguments of the GEMM kernels, made from a struct gemm, and their launch. */
 #ifndef GPUPROOF_KERNELS_GEMM_PROBLEM_CUH
 #define GPUPROOF_KERNELS_GEMM_PROBLEM_CUH
 
@@ -16,7 +16,7 @@ template <typename T> struct gemm_problem {
 	float alpha, beta;
 };
 
-/* Of a product that gemm_kernel_check() let pass. */
+/* For a GEMM that gemm_kernel_check() has accepted. */
 template <typename T> static gemm_problem<T> gemm_problem_of(const struct gemm *g)
 {
 	gemm_problem<T> p = { (const T *)g->a,
@@ -50,7 +50,7 @@ static inline dim3 gemm_grid(const struct gemm *g, int rows, int columns)
 		    1, gemm_batch(g));
 }
 
-/* Whether C has no element; a grid of no blocks cannot be launched. */
+/* True if C has no element; a grid without blocks cannot be launched. */
 static inline bool gemm_is_empty(const struct gemm *g)
 {
 	return g->m == 0 || g->n == 0;

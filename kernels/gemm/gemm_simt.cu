@@ -24,7 +24,7 @@ static void launch_shape(const struct gemm *g, cudaStream_t stream)
 		gemm_problem_of<float>(g));
 }
 
-/* Whether no tile goes beyond the matrices. */
+/* True if no tile extends beyond the matrices. */
 template <typename S> static bool fits(const struct gemm *g)
 {
 	return g->m % S::BM == 0 && g->n % S::BN == 0 && g->k % S::BK == 0;

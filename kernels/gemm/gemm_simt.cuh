@@ -1,10 +1,10 @@
 /*
  * C = alpha A B + beta C in column-major FP32 by ordinary multiply-adds.
  *
- * A block makes a BM x BN tile of C, BK deep at a time. Tiles of A and B come into shared memory asynchronously where
- * the device can, STAGES - 1 of them ahead: A as it lies in memory, B turned round, so that both are rows of one k.
- * Each thread keeps TM x TN sums; while it multiplies by the elements of one k it reads those of the next, also
- * across the border between two tiles.
+ * A block makes a BM x BN tile of C, BK deep at a time. Tiles of A and B come into shared memory
+ * asynchronously where the device can, STAGES - 1 of them ahead: A as in memory, B transposed, so
+ * that both are rows of one k. Each thread keeps TM x TN sums; while it multiplies by the elements
+ * of one k it reads those of the next, also across the border between two tiles.
  */
 #ifndef GPUPROOF_KERNELS_GEMM_SIMT_CUH
 #define GPUPROOF_KERNELS_GEMM_SIMT_CUH
@@ -22,7 +22,7 @@ struct simt_shape {
 	static const int WARP_M = LANES_M * TM, WARP_N = LANES_N * TN;
 	static const int WARPS_M = BM / WARP_M, WARPS_N = BN / WARP_N;
 	static const int THREADS = 32 * WARPS_M * WARPS_N;
-	/* Of B's rows: a little longer, so that turning B round meets other banks. */
+	/* Row length of B's tile: padded, so that transposing B meets other banks. */
 	static const int LINE = BN + 4;
 	static const int STAGE_FLOATS = BK * (BM + LINE);
 	static const int SHARED_BYTES = STAGES * STAGE_FLOATS * 4;
@@ -58,7 +58,7 @@ static __device__ __forceinline__ void simt_load(const simt_problem &p, float *s
 	}
 }
 
-/* Where a thread's pieces come from and go to when every tile is whole: no bounds to look at, one step apart. */
+/* Addresses of a thread's pieces when every tile is whole: no bounds to check, one step apart. */
 struct simt_source {
 	const float *a, *b;
 	int64_t step_a, step_b;
@@ -100,7 +100,7 @@ static __device__ __forceinline__ void simt_load_whole(simt_source *source, floa
 	source->b += S::BK;
 }
 
-/* What a thread multiplies in one step of k: TM elements of A, TN of B, in pieces of four. */
+/* Operands of a thread in one step of k: TM elements of A, TN of B, in pieces of four. */
 template <typename S> struct simt_pieces {
 	float4 left[S::TM / 4], right[S::TN / 4];
 };

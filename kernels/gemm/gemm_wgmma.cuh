@@ -1,14 +1,14 @@
 /*
- * C = alpha A B + beta C in column-major FP16 or BF16 with FP32 sums by the tensor cores of compute capability 9.0
- * (wgmma), for machine code sm_90a alone.
+ * C = alpha A B + beta C in column-major FP16 or BF16 with FP32 sums by the tensor cores of compute
+ * capability 9.0 (wgmma), for machine code sm_90a alone.
  *
- * A block stays on its multiprocessor and makes one tile of C after the other. One thread copies tiles of A and B
- * into shared memory with the copy engine (TMA), STAGES ahead; two groups of four warps multiply, each half of the
- * tile. The rows of the tensor cores' result are columns of C: their left operand is B, which lies along k, their
- * right operand A, which lies along m.
+ * A block stays on its multiprocessor and makes one tile of C after the other. One thread copies
+ * tiles of A and B into shared memory with the copy engine (TMA), STAGES ahead; two groups of four
+ * warps multiply, each half of the tile. The rows of the tensor cores' result are columns of C:
+ * their left operand is B, contiguous along k, their right operand A, contiguous along m.
  *
- * In shared memory a line is 128 bytes, eight lines are swapped among each other in pieces of 16 bytes (the 128-byte
- * swizzle), as the copy engine writes and the tensor cores read them.
+ * In shared memory a line is 128 bytes, eight lines are swapped among each other in pieces of 16
+ * bytes (the 128-byte swizzle), as the copy engine writes and the tensor cores read them.
  */
 #ifndef GPUPROOF_KERNELS_GEMM_WGMMA_CUH
 #define GPUPROOF_KERNELS_GEMM_WGMMA_CUH
@@ -164,7 +164,7 @@ static __device__ __forceinline__ void wgmma_store(const wgmma_problem &p, const
 	}
 }
 
-/* Where in the ring of stages one is; the phase turns with each round. */
+/* Position in the ring of stages; the phase flips with each round. */
 struct ring {
 	int stage;
 	unsigned phase;

@@ -8,7 +8,10 @@
 extern "C" {
 #endif
 
-/* Whether the copy engine can read these matrices: addresses and leading dimensions in multiples of 16 bytes. */
+/*
+ * True if the copy engine can read these matrices: addresses and leading dimensions in multiples of
+ * 16 bytes.
+ */
 bool gemm_wgmma_takes(const struct gemm *gemm);
 enum status gemm_wgmma_launch(struct stream *stream, const struct gemm *gemm, struct error *err);
 

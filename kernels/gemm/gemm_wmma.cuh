@@ -146,7 +146,7 @@ template <> struct wmma_since<half> {
 	static const int capability = 70;
 };
 
-/* Nothing, and never launched, where there are no such tensor cores. */
+/* Empty and never launched without such tensor cores. */
 template <typename T, bool WIDE>
 static __global__ void __launch_bounds__(WMMA_THREADS) gemm_wmma(wmma_problem p)
 {

@@ -1,4 +1,4 @@
-/* How fast a device multiplies and adds pairs of FP16, as far as its architecture says: for the record of paths. */
+/* Rate of FP16 pair multiply-adds by the device's architecture, for the record of code paths. */
 #ifndef GPUPROOF_KERNELS_GEMM_HALF2_PATH_H
 #define GPUPROOF_KERNELS_GEMM_HALF2_PATH_H
 

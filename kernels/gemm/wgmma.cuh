@@ -1,4 +1,4 @@
-/* What kernels for the tensor cores of compute capability 9.0 (wgmma, sm_90a) share. */
+/* Shared by kernels for the tensor cores of compute capability 9.0 (wgmma, sm_90a). */
 #ifndef GPUPROOF_KERNELS_WGMMA_CUH
 #define GPUPROOF_KERNELS_WGMMA_CUH
 
@@ -10,8 +10,9 @@ static __device__ __forceinline__ unsigned shared_address(const void *p)
 }
 
 /*
- * Where an operand lies, in the tensor cores' words: address, the step between lines of 64 elements next to each
- * other (leading; means nothing along k), the step between groups of eight lines (stride), 128-byte swizzle.
+ * An operand's descriptor for the tensor cores: address, the step between lines of 64 elements next
+ * to each other (leading; means nothing along k), the step between groups of eight lines (stride),
+ * 128-byte swizzle.
  */
 static __device__ __forceinline__ uint64_t operand_descriptor(const void *p, unsigned leading,
 							      unsigned stride)

@@ -19,14 +19,14 @@
 #error "the CUDA backend needs toolkit 11.8 or newer"
 #endif
 
-/* Whether the module holds the code for compute capability 9.0 alone, whose instructions toolkit 11.8 does not know. */
+/* 1 if the module contains the code for sm_90a, whose instructions toolkit 11.8 does not know. */
 #ifdef GPUPROOF_WGMMA
 #define CUDA_HAS_WGMMA 1
 #else
 #define CUDA_HAS_WGMMA 0
 #endif
 
-/* What the device code that is being compiled may use; nothing in host code. */
+/* Features available to the device code being compiled; none in host code. */
 #ifdef __CUDA_ARCH__
 #define CODE_CAPABILITY (__CUDA_ARCH__ / 10)
 #else

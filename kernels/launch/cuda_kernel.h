@@ -30,9 +30,12 @@ int cuda_stream_multiprocessors(const struct stream *stream);
 /* STATUS_OK, or the error of the launch of `kernel`. */
 enum status cuda_check_launch(const char *kernel, struct error *err);
 
-/* Where a kernel has several ways: the same, and `path` is the one that was launched ("WMMA"). Literals only. */
+/*
+ * The same for a kernel with several code paths; `path` is the one launched ("WMMA"). Literals
+ * only.
+ */
 enum status cuda_check_path(const char *kernel, const char *path, struct error *err);
-/* Only the record, for what is no kernel. */
+/* Only records the path, for what is no kernel. */
 void cuda_path(const char *kernel, const char *path);
 
 #ifdef __cplusplus

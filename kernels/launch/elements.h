@@ -12,7 +12,7 @@
 
 /* A kernel with fewer elements for each thread is done sooner by fewer threads. */
 #define ELEMENTS_GRAIN 16384
-/* As many in rows, at least one. */
+/* The same grain in rows, at least one. */
 static inline uint64_t elements_grain_rows(uint64_t columns)
 {
 	return columns < ELEMENTS_GRAIN ? ELEMENTS_GRAIN / (columns ? columns : 1) : 1;

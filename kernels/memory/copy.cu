@@ -13,7 +13,7 @@
 #define DEPTH 4
 
 /*
- * DEPTH vectors `lane` apart from vector `first` on, then `step` further, while they lie within
+ * DEPTH vectors `lane` apart from vector `first` on, then `step` further, while they are within
  * `count`; vector by vector where they end.
  */
 static __device__ void move(uint4 *to, const uint4 *from, uint64_t count, uint64_t first,
@@ -36,7 +36,7 @@ static __device__ void move(uint4 *to, const uint4 *from, uint64_t count, uint64
 	}
 }
 
-/* The bytes behind the last whole vector. */
+/* The bytes after the last whole vector. */
 static __device__ void move_rest(char *to, const char *from, uint64_t bytes)
 {
 	if (blockIdx.x == 0 && threadIdx.x < bytes % 16)
@@ -56,7 +56,7 @@ static __global__ void __launch_bounds__(THREADS, 2)
 	}
 }
 
-/* Warps by turns: an even one moves a vector a thread forth, the odd one behind it the same back. */
+/* Warps alternate: an even one moves a vector per thread forth, the next odd one the same back. */
 static __global__ void copy_both_by_warps(char *to, const char *from, char *back_to,
 					  const char *back_from, uint64_t bytes)
 {
@@ -73,7 +73,7 @@ static __global__ void copy_both_by_warps(char *to, const char *from, char *back
 		to[bytes / 16 * 16 + at] = from[bytes / 16 * 16 + at];
 }
 
-/* Every thread moves both ways, so that neither can run ahead. */
+/* Every thread moves both directions, so that neither can run ahead. */
 static __global__ void __launch_bounds__(THREADS, 2)
 	copy_both_by_threads(char *to, const char *from, char *back_to, const char *back_from,
 			     uint64_t bytes)

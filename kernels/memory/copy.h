@@ -4,7 +4,7 @@
 
 #include "kernels/kernel.h"
 
-/* How the blocks of a grid share the work. The host has one way and ignores it. */
+/* Partition of the work among the blocks of a grid. The host has one method and ignores it. */
 enum copy_method {
 	COPY_AUTO,    /* the best one known */
 	COPY_STRIDED, /* the whole grid moves one window of memory at a time */
@@ -17,7 +17,7 @@ enum copy_method {
  * or page-locked memory of the host. It leaves room for a second one on the same device.
  *
  * With `back_to` it moves as many bytes from `back_from` to `back_to` at the same time, the two
- * directions in step: two kernels side by side get in each other's way.
+ * directions in step: two concurrent kernels would slow each other.
  */
 struct copy_arguments {
 	void *to;

@@ -21,7 +21,7 @@ struct fill_arguments {
 	double scale;
 };
 
-/* What "check_fill" found; in memory of the device, or pinned memory the device can write. */
+/* Result of "check_fill"; in memory of the device, or pinned memory the device can write. */
 struct fill_mismatch {
 	uint64_t count;    /* wrong 8-byte words (the last may be partial), saturating */
 	uint64_t index;    /* byte offset of the first wrong word; valid when count > 0 */

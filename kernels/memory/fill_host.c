@@ -10,7 +10,7 @@
 /* Smaller slices are not worth a second thread. */
 #define GRAIN 16384
 
-/* Word `index` of the byte stream, as it lies in memory. */
+/* Word `index` of the byte stream, as in memory. */
 static inline uint64_t stored_word(uint64_t seed, uint64_t index)
 {
 	uint64_t word = generator_bits(seed, index);
@@ -137,8 +137,8 @@ static uint64_t count_wrong(const char *memory, uint64_t first, uint64_t count, 
 }
 
 /*
- * Word `index` of the range, `bytes` of which count; a partial word is compared and reported with
- * zeros behind.
+ * Word `index` of the range, `bytes` of which count; a partial word is compared and reported padded
+ * with zeros.
  */
 static void check_word(const struct check_fill_arguments *a, uint64_t index, size_t bytes,
 		       struct fill_mismatch *found)

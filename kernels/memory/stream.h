@@ -25,7 +25,7 @@ enum stream_operation {
 #define STREAM_SCALAR 0.5
 #define STREAM_STEP UINT64_C(0x9E3779B97F4A7C15)
 
-/* What a device may do one way or the other; which one is best is found by trying. */
+/* Variant of the kernel for a device; the best one is found by autotuning. */
 struct stream_variant {
 	unsigned short unroll;       /* 16-byte accesses that a thread has in flight per array: 1, 2, 4, 8 */
 	unsigned short threads;      /* of a block, a multiple of 32, at most 1024 */
@@ -36,7 +36,7 @@ struct stream_variant {
 /* Most blocks of a sum. */
 #define STREAM_PARTS 4096
 
-/* Where sums are made, in memory of the device. All zero before its first use. */
+/* Accumulators of a sum, in memory of the device. All zero before its first use. */
 struct stream_sum {
 	uint64_t finished; /* zero again at the end */
 	union {

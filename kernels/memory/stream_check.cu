@@ -1,4 +1,4 @@
-/* Whether a kernel of stream.cu wrote what it should: see stream.h. */
+/* Verifies the output of the kernels of stream.cu: see stream.h. */
 #include "kernels/memory/stream.h"
 
 #include "kernels/launch/cuda_kernel.h"

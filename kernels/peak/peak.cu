@@ -91,7 +91,7 @@ extern "C" enum status kernel_cuda_peak_fma(struct stream *stream, const void *a
 	return cuda_check_launch("peak_fma", err);
 }
 
-/* 16 bytes a thread at a time, two of them under way. */
+/* 16 bytes per thread at a time, two of them in flight. */
 template <typename T, int V>
 static __global__ void __launch_bounds__(THREADS) peak_stream(const T *in, T *out, uint64_t count, unsigned steps)
 {

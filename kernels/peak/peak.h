@@ -58,7 +58,7 @@ struct peak_tensor_shape {
 	bool adds_up;        /* else each step starts from zero */
 };
 
-/* Where a chain starts; a pair's halves are neighbouring chains of twice as many. */
+/* Start value of a chain; a pair's halves are neighbouring chains of twice as many. */
 GENERATOR_FN float peak_start(uint64_t lane, uint64_t chain, uint64_t chains)
 {
 	return generator_uniform(PEAK_SEED, lane % PEAK_PERIOD * chains + chain);

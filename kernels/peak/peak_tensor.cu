@@ -13,7 +13,7 @@
 #define LEFTS 2
 #define RIGHTS 4
 
-/* What fragments of T are made of, how deep a step is, what sums are, and since when there are such. */
+/* Types of fragments and sums of T, depth of a step, and the first compute capability with them. */
 template <typename T> struct peak_fragments {
 	typedef T element;
 	typedef float sum;
@@ -90,7 +90,7 @@ template <typename T> static __device__ __forceinline__ void peak_warp(uint64_t 
 }
 #endif
 
-/* Nothing, and never launched, where there are no such tensor cores. */
+/* Empty and never launched without such tensor cores. */
 template <typename T> static __global__ void __launch_bounds__(THREADS) peak_tensor(uint64_t steps, int64_t *out)
 {
 #if CODE_HAS_TENSOR_CORES

@@ -6,7 +6,7 @@
 
 #define THREADS 256
 
-/* Packs that a thread has under way at once. */
+/* Packs that a thread has in flight. */
 #define EACH 4
 
 /*
@@ -23,7 +23,7 @@ template <> struct exponent<bfloat16> {
 template <> struct exponent<float> {
 	static const unsigned BITS = 0x7F800000u, LOWEST = 0x00800000u, CARRY = 0x80000000u;
 };
-/* Of the upper word. */
+/* Bits of the upper word. */
 template <> struct exponent<double> {
 	static const unsigned BITS = 0x7FF00000u, LOWEST = 0x00100000u, CARRY = 0x80000000u;
 };

@@ -63,7 +63,7 @@ template <typename M> struct sgd_factors {
 	M rate, momentum, gradient_scale;
 };
 
-/* Elements i .. i + V - 1. The loss scale is asked for when everything else is on its way. */
+/* Elements i .. i + V - 1. The loss scale is read after all other loads have been issued. */
 template <int V, typename T, typename M>
 static __device__ __forceinline__ void sgd_pack(M *weights, M *velocity, const T *gradient, T *copy,
 						uint64_t i, const sgd_factors<M> &f,
@@ -148,7 +148,7 @@ template <typename M> struct adam_factors {
 	M rate, beta1, rest1, beta2, rest2, epsilon, correction1, correction2, gradient_scale;
 };
 
-/* As in sgd_pack(). */
+/* Elements i .. i + V - 1, as in sgd_pack(). */
 template <int V, typename T, typename M>
 static __device__ __forceinline__ void
 adam_pack(M *weights, M *m, M *v, const T *gradient, T *copy, uint64_t i, adam_factors<M> f,

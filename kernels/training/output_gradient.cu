@@ -11,10 +11,13 @@
 #define WARP 32
 /* Columns of a strip whose tiles go through shared memory, and rows of such a tile. */
 #define TILE 64
-/* Rows that a thread has under way at once: with fewer, packs of narrow elements wait for memory half of the time. */
+/*
+ * Rows that a thread has in flight: with fewer, packs of narrow elements wait for memory half of
+ * the time.
+ */
 #define UNDER_WAY 4
 
-/* What the sums are made of: `parts` ranges of `rows_per_part` rows, whole tiles each. */
+/* Partition of the sums: `parts` ranges of `rows_per_part` rows, whole tiles each. */
 struct output_gradient_cut {
 	unsigned parts;
 	uint64_t rows_per_part;
@@ -38,7 +41,7 @@ template <int V, bool TRANSPOSES> struct layout {
 	static const int EACH = ROWS / GROUPS < UNDER_WAY ? ROWS / GROUPS : UNDER_WAY;
 };
 
-/* Where the output is not positive the gradient becomes zero. */
+/* The gradient becomes zero where the output is not positive. */
 template <typename T, int V>
 static __device__ __forceinline__ void mask_pack(pack<T, V> *gradient, const pack<T, V> *output)
 {

@@ -90,7 +90,7 @@ static __device__ __forceinline__ void store_gradient(T *row, M *v, uint64_t c, 
 	store_pack<V>(row, v, c, c + V, true);
 }
 
-/* Of whole packs, as those below. */
+/* For rows of whole packs, as the following ones. */
 template <typename T, int V>
 static __device__ void softmax_long(T *row, int32_t label, double *loss, uint64_t columns,
 				    typename math_of<T>::type gradient_scale,

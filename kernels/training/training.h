@@ -76,17 +76,18 @@ struct softmax_cross_entropy_arguments {
 };
 
 /*
- * "optimizer_sgd": g = gradient * gradient_scale; momentum ? (velocity = momentum * velocity + g, w -= rate *
- * velocity) : w -= rate * g. PyTorch's form. Weights and velocity are FP32 (FP64 when precision is FP64);
- * the gradient is stored in `precision`; when `copy` is not NULL the new weights are also stored there
- * in `precision`. When `weights` is NULL there are no others: they are read from `copy` as well
- * (not in FP64).
+ * "optimizer_sgd", in PyTorch's form: g = gradient * gradient_scale;
+ * momentum ? (velocity = momentum * velocity + g, w -= rate * velocity) : w -= rate * g.
+ * Weights and velocity are FP32 (FP64 when precision is FP64); the gradient is stored in
+ * `precision`; when `copy` is not NULL the new weights are also stored there in `precision`. When
+ * `weights` is NULL there are no others: they are read from `copy` as well (not in FP64).
  *
- * `blocks` of a device's threads at most, for an update that leaves room for what runs beside it; 0: as many as there is
- * work for. The host has its own way.
+ * Launches at most `blocks` blocks, to leave room for concurrent kernels; 0: as many as there is
+ * work for. The host ignores it.
  *
- * `loss_scale`, where it is not NULL, says whether this step is skipped, by what the gradient is multiplied besides
- * gradient_scale, and Adam's corrections, which then count the steps that were not skipped.
+ * `loss_scale`, where it is not NULL, says whether this step is skipped, by what the gradient is
+ * multiplied besides gradient_scale, and Adam's corrections, which then count the steps that were
+ * not skipped.
  */
 struct optimizer_sgd_arguments {
 	void *weights;

@@ -199,7 +199,10 @@ static const struct finalist *leader_of(const struct finalist *finalists, size_t
 	return leader;
 }
 
-/* Whether others than the first are left. The first always goes on, for a comparison under the same conditions. */
+/*
+ * Drops slow finalists. True if others than the first are left. The first always goes on, for a
+ * comparison under the same conditions.
+ */
 static bool drop_slow(struct finalist *finalists, size_t count)
 {
 	double limit = GIVE_UP_RATIO * mean_of(leader_of(finalists, count));

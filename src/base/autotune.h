@@ -9,7 +9,7 @@
  * - sustained: without rest, as work goes on for seconds. A device at its power limit lowers its clock until what it does
  *   fits, so what counts is the energy that a candidate needs rather than how fast it is at full clock. The clock follows
  *   within some 10 ms, so all are loaded before the first look, turns are long, and their first part, in which the device
- *   gets used to the candidate, does not count; those behind after a round leave their time to the others. The lowest
+ *   gets used to the candidate, does not count; those slower after a round leave their time to the others. The lowest
  *   mean wins. It takes a second to be worth something: see AUTOTUNE_SUSTAINED_SECONDS.
  *
  * On an H200 algorithms for a product of 8192 that are equally fast at one clock differ by 10 % at the power limit: training

@@ -8,7 +8,9 @@
 
 #include "base/memory.h"
 
-/* Where the point may be, counted from the first digit, in a number that is written without exponent. */
+/*
+ * Range of the decimal point's position, from the first digit, in numbers written without exponent.
+ */
 #define LEAST_PLAIN (-5)
 #define MOST_PLAIN 17
 

@@ -34,8 +34,8 @@ static enum status sync_and_close(int fd, enum status status, struct error *err)
 }
 
 /*
- * A new file beside `path` with the usual rights; mkostemp() alone would keep it from everyone
- * else.
+ * Makes a new file in the folder of `path` with the usual rights; mkostemp() alone would keep it
+ * from everyone else.
  */
 static int open_beside(const char *path, char **name)
 {
@@ -93,7 +93,7 @@ enum status file_write(const char *path, const char *data, size_t length, struct
 
 	if (stat(path, &there) == 0 && !S_ISREG(there.st_mode))
 		return write_into(path, data, length, err);
-	/* What a symbolic link names is replaced, not the link. */
+	/* Replaces the target of a symbolic link, not the link. */
 	if (lstat(path, &there) == 0 && S_ISLNK(there.st_mode))
 		target = realpath(path, NULL);
 	status = replace(target ? target : path, data, length, err);

@@ -12,8 +12,8 @@ extern "C" {
 
 /*
  * Writes `length` bytes to `path` so that a reader sees the old file or the whole new one:
- * temporary file beside it, fsync, rename. On failure the old file stays. A symbolic link stays one; what is no file
- * (/dev/stdout, a pipe) is written into.
+ * temporary file in the same folder, fsync, rename. On failure the old file stays. A symbolic link
+ * stays one; what is no regular file (/dev/stdout, a pipe) is written into.
  */
 enum status file_write(const char *path, const char *data, size_t length, struct error *err);
 

@@ -34,7 +34,10 @@ static bool is_row(const struct line *l)
 	return l->gap || l->text[l->indent] == '-';
 }
 
-/* Whether `next` goes on with what the block that began with `first` and ends with `last` says: its first word found no room. */
+/*
+ * True if `next` continues the block from `first` to `last`: its first word did not fit into
+ * `last`.
+ */
 static bool continues(const struct line *first, const struct line *last, const struct line *next,
 		      size_t width)
 {
@@ -45,7 +48,7 @@ static bool continues(const struct line *first, const struct line *last, const s
 	return is_row(first) ? next->indent > first->indent + 2 : next->indent == first->indent;
 }
 
-/* Where what does not fit into the block's first line goes on: where its second line does. */
+/* Indent of a block's continuation lines: that of its second line. */
 static size_t hang_of(const struct line *first, size_t lines)
 {
 	size_t hang = lines > 1    ? line_at(first->text + first->length + 1).indent
@@ -83,7 +86,7 @@ static void fold_block(struct text *out, const struct line *first, size_t lines,
 	text_add_char(out, '\n');
 }
 
-/* How many lines belong together from `first` on; *longest: of them. */
+/* Number of lines of the block that begins with `first`; *longest: length of its longest line. */
 static size_t block_of(const struct line *first, bool forms, size_t width, size_t *longest)
 {
 	struct line last = *first;

@@ -1,6 +1,6 @@
 /*
- * Files read as a whole, by name, from whoever names them: with a limit, and without waiting for ever. Pipes are read to
- * their end (a shell's <(command) is one), devices up to the limit.
+ * Reads whole files named by users: with a size limit, and without waiting for ever. Pipes are read
+ * to their end (a shell's <(command) is one), devices up to the limit.
  */
 #ifndef GPUPROOF_BASE_INPUT_H
 #define GPUPROOF_BASE_INPUT_H
@@ -18,9 +18,9 @@ extern "C" {
 int input_open(const char *path);
 
 /*
- * Appends all that `fd` gives to `out`. `what`, "config", is for the message that there are more than `most` bytes: such
- * a file is none. Also refused: a directory; a pipe that nobody writes into, or a device or a pipe that has given nothing for
- * INPUT_PATIENCE_SECONDS (a terminal may take its time). Messages do not name the file.
+ * Appends the rest of `fd` to `out`. `what` ("config") is used in the message for more than `most`
+ * bytes. Also refused: a directory; a pipe without a writer, or a device or a pipe that has given
+ * nothing for INPUT_PATIENCE_SECONDS (a terminal may take its time). Messages do not name the file.
  */
 #define INPUT_PATIENCE_SECONDS 10
 enum status input_read(int fd, const char *what, size_t most, struct text *out, struct error *err);

@@ -16,7 +16,7 @@ unsigned architecture_capabilities(int capability);
  */
 bool architecture_stores_half_only(int capability, enum precision precision);
 
-/* How the library's product runs there, for results: "cublasGemmEx, with tensor cores". */
+/* Code path of the library's GEMM there, for results: "cublasGemmEx, with tensor cores". */
 const char *architecture_gemm_path(int capability, enum precision precision);
 
 static inline int device_capability_number(const struct device_info *info)

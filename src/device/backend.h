@@ -30,7 +30,7 @@
 #include "device/telemetry.h"
 #include "device/ranks/transport.h"
 
-/* Changes whenever this header does in a way that a loaded module would notice. */
+/* Changes with every change of this header that a loaded module would notice. */
 #define BACKEND_ABI 16
 
 /* Every backend's device, stream, event, communicator and graph start with these fields. */
@@ -50,7 +50,7 @@ struct relay; /* device/ranks/relay.h */
 struct communicator {
 	struct device *device;
 	int rank, size;
-	enum transport transport; /* what it goes over; AUTO: what the backend does not tell */
+	enum transport transport;                         /* AUTO: not reported by the backend */
 	const struct communicator_operations *operations; /* of a relay; NULL: the backend's own */
 	struct relay *relay;
 	/*
@@ -65,10 +65,10 @@ struct graph {
 struct memory_range {
 	struct device *device;
 	char *start;
-	size_t bytes, mapped; /* reserved; of these with memory behind them */
+	size_t bytes, mapped; /* reserved; of these backed by memory */
 };
 
-/* Where memory comes from. ALLOCATORS(X): X(enum, name in INI and reports, on device?, description) */
+/* Sources of memory. ALLOCATORS(X): X(enum, name in INI and reports, on device?, description) */
 #define ALLOCATORS(X)                                                                            \
 	X(DEVICE, "device", 1, "device memory (cudaMalloc; host: aligned pages)")                \
 	X(POOL, "pool", 1, "stream-ordered pool that keeps what is freed (cudaMallocAsync)")     \
@@ -123,10 +123,10 @@ enum epilogue {
 };
 
 /*
- * C = alpha * op(A) * op(B) + beta * C, column-major as in BLAS: op(A) is m x k, op(B) k x n, C m x n.
- * A and B are stored in `precision`, C in that of its result; alpha and beta are FP32 except for FP64 (double),
- * FP16_ACC16 (FP16) and INT8 (whole numbers). `batch` products, the matrices of one `stride` elements behind
- * those of the one before; 0: one product.
+ * C = alpha * op(A) * op(B) + beta * C, column-major as in BLAS: op(A) is m x k, op(B) k x n, C m x
+ * n. A and B are stored in `precision`, C in that of its result; alpha and beta are FP32 except for
+ * FP64 (double), FP16_ACC16 (FP16) and INT8 (whole numbers). `batch` products, the matrices of each
+ * `stride` elements after those of the one before; 0: one product.
  */
 struct gemm {
 	enum precision precision;
@@ -140,14 +140,15 @@ struct gemm {
 	enum epilogue epilogue;
 	const void *bias;
 	/*
-	 * On so many multiprocessors, where collectives that run beside it hold the others; 0: on all. Heeded by
-	 * searched products; a product that finds fewer free than it plans for takes up to twice as long.
+	 * Number of multiprocessors to use while concurrent collectives hold the others; 0: all.
+	 * Obeyed by searched GEMMs; a GEMM that finds fewer free than it plans for takes up to
+	 * twice as long.
 	 */
 	int multiprocessors;
 	bool searched; /* by what gemm_search() chose for this shape on this stream */
 };
 
-/* What gemm_search() found. */
+/* Result of gemm_search(). */
 struct gemm_choice {
 	char text[256];          /* the algorithm in the library's terms */
 	unsigned offered, tried; /* candidates; not all are tried when time is short */
@@ -163,8 +164,8 @@ struct communicator_id {
 };
 
 /*
- * How much memory is in use, by every ruler there is; 0: this ruler does not exist here. None sees
- * what another can: the driver's monitor counts contexts and libraries, the pool only itself.
+ * Memory in use, by each accounting source; 0: this source does not exist here. Each sees other
+ * parts: the driver's monitor counts contexts and libraries, the pool only itself.
  */
 struct memory_view {
 	uint64_t device_used;  /* by everybody on the device, as the driver's monitor (NVML) says */
@@ -189,12 +190,12 @@ struct backend_options {
 	int emulate_capability;
 };
 
-/* A way in which a kernel, or a library's product ("gemm"), was carried out: { "gemm_tensor", "WMMA" }. */
+/* Code path taken by a kernel or a library's GEMM ("gemm"): { "gemm_tensor", "WMMA" }. */
 struct code_path {
 	const char *kernel, *path; /* path "": there is only one */
 };
 
-/* How communicator_open() connects the ranks; every rank gives the same. */
+/* Options of communicator_open(); every rank passes the same. */
 struct communicator_options {
 	enum transport transport; /* AUTO: the backend's first; others as transport_usable() allows */
 	/* The most multiprocessors that its collectives occupy, where the transport has such a limit; 0: no limit. */
@@ -217,8 +218,9 @@ struct backend {
 };
 
 /*
- * device/registry.c. Backends known here: the built-in ones and the modules found beside the program
- * (backends/), in ../lib/gpuproof/backends, or in $GPUPROOF_BACKENDS. Only workers call these.
+ * device/registry.c. Backends known here: the built-in ones and the modules found next to the
+ * program (backends/), in ../lib/gpuproof/backends, or in $GPUPROOF_BACKENDS. Only workers call
+ * these.
  */
 #define BACKEND_CHOICES 64
 struct device_choice {
@@ -230,7 +232,7 @@ struct device_choice {
 struct backend_list {
 	const struct backend *backends[8];
 	size_t count;
-	/* Which of the modules of one backend (cuda13, cuda11) drives a device, and why. */
+	/* Module of one backend (cuda13, cuda11) chosen for each device, with the reason. */
 	struct device_choice choices[BACKEND_CHOICES];
 	size_t choice_count;
 	char missing[8][320]; /* "cuda13: <why it could not be opened>" */
@@ -242,7 +244,7 @@ struct backend_list {
  */
 void backends_open(struct backend_list *list, const char *only, const struct backend_options *options);
 void backends_close(struct backend_list *list);
-/* Whether `backend` is the one chosen for its device `index`. */
+/* True if `backend` was chosen for its device `index`. */
 bool backends_chose(const struct backend_list *list, const struct backend *backend, int index);
 
 #include "device/backend_calls.h"

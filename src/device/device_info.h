@@ -1,4 +1,4 @@
-/* What is known about a device without opening it for work. */
+/* Facts about a device that are known without opening it for work. */
 #ifndef GPUPROOF_DEVICE_DEVICE_INFO_H
 #define GPUPROOF_DEVICE_DEVICE_INFO_H
 
@@ -47,7 +47,7 @@ struct device_info {
 	int nvlink_count;      /* active links, 0 none or unknown */
 };
 
-/* Whether `backend` names the device's backend ("cuda") or its module ("cuda11"). */
+/* True if `backend` names the device's backend ("cuda") or its module ("cuda11"). */
 static inline bool device_is_of(const struct device_info *info, const char *backend)
 {
 	return strcmp(info->backend, backend) == 0 || strcmp(info->module, backend) == 0;

@@ -1,4 +1,4 @@
-/* What a backend says about the machine and the software on it: facts, components, findings. */
+/* A backend's statements about the machine and its software: facts, components, findings. */
 #ifndef GPUPROOF_DEVICE_FINDING_H
 #define GPUPROOF_DEVICE_FINDING_H
 
@@ -15,7 +15,10 @@ struct component {
 	char detail[256];     /* where it was found, or why it is missing and what that costs */
 };
 
-/* What `doctor` should say about the machine itself: permissions, persistence, other users of a device. */
+/*
+ * Findings about the machine itself, for `doctor`: permissions, persistence, other users of a
+ * device.
+ */
 enum severity { SEVERITY_OK, SEVERITY_NOTE, SEVERITY_WARNING, SEVERITY_ERROR };
 struct finding {
 	enum severity severity;

@@ -1,4 +1,7 @@
-/* Which of the code in a CUDA module serves a device: machine code, or intermediate code that the driver compiles. */
+/*
+ * Selects the code of a CUDA module for a device: machine code, or intermediate code that the
+ * driver compiles.
+ */
 #ifndef GPUPROOF_DEVICE_IMAGES_H
 #define GPUPROOF_DEVICE_IMAGES_H
 
@@ -18,7 +21,7 @@
  */
 enum status images_for(const char *images, int capability, bool compiles, char *how, size_t size, struct error *err);
 
-/* Whether `how` is the driver's compilation, which costs seconds at first use. */
+/* True if `how` is compilation by the driver, which costs seconds at first use. */
 bool images_compiled(const char *how);
 
 #endif

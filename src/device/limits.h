@@ -1,4 +1,4 @@
-/* What the container or batch system leaves of the machine: cgroup limits, versions 1 and 2. */
+/* Limits set by the container or batch system: cgroups, versions 1 and 2. */
 #ifndef GPUPROOF_DEVICE_LIMITS_H
 #define GPUPROOF_DEVICE_LIMITS_H
 
@@ -10,7 +10,7 @@ uint64_t limits_memory_available(void);
 /* Cores' worth of CPU time the cgroup's quota allows; INFINITY without a quota. */
 double limits_cpu_quota(void);
 
-/* Bytes of memory that this process has now, exactly (not the counters that lag behind). */
+/* Bytes of memory that this process has now, exactly (not the counters that lag). */
 uint64_t limits_memory_resident(void);
 
 #endif

@@ -9,8 +9,8 @@
 
 /*
  * Moves the calling thread to the node of `device`, its CPU time as well as its memory. Returns the
- * operating system's number of the node; -1 when there is but one, or nobody knows which is near:
- * then nothing changes.
+ * operating system's number of the node; -1 when there is only one or the nearest is unknown: then
+ * nothing changes.
  */
 int placement_begin(const struct device *device);
 /* Moves the thread back; `node` is what placement_begin() returned. */

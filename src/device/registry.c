@@ -1,4 +1,4 @@
-/* Which backends there are: the built-in ones, then the modules in the backends folders. */
+/* Finds the backends: the built-in ones, then the modules in the backends folders. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -87,8 +87,8 @@ static bool find_modules(struct modules *modules, const char *folder)
 }
 
 /*
- * backends/ beside the program, or where `cmake --install` puts them: the first folder that is
- * there.
+ * backends/ next to the program, or where `cmake --install` puts them: the first folder that
+ * exists.
  */
 static void find_installed(struct modules *modules)
 {
@@ -154,7 +154,7 @@ static void open_backend(struct backend_list *list, const char *name, const stru
 
 /*
  * A module stays loaded until the process ends, also when it is of no use: the libraries it pulled
- * in may have left threads and exit handlers behind.
+ * in may have left threads and exit handlers.
  */
 static void open_module(struct backend_list *list, const char *path,
 			const struct backend_options *options)
@@ -275,7 +275,7 @@ bool backends_chose(const struct backend_list *list, const struct backend *backe
 	return false;
 }
 
-/* Nothing of that name was found, neither built in nor as a module: what was. */
+/* Reports that no backend of that name was found, and which ones were. */
 static void add_unknown(struct backend_list *list, const char *only, const struct text *names)
 {
 	char *why = xasprintf("there is no backend of this name; found: %s", names->data);

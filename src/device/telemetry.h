@@ -1,4 +1,4 @@
-/* What a device reports about its condition at one moment. */
+/* A device's telemetry at one moment. */
 #ifndef GPUPROOF_DEVICE_TELEMETRY_H
 #define GPUPROOF_DEVICE_TELEMETRY_H
 

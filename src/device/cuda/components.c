@@ -21,8 +21,8 @@ static bool cuda_number(int version, char *out, size_t size)
 }
 
 /*
- * The driver's version is NVML's to tell; without it, that of the newest CUDA it supports is all
- * there is.
+ * NVML reports the driver's version; without NVML only that of the newest CUDA it supports is
+ * known.
  */
 static bool driver_version(char *out, size_t size)
 {
@@ -39,7 +39,7 @@ static bool driver_api_version(char *out, size_t size)
 	return cuda_number(version, out, size);
 }
 
-/* The runtime is linked in, so it is the toolkit's; before 12 it does not tell without a driver. */
+/* The runtime is linked in, so it is the toolkit's; before 12 it reports none without a driver. */
 static bool runtime_version(char *out, size_t size)
 {
 	return cuda_number(CUDART_VERSION, out, size);
@@ -78,7 +78,7 @@ static bool found_nvml(char *out, size_t size)
 	return true;
 }
 
-/* One row per piece of software. `fact`: its name in results, NULL: not told there. */
+/* One row per piece of software. `fact`: its name in results, NULL: not in results. */
 static const struct {
 	const char *name, *fact;
 	version_fn *version;

@@ -29,7 +29,7 @@ static void driver_hint(char *out, size_t size)
 		snprintf(out, size, " (%s: %s)", node, strerror(errno));
 }
 
-/* The driver's own version is NVML's to tell. */
+/* NVML reports the driver's own version. */
 static void driver_age(char *out, size_t size)
 {
 	char version[80] = "an older one";
@@ -112,8 +112,8 @@ static enum status check_code(const struct device_info *info, struct error *err)
 }
 
 /*
- * The context, and what streams may ask of it. cudaFree(0) is the documented way to make the
- * runtime create it.
+ * Creates the context and reads the range of stream priorities. cudaFree(0) is the documented way
+ * to make the runtime create it.
  */
 static enum status device_start(struct cuda_device *device, struct error *err)
 {

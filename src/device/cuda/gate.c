@@ -23,7 +23,7 @@ struct gate_words {
 struct gate {
 	struct gate_words *words, *device_words;
 	unsigned ticket;   /* of the latest closing */
-	unsigned reported; /* the highest expired ticket that a caller was told of */
+	unsigned reported; /* the highest expired ticket that was reported to a caller */
 	double timeout_seconds;
 };
 

@@ -1,4 +1,4 @@
-/* The kernel behind gate.c. */
+/* Kernel of gate.c. */
 #include "device/cuda/cuda_backend.h"
 #include "kernels/device_clock.cuh"
 

@@ -24,7 +24,7 @@ enum status nvml_open(struct error *err);
  */
 nvmlDevice_t nvml_device(const char *pci);
 
-/* Whether the driver's NVML has the function and it succeeds for this device. */
+/* True if the driver's NVML has the function and it succeeds for this device. */
 #define NVML_OK(function, ...) (nvml.function && nvml.function(__VA_ARGS__) == NVML_SUCCESS)
 
 #endif

@@ -1,4 +1,7 @@
-/* Which code ran: recorded at each launch, read by the worker after each case and by gpuproof-gpu-check. */
+/*
+ * Code paths taken: recorded at each launch, read by the worker after each case and by
+ * gpuproof-gpu-check.
+ */
 #include "device/cuda/cuda_backend.h"
 
 #include <string.h>

@@ -17,7 +17,10 @@
 static struct blas blas;
 static char failure[512];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-/* Where buffers may be refused: products that run, and buffers that are there whatever happens. */
+/*
+ * Where memory limits may refuse OpenBLAS its buffers: calls in progress, and buffers already
+ * allocated.
+ */
 static atomic_uint running, held;
 
 static void *symbol(void *library, const char *name)
@@ -79,7 +82,10 @@ static void look_for_limits(void)
 	limited = is_limited(RLIMIT_AS) || is_limited(RLIMIT_DATA) || commits_strictly();
 }
 
-/* Of those that run some may hold their buffers already: this asks for more than is needed, which is better than a hang. */
+/*
+ * Some running calls may already hold their buffers: this reserves more than needed, which is
+ * better than a hang.
+ */
 enum status blas_enter(unsigned calls, struct error *err)
 {
 	unsigned all;

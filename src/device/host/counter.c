@@ -102,7 +102,7 @@ bool counter_wait(struct counter *counter, uint32_t value, double deadline)
 	if (spin(counter, value))
 		return true;
 	/*
-	 * Announced before the last look: whoever adds after that look sees the sleeper and wakes
+	 * Announced before the last check: a thread that adds after it sees the sleeper and wakes
 	 * it.
 	 */
 	atomic_fetch_add(&counter->sleepers, 1);

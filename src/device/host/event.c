@@ -15,7 +15,7 @@ struct host_event {
 	atomic_int references; /* the owner and every operation in a queue */
 };
 
-/* What an enqueued record or wait refers to. */
+/* Target of an enqueued record or wait. */
 struct event_point {
 	struct host_event *event;
 	uint32_t number;

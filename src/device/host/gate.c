@@ -13,7 +13,7 @@ static enum status gate_run(struct stream *stream, const void *arguments, struct
 	struct host_stream *s = host_stream(stream);
 
 	(void)err;
-	/* The time-out is gate_open()'s to report; what is enqueued behind the gate runs. */
+	/* gate_open() reports the time-out; operations enqueued after the gate run. */
 	if (!counter_wait(&s->gates_opened, gate->number, clock_seconds() + gate->timeout_seconds))
 		atomic_store(&s->gate_timed_out, gate->number);
 	return STATUS_OK;

@@ -173,7 +173,7 @@ static void multiply_16(const struct multiply *x, const struct tile *whole, unsi
 	}
 }
 
-/* Where part `index` of `parts` begins: at a multiple of 16, so that no tile splits a vector. */
+/* Start of part `index` of `parts`: a multiple of 16, so that no tile splits a vector. */
 static int64_t cut(int64_t length, unsigned index, unsigned parts)
 {
 	if (index == parts)

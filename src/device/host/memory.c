@@ -84,7 +84,7 @@ enum status host_reserve(const char *kind, size_t bytes, void **out, struct erro
 			 strerror(errno));
 }
 
-/* Addresses first, memory behind them later: what cuMemMap() does on a device. */
+/* Reserves addresses; memory is mapped to them later, as by cuMemMap() on a device. */
 static enum status map_reserved(struct host_device *device, const char *kind, size_t bytes,
 				void **out, struct error *err)
 {
@@ -103,7 +103,7 @@ static enum status lock_failed(const char *kind, size_t bytes, int failure, stru
 	char size[32];
 
 	getrlimit(RLIMIT_MEMLOCK, &limit);
-	/* That the memory is there was checked before. */
+	/* Free memory was checked before. */
 	if (failure == EPERM || limit.rlim_cur != RLIM_INFINITY)
 		return error_set(
 			err, STATUS_UNSUPPORTED,
@@ -265,7 +265,7 @@ static uint64_t resident_bytes(void)
 	return resident * (uint64_t)page;
 }
 
-/* The machine's memory is used by others all the time: what they use is no ruler. */
+/* Other processes use the machine's memory all the time, so its total is no accounting source. */
 enum status host_memory_view(struct device *device, struct memory_view *out, struct error *err)
 {
 	struct host_device *host = host_device(device);

@@ -1,4 +1,4 @@
-/* How the host backend divides an operation: the only place that uses a stream's thread pool. */
+/* Divides an operation of the host backend: the only place that uses a stream's thread pool. */
 #include "kernels/launch/host_kernel.h"
 #include "device/host/thread_pool.h"
 

@@ -70,7 +70,7 @@ int placement_begin(const struct device *device)
 		return -1;
 	node = hwloc_bitmap_first(parent->nodeset);
 	if (hwloc_get_cpubind(machine.topology, machine.cpus, HWLOC_CPUBIND_THREAD) != 0)
-		return -1; /* there would be no way back */
+		return -1; /* it could not be undone */
 	if (hwloc_set_membind(machine.topology, parent->nodeset, HWLOC_MEMBIND_BIND,
 			      HWLOC_MEMBIND_THREAD | HWLOC_MEMBIND_BYNODESET) != 0)
 		return -1;

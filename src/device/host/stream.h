@@ -2,8 +2,8 @@
  * Streams of the host backend: a thread and an in-order queue each, so that two streams of a device
  * really run at the same time and a missing wait really is a race.
  *
- * When an operation fails, those behind it in its stream are not carried out (events, waits and
- * gates are) until a synchronise has reported the failure.
+ * When an operation fails, later ones of its stream are not executed (events, waits and gates are)
+ * until a synchronise has reported the failure.
  */
 #ifndef GPUPROOF_HOST_STREAM_H
 #define GPUPROOF_HOST_STREAM_H
@@ -56,7 +56,7 @@ static inline struct host_stream *host_stream(struct stream *stream)
  */
 enum status stream_enqueue(struct stream *stream, kernel_fn *run, const void *arguments,
 			   size_t bytes, struct error *err);
-/* The same for operations that are carried out behind a failure, too. */
+/* The same for operations that are executed even after a failure. */
 enum status stream_enqueue_always(struct stream *stream, kernel_fn *run, const void *arguments,
 				  size_t bytes, struct error *err);
 

@@ -1,4 +1,4 @@
-/* What Linux tells about the CPU while it works. In a virtual machine that is often nothing. */
+/* Telemetry of the CPU as Linux reports it. In a virtual machine that is often nothing. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

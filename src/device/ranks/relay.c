@@ -18,8 +18,8 @@ struct relay {
 	size_t slot_bytes;
 	void *scratch;
 	uint64_t pieces;
-	struct stream *latest; /* of the operation before */
-	struct event *behind;  /* what the next stream waits for */
+	struct stream *latest; /* of the previous operation */
+	struct event *order;   /* what the next stream waits for */
 	bool in_group;
 	struct message *group;
 	size_t group_count, group_capacity;
@@ -29,7 +29,7 @@ enum status relay_open(struct communicator *c, const struct transport_ops *ops, 
 		       void *scratch, struct error *err)
 {
 	struct relay *relay = xcalloc(1, sizeof(*relay));
-	enum status status = backend_event_create(c->device, &relay->behind, err);
+	enum status status = backend_event_create(c->device, &relay->order, err);
 
 	if (status != STATUS_OK) {
 		free(relay);
@@ -47,7 +47,7 @@ void relay_close(struct communicator *c)
 {
 	if (!c->relay)
 		return;
-	backend_event_destroy(c->relay->behind);
+	backend_event_destroy(c->relay->order);
 	free(c->relay->group);
 	free(c->relay);
 	c->relay = NULL;
@@ -75,7 +75,7 @@ void *relay_scratch(const struct communicator *c)
 	return c->relay->scratch;
 }
 
-/* Makes `stream` wait for what `ahead` holds so far. */
+/* Makes `stream` wait for all work enqueued on `ahead` so far. */
 static enum status follow(struct communicator *c, struct stream *stream, struct stream *ahead,
 			  struct error *err)
 {
@@ -83,8 +83,8 @@ static enum status follow(struct communicator *c, struct stream *stream, struct 
 
 	if (stream == ahead)
 		return STATUS_OK;
-	status = backend_event_record(c->relay->behind, ahead, err);
-	return status == STATUS_OK ? backend_stream_wait(stream, c->relay->behind, err) : status;
+	status = backend_event_record(c->relay->order, ahead, err);
+	return status == STATUS_OK ? backend_stream_wait(stream, c->relay->order, err) : status;
 }
 
 enum status relay_turn(struct communicator *c, struct stream *stream, struct error *err)
@@ -146,7 +146,7 @@ static enum status move_piece(struct communicator *c, struct stream *stream, str
 			  : relay_pull(c, stream, m->peer, at, bytes, err);
 }
 
-/* One piece of each message whose turn it is: all that are sent before any that is taken. */
+/* Moves one piece of each unfinished message: all sends before any receive. */
 static enum status move_round(struct communicator *c, struct message *messages, size_t count,
 			      bool *moved, struct error *err)
 {

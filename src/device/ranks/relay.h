@@ -56,7 +56,7 @@ void relay_close(struct communicator *communicator);
  */
 void relay_settled(struct communicator *communicator);
 
-/* What a device's queue holds for one piece, at most: waiting, copying, adding, signalling the semaphore. */
+/* Queued commands per piece, at most: wait, copy, add, signal the semaphore. */
 #define RELAY_COMMANDS 4
 /* Pushes, pulls and reductions so far. */
 uint64_t relay_pieces(const struct communicator *communicator);

@@ -50,10 +50,10 @@ static size_t smaller(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* The part of the rank `behind` places before this one. */
-static int part_behind(const struct ring *r, int behind)
+/* Part of the rank `distance` places before this one on the ring. */
+static int part_before(const struct ring *r, int distance)
 {
-	return (r->c->rank + 2 * r->c->size - behind) % r->c->size;
+	return (r->c->rank + 2 * r->c->size - distance) % r->c->size;
 }
 
 /* The piece `done` elements into a part, which may be empty. */
@@ -65,7 +65,7 @@ static struct span span_of(const struct ring *r, int part, size_t done)
 	return (struct span){ begin, end > begin ? smaller(end - begin, piece_elements(r)) : 0 };
 }
 
-/* Where a span of a tensor begins. */
+/* Address of a span of a tensor. */
 static char *at(const struct ring *r, const void *tensor, struct span span)
 {
 	return (char *)tensor + span.first * r->element;
@@ -110,8 +110,8 @@ static enum status sum_pieces(const struct ring *r, size_t done, struct error *e
 	enum status status = STATUS_OK;
 
 	for (int step = 0; step < r->c->size - 1 && status == STATUS_OK; step++) {
-		struct span mine = span_of(r, part_behind(r, step), done),
-			    theirs = span_of(r, part_behind(r, step + 1), done);
+		struct span mine = span_of(r, part_before(r, step), done),
+			    theirs = span_of(r, part_before(r, step + 1), done);
 
 		status = put(r, at(r, step == 0 ? r->from : r->to, mine), mine, err);
 		if (status == STATUS_OK)
@@ -120,14 +120,14 @@ static enum status sum_pieces(const struct ring *r, size_t done, struct error *e
 	return status;
 }
 
-/* What is complete on this rank is the part of the rank `behind` places before it. */
-static enum status pass_pieces(const struct ring *r, int behind, size_t done, struct error *err)
+/* Initially the part of the rank `distance` places before this one is complete here. */
+static enum status pass_pieces(const struct ring *r, int distance, size_t done, struct error *err)
 {
 	enum status status = STATUS_OK;
 
 	for (int step = 0; step < r->c->size - 1 && status == STATUS_OK; step++) {
-		struct span mine = span_of(r, part_behind(r, behind + step), done),
-			    theirs = span_of(r, part_behind(r, behind + step + 1), done);
+		struct span mine = span_of(r, part_before(r, distance + step), done),
+			    theirs = span_of(r, part_before(r, distance + step + 1), done);
 
 		status = put(r, at(r, r->to, mine), mine, err);
 		if (status == STATUS_OK)
@@ -179,7 +179,7 @@ static enum status all_gather(struct communicator *c, struct stream *stream, voi
 	return status;
 }
 
-/* Sums on their way lie in the scratch slot: `from` is not ours to change, `to` holds one part. */
+/* Partial sums are kept in the scratch slot: `from` is read-only, `to` holds one part. */
 static enum status scatter_pieces(const struct ring *r, size_t done, struct error *err)
 {
 	void *scratch = relay_scratch(r->c);
@@ -187,8 +187,8 @@ static enum status scatter_pieces(const struct ring *r, size_t done, struct erro
 	enum status status = STATUS_OK;
 
 	for (int step = 0; step <= last && status == STATUS_OK; step++) {
-		struct span mine = span_of(r, part_behind(r, step + 1), done),
-			    theirs = span_of(r, part_behind(r, step + 2), done);
+		struct span mine = span_of(r, part_before(r, step + 1), done),
+			    theirs = span_of(r, part_before(r, step + 2), done);
 
 		status = put(r, step == 0 ? at(r, r->from, mine) : scratch, mine, err);
 		if (status == STATUS_OK)
@@ -238,7 +238,7 @@ static enum status broadcast(struct communicator *c, struct stream *stream, void
 	return status;
 }
 
-/* The chain begins behind the root and ends at it. */
+/* The chain begins after the root and ends at it. */
 static enum status reduce_piece(const struct ring *r, struct span piece, int root,
 				struct error *err)
 {

@@ -1,7 +1,7 @@
 /*
- * Memory that the ranks of a communicator share, whatever their devices: POSIX shared memory under a random name,
- * made by whichever rank comes first. Unlinked as soon as all have attached, so that nothing is left behind when
- * ranks die.
+ * Memory that the ranks of a communicator share, whatever their devices: POSIX shared memory under
+ * a random name, made by the first rank that arrives. Unlinked as soon as all have attached, so
+ * that nothing remains when ranks die.
  */
 #ifndef GPUPROOF_DEVICE_RANKS_SHARED_MEMORY_H
 #define GPUPROOF_DEVICE_RANKS_SHARED_MEMORY_H
@@ -21,7 +21,7 @@ enum status shared_memory_map(const char *name, size_t bytes, const char *use, v
 			struct error *err);
 /* NULL is allowed. */
 void shared_memory_unmap(void *memory, size_t bytes);
-/* Every rank may: whoever is first does it. */
+/* Any rank may call this; the first call unlinks. */
 void shared_memory_unlink(const char *name);
 
 #endif

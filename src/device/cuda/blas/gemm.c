@@ -14,14 +14,14 @@
 
 /*
  * One handle and one workspace per stream: products of two streams may run at the same time, and
- * cuBLAS' own workspace would grow behind the back of what is reported.
+ * cuBLAS' own workspace would grow without being reported.
  */
 struct cublas_context {
 	cublasHandle_t handle;
 	void *workspace;
 };
 
-/* What NVIDIA advises since Hopper, and cuBLAS' own default before. */
+/* NVIDIA's recommendation since Hopper, and cuBLAS' own default before. */
 size_t cuda_gemm_workspace(struct device *device)
 {
 	return (size_t)(device->info.capability_major >= 9 ? 32 : 4) << 20;

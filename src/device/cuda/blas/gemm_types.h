@@ -1,4 +1,4 @@
-/* What cublasGemmEx and cuBLASLt have in common: types of each precision, scalars, and errors. */
+/* Shared by cublasGemmEx and cuBLASLt: types of each precision, scalars, and errors. */
 #ifndef GPUPROOF_DEVICE_CUDA_BLAS_GEMM_TYPES_H
 #define GPUPROOF_DEVICE_CUDA_BLAS_GEMM_TYPES_H
 

@@ -8,7 +8,10 @@
 #include "device/cuda/blas/cublas.h"
 #include "device/cuda/cuda_backend.h"
 
-/* One product in cuBLASLt's terms; operands of other calls of the same shape may lie elsewhere. */
+/*
+ * One product in cuBLASLt's terms; operands of other calls of the same shape may have other
+ * addresses.
+ */
 struct lt_product {
 	struct gemm gemm;
 	cublasLtMatmulDesc_t operation;
@@ -30,7 +33,7 @@ struct lt_context {
 
 /* The widest access that an algorithm makes: operands aligned further than that are all the same to it. */
 #define LT_ALIGNMENT 16
-/* Of an operand: a power of two, at most LT_ALIGNMENT. */
+/* Alignment of an operand in bytes: a power of two, at most LT_ALIGNMENT. */
 uint32_t lt_alignment(const void *memory);
 
 /* Also after a failure it is released with lt_product_release(), which leaves zeros. */

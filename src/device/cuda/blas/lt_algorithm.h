@@ -1,4 +1,4 @@
-/* How an algorithm of cuBLASLt is put into words, and varied. */
+/* Describes and varies algorithms of cuBLASLt. */
 #ifndef GPUPROOF_DEVICE_CUDA_BLAS_LT_ALGORITHM_H
 #define GPUPROOF_DEVICE_CUDA_BLAS_LT_ALGORITHM_H
 

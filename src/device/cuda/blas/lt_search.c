@@ -109,7 +109,10 @@ static void add_variant(struct search *s, size_t offer, bool swizzle, int cluste
 	s->found[s->count++].algo = algorithm;
 }
 
-/* Behind the offers, in their order: other orders of blocks, then other clusters. */
+/*
+ * Adds variants after the offered algorithms, in their order: other orders of blocks, then other
+ * clusters.
+ */
 static void add_variants(struct search *s)
 {
 	size_t offers = s->count;
@@ -158,7 +161,7 @@ static enum status time_candidate(void *context, size_t candidate, double second
 	s->warm[candidate] = true;
 	if (time_batch(s, candidate, 1, &single, err) != STATUS_OK)
 		return err->status;
-	/* As many as fill the time; where one does, it was just timed. */
+	/* The batch fills the time; a batch of one has just been timed. */
 	batch = single > 0 ? seconds / single : 1;
 	*each = single;
 	if (batch < LEAST_BATCH)

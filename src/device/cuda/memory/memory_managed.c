@@ -1,6 +1,6 @@
 /*
- * Managed memory, held below what is free on the device. The driver grants any amount and moves what
- * does not fit to the host, which would measure the bus and disturb whoever else uses it.
+ * Managed memory, held below what is free on the device. The driver grants any amount and moves
+ * what does not fit to the host, which would measure the bus and disturb its other users.
  */
 #include "device/cuda/cuda_backend.h"
 
@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 
-/* Of what is free: the rest is left to the context, which grows. */
+/* Share of free memory; the rest is left to the context, which grows. */
 #define SHARE_OF_FREE 0.95
 #define ASK_AGAIN_BYTES ((uint64_t)256 << 20)
 

@@ -1,4 +1,4 @@
-/* What each ruler says about the memory in use. */
+/* Memory in use by each accounting source. */
 #include <unistd.h>
 
 #include "base/memory.h"

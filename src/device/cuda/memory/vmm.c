@@ -1,6 +1,6 @@
 /*
- * Virtual memory: addresses are reserved, memory is created, mapped behind them, and made
- * accessible to the device. The handle of created memory is given up at once: the mapping keeps it.
+ * Virtual memory: addresses are reserved, memory is created, mapped to them, and made accessible to
+ * the device. The handle of created memory is given up at once: the mapping keeps it.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #include "device/cuda/cuda_backend.h"
 #include "device/ranks/relay.h"
 
-/* How far a rank is in opening and closing; NOT_YET, DONE or FAILED in each. */
+/* Stages of opening and closing; each is NOT_YET, DONE or FAILED. */
 enum channel_stage { STAGE_ALLOCATED, STAGE_OPENED, STAGE_CLOSED, STAGE_COUNT };
 
 struct rank_cell {
@@ -31,7 +31,7 @@ struct channels {
 	char *mailbox;             /* peer_copy: slots for each other rank */
 	char **peers;              /* peer_copy: the other ranks' mailboxes */
 	char *scratch;             /* a slot */
-	char *landing;             /* host_copy: where a slot lies while it is added */
+	char *landing;             /* host_copy: copy of a slot on the device */
 	unsigned *written, *taken; /* pieces, for each peer */
 };
 
@@ -50,12 +50,15 @@ static inline bool channels_over_host(const struct channels *c)
 	return c->base.transport == TRANSPORT_HOST_COPY;
 }
 
-/* Of one slot; the segment with all that is in it. */
+/* Bytes of one slot, and of the whole segment. */
 size_t channels_slot_size(const struct channels *c);
 size_t channels_segment_size(const struct channels *c);
 
 struct rank_cell *channels_cell(const struct channels *c, int rank);
-/* Of the channel between two ranks, in the segment as `view` has it: the host's or the device's. */
+/*
+ * Semaphores of the channel between two ranks, in the mapping `view` of the segment: the host's or
+ * the device's.
+ */
 struct channel_flags *channels_flags(const struct channels *c, char *view, int from, int to);
 
 extern const struct transport_ops channels_ops;

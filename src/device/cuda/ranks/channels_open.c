@@ -1,4 +1,4 @@
-/* How ranks come to have channels, and give them up. */
+/* Opens and closes the channels of ranks. */
 #include "device/cuda/ranks/channels.h"
 
 #include <stdatomic.h>
@@ -12,16 +12,19 @@
 #include "device/cuda/ranks/semaphores.h"
 #include "device/ranks/shared_memory.h"
 
-/* As long as host ranks wait for each other. A rank that closes does not wait for others to be alive. */
+/* The time-out of host ranks. A rank that closes does not wait for others to be alive. */
 #define OPEN_SECONDS 60
 #define CLOSE_SECONDS 2
 
-/* Of the flags of channels that are abandoned: how often they are raised, how long apart, by how many pieces. */
+/*
+ * Release of abandoned channels: how often their semaphores are raised, the interval, and by how
+ * many pieces.
+ */
 #define END_TURNS 50
 #define END_SECONDS 2e-3
 #define FAR_AHEAD (1u << 30)
 
-/* What a rank says of a stage. */
+/* State of a rank in a stage. */
 enum { NOT_YET, DONE, FAILED };
 
 static int attribute(const struct device *device, enum cudaDeviceAttr which)
@@ -51,7 +54,7 @@ enum status channels_usable(struct device *device, enum transport transport, uin
 	return STATUS_OK;
 }
 
-/* What a driver or container refuses is not there, rather than broken. */
+/* A feature that a driver or container refuses counts as unsupported, not as broken. */
 static enum status refused(cudaError_t code, const char *call, struct error *err)
 {
 	enum status status = cuda_check(code, call, err);
@@ -152,7 +155,7 @@ static enum status prepare_flags(struct channels *c, struct error *err)
 
 	if (status != STATUS_OK)
 		return status;
-	/* The rank's channel to itself, which nobody uses. */
+	/* The rank's channel to itself, which is otherwise unused. */
 	status = cuda_semaphores_prepare(stream, &channels_flags(c, c->device_view, c->base.rank, c->base.rank)->written, err);
 	cuda_stream_destroy(stream);
 	return status;
@@ -172,7 +175,7 @@ static enum status join(struct channels *c, struct error *err)
 		status = open_peers(c, err);
 		if (status == STATUS_OK)
 			status = prepare_flags(c, err);
-		/* Before they meet: behind that nobody fails alone. */
+		/* Before they meet: after that no rank fails alone. */
 		if (status == STATUS_OK)
 			status = relay_open(&c->base, &channels_ops, c->slot_bytes, c->scratch, err);
 		status = meet(c, STAGE_OPENED, status, OPEN_SECONDS, err);

@@ -1,4 +1,4 @@
-/* The kernels behind flags.c. */
+/* Kernels of semaphores.c. */
 #include "device/cuda/ranks/semaphores.h"
 #include "kernels/device_clock.cuh"
 #include "kernels/storage.cuh"

@@ -1,9 +1,10 @@
 /*
- * Flags in mapped host memory by which streams of several processes wait for each other, and the sum of two ranks'
- * elements: what copies between ranks need beside the copies.
+ * Flags in mapped host memory by which streams of several processes wait for each other, and the
+ * sum of two ranks' elements: what transfers between ranks need in addition to copies.
  *
- * A flag is a number that only rises; comparisons allow for its wrapping. Where the driver can, a stream waits without
- * holding a multiprocessor (stream memory operations); else a kernel of one thread looks at the flag.
+ * A flag is a number that only rises; comparisons allow for its wrapping. Where the driver can, a
+ * stream waits without holding a multiprocessor (stream memory operations); else a kernel of one
+ * thread looks at the flag.
  */
 #ifndef GPUPROOF_DEVICE_CUDA_RANKS_SEMAPHORES_H
 #define GPUPROOF_DEVICE_CUDA_RANKS_SEMAPHORES_H
@@ -21,7 +22,7 @@ extern "C" {
  */
 enum status cuda_semaphores_prepare(struct stream *stream, void *scratch, struct error *err);
 
-/* What is behind in the stream waits until the flag has reached `value`. */
+/* Later work of the stream waits until the flag has reached `value`. */
 enum status cuda_semaphore_wait(struct stream *stream, void *flag, unsigned value, struct error *err);
 /* Sets it when all before in the stream is done, and seen by every device and the host. */
 enum status cuda_semaphore_signal(struct stream *stream, void *flag, unsigned value, struct error *err);

@@ -96,7 +96,7 @@ void collective_reduce(struct stream *stream, const struct collective_arguments 
 	host_parallel(stream, count, COPY_GRAIN / precision_bytes(a->precision), reduce_slice, &r);
 }
 
-/* Where rank `index`'s slice of `count` elements begins. */
+/* Start of rank `index`'s slice of `count` elements. */
 static size_t slice_begin(size_t count, int index, int size)
 {
 	size_t lines = (count + SLICE_ELEMENTS - 1) / SLICE_ELEMENTS;
@@ -208,7 +208,7 @@ enum status collective_enqueue(struct stream *stream, struct collective_argument
 
 	a.turn = a.c->issued + 1;
 	status = stream_enqueue_always(stream, run, &a, sizeof(a), err);
-	/* A turn that nobody takes would hold up all others. */
+	/* A turn that is never taken would block all later ones. */
 	if (status == STATUS_OK)
 		a.c->issued = a.turn;
 	return status;

@@ -7,7 +7,7 @@
 
 #include "device/host/ranks/communicator.h"
 
-/* An operation as it lies in the stream's queue; each uses what it needs. */
+/* Arguments of a queued operation; each uses those it needs. */
 struct collective_arguments {
 	struct host_communicator *c;
 	uint32_t turn;
@@ -19,10 +19,10 @@ struct collective_arguments {
 	int root;
 };
 
-/* How far a rank is in a step. Every step reaches FINISHED on every rank. */
+/* Progress of a rank in a step. Every step reaches FINISHED on every rank. */
 enum phase { STAGED, REDUCED, FINISHED };
 
-/* Begins the next step; its slots are free once all ranks have taken what lay there. */
+/* Begins the next step; its slots are free once all ranks have read their contents. */
 enum status collective_step(struct host_communicator *c, uint32_t *step, struct error *err);
 void collective_reach(struct host_communicator *c, enum phase phase, uint32_t step);
 /* Waits until every rank has reached it. */
@@ -38,7 +38,7 @@ void collective_copy(struct stream *stream, void *to, const void *from, size_t b
 void collective_reduce(struct stream *stream, const struct collective_arguments *a, uint32_t step,
 		       size_t offset, void *to, size_t first, size_t count);
 
-/* Puts the operation, whose turn it takes, into the stream's queue. */
+/* Takes the operation's turn and puts it into the stream's queue. */
 enum status collective_enqueue(struct stream *stream, struct collective_arguments a, kernel_fn *run,
 			       struct error *err);
 

@@ -117,7 +117,9 @@ static enum status attach(struct host_communicator *c, const char *name, struct 
 		counter_add(&communicator_rank(c, c->base.rank)->attached, 1);
 	for (int peer = 0; peer < c->base.size && status == STATUS_OK; peer++)
 		status = communicator_wait(c, &communicator_rank(c, peer)->attached, 1, peer, err);
-	/* Every rank tries: whoever is first does it, and it is done when some never came. */
+	/*
+	 * Every rank tries and the first succeeds, so it is unlinked even if some ranks never came.
+	 */
 	shared_memory_unlink(name);
 	return status;
 }
@@ -178,7 +180,7 @@ void host_communicator_close(struct communicator *communicator)
 	if (communicator->abandoned)
 		give_up(c, communicator->rank);
 	counter_wait(&c->completed, c->issued, INFINITY);
-	/* Who completed the last one may still be about to wake those who wait for it. */
+	/* The thread that completed the last operation may still be waking its waiters. */
 	while (atomic_load(&c->inside))
 		sched_yield();
 	relay_close(communicator);

@@ -1,8 +1,8 @@
 /*
  * Ranks of host devices talk through POSIX shared memory. The segment is named by the
- * communicator's id, made by whichever rank comes first and unlinked as soon as all have attached,
- * so nothing is left behind when ranks die. Operations run on their stream in the order they were
- * called, as with NCCL, also on different streams.
+ * communicator's id, made by the first rank that arrives and unlinked as soon as all have attached,
+ * so nothing remains when ranks die. Operations run on their stream in the order they were called,
+ * as with NCCL, also on different streams.
  *
  * A rank that waits for another longer than collective_timeout_seconds without progress gives up
  * with STATUS_TIMEOUT naming it; the communicator is of no use to any rank from then on.
@@ -24,7 +24,7 @@
 
 #define COMMUNICATOR_RANKS 256 /* at most */
 
-/* How far a rank is; each counter is written by one side, in a cache line of its own. */
+/* Progress of a rank; each counter is written by one side, in a cache line of its own. */
 struct rank_state {
 	_Alignas(64) struct counter attached;
 	_Alignas(64) struct counter staged;   /* steps whose data is in the rank's slot */
@@ -90,7 +90,7 @@ enum status communicator_wait(struct host_communicator *c, struct counter *count
 /* relay.c */
 struct transport_ops;
 extern const struct transport_ops host_transport_ops;
-/* Of an open communicator, which has then the relay's collectives. */
+/* Gives an open communicator the relay's collectives. */
 enum status host_relay_open(struct communicator *communicator, const struct transport_ops *ops,
 			    struct error *err);
 
@@ -99,7 +99,7 @@ void reduce_elements(void *to, const void *const *from, int size, size_t first, 
 		     enum precision precision, enum reduction reduction);
 
 struct relay_sum;
-/* What device/ranks/relay.h says of it, in FP32 for everything narrower. */
+/* Implements the sum of device/ranks/relay.h, in FP32 for every narrower type. */
 void add_elements(const struct relay_sum *sum, const void *slot);
 
 #endif

@@ -116,19 +116,19 @@ static enum status exchange_run(struct stream *stream, const void *arguments, st
 	return status;
 }
 
-/* Makes `behind` wait for what `ahead` holds so far. */
-static enum status join(struct stream *behind, struct stream *ahead, struct error *err)
+/* Makes `stream` wait for all work enqueued on `ahead` so far. */
+static enum status join(struct stream *stream, struct stream *ahead, struct error *err)
 {
 	struct event *event;
 	enum status status;
 
-	if (behind == ahead)
+	if (stream == ahead)
 		return STATUS_OK;
 	status = host_event_create(ahead->device, &event, err);
 	if (status == STATUS_OK)
 		status = host_event_record(event, ahead, err);
 	if (status == STATUS_OK)
-		status = host_stream_wait(behind, event, err);
+		status = host_stream_wait(stream, event, err);
 	host_event_destroy(event);
 	return status;
 }

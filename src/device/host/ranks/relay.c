@@ -15,7 +15,7 @@ struct add_arguments {
 	struct relay_sum sum;
 };
 
-/* The piece is added where it lies, and the slot given back. */
+/* Adds the piece directly from its slot, then releases the slot. */
 static enum status add_piece(const struct add_arguments *a, struct error *err)
 {
 	struct host_communicator *c = a->c;
