@@ -1,15 +1,13 @@
 #include "measure/telemetry/watch.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
 #include "measure/processes/world.h"
+#include "measure/telemetry/poller.h"
 
 enum quantity {
 	SM_CLOCK,
@@ -55,11 +53,8 @@ struct interval {
 
 struct watch_recorder {
 	struct device *device;
-	double reading_seconds, interval_seconds, began;
-	bool threaded, close;
-	pthread_t thread;
-	pthread_mutex_t lock; /* of everything below, and close */
-	pthread_cond_t changed;
+	double interval_seconds, began;
+	struct telemetry_poller *poller; /* NULL: nothing is read; its lock guards everything below */
 	size_t readings;
 	struct interval *intervals;
 	size_t count, capacity;
@@ -96,10 +91,13 @@ static void set_last(struct interval *i, enum quantity q, int64_t value)
 		i->last[q] = (double)value;
 }
 
-static void add_readings(struct interval *i, const struct telemetry *t)
+static void add_readings(void *context, const struct telemetry *t)
 {
+	struct watch_recorder *r = context;
+	struct interval *i = interval_at(r, clock_seconds() - r->began);
 	int64_t before = isnan(i->last[THROTTLE_REASONS]) ? 0 : (int64_t)i->last[THROTTLE_REASONS];
 
+	r->readings++;
 	add_reading(i, SM_CLOCK, t->sm_clock_hz);
 	add_reading(i, MEMORY_CLOCK, t->memory_clock_hz);
 	add_reading(i, POWER, t->power_watts);
@@ -116,7 +114,7 @@ void watch_hand_over(struct watch_recorder *r, const struct telemetry *now)
 
 	if (!r)
 		return;
-	pthread_mutex_lock(&r->lock);
+	telemetry_poller_lock(r->poller);
 	i = interval_at(r, clock_seconds() - r->began);
 	set_last(i, ECC_CORRECTED, now->ecc_corrected);
 	set_last(i, ECC_UNCORRECTED, now->ecc_uncorrected);
@@ -125,78 +123,24 @@ void watch_hand_over(struct watch_recorder *r, const struct telemetry *now)
 	set_last(i, PCIE_WIDTH, now->pcie_width);
 	set_last(i, PCIE_REPLAYS, now->pcie_replays);
 	set_last(i, NVLINK_ERRORS, now->nvlink_errors);
-	pthread_mutex_unlock(&r->lock);
-}
-
-/* Until the recorder is closed or `seconds` are over; with the lock held, which is given up meanwhile. */
-static void sleep_for(struct watch_recorder *r, double seconds)
-{
-	struct timespec until;
-	int timed_out = 0;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += (time_t)seconds;
-	until.tv_nsec += (long)((seconds - floor(seconds)) * 1e9);
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_nsec -= 1000000000;
-		until.tv_sec++;
-	}
-	while (!timed_out && !r->close)
-		timed_out = pthread_cond_timedwait(&r->changed, &r->lock, &until);
-}
-
-static void *watch(void *context)
-{
-	struct watch_recorder *r = context;
-	struct error ignored = ERROR_NONE;
-
-	pthread_mutex_lock(&r->lock);
-	while (!r->close) {
-		struct telemetry t;
-		enum status status;
-
-		pthread_mutex_unlock(&r->lock);
-		status = backend_telemetry_quick(r->device, &t, &ignored);
-		pthread_mutex_lock(&r->lock);
-		if (status == STATUS_OK && !r->close) {
-			add_readings(interval_at(r, clock_seconds() - r->began), &t);
-			r->readings++;
-		}
-		sleep_for(r, r->reading_seconds);
-	}
-	pthread_mutex_unlock(&r->lock);
-	return NULL;
-}
-
-/* With all signals blocked: they are for the thread that drives the device. */
-static bool start_thread(struct watch_recorder *r)
-{
-	sigset_t all, old;
-	int failed;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &old);
-	failed = pthread_create(&r->thread, NULL, watch, r);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return !failed;
+	telemetry_poller_unlock(r->poller);
 }
 
 struct watch_recorder *watch_begin(struct device *device, double reading_seconds,
-					 double interval_seconds)
+				   double interval_seconds)
 {
 	struct watch_recorder *r = xcalloc(1, sizeof(*r));
-	pthread_condattr_t attributes;
+	const struct telemetry_poller_options options = {
+		.interval_seconds = reading_seconds,
+		.add = add_readings,
+		.context = r,
+	};
 
 	r->device = device;
-	r->reading_seconds = reading_seconds;
 	r->interval_seconds = interval_seconds;
 	r->began = clock_seconds();
-	pthread_mutex_init(&r->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&r->changed, &attributes);
-	pthread_condattr_destroy(&attributes);
-	r->threaded = reading_seconds > 0 && device->backend->telemetry_quick && start_thread(r);
+	r->poller = telemetry_poller_open(device, &options);
+	telemetry_poller_switch(r->poller, true);
 	return r;
 }
 
@@ -264,14 +208,7 @@ void watch_end(struct watch_recorder *r, struct watch *out)
 	out->interval = (double)NAN;
 	if (!r)
 		return;
-	pthread_mutex_lock(&r->lock);
-	r->close = true;
-	pthread_cond_signal(&r->changed);
-	pthread_mutex_unlock(&r->lock);
-	if (r->threaded)
-		pthread_join(r->thread, NULL);
-	pthread_cond_destroy(&r->changed);
-	pthread_mutex_destroy(&r->lock);
+	telemetry_poller_close(r->poller);
 	matrix = matrix_of(r);
 	out->device = xstrdup(r->device->info.id);
 	out->uuid = xstrdup(r->device->info.uuid);
