@@ -115,5 +115,5 @@ void buffer_alias_transposed(struct network *n)
 	arena_free(n->arena, n->transposed[0]);
 	n->transposed[0] = n->transient[0];
 	n->transposed[1] = n->transient[1];
-	n->transposed_in_turn = true;
+	n->alternate_transposed = true;
 }

@@ -35,7 +35,7 @@ struct mode {
 	bool recomputes;     /* knows setup->segments */
 	bool recordable;     /* a step can be launched as a graph: setup->graph */
 	unsigned beside;     /* enum beside */
-	bool inputs_first;   /* a stage sends its input's gradient before it computes its weights': turns.h */
+	bool dgrad_first; /* a stage sends its dgrad before it computes wgrad: backward_schedule.h */
 	bool aliases_buffers; /* one backward pass per layer: buffer_alias.h */
 	bool runs_on;        /* the end of a step runs beside the beginning of the next */
 	bool overlaps;       /* knows setup->no_overlap */

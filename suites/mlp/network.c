@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "kernels/training/training.h"
 #include "suites/mlp/buffer_alias.h"
-#include "suites/mlp/turns.h"
+#include "suites/mlp/backward_schedule.h"
 
 static enum status open_optimizer(struct network *n, struct error *err)
 {
@@ -94,7 +94,7 @@ static enum status open_own(struct network *n, size_t l, struct error *err)
 }
 
 /* The logits share memory with a transient buffer; the larger of the two gives the memory class. */
-static enum status open_logits_in_turn(struct network *n, struct error *err)
+static enum status open_aliased_logits(struct network *n, struct error *err)
 {
 	size_t l = n->setup->layers;
 	uint64_t logits = activation_bytes(n, l),
@@ -137,7 +137,7 @@ static enum status open_activations(struct network *n, struct error *err)
 		else if (n->overwritten_in_backward[l])
 			open_overwritten(n, l, at[l]);
 		else if ((l == n->setup->layers && buffer_alias_possible(n)
-				  ? open_logits_in_turn(n, err)
+				  ? open_aliased_logits(n, err)
 				  : open_own(n, l, err)) != STATUS_OK)
 			return err->status;
 		n->masks[l] = n->activations[l];
@@ -163,7 +163,7 @@ static enum status open_transient(struct network *n, struct error *err)
 	if (open_scratch(n, err) != STATUS_OK)
 		return err->status;
 	for (size_t i = 0; i < NETWORK_MAX_TRANSIENT; i++) {
-		uint64_t columns = turns_transient_columns(n, i);
+		uint64_t columns = backward_transient_columns(n, i);
 
 		if (columns == 0)
 			continue;
@@ -290,7 +290,8 @@ void *network_bias(const struct network *n, size_t l, void *layer_array)
 
 void *network_transposed(const struct network *n, size_t l, uint64_t row)
 {
-	return network_element(n, n->transposed[turns_transposed(n, l)], row % n->step_rows);
+	return network_element(n, n->transposed[backward_transposed_buffer(n, l)],
+			       row % n->step_rows);
 }
 
 void *network_element(const struct network *n, void *array, uint64_t element)

@@ -18,7 +18,7 @@ struct product {
 };
 
 #define NETWORK_MAX_PRODUCTS 64
-/* Buffers for gradients between layers, and between groups of layers: turns.h. */
+/* Buffers for gradients between layers, and between groups of layers: backward_schedule.h. */
 #define NETWORK_MAX_TRANSIENT (SETUP_MAX_LAYERS + 1)
 
 /* Products that were searched on a stream, of all networks that used it; those of a full memory are searched again. */
@@ -65,21 +65,20 @@ struct network {
 	int32_t *labels;
 	double *row_loss;
 	/*
-	 * Gradients of activations: two buffers of rows x network_inside(), used in turn, or more of them (turns.h)
-	 * unless `transient_in_turn`. With aliased buffers, [layers % 2] is also activations[layers]: the first
-	 * gradient, that of the logits, is there already.
+	 * Gradients of activations: two alternating buffers of rows x network_inside(), or more of them
+	 * (backward_schedule.h) unless `alternate_transient`. With aliased buffers, [layers % 2] is also
+	 * activations[layers]: the loss writes the first gradient, that of the logits, in place.
 	 */
 	void *transient[NETWORK_MAX_TRANSIENT];
-	bool transient_in_turn;
+	bool alternate_transient;
 	/*
-	 * How each layer's weights' gradient is computed, and the transposed gradients of outputs
-	 * (out x step_rows) that this needs: for every layer the same buffer, but one each for even and odd layers
-	 * where these are cut, and so come together, or `transposed_in_turn`, and one for each of those that wait for
-	 * others (turns.h). NULL: nobody needs them.
+	 * Layout of each layer's wgrad GEMM, and the transposed output gradients (out x step_rows) that it reads: one
+	 * buffer for all layers; one each for even and odd layers of a tensor-parallel pair, or if
+	 * `alternate_transposed`; one per layer of a group with dgrad first (backward_schedule.h). NULL: unused.
 	 */
 	enum route routes[SETUP_MAX_LAYERS];
 	void *transposed[SETUP_MAX_LAYERS];
-	bool transposed_in_turn;
+	bool alternate_transposed;
 	/*
 	 * Temporary buffer of the layer's bias gradient; NULL: computed in its final place. For modes that still need
 	 * the activations that alias it: they copy it after the last use of these.

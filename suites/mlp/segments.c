@@ -14,7 +14,7 @@ void segments_make(struct segments *s, const struct setup *setup, const struct s
 				.again_last = share->kept > step_rows };
 	if (s->count > layers)
 		s->count = layers;
-	/* A stage of a pipeline takes its layers in such groups even if none is computed again: turns.h. */
+	/* A pipeline stage groups its layers by segments even if none is recomputed: backward_schedule.h. */
 	if (!setup->mode->microbatched && (s->count == layers || (s->count == 1 && !s->again_last)))
 		s->count = 0;
 	if (s->count > 0)

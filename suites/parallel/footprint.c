@@ -1,7 +1,7 @@
 #include "suites/parallel/footprint.h"
 
 #include "suites/mlp/mode.h"
-#include "suites/mlp/turns.h"
+#include "suites/mlp/backward_schedule.h"
 
 /* Addresses of no memory. */
 static enum status count(void *state, enum memory_class tag, uint64_t bytes, void **out,
@@ -31,7 +31,7 @@ static uint64_t transposed_bytes(const struct network *n)
 	if (n->setup->weight_gradient == ROUTE_DIRECT)
 		return 0;
 	for (size_t i = 0; i < SETUP_MAX_LAYERS; i++)
-		columns += turns_transposed_columns(n, i);
+		columns += backward_transposed_columns(n, i);
 	return columns * n->step_rows * precision_bytes(n->setup->precision);
 }
 

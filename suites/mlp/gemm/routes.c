@@ -6,16 +6,17 @@
 #include "measure/processes/world.h"
 #include "suites/mlp/gemm/products.h"
 #include "suites/mlp/gemm/trial.h"
-#include "suites/mlp/turns.h"
+#include "suites/mlp/backward_schedule.h"
 
 static void **buffer_of(struct network *n, size_t layer)
 {
-	return &n->transposed[turns_transposed(n, layer)];
+	return &n->transposed[backward_transposed_buffer(n, layer)];
 }
 
 static enum status open_buffer(struct network *n, size_t layer, struct error *err)
 {
-	uint64_t elements = turns_transposed_columns(n, turns_transposed(n, layer)) * n->step_rows;
+	uint64_t elements =
+		backward_transposed_columns(n, backward_transposed_buffer(n, layer)) * n->step_rows;
 
 	if (*buffer_of(n, layer))
 		return STATUS_OK;
@@ -85,7 +86,7 @@ static bool used_by_others(const struct network *n, size_t layer)
 {
 	for (size_t l = n->share.first; l < n->share.last; l++)
 		if (l != layer && n->routes[l] == ROUTE_TRANSPOSED &&
-		    turns_transposed(n, l) == turns_transposed(n, layer))
+		    backward_transposed_buffer(n, l) == backward_transposed_buffer(n, layer))
 			return true;
 	return false;
 }

@@ -33,7 +33,7 @@ static void stage_open(struct schedule_stage *stage, struct finish *finish, cons
 	work_open(&w, s, grid_rank(s, (struct place){ .stage = index }), curves);
 	share = w.share;
 	rows = (double)w.rows;
-	stage->inputs_first = s->mode->inputs_first && share.first > 0;
+	stage->dgrad_first = s->mode->dgrad_first && share.first > 0;
 	for (size_t l = share.first; l < share.last; l++) {
 		const struct model_layer *layer = &w.model.layer[l];
 
@@ -63,7 +63,7 @@ static void stage_open(struct schedule_stage *stage, struct finish *finish, cons
 /* Layer by layer behind the last backward: hidden by it but for the layer that comes last. */
 static double end_of(const struct schedule_stage *stage, const struct finish *finish)
 {
-	double beside = stage->weights + (stage->inputs_first ? 0 : stage->inputs),
+	double beside = stage->weights + (stage->dgrad_first ? 0 : stage->inputs),
 	       hidden = fmin(finish->replicas, beside) / 2;
 
 	return stage->last + finish->replicas - hidden + finish->update;

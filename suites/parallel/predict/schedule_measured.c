@@ -66,7 +66,7 @@ static void share_out(const struct setup *setup, int index, double seconds,
 	seconds /= (double)setup->microbatches;
 	stage->forward = stage->weights = seconds * forward / all;
 	stage->inputs = seconds * inputs / all;
-	stage->inputs_first = setup->mode->inputs_first && share.first > 0;
+	stage->dgrad_first = setup->mode->dgrad_first && share.first > 0;
 }
 
 /* Messages alone, the widest edge's of one second: what the communication that was measured is a multiple of. */

@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "suites/parallel/footprint.h"
-#include "suites/mlp/turns.h"
+#include "suites/mlp/backward_schedule.h"
 
 static const struct backend *sound;
 static bool recording;

@@ -7,7 +7,7 @@
 #include "suites/parallel/modes/pipeline/pipeline_edge.h"
 #include "suites/parallel/modes/pipeline/stage.h"
 #include "suites/parallel/trainer/timeline.h"
-#include "suites/mlp/turns.h"
+#include "suites/mlp/backward_schedule.h"
 
 struct pipeline {
 	struct edge up, down;
@@ -80,7 +80,7 @@ void pipeline_close(struct trainer *t)
 
 void pipeline_settled(struct trainer *t)
 {
-	turns_settled(&t->network);
+	backward_layouts_tuned(&t->network);
 }
 
 static enum status compute_forward(struct trainer *t, uint64_t row, unsigned parts,
@@ -142,7 +142,7 @@ static enum status backward_apart(struct trainer *t, const struct micro *m, stru
 	const struct share *share = &t->network.share;
 
 	for (size_t last = share->last, first; last > share->first; last = first) {
-		first = turns_group(&t->network, last);
+		first = backward_group(&t->network, last);
 		timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, m->index);
 		if (stage_input_gradients(t, m, first, last, err) != STATUS_OK)
 			return err->status;
@@ -175,8 +175,8 @@ static enum status backward_micro(struct trainer *t, unsigned parts, struct erro
 		    STATUS_OK ||
 	    edge_wait_sent(&p->up.backward, t, turn, err) != STATUS_OK)
 		return err->status;
-	if ((turns_inputs_first(&t->network) ? backward_apart(t, &m, err)
-					     : backward_whole(t, &m, err)) != STATUS_OK)
+	if ((backward_dgrad_first(&t->network) ? backward_apart(t, &m, err)
+					       : backward_whole(t, &m, err)) != STATUS_OK)
 		return err->status;
 	/* The weights' gradients were the last to use both. */
 	if (backend_event_record(slots_event(&p->gradients, turn), compute, err) != STATUS_OK)

@@ -5,7 +5,7 @@
  *
  *     warm-up forwards, then one forward and one backward in turn, then the rest of the backwards.
  *
- * A stage sends back the gradient of its input before it computes those of its weights (turns.h), but for layer_split.
+ * A stage computes and sends dgrad before it computes wgrad (backward_schedule.h), except in layer_split.
  */
 #ifndef GPUPROOF_SUITES_PARALLEL_MODES_PIPELINE_PIPELINE_H
 #define GPUPROOF_SUITES_PARALLEL_MODES_PIPELINE_PIPELINE_H
@@ -36,7 +36,7 @@ double pipeline_wire_bytes(const struct setup *setup);
 double pipeline_bubble(const struct setup *setup);
 
 /* A mode of this family: the name in the INI file, its summary, its warm-up, whether gradients of inputs go first. */
-#define PIPELINE_MODE(name_, summary_, warmup_, inputs_first_)                                     \
+#define PIPELINE_MODE(name_, summary_, warmup_, dgrad_first_)                                      \
 	static void share_##name_(const struct setup *setup, int rank, struct share *share,        \
 				  uint64_t *step_rows)                                             \
 	{                                                                                          \
@@ -51,7 +51,7 @@ double pipeline_bubble(const struct setup *setup);
 		.summary = summary_,                                                               \
 		.microbatched = true,                                                              \
 		.recomputes = true,                                                                \
-		.inputs_first = (inputs_first_),                                                   \
+		.dgrad_first = (dgrad_first_),                                                     \
 		.refusal = pipeline_refusal,                                                       \
 		.share = share_##name_,                                                            \
 		.open = open_##name_,                                                              \

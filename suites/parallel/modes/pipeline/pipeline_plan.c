@@ -114,7 +114,7 @@ double pipeline_bubble(const struct setup *setup)
 	double waits = grid_of(setup).pipeline - 1, micro = (double)setup->microbatches;
 
 	/* Of a forward and a backward of 3 products, a stage waits for 2 of each stage before and behind it. */
-	if (setup->mode->inputs_first)
+	if (setup->mode->dgrad_first)
 		return 2 * waits / (3 * micro + 2 * waits);
 	return waits / (micro + waits);
 }

@@ -73,7 +73,7 @@ static bool advance_backward(struct carrying *k, int index)
 		return false;
 	made = fmax(p->free, behind ? behind->back[micro] : p->outputs[micro]) + stage->inputs;
 	p->free = made + stage->weights + (p->backwards > 0 ? stage->adding : 0);
-	if (!stage->inputs_first)
+	if (!stage->dgrad_first)
 		made = p->free;
 	p->back[micro] = index > 0 ? sent(stage - 1, made, &p->up) : made;
 	p->backwards++;

@@ -1,7 +1,8 @@
 /*
- * A pipeline's schedule, carried out with given times: every stage takes its forwards and backwards in the order of the
- * mode, each when the stage is free and what it needs has come. What the stage before waits for has left with the backward
- * or, where gradients of inputs go first (turns.h), with the first half of it. Seconds throughout; a NaN stays one.
+ * Simulation of a pipeline's schedule with given times: every stage runs its forward and backward passes in the order
+ * of the mode, each as soon as the stage is free and its input has arrived. The gradient for the previous stage is sent
+ * after the backward pass or, with dgrad first (backward_schedule.h), after its first half. All times are in seconds;
+ * NaN propagates.
  */
 #ifndef GPUPROOF_SUITES_PARALLEL_MODES_PIPELINE_SCHEDULE_H
 #define GPUPROOF_SUITES_PARALLEL_MODES_PIPELINE_SCHEDULE_H
@@ -9,15 +10,16 @@
 #include "suites/mlp/mode.h"
 
 struct schedule_stage {
-	double forward, inputs, weights; /* of a micro-batch; backward is the last two */
-	double adding;                   /* more, to the gradients of the micro-batches before */
-	bool inputs_first;
+	double forward, inputs, weights; /* of a micro-batch: forward, dgrad, wgrad */
+	double adding;                   /* additional time to accumulate into existing gradients */
+	bool dgrad_first;
 	/*
-	 * A micro-batch's outputs to the next stage, or the gradient of them back: from the end of what makes them until the
-	 * other stage may begin, and of that the time for which the link carries nothing else in this direction.
+	 * Transfer of a micro-batch's outputs to the next stage, or of their gradient to the previous one: latency from
+	 * the end of the producing kernels to the start of the other stage, and the part that occupies the link in this
+	 * direction.
 	 */
 	double send, occupied;
-	double last; /* filled in: when its last backward has ended */
+	double last; /* output: end of its last backward pass */
 };
 
 struct schedule {
@@ -26,9 +28,9 @@ struct schedule {
 	struct schedule_stage stage[SETUP_MAX_RANKS];
 };
 
-/* Stages without times, of the setup's grid. */
+/* Initialises the stages of the setup's grid without times. */
 void schedule_open(struct schedule *schedule, const struct setup *setup);
-/* Fills in `last` of every stage, and returns the latest. */
+/* Sets `last` of every stage; returns the latest. */
 double schedule_carry_out(struct schedule *schedule);
 
 #endif

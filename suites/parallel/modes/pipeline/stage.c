@@ -1,7 +1,7 @@
 #include "suites/parallel/modes/pipeline/stage.h"
 
 #include "suites/parallel/trainer/timeline.h"
-#include "suites/mlp/turns.h"
+#include "suites/mlp/backward_schedule.h"
 
 static struct stream *compute_stream(const struct trainer *t)
 {
@@ -60,7 +60,7 @@ static void *gradient_of(const struct trainer *t, const struct micro *m, size_t 
 	if (l == n->share.first)
 		return m->dx;
 	if (l < n->share.last)
-		return n->transient[turns_transient(n, l)];
+		return n->transient[backward_transient_buffer(n, l)];
 	return m->dy ? m->dy : network_activation(n, t->setup->layers, m->row);
 }
 
