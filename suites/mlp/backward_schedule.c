@@ -64,7 +64,7 @@ void backward_layouts_tuned(struct network *n)
 	if (!backward_dgrad_first(n) || !n->transient[0] || !n->transient[1])
 		return;
 	for (size_t l = n->share.first; l < n->share.last; l++)
-		if (n->routes[l] != ROUTE_TRANSPOSED)
+		if (n->wgrad_layouts[l] != WGRAD_TRANSPOSED)
 			return;
 	n->alternate_transient = true;
 	for (size_t i = 2; i < NETWORK_MAX_TRANSIENT; i++) {

@@ -8,7 +8,7 @@
  * 2023, arXiv:2401.10241. Here W follows at once.)
  *
  * The cost: the inputs of wgrad are kept for all layers of a group until its wgrad GEMMs. These are the gradient of the
- * outputs or, with the transposed wgrad layout, its transposed copy (routes.h). A group is the whole stage or one
+ * outputs or, with the transposed wgrad layout, its transposed copy (wgrad_layout.h). A group is the whole stage or one
  * recomputed segment, because the next segment overwrites the activations. The first stage sends nothing, and in other
  * modes no rank waits for dgrad: there each layer is a group, and two buffers alternate.
  */

@@ -110,7 +110,7 @@ void buffer_alias_transposed(struct network *n)
 	if (!n->transposed[0] || !buffer_alias_possible(n) || n->share.parts > 1)
 		return;
 	for (size_t l = n->share.first; l < n->share.last; l++)
-		if (n->routes[l] == ROUTE_TRANSPOSED && n->local.layer[l].out > room)
+		if (n->wgrad_layouts[l] == WGRAD_TRANSPOSED && n->local.layer[l].out > room)
 			return;
 	arena_free(n->arena, n->transposed[0]);
 	n->transposed[0] = n->transient[0];

@@ -76,7 +76,7 @@ struct network {
 	 * buffer for all layers; one each for even and odd layers of a tensor-parallel pair, or if
 	 * `alternate_transposed`; one per layer of a group with dgrad first (backward_schedule.h). NULL: unused.
 	 */
-	enum route routes[SETUP_MAX_LAYERS];
+	enum wgrad_layout wgrad_layouts[SETUP_MAX_LAYERS];
 	void *transposed[SETUP_MAX_LAYERS];
 	bool alternate_transposed;
 	/*
@@ -148,11 +148,10 @@ enum status network_loss(struct network *network, struct stream *stream, uint64_
 enum status network_loss_of(struct network *network, struct stream *stream, void *logits,
 			    uint64_t row, uint64_t rows, double gradient_scale, struct error *err);
 /*
- * Going back through a layer, for rows [row, row + rows) and the gradients of these rows. First the
- * gradient of its output, dy (rows x out): masked in place by the layer's ReLU, added up into the
- * bias' gradient, copied transposed where the route of the weights' gradient wants it. Then the
- * gradient of the weights, of rows that all went through that; `accumulate` adds to the parameters'
- * gradients instead of replacing them. Then that of the input, dx (rows x in).
+ * Backward of a layer for rows [row, row + rows). First its output gradient dy (rows x out): masked in place by the
+ * layer's ReLU, summed into the bias gradient, and copied transposed if the wgrad layout needs it. Then wgrad of rows
+ * that have been through the first part; `accumulate` adds to the gradients of the parameters instead of overwriting
+ * them. Then dgrad, dx (rows x in).
  */
 enum status network_output_gradient(struct network *network, struct stream *stream, size_t layer,
 				    uint64_t row, uint64_t rows, void *dy, bool accumulate,

@@ -54,7 +54,7 @@ const char *setup_training_name(const struct setup *setup)
 const char *const optimizer_names[] = { "sgd", "momentum", "adam", NULL };
 
 const char *const fusion_names[] = { "auto", "off", "on", NULL };
-const char *const route_names[] = { "auto", "direct", "transposed", NULL };
+const char *const wgrad_layout_names[] = { "auto", "direct", "transposed", NULL };
 
 size_t optimizer_moments(enum optimizer optimizer)
 {

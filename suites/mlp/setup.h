@@ -34,10 +34,10 @@ enum fusion { FUSION_AUTO, FUSION_OFF, FUSION_ON, FUSION_COUNT };
 /* "auto", "off", "on", NULL: in the order of the enum. */
 extern const char *const fusion_names[];
 
-/* See suites/mlp/gemm/routes.h. */
-enum route { ROUTE_AUTO, ROUTE_DIRECT, ROUTE_TRANSPOSED, ROUTE_COUNT };
+/* Operand layout of the wgrad GEMM: see suites/mlp/gemm/wgrad_layout.h. */
+enum wgrad_layout { WGRAD_AUTO, WGRAD_DIRECT, WGRAD_TRANSPOSED, WGRAD_LAYOUT_COUNT };
 /* "auto", "direct", "transposed", NULL: in the order of the enum. */
-extern const char *const route_names[];
+extern const char *const wgrad_layout_names[];
 
 struct setup {
 	const struct mode *mode;
@@ -57,7 +57,7 @@ struct setup {
 	bool loss_on_server; /* dp_naive: the first device computes the loss of all rows */
 	enum precision precision;
 	bool storage_only; /* FP16 weights without FP32 masters: the optimizer rounds them */
-	enum route weight_gradient; /* of every layer; auto: the faster one */
+	enum wgrad_layout weight_gradient; /* of every layer; auto: the faster one */
 	enum fusion fusion;         /* of every layer; auto: the faster one */
 	double search_seconds;      /* for the fastest algorithm of each product; 0: no search */
 	/* Multiprocessors that collectives hold at most; 0: no limit; negative: chosen by the mode. */

@@ -300,7 +300,7 @@ static void note_choices(struct session *s)
 	struct text products = TEXT_EMPTY;
 
 	for (size_t l = n->share.first; l < n->share.last; l++) {
-		transposed += n->routes[l] == ROUTE_TRANSPOSED;
+		transposed += n->wgrad_layouts[l] == WGRAD_TRANSPOSED;
 		fused += n->fusions[l] == FUSION_ON;
 	}
 	run_note(s->run,

@@ -301,7 +301,7 @@ enum status training_open(struct training *t, const struct setup *setup,
 		return err->status;
 	/* What is faster is found out by trying; here every step is to be computed in the same way. */
 	for (size_t l = 0; l < t->setup.layers; l++) {
-		t->network.routes[l] = ROUTE_DIRECT;
+		t->network.wgrad_layouts[l] = WGRAD_DIRECT;
 		t->network.fusions[l] = FUSION_OFF;
 	}
 	return options->offload ? offload_open(t, err) : STATUS_OK;

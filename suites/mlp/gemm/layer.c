@@ -6,7 +6,7 @@
 #include "kernels/training/training.h"
 #include "suites/mlp/gemm/fusions.h"
 #include "suites/mlp/gemm/products.h"
-#include "suites/mlp/gemm/routes.h"
+#include "suites/mlp/gemm/wgrad_layout.h"
 
 enum status network_product(struct network *n, struct stream *stream, size_t l, uint64_t row,
 			    uint64_t rows, struct error *err)
@@ -99,7 +99,7 @@ enum status network_output_pass(struct network *n, struct stream *stream, size_t
 				void *dy, const void *y, uint64_t row, bool accumulate,
 				struct error *err)
 {
-	bool transposes = n->routes[l] == ROUTE_TRANSPOSED;
+	bool transposes = n->wgrad_layouts[l] == WGRAD_TRANSPOSED;
 	struct output_gradient_arguments pass = {
 		.dy = dy,
 		.y = y,
@@ -123,8 +123,8 @@ enum status network_output_gradient(struct network *n, struct stream *stream, si
 {
 	const void *y = mask_of(n, l, row);
 
-	if (n->routes[l] == ROUTE_AUTO && n->settling &&
-	    route_settle(n, stream, l, dy, y, err) != STATUS_OK)
+	if (n->wgrad_layouts[l] == WGRAD_AUTO && n->settling &&
+	    wgrad_layout_tune(n, stream, l, dy, y, err) != STATUS_OK)
 		return err->status;
 	return network_output_pass(n, stream, l, rows, dy, y, row, accumulate, err);
 }

@@ -184,7 +184,7 @@ enum status product_weight(struct network *n, struct stream *stream, size_t l,
 			   double beta, struct error *err)
 {
 	const struct model_layer *layer = &n->local.layer[l];
-	bool transposed = n->routes[l] == ROUTE_TRANSPOSED;
+	bool transposed = n->wgrad_layouts[l] == WGRAD_TRANSPOSED;
 	uint64_t ld = transposed ? n->step_rows : layer->out;
 	void *from = transposed ? network_transposed(n, l, 0) : (void *)dy;
 	struct gemm gemm = {

@@ -18,9 +18,8 @@ enum status product_forward_fused(struct network *network, struct stream *stream
 enum status product_input(struct network *network, struct stream *stream, size_t layer,
 			  const void *dy, void *dx, uint64_t rows, struct error *err);
 /*
- * dW = dY^T X + beta dW, along the layer's route: from dY, or from its transposed copy (rows from
- * the first of the buffer on), where network->transposed has it. Of `outputs` alone: a range of the
- * rows of dW.
+ * dW = dY^T X + beta dW with the layer's wgrad layout: reads dY, or its transposed copy in network->transposed (rows
+ * from the buffer's first on). Computes only `outputs`, a range of the rows of dW.
  */
 enum status product_weight(struct network *network, struct stream *stream, size_t layer,
 			   struct outputs outputs, const void *dy, const void *x, uint64_t rows,

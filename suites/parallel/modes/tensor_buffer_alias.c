@@ -92,7 +92,7 @@ void *tensor_part(const struct trainer *t, size_t first)
 static bool all_transposed(const struct trainer *t, size_t parity)
 {
 	for (size_t l = parity; l < tensor_paired(t); l += 2)
-		if (t->network.routes[l] != ROUTE_TRANSPOSED)
+		if (t->network.wgrad_layouts[l] != WGRAD_TRANSPOSED)
 			return false;
 	return true;
 }
@@ -122,7 +122,8 @@ static bool fits_part(const struct trainer *t)
 			return false;
 	}
 	/* A whole layer after the pairs has a copy as well, larger than that of a part. */
-	if (tensor_paired(t) < t->setup->layers && n->routes[tensor_paired(t)] == ROUTE_TRANSPOSED)
+	if (tensor_paired(t) < t->setup->layers &&
+	    n->wgrad_layouts[tensor_paired(t)] == WGRAD_TRANSPOSED)
 		return false;
 	return all_transposed(t, 0) && any_alias(n);
 }

@@ -1,7 +1,7 @@
 #include "suites/parallel/trainer/trainer.h"
 
 #include "suites/mlp/buffer_alias.h"
-#include "suites/mlp/gemm/routes.h"
+#include "suites/mlp/gemm/wgrad_layout.h"
 #include "suites/parallel/trainer/scaler.h"
 #include "suites/parallel/trainer/timeline.h"
 
@@ -45,7 +45,7 @@ static enum status settle(struct trainer *t, struct error *err)
 	t->network.settling = false;
 	if (status != STATUS_OK)
 		return status;
-	routes_agree(&t->network, t->team->world);
+	wgrad_layouts_agree(&t->network, t->team->world);
 	buffer_alias_transposed(&t->network);
 	if (t->mode->settled)
 		t->mode->settled(t);

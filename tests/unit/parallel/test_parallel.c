@@ -261,7 +261,7 @@ static void transposed_gradients_change_nothing(void **state)
 		struct setup setup = m ? tiny(split_names[m - 1], 2, PRECISION_FP16)
 				       : tiny("single", 1, PRECISION_FP16);
 
-		setup.weight_gradient = ROUTE_TRANSPOSED;
+		setup.weight_gradient = WGRAD_TRANSPOSED;
 		setup.accumulate = setup.mode->accumulates ? 4 : 1;
 		setup.microbatches = setup.mode->microbatched ? 4 : 1;
 		setup.chunks = 2;

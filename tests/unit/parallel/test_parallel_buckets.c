@@ -118,7 +118,7 @@ static void pieces_change_nothing(void **state)
 			s.batch = 96;
 			s.accumulate = pieces == 3 ? 4 : 1;
 			s.segments = pieces == 3 ? 2 : 0;
-			s.weight_gradient = pieces == 2 ? ROUTE_TRANSPOSED : ROUTE_DIRECT;
+			s.weight_gradient = pieces == 2 ? WGRAD_TRANSPOSED : WGRAD_DIRECT;
 			s.dynamic_scale = s.precision == PRECISION_FP16 && pieces == 4;
 			s.optimizer = pieces == 1 ? OPTIMIZER_MOMENTUM : OPTIMIZER_ADAM;
 			s.momentum = pieces == 1 ? 0.9 : 0;
@@ -220,7 +220,7 @@ static void trying_steps_leaves_no_trace(void **state)
 	s.widths[2] = 64;
 	s.batch = 4;
 	s.bucket_bytes = 1 << 20;
-	s.weight_gradient = ROUTE_DIRECT;
+	s.weight_gradient = WGRAD_DIRECT;
 	assert_ranks(run_ranks(2, run_tried, &s), 2, STATUS_OK, "tried");
 }
 

@@ -17,7 +17,7 @@ static const char *const aliasing_modes[] = {
 
 /* Every tensor of every part ends at a multiple of MODEL_ALIGN. */
 static struct setup even(const char *mode, size_t layers, enum precision precision,
-			 enum route route)
+			 enum wgrad_layout layout)
 {
 	bool alone = strcmp(mode, "single") == 0;
 	struct setup s = tiny(mode, alone ? 1 : 2, precision);
@@ -27,7 +27,7 @@ static struct setup even(const char *mode, size_t layers, enum precision precisi
 		s.widths[l] = 128;
 	s.batch = 64;
 	s.bucket_bytes = 2 * 128 * 129 * precision_bytes(precision);
-	s.weight_gradient = route;
+	s.weight_gradient = layout;
 	setup_fit_mode(&s);
 	s.chunks = strcmp(mode, "tensor") == 0 ? 2 : 0;
 	s.rate = setup_safe_rate(&s);
@@ -56,7 +56,7 @@ static enum status run_counted(struct device *device, struct world *world, void 
 			overwritten += t.network.overwritten_in_backward[l];
 		all = classes_total(t.arena.bytes);
 		/* With copies the first step needs more than those that follow. */
-		if (e->setup.weight_gradient == ROUTE_DIRECT ? footprint(&e->setup) != all
+		if (e->setup.weight_gradient == WGRAD_DIRECT ? footprint(&e->setup) != all
 							     : footprint(&e->setup) <= all)
 			error_set(err, STATUS_MISMATCH, "%llu B planned, %llu B taken",
 				  (unsigned long long)footprint(&e->setup),
@@ -82,14 +82,14 @@ static void expect_counts(const struct expected *e, const char *what)
 
 static void aliased_buffers_change_no_result(void **state)
 {
-	static const enum route routes[] = { ROUTE_DIRECT, ROUTE_TRANSPOSED };
+	static const enum wgrad_layout layouts[] = { WGRAD_DIRECT, WGRAD_TRANSPOSED };
 
 	(void)state;
 	for (size_t m = 0; m < ARRAY_SIZE(aliasing_modes); m++)
-		for (size_t r = 0; r < ARRAY_SIZE(routes); r++)
+		for (size_t r = 0; r < ARRAY_SIZE(layouts); r++)
 			for (size_t layers = 4; layers <= 5; layers++) {
 				struct setup s =
-					even(aliasing_modes[m], layers, PRECISION_FP32, routes[r]);
+					even(aliasing_modes[m], layers, PRECISION_FP32, layouts[r]);
 
 				assert_ranks(run_ranks(s.ranks, run_reference, &s), s.ranks,
 					     STATUS_OK, aliasing_modes[m]);
@@ -101,13 +101,13 @@ static void what_fits_costs_nothing(void **state)
 {
 	const uint64_t one = 64 * 128 * 4, half = one / 2;
 	const struct expected expected[] = {
-		{ even("single", 5, PRECISION_FP32, ROUTE_DIRECT), 2 * one, 5 * one, 4 },
-		{ even("single", 5, PRECISION_FP32, ROUTE_TRANSPOSED), 2 * one, 5 * one, 4 },
-		{ even("ddp", 5, PRECISION_FP32, ROUTE_TRANSPOSED), 2 * half, 5 * half, 4 },
-		{ even("zero1", 5, PRECISION_FP32, ROUTE_DIRECT), 2 * half, 5 * half, 4 },
-		{ even("zero3", 5, PRECISION_FP32, ROUTE_TRANSPOSED), 2 * half, 5 * half, 4 },
+		{ even("single", 5, PRECISION_FP32, WGRAD_DIRECT), 2 * one, 5 * one, 4 },
+		{ even("single", 5, PRECISION_FP32, WGRAD_TRANSPOSED), 2 * one, 5 * one, 4 },
+		{ even("ddp", 5, PRECISION_FP32, WGRAD_TRANSPOSED), 2 * half, 5 * half, 4 },
+		{ even("zero1", 5, PRECISION_FP32, WGRAD_DIRECT), 2 * half, 5 * half, 4 },
+		{ even("zero3", 5, PRECISION_FP32, WGRAD_TRANSPOSED), 2 * half, 5 * half, 4 },
 		/* Of two layers a bucket, the outputs of the upper one must wait for the lower one's gradients. */
-		{ even("zero2", 5, PRECISION_FP32, ROUTE_DIRECT), 2 * half, 5 * half, 4 },
+		{ even("zero2", 5, PRECISION_FP32, WGRAD_DIRECT), 2 * half, 5 * half, 4 },
 	};
 
 	(void)state;
@@ -122,12 +122,12 @@ static void tensor_needs_no_more_for_copies(void **state)
 	const uint64_t biases = (64 + 128) * 4;
 
 	(void)state;
-	for (enum route route = ROUTE_DIRECT; route <= ROUTE_TRANSPOSED; route++) {
-		struct expected e = { even("tensor", 4, PRECISION_FP32, route),
+	for (enum wgrad_layout layout = WGRAD_DIRECT; layout <= WGRAD_TRANSPOSED; layout++) {
+		struct expected e = { even("tensor", 4, PRECISION_FP32, layout),
 				      2 * one + one / 2 + biases, one / 2 + one + one / 2 + one,
 				      3 };
 
-		expect_counts(&e, route_names[route]);
+		expect_counts(&e, wgrad_layout_names[layout]);
 	}
 }
 
@@ -141,7 +141,7 @@ static void biases_below_outputs_wait(void **state)
 		for (size_t b = 0; b < ARRAY_SIZE(batches); b++)
 			for (int transposed = 0; transposed < 2; transposed++) {
 				struct setup s = even(aliasing_modes[m], 5 + b % 2, PRECISION_FP32,
-						      transposed ? ROUTE_TRANSPOSED : ROUTE_DIRECT);
+						      transposed ? WGRAD_TRANSPOSED : WGRAD_DIRECT);
 
 				s.batch = batches[b];
 				assert_ranks(run_ranks(s.ranks, run_reference, &s), s.ranks,
@@ -156,8 +156,9 @@ static void a_square_model_in_chunks(void **state)
 
 	(void)state;
 	for (size_t p = 0; p < ARRAY_SIZE(precisions); p++)
-		for (enum route route = ROUTE_DIRECT; route <= ROUTE_TRANSPOSED; route++) {
-			struct setup s = even("tensor", 8, precisions[p], route);
+		for (enum wgrad_layout layout = WGRAD_DIRECT; layout <= WGRAD_TRANSPOSED;
+		     layout++) {
+			struct setup s = even("tensor", 8, precisions[p], layout);
 
 			s.batch = 128;
 			assert_ranks(run_ranks(2, run_reference, &s), 2, STATUS_OK, "square");
@@ -169,7 +170,7 @@ static void what_does_not_fit_has_its_own(void **state)
 {
 	const uint64_t one = 64 * 6 * 128 * 4;
 	/* 384 rows take three layers' gradients: the last outputs lie in those of layers 2, 1 and 0. */
-	struct expected e = { even("single", 4, PRECISION_FP32, ROUTE_DIRECT), 2 * one, one + one,
+	struct expected e = { even("single", 4, PRECISION_FP32, WGRAD_DIRECT), 2 * one, one + one,
 			      1 };
 
 	(void)state;
@@ -182,7 +183,7 @@ static void gaps_and_second_passes_alias_nothing(void **state)
 	/* Only the logits, which are narrower than a gradient between layers, lie where one of these will be. */
 	struct expected uneven = { tiny("single", 1, PRECISION_FP32), 2 * 64 * 52 * 4, 64 * 10 * 4,
 				   0 };
-	struct expected twice = { even("single", 4, PRECISION_FP32, ROUTE_DIRECT), 2 * 32 * 128 * 4,
+	struct expected twice = { even("single", 4, PRECISION_FP32, WGRAD_DIRECT), 2 * 32 * 128 * 4,
 				  0, 0 };
 
 	(void)state;
@@ -283,8 +284,8 @@ static void activations_are_one_formula_in_every_mode(void **state)
 	for (size_t p = 0; p < ARRAY_SIZE(precisions); p++) {
 		const struct setup models[] = {
 			tiny("single", 1, precisions[p]),
-			even("single", 4, precisions[p], ROUTE_DIRECT),
-			even("single", 5, precisions[p], ROUTE_TRANSPOSED),
+			even("single", 4, precisions[p], WGRAD_DIRECT),
+			even("single", 5, precisions[p], WGRAD_TRANSPOSED),
 		};
 
 		for (size_t m = 0; m < ARRAY_SIZE(models); m++) {

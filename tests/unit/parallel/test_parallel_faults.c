@@ -346,7 +346,7 @@ static void planted_errors_are_found(void **state)
 	single.fusion = FUSION_ON;
 	expect_found((struct planted){ single, { .gemm = gemm_cuts_all } }, "dead units", "ReLUs");
 	single.fusion = FUSION_AUTO;
-	single.weight_gradient = ROUTE_TRANSPOSED;
+	single.weight_gradient = WGRAD_TRANSPOSED;
 	expect_found((struct planted){ single, { .kernel = half_transposed } },
 		     "half a transposed copy", "gradient");
 }

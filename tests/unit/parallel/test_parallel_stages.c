@@ -99,16 +99,16 @@ static void expect_reference(struct setup *setup, const char *what)
 	assert_ranks(run_ranks(setup->ranks, run_reference, setup), setup->ranks, STATUS_OK, what);
 }
 
-/* Whole stages and such in segments, along each route. */
+/* Whole stages and such in segments, with each layout. */
 static void the_order_changes_no_gradient(void **state)
 {
 	static const char *const names[] = { "gpipe", "1f1b" };
-	static const enum route routes[] = { ROUTE_DIRECT, ROUTE_TRANSPOSED };
+	static const enum wgrad_layout layouts[] = { WGRAD_DIRECT, WGRAD_TRANSPOSED };
 	static const uint64_t segments[] = { 0, 1, 3, 6, 8 };
 
 	(void)state;
 	for (size_t m = 0; m < ARRAY_SIZE(names); m++)
-		for (size_t r = 0; r < ARRAY_SIZE(routes); r++)
+		for (size_t r = 0; r < ARRAY_SIZE(layouts); r++)
 			for (size_t i = 0; i < ARRAY_SIZE(segments); i++) {
 				struct setup setup = tiny(names[m], 2, PRECISION_FP64);
 				static const uint64_t widths[] = { 24, 52, 33, 44, 27, 40, 21, 36, 10 };
@@ -117,7 +117,7 @@ static void the_order_changes_no_gradient(void **state)
 				memcpy(setup.widths, widths, sizeof(widths));
 				setup.microbatches = 4;
 				setup.segments = segments[i];
-				setup.weight_gradient = routes[r];
+				setup.weight_gradient = layouts[r];
 				expect_reference(&setup, names[m]);
 			}
 }
@@ -152,7 +152,7 @@ static enum status run_memory(struct device *device, struct world *world, void *
 		status = error_set(err, STATUS_MISMATCH, "%llu B planned, %llu B taken",
 				   (unsigned long long)planned, (unsigned long long)all);
 	all = (uint64_t)world_max(world, (double)all);
-	if (status == STATUS_OK && s->weight_gradient == ROUTE_DIRECT && planned != all)
+	if (status == STATUS_OK && s->weight_gradient == WGRAD_DIRECT && planned != all)
 		status = error_set(err, STATUS_MISMATCH, "%llu B planned, at most %llu B taken",
 				   (unsigned long long)planned, (unsigned long long)all);
 	trainer_close(&t);
@@ -160,8 +160,8 @@ static enum status run_memory(struct device *device, struct world *world, void *
 	return world_agree(world, status, err);
 }
 
-static void expect_kept(const char *mode, enum route route, uint64_t segments, uint64_t first,
-			  uint64_t last)
+static void expect_kept(const char *mode, enum wgrad_layout layout, uint64_t segments,
+			uint64_t first, uint64_t last)
 {
 	struct memory m = { tiny(mode, 2, PRECISION_FP32), first, last };
 
@@ -169,7 +169,7 @@ static void expect_kept(const char *mode, enum route route, uint64_t segments, u
 	for (size_t l = 0; l <= m.setup.layers; l++)
 		m.setup.widths[l] = 64;
 	m.setup.microbatches = 4;
-	m.setup.weight_gradient = route;
+	m.setup.weight_gradient = layout;
 	m.setup.segments = segments;
 	assert_ranks(run_ranks(2, run_memory, &m), 2, STATUS_OK, mode);
 }
@@ -179,16 +179,16 @@ static void memory_is_what_waits(void **state)
 {
 	(void)state;
 	/* Nobody waits for the first stage: two in turn, and one copy. */
-	expect_kept("gpipe", ROUTE_DIRECT, 0, 2, 5);
-	expect_kept("gpipe", ROUTE_TRANSPOSED, 0, 3, 2 + 6);
-	expect_kept("layer_split", ROUTE_DIRECT, 0, 2, 2);
-	expect_kept("layer_split", ROUTE_TRANSPOSED, 0, 3, 3);
+	expect_kept("gpipe", WGRAD_DIRECT, 0, 2, 5);
+	expect_kept("gpipe", WGRAD_TRANSPOSED, 0, 3, 2 + 6);
+	expect_kept("layer_split", WGRAD_DIRECT, 0, 2, 2);
+	expect_kept("layer_split", WGRAD_TRANSPOSED, 0, 3, 3);
 	/* Two segments of three layers: two gradients inside of one, and one between them. */
-	expect_kept("1f1b", ROUTE_DIRECT, 4, 2, 2 + 1);
-	expect_kept("1f1b", ROUTE_TRANSPOSED, 4, 3, 2 + 1 + 3);
+	expect_kept("1f1b", WGRAD_DIRECT, 4, 2, 2 + 1);
+	expect_kept("1f1b", WGRAD_TRANSPOSED, 4, 3, 2 + 1 + 3);
 	/* Three of two layers: one inside, and two in turn between them. */
-	expect_kept("1f1b", ROUTE_DIRECT, 6, 2, 1 + 2);
-	expect_kept("1f1b", ROUTE_TRANSPOSED, 6, 3, 2 + 2);
+	expect_kept("1f1b", WGRAD_DIRECT, 6, 2, 1 + 2);
+	expect_kept("1f1b", WGRAD_TRANSPOSED, 6, 3, 2 + 2);
 }
 
 int main(void)

@@ -2,22 +2,22 @@
 #include "base/memory.h"
 #include "parallel_setups.h"
 
-struct routes_case {
+struct layouts_case {
 	struct setup setup;
-	int odd;            /* rank that chose the direct route, where all others chose the transposed one */
+	int odd; /* rank that chose the direct layout, where all others chose the transposed one */
 	uint64_t followers; /* bit r: rank r has parts of the same layers */
 };
 
-static enum status expect_routes(const struct network *n, const struct routes_case *c, int rank,
-				 struct error *err)
+static enum status expect_layouts(const struct network *n, const struct layouts_case *c, int rank,
+				  struct error *err)
 {
 	for (size_t l = n->share.first; l < n->share.last; l++) {
 		bool summed = setup_cut(n->setup, l, n->share.parts) == CUT_ROWS;
 		bool direct = rank == c->odd || (summed && c->followers >> rank & 1);
 
-		if (n->routes[l] != (direct ? ROUTE_DIRECT : ROUTE_TRANSPOSED))
+		if (n->wgrad_layouts[l] != (direct ? WGRAD_DIRECT : WGRAD_TRANSPOSED))
 			return error_set(err, STATUS_MISMATCH, "layer %zu: route %d", l,
-					 (int)n->routes[l]);
+					 (int)n->wgrad_layouts[l]);
 	}
 	return STATUS_OK;
 }
@@ -25,7 +25,7 @@ static enum status expect_routes(const struct network *n, const struct routes_ca
 static enum status run_apart(struct device *device, struct world *world, void *context,
 			     struct error *err)
 {
-	const struct routes_case *c = context;
+	const struct layouts_case *c = context;
 	struct setup setup = c->setup;
 	struct trainer t = { 0 };
 	struct team team;
@@ -33,11 +33,11 @@ static enum status run_apart(struct device *device, struct world *world, void *c
 	enum status status = team_open(&team, device, world, err);
 
 	/* As if the trials of the ranks had come out differently. */
-	setup.weight_gradient = world->rank == c->odd ? ROUTE_DIRECT : ROUTE_TRANSPOSED;
+	setup.weight_gradient = world->rank == c->odd ? WGRAD_DIRECT : WGRAD_TRANSPOSED;
 	if (status == STATUS_OK)
 		status = trainer_open(&t, &setup, &team, err);
 	if (status == STATUS_OK)
-		status = world_agree(world, expect_routes(&t.network, c, world->rank, err), err);
+		status = world_agree(world, expect_layouts(&t.network, c, world->rank, err), err);
 	if (status == STATUS_OK)
 		status = trainer_step(&t, STEP_ALL, err);
 	if (status == STATUS_OK)
@@ -47,20 +47,20 @@ static enum status run_apart(struct device *device, struct world *world, void *c
 	return status;
 }
 
-static void expect_case(struct routes_case *c)
+static void expect_case(struct layouts_case *c)
 {
 	assert_ranks(run_ranks(c->setup.ranks, run_apart, c), c->setup.ranks, STATUS_OK,
 		     c->setup.mode->name);
 }
 
-static void parts_of_a_sum_take_the_same_route(void **state)
+static void parts_of_a_sum_use_the_same_layout(void **state)
 {
 	static const enum precision precisions[] = { PRECISION_FP32, PRECISION_FP16 };
 
 	(void)state;
 	for (size_t p = 0; p < ARRAY_SIZE(precisions); p++)
 		for (int odd = 0; odd < 4; odd += 3) {
-			struct routes_case tensor = { tiny("tensor", 4, precisions[p]), odd, 0xf };
+			struct layouts_case tensor = { tiny("tensor", 4, precisions[p]), odd, 0xf };
 
 			expect_case(&tensor);
 		}
@@ -68,7 +68,7 @@ static void parts_of_a_sum_take_the_same_route(void **state)
 
 static void other_stages_keep_theirs(void **state)
 {
-	struct routes_case hybrid = { tiny("hybrid", 4, PRECISION_FP32), 1, 0x3 };
+	struct layouts_case hybrid = { tiny("hybrid", 4, PRECISION_FP32), 1, 0x3 };
 
 	(void)state;
 	hybrid.setup.grid = (struct grid){ .data = 1, .tensor = 2, .pipeline = 2 };
@@ -79,7 +79,7 @@ static void other_stages_keep_theirs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parts_of_a_sum_take_the_same_route),
+		cmocka_unit_test(parts_of_a_sum_use_the_same_layout),
 		cmocka_unit_test(other_stages_keep_theirs),
 	};
 

@@ -1,4 +1,4 @@
-#include "suites/mlp/gemm/routes.h"
+#include "suites/mlp/gemm/wgrad_layout.h"
 
 #include <string.h>
 
@@ -31,120 +31,120 @@ static void close_buffer(struct network *n, size_t layer)
 	*buffer_of(n, layer) = NULL;
 }
 
-struct route_trial {
+struct wgrad_trial {
 	struct network *network;
 	size_t layer;
 	void *dy;
 	const void *y;
 };
 
-static const enum route ways[] = { ROUTE_DIRECT, ROUTE_TRANSPOSED };
+static const enum wgrad_layout layouts[] = { WGRAD_DIRECT, WGRAD_TRANSPOSED };
 
-/* The pass and the product along one route. */
-static enum status run_way(void *context, struct stream *stream, size_t way, struct error *err)
+/* The output gradient kernel and the wgrad GEMM with one layout. */
+static enum status run_layout(void *context, struct stream *stream, size_t candidate,
+			      struct error *err)
 {
-	const struct route_trial *t = context;
+	const struct wgrad_trial *t = context;
 	struct network *n = t->network;
 
-	n->routes[t->layer] = ways[way];
+	n->wgrad_layouts[t->layer] = layouts[candidate];
 	if (network_output_pass(n, stream, t->layer, n->step_rows, t->dy, t->y, 0, false, err) !=
 	    STATUS_OK)
 		return err->status;
 	return network_weight_gradient(n, stream, t->layer, 0, n->step_rows, t->dy, false, err);
 }
 
-/* A layer of the same shape has the same answer; NULL: there is none before. */
-static const enum route *settled_like(const struct network *n, size_t layer)
+/* Layout of an earlier layer of the same shape; NULL: none. */
+static const enum wgrad_layout *tuned_like(const struct network *n, size_t layer)
 {
 	const struct model_layer *mine = &n->local.layer[layer];
 
 	for (size_t l = n->share.first; l < n->share.last; l++)
-		if (n->routes[l] != ROUTE_AUTO && n->local.layer[l].in == mine->in &&
+		if (n->wgrad_layouts[l] != WGRAD_AUTO && n->local.layer[l].in == mine->in &&
 		    n->local.layer[l].out == mine->out)
-			return &n->routes[l];
+			return &n->wgrad_layouts[l];
 	return NULL;
 }
 
-/* Where the answer is no matter of measurement; ROUTE_AUTO: it is. */
-static enum route given_route(const struct network *n, size_t layer)
+/* The layout, if it needs no measurement, else WGRAD_AUTO. */
+static enum wgrad_layout fixed_layout(const struct network *n, size_t layer)
 {
-	const enum route *like;
+	const enum wgrad_layout *like;
 
-	if (n->setup->weight_gradient != ROUTE_AUTO)
+	if (n->setup->weight_gradient != WGRAD_AUTO)
 		return n->setup->weight_gradient;
 	/* Every rank computes this layer, and all must get the same bits. */
 	if (n->share.parts > 1 && setup_cut(n->setup, layer, n->share.parts) == CUT_NONE)
-		return ROUTE_DIRECT;
-	/* The CPU's library copies its operands in any case. */
+		return WGRAD_DIRECT;
+	/* The CPU's BLAS copies its operands in any case. */
 	if (n->device->info.capabilities & DEVICE_SHARES_HOST_MEMORY)
-		return ROUTE_DIRECT;
-	like = settled_like(n, layer);
-	return like ? *like : ROUTE_AUTO;
+		return WGRAD_DIRECT;
+	like = tuned_like(n, layer);
+	return like ? *like : WGRAD_AUTO;
 }
 
 static bool used_by_others(const struct network *n, size_t layer)
 {
 	for (size_t l = n->share.first; l < n->share.last; l++)
-		if (l != layer && n->routes[l] == ROUTE_TRANSPOSED &&
+		if (l != layer && n->wgrad_layouts[l] == WGRAD_TRANSPOSED &&
 		    backward_transposed_buffer(n, l) == backward_transposed_buffer(n, layer))
 			return true;
 	return false;
 }
 
-static void take_route(struct network *n, size_t layer, enum route route)
+static void set_layout(struct network *n, size_t layer, enum wgrad_layout layout)
 {
-	n->routes[layer] = route;
-	if (route == ROUTE_DIRECT && *buffer_of(n, layer) && !used_by_others(n, layer))
+	n->wgrad_layouts[layer] = layout;
+	if (layout == WGRAD_DIRECT && *buffer_of(n, layer) && !used_by_others(n, layer))
 		close_buffer(n, layer);
 }
 
-enum status route_settle(struct network *n, struct stream *stream, size_t layer, void *dy,
-			 const void *y, struct error *err)
+enum status wgrad_layout_tune(struct network *n, struct stream *stream, size_t layer, void *dy,
+			      const void *y, struct error *err)
 {
-	struct route_trial trial = { n, layer, dy, y };
+	struct wgrad_trial trial = { n, layer, dy, y };
 	struct error none = ERROR_NONE;
-	enum route route = given_route(n, layer);
+	enum wgrad_layout layout = fixed_layout(n, layer);
 
-	if (route == ROUTE_AUTO) {
+	if (layout == WGRAD_AUTO) {
 		size_t fastest = 0;
 
-		/* Without the memory there is no choice. */
+		/* Direct, if there is no memory for the copy. */
 		if (open_buffer(n, layer, &none) == STATUS_OK &&
-		    trial_fastest(stream, ARRAY_SIZE(ways), run_way, &trial, &fastest, err) !=
+		    trial_fastest(stream, ARRAY_SIZE(layouts), run_layout, &trial, &fastest, err) !=
 			    STATUS_OK)
 			return err->status;
-		route = ways[fastest];
-	} else if (route == ROUTE_TRANSPOSED && open_buffer(n, layer, err) != STATUS_OK) {
+		layout = layouts[fastest];
+	} else if (layout == WGRAD_TRANSPOSED && open_buffer(n, layer, err) != STATUS_OK) {
 		return err->status;
 	}
-	take_route(n, layer, route);
+	set_layout(n, layer, layout);
 	return STATUS_OK;
 }
 
-/* What ranks tell each other: which layers and rows they have, and how they compute these. */
+/* Message between ranks: first layer and row, and the layouts chosen. */
 struct chosen {
 	size_t first;
 	uint64_t row;
-	enum route routes[SETUP_MAX_LAYERS];
+	enum wgrad_layout wgrad_layouts[SETUP_MAX_LAYERS];
 };
 
 static void follow(struct network *n, const struct chosen *peer)
 {
 	for (size_t l = n->share.first; l < n->share.last; l++)
 		if (setup_cut(n->setup, l, n->share.parts) == CUT_ROWS &&
-		    peer->routes[l] == ROUTE_DIRECT && n->routes[l] != ROUTE_DIRECT)
-			take_route(n, l, ROUTE_DIRECT);
+		    peer->wgrad_layouts[l] == WGRAD_DIRECT && n->wgrad_layouts[l] != WGRAD_DIRECT)
+			set_layout(n, l, WGRAD_DIRECT);
 }
 
-void routes_agree(struct network *n, struct world *world)
+void wgrad_layouts_agree(struct network *n, struct world *world)
 {
-	struct chosen mine = { .first = n->share.first, .row = n->share.row },
-		      all[SETUP_MAX_RANKS];
+	struct chosen mine = { .first = n->share.first, .row = n->share.row }, all[SETUP_MAX_RANKS];
 
-	/* All ranks have as many parts. */
+	/* `parts` is equal on all ranks. */
 	if (n->share.parts == 1)
 		return;
-	memcpy(mine.routes, n->routes, sizeof(mine.routes));
+	memcpy(mine.wgrad_layouts, n->wgrad_layouts, sizeof(mine.wgrad_layouts));
 	world_gather(world, &mine, all, sizeof(mine));
 	for (int rank = 0; rank < world->size; rank++)
 		if (all[rank].first == mine.first && all[rank].row == mine.row)
