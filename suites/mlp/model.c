@@ -5,19 +5,20 @@ static uint64_t aligned(uint64_t elements)
 	return (elements + MODEL_ALIGN - 1) / MODEL_ALIGN * MODEL_ALIGN;
 }
 
-enum cut setup_cut(const struct setup *setup, size_t layer, int parts)
+enum layer_split setup_layer_split(const struct setup *setup, size_t layer, int parts)
 {
 	if (parts == 1 || layer / 2 * 2 + 1 >= setup->layers)
-		return CUT_NONE;
-	return layer % 2 ? CUT_ROWS : CUT_COLUMNS;
+		return SPLIT_NONE;
+	return layer % 2 ? ROW_PARALLEL : COLUMN_PARALLEL;
 }
 
 uint64_t share_width(const struct setup *setup, const struct share *share, size_t l)
 {
-	/* The output of a layer that is cut by columns is the input of one that is cut by rows. */
-	bool cut = l < setup->layers && setup_cut(setup, l, share->parts) == CUT_ROWS;
+	/* The output of a column-parallel layer is the input of a row-parallel one. */
+	bool divided =
+		l < setup->layers && setup_layer_split(setup, l, share->parts) == ROW_PARALLEL;
 
-	return setup->widths[l] / (uint64_t)(cut ? share->parts : 1);
+	return setup->widths[l] / (uint64_t)(divided ? share->parts : 1);
 }
 
 void model_init_share(struct model *model, const struct setup *setup, const struct share *share)
@@ -27,11 +28,11 @@ void model_init_share(struct model *model, const struct setup *setup, const stru
 	*model = (struct model){ .layers = setup->layers };
 	for (size_t l = share->last; l-- > share->first;) {
 		struct model_layer *layer = &model->layer[l];
-		enum cut cut = setup_cut(setup, l, share->parts);
+		enum layer_split split = setup_layer_split(setup, l, share->parts);
 		uint64_t parts = (uint64_t)share->parts;
 
-		layer->in = setup->widths[l] / (cut == CUT_ROWS ? parts : 1);
-		layer->out = setup->widths[l + 1] / (cut == CUT_COLUMNS ? parts : 1);
+		layer->in = setup->widths[l] / (split == ROW_PARALLEL ? parts : 1);
+		layer->out = setup->widths[l + 1] / (split == COLUMN_PARALLEL ? parts : 1);
 		layer->weight = model->elements;
 		layer->bias = layer->weight + aligned(layer->in * layer->out);
 		layer->end = layer->bias + aligned(layer->out);

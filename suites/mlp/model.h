@@ -17,7 +17,7 @@
 
 struct model_layer {
 	uint64_t in, out;
-	uint64_t weight, bias, end; /* in the flat order: first elements, and behind the last one */
+	uint64_t weight, bias, end; /* in the flat order: first elements, one past the end */
 };
 
 struct model {
@@ -27,11 +27,11 @@ struct model {
 	uint64_t elements;   /* with them */
 };
 
-/* The part of one training step that one rank computes. */
+/* The partition of one training step that one rank computes. */
 struct share {
 	size_t first, last; /* layers [first, last) */
 	uint64_t row, rows; /* of the global batch */
-	/* This is part `part` of `parts` of every layer that setup_cut() says is cut; 0 of 1: whole. */
+	/* Tensor parallelism: rank `part` of `parts` in every layer that setup_layer_split() divides; 0 of 1: whole. */
 	int part, parts;
 	/* Rows of activations kept at a time; of the first layer's input when it is received. */
 	uint64_t kept, kept_input;
@@ -39,14 +39,14 @@ struct share {
 	bool no_loss;       /* another rank computes it for these rows */
 };
 
-/* How `parts` ranks share the width of a layer (tensor parallelism). */
-enum cut {
-	CUT_NONE,    /* all of it on every rank */
-	CUT_COLUMNS, /* W by its rows: each rank computes some of the outputs */
-	CUT_ROWS     /* W by its columns: each rank computes a summand of every output */
+/* How tensor-parallel ranks divide a layer Y = X W^T, W in out x in. */
+enum layer_split {
+	SPLIT_NONE,      /* replicated: every rank computes all of it */
+	COLUMN_PARALLEL, /* each rank has some outputs (rows of W) */
+	ROW_PARALLEL     /* each rank has some inputs and computes partial sums of all outputs */
 };
-/* Pairs of layers are cut by columns, then by rows; a layer without partner stays whole. */
-enum cut setup_cut(const struct setup *setup, size_t layer, int parts);
+/* Layers in pairs: column-parallel, then row-parallel; a layer without partner stays whole. */
+enum layer_split setup_layer_split(const struct setup *setup, size_t layer, int parts);
 
 /* Every layer's range is a multiple of MODEL_ALIGN * setup->shards elements. */
 void model_init(struct model *model, const struct setup *setup);

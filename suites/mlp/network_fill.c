@@ -23,18 +23,18 @@ static enum fill_kind fill_kind_of(enum precision precision)
 }
 
 /*
- * `count` elements of a layer's weights from its local element `begin` on. A layer that is cut by
- * rows has pieces of the whole layer's rows; otherwise its elements are neighbours there.
+ * `count` elements of a layer's weights from its local element `begin` on. A row-parallel
+ * layer has pieces of the whole layer's rows; otherwise its elements are neighbours there.
  */
 static enum status fill_weights(struct network *n, struct stream *stream, size_t l, uint64_t begin,
 				uint64_t count, struct fill_arguments fill, struct error *err)
 {
 	uint64_t in = n->setup->widths[l], columns = n->local.layer[l].in,
 		 part = (uint64_t)n->share.part;
-	bool by_rows = setup_cut(n->setup, l, n->share.parts) == CUT_ROWS;
+	bool by_rows = setup_layer_split(n->setup, l, n->share.parts) == ROW_PARALLEL;
 	uint64_t most = by_rows ? columns : count;
 
-	if (setup_cut(n->setup, l, n->share.parts) == CUT_COLUMNS)
+	if (setup_layer_split(n->setup, l, n->share.parts) == COLUMN_PARALLEL)
 		begin += part * n->local.layer[l].out * in;
 	while (count > 0) {
 		uint64_t column = by_rows ? begin % columns : 0;
@@ -66,7 +66,7 @@ static enum status fill_tensor(struct network *n, struct stream *stream, enum se
 
 	if (tensor == TENSOR_WEIGHTS)
 		return fill_weights(n, stream, l, begin, count, fill, err);
-	if (setup_cut(n->setup, l, n->share.parts) == CUT_COLUMNS)
+	if (setup_layer_split(n->setup, l, n->share.parts) == COLUMN_PARALLEL)
 		fill.first += (uint64_t)n->share.part * n->local.layer[l].out;
 	return backend_launch(stream, "fill", &fill, err);
 }

@@ -38,7 +38,7 @@ static enum fusion given_fusion(const struct network *n, size_t layer)
 	if (n->setup->fusion != FUSION_AUTO)
 		return n->setup->fusion;
 	/* Every rank computes this layer, and all must get the same bits. */
-	if (n->share.parts > 1 && setup_cut(n->setup, layer, n->share.parts) == CUT_NONE)
+	if (n->share.parts > 1 && setup_layer_split(n->setup, layer, n->share.parts) == SPLIT_NONE)
 		return FUSION_OFF;
 	/* The CPU adds them to what is in its cache, at no time: and a result repeats. */
 	if (n->device->info.capabilities & DEVICE_SHARES_HOST_MEMORY)

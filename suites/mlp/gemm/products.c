@@ -96,7 +96,7 @@ static struct product *settle(struct network *n, struct stream *stream, const st
 /* Every rank computes this layer, and all must get the same bits: no choice of their own. */
 static bool is_replicated(const struct network *n, size_t l)
 {
-	return n->share.parts > 1 && setup_cut(n->setup, l, n->share.parts) == CUT_NONE;
+	return n->share.parts > 1 && setup_layer_split(n->setup, l, n->share.parts) == SPLIT_NONE;
 }
 
 static enum status multiply(struct network *n, struct stream *stream, size_t l, struct gemm *gemm,

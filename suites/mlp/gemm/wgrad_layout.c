@@ -74,7 +74,7 @@ static enum wgrad_layout fixed_layout(const struct network *n, size_t layer)
 	if (n->setup->weight_gradient != WGRAD_AUTO)
 		return n->setup->weight_gradient;
 	/* Every rank computes this layer, and all must get the same bits. */
-	if (n->share.parts > 1 && setup_cut(n->setup, layer, n->share.parts) == CUT_NONE)
+	if (n->share.parts > 1 && setup_layer_split(n->setup, layer, n->share.parts) == SPLIT_NONE)
 		return WGRAD_DIRECT;
 	/* The CPU's BLAS copies its operands in any case. */
 	if (n->device->info.capabilities & DEVICE_SHARES_HOST_MEMORY)
@@ -132,7 +132,7 @@ struct chosen {
 static void follow(struct network *n, const struct chosen *peer)
 {
 	for (size_t l = n->share.first; l < n->share.last; l++)
-		if (setup_cut(n->setup, l, n->share.parts) == CUT_ROWS &&
+		if (setup_layer_split(n->setup, l, n->share.parts) == ROW_PARALLEL &&
 		    peer->wgrad_layouts[l] == WGRAD_DIRECT && n->wgrad_layouts[l] != WGRAD_DIRECT)
 			set_layout(n, l, WGRAD_DIRECT);
 }

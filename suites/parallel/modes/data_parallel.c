@@ -115,7 +115,7 @@ static size_t cut(const struct setup *setup, const struct model *model, struct b
 size_t buckets_cut(const struct setup *setup, const struct model *model, struct bucket *buckets,
 		   size_t count)
 {
-	struct bucket made[BUCKETS_CUT_MOST];
+	struct bucket made[BUCKETS_SPLIT_MAX];
 	size_t n = 0;
 
 	for (size_t i = 0; i < count; i++) {

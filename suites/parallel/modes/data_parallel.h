@@ -32,13 +32,13 @@ size_t buckets_make(const struct setup *setup, const struct model *model, struct
 
 /* Of each end. */
 #define BUCKET_PIECES 4
-#define BUCKETS_CUT_MOST (SETUP_MAX_LAYERS + 2 * (BUCKET_PIECES - 1))
+#define BUCKETS_SPLIT_MAX (SETUP_MAX_LAYERS + 2 * (BUCKET_PIECES - 1))
 
 /*
  * Cuts the first and the last of `count` buckets, in place: communication begins with a piece of the first, and when
  * the last arrives only a piece is left to update. The weights of the layer that completes such a bucket are cut by
  * their rows, into at most BUCKET_PIECES pieces of at least bucket_bytes, less what aligns them; what the bucket has
- * of other layers belongs to the first piece, the biases to the last. `buckets` has room for BUCKETS_CUT_MOST.
+ * of other layers belongs to the first piece, the biases to the last. `buckets` has room for BUCKETS_SPLIT_MAX.
  * Returns their number.
  */
 size_t buckets_cut(const struct setup *setup, const struct model *model, struct bucket *buckets,

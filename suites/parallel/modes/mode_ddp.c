@@ -14,10 +14,10 @@
 #include "suites/parallel/trainer/timeline.h"
 
 struct ddp {
-	struct bucket buckets[BUCKETS_CUT_MOST];
+	struct bucket buckets[BUCKETS_SPLIT_MAX];
 	size_t count;
 	struct event *ready;
-	struct event *reduced[BUCKETS_CUT_MOST]; /* of each bucket */
+	struct event *reduced[BUCKETS_SPLIT_MAX]; /* of each bucket */
 	unsigned blocks; /* of the optimizer beside reductions: see kernels/training/training.h */
 };
 

@@ -57,11 +57,11 @@ static double wire_bytes_of(const struct setup *setup, int rank)
 	if (share.last < setup->layers)
 		columns += (double)share_width(setup, &share, share.last);
 	for (size_t l = share.first; l < share.last; l++) {
-		enum cut cut = setup_cut(setup, l, share.parts);
+		enum layer_split split = setup_layer_split(setup, l, share.parts);
 
-		if (cut == CUT_ROWS)
+		if (split == ROW_PARALLEL)
 			sums += (double)setup->widths[l + 1];
-		else if (cut == CUT_COLUMNS && l > 0)
+		else if (split == COLUMN_PARALLEL && l > 0)
 			sums += (double)setup->widths[l];
 	}
 	return bytes * ((double)share.rows * (columns + 2 * (t - 1) / t * sums) +

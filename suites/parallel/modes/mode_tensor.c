@@ -1,6 +1,6 @@
 /*
  * Tensor parallel: every rank has a part of the width of every pair of layers. The first layer of a
- * pair is cut by its outputs, so its inputs are whole and its outputs a part; the second by its
+ * pair is column-parallel, so its inputs are whole and its outputs a part; the second by its
  * inputs, so that it makes a summand of every output, and the ranks add these up. Going back the
  * same holds the other way round. A last layer without partner is computed by every rank.
  *

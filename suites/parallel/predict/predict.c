@@ -108,7 +108,7 @@ static double predict_ddp(const struct work *w)
 {
 	double rows =
 		(double)w->setup->batch / w->setup->ranks / (double)setup_accumulate(w->setup);
-	struct bucket buckets[BUCKETS_CUT_MOST];
+	struct bucket buckets[BUCKETS_SPLIT_MAX];
 	struct reductions r;
 	size_t count = buckets_make(w->setup, &w->model, buckets);
 

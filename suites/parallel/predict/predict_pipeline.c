@@ -15,9 +15,9 @@ struct finish {
 static double sums_of(const struct work *w, const struct share *share, size_t l, double rows,
 		      bool forward)
 {
-	enum cut cut = setup_cut(w->setup, l, share->parts);
+	enum layer_split split = setup_layer_split(w->setup, l, share->parts);
 	double columns = (double)(forward ? w->setup->widths[l + 1] : w->setup->widths[l]);
-	bool sums = forward ? cut == CUT_ROWS : cut == CUT_COLUMNS && l > 0;
+	bool sums = forward ? split == ROW_PARALLEL : split == COLUMN_PARALLEL && l > 0;
 
 	return sums ? work_collective(w, "all_reduce", share->parts, rows * columns) : 0;
 }

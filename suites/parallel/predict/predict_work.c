@@ -26,7 +26,8 @@ double work_forward(const struct work *w, size_t l, double rows)
 	double product = curves_product(w->curves, "tn", out, rows, (double)layer->in);
 
 	/* Bias and ReLU are the product's own, unless its result is a summand. */
-	if (w->setup->fusion != FUSION_OFF && setup_cut(w->setup, l, w->share.parts) != CUT_ROWS)
+	if (w->setup->fusion != FUSION_OFF &&
+	    setup_layer_split(w->setup, l, w->share.parts) != ROW_PARALLEL)
 		return product;
 	return product + work_activation(w, l, rows);
 }

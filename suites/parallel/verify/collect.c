@@ -131,28 +131,28 @@ static enum status collect_activations(struct collection *c, const struct source
 	return STATUS_OK;
 }
 
-/* One layer of a part of a cut model. */
+/* One layer of a tensor-parallel rank. */
 static enum status collect_part(struct collection *c, const struct source *s, size_t l,
 				struct error *err)
 {
 	const struct network *n = &c->trainer->network;
 	const struct model_layer *mine = &s->local.layer[l], *all = &n->model.layer[l];
-	enum cut cut = setup_cut(n->setup, l, s->share.parts);
+	enum layer_split split = setup_layer_split(n->setup, l, s->share.parts);
 	uint64_t part = (uint64_t)s->share.part, weight = all->weight, bias = all->bias;
 	const void *gradients = n->gradients;
 
-	if (cut == CUT_NONE && part > 0)
+	if (split == SPLIT_NONE && part > 0)
 		return STATUS_OK;
-	if (cut == CUT_ROWS)
+	if (split == ROW_PARALLEL)
 		weight += part * mine->in;
-	if (cut == CUT_COLUMNS) {
+	if (split == COLUMN_PARALLEL) {
 		weight += part * mine->out * mine->in;
 		bias += part * mine->out;
 	}
 	if (collect_rows(c, s->rank, network_element(n, (void *)gradients, mine->weight),
 			 c->gradients, weight, mine->out, mine->in, all->in, err) != STATUS_OK)
 		return err->status;
-	if (cut == CUT_ROWS && part > 0)
+	if (split == ROW_PARALLEL && part > 0)
 		return STATUS_OK;
 	return collect_run(c, s->rank, network_element(n, (void *)gradients, mine->bias),
 			   c->gradients, bias, mine->out, err);

@@ -116,7 +116,7 @@ static enum status fetch_mask(struct trainer *t, const void *activations, uint64
 	return err->status;
 }
 
-/* The reference cuts what the run has cut: whether that was right, nothing else says. */
+/* The reference uses the ReLU masks of the run, so wrong masks are found only here. */
 static enum status judge_masks(const struct reference *reference, const struct tolerance *tolerance,
 			       struct check *check, struct error *err)
 {
@@ -284,7 +284,7 @@ enum status verify_against_single(struct trainer *t, struct trainer *single, str
 /* Of this rank's parameters and gradients; 0 of what it does not share with the others. */
 struct sums {
 	uint64_t parameters, gradients;
-	/* What every part of a cut layer has: biases behind a sum, layers that are whole. */
+	/* Replicated tensors of tensor-parallel ranks: biases of row-parallel layers, and whole layers. */
 	uint64_t shared_parameters, shared_gradients;
 };
 
@@ -300,7 +300,7 @@ static enum status checksum_own(struct trainer *t, uint64_t *sum, struct error *
 			     (masters ? h->master : h->weights) * bytes, sum, err);
 }
 
-/* Biases and whole layers that every part of a cut model has. */
+/* Checksums of biases and whole layers that are replicated on tensor-parallel ranks. */
 static enum status checksum_shared(struct trainer *t, const void *array, uint64_t *sum,
 				   struct error *err)
 {
@@ -309,10 +309,10 @@ static enum status checksum_shared(struct trainer *t, const void *array, uint64_
 
 	for (size_t l = n->share.first; l < n->share.last; l++) {
 		const struct model_layer *layer = &n->local.layer[l];
-		enum cut cut = setup_cut(t->setup, l, n->share.parts);
-		uint64_t first = cut == CUT_NONE ? layer->weight : layer->bias, tensor;
+		enum layer_split split = setup_layer_split(t->setup, l, n->share.parts);
+		uint64_t first = split == SPLIT_NONE ? layer->weight : layer->bias, tensor;
 
-		if (cut == CUT_COLUMNS)
+		if (split == COLUMN_PARALLEL)
 			continue;
 		if (team_checksum(t->team, (const char *)array + first * bytes,
 				  (layer->bias + layer->out - first) * bytes, &tensor,

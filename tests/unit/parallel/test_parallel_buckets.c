@@ -64,7 +64,7 @@ static void expect_pieces(const struct setup *s, size_t made, const struct bucke
 static void pieces_are_all_of_a_bucket(void **state)
 {
 	static const uint64_t sizes[] = { 0, 1, 900, 5000, 14000, 20000, 41000, 1 << 30 };
-	struct bucket whole[SETUP_MAX_LAYERS], pieces[BUCKETS_CUT_MOST];
+	struct bucket whole[SETUP_MAX_LAYERS], pieces[BUCKETS_SPLIT_MAX];
 	size_t count, made;
 
 	(void)state;
@@ -82,7 +82,7 @@ static void pieces_are_all_of_a_bucket(void **state)
 
 static void only_large_ends_are_cut(void **state)
 {
-	struct bucket whole[SETUP_MAX_LAYERS], pieces[BUCKETS_CUT_MOST];
+	struct bucket whole[SETUP_MAX_LAYERS], pieces[BUCKETS_SPLIT_MAX];
 	struct setup s = wide(2, PRECISION_FP32, 1);
 	size_t count, made, most = 2 * (BUCKET_PIECES - 1);
 
@@ -102,7 +102,7 @@ static void only_large_ends_are_cut(void **state)
 	for (size_t l = 0; l <= s.layers; l++)
 		s.widths[l] = 512;
 	made = cut_buckets(&s, whole, &count, pieces);
-	assert_int_equal(made, BUCKETS_CUT_MOST);
+	assert_int_equal(made, BUCKETS_SPLIT_MAX);
 }
 
 static void pieces_change_nothing(void **state)
@@ -158,7 +158,7 @@ static enum status expect_order(const struct case_result *c, int ranks, size_t p
 
 static enum status expect_timeline(struct trainer *t, struct error *err)
 {
-	struct bucket whole[SETUP_MAX_LAYERS], pieces[BUCKETS_CUT_MOST];
+	struct bucket whole[SETUP_MAX_LAYERS], pieces[BUCKETS_SPLIT_MAX];
 	struct timeline_totals totals = { 0 };
 	struct case_result result;
 	struct run run = { .result = &result };

@@ -26,7 +26,8 @@ static enum status multiply(struct stream *stream, const struct gemm *gemm, stru
 static bool settled_as_expected(const struct network *n, const struct fusion_case *c)
 {
 	for (size_t l = n->share.first; l < n->share.last; l++) {
-		bool summand = n->share.parts > 1 && setup_cut(n->setup, l, n->share.parts) != CUT_COLUMNS;
+		bool summand = n->share.parts > 1 &&
+			       setup_layer_split(n->setup, l, n->share.parts) != COLUMN_PARALLEL;
 
 		if (summand) /* its bias comes behind the sum, or every rank computes it and none may choose */
 			continue;

@@ -12,7 +12,7 @@ static enum status expect_layouts(const struct network *n, const struct layouts_
 				  struct error *err)
 {
 	for (size_t l = n->share.first; l < n->share.last; l++) {
-		bool summed = setup_cut(n->setup, l, n->share.parts) == CUT_ROWS;
+		bool summed = setup_layer_split(n->setup, l, n->share.parts) == ROW_PARALLEL;
 		bool direct = rank == c->odd || (summed && c->followers >> rank & 1);
 
 		if (n->wgrad_layouts[l] != (direct ? WGRAD_DIRECT : WGRAD_TRANSPOSED))

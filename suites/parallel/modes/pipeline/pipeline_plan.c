@@ -40,7 +40,7 @@ static const char *parts_refusal(const struct setup *setup)
 
 	if (grid.data * grid.tensor * grid.pipeline != setup->ranks)
 		return "the product of data x tensor x pipeline is not the number of devices";
-	/* Nothing but pairs of layers is cut: every part would compute all of the model. */
+	/* Only pairs of layers are divided: without one, every rank would compute the whole model. */
 	if (grid.tensor > 1 && setup->layers < 2)
 		return "the tensor part of the grid cuts pairs of layers, and the model has one layer";
 	for (size_t l = 1; l < setup->layers; l += 2)

@@ -8,9 +8,9 @@ static struct stream *compute_stream(const struct trainer *t)
 	return t->team->streams[STREAM_COMPUTE];
 }
 
-static enum cut cut_of(const struct trainer *t, size_t l)
+static enum layer_split split_of(const struct trainer *t, size_t l)
 {
-	return setup_cut(t->setup, l, t->network.share.parts);
+	return setup_layer_split(t->setup, l, t->network.share.parts);
 }
 
 /* Adds up the parts' summands of rows x columns in place. All that follows needs the sum. */
@@ -33,7 +33,7 @@ static enum status forward_layer(struct trainer *t, size_t l, uint64_t row, uint
 	struct network *n = &t->network;
 	bool computes = parts & STEP_COMPUTE;
 
-	if (cut_of(t, l) != CUT_ROWS)
+	if (split_of(t, l) != ROW_PARALLEL)
 		return computes ? network_forward(n, stream, l, row, rows, err) : STATUS_OK;
 	if (computes && network_product(n, stream, l, row, rows, err) != STATUS_OK)
 		return err->status;
@@ -79,7 +79,7 @@ static enum status input_gradient(struct trainer *t, const struct micro *m, size
 		return STATUS_OK;
 	if (computes && network_input_gradient(n, stream, l, m->rows, dy, dx, err) != STATUS_OK)
 		return err->status;
-	return cut_of(t, l) == CUT_COLUMNS
+	return split_of(t, l) == COLUMN_PARALLEL
 		       ? add_parts(t, dx, m->rows, n->local.layer[l].in, m->parts, err)
 		       : STATUS_OK;
 }
