@@ -382,11 +382,12 @@ static enum status parallel_run(struct run *run, struct error *err)
 	return measure_setup(run, &setup, &options, err);
 }
 
-/* What is computed again is work of the device, not of the model. */
+/* Recomputation is work of the device, not of the model. */
 static void record_utilisation(struct run *run, const struct setup *setup, double share)
 {
 	run_value(run, "parallel.mfu", share);
-	run_value(run, "parallel.hfu", share * (1 + segments_again_flops(setup) / setup_flops(setup)));
+	run_value(run, "parallel.hfu",
+		  share * (1 + segments_recompute_flops(setup) / setup_flops(setup)));
 }
 
 static void derive_critical(struct run *run, const struct setup *setup, struct curves *curves)

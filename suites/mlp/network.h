@@ -172,7 +172,7 @@ enum status network_input_gradient(struct network *network, struct stream *strea
 enum status network_output_pass(struct network *network, struct stream *stream, size_t layer,
 				uint64_t rows, void *dy, const void *y, uint64_t row,
 				bool accumulate, struct error *err);
-/* What comes before the products: activations computed again, and the gradient of the output. */
+/* The part of backward before the GEMMs: recomputed activations and the output gradient. */
 enum status network_backward_begin(struct network *network, struct stream *stream, size_t layer,
 				   uint64_t row, uint64_t rows, void *dy, bool accumulate,
 				   struct error *err);

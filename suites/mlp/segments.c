@@ -11,11 +11,12 @@ void segments_make(struct segments *s, const struct setup *setup, const struct s
 
 	*s = (struct segments){ .count = (setup->segments * layers + setup->layers - 1) /
 					 setup->layers,
-				.again_last = share->kept > step_rows };
+				.recompute_last = share->kept > step_rows };
 	if (s->count > layers)
 		s->count = layers;
 	/* A pipeline stage groups its layers by segments even if none is recomputed: backward_schedule.h. */
-	if (!setup->mode->microbatched && (s->count == layers || (s->count == 1 && !s->again_last)))
+	if (!setup->mode->microbatched &&
+	    (s->count == layers || (s->count == 1 && !s->recompute_last)))
 		s->count = 0;
 	if (s->count > 0)
 		stages_balance_layers(setup, share->first, share->last, s->count, s->bounds);
@@ -53,17 +54,17 @@ uint64_t segments_width(const struct segments *s, const struct setup *setup,
 	return widest;
 }
 
-size_t segments_again(const struct segments *s, size_t layer)
+size_t segments_recompute_from(const struct segments *s, size_t layer)
 {
 	size_t segment = segments_index(s, layer);
 
 	if (s->count == 0 || s->bounds[segment + 1] != layer + 1 ||
-	    (segment + 1 == s->count && !s->again_last))
+	    (segment + 1 == s->count && !s->recompute_last))
 		return layer;
 	return s->bounds[segment];
 }
 
-double segments_again_flops(const struct setup *setup)
+double segments_recompute_flops(const struct setup *setup)
 {
 	double flops = 0;
 
@@ -78,9 +79,9 @@ double segments_again_flops(const struct setup *setup)
 		model_init_share(&local, setup, &share);
 		segments_make(&s, setup, &share, step_rows);
 		for (size_t l = share.first; l < share.last; l++)
-			for (size_t again = segments_again(&s, l); again < l; again++)
-				flops += 2 * (double)share.rows * (double)local.layer[again].in *
-					 (double)local.layer[again].out;
+			for (size_t r = segments_recompute_from(&s, l); r < l; r++)
+				flops += 2 * (double)share.rows * (double)local.layer[r].in *
+					 (double)local.layer[r].out;
 	}
 	return flops;
 }

@@ -1,8 +1,7 @@
 /*
- * Activation recomputation: the layers are cut into segments of about equal work. Only the
- * activations between segments are kept; those inside are computed again when backward comes to
- * their segment, in memory that all segments share. The last segment's are usually still there, and no
- * segment computes its own output again.
+ * Activation recomputation (checkpointing): the layers are divided into segments of about equal work. Only the
+ * activations between segments are kept; those inside are recomputed when backward reaches their segment, in buffers
+ * that all segments share. The last segment usually needs no recomputation, and no segment recomputes its own output.
  */
 #ifndef GPUPROOF_SUITES_MLP_SEGMENTS_H
 #define GPUPROOF_SUITES_MLP_SEGMENTS_H
@@ -10,38 +9,37 @@
 #include "suites/mlp/model.h"
 
 struct segments {
-	size_t count; /* 0: everything is kept */
-	bool again_last;
+	size_t count; /* 0: all activations are kept */
+	bool recompute_last;
 	size_t bounds[SETUP_MAX_LAYERS + 1];
 };
 
 /*
- * Of the share's layers, as many as setup->segments says of the whole model, one layer each at most. Without a pipeline
- * none where nothing would be computed again: a layer by itself keeps its input in any case, and all layers at once are
- * still there when backward begins. `step_rows`: where
- * more rows are kept than that, others' forwards come between the forward of some rows and their backward, and nothing
- * inside a segment is still there: the last one is computed again as well.
+ * Divides the share's layers, in proportion to setup->segments for the whole model, into segments of at least one
+ * layer. Without a pipeline count = 0 if nothing would be recomputed: a single layer keeps its input in any case, and
+ * if all layers are one segment their activations still exist when backward begins. If more rows are kept than
+ * `step_rows`, forwards of other rows come between the forward and the backward of some rows and overwrite the shared
+ * buffers: the last segment is recomputed as well.
  */
 void segments_make(struct segments *segments, const struct setup *setup, const struct share *share,
 		   uint64_t step_rows);
 
-/* The segment that has `layer`, counted from 0, and the first layer of it. There are segments. */
+/* Index of the segment with `layer`, from 0, and its first layer. Requires count > 0. */
 size_t segments_index(const struct segments *segments, size_t layer);
 size_t segments_first(const struct segments *segments, size_t layer);
 
-/* 0: activations[l] are kept; else which of its segment's shared buffers they are in, from 1 on. */
+/* Index of the shared buffer of activations[l], from 1; 0: they are kept. */
 size_t segments_buffer(const struct segments *segments, size_t l);
-/* The widest activations of shared buffer `buffer`, 0 behind the last. */
+/* Columns of the widest activations in shared buffer `buffer`; 0 past the last. */
 uint64_t segments_width(const struct segments *segments, const struct setup *setup,
 			const struct share *share, size_t buffer);
 
 /*
- * The first layer that must be computed again, up to `layer` - 1, before backward computes `layer`;
- * `layer` itself when there is none.
+ * Layers [result, layer) must be recomputed before the backward of `layer`; none if the result is `layer`.
  */
-size_t segments_again(const struct segments *segments, size_t layer);
+size_t segments_recompute_from(const struct segments *segments, size_t layer);
 
-/* Floating-point operations of one step, of all ranks together, that are done again. */
-double segments_again_flops(const struct setup *setup);
+/* Floating-point operations that one step recomputes, over all ranks. */
+double segments_recompute_flops(const struct setup *setup);
 
 #endif

@@ -49,7 +49,7 @@ struct setup {
 	bool weak; /* scaling: the batch grows with the ranks, and one device's is a part of it */
 	uint64_t microbatches;                 /* 1 unless the mode cuts the batch */
 	uint64_t accumulate; /* parts of a rank's rows, computed in turn into the same gradients */
-	uint64_t segments; /* of layers whose activations are computed again; 0: all are kept */
+	uint64_t segments;   /* of layers whose activations are recomputed; 0: all are kept */
 	uint64_t bucket_bytes;                 /* of gradients per all-reduce */
 	uint64_t shards; /* equal parts that every layer can be cut into; 0: no need */
 	uint64_t chunks; /* tensor: parts of the batch, one computed while another is summed up */

@@ -315,21 +315,24 @@ static void note_choices(struct session *s)
 	text_release(&products);
 }
 
-/* What computing again is worth: not always something, since outputs that are kept find room among the gradients. */
+/* Memory saved by recomputation: possibly none, because kept outputs may alias gradients. */
 static void note_segments(struct session *s)
 {
 	const struct setup *setup = s->outcome.setup;
 	struct setup plain = *setup;
-	char again[32], kept[32];
+	char recomputing[32], kept[32];
 
 	if (setup->segments == 0)
 		return;
 	plain.segments = 0;
-	if (segments_again_flops(setup) == 0)
+	if (segments_recompute_flops(setup) == 0)
 		run_note(s->run, "Nothing is computed again: these segments have nothing inside.");
 	else
-		run_note(s->run, "Computing again, a device needs at most %s by plan; keeping everything, %s.",
-			 units_format((double)footprint(setup), "B", again, sizeof(again)),
+		run_note(s->run,
+			 "Computing again, a device needs at most %s by plan; keeping everything, "
+			 "%s.",
+			 units_format((double)footprint(setup), "B", recomputing,
+				      sizeof(recomputing)),
 			 units_format((double)footprint(&plain), "B", kept, sizeof(kept)));
 }
 

@@ -84,7 +84,7 @@ static enum status read_loss_scale(struct setup *setup, const struct section *se
 	return STATUS_OK;
 }
 
-/* How many segments of layers; 0: nothing is computed again. */
+/* Number of segments of layers; 0: no recomputation. */
 static enum status read_recompute(struct setup *setup, const struct section *section,
 				  struct error *err)
 {

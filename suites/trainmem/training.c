@@ -110,7 +110,7 @@ static enum status forward(struct training *t, uint64_t row, bool keep, struct e
 }
 
 /* The outputs inside the segment that ends with layer l, from what its first layer reads. */
-static enum status compute_again(struct training *t, size_t l, uint64_t row, struct error *err)
+static enum status recompute(struct training *t, size_t l, uint64_t row, struct error *err)
 {
 	size_t from = l;
 
@@ -176,7 +176,7 @@ static enum status backward(struct training *t, uint64_t row, struct error *err)
 	struct gradient g = { t->network.activations[last], last, MEMORY_ACTIVATIONS };
 
 	for (size_t l = last; l-- > 0;) {
-		if (compute_again(t, l, row, err) != STATUS_OK ||
+		if (recompute(t, l, row, err) != STATUS_OK ||
 		    (t->options.offload && offload_fetch(t, l, err) != STATUS_OK) ||
 		    backward_layer(t, l, row, &g, err) != STATUS_OK)
 			return err->status;

@@ -156,8 +156,8 @@ enum status network_backward_begin(struct network *n, struct stream *stream, siz
 				   uint64_t row, uint64_t rows, void *dy, bool accumulate,
 				   struct error *err)
 {
-	for (size_t again = segments_again(&n->segments, l); again < l; again++)
-		if (network_forward(n, stream, again, row, rows, err) != STATUS_OK)
+	for (size_t r = segments_recompute_from(&n->segments, l); r < l; r++)
+		if (network_forward(n, stream, r, row, rows, err) != STATUS_OK)
 			return err->status;
 	return network_output_gradient(n, stream, l, row, rows, dy, accumulate, err);
 }
@@ -321,7 +321,7 @@ enum status network_update(struct network *n, struct stream *stream, struct erro
 
 /*
  * Forward: a product and a kernel; backward: two products, a pass with a two-stage sum, and what is
- * computed again; the loss, the optimizer.
+ * recomputed; the loss, the optimizer.
  */
 unsigned network_commands(const struct network *n, uint64_t microbatches)
 {

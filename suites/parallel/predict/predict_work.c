@@ -66,20 +66,20 @@ static double outputs_bytes(const struct work *w, size_t l, double rows)
 	return rows * (double)w->model.layer[l].out * bytes_of(w->setup);
 }
 
-static double again(const struct work *w, size_t l, double rows)
+static double recompute_time(const struct work *w, size_t l, double rows)
 {
 	double seconds = 0;
 
-	for (size_t again = segments_again(&w->segments, l); again < l; again++)
-		seconds += work_forward(w, again, rows);
+	for (size_t r = segments_recompute_from(&w->segments, l); r < l; r++)
+		seconds += work_forward(w, r, rows);
 	return seconds;
 }
 
 /* One kernel reads them and the outputs and writes those that pass; another joins the parts of their sums. */
 double work_outputs_back(const struct work *w, size_t l, double rows)
 {
-	return again(w, l, rows) + curves_memory(w->curves, 3 * outputs_bytes(w, l, rows)) +
-	       short_kernel(w);
+	return recompute_time(w, l, rows) +
+	       curves_memory(w->curves, 3 * outputs_bytes(w, l, rows)) + short_kernel(w);
 }
 
 double work_inputs_back(const struct work *w, size_t l, double rows)

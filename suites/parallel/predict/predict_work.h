@@ -29,7 +29,7 @@ double work_activation(const struct work *work, size_t layer, double rows);
 double work_loss(const struct work *work, double rows);
 
 /*
- * Backward of one layer: what is computed again before it and the gradients of its outputs; the product that makes those
+ * Backward of one layer: recomputation before it and the gradients of its outputs; the product that makes those
  * of its inputs; that of its weights'. Together: work_backward().
  */
 double work_outputs_back(const struct work *work, size_t layer, double rows);

@@ -59,8 +59,8 @@ static void share_out(const struct setup *setup, int index, double seconds,
 	for (size_t l = share.first; l < share.last; l++) {
 		forward += (double)model.layer[l].in * (double)model.layer[l].out;
 		inputs += l > 0 ? (double)model.layer[l].in * (double)model.layer[l].out : 0;
-		for (size_t again = segments_again(&segments, l); again < l; again++)
-			inputs += (double)model.layer[again].in * (double)model.layer[again].out;
+		for (size_t r = segments_recompute_from(&segments, l); r < l; r++)
+			inputs += (double)model.layer[r].in * (double)model.layer[r].out;
 	}
 	all = 2 * forward + inputs;
 	seconds /= (double)setup->microbatches;

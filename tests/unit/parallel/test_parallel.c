@@ -512,13 +512,13 @@ static void segments_save_memory(void **state)
 }
 
 /* As much as the step that keeps everything, whose outputs find room among the gradients. */
-static enum status expect_nothing_again(struct trainer *t, struct error *err)
+static enum status expect_nothing_recomputed(struct trainer *t, struct error *err)
 {
 	struct setup plain = *t->setup;
 
 	plain.segments = 0;
 	if (t->network.segments.count == 0 && footprint(t->setup) == footprint(&plain) &&
-	    segments_again_flops(t->setup) == 0)
+	    segments_recompute_flops(t->setup) == 0)
 		return STATUS_OK;
 	return error_set(err, STATUS_MISMATCH, "%zu segments, %llu B instead of %llu", t->network.segments.count,
 			 (unsigned long long)footprint(t->setup), (unsigned long long)footprint(&plain));
@@ -534,7 +534,8 @@ static void segments_without_inside_cost_nothing(void **state)
 			struct setup setup = tiny(ranks > 1 ? "ddp" : "single", ranks, PRECISION_FP32);
 
 			setup.segments = segments[i];
-			assert_ranks(run_trainers(&setup, expect_nothing_again), ranks, STATUS_OK, "segments");
+			assert_ranks(run_trainers(&setup, expect_nothing_recomputed), ranks,
+				     STATUS_OK, "segments");
 		}
 }
 

@@ -88,8 +88,8 @@ enum status stage_input_gradients(struct trainer *t, const struct micro *m, size
 				  size_t last, struct error *err)
 {
 	for (size_t l = last; l-- > first;) {
-		for (size_t again = segments_again(&t->network.segments, l); again < l; again++)
-			if (forward_layer(t, again, m->row, m->rows, m->parts, err) != STATUS_OK)
+		for (size_t r = segments_recompute_from(&t->network.segments, l); r < l; r++)
+			if (forward_layer(t, r, m->row, m->rows, m->parts, err) != STATUS_OK)
 				return err->status;
 		if (input_gradient(t, m, l, err) != STATUS_OK)
 			return err->status;
