@@ -9,6 +9,7 @@
 #include "base/fold.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/usage.h"
 
 #define COMMAND(name) extern const struct command command_##name;
 #include "cli/commands.def"
@@ -38,20 +39,9 @@ int command_fail(const struct error *err)
 	}
 }
 
-static void print_forms(const char *usage, size_t length)
-{
-	struct text forms = TEXT_EMPTY, folded = TEXT_EMPTY;
-
-	text_addf(&forms, "usage: gpuproof %.*s\n", (int)length, usage);
-	fold(&folded, forms.data, HELP_WIDTH);
-	fprintf(stderr, "\n%s", folded.data);
-	text_release(&forms);
-	text_release(&folded);
-}
-
 int command_usage(const struct command *command, const char *format, ...)
 {
-	const char *forms;
+	struct text forms = TEXT_EMPTY, folded = TEXT_EMPTY;
 	va_list ap;
 
 	fprintf(stderr, "gpuproof %s: ", command->name);
@@ -59,11 +49,13 @@ int command_usage(const struct command *command, const char *format, ...)
 	vfprintf(stderr, format, ap);
 	va_end(ap);
 	/* The forms; what is explained below them would push the message off the screen. */
-	forms = strstr(command->usage, "\n\n");
-	print_forms(command->usage,
-		    forms ? (size_t)(forms - command->usage) : strlen(command->usage));
-	if (forms)
+	usage_forms(command, "usage: ", &forms);
+	fold(&folded, forms.data, HELP_WIDTH);
+	fprintf(stderr, "\n%s", folded.data);
+	if (command->about || command->options || command->notes)
 		fprintf(stderr, "gpuproof help %s explains it.\n", command->name);
+	text_release(&forms);
+	text_release(&folded);
 	return EXIT_USAGE;
 }
 

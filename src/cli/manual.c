@@ -7,6 +7,7 @@
 #include "base/fold.h"
 #include "cli/command.h"
 #include "cli/topics.h"
+#include "cli/usage.h"
 
 #define MANUAL_WIDTH 72 /* man indents by 7 */
 
@@ -61,32 +62,17 @@ static void add_heading(struct text *out, const char *request, const char *name)
 	text_add(out, "\"\n");
 }
 
-/* On a terminal the forms stand behind "usage: "; here each begins its line. */
-static void add_usage(struct text *out, const char *usage)
-{
-	static const char indented[] = "\n       gpuproof ";
-	struct text forms = TEXT_EMPTY;
-	const char *form;
-
-	text_add(&forms, "gpuproof ");
-	while ((form = strstr(usage, indented))) {
-		text_add_bytes(&forms, usage, (size_t)(form - usage));
-		text_add(&forms, "\ngpuproof ");
-		usage = form + strlen(indented);
-	}
-	text_add(&forms, usage);
-	add_folded(out, forms.data);
-	text_release(&forms);
-}
-
 static void add_command(struct text *out, const struct command *command)
 {
+	struct text usage = TEXT_EMPTY;
+
+	usage_forms(command, "", &usage);
+	usage_details(command, &usage);
 	add_heading(out, ".SS", command->name);
 	add_string(out, command->summary);
 	text_add(out, "\n.PP\n");
-	text_add(out, ".nf\n");
-	add_usage(out, command->usage);
-	text_add(out, ".fi\n");
+	add_verbatim(out, usage.data);
+	text_release(&usage);
 }
 
 static void add_topic(struct text *out, const struct embedded_file *topic)

@@ -4,20 +4,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
+#include "base/units.h"
 
 #define MOST_ROWS 32
-
-struct options options_begin(const struct command *command, const struct option_row *rows, int argc,
-			     char **argv)
-{
-	return (struct options){ .command = command,
-				 .rows = rows,
-				 .argc = argc,
-				 .at = 1,
-				 .argv = argv,
-				 .operands = xcalloc((size_t)argc + 1, sizeof(char *)) };
-}
 
 void options_end(struct options *options)
 {
@@ -29,10 +18,11 @@ static const struct option_row *unknown(struct options *o, const char *argument)
 {
 	const char *names[MOST_ROWS + 1], *near = NULL;
 	char *word = xstrndup(argument + 2, strcspn(argument + 2, "="));
+	const struct option_row *rows = o->command->options;
 	size_t n = 0;
 
-	for (; o->rows[n].name && n < MOST_ROWS; n++)
-		names[n] = o->rows[n].name;
+	for (; rows && rows[n].name && n < MOST_ROWS; n++)
+		names[n] = rows[n].name;
 	names[n] = NULL;
 	for (size_t i = 0; !near && i < n; i++)
 		near = *word && text_starts_with(names[i], word) ? names[i] : NULL;
@@ -53,14 +43,16 @@ static const struct option_row *found(struct options *o, const struct option_row
 				      const char *attached)
 {
 	o->value = attached;
-	if (row->takes_value == OPTION_TAKES_VALUE && !attached) {
+	if (row->type != OPTION_FLAG && !attached && row->fallback) {
+		o->value = row->fallback;
+	} else if (row->type != OPTION_FLAG && !attached) {
 		if (o->at >= o->argc) {
 			o->failed = true;
 			command_usage(o->command, "--%s needs a value", row->name);
 			return NULL;
 		}
 		o->value = o->argv[o->at++];
-	} else if (row->takes_value == OPTION_FLAG && attached) {
+	} else if (row->type == OPTION_FLAG && attached) {
 		o->failed = true;
 		command_usage(o->command, "--%s takes no value", row->name);
 		return NULL;
@@ -73,7 +65,7 @@ static const struct option_row *long_option(struct options *o, const char *argum
 	const char *name = argument + 2, *equals = strchr(name, '=');
 	size_t length = equals ? (size_t)(equals - name) : strlen(name);
 
-	for (const struct option_row *row = o->rows; row->name; row++)
+	for (const struct option_row *row = o->command->options; row && row->name; row++)
 		if (strlen(row->name) == length && strncmp(row->name, name, length) == 0)
 			return found(o, row, equals ? equals + 1 : NULL);
 	return unknown(o, argument);
@@ -85,10 +77,10 @@ static const struct option_row *short_option(struct options *o, const char *lett
 	const char *rest = letters[1] ? letters + 1 : NULL;
 
 	o->letters = NULL;
-	for (const struct option_row *row = o->rows; row->name; row++) {
+	for (const struct option_row *row = o->command->options; row && row->name; row++) {
 		if (!row->letter || row->letter != letters[0])
 			continue;
-		if (row->takes_value == OPTION_FLAG) {
+		if (row->type == OPTION_FLAG) {
 			o->letters = rest;
 			rest = NULL;
 		}
@@ -99,7 +91,8 @@ static const struct option_row *short_option(struct options *o, const char *lett
 	return NULL;
 }
 
-const struct option_row *options_next(struct options *o)
+/* The next option; NULL at the end and on an error. */
+static const struct option_row *next_option(struct options *o)
 {
 	if (o->letters && !o->failed)
 		return short_option(o, o->letters);
@@ -120,13 +113,76 @@ const struct option_row *options_next(struct options *o)
 	return NULL;
 }
 
-int options_take(struct options *o, option_fn *take, void *arguments)
+static enum status store_count(int64_t *count, const struct option_row *row, const char *value,
+			       struct error *err)
+{
+	if (units_parse_integer(value, count, err) == STATUS_OK && *count < 1)
+		error_set(err, STATUS_USAGE, "'%.40s' is not above 0", value);
+	return error_prefix(err, "--%s", row->name);
+}
+
+static enum status store_percent(double *ratio, const struct option_row *row, const char *value,
+				 struct error *err)
+{
+	if (units_parse_percent(value, ratio, err) == STATUS_OK && *ratio >= 1)
+		error_set(err, STATUS_USAGE, "'%.60s' is not below 100 %%", value);
+	return error_prefix(err, "--%s", row->name);
+}
+
+static enum status store_choice(int *choice, const struct option_row *row, const char *value,
+				struct error *err)
+{
+	struct text allowed = TEXT_EMPTY;
+
+	for (int i = 0; row->choices[i]; i++) {
+		if (strcmp(row->choices[i], value) == 0) {
+			*choice = i + 1;
+			text_release(&allowed);
+			return STATUS_OK;
+		}
+		text_addf(&allowed, "%s%s", i == 0 ? "" : row->choices[i + 1] ? ", " : " or ",
+			  row->choices[i]);
+	}
+	error_set(err, STATUS_USAGE, "--%s takes %s, not '%.60s'", row->name, allowed.data, value);
+	text_release(&allowed);
+	return err->status;
+}
+
+static enum status store(const struct option_row *row, void *variable, const char *value,
+			 struct error *err)
+{
+	switch (row->type) {
+	case OPTION_FLAG:
+		*(bool *)variable = true;
+		break;
+	case OPTION_TEXT:
+		*(const char **)variable = value;
+		break;
+	case OPTION_COUNT:
+		return store_count(variable, row, value, err);
+	case OPTION_PERCENT:
+		return store_percent(variable, row, value, err);
+	case OPTION_CHOICE:
+		return store_choice(variable, row, value, err);
+	case OPTION_CALL:
+		return row->take(variable, row->name, value, err);
+	}
+	return STATUS_OK;
+}
+
+int options_parse(struct options *o, const struct command *command, int argc, char **argv,
+		  void *arguments)
 {
 	struct error err = ERROR_NONE;
 	const struct option_row *row;
 
-	while (err.status == STATUS_OK && (row = options_next(o)))
-		take(arguments, row->name, o->value, &err);
+	*o = (struct options){ .command = command,
+			       .argc = argc,
+			       .at = 1,
+			       .argv = argv,
+			       .operands = xcalloc((size_t)argc + 1, sizeof(char *)) };
+	while (err.status == STATUS_OK && (row = next_option(o)))
+		store(row, (char *)arguments + row->at, o->value, &err);
 	if (o->failed)
 		return EXIT_USAGE;
 	return err.status == STATUS_OK ? EXIT_ACCEPTED : command_fail(&err);

@@ -1,51 +1,77 @@
 /*
- * Command-line options from a table. Long names must be written out (getopt_long() takes any unique prefix, so that a new option can
- * break a script); --name VALUE, --name=VALUE, -o VALUE, -oVALUE and -qoVALUE; "--" ends the options.
+ * Options of commands. One row in a command's table is everything there is to know about an option: it drives parsing,
+ * `help`, the manual page and the completions.
  *
- *	static const struct option_row rows[] = { { 'o', "output", true }, { 0, "quiet", false }, { 0 } };
- *	struct options o = options_begin(&command_run, rows, argc, argv);
- *	if ((code = options_take(&o, take_option, &arguments)) == EXIT_ACCEPTED)
+ *	struct check_arguments { const char *limits; bool strict; };
+ *	static const struct option_row rows[] = {
+ *		{ .name = "limits", .letter = 'l', .type = OPTION_TEXT, OPTION_AT(check_arguments, limits),
+ *		  .value = "FILE", .help = "an INI file with [limit NAME] sections" },
+ *		{ .name = "strict", OPTION_AT(check_arguments, strict), .help = "warnings are not accepted" },
+ *		{ 0 },
+ *	};
+ *	code = options_parse(&o, &command_check, argc, argv, &arguments);
+ *	if (code == EXIT_ACCEPTED)
  *		... o.operands[0 .. o.operand_count - 1] ...
  *	options_end(&o);
+ *
+ * Long names must be written out (getopt_long() takes any unique prefix, so that a new option can break a script);
+ * --name VALUE, --name=VALUE, -o VALUE, -oVALUE and -qoVALUE; "--" ends the options.
  */
 #ifndef GPUPROOF_CLI_OPTIONS_H
 #define GPUPROOF_CLI_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
+#include "base/text.h"
 #include "cli/command.h"
 
-/* Tables may say false and true. What may have a value gets it by --name=VALUE alone, and NULL without. */
-enum option_value { OPTION_FLAG = false, OPTION_TAKES_VALUE = true, OPTION_MAY_HAVE_VALUE };
+enum option_type {
+	OPTION_FLAG,    /* bool: true when given; takes no value */
+	OPTION_TEXT,    /* const char * */
+	OPTION_COUNT,   /* int64_t, above 0 */
+	OPTION_PERCENT, /* double: "0.5%" -> 0.005; below 100 % */
+	OPTION_CHOICE,  /* int: which of `choices`, counted from 1 */
+	OPTION_CALL     /* whatever `take` makes of it */
+};
+
+/* `variable` is what the row names; `value` is never NULL. */
+typedef enum status option_take_fn(void *variable, const char *name, const char *value,
+				   struct error *err);
 
 struct option_row {
-	char letter;      /* 'o' for -o; 0: none */
 	const char *name; /* "output" for --output; the table ends with NULL */
-	enum option_value takes_value;
+	char letter;      /* 'o' for -o; 0: none */
+	enum option_type type;
+	size_t at;                  /* the variable, by its place in the command's arguments: OPTION_AT() */
+	const char *value;          /* what help calls the value; NULL: a flag, or the choices */
+	const char *help;           /* one line, folded where it is printed */
+	const char *fallback;       /* OPTION_TEXT: the value of --name; --name=VALUE has another. NULL: it needs one */
+	const char *const *choices; /* OPTION_CHOICE: NULL-terminated */
+	option_take_fn *take;       /* OPTION_CALL */
+	void (*words)(struct text *out); /* words that the value may be (cli/words.h), for completions; NULL: any */
+	bool or_file;                    /* besides `words` */
 };
+
+#define OPTION_AT(arguments, member) .at = offsetof(struct arguments, member)
 
 struct options {
 	const struct command *command; /* for messages */
-	const struct option_row *rows;
 	int argc, at;
 	char **argv;
 	const char *letters;   /* more short options of the same argument; NULL: none */
-	const char *value;     /* of the option just returned */
+	const char *value;     /* of the option just found */
 	const char **operands; /* arguments that are no options */
 	int operand_count;
 	bool failed; /* a message with the usage was printed */
 };
 
-struct options options_begin(const struct command *command, const struct option_row *rows, int argc,
-			     char **argv);
-/* The next option; NULL at the end and on an error. */
-const struct option_row *options_next(struct options *options);
+/*
+ * Stores the options of `command` in `arguments`, the struct that its rows name (NULL: it has no rows), up to one that is
+ * wrong: EXIT_ACCEPTED, or what fits that one, with its message printed. Call options_end() in any case.
+ */
+int options_parse(struct options *options, const struct command *command, int argc, char **argv,
+		  void *arguments);
 void options_end(struct options *options);
-
-/* One option with its name in the table; `value` is NULL where it has none. */
-typedef enum status option_fn(void *arguments, const char *name, const char *value,
-			      struct error *err);
-/* Gives all options to `take`, up to one that is wrong: EXIT_ACCEPTED, or what fits that one, with its message printed. */
-int options_take(struct options *options, option_fn *take, void *arguments);
 
 #endif

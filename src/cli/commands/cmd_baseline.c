@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "cli/command.h"
 #include "cli/input/history_file.h"
 #include "cli/options.h"
@@ -12,17 +13,17 @@
 
 extern const struct command command_baseline;
 
-static const struct option_row rows[] = {
-	{ 'd', "db", true },
-	{ 0, "replace", false },
-	{ 0, NULL, false },
-};
-
 struct baseline_arguments {
 	const char *db;
 	bool replace;
 	const char **operands; /* behind the action */
 	int count;
+};
+
+static const struct option_row rows[] = {
+	HISTORY_OPTION(baseline_arguments),
+	{ .name = "replace", OPTION_AT(baseline_arguments, replace), .help = "save over a set of the same name" },
+	{ 0 },
 };
 
 static int save(const struct baseline_arguments *a)
@@ -137,25 +138,26 @@ static int act(const struct options *o, struct baseline_arguments *a)
 	a->db = history_file(a->db);
 	a->operands = o->operands + 1;
 	a->count = o->operand_count - 1;
-	for (size_t i = 0; o->operand_count && i < sizeof(actions) / sizeof(*actions); i++)
+	for (size_t i = 0; o->operand_count && i < ARRAY_SIZE(actions); i++)
 		if (strcmp(actions[i].name, o->operands[0]) == 0)
 			return actions[i].run(a);
 	return command_usage(&command_baseline, "save, list, show or delete?");
 }
 
+static void words(struct text *out)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
+		text_addf(out, "%s ", actions[i].name);
+}
+
 static int baseline_run(int argc, char **argv)
 {
-	struct options o = options_begin(&command_baseline, rows, argc, argv);
 	struct baseline_arguments a = { 0 };
-	const struct option_row *row;
-	int code;
+	struct options o;
+	int code = options_parse(&o, &command_baseline, argc, argv, &a);
 
-	while ((row = options_next(&o)))
-		if (row->letter == 'd')
-			a.db = o.value;
-		else
-			a.replace = true;
-	code = o.failed ? EXIT_USAGE : act(&o, &a);
+	if (code == EXIT_ACCEPTED)
+		code = act(&o, &a);
 	options_end(&o);
 	return code;
 }
@@ -163,14 +165,13 @@ static int baseline_run(int argc, char **argv)
 const struct command command_baseline = {
 	.name = "baseline",
 	.summary = "keep results to compare later ones with",
-	.usage = "baseline save NAME RESULT...    a set of results (launches of one measurement) "
-		 "under a name\n"
-		 "       gpuproof baseline list\n"
-		 "       gpuproof baseline show NAME\n"
-		 "       gpuproof baseline delete NAME\n\n"
-		 "baseline:NAME then stands for the set wherever a RESULT is wanted:\n"
+	.forms = { "baseline save NAME RESULT...    a set of results (launches of one measurement) "
+		   "under a name",
+		   "baseline list", "baseline show NAME", "baseline delete NAME" },
+	.about = "baseline:NAME then stands for the set wherever a RESULT is wanted:\n"
 		 "  gpuproof check run --baseline baseline:NAME\n"
-		 "  gpuproof compare baseline:NAME -- run\n\n" HISTORY_USAGE "\n"
-		 "      --replace            save over a set of the same name",
+		 "  gpuproof compare baseline:NAME -- run",
+	.options = rows,
+	.words = words,
 	.run = baseline_run,
 };

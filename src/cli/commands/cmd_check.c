@@ -16,13 +16,6 @@
 
 extern const struct command command_check;
 
-static const struct option_row rows[] = {
-	{ 'l', "limits", true }, { 0, "baseline", true }, { 0, "strict", false },
-	{ 0, "json", false },    { 'a', "all", false },   { 0, "report", true },
-	{ 'o', "output", true },
-	{ 0, NULL, false },
-};
-
 struct check_arguments {
 	const char *limits; /* NULL: the results' own, or the shipped ones */
 	const char *report; /* the acceptance page; NULL: none */
@@ -32,33 +25,28 @@ struct check_arguments {
 	struct population population;
 };
 
-static enum status take_option(void *arguments, const char *name, const char *value,
-			       struct error *err)
-{
-	struct check_arguments *a = arguments;
-
-	if (strcmp(name, "limits") == 0)
-		a->limits = value;
-	else if (strcmp(name, "baseline") == 0)
-		return result_list_add_launch(&a->baseline, value, err);
-	else if (strcmp(name, "report") == 0)
-		a->report = value;
-	else if (strcmp(name, "output") == 0)
-		a->output = value;
-	else if (strcmp(name, "strict") == 0)
-		a->strict = true;
-	else if (strcmp(name, "json") == 0)
-		a->json = true;
-	else
-		a->all = true;
-	return STATUS_OK;
-}
+static const struct option_row rows[] = {
+	LIMITS_OPTION(check_arguments, limits),
+	{ .name = "baseline", .type = OPTION_CALL, OPTION_AT(check_arguments, baseline),
+	  .take = result_list_take, .value = "RESULT",
+	  .help = "what `* baseline` refers to; repeatable: launches of it" },
+	{ .name = "strict", OPTION_AT(check_arguments, strict),
+	  .help = "warnings and allowed skips are not accepted" },
+	{ .name = "all", .letter = 'a', OPTION_AT(check_arguments, all),
+	  .help = "also print the checks that passed" },
+	{ .name = "report", .type = OPTION_TEXT, OPTION_AT(check_arguments, report), .value = "FILE",
+	  .help = "also write the acceptance page: answer, verdicts by device, limits" },
+	{ .name = "output", .letter = 'o', .type = OPTION_TEXT, OPTION_AT(check_arguments, output),
+	  .value = "FILE", .help = "also write the result with this judgement: exports and pages show it" },
+	{ .name = "json", OPTION_AT(check_arguments, json), .help = "verdicts as JSON on standard output" },
+	{ 0 },
+};
 
 static int parse_arguments(struct check_arguments *a, int argc, char **argv)
 {
-	struct options o = options_begin(&command_check, rows, argc, argv);
 	struct error err = ERROR_NONE;
-	int code = options_take(&o, take_option, a);
+	struct options o;
+	int code = options_parse(&o, &command_check, argc, argv, a);
 
 	for (int i = 0; i < o.operand_count && code == EXIT_ACCEPTED; i++)
 		if (result_list_add_launch(&a->results, o.operands[i], &err) != STATUS_OK)
@@ -276,27 +264,15 @@ static int check_run(int argc, char **argv)
 const struct command command_check = {
 	.name = "check",
 	.summary = "judge results by limits: accepted or not",
-	.usage =
-		"check RESULT... [OPTIONS]        RESULT: a result.json, or the directory of a "
-		"run\n\n"
-		"Results of the same machine are launches of one measurement and judged together.\n"
-		"Without --limits: the judgement that a run with --check left in the result; else by "
-		"the limits of\n"
-		"the run's own config, else by those shipped for the GPU model. Limits with `population` "
-		"compare with good\n"
-		"cards of the model, those that are shipped and yours: gpuproof help good-cards\n\n"
-		"  -l, --limits FILE        an INI file with [limit NAME] sections, or shipped "
-		"ones: h200, generic\n"
-		"      --baseline RESULT    what `* baseline` refers to; repeatable: launches of "
-		"it\n"
-		"      --strict             warnings and allowed skips are not accepted\n"
-		"  -a, --all                also print the checks that passed\n"
-		"      --report FILE        also write the acceptance page: answer, verdicts by "
-		"device, limits\n"
-		"  -o, --output FILE        also write the result with this judgement: exports and pages "
-		"show it\n"
-		"      --json               verdicts as JSON on standard output\n\n"
-		"Exit code: 0 accepted, 1 a limit was violated, 4 inconclusive or incomplete, 5 a "
-		"wrong result",
+	.forms = { "check RESULT... [OPTIONS]        RESULT: a result.json, or the directory of a run" },
+	.about = "Results of the same machine are launches of one measurement and judged together.\n"
+		 "Without --limits: the judgement that a run with --check left in the result; else by "
+		 "the limits of\n"
+		 "the run's own config, else by those shipped for the GPU model. Limits with `population` "
+		 "compare with good\n"
+		 "cards of the model, those that are shipped and yours: gpuproof help good-cards",
+	.options = rows,
+	.notes = "Exit code: 0 accepted, 1 a limit was violated, 4 inconclusive or incomplete, 5 a "
+		 "wrong result",
 	.run = check_run,
 };

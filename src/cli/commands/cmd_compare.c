@@ -14,48 +14,36 @@
 
 extern const struct command command_compare;
 
-static const struct option_row rows[] = {
-	{ 0, "fail-on", true },      { 0, "margin", true }, { 0, "launch-spread", true },
-	{ 0, "all-metrics", false }, { 0, "json", false },  { 'a', "all", false },
-	{ 'd', "db", true },         { 0, NULL, false },
-};
-
 struct compare_arguments {
-	bool gate, certain, all_metrics, json, all;
+	int fail_on; /* enum fail_on */
+	bool all_metrics, json, all;
 	double margin, launch_spread;
 	const char *db;
 	struct result_list a, b;
 };
 
-static enum status take_option(void *arguments, const char *name, const char *value,
-			       struct error *err)
-{
-	struct compare_arguments *c = arguments;
+enum fail_on { FAIL_ON_NOTHING, FAIL_ON_REGRESSION, FAIL_ON_CERTAIN };
+static const char *const fail_on[] = { "regression", "certain", NULL };
 
-	if (strcmp(name, "margin") == 0 || strcmp(name, "launch-spread") == 0) {
-		double *target = *name == 'm' ? &c->margin : &c->launch_spread;
-
-		if (units_parse_percent(value, target, err) == STATUS_OK && *target >= 1)
-			error_set(err, STATUS_USAGE, "'%.60s' is not below 100 %%", value);
-		return error_prefix(err, "--%s", name);
-	}
-	if (strcmp(name, "db") == 0) {
-		c->db = value;
-	} else if (strcmp(name, "fail-on") == 0) {
-		c->gate = true;
-		c->certain = strcmp(value, "certain") == 0;
-		if (!c->certain && strcmp(value, "regression") != 0)
-			return error_set(err, STATUS_USAGE,
-					 "--fail-on takes regression or certain, not '%.60s'", value);
-	} else if (strcmp(name, "all-metrics") == 0) {
-		c->all_metrics = true;
-	} else if (strcmp(name, "json") == 0) {
-		c->json = true;
-	} else {
-		c->all = true;
-	}
-	return STATUS_OK;
-}
+static const struct option_row rows[] = {
+	{ .name = "margin", .type = OPTION_PERCENT, OPTION_AT(compare_arguments, margin),
+	  .value = "1%", .help = "changes within are the same" },
+	{ .name = "fail-on", .type = OPTION_CHOICE, OPTION_AT(compare_arguments, fail_on),
+	  .choices = fail_on,
+	  .help = "regression: exit code 1 for a regression, 4 when none can be ruled out; "
+		  "certain: 1 for a certain one, 4 when something is not compared; else 0" },
+	{ .name = "launch-spread", .type = OPTION_PERCENT, OPTION_AT(compare_arguments, launch_spread),
+	  .value = "0.5%", .help = "taken for granted where there are fewer than four launches" },
+	{ .name = "all-metrics", OPTION_AT(compare_arguments, all_metrics),
+	  .help = "not only each suite's main figure" },
+	{ .name = "all", .letter = 'a', OPTION_AT(compare_arguments, all),
+	  .help = "print what is the same or inconclusive, too" },
+	{ .name = "db", .letter = 'd', .type = OPTION_TEXT, OPTION_AT(compare_arguments, db),
+	  .value = "FILE",
+	  .help = "a history: its nights say what visits differ by, else assumed by kind" },
+	{ .name = "json", OPTION_AT(compare_arguments, json), .help = "as JSON on standard output" },
+	{ 0 },
+};
 
 /* Where the arguments of B begin: behind a "--", else the second operand of two. `argc` when there is no "--". */
 static int separator(int argc, char **argv)
@@ -88,9 +76,9 @@ static enum status read_sides(struct compare_arguments *c, const struct options 
 static int parse_arguments(struct compare_arguments *c, int argc, char **argv)
 {
 	int split = separator(argc, argv);
-	struct options o = options_begin(&command_compare, rows, split, argv);
 	struct error err = ERROR_NONE;
-	int code = options_take(&o, take_option, c);
+	struct options o;
+	int code = options_parse(&o, &command_compare, split, argv, c);
 
 	if (code == EXIT_ACCEPTED && split == argc && o.operand_count != 2)
 		code = usage("which two? A B, or several launches each: A... -- B...");
@@ -138,10 +126,10 @@ static int compare_and_print(const struct compare_arguments *c, struct history *
 	} else {
 		print_comparison(&comparison, c->all);
 	}
-	code = c->certain ? comparison_gate_certain(&comparison) : comparison_gate(&comparison);
+	code = c->fail_on == FAIL_ON_CERTAIN ? comparison_gate_certain(&comparison) : comparison_gate(&comparison);
 	comparison_release(&comparison);
 	/* Without a gate a comparison is information; a wrong result is not. */
-	return c->gate || code == EXIT_WRONG_RESULT ? code : EXIT_ACCEPTED;
+	return c->fail_on != FAIL_ON_NOTHING || code == EXIT_WRONG_RESULT ? code : EXIT_ACCEPTED;
 }
 
 static int compare_run(int argc, char **argv)
@@ -166,9 +154,9 @@ static int compare_run(int argc, char **argv)
 const struct command command_compare = {
 	.name = "compare",
 	.summary = "did something change between two measurements?",
-	.usage = "compare A B [OPTIONS]\n"
-		 "       gpuproof compare [OPTIONS] A... -- B...   several launches each\n\n"
-		 "A and B are result.json files or directories of runs; `run --launches 5` makes "
+	.forms = { "compare A B [OPTIONS]",
+		   "compare [OPTIONS] A... -- B...   several launches each" },
+	.about = "A and B are result.json files or directories of runs; `run --launches 5` makes "
 		 "five\n"
 		 "launches. The ratio is oriented so that above 1 is worse for B, with its 95 % "
 		 "interval:\n"
@@ -176,18 +164,7 @@ const struct command command_compare = {
 		 "at most. Of all\n"
 		 "changes for the worse together at most one comparison in 20 has one that is none; "
 		 "intervals hold\n"
-		 "what visits differ by, and `run --against` measures both sides in one visit.\n\n"
-		 "      --margin 1%            changes within are the same\n"
-		 "      --fail-on regression   exit code 1 for a regression, 4 when none can be "
-		 "ruled out\n"
-		 "      --fail-on certain      1 for a certain one, 4 when something is not "
-		 "compared; else 0\n"
-		 "      --launch-spread 0.5%   taken for granted where there are fewer than four "
-		 "launches\n"
-		 "      --all-metrics          not only each suite's main figure\n"
-		 "  -a, --all                  print what is the same or inconclusive, too\n"
-		 "  -d, --db FILE              a history: its nights say what visits differ by, else "
-		 "assumed by kind\n"
-		 "      --json                 as JSON on standard output",
+		 "what visits differ by, and `run --against` measures both sides in one visit.",
+	.options = rows,
 	.run = compare_run,
 };

@@ -1,10 +1,11 @@
-/* gpuproof completion: for a shell, generated from the commands' usage. */
+/* gpuproof completion: for a shell, generated from the commands' tables of options. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "cli/command.h"
-#include "cli/usage.h"
+#include "cli/words.h"
 
 extern const struct command command_completion;
 
@@ -14,28 +15,52 @@ static void add_names(struct text *out)
 		text_addf(out, "%s ", (*c)->name);
 }
 
-/* The functions' part that bash and zsh share: sets $words from $command. */
-static void add_cases(struct text *out)
+static bool has_words(const struct option_row *row)
+{
+	return row->words || row->choices;
+}
+
+/* Sets $values and $files from the option before, in a case of bash and zsh. */
+static void add_values(struct text *out, const struct option_row *rows, const char *before)
+{
+	text_addf(out, "\t\tcase %s in\n", before);
+	for (const struct option_row *row = rows; row->name; row++) {
+		if (!has_words(row))
+			continue;
+		text_addf(out, "\t\t--%s", row->name);
+		if (row->letter)
+			text_addf(out, "|-%c", row->letter);
+		text_add(out, ") values='");
+		words_of_option(row, out);
+		text_addf(out, "' files=%s ;;\n", row->or_file ? "yes" : "''");
+	}
+	text_add(out, "\t\tesac\n");
+}
+
+/* The functions' part that bash and zsh share: sets the words from the command; `before`: the word before this one. */
+static void add_cases(struct text *out, const char *before)
 {
 	for (const struct command *const *c = commands; *c; c++) {
 		text_addf(out, "\t%s)\n\t\toptions='", (*c)->name);
-		usage_options(*c, out);
+		for (const struct option_row *row = (*c)->options; row && row->name; row++) {
+			text_addf(out, "--%s ", row->name);
+			if (row->letter)
+				text_addf(out, "-%c ", row->letter);
+		}
 		text_add(out, "'\n\t\toperands='");
-		usage_words(*c, out);
-		text_add(out, "'\n\t\t;;\n");
+		if ((*c)->words)
+			(*c)->words(out);
+		text_add(out, "'\n");
+		if ((*c)->options)
+			add_values(out, (*c)->options, before);
+		text_add(out, "\t\t;;\n");
 	}
 }
 
-/* Values of the option before, in a case of bash and zsh; `give`: what is done with $values. */
-static void add_values(struct text *out, const char *before, const char *give)
+/* `give`: what is done with $values. */
+static void add_give_values(struct text *out, const char *give)
 {
-	text_addf(out, "\tcase %s in\n", before);
-	for (const struct usage_value *v = usage_values; v->option; v++) {
-		text_addf(out, "\t%s) values='", v->option);
-		usage_value_words(v, out);
-		text_addf(out, "' files=%s ;;\n", v->files ? "yes" : "''");
-	}
-	text_addf(out, "\tesac\n\tif [[ -n $values ]]; then\n\t\t%s\n\t\treturn\n\tfi\n", give);
+	text_addf(out, "\tif [[ -n $values ]]; then\n\t\t%s\n\t\treturn\n\tfi\n", give);
 }
 
 static const char *const config_actions[] = { "keys", "show", "validate", "write" };
@@ -44,9 +69,9 @@ static const char *const config_actions[] = { "keys", "show", "validate", "write
 static void add_config_cases(struct text *out, const char *action)
 {
 	text_addf(out, "\t\tcase %s in\n", action);
-	for (size_t i = 0; i < sizeof(config_actions) / sizeof(*config_actions); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(config_actions); i++) {
 		text_addf(out, "\t\t%s) operands='", config_actions[i]);
-		usage_config_names(config_actions[i], out);
+		words_after_config(config_actions[i], out);
 		text_add(out, "' ;;\n");
 	}
 	text_add(out, "\t\tesac\n");
@@ -64,9 +89,9 @@ static void add_bash(struct text *out)
 		"\t\tmapfile -t COMPREPLY < <(compgen -W '");
 	add_names(out);
 	text_add(out, "' -- \"$word\")\n\t\treturn\n\tfi\n\tcase ${COMP_WORDS[1]} in\n");
-	add_cases(out);
+	add_cases(out, "${COMP_WORDS[COMP_CWORD-1]}");
 	text_add(out, "\tesac\n");
-	add_values(out, "${COMP_WORDS[COMP_CWORD-1]}",
+	add_give_values(out,
 		   "mapfile -t COMPREPLY < <(compgen -W \"$values\" -- \"$word\"; [[ -z $files ]] "
 		   "|| compgen -f -- \"$word\")");
 	text_add(out, "\tif [[ $COMP_CWORD -eq 3 && ${COMP_WORDS[1]} == config ]]; then\n");
@@ -93,9 +118,9 @@ static void add_zsh(struct text *out)
 		 "\t\tcompadd -- ");
 	add_names(out);
 	text_add(out, "\n\t\treturn\n\tfi\n\tcase ${words[2]} in\n");
-	add_cases(out);
+	add_cases(out, "${words[CURRENT-1]}");
 	text_add(out, "\tesac\n");
-	add_values(out, "${words[CURRENT-1]}", "compadd -- ${=values}; [[ -z $files ]] || _files");
+	add_give_values(out, "compadd -- ${=values}; [[ -z $files ]] || _files");
 	text_add(out, "\tif [[ $CURRENT -eq 4 && ${words[2]} == config ]]; then\n");
 	add_config_cases(out, "${words[3]}");
 	text_add(out, "\telif (( CURRENT > 3 )); then\n\t\toperands=''\n\tfi\n"
@@ -119,32 +144,21 @@ static void add_fish_quoted(struct text *out, const char *s)
 	text_add_char(out, '\'');
 }
 
-/* " -x -a 'single dir '" of --layout; -r where a file will do as well. */
-static void add_fish_values(struct text *out, const char *option)
+/* "-s o -l output"; -r where a file will do besides the words. */
+static void add_fish_option(struct text *out, const char *command, const struct option_row *row)
 {
-	for (const struct usage_value *v = usage_values; v->option; v++)
-		if (strcmp(v->option, option) == 0) {
-			text_addf(out, " -%c -a '", v->files ? 'r' : 'x');
-			usage_value_words(v, out);
-			text_add(out, "'");
-		}
-}
-
-static void add_fish_options(struct text *out, const struct command *command)
-{
-	struct text options = TEXT_EMPTY;
-
-	usage_options(command, &options);
-	for (char *word = options.data ? strtok(options.data, " ") : NULL; word;
-	     word = strtok(NULL, " ")) {
-		bool is_long = word[1] == '-';
-
-		text_addf(out, "complete -c gpuproof -n '__fish_seen_subcommand_from %s' -%c %s",
-			  command->name, is_long ? 'l' : 's', word + 1 + is_long);
-		add_fish_values(out, word);
-		text_add_char(out, '\n');
+	text_addf(out, "complete -c gpuproof -n '__fish_seen_subcommand_from %s' -l %s", command,
+		  row->name);
+	if (row->letter)
+		text_addf(out, " -s %c", row->letter);
+	if (has_words(row)) {
+		text_addf(out, " -%c -a '", row->or_file ? 'r' : 'x');
+		words_of_option(row, out);
+		text_add_char(out, '\'');
 	}
-	text_release(&options);
+	text_add(out, " -d ");
+	add_fish_quoted(out, row->help);
+	text_add_char(out, '\n');
 }
 
 static void add_fish(struct text *out)
@@ -158,9 +172,11 @@ static void add_fish(struct text *out)
 		add_fish_quoted(out, (*c)->summary);
 		text_addf(out, "\ncomplete -c gpuproof -n '__fish_seen_subcommand_from %s' -a '",
 			  (*c)->name);
-		usage_words(*c, out);
+		if ((*c)->words)
+			(*c)->words(out);
 		text_add(out, "'\n");
-		add_fish_options(out, *c);
+		for (const struct option_row *row = (*c)->options; row && row->name; row++)
+			add_fish_option(out, (*c)->name, row);
 	}
 }
 
@@ -173,13 +189,19 @@ static const struct {
 	{ "fish", add_fish },
 };
 
+static void words(struct text *out)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(shells); i++)
+		text_addf(out, "%s ", shells[i].name);
+}
+
 static int completion_run(int argc, char **argv)
 {
 	struct text script = TEXT_EMPTY;
 
 	if (argc != 2)
 		return command_usage(&command_completion, "which shell?");
-	for (size_t i = 0; i < sizeof(shells) / sizeof(*shells); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(shells); i++) {
 		if (strcmp(argv[1], shells[i].name) == 0) {
 			shells[i].add(&script);
 			fputs(script.data, stdout);
@@ -193,7 +215,8 @@ static int completion_run(int argc, char **argv)
 const struct command command_completion = {
 	.name = "completion",
 	.summary = "print the completion script of a shell",
-	.usage = "completion bash|zsh|fish\n\n"
-		 "For bash: source <(gpuproof completion bash)",
+	.forms = { "completion bash|zsh|fish" },
+	.about = "For bash: source <(gpuproof completion bash)",
+	.words = words,
 	.run = completion_run,
 };

@@ -26,22 +26,26 @@ struct config_arguments {
 	bool origin, force;
 };
 
-static const struct option_row rows[] = {
-	{ 'o', "output", true }, { 0, "set", true }, { 0, "origin", false },
-	{ 0, "force", false },   { 0, NULL, false },
-};
-
-static void take_option(struct config_arguments *a, const char *name, const char *value)
+static enum status take_override(void *arguments, const char *name, const char *value,
+				 struct error *err)
 {
-	if (strcmp(name, "set") == 0)
-		a->overrides[a->override_count++].text = value;
-	else if (strcmp(name, "output") == 0)
-		a->output = value;
-	else if (strcmp(name, "origin") == 0)
-		a->origin = true;
-	else
-		a->force = true;
+	struct config_arguments *a = arguments;
+
+	(void)name;
+	a->overrides[a->override_count++].text = value;
+	return err->status;
 }
+
+static const struct option_row rows[] = {
+	{ .name = "set", .type = OPTION_CALL, .take = take_override, .value = "SECTION.KEY=VALUE",
+	  .help = "overrides the config; repeatable" },
+	{ .name = "origin", OPTION_AT(config_arguments, origin),
+	  .help = "show: also the place that set each key" },
+	{ .name = "output", .letter = 'o', .type = OPTION_TEXT, OPTION_AT(config_arguments, output),
+	  .value = "FILE", .help = "write: the file" },
+	{ .name = "force", OPTION_AT(config_arguments, force), .help = "write: over a file that is there" },
+	{ 0 },
+};
 
 /* A file of limits, or the name of shipped ones, is no config: there is nothing to run in it. */
 static bool validate_limits(const char *name)
@@ -281,19 +285,22 @@ static const struct {
 static int act(int (*run)(const struct config_arguments *a), int argc, char **argv)
 {
 	struct config_arguments a = { .overrides = xcalloc((size_t)argc, sizeof(*a.overrides)) };
-	struct options o = options_begin(&command_config, rows, argc, argv);
-	const struct option_row *row;
-	int code = EXIT_USAGE;
+	struct options o;
+	int code = options_parse(&o, &command_config, argc, argv, &a);
 
-	while ((row = options_next(&o)))
-		take_option(&a, row->name, o.value);
 	a.names = o.operands;
 	a.name_count = (size_t)o.operand_count;
-	if (!o.failed)
+	if (code == EXIT_ACCEPTED)
 		code = run(&a);
 	options_end(&o);
 	free(a.overrides);
 	return code;
+}
+
+static void words(struct text *out)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
+		text_addf(out, "%s ", actions[i].name);
 }
 
 static int config_run(int argc, char **argv)
@@ -307,14 +314,14 @@ static int config_run(int argc, char **argv)
 const struct command command_config = {
 	.name = "config",
 	.summary = "check, show, explain and write out configs",
-	.usage =
-		"config validate CONFIG... [--set SECTION.KEY=VALUE]...\n"
-		"       gpuproof config show CONFIG [--origin] [--set SECTION.KEY=VALUE]...\n"
-		"       gpuproof config keys [SECTION]...\n"
-		"       gpuproof config write NAME [-o FILE] [--force]\n\n"
-		"CONFIG is a file, - (standard input) or the name of an embedded config. keys is\n"
-		"about a suite, run, limit or report, or about all. show prints the effective\n"
-		"config, with --origin the place that set each key; write puts an embedded config\n"
-		"or the limits of a GPU model (h200, generic) into a file for editing.",
+	.forms = { "config validate CONFIG... [--set SECTION.KEY=VALUE]...",
+		   "config show CONFIG [--origin] [--set SECTION.KEY=VALUE]...",
+		   "config keys [SECTION]...", "config write NAME [-o FILE] [--force]" },
+	.about = "CONFIG is a file, - (standard input) or the name of an embedded config. keys is\n"
+		 "about a suite, run, limit or report, or about all. show prints the effective\n"
+		 "config, with --origin the place that set each key; write puts an embedded config\n"
+		 "or the limits of a GPU model (h200, generic) into a file for editing.",
+	.options = rows,
+	.words = words,
 	.run = config_run,
 };

@@ -168,22 +168,26 @@ static int examine(bool json)
 	return code;
 }
 
+struct doctor_arguments {
+	bool json;
+};
+
+static const struct option_row rows[] = {
+	{ .name = "json", OPTION_AT(doctor_arguments, json), .help = "the findings as JSON on standard output" },
+	{ 0 },
+};
+
 static int doctor_run(int argc, char **argv)
 {
-	static const struct option_row rows[] = { { 0, "json", false }, { 0 } };
-	struct options o = options_begin(&command_doctor, rows, argc, argv);
-	bool json = false;
-	int code;
+	struct doctor_arguments a = { 0 };
+	struct options o;
+	int code = options_parse(&o, &command_doctor, argc, argv, &a);
 
-	while (options_next(&o))
-		json = true;
-	if (o.failed)
-		code = EXIT_USAGE;
-	else if (o.operand_count)
+	if (code == EXIT_ACCEPTED && o.operand_count)
 		code = command_usage(&command_doctor, "what is '%s' for? It examines this machine",
 				     o.operands[0]);
-	else
-		code = examine(json);
+	else if (code == EXIT_ACCEPTED)
+		code = examine(a.json);
 	options_end(&o);
 	return code;
 }
@@ -191,7 +195,8 @@ static int doctor_run(int argc, char **argv)
 const struct command command_doctor = {
 	.name = "doctor",
 	.summary = "say what can be measured here, what is missing and what would disturb",
-	.usage = "doctor [--json]\n\n"
-		 "Exit code: 0 when something can be measured, 3 when nothing can.",
+	.forms = { "doctor [--json]" },
+	.options = rows,
+	.notes = "Exit code: 0 when something can be measured, 3 when nothing can.",
 	.run = doctor_run,
 };

@@ -15,11 +15,6 @@
 
 extern const struct command command_export;
 
-static const struct option_row rows[] = {
-	{ 'o', "output", true }, { 'l', "limits", true }, { 0, "baseline", true },
-	{ 0, "strict", false },  ANONYMISE_OPTIONS,       { 0, NULL, false },
-};
-
 struct export_arguments {
 	const struct export_format *format;
 	const char *output, *limits; /* NULL: standard output; the result's own */
@@ -28,23 +23,18 @@ struct export_arguments {
 	struct result_list results, baseline;
 };
 
-static enum status take_option(void *arguments, const char *name, const char *value,
-			       struct error *err)
-{
-	struct export_arguments *a = arguments;
-
-	if (strcmp(name, "output") == 0)
-		a->output = strcmp(value, "-") == 0 ? NULL : value;
-	else if (strcmp(name, "limits") == 0)
-		a->limits = value;
-	else if (strcmp(name, "baseline") == 0)
-		return result_list_add_launch(&a->baseline, value, err);
-	else if (anonymise_take_option(&a->anonymise, name, value))
-		return STATUS_OK;
-	else
-		a->strict = true;
-	return STATUS_OK;
-}
+static const struct option_row rows[] = {
+	{ .name = "output", .letter = 'o', .type = OPTION_TEXT, OPTION_AT(export_arguments, output),
+	  .value = "FILE", .help = "instead of standard output; written as a whole" },
+	LIMITS_OPTION(export_arguments, limits),
+	{ .name = "baseline", .type = OPTION_CALL, OPTION_AT(export_arguments, baseline),
+	  .take = result_list_take, .value = "RESULT",
+	  .help = "what `* baseline` refers to; repeatable" },
+	{ .name = "strict", OPTION_AT(export_arguments, strict),
+	  .help = "warnings and allowed skips are not accepted" },
+	ANONYMISE_OPTIONS(export_arguments),
+	{ 0 },
+};
 
 static int unknown_format(const char *name)
 {
@@ -90,10 +80,12 @@ static int take_operands(struct export_arguments *a, const struct options *o, st
 
 static int parse_arguments(struct export_arguments *a, int argc, char **argv)
 {
-	struct options o = options_begin(&command_export, rows, argc, argv);
 	struct error err = ERROR_NONE;
-	int code = options_take(&o, take_option, a);
+	struct options o;
+	int code = options_parse(&o, &command_export, argc, argv, a);
 
+	if (a->output && strcmp(a->output, "-") == 0)
+		a->output = NULL;
 	if (code == EXIT_ACCEPTED)
 		code = take_operands(a, &o, &err);
 	options_end(&o);
@@ -190,8 +182,8 @@ static int export_run(int argc, char **argv)
 const struct command command_export = {
 	.name = "export",
 	.summary = "write a result in other programs' formats: JUnit, CSV, Prometheus, ...",
-	.usage = "export FORMAT RESULT [OPTIONS]   RESULT: a result.json, or the directory of a "
-		 "run\n\n"
+	.forms = { "export FORMAT RESULT [OPTIONS]   RESULT: a result.json, or the directory of a run" },
+	.about =
 #define EXPORT(symbol, name, help) "  " name "\n        " help "\n"
 #include "export/formats.def"
 #undef EXPORT
@@ -200,12 +192,8 @@ const struct command command_export = {
 		 "with --limits,\n"
 		 "and by limits of the run's own config where there is none, it is judged anew. The exit "
 		 "code does not\n"
-		 "tell it: use `check`.\n\n"
-		 "  -o, --output FILE        instead of standard output; written as a whole\n"
-		 "  -l, --limits FILE        an INI file with [limit NAME] sections, or shipped "
-		 "ones: h200, generic\n"
-		 "      --baseline RESULT    what `* baseline` refers to; repeatable\n"
-		 "      --strict             warnings and allowed skips are not "
-		 "accepted\n" ANONYMISE_USAGE,
+		 "tell it: use `check`.",
+	.options = rows,
+	.words = words_export_formats,
 	.run = export_run,
 };

@@ -7,7 +7,10 @@
 #include "base/memory.h"
 #include "cli/command.h"
 #include "cli/manual.h"
+#include "cli/options.h"
 #include "cli/topics.h"
+#include "cli/usage.h"
+#include "cli/words.h"
 #include "plan/ini/hint.h"
 
 extern const struct command command_help;
@@ -75,11 +78,13 @@ static int unknown(const char *name)
 
 static void explain_command(const struct command *command)
 {
-	char *usage = xasprintf("usage: gpuproof %s\n", command->usage);
+	struct text usage = TEXT_EMPTY;
 
+	usage_forms(command, "usage: ", &usage);
+	usage_details(command, &usage);
 	printf("%s\n\n", command->summary);
-	print_folded(usage);
-	free(usage);
+	print_folded(usage.data);
+	text_release(&usage);
 }
 
 /* A name may be both: then the topic says more about the command. */
@@ -101,22 +106,36 @@ static int explain(const char *name)
 	return EXIT_ACCEPTED;
 }
 
+struct help_arguments {
+	bool manual;
+};
+
+static const struct option_row rows[] = {
+	{ .name = "man", OPTION_AT(help_arguments, manual), .help = "the manual page, as roff" },
+	{ 0 },
+};
+
 static int help_run(int argc, char **argv)
 {
-	if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+	struct help_arguments a = { 0 };
+	struct options o;
+	int code = options_parse(&o, &command_help, argc, argv, &a);
+
+	if (code == EXIT_ACCEPTED && a.manual)
+		code = print_manual();
+	else if (code == EXIT_ACCEPTED && o.operand_count)
+		code = explain(o.operands[0]);
+	else if (code == EXIT_ACCEPTED)
 		overview();
-	else if (strcmp(argv[1], "--man") == 0)
-		return print_manual();
-	else
-		return explain(argv[1]);
-	return EXIT_ACCEPTED;
+	options_end(&o);
+	return code;
 }
 
 const struct command command_help = {
 	.name = "help",
 	.summary = "explain a command or a topic",
-	.usage = "help [COMMAND]\n"
-		 "       gpuproof help [TOPIC]\n"
-		 "       gpuproof help --man         the manual page, as roff",
+	.forms = { "help [COMMAND]", "help [TOPIC]", "help --man" },
+	.options = rows,
+	.words = words_subjects,
 	.run = help_run,
 };

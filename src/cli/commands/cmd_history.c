@@ -7,10 +7,9 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/units.h"
 #include "cli/command.h"
 #include "cli/input/history_file.h"
-#include "cli/input/layout_option.h"
+#include "cli/input/page_options.h"
 #include "cli/options.h"
 #include "cli/output/print_trend.h"
 #include "cli/input/result_list.h"
@@ -20,24 +19,20 @@
 
 extern const struct command command_history;
 
-static const struct option_row rows[] = {
-	{ 'd', "db", true },         { 0, "metric", true },       { 0, "case", true },
-	{ 0, "series", true },       { 0, "nights", true },       { 'a', "all", false },
-	{ 0, "json", false },        { 0, "all-metrics", false }, { 0, "fail-on", true },
-	{ 0, "acknowledge", false }, { 0, "before", true },       { 0, "keep", true },
-	{ 'o', "output", true },     { 0, "title", true },        { 0, "layout", true },
-	{ 0, "template-dir", true }, { 0, NULL, false },
-};
-
 struct history_arguments {
 	const char *db;
 	struct trend_options trend;
 	struct report_options page;
-	bool acknowledge, fail_on_change, fail_on_warning;
+	int fail_on, layout; /* enum fail_on; enum layout */
+	bool acknowledge;
 	int64_t before, keep;  /* -1: not given */
+	int64_t nights;
 	const char **operands; /* behind the action */
 	int count;
 };
+
+enum fail_on { FAIL_ON_NOTHING, FAIL_ON_CHANGE, FAIL_ON_WARNING };
+static const char *const fail_on[] = { "change", "warning", NULL };
 
 static int finish(const struct error *err)
 {
@@ -103,10 +98,10 @@ static int show(struct history_arguments *a)
 
 static int gate(const struct history_arguments *a, const struct trend_summary *summary)
 {
-	if (a->fail_on_change && summary->worse)
-		return EXIT_GATE_FAILED;
-	return a->fail_on_warning && (summary->worse || summary->warnings) ? EXIT_GATE_FAILED
-									   : EXIT_ACCEPTED;
+	bool failed = a->fail_on != FAIL_ON_NOTHING && summary->worse;
+
+	failed = failed || (a->fail_on == FAIL_ON_WARNING && summary->warnings);
+	return failed ? EXIT_GATE_FAILED : EXIT_ACCEPTED;
 }
 
 static int trend(struct history_arguments *a)
@@ -130,6 +125,7 @@ static int page(struct history_arguments *a)
 	struct history *history = NULL;
 	struct trend_summary summary = { 0 };
 
+	a->page.separate_css = a->layout == LAYOUT_DIRECTORY;
 	if (!a->page.output)
 		a->page.output = "trend.html";
 	if (file_refuse_input(a->page.output, a->db, &err) == STATUS_OK &&
@@ -194,64 +190,45 @@ static int prune(struct history_arguments *a)
 	return finish(&err);
 }
 
-static enum status take_number(const char *name, const char *value, int64_t *out, struct error *err)
+static enum status take_day(void *day, const char *name, const char *value, struct error *err)
 {
-	if (units_parse_integer(value, out, err) == STATUS_OK && *out < 1)
-		error_set(err, STATUS_USAGE, "'%.40s' is not above 0", value);
-	return error_prefix(err, "--%s", name);
-}
-
-static enum status take_gate(struct history_arguments *a, const char *value, struct error *err)
-{
-	a->fail_on_change = strcmp(value, "change") == 0;
-	a->fail_on_warning = strcmp(value, "warning") == 0;
-	if (a->fail_on_change || a->fail_on_warning)
+	if (history_day(value, day))
 		return STATUS_OK;
-	return error_set(err, STATUS_USAGE, "--fail-on takes change or warning, not '%.40s'",
-			 value);
+	return error_set(err, STATUS_USAGE, "--%s: '%.40s' is no date like 2026-11-20", name, value);
 }
 
-static enum status take_option(void *arguments, const char *name, const char *value,
-			       struct error *err)
-{
-	struct history_arguments *a = arguments;
-	int64_t number = 0;
-
-	if (strcmp(name, "db") == 0)
-		a->db = value;
-	else if (strcmp(name, "metric") == 0)
-		a->trend.filter.metric = value;
-	else if (strcmp(name, "case") == 0)
-		a->trend.filter.case_id = value;
-	else if (strcmp(name, "series") == 0)
-		return take_number(name, value, &a->trend.filter.series, err);
-	else if (strcmp(name, "keep") == 0)
-		return take_number(name, value, &a->keep, err);
-	else if (strcmp(name, "fail-on") == 0)
-		return take_gate(a, value, err);
-	else if (strcmp(name, "all") == 0)
-		a->trend.all = true;
-	else if (strcmp(name, "all-metrics") == 0)
-		a->trend.filter.all_metrics = true;
-	else if (strcmp(name, "json") == 0)
-		a->trend.json = true;
-	else if (strcmp(name, "output") == 0)
-		a->page.output = value;
-	else if (strcmp(name, "title") == 0)
-		a->page.title = value;
-	else if (strcmp(name, "template-dir") == 0)
-		a->page.template_dir = value;
-	else if (strcmp(name, "layout") == 0)
-		return layout_take_option(value, &a->page.separate_css, err);
-	else if (strcmp(name, "acknowledge") == 0)
-		a->acknowledge = true;
-	else if (strcmp(name, "before") == 0 && !history_day(value, &a->before))
-		return error_set(err, STATUS_USAGE, "--before: '%.40s' is no date like 2026-11-20",
-				 value);
-	else if (strcmp(name, "nights") == 0 && take_number(name, value, &number, err) == STATUS_OK)
-		a->trend.filter.nights = (size_t)number;
-	return err->status;
-}
+static const struct option_row rows[] = {
+	HISTORY_OPTION(history_arguments),
+	{ .name = "case", .type = OPTION_TEXT, OPTION_AT(history_arguments, trend.filter.case_id),
+	  .value = "TEXT", .help = "series whose case holds the text" },
+	{ .name = "metric", .type = OPTION_TEXT, OPTION_AT(history_arguments, trend.filter.metric),
+	  .value = "TEXT", .help = "series whose metric holds the text" },
+	{ .name = "series", .type = OPTION_COUNT, OPTION_AT(history_arguments, trend.filter.series),
+	  .value = "N",
+	  .help = "one, by the number that trend shows; for annotate: only about this one" },
+	{ .name = "nights", .type = OPTION_COUNT, OPTION_AT(history_arguments, nights), .value = "N",
+	  .help = "look at the last N nights only" },
+	{ .name = "all-metrics", OPTION_AT(history_arguments, trend.filter.all_metrics),
+	  .help = "not only each suite's main figure" },
+	{ .name = "all", .letter = 'a', OPTION_AT(history_arguments, trend.all),
+	  .help = "also series that did not change" },
+	{ .name = "fail-on", .type = OPTION_CHOICE, OPTION_AT(history_arguments, fail_on),
+	  .choices = fail_on,
+	  .help = "change: exit code 1 when there is a new change for the worse; warning: for a "
+		  "WARNING, too" },
+	{ .name = "acknowledge", OPTION_AT(history_arguments, acknowledge),
+	  .help = "the note explains a change up to five days away: it is no longer new" },
+	{ .name = "before", .type = OPTION_CALL, OPTION_AT(history_arguments, before),
+	  .take = take_day, .value = "DATE", .help = "prune: the nights before this day" },
+	{ .name = "keep", .type = OPTION_COUNT, OPTION_AT(history_arguments, keep), .value = "DAYS",
+	  .help = "prune: all nights but those of the last DAYS days" },
+	{ .name = "json", OPTION_AT(history_arguments, trend.json), .help = "the trend as JSON" },
+	{ .name = "output", .letter = 'o', .type = OPTION_TEXT,
+	  OPTION_AT(history_arguments, page.output), .value = "FILE",
+	  .help = "report: the page (default: trend.html); -: standard output" },
+	PAGE_OPTIONS(history_arguments, page),
+	{ 0 },
+};
 
 static const struct {
 	const char *name;
@@ -264,6 +241,7 @@ static const struct {
 static int act(const struct options *o, struct history_arguments *a)
 {
 	a->db = history_file(a->db);
+	a->trend.filter.nights = (size_t)a->nights;
 	a->operands = o->operands + 1;
 	a->count = o->operand_count - 1;
 	for (size_t i = 0; o->operand_count && i < ARRAY_SIZE(actions); i++) {
@@ -278,11 +256,17 @@ static int act(const struct options *o, struct history_arguments *a)
 	return command_usage(&command_history, "add, show, trend, report, annotate or prune?");
 }
 
+static void words(struct text *out)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
+		text_addf(out, "%s ", actions[i].name);
+}
+
 static int history_run(int argc, char **argv)
 {
-	struct options o = options_begin(&command_history, rows, argc, argv);
 	struct history_arguments a = { .before = -1, .keep = -1 };
-	int code = options_take(&o, take_option, &a);
+	struct options o;
+	int code = options_parse(&o, &command_history, argc, argv, &a);
 
 	if (code == EXIT_ACCEPTED)
 		code = act(&o, &a);
@@ -293,37 +277,21 @@ static int history_run(int argc, char **argv)
 const struct command command_history = {
 	.name = "history",
 	.summary = "keep every night's figures and see what changed",
-	.usage =
-		"history add RESULT...      adding the same run twice has no effect; a resumed "
-		"one replaces its first part\n"
-		"       gpuproof history trend              what changed, is new, was missed\n"
-		"       gpuproof history report [-o FILE]   the same as an HTML page\n"
-		"       gpuproof history show               the nights; with --case, --metric or "
-		"--series the "
-		"values\n"
-		"       gpuproof history annotate DATE TEXT [--acknowledge]\n"
-		"       gpuproof history prune --before DATE | --keep DAYS\n\n"
-		"A series is a metric of a case on a device; it starts anew when hardware, driver "
+	.forms = { "history add RESULT...      adding the same run twice has no effect; a resumed one "
+		   "replaces its first part",
+		   "history trend              what changed, is new, was missed",
+		   "history report [-o FILE]   the same as an HTML page",
+		   "history show               the nights; with --case, --metric or --series the values",
+		   "history annotate DATE TEXT [--acknowledge]",
+		   "history prune --before DATE | --keep DAYS" },
+	.about = "A series is a metric of a case on a device; it starts anew when hardware, driver "
 		"or config "
 		"change.\n"
 		"A change is confirmed after about five nights (1 % or more, odds over 164 to 1 "
 		"that\n"
 		"it is one, also where nights resemble the ones before; more for over 25 series);\n"
-		"two of three nights beyond the band give a WARNING at once.\n\n" HISTORY_USAGE "\n"
-		"      --case TEXT, --metric TEXT   series whose case or metric holds the text\n"
-		"      --series N           one, by the number that trend shows; for annotate: "
-		"only about this "
-		"one\n"
-		"      --nights N           look at the last N nights only\n"
-		"      --all-metrics        not only each suite's main figure\n"
-		"  -a, --all                also series that did not change\n"
-		"      --fail-on change     exit code 1 when there is a new change for the worse; "
-		"or: warning\n"
-		"      --acknowledge        the note explains a change up to five days away: it is no "
-		"longer new\n"
-		"      --json               the trend as JSON\n"
-		"  -o, --output FILE        report: the page (default: trend.html); -: standard "
-		"output\n"
-		"      --title, --layout, --template-dir   as in gpuproof report",
+		"two of three nights beyond the band give a WARNING at once.",
+	.options = rows,
+	.words = words,
 	.run = history_run,
 };

@@ -8,14 +8,10 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/words.h"
 #include "import/import.h"
 
 extern const struct command command_import;
-
-static const struct option_row rows[] = {
-	{ 'o', "output", true },      { 0, "device", true }, { 0, "collective", true },
-	{ 0, "list-formats", false }, { 0, NULL, false },
-};
 
 struct import_arguments {
 	const char *format, *file, *output;
@@ -23,25 +19,25 @@ struct import_arguments {
 	bool list;
 };
 
+static const struct option_row rows[] = {
+	{ .name = "output", .letter = 'o', .type = OPTION_TEXT, OPTION_AT(import_arguments, output),
+	  .value = "RESULT", .help = "the result document (default: result.json)" },
+	{ .name = "device", .type = OPTION_TEXT, OPTION_AT(import_arguments, options.device),
+	  .value = "NAME",
+	  .help = "the GPU, as its driver names it, where the file does not say it" },
+	{ .name = "collective", .type = OPTION_TEXT, OPTION_AT(import_arguments, options.collective),
+	  .value = "NAME",
+	  .help = "what nccl-tests measured (all_reduce), where the file does not say it" },
+	{ .name = "list-formats", OPTION_AT(import_arguments, list), .help = "what FORMAT may be" },
+	{ 0 },
+};
+
 static int parse_arguments(struct import_arguments *a, int argc, char **argv)
 {
-	struct options o = options_begin(&command_import, rows, argc, argv);
-	const struct option_row *row;
-	int code = EXIT_ACCEPTED;
+	struct options o;
+	int code = options_parse(&o, &command_import, argc, argv, a);
 
-	while ((row = options_next(&o))) {
-		if (strcmp(row->name, "output") == 0)
-			a->output = o.value;
-		else if (strcmp(row->name, "device") == 0)
-			a->options.device = o.value;
-		else if (strcmp(row->name, "collective") == 0)
-			a->options.collective = o.value;
-		else
-			a->list = true;
-	}
-	if (o.failed)
-		code = EXIT_USAGE;
-	else if (!a->list && o.operand_count != 2)
+	if (code == EXIT_ACCEPTED && !a->list && o.operand_count != 2)
 		code = command_usage(&command_import, "say FORMAT and FILE");
 	if (code == EXIT_ACCEPTED && !a->list) {
 		a->format = o.operands[0];
@@ -94,20 +90,13 @@ static int import_run(int argc, char **argv)
 const struct command command_import = {
 	.name = "import",
 	.summary = "make a result of what another tool wrote",
-	.usage =
-		"import FORMAT FILE [-o RESULT] [--device NAME] [--collective NAME]\n"
-		"       gpuproof import --list-formats\n"
-		"\n"
-		"FORMAT is nvbandwidth, nccl-json, nccl-text, babelstream, deepbench or "
-		"google-benchmark. The result has\n"
-		"gpuproof's metrics and parameters, so that it compares with what gpuproof "
-		"measured; "
-		"pages say where it is from.\n"
-		"  -o, --output RESULT    the result document (default: result.json)\n"
-		"  --device NAME          the GPU, as its driver names it, where the file does not "
-		"say it\n"
-		"  --collective NAME      what nccl-tests measured (all_reduce), where the file "
-		"does "
-		"not say it",
+	.forms = { "import FORMAT FILE [-o RESULT] [--device NAME] [--collective NAME]",
+		   "import --list-formats" },
+	.about = "FORMAT is nvbandwidth, nccl-json, nccl-text, babelstream, deepbench or "
+		 "google-benchmark. The result has\n"
+		 "gpuproof's metrics and parameters, so that it compares with what gpuproof "
+		 "measured; pages say where it is from.",
+	.options = rows,
+	.words = words_import_formats,
 	.run = import_run,
 };

@@ -247,16 +247,29 @@ static int act(const struct options *o, bool json)
 	return no_such_list(o->operands[0]);
 }
 
+struct list_arguments {
+	bool json;
+};
+
+static const struct option_row rows[] = {
+	{ .name = "json", OPTION_AT(list_arguments, json), .help = "the list as JSON on standard output" },
+	{ 0 },
+};
+
+static void words(struct text *out)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		text_addf(out, "%s ", kinds[i].name);
+}
+
 static int list_run(int argc, char **argv)
 {
-	static const struct option_row rows[] = { { 0, "json", false }, { 0 } };
-	struct options o = options_begin(&command_list, rows, argc, argv);
-	bool json = false;
-	int code;
+	struct list_arguments a = { 0 };
+	struct options o;
+	int code = options_parse(&o, &command_list, argc, argv, &a);
 
-	while (options_next(&o))
-		json = true;
-	code = o.failed ? EXIT_USAGE : act(&o, json);
+	if (code == EXIT_ACCEPTED)
+		code = act(&o, a.json);
 	options_end(&o);
 	return code;
 }
@@ -264,6 +277,8 @@ static int list_run(int argc, char **argv)
 const struct command command_list = {
 	.name = "list",
 	.summary = "list devices, suites, metrics, configs or known GPU models",
-	.usage = "list devices|suites|metrics|configs|gpus [--json]",
+	.forms = { "list devices|suites|metrics|configs|gpus [--json]" },
+	.options = rows,
+	.words = words,
 	.run = list_run,
 };

@@ -18,12 +18,17 @@
 
 extern const struct command command_population;
 
-static const struct option_row rows[] = { { 'o', "output", true }, { 0, NULL, false } };
-
 struct population_arguments {
 	const char *output;
 	const char **operands; /* after the action */
 	int count;
+};
+
+static const struct option_row rows[] = {
+	{ .name = "output", .letter = 'o', .type = OPTION_TEXT, OPTION_AT(population_arguments, output),
+	  .value = "FILE",
+	  .help = "your file; without it GPUPROOF_POPULATION, else gpuproof-population.ini" },
+	{ 0 },
 };
 
 static bool are_launches(const struct result *a, const struct result *b)
@@ -193,15 +198,19 @@ static int act(const struct options *o, struct population_arguments *a)
 	return command_usage(&command_population, "add or show?");
 }
 
+static void words(struct text *out)
+{
+	text_add(out, "add show ");
+}
+
 static int population_run(int argc, char **argv)
 {
-	struct options o = options_begin(&command_population, rows, argc, argv);
 	struct population_arguments a = { 0 };
-	int code;
+	struct options o;
+	int code = options_parse(&o, &command_population, argc, argv, &a);
 
-	while (options_next(&o))
-		a.output = o.value;
-	code = o.failed ? EXIT_USAGE : act(&o, &a);
+	if (code == EXIT_ACCEPTED)
+		code = act(&o, &a);
 	options_end(&o);
 	return code;
 }
@@ -209,16 +218,15 @@ static int population_run(int argc, char **argv)
 const struct command command_population = {
 	.name = "population",
 	.summary = "good cards of a model, to compare whole nodes with",
-	.usage = "population add RESULT... [-o FILE]    the cards of results that you hold for "
-		 "good\n"
-		 "       gpuproof population show [FILE]           what is known of which model\n\n"
-		 "A card counts once, by its UUID: measured again, its newest values count. "
+	.forms = { "population add RESULT... [-o FILE]    the cards of results that you hold for good",
+		   "population show [FILE]           what is known of which model" },
+	.about = "A card counts once, by its UUID: measured again, its newest values count. "
 		 "Results of "
 		 "one config on one\nmachine that are given together are launches. What a limit of "
 		 "the model rejects "
 		 "is refused. `population = 3 %`\nin a [limit] compares with the shipped cards and "
-		 "yours: gpuproof help good-cards\n\n"
-		 "  -o, --output FILE        your file; without it GPUPROOF_POPULATION, else "
-		 "gpuproof-population.ini",
+		 "yours: gpuproof help good-cards",
+	.options = rows,
+	.words = words,
 	.run = population_run,
 };

@@ -5,9 +5,10 @@
 #include "base/memory.h"
 #include "cli/input/anonymise_option.h"
 #include "cli/command.h"
-#include "cli/input/layout_option.h"
+#include "cli/input/page_options.h"
 #include "cli/options.h"
 #include "cli/input/result_list.h"
+#include "cli/words.h"
 #include "report/report.h"
 #include "report/template/template.h"
 
@@ -17,53 +18,34 @@ struct report_arguments {
 	struct report_options options;
 	const char *dump;
 	bool force; /* --dump-templates */
+	int layout; /* enum layout */
 	struct anonymise_option anonymise;
 };
 
+#define TEXT_AT(member) .type = OPTION_TEXT, OPTION_AT(report_arguments, member)
+
 static const struct option_row rows[] = {
-	{ 'o', "output", true },
-	{ 0, "template-dir", true },
-	{ 0, "dump-templates", true },
-	{ 0, "force", false },
-	{ 0, "title", true },
-	{ 0, "layout", true },
-	{ 0, "reference", OPTION_MAY_HAVE_VALUE },
-	{ 0, "baseline", true },
-	{ 0, "memory-limits", true },
-	{ 0, "claims", false },
-	ANONYMISE_OPTIONS,
+	{ .name = "output", .letter = 'o', TEXT_AT(options.output), .value = "FILE",
+	  .help = "the page (default: report.html); -: standard output" },
+	{ .name = "reference", TEXT_AT(options.reference), .value = "GPU,...", .fallback = "all",
+	  .help = "beside it published figures and data sheets of these GPUs (gpuproof list gpus), or all" },
+	{ .name = "baseline", TEXT_AT(options.baseline), .value = "GPU",
+	  .help = "the one that ratios are to (default: the oldest)" },
+	{ .name = "memory-limits", TEXT_AT(options.memory_limits), .value = "LIMIT,...",
+	  .words = words_gpus,
+	  .help = "names the fastest split of each model for devices of so much memory: sizes "
+		  "(8GiB), or GPUs (gpuproof list gpus)" },
+	{ .name = "claims", OPTION_AT(report_arguments, options.claims),
+	  .help = "holds what guides claim about memory and several GPUs against the RESULTs; some "
+		  "claims need several: other GPU models, versions or machines" },
+	PAGE_OPTIONS(report_arguments, options),
+	{ .name = "dump-templates", TEXT_AT(dump), .value = "DIR",
+	  .help = "write the built-in ones into DIR, to be edited" },
+	{ .name = "force", OPTION_AT(report_arguments, force),
+	  .help = "also over those in DIR that were edited" },
+	ANONYMISE_OPTIONS(report_arguments),
 	{ 0 },
 };
-
-static enum status take_option(void *arguments, const char *name, const char *value,
-			       struct error *err)
-{
-	struct report_arguments *a = arguments;
-	const struct {
-		const char *name, **text;
-	} texts[] = {
-		{ "output", &a->options.output },
-		{ "template-dir", &a->options.template_dir },
-		{ "dump-templates", &a->dump },
-		{ "title", &a->options.title },
-		{ "baseline", &a->options.baseline },
-		{ "memory-limits", &a->options.memory_limits },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		if (strcmp(name, texts[i].name) == 0)
-			*texts[i].text = value;
-	if (strcmp(name, "force") == 0)
-		a->force = true;
-	if (strcmp(name, "reference") == 0)
-		a->options.reference = value ? value : "all";
-	if (strcmp(name, "claims") == 0)
-		a->options.claims = true;
-	if (strcmp(name, "layout") == 0)
-		return layout_take_option(value, &a->options.separate_css, err);
-	anonymise_take_option(&a->anonymise, name, value);
-	return STATUS_OK;
-}
 
 /* The page must not be written over what it is made of. */
 static enum status refuse_inputs(const struct report_arguments *a, const struct result_list *results,
@@ -115,9 +97,10 @@ static int act(const struct options *o, struct report_arguments *a)
 static int report_run(int argc, char **argv)
 {
 	struct report_arguments a = { .options = { .output = "report.html" } };
-	struct options o = options_begin(&command_report, rows, argc, argv);
-	int code = options_take(&o, take_option, &a);
+	struct options o;
+	int code = options_parse(&o, &command_report, argc, argv, &a);
 
+	a.options.separate_css = a.layout == LAYOUT_DIRECTORY;
 	if (code == EXIT_ACCEPTED)
 		code = act(&o, &a);
 	anonymise_option_release(&a.anonymise);
@@ -128,33 +111,10 @@ static int report_run(int argc, char **argv)
 const struct command command_report = {
 	.name = "report",
 	.summary = "publish results as one HTML page",
-	.usage = "report RESULT... [OPTIONS]       RESULT: a result.json, or the directory of a "
-		 "run\n"
-		 "       gpuproof report --dump-templates DIR [--force]\n"
-		 "\n"
-		 "One RESULT gives a page about that run, several a comparison with the first as "
-		 "the baseline.\n"
-		 "  -o, --output FILE      the page (default: report.html); -: standard output\n"
-		 "  --title TITLE          its title\n"
-		 "  --reference[=GPU,...]  beside it published figures and data sheets of these "
-		 "GPUs (gpuproof "
-		 "list gpus), or all\n"
-		 "  --baseline GPU         the one that ratios are to (default: the oldest)\n"
-		 "  --memory-limits LIMIT,...  names the fastest split of each model for devices "
-		 "of so much "
-		 "memory: sizes\n"
-		 "                         (8GiB), or GPUs (gpuproof list gpus)\n"
-		 "  --claims               holds what guides claim about memory and several GPUs "
-		 "against the RESULTs; some\n"
-		 "                         claims need several: other GPU models, versions or "
-		 "machines\n"
-		 "  --layout single|dir    dir: also write report.css beside the page and link it, "
-		 "for servers that block\n"
-		 "                         inline style (Jenkins)\n"
-		 "  --template-dir DIR     Mustache templates and report.css that replace the "
-		 "built-in ones of the same name\n"
-		 "  --dump-templates DIR   write the built-in ones into DIR, to be "
-		 "edited\n"
-		 "  --force                also over those in DIR that were edited\n" ANONYMISE_USAGE,
+	.forms = { "report RESULT... [OPTIONS]       RESULT: a result.json, or the directory of a run",
+		   "report --dump-templates DIR [--force]" },
+	.about = "One RESULT gives a page about that run, several a comparison with the first as "
+		 "the baseline.",
+	.options = rows,
 	.run = report_run,
 };

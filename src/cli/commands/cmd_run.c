@@ -11,24 +11,16 @@
 #include "cli/options.h"
 #include "cli/run/run_carry_out.h"
 #include "cli/run/run_plan.h"
+#include "cli/words.h"
 
 extern const struct command command_run;
 
-static const struct option_row rows[] = {
-	{ 'o', "output", true },   { 0, "resume", true },   { 0, "dry-run", false },
-	{ 0, "backend", true },    { 0, "devices", true },  { 0, "set", true },
-	{ 0, "seed", true },       { 0, "label", true },    { 'q', "quiet", false },
-	{ 0, "no-report", false }, { 0, "launches", true }, { 0, "check", false },
-	{ 0, "limits", true },     { 0, "baseline", true }, { 0, "strict", false },
-	{ 0, "against", true },    { 0, NULL, false },
-};
-
 struct run_arguments {
 	struct run_request request;
+	const char *output, *resume; /* directories as given; NULL: not given */
 	bool dry_run;
 	char **owned; /* texts of overrides made here */
 	size_t owned_count;
-	struct error err; /* of an option */
 };
 
 static void arguments_release(struct run_arguments *a)
@@ -46,87 +38,117 @@ static void add_override(struct run_arguments *a, char *text)
 	a->request.overrides[a->request.override_count++].text = text;
 }
 
-/* Without slashes at its end. An empty one, of a variable that is not set, would be the root of all files. */
-static const char *directory_of(struct run_arguments *a, const char *name, const char *value)
+static enum status take_override(void *arguments, const char *name, const char *value,
+				 struct error *err)
 {
-	size_t length = strlen(value);
-
-	if (length == 0)
-		error_set(&a->err, STATUS_USAGE, "--%s: the directory's name is empty", name);
-	while (length > 1 && value[length - 1] == '/')
-		length--;
-	return a->owned[a->owned_count++] = xstrndup(value, length);
+	(void)name;
+	add_override(arguments, xstrdup(value));
+	return err->status;
 }
 
-static void take_option(struct run_arguments *a, const char *name, const char *value)
+/* A key of [run] under the same name. */
+static enum status take_run_key(void *arguments, const char *name, const char *value,
+				struct error *err)
 {
-	if (strcmp(name, "output") == 0) {
-		a->request.directory = directory_of(a, name, value);
-	} else if (strcmp(name, "resume") == 0) {
-		a->request.directory = directory_of(a, name, value);
-		a->request.resume = true;
-	} else if (strcmp(name, "dry-run") == 0) {
-		a->dry_run = true;
-	} else if (strcmp(name, "quiet") == 0) {
-		a->request.quiet = true;
-	} else if (strcmp(name, "no-report") == 0) {
-		a->request.no_report = true;
-	} else if (strcmp(name, "set") == 0) {
-		add_override(a, xstrdup(value));
-	} else if (strcmp(name, "check") == 0) {
-		a->request.check.wanted = true;
-	} else if (strcmp(name, "strict") == 0) {
-		a->request.check.strict = true;
-	} else if (strcmp(name, "limits") == 0) {
-		a->request.check.limits_source = value;
-	} else if (strcmp(name, "baseline") == 0) {
-		result_list_add_launch(&a->request.check.baseline, value, &a->err);
-	} else if (strcmp(name, "against") == 0) {
-		a->request.against = value;
-	} else {
-		/* backend, devices, launches, seed, label: keys of [run] under the same names */
-		add_override(a, xasprintf("run.%s=%s", name, value));
+	add_override(arguments, xasprintf("run.%s=%s", name, value));
+	return err->status;
+}
+
+#define RUN_KEY(key) .name = key, .type = OPTION_CALL, .take = take_run_key
+#define FLAG(option, member) .name = option, OPTION_AT(run_arguments, member)
+
+static const struct option_row rows[] = {
+	{ .name = "output", .letter = 'o', .type = OPTION_TEXT, OPTION_AT(run_arguments, output),
+	  .value = "DIR", .help = "where the results go (else gpuproof-results/...)" },
+	{ .name = "resume", .type = OPTION_TEXT, OPTION_AT(run_arguments, resume), .value = "DIR",
+	  .help = "continue the run in DIR, which was interrupted" },
+	{ FLAG("dry-run", dry_run), .help = "print the cases, their memory and time; run nothing" },
+	{ RUN_KEY("backend"), .value = "NAME", .words = words_backends,
+	  .help = "as [run] backend: auto, cuda, host, cuda13, cuda11" },
+	{ RUN_KEY("devices"), .value = "LIST",
+	  .help = "as [run] devices: all, or 0,1 or cuda:0,cuda:1" },
+	{ .name = "set", .type = OPTION_CALL, .take = take_override, .value = "SECTION.KEY=VALUE",
+	  .help = "overrides the config; repeatable: run.seed=2, transfer.sizes=4KiB, "
+		  "'suite transfer cpu.sizes=4KiB' for the one labelled cpu" },
+	{ RUN_KEY("launches"), .value = "N",
+	  .help = "as [run] launches: everything N times, by new processes" },
+	{ FLAG("check", request.check.wanted),
+	  .help = "judge afterwards, by the config's limits or the GPU model's; what fails or is "
+		  "inconclusive is measured again" },
+	{ .name = "limits", .type = OPTION_TEXT, OPTION_AT(run_arguments, request.check.limits_source),
+	  .value = "FILE", .words = words_limits, .or_file = true,
+	  .help = "with --check, as in gpuproof check" },
+	{ .name = "baseline", .type = OPTION_CALL, OPTION_AT(run_arguments, request.check.baseline),
+	  .take = result_list_take, .value = "RESULT", .help = "with --check, as in gpuproof check" },
+	{ FLAG("strict", request.check.strict), .help = "with --check, as in gpuproof check" },
+	{ .name = "against", .type = OPTION_TEXT, OPTION_AT(run_arguments, request.against),
+	  .value = "OTHER",
+	  .help = "a config, or the path of another gpuproof: both in turns into DIR/a and DIR/b, "
+		  "compared" },
+	{ RUN_KEY("seed"), .value = "N", .help = "as [run] seed" },
+	{ RUN_KEY("label"), .value = "TEXT", .help = "as [run] label" },
+	{ FLAG("quiet", request.quiet), .letter = 'q', .help = "errors and the report's path only" },
+	{ FLAG("no-report", request.no_report), .help = "result.json only" },
+	{ 0 },
+};
+
+/* Without slashes at its end. An empty one, of a variable that is not set, would be the root of all files. */
+static int take_directory(struct run_arguments *a)
+{
+	const char *given = a->resume ? a->resume : a->output;
+	size_t length = given ? strlen(given) : 0;
+	struct error err = ERROR_NONE;
+
+	a->request.resume = a->resume != NULL;
+	if (!given)
+		return EXIT_ACCEPTED;
+	if (length == 0) {
+		error_set(&err, STATUS_USAGE, "--%s: the directory's name is empty",
+			  a->resume ? "resume" : "output");
+		return command_fail(&err);
 	}
+	while (length > 1 && given[length - 1] == '/')
+		length--;
+	a->request.directory = a->owned[a->owned_count++] = xstrndup(given, length);
+	return EXIT_ACCEPTED;
+}
+
+/* What does not go together. */
+static int refuse_arguments(const struct run_arguments *a, const struct options *o)
+{
+	const struct run_request *r = &a->request;
+
+	if (o->operand_count > 1)
+		return command_usage(&command_run, "one CONFIG at a time, not '%s' as well",
+				     o->operands[1]);
+	if (r->resume && (r->source || r->override_count || a->output || a->dry_run))
+		return command_usage(&command_run,
+				     "--resume goes on with the config and the directory of the run");
+	if (!r->check.wanted &&
+	    (r->check.strict || r->check.limits_source || r->check.baseline.count))
+		return command_usage(&command_run, "--limits, --baseline and --strict go with --check");
+	if (r->against && (r->check.wanted || r->resume))
+		return command_usage(&command_run,
+				     "--against compares: neither --check nor --resume goes with it");
+	if (!r->resume && !r->source)
+		return command_usage(&command_run,
+				     "which CONFIG? A file, or the name of an embedded one: quick");
+	return EXIT_ACCEPTED;
 }
 
 static int parse_arguments(struct run_arguments *a, int argc, char **argv)
 {
-	struct options o = options_begin(&command_run, rows, argc, argv);
-	const struct option_row *row;
-	bool output = false;
-	int code = EXIT_ACCEPTED;
+	struct options o;
+	int code;
 
 	a->request.overrides = xcalloc((size_t)argc, sizeof(*a->request.overrides));
 	a->owned = xcalloc((size_t)argc, sizeof(*a->owned));
-	while ((row = options_next(&o))) {
-		output = output || row->letter == 'o';
-		take_option(a, row->name, o.value);
-	}
+	code = options_parse(&o, &command_run, argc, argv, a);
 	a->request.source = o.operand_count ? o.operands[0] : NULL;
-	if (o.failed)
-		code = EXIT_USAGE;
-	else if (o.operand_count > 1)
-		code = command_usage(&command_run, "one CONFIG at a time, not '%s' as well",
-				     o.operands[1]);
-	else if (a->request.resume &&
-		 (a->request.source || a->request.override_count || output || a->dry_run))
-		code = command_usage(
-			&command_run,
-			"--resume goes on with the config and the directory of the run");
-	else if (a->err.status != STATUS_OK)
-		code = command_fail(&a->err);
-	else if (!a->request.check.wanted &&
-		 (a->request.check.strict || a->request.check.limits_source ||
-		  a->request.check.baseline.count))
-		code = command_usage(&command_run,
-				     "--limits, --baseline and --strict go with --check");
-	else if (a->request.against && (a->request.check.wanted || a->request.resume))
-		code = command_usage(
-			&command_run,
-			"--against compares: neither --check nor --resume goes with it");
-	else if (!a->request.resume && !a->request.source)
-		code = command_usage(&command_run,
-				     "which CONFIG? A file, or the name of an embedded one: quick");
+	if (code == EXIT_ACCEPTED)
+		code = take_directory(a);
+	if (code == EXIT_ACCEPTED)
+		code = refuse_arguments(a, &o);
 	options_end(&o);
 	return code;
 }
@@ -222,32 +244,10 @@ static int run_run(int argc, char **argv)
 const struct command command_run = {
 	.name = "run",
 	.summary = "measure what a config asks for, and report it",
-	.usage =
-		"run CONFIG [OPTIONS]       CONFIG: a file, or an embedded config such as quick\n"
-		"       gpuproof run --resume DIR [--check ...]   continue a run that was "
-		"interrupted\n\n"
-		"  -o, --output DIR         where the results go (else gpuproof-results/...)\n"
-		"      --dry-run            print the cases, their memory and time; run nothing\n"
-		"      --backend NAME       as [run] backend: auto, cuda, host, cuda13, cuda11\n"
-		"      --devices LIST       as [run] devices: all, or 0,1 or cuda:0,cuda:1\n"
-		"      --set SECTION.KEY=VALUE   overrides the config; repeatable: run.seed=2, "
-		"transfer.sizes=4KiB,\n"
-		"                           'suite transfer cpu.sizes=4KiB' for the one labelled "
-		"cpu\n"
-		"      --launches N         as [run] launches: everything N times, by new "
-		"processes\n"
-		"      --check              judge afterwards, by the config's limits or the GPU "
-		"model's;\n"
-		"                           what fails or is inconclusive is measured again\n"
-		"      --limits FILE, --baseline RESULT, --strict   with --check, as in gpuproof "
-		"check\n"
-		"      --against OTHER      a config, or the path of another gpuproof: both in "
-		"turns into\n"
-		"                           DIR/a and DIR/b, compared\n"
-		"      --seed N             as [run] seed\n"
-		"      --label TEXT         as [run] label\n"
-		"  -q, --quiet              errors and the report's path only\n"
-		"      --no-report          result.json only\n\n"
+	.forms = { "run CONFIG [OPTIONS]       CONFIG: a file, or an embedded config such as quick",
+		   "run --resume DIR [--check ...]   continue a run that was interrupted" },
+	.options = rows,
+	.notes =
 		"The report's path is the last line on standard output, all else than results and "
 		"verdicts goes\n"
 		"to standard error. Ctrl-C ends the run after the sample in flight, and writes the "
@@ -256,5 +256,6 @@ const struct command command_run = {
 		"with "
 		"--check the\n"
 		"verdict's. More: gpuproof help results, gpuproof help exit-codes",
+	.words = words_configs,
 	.run = run_run,
 };

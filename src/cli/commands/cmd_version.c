@@ -6,24 +6,26 @@
 
 extern const struct command command_version;
 
-static const struct option_row rows[] = { { 0, "json", false }, { 0 } };
+struct version_arguments {
+	bool json;
+};
+
+static const struct option_row rows[] = {
+	{ .name = "json", OPTION_AT(version_arguments, json), .help = "the version as JSON on standard output" },
+	{ 0 },
+};
 
 /* argv[0] is what the program was asked by: "version", "--version" or "-V". */
 static int version_run(int argc, char **argv)
 {
-	struct options o = options_begin(&command_version, rows, argc, argv);
-	const struct option_row *row;
-	int code = EXIT_ACCEPTED;
-	bool json = false;
+	struct version_arguments a = { 0 };
+	struct options o;
+	int code = options_parse(&o, &command_version, argc, argv, &a);
 
-	while ((row = options_next(&o)))
-		json = true;
-	if (o.failed)
-		code = EXIT_USAGE;
-	else if (o.operand_count)
+	if (code == EXIT_ACCEPTED && o.operand_count)
 		code = command_usage(&command_version, "'%s' is too much", o.operands[0]);
-	else
-		printf(json ? "{\"gpuproof\": \"%s\"}\n" : "gpuproof %s\n", GPUPROOF_VERSION);
+	else if (code == EXIT_ACCEPTED)
+		printf(a.json ? "{\"gpuproof\": \"%s\"}\n" : "gpuproof %s\n", GPUPROOF_VERSION);
 	options_end(&o);
 	return code;
 }
@@ -31,6 +33,7 @@ static int version_run(int argc, char **argv)
 const struct command command_version = {
 	.name = "version",
 	.summary = "print the version",
-	.usage = "version [--json]",
+	.forms = { "version [--json]" },
+	.options = rows,
 	.run = version_run,
 };

@@ -6,22 +6,12 @@
 #include "base/memory.h"
 #include "base/text.h"
 
-bool anonymise_take_option(struct anonymise_option *option, const char *name, const char *value)
-{
-	if (strcmp(name, "anonymise") != 0 && strcmp(name, "anonymise-key") != 0)
-		return false;
-	option->wanted = true;
-	if (strcmp(name, "anonymise-key") == 0)
-		option->key_file = value;
-	return true;
-}
-
 enum status anonymise_lists(struct anonymise_option *option, struct result_list *a,
 			    struct result_list *b, struct error *err)
 {
 	struct result_list *lists[] = { a, b };
 
-	if (!option->wanted)
+	if (!option->wanted && !option->key_file)
 		return STATUS_OK;
 	if (anonymiser_new(&option->anonymiser, option->key_file, err) != STATUS_OK)
 		return err->status;

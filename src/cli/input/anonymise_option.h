@@ -5,33 +5,30 @@
 #include <stdbool.h>
 
 #include "cli/input/result_list.h"
+#include "cli/options.h"
 #include "judge/limits.h"
 #include "result/verdict.h"
 #include "result/anonymise/anonymise.h"
 
 struct anonymise_option {
 	bool wanted;
-	const char *key_file;          /* NULL: a random key */
+	const char *key_file;          /* NULL: a random key; else it is wanted as well */
 	struct anonymiser *anonymiser; /* NULL: not wanted, nothing below does anything */
 };
 
-#define ANONYMISE_OPTIONS                                                                          \
-	{ 0, "anonymise", false },                                                                 \
+/* Rows for the table of a command whose arguments are struct ARGUMENTS, with `struct anonymise_option anonymise` in it. */
+#define ANONYMISE_OPTIONS(ARGUMENTS)                                                               \
+	{ .name = "anonymise",                                                                     \
+	  OPTION_AT(ARGUMENTS, anonymise.wanted),                                                  \
+	  .help = "hosts, UUIDs, serials, PCI and network addresses, paths, labels, and the names " \
+		  "of own configs and limits become words like host-1f6c0b22d9e4" },               \
 	{                                                                                          \
-		0, "anonymise-key", true                                                           \
+		.name = "anonymise-key", .type = OPTION_TEXT,                                      \
+		OPTION_AT(ARGUMENTS, anonymise.key_file), .value = "FILE",                         \
+		.help = "the same words every time, for those who hold the file (16 bytes or "     \
+			"more); without it the key is random and thrown away"                      \
 	}
 
-#define ANONYMISE_USAGE                                                                            \
-	"      --anonymise          hosts, UUIDs, serials, PCI and network addresses, paths, "      \
-	"labels, and the names\n"                                                                  \
-	"                           of own configs and limits become words like "                  \
-	"host-1f6c0b22d9e4\n"                                                                      \
-	"      --anonymise-key FILE the same words every time, for those who hold the file (16 "   \
-	"bytes or\n"                                                                               \
-	"                           more); without it the key is random and thrown away"
-
-/* True when the option is one of ours. */
-bool anonymise_take_option(struct anonymise_option *option, const char *name, const char *value);
 /* Makes the anonymiser and rewrites both lists (`b` may be NULL). */
 enum status anonymise_lists(struct anonymise_option *option, struct result_list *a,
 			    struct result_list *b, struct error *err);

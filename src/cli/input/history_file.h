@@ -2,8 +2,15 @@
 #ifndef GPUPROOF_CLI_INPUT_HISTORY_FILE_H
 #define GPUPROOF_CLI_INPUT_HISTORY_FILE_H
 
-#define HISTORY_USAGE                                                                              \
-	"  -d, --db FILE            the history; without it GPUPROOF_DB, else gpuproof-history.db"
+#include "cli/options.h"
+
+/* The row of --db for the table of a command whose arguments are struct ARGUMENTS, with `const char *db` in it. */
+#define HISTORY_OPTION(ARGUMENTS)                                                                  \
+	{                                                                                          \
+		.name = "db", .letter = 'd', .type = OPTION_TEXT, OPTION_AT(ARGUMENTS, db),        \
+		.value = "FILE",                                                                   \
+		.help = "the history; without it GPUPROOF_DB, else gpuproof-history.db"            \
+	}
 
 const char *history_file(const char *option); /* NULL: the option was not given */
 

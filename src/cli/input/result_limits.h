@@ -2,8 +2,18 @@
 #ifndef GPUPROOF_CLI_INPUT_RESULT_LIMITS_H
 #define GPUPROOF_CLI_INPUT_RESULT_LIMITS_H
 
+#include "cli/options.h"
+#include "cli/words.h"
 #include "judge/limits.h"
 #include "result/result.h"
+
+/* The row of --limits for the table of a command; MEMBER: a const char * of its struct ARGUMENTS. */
+#define LIMITS_OPTION(ARGUMENTS, MEMBER)                                                           \
+	{                                                                                          \
+		.name = "limits", .letter = 'l', .type = OPTION_TEXT, OPTION_AT(ARGUMENTS, MEMBER), \
+		.value = "FILE", .words = words_limits, .or_file = true,                           \
+		.help = "an INI file with [limit NAME] sections, or shipped ones: h200, generic"   \
+	}
 
 /*
  * Those of `named` (--limits), or when it is NULL the result's own, or the ones shipped for its model when `shipped` and it

@@ -1,0 +1,30 @@
+/* --title, --layout and --template-dir of the commands that write a page. */
+#ifndef GPUPROOF_CLI_INPUT_PAGE_OPTIONS_H
+#define GPUPROOF_CLI_INPUT_PAGE_OPTIONS_H
+
+#include "cli/options.h"
+
+enum layout { LAYOUT_DEFAULT, LAYOUT_SINGLE, LAYOUT_DIRECTORY };
+#define LAYOUT_WORDS (const char *const[]){ "single", "dir", NULL }
+
+/* Rows for a command whose struct ARGUMENTS has the report_options PAGE and `int layout`. */
+#define PAGE_OPTIONS(ARGUMENTS, PAGE)                                                              \
+	{ .name = "title",                                                                         \
+	  .type = OPTION_TEXT,                                                                     \
+	  OPTION_AT(ARGUMENTS, PAGE.title),                                                        \
+	  .value = "TITLE",                                                                        \
+	  .help = "its title" },                                                                   \
+	{ .name = "layout",                                                                        \
+	  .type = OPTION_CHOICE,                                                                   \
+	  OPTION_AT(ARGUMENTS, layout),                                                            \
+	  .choices = LAYOUT_WORDS,                                                                 \
+	  .help = "dir: also write report.css beside the page and link it, for servers that "      \
+		  "block inline style (Jenkins)" },                                                \
+	{                                                                                          \
+		.name = "template-dir", .type = OPTION_TEXT,                                       \
+		OPTION_AT(ARGUMENTS, PAGE.template_dir), .value = "DIR",                           \
+		.help = "Mustache templates and report.css that replace the built-in ones of the " \
+			"same name"                                                                \
+	}
+
+#endif

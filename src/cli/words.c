@@ -1,0 +1,80 @@
+#include "cli/words.h"
+
+#include <string.h>
+
+#include "base/embedded.h"
+#include "export/export.h"
+#include "import/import.h"
+#include "reference/gpu.h"
+#include "plan/suite.h"
+
+static void add_stems(const struct embedded_file *files, struct text *out)
+{
+	for (; files->name; files++)
+		text_addf(out, "%.*s ", (int)strcspn(files->name, "."), files->name);
+}
+
+void words_backends(struct text *out)
+{
+	text_add(out, "auto cuda host ");
+}
+
+void words_configs(struct text *out)
+{
+	add_stems(embedded_configs, out);
+}
+
+void words_export_formats(struct text *out)
+{
+	for (const struct export_format *f = export_formats; f->name; f++)
+		text_addf(out, "%s ", f->name);
+}
+
+void words_gpus(struct text *out)
+{
+	size_t count;
+	const struct gpu *gpus = gpus_all(&count);
+
+	text_add(out, "all ");
+	for (size_t i = 0; i < count; i++)
+		text_addf(out, "%s ", gpus[i].id);
+}
+
+void words_import_formats(struct text *out)
+{
+	for (size_t i = 0; import_formats[i]; i++)
+		text_addf(out, "%s ", import_formats[i]->name);
+}
+
+void words_limits(struct text *out)
+{
+	add_stems(embedded_limits, out);
+}
+
+void words_subjects(struct text *out)
+{
+	for (const struct command *const *c = commands; *c; c++)
+		text_addf(out, "%s ", (*c)->name);
+	add_stems(embedded_topics, out);
+}
+
+void words_after_config(const char *action, struct text *out)
+{
+	if (strcmp(action, "keys") != 0) {
+		words_configs(out);
+		if (strcmp(action, "write") == 0)
+			words_limits(out);
+		return;
+	}
+	text_add(out, "run limit report ");
+	for (const struct suite *const *suite = suites; *suite; suite++)
+		text_addf(out, "%s ", (*suite)->name);
+}
+
+void words_of_option(const struct option_row *row, struct text *out)
+{
+	for (const char *const *choice = row->choices; choice && *choice; choice++)
+		text_addf(out, "%s ", *choice);
+	if (row->words)
+		row->words(out);
+}

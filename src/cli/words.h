@@ -1,0 +1,21 @@
+/* Words for the shells' completions, appended with a space after each. */
+#ifndef GPUPROOF_CLI_WORDS_H
+#define GPUPROOF_CLI_WORDS_H
+
+#include "base/text.h"
+#include "cli/options.h"
+
+void words_backends(struct text *out);
+void words_configs(struct text *out);
+void words_export_formats(struct text *out);
+void words_gpus(struct text *out); /* and "all" */
+void words_import_formats(struct text *out);
+void words_limits(struct text *out);
+void words_subjects(struct text *out); /* commands and topics */
+
+/* What may follow "gpuproof config ACTION": sections for keys, else shipped configs, for write also limits. */
+void words_after_config(const char *action, struct text *out);
+/* What an option's value may be, where that is a short list; nothing else. */
+void words_of_option(const struct option_row *row, struct text *out);
+
+#endif
