@@ -115,7 +115,7 @@ static const char *const axes[] = { "allocators", "operations", "states",  "fill
 				    "threads",    "streams",    "growths", "scenarios",
 				    "loadings",   "sizes",      NULL };
 
-/* Of a step of the staircase. */
+/* Metrics of one step of the staircase. */
 #define START(what, help_time, help_memory)                                                        \
 	{ "alloc.start_time_" what, "s", BETTER_LOWER, 0, help_time },                             \
 		{ "alloc.start_memory_" what, "B", BETTER_LOWER, 0, help_memory },                 \

@@ -147,7 +147,7 @@ static struct trainmem_options options_from_case(const struct plan_case *c)
 	};
 }
 
-/* What a study does not vary. False: this point of the sweep is another's twin. */
+/* Drops the axes that a study does not vary. False: this point of the sweep duplicates another. */
 static bool drop_axes(struct plan_case *point, enum study study)
 {
 	static const char *const unused[][10] = {
@@ -179,7 +179,10 @@ static void unname_usual(struct plan_case *point)
 			plan_unname_usual(point, usual[i][0], usual[i][1]);
 }
 
-/* Time without samples: the reference, the processes, the steps whose books are kept. */
+/*
+ * Seconds in addition to the samples: the reference, the processes, the steps of the memory
+ * account.
+ */
 static double setup_seconds(const struct setup *setup, const struct plan_case *point,
 			    enum study study, const struct device_info *info)
 {
@@ -216,7 +219,10 @@ static const char *refusal_of(const struct setup *setup, const struct trainmem_o
 	return NULL;
 }
 
-/* The host grants what others have given back meanwhile, and pages that nobody has touched: it cannot be filled. */
+/*
+ * The host's memory cannot be filled: it grants memory freed by others, and pages that are not
+ * backed before use.
+ */
 static const char *limit_refusal(const struct plan_case *point, const struct device_info *info)
 {
 	if (!has(point, "memory_limit") || strcmp(case_text(point, "memory_limit"), "none") == 0 ||

@@ -23,7 +23,7 @@ enum alloc_state { STATE_COLD, STATE_REUSED };
 enum alloc_growth { GROWTH_ONCE, GROWTH_COPY, GROWTH_DOUBLE, GROWTH_MAP };
 enum alloc_scenario { SCENARIO_CHECKERBOARD, SCENARIO_ALTERNATING };
 
-/* What a p99 needs. */
+/* Samples that a p99 needs. */
 #define ALLOC_TAIL_SAMPLES 100
 
 /* plan.c: places one point of the sweep. */

@@ -24,7 +24,9 @@ struct blocks {
 	struct exchange exchange; /* copies in flight use it, also after a failure */
 };
 
-/* How many blocks of that size are held at most: 1 to 256, 256 MiB together if that allows it. */
+/*
+ * Maximum number of blocks of that size held at once: 1 to 256, 256 MiB in total if that allows it.
+ */
 size_t blocks_held_most(uint64_t bytes);
 
 /* Failed blocks must be closed as well. */
@@ -56,7 +58,7 @@ enum status exchange_read(struct stream *stream, int kind, const void *at, struc
 enum status exchange_compare(const struct exchange *x, struct error *err);
 enum status exchange_check(struct stream *stream, int kind, const void *at, struct exchange *x,
 			   struct error *err);
-/* Where the last whole word of a block lies. */
+/* Offset of the last whole word of a block. */
 static inline size_t exchange_last(size_t bytes)
 {
 	return (bytes - sizeof(uint64_t)) & ~(sizeof(uint64_t) - 1);

@@ -12,7 +12,7 @@
 
 #include "base/units.h"
 #include "suites/alloc/alloc.h"
-#include "suites/alloc/ballast.h"
+#include "suites/alloc/memory_filler.h"
 #include "suites/alloc/blocks.h"
 
 struct calls {
@@ -132,7 +132,7 @@ static enum status measure_latency(struct calls *a, struct error *err)
 }
 
 /* Takes the share of the device's free memory that the case asks for. */
-static enum status fill_device(struct run *run, struct ballast *ballast, struct error *err)
+static enum status fill_device(struct run *run, struct memory_filler *filler, struct error *err)
 {
 	double share = case_value(run->c, "fills")->real;
 	struct device *device = run->devices[0];
@@ -149,7 +149,7 @@ static enum status fill_device(struct run *run, struct ballast *ballast, struct 
 				 "so full, %s has %s left; the case needs %s", device->info.id,
 				 units_size(unused, left, sizeof(left)),
 				 units_size(run->c->device_bytes, needed, sizeof(needed)));
-	return ballast_leave(ballast, device, unused, err);
+	return memory_filler_leave(filler, device, unused, err);
 }
 
 enum status alloc_calls(struct run *run, enum alloc_operation operation, int kind,
@@ -157,15 +157,15 @@ enum status alloc_calls(struct run *run, enum alloc_operation operation, int kin
 {
 	struct calls a = { .run = run, .operation = operation, .state = STATE_REUSED };
 	size_t bytes = (size_t)case_integer(run->c, "sizes");
-	struct ballast ballast = { 0 };
+	struct memory_filler filler = { 0 };
 
 	if (operation == OPERATION_ALLOC)
 		a.state = (enum alloc_state)case_integer(run->c, "states");
-	if ((!origin_on_device(kind) || fill_device(run, &ballast, err) == STATUS_OK) &&
+	if ((!origin_on_device(kind) || fill_device(run, &filler, err) == STATUS_OK) &&
 	    blocks_open(&a.blocks, run->devices[0], kind, bytes, run->seed, err) == STATUS_OK &&
 	    measure_latency(&a, err) == STATUS_OK)
 		run_verified(run, "both ends of every block written and read back", NAN, NAN);
 	blocks_close(&a.blocks);
-	ballast_drop(&ballast);
+	memory_filler_free(&filler);
 	return err->status;
 }

@@ -133,7 +133,10 @@ static void carry_out(struct contention *c, size_t thread)
 		c->phase(c, thread, &m->err);
 }
 
-/* Spins between samples, so that no sample begins with waking a thread; gives way where cores are few. */
+/*
+ * Spins between samples, so that no sample begins with waking a thread; yields if there are few
+ * cores.
+ */
 static void *member_run(void *context)
 {
 	struct member *m = context;

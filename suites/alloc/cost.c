@@ -38,7 +38,7 @@ struct cost {
 	struct exchange *ends;
 };
 
-/* What is taken now, up to a constant. */
+/* Bytes allocated now, up to a constant. */
 static enum status reading(struct cost *c, int64_t *taken, struct error *err)
 {
 	bool shared = c->device->info.capabilities & DEVICE_SHARES_HOST_MEMORY;
@@ -54,7 +54,7 @@ static enum status reading(struct cost *c, int64_t *taken, struct error *err)
 	return STATUS_OK;
 }
 
-/* Memory that nobody has touched may not be there yet. */
+/* Memory may be backed only after its first use. */
 static enum status touch(struct cost *c, void *block, struct error *err)
 {
 	if (origin_on_device(c->origin.kind))
@@ -115,7 +115,7 @@ static void record(struct cost *c, int64_t taken)
 	run_note(c->run, "Over %zu blocks.", c->count);
 }
 
-/* Where less is taken than was written to, the reading does not see this kind of memory. */
+/* A reading below the bytes written means that this kind of memory is not visible to it. */
 static enum status check_seen(const struct cost *c, int64_t taken, struct error *err)
 {
 	char seen[32], all[32];
@@ -133,7 +133,7 @@ static enum status measure(struct cost *c, struct error *err)
 {
 	int64_t before, after;
 
-	/* What the first use of anything takes is not a block's. */
+	/* The first use of an allocator costs memory that is not part of a block. */
 	if (take_block(c, err) != STATUS_OK || check_all(c, err) != STATUS_OK)
 		return err->status;
 	c->held = 0;

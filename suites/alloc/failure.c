@@ -1,4 +1,4 @@
-/* What it costs to ask for memory that there is not, and whether the device is then as it was. */
+/* Cost of a request that does not fit, and a check that the device is unchanged after it. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "suites/alloc/blocks.h"
 #include "suites/shared/buffers.h"
 
-/* What the driver may keep of what a first failure needed; more than that is lost. */
+/* Memory that the driver may keep after a first failure; more counts as lost. */
 #define MAY_KEEP_BYTES ((int64_t)32 << 20)
 /* A full device is filled up in pieces of this size, then of smaller ones. */
 #define PIECES 64
@@ -179,7 +179,7 @@ static enum status recovered(struct run *run, struct blocks *b, int64_t before, 
 	return err->status;
 }
 
-/* What the first use of an allocator and of a kernel takes is not the failure's. */
+/* The first use of an allocator and of a kernel costs memory that is not part of the failure. */
 static enum status warm_up(struct blocks *b, struct error *err)
 {
 	return use_memory(b, &b->origin, err);

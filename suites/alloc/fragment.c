@@ -1,6 +1,7 @@
 /*
- * What still fits when free memory is in pieces. The device is left with `span` and an eighth of it (by
- * ballast; a caching allocator by its own limit; memory of the operating system without any). Scenarios:
+ * Requests that still fit into fragmented free memory. The device keeps `span` and an eighth of it
+ * free (by a memory filler; a caching allocator by its own limit; memory of the operating system
+ * without a limit). Scenarios:
  *   checkerboard  64 blocks that fill the span, every other one freed
  *   alternating   steps of a training run whose batches differ in size, with a small tensor kept now and
  *                 then from between the large ones (a 128th of the span)
@@ -13,7 +14,7 @@
 #include "base/memory.h"
 #include "kernels/generator.h"
 #include "suites/alloc/alloc.h"
-#include "suites/alloc/ballast.h"
+#include "suites/alloc/memory_filler.h"
 #include "suites/alloc/blocks.h"
 
 #define BLOCKS 64 /* in the span */
@@ -34,7 +35,7 @@ struct heap {
 	struct run *run;
 	struct origin origin;
 	struct stream *stream;
-	struct ballast ballast;
+	struct memory_filler filler;
 	uint64_t span, limit;
 	struct live live[LIVE_MOST];
 	size_t count;  /* of live[] in use, freed ones included */
@@ -162,7 +163,7 @@ static enum status alternating(struct heap *h, struct error *err)
 	return STATUS_OK;
 }
 
-/* Whether a block of that size can be had now; it is used and given back. */
+/* Sets *out if a block of that size can be allocated now; uses and frees it. */
 static enum status fits(struct heap *h, size_t bytes, bool *out, struct error *err)
 {
 	struct error refused = ERROR_NONE;
@@ -180,7 +181,7 @@ static enum status ask(struct heap *h, struct error *err)
 {
 	static const struct {
 		const char *name;
-		unsigned share; /* of the span: one in so many */
+		unsigned share; /* divisor of the span */
 	} requests[] = { { "alloc.fits_block", BLOCKS },
 			 { "alloc.fits_double", BLOCKS / 2 },
 			 { "alloc.fits_quarter", 4 } };
@@ -221,7 +222,7 @@ static enum status give_all(struct heap *h, struct error *err)
 	return STATUS_OK;
 }
 
-/* What the allocator keeps when everything is freed. */
+/* Memory that the allocator keeps when everything is freed. */
 static enum status measure_kept(struct heap *h, struct error *err)
 {
 	uint64_t before, after;
@@ -268,7 +269,7 @@ static enum status open_heap(struct heap *h, int kind, struct error *err)
 	if (shared && !h->origin.caching)
 		run_note(h->run, "Without a limit: the memory is the operating system's.");
 	return shared || h->origin.caching ? STATUS_OK
-					   : ballast_leave(&h->ballast, device, h->limit, err);
+					   : memory_filler_leave(&h->filler, device, h->limit, err);
 }
 
 static void close_heap(struct heap *h)
@@ -284,7 +285,7 @@ static void close_heap(struct heap *h)
 	if (h->origin.device)
 		origin_trim(&h->origin, NULL);
 	origin_close(&h->origin);
-	ballast_drop(&h->ballast);
+	memory_filler_free(&h->filler);
 	backend_stream_destroy(h->stream);
 }
 

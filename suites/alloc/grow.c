@@ -1,5 +1,5 @@
 /*
- * A block that grows, as a buffer that follows its content. Ways:
+ * A block that grows, as a buffer that follows its content. Methods:
  *   once    all of it at the start
  *   copy    a larger block at each step, the content copied, the old one freed
  *   double  the same, but the capacity doubles: fewer copies, more memory
@@ -25,9 +25,9 @@ struct grower {
 	size_t bytes;       /* its size */
 	size_t other;       /* of the one that the content moves to */
 	struct memory_range *range;
-	struct exchange *marks; /* what stands at the beginning of each step; NULL: not now */
+	struct exchange *marks; /* content of the first bytes of each step; NULL: not now */
 	int64_t peak, base;     /* while marks are made: memory taken at most, and before */
-	bool seen;              /* whether the device tells what is taken */
+	bool seen;              /* the device reports its free memory */
 };
 
 static char *start_of(const struct grower *g)
@@ -35,7 +35,9 @@ static char *start_of(const struct grower *g)
 	return g->range ? g->range->start : g->block;
 }
 
-/* What is taken now; of memory that others use as well, what this growth has asked for. */
+/*
+ * Reads the memory in use; of memory shared with others, the bytes that this growth has requested.
+ */
 static void look(struct grower *g)
 {
 	struct error ignored = ERROR_NONE;

@@ -62,7 +62,7 @@ enum status origin_trim(struct origin *origin, struct error *err)
 
 	if (origin->caching)
 		return caching_trim(origin->caching, err);
-	/* What has no cache has nothing to give back. */
+	/* An allocator without a cache has nothing to release. */
 	if (backend_memory_trim(origin->device, err ? &trimmed : NULL) == STATUS_OK ||
 	    trimmed.status == STATUS_UNSUPPORTED)
 		return STATUS_OK;

@@ -1,4 +1,4 @@
-/* Which combinations of the axes make a case, and what it takes. */
+/* Combinations of the axes that make a case, and the time and memory of each. */
 #include "plan/plan.h"
 
 #include "suites/alloc/alloc.h"
@@ -11,7 +11,10 @@
 #define SEGMENT_BYTES ((uint64_t)20 << 20)
 /* For the estimate: how many growths a case has at least. */
 #define GROWTHS_LOOKED_AT 10
-/* What it takes to allocate a block and free another: 0.16 ms on an H200 (to map one: 0.03), more on busy machines. */
+/*
+ * Seconds to allocate a block and free another: 0.16 ms on an H200 (to map one: 0.03), more on busy
+ * machines.
+ */
 #define STEP_SECONDS 0.3e-3
 
 /* Axes of their own; the others belong to all operations or are dropped by hand. */
@@ -96,7 +99,7 @@ static uint64_t need(const struct plan_case *point, enum alloc_operation operati
 	}
 }
 
-/* Seconds beside the samples: memory is touched, a device filled, processes started. */
+/* Seconds in addition to the samples: memory is touched, a device filled, processes started. */
 static double setup(const struct plan_case *point, enum alloc_operation operation, uint64_t bytes)
 {
 	double seconds = 0.02 + (double)bytes / 2e9;
@@ -160,7 +163,7 @@ static bool meaningless(const struct plan_case *point, enum alloc_operation oper
 	}
 }
 
-/* What growths take by their steps, and by what they copy where the copies are the CPU's. */
+/* Seconds of a growth: its steps, and its copies if the CPU makes them. */
 static double growing(const struct plan_case *point, enum alloc_operation operation,
 		      const struct device_info *device)
 {

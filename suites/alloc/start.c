@@ -1,8 +1,8 @@
 /*
- * What a process pays before its first result, as a staircase: the driver, the context, the first kernel,
- * the first matrix product, the first collective; each in time, device memory and host memory, in
- * processes that have touched no device before. This process holds the device meanwhile, so that
- * the device itself is awake.
+ * Cost of a process before its first result, as a staircase: the driver, the context, the first
+ * kernel, the first matrix product, the first collective; each in time, device memory and host
+ * memory, in processes that have touched no device before. This process keeps the device open, so
+ * that the device itself is awake.
  */
 #include <math.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@
 static const char *const step_names[STEP_COUNT] = { "driver", "context", "kernel", "blas",
 						    "collectives" };
 
-/* Of the fresh process. */
+/* Arguments of the fresh process. */
 struct starting {
 	char backend[16], module[16];
 	int index, host_devices;
@@ -120,7 +120,7 @@ static enum status expect(struct starting *s, const void *memory, float value, s
 	return status;
 }
 
-/* Of 2s and 3s: every element of the product is 6 * 64, exactly. */
+/* Product of 2s and 3s: every element is 6 * 64, exactly. */
 static enum status first_product(void *state, struct error *err)
 {
 	struct starting *s = state;
@@ -246,7 +246,7 @@ static void record_value(struct run *run, const char *metric, const char *step, 
 	run_value(run, name, value);
 }
 
-/* Of those that are known: what the driver takes nobody can tell without it. */
+/* Sum of the known values: the memory of the driver is unknown before it is loaded. */
 static double sum(const double *values, size_t count)
 {
 	double all = NAN;

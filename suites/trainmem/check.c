@@ -76,7 +76,7 @@ static enum status step_both(struct trainer *trainer, struct training *training,
 		training->imposed[l] = n->record[l] ? n->record[l] : n->activations[l];
 	if (training_reset(training, err) != STATUS_OK)
 		return err->status;
-	/* The second step works in memory that the first one has left behind. */
+	/* The second step works in memory with the first one's leftovers. */
 	if (training_step(training, err) != STATUS_OK || training_wait(training, err) != STATUS_OK ||
 	    training_reset(training, err) != STATUS_OK ||
 	    training_step(training, err) != STATUS_OK || training_wait(training, err) != STATUS_OK)

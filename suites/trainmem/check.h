@@ -1,4 +1,4 @@
-/* Whether a step computes the right gradients, whatever happens to its memory. */
+/* Verifies a step's gradients, however its memory is managed. */
 #ifndef GPUPROOF_TRAINMEM_CHECK_H
 #define GPUPROOF_TRAINMEM_CHECK_H
 

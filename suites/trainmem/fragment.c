@@ -80,7 +80,7 @@ static enum status write_marks(const struct heap *heap, uint64_t bytes, void *co
 	return heap->device ? backend_stream_synchronize(heap->stream, err) : STATUS_OK;
 }
 
-/* Of the pieces that stayed. */
+/* Checks the marks of the pieces that were kept. */
 static enum status check_marks(const struct heap *heap, uint64_t bytes, void *const *pieces,
 			       struct marks *marks, struct error *err)
 {

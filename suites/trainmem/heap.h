@@ -48,7 +48,7 @@ struct heap {
 	struct caching *caching;       /* POLICY_CACHING */
 	uint64_t next_address;         /* without a device */
 	uint64_t reserved, reserved_peak; /* taken from the device */
-	uint64_t pieces;                  /* in so many allocations */
+	uint64_t pieces;                  /* number of these allocations */
 	/* Counted by what was asked for, not by what rounding made of it. */
 	uint64_t live[MEMORY_CLASS_COUNT], live_total;
 	struct heap_peak peak, phase_peak[PHASE_COUNT];
@@ -77,7 +77,7 @@ void heap_forget_peaks(struct heap *heap);
 /* Gives what is cached back to the device. */
 void heap_trim(struct heap *heap);
 
-/* Of arena and caching: free bytes within what is reserved, and the largest piece of them. */
+/* For arena and caching: free bytes within the reserved memory, and the largest piece of them. */
 void heap_free_bytes(const struct heap *heap, uint64_t *all, uint64_t *largest);
 
 /* For arena_source: the heap as the source of an arena. */

@@ -8,8 +8,8 @@
 #include "suites/trainmem/outcome.h"
 #include "suites/trainmem/trial.h"
 
-/* Steps of which the books are kept: leaks show between the second and the last. */
-#define BOOK_STEPS 8
+/* Steps of the memory account: leaks show between the second and the last. */
+#define ACCOUNT_STEPS 8
 
 struct training_options plain_options(void)
 {
@@ -31,7 +31,7 @@ static bool is_plain(const struct setup *setup, const struct training_options *o
 	       !o->offload && !o->out_of_place && !o->reports;
 }
 
-/* Ways to need less; an allocation policy is none. */
+/* Methods of saving memory; an allocation policy is none. */
 static bool saves(const struct setup *setup, const struct training_options *o)
 {
 	return setup->segments > 0 || setup_accumulate(setup) > 1 || o->offload;
@@ -133,33 +133,33 @@ static enum status time_step(struct run *run, const struct setup *setup,
 	return STATUS_OK;
 }
 
-/* The books' own steps, and those that find the sizes of context and inference. */
-#define BOOK_ALL_STEPS (BOOK_STEPS + 2)
+/* The account's own steps, and those that find the sizes of context and inference. */
+#define ACCOUNT_ALL_STEPS (ACCOUNT_STEPS + 2)
 
 /* By the step's time as it was measured just before. */
-static double books_limit(const struct run *run, double least)
+static double account_limit(const struct run *run, double least)
 {
 	const struct metric_value *step = case_metric(run->result, "trainmem.step_time");
 
-	return trial_limit(least, BOOK_ALL_STEPS, step ? step->value : 0);
+	return trial_limit(least, ACCOUNT_ALL_STEPS, step ? step->value : 0);
 }
 
-static enum status keep_books(struct run *run, const struct setup *setup,
-			      const struct trainmem_options *options, struct error *err)
+static enum status measure_account(struct run *run, const struct setup *setup,
+				   const struct trainmem_options *options, struct error *err)
 {
-	struct account_request request = { .setup = *setup,
-					   .options = options->training,
-					   .steps = BOOK_STEPS };
+	struct memory_account_request request = { .setup = *setup,
+						  .options = options->training,
+						  .steps = ACCOUNT_STEPS };
 	struct fork_server_task task = { .device = &run->devices[0]->info,
-				     .run = account_step,
-				     .arguments = &request,
-				     .arguments_size = sizeof(request),
-				     .result_size = sizeof(struct account),
-				     .seconds = books_limit(run, options->process_seconds) };
+					 .run = memory_account_step,
+					 .arguments = &request,
+					 .arguments_size = sizeof(request),
+					 .result_size = sizeof(struct memory_account),
+					 .seconds = account_limit(run, options->process_seconds) };
 	struct training_options plain = plain_options();
 	struct setup all = plain_setup(setup);
 	struct heap plan, kept;
-	struct account account;
+	struct memory_account account;
 
 	training_plan(setup, &options->training, &plan);
 	training_plan(&all, &plain, &kept);
@@ -170,8 +170,10 @@ static enum status keep_books(struct run *run, const struct setup *setup,
 	outcome_record_account(run, setup, &account, &plan,
 			       saves(setup, &options->training) ? &kept : NULL);
 	if (account.leaked != 0)
-		return error_set(err, STATUS_MISMATCH, "%lld bytes more are in use after step %d "
-				 "than after step 2", (long long)account.leaked, BOOK_STEPS);
+		return error_set(err, STATUS_MISMATCH,
+				 "%lld bytes more are in use after step %d "
+				 "than after step 2",
+				 (long long)account.leaked, ACCOUNT_STEPS);
 	return STATUS_OK;
 }
 
@@ -203,7 +205,7 @@ enum status measure_step(struct run *run, const struct setup *setup,
 	if (verify(run, setup, options, err) != STATUS_OK ||
 	    time_step(run, setup, &options->training, err) != STATUS_OK)
 		return err->status;
-	return keep_books(run, setup, options, err);
+	return measure_account(run, setup, options, err);
 }
 
 /* Eighths of the batch, one step each: whole batches, and the ragged rests that loaders give. */

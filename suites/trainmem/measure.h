@@ -1,4 +1,4 @@
-/* The study `step`: one step's gradients checked, its time taken, its books kept. */
+/* The study `step`: checks one step's gradients, measures its time and its memory account. */
 #ifndef GPUPROOF_TRAINMEM_MEASURE_H
 #define GPUPROOF_TRAINMEM_MEASURE_H
 
@@ -13,7 +13,9 @@ struct trainmem_options {
 
 enum status measure_step(struct run *run, const struct setup *setup,
 			 const struct trainmem_options *options, struct error *err);
-/* Batches that alternate are so many parts of the setup's, or fewer: its batch divides by them. */
+/*
+ * Alternating batches are at most this many parts of the setup's batch, which is divisible by it.
+ */
 #define ALTERNATION_PARTS 8
 /* Steps with batches of changing size: what the policy makes of them, and how long they take. */
 enum status measure_alternating(struct run *run, const struct setup *setup,

@@ -1,6 +1,6 @@
 /*
- * Outputs of hidden layers wait for backward in pinned memory of the host. A copy runs beside the
- * computing on a stream of its own: out while the next layer computes, back while the layer above
+ * Outputs of hidden layers wait for backward in pinned memory of the host. A copy overlaps with
+ * computation on a stream of its own: out while the next layer computes, back while the layer above
  * does. The last hidden layer's output stays: backward begins with it.
  */
 #ifndef GPUPROOF_TRAINMEM_OFFLOAD_H
@@ -15,7 +15,7 @@ void offload_close(struct training *training);
 enum status offload_start(struct training *training, size_t l, struct error *err);
 /* Nothing on the device reads activations[l] any more: its memory goes when the copy is made. */
 enum status offload_leave(struct training *training, size_t l, struct error *err);
-/* Layer l is next in backward: its input is waited for, and that of the layer below is on its way. */
+/* Layer l is next in backward: waits for its input, and prefetches that of the layer below. */
 enum status offload_fetch(struct training *training, size_t l, struct error *err);
 
 /* training.c: memory for activations[l], and back. */

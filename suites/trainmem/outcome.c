@@ -111,8 +111,8 @@ static uint64_t states_of(const struct heap_peak *p)
 }
 
 /* From two plans: what is not proportional to the batch drops out. */
-static void record_slope(struct run *run, const struct setup *setup,
-			 const struct account *a, const struct heap *plan)
+static void record_slope(struct run *run, const struct setup *setup, const struct memory_account *a,
+			 const struct heap *plan)
 {
 	struct training_options options = { .policy = plan->policy };
 	struct setup twice = *setup;
@@ -132,7 +132,7 @@ static void record_slope(struct run *run, const struct setup *setup,
 			  (double)states_of(&a->peak) / activations);
 }
 
-static void record_classes(struct run *run, const struct account *a)
+static void record_classes(struct run *run, const struct memory_account *a)
 {
 	classes_record(run, a->peak.bytes);
 	run_value(run, "trainmem.class_peaks", (double)classes_total(a->class_peak));
@@ -143,7 +143,7 @@ static void record_classes(struct run *run, const struct account *a)
 	run_value(run, "trainmem.gradients_after", (double)a->gradients_after);
 }
 
-static void note_phase(struct run *run, const struct account *a, enum phase phase)
+static void note_phase(struct run *run, const struct memory_account *a, enum phase phase)
 {
 	struct text t = TEXT_EMPTY;
 
@@ -161,8 +161,8 @@ static void add_reading(struct text *t, const char *name, uint64_t bytes)
 			  units_format((double)bytes, "B", size, sizeof(size)));
 }
 
-/* What each ruler said after forward. */
-static void note_rulers(struct run *run, const struct account *a)
+/* Readings of all accounting sources after forward. */
+static void note_sources(struct run *run, const struct memory_account *a)
 {
 	const struct memory_view *v = &a->views[PHASE_FORWARD];
 	struct text t = TEXT_EMPTY;
@@ -175,12 +175,12 @@ static void note_rulers(struct run *run, const struct account *a)
 	add_reading(&t, "pool reserved", v->pool_reserved);
 	add_reading(&t, "pool used", v->pool_used);
 	run_note(run, "After forward: %s. The process is measured by %s.", t.data,
-		 ruler_name(a->ruler, &run->devices[0]->info));
+		 memory_source_name(a->source, &run->devices[0]->info));
 	text_release(&t);
 }
 
-/* Beyond the bound somebody holds memory that is in nobody's books. */
-static void record_bound(struct run *run, const struct account *a, double unaccounted)
+/* Beyond the bound there is memory in use that no account contains. */
+static void record_bound(struct run *run, const struct memory_account *a, double unaccounted)
 {
 	double bound = (double)(a->unit * (a->pieces[PHASE_FORWARD] + 1));
 	char limit[32];
@@ -193,21 +193,21 @@ static void record_bound(struct run *run, const struct account *a, double unacco
 			 units_format(bound, "B", limit, sizeof(limit)));
 }
 
-static void record_rulers(struct run *run, const struct account *a)
+static void record_sources(struct run *run, const struct memory_account *a)
 {
 	bool shared = run->devices[0]->info.capabilities & DEVICE_SHARES_HOST_MEMORY;
-	double ruled = (double)a->ruled[PHASE_FORWARD],
+	double measured = (double)a->measured[PHASE_FORWARD],
 	       known = (double)(a->context + a->workspace + a->reserved[PHASE_FORWARD]);
 
-	/* What a CPU offloads stays in the memory of its process. */
+	/* A CPU's offloaded data stay in the memory of its process. */
 	known += shared ? (double)a->host_bytes : 0;
 	run_value(run, "trainmem.context", (double)a->context);
 	run_value(run, "trainmem.context_opened", (double)a->opened);
-	run_value(run, "trainmem.process", ruled);
-	run_value(run, "trainmem.unaccounted", ruled - known);
-	record_bound(run, a, ruled - known);
-	if (ruled > 0)
-		run_value(run, "trainmem.accounted", 1 - fabs(ruled - known) / ruled);
+	run_value(run, "trainmem.process", measured);
+	run_value(run, "trainmem.unaccounted", measured - known);
+	record_bound(run, a, measured - known);
+	if (measured > 0)
+		run_value(run, "trainmem.accounted", 1 - fabs(measured - known) / measured);
 	run_value(run, "trainmem.reserved", (double)a->reserved_peak);
 	run_value(run, "trainmem.reserved_ratio",
 		  (double)a->reserved_peak / (double)(a->peak.total - a->workspace));
@@ -215,15 +215,16 @@ static void record_rulers(struct run *run, const struct account *a)
 	run_value(run, "trainmem.takes", (double)a->takes);
 	run_value(run, "trainmem.device_calls", (double)a->device_calls);
 	run_value(run, "trainmem.leak", (double)a->leaked);
-	run_value(run, "trainmem.process_growth", (double)a->ruler_grew);
-	note_rulers(run, a);
+	run_value(run, "trainmem.process_growth", (double)a->source_grew);
+	note_sources(run, a);
 }
 
-void outcome_record_account(struct run *run, const struct setup *setup, const struct account *a,
-			    const struct heap *plan, const struct heap *plain)
+void outcome_record_account(struct run *run, const struct setup *setup,
+			    const struct memory_account *a, const struct heap *plan,
+			    const struct heap *plain)
 {
 	record_classes(run, a);
-	record_rulers(run, a);
+	record_sources(run, a);
 	run_value(run, "trainmem.predicted", (double)(plan->peak.total + a->workspace));
 	if (plain) {
 		run_value(run, "trainmem.saved", part_saved(plan->peak.total, plain->peak.total));
@@ -242,7 +243,7 @@ void outcome_record_account(struct run *run, const struct setup *setup, const st
 		note_phase(run, a, (enum phase)phase);
 }
 
-/* The books at the moment of the refusal. */
+/* The memory account at the moment of the refusal. */
 static void record_refusal(struct run *run, const struct search *s)
 {
 	const struct trial *t = &s->failed;

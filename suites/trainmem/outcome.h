@@ -4,7 +4,7 @@
 
 #include "measure/run.h"
 #include "result/metric.h"
-#include "suites/trainmem/account.h"
+#include "suites/trainmem/memory_account.h"
 #include "suites/trainmem/fragment.h"
 #include "suites/trainmem/search.h"
 
@@ -12,7 +12,7 @@ extern const struct metric trainmem_metrics[];
 
 /* `plan`: what was predicted for the step; `plain`: for the step that keeps everything, NULL: this is it. */
 void outcome_record_account(struct run *run, const struct setup *setup,
-			    const struct account *account, const struct heap *plan,
+			    const struct memory_account *account, const struct heap *plan,
 			    const struct heap *plain);
 void outcome_record_search(struct run *run, const struct search *search);
 void outcome_record_fragments(struct run *run, const struct fragments *fragments);

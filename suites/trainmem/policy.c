@@ -177,7 +177,7 @@ enum status policy_take(struct heap *heap, enum memory_class tag, uint64_t bytes
 	}
 }
 
-/* Where the list names the block that has `memory`. */
+/* Link of the list to the block that contains `memory`. */
 static struct heap_segment **segment_of(struct heap *heap, const void *memory)
 {
 	struct heap_segment **link = &heap->segments;

@@ -1,4 +1,4 @@
-/* How each policy gets and returns memory; used by heap.c alone. */
+/* Allocation and release of memory by each policy; used by heap.c alone. */
 #ifndef GPUPROOF_TRAINMEM_POLICY_H
 #define GPUPROOF_TRAINMEM_POLICY_H
 

@@ -1,6 +1,6 @@
 /*
  * Pieces of one block of memory: handed out, taken back, neighbours joined again. It never touches
- * the memory, so that a plan can be made for memory that nobody has.
+ * the memory, so that a plan can be made for more memory than exists.
  */
 #ifndef GPUPROOF_TRAINMEM_REGION_H
 #define GPUPROOF_TRAINMEM_REGION_H

@@ -62,7 +62,9 @@ static uint64_t rounded(double value, uint64_t step)
 	return (uint64_t)(value / (double)step) * step;
 }
 
-/* Beside what is known, by more and more of it: the prediction was wrong, and nobody knows by how much. */
+/*
+ * Moves away from the known size by growing steps: the prediction was wrong by an unknown amount.
+ */
 static uint64_t away_from(uint64_t known, uint64_t predicted, int sign, uint64_t step,
 			  double tolerance)
 {
@@ -163,7 +165,7 @@ static void find_by_halves(struct search *s, const struct search_options *o)
 	s->halved = value;
 }
 
-/* Of an emulated card that is an answer; of the device itself something is wrong. */
+/* For an emulated card this is an answer; for the device itself it is an error. */
 static enum status too_small(const struct search_options *o)
 {
 	return o->capacity ? STATUS_UNSUPPORTED : STATUS_NO_MEMORY;

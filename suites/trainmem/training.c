@@ -6,7 +6,7 @@
 #include "suites/parallel/modes/modes.h"
 #include "suites/trainmem/offload.h"
 
-/* An arena in which a step finds no place grows by one part in so many, until it does. */
+/* An arena that is too small for a step grows by 1/ARENA_GROWTH until the step fits. */
 #define ARENA_GROWTH 512
 
 static struct stream *compute(const struct training *t)
@@ -78,7 +78,7 @@ static enum status forward_layer(struct training *t, size_t l, uint64_t row, str
 			      : STATUS_OK;
 }
 
-/* Whether activations[l] is computed again in backward: inside a segment that is not the last. */
+/* True if activations[l] is recomputed in backward: inside a segment that is not the last. */
 static bool forgotten(const struct training *t, size_t l)
 {
 	const struct segments *s = &t->segments;
@@ -267,7 +267,7 @@ enum status training_reset(struct training *t, struct error *err)
 	return network_reset(&t->network, compute(t), err);
 }
 
-static enum status account_workspace(struct training *t)
+static enum status set_workspace(struct training *t)
 {
 	t->heap.live[MEMORY_WORKSPACE] += t->options.workspace;
 	t->heap.live_total += t->options.workspace;
@@ -296,10 +296,10 @@ enum status training_open(struct training *t, const struct setup *setup,
 	t->source = heap_source(&t->heap);
 	arena_init(&t->arena, device);
 	t->arena.source = &t->source;
-	account_workspace(t);
+	set_workspace(t);
 	if (network_open_state(&t->network, &t->setup, device, &t->arena, err) != STATUS_OK)
 		return err->status;
-	/* What is faster is found out by trying; here every step is to be computed in the same way. */
+	/* No autotuning: here every step must be computed by the same code. */
 	for (size_t l = 0; l < t->setup.layers; l++) {
 		t->network.wgrad_layouts[l] = WGRAD_DIRECT;
 		t->network.fusions[l] = FUSION_OFF;
@@ -329,7 +329,7 @@ void training_close(struct training *t)
 	*t = (struct training){ 0 };
 }
 
-/* Two steps without a device: the second finds what the first one has left behind. */
+/* Two steps without a device: the second begins with the first one's allocations. */
 static enum status rehearse(const struct setup *setup, const struct training_options *options,
 			    struct heap *need, struct error *err)
 {
@@ -352,7 +352,7 @@ void training_plan(const struct setup *setup, const struct training_options *opt
 	struct error no_room = ERROR_NONE;
 
 	plan.limit = plan.reserve = 0;
-	/* What is in use at the worst moment is the least that an arena may have. */
+	/* The peak in use is the smallest size of an arena. */
 	if (plan.policy == POLICY_ARENA) {
 		plan.policy = POLICY_MALLOC;
 		rehearse(setup, &plan, need, &no_room);

@@ -3,7 +3,7 @@
  * taken before its product and given back once backward has used it. The arithmetic is that of
  * suites/parallel (network.h).
  *
- * Three ways to need less at a time: `segments` of layers whose inner outputs are computed again,
+ * Three methods of saving memory: `segments` of layers whose inner outputs are recomputed,
  * `offload` of outputs to the host's memory until backward needs them, `accumulate` parts of the
  * batch (both from struct setup).
  */
@@ -21,7 +21,7 @@ struct training_options {
 	bool reports;      /* the host fetches every step's losses, and waits for them */
 	uint64_t limit;    /* of what is taken from the device; 0: what it has */
 	uint64_t reserve;  /* POLICY_ARENA: see heap_open() */
-	uint64_t workspace; /* of the GEMM library, for the books */
+	uint64_t workspace; /* of the GEMM library, for the memory account */
 };
 
 struct training {
@@ -43,7 +43,7 @@ struct training {
 	/* Offloading: host copies of activations[l], and when they are made, there again, usable. */
 	void *host[SETUP_MAX_LAYERS + 1];
 	struct event *ready[SETUP_MAX_LAYERS + 1], *moved[SETUP_MAX_LAYERS + 1];
-	uint64_t host_bytes, moved_bytes; /* memory of the host; moved per step, both ways */
+	uint64_t host_bytes, moved_bytes; /* memory of the host; moved per step, both directions */
 };
 
 /*
@@ -90,7 +90,7 @@ enum status training_watched_step(struct training *training, training_watch *wat
  */
 void training_plan(const struct setup *setup, const struct training_options *options,
 		   struct heap *need);
-/* Whether two steps fit when no more than `limit` is taken from the device; by a plan as well. */
+/* True if two steps fit into `limit` bytes of the device; also by a plan. */
 bool training_fits(const struct setup *setup, const struct training_options *options,
 		   uint64_t limit);
 

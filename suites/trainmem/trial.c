@@ -11,7 +11,7 @@
 /* Rows of the step that loads what a step needs, at most. */
 #define CONTEXT_BATCH 4096
 
-/* What a loaded device takes longer than an idle one, at most. */
+/* A loaded device is slower than an idle one by this factor, at most. */
 #define LIMIT_FACTOR 4
 /* By this part of the budget the device may give more than it said. */
 #define FILLER_MISSES 50
@@ -41,19 +41,19 @@ static struct setup context_setup(const struct setup *setup, uint64_t available)
 	return s;
 }
 
-/* What a card of this capacity would have left for tensors, and no more than there is. */
+/* Bytes that a card of this capacity has left for tensors, at most those of the device. */
 static enum status find_budget(struct device *device, const struct trial_request *r,
 			       struct trial *t, uint64_t *free_bytes, struct error *err)
 {
 	struct setup loads;
-	enum ruler ruler;
+	enum memory_source source;
 	uint64_t total;
 
 	if (backend_device_memory(device, free_bytes, &total, err) != STATUS_OK)
 		return err->status;
 	loads = context_setup(&r->setup, r->capacity ? least(r->capacity, *free_bytes) : *free_bytes);
-	if (account_context(device, &loads, &ruler, &r->before, &t->context, free_bytes, err) !=
-	    STATUS_OK)
+	if (memory_account_context(device, &loads, &source, &r->before, &t->context, free_bytes,
+				   err) != STATUS_OK)
 		return err->status;
 	t->budget = r->capacity ? least(less(r->capacity, t->context), *free_bytes) : *free_bytes;
 	if (r->limit_by == LIMIT_BY_ALLOCATOR || !r->capacity)
@@ -86,7 +86,7 @@ static enum status two_steps(struct training *t, struct trial *out, struct error
 	return training_loss(t, &out->last_loss, err);
 }
 
-/* What one step computes wrongly must not count as a step that fits. */
+/* A step with a wrong result must not count as one that fits. */
 static enum status check_losses(const struct setup *setup, const struct trial *t, struct error *err)
 {
 	if (isfinite(t->first_loss) && isfinite(t->last_loss) &&

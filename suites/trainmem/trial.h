@@ -6,12 +6,12 @@
 #define GPUPROOF_TRAINMEM_TRIAL_H
 
 #include "measure/processes/fork_server.h"
-#include "suites/trainmem/account.h"
+#include "suites/trainmem/memory_account.h"
 
-/* How a smaller card is emulated. */
+/* Method of emulating a smaller card. */
 enum limit_by {
 	LIMIT_BY_ALLOCATOR, /* our allocator refuses what a card of this size has not */
-	LIMIT_BY_FILLER     /* an allocation takes what is beyond, so that the device refuses */
+	LIMIT_BY_FILLER     /* a memory filler takes the rest, so that the device refuses */
 };
 
 struct trial_request {
@@ -19,15 +19,15 @@ struct trial_request {
 	struct training_options options; /* limit and reserve are found here */
 	struct memory_view before;       /* read before the process began */
 	uint64_t capacity; /* of the emulated card; 0: the device's own */
-	uint64_t reserve;  /* left free always (not by the filler) */
+	uint64_t reserve;  /* always left free (except with LIMIT_BY_FILLER) */
 	enum limit_by limit_by;
 	bool only_look; /* finds the budget, tries nothing */
 };
 
 struct trial {
-	uint64_t context; /* with libraries and their workspace, by the ruler */
+	uint64_t context; /* with libraries and their workspace, by the source */
 	uint64_t budget;  /* for tensors */
-	uint64_t filled;  /* by the filler */
+	uint64_t filled;  /* bytes of the memory filler */
 	bool fits;
 	enum phase phase;      /* where it failed */
 	char reason[256];      /* of the failure */

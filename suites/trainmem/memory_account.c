@@ -1,4 +1,4 @@
-#include "suites/trainmem/account.h"
+#include "suites/trainmem/memory_account.h"
 
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,7 @@ static size_t workspace_of(struct device *device)
 }
 
 /* Streams are still open: libraries keep workspaces for each. */
-static enum status read_context(struct device *device, enum ruler *ruler,
+static enum status read_context(struct device *device, enum memory_source *source,
 				const struct memory_view *before, uint64_t *bytes,
 				uint64_t *free_bytes, struct error *err)
 {
@@ -19,14 +19,14 @@ static enum status read_context(struct device *device, enum ruler *ruler,
 	if (backend_memory_view(device, &view, err) != STATUS_OK ||
 	    backend_device_memory(device, free_bytes, &total, err) != STATUS_OK)
 		return err->status;
-	*ruler = ruler_choose(&view);
-	*bytes = ruler_read(*ruler, &view, before);
+	*source = memory_source_choose(&view);
+	*bytes = memory_source_read(*source, &view, before);
 	return STATUS_OK;
 }
 
-enum status account_context(struct device *device, const struct setup *setup, enum ruler *ruler,
-			    const struct memory_view *before, uint64_t *bytes,
-			    uint64_t *free_bytes, struct error *err)
+enum status memory_account_context(struct device *device, const struct setup *setup,
+				   enum memory_source *source, const struct memory_view *before,
+				   uint64_t *bytes, uint64_t *free_bytes, struct error *err)
 {
 	struct training_options options = { .policy = POLICY_MALLOC };
 	struct training t;
@@ -35,15 +35,15 @@ enum status account_context(struct device *device, const struct setup *setup, en
 	    training_reset(&t, err) == STATUS_OK && training_step(&t, err) == STATUS_OK &&
 	    training_wait(&t, err) == STATUS_OK) {
 		training_let_go(&t);
-		read_context(device, ruler, before, bytes, free_bytes, err);
+		read_context(device, source, before, bytes, free_bytes, err);
 	}
 	training_close(&t);
 	return err->status;
 }
 
-struct books {
-	const struct account_request *request;
-	struct account *account;
+struct accounting {
+	const struct memory_account_request *request;
+	struct memory_account *account;
 };
 
 /* The pool takes more than it hands out; all others take what the heap says. */
@@ -56,13 +56,13 @@ static uint64_t reserved_by(const struct training *t, const struct memory_view *
 
 static enum status look(void *context, struct training *t, enum phase phase, struct error *err)
 {
-	const struct books *b = context;
-	struct account *a = b->account;
+	const struct accounting *acc = context;
+	struct memory_account *a = acc->account;
 
 	if (training_wait(t, err) != STATUS_OK ||
 	    backend_memory_view(t->team.device, &a->views[phase], err) != STATUS_OK)
 		return err->status;
-	a->ruled[phase] = ruler_read(a->ruler, &a->views[phase], &b->request->before);
+	a->measured[phase] = memory_source_read(a->source, &a->views[phase], &acc->request->before);
 	a->reserved[phase] = reserved_by(t, &a->views[phase]);
 	a->pieces[phase] = t->heap.pieces;
 	a->live[phase] = t->heap.live_total;
@@ -77,13 +77,13 @@ static enum status plain_steps(struct training *t, int count, struct error *err)
 	return training_wait(t, err);
 }
 
-/* The third step: memory that only the first ones need is behind. */
-static enum status look_at_step(struct books *b, struct training *t, struct error *err)
+/* The third step: memory that only the first ones need has been released. */
+static enum status look_at_step(struct accounting *acc, struct training *t, struct error *err)
 {
-	struct account *a = b->account;
+	struct memory_account *a = acc->account;
 
 	heap_forget_peaks(&t->heap);
-	if (training_watched_step(t, look, b, err) != STATUS_OK)
+	if (training_watched_step(t, look, acc, err) != STATUS_OK)
 		return err->status;
 	a->peak = t->heap.peak;
 	memcpy(a->phase_peak, t->heap.phase_peak, sizeof(a->phase_peak));
@@ -96,23 +96,24 @@ static enum status look_at_step(struct books *b, struct training *t, struct erro
 	return STATUS_OK;
 }
 
-static enum status look_for_leaks(struct books *b, struct training *t, uint64_t live,
-				  uint64_t ruled, struct error *err)
+static enum status look_for_leaks(struct accounting *acc, struct training *t, uint64_t live,
+				  uint64_t measured, struct error *err)
 {
-	struct account *a = b->account;
+	struct memory_account *a = acc->account;
 	struct memory_view view;
 
-	if (plain_steps(t, b->request->steps - 3, err) != STATUS_OK ||
+	if (plain_steps(t, acc->request->steps - 3, err) != STATUS_OK ||
 	    backend_memory_view(t->team.device, &view, err) != STATUS_OK)
 		return err->status;
 	a->leaked = (int64_t)t->heap.live_total - (int64_t)live;
-	a->ruler_grew = (int64_t)ruler_read(a->ruler, &view, &b->request->before) - (int64_t)ruled;
+	a->source_grew = (int64_t)memory_source_read(a->source, &view, &acc->request->before) -
+			 (int64_t)measured;
 	return training_loss(t, &a->last_loss, err);
 }
 
-static enum status look_at_inference(struct books *b, struct training *t, struct error *err)
+static enum status look_at_inference(struct accounting *acc, struct training *t, struct error *err)
 {
-	struct account *a = b->account;
+	struct memory_account *a = acc->account;
 	struct memory_view view;
 
 	a->reserved_peak = t->heap.reserved_peak;
@@ -127,9 +128,9 @@ static enum status look_at_inference(struct books *b, struct training *t, struct
 	return STATUS_OK;
 }
 
-static enum status keep_books(struct books *b, struct training *t, struct error *err)
+static enum status account_steps(struct accounting *acc, struct training *t, struct error *err)
 {
-	struct account *a = b->account;
+	struct memory_account *a = acc->account;
 	struct memory_view view;
 	uint64_t live;
 
@@ -139,23 +140,24 @@ static enum status keep_books(struct books *b, struct training *t, struct error 
 	    backend_memory_view(t->team.device, &view, err) != STATUS_OK)
 		return err->status;
 	live = t->heap.live_total;
-	if (look_at_step(b, t, err) != STATUS_OK ||
-	    look_for_leaks(b, t, live, ruler_read(a->ruler, &view, &b->request->before), err) !=
-		    STATUS_OK)
+	if (look_at_step(acc, t, err) != STATUS_OK ||
+	    look_for_leaks(acc, t, live,
+			   memory_source_read(a->source, &view, &acc->request->before),
+			   err) != STATUS_OK)
 		return err->status;
-	return look_at_inference(b, t, err);
+	return look_at_inference(acc, t, err);
 }
 
-static enum status look_before(struct device *device, struct books *b, struct error *err)
+static enum status look_before(struct device *device, struct accounting *acc, struct error *err)
 {
-	struct account *a = b->account;
+	struct memory_account *a = acc->account;
 	struct memory_view view;
 	struct error unknown = ERROR_NONE;
 	size_t unit = 0;
 
 	if (backend_memory_view(device, &view, err) != STATUS_OK)
 		return err->status;
-	a->opened = ruler_read(ruler_choose(&view), &view, &b->request->before);
+	a->opened = memory_source_read(memory_source_choose(&view), &view, &acc->request->before);
 	/* The resident memory of a process moves with whatever else it does. */
 	if (!(device->info.capabilities & DEVICE_SHARES_HOST_MEMORY) &&
 	    backend_memory_granularity(device, ALLOCATOR_VMM, &unit, &unknown) == STATUS_OK)
@@ -163,24 +165,24 @@ static enum status look_before(struct device *device, struct books *b, struct er
 	return STATUS_OK;
 }
 
-enum status account_step(struct device *device, const void *request, void *account,
-			 struct error *err)
+enum status memory_account_step(struct device *device, const void *request, void *account,
+				struct error *err)
 {
-	struct books b = { request, account };
-	struct training_options options = b.request->options;
-	struct account *a = account;
+	struct accounting acc = { request, account };
+	struct training_options options = acc.request->options;
+	struct memory_account *a = account;
 	struct training t;
 	uint64_t unused;
 
-	if (look_before(device, &b, err) != STATUS_OK ||
-	    account_context(device, &b.request->setup, &a->ruler, &b.request->before, &a->context,
-			    &unused, err) != STATUS_OK)
+	if (look_before(device, &acc, err) != STATUS_OK ||
+	    memory_account_context(device, &acc.request->setup, &a->source, &acc.request->before,
+				   &a->context, &unused, err) != STATUS_OK)
 		return err->status;
 	a->workspace = workspace_of(device);
 	a->context -= a->context > a->workspace ? a->workspace : a->context;
 	options.workspace = a->workspace;
-	if (training_open(&t, &b.request->setup, &options, device, err) == STATUS_OK)
-		keep_books(&b, &t, err);
+	if (training_open(&t, &acc.request->setup, &options, device, err) == STATUS_OK)
+		account_steps(&acc, &t, err);
 	training_close(&t);
 	return err->status;
 }

@@ -1,4 +1,4 @@
-#include "suites/alloc/ballast.h"
+#include "suites/alloc/memory_filler.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "suites/alloc/alloc.h"
 
 #define CHUNK_BYTES ((uint64_t)1 << 30)
-/* What is less than that cannot be taken by itself. */
+/* The smallest amount that can be allocated by itself. */
 #define UNIT_BYTES ((uint64_t)2 << 20)
 
 enum status alloc_free_bytes(struct device *device, uint64_t *out, struct error *err)
@@ -24,33 +24,33 @@ enum status alloc_free_bytes(struct device *device, uint64_t *out, struct error 
 	return backend_device_memory(device, out, &total, err);
 }
 
-static enum status take_chunk(struct ballast *b, uint64_t bytes, struct error *err)
+static enum status take_chunk(struct memory_filler *filler, uint64_t bytes, struct error *err)
 {
 	void *memory;
 
-	if (backend_memory_alloc(b->device, ALLOCATOR_DEVICE, bytes, NULL, &memory, err) !=
+	if (backend_memory_alloc(filler->device, ALLOCATOR_DEVICE, bytes, NULL, &memory, err) !=
 	    STATUS_OK)
 		return err->status;
-	ARRAY_GROW(b->chunks, b->count, b->capacity);
-	ARRAY_GROW(b->sizes, b->count, b->size_capacity);
-	b->sizes[b->count] = bytes;
-	b->chunks[b->count++] = memory;
+	ARRAY_GROW(filler->chunks, filler->count, filler->capacity);
+	ARRAY_GROW(filler->sizes, filler->count, filler->size_capacity);
+	filler->sizes[filler->count] = bytes;
+	filler->chunks[filler->count++] = memory;
 	return STATUS_OK;
 }
 
-enum status ballast_leave(struct ballast *b, struct device *device, uint64_t bytes,
-			  struct error *err)
+enum status memory_filler_leave(struct memory_filler *filler, struct device *device, uint64_t bytes,
+				struct error *err)
 {
 	uint64_t unused;
 
-	b->device = device;
+	filler->device = device;
 	if (alloc_free_bytes(device, &unused, err) != STATUS_OK)
 		return err->status;
 	while (unused >= bytes + UNIT_BYTES) {
 		uint64_t rest = (unused - bytes) / UNIT_BYTES * UNIT_BYTES;
 		uint64_t before = unused;
 
-		if (take_chunk(b, rest < CHUNK_BYTES ? rest : CHUNK_BYTES, err) != STATUS_OK ||
+		if (take_chunk(filler, rest < CHUNK_BYTES ? rest : CHUNK_BYTES, err) != STATUS_OK ||
 		    alloc_free_bytes(device, &unused, err) != STATUS_OK)
 			return err->status;
 		if (unused >= before)
@@ -59,12 +59,12 @@ enum status ballast_leave(struct ballast *b, struct device *device, uint64_t byt
 	return STATUS_OK;
 }
 
-void ballast_drop(struct ballast *b)
+void memory_filler_free(struct memory_filler *filler)
 {
-	for (size_t i = b->count; i > 0; i--)
-		backend_memory_free(b->device, ALLOCATOR_DEVICE, b->chunks[i - 1], b->sizes[i - 1],
-				    NULL, NULL);
-	free(b->chunks);
-	free(b->sizes);
-	memset(b, 0, sizeof(*b));
+	for (size_t i = filler->count; i > 0; i--)
+		backend_memory_free(filler->device, ALLOCATOR_DEVICE, filler->chunks[i - 1],
+				    filler->sizes[i - 1], NULL, NULL);
+	free(filler->chunks);
+	free(filler->sizes);
+	memset(filler, 0, sizeof(*filler));
 }
