@@ -397,19 +397,20 @@ static void trials_fail_where_memory_runs_out(void **state)
 	assert_non_null(strstr(trial.reason, "activations (forward)"));
 }
 
-static struct account account_of(enum policy policy, bool offload)
+static struct memory_account account_of(enum policy policy, bool offload)
 {
-	struct account_request request = { .setup = perceptron(1024, "fp32"),
-					   .options = { .policy = policy, .offload = offload },
-					   .steps = 5 };
+	struct memory_account_request request = { .setup = perceptron(1024, "fp32"),
+						  .options = { .policy = policy,
+							       .offload = offload },
+						  .steps = 5 };
 	struct fork_server_task task = { .device = &host,
-				     .run = account_step,
-				     .arguments = &request,
-				     .arguments_size = sizeof(request),
-				     .result_size = sizeof(struct account),
-				     .seconds = 100 };
+					 .run = memory_account_step,
+					 .arguments = &request,
+					 .arguments_size = sizeof(request),
+					 .result_size = sizeof(struct memory_account),
+					 .seconds = 100 };
 	struct error err = ERROR_NONE;
-	struct account account;
+	struct memory_account account;
 	struct heap need;
 
 	training_plan(&request.setup, &request.options, &need);
@@ -423,13 +424,13 @@ static struct account account_of(enum policy policy, bool offload)
 /* The process' memory is what was there before plus what was taken. */
 static void books_agree_with_the_system(void **state)
 {
-	struct account a = account_of(POLICY_MALLOC, false);
+	struct memory_account a = account_of(POLICY_MALLOC, false);
 	double known = (double)(a.context + a.workspace + a.reserved[PHASE_FORWARD]);
 
 	(void)state;
-	assert_int_equal(a.ruler, RULER_PROCESS);
+	assert_int_equal(a.source, MEMORY_SOURCE_PROCESS);
 #ifndef __SANITIZE_THREAD__ /* its shadow of what was touched counts as the process's memory, too */
-	assert_true(fabs(known - (double)a.ruled[PHASE_FORWARD]) < 0.05 * known);
+	assert_true(fabs(known - (double)a.measured[PHASE_FORWARD]) < 0.05 * known);
 #else
 	(void)known;
 #endif
