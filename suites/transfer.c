@@ -130,7 +130,7 @@ static enum status transfer_run(struct run *run, struct error *err)
 
 static void transfer_release(void)
 {
-	company_reset();
+	pair_groups_reset();
 	access_reset();
 	pool_empty();
 }
@@ -153,7 +153,7 @@ const struct suite suite_transfer = {
 	.processes = SUITE_ONE_PROCESS,
 	.expand = transfer_expand,
 	.run = transfer_run,
-	.joins = transfer_joins,
-	.run_company = transfer_run_company,
+	.groups_with = transfer_groups_with,
+	.run_group = transfer_run_group,
 	.release = transfer_release,
 };

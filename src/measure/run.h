@@ -37,7 +37,7 @@ enum status run_sample(struct run *run, const struct workload *workload, const c
 		       const struct series **out, struct error *err);
 
 /*
- * The same for `count` cases of a company (src/plan/suite.h) at the same time: sample_together(). The clock of each is that of the
+ * The same for `count` cases of a concurrent group (src/plan/suite.h) at the same time: sample_together(). The clock of each is that of the
  * device whose stream its workload times. out[i] and errs[i] belong to runs[i].
  */
 enum status run_sample_together(struct run *const *runs, const struct workload *workloads,

@@ -69,15 +69,15 @@ struct suite {
 	enum status (*run)(struct run *run, struct error *err);
 
 	/*
-	 * Companies: consecutive cases of one section that are carried out together, at the same time or sharing what
-	 * they need. joins() says whether `other` may join the `count` cases of `company` (both NULL: never);
-	 * run_company() carries them out, errs[i] being what run() would have said of runs[i]. Every case keeps its
-	 * own metrics, samples and verification. A company that ends with a broken device, a crash or a hang is
+	 * Concurrent groups: consecutive cases of one section that run at the same time or share what they need.
+	 * groups_with() returns true if `other` may join the `count` cases of `group` (both NULL: never);
+	 * run_group() carries them out, errs[i] being what run() would have said of runs[i]. Every case keeps its
+	 * own metrics, samples and verification. A group that ends with a broken device, a crash or a hang is
 	 * carried out again case by case, so it costs none of them.
 	 */
-	bool (*joins)(const struct plan_case *const *company, size_t count,
+	bool (*groups_with)(const struct plan_case *const *group, size_t count,
 		      const struct plan_case *other);
-	void (*run_company)(struct run *const *runs, size_t count, struct error *errs);
+	void (*run_group)(struct run *const *runs, size_t count, struct error *errs);
 
 	/*
 	 * Completes a finished case with metrics that need other cases: run_value() through `run`, which has no device. In

@@ -39,7 +39,7 @@ struct conductor {
 	bool *done;                /* needs nothing any more */
 	bool *partial;             /* interrupted: kept, but not done */
 	int log;
-	bool hears; /* signals */
+	bool signals_installed; /* signals */
 	double earlier_seconds; /* of the run that this one continues */
 	struct losses lost;
 	struct yardstick yardstick;
@@ -81,7 +81,7 @@ static enum status settled(void *context, size_t index, bool partial, struct cas
 		return status;
 	}
 	/* Workers that were lost before this case; the journal has them on lines of their own. */
-	losses_tell(&k->lost, c);
+	losses_attach(&k->lost, c);
 	k->cases[index] = *c;
 	k->done[index] = !partial;
 	k->partial[index] = partial;
@@ -104,7 +104,7 @@ static enum status settle_unrun(struct conductor *k, size_t index, enum case_sta
  * Collects what is left to do and can be done by the team of the first case left, from wherever in the plan it is:
  * starting a team (contexts, communicators) takes longer than many a case. Returns how many there are.
  */
-static size_t next_group(const struct conductor *k, size_t *cases)
+static size_t next_team_cases(const struct conductor *k, size_t *cases)
 {
 	const struct plan *plan = k->plan;
 	const struct plan_case *largest = NULL;
@@ -159,7 +159,7 @@ static enum status take_loss(struct conductor *k, struct lost_worker *lost, bool
 }
 
 /* Workers one after the other until all `cases` are settled or a stop is asked for. */
-static enum status run_group(struct conductor *k, const size_t *cases, size_t count,
+static enum status run_team(struct conductor *k, const size_t *cases, size_t count,
 			     struct error *err)
 {
 	const struct supervisor supervisor = {
@@ -178,24 +178,24 @@ static enum status run_group(struct conductor *k, const size_t *cases, size_t co
 
 	atomic_store(&k->control->alone, 0);
 	while (count > 0 && !signals_stops()) {
-		struct life life;
+		struct worker_outcome outcome;
 		size_t given_up;
 
-		if (supervise(&supervisor, cases, count, &life, err) != STATUS_OK) {
-			lost_worker_release(&life.lost);
+		if (supervise(&supervisor, cases, count, &outcome, err) != STATUS_OK) {
+			lost_worker_release(&outcome.lost);
 			return err->status;
 		}
-		cases += life.settled;
-		count -= life.settled;
-		if (take_loss(k, &life.lost, count > 0, err) != STATUS_OK)
+		cases += outcome.settled;
+		count -= outcome.settled;
+		if (take_loss(k, &outcome.lost, count > 0, err) != STATUS_OK)
 			return err->status;
-		idle = life.settled ? 0 : idle + 1;
-		hangs = life.hung && life.settled <= 1 ? hangs + 1 : 0;
+		idle = outcome.settled ? 0 : idle + 1;
+		hangs = outcome.hung && outcome.settled <= 1 ? hangs + 1 : 0;
 		if (!count || signals_stops() || (idle < 2 && hangs < HANGS_IN_A_ROW))
 			continue;
 		given_up = same_suite(k->plan, cases, count);
 		if (give_up(k, cases, given_up,
-			    life.reason[0] ? life.reason : "they end without a word",
+			    outcome.reason[0] ? outcome.reason : "they end without a word",
 			    err) != STATUS_OK)
 			return err->status;
 		cases += given_up;
@@ -222,8 +222,8 @@ static enum status run_all(struct conductor *k, struct error *err)
 	size_t *cases = xcalloc(k->plan->case_count, sizeof(*cases)), count;
 	enum status status = settle_skipped(k, err);
 
-	while (status == STATUS_OK && !signals_stops() && (count = next_group(k, cases)) > 0)
-		status = run_group(k, cases, count, err);
+	while (status == STATUS_OK && !signals_stops() && (count = next_team_cases(k, cases)) > 0)
+		status = run_team(k, cases, count, err);
 	free(cases);
 	if (status == STATUS_OK && signals_stops())
 		status = error_set(err, STATUS_INTERRUPTED, "interrupted");
@@ -290,13 +290,13 @@ static enum status open_rest(struct conductor *k, struct error *err)
 	}
 	k->earlier_seconds = earlier_seconds(k);
 	k->control->began = clock_seconds() - k->earlier_seconds;
-	k->hears = signals_begin(err) == STATUS_OK;
-	return k->hears ? STATUS_OK : err->status;
+	k->signals_installed = signals_begin(err) == STATUS_OK;
+	return k->signals_installed ? STATUS_OK : err->status;
 }
 
 static void close_all(struct conductor *k)
 {
-	if (k->hears)
+	if (k->signals_installed)
 		signals_end();
 	journal_close(&k->journal);
 	if (k->log >= 0) {
@@ -329,7 +329,7 @@ static void collect(struct conductor *k, struct result *result, enum status stat
 			*result_add_case(result) = k->cases[i];
 	/* Lost behind the last case of all. */
 	if (result->case_count)
-		losses_tell(&k->lost, &result->cases[result->case_count - 1]);
+		losses_attach(&k->lost, &result->cases[result->case_count - 1]);
 	clock_iso8601(now, sizeof(now));
 	free(result->finished);
 	/* Someone may have set the clock back meanwhile. */

@@ -378,7 +378,7 @@ static bool take_line(const struct plan *plan, const char *line, size_t length,
 	if (c.lost_count)
 		losses_release(lost); /* a journal of an earlier version: the case has them */
 	else
-		losses_tell(lost, &cases[index]);
+		losses_attach(lost, &cases[index]);
 	return true;
 }
 

@@ -12,7 +12,7 @@ void losses_add(struct losses *losses, struct lost_worker *lost)
 	memset(lost, 0, sizeof(*lost));
 }
 
-void losses_tell(struct losses *losses, struct case_result *c)
+void losses_attach(struct losses *losses, struct case_result *c)
 {
 	for (size_t i = 0; i < losses->count; i++)
 		case_result_lose(c, &losses->items[i]);

@@ -11,7 +11,7 @@ struct losses {
 };
 
 void losses_add(struct losses *losses, struct lost_worker *lost); /* empties `lost` */
-void losses_tell(struct losses *losses,
+void losses_attach(struct losses *losses,
 		 struct case_result *c); /* moves all of them into the case */
 void losses_release(struct losses *losses);
 

@@ -20,7 +20,7 @@
 #define TICK_SECONDS 0.25
 #define KILL_SECONDS 10.0
 /* Ranks that wait for one that has failed get so long to come to the agreement about it. */
-#define DISTRESS_SECONDS 3.0
+#define PENDING_FAILURE_SECONDS 3.0
 /* A case is some thousand samples of some twenty bytes. */
 #define LONGEST_LINE (256u << 20)
 
@@ -28,15 +28,15 @@ struct session {
 	const struct supervisor *s;
 	const size_t *cases;
 	size_t case_count;
-	struct life *life;
+	struct worker_outcome *outcome;
 	struct team team;
 	struct text input; /* what came up the pipe and is no whole line yet */
 	bool in_flight, ready;
 	double waited;     /* for the next message that counts */
 	struct watchdog watchdog; /* of the case in flight, once its devices are open */
-	double distressed; /* since a rank has failed and the others have not come */
+	double failure_pending_seconds; /* since a rank has failed and the others have not come */
 	double flight_began;
-	bool deaf;      /* nothing that still comes up the pipe can be trusted */
+	bool input_corrupt;      /* nothing that still comes up the pipe can be trusted */
 	bool abandoned; /* the user wants no result any more */
 	bool stop_told;
 	double stopping; /* seconds since then */
@@ -44,9 +44,9 @@ struct session {
 	struct error *err; /* why the run cannot go on */
 };
 
-static size_t flight(const struct session *s)
+static size_t case_in_flight(const struct session *s)
 {
-	return s->cases[s->life->settled];
+	return s->cases[s->outcome->settled];
 }
 
 static void broken_line(struct session *s, const char *line, size_t length)
@@ -58,7 +58,7 @@ static void broken_line(struct session *s, const char *line, size_t length)
 	for (int i = 0; i < shown; i++)
 		reason[at + i] = line[i] < ' ' || line[i] > '~' ? '?' : line[i];
 	reason[at + shown] = '\0';
-	s->deaf = true;
+	s->input_corrupt = true;
 	text_reset(&s->input);
 	team_kill(&s->team, reason);
 }
@@ -66,11 +66,11 @@ static void broken_line(struct session *s, const char *line, size_t length)
 static void settle(struct session *s, bool partial, struct case_result *c,
 		   const struct message *sent)
 {
-	size_t index = flight(s);
+	size_t index = case_in_flight(s);
 
 	s->in_flight = false;
 	s->waited = 0;
-	s->life->settled++;
+	s->outcome->settled++;
 	if (s->s->settled(s->s->context, index, partial, c, sent, s->err) != STATUS_OK)
 		team_kill(&s->team, NULL);
 }
@@ -89,7 +89,7 @@ static bool refuse_nonsense(const struct session *s, struct case_result *c)
 		return false;
 	reason = xasprintf("what was measured makes no sense: %s", err.message);
 	case_result_release(c);
-	describe_case(plan, &plan->cases[flight(s)], c);
+	describe_case(plan, &plan->cases[case_in_flight(s)], c);
 	describe_outcome(c, CASE_ERROR, reason);
 	free(reason);
 	return true;
@@ -103,7 +103,7 @@ static bool take_case(struct session *s, const struct message *message)
 
 	if (case_result_from_json(&c, message->json, message->json_length, &err) != STATUS_OK)
 		return false;
-	if (strcmp(c.id, s->s->plan->cases[flight(s)].id) != 0) {
+	if (strcmp(c.id, s->s->plan->cases[case_in_flight(s)].id) != 0) {
 		case_result_release(&c);
 		return false;
 	}
@@ -116,8 +116,8 @@ static bool take_case(struct session *s, const struct message *message)
 static bool take(struct session *s, const struct message *message)
 {
 	if (message->kind == MESSAGE_START) {
-		if (s->in_flight || s->life->settled == s->case_count ||
-		    message->index != flight(s))
+		if (s->in_flight || s->outcome->settled == s->case_count ||
+		    message->index != case_in_flight(s))
 			return false;
 		s->in_flight = true;
 		s->ready = false;
@@ -132,7 +132,7 @@ static bool take(struct session *s, const struct message *message)
 		s->ready = true;
 		s->waited = 0;
 		s->watchdog = (struct watchdog){ 0 };
-		return message->index == flight(s);
+		return message->index == case_in_flight(s);
 	}
 	if (message->kind == MESSAGE_PROGRESS) {
 		s->s->progressed(s->s->context, message->samples, message->median,
@@ -147,7 +147,7 @@ static void take_lines(struct session *s)
 	size_t done = 0;
 	const char *stop;
 
-	while (!s->deaf && s->err->status == STATUS_OK && done < s->input.length &&
+	while (!s->input_corrupt && s->err->status == STATUS_OK && done < s->input.length &&
 	       (stop = memchr(s->input.data + done, '\n', s->input.length - done))) {
 		const char *line = s->input.data + done;
 		size_t length = (size_t)(stop - line);
@@ -171,7 +171,7 @@ static void listen_to_pipe(struct session *s)
 	while ((n = read(s->team.pipe, block, sizeof(block))) > 0 || (n < 0 && errno == EINTR)) {
 		if (n < 0)
 			continue;
-		if (s->deaf)
+		if (s->input_corrupt)
 			continue;
 		text_add_bytes(&s->input, block, (size_t)n);
 		if (memchr(block, '\n', (size_t)n))
@@ -186,7 +186,7 @@ static void listen_to_pipe(struct session *s)
 /* CPU time is a sign of life of devices that are made of the CPU; a process that waits for a GPU spins, too. */
 static double lively_cpu_seconds(const struct session *s)
 {
-	const struct plan_case *c = &s->s->plan->cases[flight(s)];
+	const struct plan_case *c = &s->s->plan->cases[case_in_flight(s)];
 
 	for (size_t i = 0; i < c->device_count; i++)
 		if (!(s->s->plan->devices[c->devices[i]].capabilities &
@@ -203,7 +203,7 @@ static bool limit_is_given(const struct plan *plan)
 static void keep_case_limit(struct session *s)
 {
 	const struct activity *activity = &s->s->control->activity;
-	double limit = s->s->plan->cases[flight(s)].limit_seconds;
+	double limit = s->s->plan->cases[case_in_flight(s)].limit_seconds;
 	enum watchdog_verdict verdict =
 		watchdog_judge(&s->watchdog, limit, limit_is_given(s->s->plan));
 	char reason[384];
@@ -211,7 +211,7 @@ static void keep_case_limit(struct session *s)
 	if (verdict == WATCHDOG_GO_ON)
 		return;
 	watchdog_explain(&s->watchdog, verdict, limit, activity, reason, sizeof(reason));
-	s->life->hung = true;
+	s->outcome->hung = true;
 	team_kill(&s->team, reason);
 }
 
@@ -231,9 +231,9 @@ static void keep_limits(struct session *s)
 	snprintf(reason, sizeof(reason), "hung: %s within %s (killed)",
 		 s->in_flight ? "its devices were not open" : "the worker did not start a case",
 		 units_format(limit, "s", shown, sizeof(shown)));
-	s->life->hung = true;
+	s->outcome->hung = true;
 	/* After the last case there is nothing left to lose but time. */
-	team_kill(&s->team, s->life->settled < s->case_count ? reason : NULL);
+	team_kill(&s->team, s->outcome->settled < s->case_count ? reason : NULL);
 }
 
 static void heed_signals(struct session *s)
@@ -261,12 +261,12 @@ static void end_overdue(struct session *s, double passed)
 }
 
 /* The others would hang until the case's time is over, and the reason would be lost. */
-static void end_distress(struct session *s, double passed)
+static void end_pending_failure(struct session *s, double passed)
 {
 	struct error said = ERROR_NONE;
 
-	s->distressed = team_distress(&s->team, &said) ? s->distressed + passed : 0;
-	if (s->distressed > DISTRESS_SECONDS && !s->team.killed)
+	s->failure_pending_seconds = team_pending_failure(&s->team, &said) ? s->failure_pending_seconds + passed : 0;
+	if (s->failure_pending_seconds > PENDING_FAILURE_SECONDS && !s->team.killed)
 		team_kill(&s->team, said.message);
 }
 
@@ -285,7 +285,7 @@ static void wait_a_tick(struct session *s)
 	if (s->in_flight && s->ready)
 		watchdog_tick(&s->watchdog, passed, &s->s->control->activity,
 			      lively_cpu_seconds(s));
-	end_distress(s, passed);
+	end_pending_failure(s, passed);
 	end_overdue(s, passed);
 }
 
@@ -307,9 +307,9 @@ static void live(struct session *s)
 }
 
 /* The case in flight has died with its worker: by itself, or because it did not stop when it was asked to. */
-static void settle_flight(struct session *s)
+static void record_in_flight_case(struct session *s)
 {
-	const struct plan_case *c = &s->s->plan->cases[flight(s)];
+	const struct plan_case *c = &s->s->plan->cases[case_in_flight(s)];
 	struct case_result result;
 	char ended[64];
 
@@ -333,7 +333,7 @@ static bool is_loss(const struct session *s, bool told)
 
 static void blame(struct session *s, size_t plan_device)
 {
-	struct lost_worker *lost = &s->life->lost;
+	struct lost_worker *lost = &s->outcome->lost;
 	const char *id = s->s->plan->devices[plan_device].id;
 
 	for (size_t i = 0; i < lost->device_count; i++)
@@ -354,14 +354,14 @@ static void blame_case(struct session *s, size_t at)
 /* The device of the rank that went first; of one process those of the cases that it had, or was about to begin. */
 static void record_loss(struct session *s)
 {
-	size_t settled = s->life->settled, company = 1;
+	size_t settled = s->outcome->settled, group_size = 1;
 	const struct plan_case *largest = &s->s->plan->cases[s->cases[0]];
 
-	s->life->lost.reason = xstrdup(s->team.reason);
+	s->outcome->lost.reason = xstrdup(s->team.reason);
 	for (size_t i = 1; i < s->case_count; i++)
 		largest = team_larger(largest, &s->s->plan->cases[s->cases[i]]);
-	if (s->team.size > 1 && s->team.culprit >= 0) {
-		blame(s, largest->devices[s->team.culprit]);
+	if (s->team.size > 1 && s->team.first_failed_rank >= 0) {
+		blame(s, largest->devices[s->team.first_failed_rank]);
 		return;
 	}
 	if (s->team.size > 1) {
@@ -370,32 +370,32 @@ static void record_loss(struct session *s)
 		return;
 	}
 	if (s->in_flight)
-		company = (size_t)atomic_load(&s->s->control->company);
+		group_size = (size_t)atomic_load(&s->s->control->group_size);
 	if (settled == s->case_count)
 		settled--;
-	for (size_t i = settled; i < settled + company && i < s->case_count; i++)
+	for (size_t i = settled; i < settled + group_size && i < s->case_count; i++)
 		blame_case(s, i);
 }
 
 enum status supervise(const struct supervisor *supervisor, const size_t *cases, size_t case_count,
-		      struct life *life, struct error *err)
+		      struct worker_outcome *outcome, struct error *err)
 {
 	struct session s = {
-		.s = supervisor, .cases = cases, .case_count = case_count, .life = life, .err = err
+		.s = supervisor, .cases = cases, .case_count = case_count, .outcome = outcome, .err = err
 	};
 	bool told = false; /* by the case that it was lost with */
 
-	*life = (struct life){ 0 };
+	*outcome = (struct worker_outcome){ 0 };
 	if (team_start(&s.team, supervisor->plan, supervisor->control, cases, case_count,
 		       supervisor->log, err) != STATUS_OK)
 		team_kill(&s.team, NULL);
 	live(&s);
 	if (s.in_flight && !s.abandoned && err->status == STATUS_OK) {
-		/* Which of a company it was nobody knows: each by itself, then. */
-		if (atomic_load(&supervisor->control->company) > 1 && !s.overdue) {
+		/* The case at fault in a concurrent group is unknown: repeat each alone. */
+		if (atomic_load(&supervisor->control->group_size) > 1 && !s.overdue) {
 			atomic_store(&supervisor->control->alone, 1);
 		} else {
-			settle_flight(&s);
+			record_in_flight_case(&s);
 			told = true;
 		}
 	}
@@ -404,7 +404,7 @@ enum status supervise(const struct supervisor *supervisor, const size_t *cases, 
 			"gpuproof: %d process(es) cannot be killed (stuck in a driver?); going on "
 			"without them\n",
 			s.team.alive);
-	memcpy(life->reason, s.team.reason, sizeof(life->reason));
+	memcpy(outcome->reason, s.team.reason, sizeof(outcome->reason));
 	if (is_loss(&s, told))
 		record_loss(&s);
 	text_release(&s.input);

@@ -1,6 +1,6 @@
 /*
- * One worker's life: starts it, listens to it, keeps the time limits, settles the case in flight when it dies. What
- * happens with the cases is the caller's business.
+ * One worker from start to end: starts it, reads its messages, enforces time limits, records the case in flight when it
+ * dies. The caller decides about the cases.
  */
 #ifndef GPUPROOF_RUN_SUPERVISE_H
 #define GPUPROOF_RUN_SUPERVISE_H
@@ -35,20 +35,20 @@ struct supervisor {
 		void *context); /* a stop was asked for: this worker ends after its sample */
 };
 
-struct life {
+struct worker_outcome {
 	/*
-	 * Cases with a result, the first ones of those given; the one in flight included, unless it died in company
-	 * (src/plan/suite.h) and is to be done again.
+	 * Cases with a result, the first ones of those given; the one in flight included, unless it died in a concurrent
+	 * group (src/plan/suite.h) and is to be repeated alone.
 	 */
 	size_t settled;
 	bool hung;        /* it had to be killed for taking too long */
 	char reason[768]; /* "" or why the worker did not end as it should */
-	/* What no case's result says: to be done again, or it was lost behind its last case. No reason: nothing. The caller's. */
+	/* A crash not attributable to one case. Empty reason: none. The caller frees it. */
 	struct lost_worker lost;
 };
 
 /* A worker for `cases`. STATUS_OK also when it died; a failure means that the run cannot go on. */
 enum status supervise(const struct supervisor *supervisor, const size_t *cases, size_t case_count,
-		      struct life *life, struct error *err);
+		      struct worker_outcome *outcome, struct error *err);
 
 #endif

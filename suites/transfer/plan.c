@@ -265,7 +265,7 @@ static enum status place_round_of_pairs(struct plan *plan, struct plan_case *poi
 	return STATUS_OK;
 }
 
-/* Every two devices, in an order in which neighbours share none and can be measured together (company.c). */
+/* Every two devices, in an order in which neighbours share none and can be measured together (group.c). */
 static enum status place_pairs(struct plan *plan, struct plan_case *point, size_t first,
 			       struct error *err)
 {

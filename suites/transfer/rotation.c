@@ -25,7 +25,7 @@ static bool has_device(const struct plan_case *c, size_t device)
 	return false;
 }
 
-bool rotation_joins(const struct plan_case *c, const struct plan_case *other)
+bool rotation_groups_with(const struct plan_case *c, const struct plan_case *other)
 {
 	const struct direction_info *info =
 		direction_info((enum direction)case_integer(c, "directions"));

@@ -27,9 +27,9 @@ struct timing {
 	const char *name; /* of the series */
 	struct workload workload;
 	size_t series; /* index in the result, once it is sampled */
-	/* company.c: it is slower in company, so `series` is of it alone; the index of the other one. */
+	/* group.c: it is slower in a concurrent group, so `series` is of it alone; the index of the other one. */
 	bool apart;
-	size_t company;
+	size_t grouped;
 };
 
 /* A lane that is timed while the others are busy. */
@@ -95,15 +95,15 @@ void transfer_verified(struct transfer *t);
 enum status transfer_plan_contest(struct transfer *t, size_t timed, const char *name,
 				  struct error *err);
 
-/* company.c: see src/plan/suite.h. */
-bool transfer_joins(const struct plan_case *const *company, size_t count,
+/* group.c: see src/plan/suite.h. */
+bool transfer_groups_with(const struct plan_case *const *group, size_t count,
 		    const struct plan_case *other);
-void transfer_run_company(struct run *const *runs, size_t count, struct error *errs);
-/* Forgets what was found out about companies: for another suite's cases, things may change. */
-void company_reset(void);
+void transfer_run_group(struct run *const *runs, size_t count, struct error *errs);
+/* Forgets what was measured about concurrent groups: another suite's cases may change it. */
+void pair_groups_reset(void);
 
 /* rotation.c: cases of TIME_FIRST on the same devices, each of which is the first once. */
-bool rotation_joins(const struct plan_case *c, const struct plan_case *other);
+bool rotation_groups_with(const struct plan_case *c, const struct plan_case *other);
 void rotation_run(struct run *const *runs, size_t count, struct error *errs);
 
 /* Says on which NUMA nodes the case's host memory is; nothing where there is no choice. */

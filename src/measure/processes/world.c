@@ -38,8 +38,8 @@ struct world_shared {
 		generation; /* exchanges completed; the futex that late ranks sleep on */
 	_Atomic uint32_t sleepers;
 	_Atomic int
-		distress;  /* 1 + the first rank that waits to report that its device has failed */
-	struct error said; /* by that rank, before it set `distress` */
+		pending_failure;  /* 1 + the first rank that waits to report that its device has failed */
+	struct error said; /* by that rank, before it set `pending_failure` */
 	int size;
 	bool spin; /* every rank has a core of its own */
 	size_t mapped_bytes;
@@ -237,33 +237,33 @@ double world_sum(struct world *world, double mine)
  * What a device failed at may have left the others waiting for it. What is not supported or a wrong result has not: they
  * come as soon as they are done.
  */
-static bool cry_for_help(struct world *world, enum status mine, const struct error *err)
+static bool publish_failure(struct world *world, enum status mine, const struct error *err)
 {
 	struct world_shared *shared = world->shared;
 	int none = 0;
 
 	if (mine == STATUS_OK || mine == STATUS_UNSUPPORTED || mine == STATUS_INTERRUPTED ||
 	    mine == STATUS_MISMATCH ||
-	    !atomic_compare_exchange_strong(&shared->distress, &none, -1))
+	    !atomic_compare_exchange_strong(&shared->pending_failure, &none, -1))
 		return false;
 	snprintf(shared->said.message, sizeof(shared->said.message), "rank %d: %.*s", world->rank,
 		 (int)sizeof(shared->said.message) - 16,
 		 err && err->status ? err->message : "failed");
 	shared->said.status = mine;
-	atomic_store(&shared->distress, world->rank + 1);
+	atomic_store(&shared->pending_failure, world->rank + 1);
 	return true;
 }
 
-bool world_distress(const struct world *world, struct error *said)
+bool world_pending_failure(const struct world *world, struct error *said)
 {
-	if (!world->shared || atomic_load(&world->shared->distress) <= 0)
+	if (!world->shared || atomic_load(&world->shared->pending_failure) <= 0)
 		return false;
 	*said = world->shared->said;
 	return true;
 }
 
 /* What some callers do without says less than what nobody does without. */
-static int gravity(int32_t status)
+static int severity(int32_t status)
 {
 	switch (status) {
 	case STATUS_OK:
@@ -285,14 +285,14 @@ static int32_t status_in(const struct slot *slot)
 	return status;
 }
 
-/* The rank whose failure speaks for all: the first of the gravest; -1: none has failed. */
-static int spokesman(const struct slot *set, int size)
+/* The rank whose failure speaks for all: the first of the worst; -1: none has failed. */
+static int failing_rank(const struct slot *set, int size)
 {
-	int found = -1, gravest = 0;
+	int found = -1, worst = 0;
 
 	for (int i = 0; i < size; i++)
-		if (gravity(status_in(&set[i])) > gravest) {
-			gravest = gravity(status_in(&set[i]));
+		if (severity(status_in(&set[i])) > worst) {
+			worst = severity(status_in(&set[i]));
 			found = i;
 		}
 	return found;
@@ -303,17 +303,17 @@ enum status world_agree(struct world *world, enum status mine, struct error *err
 	int32_t status = mine;
 	struct error said = ERROR_NONE;
 	const struct slot *set;
-	bool cried;
-	int speaker;
+	bool published;
+	int failing;
 
 	if (world->size == 1)
 		return mine;
-	cried = cry_for_help(world, mine, err);
+	published = publish_failure(world, mine, err);
 	set = exchange(world, AGREE, 0, &status, sizeof(status));
-	if (cried)
-		atomic_store(&world->shared->distress, 0); /* all have come */
-	speaker = spokesman(set, world->size);
-	if (speaker < 0)
+	if (published)
+		atomic_store(&world->shared->pending_failure, 0); /* all have come */
+	failing = failing_rank(set, world->size);
+	if (failing < 0)
 		return STATUS_OK;
 	if (mine != STATUS_OK) {
 		said.status = mine;
@@ -321,11 +321,11 @@ enum status world_agree(struct world *world, enum status mine, struct error *err
 			 err && err->status ? err->message : "failed");
 	}
 	set = exchange(world, AGREE_MESSAGE, 0, &said, sizeof(said));
-	memcpy(&said, set[speaker].data, sizeof(said));
+	memcpy(&said, set[failing].data, sizeof(said));
 	if (mine == said.status)
 		return mine;
 	/* Who would do without its own, and go on, would leave the others behind. */
 	if (err)
 		error_clear(err);
-	return error_set(err, said.status, "rank %d: %s", speaker, said.message);
+	return error_set(err, said.status, "rank %d: %s", failing, said.message);
 }

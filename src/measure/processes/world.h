@@ -43,6 +43,6 @@ enum status world_agree(struct world *world, enum status mine, struct error *err
  * For the conductor, at any time: whether a rank whose device has failed waits in world_agree() for the others, who may be
  * waiting for it in a collective, without an end. `said` becomes "rank N: <its message>".
  */
-bool world_distress(const struct world *world, struct error *said);
+bool world_pending_failure(const struct world *world, struct error *said);
 
 #endif

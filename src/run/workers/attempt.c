@@ -84,14 +84,14 @@ enum status attempt_prepare(struct attempt *a)
 	return a->status;
 }
 
-static void carry_out_company(struct attempt *const *attempts, size_t count)
+static void carry_out_group(struct attempt *const *attempts, size_t count)
 {
 	struct run **runs = xcalloc(count, sizeof(struct run *));
 	struct error *errs = xcalloc(count, sizeof(*errs));
 
 	for (size_t i = 0; i < count; i++)
 		runs[i] = &attempts[i]->run;
-	runs[0]->c->suite->run_company(runs, count, errs);
+	runs[0]->c->suite->run_group(runs, count, errs);
 	for (size_t i = 0; i < count; i++) {
 		attempts[i]->err = errs[i];
 		attempts[i]->status = errs[i].status;
@@ -118,11 +118,11 @@ void attempt_carry_out(struct attempt *const *attempts, size_t count, double tel
 	if (count == 1)
 		carry_out_one(attempts[0]);
 	else if (count > 1)
-		carry_out_company(attempts, count);
+		carry_out_group(attempts, count);
 	for (size_t i = 0; i < count; i++) {
 		struct run *run = &attempts[i]->run;
 
-		/* What ran in company was launched for all of it. */
+		/* Launches are counted for a concurrent group as a whole. */
 		if (i == 0)
 			code_paths_record(run);
 		else
@@ -135,7 +135,7 @@ void attempt_carry_out(struct attempt *const *attempts, size_t count, double tel
 void attempt_finish(struct attempt *a, struct link_watch *watch, struct link_pace *pace)
 {
 	phases_enter(&a->phases, "clean-up");
-	if (!attempt_taints(a->status))
+	if (!status_loses_device(a->status))
 		condition_after(a->run.sampler.device, watch, pace, &a->result);
 }
 
@@ -171,7 +171,7 @@ void attempt_settle(struct attempt *a, double run_began, size_t parts)
 	a->result.seconds = (clock_seconds() - a->began) / (double)parts;
 }
 
-bool attempt_taints(enum status status)
+bool status_loses_device(enum status status)
 {
 	return status == STATUS_DEVICE || status == STATUS_TIMEOUT || status == STATUS_INTERNAL;
 }

@@ -24,8 +24,8 @@ void attempt_release(struct attempt *attempt);
 /* Whether the memory is there now, and the device's condition; with the devices open. */
 enum status attempt_prepare(struct attempt *attempt);
 /*
- * The suite's work on `count` attempts that are prepared, watched every `telemetry_seconds` (0: not at all); more than
- * one are a company (src/plan/suite.h).
+ * Runs the suite on `count` prepared attempts and reads telemetry every `telemetry_seconds` (0: never); several are a
+ * concurrent group (src/plan/suite.h).
  */
 void attempt_carry_out(struct attempt *const *attempts, size_t count, double telemetry_seconds);
 /* The device's condition afterwards, unless an error has broken it. */
@@ -33,7 +33,7 @@ void attempt_finish(struct attempt *attempt, struct link_watch *watch, struct li
 /* Status, reason and times of the result; metrics that have not settled are no headline. `parts`: attempts that share the time since it began. */
 void attempt_settle(struct attempt *attempt, double run_began, size_t parts);
 
-/* Errors after which the same process cannot be trusted with the next case. */
-bool attempt_taints(enum status status);
+/* True for errors after which this process cannot use its devices for the next case. */
+bool status_loses_device(enum status status);
 
 #endif

@@ -73,7 +73,7 @@ static enum status start_rank(struct team *team, int rank, struct assignment *as
 	return STATUS_OK;
 }
 
-/* One for each number of ranks that a case has; the ranks themselves meet in that of all. */
+/* One world per distinct rank count; all ranks use the largest to stay in step. */
 static enum status create_worlds(struct team *team, const struct plan *plan, const size_t *cases,
 				 size_t case_count, struct error *err)
 {
@@ -88,10 +88,10 @@ static enum status create_worlds(struct team *team, const struct plan *plan, con
 	return status;
 }
 
-bool team_distress(const struct team *team, struct error *said)
+bool team_pending_failure(const struct team *team, struct error *said)
 {
 	for (int size = 2; size <= team->size; size++)
-		if (team->worlds[size].size && world_distress(&team->worlds[size], said))
+		if (team->worlds[size].size && world_pending_failure(&team->worlds[size], said))
 			return true;
 	return false;
 }
@@ -106,7 +106,7 @@ enum status team_start(struct team *team, const struct plan *plan, struct contro
 	enum status status;
 	int ends[2];
 
-	*team = (struct team){ .control = control, .pipe = -1, .log = log, .culprit = -1 };
+	*team = (struct team){ .control = control, .pipe = -1, .log = log, .first_failed_rank = -1 };
 	for (size_t i = 1; i < case_count; i++)
 		largest = team_larger(largest, &plan->cases[cases[i]]);
 	team->size = worker_processes(largest);
@@ -141,7 +141,7 @@ static void rank_ended(struct team *team, int rank, int wait_status)
 		 WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL
 			 ? ", by hand or by the kernel for want of memory"
 			 : "");
-	team->culprit = rank;
+	team->first_failed_rank = rank;
 	team_kill(team, reason);
 }
 

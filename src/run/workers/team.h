@@ -13,7 +13,7 @@ struct team {
 	pid_t pids[PLAN_MAX_CASE_DEVICES];     /* 0: gone */
 	char names[PLAN_MAX_CASE_DEVICES][64]; /* "worker", "rank 1 (cuda:1)" */
 	int size, alive;
-	int culprit; /* the rank that ended badly first; -1: none, or they were killed */
+	int first_failed_rank; /* the rank that ended badly first; -1: none, or they were killed */
 	int pipe; /* read end, non-blocking */
 	int log;  /* what the ranks print */
 	bool killed;
@@ -33,8 +33,8 @@ const struct plan_case *team_larger(const struct plan_case *a, const struct plan
 enum status team_start(struct team *team, const struct plan *plan, struct control *control,
 		       const size_t *cases, size_t case_count, int log, struct error *err);
 
-/* world_distress() of any of its worlds. */
-bool team_distress(const struct team *team, struct error *said);
+/* world_pending_failure() of any of its worlds. */
+bool team_pending_failure(const struct team *team, struct error *said);
 
 /* Notices ranks that have ended; when one did not end well, kills the others. Returns how many are alive. */
 int team_reap(struct team *team);

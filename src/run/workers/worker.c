@@ -123,7 +123,7 @@ static size_t first_device(const struct worker *w, const struct run *run)
 										     : 0];
 }
 
-/* Every attempt is told: a company's devices are all open, or none of it can begin. */
+/* Every attempt gets a status: a concurrent group begins with all of its devices open, or not at all. */
 static enum status open_all(struct worker *w, struct attempt *attempts, size_t count)
 {
 	enum status status = STATUS_OK;
@@ -167,12 +167,12 @@ static void send_result(struct worker *w, struct attempt *a, bool first, size_t 
 }
 
 /* The status that says most about what this process can still do. */
-static enum status gravest(const struct attempt *attempts, size_t count)
+static enum status worst_status(const struct attempt *attempts, size_t count)
 {
 	enum status status = STATUS_OK;
 
 	for (size_t i = 0; i < count; i++) {
-		if (attempt_taints(attempts[i].status))
+		if (status_loses_device(attempts[i].status))
 			return attempts[i].status;
 		if (status != STATUS_INTERRUPTED && attempts[i].status != STATUS_OK)
 			status = attempts[i].status;
@@ -182,7 +182,7 @@ static enum status gravest(const struct attempt *attempts, size_t count)
 
 /*
  * The cases together; with one of them in flight, as the conductor sees it, until all have a result. It gets none when
- * a device broke in company or the user interrupts: then cases are done again, each by itself (supervise.c), or later.
+ * a device broke in a concurrent group or the user interrupts: then cases are repeated, each alone (supervise.c), or later.
  */
 static enum status carry_out(struct worker *w, const struct plan_case *const *cases, size_t count)
 {
@@ -206,7 +206,7 @@ static enum status carry_out(struct worker *w, const struct plan_case *const *ca
 			attempts[i].run.sampler.activity = attempts[i].phases.activity =
 				&control->activity;
 		control->log_mark = lseek(STDERR_FILENO, 0, SEEK_END);
-		atomic_store(&control->company, (int)count);
+		atomic_store(&control->group_size, (int)count);
 	}
 	send_index(w, MESSAGE_START, cases[0]->index);
 	opened = open_all(w, attempts, count) == STATUS_OK;
@@ -214,10 +214,10 @@ static enum status carry_out(struct worker *w, const struct plan_case *const *ca
 		send_index(w, MESSAGE_READY, cases[0]->index);
 		carry_out_open(w, attempts, count);
 	}
-	status = gravest(attempts, count);
-	broken = count > 1 && (!opened || attempt_taints(status));
+	status = worst_status(attempts, count);
+	broken = count > 1 && (!opened || status_loses_device(status));
 	if (w->world.rank == 0 && !broken) {
-		atomic_store(&control->company, 1);
+		atomic_store(&control->group_size, 1);
 		for (size_t i = 0; i < (status == STATUS_INTERRUPTED ? 1 : count); i++)
 			send_result(w, &attempts[i], i == 0, count);
 	}
@@ -227,28 +227,28 @@ static enum status carry_out(struct worker *w, const struct plan_case *const *ca
 	return broken ? STATUS_DEVICE : status;
 }
 
-static bool may_join(const struct plan_case *const *company, size_t count,
+static bool may_group(const struct plan_case *const *group, size_t count,
 		     const struct plan_case *other)
 {
-	return other->suite == company[0]->suite && other->section == company[0]->section &&
-	       company[0]->suite->joins(company, count, other);
+	return other->suite == group[0]->suite && other->section == group[0]->section &&
+	       group[0]->suite->groups_with(group, count, other);
 }
 
 /* The cases from the `first` of the assignment on that are carried out together; how many, 1 at least. */
-static size_t next_company(const struct worker *w, size_t first, const struct plan_case **company)
+static size_t next_group(const struct worker *w, size_t first, const struct plan_case **group)
 {
 	const struct assignment *a = w->a;
 	size_t count = 1;
 
-	company[0] = &a->plan->cases[a->cases[first]];
-	if (!company[0]->suite->joins || w->world.size > 1 || atomic_load(&a->control->alone))
+	group[0] = &a->plan->cases[a->cases[first]];
+	if (!group[0]->suite->groups_with || w->world.size > 1 || atomic_load(&a->control->alone))
 		return 1;
 	for (size_t i = first + 1; i < a->case_count && count < PLAN_MAX_CASE_DEVICES; i++) {
 		const struct plan_case *other = &a->plan->cases[a->cases[i]];
 
-		if (!may_join(company, count, other))
+		if (!may_group(group, count, other))
 			break;
-		company[count++] = other;
+		group[count++] = other;
 	}
 	return count;
 }
@@ -286,7 +286,7 @@ static bool go_on(struct worker *w, enum status *last)
 	struct {
 		enum status last;
 		bool on;
-	} decision = { *last, !attempt_taints(*last) && *last != STATUS_INTERRUPTED &&
+	} decision = { *last, !status_loses_device(*last) && *last != STATUS_INTERRUPTED &&
 				      !w->a->control->stop };
 
 	world_broadcast(&w->world, 0, &decision, sizeof(decision));
@@ -311,16 +311,16 @@ void worker_run(const struct assignment *assignment)
 	free(names);
 	/* Also behind the last case: ranks that had no part in it must know how it ended. */
 	for (size_t i = 0, count; go_on(&w, &last) && i < assignment->case_count; i += count) {
-		const struct plan_case *company[PLAN_MAX_CASE_DEVICES];
+		const struct plan_case *group[PLAN_MAX_CASE_DEVICES];
 
-		count = next_company(&w, i, company);
-		change_suite(earlier, company[0]);
-		if (w.world.rank < worker_processes(company[0]))
-			last = carry_out(&w, company, count);
-		earlier = company[0];
+		count = next_group(&w, i, group);
+		change_suite(earlier, group[0]);
+		if (w.world.rank < worker_processes(group[0]))
+			last = carry_out(&w, group, count);
+		earlier = group[0];
 	}
 	/* A device that an error has broken may hang or crash on closing; the process ends anyway. */
-	if (!attempt_taints(last)) {
+	if (!status_loses_device(last)) {
 		if (earlier && earlier->suite->release)
 			earlier->suite->release();
 		for (size_t i = 0; i < plan->device_count; i++)

@@ -20,8 +20,8 @@ struct control {
 	off_t log_mark; /* where in the log the case in flight began: its last words are behind it */
 	double began;   /* of the run, on the host's monotonic clock */
 	struct activity activity; /* of the case in flight */
-	_Atomic int company; /* cases that the worker carries out together right now */
-	_Atomic int alone; /* set by the conductor: no companies any more, one of them died */
+	_Atomic int group_size; /* cases of the concurrent group in flight; 1: none */
+	_Atomic int alone; /* set by the conductor: no concurrent groups any more, one of them died */
 	_Atomic int finished
 		[PLAN_MAX_CASE_DEVICES]; /* by rank: it did all it had to and is about to exit */
 };

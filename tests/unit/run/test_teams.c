@@ -155,7 +155,7 @@ static void a_suite_is_given_up_by_itself(void **state)
 	"[run]\nbackend = host\nhost_devices = 3\ncase_limit = 2s\n[suite pairs]\ncases = "
 
 /* As many as follow each other on devices of their own, and none that does not want to. */
-static void neighbours_on_other_devices_are_a_company(void **state)
+static void neighbours_on_other_devices_are_a_group(void **state)
 {
 	struct rig rig;
 
@@ -164,23 +164,23 @@ static void neighbours_on_other_devices_are_a_company(void **state)
 	assert_int_equal(rig_conduct(&rig, false), STATUS_OK);
 	assert_int_equal(rig.result.case_count, 8);
 	/* 1, 2, 3 are on devices 1, 2, 0; 4 is on device 1 again, 5 on 2; 50 wants to be alone. */
-	assert_true(rig_value(&rig, 1, "steps.company") == 3);
-	assert_true(rig_value(&rig, 3, "steps.company") == 3);
-	assert_true(rig_value(&rig, 4, "steps.company") == 2);
-	assert_true(rig_value(&rig, 5, "steps.company") == 2);
-	/* As the first of its company it asks others in; 52 is the third. */
-	assert_true(rig_value(&rig, 50, "steps.company") == 3);
+	assert_true(rig_value(&rig, 1, "steps.group_size") == 3);
+	assert_true(rig_value(&rig, 3, "steps.group_size") == 3);
+	assert_true(rig_value(&rig, 4, "steps.group_size") == 2);
+	assert_true(rig_value(&rig, 5, "steps.group_size") == 2);
+	/* The first of its group asks others in; 52 is the third. */
+	assert_true(rig_value(&rig, 50, "steps.group_size") == 3);
 	rig_end(&rig);
 }
 
-/* Whose fault it was nobody knows: all are done again alone, and only the culprit pays. */
-static void a_company_that_dies_costs_the_culprit_only(void **state)
+/* The case at fault is unknown: all are repeated alone, and only that case has no result. */
+static void a_group_that_dies_costs_only_the_case_at_fault(void **state)
 {
 	static const struct {
 		enum deed deed;
 		enum case_status status;
 		const char *reason;
-		double company; /* of the others */
+		double group_size; /* of the others */
 	} rows[] = {
 		{ DO_SEGFAULT, CASE_ERROR, "worker killed by signal 11", 1 },
 		{ DO_EXIT_ZERO, CASE_ERROR, "worker exited with code 0", 1 },
@@ -202,8 +202,8 @@ static void a_company_that_dies_costs_the_culprit_only(void **state)
 		assert_status(&rig, 2, rows[i].status);
 		assert_reason(&rig, 2, rows[i].reason);
 		assert_status(&rig, 3, CASE_OK);
-		assert_true(rig_value(&rig, 1, "steps.company") == rows[i].company);
-		assert_true(rig_value(&rig, 3, "steps.company") == rows[i].company);
+		assert_true(rig_value(&rig, 1, "steps.group_size") == rows[i].group_size);
+		assert_true(rig_value(&rig, 3, "steps.group_size") == rows[i].group_size);
 		rig_end(&rig);
 	}
 }
@@ -217,8 +217,8 @@ int main(void)
 		cmocka_unit_test(ranks_let_go_together),
 		cmocka_unit_test(a_shared_worker_that_dies_costs_one_case),
 		cmocka_unit_test(a_suite_is_given_up_by_itself),
-		cmocka_unit_test(neighbours_on_other_devices_are_a_company),
-		cmocka_unit_test(a_company_that_dies_costs_the_culprit_only),
+		cmocka_unit_test(neighbours_on_other_devices_are_a_group),
+		cmocka_unit_test(a_group_that_dies_costs_only_the_case_at_fault),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,13 +1,13 @@
 /*
  * Pairs of devices that copy at the same time, because links between different devices carry their data at the same
- * time: on a switch they do, through a host or a bridge they may not. So each company is checked:
+ * time: on a switch they do, through a host or a bridge they may not. So each concurrent group is checked:
  *
  * 1. the first pair of all of a kind is sampled alone: the reference;
- * 2. all pairs of a company are sampled together, each on its own device's clock;
+ * 2. all pairs of a group are sampled together, each on its own device's clock;
  * 3. a pair that is slower than the reference, or is of another speed altogether, is sampled alone as well. When it is
- *    faster then, that counts, and the company disturbs; else the pair is so by itself.
+ *    faster then, that counts, and the group disturbs; else the pair is so by itself.
  *
- * Once a company was found to disturb, cases of its kind run one by one.
+ * Once a group was found to disturb, cases of its kind run one by one.
  */
 #include <math.h>
 #include <stdint.h>
@@ -31,7 +31,7 @@ static struct kind {
 	char pair[2][32];                 /* whose it is */
 } kinds[DIRECTION_COUNT][2];
 
-void company_reset(void)
+void pair_groups_reset(void)
 {
 	memset(kinds, 0, sizeof(kinds));
 }
@@ -70,7 +70,7 @@ static bool share_a_device(const struct plan_case *a, const struct plan_case *b)
 }
 
 /* Between pairs, directly; copies through the host share it. */
-static bool pairs_join(const struct plan_case *const *company, size_t count,
+static bool pairs_group(const struct plan_case *const *group, size_t count,
 		       const struct plan_case *other)
 {
 	enum direction direction = (enum direction)case_integer(other, "directions");
@@ -80,21 +80,21 @@ static bool pairs_join(const struct plan_case *const *company, size_t count,
 	    kind_of(other)->disturbs)
 		return false;
 	for (size_t i = 0; i < count; i++)
-		if (share_a_device(company[i], other))
+		if (share_a_device(group[i], other))
 			return false;
 	return true;
 }
 
-bool transfer_joins(const struct plan_case *const *company, size_t count,
+bool transfer_groups_with(const struct plan_case *const *group, size_t count,
 		    const struct plan_case *other)
 {
-	return same_parameters(company[0], other) &&
-	       (pairs_join(company, count, other) || rotation_joins(company[0], other));
+	return same_parameters(group[0], other) &&
+	       (pairs_group(group, count, other) || rotation_groups_with(group[0], other));
 }
 
 #define NOT_ALONE SIZE_MAX
 
-struct company {
+struct pair_group {
 	struct transfer **all;
 	struct error **errs;
 	size_t count;
@@ -154,7 +154,7 @@ static enum status sample_alone(struct transfer *t, size_t i, size_t *index, str
 }
 
 /* The faster of the two counts: step 3. */
-static enum status compare(const struct company *c, size_t member, size_t i)
+static enum status compare(const struct pair_group *c, size_t member, size_t i)
 {
 	struct transfer *t = c->all[member];
 	struct timing *timing = &t->timings[i];
@@ -169,15 +169,15 @@ static enum status compare(const struct company *c, size_t member, size_t i)
 	if (!slower(t, together, bounds_of(series_at(t, alone))))
 		return STATUS_OK;
 	timing->apart = true;
-	timing->company = timing->series;
+	timing->grouped = timing->series;
 	timing->series = alone;
-	rename_series(t, timing->company, timing->name, "_in_company");
+	rename_series(t, timing->grouped, timing->name, "_in_company");
 	rename_series(t, alone, timing->name, "");
 	c->kind->disturbs = true;
 	return STATUS_OK;
 }
 
-static enum status sample_all(const struct company *c, size_t i)
+static enum status sample_all(const struct pair_group *c, size_t i)
 {
 	struct run **runs = xcalloc(c->count, sizeof(struct run *));
 	struct workload *workloads = xcalloc(c->count, sizeof(*workloads));
@@ -204,7 +204,7 @@ static enum status sample_all(const struct company *c, size_t i)
 }
 
 /* Once for all its timings: the worst of them. */
-static void add_note(const struct company *c, const struct transfer *t)
+static void add_note(const struct pair_group *c, const struct transfer *t)
 {
 	double kept = INFINITY, apart = INFINITY;
 	bool slow = false;
@@ -215,7 +215,7 @@ static void add_note(const struct company *c, const struct transfer *t)
 
 		if (t->timings[i].apart)
 			apart = fmin(apart, counts.median /
-						    series_at(t, t->timings[i].company)
+						    series_at(t, t->timings[i].grouped)
 							    ->statistics.median);
 		kept = fmin(kept, first.median / counts.median);
 		slow = slow || slower(t, counts, first);
@@ -233,7 +233,7 @@ static void add_note(const struct company *c, const struct transfer *t)
 }
 
 /* Step 1, of one timing. */
-static enum status sample_reference(struct company *c, size_t i)
+static enum status sample_reference(struct pair_group *c, size_t i)
 {
 	struct transfer *first = c->all[0];
 
@@ -246,7 +246,7 @@ static enum status sample_reference(struct company *c, size_t i)
 	return STATUS_OK;
 }
 
-static enum status measure_timing(struct company *c, size_t i)
+static enum status measure_timing(struct pair_group *c, size_t i)
 {
 	enum status status = STATUS_OK;
 
@@ -261,7 +261,7 @@ static enum status measure_timing(struct company *c, size_t i)
 }
 
 /* What stopped one stops all. */
-static void fail_all(const struct company *c, enum status status)
+static void fail_all(const struct pair_group *c, enum status status)
 {
 	const char *message = "in company";
 
@@ -272,7 +272,7 @@ static void fail_all(const struct company *c, enum status status)
 		error_set(c->errs[i], status, "%s", message);
 }
 
-static void measure(struct company *c)
+static void measure(struct pair_group *c)
 {
 	struct transfer *first = c->all[0];
 	enum status status = STATUS_OK;
@@ -297,7 +297,7 @@ static void measure(struct company *c)
 static void run_pairs(struct run *const *runs, size_t count, struct error *errs)
 {
 	struct transfer *all = xcalloc(count, sizeof(*all));
-	struct company c = { .all = xcalloc(count, sizeof(struct transfer *)),
+	struct pair_group c = { .all = xcalloc(count, sizeof(struct transfer *)),
 			     .errs = xcalloc(count, sizeof(struct error *)) };
 
 	/* One whose data are wrong is out; the rest goes on. */
@@ -319,7 +319,7 @@ static void run_pairs(struct run *const *runs, size_t count, struct error *errs)
 	free(c.errs);
 }
 
-void transfer_run_company(struct run *const *runs, size_t count, struct error *errs)
+void transfer_run_group(struct run *const *runs, size_t count, struct error *errs)
 {
 	enum direction direction = (enum direction)case_integer(runs[0]->c, "directions");
 

@@ -1,5 +1,5 @@
 /*
- * Pairs of devices that copy at the same time (suites/transfer/company.c): what is said of links that carry their data at
+ * Pairs of devices that copy at the same time (suites/transfer/group.c): what is said of links that carry their data at
  * the same time, of links that do not, of a slow one, and of one whose data arrive wrong. Copies are real; what they take
  * is planted: the spy's events tell the time.
  */
@@ -91,14 +91,14 @@ static int plant_reset(void **state)
 	"[defaults]\nmin_samples = 6\nmax_samples = 6\nsample_time = 20us\n[suite transfer]\n"        \
 	"access = on\nsizes = 4KiB\ndirections = "
 
-struct company {
+struct concurrent_group {
 	struct case_result results[PAIRS];
 	struct error errs[PAIRS];
 	const struct plan_case *cases[PAIRS];
 };
 
-/* The first PAIRS cases of `ini` as one company, as a worker carries them out. */
-static void carry_out(struct fixture *f, const char *ini, struct company *c)
+/* The first PAIRS cases of `ini` as one concurrent group, as a worker carries them out. */
+static void carry_out(struct fixture *f, const char *ini, struct concurrent_group *c)
 {
 	struct device *devices[PAIRS][2];
 	struct sampling rules;
@@ -121,7 +121,7 @@ static void carry_out(struct fixture *f, const char *ini, struct company *c)
 		list[i] = &runs[i];
 		case_parameters_fill(pair, &c->results[i]);
 	}
-	c->cases[0]->suite->run_company(list, PAIRS, c->errs);
+	c->cases[0]->suite->run_group(list, PAIRS, c->errs);
 }
 
 /* Every device once before all others. */
@@ -143,7 +143,7 @@ static void rotation_begin(struct fixture *f, const char *ini, struct rotation *
 		for (size_t k = 0; k < FIXTURE_DEVICES; k++)
 			r->devices[i][k] = f->devices[r->cases[i]->devices[k]];
 		if (i > 0)
-			assert_true(r->cases[0]->suite->joins(r->cases, i, r->cases[i]));
+			assert_true(r->cases[0]->suite->groups_with(r->cases, i, r->cases[i]));
 		r->runs[i] = (struct run){ .c = r->cases[i],
 					   .devices = r->devices[i],
 					   .device_count = FIXTURE_DEVICES,
@@ -157,13 +157,13 @@ static void rotation_begin(struct fixture *f, const char *ini, struct rotation *
 	}
 }
 
-static void release(struct fixture *f, struct company *c)
+static void release(struct fixture *f, struct concurrent_group *c)
 {
 	c->cases[0]->suite->release();
 	for (size_t i = 0; i < PAIRS; i++)
 		case_result_release(&c->results[i]);
 	plan_done(f);
-	assert_nothing_open("company");
+	assert_nothing_open("concurrent group");
 }
 
 static void assert_close(double got, double expected)
@@ -172,7 +172,7 @@ static void assert_close(double got, double expected)
 		fail_msg("%g, not %g", got, expected);
 }
 
-static double bandwidth(const struct company *c, size_t i)
+static double bandwidth(const struct concurrent_group *c, size_t i)
 {
 	return case_metric(&c->results[i], "transfer.bandwidth")->value;
 }
@@ -185,12 +185,12 @@ static bool has_series(const struct case_result *c, const char *name)
 	return false;
 }
 
-static bool joins(const struct company *c)
+static bool groups(const struct concurrent_group *c)
 {
-	return c->cases[0]->suite->joins(c->cases, 1, c->cases[1]);
+	return c->cases[0]->suite->groups_with(c->cases, 1, c->cases[1]);
 }
 
-static void assert_says(const struct company *c, size_t i, const char *words)
+static void assert_says(const struct concurrent_group *c, size_t i, const char *words)
 {
 	if (!c->results[i].notes || !strstr(c->results[i].notes, words))
 		fail_msg("%s: '%s' lacks '%s'", c->cases[i]->id, c->results[i].notes, words);
@@ -228,10 +228,10 @@ static void pairs_come_in_rounds(void **state)
 static void links_of_their_own_are_measured_together(void **state)
 {
 	struct fixture *f = *state;
-	struct company c;
+	struct concurrent_group c;
 
 	carry_out(f, PLAN "p2p", &c);
-	assert_true(joins(&c));
+	assert_true(groups(&c));
 	for (size_t i = 0; i < PAIRS; i++) {
 		assert_int_equal(c.errs[i].status, STATUS_OK);
 		assert_close(bandwidth(&c, i), BYTES / BASELINE_CACHE_SECONDS);
@@ -241,7 +241,7 @@ static void links_of_their_own_are_measured_together(void **state)
 		assert_says(&c, i, "Sampled together with 3 other pairs; it has 100.0 % of what host:0 "
 				   "and host:7 have alone.");
 	}
-	assert_true(joins(&c));
+	assert_true(groups(&c));
 	release(f, &c);
 }
 
@@ -249,7 +249,7 @@ static void links_of_their_own_are_measured_together(void **state)
 static void a_slow_pair_is_slow_by_itself(void **state)
 {
 	struct fixture *f = *state;
-	struct company c;
+	struct concurrent_group c;
 
 	seconds[2] = 2 * BASELINE_CACHE_SECONDS;
 	carry_out(f, PLAN "p2p", &c);
@@ -262,7 +262,7 @@ static void a_slow_pair_is_slow_by_itself(void **state)
 			assert_says(&c, i, "it has 50.0 % of what host:0 and host:7 have alone, and no "
 					   "more by itself.");
 	}
-	assert_true(joins(&c));
+	assert_true(groups(&c));
 	release(f, &c);
 }
 
@@ -270,7 +270,7 @@ static void a_slow_pair_is_slow_by_itself(void **state)
 static void later_rounds_need_no_reference(void **state)
 {
 	struct fixture *f = *state;
-	struct company first, second;
+	struct concurrent_group first, second;
 
 	carry_out(f, PLAN "p2p", &first);
 	plan_done(f);
@@ -290,7 +290,7 @@ static void later_rounds_need_no_reference(void **state)
 static void a_faster_pair_is_checked_against_itself(void **state)
 {
 	struct fixture *f = *state;
-	struct company c;
+	struct concurrent_group c;
 
 	seconds[0] = 4 * BASELINE_CACHE_SECONDS;
 	disturbance = 0.1;
@@ -302,15 +302,15 @@ static void a_faster_pair_is_checked_against_itself(void **state)
 		assert_close(bandwidth(&c, i), BYTES / BASELINE_CACHE_SECONDS / (i == 0 ? 4 : 1));
 		assert_int_equal(has_series(&c.results[i], "transfer.time_in_company"), disturbed);
 	}
-	assert_false(joins(&c));
+	assert_false(groups(&c));
 	release(f, &c);
 }
 
-/* What counts is what each pair has alone; later cases of the kind keep no company. */
+/* What counts is what each pair has alone; later cases of the kind run one by one. */
 static void links_that_are_shared_are_measured_one_by_one(void **state)
 {
 	struct fixture *f = *state;
-	struct company c;
+	struct concurrent_group c;
 
 	disturbance = 0.5;
 	carry_out(f, PLAN "p2p_read", &c);
@@ -320,7 +320,7 @@ static void links_that_are_shared_are_measured_one_by_one(void **state)
 		assert_false(has_series(&c.results[i], "transfer.time_alone"));
 		assert_says(&c, i, "Sampled alone: together with 3 other pairs it has 40.0 % of that.");
 	}
-	assert_false(joins(&c));
+	assert_false(groups(&c));
 	release(f, &c);
 }
 
@@ -328,7 +328,7 @@ static void links_that_are_shared_are_measured_one_by_one(void **state)
 static void both_ways_too(void **state)
 {
 	struct fixture *f = *state;
-	struct company c;
+	struct concurrent_group c;
 
 	carry_out(f, PLAN "p2p_both", &c);
 	for (size_t i = 0; i < PAIRS; i++) {
@@ -345,7 +345,7 @@ static void both_ways_too(void **state)
 static void a_corrupt_pair_leaves_the_others(void **state)
 {
 	struct fixture *f = *state;
-	struct company c;
+	struct concurrent_group c;
 
 	corrupt_device = 5;
 	carry_out(f, PLAN "p2p", &c);
@@ -380,7 +380,7 @@ static void host_to_all_shares_its_copies(void **state)
 		struct rotation r;
 
 		rotation_begin(f, inis[n], &r, results);
-		r.cases[0]->suite->run_company(r.list, FIXTURE_DEVICES, errs);
+		r.cases[0]->suite->run_group(r.list, FIXTURE_DEVICES, errs);
 		for (size_t i = 0; i < FIXTURE_DEVICES; i++) {
 			if (errs[i].status != STATUS_OK)
 				fail_msg("%s: %s", r.cases[i]->id, errs[i].message);
@@ -406,7 +406,7 @@ static void a_corrupt_device_fails_its_own_turn(void **state)
 
 	corrupt_device = 5;
 	rotation_begin(f, ROTATION "host_to_all", &r, results);
-	r.cases[0]->suite->run_company(r.list, FIXTURE_DEVICES, errs);
+	r.cases[0]->suite->run_group(r.list, FIXTURE_DEVICES, errs);
 	for (size_t i = 0; i < FIXTURE_DEVICES; i++) {
 		assert_int_equal(errs[i].status, i == 5 ? STATUS_MISMATCH : STATUS_OK);
 		assert_int_equal(results[i].verification.done, i != 5);
@@ -419,26 +419,26 @@ static void a_corrupt_device_fails_its_own_turn(void **state)
 }
 
 /* A case of the plan and the one behind it. */
-static bool may_join(const struct fixture *f, size_t i)
+static bool may_group(const struct fixture *f, size_t i)
 {
 	const struct plan_case *c = &f->plan.cases[i];
 
-	return c->suite->joins(&c, 1, c + 1);
+	return c->suite->groups_with(&c, 1, c + 1);
 }
 
 /* By way of the host they share it. */
-static void only_direct_copies_keep_company(void **state)
+static void only_direct_copies_form_groups(void **state)
 {
 	struct fixture *f = *state;
 
 	plan_from(f,
 		  "[suite transfer]\nsizes = 4KiB, 8KiB\naccess = off\ndirections = p2p\n", f->infos,
 		  FIXTURE_DEVICES);
-	assert_false(may_join(f, 0));
+	assert_false(may_group(f, 0));
 	plan_done(f);
 	plan_from(f, PLAN "h2d, local\nmemories = pageable", f->infos, FIXTURE_DEVICES);
 	for (size_t i = 0; i + 1 < f->plan.case_count; i++)
-		assert_false(may_join(f, i));
+		assert_false(may_group(f, i));
 	plan_done(f);
 }
 
@@ -455,7 +455,7 @@ int main(void)
 		cmocka_unit_test_setup(a_corrupt_pair_leaves_the_others, plant_reset),
 		cmocka_unit_test_setup(host_to_all_shares_its_copies, plant_reset),
 		cmocka_unit_test_setup(a_corrupt_device_fails_its_own_turn, plant_reset),
-		cmocka_unit_test_setup(only_direct_copies_keep_company, plant_reset),
+		cmocka_unit_test_setup(only_direct_copies_form_groups, plant_reset),
 	};
 
 	return cmocka_run_group_tests(tests, fixture_open, fixture_close);
