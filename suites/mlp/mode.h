@@ -20,8 +20,8 @@ enum step_part {
 	STEP_ALL = STEP_COMPUTE | STEP_COMMUNICATE | STEP_UPDATE | STEP_GATHER
 };
 
-/* Where collectives overlap with products, which then leave them their multiprocessors. */
-enum beside { BESIDE_NOTHING = 0, BESIDE_FORWARD = 1 << 0, BESIDE_BACKWARD = 1 << 1 };
+/* Passes in which collectives overlap with GEMMs; the GEMMs then leave multiprocessors to them. */
+enum overlap { OVERLAP_NONE = 0, OVERLAP_FORWARD = 1 << 0, OVERLAP_BACKWARD = 1 << 1 };
 
 struct trainer;
 
@@ -34,10 +34,10 @@ struct mode {
 	bool accumulates;    /* knows setup->accumulate */
 	bool recomputes;     /* knows setup->segments */
 	bool recordable;     /* a step can be launched as a graph: setup->graph */
-	unsigned beside;     /* enum beside */
+	unsigned overlap;    /* enum overlap */
 	bool dgrad_first; /* a stage sends its dgrad before it computes wgrad: backward_schedule.h */
 	bool aliases_buffers; /* one backward pass per layer: buffer_alias.h */
-	bool runs_on;        /* the end of a step runs beside the beginning of the next */
+	bool runs_on;         /* the end of a step overlaps with the beginning of the next */
 	bool overlaps;       /* knows setup->no_overlap */
 	bool replicated;     /* every rank ends a step with the same parameters, bit for bit */
 

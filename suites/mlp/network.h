@@ -87,13 +87,13 @@ struct network {
 	enum fusion fusions[SETUP_MAX_LAYERS]; /* of each layer's forward product */
 	/* In the step that settles what setup leaves open: products are searched, ways tried. */
 	bool settling;
-	int multiprocessors; /* for products beside collectives; 0: all */
+	int multiprocessors; /* for GEMMs that overlap with collectives; 0: all */
 	struct product products[NETWORK_MAX_PRODUCTS];
 	size_t product_count;
 	struct product_memory *memory; /* of the stream that settles it; NULL: none */
 	void *scratch;
 	unsigned update_blocks; /* of the optimizer's kernels: see kernels/training/training.h; 0: no limit */
-	bool narrow_updates;    /* the mode limits those that run beside reductions, as that is faster */
+	bool narrow_updates; /* the mode limits those that overlap with reductions, because that is faster */
 	uint64_t updates; /* optimizer steps so far, with those that were skipped */
 	struct loss_scale *loss_scale; /* device memory; NULL unless setup->dynamic_scale */
 	/*

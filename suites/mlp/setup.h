@@ -81,7 +81,7 @@ static inline uint64_t setup_accumulate(const struct setup *setup)
 	return setup->accumulate > 1 ? setup->accumulate : 1;
 }
 
-/* FP16 and BF16 are storage formats: the optimizer keeps FP32 master weights beside them. */
+/* FP16 and BF16 are storage formats: the optimizer also keeps FP32 master weights. */
 static inline bool setup_has_master(const struct setup *setup)
 {
 	return !setup->storage_only &&
@@ -96,7 +96,7 @@ static inline double setup_fixed_scale(const struct setup *setup)
 
 /*
  * Names of how a model is trained, for the INI file: "fp32", "tf32", "fp16_storage" (everything in FP16, products
- * and sums in FP32), "fp16_mixed" and "bf16_mixed" (the same beside FP32 master weights), "fp64".
+ * and sums in FP32), "fp16_mixed" and "bf16_mixed" (the same with FP32 master weights), "fp64".
  */
 extern const char *const training_names[];
 void setup_set_training(struct setup *setup, const char *name);

@@ -111,9 +111,9 @@ static enum status multiply(struct network *n, struct stream *stream, size_t l, 
 	return backend_gemm(stream, gemm, err);
 }
 
-static int multiprocessors(const struct network *n, enum beside part)
+static int multiprocessors(const struct network *n, enum overlap part)
 {
-	return n->setup->mode->beside & part && !n->setup->no_overlap ? n->multiprocessors : 0;
+	return n->setup->mode->overlap & part && !n->setup->no_overlap ? n->multiprocessors : 0;
 }
 
 /* Column-major, C (out x rows) = W^T (in x out, transposed) X (in x rows). */
@@ -135,7 +135,7 @@ static struct gemm forward_gemm(const struct network *n, size_t l, const void *x
 		.c = y,
 		.ldc = (int64_t)layer->out,
 		.alpha = 1,
-		.multiprocessors = multiprocessors(n, BESIDE_FORWARD),
+		.multiprocessors = multiprocessors(n, OVERLAP_FORWARD),
 	};
 }
 
@@ -173,7 +173,7 @@ enum status product_input(struct network *n, struct stream *stream, size_t l, co
 		.c = dx,
 		.ldc = (int64_t)layer->in,
 		.alpha = 1,
-		.multiprocessors = multiprocessors(n, BESIDE_BACKWARD),
+		.multiprocessors = multiprocessors(n, OVERLAP_BACKWARD),
 	};
 
 	return multiply(n, stream, l, &gemm, err);
@@ -201,7 +201,7 @@ enum status product_weight(struct network *n, struct stream *stream, size_t l,
 		.ldc = (int64_t)layer->in,
 		.alpha = 1,
 		.beta = beta,
-		.multiprocessors = multiprocessors(n, BESIDE_BACKWARD),
+		.multiprocessors = multiprocessors(n, OVERLAP_BACKWARD),
 	};
 
 	return multiply(n, stream, l, &gemm, err);

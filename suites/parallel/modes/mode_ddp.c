@@ -18,11 +18,11 @@ struct ddp {
 	size_t count;
 	struct event *ready;
 	struct event *reduced[BUCKETS_SPLIT_MAX]; /* of each bucket */
-	unsigned blocks; /* of the optimizer beside reductions: see kernels/training/training.h */
+	unsigned blocks; /* of the optimizer during reductions: see kernels/training/training.h */
 };
 
 /*
- * An update that takes all of the memory's bandwidth halves the speed of a reduction beside it. Where the reductions
+ * An update that takes all of the memory's bandwidth halves the speed of a concurrent reduction. Where the reductions
  * decide how long a step takes, narrower updates make it shorter: 18.1 ms became 17.5 on eight H200s. Where the products do,
  * it takes longer. So whole steps are tried, where an update is long enough to matter.
  */
@@ -215,7 +215,7 @@ const struct mode mode_ddp = {
 	.name = "ddp",
 	.summary = "data parallel: gradients averaged in buckets while backward runs",
 	.bucketed = true,
-	.beside = BESIDE_BACKWARD,
+	.overlap = OVERLAP_BACKWARD,
 	.accumulates = true,
 	.recomputes = true,
 	.overlaps = true,

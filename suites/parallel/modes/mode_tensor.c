@@ -303,7 +303,7 @@ static double tensor_wire_bytes(const struct setup *setup)
 const struct mode mode_tensor = {
 	.name = "tensor",
 	.summary = "tensor parallel: pairs of layers cut by outputs, then by inputs",
-	.beside = BESIDE_FORWARD | BESIDE_BACKWARD,
+	.overlap = OVERLAP_FORWARD | OVERLAP_BACKWARD,
 	.overlaps = true,
 	.aliases_buffers = true,
 	.refusal = tensor_refusal,

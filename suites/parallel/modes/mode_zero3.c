@@ -305,7 +305,7 @@ static double zero3_wire_bytes(const struct setup *setup)
 const struct mode mode_zero3 = {
 	.name = "zero3",
 	.summary = "data parallel, parameters, gradients and optimizer divided among the ranks",
-	.beside = BESIDE_FORWARD | BESIDE_BACKWARD,
+	.overlap = OVERLAP_FORWARD | OVERLAP_BACKWARD,
 	.aliases_buffers = true,
 	.refusal = data_parallel_refusal,
 	.fit = zero_fit,

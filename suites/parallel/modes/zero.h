@@ -36,7 +36,7 @@ double zero_wire_bytes(const struct setup *setup);
 		.name = "zero" #stage_,                                                            \
 		.summary = summary_,                                                               \
 		.bucketed = true,                                                                  \
-		.beside = BESIDE_FORWARD | BESIDE_BACKWARD,                                        \
+		.overlap = OVERLAP_FORWARD | OVERLAP_BACKWARD,                                     \
 		.aliases_buffers = true,                                                           \
 		.runs_on = true,                                                                   \
 		.replicated = true,                                                                \

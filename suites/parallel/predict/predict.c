@@ -76,18 +76,18 @@ static void backward_reduced(const struct work *w, double rows, const char *oper
 
 		if (in_turn > 0 && i >= in_turn)
 			reductions_wait(r, i - in_turn);
-		reductions_compute(r, work_outputs_back(w, l, rows), REDUCTION_BESIDE_PRODUCTS);
+		reductions_compute(r, work_outputs_back(w, l, rows), REDUCTION_DURING_GEMM);
 		for (; outputs < all; outputs = done) {
 			bool completes = buckets[i].layer == l;
 
 			done = completes ? (double)buckets[i].outputs : all;
 			reductions_compute(r, weights * (done - outputs) / all,
-					   REDUCTION_BESIDE_PRODUCTS);
+					   REDUCTION_DURING_GEMM);
 			if (completes)
 				reductions_add(r, work_collective(w, operation, w->setup->ranks,
 								  (double)buckets[i++].count));
 		}
-		reductions_compute(r, work_inputs_back(w, l, rows), REDUCTION_BESIDE_PRODUCTS);
+		reductions_compute(r, work_inputs_back(w, l, rows), REDUCTION_DURING_GEMM);
 	}
 }
 
@@ -96,7 +96,7 @@ static void reduced_behind(const struct work *w, double rows, const struct bucke
 			   struct reductions *r)
 {
 	*r = reductions_of(w, "all_reduce");
-	reductions_compute(r, backward_all(w, rows), REDUCTION_BESIDE_PRODUCTS);
+	reductions_compute(r, backward_all(w, rows), REDUCTION_DURING_GEMM);
 	for (size_t i = 0; i < count; i++)
 		reductions_add(r, work_collective(w, "all_reduce", w->setup->ranks,
 						  (double)buckets[i].count));
@@ -118,13 +118,13 @@ static double predict_ddp(const struct work *w)
 		count = buckets_cut(w->setup, &w->model, buckets, count);
 		backward_reduced(w, rows, "all_reduce", buckets, 0, &r);
 	}
-	reductions_compute(&r, work_update_begin(w), REDUCTION_BESIDE_OPTIMIZER);
+	reductions_compute(&r, work_update_begin(w), REDUCTION_DURING_OPTIMIZER);
 	if (w->setup->dynamic_scale)
 		reductions_wait(&r, count - 1);
 	for (size_t i = 0; i < count; i++) {
 		reductions_wait(&r, i);
 		reductions_compute(&r, work_update(w, (double)buckets[i].count),
-				   REDUCTION_BESIDE_OPTIMIZER);
+				   REDUCTION_DURING_OPTIMIZER);
 	}
 	return parts_before(w, rows) + forward_all(w, rows) + r.now;
 }
@@ -144,11 +144,11 @@ static double predict_zero(const struct work *w)
 
 	backward_reduced(w, rows, "reduce_scatter", buckets,
 			 strcmp(w->setup->mode->name, "zero2") == 0 ? 2 : 0, &r);
-	reductions_compute(&r, work_update_begin(w), REDUCTION_BESIDE_OPTIMIZER);
+	reductions_compute(&r, work_update_begin(w), REDUCTION_DURING_OPTIMIZER);
 	for (size_t i = count; i-- > 0;) {
 		reductions_wait(&r, i);
 		reductions_compute(&r, work_update(w, (double)buckets[i].count / w->setup->ranks),
-				   REDUCTION_BESIDE_OPTIMIZER);
+				   REDUCTION_DURING_OPTIMIZER);
 		reductions_add(&r, work_collective(w, "all_gather", w->setup->ranks,
 						   (double)buckets[i].count));
 	}
@@ -157,9 +157,9 @@ static double predict_zero(const struct work *w)
 	for (size_t l = 0; l < w->setup->layers; l++) {
 		if (gathered > 0 && buckets[gathered - 1].layer == l)
 			reductions_wait(&both, 2 * count - gathered--);
-		reductions_compute(&both, work_forward(w, l, rows), REDUCTION_BESIDE_PRODUCTS);
+		reductions_compute(&both, work_forward(w, l, rows), REDUCTION_DURING_GEMM);
 	}
-	reductions_compute(&both, work_loss(w, rows), REDUCTION_BESIDE_PRODUCTS);
+	reductions_compute(&both, work_loss(w, rows), REDUCTION_DURING_GEMM);
 	return parts_before(w, rows) +
 	       ((steps - 1) * both.now + forward_all(w, rows) + last.now) / steps;
 }
@@ -194,24 +194,25 @@ static double predict_zero3(const struct work *w)
 			gathered[l + 1] = move_layer(w, "all_gather", l + 1, &r);
 		reductions_wait(&r, gathered[l]);
 		reductions_compute(&r, work_forward(w, l, rows) + work_mark(w),
-				   REDUCTION_BESIDE_PRODUCTS);
+				   REDUCTION_DURING_GEMM);
 	}
-	reductions_compute(&r, work_loss(w, rows), REDUCTION_BESIDE_PRODUCTS);
+	reductions_compute(&r, work_loss(w, rows), REDUCTION_DURING_GEMM);
 	for (size_t l = last; l-- > 0;) {
 		reductions_wait(&r, gathered[l]);
 		if (l + 2 < last)
 			reductions_wait(&r, reduced[l + 2]);
 		reductions_compute(&r, work_backward(w, l, rows) + work_mark(w),
-				   REDUCTION_BESIDE_PRODUCTS);
+				   REDUCTION_DURING_GEMM);
 		if (l >= 2)
 			gathered[l - 2] = move_layer(w, "all_gather", l - 2, &r);
 		reduced[l] = move_layer(w, "reduce_scatter", l, &r);
 	}
 	reductions_wait(&r, reduced[0]);
-	reductions_compute(&r, work_update_begin(w), REDUCTION_BESIDE_OPTIMIZER);
+	reductions_compute(&r, work_update_begin(w), REDUCTION_DURING_OPTIMIZER);
 	for (size_t l = 0; l < last; l++)
-		reductions_compute(&r, work_mark(w) + work_update(w, layer_elements(w, l) / w->setup->ranks),
-				   REDUCTION_BESIDE_OPTIMIZER);
+		reductions_compute(
+			&r, work_mark(w) + work_update(w, layer_elements(w, l) / w->setup->ranks),
+			REDUCTION_DURING_OPTIMIZER);
 	return r.now;
 }
 

@@ -63,8 +63,8 @@ static void stage_open(struct schedule_stage *stage, struct finish *finish, cons
 /* Layer by layer behind the last backward: hidden by it but for the layer that comes last. */
 static double end_of(const struct schedule_stage *stage, const struct finish *finish)
 {
-	double beside = stage->weights + (stage->dgrad_first ? 0 : stage->inputs),
-	       hidden = fmin(finish->replicas, beside) / 2;
+	double concurrent = stage->weights + (stage->dgrad_first ? 0 : stage->inputs),
+	       hidden = fmin(finish->replicas, concurrent) / 2;
 
 	return stage->last + finish->replicas - hidden + finish->update;
 }

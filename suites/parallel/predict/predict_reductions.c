@@ -17,7 +17,7 @@ static void finish_one(struct reductions *r)
 
 double reductions_compute(struct reductions *r, double seconds, double speed)
 {
-	const double own = r->unhindered ? 1 : COMPUTE_BESIDE_REDUCTION;
+	const double own = r->unhindered ? 1 : COMPUTE_DURING_REDUCTION;
 
 	speed = r->unhindered ? 1 : speed;
 	while (r->done < r->count) {

@@ -12,9 +12,9 @@
  * that its run has not measured: predict_slowed_share() says what hangs on them. Timelines of ddp on eight H200s over NCCL: 256 MiB take 1.36 ms alone, 1.7 beside products and 2.1 beside the optimizer, which wants all of the memory
  * for three quarters of that time; backward takes 8.3 ms instead of 6.5, an update 0.53 instead of 0.44.
  */
-#define COMPUTE_BESIDE_REDUCTION 0.8
-#define REDUCTION_BESIDE_PRODUCTS 0.8
-#define REDUCTION_BESIDE_OPTIMIZER 0.5
+#define COMPUTE_DURING_REDUCTION 0.8
+#define REDUCTION_DURING_GEMM 0.8
+#define REDUCTION_DURING_OPTIMIZER 0.5
 
 /* Of a step: the buckets of ddp, two chunks of each layer of tensor parallelism going forward and back, or all that zero3 moves. */
 #define REDUCTIONS_MOST (4 * SETUP_MAX_LAYERS)

@@ -13,7 +13,7 @@ struct schedule {
 
 static void compute(struct schedule *s, double seconds)
 {
-	reductions_compute(&s->r, seconds, REDUCTION_BESIDE_PRODUCTS);
+	reductions_compute(&s->r, seconds, REDUCTION_DURING_GEMM);
 }
 
 static void sum_up(struct schedule *s, uint64_t chunk, uint64_t width)

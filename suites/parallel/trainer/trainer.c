@@ -36,7 +36,7 @@ static enum status settle(struct trainer *t, struct error *err)
 	int all = t->team->device->info.multiprocessors, taken = t->team->multiprocessors;
 	enum status status;
 
-	t->network.multiprocessors = taken > 0 && taken < all && t->mode->beside ? all - taken : 0;
+	t->network.multiprocessors = taken > 0 && taken < all && t->mode->overlap ? all - taken : 0;
 	t->network.settling = true;
 	t->network.memory = t->team->memory;
 	status = team_phase(t->team, "product search", err);

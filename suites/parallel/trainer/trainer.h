@@ -17,7 +17,8 @@ struct trainer {
 	void *state; /* the mode's own */
 	struct timeline *timeline; /* NULL unless this step is recorded: timeline.h */
 	struct event *layer_done; /* hybrid: gradients that may leave, and those that are back */
-	unsigned copy_commands;    /* of a step, beside the mode's: over transports made of copies */
+	unsigned
+		copy_commands; /* of a step, in addition to the mode's: for transports made of copies */
 	bool scale_known;        /* a dynamic loss scale was set once */
 	uint64_t scale_interval; /* good steps before a dynamic loss scale doubles; 0: never */
 };

@@ -188,13 +188,13 @@ static void reductions_and_products_share_a_device(void **state)
 	reductions_add(&r, 1);
 	reductions_add(&r, 2);
 	/* 4 s: the first takes 2 of them, and the second half of the other 2. */
-	assert_near(reductions_compute(&r, 4 * COMPUTE_BESIDE_REDUCTION, 0.5), 7, 1e-12);
+	assert_near(reductions_compute(&r, 4 * COMPUTE_DURING_REDUCTION, 0.5), 7, 1e-12);
 	assert_near(reductions_wait(&r, 0), 7, 1e-12);
 	assert_near(reductions_wait(&r, 1), 8, 1e-12);
 	assert_near(reductions_compute(&r, 1, 0.5), 9, 1e-12);
 	/* One that ends before the product: the rest of that runs alone. */
 	reductions_add(&r, 1);
-	assert_near(reductions_compute(&r, 10, 1), 10 + 10 - COMPUTE_BESIDE_REDUCTION, 1e-12);
+	assert_near(reductions_compute(&r, 10, 1), 10 + 10 - COMPUTE_DURING_REDUCTION, 1e-12);
 }
 
 /* What hangs on those factors is told; nothing does where nothing runs beside anything. */
@@ -235,14 +235,14 @@ static void tensor_parallel_divides_products_and_adds_sums(void **state)
 	/* Two sums forward, which nothing hides; the one going back is hidden, and slows the products beside it. */
 	rates.latency = divided / 100;
 	assert_near(predicted(&s, &rates),
-		    divided * (1.02 + 0.01 * (1 - COMPUTE_BESIDE_REDUCTION) /
-					      REDUCTION_BESIDE_PRODUCTS),
+		    divided *
+			    (1.02 + 0.01 * (1 - COMPUTE_DURING_REDUCTION) / REDUCTION_DURING_GEMM),
 		    1e-6);
 	/* Six sums of chunks: only the last one going forward has no products beside it. */
 	s.chunks = 2;
 	assert_near(predicted(&s, &rates),
-		    divided * (1.01 + 0.05 * (1 - COMPUTE_BESIDE_REDUCTION) /
-					      REDUCTION_BESIDE_PRODUCTS),
+		    divided *
+			    (1.01 + 0.05 * (1 - COMPUTE_DURING_REDUCTION) / REDUCTION_DURING_GEMM),
 		    1e-6);
 }
 

@@ -3,7 +3,7 @@
 #include "suites/parallel/ranks/grid.h"
 #include "suites/mlp/stages.h"
 
-/* Inputs beside those in flight: one is received while the last is computed with. */
+/* Input buffers in addition to those in flight: one is received while the last is in use. */
 #define SPARE_INPUTS 1
 
 uint64_t pipeline_warmup_all(int stages, int stage, uint64_t micro)
