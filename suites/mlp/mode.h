@@ -58,13 +58,13 @@ struct mode {
 	 */
 	enum status (*open)(struct trainer *trainer, struct error *err);
 	void (*close)(struct trainer *trainer);
-	/* The first step is done, and how each layer is computed is known: buffers may move. NULL: nothing. */
-	void (*settled)(struct trainer *trainer);
+	/* Called after the first step, when every layer is tuned: buffers may move. NULL: nothing. */
+	void (*tuned)(struct trainer *trainer);
 	/*
-	 * Settles, with a few whole steps of all ranks, what one rank alone cannot tell. Everything else is settled, and
-	 * the data are filled in anew afterwards. NULL: nothing.
+	 * Tunes what needs whole steps of all ranks; collective, after everything else is tuned. The data are reset
+	 * afterwards. NULL: nothing.
 	 */
-	enum status (*try_out)(struct trainer *trainer, struct error *err);
+	enum status (*tune_collective)(struct trainer *trainer, struct error *err);
 	/* Fills its own buffers with fresh data on the compute stream; NULL: there are none. */
 	enum status (*reset)(struct trainer *trainer, struct error *err);
 	/*

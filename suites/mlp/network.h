@@ -10,24 +10,24 @@
 #include "suites/mlp/holding.h"
 #include "suites/mlp/segments.h"
 
-/* A kind of product that this network has met. */
-struct product {
-	struct gemm gemm;          /* of the first one */
-	bool searched;             /* else the library's choice */
-	struct gemm_choice choice; /* what the search found */
+/* A GEMM problem of this network and the algorithm that the search chose. */
+struct tuned_gemm {
+	struct gemm gemm;          /* the first one of its kind */
+	bool searched;             /* false: the library's default algorithm */
+	struct gemm_choice choice; /* result of the search */
 };
 
-#define NETWORK_MAX_PRODUCTS 64
+#define NETWORK_MAX_GEMMS 64
 /* Buffers for gradients between layers, and between groups of layers: backward_schedule.h. */
 #define NETWORK_MAX_TRANSIENT (SETUP_MAX_LAYERS + 1)
 
-/* Products that were searched on a stream, of all networks that used it; those of a full memory are searched again. */
-#define PRODUCTS_REMEMBERED 128
-struct product_memory {
+/* Results of GEMM searches on a stream, for all networks that use it; what does not fit is searched again. */
+#define GEMM_CACHE_ENTRIES 128
+struct gemm_cache {
 	struct {
-		struct product product;
-		double seconds; /* of its search */
-	} entries[PRODUCTS_REMEMBERED];
+		struct tuned_gemm tuned;
+		double seconds; /* time limit of its search */
+	} entries[GEMM_CACHE_ENTRIES];
 	size_t count;
 };
 
@@ -85,12 +85,12 @@ struct network {
 	 */
 	void *bias_sums[SETUP_MAX_LAYERS];
 	enum fusion fusions[SETUP_MAX_LAYERS]; /* of each layer's forward product */
-	/* In the step that settles what setup leaves open: products are searched, ways tried. */
-	bool settling;
+	/* Set during the tuning step: searches GEMM algorithms, and times wgrad layouts and fused epilogues. */
+	bool tuning;
 	int multiprocessors; /* for GEMMs that overlap with collectives; 0: all */
-	struct product products[NETWORK_MAX_PRODUCTS];
-	size_t product_count;
-	struct product_memory *memory; /* of the stream that settles it; NULL: none */
+	struct tuned_gemm gemms[NETWORK_MAX_GEMMS];
+	size_t gemm_count;
+	struct gemm_cache *gemm_cache; /* of the stream that tunes it; NULL: none */
 	void *scratch;
 	unsigned update_blocks; /* of the optimizer's kernels: see kernels/training/training.h; 0: no limit */
 	bool narrow_updates; /* the mode limits those that overlap with reductions, because that is faster */
@@ -132,11 +132,11 @@ bool network_has_loss(const struct network *network);
 uint64_t network_inside(const struct network *network);
 
 /*
- * A layer forward: its product, and then bias and ReLU. Split in two for whoever adds up the
- * products of several ranks first.
+ * Forward of a layer: its GEMM, then bias and ReLU. In two parts for modes that reduce the GEMM's output over ranks
+ * first.
  */
-enum status network_product(struct network *network, struct stream *stream, size_t layer,
-			    uint64_t row, uint64_t rows, struct error *err);
+enum status network_forward_gemm(struct network *network, struct stream *stream, size_t layer,
+				 uint64_t row, uint64_t rows, struct error *err);
 enum status network_activate(struct network *network, struct stream *stream, size_t layer,
 			     uint64_t row, uint64_t rows, struct error *err);
 enum status network_forward(struct network *network, struct stream *stream, size_t layer,

@@ -29,7 +29,7 @@ struct grid {
 	int data, tensor, pipeline;
 };
 
-/* Whether products add the bias and apply the ReLU themselves: see suites/mlp/gemm/products.h. */
+/* Bias and ReLU in the GEMM epilogue: see suites/mlp/gemm/fusions.h. */
 enum fusion { FUSION_AUTO, FUSION_OFF, FUSION_ON, FUSION_COUNT };
 /* "auto", "off", "on", NULL: in the order of the enum. */
 extern const char *const fusion_names[];

@@ -9,7 +9,7 @@
 #include "suites/parallel/modes/modes.h"
 #include "suites/parallel/ranks/connection_cache.h"
 #include "suites/parallel/outcome.h"
-#include "suites/mlp/gemm/products.h"
+#include "suites/mlp/gemm/layer_gemm.h"
 #include "suites/parallel/verify/recorded.h"
 #include "suites/parallel/trainer/scaler.h"
 #include "suites/mlp/segments.h"
@@ -309,7 +309,7 @@ static void note_choices(struct session *s)
 		 n->share.last - n->share.first, fused, transposed);
 	if (n->narrow_updates)
 		run_note(s->run, "Updates beside reductions leave them room: whole steps were faster so.");
-	products_describe(n, &products);
+	layer_gemms_describe(n, &products);
 	if (products.length)
 		run_note(s->run, "Products: %s than the library's own choice.", products.data);
 	text_release(&products);

@@ -57,7 +57,7 @@ static enum status forward_out_of_place(struct training *t, size_t l, uint64_t r
 		return err->status;
 	if (carries_out(t)) {
 		set_activation(t, l + 1, product);
-		if (network_product(n, compute(t), l, row, t->rows, err) != STATUS_OK ||
+		if (network_forward_gemm(n, compute(t), l, row, t->rows, err) != STATUS_OK ||
 		    backend_copy(compute(t), output, product, bytes_of(t, l + 1), err) != STATUS_OK)
 			return err->status;
 		set_activation(t, l + 1, output);

@@ -1,6 +1,6 @@
 #include "suites/mlp/gemm/fusions.h"
 
-#include "suites/mlp/gemm/products.h"
+#include "suites/mlp/gemm/layer_gemm.h"
 #include "suites/mlp/gemm/trial.h"
 
 struct fusion_trial {
@@ -9,18 +9,19 @@ struct fusion_trial {
 	uint64_t row, rows;
 };
 
-enum way { WAY_APART, WAY_FUSED, WAYS };
+enum candidate { SEPARATE, FUSED, CANDIDATES };
 
-static enum status run_way(void *context, struct stream *stream, size_t way, struct error *err)
+static enum status run_candidate(void *context, struct stream *stream, size_t candidate,
+				 struct error *err)
 {
 	const struct fusion_trial *t = context;
 
-	t->network->fusions[t->layer] = way == WAY_FUSED ? FUSION_ON : FUSION_OFF;
+	t->network->fusions[t->layer] = candidate == FUSED ? FUSION_ON : FUSION_OFF;
 	return network_forward(t->network, stream, t->layer, t->row, t->rows, err);
 }
 
-/* A layer of the same shape has the same answer; the last one has another epilogue. */
-static enum fusion settled_like(const struct network *n, size_t layer)
+/* Choice of an earlier layer of the same shape; the last layer has another epilogue. */
+static enum fusion tuned_like(const struct network *n, size_t layer)
 {
 	const struct model_layer *mine = &n->local.layer[layer];
 
@@ -32,35 +33,36 @@ static enum fusion settled_like(const struct network *n, size_t layer)
 	return FUSION_AUTO;
 }
 
-/* Where the answer is no matter of measurement; FUSION_AUTO: it is. */
-static enum fusion given_fusion(const struct network *n, size_t layer)
+/* The choice, if it needs no measurement, else FUSION_AUTO. */
+static enum fusion fixed_fusion(const struct network *n, size_t layer)
 {
 	if (n->setup->fusion != FUSION_AUTO)
 		return n->setup->fusion;
 	/* Every rank computes this layer, and all must get the same bits. */
 	if (n->share.parts > 1 && setup_layer_split(n->setup, layer, n->share.parts) == SPLIT_NONE)
 		return FUSION_OFF;
-	/* The CPU adds them to what is in its cache, at no time: and a result repeats. */
+	/* On the CPU the fused epilogue works in cache, at no cost; results are repeatable. */
 	if (n->device->info.capabilities & DEVICE_SHARES_HOST_MEMORY)
 		return FUSION_ON;
-	return settled_like(n, layer);
+	return tuned_like(n, layer);
 }
 
-enum status fusion_settle(struct network *n, struct stream *stream, size_t layer, uint64_t row,
-			  uint64_t rows, struct error *err)
+enum status fusion_tune(struct network *n, struct stream *stream, size_t layer, uint64_t row,
+			uint64_t rows, struct error *err)
 {
 	struct fusion_trial trial = { n, layer, row, rows };
 	struct error own = ERROR_NONE;
-	size_t fastest = WAY_APART;
+	size_t fastest = SEPARATE;
 
-	n->fusions[layer] = given_fusion(n, layer);
+	n->fusions[layer] = fixed_fusion(n, layer);
 	if (n->fusions[layer] != FUSION_AUTO)
 		return STATUS_OK;
-	/* Not every library has such products for every precision and shape. */
-	if (trial_fastest(stream, WAYS, run_way, &trial, &fastest, &own) == STATUS_UNSUPPORTED)
-		fastest = WAY_APART;
+	/* Not every library fuses epilogues for every precision and shape. */
+	if (trial_fastest(stream, CANDIDATES, run_candidate, &trial, &fastest, &own) ==
+	    STATUS_UNSUPPORTED)
+		fastest = SEPARATE;
 	else if (own.status != STATUS_OK)
 		return error_set(err, own.status, "%s", own.message);
-	n->fusions[layer] = fastest == WAY_FUSED ? FUSION_ON : FUSION_OFF;
+	n->fusions[layer] = fastest == FUSED ? FUSION_ON : FUSION_OFF;
 	return STATUS_OK;
 }

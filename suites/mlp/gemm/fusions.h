@@ -1,6 +1,6 @@
 /*
- * Whether the forward product of a layer adds the bias and applies the ReLU itself, or leaves both
- * to a pass of their own: with some algorithms that is slower than the pass it saves.
+ * Choice of the forward GEMM's epilogue: bias and ReLU fused, or in a kernel of their own. With some algorithms the
+ * fused epilogue is slower than the kernel it saves.
  *
  * Backward has no such choice. cuBLASLt's epilogues for it cost more than they save: masks as bits (RELU_AUX_BIAS, DRELU)
  * and the bias' gradient with them (DRELU_BGRAD). On an H200 at its power limit, cuBLAS 13.1, products of 8192^3: in TF32
@@ -15,10 +15,10 @@
 struct network;
 
 /*
- * Settles network->fusions[layer], once per layer: as the setup says; if it leaves the choice, by
- * timing both on rows [row, row + rows). Only while the network is settling.
+ * Sets network->fusions[layer], once per layer: as the setup says, or if `auto` by timing both on rows
+ * [row, row + rows). Only while the network is tuned.
  */
-enum status fusion_settle(struct network *network, struct stream *stream, size_t layer,
-			  uint64_t row, uint64_t rows, struct error *err);
+enum status fusion_tune(struct network *network, struct stream *stream, size_t layer, uint64_t row,
+			uint64_t rows, struct error *err);
 
 #endif

@@ -5,14 +5,14 @@
 
 #include "kernels/training/training.h"
 #include "suites/mlp/gemm/fusions.h"
-#include "suites/mlp/gemm/products.h"
+#include "suites/mlp/gemm/layer_gemm.h"
 #include "suites/mlp/gemm/wgrad_layout.h"
 
-enum status network_product(struct network *n, struct stream *stream, size_t l, uint64_t row,
-			    uint64_t rows, struct error *err)
+enum status network_forward_gemm(struct network *n, struct stream *stream, size_t l, uint64_t row,
+				 uint64_t rows, struct error *err)
 {
-	return product_forward(n, stream, l, network_activation(n, l, row),
-			       network_activation(n, l + 1, row), rows, err);
+	return layer_gemm_forward(n, stream, l, network_activation(n, l, row),
+				  network_activation(n, l + 1, row), rows, err);
 }
 
 static enum status record(struct network *n, struct stream *stream, size_t l, uint64_t row,
@@ -47,17 +47,17 @@ enum status network_activate(struct network *n, struct stream *stream, size_t l,
 enum status network_forward(struct network *n, struct stream *stream, size_t l, uint64_t row,
 			    uint64_t rows, struct error *err)
 {
-	if (n->fusions[l] == FUSION_AUTO && n->settling &&
-	    fusion_settle(n, stream, l, row, rows, err) != STATUS_OK)
+	if (n->fusions[l] == FUSION_AUTO && n->tuning &&
+	    fusion_tune(n, stream, l, row, rows, err) != STATUS_OK)
 		return err->status;
 	if (n->fusions[l] == FUSION_ON) {
-		if (product_forward_fused(n, stream, l, network_activation(n, l, row),
-					  network_activation(n, l + 1, row), rows,
-					  err) != STATUS_OK)
+		if (layer_gemm_forward_fused(n, stream, l, network_activation(n, l, row),
+					     network_activation(n, l + 1, row), rows,
+					     err) != STATUS_OK)
 			return err->status;
 		return record(n, stream, l + 1, row, rows, err);
 	}
-	if (network_product(n, stream, l, row, rows, err) != STATUS_OK)
+	if (network_forward_gemm(n, stream, l, row, rows, err) != STATUS_OK)
 		return err->status;
 	return network_activate(n, stream, l, row, rows, err);
 }
@@ -123,7 +123,7 @@ enum status network_output_gradient(struct network *n, struct stream *stream, si
 {
 	const void *y = mask_of(n, l, row);
 
-	if (n->wgrad_layouts[l] == WGRAD_AUTO && n->settling &&
+	if (n->wgrad_layouts[l] == WGRAD_AUTO && n->tuning &&
 	    wgrad_layout_tune(n, stream, l, dy, y, err) != STATUS_OK)
 		return err->status;
 	return network_output_pass(n, stream, l, rows, dy, y, row, accumulate, err);
@@ -142,14 +142,14 @@ enum status network_weight_gradient_of(struct network *n, struct stream *stream,
 				       struct outputs outputs, uint64_t row, uint64_t rows,
 				       const void *dy, bool accumulate, struct error *err)
 {
-	return product_weight(n, stream, l, outputs, dy, network_activation(n, l, row), rows,
-			      accumulate ? 1 : 0, err);
+	return layer_gemm_wgrad(n, stream, l, outputs, dy, network_activation(n, l, row), rows,
+				accumulate ? 1 : 0, err);
 }
 
 enum status network_input_gradient(struct network *n, struct stream *stream, size_t l,
 				   uint64_t rows, const void *dy, void *dx, struct error *err)
 {
-	return product_input(n, stream, l, dy, dx, rows, err);
+	return layer_gemm_dgrad(n, stream, l, dy, dx, rows, err);
 }
 
 enum status network_backward_begin(struct network *n, struct stream *stream, size_t l,

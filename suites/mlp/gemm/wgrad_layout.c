@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "measure/processes/world.h"
-#include "suites/mlp/gemm/products.h"
+#include "suites/mlp/gemm/layer_gemm.h"
 #include "suites/mlp/gemm/trial.h"
 #include "suites/mlp/backward_schedule.h"
 

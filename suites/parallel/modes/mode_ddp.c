@@ -169,7 +169,7 @@ static enum status time_step(struct trainer *t, double *seconds, struct error *e
 }
 
 /* Wide and narrow updates in turns, each behind a step that does not count. */
-static enum status ddp_try_out(struct trainer *t, struct error *err)
+static enum status ddp_tune_collective(struct trainer *t, struct error *err)
 {
 	struct ddp *ddp = t->state;
 	unsigned narrow = BLOCKS_PER_MULTIPROCESSOR *
@@ -225,7 +225,7 @@ const struct mode mode_ddp = {
 	.refusal = data_parallel_refusal,
 	.share = data_parallel_share,
 	.open = ddp_open,
-	.try_out = ddp_try_out,
+	.tune_collective = ddp_tune_collective,
 	.close = ddp_close,
 	.enqueue = ddp_enqueue,
 	.commands = ddp_commands,

@@ -154,7 +154,7 @@ static enum status forward_pair(struct trainer *t, size_t first, uint64_t chunk,
 	timeline_begin(t, STREAM_COMPUTE, SPAN_FORWARD, chunk);
 	if (parts & STEP_COMPUTE &&
 	    (network_forward(n, stream, first, rows.first, rows.count, err) != STATUS_OK ||
-	     network_product(n, stream, first + 1, rows.first, rows.count, err) != STATUS_OK))
+	     network_forward_gemm(n, stream, first + 1, rows.first, rows.count, err) != STATUS_OK))
 		return err->status;
 	timeline_end(t, STREAM_COMPUTE);
 	return sum_up(t, chunk, network_activation(n, first + 2, rows.first),
@@ -312,7 +312,7 @@ const struct mode mode_tensor = {
 	.buffers = tensor_buffers,
 	.open = tensor_open,
 	.close = tensor_close,
-	.settled = tensor_settled,
+	.tuned = tensor_tuned,
 	.enqueue = tensor_enqueue,
 	.commands = tensor_commands,
 	.wire_bytes = tensor_wire_bytes,

@@ -32,6 +32,6 @@ enum status tensor_place_bias_sum(struct trainer *t, size_t l, struct error *err
 /* The gradients between the layers of the pair that begins with layer `first`. */
 void *tensor_part(const struct trainer *t, size_t first);
 /* Call when the wgrad layouts are chosen: transposed copies replace buffers that they make unnecessary. */
-void tensor_settled(struct trainer *t);
+void tensor_tuned(struct trainer *t);
 
 #endif

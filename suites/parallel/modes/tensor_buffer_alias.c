@@ -128,7 +128,7 @@ static bool fits_part(const struct trainer *t)
 	return all_transposed(t, 0) && any_alias(n);
 }
 
-void tensor_settled(struct trainer *t)
+void tensor_tuned(struct trainer *t)
 {
 	struct tensor *s = t->state;
 	struct network *n = &t->network;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "suites/mlp/gemm/products.h"
+#include "suites/mlp/gemm/layer_gemm.h"
 
 /* Worlds of different sizes, with and without a limit for collectives, over different transports. */
 #define KEPT_MOST 16
@@ -23,7 +23,7 @@ struct ring {
 static struct {
 	struct device *device; /* NULL: nothing is kept */
 	struct stream *streams[STREAM_COUNT];
-	struct product_memory *memory;
+	struct gemm_cache *gemm_cache;
 	enum transport asked; /* by the team that is out */
 	struct ring rings[KEPT_MOST];
 	size_t count;
@@ -45,9 +45,9 @@ static void close_streams(void)
 {
 	for (int i = 0; i < STREAM_COUNT; i++)
 		backend_stream_destroy(kept.streams[i]);
-	free(kept.memory);
+	free(kept.gemm_cache);
 	memset(kept.streams, 0, sizeof(kept.streams));
-	kept.memory = NULL;
+	kept.gemm_cache = NULL;
 }
 
 void connection_cache_clear(void)
@@ -95,15 +95,15 @@ enum status cached_team_open(struct team *team, struct device *device, struct wo
 	*team = (struct team){ .device = device,
 			       .world = world,
 			       .multiprocessors = multiprocessors,
-			       .memory = kept.memory };
+			       .gemm_cache = kept.gemm_cache };
 	memcpy(team->streams, kept.streams, sizeof(team->streams));
 	memset(kept.streams, 0, sizeof(kept.streams));
-	kept.memory = NULL;
+	kept.gemm_cache = NULL;
 	kept.device = device;
 	if (world->size > 1)
 		take_ring(team, transport);
-	if (!team->memory)
-		team->memory = xcalloc(1, sizeof(*team->memory));
+	if (!team->gemm_cache)
+		team->gemm_cache = xcalloc(1, sizeof(*team->gemm_cache));
 	kept.asked = transport;
 	return team_open_rest(team, transport, err);
 }
@@ -134,9 +134,9 @@ void cache_team(struct team *team)
 		take_from(team);
 	}
 	memcpy(kept.streams, team->streams, sizeof(kept.streams));
-	kept.memory = team->memory;
+	kept.gemm_cache = team->gemm_cache;
 	memset(team->streams, 0, sizeof(team->streams));
-	team->memory = NULL;
+	team->gemm_cache = NULL;
 	team_close(team);
 }
 

@@ -74,7 +74,7 @@ void team_close(struct team *team)
 	close_communicators(team);
 	for (int i = 0; i < STREAM_COUNT; i++)
 		backend_stream_destroy(team->streams[i]);
-	free(team->memory);
+	free(team->gemm_cache);
 	*team = (struct team){ 0 };
 }
 

@@ -35,7 +35,7 @@ struct team {
 	enum transport edges;     /* of the others, once they are open */
 	int multiprocessors; /* that collectives hold at most; 0: no limit */
 	struct phases *phases; /* told what is going on; NULL: nobody asks. Set by whoever has opened the team */
-	struct product_memory *memory; /* of what was searched on the compute stream; NULL: nobody remembers */
+	struct gemm_cache *gemm_cache; /* of searches on the compute stream; NULL: none */
 	void *scratch; /* device memory for sums, made when first needed */
 	/* Device memory that vanished while communicators were opened; 0: unknown. */
 	uint64_t communicator_bytes;

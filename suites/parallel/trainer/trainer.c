@@ -28,27 +28,27 @@ static void account_workspace(struct trainer *t)
 }
 
 /*
- * One step alone: loads every kernel and settles how each layer is computed, by trying. Products
- * beside collectives plan for the multiprocessors that those leave.
+ * One step without communication: loads every kernel and tunes every layer by timing. GEMMs that overlap with
+ * collectives are tuned for the multiprocessors that these leave.
  */
-static enum status settle(struct trainer *t, struct error *err)
+static enum status tune(struct trainer *t, struct error *err)
 {
 	int all = t->team->device->info.multiprocessors, taken = t->team->multiprocessors;
 	enum status status;
 
 	t->network.multiprocessors = taken > 0 && taken < all && t->mode->overlap ? all - taken : 0;
-	t->network.settling = true;
-	t->network.memory = t->team->memory;
+	t->network.tuning = true;
+	t->network.gemm_cache = t->team->gemm_cache;
 	status = team_phase(t->team, "product search", err);
 	if (status == STATUS_OK)
 		status = trainer_step(t, STEP_COMPUTE | STEP_UPDATE, err);
-	t->network.settling = false;
+	t->network.tuning = false;
 	if (status != STATUS_OK)
 		return status;
 	wgrad_layouts_agree(&t->network, t->team->world);
 	buffer_alias_transposed(&t->network);
-	if (t->mode->settled)
-		t->mode->settled(t);
+	if (t->mode->tuned)
+		t->mode->tuned(t);
 	return STATUS_OK;
 }
 
@@ -64,19 +64,19 @@ enum status trainer_open(struct trainer *t, const struct setup *setup, struct te
 	    team_phase(team, "more communicators", err) != STATUS_OK ||
 	    (t->mode->open && t->mode->open(t, err) != STATUS_OK) ||
 	    team_phase(team, "data", err) != STATUS_OK || trainer_reset(t, err) != STATUS_OK ||
-	    settle(t, err) != STATUS_OK || team_phase(team, "data", err) != STATUS_OK)
+	    tune(t, err) != STATUS_OK || team_phase(team, "data", err) != STATUS_OK)
 		return err->status;
 	account_workspace(t);
-	/* That step was each rank's own: their loss scales may differ. */
+	/* That step was local to each rank, so their loss scales may differ. */
 	t->scale_known = false;
 	if (trainer_reset(t, err) != STATUS_OK)
 		return err->status;
 	if (setup->dynamic_scale &&
 	    (scaler_settle(t, err) != STATUS_OK || trainer_reset(t, err) != STATUS_OK))
 		return err->status;
-	if (!t->mode->try_out)
+	if (!t->mode->tune_collective)
 		return STATUS_OK;
-	return t->mode->try_out(t, err) == STATUS_OK ? trainer_reset(t, err) : err->status;
+	return t->mode->tune_collective(t, err) == STATUS_OK ? trainer_reset(t, err) : err->status;
 }
 
 void trainer_close(struct trainer *t)

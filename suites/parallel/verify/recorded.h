@@ -14,7 +14,7 @@ struct recorded {
 };
 
 /*
- * Records one step's `parts` (enum step_part) and carries nothing out; every way was settled and every kernel loaded
+ * Records one step's `parts` (enum step_part) without executing it; every layer must be tuned and every kernel loaded
  * before. STATUS_UNSUPPORTED where the backend or the transport cannot. Not collective: a rank may be alone.
  */
 enum status recorded_open(struct recorded *recorded, struct trainer *trainer, unsigned parts,

@@ -3,7 +3,7 @@
 #include "base/autotune.h"
 #include "parallel_setups.h"
 #include "suites/parallel/ranks/connection_cache.h"
-#include "suites/mlp/gemm/products.h"
+#include "suites/mlp/gemm/layer_gemm.h"
 
 static const enum precision precisions[] = { PRECISION_FP64, PRECISION_FP32, PRECISION_FP16,
 					     PRECISION_BF16 };

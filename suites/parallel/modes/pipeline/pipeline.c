@@ -78,7 +78,7 @@ void pipeline_close(struct trainer *t)
 	free(p);
 }
 
-void pipeline_settled(struct trainer *t)
+void pipeline_tuned(struct trainer *t)
 {
 	backward_layouts_tuned(&t->network);
 }

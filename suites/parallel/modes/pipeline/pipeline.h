@@ -25,7 +25,7 @@ void pipeline_share(const struct setup *setup, int rank, pipeline_warmup *warmup
 		    struct share *share, uint64_t *step_rows);
 enum status pipeline_open(struct trainer *trainer, pipeline_warmup *warmup, struct error *err);
 void pipeline_close(struct trainer *trainer);
-void pipeline_settled(struct trainer *trainer);
+void pipeline_tuned(struct trainer *trainer);
 enum status pipeline_enqueue(struct trainer *trainer, unsigned parts, struct error *err);
 unsigned pipeline_commands(const struct trainer *trainer);
 double pipeline_wire_bytes(const struct setup *setup);
@@ -56,7 +56,7 @@ double pipeline_bubble(const struct setup *setup);
 		.share = share_##name_,                                                            \
 		.open = open_##name_,                                                              \
 		.close = pipeline_close,                                                           \
-		.settled = pipeline_settled,                                                       \
+		.tuned = pipeline_tuned,                                                           \
 		.enqueue = pipeline_enqueue,                                                       \
 		.commands = pipeline_commands,                                                     \
 		.wire_bytes = pipeline_wire_bytes,                                                 \

@@ -35,7 +35,7 @@ static enum status forward_layer(struct trainer *t, size_t l, uint64_t row, uint
 
 	if (split_of(t, l) != ROW_PARALLEL)
 		return computes ? network_forward(n, stream, l, row, rows, err) : STATUS_OK;
-	if (computes && network_product(n, stream, l, row, rows, err) != STATUS_OK)
+	if (computes && network_forward_gemm(n, stream, l, row, rows, err) != STATUS_OK)
 		return err->status;
 	if (add_parts(t, network_activation(n, l + 1, row), rows, n->local.layer[l].out, parts,
 		      err) != STATUS_OK)

@@ -1,4 +1,4 @@
-#include "suites/mlp/gemm/products.h"
+#include "suites/mlp/gemm/layer_gemm.h"
 
 #include "base/autotune.h"
 #include "base/text.h"
@@ -15,22 +15,22 @@ static bool same_alignment(const void *a, const void *b)
 	return true;
 }
 
-/* One search is good for both. */
+/* True if one search serves both. */
 static bool same_kind(const struct gemm *a, const struct gemm *b)
 {
-	return a->precision == b->precision && a->transpose_a == b->transpose_a && a->transpose_b == b->transpose_b &&
-	       a->m == b->m && a->n == b->n && a->k == b->k && a->lda == b->lda &&
-	       a->ldb == b->ldb && a->ldc == b->ldc && (a->beta != 0) == (b->beta != 0) &&
-	       a->epilogue == b->epilogue && a->multiprocessors == b->multiprocessors &&
-	       same_alignment(a->a, b->a) && same_alignment(a->b, b->b) &&
-	       same_alignment(a->c, b->c);
+	return a->precision == b->precision && a->transpose_a == b->transpose_a &&
+	       a->transpose_b == b->transpose_b && a->m == b->m && a->n == b->n && a->k == b->k &&
+	       a->lda == b->lda && a->ldb == b->ldb && a->ldc == b->ldc &&
+	       (a->beta != 0) == (b->beta != 0) && a->epilogue == b->epilogue &&
+	       a->multiprocessors == b->multiprocessors && same_alignment(a->a, b->a) &&
+	       same_alignment(a->b, b->b) && same_alignment(a->c, b->c);
 }
 
-static struct product *find(struct network *n, const struct gemm *gemm)
+static struct tuned_gemm *find(struct network *n, const struct gemm *gemm)
 {
-	for (size_t i = 0; i < n->product_count; i++)
-		if (same_kind(&n->products[i].gemm, gemm))
-			return &n->products[i];
+	for (size_t i = 0; i < n->gemm_count; i++)
+		if (same_kind(&n->gemms[i].gemm, gemm))
+			return &n->gemms[i];
 	return NULL;
 }
 
@@ -38,62 +38,61 @@ static struct product *find(struct network *n, const struct gemm *gemm)
 #define WORTHWHILE 0.97
 #define WORTHWHILE_SUSTAINED 0.99
 
-/* What was found for it on this stream, for as long a search. */
-static const struct product *recall(const struct network *n, const struct gemm *gemm)
+/* The result of an earlier search on this stream that was at least as long; NULL: none. */
+static const struct tuned_gemm *cache_find(const struct network *n, const struct gemm *gemm)
 {
-	const struct product_memory *m = n->memory;
+	const struct gemm_cache *m = n->gemm_cache;
 
 	for (size_t i = 0; m && i < m->count; i++)
 		if (m->entries[i].seconds >= n->setup->search_seconds &&
-		    same_kind(&m->entries[i].product.gemm, gemm))
-			return &m->entries[i].product;
+		    same_kind(&m->entries[i].tuned.gemm, gemm))
+			return &m->entries[i].tuned;
 	return NULL;
 }
 
-/* The stream knows the latest search of a product: it takes the place of an earlier one. */
-static void remember(const struct network *n, const struct product *product)
+/* Replaces the result of an earlier search of the same GEMM. */
+static void cache_store(const struct network *n, const struct tuned_gemm *tuned)
 {
-	struct product_memory *m = n->memory;
+	struct gemm_cache *m = n->gemm_cache;
 	size_t at = 0;
 
 	if (!m)
 		return;
-	while (at < m->count && !same_kind(&m->entries[at].product.gemm, &product->gemm))
+	while (at < m->count && !same_kind(&m->entries[at].tuned.gemm, &tuned->gemm))
 		at++;
-	if (at == PRODUCTS_REMEMBERED)
+	if (at == GEMM_CACHE_ENTRIES)
 		return;
-	m->entries[at].product = *product;
+	m->entries[at].tuned = *tuned;
 	m->entries[at].seconds = n->setup->search_seconds;
 	m->count += at == m->count;
 }
 
-/* Where nothing can be searched the library chooses. */
-static struct product *settle(struct network *n, struct stream *stream, const struct gemm *gemm)
+/* Searches an algorithm; keeps the library's default if the search fails or gains nothing. */
+static struct tuned_gemm *tune(struct network *n, struct stream *stream, const struct gemm *gemm)
 {
-	struct product *product = &n->products[n->product_count++];
-	const struct product *known = recall(n, gemm);
-	/* In a step products follow products. */
+	struct tuned_gemm *tuned = &n->gemms[n->gemm_count++];
+	const struct tuned_gemm *known = cache_find(n, gemm);
+	/* A step runs GEMMs back to back, so a long search uses sustained clocks. */
 	const struct autotune_rules rules = { .seconds = n->setup->search_seconds,
-					     .sustained = n->setup->search_seconds >=
-						  AUTOTUNE_SUSTAINED_SECONDS };
+					      .sustained = n->setup->search_seconds >=
+							   AUTOTUNE_SUSTAINED_SECONDS };
 	struct error none = ERROR_NONE;
 
 	if (known) {
-		*product = *known;
-		return product;
+		*tuned = *known;
+		return tuned;
 	}
-	*product = (struct product){ .gemm = *gemm };
-	product->searched = n->setup->search_seconds > 0 &&
-			    backend_gemm_search(stream, gemm, &rules, &product->choice, &none) ==
-				    STATUS_OK &&
-			    product->choice.seconds <
-				    (rules.sustained ? WORTHWHILE_SUSTAINED : WORTHWHILE) *
-					    product->choice.first_seconds;
-	remember(n, product);
-	return product;
+	*tuned = (struct tuned_gemm){ .gemm = *gemm };
+	tuned->searched =
+		n->setup->search_seconds > 0 &&
+		backend_gemm_search(stream, gemm, &rules, &tuned->choice, &none) == STATUS_OK &&
+		tuned->choice.seconds < (rules.sustained ? WORTHWHILE_SUSTAINED : WORTHWHILE) *
+						tuned->choice.first_seconds;
+	cache_store(n, tuned);
+	return tuned;
 }
 
-/* Every rank computes this layer, and all must get the same bits: no choice of their own. */
+/* True if every rank computes this layer: all must get the same bits, so none tunes it. */
 static bool is_replicated(const struct network *n, size_t l)
 {
 	return n->share.parts > 1 && setup_layer_split(n->setup, l, n->share.parts) == SPLIT_NONE;
@@ -102,12 +101,11 @@ static bool is_replicated(const struct network *n, size_t l)
 static enum status multiply(struct network *n, struct stream *stream, size_t l, struct gemm *gemm,
 			    struct error *err)
 {
-	struct product *product = is_replicated(n, l) ? NULL : find(n, gemm);
+	struct tuned_gemm *tuned = is_replicated(n, l) ? NULL : find(n, gemm);
 
-	if (!product && n->settling && !is_replicated(n, l) &&
-	    n->product_count < NETWORK_MAX_PRODUCTS)
-		product = settle(n, stream, gemm);
-	gemm->searched = product && product->searched;
+	if (!tuned && n->tuning && !is_replicated(n, l) && n->gemm_count < NETWORK_MAX_GEMMS)
+		tuned = tune(n, stream, gemm);
+	gemm->searched = tuned && tuned->searched;
 	return backend_gemm(stream, gemm, err);
 }
 
@@ -139,16 +137,16 @@ static struct gemm forward_gemm(const struct network *n, size_t l, const void *x
 	};
 }
 
-enum status product_forward(struct network *n, struct stream *stream, size_t l, const void *x,
-			    void *y, uint64_t rows, struct error *err)
+enum status layer_gemm_forward(struct network *n, struct stream *stream, size_t l, const void *x,
+			       void *y, uint64_t rows, struct error *err)
 {
 	struct gemm gemm = forward_gemm(n, l, x, y, rows);
 
 	return multiply(n, stream, l, &gemm, err);
 }
 
-enum status product_forward_fused(struct network *n, struct stream *stream, size_t l, const void *x,
-				  void *y, uint64_t rows, struct error *err)
+enum status layer_gemm_forward_fused(struct network *n, struct stream *stream, size_t l,
+				     const void *x, void *y, uint64_t rows, struct error *err)
 {
 	struct gemm gemm = forward_gemm(n, l, x, y, rows);
 
@@ -157,8 +155,8 @@ enum status product_forward_fused(struct network *n, struct stream *stream, size
 	return multiply(n, stream, l, &gemm, err);
 }
 
-enum status product_input(struct network *n, struct stream *stream, size_t l, const void *dy,
-			  void *dx, uint64_t rows, struct error *err)
+enum status layer_gemm_dgrad(struct network *n, struct stream *stream, size_t l, const void *dy,
+			     void *dx, uint64_t rows, struct error *err)
 {
 	const struct model_layer *layer = &n->local.layer[l];
 	struct gemm gemm = {
@@ -179,9 +177,9 @@ enum status product_input(struct network *n, struct stream *stream, size_t l, co
 	return multiply(n, stream, l, &gemm, err);
 }
 
-enum status product_weight(struct network *n, struct stream *stream, size_t l,
-			   struct outputs outputs, const void *dy, const void *x, uint64_t rows,
-			   double beta, struct error *err)
+enum status layer_gemm_wgrad(struct network *n, struct stream *stream, size_t l,
+			     struct outputs outputs, const void *dy, const void *x, uint64_t rows,
+			     double beta, struct error *err)
 {
 	const struct model_layer *layer = &n->local.layer[l];
 	bool transposed = n->wgrad_layouts[l] == WGRAD_TRANSPOSED;
@@ -207,10 +205,10 @@ enum status product_weight(struct network *n, struct stream *stream, size_t l,
 	return multiply(n, stream, l, &gemm, err);
 }
 
-void products_describe(const struct network *n, struct text *out)
+void layer_gemms_describe(const struct network *n, struct text *out)
 {
-	for (size_t i = 0; i < n->product_count; i++) {
-		const struct product *p = &n->products[i];
+	for (size_t i = 0; i < n->gemm_count; i++) {
+		const struct tuned_gemm *p = &n->gemms[i];
 
 		if (!p->searched)
 			continue;
