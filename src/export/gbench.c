@@ -13,7 +13,7 @@
 
 #define NANOSECONDS 1e9
 
-/* The series of times behind the headline, else any; NULL: the case timed nothing. */
+/* The series of times of the headline, else any; NULL: the case timed nothing. */
 static const struct series *times_of(const struct case_result *c)
 {
 	for (size_t i = 0; i < c->metric_count; i++) {
@@ -125,7 +125,7 @@ static void add_context(struct json_writer *w, const struct result *r)
 	writer_open(w, '[');
 	writer_close(w, ']');
 	writer_text_member(w, "library_version", export_string(r->gpuproof_version));
-	/* What `environment` says of a build that is not for measuring. */
+	/* The note in `environment` about a build that is not for measuring. */
 	writer_text_member(w, "library_build_type",
 			   strstr(compiler, "not optimised") || strstr(compiler, "Sanitizer")
 				   ? "debug"

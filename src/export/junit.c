@@ -166,7 +166,7 @@ static void add_check(struct tests *tests, const struct check *check)
 	free(numbers);
 }
 
-/* What was promised of a device and judged; what the checks found stands with them. */
+/* Promised and judged aspects of a device; findings are reported with the checks. */
 static void add_promises(struct tests *tests, const struct device_judgement *d)
 {
 	for (size_t i = 0; i < d->aspect_count; i++) {
@@ -187,7 +187,7 @@ static void add_promises(struct tests *tests, const struct device_judgement *d)
 	}
 }
 
-/* The verdict itself: whoever reads the result sees the same, and no page is green without one. */
+/* The verdict itself, as in every other output: no page is green without one. */
 static void add_verdict(struct tests *tests, const struct verdicts *v)
 {
 	struct test *test = add(tests, "limits", xstrdup("verdict"),

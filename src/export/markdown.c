@@ -1,4 +1,4 @@
-/* A summary for a pull request, a ticket or a job's page: what is wrong first. Text from outside stands in code spans. */
+/* A summary for a pull request, a ticket or a job's page: problems first. Text from outside is put into code spans. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

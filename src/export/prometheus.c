@@ -1,6 +1,6 @@
 /*
  * Prometheus' text format for node_exporter's textfile collector: base units, no timestamps. The collector refuses a
- * whole file for one sample that stands twice or one family that stands apart, so samples are sorted by family and
+ * whole file for a duplicate sample or a family that is not contiguous, so samples are sorted by family and
  * repeated ones are dropped.
  */
 #include <ctype.h>

@@ -10,7 +10,7 @@
 
 #define AROUND 5 /* nights whose median says whether one of them is wild */
 #define SIGMAS_PER_MAD 1.4826
-/* Where most nights are exactly alike their deviation is 0; none is called wild by less than this share of a change. */
+/* If most nights are equal, their deviation is 0; a night is wild only if it is off by at least this share of a change. */
 #define LEAST_WILD (0.1 * CHANGE_MAGNITUDE)
 /* Figures are not known better than this: keeps the logarithm of a series without any noise finite. */
 #define RESOLUTION 1e-5
@@ -103,14 +103,14 @@ static double squares(const struct nights *s, double rho)
 	       rho * rho * s->earlier;
 }
 
-static double behind(const struct nights *s, size_t night, double rho)
+static double rest_after(const struct nights *s, size_t night, double rho)
 {
 	return (1 - rho) * (s->rest[night + 1] - rho * (s->rest[night] - s->x[s->n - 1]));
 }
 
 static double step_sum(const struct nights *s, size_t night, double rho)
 {
-	return s->x[night] - rho * s->x[night - 1] + behind(s, night, rho);
+	return s->x[night] - rho * s->x[night - 1] + rest_after(s, night, rho);
 }
 
 /* A prewhitened step is 1 at its night and 1 - rho from the next on. */
@@ -132,7 +132,7 @@ static void model_fill(struct model *m, const struct nights *s, double rho, cons
 
 	m->log_ridge = log(first / (CHANGE_SIZE * CHANGE_SIZE));
 	set_both(m, 0, 0, first + (double)(s->n - 1) * (1 - rho) * (1 - rho));
-	set_both(m, 0, m->columns, first * s->x[0] + behind(s, 0, rho));
+	set_both(m, 0, m->columns, first * s->x[0] + rest_after(s, 0, rho));
 	for (size_t i = 1; i < m->columns; i++)
 		fill_step(m, s, rho, points, i);
 	*cell(m, m->columns, m->columns) = squares(s, rho) + (double)s->n * RESOLUTION * RESOLUTION;
@@ -180,7 +180,7 @@ struct stage {
 };
 
 /*
- * What the moment prior adds for step i: log of its size's mean square afterwards over that before, 1 / ridge. Exact for one
+ * Contribution of the moment prior for step i: log of its size's mean square afterwards over that before, 1 / ridge. Exact for one
  * step; several are taken as independent.
  */
 static double moment(const struct model *m, size_t i, double variance)
@@ -233,7 +233,7 @@ static double log_sum(const double *values, const struct rho_weights *weights)
 	return most + log(sum);
 }
 
-/* What the removal of each change costs, into `odds`; the one that costs least. `count` is above 0. */
+/* Writes the cost of removing each change to `odds`; returns the cheapest one. `count` is above 0. */
 static size_t weakest(const struct stage *stage, size_t count, const struct rho_weights *weights,
 		      double *odds)
 {
@@ -253,7 +253,7 @@ static void drop(size_t *points, size_t *count, size_t i)
 	memmove(&points[i], &points[i + 1], (--*count - i) * sizeof(*points));
 }
 
-/* What works on the changes of one series. */
+/* Working state for the changes of one series. */
 struct work {
 	struct nights nights;
 	struct model model;

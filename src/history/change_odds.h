@@ -1,5 +1,5 @@
 /*
- * Whether nights that resemble each other explain a change as well as a change does.
+ * Decides if correlation between nights explains a proposed change equally well.
  *
  * The noise of a series is taken as AR(1): each night's deviation is rho times that of the night before, and a normal rest.
  * change_points() proposes changes as if rho were 0; of a series that wanders many of them are none. Here all changes of a
@@ -12,12 +12,11 @@
  * The moment prior (Johnson & Rossell 2010; a normal one times the squared size) has no weight at steps of size 0: a step that
  * noise makes is small, one that counts is not. It finds as many steps of three deviations with a third fewer false ones.
  *
- * m is summed over rho by weights, never estimated: a step is a jump, correlation is not, and what a series of 60 nights says of
- * its rho scatters by 0.3. The weights come from alike series (trend_prior.h). The change whose removal costs least is dropped
+ * m is summed over rho by weights, never estimated: a step is a jump, correlation is not, and the estimate of rho from a series of 60 nights scatters by 0.3. The weights come from alike series (trend_prior.h). The change whose removal costs least is dropped
  * until each costs more than the limit.
  *
  * Nights that are wild (CHANGE_WILD robust deviations from the median of five nights around) are drawn in first.
- * What this finds, and how often it errs: tests/bench/bench_history.c. A weekly rhythm and a random walk are no AR(1).
+ * Power and error rate: tests/bench/bench_history.c. A weekly rhythm and a random walk are no AR(1).
  */
 #ifndef GPUPROOF_HISTORY_CHANGE_ODDS_H
 #define GPUPROOF_HISTORY_CHANGE_ODDS_H
@@ -45,7 +44,7 @@ size_t change_odds_keep(const double *values, size_t n, const struct rho_weights
 			size_t *points, size_t count, double *odds);
 
 /*
- * What the series says of rho, up to a factor: m(rho) summed over the models from all proposed changes to none, each
+ * Likelihood of rho given the series, up to a factor: m(rho) summed over the models from all proposed changes to none, each
  * change believed before by exp(-CHANGE_SURPRISE). The largest is 1.
  */
 void change_odds_evidence(const double *values, size_t n, const size_t *points, size_t count,

@@ -9,7 +9,7 @@
 #include "base/stats.h"
 #include "judge/estimate/difference.h"
 
-/* A change that ended again hides in the rest behind it: so many ends of the right side are tried. */
+/* A change that was reverted is masked by the values after it: this many ends of the right side are tried. */
 #define RIGHT_ENDS 8
 
 /* Sums of |x - y| over a growing set, in logarithmic time: Fenwick trees of counts and sums by rank. */
@@ -196,7 +196,7 @@ static void divide(const double *x, size_t begin, size_t end, size_t *points, si
 	divide(x, begin + split.at, end, points, count);
 }
 
-/* What was confirmed against all before it may not stand against its final neighbours. */
+/* A point confirmed against everything before it may not hold against its final neighbours. */
 size_t change_points_confirmed(const double *x, size_t n, size_t *points, size_t count)
 {
 	for (size_t i = 0; i < count;) {

@@ -1,14 +1,13 @@
 /*
- * Where a series of nights may have changed for good: E-divisive (Matteson & James 2014, exponent 1) proposes, and each point must be
+ * Points at which a series of nights may have changed permanently: E-divisive (Matteson & James 2014, exponent 1) proposes, and each point must be
  * confirmed by its size, by Mann & Whitney's test and by Student's t (difference.h).
  *
  * Why two tests: the proposed split is the best of all splits, looked at anew every night, so that the level of one test
  * of one split (0.001) is exceeded in 4 to 8 % of quiet series within 25 nights when the noise is as large as the
  * change that counts. The level that holds there, shared out over the nights of the shorter part, is below what ranks of
- * five nights can reach; Student's t reaches it. The rank test stays as the guard against wild nights. What the constants
- * find and how often they err is simulated in tests/unit/history/test_change_points.c and tests/bench/bench_history.c.
+ * five nights can reach; Student's t reaches it. The rank test remains as the guard against wild nights. The power and the error rate of the constants are simulated in tests/unit/history/test_change_points.c and tests/bench/bench_history.c.
  *
- * Nights count as independent here. What is left of the proposals when they may resemble each other: change_odds.h.
+ * Nights are taken as independent here; change_odds.h accounts for correlation.
  */
 #ifndef GPUPROOF_HISTORY_CHANGE_POINTS_H
 #define GPUPROOF_HISTORY_CHANGE_POINTS_H

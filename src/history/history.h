@@ -1,5 +1,5 @@
 /*
- * What earlier nights measured: one SQLite file (history_db.h), safe with two writers.
+ * Measurements of earlier nights: one SQLite file (history_db.h), safe with two writers.
  *
  * A series is one metric of one case on one device: metric x case id x device model x machine, which is the device's
  * UUID, or the host where it has none. Its points carry a hash of hardware, driver and config: points of another
@@ -75,7 +75,7 @@ struct history_filter {
 	bool exact;                   /* the whole metric and the whole case */
 	int64_t series;               /* 0: all */
 	bool all_metrics;             /* not only each suite's main figure, as for a metric and a series */
-	size_t nights;                /* of the last so many; 0: all */
+	size_t nights;                /* of the last n; 0: all */
 };
 
 typedef void history_series_fn(void *context, const struct history_series *series);

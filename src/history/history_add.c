@@ -98,8 +98,7 @@ static void add_metric(struct adding *a, const struct case_result *c, const stru
 }
 
 /*
- * What has not settled is a gap where there is a series, and begins none: the series would be of a metric that is no
- * headline.
+ * An unsettled value is a gap in an existing series and does not start a new one, whose metric would be no headline.
  */
 static void add_unsettled(struct adding *a, const struct case_result *c, const struct metric_value *m)
 {
@@ -159,7 +158,7 @@ static enum status add_night(struct adding *a, int64_t day)
 	return a->err->status;
 }
 
-/* What a run that is there and the same run as it comes now have measured. */
+/* Compares the measurements of a stored run with those of the same run as it is added now. */
 struct versions {
 	int64_t old; /* night; 0: the run is new */
 	bool completed, judged; /* the new one is complete, or has a verdict, that the old one was or had not */

@@ -287,7 +287,7 @@ static enum status migrate(struct db *db, int application, const char *const *mi
 	return status;
 }
 
-/* What a file says of itself. */
+/* Identification of the file. */
 struct identity {
 	int64_t version, application;
 	bool is_empty;

@@ -36,7 +36,7 @@ static void add_device(struct text *out, const struct device_info *d)
 	add_line(out, "PCIe", number);
 }
 
-/* What decides about the measurement; what the page is called, or what is accepted, does not. */
+/* Settings that affect the measurement; not page titles, not limits. */
 static bool matters(const struct result_setting *s)
 {
 	return s->section && s->key && strcmp(s->section, "report") != 0 &&

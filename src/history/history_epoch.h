@@ -1,4 +1,4 @@
-/* What tells one epoch of a series from the next. Private to the history. */
+/* The hash that distinguishes one epoch of a series from the next. Private to the history. */
 #ifndef GPUPROOF_HISTORY_HISTORY_EPOCH_H
 #define GPUPROOF_HISTORY_HISTORY_EPOCH_H
 

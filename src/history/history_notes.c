@@ -1,4 +1,4 @@
-/* What people write about nights, and which nights go. */
+/* Notes and acknowledgements on nights, and pruning of nights. */
 #include "history/history.h"
 
 #include <inttypes.h>

@@ -9,7 +9,7 @@ static const char nights[] =
 	" day INTEGER NOT NULL, host TEXT NOT NULL, label TEXT NOT NULL, state TEXT NOT NULL,"
 	" facts TEXT NOT NULL);"
 	"CREATE INDEX night_day ON night (day);"
-	/* What a series starts anew with: hardware, driver, config. */
+	/* Epochs: a new one begins with another hardware, driver or config. */
 	"CREATE TABLE epoch (id INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, facts TEXT NOT "
 	"NULL);"
 	"CREATE TABLE series (id INTEGER PRIMARY KEY, metric TEXT NOT NULL, case_id TEXT NOT NULL,"
@@ -26,7 +26,7 @@ static const char baselines_and_notes[] =
 	"CREATE TABLE baseline (name TEXT NOT NULL, position INTEGER NOT NULL, saved TEXT NOT NULL,"
 	" document TEXT NOT NULL, PRIMARY KEY (name, position));";
 
-/* What the run was judged to be: "ACCEPTED"; empty when nothing was judged, or by a version that did not keep it. */
+/* The verdict on the run: "ACCEPTED"; empty when nothing was judged, or by a version that did not keep it. */
 static const char verdicts[] = "ALTER TABLE night ADD COLUMN verdict TEXT NOT NULL DEFAULT '';";
 
 const char *const history_migrations[] = { nights, baselines_and_notes, verdicts, NULL };

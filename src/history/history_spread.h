@@ -20,7 +20,7 @@ struct night_spread {
 };
 
 /*
- * Of the nights since the last change in the newest epoch. `machine` as in struct history_series (a device's UUID, or the
+ * Spread of the nights since the last change in the newest epoch. `machine` as in struct history_series (a device's UUID, or the
  * host); NULL pools all machines that have this case, each around its own median. An unknown series is no error.
  */
 enum status history_spread(struct history *history, const char *metric, const char *case_id,

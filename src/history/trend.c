@@ -79,7 +79,7 @@ static void fill_change(struct trend *t, const struct history_series *s, const d
 						end - points[i]);
 }
 
-/* Whether change i takes back one for the worse that has recovered. */
+/* True if change i reverts a change for the worse that has recovered. */
 static bool takes_back(const struct trend *t, size_t i)
 {
 	const struct trend_change *c = &t->changes[i];
@@ -107,7 +107,7 @@ static void find_states(struct trend *t, const struct history_series *s,
 	}
 }
 
-/* What stays of the proposals, with its odds. */
+/* Keeps the accepted proposals, with their odds. */
 static size_t decide(const struct trend *t, const struct history_series *s, const double *logs,
 		     const struct trend_prior *prior, size_t *points, double *odds)
 {

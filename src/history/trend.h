@@ -1,5 +1,5 @@
 /*
- * What the nights of one series say: segments between confirmed changes, a fast warning, missed nights. change_points.h
+ * Analysis of the nights of one series: segments between confirmed changes, a fast warning, missed nights. change_points.h
  * proposes changes, change_odds.h decides, by what trend_prior.h learnt from all series.
  *
  * A change is NEW while it is not acknowledged, RECOVERED when the values of the last segment are back within
@@ -32,7 +32,7 @@ const char *change_state_name(enum change_state state); /* "NEW", ... */
 
 /* Index i is the i-th measured night of the epoch. */
 struct trend_change {
-	size_t at; /* index of the first night behind it */
+	size_t at; /* index of the first night after it */
 	int64_t day, night, night_before;
 	double before, after; /* medians */
 	double ratio; /* oriented so that above 1 is worse; for BETTER_NONE after / before */

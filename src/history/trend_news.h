@@ -1,5 +1,5 @@
 /*
- * What is new in the trends of a history, for whoever shows it: counts, series that start anew, and which facts about
+ * News in the trends of a history, for terminal and page: counts, series that start anew, and which facts about
  * the machine differ between two nights.
  */
 #ifndef GPUPROOF_HISTORY_TREND_NEWS_H

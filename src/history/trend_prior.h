@@ -1,5 +1,5 @@
 /*
- * What the series of a history have in common, learnt before any of them is judged: how many there are, and how strongly
+ * Properties that the series of a history share, learnt before any of them is judged: how many there are, and how strongly
  * nights resemble the ones before.
  *
  *	struct trend_prior prior;
@@ -7,10 +7,9 @@
  *	... trend_of_series(series, notes, &prior, &trends) for each series ...
  *	trend_prior_release(&prior);
  *
- * Series of the same suite on the same machine share how their rho is distributed (change_odds.h): 30 steps of EM from flat over
- * what each of them says. What one series of 60 nights does not know of its rho, fifty do.
+ * Series of the same suite on the same machine share how their rho is distributed (change_odds.h): 30 steps of EM from a flat start over their likelihoods. One series of 60 nights does not determine its rho; fifty do.
  *
- * Whoever looks at 500 series every night sees rare things: the limit of the log odds grows with the logarithm of their number.
+ * Of 500 series looked at every night some show rare events: the limit of the log odds grows with the logarithm of their number.
  */
 #ifndef GPUPROOF_HISTORY_TREND_PRIOR_H
 #define GPUPROOF_HISTORY_TREND_PRIOR_H

@@ -74,7 +74,7 @@ static void finish(struct import *import)
 	r->planned = r->case_count;
 }
 
-/* Numbers for people are rounded, and lack what tells their cases apart: the error names the option for the others. */
+/* Human-readable numbers are rounded and do not identify their cases: the error names the option for the others. */
 static enum status refuse_for_people(struct import *import, const struct import_format *f)
 {
 	struct import_lines lines = import_lines(import);
@@ -88,7 +88,7 @@ static enum status refuse_for_people(struct import *import, const struct import_
 	return status;
 }
 
-/* What is imported must be read again. The likely reason why it is not: the output of several runs in one file. */
+/* An imported result must be readable. The likely cause of a failure: the output of several runs in one file. */
 static enum status check(struct import *import)
 {
 	struct error own = ERROR_NONE;

@@ -1,5 +1,5 @@
 /*
- * What other tools wrote, as result documents: so that owners of machines that cannot run gpuproof any more can bring
+ * Output of other tools as result documents: so that owners of machines that cannot run gpuproof any more can bring
  * what they have, and so that gpuproof can be compared with its peers. Metrics and parameters have gpuproof's names;
  * environment "provenance" says "imported: nvbandwidth v0.8", and pages mark every value with it.
  *

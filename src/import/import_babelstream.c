@@ -1,7 +1,7 @@
 /*
  * BabelStream --csv: function, num_times, n_elements, sizeof, max_mbytes_per_sec (or max_mibytes_per_sec), min_runtime,
  * max_runtime, avg_runtime. Its figure is that of the fastest pass. Lines before the table ("Using CUDA device NAME")
- * may stand in the file.
+ * may be in the file.
  */
 #include <stdio.h>
 #include <stdlib.h>

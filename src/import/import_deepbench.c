@@ -48,7 +48,7 @@ static const char *const names[COLUMNS] = {
 	"workload",
 };
 
-/* What the workbooks call the cards. */
+/* Names of the cards in the workbooks. */
 static const char *const gpus[][2] = {
 	{ "NV_1080Ti", "GeForce GTX 1080 Ti" }, { "NV_P100", "Tesla P100-PCIE-16GB" },
 	{ "NV_V100", "Tesla V100-SXM2-16GB" },  { "NV_T4", "Tesla T4" },

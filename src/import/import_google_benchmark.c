@@ -1,6 +1,5 @@
 /*
- * Google Benchmark --benchmark_format=json. Every benchmark is a case of the suite "benchmark". Of repetitions the
- * median stands for all, where the file has it; other aggregates are left out.
+ * Google Benchmark --benchmark_format=json. Every benchmark is a case of the suite "benchmark". Repetitions are represented by their median, if the file has it; other aggregates are left out.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -66,7 +65,7 @@ static enum status read_figures(struct import *import, const json_t *benchmark,
 	return STATUS_OK;
 }
 
-/* Whether the file has a median of this one's repetitions. */
+/* True if the file has a median of this one's repetitions. */
 static bool has_median(const json_t *list, const json_t *benchmark)
 {
 	const char *run = import_string(benchmark, "run_name");

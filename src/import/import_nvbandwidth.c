@@ -1,6 +1,6 @@
 /*
  * nvbandwidth -j. A test is a matrix of numbers as text, "N/A" where there is none; figures in GB/s. The size of its
- * buffers is not in the file: 512 MiB unless it was told otherwise.
+ * buffers is not in the file: 512 MiB unless an option sets it.
  *
  * The row is the device that issues the copy, of two: docs/nvbandwidth.md. Tests in both directions append three
  * matrices: each direction, then the sum.

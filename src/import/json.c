@@ -1,4 +1,4 @@
-/* JSON with the line of every value: jansson tells it for syntax errors alone, so it is found again in the text. */
+/* JSON with the line of every value: jansson reports it only for syntax errors, so it is looked up in the text. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,7 +33,7 @@ static const char *skip_string(const char *p)
 	return *p ? p + 1 : p;
 }
 
-/* Behind the value at `p`; the text is known to be JSON. */
+/* Position after the value at `p`; the text is known to be JSON. */
 static const char *skip_value(const char *p)
 {
 	int depth = 0;
@@ -92,7 +92,7 @@ static const char *place(const struct import *import, const struct json_path *pa
 	return found ? found : parent;
 }
 
-/* Of the value at `path`. */
+/* Line of the value at `path`. */
 static size_t line_of(const struct import *import, const struct json_path *path)
 {
 	const char *end = place(import, path);

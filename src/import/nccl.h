@@ -1,4 +1,4 @@
-/* What the two forms of nccl-tests' output have in common. */
+/* Shared by the readers of the two forms of nccl-tests' output. */
 #ifndef GPUPROOF_IMPORT_NCCL_H
 #define GPUPROOF_IMPORT_NCCL_H
 

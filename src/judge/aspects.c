@@ -53,7 +53,7 @@ static unsigned measured_aspects(const struct judge_input *input, const char *de
 	return aspects;
 }
 
-/* Of the cases that the limit selects, on whatever device. */
+/* Aspects of the cases that the limit selects, on any device. */
 static unsigned aspects_of_limit(const struct judge_input *input, const struct limit *limit)
 {
 	unsigned aspects = 0;
@@ -72,7 +72,7 @@ static unsigned aspects_of_limit(const struct judge_input *input, const struct l
 	return aspects & ~1u;
 }
 
-/* Of the limits that may be left out, or only warn, nobody expects a verdict. */
+/* No verdict is expected from limits that may be skipped or only warn. */
 static bool rejects_without(const struct limit *limit)
 {
 	return limit->suite && !limit->allow_skipped && limit->severity == LIMIT_FAILS;
@@ -91,7 +91,7 @@ static unsigned aspects_of_limits(const struct judge_input *input, const struct 
 	return aspects;
 }
 
-/* What [run] promises of the run's config says; 0: nothing. */
+/* The aspects in [run] promises of the run's config; 0: none. */
 static unsigned aspects_of_config(const struct result *result)
 {
 	unsigned aspects = 0;
@@ -123,7 +123,7 @@ static unsigned promised(const struct judge_input *input, const struct device_in
 	return measured_aspects(input, d->id);
 }
 
-/* A look is no limit's: it is told once for a device, where it is promised and nothing worse was found. */
+/* A look belongs to no limit: it is reported once per device, if promised and nothing worse was found. */
 static void add_look(const struct judge_input *input, const struct device_info *d,
 		     enum aspect aspect, enum verdict verdict, char *reason,
 		     struct verdicts *verdicts)
@@ -174,7 +174,7 @@ static struct looks look_at(const struct judge_input *input, const char *device)
 	return looks;
 }
 
-/* What was verified, and what the sensors said, where nothing bad was found: else the findings are the looks. */
+/* Adds looks for verification and sensors where nothing bad was found; otherwise the findings are the looks. */
 static void add_looks(const struct judge_input *input, const struct device_info *d,
 		      unsigned aspects, size_t from, struct verdicts *verdicts)
 {

@@ -1,4 +1,4 @@
-/* Whether a baseline may bound what is judged: the same GPU model, measured the same way, in another run. */
+/* Decides if a baseline is comparable: same GPU model, same measurement settings, another run. */
 #include <stdlib.h>
 #include <string.h>
 

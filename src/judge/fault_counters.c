@@ -63,7 +63,7 @@ static bool grew(const struct time_quantity *q, double *by)
 	return *by > 0;
 }
 
-/* What a soak saw on the devices after the first, whose counters judge_readings() compares. */
+/* Fault counters of a soak on all devices but the first, which judge_readings() compares. */
 static void judge_watches(const struct result *result, const struct case_result *c,
 			  struct verdicts *verdicts)
 {
@@ -112,9 +112,8 @@ static const struct case_result *previous(const struct case_result **cases, size
 }
 
 /*
- * What was counted after one case of a device and before its next one: opening a context, filling memory and verifying
- * are work too. Of pooled launches a case's last reading is of the last one, and the next case's first of the first: such
- * readings go down, and every launch lies between a case's own two.
+ * Faults counted between two cases of a device: opening a context, filling memory and verifying are work too. Of pooled launches a case's last reading is of the last one, and the next case's first of the first: such
+ * readings decrease, and every launch is covered by a case's own two readings.
  */
 static void judge_gaps(const struct result *result, struct verdicts *verdicts)
 {

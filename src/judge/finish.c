@@ -36,7 +36,7 @@ static unsigned missing_of(const struct device_judgement *d)
 	return missing;
 }
 
-/* Whether a device before devices[i] lacks the same aspects: they are named together. */
+/* True if a device before devices[i] lacks the same aspects: they are named together. */
 static bool is_named(const struct verdicts *v, size_t i)
 {
 	for (size_t d = 0; d < i; d++)
@@ -94,7 +94,7 @@ static bool is_unknown_population(const struct check *check)
 	return check->comparison == LIKE_POPULATION && check->verdict == VERDICT_SKIP;
 }
 
-/* Whether limits ask for a comparison with good cards, and nothing could be compared: a whole node may then be slow. */
+/* True if limits ask for a comparison with good cards, and nothing could be compared: a whole node may then be slow. */
 static bool is_without_population(const struct verdicts *v)
 {
 	bool asked = false;

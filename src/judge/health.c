@@ -19,14 +19,14 @@ static const char *device_of(const struct result *result, const struct finding *
 	return NULL;
 }
 
-/* Devices that the run did not use are nobody's business here. */
+/* Devices that the run did not use are ignored. */
 static bool counts(const struct result *result, const struct finding *f)
 {
 	return device_of(result, f) ||
 	       (f->severity == SEVERITY_ERROR && !strchr(f->subject, ':'));
 }
 
-/* Of several launches each may say the same of the machine: once is enough. */
+/* Each launch may report the same finding; it is listed once. */
 static bool is_told(const struct verdicts *verdicts, const char *device, const char *reason)
 {
 	for (size_t i = 0; i < verdicts->count; i++)
@@ -82,7 +82,7 @@ bool health_changed(const struct finding *before, const struct finding *after)
 	return after->severity > before->severity && after->severity >= SEVERITY_WARNING;
 }
 
-/* What is bad afterwards was said already when it was as bad before. */
+/* A post-flight finding that was as bad before the run is not repeated. */
 static void judge_change(const struct result *result, const struct finding *after,
 			 struct verdicts *verdicts)
 {

@@ -186,7 +186,7 @@ static bool resolve(const struct judging *j, const struct bound *bound, const st
 	return true;
 }
 
-/* What a reader of a violation should know of the case: it was noisy, the device was throttled. */
+/* Facts that qualify a violation: the case was noisy, the device was throttled. */
 static char *circumstances(const struct subject *s, const char *metric)
 {
 	const struct metric_value *m = case_metric(s->first, metric);
@@ -202,7 +202,7 @@ static char *circumstances(const struct subject *s, const char *metric)
 	return text_detach(&out);
 }
 
-/* What no launch changes is decided by its worst one. */
+/* An exact metric is decided by its worst launch. */
 static void take_worst_launch(struct check *check, const struct observation *o,
 			      enum check_kind comparison)
 {
@@ -255,7 +255,7 @@ static void judge_value(const struct judging *j, size_t i, const struct bound *b
 	free(reason);
 }
 
-/* All that it bounds, as written: "47 GB/s; sisters = 2 %". */
+/* All bounds of the limit, as written: "47 GB/s; sisters = 2 %". */
 static char *bounds_of(const struct limit *limit)
 {
 	const char *bounds[] = { limit->min.text, limit->max.text };
@@ -338,7 +338,7 @@ static void judge_limit(struct judging *j)
 		if (j->limit->max.kind)
 			judge_value(j, i, &j->limit->max, AT_MOST);
 	}
-	/* Before identical devices are compared: of two it may tell which one is slow. */
+	/* Before identical devices are compared: it may decide which one of two is slow. */
 	if (!isnan(j->limit->population))
 		judge_population(j);
 	if (!isnan(j->limit->sisters))
@@ -403,7 +403,7 @@ bool judge_same_machine(const struct result *a, const struct result *b)
 {
 	if (a->device_count != b->device_count)
 		return false;
-	/* CPUs of a model are all alike: the host tells which. */
+	/* A device without an id of its own (a CPU) is identified by its host. */
 	if (!names_itself(a) && strcmp(host_of(a), host_of(b)) != 0)
 		return false;
 	for (size_t i = 0; i < a->device_count; i++)

@@ -32,7 +32,7 @@ void judge(const struct judge_input *input, struct verdicts *verdicts);
  */
 void verdicts_finish(struct verdicts *verdicts);
 
-/* Whether a finding of the post-flight differs from the pre-flight's in what a run must leave as it was. */
+/* True if a post-flight finding differs from the pre-flight one in a property that a run must not change. */
 bool health_changed(const struct finding *before, const struct finding *after);
 
 /* Same devices, by UUID or where there is none by host: results of launches, as opposed to those of other nodes. */

@@ -1,4 +1,4 @@
-/* What judge.c and its parts share. Private to the judge. */
+/* Declarations shared by judge.c and its parts. Private to the judge. */
 #ifndef GPUPROOF_JUDGE_JUDGING_H
 #define GPUPROOF_JUDGE_JUDGING_H
 
@@ -42,7 +42,7 @@ void judge_identical(const struct judging *j);
 
 /* two_clocks.c: whether the power limit set in among the case's samples, which nothing had heated the device before. */
 bool judge_saw_two_clocks(const struct judge_input *input, const struct subject *subject);
-/* What becomes of a verdict on such a case beside others: FAIL and WARN are INCONCLUSIVE. */
+/* The verdict on such a case when compared with others: FAIL and WARN become INCONCLUSIVE. */
 enum verdict judge_doubt(const struct judge_input *input, const struct subject *subject,
 			 enum verdict verdict);
 #define DOUBT_WORDS                                                                                \
@@ -80,7 +80,7 @@ void judge_link(const struct judge_input *input, const struct device_info *devic
 void judge_run(const struct judge_input *input, struct verdicts *verdicts);
 /* fault_counters.c: memory errors and the like that were counted during cases of `result`, and between them. */
 void judge_fault_counters(const struct result *result, struct verdicts *verdicts);
-/* Cases that ended in an error, or were never verified, and that no check of a limit is about: to be called behind the limits. */
+/* Reports cases that ended in an error or were never verified and that no check of a limit covers; call after the limits. */
 void judge_errors(const struct judge_input *input, struct verdicts *verdicts);
 /* "software power cap, thermal (hardware)": what slowed a device down, of NVML's mask; the caller frees it. */
 char *throttle_words(int64_t reasons);

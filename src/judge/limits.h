@@ -1,4 +1,4 @@
-/* Where limits come from: a run's own config, a file of limits, or those shipped for the GPU model. */
+/* Sources of limits: a run's own config, a file of limits, or those shipped for the GPU model. */
 #ifndef GPUPROOF_JUDGE_LIMITS_H
 #define GPUPROOF_JUDGE_LIMITS_H
 
@@ -22,7 +22,7 @@ void limits_of_config(struct limits *limits, const struct config *config);
 enum status limits_load(struct limits *limits, const char *source, struct text *errors);
 
 /*
- * Those that a result should be judged by when nobody says otherwise: of its own config, with the places that the run
+ * The default limits for a result: those of its own config, with the places that the run
  * recorded; else the shipped ones of its first device's model, else the generic ones.
  */
 enum status limits_of_result(struct limits *limits, const struct result *result,
@@ -40,13 +40,13 @@ bool limits_make_sense(const struct limits *limits, const struct result *result,
 
 void limits_release(struct limits *limits);
 
-/* Whether a device is one of those that `where = model:TEXT|TEXT` is about: a GB200 is no B200. */
+/* True if a device matches `where = model:TEXT|TEXT`: a GB200 is no B200. */
 bool condition_is_about(const struct condition *condition, const char *device_name);
 
-/* Whether a limit's conditions on devices (device, model, backend) let this one in, whatever the case. */
+/* True if a limit's conditions on devices (device, model, backend) match this one, for any case. */
 bool limit_admits(const struct limit *limit, const struct device_info *device);
 
-/* Whether a limit is about this case. */
+/* True if a limit applies to this case. */
 bool limit_selects(const struct limit *limit, const struct case_result *c, const char *model);
 
 #endif

@@ -40,7 +40,7 @@ static double nvlink_links(const struct judge_input *input, const struct device_
 	return device->nvlink_count;
 }
 
-/* What is there in its lowest device; `worst` names it. */
+/* The lowest value over the devices; `worst` names that device. */
 static double lowest(const struct judge_input *input, const struct limit *limit,
 		     device_value_fn *value_of, const char **worst)
 {

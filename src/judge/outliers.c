@@ -1,10 +1,10 @@
 /*
- * Identical devices of one node against each other: needs no golden number.
+ * Compares the identical devices of one node with each other; needs no golden number.
  *
  * A device is compared with the median of the others. It fails when it is worse by more than the limit's margin and, of
  * three or more, by more than `sigmas` robust standard deviations of all of them, beyond the uncertainty of both sides. It
  * passes only within the margin: devices that scatter by more than that are left undecided, however alike. Of two the
- * slower one fails; whether it is too slow or the other one too fast, a limit or a population has to tell.
+ * slower one fails; only a limit or a population can decide if it is too slow or the other one too fast.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static double turned_log(const struct judging *j, size_t i)
 	return j->limit->metric->better == BETTER_LOWER ? -value : value;
 }
 
-/* The sisters of subjects[first], itself included; `seen` marks all of them, also those without a value. */
+/* The devices identical to that of subjects[first], itself included; `seen` marks all of them, also those without a value. */
 static void collect_group(struct group *g, size_t first, bool *seen)
 {
 	const struct judging *j = g->j;
@@ -125,7 +125,7 @@ static struct standing standing_of(const struct group *g, size_t member)
 				  hypot(g->halves[member], half) };
 }
 
-/* Of three or more; of two half of their distance is their deviation. */
+/* 0 for two devices: their deviation would be half their distance. */
 static double scatter(const struct group *g)
 {
 	return g->count > 2 ? g->j->limit->sigmas * g->deviation : 0;
@@ -144,7 +144,7 @@ static enum verdict verdict_of(const struct group *g, const struct standing *s)
 									    : VERDICT_PASS;
 }
 
-/* Whether a check calls the case slow by itself: of good cards a few warn. */
+/* True if another check finds the case slow; some good cards warn as well. */
 static bool is_slow_by(const struct check *check, const char *case_id)
 {
 	bool warns = check->comparison == LIKE_POPULATION && check->verdict == VERDICT_WARN;
@@ -153,7 +153,7 @@ static bool is_slow_by(const struct check *check, const char *case_id)
 	       strcmp(check->case_id, case_id) == 0;
 }
 
-/* Of two devices: why it is this one that is slow, where something that was judged before tells. */
+/* For two devices: the reason why this one is the slow one, if an earlier check decides it. */
 static void add_which(struct text *out, const struct verdicts *v, const char *case_id)
 {
 	for (size_t i = 0; i < v->count; i++) {
@@ -217,7 +217,7 @@ static void judge_member(const struct group *g, size_t member)
 static void judge_group(struct group *g)
 {
 	if (g->count == 1) {
-		/* Where the limit bounds the value as well, the case was judged. */
+		/* If the limit also bounds the value, the case was judged. */
 		if (!g->j->limit->min.kind && !g->j->limit->max.kind)
 			check_decide(add_check(g->j, g->members[0]), g->j->limit, VERDICT_SKIP,
 				     "there is no identical device to compare with");

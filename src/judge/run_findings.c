@@ -1,4 +1,4 @@
-/* What is checked without a limit: wrong results, memory errors, cases that are missing. */
+/* Checks without a limit: wrong results, memory errors, cases that are missing. */
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
@@ -87,7 +87,7 @@ static void judge_throttling(const struct result *result, const struct case_resu
 	free(words);
 }
 
-/* A soak knows which of its devices were wrong; of other cases the first one stands for all. */
+/* A soak knows which of its devices were wrong; for other cases the first device represents all. */
 static void judge_wrong(const struct result *result, const struct case_result *c,
 			struct verdicts *verdicts)
 {
@@ -189,7 +189,7 @@ static bool is_told(const struct verdicts *verdicts, const char *case_id)
 	return false;
 }
 
-/* Cases that went well as far as they say, but whose results nobody looked at, and of which no limit has told. */
+/* Cases without an error whose results were never verified, and that no limit reported. */
 static void judge_unverified(const struct result *result, struct verdicts *verdicts)
 {
 	const struct case_result *first = NULL;
@@ -209,7 +209,7 @@ static void judge_unverified(const struct result *result, struct verdicts *verdi
 					  count > 1 ? " and of others" : ""));
 }
 
-/* A crash says something of the machine, also where nobody set a limit. */
+/* A crash is a finding about the machine even without a limit. */
 void judge_errors(const struct judge_input *input, struct verdicts *verdicts)
 {
 	for (size_t r = 0; r < input->count; r++) {

@@ -52,7 +52,7 @@ struct override {
  */
 enum status config_load(struct config *config, const char *source, const struct override *overrides,
 			size_t override_count, struct text *errors);
-/* The same from text already in memory; `name` stands for the file in messages. */
+/* The same from text already in memory; `name` replaces the file name in messages. */
 enum status config_parse(struct config *config, const char *name, const char *text, size_t length,
 			 const struct override *overrides, size_t override_count,
 			 struct text *errors);

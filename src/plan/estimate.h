@@ -1,4 +1,4 @@
-/* What a case will take, before it runs. */
+/* Expected duration of a case, before it runs. */
 #ifndef GPUPROOF_PLAN_ESTIMATE_H
 #define GPUPROOF_PLAN_ESTIMATE_H
 

@@ -4,7 +4,7 @@
  */
 #include "plan/schema.h"
 
-/* Of the architectures that module cuda11 has code for. */
+/* Architectures that module cuda11 has code for. */
 static const char *const capabilities[] = { "none", "3.5", "3.7", "5.2", "6.0", "6.1", "7.0",
 					    "7.5",  "8.0", "8.6", "9.0", NULL };
 

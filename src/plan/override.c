@@ -14,15 +14,14 @@ static bool is_suite(const struct document *d, const char *name, size_t length)
 	return false;
 }
 
-/* "transfer:label" and "transfer" as they would stand in a header: "suite transfer label". */
+/* "transfer:label" and "transfer" as written in a section header: "suite transfer label". */
 static char *header_of(const struct document *d, const char *section)
 {
 	bool whole = text_starts_with(section, "suite ") || text_starts_with(section, "limit ") ||
 		     text_starts_with(section, "limit:");
 	char *header;
 
-	/* What is no suite and not like another section either is best answered with the suites
-	 * that there are. */
+	/* For an unknown section that resembles no known one, list the suites. */
 	if (!whole &&
 	    (is_suite(d, section, strcspn(section, ":")) || !text_nearest(section, section_kinds)))
 		header = xasprintf("suite %s", section);

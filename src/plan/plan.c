@@ -45,7 +45,7 @@ static char *point_id(const struct plan_case *point)
 	return text_detach(&id);
 }
 
-/* Of the parameters that suite->expand() left in, which may be fewer than c->id names. */
+/* Built from the parameters that suite->expand() kept, which may be fewer than c->id names. */
 static char *case_id(const struct plan *plan, const struct plan_case *c)
 {
 	struct text id = TEXT_EMPTY;
@@ -155,7 +155,7 @@ struct axis {
 	size_t at;
 };
 
-/* The next point of the product, the last axis fastest; false behind the last point. */
+/* The next point of the product, the last axis fastest; false after the last point. */
 static bool advance(struct axis *axes, size_t count)
 {
 	while (count-- > 0) {

@@ -36,7 +36,7 @@ struct plan_case {
 	size_t parameter_count;
 	size_t devices[PLAN_MAX_CASE_DEVICES]; /* indices into plan->devices */
 	size_t device_count;
-	/* What it takes; suite->expand() fills these before plan_add(). */
+	/* Estimated cost; suite->expand() fills these before plan_add(). */
 	uint64_t device_bytes; /* largest need on any one device */
 	uint64_t host_bytes;
 	double setup_seconds; /* estimate of everything that is not sampling */
@@ -77,7 +77,7 @@ void plan_release(struct plan *plan);
  */
 enum status plan_add(struct plan *plan, const struct plan_case *point, const size_t *devices,
 		     size_t device_count, struct error *err);
-/* Whether no device before it has the backend of device `index`: sets of devices are made once for each backend. */
+/* True if no earlier device has the backend of device `index`: sets of devices are made once for each backend. */
 bool plan_first_of_backend(const struct plan *plan, size_t index);
 /* plan_add() on each device by itself. */
 enum status plan_add_each(struct plan *plan, const struct plan_case *point, struct error *err);
@@ -101,7 +101,7 @@ bool plan_drop_axis(struct plan_case *point, const char *axis);
 /*
  * For suite->expand(): leaves the axis out of the id, not out of the result, where its value is `usual`. So a suite
  * that gains an axis keeps the ids of the cases it had. Other numbers are in the id with the parameter's name,
- * since their place does not tell what they are.
+ * since their position does not identify them.
  */
 void plan_unname_usual(struct plan_case *point, const char *axis, const char *usual);
 

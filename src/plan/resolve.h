@@ -8,7 +8,7 @@
 /* Problems go to the document; the config is then good for config_release() only. */
 void config_resolve(struct config *config, const struct schema *schema, struct document *d);
 
-/* What no single key can say: the words of [run], pairs of keys (check.c). */
+/* Checks that involve several keys: the words of [run], pairs of keys (check.c). */
 void config_check(const struct config *config, const struct schema *schema, struct document *d);
 
 /* The setting `key` of `section`, NULL when it is missing or broken. */

@@ -15,7 +15,7 @@ struct sampling {
 	double settle_seconds; /* beyond max_seconds, of a series whose level still drifts */
 	double sample_seconds; /* a sample lasts at least this long (batch choice) */
 	int64_t warmup; /* untimed samples before the first one that counts */
-	double preheat_seconds; /* then so much untimed work, until clocks are what a power limit sustains */
+	double preheat_seconds; /* then this much untimed work, until clocks reach what a power limit sustains */
 };
 extern const struct key sampling_keys[];
 struct sampling sampling_from(const struct section *section);

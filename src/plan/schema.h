@@ -1,5 +1,5 @@
 /*
- * What a config may hold: which suites there are and which keys each section knows. The program has
+ * The schema of a config: the suites and the keys of each section. The program has
  * one, schema_program; tests bring their own, so that they don't depend on the real suites' keys.
  */
 #ifndef GPUPROOF_PLAN_SCHEMA_H
@@ -23,7 +23,8 @@ extern const struct schema schema_limits; /* the same for a file of limits */
 extern const struct key run_keys[];
 extern const struct key report_keys[]; /* report/page/settings.c, which knows what a page can show */
 extern const struct key limit_keys[];
-extern const struct key suite_keys[]; /* of every [suite], besides its own and the sampling keys */
+extern const struct key
+	suite_keys[]; /* of every [suite], in addition to its own and the sampling keys */
 
 /* Walks the keys of a section in the order in which they are shown. */
 struct key_walk {

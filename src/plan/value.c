@@ -48,7 +48,7 @@ static enum status parse_bound(const struct key *key, const char *text, size_t l
 	return status;
 }
 
-/* "*4", "+2", "+4KiB": what stands behind the end of a range. */
+/* "*4", "+2", "+4KiB": the step after the end of a range. */
 static enum status parse_step(struct range *range, const struct key *key, const char *text,
 			      struct error *err)
 {

@@ -1,5 +1,5 @@
 /*
- * Data-sheet figures of a GPU that no data sheet is at hand for, from what the driver tells of it: memory clock and bus,
+ * Data-sheet figures of a GPU without a data sheet, computed from what the driver reports: memory clock and bus,
  * the widest and fastest PCIe link, multiprocessors, clock and compute capability.
  *
  * Adding an architecture: a row in derived.c, with its source.

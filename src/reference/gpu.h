@@ -1,5 +1,5 @@
 /*
- * What is known about GPU models without owning one: data sheets and what others measured and published.
+ * Published knowledge about GPU models: data sheets and figures that others measured.
  * configs/gpus/NAME.ini, compiled in; NAME is also that of the model's limits (configs/limits).
  *
  *	[gpu]
@@ -78,7 +78,7 @@ void gpu_release(struct gpu *gpu);
 /* All shipped models, oldest architecture first: read once, kept until the program ends. */
 const struct gpu *gpus_all(size_t *count);
 const struct source *gpus_sources(size_t *count);
-/* Whether the file describes sources instead of a GPU. */
+/* True if the file describes sources instead of a GPU. */
 bool gpus_is_sources(const struct embedded_file *file);
 
 /* NULL: there is none. */
@@ -91,7 +91,7 @@ const struct sheet_entry *gpu_entry(const struct gpu *gpu, const char *key);
 double gpu_figure(const struct gpu *gpu, const char *key);
 /* Words of the sheet; "" when it has none. */
 const char *gpu_words(const struct gpu *gpu, const char *key);
-/* What bounds a quantity on this GPU, of `*entry` times a factor; NaN: not known. */
+/* The upper bound of a quantity on this GPU: `*entry` times a factor; NaN: not known. */
 double gpu_peak(const struct gpu *gpu, const struct quantity *quantity,
 		const struct sheet_entry **entry);
 

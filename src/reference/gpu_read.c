@@ -58,7 +58,7 @@ static void begin_published(struct reading *r, size_t line, const char *name)
 								     .source = xstrdup("") };
 }
 
-/* Whether the section that ends here says what it must. */
+/* Checks that the section that ends here is complete. */
 static void check_published(struct reading *r)
 {
 	const struct published *p;

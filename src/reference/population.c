@@ -49,7 +49,7 @@ void population_release(struct population *p)
 	*p = (struct population){ 0 };
 }
 
-/* Whether "a+b" or "a" names the card. */
+/* True if "a+b" or "a" names the card. */
 static bool names(const char *cards, const char *id)
 {
 	size_t length = strlen(id);
@@ -89,7 +89,7 @@ static size_t hash_of(const char *id)
 	return (size_t)(hash ^ hash >> 32);
 }
 
-/* Where the card is, or would be; there is always a free slot. */
+/* Slot of the card in the hash table, or a free one; there is always a free slot. */
 static size_t *slot_of(const struct population *p, const char *id)
 {
 	size_t mask = p->slot_count - 1;

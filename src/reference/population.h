@@ -1,6 +1,5 @@
 /*
- * Populations: what good cards of a GPU model measured with this program. A device that shares its fault with all devices
- * of its node is told by them alone.
+ * Populations: values of good cards of a GPU model, measured with this program. Only they reveal a fault that all devices of a node share.
  *
  * configs/population/NAME.ini (compiled in), and a site's own file, which `gpuproof population add` writes:
  *
@@ -60,7 +59,7 @@ struct population_value {
 	char *cards; /* "GPU-8f1c", or two joined by '+' in alphabetical order; "": a kind */
 	double value;
 	size_t count; /* cards: 1; of a kind more */
-	/* Of a kind alone: standard deviation of the logarithm, and where it is from. */
+	/* Only for kinds: standard deviation of the logarithm, and its source. */
 	double spread;
 	char *model, *measured, *driver, *origin;
 	bool shipped;
@@ -110,7 +109,7 @@ struct population_value *population_append_value(struct population_figure *figur
 /* `cards`: as in struct population_value; replaces the value that they have. */
 void population_set_value(struct population_figure *figure, const char *cards, double value);
 /*
- * Whether a text from a result can stand in a file as one value, and comes back from it as it is: one line of at most 180
+ * True if a text from a result can be written as one value and is read back unchanged: one line of at most 180
  * bytes without control characters, nothing that would begin a comment, no blanks around it.
  */
 bool population_text_fits(const char *text);
@@ -127,8 +126,8 @@ struct population_sample {
 	double *values; /* ascending; a kind's are spread around its centre as normal quantiles are */
 	size_t count;
 	size_t cards;      /* different ones */
-	size_t of_kinds;   /* so many of them are known by their kind alone */
-	size_t own;        /* so many are from the site's own file */
+	size_t of_kinds;   /* number of cards known only by their kind */
+	size_t own;        /* number of cards from the site's own file */
 	char first[16], last[16]; /* days of the measurements; "" */
 	char driver[64];          /* the one, or "several drivers"; "" */
 };

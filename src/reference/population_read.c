@@ -17,7 +17,7 @@
 
 enum section { SECTION_NONE, SECTION_POPULATION, SECTION_CARD, SECTION_FIGURE, SECTION_KINDS };
 
-/* What [figure] and [kinds] say before their values. */
+/* Keys of [figure] and [kinds] that precede their values. */
 struct heading {
 	char *point, *preheat, *metric, *unit;
 	char *model, *measured, *driver, *origin, *cards;
@@ -80,7 +80,7 @@ static bool is_rate(const char *unit)
 	return strcmp(unit, "B/s") == 0 || strcmp(unit, "FLOP/s") == 0;
 }
 
-/* Whether a figure's heading is whole; it then has its place in the population. */
+/* Checks that a figure's heading is complete, and then adds it to the population. */
 static bool begin_values(struct reading *r, size_t line)
 {
 	const struct heading *h = &r->heading;
@@ -117,7 +117,7 @@ static double read_value(struct reading *r, size_t line, const char *key, const 
 	return NAN;
 }
 
-/* "GPU-a" or "GPU-a+GPU-b", each of which the file must have told of. */
+/* "GPU-a" or "GPU-a+GPU-b", each of which needs a [card] section before. */
 static bool cards_are_known(struct reading *r, size_t line, const char *cards)
 {
 	size_t count = 0;
@@ -227,7 +227,7 @@ static void check_figure(struct reading *r)
 	free(sorted);
 }
 
-/* Whether the section that ends here says what it must. */
+/* Checks that the section that ends here is complete. */
 static void finish_section(struct reading *r)
 {
 	const struct population_card *card;
@@ -259,7 +259,7 @@ static void begin_card(struct reading *r, size_t line, const char *id)
 		r->section = SECTION_NONE;
 		return;
 	}
-	/* Of another file, whose values go. */
+	/* The card is in another file: its values are replaced. */
 	if (there)
 		population_drop_values(r->p, id);
 	card = population_add_card(r->p, id);

@@ -68,7 +68,7 @@
 			{ "operation", operation_ }                                                \
 		}                                                                                  \
 	}
-/* Nobody's metric here: known from publications alone. */
+/* No metric of this program: known only from publications. */
 #define PUBLISHED(name_, unit_, better_, title_, group_)                                           \
 	{                                                                                          \
 		.name = name_, .unit = unit_, .better = better_, .title = title_, .group = group_, \

@@ -1,7 +1,5 @@
 /*
- * The figure of a device that a limit or a share of peak refers to: from the data sheet of its model (gpu.h), or else
- * from what the driver tells of it (derived.h): PCIe from the widest and fastest link that device and slot can have, never
- * from the link as it is just now, which may be the fault to be found.
+ * The figure of a device that a limit or a share of peak refers to: from the data sheet of its model (gpu.h), or else from what the driver reports (derived.h): PCIe from the widest and fastest link that device and slot can have, never from the current link state, which may be the fault to be found.
  */
 #ifndef GPUPROOF_REFERENCE_SPEC_H
 #define GPUPROOF_REFERENCE_SPEC_H
@@ -16,7 +14,7 @@
 bool spec_lookup(const struct device_info *device, const char *key, double *value,
 		 const char **status);
 
-/* Where that figure comes from: "data sheet (read)", "from the driver: 2619 MHz x 2 x 5120 bit"; the caller frees it. */
+/* The source of that figure: "data sheet (read)", "from the driver: 2619 MHz x 2 x 5120 bit"; the caller frees it. */
 char *spec_words(const struct device_info *device, const char *key);
 
 /* The figure that bounds a metric of a case. */

@@ -36,7 +36,7 @@ struct report_options {
 
 enum status report_write(const struct result *results, size_t count,
 			 const struct report_options *options, struct error *err);
-/* Whether the page itself goes there: nothing else must. */
+/* True if the page itself goes there: nothing else must. */
 bool report_on_stdout(const struct report_options *options);
 /* The page as text, appended to `html`; options->output is not used. */
 enum status report_render(const struct result *results, size_t count,

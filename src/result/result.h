@@ -269,7 +269,7 @@ const struct device_info *result_device(const struct result *result, const char 
 const struct metric_value *case_metric(const struct case_result *c, const char *name);
 const struct series *case_series(const struct case_result *c, const char *name);
 /*
- * Whether a metric is of no steady state: its series is unsettled; a timed metric of several series (it has an interval but
+ * True if a metric is of no steady state: its series is unsettled; a timed metric of several series (it has an interval but
  * names none) is so when one of the case's is.
  */
 bool case_is_unsettled(const struct case_result *c, const struct metric_value *metric);

@@ -1,5 +1,5 @@
 /*
- * Whether a result that was read makes sense as a whole. Types and missing members are the reader's (json_fields.h);
+ * True if a result that was read makes sense as a whole. Types and missing members are the reader's (json_fields.h);
  * here is what several members say together. Every message begins with the place of the member: "cases[3].id: ...".
  *
  * A result: the run planned cases and has no more than those; ids of devices and of cases are there and unique. A case:
@@ -13,7 +13,7 @@
 #include "result/json/json_fields.h"
 #include "result/result.h"
 
-/* Whether series may lack their samples: those of a baseline were left out, and only their statistics are there. */
+/* True if series may lack their samples: those of a baseline were left out, and only their statistics are there. */
 enum samples_wanted { SAMPLES_REQUIRED, SAMPLES_MAY_LACK };
 
 /* STATUS_OK or STATUS_USAGE. */

@@ -103,13 +103,13 @@ const struct aspect_judgement *device_aspect(const struct device_judgement *devi
 bool aspect_is_missing(const struct aspect_judgement *aspect);
 /* A number was held against a bound, or a look found the device in order or not: PASS, WARN or FAIL. */
 bool check_is_judged(const struct check *check);
-/* Whether a check is about this device, alone or with others. */
+/* True if a check is about this device, alone or with others. */
 bool check_concerns(const struct check *check, const char *device);
 
 /* The process's exit code (cli/command.h): 0 accepted, 1 failed, 4 inconclusive or incomplete, 5 wrong. */
 int verdicts_exit_code(const struct verdicts *verdicts);
 
-/* Whether value and bound are whole numbers without a unit: "7" devices, not "7.000". */
+/* True if value and bound are whole numbers without a unit: "7" devices, not "7.000". */
 bool check_counts(const struct check *check);
 
 /* "device(s) X" that a check blames, and its numbers, in words: "12.4 GB/s, at least 53.57 GB/s: 76.9 % below". */

@@ -101,7 +101,7 @@ static bool both_zero(const struct observation *a, const struct observation *b,
 	return true;
 }
 
-/* Of what is counted, something out of nothing is a change, though it is no ratio; false: it is none of that. */
+/* A count that rises from zero is a change although it has no ratio; false if this is no such case. */
 static bool out_of_nothing(const struct observation *a, const struct observation *b,
 			   enum better better, struct comparison_row *row)
 {

@@ -100,7 +100,7 @@ enum status compare_results(const struct comparison_input *input, struct compari
 			    struct error *err);
 void comparison_release(struct comparison *comparison);
 
-/* Whether two results of the same machine with as many launches each overlap in time: `run --against` made them. */
+/* True if two results of the same machine with as many launches each overlap in time: `run --against` made them. */
 bool compare_taken_in_turns(const struct result *a, const struct result *b);
 
 /*

@@ -1,4 +1,4 @@
-/* What differs between the surroundings of two measurements, before any number is compared. */
+/* Differences between the environments of two measurements, listed before any number is compared. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,8 +111,7 @@ static const struct result_setting *setting_of(const struct result *r, const cha
 }
 
 /*
- * What decides about the measurement; what the page is called, or what is accepted, does not. How many launches there are
- * stands beside every ratio, and the side of a comparison in turns is told to take one at a time.
+ * Settings that affect the measurement: not page titles, not limits. The number of launches is shown with every ratio, and an interleaved comparison takes one launch per side at a time.
  */
 static bool matters(const struct result_setting *s)
 {

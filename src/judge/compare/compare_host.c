@@ -13,7 +13,8 @@
 #include "judge/judge.h"
 
 #define FEWEST_FIGURES 5
-#define COMMON_SHARE 0.75 /* of the figures that moved the same way, by more than the margin */
+#define COMMON_SHARE                                                                               \
+	0.75 /* of the figures that moved in the same direction, by more than the margin */
 #define COMMON_SHIFT 0.05 /* smaller ones are no state of a host */
 
 /* The values of one quantity in all launches of a side, as logs; appended to `out`, which has room. Returns how many. */
@@ -120,7 +121,7 @@ static bool is_common(const struct common *common)
 	       fabs(log(common->shift)) > COMMON_SHIFT;
 }
 
-/* Whether the yardstick moved the same way by a good part of the shift: the host was in another state. */
+/* True if the yardstick moved in the same direction by a good part of the shift: the host's state differed. */
 static bool host_explains(const struct comparison *c, double shift)
 {
 	double part = log(c->host_ratio) / log(shift);

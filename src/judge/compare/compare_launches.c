@@ -1,7 +1,6 @@
 /*
- * Whether launches in a row resemble each other. A series of four or five says next to nothing of that; all figures of a
- * comparison together do. Measured by von Neumann's ratio (1941): half the mean square of successive differences over the
- * variance, whose expectation follows from the correlation and the length, so that short series mislead nobody.
+ * Tests consecutive launches for correlation. A series of four or five has almost no power; all figures of a comparison together do. Measured by von Neumann's ratio (1941): half the mean square of successive differences over the
+ * variance, whose expectation follows from the correlation and the length, so that short series are not misleading.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -21,7 +21,7 @@ static int by_clearness(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Whether the row is one of the family that its error is shared with; a row without such a change has no probability. */
+/* True if the row belongs to the family whose error rate is controlled; a row without such a change has no probability. */
 static bool is_tested(const struct comparison_row *row)
 {
 	return row->kind != FIGURE_EXACT && row->change != CHANGE_NONE && isfinite(row->ratio);

@@ -1,4 +1,4 @@
-/* What compare.c and its parts share. Private to the judge. */
+/* Declarations shared by compare.c and its parts. Private to the judge. */
 #ifndef GPUPROOF_JUDGE_COMPARE_COMPARING_H
 #define GPUPROOF_JUDGE_COMPARE_COMPARING_H
 

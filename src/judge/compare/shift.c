@@ -81,7 +81,7 @@ static void of_ranks(const struct shift_input *in, struct shift *out)
 			  HODGES_LEHMANN_VARIANCE * (1 / m + 1 / n));
 }
 
-/* The medians' distance; how uncertain it is nobody saw. */
+/* The distance of the medians, without an interval. */
 static void of_few(const struct shift_input *in, struct shift *out)
 {
 	double ignored;

@@ -1,7 +1,7 @@
 /*
- * Whether two parts of a series differ: medians, Mann & Whitney's test, and Student's t with outliers drawn in
+ * Tests if two parts of a series differ: medians, Mann & Whitney's test, and Student's t with outliers drawn in
  * (Tukey 1962, Yuen & Dixon 1973: the mean and variance of values no farther than OUTLIER_SIGMAS robust standard
- * deviations from their part's median). Ranks alone are too coarse for parts of five or six nights to be told apart at
+ * deviations from their part's median). Ranks alone are too coarse to separate parts of five or six nights at
  * the level that a search over all nights needs; means alone believe a single wild night.
  */
 #ifndef GPUPROOF_JUDGE_ESTIMATE_DIFFERENCE_H

@@ -50,7 +50,7 @@ static double combined_deviation(const double *values, size_t n, const struct la
 	bool refuted = launch_spread_refuted(spread, values, n);
 	double seen = log_deviation(values, n);
 	double prior = refuted ? 0 : spread->weight;
-	/* What was learnt holds these launches already. */
+	/* The learnt spread already includes these launches. */
 	double own = spread->learnt && !refuted ? 0 : (double)n - 1;
 
 	*dof = prior + own;
@@ -67,7 +67,7 @@ struct estimate estimate_launches(const double *values, size_t n, double sample_
 	struct estimate e = { .value = values[0], .launches = n };
 	double *logs;
 
-	/* What several launches scatter already holds the scatter of their samples. */
+	/* The scatter of several launches already includes that of their samples. */
 	if (n > 1)
 		within = 0;
 	if (spread->learnt || launch_spread_refuted(spread, values, n))

@@ -14,7 +14,7 @@
 struct estimate {
 	double value; /* one launch: its value; several: Hodges-Lehmann on their logs */
 	double half; /* one-sided 95 %: the true value is above value * exp(-half), and below value * exp(half) */
-	double half_both; /* two-sided 95 %, the same way */
+	double half_both; /* two-sided 95 %, as a log ratio too */
 	size_t launches;
 	double learnt; /* the deviation learnt from launches, where they refute what was taken for granted; else 0 */
 };

@@ -40,7 +40,7 @@ double log_deviation(const double *values, size_t n)
 	return sqrt(sum / (double)(n - 1));
 }
 
-/* Of those that are left without the one farthest from the median. */
+/* Deviation without the launch farthest from the median. */
 static double deviation_of_rest(const double *values, size_t n)
 {
 	double *rest = xmalloc(n * sizeof(*rest)), median = log(median_of(values, n)),

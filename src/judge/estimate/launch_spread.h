@@ -1,5 +1,5 @@
 /*
- * What launches of one figure repeat to: taken for granted, until the launches at hand show more.
+ * Repeatability of launches of one figure: assumed until the launches at hand show a larger spread.
  *
  * One figure's few launches say little about their own spread. Identical devices have it in common, so that of a case on
  * several of them it is learnt from all, robustly: the median of their variances, so that a single device that scatters
@@ -33,7 +33,7 @@ struct launch_spread launch_spread_learn(const double *deviations, const size_t 
 					 double assumed);
 
 /*
- * Whether launches (each > 0) scatter by more than `spread`, never for one launch. A shared spread is refuted by what is
+ * True if launches (each > 0) scatter by more than `spread`; false for one launch. A shared spread is refuted by what is
  * left without the launch farthest from the median, which a Hodges-Lehmann estimate outvotes.
  */
 bool launch_spread_refuted(const struct launch_spread *spread, const double *values, size_t n);

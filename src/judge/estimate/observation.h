@@ -1,6 +1,6 @@
 /*
- * What the launches of one case say about one metric. Launches are results of the same machine and config; a result
- * that holds several launches itself (run --launches) counts as so many.
+ * One metric of one case, estimated from its launches. Launches are results of the same machine and config; a result
+ * that holds n launches itself (run --launches) counts as n.
  */
 #ifndef GPUPROOF_JUDGE_ESTIMATE_OBSERVATION_H
 #define GPUPROOF_JUDGE_ESTIMATE_OBSERVATION_H
@@ -31,9 +31,9 @@ void subjects_release(struct subjects *subjects);
 /* The subject of case `id`, NULL: there is none. */
 const struct subject *subjects_find(const struct subjects *subjects, const char *id);
 
-/* Whether the case itself says that its result is wrong: failed, or an error beyond its tolerance. */
+/* True if the case itself reports a wrong result: failed, or an error beyond its tolerance. */
 bool case_is_wrong(const struct case_result *c);
-/* Whether its result was held against a reference; what was not is never accepted (README, "no number counts"). */
+/* True if its result was compared with a reference; otherwise it is never accepted (README, "no number counts"). */
 bool case_is_verified(const struct case_result *c);
 
 struct observation {

@@ -96,7 +96,7 @@ static void note_spread(struct case_result *c, const struct metric_value *m)
 	free(note);
 }
 
-/* Of a quantity that no launch may exceed; what a launch lacks leaves none. */
+/* The worst launch, for a quantity that no launch may exceed; NaN if a launch lacks it. */
 static double worst_of(const struct metric_value *m)
 {
 	for (size_t i = 0; i < m->launch_count; i++)

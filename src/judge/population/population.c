@@ -14,7 +14,7 @@
 #include "judge/population/population_key.h"
 #include "judge/population/standing.h"
 
-/* What is known of one case; by the index of its subject. */
+/* Standing of each case, by the index of its subject. */
 struct comparison_case {
 	bool known;
 	bool counted; /* in its node's median */
@@ -76,7 +76,7 @@ static void judge_case(struct comparing *c, size_t i)
 		j->input->population ? j->input->population : population_shipped();
 	struct population_key key;
 
-	/* What has no value was said to have none by the bounds, or the run's own findings. */
+	/* Missing values were reported by the bounds or by the findings about the run. */
 	if (o->verdict != VERDICT_PASS || !(o->estimate.value > 0) ||
 	    !population_key_of(&j->input->results[0], j->subjects[i]->first, &key))
 		return;
@@ -90,7 +90,7 @@ static void judge_case(struct comparing *c, size_t i)
 	decide(j, judging_add(j, i, LIKE_POPULATION), &found->standing, j->subjects[i]);
 }
 
-/* Of an even number the lower one of the two in the middle: of two devices one that is slow makes no slow node. */
+/* The lower median: one slow device of two does not make a slow node. */
 static double median(double *values, size_t n)
 {
 	qsort(values, n, sizeof(*values), compare_doubles);
@@ -115,7 +115,7 @@ static bool belongs(const struct comparing *c, size_t first, size_t i)
 	       strcmp(a->device->name, b->device->name) == 0;
 }
 
-/* The members' devices: "cuda:0,cuda:1"; fills `values` with how far each is behind. */
+/* The members' devices: "cuda:0,cuda:1"; fills `values` with the deficit of each. */
 static char *members_of(const struct comparing *c, size_t first, size_t *count, double *half)
 {
 	struct text devices = TEXT_EMPTY;
@@ -128,7 +128,7 @@ static char *members_of(const struct comparing *c, size_t first, size_t *count, 
 		c->cases[i].counted = true;
 		text_addf(&devices, "%s%s", *count ? "," : "", c->j->subjects[i]->first->device);
 		*half += pow(c->j->observations[i].estimate.half, 2);
-		c->values[(*count)++] = c->cases[i].standing.behind;
+		c->values[(*count)++] = c->cases[i].standing.deficit;
 	}
 	return text_detach(&devices);
 }
@@ -137,7 +137,7 @@ static char *members_of(const struct comparing *c, size_t first, size_t *count, 
 static void judge_node_of(struct comparing *c, size_t first)
 {
 	const struct judging *j = c->j;
-	double half, behind;
+	double half, deficit;
 	struct standing node;
 	struct check *check;
 	size_t count;
@@ -147,15 +147,15 @@ static void judge_node_of(struct comparing *c, size_t first)
 		free(devices);
 		return;
 	}
-	behind = median(c->values, count);
+	deficit = median(c->values, count);
 	half = sqrt(half) / (double)count;
-	node = standing_of_node(&c->cases[first].standing, count, behind, half, j->limit);
+	node = standing_of_node(&c->cases[first].standing, count, deficit, half, j->limit);
 	check = judging_add(j, first, LIKE_POPULATION);
 	point = xstrndup(check->case_id, point_length(check->case_id));
 	judging_set(&check->case_id, point);
 	judging_set(&check->devices, devices);
 	judging_set(&check->uuid, "");
-	check->value = exp(node.kinds.items[node.kind].center - behind);
+	check->value = exp(node.kinds.items[node.kind].center - deficit);
 	check->low = check->value * exp(-half);
 	check->high = check->value * exp(half);
 	decide(j, check, &node, NULL);

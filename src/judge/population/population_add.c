@@ -131,7 +131,7 @@ static void add_metric(struct population *p, const struct result *result, const 
 	}
 	o = observe(s, m->name, m->unit, 0);
 	if (o.verdict == VERDICT_PASS && is_verified(s) && is_steady(&o, m)) {
-		/* Of the two directions between two devices one counts: a pair is there once. */
+		/* A pair of devices counts once, not once per direction. */
 		if (!key.turned)
 			population_set_value(
 				population_add_figure(p, key.point, key.preheat, m->name, m->unit),

@@ -13,7 +13,7 @@ static const struct device_info *device_of(const struct result *result, const ch
 	return NULL;
 }
 
-/* What the device was heated for before the case; results of earlier programs have no such setting. */
+/* The preheating time before the case; results of earlier versions have no such setting. */
 static char *preheat_of(const struct result *result, const struct case_result *c)
 {
 	char *section = xasprintf("suite %s%s%s", c->suite, *c->label ? " " : "", c->label);

@@ -30,7 +30,7 @@ static double squares_of(const double *values, size_t n, double mean)
 	return sum;
 }
 
-/* Whether `low` values and the rest are two kinds. */
+/* True if the lowest `low` values and the rest are two kinds. */
 static bool parts(const double *logs, size_t n, size_t low)
 {
 	double a = mean_of(logs, low), b = mean_of(logs + low, n - low);
@@ -41,7 +41,7 @@ static bool parts(const double *logs, size_t n, size_t low)
 	       logs[low] - logs[low - 1] > fmax(2, 40 / (double)n) * within;
 }
 
-/* So many are below the widest gap that may part them; 0: none does. */
+/* Number of values below the widest gap that may separate them; 0: no gap does. */
 static size_t widest_gap(const double *logs, size_t n)
 {
 	size_t least = n / 10 > FEWEST_OF_A_KIND ? n / 10 : FEWEST_OF_A_KIND, best = 0;

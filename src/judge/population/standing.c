@@ -56,17 +56,17 @@ void standing_find(struct standing *s, double value, double half, const struct l
 	s->kinds = kinds_of(logs, s->sample.count);
 	free(logs);
 	s->kind = nearest(&s->kinds, value);
-	s->behind = s->kinds.items[s->kind].center - value;
+	s->deficit = s->kinds.items[s->kind].center - value;
 	s->half = half;
 	s->allowed = allowed(&s->kinds, s->kind, 1, limit);
 }
 
-struct standing standing_of_node(const struct standing *one, size_t devices, double behind,
+struct standing standing_of_node(const struct standing *one, size_t devices, double deficit,
 				 double half, const struct limit *limit)
 {
 	struct standing node = *one;
 
-	node.behind = behind;
+	node.deficit = deficit;
 	node.half = half;
 	node.allowed = allowed(&one->kinds, one->kind, MEDIAN_VARIANCE / (double)devices, limit);
 	return node;
@@ -79,17 +79,17 @@ void standing_release(struct standing *s)
 
 bool standing_is_between(const struct standing *s)
 {
-	return s->kind + 1 < s->kinds.count && -s->behind - s->half > s->allowed;
+	return s->kind + 1 < s->kinds.count && -s->deficit - s->half > s->allowed;
 }
 
 enum verdict standing_verdict(const struct standing *s)
 {
 	if (standing_is_between(s))
 		return VERDICT_WARN;
-	if (s->behind - s->half > s->allowed)
+	if (s->deficit - s->half > s->allowed)
 		return s->sample.cards >= FEWEST_TO_FAIL && s->kind == 0 ? VERDICT_FAIL
 									 : VERDICT_WARN;
-	return s->behind + s->half > s->allowed ? VERDICT_INCONCLUSIVE : VERDICT_PASS;
+	return s->deficit + s->half > s->allowed ? VERDICT_INCONCLUSIVE : VERDICT_PASS;
 }
 
 static void add_kind(struct text *out, const struct standing *s, const char *unit)
@@ -110,8 +110,8 @@ char *standing_words(const struct standing *s, const char *unit)
 {
 	struct text out = TEXT_EMPTY;
 
-	text_addf(&out, "%.2f %% %s than ", fabs(100 * (1 - exp(-s->behind))),
-		  s->behind < 0 ? "better" : "worse");
+	text_addf(&out, "%.2f %% %s than ", fabs(100 * (1 - exp(-s->deficit))),
+		  s->deficit < 0 ? "better" : "worse");
 	add_kind(&out, s, unit);
 	if (standing_is_between(s))
 		text_add(&out, ", and below the next kind");

@@ -1,7 +1,7 @@
 /*
- * Where a value stands among those of good cards (reference/population.h). Private to the judge.
+ * Position of a value in the distribution of good cards (reference/population.h). Private to the judge.
  *
- * A value is held against the nearest kind of them (population_kinds.h). Allowed is to be worse than its centre by the limit's margin,
+ * A value is compared with the nearest kind of cards (population_kinds.h). Allowed is to be worse than its centre by the limit's margin,
  * or by as much as a further good card would be: `sigmas` of Student's t for the cards at hand (the interval of a prediction: of
  * 8 cards 4.8 standard deviations where a normal's 3 are asked for), whichever is more.
  */
@@ -21,7 +21,7 @@ struct standing {
 	struct population_sample sample; /* count 0: nothing is known, and nothing else is set */
 	struct kinds kinds;
 	size_t kind;   /* the nearest */
-	double behind; /* so much worse than its centre, logarithm */
+	double deficit; /* to the centre of that kind, logarithm */
 	double half;   /* of the value's one-sided 95 % interval, logarithm */
 	double allowed;
 };
@@ -29,10 +29,9 @@ struct standing {
 /* Fills all but `sample`, which is there. `value` is a logarithm. */
 void standing_find(struct standing *s, double value, double half, const struct limit *limit);
 /*
- * For the median of `devices` alike: behind and half are theirs, of the same sample. What they may be off together is less
- * than for one, but never less than the margin.
+ * For the median of `devices` identical devices: deficit and half are those of the median, of the same sample. The allowed deficit is smaller than for one device, but at least the margin.
  */
-struct standing standing_of_node(const struct standing *one, size_t devices, double behind,
+struct standing standing_of_node(const struct standing *one, size_t devices, double deficit,
 				 double half, const struct limit *limit);
 void standing_release(struct standing *s);
 

@@ -1,6 +1,6 @@
 /*
  * The INI text of a config and everything it includes, as sections and entries with their places;
- * nothing is typed yet. What stands later wins over what stands earlier in another file; within one
+ * nothing is typed yet. A later entry overrides an earlier one of another file; within one
  * file a second section or key of the same name is an error. `$VAR` in values is replaced here.
  *
  * Problems never stop the reading: all of them are collected, in the order of the files and lines.
@@ -17,7 +17,7 @@
 
 struct suite;
 
-/* Where something stands: an index into document->files and a line (0: the file as a whole). */
+/* A location: an index into document->files and a line (0: the file as a whole). */
 struct place {
 	size_t file;
 	size_t line;
@@ -28,7 +28,7 @@ struct document_file {
 	bool embedded;
 	bool command_line; /* a --set */
 	bool included;
-	struct place parent;    /* where the include stands */
+	struct place parent;    /* location of the include */
 	uint64_t device, inode; /* 0 for text that is no file */
 };
 
@@ -99,7 +99,7 @@ char *document_printable(const char *name);
 /* Messages of any length; a problem with the place as a whole has line 0. */
 void document_problem(struct document *d, struct place place, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Whether further problems are only counted: what their messages would say is not worth finding out. */
+/* True if further problems are only counted, so that callers can skip building their messages. */
 bool document_is_full(const struct document *d);
 /* Every problem as "file:line: message\n", sorted. */
 void document_problems(struct document *d, struct text *out);

@@ -198,7 +198,7 @@ static bool key_fits(struct reading *r, size_t line, const char *key)
 	return line == 0;
 }
 
-/* The title of the section that is being read, with a blank behind it; "" before the first. */
+/* The title of the section that is being read, followed by a blank; "" before the first. */
 static char *title_of(const struct reading *r)
 {
 	const struct document_section *s = r->document->sections;

@@ -21,7 +21,7 @@ struct reader {
 	size_t handed;    /* bytes of `line` that inih has */
 	unsigned pieces;  /* in which it got them */
 	unsigned answers; /* calls of the handler for them: one for each */
-	bool skip;        /* behind a broken header: entries are dropped */
+	bool skip;        /* after a broken header: entries are dropped */
 	char *key;        /* the entry so far */
 	struct text value;
 };
@@ -45,7 +45,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t';
 }
 
-/* The start of a comment behind something: a ';' after a blank. NULL when there is none. */
+/* The start of a comment after other text: a ';' after a blank. NULL when there is none. */
 static const char *trailing_comment(const char *s)
 {
 	for (const char *p = s; *p; p++)
@@ -178,7 +178,7 @@ static void replace_bytes(char *s, const char *from, const char *to)
 	}
 }
 
-/* Makes r->line, which is longer than a piece, ready to be cut anywhere behind its '='. */
+/* Makes r->line, which is longer than a piece, ready to be cut anywhere after its '='. */
 static void prepare_pieces(struct reader *r)
 {
 	const char *comment = trailing_comment(r->line.data);

@@ -1,14 +1,13 @@
 /*
  * The one door to inih: INI text as a stream of sections and entries with exact line numbers.
  *
- * What inih alone does not say (tried: 53, 55, 58, 62) and the reader here does: the line
+ * The reader adds what inih (tried: 53, 55, 58, 62) does not report: the line
  * number; a section without keys; a section name cut at 49 bytes; a section without its ']'; a line
  * that is neither a section nor an entry, beyond the first. inih's line buffer holds 199 bytes: a
  * longer entry is handed to it in pieces, as continuation lines, and put together again, so long
  * lists work.
  *
- * The dialect: `key = value` (or `key: value`), `;` or `#` start a comment line, ` ;` a comment
- * behind a value. Indentation means nothing. UTF-8, with or without BOM; LF or CRLF; a last line
+ * The dialect: `key = value` (or `key: value`), `;` or `#` start a comment line, ` ;` a comment after a value. Indentation means nothing. UTF-8, with or without BOM; LF or CRLF; a last line
  * may lack its end.
  */
 #ifndef GPUPROOF_PLAN_INI_INI_H
@@ -26,7 +25,7 @@ struct ini_sink {
 	void *context;
 	void (*section)(void *context, size_t line, const char *name);
 	void (*entry)(void *context, size_t line, const char *key, const char *value);
-	/* Entries behind a broken section header are dropped silently: the header is the error. */
+	/* Entries after a broken section header are dropped silently: the header is the error. */
 	void (*problem)(void *context, size_t line, const char *message);
 };
 

@@ -14,7 +14,7 @@ static bool is_name(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Replaces the variable at `p` (behind the dollar); returns what follows, NULL on error. */
+/* Replaces the variable at `p` (after the dollar); returns what follows, NULL on error. */
 static const char *replace_one(const char *p, bool environment, struct text *out, struct error *err)
 {
 	bool braces = *p == '{';
@@ -69,8 +69,7 @@ static void trim(struct text *t)
 	t->length -= start;
 }
 
-/* What came from the environment or the command line must fit into an INI line, as the effective
- * config has it. */
+/* Values from the environment or the command line must fit into one INI line of the effective config. */
 static enum status check_writable(const struct text *t, struct error *err)
 {
 	const char *s = t->data ? t->data : "";

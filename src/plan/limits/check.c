@@ -1,4 +1,4 @@
-/* What no single key can say. */
+/* Checks that involve several keys. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "plan/limits/limit.h"
 #include "plan/resolve.h"
 
-/* The place of a setting: where its entry stands. */
+/* The location of a setting's entry. */
 static struct place place_of(const struct document *d, const struct section *section,
 			     const char *key)
 {

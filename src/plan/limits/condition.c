@@ -10,7 +10,7 @@
 
 #define MOST_NAMES 32
 
-/* Words that stand for something else than a parameter. */
+/* Words with a meaning of their own, which name no parameter. */
 static const char *const special[] = { "device", "model", "backend", "label", NULL };
 
 static const struct key *find_axis(const struct suite *suite, const char *name)

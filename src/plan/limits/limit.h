@@ -65,7 +65,7 @@ struct limit {
 	char *population_text, *population_place;
 	double sigmas;        /* both: and this many robust standard deviations of what it is compared with */
 	double launch_spread; /* standard deviation between launches that is taken for granted, a ratio */
-	size_t devices; /* so many different devices must be judged; 0: as many as there are */
+	size_t devices;       /* number of different devices that must be judged; 0: all */
 	enum limit_severity severity;
 	bool allow_skipped;
 	char *origin; /* where the number comes from, in words */
@@ -79,7 +79,7 @@ bool limit_read(struct limit *limit, const struct section *section, const struct
 		limit_problem_fn *problem, void *context);
 void limit_release(struct limit *limit);
 
-/* What is known about a node as a whole; ends with { 0 }. */
+/* Metrics of a node as a whole; ends with { 0 }. */
 extern const struct metric node_metrics[];
 
 /* Parts of limit_read(): bound.c, condition.c. On failure the target holds what limit_release() frees. */

@@ -7,7 +7,7 @@
 #ifndef GPUPROOF_PLAN_LIMITS_SPEC_KEYS_H
 #define GPUPROOF_PLAN_LIMITS_SPEC_KEYS_H
 
-/* What a limit writes for the figure, of these, that bounds the case: reference/quantity.h knows which. */
+/* The word in a limit for the one of these figures that bounds the case: reference/quantity.h knows which. */
 #define SPEC_PEAK "peak"
 
 struct spec_key {

@@ -141,7 +141,7 @@ void chart_key_item(struct tree *key, size_t columns, const char *colour, const 
 double chart_key_height(size_t count, size_t columns);
 /* The list "key" of each colour that some point has; returns its height. */
 double chart_key(const struct chart *chart, struct tree *map);
-/* Whether any point has an interval. */
+/* True if any point has an interval. */
 bool chart_has_intervals(const struct chart *chart);
 /*
  * The texts of all points, each once, in order of appearance. Borrowed; the array is the caller's.

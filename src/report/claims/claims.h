@@ -101,7 +101,7 @@ struct claim_evidence {
 	enum claim_verdict verdict;
 };
 
-/* Whether the measurement decides, or is shown only. */
+/* True if the measurement decides, or is shown only. */
 bool claim_is_decisive(const struct claim_measure *measure);
 
 /*

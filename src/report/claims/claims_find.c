@@ -15,7 +15,7 @@ static bool is_named(const char *name, const char *word, size_t length)
 	return strlen(word) == length && memcmp(name, word, length) == 0;
 }
 
-/* Whether the name of the case's device contains `model`. */
+/* True if the name of the case's device contains `model`. */
 static bool is_of_model(const struct result *result, const struct case_result *c, const char *model,
 			size_t length)
 {

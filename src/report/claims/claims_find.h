@@ -19,14 +19,14 @@ struct claim_found claim_find(const struct result *result, const struct claim_te
 			      enum claim_on on, bool even_failed, const char *device,
 			      const struct case_result *after);
 
-/* Whether the case is one of those that the term is about, whatever became of it and wherever it ran. */
+/* True if the case is one of those that the term is about, whatever became of it and wherever it ran. */
 bool claim_is_case(const struct result *result, const struct case_result *c,
 		   const struct claim_term *term);
 /* What the result says of its device; NULL: nothing. */
 const struct device_info *claim_device(const struct result *result, const char *id);
-/* Whether the claim can be decided on this device of the result. */
+/* True if the claim can be decided on this device of the result. */
 bool claim_is_on(const struct result *result, const char *device, enum claim_on on);
-/* Whether a case of the measure ended in an error or with a wrong result. (claims_why.c) */
+/* True if a case of the measure ended in an error or with a wrong result. (claims_why.c) */
 bool claim_went_wrong(const struct result *results, size_t count,
 		      const struct claim_measure *measure);
 /* Why the measure has no reading, for a reader: the missing case and what became of it. malloc'ed. (claims_why.c) */

@@ -136,7 +136,7 @@ static const char *model_of(const struct result *result, const char *device)
 	return info ? info->name : "";
 }
 
-/* Whether both results tell the fact, and tell it differently. */
+/* True if both results tell the fact, and tell it differently. */
 static bool fact_differs(const struct result *a, const struct result *b, const char *name)
 {
 	const char *one = result_fact(a, name), *other = result_fact(b, name);

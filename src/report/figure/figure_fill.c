@@ -119,7 +119,7 @@ static void group_names(const struct figure *f, const struct case_selection *sel
 
 #define LABEL_LONGEST 38 /* characters; chart_bars.c cuts longer ones */
 
-/* Whether headings would stand over one bar each: then what they say is better the bar's name. */
+/* True if headings would stand over one bar each: then what they say is better the bar's name. */
 static bool one_bar_each(const struct figure *f, const struct case_selection *selection,
 			 const char **names)
 {

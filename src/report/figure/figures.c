@@ -195,7 +195,7 @@ static bool has_map(const struct case_selection *selection)
 	return false;
 }
 
-/* Whether a map of the same metric shows all that these bars would: one size of each pair. */
+/* True if a map of the same metric shows all that these bars would: one size of each pair. */
 static bool on_a_map(const struct figure *f, const struct case_selection *selection)
 {
 	bool map = false;

@@ -139,7 +139,7 @@ static void fill(struct headline *h)
 	name_twins(h);
 }
 
-/* Whether all cases have the parameter, with one value. */
+/* True if all cases have the parameter, with one value. */
 static bool is_common(const struct headline *h, const char *name)
 {
 	const struct case_parameter *first = case_parameter(h->selection.items[0].c, name);

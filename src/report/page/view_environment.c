@@ -55,7 +55,7 @@ static const char *setting_of(const struct result *result, const struct result_s
 	return NULL;
 }
 
-/* Whether an earlier result has the fact already: every name is listed once. */
+/* True if an earlier result has the fact already: every name is listed once. */
 static bool fact_before(const struct view *view, size_t run, const char *name)
 {
 	for (size_t r = 0; r < run; r++)

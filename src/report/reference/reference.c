@@ -46,7 +46,7 @@ static struct reference_card *card_of(struct reference *r, const struct device_i
 	return NULL;
 }
 
-/* Whether the list "k80, v100-pcie" has the id. */
+/* True if the list "k80, v100-pcie" has the id. */
 static bool listed(const char *list, const char *id)
 {
 	size_t length = strlen(id);

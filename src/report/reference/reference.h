@@ -42,7 +42,7 @@ struct reference {
 	size_t baseline; /* index of the card */
 };
 
-/* Whether reference_collect() knows them. */
+/* True if reference_collect() knows them. */
 enum status reference_check(const char *gpus, const char *baseline, struct error *err);
 /* `gpus`: "all" or ids and architectures ("k80, volta"); `baseline`: an id, or "" for the oldest. Unknown ids are errors. */
 enum status reference_collect(struct reference *r, const struct view *view, const char *gpus,

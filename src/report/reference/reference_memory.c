@@ -116,7 +116,7 @@ static int by_memory(const void *a, const void *b)
 	return (p->bytes > q->bytes) - (p->bytes < q->bytes);
 }
 
-/* Whether a card of nominally `nominal` bytes shows that many. */
+/* True if a card of nominally `nominal` bytes shows that many. */
 static bool shows(double nominal, double bytes)
 {
 	return bytes <= nominal && bytes >= nominal * (1 - LOST_TO_DRIVER);

@@ -73,7 +73,7 @@ static bool same_mode(const struct strategy *a, const struct strategy *b)
 	return length == strategies_word_length(b->name) && strncmp(a->name, b->name, length) == 0;
 }
 
-/* Whether all strategies have the word, or all of this one's mode. */
+/* True if all strategies have the word, or all of this one's mode. */
 static bool is_common(const struct strategies *strategies, const struct strategy *s,
 		      const char *word, size_t length, bool of_mode)
 {

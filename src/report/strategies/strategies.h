@@ -27,7 +27,7 @@ struct strategies {
 
 /* Cases of `suite` with a step time and a mode; none in other suites. */
 void strategies_collect(struct strategies *strategies, const struct view *view, const char *suite);
-/* Whether no earlier item is of the same model. */
+/* True if no earlier item is of the same model. */
 bool strategies_is_first(const struct strategies *strategies, size_t index);
 void strategies_release(struct strategies *strategies);
 /* Appends the layers that a case trains, as its section's settings say: "8 layers of 8192"; nothing where they don't. */
@@ -40,7 +40,7 @@ char *strategies_model(const struct view *view, size_t run, const struct case_re
 size_t strategies_word_length(const char *words);
 bool strategies_has_word(const char *words, const char *word, size_t length);
 
-/* Whether it is known that `fast` is faster: their intervals, or where one has none their samples, do not overlap. */
+/* True if it is known that `fast` is faster: their intervals, or where one has none their samples, do not overlap. */
 bool strategies_apart(const struct strategy *fast, const struct strategy *slow);
 bool strategies_has_interval(const struct strategy *strategy);
 /* "1.80×"; "3.99×, above 2×" where it is more than that many devices can give. */

@@ -34,13 +34,13 @@ char *template_render_text(const char *text, size_t text_length, const struct tr
 			   size_t *length, struct error *err);
 
 /*
- * Whether every tag and every section of a template is closed; mstch itself renders half a page
+ * True if every tag and every section of a template is closed; mstch itself renders half a page
  * without a word. The error names `name` and the line. `err` is clear or NULL.
  */
 enum status template_check(const char *name, const char *text, size_t length, struct error *err);
 
 /*
- * Whether all partials that `page`, one of `items`, needs are among them, and none includes itself, also through others:
+ * True if all partials that `page`, one of `items`, needs are among them, and none includes itself, also through others:
  * mstch leaves out the former without a word and dies of the latter. The error names template and line. All have passed
  * template_check(); `err` is clear.
  */

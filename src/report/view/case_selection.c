@@ -82,7 +82,7 @@ static int by_text(const void *a, const void *b)
 }
 
 /*
- * Whether a case that has no such parameter is otherwise like one that has: "transport = peer_copy" and the usual
+ * True if a case that has no such parameter is otherwise like one that has: "transport = peer_copy" and the usual
  * transport, which no case names.
  */
 static bool has_implicit_default(const struct case_selection *selection, const char *name)

@@ -22,7 +22,7 @@ char *format_quantity(double value, const char *unit, char *out, size_t size);
 char *format_stated(double value, const char *unit, char *out, size_t size);
 /* A metric's value: counts in whole numbers, parts of one in percent, all else as a quantity. NULL: "–". */
 char *format_value(const struct metric_value *m, char *out, size_t size);
-/* Whether a metric is a part of one, which people say in percent: "parallel.efficiency". */
+/* True if a metric is a part of one, which people say in percent: "parallel.efficiency". */
 bool format_is_share(const char *metric);
 /* The same with three digits, for what is derived and has no interval: "2.76 GB". `unit` is one that takes prefixes. */
 char *format_rounded(double value, const char *unit, char *out, size_t size);

@@ -168,7 +168,7 @@ const char *view_section(const struct case_result *c)
 	return label;
 }
 
-/* Whether [piece, piece + length) is how an id writes this parameter: "arena" or "accumulate=16". */
+/* True if [piece, piece + length) is how an id writes this parameter: "arena" or "accumulate=16". */
 static bool is_piece(const struct case_parameter *p, const char *piece, size_t length)
 {
 	const char *name = view_string(p->name), *text = view_string(p->text);

@@ -49,7 +49,7 @@ size_t view_source_of(const struct view *view, size_t run, const struct case_res
 const char *view_string(const char *s);
 /* A text from outside: cut at FORMAT_LONGEST characters. */
 void view_text(struct tree *map, const char *name, const char *text);
-/* Whether the list (NULL-terminated; NULL: empty) has the name. */
+/* True if the list (NULL-terminated; NULL: empty) has the name. */
 bool view_listed(const char *name, const char *const *names);
 /* "A", "B", ...: the name of a run in a comparison. */
 const char *view_letter(size_t run, char out[4]);
@@ -66,7 +66,7 @@ char *view_named_parameters(const struct case_result *c, const char *const *with
 /* The label of the case's section; "" where a parameter says the same. */
 const char *view_section(const struct case_result *c);
 /*
- * Whether the case's id names this parameter of it: one that has its usual value is left out there, and says
+ * True if the case's id names this parameter of it: one that has its usual value is left out there, and says
  * nothing in a label.
  */
 bool view_is_named(const struct case_result *c, const struct case_parameter *parameter);
@@ -76,9 +76,9 @@ char *view_devices(const struct case_result *c);
 const struct metric_value *view_headline(const struct case_result *c);
 /* The series behind a metric; NULL when there is none. */
 const struct series *view_series(const struct case_result *c, const struct metric_value *m);
-/* Whether the level of any of the case's series still changed when its time was over. */
+/* True if the level of any of the case's series still changed when its time was over. */
 bool view_unsettled(const struct case_result *c);
-/* Whether any of the case's series is noisy. */
+/* True if any of the case's series is noisy. */
 bool view_noisy(const struct case_result *c);
 
 /* Cases of all results by what became of them. */
