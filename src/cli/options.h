@@ -4,9 +4,9 @@
  *
  *	struct check_arguments { const char *limits; bool strict; };
  *	static const struct option_row rows[] = {
- *		{ .name = "limits", .letter = 'l', .type = OPTION_TEXT, OPTION_AT(check_arguments, limits),
+ *		{ .name = "limits", .letter = 'l', TEXT_AT(check_arguments, limits),
  *		  .value = "FILE", .help = "an INI file with [limit NAME] sections" },
- *		{ .name = "strict", OPTION_AT(check_arguments, strict), .help = "warnings are not accepted" },
+ *		{ .name = "strict", FLAG_AT(check_arguments, strict), .help = "warnings are not accepted" },
  *		{ 0 },
  *	};
  *	code = options_parse(&o, &command_check, argc, argv, &arguments);
@@ -22,6 +22,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/text.h"
 #include "cli/command.h"
@@ -43,7 +44,7 @@ struct option_row {
 	const char *name; /* "output" for --output; the table ends with NULL */
 	char letter;      /* 'o' for -o; 0: none */
 	enum option_type type;
-	size_t at;                  /* the variable, by its place in the command's arguments: OPTION_AT() */
+	size_t at;                  /* the variable, by its place in the command's arguments: ..._AT() */
 	const char *value;          /* what help calls the value; NULL: a flag, or the choices */
 	const char *help;           /* one line, folded where it is printed */
 	const char *fallback;       /* OPTION_TEXT: the value of --name; --name=VALUE has another. NULL: it needs one */
@@ -53,7 +54,16 @@ struct option_row {
 	bool or_file;                    /* besides `words` */
 };
 
-#define OPTION_AT(arguments, member) .at = offsetof(struct arguments, member)
+#define OPTION_AT(ARGUMENTS, MEMBER) .at = offsetof(struct ARGUMENTS, MEMBER)
+/* Type and variable of a row; a variable of another type does not compile. */
+#define OPTION_AS(TYPE, C_TYPE, ARGUMENTS, MEMBER)                                                 \
+	.type = (TYPE), .at = offsetof(struct ARGUMENTS, MEMBER) +                                 \
+			      0 * sizeof(_Generic(((struct ARGUMENTS *)0)->MEMBER, C_TYPE : 1))
+#define FLAG_AT(ARGUMENTS, MEMBER) OPTION_AS(OPTION_FLAG, bool, ARGUMENTS, MEMBER)
+#define TEXT_AT(ARGUMENTS, MEMBER) OPTION_AS(OPTION_TEXT, const char *, ARGUMENTS, MEMBER)
+#define COUNT_AT(ARGUMENTS, MEMBER) OPTION_AS(OPTION_COUNT, int64_t, ARGUMENTS, MEMBER)
+#define PERCENT_AT(ARGUMENTS, MEMBER) OPTION_AS(OPTION_PERCENT, double, ARGUMENTS, MEMBER)
+#define CHOICE_AT(ARGUMENTS, MEMBER) OPTION_AS(OPTION_CHOICE, int, ARGUMENTS, MEMBER)
 
 struct options {
 	const struct command *command; /* for messages */

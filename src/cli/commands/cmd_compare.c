@@ -26,22 +26,20 @@ enum fail_on { FAIL_ON_NOTHING, FAIL_ON_REGRESSION, FAIL_ON_CERTAIN };
 static const char *const fail_on[] = { "regression", "certain", NULL };
 
 static const struct option_row rows[] = {
-	{ .name = "margin", .type = OPTION_PERCENT, OPTION_AT(compare_arguments, margin),
+	{ .name = "margin", PERCENT_AT(compare_arguments, margin),
 	  .value = "1%", .help = "changes within are the same" },
-	{ .name = "fail-on", .type = OPTION_CHOICE, OPTION_AT(compare_arguments, fail_on),
-	  .choices = fail_on,
+	{ .name = "fail-on", CHOICE_AT(compare_arguments, fail_on), .choices = fail_on,
 	  .help = "regression: exit code 1 for a regression, 4 when none can be ruled out; "
 		  "certain: 1 for a certain one, 4 when something is not compared; else 0" },
-	{ .name = "launch-spread", .type = OPTION_PERCENT, OPTION_AT(compare_arguments, launch_spread),
+	{ .name = "launch-spread", PERCENT_AT(compare_arguments, launch_spread),
 	  .value = "0.5%", .help = "taken for granted where there are fewer than four launches" },
-	{ .name = "all-metrics", OPTION_AT(compare_arguments, all_metrics),
+	{ .name = "all-metrics", FLAG_AT(compare_arguments, all_metrics),
 	  .help = "not only each suite's main figure" },
-	{ .name = "all", .letter = 'a', OPTION_AT(compare_arguments, all),
+	{ .name = "all", .letter = 'a', FLAG_AT(compare_arguments, all),
 	  .help = "print what is the same or inconclusive, too" },
-	{ .name = "db", .letter = 'd', .type = OPTION_TEXT, OPTION_AT(compare_arguments, db),
-	  .value = "FILE",
+	{ .name = "db", .letter = 'd', TEXT_AT(compare_arguments, db), .value = "FILE",
 	  .help = "a history: its nights say what visits differ by, else assumed by kind" },
-	{ .name = "json", OPTION_AT(compare_arguments, json), .help = "as JSON on standard output" },
+	{ .name = "json", FLAG_AT(compare_arguments, json), .help = "as JSON on standard output" },
 	{ 0 },
 };
 

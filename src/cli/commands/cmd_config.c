@@ -39,11 +39,12 @@ static enum status take_override(void *arguments, const char *name, const char *
 static const struct option_row rows[] = {
 	{ .name = "set", .type = OPTION_CALL, .take = take_override, .value = "SECTION.KEY=VALUE",
 	  .help = "overrides the config; repeatable" },
-	{ .name = "origin", OPTION_AT(config_arguments, origin),
+	{ .name = "origin", FLAG_AT(config_arguments, origin),
 	  .help = "show: also the place that set each key" },
-	{ .name = "output", .letter = 'o', .type = OPTION_TEXT, OPTION_AT(config_arguments, output),
+	{ .name = "output", .letter = 'o', TEXT_AT(config_arguments, output),
 	  .value = "FILE", .help = "write: the file" },
-	{ .name = "force", OPTION_AT(config_arguments, force), .help = "write: over a file that is there" },
+	{ .name = "force", FLAG_AT(config_arguments, force),
+	  .help = "write: over a file that is there" },
 	{ 0 },
 };
 

@@ -173,7 +173,8 @@ struct doctor_arguments {
 };
 
 static const struct option_row rows[] = {
-	{ .name = "json", OPTION_AT(doctor_arguments, json), .help = "the findings as JSON on standard output" },
+	{ .name = "json", FLAG_AT(doctor_arguments, json),
+	  .help = "the findings as JSON on standard output" },
 	{ 0 },
 };
 

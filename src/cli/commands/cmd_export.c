@@ -24,13 +24,13 @@ struct export_arguments {
 };
 
 static const struct option_row rows[] = {
-	{ .name = "output", .letter = 'o', .type = OPTION_TEXT, OPTION_AT(export_arguments, output),
+	{ .name = "output", .letter = 'o', TEXT_AT(export_arguments, output),
 	  .value = "FILE", .help = "instead of standard output; written as a whole" },
 	LIMITS_OPTION(export_arguments, limits),
 	{ .name = "baseline", .type = OPTION_CALL, OPTION_AT(export_arguments, baseline),
 	  .take = result_list_take, .value = "RESULT",
 	  .help = "what `* baseline` refers to; repeatable" },
-	{ .name = "strict", OPTION_AT(export_arguments, strict),
+	{ .name = "strict", FLAG_AT(export_arguments, strict),
 	  .help = "warnings and allowed skips are not accepted" },
 	ANONYMISE_OPTIONS(export_arguments),
 	{ 0 },

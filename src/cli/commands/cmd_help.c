@@ -111,7 +111,7 @@ struct help_arguments {
 };
 
 static const struct option_row rows[] = {
-	{ .name = "man", OPTION_AT(help_arguments, manual), .help = "the manual page, as roff" },
+	{ .name = "man", FLAG_AT(help_arguments, manual), .help = "the manual page, as roff" },
 	{ 0 },
 };
 

@@ -252,7 +252,8 @@ struct list_arguments {
 };
 
 static const struct option_row rows[] = {
-	{ .name = "json", OPTION_AT(list_arguments, json), .help = "the list as JSON on standard output" },
+	{ .name = "json", FLAG_AT(list_arguments, json),
+	  .help = "the list as JSON on standard output" },
 	{ 0 },
 };
 

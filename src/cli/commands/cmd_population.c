@@ -25,8 +25,7 @@ struct population_arguments {
 };
 
 static const struct option_row rows[] = {
-	{ .name = "output", .letter = 'o', .type = OPTION_TEXT, OPTION_AT(population_arguments, output),
-	  .value = "FILE",
+	{ .name = "output", .letter = 'o', TEXT_AT(population_arguments, output), .value = "FILE",
 	  .help = "your file; without it GPUPROOF_POPULATION, else gpuproof-population.ini" },
 	{ 0 },
 };

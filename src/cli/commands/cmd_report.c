@@ -22,26 +22,24 @@ struct report_arguments {
 	struct anonymise_option anonymise;
 };
 
-#define TEXT_AT(member) .type = OPTION_TEXT, OPTION_AT(report_arguments, member)
-
 static const struct option_row rows[] = {
-	{ .name = "output", .letter = 'o', TEXT_AT(options.output), .value = "FILE",
+	{ .name = "output", .letter = 'o', TEXT_AT(report_arguments, options.output), .value = "FILE",
 	  .help = "the page (default: report.html); -: standard output" },
-	{ .name = "reference", TEXT_AT(options.reference), .value = "GPU,...", .fallback = "all",
+	{ .name = "reference", TEXT_AT(report_arguments, options.reference), .value = "GPU,...", .fallback = "all",
 	  .help = "beside it published figures and data sheets of these GPUs (gpuproof list gpus), or all" },
-	{ .name = "baseline", TEXT_AT(options.baseline), .value = "GPU",
+	{ .name = "baseline", TEXT_AT(report_arguments, options.baseline), .value = "GPU",
 	  .help = "the one that ratios are to (default: the oldest)" },
-	{ .name = "memory-limits", TEXT_AT(options.memory_limits), .value = "LIMIT,...",
+	{ .name = "memory-limits", TEXT_AT(report_arguments, options.memory_limits), .value = "LIMIT,...",
 	  .words = words_gpus,
 	  .help = "names the fastest split of each model for devices of so much memory: sizes "
 		  "(8GiB), or GPUs (gpuproof list gpus)" },
-	{ .name = "claims", OPTION_AT(report_arguments, options.claims),
+	{ .name = "claims", FLAG_AT(report_arguments, options.claims),
 	  .help = "holds what guides claim about memory and several GPUs against the RESULTs; some "
 		  "claims need several: other GPU models, versions or machines" },
 	PAGE_OPTIONS(report_arguments, options),
-	{ .name = "dump-templates", TEXT_AT(dump), .value = "DIR",
+	{ .name = "dump-templates", TEXT_AT(report_arguments, dump), .value = "DIR",
 	  .help = "write the built-in ones into DIR, to be edited" },
-	{ .name = "force", OPTION_AT(report_arguments, force),
+	{ .name = "force", FLAG_AT(report_arguments, force),
 	  .help = "also over those in DIR that were edited" },
 	ANONYMISE_OPTIONS(report_arguments),
 	{ 0 },

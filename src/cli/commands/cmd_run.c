@@ -55,14 +55,14 @@ static enum status take_run_key(void *arguments, const char *name, const char *v
 }
 
 #define RUN_KEY(key) .name = key, .type = OPTION_CALL, .take = take_run_key
-#define FLAG(option, member) .name = option, OPTION_AT(run_arguments, member)
 
 static const struct option_row rows[] = {
-	{ .name = "output", .letter = 'o', .type = OPTION_TEXT, OPTION_AT(run_arguments, output),
+	{ .name = "output", .letter = 'o', TEXT_AT(run_arguments, output),
 	  .value = "DIR", .help = "where the results go (else gpuproof-results/...)" },
-	{ .name = "resume", .type = OPTION_TEXT, OPTION_AT(run_arguments, resume), .value = "DIR",
+	{ .name = "resume", TEXT_AT(run_arguments, resume), .value = "DIR",
 	  .help = "continue the run in DIR, which was interrupted" },
-	{ FLAG("dry-run", dry_run), .help = "print the cases, their memory and time; run nothing" },
+	{ .name = "dry-run", FLAG_AT(run_arguments, dry_run),
+	  .help = "print the cases, their memory and time; run nothing" },
 	{ RUN_KEY("backend"), .value = "NAME", .words = words_backends,
 	  .help = "as [run] backend: auto, cuda, host, cuda13, cuda11" },
 	{ RUN_KEY("devices"), .value = "LIST",
@@ -72,23 +72,25 @@ static const struct option_row rows[] = {
 		  "'suite transfer cpu.sizes=4KiB' for the one labelled cpu" },
 	{ RUN_KEY("launches"), .value = "N",
 	  .help = "as [run] launches: everything N times, by new processes" },
-	{ FLAG("check", request.check.wanted),
+	{ .name = "check", FLAG_AT(run_arguments, request.check.wanted),
 	  .help = "judge afterwards, by the config's limits or the GPU model's; what fails or is "
 		  "inconclusive is measured again" },
-	{ .name = "limits", .type = OPTION_TEXT, OPTION_AT(run_arguments, request.check.limits_source),
+	{ .name = "limits", TEXT_AT(run_arguments, request.check.limits_source),
 	  .value = "FILE", .words = words_limits, .or_file = true,
 	  .help = "with --check, as in gpuproof check" },
 	{ .name = "baseline", .type = OPTION_CALL, OPTION_AT(run_arguments, request.check.baseline),
 	  .take = result_list_take, .value = "RESULT", .help = "with --check, as in gpuproof check" },
-	{ FLAG("strict", request.check.strict), .help = "with --check, as in gpuproof check" },
-	{ .name = "against", .type = OPTION_TEXT, OPTION_AT(run_arguments, request.against),
-	  .value = "OTHER",
+	{ .name = "strict", FLAG_AT(run_arguments, request.check.strict),
+	  .help = "with --check, as in gpuproof check" },
+	{ .name = "against", TEXT_AT(run_arguments, request.against), .value = "OTHER",
 	  .help = "a config, or the path of another gpuproof: both in turns into DIR/a and DIR/b, "
 		  "compared" },
 	{ RUN_KEY("seed"), .value = "N", .help = "as [run] seed" },
 	{ RUN_KEY("label"), .value = "TEXT", .help = "as [run] label" },
-	{ FLAG("quiet", request.quiet), .letter = 'q', .help = "errors and the report's path only" },
-	{ FLAG("no-report", request.no_report), .help = "result.json only" },
+	{ .name = "quiet", FLAG_AT(run_arguments, request.quiet), .letter = 'q',
+	  .help = "errors and the report's path only" },
+	{ .name = "no-report", FLAG_AT(run_arguments, request.no_report),
+	  .help = "result.json only" },
 	{ 0 },
 };
 

@@ -11,7 +11,8 @@ struct version_arguments {
 };
 
 static const struct option_row rows[] = {
-	{ .name = "json", OPTION_AT(version_arguments, json), .help = "the version as JSON on standard output" },
+	{ .name = "json", FLAG_AT(version_arguments, json),
+	  .help = "the version as JSON on standard output" },
 	{ 0 },
 };
 

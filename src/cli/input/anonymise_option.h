@@ -19,12 +19,11 @@ struct anonymise_option {
 /* Rows for the table of a command whose arguments are struct ARGUMENTS, with `struct anonymise_option anonymise` in it. */
 #define ANONYMISE_OPTIONS(ARGUMENTS)                                                               \
 	{ .name = "anonymise",                                                                     \
-	  OPTION_AT(ARGUMENTS, anonymise.wanted),                                                  \
+	  FLAG_AT(ARGUMENTS, anonymise.wanted),                                                    \
 	  .help = "hosts, UUIDs, serials, PCI and network addresses, paths, labels, and the names " \
 		  "of own configs and limits become words like host-1f6c0b22d9e4" },               \
 	{                                                                                          \
-		.name = "anonymise-key", .type = OPTION_TEXT,                                      \
-		OPTION_AT(ARGUMENTS, anonymise.key_file), .value = "FILE",                         \
+		.name = "anonymise-key", TEXT_AT(ARGUMENTS, anonymise.key_file), .value = "FILE",  \
 		.help = "the same words every time, for those who hold the file (16 bytes or "     \
 			"more); without it the key is random and thrown away"                      \
 	}

@@ -7,7 +7,7 @@
 /* The row of --db for the table of a command whose arguments are struct ARGUMENTS, with `const char *db` in it. */
 #define HISTORY_OPTION(ARGUMENTS)                                                                  \
 	{                                                                                          \
-		.name = "db", .letter = 'd', .type = OPTION_TEXT, OPTION_AT(ARGUMENTS, db),        \
+		.name = "db", .letter = 'd', TEXT_AT(ARGUMENTS, db),                               \
 		.value = "FILE",                                                                   \
 		.help = "the history; without it GPUPROOF_DB, else gpuproof-history.db"            \
 	}

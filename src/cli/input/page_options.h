@@ -10,19 +10,16 @@ enum layout { LAYOUT_DEFAULT, LAYOUT_SINGLE, LAYOUT_DIRECTORY };
 /* Rows for a command whose struct ARGUMENTS has the report_options PAGE and `int layout`. */
 #define PAGE_OPTIONS(ARGUMENTS, PAGE)                                                              \
 	{ .name = "title",                                                                         \
-	  .type = OPTION_TEXT,                                                                     \
-	  OPTION_AT(ARGUMENTS, PAGE.title),                                                        \
+	  TEXT_AT(ARGUMENTS, PAGE.title),                                                          \
 	  .value = "TITLE",                                                                        \
 	  .help = "its title" },                                                                   \
 	{ .name = "layout",                                                                        \
-	  .type = OPTION_CHOICE,                                                                   \
-	  OPTION_AT(ARGUMENTS, layout),                                                            \
+	  CHOICE_AT(ARGUMENTS, layout),                                                            \
 	  .choices = LAYOUT_WORDS,                                                                 \
 	  .help = "dir: also write report.css beside the page and link it, for servers that "      \
 		  "block inline style (Jenkins)" },                                                \
 	{                                                                                          \
-		.name = "template-dir", .type = OPTION_TEXT,                                       \
-		OPTION_AT(ARGUMENTS, PAGE.template_dir), .value = "DIR",                           \
+		.name = "template-dir", TEXT_AT(ARGUMENTS, PAGE.template_dir), .value = "DIR",     \
 		.help = "Mustache templates and report.css that replace the built-in ones of the " \
 			"same name"                                                                \
 	}

@@ -10,7 +10,7 @@
 /* The row of --limits for the table of a command; MEMBER: a const char * of its struct ARGUMENTS. */
 #define LIMITS_OPTION(ARGUMENTS, MEMBER)                                                           \
 	{                                                                                          \
-		.name = "limits", .letter = 'l', .type = OPTION_TEXT, OPTION_AT(ARGUMENTS, MEMBER), \
+		.name = "limits", .letter = 'l', TEXT_AT(ARGUMENTS, MEMBER),                       \
 		.value = "FILE", .words = words_limits, .or_file = true,                           \
 		.help = "an INI file with [limit NAME] sections, or shipped ones: h200, generic"   \
 	}

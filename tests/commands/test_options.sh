@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Options of all commands: each kind of value, what is refused, and that help and completions name the same ones.
+set -euo pipefail
+program=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+
+fail() {
+	echo "$1"
+	exit 1
+}
+refuses() { # pattern, arguments...: exit code 2
+	local code=0
+	"$program" "${@:2}" >out 2>&1 || code=$?
+	[ "$code" -eq 2 ] || fail "${*:2}: exit code $code, not 2"
+	grep -F -- "$1" out >/dev/null || { cat out; fail "${*:2} does not say: $1"; }
+}
+
+# Every option is in the command's help with an explanation, in the manual page and in each shell's completion.
+"$program" help --man | sed 's/\\-/-/g' >manual
+for shell in bash zsh fish; do "$program" completion $shell >completion.$shell; done
+count=0
+for command in $("$program" help | sed -n '/^usage/,/^Topics/s/^  \([a-z]*\)  .*/\1/p'); do
+	"$program" help "$command" >help
+	for option in $(sed -n "/^\t$command)/,/;;/s/^\t\toptions='\(.*\)'/\1/p" completion.bash); do
+		count=$((count + 1))
+		if [[ $option == --* ]]; then
+			grep -E -- "^  (-[a-z],|   ) $option([ [].*)?  *[^ ]" help >/dev/null || fail "help $command does not explain $option"
+			grep -F -- "seen_subcommand_from $command' -l ${option#--}" completion.fish >/dev/null || fail "fish: $command has no $option"
+			# A flag takes no value, every other option wants one.
+			if "$program" help "$command" | grep -E -- "^.{6}$option  " >/dev/null; then
+				refuses "$option takes no value" "$command" validate "$option=1"
+			elif [[ $option != --reference ]]; then
+				refuses "$option needs a value" "$command" validate "$option"
+			fi
+		else
+			grep -E -- "^  $option, --" help >/dev/null || fail "help $command does not explain $option"
+		fi
+		grep -F -- "$option" manual >/dev/null || fail "the manual page lacks $option"
+		grep -E -- "^		options='(.* )?$option " completion.zsh >/dev/null || fail "zsh: $option is missing"
+	done
+done
+[ "$count" -ge 70 ] || fail "only $count options"
+grep -F -- "--fail-on) values='change warning '" completion.bash >/dev/null || fail "bash: no values of history --fail-on"
+grep -F -- "-l limits -s l -r -a 'a100" completion.fish >/dev/null || fail "fish: no values of check --limits"
+
+# Kinds of value.
+refuses "--margin: '150%' is not below 100 %" compare a b --margin 150%
+refuses "--margin: " compare a b --margin much
+refuses "--nights: '0' is not above 0" history trend --nights 0
+refuses "--keep: 'x' is not a whole number" history prune --keep=x
+refuses "--fail-on takes change or warning, not 'regression'" history trend --fail-on regression
+refuses "--layout takes single or dir, not ''" report a --layout=
+refuses "--before: 'yesterday' is no date" history prune --before yesterday
+refuses "there is no option '-z'" check a -z
+refuses "there is no option '--strictly'; did you mean '--strict'?" check a --strictly
+refuses "--output: the directory's name is empty" run quick -qo ''
+
+# Ways of writing one; "--" ends the options.
+for way in "--set run.seed=7" "--set=run.seed=7"; do
+	"$program" config show quick $way | grep -E '^seed *= *7' >/dev/null || fail "config show quick $way: the seed is not 7"
+done
+"$program" config write quick -ofirst.ini >/dev/null
+"$program" config write quick --output second.ini >/dev/null
+cmp first.ini second.ini
+refuses "first.ini" config write quick -o first.ini
+"$program" config write quick --force -o first.ini >/dev/null
+"$program" config validate -- first.ini second.ini >/dev/null
+refuses "--origin" config validate -- --origin
