@@ -1,6 +1,7 @@
 # Third-party libraries, all from the distribution, gathered in the interface target gpuproof_dependencies.
 # With GPUPROOF_STATIC the small ones are linked from their static archives, so that the program runs on a
 # machine that lacks them (a GPU node without a package registry); OpenBLAS and hwloc stay shared.
+# Adding a library: its package in ci/install-deps, a line here, and the folder that may include it in ci/check-layers.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(OpenMP COMPONENTS C)

@@ -1,6 +1,8 @@
 /*
  * Files compiled into the program (cmake/embed.cmake). Each table ends with a NULL name; `data` is followed
  * by a zero byte that `size` does not count.
+ *
+ * Adding a config: configs/<name>.ini; its first comment is its line in `gpuproof list configs`.
  */
 #ifndef GPUPROOF_BASE_EMBEDDED_H
 #define GPUPROOF_BASE_EMBEDDED_H

@@ -1,3 +1,8 @@
+/*
+ * The tables of the history, as migrations from version to version.
+ *
+ * Adding a table or column: one more entry in history_migrations, never a change of an old one.
+ */
 #include "history/history_schema.h"
 
 #include <stddef.h>

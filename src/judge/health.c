@@ -1,6 +1,9 @@
 /*
  * Before and after: what doctor said about the machine, and what changed meanwhile. What it says about the host is shown
  * with the verdict, and not part of it: a busy CPU is no fault of a GPU.
+ *
+ * Adding a finding about a machine that counts in acceptance: in the findings of its backend; what must not change during
+ * a run, in health_changed().
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,8 @@
-/* Checks without a limit: wrong results, memory errors, cases that are missing. */
+/*
+ * Checks without a limit: wrong results, memory errors, cases that are missing.
+ *
+ * Adding a finding about a run: a function called by judge_run(), with its aspect.
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>

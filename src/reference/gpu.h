@@ -26,6 +26,8 @@
  *
  * Keys of data sheets: figures that limits may refer to (plan/limits/spec_keys.h), counts and words (sheet.h).
  * Every function takes figures in SI base units.
+ *
+ * Adding a GPU model or a published figure: one file, or one section, there; its source in configs/gpus/sources.ini.
  */
 #ifndef GPUPROOF_REFERENCE_GPU_H
 #define GPUPROOF_REFERENCE_GPU_H

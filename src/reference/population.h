@@ -33,6 +33,9 @@
  *
  * Units are "B/s" and "FLOP/s": rates, of which more is better. Nothing is compared across models, cases or preheating.
  * Ownership: `char *` belong to their struct.
+ *
+ * Adding good cards: by `gpuproof population add` from results of cards that are known to be good, and to be different
+ * cards.
  */
 #ifndef GPUPROOF_REFERENCE_POPULATION_H
 #define GPUPROOF_REFERENCE_POPULATION_H

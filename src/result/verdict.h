@@ -4,6 +4,9 @@
  *
  * Ownership: `char *` belong to the struct; verdicts_release() frees everything. Quantities are in the metric's unit (SI
  * base), NaN where there is none.
+ *
+ * Adding an output that tells a verdict: it reads result->judgement and decides nothing itself; a line in
+ * tests/commands/outputs_agree.py.
  */
 #ifndef GPUPROOF_RESULT_VERDICT_H
 #define GPUPROOF_RESULT_VERDICT_H

@@ -11,6 +11,8 @@
  *	}
  *
  * A wrong word never ends a slice: what else is wrong is as much worth knowing.
+ *
+ * Adding a load: a word in `loads` (suites/burn.c) and its function.
  */
 #ifndef GPUPROOF_BURN_BURN_H
 #define GPUPROOF_BURN_BURN_H

@@ -3,6 +3,9 @@
  *
  * `auto` is the first of nccl, shared_memory, peer_copy and host_copy that every rank can use; for messages between
  * stages of a pipeline it is peer_copy rather than nccl where neighbours can (suites/parallel/ranks/team.h).
+ *
+ * Adding a transport: a row in TRANSPORTS, whose place is its place in the order of `auto`; transport_usable and
+ * communicator_open of the backends. One that only moves pieces gives the operations of relay.h, and has all collectives.
  */
 #ifndef GPUPROOF_DEVICE_RANKS_TRANSPORT_H
 #define GPUPROOF_DEVICE_RANKS_TRANSPORT_H

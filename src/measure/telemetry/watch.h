@@ -2,6 +2,8 @@
  * A device's condition over the minutes of a case that lasts: a thread reads it (backend_telemetry_quick) at one
  * interval and keeps the lowest, the mean and the highest reading of each longer one. What only the thread that drives
  * the device may ask for (counters of errors, the PCIe link under load) it hands over itself.
+ *
+ * Adding a quantity over time: a row in watch.c, and one in src/report/page/view_watches.c.
  */
 #ifndef GPUPROOF_MEASURE_TELEMETRY_WATCH_H
 #define GPUPROOF_MEASURE_TELEMETRY_WATCH_H

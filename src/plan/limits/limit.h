@@ -18,6 +18,11 @@
  *	backend:cuda    the backend of the case's first device
  *
  * Ownership: a limit owns its texts; `metric` and `suite` are the schema's.
+ *
+ * Adding limits of a GPU model: configs/limits/<name>.ini, named as the model's file in configs/gpus. It includes
+ * limits/datasheet and says what differs; each limit says its `origin`. tests/unit/judge/test_limits.c holds them against the
+ * config acceptance and published figures. Adding a limit of the node: a row in node_metrics (limit.c), its value in
+ * src/judge/node.c.
  */
 #ifndef GPUPROOF_PLAN_LIMITS_LIMIT_H
 #define GPUPROOF_PLAN_LIMITS_LIMIT_H

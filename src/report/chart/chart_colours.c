@@ -1,6 +1,9 @@
 /*
  * The colours of charts, as they are upon white. report.css gives each a name, by which a dark screen shows another: a
  * colour that is new here needs its row there, or tests/unit/report/test_colours.c fails.
+ *
+ * Adding a colour: its name and two values, light and dark, in report-templates/report.css; one of a chart also here, with a
+ * rule for the attribute there. tests/unit/report/test_colours.c has the pairs whose contrast counts.
  */
 #include "base/memory.h"
 #include "report/chart/chart.h"

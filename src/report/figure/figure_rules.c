@@ -1,4 +1,8 @@
-/* The charts that a suite gets instead of the usual ones. */
+/*
+ * The charts that a suite gets instead of the usual ones.
+ *
+ * Adding a chart: a row in figure_rules. Adding a kind of chart: chart/chart.h.
+ */
 #include "base/memory.h"
 #include "report/figure/figure.h"
 

@@ -1,6 +1,8 @@
 /*
  * Tables of cases whose metrics belong together and are not points of a curve: a row a case, a column a
  * metric. The table below names them.
+ *
+ * Adding a table: a row in rules.
  */
 #include <math.h>
 #include <stdio.h>
