@@ -1,6 +1,6 @@
 /*
- * What the case in flight is doing, in memory that worker and conductor share: written by rank 0, read by the watchdog, which
- * tells a slow case from a hung one by it. NULL is nobody's business.
+ * Activity of the case in flight, in memory that worker and conductor share: written by rank 0, read by the watchdog, which
+ * distinguishes a slow case from a hung one by it. Calls with NULL do nothing.
  */
 #ifndef GPUPROOF_MEASURE_ACTIVITY_H
 #define GPUPROOF_MEASURE_ACTIVITY_H

@@ -28,7 +28,7 @@ static void add_path(struct case_result *result, char *path)
 	result->paths[result->path_count++] = path;
 }
 
-/* Kernels with one way are no news. */
+/* Kernels with one code path need no note. */
 void code_paths_record(const struct run *run)
 {
 	struct code_path paths[MOST_PATHS];

@@ -1,5 +1,5 @@
 /*
- * Where the seconds of a case go: parts that follow each other, recorded by rank 0 (struct case_phase). Between them a
+ * Time of a case by phase: parts that follow each other, recorded by rank 0 (struct case_phase). Between them a
  * case that is far from its first sample heeds a stop. A NULL `phases` records nothing and never stops.
  */
 #ifndef GPUPROOF_MEASURE_PHASES_H
@@ -24,8 +24,8 @@ struct phases {
 	size_t count, current;
 	double since;                      /* when the current one began */
 	bool named;                        /* by a suite: only then they are worth recording */
-	struct activity *activity; /* NULL: nobody watches */
-	const volatile sig_atomic_t *stop; /* NULL: nobody stops it */
+	struct activity *activity; /* NULL: not reported */
+	const volatile sig_atomic_t *stop; /* NULL: it cannot be stopped */
 };
 
 void phases_begin(struct phases *phases, const char *name);

@@ -25,7 +25,7 @@ static void add_sample(struct series *series, double seconds)
 	series->samples[series->count++] = seconds;
 }
 
-/* Whether the first series has what it needs; then why. */
+/* True if the first series is complete; sets its reason. */
 static bool enough(const struct run *run, const struct readings *r, struct series *first,
 		   double began)
 {

@@ -19,7 +19,7 @@ struct run {
 	struct telemetry_window *telemetry; /* watches while run_sample() samples; may be NULL */
 	struct sampler sampler; /* rules, world, stop flag and progress filled in */
 	struct fork_server *fork_server; /* of suites with fresh_processes; NULL elsewhere */
-	struct phases *phases; /* where its time goes; NULL: nobody asks */
+	struct phases *phases; /* its time by phase; NULL: not recorded */
 	uint64_t seed; /* of this case: derived from [run] seed and the case's id */
 	/* [run] seed itself: for data that several cases must have in common. */
 	uint64_t run_seed;
@@ -63,7 +63,7 @@ void run_statistic(struct run *run, const char *name, double value, const struct
  */
 void run_sum(struct run *run, const char *name, const char *const *parts, size_t count);
 
-/* What was verified and how; error and tolerance NaN when the comparison is exact. */
+/* Records what was verified and how; error and tolerance NaN when the comparison is exact. */
 void run_verified(struct run *run, const char *method, double error, double tolerance);
 /* A sentence that the reader of this case must know; several are joined. */
 void run_note(struct run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));

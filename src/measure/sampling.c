@@ -41,7 +41,7 @@ static unsigned largest_batch(const struct session *s)
 }
 
 /*
- * The first operation ever. Never behind the gate: a kernel is loaded when it is first launched, and loading waits
+ * The first operation ever. Never after the gate: a kernel is loaded when it is first launched, and loading waits
  * for the device, which the closed gate holds.
  */
 static enum status take_first(struct session *s, double *seconds, struct error *err)
@@ -138,7 +138,7 @@ static void drop_samples(struct series *series, size_t count)
 	memmove(series->samples, series->samples + count, series->count * sizeof(double));
 }
 
-/* Whether to go on is rank 0's decision: clocks differ, and all ranks must stop at the same sample. */
+/* Rank 0 decides whether to continue: clocks differ, and all ranks must stop at the same sample. */
 static bool agreed_stop(struct session *s)
 {
 	struct series *series = s->series;

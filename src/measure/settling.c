@@ -32,7 +32,7 @@ static double trend_score(const double *x, size_t n)
 	return score;
 }
 
-/* What the isotonic regression in the direction of `sign` leaves of x, by pooling adjacent violators. */
+/* Residuals of x after isotonic regression in the direction of `sign`, by pooling adjacent violators. */
 static void isotonic_residuals(const double *x, size_t n, double sign, double *residuals)
 {
 	double level[SETTLING_BLOCKS];

@@ -19,7 +19,7 @@
 #define SETTLING_CHANGE 0.01
 #define SETTLING_BLOCKS 64
 
-/* Samples in the order they were taken. Fewer than six tell nothing: false. */
+/* Samples in the order they were taken. Fewer than six are too few: false. */
 bool settling_drifts(const double *samples, size_t n, double target);
 
 #endif

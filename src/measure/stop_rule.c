@@ -8,7 +8,7 @@
 
 /* How often max_seconds the samples may take that a workload wants beyond the rules. */
 #define WORKLOAD_PATIENCE 4
-/* An autocorrelation above this is looked at with at least so many samples, which tell it to 0.11. */
+/* An autocorrelation above this is estimated from at least this number of samples, to 0.11. */
 #define CORRELATION_SUSPECT 0.1
 #define CORRELATION_SAMPLES 80
 
@@ -29,7 +29,7 @@ void stop_rule_begin(struct stop_rule *rule, const struct sampling *rules, size_
 	restart(rule, 0);
 }
 
-/* What the rules ask for is taken however long it takes; what the workload asks for beyond that has an end. */
+/* Samples that the rules ask for take as long as they need; further ones of the workload are limited. */
 static bool enough(const struct stop_rule *rule, size_t n, double seconds)
 {
 	return n >= rule->min_samples ||
@@ -60,7 +60,7 @@ static bool all_within(const double *samples, size_t n, double distance)
 	return true;
 }
 
-/* Whether the interval's width can be believed: it rests on an autocorrelation that few samples do not tell. */
+/* True if the interval's width is reliable: it depends on an autocorrelation that takes many samples to estimate. */
 static bool width_is_known(const struct stop_rule *rule, const double *samples, size_t n)
 {
 	return n >= CORRELATION_SAMPLES ||
@@ -68,7 +68,7 @@ static bool width_is_known(const struct stop_rule *rule, const double *samples, 
 	       all_within(samples, n, rule->rules->target / 4);
 }
 
-/* Whether the interval ends the series. */
+/* True if the interval ends the series. */
 static bool interval_ends(struct stop_rule *rule, const double *samples, size_t n,
 			  enum stop_reason *reason)
 {

@@ -4,7 +4,7 @@
  *
  * A series ends after at least min_samples when
  * - the median's 95 % interval is narrower than the target (STOP_CONVERGED); a series whose samples may depend on each other
- *   (correlation_bound() > 0.1) has at least 80 samples before that, because fewer do not tell how much they do. Samples that
+ *   (correlation_bound() > 0.1) has at least 80 samples before that, because fewer do not determine by how much. Samples that
  *   are all within a quarter of the target of their median need no such proof;
  * - twice as many samples have not narrowed the interval by 5 % (STOP_STABLE);
  * - there are max_samples, or max_seconds have passed (STOP_MAX_SAMPLES, STOP_MAX_TIME).
@@ -30,7 +30,7 @@ struct stop_rule {
 	double began; /* seconds at which the samples that are kept began */
 };
 
-/* What is to be done after a sample. */
+/* The next step after a sample. */
 struct stop_decision {
 	bool end;
 	enum stop_reason reason;

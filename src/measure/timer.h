@@ -1,6 +1,6 @@
 /*
  * One sample: a batch of operations between two events on the device's clock, or between two readings of the host's.
- * On the device's clock the batch is enqueued behind a gate, so that the time it takes to enqueue is not in the number;
+ * On the device's clock the batch is enqueued after a gate, so that the time it takes to enqueue is not in the number;
  * ranks open their gates together. What to sample, how often and when to stop is sampling.c's business.
  */
 #ifndef GPUPROOF_MEASURE_TIMER_H
@@ -32,7 +32,7 @@ void timer_close(struct timer *timer);
 
 /*
  * One sample in three steps, so that samples of several timers can run at the same time: timer_begin() enqueues the
- * batch behind the gate (without one it starts at once, and on the host's clock it is carried out),
+ * batch after the gate (without one it starts at once, and on the host's clock it is carried out),
  * timer_release() opens the gate, timer_end() waits. After a failure of timer_begin() the other two do nothing but
  * tidy up. *seconds: of the whole batch, on the slowest rank.
  */

@@ -18,7 +18,7 @@ void watchdog_tick(struct watchdog *w, double passed, const struct activity *act
 
 	w->waited += passed;
 	w->still += passed;
-	/* What it did before is no sign of life. */
+	/* Steps before this tick are no sign of life. */
 	if (!w->begun) {
 		*w = (struct watchdog){ true, w->waited, w->still, steps, cpu_seconds };
 		return;
@@ -44,7 +44,7 @@ enum watchdog_verdict watchdog_judge(const struct watchdog *w, double limit, boo
 	return w->waited > WATCHDOG_PATIENCE * limit ? WATCHDOG_SLOW : WATCHDOG_GO_ON;
 }
 
-/* "; load 13.2 on 2 CPUs"; "" where the system does not tell. */
+/* "; load 13.2 on 2 CPUs"; "" where the system does not report it. */
 static void describe_load(char *out, size_t size)
 {
 	double load;

@@ -143,7 +143,7 @@ static enum status give_up(struct conductor *k, const size_t *cases, size_t coun
 	return status;
 }
 
-/* In the journal at once: behind the last case no other one will tell of it. */
+/* In the journal at once: after the last case no other one would report it. */
 static enum status take_loss(struct conductor *k, struct lost_worker *lost, bool repeated,
 			     struct error *err)
 {
@@ -243,7 +243,7 @@ static double earlier_seconds(const struct conductor *k)
 	return latest;
 }
 
-/* What is wrong with the journal itself journal_resume() says. */
+/* Errors of the journal itself are left to journal_resume(). */
 static enum status check_host(const char *directory, const struct probe *probe, struct error *err)
 {
 	struct error unread = ERROR_NONE;
@@ -327,7 +327,7 @@ static void collect(struct conductor *k, struct result *result, enum status stat
 	for (size_t i = 0; i < k->plan->case_count; i++)
 		if (k->done[i] || k->partial[i])
 			*result_add_case(result) = k->cases[i];
-	/* Lost behind the last case of all. */
+	/* Lost after the last case of all. */
 	if (result->case_count)
 		losses_attach(&k->lost, &result->cases[result->case_count - 1]);
 	clock_iso8601(now, sizeof(now));
@@ -340,7 +340,7 @@ static void collect(struct conductor *k, struct result *result, enum status stat
 	yardstick_store(&k->yardstick, result);
 }
 
-/* What needs several cases of a run. */
+/* Adds metrics that need several cases of a run. */
 static void derive(const struct conductor *k, struct result *result)
 {
 	size_t at = 0;

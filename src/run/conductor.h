@@ -5,7 +5,7 @@
  * share the ranks of all cases on the same devices, or on the first ones of these, while the other ranks wait. Teams follow each other in the order in which the plan first needs
  * them, and a team's cases keep the plan's order. A worker sends JSON lines up a pipe: {"start": index}, {"progress": ...}, {"case": {...}}. Each finished case is appended to
  * DIR/run.jsonl and fsync'ed before it counts. A worker that dies, or hangs past the case's limit and is killed, costs
- * the case in flight: ERROR with the reason; a new worker goes on behind it.
+ * the case in flight: ERROR with the reason; a new worker continues after it.
  */
 #ifndef GPUPROOF_RUN_CONDUCTOR_H
 #define GPUPROOF_RUN_CONDUCTOR_H

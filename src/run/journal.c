@@ -55,7 +55,7 @@ static enum status make_directories(const char *path, struct error *err)
 
 /*
  * A POSIX lock: forked workers do not inherit it, so a worker that outlives a killed conductor (stuck in a driver)
- * does not block --resume; and it tells who holds it.
+ * does not block --resume; and F_GETLK returns the process that holds it.
  */
 static enum status lock(int fd, const char *path, struct error *err)
 {
@@ -115,7 +115,7 @@ static enum status read_all(int fd, const char *path, struct text *out, struct e
 	return STATUS_OK;
 }
 
-/* The lengths of what stands before the header in the first line, and of that line; 0 when there is no such line. */
+/* Returns the length of the first line, 0 if it is no header line; *before: bytes before the header. */
 static size_t header_line(const struct text *content, size_t *before)
 {
 	const char *end = content->length ? memchr(content->data, '\n', content->length) : NULL;
@@ -129,7 +129,7 @@ static size_t header_line(const struct text *content, size_t *before)
 }
 
 /*
- * Whether all that is there is a part of a first line, so that nothing is lost by writing over it. A power cut leaves zeros
+ * True if the content is part of a first line, so that overwriting it loses nothing. A power cut leaves zeros
  * where the file was longer than what had reached the disk.
  */
 static bool was_torn(const struct text *content)
@@ -195,7 +195,7 @@ static enum status append_line(struct journal *journal, const struct text *line,
 		return STATUS_OK;
 	}
 	error_errno(err, "%s cannot be written", journal->path);
-	/* Half a line helps nobody; where it cannot be taken back, --resume does. */
+	/* Takes back half a line; where that fails, --resume does it. */
 	return ftruncate(journal->fd, journal->size) == 0 ? STATUS_IO : err->status;
 }
 
@@ -259,7 +259,7 @@ enum status journal_vacant(const char *directory, struct error *err)
 	struct error unread = ERROR_NONE;
 	enum status status = STATUS_OK;
 
-	/* What cannot be read says so when it is written. */
+	/* An unreadable file is reported when it is written. */
 	if (open_unlocked(&journal, directory, &unread) == STATUS_OK &&
 	    read_all(journal.fd, journal.path, &content, &unread) == STATUS_OK)
 		status = vacant(&content, directory, err);
@@ -349,7 +349,7 @@ static bool take_lost(const struct message *message, struct losses *lost)
 	return true;
 }
 
-/* Takes what one line tells. False when it is damaged. */
+/* Takes one line. False if it is damaged. */
 static bool take_line(const struct plan *plan, const char *line, size_t length,
 		      struct case_result *cases, bool *done, struct losses *lost)
 {

@@ -1,4 +1,4 @@
-/* Workers that were lost, until a case tells of them. */
+/* Workers that were lost, until a case reports them. */
 #ifndef GPUPROOF_RUN_LOSSES_H
 #define GPUPROOF_RUN_LOSSES_H
 

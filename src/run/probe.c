@@ -26,7 +26,7 @@
 #define REAP_SECONDS 2.0
 #define MOST_ITEMS 512 /* a dozen findings for each of many devices */
 
-/* The first byte of a line tells what follows. */
+/* The first byte of a line is the kind of what follows. */
 enum line {
 	LINE_DEVICE = 'D',
 	LINE_FACT = 'F',

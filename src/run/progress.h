@@ -1,5 +1,5 @@
 /*
- * What a person sees while a run goes on, on stderr: on a terminal one line, redrawn; else a plain line per finished
+ * Progress of a run on stderr: on a terminal one line, redrawn; else a plain line per finished
  * case, and one for each reason why cases were skipped; nothing but problems when quiet.
  */
 #ifndef GPUPROOF_RUN_PROGRESS_H
@@ -15,7 +15,7 @@
 struct progress_skipped {
 	char *reason, *id; /* of the first */
 	size_t count;      /* not told yet */
-	bool told;         /* a line has the reason: those behind it are told at the end */
+	bool told;         /* a line has the reason: later ones are counted at the end */
 };
 
 struct progress {
@@ -44,7 +44,7 @@ void progress_settled(struct progress *progress, const struct plan_case *c,
 /* A line that stays, also when quiet. */
 void progress_note(struct progress *progress, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Clears the line, tells what was skipped, and frees what it holds. */
+/* Clears the line, reports skipped cases, and frees what it holds. */
 void progress_end(struct progress *progress);
 
 /* The terminal's line, at most `columns` wide. */

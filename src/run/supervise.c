@@ -325,7 +325,7 @@ static void record_in_flight_case(struct session *s)
 	settle(s, s->overdue, &result, NULL);
 }
 
-/* What a case says of itself is no loss, nor what was ended because the user wanted it. */
+/* A failure that a case reports is no loss, nor an end that the user asked for. */
 static bool is_loss(const struct session *s, bool told)
 {
 	return s->team.reason[0] && !told && !s->overdue && !signals_stops();

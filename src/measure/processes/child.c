@@ -25,7 +25,7 @@ static void redirect(int output)
 	dup2(output, STDOUT_FILENO);
 	dup2(output, STDERR_FILENO);
 	close(nothing);
-	/* What a process says right before it crashes must not stay in a buffer. */
+	/* Output right before a crash must not stay in a buffer. */
 	setvbuf(stdout, NULL, _IOLBF, 0);
 }
 

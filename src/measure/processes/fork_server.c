@@ -16,7 +16,7 @@
 #include "base/units.h"
 #include "measure/processes/child.h"
 
-/* What the three kinds of process have in common. */
+/* State that the three kinds of process share. */
 struct shared {
 	struct error err;
 	bool done;

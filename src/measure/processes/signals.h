@@ -1,5 +1,5 @@
 /*
- * What the conductor hears while it waits: Ctrl-C, a request to end, a child that died. A pipe becomes readable
+ * Signals that the conductor waits for: Ctrl-C, a request to end, a child that died. A pipe becomes readable
  * whenever something came, so that one poll() waits for signals and workers alike. (No signalfd: threads that a
  * library started before us would still take the signal and die of it.)
  */
@@ -18,7 +18,7 @@ enum status signals_begin(struct error *err);
 void signals_end(void);
 
 /*
- * Whether somebody waits for signals_fd() and heeds signals_stops(). While nobody does (results and pages are written), the
+ * `attended`: the caller waits for signals_fd() and heeds signals_stops(). While not (results and pages are written), the
  * first stop is answered on standard error and a second one ends the process.
  */
 void signals_attend(bool attended);

@@ -1,7 +1,7 @@
 /*
  * Ranks in shared memory. Every collective is one exchange: each rank writes its slot, all meet at a barrier, all
  * read. Slots come in two sets used in turn, so one barrier is enough: a rank overwrites a slot two exchanges later,
- * and the exchange between has shown that everybody has read it.
+ * and the exchange between has shown that all ranks have read it.
  */
 #include "measure/processes/world.h"
 
@@ -20,7 +20,7 @@
 /* About 50 us of spinning before a rank sleeps: ranks that sample in step meet within that. */
 #define SPINS 2000
 
-/* What a rank says it is doing, so that ranks that got out of step are found instead of mixing up their data. */
+/* The operation that a rank is in, so that ranks out of step are detected before they mix up their data. */
 enum operation { BARRIER = 1, BROADCAST, GATHER, MAXIMUM, SUM, AGREE, AGREE_MESSAGE };
 static const char *const operation_names[] = { "nothing", "barrier", "broadcast", "gather",
 					       "max",     "sum",     "agree",     "agree" };
@@ -234,8 +234,8 @@ double world_sum(struct world *world, double mine)
 }
 
 /*
- * What a device failed at may have left the others waiting for it. What is not supported or a wrong result has not: they
- * come as soon as they are done.
+ * Publishes a failure of this rank's device: the other ranks may be waiting for it. After STATUS_UNSUPPORTED or a wrong
+ * result they do not, and arrive as soon as they are done.
  */
 static bool publish_failure(struct world *world, enum status mine, const struct error *err)
 {
@@ -262,7 +262,7 @@ bool world_pending_failure(const struct world *world, struct error *said)
 	return true;
 }
 
-/* What some callers do without says less than what nobody does without. */
+/* Failures that some callers can do without (not supported, out of memory) are least severe. */
 static int severity(int32_t status)
 {
 	switch (status) {
@@ -324,7 +324,7 @@ enum status world_agree(struct world *world, enum status mine, struct error *err
 	memcpy(&said, set[failing].data, sizeof(said));
 	if (mine == said.status)
 		return mine;
-	/* Who would do without its own, and go on, would leave the others behind. */
+	/* A rank that ignored its own failure and went on would be out of step with the others. */
 	if (err)
 		error_clear(err);
 	return error_set(err, said.status, "rank %d: %s", failing, said.message);

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 
-/* Of a worker's time, at most one part in this many goes into reading links. */
+/* Reading links takes at most 1/LINK_SHARE of a worker's time. */
 #define LINK_SHARE 20
 
 static void ask(struct device *device, struct telemetry *out)

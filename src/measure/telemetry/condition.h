@@ -8,7 +8,7 @@
 #include "device/backend.h"
 #include "result/result.h"
 
-/* What a worker knows of its devices' links; one for each device. A zeroed one knows nothing. */
+/* Latest reading of a device's links; one for each device. Zeroed: none yet. */
 struct link_watch {
 	bool read;
 	int64_t errors; /* at the latest reading */

@@ -91,7 +91,7 @@ void telemetry_window_end(struct telemetry_window *w, size_t *readings, size_t *
 	*throttled = w->throttled - w->begun_throttled;
 }
 
-/* Of the readings that say something. */
+/* Over the known readings. */
 static struct telemetry_span span_of(const struct readings *r)
 {
 	struct telemetry_span span = { (double)NAN, (double)NAN, (double)NAN };

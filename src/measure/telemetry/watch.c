@@ -48,7 +48,7 @@ static const struct {
 struct interval {
 	double min[READINGS], sum[READINGS], max[READINGS];
 	size_t n[READINGS];
-	double last[QUANTITIES]; /* of those behind READINGS; NaN: unknown */
+	double last[QUANTITIES]; /* of those from READINGS on; NaN: unknown */
 };
 
 struct watch_recorder {

@@ -16,12 +16,12 @@ struct world;
 struct watch_recorder;
 
 /*
- * Begins at once. `reading_seconds` 0, or a backend that cannot tell: nothing is read, and what is handed over is kept
+ * Begins at once. `reading_seconds` 0, or a backend without quick telemetry: nothing is read, and what is handed over is kept
  * all the same. The device must stay open until watch_end().
  */
 struct watch_recorder *watch_begin(struct device *device, double reading_seconds,
 					 double interval_seconds);
-/* What backend_telemetry() said just now. */
+/* `now`: the latest backend_telemetry(). */
 void watch_hand_over(struct watch_recorder *recorder, const struct telemetry *now);
 /* Fills `out` (device, interval, readings, quantities: those that are known) and releases the recorder; NULL: nothing. */
 void watch_end(struct watch_recorder *recorder, struct watch *out);

@@ -154,7 +154,7 @@ static enum case_status case_status_of(enum status status)
 	}
 }
 
-/* What still drifted stands for nothing. */
+/* Metrics of samples that still drifted are no headline. */
 static void set_unsettled_aside(struct case_result *result)
 {
 	for (size_t i = 0; i < result->metric_count; i++)

@@ -21,7 +21,7 @@ void attempt_begin(struct attempt *attempt, const struct plan *plan, const struc
 		   int64_t run_seed, struct world *world);
 void attempt_release(struct attempt *attempt);
 
-/* Whether the memory is there now, and the device's condition; with the devices open. */
+/* Checks free memory and reads the device's condition; with the devices open. */
 enum status attempt_prepare(struct attempt *attempt);
 /*
  * Runs the suite on `count` prepared attempts and reads telemetry every `telemetry_seconds` (0: never); several are a

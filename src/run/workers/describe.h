@@ -1,4 +1,4 @@
-/* What is known about a case before it runs: which it is, where, with what parameters. */
+/* A case's result before it runs: its id, devices and parameters. */
 #ifndef GPUPROOF_RUN_WORKERS_DESCRIBE_H
 #define GPUPROOF_RUN_WORKERS_DESCRIBE_H
 
@@ -8,7 +8,7 @@
 /* Initialises `result` for the case `c` of `plan`; status OK, nothing measured. Released by case_result_release(). */
 void describe_case(const struct plan *plan, const struct plan_case *c, struct case_result *result);
 
-/* Sets status and reason; the reason is copied, NULL stands for "". */
+/* Sets status and reason; the reason is copied, NULL is "". */
 void describe_outcome(struct case_result *result, enum case_status status, const char *reason);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the [run] section says, as the conductor and its workers need it. */
+/* The [run] section, as the conductor and its workers need it. */
 #ifndef GPUPROOF_RUN_WORKERS_RUN_SETTINGS_H
 #define GPUPROOF_RUN_WORKERS_RUN_SETTINGS_H
 

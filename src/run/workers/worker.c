@@ -37,7 +37,7 @@ static void send_text(const struct worker *w, struct text *text)
 
 	text_release(text);
 	if (!sent)
-		child_exit(1); /* nobody listens any more */
+		child_exit(1); /* the conductor is gone */
 }
 
 static void send_index(const struct worker *w, enum message_kind kind, size_t index)
@@ -166,7 +166,7 @@ static void send_result(struct worker *w, struct attempt *a, bool first, size_t 
 	send_text(w, &message);
 }
 
-/* The status that says most about what this process can still do. */
+/* The status with most effect on what this process can still do. */
 static enum status worst_status(const struct attempt *attempts, size_t count)
 {
 	enum status status = STATUS_OK;
@@ -253,7 +253,7 @@ static size_t next_group(const struct worker *w, size_t first, const struct plan
 	return count;
 }
 
-/* What a suite keeps from case to case is in the next suite's way: memory, and access between devices. */
+/* Frees memory and peer access that a suite keeps from case to case, before the next suite needs them. */
 static void change_suite(const struct plan_case *from, const struct plan_case *to)
 {
 	if (from && from->suite != to->suite && from->suite->release)
@@ -309,7 +309,7 @@ void worker_run(const struct assignment *assignment)
 	open_fork_server(&w, names);
 	backends_open(&w.backends, names, &w.settings.backend_options);
 	free(names);
-	/* Also behind the last case: ranks that had no part in it must know how it ended. */
+	/* Also after the last case: ranks that had no part in it must know how it ended. */
 	for (size_t i = 0, count; go_on(&w, &last) && i < assignment->case_count; i += count) {
 		const struct plan_case *group[PLAN_MAX_CASE_DEVICES];
 

@@ -17,7 +17,7 @@
 struct control {
 	volatile sig_atomic_t
 		stop;   /* set by the conductor: finish the sample, then no further cases */
-	off_t log_mark; /* where in the log the case in flight began: its last words are behind it */
+	off_t log_mark; /* where in the log the case in flight began: its last words come after it */
 	double began;   /* of the run, on the host's monotonic clock */
 	struct activity activity; /* of the case in flight */
 	_Atomic int group_size; /* cases of the concurrent group in flight; 1: none */
@@ -32,8 +32,8 @@ struct assignment {
 	const size_t *cases; /* indices into the plan, in order */
 	size_t case_count;
 	/*
-	 * By size: the first so many ranks, rank set. That of all, in which they go from case to case in step, and those of
-	 * the cases: a case with fewer devices is carried out by the first ranks, while the others wait.
+	 * By size n: the first n ranks, with `rank` set. All ranks step from case to case in the largest; a case with fewer
+	 * devices runs on the first ranks while the others wait.
 	 */
 	struct world worlds[PLAN_MAX_CASE_DEVICES + 1];
 	int size; /* ranks there are */
