@@ -1,6 +1,7 @@
 /*
- * Activity of the case in flight, in memory that worker and conductor share: written by rank 0, read by the watchdog, which
- * distinguishes a slow case from a hung one by it. Calls with NULL do nothing.
+ * Activity of the case in flight, in memory that worker and conductor share: written by rank 0,
+ * read by the watchdog, which distinguishes a slow case from a hung one by it. Calls with NULL do
+ * nothing.
  */
 #ifndef GPUPROOF_MEASURE_ACTIVITY_H
 #define GPUPROOF_MEASURE_ACTIVITY_H

@@ -1,6 +1,7 @@
 /*
- * Time of a case by phase: parts that follow each other, recorded by rank 0 (struct case_phase). Between them a
- * case that is far from its first sample heeds a stop. A NULL `phases` records nothing and never stops.
+ * Time of a case by phase: parts that follow each other, recorded by rank 0 (struct case_phase).
+ * Between them a case that is far from its first sample heeds a stop. A NULL `phases` records
+ * nothing and never stops.
  */
 #ifndef GPUPROOF_MEASURE_PHASES_H
 #define GPUPROOF_MEASURE_PHASES_H
@@ -24,7 +25,7 @@ struct phases {
 	size_t count, current;
 	double since;                      /* when the current one began */
 	bool named;                        /* by a suite: only then they are worth recording */
-	struct activity *activity; /* NULL: not reported */
+	struct activity *activity;         /* NULL: not reported */
 	const volatile sig_atomic_t *stop; /* NULL: it cannot be stopped */
 };
 

@@ -19,7 +19,7 @@ struct run {
 	struct telemetry_window *telemetry; /* watches while run_sample() samples; may be NULL */
 	struct sampler sampler; /* rules, world, stop flag and progress filled in */
 	struct fork_server *fork_server; /* of suites with fresh_processes; NULL elsewhere */
-	struct phases *phases; /* its time by phase; NULL: not recorded */
+	struct phases *phases;           /* its time by phase; NULL: not recorded */
 	uint64_t seed; /* of this case: derived from [run] seed and the case's id */
 	/* [run] seed itself: for data that several cases must have in common. */
 	uint64_t run_seed;

@@ -41,8 +41,8 @@ static unsigned largest_batch(const struct session *s)
 }
 
 /*
- * The first operation ever. Never after the gate: a kernel is loaded when it is first launched, and loading waits
- * for the device, which the closed gate holds.
+ * The first operation ever. Never after the gate: a kernel is loaded when it is first launched, and
+ * loading waits for the device, which the closed gate holds.
  */
 static enum status take_first(struct session *s, double *seconds, struct error *err)
 {

@@ -51,7 +51,7 @@ struct sampler {
 	const struct sampling *rules;
 	struct device *device;
 	struct world *world; /* ranks sample in step: a sample is the slowest rank's, the stop decision rank 0's */
-	struct activity *activity; /* updated at each sample; NULL: none */
+	struct activity *activity;         /* updated at each sample; NULL: none */
 	const volatile sig_atomic_t *stop; /* set: finish the sample and stop */
 	progress_fn *progress;
 	void *progress_context;

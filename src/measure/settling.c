@@ -32,7 +32,10 @@ static double trend_score(const double *x, size_t n)
 	return score;
 }
 
-/* Residuals of x after isotonic regression in the direction of `sign`, by pooling adjacent violators. */
+/*
+ * Residuals of x after isotonic regression in the direction of `sign`, by pooling adjacent
+ * violators.
+ */
 static void isotonic_residuals(const double *x, size_t n, double sign, double *residuals)
 {
 	double level[SETTLING_BLOCKS];

@@ -11,7 +11,10 @@
 
 struct steps_work {
 	enum status (*steps[STEPS_MOST])(void *state, struct error *err); /* up to the first NULL */
-	/* Bytes of device memory in use by any process; -1: unknown. Asked before the first step and after each. */
+	/*
+	 * Bytes of device memory in use by any process; -1: unknown. Asked before the first step
+	 * and after each.
+	 */
 	int64_t (*device_bytes)(void *state);
 };
 

@@ -29,7 +29,10 @@ void stop_rule_begin(struct stop_rule *rule, const struct sampling *rules, size_
 	restart(rule, 0);
 }
 
-/* Samples that the rules ask for take as long as they need; further ones of the workload are limited. */
+/*
+ * Samples that the rules ask for take as long as they need; further ones of the workload are
+ * limited.
+ */
 static bool enough(const struct stop_rule *rule, size_t n, double seconds)
 {
 	return n >= rule->min_samples ||
@@ -60,7 +63,10 @@ static bool all_within(const double *samples, size_t n, double distance)
 	return true;
 }
 
-/* True if the interval's width is reliable: it depends on an autocorrelation that takes many samples to estimate. */
+/*
+ * True if the interval's width is reliable: it depends on an autocorrelation that takes many
+ * samples to estimate.
+ */
 static bool width_is_known(const struct stop_rule *rule, const double *samples, size_t n)
 {
 	return n >= CORRELATION_SAMPLES ||

@@ -43,7 +43,10 @@ void timer_close(struct timer *timer)
 		backend_event_destroy(timer->join[i]);
 }
 
-/* Enqueues the alignment of ranks, start event, fork to the other streams, the batch, join, end event. */
+/*
+ * Enqueues the alignment of ranks, start event, fork to the other streams, the batch, join, end
+ * event.
+ */
 static enum status enqueue(struct timer *t, unsigned batch, struct error *err)
 {
 	struct stream *const *streams = t->w->streams;

@@ -1,7 +1,8 @@
 /*
  * One sample: a batch of operations between two events on the device's clock, or between two readings of the host's.
- * On the device's clock the batch is enqueued after a gate, so that the time it takes to enqueue is not in the number;
- * ranks open their gates together. What to sample, how often and when to stop is sampling.c's business.
+ * On the device's clock the batch is enqueued after a gate, so that the time it takes to enqueue is
+ * not in the number; ranks open their gates together. What to sample, how often and when to stop is
+ * sampling.c's business.
  */
 #ifndef GPUPROOF_MEASURE_TIMER_H
 #define GPUPROOF_MEASURE_TIMER_H

@@ -115,7 +115,10 @@ static enum status read_all(int fd, const char *path, struct text *out, struct e
 	return STATUS_OK;
 }
 
-/* Returns the length of the first line, 0 if it is no header line; *before: bytes before the header. */
+/*
+ * Returns the length of the first line, 0 if it is no header line; *before: bytes before the
+ * header.
+ */
 static size_t header_line(const struct text *content, size_t *before)
 {
 	const char *end = content->length ? memchr(content->data, '\n', content->length) : NULL;
@@ -129,8 +132,8 @@ static size_t header_line(const struct text *content, size_t *before)
 }
 
 /*
- * True if the content is part of a first line, so that overwriting it loses nothing. A power cut leaves zeros
- * where the file was longer than what had reached the disk.
+ * True if the content is part of a first line, so that overwriting it loses nothing. A power cut
+ * leaves zeros where the file was longer than what had reached the disk.
  */
 static bool was_torn(const struct text *content)
 {

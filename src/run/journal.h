@@ -37,7 +37,10 @@ enum status journal_create(struct journal *journal, const char *directory,
 /* STATUS_USAGE when a run is in `directory` already. Nothing is made or changed. */
 enum status journal_vacant(const char *directory, struct error *err);
 
-/* Sets done[i] for each case of `plan` that the run in `directory` has finished; as journal_resume(), without changes. */
+/*
+ * Sets done[i] for each case of `plan` that the run in `directory` has finished; as
+ * journal_resume(), without changes.
+ */
 enum status journal_look(const char *directory, const struct plan *plan, bool *done,
 			 struct error *err);
 
@@ -46,8 +49,8 @@ enum status journal_read_header(const char *directory, struct result *header, st
 
 /*
  * Opens the run in `directory` to continue it. `header` becomes its header, `cases` (released by the caller, one per
- * case of the plan) its finished cases, done[i] is true for each of these; `lost` (released by the caller) the workers lost
- * after the last of them. STATUS_USAGE when `plan` is another one.
+ * case of the plan) its finished cases, done[i] is true for each of these; `lost` (released by the
+ * caller) the workers lost after the last of them. STATUS_USAGE when `plan` is another one.
  */
 enum status journal_resume(struct journal *journal, const char *directory, const struct plan *plan,
 			   struct result *header, struct case_result *cases, bool *done,

@@ -22,8 +22,8 @@ int child_wait(pid_t pid, double seconds, int *wait_status);
 char *child_ending(int wait_status, char *out, size_t size);
 
 /*
- * The last lines of what was written to the file `output` after `from`, joined with " | ", at most size - 1 bytes;
- * "" when there is nothing. Returns `out`.
+ * The last lines of what was written to the file `output` after `from`, joined with " | ", at most
+ * size - 1 bytes; "" when there is nothing. Returns `out`.
  */
 char *child_last_words(int output, off_t from, char *out, size_t size);
 

@@ -1,7 +1,7 @@
 /*
- * Signals that the conductor waits for: Ctrl-C, a request to end, a child that died. A pipe becomes readable
- * whenever something came, so that one poll() waits for signals and workers alike. (No signalfd: threads that a
- * library started before us would still take the signal and die of it.)
+ * Signals that the conductor waits for: Ctrl-C, a request to end, a child that died. A pipe becomes
+ * readable whenever something came, so that one poll() waits for signals and workers alike. (No
+ * signalfd: threads that a library started before us would still take the signal and die of it.)
  */
 #ifndef GPUPROOF_MEASURE_PROCESSES_SIGNALS_H
 #define GPUPROOF_MEASURE_PROCESSES_SIGNALS_H
@@ -18,8 +18,9 @@ enum status signals_begin(struct error *err);
 void signals_end(void);
 
 /*
- * `attended`: the caller waits for signals_fd() and heeds signals_stops(). While not (results and pages are written), the
- * first stop is answered on standard error and a second one ends the process.
+ * `attended`: the caller waits for signals_fd() and heeds signals_stops(). While not (results and
+ * pages are written), the first stop is answered on standard error and a second one ends the
+ * process.
  */
 void signals_attend(bool attended);
 

@@ -20,7 +20,10 @@
 /* About 50 us of spinning before a rank sleeps: ranks that sample in step meet within that. */
 #define SPINS 2000
 
-/* The operation that a rank is in, so that ranks out of step are detected before they mix up their data. */
+/*
+ * The operation that a rank is in, so that ranks out of step are detected before they mix up their
+ * data.
+ */
 enum operation { BARRIER = 1, BROADCAST, GATHER, MAXIMUM, SUM, AGREE, AGREE_MESSAGE };
 static const char *const operation_names[] = { "nothing", "barrier", "broadcast", "gather",
 					       "max",     "sum",     "agree",     "agree" };
@@ -234,8 +237,8 @@ double world_sum(struct world *world, double mine)
 }
 
 /*
- * Publishes a failure of this rank's device: the other ranks may be waiting for it. After STATUS_UNSUPPORTED or a wrong
- * result they do not, and arrive as soon as they are done.
+ * Publishes a failure of this rank's device: the other ranks may be waiting for it. After
+ * STATUS_UNSUPPORTED or a wrong result they do not, and arrive as soon as they are done.
  */
 static bool publish_failure(struct world *world, enum status mine, const struct error *err)
 {

@@ -33,15 +33,17 @@ void world_gather(struct world *world, const void *mine, void *all, size_t bytes
 double world_max(struct world *world, double mine);
 double world_sum(struct world *world, double mine); /* in rank order: the same bits on every rank */
 /*
- * Agrees on success: when any rank has failed, every rank returns the worst failure (what is not supported, or does not fit,
- * is least), the first rank's of several such; the ranks that had another one, or none, get "rank N: <its message>". So all
- * take the same decision. Call it after each step that can fail on one rank only.
+ * Agrees on success: when any rank has failed, every rank returns the worst failure (what is not
+ * supported, or does not fit, is least), the first rank's of several such; the ranks that had
+ * another one, or none, get "rank N: <its message>". So all take the same decision. Call it after
+ * each step that can fail on one rank only.
  */
 enum status world_agree(struct world *world, enum status mine, struct error *err);
 
 /*
- * For the conductor, at any time: true if a rank whose device has failed waits in world_agree() for the others, which may be
- * waiting for it in a collective, without an end. `said` becomes "rank N: <its message>".
+ * For the conductor, at any time: true if a rank whose device has failed waits in world_agree() for
+ * the others, which may be waiting for it in a collective, without an end. `said` becomes "rank N:
+ * <its message>".
  */
 bool world_pending_failure(const struct world *world, struct error *said);
 

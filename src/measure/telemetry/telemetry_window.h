@@ -13,8 +13,8 @@
 struct telemetry_window;
 
 /*
- * One case on `device`. NULL, which every call below takes and ignores, when the interval is 0 or the backend has
- * no quick telemetry. The device must stay open until telemetry_window_close().
+ * One case on `device`. NULL, which every call below takes and ignores, when the interval is 0 or
+ * the backend has no quick telemetry. The device must stay open until telemetry_window_close().
  */
 struct telemetry_window *telemetry_window_open(struct device *device, double interval_seconds);
 /* Waits for the thread; no reading is in progress when it returns. */

@@ -16,8 +16,8 @@ struct world;
 struct watch_recorder;
 
 /*
- * Begins at once. `reading_seconds` 0, or a backend without quick telemetry: nothing is read, and what is handed over is kept
- * all the same. The device must stay open until watch_end().
+ * Begins at once. `reading_seconds` 0, or a backend without quick telemetry: nothing is read, and
+ * what is handed over is kept all the same. The device must stay open until watch_end().
  */
 struct watch_recorder *watch_begin(struct device *device, double reading_seconds,
 					 double interval_seconds);

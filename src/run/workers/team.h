@@ -22,8 +22,8 @@ struct team {
 };
 
 /*
- * True if one team can carry out both: each takes one process, or the ranks of the one with fewer devices drive the first
- * devices of the other.
+ * True if one team can carry out both: each takes one process, or the ranks of the one with fewer
+ * devices drive the first devices of the other.
  */
 bool team_serves(const struct plan_case *a, const struct plan_case *b);
 /* The one of two that takes more processes. */
@@ -39,7 +39,10 @@ bool team_pending_failure(const struct team *team, struct error *said);
 /* Notices ranks that have ended; when one did not end well, kills the others. Returns how many are alive. */
 int team_reap(struct team *team);
 
-/* CPU time that the ranks that are alive have taken so far, all threads; 0 where the system does not report it. */
+/*
+ * CPU time that the ranks that are alive have taken so far, all threads; 0 where the system does
+ * not report it.
+ */
 double team_cpu_seconds(const struct team *team);
 
 /* Kills all ranks; `reason` (NULL: none) is kept unless there is one already. */

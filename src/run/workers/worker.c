@@ -253,7 +253,10 @@ static size_t next_group(const struct worker *w, size_t first, const struct plan
 	return count;
 }
 
-/* Frees memory and peer access that a suite keeps from case to case, before the next suite needs them. */
+/*
+ * Frees memory and peer access that a suite keeps from case to case, before the next suite needs
+ * them.
+ */
 static void change_suite(const struct plan_case *from, const struct plan_case *to)
 {
 	if (from && from->suite != to->suite && from->suite->release)

@@ -32,8 +32,8 @@ struct assignment {
 	const size_t *cases; /* indices into the plan, in order */
 	size_t case_count;
 	/*
-	 * By size n: the first n ranks, with `rank` set. All ranks step from case to case in the largest; a case with fewer
-	 * devices runs on the first ranks while the others wait.
+	 * By size n: the first n ranks, with `rank` set. All ranks step from case to case in the
+	 * largest; a case with fewer devices runs on the first ranks while the others wait.
 	 */
 	struct world worlds[PLAN_MAX_CASE_DEVICES + 1];
 	int size; /* ranks there are */
