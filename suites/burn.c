@@ -1,8 +1,10 @@
 /*
- * A soak: all devices at once under a sustained load for minutes to hours, every product, word of memory and transfer
- * compared. The time is cut into slices, each a case, so that a crash loses one; the loads take turns.
+ * A soak: all devices at once under a sustained load for minutes to hours, every product, word of
+ * memory and transfer compared. The time is cut into slices, each a case, so that a crash loses
+ * one; the loads take turns.
  *
- * One process per device. What a rank finds is named by its device, wherever in the case's result it stands.
+ * One process per device. Findings of a rank are named by its device everywhere in the case's
+ * result.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -173,8 +175,8 @@ static unsigned capability_for(enum burn_load load)
 }
 
 /*
- * What a slice takes at least, however short it is: the first product and its reference, one round that is timed, and
- * one that is under way when the time is over. Otherwise little: what comes before the first round is part of the slice.
+ * Products of the shortest slice: the first product and its reference, one timed round, and one in
+ * progress when the time is over. Work before the first round is part of the slice.
  */
 #define PRODUCTS_LEAST 4
 
@@ -277,7 +279,7 @@ static enum status carry_out(struct burn *b, struct error *err)
 	return burn_products(b, precision_of(load), err);
 }
 
-/* Of the whole run, however many slices and loads it has. */
+/* Interval of the whole run, whatever its number of slices and loads. */
 static double interval_seconds(const struct section *section)
 {
 	return fmax(INTERVAL_LEAST, section_real(section, "duration") / INTERVALS_OF_A_RUN);

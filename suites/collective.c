@@ -139,10 +139,10 @@ static enum status collective_expand(struct plan *plan, struct plan_case *point,
 	enum precision precision = PRECISION_FP32;
 
 	precision_from_name(case_text(point, "precisions"), &precision);
-	/* One device has nobody to talk to. */
+	/* One device has no peer. */
 	if (case_integer(point, "devices") == 1)
 		return STATUS_OK;
-	/* The ordinary way is not worth a word in every id; each value comes once. */
+	/* Ids leave out the default values; each value comes once. */
 	if (strcmp(case_text(point, "launch"), "direct") == 0)
 		plan_drop_axis(point, "launch");
 	if (strcmp(case_text(point, "transport"), "auto") == 0)

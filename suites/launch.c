@@ -71,7 +71,7 @@ static const struct metric metrics[] = {
 	{ 0 },
 };
 
-/* What a p99 needs. */
+/* Samples that a p99 needs. */
 #define TAIL_SAMPLES 100
 /* Launches in flight that no queue is too short for. */
 #define QUEUED 256
@@ -180,7 +180,7 @@ static enum status finish(void *state, struct error *err)
 	return backend_stream_synchronize(l->streams[0], err);
 }
 
-/* What the device takes, however fast the host is. */
+/* True for operations timed on the device, however fast the host is. */
 static bool on_device(enum operation operation)
 {
 	return operation == BACK_TO_BACK || operation == RECORD || operation == HANDOVER;
@@ -252,7 +252,7 @@ static enum status verify_launches(struct launcher *l, struct error *err)
 	return STATUS_OK;
 }
 
-/* Whoever waits must wait for a kernel in front, and callbacks are called, each once. */
+/* Verifies that waiting includes an earlier kernel, and that each callback is called once. */
 static enum status verify_waiting(struct launcher *l, struct error *err)
 {
 	const struct spin_arguments spin = { 2e-3 };
@@ -279,7 +279,7 @@ static enum status verify_waiting(struct launcher *l, struct error *err)
 	return STATUS_OK;
 }
 
-/* What comes behind a kernel in the other stream waits for it. */
+/* Verifies that work ordered after a kernel of the other stream waits for it. */
 static enum status verify_handover(struct launcher *l, struct error *err)
 {
 	const struct spin_arguments spin = { 2e-3 };

@@ -1,9 +1,10 @@
 /*
  * Matrix products C = op(A) op(B) in each precision. All matrices are column-major; op(A) is m x k,
- * op(B) k x n. Operands are uniform in [-scale, scale) (never zeros: some GPUs clock higher on them).
+ * op(B) k x n. Operands are uniform in [-scale, scale) (never zeros: some GPUs clock higher on
+ * them).
  *
- * What a product costs in memory is told three ways: the operands, the library's workspace, and
- * what the device has less than before.
+ * Three figures report the memory of a product: the operands, the library's workspace, and the
+ * decrease of the device's free memory.
  */
 #include "base/units.h"
 #include "device/architecture.h"
@@ -113,8 +114,9 @@ static enum status launch_products(void *state, unsigned batch, struct error *er
 }
 
 /*
- * What one operation enqueues: the product and the sum of its parts. Of a batch as many where there is no call for all
- * at once; behind a closed gate more than the device's queue holds would never be enqueued.
+ * Commands that one operation enqueues: the product and the sum of its parts, once per product of a
+ * batch without a batched call. After a closed gate, more commands than the device's queue holds
+ * could never be enqueued.
  */
 static unsigned commands_of(const struct device_info *info, const struct operands *o)
 {

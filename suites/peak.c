@@ -69,7 +69,7 @@ static const struct metric metrics[] = {
 	{ 0 },
 };
 
-/* Of the words of `precisions`, in their order; fp16 in registers is FP16 throughout. */
+/* Precisions in the order of the words of `precisions`; fp16 in registers is FP16 throughout. */
 static const enum precision precision_of[] = { PRECISION_FP64, PRECISION_FP32, PRECISION_FP16_ACC16,
 					       PRECISION_TF32, PRECISION_BF16, PRECISION_FP8,
 					       PRECISION_INT8 };

@@ -1,6 +1,6 @@
 /*
- * The harness tried on the device itself: whoever cannot see a planted slowdown or a planted wrong byte here need not
- * believe any other number. A check that fails makes its case FAILED.
+ * Self-test of the harness on the device: if it misses a planted slowdown or a planted wrong byte,
+ * no other number is trustworthy. A check that fails makes its case FAILED.
  */
 #include "base/memory.h"
 #include "suites/selftest/checks.h"

@@ -1,11 +1,11 @@
 /*
  * Copies between the host and a device, within a device, and between devices, by the devices' copy
- * engines or by a kernel; and how long one load over the same way takes.
+ * engines or by a kernel; and the latency of one load over the same path.
  *
- * Copies of a sample run behind the gate, on the device's clock. Copies of pageable memory block
- * the caller, so they are timed on the host's clock, waiting included. Where several copies
- * compete, all start from one event, and those that are not timed have twice the work, so that
- * they are busy from the first to the last timed byte.
+ * Copies of a sample are enqueued after a gate and timed by the device's clock. Copies of pageable
+ * memory block the caller, so they are timed on the host's clock, waiting included. Where several
+ * copies compete, all start from one event, and those that are not timed have twice the work, so
+ * that they are busy from the first to the last timed byte.
  *
  * docs/nvbandwidth.md says which case is which test of nvbandwidth.
  */

@@ -24,7 +24,7 @@
 
 enum burn_load { BURN_FP32, BURN_FP16, BURN_FP64, BURN_MEMORY, BURN_LINKS, BURN_LOADS };
 
-/* Of one rank; moved between processes as it is. */
+/* Tally of one rank; copied between processes as it is. */
 struct burn_tally {
 	uint64_t wrong, flipped; /* 8-byte words; bits that were wrong in any of them */
 	uint64_t planted, planted_found;
@@ -36,7 +36,7 @@ struct burn_tally {
 	char first[384];                 /* the first wrong word in words; "" */
 };
 
-/* Where kernels of one stream record wrong words. */
+/* Record of wrong words for the kernels of one stream. */
 struct burn_record {
 	struct stream *stream;
 	struct buffer buffer; /* struct wrong_words on the device */
@@ -60,13 +60,13 @@ struct burn {
 	} planted;
 };
 
-/* What memory was looked at, for messages. */
+/* Description of the compared memory, for messages. */
 struct burn_place {
 	const char *what;    /* "product 812 (fp32)" */
 	uint64_t bytes;
 };
 
-/* Whether the slice goes on: there is time left, or bits are still to be planted. */
+/* True while the slice goes on: there is time left, or bits are still to be planted. */
 bool burn_go_on(const struct burn *b);
 /* STATUS_INTERRUPTED when the user asked to stop. */
 enum status burn_interrupted(const struct burn *b, struct error *err);
@@ -86,9 +86,9 @@ enum status burn_look_end(struct burn *b, const struct burn_record *record,
 /* Counts wrong words found otherwise: `text` says where and what. */
 void burn_note_wrong(struct burn *b, uint64_t words, const char *text);
 
-/* Whether a bit is to be planted now. */
+/* True if a bit is to be planted now. */
 bool burn_plant_due(const struct burn *b);
-/* Which 8-byte word of `words` the next planted bit goes to. */
+/* Index of the 8-byte word, of `words`, for the next planted bit. */
 uint64_t burn_plant_word(const struct burn *b, uint64_t words);
 /* Turns a bit of the 8-byte word at `address`, whose offset the kernels report as `offset`. Waits. */
 enum status burn_plant(struct burn *b, struct stream *stream, void *address, uint64_t offset,
@@ -104,9 +104,12 @@ enum status burn_links(struct burn *b, struct error *err);
 /* Frees what they keep from slice to slice. */
 void burn_products_release(void);
 
-/* What a slice of the suite does. */
+/* Load of a slice. */
 enum burn_load burn_load_of(const struct plan_case *c);
-/* What all ranks found out, into the result of rank 0. STATUS_MISMATCH names each device with wrong words. */
+/*
+ * Merges the findings of all ranks into the result of rank 0. STATUS_MISMATCH names each device
+ * with wrong words.
+ */
 enum status burn_conclude(struct burn *b, struct watch *watch, struct error *err);
 
 /* Bytes of device memory of a load. */

@@ -39,7 +39,7 @@ uint64_t burn_links_bytes(const struct section *section, int ranks)
 	       link_bytes(section) * (ranks > 1 ? 5 : 2);
 }
 
-/* What rank `rank` sends in a turn. */
+/* Pattern that rank `rank` sends in a turn. */
 static struct pattern sent_by(const struct links *l, int rank)
 {
 	return (struct pattern){ .kind = PATTERN_RANDOM,
@@ -58,7 +58,7 @@ static enum status write_source(const struct links *l, struct error *err)
 	return backend_launch(l->record.stream, "soak_memory", &a, err);
 }
 
-/* Compares, and writes the inverse behind: what does not arrive the next time is found. */
+/* Compares, then writes the inverse, so that data missing in the next turn are found. */
 static enum status check_arrived(const struct links *l, const struct buffer *arrived, int sender,
 				 struct error *err)
 {
@@ -181,7 +181,7 @@ static enum status begin_looking(const struct links *l, struct error *err)
 			    sizeof(no_mismatch), err);
 }
 
-/* `turns` beside `count` products. */
+/* Runs `turns` transfers concurrently with `count` products. */
 static enum status round_of(struct links *l, uint64_t turns, uint64_t count, double *seconds,
 			    struct error *err)
 {

@@ -171,7 +171,7 @@ bool burn_plant_due(const struct burn *b)
 
 uint64_t burn_plant_word(const struct burn *b, uint64_t words)
 {
-	/* The ends first: whoever forgets a word forgets the last. */
+	/* The ends first: a check that misses a word most likely misses the last. */
 	if (b->tally.planted < 2)
 		return b->tally.planted ? words - 1 : 0;
 	return generator_bits(b->seed ^ PLANT_SEED, 2 * b->tally.planted) % words;

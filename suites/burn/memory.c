@@ -1,6 +1,7 @@
 /*
- * Patterns over most of the free memory. Each sweep reads what the one before wrote, compares it, and writes the next
- * pattern behind: up, then down, then up (moving inversions, as memory tests have done since the 1980s).
+ * Patterns over most of the free memory. Each sweep reads what the one before wrote, compares it,
+ * and writes the next pattern: up, then down, then up (moving inversions, as memory tests have done
+ * since the 1980s).
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@
 #define ALIGNMENT 4096
 #define WALK 64 /* places of a bit in a word */
 
-/* One pass; behind each pattern comes its inverse. */
+/* One pass; each pattern is followed by its inverse. */
 static const struct {
 	enum pattern_kind kind;
 	uint64_t value;

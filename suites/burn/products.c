@@ -10,7 +10,7 @@
 /* A chunk of products is waited for together: seldom enough that the device is never seen idle. */
 #define CHUNK_SECONDS 0.25
 #define CHUNK_MOST 400
-#define CHUNKS_LEAST 20 /* of a short slice: so many samples */
+#define CHUNKS_LEAST 20 /* samples of a short slice */
 /* The same operands in every slice: the reference is then worked out once. */
 #define SEED UINT64_C(0x6275726e)
 

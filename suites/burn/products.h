@@ -22,7 +22,7 @@ void products_close(struct products *p);
 /* Enqueues `count` products, each compared; `record`: struct wrong_words of the device. */
 enum status products_enqueue(const struct products *p, uint64_t count, void *record,
 			     struct error *err);
-/* How many products of `seconds` each are waited for together. */
+/* Number of products of `seconds` each that are waited for together. */
 uint64_t products_in_chunk(const struct burn *b, double seconds);
 
 #endif

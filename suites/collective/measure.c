@@ -91,8 +91,8 @@ static enum status launch_batch(void *state, unsigned batch, struct error *err)
 }
 
 /*
- * Sums that begin anew in each sample stay numbers for some operations (in FP16, over eight ranks, for five) and become
- * infinite behind them: links and adders take as long for those.
+ * Sums that restart in each sample stay finite for some operations (in FP16, over eight ranks, for
+ * five) and are infinite afterwards, which takes links and adders the same time.
  */
 static enum status begin_anew(void *state, struct error *err)
 {
@@ -163,7 +163,7 @@ static void note_size(struct run *run, const struct collective *c)
 			 c->bytes / c->part, units_size(c->part, part, sizeof(part)));
 }
 
-/* Which was for all ranks together to find. */
+/* Notes the transport, which all ranks have chosen together. */
 static void note_transport(struct run *run, const struct collective *c)
 {
 	enum transport transport = c->communicator->transport;
@@ -186,7 +186,7 @@ static void note_verified(struct run *run, const struct collective *c)
 			     NAN, NAN);
 }
 
-/* What the timed operations left, or where they leave no known sums once more from the beginning. */
+/* Verifies the result of the timed operations, or, if their sums are not known, of a new one. */
 static enum status verify_after(struct collective *c, struct world *world, struct error *err)
 {
 	enum status status;

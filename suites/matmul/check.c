@@ -13,14 +13,14 @@
  * times below the norm's.
  */
 #define ROW_MARGIN 1.5
-/* What rounds to infinity in FP16, and the distance of its subnormal numbers. */
+/* The smallest number that rounds to infinity in FP16, and the spacing of its subnormal numbers. */
 #define FP16_INFINITE 65520.0
 #define FP16_SMALLEST 0x1p-24
 #define TILE_ROWS 256
-/* What looking at an element takes. */
+/* Operations for checking an element. */
 #define ELEMENT_OPERATIONS 4
 
-/* What is found in C, a sum and a sum of squares for each row and block. */
+/* Observations of C: a sum and a sum of squares for each row and block. */
 struct observed {
 	const struct matmul_reference *r;
 	const void *c;
@@ -107,8 +107,8 @@ static bool wrong_sum(const struct matmul_reference *r, const struct observed *o
 }
 
 /*
- * The same for a single element where the range matters. FP16 sums may leave the range on the way
- * to an element that is within it: when six standard deviations of an element reach its end.
+ * The same for a single element where the range matters. FP16 partial sums may leave the range
+ * although the element is within it: when six standard deviations of an element reach its end.
  */
 static bool wrong_element(const struct matmul_reference *r, double got, double exact)
 {

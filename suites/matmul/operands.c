@@ -65,7 +65,7 @@ uint64_t operands_copy_bytes(const int64_t shape[3], enum precision precision)
 	return one > COPY_BYTES ? one : COPY_BYTES;
 }
 
-/* Of all sets. */
+/* Products of all sets. */
 static size_t products_of(const struct operands *o)
 {
 	return o->sets * (size_t)o->batch;

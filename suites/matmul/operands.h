@@ -11,7 +11,7 @@
 
 enum { OPERAND_A, OPERAND_B, OPERAND_C, OPERANDS };
 
-/* What multiplies. */
+/* Implementations of the product. */
 enum implementation {
 	IMPLEMENTATION_BLAS, /* the library as its user gets it */
 	IMPLEMENTATION_LT,   /* the library's fastest, by search */
@@ -27,8 +27,8 @@ struct operands {
 	int64_t batch;
 	uint64_t counts[OPERANDS], strides[OPERANDS]; /* elements; bytes from product to product */
 	size_t sets;
-	struct buffer matrices[OPERANDS]; /* `sets` * `batch` of each, one behind the other */
-	struct buffer copy;               /* some C in host memory, one behind the other */
+	struct buffer matrices[OPERANDS]; /* `sets` * `batch` of each, one after the other */
+	struct buffer copy;               /* some C in host memory, one after the other */
 	uint64_t operations; /* since C was last poisoned; the n-th uses set n modulo `sets` */
 	struct matmul_reference reference;
 	struct matmul_error error; /* the largest of all checks */

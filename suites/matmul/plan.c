@@ -18,7 +18,7 @@ static const unsigned capabilities[PRECISION_GEMM_COUNT] = {
 	[PRECISION_FP8] = DEVICE_HAS_FP8,   [PRECISION_INT8] = DEVICE_HAS_INT8,
 };
 
-/* What our own kernels are written for; the library takes everything. */
+/* Precisions that our own kernels support; the library takes all. */
 #define ONLY(precision) (1u << PRECISION_##precision)
 static const unsigned written_for[] = {
 	[IMPLEMENTATION_BLAS] = ~0u,
@@ -82,7 +82,7 @@ static void estimate(struct plan_case *point, const struct matmul_case *s,
 		point->setup_seconds += 2 * section_real(point->section, "search_time");
 }
 
-/* Combinations that nobody can mean; the axes are lists for the sake of the rest. */
+/* False for meaningless combinations; the axes are lists for the sake of the others. */
 static bool makes_sense(const struct matmul_case *s)
 {
 	bool own = s->implementation >= IMPLEMENTATION_SIMT;

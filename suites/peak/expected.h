@@ -1,4 +1,7 @@
-/* What the peak kernels must come to, worked out by the CPU operation by operation: equal to the last bit. */
+/*
+ * Expected results of the peak kernels, computed by the CPU operation by operation: equal to the
+ * last bit.
+ */
 #ifndef GPUPROOF_SUITES_PEAK_EXPECTED_H
 #define GPUPROOF_SUITES_PEAK_EXPECTED_H
 

@@ -38,7 +38,7 @@ static enum status put_byte(struct selftest *t, struct buffer *buffer, size_t at
 	return status;
 }
 
-/* Whether the check finds one wrong word, the right one. */
+/* Sets *found if the check finds exactly the one wrong word. */
 static enum status look(struct selftest *t, struct buffer *buffer, size_t at, bool *found,
 			struct error *err)
 {

@@ -22,12 +22,13 @@ static enum status launch_and_wait(struct selftest *t, struct error *err)
 	return status == STATUS_OK ? backend_stream_synchronize(t->stream, err) : status;
 }
 
-/* So long is one measurement: there are readings in it, whatever else the machine does. */
+/* Length of one measurement: it contains readings, whatever else the machine does. */
 #define INTERVALS 4
 
 /*
- * How many launches fit into some intervals. Not sampled as other suites are: a batch or a count chosen while a
- * reading is in the way would leave no room for another, and a median would not see what few samples pay.
+ * Counts the launches that fit into some intervals. Not sampled as in other suites: a batch or a
+ * count chosen during a reading would leave no room for another, and a median would hide the cost
+ * to few samples.
  */
 static enum status measure(void *context, double *seconds, struct error *err)
 {
@@ -79,7 +80,7 @@ enum status selftest_telemetry(struct selftest *t, struct error *err)
 			err, STATUS_MISMATCH,
 			"watching makes launching at least %.2g %% slower, more than %.2g %%",
 			100 * (ratio.low - 1), 100 * limit);
-	/* What was held against the limit: a noisy host is no wrong result. */
+	/* The lower bound is held against the limit: a noisy host is no wrong result. */
 	run_verified(t->run, "with and without, in turn", fmax(0, ratio.low - 1), limit);
 	return STATUS_OK;
 }

@@ -18,7 +18,10 @@ struct ratio {
 	double value, low, high;
 };
 
-/* How often equal contenders come out different: 2 * 4 / 252, by the exact distribution of Mann and Whitney's U. */
+/*
+ * Probability that equal contenders come out different: 2 * 4 / 252, by the exact distribution of
+ * Mann and Whitney's U.
+ */
 #define TRIAL_FALSE_ALARMS (8.0 / 252.0)
 
 enum status trial_run(const struct contender *a, const struct contender *b, struct ratio *out,

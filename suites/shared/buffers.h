@@ -2,10 +2,10 @@
  * Memory that suites measure with: allocated by the backend, filled with generated data, poisoned,
  * checked.
  *
- * Data of a buffer is FILL_BITS (kernels/memory/fill.h) from byte 0, so a copy that keeps its offset is
- * checked with the seed alone. Memory that the CPU reads fast is filled and checked by the CPU, so
- * that a fault of the copy path cannot hide behind a second use of it; device and write-combined
- * memory is checked by the device in place.
+ * Data of a buffer is FILL_BITS (kernels/memory/fill.h) from byte 0, so a copy that keeps its
+ * offset is checked with the seed alone. Memory that the CPU reads fast is filled and checked by
+ * the CPU, so that a fault of the copy path cannot be masked by a second use of it; device and
+ * write-combined memory is checked by the device in place.
  */
 #ifndef GPUPROOF_SUITES_SHARED_BUFFERS_H
 #define GPUPROOF_SUITES_SHARED_BUFFERS_H

@@ -93,7 +93,7 @@ static bool whole_segment(const struct block *b)
 	return !b->before && !b->after;
 }
 
-/* Of blocks that were split; the segment's memory belongs to the first. */
+/* Frees a whole segment: `b` is its only block. */
 static enum status give_segment_back(struct caching *c, struct block *b, struct error *err)
 {
 	enum status status;
@@ -226,7 +226,7 @@ static enum status new_segment(struct caching *c, bool small, size_t bytes, stru
 	return STATUS_OK;
 }
 
-/* What is left over is worth a block of its own: always in a small segment, above 1 MiB in a large one. */
+/* Makes the remainder a block of its own: always in a small segment, above 1 MiB in a large one. */
 static void split(struct caching *c, struct block *b, size_t bytes)
 {
 	size_t rest = b->bytes - bytes;

@@ -16,7 +16,7 @@
 
 struct caching;
 
-/* Where segments come from. STATUS_NO_MEMORY refuses; any other error is one of the request. */
+/* Source of segments. STATUS_NO_MEMORY means refused; any other error fails the request. */
 struct caching_source {
 	void *state;
 	enum status (*take)(void *state, size_t bytes, void **out, struct error *err);

@@ -68,7 +68,7 @@ static enum fill_kind number_kind(enum precision precision)
 					     : FILL_FP32;
 }
 
-/* Where a rank's data begins: its part of the tensor, so that it can be told by its offset. */
+/* Offset of a rank's data: its part of the tensor, so that the data differ by rank. */
 static size_t first_byte(const struct collective *c)
 {
 	return c->operation->one_part_from ? (size_t)c->rank * c->part : 0;
@@ -174,7 +174,7 @@ static enum status check_sums(struct collective *c, struct buffer *record, const
 			 check.count);
 }
 
-/* What the i-th piece of `to` must be. */
+/* Expected i-th piece of `to`. */
 static struct piece moved_piece(const struct collective *c, int i)
 {
 	size_t part = (size_t)i * c->part;
@@ -212,7 +212,7 @@ static enum status check_reduced(struct collective *c, struct buffer *record, st
 			  "result", err);
 }
 
-/* What was given must still be there. */
+/* Verifies that the source is unchanged. */
 static enum status check_source(struct collective *c, struct buffer *record, struct error *err)
 {
 	struct piece piece = { 0, c->source.bytes, first_byte(c), c->rank };

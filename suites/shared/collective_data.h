@@ -13,7 +13,7 @@
 uint64_t collective_footprint(const struct operation *operation, bool in_place, uint64_t bytes,
 			      int ranks);
 
-/* Bytes of the tensor that `size` stands for: parts of whole 16 bytes; *part: one of them. */
+/* Bytes of the tensor for `size`, in parts that are multiples of 16 bytes; *part: bytes of one. */
 size_t collective_bytes(const struct operation *operation, size_t size, int ranks, size_t *part);
 
 /* Allocates; c->bytes and all above it are set. A failed collective must be closed as well. */

@@ -3,7 +3,7 @@
 const char *const operation_names[] = { "all_reduce", "all_gather", "reduce_scatter", "broadcast",
 					"reduce",     "send_recv",  "all_to_all",     NULL };
 
-/* Each element is sent once on the way to its sum and once back, but for the rank's own part. */
+/* Each element is sent once to be summed and once as the sum, except for the rank's own part. */
 static double there_and_back(double n)
 {
 	return 2 * (n - 1) / n;

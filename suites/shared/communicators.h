@@ -17,8 +17,8 @@ enum status join_world(struct device *device, struct world *world,
 		       struct error *err);
 
 /*
- * Whether all ranks of `world` have opened theirs, or had none to open; collective. Where one has not, what the others
- * have is marked as abandoned, so that closing it waits for nobody.
+ * STATUS_OK if all ranks of `world` have opened theirs, or had none to open; collective. If one has
+ * not, those of the others are marked as abandoned, so that closing them does not wait.
  */
 enum status join_agree(struct world *world, enum status mine, struct communicator *opened,
 		       struct error *err);

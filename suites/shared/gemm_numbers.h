@@ -9,13 +9,13 @@
 
 #include "device/backend.h"
 
-/* What an operand of `precision` holds after `value` was put into it by way of FP32. */
+/* Value stored in an operand of `precision` for `value`, converted through FP32. */
 double number_stored(enum precision precision, double value);
 /* The same for many FP32 numbers, in place. */
 void number_round(enum precision precision, double *values, size_t count);
-/* To FP32 on the way to a narrower format: rounding twice then gives what rounding once does. */
+/* Rounds to FP32 before a narrower format, so that rounding twice equals rounding once. */
 void number_round_to_odd(double *values, size_t count);
-/* Whether an operand loses digits of FP32. */
+/* True if an operand loses digits of FP32. */
 bool number_is_narrow(enum precision precision);
 /* Results `first` to `first + count` of the matrix at `c`. */
 void number_decode(enum precision precision, const void *c, size_t first, size_t count,

@@ -17,7 +17,7 @@
 #define FULL_OPERATIONS (INT64_C(1) << 24)
 #define FULL_ELEMENTS (INT64_C(1) << 20)
 #define SUMS_PER_ROW 8
-/* Generating an element takes as long as so many multiplications. */
+/* Cost of generating an element, in multiplications. */
 #define GENERATION 8
 /* Fewer share cache lines: matrices are column-major. */
 #define LEAST_ROWS 16

@@ -50,7 +50,10 @@ void matmul_reference_init(struct matmul_reference *reference,
 			   const struct matmul_problem *problem);
 void matmul_reference_release(struct matmul_reference *reference);
 
-/* Rows of a matrix that are worth a thread, each with so many columns and so many operations for each of them. */
+/*
+ * Least rows per thread, for rows of `columns` columns with `operations` operations for each of
+ * them.
+ */
 size_t matmul_rows_per_thread(int64_t columns, int64_t operations);
 
 /*
@@ -62,10 +65,10 @@ enum status matmul_reference_check(const struct matmul_reference *reference, con
 
 /* The random sign, 1 or -1, by which column `column` of C goes into its block's sum. */
 double matmul_reference_sign(const struct matmul_reference *reference, int64_t column);
-/* Element `index` of an operand as it lies in memory: `seed` is seed_a or seed_b. */
+/* Element `index` of an operand in memory order: `seed` is seed_a or seed_b. */
 double matmul_operand(const struct matmul_problem *problem, uint64_t seed, int64_t index);
 
-/* What rounding may do to a product of `k` terms, as a relative Frobenius norm. */
+/* Bound of the rounding error of a product of `k` terms, as a relative Frobenius norm. */
 double matmul_tolerance(enum precision precision, int64_t k);
 
 /*

@@ -7,7 +7,7 @@
 #include "suites/shared/buffers.h"
 #include "suites/shared/cache.h"
 
-/* What an operation works on. Sums read x and, if they have one, y. */
+/* Operands of an operation. Sums read x and, if they have one, y. */
 struct stream_shape {
 	bool numbers; /* of a precision; else words */
 	bool x, y, out;
@@ -40,7 +40,7 @@ enum status stream_forget(struct stream_case *c, struct error *err);
 /* For a workload whose state is the case. */
 enum status stream_launch(void *state, unsigned batch, struct error *err);
 enum status stream_flush_before(void *state, struct error *err);
-/* What the passes so far left behind. `error`: of dot; NaN where comparison is exact. */
+/* Verifies the result of the passes so far. `error`: of dot; NaN where comparison is exact. */
 enum status stream_check(struct stream_case *c, double *error, struct error *err);
 
 #endif

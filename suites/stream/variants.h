@@ -1,4 +1,4 @@
-/* The ways of running a kernel of kernels/memory/stream.h that are worth trying on a device. */
+/* Variants of a kernel of kernels/memory/stream.h that are worth trying on a device. */
 #ifndef GPUPROOF_SUITES_STREAM_VARIANTS_H
 #define GPUPROOF_SUITES_STREAM_VARIANTS_H
 

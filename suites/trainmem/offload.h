@@ -13,7 +13,7 @@ void offload_close(struct training *training);
 
 /* activations[l] has just been computed: starts copying it out. */
 enum status offload_start(struct training *training, size_t l, struct error *err);
-/* Nothing on the device reads activations[l] any more: its memory goes when the copy is made. */
+/* Nothing on the device reads activations[l] any more: its memory is freed after the copy. */
 enum status offload_leave(struct training *training, size_t l, struct error *err);
 /* Layer l is next in backward: waits for its input, and prefetches that of the layer below. */
 enum status offload_fetch(struct training *training, size_t l, struct error *err);

@@ -78,7 +78,7 @@ enum status access_set(struct device *a, struct device *b, bool on, struct error
 		known->turn = open.turn;
 		return STATUS_OK;
 	}
-	/* Off also where nobody here has switched it on: the backend may have it on from the start. */
+	/* Off also if it was not switched on here: the backend may have it on from the start. */
 	if ((on ? switch_on(a, b, err) : switch_both(a, b, false, err)) != STATUS_OK)
 		return err->status;
 	if (on) {

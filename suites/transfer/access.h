@@ -14,7 +14,7 @@
 /* A case begins: only what it asks for from here on must stay. */
 void access_turn(void);
 
-/* Both ways between `a` and `b`, on or off. */
+/* Switches access between `a` and `b` on or off, in both directions. */
 enum status access_set(struct device *a, struct device *b, bool on, struct error *err);
 
 /* Takes back what access_set() has switched on. Errors mean that there is nothing to take back. */

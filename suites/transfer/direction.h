@@ -49,8 +49,8 @@ enum placing {
 	EACH_PAIR,      /* ordered */
 	EACH_TWO,       /* pairs whose order does not matter */
 	ALL_DEVICES,    /* one case */
-	EACH_AMONG_ALL, /* one case for each device, the others behind it */
-	EACH_ROUND /* all devices in pairs, pair behind pair; each two meet in one of the cases */
+	EACH_AMONG_ALL, /* one case for each device, followed by the others */
+	EACH_ROUND /* all devices in pairs, pair after pair; each two meet in one of the cases */
 };
 
 enum timing_kind {
@@ -83,7 +83,7 @@ struct route {
 /* The routes of a case on `devices` devices, the timed one first; their number, at most ROUTES_MAX. */
 size_t direction_routes(enum direction direction, size_t devices, struct route *out);
 
-/* Whether behind each route comes the one that leads back, by the same issuer. */
+/* True if each route is followed by the one that leads back, by the same issuer. */
 bool direction_goes_back(enum direction direction);
 
 /* The device at the route's end that is not the issuer's; -1: there is none. */

@@ -23,7 +23,7 @@ struct bounds {
 	double low, median, high;
 };
 
-/* What is known of one kind of case; of its direction and engine, which decide about the way. */
+/* Findings about one kind of case, by its direction and engine, which determine the path. */
 static struct kind {
 	bool disturbs, known;
 	size_t bytes;
@@ -260,7 +260,7 @@ static enum status measure_timing(struct pair_group *c, size_t i)
 	return status;
 }
 
-/* What stopped one stops all. */
+/* An error of one case fails all. */
 static void fail_all(const struct pair_group *c, enum status status)
 {
 	const char *message = "in company";

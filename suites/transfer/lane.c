@@ -5,7 +5,7 @@
 
 #include "suites/transfer/pool.h"
 
-/* What check_fill can start at, and what a kernel may store at once. */
+/* Alignment for check_fill and for a kernel's widest store. */
 #define ALIGNMENT 16
 
 static size_t stride_of(size_t bytes)

@@ -13,9 +13,11 @@
 #include "suites/transfer/pool.h"
 #include "suites/transfer/transfer.h"
 
-/* Pointers lie in lines of their own. */
+/* Each pointer has a cache line of its own. */
 #define LINE 128
-/* A longer way takes longer to lay out and meets nothing new: in larger memory its steps are longer. */
+/*
+ * A longer chain takes longer to set up and gains nothing: in larger memory its steps are longer.
+ */
 #define MOST_NODES (1u << 20)
 /*
  * Of one launch, which takes a few microseconds itself. A prime: a launch that does nothing leaves the cursor where it
@@ -141,7 +143,7 @@ static enum status launch_chase(void *state, unsigned batch, struct error *err)
 	return status;
 }
 
-/* Every hop counts: the way ends where the order says, or one of them went wrong. */
+/* Verifies every hop: the chain ends at the expected node unless one of them went wrong. */
 enum status chase_check(struct transfer *t, const char *when, struct error *err)
 {
 	struct chase *c = t->chase;

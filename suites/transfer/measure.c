@@ -1,4 +1,4 @@
-/* What is timed in a case of copies, and the metrics that come of it. */
+/* Timed quantities of a case of copies, and the metrics derived from them. */
 #include <math.h>
 #include <string.h>
 
@@ -119,8 +119,8 @@ enum status transfer_plan_contest(struct transfer *t, size_t timed, const char *
 	return STATUS_OK;
 }
 
-/* Of a lane's way: against the other one, the second of the two words. */
-static size_t way_of(const struct transfer *t, size_t lane)
+/* Index of a lane's direction: 0 from the host or forward, 1 to the host or backward. */
+static size_t direction_of(const struct transfer *t, size_t lane)
 {
 	int from = t->routes[lane].from;
 
@@ -136,7 +136,7 @@ static enum status plan_in_turn(struct transfer *t, struct error *err)
 	bool peer = t->info->peer;
 
 	for (size_t i = 0; i < 2; i++)
-		if (transfer_plan_contest(t, i, names[peer][way_of(t, i)], err) != STATUS_OK)
+		if (transfer_plan_contest(t, i, names[peer][direction_of(t, i)], err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
@@ -196,7 +196,7 @@ static void record(struct transfer *t, const struct series *time, double bytes)
 	run_statistic(t->run, "transfer.first", time->first, time);
 }
 
-/* One kernel moves both ways in step, so both take the same time. */
+/* One kernel moves both directions in step, so both take the same time. */
 static void record_twins(struct transfer *t)
 {
 	static const char *const names[2] = { "transfer.bandwidth_h2d", "transfer.bandwidth_d2h" };
@@ -217,7 +217,7 @@ static void record_in_turn(struct transfer *t)
 
 	for (size_t i = 0; i < 2; i++) {
 		seconds[i] = transfer_series(t, i)->statistics.median;
-		run_rate(t->run, names[peer][way_of(t, i)], (double)t->bytes,
+		run_rate(t->run, names[peer][direction_of(t, i)], (double)t->bytes,
 			 transfer_series(t, i));
 	}
 	run_sum(t->run, "transfer.bandwidth", names[peer], 2);

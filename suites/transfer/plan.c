@@ -1,4 +1,4 @@
-/* Which cases a config asks for, and what each takes. */
+/* Cases that a config asks for, and time and memory of each. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 /* Copies that only keep the other links busy need not be larger: smaller buffers are sooner ready. */
 #define BUSY_BYTES (64u << 20)
 
-/* Of one backend: bits of device_info.peer_mask. */
+/* Devices of one backend: bits of device_info.peer_mask. */
 #define DEVICES_MAX 64
 
 static const struct value *find_axis(const struct plan_case *c, const char *axis)
@@ -167,7 +167,7 @@ static bool same_backend(const struct plan *plan, size_t i, size_t j)
 	return strcmp(plan->devices[i].backend, plan->devices[j].backend) == 0;
 }
 
-/* Device `first` and behind it all others of its backend; nothing when there is no other. */
+/* Places device `first` followed by all others of its backend; nothing when there is no other. */
 static enum status place_all(struct plan *plan, struct plan_case *point, size_t first,
 			     struct error *err)
 {
@@ -217,8 +217,9 @@ static size_t rounds_of(size_t count)
 }
 
 /*
- * One round of a tournament by the circle method: the last one stays, the others move on by one. With an odd number
- * the last one is nobody, and its partner sits out. Fills `pairs`, pair behind pair; returns how many devices.
+ * One round of a tournament by the circle method: the last one stays, the others move on by one.
+ * With an odd number the last one is a dummy, and its partner sits out. Fills `pairs`, pair after
+ * pair; returns the number of devices.
  */
 static size_t pair_up(const size_t *all, size_t count, size_t round, size_t *pairs)
 {
@@ -265,7 +266,10 @@ static enum status place_round_of_pairs(struct plan *plan, struct plan_case *poi
 	return STATUS_OK;
 }
 
-/* Every two devices, in an order in which neighbours share none and can be measured together (group.c). */
+/*
+ * Places every two devices, in an order in which neighbours share none and can be measured together
+ * (group.c).
+ */
 static enum status place_pairs(struct plan *plan, struct plan_case *point, size_t first,
 			       struct error *err)
 {
@@ -303,7 +307,7 @@ static bool makes_sense(struct plan_case *point, enum direction direction)
 		if (d->peer)
 			plan_drop_axis(point, "access");
 	} else {
-		/* The usual ways are not in the id. Within a device the data are never in a cache. */
+		/* Ids leave out default values. Within a device the data are never in a cache. */
 		if (!by_kernel)
 			plan_drop_axis(point, "engines");
 		if ((direction == LOCAL || !cold) && !plan_drop_axis(point, "states") &&

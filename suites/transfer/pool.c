@@ -99,7 +99,10 @@ static enum status add(struct device *device, enum allocator allocator, size_t b
 	struct error first = ERROR_NONE;
 	struct buffer buffer;
 
-	/* What is kept may be just what is missing: then without it. A device that fails is not asked again. */
+	/*
+	 * The pool may hold the missing memory: it is emptied before the retry. A failed device is
+	 * not asked again.
+	 */
 	if (buffer_alloc(&buffer, device, allocator, bytes, &first) != STATUS_OK) {
 		if (pool.count == 0 || first.status != STATUS_NO_MEMORY)
 			return error_set(err, first.status, "%s", first.message);
@@ -132,14 +135,14 @@ enum status pool_take(struct buffer *buffer, struct device *device, enum allocat
 		return status;
 	block->lent = true;
 	*buffer = block->buffer;
-	buffer->device = device; /* whose streams fill and check it, whoever allocated it */
+	buffer->device = device; /* its streams fill and check it */
 	buffer->bytes = bytes;
 	*node = near;
 	return STATUS_OK;
 }
 
-/* What is kept where `given` is: on its device, or anywhere on the host. */
-static uint64_t kept_beside(const struct block *given)
+/* Bytes that the pool keeps in the memory of `given`: on its device, or anywhere on the host. */
+static uint64_t kept_with(const struct block *given)
 {
 	bool on_device = allocator_on_device(given->buffer.allocator);
 	uint64_t bytes = 0;
@@ -158,9 +161,8 @@ static uint64_t kept_beside(const struct block *given)
 static bool may_keep(const struct block *block)
 {
 	if (allocator_on_device(block->buffer.allocator))
-		return kept_beside(block) <=
-		       block->buffer.device->info.memory_bytes / DEVICE_SHARE;
-	return kept_beside(block) <= limits_memory_available() / HOST_SHARE;
+		return kept_with(block) <= block->buffer.device->info.memory_bytes / DEVICE_SHARE;
+	return kept_with(block) <= limits_memory_available() / HOST_SHARE;
 }
 
 void pool_give(struct buffer *buffer)

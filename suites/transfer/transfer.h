@@ -19,7 +19,7 @@ size_t transfer_slots(enum direction direction, bool cold, size_t bytes,
 		      const struct device_info *info);
 /* Bytes of one copy of route `index` of a case with copies of `bytes`. */
 size_t transfer_route_bytes(const struct plan_case *c, size_t index);
-/* Whether one kernel carries out a route and the one behind it, which leads back. */
+/* True if one kernel executes a route and the next one, which leads back. */
 bool transfer_twins(const struct plan_case *c);
 
 /* One timed quantity of a case. */

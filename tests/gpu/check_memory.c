@@ -319,7 +319,7 @@ static enum status link_errors(struct check_context *context, struct error *err)
 	return STATUS_OK;
 }
 
-/* Every ruler that is there sees an allocation, and the pool's sees its own. */
+/* Every accounting source that exists sees an allocation, and the pool's sees its own. */
 static enum status memory_view(struct check_context *context, struct error *err)
 {
 	const uint64_t bytes = UINT64_C(256) << 20, slack = UINT64_C(4) << 20;

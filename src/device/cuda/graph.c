@@ -15,7 +15,7 @@ static cudaStream_t handle_of(struct stream *stream)
 	return ((struct cuda_stream *)stream)->handle;
 }
 
-/* Relaxed: libraries may allocate internally meanwhile, which does not affect the capture. */
+/* Relaxed: libraries may allocate internally during it, which does not affect the capture. */
 enum status cuda_graph_begin(struct stream *stream, struct error *err)
 {
 	enum status status = cuda_use(stream->device, err);

@@ -70,7 +70,7 @@ void cublas_version(char *out, size_t size)
 	snprintf(out, size, "%d.%d.%d", major, minor, patch);
 }
 
-/* major * 10000 + minor * 100 + patch, of which there were up to 12.x: six digits either way. */
+/* major * 10000 + minor * 100 + patch, of which there were up to 12.x: six digits in both. */
 void cublaslt_version(char *out, size_t size)
 {
 	size_t version = cublaslt.cublasLtGetVersion();
