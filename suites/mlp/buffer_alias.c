@@ -45,13 +45,13 @@ static size_t slots_of_slices(const struct network *n, struct slot *slots)
 		const struct model_layer *layer = &n->local.layer[l];
 
 		gaps |= has_gaps(layer);
-		for (size_t i = 0; i < n->holding.count; i++) {
-			const struct span *span = &n->holding.spans[i];
-			uint64_t end = span->gradients + span->count;
+		for (size_t i = 0; i < n->shard.count; i++) {
+			const struct shard_range *range = &n->shard.ranges[i];
+			uint64_t end = range->gradients + range->count;
 
 			if (end * shards != layer->end)
 				continue;
-			slots[count++] = (struct slot){ span->gradients, end, l, gaps };
+			slots[count++] = (struct slot){ range->gradients, end, l, gaps };
 			gaps = false;
 		}
 	}
@@ -85,7 +85,7 @@ static uint64_t place(const struct slot *slots, size_t count, uint64_t from, siz
 /* Latest outputs first, each at the first position possible: outputs with longer lifetimes come after it. */
 void buffer_alias_plan(const struct network *n, uint64_t at[SETUP_MAX_LAYERS + 1])
 {
-	bool whole = n->holding.gradients == n->local.elements;
+	bool whole = n->shard.gradients == n->local.elements;
 	struct slot slots[SETUP_MAX_LAYERS];
 	size_t count = 0;
 	uint64_t from = 0;

@@ -9,7 +9,7 @@
 #ifndef GPUPROOF_SUITES_MLP_MODE_H
 #define GPUPROOF_SUITES_MLP_MODE_H
 
-#include "suites/mlp/holding.h"
+#include "suites/mlp/parameter_shard.h"
 
 /* What of a step to enqueue: the time of each alone tells where the time of the whole goes. */
 enum step_part {
@@ -48,8 +48,8 @@ struct mode {
 	/* What rank `rank` computes, and the most rows of one backward call. */
 	void (*share)(const struct setup *setup, int rank, struct share *share,
 		      uint64_t *step_rows);
-	/* Which parameters rank `rank` keeps and updates; NULL: all of its share. */
-	void (*hold)(const struct setup *setup, int rank, struct holding *holding);
+	/* Parameters that rank `rank` keeps and updates; NULL: all of its share. */
+	void (*shard)(const struct setup *setup, int rank, struct parameter_shard *shard);
 	/* Bytes of the buffers that open() takes; NULL: none worth counting. */
 	uint64_t (*buffers)(const struct setup *setup, int rank);
 	/*

@@ -15,12 +15,12 @@ static enum status open_optimizer(struct network *n, struct error *err)
 	size_t bytes = precision_bytes(setup_moment(n->setup));
 
 	n->master = n->weights;
-	if (setup_has_master(n->setup) && n->holding.master > 0 &&
-	    arena_alloc(n->arena, MEMORY_MASTER, n->holding.master * bytes, &n->master, err) !=
+	if (setup_has_master(n->setup) && n->shard.master > 0 &&
+	    arena_alloc(n->arena, MEMORY_MASTER, n->shard.master * bytes, &n->master, err) !=
 		    STATUS_OK)
 		return err->status;
-	for (size_t i = 0; i < moments && n->holding.moments > 0; i++)
-		if (arena_alloc(n->arena, MEMORY_OPTIMIZER, n->holding.moments * bytes,
+	for (size_t i = 0; i < moments && n->shard.moments > 0; i++)
+		if (arena_alloc(n->arena, MEMORY_OPTIMIZER, n->shard.moments * bytes,
 				&n->moments[i], err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
@@ -30,18 +30,18 @@ static enum status open_parameters(struct network *n, struct error *err)
 {
 	size_t stored = precision_bytes(n->setup->precision);
 
-	if (arena_alloc(n->arena, MEMORY_PARAMETERS, n->holding.weights * stored, &n->weights,
-			err) != STATUS_OK ||
-	    arena_alloc(n->arena, MEMORY_GRADIENTS, n->holding.gradients * stored, &n->gradients,
+	if (arena_alloc(n->arena, MEMORY_PARAMETERS, n->shard.weights * stored, &n->weights, err) !=
+		    STATUS_OK ||
+	    arena_alloc(n->arena, MEMORY_GRADIENTS, n->shard.gradients * stored, &n->gradients,
 			err) != STATUS_OK)
 		return err->status;
 	for (size_t l = n->share.first; l < n->share.last; l++) {
 		uint64_t first = n->local.layer[l].weight;
 
 		/* Where they are slices only, the mode has another place for the layers. */
-		if (n->holding.weights == n->local.elements)
+		if (n->shard.weights == n->local.elements)
 			n->layer_weights[l] = network_element(n, n->weights, first);
-		if (n->holding.gradients == n->local.elements)
+		if (n->shard.gradients == n->local.elements)
 			n->layer_gradients[l] = network_element(n, n->gradients, first);
 	}
 	return open_optimizer(n, err);
@@ -180,7 +180,7 @@ static void describe(struct network *n, const struct setup *setup, struct device
 		     struct arena *arena, int rank)
 {
 	*n = (struct network){ .setup = setup, .device = device, .arena = arena };
-	holding_of(setup, rank, &n->share, &n->step_rows, &n->holding);
+	parameter_shard_of(setup, rank, &n->share, &n->step_rows, &n->shard);
 	model_init(&n->model, setup);
 	model_init_share(&n->local, setup, &n->share);
 	segments_make(&n->segments, setup, &n->share, n->step_rows);

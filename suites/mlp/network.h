@@ -7,7 +7,7 @@
 #define GPUPROOF_SUITES_MLP_NETWORK_H
 
 #include "suites/mlp/arena.h"
-#include "suites/mlp/holding.h"
+#include "suites/mlp/parameter_shard.h"
 #include "suites/mlp/segments.h"
 
 /* A GEMM problem of this network and the algorithm that the search chose. */
@@ -36,12 +36,12 @@ struct network {
 	struct model model; /* the whole model */
 	struct model local; /* the share's part of it: sizes and places in the arrays below */
 	struct share share;
-	struct holding holding;
+	struct parameter_shard shard;
 	struct segments segments;
 	struct device *device;
 	struct arena *arena;
 	uint64_t step_rows; /* most rows of one backward call: sizes the transient buffers */
-	/* Arrays as the holding says, flat. */
+	/* Flat arrays with the sizes of the shard. */
 	void *weights;   /* in `precision` */
 	void *master;    /* what the optimizer writes; == weights unless setup_has_master() */
 	void *gradients; /* in `precision` */
@@ -191,15 +191,15 @@ enum status network_backward_all(struct network *network, struct stream *stream,
 				 struct error *err);
 /* One optimizer step; gradients are divided by the loss scale. */
 enum status network_update(struct network *network, struct stream *stream, struct error *err);
-/* The same span by span: begin once, then every span. */
+/* The same by range: begin once, then every range of the shard. */
 enum status network_update_begin(struct network *network, struct stream *stream, struct error *err);
 /* Adam's, of update number `update`, counted from 1. */
 double network_correction(double beta, uint64_t update);
-/* Elements [first, first + count) where the holding is whole. */
+/* Updates elements [first, first + count); the shard must be whole. */
 enum status network_update_range(struct network *network, struct stream *stream, uint64_t first,
 				 uint64_t count, struct error *err);
-enum status network_update_span(struct network *network, struct stream *stream, size_t span,
-				struct error *err);
+enum status network_update_shard_range(struct network *network, struct stream *stream, size_t span,
+				       struct error *err);
 
 /* The sum of the row losses of the last step, 0 without the last layer. Waits for the stream. */
 enum status network_loss_sum(struct network *network, struct stream *stream, double *sum,

@@ -124,7 +124,7 @@ static enum status round_weights(struct network *n, struct stream *stream, uint6
 /* Weights that are whole while their masters are slices: rounded from the masters' memory. */
 static enum status fill_rounded(struct network *n, struct stream *stream, struct error *err)
 {
-	uint64_t piece = n->holding.master, all = n->holding.weights;
+	uint64_t piece = n->shard.master, all = n->shard.weights;
 
 	for (uint64_t first = 0; first < all; first += piece) {
 		uint64_t count = all - first < piece ? all - first : piece;
@@ -137,13 +137,13 @@ static enum status fill_rounded(struct network *n, struct stream *stream, struct
 }
 
 /* What the optimizer of this rank updates. */
-static enum status fill_spans(struct network *n, struct stream *stream, struct error *err)
+static enum status fill_ranges(struct network *n, struct stream *stream, struct error *err)
 {
-	for (size_t i = 0; i < n->holding.count; i++) {
-		const struct span *span = &n->holding.spans[i];
-		uint64_t at = setup_has_master(n->setup) ? span->master : span->weights;
+	for (size_t i = 0; i < n->shard.count; i++) {
+		const struct shard_range *range = &n->shard.ranges[i];
+		uint64_t at = setup_has_master(n->setup) ? range->master : range->weights;
 
-		if (fill_flat(n, stream, master_at(n, at), span->flat, span->count, err) !=
+		if (fill_flat(n, stream, master_at(n, at), range->flat, range->count, err) !=
 		    STATUS_OK)
 			return err->status;
 	}
@@ -154,20 +154,20 @@ static enum status fill_weights_and_masters(struct network *n, struct stream *st
 					    struct error *err)
 {
 	bool has_master = setup_has_master(n->setup);
-	bool whole = n->holding.weights == n->local.elements;
+	bool whole = n->shard.weights == n->local.elements;
 
 	/* NaN everywhere: whoever forgets to send the weights will see it. */
-	if (n->holding.receives_weights)
+	if (n->shard.receives_weights)
 		return backend_memory_set(stream, n->weights, 0xff,
-					  n->holding.weights * precision_bytes(n->setup->precision),
+					  n->shard.weights * precision_bytes(n->setup->precision),
 					  err);
 	if (whole && !has_master)
 		return fill_flat(n, stream, n->weights, 0, n->local.elements, err);
 	if (whole && fill_rounded(n, stream, err) != STATUS_OK)
 		return err->status;
-	if (fill_spans(n, stream, err) != STATUS_OK)
+	if (fill_ranges(n, stream, err) != STATUS_OK)
 		return err->status;
-	return has_master && !whole ? round_weights(n, stream, 0, n->holding.weights, err)
+	return has_master && !whole ? round_weights(n, stream, 0, n->shard.weights, err)
 				    : STATUS_OK;
 }
 
@@ -176,13 +176,13 @@ static enum status fill_parameters(struct network *n, struct stream *stream, str
 	size_t moment = precision_bytes(setup_moment(n->setup));
 	size_t stored = precision_bytes(n->setup->precision);
 
-	if (backend_memory_set(stream, n->gradients, 0, n->holding.gradients * stored, err) !=
+	if (backend_memory_set(stream, n->gradients, 0, n->shard.gradients * stored, err) !=
 	    STATUS_OK)
 		return err->status;
 	for (int i = 0; i < 2; i++)
 		if (n->moments[i] &&
-		    backend_memory_set(stream, n->moments[i], 0, n->holding.moments * moment,
-				       err) != STATUS_OK)
+		    backend_memory_set(stream, n->moments[i], 0, n->shard.moments * moment, err) !=
+			    STATUS_OK)
 			return err->status;
 	return fill_weights_and_masters(n, stream, err);
 }

@@ -1,6 +1,6 @@
 #include "suites/mlp/segments.h"
 
-#include "suites/mlp/holding.h"
+#include "suites/mlp/parameter_shard.h"
 #include "suites/mlp/mode.h"
 #include "suites/mlp/stages.h"
 
@@ -70,12 +70,12 @@ double segments_recompute_flops(const struct setup *setup)
 
 	for (int rank = 0; rank < setup->ranks; rank++) {
 		struct segments s;
-		struct holding holding;
+		struct parameter_shard shard;
 		struct share share;
 		struct model local;
 		uint64_t step_rows;
 
-		holding_of(setup, rank, &share, &step_rows, &holding);
+		parameter_shard_of(setup, rank, &share, &step_rows, &shard);
 		model_init_share(&local, setup, &share);
 		segments_make(&s, setup, &share, step_rows);
 		for (size_t l = share.first; l < share.last; l++)

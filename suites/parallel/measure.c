@@ -138,7 +138,7 @@ static enum status check_training(struct session *s, uint64_t sum_before, struct
 		return err->status;
 	o->updates = s->trainer.network.updates;
 	if (sum == sum_before && !o->setup->storage_only &&
-	    holding_has_parameters(&s->trainer.network.holding, &s->trainer.network.local))
+	    parameter_shard_has_parameters(&s->trainer.network.shard, &s->trainer.network.local))
 		status = error_set(err, STATUS_MISMATCH,
 				   "the timed steps did not change the parameters");
 	else if (!isfinite(o->last_loss))

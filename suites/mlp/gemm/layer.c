@@ -203,9 +203,9 @@ static void *moment_of(const struct network *n, void *array, uint64_t element)
 }
 
 /* The weights that the optimizer updates; NULL: the stored ones are all there are. */
-static void *master_of(const struct network *n, const struct span *span)
+static void *master_of(const struct network *n, const struct shard_range *part)
 {
-	uint64_t element = setup_has_master(n->setup) ? span->master : span->weights;
+	uint64_t element = setup_has_master(n->setup) ? part->master : part->weights;
 
 	if (n->setup->storage_only)
 		return NULL;
@@ -213,23 +213,23 @@ static void *master_of(const struct network *n, const struct span *span)
 }
 
 /* The stored weights where they are not the master ones. */
-static void *copy_of(const struct network *n, const struct span *span)
+static void *copy_of(const struct network *n, const struct shard_range *part)
 {
 	return setup_has_master(n->setup) || n->setup->storage_only
-		       ? network_element(n, n->weights, span->weights)
+		       ? network_element(n, n->weights, part->weights)
 		       : NULL;
 }
 
-static enum status update_sgd(struct network *n, struct stream *stream, const struct span *span,
-			      struct error *err)
+static enum status update_sgd(struct network *n, struct stream *stream,
+			      const struct shard_range *part, struct error *err)
 {
 	struct optimizer_sgd_arguments sgd = {
-		.weights = master_of(n, span),
-		.velocity = moment_of(n, n->moments[0], span->moments),
-		.gradient = network_element(n, n->gradients, span->gradients),
-		.copy = copy_of(n, span),
+		.weights = master_of(n, part),
+		.velocity = moment_of(n, n->moments[0], part->moments),
+		.gradient = network_element(n, n->gradients, part->gradients),
+		.copy = copy_of(n, part),
 		.precision = setup_storage(n->setup),
-		.count = span->count,
+		.count = part->count,
 		.rate = n->setup->rate,
 		.momentum = n->setup->momentum,
 		.gradient_scale = 1 / setup_fixed_scale(n->setup),
@@ -240,18 +240,18 @@ static enum status update_sgd(struct network *n, struct stream *stream, const st
 	return backend_launch(stream, "optimizer_sgd", &sgd, err);
 }
 
-static enum status update_adam(struct network *n, struct stream *stream, const struct span *span,
-			       struct error *err)
+static enum status update_adam(struct network *n, struct stream *stream,
+			       const struct shard_range *part, struct error *err)
 {
 	const struct setup *s = n->setup;
 	struct optimizer_adam_arguments adam = {
-		.weights = master_of(n, span),
-		.m = moment_of(n, n->moments[0], span->moments),
-		.v = moment_of(n, n->moments[1], span->moments),
-		.gradient = network_element(n, n->gradients, span->gradients),
-		.copy = copy_of(n, span),
+		.weights = master_of(n, part),
+		.m = moment_of(n, n->moments[0], part->moments),
+		.v = moment_of(n, n->moments[1], part->moments),
+		.gradient = network_element(n, n->gradients, part->gradients),
+		.copy = copy_of(n, part),
 		.precision = setup_storage(s),
-		.count = span->count,
+		.count = part->count,
 		.rate = s->rate,
 		.beta1 = s->beta1,
 		.beta2 = s->beta2,
@@ -283,28 +283,28 @@ enum status network_update_begin(struct network *n, struct stream *stream, struc
 				       : STATUS_OK;
 }
 
-static enum status update_one(struct network *n, struct stream *stream, const struct span *span,
-			      struct error *err)
+static enum status update_one(struct network *n, struct stream *stream,
+			      const struct shard_range *part, struct error *err)
 {
-	return n->setup->optimizer == OPTIMIZER_ADAM ? update_adam(n, stream, span, err)
-						     : update_sgd(n, stream, span, err);
+	return n->setup->optimizer == OPTIMIZER_ADAM ? update_adam(n, stream, part, err)
+						     : update_sgd(n, stream, part, err);
 }
 
-enum status network_update_span(struct network *n, struct stream *stream, size_t span,
-				struct error *err)
+enum status network_update_shard_range(struct network *n, struct stream *stream, size_t index,
+				       struct error *err)
 {
-	return update_one(n, stream, &n->holding.spans[span], err);
+	return update_one(n, stream, &n->shard.ranges[index], err);
 }
 
 enum status network_update_range(struct network *n, struct stream *stream, uint64_t first,
 				 uint64_t count, struct error *err)
 {
-	const struct span range = { .flat = first,
-				    .count = count,
-				    .weights = first,
-				    .gradients = first,
-				    .master = first,
-				    .moments = first };
+	const struct shard_range range = { .flat = first,
+					   .count = count,
+					   .weights = first,
+					   .gradients = first,
+					   .master = first,
+					   .moments = first };
 
 	return update_one(n, stream, &range, err);
 }
@@ -313,8 +313,8 @@ enum status network_update(struct network *n, struct stream *stream, struct erro
 {
 	if (network_update_begin(n, stream, err) != STATUS_OK)
 		return err->status;
-	for (size_t i = 0; i < n->holding.count; i++)
-		if (network_update_span(n, stream, i, err) != STATUS_OK)
+	for (size_t i = 0; i < n->shard.count; i++)
+		if (network_update_shard_range(n, stream, i, err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
@@ -328,5 +328,5 @@ unsigned network_commands(const struct network *n, uint64_t microbatches)
 	unsigned per_layer = n->segments.count > 0 ? 8 : 6;
 
 	return (unsigned)(microbatches * (per_layer * (n->share.last - n->share.first) + 1) +
-			  n->holding.count);
+			  n->shard.count);
 }

@@ -31,7 +31,7 @@ static void dp_naive_share(const struct setup *setup, int rank, struct share *sh
 	share->no_loss = rank > 0;
 }
 
-static void dp_naive_hold(const struct setup *setup, int rank, struct holding *h)
+static void dp_naive_hold(const struct setup *setup, int rank, struct parameter_shard *h)
 {
 	(void)setup;
 	if (rank == 0)
@@ -132,7 +132,7 @@ static enum status send_out(struct trainer *t, struct error *err)
 	struct network *n = &t->network;
 
 	if (backend_broadcast(t->team->all, stream_of(t), n->weights,
-			      n->holding.weights * precision_bytes(t->setup->precision), 0,
+			      n->shard.weights * precision_bytes(t->setup->precision), 0,
 			      err) != STATUS_OK)
 		return err->status;
 	return exchange(t, 0, s->input, n->activations[0], true, err);
@@ -211,7 +211,7 @@ const struct mode mode_dp_naive = {
 	.recomputes = true,
 	.refusal = data_parallel_refusal,
 	.share = dp_naive_share,
-	.hold = dp_naive_hold,
+	.shard = dp_naive_hold,
 	.buffers = dp_naive_buffers,
 	.open = dp_naive_open,
 	.close = dp_naive_close,

@@ -46,12 +46,12 @@ static double wire_bytes_of(const struct setup *setup, int rank)
 {
 	struct grid grid = grid_of(setup);
 	struct share share;
-	struct holding holding;
+	struct parameter_shard shard;
 	uint64_t step_rows;
 	double columns = 0, sums = 0, t = grid.tensor, n = grid.data;
 	double bytes = (double)precision_bytes(setup->precision);
 
-	holding_of(setup, rank, &share, &step_rows, &holding);
+	parameter_shard_of(setup, rank, &share, &step_rows, &shard);
 	if (share.first > 0)
 		columns += (double)share_width(setup, &share, share.first);
 	if (share.last < setup->layers)
@@ -65,7 +65,7 @@ static double wire_bytes_of(const struct setup *setup, int rank)
 			sums += (double)setup->widths[l];
 	}
 	return bytes * ((double)share.rows * (columns + 2 * (t - 1) / t * sums) +
-			2 * (n - 1) / n * (double)holding.elements);
+			2 * (n - 1) / n * (double)shard.elements);
 }
 
 static double hybrid_wire_bytes(const struct setup *setup)

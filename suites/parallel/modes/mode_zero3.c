@@ -27,7 +27,7 @@ struct zero3 {
 	struct event *updated[SETUP_MAX_LAYERS];
 };
 
-static void zero3_hold(const struct setup *setup, int rank, struct holding *h)
+static void zero3_hold(const struct setup *setup, int rank, struct parameter_shard *h)
 {
 	uint64_t ranks = (uint64_t)setup->ranks;
 	struct model model;
@@ -39,12 +39,12 @@ static void zero3_hold(const struct setup *setup, int rank, struct holding *h)
 		uint64_t first = model.layer[l].weight;
 		uint64_t slice = (model.layer[l].end - first) / ranks, at = first / ranks;
 
-		h->spans[l] = (struct span){ .flat = first + (uint64_t)rank * slice,
-					     .count = slice,
-					     .weights = at,
-					     .gradients = at,
-					     .master = at,
-					     .moments = at };
+		h->ranges[l] = (struct shard_range){ .flat = first + (uint64_t)rank * slice,
+						     .count = slice,
+						     .weights = at,
+						     .gradients = at,
+						     .master = at,
+						     .moments = at };
 	}
 }
 
@@ -144,14 +144,14 @@ static enum status gather(struct trainer *t, size_t l, struct error *err)
 	struct stream *stream = communication_stream(t);
 	struct zero3 *z = t->state;
 	struct network *n = &t->network;
-	const struct span *span = &n->holding.spans[l];
+	const struct shard_range *range = &n->shard.ranges[l];
 
 	if (backend_stream_wait(stream, z->used[l % BUFFERS], err) != STATUS_OK ||
 	    backend_stream_wait(stream, z->updated[l], err) != STATUS_OK)
 		return err->status;
 	timeline_begin(t, STREAM_UP, SPAN_ALL_GATHER, l);
 	backend_all_gather(t->team->all, stream, z->weights[l % BUFFERS],
-			   network_element(n, n->weights, span->weights), span->count,
+			   network_element(n, n->weights, range->weights), range->count,
 			   setup_storage(t->setup), err);
 	timeline_end(t, STREAM_UP);
 	if (err->status != STATUS_OK)
@@ -164,14 +164,14 @@ static enum status reduce(struct trainer *t, size_t l, struct error *err)
 	struct stream *stream = communication_stream(t);
 	struct zero3 *z = t->state;
 	struct network *n = &t->network;
-	const struct span *span = &n->holding.spans[l];
+	const struct shard_range *range = &n->shard.ranges[l];
 
 	if (backend_stream_wait(stream, z->ready, err) != STATUS_OK)
 		return err->status;
 	timeline_begin(t, STREAM_UP, SPAN_REDUCE_SCATTER, l);
 	backend_reduce_scatter(t->team->all, stream,
-			       network_element(n, n->gradients, span->gradients),
-			       z->gradients[l % BUFFERS], span->count, setup_storage(t->setup),
+			       network_element(n, n->gradients, range->gradients),
+			       z->gradients[l % BUFFERS], range->count, setup_storage(t->setup),
 			       REDUCE_AVERAGE, err);
 	timeline_end(t, STREAM_UP);
 	if (err->status != STATUS_OK)
@@ -264,7 +264,7 @@ static enum status update(struct trainer *t, unsigned parts, struct error *err)
 		return err->status;
 	timeline_begin(t, STREAM_COMPUTE, SPAN_OPTIMIZER, 0);
 	for (size_t l = 0; l < t->setup->layers; l++)
-		if (network_update_span(&t->network, stream, l, err) != STATUS_OK ||
+		if (network_update_shard_range(&t->network, stream, l, err) != STATUS_OK ||
 		    backend_event_record(z->updated[l], stream, err) != STATUS_OK)
 			return err->status;
 	timeline_end(t, STREAM_COMPUTE);
@@ -310,7 +310,7 @@ const struct mode mode_zero3 = {
 	.refusal = data_parallel_refusal,
 	.fit = zero_fit,
 	.share = data_parallel_share,
-	.hold = zero3_hold,
+	.shard = zero3_hold,
 	.buffers = zero3_buffers,
 	.open = zero3_open,
 	.close = zero3_close,

@@ -23,7 +23,7 @@ void zero_fit(struct setup *setup)
 	setup->shards = (uint64_t)setup->ranks;
 }
 
-void zero_hold(const struct setup *setup, int rank, int stage, struct holding *h)
+void zero_hold(const struct setup *setup, int rank, int stage, struct parameter_shard *h)
 {
 	uint64_t ranks = (uint64_t)setup->ranks, mine = (uint64_t)rank;
 	struct bucket buckets[SETUP_MAX_LAYERS];
@@ -37,12 +37,12 @@ void zero_hold(const struct setup *setup, int rank, int stage, struct holding *h
 		uint64_t slice = buckets[i].count / ranks, compact = buckets[i].first / ranks;
 		uint64_t flat = buckets[i].first + mine * slice;
 
-		h->spans[i] = (struct span){ .flat = flat,
-					     .count = slice,
-					     .weights = flat,
-					     .gradients = stage == 1 ? flat : compact,
-					     .master = compact,
-					     .moments = compact };
+		h->ranges[i] = (struct shard_range){ .flat = flat,
+						     .count = slice,
+						     .weights = flat,
+						     .gradients = stage == 1 ? flat : compact,
+						     .master = compact,
+						     .moments = compact };
 	}
 }
 
@@ -164,7 +164,7 @@ static enum status reduce_bucket(struct trainer *t, size_t i, struct error *err)
 {
 	struct zero *z = t->state;
 	struct network *n = &t->network;
-	const struct span *span = &n->holding.spans[i];
+	const struct shard_range *range = &n->shard.ranges[i];
 	const void *all = z->buffers[0] ? z->buffers[i % BUFFERS]
 					: network_element(n, n->gradients, z->buckets[i].first);
 
@@ -172,8 +172,8 @@ static enum status reduce_bucket(struct trainer *t, size_t i, struct error *err)
 		return err->status;
 	timeline_begin(t, STREAM_UP, SPAN_REDUCE_SCATTER, i);
 	backend_reduce_scatter(t->team->all, communication_stream(t),
-			       network_element(n, n->gradients, span->gradients), all, span->count,
-			       setup_storage(t->setup), REDUCE_AVERAGE, err);
+			       network_element(n, n->gradients, range->gradients), all,
+			       range->count, setup_storage(t->setup), REDUCE_AVERAGE, err);
 	timeline_end(t, STREAM_UP);
 	if (err->status != STATUS_OK)
 		return err->status;
@@ -194,14 +194,14 @@ static enum status gather_bucket(struct trainer *t, size_t i, struct error *err)
 {
 	struct zero *z = t->state;
 	struct network *n = &t->network;
-	const struct span *span = &n->holding.spans[i];
+	const struct shard_range *range = &n->shard.ranges[i];
 
 	if (hand_over(t, err) != STATUS_OK)
 		return err->status;
 	timeline_begin(t, STREAM_UP, SPAN_ALL_GATHER, i);
 	backend_all_gather(t->team->all, communication_stream(t),
 			   network_element(n, n->weights, z->buckets[i].first),
-			   network_element(n, n->weights, span->weights), span->count,
+			   network_element(n, n->weights, range->weights), range->count,
 			   setup_storage(t->setup), err);
 	timeline_end(t, STREAM_UP);
 	if (err->status != STATUS_OK)
@@ -237,7 +237,7 @@ static enum status update(struct trainer *t, unsigned parts, struct error *err)
 			return err->status;
 		timeline_begin(t, STREAM_COMPUTE, SPAN_OPTIMIZER, i);
 		if (parts & STEP_UPDATE &&
-		    network_update_span(n, compute_stream(t), i, err) != STATUS_OK)
+		    network_update_shard_range(n, compute_stream(t), i, err) != STATUS_OK)
 			return err->status;
 		timeline_end(t, STREAM_COMPUTE);
 		if (parts & STEP_GATHER && gather_bucket(t, i, err) != STATUS_OK)

@@ -10,7 +10,7 @@
 
 /* Members of struct mode. */
 void zero_fit(struct setup *setup);
-void zero_hold(const struct setup *setup, int rank, int stage, struct holding *holding);
+void zero_hold(const struct setup *setup, int rank, int stage, struct parameter_shard *shard);
 uint64_t zero_buffers(const struct setup *setup, int stage);
 enum status zero_open(struct trainer *trainer, int stage, struct error *err);
 void zero_close(struct trainer *trainer);
@@ -19,9 +19,10 @@ unsigned zero_commands(const struct trainer *trainer);
 double zero_wire_bytes(const struct setup *setup);
 
 #define ZERO_MODE(stage_, summary_)                                                                \
-	static void hold(const struct setup *setup, int rank, struct holding *holding)             \
+	static void shard_of_rank(const struct setup *setup, int rank,                             \
+				  struct parameter_shard *shard)                                   \
 	{                                                                                          \
-		zero_hold(setup, rank, stage_, holding);                                           \
+		zero_hold(setup, rank, stage_, shard);                                             \
 	}                                                                                          \
 	static uint64_t buffers(const struct setup *setup, int rank)                               \
 	{                                                                                          \
@@ -45,7 +46,7 @@ double zero_wire_bytes(const struct setup *setup);
 		.refusal = data_parallel_refusal,                                                  \
 		.fit = zero_fit,                                                                   \
 		.share = data_parallel_share,                                                      \
-		.hold = hold,                                                                      \
+		.shard = shard_of_rank,                                                            \
 		.buffers = buffers,                                                                \
 		.open = open_mode,                                                                 \
 		.close = zero_close,                                                               \

@@ -2,14 +2,14 @@
 
 #include <math.h>
 
-#include "suites/mlp/holding.h"
+#include "suites/mlp/parameter_shard.h"
 
 void work_open(struct work *w, const struct setup *setup, int rank, struct curves *curves)
 {
-	struct holding holding;
+	struct parameter_shard shard;
 
 	*w = (struct work){ .setup = setup, .curves = curves, .steps = 1 };
-	holding_of(setup, rank, &w->share, &w->rows, &holding);
+	parameter_shard_of(setup, rank, &w->share, &w->rows, &shard);
 	model_init_share(&w->model, setup, &w->share);
 	segments_make(&w->segments, setup, &w->share, w->rows);
 }

@@ -15,10 +15,10 @@ struct stage_times {
 
 static void share_of(const struct setup *setup, int stage, struct share *share, uint64_t *rows)
 {
-	struct holding holding;
+	struct parameter_shard shard;
 
-	holding_of(setup, grid_rank(setup, (struct place){ .stage = stage }), share, rows,
-		   &holding);
+	parameter_shard_of(setup, grid_rank(setup, (struct place){ .stage = stage }), share, rows,
+			   &shard);
 }
 
 static void read_stage(const struct setup *setup, const struct measured_times *times, int stage,

@@ -37,7 +37,8 @@ enum status scaler_reset(struct trainer *t, struct error *err)
 /* Where every rank updates the same gradients, every rank finds the same in them. */
 static bool finds_alone(const struct trainer *t)
 {
-	return !t->team->all || (t->mode->replicated && holding_is_whole(&t->network.holding));
+	return !t->team->all ||
+	       (t->mode->replicated && parameter_shard_is_whole(&t->network.shard));
 }
 
 enum status scaler_decide(struct trainer *t, unsigned parts, struct error *err)
@@ -50,12 +51,12 @@ enum status scaler_decide(struct trainer *t, unsigned parts, struct error *err)
 
 	if (!n->loss_scale)
 		return STATUS_OK;
-	for (size_t i = 0; i < n->holding.count; i++) {
-		const struct span *span = &n->holding.spans[i];
+	for (size_t i = 0; i < n->shard.count; i++) {
+		const struct shard_range *range = &n->shard.ranges[i];
 		struct loss_scale_check_arguments check = {
-			.gradient = network_element(n, n->gradients, span->gradients),
+			.gradient = network_element(n, n->gradients, range->gradients),
 			.precision = setup_storage(t->setup),
-			.count = span->count,
+			.count = range->count,
 			.state = n->loss_scale,
 		};
 

@@ -4,7 +4,7 @@
 struct source {
 	int rank;
 	struct share share;
-	struct holding holding;
+	struct parameter_shard shard;
 	struct model local;
 };
 
@@ -13,7 +13,7 @@ static void source_of(const struct trainer *t, int rank, struct source *out)
 	uint64_t step_rows;
 
 	out->rank = rank;
-	holding_of(t->setup, rank, &out->share, &step_rows, &out->holding);
+	parameter_shard_of(t->setup, rank, &out->share, &step_rows, &out->shard);
 	model_init_share(&out->local, t->setup, &out->share);
 }
 
@@ -167,17 +167,17 @@ static enum status collect_gradients(struct collection *c, const struct source *
 	/* Replicas are compared with each other by verify_replicas(). */
 	if (t->mode->gridded && grid_place(t->setup, s->rank).data > 0)
 		return STATUS_OK;
-	if (t->mode->replicated && holding_is_whole(&s->holding) && s->rank > 0)
+	if (t->mode->replicated && parameter_shard_is_whole(&s->shard) && s->rank > 0)
 		return STATUS_OK;
 	for (size_t l = s->share.first; l < s->share.last && s->share.parts > 1; l++)
 		if (collect_part(c, s, l, err) != STATUS_OK)
 			return err->status;
-	for (size_t i = 0; i < s->holding.count && s->share.parts == 1; i++) {
-		const struct span *span = &s->holding.spans[i];
+	for (size_t i = 0; i < s->shard.count && s->share.parts == 1; i++) {
+		const struct shard_range *range = &s->shard.ranges[i];
 
-		if (collect_run(c, s->rank, network_element(n, n->gradients, span->gradients),
-				c->gradients, model_first(&n->model, s->share.last) + span->flat,
-				span->count, err) != STATUS_OK)
+		if (collect_run(c, s->rank, network_element(n, n->gradients, range->gradients),
+				c->gradients, model_first(&n->model, s->share.last) + range->flat,
+				range->count, err) != STATUS_OK)
 			return err->status;
 	}
 	return STATUS_OK;

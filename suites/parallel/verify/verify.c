@@ -292,7 +292,7 @@ struct sums {
 static enum status checksum_own(struct trainer *t, uint64_t *sum, struct error *err)
 {
 	const struct network *n = &t->network;
-	const struct holding *h = &n->holding;
+	const struct parameter_shard *h = &n->shard;
 	bool masters = setup_has_master(t->setup) && h->master > 0;
 	size_t bytes = precision_bytes(masters ? setup_master(t->setup) : t->setup->precision);
 
@@ -335,11 +335,11 @@ static enum status checksum(struct trainer *t, uint64_t own, struct sums *sums, 
 		return err->status;
 	if (!replicas)
 		return STATUS_OK;
-	if (!holding_is_whole(&n->holding))
-		return team_checksum(t->team, n->weights, n->holding.weights * stored,
+	if (!parameter_shard_is_whole(&n->shard))
+		return team_checksum(t->team, n->weights, n->shard.weights * stored,
 				     &sums->parameters, err);
 	sums->parameters = own;
-	return team_checksum(t->team, n->gradients, n->holding.gradients * stored, &sums->gradients,
+	return team_checksum(t->team, n->gradients, n->shard.gradients * stored, &sums->gradients,
 			     err);
 }
 

@@ -9,7 +9,7 @@
 #include "suites/mlp/reference/values.h"
 
 #define UPDATES 2
-/* Of a span, which threads look at. */
+/* Of a range, which threads look at. */
 #define PARTS 64
 
 /* What is the same for all parameters: Adam's corrections of each update. */
@@ -68,7 +68,7 @@ static enum status fetch(struct trainer *t, const void *array, uint64_t first, u
 	return err->status;
 }
 
-/* Of one span. */
+/* Of one range. */
 struct weights {
 	double *before, *gradients, *after, *stored;
 };
@@ -112,7 +112,7 @@ static bool is_updated(const struct formula *f, const struct allowance *a, doubl
 	return fabs(w->after[i] - expected) <= allowed;
 }
 
-/* The first parameter that is wrong; `count`: none. Parts of the span, each by one thread. */
+/* The first parameter that is wrong; `count`: none. Parts of the range, each by one thread. */
 static uint64_t first_wrong(const struct formula *f, double scale, const struct weights *w,
 			    uint64_t count)
 {
@@ -154,25 +154,25 @@ static enum status compare(const struct setup *s, double scale, const struct wei
 			 precision_name(s->precision), w->stored[i]);
 }
 
-static enum status fetch_masters(struct trainer *t, const struct span *span, double **out,
+static enum status fetch_masters(struct trainer *t, const struct shard_range *range, double **out,
 				 struct error *err)
 {
-	uint64_t first = setup_has_master(t->setup) ? span->master : span->weights;
+	uint64_t first = setup_has_master(t->setup) ? range->master : range->weights;
 
-	*out = xcalloc(span->count, sizeof(**out));
-	return fetch(t, t->network.master, first, span->count, setup_master(t->setup), *out, err);
+	*out = xcalloc(range->count, sizeof(**out));
+	return fetch(t, t->network.master, first, range->count, setup_master(t->setup), *out, err);
 }
 
 static enum status fetch_before(struct trainer *t, struct weights *all, struct error *err)
 {
 	const struct network *n = &t->network;
 
-	for (size_t i = 0; i < n->holding.count; i++) {
-		const struct span *span = &n->holding.spans[i];
+	for (size_t i = 0; i < n->shard.count; i++) {
+		const struct shard_range *range = &n->shard.ranges[i];
 
-		all[i].gradients = xcalloc(span->count, sizeof(double));
-		if (fetch_masters(t, span, &all[i].before, err) != STATUS_OK ||
-		    fetch(t, n->gradients, span->gradients, span->count, t->setup->precision,
+		all[i].gradients = xcalloc(range->count, sizeof(double));
+		if (fetch_masters(t, range, &all[i].before, err) != STATUS_OK ||
+		    fetch(t, n->gradients, range->gradients, range->count, t->setup->precision,
 			  all[i].gradients, err) != STATUS_OK)
 			return err->status;
 	}
@@ -184,14 +184,14 @@ static enum status compare_after(struct trainer *t, double scale, struct weights
 {
 	const struct network *n = &t->network;
 
-	for (size_t i = 0; i < n->holding.count; i++) {
-		const struct span *span = &n->holding.spans[i];
+	for (size_t i = 0; i < n->shard.count; i++) {
+		const struct shard_range *range = &n->shard.ranges[i];
 
-		all[i].stored = xcalloc(span->count, sizeof(double));
-		if (fetch_masters(t, span, &all[i].after, err) != STATUS_OK ||
-		    fetch(t, n->weights, span->weights, span->count, t->setup->precision,
+		all[i].stored = xcalloc(range->count, sizeof(double));
+		if (fetch_masters(t, range, &all[i].after, err) != STATUS_OK ||
+		    fetch(t, n->weights, range->weights, range->count, t->setup->precision,
 			  all[i].stored, err) != STATUS_OK ||
-		    compare(t->setup, scale, &all[i], span->count, err) != STATUS_OK)
+		    compare(t->setup, scale, &all[i], range->count, err) != STATUS_OK)
 			return err->status;
 	}
 	return STATUS_OK;
@@ -199,7 +199,7 @@ static enum status compare_after(struct trainer *t, double scale, struct weights
 
 enum status verify_update(struct trainer *t, struct error *err)
 {
-	size_t count = t->network.holding.count;
+	size_t count = t->network.shard.count;
 	struct weights *all = xcalloc(count ? count : 1, sizeof(*all));
 	double scale = 1;
 	enum status status = scaler_scale(t, &scale, err);

@@ -78,7 +78,7 @@ static enum status weights_sum(struct trainer *t, uint64_t *sum, struct error *e
 {
 	const struct network *n = &t->network;
 
-	return team_checksum(t->team, n->weights, n->holding.weights * 2, sum, err);
+	return team_checksum(t->team, n->weights, n->shard.weights * 2, sum, err);
 }
 
 /* A scale at which gradients overflow: the step is skipped; soon after one is not. */
@@ -93,7 +93,7 @@ static enum status overflow(struct trainer *t, struct error *err)
 	    weights_sum(t, &after, err) != STATUS_OK ||
 	    expect_state(t, 0, 1, huge / 2, err) != STATUS_OK)
 		return err->status;
-	if (after != before && !t->network.holding.receives_weights)
+	if (after != before && !t->network.shard.receives_weights)
 		return error_set(err, STATUS_INTERNAL, "a skipped step changed the weights");
 	if (scaler_settle(t, err) != STATUS_OK ||
 	    scaler_counts(t, &applied, &skipped, err) != STATUS_OK)
@@ -127,7 +127,7 @@ static enum status overflow_on_one(struct trainer *t, struct error *err)
 	if (status == STATUS_OK && here)
 		status = backend_copy(t->team->streams[STREAM_COMPUTE],
 				      network_element(&t->network, t->network.gradients,
-						      t->network.holding.spans[0].gradients),
+						      t->network.shard.ranges[0].gradients),
 				      &infinity, sizeof(infinity), err);
 	if (status == STATUS_OK)
 		status = scaler_decide(t, STEP_ALL, err);

@@ -1,0 +1,58 @@
+#include "suites/mlp/parameter_shard.h"
+
+#include "suites/mlp/mode.h"
+
+void parameter_shard_all(struct parameter_shard *h, uint64_t elements)
+{
+	*h = (struct parameter_shard){ .elements = elements,
+				       .weights = elements,
+				       .gradients = elements,
+				       .master = elements,
+				       .moments = elements,
+				       .count = 1 };
+	h->ranges[0] = (struct shard_range){ .count = elements };
+}
+
+void parameter_shard_of(const struct setup *setup, int rank, struct share *share,
+			uint64_t *step_rows, struct parameter_shard *shard)
+{
+	struct model model;
+
+	*share = (struct share){ 0 };
+	setup->mode->share(setup, rank, share, step_rows);
+	if (share->parts == 0)
+		share->parts = 1;
+	if (share->kept == 0)
+		share->kept = share->rows;
+	if (share->kept_input == 0)
+		share->kept_input = share->kept;
+	if (share->last == setup->layers && share->loss_rows == 0 && !share->no_loss)
+		share->loss_rows = share->rows;
+	model_init_share(&model, setup, share);
+	parameter_shard_all(shard, model.elements);
+	if (setup->mode->shard)
+		setup->mode->shard(setup, rank, shard);
+}
+
+bool parameter_shard_is_whole(const struct parameter_shard *h)
+{
+	return h->count == 1 && h->ranges[0].count == h->elements;
+}
+
+static bool overlap(const struct shard_range *range, uint64_t first, uint64_t count)
+{
+	return range->flat < first + count && first < range->flat + range->count;
+}
+
+bool parameter_shard_has_parameters(const struct parameter_shard *h, const struct model *local)
+{
+	for (size_t i = 0; i < h->count; i++)
+		for (size_t l = 0; l < local->layers; l++) {
+			const struct model_layer *layer = &local->layer[l];
+
+			if (overlap(&h->ranges[i], layer->weight, layer->in * layer->out) ||
+			    overlap(&h->ranges[i], layer->bias, layer->out))
+				return true;
+		}
+	return false;
+}
