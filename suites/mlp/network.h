@@ -198,7 +198,7 @@ double network_correction(double beta, uint64_t update);
 /* Updates elements [first, first + count); the shard must be whole. */
 enum status network_update_range(struct network *network, struct stream *stream, uint64_t first,
 				 uint64_t count, struct error *err);
-enum status network_update_shard_range(struct network *network, struct stream *stream, size_t span,
+enum status network_update_shard_range(struct network *network, struct stream *stream, size_t index,
 				       struct error *err);
 
 /* The sum of the row losses of the last step, 0 without the last layer. Waits for the stream. */

@@ -339,7 +339,7 @@ static void note_segments(struct session *s)
 static void note_transport(struct session *s)
 {
 	const struct team *team = &s->team;
-	bool edges = (team->up || team->down) && team->edges != team->transport;
+	bool edges = (team->previous || team->next) && team->edges != team->transport;
 
 	if (!team->all || team->transport == TRANSPORT_AUTO)
 		return;

@@ -1,7 +1,7 @@
 #include "suites/trainmem/offload.h"
 
 /* Any of the team's streams but the one that computes. */
-#define STREAM_COPY STREAM_UP
+#define STREAM_COPY STREAM_PREVIOUS
 
 static bool leaves(const struct training *t, size_t l)
 {

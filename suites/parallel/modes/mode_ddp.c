@@ -67,7 +67,7 @@ static void ddp_close(struct trainer *t)
 static enum status reduce_bucket(struct trainer *t, size_t i, struct error *err)
 {
 	struct stream *compute = t->team->streams[STREAM_COMPUTE],
-		      *communicate = t->team->streams[STREAM_UP];
+		      *communicate = t->team->streams[STREAM_PREVIOUS];
 	struct ddp *ddp = t->state;
 	const struct bucket *bucket = &ddp->buckets[i];
 	void *gradients = network_element(&t->network, t->network.gradients, bucket->first);
@@ -75,10 +75,10 @@ static enum status reduce_bucket(struct trainer *t, size_t i, struct error *err)
 	if (backend_event_record(ddp->ready, compute, err) != STATUS_OK ||
 	    backend_stream_wait(communicate, ddp->ready, err) != STATUS_OK)
 		return err->status;
-	timeline_begin(t, STREAM_UP, SPAN_ALL_REDUCE, i);
+	timeline_begin(t, STREAM_PREVIOUS, SPAN_ALL_REDUCE, i);
 	backend_all_reduce(t->team->all, communicate, gradients, gradients, bucket->count,
 			   setup_storage(t->setup), REDUCE_AVERAGE, err);
-	timeline_end(t, STREAM_UP);
+	timeline_end(t, STREAM_PREVIOUS);
 	return backend_event_record(ddp->reduced[i], communicate, err);
 }
 

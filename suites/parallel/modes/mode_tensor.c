@@ -104,17 +104,17 @@ static enum status sum_up(struct trainer *t, uint64_t chunk, void *summands, uin
 			  unsigned parts, struct error *err)
 {
 	struct tensor *s = t->state;
-	struct stream *communicate = t->team->streams[STREAM_UP];
+	struct stream *communicate = t->team->streams[STREAM_PREVIOUS];
 
 	if (!(parts & STEP_COMMUNICATE))
 		return STATUS_OK;
 	if (backend_event_record(s->ready, compute_stream(t), err) != STATUS_OK ||
 	    backend_stream_wait(communicate, s->ready, err) != STATUS_OK)
 		return err->status;
-	timeline_begin(t, STREAM_UP, SPAN_ALL_REDUCE, chunk);
+	timeline_begin(t, STREAM_PREVIOUS, SPAN_ALL_REDUCE, chunk);
 	backend_all_reduce(t->team->all, communicate, summands, summands, count,
 			   setup_storage(t->setup), REDUCE_SUM, err);
-	timeline_end(t, STREAM_UP);
+	timeline_end(t, STREAM_PREVIOUS);
 	if (err->status != STATUS_OK)
 		return err->status;
 	return backend_event_record(s->summed[chunk], communicate, err);

@@ -135,7 +135,7 @@ static struct stream *compute_stream(const struct trainer *t)
 
 static struct stream *communication_stream(const struct trainer *t)
 {
-	return t->team->streams[STREAM_UP];
+	return t->team->streams[STREAM_PREVIOUS];
 }
 
 /* The whole layer into its buffer, as soon as the layer that was there has been used. */
@@ -149,11 +149,11 @@ static enum status gather(struct trainer *t, size_t l, struct error *err)
 	if (backend_stream_wait(stream, z->used[l % BUFFERS], err) != STATUS_OK ||
 	    backend_stream_wait(stream, z->updated[l], err) != STATUS_OK)
 		return err->status;
-	timeline_begin(t, STREAM_UP, SPAN_ALL_GATHER, l);
+	timeline_begin(t, STREAM_PREVIOUS, SPAN_ALL_GATHER, l);
 	backend_all_gather(t->team->all, stream, z->weights[l % BUFFERS],
 			   network_element(n, n->weights, range->weights), range->count,
 			   setup_storage(t->setup), err);
-	timeline_end(t, STREAM_UP);
+	timeline_end(t, STREAM_PREVIOUS);
 	if (err->status != STATUS_OK)
 		return err->status;
 	return backend_event_record(z->gathered[l % BUFFERS], stream, err);
@@ -168,12 +168,12 @@ static enum status reduce(struct trainer *t, size_t l, struct error *err)
 
 	if (backend_stream_wait(stream, z->ready, err) != STATUS_OK)
 		return err->status;
-	timeline_begin(t, STREAM_UP, SPAN_REDUCE_SCATTER, l);
+	timeline_begin(t, STREAM_PREVIOUS, SPAN_REDUCE_SCATTER, l);
 	backend_reduce_scatter(t->team->all, stream,
 			       network_element(n, n->gradients, range->gradients),
 			       z->gradients[l % BUFFERS], range->count, setup_storage(t->setup),
 			       REDUCE_AVERAGE, err);
-	timeline_end(t, STREAM_UP);
+	timeline_end(t, STREAM_PREVIOUS);
 	if (err->status != STATUS_OK)
 		return err->status;
 	return backend_event_record(z->reduced[l % BUFFERS], stream, err);

@@ -126,7 +126,7 @@ static struct stream *compute_stream(const struct trainer *t)
 
 static struct stream *communication_stream(const struct trainer *t)
 {
-	return t->team->streams[STREAM_UP];
+	return t->team->streams[STREAM_PREVIOUS];
 }
 
 /* Communication goes on behind what was computed so far. */
@@ -170,11 +170,11 @@ static enum status reduce_bucket(struct trainer *t, size_t i, struct error *err)
 
 	if (hand_over(t, err) != STATUS_OK)
 		return err->status;
-	timeline_begin(t, STREAM_UP, SPAN_REDUCE_SCATTER, i);
+	timeline_begin(t, STREAM_PREVIOUS, SPAN_REDUCE_SCATTER, i);
 	backend_reduce_scatter(t->team->all, communication_stream(t),
 			       network_element(n, n->gradients, range->gradients), all,
 			       range->count, setup_storage(t->setup), REDUCE_AVERAGE, err);
-	timeline_end(t, STREAM_UP);
+	timeline_end(t, STREAM_PREVIOUS);
 	if (err->status != STATUS_OK)
 		return err->status;
 	return backend_event_record(z->reduced[i], communication_stream(t), err);
@@ -198,12 +198,12 @@ static enum status gather_bucket(struct trainer *t, size_t i, struct error *err)
 
 	if (hand_over(t, err) != STATUS_OK)
 		return err->status;
-	timeline_begin(t, STREAM_UP, SPAN_ALL_GATHER, i);
+	timeline_begin(t, STREAM_PREVIOUS, SPAN_ALL_GATHER, i);
 	backend_all_gather(t->team->all, communication_stream(t),
 			   network_element(n, n->weights, z->buckets[i].first),
 			   network_element(n, n->weights, range->weights), range->count,
 			   setup_storage(t->setup), err);
-	timeline_end(t, STREAM_UP);
+	timeline_end(t, STREAM_PREVIOUS);
 	if (err->status != STATUS_OK)
 		return err->status;
 	return backend_event_record(z->gathered[i], communication_stream(t), err);

@@ -111,8 +111,8 @@ enum status cached_team_open(struct team *team, struct device *device, struct wo
 /* The team's communicator is no longer the team's. Neighbours may share it. */
 static void take_from(struct team *team)
 {
-	struct communicator **edges[] = { &team->up_back, &team->down_back, &team->up,
-					  &team->down };
+	struct communicator **edges[] = { &team->previous_gradients, &team->next_gradients,
+					  &team->previous, &team->next };
 
 	for (size_t i = 0; i < ARRAY_SIZE(edges); i++)
 		if (*edges[i] == team->all)

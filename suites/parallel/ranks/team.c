@@ -59,8 +59,13 @@ static void close_communicators(struct team *team)
 
 void team_abandon(struct team *team)
 {
-	struct communicator *each[] = { team->all,     team->up,     team->down, team->up_back,
-					team->down_back, team->tensor, team->data };
+	struct communicator *each[] = { team->all,
+					team->previous,
+					team->next,
+					team->previous_gradients,
+					team->next_gradients,
+					team->tensor,
+					team->data };
 
 	for (size_t i = 0; i < ARRAY_SIZE(each); i++)
 		if (each[i])

@@ -14,10 +14,10 @@
 /* Products and kernels on the first; communication on the others, at high priority. */
 enum team_stream {
 	STREAM_COMPUTE,
-	STREAM_UP,
-	STREAM_DOWN,
-	STREAM_UP_BACK,
-	STREAM_DOWN_BACK,
+	STREAM_PREVIOUS,
+	STREAM_NEXT,
+	STREAM_PREVIOUS_GRADIENTS,
+	STREAM_NEXT_GRADIENTS,
 	STREAM_DATA,
 	STREAM_COUNT
 };
@@ -27,8 +27,8 @@ struct team {
 	struct world *world;
 	struct stream *streams[STREAM_COUNT];
 	struct communicator *all; /* NULL for one rank */
-	struct communicator *up, *down; /* with the rank before, behind; see team_open_edges() */
-	struct communicator *up_back, *down_back; /* for gradients; may be the same two */
+	struct communicator *previous, *next; /* with neighbouring stages; see team_open_edges() */
+	struct communicator *previous_gradients, *next_gradients; /* may be the same two */
 	/* Ranks with other parts of the same layers, with other parts of the batch; team_open_grid() */
 	struct communicator *tensor, *data;
 	enum transport transport; /* of all, tensor and data */
@@ -82,9 +82,9 @@ enum status team_open_group(struct team *team, const struct team_group *group,
 enum status team_open_grid(struct team *team, const struct setup *setup, struct error *err);
 
 /*
- * Connects every stage of the setup's pipelines with its neighbours, once: team->up and team->down (NULL at the ends),
+ * Connects every stage of the setup's pipelines with its neighbours, once: team->previous and team->next (NULL at the ends),
  * in which the lower rank is 0 and the other 1. An edge of its own keeps the traffic of one neighbour
- * in order without waiting for the other's. `both_ways`: up_back and down_back are edges of their
+ * in order without waiting for the other's. `both_ways`: previous_gradients and next_gradients are edges of their
  * own, so that what goes up does not wait for what comes down. Closed with the team.
  *
  * With the setup's transport AUTO they go over PEER_COPY where all neighbours can: a copy needs no multiprocessor. A

@@ -94,9 +94,9 @@ static bool pair_up(struct team *team, const struct setup *setup)
 	    team->edges != team->transport)
 		return false;
 	if (team->world->rank == 0)
-		team->down = team->all;
+		team->next = team->all;
 	else
-		team->up = team->all;
+		team->previous = team->all;
 	return true;
 }
 
@@ -168,17 +168,19 @@ static enum transport edges_transport(struct team *team, const struct setup *set
 static enum status open_edges(struct team *team, const struct setup *setup, bool both_ways,
 			      struct error *err)
 {
-	bool open = team->up || team->down,
-	     back = team->up_back != team->up || team->down_back != team->down;
+	bool open = team->previous || team->next,
+	     back = team->previous_gradients != team->previous ||
+		    team->next_gradients != team->next;
 
 	if (!open && !pair_up(team, setup) &&
-	    open_all_pairs(team, setup, &team->up, &team->down, err) != STATUS_OK)
+	    open_all_pairs(team, setup, &team->previous, &team->next, err) != STATUS_OK)
 		return err->status;
 	if (both_ways && !(open && back))
-		return open_all_pairs(team, setup, &team->up_back, &team->down_back, err);
+		return open_all_pairs(team, setup, &team->previous_gradients, &team->next_gradients,
+				      err);
 	if (!open) {
-		team->up_back = team->up;
-		team->down_back = team->down;
+		team->previous_gradients = team->previous;
+		team->next_gradients = team->next;
 	}
 	return STATUS_OK;
 }
@@ -190,7 +192,7 @@ enum status team_open_edges(struct team *team, const struct setup *setup, bool b
 
 	if (grid_of(setup).pipeline == 1)
 		return STATUS_OK;
-	if (!team->up && !team->down)
+	if (!team->previous && !team->next)
 		team->edges = edges_transport(team, setup);
 	status = open_edges(team, setup, both_ways, err);
 	if (status != STATUS_UNSUPPORTED || team->edges == team->transport)
@@ -214,19 +216,21 @@ static void close_edge(const struct team *team, struct communicator **back,
 
 void team_close_edges(struct team *team)
 {
-	close_edge(team, &team->up_back, &team->up);
-	close_edge(team, &team->down_back, &team->down);
+	close_edge(team, &team->previous_gradients, &team->previous);
+	close_edge(team, &team->next_gradients, &team->next);
 }
 
 uint64_t team_commands(const struct team *team)
 {
-	const struct communicator *each[] = { team->all,
-					      team->up != team->all ? team->up : NULL,
-					      team->down != team->all ? team->down : NULL,
-					      team->up_back != team->up ? team->up_back : NULL,
-					      team->down_back != team->down ? team->down_back : NULL,
-					      team->tensor,
-					      team->data };
+	const struct communicator *each[] = {
+		team->all,
+		team->previous != team->all ? team->previous : NULL,
+		team->next != team->all ? team->next : NULL,
+		team->previous_gradients != team->previous ? team->previous_gradients : NULL,
+		team->next_gradients != team->next ? team->next_gradients : NULL,
+		team->tensor,
+		team->data
+	};
 	uint64_t pieces = 0;
 
 	for (size_t i = 0; i < sizeof(each) / sizeof(each[0]); i++)

@@ -49,12 +49,16 @@ static const bool kind_computes[] = {
 static const char *stream_name(const struct trainer *t, unsigned stream)
 {
 	static const char *const names[STREAM_COUNT] = {
-		[STREAM_COMPUTE] = "compute",     [STREAM_UP] = "stage before",
-		[STREAM_DOWN] = "stage behind",   [STREAM_UP_BACK] = "gradients to stage before",
-		[STREAM_DATA] = "other replicas", [STREAM_DOWN_BACK] = "gradients of stage behind",
+		[STREAM_COMPUTE] = "compute",
+		[STREAM_PREVIOUS] = "stage before",
+		[STREAM_NEXT] = "stage behind",
+		[STREAM_PREVIOUS_GRADIENTS] = "gradients to stage before",
+		[STREAM_DATA] = "other replicas",
+		[STREAM_NEXT_GRADIENTS] = "gradients of stage behind",
 	};
 
-	return stream == STREAM_UP && !t->mode->microbatched ? "communication" : names[stream];
+	return stream == STREAM_PREVIOUS && !t->mode->microbatched ? "communication"
+								   : names[stream];
 }
 
 void timeline_begin(struct trainer *t, enum team_stream stream, enum span_kind kind, uint64_t index)

@@ -46,19 +46,19 @@ enum status pipeline_open(struct trainer *t, pipeline_warmup *warmup, struct err
 	p->first_last = !alternate;
 	if (team_open_edges(team, t->setup, alternate, err) != STATUS_OK)
 		return err->status;
-	p->up = (struct edge){ .forward = { team->up, STREAM_UP, NULL, { 0 } },
-			       .backward = { team->up, STREAM_UP, NULL, { 0 } },
+	p->up = (struct edge){ .forward = { team->previous, STREAM_PREVIOUS, NULL, { 0 } },
+			       .backward = { team->previous, STREAM_PREVIOUS, NULL, { 0 } },
 			       .peer = 0,
 			       .boundary = t->network.share.first };
-	p->down = (struct edge){ .forward = { team->down, STREAM_DOWN, NULL, { 0 } },
-				 .backward = { team->down, STREAM_DOWN, NULL, { 0 } },
+	p->down = (struct edge){ .forward = { team->next, STREAM_NEXT, NULL, { 0 } },
+				 .backward = { team->next, STREAM_NEXT, NULL, { 0 } },
 				 .peer = 1,
 				 .boundary = t->network.share.last };
 	if (alternate) {
-		p->up.backward.communicator = team->up_back;
-		p->up.backward.stream = STREAM_UP_BACK;
-		p->down.backward.communicator = team->down_back;
-		p->down.backward.stream = STREAM_DOWN_BACK;
+		p->up.backward.communicator = team->previous_gradients;
+		p->up.backward.stream = STREAM_PREVIOUS_GRADIENTS;
+		p->down.backward.communicator = team->next_gradients;
+		p->down.backward.stream = STREAM_NEXT_GRADIENTS;
 	}
 	return world_agree(team->world, open_local(t, p, err), err);
 }
