@@ -464,7 +464,7 @@ static void parallel_derive(struct run *run, const struct result *all)
 	if (isfinite(predicted)) {
 		run_value(run, "parallel.predicted_time", predicted);
 		run_value(run, "parallel.prediction_error", predicted / measured - 1);
-		note_slowed(run, predict_slowed_share(&setup, steps, &curves));
+		note_slowed(run, predict_contention_share(&setup, steps, &curves));
 	} else {
 		note_missing(run, all, &curves);
 	}

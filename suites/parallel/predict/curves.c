@@ -295,18 +295,18 @@ static double launched(const struct curves *c, const char *operation)
 	return NAN;
 }
 
-double curves_mark(struct curves *c)
+double curves_event_record(struct curves *c)
 {
-	double mark = launched(c, "record") - launched(c, "back_to_back");
+	double event_record = launched(c, "record") - launched(c, "back_to_back");
 
-	return c->rates.bus <= 0 && mark > 0 ? mark : 0;
+	return c->rates.bus <= 0 && event_record > 0 ? event_record : 0;
 }
 
-double curves_handover(struct curves *c)
+double curves_stream_wait(struct curves *c)
 {
-	double handover = launched(c, "handover") - launched(c, "back_to_back");
+	double stream_wait = launched(c, "handover") - launched(c, "back_to_back");
 
-	return c->rates.bus > 0 || isnan(handover) ? NAN : fmax(handover, 0);
+	return c->rates.bus > 0 || isnan(stream_wait) ? NAN : fmax(stream_wait, 0);
 }
 
 double curves_message(struct curves *c, double bytes)

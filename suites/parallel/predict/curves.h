@@ -39,7 +39,7 @@ struct curves {
 	const char *transport; /* of the collectives; borrowed, "auto" by curves_open() */
 	const char *messages;  /* of messages between stages, the same */
 	struct rates rates;
-	bool unhindered; /* as if products and collectives did not slow each other down */
+	bool no_contention; /* ignore contention between GEMMs and collectives */
 	char missing
 		[256]; /* what was asked for and is not there, each thing once: "a; b"; "": nothing */
 };
@@ -49,24 +49,24 @@ void curves_open(struct curves *curves, const struct result *result, const char 
 		 const char *precision, const struct rates *rates);
 
 /*
- * One product C = A B, of this shape where it was measured, else of as many operations, and longer by what memory needs more
- * than these to move its operands; `transposes` "nn", "tn" or "nt", and where that was not measured "nn".
+ * A GEMM C = A B: of this shape if it was measured, else of as many operations, plus the time that its operands take in
+ * memory beyond these. `transposes` is "nn", "tn" or "nt"; falls back to "nn" if not measured.
  */
 double curves_product(struct curves *curves, const char *transposes, double m, double n, double k);
-/* A kernel that moves so many bytes. */
+/* A kernel that moves `bytes` bytes. */
 double curves_memory(struct curves *curves, double bytes);
-/* A collective of suite collective's names on so many ranks, of a tensor of so many bytes. */
+/* A collective, by its name in the suite collective, on `ranks` ranks with a tensor of `bytes` bytes. */
 double curves_collective(struct curves *curves, const char *operation, int ranks, double bytes);
-/* What a collective costs however small it is; 0 with fixed rates, which have their own. */
+/* Latency of a collective, however small; 0 with fixed rates, which have their own. */
 double curves_latency(struct curves *curves, const char *operation, int ranks);
 /*
- * What an event between two kernels takes of a stream, and how much later a kernel begins behind one in another stream than
- * behind one in its own (suite launch: record and handover beside back_to_back). Not measured, or fixed rates: no time,
+ * Cost of recording an event between two kernels of a stream; and latency of a cross-stream wait, in addition to that
+ * between kernels of one stream (suite launch: record and handover minus back_to_back). Not measured, or fixed rates: 0
  * and NaN.
  */
-double curves_mark(struct curves *curves);
-double curves_handover(struct curves *curves);
-/* A message of so many bytes; where their transport was not measured, that of the collectives. */
+double curves_event_record(struct curves *curves);
+double curves_stream_wait(struct curves *curves);
+/* A message of `bytes` bytes; falls back to the collectives' transport if its own was not measured. */
 double curves_message(struct curves *curves, double bytes);
 
 /* The highest rates: of products, FLOP/s; of the bus in an all-reduce, B/s. NaN: unknown. */

@@ -55,9 +55,10 @@ static double predict_single(const struct work *w)
 /* None yet, of all ranks. */
 static struct reductions reductions_of(const struct work *w, const char *operation)
 {
-	return (struct reductions){ .unhindered = w->curves->unhindered,
-				    .mark = work_mark(w),
-				    .handover = work_handover(w, operation, w->setup->ranks) };
+	return (struct reductions){ .no_contention = w->curves->no_contention,
+				    .event_record = work_event_record(w),
+				    .stream_wait =
+					    work_stream_wait(w, operation, w->setup->ranks) };
 }
 
 /*
@@ -193,7 +194,7 @@ static double predict_zero3(const struct work *w)
 		if (l + 1 < last)
 			gathered[l + 1] = move_layer(w, "all_gather", l + 1, &r);
 		reductions_wait(&r, gathered[l]);
-		reductions_compute(&r, work_forward(w, l, rows) + work_mark(w),
+		reductions_compute(&r, work_forward(w, l, rows) + work_event_record(w),
 				   REDUCTION_DURING_GEMM);
 	}
 	reductions_compute(&r, work_loss(w, rows), REDUCTION_DURING_GEMM);
@@ -201,7 +202,7 @@ static double predict_zero3(const struct work *w)
 		reductions_wait(&r, gathered[l]);
 		if (l + 2 < last)
 			reductions_wait(&r, reduced[l + 2]);
-		reductions_compute(&r, work_backward(w, l, rows) + work_mark(w),
+		reductions_compute(&r, work_backward(w, l, rows) + work_event_record(w),
 				   REDUCTION_DURING_GEMM);
 		if (l >= 2)
 			gathered[l - 2] = move_layer(w, "all_gather", l - 2, &r);
@@ -210,9 +211,10 @@ static double predict_zero3(const struct work *w)
 	reductions_wait(&r, reduced[0]);
 	reductions_compute(&r, work_update_begin(w), REDUCTION_DURING_OPTIMIZER);
 	for (size_t l = 0; l < last; l++)
-		reductions_compute(
-			&r, work_mark(w) + work_update(w, layer_elements(w, l) / w->setup->ranks),
-			REDUCTION_DURING_OPTIMIZER);
+		reductions_compute(&r,
+				   work_event_record(w) +
+					   work_update(w, layer_elements(w, l) / w->setup->ranks),
+				   REDUCTION_DURING_OPTIMIZER);
 	return r.now;
 }
 
@@ -256,7 +258,7 @@ static double predict_by_mode(const struct setup *setup, unsigned steps, struct 
 	return NAN;
 }
 
-/* What is not there is not a number, and the larger of such a one and a number is the number: nothing may come of it. */
+/* fmax(NaN, x) is x, so a missing input must not be hidden: missing inputs are reported in curves->missing. */
 double predict_step(const struct setup *setup, unsigned steps, struct curves *curves)
 {
 	double seconds;
@@ -266,14 +268,14 @@ double predict_step(const struct setup *setup, unsigned steps, struct curves *cu
 	return curves->missing[0] ? NAN : seconds;
 }
 
-double predict_slowed_share(const struct setup *setup, unsigned steps, struct curves *curves)
+double predict_contention_share(const struct setup *setup, unsigned steps, struct curves *curves)
 {
-	double slowed = predict_step(setup, steps, curves), unhindered;
+	double slowed = predict_step(setup, steps, curves), no_contention;
 
-	curves->unhindered = true;
-	unhindered = predict_step(setup, steps, curves);
-	curves->unhindered = false;
-	return 1 - unhindered / slowed;
+	curves->no_contention = true;
+	no_contention = predict_step(setup, steps, curves);
+	curves->no_contention = false;
+	return 1 - no_contention / slowed;
 }
 
 double predict_critical_batch(const struct setup *s, struct curves *curves)

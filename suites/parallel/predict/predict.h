@@ -15,10 +15,10 @@
 double predict_step(const struct setup *setup, unsigned steps, struct curves *curves);
 
 /*
- * The part of it that is there only because products and collectives slow each other down (predict_reductions.h), by factors
- * that no run measures.
+ * The share of it caused by contention between GEMMs and collectives (predict_reductions.h), with factors that no run
+ * measures.
  */
-double predict_slowed_share(const struct setup *setup, unsigned steps, struct curves *curves);
+double predict_contention_share(const struct setup *setup, unsigned steps, struct curves *curves);
 
 /*
  * The batch of one device below which data parallelism cannot hide its all-reduce, (n - 1) / n e F / (2 beta), and

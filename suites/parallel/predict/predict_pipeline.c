@@ -50,13 +50,13 @@ static void stage_open(struct schedule_stage *stage, struct finish *finish, cons
 		stage->forward += work_loss(&w, rows);
 	else
 		stage->send =
-			2 * work_handover(&w, "send_recv", 2) +
+			2 * work_stream_wait(&w, "send_recv", 2) +
 			curves_message(curves, rows * (double)share_width(s, &share, share.last) *
 						       (double)precision_bytes(s->precision));
 	/* Events behind what is sent, and behind the last use of what was received. */
-	stage->forward += share.last < s->layers ? work_mark(&w) : 0;
-	stage->inputs += index > 0 ? work_mark(&w) : 0;
-	stage->weights += 2 * work_mark(&w);
+	stage->forward += share.last < s->layers ? work_event_record(&w) : 0;
+	stage->inputs += index > 0 ? work_event_record(&w) : 0;
+	stage->weights += 2 * work_event_record(&w);
 	finish->update = work_update_begin(&w) + work_update(&w, (double)w.model.elements);
 }
 

@@ -2,11 +2,11 @@
 
 void reductions_add(struct reductions *r, double seconds)
 {
-	seconds += r->handover;
+	seconds += r->stream_wait;
 	if (r->done == r->count)
 		r->left = seconds;
 	r->seconds[r->count++] = seconds;
-	reductions_compute(r, r->mark, 1);
+	reductions_compute(r, r->event_record, 1);
 }
 
 static void finish_one(struct reductions *r)
@@ -17,9 +17,9 @@ static void finish_one(struct reductions *r)
 
 double reductions_compute(struct reductions *r, double seconds, double speed)
 {
-	const double own = r->unhindered ? 1 : COMPUTE_DURING_REDUCTION;
+	const double own = r->no_contention ? 1 : COMPUTE_DURING_REDUCTION;
 
-	speed = r->unhindered ? 1 : speed;
+	speed = r->no_contention ? 1 : speed;
 	while (r->done < r->count) {
 		double computed = seconds / own, reduced = r->left / speed;
 
@@ -36,7 +36,7 @@ double reductions_compute(struct reductions *r, double seconds, double speed)
 
 double reductions_wait(struct reductions *r, size_t i)
 {
-	double behind = r->done <= i ? r->handover : 0;
+	double behind = r->done <= i ? r->stream_wait : 0;
 
 	while (r->done <= i) {
 		r->now += r->left;

@@ -9,7 +9,7 @@
 
 /*
  * What each keeps of its speed while both run, since they share multiprocessors and memory. The only figures of a prediction
- * that its run has not measured: predict_slowed_share() says what hangs on them. Timelines of ddp on eight H200s over NCCL: 256 MiB take 1.36 ms alone, 1.7 beside products and 2.1 beside the optimizer, which wants all of the memory
+ * that its run has not measured: predict_contention_share() says what hangs on them. Timelines of ddp on eight H200s over NCCL: 256 MiB take 1.36 ms alone, 1.7 beside products and 2.1 beside the optimizer, which wants all of the memory
  * for three quarters of that time; backward takes 8.3 ms instead of 6.5, an update 0.53 instead of 0.44.
  */
 #define COMPUTE_DURING_REDUCTION 0.8
@@ -21,9 +21,9 @@
 
 struct reductions {
 	double now; /* when what was computed so far is done; seconds */
-	/* What recording an event takes of a stream, and what passes until another stream goes on behind it. */
-	double mark, handover;
-	bool unhindered; /* both keep all of their speed */
+	/* Cost of recording an event, and latency until another stream that waits for it continues. */
+	double event_record, stream_wait;
+	bool no_contention; /* neither slows the other down */
 	size_t count, done;
 	double seconds[REDUCTIONS_MOST]; /* of each */
 	double left;                     /* of the one that runs, at full speed */

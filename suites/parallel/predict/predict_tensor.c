@@ -77,9 +77,9 @@ double predict_tensor(const struct work *w)
 	double all = (double)w->setup->batch;
 
 	s.rows = all / (double)s.chunks;
-	s.r.unhindered = w->curves->unhindered;
-	s.r.mark = work_mark(w);
-	s.r.handover = work_handover(w, "all_reduce", w->setup->ranks);
+	s.r.no_contention = w->curves->no_contention;
+	s.r.event_record = work_event_record(w);
+	s.r.stream_wait = work_stream_wait(w, "all_reduce", w->setup->ranks);
 	forward(&s, paired);
 	if (paired < w->setup->layers)
 		compute(&s, work_forward(w, paired, all) + work_backward(w, paired, all));

@@ -133,14 +133,14 @@ double work_collective(const struct work *w, const char *operation, int ranks, d
 	return curves_collective(w->curves, operation, ranks, elements * bytes_of(w->setup));
 }
 
-double work_mark(const struct work *w)
+double work_event_record(const struct work *w)
 {
-	return curves_mark(w->curves);
+	return curves_event_record(w->curves);
 }
 
-double work_handover(const struct work *w, const char *operation, int ranks)
+double work_stream_wait(const struct work *w, const char *operation, int ranks)
 {
-	double measured = curves_handover(w->curves);
+	double measured = curves_stream_wait(w->curves);
 
 	return isnan(measured) ? curves_latency(w->curves, operation, ranks) / 2 : measured;
 }

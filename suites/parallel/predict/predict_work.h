@@ -48,7 +48,7 @@ double work_collective(const struct work *work, const char *operation, int ranks
  * What an event takes of a stream; what passes between the end of something in one stream and the begin of what waits for
  * it in another, beyond what passes within one: as suite launch measured, else half of the latency of this collective.
  */
-double work_mark(const struct work *work);
-double work_handover(const struct work *work, const char *operation, int ranks);
+double work_event_record(const struct work *work);
+double work_stream_wait(const struct work *work, const char *operation, int ranks);
 
 #endif

@@ -202,7 +202,7 @@ static void what_factors_add_is_known(void **state)
 {
 	struct setup ddp = uniform("ddp", 4, 1), naive = uniform("dp_naive", 4, 1);
 	struct rates rates = compute_only;
-	struct reductions r = { .unhindered = true };
+	struct reductions r = { .no_contention = true };
 	struct curves curves;
 	double all, share;
 
@@ -212,12 +212,12 @@ static void what_factors_add_is_known(void **state)
 	rates.latency = setup_flops(&ddp) / 4 / rates.flops / 100;
 	curves_open(&curves, &nothing, "cuda:0", "fp32", &rates);
 	all = predict_step(&ddp, 1, &curves);
-	share = predict_slowed_share(&ddp, 1, &curves);
+	share = predict_contention_share(&ddp, 1, &curves);
 	if (!(share > 0.005 && share < 0.05))
 		fail_msg("a share of %g", share);
 	/* Asking changes nothing. */
 	assert_true(predict_step(&ddp, 1, &curves) == all);
-	assert_true(predict_slowed_share(&naive, 1, &curves) == 0);
+	assert_true(predict_contention_share(&naive, 1, &curves) == 0);
 }
 
 static void tensor_parallel_divides_products_and_adds_sums(void **state)
@@ -635,22 +635,22 @@ static void streams_hand_over(void **state)
 	s.widths[0] = 1024;
 	measure_all_but(&r, "", 4);
 	curves_open(&curves, &r, "cuda:0", "fp32", &none);
-	assert_true(isnan(curves_handover(&curves)));
+	assert_true(isnan(curves_stream_wait(&curves)));
 	add_launch(&r, "back_to_back", 1e-6);
-	assert_true(isnan(curves_handover(&curves)));
-	assert_true(curves_mark(&curves) == 0);
+	assert_true(isnan(curves_stream_wait(&curves)));
+	assert_true(curves_event_record(&curves) == 0);
 	add_launch(&r, "handover", 1e-6);
 	add_launch(&r, "record", 1e-6);
 	without = predict_step(&s, 1, &curves);
 	r.cases[r.case_count - 2].metrics[0].value = 5e-6;
 	r.cases[r.case_count - 1].metrics[0].value = 3e-6;
-	assert_near(curves_handover(&curves), 4e-6, 1e-9);
-	assert_near(curves_mark(&curves), 2e-6, 1e-9);
+	assert_near(curves_stream_wait(&curves), 4e-6, 1e-9);
+	assert_near(curves_event_record(&curves), 2e-6, 1e-9);
 	with = predict_step(&s, 1, &curves);
 	/* Two sums forward in the way of everything; the one backward lies beside products. Three events. */
 	assert_true(with - without > 4 * 4e-6 + 2 * 2e-6 && with - without < 6 * 4e-6 + 4 * 2e-6);
 	curves.rates.bus = 1;
-	assert_true(isnan(curves_handover(&curves)) && curves_mark(&curves) == 0);
+	assert_true(isnan(curves_stream_wait(&curves)) && curves_event_record(&curves) == 0);
 	result_release(&r);
 }
 
