@@ -25,7 +25,7 @@ struct report_options {
 	const char *memory_limits;
 	bool claims; /* the section of claims (report/claims/claims.h), whatever the first result's [report] says */
 	/*
-	 * --layout=dir: also write report.css beside the page and link it, for servers whose
+	 * --layout=dir: also write report.css next to the page and link it, for servers whose
 	 * Content-Security-Policy blocks inline style (Jenkins). It is inlined as well, so that the
 	 * page can still be moved alone.
 	 */

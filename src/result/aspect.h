@@ -1,8 +1,8 @@
 /*
- * What acceptance looks at on a device. Each check is about one of these aspects, and a run may promise some of them
+ * The aspects of a device that acceptance examines. Each check is about one of these aspects, and a run may promise some of them
  * ([run] promises): a promised aspect that nothing judged leaves the verdict open (judge/aspects.c).
  *
- * Which aspect a metric is of stands in its suite's file, as `const struct aspect_row` rows (src/plan/suite.h):
+ * The aspect of a metric is given in its suite's file, as `const struct aspect_row` rows (src/plan/suite.h):
  *
  *	static const struct aspect_row transfer_kinds[] = {
  *		{ "transfer.bandwidth", "direction", "local", ASPECT_MEMORY },
@@ -27,7 +27,7 @@ enum aspect {
 
 struct case_result;
 
-/* Of the rows on a metric the first counts whose parameter has that word; parameter NULL: every case. */
+/* The first row of a metric whose parameter has that word applies; parameter NULL: every case. */
 struct aspect_row {
 	const char *metric, *parameter, *word;
 	enum aspect aspect;

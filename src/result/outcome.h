@@ -1,4 +1,4 @@
-/* How a run ended, whatever limits say: what every output tells alike. */
+/* How a run ended, independent of limits; every output reports the same. */
 #ifndef GPUPROOF_RESULT_OUTCOME_H
 #define GPUPROOF_RESULT_OUTCOME_H
 
@@ -14,7 +14,7 @@ size_t result_not_run(const struct result *result);
 bool result_is_incomplete(const struct result *result);
 
 /*
- * The exit code (cli/command.h) that the result stands for: of how the run ended and of its judgement the graver: 5 a wrong
+ * The exit code (cli/command.h) of the result: the more severe of how the run ended and of its judgement: 5 a wrong
  * result, 1 not accepted, 4 incomplete or inconclusive, 0.
  */
 int result_exit_code(const struct result *result);

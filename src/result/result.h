@@ -2,7 +2,7 @@
  * The result document: everything one run found out. The only thing that crosses from measuring to
  * judging and reporting. result_write() / result_read() (result_json.c) are its one file format; the
  * schema is src/result/result.schema.json, next to this. Quantities are in SI base units, numbers are numbers;
- * NaN stands for "unknown" and is null in JSON.
+ * NaN means "unknown" and is null in JSON.
  *
  * RESULT_VERSION stays while documents of earlier programs still mean what they say. Members that are added are optional
  * (json_fields.h): older documents lack them and are read, older programs ignore them. A member that goes, changes its
@@ -73,7 +73,7 @@ struct metric_value {
 	enum better better;
 	bool headline;
 	double value, low, high;
-	size_t n; /* samples behind it; 1: a single reading */
+	size_t n;     /* number of samples; 1: a single reading */
 	char *series; /* the series it was derived from; "" */
 	/*
 	 * One value per launch when there were several (judge/estimate/pool.h): value, low and high are then about all of them, n and
@@ -89,7 +89,7 @@ struct verification {
 	double error, tolerance; /* NaN when exact */
 };
 
-/* What one quantity was while samples were taken; NaN: unknown. */
+/* One quantity during sampling; NaN: unknown. */
 struct telemetry_span {
 	double min, median, max;
 };
@@ -103,8 +103,7 @@ struct telemetry_during {
 	size_t throttled;  /* readings with a reason that takes speed away (THROTTLE_SLOWS) */
 	int64_t ecc_corrected, ecc_uncorrected, pcie_replays; /* from before to after; -1 unknown */
 	/*
-	 * Since the latest reading of the device, which may lie some cases back: they take tens of milliseconds, so
-	 * that only one case in some seconds has one. -1: none in this case.
+	 * Since the latest reading of the device, which may be several cases ago: readings take tens of milliseconds, so only one case every few seconds has one. -1: none in this case.
 	 */
 	int64_t nvlink_errors;
 };
@@ -113,7 +112,7 @@ struct telemetry_during {
 struct timeline_row {
 	int rank;
 	char *stream, *operation; /* "compute", "forward" */
-	double *spans;            /* index, start, end of each; seconds behind a common beginning */
+	double *spans;            /* index, start, end of each; seconds after a common start */
 	size_t span_count;        /* numbers: three per span */
 };
 
@@ -215,12 +214,12 @@ struct result {
 	size_t setting_count;
 	struct fact *environment; /* by allow-list: cpu, os, driver, cuda runtime, nccl, ... */
 	size_t environment_count;
-	/* What the host took for fixed pieces of work, before and after the cases (measure/yardstick.h); none: older. */
+	/* The host's times for fixed pieces of work, before and after the cases (measure/yardstick.h); none: older result. */
 	struct metric_value *yardstick;
 	size_t yardstick_count, yardstick_capacity;
 	struct device_info *devices;
 	size_t device_count;
-	/* What doctor says, before and after an acceptance run; of others only which devices were lost. */
+	/* Findings of doctor before and after an acceptance run; in other runs only lost devices. */
 	struct finding *preflight, *postflight;
 	size_t preflight_count, postflight_count;
 	struct case_result *cases;
@@ -244,7 +243,7 @@ void case_result_release(struct case_result *c);
  * after reading no string is NULL.
  */
 void case_result_init(struct case_result *c);
-/* `text` behind the notes that are there, if any. */
+/* Appends `text` to the notes. */
 void case_result_note(struct case_result *c, const char *text);
 void lost_worker_release(struct lost_worker *lost);
 /* Moves `lost` into the case, with a note that says so; `lost` is empty then. */
@@ -260,11 +259,11 @@ void telemetry_during_unknown(struct telemetry_during *during);
 int64_t case_throttle_reasons(const struct case_result *c);
 /* Appends an empty case whose fields the caller fills; valid until the next call. */
 struct case_result *result_add_case(struct result *result);
-/* What the environment says of `name` ("hostname"); NULL: nothing. */
+/* The value of `name` ("hostname") in the environment; NULL: none. */
 const char *result_fact(const struct result *result, const char *name);
 /* One quantity of the host's yardstick ("host.call"); NULL: it was not measured. */
 const struct metric_value *result_yardstick(const struct result *result, const char *name);
-/* What the result says of the device of that id; NULL: nothing. */
+/* The device with that id; NULL: none. */
 const struct device_info *result_device(const struct result *result, const char *id);
 const struct metric_value *case_metric(const struct case_result *c, const char *name);
 const struct series *case_series(const struct case_result *c, const char *name);

@@ -295,7 +295,7 @@ static enum status check_planned(const struct result *r, struct error *err)
 	return STATUS_OK;
 }
 
-/* What stops the verdict from being an accepted one: the place of a check or device, NULL: nothing. */
+/* The check or device (its path in the document) that contradicts an accepted verdict; NULL: none. */
 static enum status check_accepted(const struct verdicts *v, const struct json_path *judgement,
 				  struct error *err)
 {

@@ -7,7 +7,7 @@
 #include "result/result_fields.h"
 #include "result/verdict.h"
 
-/* Of the document, so many levels have one member a line; deeper ones (a metric, a series) are one line. */
+/* Levels of the document with one member per line; deeper ones (a metric, a series) are one line. */
 #define EXPANDED_LEVELS 4
 
 char *result_to_json(const struct result *result)

@@ -8,13 +8,12 @@
 #include "base/memory.h"
 #include "base/stats.h"
 
-/* What an interval is to hold the median with. tests/bench/bench_coverage.c shows what it does. */
+/* Nominal coverage of an interval for the median; tests/bench/bench_coverage.c measures the actual one. */
 #define LEVEL 0.95
 /* Below this there is no interval: the extremes of five samples hold their median with 93.75 % only. */
 #define LEAST_EFFECTIVE 6
 /*
- * Standard errors of the autocorrelation that are added to it: so many that series which end because their interval is
- * narrow have 95 %, be their samples independent or an AR(1) with a memory of up to 0.5.
+ * Standard errors added to the autocorrelation: chosen so that series that stop because their interval is narrow have a coverage of 95 %, be their samples independent or an AR(1) with a memory of up to 0.5.
  */
 #define CORRELATION_CAUTION 0.65
 
@@ -49,7 +48,7 @@ double autocorrelation(const double *values, size_t n)
 }
 
 /*
- * Where in n sorted samples, as a share of them, the lower end of the median's interval is: between the order statistics
+ * Position in n sorted samples, as a fraction, of the lower end of the median's interval: between the order statistics
  * d and d + 1 whose binomial intervals cover just more and just less than LEVEL, by the interpolation of Hettmansperger and
  * Sheather (Statistics & Probability Letters 4, 1986), which is nearly free of the distribution. NaN for n < 6.
  * Summed in logarithms, so that any n works.
@@ -77,10 +76,9 @@ static double lower_share(double n)
 }
 
 /*
- * The number of independent samples that tell as much as n with the lag-1 autocorrelation r1. An estimated r1 is too low by
+ * The effective sample size of n samples with the lag-1 autocorrelation r1. An estimated r1 is too low by
  * (1 + 4 r1) / n (Kendall, Biometrika 41, 1954) and known to 1 / sqrt(n): part of that is added, because sampling
- * stops when an interval is narrow, which prefers the series whose r1 came out low. What that caution adds leaves no series
- * without an interval.
+ * stops when an interval is narrow, which prefers the series whose r1 came out low. This correction alone never leaves a series without an interval.
  */
 static double effective_count(double n, double r1)
 {
@@ -117,7 +115,7 @@ bool median_interval(const double *sorted, size_t n, double r1, double *low, dou
 	return true;
 }
 
-/* What the level changes by from a sample to the next: medians of the last third and the first, two thirds of n apart. */
+/* Drift of the level per sample: medians of the last third and the first, two thirds of n apart. */
 static double trend_of(const double *samples, size_t n)
 {
 	size_t third = n / 3;

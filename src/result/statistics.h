@@ -16,7 +16,7 @@ extern const struct noise_limits noise_limits_default;
 /* Lag-1 autocorrelation; 0 when n < 3 or the values are all equal. */
 double autocorrelation(const double *values, size_t n);
 
-/* What the autocorrelation of n samples may well be that is estimated as r1: without the estimate's bias, and a little more. */
+/* An upper estimate of the autocorrelation of n samples, estimated as r1: bias removed, plus a margin. */
 double correlation_bound(double r1, size_t n);
 
 /* Median of the last third over that of the first, minus 1; 0 for fewer than six samples. */

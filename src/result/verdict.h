@@ -1,5 +1,5 @@
 /*
- * What judging a run came to: the judgement. The judge makes it (judge/judge.h), the result keeps it (member `judgement`),
+ * The judgement of a run. The judge makes it (judge/judge.h), the result keeps it (member `judgement`),
  * and terminal, pages, exports and exit codes read it from there, so that they cannot disagree.
  *
  * Ownership: `char *` belong to the struct; verdicts_release() frees everything. Quantities are in the metric's unit (SI
@@ -52,7 +52,7 @@ struct check {
 	double value, low, high; /* with both one-sided 95 % bounds */
 	double bound;
 	double margin;      /* (value - bound) / bound, turned so that > 0 is good */
-	size_t launches;    /* behind `value` */
+	size_t launches;    /* from which `value` comes */
 	size_t samples;     /* of the first launch */
 	char *bound_text;   /* "0.85 * spec.pcie_bandwidth" */
 	char *bound_origin; /* "data sheet (read): 63.02 GB/s", and what the limit's origin says */
@@ -60,7 +60,7 @@ struct check {
 	char *reason;       /* a sentence where the numbers don't say it; "" */
 };
 
-/* What became of one aspect on one device. */
+/* The judgement of one aspect on one device. */
 struct aspect_judgement {
 	enum aspect aspect;
 	bool promised; /* it must have been judged for the verdict to be accepted */

@@ -170,7 +170,7 @@ static void add_finding(struct tree *list, const struct finding *before,
 	tree_text(row, "changed", changed ? "changed" : "");
 }
 
-/* Everything that is not in order or has changed stands open; the rest is for those who look. */
+/* Findings with problems or changes are expanded, the others collapsed. */
 static void set_flight(const struct acceptance *a, struct tree *page)
 {
 	const struct result *r = a->result;

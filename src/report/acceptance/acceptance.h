@@ -17,7 +17,7 @@ struct acceptance {
 enum status acceptance_render(const struct acceptance *acceptance,
 			      const struct report_options *options, struct text *html,
 			      struct error *err);
-/* The same into the file options->output, with report.css beside it for separate_css. */
+/* The same into the file options->output, with report.css in the same folder for separate_css. */
 enum status acceptance_write(const struct acceptance *acceptance,
 			     const struct report_options *options, struct error *err);
 

@@ -1,6 +1,5 @@
 /*
- * A figure beside its sisters: every device's value of one case, a row each with all samples, and the limit. For what
- * failed, could not be decided or was warned of, the worst first; where all is well for the limits with least to spare.
+ * Comparison of identical devices: every device's value of one case, a row each with all samples, and the limit. Drawn for failed, undecided and warned checks, the worst first; if all passed, for the limits with the smallest margin.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -34,7 +33,7 @@ static int by_need(const void *a, const void *b)
 	return (p->order > q->order) - (p->order < q->order);
 }
 
-/* The length of a case's id without its devices: what sisters have in common. */
+/* The length of a case's id without its devices: equal for identical devices. */
 static size_t stem(const char *id)
 {
 	const char *at = strrchr(id, '@');
@@ -61,7 +60,7 @@ static double *in_unit(const struct series *series, const struct metric_value *m
 	return out;
 }
 
-/* What a row's samples point to, freed when the chart has been drawn. */
+/* Storage of a row's samples, freed when the chart has been drawn. */
 struct owned {
 	double **items;
 	size_t count, capacity;

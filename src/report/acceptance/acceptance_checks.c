@@ -1,4 +1,4 @@
-/* The tables of checks, and of the limits behind them: value, limit, margin and origin on one row. */
+/* The tables of checks and of their limits: value, limit, margin and origin on one row. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "report/view/format.h"
 #include "report/view/view.h"
 
-/* What became of one suite on one device. */
+/* The outcome of one suite on one device. */
 struct cell {
 	size_t counts[VERDICT_COUNT];
 	size_t missing; /* of the skipped, those that no limit allows */

@@ -185,7 +185,7 @@ char *chart_value(const struct chart *chart, const struct chart_point *point, ch
 
 #define TICK_APART 2.0 /* px */
 
-/* Side by side, every so many-th label is shown: as many as do not touch the one before. */
+/* Horizontal labels: every n-th is shown, so that no two touch. */
 static bool labels_touch(const struct scale *scale, const struct tick *ticks, size_t count, size_t every)
 {
 	double free_from = -HUGE_VAL;

@@ -70,10 +70,11 @@ struct chart {
 	bool close;          /* CHART_STRIP: the axis spans what is there, and medians alone are marked */
 	bool over_time;      /* CHART_LINES: low and high are the extremes of many readings, not an interval */
 	bool fitted;         /* CHART_LINES of times over sizes: their latency and bandwidth in a table */
-	bool together;       /* CHART_HEATMAP: a cell is of both ways at once, not from its row to its column */
+	bool together; /* CHART_HEATMAP: a cell covers both directions at once, not from its row to its column */
 	struct extent range; /* CHART_HEATMAP: spanned by the colours as well: maps compare */
 	char *note;          /* what is left out; "" */
-	const char *const *key; /* CHART_TIMELINE, _MAP: what each colour stands for, NULL-terminated; borrowed */
+	const char *const *
+		key; /* CHART_TIMELINE, _MAP: the meaning of each colour, NULL-terminated; borrowed */
 	struct chart_series *series;
 	size_t count, capacity;
 };
@@ -133,7 +134,7 @@ char *chart_value(const struct chart *chart, const struct chart_point *point, ch
 void chart_ticks(struct tree *map, const char *name, const struct scale *scale, const char *unit,
 		 double factor);
 /*
- * A square of a colour and what it stands for, in rows of three, or of two where names are long. chart_key_item() appends
+ * Coloured squares with their meaning, in rows of three, or of two where names are long. chart_key_item() appends
  * to the list "key"; chart_key_height() is that of `count` items.
  */
 size_t chart_key_columns(const char *const *names, size_t count);

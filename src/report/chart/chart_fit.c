@@ -1,4 +1,4 @@
-/* What lines of time over size come to: latency and bandwidth, a row for each line. */
+/* Fits lines of time over size: latency and bandwidth, a row for each line. */
 #include "report/chart/chart.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* What colours stand for. */
+/* The key of a chart's colours. */
 #include "report/chart/chart.h"
 #include "report/view/format.h"
 

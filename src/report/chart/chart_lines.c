@@ -85,7 +85,7 @@ static void draw_line(const struct lines *l, struct tree *map, const struct char
 
 	for (size_t p = 0; p < count; p++) {
 		if (!isfinite(points[p].y)) {
-			pen_down = false; /* a gap, not a bridge over what nobody measured */
+			pen_down = false; /* a gap, not a line across missing points */
 			continue;
 		}
 		move(&path, pen_down ? 'L' : 'M', scale_at(&l->x, points[p].x),

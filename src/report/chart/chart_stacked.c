@@ -12,7 +12,7 @@
 #define VALUE_WIDTH 92.0
 #define NAME_LONGEST 38
 
-/* Where totals are further apart than this, the parts of the small ones would not be seen: bars show shares. */
+/* If totals differ by more than this factor, the parts of the small ones would be invisible: bars show shares. */
 #define TOTALS_APART 12
 
 struct stack {

@@ -155,7 +155,7 @@ static char *stack_finding(const struct chart *chart)
 			 format_percent(part->y / total_of(highest), share, sizeof(share)));
 }
 
-/* Values that nobody could tell apart by what is printed are "0.00 % apart" otherwise. */
+/* Values that print alike would otherwise be "0.00 % apart". */
 static bool reads_the_same(const struct chart *chart, const struct spot *a, const struct spot *b)
 {
 	char first[FORMAT_SIZE], second[FORMAT_SIZE];

@@ -193,7 +193,7 @@ static size_t ticks_log10(const struct scale *scale, const char *unit, struct ti
 	return n;
 }
 
-/* Of ratios that are close to each other, whose powers of two would be one tick. */
+/* For close ratios, whose powers of two would give a single tick. */
 static size_t ticks_between(const struct scale *scale, const char *unit, struct tick *out)
 {
 	size_t n = ticks_linear(scale, 1, out);

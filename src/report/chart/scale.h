@@ -25,8 +25,7 @@ struct scale {
 };
 
 /*
- * Ends on round numbers around `extent`. Linear scales include zero unless the extent lies on both
- * sides of it.
+ * Ends on round numbers around `extent`. Linear scales include zero unless the extent is on both sides of it.
  */
 void scale_init(struct scale *scale, enum scale_kind kind, struct extent extent, double from,
 		double to);

@@ -51,7 +51,7 @@ static enum claim_verdict judge_reading(const struct claim_measure *m,
 	return r->high < m->low || r->low > m->high ? CLAIM_FAILS : CLAIM_UNDECIDED;
 }
 
-/* Of readings, by how many say what; without any: untested. */
+/* Verdict by the number of readings for each outcome; without any: untested. */
 static enum claim_verdict agreement(const size_t of[CLAIM_VERDICTS])
 {
 	if (of[CLAIM_HOLDS] && of[CLAIM_FAILS])

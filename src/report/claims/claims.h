@@ -26,7 +26,7 @@ struct claim_term {
 	const char *metric, *where;
 };
 
-/* Of one claim, at most. */
+/* Upper limit per claim. */
 #define CLAIM_MEASURES 6
 
 /* Which results a measurement compares. */
@@ -84,7 +84,7 @@ struct claim_group {
 extern const struct claim_group claim_groups[];
 extern const size_t claim_group_count;
 
-/* What a measurement came to once, with its two-sided 95 % interval; low = high where it is exact. */
+/* One value of a measurement, with its two-sided 95 % interval; low = high where it is exact. */
 struct claim_reading {
 	double value, low, high;
 	const char *unit;   /* "1" for a ratio; borrowed */

@@ -1,4 +1,4 @@
-/* What a guide on memory allocation says about a GTX 1080 Ti, a Tesla K80 and a Tesla V100. */
+/* Claims of a guide on memory allocation about a GTX 1080 Ti, a Tesla K80 and a Tesla V100. */
 #include "report/claims/claims_table.h"
 
 #define COPY_OF(model) "model:" model ", " CLAIM_LINK("local")

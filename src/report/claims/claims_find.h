@@ -12,17 +12,17 @@ struct claim_found {
 };
 
 /*
- * The term in the result, on the device with this id (NULL: any) and of a case behind `after` (NULL: from the first).
- * even_failed: of a case that failed as well. A figure that has not settled is none.
+ * The term in the result, on the device with this id (NULL: any) and of a case after `after` (NULL: from the first).
+ * even_failed: failed cases count as well. An unsettled figure does not count.
  */
 struct claim_found claim_find(const struct result *result, const struct claim_term *term,
 			      enum claim_on on, bool even_failed, const char *device,
 			      const struct case_result *after);
 
-/* True if the case is one of those that the term is about, whatever became of it and wherever it ran. */
+/* True if the term matches the case, with any outcome and on any device. */
 bool claim_is_case(const struct result *result, const struct case_result *c,
 		   const struct claim_term *term);
-/* What the result says of its device; NULL: nothing. */
+/* The device of the case in the result; NULL: none. */
 const struct device_info *claim_device(const struct result *result, const char *id);
 /* True if the claim can be decided on this device of the result. */
 bool claim_is_on(const struct result *result, const char *device, enum claim_on on);

@@ -1,4 +1,4 @@
-/* What a guide says about managing GPU memory, up to how operations and allocators use it. */
+/* Claims of a guide about managing GPU memory, up to how operations and allocators use it. */
 #include "report/claims/claims_table.h"
 
 #define SHARE(part) \

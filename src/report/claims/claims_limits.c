@@ -1,4 +1,4 @@
-/* What a guide says about models that do not fit into memory. */
+/* Claims of a guide about models that do not fit into memory. */
 #include "report/claims/claims_table.h"
 
 #define MIXED_OF(metric, batch) \

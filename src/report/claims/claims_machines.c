@@ -1,4 +1,4 @@
-/* What a guide says about why memory in training differs between machines. */
+/* Claims of a guide about why memory in training differs between machines. */
 #include "report/claims/claims_table.h"
 
 #define OFFLOADED "label:offload"

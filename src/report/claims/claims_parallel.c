@@ -1,4 +1,4 @@
-/* What a guide says about memory and parallelism on several GPUs. */
+/* Claims of a guide about memory and parallelism on several GPUs. */
 #include "report/claims/claims_table.h"
 
 const struct claim claims_parallel[CLAIMS_PARALLEL] = {

@@ -18,7 +18,7 @@ extern const struct claim claims_guide[CLAIMS_GUIDE];
 extern const struct claim claims_limits[CLAIMS_LIMITS];
 extern const struct claim claims_parallel[CLAIMS_PARALLEL];
 
-/* What the sections of configs/claims.ini are called. */
+/* Names of the sections of configs/claims.ini. */
 #define CLAIM_SMALL "label:small, precision:"
 #define CLAIM_SMALL_64 CLAIM_SMALL "fp32, batch:64"
 #define CLAIM_SMALL_1024 CLAIM_SMALL "fp32, batch:1024"

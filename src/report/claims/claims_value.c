@@ -37,7 +37,7 @@ static bool all_positive(const double *values, size_t count)
 	return true;
 }
 
-/* Of the normal distribution: a two-sided 95 % interval reaches so many standard deviations to either side. */
+/* Half width of a two-sided 95 % interval of the normal distribution, in standard deviations. */
 #define NORMAL_95 1.96
 
 /*
@@ -136,7 +136,7 @@ static const char *model_of(const struct result *result, const char *device)
 	return info ? info->name : "";
 }
 
-/* True if both results tell the fact, and tell it differently. */
+/* True if both results have the fact, with different values. */
 static bool fact_differs(const struct result *a, const struct result *b, const char *name)
 {
 	const char *one = result_fact(a, name), *other = result_fact(b, name);
@@ -178,7 +178,7 @@ static struct claim_reading ratio_of(const struct claim_reading *a, const struct
 				       .device = large->device };
 }
 
-/* Of all pairs of results that qualify, the one that differs most. */
+/* The pair of qualifying results that differs most. */
 static void read_pairs(const struct result *results, const struct claim_evidence *all,
 		       enum claim_across across, struct claim_evidence *evidence)
 {

@@ -1,4 +1,4 @@
-/* What a claim's measurement comes to in one result or in several (claims.h). */
+/* The value of a claim's measurement in one result or in several (claims.h). */
 #ifndef GPUPROOF_REPORT_CLAIMS_CLAIMS_VALUE_H
 #define GPUPROOF_REPORT_CLAIMS_CLAIMS_VALUE_H
 

@@ -9,7 +9,7 @@
 #include "report/view/case_selection.h"
 
 #define FIGURE_NAMES 16 /* parameters of a case, at most; longer lists are cut */
-#define FIGURE_LINES 8  /* per chart, so that each can be told from the others */
+#define FIGURE_LINES 8  /* per chart, to distinguish the charts */
 #define FIGURE_BARS 48
 #define FIGURE_ROWS 24
 

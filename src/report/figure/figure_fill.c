@@ -1,4 +1,4 @@
-/* What is in a chart: cases become lines, bars, cells and rows of samples. */
+/* Fills a chart: cases become lines, bars, cells and rows of samples. */
 #include "report/figure/figure.h"
 
 #include <math.h>
@@ -119,7 +119,7 @@ static void group_names(const struct figure *f, const struct case_selection *sel
 
 #define LABEL_LONGEST 38 /* characters; chart_bars.c cuts longer ones */
 
-/* True if headings would stand over one bar each: then what they say is better the bar's name. */
+/* True if every heading would have a single bar: then its text becomes the bar's name. */
 static bool one_bar_each(const struct figure *f, const struct case_selection *selection,
 			 const char **names)
 {
@@ -140,7 +140,7 @@ static bool one_bar_each(const struct figure *f, const struct case_selection *se
 	return one;
 }
 
-/* A row must have a name: where nothing tells it from others, its devices do. */
+/* A row must have a name: its devices if nothing else distinguishes it. */
 static char *row_label(const struct case_selection *selection, const struct selected_case *selected,
 		       const char *const *without)
 {
@@ -152,7 +152,7 @@ static char *row_label(const struct case_selection *selection, const struct sele
 	return view_devices(selected->c);
 }
 
-/* Bars in order of their colour's parameter, then of the plan: what is compared stands together. */
+/* Bars in order of their colour's parameter, then of the plan: bars to compare are adjacent. */
 struct bar {
 	const struct selected_case *selected;
 	size_t value; /* of the first parameter that names bars, in order of appearance */
@@ -202,7 +202,7 @@ static void fill_bar(const struct figure *f, const struct bar *bar, struct chart
 	point->ideal = ideal ? ideal->number : NAN;
 }
 
-/* What tells two cases apart whose parameters are the same: the name of their section. Takes `label`. */
+/* Distinguishes cases with equal parameters by the name of their section. Takes `label`. */
 static char *with_section(const struct selected_case *selected, char *label)
 {
 	const char *section = view_string(selected->c->label);

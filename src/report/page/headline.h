@@ -1,10 +1,7 @@
 /*
  * The headline table before it is drawn: per metric a row for everything that is not a point along
- * an axis, a cell per source. Along an axis, the best value stands for a metric where higher is
- * better; where lower is better both ends of the axis do, since the best is just the smallest case.
- * Where several sets of devices start at the same device, the worst of them is its cell. Parameters
- * that are the same in all cases are named once; cases that only their sections tell apart are not
- * taken for one another.
+ * an axis, a cell per source. Along an axis, a metric is represented by its best value if higher is better, and by both ends of the axis if lower is better, since the best is just the smallest case.
+ * Where several sets of devices start at the same device, the worst of them is its cell. Parameters that are equal in all cases are named once; cases that differ only by their section stay separate.
  */
 #ifndef GPUPROOF_REPORT_PAGE_HEADLINE_H
 #define GPUPROOF_REPORT_PAGE_HEADLINE_H
@@ -16,7 +13,7 @@
 
 #define HEADLINE_FIGURES 2
 
-/* Picks that differ only along the axis, and the one or two that stand for them. */
+/* Selected cases that differ only along the axis, and the one or two that represent them. */
 struct headline_group {
 	char *key;
 	/* higher is better: the best, NULL; else the first and the last on the axis (may be NULL) */
@@ -57,7 +54,7 @@ size_t headline_leader(const struct headline *h, const struct headline_row *row,
 struct quantity;
 struct sheet_entry;
 
-/* What the data sheet says of a figure. */
+/* The data sheet's figure for a measured one. */
 struct headline_peak {
 	double peak, share; /* `peak` in the quantity's unit; `share`: the figure over it */
 	const struct quantity *quantity;

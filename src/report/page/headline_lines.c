@@ -109,7 +109,7 @@ static void take(struct lines *l, struct candidate *c)
 	l->taken++;
 }
 
-/* Of a metric the row nearest to the data sheet, else its first. */
+/* The row of a metric that is nearest to the data sheet, else its first. */
 static struct candidate *best_of(struct lines *l, const struct headline *h)
 {
 	struct candidate *best = NULL;
@@ -133,7 +133,7 @@ static size_t taken_of(const struct lines *l, const struct headline *h)
 	return n;
 }
 
-/* A share or a count tells of the measurement more often than of the machine. */
+/* A share or a count mostly describes the measurement, not the machine. */
 static bool has_unit(const struct headline *h)
 {
 	return strcmp(view_string(h->selection.items[0].m->unit), "1") != 0;
@@ -202,7 +202,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Of many devices the middle one and the worst. */
+/* For many devices: the median one and the worst. */
 static void add_summary(struct text *out, const struct lines *l, const struct candidate *c)
 {
 	const struct selected_case **figures =

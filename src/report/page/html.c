@@ -129,7 +129,7 @@ enum status report_write(const struct result *results, size_t count,
 	return status;
 }
 
-/* True if `path` is there and holds something else than `file`. */
+/* True if `path` exists and differs from `file`. */
 static bool was_edited(const char *path, const struct embedded_file *file)
 {
 	struct text there = TEXT_EMPTY;

@@ -66,7 +66,7 @@ static void set_verification(struct tree *row, const struct case_result *c)
 		tree_text(row, "checked", "exact");
 }
 
-/* Where the time went; what took next to nothing is left out. */
+/* Time by phase; negligible phases are left out. */
 static void add_phases(const struct case_result *c, struct text *remark)
 {
 	const char *before = remark->length ? " Time: " : "Time: ";
@@ -133,7 +133,7 @@ static void add_row(const struct view *view, size_t run, const struct case_resul
 	free(devices);
 }
 
-/* How results were checked, each way once. */
+/* The methods of verification, each once. */
 static void add_methods(const struct view *view, const char *suite, struct tree *map)
 {
 	struct tree *list = tree_list(map, "methods");

@@ -1,4 +1,4 @@
-/* The devices of all results beside each other, a row for each fact. */
+/* The devices of all results side by side, a row for each fact. */
 #include <stdio.h>
 #include <stdlib.h>
 

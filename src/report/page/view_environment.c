@@ -1,4 +1,4 @@
-/* Where the numbers come from: runs, environment, configuration; and what differs between runs. */
+/* Provenance of the numbers: runs, environment, configuration; and the differences between runs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +73,7 @@ static bool setting_before(const struct view *view, size_t run,
 	return false;
 }
 
-/* What it returns lives until the next call. */
+/* The returned text is valid until the next call. */
 typedef const char *value_fn(const struct result *result, const void *what);
 
 static const char *fact_value(const struct result *result, const void *what)
@@ -100,7 +100,7 @@ static bool differs(const struct view *view, value_fn *value, const void *what)
 	return other;
 }
 
-/* What is the same in all results is one cell across: a dozen columns of defaults hide what differs. */
+/* Values that are equal in all results become one spanning cell: columns of defaults would hide the differences. */
 static void value_cells(const struct view *view, value_fn *value, const void *what,
 			struct tree *row)
 {
@@ -117,7 +117,7 @@ static void value_cells(const struct view *view, value_fn *value, const void *wh
 	}
 }
 
-/* What it takes of the host (measure/yardstick.h), as a fact: two visits whose hosts differ explain a lot. */
+/* The host's yardstick (measure/yardstick.h) as a fact: two visits whose hosts differ explain a lot. */
 static const char *yardstick_value(const struct result *result, const void *what)
 {
 	static _Thread_local char text[FORMAT_SIZE];
@@ -246,7 +246,7 @@ static const char *version_value(const struct result *result, const void *what)
 	return view_string(result->gpuproof_version);
 }
 
-/* What differs between the runs, first: it decides what a comparison means. */
+/* Differences between the runs come first: they decide what a comparison means. */
 void view_differences(const struct view *view, struct tree *page)
 {
 	struct tree *list = tree_list(page, "differences");

@@ -27,7 +27,7 @@ static bool many(const struct view *view)
 	return view->count == 1 && view->source_count > MOST_FULL;
 }
 
-/* What each figure of a row says about all sources that have it. */
+/* Summary of each figure of a row over all sources that have it. */
 struct summary {
 	const struct selected_case *median, *worst;
 	double low, high;
@@ -114,7 +114,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The sources' `index`-th figures in order; the middle one (of two the worse) stands for them. */
+/* The sources' `index`-th figures in order; the median (the worse of two) represents them. */
 static struct summary summarise(const struct headline *h, const struct headline_row *row,
 				size_t index)
 {

@@ -20,7 +20,7 @@ static void add_devices(struct text *out, const struct result *result)
 		text_add(out, " (CPU)");
 }
 
-/* A title names so many results; of more it says how many there are. */
+/* A title names at most this many results; for more it states their number. */
 #define NAMED_RESULTS 3
 
 /* "Measurement: lab node 7, 2 × NVIDIA H200" */
@@ -51,7 +51,7 @@ static char *default_title(const struct view *view)
 	return cut;
 }
 
-/* What the suite answers in words, before all figures of the page. */
+/* The suite's answer in words, before all figures of the page. */
 static void add_answers(const struct view *view, size_t index, const struct tree *answers,
 			struct tree *all)
 {

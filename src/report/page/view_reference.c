@@ -73,7 +73,7 @@ static void show_sheets(const struct reference *r, struct tree *page)
 	}
 }
 
-/* What was measured has the digits of a measurement; others' figures those that they state. */
+/* Measured values have the digits of a measurement; published ones those of their source. */
 static char *value_words(const struct reference_row *row, const struct reference_value *value,
 			 enum provenance kind, char *out, size_t size)
 {
@@ -193,7 +193,7 @@ static void show_groups(const struct reference *r, struct tree *page)
 	}
 }
 
-/* A way to compute with halves: its value and how many times FP32's. */
+/* One method of FP16 arithmetic: its value and the ratio to FP32. */
 static void show_half(const struct reference *r, const char *quantity, size_t card, double fp32,
 		      struct tree *cells)
 {

@@ -136,7 +136,7 @@ static const char *common_reason(const struct view *view, size_t *count)
 	return common;
 }
 
-/* The judgement that the page tells: of one run; several are compared, not judged. */
+/* The judgement that the page shows: that of one run; several are compared, not judged. */
 static const struct verdicts *judgement_of(const struct view *view)
 {
 	return view->count == 1 ? view->results[0].judgement : NULL;

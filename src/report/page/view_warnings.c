@@ -1,5 +1,5 @@
 /*
- * What a reader must know before trusting the figures: an unfinished run, throttling, errors of
+ * Warnings before the figures: an unfinished run, throttling, errors of
  * memory and links.
  */
 #include <math.h>
@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "report/view/view.h"
 
-/* Of both sides, before a change is more than possible (judge/compare/compare.h). */
+/* Launches of both sides, before a change is more than possible (judge/compare/compare.h). */
 #define ENOUGH_LAUNCHES 4
 
 static const char *cases(size_t n)
@@ -47,7 +47,7 @@ static void warn(struct tree *list, const char *format, ...)
 	tree_item_text(list, text);
 }
 
-/* What the cases on one device saw. */
+/* Conditions seen by the cases on one device. */
 struct seen {
 	size_t throttled;
 	int64_t reasons, ecc, replays;

@@ -10,7 +10,7 @@
 #include "report/view/format.h"
 #include "report/view/view.h"
 
-/* Points of a curve; more could not be told apart. Intervals are put together, with their extremes. */
+/* Points of a curve; more could not be distinguished. Intervals are put together, with their extremes. */
 #define POINTS_MOST 120
 #define LINES_MOST 8
 
@@ -83,7 +83,7 @@ static const char *label_of(const struct walk *w)
 	return view_string(w->watch->device);
 }
 
-/* What a quantity does over all cases and devices. */
+/* A quantity over all cases and devices. */
 struct range {
 	double min, max, first;
 	bool known, moves;
@@ -155,7 +155,7 @@ static void add_point(struct chart_series *line, const struct walk *w,
 	point->high = high;
 }
 
-/* Behind a case comes what nobody watched. */
+/* Gaps between cases have no samples. */
 static void add_gap(struct chart_series *line)
 {
 	struct chart_point *point;
@@ -262,7 +262,7 @@ static size_t suite_number(const struct view *view, const char *suite)
 	return i + 1;
 }
 
-/* So many lines can be told apart; other devices get a chart of their own. */
+/* Lines that can be distinguished in one chart; further devices get another chart. */
 static void draw_part(const struct chart *all, size_t from, struct tree *charts)
 {
 	struct chart part = *all;

@@ -115,7 +115,7 @@ static const char *architecture_of(const struct gpu *gpu)
 	return "";
 }
 
-/* "kepler" stands for all GPUs of it. */
+/* "kepler" selects all GPUs of that architecture. */
 static bool is_architecture(const char *word)
 {
 	size_t count;
@@ -180,7 +180,7 @@ static bool is_measured(const struct view *view, const struct gpu *gpu)
 	return false;
 }
 
-/* Those asked for and those measured, oldest architecture first; then devices that nobody knows. */
+/* Those asked for and those measured, oldest architecture first; then unknown devices. */
 static void add_cards(struct reference *r, const char *list, const char *baseline)
 {
 	size_t count;

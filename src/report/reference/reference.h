@@ -49,12 +49,12 @@ enum status reference_collect(struct reference *r, const struct view *view, cons
 			      const char *baseline, struct error *err);
 void reference_release(struct reference *r);
 
-/* Row of a quantity on one device without a workload; NULL: nobody has it. */
+/* Row of a quantity on one device without a workload; NULL: no value. */
 const struct reference_row *reference_row(const struct reference *r, const char *quantity);
-/* The value that stands for a cell, and of which kind it is; NULL: not measured. */
+/* The value shown in a cell, and its kind; NULL: not measured. */
 const struct reference_value *reference_best(const struct reference_row *row, size_t card,
 					     enum provenance *provenance);
-/* What the data sheet allows; NaN: not known. */
+/* The upper bound from the data sheet; NaN: not known. */
 double reference_peak(const struct reference *r, const struct reference_row *row, size_t card);
 /* How many times as good as the baseline; NaN: either is missing. */
 double reference_ratio(const struct reference_row *row, size_t baseline, double value);

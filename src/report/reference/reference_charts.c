@@ -77,7 +77,7 @@ static void draw_row(const struct reference *r, const struct reference_row *row,
 	chart_release(&chart);
 }
 
-/* The fastest way of an architecture to compute with halves. */
+/* The fastest FP16 arithmetic of an architecture. */
 static double fp16_figure(const struct gpu *gpu)
 {
 	static const char *const keys[] = { "fp16_tensor", "fp16", "fp32" };
@@ -158,7 +158,7 @@ static void roof(struct chart *chart, const char *label, const char *kind, doubl
 	roof_point(series, ROOF_TO, bandwidth, peak);
 }
 
-/* What gpuproof measured on a card; 0: nothing. */
+/* The value gpuproof measured on a card; 0: none. */
 static double measured_value(const struct reference *r, const char *quantity, size_t card)
 {
 	const struct reference_row *row = reference_row(r, quantity);
@@ -167,7 +167,7 @@ static double measured_value(const struct reference *r, const char *quantity, si
 								 : 0;
 }
 
-/* The first of its architecture, the baseline and those measured: the others lie close to one of them. */
+/* The first of its architecture, the baseline and those measured: the others are close to one of them. */
 static bool on_roofline(const struct reference *r, size_t card)
 {
 	const struct gpu *gpu = r->cards[card].gpu;

@@ -1,5 +1,5 @@
 /*
- * What fits on which card: the largest batches that were found, also with no more memory than another card has. Such
+ * Largest batches by card, also with no more memory than another card has. Such
  * a row names the GPU that it was measured on.
  */
 #include <math.h>
@@ -13,7 +13,7 @@
 #include "report/view/format.h"
 #include "report/reference/reference.h"
 
-/* What a driver shows is this much less than a nominal 16 GiB at most, as long as ECC takes no part of it. */
+/* A driver reports at most this much less than a nominal 16 GiB, unless ECC takes a part of it. */
 #define LOST_TO_DRIVER 0.04
 /* How well what the driver shows is known where the data sheet says it. */
 #define VISIBLE_TOLERANCE 0.005
@@ -142,7 +142,7 @@ static bool has_memory(const struct gpu *gpu, double bytes)
 	return false;
 }
 
-/* The cards with that much memory: of a limit those that it stands for. */
+/* The cards with that much memory: for a memory limit the cards that it represents. */
 static void show_cards(const struct batches *b, const struct holder *h, struct tree *row)
 {
 	bool emulated = strcmp(h->limit, "none") != 0;

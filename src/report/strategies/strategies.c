@@ -84,7 +84,7 @@ static bool is_common(const struct strategies *strategies, const struct strategy
 	return true;
 }
 
-/* The mode, and those words that tell the strategy from others of its mode; how many devices it has unless all have as many. */
+/* The mode, the words that distinguish the strategy from others of its mode, and the number of devices unless it is equal for all. */
 static char *brief_name(const struct strategies *strategies, const struct strategy *s)
 {
 	const struct case_parameter *devices = case_parameter(s->c, "devices");

@@ -14,7 +14,7 @@ struct strategy {
 	double memory;  /* bytes on the device that needs most; NaN: unknown */
 	char *model;    /* what must be equal for a comparison: run, layers, batch, precision ... */
 	char *plain;    /* the strategy itself: mode, devices, micro-batches ... */
-	char *name;     /* the same, with the section where that alone tells it from another */
+	char *name;     /* the same, with the section if only that distinguishes it from another */
 	char *brief; /* for charts: without what all strategies of its mode on the page have in common */
 };
 

@@ -1,4 +1,4 @@
-/* What is known of two times, and of a speed-up: no strategy wins by less than the measurements scatter. */
+/* Comparison of two step times, and speed-up: no strategy wins by less than the measurements scatter. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ bool strategies_has_interval(const struct strategy *s)
 	return m && isfinite(m->low) && isfinite(m->high);
 }
 
-/* Of the case's own time on one device; NaN: it was not measured. */
+/* Lower bound of the speed-up over one device; NaN: not measured. */
 static double least_speedup(const struct strategy *s)
 {
 	return edge_of(s, "parallel.single_time", false) / edge_of(s, "parallel.step_time", true);

@@ -1,4 +1,4 @@
-/* "Which split for this model if a device has so much memory?", as a table. */
+/* A table of the fastest strategy of each model within a memory limit. */
 #include "report/strategies/strategies_limit.h"
 
 #include <math.h>

@@ -18,7 +18,7 @@ static double number_of(const struct strategy *strategy, const char *name)
 	return p ? p->number : NAN;
 }
 
-/* Of the whole step: with weak scaling the parameter is one device's part. */
+/* The global batch: with weak scaling the parameter is that of one device. */
 static double batch_of(const struct strategy *strategy)
 {
 	const struct case_parameter *mode = case_parameter(strategy->c, "batch_mode");
@@ -27,7 +27,7 @@ static double batch_of(const struct strategy *strategy)
 	return number_of(strategy, "batch") * (weak ? number_of(strategy, "devices") : 1);
 }
 
-/* What is compared on one map: everything but batch and width; the number of devices is apart. */
+/* The properties that are equal on one map: all but batch, width and the number of devices. */
 static char *map_of(const struct strategies *strategies, const struct strategy *strategy)
 {
 	static const char *const without[] = { "mode",      "batch",  "width",      "microbatches",
@@ -45,7 +45,7 @@ static char *map_of(const struct strategies *strategies, const struct strategy *
 struct map {
 	const struct strategies *strategies;
 	char **of;      /* by item */
-	double devices; /* of the strategies; whoever trains on one device competes with them */
+	double devices; /* of the strategies; training on one device competes with them */
 	double *batches, *widths;
 	size_t batch_count, width_count;
 };
@@ -210,7 +210,7 @@ static void add_cell(const struct map *m, const struct place *place, struct char
 	winners->predicted_correctly += same_mode(predicted, best);
 }
 
-/* What a strategy of the map says by formula; NaN: none does. The highest rates of a run are those of all its cases. */
+/* A prediction by formula from a strategy of the map; NaN: none. The highest rates of a run are those of all its cases. */
 static double critical(const struct map *m, const char *of, const char *metric)
 {
 	for (size_t i = 0; i < m->strategies->count; i++) {

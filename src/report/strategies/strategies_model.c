@@ -1,6 +1,5 @@
 /*
- * What a strategy trains, in words: what must be equal for its time to be compared. Sections of a config may train the same
- * model in other ways, or other models with the same parameters: their settings tell.
+ * The model that a strategy trains, in words: times are compared only for equal models. Sections of a config may train the same model differently, or other models with the same parameters: their settings distinguish them.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -13,7 +12,7 @@
 
 #define WIDTHS_MOST 64
 
-/* Of the case's section; NULL where the result does not say. */
+/* A setting of the case's section; NULL if the result has none. */
 static const char *setting(const struct result *r, const struct case_result *c, const char *key)
 {
 	const char *label = view_string(c->label);
@@ -84,7 +83,7 @@ static void add_part(struct text *out, const char *part)
 	text_addf(out, "%s%s", out->length && *part ? ", " : "", part);
 }
 
-/* What the parameters say; `widths`: the width is said already. */
+/* The model by the case's parameters; `widths`: the width was added before. */
 static char *trained(const struct case_result *c, const char *const *strategy_parameters,
 		     bool widths)
 {
@@ -121,7 +120,7 @@ char *strategies_model(const struct view *view, size_t run, const struct case_re
 	add_part(&out, layers.length ? layers.data : "");
 	add_part(&out, parameters);
 	add_unusual(r, c, &out);
-	/* Without settings only the section's name can tell other layers. */
+	/* Without settings only the section's name distinguishes other layers. */
 	if (!setting(r, c, "layers"))
 		add_part(&out, view_section(c));
 	text_release(&layers);

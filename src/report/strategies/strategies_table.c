@@ -225,7 +225,7 @@ static void add_memory(const struct group *g, struct text *out)
 			  g->names[least], text, own, longer(g, least, than, sizeof(than)));
 }
 
-/* Those, behind the first, that are not told apart from it. */
+/* The strategies after the first that do not differ from it. */
 static size_t count_alike(const struct group *g)
 {
 	size_t count = 0;
@@ -246,7 +246,7 @@ static void add_winner_words(const struct group *g, struct text *out)
 	text_addf(out, ". Next: %s, %s.", g->names[1], longer(g, 1, than, sizeof(than)));
 }
 
-/* Nobody has won: the first two by their medians, and how many others are like them. */
+/* No winner: names the first two by their medians, and the number of others that do not differ. */
 static void add_alike_words(const struct group *g, size_t alike, struct text *out)
 {
 	bool intervals =

@@ -1,4 +1,4 @@
-/* Where the time of a step goes: computing, what the schedule leaves idle, communication that nothing hides. */
+/* Breakdown of a step's time: computing, pipeline bubbles, exposed communication. */
 #include "report/strategies/strategies.h"
 
 #include <math.h>
@@ -44,7 +44,7 @@ static const char *name_of(const struct strategy *strategy)
 	return strategy->brief;
 }
 
-/* `words` without those that all bars have: there is no room for what tells nothing apart. */
+/* `words` without those that all bars have: there is no room for words that distinguish nothing. */
 static char *apart(const struct strategies *strategies, const char *words,
 		   const char *(*of)(const struct strategy *strategy))
 {
@@ -69,7 +69,7 @@ static void add_part(struct chart_series *row, const char *name, double seconds)
 	chart_point_new(row, name)->y = fmax(seconds, 0);
 }
 
-/* The slowest device computes for so long; the schedule adds what it leaves idle, communication the rest. */
+/* Computing of the slowest device, then idle time of the schedule, then communication. */
 static void add_row(const struct strategies *strategies, struct chart *chart,
 		    const struct strategy *strategy)
 {

@@ -12,7 +12,7 @@
 /* Spans of one chart: more would be narrower than a pixel. */
 #define SPANS_MOST 2000
 
-/* As many colours as can be told apart: what never meets in one step shares one. */
+/* As many colours as can be distinguished: operations that never occur in the same step share one. */
 static const char *const key[] = { "F forward, L loss",
 				   "B backward",
 				   "W weights, U update",
@@ -66,7 +66,7 @@ static void add_spans(struct chart *chart, const struct timeline_row *row, size_
 	}
 }
 
-/* By rank, what computes first. Communication comes last in its row, and so in front of what it lies in. */
+/* By rank, what computes first. Communication comes last in its row, and so is drawn over the computing that contains it. */
 static void add_rows(struct chart *chart, const struct case_result *c, size_t *left)
 {
 	int last = 0;
@@ -84,7 +84,7 @@ static void add_rows(struct chart *chart, const struct case_result *c, size_t *l
 			}
 }
 
-/* Seconds in which a row computes, without what lies in its computing: sums over several devices. */
+/* Seconds in which a row computes, without the spans inside it: sums over several devices. */
 static double busy_of(const struct chart_series *row)
 {
 	double busy = 0;

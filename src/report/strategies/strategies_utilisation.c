@@ -13,7 +13,7 @@
 
 #define BARS_MOST 32
 
-/* What a data sheet calls the rate of products in this precision; NULL: it has no name for it. */
+/* The data-sheet key of the GEMM rate in this precision; NULL: it has no name for it. */
 static const char *sheet_key(const struct case_result *c)
 {
 	static const char *const keys[][2] = {

@@ -1,7 +1,7 @@
 /*
  * Mustache templates. A page is `<name>.mustache`; it includes others by their names
  * (`{{>section_cases}}`). Partials are named section_* and chart_*: engines that keep partials and
- * data in one namespace would else hide a list behind a partial of the same name.
+ * data in one namespace would otherwise shadow a list by a partial of the same name.
  *
  * Escaping is HTML's, of & < > " and ', so {{name}} is safe in text and in quoted attributes. Bytes
  * that HTML does not allow (control characters, ill-formed UTF-8) become U+FFFD.
@@ -34,14 +34,12 @@ char *template_render_text(const char *text, size_t text_length, const struct tr
 			   size_t *length, struct error *err);
 
 /*
- * True if every tag and every section of a template is closed; mstch itself renders half a page
- * without a word. The error names `name` and the line. `err` is clear or NULL.
+ * Checks that every tag and every section of a template is closed; mstch itself renders half a page without an error. The error names `name` and the line. `err` is clear or NULL.
  */
 enum status template_check(const char *name, const char *text, size_t length, struct error *err);
 
 /*
- * True if all partials that `page`, one of `items`, needs are among them, and none includes itself, also through others:
- * mstch leaves out the former without a word and dies of the latter. The error names template and line. All have passed
+ * Checks that all partials that `page`, one of `items`, needs are among them, and that none includes itself, also through others: mstch omits missing ones silently and crashes on recursion. The error names template and line. All have passed
  * template_check(); `err` is clear.
  */
 enum status template_check_partials(const struct template_text *page,

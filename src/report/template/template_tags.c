@@ -15,7 +15,7 @@ static void move_to(struct template_tags *tags, const char *to)
 		tags->line += *tags->at == '\n';
 }
 
-/* `text` of `length` bytes is what stands between the delimiters: "=<% %>=". */
+/* `text` of `length` bytes is the text between the delimiters: "=<% %>=". */
 static bool change_delimiters(struct template_tags *tags, const char *text, size_t length,
 			      struct error *err)
 {

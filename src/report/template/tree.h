@@ -1,5 +1,5 @@
 /*
- * What a template sees: maps, lists, texts and flags. There are no numbers: view and chart format
+ * The data of a template: maps, lists, texts and flags. There are no numbers: view and chart format
  * them first. A map or list owns everything below it.
  *
  *	struct tree *row = tree_item(tree_list(page, "rows"));

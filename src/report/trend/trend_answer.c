@@ -12,14 +12,14 @@ struct answering {
 	struct tree *tree;
 };
 
-/* "2 new changes for the worse", "1 warning": `word` gets its plural s behind `head` characters. */
+/* "2 new changes for the worse", "1 warning": `word` gets its plural s after `head` characters. */
 static void add_count(struct text *out, size_t count, const char *one, const char *many)
 {
 	if (count)
 		text_addf(out, "%s%zu %s", out->length ? ", " : "", count, count == 1 ? one : many);
 }
 
-/* Where no series has enough nights there is no answer, and no tick. */
+/* If no series has enough nights there is no answer, and no tick. */
 static bool nothing_known(const struct answering *p)
 {
 	return p->rows->summary.young == p->rows->summary.series;

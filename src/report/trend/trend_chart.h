@@ -16,7 +16,7 @@ struct trend_night {
 	int64_t day;  /* since 1970-01-01 */
 	double value; /* in the series' unit */
 	double level; /* the median of its segment */
-	bool change;  /* the first night behind a change */
+	bool change;  /* the first night after a change */
 };
 
 struct trend_drawing {

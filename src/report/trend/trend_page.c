@@ -259,7 +259,7 @@ static void missed(const struct page *p)
 	free(days);
 }
 
-/* What the words on the page mean, from the constants that decide. */
+/* Definitions of the words on the page, from the constants that decide. */
 static void method(const struct page *p)
 {
 	char text[FORMAT_SIZE];

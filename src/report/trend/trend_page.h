@@ -12,7 +12,7 @@
 enum status report_trend_render(struct history *history, const struct history_filter *filter,
 				const struct report_options *options, struct trend_summary *summary,
 				struct text *html, struct error *err);
-/* The same into the file options->output, with report.css beside it for separate_css. */
+/* The same into the file options->output, with report.css in the same folder for separate_css. */
 enum status report_trend_write(struct history *history, const struct history_filter *filter,
 			       const struct report_options *options, struct trend_summary *summary,
 			       struct error *err);

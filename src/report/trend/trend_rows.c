@@ -117,7 +117,7 @@ static void visit(void *context, const struct history_series *s)
 	size_t n = trend_of_series(s, c->notes, &c->prior, &trends);
 	unsigned turn = 0;
 
-	/* What an older epoch did is history. */
+	/* Changes of older epochs are not shown. */
 	for (size_t i = 0; i < n; i++)
 		if (trends[i].current)
 			add_row(c, s, &trends[i], turn++);

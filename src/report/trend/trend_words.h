@@ -1,4 +1,4 @@
-/* What the trend page says of a series. Both are malloc'ed. */
+/* The trend page's words about a series. Both are malloc'ed. */
 #ifndef GPUPROOF_REPORT_TREND_TREND_WORDS_H
 #define GPUPROOF_REPORT_TREND_TREND_WORDS_H
 

@@ -31,8 +31,7 @@ static void count_values(const struct case_selection *selection, struct varying 
 		size_t k = 0;
 
 		/*
-		 * Where a parameter does not apply it takes no value: "pinned" and nothing do not
-		 * vary.
+		 * A parameter that does not apply has no value: "pinned" and none do not vary.
 		 */
 		if (!*text || strcmp(text, "-") == 0)
 			continue;
@@ -82,8 +81,7 @@ static int by_text(const void *a, const void *b)
 }
 
 /*
- * True if a case that has no such parameter is otherwise like one that has: "transport = peer_copy" and the usual
- * transport, which no case names.
+ * True if a case without the parameter otherwise equals one that has it: "transport = peer_copy" and the default transport, which no case names.
  */
 static bool has_implicit_default(const struct case_selection *selection, const char *name)
 {
@@ -162,7 +160,7 @@ void selection_collect(struct case_selection *selection, const struct view *view
 			const struct case_result *c = &view->results[r].cases[i];
 			struct selected_case selected = { c, case_metric(c, metric), 0 };
 
-			/* A wrong result's speed is no figure to show beside right ones. */
+			/* The speed of a wrong result is not shown with correct ones. */
 			if (!selected.m || c->status != CASE_OK ||
 			    strcmp(view_string(c->suite), suite) != 0)
 				continue;
@@ -289,7 +287,7 @@ static char *label_devices(const struct case_selection *selection, const struct 
 			 view_string(c->devices[1]), c->device_count - 2);
 }
 
-/* What has no name of its own beside others that have: "default transport". */
+/* Names the implicit default: "default transport". */
 static void add_implicit_default(struct text *out, const struct case_selection *selection,
 				 const struct selected_case *selected, const char *const *without)
 {

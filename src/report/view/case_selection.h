@@ -41,7 +41,7 @@ void selection_collect(struct case_selection *selection, const struct view *view
 /* Those of `from` whose key (selection_key() with `names`) equals `key`. */
 void selection_filter(struct case_selection *selection, const struct case_selection *from,
 		      const char *const *names, const char *key);
-/* Those of `from` whose parameter only[0] is one of the values behind it; all when there is no only[0]. */
+/* Those of `from` whose parameter only[0] is one of the values after it; all if there is no only[0]. */
 void selection_only(struct case_selection *selection, const struct case_selection *from,
 		    const char *const *only);
 /* Those of `from` whose case has it for its main figure: "memory" is one of a step, not of a search for a batch. */

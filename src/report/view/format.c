@@ -144,7 +144,7 @@ char *format_value(const struct metric_value *m, char *out, size_t size)
 		return format_quantity(NAN, unit, out, size);
 	if (m->name && format_is_share(m->name))
 		return format_quantity(100 * m->value, "%", out, size);
-	/* A single reading that is whole is a count: it has no digits behind the point. */
+	/* A single reading that is whole is a count: it has no digits after the point. */
 	if (strcmp(unit, "1") == 0 && !isfinite(m->low) && m->value == floor(m->value) &&
 	    fabs(m->value) < 1e15) {
 		return format_count(m->value, out, size);

@@ -18,7 +18,7 @@
  * header with the minus sign of print.
  */
 char *format_quantity(double value, const char *unit, char *out, size_t size);
-/* As a source states it: without the zeros behind the point that say nothing of what nobody here measured: "547.7 GB/s", "5 GB/s". */
+/* As a source states it, without trailing zeros: "547.7 GB/s", "5 GB/s". */
 char *format_stated(double value, const char *unit, char *out, size_t size);
 /* A metric's value: counts in whole numbers, parts of one in percent, all else as a quantity. NULL: "–". */
 char *format_value(const struct metric_value *m, char *out, size_t size);
@@ -48,7 +48,7 @@ char *format_margin(double ratio, char *out, size_t size);
 char *format_ratio(double ratio, char *out, size_t size);
 /* "13.2 s", "2 min 5 s", "3 h 12 min" */
 char *format_seconds(double seconds, char *out, size_t size);
-/* "64 MiB" of "64MiB": a number and the word behind it apart; other text as it is. */
+/* "64 MiB" of "64MiB": a number and the word after it separated; other text unchanged. */
 char *format_spaced(const char *text, char *out, size_t size);
 /*
  * A parameter's value in words: "64 MiB", "host to device" of "h2d", "FP16", "layer split" of
@@ -71,7 +71,7 @@ const char *format_status_symbol(enum case_status status); /* "✓", "✗", "!",
  * within a character.
  */
 char *format_cut(const char *text, size_t longest);
-/* The same for a label in a chart: only "…" tells that it is cut. */
+/* The same for a label in a chart: only "…" shows that it is cut. */
 char *format_label(const char *text, size_t longest);
 /* The same for one of many names, which mostly differ at their ends: "DDP, 2 devices, …, over NCCL". */
 char *format_name(const char *text, size_t longest);

@@ -141,7 +141,7 @@ static void make_singular(char *name)
 }
 
 /*
- * "4 devices", "batch 256", "bucket 25 MiB": a number needs to be told what it is, but for sizes.
+ * "4 devices", "batch 256", "bucket 25 MiB": numbers other than sizes need their name.
  */
 static char *format_named(const struct case_parameter *parameter, char *out, size_t size)
 {

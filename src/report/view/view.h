@@ -3,7 +3,7 @@
  * and in chart; no markup does. One result gives a run page, several a comparison; charts and
  * sections are the same for both.
  *
- * A source is what a column or a line stands for: one device of one result.
+ * A source is the subject of a column or a line: one device of one result.
  *
  * Adding a section: a function here that fills a member of the page, section_<name>.mustache, and a
  * line in run.mustache or compare.mustache.
@@ -66,15 +66,14 @@ char *view_named_parameters(const struct case_result *c, const char *const *with
 /* The label of the case's section; "" where a parameter says the same. */
 const char *view_section(const struct case_result *c);
 /*
- * True if the case's id names this parameter of it: one that has its usual value is left out there, and says
- * nothing in a label.
+ * True if the case's id names this parameter of it: one with its usual value is left out there and in labels.
  */
 bool view_is_named(const struct case_result *c, const struct case_parameter *parameter);
 /* "cuda:0 → cuda:1", "cuda:0 + cuda:1 + …". malloc'ed. */
 char *view_devices(const struct case_result *c);
 /* The metric of a case that is shown first: the headline, else the first; NULL when it has none. */
 const struct metric_value *view_headline(const struct case_result *c);
-/* The series behind a metric; NULL when there is none. */
+/* The series of a metric; NULL if there is none. */
 const struct series *view_series(const struct case_result *c, const struct metric_value *m);
 /* True if the level of any of the case's series still changed when its time was over. */
 bool view_unsettled(const struct case_result *c);
@@ -103,22 +102,22 @@ void view_suite_counts(const struct view *view, const char *suite, struct tree *
 /* "ok", "failed", "errors", "not_run" of one run. */
 void view_run_counts(const struct view *view, size_t run, struct tree *map);
 void view_warnings(const struct view *view, struct tree *page);
-/* Of how many launches the figures are: of every result, so many at least. */
+/* The smallest number of launches over the results. */
 void view_launches(const struct view *view, struct tree *page);
 void view_problems(const struct view *view, struct tree *page);
 void view_headlines(const struct view *view, struct tree *page);
 void view_figures(const struct view *view, const char *suite, struct tree *charts);
-/* Of cases that split a training step: which one is best, in words and tables; nothing of other suites. */
+/* The best strategy for a training step, in words and tables; nothing for other suites. */
 void view_split_answer(const struct view *view, const char *suite, struct tree *map,
 		       struct tree *answers);
-/* Of cases about the memory of a training step: what it needs over its batch, in words. */
+/* For cases about the memory of a training step: memory over batch, in words. */
 void view_memory_answer(const struct view *view, const char *suite, struct tree *answers);
-/* Of the same cases: which split wins over batch and width; to be drawn before all else, and said in words. */
+/* For the same cases: the winning strategy over batch and width; drawn first, with a sentence. */
 void view_split_maps(const struct view *view, const char *suite, struct tree *charts,
 		     struct tree *answers);
-/* Of the same cases: where the time goes, what memory buys, and recorded steps. */
+/* For the same cases: breakdown of time, time against memory, and recorded steps. */
 void view_strategy_figures(const struct view *view, const char *suite, struct tree *charts);
-/* Of the same cases: a table of the best strategy for each of the view's memory limits. */
+/* For the same cases: a table of the best strategy for each of the view's memory limits. */
 void view_split_limits(const struct view *view, const char *suite, struct tree *tables);
 /* Curves over the time of a suite's cases that have them. */
 void view_watches(const struct view *view, const char *suite, struct tree *charts);
@@ -131,7 +130,7 @@ void view_environment(const struct view *view, struct tree *page);
 void view_runs(const struct view *view, struct tree *page);
 void view_differences(const struct view *view, struct tree *page);
 void view_ratios(const struct view *view, struct tree *page);
-/* Of two results: what compare says of them (judge/compare/compare.h). */
+/* For two results: the outcome of compare (judge/compare/compare.h). */
 void view_changes(const struct view *view, struct tree *page);
 void view_compared_cases(const struct view *view, const char *suite, struct tree *map);
 /* Claims (claims.h) and what the results say of them, if `wanted`. */

@@ -15,7 +15,7 @@
 #include "result/json/json_fields.h"
 #include "result/anonymise/pseudonym.h"
 
-/* Shorter names are replaced only where they stand alone: "a1" must not take a word apart. */
+/* Shorter names are replaced only as whole words: "a1" must not split a word. */
 #define STANDS_OUT 6
 
 struct learned {
@@ -30,7 +30,7 @@ struct anonymiser {
 	size_t count, capacity;
 };
 
-/* Of a longer key the first bytes count. */
+/* Only the first bytes of a longer key are used. */
 #define LEAST_KEY_BYTES 16
 #define KEY_BYTES 4096
 #define MOST_KEY_BYTES ((size_t)1 << 20)

@@ -1,10 +1,10 @@
 /*
  * Results that may leave the house: host names, serials, UUIDs, PCI, IP and hardware addresses, paths, ids of runs, and names that a user
  * gave (labels, titles, config files and their limits) become "host-1f6c0b22d9e4". The same original becomes the same word in all
- * documents of one anonymiser; a random key, which nobody keeps, makes it impossible to try out candidates. With a key
+ * documents of one anonymiser; a random key, which is not kept, prevents guessing by trial. With a key
  * file the words are the same from call to call, for those who hold the key.
  *
- * What stays: names that are part of the program's own vocabulary (a limit called "memory"), what was measured, models, versions, times and the names of shipped configs and their limits.
+ * Kept: names that are part of the program's own vocabulary (a limit called "memory"), what was measured, models, versions, times and the names of shipped configs and their limits.
  */
 #ifndef GPUPROOF_RESULT_ANONYMISE_ANONYMISE_H
 #define GPUPROOF_RESULT_ANONYMISE_ANONYMISE_H

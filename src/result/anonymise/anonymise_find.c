@@ -1,4 +1,4 @@
-/* What tells whose a result is without having been learned: its form says what it is. */
+/* Finds identifying text by its form alone. */
 #include <ctype.h>
 #include <string.h>
 
@@ -140,7 +140,7 @@ static size_t ipv6_at(const char *s)
 	return n;
 }
 
-/* The port behind an address: "<53455>", ":53455". */
+/* The port after an address: "<53455>", ":53455". */
 static size_t port_at(const char *s)
 {
 	size_t n = strspn(s + (*s != '\0'), "0123456789");
@@ -163,7 +163,7 @@ static size_t address_at(const char *text, const char *at)
 	return n ? n + port_at(at + n) : 0;
 }
 
-/* Directories that begin a path also where a letter stands before it: "-I/home/alice", "rpath/opt/acme". */
+/* Directories that begin a path even after a letter: "-I/home/alice", "rpath/opt/acme". */
 static bool is_root(const char *s)
 {
 	static const char *const roots[] = {
@@ -201,7 +201,7 @@ static size_t path_start(const char *s)
 	return anonymise_in_word(s[n]) || s[n] == '.' || (unsigned char)s[n] >= 0x80 ? n : 0;
 }
 
-/* Where a path ends that begins in quotes: at the other one of them, blanks and all; 0: there is none in the line. */
+/* The end of a path that begins with a quote: the closing quote, blanks included; 0: there is none in the line. */
 static size_t quoted_end(const char *text, const char *at)
 {
 	char quote = at > text ? at[-1] : '\0';
@@ -213,7 +213,7 @@ static size_t quoted_end(const char *text, const char *at)
 	return at[n] == quote ? n : 0;
 }
 
-/* What stands before `at` may stand before a path. */
+/* True if a path may begin at `at`, by the character before it. */
 static bool path_may_begin(const char *text, const char *at)
 {
 	char before = at > text ? at[-1] : ' ';

@@ -1,4 +1,4 @@
-/* Which names in a result tell whose it is. */
+/* Collects the identifying names in a result. */
 #include "result/anonymise/anonymise_parts.h"
 
 #include <stdbool.h>
@@ -76,8 +76,7 @@ static void add_words(struct text *out, const char *a, const char *b)
 }
 
 /*
- * Names of suites, metrics, parameters and keys, and their values. A user's name that is part of one of them tells
- * nothing, and replacing it would take the document apart.
+ * Names of suites, metrics, parameters and keys, and their values. A user's name that is part of one of them identifies nothing, and replacing it would break the document.
  */
 static char *vocabulary_of(const struct result *r)
 {
@@ -100,7 +99,7 @@ static char *vocabulary_of(const struct result *r)
 	return text_detach(&out);
 }
 
-/* Serial numbers of GPUs are digits alone, so many that nothing else in a text is. */
+/* Serial numbers of GPUs consist only of digits; no other number in a text is as long. */
 #define SERIAL_DIGITS 8
 
 static bool common(const struct learning *l, const char *name)
@@ -126,7 +125,7 @@ static char *file_of(const char *origin)
 	return xstrndup(origin, (size_t)(colon - origin));
 }
 
-/* Of a path also the last part, which messages may quote alone. */
+/* Adds the last part of a path as well: messages may quote it alone. */
 static void learn_file(const struct learning *l, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -207,7 +206,7 @@ static void learn_fact(const struct learning *l, const struct fact *fact)
 
 		learn(l, "host", fact->value);
 		learn(l, "host", first);
-		/* Of "frodo.example.org" others have it as well; ".local" tells nothing. */
+		/* The domain of "frodo.example.org" is shared with other hosts; ".local" identifies nothing. */
 		if (domain && strchr(domain + 1, '.'))
 			learn(l, "domain", domain + 1);
 		free(first);

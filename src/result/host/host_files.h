@@ -1,6 +1,5 @@
 /*
- * Reading what /proc, /sys and /etc say about the host. `root` stands before every path: "" in real life, a folder
- * in tests.
+ * Reading what /proc, /sys and /etc say about the host. `root` is the prefix of every path: "" in production, a folder in tests.
  */
 #ifndef GPUPROOF_RESULT_HOST_HOST_FILES_H
 #define GPUPROOF_RESULT_HOST_HOST_FILES_H

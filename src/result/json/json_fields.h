@@ -25,7 +25,7 @@
 #include "base/error.h"
 #include "result/json/json_writer.h"
 
-/* Where in the document a value stands, for messages: "cases[3].metrics.x.value". Lives on the reader's stack. */
+/* The location of a value in the document, for messages: "cases[3].metrics.x.value". Lives on the reader's stack. */
 struct json_path {
 	const struct json_path *parent; /* NULL at the top */
 	const char *name; /* member, or NULL for an element */

@@ -18,7 +18,7 @@ static bool expanded(const struct json_writer *w)
 	return w->depth > 0 && w->depth <= w->expand && !w->inline_depth;
 }
 
-/* What comes before a value or a key: a comma and a line break where they are due. */
+/* Writes the separator before a value or a key: comma and line break as needed. */
 static void separate(struct json_writer *w)
 {
 	if (w->after_key) {

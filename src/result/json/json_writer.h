@@ -1,7 +1,7 @@
 /*
  * Writes JSON text, value by value. Same calls, same bytes, whatever version of jansson reads it back: doubles are
  * written in the shortest form that reads back to the same number, NaN and infinities as null, ill-formed UTF-8 as
- * U+FFFD, and '<' escaped so that the text may stand in an HTML <script>.
+ * U+FFFD, and '<' escaped so that the text can be embedded in an HTML <script>.
  *
  *	struct json_writer w = { .expand = 4 };
  *	writer_open(&w, '{');
