@@ -1,5 +1,5 @@
 /*
- * A mode: one way to split a training step over ranks.
+ * A mode: one strategy to split a training step over ranks.
  *
  * Adding a mode: one file mode_<name>.c ending in `const struct mode mode_<name>`, and a line in
  * modes.c. It says which part of the step each rank computes (share), what it keeps besides the
@@ -11,7 +11,7 @@
 
 #include "suites/mlp/parameter_shard.h"
 
-/* What of a step to enqueue: the time of each alone tells where the time of the whole goes. */
+/* Parts of a step to enqueue: timing each alone shows the breakdown of the whole. */
 enum step_part {
 	STEP_COMPUTE = 1 << 0,     /* forward and backward */
 	STEP_COMMUNICATE = 1 << 1, /* all sends, receives and reductions */
@@ -43,9 +43,9 @@ struct mode {
 
 	/* NULL, or why this setup cannot be split so (words for the reader of the report). */
 	const char *(*refusal)(const struct setup *setup);
-	/* Sets what the mode itself decides in a setup that it splits; NULL: nothing. */
+	/* Sets the members of the setup that the mode decides; NULL: none. */
 	void (*fit)(struct setup *setup);
-	/* What rank `rank` computes, and the most rows of one backward call. */
+	/* The share of rank `rank`, and the maximum rows of one backward call. */
 	void (*share)(const struct setup *setup, int rank, struct share *share,
 		      uint64_t *step_rows);
 	/* Parameters that rank `rank` keeps and updates; NULL: all of its share. */

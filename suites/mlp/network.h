@@ -211,13 +211,13 @@ enum status network_loss_sum(struct network *network, struct stream *stream, dou
  */
 unsigned network_commands(const struct network *network, uint64_t microbatches);
 
-/* Where row `row` of activations[l] is. */
+/* Address of row `row` of activations[l]. */
 void *network_activation(const struct network *network, size_t l, uint64_t row);
-/* Where row `row` of a gradient of activations[l] is that begins at `gradient`. */
+/* Address of row `row` of a gradient of activations[l] that begins at `gradient`. */
 void *network_row(const struct network *network, size_t l, void *gradient, uint64_t row);
 /* The layer's bias in an array whose part for the layer begins at `layer_array`. */
 void *network_bias(const struct network *network, size_t layer, void *layer_array);
-/* Where the transposed gradients of row `row` of the outputs of layer `layer` are. */
+/* Address of the transposed output gradients of row `row` of layer `layer`. */
 void *network_transposed(const struct network *network, size_t layer, uint64_t row);
 /* Element `element` of an array in `precision` (weights, gradients). */
 void *network_element(const struct network *network, void *array, uint64_t element);

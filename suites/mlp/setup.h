@@ -123,7 +123,7 @@ static inline enum precision setup_master(const struct setup *setup)
 /* Fills in what the mode itself decides: shards, chunks. Once, before the setup shrinks. */
 void setup_fit_mode(struct setup *setup);
 
-/* The limit for a device with so many multiprocessors; 0: none. */
+/* The limit for a device with `multiprocessors` multiprocessors; 0: none. */
 int setup_collective_multiprocessors(const struct setup *setup, int multiprocessors);
 
 /*

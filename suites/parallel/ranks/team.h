@@ -34,7 +34,8 @@ struct team {
 	enum transport transport; /* of all, tensor and data */
 	enum transport edges;     /* of the others, once they are open */
 	int multiprocessors; /* that collectives hold at most; 0: no limit */
-	struct phases *phases; /* told what is going on; NULL: nobody asks. Set by whoever has opened the team */
+	struct phases
+		*phases; /* progress reports; NULL: none. Set by the caller that opened the team */
 	struct gemm_cache *gemm_cache; /* of searches on the compute stream; NULL: none */
 	void *scratch; /* device memory for sums, made when first needed */
 	/* Device memory that vanished while communicators were opened; 0: unknown. */
@@ -50,7 +51,7 @@ enum status team_open(struct team *team, struct device *device, struct world *wo
  */
 enum status team_open_over(struct team *team, struct device *device, struct world *world,
 			   enum transport transport, int multiprocessors, struct error *err);
-/* What is not there yet of a team whose device, world and limit are set. */
+/* Opens the missing parts of a team whose device, world and limit are set. */
 enum status team_open_rest(struct team *team, enum transport transport, struct error *err);
 void team_close(struct team *team);
 
