@@ -25,14 +25,6 @@ struct adding {
 	struct error *err;
 };
 
-static const struct device_info *device_of(const struct result *r, const char *id)
-{
-	for (size_t i = 0; i < r->device_count; i++)
-		if (strcmp(r->devices[i].id, id ? id : "") == 0)
-			return &r->devices[i];
-	return NULL;
-}
-
 static int64_t find_epoch(struct adding *a, const struct device_info *device)
 {
 	char *facts, hash[17];
@@ -86,7 +78,7 @@ static int64_t find_series(struct adding *a, const struct case_result *c,
 
 static void add_metric(struct adding *a, const struct case_result *c, const struct metric_value *m)
 {
-	const struct device_info *device = device_of(a->result, c->device);
+	const struct device_info *device = result_device(a->result, c->device);
 	int64_t epoch = find_epoch(a, device);
 
 	db_run(a->db, a->err,
@@ -102,7 +94,7 @@ static void add_metric(struct adding *a, const struct case_result *c, const stru
  */
 static void add_unsettled(struct adding *a, const struct case_result *c, const struct metric_value *m)
 {
-	const struct device_info *device = device_of(a->result, c->device);
+	const struct device_info *device = result_device(a->result, c->device);
 
 	db_run(a->db, a->err,
 	       "INSERT OR IGNORE INTO point (series, night, epoch, value) SELECT id, ?, ?, NULL "
@@ -115,7 +107,7 @@ static void add_unsettled(struct adding *a, const struct case_result *c, const s
 /* A case that measured nothing leaves a gap in the series that it has, where one can see it. */
 static void add_gap(struct adding *a, const struct case_result *c)
 {
-	const struct device_info *device = device_of(a->result, c->device);
+	const struct device_info *device = result_device(a->result, c->device);
 
 	db_run(a->db, a->err,
 	       "INSERT OR IGNORE INTO point (series, night, epoch, value) SELECT id, ?, ?, NULL "

@@ -81,12 +81,13 @@ const char *import_device(struct import *import, const char *backend, int index,
 {
 	struct result *r = import->result;
 	struct device_info info = { .index = index, .ecc = -1, .numa_node = -1 };
+	const struct device_info *known;
 	const struct gpu *gpu;
 
 	snprintf(info.id, sizeof(info.id), "%s:%d", backend, index);
-	for (size_t i = 0; i < r->device_count; i++)
-		if (strcmp(r->devices[i].id, info.id) == 0)
-			return r->devices[i].id;
+	known = result_device(r, info.id);
+	if (known)
+		return known->id;
 	if (import->options->device)
 		name = import->options->device;
 	snprintf(info.backend, sizeof(info.backend), "%s", backend);

@@ -15,11 +15,9 @@
 static const char *device_of(const struct result *result, const struct finding *f)
 {
 	const char *word = strrchr(f->subject, ' ');
+	const struct device_info *device = word ? result_device(result, word + 1) : NULL;
 
-	for (size_t i = 0; word && i < result->device_count; i++)
-		if (strcmp(result->devices[i].id, word + 1) == 0)
-			return result->devices[i].id;
-	return NULL;
+	return device ? device->id : NULL;
 }
 
 /* Devices that the run did not use are ignored. */

@@ -414,14 +414,6 @@ bool judge_same_machine(const struct result *a, const struct result *b)
 	return true;
 }
 
-/* The case without its devices. */
-static size_t point_length(const char *id)
-{
-	const char *at = strrchr(id, '@');
-
-	return at ? (size_t)(at - id) : strlen(id);
-}
-
 static bool may_change(const struct check *check)
 {
 	if (check->wrong || check->final || check->comparison == NO_COMPARISON)
@@ -432,8 +424,6 @@ static bool may_change(const struct check *check)
 
 bool judge_wants_more(const struct verdicts *verdicts, const char *case_id)
 {
-	size_t length = point_length(case_id);
-
 	for (size_t i = 0; i < verdicts->count; i++) {
 		const struct check *check = &verdicts->checks[i];
 
@@ -443,8 +433,7 @@ bool judge_wants_more(const struct verdicts *verdicts, const char *case_id)
 			return true;
 		/* A check without devices in its case is about all that the node has. */
 		if ((check->comparison == LIKE_IDENTICAL || !strchr(check->case_id, '@')) &&
-		    point_length(check->case_id) == length &&
-		    strncmp(check->case_id, case_id, length) == 0)
+		    cases_share_point(check->case_id, case_id))
 			return true;
 	}
 	return false;

@@ -82,8 +82,6 @@ void judge_run(const struct judge_input *input, struct verdicts *verdicts);
 void judge_fault_counters(const struct result *result, struct verdicts *verdicts);
 /* Reports cases that ended in an error or were never verified and that no check of a limit covers; call after the limits. */
 void judge_errors(const struct judge_input *input, struct verdicts *verdicts);
-/* "software power cap, thermal (hardware)": what slowed a device down, of NVML's mask; the caller frees it. */
-char *throttle_words(int64_t reasons);
 /*
  * aspects.c: to be called last for a machine, whose checks begin at `from`: adds what was looked at without a limit, and the
  * aspects of each device.

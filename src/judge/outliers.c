@@ -18,20 +18,10 @@
 #define MAD_TO_SIGMA 1.4826
 #define MEDIAN_TO_MEAN 1.2533 /* standard error of a median over that of a mean, normal data */
 
-/* The case without its devices: "transfer/h2d/pinned/512MiB". */
-static size_t point_length(const struct subject *s)
-{
-	const char *at = strrchr(s->first->id, '@');
-
-	return at ? (size_t)(at - s->first->id) : strlen(s->first->id);
-}
-
 bool subjects_alike(const struct subject *a, const struct subject *b)
 {
-	size_t length = point_length(a);
-
 	return a->device && b->device && a->first->device_count == b->first->device_count &&
-	       length == point_length(b) && strncmp(a->first->id, b->first->id, length) == 0 &&
+	       cases_share_point(a->first->id, b->first->id) &&
 	       strcmp(a->device->name, b->device->name) == 0 &&
 	       strcmp(a->device->backend, b->device->backend) == 0;
 }

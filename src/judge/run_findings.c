@@ -20,12 +20,12 @@ void judging_set(char **text, const char *value)
 
 static void set_device(struct check *check, const struct result *result, const char *id)
 {
+	const struct device_info *device = result_device(result, id);
+
 	judging_set(&check->devices, id);
-	for (size_t i = 0; id && i < result->device_count; i++) {
-		if (strcmp(result->devices[i].id, id) != 0)
-			continue;
-		judging_set(&check->model, result->devices[i].name);
-		judging_set(&check->uuid, result->devices[i].uuid);
+	if (device) {
+		judging_set(&check->model, device->name);
+		judging_set(&check->uuid, device->uuid);
 	}
 }
 
@@ -48,41 +48,12 @@ struct check *judging_finding(struct verdicts *verdicts, const struct result *re
 	return check;
 }
 
-/* nvmlClocksThrottleReasons*: those that take speed away; idle and requested clocks do not. */
-static const struct {
-	int64_t bit;
-	const char *word;
-	bool fault; /* of cooling or power supply: worth a warning whatever the numbers say */
-} throttles[] = {
-	{ 0x4, "software power cap", false }, { 0x8, "hardware slowdown", true },
-	{ 0x20, "thermal (software)", true }, { 0x40, "thermal (hardware)", true },
-	{ 0x80, "power brake", true },
-};
-
-char *throttle_words(int64_t reasons)
-{
-	struct text out = TEXT_EMPTY;
-
-	for (size_t i = 0; reasons > 0 && i < ARRAY_SIZE(throttles); i++)
-		if (reasons & throttles[i].bit)
-			text_addf(&out, "%s%s", out.length ? ", " : "", throttles[i].word);
-	return text_detach(&out);
-}
-
-static bool is_fault(int64_t reasons)
-{
-	for (size_t i = 0; reasons > 0 && i < ARRAY_SIZE(throttles); i++)
-		if (throttles[i].fault && reasons & throttles[i].bit)
-			return true;
-	return false;
-}
-
 static void judge_throttling(const struct result *result, const struct case_result *c,
 			     struct verdicts *verdicts)
 {
 	char *words;
 
-	if (!is_fault(case_throttle_reasons(c)))
+	if (!throttle_is_fault(case_throttle_reasons(c)))
 		return;
 	words = throttle_words(case_throttle_reasons(c));
 	judging_finding(verdicts, result, c, NULL, ASPECT_CONDITION, VERDICT_WARN, false,

@@ -55,14 +55,6 @@ static bool bound_makes_sense(const struct limit *limit, const struct bound *bou
 	return false;
 }
 
-static const struct device_info *device_of(const struct result *result, const struct case_result *c)
-{
-	for (size_t i = 0; c->device && i < result->device_count; i++)
-		if (strcmp(result->devices[i].id, c->device) == 0)
-			return &result->devices[i];
-	return NULL;
-}
-
 /* Each bound complains once, about the first case it does not suit. */
 static bool limit_makes_sense(const struct limit *limit, const struct bound *bound, const char *key,
 			      const struct result *result, struct text *errors)
@@ -71,7 +63,7 @@ static bool limit_makes_sense(const struct limit *limit, const struct bound *bou
 		return true;
 	for (size_t i = 0; i < result->case_count; i++) {
 		const struct case_result *c = &result->cases[i];
-		const struct device_info *device = device_of(result, c);
+		const struct device_info *device = result_device(result, c->device);
 
 		if (device && limit_selects(limit, c, device->name) &&
 		    !bound_makes_sense(limit, bound, key, c, device, errors))

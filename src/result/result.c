@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "result/verdict.h"
 
 static void series_release(struct series *series)
@@ -177,6 +178,48 @@ int64_t case_throttle_reasons(const struct case_result *c)
 	return ((during > 0 ? during : 0) | (after > 0 ? after : 0)) & THROTTLE_SLOWS;
 }
 
+/* nvmlClocksThrottleReasons*: those of THROTTLE_SLOWS. */
+static const struct {
+	int64_t bit;
+	const char *check, *page; /* the words of a check and of a page */
+	bool fault; /* of cooling or power supply: worth a warning whatever the numbers say */
+} throttles[] = {
+	{ THROTTLE_POWER_LIMIT, "software power cap", "power cap", false },
+	{ 0x8, "hardware slowdown", "hardware slowdown", true },
+	{ 0x20, "thermal (software)", "temperature, by software", true },
+	{ 0x40, "thermal (hardware)", "temperature, by hardware", true },
+	{ 0x80, "power brake", "power brake", true },
+};
+
+static char *join_throttles(int64_t reasons, bool page)
+{
+	struct text out = TEXT_EMPTY;
+
+	for (size_t i = 0; reasons > 0 && i < ARRAY_SIZE(throttles); i++)
+		if (reasons & throttles[i].bit)
+			text_addf(&out, "%s%s", out.length ? ", " : "",
+				  page ? throttles[i].page : throttles[i].check);
+	return text_detach(&out);
+}
+
+char *throttle_words(int64_t reasons)
+{
+	return join_throttles(reasons, false);
+}
+
+char *throttle_page_words(int64_t reasons)
+{
+	return join_throttles(reasons, true);
+}
+
+bool throttle_is_fault(int64_t reasons)
+{
+	for (size_t i = 0; reasons > 0 && i < ARRAY_SIZE(throttles); i++)
+		if (throttles[i].fault && reasons & throttles[i].bit)
+			return true;
+	return false;
+}
+
 void case_result_init(struct case_result *c)
 {
 	memset(c, 0, sizeof(*c));
@@ -247,6 +290,31 @@ const struct device_info *result_device(const struct result *result, const char 
 		if (strcmp(result->devices[i].id, id) == 0)
 			return &result->devices[i];
 	return NULL;
+}
+
+size_t result_launches(const struct result *result)
+{
+	size_t most = 1;
+
+	for (size_t c = 0; c < result->case_count; c++)
+		for (size_t m = 0; m < result->cases[c].metric_count; m++)
+			if (result->cases[c].metrics[m].launch_count > most)
+				most = result->cases[c].metrics[m].launch_count;
+	return most;
+}
+
+size_t case_point_length(const char *case_id)
+{
+	const char *at = strrchr(case_id, '@');
+
+	return at ? (size_t)(at - case_id) : strlen(case_id);
+}
+
+bool cases_share_point(const char *a, const char *b)
+{
+	size_t length = case_point_length(a);
+
+	return case_point_length(b) == length && strncmp(a, b, length) == 0;
 }
 
 const char *result_fact(const struct result *result, const char *name)

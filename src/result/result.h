@@ -257,6 +257,12 @@ void telemetry_unknown(struct telemetry *telemetry);
 void telemetry_during_unknown(struct telemetry_during *during);
 /* The reasons that took speed away while the case ran or right after it, as far as known: some of THROTTLE_SLOWS. */
 int64_t case_throttle_reasons(const struct case_result *c);
+/* "software power cap, thermal (hardware)": what slowed a device down, of NVML's mask; the caller frees it. */
+char *throttle_words(int64_t reasons);
+/* The same in the words of a page: "power cap, temperature, by hardware". */
+char *throttle_page_words(int64_t reasons);
+/* True if one of the reasons is a fault of cooling or power supply, which a software power cap is not. */
+bool throttle_is_fault(int64_t reasons);
 /* Appends an empty case whose fields the caller fills; valid until the next call. */
 struct case_result *result_add_case(struct result *result);
 /* The value of `name` ("hostname") in the environment; NULL: none. */
@@ -265,6 +271,12 @@ const char *result_fact(const struct result *result, const char *name);
 const struct metric_value *result_yardstick(const struct result *result, const char *name);
 /* The device with that id; NULL: none. */
 const struct device_info *result_device(const struct result *result, const char *id);
+/* The launches of the metric that has most of them; 1 where no metric was measured. */
+size_t result_launches(const struct result *result);
+/* The length of a case's id without its devices: of "transfer/h2d/pinned/512MiB@cuda:0" up to the '@'. */
+size_t case_point_length(const char *case_id);
+/* True if two ids are of the same case, on whatever devices. */
+bool cases_share_point(const char *a, const char *b);
 const struct metric_value *case_metric(const struct case_result *c, const char *name);
 const struct series *case_series(const struct case_result *c, const char *name);
 /*

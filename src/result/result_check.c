@@ -263,21 +263,13 @@ enum status case_result_check(const struct case_result *c, enum samples_wanted s
 	return check_watches(c, path, err);
 }
 
-static bool has_device(const struct result *r, const char *id)
-{
-	for (size_t i = 0; i < r->device_count; i++)
-		if (strcmp(r->devices[i].id, id) == 0)
-			return true;
-	return false;
-}
-
 static enum status check_known_devices(const struct result *r, const struct case_result *c,
 				       const struct json_path *path, struct error *err)
 {
 	const struct json_path devices = { path, "devices", 0 };
 
 	for (size_t i = 0; i < c->device_count; i++)
-		if (!has_device(r, c->devices[i]))
+		if (!result_device(r, c->devices[i]))
 			return json_path_error(ELEMENT(&devices, i), err,
 					       "'%.60s' is none of the result's devices", c->devices[i]);
 	return STATUS_OK;

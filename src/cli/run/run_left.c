@@ -57,18 +57,6 @@ enum status run_left_of(struct run_left *left, const struct plan *plan, const ch
 	return status;
 }
 
-/* Of the figures in it; without any, one launch. */
-static size_t launches_in(const struct result *result)
-{
-	size_t most = 1;
-
-	for (size_t c = 0; c < result->case_count; c++)
-		for (size_t m = 0; m < result->cases[c].metric_count; m++)
-			if (result->cases[c].metrics[m].launch_count > most)
-				most = result->cases[c].metrics[m].launch_count;
-	return most;
-}
-
 bool run_left_nothing(const struct run_left *left, const char *directory, struct result *result)
 {
 	struct error err = ERROR_NONE;
@@ -77,7 +65,7 @@ bool run_left_nothing(const struct run_left *left, const char *directory, struct
 
 	if (whole &&
 	    (strcmp(result->state, "complete") != 0 || result->case_count < result->planned ||
-	     launches_in(result) < left->launches)) {
+	     result_launches(result) < left->launches)) {
 		result_release(result);
 		whole = false;
 	}

@@ -77,18 +77,10 @@ static void compare_device(const struct device_info *a, const struct device_info
 	free(name);
 }
 
-static const struct device_info *device_of(const struct result *r, const char *id)
-{
-	for (size_t i = 0; i < r->device_count; i++)
-		if (strcmp(r->devices[i].id, id) == 0)
-			return &r->devices[i];
-	return NULL;
-}
-
 static void compare_devices(const struct result *a, const struct result *b, struct comparison *out)
 {
 	for (size_t i = 0; i < a->device_count; i++) {
-		const struct device_info *other = device_of(b, a->devices[i].id);
+		const struct device_info *other = result_device(b, a->devices[i].id);
 
 		if (other)
 			compare_device(&a->devices[i], other, out);
@@ -96,7 +88,7 @@ static void compare_devices(const struct result *a, const struct result *b, stru
 			differ(out, a->devices[i].id, a->devices[i].name, MISSING);
 	}
 	for (size_t i = 0; i < b->device_count; i++)
-		if (!device_of(a, b->devices[i].id))
+		if (!result_device(a, b->devices[i].id))
 			differ(out, b->devices[i].id, MISSING, b->devices[i].name);
 }
 

@@ -97,21 +97,13 @@ static double median(double *values, size_t n)
 	return values[(n - 1) / 2];
 }
 
-/* The case without its devices. */
-static size_t point_length(const char *id)
-{
-	return strcspn(id, "@");
-}
-
 /* The same case on another device of that model; a case of two devices is about a link. */
 static bool belongs(const struct comparing *c, size_t first, size_t i)
 {
 	const struct subject *a = c->j->subjects[first], *b = c->j->subjects[i];
-	size_t length = point_length(a->first->id);
 
 	return c->cases[i].known && b->first->device_count == 1 &&
-	       point_length(b->first->id) == length &&
-	       strncmp(a->first->id, b->first->id, length) == 0 &&
+	       cases_share_point(a->first->id, b->first->id) &&
 	       strcmp(a->device->name, b->device->name) == 0;
 }
 
@@ -151,7 +143,7 @@ static void judge_node_of(struct comparing *c, size_t first)
 	half = sqrt(half) / (double)count;
 	node = standing_of_node(&c->cases[first].standing, count, deficit, half, j->limit);
 	check = judging_add(j, first, LIKE_POPULATION);
-	point = xstrndup(check->case_id, point_length(check->case_id));
+	point = xstrndup(check->case_id, case_point_length(check->case_id));
 	judging_set(&check->case_id, point);
 	judging_set(&check->devices, devices);
 	judging_set(&check->uuid, "");

@@ -5,14 +5,6 @@
 
 #include "base/memory.h"
 
-static const struct device_info *device_of(const struct result *result, const char *id)
-{
-	for (size_t i = 0; i < result->device_count; i++)
-		if (strcmp(result->devices[i].id, id) == 0)
-			return &result->devices[i];
-	return NULL;
-}
-
 /* The preheating time before the case; results of earlier versions have no such setting. */
 static char *preheat_of(const struct result *result, const struct case_result *c)
 {
@@ -49,7 +41,7 @@ static bool devices_of(const struct result *result, const struct case_result *c,
 	if (!c->device_count || c->device_count > POPULATION_MOST_DEVICES)
 		return false;
 	for (size_t i = 0; i < c->device_count; i++) {
-		const struct device_info *d = device_of(result, c->devices[i]);
+		const struct device_info *d = result_device(result, c->devices[i]);
 
 		if (!d || !*population_id(d) || *d->emulated_on ||
 		    (key->model && strcmp(key->model, d->name) != 0))

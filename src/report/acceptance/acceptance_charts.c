@@ -33,19 +33,6 @@ static int by_need(const void *a, const void *b)
 	return (p->order > q->order) - (p->order < q->order);
 }
 
-/* The length of a case's id without its devices: equal for identical devices. */
-static size_t stem(const char *id)
-{
-	const char *at = strrchr(id, '@');
-
-	return at ? (size_t)(at - id) : strlen(id);
-}
-
-static bool same_stem(const char *a, const char *b)
-{
-	return stem(a) == stem(b) && strncmp(a, b, stem(a)) == 0;
-}
-
 /* Samples in the metric's own unit: a rate is an amount over a time, all else in proportion to the time. */
 static double *in_unit(const struct series *series, const struct metric_value *m)
 {
@@ -129,7 +116,7 @@ static void draw(const struct acceptance *a, const struct check *c, struct tree 
 	format_metric(c->metric, name, sizeof(name));
 	chart.close = true;
 	chart.id = xasprintf("sisters-%zu", charts->count + 1);
-	chart.title = xasprintf("%s, %.*s", name, (int)stem(c->case_id), c->case_id);
+	chart.title = xasprintf("%s, %.*s", name, (int)case_point_length(c->case_id), c->case_id);
 	format_capital(chart.title);
 	chart.shows = xstrdup("Every device and its samples, one tick each; triangle: the median, or the limit.");
 	chart.finding = finding_of(c);
@@ -143,7 +130,7 @@ static void draw(const struct acceptance *a, const struct check *c, struct tree 
 		const struct case_result *sister = &a->result->cases[i];
 		const struct metric_value *m = case_metric(sister, c->metric);
 
-		if (m && isfinite(m->value) && same_stem(view_string(sister->id), c->case_id))
+		if (m && isfinite(m->value) && cases_share_point(view_string(sister->id), c->case_id))
 			add_device(rows, &owned, sister, m);
 	}
 	add_limit_row(rows, c);
@@ -160,7 +147,7 @@ static bool drawn(const struct subject *subjects, size_t count, const struct che
 {
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(subjects[i].check->metric, c->metric) == 0 &&
-		    same_stem(subjects[i].check->case_id, c->case_id))
+		    cases_share_point(subjects[i].check->case_id, c->case_id))
 			return true;
 	return false;
 }

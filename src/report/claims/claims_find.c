@@ -2,14 +2,6 @@
 
 #include <string.h>
 
-const struct device_info *claim_device(const struct result *result, const char *id)
-{
-	for (size_t i = 0; id && i < result->device_count; i++)
-		if (strcmp(result->devices[i].id, id) == 0)
-			return &result->devices[i];
-	return NULL;
-}
-
 static bool is_named(const char *name, const char *word, size_t length)
 {
 	return strlen(word) == length && memcmp(name, word, length) == 0;
@@ -19,7 +11,7 @@ static bool is_named(const char *name, const char *word, size_t length)
 static bool is_of_model(const struct result *result, const struct case_result *c, const char *model,
 			size_t length)
 {
-	const struct device_info *info = claim_device(result, c->device);
+	const struct device_info *info = result_device(result, c->device);
 
 	return info && memmem(info->name, strlen(info->name), model, length);
 }
@@ -55,7 +47,7 @@ static bool matches(const struct result *result, const struct case_result *c, co
 
 bool claim_is_on(const struct result *result, const char *device, enum claim_on on)
 {
-	const struct device_info *info = claim_device(result, device);
+	const struct device_info *info = result_device(result, device);
 
 	if (on == CLAIM_ON_ANY)
 		return true;

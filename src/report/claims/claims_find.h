@@ -22,8 +22,6 @@ struct claim_found claim_find(const struct result *result, const struct claim_te
 /* True if the term matches the case, with any outcome and on any device. */
 bool claim_is_case(const struct result *result, const struct case_result *c,
 		   const struct claim_term *term);
-/* The device of the case in the result; NULL: none. */
-const struct device_info *claim_device(const struct result *result, const char *id);
 /* True if the claim can be decided on this device of the result. */
 bool claim_is_on(const struct result *result, const char *device, enum claim_on on);
 /* True if a case of the measure ended in an error or with a wrong result. (claims_why.c) */

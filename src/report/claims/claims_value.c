@@ -50,7 +50,7 @@ static double half_of(const struct claim_found *f)
 	bool several = m->launch_count > 1 && all_positive(m->launches, m->launch_count);
 	struct launch_spread spread = launch_spread_assumed(LAUNCH_SPREAD);
 	double visits =
-		figure_visit_spread(figure_kind_of(m, f->c, claim_device(f->result, f->c->device)));
+		figure_visit_spread(figure_kind_of(m, f->c, result_device(f->result, f->c->device)));
 
 	if (metric_is_exact(m) || !(m->value > 0))
 		return 0;
@@ -131,7 +131,7 @@ static bool read_models(const struct result *results, size_t count, const struct
 
 static const char *model_of(const struct result *result, const char *device)
 {
-	const struct device_info *info = claim_device(result, device);
+	const struct device_info *info = result_device(result, device);
 
 	return info ? info->name : "";
 }

@@ -20,21 +20,6 @@ static const char *cases(size_t n)
 	return n == 1 ? "case" : "cases";
 }
 
-/*
- * NVML's throttle reasons that cost speed; idle, application clocks and display clocks do not
- * count.
- */
-static const struct {
-	int64_t bit;
-	const char *words;
-} throttles[] = {
-	{ 0x04, "power cap" },
-	{ 0x08, "hardware slowdown" },
-	{ 0x20, "temperature, by software" },
-	{ 0x40, "temperature, by hardware" },
-	{ 0x80, "power brake" },
-};
-
 static void warn(struct tree *list, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void warn(struct tree *list, const char *format, ...)
 {
@@ -81,7 +66,8 @@ static struct seen seen_on(const struct view_source *source)
 static void warn_throttled(const struct view *view, const struct seen *seen, int64_t reasons,
 			   struct tree *list)
 {
-	struct text devices = TEXT_EMPTY, words = TEXT_EMPTY;
+	struct text devices = TEXT_EMPTY;
+	char *words = throttle_page_words(reasons);
 	size_t count = 0, total = 0;
 
 	for (size_t s = 0; s < view->source_count; s++) {
@@ -90,14 +76,11 @@ static void warn_throttled(const struct view *view, const struct seen *seen, int
 		text_addf(&devices, "%s%s", count++ ? ", " : "", view->sources[s].label);
 		total += seen[s].throttled;
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(throttles); i++)
-		if (reasons & throttles[i].bit)
-			text_addf(&words, "%s%s", words.length ? ", " : "", throttles[i].words);
 	warn(list, "%s %s throttled in %zu %s (%s): %s clock was lower than it could be.",
-	     devices.data, count == 1 ? "was" : "were", total, cases(total), words.data,
+	     devices.data, count == 1 ? "was" : "were", total, cases(total), words,
 	     count == 1 ? "its" : "their");
 	text_release(&devices);
-	text_release(&words);
+	free(words);
 }
 
 /* `seen`: on every source. */
@@ -188,24 +171,12 @@ static void warn_lost(const struct view *view, struct tree *list)
 	}
 }
 
-/* That its figures are about, at most: what was measured again has more than the rest. */
-static size_t launches_of(const struct result *result)
-{
-	size_t most = 1;
-
-	for (size_t c = 0; c < result->case_count; c++)
-		for (size_t m = 0; m < result->cases[c].metric_count; m++)
-			if (result->cases[c].metrics[m].launch_count > most)
-				most = result->cases[c].metrics[m].launch_count;
-	return most;
-}
-
 void view_launches(const struct view *view, struct tree *page)
 {
 	size_t least = SIZE_MAX;
 
 	for (size_t r = 0; r < view->count; r++) {
-		size_t launches = launches_of(&view->results[r]);
+		size_t launches = result_launches(&view->results[r]);
 
 		least = launches < least ? launches : least;
 	}

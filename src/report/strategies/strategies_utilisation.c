@@ -32,21 +32,11 @@ static const char *sheet_key(const struct case_result *c)
 	return NULL;
 }
 
-static const struct device_info *device_of(const struct strategies *strategies,
-					   const struct strategy *strategy)
-{
-	const struct result *r = &strategies->view->results[strategy->run];
-
-	for (size_t i = 0; i < r->device_count; i++)
-		if (strcmp(view_string(r->devices[i].id), view_string(strategy->c->device)) == 0)
-			return &r->devices[i];
-	return NULL;
-}
-
 /* FLOP/s of all its devices together by their data sheet; NaN: unknown. */
 static double sheet_peak(const struct strategies *strategies, const struct strategy *strategy)
 {
-	const struct device_info *device = device_of(strategies, strategy);
+	const struct device_info *device =
+		result_device(&strategies->view->results[strategy->run], strategy->c->device);
 	const char *key = sheet_key(strategy->c), *status;
 	double value;
 

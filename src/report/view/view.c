@@ -40,14 +40,6 @@ void view_device_name(const char *name, char *out, size_t size)
 	free(cut);
 }
 
-static const struct device_info *info_of(const struct result *result, const char *device)
-{
-	for (size_t d = 0; d < result->device_count; d++)
-		if (strcmp(result->devices[d].id, device) == 0)
-			return &result->devices[d];
-	return NULL;
-}
-
 static size_t find_source(const struct view *view, size_t run, const char *device)
 {
 	size_t i = 0;
@@ -70,7 +62,7 @@ static void add_source(struct view *view, size_t run, const char *device)
 	*source = (struct view_source){ .result = &view->results[run],
 					.run = run,
 					.device = device,
-					.info = info_of(&view->results[run], device) };
+					.info = result_device(&view->results[run], device) };
 	view_device_name(source->info ? source->info->name : "", name, sizeof(name));
 	if (view->count == 1)
 		snprintf(source->label, sizeof(source->label), "%.31s", device);

@@ -39,6 +39,39 @@ static void same_result_same_bytes(void **state)
 	free(twice);
 }
 
+static void look_ups_find_devices_points_and_launches(void **state)
+{
+	struct result result;
+	char *words = throttle_words(0x44 | 0x1), *page = throttle_page_words(0x44 | 0x1);
+
+	(void)state;
+	sample_result(&result);
+	assert_ptr_equal(result_device(&result, result.devices[0].id), &result.devices[0]);
+	assert_null(result_device(&result, "cuda:99"));
+	assert_null(result_device(&result, NULL));
+	assert_int_equal(case_point_length("transfer/h2d@cuda:0,cuda:1"), strlen("transfer/h2d"));
+	assert_int_equal(case_point_length("launch/empty"), strlen("launch/empty"));
+	assert_true(cases_share_point("transfer/h2d@cuda:0", "transfer/h2d@cuda:1"));
+	assert_true(cases_share_point("transfer/h2d", "transfer/h2d@cuda:1"));
+	assert_false(cases_share_point("transfer/h2d@cuda:0", "transfer/h2d2@cuda:0"));
+	assert_false(cases_share_point("transfer/h2d@cuda:0", "transfer/d2h@cuda:0"));
+	for (size_t c = 0; c < result.case_count; c++)
+		for (size_t m = 0; m < result.cases[c].metric_count; m++)
+			result.cases[c].metrics[m].launch_count = 0;
+	assert_int_equal(result_launches(&result), 1);
+	result.cases[0].metrics[0].launch_count = 5;
+	assert_int_equal(result_launches(&result), 5);
+	result.cases[0].metrics[0].launch_count = 0;
+	assert_string_equal(words, "software power cap, thermal (hardware)");
+	assert_false(throttle_is_fault(THROTTLE_POWER_LIMIT));
+	assert_true(throttle_is_fault(0x44));
+	assert_false(throttle_is_fault(-1));
+	assert_string_equal(page, "power cap, temperature, by hardware");
+	free(words);
+	free(page);
+	result_release(&result);
+}
+
 static void numbers_survive_to_the_last_bit(void **state)
 {
 	struct result first, second;
@@ -514,6 +547,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(same_result_same_bytes),
+		cmocka_unit_test(look_ups_find_devices_points_and_launches),
 		cmocka_unit_test(numbers_survive_to_the_last_bit),
 		cmocka_unit_test(parameters_are_plain_for_scripts),
 		cmocka_unit_test(odd_text_is_made_sound),
