@@ -1,8 +1,8 @@
 /* Checking sums over ranks on the device: see reduction.h. */
 #include "kernels/reduction.h"
 
-#include "kernels/launch/cuda_kernel.h"
 #include "kernels/generator.h"
+#include "kernels/launch/cuda_kernel.h"
 #include "kernels/storage.cuh"
 
 #define THREADS 256

@@ -2,9 +2,9 @@
 
 #include <math.h>
 
-#include "kernels/launch/host_kernel.h"
 #include "kernels/generator.h"
 #include "kernels/half.h"
+#include "kernels/launch/host_kernel.h"
 #include "kernels/stored.h"
 
 /* Smaller slices are not worth a second thread. */

@@ -1,8 +1,8 @@
 /* Kernels that exist to time or to prepare: see timing.h. */
 #include "kernels/timing.h"
 
-#include "kernels/launch/cuda_kernel.h"
 #include "kernels/device_clock.cuh"
+#include "kernels/launch/cuda_kernel.h"
 #include "kernels/storage.cuh"
 
 #define THREADS 256

@@ -4,7 +4,7 @@
  */
 #include "suites/alloc/alloc.h"
 
-#include "src/plan/suite.h"
+#include "plan/suite.h"
 
 #define X(symbol, name, on_device, description) name,
 static const char *const allocator_names[] = { ALLOCATORS(X) "caching", NULL };

@@ -16,10 +16,10 @@
 #include "base/memory.h"
 #include "measure/telemetry/telemetry_window.h"
 #include "plan/plan.h"
+#include "plan/suite.h"
 #include "suites/burn/burn.h"
 #include "suites/shared/collective_session.h"
 #include "suites/shared/estimate.h"
-#include "src/plan/suite.h"
 
 #define SLICES_MOST 5000
 /* Points of a device's curves in one run: more would only make the result larger. */

@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "plan/plan.h"
-#include "suites/shared/collective_data.h"
+#include "plan/suite.h"
 #include "suites/collective/measure.h"
+#include "suites/shared/collective_data.h"
 #include "suites/shared/collective_session.h"
-#include "src/plan/suite.h"
 
 static const char *const precisions[] = { "fp32", "fp16", "bf16", NULL };
 static const char *const placements[] = { "out_of_place", "in_place", NULL };

@@ -12,8 +12,8 @@
 #include "base/memory.h"
 #include "kernels/timing.h"
 #include "measure/run.h"
+#include "plan/suite.h"
 #include "suites/shared/buffers.h"
-#include "src/plan/suite.h"
 
 enum operation {
 	LATENCY,

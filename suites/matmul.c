@@ -9,8 +9,8 @@
 #include "base/units.h"
 #include "device/architecture.h"
 #include "measure/run.h"
+#include "plan/suite.h"
 #include "suites/matmul/plan.h"
-#include "src/plan/suite.h"
 
 static const char *const precisions[] = { "fp64",       "fp32", "tf32", "fp16", "bf16",
 					  "fp16_acc16", "fp8",  "int8", NULL };

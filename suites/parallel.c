@@ -8,17 +8,17 @@
 #include <string.h>
 
 #include "measure/run.h"
-#include "suites/shared/estimate.h"
+#include "plan/suite.h"
+#include "suites/mlp/segments.h"
 #include "suites/parallel/baseline_cache.h"
 #include "suites/parallel/footprint.h"
-#include "suites/parallel/ranks/connection_cache.h"
 #include "suites/parallel/measure.h"
 #include "suites/parallel/modes/modes.h"
 #include "suites/parallel/outcome.h"
 #include "suites/parallel/predict/predict.h"
-#include "suites/mlp/segments.h"
+#include "suites/parallel/ranks/connection_cache.h"
 #include "suites/parallel/setup_case.h"
-#include "src/plan/suite.h"
+#include "suites/shared/estimate.h"
 
 static const char *const loss_places[] = { "server", "replica", NULL };
 

@@ -11,10 +11,10 @@
 #include "base/memory.h"
 #include "kernels/generator.h"
 #include "measure/run.h"
+#include "plan/suite.h"
+#include "suites/peak/expected.h"
 #include "suites/shared/buffers.h"
 #include "suites/shared/estimate.h"
-#include "suites/peak/expected.h"
-#include "src/plan/suite.h"
 
 enum unit { FMA, TENSOR, ROOFLINE };
 

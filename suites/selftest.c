@@ -3,8 +3,8 @@
  * no other number is trustworthy. A check that fails makes its case FAILED.
  */
 #include "base/memory.h"
+#include "plan/suite.h"
 #include "suites/selftest/checks.h"
-#include "src/plan/suite.h"
 
 enum { CLOCK, EMPTY, SLOWDOWN, CORRUPTION, TELEMETRY };
 

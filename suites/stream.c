@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "measure/run.h"
+#include "plan/suite.h"
 #include "result/statistics.h"
 #include "suites/shared/buffers.h"
 #include "suites/shared/cache.h"
@@ -21,7 +22,6 @@
 #include "suites/stream/case.h"
 #include "suites/stream/reference.h"
 #include "suites/stream/variants.h"
-#include "src/plan/suite.h"
 
 /* In the order of enum stream_operation. */
 static const char *const operations[] = { "copy", "mul",   "add",     "triad",  "dot",

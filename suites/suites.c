@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "src/plan/suite.h"
+#include "plan/suite.h"
 
 #define SUITE(name) extern const struct suite suite_##name;
 #include "suites/suites.def"

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "suites/shared/estimate.h"
+#include "plan/suite.h"
 #include "suites/parallel/modes/modes.h"
-#include "src/plan/suite.h"
+#include "suites/shared/estimate.h"
 #include "suites/trainmem/measure.h"
 #include "suites/trainmem/outcome.h"
 

@@ -9,7 +9,7 @@
  *
  * docs/nvbandwidth.md says which case is which test of nvbandwidth.
  */
-#include "src/plan/suite.h"
+#include "plan/suite.h"
 #include "suites/transfer/access.h"
 #include "suites/transfer/pool.h"
 #include "suites/transfer/transfer.h"

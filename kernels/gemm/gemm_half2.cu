@@ -1,9 +1,9 @@
 /* FP16 products by multiply-adds of pairs: see gemm.h and gemm_half2.cuh. */
 #include "kernels/gemm/gemm.h"
 
-#include "kernels/launch/cuda_kernel.h"
-#include "kernels/gemm/half2_path.h"
 #include "kernels/gemm/gemm_half2.cuh"
+#include "kernels/gemm/half2_path.h"
+#include "kernels/launch/cuda_kernel.h"
 
 extern "C" enum status kernel_cuda_gemm_half2(struct stream *stream, const void *arguments,
 					      struct error *err)

@@ -8,10 +8,10 @@
 #include <cuda_fp16.h>
 #include <stdint.h>
 
-#include "kernels/launch/compat.h"
 #include "kernels/gemm/async_copy.cuh"
 #include "kernels/gemm/gemm_problem.cuh"
 #include "kernels/gemm/tile_order.cuh"
+#include "kernels/launch/compat.h"
 
 #define HALF2_BM 256
 #define HALF2_BN 128

@@ -1,8 +1,8 @@
 /* FP32 products by ordinary multiply-adds: see gemm.h and gemm_simt.cuh. */
 #include "kernels/gemm/gemm.h"
 
-#include "kernels/launch/cuda_kernel.h"
 #include "kernels/gemm/gemm_simt.cuh"
+#include "kernels/launch/cuda_kernel.h"
 
 /*
  * Tiles for devices that copy asynchronously and have much shared memory, for too few of those to fill a device once, and

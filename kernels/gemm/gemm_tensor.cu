@@ -4,10 +4,10 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include "kernels/launch/compat.h"
-#include "kernels/launch/cuda_kernel.h"
 #include "kernels/gemm/gemm_wgmma.h"
 #include "kernels/gemm/gemm_wmma.cuh"
+#include "kernels/launch/compat.h"
+#include "kernels/launch/cuda_kernel.h"
 
 template <typename T>
 static void launch(const wmma_problem &p, const struct gemm *g, cudaStream_t stream)

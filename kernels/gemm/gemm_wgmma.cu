@@ -1,9 +1,9 @@
 /* Products by the tensor cores of compute capability 9.0: see gemm_wgmma.cuh. */
 #include "kernels/gemm/gemm_wgmma.h"
 
-#include "kernels/launch/cuda_kernel.h"
 #include "kernels/gemm/gemm.h"
 #include "kernels/gemm/gemm_wgmma.cuh"
+#include "kernels/launch/cuda_kernel.h"
 
 extern "C" bool gemm_wgmma_takes(const struct gemm *g)
 {

@@ -12,10 +12,10 @@
 #include <mma.h>
 #include <stdint.h>
 
-#include "kernels/launch/compat.h"
 #include "kernels/gemm/async_copy.cuh"
 #include "kernels/gemm/gemm_problem.cuh"
 #include "kernels/gemm/tile_order.cuh"
+#include "kernels/launch/compat.h"
 
 #define WMMA_TILE 128
 #define WMMA_DEPTH 32

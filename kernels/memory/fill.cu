@@ -1,8 +1,8 @@
 /* Filling and checking memory on the device: see fill.h. */
 #include "kernels/memory/fill.h"
 
-#include "kernels/launch/cuda_kernel.h"
 #include "kernels/generator.h"
+#include "kernels/launch/cuda_kernel.h"
 #include "kernels/storage.cuh"
 
 #define THREADS 256

@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-#include "kernels/launch/host_kernel.h"
 #include "kernels/fp8.h"
 #include "kernels/generator.h"
 #include "kernels/half.h"
+#include "kernels/launch/host_kernel.h"
 
 /* Smaller slices are not worth a second thread. */
 #define GRAIN 16384

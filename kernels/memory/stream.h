@@ -6,9 +6,9 @@
 #ifndef GPUPROOF_KERNELS_MEMORY_STREAM_H
 #define GPUPROOF_KERNELS_MEMORY_STREAM_H
 
-#include "kernels/memory/fill.h"
 #include "kernels/generator.h"
 #include "kernels/kernel.h"
+#include "kernels/memory/fill.h"
 
 enum stream_operation {
 	STREAM_COPY,    /* out = x */

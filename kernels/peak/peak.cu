@@ -3,9 +3,9 @@
 
 #include <cuda_fp16.h>
 
+#include "kernels/gemm/half2_path.h"
 #include "kernels/launch/compat.h"
 #include "kernels/launch/cuda_kernel.h"
-#include "kernels/gemm/half2_path.h"
 
 #define THREADS 256
 

@@ -4,9 +4,9 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include "kernels/launch/cuda_kernel.h"
 #include "kernels/fp8.h"
 #include "kernels/gemm/wgmma.cuh"
+#include "kernels/launch/cuda_kernel.h"
 
 #define THREADS 256
 /* Bytes of a line, and lines: a step is 64 x 256, as deep as a line. */

@@ -1,8 +1,8 @@
 #include "kernels/training/training.h"
 
+#include "kernels/half.h"
 #include "kernels/launch/elements.h"
 #include "kernels/launch/host_kernel.h"
-#include "kernels/half.h"
 
 #define REAL float
 #define LOOP(name) name##_float

@@ -5,8 +5,8 @@
 #include "base/embedded.h"
 #include "export/export.h"
 #include "import/import.h"
-#include "reference/gpu.h"
 #include "plan/suite.h"
+#include "reference/gpu.h"
 
 static void add_stems(const struct embedded_file *files, struct text *out)
 {

@@ -27,8 +27,8 @@
 #include "base/error.h"
 #include "device/device_info.h"
 #include "device/finding.h"
-#include "device/telemetry.h"
 #include "device/ranks/transport.h"
+#include "device/telemetry.h"
 
 /* Changes with every change of this header that a loaded module would notice. */
 #define BACKEND_ABI 16

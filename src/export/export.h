@@ -8,8 +8,8 @@
 #define GPUPROOF_EXPORT_EXPORT_H
 
 #include "base/text.h"
-#include "result/verdict.h"
 #include "result/result.h"
+#include "result/verdict.h"
 
 struct export_input {
 	const struct result *result; /* with its judgement, if it was judged */

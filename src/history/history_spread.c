@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "judge/estimate/difference.h"
 #include "history/trend.h"
+#include "judge/estimate/difference.h"
 
 struct pooling {
 	const char *machine;

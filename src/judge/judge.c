@@ -7,8 +7,8 @@
 
 #include "base/memory.h"
 #include "base/units.h"
-#include "judge/judging.h"
 #include "judge/estimate/kind.h"
+#include "judge/judging.h"
 #include "plan/limits/spec_keys.h"
 #include "reference/spec.h"
 

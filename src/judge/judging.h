@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-#include "judge/judge.h"
 #include "judge/estimate/observation.h"
+#include "judge/judge.h"
 
 /* One limit and the cases that it selects. */
 struct judging {

@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 #include "measure/telemetry/telemetry_window.h"
-#include "src/plan/suite.h"
+#include "plan/suite.h"
 
 /* Throttled samples are kept: for acceptance they are the finding. */
 static void note_throttling(struct statistics *s, size_t readings, size_t throttled)

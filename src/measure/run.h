@@ -3,8 +3,8 @@
 #define GPUPROOF_MEASURE_RUN_H
 
 #include "measure/phases.h"
-#include "measure/sampling.h"
 #include "measure/processes/world.h"
+#include "measure/sampling.h"
 #include "plan/plan.h"
 #include "result/result.h"
 

@@ -10,10 +10,10 @@
 #include "base/memory.h"
 #include "base/stats.h"
 #include "measure/activity.h"
-#include "result/statistics.h"
+#include "measure/processes/world.h"
 #include "measure/stop_rule.h"
 #include "measure/timer.h"
-#include "measure/processes/world.h"
+#include "result/statistics.h"
 
 #define LARGEST_BATCH 65536
 /* Progress is for eyes. */

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "plan/ini/document.h"
 #include "plan/ini/hint.h"
-#include "src/plan/suite.h"
+#include "plan/suite.h"
 
 const char *const section_kinds[] = { "run", "defaults", "suite", "report", "limit", NULL };
 static const char allowed_kinds[] =

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "src/plan/suite.h"
+#include "plan/suite.h"
 
 const struct metric *metric_find(const char *name)
 {

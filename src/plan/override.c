@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "plan/ini/document.h"
-#include "src/plan/suite.h"
+#include "plan/suite.h"
 
 static bool is_suite(const struct document *d, const char *name, size_t length)
 {

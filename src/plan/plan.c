@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "device/limits.h"
 #include "plan/estimate.h"
-#include "src/plan/suite.h"
+#include "plan/suite.h"
 
 static void case_release(struct plan_case *c)
 {

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "plan/config.h"
-#include "src/plan/suite.h"
+#include "plan/suite.h"
 
 struct schema {
 	const struct suite *const *suites; /* NULL-terminated */

@@ -14,15 +14,15 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "run/workers/describe.h"
+#include "measure/processes/signals.h"
+#include "measure/run.h"
+#include "measure/yardstick.h"
+#include "plan/suite.h"
 #include "run/header.h"
 #include "run/journal.h"
 #include "run/progress.h"
-#include "measure/run.h"
-#include "measure/processes/signals.h"
 #include "run/supervise.h"
-#include "measure/yardstick.h"
-#include "src/plan/suite.h"
+#include "run/workers/describe.h"
 
 #define START_SECONDS 120.0 /* opening eight GPUs without persistence mode takes most of a minute */
 #define LOG_NAME "worker.log"

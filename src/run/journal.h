@@ -14,10 +14,10 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "run/losses.h"
-#include "run/workers/message.h"
 #include "plan/plan.h"
 #include "result/result.h"
+#include "run/losses.h"
+#include "run/workers/message.h"
 
 #define JOURNAL_NAME "run.jsonl"
 

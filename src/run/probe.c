@@ -16,11 +16,11 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "measure/processes/child.h"
+#include "result/device_json.h"
+#include "result/host/environment.h"
 #include "run/conductor.h"
 #include "run/workers/message.h"
 #include "run/workers/run_settings.h"
-#include "result/device_json.h"
-#include "result/host/environment.h"
 
 #define PROBE_SECONDS 60.0
 #define REAP_SECONDS 2.0

@@ -11,11 +11,11 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/units.h"
-#include "run/workers/describe.h"
-#include "run/workers/message.h"
 #include "measure/processes/signals.h"
 #include "measure/watchdog.h"
 #include "result/result_check.h"
+#include "run/workers/describe.h"
+#include "run/workers/message.h"
 
 #define TICK_SECONDS 0.25
 #define KILL_SECONDS 10.0

@@ -7,9 +7,9 @@
 
 #include <stdbool.h>
 
+#include "result/result.h"
 #include "run/workers/message.h"
 #include "run/workers/team.h"
-#include "result/result.h"
 
 /*
  * From a stop to the end of a worker: a sample is taken in less, and set-up looks between its parts. What does not come to

@@ -12,8 +12,8 @@
 
 #include "base/units.h"
 #include "suites/alloc/alloc.h"
-#include "suites/alloc/memory_filler.h"
 #include "suites/alloc/blocks.h"
+#include "suites/alloc/memory_filler.h"
 
 struct calls {
 	struct run *run;

@@ -5,8 +5,8 @@
 
 #include "base/memory.h"
 #include "base/units.h"
-#include "kernels/memory/fill.h"
 #include "kernels/generator.h"
+#include "kernels/memory/fill.h"
 #include "suites/alloc/alloc.h"
 #include "suites/alloc/blocks.h"
 #include "suites/shared/buffers.h"

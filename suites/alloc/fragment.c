@@ -14,8 +14,8 @@
 #include "base/memory.h"
 #include "kernels/generator.h"
 #include "suites/alloc/alloc.h"
-#include "suites/alloc/memory_filler.h"
 #include "suites/alloc/blocks.h"
+#include "suites/alloc/memory_filler.h"
 
 #define BLOCKS 64 /* in the span */
 /* The step of the bisection: 1024 of them make the span. */

@@ -6,10 +6,10 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "result/statistics.h"
 #include "plan/plan.h"
+#include "plan/suite.h"
+#include "result/statistics.h"
 #include "suites/burn/burn.h"
-#include "src/plan/suite.h"
 
 static double speed(const struct burn_tally *t)
 {

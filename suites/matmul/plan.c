@@ -3,8 +3,8 @@
 #include <stdio.h>
 
 #include "device/architecture.h"
+#include "plan/suite.h"
 #include "suites/shared/estimate.h"
-#include "src/plan/suite.h"
 
 /* Room for the library's workspace in the plan. */
 #define LIBRARY_BYTES (UINT64_C(64) << 20)

@@ -6,8 +6,8 @@
 
 #include "base/memory.h"
 #include "kernels/training/training.h"
-#include "suites/mlp/buffer_alias.h"
 #include "suites/mlp/backward_schedule.h"
+#include "suites/mlp/buffer_alias.h"
 
 static enum status open_optimizer(struct network *n, struct error *err)
 {

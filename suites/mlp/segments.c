@@ -1,7 +1,7 @@
 #include "suites/mlp/segments.h"
 
-#include "suites/mlp/parameter_shard.h"
 #include "suites/mlp/mode.h"
+#include "suites/mlp/parameter_shard.h"
 #include "suites/mlp/stages.h"
 
 void segments_make(struct segments *s, const struct setup *setup, const struct share *share,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "src/plan/suite.h"
+#include "plan/suite.h"
 
 uint64_t classes_total(const uint64_t *bytes)
 {

@@ -4,16 +4,16 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "suites/mlp/gemm/layer_gemm.h"
+#include "suites/mlp/segments.h"
 #include "suites/parallel/baseline_cache.h"
 #include "suites/parallel/footprint.h"
 #include "suites/parallel/modes/modes.h"
-#include "suites/parallel/ranks/connection_cache.h"
 #include "suites/parallel/outcome.h"
-#include "suites/mlp/gemm/layer_gemm.h"
-#include "suites/parallel/verify/recorded.h"
-#include "suites/parallel/trainer/scaler.h"
-#include "suites/mlp/segments.h"
+#include "suites/parallel/ranks/connection_cache.h"
 #include "suites/parallel/timing.h"
+#include "suites/parallel/trainer/scaler.h"
+#include "suites/parallel/verify/recorded.h"
 
 /* By graphs and by calls. */
 #define GRAPH_STEPS 3

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "kernels/training/loss_scale.h"
-#include "suites/parallel/ranks/grid.h"
+#include "plan/suite.h"
 #include "suites/parallel/modes/modes.h"
-#include "src/plan/suite.h"
+#include "suites/parallel/ranks/grid.h"
 
 int64_t setup_case_width(const struct plan_case *c)
 {

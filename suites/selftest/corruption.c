@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "kernels/generator.h"
-#include "suites/shared/buffers.h"
 #include "suites/selftest/checks.h"
+#include "suites/shared/buffers.h"
 
 /* No whole number of words, so that the last one is partial. */
 #define BYTES ((16u << 20) + 5)

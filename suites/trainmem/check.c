@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "suites/mlp/reference/values.h"
 #include "suites/parallel/modes/modes.h"
 #include "suites/parallel/verify/compare.h"
-#include "suites/mlp/reference/values.h"
 
 struct gradients {
 	struct team *team;

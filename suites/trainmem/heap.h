@@ -9,8 +9,8 @@
 #ifndef GPUPROOF_TRAINMEM_HEAP_H
 #define GPUPROOF_TRAINMEM_HEAP_H
 
-#include "suites/shared/caching.h"
 #include "suites/mlp/arena.h"
+#include "suites/shared/caching.h"
 #include "suites/trainmem/region.h"
 
 /* POLICIES(X): X(enum, name in INI and reports, description) */

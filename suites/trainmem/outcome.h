@@ -4,8 +4,8 @@
 
 #include "measure/run.h"
 #include "result/metric.h"
-#include "suites/trainmem/memory_account.h"
 #include "suites/trainmem/fragment.h"
+#include "suites/trainmem/memory_account.h"
 #include "suites/trainmem/search.h"
 
 extern const struct metric trainmem_metrics[];

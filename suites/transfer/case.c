@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "src/plan/suite.h"
+#include "plan/suite.h"
 #include "suites/transfer/access.h"
 #include "suites/transfer/transfer.h"
 

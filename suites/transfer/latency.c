@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "kernels/memory/chase.h"
 #include "kernels/generator.h"
+#include "kernels/memory/chase.h"
 #include "suites/transfer/pool.h"
 #include "suites/transfer/transfer.h"
 

@@ -7,8 +7,8 @@
 
 #include "base/text.h"
 #include "plan/plan.h"
+#include "plan/suite.h"
 #include "result/result.h"
-#include "src/plan/suite.h"
 
 struct sum {
 	size_t cases;

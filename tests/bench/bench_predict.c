@@ -9,8 +9,8 @@
 #include "base/text.h"
 #include "measure/run.h"
 #include "plan/plan.h"
+#include "plan/suite.h"
 #include "result/result.h"
-#include "src/plan/suite.h"
 
 static void forget(struct case_result *c, const char *metric)
 {

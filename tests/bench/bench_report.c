@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/stats.h"
 #include "base/text.h"
-#include "result/statistics.h"
 #include "report/report.h"
+#include "result/statistics.h"
 #include "sample_report.h"
 
 int main(int argc, char **argv)

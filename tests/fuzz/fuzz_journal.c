@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/workers/message.h"
 #include "result/result.h"
+#include "run/workers/message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

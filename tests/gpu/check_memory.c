@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "kernels/memory/fill.h"
 #include "kernels/generator.h"
+#include "kernels/memory/fill.h"
 
 /* Odd on purpose: the last word is partial. */
 #define BYTES ((3u << 20) + 13)

@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "../kernels/kernel_checks.h"
+#include "base/clock.h"
 
 #define EXIT_NO_GPU 77
 /*

@@ -6,8 +6,8 @@
 
 #include "base/memory.h"
 #include "kernel_checks.h"
-#include "kernels/memory/fill.h"
 #include "kernels/fp8.h"
+#include "kernels/memory/fill.h"
 
 /*
  * splitmix64 by its sequential definition: the state advances by the golden ratio, then is mixed.

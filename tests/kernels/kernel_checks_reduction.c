@@ -4,8 +4,8 @@
 
 #include "base/memory.h"
 #include "kernel_checks.h"
-#include "kernels/memory/fill.h"
 #include "kernels/generator.h"
+#include "kernels/memory/fill.h"
 #include "kernels/reduction.h"
 
 #define COUNT 100003

@@ -6,8 +6,8 @@
 #include "base/memory.h"
 #include "cli/command.h"
 #include "cli/input/history_file.h"
-#include "cli/options.h"
 #include "cli/input/result_list.h"
+#include "cli/options.h"
 #include "cli/output/table.h"
 #include "history/baseline.h"
 

@@ -6,11 +6,11 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "cli/command.h"
-#include "cli/options.h"
 #include "cli/input/population_file.h"
-#include "cli/output/print_verdicts.h"
 #include "cli/input/result_limits.h"
 #include "cli/input/result_list.h"
+#include "cli/options.h"
+#include "cli/output/print_verdicts.h"
 #include "judge/judge.h"
 #include "report/acceptance/acceptance.h"
 

@@ -6,9 +6,9 @@
 
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/input/result_list.h"
 #include "cli/options.h"
 #include "cli/output/print_comparison.h"
-#include "cli/input/result_list.h"
 #include "judge/compare/compare.h"
 #include "judge/estimate/launch_spread.h"
 

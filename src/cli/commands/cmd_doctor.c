@@ -8,10 +8,10 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/output/table.h"
-#include "run/conductor.h"
 #include "result/device_json.h"
 #include "result/host/host_findings.h"
 #include "result/json/json_writer.h"
+#include "run/conductor.h"
 
 extern const struct command command_doctor;
 

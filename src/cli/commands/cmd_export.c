@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "cli/input/anonymise_option.h"
 #include "cli/command.h"
-#include "cli/options.h"
+#include "cli/input/anonymise_option.h"
 #include "cli/input/population_file.h"
 #include "cli/input/result_limits.h"
 #include "cli/input/result_list.h"
+#include "cli/options.h"
 #include "export/export.h"
 #include "judge/judge.h"
 

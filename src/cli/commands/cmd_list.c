@@ -13,12 +13,12 @@
 #include "cli/commands/list_gpus.h"
 #include "cli/options.h"
 #include "cli/output/table.h"
-#include "run/conductor.h"
 #include "plan/ini/hint.h"
 #include "plan/limits/limit.h"
+#include "plan/suite.h"
 #include "result/device_json.h"
 #include "result/json/json_writer.h"
-#include "src/plan/suite.h"
+#include "run/conductor.h"
 
 #define ROW(table, ...)                                                                            \
 	table_row(table, (const char *[]){ __VA_ARGS__ },                                          \

@@ -8,13 +8,13 @@
 #include "base/memory.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/options.h"
 #include "cli/input/population_file.h"
 #include "cli/input/result_list.h"
+#include "cli/options.h"
 #include "cli/output/table.h"
 #include "judge/judge.h"
-#include "judge/population/population_kinds.h"
 #include "judge/population/population_add.h"
+#include "judge/population/population_kinds.h"
 
 extern const struct command command_population;
 

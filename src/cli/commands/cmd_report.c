@@ -3,11 +3,11 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "cli/input/anonymise_option.h"
 #include "cli/command.h"
+#include "cli/input/anonymise_option.h"
 #include "cli/input/page_options.h"
-#include "cli/options.h"
 #include "cli/input/result_list.h"
+#include "cli/options.h"
 #include "cli/words.h"
 #include "report/report.h"
 #include "report/template/template.h"

@@ -7,8 +7,8 @@
 #include "cli/input/result_list.h"
 #include "cli/options.h"
 #include "judge/limits.h"
-#include "result/verdict.h"
 #include "result/anonymise/anonymise.h"
+#include "result/verdict.h"
 
 struct anonymise_option {
 	bool wanted;

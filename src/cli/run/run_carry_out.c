@@ -15,12 +15,12 @@
 #include "cli/run/run_launches.h"
 #include "cli/run/run_left.h"
 #include "cli/run/run_summary.h"
-#include "run/journal.h"
 #include "measure/processes/signals.h"
 #include "report/acceptance/acceptance.h"
 #include "report/report.h"
 #include "result/outcome.h"
 #include "result/verdict.h"
+#include "run/journal.h"
 
 #define REPORT_PAGE "report.html"
 #define ACCEPTANCE_PAGE "acceptance.html"

@@ -7,8 +7,8 @@
 
 #include "base/memory.h"
 #include "judge/estimate/pool.h"
-#include "run/journal.h"
 #include "measure/processes/signals.h"
+#include "run/journal.h"
 
 char *launch_directory(const char *directory, size_t launch)
 {

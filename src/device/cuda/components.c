@@ -6,8 +6,8 @@
 
 #include "base/memory.h"
 #include "device/cuda/blas/cublas.h"
-#include "device/cuda/ranks/nccl.h"
 #include "device/cuda/nvml.h"
+#include "device/cuda/ranks/nccl.h"
 
 typedef bool version_fn(char *out, size_t size);
 

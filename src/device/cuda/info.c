@@ -10,8 +10,8 @@
 
 #include "base/memory.h"
 #include "device/architecture.h"
-#include "device/cuda/ranks/nccl.h"
 #include "device/cuda/nvml.h"
+#include "device/cuda/ranks/nccl.h"
 
 /* The attribute, or `otherwise` where the toolkit's or driver's answer is an error. */
 static int attribute(int index, enum cudaDeviceAttr which, int otherwise)

@@ -4,8 +4,8 @@
 
 #include "base/memory.h"
 #include "device/host/ranks/communicator.h"
-#include "device/limits.h"
 #include "device/host/stream.h"
+#include "device/limits.h"
 
 enum status host_open(const struct backend_options *options, struct error *err)
 {

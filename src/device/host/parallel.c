@@ -1,6 +1,6 @@
 /* Divides an operation of the host backend: the only place that uses a stream's thread pool. */
-#include "kernels/launch/host_kernel.h"
 #include "device/host/thread_pool.h"
+#include "kernels/launch/host_kernel.h"
 
 unsigned host_threads(struct stream *stream)
 {

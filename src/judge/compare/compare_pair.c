@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "judge/compare/comparing.h"
 #include "history/history_spread.h"
+#include "judge/compare/comparing.h"
 #include "judge/compare/shift.h"
 
 #define FEWEST_NIGHTS                                                                              \

@@ -3,8 +3,8 @@
 #define GPUPROOF_JUDGE_COMPARE_COMPARING_H
 
 #include "judge/compare/compare.h"
-#include "judge/estimate/observation.h"
 #include "judge/compare/shift.h"
+#include "judge/estimate/observation.h"
 
 #define HOST_WEIGHT 0.1
 

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 
 #include "judge/estimate/estimate.h"
-#include "result/verdict.h"
 #include "result/result.h"
+#include "result/verdict.h"
 
 /* One case in all results of a group that have it. */
 struct subject {

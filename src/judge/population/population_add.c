@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "judge/judge.h"
 #include "judge/estimate/observation.h"
+#include "judge/judge.h"
 #include "judge/population/population_key.h"
 
 #define STEADY_HALF 0.02 /* of an interval: what is less sure is no yardstick */

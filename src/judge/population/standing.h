@@ -11,9 +11,9 @@
 #include <stdbool.h>
 
 #include "judge/population/population_kinds.h"
-#include "result/verdict.h"
 #include "plan/limits/limit.h"
 #include "reference/population.h"
+#include "result/verdict.h"
 
 #define FEWEST_TO_FAIL 8 /* cards; of fewer it is not known what good ones are like */
 

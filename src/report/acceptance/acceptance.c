@@ -8,10 +8,10 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "judge/judge.h"
-#include "report/view/format.h"
 #include "report/page/html.h"
 #include "report/page/settings.h"
 #include "report/template/template.h"
+#include "report/view/format.h"
 #include "report/view/view.h"
 
 /* Devices to blame that the answer names; the matrix has them all. */

@@ -5,8 +5,8 @@
 #ifndef GPUPROOF_REPORT_ACCEPTANCE_ACCEPTANCE_H
 #define GPUPROOF_REPORT_ACCEPTANCE_ACCEPTANCE_H
 
-#include "result/verdict.h"
 #include "report/report.h"
+#include "result/verdict.h"
 
 struct acceptance {
 	const struct result *result; /* launches are pooled; with its judgement */

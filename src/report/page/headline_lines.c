@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "report/view/format.h"
 #include "report/page/headline.h"
+#include "report/view/format.h"
 #include "report/view/view.h"
 
 #define MOST_METRICS 32

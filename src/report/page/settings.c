@@ -4,8 +4,8 @@
 
 #include "plan/schema.h"
 #include "report/reference/reference.h"
-#include "report/view/view.h"
 #include "report/strategies/strategies_limit.h"
+#include "report/view/view.h"
 
 const char *report_setting(const struct result *result, const char *key)
 {

@@ -11,8 +11,8 @@
 
 #include "base/memory.h"
 #include "reference/gpu.h"
-#include "report/view/format.h"
 #include "report/page/headline.h"
+#include "report/view/format.h"
 #include "report/view/view.h"
 
 #define MOST_ROWS 24 /* per metric: the rest is in the suite's section */

@@ -3,8 +3,8 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "report/view/format.h"
 #include "report/page/settings.h"
+#include "report/view/format.h"
 #include "report/view/view.h"
 
 /* "2 × NVIDIA H200"; shares of a CPU are not as many CPUs. */

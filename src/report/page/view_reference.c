@@ -8,8 +8,8 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "report/view/format.h"
 #include "report/reference/reference.h"
+#include "report/view/format.h"
 
 static const struct {
 	const char *key, *label;

@@ -10,8 +10,8 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "report/view/format.h"
 #include "report/reference/reference.h"
+#include "report/view/format.h"
 
 /* A driver reports at most this much less than a nominal 16 GiB, unless ECC takes a part of it. */
 #define LOST_TO_DRIVER 0.04

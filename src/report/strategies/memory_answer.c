@@ -8,8 +8,8 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "report/view/format.h"
 #include "report/strategies/strategies.h"
+#include "report/view/format.h"
 
 /* Plain steps: nothing is traded for memory. */
 struct step {

@@ -5,8 +5,8 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "report/view/format.h"
 #include "report/strategies/strategies.h"
+#include "report/view/format.h"
 
 /* Above the number of devices by more than this: rounding explains no more. */
 #define SLACK 1.01

@@ -11,8 +11,8 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "reference/gpu.h"
-#include "report/view/format.h"
 #include "report/strategies/strategies.h"
+#include "report/view/format.h"
 
 static const struct sheet_entry *memory_of(const struct gpu *gpu)
 {

@@ -7,8 +7,8 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "report/view/format.h"
 #include "report/strategies/strategies.h"
+#include "report/view/format.h"
 
 #define WIDTHS_MOST 64
 

@@ -9,8 +9,8 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "report/view/format.h"
 #include "report/strategies/strategies.h"
+#include "report/view/format.h"
 
 #define MODELS_MOST 4 /* with a table of their own; of more only the fastest strategies are shown */
 #define ROWS_MOST 40

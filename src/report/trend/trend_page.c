@@ -7,12 +7,12 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "history/change_points.h"
-#include "report/view/format.h"
 #include "report/page/html.h"
 #include "report/template/template.h"
 #include "report/trend/trend_answer.h"
 #include "report/trend/trend_rows.h"
 #include "report/trend/trend_words.h"
+#include "report/view/format.h"
 #include "report/view/view.h"
 
 #define MOST_DETAILS 24 /* charts of rows that there is something to say about */

@@ -12,8 +12,8 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "result/anonymise/anonymise_parts.h"
-#include "result/json/json_fields.h"
 #include "result/anonymise/pseudonym.h"
+#include "result/json/json_fields.h"
 
 /* Shorter names are replaced only as whole words: "a1" must not split a word. */
 #define STANDS_OUT 6

@@ -8,10 +8,10 @@
 #include "base/units.h"
 #include "device/limits.h"
 #include "measure/code_paths.h"
-#include "run/workers/describe.h"
 #include "measure/telemetry/telemetry_window.h"
+#include "plan/suite.h"
+#include "run/workers/describe.h"
 #include "run/workers/worker.h"
-#include "src/plan/suite.h"
 
 /* Depends on the run's seed and the case's id only, not on what else runs. */
 static uint64_t case_seed(int64_t run_seed, const char *id)

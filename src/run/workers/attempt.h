@@ -2,8 +2,8 @@
 #ifndef GPUPROOF_RUN_WORKERS_ATTEMPT_H
 #define GPUPROOF_RUN_WORKERS_ATTEMPT_H
 
-#include "measure/telemetry/condition.h"
 #include "measure/run.h"
+#include "measure/telemetry/condition.h"
 
 struct attempt {
 	struct run run;

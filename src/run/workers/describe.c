@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "measure/run.h"
-#include "src/plan/suite.h"
+#include "plan/suite.h"
 
 void describe_case(const struct plan *plan, const struct plan_case *c, struct case_result *result)
 {

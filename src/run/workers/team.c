@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "measure/processes/child.h"
-#include "src/plan/suite.h"
+#include "plan/suite.h"
 
 bool team_serves(const struct plan_case *a, const struct plan_case *b)
 {

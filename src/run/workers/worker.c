@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "run/workers/attempt.h"
 #include "measure/processes/child.h"
-#include "run/workers/message.h"
 #include "measure/processes/fork_server.h"
+#include "plan/suite.h"
+#include "run/workers/attempt.h"
+#include "run/workers/message.h"
 #include "run/workers/run_settings.h"
-#include "src/plan/suite.h"
 
 struct worker {
 	const struct assignment *a;

@@ -4,9 +4,9 @@
 
 #include "base/memory.h"
 #include "measure/processes/world.h"
+#include "suites/mlp/backward_schedule.h"
 #include "suites/mlp/gemm/layer_gemm.h"
 #include "suites/mlp/gemm/trial.h"
-#include "suites/mlp/backward_schedule.h"
 
 static void **buffer_of(struct network *n, size_t layer)
 {

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "suites/parallel/ranks/grid.h"
 #include "suites/parallel/modes/pipeline/pipeline.h"
+#include "suites/parallel/ranks/grid.h"
 
 static void hybrid_share(const struct setup *setup, int rank, struct share *share,
 			 uint64_t *step_rows)

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "suites/parallel/modes/zero.h"
 #include "suites/parallel/trainer/scaler.h"
 #include "suites/parallel/trainer/timeline.h"
-#include "suites/parallel/modes/zero.h"
 
 #define BUFFERS 2
 

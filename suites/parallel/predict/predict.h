@@ -5,8 +5,8 @@
 #ifndef GPUPROOF_SUITES_PARALLEL_PREDICT_PREDICT_H
 #define GPUPROOF_SUITES_PARALLEL_PREDICT_PREDICT_H
 
-#include "suites/parallel/predict/curves.h"
 #include "suites/mlp/mode.h"
+#include "suites/parallel/predict/curves.h"
 
 /*
  * Seconds of one step of a sample of `steps` that follow each other, which may begin before the one before has ended; NaN

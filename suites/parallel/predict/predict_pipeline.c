@@ -2,8 +2,8 @@
 
 #include <math.h>
 
-#include "suites/parallel/ranks/grid.h"
 #include "suites/parallel/modes/pipeline/schedule.h"
+#include "suites/parallel/ranks/grid.h"
 
 /* What a stage does when its last backward has begun. */
 struct finish {

@@ -1,7 +1,7 @@
 #include "suites/parallel/predict/predict_tensor.h"
 
-#include "suites/parallel/predict/predict_reductions.h"
 #include "suites/parallel/modes/tensor.h"
+#include "suites/parallel/predict/predict_reductions.h"
 
 struct schedule {
 	const struct work *w;

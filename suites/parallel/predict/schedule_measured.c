@@ -2,9 +2,9 @@
 
 #include <math.h>
 
-#include "suites/parallel/ranks/grid.h"
-#include "suites/parallel/modes/pipeline/schedule.h"
 #include "suites/mlp/segments.h"
+#include "suites/parallel/modes/pipeline/schedule.h"
+#include "suites/parallel/ranks/grid.h"
 
 /* A stage as its slowest rank has it. */
 struct stage_times {

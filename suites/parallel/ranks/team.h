@@ -6,9 +6,9 @@
 #define GPUPROOF_SUITES_PARALLEL_RANKS_TEAM_H
 
 #include "device/backend.h"
+#include "kernels/comparison.h"
 #include "measure/phases.h"
 #include "measure/processes/world.h"
-#include "kernels/comparison.h"
 #include "suites/parallel/ranks/grid.h"
 
 /* Products and kernels on the first; communication on the others, at high priority. */

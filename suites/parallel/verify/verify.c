@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "suites/parallel/verify/collect.h"
-#include "suites/parallel/verify/compare.h"
 #include "suites/mlp/reference/reference.h"
-#include "suites/parallel/trainer/scaler.h"
 #include "suites/mlp/reference/threads.h"
 #include "suites/mlp/reference/values.h"
+#include "suites/parallel/trainer/scaler.h"
+#include "suites/parallel/verify/collect.h"
+#include "suites/parallel/verify/compare.h"
 #include "suites/parallel/verify/verify_update.h"
 
 /* A small tensor's error scatters more than that of all parameters together. */

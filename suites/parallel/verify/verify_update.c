@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "suites/parallel/trainer/scaler.h"
 #include "suites/mlp/reference/threads.h"
 #include "suites/mlp/reference/values.h"
+#include "suites/parallel/trainer/scaler.h"
 
 #define UPDATES 2
 /* Of a range, which threads look at. */

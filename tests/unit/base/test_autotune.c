@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "base/clock.h"
 #include "base/autotune.h"
+#include "base/clock.h"
 #include "base/memory.h"
 
 #define REFUSED -1.0

@@ -9,10 +9,10 @@
 
 #include "base/memory.h"
 #include "history/change_points.h"
-#include "judge/estimate/difference.h"
-#include "judge/estimate/rank.h"
 #include "history/trend.h"
 #include "history/trend_news.h"
+#include "judge/estimate/difference.h"
+#include "judge/estimate/rank.h"
 #include "sample_nights.h"
 
 static void quiet_series_stay_quiet(void **state)

@@ -12,7 +12,7 @@
 
 #include "base/memory.h"
 #include "import/import.h"
-#include "src/plan/suite.h"
+#include "plan/suite.h"
 
 #define DATA TESTS_DIR "/data/import/"
 

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "judge/compare/compare.h"
-#include "judge/estimate/rank.h"
 #include "judge/compare/shift.h"
+#include "judge/estimate/rank.h"
 #include "judge_fixture.h"
 
 static void ranks_have_their_exact_distribution(void **state)

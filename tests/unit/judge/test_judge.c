@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "reference/spec.h"
 #include "judge/estimate/pool.h"
 #include "judge_fixture.h"
+#include "reference/spec.h"
 
 #define BANDWIDTH "metric = transfer.bandwidth\n"
 

@@ -11,11 +11,11 @@
 
 #include "device/architecture.h"
 #include "judge_fixture.h"
-#include "run/workers/describe.h"
 #include "plan/plan.h"
 #include "reference/derived.h"
 #include "reference/gpu.h"
 #include "reference/spec.h"
+#include "run/workers/describe.h"
 
 #define MANY 4
 

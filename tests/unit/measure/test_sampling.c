@@ -14,8 +14,8 @@
 
 #include "base/memory.h"
 #include "kernels/generator.h"
-#include "measure/sampling.h"
 #include "measure/processes/world.h"
+#include "measure/sampling.h"
 
 /* The scripted device: one clock, one gate. */
 static double now;

@@ -9,11 +9,11 @@
 
 #include "base/memory.h"
 #include "measure/sampling.h"
+#include "suites/mlp/segments.h"
+#include "suites/parallel/footprint.h"
 #include "suites/parallel/modes/modes.h"
 #include "suites/parallel/verify/collect.h"
-#include "suites/parallel/footprint.h"
 #include "suites/parallel/verify/recorded.h"
-#include "suites/mlp/segments.h"
 #include "suites/parallel/verify/verify.h"
 
 static void expect_reference(struct setup *setup, const char *what)

@@ -5,9 +5,9 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "parallel_setups.h"
-#include "suites/parallel/ranks/connection_cache.h"
+#include "plan/suite.h"
 #include "suites/parallel/measure.h"
-#include "src/plan/suite.h"
+#include "suites/parallel/ranks/connection_cache.h"
 
 /* Host ranks wait a minute for each other before they give up by themselves. */
 #define SOON_SECONDS 30

@@ -1,9 +1,9 @@
 /* One device's own time is measured once for all splits of the same model, and only for those. */
 #include "base/memory.h"
 #include "parallel_setups.h"
-#include "suites/parallel/ranks/connection_cache.h"
+#include "plan/suite.h"
 #include "suites/parallel/measure.h"
-#include "src/plan/suite.h"
+#include "suites/parallel/ranks/connection_cache.h"
 
 struct measured {
 	struct case_result result;

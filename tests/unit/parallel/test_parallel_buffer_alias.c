@@ -4,10 +4,10 @@
  * and the gaps stay zero.
  */
 #include "parallel_setups.h"
-#include "suites/parallel/modes/modes.h"
+#include "suites/mlp/buffer_alias.h"
 #include "suites/parallel/classes.h"
 #include "suites/parallel/footprint.h"
-#include "suites/mlp/buffer_alias.h"
+#include "suites/parallel/modes/modes.h"
 
 #include "base/memory.h"
 

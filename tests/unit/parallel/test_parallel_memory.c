@@ -9,8 +9,8 @@
 
 #include "base/memory.h"
 #include "kernels/training/training.h"
+#include "plan/suite.h"
 #include "suites/parallel/measure.h"
-#include "src/plan/suite.h"
 
 static const struct backend *sound;
 

@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "suites/parallel/modes/modes.h"
 #include "suites/mlp/model.h"
 #include "suites/mlp/reference/reference.h"
-#include "suites/mlp/stages.h"
 #include "suites/mlp/reference/values.h"
+#include "suites/mlp/stages.h"
+#include "suites/parallel/modes/modes.h"
 
 static struct setup setup_of(size_t layers, const uint64_t *widths, uint64_t batch)
 {

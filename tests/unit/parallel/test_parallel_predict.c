@@ -14,10 +14,10 @@
 
 #include "base/memory.h"
 #include "suites/parallel/modes/modes.h"
-#include "suites/parallel/ranks/grid.h"
 #include "suites/parallel/predict/predict.h"
 #include "suites/parallel/predict/predict_pipeline.h"
 #include "suites/parallel/predict/predict_reductions.h"
+#include "suites/parallel/ranks/grid.h"
 
 /* Steps, of which the last one is none. */
 #define LONG_SAMPLE 1000000

@@ -6,8 +6,8 @@
 #include "parallel_setups.h"
 
 #include "base/memory.h"
-#include "suites/parallel/footprint.h"
 #include "suites/mlp/backward_schedule.h"
+#include "suites/parallel/footprint.h"
 
 static const struct backend *sound;
 static bool recording;

@@ -9,9 +9,9 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
+#include "plan/suite.h"
 #include "reference/gpu.h"
 #include "reference/spec.h"
-#include "src/plan/suite.h"
 
 static void every_file_is_valid(void **state)
 {

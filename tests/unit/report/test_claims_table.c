@@ -11,8 +11,8 @@
 #include "base/text.h"
 #include "claims_fixture.h"
 #include "plan/plan.h"
+#include "plan/suite.h"
 #include "report/report.h"
-#include "src/plan/suite.h"
 
 static const struct claim *claim_named(const char *id)
 {

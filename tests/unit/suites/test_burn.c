@@ -13,7 +13,7 @@
 #include "measure/run.h"
 #include "plan/config.h"
 #include "plan/plan.h"
-#include "src/plan/suite.h"
+#include "plan/suite.h"
 
 #define SMALL                                                                                      \
 	"[suite burn]\nsize = 64\nmemory_most = 1MiB\nlink_size = 64KiB\nduration = 100ms\n"       \

@@ -13,7 +13,7 @@
 #include "measure/run.h"
 #include "plan/config.h"
 #include "plan/plan.h"
-#include "src/plan/suite.h"
+#include "plan/suite.h"
 
 #define QUICK                                                                                      \
 	"[defaults]\nmin_samples = 3\nmax_samples = 4\nmax_time = 20ms\nsample_time = 20us\n"      \

@@ -7,8 +7,8 @@
 
 #include "base/memory.h"
 #include "device/architecture.h"
-#include "device/cuda/ranks/channels.h"
 #include "device/cuda/cuda_backend.h"
+#include "device/cuda/ranks/channels.h"
 
 struct nccl_functions nccl;
 

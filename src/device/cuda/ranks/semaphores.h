@@ -9,8 +9,8 @@
 #ifndef GPUPROOF_DEVICE_CUDA_RANKS_SEMAPHORES_H
 #define GPUPROOF_DEVICE_CUDA_RANKS_SEMAPHORES_H
 
-#include "kernels/launch/cuda_kernel.h"
 #include "device/ranks/relay.h"
+#include "kernels/launch/cuda_kernel.h"
 
 #ifdef __cplusplus
 extern "C" {

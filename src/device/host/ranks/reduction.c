@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "device/host/ranks/communicator.h"
+#include "device/ranks/relay.h"
 #include "kernels/launch/elements.h"
 #include "kernels/launch/host_kernel.h"
-#include "device/ranks/relay.h"
 
 #define REDUCTION_LOOPS(type)                                                                      \
 	HOST_VECTORISED                                                                            \

@@ -1,7 +1,7 @@
 /* Which stage does what in which order, and what it costs by formula. */
+#include "suites/mlp/stages.h"
 #include "suites/parallel/modes/pipeline/pipeline.h"
 #include "suites/parallel/ranks/grid.h"
-#include "suites/mlp/stages.h"
 
 /* Input buffers in addition to those in flight: one is received while the last is in use. */
 #define SPARE_INPUTS 1

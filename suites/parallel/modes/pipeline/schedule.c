@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "suites/parallel/ranks/grid.h"
 #include "suites/parallel/modes/pipeline/pipeline.h"
+#include "suites/parallel/ranks/grid.h"
 
 /* A stage while the schedule is carried out. */
 struct progress {

@@ -1,7 +1,7 @@
 #include "suites/parallel/modes/pipeline/stage.h"
 
-#include "suites/parallel/trainer/timeline.h"
 #include "suites/mlp/backward_schedule.h"
+#include "suites/parallel/trainer/timeline.h"
 
 static struct stream *compute_stream(const struct trainer *t)
 {
