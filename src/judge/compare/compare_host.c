@@ -147,8 +147,8 @@ static void tell_common(struct comparison *c, const struct common *common)
 			  c->host_ratio);
 	else
 		text_addf(&text,
-			  "not the host, whose yardstick is %.3g times as slow, but what all of "
-			  "them go through has changed (driver, kernel, libraries)",
+			  "not the host, whose yardstick is %.3g times as slow; the driver, the "
+			  "kernel or a library may be the cause, or what visits differ by",
 			  c->host_ratio);
 	free(c->host_finding);
 	c->host_finding = text_detach(&text);
