@@ -286,3 +286,12 @@ void text_add_shell_word(struct text *text, const char *word)
 	}
 	text_add(text, plain ? "" : "'");
 }
+
+uint64_t text_hash(uint64_t hash, const void *bytes, size_t count)
+{
+	const unsigned char *b = bytes;
+
+	for (size_t i = 0; i < count; i++)
+		hash = (hash ^ b[i]) * UINT64_C(0x100000001b3);
+	return hash;
+}

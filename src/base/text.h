@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,6 +24,10 @@ struct text {
 };
 
 #define TEXT_EMPTY { NULL, 0, 0 }
+
+/* FNV-1a, 64 bits: continues `hash`, which begins as TEXT_HASH_START, with the bytes. */
+#define TEXT_HASH_START UINT64_C(0xcbf29ce484222325)
+uint64_t text_hash(uint64_t hash, const void *bytes, size_t count);
 
 void text_add(struct text *t, const char *s);
 void text_add_bytes(struct text *t, const void *bytes, size_t count);

@@ -53,14 +53,11 @@ static void start(struct result *result)
 				   .config_text = xstrdup("") };
 }
 
-/* The same file gives the same id: FNV-1a. */
+/* The same file gives the same id. */
 static char *identity(const char *text, size_t length)
 {
-	uint64_t hash = 14695981039346656037u;
-
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ (unsigned char)text[i]) * 1099511628211u;
-	return xasprintf("%016llx", (unsigned long long)hash);
+	return xasprintf("%016llx",
+			 (unsigned long long)text_hash(TEXT_HASH_START, text, length));
 }
 
 static void finish(struct import *import)

@@ -8,6 +8,7 @@
 
 #include "base/embedded.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "plan/ini/source.h"
 
 static void value_release(struct population_value *v)
@@ -79,13 +80,10 @@ void population_drop_values(struct population *p, const char *id)
 		drop_values(&p->figures[i], id);
 }
 
-/* FNV-1a */
 static size_t hash_of(const char *id)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	uint64_t hash = text_hash(TEXT_HASH_START, id, strlen(id));
 
-	for (const char *p = id; *p; p++)
-		hash = (hash ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
 	return (size_t)(hash ^ hash >> 32);
 }
 

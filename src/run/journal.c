@@ -10,25 +10,21 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "result/result_check.h"
 
 #define OPENING "{\"journal\":1,\"plan\":\""
 #define MIDDLE "\",\"header\":"
 #define FINGERPRINT_LENGTH 16
 
-/* FNV-1a of the cases' ids: two plans with the same fingerprint have the same cases in the same order. */
+/* A hash of the cases' ids: two plans with the same fingerprint have the same cases in the same order. */
 static void fingerprint_of(const struct plan *plan, char out[FINGERPRINT_LENGTH + 1])
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	uint64_t hash = TEXT_HASH_START;
 
-	for (size_t i = 0; i < plan->case_count; i++) {
-		/* With the terminating zero, so that ids cannot run together. */
-		for (const char *s = plan->cases[i].id;; s++) {
-			hash = (hash ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
-			if (!*s)
-				break;
-		}
-	}
+	/* With the terminating zero, so that ids cannot run together. */
+	for (size_t i = 0; i < plan->case_count; i++)
+		hash = text_hash(hash, plan->cases[i].id, strlen(plan->cases[i].id) + 1);
 	snprintf(out, FINGERPRINT_LENGTH + 1, "%016" PRIx64, hash);
 }
 

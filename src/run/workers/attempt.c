@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "device/limits.h"
 #include "measure/code_paths.h"
@@ -16,11 +17,7 @@
 /* Depends on the run's seed and the case's id only, not on what else runs. */
 static uint64_t case_seed(int64_t run_seed, const char *id)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ (uint64_t)run_seed;
-
-	for (; *id; id++)
-		hash = (hash ^ (unsigned char)*id) * UINT64_C(0x100000001b3);
-	return hash;
+	return text_hash(TEXT_HASH_START ^ (uint64_t)run_seed, id, strlen(id));
 }
 
 void attempt_begin(struct attempt *a, const struct plan *plan, const struct plan_case *c,
