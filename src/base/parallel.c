@@ -1,7 +1,7 @@
 #include "base/parallel.h"
 
-#include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 
 /* More threads than this only wait for the same memory. */
@@ -50,6 +50,18 @@ static void *run_range(void *argument)
 	return NULL;
 }
 
+int thread_start(pthread_t *thread, void *(*run)(void *), void *context)
+{
+	sigset_t all, before;
+	int failure;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	failure = pthread_create(thread, NULL, run, context);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return failure;
+}
+
 void parallel_for(size_t count, size_t grain, parallel_fn *fn, void *context)
 {
 	struct range ranges[MAX_THREADS];
@@ -63,8 +75,7 @@ void parallel_for(size_t count, size_t grain, parallel_fn *fn, void *context)
 		};
 		begin += length;
 		/* The last range is this thread's; a thread that cannot be had costs time, not the result. */
-		ranges[i].started = i + 1 < threads && pthread_create(&ranges[i].thread, NULL,
-								      run_range, &ranges[i]) == 0;
+		ranges[i].started = i + 1 < threads && thread_start(&ranges[i].thread, run_range, &ranges[i]) == 0;
 	}
 	for (size_t i = 0; i < threads; i++)
 		if (!ranges[i].started)

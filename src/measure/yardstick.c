@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "base/stats.h"
 #include "result/statistics.h"
 
@@ -140,19 +140,6 @@ static void close_both(const int *ends)
 	close(ends[1]);
 }
 
-/* A stop that is asked for meanwhile is the conductor's business. */
-static bool start_thread(struct waking *w)
-{
-	sigset_t all, before;
-	bool started;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	started = pthread_create(&w->thread, NULL, answer, w) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return started;
-}
-
 static void take_wake_ups(struct yardstick *y, size_t quantity)
 {
 	struct waking w;
@@ -163,7 +150,7 @@ static void take_wake_ups(struct yardstick *y, size_t quantity)
 		close_both(w.there);
 		return;
 	}
-	if (start_thread(&w)) {
+	if (thread_start(&w.thread, answer, &w) == 0) {
 		take(y, quantity, sample_wake_up, &w);
 		/* Its end of the pipe lets the thread go. */
 		close(w.there[1]);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "kernels/generator.h"
 #include "suites/alloc/alloc.h"
 #include "suites/alloc/blocks.h"
@@ -257,7 +258,7 @@ static enum status first_pair(struct contention *c, struct error *err)
 static enum status start_threads(struct contention *c, struct error *err)
 {
 	for (size_t i = 1; i < c->threads; i++) {
-		if (pthread_create(&c->members[i].thread, NULL, member_run, &c->members[i]) != 0)
+		if (thread_start(&c->members[i].thread, member_run, &c->members[i]) != 0)
 			return error_set(err, STATUS_IO, "thread %zu of %zu cannot be started",
 					 i + 1, c->threads);
 		c->started++;

@@ -1,12 +1,12 @@
 #include "device/host/stream.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "device/host/thread_pool.h"
 
 /*
@@ -136,19 +136,6 @@ static void free_nodes(struct host_stream *s)
 	}
 }
 
-/* The thread starts with all signals blocked: they are for the driving thread. */
-static int start_thread(struct host_stream *s)
-{
-	sigset_t all, old;
-	int failed;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &old);
-	failed = pthread_create(&s->thread, NULL, stream_thread, s);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return failed;
-}
-
 enum status host_stream_create(struct device *device, bool high_priority, struct stream **out,
 			       struct error *err)
 {
@@ -159,7 +146,7 @@ enum status host_stream_create(struct device *device, bool high_priority, struct
 	s->base.device = device;
 	pthread_mutex_init(&s->taking, NULL);
 	make_nodes(s);
-	failed = start_thread(s);
+	failed = thread_start(&s->thread, stream_thread, s);
 	if (failed) {
 		free_nodes(s);
 		free(s);

@@ -2,10 +2,10 @@
 
 #include <math.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "device/host/counter.h"
 #include "device/host/share.h"
 
@@ -67,15 +67,11 @@ struct thread_pool *thread_pool_new(const struct share *share, unsigned threads)
 {
 	size_t size = sizeof(struct thread_pool) + threads * sizeof(pthread_t);
 	struct thread_pool *pool = xcalloc(1, size);
-	sigset_t all, old;
 
 	pool->share = share;
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &old);
 	while (pool->helper_count + 1 < threads &&
-	       pthread_create(&pool->helpers[pool->helper_count], NULL, help, pool) == 0)
+	       thread_start(&pool->helpers[pool->helper_count], help, pool) == 0)
 		pool->helper_count++;
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return pool;
 }
 

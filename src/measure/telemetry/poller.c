@@ -2,11 +2,11 @@
 
 #include <math.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "base/memory.h"
+#include "base/parallel.h"
 
 struct telemetry_poller {
 	struct device *device;
@@ -71,19 +71,6 @@ static void *poll_device(void *context)
 	return NULL;
 }
 
-/* With all signals blocked: they are for the thread that drives the device. */
-static bool start_thread(struct telemetry_poller *p)
-{
-	sigset_t all, old;
-	int failed;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_BLOCK, &all, &old);
-	failed = pthread_create(&p->thread, NULL, poll_device, p);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return !failed;
-}
-
 static void release(struct telemetry_poller *p)
 {
 	pthread_cond_destroy(&p->changed);
@@ -107,7 +94,7 @@ struct telemetry_poller *telemetry_poller_open(struct device *device,
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&p->changed, &attributes);
 	pthread_condattr_destroy(&attributes);
-	if (start_thread(p))
+	if (thread_start(&p->thread, poll_device, p) == 0)
 		return p;
 	release(p);
 	return NULL;
