@@ -101,7 +101,7 @@ static const struct metric metrics[] = {
 	  "the first timed copy by itself, before any warm-up", METRIC_HOST },
 	{ "transfer.bandwidth_each", "B/s", BETTER_HIGHER, 0,
 	  "one copy's part where all copy at once" },
-	{ "transfer.kept", "1", BETTER_HIGHER, 0,
+	{ "transfer.concurrent_share", "1", BETTER_HIGHER, 0,
 	  "what the slowest of the pairs that copy at once has, over what the first has alone" },
 	{ "transfer.bandwidth_h2d", "B/s", BETTER_HIGHER, 0,
 	  "host to device while the other way is busy" },

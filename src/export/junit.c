@@ -129,7 +129,7 @@ static enum outcome outcome_of(const struct check *check)
 
 static char *check_name(const struct check *check)
 {
-	static const char *const words[] = { "at least", "at most", "like its sisters", "like good cards of its model",
+	static const char *const words[] = { "at least", "at most", "like identical devices", "like good cards of its model",
 					    "" };
 	const char *subject = *check->case_id ? check->case_id : "the run";
 

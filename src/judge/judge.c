@@ -255,7 +255,7 @@ static void judge_value(const struct judging *j, size_t i, const struct bound *b
 	free(reason);
 }
 
-/* All bounds of the limit, as written: "47 GB/s; sisters = 2 %". */
+/* All bounds of the limit, as written: "47 GB/s; outlier_margin = 2 %". */
 static char *bounds_of(const struct limit *limit)
 {
 	const char *bounds[] = { limit->min.text, limit->max.text };
@@ -264,8 +264,8 @@ static char *bounds_of(const struct limit *limit)
 	for (size_t i = 0; i < ARRAY_SIZE(bounds); i++)
 		if (bounds[i])
 			text_addf(&out, "%s%s", out.length ? "; " : "", bounds[i]);
-	if (limit->sisters_text)
-		text_addf(&out, "%ssisters = %s", out.length ? "; " : "", limit->sisters_text);
+	if (limit->outlier_text)
+		text_addf(&out, "%soutlier_margin = %s", out.length ? "; " : "", limit->outlier_text);
 	if (limit->population_text)
 		text_addf(&out, "%spopulation = %s", out.length ? "; " : "", limit->population_text);
 	return text_detach(&out);
@@ -341,7 +341,7 @@ static void judge_limit(struct judging *j)
 	/* Before identical devices are compared: it may decide which one of two is slow. */
 	if (!isnan(j->limit->population))
 		judge_population(j);
-	if (!isnan(j->limit->sisters))
+	if (!isnan(j->limit->outlier_margin))
 		judge_identical(j);
 	for (size_t i = 0; i < j->count; i++)
 		observation_release(&j->observations[i]);

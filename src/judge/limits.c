@@ -172,8 +172,8 @@ enum status limits_of_result(struct limits *limits, const struct result *result,
 				      "min");
 			restore_place(&limits->items[i].max.place, result, limits->items[i].name,
 				      "max");
-			restore_place(&limits->items[i].sisters_place, result,
-				      limits->items[i].name, "sisters");
+			restore_place(&limits->items[i].outlier_place, result,
+				      limits->items[i].name, "outlier_margin");
 			restore_place(&limits->items[i].population_place, result,
 				      limits->items[i].name, "population");
 			restore_place(&limits->items[i].place, result, limits->items[i].name,

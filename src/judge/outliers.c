@@ -92,8 +92,8 @@ static struct check *add_check(const struct judging *j, size_t i)
 
 	free(check->bound_text);
 	free(check->place);
-	check->bound_text = xasprintf("sisters = %s", j->limit->sisters_text);
-	check->place = xstrdup(j->limit->sisters_place);
+	check->bound_text = xasprintf("outlier_margin = %s", j->limit->outlier_text);
+	check->place = xstrdup(j->limit->outlier_place);
 	return check;
 }
 
@@ -123,7 +123,7 @@ static double scatter(const struct group *g)
 
 static enum verdict verdict_of(const struct group *g, const struct standing *s)
 {
-	double margin = -log(1 - g->j->limit->sisters), warn = -log(1 - g->j->limit->sisters_warn);
+	double margin = -log(1 - g->j->limit->outlier_margin), warn = -log(1 - g->j->limit->outlier_margin_warn);
 
 	if (s->deficit - s->half > fmax(margin, scatter(g)))
 		return VERDICT_FAIL;
@@ -188,14 +188,14 @@ static void judge_member(const struct group *g, size_t member)
 	struct standing s = standing_of(g, member);
 	enum verdict found = verdict_of(g, &s);
 	enum verdict verdict = judge_doubt(j->input, j->subjects[g->members[member]], found);
-	double margin = verdict == VERDICT_WARN ? j->limit->sisters_warn : j->limit->sisters;
+	double margin = verdict == VERDICT_WARN ? j->limit->outlier_margin_warn : j->limit->outlier_margin;
 	double allowed = fmax(-log(1 - margin), scatter(g));
 	struct check *check = add_check(j, g->members[member]);
 	char *reason = words_of(g, &s, verdict, verdict != found, check->case_id);
 
 	if (verdict == VERDICT_WARN) {
 		free(check->bound_text);
-		check->bound_text = xasprintf("sisters_warn = %s", j->limit->sisters_warn_text);
+		check->bound_text = xasprintf("outlier_margin_warn = %s", j->limit->outlier_warn_text);
 	}
 	check->bound = exp(lower ? -(s.others - allowed) : s.others - allowed);
 	check->margin = (lower ? -1 : 1) * (check->value / check->bound - 1);

@@ -34,7 +34,7 @@ void config_release(struct config *config)
 /* Overrides, types and the verdict; releases the document. */
 static enum status finish(struct config *config, struct document *d, const struct schema *schema,
 			  const char *name, const struct override *overrides, size_t override_count,
-			  struct text *errors)
+			  struct text *messages)
 {
 	enum status status = STATUS_OK;
 
@@ -43,10 +43,12 @@ static enum status finish(struct config *config, struct document *d, const struc
 	config_resolve(config, schema, d);
 	config->name = document_printable(name);
 	if (d->problem_count) {
-		document_problems(d, errors);
+		document_problems(d, messages);
 		config_release(config);
 		status = STATUS_USAGE;
 	}
+	if (d->notes.data)
+		text_add(messages, d->notes.data);
 	document_release(d);
 	return status;
 }

@@ -42,12 +42,12 @@ const struct key run_keys[] = {
 	{ 0 }
 };
 
-static const char *const sisters[] = { "all", "one", NULL };
+static const char *const which_devices[] = { "all", "one", NULL };
 
 const struct key suite_keys[] = {
 	{ .name = "backend", .type = KEY_TEXT, .fallback = "any",
 	  .help = "any, or the backend (cuda, host) or module (cuda11) on whose devices alone this section runs" },
-	{ .name = "sisters", .type = KEY_CHOICE, .fallback = "all", .choices = sisters,
+	{ .name = "identical_devices", .type = KEY_CHOICE, .fallback = "all", .choices = which_devices,
 	  .help = "one: of identical devices only the first carries out this section's cases that take one device" },
 	{ 0 }
 };
@@ -61,23 +61,23 @@ const struct key limit_keys[] = {
 	{ .name = "min", .type = KEY_TEXT, .fallback = "",
 	  .help = "at least: 47 GB/s, 0.85 * spec.pcie_bandwidth, 0.7 * spec.peak or 0.97 * baseline" },
 	{ .name = "max", .type = KEY_TEXT, .fallback = "", .help = "at most, as min" },
-	{ .name = "sisters", .type = KEY_TEXT, .fallback = "",
-	  .help = "2 %: reject a device so much worse than the median of the identical ones in its node" },
-	{ .name = "sisters_warn", .type = KEY_TEXT, .fallback = "",
-	  .help = "1 %: with sisters; so much worse is a warning already" },
+	{ .name = "outlier_margin", .type = KEY_TEXT, .fallback = "",
+	  .help = "2 %: reject a device that is this much worse than the median of the identical ones in its node" },
+	{ .name = "outlier_margin_warn", .type = KEY_TEXT, .fallback = "",
+	  .help = "1 %: with outlier_margin: warn already when a device is this much worse" },
 	{ .name = "population", .type = KEY_TEXT, .fallback = "",
-	  .help = "3 %: reject a device so much worse than good cards of its model (gpuproof help good-cards)" },
+	  .help = "3 %: reject a device that is this much worse than good cards of its model (gpuproof help good-cards)" },
 	{ .name = "sigmas", .type = KEY_REAL, .fallback = "3", .min = 0, .max = 100,
-	  .help = "sisters, population: and worse by so many robust standard deviations of them" },
+	  .help = "outlier_margin, population: and worse by this many robust standard deviations of them" },
 	{ .name = "launch_spread", .type = KEY_PERCENT, .fallback = "0.5 %", .min = 0, .max = 0.5,
 	  .help = "standard deviation between launches that one launch cannot show" },
 	{ .name = "devices", .type = KEY_INTEGER, .fallback = "0", .min = 0, .max = 1024,
-	  .help = "so many different devices must have been judged; 0: those that there are" },
+	  .help = "how many different devices must have been judged; 0: all that are present" },
 	{ .name = "severity", .type = KEY_CHOICE, .fallback = "fail", .choices = severities,
 	  .help = "what a violation is" },
 	{ .name = "allow_skipped", .type = KEY_BOOL, .fallback = "no",
 	  .help = "a case that the device cannot do counts as accepted" },
 	{ .name = "origin", .type = KEY_TEXT, .fallback = "",
-	  .help = "where the number comes from, shown beside every verdict" },
+	  .help = "where the number comes from, shown with every verdict" },
 	{ 0 }
 };

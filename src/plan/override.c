@@ -100,7 +100,7 @@ static void override_section(struct document *d, struct place place, char *left,
 	}
 	header = header_of(d, trimmed(left));
 	if (header_parse(d, place, header, &kind, &name, &label)) {
-		apply(d, place, kind, name, label, trimmed(key), value);
+		apply(d, place, kind, name, label, document_key(d, kind, trimmed(key), place), value);
 		free(kind);
 		free(name);
 		free(label);

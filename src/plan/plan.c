@@ -64,7 +64,7 @@ static bool same_model(const struct device_info *a, const struct device_info *b)
 	       strcmp(a->module, b->module) == 0 && a->memory_bytes == b->memory_bytes;
 }
 
-/* For [suite ...] sisters = one: only the first of several identical devices is measured. */
+/* For [suite ...] identical_devices = one: only the first of several identical devices is measured. */
 static bool is_first_of_model(const struct plan *plan, size_t device)
 {
 	for (size_t i = 0; i < device; i++)
@@ -79,7 +79,7 @@ static bool is_wanted(const struct plan *plan, const struct plan_case *point, co
 {
 	const char *backend = section_text(point->section, "backend");
 
-	if (device_count == 1 && strcmp(section_text(point->section, "sisters"), "one") == 0 &&
+	if (device_count == 1 && strcmp(section_text(point->section, "identical_devices"), "one") == 0 &&
 	    !is_first_of_model(plan, devices[0]))
 		return false;
 	if (strcmp(backend, "any") == 0)

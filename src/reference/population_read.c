@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/former_names.h"
 #include "base/memory.h"
 #include "base/units.h"
 #include "plan/ini/ini.h"
@@ -360,7 +361,7 @@ static void on_heading(struct reading *r, size_t line, const char *key, const ch
 	else if (member && strcmp(key, "measured") == 0 && !is_day(value))
 		complain(r, line, "measured = %.60s: a day like 2026-11-20", value);
 	else if (member)
-		take(member, value);
+		take(member, member == &r->heading.metric ? current_name(NAME_METRIC, "", value) : value);
 	else if (r->section == SECTION_FIGURE)
 		add_value(r, line, key, value);
 	else if (strcmp(key, "spread") != 0)

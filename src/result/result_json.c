@@ -1,7 +1,9 @@
 /* The result document and its parts as text, and back. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "result/result.h"
 #include "result/result_check.h"
 #include "result/result_fields.h"
@@ -56,6 +58,23 @@ static bool is_json(const char *text, size_t length)
 	return at < length && (text[at] == '{' || text[at] == '[');
 }
 
+/* Settings of earlier versions, so that two results compare by the keys of today. */
+static void rename_settings(struct result *result)
+{
+	for (size_t i = 0; i < result->setting_count; i++) {
+		struct result_setting *s = &result->settings[i];
+		char kind[16];
+		const char *key;
+
+		snprintf(kind, sizeof(kind), "%.*s", (int)strcspn(s->section, " "), s->section);
+		key = current_name(NAME_KEY, kind, s->key);
+		if (key != s->key) {
+			free(s->key);
+			s->key = xstrdup(key);
+		}
+	}
+}
+
 static enum status read_document(struct result *result, const char *text, size_t length,
 				 const struct field *fields, struct error *err)
 {
@@ -72,7 +91,9 @@ static enum status read_document(struct result *result, const char *text, size_t
 	status = check_version(json, err);
 	if (status == STATUS_OK)
 		status = fields_read(json, fields, result, NULL, err);
-	if (status != STATUS_OK)
+	if (status == STATUS_OK)
+		rename_settings(result);
+	else
 		result_release(result);
 	json_decref(json);
 	return status;

@@ -172,7 +172,7 @@ static char *shown(const struct check *c, double value, char *out, size_t size)
 char *check_numbers(const struct check *c)
 {
 	static const char *const words[] = {
-		[AT_LEAST] = "at least", [AT_MOST] = "at most", [LIKE_IDENTICAL] = "its sisters allow",
+		[AT_LEAST] = "at least", [AT_MOST] = "at most", [LIKE_IDENTICAL] = "identical devices allow",
 		[LIKE_POPULATION] = "good cards allow"
 	};
 	char value[48], low[48], high[48], bound[48];

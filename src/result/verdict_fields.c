@@ -4,7 +4,7 @@
 
 static const char *const verdict_words[] = { "PASS", "WARN",  "FAIL", "INCONCLUSIVE",
 					     "SKIP", "ERROR", NULL };
-static const char *const comparison_words[] = { "at least", "at most", "sisters",
+static const char *const comparison_words[] = { "at least", "at most", "identical devices",
 						 "population", "", NULL };
 static const char *const aspect_words[] = { "",		 "memory",    "link", "products",
 					  "correctness", "condition", NULL };
@@ -28,13 +28,13 @@ static const struct field check_fields[] = {
 	TEXT("devices", devices),
 	TEXT("model", model),
 	TEXT("uuid", uuid),
-	TEXT("metric", metric),
+	{ .name = "metric", .codec = &codec_string, FIELD_AT(check, metric), .names = NAME_METRIC },
 	TEXT("unit", unit),
 	REAL(value),
 	REAL(low),
 	REAL(high),
 	{ .name = "comparison", .codec = &codec_enum, FIELD_AT(check, comparison),
-	  .words = comparison_words },
+	  .words = comparison_words, .names = NAME_COMPARISON },
 	REAL(bound),
 	REAL(margin),
 	COUNT(launches),

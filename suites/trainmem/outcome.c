@@ -38,7 +38,7 @@ const struct metric trainmem_metrics[] = {
 	  "the most taken from the device / the most in use", METRIC_EXACT },
 	{ "trainmem.reserved_after", "B", BETTER_LOWER, 0,
 	  "still taken from the device after the step, when all that is cached was given back" },
-	{ "trainmem.takes", "1", BETTER_LOWER, 0, "requests for memory in one step", METRIC_EXACT },
+	{ "trainmem.allocations", "1", BETTER_LOWER, 0, "requests for memory in one step", METRIC_EXACT },
 	{ "trainmem.device_calls", "1", BETTER_LOWER, 0,
 	  "calls of the device's allocator in one step, to allocate and to free", METRIC_EXACT },
 	{ "trainmem.context", "B", BETTER_LOWER, 0,
@@ -84,7 +84,7 @@ const struct metric trainmem_metrics[] = {
 	  "processes started to find it, the one that finds the budget included", METRIC_EXACT },
 	{ "trainmem.refused", "B", BETTER_NONE, 0,
 	  "in the smallest step that does not fit: the request that was refused" },
-	{ "trainmem.refused_beside", "B", BETTER_NONE, 0, "taken from the device by then, by our books" },
+	{ "trainmem.refused_reserved", "B", BETTER_NONE, 0, "taken from the device by then, by our books" },
 	{ "trainmem.refused_phase", "1", BETTER_NONE, 0,
 	  "when it was: 0 at the start, 1 in forward, 2 in backward, 3 in the update" },
 	{ "trainmem.explained", "1", BETTER_NONE, 0,
@@ -212,7 +212,7 @@ static void record_sources(struct run *run, const struct memory_account *a)
 	run_value(run, "trainmem.reserved_ratio",
 		  (double)a->reserved_peak / (double)(a->peak.total - a->workspace));
 	run_value(run, "trainmem.reserved_after", (double)a->reserved_after_trim);
-	run_value(run, "trainmem.takes", (double)a->takes);
+	run_value(run, "trainmem.allocations", (double)a->takes);
 	run_value(run, "trainmem.device_calls", (double)a->device_calls);
 	run_value(run, "trainmem.leak", (double)a->leaked);
 	run_value(run, "trainmem.process_growth", (double)a->source_grew);
@@ -253,7 +253,7 @@ static void record_refusal(struct run *run, const struct search *s)
 	if (!s->fails)
 		return;
 	run_value(run, "trainmem.refused", (double)t->refused);
-	run_value(run, "trainmem.refused_beside", (double)t->taken);
+	run_value(run, "trainmem.refused_reserved", (double)t->taken);
 	run_value(run, "trainmem.refused_phase", t->phase);
 	if (t->budget)
 		run_value(run, "trainmem.explained", (double)(t->taken + t->refused) / (double)t->budget);

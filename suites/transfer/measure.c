@@ -244,7 +244,7 @@ static void record_pairs(struct transfer *t)
 	record_together(t, transfer_series(t, 1));
 	kept = transfer_series(t, 0)->statistics.median *
 	       case_metric(t->run->result, "transfer.bandwidth_each")->value / (double)t->bytes;
-	run_value(t->run, "transfer.kept", kept);
+	run_value(t->run, "transfer.concurrent_share", kept);
 	run_note(t->run,
 		 "Together the slowest of %zu pairs has %.1f %% of what %s and %s have alone: %s.",
 		 t->lane_count, 100 * kept, lane->plan.from.device->info.id,

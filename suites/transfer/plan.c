@@ -201,7 +201,7 @@ static enum status place_among_all(struct plan *plan, struct plan_case *point, b
 }
 
 /* Devices of the backend of `first`, which is its first one; returns how many. */
-static size_t sisters(const struct plan *plan, size_t first, size_t *all)
+static size_t devices_of_backend(const struct plan *plan, size_t first, size_t *all)
 {
 	size_t count = 0;
 
@@ -240,7 +240,7 @@ static size_t pair_up(const size_t *all, size_t count, size_t round, size_t *pai
 static enum status place_rounds(struct plan *plan, struct plan_case *point, size_t first,
 				struct error *err)
 {
-	size_t all[DEVICES_MAX], pairs[DEVICES_MAX], count = sisters(plan, first, all);
+	size_t all[DEVICES_MAX], pairs[DEVICES_MAX], count = devices_of_backend(plan, first, all);
 
 	if (count > PLAN_MAX_CASE_DEVICES)
 		count = PLAN_MAX_CASE_DEVICES;
@@ -275,7 +275,7 @@ static enum status place_pairs(struct plan *plan, struct plan_case *point, size_
 {
 	enum placing placing =
 		direction_info((enum direction)case_integer(point, "directions"))->placing;
-	size_t all[DEVICES_MAX], pairs[DEVICES_MAX], count = sisters(plan, first, all);
+	size_t all[DEVICES_MAX], pairs[DEVICES_MAX], count = devices_of_backend(plan, first, all);
 
 	for (size_t round = 0; count >= 2 && round < rounds_of(count); round++) {
 		size_t used = pair_up(all, count, round, pairs);

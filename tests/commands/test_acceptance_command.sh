@@ -67,10 +67,10 @@ metric = node.devices
 min = 8
 [limit pcie]
 metric = transfer.bandwidth
-sisters = 2 %
+outlier_margin = 2 %
 [limit products]
 metric = matmul.throughput
-sisters = 2 %
+outlier_margin = 2 %
 END
 GPUPROOF_FAKE="devices=8 noise=0.5% slow=3:6% wrong=5" "$program" run node.ini --check -q -o node >out 2>&1
 [ $? -eq 5 ] || complain "a wrong device: exit code $?: $(cat out)"

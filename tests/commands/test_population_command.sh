@@ -55,7 +55,7 @@ END
 command -v python3 >/dev/null || { echo "skipped in part: no python3 to make results with"; exit $failed; }
 node good 1 >good.json && node slow 0.94 >slow.json && node like 1.001 >like.json || exit 1
 grep -q '"uuid": "GPU-good-3"' good.json || { echo "the results look otherwise"; exit 1; }
-printf '[limit m]\nmetric = stream.bandwidth\nwhere = operation:read\nsisters = 2 %%\npopulation = 3 %%\n' >m.ini
+printf '[limit m]\nmetric = stream.bandwidth\nwhere = operation:read\noutlier_margin = 2 %%\npopulation = 3 %%\n' >m.ini
 
 # Nobody knows the model: the sentence says so.
 expect 0 'compared with the data sheet only' check slow.json -l m.ini

@@ -58,6 +58,8 @@ static bool validate_limits(const char *name)
 	if (valid)
 		printf("%s: valid, %zu limit%s and nothing to run\n", name, limits.count,
 		       limits.count == 1 ? "" : "s");
+	if (valid && errors.data)
+		fputs(errors.data, stderr);
 	limits_release(&limits);
 	text_release(&errors);
 	return valid;
@@ -79,7 +81,7 @@ static int validate_one(const struct config_arguments *a, const char *name)
 	/* A limits file is no config either way; what is set from outside belongs to one. */
 	else if (!a->override_count && validate_limits(name))
 		status = STATUS_OK;
-	else
+	if (errors.data && (status != STATUS_OK || config.count))
 		fputs(errors.data, stderr);
 	config_release(&config);
 	text_release(&errors);
@@ -110,9 +112,9 @@ static int show(const struct config_arguments *a)
 	if (status == STATUS_OK) {
 		config_write(&config, a->origin, &out);
 		fputs(out.data, stdout);
-	} else {
-		fputs(errors.data, stderr);
 	}
+	if (errors.data)
+		fputs(errors.data, stderr);
 	config_release(&config);
 	text_release(&errors);
 	text_release(&out);

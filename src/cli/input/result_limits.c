@@ -20,8 +20,8 @@ enum status result_limits(const char *named, const struct result *result, bool s
 		limits_release(limits);
 		status = STATUS_USAGE;
 	}
-	if (status != STATUS_OK)
-		fputs(errors.data ? errors.data : "", stderr);
+	if (errors.data)
+		fputs(errors.data, stderr);
 	text_release(&errors);
 	return status;
 }

@@ -49,8 +49,8 @@ enum status run_check_prepare(struct run_check *check, const struct plan *plan)
 			status = STATUS_USAGE;
 		result_release(&planned);
 	}
-	if (status != STATUS_OK)
-		fputs(errors.data ? errors.data : "", stderr);
+	if (errors.data)
+		fputs(errors.data, stderr);
 	text_release(&errors);
 	return status == STATUS_OK ? population_open(&check->population, NULL) : status;
 }

@@ -49,10 +49,11 @@ static enum status make_plan(struct run_setup *setup, struct error *err)
 static enum status finish(struct run_setup *setup, enum status status, struct text *errors,
 			  struct error *err)
 {
-	if (status != STATUS_OK)
+	if (errors->data)
 		fputs(errors->data, stderr);
-	else if (probe_devices(&setup->probe, &setup->config, err) != STATUS_OK ||
-		 make_plan(setup, err) != STATUS_OK)
+	if (status == STATUS_OK &&
+	    (probe_devices(&setup->probe, &setup->config, err) != STATUS_OK ||
+	     make_plan(setup, err) != STATUS_OK))
 		status = err->status;
 	text_release(errors);
 	return status;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/former_names.h"
 #include "base/memory.h"
 
 /* More are counted, not shown. */
@@ -39,6 +40,7 @@ void document_release(struct document *d)
 	free(d->files);
 	free(d->sections);
 	free(d->problems);
+	text_release(&d->notes);
 	memset(d, 0, sizeof(*d));
 }
 
@@ -110,6 +112,25 @@ void section_add_entry(struct document_section *section, const char *key, char *
 	entry->value = value;
 	entry->broken = broken;
 	entry->place = place;
+}
+
+const char *document_key(struct document *d, const char *kind, const char *key, struct place place)
+{
+	const char *current =
+		current_name(NAME_KEY, strcmp(kind, "defaults") == 0 ? "suite" : kind, key);
+	char *note;
+
+	if (current == key || d->written)
+		return current;
+	note = xasprintf(": note: the key %s is now called %s; both are read\n", key, current);
+	if (!d->notes.data || !strstr(d->notes.data, note)) {
+		text_add(&d->notes, d->files[place.file].name);
+		if (place.line)
+			text_addf(&d->notes, ":%zu", place.line);
+		text_add(&d->notes, note);
+	}
+	free(note);
+	return current;
 }
 
 bool document_is_full(const struct document *d)

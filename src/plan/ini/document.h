@@ -69,6 +69,7 @@ struct document {
 	bool full; /* further sections are dropped; reported */
 	struct problem *problems;
 	size_t problem_count, problem_capacity;
+	struct text notes; /* former names of keys, each once: "nightly.ini:3: ...\n" */
 	size_t uncounted_problems; /* beyond DOCUMENT_MOST_PROBLEMS: only their number is kept */
 	bool written;     /* by config_write(), into a result: reads neither environment nor files */
 	bool suite_maybe; /* something unreadable, a line or a whole file, may have been or had a suite's header */
@@ -89,6 +90,11 @@ struct entry *section_entry(const struct document_section *section, const char *
 struct document_section *document_add_section(struct document *d, const char *kind,
 					      const char *name, const char *label,
 					      struct place place);
+/*
+ * The current name of a key, which a file of an earlier version may give by a former one: then with a note. `kind` is that
+ * of the section.
+ */
+const char *document_key(struct document *d, const char *kind, const char *key, struct place place);
 /* Takes `value` over. An entry of another file is replaced. */
 void section_add_entry(struct document_section *section, const char *key, char *value, bool broken,
 		       struct place place);

@@ -233,6 +233,8 @@ static void on_entry(void *context, size_t line, const char *key, const char *va
 	struct reading *r = context;
 	char *replaced;
 
+	if (r->section != SIZE_MAX && !r->skip)
+		key = document_key(r->document, r->document->sections[r->section].kind, key, here(r, line));
 	if (r->skip || (r->section != SIZE_MAX && !key_fits(r, line, key)))
 		return;
 	replaced = replace_variables(r, line, key, value);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/former_names.h"
 #include "base/memory.h"
 #include "base/units.h"
 #include "plan/ini/hint.h"
@@ -95,7 +96,7 @@ static void unknown_metric(struct reading *r, const char *name)
 /* False: there is nothing that the other keys could be checked against. */
 static bool read_metric(struct reading *r)
 {
-	const char *name = text_of(r, "metric");
+	const char *name = current_name(NAME_METRIC, "", text_of(r, "metric"));
 
 	for (const struct suite *const *s = r->schema->suites; *s && !r->limit->metric; s++) {
 		r->limit->metric = metric_in((*s)->metrics, name);
@@ -143,17 +144,17 @@ static double read_margin(struct reading *r, const char *key, char **text)
 	return margin;
 }
 
-static void read_sisters(struct reading *r)
+static void read_outlier_margins(struct reading *r)
 {
 	struct limit *limit = r->limit;
 
-	limit->sisters = read_margin(r, "sisters", &limit->sisters_text);
-	limit->sisters_warn = read_margin(r, "sisters_warn", &limit->sisters_warn_text);
-	if (limit->sisters_text)
-		limit->sisters_place = place_of(r, "sisters");
-	if (limit->sisters_warn_text && !(limit->sisters_warn < limit->sisters))
-		complain(r, "sisters_warn",
-			 "it warns before `sisters` rejects: give sisters, and this below it");
+	limit->outlier_margin = read_margin(r, "outlier_margin", &limit->outlier_text);
+	limit->outlier_margin_warn = read_margin(r, "outlier_margin_warn", &limit->outlier_warn_text);
+	if (limit->outlier_text)
+		limit->outlier_place = place_of(r, "outlier_margin");
+	if (limit->outlier_warn_text && !(limit->outlier_margin_warn < limit->outlier_margin))
+		complain(r, "outlier_margin_warn",
+			 "it warns before outlier_margin rejects: give outlier_margin, and this below it");
 }
 
 static void read_population(struct reading *r)
@@ -186,8 +187,8 @@ static void check_pair(struct reading *r)
 	const struct bound *min = &r->limit->min, *max = &r->limit->max;
 	char *message;
 
-	if (!min->kind && !max->kind && isnan(r->limit->sisters) && isnan(r->limit->population)) {
-		complain(r, "", "it bounds nothing: give min, max, sisters or population");
+	if (!min->kind && !max->kind && isnan(r->limit->outlier_margin) && isnan(r->limit->population)) {
+		complain(r, "", "it bounds nothing: give min, max, outlier_margin or population");
 	} else if (min->kind && max->kind && same_figure(min, max) && min->factor > max->factor) {
 		message = xasprintf("that is above max = %s", max->text);
 		complain(r, "min", message);
@@ -217,15 +218,15 @@ bool limit_read(struct limit *limit, const struct section *section, const struct
 
 	*limit = (struct limit){ .name = xstrdup(section->name),
 				 .place = xstrdup(section->origin),
-				 .sisters = NAN,
-				 .sisters_warn = NAN,
+				 .outlier_margin = NAN,
+				 .outlier_margin_warn = NAN,
 				 .population = NAN };
 	read_rest(&r);
 	if (read_metric(&r)) {
 		read_where(&r);
 		read_bound(&r, "min", &limit->min);
 		read_bound(&r, "max", &limit->max);
-		read_sisters(&r);
+		read_outlier_margins(&r);
 		read_population(&r);
 		if (r.fits)
 			check_pair(&r);
@@ -257,9 +258,9 @@ void limit_release(struct limit *limit)
 	bound_release(&limit->max);
 	free(limit->name);
 	free(limit->place);
-	free(limit->sisters_text);
-	free(limit->sisters_warn_text);
-	free(limit->sisters_place);
+	free(limit->outlier_text);
+	free(limit->outlier_warn_text);
+	free(limit->outlier_place);
 	free(limit->population_text);
 	free(limit->population_place);
 	free(limit->origin);

@@ -7,8 +7,8 @@
  *	min = 0.85 * spec.pcie_bandwidth
  *
  * A bound is a value with unit ("47 GB/s"), a share of a data-sheet figure ("0.85 * spec.memory_bandwidth"; spec.peak is
- * the one that bounds the case, by its precision and the device's architecture) or a share of the baseline ("0.97 * baseline"); `sisters = 2 %` compares the identical devices of one node with each other
- * (`sisters_warn = 1 %` warns before that), `population = 3 %` compares each with good cards of its model. Nothing is
+ * the one that bounds the case, by its precision and the device's architecture) or a share of the baseline ("0.97 * baseline"); `outlier_margin = 2 %` compares the identical devices of one node with each other
+ * (`outlier_margin_warn = 1 %` warns before that), `population = 3 %` compares each with good cards of its model. Nothing is
  * evaluated as code.
  *
  * `where` narrows the cases: parameters of the suite by their names in results, and the words below. Alternatives
@@ -63,9 +63,9 @@ struct limit {
 	struct condition *conditions;
 	size_t condition_count;
 	struct bound min, max;
-	double sisters; /* ratio below (or above) the median of the identical devices; NaN: not compared */
-	double sisters_warn; /* a smaller one, from which on it is a warning; NaN: none */
-	char *sisters_text, *sisters_warn_text, *sisters_place;
+	double outlier_margin; /* ratio below (or above) the median of the identical devices; NaN: not compared */
+	double outlier_margin_warn; /* a smaller one, from which on it is a warning; NaN: none */
+	char *outlier_text, *outlier_warn_text, *outlier_place;
 	double population; /* ratio below what good cards of the model reach (reference/population.h); NaN: not compared */
 	char *population_text, *population_place;
 	double sigmas;        /* both: and this many robust standard deviations of what it is compared with */

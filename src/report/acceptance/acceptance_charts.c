@@ -115,7 +115,7 @@ static void draw(const struct acceptance *a, const struct check *c, struct tree 
 	chart_init(&chart, CHART_STRIP);
 	format_metric(c->metric, name, sizeof(name));
 	chart.close = true;
-	chart.id = xasprintf("sisters-%zu", charts->count + 1);
+	chart.id = xasprintf("outliers-%zu", charts->count + 1);
 	chart.title = xasprintf("%s, %.*s", name, (int)case_point_length(c->case_id), c->case_id);
 	format_capital(chart.title);
 	chart.shows = xstrdup("Every device and its samples, one tick each; triangle: the median, or the limit.");
@@ -127,11 +127,11 @@ static void draw(const struct acceptance *a, const struct check *c, struct tree 
 	chart.note = xstrdup("");
 	rows = chart_series_named(&chart, "");
 	for (size_t i = 0; i < a->result->case_count; i++) {
-		const struct case_result *sister = &a->result->cases[i];
-		const struct metric_value *m = case_metric(sister, c->metric);
+		const struct case_result *other = &a->result->cases[i];
+		const struct metric_value *m = case_metric(other, c->metric);
 
-		if (m && isfinite(m->value) && cases_share_point(view_string(sister->id), c->case_id))
-			add_device(rows, &owned, sister, m);
+		if (m && isfinite(m->value) && cases_share_point(view_string(other->id), c->case_id))
+			add_device(rows, &owned, other, m);
 	}
 	add_limit_row(rows, c);
 	if (rows->count)
@@ -156,7 +156,7 @@ void acceptance_charts(const struct acceptance *a, struct tree *page)
 {
 	const struct verdicts *v = a->result->judgement;
 	struct subject *subjects = xcalloc(v->count + 1, sizeof(*subjects));
-	struct tree *charts = tree_list(page, "sisters");
+	struct tree *charts = tree_list(page, "outlier_charts");
 	size_t count = 0, bad = 0, good = 0;
 
 	for (size_t i = 0; i < v->count; i++) {
@@ -176,6 +176,6 @@ void acceptance_charts(const struct acceptance *a, struct tree *page)
 		good += !subjects[i].bad;
 		draw(a, subjects[i].check, charts);
 	}
-	tree_flag(page, "has_sisters", charts->count != 0);
+	tree_flag(page, "has_outlier_charts", charts->count != 0);
 	free(subjects);
 }

@@ -29,7 +29,7 @@ const struct claim claims_machines[CLAIMS_MACHINES] = {
 	  "and costs time. TensorFlow's own allocator is not part of this program.",
 	  CLAIM_ON_GPU,
 	  .measures = { { "taken when a request was refused / what the GPU had for tensors",
-			  { "trainmem.refused_beside", "label:snapshot" },
+			  { "trainmem.refused_reserved", "label:snapshot" },
 			  { "trainmem.budget", "label:snapshot" },
 			  .low = 1.05,
 			  .high = ANY },

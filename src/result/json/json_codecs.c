@@ -28,7 +28,7 @@ static enum status string_read(const json_t *json, const struct field *f, void *
 {
 	if (!json_is_string(json))
 		return expected(path, "a string", err);
-	MEMBER(char *, base, f) = text_harmless(json_string_value(json));
+	MEMBER(char *, base, f) = text_harmless(current_name(f->names, "", json_string_value(json)));
 	return STATUS_OK;
 }
 
@@ -213,7 +213,8 @@ static void enum_write(struct json_writer *w, const struct field *f, const void 
 static enum status enum_read(const json_t *json, const struct field *f, void *base,
 			     const struct json_path *path, struct error *err)
 {
-	int value = find_word(f->words, json_string_value(json));
+	const char *word = json_string_value(json);
+	int value = word ? find_word(f->words, current_name(f->names, "", word)) : -1;
 
 	if (value < 0)
 		return expected_word(path, f->words, err);

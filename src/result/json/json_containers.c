@@ -119,7 +119,7 @@ static enum status map_read(const json_t *json, const struct field *f, void *bas
 		char *element = field_append(f, base);
 		enum status status;
 
-		*(char **)(void *)(element + f->key_offset) = text_harmless(key);
+		*(char **)(void *)(element + f->key_offset) = text_harmless(current_name(f->names, "", key));
 		status = fields_read(value, f->fields, element, &here, err);
 		if (status != STATUS_OK)
 			return status;

@@ -23,6 +23,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "base/former_names.h"
 #include "result/json/json_writer.h"
 
 /* The location of a value in the document, for messages: "cases[3].metrics.x.value". Lives on the reader's stack. */
@@ -52,6 +53,7 @@ struct field {
 	bool optional; /* may be missing; empty arrays and NULL structs are left out, all else is always written */
 	bool one_line; /* codec_object: all of it, codec_array: each element, whatever its depth */
 	size_t key_offset; /* codec_map: the element's member (char *) that is the key */
+	enum name_kind names; /* codec_string, codec_enum, keys of codec_map: former names of this kind are replaced */
 };
 
 /* `base` is the struct that the field's offset counts from. */

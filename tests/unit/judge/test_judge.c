@@ -73,7 +73,7 @@ static void bounds_decide(void **state)
 		{ "min = 1 GB/s\nwhere = model:H200", 55e9, 0.001, VERDICT_PASS, 0 },
 		{ "min = 1 GB/s\nwhere = model:H100\nallow_skipped = yes", 55e9, 0.001,
 		  VERDICT_SKIP, 4 },
-		{ "sisters = 5 %", 55e9, 0.001, VERDICT_SKIP, 4 },
+		{ "outlier_margin = 5 %", 55e9, 0.001, VERDICT_SKIP, 4 },
 	};
 
 	(void)state;
@@ -529,7 +529,7 @@ static void memory_errors_outrank_everything(void **state)
 	result_release(&r);
 }
 
-static void sisters(double slow, size_t devices, const char *limit, struct verdicts *v)
+static void among_identical(double slow, size_t devices, const char *limit, struct verdicts *v)
 {
 	struct result r;
 
@@ -540,12 +540,12 @@ static void sisters(double slow, size_t devices, const char *limit, struct verdi
 	result_release(&r);
 }
 
-static void the_slow_sister_is_named(void **state)
+static void the_slow_device_is_named(void **state)
 {
 	struct verdicts v;
 
 	(void)state;
-	sisters(0.94, 8, BANDWIDTH "sisters = 2 %\n", &v);
+	among_identical(0.94, 8, BANDWIDTH "outlier_margin = 2 %\n", &v);
 	assert_int_equal(v.counts[VERDICT_FAIL], 1);
 	assert_int_equal(v.counts[VERDICT_PASS], 7);
 	assert_int_equal(v.checks[1].verdict, VERDICT_FAIL);
@@ -553,13 +553,13 @@ static void the_slow_sister_is_named(void **state)
 	assert_string_equal(v.checks[1].uuid, "GPU-1");
 	verdicts_release(&v);
 	/* A faster one is no reason to complain. */
-	sisters(1.06, 8, BANDWIDTH "sisters = 2 %\n", &v);
+	among_identical(1.06, 8, BANDWIDTH "outlier_margin = 2 %\n", &v);
 	assert_int_equal(v.counts[VERDICT_PASS], 8);
 	verdicts_release(&v);
-	sisters(0.94, 3, BANDWIDTH "sisters = 2 %\nseverity = warn\n", &v);
+	among_identical(0.94, 3, BANDWIDTH "outlier_margin = 2 %\nseverity = warn\n", &v);
 	assert_int_equal(v.checks[1].verdict, VERDICT_WARN);
 	verdicts_release(&v);
-	sisters(0.98, 8, BANDWIDTH "sisters = 2 %\n", &v);
+	among_identical(0.98, 8, BANDWIDTH "outlier_margin = 2 %\n", &v);
 	assert_int_equal(v.checks[1].verdict, VERDICT_INCONCLUSIVE);
 	verdicts_release(&v);
 }
@@ -570,7 +570,7 @@ static void of_two_the_slower_one_fails(void **state)
 	struct verdicts v;
 
 	(void)state;
-	sisters(0.94, 2, BANDWIDTH "sisters = 2 %\n", &v);
+	among_identical(0.94, 2, BANDWIDTH "outlier_margin = 2 %\n", &v);
 	assert_int_equal(verdicts_exit_code(&v), 1);
 	assert_int_equal(v.counts[VERDICT_FAIL], 1);
 	assert_int_equal(v.counts[VERDICT_PASS], 1);
@@ -580,12 +580,12 @@ static void of_two_the_slower_one_fails(void **state)
 						   "the two is wrong"));
 	verdicts_release(&v);
 	/* A limit of its own tells which. */
-	sisters(0.5, 2, BANDWIDTH "min = 40 GB/s\nsisters = 2 %\n", &v);
+	among_identical(0.5, 2, BANDWIDTH "min = 40 GB/s\noutlier_margin = 2 %\n", &v);
 	assert_int_equal(v.counts[VERDICT_FAIL], 2);
 	assert_string_equal(v.checks[3].reason, "50.00 % worse than the other one of two: this one "
 						"is slow, as [limit a] says too");
 	verdicts_release(&v);
-	sisters(0.999, 2, BANDWIDTH "sisters = 2 %\n", &v);
+	among_identical(0.999, 2, BANDWIDTH "outlier_margin = 2 %\n", &v);
 	assert_int_equal(v.counts[VERDICT_PASS], 2);
 	verdicts_release(&v);
 }
@@ -608,8 +608,8 @@ static void a_limit_may_warn_before_it_rejects(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct verdicts v;
 
-		sisters(rows[i].slow, rows[i].devices,
-			BANDWIDTH "sisters = 10 %\nsisters_warn = 3 %\n", &v);
+		among_identical(rows[i].slow, rows[i].devices,
+			BANDWIDTH "outlier_margin = 10 %\noutlier_margin_warn = 3 %\n", &v);
 		if (v.checks[1].verdict != rows[i].verdict ||
 		    verdicts_exit_code(&v) != rows[i].exit_code)
 			fail_msg("row %zu: %s, exit code %d: %s", i,
@@ -629,7 +629,7 @@ static void devices_that_scatter_widely_are_not_accepted(void **state)
 	node_init(&r, 4, "NVIDIA H200");
 	for (size_t i = 0; i < 4; i++)
 		node_add(&r, i, (i % 2 ? 0.5 : 1) * 55e9, 0.001);
-	judge_by(BANDWIDTH "sisters = 10 %\n", &r, 1, NULL, &v);
+	judge_by(BANDWIDTH "outlier_margin = 10 %\n", &r, 1, NULL, &v);
 	assert_int_equal(v.checks[1].verdict, VERDICT_INCONCLUSIVE);
 	assert_int_equal(verdicts_exit_code(&v), 4);
 	verdicts_release(&v);
@@ -637,7 +637,7 @@ static void devices_that_scatter_widely_are_not_accepted(void **state)
 }
 
 /* Whichever of the two it is: a wide interval leaves open whether they differ. */
-static void a_noisy_sister_leaves_it_open(void **state)
+static void a_noisy_identical_device_leaves_it_open(void **state)
 {
 	(void)state;
 	for (size_t noisy = 0; noisy < 2; noisy++) {
@@ -647,7 +647,7 @@ static void a_noisy_sister_leaves_it_open(void **state)
 		node_init(&r, 2, "NVIDIA H200");
 		for (size_t i = 0; i < 2; i++)
 			node_add(&r, i, (i == 1 ? 0.94 : 1) * 55e9, i == noisy ? 0.2 : 0.001);
-		judge_by(BANDWIDTH "sisters = 2 %\n", &r, 1, NULL, &v);
+		judge_by(BANDWIDTH "outlier_margin = 2 %\n", &r, 1, NULL, &v);
 		assert_int_equal(v.counts[VERDICT_INCONCLUSIVE], 2);
 		verdicts_release(&v);
 		result_release(&r);
@@ -762,8 +762,8 @@ static void read_of(struct result *r, double first)
 	}
 }
 
-/* The verdict of the first device beside its sisters, by the limits of its model. */
-static enum verdict read_beside_sisters(double first)
+/* The verdict of the first of several identical devices, by the limits of its model. */
+static enum verdict read_among_identical(double first)
 {
 	struct text errors = TEXT_EMPTY;
 	struct verdicts v = { 0 };
@@ -819,7 +819,7 @@ static void a_power_limit_that_sets_in_by_chance_accuses_nobody(void **state)
 		r.cases[1].during.throttle_reasons = rows[i].reasons;
 		r.settings = &preheat;
 		r.setting_count = 1;
-		judge_by(BANDWIDTH "sisters = 10 %\n", &r, 1, NULL, &v);
+		judge_by(BANDWIDTH "outlier_margin = 10 %\n", &r, 1, NULL, &v);
 		for (size_t k = 0; k < v.count; k++)
 			if (v.checks[k].comparison == LIKE_IDENTICAL)
 				assert_int_equal(v.checks[k].verdict,
@@ -836,8 +836,8 @@ static void a_power_limit_that_sets_in_by_chance_accuses_nobody(void **state)
 static void good_h200s_of_two_kinds_pass_in_one_node(void **state)
 {
 	(void)state;
-	assert_int_equal(read_beside_sisters(4.482e12), VERDICT_PASS);
-	assert_int_equal(read_beside_sisters(4.3e12), VERDICT_FAIL);
+	assert_int_equal(read_among_identical(4.482e12), VERDICT_PASS);
+	assert_int_equal(read_among_identical(4.3e12), VERDICT_FAIL);
 }
 
 static void launches_become_one_result(void **state)
@@ -1226,8 +1226,8 @@ static void a_first_failure_is_measured_again(void **state)
 		{ BANDWIDTH "min = 50 GB/s\n", 40e9, 4, { false, false } },
 		{ BANDWIDTH "min = 50 GB/s\n", 50e9, 4, { true, false } },
 		/* The device that it is compared with as well. */
-		{ BANDWIDTH "sisters = 2 %\n", 50e9, 1, { true, true } },
-		{ BANDWIDTH "sisters = 2 %\n", 50e9, 4, { false, false } },
+		{ BANDWIDTH "outlier_margin = 2 %\n", 50e9, 1, { true, true } },
+		{ BANDWIDTH "outlier_margin = 2 %\n", 50e9, 4, { false, false } },
 		{ BANDWIDTH "min = 50 GB/s\nseverity = warn\n", 40e9, 1, { false, false } },
 	};
 
@@ -1330,11 +1330,11 @@ int main(void)
 		cmocka_unit_test(a_baseline_bounds_case_by_case),
 		cmocka_unit_test(a_baseline_that_does_not_fit_is_an_error),
 		cmocka_unit_test(memory_errors_outrank_everything),
-		cmocka_unit_test(the_slow_sister_is_named),
+		cmocka_unit_test(the_slow_device_is_named),
 		cmocka_unit_test(of_two_the_slower_one_fails),
 		cmocka_unit_test(a_limit_may_warn_before_it_rejects),
 		cmocka_unit_test(devices_that_scatter_widely_are_not_accepted),
-		cmocka_unit_test(a_noisy_sister_leaves_it_open),
+		cmocka_unit_test(a_noisy_identical_device_leaves_it_open),
 		cmocka_unit_test(limits_without_sense_are_refused),
 		cmocka_unit_test(data_sheets_are_found_by_name),
 		cmocka_unit_test(shipped_limits_are_valid),

@@ -16,7 +16,7 @@
 #define GPUS 8
 #define SPREAD 0.005 /* standard deviation between launches */
 #define EXTENSION 4  /* further launches of what was not decided by one, as `run --check` does */
-#define LIMIT "metric = transfer.bandwidth\nsisters = 2 %\n"
+#define LIMIT "metric = transfer.bandwidth\noutlier_margin = 2 %\n"
 
 static uint64_t seed = 1;
 

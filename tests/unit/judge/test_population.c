@@ -297,7 +297,7 @@ static void a_good_card_tells_which_of_two_is_slow(void **state)
 
 	(void)state;
 	cards(&p, 1, 0);
-	limits_from(&limits, "metric = transfer.bandwidth\nsisters = 2 %\npopulation = 3 %\n");
+	limits_from(&limits, "metric = transfer.bandwidth\noutlier_margin = 2 %\npopulation = 3 %\n");
 	node_init(&r, 2, MODEL);
 	node_add(&r, 0, 50e9, 0.0005)->verification.done = true;
 	node_add(&r, 1, 45e9, 0.0005)->verification.done = true;

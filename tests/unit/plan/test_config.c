@@ -126,7 +126,7 @@ static void wrong_overrides_are_errors(void **state)
 		  "transfer.bandwidth\n" },
 		{ "limit:a.sede=47 GB/s",
 		  "--set limit:a.sede=47 GB/s: [limit a] has no key 'sede'; keys: metric, where, min, max, "
-		  "sisters, sisters_warn, population, sigmas, launch_spread, devices, severity, allow_skipped, origin\n"
+		  "outlier_margin, outlier_margin_warn, population, sigmas, launch_spread, devices, severity, allow_skipped, origin\n"
 		  "--set limit:a.sede=47 GB/s: [limit a] needs the key metric: what is limited, as in "
 		  "transfer.bandwidth\n" },
 		{ "suite cpoy.sizes=1B",
@@ -247,7 +247,7 @@ static void long_lines_that_are_no_entry_harm_no_other(void **state)
 	assert_string_equal(
 		parse(&c, file.data, file.length, NULL),
 		"a.ini:3: [suite copy] has no key 'word'; keys: sizes, directions, verify, note, "
-		"backend, sisters, min_samples, max_samples, target, max_time, settle_time, sample_time, "
+		"backend, identical_devices, min_samples, max_samples, target, max_time, settle_time, sample_time, "
 		"warmup, preheat\n"
 		"a.ini:4: 'wordwordwordwordwordwordwordwordwordwordwordwordwordwordword' is "
 		"neither a [section] nor key = value\n"
@@ -451,7 +451,7 @@ static void damaged_files_never_crash(void **state)
 		"[run]\nseed = 7\nlabel = $$x \xc3\xa9\n[defaults]\ntarget = 1 %\n"
 		"[suite copy a]\nsizes = 1KiB..1GiB *4, 5MB\n[suite gemm]\nsizes=1..9 +2,8x8x9\n"
 		"[limit a]\nmetric = copy.bandwidth\nwhere = sizes:>=4KiB, directions:up|down, model:H\n"
-		"min = 0.8 * spec.pcie_bandwidth\nmax=90 GB/s\nsisters = 2 %\n";
+		"min = 0.8 * spec.pcie_bandwidth\nmax=90 GB/s\noutlier_margin = 2 %\n";
 	static const char bytes[] = "[]=;#:.$,*+x0|%> \n\r\t\0\xff\xc3";
 	unsigned random = 12345;
 

@@ -300,7 +300,7 @@ static void sections_may_be_for_one_backend(void **state)
 /* Other memory, another card: only what is the same in everything is left out. */
 static void one_of_identical_devices_may_do(void **state)
 {
-	static const char text[] = "[suite gemm]\nsisters = one\n[suite train]\nbatch = 8\nsisters = one\n";
+	static const char text[] = "[suite gemm]\nidentical_devices = one\n[suite train]\nbatch = 8\nidentical_devices = one\n";
 
 	(void)state;
 	check_ids(text, 0, 4,
@@ -309,7 +309,7 @@ static void one_of_identical_devices_may_do(void **state)
 	check_ids(text, 3, 1,
 		  "gemm/fp32/256@host:1\ntrain/1@host:1\n"
 		  "train/2@host:1 SKIP not that many devices here\n");
-	check_ids("[suite gemm]\nsisters = all\n", 2, 2, "gemm/fp32/256@host:0\ngemm/fp32/256@host:1\n");
+	check_ids("[suite gemm]\nidentical_devices = all\n", 2, 2, "gemm/fp32/256@host:0\ngemm/fp32/256@host:1\n");
 }
 
 static void devices_are_selected(void **state)

@@ -9,9 +9,11 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/former_names.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "result/device_json.h"
+#include "result/result_fields.h"
 #include "sample_result.h"
 
 static void reads_back(const char *json, struct result *result)
@@ -37,6 +39,66 @@ static void same_result_same_bytes(void **state)
 	result_release(&second);
 	free(once);
 	free(twice);
+}
+
+/* The first check of the sample's judgement with these words in its place reads as a comparison of concurrent shares. */
+static void first_check_is(const char *comparison, const char *metric)
+{
+	struct error err = ERROR_NONE;
+	struct verdicts verdicts = { 0 };
+	struct result result;
+	struct check *check;
+	char *json, *at, *changed;
+
+	sample_result(&result);
+	check = &result.judgement->checks[0];
+	free(check->metric);
+	check->metric = xstrdup(metric);
+	json = fields_line(judgement_fields, result.judgement);
+	at = strstr(json, "at least");
+	changed = xasprintf("%.*s%s%s", (int)(at - json), json, comparison, at + strlen("at least"));
+	assert_int_equal(fields_parse(changed, strlen(changed), judgement_fields, &verdicts, &err), STATUS_OK);
+	assert_int_equal(verdicts.checks[0].comparison, LIKE_IDENTICAL);
+	assert_string_equal(verdicts.checks[0].metric, "transfer.concurrent_share");
+	verdicts_release(&verdicts);
+	result_release(&result);
+	free(json);
+	free(changed);
+}
+
+/* Results of earlier versions: each former name of the table, in each place that may hold it. */
+static void former_names_are_read_as_current_ones(void **state)
+{
+	struct result first, second;
+
+	(void)state;
+	for (const struct former_name *f = former_names; f->former; f++) {
+		char *json, *section = xasprintf("%s x", f->scope);
+
+		sample_result(&first);
+		if (f->kind == NAME_METRIC) {
+			free(first.cases[0].metrics[0].name);
+			first.cases[0].metrics[0].name = xstrdup(f->former);
+		}
+		if (f->kind == NAME_KEY) {
+			free(first.settings[0].section);
+			first.settings[0].section = xstrdup(section);
+			free(first.settings[0].key);
+			first.settings[0].key = xstrdup(f->former);
+		}
+		json = result_to_json(&first);
+		reads_back(json, &second);
+		if (f->kind == NAME_METRIC)
+			assert_string_equal(second.cases[0].metrics[0].name, f->current);
+		if (f->kind == NAME_KEY)
+			assert_string_equal(second.settings[0].key, f->current);
+		free(json);
+		free(section);
+		result_release(&first);
+		result_release(&second);
+	}
+	first_check_is("identical devices", "transfer.concurrent_share");
+	first_check_is("sisters", "transfer.kept");
 }
 
 static void look_ups_find_devices_points_and_launches(void **state)
@@ -547,6 +609,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(same_result_same_bytes),
+		cmocka_unit_test(former_names_are_read_as_current_ones),
 		cmocka_unit_test(look_ups_find_devices_points_and_launches),
 		cmocka_unit_test(numbers_survive_to_the_last_bit),
 		cmocka_unit_test(parameters_are_plain_for_scripts),

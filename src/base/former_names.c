@@ -1,0 +1,22 @@
+#include "base/former_names.h"
+
+#include <string.h>
+
+const struct former_name former_names[] = {
+	{ NAME_KEY, "limit", "sisters", "outlier_margin" },
+	{ NAME_KEY, "limit", "sisters_warn", "outlier_margin_warn" },
+	{ NAME_KEY, "suite", "sisters", "identical_devices" },
+	{ NAME_METRIC, "", "trainmem.refused_beside", "trainmem.refused_reserved" },
+	{ NAME_METRIC, "", "trainmem.takes", "trainmem.allocations" },
+	{ NAME_METRIC, "", "transfer.kept", "transfer.concurrent_share" },
+	{ NAME_COMPARISON, "", "sisters", "identical devices" },
+	{ NAME_OTHER, NULL, NULL, NULL },
+};
+
+const char *current_name(enum name_kind kind, const char *scope, const char *name)
+{
+	for (const struct former_name *f = former_names; f->former; f++)
+		if (f->kind == kind && strcmp(f->scope, scope) == 0 && strcmp(f->former, name) == 0)
+			return f->current;
+	return name;
+}

@@ -1,0 +1,30 @@
+/*
+ * Names of earlier versions that INI files, results, populations and histories may still hold. Readers replace them by
+ * the current name, so that nothing else of the program knows them.
+ *
+ * Adding one: a row in former_names.c; the word itself goes into docs/glossary.md.
+ */
+#ifndef GPUPROOF_BASE_FORMER_NAMES_H
+#define GPUPROOF_BASE_FORMER_NAMES_H
+
+#include <stddef.h>
+
+enum name_kind {
+	NAME_OTHER,     /* no kind that the table has rows of */
+	NAME_KEY,       /* an INI key; scope: the kind of its section, "limit" or "suite" */
+	NAME_METRIC,    /* "trainmem.takes" */
+	NAME_COMPARISON /* `comparison` of a check in a result */
+};
+
+struct former_name {
+	enum name_kind kind;
+	const char *scope; /* "" for all kinds but NAME_KEY */
+	const char *former, *current;
+};
+
+extern const struct former_name former_names[]; /* ends with a row whose `former` is NULL */
+
+/* The current name; `name` itself, unless it is a former one. */
+const char *current_name(enum name_kind kind, const char *scope, const char *name);
+
+#endif

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# Files of version 0.1 run, render, are checked and compared as before; former names are read, with a note.
+set -u
+program=$(realpath "$1")
+data=$(realpath "$(dirname "$0")/../data")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failed=0
+
+fail() {
+	echo "$*"
+	cat out err
+	failed=1
+}
+
+printf '[limit a]\nmetric = transfer.bandwidth\nsisters = 2 %%\nsisters_warn = 1 %%\n' >old.ini
+sed 's/sisters/outlier_margin/' old.ini >new.ini
+for result in "$data"/*.json "$data"/nights/*.json; do
+	name=${result#"$data"/}
+	"$program" report "$result" -o page.html >out 2>err || fail "report $name: exit code $?"
+	grep -q '</html>' page.html || fail "report $name: no page"
+	for limits in '' --limits=generic --limits=old.ini; do
+		"$program" check "$result" $limits >out 2>err
+		case $? in 2|3|1??) fail "check $name $limits: refused" ;; esac
+	done
+	"$program" check "$result" --limits=old.ini 2>&1 | grep -v ': note:' | sed 's/old\.ini/new.ini/' >out
+	"$program" check "$result" --limits=new.ini >err 2>&1
+	cmp -s out err || fail "check $name: a former name of a key gives another verdict"
+	"$program" compare "$result" "$result" >out 2>err
+	case $? in 2|3|1??) fail "compare $name with itself: refused" ;; esac
+	if "$program" compare "$result" "$result" --json 2>/dev/null | grep -q '"sisters"'; then
+		fail "compare $name: shows a former name"
+	fi
+done
+
+# A result that a current version wrote has the same settings under their current names.
+sed 's/"key": "sisters"/"key": "identical_devices"/' "$data/acceptance_h100.json" >current.json
+if "$program" compare "$data/acceptance_h100.json" current.json 2>&1 | grep -q 'identical_devices'; then
+	echo "compare: a renamed key counts as a difference"
+	failed=1
+fi
+
+cat >old.ini <<'END'
+[suite transfer]
+sisters = one
+[suite launch]
+sisters = one
+[limit a]
+metric = transfer.kept
+sisters = 2 %
+sisters_warn = 1 %
+END
+"$program" config show old.ini >out 2>err || fail "config show old.ini: exit code $?"
+for line in 'identical_devices = one' 'outlier_margin = 2 %' 'outlier_margin_warn = 1 %'; do
+	grep -qxF -- "$line" out || fail "config show old.ini: no '$line'"
+done
+! grep -q sisters out || fail "config show old.ini: shows a former name"
+[ "$(grep -c 'sisters is now called identical_devices' err)" = 1 ] || fail "no note, or several, for one key"
+grep -qxF 'old.ini:2: note: the key sisters is now called identical_devices; both are read' err || fail "another note"
+"$program" config validate old.ini >out 2>err || fail "config validate old.ini: exit code $?"
+grep -qF 'old.ini:7: note: the key sisters is now called outlier_margin; both are read' err || fail "validate: no note"
+
+"$program" config show old.ini --set limit:a.sisters='3 %' >out 2>err || fail "--set with a former name: exit code $?"
+grep -qxF 'outlier_margin = 3 %' out || fail "--set with a former name has no effect"
+
+printf '[limit a]\nmetric = transfer.bandwidth\nsisters = 2 %%\noutlier_margin = 2 %%\n' >both.ini
+"$program" config validate both.ini >out 2>err
+[ $? -eq 2 ] || fail "both names of one key: accepted"
+grep -qF 'both.ini:4: [limit a] outlier_margin' err || fail "both names of one key: no line"
+
+printf '[limit a]\nmetric = transfer.bandwidth\nsisters = 2\n' >wrong.ini
+"$program" config validate wrong.ini >out 2>err
+[ $? -eq 2 ] || fail "a wrong value under a former name: accepted"
+grep -qF "wrong.ini:3: [limit a] outlier_margin = 2: '2' has no unit" err || fail "a wrong value: another message"
+exit $failed
