@@ -95,6 +95,8 @@ static enum status add(struct plan *plan, const struct plan_case *point, const s
 {
 	struct plan_case c = *point;
 
+	if (c.setup_seconds <= 0)
+		c.setup_seconds = PLAN_SETUP_SECONDS;
 	if (!is_wanted(plan, point, devices, device_count))
 		return STATUS_OK;
 	if (device_count > PLAN_MAX_CASE_DEVICES)
@@ -180,7 +182,8 @@ static enum status expand_point(struct plan *plan, const struct section *section
 			(struct parameter){ axes[i].setting->key,
 					    &axes[i].setting->values[axes[i].at], false, false };
 	point.id = point_id(&point);
-	status = section->suite->expand(plan, &point, err);
+	status = section->suite->expand ? section->suite->expand(plan, &point, err)
+					: plan_add_each(plan, &point, err);
 	case_release(&point);
 	return status;
 }
@@ -193,7 +196,7 @@ static enum status expand_section(struct plan *plan, const struct section *secti
 	enum status status;
 	size_t count = 0;
 
-	while (names[count])
+	while (names && names[count])
 		count++;
 	axes = xcalloc(count, sizeof(*axes));
 	for (size_t i = 0; i < count; i++)

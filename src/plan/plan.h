@@ -20,6 +20,8 @@
 #define PLAN_MAX_CASE_DEVICES 16
 /* Most cases of one plan: beyond it a sweep is a mistake. */
 #define PLAN_MAX_CASES 100000
+/* setup_seconds of a case whose suite estimates none: allocations, a verification, a first launch. */
+#define PLAN_SETUP_SECONDS 0.1
 
 struct parameter {
 	const struct key *key;     /* the axis */
@@ -36,10 +38,10 @@ struct plan_case {
 	size_t parameter_count;
 	size_t devices[PLAN_MAX_CASE_DEVICES]; /* indices into plan->devices */
 	size_t device_count;
-	/* Estimated cost; suite->expand() fills these before plan_add(). */
-	uint64_t device_bytes; /* largest need on any one device */
-	uint64_t host_bytes;
-	double setup_seconds; /* estimate of everything that is not sampling */
+	/* Estimated cost; suite->expand() fills these before plan_add(), or leaves them 0. */
+	uint64_t device_bytes; /* largest need on any one device; 0: unknown, so that nothing is skipped for it */
+	uint64_t host_bytes;   /* likewise */
+	double setup_seconds;  /* estimate of everything that is not sampling; 0: PLAN_SETUP_SECONDS */
 	double fixed_seconds; /* how long the case lasts by its config, instead of sampling; 0: it samples */
 	/* Derived by the plan from the above and the sampling keys. */
 	double estimate_seconds;

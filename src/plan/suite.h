@@ -3,7 +3,7 @@
  *
  * Adding a suite: one file suites/<name>.c ending in `const struct suite suite_<name>`, and one
  * line SUITE(<name>) in suites/suites.def. Nothing else changes: its keys, help, cases, metrics
- * and charts follow from the descriptor.
+ * and charts follow from the descriptor. CONTRIBUTING.md has the smallest one.
  *
  * A suite plans its cases (expand) and carries one out (run). In run() it allocates and fills
  * through the backend, verifies once against an independent reference, describes the timed
@@ -48,9 +48,12 @@ enum suite_processes {
 struct suite {
 	const char *name;
 	const char *summary; /* one line for `list suites` and the report */
-	/* Ends with { 0 }. The sampling keys (plan/sampling_rules.h) come on top; one that is here as well has this default. */
+	/*
+	 * Ends with { 0 }; NULL: none. The sampling keys (plan/sampling_rules.h) come on top; one that is here as well has
+	 * this default.
+	 */
 	const struct key *keys;
-	const char *const *axes; /* list keys that span the sweep, in id order; NULL-terminated */
+	const char *const *axes; /* list keys that span the sweep, in id order; NULL-terminated; NULL: none */
 	const struct metric *metrics; /* ends with { 0 } */
 	const struct aspect_row *aspects; /* what acceptance looks at; ends with { 0 }; NULL: none of it */
 	enum suite_processes processes;
@@ -59,6 +62,7 @@ struct suite {
 	/*
 	 * Places one point of the sweep: plan_add() / plan_add_each() / plan_add_skipped(), or nothing for a
 	 * combination that makes no sense. May change the copy `point` (memory, setup estimate).
+	 * NULL: each point on each device.
 	 */
 	enum status (*expand)(struct plan *plan, struct plan_case *point, struct error *err);
 

@@ -257,6 +257,64 @@ enum status buffer_check(const struct buffer *b, struct stream *stream, size_t o
 	return status;
 }
 
+/* Bytes that buffer_check_byte() copies to the host at once. */
+#define PIECE_BYTES ((size_t)4 << 20)
+
+struct byte_mismatch {
+	size_t count, first; /* first: valid if count > 0 */
+	unsigned char got;   /* there */
+};
+
+static void compare_bytes(const unsigned char *memory, size_t offset, size_t bytes,
+			  unsigned char expected, struct byte_mismatch *found)
+{
+	for (size_t i = 0; i < bytes; i++)
+		if (memory[i] != expected && found->count++ == 0) {
+			found->first = offset + i;
+			found->got = memory[i];
+		}
+}
+
+static enum status compare_pieces(const struct buffer *b, struct stream *stream,
+				  unsigned char expected, const struct buffer *piece,
+				  struct byte_mismatch *found, struct error *err)
+{
+	for (size_t at = 0; at < b->bytes; at += piece->bytes) {
+		size_t bytes = b->bytes - at < piece->bytes ? b->bytes - at : piece->bytes;
+
+		backend_copy(stream, piece->memory, (const char *)b->memory + at, bytes, err);
+		if (backend_stream_synchronize(stream, err) != STATUS_OK || err->status != STATUS_OK)
+			return err->status;
+		compare_bytes(piece->memory, at, bytes, expected, found);
+	}
+	return STATUS_OK;
+}
+
+enum status buffer_check_byte(const struct buffer *b, struct stream *stream, unsigned char byte,
+			      struct error *err)
+{
+	struct byte_mismatch found = { 0 };
+	struct buffer piece;
+
+	if (cpu_reads(b)) {
+		if (backend_stream_synchronize(stream, err) != STATUS_OK)
+			return err->status;
+		compare_bytes(b->memory, 0, b->bytes, byte, &found);
+	} else {
+		if (buffer_alloc(&piece, b->device, ALLOCATOR_PAGEABLE,
+				 b->bytes < PIECE_BYTES ? b->bytes : PIECE_BYTES, err) == STATUS_OK)
+			compare_pieces(b, stream, byte, &piece, &found, err);
+		buffer_free(&piece);
+		if (err->status != STATUS_OK)
+			return err->status;
+	}
+	if (found.count == 0)
+		return STATUS_OK;
+	return error_set(err, STATUS_MISMATCH,
+			 "wrong data at byte %zu: expected 0x%02x, got 0x%02x (%zu of %zu bytes wrong)",
+			 found.first, byte, found.got, found.count, b->bytes);
+}
+
 size_t buffer_rotation(uint64_t set_bytes, uint64_t cache_bytes, size_t most)
 {
 	uint64_t sets = set_bytes ? (2 * cache_bytes + set_bytes - 1) / set_bytes : 1;

@@ -55,6 +55,13 @@ enum status buffer_check_by(const struct buffer *buffer, const struct buffer *re
 			    struct error *err);
 
 /*
+ * Compares the whole buffer with one byte, as backend_memory_set() leaves it. Device memory is copied to the host in
+ * pieces. STATUS_MISMATCH names the first wrong byte and how many are wrong.
+ */
+enum status buffer_check_byte(const struct buffer *buffer, struct stream *stream,
+			      unsigned char byte, struct error *err);
+
+/*
  * Sets of operands through which a timed loop rotates, so that none is still in the last-level
  * cache when its turn comes: enough that they take twice `cache_bytes` together, at least 1 and at
  * most `most`.

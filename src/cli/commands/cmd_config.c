@@ -126,7 +126,7 @@ static void print_keys(const char *title, const struct key *key)
 	struct text what = TEXT_EMPTY;
 
 	printf("%s\n", title);
-	for (; key->name; key++) {
+	for (; key && key->name; key++) {
 		text_reset(&what);
 		key_describe(key, &what);
 		printf("  %s = %s\n      %s; %s\n", key->name,

@@ -108,7 +108,7 @@ static void suite_json(struct json_writer *w, const struct suite *suite)
 	writer_text_member(w, "summary", suite->summary);
 	writer_key(w, "axes");
 	writer_open_inline(w, '[');
-	for (const char *const *axis = suite->axes; *axis; axis++)
+	for (const char *const *axis = suite->axes; axis && *axis; axis++)
 		writer_text(w, *axis);
 	writer_close(w, ']');
 	writer_key(w, "metrics");

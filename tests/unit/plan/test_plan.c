@@ -167,12 +167,26 @@ static char *ids_expanded(enum status (*expand)(struct plan *, struct plan_case 
 		text_addf(&text, "%zu cases", plan.case_count);
 	else
 		text_addf(&text, "%s: %s", status_name(err.status), err.message);
-	for (size_t i = 0; i < plan.case_count; i++)
+	for (size_t i = 0; i < plan.case_count; i++) {
+		assert_true(plan.cases[i].skip_reason || plan.cases[i].estimate_seconds > 0);
 		text_addf(&text, "%s%s", i ? ", " : ": ",
 			  plan.cases[i].skip_reason ? plan.cases[i].skip_reason : plan.cases[i].id);
+	}
 	plan_release(&plan);
 	config_release(&config);
 	return text_detach(&text);
+}
+
+/* A suite without expand(), or without estimates in it: each point on each device, with a usual setup time. */
+static void a_suite_may_leave_the_placing_to_the_plan(void **state)
+{
+	char *text = ids_expanded(NULL);
+
+	(void)state;
+	assert_string_equal(text,
+			    "6 cases: copy/up/1KiB@cuda:0, copy/up/4KiB@cuda:0, copy/up/16KiB@cuda:0, "
+			    "copy/down/1KiB@cuda:0, copy/down/4KiB@cuda:0, copy/down/16KiB@cuda:0");
+	free(text);
 }
 
 static void suites_may_drop_points_but_not_double_them(void **state)
@@ -373,6 +387,7 @@ int main(void)
 		cmocka_unit_test(every_device_every_section_in_order),
 		cmocka_unit_test(cases_on_several_devices_and_impossible_ones),
 		cmocka_unit_test(what_does_not_fit_is_skipped_with_both_figures),
+		cmocka_unit_test(a_suite_may_leave_the_placing_to_the_plan),
 		cmocka_unit_test(suites_may_drop_points_but_not_double_them),
 		cmocka_unit_test(a_plan_that_never_ends_is_refused),
 		cmocka_unit_test(cases_know_their_parameters),

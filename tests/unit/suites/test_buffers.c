@@ -113,6 +113,32 @@ static void test_poison_is_no_data(void **state)
 	close_pair(&p);
 }
 
+/* A constant fill, in device memory (copied in pieces, the last one partial) and in memory that the CPU reads. */
+static void test_one_byte_is_checked(void **state)
+{
+	struct fixture *f = *state;
+	size_t bytes = (8 << 20) + 3;
+	struct error err = ERROR_NONE;
+	struct pair p;
+	struct buffer *buffers[2] = { &p.device, &p.host };
+
+	open_pair(&p, f->devices[0], bytes);
+	for (int i = 0; i < 2; i++) {
+		unsigned char *memory = buffers[i]->memory;
+
+		assert_int_equal(backend_memory_set(p.stream, memory, 0x5a, bytes, &err), STATUS_OK);
+		assert_int_equal(buffer_check_byte(buffers[i], p.stream, 0x5a, &err), STATUS_OK);
+		memory[bytes - 1] = 0x5b;
+		memory[5000001] = 0;
+		assert_int_equal(buffer_check_byte(buffers[i], p.stream, 0x5a, &err),
+				 STATUS_MISMATCH);
+		assert_string_equal(err.message, "wrong data at byte 5000001: expected 0x5a, got "
+						 "0x00 (2 of 8388611 bytes wrong)");
+		err = (struct error)ERROR_NONE;
+	}
+	close_pair(&p);
+}
+
 static void test_errors_say_what_was_asked_for(void **state)
 {
 	struct fixture *f = *state;
@@ -189,6 +215,7 @@ int main(void)
 		TEST(test_cpu_and_device_agree),
 		TEST(test_wrong_words_are_named),
 		TEST(test_poison_is_no_data),
+		TEST(test_one_byte_is_checked),
 		TEST(test_errors_say_what_was_asked_for),
 		TEST(test_rotation),
 		TEST(test_a_host_device_reaches_part_of_the_cache_shown),

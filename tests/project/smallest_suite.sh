@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# The suite that CONTRIBUTING.md shows, built into the program by its one file and its one line: it is listed, its keys are
+# explained, and its cases run on the CPU, are verified and are on the page.
+# usage: smallest_suite.sh PROGRAM SOURCE     (PROGRAM has the suite, SOURCE is its file)
+set -euo pipefail
+program=$(realpath "$1") source=$(realpath "$2")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+fail() {
+	echo "$1"
+	exit 1
+}
+
+lines=$(wc -l <"$source")
+[ "$lines" -gt 20 ] && [ "$lines" -le 60 ] || fail "CONTRIBUTING.md's smallest suite has $lines lines: 60 at most"
+[ "$(awk 'length > 100' "$source")" = "" ] || fail "CONTRIBUTING.md's smallest suite has lines of more than 100 columns"
+
+"$program" list suites | grep -q '^memset  *filling device memory' || fail "list suites lacks memset"
+"$program" list metrics | grep -q '^memset.bandwidth ' || fail "list metrics lacks memset.bandwidth"
+"$program" config keys memset | grep -q '^  sizes = 1MiB, 64MiB' || fail "config keys memset lacks sizes"
+
+cat >"$folder"/memset.ini <<-INI
+	[run]
+	backend = host
+	host_devices = 2
+	[defaults]
+	min_samples = 3
+	max_samples = 10
+	preheat = 0s
+	[suite memset]
+	sizes = 1000B, 1MiB
+	[limit fills]
+	metric = memset.bandwidth
+	min = 1 B/s
+INI
+cd "$folder"
+"$program" run memset.ini -o run -q || fail "the run ended with exit code $?"
+"$program" export csv run >run.csv
+for case in memset/1000B@host:0 memset/1MiB@host:0 memset/1000B@host:1 memset/1MiB@host:1; do
+	grep -q "\"$case\",.*\"OK\",.*\"memset.bandwidth\"" run.csv || fail "no finished case $case"
+	grep -q ">$case<" run/report.html || fail "the page lacks $case"
+done
+grep -q 'every byte read' run/report.html || fail "the page lacks what was verified"
+"$program" check run --limits memset.ini >checked || fail "check: $(cat checked)"
+grep -q '4 of 4 judged, all passed' checked || fail "check judged otherwise: $(cat checked)"
