@@ -18,7 +18,6 @@
 #include "plan/plan.h"
 #include "plan/suite.h"
 #include "suites/burn/burn.h"
-#include "suites/shared/collective_session.h"
 #include "suites/shared/estimate.h"
 
 #define SLICES_MOST 5000
@@ -324,10 +323,23 @@ static enum status burn_run(struct run *run, struct error *err)
 	return status;
 }
 
-static void burn_release(void)
+static void *burn_open_state(void)
 {
-	burn_products_release();
-	session_close();
+	struct burn_state *state = xcalloc(1, sizeof(*state));
+
+	state->sessions = sessions_open();
+	return state;
+}
+
+static void burn_close_state(void *memory)
+{
+	struct burn_state *state = memory;
+
+	for (size_t i = 0; i < PRECISION_COUNT; i++)
+		if (state->references[i].known)
+			matmul_reference_release(&state->references[i].reference);
+	sessions_close(state->sessions);
+	free(state);
 }
 
 static const struct aspect_row aspects[] = {
@@ -349,5 +361,6 @@ const struct suite suite_burn = {
 	.processes = SUITE_PROCESS_PER_DEVICE,
 	.expand = burn_expand,
 	.run = burn_run,
-	.release = burn_release,
+	.open_state = burn_open_state,
+	.close_state = burn_close_state,
 };

@@ -164,6 +164,16 @@ static const struct aspect_row aspects[] = {
 	{ 0 }
 };
 
+static void *open_state(void)
+{
+	return sessions_open();
+}
+
+static void close_state(void *state)
+{
+	sessions_close(state);
+}
+
 const struct suite suite_collective = {
 	.name = "collective",
 	.summary = "collective operations between devices: time and bandwidth over size and ranks",
@@ -174,5 +184,6 @@ const struct suite suite_collective = {
 	.processes = SUITE_PROCESS_PER_DEVICE,
 	.expand = collective_expand,
 	.run = collective_run,
-	.release = session_close,
+	.open_state = open_state,
+	.close_state = close_state,
 };

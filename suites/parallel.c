@@ -5,8 +5,10 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "measure/run.h"
 #include "plan/suite.h"
 #include "suites/mlp/segments.h"
@@ -471,10 +473,21 @@ static void parallel_derive(struct run *run, const struct result *all)
 	derive_critical(run, &setup, &curves);
 }
 
-static void release(void)
+static void *open_state(void)
 {
-	connection_cache_clear();
-	baseline_cache_clear();
+	struct parallel_state *state = xcalloc(1, sizeof(*state));
+
+	*state = (struct parallel_state){ connection_cache_open(), baseline_cache_open() };
+	return state;
+}
+
+static void close_state(void *memory)
+{
+	struct parallel_state *state = memory;
+
+	connection_cache_close(state->connections);
+	baseline_cache_close(state->baselines);
+	free(state);
 }
 
 const struct suite suite_parallel = {
@@ -487,5 +500,6 @@ const struct suite suite_parallel = {
 	.expand = parallel_expand,
 	.run = parallel_run,
 	.derive = parallel_derive,
-	.release = release,
+	.open_state = open_state,
+	.close_state = close_state,
 };

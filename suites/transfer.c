@@ -9,6 +9,9 @@
  *
  * docs/nvbandwidth.md says which case is which test of nvbandwidth.
  */
+#include <stdlib.h>
+
+#include "base/memory.h"
 #include "plan/suite.h"
 #include "suites/transfer/access.h"
 #include "suites/transfer/pool.h"
@@ -128,11 +131,22 @@ static enum status transfer_run(struct run *run, struct error *err)
 	return err->status;
 }
 
-static void transfer_release(void)
+static void *open_state(void)
 {
-	pair_groups_reset();
-	access_reset();
-	pool_empty();
+	struct transfer_state *state = xcalloc(1, sizeof(*state));
+
+	*state = (struct transfer_state){ pool_open(), access_open(), pair_kinds_open() };
+	return state;
+}
+
+static void close_state(void *memory)
+{
+	struct transfer_state *state = memory;
+
+	access_close(state->access);
+	pool_close(state->pool);
+	free(state->kinds);
+	free(state);
 }
 
 static const struct aspect_row aspects[] = {
@@ -155,5 +169,6 @@ const struct suite suite_transfer = {
 	.run = transfer_run,
 	.groups_with = transfer_groups_with,
 	.run_group = transfer_run_group,
-	.release = transfer_release,
+	.open_state = open_state,
+	.close_state = close_state,
 };

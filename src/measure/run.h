@@ -16,6 +16,7 @@ struct run {
 	struct device **devices; /* opened; process-per-device suites: only the rank's own, devices[0] */
 	size_t device_count;
 	struct world *world;
+	void *suite_state;                  /* of suite->open_state() */
 	struct telemetry_window *telemetry; /* watches while run_sample() samples; may be NULL */
 	struct sampler sampler; /* rules, world, stop flag and progress filled in */
 	struct fork_server *fork_server; /* of suites with fresh_processes; NULL elsewhere */

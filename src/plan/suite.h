@@ -74,13 +74,14 @@ struct suite {
 
 	/*
 	 * Concurrent groups: consecutive cases of one section that run at the same time or share what they need.
-	 * groups_with() returns true if `other` may join the `count` cases of `group` (both NULL: never);
+	 * groups_with() returns true if `other` may join the `count` cases of `group` (both NULL: never), `state` being
+	 * that of open_state();
 	 * run_group() carries them out, errs[i] being what run() would have said of runs[i]. Every case keeps its
 	 * own metrics, samples and verification. A group that ends with a broken device, a crash or a hang is
 	 * carried out again case by case, so it costs none of them.
 	 */
-	bool (*groups_with)(const struct plan_case *const *group, size_t count,
-		      const struct plan_case *other);
+	bool (*groups_with)(const void *state, const struct plan_case *const *group, size_t count,
+			    const struct plan_case *other);
 	void (*run_group)(struct run *const *runs, size_t count, struct error *errs);
 
 	/*
@@ -90,10 +91,12 @@ struct suite {
 	void (*derive)(struct run *run, const struct result *all);
 
 	/*
-	 * Frees what run() keeps from case to case, and takes back what it has switched, before another suite's cases
-	 * in the same process; while devices are still open. NULL: it keeps nothing.
+	 * State kept from case to case of one process, such as connections: run->suite_state. The worker opens it before
+	 * the suite's first case, and closes it, while devices are still open, before another suite's cases or the end;
+	 * closing takes back what cases have switched. NULL: the suite keeps nothing, and the state is NULL.
 	 */
-	void (*release)(void);
+	void *(*open_state)(void);
+	void (*close_state)(void *state);
 };
 
 /* Every suite, NULL-terminated, in suites.def's order. */

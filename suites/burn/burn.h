@@ -21,6 +21,8 @@
 #include "measure/run.h"
 #include "measure/telemetry/watch.h"
 #include "suites/shared/buffers.h"
+#include "suites/shared/collective_session.h"
+#include "suites/shared/gemm_reference.h"
 
 enum burn_load { BURN_FP32, BURN_FP16, BURN_FP64, BURN_MEMORY, BURN_LINKS, BURN_LOADS };
 
@@ -58,6 +60,15 @@ struct burn {
 		uint64_t offset;
 		unsigned bit;
 	} planted;
+};
+
+/* State kept from slice to slice: run->suite_state. */
+struct burn_state {
+	struct sessions *sessions;
+	struct {
+		bool known;
+		struct matmul_reference reference;
+	} references[PRECISION_COUNT];
 };
 
 /* Description of the compared memory, for messages. */
@@ -100,9 +111,6 @@ void burn_timed(struct burn *b, double seconds, double count, double work);
 enum status burn_products(struct burn *b, enum precision precision, struct error *err);
 enum status burn_memory(struct burn *b, struct error *err);
 enum status burn_links(struct burn *b, struct error *err);
-
-/* Frees what they keep from slice to slice. */
-void burn_products_release(void);
 
 /* Load of a slice. */
 enum burn_load burn_load_of(const struct plan_case *c);

@@ -11,7 +11,6 @@
 #include "plan/config.h"
 #include "suites/burn/products.h"
 #include "suites/shared/collective_data.h"
-#include "suites/shared/collective_session.h"
 
 #define TURNS_MOST 2000
 
@@ -276,12 +275,13 @@ static enum status transfer(struct links *l, struct error *err)
 static enum status open_ranks(struct links *l, struct error *err)
 {
 	struct burn *b = l->b;
+	struct burn_state *state = b->run->suite_state;
 	const struct session *session;
 	struct collective *c = &l->sums;
 
 	if (b->world->size == 1)
 		return STATUS_OK;
-	session = session_open(b->device, b->world, TRANSPORT_AUTO, err);
+	session = session_find(state->sessions, b->device, b->world, TRANSPORT_AUTO, err);
 	if (!session)
 		return err->status;
 	*c = (struct collective){ .kind = ALL_REDUCE,

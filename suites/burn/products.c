@@ -14,20 +14,6 @@
 /* The same operands in every slice: the reference is then worked out once. */
 #define SEED UINT64_C(0x6275726e)
 
-static struct {
-	bool known;
-	struct matmul_reference reference;
-} references[PRECISION_COUNT];
-
-void burn_products_release(void)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(references); i++) {
-		if (references[i].known)
-			matmul_reference_release(&references[i].reference);
-		references[i].known = false;
-	}
-}
-
 static int64_t size_of(const struct section *section)
 {
 	return section_integer(section, "size");
@@ -40,8 +26,12 @@ uint64_t burn_products_bytes(const struct section *section, enum precision preci
 	return 4 * n * n * precision_bytes(precision);
 }
 
-static const struct matmul_reference *reference_for(enum precision precision, int64_t n)
+/* Computed once for all slices. */
+static const struct matmul_reference *reference_for(struct burn_state *state,
+						    enum precision precision, int64_t n)
 {
+	struct matmul_reference *reference = &state->references[precision].reference;
+	bool *known = &state->references[precision].known;
 	struct matmul_problem problem = { .precision = precision,
 					  .m = n,
 					  .n = n,
@@ -50,14 +40,14 @@ static const struct matmul_reference *reference_for(enum precision precision, in
 					  .seed_a = SEED,
 					  .seed_b = SEED + 1 };
 
-	if (references[precision].known && references[precision].reference.problem.n != n) {
-		matmul_reference_release(&references[precision].reference);
-		references[precision].known = false;
+	if (*known && reference->problem.n != n) {
+		matmul_reference_release(reference);
+		*known = false;
 	}
-	if (!references[precision].known)
-		matmul_reference_init(&references[precision].reference, &problem);
-	references[precision].known = true;
-	return &references[precision].reference;
+	if (!*known)
+		matmul_reference_init(reference, &problem);
+	*known = true;
+	return reference;
 }
 
 static enum status fill(const struct products *p, struct error *err)
@@ -90,7 +80,7 @@ static enum status verify_first(const struct products *p, struct burn *b, struct
 	    backend_copy(p->stream, copy->memory, p->c.memory, p->bytes, err) != STATUS_OK)
 		return err->status;
 	/* The device computes while the reference does. */
-	reference = reference_for(p->gemm.precision, p->gemm.n);
+	reference = reference_for(b->run->suite_state, p->gemm.precision, p->gemm.n);
 	if (backend_stream_synchronize(p->stream, err) != STATUS_OK)
 		return err->status;
 	b->tally.tolerance = reference->tolerance;

@@ -6,7 +6,6 @@
 #define GPUPROOF_BURN_PRODUCTS_H
 
 #include "suites/burn/burn.h"
-#include "suites/shared/gemm_reference.h"
 
 struct products {
 	struct stream *stream;

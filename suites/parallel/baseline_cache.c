@@ -9,7 +9,7 @@
 /* A run has a few models, batches and precisions. */
 #define KEPT_MOST 8
 
-struct alone {
+struct baseline {
 	const struct device *device;
 	struct setup setup;
 	struct sampling rules;
@@ -18,21 +18,28 @@ struct alone {
 	double seconds;       /* when, by the clock */
 };
 
-static struct alone kept[KEPT_MOST];
-static size_t count, next;
+struct baseline_cache {
+	struct baseline kept[KEPT_MOST];
+	size_t count, next;
+};
 
-static void release(struct alone *a)
+struct baseline_cache *baseline_cache_open(void)
+{
+	return xcalloc(1, sizeof(struct baseline_cache));
+}
+
+static void release(struct baseline *a)
 {
 	free(a->series.samples);
 	free(a->id);
-	*a = (struct alone){ 0 };
+	*a = (struct baseline){ 0 };
 }
 
-void baseline_cache_clear(void)
+void baseline_cache_close(struct baseline_cache *cache)
 {
 	for (size_t i = 0; i < KEPT_MOST; i++)
-		release(&kept[i]);
-	count = next = 0;
+		release(&cache->kept[i]);
+	free(cache);
 }
 
 static bool same_rules(const struct sampling *a, const struct sampling *b)
@@ -61,13 +68,17 @@ static bool same_step(const struct setup *a, const struct setup *b)
 	       a->graph == b->graph && same_optimizer(a, b);
 }
 
-static const struct alone *find(const struct run *run, const struct setup *setup)
+static const struct baseline *find(const struct baseline_cache *cache, const struct run *run,
+				   const struct setup *setup)
 {
-	for (size_t i = 0; i < count; i++)
-		if (kept[i].device == run->devices[0] && same_step(&kept[i].setup, setup) &&
-		    same_rules(&kept[i].rules, run->sampler.rules) &&
-		    clock_seconds() - kept[i].seconds < BASELINE_CACHE_SECONDS)
-			return &kept[i];
+	for (size_t i = 0; i < cache->count; i++) {
+		const struct baseline *b = &cache->kept[i];
+
+		if (b->device == run->devices[0] && same_step(&b->setup, setup) &&
+		    same_rules(&b->rules, run->sampler.rules) &&
+		    clock_seconds() - b->seconds < BASELINE_CACHE_SECONDS)
+			return b;
+	}
 	return NULL;
 }
 
@@ -83,9 +94,10 @@ static void copy_samples(struct series *to, const struct series *from)
 	to->statistics = from->statistics;
 }
 
-const struct series *baseline_cache_find(struct run *run, const struct setup *setup, const char *name)
+const struct series *baseline_cache_find(const struct baseline_cache *cache, struct run *run,
+					 const struct setup *setup, const char *name)
 {
-	const struct alone *a = find(run, setup);
+	const struct baseline *a = find(cache, run, setup);
 	struct series *series;
 
 	if (!a)
@@ -97,19 +109,21 @@ const struct series *baseline_cache_find(struct run *run, const struct setup *se
 	return series;
 }
 
-void baseline_cache_store(const struct run *run, const struct setup *setup, const struct series *series)
+void baseline_cache_store(struct baseline_cache *cache, const struct run *run,
+			  const struct setup *setup, const struct series *series)
 {
-	struct alone *a = &kept[next];
+	struct baseline *a = &cache->kept[cache->next];
 
 	if (series->count == 0)
 		return;
 	release(a);
-	*a = (struct alone){ .device = run->devices[0],
-			     .setup = *setup,
-			     .rules = *run->sampler.rules,
-			     .id = xstrdup(run->result->id ? run->result->id : "an earlier case"),
-			     .seconds = clock_seconds() };
+	*a = (struct baseline){ .device = run->devices[0],
+				.setup = *setup,
+				.rules = *run->sampler.rules,
+				.id = xstrdup(run->result->id ? run->result->id
+							      : "an earlier case"),
+				.seconds = clock_seconds() };
 	copy_samples(&a->series, series);
-	next = (next + 1) % KEPT_MOST;
-	count = count < KEPT_MOST ? count + 1 : count;
+	cache->next = (cache->next + 1) % KEPT_MOST;
+	cache->count = cache->count < KEPT_MOST ? cache->count + 1 : cache->count;
 }

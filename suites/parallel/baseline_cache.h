@@ -11,14 +11,20 @@
 /* What a device at its power limit does changes with its temperature: older times are measured again. */
 #define BASELINE_CACHE_SECONDS 600
 
+struct baseline_cache;
+
+struct baseline_cache *baseline_cache_open(void);
+void baseline_cache_close(struct baseline_cache *cache);
+
 /*
  * Puts the samples of the same step on the same device, taken by the same rules in an earlier case, into the result as
  * series `name`, with a note. NULL: there are none, or they were taken too long ago. Owned by the result. So splits of one
  * model are also compared with one and the same time.
  */
-const struct series *baseline_cache_find(struct run *run, const struct setup *setup, const char *name);
+const struct series *baseline_cache_find(const struct baseline_cache *cache, struct run *run,
+					 const struct setup *setup, const char *name);
 /* Of `setup`, on the run's device. */
-void baseline_cache_store(const struct run *run, const struct setup *setup, const struct series *series);
-void baseline_cache_clear(void);
+void baseline_cache_store(struct baseline_cache *cache, const struct run *run,
+			  const struct setup *setup, const struct series *series);
 
 #endif

@@ -238,12 +238,13 @@ static enum status shrink_single(struct session *s, struct error *err)
 static enum status time_single(struct session *s, struct error *err)
 {
 	static const char name[] = "parallel.single_time";
+	const struct parallel_state *state = s->run->suite_state;
 	struct outcome *o = &s->outcome;
 	const struct series *known;
 
 	if (o->setup->weak)
 		s->single_setup.batch /= (uint64_t)o->setup->ranks;
-	known = baseline_cache_find(s->run, &s->single_setup, name);
+	known = baseline_cache_find(state->baselines, s->run, &s->single_setup, name);
 	if (known) {
 		o->single = *known;
 		return STATUS_OK;
@@ -251,7 +252,7 @@ static enum status time_single(struct session *s, struct error *err)
 	if ((o->setup->weak && shrink_single(s, err) != STATUS_OK) ||
 	    timing_sample_alone(s->run, &s->single, STEP_ALL, name, &o->single, err) != STATUS_OK)
 		return err->status;
-	baseline_cache_store(s->run, &s->single_setup, &o->single);
+	baseline_cache_store(state->baselines, s->run, &s->single_setup, &o->single);
 	return STATUS_OK;
 }
 
@@ -387,6 +388,7 @@ enum status measure_setup(struct run *run, const struct setup *setup,
 {
 	struct sampling rules = *run->sampler.rules;
 	struct run own = *run;
+	const struct parallel_state *state = run->suite_state;
 	struct session s = { .run = &own, .outcome = { .setup = setup } };
 	enum status status;
 
@@ -395,10 +397,11 @@ enum status measure_setup(struct run *run, const struct setup *setup,
 	own.sampler.rules = &rules;
 	status = phases_next(run->phases, run->world, "streams and communicators", err);
 	if (status == STATUS_OK)
-		status = cached_team_open(&s.team, run->devices[0], run->world, setup->transport,
-					setup_collective_multiprocessors(
-						setup, run->devices[0]->info.multiprocessors),
-					err);
+		status = cached_team_open(state->connections, &s.team, run->devices[0], run->world,
+					  setup->transport,
+					  setup_collective_multiprocessors(
+						  setup, run->devices[0]->info.multiprocessors),
+					  err);
 	s.team.phases = run->phases;
 	if (status == STATUS_OK)
 		status = carry_out(&s, options, err);
@@ -410,8 +413,8 @@ enum status measure_setup(struct run *run, const struct setup *setup,
 	trainer_close(&s.single);
 	trainer_close(&s.trainer);
 	if (status == STATUS_OK)
-		cache_team(&s.team);
+		cache_team(state->connections, &s.team);
 	else
-		cache_evict_team(&s.team, run->world);
+		cache_evict_team(state->connections, &s.team, run->world);
 	return status;
 }

@@ -8,6 +8,15 @@
 #include "measure/run.h"
 #include "suites/mlp/setup.h"
 
+struct baseline_cache;
+struct connection_cache;
+
+/* State kept from case to case: run->suite_state. */
+struct parallel_state {
+	struct connection_cache *connections;
+	struct baseline_cache *baselines;
+};
+
 struct measure_options {
 	double verify_flops; /* of a step: the most that the reference follows */
 	bool timeline;      /* record when each operation of one step ran */

@@ -1,78 +1,79 @@
 #include "suites/shared/collective_session.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#include "plan/plan.h"
+#include "base/memory.h"
 #include "suites/shared/communicators.h"
 
 /* Over a transport or two; more would hold memory of the device for nothing. */
 #define SESSIONS_OF_WORLD 2
-/* Worlds differ in size. */
-#define SESSIONS (SESSIONS_OF_WORLD * PLAN_MAX_CASE_DEVICES)
 
 /*
  * In the order of the cases, as all ranks have them: closing may wait for the other ranks, some of which are in other
  * worlds as well.
  */
-static struct session sessions[SESSIONS];
-static size_t count;
+struct sessions {
+	struct session *list;
+	size_t count, capacity;
+};
 
-static void close_one(struct session *s)
+struct sessions *sessions_open(void)
 {
-	backend_communicator_close(s->communicator);
-	backend_stream_destroy(s->stream);
-	count--;
-	memmove(s, s + 1, (size_t)(sessions + count - s) * sizeof(*s));
-	sessions[count] = (struct session){ 0 };
+	return xcalloc(1, sizeof(struct sessions));
 }
 
-static struct session *find(const struct world *world, enum transport transport)
+static void close_one(struct sessions *all, size_t index)
 {
-	for (size_t i = 0; i < count; i++)
-		if (sessions[i].shared == world->shared && sessions[i].asked == transport)
-			return &sessions[i];
-	return NULL;
+	struct session *s = &all->list[index];
+
+	backend_communicator_close(s->communicator);
+	backend_stream_destroy(s->stream);
+	all->count--;
+	memmove(s, s + 1, (all->count - index) * sizeof(*s));
+}
+
+void sessions_close(struct sessions *all)
+{
+	while (all->count > 0)
+		close_one(all, 0);
+	free(all->list);
+	free(all);
 }
 
 /* Closes the oldest of this world, as all of its ranks do now; those of other worlds are not theirs to close. */
-static void make_room(const struct world *world)
+static void make_room(struct sessions *all, const struct world *world)
 {
-	struct session *oldest = NULL;
-	size_t of_world = 0;
+	size_t oldest = 0, of_world = 0;
 
-	for (size_t i = count; i-- > 0;)
-		if (sessions[i].shared == world->shared) {
-			oldest = &sessions[i];
+	for (size_t i = all->count; i-- > 0;)
+		if (all->list[i].shared == world->shared) {
+			oldest = i;
 			of_world++;
 		}
 	if (of_world == SESSIONS_OF_WORLD)
-		close_one(oldest);
+		close_one(all, oldest);
 }
 
-const struct session *session_open(struct device *device, struct world *world,
+const struct session *session_find(struct sessions *all, struct device *device, struct world *world,
 				   enum transport transport, struct error *err)
 {
-	struct session *s = find(world, transport);
 	const struct communicator_options options = { .transport = transport };
+	struct session *s;
 	enum status status;
 
-	if (s)
-		return s;
-	make_room(world);
-	s = &sessions[count++];
-	s->shared = world->shared;
-	s->asked = transport;
+	for (size_t i = 0; i < all->count; i++)
+		if (all->list[i].shared == world->shared && all->list[i].asked == transport)
+			return &all->list[i];
+	make_room(all, world);
+	ARRAY_GROW(all->list, all->count, all->capacity);
+	s = &all->list[all->count++];
+	*s = (struct session){ .shared = world->shared, .asked = transport };
 	status = world_agree(world, backend_stream_create(device, false, &s->stream, err), err);
 	if (status == STATUS_OK)
 		status = join_world(device, world, &options, &s->communicator, err);
 	if (status == STATUS_OK)
 		return s;
-	close_one(s);
+	close_one(all, all->count - 1);
 	return NULL;
-}
-
-void session_close(void)
-{
-	while (count > 0)
-		close_one(&sessions[0]);
 }

@@ -1,5 +1,5 @@
 /*
- * What the ranks keep from case to case: opening a communicator takes as long as many cases. One
+ * Streams and communicators that ranks keep from case to case: opening a communicator takes as long as many cases. One
  * session for each world and transport; a rank of many devices is one of few as well (run/workers/worker.h).
  */
 #ifndef GPUPROOF_SUITES_SHARED_COLLECTIVE_SESSION_H
@@ -15,13 +15,19 @@ struct session {
 	enum transport asked; /* what the communicator was opened for */
 };
 
+/* The sessions of one rank; part of a suite's state. */
+struct sessions;
+
+struct sessions *sessions_open(void);
+/* Closes all of them; collective among the ranks that have one, because NCCL closes a communicator only together. */
+void sessions_close(struct sessions *sessions);
+
 /*
  * The session of this world over the transport, opened by the first call; NULL on failure. Every rank of the world calls
  * it; when it fails on one it fails on all. Valid until the next call.
  */
-const struct session *session_open(struct device *device, struct world *world,
-				   enum transport transport, struct error *err);
-/* All of them; every rank that has one calls it, too, for NCCL closes a communicator only together. */
-void session_close(void);
+const struct session *session_find(struct sessions *sessions, struct device *device,
+				   struct world *world, enum transport transport,
+				   struct error *err);
 
 #endif

@@ -9,21 +9,27 @@ struct pair {
 	unsigned turn; /* of the latest case that asked for it */
 };
 
-static struct {
+struct access {
 	struct pair *pairs; /* that were switched on */
 	size_t count, capacity;
 	unsigned turn;
-} open;
+};
 
-void access_turn(void)
+struct access *access_open(void)
 {
-	open.turn++;
+	return xcalloc(1, sizeof(struct access));
 }
 
-static struct pair *find(const struct device *a, const struct device *b)
+void access_turn(struct access *access)
 {
-	for (size_t i = 0; i < open.count; i++) {
-		struct pair *p = &open.pairs[i];
+	access->turn++;
+}
+
+static struct pair *find(const struct access *access, const struct device *a,
+			 const struct device *b)
+{
+	for (size_t i = 0; i < access->count; i++) {
+		struct pair *p = &access->pairs[i];
 
 		if ((p->a == a && p->b == b) || (p->a == b && p->b == a))
 			return p;
@@ -43,60 +49,61 @@ static enum status switch_both(struct device *a, struct device *b, bool on, stru
 }
 
 /* Takes back what earlier cases had of `a` and of `b`; false: there is nothing. */
-static bool make_room(const struct device *a, const struct device *b)
+static bool make_room(struct access *access, const struct device *a, const struct device *b)
 {
 	bool any = false;
 
-	for (size_t i = open.count; i-- > 0;) {
-		struct pair *p = &open.pairs[i];
+	for (size_t i = access->count; i-- > 0;) {
+		struct pair *p = &access->pairs[i];
 
-		if (p->turn == open.turn || (p->a != a && p->a != b && p->b != a && p->b != b))
+		if (p->turn == access->turn || (p->a != a && p->a != b && p->b != a && p->b != b))
 			continue;
 		switch_both(p->a, p->b, false, &(struct error)ERROR_NONE);
-		*p = open.pairs[--open.count];
+		*p = access->pairs[--access->count];
 		any = true;
 	}
 	return any;
 }
 
-static enum status switch_on(struct device *a, struct device *b, struct error *err)
+static enum status switch_on(struct access *access, struct device *a, struct device *b,
+			     struct error *err)
 {
 	struct error refused = ERROR_NONE;
 
 	if (switch_both(a, b, true, &refused) == STATUS_OK)
 		return STATUS_OK;
-	if (refused.status == STATUS_UNSUPPORTED && make_room(a, b))
+	if (refused.status == STATUS_UNSUPPORTED && make_room(access, a, b))
 		return switch_both(a, b, true, err);
 	return error_set(err, refused.status, "%s", refused.message);
 }
 
-enum status access_set(struct device *a, struct device *b, bool on, struct error *err)
+enum status access_set(struct access *access, struct device *a, struct device *b, bool on,
+		       struct error *err)
 {
-	struct pair *known = find(a, b);
+	struct pair *known = find(access, a, b);
 
 	if (known && on) {
-		known->turn = open.turn;
+		known->turn = access->turn;
 		return STATUS_OK;
 	}
 	/* Off also if it was not switched on here: the backend may have it on from the start. */
-	if ((on ? switch_on(a, b, err) : switch_both(a, b, false, err)) != STATUS_OK)
+	if ((on ? switch_on(access, a, b, err) : switch_both(a, b, false, err)) != STATUS_OK)
 		return err->status;
 	if (on) {
-		ARRAY_GROW(open.pairs, open.count, open.capacity);
-		open.pairs[open.count++] = (struct pair){ a, b, open.turn };
+		ARRAY_GROW(access->pairs, access->count, access->capacity);
+		access->pairs[access->count++] = (struct pair){ a, b, access->turn };
 	} else if (known) {
-		*known = open.pairs[--open.count];
+		*known = access->pairs[--access->count];
 	}
 	return STATUS_OK;
 }
 
-void access_reset(void)
+void access_close(struct access *access)
 {
-	for (size_t i = 0; i < open.count; i++) {
-		backend_peer_access(open.pairs[i].a, open.pairs[i].b, false, NULL);
-		backend_peer_access(open.pairs[i].b, open.pairs[i].a, false, NULL);
+	for (size_t i = 0; i < access->count; i++) {
+		backend_peer_access(access->pairs[i].a, access->pairs[i].b, false, NULL);
+		backend_peer_access(access->pairs[i].b, access->pairs[i].a, false, NULL);
 	}
-	free(open.pairs);
-	open.pairs = NULL;
-	open.count = open.capacity = 0;
+	free(access->pairs);
+	free(access);
 }

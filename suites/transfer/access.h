@@ -11,13 +11,17 @@
 
 #include "device/backend.h"
 
+struct access;
+
+struct access *access_open(void);
+/* Takes back what access_set() has switched on. Errors mean that there is nothing to take back. */
+void access_close(struct access *access);
+
 /* A case begins: only what it asks for from here on must stay. */
-void access_turn(void);
+void access_turn(struct access *access);
 
 /* Switches access between `a` and `b` on or off, in both directions. */
-enum status access_set(struct device *a, struct device *b, bool on, struct error *err);
-
-/* Takes back what access_set() has switched on. Errors mean that there is nothing to take back. */
-void access_reset(void);
+enum status access_set(struct access *access, struct device *a, struct device *b, bool on,
+		       struct error *err);
 
 #endif

@@ -71,7 +71,9 @@ static enum status open_lane(struct transfer *t, size_t i, struct error *err)
 {
 	const struct plan_case *c = t->run->c;
 	const struct route *route = &t->routes[i];
+	const struct transfer_state *state = t->run->suite_state;
 	struct lane_plan plan = {
+		.pool = state->pool,
 		.from = end_of(t, route->from, route->to),
 		.to = end_of(t, route->to, route->from),
 		.issuer = t->run->devices[route->issuer],
@@ -130,13 +132,15 @@ enum status transfer_check_lanes(struct transfer *t, size_t first, size_t count,
 
 static enum status set_access(struct transfer *t, size_t count, struct error *err)
 {
-	access_turn();
+	const struct transfer_state *state = t->run->suite_state;
+
+	access_turn(state->access);
 	for (size_t i = 0; i < count; i++) {
 		int peer = route_peer(&t->routes[i]);
 		struct device *a = t->run->devices[t->routes[i].issuer];
 
-		if (peer >= 0 &&
-		    access_set(a, t->run->devices[peer], !t->staged, err) != STATUS_OK)
+		if (peer >= 0 && access_set(state->access, a, t->run->devices[peer], !t->staged,
+					    err) != STATUS_OK)
 			return err->status;
 	}
 	return STATUS_OK;

@@ -24,21 +24,25 @@ struct bounds {
 };
 
 /* Findings about one kind of case, by its direction and engine, which determine the path. */
-static struct kind {
+struct kind {
 	bool disturbs, known;
 	size_t bytes;
 	struct bounds alone[TIMINGS_MAX]; /* the reference */
 	char pair[2][32];                 /* whose it is */
-} kinds[DIRECTION_COUNT][2];
+};
 
-void pair_groups_reset(void)
+struct pair_kinds {
+	struct kind kinds[DIRECTION_COUNT][2];
+};
+
+struct pair_kinds *pair_kinds_open(void)
 {
-	memset(kinds, 0, sizeof(kinds));
+	return xcalloc(1, sizeof(struct pair_kinds));
 }
 
-static struct kind *kind_of(const struct plan_case *c)
+static struct kind *kind_of(const struct transfer_state *state, const struct plan_case *c)
 {
-	return &kinds[case_integer(c, "directions")][transfer_by_kernel(c)];
+	return &state->kinds->kinds[case_integer(c, "directions")][transfer_by_kernel(c)];
 }
 
 static bool same_parameters(const struct plan_case *a, const struct plan_case *b)
@@ -70,14 +74,14 @@ static bool share_a_device(const struct plan_case *a, const struct plan_case *b)
 }
 
 /* Between pairs, directly; copies through the host share it. */
-static bool pairs_group(const struct plan_case *const *group, size_t count,
-		       const struct plan_case *other)
+static bool pairs_group(const struct transfer_state *state, const struct plan_case *const *group,
+			size_t count, const struct plan_case *other)
 {
 	enum direction direction = (enum direction)case_integer(other, "directions");
 	enum placing placing = direction_info(direction)->placing;
 
 	if ((placing != EACH_PAIR && placing != EACH_TWO) || !direct(other) ||
-	    kind_of(other)->disturbs)
+	    kind_of(state, other)->disturbs)
 		return false;
 	for (size_t i = 0; i < count; i++)
 		if (share_a_device(group[i], other))
@@ -85,11 +89,11 @@ static bool pairs_group(const struct plan_case *const *group, size_t count,
 	return true;
 }
 
-bool transfer_groups_with(const struct plan_case *const *group, size_t count,
-		    const struct plan_case *other)
+bool transfer_groups_with(const void *state, const struct plan_case *const *group, size_t count,
+			  const struct plan_case *other)
 {
 	return same_parameters(group[0], other) &&
-	       (pairs_group(group, count, other) || rotation_groups_with(group[0], other));
+	       (pairs_group(state, group, count, other) || rotation_groups_with(group[0], other));
 }
 
 #define NOT_ALONE SIZE_MAX
@@ -277,7 +281,7 @@ static void measure(struct pair_group *c)
 	struct transfer *first = c->all[0];
 	enum status status = STATUS_OK;
 
-	c->kind = kind_of(first->run->c);
+	c->kind = kind_of(first->run->suite_state, first->run->c);
 	c->kind->known = c->kind->known && c->kind->bytes == first->bytes;
 	for (size_t i = 0; i < first->timing_count && status == STATUS_OK; i++)
 		status = c->count > 1 ? measure_timing(c, i)

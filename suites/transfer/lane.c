@@ -48,7 +48,7 @@ static enum status alloc_end(struct lane *lane, const struct lane_end *end, stru
 	uint64_t footprint = lane_footprint(lane->plan.bytes, lane->plan.slots);
 	int none;
 
-	return pool_take(buffer, end->device, end->allocator, footprint,
+	return pool_take(lane->plan.pool, buffer, end->device, end->allocator, footprint,
 			 allocator_on_device(end->allocator) ? &none : &lane->node, err);
 }
 
@@ -58,8 +58,8 @@ static enum status alloc_record(struct lane *lane, struct error *err)
 
 	if (!buffer_check_needs_record(&lane->to))
 		return STATUS_OK;
-	return pool_take(&lane->record, lane->to.device, ALLOCATOR_DEVICE, BUFFER_CHECK_BYTES,
-			 &none, err);
+	return pool_take(lane->plan.pool, &lane->record, lane->to.device, ALLOCATOR_DEVICE,
+			 BUFFER_CHECK_BYTES, &none, err);
 }
 
 enum status lane_open(struct lane *lane, const struct lane_plan *plan, struct error *err)
@@ -84,9 +84,9 @@ void lane_close(struct lane *lane)
 	for (int i = 0; i < 3; i++)
 		if (streams[i])
 			backend_stream_synchronize(streams[i], NULL);
-	pool_give(&lane->record);
-	pool_give(&lane->to);
-	pool_give(&lane->from);
+	pool_give(lane->plan.pool, &lane->record);
+	pool_give(lane->plan.pool, &lane->to);
+	pool_give(lane->plan.pool, &lane->from);
 	for (int i = 2; i >= 0; i--)
 		if (i == 0 || streams[i] != lane->stream)
 			backend_stream_destroy(streams[i]);

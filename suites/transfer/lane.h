@@ -14,7 +14,10 @@ struct lane_end {
 	enum allocator allocator;
 };
 
+struct pool;
+
 struct lane_plan {
+	struct pool *pool; /* of the buffers' memory */
 	struct lane_end from, to;
 	struct device *issuer; /* whose stream, and whose copy engine or cores */
 	bool by_kernel;

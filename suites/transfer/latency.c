@@ -29,6 +29,7 @@
 
 struct chase {
 	struct run *run;
+	struct pool *pool;
 	struct device *device; /* that loads */
 	struct stream *stream, *at_memory;
 	struct buffer memory, cursor;
@@ -88,14 +89,15 @@ static enum status open_memory(struct chase *c, const struct transfer *t, size_t
 
 	if (backend_stream_create(c->device, false, &c->stream, err) != STATUS_OK ||
 	    backend_stream_create(home, false, &c->at_memory, err) != STATUS_OK ||
-	    pool_take(&c->cursor, c->device, ALLOCATOR_DEVICE, sizeof(void *), &none, err) !=
-		    STATUS_OK)
+	    pool_take(c->pool, &c->cursor, c->device, ALLOCATOR_DEVICE, sizeof(void *), &none,
+		      err) != STATUS_OK)
 		return err->status;
 	if (t->info->host)
-		return pool_take(&c->memory, home, t->memory, footprint, &c->node, err);
-	if (pool_take(&c->memory, home, ALLOCATOR_DEVICE, footprint, &none, err) != STATUS_OK)
+		return pool_take(c->pool, &c->memory, home, t->memory, footprint, &c->node, err);
+	if (pool_take(c->pool, &c->memory, home, ALLOCATOR_DEVICE, footprint, &none, err) !=
+	    STATUS_OK)
 		return err->status;
-	return pool_take(&c->staging, home, ALLOCATOR_PAGEABLE, footprint, &none, err);
+	return pool_take(c->pool, &c->staging, home, ALLOCATOR_PAGEABLE, footprint, &none, err);
 }
 
 static enum status fill_memory(struct chase *c, struct error *err)
@@ -119,9 +121,9 @@ static void close_memory(struct chase *c)
 		backend_stream_synchronize(c->stream, NULL);
 	if (c->at_memory)
 		backend_stream_synchronize(c->at_memory, NULL);
-	pool_give(&c->staging);
-	pool_give(&c->memory);
-	pool_give(&c->cursor);
+	pool_give(c->pool, &c->staging);
+	pool_give(c->pool, &c->memory);
+	pool_give(c->pool, &c->cursor);
 	backend_stream_destroy(c->at_memory);
 	backend_stream_destroy(c->stream);
 	free(c->order);
@@ -179,9 +181,11 @@ static void plan_timing(struct transfer *t)
 
 enum status chase_open(struct transfer *t, struct error *err)
 {
+	const struct transfer_state *state = t->run->suite_state;
 	struct chase *c = t->chase = xcalloc(1, sizeof(*c));
 
 	*c = (struct chase){ .run = t->run,
+			     .pool = state->pool,
 			     .device = t->run->devices[0],
 			     .count = count_of(t->bytes),
 			     .spacing = spacing_of(t->bytes),

@@ -13,32 +13,39 @@ struct block {
 	bool lent;
 };
 
-static struct {
+struct pool {
 	struct block *blocks;
 	size_t count, capacity;
-} pool;
+};
+
+struct pool *pool_open(void)
+{
+	return xcalloc(1, sizeof(struct pool));
+}
 
 /* Part of a device's memory that may stay allocated between cases: the next one may need nearly all of it. */
 #define DEVICE_SHARE 16
 /* The same of the host's available memory. */
 #define HOST_SHARE 4
 
-static void remove_block(size_t index)
+static void remove_block(struct pool *pool, size_t index)
 {
-	buffer_free(&pool.blocks[index].buffer);
-	pool.blocks[index] = pool.blocks[--pool.count];
-	if (pool.count == 0) {
-		free(pool.blocks);
-		pool.blocks = NULL;
-		pool.capacity = 0;
-	}
+	buffer_free(&pool->blocks[index].buffer);
+	pool->blocks[index] = pool->blocks[--pool->count];
 }
 
-void pool_empty(void)
+void pool_empty(struct pool *pool)
 {
-	for (size_t i = pool.count; i-- > 0;)
-		if (!pool.blocks[i].lent)
-			remove_block(i);
+	for (size_t i = pool->count; i-- > 0;)
+		if (!pool->blocks[i].lent)
+			remove_block(pool, i);
+}
+
+void pool_close(struct pool *pool)
+{
+	pool_empty(pool);
+	free(pool->blocks);
+	free(pool);
 }
 
 /* A device that is made of host memory has its own; GPUs share what is near. */
@@ -67,13 +74,13 @@ static bool fits(const struct block *b, size_t bytes)
 }
 
 /* The smallest idle block that will do. */
-static struct block *find(const struct device *device, enum allocator allocator, size_t bytes,
-			  int node)
+static struct block *find(const struct pool *pool, const struct device *device,
+			  enum allocator allocator, size_t bytes, int node)
 {
 	struct block *best = NULL;
 
-	for (size_t i = 0; i < pool.count; i++) {
-		struct block *b = &pool.blocks[i];
+	for (size_t i = 0; i < pool->count; i++) {
+		struct block *b = &pool->blocks[i];
 
 		if (serves(b, device, allocator, node) && fits(b, bytes) &&
 		    (!best || b->buffer.bytes < best->buffer.bytes))
@@ -83,18 +90,18 @@ static struct block *find(const struct device *device, enum allocator allocator,
 }
 
 /* Sizes grow in a sweep: what was too small now will be so again. */
-static void remove_outgrown(const struct device *device, enum allocator allocator, int node,
-			    size_t bytes)
+static void remove_outgrown(struct pool *pool, const struct device *device,
+			    enum allocator allocator, int node, size_t bytes)
 {
-	for (size_t i = pool.count; i-- > 0;)
-		if (serves(&pool.blocks[i], device, allocator, node) &&
-		    pool.blocks[i].buffer.bytes < bytes &&
-		    bytes / SPENDTHRIFT <= pool.blocks[i].buffer.bytes)
-			remove_block(i);
+	for (size_t i = pool->count; i-- > 0;)
+		if (serves(&pool->blocks[i], device, allocator, node) &&
+		    pool->blocks[i].buffer.bytes < bytes &&
+		    bytes / SPENDTHRIFT <= pool->blocks[i].buffer.bytes)
+			remove_block(pool, i);
 }
 
-static enum status add(struct device *device, enum allocator allocator, size_t bytes, int node,
-		       struct error *err)
+static enum status add(struct pool *pool, struct device *device, enum allocator allocator,
+		       size_t bytes, int node, struct error *err)
 {
 	struct error first = ERROR_NONE;
 	struct buffer buffer;
@@ -104,30 +111,30 @@ static enum status add(struct device *device, enum allocator allocator, size_t b
 	 * not asked again.
 	 */
 	if (buffer_alloc(&buffer, device, allocator, bytes, &first) != STATUS_OK) {
-		if (pool.count == 0 || first.status != STATUS_NO_MEMORY)
+		if (pool->count == 0 || first.status != STATUS_NO_MEMORY)
 			return error_set(err, first.status, "%s", first.message);
-		pool_empty();
+		pool_empty(pool);
 		if (buffer_alloc(&buffer, device, allocator, bytes, err) != STATUS_OK)
 			return err->status;
 	}
-	ARRAY_GROW(pool.blocks, pool.count, pool.capacity);
-	pool.blocks[pool.count++] = (struct block){ .buffer = buffer, .node = node };
+	ARRAY_GROW(pool->blocks, pool->count, pool->capacity);
+	pool->blocks[pool->count++] = (struct block){ .buffer = buffer, .node = node };
 	return STATUS_OK;
 }
 
-enum status pool_take(struct buffer *buffer, struct device *device, enum allocator allocator,
-		      size_t bytes, int *node, struct error *err)
+enum status pool_take(struct pool *pool, struct buffer *buffer, struct device *device,
+		      enum allocator allocator, size_t bytes, int *node, struct error *err)
 {
 	bool on_host = !allocator_on_device(allocator);
 	int near = on_host ? placement_begin(device) : -1;
-	struct block *block = find(device, allocator, bytes, near);
+	struct block *block = find(pool, device, allocator, bytes, near);
 	enum status status = STATUS_OK;
 
 	memset(buffer, 0, sizeof(*buffer));
 	if (!block) {
-		remove_outgrown(device, allocator, near, bytes);
-		status = add(device, allocator, bytes, near, err);
-		block = status == STATUS_OK ? &pool.blocks[pool.count - 1] : NULL;
+		remove_outgrown(pool, device, allocator, near, bytes);
+		status = add(pool, device, allocator, bytes, near, err);
+		block = status == STATUS_OK ? &pool->blocks[pool->count - 1] : NULL;
 	}
 	if (on_host)
 		placement_end(near);
@@ -142,13 +149,13 @@ enum status pool_take(struct buffer *buffer, struct device *device, enum allocat
 }
 
 /* Bytes that the pool keeps in the memory of `given`: on its device, or anywhere on the host. */
-static uint64_t kept_with(const struct block *given)
+static uint64_t kept_with(const struct pool *pool, const struct block *given)
 {
 	bool on_device = allocator_on_device(given->buffer.allocator);
 	uint64_t bytes = 0;
 
-	for (size_t i = 0; i < pool.count; i++) {
-		const struct buffer *b = &pool.blocks[i].buffer;
+	for (size_t i = 0; i < pool->count; i++) {
+		const struct buffer *b = &pool->blocks[i].buffer;
 
 		if (on_device ? allocator_on_device(b->allocator) && b->device == given->buffer.device
 			      : !allocator_on_device(b->allocator))
@@ -158,21 +165,24 @@ static uint64_t kept_with(const struct block *given)
 }
 
 /* Keeping must not make the next case's memory scarce. */
-static bool may_keep(const struct block *block)
+static bool may_keep(const struct pool *pool, const struct block *block)
 {
 	if (allocator_on_device(block->buffer.allocator))
-		return kept_with(block) <= block->buffer.device->info.memory_bytes / DEVICE_SHARE;
-	return kept_with(block) <= limits_memory_available() / HOST_SHARE;
+		return kept_with(pool, block) <=
+		       block->buffer.device->info.memory_bytes / DEVICE_SHARE;
+	return kept_with(pool, block) <= limits_memory_available() / HOST_SHARE;
 }
 
-void pool_give(struct buffer *buffer)
+void pool_give(struct pool *pool, struct buffer *buffer)
 {
-	for (size_t i = 0; i < pool.count && buffer->memory; i++) {
-		if (pool.blocks[i].buffer.memory != buffer->memory)
+	if (!buffer->memory)
+		return;
+	for (size_t i = 0; i < pool->count; i++) {
+		if (pool->blocks[i].buffer.memory != buffer->memory)
 			continue;
-		pool.blocks[i].lent = false;
-		if (!may_keep(&pool.blocks[i]))
-			remove_block(i);
+		pool->blocks[i].lent = false;
+		if (!may_keep(pool, &pool->blocks[i]))
+			remove_block(pool, i);
 		break;
 	}
 	buffer->memory = NULL;

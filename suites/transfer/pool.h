@@ -9,15 +9,21 @@
 
 #include "suites/shared/buffers.h"
 
+struct pool;
+
+struct pool *pool_open(void);
+/* Frees it; nothing may be lent out. */
+void pool_close(struct pool *pool);
+
 /*
  * Memory of `bytes` on or near `device`; `buffer` is given back with pool_give() and never freed by
  * buffer_free(). *node: the NUMA node it was placed on, -1 where there is no choice.
  */
-enum status pool_take(struct buffer *buffer, struct device *device, enum allocator allocator,
-		      size_t bytes, int *node, struct error *err);
-/* Does nothing for a zeroed buffer or one that pool_take() failed to get. */
-void pool_give(struct buffer *buffer);
+enum status pool_take(struct pool *pool, struct buffer *buffer, struct device *device,
+		      enum allocator allocator, size_t bytes, int *node, struct error *err);
+/* Does nothing for a zeroed buffer or one that pool_take() failed to get; `pool` is not used then. */
+void pool_give(struct pool *pool, struct buffer *buffer);
 /* Frees what is not lent out. */
-void pool_empty(void);
+void pool_empty(struct pool *pool);
 
 #endif

@@ -22,6 +22,17 @@ size_t transfer_route_bytes(const struct plan_case *c, size_t index);
 /* True if one kernel executes a route and the next one, which leads back. */
 bool transfer_twins(const struct plan_case *c);
 
+struct access;
+struct pair_kinds;
+struct pool;
+
+/* State kept from case to case: run->suite_state. */
+struct transfer_state {
+	struct pool *pool;
+	struct access *access;
+	struct pair_kinds *kinds; /* group.c */
+};
+
 /* One timed quantity of a case. */
 struct timing {
 	const char *name; /* of the series */
@@ -96,11 +107,11 @@ enum status transfer_plan_contest(struct transfer *t, size_t timed, const char *
 				  struct error *err);
 
 /* group.c: see src/plan/suite.h. */
-bool transfer_groups_with(const struct plan_case *const *group, size_t count,
-		    const struct plan_case *other);
+bool transfer_groups_with(const void *state, const struct plan_case *const *group, size_t count,
+			  const struct plan_case *other);
 void transfer_run_group(struct run *const *runs, size_t count, struct error *errs);
-/* Forgets what was measured about concurrent groups: another suite's cases may change it. */
-void pair_groups_reset(void);
+/* What is known about groups of pairs; another suite's cases may change it. Freed by free(). */
+struct pair_kinds *pair_kinds_open(void);
 
 /* rotation.c: cases of TIME_FIRST on the same devices, each of which is the first once. */
 bool rotation_groups_with(const struct plan_case *c, const struct plan_case *other);

@@ -1,5 +1,6 @@
 #include "result/json/json_fields.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,24 +121,34 @@ void *field_append(const struct field *field, void *base)
 
 /*
  * Memory that a tree may take: five times its text is usual, an array of one-digit numbers takes 25 times, an array of
- * empty arrays 45 times: only a hostile document comes near. jansson's allocator is process-wide, so it is replaced
- * while one document is parsed; nothing else of the program uses jansson at that time.
+ * empty arrays 45 times: only a hostile document comes near. jansson has one allocator per process: it is set once, and
+ * limits the thread that parses.
  */
 #define TREE_PER_BYTE 32
 #define TREE_LEAST ((size_t)1 << 20)
 #define TREE_MOST ((size_t)4 << 30)
 
-static size_t tree_left;
-static bool tree_too_large;
+struct tree_budget {
+	size_t left;
+	bool exceeded;
+};
+
+static _Thread_local struct tree_budget *tree_budget; /* NULL: no limit */
 
 static void *tree_malloc(size_t size)
 {
-	if (size > tree_left) {
-		tree_too_large = true;
+	if (tree_budget && size > tree_budget->left) {
+		tree_budget->exceeded = true;
 		return NULL;
 	}
-	tree_left -= size;
+	if (tree_budget)
+		tree_budget->left -= size;
 	return malloc(size);
+}
+
+static void set_allocator(void)
+{
+	json_set_alloc_funcs(tree_malloc, free);
 }
 
 static size_t tree_limit(size_t length)
@@ -149,19 +160,17 @@ static size_t tree_limit(size_t length)
 
 enum status json_parse(const char *text, size_t length, json_t **out, struct error *err)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct tree_budget budget = { .left = tree_limit(length) };
 	json_error_t json_err;
-	json_malloc_t old_malloc;
-	json_free_t old_free;
 
-	tree_left = tree_limit(length);
-	tree_too_large = false;
-	json_get_alloc_funcs(&old_malloc, &old_free);
-	json_set_alloc_funcs(tree_malloc, free);
+	pthread_once(&once, set_allocator);
+	tree_budget = &budget;
 	*out = json_loadb(text, length, JSON_REJECT_DUPLICATES, &json_err);
-	json_set_alloc_funcs(old_malloc, old_free);
+	tree_budget = NULL;
 	if (*out)
 		return STATUS_OK;
-	if (tree_too_large)
+	if (budget.exceeded)
 		return error_set(err, STATUS_USAGE, "needs more than %zu MiB of memory: this is no result",
 				 tree_limit(length) >> 20);
 	return error_set(err, STATUS_USAGE, "line %d, column %d: %s", json_err.line, json_err.column,

@@ -22,6 +22,8 @@ struct worker {
 	struct device **devices; /* by index in the plan; opened when first needed, then kept */
 	struct link_watch *links; /* by index in the plan */
 	struct link_pace pace;
+	const struct suite *suite; /* of the current case; NULL: none yet */
+	void *suite_state;         /* of suite->open_state() */
 };
 
 int worker_processes(const struct plan_case *c)
@@ -197,6 +199,7 @@ static enum status carry_out(struct worker *w, const struct plan_case *const *ca
 		attempts[i].run.sampler.stop = &control->stop;
 		attempts[i].phases.stop = &control->stop;
 		attempts[i].run.fork_server = w->fork_server;
+		attempts[i].run.suite_state = w->suite_state;
 	}
 	if (w->world.rank == 0) {
 		attempts[0].run.sampler.progress = progress;
@@ -227,11 +230,11 @@ static enum status carry_out(struct worker *w, const struct plan_case *const *ca
 	return broken ? STATUS_DEVICE : status;
 }
 
-static bool may_group(const struct plan_case *const *group, size_t count,
-		     const struct plan_case *other)
+static bool may_group(const struct worker *w, const struct plan_case *const *group, size_t count,
+		      const struct plan_case *other)
 {
 	return other->suite == group[0]->suite && other->section == group[0]->section &&
-	       group[0]->suite->groups_with(group, count, other);
+	       group[0]->suite->groups_with(w->suite_state, group, count, other);
 }
 
 /* The cases from the `first` of the assignment on that are carried out together; how many, 1 at least. */
@@ -246,21 +249,22 @@ static size_t next_group(const struct worker *w, size_t first, const struct plan
 	for (size_t i = first + 1; i < a->case_count && count < PLAN_MAX_CASE_DEVICES; i++) {
 		const struct plan_case *other = &a->plan->cases[a->cases[i]];
 
-		if (!may_group(group, count, other))
+		if (!may_group(w, group, count, other))
 			break;
 		group[count++] = other;
 	}
 	return count;
 }
 
-/*
- * Frees memory and peer access that a suite keeps from case to case, before the next suite needs
- * them.
- */
-static void change_suite(const struct plan_case *from, const struct plan_case *to)
+/* Closes what the current suite keeps from case to case before `next` (NULL: none) opens what it keeps. */
+static void change_suite(struct worker *w, const struct suite *next)
 {
-	if (from && from->suite != to->suite && from->suite->release)
-		from->suite->release();
+	if (w->suite == next)
+		return;
+	if (w->suite && w->suite->close_state)
+		w->suite->close_state(w->suite_state);
+	w->suite = next;
+	w->suite_state = next && next->open_state ? next->open_state() : NULL;
 }
 
 static bool needs_fork_server(const struct assignment *a)
@@ -303,7 +307,6 @@ void worker_run(const struct assignment *assignment)
 	struct worker w = { .a = assignment,
 			    .world = assignment->worlds[assignment->size],
 			    .settings = run_settings_from(plan->config) };
-	const struct plan_case *earlier = NULL;
 	enum status last = STATUS_OK;
 	char *names = backend_names(plan);
 
@@ -316,16 +319,14 @@ void worker_run(const struct assignment *assignment)
 	for (size_t i = 0, count; go_on(&w, &last) && i < assignment->case_count; i += count) {
 		const struct plan_case *group[PLAN_MAX_CASE_DEVICES];
 
+		change_suite(&w, plan->cases[assignment->cases[i]].suite);
 		count = next_group(&w, i, group);
-		change_suite(earlier, group[0]);
 		if (w.world.rank < worker_processes(group[0]))
 			last = carry_out(&w, group, count);
-		earlier = group[0];
 	}
 	/* A device that an error has broken may hang or crash on closing; the process ends anyway. */
 	if (!status_loses_device(last)) {
-		if (earlier && earlier->suite->release)
-			earlier->suite->release();
+		change_suite(&w, NULL);
 		for (size_t i = 0; i < plan->device_count; i++)
 			if (w.devices[i])
 				w.devices[i]->backend->device_close(w.devices[i]);

@@ -10,7 +10,7 @@
 #define KEPT_MOST 16
 
 /* A communicator of all ranks of a world. */
-struct ring {
+struct cached_comm {
 	struct communicator *all;
 	const struct world_shared *shared;
 	enum transport asked;
@@ -20,50 +20,64 @@ struct ring {
 };
 
 /* A process of this suite has one device at a time. */
-static struct {
+struct connection_cache {
 	struct device *device; /* NULL: nothing is kept */
 	struct stream *streams[STREAM_COUNT];
 	struct gemm_cache *gemm_cache;
 	enum transport asked; /* by the team that is out */
-	struct ring rings[KEPT_MOST];
+	struct cached_comm comms[KEPT_MOST];
 	size_t count;
-} kept;
+};
 
-static void forget_ring(struct ring *ring)
+struct connection_cache *connection_cache_open(void)
 {
-	kept.count--;
-	memmove(ring, ring + 1, (size_t)(kept.rings + kept.count - ring) * sizeof(kept.rings[0]));
+	return xcalloc(1, sizeof(struct connection_cache));
 }
 
-static void close_ring(struct ring *ring)
+static void forget_comm(struct connection_cache *cache, struct cached_comm *comm)
 {
-	backend_communicator_close(ring->all);
-	forget_ring(ring);
+	cache->count--;
+	memmove(comm, comm + 1,
+		(size_t)(cache->comms + cache->count - comm) * sizeof(cache->comms[0]));
 }
 
-static void close_streams(void)
+static void close_comm(struct connection_cache *cache, struct cached_comm *comm)
+{
+	backend_communicator_close(comm->all);
+	forget_comm(cache, comm);
+}
+
+static void close_streams(struct connection_cache *cache)
 {
 	for (int i = 0; i < STREAM_COUNT; i++)
-		backend_stream_destroy(kept.streams[i]);
-	free(kept.gemm_cache);
-	memset(kept.streams, 0, sizeof(kept.streams));
-	kept.gemm_cache = NULL;
+		backend_stream_destroy(cache->streams[i]);
+	free(cache->gemm_cache);
+	memset(cache->streams, 0, sizeof(cache->streams));
+	cache->gemm_cache = NULL;
 }
 
-void connection_cache_clear(void)
+void connection_cache_clear(struct connection_cache *cache)
 {
-	while (kept.count)
-		close_ring(&kept.rings[0]);
-	close_streams();
-	kept.device = NULL;
+	while (cache->count)
+		close_comm(cache, &cache->comms[0]);
+	close_streams(cache);
+	cache->device = NULL;
 }
 
-static struct ring *find_ring(const struct team *team, enum transport asked)
+void connection_cache_close(struct connection_cache *cache)
 {
-	for (size_t i = 0; i < kept.count; i++)
-		if (kept.rings[i].shared == team->world->shared && kept.rings[i].asked == asked &&
-		    kept.rings[i].multiprocessors == team->multiprocessors)
-			return &kept.rings[i];
+	connection_cache_clear(cache);
+	free(cache);
+}
+
+static struct cached_comm *find_comm(struct connection_cache *cache, const struct team *team,
+				     enum transport asked)
+{
+	for (size_t i = 0; i < cache->count; i++)
+		if (cache->comms[i].shared == team->world->shared &&
+		    cache->comms[i].asked == asked &&
+		    cache->comms[i].multiprocessors == team->multiprocessors)
+			return &cache->comms[i];
 	return NULL;
 }
 
@@ -71,40 +85,41 @@ static struct ring *find_ring(const struct team *team, enum transport asked)
  * A rank may have put its own aside, in a case of fewer ranks that failed: then all close theirs. Ranks of a small
  * world are in larger ones as well, and closing may wait for the other ranks: so the order stays that of the cases.
  */
-static void take_ring(struct team *team, enum transport asked)
+static void take_comm(struct connection_cache *cache, struct team *team, enum transport asked)
 {
-	struct ring *ring = find_ring(team, asked);
-	bool mine = ring && !ring->aside;
+	struct cached_comm *comm = find_comm(cache, team, asked);
+	bool mine = comm && !comm->aside;
 
 	if (world_sum(team->world, mine) < team->world->size) {
-		if (ring)
-			close_ring(ring);
+		if (comm)
+			close_comm(cache, comm);
 		return;
 	}
-	team->all = ring->all;
-	team->transport = ring->all->transport;
-	team->communicator_bytes = ring->bytes;
-	forget_ring(ring);
+	team->all = comm->all;
+	team->transport = comm->all->transport;
+	team->communicator_bytes = comm->bytes;
+	forget_comm(cache, comm);
 }
 
-enum status cached_team_open(struct team *team, struct device *device, struct world *world,
-			   enum transport transport, int multiprocessors, struct error *err)
+enum status cached_team_open(struct connection_cache *cache, struct team *team,
+			     struct device *device, struct world *world, enum transport transport,
+			     int multiprocessors, struct error *err)
 {
-	if (kept.device != device)
-		connection_cache_clear();
+	if (cache->device != device)
+		connection_cache_clear(cache);
 	*team = (struct team){ .device = device,
 			       .world = world,
 			       .multiprocessors = multiprocessors,
-			       .gemm_cache = kept.gemm_cache };
-	memcpy(team->streams, kept.streams, sizeof(team->streams));
-	memset(kept.streams, 0, sizeof(kept.streams));
-	kept.gemm_cache = NULL;
-	kept.device = device;
+			       .gemm_cache = cache->gemm_cache };
+	memcpy(team->streams, cache->streams, sizeof(team->streams));
+	memset(cache->streams, 0, sizeof(cache->streams));
+	cache->gemm_cache = NULL;
+	cache->device = device;
 	if (world->size > 1)
-		take_ring(team, transport);
+		take_comm(cache, team, transport);
 	if (!team->gemm_cache)
 		team->gemm_cache = xcalloc(1, sizeof(*team->gemm_cache));
-	kept.asked = transport;
+	cache->asked = transport;
 	return team_open_rest(team, transport, err);
 }
 
@@ -120,33 +135,32 @@ static void take_from(struct team *team)
 	team->all = NULL;
 }
 
-void cache_team(struct team *team)
+void cache_team(struct connection_cache *cache, struct team *team)
 {
 	/* Ranks of a small world may have kept more than those that are only in a large one. */
-	if (team->all &&
-	    world_sum(team->world, kept.count < KEPT_MOST) == team->world->size) {
-		kept.rings[kept.count++] =
-			(struct ring){ .all = team->all,
-				       .shared = team->world->shared,
-				       .asked = kept.asked,
-				       .multiprocessors = team->multiprocessors,
-				       .bytes = team->communicator_bytes };
+	if (team->all && world_sum(team->world, cache->count < KEPT_MOST) == team->world->size) {
+		cache->comms[cache->count++] =
+			(struct cached_comm){ .all = team->all,
+					      .shared = team->world->shared,
+					      .asked = cache->asked,
+					      .multiprocessors = team->multiprocessors,
+					      .bytes = team->communicator_bytes };
 		take_from(team);
 	}
-	memcpy(kept.streams, team->streams, sizeof(kept.streams));
-	kept.gemm_cache = team->gemm_cache;
+	memcpy(cache->streams, team->streams, sizeof(cache->streams));
+	cache->gemm_cache = team->gemm_cache;
 	memset(team->streams, 0, sizeof(team->streams));
 	team->gemm_cache = NULL;
 	team_close(team);
 }
 
-void cache_evict_team(struct team *team, const struct world *world)
+void cache_evict_team(struct connection_cache *cache, struct team *team, const struct world *world)
 {
 	team_close(team);
-	close_streams();
-	for (size_t i = kept.count; i-- > 0;)
-		if (kept.rings[i].shared == world->shared)
-			close_ring(&kept.rings[i]);
+	close_streams(cache);
+	for (size_t i = cache->count; i-- > 0;)
+		if (cache->comms[i].shared == world->shared)
+			close_comm(cache, &cache->comms[i]);
 		else
-			kept.rings[i].aside = true;
+			cache->comms[i].aside = true;
 }

@@ -51,8 +51,8 @@ static enum status receive(struct communicator *c, struct stream *stream, void *
 	return refuses(err) ? err->status : sound->receive(c, stream, to, bytes, peer, err);
 }
 
-static enum status measure(struct device *device, struct world *world, const struct setup *setup,
-			   struct error *err)
+static enum status measure(void *state, struct device *device, struct world *world,
+			   const struct setup *setup, struct error *err)
 {
 	struct measure_options options = { .verify_flops = 1e5, .iterations = 2 };
 	struct sampling rules = { .min_samples = 2,
@@ -62,9 +62,12 @@ static enum status measure(struct device *device, struct world *world, const str
 				  .sample_seconds = 1e-5 };
 	struct plan_case c = { .suite = suite_find("parallel") };
 	struct case_result result;
-	struct run run = {
-		.c = &c, .devices = &device, .device_count = 1, .world = world, .result = &result
-	};
+	struct run run = { .c = &c,
+			   .devices = &device,
+			   .device_count = 1,
+			   .world = world,
+			   .result = &result,
+			   .suite_state = state };
 	enum status status;
 
 	case_result_init(&result);
@@ -78,6 +81,7 @@ static enum status run_refused(struct device *device, struct world *world, void 
 			       struct error *err)
 {
 	static struct backend refusing;
+	void *state = suite_find("parallel")->open_state();
 	double start = clock_seconds();
 	enum status status;
 
@@ -90,7 +94,7 @@ static enum status run_refused(struct device *device, struct world *world, void 
 	device->backend = &refusing;
 	calls = 0;
 	refused_call = world->rank == 1 ? 2 : 0;
-	status = measure(device, world, context, err);
+	status = measure(state, device, world, context, err);
 	if (status != STATUS_UNSUPPORTED || !strstr(err->message, "the driver refuses it"))
 		return error_set(err, STATUS_INTERNAL, "it was not refused");
 	error_clear(err);
@@ -100,8 +104,8 @@ static enum status run_refused(struct device *device, struct world *world, void 
 	refused_call = 0;
 	/* Here and not before, so that all ranks come to the next case. */
 	if (world_agree(world, err->status, err) == STATUS_OK)
-		status = measure(device, world, context, err);
-	connection_cache_clear();
+		status = measure(state, device, world, context, err);
+	suite_find("parallel")->close_state(state);
 	device->backend = sound;
 	return status;
 }

@@ -11,8 +11,9 @@ struct measured {
 	bool told; /* that it is another case's */
 };
 
-static enum status measure(struct device *device, struct world *world, const struct setup *setup,
-			   int64_t samples, struct measured *out, struct error *err)
+static enum status measure(void *state, struct device *device, struct world *world,
+			   const struct setup *setup, int64_t samples, struct measured *out,
+			   struct error *err)
 {
 	struct measure_options options = { .verify_flops = 1e5, .iterations = samples };
 	struct sampling rules = { .min_samples = 4,
@@ -25,6 +26,7 @@ static enum status measure(struct device *device, struct world *world, const str
 			   .devices = &device,
 			   .device_count = 1,
 			   .world = world,
+			   .suite_state = state,
 			   .result = &out->result };
 
 	case_result_init(&out->result);
@@ -54,12 +56,13 @@ static enum status run_pair(struct device *device, struct world *world, void *co
 			    struct error *err)
 {
 	const struct pair *p = context;
+	void *state = suite_find("parallel")->open_state();
 	struct measured a, b;
-	enum status status = measure(device, world, &p->first, p->samples[0], &a, err);
+	enum status status = measure(state, device, world, &p->first, p->samples[0], &a, err);
 
 	if (status == STATUS_OK)
-		status = measure(device, world, &p->second, p->samples[1], &b, err);
-	connection_cache_clear();
+		status = measure(state, device, world, &p->second, p->samples[1], &b, err);
+	suite_find("parallel")->close_state(state);
 	if (status != STATUS_OK || world->rank > 0)
 		return status;
 	if (!a.single || !b.single || a.told || b.told != p->same ||

@@ -107,9 +107,12 @@ static enum status run_limited(struct device *device, struct world *world, void 
 				  .sample_seconds = 1e-5 };
 	struct plan_case c = { .suite = suite_find("parallel") };
 	struct case_result result;
-	struct run run = {
-		.c = &c, .devices = &device, .device_count = 1, .world = world, .result = &result
-	};
+	struct run run = { .c = &c,
+			   .devices = &device,
+			   .device_count = 1,
+			   .world = world,
+			   .result = &result,
+			   .suite_state = c.suite->open_state() };
 	enum status status;
 
 	case_result_init(&result);
@@ -126,6 +129,7 @@ static enum status run_limited(struct device *device, struct world *world, void 
 			status = error_set(err, STATUS_INTERNAL, "no note, but \"%s\"",
 					   result.notes);
 	}
+	c.suite->close_state(run.suite_state);
 	case_result_release(&result);
 	return status;
 }

@@ -120,6 +120,7 @@ static enum status run_kept(struct device *device, struct world *world, void *co
 			    struct error *err)
 {
 	const struct setup *setup = context;
+	struct connection_cache *cache = connection_cache_open();
 	static struct backend choosy;
 	size_t first_asked = 0, asked_by_now[4];
 	struct stream *compute = NULL;
@@ -140,19 +141,20 @@ static enum status run_kept(struct device *device, struct world *world, void *co
 		if (i == 2 || i == 3)
 			asked_count = 0;
 		if (i == 3)
-			connection_cache_clear();
-		if (cached_team_open(&team, device, world, TRANSPORT_AUTO, 0, err) != STATUS_OK)
+			connection_cache_clear(cache);
+		if (cached_team_open(cache, &team, device, world, TRANSPORT_AUTO, 0, err) !=
+		    STATUS_OK)
 			return err->status;
 		if (i == 1 && team.streams[STREAM_COMPUTE] != compute)
 			return error_set(err, STATUS_INTERNAL, "another stream");
 		compute = team.streams[STREAM_COMPUTE];
 		if (verify_reference(&own, &team, &check, err) != STATUS_OK)
 			return err->status;
-		cache_team(&team);
+		cache_team(cache, &team);
 		asked_by_now[i] = asked_count;
 		first_asked = i == 0 ? asked_count : first_asked;
 	}
-	connection_cache_clear();
+	connection_cache_close(cache);
 	if (first_asked == 0 || used_searched == 0)
 		return error_set(err, STATUS_INTERNAL, "searched nothing");
 	if (asked_by_now[1] != first_asked || asked_by_now[2] != first_asked ||
@@ -180,20 +182,21 @@ static void a_case_remembers_what_the_one_before_searched(void **state)
 
 static struct world *small_world;
 
-static enum status one_case(struct device *device, struct world *world, bool fails, struct error *err)
+static enum status one_case(struct connection_cache *cache, struct device *device,
+			    struct world *world, bool fails, struct error *err)
 {
 	struct setup setup = tiny("ddp", world->size, PRECISION_FP32);
 	struct check check;
 	struct team team;
 
 	setup.batch = 60;
-	if (cached_team_open(&team, device, world, TRANSPORT_AUTO, 0, err) != STATUS_OK ||
+	if (cached_team_open(cache, &team, device, world, TRANSPORT_AUTO, 0, err) != STATUS_OK ||
 	    verify_reference(&setup, &team, &check, err) != STATUS_OK)
 		return err->status;
 	if (fails)
-		cache_evict_team(&team, world);
+		cache_evict_team(cache, &team, world);
 	else
-		cache_team(&team);
+		cache_team(cache, &team);
 	return STATUS_OK;
 }
 
@@ -205,6 +208,7 @@ static enum status run_in_two_worlds(struct device *device, struct world *world,
 		bool of_all, fails;
 	} cases[] = { { true, false },  { false, false }, { false, true }, { false, false },
 		      { true, false }, { true, true },   { false, false }, { true, false } };
+	struct connection_cache *cache = connection_cache_open();
 	struct world pair = *small_world;
 
 	(void)context;
@@ -212,10 +216,10 @@ static enum status run_in_two_worlds(struct device *device, struct world *world,
 	pair.rank = world->rank;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		if ((cases[i].of_all || world->rank < 2) &&
-		    one_case(device, cases[i].of_all ? world : &pair, cases[i].fails, err) !=
+		    one_case(cache, device, cases[i].of_all ? world : &pair, cases[i].fails, err) !=
 			    STATUS_OK)
 			return err->status;
-	connection_cache_clear();
+	connection_cache_close(cache);
 	closings_unwatch(device);
 	return STATUS_OK;
 }

@@ -97,6 +97,9 @@ struct concurrent_group {
 	const struct plan_case *cases[PAIRS];
 };
 
+/* Opened by a test's first case. */
+static void *suite_state;
+
 /* The first PAIRS cases of `ini` as one concurrent group, as a worker carries them out. */
 static void carry_out(struct fixture *f, const char *ini, struct concurrent_group *c)
 {
@@ -106,6 +109,8 @@ static void carry_out(struct fixture *f, const char *ini, struct concurrent_grou
 
 	memset(c, 0, sizeof(*c));
 	plan_from(f, ini, f->infos, FIXTURE_DEVICES);
+	if (!suite_state)
+		suite_state = f->plan.cases[0].suite->open_state();
 	rules = sampling_from(f->plan.cases[0].section);
 	for (size_t i = 0; i < PAIRS; i++) {
 		const struct plan_case *pair = c->cases[i] = &f->plan.cases[i];
@@ -115,6 +120,7 @@ static void carry_out(struct fixture *f, const char *ini, struct concurrent_grou
 		runs[i] = (struct run){ .c = pair,
 					.devices = devices[i],
 					.device_count = 2,
+					.suite_state = suite_state,
 					.seed = i + 1,
 					.sampler = { .rules = &rules, .device = devices[i][0] },
 					.result = &c->results[i] };
@@ -137,29 +143,38 @@ static void rotation_begin(struct fixture *f, const char *ini, struct rotation *
 {
 	plan_from(f, ini, f->infos, FIXTURE_DEVICES);
 	assert_int_equal(f->plan.case_count, FIXTURE_DEVICES);
+	suite_state = f->plan.cases[0].suite->open_state();
 	r->rules = sampling_from(f->plan.cases[0].section);
 	for (size_t i = 0; i < FIXTURE_DEVICES; i++) {
 		r->cases[i] = &f->plan.cases[i];
 		for (size_t k = 0; k < FIXTURE_DEVICES; k++)
 			r->devices[i][k] = f->devices[r->cases[i]->devices[k]];
 		if (i > 0)
-			assert_true(r->cases[0]->suite->groups_with(r->cases, i, r->cases[i]));
-		r->runs[i] = (struct run){ .c = r->cases[i],
-					   .devices = r->devices[i],
-					   .device_count = FIXTURE_DEVICES,
-					   .seed = i + 1,
-					   .sampler = { .rules = &r->rules,
-							.device = r->devices[i][0] },
-					   .result = &results[i] };
+			assert_true(r->cases[0]->suite->groups_with(suite_state, r->cases, i,
+								    r->cases[i]));
+		r->runs[i] =
+			(struct run){ .c = r->cases[i],
+				      .devices = r->devices[i],
+				      .device_count = FIXTURE_DEVICES,
+				      .suite_state = suite_state,
+				      .seed = i + 1,
+				      .sampler = { .rules = &r->rules, .device = r->devices[i][0] },
+				      .result = &results[i] };
 		r->list[i] = &r->runs[i];
 		case_parameters_fill(r->cases[i], &results[i]);
 		seconds[i] = BASELINE_CACHE_SECONDS * (double)(i + 1);
 	}
 }
 
+static void close_state(const struct suite *suite)
+{
+	suite->close_state(suite_state);
+	suite_state = NULL;
+}
+
 static void release(struct fixture *f, struct concurrent_group *c)
 {
-	c->cases[0]->suite->release();
+	close_state(c->cases[0]->suite);
 	for (size_t i = 0; i < PAIRS; i++)
 		case_result_release(&c->results[i]);
 	plan_done(f);
@@ -187,7 +202,7 @@ static bool has_series(const struct case_result *c, const char *name)
 
 static bool groups(const struct concurrent_group *c)
 {
-	return c->cases[0]->suite->groups_with(c->cases, 1, c->cases[1]);
+	return c->cases[0]->suite->groups_with(suite_state, c->cases, 1, c->cases[1]);
 }
 
 static void assert_says(const struct concurrent_group *c, size_t i, const char *words)
@@ -390,7 +405,7 @@ static void host_to_all_shares_its_copies(void **state)
 			assert_true(results[i].verification.done);
 			case_result_release(&results[i]);
 		}
-		r.cases[0]->suite->release();
+		close_state(r.cases[0]->suite);
 		plan_done(f);
 		assert_nothing_open(inis[n]);
 	}
@@ -413,7 +428,7 @@ static void a_corrupt_device_fails_its_own_turn(void **state)
 		case_result_release(&results[i]);
 	}
 	assert_non_null(strstr(errs[5].message, "corrupt: before timing, host to host:5"));
-	r.cases[0]->suite->release();
+	close_state(r.cases[0]->suite);
 	plan_done(f);
 	assert_nothing_open("corrupt turn");
 }
@@ -423,7 +438,11 @@ static bool may_group(const struct fixture *f, size_t i)
 {
 	const struct plan_case *c = &f->plan.cases[i];
 
-	return c->suite->groups_with(&c, 1, c + 1);
+	void *opened = c->suite->open_state();
+	bool may = c->suite->groups_with(opened, &c, 1, c + 1);
+
+	c->suite->close_state(opened);
+	return may;
 }
 
 /* By way of the host they share it. */

@@ -233,8 +233,9 @@ static enum status run_case(const struct plan_case *c, struct device *device, st
 
 	case_result_init(result);
 	run.sampler = (struct sampler){ .rules = &rules, .world = world, .device = device };
+	run.suite_state = c->suite->open_state();
 	status = c->suite->run(&run, err);
-	c->suite->release();
+	c->suite->close_state(run.suite_state);
 	return status;
 }
 
@@ -440,6 +441,7 @@ static enum status run_slices(struct device *device, struct world *world, void *
 			      struct error *err)
 {
 	const struct setting_up *s = context;
+	void *state = s->plan.cases[0].suite->open_state();
 
 	spy_on(device, world);
 	spy.table.transport_usable = copies_only;
@@ -453,6 +455,7 @@ static enum status run_slices(struct device *device, struct world *world, void *
 				   .devices = &device,
 				   .device_count = 1,
 				   .world = world,
+				   .suite_state = state,
 				   .result = &result };
 
 		case_result_init(&result);
@@ -461,7 +464,7 @@ static enum status run_slices(struct device *device, struct world *world, void *
 		c->suite->run(&run, err);
 		case_result_release(&result);
 	}
-	s->plan.cases[0].suite->release();
+	s->plan.cases[0].suite->close_state(state);
 	device->backend = spy.sound;
 	for (size_t i = 0; i < streams.count; i++)
 		spy.sound->stream_destroy(streams.gone[i]);

@@ -199,6 +199,8 @@ static void spy_on(struct device *device)
 	device->backend = &spy.table;
 }
 
+static void *suite_state; /* of this rank */
+
 /* Carries out one case as a worker does. */
 static enum status run_case(const struct plan_case *c, struct device *device, struct world *world,
 			    struct case_result *result, struct error *err)
@@ -213,6 +215,7 @@ static enum status run_case(const struct plan_case *c, struct device *device, st
 
 	*result = (struct case_result){ 0 };
 	run.sampler = (struct sampler){ .rules = &rules, .world = world, .device = device };
+	run.suite_state = suite_state = suite_state ? suite_state : c->suite->open_state();
 	return c->suite->run(&run, err);
 }
 
@@ -278,7 +281,7 @@ static enum status run_all(struct device *device, struct world *world, void *con
 			status = check_result(c, &result, world->size, err);
 		case_result_release(&result);
 	}
-	suite_collective.release();
+	suite_collective.close_state(suite_state);
 	if (status == STATUS_OK && spy.opened != (int)transports_of(s))
 		return error_set(err, STATUS_INTERNAL, "%d communicators", spy.opened);
 	if (spy.blocks)
@@ -433,7 +436,7 @@ static enum status run_refused(struct device *device, struct world *world, void 
 			error_set(err, status, "%s: %s", s->plan.cases[i].id, why.message);
 		case_result_release(&result);
 	}
-	suite_collective.release();
+	suite_collective.close_state(suite_state);
 	if (refused != 2)
 		error_set(err, STATUS_INTERNAL, "%d refused", refused);
 	return err->status;

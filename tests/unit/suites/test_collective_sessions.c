@@ -6,10 +6,10 @@
 /* Worlds of the first 2, 3 and 4 of four ranks, made before they are. */
 static struct world worlds[RANKS_MAX + 1];
 
-static enum status use(struct device *device, struct world *world, enum transport transport,
-		       struct communicator **out, struct error *err)
+static enum status use(struct sessions *sessions, struct device *device, struct world *world,
+		       enum transport transport, struct communicator **out, struct error *err)
 {
-	const struct session *s = session_open(device, world, transport, err);
+	const struct session *s = session_find(sessions, device, world, transport, err);
 
 	if (!s)
 		return err->status;
@@ -25,6 +25,7 @@ static enum status run_in_worlds(struct device *device, struct world *world, voi
 	static const enum transport transports[] = { TRANSPORT_AUTO, TRANSPORT_SHARED_MEMORY,
 						     TRANSPORT_HOST_COPY };
 	struct communicator *first = NULL, *again = NULL;
+	struct sessions *sessions = sessions_open();
 
 	(void)context;
 	closings_watch(device);
@@ -34,17 +35,17 @@ static enum status run_in_worlds(struct device *device, struct world *world, voi
 		mine.rank = world->rank;
 		if (world->rank >= size)
 			continue;
-		if (use(device, &mine, TRANSPORT_AUTO, &first, err) != STATUS_OK ||
-		    use(device, &mine, TRANSPORT_AUTO, &again, err) != STATUS_OK)
+		if (use(sessions, device, &mine, TRANSPORT_AUTO, &first, err) != STATUS_OK ||
+		    use(sessions, device, &mine, TRANSPORT_AUTO, &again, err) != STATUS_OK)
 			return err->status;
 		if (first != again)
 			return error_set(err, STATUS_INTERNAL, "opened twice");
 		/* More than are kept, of the small worlds, while the others wait with theirs. */
 		for (size_t t = 0; t < 3 && size < 4; t++)
-			if (use(device, &mine, transports[t], &again, err) != STATUS_OK)
+			if (use(sessions, device, &mine, transports[t], &again, err) != STATUS_OK)
 				return err->status;
 	}
-	session_close();
+	sessions_close(sessions);
 	closings_unwatch(device);
 	return STATUS_OK;
 }
@@ -73,18 +74,19 @@ static enum status run_half_opened(struct device *device, struct world *world, v
 				   struct error *err)
 {
 	struct communicator *opened = NULL;
+	struct sessions *sessions = sessions_open();
 	enum status status;
 
 	(void)context;
 	closings_watch(device);
 	closings_refusing = 1;
-	status = use(device, world, TRANSPORT_AUTO, &opened, err);
+	status = use(sessions, device, world, TRANSPORT_AUTO, &opened, err);
 	if (status != STATUS_DEVICE || !strstr(err->message, "it is out of memory"))
 		return error_set(err, STATUS_INTERNAL, "a rank did not hear of the failure");
 	error_clear(err);
 	closings_refusing = -1;
-	status = use(device, world, TRANSPORT_AUTO, &opened, err);
-	session_close();
+	status = use(sessions, device, world, TRANSPORT_AUTO, &opened, err);
+	sessions_close(sessions);
 	closings_unwatch(device);
 	return status;
 }
