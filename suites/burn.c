@@ -166,13 +166,6 @@ static uint64_t bytes_of(const struct plan_case *point, enum burn_load load,
 	return burn_products_bytes(point->section, precision_of(load));
 }
 
-static unsigned capability_for(enum burn_load load)
-{
-	return load == BURN_FP16   ? DEVICE_HAS_FP16
-	       : load == BURN_FP64 ? DEVICE_HAS_FP64
-				   : DEVICE_HAS_FP32;
-}
-
 /*
  * Products of the shortest slice: the first product and its reference, one timed round, and one in
  * progress when the time is over. Work before the first round is part of the slice.
@@ -201,7 +194,7 @@ static enum status plan_slice(struct plan *plan, struct plan_case *point, size_t
 	for (size_t i = first; i < plan->device_count && count < PLAN_MAX_CASE_DEVICES; i++)
 		if (strcmp(plan->devices[i].backend, info->backend) == 0)
 			set[count++] = i;
-	if (!(info->capabilities & capability_for(load)))
+	if (!(info->capabilities & precision_capability(precision_of(load))))
 		snprintf(reason, sizeof(reason), "%s has no %s", info->id,
 			 precision_name(precision_of(load)));
 	else if (load == BURN_LINKS && count > 1 &&

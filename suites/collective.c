@@ -88,17 +88,10 @@ static const struct metric metrics[] = {
 	{ 0 },
 };
 
-static unsigned capability_for(enum precision precision)
-{
-	return precision == PRECISION_BF16   ? DEVICE_HAS_BF16
-	       : precision == PRECISION_FP16 ? DEVICE_HAS_FP16
-					     : DEVICE_HAS_FP32;
-}
-
 /* Filling and checking, roughly. Opening the communicator takes the first case most of a second, and counts on all. */
 static double setup_seconds(const struct device_info *info, uint64_t bytes, int ranks)
 {
-	double rate = strcmp(info->backend, "host") == 0 ? 0.8e9 / ranks : 100e9;
+	double rate = device_is_host(info) ? 0.8e9 / ranks : 100e9;
 
 	return 0.02 * ranks + 6 * (double)bytes / rate;
 }
@@ -121,7 +114,7 @@ static enum status plan_on(struct plan *plan, struct plan_case *point, size_t fi
 		plan_too_few(ranks, info->backend, count, reason, sizeof(reason));
 	else if (!(info->capabilities & DEVICE_HAS_COLLECTIVES))
 		snprintf(reason, sizeof(reason), "%s has no collectives", info->id);
-	else if (operation->reduces && !(info->capabilities & capability_for(precision)))
+	else if (operation->reduces && !(info->capabilities & precision_capability(precision)))
 		snprintf(reason, sizeof(reason), "%s has no %s", info->id,
 			 precision_name(precision));
 	if (reason[0])

@@ -122,7 +122,7 @@ static unsigned commands_of(const struct device_info *info, const struct operand
 {
 	bool singly = (o->implementation == IMPLEMENTATION_TENSOR &&
 		       (info->capabilities & DEVICE_HAS_WGMMA)) ||
-		      (o->implementation == IMPLEMENTATION_BLAS && info->capability_major > 0 &&
+		      (o->implementation == IMPLEMENTATION_BLAS && !device_is_host(info) &&
 		       architecture_stores_half_only(device_capability_number(info),
 						     o->problem.precision));
 

@@ -271,17 +271,6 @@ static double setup_seconds(const struct setup *setup, const struct section *sec
 	       (setup->ranks > 1 ? 3 : 1) * series;
 }
 
-static unsigned capability_for(enum precision precision)
-{
-	static const unsigned needed[PRECISION_COUNT] = {
-		[PRECISION_FP64] = DEVICE_HAS_FP64, [PRECISION_FP32] = DEVICE_HAS_FP32,
-		[PRECISION_TF32] = DEVICE_HAS_TF32, [PRECISION_FP16] = DEVICE_HAS_FP16,
-		[PRECISION_BF16] = DEVICE_HAS_BF16,
-	};
-
-	return needed[precision];
-}
-
 static const char *refusal_of(const struct setup *setup)
 {
 	if (setup->accumulate > 1 && !setup->mode->accumulates)
@@ -313,7 +302,7 @@ static enum status plan_on(struct plan *plan, struct plan_case *point, const str
 			set[count++] = i;
 	if (!reason && count < (size_t)setup->ranks) {
 		reason = plan_too_few(setup->ranks, info->backend, count, text, sizeof(text));
-	} else if (!reason && !(info->capabilities & capability_for(setup->precision))) {
+	} else if (!reason && !(info->capabilities & precision_capability(setup->precision))) {
 		snprintf(text, sizeof(text), "%s has no %s", info->id,
 			 setup_training_name(setup));
 		reason = text;

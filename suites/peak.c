@@ -73,9 +73,6 @@ static const struct metric metrics[] = {
 static const enum precision precision_of[] = { PRECISION_FP64, PRECISION_FP32, PRECISION_FP16_ACC16,
 					       PRECISION_TF32, PRECISION_BF16, PRECISION_FP8,
 					       PRECISION_INT8 };
-static const unsigned capability_of[] = { DEVICE_HAS_FP64, DEVICE_HAS_FP32, DEVICE_HAS_FP16_ACC16,
-					  DEVICE_HAS_TF32, DEVICE_HAS_BF16, DEVICE_HAS_FP8,
-					  DEVICE_HAS_INT8 };
 
 /* Lanes of a multiprocessor and of a core, and operations of each chain: some tenths of a millisecond. */
 #define GPU_LANES 2048
@@ -112,20 +109,20 @@ static bool makes_sense(enum unit unit, enum precision precision)
 	return wide || (unit == FMA && precision == PRECISION_FP16_ACC16);
 }
 
-static const char *obstacle(enum unit unit, enum precision precision, unsigned capability,
+static const char *obstacle(enum unit unit, enum precision precision,
 			    const struct device_info *info, char *reason, size_t size)
 {
-	bool tensor_cores =
-		info->capability_major > 0 && peak_tensor_shape(info, precision).m > 0;
+	bool tensor_cores = (info->capabilities & DEVICE_HAS_TENSOR_CORES) &&
+			    peak_tensor_shape(info, precision).m > 0;
 
-	if (unit == TENSOR && !tensor_cores && info->capability_major == 9 && info->capability_minor == 0)
+	if (unit == TENSOR && !tensor_cores && peak_lacks_wgmma(info))
 		snprintf(reason, size,
 			 "module %s has no WGMMA code, which the tensor cores of %s need",
 			 info->module, info->id);
 	else if (unit == TENSOR && !tensor_cores)
 		snprintf(reason, size, "%s has no tensor cores for %s", info->id,
 			 precision_name(precision));
-	else if (unit != TENSOR && !(info->capabilities & capability))
+	else if (unit != TENSOR && !(info->capabilities & precision_capability(precision)))
 		snprintf(reason, size, "%s does not calculate with %s", info->id,
 			 precision == PRECISION_FP16_ACC16 ? "fp16" : precision_name(precision));
 	else
@@ -150,7 +147,6 @@ static enum status peak_expand(struct plan *plan, struct plan_case *point, struc
 {
 	enum unit unit = (enum unit)case_integer(point, "units");
 	enum precision precision = chosen_precision(point, unit);
-	unsigned capability = capability_of[case_integer(point, "precisions")];
 	uint64_t size = (uint64_t)section_integer(point->section, "size");
 
 	if (!makes_sense(unit, precision) || (unit != ROOFLINE && !plan_drop_axis(point, "steps")))
@@ -161,7 +157,7 @@ static enum status peak_expand(struct plan *plan, struct plan_case *point, struc
 		const struct device_info *info = &plan->devices[i];
 		char text[128];
 		const char *reason =
-			obstacle(unit, precision, capability, info, text, sizeof(text));
+			obstacle(unit, precision, info, text, sizeof(text));
 
 		point->setup_seconds =
 			0.05 + (unit == ROOFLINE ? roofline_seconds(point, precision, info) : 0);
@@ -222,7 +218,7 @@ static void choose_work(struct work *w, const struct run *run)
 		w->count = multiprocessors * (uint64_t)w->shape.groups_per_multiprocessor;
 		w->steps = w->shape.most_steps < TENSOR_STEPS ? w->shape.most_steps : TENSOR_STEPS;
 	} else if (w->unit == FMA) {
-		w->count = multiprocessors * (info->capability_major > 0 ? GPU_LANES : CPU_LANES);
+		w->count = multiprocessors * (device_is_host(info) ? CPU_LANES : GPU_LANES);
 		w->steps = FMA_STEPS;
 	} else {
 		w->count = size / precision_bytes(w->precision);

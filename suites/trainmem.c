@@ -187,7 +187,7 @@ static double setup_seconds(const struct setup *setup, const struct plan_case *p
 			    enum study study, const struct device_info *info)
 {
 	double reference = 3 * fmin(setup_flops(setup), section_real(point->section, "verify_flops")) / 2e9;
-	bool host = strcmp(info->backend, "host") == 0;
+	bool host = device_is_host(info);
 	double process = host ? 0.1 : 0.6;
 
 	if (study == STUDY_CHECKERBOARD)
@@ -200,15 +200,9 @@ static double setup_seconds(const struct setup *setup, const struct plan_case *p
 static const char *refusal_of(const struct setup *setup, const struct trainmem_options *o,
 			      enum study study, const struct device_info *info)
 {
-	static const unsigned needed[PRECISION_COUNT] = {
-		[PRECISION_FP64] = DEVICE_HAS_FP64, [PRECISION_FP32] = DEVICE_HAS_FP32,
-		[PRECISION_TF32] = DEVICE_HAS_TF32, [PRECISION_FP16] = DEVICE_HAS_FP16,
-		[PRECISION_BF16] = DEVICE_HAS_BF16,
-	};
-
 	if (o->training.policy == POLICY_ASYNC && !(info->capabilities & DEVICE_HAS_POOLS))
 		return "there is no stream-ordered memory pool";
-	if (!(info->capabilities & needed[setup->precision]))
+	if (!(info->capabilities & precision_capability(setup->precision)))
 		return "the device has not this precision";
 	if (o->training.offload && setup->segments > 0)
 		return "outputs are either offloaded or computed again";

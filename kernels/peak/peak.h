@@ -74,6 +74,13 @@ GENERATOR_FN int peak_element(int side, int line, int k)
 	       7;
 }
 
+/* True for 9.0 with a module that has no WGMMA code, without which its tensor cores do not reach their rate. */
+static inline bool peak_lacks_wgmma(const struct device_info *info)
+{
+	return info->capability_major == 9 && info->capability_minor == 0 &&
+	       !(info->capabilities & DEVICE_HAS_WGMMA);
+}
+
 /*
  * The tensor cores of compute capability 9.0 take larger shapes, and reach their rate with these alone. m = 0: the device
  * has no tensor cores for this precision, or the module has no code that brings them to their rate.
@@ -95,8 +102,10 @@ static inline struct peak_tensor_shape peak_tensor_shape(const struct device_inf
 		64, 256, deep, 1, 1, 2, 2048, precision != PRECISION_FP8
 	};
 
-	if (capability == 90)
-		return info->capabilities & DEVICE_HAS_WGMMA ? large : none;
+	if (peak_lacks_wgmma(info))
+		return none;
+	if (info->capabilities & DEVICE_HAS_WGMMA)
+		return large;
 	return precision == PRECISION_FP8 || capability < since ? none : small;
 }
 

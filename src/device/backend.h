@@ -31,7 +31,7 @@
 #include "device/telemetry.h"
 
 /* Changes with every change of this header that a loaded module would notice. */
-#define BACKEND_ABI 16
+#define BACKEND_ABI 17
 
 /* Every backend's device, stream, event, communicator and graph start with these fields. */
 struct device {
@@ -106,6 +106,8 @@ size_t precision_bytes(enum precision precision);
 size_t precision_result_bytes(enum precision precision);
 /* "fp64", "fp32", "tf32", "fp16", "bf16", "fp16_acc16", "fp8", "int8" */
 const char *precision_name(enum precision precision);
+/* The bit of enum device_capability for matrix products in `precision`. */
+unsigned precision_capability(enum precision precision);
 bool precision_from_name(const char *name, enum precision *out);
 const char *allocator_name(enum allocator allocator);
 bool allocator_from_name(const char *name, enum allocator *out);

@@ -18,7 +18,9 @@ enum device_capability {
 	DEVICE_HAS_FP8 = 1 << 8,        /* GEMM with E4M3 operands */
 	DEVICE_HAS_INT8 = 1 << 9,       /* GEMM with INT8 operands */
 	DEVICE_HAS_FP16_ACC16 = 1 << 10, /* GEMM with FP16 operands and FP16 accumulation: arithmetic in FP16 */
-	DEVICE_HAS_WGMMA = 1 << 11 /* 9.0's own tensor instructions, and a module that has code for them */
+	DEVICE_HAS_WGMMA = 1 << 11, /* 9.0's own tensor instructions, and a module that has code for them */
+	DEVICE_IS_HOST = 1 << 12,   /* the CPU itself, or a partition of its cores */
+	DEVICE_HAS_TENSOR_CORES = 1 << 13 /* instructions for products of small matrices */
 };
 
 /* Unknown numbers are 0, unknown text "". */
@@ -51,6 +53,22 @@ struct device_info {
 static inline bool device_is_of(const struct device_info *info, const char *backend)
 {
 	return strcmp(info->backend, backend) == 0 || strcmp(info->module, backend) == 0;
+}
+
+static inline bool device_is_host(const struct device_info *info)
+{
+	return info->capabilities & DEVICE_IS_HOST;
+}
+
+/*
+ * Capabilities that follow from the backend and the compute capability. A backend sets them with its own; readers of
+ * documents that are older than these bits, and of other tools' files, add them.
+ */
+static inline unsigned device_implied_capabilities(const struct device_info *info)
+{
+	if (strcmp(info->backend, "host") == 0)
+		return DEVICE_IS_HOST;
+	return info->capability_major >= 7 ? DEVICE_HAS_TENSOR_CORES : 0;
 }
 
 #endif

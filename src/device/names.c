@@ -6,15 +6,16 @@
 static const struct {
 	const char *name;
 	size_t bytes, result_bytes;
+	unsigned capability;
 } precisions[PRECISION_GEMM_COUNT] = {
-	[PRECISION_FP64] = { "fp64", 8, 8 },
-	[PRECISION_FP32] = { "fp32", 4, 4 },
-	[PRECISION_TF32] = { "tf32", 4, 4 },
-	[PRECISION_FP16] = { "fp16", 2, 2 },
-	[PRECISION_BF16] = { "bf16", 2, 2 },
-	[PRECISION_FP16_ACC16] = { "fp16_acc16", 2, 2 },
-	[PRECISION_FP8] = { "fp8", 1, 2 },
-	[PRECISION_INT8] = { "int8", 1, 4 },
+	[PRECISION_FP64] = { "fp64", 8, 8, DEVICE_HAS_FP64 },
+	[PRECISION_FP32] = { "fp32", 4, 4, DEVICE_HAS_FP32 },
+	[PRECISION_TF32] = { "tf32", 4, 4, DEVICE_HAS_TF32 },
+	[PRECISION_FP16] = { "fp16", 2, 2, DEVICE_HAS_FP16 },
+	[PRECISION_BF16] = { "bf16", 2, 2, DEVICE_HAS_BF16 },
+	[PRECISION_FP16_ACC16] = { "fp16_acc16", 2, 2, DEVICE_HAS_FP16_ACC16 },
+	[PRECISION_FP8] = { "fp8", 1, 2, DEVICE_HAS_FP8 },
+	[PRECISION_INT8] = { "int8", 1, 4, DEVICE_HAS_INT8 },
 };
 
 static const struct {
@@ -39,6 +40,11 @@ size_t precision_result_bytes(enum precision precision)
 const char *precision_name(enum precision precision)
 {
 	return precisions[precision].name;
+}
+
+unsigned precision_capability(enum precision precision)
+{
+	return precisions[precision].capability;
 }
 
 bool precision_from_name(const char *name, enum precision *out)

@@ -97,6 +97,7 @@ const char *import_device(struct import *import, const char *backend, int index,
 	if (gpu)
 		sscanf(gpu_words(gpu, "capability"), "%d.%d", &info.capability_major,
 		       &info.capability_minor);
+	info.capabilities = device_implied_capabilities(&info);
 	r->devices = xrealloc(r->devices, r->device_count + 1, sizeof(info));
 	r->devices[r->device_count] = info;
 	return r->devices[r->device_count++].id;

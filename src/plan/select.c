@@ -29,7 +29,7 @@ static char *existing(const struct selection *s)
 static const char *automatic(const struct device_info *devices, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (strcmp(devices[i].backend, "host") != 0)
+		if (!device_is_host(&devices[i]))
 			return devices[i].backend;
 	return "host";
 }

@@ -8,7 +8,7 @@
 /* By bit of enum device_capability. */
 static const char *const capability_words[] = { "fp64", "fp32", "tf32", "fp16", "bf16", "pools",
 						"collectives", "shares_host_memory", "fp8", "int8",
-						"fp16_acc16", "wgmma", NULL };
+						"fp16_acc16", "wgmma", "host", "tensor_cores", NULL };
 
 #define DEVICE(member, codec_, ...) \
 	{ .name = #member, .codec = &codec_, FIELD_AT(device_info, member), __VA_ARGS__ }

@@ -91,6 +91,8 @@ static enum status read_document(struct result *result, const char *text, size_t
 	status = check_version(json, err);
 	if (status == STATUS_OK)
 		status = fields_read(json, fields, result, NULL, err);
+	for (size_t i = 0; i < result->device_count && status == STATUS_OK; i++)
+		result->devices[i].capabilities |= device_implied_capabilities(&result->devices[i]);
 	if (status == STATUS_OK)
 		rename_settings(result);
 	else

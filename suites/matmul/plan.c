@@ -11,13 +11,6 @@
 /* FLOP/s of an ordinary core; a multiprocessor has more. For estimates of time only. */
 #define UNIT_RATE 50e9
 
-static const unsigned capabilities[PRECISION_GEMM_COUNT] = {
-	[PRECISION_FP64] = DEVICE_HAS_FP64, [PRECISION_FP32] = DEVICE_HAS_FP32,
-	[PRECISION_TF32] = DEVICE_HAS_TF32, [PRECISION_FP16] = DEVICE_HAS_FP16,
-	[PRECISION_BF16] = DEVICE_HAS_BF16, [PRECISION_FP16_ACC16] = DEVICE_HAS_FP16_ACC16,
-	[PRECISION_FP8] = DEVICE_HAS_FP8,   [PRECISION_INT8] = DEVICE_HAS_INT8,
-};
-
 /* Precisions that our own kernels support; the library takes all. */
 #define ONLY(precision) (1u << PRECISION_##precision)
 static const unsigned written_for[] = {
@@ -100,11 +93,11 @@ static const char *obstacle(const struct matmul_case *s, const struct device_inf
 {
 	const struct matmul_problem *p = &s->problem;
 
-	if (!(info->capabilities & capabilities[p->precision]))
+	if (!(info->capabilities & precision_capability(p->precision)))
 		snprintf(reason, size, "%s has no %s matrix multiplication", info->id,
 			 precision_name(p->precision));
-	else if (s->implementation == IMPLEMENTATION_TENSOR && info->capability_major > 0 &&
-		 device_capability_number(info) < (p->precision == PRECISION_BF16 ? 80 : 70))
+	else if (s->implementation == IMPLEMENTATION_TENSOR && !device_is_host(info) &&
+		 !(info->capabilities & DEVICE_HAS_TENSOR_CORES))
 		snprintf(reason, size, "%s has no tensor cores for %s", info->id,
 			 precision_name(p->precision));
 	else if (p->scale != 1 && matmul_operations(p, 1) > 2.0 * MATMUL_FULL_OPERATIONS)

@@ -19,11 +19,6 @@ static const struct pace {
 #define CORE_FLOPS 40e9
 #define CORE_BANDWIDTH 5e9
 
-static bool is_host(const struct device_info *info)
-{
-	return strcmp(info->backend, "host") == 0;
-}
-
 static double units(const struct device_info *info)
 {
 	return info->multiprocessors > 0 ? info->multiprocessors : 1;
@@ -49,7 +44,7 @@ double pace_flops(const struct device_info *info, enum precision precision)
 	double clock = info->clock_hz > 0 ? info->clock_hz : 1e9;
 	size_t i = 0;
 
-	if (is_host(info))
+	if (device_is_host(info))
 		return (precision == PRECISION_FP64 ? 0.5 : 1) * CORE_FLOPS * units(info);
 	while (capability < paces[i].capability)
 		i++;
@@ -61,7 +56,7 @@ double pace_memory(const struct device_info *info)
 	/* Two transfers a clock. */
 	double bus = 2 * info->memory_clock_hz * info->memory_bus_bits / 8;
 
-	if (is_host(info))
+	if (device_is_host(info))
 		return CORE_BANDWIDTH * units(info);
 	return bus > 0 ? 0.5 * bus : 100e9;
 }

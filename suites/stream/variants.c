@@ -22,26 +22,21 @@ static const struct stream_variant scattered[] = {
 /* The CPU's threads are its cores; stores past the caches are its only choice. */
 static const struct stream_variant on_host[] = { { 1, 32, 0, 0 }, { 1, 32, 0, 1 } };
 
-static bool is_host(const struct device_info *info)
-{
-	return strcmp(info->backend, "host") == 0;
-}
-
 const struct stream_variant *stream_variants(const struct device_info *info,
 					     enum stream_operation operation, size_t *count)
 {
 	switch (operation) {
 	case STREAM_STRIDED:
 	case STREAM_RANDOM:
-		*count = is_host(info) ? 1 : ARRAY_SIZE(scattered);
-		return is_host(info) ? on_host : scattered;
+		*count = device_is_host(info) ? 1 : ARRAY_SIZE(scattered);
+		return device_is_host(info) ? on_host : scattered;
 	case STREAM_DOT:
 	case STREAM_READ:
-		*count = is_host(info) ? 1 : ARRAY_SIZE(sums);
-		return is_host(info) ? on_host : sums;
+		*count = device_is_host(info) ? 1 : ARRAY_SIZE(sums);
+		return device_is_host(info) ? on_host : sums;
 	default:
-		*count = is_host(info) ? ARRAY_SIZE(on_host) : ARRAY_SIZE(arrays);
-		return is_host(info) ? on_host : arrays;
+		*count = device_is_host(info) ? ARRAY_SIZE(on_host) : ARRAY_SIZE(arrays);
+		return device_is_host(info) ? on_host : arrays;
 	}
 }
 
@@ -53,7 +48,7 @@ char *stream_variant_text(const struct stream_variant *v, const struct device_in
 	if (v->blocks)
 		snprintf(blocks, sizeof(blocks), ", at most %u blocks per multiprocessor",
 			 v->blocks);
-	if (is_host(info))
+	if (device_is_host(info))
 		snprintf(out, size, "%s",
 			 v->streaming ? "stores past the caches" : "ordinary stores");
 	else

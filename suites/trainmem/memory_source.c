@@ -10,7 +10,7 @@ const char *memory_source_name(enum memory_source source, const struct device_in
 		[MEMORY_SOURCE_RUNTIME] = "the device's free memory since before the process",
 	};
 
-	if (strcmp(device->backend, "host") == 0 && source == MEMORY_SOURCE_PROCESS)
+	if (device_is_host(device) && source == MEMORY_SOURCE_PROCESS)
 		return "the process' resident memory";
 	return names[source];
 }

@@ -64,7 +64,8 @@ static void take_capability(struct device_info *out)
 			 script.capability / 10 % 100, script.capability % 10);
 	out->capability_major = capability / 10;
 	out->capability_minor = capability % 10;
-	out->capabilities = architecture_capabilities(capability) | DEVICE_HAS_COLLECTIVES |
+	out->capabilities = architecture_capabilities(capability) |
+			    device_implied_capabilities(out) | DEVICE_HAS_COLLECTIVES |
 			    DEVICE_SHARES_HOST_MEMORY | (capability >= 60 ? DEVICE_HAS_POOLS : 0);
 }
 
@@ -80,6 +81,7 @@ enum status fake_device_info(int index, struct device_info *out, struct error *e
 	snprintf(out->uuid, sizeof(out->uuid), "FAKE-%d", index);
 	snprintf(out->serial, sizeof(out->serial), "4711-000%d", index);
 	out->capabilities |= DEVICE_HAS_POOLS;
+	out->capabilities &= ~(unsigned)DEVICE_IS_HOST;
 	if (script.own_memory)
 		out->capabilities &= ~(unsigned)DEVICE_SHARES_HOST_MEMORY;
 	take_capability(out);

@@ -84,18 +84,18 @@ static void ask(struct answer *answer, const struct probe *probe)
 	host_findings("", ".", add_finding, answer);
 }
 
-static size_t count_backend(const struct probe *probe, const char *backend)
+static size_t count_gpus(const struct probe *probe)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < probe->device_count; i++)
-		count += strcmp(probe->devices[i].backend, backend) == 0;
+		count += !device_is_host(&probe->devices[i]);
 	return count;
 }
 
 static void print_for_people(const struct answer *answer, const struct probe *probe)
 {
-	size_t gpus = probe->device_count - count_backend(probe, "host");
+	size_t gpus = count_gpus(probe);
 	struct table table = TABLE_EMPTY;
 
 	for (size_t i = 0; i < answer->count; i++) {

@@ -65,7 +65,7 @@ static void devices_table(const struct probe *probe)
 			snprintf(capability, sizeof(capability), "%d.%d", d->capability_major,
 				 d->capability_minor);
 		ROW(&table, d->id, memory, capability, d->pci[0] ? d->pci : "-", d->name);
-		host |= strcmp(d->backend, "host") == 0;
+		host |= device_is_host(d);
 	}
 	table_print(&table, stdout);
 	/* `run quick` names host:1 as well. */

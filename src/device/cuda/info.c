@@ -87,7 +87,7 @@ static bool lacks_pools(int capability)
 static unsigned capabilities(const struct device_info *info)
 {
 	int capability = device_capability_number(info);
-	unsigned mask = architecture_capabilities(capability);
+	unsigned mask = architecture_capabilities(capability) | device_implied_capabilities(info);
 
 	if (attribute(info->index, cudaDevAttrIntegrated, 0))
 		mask |= DEVICE_SHARES_HOST_MEMORY;

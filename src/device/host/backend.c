@@ -44,7 +44,7 @@ enum status host_device_info(int index, struct device_info *out, struct error *e
 		.numa_node = share->numa_node,
 		.capabilities = DEVICE_HAS_FP64 | DEVICE_HAS_FP32 | DEVICE_HAS_FP16 |
 				DEVICE_HAS_BF16 | DEVICE_HAS_COLLECTIVES |
-				DEVICE_SHARES_HOST_MEMORY,
+				DEVICE_SHARES_HOST_MEMORY | DEVICE_IS_HOST,
 		.peer_mask = count < 64 ? (UINT64_C(1) << count) - 1 : UINT64_MAX,
 	};
 	snprintf(out->id, sizeof(out->id), "host:%d", index);

@@ -43,7 +43,7 @@ enum figure_kind figure_kind_of(const struct metric_value *m, const struct case_
 		return FIGURE_EXACT;
 	if ((row && row->kind == METRIC_HOST) || is_pageable(c))
 		return FIGURE_HOST;
-	if (device && strcmp(device->backend, "host") == 0)
+	if (device && device_is_host(device))
 		return FIGURE_CPU;
 	if (strcmp(m->unit, "FLOP/s") == 0)
 		return FIGURE_PRODUCT;

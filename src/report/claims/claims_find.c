@@ -51,7 +51,7 @@ bool claim_is_on(const struct result *result, const char *device, enum claim_on 
 
 	if (on == CLAIM_ON_ANY)
 		return true;
-	if (!info || strcmp(info->backend, "host") == 0)
+	if (!info || device_is_host(info))
 		return false;
 	return on == CLAIM_ON_GPU || info->nvlink_count > 0;
 }

@@ -11,7 +11,7 @@
 static void add_devices(struct text *out, const struct result *result)
 {
 	const struct device_info *first = result->devices;
-	bool host = result->device_count && strcmp(first->backend, "host") == 0;
+	bool host = result->device_count && device_is_host(first);
 
 	if (result->device_count > 1 && !host)
 		text_addf(out, "%zu × ", result->device_count);

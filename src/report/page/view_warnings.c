@@ -124,7 +124,7 @@ static void warn_host(const struct view *view, struct tree *list)
 	for (size_t s = 0; s < view->source_count; s++) {
 		const struct view_source *source = &view->sources[s];
 
-		if (source->info && strcmp(source->info->backend, "host") == 0)
+		if (source->info && device_is_host(source->info))
 			text_addf(&labels, "%s%s", count++ ? ", " : "", source->label);
 	}
 	if (count == 1)

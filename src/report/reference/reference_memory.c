@@ -101,7 +101,7 @@ static void collect(struct batches *b)
 			const struct case_result *c = &result->cases[i];
 			const struct device_info *info = device_of(b, r, c);
 
-			if (!info || strcmp(info->backend, "host") == 0 || !batch_of(c))
+			if (!info || device_is_host(info) || !batch_of(c))
 				continue;
 			add_holder(b, info, word(c, "memory_limit"));
 			add_column(b, column_of(c));

@@ -46,7 +46,8 @@ static void describe_device(const struct gpu *gpu, int index, struct device_info
 	name_of(gpu, d->name, sizeof(d->name));
 	d->index = index;
 	sscanf(gpu_words(gpu, "capability"), "%d.%d", &d->capability_major, &d->capability_minor);
-	d->capabilities = architecture_capabilities(device_capability_number(d)) | DEVICE_HAS_POOLS;
+	d->capabilities = architecture_capabilities(device_capability_number(d)) |
+			  device_implied_capabilities(d) | DEVICE_HAS_POOLS;
 	d->multiprocessors = (int)fact(gpu, "multiprocessors", 30);
 	d->memory_bytes = (uint64_t)fact(gpu, "memory", 12e9);
 	d->l2_bytes = (uint64_t)fact(gpu, "l2", 4e6);
@@ -289,6 +290,7 @@ static void a_cpu_is_not_judged_by_limits_for_gpus(void **state)
 	(void)state;
 	node_init(&r, 1, "Some CPU");
 	strcpy(r.devices[0].backend, "host");
+	r.devices[0].capabilities = DEVICE_IS_HOST;
 	strcpy(r.devices[0].id, "host:0");
 	node_add(&r, 0, 55e9, 0.001);
 	strcpy(r.cases[0].device, "host:0");

@@ -160,6 +160,7 @@ static void shipped_limits_promise_what_was_measured(void **state)
 	node_init(&r, 1, "AMD EPYC");
 	strcpy(r.devices[0].id, "host:0");
 	strcpy(r.devices[0].backend, "host");
+	r.devices[0].capabilities = DEVICE_IS_HOST;
 	node_add(&r, 0, 55e9, 0.001);
 	strcpy(r.cases[0].device, "host:0");
 	strcpy(r.cases[0].devices[0], "host:0");

@@ -64,7 +64,9 @@ static enum status hang(struct device *device, const void *arguments, void *resu
 	return STATUS_OK;
 }
 
-static struct device_info host = { .backend = "host", .module = "built-in" };
+static struct device_info host = { .backend = "host",
+				   .module = "built-in",
+				   .capabilities = DEVICE_IS_HOST };
 
 static enum status ask(struct fork_server *n, fork_server_fn *fn, double seconds, struct numbers *out,
 		       struct error *err)

@@ -16,8 +16,8 @@
 static const struct device_info machine[] = {
 	{ .id = "cuda:0", .backend = "cuda", .index = 0, .memory_bytes = 1u << 30 },
 	{ .id = "cuda:1", .backend = "cuda", .index = 1, .memory_bytes = 1u << 20 },
-	{ .id = "host:0", .backend = "host", .index = 0 },
-	{ .id = "host:1", .backend = "host", .index = 1 },
+	{ .id = "host:0", .backend = "host", .index = 0, .capabilities = DEVICE_IS_HOST },
+	{ .id = "host:1", .backend = "host", .index = 1, .capabilities = DEVICE_IS_HOST },
 };
 
 static void load(struct config *config, const char *text)

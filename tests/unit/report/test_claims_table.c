@@ -396,7 +396,7 @@ static void plan_claims(struct plan *plan, struct config *config, int gpus)
 		devices[i] = (struct device_info){ .backend = "cuda",
 						   .index = i,
 						   .peer_mask = (1u << gpus) - 1,
-						   .capabilities = ~DEVICE_SHARES_HOST_MEMORY };
+						   .capabilities = ~(DEVICE_SHARES_HOST_MEMORY | DEVICE_IS_HOST) };
 		snprintf(devices[i].id, sizeof(devices[i].id), "cuda:%d", i);
 	}
 	assert_int_equal(config_load(config, "claims", NULL, 0, &errors), STATUS_OK);

@@ -605,11 +605,34 @@ static void damaged_text_never_crashes(void **state)
 	result_release(&result);
 }
 
+/* Results of version 0.1 have no such words: readers derive them. */
+static void capabilities_that_older_results_lack(void **state)
+{
+	struct result first, second;
+	char *json, *at;
+
+	(void)state;
+	sample_result(&first);
+	strcpy(first.devices[1].backend, "host");
+	json = result_to_json(&first);
+	while ((at = strstr(json, ", \"tensor_cores\"")))
+		memmove(at, at + strlen(", \"tensor_cores\""), strlen(at + strlen(", \"tensor_cores\"")) + 1);
+	assert_null(strstr(json, "tensor_cores"));
+	reads_back(json, &second);
+	assert_true(second.devices[0].capabilities & DEVICE_HAS_TENSOR_CORES);
+	assert_false(device_is_host(&second.devices[0]));
+	assert_true(device_is_host(&second.devices[1]));
+	result_release(&first);
+	result_release(&second);
+	free(json);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(same_result_same_bytes),
 		cmocka_unit_test(former_names_are_read_as_current_ones),
+		cmocka_unit_test(capabilities_that_older_results_lack),
 		cmocka_unit_test(look_ups_find_devices_points_and_launches),
 		cmocka_unit_test(numbers_survive_to_the_last_bit),
 		cmocka_unit_test(parameters_are_plain_for_scripts),

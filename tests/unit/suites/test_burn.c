@@ -38,7 +38,7 @@ static enum status try_plan(struct setting_up *s, const char *ini, int devices, 
 		strcpy(infos[i].backend, "host");
 		infos[i].index = i;
 		infos[i].memory_bytes = UINT64_C(1) << 30;
-		infos[i].capabilities = (DEVICE_HAS_FP64 | DEVICE_HAS_FP32 | DEVICE_HAS_FP16 |
+		infos[i].capabilities = (DEVICE_IS_HOST | DEVICE_HAS_FP64 | DEVICE_HAS_FP32 | DEVICE_HAS_FP16 |
 					 DEVICE_HAS_COLLECTIVES) &
 					~lacks;
 	}

@@ -38,7 +38,7 @@ static void plan_from(struct setting_up *s, const char *ini, int devices)
 		snprintf(infos[i].id, sizeof(infos[i].id), "host:%d", i);
 		strcpy(infos[i].backend, "host");
 		infos[i].index = i;
-		infos[i].capabilities = DEVICE_HAS_FP32 | DEVICE_HAS_FP16 | DEVICE_HAS_BF16 |
+		infos[i].capabilities = DEVICE_IS_HOST | DEVICE_HAS_FP32 | DEVICE_HAS_FP16 | DEVICE_HAS_BF16 |
 					DEVICE_HAS_COLLECTIVES;
 	}
 	if (config_parse(&s->config, "test.ini", ini, strlen(ini), &none, 0, &errors) != STATUS_OK)

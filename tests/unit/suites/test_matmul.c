@@ -258,6 +258,7 @@ static void test_a_batch_fits_the_queue(void **state)
 		spy.table.gate_close = counted_gate;
 		gates = 0;
 		f->devices[0]->info.capability_major = cases[i].capability;
+		f->devices[0]->info.capabilities &= ~(unsigned)DEVICE_IS_HOST;
 		run_ok(f, cases[i].ini, &result);
 		f->devices[0]->info = usual;
 		assert_int_equal(gates > 0, cases[i].gated);

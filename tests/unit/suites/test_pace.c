@@ -14,7 +14,7 @@
 #define H200(n)                                                                                    \
 	{ .id = "cuda:" #n, .backend = "cuda", .index = n, .capability_major = 9,                  \
 	  .multiprocessors = 132, .memory_bytes = 150109880320, .clock_hz = 1.98e9,                \
-	  .memory_clock_hz = 3.201e9, .memory_bus_bits = 6016, .capabilities = ~0u,                \
+	  .memory_clock_hz = 3.201e9, .memory_bus_bits = 6016, .capabilities = ~0u & ~DEVICE_IS_HOST, \
 	  .peer_mask = 0xf }
 
 static const struct device_info node[] = { H200(0), H200(1), H200(2), H200(3) };
@@ -56,7 +56,7 @@ static void pace_is_about_half_of_the_data_sheet(void **state)
 static void a_card_that_says_nothing_has_a_pace(void **state)
 {
 	static const struct device_info silent = { .backend = "cuda" };
-	static const struct device_info cpu = { .backend = "host" };
+	static const struct device_info cpu = { .backend = "host", .capabilities = DEVICE_IS_HOST };
 
 	(void)state;
 	for (enum precision p = 0; p < PRECISION_GEMM_COUNT; p++) {

@@ -353,7 +353,9 @@ static void searches_end_soon_and_close(void **state)
 }
 
 static struct fork_server *fork_server;
-static struct device_info host = { .backend = "host", .module = "built-in" };
+static struct device_info host = { .backend = "host",
+				   .module = "built-in",
+				   .capabilities = DEVICE_IS_HOST };
 
 static enum status try_batch(uint64_t batch, enum policy policy, struct trial *trial,
 			     struct error *err)

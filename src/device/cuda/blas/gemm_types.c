@@ -3,22 +3,14 @@
 #include "kernels/half.h"
 
 static const struct gemm_types types[PRECISION_GEMM_COUNT] = {
-	[PRECISION_FP64] = { CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F,
-			     DEVICE_HAS_FP64 },
-	[PRECISION_FP32] = { CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F,
-			     DEVICE_HAS_FP32 },
-	[PRECISION_TF32] = { CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32,
-			     DEVICE_HAS_TF32 },
-	[PRECISION_FP16] = { CUDA_R_16F, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F,
-			     DEVICE_HAS_FP16 },
-	[PRECISION_BF16] = { CUDA_R_16BF, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F,
-			     DEVICE_HAS_BF16 },
-	[PRECISION_FP16_ACC16] = { CUDA_R_16F, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_16F,
-				   DEVICE_HAS_FP16_ACC16 },
-	[PRECISION_FP8] = { CUDA_R_8F_E4M3, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F,
-			    DEVICE_HAS_FP8 },
-	[PRECISION_INT8] = { CUDA_R_8I, CUDA_R_32I, CUDA_R_32I, CUBLAS_COMPUTE_32I,
-			     DEVICE_HAS_INT8 },
+	[PRECISION_FP64] = { CUDA_R_64F, CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F },
+	[PRECISION_FP32] = { CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F },
+	[PRECISION_TF32] = { CUDA_R_32F, CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32 },
+	[PRECISION_FP16] = { CUDA_R_16F, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F },
+	[PRECISION_BF16] = { CUDA_R_16BF, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F },
+	[PRECISION_FP16_ACC16] = { CUDA_R_16F, CUDA_R_16F, CUDA_R_16F, CUBLAS_COMPUTE_16F },
+	[PRECISION_FP8] = { CUDA_R_8F_E4M3, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F },
+	[PRECISION_INT8] = { CUDA_R_8I, CUDA_R_32I, CUDA_R_32I, CUBLAS_COMPUTE_32I },
 };
 
 const struct gemm_types *gemm_types(enum precision precision)
@@ -50,7 +42,7 @@ void gemm_scalars(const struct gemm *gemm, struct gemm_scalars *out)
 enum status gemm_check_device(const struct device *device, const struct gemm *gemm,
 			      struct error *err)
 {
-	if (device->info.capabilities & types[gemm->precision].capability)
+	if (device->info.capabilities & precision_capability(gemm->precision))
 		return STATUS_OK;
 	return error_set(err, STATUS_UNSUPPORTED,
 			 "%s (%s, compute capability %d.%d) has no %s matrix product",

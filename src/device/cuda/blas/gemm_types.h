@@ -8,7 +8,6 @@
 struct gemm_types {
 	cudaDataType_t operand, result, scale;
 	cublasComputeType_t compute;
-	unsigned capability; /* what the device must have */
 };
 
 /* alpha and beta in the scale type; both libraries take pointers to them. */
