@@ -17,6 +17,7 @@ struct embedded_file {
 
 extern const struct embedded_file embedded_configs[];   /* configs / *.ini */
 extern const struct embedded_file embedded_limits[];    /* configs/limits / *.ini */
+extern const struct embedded_file embedded_claims[];    /* configs/claims / *.ini */
 extern const struct embedded_file embedded_gpus[];      /* configs/gpus / *.ini */
 extern const struct embedded_file embedded_population[]; /* configs/population / *.ini */
 extern const struct embedded_file embedded_templates[]; /* report-templates */

@@ -62,8 +62,10 @@ void words_after_config(const char *action, struct text *out)
 {
 	if (strcmp(action, "keys") != 0) {
 		words_configs(out);
-		if (strcmp(action, "write") == 0)
+		if (strcmp(action, "write") == 0) {
 			words_limits(out);
+			add_stems(embedded_claims, out);
+		}
 		return;
 	}
 	text_add(out, "run limit report ");

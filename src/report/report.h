@@ -23,7 +23,11 @@ struct report_options {
 	const char *reference, *baseline;
 	/* Memory limits for which the best strategy is named (report/strategies/strategies_limit.h); NULL: as [report] says. */
 	const char *memory_limits;
-	bool claims; /* the section of claims (report/claims/claims.h), whatever the first result's [report] says */
+	/*
+	 * The section of claims (report/claims/claims_read.h): "" the shipped ones, else those of this file. NULL: what the
+	 * first result's [report] says.
+	 */
+	const char *claims;
 	/*
 	 * --layout=dir: also write report.css next to the page and link it, for servers whose
 	 * Content-Security-Policy blocks inline style (Jenkins). It is inlined as well, so that the

@@ -101,7 +101,9 @@ expect 0 'other.ini' write quick -o other.ini --force
 cmp quick.ini other.ini || failed=1
 expect 0 'h200.ini' write h200
 grep -q '^\[limit' h200.ini || { echo "h200.ini holds no limit"; failed=1; }
-expect 2 "there is no embedded config and no limits file 'zzzzzz'; there are acceptance, " write zzzzzz
+expect 2 "there is no embedded config, limits or claims 'zzzzzz'; there are acceptance, " write zzzzzz
+expect 0 'd-fit.ini' write d-fit
+grep -q '^\[claim' d-fit.ini || { echo "d-fit.ini holds no claim"; failed=1; }
 expect 2 "'qick'; did you mean 'quick'?" write qick
 # Short options of one argument, the last with its value.
 "$program" run good.ini --dry-run -qo out.d >out 2>&1 || { echo "run -qo DIR: $(cat out)"; failed=1; }

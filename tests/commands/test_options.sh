@@ -31,7 +31,7 @@ for command in $("$program" help | sed -n '/^usage/,/^Topics/s/^  \([a-z]*\)  .*
 			# A flag takes no value, every other option wants one.
 			if "$program" help "$command" | grep -E -- "^.{6}$option  " >/dev/null; then
 				refuses "$option takes no value" "$command" validate "$option=1"
-			elif [[ $option != --reference ]]; then
+			elif ! grep -F -- " $option[=" help >/dev/null; then
 				refuses "$option needs a value" "$command" validate "$option"
 			fi
 		else

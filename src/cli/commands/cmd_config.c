@@ -245,10 +245,12 @@ static size_t add_stems(const struct embedded_file *files, char **names, size_t 
 static int unknown_embedded(const char *name)
 {
 	char *names[STEMS_MOST] = { NULL };
-	size_t count = add_stems(embedded_limits, names, add_stems(embedded_configs, names, 0));
-	char *instead = text_instead(name, (const char *const *)names);
+	size_t count = add_stems(embedded_configs, names, 0);
+	char *instead;
 
-	fprintf(stderr, "gpuproof config: there is no embedded config and no limits file '%s'%s\n",
+	count = add_stems(embedded_claims, names, add_stems(embedded_limits, names, count));
+	instead = text_instead(name, (const char *const *)names);
+	fprintf(stderr, "gpuproof config: there is no embedded config, limits or claims '%s'%s\n",
 		name, instead);
 	free(instead);
 	while (count-- > 0)
@@ -269,6 +271,8 @@ static int write_embedded(const struct config_arguments *a)
 	file = embedded_find(embedded_configs, name);
 	if (!file)
 		file = embedded_find(embedded_limits, name);
+	if (!file)
+		file = embedded_find(embedded_claims, name);
 	code = file ? write_file(a->output ? a->output : name, file, a->force)
 		    : unknown_embedded(a->names[0]);
 	free(name);
@@ -323,7 +327,8 @@ const struct command command_config = {
 	.about = "CONFIG is a file, - (standard input) or the name of an embedded config. keys is\n"
 		 "about a suite, run, limit or report, or about all. show prints the effective\n"
 		 "config, with --origin the place that set each key; write puts an embedded config\n"
-		 "or the limits of a GPU model (h200, generic) into a file for editing.",
+		 "the limits of a GPU model (h200, generic) or the claims of a guide (c-memory)\n"
+		 "into a file for editing.",
 	.options = rows,
 	.words = words,
 	.run = config_run,

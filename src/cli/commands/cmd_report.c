@@ -33,9 +33,10 @@ static const struct option_row rows[] = {
 	  .words = words_gpus,
 	  .help = "names the fastest split of each model for devices of so much memory: sizes "
 		  "(8GiB), or GPUs (gpuproof list gpus)" },
-	{ .name = "claims", FLAG_AT(report_arguments, options.claims),
-	  .help = "holds what guides claim about memory and several GPUs against the RESULTs; some "
-		  "claims need several: other GPU models, versions or machines" },
+	{ .name = "claims", TEXT_AT(report_arguments, options.claims), .value = "FILE", .fallback = "",
+	  .help = "holds what guides claim about memory and several GPUs, or the claims of a FILE "
+		  "(gpuproof help claims), against the RESULTs; some claims need several: other GPU "
+		  "models, versions or machines" },
 	PAGE_OPTIONS(report_arguments, options),
 	{ .name = "dump-templates", TEXT_AT(report_arguments, dump), .value = "DIR",
 	  .help = "write the built-in ones into DIR, to be edited" },
@@ -50,6 +51,7 @@ static enum status refuse_inputs(const struct report_arguments *a, const struct 
 				 struct error *err)
 {
 	if (file_refuse_input(a->options.output, a->anonymise.key_file, err) != STATUS_OK ||
+	    file_refuse_input(a->options.output, a->options.claims, err) != STATUS_OK ||
 	    template_refuse_output(a->options.template_dir, a->options.output, err) != STATUS_OK)
 		return err->status;
 	return result_list_refuse_output(results, a->options.output, err);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "report/claims/claims_find.h"
-#include "report/claims/claims_table.h"
 #include "report/claims/claims_value.h"
 
 const char *claim_verdict_name(enum claim_verdict verdict)
@@ -21,21 +20,6 @@ const char *claim_verdict_name(enum claim_verdict verdict)
 
 	return names[verdict];
 }
-
-const struct claim_group claim_groups[] = {
-	{ "Three cards: GTX 1080 Ti, Tesla K80, Tesla V100",
-	  "memory allocation on a GTX 1080 Ti, a Tesla K80 and a Tesla V100", claims_cards,
-	  CLAIMS_CARDS },
-	{ "Why memory differs between machines",
-	  "why TensorFlow allocates differently on different machines", claims_machines,
-	  CLAIMS_MACHINES },
-	{ "Managing GPU memory", "managing GPU memory in PyTorch", claims_guide, CLAIMS_GUIDE },
-	{ "Why a model does not fit", "why a model does not fit into memory", claims_limits,
-	  CLAIMS_LIMITS },
-	{ "Several GPUs", "memory and parallelism on several GPUs in PyTorch", claims_parallel,
-	  CLAIMS_PARALLEL },
-};
-const size_t claim_group_count = sizeof(claim_groups) / sizeof(claim_groups[0]);
 
 bool claim_is_decisive(const struct claim_measure *measure)
 {

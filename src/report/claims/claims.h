@@ -1,13 +1,13 @@
 /*
  * Claims that popular guides on GPU memory and multi-GPU training repeat, held against what was
- * measured. Each is a row: the claim in our own words, where it is made, what the formulas predict, the
+ * measured. Claims are data (claims_read.h): the claim in our own words, where it is made, what the formulas predict, the
  * measurements that decide it, computed from the results' cases, and the range in which the claim holds.
  *
  * The interval decides, not the value: a measurement whose 95 % interval crosses a bound is undecided. A
  * claim of which a measurement is missing is tested in part at most, and the page says which case is
  * missing and what became of it.
  *
- * Adding a claim: a row in one of claims_*.c, and the cases that it looks for in configs/claims.ini.
+ * Adding a claim: a section in configs/claims/NAME.ini, and the cases that it looks for in configs/claims.ini.
  */
 #ifndef GPUPROOF_REPORT_CLAIMS_CLAIMS_H
 #define GPUPROOF_REPORT_CLAIMS_CLAIMS_H
@@ -20,7 +20,7 @@
 /*
  * A metric of the first case with status OK whose label and parameters are as `where` says
  * ("label:small, batch:1024"; "" is any case that has the metric). "model:K80": the name of the case's
- * device contains it.
+ * device contains it; "backend:cuda", "device:cuda:0": its device.
  */
 struct claim_term {
 	const char *metric, *where;
@@ -75,14 +75,20 @@ enum claim_verdict {
 };
 const char *claim_verdict_name(enum claim_verdict verdict); /* "holds", "does not hold", ... */
 
-/* The claims of one guide, in the order of ids. */
+/* The claims of one guide, in the order of their file. */
 struct claim_group {
+	const char *id;            /* "A" */
 	const char *title, *guide; /* guide: what it is about: "managing GPU memory in PyTorch" */
-	const struct claim *claims;
+	struct claim *claims;
+	size_t count, capacity;
+	char **texts; /* all that the members above point to */
+	size_t text_count, text_capacity;
+};
+
+struct claim_set {
+	struct claim_group *groups;
 	size_t count;
 };
-extern const struct claim_group claim_groups[];
-extern const size_t claim_group_count;
 
 /* One value of a measurement, with its two-sided 95 % interval; low = high where it is exact. */
 struct claim_reading {

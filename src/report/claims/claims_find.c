@@ -7,31 +7,27 @@ static bool is_named(const char *name, const char *word, size_t length)
 	return strlen(word) == length && memcmp(name, word, length) == 0;
 }
 
-/* True if the name of the case's device contains `model`. */
-static bool is_of_model(const struct result *result, const struct case_result *c, const char *model,
-			size_t length)
-{
-	const struct device_info *info = result_device(result, c->device);
-
-	return info && memmem(info->name, strlen(info->name), model, length);
-}
-
 static bool has_value(const struct result *result, const struct case_result *c, const char *name,
 		      size_t name_length, const char *value, size_t length)
 {
+	const struct device_info *info = result_device(result, c->device);
 	const char *has = NULL;
 
 	if (is_named(name, "model", name_length))
-		return is_of_model(result, c, value, length);
+		return info && memmem(info->name, strlen(info->name), value, length);
 	if (is_named(name, "label", name_length))
 		has = c->label ? c->label : "";
+	else if (is_named(name, "device", name_length))
+		has = c->device;
+	else if (is_named(name, "backend", name_length) && info)
+		has = info->backend;
 	for (size_t i = 0; i < c->parameter_count; i++)
 		if (is_named(name, c->parameters[i].name, name_length))
 			has = c->parameters[i].text;
 	return has && strlen(has) == length && memcmp(has, value, length) == 0;
 }
 
-/* "name:value, name:value": ours, not a user's; values have no commas. */
+/* "name:value, name:value", as claims_expression.c writes it; values have no commas. */
 static bool matches(const struct result *result, const struct case_result *c, const char *where)
 {
 	while (*where) {

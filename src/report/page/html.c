@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/input.h"
 #include "base/memory.h"
+#include "report/claims/claims_read.h"
 #include "report/page/settings.h"
 #include "report/reference/reference.h"
 #include "report/strategies/strategies_limit.h"
@@ -37,11 +38,22 @@ static enum status add_reference(const struct view *view, const struct report_op
 	return status;
 }
 
+/* An empty set where no claims are wanted. */
+static enum status load_claims(struct claim_set *set, const struct result *first,
+			       const struct report_options *options, struct error *err)
+{
+	*set = (struct claim_set){ 0 };
+	if (!options->claims && strcmp(report_setting(first, "claims"), "yes") != 0)
+		return STATUS_OK;
+	return claims_load(set, options->claims && *options->claims ? options->claims : NULL, err);
+}
+
 enum status report_render(const struct result *results, size_t count,
 			  const struct report_options *options, struct text *html,
 			  struct error *err)
 {
 	struct memory_limit limits[LIMITS_MOST];
+	struct claim_set claims;
 	struct tree *page;
 	struct view view;
 	enum status status;
@@ -54,9 +66,12 @@ enum status report_render(const struct result *results, size_t count,
 						       : report_setting(&results[0], "memory_limits"),
 				limits, &limit_count, err) != STATUS_OK)
 		return err->status;
-	status = template_file(REPORT_STYLE_FILE, options->template_dir, &css, &length, err);
-	if (status != STATUS_OK)
-		return status;
+	if (template_file(REPORT_STYLE_FILE, options->template_dir, &css, &length, err) != STATUS_OK)
+		return err->status;
+	if (load_claims(&claims, &results[0], options, err) != STATUS_OK) {
+		free(css);
+		return err->status;
+	}
 	view_init(&view, results, count);
 	view.memory_limits = limits;
 	view.memory_limit_count = limit_count;
@@ -64,7 +79,8 @@ enum status report_render(const struct result *results, size_t count,
 	tree_text_owned(page, "css", css);
 	tree_flag(page, "linked", options->separate_css);
 	tree_text(page, "acceptance_page", options->acceptance_page ? options->acceptance_page : "");
-	view_claims(&view, options->claims || strcmp(report_setting(&results[0], "claims"), "yes") == 0, page);
+	view_claims(&view, &claims, page);
+	claims_release(&claims);
 	status = add_reference(&view, options, page, err);
 	if (status == STATUS_OK)
 		status = template_render(count > 1 ? "compare" : "run", options->template_dir, page,

@@ -121,12 +121,12 @@ static void show_reasons(const struct claim *claim, const struct claim_evidence 
 	}
 }
 
-static void show_text(const struct claim *claim, const char *guide, struct tree *row)
+static void show_text(const struct claim_group *group, const struct claim *claim, struct tree *row)
 {
 	tree_text(row, "id", claim->id);
 	tree_text(row, "claim", claim->claim);
-	tree_textf(row, "source", "Guide %c, %s", claim->id[0], claim->source);
-	tree_text(row, "guide", guide);
+	tree_textf(row, "source", "Guide %s, %s", group->id, claim->source);
+	tree_text(row, "guide", group->guide);
 	tree_text(row, "prediction", claim->prediction);
 }
 
@@ -138,7 +138,7 @@ static enum claim_verdict show_claim(const struct view *view, const struct claim
 	enum claim_verdict verdict = claim_judge(view->results, view->count, claim, evidence);
 	struct tree *row = tree_item(verdict == CLAIM_UNTESTED ? untested : tested);
 
-	show_text(claim, group->guide, row);
+	show_text(group, claim, row);
 	tree_text(row, "kind", kinds[verdict]);
 	tree_text(row, "symbol", symbols[verdict]);
 	tree_text(row, "verdict", claim_verdict_name(verdict));
@@ -187,31 +187,31 @@ static void show_counts(const size_t counts[CLAIM_VERDICTS], struct tree *page)
 			  0);
 }
 
-static void show_guides(struct tree *page)
+static void show_guides(const struct claim_set *set, struct tree *page)
 {
 	struct tree *list = tree_list(page, "claim_guides");
 
-	for (size_t g = 0; g < claim_group_count; g++) {
+	for (size_t g = 0; g < set->count; g++) {
 		struct tree *guide = tree_item(list);
 
-		tree_textf(guide, "letter", "%c", claim_groups[g].claims[0].id[0]);
-		tree_text(guide, "subject", claim_groups[g].guide);
+		tree_text(guide, "letter", set->groups[g].id);
+		tree_text(guide, "subject", set->groups[g].guide);
 	}
 }
 
-void view_claims(const struct view *view, bool wanted, struct tree *page)
+void view_claims(const struct view *view, const struct claim_set *set, struct tree *page)
 {
 	struct tree *groups, *untested;
 	size_t counts[CLAIM_VERDICTS] = { 0 };
 
-	tree_flag(page, "has_claims", wanted);
-	if (!wanted)
+	tree_flag(page, "has_claims", set->count > 0);
+	if (!set->count)
 		return;
 	groups = tree_list(page, "claim_groups");
 	untested = tree_list(page, "claims_not_tested");
-	for (size_t g = 0; g < claim_group_count; g++)
-		show_group(view, &claim_groups[g], groups, untested, counts);
+	for (size_t g = 0; g < set->count; g++)
+		show_group(view, &set->groups[g], groups, untested, counts);
 	tree_flag(page, "any_claim_untested", counts[CLAIM_UNTESTED] > 0);
 	show_counts(counts, page);
-	show_guides(page);
+	show_guides(set, page);
 }

@@ -171,7 +171,33 @@ static void claims_are_shown_on_request(void **state)
 			 EXIT_ACCEPTED);
 	assert_page("claims.html", "id=\"claims\"", true);
 	assert_page("claims.html", "V100: no result of one is on this page", true);
-	assert_int_equal(gpuproof(NULL, "report a.json --claims=some -o claims.html"), 2);
+	assert_int_equal(gpuproof(NULL, "report a.json --claims=some -o claims.html"), EXIT_ENVIRONMENT);
+}
+
+/* A file of a user's replaces the shipped guides; a wrong one is named, with its line. */
+static void claims_of_a_file(void **state)
+{
+	static const char own[] = "[guide OURS]\n"
+				  "title = Our claims\n"
+				  "about = what our handbook says\n"
+				  "[claim X7]\n"
+				  "text = A copy is fast.\n"
+				  "source = on copies\n"
+				  "prediction = It is.\n"
+				  "[measure X7.1]\n"
+				  "what = any copy\n"
+				  "value = transfer.bandwidth\n"
+				  "min = 1 B/s\n";
+
+	(void)state;
+	put("own.ini", own);
+	assert_int_equal(gpuproof(NULL, "report a.json --claims=own.ini -o own.html"), EXIT_ACCEPTED);
+	assert_page("own.html", "X7. A copy is fast.", true);
+	assert_page("own.html", "Guide OURS, on copies", true);
+	assert_page("own.html", "<b>A1. ", false);
+	put("own.ini", own + 1);
+	assert_int_equal(gpuproof(NULL, "report a.json --claims=own.ini -o own.html"), EXIT_USAGE);
+	assert_int_equal(gpuproof(NULL, "report a.json --claims=own.ini -o own.ini"), EXIT_USAGE);
 }
 
 static void layout_dir_links_the_style(void **state)
@@ -365,6 +391,7 @@ int main(void)
 		cmocka_unit_test(one_result_is_a_page),
 		cmocka_unit_test(two_results_are_compared),
 		cmocka_unit_test(claims_are_shown_on_request),
+		cmocka_unit_test(claims_of_a_file),
 		cmocka_unit_test(layout_dir_links_the_style),
 		cmocka_unit_test(templates_can_be_replaced),
 		cmocka_unit_test(missing_templates_write_nothing),

@@ -1,0 +1,211 @@
+/*
+ * Files of claims: what is read of them, and what is said of a wrong one: its line, key and value, and what is allowed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "config_suites.h"
+#include "report/claims/claims_read.h"
+
+#define GUIDE "[guide A]\ntitle = T\nabout = S\n"
+#define POINTS                                                                                     \
+	"[points]\nsmall = label:small, sizes:1KiB\nany_of = sizes:1KiB|2KiB\nodd = colour:red\n"
+#define CLAIM "[claim A1]\ntext = t\nsource = s\nprediction = p\n"
+#define MEASURE "[measure A1.1]\nwhat = w\n"
+
+static enum status read_text(struct claim_group *group, const char *text, struct error *err)
+{
+	return claims_read(group, &test_schema, "f.ini", text, strlen(text), err);
+}
+
+static void expect_read(struct claim_group *group, const char *text)
+{
+	struct error err = ERROR_NONE;
+
+	if (read_text(group, text, &err) != STATUS_OK)
+		fail_msg("%s", err.message);
+}
+
+static void a_file_becomes_claims(void **state)
+{
+	struct claim_group g;
+	const struct claim_measure *m;
+
+	(void)state;
+	expect_read(
+		&g, GUIDE POINTS CLAIM
+		"devices = nvlink\n" MEASURE
+		"value = 1 - copy.time at small / copy.time\nmin = 5 %\nmax = 0.5\n"
+		"count_failed = yes\n"
+		"[measure A1.2]\nwhat = bytes\nvalue = copy.memory\nmax = 8 GB\noptional = yes\n"
+		"[measure A1.3]\nwhat = shown\nvalue = copy.memory\n"
+		"[measure A1.4]\nwhat = ratio\nvalue = copy.memory\nmin = 1.01\n"
+		"across = versions\n"
+		"[claim A2]\ntext = t\nsource = s\nprediction = p\nuntestable = why\n");
+	assert_string_equal(g.id, "A");
+	assert_string_equal(g.title, "T");
+	assert_string_equal(g.guide, "S");
+	assert_int_equal(g.count, 2);
+	assert_int_equal(g.claims[0].on, CLAIM_ON_NVLINK);
+	m = g.claims[0].measures;
+	assert_string_equal(m[0].a.metric, "copy.time");
+	assert_string_equal(m[0].a.where, "label:small, sizes:1KiB");
+	assert_string_equal(m[0].b.metric, "copy.time");
+	assert_string_equal(m[0].b.where, "");
+	assert_null(m[0].c.metric);
+	assert_true(m[0].complement && m[0].even_failed && !m[0].where_possible);
+	assert_float_equal(m[0].low, 0.05, 1e-12);
+	assert_float_equal(m[0].high, 0.5, 0);
+	assert_float_equal(m[1].high, 8e9, 0);
+	assert_true(isinf(m[1].low) && m[1].where_possible);
+	assert_true(claim_is_decisive(&m[1]));
+	assert_false(claim_is_decisive(&m[2]));
+	assert_int_equal(m[3].across, CLAIM_VERSIONS);
+	assert_float_equal(m[3].low, 1.01, 0);
+	assert_null(m[4].a.metric);
+	assert_string_equal(g.claims[1].untestable, "why");
+	claim_group_release(&g);
+}
+
+static void former_names_of_metrics_are_read(void **state)
+{
+	static const char text[] = GUIDE CLAIM MEASURE "value = trainmem.refused_beside\nmax = 1 B\n";
+	struct error err = ERROR_NONE;
+	struct claim_group g;
+
+	(void)state;
+	assert_int_equal(claims_read(&g, &schema_program, "f.ini", text, sizeof(text) - 1, &err),
+			 STATUS_OK);
+	assert_string_equal(g.claims[0].measures[0].a.metric, "trainmem.refused_reserved");
+	claim_group_release(&g);
+}
+
+/* Whatever a user may get wrong. */
+static void wrong_files_are_refused(void **state)
+{
+	static const struct {
+		const char *text, *message;
+	} cases[] = {
+		{ "", "f.ini:1: a file of claims needs a [guide] and a [claim]" },
+		{ GUIDE, "f.ini:1: a file of claims needs a [guide] and a [claim]" },
+		{ "title = T\n", "f.ini:1: 'title' stands before any section" },
+		{ "[guide A]\ntitle = T\n" CLAIM, "f.ini:1: [guide] needs title and about" },
+		{ "[guide A B]\n",
+		  "f.ini:1: [guide A B]: an id of letters, digits, '_', '-' and '.' is needed" },
+		{ GUIDE "[guide B]\n",
+		  "f.ini:4: a second [guide]: a file holds the claims of one" },
+		{ "[suite copy]\n",
+		  "f.ini:1: [suite copy] is not a section of claims; sections: [guide ID], "
+		  "[points], [claim ID], [measure ID]" },
+		{ "[claims A1]\n",
+		  "f.ini:1: [claims A1] is not a section of claims; sections: [guide ID], "
+		  "[points], [claim ID], [measure ID]" },
+		{ GUIDE "titel = T\n",
+		  "f.ini:4: [guide] has no key 'titel'; did you mean 'title'?" },
+		{ GUIDE "title = U\n", "f.ini:4: [guide] has 'title' a second time" },
+		{ GUIDE CLAIM "text =\n", "f.ini:8: text: a value is missing" },
+		{ GUIDE "[claim A1]\ntext = t\n",
+		  "f.ini:4: [claim] needs text, source and prediction" },
+		{ GUIDE CLAIM,
+		  "f.ini:4: [claim A1] needs a [measure] with min or max, or else untestable" },
+		{ GUIDE CLAIM "untestable = why\n" MEASURE "value = copy.time\nmax = 1 s\n",
+		  "f.ini:4: [claim A1] needs a [measure] with min or max, or else untestable" },
+		{ GUIDE CLAIM CLAIM, "f.ini:8: a second [claim A1]" },
+		{ GUIDE CLAIM "devices = tpu\n",
+		  "f.ini:8: devices = tpu: one of any, gpu, nvlink" },
+		{ GUIDE CLAIM "[measure A2.1]\n", "f.ini:8: [measure A2.1] is of no [claim] before "
+						  "this line: CLAIM.NUMBER, as A1.1" },
+		{ GUIDE CLAIM MEASURE "value = copy.time\n" MEASURE,
+		  "f.ini:11: a second [measure A1.1]" },
+		{ GUIDE CLAIM MEASURE "min = 1\n", "f.ini:8: [measure] needs what and value" },
+		{ GUIDE CLAIM MEASURE "value = copy.tiem\n",
+		  "f.ini:10: value = copy.tiem: there is no metric 'copy.tiem' (did you mean "
+		  "'copy.time'?); gpuproof list metrics shows all" },
+		{ GUIDE CLAIM MEASURE "value = copy.time / \n",
+		  "f.ini:10: value = copy.time /: there is no metric 'copy.time /' (did you mean "
+		  "'copy.time'?); gpuproof list metrics shows all" },
+		{ GUIDE CLAIM MEASURE "value = copy.time / copy.time / copy.time / copy.time\n",
+		  "f.ini:10: value = copy.time / copy.time / copy.time / copy.time: a quotient has "
+		  "3 "
+		  "terms at most" },
+		{ GUIDE POINTS CLAIM MEASURE "value = copy.time at smal\n",
+		  "f.ini:14: value = copy.time at smal: [points] before this line has no 'smal' "
+		  "(did "
+		  "you mean 'small'?)" },
+		{ GUIDE POINTS CLAIM MEASURE "value = copy.time at any_of\n",
+		  "f.ini:14: value = copy.time at any_of: point any_of = sizes:1KiB|2KiB: 'sizes' "
+		  "takes one value here" },
+		{ GUIDE POINTS CLAIM MEASURE "value = copy.time at odd\n",
+		  "f.ini:14: value = copy.time at odd: point odd = colour:red: suite copy has no "
+		  "parameter 'colour'; there are: sizes, directions, device, model, backend, "
+		  "label" },
+		{ GUIDE POINTS "small = label:x\n", "f.ini:8: [points] has 'small' a second time" },
+		{ GUIDE "[points]\na b = label:x\n", "f.ini:5: 'a b': the name of a point has "
+						     "letters, digits, '_', '-' and '.' only" },
+		{ GUIDE CLAIM MEASURE "value = copy.time\nmin = 3\n",
+		  "f.ini:11: min = 3: '3' has no unit; allowed units: ns, us, ms, s, min, h" },
+		{ GUIDE CLAIM MEASURE "value = copy.time / copy.time\nmax = 3 s\n",
+		  "f.ini:11: max = 3 s: '3 s' is not a number" },
+		{ GUIDE CLAIM MEASURE "value = copy.bandwidth\nmax = spec.memory_bandwidth\n",
+		  "f.ini:11: max = spec.memory_bandwidth: a claim is held against a number" },
+		{ GUIDE CLAIM MEASURE "value = copy.time\nmin = 3 s\nmax = 2 s\n",
+		  "f.ini:11: min = 3 s: above max = 2 s" },
+		{ GUIDE CLAIM MEASURE "value = copy.time\nmax = 3 s\nacross = models\n",
+		  "f.ini:11: max = 3 s: '3 s' is not a number" },
+		{ GUIDE CLAIM MEASURE "value = copy.time\nmax = 3\nacross = models\n",
+		  "f.ini:10: value = copy.time: across = models needs two terms" },
+		{ GUIDE CLAIM MEASURE "value = copy.time\nacross = nodes\n",
+		  "f.ini:11: across = nodes: one of one, models, versions, machines" },
+		{ GUIDE CLAIM MEASURE "value = copy.time\noptional = perhaps\n",
+		  "f.ini:11: optional = perhaps: one of no, yes" },
+		{ GUIDE "claim A1\n", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct error err = ERROR_NONE;
+		struct claim_group g;
+
+		assert_int_equal(read_text(&g, cases[i].text, &err), STATUS_USAGE);
+		assert_int_equal(g.count, 0);
+		if (cases[i].message && strcmp(err.message, cases[i].message) != 0)
+			print_error("%s\n", cases[i].text);
+		if (cases[i].message)
+			assert_string_equal(err.message, cases[i].message);
+		else
+			assert_memory_equal(err.message, "f.ini:4: ", 9);
+	}
+}
+
+static void a_claim_has_room_for_its_measures_only(void **state)
+{
+	struct text text = TEXT_EMPTY;
+	struct error err = ERROR_NONE;
+	struct claim_group g;
+
+	(void)state;
+	text_add(&text, GUIDE CLAIM);
+	for (int i = 0; i <= CLAIM_MEASURES; i++)
+		text_addf(&text, "[measure A1.%d]\nwhat = w\nvalue = copy.kind\nmin = 1\n", i);
+	assert_int_equal(read_text(&g, text.data, &err), STATUS_USAGE);
+	assert_non_null(strstr(err.message, "[claim A1] has more than 6 measures"));
+	text_release(&text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_file_becomes_claims),
+		cmocka_unit_test(former_names_of_metrics_are_read),
+		cmocka_unit_test(wrong_files_are_refused),
+		cmocka_unit_test(a_claim_has_room_for_its_measures_only),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
