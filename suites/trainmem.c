@@ -21,56 +21,127 @@ static const char *const losses[] = { "device", "host", NULL };
 static const char *const offloads[] = { "none", "host", NULL };
 static const char *const limiters[] = { "allocator", "filler", NULL };
 
+/* A process of a search, or of a step's memory account, is killed after this and four times what its steps should take. */
+#define PROCESS_SECONDS 60
+/* Largest gap between what fits and what does not, relative. */
+#define SEARCH_TOLERANCE 0.01
+
 static const struct key keys[] = {
-	{ .name = "layers", .type = KEY_INTEGER, .list = true, .fallback = "1000,2000,1000,10",
-	  .min = 1, .max = 1e6, .help = "widths of the model, input first, classes last" },
-	{ .name = "studies", .type = KEY_CHOICE, .list = true, .fallback = "step",
-	  .choices = studies, .parameter = "study",
-	  .help = "step; the largest batch or width that fits; fragmentation by alternating batches "
+	{ .name = "layers",
+	  .type = KEY_INTEGER,
+	  .list = true,
+	  .fallback = "1000,2000,1000,10",
+	  .min = 1,
+	  .max = 1e6,
+	  .help = "widths of the model, input first, classes last" },
+	{ .name = "studies",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "step",
+	  .choices = studies,
+	  .parameter = "study",
+	  .help = "step; the largest batch or width that fits; fragmentation by alternating "
+		  "batches "
 		  "and by a checkerboard" },
-	{ .name = "precision", .type = KEY_CHOICE, .list = true, .fallback = "fp32",
+	{ .name = "precision",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "fp32",
 	  .choices = training_names,
-	  .help = "mixed: 16-bit weights, gradients, activations beside FP32 masters; storage: none "
+	  .help = "mixed: 16-bit weights, gradients, activations beside FP32 masters; storage: "
+		  "none "
 		  "beside them" },
-	{ .name = "batch", .type = KEY_INTEGER, .list = true, .fallback = "1024", .min = 1,
-	  .max = 1e9, .help = "samples per step; of largest_batch: none" },
-	{ .name = "optimizer", .type = KEY_CHOICE, .list = true, .fallback = "adam",
-	  .choices = optimizer_names, .help = "sgd, momentum or adam" },
-	{ .name = "allocator", .type = KEY_CHOICE, .list = true, .fallback = "arena",
+	{ .name = "batch",
+	  .type = KEY_INTEGER,
+	  .list = true,
+	  .fallback = "1024",
+	  .min = 1,
+	  .max = 1e9,
+	  .help = "samples per step; of largest_batch: none" },
+	{ .name = "optimizer",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "adam",
+	  .choices = optimizer_names,
+	  .help = "sgd, momentum or adam" },
+	{ .name = "allocator",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "arena",
 	  .choices = policy_names,
 	  .help = "arena: one allocation; malloc, async: one per tensor and step; caching: blocks "
 		  "kept" },
-	{ .name = "segments", .type = KEY_INTEGER, .list = true, .fallback = "0", .min = 0,
+	{ .name = "segments",
+	  .type = KEY_INTEGER,
+	  .list = true,
+	  .fallback = "0",
+	  .min = 0,
 	  .max = SETUP_MAX_LAYERS,
 	  .help = "of layers; outputs inside are computed again (checkpointing); 0: all kept" },
-	{ .name = "accumulate", .type = KEY_INTEGER, .list = true, .fallback = "1", .min = 1,
-	  .max = 1024, .help = "parts of the batch, computed in turn before one update" },
-	{ .name = "activation", .type = KEY_CHOICE, .list = true, .fallback = "in_place",
-	  .choices = activations, .help = "whether the ReLU writes to memory of its own" },
-	{ .name = "offload", .type = KEY_CHOICE, .list = true, .fallback = "none",
-	  .choices = offloads, .help = "host: outputs wait for backward in pinned host memory" },
-	{ .name = "losses", .type = KEY_CHOICE, .list = true, .fallback = "device", .choices = losses,
+	{ .name = "accumulate",
+	  .type = KEY_INTEGER,
+	  .list = true,
+	  .fallback = "1",
+	  .min = 1,
+	  .max = 1024,
+	  .help = "parts of the batch, computed in turn before one update" },
+	{ .name = "activation",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "in_place",
+	  .choices = activations,
+	  .help = "whether the ReLU writes to memory of its own" },
+	{ .name = "offload",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "none",
+	  .choices = offloads,
+	  .help = "host: outputs wait for backward in pinned host memory" },
+	{ .name = "losses",
+	  .type = KEY_CHOICE,
+	  .list = true,
+	  .fallback = "device",
+	  .choices = losses,
 	  .help = "host: the losses of every step are copied to the host, which waits for them" },
-	{ .name = "memory_limit", .type = KEY_TEXT, .list = true, .fallback = "none",
+	{ .name = "memory_limit",
+	  .type = KEY_TEXT,
+	  .list = true,
+	  .fallback = "none",
 	  .help = "largest_batch, largest_width: memory of the card to emulate, or none" },
-	{ .name = "memory_reserve", .type = KEY_SIZE, .fallback = "128MiB", .max = 0x1p44,
+	{ .name = "memory_reserve",
+	  .type = KEY_SIZE,
+	  .fallback = "128MiB",
+	  .max = 0x1p44,
 	  .help = "left free in a search, except with limit_by = filler" },
-	{ .name = "limit_by", .type = KEY_CHOICE, .fallback = "allocator", .choices = limiters,
-	  .help = "who refuses: our allocator, or the device, whose rest an allocation fills (not the host's)" },
-	{ .name = "search_tolerance", .type = KEY_PERCENT, .fallback = "1 %", .min = 1e-6,
-	  .max = 1, .help = "largest gap between what fits and what does not" },
-	{ .name = "max_batch", .type = KEY_INTEGER, .fallback = "16777216", .min = 8, .max = 1e9,
+	{ .name = "limit_by",
+	  .type = KEY_CHOICE,
+	  .fallback = "allocator",
+	  .choices = limiters,
+	  .help = "who refuses: our allocator, or the device, whose rest an allocation fills (not "
+		  "the host's)" },
+	{ .name = "max_batch",
+	  .type = KEY_INTEGER,
+	  .fallback = "16777216",
+	  .min = 8,
+	  .max = 1e9,
 	  .help = "where the search for the largest batch ends" },
-	{ .name = "max_width", .type = KEY_INTEGER, .fallback = "131072", .min = 64, .max = 1e6,
+	{ .name = "max_width",
+	  .type = KEY_INTEGER,
+	  .fallback = "131072",
+	  .min = 64,
+	  .max = 1e6,
 	  .help = "where the search for the largest width ends" },
-	{ .name = "trial_time", .type = KEY_DURATION, .fallback = "60 s", .min = 0.1, .max = 3600,
-	  .help = "a process of a search or of a step's books is killed after this and four times what its steps "
-		  "are expected to take" },
-	{ .name = "piece", .type = KEY_SIZE, .fallback = "32MiB", .min = 2097152, .max = 0x1p34,
-	  .help = "checkerboard: one of 64 equal pieces" },
-	{ .name = "loss_scale", .type = KEY_REAL, .fallback = "1024", .min = 1, .max = 65536,
+	{ .name = "loss_scale",
+	  .type = KEY_REAL,
+	  .fallback = "1024",
+	  .min = 1,
+	  .max = 65536,
 	  .help = "fp16_mixed, fp16_storage: factor that keeps small gradients representable" },
-	{ .name = "verify_flops", .type = KEY_REAL, .fallback = "1e8", .min = 1, .max = 1e15,
+	{ .name = "verify_flops",
+	  .type = KEY_REAL,
+	  .fallback = "1e8",
+	  .min = 1,
+	  .max = 1e15,
 	  .help = "largest step that the reference follows; above it a smaller model is verified" },
 	{ 0 }
 };
@@ -143,7 +214,7 @@ static struct trainmem_options options_from_case(const struct plan_case *c)
 			      .out_of_place = integer_or(c, "activation", 0) != 0,
 			      .reports = integer_or(c, "losses", 0) != 0 },
 		.verify_flops = section_real(c->section, "verify_flops"),
-		.process_seconds = section_real(c->section, "trial_time"),
+		.process_seconds = PROCESS_SECONDS,
 	};
 }
 
@@ -230,7 +301,6 @@ static const char *limit_refusal(const struct plan_case *point, const struct dev
 static enum status plan_each(struct plan *plan, struct plan_case *point, const struct setup *setup,
 			     const struct trainmem_options *o, enum study study, struct error *err)
 {
-	uint64_t piece = (uint64_t)section_integer(point->section, "piece");
 	struct training_options plain = plain_options();
 	struct setup all = plain_setup(setup);
 	struct heap need, kept;
@@ -240,7 +310,7 @@ static enum status plan_each(struct plan *plan, struct plan_case *point, const s
 	point->device_bytes = need.reserved_peak > kept.reserved_peak ? need.reserved_peak
 								     : kept.reserved_peak;
 	if (study == STUDY_CHECKERBOARD)
-		point->device_bytes = fragment_bytes(piece);
+		point->device_bytes = fragment_bytes(FRAGMENT_PIECE_BYTES);
 	if (study == STUDY_BATCH || study == STUDY_WIDTH)
 		point->device_bytes = 0;
 	for (size_t i = 0; i < plan->device_count; i++) {
@@ -288,9 +358,9 @@ static enum status run_search(struct run *run, const struct setup *setup,
 		.training = o->training,
 		.reserve = (uint64_t)section_integer(section, "memory_reserve"),
 		.limit_by = (enum limit_by)section_integer(section, "limit_by"),
-		.tolerance = section_real(section, "search_tolerance"),
-		.most = (uint64_t)section_integer(section, what == SEARCH_BATCH ? "max_batch"
-										: "max_width"),
+		.tolerance = SEARCH_TOLERANCE,
+		.most = (uint64_t)section_integer(section,
+						  what == SEARCH_BATCH ? "max_batch" : "max_width"),
 		.process_seconds = o->process_seconds,
 	};
 	struct search search;
@@ -315,8 +385,7 @@ static enum status run_checkerboard(struct run *run, const struct trainmem_optio
 {
 	struct fragments f;
 
-	if (fragment_checkerboard(run->devices[0], o->training.policy,
-				  (uint64_t)section_integer(run->c->section, "piece"), &f,
+	if (fragment_checkerboard(run->devices[0], o->training.policy, FRAGMENT_PIECE_BYTES, &f,
 				  err) != STATUS_OK)
 		return err->status;
 	outcome_record_fragments(run, &f);

@@ -1,6 +1,5 @@
 #include "suites/alloc/blocks.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,50 +64,13 @@ enum status blocks_settle(struct blocks *b, struct error *err)
 	return backend_stream_synchronize(b->stream, err);
 }
 
-enum status exchange_write(struct stream *stream, int kind, void *at, struct exchange *x,
-			   struct error *err)
-{
-	if (origin_on_device(kind))
-		return backend_copy(stream, at, &x->sent, sizeof(x->sent), err);
-	*(volatile uint64_t *)at = x->sent;
-	return STATUS_OK;
-}
-
-enum status exchange_read(struct stream *stream, int kind, const void *at, struct exchange *x,
-			  struct error *err)
-{
-	x->received = ~x->sent;
-	if (origin_on_device(kind))
-		return backend_copy(stream, &x->received, at, sizeof(x->received), err);
-	x->received = *(const volatile uint64_t *)at;
-	return STATUS_OK;
-}
-
-enum status exchange_compare(const struct exchange *x, struct error *err)
-{
-	if (x->received == x->sent)
-		return STATUS_OK;
-	return error_set(err, STATUS_MISMATCH,
-			 "memory just allocated does not keep its data: wrote 0x%016" PRIx64
-			 ", read 0x%016" PRIx64,
-			 x->sent, x->received);
-}
-
-enum status exchange_check(struct stream *stream, int kind, const void *at, struct exchange *x,
-			   struct error *err)
-{
-	if (exchange_read(stream, kind, at, x, err) != STATUS_OK ||
-	    (origin_on_device(kind) && backend_stream_synchronize(stream, err) != STATUS_OK))
-		return err->status;
-	return exchange_compare(x, err);
-}
-
 static enum status write_and_read(struct blocks *b, char *at, struct error *err)
 {
 	b->exchange.sent = generator_bits(b->seed, b->token++);
-	if (exchange_write(b->stream, b->origin.kind, at, &b->exchange, err) != STATUS_OK)
+	if (exchange_write(b->stream, origin_on_device(b->origin.kind), at, &b->exchange, err) !=
+	    STATUS_OK)
 		return err->status;
-	return exchange_check(b->stream, b->origin.kind, at, &b->exchange, err);
+	return exchange_check(b->stream, origin_on_device(b->origin.kind), at, &b->exchange, err);
 }
 
 enum status blocks_use(struct blocks *b, struct error *err)

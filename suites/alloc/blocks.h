@@ -6,11 +6,7 @@
 #define GPUPROOF_SUITES_ALLOC_BLOCKS_H
 
 #include "suites/alloc/origin.h"
-
-/* A word written and read back. */
-struct exchange {
-	uint64_t sent, received;
-};
+#include "suites/shared/checked_blocks.h"
 
 struct blocks {
 	struct device *device;
@@ -45,24 +41,6 @@ enum status blocks_settle(struct blocks *b, struct error *err);
  * kept.
  */
 enum status blocks_use(struct blocks *b, struct error *err);
-
-/*
- * The same for one place of memory of that kind; `sent` and `received` must outlive the stream's work.
- * `stream` may use the memory.
- */
-enum status exchange_write(struct stream *stream, int kind, void *at, struct exchange *x,
-			   struct error *err);
-/* Reading, done when the stream is; then STATUS_MISMATCH unless it is x->sent. exchange_check(): all of it. */
-enum status exchange_read(struct stream *stream, int kind, const void *at, struct exchange *x,
-			  struct error *err);
-enum status exchange_compare(const struct exchange *x, struct error *err);
-enum status exchange_check(struct stream *stream, int kind, const void *at, struct exchange *x,
-			   struct error *err);
-/* Offset of the last whole word of a block. */
-static inline size_t exchange_last(size_t bytes)
-{
-	return (bytes - sizeof(uint64_t)) & ~(sizeof(uint64_t) - 1);
-}
 
 /* Puts `current` with the held ones. Room is the caller's concern: held_count < held_most. */
 void blocks_hold(struct blocks *b);

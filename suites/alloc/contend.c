@@ -87,8 +87,9 @@ static enum status hold(struct contention *c, size_t thread, struct error *err)
 			/* Ends of a block of one word are the same place. */
 			if (end && end_of(c, m, i, 1) == end_of(c, m, i, 0))
 				m->ends[i][0].sent = m->ends[i][1].sent;
-			if (exchange_write(m->stream, c->origin.kind, end_of(c, m, i, end),
-					   &m->ends[i][end], err) != STATUS_OK)
+			if (exchange_write(m->stream, origin_on_device(c->origin.kind),
+					   end_of(c, m, i, end), &m->ends[i][end],
+					   err) != STATUS_OK)
 				return err->status;
 		}
 	}
@@ -102,8 +103,9 @@ static enum status check(struct contention *c, size_t thread, struct error *err)
 
 	for (size_t i = 0; i < CONTEND_HELD; i++)
 		for (int end = 0; end < 2; end++)
-			if (exchange_check(m->stream, c->origin.kind, end_of(c, m, i, end),
-					   &m->ends[i][end], err) != STATUS_OK)
+			if (exchange_check(m->stream, origin_on_device(c->origin.kind),
+					   end_of(c, m, i, end), &m->ends[i][end],
+					   err) != STATUS_OK)
 				return err->status;
 	return STATUS_OK;
 }

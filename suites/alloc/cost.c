@@ -75,14 +75,14 @@ static enum status take_block(struct cost *c, struct error *err)
 	if (touch(c, block, err) != STATUS_OK)
 		return err->status;
 	x->sent = c->run->seed ^ (uintptr_t)block;
-	return exchange_write(c->stream, c->origin.kind, (char *)block + exchange_last(c->bytes), x,
-			      err);
+	return exchange_write(c->stream, origin_on_device(c->origin.kind),
+			      (char *)block + exchange_last(c->bytes), x, err);
 }
 
 static enum status check_all(struct cost *c, struct error *err)
 {
 	for (size_t i = 0; i < c->held; i++)
-		if (exchange_check(c->stream, c->origin.kind,
+		if (exchange_check(c->stream, origin_on_device(c->origin.kind),
 				   (char *)c->blocks[i] + exchange_last(c->bytes), &c->ends[i],
 				   err) != STATUS_OK)
 			return err->status;

@@ -12,112 +12,51 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "kernels/generator.h"
 #include "suites/alloc/alloc.h"
-#include "suites/alloc/blocks.h"
 #include "suites/alloc/memory_filler.h"
+#include "suites/shared/checked_blocks.h"
 
-#define BLOCKS 64 /* in the span */
 /* The step of the bisection: 1024 of them make the span. */
 #define RESOLUTION 1024
 #define LAYERS 12
 #define STEPS 16
 #define KEEP_EVERY 3 /* steps between two tensors that stay */
-#define LIVE_MOST (BLOCKS + STEPS + LAYERS)
-
-struct live {
-	void *memory; /* NULL: none */
-	size_t bytes;
-	struct exchange ends[2];
-};
+#define LIVE_MOST (CHECKERBOARD_BLOCKS + STEPS + LAYERS)
 
 struct heap {
 	struct run *run;
 	struct origin origin;
-	struct stream *stream;
+	struct checked_blocks blocks;
 	struct memory_filler filler;
 	uint64_t span, limit;
-	struct live live[LIVE_MOST];
-	size_t count;  /* of live[] in use, freed ones included */
-	uint64_t used; /* bytes of live blocks, as asked for */
-	uint64_t token;
+	struct checked_block live[LIVE_MOST];
+	size_t count; /* of live[] in use, freed ones included */
 };
 
-static enum status write_ends(struct heap *h, struct live *l, struct error *err)
+static enum status take(void *state, size_t bytes, void **out, struct error *err)
 {
-	for (int end = 0; end < 2; end++) {
-		l->ends[end].sent = generator_bits(h->run->seed, h->token++);
-		if (exchange_write(h->stream, h->origin.kind,
-				   (char *)l->memory + (end ? exchange_last(l->bytes) : 0),
-				   &l->ends[end], err) != STATUS_OK)
-			return err->status;
-	}
-	return backend_stream_synchronize(h->stream, err);
+	struct heap *h = state;
+
+	return origin_get(&h->origin, bytes, h->blocks.stream, out, err);
 }
 
-static enum status check_ends(struct heap *h, struct live *l, struct error *err)
+static enum status give(void *state, void *memory, size_t bytes, struct error *err)
 {
-	for (int end = 0; end < 2; end++)
-		if (exchange_read(h->stream, h->origin.kind,
-				  (char *)l->memory + (end ? exchange_last(l->bytes) : 0),
-				  &l->ends[end], err) != STATUS_OK)
-			return err->status;
-	if (backend_stream_synchronize(h->stream, err) != STATUS_OK ||
-	    exchange_compare(&l->ends[0], err) != STATUS_OK)
-		return err->status;
-	return exchange_compare(&l->ends[1], err);
+	struct heap *h = state;
+
+	return origin_give(&h->origin, memory, bytes, h->blocks.stream, err);
 }
 
-static enum status get(struct heap *h, struct live *l, size_t bytes, struct error *err)
-{
-	*l = (struct live){ .bytes = bytes };
-	if (origin_get(&h->origin, bytes, h->stream, &l->memory, err) != STATUS_OK)
-		return err->status;
-	h->used += bytes;
-	return write_ends(h, l, err);
-}
-
-/* With its data intact to the last. */
-static enum status give(struct heap *h, struct live *l, struct error *err)
-{
-	void *memory = l->memory;
-
-	if (!memory || check_ends(h, l, err) != STATUS_OK)
-		return memory ? err->status : STATUS_OK;
-	l->memory = NULL;
-	h->used -= l->bytes;
-	if (origin_give(&h->origin, memory, l->bytes, h->stream, err) != STATUS_OK)
-		return err->status;
-	return backend_stream_synchronize(h->stream, err);
-}
-
-/* One large block first, so that an allocator that cuts segments has one to cut; for less than 10 MiB it takes 20. */
-static enum status cut_span(struct heap *h, struct error *err)
-{
-	struct error refused = ERROR_NONE;
-	struct live whole;
-	enum status status = get(h, &whole, h->span, &refused);
-
-	if (status == STATUS_OK)
-		return give(h, &whole, err);
-	if (status == STATUS_NO_MEMORY && h->origin.caching)
-		return error_set(err, STATUS_UNSUPPORTED,
-				 "the span is too small for an allocator of segments: %s",
-				 refused.message);
-	return error_set(err, status, "%s", refused.message);
-}
-
+/* For less than 10 MiB an allocator of segments takes 20. */
 static enum status checkerboard(struct heap *h, struct error *err)
 {
-	if (cut_span(h, err) != STATUS_OK)
-		return err->status;
-	for (h->count = 0; h->count < BLOCKS;)
-		if (get(h, &h->live[h->count++], h->span / BLOCKS, err) != STATUS_OK)
-			return err->status;
-	for (size_t i = 0; i < BLOCKS; i += 2)
-		if (give(h, &h->live[i], err) != STATUS_OK)
-			return err->status;
-	return STATUS_OK;
+	h->count = CHECKERBOARD_BLOCKS;
+	if (checkerboard_make(&h->blocks, h->span, h->live, err) == STATUS_NO_MEMORY &&
+	    h->origin.caching && h->blocks.used == 0) {
+		err->status = STATUS_UNSUPPORTED;
+		error_prefix(err, "the span is too small for an allocator of segments");
+	}
+	return err->status;
 }
 
 /*
@@ -136,20 +75,22 @@ static size_t activation(const struct heap *h, size_t step, size_t layer)
 
 static enum status train_step(struct heap *h, size_t step, struct error *err)
 {
-	struct live activations[LAYERS] = { 0 };
+	struct checked_block activations[LAYERS] = { 0 };
 	size_t done = 0;
 	enum status status = STATUS_OK;
 
 	for (; done < LAYERS && status == STATUS_OK; done++) {
-		status = get(h, &activations[done], activation(h, step, done), err);
+		status = checked_take(&h->blocks, &activations[done], activation(h, step, done),
+				      err);
 		if (status == STATUS_OK && done == LAYERS / 2 && step % KEEP_EVERY == 0)
-			status = get(h, &h->live[h->count++], h->span / 128, err);
+			status = checked_take(&h->blocks, &h->live[h->count++], h->span / 128, err);
 	}
 	/* Backwards, as gradients are computed; all of them also after a failure. */
 	while (done > 0) {
 		struct error own = ERROR_NONE;
 
-		if (give(h, &activations[--done], &own) != STATUS_OK && status == STATUS_OK)
+		if (checked_give(&h->blocks, &activations[--done], &own) != STATUS_OK &&
+		    status == STATUS_OK)
 			status = error_set(err, own.status, "%s", own.message);
 	}
 	return status;
@@ -163,61 +104,29 @@ static enum status alternating(struct heap *h, struct error *err)
 	return STATUS_OK;
 }
 
-/* Sets *out if a block of that size can be allocated now; uses and frees it. */
-static enum status fits(struct heap *h, size_t bytes, bool *out, struct error *err)
-{
-	struct error refused = ERROR_NONE;
-	struct live probe;
-	enum status status = get(h, &probe, bytes, &refused);
-
-	*out = status == STATUS_OK;
-	if (status == STATUS_OK)
-		return give(h, &probe, err);
-	return status == STATUS_NO_MEMORY ? STATUS_OK
-					  : error_set(err, status, "%s", refused.message);
-}
-
 static enum status ask(struct heap *h, struct error *err)
 {
 	static const struct {
 		const char *name;
 		unsigned share; /* divisor of the span */
-	} requests[] = { { "alloc.fits_block", BLOCKS },
-			 { "alloc.fits_double", BLOCKS / 2 },
+	} requests[] = { { "alloc.fits_block", CHECKERBOARD_BLOCKS },
+			 { "alloc.fits_double", CHECKERBOARD_BLOCKS / 2 },
 			 { "alloc.fits_quarter", 4 } };
 
 	for (size_t i = 0; i < ARRAY_SIZE(requests); i++) {
 		bool fit;
 
-		if (fits(h, h->span / requests[i].share, &fit, err) != STATUS_OK)
+		if (checked_fits(&h->blocks, h->span / requests[i].share, &fit, err) != STATUS_OK)
 			return err->status;
 		run_value(h->run, requests[i].name, fit);
 	}
 	return STATUS_OK;
 }
 
-/* In steps of the resolution; 0 when not even one of them fits. */
-static enum status find_largest(struct heap *h, uint64_t *out, struct error *err)
-{
-	uint64_t step = h->span / RESOLUTION;
-	uint64_t low = 0, high = (h->limit - h->used) / step + 1; /* fits; does not */
-
-	while (high - low > 1) {
-		uint64_t middle = (low + high) / 2;
-		bool fit;
-
-		if (fits(h, (size_t)(middle * step), &fit, err) != STATUS_OK)
-			return err->status;
-		*(fit ? &low : &high) = middle;
-	}
-	*out = low * step;
-	return STATUS_OK;
-}
-
 static enum status give_all(struct heap *h, struct error *err)
 {
 	for (size_t i = 0; i < h->count; i++)
-		if (give(h, &h->live[i], err) != STATUS_OK)
+		if (checked_give(&h->blocks, &h->live[i], err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
 }
@@ -243,11 +152,12 @@ static enum status measure_kept(struct heap *h, struct error *err)
 
 static enum status measure(struct heap *h, struct error *err)
 {
-	uint64_t largest = 0, all;
+	uint64_t step = h->span / RESOLUTION, largest = 0, all = h->limit - h->blocks.used;
 
-	if (ask(h, err) != STATUS_OK || find_largest(h, &largest, err) != STATUS_OK)
+	if (ask(h, err) != STATUS_OK ||
+	    checked_largest(&h->blocks, step, all, &largest, err) != STATUS_OK)
 		return err->status;
-	all = (h->limit - h->used) / (h->span / RESOLUTION) * (h->span / RESOLUTION);
+	all = all / step * step;
 	run_value(h->run, "alloc.external_frag", 1 - (double)largest / (double)all);
 	run_value(h->run, "alloc.largest_free", (double)largest);
 	run_value(h->run, "alloc.total_free", (double)all);
@@ -261,7 +171,12 @@ static enum status open_heap(struct heap *h, int kind, struct error *err)
 	struct device *device = h->run->devices[0];
 	bool shared = device->info.capabilities & DEVICE_SHARES_HOST_MEMORY;
 
-	if (backend_stream_create(device, false, &h->stream, err) != STATUS_OK)
+	h->blocks = (struct checked_blocks){ .state = h,
+					     .take = take,
+					     .give = give,
+					     .on_device = origin_on_device(kind),
+					     .seed = h->run->seed };
+	if (backend_stream_create(device, false, &h->blocks.stream, err) != STATUS_OK)
 		return err->status;
 	origin_open(&h->origin, device, kind, h->limit);
 	if (origin_trim(&h->origin, err) != STATUS_OK)
@@ -274,19 +189,19 @@ static enum status open_heap(struct heap *h, int kind, struct error *err)
 
 static void close_heap(struct heap *h)
 {
-	if (h->stream)
-		backend_stream_synchronize(h->stream, NULL);
+	if (h->blocks.stream)
+		backend_stream_synchronize(h->blocks.stream, NULL);
 	for (size_t i = 0; i < h->count; i++)
 		if (h->live[i].memory)
-			origin_give(&h->origin, h->live[i].memory, h->live[i].bytes, h->stream,
-				    NULL);
-	if (h->stream)
-		backend_stream_synchronize(h->stream, NULL);
+			origin_give(&h->origin, h->live[i].memory, h->live[i].bytes,
+				    h->blocks.stream, NULL);
+	if (h->blocks.stream)
+		backend_stream_synchronize(h->blocks.stream, NULL);
 	if (h->origin.device)
 		origin_trim(&h->origin, NULL);
 	origin_close(&h->origin);
 	memory_filler_free(&h->filler);
-	backend_stream_destroy(h->stream);
+	backend_stream_destroy(h->blocks.stream);
 }
 
 enum status alloc_fragment(struct run *run, int kind, struct error *err)

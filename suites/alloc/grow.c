@@ -59,8 +59,8 @@ static enum status mark(struct grower *g, size_t from, size_t to, struct error *
 		struct exchange *x = &g->marks[at / g->step];
 
 		x->sent = generator_bits(g->run->seed, at);
-		if (exchange_write(g->stream, g->origin.kind, start_of(g) + at, x, err) !=
-		    STATUS_OK)
+		if (exchange_write(g->stream, origin_on_device(g->origin.kind), start_of(g) + at, x,
+				   err) != STATUS_OK)
 			return err->status;
 	}
 	return STATUS_OK;
@@ -164,7 +164,7 @@ static enum status finish(void *state, struct error *err)
 static enum status check_marks(struct grower *g, struct error *err)
 {
 	for (size_t at = 0; at < g->final; at += g->step)
-		if (exchange_check(g->stream, g->origin.kind, start_of(g) + at,
+		if (exchange_check(g->stream, origin_on_device(g->origin.kind), start_of(g) + at,
 				   &g->marks[at / g->step], err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;

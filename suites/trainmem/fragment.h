@@ -1,6 +1,6 @@
 /*
  * Fragmentation: free memory that is no use for what is asked for next. The checkerboard fills a
- * block with equal pieces, gives every other one back, and then asks for more than one piece.
+ * heap with equal pieces, frees every other one, and then asks for more than one piece.
  */
 #ifndef GPUPROOF_TRAINMEM_FRAGMENT_H
 #define GPUPROOF_TRAINMEM_FRAGMENT_H
@@ -13,8 +13,11 @@ struct fragments {
 	uint64_t largest_free; /* the largest request that was granted, or would be */
 };
 
+#define FRAGMENT_PIECE_BYTES ((uint64_t)32 << 20)
+
 /*
- * 64 pieces under a limit of 72; those that stay must keep what was written to them (else STATUS_MISMATCH). A heap without a device will do as well.
+ * 64 pieces under a limit of 72; blocks must keep what was written to them (else STATUS_MISMATCH).
+ * `device` NULL: by addresses only.
  */
 enum status fragment_checkerboard(struct device *device, enum policy policy, uint64_t piece_bytes,
 				  struct fragments *out, struct error *err);

@@ -1,0 +1,69 @@
+/*
+ * Blocks of memory from any allocator that hold a pattern at both ends for as long as they are allocated, and what still
+ * fits between them: free memory in pieces is of no use for a request that is larger than the largest piece.
+ */
+#ifndef GPUPROOF_SUITES_SHARED_CHECKED_BLOCKS_H
+#define GPUPROOF_SUITES_SHARED_CHECKED_BLOCKS_H
+
+#include "device/backend.h"
+
+/* A word written and read back. */
+struct exchange {
+	uint64_t sent, received;
+};
+
+/*
+ * Writes x->sent to `at`, or reads x->received from there: by copies on the stream, for whose duration `x` must stay,
+ * or with memory that is not `on_device` at once, by the CPU. exchange_compare(): STATUS_MISMATCH unless what was
+ * received is what was sent. exchange_check() reads, waits and compares.
+ */
+enum status exchange_write(struct stream *stream, bool on_device, void *at, struct exchange *x,
+			   struct error *err);
+enum status exchange_read(struct stream *stream, bool on_device, const void *at, struct exchange *x,
+			  struct error *err);
+enum status exchange_compare(const struct exchange *x, struct error *err);
+enum status exchange_check(struct stream *stream, bool on_device, const void *at,
+			   struct exchange *x, struct error *err);
+/* Offset of the last whole word of a block. */
+static inline size_t exchange_last(size_t bytes)
+{
+	return (bytes - sizeof(uint64_t)) & ~(sizeof(uint64_t) - 1);
+}
+
+struct checked_block {
+	void *memory; /* NULL: none */
+	size_t bytes;
+	struct exchange ends[2];
+};
+
+/* Where blocks come from. take() returns STATUS_NO_MEMORY for a request that it refuses. */
+struct checked_blocks {
+	void *state;
+	enum status (*take)(void *state, size_t bytes, void **out, struct error *err);
+	enum status (*give)(void *state, void *memory, size_t bytes, struct error *err);
+	struct stream *stream; /* which may use the memory; NULL: addresses without memory */
+	bool on_device;
+	uint64_t seed, token; /* of the patterns; number of the latest */
+	uint64_t used;        /* bytes of all blocks, as asked for */
+};
+
+/* checked_give() frees a block whose pattern is intact, and does nothing without memory. */
+enum status checked_take(struct checked_blocks *b, struct checked_block *block, size_t bytes,
+			 struct error *err);
+enum status checked_give(struct checked_blocks *b, struct checked_block *block, struct error *err);
+
+/* Sets *out if a block of that size can be allocated now; uses and frees it. */
+enum status checked_fits(struct checked_blocks *b, size_t bytes, bool *out, struct error *err);
+/* By bisection: the largest multiple of `step`, at most `most`, that fits; 0 when not even `step` does. */
+enum status checked_largest(struct checked_blocks *b, uint64_t step, uint64_t most, uint64_t *out,
+			    struct error *err);
+
+#define CHECKERBOARD_BLOCKS 64
+/*
+ * Takes `span` bytes as one block and frees it, so that an allocator that cuts segments has one to cut; then takes them
+ * as equal blocks, and frees every other one. `blocks` are zeroed; they are the caller's to free, also after a failure.
+ */
+enum status checkerboard_make(struct checked_blocks *b, uint64_t span,
+			      struct checked_block blocks[CHECKERBOARD_BLOCKS], struct error *err);
+
+#endif
