@@ -125,17 +125,6 @@ static const struct key keys[] = {
 	  .help = "activations that backward computes again: none, sqrt or segments:4; layer: each "
 		  "by itself, which saves "
 		  "nothing" },
-	{ .name = "weight_gradient",
-	  .type = KEY_CHOICE,
-	  .fallback = "auto",
-	  .choices = wgrad_layout_names,
-	  .help = "product that reads the outputs' gradients as they lie, or transposed; auto: "
-		  "faster" },
-	{ .name = "fusion",
-	  .type = KEY_CHOICE,
-	  .fallback = "auto",
-	  .choices = fusion_names,
-	  .help = "products add the bias and apply the ReLU themselves; auto: if that is faster" },
 	{ .name = "search_time",
 	  .type = KEY_DURATION,
 	  .fallback = "100ms",
@@ -191,31 +180,6 @@ static const struct key keys[] = {
 	  .type = KEY_TEXT,
 	  .fallback = "dynamic",
 	  .help = "fp16: dynamic (doubled and halved on the device), none, or a number" },
-	{ .name = "predict_flops",
-	  .type = KEY_REAL,
-	  .fallback = "0",
-	  .min = 0,
-	  .max = 1e19,
-	  .help = "prediction: FLOP/s of products; 0: as suite matmul measured in the same run" },
-	{ .name = "predict_memory",
-	  .type = KEY_REAL,
-	  .fallback = "0",
-	  .min = 0,
-	  .max = 1e16,
-	  .help = "prediction: B/s of memory; 0: as suite stream measured" },
-	{ .name = "predict_bus",
-	  .type = KEY_REAL,
-	  .fallback = "0",
-	  .min = 0,
-	  .max = 1e16,
-	  .help = "prediction: bus bandwidth of collectives, B/s; 0: as suite collective "
-		  "measured" },
-	{ .name = "predict_latency",
-	  .type = KEY_DURATION,
-	  .fallback = "0s",
-	  .min = 0,
-	  .max = 1,
-	  .help = "prediction: latency of a collective; only with predict_bus" },
 	{ .name = "timeline",
 	  .type = KEY_BOOL,
 	  .fallback = "no",
@@ -432,11 +396,6 @@ static void note_slowed(struct run *run, double share)
 
 static void parallel_derive(struct run *run, const struct result *all)
 {
-	const struct section *section = run->c->section;
-	struct rates rates = { .flops = section_real(section, "predict_flops"),
-			       .memory = section_real(section, "predict_memory"),
-			       .bus = section_real(section, "predict_bus"),
-			       .latency = section_real(section, "predict_latency") };
 	const struct metric_value *step = case_metric(run->result, "parallel.step_time");
 	const struct series *samples = case_series(run->result, "parallel.step_time");
 	unsigned steps = samples && samples->batch > 0 ? samples->batch : 1;
@@ -448,7 +407,7 @@ static void parallel_derive(struct run *run, const struct result *all)
 	if (!step || case_metric(run->result, "parallel.predicted_time") ||
 	    setup_from_case(&setup, run->c, &ignored) != STATUS_OK)
 		return;
-	curves_open(&curves, all, run->result->device, precision_name(setup.precision), &rates);
+	curves_open(&curves, all, run->result->device, precision_name(setup.precision));
 	curves.transport = transport_names[setup.transport];
 	curves.messages = messages_of(run->result, &setup);
 	predicted = predict_step(&setup, steps, &curves);

@@ -22,7 +22,6 @@ static const char *const memories[] = { "pinned", "pageable", "write_combined", 
 					NULL };
 static const char *const accesses[] = { "on", "off", NULL };
 static const char *const states[] = { "warm", "cold", NULL };
-static const char *const copy_kernels[] = { "auto", "strided", "blocked", NULL };
 
 static const struct key keys[] = {
 	{ .name = "directions",
@@ -78,16 +77,8 @@ static const struct key keys[] = {
 	  .max = 0x1p40,
 	  .parameter = "size",
 	  .help = "bytes of one copy; latency: of the memory that is walked through" },
-	{ .name = "copy_kernel",
-	  .type = KEY_CHOICE,
-	  .fallback = "auto",
-	  .choices = copy_kernels,
-	  .help = "how the kernel of engine sm shares its work out (auto: the best way known)" },
 	{ 0 },
 };
-
-/* In the order of enum copy_method. */
-_Static_assert(COPY_AUTO == 0 && COPY_STRIDED == 1 && COPY_BLOCKED == 2, "copy_kernels");
 
 static const char *const axes[] = { "directions", "engines", "memories", "access",
 				    "states",     "sizes",   NULL };

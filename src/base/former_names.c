@@ -20,3 +20,22 @@ const char *current_name(enum name_kind kind, const char *scope, const char *nam
 			return f->current;
 	return name;
 }
+
+static const struct {
+	const char *suite, *key;
+} retired_keys[] = {
+	{ "parallel", "fusion" },         { "parallel", "predict_bus" },
+	{ "parallel", "predict_flops" },  { "parallel", "predict_latency" },
+	{ "parallel", "predict_memory" }, { "parallel", "weight_gradient" },
+	{ "trainmem", "piece" },          { "trainmem", "search_tolerance" },
+	{ "trainmem", "trial_time" },     { "transfer", "copy_kernel" },
+};
+
+bool is_retired_key(const char *suite, const char *key)
+{
+	for (size_t i = 0; i < sizeof(retired_keys) / sizeof(retired_keys[0]); i++)
+		if ((!suite || strcmp(retired_keys[i].suite, suite) == 0) &&
+		    strcmp(retired_keys[i].key, key) == 0)
+			return true;
+	return false;
+}

@@ -2,11 +2,14 @@
  * Names of earlier versions that INI files, results, populations and histories may still hold. Readers replace them by
  * the current name, so that nothing else of the program knows them.
  *
+ * A retired key is one that has no effect any more and no successor; it is read, ignored and noted.
+ *
  * Adding one: a row in former_names.c; the word itself goes into docs/glossary.md.
  */
 #ifndef GPUPROOF_BASE_FORMER_NAMES_H
 #define GPUPROOF_BASE_FORMER_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum name_kind {
@@ -26,5 +29,8 @@ extern const struct former_name former_names[]; /* ends with a row whose `former
 
 /* The current name; `name` itself, unless it is a former one. */
 const char *current_name(enum name_kind kind, const char *scope, const char *name);
+
+/* True for a key that suite `suite` once had; NULL: that any suite had. */
+bool is_retired_key(const char *suite, const char *key);
 
 #endif

@@ -51,10 +51,14 @@ static void unknown_key(struct resolving *r, const struct document_section *sect
 static void check_keys(struct resolving *r, const struct document_section *section,
 		       const struct suite *suite)
 {
-	for (size_t i = 0; i < section->count; i++)
-		if (*section->entries[i].key &&
-		    !schema_key(r->schema, section->kind, suite, section->entries[i].key))
-			unknown_key(r, section, suite, &section->entries[i]);
+	for (size_t i = 0; i < section->count; i++) {
+		const struct entry *entry = &section->entries[i];
+
+		if (*entry->key && !schema_key(r->schema, section->kind, suite, entry->key) &&
+		    !(suite &&
+		      document_retired_key(r->document, suite->name, entry->key, entry->place)))
+			unknown_key(r, section, suite, entry);
+	}
 }
 
 static void unknown_default(struct resolving *r, const struct entry *entry)
@@ -86,7 +90,7 @@ static void check_defaults(struct resolving *r)
 
 		for (const struct suite *const *s = r->schema->suites; *s && !known; s++)
 			known = schema_key(r->schema, "suite", *s, entry->key) != NULL;
-		if (!known)
+		if (!known && !document_retired_key(r->document, NULL, entry->key, entry->place))
 			unknown_default(r, entry);
 	}
 }

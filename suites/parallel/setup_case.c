@@ -155,8 +155,6 @@ enum status setup_from_case(struct setup *setup, const struct plan_case *c, stru
 	if (read_recompute(setup, c->section, err) != STATUS_OK ||
 	    (setup->mode->gridded && read_grid(setup, c, err) != STATUS_OK))
 		return err->status;
-	setup->weight_gradient = (enum wgrad_layout)section_integer(c->section, "weight_gradient");
-	setup->fusion = (enum fusion)section_integer(c->section, "fusion");
 	setup->search_seconds = section_real(c->section, "search_time");
 	setup->collective_multiprocessors =
 		section_integer(c->section, "collective_multiprocessors");

@@ -78,9 +78,6 @@ static enum status open_lane(struct transfer *t, size_t i, struct error *err)
 		.to = end_of(t, route->to, route->from),
 		.issuer = t->run->devices[route->issuer],
 		.by_kernel = transfer_by_kernel(c),
-		.method = (enum copy_method)section_setting(c->section, "copy_kernel")
-				  ->values[0]
-				  .integer,
 		.bytes = t->rotates ? t->bytes : transfer_route_bytes(c, i),
 		.slots = t->slots,
 		.seed = t->run->seed + i,

@@ -111,8 +111,7 @@ static enum status launch_copies(struct lane *lane, uint64_t slot, uint64_t coun
 	struct copy_arguments a = { .to = block_at(&lane->to, lane, slot),
 				    .from = block_at(&lane->from, lane, slot),
 				    .bytes = lane->plan.bytes,
-				    .count = count,
-				    .method = lane->plan.method };
+				    .count = count };
 
 	if (twin) {
 		a.back_to = block_at(&twin->to, twin, slot);

@@ -21,7 +21,6 @@ struct lane_plan {
 	struct lane_end from, to;
 	struct device *issuer; /* whose stream, and whose copy engine or cores */
 	bool by_kernel;
-	enum copy_method method;
 	size_t bytes, slots;
 	uint64_t seed;
 };

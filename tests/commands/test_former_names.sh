@@ -64,6 +64,21 @@ grep -qF 'old.ini:7: note: the key sisters is now called outlier_margin; both ar
 "$program" config show old.ini --set limit:a.sisters='3 %' >out 2>err || fail "--set with a former name: exit code $?"
 grep -qxF 'outlier_margin = 3 %' out || fail "--set with a former name has no effect"
 
+# A retired key is read, ignored and noted once; of another suite, or misspelt, it is an error as ever.
+printf '[suite parallel]\nfusion = off\n[suite trainmem]\ntrial_time = 3 s\n[defaults]\npiece = 2MiB\n' >retired.ini
+"$program" config show retired.ini --set parallel.predict_bus=1e9 >out 2>err || fail "retired keys: exit code $?"
+for note in 'retired.ini:2: note: the key fusion has' 'retired.ini:4: note: the key trial_time has' \
+	'retired.ini:6: note: the key piece has' '--set parallel.predict_bus=1e9: note: the key predict_bus has'; do
+	[ "$(grep -cF -- "$note no effect any more" err)" = 1 ] || fail "no note '$note'"
+done
+! grep -q 'fusion\|trial_time\|piece\|predict_bus' out || fail "config show: shows a retired key"
+printf '[suite matmul]\nfusion = off\n' >other.ini
+"$program" config validate other.ini >out 2>err && fail "another suite's retired key: accepted"
+grep -qF "other.ini:2: [suite matmul] has no key 'fusion'" err || fail "another suite's retired key: another message"
+sed '/"key": "fusion"/d;/"key": "weight_gradient"/d;/"key": "predict_/d' "$data/acceptance_h100.json" >newer.json
+"$program" compare "$data/acceptance_h100.json" newer.json >out 2>err
+! grep -q 'fusion\|predict_\|weight_gradient' out || fail "compare: a retired key at its default counts as a difference"
+
 printf '[limit a]\nmetric = transfer.bandwidth\nsisters = 2 %%\noutlier_margin = 2 %%\n' >both.ini
 "$program" config validate both.ini >out 2>err
 [ $? -eq 2 ] || fail "both names of one key: accepted"

@@ -100,15 +100,29 @@ devices = 2
 modes = ddp,layer_split,gpipe,1f1b,1f1b_eager,tensor,zero1,zero2,zero3,dp_naive,hybrid
 hybrid = 1x2x1, 2x1x1
 timeline = yes
-predict_flops = 1e9
-predict_memory = 1e9
-predict_bus = 1e8
-predict_latency = 1us
 microbatches = 4
 iterations = 6
 sample_time = 100us
 INI
-"$gpuproof" run "$dir/all.ini" -o "$dir/all" --quiet || fail "all modes: run ended with $?"
+# Predictions are made of what these measure in the same run.
+{ cat "$dir/all.ini"; cat <<'INI'
+[suite matmul]
+precisions = fp32
+sizes = 64
+max_time = 20ms
+[suite stream]
+operations = triad
+precisions = fp32
+sizes = 1MiB
+max_time = 20ms
+[suite collective]
+operations = all_reduce, all_gather, reduce_scatter, broadcast, reduce, send_recv
+devices = 2
+sizes = 4KiB, 64KiB
+max_time = 20ms
+INI
+} > "$dir/predicted.ini"
+"$gpuproof" run "$dir/predicted.ini" -o "$dir/all" --quiet || fail "all modes: run ended with $?"
 "$gpuproof" run "$dir/all.ini" --set parallel.modes=dp_naive --set parallel.loss_on=replica \
 	-o "$dir/replica" --quiet || fail "loss on the replicas: run ended with $?"
 "$gpuproof" run "$dir/all.ini" --set parallel.modes=single,ddp --set parallel.devices=1,2 \
@@ -144,6 +158,7 @@ cases, again = (json.load(open(path))["cases"] for path in sys.argv[1:])
 memory, wire = {}, {}
 for c in cases + again:
     assert c["status"] == "OK" and c["verification"]["done"], (c["id"], c["status"], c["reason"])
+cases = [c for c in cases if c["suite"] == "parallel"]
 for c in cases:
     mode = c["parameters"]["mode"]
     mode = mode["text"] if isinstance(mode, dict) else mode
@@ -157,8 +172,8 @@ for c in cases:
     m = {k[len("parallel."):]: v["value"] for k, v in c["metrics"].items()}
     assert m["predicted_time"] > 0, c["id"]
     assert abs(m["predicted_time"] / m["step_time"] - 1 - m["prediction_error"]) < 1e-6, c["id"]
-    # b* = (n-1)/n e F / (2 beta), d* = (n-1) e F / (2 beta), n = 2, e = 4
-    assert abs(m["critical_batch"] - 10) < 1e-9 and abs(m["critical_width"] - 20) < 1e-9, c["id"]
+    # b* = (n-1)/n e F / (2 beta), d* = (n-1) e F / (2 beta), n = 2
+    assert m["critical_batch"] > 0 and abs(m["critical_width"] / m["critical_batch"] - 2) < 1e-9, c["id"]
     assert c["timeline"] and 0 <= m["bubble"] <= 1, c["id"]
     # Where its time went: all of it, but for what the worker does around a case.
     phases = {p["name"]: p["seconds"] for p in c["phases"]}

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/former_names.h"
 #include "base/memory.h"
 #include "base/units.h"
 #include "judge/compare/compare.h"
@@ -112,6 +113,15 @@ static bool matters(const struct result_setting *s)
 	       (strcmp(s->section, "run") != 0 || strcmp(s->key, "launches") != 0);
 }
 
+/* A key at its default that only the older version has is no difference. */
+static bool retired(const struct result_setting *s)
+{
+	char suite[32];
+
+	return s->origin && strcmp(s->origin, "default") == 0 &&
+	       sscanf(s->section, "suite %31s", suite) == 1 && is_retired_key(suite, s->key);
+}
+
 static void compare_setting(const struct result_setting *s, const char *a, const char *b,
 			    struct comparison *out)
 {
@@ -127,13 +137,13 @@ static void compare_settings(const struct result *a, const struct result *b, str
 		const struct result_setting *s = &a->settings[i];
 		const struct result_setting *other = setting_of(b, s->section, s->key);
 
-		if (matters(s))
+		if (matters(s) && (other || !retired(s)))
 			compare_setting(s, s->value, other ? other->value : MISSING, out);
 	}
 	for (size_t i = 0; i < b->setting_count; i++) {
 		const struct result_setting *s = &b->settings[i];
 
-		if (matters(s) && !setting_of(a, s->section, s->key))
+		if (matters(s) && !retired(s) && !setting_of(a, s->section, s->key))
 			compare_setting(s, MISSING, s->value, out);
 	}
 }

@@ -114,23 +114,42 @@ void section_add_entry(struct document_section *section, const char *key, char *
 	entry->place = place;
 }
 
+/* Once per document; none for what a program wrote. */
+static void add_note(struct document *d, struct place place, const char *note)
+{
+	if (d->written || (d->notes.data && strstr(d->notes.data, note)))
+		return;
+	text_add(&d->notes, d->files[place.file].name);
+	if (place.line)
+		text_addf(&d->notes, ":%zu", place.line);
+	text_add(&d->notes, note);
+}
+
 const char *document_key(struct document *d, const char *kind, const char *key, struct place place)
 {
 	const char *current =
 		current_name(NAME_KEY, strcmp(kind, "defaults") == 0 ? "suite" : kind, key);
 	char *note;
 
-	if (current == key || d->written)
+	if (current == key)
 		return current;
 	note = xasprintf(": note: the key %s is now called %s; both are read\n", key, current);
-	if (!d->notes.data || !strstr(d->notes.data, note)) {
-		text_add(&d->notes, d->files[place.file].name);
-		if (place.line)
-			text_addf(&d->notes, ":%zu", place.line);
-		text_add(&d->notes, note);
-	}
+	add_note(d, place, note);
 	free(note);
 	return current;
+}
+
+bool document_retired_key(struct document *d, const char *suite, const char *key,
+			  struct place place)
+{
+	char *note;
+
+	if (!is_retired_key(suite, key))
+		return false;
+	note = xasprintf(": note: the key %s has no effect any more\n", key);
+	add_note(d, place, note);
+	free(note);
+	return true;
 }
 
 bool document_is_full(const struct document *d)

@@ -95,6 +95,9 @@ struct document_section *document_add_section(struct document *d, const char *ki
  * of the section.
  */
 const char *document_key(struct document *d, const char *kind, const char *key, struct place place);
+/* True for a key that `suite` (NULL: any suite) had in an earlier version and that has no effect any more: then with a note. */
+bool document_retired_key(struct document *d, const char *suite, const char *key,
+			  struct place place);
 /* Takes `value` over. An entry of another file is replaced. */
 void section_add_entry(struct document_section *section, const char *key, char *value, bool broken,
 		       struct place place);

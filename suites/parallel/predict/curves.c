@@ -74,14 +74,13 @@ double curve_between(const struct curve *curve, double x)
 }
 
 void curves_open(struct curves *c, const struct result *result, const char *device,
-		 const char *precision, const struct rates *rates)
+		 const char *precision)
 {
 	*c = (struct curves){ .result = result,
 			      .device = device,
 			      .precision = precision,
 			      .transport = "auto",
-			      .messages = "auto",
-			      .rates = *rates };
+			      .messages = "auto" };
 }
 
 static bool is(const struct case_result *c, const char *name, const char *text)

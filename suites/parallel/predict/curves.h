@@ -27,7 +27,7 @@ double curve_at(const struct curve *curve, double x);
 /* The same on linear axes. */
 double curve_between(const struct curve *curve, double x);
 
-/* Fixed rates that replace what was measured; 0: none. */
+/* Rates to assume in place of what was measured, for closed forms; 0: none. */
 struct rates {
 	double flops, memory, bus, latency;
 };
@@ -38,7 +38,7 @@ struct curves {
 	const char *precision; /* as suite matmul names it */
 	const char *transport; /* of the collectives; borrowed, "auto" by curves_open() */
 	const char *messages;  /* of messages between stages, the same */
-	struct rates rates;
+	struct rates rates;    /* none by curves_open() */
 	bool no_contention; /* ignore contention between GEMMs and collectives */
 	char missing
 		[256]; /* what was asked for and is not there, each thing once: "a; b"; "": nothing */
@@ -46,7 +46,7 @@ struct curves {
 
 /* `precision`: "fp16". Both texts are borrowed. */
 void curves_open(struct curves *curves, const struct result *result, const char *device,
-		 const char *precision, const struct rates *rates);
+		 const char *precision);
 
 /*
  * A GEMM C = A B: of this shape if it was measured, else of as many operations, plus the time that its operands take in

@@ -48,7 +48,8 @@ static double predicted(const struct setup *s, const struct rates *rates)
 {
 	struct curves curves;
 
-	curves_open(&curves, &nothing, "cuda:0", "fp32", rates);
+	curves_open(&curves, &nothing, "cuda:0", "fp32");
+	curves.rates = *rates;
 	return predict_step(s, LONG_SAMPLE, &curves);
 }
 
@@ -210,7 +211,8 @@ static void what_factors_add_is_known(void **state)
 	reductions_add(&r, 2);
 	assert_near(reductions_compute(&r, 3, 0.5), 3, 1e-12);
 	rates.latency = setup_flops(&ddp) / 4 / rates.flops / 100;
-	curves_open(&curves, &nothing, "cuda:0", "fp32", &rates);
+	curves_open(&curves, &nothing, "cuda:0", "fp32");
+	curves.rates = rates;
 	all = predict_step(&ddp, 1, &curves);
 	share = predict_contention_share(&ddp, 1, &curves);
 	if (!(share > 0.005 && share < 0.05))
@@ -327,7 +329,7 @@ static void the_fastest_product_counts(void **state)
 						       .unit = xstrdup("FLOP/s"),
 						       .value = lt ? 4e14 : 3e14 };
 	}
-	curves_open(&curves, &r, "cuda:0", "tf32", &(struct rates){ 0 });
+	curves_open(&curves, &r, "cuda:0", "tf32");
 	assert_near(curves_product(&curves, "nn", 1024, 1024, 1024), 2 * 0x1p30 / 4e14, 1e-12);
 	result_release(&r);
 }
@@ -335,11 +337,10 @@ static void the_fastest_product_counts(void **state)
 static void what_was_not_measured_is_named(void **state)
 {
 	struct setup s = uniform("ddp", 2, 1);
-	struct rates none = { 0 };
 	struct curves curves;
 
 	(void)state;
-	curves_open(&curves, &nothing, "cuda:0", "fp32", &none);
+	curves_open(&curves, &nothing, "cuda:0", "fp32");
 	assert_true(isnan(predict_step(&s, 1, &curves)));
 	assert_non_null(strstr(curves.missing, "suite stream"));
 	assert_true(isnan(predict_critical_batch(&s, &curves)));
@@ -385,7 +386,6 @@ static void curves_come_from_this_run(void **state)
 {
 	struct result r = { 0 };
 	struct setup s = uniform("ddp", 2, 1);
-	struct rates none = { 0 };
 	struct curves curves;
 	struct case_result *c;
 
@@ -408,7 +408,7 @@ static void curves_come_from_this_run(void **state)
 	add_parameter(c, "operation", "triad", NAN);
 	add_parameter(c, "precision", "fp32", NAN);
 	add_parameter(c, "size", "1GB", 1e9);
-	curves_open(&curves, &r, "cuda:0", "tf32", &none);
+	curves_open(&curves, &r, "cuda:0", "tf32");
 	assert_near(curves_product(&curves, "tn", 4096, 4096, 4096), 2 * pow(4096, 3) / 400e12, 1e-9);
 	/* As many operations, but it was measured itself. */
 	assert_near(curves_product(&curves, "tn", 8192, 1024, 8192), 2 * pow(4096, 3) / 100e12,
@@ -465,13 +465,12 @@ static void add_launch(struct result *r, const char *operation, double seconds)
 static void small_and_slim_products_follow_what_limits_them(void **state)
 {
 	const double latency = 10e-6 - 0x1p28 / 400e12;
-	struct rates none = { 0 };
 	struct result r = { 0 };
 	struct curves curves;
 
 	(void)state;
 	add_product(&r, "4096", "tf32", 400e12);
-	curves_open(&curves, &r, "cuda:0", "tf32", &none);
+	curves_open(&curves, &r, "cuda:0", "tf32");
 	assert_near(curves_product(&curves, "nn", 4096, 2048, 4096), pow(4096, 3) / 400e12, 1e-9);
 	add_product(&r, "512", "tf32", 0x1p28 / 10e-6);
 	assert_near(curves_product(&curves, "nn", 256, 512, 512), latency + 0x1p27 / 400e12, 1e-9);
@@ -523,7 +522,6 @@ static void nothing_is_predicted_from_what_is_missing(void **state)
 		{ "1f1b_eager", "stream", "suite stream" },
 		{ "layer_split", "send_recv", "send_recv of 2 devices" },
 	};
-	struct rates none = { 0 };
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
@@ -533,12 +531,12 @@ static void nothing_is_predicted_from_what_is_missing(void **state)
 
 		s.shards = 4;
 		measure_all_but(&r, "", 4);
-		curves_open(&curves, &r, "cuda:0", "fp32", &none);
+		curves_open(&curves, &r, "cuda:0", "fp32");
 		assert_true(predict_step(&s, 1, &curves) > 0);
 		assert_string_equal(curves.missing, "");
 		result_release(&r);
 		measure_all_but(&r, table[i].left_out, 4);
-		curves_open(&curves, &r, "cuda:0", "fp32", &none);
+		curves_open(&curves, &r, "cuda:0", "fp32");
 		if (!isnan(predict_step(&s, 1, &curves)) || !strstr(curves.missing, table[i].named))
 			fail_msg("%s without %s: '%s' is missing", table[i].mode, table[i].left_out,
 				 curves.missing);
@@ -550,11 +548,10 @@ static void nothing_is_predicted_from_what_is_missing(void **state)
 static void everything_missing_is_named(void **state)
 {
 	struct setup s = uniform("ddp", 2, 1);
-	struct rates none = { 0 };
 	struct curves curves;
 
 	(void)state;
-	curves_open(&curves, &nothing, "cuda:0", "bf16", &none);
+	curves_open(&curves, &nothing, "cuda:0", "bf16");
 	assert_true(isnan(predict_step(&s, 1, &curves)));
 	assert_non_null(strstr(curves.missing, "products in bf16 (suite matmul)"));
 	assert_non_null(strstr(curves.missing, "; "));
@@ -577,7 +574,8 @@ static void gathers_hide_in_the_next_step(void **state)
 	model_init(&model, &s);
 	rates.bus = 1e12;
 	gathers = 0.75 * (double)model.elements * 4 / rates.bus;
-	curves_open(&curves, &nothing, "cuda:0", "fp32", &rates);
+	curves_open(&curves, &nothing, "cuda:0", "fp32");
+	curves.rates = rates;
 	one = predict_step(&s, 1, &curves);
 	many = predict_step(&s, LONG_SAMPLE, &curves);
 	/* All but the first layer's, which forward begins with; the others slow it down. */
@@ -624,7 +622,6 @@ static void recomputation_takes_its_forwards(void **state)
 static void streams_hand_over(void **state)
 {
 	struct setup s = uniform("tensor", 4, 1);
-	struct rates none = { 0 };
 	struct result r;
 	struct curves curves;
 	double without, with;
@@ -634,7 +631,7 @@ static void streams_hand_over(void **state)
 	s.layers = 4;
 	s.widths[0] = 1024;
 	measure_all_but(&r, "", 4);
-	curves_open(&curves, &r, "cuda:0", "fp32", &none);
+	curves_open(&curves, &r, "cuda:0", "fp32");
 	assert_true(isnan(curves_stream_wait(&curves)));
 	add_launch(&r, "back_to_back", 1e-6);
 	assert_true(isnan(curves_stream_wait(&curves)));

@@ -452,10 +452,20 @@ static void books_agree_with_the_system(void **state)
 	assert_int_equal(a.host_bytes, 1024 * 2000 * 4);
 }
 
+/* Killed is what hangs, not what has long steps. */
+static void long_steps_are_no_hang(void **state)
+{
+	(void)state;
+	assert_true(trial_limit(60, 10, 0) == 60);
+	assert_true(trial_limit(60, 10, -1) == 60);
+	assert_true(trial_limit(60, 10, 30) >= 60 + 2 * 10 * 30);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pieces_never_overlap_and_join_again),
+		cmocka_unit_test(long_steps_are_no_hang),
 		cmocka_unit_test(caching_keeps_to_its_rules),
 		cmocka_unit_test(books_add_up),
 		cmocka_unit_test(plans_agree_with_formulas),
