@@ -3,7 +3,8 @@
  *
  *	static void scale_slice(void *context, unsigned part, uint64_t begin, uint64_t end) { ... }
  *
- *	static enum status scale_run(struct stream *stream, const void *arguments, struct error *err)
+ *	static enum status scale_run(struct stream *stream, const void *arguments,
+ *				     struct error *err)
  *	{
  *		struct scale_arguments a = *(const struct scale_arguments *)arguments;
  *

@@ -6,7 +6,8 @@
  *	static const struct option_row rows[] = {
  *		{ .name = "limits", .letter = 'l', TEXT_AT(check_arguments, limits),
  *		  .value = "FILE", .help = "an INI file with [limit NAME] sections" },
- *		{ .name = "strict", FLAG_AT(check_arguments, strict), .help = "warnings are not accepted" },
+ *		{ .name = "strict", FLAG_AT(check_arguments, strict),
+ *		  .help = "warnings are not accepted" },
  *		{ 0 },
  *	};
  *	code = options_parse(&o, &command_check, argc, argv, &arguments);

@@ -6,7 +6,8 @@
  * series are asked jointly: for each rho on a grid the marginal likelihood of the series with its steps, under flat priors of
  * the level and of log sigma and a moment prior of the steps' sizes, is
  *
- *	log m(rho) = log(1 - rho^2) / 2 - log|M| / 2 + k / 2 log ridge - (n - 1) / 2 log RSS + sum of log moments
+ *	log m(rho) = log(1 - rho^2) / 2 - log|M| / 2 + k / 2 log ridge - (n - 1) / 2 log RSS
+ *		     + sum of log moments
  *
  * of the prewhitened series (Prais & Winsten 1954), with M = X'X + ridge on the k steps and ridge = (1 - rho^2) / CHANGE_SIZE^2.
  * The moment prior (Johnson & Rossell 2010; a normal one times the squared size) has no weight at steps of size 0: a step that

@@ -2,7 +2,8 @@
  * The spread between nights: how far apart the figures of one series are from night to night, while nothing changes.
  *
  *	struct night_spread spread;
- *	history_spread(history, "transfer.bandwidth", "transfer/h2d/pinned/64MiB@cuda:0", NULL, &spread, err);
+ *	history_spread(history, "transfer.bandwidth", "transfer/h2d/pinned/64MiB@cuda:0", NULL,
+ *		       &spread, err);
  *	if (spread.nights >= 8)
  *		... spread.ratio is the standard deviation of one night's value, 0.01 is 1 % ...
  *

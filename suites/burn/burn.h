@@ -6,7 +6,7 @@
  *
  *	while (burn_go_on(b)) {
  *		burn_look_begin(&b->record, err)             zeroes the record
- *		... enqueue work and the kernels that compare, with b->record.buffer.memory as their `out`
+ *		... enqueue work and the kernels that compare; their `out`: b->record.buffer.memory
  *		burn_look_end(b, &b->record, &place, err)    waits; keeps what they found
  *	}
  *

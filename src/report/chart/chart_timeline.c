@@ -10,7 +10,8 @@
 #define RIGHT 20.0
 #define NAME_LONGEST 30
 #define NARROWEST 0.8 /* px: seen, however short a span is */
-#define SEPARATED 2.0 /* px: from here on an outline parts it from its neighbours, which would cover a narrower one */
+/* px: from here on an outline separates a span from its neighbours, which would cover a narrower one. */
+#define SEPARATED 2.0
 /* px of a label inside a span: 9 px digits are narrower than other labels. */
 #define LABEL_CHARACTER 5.6
 

@@ -3,8 +3,10 @@
  * nothing that failed passes, and the exit code says so. Runs tests/faults/quick.ini with the backend `fake`, one planted
  * fault a run, at calls spread over the run.
  *
- * usage: test_faults                                       a few of each kind: the test
- *        test_faults PART DEED CLOCK FIRST STRIDE [LAST]   call FIRST, FIRST + STRIDE, ... to the run's last (ci/fault-sweep)
+ * usage: test_faults
+ *            a few of each kind: the test
+ *        test_faults PART DEED CLOCK FIRST STRIDE [LAST]
+ *            call FIRST, FIRST + STRIDE, ... to the run's last (ci/fault-sweep)
  *
  * PART: whole, or a suite: that suite and a short one behind it, which must go on whatever befell the first; parts: each
  * suite so, one after the other. They make the same calls as the whole in a third of the time. DEED: fail (one call),
