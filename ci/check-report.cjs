@@ -76,7 +76,7 @@ async function underJenkins(browser, file) {
 	server.close();
 }
 
-// Who looks at a dark screen prints black on white all the same.
+// A page viewed dark still prints black on white.
 async function onPaper(browser, file) {
 	const context = await browser.newContext({ colorScheme: 'dark' });
 	const page = await context.newPage();

@@ -1,5 +1,5 @@
 # The CUDA backend a second time, built with toolkit 11.8 (ci/install-cuda11) for the GPUs that newer toolkits have
-# dropped: backends/cuda11.so, beside cuda13.so. CMake knows one CUDA compiler per build folder, so its objects are made
+# dropped: backends/cuda11.so, in addition to cuda13.so. CMake knows one CUDA compiler per build folder, so its objects are made
 # by commands. Left out, and said so, where toolkit 11.8 is not found in $GPUPROOF_CUDA11_ROOT, build/cuda11 or
 # /usr/local/cuda-11.8.
 set(GPUPROOF_CUDA11_ROOT "" CACHE PATH "Folder of CUDA toolkit 11.8 (ci/install-cuda11); empty: searched for")

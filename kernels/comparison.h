@@ -8,7 +8,7 @@
 #include "kernels/kernel.h"
 
 /*
- * What word `index` adds to a checksum. For each index every value adds something else (odd factors and shifted xors can
+ * The amount that word `index` adds to a checksum. For each index every value adds something else (odd factors and shifted xors can
  * be turned back), so a single changed word always changes the sum, and so nearly always do several.
  */
 GENERATOR_FN uint64_t checksum_word(uint64_t word, uint64_t index)

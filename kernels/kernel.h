@@ -1,5 +1,5 @@
 /*
- * What all kernels share. A kernel `op` is three things: `struct op_arguments` in
+ * Declarations that all kernels share. A kernel `op` is three things: `struct op_arguments` in
  * kernels/<file>.h, `kernel_host_<op>` in kernels/<file>_host.c and `kernel_cuda_<op>` in
  * kernels/<file>.cu, both of type kernel_fn (device/backend.h). Launch one with
  * backend_launch(stream, "op", &arguments, err).

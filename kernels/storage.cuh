@@ -179,7 +179,7 @@ static inline bool packs_aligned(const void *a, const void *b = nullptr, const v
 	       0;
 }
 
-/* Blocks of `threads` for `items`; kernels go on in strides of the grid where there are more. */
+/* Blocks of `threads` for `items`; kernels continue in strides of the grid if there are more. */
 static inline unsigned grid_for(uint64_t items, unsigned threads)
 {
 	uint64_t blocks = (items + threads - 1) / threads;

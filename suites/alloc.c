@@ -1,5 +1,5 @@
 /*
- * What it costs to get and to give back memory, to fail at it, and to start at all: one operation a
+ * Cost of allocating and freeing memory, of failing at it, and of starting a process: one operation a
  * file, suites/alloc/alloc.h names them.
  */
 #include "suites/alloc/alloc.h"
@@ -143,7 +143,7 @@ static const struct metric metrics[] = {
 	{ "alloc.cost", "B", BETTER_LOWER, 1, "what a block takes, on average over many" },
 	{ "alloc.cost_ratio", "1", BETTER_LOWER, 0, "that over its size", METRIC_EXACT },
 	{ "alloc.granularity", "B", BETTER_NONE, 0,
-	  "the unit in which the allocator takes memory, where it tells" },
+	  "the unit in which the allocator takes memory, if it reports one" },
 	{ "alloc.alignment", "B", BETTER_NONE, 0,
 	  "the largest power of two that divides all addresses" },
 	{ "alloc.growth", "s", BETTER_LOWER, 1,

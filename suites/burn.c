@@ -35,7 +35,7 @@ static const struct key keys[] = {
 	  .choices = loads,
 	  .parameter = "load",
 	  .help = "fp32, fp16, fp64: matrix products; memory: patterns over the free memory; links: "
-		  "transfers and collectives beside products" },
+		  "transfers and collectives during products" },
 	{ .name = "duration",
 	  .type = KEY_DURATION,
 	  .fallback = "10min",
@@ -92,11 +92,11 @@ static const char *const axes[] = { "loads", NULL };
 
 static const struct metric metrics[] = {
 	{ "burn.throughput", "FLOP/s", BETTER_HIGHER, 1,
-	  "of products one behind the other, each compared, on the slowest device" },
+	  "of products one after the other, each compared, on the slowest device" },
 	{ "burn.bandwidth", "B/s", BETTER_HIGHER, 1,
 	  "bytes read, compared and written by memory patterns, on the slowest device" },
 	{ "burn.traffic", "B/s", BETTER_HIGHER, 1,
-	  "bytes sent over links and summed over ranks beside products, compared, on the slowest "
+	  "bytes sent over links and summed over ranks during products, compared, on the slowest "
 	  "device" },
 	{ "burn.time", "s", BETTER_LOWER, 0, "of one product, sweep or turn on that device" },
 	{ "burn.slowest", "1", BETTER_HIGHER, 0, "speed of the slowest device over the fastest" },

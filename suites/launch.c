@@ -1,5 +1,5 @@
 /*
- * What it costs to have a device do something: launching, waiting, graphs, callbacks. Calls of the host are on the
+ * Cost of making a device do something: launching, waiting, graphs, callbacks. Calls of the host are on the
  * host's clock; what the device takes between two kernels is on its own.
  */
 #include <inttypes.h>
@@ -41,7 +41,7 @@ static const struct key keys[] = {
 	  .choices = operations,
 	  .parameter = "operation",
 	  .help = "latency: launch and wait; enqueue: launch alone; throughput: many, then wait; "
-		  "back_to_back: on the device; record: the same, an event behind each; handover: "
+		  "back_to_back: on the device; record: the same, an event after each; handover: "
 		  "two "
 		  "streams in turns, each waits for the other's; graph; event, stream_sync: wait; "
 		  "callback" },

@@ -147,7 +147,7 @@ static enum status measure(struct run *run, struct operands *o, struct error *er
 }
 
 /*
- * What is free on the device; 0: unknown, or the memory of the whole machine, which others use as
+ * Free bytes on the device; 0: unknown, or the memory of the whole machine, which others use as
  * well.
  */
 static uint64_t free_bytes(struct device *device)

@@ -1,5 +1,5 @@
 /*
- * One training step of a multilayer perceptron, split over devices in every way that
+ * One training step of a multilayer perceptron, split over devices by every strategy that
  * suites/parallel/mode_*.c describes. A split is timed only after it was found to compute what one
  * device computes.
  */
@@ -56,7 +56,7 @@ static const struct key keys[] = {
 	  .list = true,
 	  .fallback = "fp32",
 	  .choices = training_names,
-	  .help = "mixed: FP32 master weights beside 16-bit ones; fp16_storage: no others" },
+	  .help = "mixed: FP32 master weights and 16-bit ones; fp16_storage: 16-bit ones alone" },
 	{ .name = "batch",
 	  .type = KEY_INTEGER,
 	  .list = true,
@@ -138,7 +138,7 @@ static const struct key keys[] = {
 	  .fallback = "-1",
 	  .min = -1,
 	  .max = 1024,
-	  .help = "held by collectives at most, left free by products beside; 0: no limit; -1: by "
+	  .help = "held by collectives at most, left free by concurrent products; 0: no limit; -1: by "
 		  "mode" },
 	{ .name = "transport",
 	  .type = KEY_CHOICE,
@@ -201,7 +201,7 @@ static const struct key keys[] = {
 	  .max = 10,
 	  .help = "least duration of one sample; short steps are batched to reach it, and those of "
 		  "zero1 and "
-		  "zero2, whose end runs beside the next step, by four, or as many as a queue "
+		  "zero2, whose end overlaps the next step, by four, or as many as a queue "
 		  "holds" },
 	{ .name = "iterations",
 	  .type = KEY_INTEGER,
@@ -217,7 +217,7 @@ static const char *const axes[] = { "precision",    "batch",  "modes", "devices"
 				    "width",        "transport",
 				    "launch",       "overlap", NULL };
 
-/* Beside samples: starting ranks, the reference, the search, the first steps; a split has two more series, of its parts. */
+/* In addition to samples: starting ranks, the reference, the search, the first steps; several ranks measure two more series. */
 static double setup_seconds(const struct setup *setup, const struct section *section,
 			    const struct device_info *info)
 {
@@ -287,7 +287,7 @@ static enum status parallel_expand(struct plan *plan, struct plan_case *point, s
 
 	if (setup_from_case(&setup, point, err) != STATUS_OK)
 		return err->status;
-	/* Not a refusal: nobody asked for one device split in two, or two devices used as one. */
+	/* Not a refusal: the sweep's product has these combinations, the config did not ask for them. */
 	if ((setup.mode == mode_find("single")) != (setup.ranks == 1))
 		return STATUS_OK;
 	if (!setup.mode->microbatched && !plan_drop_axis(point, "microbatches"))
@@ -309,7 +309,7 @@ static enum status parallel_expand(struct plan *plan, struct plan_case *point, s
 	plan_unname_usual(point, "overlap", "on");
 	if (setup.ranks > 1 && setup.transport == TRANSPORT_AUTO)
 		plan_drop_axis(point, "transport");
-	/* One device scales in no way: it is the same case in both. */
+	/* Strong and weak scaling are the same case on one device. */
 	if (setup.ranks == 1 && setup.weak)
 		return STATUS_OK;
 	if (!setup.mode->gridded && !plan_drop_axis(point, "hybrid"))
@@ -358,7 +358,7 @@ static void derive_critical(struct run *run, const struct setup *setup, struct c
 	run_value(run, "parallel.critical_width", predict_critical_width(setup, curves));
 }
 
-/* What `auto` came to is known by what ran. */
+/* The meaning of `auto` is known from what ran. */
 static const char *messages_of(const struct case_result *c, const struct setup *setup)
 {
 	for (size_t i = 0; i < c->path_count && setup->transport == TRANSPORT_AUTO; i++)
@@ -367,7 +367,7 @@ static const char *messages_of(const struct case_result *c, const struct setup *
 	return transport_names[setup->transport];
 }
 
-/* Nobody expects a prediction of a run that measured nothing of what they are made of. */
+/* No prediction without a measurement of any of its inputs. */
 static void note_missing(struct run *run, const struct result *all, const struct curves *curves)
 {
 	static const char *const sources[] = { "matmul", "stream", "collective" };

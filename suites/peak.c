@@ -1,5 +1,5 @@
 /*
- * What a device can calculate at most, by kernels that do nothing else, and the roofline between that and its memory:
+ * Maximum rate of calculation of a device, by kernels that do nothing else, and the roofline between that and its memory:
  * the same operation a few times on each number read, then ever more often. Every result is known to the last bit.
  */
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /*
- * Where the memory of a training step goes, what it costs to need less of it, and how large a step
+ * Memory of a training step by class, what it costs to need less of it, and how large a step
  * fits. The step is that of the suite `parallel` on one device.
  */
 #include <math.h>

@@ -86,10 +86,10 @@ static const char *const axes[] = { "directions", "engines", "memories", "access
 static const struct metric metrics[] = {
 	{ "transfer.bandwidth", "B/s", BETTER_HIGHER, 1,
 	  "bytes copied per second; each byte counts once, within "
-	  "a device as well; both ways, and where all copy at once: the sum; host_to_all and "
+	  "a device as well; bidirectional, and where all copy at once: the sum; host_to_all and "
 	  "all_to_host: of the one device" },
 	{ "transfer.latency", "s", BETTER_LOWER, 1,
-	  "one load that depends on the one before it, over a random way through the memory" },
+	  "one load that depends on the one before it, over a random path through the memory" },
 	{ "transfer.time", "s", BETTER_LOWER, 0, "one copy; where all copy at once: of all" },
 	{ "transfer.first", "s", BETTER_LOWER, 0,
 	  "the first timed copy by itself, before any warm-up", METRIC_HOST },
@@ -98,13 +98,13 @@ static const struct metric metrics[] = {
 	{ "transfer.concurrent_share", "1", BETTER_HIGHER, 0,
 	  "what the slowest of the pairs that copy at once has, over what the first has alone" },
 	{ "transfer.bandwidth_h2d", "B/s", BETTER_HIGHER, 0,
-	  "host to device while the other way is busy" },
+	  "host to device while the other direction is busy" },
 	{ "transfer.bandwidth_d2h", "B/s", BETTER_HIGHER, 0,
-	  "device to host while the other way is busy" },
+	  "device to host while the other direction is busy" },
 	{ "transfer.bandwidth_forward", "B/s", BETTER_HIGHER, 0,
-	  "first to second device while the other way is busy" },
+	  "first to second device while the other direction is busy" },
 	{ "transfer.bandwidth_backward", "B/s", BETTER_HIGHER, 0,
-	  "second to first device while the other way is busy" },
+	  "second to first device while the other direction is busy" },
 	{ 0 },
 };
 

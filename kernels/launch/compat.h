@@ -1,7 +1,7 @@
 /*
- * What differs between CUDA toolkits 11.8 to 13 and between the architectures that code is compiled for, and nothing
+ * Differences between CUDA toolkits 11.8 to 13 and between the architectures that code is compiled for, and nothing
  * else: no other file tests a version or __CUDA_ARCH__ (ci/check-layers). What a device can do is asked at run time.
- * Where a toolkit lost a field of cudaDeviceProp (13: the clocks), the files ask cudaDeviceGetAttribute, which all have.
+ * If a toolkit dropped a field of cudaDeviceProp (13: the clocks), the files ask cudaDeviceGetAttribute, which all have.
  *
  * Adding a code path of a kernel for some architectures: cuda_check_path() (cuda_kernel.h) in its launcher, and a row in
  * tests/gpu/coverage.c.

@@ -1,5 +1,5 @@
 /*
- * What a .cu file may know of the CUDA backend: the stream to launch on, and how to report a
+ * The part of the CUDA backend that a .cu file may use: the stream to launch on, and how to report a
  * launch that failed.
  *
  *	extern "C" enum status kernel_cuda_scale(struct stream *stream, const void *arguments,

@@ -1,5 +1,5 @@
 /*
- * What a kernel of the host backend uses (kernels/<file>_host.c).
+ * Declarations for kernels of the host backend (kernels/<file>_host.c).
  *
  *	static void scale_slice(void *context, unsigned part, uint64_t begin, uint64_t end) { ... }
  *

@@ -11,7 +11,7 @@
  * (modulo their number), since not all are equally far from everything.
  */
 struct chase_arguments {
-	void **cursor; /* in memory of the stream's device; where the next launch goes on */
+	void **cursor; /* in memory of the stream's device; where the next launch continues */
 	uint64_t hops;
 	uint64_t turn;
 };

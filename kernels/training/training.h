@@ -86,7 +86,7 @@ struct softmax_cross_entropy_arguments {
  * work for. The host ignores it.
  *
  * `loss_scale`, where it is not NULL, says whether this step is skipped, by what the gradient is
- * multiplied besides gradient_scale, and Adam's corrections, which then count the steps that were
+ * multiplied in addition to gradient_scale, and Adam's corrections, which then count the steps that were
  * not skipped.
  */
 struct optimizer_sgd_arguments {

@@ -200,7 +200,7 @@ static const struct finalist *leader_of(const struct finalist *finalists, size_t
 }
 
 /*
- * Drops slow finalists. True if others than the first are left. The first always goes on, for a
+ * Drops slow finalists. True if others than the first are left. The first always continues, for a
  * comparison under the same conditions.
  */
 static bool drop_slow(struct finalist *finalists, size_t count)

@@ -6,7 +6,7 @@
  *
  * - rested: for short stretches, with as long a rest before each, as a sample of a measurement starts rested. The lowest
  *   median wins.
- * - sustained: without rest, as work goes on for seconds. A device at its power limit lowers its clock until what it does
+ * - sustained: without rest, as work continues for seconds. A device at its power limit lowers its clock until what it does
  *   fits, so what counts is the energy that a candidate needs rather than how fast it is at full clock. The clock follows
  *   within some 10 ms, so all are loaded before the first look, turns are long, and their first part, in which the device
  *   gets used to the candidate, does not count; those slower after a round leave their time to the others. The lowest

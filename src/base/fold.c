@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* An explanation that begins further right goes on here. */
+/* An explanation that begins further right continues here. */
 #define HANG_MOST 40
 
 struct line {
@@ -28,7 +28,7 @@ static struct line line_at(const char *text)
 	return l;
 }
 
-/* "  -o, --output FILE   the page", "  run.jsonl   every case": what goes on below is further right. */
+/* "  -o, --output FILE   the page", "  run.jsonl   every case": what continues below is further right. */
 static bool is_row(const struct line *l)
 {
 	return l->gap || l->text[l->indent] == '-';

@@ -1,5 +1,5 @@
 /*
- * Texts for people, folded to a width: what a line explains ("  -o, --output FILE   the page") goes on below where it
+ * Texts for people, folded to a width: what a line explains ("  -o, --output FILE   the page") continues below where it
  * began, a paragraph is filled anew, and lines that fit stay as they are.
  */
 #ifndef GPUPROOF_BASE_FOLD_H

@@ -91,7 +91,7 @@ enum status input_read(int fd, const char *what, size_t most, struct text *out, 
 		return error_set(err, STATUS_USAGE, "is a directory, not a %s file", what);
 	status = read_blocks(fd, what, most, out, err);
 	if (status == STATUS_OK && S_ISFIFO(about.st_mode) && out->length == before)
-		return error_set(err, STATUS_USAGE, "is a pipe that nobody writes into");
+		return error_set(err, STATUS_USAGE, "is a pipe without a writer");
 	return status;
 }
 

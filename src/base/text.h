@@ -52,7 +52,7 @@ bool text_is_utf8(const char *bytes, size_t count);
 size_t text_utf8_sequence(const char *bytes, size_t count);
 
 /*
- * Whether the character of `length` bytes at `bytes` is a control character (newline and tab as well), none at all, or one
+ * True if the character of `length` bytes at `bytes` is a control character (newline and tab as well), none at all, or one
  * that would reorder the text around it.
  */
 bool text_is_harmful(const char *bytes, size_t length);

@@ -59,7 +59,7 @@ int command_usage(const struct command *command, const char *format, ...)
 	return EXIT_USAGE;
 }
 
-/* `rest`: the arguments behind it. */
+/* `rest`: the arguments after it. */
 static int unknown_command(const char *name, char **rest)
 {
 	const char *names[32];
@@ -71,7 +71,7 @@ static int unknown_command(const char *name, char **rest)
 	names[n] = NULL;
 	if (*name == '-') {
 		fprintf(stderr,
-			"gpuproof: '%s' stands before the command; options come after it: gpuproof "
+			"gpuproof: '%s' is before the command; options come after it: gpuproof "
 			"%s %s; see "
 			"gpuproof help\n",
 			name, *rest && **rest != '-' ? *rest : "COMMAND", name);
@@ -83,7 +83,7 @@ static int unknown_command(const char *name, char **rest)
 	return EXIT_USAGE;
 }
 
-/* A full disk or a closed pipe behind stdout must not look like success. */
+/* A full disk or a closed pipe at stdout must not look like success. */
 static int finish(int code)
 {
 	if ((fflush(stdout) != 0 || ferror(stdout)) && code == EXIT_ACCEPTED) {
@@ -93,7 +93,7 @@ static int finish(int code)
 	return code;
 }
 
-/* Wherever it stands among the command's arguments: who asks has not finished thinking. */
+/* Anywhere among the command's arguments: a request for help wins. */
 static bool asks_for_help(int argc, char **argv)
 {
 	for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++)
@@ -103,8 +103,8 @@ static bool asks_for_help(int argc, char **argv)
 }
 
 /*
- * Whoever starts us may have closed standard input, output or error. The next file that we open would take its number,
- * and what is printed would go into a journal. The wrong way round, so that using it is still an error.
+ * The parent process may have closed standard input, output or error. The next file that we open would take its number,
+ * and what is printed would go into a journal. In the opposite mode, so that using it is still an error.
  */
 static bool hold_standard_streams(void)
 {

@@ -71,7 +71,7 @@ static const struct option_row *long_option(struct options *o, const char *argum
 	return unknown(o, argument);
 }
 
-/* `letters`: that of the option, and what follows it: its value, or behind a flag more options ("-qo DIR"). */
+/* `letters`: that of the option, and what follows it: its value, or after a flag more options ("-qo DIR"). */
 static const struct option_row *short_option(struct options *o, const char *letters)
 {
 	const char *rest = letters[1] ? letters + 1 : NULL;

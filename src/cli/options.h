@@ -52,7 +52,7 @@ struct option_row {
 	const char *const *choices; /* OPTION_CHOICE: NULL-terminated */
 	option_take_fn *take;       /* OPTION_CALL */
 	void (*words)(struct text *out); /* words that the value may be (cli/words.h), for completions; NULL: any */
-	bool or_file;                    /* besides `words` */
+	bool or_file;                    /* in addition to `words` */
 };
 
 #define OPTION_AT(ARGUMENTS, MEMBER) .at = offsetof(struct ARGUMENTS, MEMBER)

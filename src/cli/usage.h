@@ -1,4 +1,4 @@
-/* What `help`, the manual page and usage errors say of a command, from its members and its table of options. */
+/* Text of `help`, the manual page and usage errors about a command, from its members and its table of options. */
 #ifndef GPUPROOF_CLI_USAGE_H
 #define GPUPROOF_CLI_USAGE_H
 

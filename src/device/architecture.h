@@ -1,5 +1,5 @@
 /*
- * What NVIDIA's GPUs can do by their compute capability (major * 10 + minor: 37 is 3.7), and how the library multiplies
+ * Abilities of NVIDIA's GPUs by their compute capability (major * 10 + minor: 37 is 3.7), and how the library multiplies
  * there. Tables without a GPU: the CUDA backend asks them, and tests replay each architecture with them.
  */
 #ifndef GPUPROOF_DEVICE_ARCHITECTURE_H

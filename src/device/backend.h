@@ -114,7 +114,7 @@ bool allocator_from_name(const char *name, enum allocator *out);
 bool allocator_on_device(enum allocator allocator);
 
 /*
- * What a product does with each element of its result before it stores it, instead of a pass of its own. `bias`: m
+ * Epilogue of a product: applied to each element of its result before it is stored, instead of a pass of its own. `bias`: m
  * values stored as C is, one for each row.
  */
 enum epilogue {
@@ -170,7 +170,7 @@ struct communicator_id {
  * parts: the driver's monitor counts contexts and libraries, the pool only itself.
  */
 struct memory_view {
-	uint64_t device_used;  /* by everybody on the device, as the driver's monitor (NVML) says */
+	uint64_t device_used;  /* by all processes on the device, as the driver's monitor (NVML) says */
 	uint64_t runtime_used; /* total less free by the runtime; host: what device_memory() counts */
 	uint64_t process_used; /* by this process as the monitor says; host: its resident set */
 	uint64_t pool_reserved, pool_used;           /* of ALLOCATOR_POOL, now */

@@ -29,7 +29,7 @@ static void add_missing(struct backend_list *list, const char *name, const char 
 }
 
 /*
- * Whether `only` ("auto", NULL or names separated by commas or spaces) asks for `name`: "cuda" asks
+ * True if `only` ("auto", NULL or names separated by commas or spaces) asks for `name`: "cuda" asks
  * for cuda13, too.
  */
 static bool wanted(const char *only, const char *name)

@@ -18,7 +18,7 @@
 struct page {
 	struct text *out;
 	size_t start;
-	size_t left_out; /* rows of the table at hand */
+	size_t left_out; /* rows of the current table */
 };
 
 static void cell(struct text *row, const char *text)

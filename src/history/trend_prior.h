@@ -9,7 +9,7 @@
  *
  * Series of the same suite on the same machine share how their rho is distributed (change_odds.h): 30 steps of EM from a flat start over their likelihoods. One series of 60 nights does not determine its rho; fifty do.
  *
- * Of 500 series looked at every night some show rare events: the limit of the log odds grows with the logarithm of their number.
+ * Among 500 series tested every night some show rare events: the limit of the log odds grows with the logarithm of their number.
  */
 #ifndef GPUPROOF_HISTORY_TREND_PRIOR_H
 #define GPUPROOF_HISTORY_TREND_PRIOR_H

@@ -40,7 +40,7 @@ static char *other_setting(const struct result *now, const struct result *before
 			continue;
 		there = setting_of(before, section, s->key);
 		if (there && s->value && strcmp(there, s->value) != 0)
-			found = xasprintf("the baseline was measured another way: [%s] %s = %s, "
+			found = xasprintf("the baseline was measured differently: [%s] %s = %s, "
 					  "here %s",
 					  section, s->key, there, s->value);
 	}
@@ -55,7 +55,7 @@ static char *other_parameter(const struct case_result *now, const struct case_re
 		const struct case_parameter *there = case_parameter(before, p->name);
 
 		if (there && strcmp(there->text, p->text) != 0)
-			return xasprintf("the baseline was measured another way: %s = %s, here %s",
+			return xasprintf("the baseline was measured differently: %s = %s, here %s",
 					 p->name, there->text, p->text);
 	}
 	return NULL;

@@ -17,7 +17,7 @@ static void add_complaints(const struct verdicts *v, struct text *out)
 {
 	add_count(out, v->counts[VERDICT_FAIL], "failed");
 	add_count(out, v->counts[VERDICT_ERROR], "cannot be judged");
-	/* Who reads "accepted" shall not wonder how: what rejects was decided. */
+	/* "Accepted" needs a decision on every check that can reject. */
 	add_count(out, v->counts[VERDICT_INCONCLUSIVE],
 		  v->overall == VERDICT_WARN ? "inconclusive where limits only warn"
 					     : "inconclusive");

@@ -279,7 +279,7 @@ static enum status take_each(struct session *all, size_t n, struct error *errs)
 	return first;
 }
 
-/* Everybody goes on until the last one has enough; the reason is that of the moment when it had. */
+/* All ranks continue until the last one has enough samples; its stop reason is the group's. */
 static bool all_have_enough(struct session *all, size_t n)
 {
 	bool every = true;

@@ -66,7 +66,7 @@ enum status sample(const struct sampler *sampler, const struct workload *workloa
 
 /*
  * Samples workloads of different devices at the same time: sample n of all of them starts when the last one is
- * enqueued, and all go on until each has enough. Every one keeps its own batch, clock and series. Within one process:
+ * enqueued, and all continue until each has enough. Every one keeps its own batch, clock and series. Within one process:
  * the samplers' worlds are not looked at. errs[i], cleared by the caller, says what went wrong with workload i; on a
  * failure of one (returned) all stop, with what was sampled so far in their series.
  */

@@ -20,7 +20,7 @@ struct timer {
 	struct event *join[TIMER_STREAMS]; /* of streams 1.. */
 	bool gated;
 	unsigned sized; /* the batch that w->resize() was last told */
-	/* Of the sample under way. */
+	/* The sample in progress. */
 	bool begun;
 	enum status status;
 	double seconds;

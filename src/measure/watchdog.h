@@ -1,5 +1,5 @@
 /*
- * The watchdog's decision about a case in flight: it goes on, is slow, or hangs.
+ * The watchdog's decision about a case in flight: it continues, is slow, or hangs.
  *
  * A case that shows signs of life (parts that begin, samples, CPU time where its devices are made of the CPU) is never taken
  * for hung: it has WATCHDOG_PATIENCE times its limit, and is called slow when it is killed after that. One that shows none for

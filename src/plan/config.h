@@ -58,7 +58,7 @@ enum status config_parse(struct config *config, const char *name, const char *te
 			 const struct override *overrides, size_t override_count,
 			 struct text *errors);
 /*
- * The effective config of a run, as config_write() put it into its result. A result may come from anybody: what would read
+ * The effective config of a run, as config_write() put it into its result. A result may come from an untrusted source: what would read
  * the environment or a file here ($NAME, include) is an error.
  */
 enum status config_parse_written(struct config *config, const char *name, const char *text,

@@ -13,7 +13,7 @@
  *	architecture = Hopper
  *	[derived]                        ; follow from read figures by a formula
  *	pcie_bandwidth = 63.02 GB/s
- *	[to-verify]                      ; common knowledge without a source at hand: shown with that word
+ *	[to-verify]                      ; common knowledge without a source: shown with that word
  *
  *	[published sgemm best]           ; measured by others
  *	quantity = gemm_fp32             ; quantity.h

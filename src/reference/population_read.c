@@ -89,7 +89,7 @@ static bool begin_values(struct reading *r, size_t line)
 	if (r->figure)
 		return true;
 	if (!h->point || !h->metric || !h->unit)
-		complain(r, line, "case, metric and unit stand before the values of a figure");
+		complain(r, line, "case, metric and unit must be before the values of a figure");
 	else if (!is_rate(h->unit))
 		complain(r, line, "unit = %.30s: populations are of rates, B/s or FLOP/s", h->unit);
 	else
@@ -224,7 +224,7 @@ static void check_figure(struct reading *r)
 	for (size_t k = 1; k < f->count; k++)
 		if (*sorted[k]->cards && strcmp(sorted[k - 1]->cards, sorted[k]->cards) == 0)
 			complain(r, sorted[k]->line,
-				 "%.100s stands there twice: a card counts once", sorted[k]->cards);
+				 "%.100s is repeated: a card counts once", sorted[k]->cards);
 	free(sorted);
 }
 
@@ -357,7 +357,7 @@ static void on_heading(struct reading *r, size_t line, const char *key, const ch
 	struct error err = ERROR_NONE;
 
 	if (member && r->figure)
-		complain(r, line, "%s stands before the values", key);
+		complain(r, line, "%s must be before the values", key);
 	else if (member && strcmp(key, "measured") == 0 && !is_day(value))
 		complain(r, line, "measured = %.60s: a day like 2026-11-20", value);
 	else if (member)
@@ -390,7 +390,7 @@ static void on_entry(void *context, size_t line, const char *key, const char *va
 	else if (r->section != SECTION_NONE)
 		on_heading(r, line, key, value);
 	else
-		complain(r, line, "'%.60s' stands before any section", key);
+		complain(r, line, "'%.60s' is before any section", key);
 }
 
 static void on_problem(void *context, size_t line, const char *message)

@@ -47,7 +47,7 @@ static enum status check_ids(struct id *ids, size_t count, const char *list, con
 	if (!second)
 		return STATUS_OK;
 	return json_path_error(MEMBER(ELEMENT(&top, second->index), member), err,
-			       "'%.200s' stands there a second time; first in %s[%zu]", second->id,
+			       "'%.200s' is repeated; first in %s[%zu]", second->id,
 			       list, first->index);
 }
 
@@ -224,7 +224,7 @@ static enum status check_case_devices(const struct case_result *c, const struct 
 	for (size_t i = 0; i < c->device_count; i++)
 		for (size_t j = 0; j < i; j++)
 			if (strcmp(c->devices[i], c->devices[j]) == 0)
-				return json_path_error(ELEMENT(&devices, i), err, "'%.60s' stands there twice",
+				return json_path_error(ELEMENT(&devices, i), err, "'%.60s' is repeated",
 						       c->devices[i]);
 	return STATUS_OK;
 }

@@ -5,7 +5,7 @@
  * Ownership: `char *` belong to the struct; verdicts_release() frees everything. Quantities are in the metric's unit (SI
  * base), NaN where there is none.
  *
- * Adding an output that tells a verdict: it reads result->judgement and decides nothing itself; a line in
+ * Adding an output that shows a verdict: it reads result->judgement and decides nothing itself; a line in
  * tests/commands/outputs_agree.py.
  */
 #ifndef GPUPROOF_RESULT_VERDICT_H
@@ -64,7 +64,7 @@ struct check {
 struct aspect_judgement {
 	enum aspect aspect;
 	bool promised; /* it must have been judged for the verdict to be accepted */
-	/* The gravest of its checks that judged something; SKIP: none did, and `reason` says why. */
+	/* The worst of its checks that judged something; SKIP: none did, and `reason` says why. */
 	enum verdict verdict;
 	size_t checks, judged, passed; /* judged: PASS, WARN or FAIL */
 	double margin; /* the smallest of those that are numbers; NaN: none */

@@ -152,7 +152,7 @@ static enum status take_loss(struct conductor *k, struct lost_worker *lost, bool
 	if (!lost->reason)
 		return STATUS_OK;
 	fprintf(stderr, "gpuproof: a worker was lost%s: %s\n",
-		repeated ? ", and what it did is done again" : " behind its last case", lost->reason);
+		repeated ? ", and what it did is done again" : " after its last case", lost->reason);
 	status = journal_append_lost(&k->journal, lost, err);
 	losses_add(&k->lost, lost);
 	return status;

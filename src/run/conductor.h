@@ -52,7 +52,7 @@ enum status conduct_resume_header(const char *directory, struct result *header, 
 
 /*
  * Carries out `plan` and fills `result` (also written to DIR/result.json). Returns STATUS_OK when every case was
- * attempted, STATUS_INTERRUPTED after Ctrl-C or SIGTERM (result kept), another status when the run itself could not go on.
+ * attempted, STATUS_INTERRUPTED after Ctrl-C or SIGTERM (result kept), another status when the run itself could not continue.
  */
 enum status conduct(const struct plan *plan, const struct probe *probe,
 		    const struct conduct_options *options, struct result *result,

@@ -86,7 +86,7 @@ static void fill_machine(struct result *result, const struct plan *plan, const s
 }
 
 /*
- * Who asked for all devices did not get those that failed when they were listed, and a run on the others must not look
+ * With devices = all, devices that failed when they were listed are missing, and a run on the others must not look
  * whole; who named some knows why.
  */
 static void fill_lost(struct result *result, const struct config *config, const struct probe *probe)

@@ -48,7 +48,7 @@ static void put(const struct text *text)
 	/* A terminal stopped with Ctrl-S, or a reader that sleeps, must not hold up the measurement. */
 	if (poll(&fd, 1, 0) == 1 && (fd.revents & POLLOUT) &&
 	    !write_all(STDERR_FILENO, text->data, text->length))
-		return; /* nobody looks */
+		return; /* no terminal */
 }
 
 void progress_begin(struct progress *progress, const struct plan *plan, const bool *done,
@@ -104,7 +104,7 @@ void progress_line(const struct progress *progress, double now, int columns, str
 	struct text line = TEXT_EMPTY;
 	char eta[32];
 
-	/* What a narrow terminal cuts off is the least of it. */
+	/* A narrow terminal cuts off the least important part. */
 	text_addf(&line, "case %zu/%zu  ETA %s", progress->number + (progress->current ? 1 : 0),
 		  progress->total, units_about(seconds_left(progress, now), eta, sizeof(eta)));
 	if (progress->current)

@@ -41,7 +41,7 @@ struct session {
 	bool stop_told;
 	double stopping; /* seconds since then */
 	bool overdue;    /* killed for not having stopped in time */
-	struct error *err; /* why the run cannot go on */
+	struct error *err; /* why the run cannot continue */
 };
 
 static size_t case_in_flight(const struct session *s)

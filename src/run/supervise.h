@@ -47,7 +47,7 @@ struct worker_outcome {
 	struct lost_worker lost;
 };
 
-/* A worker for `cases`. STATUS_OK also when it died; a failure means that the run cannot go on. */
+/* A worker for `cases`. STATUS_OK also when it died; a failure means that the run cannot continue. */
 enum status supervise(const struct supervisor *supervisor, const size_t *cases, size_t case_count,
 		      struct worker_outcome *outcome, struct error *err);
 

@@ -1,5 +1,5 @@
 /*
- * What the parts of suite alloc share. Each operation is a function that carries out one case; its axes
+ * Declarations that the parts of suite alloc share. Each operation is a function that carries out one case; its axes
  * are in the case (suites/alloc.c has the keys, suites/alloc/plan.c which of them an operation has).
  */
 #ifndef GPUPROOF_SUITES_ALLOC_ALLOC_H

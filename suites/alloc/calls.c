@@ -5,7 +5,7 @@
  *   reused  a block of this size was freed just before: an allocator that keeps blocks has one
  *   cold    no freed block can serve it: blocks are held until there are many (alloc/blocks.h),
  *           then all are freed and the allocator's cache is given back to the device (memory_trim)
- * What the clock covers is the call. The stream-ordered pools return before the memory can be used;
+ * The timed part is the call. The stream-ordered pools return before the memory can be used;
  * until then it is alloc.usable (the call and a synchronisation of its stream).
  */
 #include <math.h>

@@ -202,7 +202,7 @@ static enum status check_apart(const struct contention *c, struct error *err)
 		if (at[i] - at[i - 1] < c->bytes)
 			status = error_set(err, STATUS_MISMATCH,
 					   "two threads were given the same memory: blocks of %zu "
-					   "bytes lie %zu bytes apart",
+					   "bytes are %zu bytes apart",
 					   c->bytes, (size_t)(at[i] - at[i - 1]));
 	free(at);
 	return status;

@@ -123,7 +123,7 @@ static enum status use_memory(struct blocks *b, struct origin *origin, struct er
 }
 
 /*
- * After a failed allocation the device must go on as if nothing had happened. Wrong data, and no memory, are a wrong
+ * After a failed allocation the device must work as if nothing had happened. Wrong data, and no memory, are a wrong
  * result; a device that fails altogether is an error, after which its process can do nothing more.
  */
 static enum status still_works(struct blocks *b, struct error *err)

@@ -19,7 +19,7 @@ struct grower {
 	struct run *run;
 	struct origin origin;
 	struct stream *stream;
-	enum alloc_growth way;
+	enum alloc_growth method;
 	size_t step, final; /* bytes */
 	void *block;        /* the current one, and */
 	size_t bytes;       /* its size */
@@ -97,9 +97,9 @@ static size_t capacity_for(const struct grower *g, size_t bytes)
 {
 	size_t capacity = g->step;
 
-	if (g->way == GROWTH_ONCE)
+	if (g->method == GROWTH_ONCE)
 		return g->final;
-	if (g->way == GROWTH_COPY)
+	if (g->method == GROWTH_COPY)
 		return bytes;
 	while (capacity < bytes)
 		capacity *= 2;
@@ -138,7 +138,7 @@ static enum status launch(void *state, unsigned batch, struct error *err)
 	struct grower *g = state;
 
 	(void)batch; /* max_batch is 1 */
-	if ((g->way == GROWTH_MAP ? grow_by_mapping(g, err) : grow_by_moving(g, err)) != STATUS_OK)
+	if ((g->method == GROWTH_MAP ? grow_by_mapping(g, err) : grow_by_moving(g, err)) != STATUS_OK)
 		return err->status;
 	return backend_stream_synchronize(g->stream, err);
 }
@@ -213,7 +213,7 @@ static enum status check_steps(const struct grower *g, struct error *err)
 	char final[32], shown[32];
 	size_t unit = sizeof(uint64_t);
 
-	if (g->way == GROWTH_MAP &&
+	if (g->method == GROWTH_MAP &&
 	    backend_memory_granularity(g->run->devices[0], ALLOCATOR_VMM, &unit, err) != STATUS_OK)
 		return err->status;
 	if (g->step && g->step % unit == 0 && g->final % g->step == 0)
@@ -225,7 +225,7 @@ static enum status check_steps(const struct grower *g, struct error *err)
 
 enum status alloc_grow(struct run *run, int kind, struct error *err)
 {
-	struct grower g = { .run = run, .way = (enum alloc_growth)case_integer(run->c, "growths") };
+	struct grower g = { .run = run, .method = (enum alloc_growth)case_integer(run->c, "growths") };
 
 	g.final = (size_t)case_integer(run->c, "sizes");
 	g.step = g.final / (size_t)section_setting(run->c->section, "steps")->values[0].integer;

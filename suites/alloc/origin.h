@@ -1,5 +1,5 @@
 /*
- * Where the blocks of a case come from: one of the backend's allocators, or our own caching one on top
+ * Source of the blocks of a case: one of the backend's allocators, or our own caching one on top
  * of device memory.
  */
 #ifndef GPUPROOF_SUITES_ALLOC_ORIGIN_H

@@ -1,5 +1,5 @@
 /*
- * What the loads of the suite `burn` share: the time that is left, looking for wrong words, planting them, and what one
+ * Declarations that the loads of the suite `burn` share: the time that is left, looking for wrong words, planting them, and what one
  * rank has found out so far.
  *
  * A load runs rounds until burn_go_on() says that the slice is over:
@@ -77,7 +77,7 @@ struct burn_place {
 	uint64_t bytes;
 };
 
-/* True while the slice goes on: there is time left, or bits are still to be planted. */
+/* True while the slice continues: there is time left, or bits are still to be planted. */
 bool burn_go_on(const struct burn *b);
 /* STATUS_INTERRUPTED when the user asked to stop. */
 enum status burn_interrupted(const struct burn *b, struct error *err);
@@ -91,7 +91,7 @@ enum status burn_record_open(struct burn_record *record, struct device *device, 
 void burn_record_close(struct burn_record *record);
 
 enum status burn_look_begin(const struct burn_record *record, struct error *err);
-/* Whatever was planted since must be in the record: STATUS_INTERNAL when it is not. */
+/* All bits planted since must be in the record: STATUS_INTERNAL when they are not. */
 enum status burn_look_end(struct burn *b, const struct burn_record *record,
 			  const struct burn_place *place, struct error *err);
 /* Counts wrong words found otherwise: `text` says where and what. */

@@ -185,7 +185,7 @@ static enum status round_of(struct links *l, uint64_t turns, uint64_t count, dou
 			    struct error *err)
 {
 	struct burn *b = l->b;
-	const struct burn_place product = { "product of fp32 beside transfers",
+	const struct burn_place product = { "product of fp32 during transfers",
 					    l->products.bytes },
 				arrived = { b->world->size > 1
 						    ? "transfer to the host and back, or around "
@@ -221,7 +221,7 @@ static uint64_t agreed_turns(struct burn *b, double seconds_per_turn)
 	return turns;
 }
 
-/* Rank 0's time is everybody's; a rank that still has bits to plant is waited for. */
+/* Rank 0's clock decides for all ranks; a rank that still has bits to plant is waited for. */
 static bool agreed_to_go_on(struct burn *b, struct error *err)
 {
 	double wanted = burn_interrupted(b, err) == STATUS_OK && burn_go_on(b);

@@ -12,7 +12,7 @@
 #define MEMORY_CLASSES(X)                                                              \
 	X(PARAMETERS, parameters, "weights and biases that the matrix products read") \
 	X(GRADIENTS, gradients, "gradients of the parameters")                        \
-	X(MASTER, master, "FP32 weights beside those in 16 bits")                     \
+	X(MASTER, master, "FP32 weights in addition to those in 16 bits")                     \
 	X(OPTIMIZER, optimizer, "moments of the optimizer")                           \
 	X(ACTIVATIONS, activations,                                                    \
 	  "outputs of layers kept for backward, with logits, inputs that a stage received, and losses") \
@@ -38,7 +38,7 @@ struct arena_block {
 	enum memory_class tag;
 };
 
-/* Where an arena's memory comes from when it is not the device itself. */
+/* Source of an arena's memory when it is not the device itself. */
 struct arena_source {
 	void *state;
 	enum status (*take)(void *state, enum memory_class tag, uint64_t bytes, void **out,
@@ -64,12 +64,12 @@ enum status arena_alloc(struct arena *arena, enum memory_class tag, uint64_t byt
 /* Gives back, before the arena does, what arena_alloc() gave; NULL is allowed. The device must be done with it. */
 void arena_free(struct arena *arena, void *memory);
 /*
- * Of memory that the arena has for one class, `bytes` serve class `tag` at another time of the step. They count in both,
+ * `bytes` of the arena's memory of one class serve class `tag` at another time of the step. They count in both,
  * so that each class has one definition in every mode, and in MEMORY_SHARED: what a device needs is the classes of the
  * step less MEMORY_SHARED.
  */
 void arena_share(struct arena *arena, enum memory_class tag, uint64_t bytes);
-/* Memory that somebody else holds for this step (a library's workspace). */
+/* Memory that other code holds for this step (a library's workspace). */
 void arena_account(struct arena *arena, enum memory_class tag, uint64_t bytes);
 void arena_release(struct arena *arena);
 

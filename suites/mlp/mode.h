@@ -2,7 +2,7 @@
  * A mode: one strategy to split a training step over ranks.
  *
  * Adding a mode: one file mode_<name>.c ending in `const struct mode mode_<name>`, and a line in
- * modes.c. It says which part of the step each rank computes (share), what it keeps besides the
+ * modes.c. It says which part of the step each rank computes (share), what it keeps in addition to the
  * network (open), and enqueues a step from the operations in network.h and the team's
  * communicators.
  */

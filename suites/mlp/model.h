@@ -64,7 +64,7 @@ uint64_t model_elements(const struct model *model, size_t first, size_t last);
 
 /*
  * Floating-point operations of the matrix products of one step (MLPerf's count): 6 B sum(in out),
- * less the input gradient of the first layer, which nobody needs.
+ * less the input gradient of the first layer, which is not needed.
  */
 double setup_flops(const struct setup *setup);
 /* The same for one layer and `rows` rows. */

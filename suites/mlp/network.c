@@ -38,7 +38,7 @@ static enum status open_parameters(struct network *n, struct error *err)
 	for (size_t l = n->share.first; l < n->share.last; l++) {
 		uint64_t first = n->local.layer[l].weight;
 
-		/* Where they are slices only, the mode has another place for the layers. */
+		/* If they are slices only, the mode has another place for the layers. */
 		if (n->shard.weights == n->local.elements)
 			n->layer_weights[l] = network_element(n, n->weights, first);
 		if (n->shard.gradients == n->local.elements)
@@ -200,7 +200,7 @@ enum status network_open_state(struct network *n, const struct setup *setup, str
 			   &n->activations[0], err);
 }
 
-/* So many updates until the corrections of all later ones are 1 to the last bit. */
+/* Number of updates after which Adam's corrections are 1 to the last bit. */
 static uint64_t corrected_updates(const struct setup *setup)
 {
 	double slowest = fmax(setup->beta1, setup->beta2);

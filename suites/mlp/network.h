@@ -46,7 +46,7 @@ struct network {
 	void *master;    /* what the optimizer writes; == weights unless setup_has_master() */
 	void *gradients; /* in `precision` */
 	void *moments[2];
-	/* Where the products read and write each layer, in its own order: usually in the arrays. */
+	/* Buffers of the products of each layer, in its own order: usually in the arrays. */
 	void *layer_weights[SETUP_MAX_LAYERS], *layer_gradients[SETUP_MAX_LAYERS];
 	/*
 	 * activations[l] is the input of layer l; activations[layers] the logits, later their
@@ -58,7 +58,7 @@ struct network {
 	/* All rows of activations[l] are also copied here as they are computed; NULL: they are not. */
 	void *record[SETUP_MAX_LAYERS + 1];
 	/*
-	 * Where backward looks for the ReLU masks of activations[l]: the activations, or those of
+	 * Source of the ReLU masks of activations[l] in backward: the activations, or those of
 	 * another run.
 	 */
 	const void *masks[SETUP_MAX_LAYERS + 1];
@@ -159,7 +159,7 @@ enum status network_output_gradient(struct network *network, struct stream *stre
 enum status network_weight_gradient(struct network *network, struct stream *stream, size_t layer,
 				    uint64_t row, uint64_t rows, const void *dy, bool accumulate,
 				    struct error *err);
-/* Of some outputs of the layer, which are neighbouring rows of the weights. */
+/* The same for some outputs of the layer, which are neighbouring rows of the weights. */
 struct outputs {
 	uint64_t first, count;
 };

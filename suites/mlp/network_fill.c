@@ -71,7 +71,7 @@ static enum status fill_tensor(struct network *n, struct stream *stream, enum se
 	return backend_launch(stream, "fill", &fill, err);
 }
 
-/* The part of tensor [from, to) of the flat order that lies in [first, last), which is at memory. */
+/* The part of tensor [from, to) of the flat order that is in [first, last), at `memory`. */
 static enum status fill_part(struct network *n, struct stream *stream, enum setup_tensor tensor,
 			     size_t l, uint64_t from, uint64_t to, uint64_t first, uint64_t last,
 			     char *memory, struct error *err)
@@ -136,7 +136,7 @@ static enum status fill_rounded(struct network *n, struct stream *stream, struct
 	return STATUS_OK;
 }
 
-/* What the optimizer of this rank updates. */
+/* The parameters that the optimizer of this rank updates. */
 static enum status fill_ranges(struct network *n, struct stream *stream, struct error *err)
 {
 	for (size_t i = 0; i < n->shard.count; i++) {
@@ -156,7 +156,7 @@ static enum status fill_weights_and_masters(struct network *n, struct stream *st
 	bool has_master = setup_has_master(n->setup);
 	bool whole = n->shard.weights == n->local.elements;
 
-	/* NaN everywhere: whoever forgets to send the weights will see it. */
+	/* NaN everywhere: weights that are never sent show as NaN. */
 	if (n->shard.receives_weights)
 		return backend_memory_set(stream, n->weights, 0xff,
 					  n->shard.weights * precision_bytes(n->setup->precision),

@@ -1,5 +1,5 @@
 /*
- * What one case of the suite `parallel` trains, and how: the model's widths, the batch, the
+ * The training that one case of the suite `parallel` does: the model's widths, the batch, the
  * arithmetic, the optimizer and the split. Every rank has the same setup, and every piece of data
  * is a pure function of it.
  */
@@ -24,7 +24,7 @@ extern const char *const optimizer_names[];
 /* FP32 values (FP64 in fp64) that the optimizer keeps per parameter: 0, 1, 2. */
 size_t optimizer_moments(enum optimizer optimizer);
 
-/* How ranks split a step in three ways at once: data x tensor x pipeline = ranks. */
+/* How ranks split a step along three axes at once: data x tensor x pipeline = ranks. */
 struct grid {
 	int data, tensor, pipeline;
 };

@@ -57,7 +57,7 @@ static bool same_optimizer(const struct setup *a, const struct setup *b)
 	       a->loss_scale == b->loss_scale && a->dynamic_scale == b->dynamic_scale;
 }
 
-/* What decides how long the step takes. Data do not. */
+/* Everything that decides the step's duration; data do not. */
 static bool same_step(const struct setup *a, const struct setup *b)
 {
 	return a->layers == b->layers &&

@@ -8,7 +8,7 @@
 #include "measure/run.h"
 #include "suites/mlp/setup.h"
 
-/* What a device at its power limit does changes with its temperature: older times are measured again. */
+/* A device at its power limit slows down as it gets warmer: older times are measured again. */
 #define BASELINE_CACHE_SECONDS 600
 
 struct baseline_cache;

@@ -62,7 +62,7 @@ static void describe_each(struct text *out, const uint64_t *bytes, size_t stride
 	}
 }
 
-/* In the digits that are shown: some alignment more or less is nobody's business. */
+/* In the digits that are shown: some alignment more or less does not show. */
 static bool alike(const uint64_t *bytes, size_t stride, int ranks)
 {
 	char first[32], other[32];

@@ -8,7 +8,7 @@
 
 /* Arrays of bytes have MEMORY_CLASS_COUNT of them. */
 
-/* What a step needs: the sum of its classes less what two of them share. */
+/* Memory of a step: the sum of its classes less what two of them share. */
 uint64_t classes_total(const uint64_t *bytes);
 /*
  * Metrics SUITE.memory, the total, SUITE.memory_CLASS of each class, which the run's suite has, and SUITE.memory_shared

@@ -309,7 +309,7 @@ static void note_choices(struct session *s)
 		 "their weights' gradient from a transposed copy.",
 		 n->share.last - n->share.first, fused, transposed);
 	if (n->narrow_updates)
-		run_note(s->run, "Updates beside reductions leave them room: whole steps were faster so.");
+		run_note(s->run, "Updates that run during reductions use fewer multiprocessors: whole steps were faster with them.");
 	layer_gemms_describe(n, &products);
 	if (products.length)
 		run_note(s->run, "Products: %s than the library's own choice.", products.data);
@@ -406,7 +406,7 @@ enum status measure_setup(struct run *run, const struct setup *setup,
 	if (status == STATUS_OK)
 		status = carry_out(&s, options, err);
 	phases_enter(run->phases, "clean-up");
-	/* What one rank keeps all must. */
+	/* If one rank keeps it, all must. */
 	status = world_agree(run->world, status, err);
 	if (status != STATUS_OK)
 		team_abandon(&s.team);

@@ -37,7 +37,7 @@ const struct metric parallel_metrics[] = {
 	  "the step by its compute times if no message took time: the slowest device's, of a pipeline the "
 	  "schedule carried out with those of each stage" },
 	{ "parallel.overlap", "1", BETTER_HIGHER, 0,
-	  "part of the communication hidden behind computing: 1 - exposed / communication time" },
+	  "part of the communication that overlaps computing: 1 - exposed / communication time" },
 	{ "parallel.idle", "1", BETTER_LOWER, 0,
 	  "part of the step in which a device does not compute, mean over the devices" },
 	{ "parallel.added_work", "1", BETTER_LOWER, 0,
@@ -141,7 +141,7 @@ static void record_idle(struct run *run, const struct outcome *o)
 	text_release(&t);
 }
 
-/* A formula is printed beside it: everybody knows it, and it is of another machine. */
+/* The usual formula is printed with it, for comparison: it assumes an ideal machine. */
 static void record_bubble(struct run *run, const struct outcome *o, const struct measured_schedule *schedule)
 {
 	double formula = o->setup->mode->bubble(o->setup);
@@ -208,7 +208,7 @@ void outcome_record_step(struct run *run, const struct outcome *o)
 		 o->last_loss, (unsigned long long)o->updates);
 }
 
-/* What the recorded step adds: where the schedule and not the sums of times leaves a device idle. */
+/* Metrics of the recorded step: idle time that the schedule causes, not the sums of times. */
 static void record_timeline(struct run *run, const struct outcome *o)
 {
 	double idle = 0, inflation = 0;

@@ -1,4 +1,4 @@
-/* What one case found, and how it becomes metrics and notes. */
+/* Findings of one case as metrics and notes. */
 #ifndef GPUPROOF_PARALLEL_OUTCOME_H
 #define GPUPROOF_PARALLEL_OUTCOME_H
 
@@ -24,7 +24,7 @@ struct outcome {
 	bool reference_is_full, compared_with_single;
 	double first_loss, last_loss;
 	uint64_t updates;
-	/* Of a dynamic loss scale: steps that the optimizer made and left out, and the scale at the end. */
+	/* With a dynamic loss scale: steps that the optimizer made and left out, and the scale at the end. */
 	uint64_t applied, skipped;
 	double loss_scale;
 };
@@ -32,7 +32,7 @@ struct outcome {
 void outcome_verified(struct run *run, const struct outcome *outcome);
 /* The step as a whole. */
 void outcome_record_step(struct run *run, const struct outcome *outcome);
-/* Of a split: speed-up, communication, idle time. */
+/* Metrics of several ranks: speed-up, communication, idle time. */
 void outcome_record_parts(struct run *run, const struct outcome *outcome);
 
 #endif

@@ -110,7 +110,7 @@ static enum status read_recompute(struct setup *setup, const struct section *sec
 	return STATUS_OK;
 }
 
-/* The grid is one way to use its number of devices, which must be asked for. */
+/* The grid uses a number of devices, which must be asked for. */
 static enum status read_grid(struct setup *setup, const struct plan_case *c, struct error *err)
 {
 	const struct setting *devices = section_setting(c->section, "devices"),

@@ -2,7 +2,7 @@
 
 #include "suites/parallel/verify/recorded.h"
 
-/* What the last step leaves open is then a fourth of what it would be of a step alone. */
+/* The unfinished work after the last step then counts a fourth of what it would for a single step. */
 #define STEPS_THAT_RUN_ON 4
 
 struct steps {

@@ -13,7 +13,7 @@ struct cache_flush {
 };
 
 /*
- * What `info` can keep in its last-level cache: data that must come from memory take twice as much in turn. Of devices made
+ * Bytes that `info` can keep in its last-level cache: a working set that must come from memory has twice the size. Of devices made
  * of host memory never more than 64 MiB, whatever the machine says it has.
  */
 uint64_t cache_reached_bytes(const struct device_info *info);

@@ -1,5 +1,5 @@
 /*
- * What a matrix product must be, worked out on the CPU in double precision from the generator and
+ * Reference matrix product, computed on the CPU in double precision from the generator and
  * not from device memory: C = op(A) op(B), column-major, op(A) m x k, op(B) k x n, A and B filled
  * with scale * generator_uniform() as they are stored in `precision`.
  *

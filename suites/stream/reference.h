@@ -1,5 +1,5 @@
 /*
- * What the sums of kernels/memory/stream.h must come to, from the generator alone, on the CPU: no memory of a device and
+ * Expected sums of kernels/memory/stream.h, from the generator alone, on the CPU: no memory of a device and
  * none of its arithmetic is involved.
  */
 #ifndef GPUPROOF_SUITES_STREAM_REFERENCE_H

@@ -166,7 +166,7 @@ static enum status measure_account(struct run *run, const struct setup *setup,
 	request.options.reserve = plan.reserved_peak;
 	if (backend_memory_view(run->devices[0], &request.before, err) != STATUS_OK ||
 	    fork_server_run(run->fork_server, &task, &account, err) != STATUS_OK)
-		return error_prefix(err, "keeping the books");
+		return error_prefix(err, "memory account");
 	outcome_record_account(run, setup, &account, &plan,
 			       saves(setup, &options->training) ? &kept : NULL);
 	if (account.leaked != 0)

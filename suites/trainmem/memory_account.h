@@ -44,7 +44,7 @@ enum status memory_account_step(struct device *device, const void *request, void
 				struct error *err);
 
 /*
- * What a process has on the device when it has loaded all that a step of `setup` needs but holds no
+ * Device memory of a process that has loaded all that a step of `setup` needs but holds no
  * tensor: carries out one and lets go of it. Other shapes need other kernels of the libraries.
  * *free_bytes: what the device has free then.
  */

@@ -36,7 +36,7 @@ struct training {
 	struct network network;
 	uint64_t rows; /* computed at a time */
 	/*
-	 * Whose ReLU masks backward takes for activations[l], all rows of the batch: rounding flips a
+	 * Source of the ReLU masks for activations[l] in backward, all rows of the batch: rounding flips a
 	 * few of them, and each flip is an error far larger than that of the arithmetic. NULL: its own.
 	 */
 	const void *imposed[SETUP_MAX_LAYERS + 1];
@@ -85,7 +85,7 @@ enum status training_watched_step(struct training *training, training_watch *wat
 				  struct error *err);
 
 /*
- * What two steps need, without a device: *need is the heap of such a plan, closed, of which only
+ * Memory of two steps, without a device: *need is the heap of such a plan, closed, of which only
  * the numbers mean something. POLICY_ARENA: need->reserved_peak is what to reserve.
  */
 void training_plan(const struct setup *setup, const struct training_options *options,

@@ -93,7 +93,7 @@ static enum status open_lanes(struct transfer *t, size_t count, struct error *er
 
 	for (size_t i = 0; i < count && status == STATUS_OK; i++)
 		status = open_lane(t, i, err);
-	for (size_t i = 0; transfer_twins(t->run->c) && i + 1 < t->lane_count; i += 2)
+	for (size_t i = 0; transfer_reverses(t->run->c) && i + 1 < t->lane_count; i += 2)
 		lane_join(&t->lanes[i], &t->lanes[i + 1]);
 	return status;
 }
@@ -190,7 +190,7 @@ enum status transfer_open(struct transfer *t, struct run *run, struct error *err
 void transfer_verified(struct transfer *t)
 {
 	run_verified(t->run,
-		     t->chase ? "the end of the way against its order, before and after timing"
+		     t->chase ? "the end of the path against its order, before and after timing"
 			      : "every byte against the generator, before and after timing",
 		     NAN, NAN);
 }

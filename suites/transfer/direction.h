@@ -1,5 +1,5 @@
 /*
- * What the directions of the transfer suite mean: which devices a case has and which copies run
+ * Meaning of the transfer suite's directions: which devices a case has and which copies run
  * between them.
  *
  * Adding a direction: a value in the enum, a row in direction.c, its words in report/view/format.c and

@@ -267,7 +267,7 @@ static enum status measure_timing(struct pair_group *c, size_t i)
 /* An error of one case fails all. */
 static void fail_all(const struct pair_group *c, enum status status)
 {
-	const char *message = "in company";
+	const char *message = "in a concurrent group";
 
 	for (size_t i = 0; i < c->count; i++)
 		if (c->errs[i]->status == status)
@@ -304,7 +304,7 @@ static void run_pairs(struct run *const *runs, size_t count, struct error *errs)
 	struct pair_group c = { .all = xcalloc(count, sizeof(struct transfer *)),
 			     .errs = xcalloc(count, sizeof(struct error *)) };
 
-	/* One whose data are wrong is out; the rest goes on. */
+	/* One whose data are wrong is out; the rest continues. */
 	for (size_t i = 0; i < count; i++) {
 		if (transfer_open(&all[i], runs[i], &errs[i]) != STATUS_OK)
 			continue;

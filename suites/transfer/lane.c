@@ -93,10 +93,10 @@ void lane_close(struct lane *lane)
 	memset(lane, 0, sizeof(*lane));
 }
 
-void lane_join(struct lane *lane, struct lane *twin)
+void lane_join(struct lane *lane, struct lane *reverse)
 {
-	lane->twin = twin;
-	twin->led = true;
+	lane->reverse = reverse;
+	reverse->led = true;
 }
 
 static char *block_at(const struct buffer *buffer, const struct lane *lane, uint64_t slot)
@@ -107,15 +107,15 @@ static char *block_at(const struct buffer *buffer, const struct lane *lane, uint
 static enum status launch_copies(struct lane *lane, uint64_t slot, uint64_t count,
 				 struct error *err)
 {
-	struct lane *twin = lane->twin;
+	struct lane *reverse = lane->reverse;
 	struct copy_arguments a = { .to = block_at(&lane->to, lane, slot),
 				    .from = block_at(&lane->from, lane, slot),
 				    .bytes = lane->plan.bytes,
 				    .count = count };
 
-	if (twin) {
-		a.back_to = block_at(&twin->to, twin, slot);
-		a.back_from = block_at(&twin->from, twin, slot);
+	if (reverse) {
+		a.back_to = block_at(&reverse->to, reverse, slot);
+		a.back_from = block_at(&reverse->from, reverse, slot);
 	}
 	return backend_launch(lane->stream, "copy", &a, err);
 }
@@ -142,8 +142,8 @@ enum status lane_copy(struct lane *lane, uint64_t count, struct error *err)
 	if (lane->led)
 		return STATUS_OK;
 	lane->copies += count;
-	if (lane->twin)
-		lane->twin->copies += count;
+	if (lane->reverse)
+		lane->reverse->copies += count;
 	/* Copies of one block follow each other without another launch. */
 	if (lane->plan.by_kernel && lane->plan.slots == 1)
 		return launch_copies(lane, 0, count, err);

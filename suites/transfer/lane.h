@@ -33,8 +33,8 @@ struct lane {
 	struct buffer record; /* for checks by the device; none where the CPU checks */
 	int node; /* NUMA node of the host memory; -1: no choice, or no host memory */
 	size_t stride;
-	struct lane *twin; /* whose copies this lane's kernel carries out as well; NULL: none */
-	bool led;          /* it is a twin: lane_copy() leaves its copies to the other */
+	struct lane *reverse; /* whose copies this lane's kernel carries out as well; NULL: none */
+	bool led;          /* it is a reverse lane: lane_copy() leaves its copies to the other */
 	uint64_t copies;   /* since the target was last poisoned */
 };
 
@@ -52,7 +52,7 @@ void lane_close(struct lane *lane);
  * Has one kernel move both lanes' bytes, back and forth in step; `lane` leads. Both copy by kernel, as
  * many bytes, issued by the same device.
  */
-void lane_join(struct lane *lane, struct lane *twin);
+void lane_join(struct lane *lane, struct lane *reverse);
 
 /* Enqueues `count` copies. */
 enum status lane_copy(struct lane *lane, uint64_t count, struct error *err);

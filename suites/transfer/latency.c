@@ -20,7 +20,7 @@
  */
 #define MOST_NODES (1u << 20)
 /*
- * Of one launch, which takes a few microseconds itself. A prime: a launch that does nothing leaves the cursor where it
+ * Steps of one launch, which takes a few microseconds itself. A prime: a launch that does nothing leaves the cursor where it
  * was, and so must no whole number of times round the memory, whose nodes are often a power of two.
  */
 #define HOPS 2053
@@ -159,7 +159,7 @@ enum status chase_check(struct transfer *t, const char *when, struct error *err)
 	if (got == expected)
 		return STATUS_OK;
 	return error_set(err, STATUS_MISMATCH,
-			 "corrupt: %s timing: after %" PRIu64 " hops the way is at %#" PRIxPTR
+			 "corrupt: %s timing: after %" PRIu64 " hops the path is at %#" PRIxPTR
 			 " and should be at %#" PRIxPTR,
 			 when, c->launches * HOPS, got, expected);
 }

@@ -169,7 +169,7 @@ enum status transfer_plan_timings(struct transfer *t, struct error *err)
 
 	if (kind == TIME_FIRST)
 		return transfer_plan_contest(t, 0, "transfer.time", err);
-	if (kind == TIME_IN_TURN && !t->lanes[0].twin)
+	if (kind == TIME_IN_TURN && !t->lanes[0].reverse)
 		return plan_in_turn(t, err);
 	if (kind == TIME_PAIRS)
 		plan_one(t, "transfer.time_alone");
@@ -197,7 +197,7 @@ static void record(struct transfer *t, const struct series *time, double bytes)
 }
 
 /* One kernel moves both directions in step, so both take the same time. */
-static void record_twins(struct transfer *t)
+static void record_reverses(struct transfer *t)
 {
 	static const char *const names[2] = { "transfer.bandwidth_h2d", "transfer.bandwidth_d2h" };
 
@@ -257,8 +257,8 @@ void transfer_record(struct transfer *t)
 {
 	enum timing_kind kind = t->info->timing;
 
-	if (kind == TIME_IN_TURN && t->lanes[0].twin)
-		record_twins(t);
+	if (kind == TIME_IN_TURN && t->lanes[0].reverse)
+		record_reverses(t);
 	else if (kind == TIME_IN_TURN)
 		record_in_turn(t);
 	else if (kind == TIME_TOGETHER)

@@ -55,7 +55,7 @@ size_t transfer_slots(enum direction direction, bool cold, size_t bytes,
 	return buffer_rotation(bytes, transfer_cache(info, cold), most);
 }
 
-bool transfer_twins(const struct plan_case *c)
+bool transfer_reverses(const struct plan_case *c)
 {
 	return transfer_by_kernel(c) &&
 	       direction_goes_back((enum direction)case_integer(c, "directions"));
@@ -64,7 +64,7 @@ bool transfer_twins(const struct plan_case *c)
 size_t transfer_route_bytes(const struct plan_case *c, size_t index)
 {
 	enum direction direction = (enum direction)case_integer(c, "directions");
-	size_t bytes = (size_t)case_integer(c, "sizes"), timed = transfer_twins(c) ? 2 : 1;
+	size_t bytes = (size_t)case_integer(c, "sizes"), timed = transfer_reverses(c) ? 2 : 1;
 
 	if (direction_info(direction)->timing != TIME_FIRST || index < timed || bytes < BUSY_BYTES)
 		return bytes;

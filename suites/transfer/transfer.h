@@ -20,7 +20,7 @@ size_t transfer_slots(enum direction direction, bool cold, size_t bytes,
 /* Bytes of one copy of route `index` of a case with copies of `bytes`. */
 size_t transfer_route_bytes(const struct plan_case *c, size_t index);
 /* True if one kernel executes a route and the next one, which leads back. */
-bool transfer_twins(const struct plan_case *c);
+bool transfer_reverses(const struct plan_case *c);
 
 struct access;
 struct pair_kinds;

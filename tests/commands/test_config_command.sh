@@ -50,7 +50,7 @@ expect 2 '.: is a directory' validate .
 # A pipe that somebody writes into is a config, also when that takes its time.
 expect 0 'valid, 1 suite' validate <(sleep 0.3; cat good.ini)
 mkfifo pipe
-expect 2 'pipe: is a pipe that nobody writes into' validate pipe
+expect 2 'pipe: is a pipe without a writer' validate pipe
 expect 0 'seed = 1 ; default' show good.ini --origin
 expect 0 'seed = 7 ; --set' show good.ini --set run.seed=7 --origin
 expect 2 '--set run.seed=x: [run] seed = x:' show good.ini --set run.seed=x
@@ -109,9 +109,9 @@ expect 2 "'qick'; did you mean 'quick'?" write qick
 "$program" run good.ini --dry-run -qo out.d >out 2>&1 || { echo "run -qo DIR: $(cat out)"; failed=1; }
 "$program" run good.ini --dry-run -qz >out 2>&1 && failed=1
 grep -q "there is no option '-z'" out || { cat out; failed=1; }
-# What stands before the command, and the version.
+# What is before the command, and the version.
 "$program" --quiet run >out 2>&1 && failed=1
-grep -q "'--quiet' stands before the command; options come after it: gpuproof run --quiet" out || { cat out; failed=1; }
+grep -q "'--quiet' is before the command; options come after it: gpuproof run --quiet" out || { cat out; failed=1; }
 [ "$("$program" -V)" = "$("$program" version)" ] || { echo "-V"; failed=1; }
 "$program" version --json | python3 -c 'import json, sys; json.load(sys.stdin)["gpuproof"]' || failed=1
 "$program" version twice >out 2>&1 && failed=1

@@ -227,7 +227,7 @@ for stop in INT:130 TERM:143; do
 	[ "$got" = "${stop#*:}" ] || fail "SIG${stop%:*} ended with $got"
 	[ "$(tail -1 out)" = "stopped-${stop%:*}/report.html" ] || fail "no report after SIG${stop%:*}: $(cat out)"
 	says out "not run; interrupted"
-	says err "go on with: gpuproof run --resume stopped-${stop%:*}"
+	says err "continue with: gpuproof run --resume stopped-${stop%:*}"
 done
 
 # Nobody reads, or the disk behind stdout is full: the run itself is complete.

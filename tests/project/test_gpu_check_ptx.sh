@@ -45,7 +45,7 @@ check() { # expected code, expected line (extended regular expression)
 		exit 1
 	fi
 }
-check 0 '^2 ways, 5 architectures, 0 cells that are not as they should be'
+check 0 '^2 paths, 5 architectures, 0 cells that are not as they should be'
 check 0 '^gemm: one code for all +right \(cuda13\) +right \(cuda13\) +right \(cuda13\) +right \(cuda13\) +right \(cuda13\)'
 check 0 '^6.1 by cuda13: 1 checks passed, 0 skipped, 0 failed'
 CELLS="6.0 cuda13 gemm WRONG" check 1 'right \(cuda13\) +right \(cuda13\) +WRONG \(cuda13\) +right'

@@ -117,7 +117,7 @@ def interrupted(terminal, folder, what, code=130):
     got = terminal.end()
     if got != code:
         fail(what, "exit code", got, "not", code, terminal.text()[-800:])
-    for words in (folder + "/report.html", "go on with: gpuproof run --resume " + folder):
+    for words in (folder + "/report.html", "continue with: gpuproof run --resume " + folder):
         if words not in terminal.text():
             fail(what, "does not say", words, terminal.text()[-800:])
 
@@ -200,7 +200,7 @@ def test_ctrl_c_between_launches():
             fail("Ctrl-C between launches: all of them were made")
 
 
-def test_ctrl_c_behind_the_measurement():
+def test_ctrl_c_after_the_measurement():
     """All is measured, and the driver hangs when it is looked at once more: the first one is answered, the second ends it."""
     with open("calls", "wb") as file:
         file.write(bytes(56))
@@ -222,11 +222,11 @@ def test_ctrl_c_behind_the_measurement():
 
 
 def test_ctrl_c_in_a_comparison():
-    """Its two sides cannot be gone on with, which is said."""
+    """Its two sides cannot be continued, which is said."""
     terminal = run("compared", "long.ini", "devices=2 clock=host", "--against", "long.ini")
     terminal.wait_for(b"case 1/")
     terminal.press(CTRL_C)
-    if terminal.end() != 130 or b"cannot be gone on with; what was measured lies in compared/a" not in terminal.said:
+    if terminal.end() != 130 or b"cannot be continued; what was measured is in compared/a" not in terminal.said:
         fail("Ctrl-C in a comparison:", terminal.process.returncode, terminal.text())
 
 

@@ -16,7 +16,7 @@ extern const struct command command_baseline;
 struct baseline_arguments {
 	const char *db;
 	bool replace;
-	const char **operands; /* behind the action */
+	const char **operands; /* after the action */
 	int count;
 };
 
@@ -169,7 +169,7 @@ const struct command command_baseline = {
 	.forms = { "baseline save NAME RESULT...    a set of results (launches of one measurement) "
 		   "under a name",
 		   "baseline list", "baseline show NAME", "baseline delete NAME" },
-	.about = "baseline:NAME then stands for the set wherever a RESULT is wanted:\n"
+	.about = "baseline:NAME then means the set wherever a RESULT is expected:\n"
 		 "  gpuproof check run --baseline baseline:NAME\n"
 		 "  gpuproof compare baseline:NAME -- run",
 	.options = rows,

@@ -59,7 +59,7 @@ static int parse_arguments(struct check_arguments *a, int argc, char **argv)
 }
 
 /*
- * Of several machines a check that did not pass and names no device says whose it is: "node7/result.json: ..."; so do the
+ * With several machines, a check that did not pass and names no device is printed with its file: "node7/result.json: ..."; so do the
  * devices, which have the same ids on each.
  */
 static void name_machine(const char *path, struct verdicts *verdicts, size_t from,

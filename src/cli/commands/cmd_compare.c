@@ -43,7 +43,7 @@ static const struct option_row rows[] = {
 	{ 0 },
 };
 
-/* Where the arguments of B begin: behind a "--", else the second operand of two. `argc` when there is no "--". */
+/* Index of the first argument of B: after a "--", else the second operand of two. `argc` when there is no "--". */
 static int separator(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++)

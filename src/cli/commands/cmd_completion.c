@@ -144,7 +144,7 @@ static void add_fish_quoted(struct text *out, const char *s)
 	text_add_char(out, '\'');
 }
 
-/* "-s o -l output"; -r where a file will do besides the words. */
+/* "-s o -l output"; -r if a file is allowed in addition to the words. */
 static void add_fish_option(struct text *out, const char *command, const struct option_row *row)
 {
 	text_addf(out, "complete -c gpuproof -n '__fish_seen_subcommand_from %s' -l %s", command,

@@ -78,7 +78,7 @@ static int validate_one(const struct config_arguments *a, const char *name)
 	if (status == STATUS_OK)
 		printf("%s: valid, %zu suite%s\n", config.name, suites_found,
 		       suites_found == 1 ? "" : "s");
-	/* A limits file is no config either way; what is set from outside belongs to one. */
+	/* A limits file is no config in any case; what is set from outside belongs to one. */
 	else if (!a->override_count && validate_limits(name))
 		status = STATUS_OK;
 	if (errors.data && (status != STATUS_OK || config.count))
@@ -171,7 +171,7 @@ static int unknown_section(const char *name)
 	return EXIT_USAGE;
 }
 
-/* What follows in every suite, once for all that are printed. */
+/* Keys of every suite, printed once. */
 static void print_common(void)
 {
 	print_keys("every [suite]", suite_keys);

@@ -1,4 +1,4 @@
-/* Whether this machine can be measured, and what would disturb it. */
+/* Tells whether this machine can be measured, and what would disturb it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

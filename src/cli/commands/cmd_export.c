@@ -92,7 +92,7 @@ static int parse_arguments(struct export_arguments *a, int argc, char **argv)
 	return code;
 }
 
-/* By limits that are asked for, or the config's own: an export must not judge by shipped ones what nobody had judged. */
+/* By limits that are asked for, or the config's own: an export must not judge by shipped ones what was not judged before. */
 static enum status judge_anew(const struct export_arguments *a, struct result *result)
 {
 	struct verdicts verdicts = { .strict = a->strict };

@@ -27,7 +27,7 @@ struct history_arguments {
 	bool acknowledge;
 	int64_t before, keep;  /* -1: not given */
 	int64_t nights;
-	const char **operands; /* behind the action */
+	const char **operands; /* after the action */
 	int count;
 };
 
@@ -70,7 +70,7 @@ static int add(struct history_arguments *a)
 	return finish(&err);
 }
 
-/* Who asks for a series that is not there must not hear that all is well. */
+/* A filter that matches no series must not be answered with "quiet". */
 static void refuse_no_match(const struct history_filter *f, size_t series, struct error *err)
 {
 	if (series || (!f->metric && !f->case_id && !f->series))

@@ -1,5 +1,5 @@
 /*
- * What there is to choose from. Adding a kind of thing to list: one row in `kinds` and its function, which prints a
+ * Lists devices, suites, metrics, configs, GPU models. Adding a kind of thing to list: one row in `kinds` and its function, which prints a
  * table for people or, with --json, an array for scripts.
  */
 #include <stdio.h>
@@ -175,13 +175,13 @@ static int list_metrics(bool json)
 	ROW(&table, "METRIC", "UNIT", "BETTER", "DEFINITION");
 	for (const struct suite *const *s = suites; *s; s++)
 		add_metrics((*s)->name, (*s)->metrics, json, &w, &table);
-	/* Of no suite: what limits may say about the machine. */
+	/* Metrics of the node belong to no suite: limits may use them. */
 	add_metrics("node", node_metrics, json, &w, &table);
 	finish(json, &w, &table);
 	return EXIT_ACCEPTED;
 }
 
-/* What a config is for stands in its first line, a comment. The caller frees it. */
+/* The purpose of a config: its first line, a comment. The caller frees it. */
 static char *config_summary(const struct embedded_file *file)
 {
 	const char *text = (const char *)file->data;

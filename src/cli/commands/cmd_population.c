@@ -35,7 +35,7 @@ static bool are_launches(const struct result *a, const struct result *b)
 	return judge_same_machine(a, b) && strcmp(a->config_text, b->config_text) == 0;
 }
 
-/* Launches of one config on one machine; they need not stand next to each other. */
+/* Launches of one config on one machine; they need not be next to each other. */
 static enum status add_machine(struct population *p, const struct result_list *list, size_t first,
 			       bool *done, struct population_added *added, struct error *err)
 {

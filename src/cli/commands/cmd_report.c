@@ -26,7 +26,7 @@ static const struct option_row rows[] = {
 	{ .name = "output", .letter = 'o', TEXT_AT(report_arguments, options.output), .value = "FILE",
 	  .help = "the page (default: report.html); -: standard output" },
 	{ .name = "reference", TEXT_AT(report_arguments, options.reference), .value = "GPU,...", .fallback = "all",
-	  .help = "beside it published figures and data sheets of these GPUs (gpuproof list gpus), or all" },
+	  .help = "adds published figures and data sheets of these GPUs (gpuproof list gpus), or all" },
 	{ .name = "baseline", TEXT_AT(report_arguments, options.baseline), .value = "GPU",
 	  .help = "the one that ratios are to (default: the oldest)" },
 	{ .name = "memory-limits", TEXT_AT(report_arguments, options.memory_limits), .value = "LIMIT,...",

@@ -115,7 +115,7 @@ static int take_directory(struct run_arguments *a)
 	return EXIT_ACCEPTED;
 }
 
-/* What does not go together. */
+/* Options that exclude each other. */
 static int refuse_arguments(const struct run_arguments *a, const struct options *o)
 {
 	const struct run_request *r = &a->request;
@@ -125,7 +125,7 @@ static int refuse_arguments(const struct run_arguments *a, const struct options 
 				     o->operands[1]);
 	if (r->resume && (r->source || r->override_count || a->output || a->dry_run))
 		return command_usage(&command_run,
-				     "--resume goes on with the config and the directory of the run");
+				     "--resume continues with the config and the directory of the run");
 	if (!r->check.wanted &&
 	    (r->check.strict || r->check.limits_source || r->check.baseline.count))
 		return command_usage(&command_run, "--limits, --baseline and --strict go with --check");
@@ -168,7 +168,7 @@ static char *command_line(int argc, char **argv)
 	return text_detach(&line);
 }
 
-/* gpuproof-results/20261120-140359-quick; with a number behind it when that is there already. */
+/* gpuproof-results/20261120-140359-quick; with a number appended when that exists already. */
 static char *new_directory(const char *config_name)
 {
 	const char *slash = strrchr(config_name, '/');

@@ -1,4 +1,4 @@
-/* Where the history is, for the commands that use it: --db, else GPUPROOF_DB, else gpuproof-history.db here. */
+/* Path of the history, for the commands that use it: --db, else GPUPROOF_DB, else gpuproof-history.db here. */
 #ifndef GPUPROOF_CLI_INPUT_HISTORY_FILE_H
 #define GPUPROOF_CLI_INPUT_HISTORY_FILE_H
 

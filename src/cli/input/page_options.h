@@ -16,7 +16,7 @@ enum layout { LAYOUT_DEFAULT, LAYOUT_SINGLE, LAYOUT_DIRECTORY };
 	{ .name = "layout",                                                                        \
 	  CHOICE_AT(ARGUMENTS, layout),                                                            \
 	  .choices = LAYOUT_WORDS,                                                                 \
-	  .help = "dir: also write report.css beside the page and link it, for servers that "      \
+	  .help = "dir: also write report.css next to the page and link it, for servers that "      \
 		  "block inline style (Jenkins)" },                                                \
 	{                                                                                          \
 		.name = "template-dir", TEXT_AT(ARGUMENTS, PAGE.template_dir), .value = "DIR",     \

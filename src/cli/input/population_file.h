@@ -1,4 +1,4 @@
-/* Where a site's own population is: GPUPROOF_POPULATION, else gpuproof-population.ini here. */
+/* Path of a site's own population: GPUPROOF_POPULATION, else gpuproof-population.ini here. */
 #ifndef GPUPROOF_CLI_INPUT_POPULATION_FILE_H
 #define GPUPROOF_CLI_INPUT_POPULATION_FILE_H
 

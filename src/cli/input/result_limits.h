@@ -1,4 +1,4 @@
-/* What a result is judged by, for the commands that judge one. */
+/* The limits that a result is judged by, for the commands that judge one. */
 #ifndef GPUPROOF_CLI_INPUT_RESULT_LIMITS_H
 #define GPUPROOF_CLI_INPUT_RESULT_LIMITS_H
 
@@ -23,7 +23,7 @@ enum status result_limits(const char *named, const struct result *result, bool s
 			  struct limits *limits);
 
 /*
- * Whether the judgement that the result holds is the answer: it has one, and no other limits or baselines are asked for.
+ * True if the judgement that the result holds is the answer: it has one, and no other limits or baselines are asked for.
  * `strict` makes it strict.
  */
 bool result_keeps_judgement(struct result *result, const char *limits, size_t baselines,

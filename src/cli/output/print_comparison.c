@@ -73,7 +73,7 @@ static const char *short_ratio(double ratio, char *out, size_t size)
 	return out;
 }
 
-/* What the other columns don't say: why, how many launches; the metric where a case has several rows. */
+/* Reason, number of launches; the metric if a case has several rows. */
 static char *note_of(const struct comparison *c, size_t i)
 {
 	const struct comparison_row *row = &c->rows[i];
@@ -225,7 +225,7 @@ static void print_launches(const struct comparison *c)
 	printf("\n");
 }
 
-/* What would decide the inconclusive ones. */
+/* Advice on how to decide the inconclusive ones. */
 static void print_needed(const struct comparison *c)
 {
 	size_t host = 0, enough = 0, hopeless = 0, least = SIZE_MAX, most = 0;

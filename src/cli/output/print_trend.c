@@ -21,7 +21,7 @@ struct printing {
 	struct history_notes notes;
 	struct trend_prior prior;
 	struct json_writer json;
-	struct text rows; /* of text output: printed behind the status line */
+	struct text rows; /* of text output: printed after the status line */
 	struct error *err;
 };
 
@@ -168,7 +168,7 @@ static void visit(void *context, const struct history_series *s)
 	size_t n = trend_of_series(s, &p->notes, &p->prior, &trends);
 
 	for (size_t i = 0; i < n; i++) {
-		/* What an older epoch did is history. */
+		/* Changes of an older epoch are not reported. */
 		if (!trends[i].current)
 			continue;
 		if (!trend_count(p->summary, &trends[i]) && !p->options->all &&
@@ -227,7 +227,7 @@ static void night_notes_text(const struct history_notes *notes)
 	text_release(&lines);
 }
 
-/* What is not known is not quiet. */
+/* An unknown state is not quiet. */
 static void quiet_text(const struct trend_summary *s, bool has_rows)
 {
 	if (s->young == s->series)

@@ -10,7 +10,7 @@
 #include "base/memory.h"
 
 #define MOST_SHOWN 50
-#define INDENT 13 /* behind the verdict's name */
+#define INDENT 13 /* after the verdict's name */
 
 /* https://no-color.org: present and not empty. */
 static bool coloured(void)
@@ -29,7 +29,7 @@ static void print_name(enum verdict verdict)
 	printf("%s%-12s%s ", on, verdict_name(verdict), *on ? "\033[0m" : "");
 }
 
-/* Of a terminal; elsewhere lines are not folded. */
+/* Width of the terminal; elsewhere lines are not folded. */
 static size_t line_width(void)
 {
 	struct winsize size;
@@ -51,7 +51,7 @@ static size_t characters(const char *text, size_t length)
 	return n;
 }
 
-/* From column `at` on; what does not fit goes on below, at `indent`. */
+/* From column `at` on; what does not fit continues below, at `indent`. */
 static void print_folded(size_t indent, size_t at, const char *text)
 {
 	size_t width = line_width();
@@ -89,7 +89,7 @@ static void print_check(const struct check *c)
 	char *numbers = check_numbers(c), *head;
 
 	print_name(c->verdict);
-	/* Of what was not found out there is nothing more to say. */
+	/* An inconclusive check has no more to say. */
 	if (c->verdict == VERDICT_SKIP)
 		head = xasprintf("%s: %s%s%s", c->limit, c->case_id, *c->case_id ? ": " : "",
 				 c->reason);
@@ -124,7 +124,7 @@ static void print_all_of(const struct verdicts *v, enum verdict verdict, bool un
 		       verdict_name(verdict));
 }
 
-/* The first failed check at or behind `from` that one device alone is to blame for; NULL: there is none. */
+/* The first failed check at or after `from` that a single device causes; NULL: there is none. */
 static const struct check *blaming(const struct verdicts *v, size_t from, const char *device)
 {
 	for (size_t i = from; i < v->count; i++) {
@@ -173,7 +173,7 @@ static void print_devices(const struct verdicts *v)
 			print_device(v, c);
 }
 
-/* Whether any device was to be, or was, judged by it. */
+/* True if any device was, or was promised to be, judged by it. */
 static bool in_play(const struct verdicts *v, enum aspect aspect)
 {
 	for (size_t i = 0; i < v->device_count; i++) {
@@ -193,7 +193,7 @@ static bool any_in_play(const struct verdicts *v)
 	return false;
 }
 
-/* What a cell says: what nobody promised and nothing judged is left blank. */
+/* Text of a cell: blank for what was neither promised nor judged. */
 static const char *aspect_word(const struct aspect_judgement *k)
 {
 	if (!k)
@@ -274,7 +274,7 @@ static void print_missing(const struct verdicts *v)
 		       "min = 0.97 * baseline, and --baseline RESULT. More: gpuproof help limits\n");
 }
 
-/* The last word, in bold and colour where somebody looks at it. */
+/* The verdict, in bold and colour on a terminal. */
 static void print_sentence(const struct verdicts *v)
 {
 	const char *on = !coloured()	     ? ""

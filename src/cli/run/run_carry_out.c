@@ -25,7 +25,7 @@
 #define REPORT_PAGE "report.html"
 #define ACCEPTANCE_PAGE "acceptance.html"
 
-/* The page with the verdict, beside the report and linked with it. */
+/* The page with the verdict, next to the report and linked with it. */
 static enum status publish_verdict(struct run_request *a, const struct result *result,
 				   const char *directory, struct error *err)
 {
@@ -78,7 +78,7 @@ static int finish(const struct result *result, enum status status, int stopped_b
 	return code;
 }
 
-/* Of two exit codes the one that says more: 5, then 1, then 4. */
+/* The more severe of two exit codes: 5, then 1, then 4. */
 static int graver(int a, int b)
 {
 	static const int order[] = { EXIT_WRONG_RESULT, EXIT_GATE_FAILED, EXIT_INCOMPLETE };
@@ -195,7 +195,7 @@ static void say_how_to_go_on(const char *directory)
 	struct text word = TEXT_EMPTY;
 
 	text_add_shell_word(&word, directory);
-	fprintf(stderr, "gpuproof: finished cases are kept; go on with: gpuproof run --resume %s\n",
+	fprintf(stderr, "gpuproof: finished cases are kept; continue with: gpuproof run --resume %s\n",
 		word.data);
 	text_release(&word);
 }
@@ -204,7 +204,7 @@ static int measure(struct run_request *a, const struct run_setup *setup,
 		   const struct run_left *left, const struct conduct_options *options)
 {
 	struct result result;
-	/* Of a finished run nothing is written again: its result may hold more launches, and how the machine was then. */
+	/* A finished run is not written again: its result may hold more launches, and the machine's state at that time. */
 	bool finished = a->resume && run_left_nothing(left, options->directory, &result);
 	enum status status = STATUS_OK;
 	int code;
@@ -234,7 +234,7 @@ static int measure(struct run_request *a, const struct run_setup *setup,
 	return code;
 }
 
-/* Its two sides are runs of their own, which cannot be gone on with: their turns would no longer alternate. */
+/* Its two sides are runs of their own, which cannot be continued: their turns would no longer alternate. */
 static enum status vacant_for_both(const char *directory, struct error *err)
 {
 	static const char *const sides[] = { "a", "b" };
@@ -274,9 +274,9 @@ static int measure_against(struct run_request *a, const struct run_setup *setup,
 				      : EXIT_USAGE;
 		if (status == STATUS_INTERRUPTED)
 			fprintf(stderr,
-				"gpuproof: the comparison is not finished and cannot be gone on "
-				"with; what "
-				"was measured lies in %s/a and %s/b\n",
+				"gpuproof: the comparison is not finished and cannot be continued; "
+				"what "
+				"was measured is in %s/a and %s/b\n",
 				options->directory, options->directory);
 	} else {
 		code = graver(result_exit_code(&results[0]), result_exit_code(&results[1]));
@@ -303,7 +303,7 @@ int run_carry_out(struct run_request *a, const struct run_setup *setup)
 	struct run_left left;
 	enum status status;
 
-	/* The exit code must tell how the run went, whoever still reads. */
+	/* The exit code must tell how the run went, even if standard output is closed. */
 	signal(SIGPIPE, SIG_IGN);
 	/* One log of both outputs has lines in the order in which they were said. */
 	setvbuf(stdout, NULL, _IOLBF, 0);

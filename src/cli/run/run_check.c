@@ -123,7 +123,7 @@ static enum status extend(const struct plan *part, const struct probe *probe,
 	return status;
 }
 
-/* The result with its judgement; also of what was measured before somebody stopped it. */
+/* The result with its judgement; also of what was measured before the run was stopped. */
 static enum status keep(const struct result *result, const char *directory, enum status status,
 			struct error *err)
 {

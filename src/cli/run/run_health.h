@@ -1,4 +1,4 @@
-/* What doctor says, collected before and after an acceptance run. */
+/* Findings of doctor, collected before and after an acceptance run. */
 #ifndef GPUPROOF_CLI_RUN_RUN_HEALTH_H
 #define GPUPROOF_CLI_RUN_RUN_HEALTH_H
 

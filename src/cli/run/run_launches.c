@@ -32,7 +32,7 @@ enum status launches_add(struct launches *launches, const struct plan *plan,
 	struct conduct_options one = *options;
 	enum status status;
 
-	/* Between two launches nobody else looks. */
+	/* Between two launches no other code checks. */
 	if (signals_stops()) {
 		launches->stopped = true;
 		if (options->stopped_by)

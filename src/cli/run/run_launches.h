@@ -13,7 +13,7 @@ struct launches {
 /* "DIR" for launch 1, "DIR/launch-2" and so on; the caller frees it. */
 char *launch_directory(const char *directory, size_t launch);
 
-/* Whether a launch has begun in its directory. */
+/* True if a launch has begun in its directory. */
 bool launch_begun(const char *directory);
 
 /*

@@ -1,4 +1,4 @@
-/* What there is still to do for a run, said before it begins or goes on. */
+/* Remaining work of a run, printed before it begins or continues. */
 #ifndef GPUPROOF_CLI_RUN_RUN_LEFT_H
 #define GPUPROOF_CLI_RUN_RUN_LEFT_H
 
@@ -11,10 +11,10 @@ struct run_left {
 	double seconds;        /* that those left take by the plan's estimates */
 };
 
-/* Of a run that begins. STATUS_USAGE when there is one in `directory` already. */
+/* For a run that begins. STATUS_USAGE when there is one in `directory` already. */
 enum status run_left_new(struct run_left *left, const struct plan *plan, const char *directory,
 			 struct error *err);
-/* Of the run in `directory`. STATUS_USAGE when it is one of another plan. */
+/* For the run in `directory`. STATUS_USAGE when it has another plan. */
 enum status run_left_of(struct run_left *left, const struct plan *plan, const char *directory,
 			struct error *err);
 
@@ -24,7 +24,7 @@ enum status run_left_of(struct run_left *left, const struct plan *plan, const ch
  */
 bool run_left_nothing(const struct run_left *left, const char *directory, struct result *result);
 
-/* Whether the directory's report.html is there, and not older than its result.json. */
+/* True if the directory's report.html exists and is not older than its result.json. */
 bool run_left_reported(const char *directory);
 
 /* One line on standard error. */

@@ -1,4 +1,4 @@
-/* What a run needs before it begins: config, devices, plan. */
+/* Config, devices and plan of a run, before it begins. */
 #ifndef GPUPROOF_CLI_RUN_RUN_SETUP_H
 #define GPUPROOF_CLI_RUN_RUN_SETUP_H
 

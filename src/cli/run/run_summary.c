@@ -47,7 +47,7 @@ static void print_lost(const struct result *result)
 			printf("a worker was lost: %s\n", result->cases[i].lost[l].reason);
 }
 
-/* What is compared or limited of them is as uncertain as their samples. */
+/* Their comparisons and limits are as uncertain as their samples. */
 static size_t count_noisy(const struct result *result)
 {
 	size_t count = 0;

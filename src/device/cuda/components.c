@@ -85,7 +85,7 @@ static const struct {
 	const struct library *library; /* NULL: not a library of its own */
 	const char *detail;            /* of those */
 } pieces[] = {
-	{ "NVIDIA driver", "driver", driver_version, NULL, "kernel driver, as NVML tells" },
+	{ "NVIDIA driver", "driver", driver_version, NULL, "kernel driver, as NVML reports" },
 	{ "CUDA driver API", "cuda_driver", driver_api_version, NULL,
 	  "newest CUDA the driver supports" },
 	{ "CUDA runtime", "cuda_runtime", runtime_version, NULL,

@@ -112,7 +112,7 @@ static enum status check_code(const struct device_info *info, struct error *err)
 }
 
 /*
- * Creates the context and reads the range of stream priorities. cudaFree(0) is the documented way
+ * Creates the context and reads the range of stream priorities. cudaFree(0) is the documented method
  * to make the runtime create it.
  */
 static enum status device_start(struct cuda_device *device, struct error *err)

@@ -1,5 +1,5 @@
 /*
- * What doctor, and an acceptance run before and after, say about the GPUs themselves: permissions, persistence mode,
+ * Findings of doctor, and of an acceptance run before and after, about the GPUs themselves: permissions, persistence mode,
  * compute mode, other processes, memory errors and what was done about them, power cap, clocks, NVLink.
  */
 #include "device/cuda/cuda_backend.h"

@@ -1,5 +1,5 @@
 /*
- * What is known of a device without a context on it: nothing here may call cudaSetDevice or ask
+ * Facts about a device that need no context on it: nothing here may call cudaSetDevice or ask
  * for free memory through the runtime, or listing devices would take hundreds of MiB on each.
  */
 #include "device/cuda/cuda_backend.h"

@@ -18,7 +18,7 @@ static struct blas blas;
 static char failure[512];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 /*
- * Where memory limits may refuse OpenBLAS its buffers: calls in progress, and buffers already
+ * If memory limits may refuse OpenBLAS its buffers: calls in progress, and buffers already
  * allocated.
  */
 static atomic_uint running, held;

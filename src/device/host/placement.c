@@ -42,7 +42,7 @@ static bool load(void)
 }
 
 /*
- * What the device hangs on: the nearest object above it that has memory. Where hwloc does not see the
+ * The parent of the device: the nearest object above it that has memory. Where hwloc does not see the
  * bus, the node that the kernel names.
  */
 static hwloc_obj_t parent_of(const struct device *device)

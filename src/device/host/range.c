@@ -29,7 +29,7 @@ enum status host_range_map(struct memory_range *range, size_t bytes, struct erro
 	enum status status;
 
 	if (bytes > range->bytes - range->mapped)
-		return error_set(err, STATUS_INTERNAL, "%zu bytes behind %zu of a range of %zu",
+		return error_set(err, STATUS_INTERNAL, "%zu bytes at offset %zu of a range of %zu",
 				 bytes, range->mapped, range->bytes);
 	status = host_check_fits("vmm", bytes, atomic_load(&host->allocated_bytes),
 				 host->share->memory_bytes, err);

@@ -175,7 +175,7 @@ static bool is_wanted(const struct comparison_input *input, const struct subject
 }
 
 /* The launch that says most of a case: a wrong result, an error, a skip, else the first. */
-static const struct case_result *gravest(const struct subject *s)
+static const struct case_result *worst_case_of(const struct subject *s)
 {
 	static const int rank[] = {
 		[CASE_OK] = 0, [CASE_SKIPPED] = 1, [CASE_ERROR] = 2, [CASE_FAILED] = 3
@@ -207,7 +207,7 @@ static void add_broken(struct comparison *out, const struct case_result *a,
 static void compare_case(struct comparing *k, const struct subject *a, const struct subject *b)
 {
 	const struct case_result *with_metrics = a->first->metric_count ? a->first : b->first;
-	const struct case_result *worst_a = gravest(a), *worst_b = gravest(b);
+	const struct case_result *worst_a = worst_case_of(a), *worst_b = worst_case_of(b);
 	size_t rows = 0;
 
 	if (worst_a->status == CASE_SKIPPED && worst_b->status == CASE_SKIPPED)
@@ -226,7 +226,7 @@ static void missing(struct comparison *out, const struct subject *there, const c
 {
 	struct comparison_row *row = add_row(out, there->first, "", "");
 
-	if (gravest(there)->status == CASE_FAILED && strcmp(where, "A") == 0)
+	if (worst_case_of(there)->status == CASE_FAILED && strcmp(where, "A") == 0)
 		row->wrong = true;
 	comparison_give_reason(row, where, "does not have this case");
 }

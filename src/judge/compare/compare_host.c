@@ -140,7 +140,7 @@ static void tell_common(struct comparison *c, const struct common *common)
 		  slower ? "slower" : "faster", slower ? common->shift : 1 / common->shift);
 	if (isnan(c->host_ratio))
 		text_add(&text, "the host was in another state, or what all of them go through has "
-				"changed (driver, kernel); no yardstick of the host tells which");
+				"changed (driver, kernel); no yardstick of the host shows which");
 	else if (host_explains(c, common->shift))
 		text_addf(&text,
 			  "the host was in another state, its yardstick is %.3g times as slow",

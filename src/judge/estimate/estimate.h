@@ -1,7 +1,7 @@
 /*
  * One value with its uncertainty, from one or several launches of the same case. The launch is the unit of
  * replication: samples of one process say nothing about the spread between processes, so that is taken for granted
- * (launch_spread.h) and corrected by what the launches at hand show. Where they refute it, it is not true of this figure,
+ * (launch_spread.h) and corrected by what the present launches show. If they refute it, it is not true of this figure,
  * and only what they show counts.
  */
 #ifndef GPUPROOF_JUDGE_ESTIMATE_ESTIMATE_H

@@ -1,5 +1,5 @@
 /*
- * Repeatability of launches of one figure: assumed until the launches at hand show a larger spread.
+ * Repeatability of launches of one figure: assumed until the present launches show a larger spread.
  *
  * One figure's few launches say little about their own spread. Identical devices have it in common, so that of a case on
  * several of them it is learnt from all, robustly: the median of their variances, so that a single device that scatters

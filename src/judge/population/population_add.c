@@ -25,7 +25,7 @@ static const struct check *rejecting(const struct verdicts *v)
 /* By the limits of the model; other cards do not count, or a population could never grow. */
 static enum status refuse_bad_cards(const struct result *results, size_t count, struct error *err)
 {
-	static const struct population nobody;
+	static const struct population empty;
 	struct text errors = TEXT_EMPTY;
 	struct verdicts verdicts = { 0 };
 	const struct check *bad;
@@ -35,7 +35,7 @@ static enum status refuse_bad_cards(const struct result *results, size_t count, 
 		judge(&(struct judge_input){ .results = results,
 					     .count = count,
 					     .limits = &limits,
-					     .population = &nobody },
+					     .population = &empty },
 		      &verdicts);
 		bad = rejecting(&verdicts);
 		if (bad)

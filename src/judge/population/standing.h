@@ -2,7 +2,7 @@
  * Position of a value in the distribution of good cards (reference/population.h). Private to the judge.
  *
  * A value is compared with the nearest kind of cards (population_kinds.h). Allowed is to be worse than its centre by the limit's margin,
- * or by as much as a further good card would be: `sigmas` of Student's t for the cards at hand (the interval of a prediction: of
+ * or by as much as a further good card would be: `sigmas` of Student's t for the known cards (the interval of a prediction: of
  * 8 cards 4.8 standard deviations where a normal's 3 are asked for), whichever is more.
  */
 #ifndef GPUPROOF_JUDGE_POPULATION_STANDING_H

@@ -46,7 +46,7 @@ static void answer(int number)
 		signal(number, SIG_DFL);
 		raise(number); /* takes effect when the handler returns */
 	} else if (write(STDERR_FILENO, note, sizeof(note) - 1) < 0) {
-		errno = 0; /* nobody looks */
+		errno = 0; /* not reported */
 	}
 }
 
@@ -68,7 +68,7 @@ static void heard(int number)
 
 enum status signals_begin(struct error *err)
 {
-	struct sigaction hear = { .sa_handler = heard, .sa_flags = SA_RESTART };
+	struct sigaction action = { .sa_handler = heard, .sa_flags = SA_RESTART };
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 
 	if (depth > 0) {
@@ -79,14 +79,14 @@ enum status signals_begin(struct error *err)
 		return error_errno(err, "pipe");
 	depth = 1;
 	stops = last_stop = attended = unattended_stops = 0;
-	sigemptyset(&hear.sa_mask);
+	sigemptyset(&action.sa_mask);
 	for (size_t i = 0; i < ARRAY_SIZE(caught); i++)
-		sigaddset(&hear.sa_mask, caught[i]);
+		sigaddset(&action.sa_mask, caught[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(caught); i++) {
 		sigaction(caught[i], NULL, &before_caught[i]);
 		/* Ignored from outside (nohup, a shell's background job): stays so. */
 		if (caught[i] == SIGCHLD || before_caught[i].sa_handler != SIG_IGN)
-			sigaction(caught[i], &hear, NULL);
+			sigaction(caught[i], &action, NULL);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
 		sigaction(ignored[i], &ignore, &before_ignored[i]);

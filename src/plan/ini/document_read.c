@@ -45,7 +45,7 @@ static struct document_section *enter_section(struct reading *r, size_t line, co
 		char *title = header_text(kind, name, label);
 
 		document_problem(d, here(r, line),
-				 "%s stands here a second time; first in line %zu", title,
+				 "%s is repeated here; first in line %zu", title,
 				 section->place.line);
 		free(title);
 	} else if (section) {
@@ -156,7 +156,7 @@ static void before_first_section(struct reading *r, size_t line, const char *key
 		include(r, line, value);
 	else
 		document_problem(r->document, here(r, line),
-				 "'%.60s' stands before the first section; only include = FILE may",
+				 "'%.60s' is before the first section; only include = FILE may be there",
 				 key);
 }
 
@@ -185,10 +185,10 @@ static bool key_fits(struct reading *r, size_t line, const char *key)
 		document_problem(d, here(r, line), "%s: a key is missing before the '='", title);
 	else if (strcmp(key, "include") == 0)
 		document_problem(d, here(r, line),
-				 "%s: include must stand before the first section", title);
+				 "%s: include must be before the first section", title);
 	else if (first && first->place.file == r->file)
 		document_problem(d, here(r, line),
-				 "%s %.60s stands here a second time; first in line %zu", title,
+				 "%s %.60s is repeated here; first in line %zu", title,
 				 key, first->place.line);
 	else if (!first && s->count >= DOCUMENT_MOST_KEYS)
 		section_is_full(r, line, title);

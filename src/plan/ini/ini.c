@@ -133,7 +133,7 @@ static bool header_fits(const struct reader *r)
 	while (is_blank(*rest))
 		rest++;
 	if (*rest && *rest != ';' && *rest != '#') {
-		problem(r, "text behind the section's ']': '%.60s'", rest);
+		problem(r, "text after the section's ']': '%.60s'", rest);
 		return false;
 	}
 	return true;

@@ -89,7 +89,7 @@ static enum status check_writable(const struct text *t, struct error *err)
 		if (*p == ';' && (p[-1] == ' ' || p[-1] == '\t'))
 			return error_set(
 				err, STATUS_USAGE,
-				"a value cannot hold a ';' behind a blank: that is a comment");
+				"a value cannot hold a ';' after a blank: that is a comment");
 	}
 	return STATUS_OK;
 }

@@ -58,7 +58,7 @@ static struct cell cell_of(const struct acceptance *a, const char *device, const
 	return cell;
 }
 
-/* The gravest first. */
+/* The worst first. */
 static enum verdict worst_of(const struct cell *cell)
 {
 	static const enum verdict order[] = { VERDICT_FAIL, VERDICT_ERROR, VERDICT_INCONCLUSIVE,
@@ -74,7 +74,7 @@ static enum verdict worst_of(const struct cell *cell)
 }
 
 /* "12 of 12": how many checks have the word. */
-static void add_cell(const struct cell *cell, bool flight, struct tree *list)
+static void add_cell(const struct cell *cell, bool health, struct tree *list)
 {
 	struct tree *item = tree_item(list);
 	enum verdict worst = worst_of(cell);
@@ -99,9 +99,9 @@ static void add_cell(const struct cell *cell, bool flight, struct tree *list)
 		tree_text(item, "word", "no limit");
 		tree_textf(item, "count", "%zu measured", cell->ran);
 	} else {
-		tree_text(item, "kind", flight ? "none" : "skipped");
-		tree_text(item, "symbol", flight ? "·" : "○");
-		tree_text(item, "word", flight ? "nothing found" : "not run");
+		tree_text(item, "kind", health ? "none" : "skipped");
+		tree_text(item, "symbol", health ? "·" : "○");
+		tree_text(item, "word", health ? "nothing found" : "not run");
 		tree_text(item, "count", "");
 	}
 }
@@ -110,7 +110,7 @@ static void add_device(const struct acceptance *a, const struct device_info *d,
 		       const char *const *suites, size_t suite_count, struct tree *rows)
 {
 	struct tree *row = tree_item(rows), *cells;
-	struct cell flight = cell_of(a, d->id, NULL), all = { .checks = 0 };
+	struct cell health = cell_of(a, d->id, NULL), all = { .checks = 0 };
 	char name[FORMAT_SIZE];
 
 	for (size_t i = 0; i < a->result->judgement->count; i++) {
@@ -132,7 +132,7 @@ static void add_device(const struct acceptance *a, const struct device_info *d,
 
 		add_cell(&cell, false, cells);
 	}
-	add_cell(&flight, true, cells);
+	add_cell(&health, true, cells);
 }
 
 void acceptance_matrix(const struct acceptance *a, struct tree *page)

@@ -86,7 +86,7 @@ static struct headline_row *row_named(struct headline *h, char *label, const cha
 	return &h->rows[h->count++];
 }
 
-static bool has_twin(const struct headline *h, const struct headline_row *row)
+static bool name_is_repeated(const struct headline *h, const struct headline_row *row)
 {
 	for (size_t i = 0; i < h->count; i++)
 		if (&h->rows[i] != row && strcmp(h->rows[i].label, row->label) == 0)
@@ -95,21 +95,21 @@ static bool has_twin(const struct headline *h, const struct headline_row *row)
 }
 
 /* Rows that differ only by the section of the configuration: its name is added. */
-static void name_twins(struct headline *h)
+static void name_repeated_rows(struct headline *h)
 {
-	bool *twins = xcalloc(h->count, sizeof(*twins));
+	bool *repeated = xcalloc(h->count, sizeof(*repeated));
 
 	for (size_t i = 0; i < h->count; i++)
-		twins[i] = h->rows[i].section[0] && has_twin(h, &h->rows[i]);
+		repeated[i] = h->rows[i].section[0] && name_is_repeated(h, &h->rows[i]);
 	for (size_t i = 0; i < h->count; i++) {
 		char *plain = h->rows[i].label;
 
-		if (!twins[i])
+		if (!repeated[i])
 			continue;
 		h->rows[i].label = xasprintf("%s (section %s)", plain, h->rows[i].section);
 		free(plain);
 	}
-	free(twins);
+	free(repeated);
 }
 
 /* Puts a set of devices into its row; of several that start at the same device the worst stays. */
@@ -136,7 +136,7 @@ static void fill(struct headline *h)
 		choose(h, group_of(h, &h->selection.items[i]), &h->selection.items[i]);
 	for (size_t i = 0; i < h->group_count; i++)
 		fill_row(h, &h->groups[i]);
-	name_twins(h);
+	name_repeated_rows(h);
 }
 
 /* True if all cases have the parameter, with one value. */

@@ -1,7 +1,7 @@
 /*
  * The headline table before it is drawn: per metric a row for everything that is not a point along
  * an axis, a cell per source. Along an axis, a metric is represented by its best value if higher is better, and by both ends of the axis if lower is better, since the best is just the smallest case.
- * Where several sets of devices start at the same device, the worst of them is its cell. Parameters that are equal in all cases are named once; cases that differ only by their section stay separate.
+ * If several sets of devices start at the same device, the worst of them is its cell. Parameters that are equal in all cases are named once; cases that differ only by their section stay separate.
  */
 #ifndef GPUPROOF_REPORT_PAGE_HEADLINE_H
 #define GPUPROOF_REPORT_PAGE_HEADLINE_H

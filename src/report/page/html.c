@@ -112,7 +112,7 @@ static enum status print_page(const struct report_options *options, const struct
 {
 	if (options->separate_css)
 		return error_set(err, STATUS_USAGE,
-				 "a style sheet beside the page needs a directory, which standard output is not");
+				 "a style sheet next to the page needs a directory, which standard output is not");
 	if (fwrite(html->data, 1, html->length, stdout) != html->length || fflush(stdout) != 0)
 		return error_errno(err, "standard output");
 	return STATUS_OK;

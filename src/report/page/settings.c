@@ -42,7 +42,7 @@ const struct key report_keys[] = {
 	{ .name = "reference",
 	  .type = KEY_TEXT,
 	  .fallback = "",
-	  .help = "GPUs whose published figures and data sheets stand beside the measured ones: "
+	  .help = "GPUs whose published figures and data sheets are shown with the measured ones: "
 		  "all, or "
 		  "ids and architectures of `gpuproof list gpus`",
 	  .check = check_reference },

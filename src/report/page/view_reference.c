@@ -161,7 +161,7 @@ static void show_group(const struct reference *r, const struct reference_row *ro
 		       struct tree *groups)
 {
 	struct tree *map = tree_item(groups), *columns, *cards;
-	struct text nobody = TEXT_EMPTY;
+	struct text unmeasured = TEXT_EMPTY;
 
 	tree_text(map, "group", rows->quantity->group);
 	columns = tree_list(map, "reference_columns");
@@ -173,10 +173,10 @@ static void show_group(const struct reference *r, const struct reference_row *ro
 		if (card_has(rows, count, c))
 			show_card(r, rows, count, c, cards);
 		else
-			text_addf(&nobody, "%s%s", nobody.length ? ", " : "", r->cards[c].label);
+			text_addf(&unmeasured, "%s%s", unmeasured.length ? ", " : "", r->cards[c].label);
 	}
-	tree_text(map, "nobody", nobody.data ? nobody.data : "");
-	text_release(&nobody);
+	tree_text(map, "unmeasured", unmeasured.data ? unmeasured.data : "");
+	text_release(&unmeasured);
 }
 
 static void show_groups(const struct reference *r, struct tree *page)

@@ -17,7 +17,7 @@
 
 #define SEARCHED                                                                                     \
 	"Memory: tensors and workspaces of that step when most are in use. Context: what the process "  \
-	"takes before its first tensor. Budget: what the card has beside it and beside the reserve. "   \
+	"takes before its first tensor. Budget: the card's memory without it and without the reserve. "   \
 	"Trials: processes that tried a step, and the one that looked for the budget."
 
 static const struct {

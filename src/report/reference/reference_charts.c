@@ -223,7 +223,7 @@ void reference_charts(const struct reference *r, struct tree *charts)
 {
 	draw_growth(r, "memory_bandwidth", "Memory bandwidth", charts);
 	draw_growth(r, "fp32", "FP32", charts);
-	draw_growth(r, "fp16 best", "FP16 by its fastest way", charts);
+	draw_growth(r, "fp16 best", "FP16 by its fastest code path", charts);
 	draw_roofline(r, charts);
 	for (size_t i = 0; i < r->row_count; i++)
 		draw_row(r, &r->rows[i], charts);

@@ -14,17 +14,17 @@ static const char *const strategy_parameters[] = { "mode",   "devices", "microba
 						   "launch", "overlap", NULL };
 
 /* Cases of one model that are split alike differ in what their sections set: these are named. */
-static void name_twins(struct strategies *strategies)
+static void name_repeated_models(struct strategies *strategies)
 {
 	for (size_t i = 0; i < strategies->count; i++) {
 		struct strategy *a = &strategies->items[i];
-		bool twin = false;
+		bool repeated = false;
 
-		for (size_t k = 0; k < strategies->count && !twin; k++)
-			twin = k != i && strcmp(strategies->items[k].model, a->model) == 0 &&
+		for (size_t k = 0; k < strategies->count && !repeated; k++)
+			repeated = k != i && strcmp(strategies->items[k].model, a->model) == 0 &&
 			       strcmp(strategies->items[k].plain, a->plain) == 0;
 		free(a->name);
-		a->name = twin && *view_section(a->c)
+		a->name = repeated && *view_section(a->c)
 				  ? xasprintf("%s, section %s", a->plain, view_section(a->c))
 				  : xstrdup(a->plain);
 	}
@@ -130,7 +130,7 @@ void strategies_collect(struct strategies *strategies, const struct view *view, 
 									     strategy_parameters),
 						   .plain = strategy_words(c) };
 		}
-	name_twins(strategies);
+	name_repeated_models(strategies);
 	for (size_t i = 0; i < strategies->count; i++)
 		strategies->items[i].brief = brief_name(strategies, &strategies->items[i]);
 }
@@ -204,7 +204,7 @@ void view_split_answer(const struct view *view, const char *suite, struct tree *
 		  !tables->count
 			  ? ""
 			  : "Speed-up: time of the same step on one device (measured in the same "
-			    "case, beside this split) / step time. Memory: tensors and workspaces "
+			    "case, with this strategy) / step time. Memory: tensors and workspaces "
 			    "of the device that needs most, without its context and the "
 			    "collectives' library. Computing: "
 			    "the slowest device's kernels with all communication left out. Idle by "

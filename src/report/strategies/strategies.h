@@ -53,8 +53,8 @@ void strategies_chart(const struct strategies *strategies, struct chart *chart,
 		      enum chart_kind kind, const struct tree *charts, char *title);
 
 /*
- * Of each model of which several strategies were measured: a sentence about the best ones, and a table of all, the fastest first.
- * Of many models a table of their fastest strategies alone.
+ * For each model with several measured strategies: a sentence about the best ones, and a table of all, the fastest first.
+ * With many models only a table of their fastest strategies.
  */
 void strategies_answer(const struct strategies *strategies, struct tree *answers,
 		       struct tree *tables);
@@ -62,7 +62,7 @@ void strategies_answer(const struct strategies *strategies, struct tree *answers
 double strategies_scheduled(const struct strategy *strategy);
 /* A bar for each strategy: its step time in parts. */
 void strategies_time(const struct strategies *strategies, struct tree *charts);
-/* Of each model the strategies that no other beats in both time and memory. */
+/* Pareto front of each model: the strategies that no other beats in both time and memory. */
 void strategies_by_memory(const struct strategies *strategies, struct tree *charts);
 /* Model and hardware FLOP utilisation, by the devices' data sheets. */
 void strategies_utilisation(const struct strategies *strategies, struct tree *charts);

@@ -182,7 +182,7 @@ static void learn_setting(const struct learning *l, const struct result *r,
 	const char *second = s->section ? strchr(s->section, ' ') : NULL;
 	char *file = s->origin ? file_of(s->origin) : NULL;
 
-	/* Whatever a shipped config says is no secret. */
+	/* The text of a shipped config is no secret. */
 	if (!file || !anonymise_shipped(file)) {
 		if (is_free_text(s->key) && strcmp(s->key, "where") != 0)
 			learn(l, s->key, s->value);

@@ -41,7 +41,7 @@ struct assignment {
 };
 
 /*
- * Carries out the assignment and returns. Ends early, for a fresh process to go on, after an error that may have left the device
+ * Carries out the assignment and returns. Ends early, for a fresh process to continue, after an error that may have left the device
  * unusable (a sticky CUDA error).
  */
 void worker_run(const struct assignment *assignment);

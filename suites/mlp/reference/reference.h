@@ -17,7 +17,7 @@ struct reference {
 	int32_t *labels;
 	double loss; /* mean over the batch */
 	/*
-	 * Of the layer where the imposed masks disagree most: the norm of the sums whose ReLU this reference decides
+	 * For the layer where the imposed masks disagree most: the norm of the sums whose ReLU this reference decides
 	 * otherwise, relative to all of that layer's. Roundings flip sums near zero alone. 0 without masks.
 	 */
 	double mask_error;

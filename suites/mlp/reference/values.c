@@ -6,7 +6,7 @@
 #include "suites/mlp/reference/threads.h"
 
 /*
- * Of the 16-bit formats: significant bits, smallest exponent of a normal number, largest finite
+ * Properties of the 16-bit formats: significant bits, smallest exponent of a normal number, largest finite
  * number.
  */
 struct format {

@@ -1,4 +1,4 @@
-/* What the modes have in common in which every rank has the whole model and a part of the batch. */
+/* Common parts of the modes in which every rank has the whole model and a part of the batch. */
 #ifndef GPUPROOF_SUITES_PARALLEL_MODES_DATA_PARALLEL_H
 #define GPUPROOF_SUITES_PARALLEL_MODES_DATA_PARALLEL_H
 
@@ -20,7 +20,7 @@ enum status backward_part(struct trainer *trainer, uint64_t part, struct error *
 /* Gradients that are reduced together: those of neighbouring layers, one range of the flat order. */
 struct bucket {
 	size_t layer;          /* the layer whose backward completes it: its lowest */
-	uint64_t outputs;      /* the first so many of that layer complete it: all, unless it was cut */
+	uint64_t outputs;      /* number of that layer's first outputs that complete it: all, unless it was cut */
 	uint64_t first, count; /* elements in the flat order */
 };
 
@@ -30,7 +30,7 @@ struct bucket {
  */
 size_t buckets_make(const struct setup *setup, const struct model *model, struct bucket *out);
 
-/* Of each end. */
+/* Pieces at each end. */
 #define BUCKET_PIECES 4
 #define BUCKETS_SPLIT_MAX (SETUP_MAX_LAYERS + 2 * (BUCKET_PIECES - 1))
 
@@ -44,7 +44,7 @@ size_t buckets_make(const struct setup *setup, const struct model *model, struct
 size_t buckets_cut(const struct setup *setup, const struct model *model, struct bucket *buckets,
 		   size_t count);
 
-/* What backward of a rank's rows does with its buckets. */
+/* Calls that backward of a rank's rows makes for its buckets. */
 struct backward {
 	uint64_t row, rows;
 	const struct bucket *buckets;
@@ -55,7 +55,7 @@ struct backward {
 };
 /*
  * From the loss to the first layer. A bucket is complete before the gradient of the layer's input is
- * computed, and that runs beside what complete() enqueues.
+ * computed, and that runs concurrently with what complete() enqueues.
  */
 enum status backward_buckets(struct trainer *trainer, const struct backward *backward,
 			     unsigned parts, struct error *err);

@@ -1,5 +1,5 @@
 /*
- * One forward, one backward: a stage keeps only as many micro-batches as there are stages behind
+ * One forward, one backward: a stage keeps only as many micro-batches as there are stages after
  * it. The idle share is GPipe's; the memory is not.
  */
 #include "suites/parallel/modes/pipeline/pipeline.h"

@@ -1,6 +1,6 @@
 /*
- * One forward, one backward, after twice the warm-up: the way there and back of a micro-batch is
- * hidden behind others, for the memory of those.
+ * One forward, one backward, after twice the warm-up: the round trip of a micro-batch is
+ * hidden by the others, at the cost of their memory.
  */
 #include "suites/parallel/modes/pipeline/pipeline.h"
 

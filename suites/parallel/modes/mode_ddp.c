@@ -1,8 +1,8 @@
 /*
  * Data parallel: every rank has the whole model and an equal part of the batch. Gradients are
  * averaged over the ranks, in buckets: as soon as backward has filled one, its all-reduce starts on
- * the communication stream, while backward goes on. The flat order (model.h) makes a bucket one
- * range. Large buckets at both ends come in pieces: nothing is left to hide behind there. Without overlap all buckets are
+ * the communication stream, while backward continues. The flat order (model.h) makes a bucket one
+ * range. Large buckets at both ends come in pieces: there is no computation left to overlap with. Without overlap all buckets are
  * reduced when backward is over, and updates begin when all reductions are: what overlapping is worth.
  */
 #include <stdlib.h>
@@ -29,7 +29,7 @@ struct ddp {
 #define BLOCKS_PER_MULTIPROCESSOR 2
 #define TRIED_ELEMENTS ((uint64_t)16 << 20)
 #define TRIES 5
-/* What is not shorter by more than noise is left. */
+/* A variant replaces the default only if it is shorter by more than noise. */
 #define WORTHWHILE 0.99
 
 static enum status open_events(struct trainer *t, struct ddp *ddp, struct error *err)
@@ -106,7 +106,7 @@ static enum status update_bucket(struct trainer *t, size_t i, unsigned parts, st
 	return err->status;
 }
 
-/* The first buckets are updated while the last ones are still on their way. */
+/* The first buckets are updated while the last ones are still in flight. */
 static enum status update_buckets(struct trainer *t, unsigned parts, struct error *err)
 {
 	struct ddp *ddp = t->state;
@@ -120,7 +120,7 @@ static enum status update_buckets(struct trainer *t, unsigned parts, struct erro
 	return STATUS_OK;
 }
 
-/* All of them, behind backward; the compute stream goes on behind the last. */
+/* All of them, after backward; the compute stream continues after the last. */
 static enum status reduce_buckets(struct trainer *t, struct error *err)
 {
 	const struct ddp *ddp = t->state;
@@ -149,7 +149,7 @@ static enum status ddp_enqueue(struct trainer *t, unsigned parts, struct error *
 		return err->status;
 	if (!t->network.loss_scale)
 		return update_buckets(t, parts, err);
-	/* Whether this step is applied depends on all gradients. */
+	/* All gradients decide if this step is applied. */
 	if (wait_reduced(t, ddp->count - 1, parts, err) != STATUS_OK)
 		return err->status;
 	return trainer_update(t, parts, err);
@@ -168,7 +168,7 @@ static enum status time_step(struct trainer *t, double *seconds, struct error *e
 	return STATUS_OK;
 }
 
-/* Wide and narrow updates in turns, each behind a step that does not count. */
+/* Wide and narrow updates in turn, each after a step that does not count. */
 static enum status ddp_tune_collective(struct trainer *t, struct error *err)
 {
 	struct ddp *ddp = t->state;
@@ -181,9 +181,9 @@ static enum status ddp_tune_collective(struct trainer *t, struct error *err)
 	    team_phase(t->team, "steps tried", err) != STATUS_OK)
 		return err->status;
 	for (int i = 0; i <= TRIES; i++)
-		for (int way = 0; way < 2; way++) {
-			ddp->blocks = way ? narrow : 0;
-			if (time_step(t, &seconds[way][i], err) != STATUS_OK)
+		for (int variant = 0; variant < 2; variant++) {
+			ddp->blocks = variant ? narrow : 0;
+			if (time_step(t, &seconds[variant][i], err) != STATUS_OK)
 				return err->status;
 		}
 	ddp->blocks = median_of(seconds[1] + 1, TRIES) <

@@ -11,7 +11,7 @@
 #include "suites/parallel/modes/data_parallel.h"
 #include "suites/parallel/trainer/timeline.h"
 
-/* What only the server has: the whole batch, and all logits if it computes the loss. */
+/* Memory of the server alone: the whole batch, and all logits if it computes the loss. */
 struct server {
 	void *input, *logits;
 };

@@ -1,7 +1,7 @@
 /*
  * One micro-batch: the naive split, in which only one stage works at a time; more: GPipe's
  * schedule, all forwards and then all backwards. Nothing is sent back before a stage's backward is done, as
- * whoever cuts a model by hand does it: beside gpipe it shows what the order there is worth.
+ * a model that is cut by hand does it: compared with gpipe it shows the gain of gpipe's order.
  */
 #include "suites/parallel/modes/pipeline/pipeline.h"
 

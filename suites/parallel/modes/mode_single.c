@@ -19,8 +19,8 @@ static void single_share(const struct setup *setup, int rank, struct share *shar
 }
 
 /*
- * The optimizer comes last. Each layer's beside the products of those below gained nothing on an H200, which is at its power
- * limit then (TF32, 8 layers of 8192 x 8192: 74.2 ms a step both ways; 78 to 80 on multiprocessors of its own).
+ * The optimizer comes last. Running each layer's during the products of those below gained nothing on an H200, which is at its power
+ * limit then (TF32, 8 layers of 8192 x 8192: 74.2 ms a step in both cases; 78 to 80 on multiprocessors of its own).
  */
 static enum status single_enqueue(struct trainer *t, unsigned parts, struct error *err)
 {

@@ -2,10 +2,10 @@
  * Tensor parallel: every rank has a part of the width of every pair of layers. The first layer of a
  * pair is column-parallel, so its inputs are whole and its outputs a part; the second by its
  * inputs, so that it makes a summand of every output, and the ranks add these up. Going back the
- * same holds the other way round. A last layer without partner is computed by every rank.
+ * same holds in the opposite direction. A last layer without partner is computed by every rank.
  *
  * The batch goes through in chunks: while the outputs of one are added up, the next is computed.
- * Going back, gradients of inputs come first and those of parameters, which nobody waits for, fill
+ * Going back, gradients of inputs come first and those of parameters, which no other rank waits for, fill
  * the time of the sums. Without overlap the batch is one chunk, and every sum is waited for.
  */
 #include <stdlib.h>
@@ -99,7 +99,7 @@ static void tensor_close(struct trainer *t)
 	free(s);
 }
 
-/* Adds up `count` elements over the ranks, in place, behind what was computed so far. */
+/* Adds up `count` elements over the ranks, in place, after what was computed so far. */
 static enum status sum_up(struct trainer *t, uint64_t chunk, void *summands, uint64_t count,
 			  unsigned parts, struct error *err)
 {
@@ -216,7 +216,7 @@ static enum status backward_pair(struct trainer *t, size_t first, void *dy, void
 	for (uint64_t c = 0; c < s->chunks; c++) {
 		struct rows rows = chunk_rows(t, c);
 
-		/* The pair behind has left its sum; the loss or a whole layer has none. */
+		/* The next pair of layers has left its sum; the loss or a whole layer has none. */
 		if (first + 2 < tensor_paired(t) && wait_summed(t, c, parts, err) != STATUS_OK)
 			return err->status;
 		timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, c);

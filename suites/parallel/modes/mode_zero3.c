@@ -48,7 +48,7 @@ static void zero3_hold(const struct setup *setup, int rank, struct parameter_sha
 	}
 }
 
-/* Of the largest layer. */
+/* Elements of the largest layer. */
 static uint64_t layer_bytes(const struct setup *setup)
 {
 	struct model model;
@@ -232,7 +232,7 @@ static enum status backward_layer(struct trainer *t, size_t l, void *dy, void *d
 		return err->status;
 	if (!(parts & STEP_COMMUNICATE))
 		return STATUS_OK;
-	/* The weights first: somebody will wait for them. */
+	/* The weights first: the next forward waits for them. */
 	if (l >= BUFFERS && gather(t, l - BUFFERS, err) != STATUS_OK)
 		return err->status;
 	return reduce(t, l, err);

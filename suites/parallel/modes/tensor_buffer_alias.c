@@ -16,7 +16,7 @@ uint64_t tensor_part_bytes(const struct setup *setup)
 	return setup->batch * (widest / (uint64_t)setup->ranks) * precision_bytes(setup->precision);
 }
 
-/* Of the widest bias of even or odd layers in pairs, as this rank has it. */
+/* Size of the widest bias of even or odd layers in pairs, as this rank has it. */
 static uint64_t bias_bytes(const struct setup *setup, size_t parity)
 {
 	uint64_t widest = 0;

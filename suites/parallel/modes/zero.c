@@ -46,7 +46,7 @@ void zero_hold(const struct setup *setup, int rank, int stage, struct parameter_
 	}
 }
 
-/* Of the largest bucket. */
+/* Elements of the largest bucket. */
 static uint64_t bucket_bytes(const struct setup *setup)
 {
 	struct bucket buckets[SETUP_MAX_LAYERS];
@@ -129,7 +129,7 @@ static struct stream *communication_stream(const struct trainer *t)
 	return t->team->streams[STREAM_PREVIOUS];
 }
 
-/* Communication goes on behind what was computed so far. */
+/* Communication continues after what was computed so far. */
 static enum status hand_over(struct trainer *t, struct error *err)
 {
 	struct zero *z = t->state;
@@ -139,7 +139,7 @@ static enum status hand_over(struct trainer *t, struct error *err)
 	return backend_stream_wait(communication_stream(t), z->ready, err);
 }
 
-/* The parameters of a layer may still be on their way from the step before. */
+/* The parameters of a layer may still be in flight from the step before. */
 static enum status forward(struct trainer *t, uint64_t row, uint64_t rows, struct error *err)
 {
 	struct stream *stream = compute_stream(t);
@@ -209,7 +209,7 @@ static enum status gather_bucket(struct trainer *t, size_t i, struct error *err)
 	return backend_event_record(z->gathered[i], communication_stream(t), err);
 }
 
-/* Whether to skip the step shows only when all gradients are there. */
+/* All gradients must be there to decide if the step is skipped. */
 static enum status decide(struct trainer *t, unsigned parts, struct error *err)
 {
 	struct zero *z = t->state;

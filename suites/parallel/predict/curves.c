@@ -233,14 +233,14 @@ static double factor_of(const char *operation, int ranks)
 		       : 1;
 }
 
-/* Collectives without the parameter went the usual way. */
+/* Collectives without the parameter used the default transport. */
 static bool goes_over(const struct case_result *c, const char *transport)
 {
 	return case_parameter(c, "transport") ? is(c, "transport", transport)
 					      : strcmp(transport, "auto") == 0;
 }
 
-/* What is enough for a larger tensor is enough for a smaller: a measurement that was disturbed does not count. */
+/* Time never falls with size: a smaller tensor that took longer than a larger one was disturbed. */
 static void collectives(const struct curves *curves, const char *transport, const char *operation,
 			int ranks, struct curve *out)
 {

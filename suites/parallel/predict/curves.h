@@ -1,5 +1,5 @@
 /*
- * What this run measured elsewhere about the same devices, as curves: products (suite matmul), memory (stream) and
+ * Measurements of this run's other suites on the same devices, as curves: products (suite matmul), memory (stream) and
  * collectives, and what events cost the device (launch). Times between measured sizes are interpolated on logarithmic
  * axes, those of collectives, which are a latency and so much a byte, on linear ones. Above the largest size they grow with
  * the size. Below the smallest they shrink as the highest rate says, so that what the smallest took beyond that remains:

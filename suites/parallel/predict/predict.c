@@ -131,8 +131,8 @@ static double predict_ddp(const struct work *w)
 }
 
 /*
- * Slices are updated and gathered, first layers first, beside the forward of the step behind, each of whose layers waits
- * for its own; the last step of a sample has none behind it. Seconds of one of `steps`.
+ * Slices are updated and gathered, first layers first, during the forward of the next step, each of whose layers waits
+ * for its own; the last step of a sample has no next one. Seconds of one of `steps`.
  */
 static double predict_zero(const struct work *w)
 {
@@ -180,7 +180,7 @@ static size_t move_layer(const struct work *w, const char *operation, size_t l,
 
 /*
  * Two buffers of weights and two of gradients: what is gathered waits until the layer but one before has been used, a
- * backward until the gradients of the layer but one behind have left. The stream of communication takes all in turn.
+ * backward until the gradients of the layer two later have left. The stream of communication takes all in turn.
  */
 static double predict_zero3(const struct work *w)
 {

@@ -5,13 +5,13 @@
 #include "suites/parallel/modes/pipeline/schedule.h"
 #include "suites/parallel/ranks/grid.h"
 
-/* What a stage does when its last backward has begun. */
+/* Work of a stage from the begin of its last backward. */
 struct finish {
-	double replicas; /* of adding up gradients behind the last backward */
+	double replicas; /* of adding up gradients after the last backward */
 	double update;
 };
 
-/* Sums over the parts of a layer, in the way of everything. */
+/* Sums over the parts of a layer, which all else waits for. */
 static double sums_of(const struct work *w, const struct share *share, size_t l, double rows,
 		      bool forward)
 {
@@ -53,14 +53,14 @@ static void stage_open(struct schedule_stage *stage, struct finish *finish, cons
 			2 * work_stream_wait(&w, "send_recv", 2) +
 			curves_message(curves, rows * (double)share_width(s, &share, share.last) *
 						       (double)precision_bytes(s->precision));
-	/* Events behind what is sent, and behind the last use of what was received. */
+	/* Events after what is sent, and after the last use of what was received. */
 	stage->forward += share.last < s->layers ? work_event_record(&w) : 0;
 	stage->inputs += index > 0 ? work_event_record(&w) : 0;
 	stage->weights += 2 * work_event_record(&w);
 	finish->update = work_update_begin(&w) + work_update(&w, (double)w.model.elements);
 }
 
-/* Layer by layer behind the last backward: hidden by it but for the layer that comes last. */
+/* Layer by layer after its last backward: overlapped except for the layer that comes last. */
 static double end_of(const struct schedule_stage *stage, const struct finish *finish)
 {
 	double concurrent = stage->weights + (stage->dgrad_first ? 0 : stage->inputs),

@@ -36,11 +36,11 @@ double reductions_compute(struct reductions *r, double seconds, double speed)
 
 double reductions_wait(struct reductions *r, size_t i)
 {
-	double behind = r->done <= i ? r->stream_wait : 0;
+	double wait = r->done <= i ? r->stream_wait : 0;
 
 	while (r->done <= i) {
 		r->now += r->left;
 		finish_one(r);
 	}
-	return reductions_compute(r, behind, 1);
+	return reductions_compute(r, wait, 1);
 }

@@ -28,7 +28,7 @@ static void wait_summed(struct schedule *s, uint64_t chunk)
 	reductions_wait(&s->r, s->summed[chunk]);
 }
 
-/* Bias and ReLU of a layer whose outputs are sums come behind these. */
+/* Bias and ReLU of a layer whose outputs are sums come after these. */
 static void forward(struct schedule *s, size_t paired)
 {
 	const struct work *w = s->w;

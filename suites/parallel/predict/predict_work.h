@@ -22,7 +22,7 @@ struct work {
 
 void work_open(struct work *work, const struct setup *setup, int rank, struct curves *curves);
 
-/* Of one layer, for so many rows: the product, bias and ReLU. */
+/* Seconds of one layer for `rows` rows: the product, bias and ReLU. */
 double work_forward(const struct work *work, size_t layer, double rows);
 /* Bias and ReLU where they are not the product's own. */
 double work_activation(const struct work *work, size_t layer, double rows);
@@ -39,13 +39,13 @@ double work_backward(const struct work *work, size_t layer, double rows);
 /* More, where backward adds to gradients that are there instead of replacing them: they are read. */
 double work_adding(const struct work *work, size_t layer);
 
-/* The optimizer on so many parameters; what it does once a step, however many those are. */
+/* Seconds of the optimizer on `parameters` parameters; its fixed cost per step. */
 double work_update(const struct work *work, double parameters);
 double work_update_begin(const struct work *work);
 
 double work_collective(const struct work *work, const char *operation, int ranks, double elements);
 /*
- * What an event takes of a stream; what passes between the end of something in one stream and the begin of what waits for
+ * Cost of an event in a stream; time between the end of work in one stream and the begin of work that waits for
  * it in another, beyond what passes within one: as suite launch measured, else half of the latency of this collective.
  */
 double work_event_record(const struct work *work);

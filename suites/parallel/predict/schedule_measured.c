@@ -10,7 +10,7 @@
 struct stage_times {
 	double compute, update;
 	double width; /* columns that cross the edge to the next stage; the last: 0 */
-	double bytes; /* that the rank sends in messages, both ways */
+	double bytes; /* that the rank sends in messages, in both directions */
 };
 
 static void share_of(const struct setup *setup, int stage, struct share *share, uint64_t *rows)

@@ -1,5 +1,5 @@
 /*
- * What a mode's schedule makes of the times that a case measured: how long the step would take if messages took no time,
+ * A mode's schedule applied to the times that a case measured: how long the step would take if messages took no time,
  * and how long its devices idle with the messages as they are. A formula knows neither stages that differ (the first has
  * no gradient of its input to compute) nor messages that come late.
  */

@@ -57,7 +57,7 @@ void team_close(struct team *team);
 
 /*
  * After a failure that all ranks have agreed on, before anything waits for the streams: some may have enqueued what others
- * have not. Closes the connections so that nobody waits for the others; the streams stay.
+ * have not. Closes the connections so that no rank waits for the others; the streams stay.
  */
 void team_abandon(struct team *team);
 
@@ -90,7 +90,7 @@ enum status team_open_grid(struct team *team, const struct setup *setup, struct 
  *
  * With the setup's transport AUTO they go over PEER_COPY where all neighbours can: a copy needs no multiprocessor. A
  * library's kernel that waits for its peer holds some (on H200s, whose products of a micro-batch need all for two waves,
- * forwards took 40 % longer beside two of them), and one that would send waits until a running product leaves it some.
+ * forwards took 40 % longer during two of them), and one that would send waits until a running product leaves it some.
  */
 enum status team_open_edges(struct team *team, const struct setup *setup, bool both_ways,
 			    struct error *err);

@@ -135,7 +135,7 @@ static enum status open_all_pairs(struct team *team, const struct setup *setup,
 	return open_pairs(team, setup, 1, up, down, err);
 }
 
-/* Bits of this rank's device and those of the stages before and behind. */
+/* Bits of this rank's device and those of the previous and the next stage. */
 static uint64_t neighbours(struct team *team, const struct setup *setup)
 {
 	struct place mine = grid_place(setup, team->world->rank);
@@ -197,7 +197,7 @@ enum status team_open_edges(struct team *team, const struct setup *setup, bool b
 	status = open_edges(team, setup, both_ways, err);
 	if (status != STATUS_UNSUPPORTED || team->edges == team->transport)
 		return status;
-	/* What a driver or a container refuses shows only now. */
+	/* A refusal by the driver or a container shows only now. */
 	error_clear(err);
 	team_close_edges(team);
 	team->edges = team->transport;

@@ -34,7 +34,7 @@ enum status scaler_reset(struct trainer *t, struct error *err)
 	return backend_stream_synchronize(stream_of(t), err);
 }
 
-/* Where every rank updates the same gradients, every rank finds the same in them. */
+/* If every rank updates the same gradients, every rank finds the same overflow in them. */
 static bool finds_alone(const struct trainer *t)
 {
 	return !t->team->all ||

@@ -14,8 +14,8 @@
 enum status scaler_reset(struct trainer *trainer, struct error *err);
 
 /*
- * On the compute stream, behind which the rank's gradients are complete: looks for an overflow on every rank and
- * decides about this step. The optimizers behind it obey.
+ * On the compute stream, after the rank's gradients are complete: looks for an overflow on every rank and
+ * decides about this step. The optimizers after it obey.
  */
 enum status scaler_decide(struct trainer *trainer, unsigned parts, struct error *err);
 

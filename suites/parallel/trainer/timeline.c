@@ -27,7 +27,7 @@ struct timeline {
 	struct error err; /* the first */
 };
 
-/* One span in seconds behind the base event, as it travels between ranks. */
+/* One span in seconds after the base event, as it travels between ranks. */
 struct timed {
 	float start, end;
 	uint16_t stream, kind;
@@ -51,10 +51,10 @@ static const char *stream_name(const struct trainer *t, unsigned stream)
 	static const char *const names[STREAM_COUNT] = {
 		[STREAM_COMPUTE] = "compute",
 		[STREAM_PREVIOUS] = "stage before",
-		[STREAM_NEXT] = "stage behind",
+		[STREAM_NEXT] = "next stage",
 		[STREAM_PREVIOUS_GRADIENTS] = "gradients to stage before",
 		[STREAM_DATA] = "other replicas",
-		[STREAM_NEXT_GRADIENTS] = "gradients of stage behind",
+		[STREAM_NEXT_GRADIENTS] = "gradients of next stage",
 	};
 
 	return stream == STREAM_PREVIOUS && !t->mode->microbatched ? "communication"
@@ -204,7 +204,7 @@ static bool lies_in(const struct timed *inner, const struct timed *outer)
 	       inner->start >= outer->start && inner->end <= outer->end;
 }
 
-/* The compute stream's computing, without the sums of several ranks that lie in it. */
+/* The compute stream's computing, without the sums of several ranks during it. */
 static double computing(const struct timed *spans, size_t count)
 {
 	double sum = 0;

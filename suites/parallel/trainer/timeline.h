@@ -1,6 +1,6 @@
 /*
- * When each operation of one step ran, on every rank: events before and behind it on its stream. Recorded in a step of
- * its own, since events cost time. A mode says what it enqueues, and pays nothing while nobody records:
+ * When each operation of one step ran, on every rank: events before and after it on its stream. Recorded in a step of
+ * its own, since events cost time. A mode says what it enqueues; that costs nothing while no step is recorded:
  *
  *	timeline_begin(t, STREAM_COMPUTE, SPAN_FORWARD, micro);
  *	... enqueue ...
@@ -42,7 +42,7 @@ void timeline_begin(struct trainer *trainer, enum team_stream stream, enum span_
 		    uint64_t index);
 void timeline_end(struct trainer *trainer, enum team_stream stream);
 
-/* What the spans of a step say. Seconds; of each rank. */
+/* Summary of the spans of a step, in seconds, per rank. */
 struct timeline_totals {
 	double step;                     /* from the first begin to the last end, over all ranks */
 	double computing[SETUP_MAX_RANKS]; /* in which the compute stream computed */

@@ -37,7 +37,7 @@ enum status trainer_reset(struct trainer *trainer, struct error *err);
 /* Carries out `parts` of one step and waits. Collective. */
 enum status trainer_step(struct trainer *trainer, unsigned parts, struct error *err);
 /*
- * Enqueues, between steps, what lets no rank's compute stream go on before all ranks have come here: a small sum. Nothing
+ * Enqueues, between steps, a small sum that no rank's compute stream passes before all ranks have come here. Nothing
  * for one rank alone.
  */
 enum status trainer_align(struct trainer *trainer, struct error *err);
@@ -45,13 +45,13 @@ enum status trainer_align(struct trainer *trainer, struct error *err);
 enum status trainer_loss(struct trainer *trainer, double *loss, struct error *err);
 
 /*
- * For modes: the optimizer's part of a step, on the compute stream, behind which all gradients are complete. Nothing
+ * For modes: the optimizer's part of a step, on the compute stream, after all gradients are complete. Nothing
  * without STEP_UPDATE. Who updates span by span calls scaler_decide() first.
  */
 enum status trainer_update(struct trainer *trainer, unsigned parts, struct error *err);
 
 /*
- * What to multiply the gradients of `rows` rows with so that sums over the step have the loss
+ * Factor for the gradients of `rows` rows, so that sums over the step have the loss
  * scale.
  */
 double trainer_gradient_scale(const struct trainer *trainer, uint64_t rows);

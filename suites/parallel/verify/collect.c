@@ -1,6 +1,6 @@
 #include "suites/parallel/verify/collect.h"
 
-/* Of one rank. */
+/* Copies of one rank. */
 struct source {
 	int rank;
 	struct share share;
@@ -85,7 +85,7 @@ static enum status collect_run(struct collection *c, int rank, const void *from,
 			    err);
 }
 
-/* rows x columns, each row `stride` elements behind the one before in `whole`. */
+/* rows x columns, each row `stride` elements after the one before in `whole`. */
 static enum status collect_rows(struct collection *c, int rank, const void *from, void *whole,
 				uint64_t at, uint64_t rows, uint64_t columns, uint64_t stride,
 				struct error *err)
@@ -108,7 +108,7 @@ static enum status collect_rows(struct collection *c, int rank, const void *from
 }
 
 /*
- * The outputs of the rank's layers, which are the inputs of the next; the logits are nobody's
+ * The outputs of the rank's layers, which are the inputs of the next; the logits are no layer's
  * input.
  */
 static enum status collect_activations(struct collection *c, const struct source *s,

@@ -22,7 +22,7 @@ typedef enum status gradient_source(void *context, uint64_t first, uint64_t coun
 typedef enum status gradient_squares(void *context, uint64_t first, uint64_t count,
 				     struct difference_part *out, struct error *err);
 
-/* Of any two flat arrays of the model's gradients. */
+/* For any two flat arrays of the model's gradients. */
 enum status compare_tensors(const struct model *model, gradient_squares *squares, void *context,
 			    struct difference *out, struct error *err);
 

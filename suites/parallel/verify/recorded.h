@@ -1,6 +1,6 @@
 /*
  * Training steps that are recorded once and launched again as one graph, on all of the team's streams that a step uses.
- * What depends on the number of the step is counted on the device: see optimizer_clock in kernels/training/training.h.
+ * The number of the step is counted on the device: see optimizer_clock in kernels/training/training.h.
  */
 #ifndef GPUPROOF_SUITES_PARALLEL_VERIFY_RECORDED_H
 #define GPUPROOF_SUITES_PARALLEL_VERIFY_RECORDED_H
@@ -19,7 +19,7 @@ struct recorded {
  */
 enum status recorded_open(struct recorded *recorded, struct trainer *trainer, unsigned parts,
 			  struct error *err);
-/* Enqueues so many steps. */
+/* Enqueues `steps` steps. */
 enum status recorded_launch(struct recorded *recorded, unsigned steps, struct error *err);
 void recorded_close(struct recorded *recorded);
 

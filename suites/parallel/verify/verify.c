@@ -281,14 +281,14 @@ enum status verify_against_single(struct trainer *t, struct trainer *single, str
 	return status;
 }
 
-/* Of this rank's parameters and gradients; 0 of what it does not share with the others. */
+/* Checksums of this rank's parameters and gradients; 0 for what it does not share with the others. */
 struct sums {
 	uint64_t parameters, gradients;
 	/* Replicated tensors of tensor-parallel ranks: biases of row-parallel layers, and whole layers. */
 	uint64_t shared_parameters, shared_gradients;
 };
 
-/* What changes on this rank when it trains. */
+/* Memory that changes on this rank when it trains. */
 static enum status checksum_own(struct trainer *t, uint64_t *sum, struct error *err)
 {
 	const struct network *n = &t->network;
@@ -344,7 +344,7 @@ static enum status checksum(struct trainer *t, uint64_t own, struct sums *sums, 
 }
 
 /* The first rank that must have the same as `rank`: all of it, or what every part of a layer has. */
-static int twin_of(const struct trainer *t, int rank, bool shared)
+static int replica_of(const struct trainer *t, int rank, bool shared)
 {
 	struct place place = grid_place(t->setup, rank);
 
@@ -360,12 +360,12 @@ static int twin_of(const struct trainer *t, int rank, bool shared)
 static enum status compare_sums(const struct trainer *t, const struct sums *all, int rank,
 				struct error *err)
 {
-	int whole = twin_of(t, rank, false), part = twin_of(t, rank, true), twin = whole;
+	int whole = replica_of(t, rank, false), part = replica_of(t, rank, true), replica = whole;
 	bool parameters = all[rank].parameters == all[whole].parameters;
 	bool gradients = all[rank].gradients == all[whole].gradients;
 
 	if (parameters && gradients) {
-		twin = part;
+		replica = part;
 		parameters = all[rank].shared_parameters == all[part].shared_parameters;
 		gradients = all[rank].shared_gradients == all[part].shared_gradients;
 	}
@@ -374,7 +374,7 @@ static enum status compare_sums(const struct trainer *t, const struct sums *all,
 	return error_set(err, STATUS_MISMATCH,
 			 "rank %d's %s differ from rank %d's after a step: replicas must stay "
 			 "equal bit for bit",
-			 rank, parameters ? "gradients" : "parameters", twin);
+			 rank, parameters ? "gradients" : "parameters", replica);
 }
 
 enum status verify_replicas(struct trainer *t, uint64_t *sum, struct error *err)

@@ -9,10 +9,10 @@
 #include "suites/parallel/trainer/scaler.h"
 
 #define UPDATES 2
-/* Of a range, which threads look at. */
+/* Result for one range; each thread compares one. */
 #define PARTS 64
 
-/* What is the same for all parameters: Adam's corrections of each update. */
+/* Common to all parameters: Adam's corrections of each update. */
 struct formula {
 	const struct setup *setup;
 	double correction1[UPDATES], correction2[UPDATES];
@@ -68,7 +68,7 @@ static enum status fetch(struct trainer *t, const void *array, uint64_t first, u
 	return err->status;
 }
 
-/* Of one range. */
+/* Compares one range. */
 struct weights {
 	double *before, *gradients, *after, *stored;
 };

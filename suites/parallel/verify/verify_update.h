@@ -1,4 +1,4 @@
-/* Whether the optimizer moved the parameters as its formula says. */
+/* Verifies that the optimizer moved the parameters as its formula says. */
 #ifndef GPUPROOF_SUITES_PARALLEL_VERIFY_VERIFY_UPDATE_H
 #define GPUPROOF_SUITES_PARALLEL_VERIFY_VERIFY_UPDATE_H
 

@@ -373,7 +373,7 @@ static void mistakes_name_file_and_line(void **state)
 		  "x:4: expected a number of wrong elements, not '-1'" },
 		{ "nccl-text", RANK "8 2 float sum -1 9 2 2 0 9 2 2 0\n8 2 float sum -1 9 2 2 0 9 2 2 0\n",
 		  "x: what it holds makes no result (is it the output of several runs?): cases[2].id: "
-		  "'collective/1/all_reduce/fp32/out_of_place/8B@cuda:0' stands there a second time; first in cases[0]" },
+		  "'collective/1/all_reduce/fp32/out_of_place/8B@cuda:0' is repeated; first in cases[0]" },
 		{ "nccl-json", NCCL("\"time\": 1, \"alg_bw\": 1,\n\"bus_bw\": -1, \"nwrong\": 0"),
 		  "x:4: results[0].in_place.bus_bw: expected a number of at least 0" },
 		{ "nccl-json", NCCL("\"time\": 0, \"alg_bw\": 1, \"bus_bw\": 1, \"nwrong\": 0"),

@@ -531,7 +531,7 @@ static void a_shift_of_the_host_is_one_finding(void **state)
 		size_t certain;
 		const char *finding;
 	} rows[] = {
-		{ 0.7, 0, 0, false, 0, "no yardstick of the host tells which" },
+		{ 0.7, 0, 0, false, 0, "no yardstick of the host shows which" },
 		{ 0.7, 2e-7, 2.9e-7, false, 0, "its yardstick is 1.45 times as slow" },
 		{ 0.7, 2e-7, 2e-7, false, 0, "not the host, whose yardstick is 1 times as slow" },
 		/* Four times as slow, and the host is not: that is no state of it. */

@@ -472,7 +472,7 @@ static void a_baseline_that_does_not_fit_is_an_error(void **state)
 		{ "NVIDIA H200", "1", "1s", "20",
 		  "the baseline is the run that is judged (1): it could never fail" },
 		{ "NVIDIA H200", "2", "0s", "20",
-		  "the baseline was measured another way: [suite transfer] preheat = 0s, here 1s" },
+		  "the baseline was measured differently: [suite transfer] preheat = 0s, here 1s" },
 	};
 
 	(void)state;

@@ -189,9 +189,9 @@ static void judge_all(const struct limits *limits, const struct result *r, struc
 /* By the bounds alone: a made value, or one published under other conditions, is not like those of good cards here. */
 static void judge_alone(const struct limits *limits, const struct result *r, struct verdicts *v)
 {
-	static const struct population nobody;
+	static const struct population empty;
 
-	judge_beside(limits, r, &nobody, v);
+	judge_beside(limits, r, &empty, v);
 }
 
 static void judge_model_in(const struct gpu *gpu, size_t devices)

@@ -109,14 +109,14 @@ static void what_is_wrong_is_named(void **state)
 		{ "[population]\nshipped = maybe\n", "p.ini:2: shipped = maybe: yes or no" },
 		{ FIGURE, "p.ini:1: the figure has no values" },
 		{ FIGURE "a = 1 GB/s\n", "p.ini:5: there is no [card a] before this line" },
-		{ "[figure 1]\ncase = x\na = 1 GB/s\n", "p.ini:3: case, metric and unit stand" },
+		{ "[figure 1]\ncase = x\na = 1 GB/s\n", "p.ini:3: case, metric and unit must be" },
 		{ "[figure 1]\ncase = x\nmetric = y\nunit = s\na = 1 s\n",
 		  "p.ini:5: unit = s: populations are of rates" },
 		{ "[card a]\nmodel = A\nmeasured = 2026-01-01\n" FIGURE "a = 5\n", "p.ini:8: a: " },
 		{ "[card a]\nmodel = A\nmeasured = 2026-01-01\n" FIGURE "a = 0 GB/s\n",
 		  "p.ini:8: a" },
 		{ "[card a]\nmodel = A\nmeasured = 2026-01-01\n" FIGURE "a = 5 GB/s\na = 6 GB/s\n",
-		  "p.ini:9: a stands there twice" },
+		  "p.ini:9: a is repeated" },
 		{ "[kinds 1]\ncase = x\nmetric = y\nunit = B/s\n", "p.ini:1: [kinds] needs" },
 		{ "[kinds 1]\ncase = x\nmetric = y\nunit = B/s\nmodel = A\nmeasured = 2026-01-01\n"
 		  "spread = 1 %\norigin = o\ncards = many\n",
@@ -315,11 +315,11 @@ static void a_good_card_tells_which_of_two_is_slow(void **state)
 
 static void nobody_known_is_said(void **state)
 {
-	static const struct population nobody;
+	static const struct population empty;
 	struct verdicts v;
 
 	(void)state;
-	assert_int_equal(judge_value(&nobody, 50e9, &v), VERDICT_SKIP);
+	assert_int_equal(judge_value(&empty, 50e9, &v), VERDICT_SKIP);
 	assert_non_null(strstr(v.sentence, "nothing was judged"));
 	verdicts_release(&v);
 }

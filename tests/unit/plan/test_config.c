@@ -382,8 +382,8 @@ static void unreadable_sources_are_errors(void **state)
 		{ "/dev/zero",
 		  "/dev/zero: larger than 4 MiB: this is no config\n" },
 		{ "locked.ini", "locked.ini: cannot be opened: Permission denied\n" },
-		{ "pipe", "pipe: is a pipe that nobody writes into\n" },
-		{ "includes.ini", "includes.ini:1: include = pipe: is a pipe that nobody writes into\n" },
+		{ "pipe", "pipe: is a pipe without a writer\n" },
+		{ "includes.ini", "includes.ini:1: include = pipe: is a pipe without a writer\n" },
 	};
 	FILE *f;
 

@@ -298,7 +298,7 @@ static void what_no_device_can_do_is_said_once(void **state)
 static void comparison_says_what_it_compares(void **state)
 {
 	static const char *const order[] = { "2 × NVIDIA H200 against Tesla V100-SXM2-32GB",
-					     "What differs",
+					     "Differences in environment",
 					     "580.159.03",
 					     "535.183.01",
 					     "Against the baseline",

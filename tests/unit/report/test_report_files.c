@@ -316,7 +316,7 @@ static void templates_that_cannot_be_read_are_named(void **state)
 		{ "ln -s /dev/zero mine/run.mustache", "mine/run.mustache: larger than 4 MiB: this is no template",
 		  EXIT_USAGE },
 		{ "ln -s nowhere mine/run.mustache", "mine/run.mustache: No such file", EXIT_ENVIRONMENT },
-		{ "mkfifo mine/run.mustache", "mine/run.mustache: is a pipe that nobody writes into", EXIT_USAGE },
+		{ "mkfifo mine/run.mustache", "mine/run.mustache: is a pipe without a writer", EXIT_USAGE },
 		{ "mkdir mine/run.mustache", "mine/run.mustache: is a directory", EXIT_USAGE },
 		{ "ln -s nowhere mine/report.css; touch mine/a.mustache",
 		  "mine/report.css: No such file", EXIT_ENVIRONMENT },

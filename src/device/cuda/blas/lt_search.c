@@ -49,7 +49,7 @@ static enum status preference_new(const struct lt_context *context, const struct
 			  "cublasLtMatmulPreferenceSetAttribute", err);
 }
 
-/* One search while it goes on. */
+/* One search in progress. */
 struct search {
 	struct cuda_stream *stream;
 	const struct lt_product *product;

@@ -1,5 +1,5 @@
 /*
- * What channels.c (pieces through slots) and channels_open.c (how ranks come to have them) share. The segment, host memory
+ * Declarations shared by channels.c (pieces through slots) and channels_open.c (how ranks open them). The segment, host memory
  * of all ranks, has a cell of each rank, the flags of each channel and, in host_copy, the slots.
  */
 #ifndef GPUPROOF_DEVICE_CUDA_RANKS_CHANNELS_LAYOUT_H

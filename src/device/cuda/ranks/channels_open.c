@@ -209,7 +209,7 @@ enum status channels_open(struct device *device, enum transport transport,
 }
 
 /*
- * What others still have open must not be freed, also after a failure, which some hear of when they have opened it. One
+ * Memory that others still have open must not be freed, also after a failure, which some learn of after opening it. One
  * that is gone is not waited for long.
  */
 static void close_peers(struct channels *c)

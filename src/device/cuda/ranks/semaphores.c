@@ -7,7 +7,7 @@
 #include "device/cuda/driver.h"
 
 /* The same for all devices of a machine: the driver's doing. */
-static enum { UNKNOWN, BY_MEMORY_OPERATIONS, BY_KERNELS } way;
+static enum { UNKNOWN, BY_MEMORY_OPERATIONS, BY_KERNELS } method;
 
 static CUdeviceptr address(const void *flag)
 {
@@ -40,7 +40,7 @@ enum status cuda_semaphore_wait(struct stream *stream, void *flag, unsigned valu
 
 	if (status != STATUS_OK)
 		return status;
-	if (way == BY_KERNELS)
+	if (method == BY_KERNELS)
 		return cuda_semaphore_wait_launch(stream, flag, value, err);
 	cuda_path("flag_wait", "stream memory operation");
 	return memory_operation(driver.cuStreamWaitValue32_v2(cuda_stream_handle(stream),
@@ -55,7 +55,7 @@ enum status cuda_semaphore_signal(struct stream *stream, void *flag, unsigned va
 
 	if (status != STATUS_OK)
 		return status;
-	if (way == BY_KERNELS)
+	if (method == BY_KERNELS)
 		return cuda_semaphore_signal_launch(stream, flag, value, err);
 	return memory_operation(driver.cuStreamWriteValue32_v2(cuda_stream_handle(stream),
 							       address(flag), value,
@@ -98,7 +98,7 @@ enum status cuda_semaphores_prepare(struct stream *stream, void *scratch, struct
 {
 	enum status status = load_kernels(stream, scratch, err);
 
-	if (status == STATUS_OK && way == UNKNOWN)
-		way = has_memory_operations(stream, scratch) ? BY_MEMORY_OPERATIONS : BY_KERNELS;
+	if (status == STATUS_OK && method == UNKNOWN)
+		method = has_memory_operations(stream, scratch) ? BY_MEMORY_OPERATIONS : BY_KERNELS;
 	return status == STATUS_OK ? cuda_stream_synchronize(stream, err) : status;
 }

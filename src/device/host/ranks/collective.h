@@ -1,5 +1,5 @@
 /*
- * What the host's collectives are made of: steps of at most one slot, through which every rank goes.
+ * Building blocks of the host's collectives: steps of at most one slot, through which every rank goes.
  * A rank may be SLOTS - 1 steps ahead of the slowest.
  */
 #ifndef GPUPROOF_DEVICE_HOST_RANKS_COLLECTIVE_H

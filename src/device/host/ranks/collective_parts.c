@@ -1,6 +1,6 @@
 /*
  * Collectives in which every rank has a part of the tensor of its own, and the one that has a root.
- * Where a rank gives a part to each of the others, its slot is cut into one piece for each.
+ * If a rank gives a part to each of the others, its slot is cut into one piece for each.
  */
 #include "base/memory.h"
 #include "device/host/ranks/collective.h"

@@ -14,7 +14,7 @@ struct pipeline {
 	uint64_t warmup;
 	bool first_last;              /* backwards begin with the last micro-batch */
 	struct event *begun;          /* the step before has ended */
-	struct event *computed;       /* the last kernel, for whoever sends its result */
+	struct event *computed;       /* the last kernel; the send of its result waits for it */
 	struct slots inputs;          /* received activations that backward has used */
 	struct slots gradients;       /* received gradients that backward has used */
 	uint64_t forwards, backwards; /* of this step, so far */
@@ -136,7 +136,7 @@ static enum status backward_whole(struct trainer *t, const struct micro *m, stru
 	return send_gradient(t, m, err);
 }
 
-/* The weights' gradients of the group that ends with the stage's first layer wait until its input's is on its way. */
+/* The weights' gradients of the group that ends with the stage's first layer wait until its input's is being sent. */
 static enum status backward_apart(struct trainer *t, const struct micro *m, struct error *err)
 {
 	const struct share *share = &t->network.share;
@@ -221,7 +221,7 @@ enum status pipeline_enqueue(struct trainer *t, unsigned parts, struct error *er
 	return trainer_update(t, parts, err);
 }
 
-/* Beside the network's: waits and events of every transfer of every micro-batch. */
+/* In addition to the network's: waits and events of every transfer of every micro-batch. */
 unsigned pipeline_commands(const struct trainer *t)
 {
 	uint64_t micro = t->setup->microbatches;

@@ -1,10 +1,10 @@
 /*
  * An edge between neighbouring stages of a pipeline. It has a communicator and a stream of its own, and when forwards
  * and backwards alternate one for each direction. Each carries micro-batches in the order in which both ends take
- * them, so nothing can dead-lock, and a receive waits for nobody else's send.
+ * them, so nothing can dead-lock, and a receive waits only for its own send.
  *
- * What is kept for one micro-batch is a slot, micro-batch i in slot i modulo their number. Whoever writes a slot waits
- * for an event behind the last use of what was there: for received gradients and inputs that is the second half of the
+ * A slot holds the data of one micro-batch, micro-batch i in slot i modulo their number. The writer of a slot waits
+ * for an event after the last use of what was there: for received gradients and inputs that is the second half of the
  * backward, for sent ones the sending.
  */
 #ifndef GPUPROOF_SUITES_PARALLEL_MODES_PIPELINE_PIPELINE_EDGE_H
@@ -12,7 +12,7 @@
 
 #include "suites/parallel/trainer/trainer.h"
 
-/* Events behind the last use of each slot of something. */
+/* Events after the last use of each slot. */
 struct slots {
 	struct event **used;
 	uint64_t count;
@@ -22,7 +22,7 @@ struct slots {
 struct lane {
 	struct communicator *communicator; /* the team's; NULL at the ends of the pipeline */
 	enum team_stream stream;
-	struct event *moved; /* the last transfer, for whoever waits for it */
+	struct event *moved; /* the last transfer */
 	struct slots sent;   /* slots whose content has left */
 };
 
@@ -39,7 +39,7 @@ static inline uint64_t edge_rows(const struct trainer *t)
 	return t->network.share.rows / t->setup->microbatches;
 }
 
-/* Received or sent gradients of an edge: one is on its way while the other is computed with. */
+/* Received or sent gradients of an edge: one is in flight while the other is used. */
 uint64_t edge_gradient_slots(const struct trainer *t);
 /* The slot of turn `turn`; NULL at the ends of the pipeline. */
 void *edge_gradient(const struct edge *edge, const struct trainer *t, uint64_t turn);
@@ -54,7 +54,7 @@ struct event *slots_event(const struct slots *slots, uint64_t turn);
 enum status edge_open(struct edge *edge, struct trainer *t, struct error *err);
 void edge_close(struct edge *edge);
 
-/* Sends what the compute stream has just written, from the slot of turn `turn`; `computed` is recorded behind it. */
+/* Sends what the compute stream has just written, from the slot of turn `turn`; `computed` is recorded after it. */
 enum status edge_send(const struct edge *edge, const struct lane *lane, struct trainer *t,
 		      struct event *computed, uint64_t turn, const void *from, unsigned parts,
 		      struct error *err);
@@ -62,10 +62,10 @@ enum status edge_send(const struct edge *edge, const struct lane *lane, struct t
 enum status edge_receive(const struct edge *edge, const struct lane *lane, struct trainer *t,
 			 const struct slots *used, uint64_t turn, void *to, unsigned parts,
 			 struct error *err);
-/* What the compute stream is about to write must have left before. */
+/* Waits until the data that the compute stream is about to overwrite have been sent. */
 enum status edge_wait_sent(const struct lane *lane, struct trainer *t, uint64_t turn,
 			   struct error *err);
-/* The compute stream goes on behind the last transfers. */
+/* The compute stream continues after the last transfers. */
 enum status edge_join(const struct edge *edge, struct trainer *t, struct error *err);
 
 #endif

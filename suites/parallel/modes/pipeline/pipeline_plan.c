@@ -15,16 +15,16 @@ uint64_t pipeline_warmup_all(int stages, int stage, uint64_t micro)
 
 uint64_t pipeline_warmup_plain(int stages, int stage, uint64_t micro)
 {
-	uint64_t behind = (uint64_t)(stages - 1 - stage);
+	uint64_t later = (uint64_t)(stages - 1 - stage);
 
-	return behind < micro ? behind : micro;
+	return later < micro ? later : micro;
 }
 
 uint64_t pipeline_warmup_eager(int stages, int stage, uint64_t micro)
 {
-	uint64_t behind = 2 * (uint64_t)(stages - 1 - stage);
+	uint64_t later = 2 * (uint64_t)(stages - 1 - stage);
 
-	return behind < micro ? behind : micro;
+	return later < micro ? later : micro;
 }
 
 uint64_t pipeline_in_flight(pipeline_warmup *warmup, int stages, int stage, uint64_t micro)
@@ -113,7 +113,7 @@ double pipeline_bubble(const struct setup *setup)
 {
 	double waits = grid_of(setup).pipeline - 1, micro = (double)setup->microbatches;
 
-	/* Of a forward and a backward of 3 products, a stage waits for 2 of each stage before and behind it. */
+	/* A step has 3 products a layer, forward and backward; a stage waits for 2 of each stage before and after it. */
 	if (setup->mode->dgrad_first)
 		return 2 * waits / (3 * micro + 2 * waits);
 	return waits / (micro + waits);

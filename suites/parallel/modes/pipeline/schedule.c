@@ -36,7 +36,7 @@ void schedule_open(struct schedule *schedule, const struct setup *setup)
 	*schedule = (struct schedule){ .setup = setup, .stages = grid_of(setup).pipeline };
 }
 
-/* What is ready at `ready` is sent over the link of `of` that is free at *link: when it has come. */
+/* Arrival time of data that are ready at `ready` and sent over the link of `of` that is free at *link. */
 static double sent(const struct schedule_stage *of, double ready, double *link)
 {
 	double begins = fmax(ready, *link);
@@ -64,14 +64,14 @@ static bool advance_backward(struct carrying *k, int index)
 {
 	const struct schedule_stage *stage = &k->schedule->stage[index];
 	struct progress *p = &k->progress[index],
-			*behind = index + 1 < k->schedule->stages ? p + 1 : NULL;
+			*next = index + 1 < k->schedule->stages ? p + 1 : NULL;
 	uint64_t all = k->schedule->setup->microbatches;
 	uint64_t micro = k->first_last ? all - 1 - p->backwards : p->backwards;
 	double made;
 
-	if (behind && behind->backwards <= p->backwards)
+	if (next && next->backwards <= p->backwards)
 		return false;
-	made = fmax(p->free, behind ? behind->back[micro] : p->outputs[micro]) + stage->inputs;
+	made = fmax(p->free, next ? next->back[micro] : p->outputs[micro]) + stage->inputs;
 	p->free = made + stage->weights + (p->backwards > 0 ? stage->adding : 0);
 	if (!stage->dgrad_first)
 		made = p->free;

@@ -52,7 +52,7 @@ enum status stage_forward(struct trainer *t, uint64_t row, uint64_t rows, unsign
 	return STATUS_OK;
 }
 
-/* Where the gradient of activations[l] is. */
+/* The buffer with the gradient of activations[l]. */
 static void *gradient_of(const struct trainer *t, const struct micro *m, size_t l)
 {
 	const struct network *n = &t->network;
@@ -97,7 +97,7 @@ enum status stage_input_gradients(struct trainer *t, const struct micro *m, size
 	return STATUS_OK;
 }
 
-/* The layer's gradients are complete here: those of all replicas are added up behind them. */
+/* The layer's gradients are complete here: those of all replicas are added up after them. */
 static enum status add_replicas(struct trainer *t, size_t l, unsigned parts, struct error *err)
 {
 	struct stream *stream = t->team->streams[STREAM_DATA];
