@@ -23,7 +23,7 @@ void baseline_cache_close(struct baseline_cache *cache);
  */
 const struct series *baseline_cache_find(const struct baseline_cache *cache, struct run *run,
 					 const struct setup *setup, const char *name);
-/* Of `setup`, on the run's device. */
+/* Baseline of `setup`, on the run's device. */
 void baseline_cache_store(struct baseline_cache *cache, const struct run *run,
 			  const struct setup *setup, const struct series *series);
 
