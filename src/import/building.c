@@ -173,16 +173,14 @@ void import_metric(struct case_result *c, const char *name, const char *unit, en
 /* As gpuproof names its own: "transfer:label/h2d/pinned/64MiB@cuda:0". */
 void import_named(struct case_result *c)
 {
-	struct text id = TEXT_EMPTY;
+	char *devices = case_devices(c), *point;
 
-	text_add(&id, c->suite);
-	if (*c->label)
-		text_addf(&id, ":%s", c->label);
 	for (size_t i = 0; i < c->parameter_count; i++)
-		text_addf(&id, "/%s", c->parameters[i].text);
-	for (size_t i = 0; i < c->device_count; i++)
-		text_addf(&id, "%s%s", i ? "," : "@", c->devices[i]);
-	c->id = text_detach(&id);
+		case_add_axis(c, c->parameters[i].name, c->parameters[i].text, false);
+	point = case_point(c);
+	c->id = xasprintf("%s@%s", point, devices);
+	free(point);
+	free(devices);
 }
 
 struct case_result *import_merged(struct import *import, struct case_result *c)

@@ -18,15 +18,6 @@ static void set_text(char **target, const char *text)
 	*target = xstrdup(text ? text : "");
 }
 
-static char *join(char *const *words, size_t count)
-{
-	struct text out = TEXT_EMPTY;
-
-	for (size_t i = 0; i < count; i++)
-		text_addf(&out, "%s%s", i ? "," : "", words[i]);
-	return text_detach(&out);
-}
-
 struct check *judging_add(const struct judging *j, size_t i, enum check_kind comparison)
 {
 	const struct subject *s = j->subjects[i];
@@ -34,9 +25,9 @@ struct check *judging_add(const struct judging *j, size_t i, enum check_kind com
 	struct check *check = verdicts_add(j->verdicts);
 
 	set_text(&check->limit, j->limit->name);
-	set_text(&check->case_id, s->first->id);
+	check_set_case(check, s->first);
 	free(check->devices);
-	check->devices = join(s->first->devices, s->first->device_count);
+	check->devices = case_devices(s->first);
 	set_text(&check->model, s->device ? s->device->name : "");
 	set_text(&check->uuid, s->device ? s->device->uuid : "");
 	set_text(&check->metric, j->limit->metric->name);
@@ -422,7 +413,7 @@ static bool may_change(const struct check *check)
 	       (check->verdict == VERDICT_FAIL && check->launches < LAUNCHES_THAT_DECIDE);
 }
 
-bool judge_wants_more(const struct verdicts *verdicts, const char *case_id)
+bool judge_wants_more(const struct verdicts *verdicts, const char *case_id, const char *point)
 {
 	for (size_t i = 0; i < verdicts->count; i++) {
 		const struct check *check = &verdicts->checks[i];
@@ -431,9 +422,8 @@ bool judge_wants_more(const struct verdicts *verdicts, const char *case_id)
 			continue;
 		if (strcmp(check->case_id, case_id) == 0)
 			return true;
-		/* A check without devices in its case is about all that the node has. */
-		if ((check->comparison == LIKE_IDENTICAL || !strchr(check->case_id, '@')) &&
-		    cases_share_point(check->case_id, case_id))
+		if ((check->comparison == LIKE_IDENTICAL || check_is_of_node(check)) &&
+		    strcmp(check->point, point) == 0)
 			return true;
 	}
 	return false;

@@ -44,6 +44,6 @@ bool judge_same_machine(const struct result *a, const struct result *b);
  * no launch changes and wrong results are final.
  */
 #define LAUNCHES_THAT_DECIDE 4
-bool judge_wants_more(const struct verdicts *verdicts, const char *case_id);
+bool judge_wants_more(const struct verdicts *verdicts, const char *case_id, const char *point);
 
 #endif

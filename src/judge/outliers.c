@@ -21,7 +21,7 @@
 bool subjects_alike(const struct subject *a, const struct subject *b)
 {
 	return a->device && b->device && a->first->device_count == b->first->device_count &&
-	       cases_share_point(a->first->id, b->first->id) &&
+	       cases_share_point(a->first, b->first) &&
 	       strcmp(a->device->name, b->device->name) == 0 &&
 	       strcmp(a->device->backend, b->device->backend) == 0;
 }

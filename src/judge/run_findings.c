@@ -37,7 +37,7 @@ struct check *judging_finding(struct verdicts *verdicts, const struct result *re
 
 	judging_set(&check->limit, "run");
 	if (c)
-		judging_set(&check->case_id, c->id);
+		check_set_case(check, c);
 	if (c || device)
 		set_device(check, result, device ? device : c->device);
 	check->aspect = aspect;

@@ -13,6 +13,7 @@
 static void case_release(struct plan_case *c)
 {
 	free(c->id);
+	free(c->point);
 	free(c->parameters);
 	free(c->skip_reason);
 }
@@ -45,14 +46,11 @@ static char *point_id(const struct plan_case *point)
 	return text_detach(&id);
 }
 
-/* Built from the parameters that suite->expand() kept, which may be fewer than c->id names. */
 static char *case_id(const struct plan *plan, const struct plan_case *c)
 {
 	struct text id = TEXT_EMPTY;
-	char *point = point_id(c);
 
-	text_add(&id, point);
-	free(point);
+	text_add(&id, c->point);
 	for (size_t i = 0; i < c->device_count; i++)
 		text_addf(&id, "%s%s", i ? "," : "@", plan->devices[c->devices[i]].id);
 	return text_detach(&id);
@@ -110,6 +108,8 @@ static enum status add(struct plan *plan, const struct plan_case *point, const s
 	c.device_count = device_count;
 	for (size_t i = 0; i < device_count; i++)
 		c.devices[i] = devices[i];
+	/* Of the parameters that suite->expand() kept, which may be fewer than point->id names. */
+	c.point = point_id(point);
 	c.id = case_id(plan, &c);
 	c.parameters = xcalloc(c.parameter_count, sizeof(*c.parameters));
 	if (c.parameter_count)

@@ -34,6 +34,7 @@ struct plan_case {
 	const struct suite *suite;
 	const struct section *section; /* this variant's settings that are not axes */
 	char *id; /* "transfer/h2d/pinned/64MiB@cuda:0"; unique and stable from run to run */
+	char *point;                  /* the id without devices */
 	struct parameter *parameters; /* one per axis, in axis order */
 	size_t parameter_count;
 	size_t devices[PLAN_MAX_CASE_DEVICES]; /* indices into plan->devices */

@@ -183,16 +183,6 @@ void population_set_value(struct population_figure *f, const char *cards, double
 	population_append_value(f, cards, value);
 }
 
-char *population_point(const char *case_id)
-{
-	size_t suite = strcspn(case_id, ":/@");
-	const char *rest = case_id + suite;
-
-	if (*rest == ':')
-		rest += strcspn(rest, "/@");
-	return xasprintf("%.*s%.*s", (int)suite, case_id, (int)strcspn(rest, "@"), rest);
-}
-
 bool population_text_fits(const char *text)
 {
 	size_t length = strlen(text);

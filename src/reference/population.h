@@ -121,9 +121,6 @@ bool population_id_fits(const char *id);
 /* The text of a file. */
 char *population_to_text(const struct population *p);
 
-/* The part of a case's id that a population goes by: without label and devices. The caller frees it. */
-char *population_point(const char *case_id);
-
 /* Values of one figure on one model. */
 struct population_sample {
 	double *values; /* ascending; a kind's are spread around its centre as normal quantiles are */

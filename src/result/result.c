@@ -77,6 +77,7 @@ void case_result_release(struct case_result *c)
 	free(c->suite);
 	free(c->label);
 	free(c->id);
+	case_release_point(c);
 	free(c->device);
 	free(c->reason);
 	free(c->notes);
@@ -301,20 +302,6 @@ size_t result_launches(const struct result *result)
 			if (result->cases[c].metrics[m].launch_count > most)
 				most = result->cases[c].metrics[m].launch_count;
 	return most;
-}
-
-size_t case_point_length(const char *case_id)
-{
-	const char *at = strrchr(case_id, '@');
-
-	return at ? (size_t)(at - case_id) : strlen(case_id);
-}
-
-bool cases_share_point(const char *a, const char *b)
-{
-	size_t length = case_point_length(a);
-
-	return case_point_length(b) == length && strncmp(a, b, length) == 0;
 }
 
 const char *result_fact(const struct result *result, const char *name)

@@ -159,8 +159,21 @@ struct case_parameter {
 	char *unit;        /* "B", "s", "1" or "" */
 };
 
+/* One axis of the sweep that distinguishes a case from the others of its section. */
+struct case_axis {
+	char *name,
+		*value; /* "size", "64MiB"; an empty name: ids of another program, whose axes are unknown */
+	bool labelled; /* the id writes "size=64MiB" */
+};
+
+/*
+ * The id is a key and a heading: suite, label, point and devices say what it is made of. Nothing but case_point.c takes ids
+ * apart.
+ */
 struct case_result {
 	char *suite, *label, *id;
+	struct case_axis *point; /* in the order of the suite's axes, the first slowest */
+	size_t point_count;
 	char *device; /* id of the first device */
 	char **devices;
 	size_t device_count;
@@ -273,10 +286,23 @@ const struct metric_value *result_yardstick(const struct result *result, const c
 const struct device_info *result_device(const struct result *result, const char *id);
 /* The launches of the metric that has most of them; 1 where no metric was measured. */
 size_t result_launches(const struct result *result);
-/* The length of a case's id without its devices: of "transfer/h2d/pinned/512MiB@cuda:0" up to the '@'. */
-size_t case_point_length(const char *case_id);
-/* True if two ids are of the same case, on whatever devices. */
-bool cases_share_point(const char *a, const char *b);
+/* "transfer:label/h2d/pinned/512MiB": what a case measures, without its devices; malloc'ed. */
+char *case_point(const struct case_result *c);
+/* The same without the section's label, as populations name it; malloc'ed. */
+char *case_point_without_label(const struct case_result *c);
+/* "cuda:0,cuda:1"; malloc'ed. */
+char *case_devices(const struct case_result *c);
+/* True if both measure the same, on whatever devices. */
+bool cases_share_point(const struct case_result *a, const struct case_result *b);
+/* True if the point has an axis of this name, or its axes are unknown. */
+bool case_names_parameter(const struct case_result *c, const char *name);
+/* Appends an axis to the point. */
+void case_add_axis(struct case_result *c, const char *name, const char *value, bool labelled);
+void case_release_point(struct case_result *c);
+/* Replaces the point by that of the id: for documents without points. The case has suite, label and parameters. */
+void case_derive_point(struct case_result *c);
+/* The same for a series of a history, which has the id alone: "transfer:label" and case_point(); malloc'ed. */
+void series_point_of_id(const char *id, char **section, char **point);
 const struct metric_value *case_metric(const struct case_result *c, const char *name);
 const struct series *case_series(const struct case_result *c, const char *name);
 /*
@@ -307,6 +333,8 @@ enum status result_from_json_without_samples(struct result *result, const char *
 enum status result_write(const struct result *result, const char *path, struct error *err);
 /* The document as text (malloc'ed). Holds no '<', so it can be embedded in a page's <script> as it is. */
 char *result_to_json(const struct result *result);
+/* The same without line breaks, a tenth shorter: for pages. */
+char *result_to_json_line(const struct result *result);
 
 /*
  * One finished case as one line of JSON without line breaks, and back (journal and worker pipe). Whether it makes sense

@@ -176,6 +176,13 @@ const struct field lost_worker_fields[] = {
 	{ 0 }
 };
 
+static const struct field axis_fields[] = {
+	{ .name = "axis", .codec = &codec_string, FIELD_AT(case_axis, name) },
+	{ .name = "value", .codec = &codec_string, FIELD_AT(case_axis, value) },
+	{ .name = "labelled", .codec = &codec_mark, FIELD_AT(case_axis, labelled), .optional = true },
+	{ 0 }
+};
+
 const struct field case_fields[] = {
 	{ .name = "suite", .codec = &codec_string, FIELD_AT(case_result, suite) },
 	{ .name = "label", .codec = &codec_string, FIELD_AT(case_result, label) },
@@ -186,6 +193,9 @@ const struct field case_fields[] = {
 	/* After "parameters", which makes the entries that these two complete. */
 	PARAMETERS("parameter_text", codec_parameter_text),
 	PARAMETERS("parameter_units", codec_parameter_units),
+	/* After all that it is derived from where it is absent. */
+	{ .name = "point", .codec = &codec_point, FIELD_COUNTED(case_result, point, point_count),
+	  .optional = true, .one_line = true, .fields = axis_fields },
 	{ .name = "status", .codec = &codec_enum, FIELD_AT(case_result, status), .words = case_status_words },
 	{ .name = "reason", .codec = &codec_string, FIELD_AT(case_result, reason) },
 	{ .name = "metrics", .codec = &codec_map, FIELD_COUNTED(case_result, metrics, metric_count),

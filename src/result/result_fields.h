@@ -19,6 +19,9 @@ extern const struct codec codec_parameter_text;
 extern const struct codec codec_parameter_units;
 /* struct fact *: {name: value}. */
 extern const struct codec codec_facts;
+/* The point of a case, and of a check; derived of the id where it is absent (case_point.c). */
+extern const struct codec codec_point;
+extern const struct codec codec_check_point;
 /* The document's first two members: which format and which version of it. */
 extern const struct codec codec_format;
 

@@ -20,6 +20,11 @@ char *result_to_json(const struct result *result)
 	return writer_finish(&w);
 }
 
+char *result_to_json_line(const struct result *result)
+{
+	return fields_line(result_fields, result);
+}
+
 char *result_header_to_json(const struct result *result)
 {
 	return fields_line(result_header_fields, result);

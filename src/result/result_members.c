@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "result/result.h"
+#include "result/verdict.h"
 
 static const struct case_result *case_const(const void *base)
 {
@@ -191,6 +192,43 @@ static enum status format_read(const json_t *json, const struct field *f, void *
 	return STATUS_OK;
 }
 
+static void point_write(struct json_writer *w, const struct field *f, const void *base)
+{
+	writer_inline_next(w);
+	codec_array.write(w, f, base);
+}
+
+static enum status point_read(const json_t *json, const struct field *f, void *base,
+			      const struct json_path *path, struct error *err)
+{
+	return codec_array.read(json, f, base, path, err);
+}
+
+static void point_absent(const struct field *f, void *base)
+{
+	(void)f;
+	case_derive_point(base);
+}
+
+static void check_point_write(struct json_writer *w, const struct field *f, const void *base)
+{
+	codec_string.write(w, f, base);
+}
+
+static enum status check_point_read(const json_t *json, const struct field *f, void *base,
+				    const struct json_path *path, struct error *err)
+{
+	return codec_string.read(json, f, base, path, err);
+}
+
+static void check_point_absent(const struct field *f, void *base)
+{
+	(void)f;
+	check_derive_point(base);
+}
+
+const struct codec codec_point = { point_write, point_read, point_absent };
+const struct codec codec_check_point = { check_point_write, check_point_read, check_point_absent };
 const struct codec codec_parameters = { parameters_write, parameters_read, NULL };
 const struct codec codec_parameter_text = { parameter_text_write, parameter_text_read, NULL };
 const struct codec codec_parameter_units = { parameter_units_write, parameter_units_read, NULL };

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "result/result.h"
 
 struct check *verdicts_add(struct verdicts *v)
 {
@@ -17,6 +18,8 @@ struct check *verdicts_add(struct verdicts *v)
 	check = &v->checks[v->count++];
 	*check = (struct check){ .limit = xstrdup(""),
 				 .case_id = xstrdup(""),
+				 .suite = xstrdup(""),
+				 .point = xstrdup(""),
 				 .devices = xstrdup(""),
 				 .model = xstrdup(""),
 				 .uuid = xstrdup(""),
@@ -49,9 +52,9 @@ void verdicts_release(struct verdicts *v)
 {
 	for (size_t i = 0; i < v->count; i++) {
 		struct check *c = &v->checks[i];
-		char *texts[] = { c->limit,        c->case_id, c->devices, c->model,
-				  c->uuid,         c->metric,  c->unit,    c->bound_text,
-				  c->bound_origin, c->place,   c->reason };
+		char *texts[] = { c->limit, c->case_id,      c->suite,  c->point, c->devices,
+				  c->model, c->uuid,         c->metric, c->unit,  c->bound_text,
+				  c->place, c->bound_origin, c->reason };
 
 		for (size_t t = 0; t < ARRAY_SIZE(texts); t++)
 			free(texts[t]);
@@ -64,6 +67,21 @@ void verdicts_release(struct verdicts *v)
 	free(v->limits_text);
 	free(v->sentence);
 	memset(v, 0, sizeof(*v));
+}
+
+void check_set_case(struct check *check, const struct case_result *c)
+{
+	free(check->case_id);
+	free(check->suite);
+	free(check->point);
+	check->case_id = xstrdup(c->id);
+	check->suite = xstrdup(c->suite);
+	check->point = case_point(c);
+}
+
+bool check_is_of_node(const struct check *check)
+{
+	return *check->case_id && strcmp(check->case_id, check->point) == 0;
 }
 
 struct device_judgement *verdicts_add_device(struct verdicts *v)

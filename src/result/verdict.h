@@ -44,7 +44,9 @@ struct check {
 	bool final; /* further launches decide nothing: none changes it, or no more than a warning is at stake */
 	enum aspect aspect;
 	char *limit;        /* [limit NAME]; "run" for what is checked without a limit */
-	char *case_id;      /* "" when no case matched */
+	char *case_id; /* "" when no case matched; the point for a check of all that the node has */
+	char *suite;   /* of the case; "" */
+	char *point;   /* case_point(); "" */
 	char *devices;      /* "cuda:3", "cuda:0,cuda:1" */
 	char *model, *uuid; /* of the first device; "" when unknown */
 	char *metric, *unit;
@@ -106,6 +108,12 @@ const struct aspect_judgement *device_aspect(const struct device_judgement *devi
 bool aspect_is_missing(const struct aspect_judgement *aspect);
 /* A number was held against a bound, or a look found the device in order or not: PASS, WARN or FAIL. */
 bool check_is_judged(const struct check *check);
+/* Sets case_id, suite and point. */
+void check_set_case(struct check *check, const struct case_result *c);
+/* The suite and point of a check of a document that has none, of its case_id (case_point.c). */
+void check_derive_point(struct check *check);
+/* True if a check is about all devices of the node that have a point, by one figure. */
+bool check_is_of_node(const struct check *check);
 /* True if a check is about this device, alone or with others. */
 bool check_concerns(const struct check *check, const char *device);
 

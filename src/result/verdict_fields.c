@@ -25,6 +25,9 @@ static const struct field check_fields[] = {
 	{ .name = "aspect", .codec = &codec_enum, FIELD_AT(check, aspect), .words = aspect_words },
 	TEXT("limit", limit),
 	TEXT("case", case_id),
+	{ .name = "suite", .codec = &codec_string, FIELD_AT(check, suite), .optional = true },
+	/* After "case" and "suite": where it is absent, both are derived of "case". */
+	{ .name = "point", .codec = &codec_check_point, FIELD_AT(check, point), .optional = true },
 	TEXT("devices", devices),
 	TEXT("model", model),
 	TEXT("uuid", uuid),

@@ -54,4 +54,8 @@ void case_parameters_fill(const struct plan_case *c, struct case_result *result)
 			.number = parameter_number(&c->parameters[i]),
 			.unit = xstrdup(parameter_unit(c->parameters[i].key)),
 		};
+	for (size_t i = 0; i < c->parameter_count; i++)
+		if (!c->parameters[i].unnamed)
+			case_add_axis(result, key_parameter(c->parameters[i].key),
+				      c->parameters[i].value->text, c->parameters[i].labelled);
 }

@@ -35,8 +35,7 @@ static void print_differences(const struct comparison *c)
 /* Columns after word, case, ratio and values, where they hold something. */
 struct columns {
 	bool clock, host, notes;
-	const char
-		*device; /* "@cuda:0", which all cases end in; NULL: they don't, or there is none */
+	const char *devices; /* of all cases; NULL: they differ */
 };
 
 static bool is_change(const struct comparison_row *row)
@@ -106,13 +105,12 @@ static struct columns columns_of(const struct comparison *c, bool all)
 
 	for (size_t i = 0; i < c->count; i++) {
 		const struct comparison_row *row = &c->rows[i];
-		const char *device = strrchr(row->case_id, '@');
 		char *note = note_of(c, i);
 
 		if (!i)
-			columns.device = device;
-		else if (!device || !columns.device || strcmp(device, columns.device) != 0)
-			columns.device = NULL;
+			columns.devices = row->devices;
+		else if (columns.devices && strcmp(row->devices, columns.devices) != 0)
+			columns.devices = NULL;
 		if (is_shown(row, all)) {
 			columns.notes = columns.notes || *note;
 			columns.host = columns.host || isfinite(row->at_same_host);
@@ -145,13 +143,13 @@ static void add_row(struct table *table, const struct comparison *c, size_t i,
 	const struct comparison_row *row = &c->rows[i];
 	const char *cells[TABLE_MAX_COLUMNS];
 	char word[48], a[48], b[48], ratio[64], clock[48], host[48];
-	size_t cut = columns->device ? strlen(columns->device) : 0, n = 0;
-	char *name = xstrndup(row->case_id, strlen(row->case_id) - cut), *note = note_of(c, i);
+	size_t n = 0;
+	char *note = note_of(c, i);
 
 	snprintf(word, sizeof(word), "%s%s", row->possible && is_change(row) ? "possibly " : "",
 		 change_name(row->change));
 	cells[n++] = word;
-	cells[n++] = name;
+	cells[n++] = columns->devices ? row->point : row->case_id;
 	cells[n++] = ratio_text(row, ratio, sizeof(ratio));
 	if (columns->clock)
 		cells[n++] = clock_matters(row)
@@ -164,7 +162,6 @@ static void add_row(struct table *table, const struct comparison *c, size_t i,
 	if (columns->notes)
 		cells[n++] = note;
 	table_row(table, cells, n);
-	free(name);
 	free(note);
 }
 
@@ -178,8 +175,8 @@ static void print_rows(const struct comparison *c, bool all)
 		if (is_shown(&c->rows[i], all))
 			add_row(&table, c, i, &columns);
 	if (table.count > 1) {
-		if (columns.device)
-			printf("all of %s\n", columns.device + 1);
+		if (columns.devices && *columns.devices)
+			printf("all of %s\n", columns.devices);
 		table_print(&table, stdout);
 	}
 	table_release(&table);

@@ -79,7 +79,8 @@ static struct plan part_of(const struct plan *plan, const struct verdicts *verdi
 	part.cases = xcalloc(plan->case_count, sizeof(*part.cases));
 	part.case_count = 0;
 	for (size_t i = 0; i < plan->case_count; i++) {
-		if (plan->cases[i].skip_reason || !judge_wants_more(verdicts, plan->cases[i].id))
+		if (plan->cases[i].skip_reason ||
+		    !judge_wants_more(verdicts, plan->cases[i].id, plan->cases[i].point))
 			continue;
 		part.cases[part.case_count] = plan->cases[i];
 		part.cases[part.case_count].index = part.case_count;

@@ -25,6 +25,8 @@ static struct comparison_row *add_row(struct comparison *out, const struct case_
 	ARRAY_GROW(out->rows, out->count, out->capacity);
 	row = &out->rows[out->count++];
 	*row = (struct comparison_row){ .case_id = xstrdup(c->id),
+					.point = case_point(c),
+					.devices = case_devices(c),
 					.metric = xstrdup(metric),
 					.unit = xstrdup(unit),
 					.change = CHANGE_NONE,
@@ -316,6 +318,8 @@ void comparison_release(struct comparison *c)
 {
 	for (size_t i = 0; i < c->count; i++) {
 		free(c->rows[i].case_id);
+		free(c->rows[i].point);
+		free(c->rows[i].devices);
 		free(c->rows[i].metric);
 		free(c->rows[i].unit);
 		free(c->rows[i].reason);

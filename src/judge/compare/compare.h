@@ -37,6 +37,7 @@ const char *change_name(enum change change); /* "REGRESSED", ..., "NOT COMPARED"
 /* `char *` are owned. Standard deviations are ratios, NaN: unknown. */
 struct comparison_row {
 	char *case_id, *metric, *unit;
+	char *point, *devices; /* of the case: case_point(), "cuda:0,cuda:1" */
 	enum figure_kind kind;
 	enum change change;
 	bool possible; /* a change, but not certain: `reason` says why */

@@ -103,7 +103,7 @@ static bool belongs(const struct comparing *c, size_t first, size_t i)
 	const struct subject *a = c->j->subjects[first], *b = c->j->subjects[i];
 
 	return c->cases[i].known && b->first->device_count == 1 &&
-	       cases_share_point(a->first->id, b->first->id) &&
+	       cases_share_point(a->first, b->first) &&
 	       strcmp(a->device->name, b->device->name) == 0;
 }
 
@@ -133,7 +133,7 @@ static void judge_node_of(struct comparing *c, size_t first)
 	struct standing node;
 	struct check *check;
 	size_t count;
-	char *devices = members_of(c, first, &count, &half), *point;
+	char *devices = members_of(c, first, &count, &half);
 
 	if (count < 2) {
 		free(devices);
@@ -143,15 +143,13 @@ static void judge_node_of(struct comparing *c, size_t first)
 	half = sqrt(half) / (double)count;
 	node = standing_of_node(&c->cases[first].standing, count, deficit, half, j->limit);
 	check = judging_add(j, first, LIKE_POPULATION);
-	point = xstrndup(check->case_id, case_point_length(check->case_id));
-	judging_set(&check->case_id, point);
+	judging_set(&check->case_id, check->point);
 	judging_set(&check->devices, devices);
 	judging_set(&check->uuid, "");
 	check->value = exp(node.kinds.items[node.kind].center - deficit);
 	check->low = check->value * exp(-half);
 	check->high = check->value * exp(half);
 	decide(j, check, &node, NULL);
-	free(point);
 	free(devices);
 }
 

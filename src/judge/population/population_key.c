@@ -67,7 +67,7 @@ bool population_key_of(const struct result *result, const struct case_result *c,
 	}
 	key->cards = xasprintf("%s%s%s", key->ids[0], key->ids[1] ? "+" : "",
 			       key->ids[1] ? key->ids[1] : "");
-	key->point = population_point(c->id);
+	key->point = case_point_without_label(c);
 	key->preheat = preheat_of(result, c);
 	return true;
 }

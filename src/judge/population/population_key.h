@@ -12,7 +12,7 @@ struct population_key {
 	const char *ids[POPULATION_MOST_DEVICES + 1]; /* of its cards, in alphabetical order; NULL at the end; borrowed */
 	char *cards;   /* them, joined by '+' */
 	bool turned;   /* the case has its two devices in reverse order */
-	char *point;   /* population_point() */
+	char *point;   /* case_point_without_label() */
 	char *preheat; /* "1s"; "": none */
 };
 

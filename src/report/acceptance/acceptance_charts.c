@@ -105,6 +105,15 @@ static char *finding_of(const struct check *c)
 	return out;
 }
 
+static bool has_point(const struct case_result *c, const char *point)
+{
+	char *own = case_point(c);
+	bool same = strcmp(own, point) == 0;
+
+	free(own);
+	return same;
+}
+
 static void draw(const struct acceptance *a, const struct check *c, struct tree *charts)
 {
 	struct owned owned = { 0 };
@@ -116,7 +125,7 @@ static void draw(const struct acceptance *a, const struct check *c, struct tree 
 	format_metric(c->metric, name, sizeof(name));
 	chart.close = true;
 	chart.id = xasprintf("outliers-%zu", charts->count + 1);
-	chart.title = xasprintf("%s, %.*s", name, (int)case_point_length(c->case_id), c->case_id);
+	chart.title = xasprintf("%s, %s", name, c->point);
 	format_capital(chart.title);
 	chart.shows = xstrdup("Every device and its samples, one tick each; triangle: the median, or the limit.");
 	chart.finding = finding_of(c);
@@ -130,7 +139,7 @@ static void draw(const struct acceptance *a, const struct check *c, struct tree 
 		const struct case_result *other = &a->result->cases[i];
 		const struct metric_value *m = case_metric(other, c->metric);
 
-		if (m && isfinite(m->value) && cases_share_point(view_string(other->id), c->case_id))
+		if (m && isfinite(m->value) && has_point(other, c->point))
 			add_device(rows, &owned, other, m);
 	}
 	add_limit_row(rows, c);
@@ -147,7 +156,7 @@ static bool drawn(const struct subject *subjects, size_t count, const struct che
 {
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(subjects[i].check->metric, c->metric) == 0 &&
-		    cases_share_point(subjects[i].check->case_id, c->case_id))
+		    strcmp(subjects[i].check->point, c->point) == 0)
 			return true;
 	return false;
 }

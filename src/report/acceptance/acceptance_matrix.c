@@ -22,15 +22,6 @@ static bool on_device(const struct case_result *c, const char *device)
 	return false;
 }
 
-static bool of_suite(const char *case_id, const char *suite)
-{
-	size_t length = strlen(suite);
-
-	/* "suite/..." or "suite:label/..." */
-	return strncmp(case_id, suite, length) == 0 &&
-	       (case_id[length] == '/' || case_id[length] == ':' || case_id[length] == '@');
-}
-
 static struct cell cell_of(const struct acceptance *a, const char *device, const char *suite)
 {
 	struct cell cell = { .checks = 0 };
@@ -39,7 +30,7 @@ static struct cell cell_of(const struct acceptance *a, const char *device, const
 		const struct check *c = &a->result->judgement->checks[i];
 
 		if (!check_concerns(c, device) ||
-		    (suite ? !of_suite(c->case_id, suite) : *c->case_id != '\0'))
+		    (suite ? strcmp(c->suite, suite) != 0 : *c->case_id != '\0'))
 			continue;
 		cell.counts[c->verdict]++;
 		cell.missing += c->verdict == VERDICT_SKIP && !c->accepted;

@@ -66,7 +66,7 @@ static char *without_samples(const struct result *result)
 		c->series = &series[at];
 		at += c->series_count;
 	}
-	json = result_to_json(&copy);
+	json = result_to_json_line(&copy);
 	free(series);
 	free(copy.cases);
 	return json;
@@ -127,7 +127,7 @@ static char *to_json(const struct result *result, enum detail detail)
 {
 	switch (detail) {
 	case DETAIL_WHOLE:
-		return result_to_json(result);
+		return result_to_json_line(result);
 	case DETAIL_NO_SAMPLES:
 		return without_samples(result);
 	case DETAIL_SUMMARY:

@@ -315,7 +315,7 @@ char *selection_label(const struct case_selection *selection, const struct selec
 		char word[FORMAT_SIZE];
 
 		if (p && v->values > 1 && !view_listed(v->name, without) &&
-		    view_is_named(selected->c, p))
+		    case_names_parameter(selected->c, v->name))
 			add_word(&out, format_parameter(p, word, sizeof(word)));
 	}
 	if (several && selection->several_device_sets) {

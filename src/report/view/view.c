@@ -160,44 +160,6 @@ const char *view_section(const struct case_result *c)
 	return label;
 }
 
-/* True if [piece, piece + length) is how an id writes this parameter: "arena" or "accumulate=16". */
-static bool is_piece(const struct case_parameter *p, const char *piece, size_t length)
-{
-	const char *name = view_string(p->name), *text = view_string(p->text);
-	size_t name_length = strlen(name), text_length = strlen(text);
-
-	if (length == name_length + 1 + text_length && strncmp(piece, name, name_length) == 0 &&
-	    piece[name_length] == '=') {
-		piece += name_length + 1;
-		length = text_length;
-	}
-	return length == text_length && strncmp(piece, text, length) == 0;
-}
-
-/*
- * An id is "suite:label/value/name=value@devices", its values in the order of the parameters. From the end: what has
- * several parameters that may be "none" names the last ones.
- */
-bool view_is_named(const struct case_result *c, const struct case_parameter *parameter)
-{
-	const char *id = view_string(c->id), *begin = strchr(id, '/');
-	const char *end = begin ? begin + strcspn(begin, "@") : NULL;
-	bool named = false;
-
-	for (size_t i = c->parameter_count; i-- > 0 && begin && end > begin;) {
-		const char *piece = end;
-
-		while (piece[-1] != '/')
-			piece--;
-		if (!is_piece(&c->parameters[i], piece, (size_t)(end - piece)))
-			continue;
-		named |= &c->parameters[i] == parameter;
-		end = piece - 1;
-	}
-	/* Another program's id, which says nothing about parameters: all are of interest. */
-	return named || !begin || end > begin;
-}
-
 char *view_named_parameters(const struct case_result *c, const char *const *without)
 {
 	const char **usual = xcalloc(c->parameter_count + 1, sizeof(*usual));
@@ -206,7 +168,7 @@ char *view_named_parameters(const struct case_result *c, const char *const *with
 	size_t count = 0;
 
 	for (size_t i = 0; i < c->parameter_count; i++)
-		if (!view_is_named(c, &c->parameters[i]))
+		if (!case_names_parameter(c, view_string(c->parameters[i].name)))
 			usual[count++] = view_string(c->parameters[i].name);
 	for (size_t i = 0; i < c->parameter_count; i++) {
 		const struct case_parameter *p = &c->parameters[i];

@@ -65,10 +65,6 @@ char *view_parameters(const struct case_result *c, const char *const *without);
 char *view_named_parameters(const struct case_result *c, const char *const *without);
 /* The label of the case's section; "" where a parameter says the same. */
 const char *view_section(const struct case_result *c);
-/*
- * True if the case's id names this parameter of it: one with its usual value is left out there and in labels.
- */
-bool view_is_named(const struct case_result *c, const struct case_parameter *parameter);
 /* "cuda:0 → cuda:1", "cuda:0 + cuda:1 + …". malloc'ed. */
 char *view_devices(const struct case_result *c);
 /* The metric of a case that is shown first: the headline, else the first; NULL when it has none. */

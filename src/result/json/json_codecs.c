@@ -285,6 +285,7 @@ const struct codec codec_string = { string_write, string_read, string_absent };
 const struct codec codec_chars = { chars_write, chars_read, NULL };
 const struct codec codec_real = { real_write, real_read, real_absent };
 const struct codec codec_bool = { bool_write, bool_read, NULL };
+const struct codec codec_mark = { bool_write, bool_read, NULL };
 const struct codec codec_tristate = { tristate_write, tristate_read, tristate_absent };
 const struct codec codec_enum = { enum_write, enum_read, NULL };
 const struct codec codec_flags = { flags_write, flags_read, NULL };

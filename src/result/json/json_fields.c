@@ -46,6 +46,8 @@ static bool is_nothing(const struct field *f, const void *base)
 {
 	if (f->codec == &codec_pointer)
 		return !*(const void *const *)(const void *)((const char *)base + f->offset);
+	if (f->codec == &codec_mark)
+		return !*(const bool *)((const char *)base + f->offset);
 	return f->element_size && *(const size_t *)(const void *)((const char *)base + f->count_offset) == 0;
 }
 

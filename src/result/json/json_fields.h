@@ -50,7 +50,7 @@ struct field {
 	const struct field *fields; /* of the nested struct or of each element */
 	/* Arrays: the struct's element count, its capacity (0: none) and the element's size. */
 	size_t count_offset, capacity_offset, element_size;
-	bool optional; /* may be missing; empty arrays and NULL structs are left out, all else is always written */
+	bool optional; /* may be missing; empty arrays, NULL structs and marks not set are left out, all else is always written */
 	bool one_line; /* codec_object: all of it, codec_array: each element, whatever its depth */
 	size_t key_offset; /* codec_map: the element's member (char *) that is the key */
 	enum name_kind names; /* codec_string, codec_enum, keys of codec_map: former names of this kind are replaced */
@@ -76,6 +76,7 @@ extern const struct codec codec_int64;    /* int64_t */
 extern const struct codec codec_unsigned; /* unsigned */
 extern const struct codec codec_uint64;   /* uint64_t, size_t */
 extern const struct codec codec_bool;     /* bool */
+extern const struct codec codec_mark;     /* bool that is left out where it is false; optional */
 extern const struct codec codec_tristate; /* int: 1 true, 0 false, -1 null */
 extern const struct codec codec_enum;     /* an enum, by `words` */
 extern const struct codec codec_flags;    /* unsigned, as an array of `words` */

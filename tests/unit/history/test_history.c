@@ -140,6 +140,7 @@ static void add_case(struct result *r, double value)
 	node_add(r, 0, value, 0.001);
 	free(r->cases[1].id);
 	r->cases[1].id = xstrdup("transfer/d2h/pinned/512MiB@cuda:0");
+	case_derive_point(&r->cases[1]);
 }
 
 static enum status add_version(struct history *h, double first, double second, const char *state,
@@ -404,6 +405,7 @@ static void text_stays_text(void **state)
 		night(&r, (int)i, 1e9, hostile[i]);
 		free(r.cases[0].id);
 		r.cases[0].id = xstrdup(hostile[i]);
+		case_derive_point(&r.cases[0]);
 		free(r.run_id);
 		r.run_id = xstrdup(hostile[i]);
 		assert_int_equal(history_add(h, &r, &added, &err), STATUS_OK);

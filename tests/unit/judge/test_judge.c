@@ -1212,6 +1212,15 @@ static void errors_between_two_cases_count(void **state)
 }
 
 /* One slow launch is enough for a first FAIL, and not for a second one; what was counted or is wrong stays. */
+static bool wants_more(const struct verdicts *v, const struct case_result *c)
+{
+	char *point = case_point(c);
+	bool more = judge_wants_more(v, c->id, point);
+
+	free(point);
+	return more;
+}
+
 static void a_first_failure_is_measured_again(void **state)
 {
 	static const struct {
@@ -1243,13 +1252,13 @@ static void a_first_failure_is_measured_again(void **state)
 		}
 		judge_by(rows[i].limit, r, rows[i].launches, NULL, &v);
 		for (size_t d = 0; d < 2; d++)
-			if (judge_wants_more(&v, r[0].cases[d].id) != rows[i].more[d])
+			if (wants_more(&v, &r[0].cases[d]) != rows[i].more[d])
 				fail_msg("row %zu, device %zu", i, d);
 		verdicts_release(&v);
 		/* A wrong result needs no second look. */
 		r[0].cases[0].status = CASE_FAILED;
 		judge_by(BANDWIDTH "min = 50 GB/s\n", r, 1, NULL, &v);
-		assert_false(judge_wants_more(&v, r[0].cases[0].id));
+		assert_false(wants_more(&v, &r[0].cases[0]));
 		verdicts_release(&v);
 		for (size_t l = 0; l < rows[i].launches; l++)
 			result_release(&r[l]);
@@ -1265,7 +1274,7 @@ static void bytes_that_are_lost_need_no_second_look(void **state)
 	counted(&r, "alloc.lost", "B", BETTER_LOWER, 4096);
 	judge_by("metric = alloc.lost\nmax = 0B\n", &r, 1, NULL, &v);
 	assert_int_equal(v.checks[0].verdict, VERDICT_FAIL);
-	assert_false(judge_wants_more(&v, r.cases[0].id));
+	assert_false(wants_more(&v, &r.cases[0]));
 	verdicts_release(&v);
 	result_release(&r);
 }

@@ -90,7 +90,7 @@ struct outcome {
 static bool wants_more(const struct verdicts *v)
 {
 	for (size_t i = 0; i < v->count; i++)
-		if (judge_wants_more(v, v->checks[i].case_id))
+		if (judge_wants_more(v, v->checks[i].case_id, v->checks[i].point))
 			return true;
 	return false;
 }

@@ -197,19 +197,19 @@ static void only_what_compares_counts(void **state)
 
 static void points_have_neither_label_nor_devices(void **state)
 {
-	static const char *const rows[][2] = { { "transfer:both/both/pinned/64MiB@cuda:0",
-						 "transfer/both/pinned/64MiB" },
-					       { "matmul/fp16/8192@cuda:1", "matmul/fp16/8192" },
-					       { "x", "x" },
-					       { "x@cuda:0,cuda:1", "x" } };
+	struct case_result c = { .suite = (char *)"transfer", .label = (char *)"both" };
+	char *point;
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		char *point = population_point(rows[i][0]);
-
-		assert_string_equal(point, rows[i][1]);
-		free(point);
-	}
+	case_add_axis(&c, "direction", "both", false);
+	case_add_axis(&c, "repeats", "4", true);
+	point = case_point_without_label(&c);
+	assert_string_equal(point, "transfer/both/repeats=4");
+	free(point);
+	case_release_point(&c);
+	point = case_point_without_label(&c);
+	assert_string_equal(point, "transfer");
+	free(point);
 }
 
 /* The verdict on a device of `value`, by `population = 3 %`. */
@@ -404,7 +404,7 @@ static void launch_node(struct result *r, const double *cards)
 static bool wants_more(const struct verdicts *v)
 {
 	for (size_t i = 0; i < v->count; i++)
-		if (judge_wants_more(v, v->checks[i].case_id))
+		if (judge_wants_more(v, v->checks[i].case_id, v->checks[i].point))
 			return true;
 	return false;
 }

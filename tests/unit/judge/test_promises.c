@@ -39,6 +39,7 @@ static void add_local(struct result *r, size_t device, double value)
 	c->id = xasprintf("transfer/local/512MiB@cuda:%zu", device);
 	free(c->parameters[0].text);
 	c->parameters[0].text = xstrdup("local");
+	case_derive_point(c);
 }
 
 static const struct aspect_judgement *aspect_at(const struct verdicts *v, size_t device,

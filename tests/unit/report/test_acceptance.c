@@ -310,6 +310,7 @@ static void skipped_is_not_passed(void **state)
 	second = node_add(&r, 2, 55e9, 0.001);
 	free(second->id);
 	second->id = xstrdup("transfer/d2h/pinned/512MiB@cuda:2");
+	case_derive_point(second);
 	second->status = CASE_SKIPPED;
 	judge_by(LIMIT, &r, &v);
 	assert_int_equal(v.counts[VERDICT_SKIP], 1);

@@ -31,6 +31,7 @@ static void add_case(struct result *result, const char *label, int batch, double
 	c->parameters[0] = (struct case_parameter){ xstrdup("study"), xstrdup("step"), NAN, NULL };
 	c->parameters[1] = (struct case_parameter){ xstrdup("batch"), xasprintf("%d", batch), batch,
 						    xstrdup("1") };
+	case_derive_point(c);
 	c->metrics = xcalloc(3, sizeof(*c->metrics));
 	c->metric_count = c->metric_capacity = 3;
 	set_metric(&c->metrics[0], "trainmem.memory", bytes);
@@ -90,8 +91,9 @@ static void what_two_classes_use_in_turn_is_drawn_once(void **state)
 /* An id leaves usual values out, and so do labels: of two parameters that are "none" the last one was named. */
 static void usual_values_are_no_names(void **state)
 {
-	static const struct { const char *id; bool named[4]; } rows[] = {
-		{ "trainmem:a/step/arena/none@cuda:0", { true, true, false, true } },
+	static const struct { const char *id; bool named[4];
+	} rows[] = {
+		{ "trainmem/step/arena/none@cuda:0", { true, true, false, true } },
 		{ "trainmem/step/arena/host/8GiB@cuda:0", { true, true, true, true } },
 		{ "trainmem/step/arena/offload=none/none@cuda:0", { true, true, true, true } },
 		{ "trainmem/step@cuda:0", { true, false, false, false } },
@@ -108,15 +110,20 @@ static void usual_values_are_no_names(void **state)
 		char *names[] = { (char *)"study", (char *)"allocator", (char *)"offload",
 				  (char *)"memory_limit" };
 		struct case_parameter p[4] = { 0 };
-		struct case_result c = { .id = (char *)rows[i].id, .parameters = p, .parameter_count = 4 };
+		struct case_result c = { .suite = (char *)"trainmem",
+					 .id = (char *)rows[i].id,
+					 .parameters = p,
+					 .parameter_count = 4 };
 
 		for (size_t k = 0; k < 4; k++) {
 			p[k].name = names[k];
 			p[k].text = values[k];
 		}
+		case_derive_point(&c);
 		for (size_t k = 0; k < 4; k++)
-			if (view_is_named(&c, &p[k]) != rows[i].named[k])
+			if (case_names_parameter(&c, p[k].name) != rows[i].named[k])
 				fail_msg("%s: %s", rows[i].id, p[k].name);
+		case_release_point(&c);
 	}
 }
 

@@ -1,0 +1,184 @@
+/*
+ * The point of a case: what it measured, without the devices it measured it on.
+ *
+ * Ids are for people and as keys. A case carries its axes and devices as fields, and this file alone derives them from
+ * an id, for documents that were written before the fields existed.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "result/result.h"
+#include "result/verdict.h"
+
+static const char *text_or(const char *s)
+{
+	return s ? s : "";
+}
+
+void case_add_axis(struct case_result *c, const char *name, const char *value, bool labelled)
+{
+	c->point = xrealloc(c->point, c->point_count + 1, sizeof(*c->point));
+	c->point[c->point_count++] = (struct case_axis){ xstrdup(name), xstrdup(value), labelled };
+}
+
+static void add_axes(struct text *out, const struct case_result *c)
+{
+	for (size_t i = 0; i < c->point_count; i++) {
+		const struct case_axis *a = &c->point[i];
+
+		text_addf(out, "/%s%s%s", a->labelled ? a->name : "", a->labelled ? "=" : "",
+			  a->value);
+	}
+}
+
+char *case_point(const struct case_result *c)
+{
+	struct text out = TEXT_EMPTY;
+
+	text_addf(&out, "%s%s%s", text_or(c->suite), *text_or(c->label) ? ":" : "",
+		  text_or(c->label));
+	add_axes(&out, c);
+	return text_detach(&out);
+}
+
+char *case_point_without_label(const struct case_result *c)
+{
+	struct text out = TEXT_EMPTY;
+
+	text_add(&out, text_or(c->suite));
+	add_axes(&out, c);
+	return text_detach(&out);
+}
+
+char *case_devices(const struct case_result *c)
+{
+	struct text out = TEXT_EMPTY;
+
+	for (size_t i = 0; i < c->device_count; i++)
+		text_addf(&out, "%s%s", i ? "," : "", text_or(c->devices[i]));
+	return text_detach(&out);
+}
+
+bool cases_share_point(const struct case_result *a, const struct case_result *b)
+{
+	if (a->point_count != b->point_count || strcmp(text_or(a->suite), text_or(b->suite)) != 0 ||
+	    strcmp(text_or(a->label), text_or(b->label)) != 0)
+		return false;
+	for (size_t i = 0; i < a->point_count; i++)
+		if (strcmp(a->point[i].name, b->point[i].name) != 0 ||
+		    strcmp(a->point[i].value, b->point[i].value) != 0)
+			return false;
+	return true;
+}
+
+bool case_names_parameter(const struct case_result *c, const char *name)
+{
+	for (size_t i = 0; i < c->point_count; i++)
+		if (!*c->point[i].name || strcmp(c->point[i].name, name) == 0)
+			return true;
+	return c->point_count == 0;
+}
+
+/* The length of an id without "@cuda:0,cuda:1". */
+static size_t point_length(const char *id)
+{
+	const char *at = strrchr(id, '@');
+
+	return at ? (size_t)(at - id) : strlen(id);
+}
+
+void check_derive_point(struct check *check)
+{
+	free(check->suite);
+	free(check->point);
+	check->suite = xstrndup(check->case_id, strcspn(check->case_id, ":/@"));
+	check->point = xstrndup(check->case_id, point_length(check->case_id));
+}
+
+void series_point_of_id(const char *id, char **section, char **point)
+{
+	*section = xstrndup(id, strcspn(id, "/@"));
+	*point = xstrndup(id, point_length(id));
+}
+
+/* True if [piece, piece + length) is how an id writes this parameter: "arena" or, labelled, "accumulate=16". */
+static bool is_piece(const struct case_parameter *p, const char *piece, size_t length,
+		     bool *labelled)
+{
+	const char *name = text_or(p->name), *text = text_or(p->text);
+	size_t name_length = strlen(name), text_length = strlen(text);
+
+	*labelled = length == name_length + 1 + text_length &&
+		    strncmp(piece, name, name_length) == 0 && piece[name_length] == '=';
+	if (*labelled) {
+		piece += name_length + 1;
+		length = text_length;
+	}
+	return length == text_length && strncmp(piece, text, length) == 0;
+}
+
+/*
+ * The axes that [begin, end) names, in the order of the parameters. From the end: where several parameters may be "none", an
+ * id names the last ones. False: pieces are left that are no parameters.
+ */
+static bool match_pieces(struct case_result *c, const char *begin, const char *end)
+{
+	bool *named = xcalloc(c->parameter_count + 1, sizeof(*named));
+	bool *labelled = xcalloc(c->parameter_count + 1, sizeof(*labelled));
+	bool complete;
+
+	for (size_t i = c->parameter_count; i-- > 0 && end > begin;) {
+		const char *piece = end;
+
+		while (piece[-1] != '/')
+			piece--;
+		named[i] = is_piece(&c->parameters[i], piece, (size_t)(end - piece), &labelled[i]);
+		if (named[i])
+			end = piece - 1;
+	}
+	complete = end <= begin;
+	for (size_t i = 0; complete && i < c->parameter_count; i++)
+		if (named[i])
+			case_add_axis(c, text_or(c->parameters[i].name),
+				      text_or(c->parameters[i].text), labelled[i]);
+	free(named);
+	free(labelled);
+	return complete;
+}
+
+void case_release_point(struct case_result *c)
+{
+	for (size_t i = 0; i < c->point_count; i++) {
+		free(c->point[i].name);
+		free(c->point[i].value);
+	}
+	free(c->point);
+	c->point = NULL;
+	c->point_count = 0;
+}
+
+void case_derive_point(struct case_result *c)
+{
+	const char *id = text_or(c->id), *end = id + point_length(id);
+	char *section = xasprintf("%s%s%s", text_or(c->suite), *text_or(c->label) ? ":" : "",
+				  text_or(c->label));
+	size_t length = strlen(section);
+	bool ours = (size_t)(end - id) >= length && strncmp(id, section, length) == 0 &&
+		    (id + length == end || id[length] == '/');
+	const char *begin = ours ? id + length : id;
+
+	free(section);
+	case_release_point(c);
+	if (ours && match_pieces(c, begin, end))
+		return;
+	begin += ours;
+	/* Another program's id: one axis without a name. */
+	if (end > begin) {
+		char *rest = xstrndup(begin, (size_t)(end - begin));
+
+		case_add_axis(c, "", rest, false);
+		free(rest);
+	}
+}
