@@ -239,7 +239,7 @@ static void session_close(struct session *s)
 enum status sample(const struct sampler *sampler, const struct workload *workload,
 		   struct series *series, struct error *err)
 {
-	struct world alone = { 0, 1, NULL };
+	struct world alone = { .size = 1 };
 	struct sampler own = *sampler;
 	struct workload agreed = *workload;
 	struct session s;
@@ -314,7 +314,7 @@ static enum status take_all_together(struct session *all, size_t n, struct error
 enum status sample_together(const struct sampler *samplers, const struct workload *workloads,
 			    struct series *const *series, size_t n, struct error *errs)
 {
-	struct world alone = { 0, 1, NULL };
+	struct world alone = { .size = 1 };
 	struct sampler *own = xcalloc(n, sizeof(*own));
 	struct session *all = xcalloc(n, sizeof(*all));
 	enum status status = STATUS_OK;

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -34,6 +33,7 @@ struct conductor {
 	const struct conduct_options *options;
 	struct journal journal;
 	struct control *control;
+	double run_began; /* host clock; earlier by the time that a resumed run had taken */
 	struct progress progress;
 	struct case_result *cases; /* by index in the plan */
 	bool *done;                /* needs nothing any more */
@@ -96,7 +96,7 @@ static enum status settle_unrun(struct conductor *k, size_t index, enum case_sta
 
 	describe_case(k->plan, &k->plan->cases[index], &c);
 	describe_outcome(&c, status, reason);
-	c.started_seconds = clock_seconds() - k->control->began;
+	c.started_seconds = clock_seconds() - k->run_began;
 	return settled(k, index, false, &c, NULL, err);
 }
 
@@ -165,6 +165,7 @@ static enum status run_team(struct conductor *k, const size_t *cases, size_t cou
 	const struct supervisor supervisor = {
 		.plan = k->plan,
 		.control = k->control,
+		.run_began = k->run_began,
 		.log = k->log,
 		.context = k,
 		.start_seconds =
@@ -176,7 +177,7 @@ static enum status run_team(struct conductor *k, const size_t *cases, size_t cou
 	};
 	int idle = 0, hangs = 0;
 
-	atomic_store(&k->control->alone, 0);
+	control_ban_groups(k->control, false);
 	while (count > 0 && !signals_stops()) {
 		struct worker_outcome outcome;
 		size_t given_up;
@@ -282,14 +283,10 @@ static enum status open_rest(struct conductor *k, struct error *err)
 	free(path);
 	if (k->log < 0)
 		return err->status;
-	k->control = mmap(NULL, sizeof(*k->control), PROT_READ | PROT_WRITE,
-			  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (k->control == MAP_FAILED) {
-		k->control = NULL;
-		return error_errno(err, "shared memory");
-	}
+	if (control_open(&k->control, err) != STATUS_OK)
+		return err->status;
 	k->earlier_seconds = earlier_seconds(k);
-	k->control->began = clock_seconds() - k->earlier_seconds;
+	k->run_began = clock_seconds() - k->earlier_seconds;
 	k->signals_installed = signals_begin(err) == STATUS_OK;
 	return k->signals_installed ? STATUS_OK : err->status;
 }
@@ -309,8 +306,7 @@ static void close_all(struct conductor *k)
 		}
 		close(k->log);
 	}
-	if (k->control)
-		munmap(k->control, sizeof(*k->control));
+	control_close(k->control);
 	losses_release(&k->lost);
 	free(k->cases);
 	free(k->done);
@@ -336,7 +332,7 @@ static void collect(struct conductor *k, struct result *result, enum status stat
 	result->finished = xstrdup(strcmp(now, result->started) < 0 ? result->started : now);
 	free(result->state);
 	result->state = xstrdup(states[state]);
-	result->seconds = k->control ? clock_seconds() - k->control->began : 0;
+	result->seconds = k->control ? clock_seconds() - k->run_began : 0;
 	yardstick_store(&k->yardstick, result);
 }
 

@@ -202,7 +202,7 @@ static bool limit_is_given(const struct plan *plan)
 
 static void keep_case_limit(struct session *s)
 {
-	const struct activity *activity = &s->s->control->activity;
+	const struct activity *activity = control_activity(s->s->control);
 	double limit = s->s->plan->cases[case_in_flight(s)].limit_seconds;
 	enum watchdog_verdict verdict =
 		watchdog_judge(&s->watchdog, limit, limit_is_given(s->s->plan));
@@ -241,7 +241,7 @@ static void heed_signals(struct session *s)
 	signals_drain();
 	if (signals_stops() >= 1 && !s->stop_told) {
 		s->stop_told = true;
-		s->s->control->stop = 1;
+		control_stop(s->s->control);
 		s->s->stopping(s->s->context);
 	}
 	if (signals_stops() >= 2 && !s->abandoned) {
@@ -283,7 +283,7 @@ static void wait_a_tick(struct session *s)
 	passed = fmin(clock_seconds() - start, 4 * TICK_SECONDS);
 	s->waited += passed;
 	if (s->in_flight && s->ready)
-		watchdog_tick(&s->watchdog, passed, &s->s->control->activity,
+		watchdog_tick(&s->watchdog, passed, control_activity(s->s->control),
 			      lively_cpu_seconds(s));
 	end_pending_failure(s, passed);
 	end_overdue(s, passed);
@@ -320,7 +320,7 @@ static void record_in_flight_case(struct session *s)
 	describe_case(s->s->plan, c, &result);
 	describe_outcome(&result, s->overdue ? CASE_SKIPPED : CASE_ERROR,
 			 s->overdue ? ended : s->team.reason);
-	result.started_seconds = s->flight_began - s->s->control->began;
+	result.started_seconds = s->flight_began - s->s->run_began;
 	result.seconds = clock_seconds() - s->flight_began;
 	settle(s, s->overdue, &result, NULL);
 }
@@ -370,7 +370,7 @@ static void record_loss(struct session *s)
 		return;
 	}
 	if (s->in_flight)
-		group_size = (size_t)atomic_load(&s->s->control->group_size);
+		group_size = control_in_flight(s->s->control);
 	if (settled == s->case_count)
 		settled--;
 	for (size_t i = settled; i < settled + group_size && i < s->case_count; i++)
@@ -386,14 +386,14 @@ enum status supervise(const struct supervisor *supervisor, const size_t *cases, 
 	bool told = false; /* by the case that it was lost with */
 
 	*outcome = (struct worker_outcome){ 0 };
-	if (team_start(&s.team, supervisor->plan, supervisor->control, cases, case_count,
-		       supervisor->log, err) != STATUS_OK)
+	if (team_start(&s.team, supervisor->plan, supervisor->control, supervisor->run_began, cases,
+		       case_count, supervisor->log, err) != STATUS_OK)
 		team_kill(&s.team, NULL);
 	live(&s);
 	if (s.in_flight && !s.abandoned && err->status == STATUS_OK) {
 		/* The case at fault in a concurrent group is unknown: repeat each alone. */
-		if (atomic_load(&supervisor->control->group_size) > 1 && !s.overdue) {
-			atomic_store(&supervisor->control->alone, 1);
+		if (control_in_flight(supervisor->control) > 1 && !s.overdue) {
+			control_ban_groups(supervisor->control, true);
 		} else {
 			record_in_flight_case(&s);
 			told = true;

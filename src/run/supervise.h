@@ -20,6 +20,7 @@
 struct supervisor {
 	const struct plan *plan;
 	struct control *control;
+	double run_began; /* host clock */
 	int log;
 	double start_seconds; /* most for opening backends and devices, and for ending */
 	void *context;

@@ -47,7 +47,7 @@ static void make_room(struct sessions *all, const struct world *world)
 	size_t oldest = 0, of_world = 0;
 
 	for (size_t i = all->count; i-- > 0;)
-		if (all->list[i].shared == world->shared) {
+		if (all->list[i].world == world->id) {
 			oldest = i;
 			of_world++;
 		}
@@ -63,12 +63,12 @@ const struct session *session_find(struct sessions *all, struct device *device, 
 	enum status status;
 
 	for (size_t i = 0; i < all->count; i++)
-		if (all->list[i].shared == world->shared && all->list[i].asked == transport)
+		if (all->list[i].world == world->id && all->list[i].asked == transport)
 			return &all->list[i];
 	make_room(all, world);
 	ARRAY_GROW(all->list, all->count, all->capacity);
 	s = &all->list[all->count++];
-	*s = (struct session){ .shared = world->shared, .asked = transport };
+	*s = (struct session){ .world = world->id, .asked = transport };
 	status = world_agree(world, backend_stream_create(device, false, &s->stream, err), err);
 	if (status == STATUS_OK)
 		status = join_world(device, world, &options, &s->communicator, err);

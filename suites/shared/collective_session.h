@@ -11,7 +11,7 @@
 struct session {
 	struct stream *stream;
 	struct communicator *communicator;
-	const struct world_shared *shared; /* of the world */
+	uint64_t world; /* its id */
 	enum transport asked; /* what the communicator was opened for */
 };
 

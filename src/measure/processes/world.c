@@ -1,24 +1,17 @@
-/*
- * Ranks in shared memory. Every collective is one exchange: each rank writes its slot, all meet at a barrier, all
- * read. Slots come in two sets used in turn, so one barrier is enough: a rank overwrites a slot two exchanges later,
- * and the exchange between has shown that all ranks have read it.
- */
+/* The operations of a world, each made of one exchange or two. */
 #include "measure/processes/world.h"
 
-#include <limits.h>
-#include <linux/futex.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <sys/random.h>
 
-/* About 50 us of spinning before a rank sleeps: ranks that sample in step meet within that. */
-#define SPINS 2000
+#include "measure/processes/child.h"
+#include "measure/processes/world_ops.h"
+
+/* Exit code of a rank whose world has ended. */
+#define EXIT_ENDED 75
 
 /*
  * The operation that a rank is in, so that ranks out of step are detected before they mix up their
@@ -28,97 +21,34 @@ enum operation { BARRIER = 1, BROADCAST, GATHER, MAXIMUM, SUM, AGREE, AGREE_MESS
 static const char *const operation_names[] = { "nothing", "barrier", "broadcast", "gather",
 					       "max",     "sum",     "agree",     "agree" };
 
-struct slot {
-	_Alignas(64) int32_t operation;
-	int32_t root;
-	uint64_t bytes;
-	unsigned char data[WORLD_MAX_BYTES];
-};
-
-struct world_shared {
-	_Alignas(64) _Atomic uint32_t arrived;
-	_Alignas(64) _Atomic uint32_t
-		generation; /* exchanges completed; the futex that late ranks sleep on */
-	_Atomic uint32_t sleepers;
-	_Atomic int
-		pending_failure;  /* 1 + the first rank that waits to report that its device has failed */
-	struct error said; /* by that rank, before it set `pending_failure` */
-	int size;
-	bool spin; /* every rank has a core of its own */
-	size_t mapped_bytes;
-	struct slot slots[]; /* set 0 of every rank, then set 1 */
-};
-
-enum status world_create(struct world *world, int size, struct error *err)
+static void exit_ended(const struct world *world, const struct error *reason)
 {
-	struct world_shared *shared;
-	size_t bytes;
+	fprintf(stderr, "gpuproof: rank %d of %d ends: %s\n", world->rank, world->size,
+		reason->message);
+	child_exit(EXIT_ENDED);
+}
 
-	*world = (struct world){ .rank = 0, .size = size };
-	if (size < 1)
-		return error_set(err, STATUS_INTERNAL, "a world of %d ranks", size);
-	if (size == 1)
-		return STATUS_OK;
-	bytes = sizeof(*shared) + 2 * (size_t)size * sizeof(struct slot);
-	shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (shared == MAP_FAILED)
-		return error_errno(err, "shared memory for %d ranks", size);
-	shared->size = size;
-	shared->spin = sysconf(_SC_NPROCESSORS_ONLN) >= size;
-	shared->mapped_bytes = bytes;
-	world->shared = shared;
+world_ended_fn *world_ended = exit_ended;
+
+enum status world_new_id(uint64_t *out, struct error *err)
+{
+	do
+		if (getrandom(out, sizeof(*out), 0) != (ssize_t)sizeof(*out))
+			return error_errno(err, "getrandom");
+	while (*out == 0);
 	return STATUS_OK;
 }
 
 void world_release(struct world *world)
 {
-	if (world->shared)
-		munmap(world->shared, world->shared->mapped_bytes);
-	world->shared = NULL;
+	if (world->ops)
+		world->ops->release(world);
+	world->ops = NULL;
+	world->state = NULL;
 }
 
-static void futex(_Atomic uint32_t *word, int operation, uint32_t value)
-{
-	/* Not FUTEX_PRIVATE: the ranks are processes. An error (EAGAIN, EINTR) only means: look again. */
-	syscall(SYS_futex, word, operation, value, NULL, NULL, 0);
-}
-
-static void pause_briefly(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-	__builtin_ia32_pause();
-#elif defined(__aarch64__)
-	__asm__ volatile("yield");
-#endif
-}
-
-static void wait_for_others(struct world_shared *shared, uint32_t generation)
-{
-	for (int i = 0; shared->spin && i < SPINS; i++) {
-		if (atomic_load_explicit(&shared->generation, memory_order_acquire) != generation)
-			return;
-		pause_briefly();
-	}
-	atomic_fetch_add(&shared->sleepers, 1);
-	while (atomic_load(&shared->generation) == generation)
-		futex(&shared->generation, FUTEX_WAIT, generation);
-	atomic_fetch_sub(&shared->sleepers, 1);
-}
-
-static void meet(struct world_shared *shared, uint32_t generation)
-{
-	if (atomic_fetch_add(&shared->arrived, 1) + 1 < (uint32_t)shared->size) {
-		wait_for_others(shared, generation);
-		return;
-	}
-	atomic_store(&shared->arrived, 0);
-	atomic_store(&shared->generation, generation + 1);
-	if (atomic_load(&shared->sleepers))
-		futex(&shared->generation, FUTEX_WAKE, INT_MAX);
-}
-
-static void out_of_step(const struct world *world, int other, const struct slot *mine,
-			const struct slot *its)
+static void out_of_step(const struct world *world, int other, const struct world_call *mine,
+			const struct world_call *its)
 {
 	fprintf(stderr,
 		"gpuproof: bug: rank %d is in world_%s of %llu bytes, rank %d in world_%s of "
@@ -128,32 +58,38 @@ static void out_of_step(const struct world *world, int other, const struct slot 
 	abort();
 }
 
-/* One exchange. Returns every rank's slot, valid until the next exchange but one. */
-static const struct slot *exchange(struct world *world, enum operation operation, int root,
-				   const void *data, size_t bytes)
+/* One exchange; `set`: every rank's slot, valid until the next exchange but one. */
+static enum status try_exchange(struct world *world, enum operation operation, int root,
+				const void *data, size_t bytes, const struct world_slot **set,
+				struct error *err)
 {
-	struct world_shared *shared = world->shared;
-	/* Stable until this rank arrives, hence the same for all. */
-	uint32_t generation = atomic_load_explicit(&shared->generation, memory_order_acquire);
-	struct slot *set = shared->slots + (generation & 1) * (size_t)world->size;
-	struct slot *mine = &set[world->rank];
+	const struct world_call mine = { .operation = operation, .root = root, .bytes = bytes };
 
 	if (bytes > WORLD_MAX_BYTES) {
 		fprintf(stderr, "gpuproof: bug: world_%s of %zu bytes, more than %d\n",
 			operation_names[operation], bytes, WORLD_MAX_BYTES);
 		abort();
 	}
-	mine->operation = operation;
-	mine->root = root;
-	mine->bytes = bytes;
-	if (data)
-		memcpy(mine->data, data, bytes);
-	meet(shared, generation);
+	if (world->ops->exchange(world, &mine, data, set, err) != STATUS_OK)
+		return err->status;
 	for (int i = 0; i < world->size; i++)
-		if (set[i].operation != mine->operation || set[i].bytes != bytes ||
-		    set[i].root != root)
-			out_of_step(world, i, mine, &set[i]);
-	return set;
+		if ((*set)[i].call.operation != mine.operation ||
+		    (*set)[i].call.bytes != bytes || (*set)[i].call.root != root)
+			out_of_step(world, i, &mine, &(*set)[i].call);
+	return STATUS_OK;
+}
+
+/* The same; NULL when the world has ended and the handler wants to go on. */
+static const struct world_slot *exchange(struct world *world, enum operation operation, int root,
+					 const void *data, size_t bytes)
+{
+	struct error reason = ERROR_NONE;
+	const struct world_slot *set;
+
+	if (try_exchange(world, operation, root, data, bytes, &set, &reason) == STATUS_OK)
+		return set;
+	world_ended(world, &reason);
+	return NULL;
 }
 
 void world_barrier(struct world *world)
@@ -164,27 +100,13 @@ void world_barrier(struct world *world)
 
 void world_broadcast(struct world *world, int root, void *data, size_t bytes)
 {
-	const struct slot *set;
+	const struct world_slot *set;
 
 	if (world->size == 1)
 		return;
 	set = exchange(world, BROADCAST, root, world->rank == root ? data : NULL, bytes);
-	if (world->rank != root)
+	if (set && world->rank != root)
 		memcpy(data, set[root].data, bytes);
-}
-
-static void collect(struct world *world, enum operation operation, const void *mine, void *all,
-		    size_t bytes)
-{
-	const struct slot *set;
-
-	if (world->size == 1) {
-		memmove(all, mine, bytes);
-		return;
-	}
-	set = exchange(world, operation, 0, mine, bytes);
-	for (int i = 0; i < world->size; i++)
-		memcpy((char *)all + (size_t)i * bytes, set[i].data, bytes);
 }
 
 void world_broadcast_long(struct world *world, int root, void *data, size_t bytes)
@@ -199,10 +121,20 @@ void world_broadcast_long(struct world *world, int root, void *data, size_t byte
 
 void world_gather(struct world *world, const void *mine, void *all, size_t bytes)
 {
-	collect(world, GATHER, mine, all, bytes);
+	const struct world_slot *set;
+
+	if (world->size == 1) {
+		memmove(all, mine, bytes);
+		return;
+	}
+	set = exchange(world, GATHER, 0, mine, bytes);
+	if (!set)
+		memset(all, 0, (size_t)world->size * bytes);
+	for (int i = 0; set && i < world->size; i++)
+		memcpy((char *)all + (size_t)i * bytes, set[i].data, bytes);
 }
 
-static double reading(const struct slot *slot)
+static double reading(const struct world_slot *slot)
 {
 	double value;
 
@@ -212,11 +144,13 @@ static double reading(const struct slot *slot)
 
 double world_max(struct world *world, double mine)
 {
-	const struct slot *set;
+	const struct world_slot *set;
 
 	if (world->size == 1)
 		return mine;
 	set = exchange(world, MAXIMUM, 0, &mine, sizeof(mine));
+	if (!set)
+		return NAN;
 	mine = reading(&set[0]);
 	for (int i = 1; i < world->size; i++)
 		mine = reading(&set[i]) > mine ? reading(&set[i]) : mine;
@@ -225,11 +159,13 @@ double world_max(struct world *world, double mine)
 
 double world_sum(struct world *world, double mine)
 {
-	const struct slot *set;
+	const struct world_slot *set;
 
 	if (world->size == 1)
 		return mine;
 	set = exchange(world, SUM, 0, &mine, sizeof(mine));
+	if (!set)
+		return NAN;
 	mine = 0;
 	for (int i = 0; i < world->size; i++)
 		mine += reading(&set[i]);
@@ -242,27 +178,34 @@ double world_sum(struct world *world, double mine)
  */
 static bool publish_failure(struct world *world, enum status mine, const struct error *err)
 {
-	struct world_shared *shared = world->shared;
-	int none = 0;
+	struct error said = { .status = mine };
 
 	if (mine == STATUS_OK || mine == STATUS_UNSUPPORTED || mine == STATUS_INTERRUPTED ||
-	    mine == STATUS_MISMATCH ||
-	    !atomic_compare_exchange_strong(&shared->pending_failure, &none, -1))
+	    mine == STATUS_MISMATCH)
 		return false;
-	snprintf(shared->said.message, sizeof(shared->said.message), "rank %d: %.*s", world->rank,
-		 (int)sizeof(shared->said.message) - 16,
-		 err && err->status ? err->message : "failed");
-	shared->said.status = mine;
-	atomic_store(&shared->pending_failure, world->rank + 1);
-	return true;
+	snprintf(said.message, sizeof(said.message), "rank %d: %.*s", world->rank,
+		 (int)sizeof(said.message) - 16, err && err->status ? err->message : "failed");
+	return world->ops->publish_failure(world, &said);
 }
 
 bool world_pending_failure(const struct world *world, struct error *said)
 {
-	if (!world->shared || atomic_load(&world->shared->pending_failure) <= 0)
-		return false;
-	*said = world->shared->said;
-	return true;
+	return world->ops && world->ops->pending_failure(world, said);
+}
+
+void world_stop(struct world *world, const char *reason)
+{
+	struct error said = ERROR_NONE;
+
+	error_set(&said, STATUS_INTERRUPTED, "%s", reason);
+	if (world->ops)
+		world->ops->stop(world, &said);
+}
+
+void world_leave(struct world *world)
+{
+	if (world->ops)
+		world->ops->leave(world);
 }
 
 /* Failures that some callers can do without (not supported, out of memory) are least severe. */
@@ -280,7 +223,7 @@ static int severity(int32_t status)
 	}
 }
 
-static int32_t status_in(const struct slot *slot)
+static int32_t status_in(const struct world_slot *slot)
 {
 	int32_t status;
 
@@ -289,7 +232,7 @@ static int32_t status_in(const struct slot *slot)
 }
 
 /* The rank whose failure speaks for all: the first of the worst; -1: none has failed. */
-static int failing_rank(const struct slot *set, int size)
+static int failing_rank(const struct world_slot *set, int size)
 {
 	int found = -1, worst = 0;
 
@@ -301,20 +244,30 @@ static int failing_rank(const struct slot *set, int size)
 	return found;
 }
 
+/* The own failure, if there was one, is the better reason. */
+static enum status fail_ended(struct error *err, const struct error *ended)
+{
+	if (!err || err->status == STATUS_OK)
+		error_set(err, ended->status, "%s", ended->message);
+	return err ? err->status : ended->status;
+}
+
 enum status world_agree(struct world *world, enum status mine, struct error *err)
 {
 	int32_t status = mine;
 	struct error said = ERROR_NONE;
-	const struct slot *set;
+	const struct world_slot *set;
+	struct error ended = ERROR_NONE;
 	bool published;
 	int failing;
 
 	if (world->size == 1)
 		return mine;
 	published = publish_failure(world, mine, err);
-	set = exchange(world, AGREE, 0, &status, sizeof(status));
+	if (try_exchange(world, AGREE, 0, &status, sizeof(status), &set, &ended) != STATUS_OK)
+		return fail_ended(err, &ended);
 	if (published)
-		atomic_store(&world->shared->pending_failure, 0); /* all have come */
+		world->ops->clear_failure(world); /* all have come */
 	failing = failing_rank(set, world->size);
 	if (failing < 0)
 		return STATUS_OK;
@@ -323,7 +276,8 @@ enum status world_agree(struct world *world, enum status mine, struct error *err
 		snprintf(said.message, sizeof(said.message), "%s",
 			 err && err->status ? err->message : "failed");
 	}
-	set = exchange(world, AGREE_MESSAGE, 0, &said, sizeof(said));
+	if (try_exchange(world, AGREE_MESSAGE, 0, &said, sizeof(said), &set, &ended) != STATUS_OK)
+		return fail_ended(err, &ended);
 	memcpy(&said, set[failing].data, sizeof(said));
 	if (mine == said.status)
 		return mine;

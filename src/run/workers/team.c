@@ -34,7 +34,7 @@ static void add_reason(struct team *team, const char *reason)
 		return;
 	snprintf(team->reason, sizeof(team->reason), "%s", reason);
 	used = strlen(team->reason);
-	if (child_last_words(team->log, team->control->log_mark, words, sizeof(words))[0])
+	if (child_last_words(team->log, control_log_mark(team->control), words, sizeof(words))[0])
 		snprintf(team->reason + used, sizeof(team->reason) - used, "; its last words: %s",
 			 words);
 }
@@ -64,7 +64,7 @@ static enum status start_rank(struct team *team, int rank, struct assignment *as
 			assignment->worlds[size].rank = rank;
 		assignment->size = team->size;
 		worker_run(assignment);
-		child_exit(0);
+		child_exit(WORKER_FINISHED);
 	}
 	if (pid < 0)
 		return err->status;
@@ -97,11 +97,13 @@ bool team_pending_failure(const struct team *team, struct error *said)
 }
 
 enum status team_start(struct team *team, const struct plan *plan, struct control *control,
-		       const size_t *cases, size_t case_count, int log, struct error *err)
+		       double run_began, const size_t *cases, size_t case_count, int log,
+		       struct error *err)
 {
 	const struct plan_case *largest = &plan->cases[cases[0]];
 	struct assignment assignment = {
-		.plan = plan, .control = control, .cases = cases, .case_count = case_count
+		.plan = plan, .control = control, .run_began = run_began, .cases = cases,
+		.case_count = case_count
 	};
 	enum status status;
 	int ends[2];
@@ -110,10 +112,8 @@ enum status team_start(struct team *team, const struct plan *plan, struct contro
 	for (size_t i = 1; i < case_count; i++)
 		largest = team_larger(largest, &plan->cases[cases[i]]);
 	team->size = worker_processes(largest);
-	for (int rank = 0; rank < team->size; rank++)
-		atomic_store(&control->finished[rank], 0);
 	name_ranks(team, plan, largest);
-	control->log_mark = lseek(log, 0, SEEK_END);
+	control_mark_log(control, lseek(log, 0, SEEK_END));
 	status = create_worlds(team, plan, cases, case_count, err);
 	if (status != STATUS_OK)
 		return status;
@@ -134,7 +134,8 @@ static void rank_ended(struct team *team, int rank, int wait_status)
 
 	team->pids[rank] = 0;
 	team->alive--;
-	if (team->killed || atomic_load(&team->control->finished[rank]))
+	if (team->killed ||
+	    (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == WORKER_FINISHED))
 		return;
 	snprintf(reason, sizeof(reason), "%s %s%s", team->names[rank],
 		 child_ending(wait_status, ending, sizeof(ending)),

@@ -31,7 +31,8 @@ const struct plan_case *team_larger(const struct plan_case *a, const struct plan
 
 /* Starts the ranks for `cases`, which one team serves: as many as the largest of them needs. */
 enum status team_start(struct team *team, const struct plan *plan, struct control *control,
-		       const size_t *cases, size_t case_count, int log, struct error *err);
+		       double run_began, const size_t *cases, size_t case_count, int log,
+		       struct error *err);
 
 /* world_pending_failure() of any of its worlds. */
 bool team_pending_failure(const struct team *team, struct error *said);

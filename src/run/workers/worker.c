@@ -163,7 +163,7 @@ static void send_result(struct worker *w, struct attempt *a, bool first, size_t 
 		send_index(w, MESSAGE_START, a->run.c->index);
 		send_index(w, MESSAGE_READY, a->run.c->index);
 	}
-	attempt_settle(a, w->a->control->began, parts);
+	attempt_settle(a, w->a->run_began, parts);
 	message_add_case(&message, a->status == STATUS_INTERRUPTED, &a->result);
 	send_text(w, &message);
 }
@@ -196,20 +196,18 @@ static enum status carry_out(struct worker *w, const struct plan_case *const *ca
 
 	for (size_t i = 0; i < count; i++) {
 		attempt_begin(&attempts[i], w->a->plan, cases[i], w->settings.seed, &world);
-		attempts[i].run.sampler.stop = &control->stop;
-		attempts[i].phases.stop = &control->stop;
+		attempts[i].run.sampler.stop = control_stop_flag(control);
+		attempts[i].phases.stop = control_stop_flag(control);
 		attempts[i].run.fork_server = w->fork_server;
 		attempts[i].run.suite_state = w->suite_state;
 	}
 	if (w->world.rank == 0) {
 		attempts[0].run.sampler.progress = progress;
 		attempts[0].run.sampler.progress_context = w;
-		activity_begin(&control->activity, "opening the device");
 		for (size_t i = 0; i < count; i++)
 			attempts[i].run.sampler.activity = attempts[i].phases.activity =
-				&control->activity;
-		control->log_mark = lseek(STDERR_FILENO, 0, SEEK_END);
-		atomic_store(&control->group_size, (int)count);
+				control_activity(control);
+		control_begin(control, count, lseek(STDERR_FILENO, 0, SEEK_END));
 	}
 	send_index(w, MESSAGE_START, cases[0]->index);
 	opened = open_all(w, attempts, count) == STATUS_OK;
@@ -220,7 +218,7 @@ static enum status carry_out(struct worker *w, const struct plan_case *const *ca
 	status = worst_status(attempts, count);
 	broken = count > 1 && (!opened || status_loses_device(status));
 	if (w->world.rank == 0 && !broken) {
-		atomic_store(&control->group_size, 1);
+		control_settles(control);
 		for (size_t i = 0; i < (status == STATUS_INTERRUPTED ? 1 : count); i++)
 			send_result(w, &attempts[i], i == 0, count);
 	}
@@ -244,7 +242,7 @@ static size_t next_group(const struct worker *w, size_t first, const struct plan
 	size_t count = 1;
 
 	group[0] = &a->plan->cases[a->cases[first]];
-	if (!group[0]->suite->groups_with || w->world.size > 1 || atomic_load(&a->control->alone))
+	if (!group[0]->suite->groups_with || w->world.size > 1 || control_groups_banned(a->control))
 		return 1;
 	for (size_t i = first + 1; i < a->case_count && count < PLAN_MAX_CASE_DEVICES; i++) {
 		const struct plan_case *other = &a->plan->cases[a->cases[i]];
@@ -294,7 +292,7 @@ static bool go_on(struct worker *w, enum status *last)
 		enum status last;
 		bool on;
 	} decision = { *last, !status_loses_device(*last) && *last != STATUS_INTERRUPTED &&
-				      !w->a->control->stop };
+				      !*control_stop_flag(w->a->control) };
 
 	world_broadcast(&w->world, 0, &decision, sizeof(decision));
 	*last = decision.last;
@@ -335,5 +333,5 @@ void worker_run(const struct assignment *assignment)
 	fork_server_close(w.fork_server);
 	free(w.devices);
 	free(w.links);
-	atomic_store(&assignment->control->finished[w.world.rank], 1);
+	world_leave(&w.world);
 }

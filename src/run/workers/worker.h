@@ -5,30 +5,17 @@
 #ifndef GPUPROOF_RUN_WORKERS_WORKER_H
 #define GPUPROOF_RUN_WORKERS_WORKER_H
 
-#include <signal.h>
-#include <stdatomic.h>
-#include <sys/types.h>
-
-#include "measure/activity.h"
 #include "measure/processes/world.h"
 #include "plan/plan.h"
+#include "run/workers/control.h"
 
-/* Shared memory of the conductor and its workers. */
-struct control {
-	volatile sig_atomic_t
-		stop;   /* set by the conductor: finish the sample, then no further cases */
-	off_t log_mark; /* where in the log the case in flight began: its last words come after it */
-	double began;   /* of the run, on the host's monotonic clock */
-	struct activity activity; /* of the case in flight */
-	_Atomic int group_size; /* cases of the concurrent group in flight; 1: none */
-	_Atomic int alone; /* set by the conductor: no concurrent groups any more, one of them died */
-	_Atomic int finished
-		[PLAN_MAX_CASE_DEVICES]; /* by rank: it did all it had to and is about to exit */
-};
+/* Exit code of a rank that did all it had to. */
+#define WORKER_FINISHED 90
 
 struct assignment {
 	const struct plan *plan;
 	struct control *control;
+	double run_began; /* host clock */
 	const size_t *cases; /* indices into the plan, in order */
 	size_t case_count;
 	/*
@@ -41,7 +28,8 @@ struct assignment {
 };
 
 /*
- * Carries out the assignment and returns. Ends early, for a fresh process to continue, after an error that may have left the device
+ * Carries out the assignment; the process then exits with WORKER_FINISHED. Ends early, for a fresh
+ * process to continue, after an error that may have left the device
  * unusable (a sticky CUDA error).
  */
 void worker_run(const struct assignment *assignment);

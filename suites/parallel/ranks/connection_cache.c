@@ -12,7 +12,7 @@
 /* A communicator of all ranks of a world. */
 struct cached_comm {
 	struct communicator *all;
-	const struct world_shared *shared;
+	uint64_t world; /* its id */
 	enum transport asked;
 	int multiprocessors;
 	uint64_t bytes;
@@ -74,7 +74,7 @@ static struct cached_comm *find_comm(struct connection_cache *cache, const struc
 				     enum transport asked)
 {
 	for (size_t i = 0; i < cache->count; i++)
-		if (cache->comms[i].shared == team->world->shared &&
+		if (cache->comms[i].world == team->world->id &&
 		    cache->comms[i].asked == asked &&
 		    cache->comms[i].multiprocessors == team->multiprocessors)
 			return &cache->comms[i];
@@ -141,7 +141,7 @@ void cache_team(struct connection_cache *cache, struct team *team)
 	if (team->all && world_sum(team->world, cache->count < KEPT_MOST) == team->world->size) {
 		cache->comms[cache->count++] =
 			(struct cached_comm){ .all = team->all,
-					      .shared = team->world->shared,
+					      .world = team->world->id,
 					      .asked = cache->asked,
 					      .multiprocessors = team->multiprocessors,
 					      .bytes = team->communicator_bytes };
@@ -159,7 +159,7 @@ void cache_evict_team(struct connection_cache *cache, struct team *team, const s
 	team_close(team);
 	close_streams(cache);
 	for (size_t i = cache->count; i-- > 0;)
-		if (cache->comms[i].shared == world->shared)
+		if (cache->comms[i].world == world->id)
 			close_comm(cache, &cache->comms[i]);
 		else
 			cache->comms[i].aside = true;

@@ -12,7 +12,7 @@
 #include "measure/processes/world.h"
 #include "result/result.h"
 
-static struct world alone = { 0, 1, NULL };
+static struct world alone = { .size = 1 };
 
 static void parts_of_one_name_add_up(void **state)
 {

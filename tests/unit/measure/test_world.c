@@ -247,6 +247,55 @@ static void ranks_out_of_step_abort(void **state)
 	assert_false(in_processes(2, out_of_step));
 }
 
+static bool stopped_by_the_last(struct world *world)
+{
+	struct error err = ERROR_NONE;
+
+	if (world->rank == world->size - 1)
+		world_stop(world, "the user wants no more");
+	if (world_agree(world, STATUS_OK, &err) != STATUS_INTERRUPTED)
+		return false;
+	return strcmp(err.message, "the user wants no more") == 0;
+}
+
+static void a_stop_ends_the_waiting_ranks(void **state)
+{
+	(void)state;
+	for (int size = 2; size <= MAX_RANKS; size += 3) {
+		assert_true(in_processes(size, stopped_by_the_last));
+		assert_true(in_threads(size, stopped_by_the_last));
+	}
+}
+
+/* Whatever a call other than agreement would have answered: without its peers a rank is of no use. */
+static bool barrier_after_a_stop(struct world *world)
+{
+	if (world->rank == 0)
+		world_stop(world, "enough");
+	world_barrier(world);
+	return true;
+}
+
+static void a_rank_of_an_ended_world_exits(void **state)
+{
+	(void)state;
+	assert_false(in_processes(2, barrier_after_a_stop));
+}
+
+static void each_world_has_its_own_id(void **state)
+{
+	struct error err = ERROR_NONE;
+	struct world worlds[3];
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(world_create(&worlds[i], i < 2 ? 2 : 1, &err), STATUS_OK);
+	assert_true(worlds[0].id && worlds[1].id && worlds[0].id != worlds[1].id);
+	assert_true(worlds[2].id == 0);
+	for (int i = 0; i < 3; i++)
+		world_release(&worlds[i]);
+}
+
 static void sizes_below_one_are_refused(void **state)
 {
 	struct error err = ERROR_NONE;
@@ -265,6 +314,9 @@ int main(void)
 		cmocka_unit_test(agreeing_on_success),
 		cmocka_unit_test(all_ranks_get_one_answer),
 		cmocka_unit_test(ranks_out_of_step_abort),
+		cmocka_unit_test(a_stop_ends_the_waiting_ranks),
+		cmocka_unit_test(a_rank_of_an_ended_world_exits),
+		cmocka_unit_test(each_world_has_its_own_id),
 		cmocka_unit_test(sizes_below_one_are_refused),
 	};
 

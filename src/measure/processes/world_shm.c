@@ -1,0 +1,191 @@
+/*
+ * A world in shared memory. Each rank writes its slot, all meet at a barrier, all read. Slots come in two sets used in
+ * turn, so one barrier is enough: a rank overwrites a slot two exchanges later, and the exchange between has shown that
+ * all ranks have read it.
+ */
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "measure/processes/world_ops.h"
+
+/* About 50 us of spinning before a rank sleeps: ranks that sample in step meet within that. */
+#define SPINS 2000
+
+struct shared {
+	_Alignas(64) _Atomic uint32_t arrived;
+	_Alignas(64) _Atomic uint32_t
+		generation; /* exchanges completed; the futex that late ranks sleep on */
+	_Atomic uint32_t sleepers;
+	_Atomic int pending; /* 1: a failure of a rank's device is; -1: it is being written */
+	struct error said;   /* by that rank */
+	_Atomic int stopped; /* in the same way */
+	struct error reason;
+	int size;
+	bool spin; /* every rank has a core of its own */
+	size_t mapped_bytes;
+	struct world_slot slots[]; /* set 0 of every rank, then set 1 */
+};
+
+static void futex(_Atomic uint32_t *word, int operation, uint32_t value)
+{
+	/* Not FUTEX_PRIVATE: the ranks are processes. An error (EAGAIN, EINTR) only means: look again. */
+	syscall(SYS_futex, word, operation, value, NULL, NULL, 0);
+}
+
+static void pause_briefly(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+static void wait_for_others(struct shared *shared, uint32_t generation)
+{
+	for (int i = 0; shared->spin && i < SPINS; i++) {
+		if (atomic_load_explicit(&shared->generation, memory_order_acquire) != generation)
+			return;
+		pause_briefly();
+	}
+	atomic_fetch_add(&shared->sleepers, 1);
+	while (atomic_load(&shared->generation) == generation)
+		futex(&shared->generation, FUTEX_WAIT, generation);
+	atomic_fetch_sub(&shared->sleepers, 1);
+}
+
+static void advance(struct shared *shared)
+{
+	atomic_fetch_add(&shared->generation, 1);
+	if (atomic_load(&shared->sleepers))
+		futex(&shared->generation, FUTEX_WAKE, INT_MAX);
+}
+
+static void meet(struct shared *shared, uint32_t generation)
+{
+	if (atomic_fetch_add(&shared->arrived, 1) + 1 < (uint32_t)shared->size) {
+		wait_for_others(shared, generation);
+		return;
+	}
+	atomic_store(&shared->arrived, 0);
+	advance(shared);
+}
+
+static enum status check_stopped(const struct shared *shared, struct error *err)
+{
+	if (atomic_load(&shared->stopped) <= 0)
+		return STATUS_OK;
+	return error_set(err, shared->reason.status, "%s", shared->reason.message);
+}
+
+static enum status shm_exchange(struct world *world, const struct world_call *call,
+				const void *data, const struct world_slot **all, struct error *err)
+{
+	struct shared *shared = world->state;
+	/* Stable until this rank arrives, hence the same for all. */
+	uint32_t generation = atomic_load_explicit(&shared->generation, memory_order_acquire);
+	struct world_slot *set = shared->slots + (generation & 1) * (size_t)world->size;
+	struct world_slot *mine = &set[world->rank];
+
+	/* After the generation was read: a stop in between is noticed by its change. */
+	if (check_stopped(shared, err) != STATUS_OK)
+		return err->status;
+	mine->call = *call;
+	if (data)
+		memcpy(mine->data, data, call->bytes);
+	meet(shared, generation);
+	*all = set;
+	return check_stopped(shared, err);
+}
+
+static bool shm_publish_failure(struct world *world, const struct error *said)
+{
+	struct shared *shared = world->state;
+	int none = 0;
+
+	if (!atomic_compare_exchange_strong(&shared->pending, &none, -1))
+		return false;
+	shared->said = *said;
+	atomic_store(&shared->pending, 1);
+	return true;
+}
+
+static void shm_clear_failure(struct world *world)
+{
+	struct shared *shared = world->state;
+
+	atomic_store(&shared->pending, 0);
+}
+
+static bool shm_pending_failure(const struct world *world, struct error *said)
+{
+	const struct shared *shared = world->state;
+
+	if (atomic_load(&shared->pending) <= 0)
+		return false;
+	*said = shared->said;
+	return true;
+}
+
+static void shm_stop(struct world *world, const struct error *reason)
+{
+	struct shared *shared = world->state;
+	int none = 0;
+
+	if (!atomic_compare_exchange_strong(&shared->stopped, &none, -1))
+		return;
+	shared->reason = *reason;
+	atomic_store(&shared->stopped, 1);
+	advance(shared);
+}
+
+static void shm_leave(struct world *world)
+{
+	(void)world; /* the conductor sees how the process ends */
+}
+
+static void shm_release(struct world *world)
+{
+	struct shared *shared = world->state;
+
+	munmap(shared, shared->mapped_bytes);
+}
+
+static const struct world_ops shm_ops = {
+	.exchange = shm_exchange,
+	.publish_failure = shm_publish_failure,
+	.clear_failure = shm_clear_failure,
+	.pending_failure = shm_pending_failure,
+	.stop = shm_stop,
+	.leave = shm_leave,
+	.release = shm_release,
+};
+
+enum status world_create(struct world *world, int size, struct error *err)
+{
+	struct shared *shared;
+	size_t bytes;
+
+	*world = (struct world){ .rank = 0, .size = size };
+	if (size < 1)
+		return error_set(err, STATUS_INTERNAL, "a world of %d ranks", size);
+	if (size == 1)
+		return STATUS_OK;
+	if (world_new_id(&world->id, err) != STATUS_OK)
+		return err->status;
+	bytes = sizeof(*shared) + 2 * (size_t)size * sizeof(struct world_slot);
+	shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
+		return error_errno(err, "shared memory for %d ranks", size);
+	shared->size = size;
+	shared->spin = sysconf(_SC_NPROCESSORS_ONLN) >= size;
+	shared->mapped_bytes = bytes;
+	world->state = shared;
+	world->ops = &shm_ops;
+	return STATUS_OK;
+}
