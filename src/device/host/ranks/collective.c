@@ -140,25 +140,24 @@ static enum status all_reduce_step(struct stream *stream, const struct collectiv
 	return STATUS_OK;
 }
 
-static enum status all_reduce_steps(struct stream *stream, const struct collective_arguments *a,
-				    struct error *err)
+enum status collective_steps(struct stream *stream, const struct collective_arguments *a,
+			     size_t most, collective_step_fn *step, struct error *err)
 {
-	size_t most = SLOT_BYTES / precision_bytes(a->precision);
 	enum status status = communicator_begin(a->c, a->turn, stream, err);
 
 	for (size_t done = 0; done < a->count && status == STATUS_OK; done += most)
-		status = all_reduce_step(stream, a, done,
-					 a->count - done < most ? a->count - done : most, err);
+		status =
+			step(stream, a, done, a->count - done < most ? a->count - done : most, err);
+	communicator_end(a->c, a->turn);
 	return status;
 }
 
 static enum status all_reduce_run(struct stream *stream, const void *arguments, struct error *err)
 {
 	const struct collective_arguments *a = arguments;
-	enum status status = all_reduce_steps(stream, a, err);
 
-	communicator_end(a->c, a->turn);
-	return status;
+	return collective_steps(stream, a, SLOT_BYTES / precision_bytes(a->precision),
+				all_reduce_step, err);
 }
 
 /* The root may be SLOTS steps ahead of those who take; they wait for it alone. */
@@ -190,15 +189,7 @@ static enum status broadcast_step(struct stream *stream, const struct collective
 
 static enum status broadcast_run(struct stream *stream, const void *arguments, struct error *err)
 {
-	const struct collective_arguments *a = arguments;
-	enum status status = communicator_begin(a->c, a->turn, stream, err);
-
-	for (size_t done = 0; done < a->count && status == STATUS_OK; done += SLOT_BYTES)
-		status = broadcast_step(stream, a, done,
-					a->count - done < SLOT_BYTES ? a->count - done : SLOT_BYTES,
-					err);
-	communicator_end(a->c, a->turn);
-	return status;
+	return collective_steps(stream, arguments, SLOT_BYTES, broadcast_step, err);
 }
 
 enum status collective_enqueue(struct stream *stream, struct collective_arguments a, kernel_fn *run,
@@ -206,6 +197,8 @@ enum status collective_enqueue(struct stream *stream, struct collective_argument
 {
 	enum status status;
 
+	if (a.root < 0 || a.root >= a.c->base.size)
+		return error_set(err, STATUS_INTERNAL, "root: there is no rank %d", a.root);
 	a.turn = a.c->issued + 1;
 	status = stream_enqueue_always(stream, run, &a, sizeof(a), err);
 	/* A turn that is never taken would block all later ones. */
@@ -235,7 +228,5 @@ enum status host_broadcast(struct communicator *communicator, struct stream *str
 		.c = host_communicator(communicator), .to = buffer, .count = bytes, .root = root
 	};
 
-	if (root < 0 || root >= communicator->size)
-		return error_set(err, STATUS_INTERNAL, "broadcast: there is no rank %d", root);
 	return collective_enqueue(stream, a, broadcast_run, err);
 }

@@ -8,22 +8,6 @@
 /* Pieces begin at multiples of this, in bytes: no cache line is written by two ranks. */
 #define PIECE_ALIGNMENT 256
 
-typedef enum status step_fn(struct stream *stream, const struct collective_arguments *a,
-			    size_t done, size_t count, struct error *err);
-
-/* Takes turns, then one step for every `most` elements. */
-static enum status run_steps(struct stream *stream, const struct collective_arguments *a,
-			     size_t most, step_fn *step, struct error *err)
-{
-	enum status status = communicator_begin(a->c, a->turn, stream, err);
-
-	for (size_t done = 0; done < a->count && status == STATUS_OK; done += most)
-		status =
-			step(stream, a, done, a->count - done < most ? a->count - done : most, err);
-	communicator_end(a->c, a->turn);
-	return status;
-}
-
 static size_t slot_elements(const struct collective_arguments *a)
 {
 	return SLOT_BYTES / precision_bytes(a->precision);
@@ -157,49 +141,64 @@ static enum status reduce_step(struct stream *stream, const struct collective_ar
 
 static enum status gather_run(struct stream *stream, const void *arguments, struct error *err)
 {
-	return run_steps(stream, arguments, slot_elements(arguments), gather_step, err);
+	return collective_steps(stream, arguments, slot_elements(arguments), gather_step, err);
 }
 
 static enum status reduce_scatter_run(struct stream *stream, const void *arguments,
 				      struct error *err)
 {
-	return run_steps(stream, arguments, piece_elements(arguments), reduce_scatter_step, err);
+	return collective_steps(stream, arguments, piece_elements(arguments), reduce_scatter_step,
+				err);
 }
 
 static enum status reduce_run(struct stream *stream, const void *arguments, struct error *err)
 {
-	return run_steps(stream, arguments, slot_elements(arguments), reduce_step, err);
+	return collective_steps(stream, arguments, slot_elements(arguments), reduce_step, err);
 }
 
 static enum status all_to_all_run(struct stream *stream, const void *arguments, struct error *err)
 {
-	return run_steps(stream, arguments, piece_elements(arguments), all_to_all_step, err);
+	return collective_steps(stream, arguments, piece_elements(arguments), all_to_all_step, err);
+}
+
+/* Of `count` elements of each rank's part. */
+static struct collective_arguments arguments_of(struct communicator *communicator, void *to,
+						const void *from, size_t count,
+						enum precision precision)
+{
+	return (struct collective_arguments){ .c = host_communicator(communicator),
+					      .to = to,
+					      .from = from,
+					      .count = count,
+					      .precision = precision };
 }
 
 enum status host_all_gather(struct communicator *communicator, struct stream *stream, void *to,
 			    const void *from, size_t count_per_rank, enum precision precision,
 			    struct error *err)
 {
-	struct collective_arguments a = { .c = host_communicator(communicator),
-					  .to = to,
-					  .from = from,
-					  .count = count_per_rank,
-					  .precision = precision };
+	return collective_enqueue(stream,
+				  arguments_of(communicator, to, from, count_per_rank, precision),
+				  gather_run, err);
+}
 
-	return collective_enqueue(stream, a, gather_run, err);
+enum status host_all_to_all(struct communicator *communicator, struct stream *stream, void *to,
+			    const void *from, size_t count_per_rank, enum precision precision,
+			    struct error *err)
+{
+	return collective_enqueue(stream,
+				  arguments_of(communicator, to, from, count_per_rank, precision),
+				  all_to_all_run, err);
 }
 
 enum status host_reduce_scatter(struct communicator *communicator, struct stream *stream, void *to,
 				const void *from, size_t count_per_rank, enum precision precision,
 				enum reduction reduction, struct error *err)
 {
-	struct collective_arguments a = { .c = host_communicator(communicator),
-					  .to = to,
-					  .from = from,
-					  .count = count_per_rank,
-					  .precision = precision,
-					  .reduction = reduction };
+	struct collective_arguments a =
+		arguments_of(communicator, to, from, count_per_rank, precision);
 
+	a.reduction = reduction;
 	return collective_enqueue(stream, a, reduce_scatter_run, err);
 }
 
@@ -207,28 +206,9 @@ enum status host_reduce(struct communicator *communicator, struct stream *stream
 			const void *from, size_t count, enum precision precision,
 			enum reduction reduction, int root, struct error *err)
 {
-	struct collective_arguments a = { .c = host_communicator(communicator),
-					  .to = to,
-					  .from = from,
-					  .count = count,
-					  .precision = precision,
-					  .reduction = reduction,
-					  .root = root };
+	struct collective_arguments a = arguments_of(communicator, to, from, count, precision);
 
-	if (root < 0 || root >= communicator->size)
-		return error_set(err, STATUS_INTERNAL, "reduce: there is no rank %d", root);
+	a.reduction = reduction;
+	a.root = root;
 	return collective_enqueue(stream, a, reduce_run, err);
-}
-
-enum status host_all_to_all(struct communicator *communicator, struct stream *stream, void *to,
-			    const void *from, size_t count_per_rank, enum precision precision,
-			    struct error *err)
-{
-	struct collective_arguments a = { .c = host_communicator(communicator),
-					  .to = to,
-					  .from = from,
-					  .count = count_per_rank,
-					  .precision = precision };
-
-	return collective_enqueue(stream, a, all_to_all_run, err);
 }
