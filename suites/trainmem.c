@@ -48,9 +48,9 @@ static const struct key keys[] = {
 	  .list = true,
 	  .fallback = "fp32",
 	  .choices = training_names,
-	  .help = "mixed: 16-bit weights, gradients, activations beside FP32 masters; storage: "
+	  .help = "mixed: 16-bit weights, gradients, activations and FP32 masters; storage: "
 		  "none "
-		  "beside them" },
+		  "masters" },
 	{ .name = "batch",
 	  .type = KEY_INTEGER,
 	  .list = true,

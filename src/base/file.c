@@ -37,7 +37,7 @@ static enum status sync_and_close(int fd, enum status status, struct error *err)
  * Makes a new file in the folder of `path` with the usual rights; mkostemp() alone would keep it
  * from everyone else.
  */
-static int open_beside(const char *path, char **name)
+static int open_temporary(const char *path, char **name)
 {
 	mode_t mask = umask(0);
 	int fd;
@@ -68,7 +68,7 @@ static enum status replace(const char *path, const char *data, size_t length, st
 {
 	enum status status;
 	char *temporary;
-	int fd = open_beside(path, &temporary);
+	int fd = open_temporary(path, &temporary);
 
 	if (fd < 0) {
 		free(temporary);

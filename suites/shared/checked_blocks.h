@@ -36,7 +36,7 @@ struct checked_block {
 	struct exchange ends[2];
 };
 
-/* Where blocks come from. take() returns STATUS_NO_MEMORY for a request that it refuses. */
+/* Source of blocks. take() returns STATUS_NO_MEMORY for a request that it refuses. */
 struct checked_blocks {
 	void *state;
 	enum status (*take)(void *state, size_t bytes, void **out, struct error *err);

@@ -110,7 +110,7 @@ enum status transfer_plan_contest(struct transfer *t, size_t timed, const char *
 bool transfer_groups_with(const void *state, const struct plan_case *const *group, size_t count,
 			  const struct plan_case *other);
 void transfer_run_group(struct run *const *runs, size_t count, struct error *errs);
-/* What is known about groups of pairs; another suite's cases may change it. Freed by free(). */
+/* Knowledge about groups of pairs; another suite's cases may change it. Freed by free(). */
 struct pair_kinds *pair_kinds_open(void);
 
 /* rotation.c: cases of TIME_FIRST on the same devices, each of which is the first once. */

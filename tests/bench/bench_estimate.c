@@ -1,5 +1,5 @@
 /*
- * What the plan expects of a run beside what it took, section by section: bench_estimate RESULT.json... So a change of a
+ * Expected and measured duration of a run, section by section: bench_estimate RESULT.json... So a change of a
  * suite's setup_seconds is judged by runs that are there, without a GPU. Cases of a concurrent group count one by one, as in the plan.
  */
 #include <stdio.h>

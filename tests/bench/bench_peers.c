@@ -1,8 +1,8 @@
 /*
- * The host backend beside its peers, in one run and in turns, so that what else runs on the machine disturbs both alike:
+ * The host backend compared with its peers, in one run and in turns, so that what else runs on the machine disturbs both alike:
  *
- *	triad	the stream kernel beside the plain OpenMP loop that BabelStream's is; goal 0.98
- *	gemm	FP32 products beside OpenBLAS called directly on as many threads; goal 0.99
+ *	triad	the stream kernel against the plain OpenMP loop that BabelStream's is; goal 0.98
+ *	gemm	FP32 products against OpenBLAS called directly on as many threads; goal 0.99
  *
  * BABELSTREAM=.../babelstream-omp in the environment adds that program itself. Each figure is the best of its rounds, as
  * BabelStream's is; the ratio's interval is the middle half of the ratios of neighbouring rounds.
@@ -78,7 +78,7 @@ static double timed_triad(const struct stream_arguments *a)
 	return clock_seconds() - start;
 }
 
-/* What anybody would write; and touched by the threads that use it. */
+/* The plain loop; pages are touched by the threads that use them. */
 static double plain_triad(double *restrict out, const double *restrict x, const double *restrict y,
 			  long count)
 {
@@ -168,7 +168,7 @@ static double babelstream(void)
 }
 
 /* In turns with ours as well: two runs of it, with as many rounds of ours before, between and after. */
-static void triad_beside_babelstream(void)
+static void triad_against_babelstream(void)
 {
 	struct stream_arguments a = { .operation = STREAM_TRIAD,
 				      .precision = PRECISION_FP64,
@@ -266,7 +266,7 @@ int main(void)
 	printf("%-34s %8s %8s %5s %7s   %s\n", "best of each", "ours", "peer", "", "ratio",
 	       "middle half of the rounds'");
 	triad();
-	triad_beside_babelstream();
+	triad_against_babelstream();
 	gemm();
 	backend_stream_destroy(stream);
 	return EXIT_SUCCESS;

@@ -1,5 +1,5 @@
 /*
- * Predictions of the suite `parallel` beside what was measured, made anew from the curves of each result by the rules of
+ * Predictions of the suite `parallel` and the measured times, predicted anew from the curves of each result by the rules of
  * this program: bench_predict RESULT.json... So a change of predict*.c is judged by runs that are there, without a GPU.
  */
 #include <math.h>

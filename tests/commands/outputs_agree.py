@@ -74,7 +74,7 @@ def answers(path, limits):
 		os.remove("nights.db")
 	run("history", "add", "kept.json", "--db", "nights.db")
 	words["history"] = (re.findall("ACCEPTED|REJECTED|INCONCLUSIVE", run("history", "show", "--db", "nights.db")[1]) or ["none"])[-1]
-	# Of the checks on a case and metric CSV has the gravest.
+	# CSV has the worst of the checks on a case and metric.
 	rows = list(csv.DictReader(io.StringIO(run("export", "csv", "kept.json")[1])))
 	fails = {c["case"] for c in document["checks"] if c["verdict"] == "FAIL" and c["case"] and c["metric"]}
 	told = {r["case"] for r in rows if r["verdict"] == "FAIL"}

@@ -28,7 +28,7 @@ metric = node.devices
 min = 2
 END
 
-# The last device remaps a row while the run goes on.
+# The last device remaps a row during the run.
 echo 0 >rows
 GPUPROOF_FAKE="devices=2 rows=$folder/rows" "$program" run accept.ini --set "report.title=Delivery <4711>" --check -q -o changed >out 2>&1
 [ $? -eq 0 ] || complain "a warning is accepted: $(cat out)"
@@ -119,7 +119,7 @@ GPUPROOF_FAKE="devices=2 calls=$folder/calls fail@device_info:6" "$program" run 
 [ $? -eq 1 ] || complain "a device that is gone afterwards is accepted: $(cat out)"
 grep -q 'after the run, device fake:1: it is gone' out || complain "which device is gone: $(cat out)"
 
-# A process that dies while it opens its devices: the run goes well, and nobody signs it.
+# A process that dies while it opens its devices: the run goes well, and is not accepted.
 for n in 3 4 5 6 7 8; do
 	rm -rf died
 	head -c 56 /dev/zero >calls

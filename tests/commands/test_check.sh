@@ -52,7 +52,7 @@ expect 3 'nothing.json' nothing.json
 expect 0 'Accepted: 1 of 1 judged, all passed.' run
 expect 0 'own.ini:13' run/result.json --all
 expect 0 'a test' run --all
-# A result may come from anybody: its config reads neither what stands in the environment here nor a file.
+# A result may come from an untrusted source: its config reads neither the environment nor a file.
 export GPUPROOF_TEST_SECRET=hunter2
 sed 's/origin = a test/origin = $GPUPROOF_TEST_SECRET/' run/result.json >secret.json
 expect 2 'takes nothing from the environment' secret.json
@@ -86,7 +86,7 @@ expect 2 'nowhere.ini: no such file' run --limits nowhere.ini
 expect 2 'gpuproof help check explains it.' --limit x
 [ "$(wc -l <err)" -le 4 ] || { echo 'a long usage error:'; cat err; failed=1; }
 [ "$("$program" check run --help | head -1)" = 'judge results by limits: accepted or not' ] ||
-	{ echo '--help behind an operand does not help'; failed=1; }
+	{ echo '--help after an operand does not help'; failed=1; }
 
 # Several results of one machine are launches.
 sed 's/"id": "[0-9a-f]\{16\}"/"id": "another launch"/' run/result.json >launch.json

@@ -47,7 +47,7 @@ expect 2 "'banana'" validate both.ini --set run.seed=banana
 printf '[limit a]\nmetric = matmul.eror\nmax = 1\n' >limits.ini
 expect 2 "limits.ini:2: [limit a] metric = matmul.eror: there is no metric 'matmul.eror'" validate limits.ini
 expect 2 '.: is a directory' validate .
-# A pipe that somebody writes into is a config, also when that takes its time.
+# A pipe with a writer is a config, also a slow one.
 expect 0 'valid, 1 suite' validate <(sleep 0.3; cat good.ini)
 mkfifo pipe
 expect 2 'pipe: is a pipe without a writer' validate pipe

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# gpuproof doctor: each check by name with a word, the same as JSON, and an exit code that says whether to go on.
+# gpuproof doctor: each check by name with a word, the same as JSON, and an exit code that says whether to continue.
 set -euo pipefail
 program=$1
 
@@ -13,7 +13,7 @@ for subject in 'device host:0' driver memory 'shared memory' 'disk space' 'cpu g
 	grep -qE "^[-+.!x]  (ok|note|warning|error|missing) +$subject  +[^ ]" <<<"$text" ||
 		fail "doctor says nothing about: $subject"
 done
-tail -n 1 <<<"$text" | grep -q 'gpuproof run quick' || fail "doctor does not say how to go on"
+tail -n 1 <<<"$text" | grep -q 'gpuproof run quick' || fail "doctor does not say how to continue"
 
 if command -v python3 >/dev/null; then
 	"$program" doctor --json | python3 -c '
@@ -40,7 +40,7 @@ override=$(GPUPROOF_BACKENDS=$(dirname "$program")/tests/choice "$program" run q
 	fail "a module cannot be asked for by its name"
 grep -q 'choice:0' <<<"$override" || fail "the module that was asked for does not get the devices"
 
-# Where a module cannot be opened, that is said and the CPU goes on.
+# If a module cannot be opened, that is said and the CPU is still checked.
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 echo "no shared object" >"$folder"/broken.so

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# gpuproof import and report --reference: other tools' files beside data sheets and published figures.
+# gpuproof import and report --reference: other tools' files with data sheets and published figures.
 set -euo pipefail
 program=$1
 data=$(cd "$(dirname "$0")/.." && pwd)/data/import
@@ -48,7 +48,7 @@ refuses 2 "bandwidth.txt:1: this is what nvbandwidth prints for people; run it w
 refuses 2 "benchmark.txt:2: this is what google-benchmark prints for people; run the program with" import google-benchmark benchmark.txt
 refuses 2 "import it as nccl-text" import nccl-json "$data"/nccl.txt
 
-# The page of an import says what it has: the file's name, and no time that nobody measured.
+# The page of an import says what it has: the file's name, and no time that was not measured.
 "$program" report links.json -o named.html >/dev/null
 grep -F '<title>Measurement: nvbandwidth.json, 2 × NVIDIA H200</title>' named.html >/dev/null || fail "the title is not the file's name"
 ! grep -F 'took' <(grep 'class="meta"' named.html) >/dev/null || fail "a time that was not measured"

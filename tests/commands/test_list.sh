@@ -66,4 +66,4 @@ says "$program" list --help 'usage: gpuproof list devices'
 
 code=0
 "$program" list suites >/dev/full 2>/dev/null || code=$?
-[ $code -eq 3 ] || fail "a full disk behind standard output: exit code $code, not 3"
+[ $code -eq 3 ] || fail "a full disk at standard output: exit code $code, not 3"

@@ -314,7 +314,7 @@ r = json.load(open(sys.argv[1]))
 assert r["run"]["state"] == "interrupted" and [c["status"] for c in r["cases"]] == ["SKIPPED"], r["cases"]
 assert "interrupted" in r["cases"][0]["reason"], r["cases"]
 PY
-# What overlapping is worth: with and without, where a split can do without; nobody is measured twice for it.
+# What overlapping is worth: with and without, where a split can do without; no case is measured twice for it.
 cat > "$dir/overlap.ini" <<'INI'
 [run]
 backend = host

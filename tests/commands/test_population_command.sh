@@ -27,7 +27,7 @@ expect 0 '36 x 4.380 TB/s' population show
 expect 0 '16 x 4.460 TB/s' population show
 expect 2 'no-such.ini: no such file' population show no-such.ini
 
-# A node of 8 with bandwidths of their own, of a model that nobody knows.
+# A node of 8 with bandwidths of their own, of an unknown model.
 node() { # run id, factor
 	python3 - "$data/quick_h200.json" "$1" "$2" <<'END'
 import copy, json, sys
@@ -57,7 +57,7 @@ node good 1 >good.json && node slow 0.94 >slow.json && node like 1.001 >like.jso
 grep -q '"uuid": "GPU-good-3"' good.json || { echo "the results look otherwise"; exit 1; }
 printf '[limit m]\nmetric = stream.bandwidth\nwhere = operation:read\noutlier_margin = 2 %%\npopulation = 3 %%\n' >m.ini
 
-# Nobody knows the model: the sentence says so.
+# The model is unknown: the sentence says so.
 expect 0 'compared with the data sheet only' check slow.json -l m.ini
 # The run lacks nothing by that, also for who takes warnings and skips for failures.
 expect 0 'these limits are about: m' check slow.json -l m.ini --strict
@@ -86,7 +86,7 @@ sed 's/"state": "complete"/"state": "interrupted"/' good.json >part.json
 expect 2 'part.json: the run is not complete but interrupted' population add part.json -o p.ini
 sed 's/"uuid": "[^"]*"/"uuid": ""/g; s/"serial": "[^"]*"/"serial": ""/g' good.json >nameless.json
 expect 2 'no device has a UUID' population add nameless.json -o p.ini
-# What stands in a result cannot write lines of its own into the file.
+# The text of a result cannot write lines of its own into the file.
 sed 's/"uuid": "GPU-good-3"/"uuid": "x]\\n[card y"/' good.json >lines.json
 expect 2 "is no UUID" population add lines.json -o p.ini
 sed 's/"name": "NVIDIA H300"/"name": "A\\nmodel = B"/' good.json >lines.json

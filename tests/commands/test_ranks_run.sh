@@ -61,7 +61,7 @@ bad = [(c["id"], c["status"], c["reason"]) for c in cases if c["status"] != "OK"
 assert not bad and len(cases) == 20, (len(cases), bad)
 PY
 
-# A rank that cannot open what the soak needs ends the case with its reason, and nobody is out of step.
+# A rank that cannot open what the soak needs ends the case with its reason, and no rank is out of step.
 cat > "$dir/burn.ini" <<'INI'
 [run]
 backend = fake

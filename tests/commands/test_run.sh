@@ -172,7 +172,7 @@ says err "gpuproof: 6 of the 12 cases of 3 launches are left on 2 devices, about
 expect 2 run kept.ini -o launched
 [ "$(wc -l < err)" = 1 ] || fail "a run that cannot begin says what it would do: $(cat err)"
 
-# Whoever closed standard input, output or error: nothing that is printed ends up in a file of the run.
+# Standard input, output or error may be closed: nothing that is printed ends up in a file of the run.
 for closed in '<&-' '>&-' '2>&-' '<&- >&- 2>&-'; do
 	rm -rf closed
 	code=0
@@ -230,8 +230,8 @@ for stop in INT:130 TERM:143; do
 	says err "continue with: gpuproof run --resume stopped-${stop%:*}"
 done
 
-# Nobody reads, or the disk behind stdout is full: the run itself is complete.
+# Standard output is closed, or its disk is full: the run itself is complete.
 "$program" run tty.ini -o unread 2> /dev/null | true || true
-[ -s unread/report.html ] || fail "no report when nobody reads"
+[ -s unread/report.html ] || fail "no report when standard output is closed"
 
 [ "$failures" = 0 ] || { echo "$failures failures"; exit 1; }

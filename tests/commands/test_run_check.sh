@@ -46,7 +46,7 @@ expect 0 'launch 3 of 3' plain.ini -o three --launches 3
 "$program" report three -o - >piped.html && cmp -s page.html piped.html || complain "report -o - is not the page"
 [ -e ./- ] && complain "report -o - wrote a file called -"
 "$program" report three --layout=dir -o - >out 2>err
-[ $? -eq 2 ] && grep -q 'needs a directory' err && [ ! -s out ] || complain "a page in a pipe with a style sheet beside it: $(cat err)"
+[ $? -eq 2 ] && grep -q 'needs a directory' err && [ ! -s out ] || complain "a page in a pipe with a style sheet next to it: $(cat err)"
 "$program" check three --report - >out 2>err
 [ $? -eq 2 ] && grep -q 'needs a file' err || complain "check --report -: $(cat err)"
 "$program" report three three -o both.html >/dev/null && grep -q 'Each run is 3 launches: a difference is possible at most' both.html ||
@@ -62,7 +62,7 @@ done
 grep -A9 '"host.call"' three/result.json | tr -d '\n' | grep -q '"launches": \[[^]]*,[^]]*,' ||
 	complain "the yardsticks of launches are not pooled"
 grep -q '"launches": \[' three/launch-2/result.json && complain "a single launch claims to be several"
-# One that is interrupted goes on where it was: the third is missing.
+# An interrupted one continues where it was: the third is missing.
 rm -r three/launch-3 three/result.json
 "$program" run --resume three --no-report -q >/dev/null || complain "resume: exit code $?"
 [ -s three/launch-3/result.json ] || complain "resume does not make the missing launch"

@@ -93,7 +93,7 @@ for c in cases:
 PY
 	rm -r "$dir/none"
 done
-# Eighths of a batch that leave a part nothing: such a step would never end, or read behind its rows.
+# Eighths of a batch that leave a part nothing: such a step would never end, or read beyond its rows.
 cat > "$dir/eighths.ini" <<'INI'
 [run]
 backend = host
@@ -117,7 +117,7 @@ for c in json.load(open(sys.argv[1]))["cases"]:
     assert c["status"] == wanted, (c["id"], c["status"], c["reason"])
 PY
 # What was in use when a request was refused tells why; and the host may fetch each step's losses.
-cat > "$dir/books.ini" <<'INI'
+cat > "$dir/account.ini" <<'INI'
 [run]
 backend = host
 [defaults]
@@ -140,10 +140,10 @@ layers = 64,128,10
 batch = 32
 losses = device, host
 INI
-"$gpuproof" run "$dir/books.ini" -o "$dir/books" --quiet --no-report >"$dir/said" 2>&1
+"$gpuproof" run "$dir/account.ini" -o "$dir/account" --quiet --no-report >"$dir/said" 2>&1
 # The thread sanitizer's shadow of what was touched counts as the process's memory, too.
 shadow=$(ldd "$gpuproof" | grep -c tsan || true)
-python3 - "$dir/books/result.json" "$shadow" <<'PY' || { cat "$dir/said"; fail "the books of a refusal"; }
+python3 - "$dir/account/result.json" "$shadow" <<'PY' || { cat "$dir/said"; fail "the memory account of a refusal"; }
 import json, sys
 seen = 0
 for c in json.load(open(sys.argv[1]))["cases"]:

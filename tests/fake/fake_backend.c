@@ -445,7 +445,7 @@ kernel_fn *fake_kernel(const char *name)
 	return NULL;
 }
 
-/* The last device's remapped rows; `rows=FILE` counts one more each time somebody looks. */
+/* The last device's remapped rows; `rows=FILE` counts one more at each reading. */
 size_t fake_findings(struct finding *out, size_t capacity)
 {
 	int rows = script_rows();

@@ -164,7 +164,7 @@ static bool turn_has_come(const char *operation, bool heeded)
 	if (!plot.deed || plot.calls != plot.turn)
 		return false;
 	if (plot.shared)
-		snprintf(plot.shared->culprit, sizeof(plot.shared->culprit), "%s%s",
+		snprintf(plot.shared->failed_call, sizeof(plot.shared->failed_call), "%s%s",
 			 heeded ? "" : "unheeded:", operation);
 	if (!plot.once[0])
 		return true;

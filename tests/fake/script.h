@@ -31,7 +31,7 @@
 struct script_calls {
 	uint64_t count;
 	/* The operation that misbehaved; "" while none has. "unheeded:" before it: the caller took no error, cleaning up. */
-	char culprit[48];
+	char failed_call[48];
 };
 
 struct script {

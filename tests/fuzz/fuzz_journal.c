@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	/* A line is given without a NUL behind it: one that is read too far is found. */
+	/* A line is given without a NUL after it: one that is read too far is found. */
 	char *line = malloc(size + !size);
 	struct message message;
 	struct case_result c;

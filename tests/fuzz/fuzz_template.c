@@ -1,4 +1,4 @@
-/* A page and, behind a line "===", a partial "part": what the checks let through, mstch renders without a crash. */
+/* A page and, after a line "===", a partial "part": what the checks let through, mstch renders without a crash. */
 #include "fuzz.h"
 
 #include <stdlib.h>

@@ -25,7 +25,7 @@ static void try_file(const char *path)
 	while ((n = fread(block, 1, sizeof(block), file)) > 0)
 		text_add_bytes(&content, block, n);
 	fclose(file);
-	fprintf(stderr, "%s\n", path); /* the last one is the culprit */
+	fprintf(stderr, "%s\n", path); /* the last one is the cause */
 	copy = malloc(content.length + !content.length);
 	if (content.length)
 		memcpy(copy, content.data, content.length);

@@ -116,7 +116,7 @@ static enum status ring(struct rank *r, struct error *err)
 	return backend_memory_free(r->device, ALLOCATOR_DEVICE, received, bytes, NULL, err);
 }
 
-/* Each rank's part of the floats in `memory`; the last ones belong to nobody. */
+/* Each rank's part of the floats in `memory`; the last ones belong to no rank. */
 static size_t part_count(const struct rank *r)
 {
 	return COUNT / (size_t)r->world->size / 4 * 4;
@@ -331,7 +331,7 @@ static enum status rank_checks(struct rank *r, struct error *err)
 }
 
 /*
- * The last rank does not take part in a sum: the others, whose streams wait for it, let go of the communicator and go on,
+ * The last rank does not take part in a sum: the others, whose streams wait for it, let go of the communicator and continue,
  * and another one serves them all.
  */
 static enum status abandoned(struct rank *r, struct error *err)
@@ -353,7 +353,7 @@ static enum status abandoned(struct rank *r, struct error *err)
 	return all_reduce(r, REDUCE_MAX, (float)world->size, err);
 }
 
-/* Over these in turn, up to one that fails: what other ranks then do nobody knows. */
+/* Over these in turn, up to one that fails: the other ranks' state is then unknown. */
 struct transports {
 	enum transport list[3];
 	size_t count;

@@ -149,7 +149,7 @@ static enum status pool_keeps_and_trims(struct check_context *context, struct er
 	return STATUS_OK;
 }
 
-/* Rows of odd lengths, packed and unpacked again: between them and behind nothing is touched. */
+/* Rows of odd lengths, packed and unpacked again: between them and after them nothing is touched. */
 static enum status copies_rows(struct check_context *context, struct error *err)
 {
 	const size_t rows = 1009, row = 611, stride = 1027, packed = rows * row;

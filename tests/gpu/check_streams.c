@@ -85,7 +85,7 @@ static enum status streams_overlap(struct check_context *context, struct error *
 	return STATUS_OK;
 }
 
-/* Nothing behind a closed gate runs; once it opens, the batch runs at once. */
+/* Nothing after a closed gate runs; once it opens, the batch runs at once. */
 static enum status gate_holds(struct check_context *context, struct error *err)
 {
 	struct event *start, *end;
@@ -113,7 +113,7 @@ static enum status gate_holds(struct check_context *context, struct error *err)
 		return error_set(err, STATUS_MISMATCH, "work did not run after the gate opened");
 	backend_event_destroy(start);
 	backend_event_destroy(end);
-	snprintf(context->detail, sizeof(context->detail), "1 ms of work behind it took %.4f ms",
+	snprintf(context->detail, sizeof(context->detail), "1 ms of work after it took %.4f ms",
 		 1e3 * seconds);
 	if (seconds > 2e-3)
 		return error_set(err, STATUS_MISMATCH, "the gate is in the measured time: %s",

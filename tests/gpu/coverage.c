@@ -155,7 +155,7 @@ static bool has_ways(const char *kernel)
 	return false;
 }
 
-/* Of launched ways that nobody expects. */
+/* Launched code paths that are not expected. */
 static int unexpected(FILE *out)
 {
 	int count = 0;

@@ -1,7 +1,7 @@
 /*
  * gpuproof-gpu-check: tries the CUDA backend on every GPU and prints one row per check. Exit 0:
  * all passed, 1: a check failed, 77: there is no GPU (and why). All CUDA calls are made in
- * children: one tells what there is, then one for each GPU checks it beside the others, one checks what
+ * children: one lists the devices, then one for each GPU checks it concurrently with the others, one checks what
  * takes several GPUs or a quiet driver, and the ranks of the collective check are the last.
  */
 #include "gpu_check.h"
@@ -213,7 +213,7 @@ static int check_one(int index)
 	return failures ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* In a child: what takes several devices, or nobody else at the driver. */
+/* In a child: checks of several devices, or that need the driver alone. */
 static int check_together(int count)
 {
 	struct check_context context = { .device_count = count };

@@ -34,7 +34,7 @@ struct check {
 
 /* Each ends with { 0 }. */
 extern const struct check memory_checks[], allocator_checks[], stream_checks[];
-/* The same, of a process that has all devices open, while nobody else asks the driver anything. */
+/* The same, of a process that has all devices open, while no other process uses the driver. */
 extern const struct check node_checks[];
 
 /*

@@ -181,7 +181,7 @@ void *random_tensor(enum precision precision, size_t count, uint64_t seed, doubl
 	return tensor;
 }
 
-/* Elements behind the end of every tensor. */
+/* Elements after the end of every tensor. */
 #define MARGIN 9
 
 void tensor_make(struct bench *b, struct tensor *t, enum precision precision, size_t count,
@@ -203,7 +203,7 @@ void tensor_fetch(struct bench *b, struct tensor *t, const char *what)
 	bench_download(b, t->now, t->device, (t->count + MARGIN) * size);
 	if (bench_ok(b) && memcmp((char *)t->now + t->count * size,
 				  (char *)t->was + t->count * size, MARGIN * size))
-		error_set(b->err, STATUS_MISMATCH, "%s, %s, %zu elements: wrote behind the end",
+		error_set(b->err, STATUS_MISMATCH, "%s, %s, %zu elements: wrote beyond the end",
 			  what, precision_name(t->precision), t->count);
 }
 

@@ -64,7 +64,7 @@ void *random_tensor(enum precision precision, size_t count, uint64_t seed, doubl
 double random_uniform(uint64_t *state);
 
 /*
- * A tensor on the host and on the device, with a few elements behind its end that no kernel may
+ * A tensor on the host and on the device, with a few elements after its end that no kernel may
  * touch. `was` keeps what was uploaded, tensor_fetch() brings what is there now to `now`.
  */
 struct tensor {

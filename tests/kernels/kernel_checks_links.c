@@ -7,7 +7,7 @@
 #include "kernels/memory/chase.h"
 #include "kernels/memory/copy.h"
 
-/* Bytes behind and before the copy that must stay as they are. */
+/* Bytes before and after the copy that must stay as they are. */
 #define MARGIN 32
 
 static void copy_once(struct bench *b, enum copy_method method, size_t bytes)
@@ -39,7 +39,7 @@ static void copy_once(struct bench *b, enum copy_method method, size_t bytes)
 	free(data);
 }
 
-/* Back and forth in one launch: both arrive, and nothing behind their ends. */
+/* Back and forth in one launch: both arrive, and nothing beyond their ends. */
 static void copy_both(struct bench *b, enum copy_method method, size_t bytes)
 {
 	unsigned char *data = xmalloc(2 * bytes), *got = xmalloc(2 * (bytes + 1));
@@ -64,7 +64,7 @@ static void copy_both(struct bench *b, enum copy_method method, size_t bytes)
 		bench_download(b, got, to[i], bytes + 1);
 		if (memcmp(got, data + i * bytes, bytes) != 0 || got[bytes] != 0xee)
 			error_set(b->err, STATUS_MISMATCH,
-				  "copy of %zu bytes both ways, method %d: way %d", bytes,
+				  "copy of %zu bytes in both directions, method %d: direction %d", bytes,
 				  (int)method, i);
 	}
 	free(got);
@@ -102,7 +102,7 @@ enum status check_copy_methods(struct device *device, struct error *err)
 	return status;
 }
 
-/* Three launches on different multiprocessors go on where the one before stopped. */
+/* Three launches on different multiprocessors continue where the one before stopped. */
 enum status check_chase(struct device *device, struct error *err)
 {
 	enum { NODES = 1021, STEP = 389, HOPS = 2000 };

@@ -141,7 +141,7 @@ static void check_adam(struct bench *b, enum precision precision, size_t count, 
 	tensor_free(&copy);
 }
 
-/* Adam by a clock gives the bits of Adam by arguments; behind the last pair it stays. */
+/* Adam by a clock gives the bits of Adam by arguments; after the last pair it stays. */
 static void check_clock(struct bench *b, enum precision precision, size_t count)
 {
 	enum { PAIRS = 3, TICKS = 5 };

@@ -30,7 +30,7 @@ static double reference(enum stream_operation operation, double x, double y)
 	}
 }
 
-/* Every element is the reference's rounded once, and what lies behind the end is untouched. */
+/* Every element is the reference's rounded once, and memory beyond the end is untouched. */
 static void check_array(struct bench *b, enum stream_operation operation, enum precision precision,
 			size_t bytes, const struct stream_variant *variant)
 {
@@ -89,7 +89,7 @@ enum status check_stream_arrays(struct device *device, struct error *err)
 struct sums {
 	struct bench *b;
 	struct stream_sum *sum; /* on the device */
-	double *x, *y;          /* what lies in the device's arrays; bytes as words, too */
+	double *x, *y;          /* contents of the device's arrays; bytes as words, too */
 	float *x32, *y32;
 	void *device_x, *device_y, *device_x32, *device_y32;
 	size_t bytes;
@@ -353,7 +353,7 @@ enum status check_empty(struct device *device, struct error *err)
 	return bench_close(&b);
 }
 
-/* "flush_cache" writes every byte, at any alignment and of any number, and none beside them. */
+/* "flush_cache" writes every byte, at any alignment and of any number, and no others. */
 enum status check_flush_cache(struct device *device, struct error *err)
 {
 	enum { BYTES = 100003, MARGIN = 3 };

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # usage: test_install_cuda11.sh PROGRAM
-# ci/install-cuda11 says what is wrong and leaves nothing behind; a folder that holds the toolkit is left as it is. Needs
+# ci/install-cuda11 says what is wrong and leaves nothing; a folder that holds the toolkit is left as it is. Needs
 # neither the network nor root.
 set -uo pipefail
 script=$(cd "$(dirname "$0")/../.." && pwd)/ci/install-cuda11
@@ -30,7 +30,7 @@ expect 3 'CUDA 11.8 cannot be had here: there is no apt-get' env PATH="$folder/b
 if command -v apt-get >/dev/null && [ "$(dpkg --print-architecture 2>/dev/null)" = amd64 ] && [ -r /usr/share/keyrings/debian-archive-keyring.gpg ]; then
 	expect 1 'apt-get update failed: |are needed on the way' env GPUPROOF_DEBIAN_MIRROR="file:$folder/nowhere" "$script" "$folder/new"
 fi
-[ -z "$(ls -d "$folder"/new* 2>/dev/null)" ] || { echo "something was left behind: $(ls -d "$folder"/new*)"; failed=1; }
+[ -z "$(ls -d "$folder"/new* 2>/dev/null)" ] || { echo "something was left: $(ls -d "$folder"/new*)"; failed=1; }
 
 # Where the build found the toolkit that the script laid out, the script finds nothing to do.
 toolkit=$(sed -n 's/^cuda11_root:INTERNAL=//p' "$(dirname "$1")/CMakeCache.txt")

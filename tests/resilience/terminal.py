@@ -113,7 +113,7 @@ def run(folder, file, fake="devices=2 clock=host", *options, columns=100):
 
 
 def interrupted(terminal, folder, what, code=130):
-    """It ended with the code, told where the report is and how to go on."""
+    """It ended with the code, told where the report is and how to continue."""
     got = terminal.end()
     if got != code:
         fail(what, "exit code", got, "not", code, terminal.text()[-800:])
@@ -204,9 +204,9 @@ def test_ctrl_c_after_the_measurement():
     """All is measured, and the driver hangs when it is looked at once more: the first one is answered, the second ends it."""
     with open("calls", "wb") as file:
         file.write(bytes(56))
-    terminal = run("behind", "checked.ini", f"devices=2 calls={os.getcwd()}/calls hang@open:3", "--check")
+    terminal = run("after", "checked.ini", f"devices=2 calls={os.getcwd()}/calls hang@open:3", "--check")
     end = time.monotonic() + PATIENCE
-    while not os.path.exists("behind/result.json") and time.monotonic() < end:
+    while not os.path.exists("after/result.json") and time.monotonic() < end:
         terminal.listen(0.05)
     terminal.listen(0.3)
     terminal.press(CTRL_C)
@@ -214,9 +214,9 @@ def test_ctrl_c_after_the_measurement():
     terminal.listen(0.4)
     terminal.press(CTRL_C)
     if terminal.end() != -signal.SIGINT:
-        fail("a second Ctrl-C behind the measurement: exit code", terminal.process.returncode, terminal.text())
+        fail("a second Ctrl-C after the measurement: exit code", terminal.process.returncode, terminal.text())
     os.environ["GPUPROOF_FAKE"] = "devices=2"
-    resumed = subprocess.run([PROGRAM, "run", "--resume", "behind", "--check"], capture_output=True, text=True)
+    resumed = subprocess.run([PROGRAM, "run", "--resume", "after", "--check"], capture_output=True, text=True)
     if resumed.returncode != 0 or "nothing is left to do" not in resumed.stderr or "Accepted" not in resumed.stdout:
         fail("--resume --check of what is measured:", resumed)
 

@@ -6,7 +6,7 @@
  *	                                does half of what it was asked for; readonly: from the third time on files and
  *	                                folders of such a path cannot be made or opened for writing (EROFS: root may else)
  *	BAD_DISK_MARK=FILE              is made when the first call was made to fail
- *	CLOCK_JUMP="5 -86400"           from the fifth reading on, the wall clock (not the monotonic one) is off by so many seconds
+ *	CLOCK_JUMP="5 -86400"           from the fifth reading on, the wall clock (not the monotonic one) is off by that many seconds
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -123,7 +123,7 @@ enum status relay_pull_reduce(struct communicator *c, struct stream *stream, int
 }
 
 /* Messages between the same two ranks arrive in the order they were sent. */
-static bool is_behind_another(const struct message *messages, size_t index)
+static bool waits_for_another(const struct message *messages, size_t index)
 {
 	const struct message *m = &messages[index];
 
@@ -155,7 +155,7 @@ static enum status move_round(struct communicator *c, struct message *messages, 
 	*moved = false;
 	for (size_t i = 0; i < count; i++) {
 		messages[i].is_due =
-			messages[i].done < messages[i].bytes && !is_behind_another(messages, i);
+			messages[i].done < messages[i].bytes && !waits_for_another(messages, i);
 		*moved |= messages[i].is_due;
 	}
 	for (int sends = 1; sends >= 0; sends--)

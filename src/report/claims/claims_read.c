@@ -348,7 +348,7 @@ static void on_entry(void *context, size_t line, const char *key, const char *va
 	if (r->err->status != STATUS_OK)
 		return;
 	if (r->section == SECTION_NONE)
-		complain(r, line, "'%.60s' stands before any section", key);
+		complain(r, line, "'%.60s' is before any section", key);
 	else if (!*value)
 		complain(r, line, "%.60s: a value is missing", key);
 	else if (!is_new_key(r, line, key))

@@ -178,7 +178,7 @@ static bool is_root(const char *s)
 	return false;
 }
 
-static bool everybody_has(const char *s)
+static bool is_common(const char *s)
 {
 	static const char *const everywhere[] = { "/proc/", "/sys/", "/dev/" };
 
@@ -233,7 +233,7 @@ static size_t path_at(const char *text, const char *at)
 {
 	size_t start = path_may_begin(text, at) ? path_start(at) : 0, n;
 
-	if (!start || everybody_has(at))
+	if (!start || is_common(at))
 		return 0;
 	n = quoted_end(text, at);
 	if (!n)

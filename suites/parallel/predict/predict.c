@@ -93,7 +93,7 @@ static void backward_reduced(const struct work *w, double rows, const char *oper
 }
 
 /* One thing after the other: backward, all reductions, all updates. */
-static void reduced_behind(const struct work *w, double rows, const struct bucket *buckets, size_t count,
+static void reduced_after(const struct work *w, double rows, const struct bucket *buckets, size_t count,
 			   struct reductions *r)
 {
 	*r = reductions_of(w, "all_reduce");
@@ -114,7 +114,7 @@ static double predict_ddp(const struct work *w)
 	size_t count = buckets_make(w->setup, &w->model, buckets);
 
 	if (w->setup->no_overlap) {
-		reduced_behind(w, rows, buckets, count, &r);
+		reduced_after(w, rows, buckets, count, &r);
 	} else {
 		count = buckets_cut(w->setup, &w->model, buckets, count);
 		backward_reduced(w, rows, "all_reduce", buckets, 0, &r);

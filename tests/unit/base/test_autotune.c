@@ -34,7 +34,7 @@ struct race {
 	size_t broken; /* fails for good; 0: none does */
 };
 
-/* Tells times that nobody spent, but for a little of `seconds`, so that the search's own clock moves. */
+/* Reports simulated times and spends a little of `seconds`, so that the search's own clock moves. */
 static enum status run(void *context, size_t candidate, double seconds, double *each,
 		       struct error *err)
 {
@@ -85,7 +85,7 @@ static void test_long_stretches_decide(void **state)
 	assert_int_equal(out.best, 2);
 }
 
-/* A device whose clock follows what it does: a candidate that needs more power is slower where it goes on. */
+/* A device whose clock follows what it does: a candidate that needs more power is slower when it is sustained. */
 struct warm_device {
 	size_t last;    /* candidate */
 	double used_to; /* seconds of it, without another */
@@ -111,7 +111,7 @@ static enum status run_warm(void *context, size_t candidate, double seconds, dou
 	return STATUS_OK;
 }
 
-/* Rested, the one wins that is fast at full clock; sustained, the one that the device can go on with. */
+/* Rested, the one wins that is fast at full clock; sustained, the one that the device can keep up. */
 static void test_the_load_decides(void **state)
 {
 	static const struct autotune_rules rested = { 1, false }, sustained = { 1, true };
@@ -126,7 +126,7 @@ static void test_the_load_decides(void **state)
 	assert_int_equal(autotune(3, &sustained, run_warm, &device, &out, &err), STATUS_OK);
 	assert_int_equal(out.best, 2);
 	assert_true(out.seconds == 1.25 && out.first_seconds == 1.375);
-	/* Who is behind after a turn has no other (loaded, a look, two parts of a turn); but the first is compared to the end. */
+	/* The slower candidate after a turn is out (loaded, a look, two parts of a turn); but the first is compared to the end. */
 	assert_int_equal(device.runs[1], 4);
 	assert_true(device.runs[0] >= 7);
 }

@@ -30,7 +30,7 @@ static int leave_folder(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		unlink(names[i]);
-	/* Fails when something else was left behind. */
+	/* Fails when something else was left. */
 	return chdir("/") || rmdir(folder);
 }
 

@@ -146,7 +146,7 @@ static void numbers_are_shown_with_four_digits(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		assert_string_equal(units_format(rows[i].value, rows[i].unit, out, sizeof(out)), rows[i].shown);
 	assert_string_equal(units_format((double)NAN, "s", out, sizeof(out)), "-");
-	/* Sizes that somebody asked for keep their unit; whatever else a sum of them is has SI's. */
+	/* Sizes that were asked for keep their unit; whatever else a sum of them is has SI's. */
 	assert_string_equal(units_format(64 << 20, "B", out, sizeof(out)), "64 MiB");
 	assert_string_equal(units_format(16384, "B", out, sizeof(out)), "16 KiB");
 	assert_string_equal(units_format(96 << 20, "B", out, sizeof(out)), "96 MiB");

@@ -219,23 +219,23 @@ static void a_wait_orders_two_streams(void **state)
 static void a_gate_holds_a_stream_until_it_opens(void **state)
 {
 	struct stream *stream = make_stream();
-	struct event *behind = make_event(), *last = make_event();
+	struct event *after = make_event(), *last = make_event();
 	volatile char byte = 0;
 	struct error failure = ERROR_NONE;
 	double seconds;
 
 	(void)state;
 	OK(backend_gate_close(stream, 30, err));
-	OK(backend_event_record(behind, stream, err));
+	OK(backend_event_record(after, stream, err));
 	OK(backend_memory_set(stream, (char *)&byte, 1, 1, err));
 	OK(backend_event_record(last, stream, err));
 	clock_sleep(0.02);
-	assert_int_equal(backend_event_elapsed(behind, last, &seconds, &failure), STATUS_DEVICE);
+	assert_int_equal(backend_event_elapsed(after, last, &seconds, &failure), STATUS_DEVICE);
 	OK(backend_gate_open(stream, err));
 	OK(backend_stream_synchronize(stream, err));
 	assert_int_equal(byte, 1);
-	OK(backend_event_elapsed(behind, last, &seconds, err));
-	backend_event_destroy(behind);
+	OK(backend_event_elapsed(after, last, &seconds, err));
+	backend_event_destroy(after);
 	backend_event_destroy(last);
 	backend_stream_destroy(stream);
 }
@@ -255,7 +255,7 @@ static void a_gate_left_closed_opens_by_itself_and_says_so(void **state)
 	OK(backend_gate_close(stream, 30, err));
 	OK(backend_gate_open(stream, err));
 	OK(backend_stream_synchronize(stream, err));
-	/* A stream behind a closed gate can be destroyed. */
+	/* A stream with a closed gate can be destroyed. */
 	OK(backend_gate_close(stream, 30, err));
 	backend_stream_destroy(stream);
 	assert_true(clock_seconds() - start < 20);
@@ -278,7 +278,7 @@ static void failures_surface_at_the_next_synchronise(void **state)
 	error_clear(&failure);
 	assert_int_equal(backend_device_synchronize(device, &failure), STATUS_INTERNAL);
 	assert_non_null(strstr(failure.message, "fill"));
-	assert_int_equal(byte, 0); /* what lay behind was not carried out */
+	assert_int_equal(byte, 0); /* work after it was not carried out */
 	OK(backend_memory_set(stream, &byte, 7, 1, err));
 	OK(backend_stream_synchronize(stream, err));
 	assert_int_equal(byte, 7);
@@ -619,7 +619,7 @@ static void little_address_space(void)
 	limit_address_space(64 << 20);
 }
 
-/* So many products of n x n matrices, one after the other. */
+/* `count` products of n x n matrices, one after the other. */
 static enum status multiply(size_t n, size_t times, struct error *err)
 {
 	static float a[256 * 256], b[256 * 256], c[256 * 256];

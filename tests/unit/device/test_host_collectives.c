@@ -116,7 +116,7 @@ static void run_ranks(int size, rank_fn *fn, bool join)
 			failed++;
 	}
 	assert_int_equal(failed, 0);
-	/* Nothing is left behind. */
+	/* Nothing is left. */
 	assert_int_equal(shm_open(id.bytes, O_RDWR, 0), -1);
 	assert_int_equal(errno, ENOENT);
 }

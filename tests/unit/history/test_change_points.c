@@ -71,7 +71,7 @@ static void proposals_are_not_enough(void **state)
 	assert_true(simulate_quiet(&plan).changes <= 0.1);
 }
 
-/* Whoever looks at 500 series every night is told of fewer chances. */
+/* With 500 series every night fewer chance findings are reported. */
 static void many_series_raise_the_limit(void **state)
 {
 	struct trend_prior prior = { .series = TREND_ODDS_SERIES };
@@ -129,7 +129,7 @@ static void ranks_of_few_nights_are_exact(void **state)
 	assert_true(fabs(mann_whitney_probability(400, 400, 79999) - 0.5) < 1e-4);
 }
 
-/* One wild night, then two of five: neither is a change; a step beside a wild night is one, and dated rightly. */
+/* One wild night, then two of five: neither is a change; a step next to a wild night is one, and dated rightly. */
 static void wild_nights_are_no_change(void **state)
 {
 	double x[60];

@@ -228,7 +228,7 @@ static enum history_added add_drifting(struct history *h, int day)
 	return added;
 }
 
-/* The figure of a level that still changed is no night's figure, and makes no series that nobody would look at. */
+/* The figure of a level that still changed is no night's figure, and makes no useless series. */
 static void what_has_not_settled_is_a_gap(void **state)
 {
 	struct history *h = opened(DB_CREATE);
@@ -283,7 +283,7 @@ static void two_writers_lose_nothing(void **state)
 	history_close(h);
 }
 
-/* Both find no file; whoever makes it, the other must not take it, half looked at, for another program's. */
+/* Both find no file; one makes it, and the other must not take the unfinished file for another program's. */
 static void two_creators_agree(void **state)
 {
 	enum { ROUNDS = 60, CREATORS = 4 };

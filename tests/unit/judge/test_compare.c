@@ -1,4 +1,4 @@
-/* Comparisons: the words, the intervals behind them, and what is never called a change. */
+/* Comparisons: the words, their intervals, and what is never called a change. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -162,7 +162,7 @@ static void broken_and_missing_cases_are_named(void **state)
 	result_release(&b);
 }
 
-/* An error or an idle share: timed by nobody, and less is better. */
+/* An error or an idle share: not timed, and less is better. */
 static void make_share(struct case_result *c, double value)
 {
 	struct metric_value *m = &c->metrics[0];

@@ -129,7 +129,7 @@ static void broken_cases_are_never_passed(void **state)
 	}
 }
 
-static void an_allowed_skip_beside_a_pass_is_accepted_unless_strict(void **state)
+static void an_allowed_skip_with_a_pass_is_accepted_unless_strict(void **state)
 {
 	struct verdicts v;
 	struct result r;
@@ -384,7 +384,7 @@ static void devices_are_counted(void **state)
 	assert_int_equal(verdicts_exit_code(&v), 4);
 	verdicts_release(&v);
 
-	/* Interrupted in its last case: all were begun, yet nobody may sign. */
+	/* Interrupted in its last case: all were begun, yet it is not accepted. */
 	r.planned = r.case_count;
 	judge_by(BANDWIDTH "min = 1 GB/s\n", &r, 1, NULL, &v);
 	assert_int_equal(verdicts_exit_code(&v), 0);
@@ -786,7 +786,7 @@ static enum verdict read_among_identical(double first)
 }
 
 /* Two H200s without preheating: the power limit set in on one, while it was measured. */
-static void a_power_limit_that_sets_in_by_chance_accuses_nobody(void **state)
+static void a_power_limit_that_sets_in_by_chance_accuses_no_device(void **state)
 {
 	static const struct {
 		size_t throttled;
@@ -1325,7 +1325,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(bounds_decide),
 		cmocka_unit_test(broken_cases_are_never_passed),
-		cmocka_unit_test(an_allowed_skip_beside_a_pass_is_accepted_unless_strict),
+		cmocka_unit_test(an_allowed_skip_with_a_pass_is_accepted_unless_strict),
 		cmocka_unit_test(a_warning_fails_when_strict),
 		cmocka_unit_test(a_lost_worker_is_not_accepted),
 		cmocka_unit_test(an_error_without_a_limit_is_not_accepted),
@@ -1347,7 +1347,7 @@ int main(void)
 		cmocka_unit_test(limits_without_sense_are_refused),
 		cmocka_unit_test(data_sheets_are_found_by_name),
 		cmocka_unit_test(shipped_limits_are_valid),
-		cmocka_unit_test(a_power_limit_that_sets_in_by_chance_accuses_nobody),
+		cmocka_unit_test(a_power_limit_that_sets_in_by_chance_accuses_no_device),
 		cmocka_unit_test(good_h200s_of_two_kinds_pass_in_one_node),
 		cmocka_unit_test(launches_become_one_result),
 		cmocka_unit_test(launches_hide_no_failure),

@@ -161,7 +161,7 @@ static void healthy_nodes_are_accepted(void **state)
 	for (int noise = 0; noise < NOISES; noise++) {
 		struct rates rates = simulate(0, (enum noise)noise, repeats(1000));
 
-		/* One slow launch of a tail accuses nobody: what fails is measured again. */
+		/* One slow launch of a tail accuses no device: what fails is measured again. */
 		assert_true(rates.named + rates.accused == 0);
 		assert_true(rates.undecided <= 0.02);
 	}

@@ -168,7 +168,7 @@ static size_t passes(const struct verdicts *v, const char *device, const char *m
 	return n;
 }
 
-static void judge_beside(const struct limits *limits, const struct result *r,
+static void judge_with_population(const struct limits *limits, const struct result *r,
 			 const struct population *population, struct verdicts *v)
 {
 	const struct judge_input input = {
@@ -183,7 +183,7 @@ static void judge_beside(const struct limits *limits, const struct result *r,
 /* With the shipped population. */
 static void judge_all(const struct limits *limits, const struct result *r, struct verdicts *v)
 {
-	judge_beside(limits, r, NULL, v);
+	judge_with_population(limits, r, NULL, v);
 }
 
 /* By the bounds alone: a made value, or one published under other conditions, is not like those of good cards here. */
@@ -191,7 +191,7 @@ static void judge_alone(const struct limits *limits, const struct result *r, str
 {
 	static const struct population empty;
 
-	judge_beside(limits, r, &empty, v);
+	judge_with_population(limits, r, &empty, v);
 }
 
 static void judge_model_in(const struct gpu *gpu, size_t devices)
@@ -250,7 +250,7 @@ static void every_model_is_judged_in_every_kind(void **state)
 	}
 }
 
-/* A card that no data sheet is at hand for is judged by what the driver tells, and says so. */
+/* A card without a known data sheet is judged by what the driver reports, and says so. */
 static void an_unknown_gpu_is_judged_by_what_the_driver_tells(void **state)
 {
 	struct text errors = TEXT_EMPTY;
@@ -597,7 +597,7 @@ static void lower_all(struct result *r)
 				scale(&r->cases[i].metrics[m], 0.95);
 }
 
-/* So many of the node's checks against good cards are `verdict`; all others must not be of `verdict`. */
+/* Asserts that `count` of the node's checks against good cards are `verdict`; all others must not be of `verdict`. */
 static size_t against_population(struct result *r, enum verdict verdict, int *code)
 {
 	struct text errors = TEXT_EMPTY;

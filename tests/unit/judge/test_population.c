@@ -1,5 +1,5 @@
 /*
- * Populations: what is read, who counts, which kinds there are, and what a device is told beside them.
+ * Populations: what is read, who counts, which kinds there are, and how a device is judged by them.
  * GPUPROOF_SIMULATE=20 makes twenty times as many of the simulated ones.
  */
 #include <setjmp.h>
@@ -313,7 +313,7 @@ static void a_good_card_tells_which_of_two_is_slow(void **state)
 	population_release(&p);
 }
 
-static void nobody_known_is_said(void **state)
+static void no_known_card_is_said(void **state)
 {
 	static const struct population empty;
 	struct verdicts v;
@@ -506,7 +506,7 @@ int main(void)
 		cmocka_unit_test(eight_cards_reject_and_fewer_warn),
 		cmocka_unit_test(each_is_held_against_its_kind),
 		cmocka_unit_test(a_good_card_tells_which_of_two_is_slow),
-		cmocka_unit_test(nobody_known_is_said),
+		cmocka_unit_test(no_known_card_is_said),
 		cmocka_unit_test(kinds_are_found_and_not_made_up),
 		cmocka_unit_test(good_nodes_pass_and_slow_ones_do_not),
 	};

@@ -1,6 +1,6 @@
 /*
  * Fresh processes: they carry out a function on a device of their own, hand back what it wrote and
- * how it failed, and neither a crash nor a hang of one of them harms whoever asked, or the next.
+ * how it failed, and neither a crash nor a hang of one of them harms the caller, or the next.
  */
 #include <setjmp.h>
 #include <stdarg.h>

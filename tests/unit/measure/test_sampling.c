@@ -396,7 +396,7 @@ static void what_drifts_at_the_end_of_its_time_has_not_settled(void **state)
 	free(series.samples);
 }
 
-/* Of two at the same time only one has to warm up: it alone drops samples, and both go on until it has enough. */
+/* Of two at the same time only one has to warm up: it alone drops samples, and both continue until it has enough. */
 static void each_of_several_settles_by_itself(void **state)
 {
 	struct script scripts[] = { { .seconds = 1e-3, .spread = 1e-3, .cold = 40 },

@@ -134,8 +134,8 @@ static void idle_is_not_throttled(void **state)
 	assert_int_equal(during.throttle_reasons, 0x1);
 }
 
-/* A reading that is still under way when a series ends belongs to no series, and nobody waits for it but close. */
-static void a_slow_reading_holds_up_nobody(void **state)
+/* A reading that is still under way when a series ends belongs to no series, and only close waits for it. */
+static void a_slow_reading_holds_up_no_sampling(void **state)
 {
 	struct telemetry_window *w = telemetry_window_open(&device, 1e-3);
 	struct telemetry_during during;
@@ -232,7 +232,7 @@ int main(void)
 		TEST(reads_only_while_samples_are_taken),
 		TEST(summary_has_spans_of_what_is_known),
 		TEST(idle_is_not_throttled),
-		TEST(a_slow_reading_holds_up_nobody),
+		TEST(a_slow_reading_holds_up_no_sampling),
 		TEST(failures_and_absence_are_no_readings),
 		TEST(throttled_series_are_noisy),
 	};

@@ -14,7 +14,7 @@
 
 static _Atomic unsigned readings; /* the watch has a thread of its own */
 
-/* Power goes 100, 200, ..., 400 W and again; nobody knows the temperature. */
+/* Power goes 100, 200, ..., 400 W and again; the temperature is unknown. */
 static enum status scripted(struct device *device, struct telemetry *out, struct error *err)
 {
 	(void)device;
@@ -84,7 +84,7 @@ static void extremes_and_means_are_kept(void **state)
 	watch_release(&w);
 }
 
-/* Intervals are as long as they say; one that nobody read is unknown, not zero. */
+/* Intervals are as long as they say; one without a reading is unknown, not zero. */
 static void intervals_have_their_length(void **state)
 {
 	const struct time_quantity *ecc;

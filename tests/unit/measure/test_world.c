@@ -100,7 +100,7 @@ static uint64_t token(int rank, int round)
 	return (uint64_t)round * 1000003u + (uint64_t)rank * 7u + 1;
 }
 
-/* Many exchanges in a row, ranks of different speed: nobody ever sees a neighbour's earlier or later data. */
+/* Many exchanges in a row, ranks of different speed: no rank ever sees a neighbour's earlier or later data. */
 static bool exchanges(struct world *world)
 {
 	uint64_t all[MAX_RANKS];

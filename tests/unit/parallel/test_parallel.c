@@ -203,7 +203,7 @@ static void bucket_sizes_change_nothing(void **state)
 		}
 }
 
-/* What runs beside what is no matter of the result. */
+/* Overlap does not change the result. */
 static void overlap_changes_nothing(void **state)
 {
 	static const char *const names[] = { "ddp", "tensor" };
@@ -413,7 +413,7 @@ static enum status expect_state(const struct trainer *t, struct error *err)
 	return expect_class(t, MEMORY_COMMUNICATION, (uint64_t)e->buffers * 4 * largest, err);
 }
 
-/* Two pairs of layers and one left over; biases behind a sum are whole everywhere. */
+/* Two pairs of layers and one left over; biases after a sum are whole everywhere. */
 static enum status expect_tensor(const struct trainer *t, struct error *err)
 {
 	const uint64_t *w = t->setup->widths, b = t->setup->batch;
@@ -449,9 +449,9 @@ static enum status expect_pipeline(const struct trainer *t, struct error *err)
 {
 	const char *mode = t->setup->mode->name;
 	uint64_t micro = t->setup->microbatches, rows = t->setup->batch / micro;
-	uint64_t behind = (uint64_t)(t->setup->ranks - t->team->world->rank);
-	uint64_t flight = strcmp(mode, "1f1b") == 0         ? behind
-			  : strcmp(mode, "1f1b_eager") == 0 ? 2 * behind - 1
+	uint64_t later = (uint64_t)(t->setup->ranks - t->team->world->rank);
+	uint64_t flight = strcmp(mode, "1f1b") == 0         ? later
+			  : strcmp(mode, "1f1b_eager") == 0 ? 2 * later - 1
 							    : micro;
 	const struct share *share = &t->network.share;
 	uint64_t bytes = share->last == t->setup->layers ? 8 * t->setup->batch : 0;

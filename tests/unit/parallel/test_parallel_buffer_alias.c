@@ -115,7 +115,7 @@ static void what_fits_costs_nothing(void **state)
 		expect_counts(&expected[i], expected[i].setup.mode->name);
 }
 
-/* A pair's copies replace its gradients: one whole buffer beside the logits' place, and half a one. */
+/* A pair's copies replace its gradients: one whole buffer in addition to the logits' place, and half a one. */
 static void tensor_needs_no_more_for_copies(void **state)
 {
 	const uint64_t one = 64 * 128 * 4;
@@ -196,9 +196,9 @@ static void gaps_and_second_passes_alias_nothing(void **state)
 static void rows_at_once(const struct setup *s, int rank, uint64_t *rows, uint64_t *received)
 {
 	const char *mode = s->mode->name;
-	uint64_t behind = (uint64_t)(s->ranks - rank), part = s->batch / s->microbatches;
-	uint64_t flight = strcmp(mode, "1f1b") == 0         ? behind
-			  : strcmp(mode, "1f1b_eager") == 0 ? 2 * behind - 1
+	uint64_t later = (uint64_t)(s->ranks - rank), part = s->batch / s->microbatches;
+	uint64_t flight = strcmp(mode, "1f1b") == 0         ? later
+			  : strcmp(mode, "1f1b_eager") == 0 ? 2 * later - 1
 							    : s->microbatches;
 
 	*received = 0;

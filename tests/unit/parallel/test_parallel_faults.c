@@ -185,7 +185,7 @@ static enum status gemm_slightly_off(struct stream *stream, const struct gemm *g
 	return sound->gemm(stream, &off, err);
 }
 
-/* A product with a ReLU writes zeros: no unit passes, and whoever takes the run's masks computes zeros as well. */
+/* A product with a ReLU writes zeros: no unit passes, and a reference with the run's masks computes zeros as well. */
 static enum status gemm_cuts_all(struct stream *stream, const struct gemm *gemm, struct error *err)
 {
 	struct gemm off = *gemm;

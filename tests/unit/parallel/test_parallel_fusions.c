@@ -29,7 +29,7 @@ static bool settled_as_expected(const struct network *n, const struct fusion_cas
 		bool summand = n->share.parts > 1 &&
 			       setup_layer_split(n->setup, l, n->share.parts) != COLUMN_PARALLEL;
 
-		if (summand) /* its bias comes behind the sum, or every rank computes it and none may choose */
+		if (summand) /* its bias comes after the sum, or every rank computes it and none may choose */
 			continue;
 		if (n->fusions[l] == FUSION_AUTO ||
 		    (c->expected != FUSION_AUTO && n->fusions[l] != c->expected))
@@ -82,7 +82,7 @@ static void expect(struct fusion_case c, enum status expected, const char *what)
 	assert_ranks(run_ranks(c.setup.ranks, run_refused, &c), c.setup.ranks, expected, what);
 }
 
-/* None at all; the first, behind which others are refused; and as many as one layer's trial wants. */
+/* None at all; the first, after which others are refused; and as many as one layer's trial wants. */
 static void refused_products_are_computed_the_other_way(void **state)
 {
 	static const char *const names[] = { "single", "ddp", "zero3", "tensor", "1f1b" };

@@ -125,8 +125,8 @@ static void pipelines_have_their_bubble(void **state)
 }
 
 /*
- * With transfers every order pays 2 (p - 1) c, once: also plain 1F1B, where a product of weights' gradients lies between
- * sending and what is waited for, and hides both ways as long as they take no longer.
+ * With transfers every order pays 2 (p - 1) c, once: also plain 1F1B, where a product of weights' gradients is between
+ * sending and what is waited for, and hides both directions as long as they take no longer.
  */
 static void transfers_cost_what_the_order_lets_them(void **state)
 {
@@ -198,7 +198,7 @@ static void reductions_and_products_share_a_device(void **state)
 	assert_near(reductions_compute(&r, 10, 1), 10 + 10 - COMPUTE_DURING_REDUCTION, 1e-12);
 }
 
-/* What hangs on those factors is told; nothing does where nothing runs beside anything. */
+/* Results that depend on those factors say so; without overlap none does. */
 static void what_factors_add_is_known(void **state)
 {
 	struct setup ddp = uniform("ddp", 4, 1), naive = uniform("dp_naive", 4, 1);
@@ -234,13 +234,13 @@ static void tensor_parallel_divides_products_and_adds_sums(void **state)
 	s.chunks = 1;
 	divided = setup_flops(&s) / 4 / compute_only.flops;
 	assert_near(predicted(&s, &compute_only), divided, 1e-6);
-	/* Two sums forward, which nothing hides; the one going back is hidden, and slows the products beside it. */
+	/* Two sums forward, which nothing hides; the one going back is hidden, and slows the concurrent products. */
 	rates.latency = divided / 100;
 	assert_near(predicted(&s, &rates),
 		    divided *
 			    (1.02 + 0.01 * (1 - COMPUTE_DURING_REDUCTION) / REDUCTION_DURING_GEMM),
 		    1e-6);
-	/* Six sums of chunks: only the last one going forward has no products beside it. */
+	/* Six sums of chunks: only the last one going forward has no concurrent products. */
 	s.chunks = 2;
 	assert_near(predicted(&s, &rates),
 		    divided *
@@ -618,7 +618,7 @@ static void recomputation_takes_its_forwards(void **state)
 	}
 }
 
-/* Events take of the streams, and a stream begins later behind another than behind itself. */
+/* Events cost stream time, and work begins later after another stream than after its own. */
 static void streams_hand_over(void **state)
 {
 	struct setup s = uniform("tensor", 4, 1);
@@ -644,7 +644,7 @@ static void streams_hand_over(void **state)
 	assert_near(curves_stream_wait(&curves), 4e-6, 1e-9);
 	assert_near(curves_event_record(&curves), 2e-6, 1e-9);
 	with = predict_step(&s, 1, &curves);
-	/* Two sums forward in the way of everything; the one backward lies beside products. Three events. */
+	/* Two exposed sums forward; the one backward overlaps products. Three events. */
 	assert_true(with - without > 4 * 4e-6 + 2 * 2e-6 && with - without < 6 * 4e-6 + 4 * 2e-6);
 	curves.rates.bus = 1;
 	assert_true(isnan(curves_stream_wait(&curves)) && curves_event_record(&curves) == 0);

@@ -130,7 +130,7 @@ static void grids_and_other_modes(void **state)
 	s.grid = (struct grid){ 2, 1, 2 };
 	/*
 	 * Ranks 0 and 1 are the stages of the first pipeline, 2 and 3 of the second. The gradients of the last stage's weights
-	 * are computed beside the first stage's backward.
+	 * are computed during the first stage's backward.
 	 */
 	assert_near(schedule_measured(&s, &times).seconds, 6 + 7 * 2.0 / 3, 1e-9);
 	s.grid = (struct grid){ 2, 2, 1 };

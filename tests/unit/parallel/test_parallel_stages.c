@@ -178,7 +178,7 @@ static void expect_kept(const char *mode, enum wgrad_layout layout, uint64_t seg
 static void memory_is_what_waits(void **state)
 {
 	(void)state;
-	/* Nobody waits for the first stage: two in turn, and one copy. */
+	/* No stage waits for the first one: two in turn, and one copy. */
 	expect_kept("gpipe", WGRAD_DIRECT, 0, 2, 5);
 	expect_kept("gpipe", WGRAD_TRANSPOSED, 0, 3, 2 + 6);
 	expect_kept("layer_split", WGRAD_DIRECT, 0, 2, 2);

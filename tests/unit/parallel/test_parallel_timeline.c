@@ -174,7 +174,7 @@ static enum status expect_turns(struct trainer *t, struct error *err)
 	status = timeline_record(&run, t, &totals, err);
 	for (int rank = 0; rank < t->team->world->size && status == STATUS_OK; rank++)
 		if (spans_of(&result, rank, "all_reduce") == 0 || side_by_side(&result, rank) > 0)
-			status = error_set(err, STATUS_INTERNAL, "rank %d: %zu sums, %g s beside computing", rank,
+			status = error_set(err, STATUS_INTERNAL, "rank %d: %zu sums, %g s during computing", rank,
 					   spans_of(&result, rank, "all_reduce"), side_by_side(&result, rank));
 	case_result_release(&result);
 	return status;

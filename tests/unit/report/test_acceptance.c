@@ -296,7 +296,7 @@ static void the_page_says_who_and_why(void **state)
 	result_release(&r);
 }
 
-/* What was not measured and must be is not hidden behind what passed. */
+/* A required aspect that was not measured is not hidden by what passed. */
 static void skipped_is_not_passed(void **state)
 {
 	struct case_result *second;

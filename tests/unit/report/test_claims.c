@@ -63,7 +63,7 @@ static void disagreement_outweighs_what_is_missing(void **state)
 	result_release(&result);
 }
 
-/* Eight GPUs decide where there are eight, and nobody else lacks them; but an error there is one. */
+/* Eight GPUs decide if there are eight, and no other machine lacks them; but an error there is one. */
 static void what_a_machine_cannot_do_is_not_missing(void **state)
 {
 	struct claim claim = two;

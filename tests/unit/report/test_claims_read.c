@@ -75,7 +75,7 @@ static void a_file_becomes_claims(void **state)
 
 static void former_names_of_metrics_are_read(void **state)
 {
-	static const char text[] = GUIDE CLAIM MEASURE "value = trainmem.refused_beside\nmax = 1 B\n";
+	static const char text[] = GUIDE CLAIM MEASURE "value = trainmem.refused_reserved\nmax = 1 B\n";
 	struct error err = ERROR_NONE;
 	struct claim_group g;
 
@@ -94,7 +94,7 @@ static void wrong_files_are_refused(void **state)
 	} cases[] = {
 		{ "", "f.ini:1: a file of claims needs a [guide] and a [claim]" },
 		{ GUIDE, "f.ini:1: a file of claims needs a [guide] and a [claim]" },
-		{ "title = T\n", "f.ini:1: 'title' stands before any section" },
+		{ "title = T\n", "f.ini:1: 'title' is before any section" },
 		{ "[guide A]\ntitle = T\n" CLAIM, "f.ini:1: [guide] needs title and about" },
 		{ "[guide A B]\n",
 		  "f.ini:1: [guide A B]: an id of letters, digits, '_', '-' and '.' is needed" },

@@ -71,7 +71,7 @@ static struct colour value_of(enum screen screen, const char *name)
 	return *found;
 }
 
-/* The block of values that begins with `opening`; *end is behind it. */
+/* The block of values that begins with `opening`; *end is after it. */
 static const char *block_of(enum screen screen, const char **end)
 {
 	const char *start = strstr(css, openings[screen]);
@@ -358,13 +358,13 @@ static void text_upon_series_is_read(void **state)
 	}
 }
 
-/* The ink of a cell, which may have a rule for text behind its colour. */
+/* The ink of a cell, which may have a rule for text after its colour. */
 static struct colour cell_ink(enum screen screen, const struct chart_shade *shade)
 {
-	char *behind = xasprintf("[fill=\"%s\"] + text", shade->colour), name[32];
-	const char *rule = strstr(css, behind);
+	char *selector = xasprintf("[fill=\"%s\"] + text", shade->colour), name[32];
+	const char *rule = strstr(css, selector);
 
-	free(behind);
+	free(selector);
 	if (!rule)
 		return shown(screen, "fill", shade->ink);
 	assert_int_equal(sscanf(strchr(rule, '{'), "{ fill: var(--%31[a-z0-9-])", name), 1);

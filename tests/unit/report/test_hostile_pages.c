@@ -85,7 +85,7 @@ static void add_device(struct verdicts *verdicts, const char *with)
 	verdicts->limits_text = xstrdup(with);
 }
 
-/* What people see: the result's data behind it is for programs, and keeps what it was given. */
+/* Visible text; the result's data in the page is for programs, and keeps what it was given. */
 static char *without_data(struct text *html)
 {
 	char *page = text_detach(html), *data = strstr(page, "<script type=\"application/json\"");

@@ -204,29 +204,29 @@ static void many_devices_are_seen_at_once(void **state)
 static void cases_that_only_sections_tell_apart_both_show(void **state)
 {
 	struct result result;
-	struct case_result *first = NULL, *twin = NULL;
+	struct case_result *first = NULL, *second = NULL;
 	char *html;
 
 	(void)state;
 	sample_report(&result, &one_gpu);
-	for (size_t i = 0; i < result.case_count && !twin; i++) {
+	for (size_t i = 0; i < result.case_count && !second; i++) {
 		struct case_result *c = &result.cases[i];
 
 		if (strcmp(c->suite, "matmul") != 0 || c->status != CASE_OK)
 			continue;
 		if (first)
-			twin = c;
+			second = c;
 		else
 			first = c;
 	}
-	assert_non_null(twin);
-	for (size_t i = 0; i < twin->parameter_count; i++) {
-		free(twin->parameters[i].text);
-		twin->parameters[i].text = xstrdup(first->parameters[i].text);
-		twin->parameters[i].number = first->parameters[i].number;
+	assert_non_null(second);
+	for (size_t i = 0; i < second->parameter_count; i++) {
+		free(second->parameters[i].text);
+		second->parameters[i].text = xstrdup(first->parameters[i].text);
+		second->parameters[i].number = first->parameters[i].number;
 	}
-	free(twin->label);
-	twin->label = xstrdup("other model");
+	free(second->label);
+	second->label = xstrdup("other model");
 	html = page_of(&result, 1);
 	assert_has(html, " (section other model)&nbsp;");
 	free(html);

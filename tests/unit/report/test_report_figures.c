@@ -162,7 +162,7 @@ static void few_devices_have_no_map(void **state)
 	}
 }
 
-/* Both ways at once belong to no end of a pair. */
+/* Both directions at once belong to no end of a pair. */
 static void pairs_without_direction_have_none(void **state)
 {
 	(void)state;
@@ -291,7 +291,7 @@ static void charts_of_two_kinds_of_memory_have_two_names(void **state)
 	free(html);
 }
 
-/* A figure beside another case's main one is no headline: how much memory a search for a batch took is none. */
+/* A figure that accompanies another case's main one is no headline: how much memory a search for a batch took is none. */
 static void headlines_are_main_figures(void **state)
 {
 	struct result r = { 0 };

@@ -39,7 +39,7 @@ static void add_case(struct result *result, const char *label, int batch, double
 	set_metric(&c->metrics[2], "trainmem.memory_activations", bytes * 3 / 4);
 }
 
-/* 100 MB beside 6 GB: parts are shares, or those of the small step would be hairlines. */
+/* 100 MB next to 6 GB: parts are shares, or those of the small step would be hairlines. */
 static void far_totals_are_drawn_as_shares(void **state)
 {
 	static const struct report_options options = { .reference = "" };

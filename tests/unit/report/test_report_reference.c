@@ -94,7 +94,7 @@ static void kinds_stay_apart(void **state)
 	rig_close(&rig);
 }
 
-static void nobody_is_not_measured(void **state)
+static void unmeasured_devices_are_not_listed(void **state)
 {
 	enum provenance kind;
 	struct rig rig;
@@ -116,7 +116,7 @@ static void ratios_are_to_the_baseline(void **state)
 	(void)state;
 	rig_open(&rig, "NVIDIA H200", "Mystery 9000", "k80, p100-pcie", "p100-pcie");
 	assert_string_equal(rig.reference.cards[rig.reference.baseline].gpu->id, "p100-pcie");
-	/* A device that nobody knows has its card, at the end. */
+	/* An unknown device has its card, at the end. */
 	assert_int_equal(card_named(&rig.reference, "Mystery 9000"), rig.reference.card_count - 1);
 	/* Lower is better: 5.7 us against 2.2 us is worse. */
 	launch = reference_row(&rig.reference, "launch");
@@ -438,7 +438,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kinds_stay_apart),
-		cmocka_unit_test(nobody_is_not_measured),
+		cmocka_unit_test(unmeasured_devices_are_not_listed),
 		cmocka_unit_test(ratios_are_to_the_baseline),
 		cmocka_unit_test(unknown_gpus_are_refused),
 		cmocka_unit_test(the_page_says_where_values_are_from),

@@ -179,7 +179,7 @@ static void the_answer_names_the_fastest_and_the_smallest(void **state)
 	result_release(&r);
 }
 
-/* Their intervals overlap, or, where one has none, their samples: then nobody is the winner. */
+/* Their intervals overlap, or, where one has none, their samples: then there is no winner. */
 static void times_that_are_not_apart_are_said_to_be_so(void **state)
 {
 	for (int without = 0; without < 2; without++) {
@@ -504,7 +504,7 @@ static void the_map_names_winners(void **state)
 	result_release(&r);
 }
 
-/* Whose batch grows with the devices stands at that batch, beside those that share it. */
+/* A case whose batch grows with the devices is listed at that batch, with those that share it. */
 static void weak_scaling_is_on_the_map_at_its_whole_batch(void **state)
 {
 	static const double widths[] = { 512, 4096 };
@@ -534,7 +534,7 @@ static void weak_scaling_is_on_the_map_at_its_whole_batch(void **state)
 	result_release(&r);
 }
 
-/* A second device may be a mistake; and what was foretold is compared with what came. */
+/* A second device may be a mistake; and predictions are compared with measurements. */
 static void one_device_competes_and_predictions_are_counted(void **state)
 {
 	static const double batches[] = { 64, 8192 }, widths[] = { 512, 4096 };
@@ -549,7 +549,7 @@ static void one_device_competes_and_predictions_are_counted(void **state)
 
 			add_metric(c, "parallel.predicted_time", 2e-3, "s");
 			c = add_split(&r, "single", batches[b], widths[w], b ? 4e-3 : 1e-3, 1e9);
-			/* The one device of the small batch is foretold right at one width of two. */
+			/* The one device of the small batch is predicted right at one width of two. */
 			add_metric(c, "parallel.predicted_time", b || w ? 4e-3 : 1e-3, "s");
 			free(c->parameters[3].text);
 			c->parameters[3].text = xstrdup("1");
@@ -693,7 +693,7 @@ static void add_row(struct case_result *c, int rank, const char *stream, const c
 	row->spans[2] = end;
 }
 
-/* A sum of several devices that lies in a forward is no computing. */
+/* A sum of several devices during a forward is no computing. */
 static void a_timeline_tells_computing_from_waiting(void **state)
 {
 	struct result r = { 0 };

@@ -188,7 +188,7 @@ static void what_only_looks_alike_stays(void **state)
 		"matmul/fp16/4096x4096x4096@cuda:0",
 		"sections [suite transfer]: sizes = 1KiB..512MiB *4",
 		"rank 0: hung after 30.00 s",
-		/* Cut at every place where an address might go on. */
+		/* Cut at every place where an address might continue. */
 		"at 08", "at 08:", "at 08:00", "at 08:00:", "at 10.", "at 10.2.3.", "at ~a", "at file:/", "at GPU-", "at ::", "at 0000:3",
 	};
 
@@ -201,7 +201,7 @@ static void what_only_looks_alike_stays(void **state)
 	}
 }
 
-/* The time does not grow with the square of a text that goes on looking like something. */
+/* The time does not grow with the square of a text that keeps looking like something. */
 static void hostile_text_ends_soon(void **state)
 {
 	static const char *const units[] = { ":", "/", "a:", "a.", "a-", "GPU-x ", "'/a ", "~a", "1.", "-I/", "f:", "`/" };

@@ -98,7 +98,7 @@ static void former_names_are_read_as_current_ones(void **state)
 		result_release(&second);
 	}
 	first_check_is("identical devices", "transfer.concurrent_share");
-	first_check_is("sisters", "transfer.kept");
+	first_check_is("sisters", "transfer.kept"); /* former names */
 }
 
 static void look_ups_find_devices_and_launches(void **state)

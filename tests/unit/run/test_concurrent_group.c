@@ -339,7 +339,7 @@ static void links_that_are_shared_are_measured_one_by_one(void **state)
 	release(f, &c);
 }
 
-/* Both ways in turn: each way is checked, and said once. */
+/* Both directions in turn: each is checked, and reported once. */
 static void both_ways_too(void **state)
 {
 	struct fixture *f = *state;
@@ -433,7 +433,7 @@ static void a_corrupt_device_fails_its_own_turn(void **state)
 	assert_nothing_open("corrupt turn");
 }
 
-/* A case of the plan and the one behind it. */
+/* A case of the plan and the one after it. */
 static bool may_group(const struct fixture *f, size_t i)
 {
 	const struct plan_case *c = &f->plan.cases[i];

@@ -156,7 +156,7 @@ static void a_rank_that_fails_frees_those_who_wait_for_it(void **state)
 	rig_end(&rig);
 }
 
-/* Nobody gains from hundreds of cases that each hang for their whole limit. */
+/* A run must not wait for hundreds of cases that each hang for their whole limit. */
 static void a_group_that_only_hangs_is_given_up(void **state)
 {
 	struct rig rig;

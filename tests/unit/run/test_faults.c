@@ -8,7 +8,7 @@
  *        test_faults PART DEED CLOCK FIRST STRIDE [LAST]
  *            call FIRST, FIRST + STRIDE, ... to the run's last (ci/fault-sweep)
  *
- * PART: whole, or a suite: that suite and a short one behind it, which must go on whatever befell the first; parts: each
+ * PART: whole, or a suite: that suite and a short one after it, which must run whatever befell the first; parts: each
  * suite so, one after the other. They make the same calls as the whole in a third of the time. DEED: fail (one call),
  * error (that and all later ones of its process), segfault, abort, exit, hang. CLOCK: scripted, or host: the host
  * backend's own.
@@ -34,7 +34,7 @@
 
 /*
  * Calls whose failure costs no case: what they tell is unknown then, or there is another way (a transport that cannot be
- * used: the case says which one was), or the case was measured and reported before; and those whose error nobody takes
+ * used: the case says which one was), or the case was measured and reported before; and those whose error is not reported
  * ("unheeded:"): they wait before memory is given back.
  */
 static const char *const harmless[] = { "telemetry",   "device_memory",    "memory_free", "device_synchronize",
@@ -53,7 +53,7 @@ static struct script_calls *calls;
 static const char *sweeping; /* the part */
 static unsigned failures, runs;
 
-/* The last section of quick.ini, a short one, stands behind every other. */
+/* The last section of quick.ini, a short one, is after every other. */
 #define FOLLOWER "peak"
 static const char *const parts[] = { "alloc",  "transfer", "selftest",	 "launch",
 				     "stream", "matmul",   "collective", "parallel" };
@@ -197,7 +197,7 @@ static struct outcome run_with(const char *fault, const char *clock_word)
 static void complain(const char *fault, const char *what, const char *detail)
 {
 	failures++;
-	printf("FAILED: %s, %s (%s): %s %s\n", sweeping, fault, calls->culprit, what, detail);
+	printf("FAILED: %s, %s (%s): %s %s\n", sweeping, fault, calls->failed_call, what, detail);
 }
 
 static bool is_harmless(const char *operation)
@@ -213,7 +213,7 @@ static bool is_harmless(const char *operation)
 /* While the devices are listed nothing has begun: the run says so and leaves no result. */
 static void judge_probe(const struct outcome *out, const char *fault)
 {
-	if (strcmp(calls->culprit, "open") != 0 && strcmp(calls->culprit, "device_info") != 0)
+	if (strcmp(calls->failed_call, "open") != 0 && strcmp(calls->failed_call, "device_info") != 0)
 		complain(fault, "there is no result", "");
 	if (out->code != 3)
 		complain(fault, "exit code", out->code == 0 ? "0" : "other than 3");
@@ -224,7 +224,7 @@ static void judge_lost(const struct outcome *out, const char *fault)
 {
 	const struct result *r = &out->result;
 
-	if (strcmp(calls->culprit, "device_info") != 0 || r->device_count != 1)
+	if (strcmp(calls->failed_call, "device_info") != 0 || r->device_count != 1)
 		complain(fault, "a device is gone", "");
 	if (r->case_count != r->planned || out->journal_lines != r->case_count + 1)
 		complain(fault, "the result is not complete", r->state);
@@ -268,7 +268,7 @@ static void judge_cases(const struct outcome *out, const struct result *sound, c
 	/* What fails for good may take the next case with it, when it failed after the end of one. */
 	if (changed > (strncmp(fault, "error", 5) == 0 ? 2 : 1))
 		complain(fault, "more cases than one were lost", others);
-	if (changed == 0 && strncmp(fault, "segfault", 8) != 0 && !is_harmless(calls->culprit) &&
+	if (changed == 0 && strncmp(fault, "segfault", 8) != 0 && !is_harmless(calls->failed_call) &&
 	    !is_told(r))
 		complain(fault, "nothing came of it", "");
 	if (out->code != (changed || is_told(r) ? 4 : 0))
@@ -326,7 +326,7 @@ static void sweep(const char *part, const char *deed, const char *clock_word, ui
 		struct outcome out = run_with(fault, clock_word);
 
 		/* Sampling by the real clock stops when it likes: the last calls may not come. */
-		if (calls->culprit[0])
+		if (calls->failed_call[0])
 			judge(&out, &sound.result, fault);
 		result_release(&out.result);
 		free(fault);
@@ -357,7 +357,7 @@ static void die_while_opening(void)
 		free(fault);
 	}
 	if (!told)
-		complain("segfault while opening", "nobody was told", "");
+		complain("segfault while opening", "it was not reported", "");
 }
 
 static void sweep_as_told(int argc, char **argv)

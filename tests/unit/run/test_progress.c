@@ -124,7 +124,7 @@ static void settle_skipped(struct progress *progress, const char *id, const char
 	progress_settled(progress, &cases[0], &result);
 }
 
-/* A reason has one line however many cases it is of, and those behind it another at the end. */
+/* A reason has one line however many cases it is of, and those after it another at the end. */
 static void skipped_cases_are_a_line_a_reason(void **state)
 {
 	struct progress progress = { .total = 57 };

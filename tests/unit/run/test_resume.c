@@ -51,7 +51,7 @@ static int wait_for(pid_t pid)
 	return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : -1;
 }
 
-/* Every process that a killed conductor left behind is gone soon. */
+/* Every process that a killed conductor left is gone soon. */
 static void no_orphans(void)
 {
 	double end = clock_seconds() + 5;
@@ -250,7 +250,7 @@ static size_t told_losses(const struct rig *rig)
 }
 
 /* The journal up to the line that begins with `text`, which stays. */
-static void cut_behind(const struct rig *rig, const char *text)
+static void cut_after(const struct rig *rig, const char *text)
 {
 	char *journal = read_file(rig, "run.jsonl"), *path = rig_path(rig, "run.jsonl");
 	char *at = strstr(journal, text);
@@ -261,7 +261,7 @@ static void cut_behind(const struct rig *rig, const char *text)
 	free(path);
 }
 
-static void a_worker_lost_behind_the_last_case_is_not_forgotten(void **state)
+static void a_worker_lost_after_the_last_case_is_not_forgotten(void **state)
 {
 	double nonce[MOST_STEPS];
 	struct rig rig;
@@ -301,7 +301,7 @@ static void a_lost_worker_is_told_of_once(void **state)
 	assert_int_equal(rig_conduct(&rig, true), STATUS_OK);
 	assert_int_equal(told_losses(&rig), 1);
 	/* The conductor died before the next case was done, which then tells of it. */
-	cut_behind(&rig, "{\"lost\":");
+	cut_after(&rig, "{\"lost\":");
 	assert_int_equal(rig_conduct(&rig, true), STATUS_OK);
 	assert_int_equal(rig.result.case_count, 4);
 	assert_int_equal(told_losses(&rig), 1);
@@ -497,7 +497,7 @@ static void a_directory_holds_one_run(void **state)
 	assert_non_null(strstr(rig.err.message, "holds a run already"));
 	read_nonces(&rig, after);
 	kept_is_unchanged(before, after);
-	/* Somebody else's file is left alone, a first line torn by a kill is not worth keeping. */
+	/* A file of another program is left alone, a first line torn by a kill is not worth keeping. */
 	write_file(&rig, "run.jsonl", "my notes\n");
 	assert_int_equal(rig_conduct(&rig, false), STATUS_USAGE);
 	journal = read_file(&rig, "run.jsonl");
@@ -718,7 +718,7 @@ int main(void)
 		cmocka_unit_test(killed_at_any_moment),
 		cmocka_unit_test(a_torn_last_line_is_cut_away),
 		cmocka_unit_test(a_damaged_line_is_done_again),
-		cmocka_unit_test(a_worker_lost_behind_the_last_case_is_not_forgotten),
+		cmocka_unit_test(a_worker_lost_after_the_last_case_is_not_forgotten),
 		cmocka_unit_test(a_lost_worker_is_told_of_once),
 		cmocka_unit_test(the_journal_has_what_the_worker_sent),
 		cmocka_unit_test(an_older_journal_reports_a_lost_worker_once),

@@ -9,7 +9,7 @@
 
 #include "conduct_asserts.h"
 
-/* Contexts and communicators take longer than many a case: whoever can goes on with them. */
+/* Contexts and communicators take longer than many a case: processes that can keep them do. */
 static void suites_share_teams(void **state)
 {
 	static const char text[] =
@@ -31,7 +31,7 @@ static void suites_share_teams(void **state)
 	assert_true(rig_value(&rig, 2, "steps.releases") == 0);
 	assert_true(rig_value(&rig, 21, "steps.releases") == 1);
 	assert_true(rig_value(&rig, 23, "steps.releases") == 1);
-	/* The result has the plan's order, whoever came first. */
+	/* The result has the plan's order, whichever came first. */
 	assert_string_equal(rig.result.cases[2].suite, "ranks");
 	assert_string_equal(rig.result.cases[7].suite, "more_ranks");
 	rig_end(&rig);
@@ -60,7 +60,7 @@ static void fewer_ranks_are_the_first_of_more(void **state)
 }
 
 /* Whether ranks that wait are there or not: a rank that dies, hangs or strands another costs its case alone. */
-static void ranks_fail_beside_ranks_that_wait(void **state)
+static void ranks_fail_while_others_wait(void **state)
 {
 	static const char text[] =
 		"[run]\nbackend = host\nhost_devices = 3\ncase_limit = 5s\n[suite ranks]\ncases = "
@@ -213,7 +213,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(suites_share_teams),
 		cmocka_unit_test(fewer_ranks_are_the_first_of_more),
-		cmocka_unit_test(ranks_fail_beside_ranks_that_wait),
+		cmocka_unit_test(ranks_fail_while_others_wait),
 		cmocka_unit_test(ranks_let_go_together),
 		cmocka_unit_test(a_shared_worker_that_dies_costs_one_case),
 		cmocka_unit_test(a_suite_is_given_up_by_itself),

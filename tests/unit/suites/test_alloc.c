@@ -537,7 +537,7 @@ static void test_a_card_is_left_as_small_as_asked(void **state)
 	struct case_result result;
 
 	run_ok(*state, FRAGMENT("device", "checkerboard"), &result);
-	/* Ballast and the span: 256 MiB and an eighth of it were left. */
+	/* The memory filler and the span: 256 MiB and an eighth of it were left. */
 	assert_true(spy.device_peak[0] >= (1024 - 32) * MIB);
 	assert_true(metric_of(&result, "alloc.fits_quarter") == 1);
 	case_result_release(&result);

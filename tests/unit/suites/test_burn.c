@@ -132,7 +132,7 @@ static bool faulty(int fault)
 	return (int)spy.fault == fault && own_world->rank == spy.rank;
 }
 
-/* Behind each sweep that writes, one bit of what was written turns: as a bad cell does. */
+/* After each sweep that writes, one bit of what was written turns: as a bad cell does. */
 static enum status forgetful_memory(struct stream *stream, const void *arguments,
 				    struct error *err)
 {
@@ -351,7 +351,7 @@ static void every_planted_bit_is_found(void **state)
 	plant("links", 3, 2); /* the ranks wait for each other in every round */
 }
 
-/* As many wrong words as bits were turned behind the suite's back, on the device where they were. */
+/* As many wrong words as bits were turned without the suite's knowledge, on the device where they were. */
 static enum status run_faulty(struct device *device, struct world *world, void *context,
 			      struct error *err)
 {
@@ -365,7 +365,7 @@ static enum status run_faulty(struct device *device, struct world *world, void *
 	spy_on(device, world);
 	status = run_case(&s->plan.cases[0], device, world, &result, &own);
 	wrong = metric(&result, "burn.wrong");
-	/* What was turned behind the last sweep of a slice is never read again. */
+	/* Bits turned after the last sweep of a slice are never read again. */
 	turned = world_sum(world, (double)spy.turned);
 	if (status != STATUS_MISMATCH || turned < 1 ||
 	    (spy.fault == PRODUCT_MISSING ? wrong < turned : wrong != turned))

@@ -125,7 +125,7 @@ static enum status count_free(struct device *device, enum allocator allocator, v
 	return spy.sound->memory_free(device, allocator, memory, bytes, stream, err);
 }
 
-/* Behind each operation, in its stream: the byte with the sign and most of the exponent. */
+/* After each operation, in its stream: the byte with the sign and most of the exponent. */
 static enum status spoil(const struct communicator *c, struct stream *stream, void *to,
 			 const void *from, struct error *err)
 {
@@ -419,7 +419,7 @@ static void a_failure_on_one_rank_is_one_on_all(void **state)
 	      "collective/3/send_recv");
 }
 
-/* The host records no collectives: the case says so, and those behind it still run. */
+/* The host records no collectives: the case says so, and those after it still run. */
 static enum status run_refused(struct device *device, struct world *world, void *context,
 			       struct error *err)
 {

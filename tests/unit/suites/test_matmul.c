@@ -299,7 +299,7 @@ static void test_host_has_no_search(void **state)
 	case_result_release(&result);
 }
 
-/* All 256 numbers there and back, and what lies between two of them, by another way than fp8.h's. */
+/* All 256 numbers there and back, and values between two of them, by another method than fp8.h's. */
 static void test_fp8(void **state)
 {
 	double before = 0;

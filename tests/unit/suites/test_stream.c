@@ -73,7 +73,7 @@ static void test_every_case_runs(void **state)
 /* A kernel that goes wrong from its n-th launch on: the last element is not what it should be. */
 static int launches, spoil_launch;
 
-/* Behind the kernel in its stream: waiting for it would wait for a closed gate. */
+/* After the kernel in its stream: waiting for it would wait for a closed gate. */
 static enum status launch_spoilt(struct stream *stream, const void *arguments, struct error *err)
 {
 	static const uint64_t wrong = 0x3ff0000000000001;
@@ -110,7 +110,7 @@ static void expect_mismatch(struct fixture *f, const char *operation, int from_l
 	if (!strstr(err.message, when) || !strstr(err.message, "expected"))
 		fail_msg("%s: %s", operation, err.message);
 	assert_false(result.verification.done);
-	/* Found after timing: the numbers are there, for whoever looks into it. */
+	/* Found after timing: the numbers are there, for an investigation. */
 	assert_int_equal(case_metric(&result, "stream.bandwidth") != NULL, from_launch > 1);
 	assert_nothing_open(operation);
 	case_result_release(&result);

@@ -208,7 +208,7 @@ static void test_transfer_parameters_read_well(void **state)
 	case_result_release(&result);
 }
 
-/* Both ways: the sum is that of its parts, and its interval theirs. */
+/* Bidirectional: the sum is that of its parts, and its interval theirs. */
 static void test_transfer_sums_both_ways(void **state)
 {
 	struct case_result result;
@@ -238,7 +238,7 @@ static void assert_wrong_byte_found(struct fixture *f, const char *ini, int from
 	spy.spoil_copy = from_copy;
 	spy.spoil_bytes = 6000;
 	assert_int_equal(run_only_case(f, ini, &result, &err), STATUS_MISMATCH);
-	/* The byte in the middle of 6,000 bytes lies in the word at 3000. */
+	/* The byte in the middle of 6,000 bytes is in the word at 3000. */
 	if (!strstr(err.message, when) ||
 	    !strstr(err.message, "wrong data at byte 3000: expected 0x"))
 		fail_msg("%s", err.message);

@@ -222,7 +222,7 @@ static void test_routes(void **state)
 		assert_non_null(direction_names[d]);
 }
 
-/* Each two meet once, nobody twice in a round; of five one sits out. */
+/* Each two meet once, no device twice in a round; of five one sits out. */
 static void assert_rounds(struct fixture *f, size_t count, size_t rounds, size_t pairs)
 {
 	struct device_info infos[8];
@@ -448,7 +448,7 @@ static void test_few_peers_at_a_time(void **state)
 		assert_false(peers[i / PEERED][i % PEERED]);
 }
 
-/* Lent memory is nobody else's; what came back is lent again; smaller blocks go when a larger one must be made. */
+/* Lent memory has one user; what came back is lent again; smaller blocks go when a larger one must be made. */
 static void test_pool(void **state)
 {
 	struct fixture *f = *state;

@@ -55,7 +55,7 @@ static bool move_piece(struct host_communicator *c, struct transfer *t)
 }
 
 /* Messages between the same two ranks arrive in the order they were sent. */
-static bool is_behind_another(const struct exchange *x, size_t index)
+static bool waits_for_another(const struct exchange *x, size_t index)
 {
 	const struct transfer *t = &x->transfers[index];
 
@@ -81,7 +81,7 @@ static bool move_all(struct exchange *x, int *waiting)
 	for (size_t i = 0; i < x->count; i++) {
 		struct transfer *t = &x->transfers[i];
 
-		if (t->done < t->bytes && !is_behind_another(x, i) && move_piece(x->c, t))
+		if (t->done < t->bytes && !waits_for_another(x, i) && move_piece(x->c, t))
 			moved = true;
 		if (t->done < t->bytes)
 			*waiting = t->peer;
