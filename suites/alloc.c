@@ -5,6 +5,7 @@
 #include "suites/alloc/alloc.h"
 
 #include "plan/suite.h"
+#include "suites/shared/words.h"
 
 #define X(symbol, name, on_device, description) name,
 static const char *const allocator_names[] = { ALLOCATORS(X) "caching", NULL };
@@ -127,7 +128,8 @@ static const char *const axes[] = { "allocators", "operations", "states",  "fill
 static const struct metric metrics[] = {
 	{ "alloc.latency", "s", BETTER_LOWER, 1,
 	  "one call that allocates or frees; ordinary and registered host memory is touched in "
-	  "it", METRIC_HOST },
+	  "it",
+	  METRIC_HOST },
 	{ "alloc.latency_p95", "s", BETTER_LOWER, 0, "19 of 20 calls are faster", METRIC_HOST },
 	{ "alloc.latency_p99", "s", BETTER_LOWER, 0,
 	  "99 of 100 calls are faster; from 100 calls or more", METRIC_HOST },
@@ -136,10 +138,12 @@ static const struct metric metrics[] = {
 	  "host memory: bytes touched or page-locked per second", METRIC_HOST },
 	{ "alloc.usable", "s", BETTER_LOWER, 0,
 	  "stream-ordered pool: the call and the synchronisation after which any stream may use "
-	  "the memory", METRIC_HOST },
+	  "the memory",
+	  METRIC_HOST },
 	{ "alloc.pair", "s", BETTER_LOWER, 1,
 	  "allocating and freeing a block, while other threads do the same", METRIC_HOST },
-	{ "alloc.pair_rate", "Hz", BETTER_HIGHER, 0, "such pairs of all threads per second", METRIC_HOST },
+	{ "alloc.pair_rate", "Hz", BETTER_HIGHER, 0, "such pairs of all threads per second",
+	  METRIC_HOST },
 	{ "alloc.cost", "B", BETTER_LOWER, 1, "what a block takes, on average over many" },
 	{ "alloc.cost_ratio", "1", BETTER_LOWER, 0, "that over its size", METRIC_EXACT },
 	{ "alloc.granularity", "B", BETTER_NONE, 0,
@@ -150,7 +154,8 @@ static const struct metric metrics[] = {
 	  "growing from nothing to the full size, to the end of the last copy", METRIC_HOST },
 	{ "alloc.growth_memory", "B", BETTER_LOWER, 0, "memory taken at most while growing" },
 	{ "alloc.external_frag", "1", BETTER_LOWER, 1,
-	  "1 - (largest block that can be had) / (all that is free)", METRIC_EXACT },
+	  "1 - (largest block that can be had) / (all that is free)", METRIC_EXACT, .percent = true,
+	  .title = "external fragmentation" },
 	{ "alloc.largest_free", "B", BETTER_HIGHER, 0,
 	  "the largest block that can be had, found by trying" },
 	{ "alloc.total_free", "B", BETTER_NONE, 0, "all that is free" },
@@ -160,11 +165,14 @@ static const struct metric metrics[] = {
 	{ "alloc.fits_quarter", "1", BETTER_HIGHER, 0, "1: of a quarter", METRIC_EXACT },
 	{ "alloc.kept", "B", BETTER_LOWER, 0,
 	  "device memory that the allocator keeps when all is freed" },
-	{ "alloc.failure", "s", BETTER_LOWER, 0, "one call that fails for want of memory", METRIC_HOST },
+	{ "alloc.failure", "s", BETTER_LOWER, 0, "one call that fails for want of memory",
+	  METRIC_HOST },
 	{ "alloc.granted", "B", BETTER_HIGHER, 0, "memory granted before the first failure" },
-	{ "alloc.granted_share", "1", BETTER_HIGHER, 0, "that over what was free", METRIC_EXACT },
+	{ "alloc.granted_share", "1", BETTER_HIGHER, 0, "that over what was free", METRIC_EXACT,
+	  .percent = true },
 	{ "alloc.recovered", "1", BETTER_HIGHER, 0,
-	  "1: after the refusal memory was allocated, filled and checked, and all of it was back; 0: not",
+	  "1: after the refusal memory was allocated, filled and checked, and all of it was back; "
+	  "0: not",
 	  METRIC_EXACT },
 	{ "alloc.lost", "B", BETTER_LOWER, 0, "device memory not back after the failure" },
 	{ "alloc.start_time", "s", BETTER_LOWER, 1,
@@ -180,6 +188,79 @@ static const struct metric metrics[] = {
 	START("collectives", "a communicator of one rank and its first all-reduce",
 	      "device memory it takes"),
 	{ 0 },
+};
+
+/* More allocators than a chart has lines. */
+#define ON_DEVICE "allocator", "device", "pool", "pool_release", "vmm", "managed", "caching"
+#define ON_HOST "allocator", "pinned", "write_combined", "registered", "pageable"
+
+static const struct figure_row figures[] = {
+	{ .metric = "alloc.latency",
+	  .kind = "lines",
+	  .logarithmic = true,
+	  .facets = { "operation", "state", "fill" },
+	  .of = "device memory",
+	  .only = { ON_DEVICE } },
+	{ .metric = "alloc.latency",
+	  .kind = "lines",
+	  .logarithmic = true,
+	  .facets = { "operation", "state" },
+	  .of = "host memory",
+	  .only = { ON_HOST } },
+	{ .metric = "alloc.latency",
+	  .kind = "strip",
+	  .logarithmic = true,
+	  .facets = { "operation", "state", "fill" } },
+	{ .metric = "alloc.pair",
+	  .kind = "lines",
+	  .logarithmic = true,
+	  .axis = "threads",
+	  .facets = { "size", "streams" } },
+	{ .metric = "alloc.cost_ratio",
+	  .kind = "lines",
+	  .logarithmic = true,
+	  .only = { ON_DEVICE } },
+	{ .metric = "alloc.growth",
+	  .kind = "bars",
+	  .logarithmic = true,
+	  .bars = { "allocator", "growth" } },
+	{ .metric = "alloc.growth_memory", .kind = "bars", .bars = { "allocator", "growth" } },
+	{ .metric = "alloc.external_frag",
+	  .kind = "bars",
+	  .facets = { "scenario" },
+	  .bars = { "allocator" } },
+	{ .metric = "alloc.start_time", .kind = "stacked", .parts = "alloc.start_time_" },
+	{ .metric = "alloc.start_memory", .kind = "stacked", .parts = "alloc.start_memory_" },
+	{ .metric = "alloc.start_resident", .kind = "stacked", .parts = "alloc.start_resident_" },
+	{ .metric = "alloc.failure", .kind = "bars", .logarithmic = true },
+	{ 0 },
+};
+
+static const struct table_row tables[] = {
+	{ .title = "Fragmentation: what still fits when free memory is in pieces (1: the request "
+		   "fits, 0: not)",
+	  .columns = { "alloc.external_frag", "alloc.total_free", "alloc.largest_free",
+		       "alloc.fits_block", "alloc.fits_double", "alloc.fits_quarter",
+		       "alloc.kept" },
+	  .without = { "operation" } },
+	{ .title = "What a block really takes",
+	  .columns = { "alloc.cost", "alloc.cost_ratio", "alloc.granularity", "alloc.alignment" },
+	  .without = { "operation" } },
+	{ .title = "Using up the device",
+	  .columns = { "alloc.granted", "alloc.granted_share", "alloc.failure", "alloc.lost" },
+	  .without = { "operation" } },
+	{ 0 },
+};
+
+static const struct word_row words[] = { ALLOCATOR_WORDS,
+					 { "fill", "*", "card * full" },
+					 { "growth", "once", "all at once" },
+					 { "growth", "copy", "by copying" },
+					 { "growth", "double", "by copying, doubled" },
+					 { "growth", "map", "by mapping" },
+					 { "loading", "lazy", "lazy loading" },
+					 { "loading", "eager", "eager loading" },
+					 { 0 },
 };
 
 static enum status alloc_run(struct run *run, struct error *err)
@@ -214,6 +295,9 @@ const struct suite suite_alloc = {
 	.keys = keys,
 	.axes = axes,
 	.metrics = metrics,
+	.figures = figures,
+	.tables = tables,
+	.words = words,
 	.processes = SUITE_ONE_PROCESS,
 	.fresh_processes = true,
 	.expand = alloc_expand,

@@ -103,11 +103,13 @@ static const struct metric metrics[] = {
 	{ "burn.rounds", "1", BETTER_NONE, 0, "products, sweeps or turns, of all devices" },
 	{ "burn.verified", "B", BETTER_NONE, 0, "bytes that were compared, of all devices" },
 	{ "burn.memory_share", "1", BETTER_HIGHER, 0,
-	  "share of the free memory that was tested; of the device with the least", METRIC_EXACT },
+	  "share of the free memory that was tested; of the device with the least", METRIC_EXACT,
+	  .percent = true },
 	{ "burn.wrong", "1", BETTER_LOWER, 0, "8-byte words that were wrong, of all devices",
 	  METRIC_EXACT },
 	{ "burn.planted", "1", BETTER_NONE, 0, "wrong bits that were planted", METRIC_EXACT },
-	{ "burn.found", "1", BETTER_HIGHER, 0, "share of them that was found, where it was", METRIC_EXACT },
+	{ "burn.found", "1", BETTER_HIGHER, 0, "share of them that was found, where it was",
+	  METRIC_EXACT, .percent = true },
 	{ 0 },
 };
 

@@ -14,6 +14,7 @@
 #include "suites/collective/measure.h"
 #include "suites/shared/collective_data.h"
 #include "suites/shared/collective_session.h"
+#include "suites/shared/words.h"
 
 static const char *const precisions[] = { "fp32", "fp16", "bf16", NULL };
 static const char *const placements[] = { "out_of_place", "in_place", NULL };
@@ -81,12 +82,26 @@ static const struct metric metrics[] = {
 	{ "collective.busbw", "B/s", BETTER_HIGHER, 1,
 	  "bytes that pass each device's link per second, by nccl-tests' factors for n ranks: "
 	  "algbw times 2(n-1)/n for all_reduce; (n-1)/n for all_gather, reduce_scatter and "
-	  "all_to_all; 1 for broadcast, reduce and send_recv" },
-	{ "collective.algbw", "B/s", BETTER_HIGHER, 0, "bytes of the tensor per second" },
+	  "all_to_all; 1 for broadcast, reduce and send_recv",
+	  METRIC_OTHER, .title = "bus bandwidth" },
+	{ "collective.algbw", "B/s", BETTER_HIGHER, 0, "bytes of the tensor per second",
+	  METRIC_OTHER, .title = "algorithm bandwidth" },
 	{ "collective.time", "s", BETTER_LOWER, 0,
 	  "one operation on the slowest rank, among others back to back" },
 	{ 0 },
 };
+
+static const struct figure_row figures[] = {
+	{ .metric = "collective.busbw", .kind = "lines", .facets = { "operation" } },
+	{ .metric = "collective.time",
+	  .kind = "lines",
+	  .logarithmic = true,
+	  .fitted = true,
+	  .facets = { "operation" } },
+	{ 0 }
+};
+
+static const struct word_row words[] = { PRECISION_WORDS, TRANSPORT_WORDS, { 0 } };
 
 /* Filling and checking, roughly. Opening the communicator takes the first case most of a second, and counts on all. */
 static double setup_seconds(const struct device_info *info, uint64_t bytes, int ranks)
@@ -173,6 +188,8 @@ const struct suite suite_collective = {
 	.keys = keys,
 	.axes = axes,
 	.metrics = metrics,
+	.figures = figures,
+	.words = words,
 	.aspects = aspects,
 	.processes = SUITE_PROCESS_PER_DEVICE,
 	.expand = collective_expand,

@@ -11,6 +11,7 @@
 #include "measure/run.h"
 #include "plan/suite.h"
 #include "suites/matmul/plan.h"
+#include "suites/shared/words.h"
 
 static const char *const precisions[] = { "fp64",       "fp32", "tf32", "fp16", "bf16",
 					  "fp16_acc16", "fp8",  "int8", NULL };
@@ -106,6 +107,26 @@ static const struct metric metrics[] = {
 	  "the same against the operands before they were rounded from FP32: what a lower "
 	  "precision costs in all", METRIC_EXACT },
 	{ 0 },
+};
+
+/* FP16 against FP32, below each chart. */
+#define BY_PRECISION                                                                               \
+	.kind = "bars", .bars = { "precision" }, .compare = { "precision", "fp16", "fp32" }
+
+static const struct figure_row figures[] = {
+	{ .metric = "matmul.throughput", BY_PRECISION },
+	{ .metric = "matmul.memory", BY_PRECISION },
+	{ .metric = "matmul.error", .logarithmic = true, BY_PRECISION },
+	{ 0 },
+};
+
+static const struct word_row words[] = { PRECISION_WORDS,
+					 { "implementation", "blas", "BLAS" },
+					 { "implementation", "lt", "cuBLASLt by search" },
+					 { "implementation", "simt", "own kernel, ordinary units" },
+					 { "implementation", "half2", "own kernel, pairs" },
+					 { "implementation", "tensor", "own kernel, tensor cores" },
+					 { 0 },
 };
 
 static enum status launch_products(void *state, unsigned batch, struct error *err)
@@ -303,6 +324,8 @@ const struct suite suite_matmul = {
 	.keys = keys,
 	.axes = axes,
 	.metrics = metrics,
+	.figures = figures,
+	.words = words,
 	.aspects = aspects,
 	.processes = SUITE_ONE_PROCESS,
 	.expand = matmul_expand,

@@ -15,6 +15,7 @@
 #include "suites/peak/expected.h"
 #include "suites/shared/buffers.h"
 #include "suites/shared/estimate.h"
+#include "suites/shared/words.h"
 
 enum unit { FMA, TENSOR, ROOFLINE };
 
@@ -67,6 +68,13 @@ static const struct metric metrics[] = {
 	{ "peak.bandwidth", "B/s", BETTER_HIGHER, 0,
 	  "roofline: bytes read and written over the time" },
 	{ 0 },
+};
+
+static const struct word_row words[] = { PRECISION_WORDS,
+					 { "unit", "fma", "multiply-add units" },
+					 { "unit", "tensor", "tensor cores" },
+					 { "unit", "roofline", "numbers from memory" },
+					 { 0 },
 };
 
 /* Precisions in the order of the words of `precisions`; fp16 in registers is FP16 throughout. */
@@ -388,6 +396,7 @@ const struct suite suite_peak = {
 	.keys = keys,
 	.axes = axes,
 	.metrics = metrics,
+	.words = words,
 	.aspects = aspects,
 	.processes = SUITE_ONE_PROCESS,
 	.expand = peak_expand,

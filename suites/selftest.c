@@ -77,19 +77,21 @@ static const char *const axes[] = { "checks", NULL };
 
 static const struct metric metrics[] = {
 	{ "selftest.clock_error", "1", BETTER_LOWER, 1,
-	  "by how much the fastest sample of a kernel of known duration is off" },
+	  "by how much the fastest sample of a kernel of known duration is off", .percent = true },
 	{ "selftest.host_overhead", "s", BETTER_LOWER, 0,
 	  "what launching it and waiting for it adds on the host's clock", METRIC_HOST },
-	{ "selftest.empty_sample", "s", BETTER_LOWER, 1, "a sample with nothing in it", METRIC_HOST },
+	{ "selftest.empty_sample", "s", BETTER_LOWER, 1, "a sample with nothing in it",
+	  METRIC_HOST },
 	{ "selftest.detected", "1", BETTER_HIGHER, 1,
-	  "share of the planted slowdowns that were found", METRIC_EXACT },
+	  "share of the planted slowdowns that were found", METRIC_EXACT, .percent = true },
 	{ "selftest.false_alarms", "1", BETTER_LOWER, 0,
-	  "share of equal kernels that came out different", METRIC_EXACT },
-	{ "selftest.slowdown", "1", BETTER_NONE, 0, "the planted slowdown as it was measured" },
+	  "share of equal kernels that came out different", METRIC_EXACT, .percent = true },
+	{ "selftest.slowdown", "1", BETTER_NONE, 0, "the planted slowdown as it was measured",
+	  .percent = true },
 	{ "selftest.telemetry_effect", "1", BETTER_LOWER, 1,
-	  "by how much launching and waiting are slower while telemetry is read" },
+	  "by how much launching and waiting are slower while telemetry is read", .percent = true },
 	{ "selftest.found", "1", BETTER_HIGHER, 1,
-	  "share of the planted wrong bits that were found", METRIC_EXACT },
+	  "share of the planted wrong bits that were found", METRIC_EXACT, .percent = true },
 	{ 0 },
 };
 

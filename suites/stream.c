@@ -19,6 +19,7 @@
 #include "suites/shared/buffers.h"
 #include "suites/shared/cache.h"
 #include "suites/shared/estimate.h"
+#include "suites/shared/words.h"
 #include "suites/stream/case.h"
 #include "suites/stream/reference.h"
 #include "suites/stream/variants.h"
@@ -85,9 +86,12 @@ static const struct metric metrics[] = {
 	  "of the words used" },
 	{ "stream.time", "s", BETTER_LOWER, 0, "one pass" },
 	{ "stream.peak_share", "1", BETTER_HIGHER, 0,
-	  "bandwidth over that of the device's memory clock and bus width, two transfers a clock" },
+	  "bandwidth over that of the device's memory clock and bus width, two transfers a clock",
+	  .percent = true },
 	{ 0 },
 };
+
+static const struct word_row words[] = { PRECISION_WORDS, { 0 } };
 
 static size_t arrays_of(enum stream_operation operation)
 {
@@ -281,6 +285,7 @@ const struct suite suite_stream = {
 	.keys = keys,
 	.axes = axes,
 	.metrics = metrics,
+	.words = words,
 	.aspects = aspects,
 	.processes = SUITE_ONE_PROCESS,
 	.expand = stream_expand,

@@ -20,3 +20,13 @@ const struct suite *suite_find(const char *name)
 			return *s;
 	return NULL;
 }
+
+struct presentation suite_presentation(const struct suite *suite)
+{
+	return (struct presentation){ .suite = suite->name,
+				      .metrics = suite->metrics,
+				      .figures = suite->figures,
+				      .tables = suite->tables,
+				      .words = suite->words,
+				      .roles = suite->roles };
+}

@@ -83,28 +83,31 @@ static const struct key keys[] = {
 static const char *const axes[] = { "directions", "engines", "memories", "access",
 				    "states",     "sizes",   NULL };
 
+/* With pageable memory the CPU decides a copy's time. */
+#define PAGEABLE .host_parameter = "memory", .host_value = "pageable"
+
 static const struct metric metrics[] = {
 	{ "transfer.bandwidth", "B/s", BETTER_HIGHER, 1,
 	  "bytes copied per second; each byte counts once, within "
 	  "a device as well; bidirectional, and where all copy at once: the sum; host_to_all and "
-	  "all_to_host: of the one device" },
+	  "all_to_host: of the one device", PAGEABLE },
 	{ "transfer.latency", "s", BETTER_LOWER, 1,
-	  "one load that depends on the one before it, over a random path through the memory" },
-	{ "transfer.time", "s", BETTER_LOWER, 0, "one copy; where all copy at once: of all" },
+	  "one load that depends on the one before it, over a random path through the memory", PAGEABLE },
+	{ "transfer.time", "s", BETTER_LOWER, 0, "one copy; where all copy at once: of all", PAGEABLE },
 	{ "transfer.first", "s", BETTER_LOWER, 0,
-	  "the first timed copy by itself, before any warm-up", METRIC_HOST },
+	  "the first timed copy by itself, before any warm-up", METRIC_HOST, PAGEABLE },
 	{ "transfer.bandwidth_each", "B/s", BETTER_HIGHER, 0,
-	  "one copy's part where all copy at once" },
+	  "one copy's part where all copy at once", PAGEABLE },
 	{ "transfer.concurrent_share", "1", BETTER_HIGHER, 0,
-	  "what the slowest of the pairs that copy at once has, over what the first has alone" },
+	  "what the slowest of the pairs that copy at once has, over what the first has alone", PAGEABLE, .percent = true },
 	{ "transfer.bandwidth_h2d", "B/s", BETTER_HIGHER, 0,
-	  "host to device while the other direction is busy" },
+	  "host to device while the other direction is busy", PAGEABLE, .title = "bandwidth from host to device" },
 	{ "transfer.bandwidth_d2h", "B/s", BETTER_HIGHER, 0,
-	  "device to host while the other direction is busy" },
+	  "device to host while the other direction is busy", PAGEABLE, .title = "bandwidth from device to host" },
 	{ "transfer.bandwidth_forward", "B/s", BETTER_HIGHER, 0,
-	  "first to second device while the other direction is busy" },
+	  "first to second device while the other direction is busy", PAGEABLE },
 	{ "transfer.bandwidth_backward", "B/s", BETTER_HIGHER, 0,
-	  "second to first device while the other direction is busy" },
+	  "second to first device while the other direction is busy", PAGEABLE },
 	{ 0 },
 };
 
@@ -148,12 +151,65 @@ static const struct aspect_row aspects[] = {
 	{ 0 }
 };
 
+static const struct figure_row figures[] = {
+	{ .metric = "transfer.bandwidth",
+	  .kind = "lines",
+	  .facets = { "direction", "engine", "access" } },
+	{ .metric = "transfer.bandwidth",
+	  .kind = "heatmap",
+	  .facets = { "direction", "engine", "access" },
+	  .together = { "direction", "p2p_both", "p2p_read_both", "both_all", "host_to_all_both",
+			"all_to_host_both" } },
+	{ .metric = "transfer.latency",
+	  .kind = "lines",
+	  .logarithmic = true,
+	  .facets = { "direction" } },
+	{ .metric = "transfer.latency", .kind = "heatmap", .facets = { "direction" } },
+	{ 0 },
+};
+
+static const struct word_row words[] = {
+	{ "direction", "h2d", "host to device" },
+	{ "direction", "d2h", "device to host" },
+	{ "direction", "both", "host and device, bidirectional" },
+	{ "direction", "local", "within the device" },
+	{ "direction", "p2p", "device to device" },
+	{ "direction", "p2p_both", "between devices, bidirectional" },
+	{ "direction", "p2p_read", "device to device, read" },
+	{ "direction", "p2p_read_both", "between devices, bidirectional, read" },
+	{ "direction", "h2d_all", "host to all devices together" },
+	{ "direction", "d2h_all", "all devices to the host together" },
+	{ "direction", "both_all", "host and all devices, both directions together" },
+	{ "direction", "host_to_all", "host to one of all busy devices" },
+	{ "direction", "all_to_host", "one of all busy devices to the host" },
+	{ "direction", "host_to_all_both", "host to one of all devices busy in both directions" },
+	{ "direction", "all_to_host_both", "one of all devices busy in both directions to the host" },
+	{ "direction", "all_to_one_write", "all devices write to one" },
+	{ "direction", "all_to_one_read", "all devices read from one" },
+	{ "direction", "one_to_all_write", "one device writes to all" },
+	{ "direction", "one_to_all_read", "one device reads from all" },
+	{ "direction", "latency_host", "loads from the host" },
+	{ "direction", "latency_p2p", "loads from another device" },
+	{ "direction", "latency_local", "loads from the device's own memory" },
+	{ "direction", "p2p_pairs", "all devices in pairs at once" },
+	{ "engine", "sm", "by kernel" },
+	{ "access", "on", "peer access on" },
+	{ "access", "off", "peer access off" },
+	{ 0 },
+};
+
+static const struct role_row roles[] = { { "direction", ROLE_ARROW, "p2p" }, { 0 },
+};
+
 const struct suite suite_transfer = {
 	.name = "transfer",
 	.summary = "copies between host and device, within a device, and between devices",
 	.keys = keys,
 	.axes = axes,
 	.metrics = metrics,
+	.figures = figures,
+	.words = words,
+	.roles = roles,
 	.aspects = aspects,
 	.processes = SUITE_ONE_PROCESS,
 	.expand = transfer_expand,

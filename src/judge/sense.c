@@ -18,7 +18,7 @@
 /* Small cases stay far below every ceiling, and rightly so. */
 static bool is_large(const struct case_result *c)
 {
-	const struct case_parameter *size = case_parameter(c, "size");
+	const struct case_parameter *size = case_parameter(c, PARAMETER_SIZE);
 
 	if (!size)
 		return true;

@@ -32,6 +32,7 @@
 #include "plan/key.h"
 #include "result/aspect.h"
 #include "result/metric.h"
+#include "result/presentation.h"
 
 struct plan;
 struct plan_case;
@@ -55,6 +56,11 @@ struct suite {
 	const struct key *keys;
 	const char *const *axes; /* list keys that span the sweep, in id order; NULL-terminated; NULL: none */
 	const struct metric *metrics; /* ends with { 0 } */
+	/* How pages show its cases (result/presentation.h). Each list ends with { 0 }; NULL: none. */
+	const struct figure_row *figures; /* NULL: headline metrics over size */
+	const struct table_row *tables;
+	const struct word_row *words;
+	const struct role_row *roles;
 	const struct aspect_row *aspects; /* what acceptance looks at; ends with { 0 }; NULL: none of it */
 	enum suite_processes processes;
 	bool fresh_processes; /* run->fork_server starts processes that have not touched a device */
@@ -102,5 +108,7 @@ struct suite {
 /* Every suite, NULL-terminated, in suites.def's order. */
 extern const struct suite *const suites[];
 const struct suite *suite_find(const char *name);
+/* Its rows, borrowed: what result_present() copies into a result. */
+struct presentation suite_presentation(const struct suite *suite);
 
 #endif

@@ -1,6 +1,8 @@
-/* A metric: a named quantity with unit and direction. */
+/* A metric: a named quantity with unit and direction; a row of its suite's table (src/plan/suite.h). */
 #ifndef GPUPROOF_RESULT_METRIC_H
 #define GPUPROOF_RESULT_METRIC_H
+
+#include <stdbool.h>
 
 enum better { BETTER_HIGHER, BETTER_LOWER, BETTER_NONE };
 
@@ -8,7 +10,8 @@ enum better { BETTER_HIGHER, BETTER_LOWER, BETTER_NONE };
 enum metric_kind {
 	METRIC_TIMED, /* rates and times of a device; by unit: B/s a bandwidth, FLOP/s a product */
 	METRIC_HOST,  /* a time that the CPU and the operating system decide */
-	METRIC_EXACT  /* counted or computed, not timed: no launch changes it, the worst one counts */
+	METRIC_EXACT, /* counted or computed, not timed: no launch changes it, the worst one counts */
+	METRIC_OTHER /* timed, but neither one memory's or link's bandwidth nor a product: of several devices */
 };
 
 struct metric {
@@ -18,6 +21,11 @@ struct metric {
 	int headline; /* 1: the suite's main figure, shown first and charted */
 	const char *help; /* one line: its definition */
 	enum metric_kind kind; /* left out: METRIC_TIMED; what is in bytes and was not timed is exact anyhow */
+	const char *
+		title; /* "bus bandwidth"; NULL: the name's part after the suite, with spaces for underscores */
+	bool percent; /* a part of one, which pages show in percent */
+	/* A parameter and the value of it with which the metric is METRIC_HOST; NULL: none. */
+	const char *host_parameter, *host_value;
 };
 
 #endif

@@ -130,6 +130,9 @@ void result_release(struct result *result)
 	}
 	for (size_t i = 0; i < result->yardstick_count; i++)
 		metric_value_release(&result->yardstick[i]);
+	for (size_t i = 0; i < result->presentation_count; i++)
+		presentation_release(&result->presentations[i]);
+	free(result->presentations);
 	free(result->yardstick);
 	free(result->cases);
 	free(result->settings);

@@ -23,6 +23,7 @@
 #include "device/finding.h"
 #include "device/telemetry.h"
 #include "result/metric.h"
+#include "result/presentation.h"
 
 struct verdicts; /* result/verdict.h */
 
@@ -153,6 +154,9 @@ struct lost_worker {
 	size_t device_count;
 };
 
+/* The name of the parameter that says how much a case moves or how large its operands are, in every suite that has one. */
+#define PARAMETER_SIZE "size"
+
 struct case_parameter {
 	char *name, *text; /* "size", "64MiB" */
 	double number;     /* base units; NaN when it is a word */
@@ -225,6 +229,9 @@ struct result {
 	char *config_name, *config_text; /* effective INI */
 	struct result_setting *settings;
 	size_t setting_count;
+	struct presentation *
+		presentations; /* how pages show each suite's cases; none: older or imported result */
+	size_t presentation_count, presentation_capacity;
 	struct fact *environment; /* by allow-list: cpu, os, driver, cuda runtime, nccl, ... */
 	size_t environment_count;
 	/* The host's times for fixed pieces of work, before and after the cases (measure/yardstick.h); none: older result. */

@@ -7,7 +7,7 @@
 static const char *const case_status_words[] = { "OK", "SKIPPED", "FAILED", "ERROR", NULL };
 static const char *const stop_words[] = { "converged", "stable", "max_samples", "max_time",
 					  "interrupted", NULL };
-static const char *const better_words[] = { "higher", "lower", "none", NULL };
+const char *const better_words[] = { "higher", "lower", "none", NULL };
 
 const char *case_status_name(enum case_status status)
 {
@@ -260,23 +260,44 @@ static const struct field config_fields[] = {
 	{ 0 }
 };
 
-#define HEADER \
-	{ .name = "format", .codec = &codec_format, FIELD_AT(result, version) }, \
-	{ .name = "version", .codec = &codec_int, FIELD_AT(result, version) }, \
-	{ .name = "gpuproof", .codec = &codec_object, .fields = gpuproof_fields }, \
-	{ .name = "run", .codec = &codec_object, .fields = run_fields }, \
-	{ .name = "config", .codec = &codec_object, .fields = config_fields }, \
-	{ .name = "environment", .codec = &codec_facts, \
-	  FIELD_COUNTED(result, environment, environment_count) }, \
-	{ .name = "yardstick", .codec = &codec_map, FIELD_COUNTED(result, yardstick, yardstick_count), \
-	  FIELD_CAPACITY(result, yardstick_capacity), FIELD_KEY(metric_value, name), \
-	  .fields = metric_fields, .optional = true }, \
-	{ .name = "devices", .codec = &codec_array, FIELD_COUNTED(result, devices, device_count), \
-	  .fields = device_info_fields }, \
-	{ .name = "preflight", .codec = &codec_array, FIELD_COUNTED(result, preflight, preflight_count), \
-	  .one_line = true, .fields = finding_fields, .optional = true }, \
-	{ .name = "postflight", .codec = &codec_array, FIELD_COUNTED(result, postflight, postflight_count), \
-	  .one_line = true, .fields = finding_fields, .optional = true }
+#define HEADER                                                                                     \
+	{ .name = "format", .codec = &codec_format, FIELD_AT(result, version) },                   \
+		{ .name = "version", .codec = &codec_int, FIELD_AT(result, version) },             \
+		{ .name = "gpuproof", .codec = &codec_object, .fields = gpuproof_fields },         \
+		{ .name = "run", .codec = &codec_object, .fields = run_fields },                   \
+		{ .name = "config", .codec = &codec_object, .fields = config_fields },             \
+		{ .name = "presentation",                                                          \
+		  .codec = &codec_map,                                                             \
+		  FIELD_COUNTED(result, presentations, presentation_count),                        \
+		  FIELD_CAPACITY(result, presentation_capacity),                                   \
+		  FIELD_KEY(presentation, suite),                                                  \
+		  .fields = presentation_fields,                                                   \
+		  .optional = true },                                                              \
+		{ .name = "environment",                                                           \
+		  .codec = &codec_facts,                                                           \
+		  FIELD_COUNTED(result, environment, environment_count) },                         \
+		{ .name = "yardstick",                                                             \
+		  .codec = &codec_map,                                                             \
+		  FIELD_COUNTED(result, yardstick, yardstick_count),                               \
+		  FIELD_CAPACITY(result, yardstick_capacity),                                      \
+		  FIELD_KEY(metric_value, name),                                                   \
+		  .fields = metric_fields,                                                         \
+		  .optional = true },                                                              \
+		{ .name = "devices",                                                               \
+		  .codec = &codec_array,                                                           \
+		  FIELD_COUNTED(result, devices, device_count),                                    \
+		  .fields = device_info_fields },                                                  \
+		{ .name = "preflight",                                                             \
+		  .codec = &codec_array,                                                           \
+		  FIELD_COUNTED(result, preflight, preflight_count),                               \
+		  .one_line = true,                                                                \
+		  .fields = finding_fields,                                                        \
+		  .optional = true },                                                              \
+	{                                                                                          \
+		.name = "postflight", .codec = &codec_array,                                       \
+		FIELD_COUNTED(result, postflight, postflight_count), .one_line = true,             \
+		.fields = finding_fields, .optional = true                                         \
+	}
 
 const struct field result_header_fields[] = { HEADER, { 0 } };
 

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "plan/suite.h"
 #include "run/workers/run_settings.h"
 
 static char *random_id(void)
@@ -72,6 +73,17 @@ static void fill_config(struct result *result, const struct config *config)
 	fill_settings(result, config);
 }
 
+/* How pages show the cases of every suite in the plan. */
+static void fill_presentations(struct result *result, const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->case_count; i++) {
+		const struct presentation p = suite_presentation(plan->cases[i].suite);
+
+		if (!i || plan->cases[i].suite != plan->cases[i - 1].suite)
+			result_present(result, &p);
+	}
+}
+
 static void fill_machine(struct result *result, const struct plan *plan, const struct probe *probe)
 {
 	result->environment = xcalloc(probe->fact_count, sizeof(*result->environment));
@@ -126,6 +138,7 @@ void header_fill(struct result *result, const struct plan *plan, const struct pr
 	result->seed = settings.seed;
 	result->planned = plan->case_count;
 	fill_config(result, plan->config);
+	fill_presentations(result, plan);
 	fill_machine(result, plan, probe);
 	fill_lost(result, plan->config, probe);
 }

@@ -15,6 +15,11 @@ uint64_t classes_total(const uint64_t *bytes);
  * where classes share memory.
  */
 void classes_record(struct run *run, const uint64_t *bytes);
+/* Explains the bars of that total: outputs share their memory with gradients that are written later. */
+#define MEMORY_SHARED_NOTE                                                                         \
+	"Activations that are where gradients come later are drawn as those: only the rest is "    \
+	"drawn as "                                                                                \
+	"activations."
 /* Appends "parameters 16 MB, gradients 16 MB"; "nothing" when all are empty. */
 void classes_describe(struct text *out, const uint64_t *bytes);
 /*

@@ -4,10 +4,15 @@
 
 #include "measure/run.h"
 #include "result/metric.h"
+#include "result/presentation.h"
 #include "suites/parallel/trainer/timeline.h"
 #include "suites/parallel/verify/verify.h"
 
 extern const struct metric parallel_metrics[];
+/* How pages show them: presentation.c. */
+extern const struct figure_row parallel_figures[];
+extern const struct word_row parallel_words[];
+extern const struct role_row parallel_roles[];
 
 struct outcome {
 	const struct setup *setup;

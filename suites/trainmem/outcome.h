@@ -4,11 +4,17 @@
 
 #include "measure/run.h"
 #include "result/metric.h"
+#include "result/presentation.h"
 #include "suites/trainmem/fragment.h"
 #include "suites/trainmem/memory_account.h"
 #include "suites/trainmem/search.h"
 
 extern const struct metric trainmem_metrics[];
+/* How pages show them: presentation.c. */
+extern const struct figure_row trainmem_figures[];
+extern const struct table_row trainmem_tables[];
+extern const struct word_row trainmem_words[];
+extern const struct role_row trainmem_roles[];
 
 /* `plan`: what was predicted for the step; `plain`: for the step that keeps everything, NULL: this is it. */
 void outcome_record_account(struct run *run, const struct setup *setup,

@@ -10,7 +10,7 @@ import jsonschema
 
 # Objects whose keys are names: members may come and go.
 MAPS = ("environment", "parameters", "parameter_text", "parameter_units", "metrics", "samples", "watches",
-        "quantities")
+        "quantities", "presentation")
 
 
 def optional_members(schema):

@@ -27,11 +27,14 @@ static double operation_seconds(const struct metric_value *m, const struct case_
 	return series && strcmp(series->unit, "s") == 0 ? series->statistics.median : (double)NAN;
 }
 
-static bool is_pageable(const struct case_result *c)
+/* True if the CPU decides the metric's time: always, or with this case's parameter ("pageable" memory). */
+static bool is_host_bound(const struct metric *row, const struct case_result *c)
 {
-	const struct case_parameter *memory = case_parameter(c, "memory");
+	const struct case_parameter *p =
+		row && row->host_parameter ? case_parameter(c, row->host_parameter) : NULL;
 
-	return memory && memory->text && strcmp(memory->text, "pageable") == 0;
+	return (row && row->kind == METRIC_HOST) ||
+	       (p && p->text && strcmp(p->text, row->host_value) == 0);
 }
 
 enum figure_kind figure_kind_of(const struct metric_value *m, const struct case_result *c,
@@ -41,14 +44,14 @@ enum figure_kind figure_kind_of(const struct metric_value *m, const struct case_
 
 	if (metric_is_exact(m))
 		return FIGURE_EXACT;
-	if ((row && row->kind == METRIC_HOST) || is_pageable(c))
+	if (is_host_bound(row, c))
 		return FIGURE_HOST;
 	if (device && device_is_host(device))
 		return FIGURE_CPU;
 	if (strcmp(m->unit, "FLOP/s") == 0)
 		return FIGURE_PRODUCT;
 	if (strcmp(m->unit, "B/s") != 0 || operation_seconds(m, c) < SHORT_SECONDS ||
-	    (c->suite && strcmp(c->suite, "collective") == 0))
+	    (row && row->kind == METRIC_OTHER))
 		return FIGURE_OTHER;
 	return FIGURE_BANDWIDTH;
 }

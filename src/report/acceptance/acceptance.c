@@ -210,12 +210,14 @@ static char *default_title(const struct result *r)
 	return text_detach(&out);
 }
 
-/* The maps of all pairs of devices, of the suite that measures them. */
+/* The maps of all pairs of devices, of the suites that have them. */
 static void set_topology(const struct view *view, struct tree *page)
 {
 	struct tree *all = tree_new(TREE_LIST), *maps = tree_list(page, "topology");
 
-	view_figures(view, "transfer", all);
+	for (size_t i = 0; i < view->suite_count; i++)
+		if (view_has_map(view, view->suites[i]))
+			view_figures(view, view->suites[i], all);
 	for (size_t i = 0; i < all->count; i++) {
 		struct tree *chart = all->children[i];
 

@@ -9,6 +9,7 @@
 #include "report/acceptance/acceptance.h"
 #include "report/chart/chart.h"
 #include "report/view/format.h"
+#include "report/view/presented.h"
 #include "report/view/view.h"
 
 #define MOST_BAD 12
@@ -60,11 +61,11 @@ static double *keep(struct owned *owned, double *values)
 	return values;
 }
 
-static void add_device(struct chart_series *rows, struct owned *owned, const struct case_result *c,
-		       const struct metric_value *m)
+static void add_device(const struct view *view, struct chart_series *rows, struct owned *owned,
+		       const struct case_result *c, const struct metric_value *m)
 {
 	const struct series *series = view_series(c, m);
-	char *devices = view_devices(c);
+	char *devices = view_devices(view, c);
 	struct chart_point *point = chart_point_new(rows, devices);
 
 	point->y = point->p50 = m->value;
@@ -116,13 +117,14 @@ static bool has_point(const struct case_result *c, const char *point)
 
 static void draw(const struct acceptance *a, const struct check *c, struct tree *charts)
 {
+	const struct view view = { .results = a->result, .count = 1 };
 	struct owned owned = { 0 };
 	struct chart_series *rows;
 	struct chart chart;
 	char name[FORMAT_SIZE];
 
 	chart_init(&chart, CHART_STRIP);
-	format_metric(c->metric, name, sizeof(name));
+	view_metric_title(&view, c->metric, name, sizeof(name));
 	chart.close = true;
 	chart.id = xasprintf("outliers-%zu", charts->count + 1);
 	chart.title = xasprintf("%s, %s", name, c->point);
@@ -140,7 +142,7 @@ static void draw(const struct acceptance *a, const struct check *c, struct tree 
 		const struct metric_value *m = case_metric(other, c->metric);
 
 		if (m && isfinite(m->value) && has_point(other, c->point))
-			add_device(rows, &owned, other, m);
+			add_device(&view, rows, &owned, other, m);
 	}
 	add_limit_row(rows, c);
 	if (rows->count)

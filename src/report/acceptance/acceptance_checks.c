@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "report/acceptance/acceptance.h"
 #include "report/view/format.h"
+#include "report/view/presented.h"
 #include "report/view/view.h"
 
 #define MOST_ROWS 400 /* of one table: the rest is counted */
@@ -81,8 +82,9 @@ static void set_origin(struct tree *row, const struct check *c)
 	text_release(&out);
 }
 
-static void add_row(struct tree *rows, const struct check *c)
+static void add_row(const struct acceptance *a, struct tree *rows, const struct check *c)
 {
+	const struct view view = { .results = a->result, .count = 1 };
 	struct tree *row = tree_item(rows);
 	char name[FORMAT_SIZE];
 
@@ -93,7 +95,7 @@ static void add_row(struct tree *rows, const struct check *c)
 	view_text(row, "limit", strcmp(c->limit, "run") == 0 ? "" : c->limit);
 	view_text(row, "devices", *c->devices ? c->devices : "the machine");
 	view_text(row, "case_id", c->case_id);
-	view_text(row, "metric", format_metric(c->metric, name, sizeof(name)));
+	view_text(row, "metric", view_metric_title(&view, c->metric, name, sizeof(name)));
 	view_text(row, "reason", c->reason);
 	set_numbers(row, c);
 	set_origin(row, c);
@@ -114,7 +116,7 @@ static void add_table(const struct acceptance *a, struct tree *page, const char 
 		qsort(rows, count, sizeof(*rows), by_margin);
 	list = tree_list(table, "rows");
 	for (size_t i = 0; i < count && i < MOST_ROWS; i++)
-		add_row(list, rows[i].check);
+		add_row(a, list, rows[i].check);
 	tree_text(table, "name", name);
 	tree_flag(table, "any", count != 0);
 	tree_textf(table, "count", "%zu", count);
@@ -151,8 +153,9 @@ static struct limit_row *row_of(struct limit_row *rows, size_t *count, const str
 	return &rows[(*count)++];
 }
 
-static void add_limit(struct tree *list, const struct limit_row *r)
+static void add_limit(const struct acceptance *a, struct tree *list, const struct limit_row *r)
 {
+	const struct view view = { .results = a->result, .count = 1 };
 	struct tree *row = tree_item(list);
 	struct text words = TEXT_EMPTY;
 	char name[FORMAT_SIZE];
@@ -162,7 +165,7 @@ static void add_limit(struct tree *list, const struct limit_row *r)
 			text_addf(&words, "%s%zu %s", words.length ? ", " : "", r->counts[v],
 				  verdict_name((enum verdict)v));
 	view_text(row, "limit", r->first->limit);
-	view_text(row, "metric", format_metric(r->first->metric, name, sizeof(name)));
+	view_text(row, "metric", view_metric_title(&view, r->first->metric, name, sizeof(name)));
 	view_text(row, "bound", r->first->bound_text);
 	view_text(row, "origin", r->first->bound_origin);
 	view_text(row, "place", r->first->place);
@@ -196,7 +199,7 @@ void acceptance_limits(const struct acceptance *a, struct tree *page)
 			row->tightest = c;
 	}
 	for (size_t i = 0; i < count; i++)
-		add_limit(list, &rows[i]);
+		add_limit(a, list, &rows[i]);
 	tree_flag(page, "has_limits", count != 0);
 	free(rows);
 }

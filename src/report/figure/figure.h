@@ -1,46 +1,22 @@
 /*
- * One chart in the making: shared by figures.c (which charts there are, by the table in
- * figure_rules.c), figure_fill.c (what is in them) and figure_ratio.c (what they say).
+ * One chart in the making: shared by figures.c (which charts there are, by the suite's rows: result/presentation.h),
+ * figure_fill.c (what is in them) and figure_ratio.c (what they say).
  */
 #ifndef GPUPROOF_REPORT_FIGURE_FIGURE_H
 #define GPUPROOF_REPORT_FIGURE_FIGURE_H
 
 #include "report/chart/chart.h"
 #include "report/view/case_selection.h"
+#include "result/presentation.h"
 
 #define FIGURE_NAMES 16 /* parameters of a case, at most; longer lists are cut */
 #define FIGURE_LINES 8  /* per chart, to distinguish the charts */
 #define FIGURE_BARS 48
 #define FIGURE_ROWS 24
 
-struct figure_rule {
-	const char *suite, *metric;
-	enum chart_kind kind;
-	enum scale_kind y_scale;
-	double reference;      /* where bars start; 0: at zero */
-	const char *axis;      /* along x; NULL: what figure.c finds (selection_axis) */
-	const char *facets[6]; /* one chart per value of these */
-	const char *of;        /* what of it is on the chart, where `only` leaves something out; NULL: all */
-	const char *only[12];  /* a parameter and its values: cases with another are not in it */
-	/*
-	 * CHART_BARS: name the bars, the first their colour; others head groups. None: all name
-	 * them.
-	 */
-	const char *bars[6];
-	const char *compare[3]; /* parameter, value, base value: their ratio is the finding */
-	bool fitted;       /* CHART_LINES: times over sizes, with their latency and bandwidth */
-	const char *parts; /* CHART_STACKED: metrics whose names start so add up to the metric */
-	const char *means; /* CHART_BARS: what the metric is, where its name does not say; NULL: it does */
-	const char
-		*ideal; /* CHART_BARS: parameter whose number is the best that can be; NULL: none */
-};
-
-extern const struct figure_rule figure_rules[];
-extern const size_t figure_rule_count;
-
 struct figure {
 	const struct view *view;
-	const struct figure_rule *rule;
+	const struct figure_row *rule; /* the suite's, or an empty one */
 	const char *suite, *metric;
 	enum chart_kind kind;
 	const char *axis;                  /* parameter along x; NULL: none */

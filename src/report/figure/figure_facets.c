@@ -28,7 +28,7 @@ static size_t fullest(const struct figure *f, const struct case_selection *selec
 	 * `most` per facet.
 	 */
 	for (size_t i = 0; i < selection->count && best <= most; i++) {
-		char *key = selection_key(&selection->items[i], f->facets);
+		char *key = selection_key(selection, &selection->items[i], f->facets);
 		char *label = selection_label(selection, &selection->items[i], f->without);
 		size_t in_facet = 1, j = 0;
 

@@ -131,7 +131,7 @@ static bool one_bar_each(const struct figure *f, const struct case_selection *se
 
 		one = one && *label && chart_characters(label) <= LABEL_LONGEST;
 		free(label);
-		keys[i] = selection_key(&selection->items[i], names);
+		keys[i] = selection_key(selection, &selection->items[i], names);
 	}
 	one = one && count_distinct(keys, selection->count) == selection->count;
 	for (size_t i = 0; i < selection->count; i++)
@@ -149,7 +149,7 @@ static char *row_label(const struct case_selection *selection, const struct sele
 	if (*label)
 		return label;
 	free(label);
-	return view_devices(selected->c);
+	return view_devices(selection->view, selected->c);
 }
 
 /* Bars in order of their colour's parameter, then of the plan: bars to compare are adjacent. */
@@ -230,7 +230,7 @@ void figure_fill_bars(const struct figure *f, const struct case_selection *selec
 	for (size_t i = 0; groups[i]; i++)
 		name_list_add(without, groups[i]);
 	for (size_t i = 0; i < selection->count && shown < FIGURE_BARS; i++, shown++) {
-		char *group = selection_key(bars[i].selected, groups);
+		char *group = selection_key(selection, bars[i].selected, groups);
 		struct chart_series *series = chart_series_named(chart, group);
 		char *label = row_label(selection, bars[i].selected, without);
 
@@ -253,6 +253,8 @@ static int row_order(const void *a, const void *b)
 void figure_fill_heatmap(const struct figure *f, const struct case_selection *selection,
 			 struct chart *chart, double size)
 {
+	const char *const *together = f->rule->together;
+
 	for (size_t i = 0; i < selection->count; i++) {
 		const struct case_result *c = selection->items[i].c;
 		const struct case_parameter *x = f->axis ? case_parameter(c, f->axis) : NULL;
@@ -263,8 +265,8 @@ void figure_fill_heatmap(const struct figure *f, const struct case_selection *se
 					   view_string(c->devices[1])),
 			   &selection->items[i]);
 	}
-	chart->together =
-		selection->count && strstr(figure_value(&selection->items[0], "direction"), "both");
+	chart->together = *together && selection->count &&
+			  view_listed(figure_value(&selection->items[0], *together), together + 1);
 	qsort(chart->series, chart->count, sizeof(*chart->series), row_order);
 	chart->note = xstrdup("");
 }
@@ -326,20 +328,24 @@ static double part_of(const struct figure *f, const struct case_result *c, const
 }
 
 /*
- * The parts of a bar add up to the metric: what activations share with another class is drawn there, once. True: there
- * was such.
+ * The parts of a bar add up to the metric: what one part shares with another (the row's `overlap`) is drawn there, once.
+ * True: there was such.
  */
 static bool add_parts(const struct figure *f, const struct case_result *c, struct chart_series *series)
 {
-	double shared = part_of(f, c, "shared");
+	const char *within = f->rule->overlap[0], *whole = within ? f->rule->overlap[1] : NULL;
+	double shared = within ? part_of(f, c, within) : 0;
 
-	for (size_t m = 0; m < c->metric_count && series->count < c->metric_count; m++) {
+	for (size_t m = 0; f->rule->parts && m < c->metric_count && series->count < c->metric_count;
+	     m++) {
 		/* "memory_gradients" of "memory" is "gradients". */
 		const char *part = c->metrics[m].name + strlen(f->rule->parts);
 
-		if (text_starts_with(c->metrics[m].name, f->rule->parts) && strcmp(part, "shared") != 0)
+		if (text_starts_with(c->metrics[m].name, f->rule->parts) &&
+		    !(within && strcmp(part, within) == 0))
 			chart_point_new(series, part)->y =
-				c->metrics[m].value - (strcmp(part, "activations") == 0 ? shared : 0);
+				c->metrics[m].value -
+				(whole && strcmp(part, whole) == 0 ? shared : 0);
 	}
 	return shared > 0;
 }
@@ -361,7 +367,6 @@ void figure_fill_stacked(const struct figure *f, const struct case_selection *se
 			fill_point(chart_point_new(series, chart->y_name), &selection->items[i]);
 	}
 	note_left_out(chart, shown, selection->count, "bars");
-	if (shared)
-		note_add(chart, "Activations that are where gradients come later are drawn as those: only the rest is "
-				"drawn as activations.");
+	if (shared && f->rule->overlap[1] && f->rule->overlap[2])
+		note_add(chart, f->rule->overlap[2]);
 }

@@ -7,6 +7,7 @@
 
 #include "base/memory.h"
 #include "report/view/format.h"
+#include "report/view/presented.h"
 
 /* Everything of a case but the compared parameter: cases with the same key make a pair. */
 static char **pair_keys(const struct case_selection *selection, const char *parameter)
@@ -15,7 +16,7 @@ static char **pair_keys(const struct case_selection *selection, const char *para
 	char **keys = xcalloc(selection->count + 1, sizeof(*keys));
 
 	for (size_t i = 0; i < selection->count; i++) {
-		char *parameters = view_parameters(selection->items[i].c, without);
+		char *parameters = view_parameters(selection->view, selection->items[i].c, without);
 
 		keys[i] = xasprintf("%zu %s", selection->items[i].source, parameters);
 		free(parameters);
@@ -57,13 +58,14 @@ static size_t pair_ratios(const struct case_selection *selection, const char *co
 	return pairs;
 }
 
-static void word_of(const char *name, const char *value, char *out, size_t size)
+static void word_of(const struct figure *f, const char *name, const char *value, char *out,
+		    size_t size)
 {
 	struct case_parameter p = {
 		.name = (char *)name, .text = (char *)value, .number = NAN, .unit = (char *)""
 	};
 
-	format_parameter(&p, out, size);
+	view_parameter(f->view, f->suite, &p, out, size);
 }
 
 char *figure_ratio(const struct figure *f, const struct case_selection *selection)
@@ -76,10 +78,10 @@ char *figure_ratio(const struct figure *f, const struct case_selection *selectio
 
 	if (!pairs)
 		return NULL;
-	format_metric(f->metric, metric, sizeof(metric));
+	view_metric_title(f->view, f->metric, metric, sizeof(metric));
 	format_capital(metric);
-	word_of(compare[0], compare[1], of, sizeof(of));
-	word_of(compare[0], compare[2], to, sizeof(to));
+	word_of(f, compare[0], compare[1], of, sizeof(of));
+	word_of(f, compare[0], compare[2], to, sizeof(to));
 	format_ratio(ratios.min, low, sizeof(low));
 	format_ratio(ratios.max, high, sizeof(high));
 	if (strcmp(low, high) == 0)

@@ -1,5 +1,5 @@
 /*
- * Draws the charts of a suite: those of figure_rules, else its headline metrics as lines over size,
+ * Draws the charts of a suite: those of its rows, else its headline metrics as lines over size,
  * or as bars where nothing is an axis. Charts are split by parameters ("facets") until each is
  * readable.
  */
@@ -11,6 +11,22 @@
 #include "base/memory.h"
 #include "report/figure/figure.h"
 #include "report/view/format.h"
+#include "report/view/presented.h"
+
+/* Of another program's kind this one draws bars. */
+static enum chart_kind kind_of(const struct figure_row *row)
+{
+	static const char *const kinds[] = { [CHART_LINES] = "lines",
+					     [CHART_BARS] = "bars",
+					     [CHART_HEATMAP] = "heatmap",
+					     [CHART_STRIP] = "strip",
+					     [CHART_STACKED] = "stacked" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (strcmp(row->kind, kinds[i]) == 0)
+			return (enum chart_kind)i;
+	return CHART_BARS;
+}
 
 static double end_of_axis(const struct case_selection *selection, const char *axis, bool largest)
 {
@@ -134,10 +150,10 @@ static void start_chart(const struct figure *f, const struct case_selection *sel
 	char name[FORMAT_SIZE];
 
 	chart_init(chart, f->kind);
-	format_metric(f->metric, name, sizeof(name));
+	view_metric_title(f->view, f->metric, name, sizeof(name));
 	chart->y_name = xstrdup(name);
 	chart->y_unit = xstrdup(view_string(m->unit));
-	chart->y_scale = f->rule->y_scale;
+	chart->y_scale = f->rule->logarithmic ? SCALE_LOG10 : SCALE_LINEAR;
 	chart->better = m->better;
 	chart->fitted = f->rule->fitted && f->kind == CHART_LINES;
 	chart->reference = f->rule->reference != 0 ? f->rule->reference : NAN;
@@ -198,11 +214,11 @@ static bool has_map(const struct case_selection *selection)
 /* True if a map of the same metric shows all that these bars would: one size of each pair. */
 static bool on_a_map(const struct figure *f, const struct case_selection *selection)
 {
+	const struct presentation p = view_presentation(f->view, f->suite);
 	bool map = false;
 
-	for (size_t i = 0; i < figure_rule_count; i++)
-		map |= figure_rules[i].kind == CHART_HEATMAP && strcmp(figure_rules[i].suite, f->suite) == 0 &&
-		       strcmp(figure_rules[i].metric, f->metric) == 0;
+	for (const struct figure_row *row = p.figures; row && row->metric; row++)
+		map |= kind_of(row) == CHART_HEATMAP && strcmp(row->metric, f->metric) == 0;
 	for (size_t i = 0; i < selection->count; i++)
 		map = map && selection->items[i].c->device_count == 2;
 	return map && f->kind == CHART_BARS && has_map(selection);
@@ -214,6 +230,7 @@ static void draw_facet(const struct figure *all, const struct case_selection *se
 	const struct figure one = figure_of(all, selection), *f = &one;
 	bool one_size = f->axis && f->kind != CHART_LINES;
 	double size = end_of_axis(selection, f->axis, f->kind == CHART_HEATMAP);
+	const struct metric *row = view_metric(f->view, f->metric);
 	char text[FORMAT_SIZE] = "";
 	struct chart chart;
 
@@ -244,7 +261,7 @@ static void draw_facet(const struct figure *all, const struct case_selection *se
 	case CHART_MAP:
 		break;
 	}
-	if (format_is_share(f->metric) && f->kind == CHART_BARS)
+	if (row && row->percent && f->kind == CHART_BARS)
 		chart_in_percent(&chart);
 	choose_scale(f, &chart);
 	chart.shows = shows(f, &chart);
@@ -299,7 +316,7 @@ static void draw_facets(const struct figure *f, const struct case_selection *sel
 	size_t count = 0;
 
 	for (size_t i = 0; i < selection->count; i++) {
-		char *key = selection_key(&selection->items[i], f->facets);
+		char *key = selection_key(selection, &selection->items[i], f->facets);
 		struct case_selection own;
 		size_t j = 0;
 
@@ -333,13 +350,13 @@ static void keep_pairs(struct case_selection *selection)
 }
 
 static void draw_rule(const struct view *view, const char *suite, const char *metric,
-		      const struct figure_rule *rule, struct tree *charts)
+		      const struct figure_row *rule, struct tree *charts)
 {
 	struct figure f = { .view = view,
 			    .rule = rule,
 			    .suite = suite,
 			    .metric = metric,
-			    .kind = rule->kind,
+			    .kind = kind_of(rule),
 			    .charts = charts };
 	struct case_selection all, selection;
 
@@ -369,7 +386,7 @@ static void draw_rule(const struct view *view, const char *suite, const char *me
 /* Every headline metric that a suite's cases have, once each. */
 static void draw_headlines(const struct view *view, const char *suite, struct tree *charts)
 {
-	static const struct figure_rule rule = { .kind = CHART_LINES };
+	static const struct figure_row rule = { .kind = "lines" };
 	const char *done[FIGURE_NAMES] = { NULL };
 
 	for (size_t r = 0; r < view->count; r++) {
@@ -388,15 +405,21 @@ static void draw_headlines(const struct view *view, const char *suite, struct tr
 
 void view_figures(const struct view *view, const char *suite, struct tree *charts)
 {
-	bool known = false;
+	const struct presentation p = view_presentation(view, suite);
 
-	for (size_t i = 0; i < figure_rule_count; i++) {
-		if (strcmp(figure_rules[i].suite, suite) != 0)
-			continue;
-		known = true;
-		draw_rule(view, suite, figure_rules[i].metric, &figure_rules[i], charts);
-	}
-	if (!known)
+	for (const struct figure_row *row = p.figures; row && row->metric; row++)
+		draw_rule(view, suite, row->metric, row, charts);
+	if (!p.figures)
 		draw_headlines(view, suite, charts);
 	view_strategy_figures(view, suite, charts);
+}
+
+bool view_has_map(const struct view *view, const char *suite)
+{
+	const struct presentation p = view_presentation(view, suite);
+
+	for (const struct figure_row *row = p.figures; row && row->metric; row++)
+		if (kind_of(row) == CHART_HEATMAP)
+			return true;
+	return false;
 }

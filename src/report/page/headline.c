@@ -15,8 +15,9 @@ static bool better(enum better direction, double a, double b)
 
 static char *group_key(const struct headline *h, const struct selected_case *selected)
 {
-	char *parameters = view_parameters(selected->c, h->without);
-	char *devices = selected->c->device_count > 1 ? view_devices(selected->c) : xstrdup("");
+	char *parameters = view_parameters(h->selection.view, selected->c, h->without);
+	char *devices = selected->c->device_count > 1 ? view_devices(h->selection.view, selected->c)
+						      : xstrdup("");
 	char *key = xasprintf("%zu\n%s\n%s\n%s", selected->source, parameters, devices,
 			      view_string(selected->c->label));
 
@@ -115,7 +116,7 @@ static void name_repeated_rows(struct headline *h)
 /* Puts a set of devices into its row; of several that start at the same device the worst stays. */
 static void fill_row(struct headline *h, const struct headline_group *group)
 {
-	char *label = view_named_parameters(group->figures[0]->c, h->without);
+	char *label = view_named_parameters(h->selection.view, group->figures[0]->c, h->without);
 	struct headline_cell *cell;
 
 	if (!*label) {
@@ -177,7 +178,7 @@ static void choose_without(struct headline *h)
 		h->without[left] = NULL;
 		h->common = xstrdup("");
 	} else {
-		h->common = view_parameters(selection->items[0].c, varying);
+		h->common = view_parameters(selection->view, selection->items[0].c, varying);
 	}
 	free(varying);
 }

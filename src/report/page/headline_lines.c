@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "report/page/headline.h"
 #include "report/view/format.h"
+#include "report/view/presented.h"
 #include "report/view/view.h"
 
 #define MOST_METRICS 32
@@ -178,7 +179,8 @@ static void add_padded(struct text *out, const char *s, size_t width)
 }
 
 /* "4.366 TB/s ±0.2 %", "~" where it is noisy */
-static void add_figure(struct text *out, const struct selected_case *selected)
+static void add_figure(struct text *out, const struct lines *l,
+		       const struct selected_case *selected)
 {
 	char value[FORMAT_SIZE], spread[FORMAT_SIZE], *words;
 
@@ -187,7 +189,7 @@ static void add_figure(struct text *out, const struct selected_case *selected)
 		return;
 	}
 	words = xasprintf("%s%s %s", view_noisy(selected->c) ? "~" : "",
-			  format_value(selected->m, value, sizeof(value)),
+			  view_value(&l->view, selected->m, value, sizeof(value)),
 			  format_spread(selected->m->value, selected->m->low, selected->m->high,
 					spread, sizeof(spread)));
 	add_padded(out, words, FIGURE_WIDTH);
@@ -214,8 +216,8 @@ static void add_summary(struct text *out, const struct lines *l, const struct ca
 		if (figure_of(c->row, s))
 			figures[n++] = figure_of(c->row, s);
 	qsort(figures, n, sizeof(*figures), by_value);
-	add_figure(out, figures[lower ? n / 2 : (n - 1) / 2]);
-	add_figure(out, n > 1 ? figures[lower ? n - 1 : 0] : NULL);
+	add_figure(out, l, figures[lower ? n / 2 : (n - 1) / 2]);
+	add_figure(out, l, n > 1 ? figures[lower ? n - 1 : 0] : NULL);
 	free(figures);
 }
 
@@ -228,7 +230,7 @@ static void add_line(struct text *out, const struct lines *l, const struct candi
 	if (l->view.source_count > BOTH)
 		add_summary(out, l, c);
 	for (size_t s = 0; l->view.source_count <= BOTH && s < l->view.source_count; s++)
-		add_figure(out, figure_of(c->row, s));
+		add_figure(out, l, figure_of(c->row, s));
 	if (isfinite(c->share))
 		text_addf(out, "%3.0f %%", 100 * c->share);
 	while (out->length && out->data[out->length - 1] == ' ')

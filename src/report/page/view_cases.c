@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "report/view/format.h"
+#include "report/view/presented.h"
 #include "report/view/view.h"
 
 static void set_value(struct tree *row, const struct metric_value *m)
@@ -23,7 +24,7 @@ static void set_value(struct tree *row, const struct metric_value *m)
 }
 
 /* "time 9.68 µs, memory 402.7 MB": every metric but the one shown. */
-static void set_others(struct tree *row, const struct case_result *c,
+static void set_others(const struct view *view, struct tree *row, const struct case_result *c,
 		       const struct metric_value *shown)
 {
 	struct text out = TEXT_EMPTY;
@@ -35,8 +36,8 @@ static void set_others(struct tree *row, const struct case_result *c,
 		if (m == shown)
 			continue;
 		text_addf(&out, "%s%s %s", out.length ? ", " : "",
-			  format_metric(view_string(m->name), name, sizeof(name)),
-			  format_value(m, value, sizeof(value)));
+			  view_metric_title(view, view_string(m->name), name, sizeof(name)),
+			  view_value(view, m, value, sizeof(value)));
 	}
 	view_text(row, "others", out.data);
 	text_release(&out);
@@ -118,7 +119,7 @@ static void add_row(const struct view *view, size_t run, const struct case_resul
 {
 	const struct metric_value *m = view_headline(c);
 	struct tree *row = tree_item(rows);
-	char *devices = view_devices(c);
+	char *devices = view_devices(view, c);
 
 	view_text(row, "id", c->id);
 	tree_text(row, "where",
@@ -126,7 +127,7 @@ static void add_row(const struct view *view, size_t run, const struct case_resul
 	tree_text(row, "symbol", format_status_symbol(c->status));
 	tree_text(row, "word", format_status_word(c->status));
 	set_value(row, m);
-	set_others(row, c, m);
+	set_others(view, row, c, m);
 	set_noise(row, c);
 	set_verification(row, c);
 	set_remark(row, c);
@@ -177,7 +178,7 @@ void view_cases(const struct view *view, const char *suite, struct tree *map)
 	}
 	tree_textf(map, "case_count", "%zu", rows->count);
 	tree_text(map, "metric",
-		  m ? format_metric(view_string(m->name), name, sizeof(name)) : "value");
+		  m ? view_metric_title(view, view_string(m->name), name, sizeof(name)) : "value");
 	tree_text(map, "better", m ? format_better(m->better) : "");
 	add_methods(view, suite, map);
 }

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "report/chart/chart.h"
 #include "report/view/format.h"
+#include "report/view/presented.h"
 #include "report/view/view.h"
 
 /* The same case on different devices: a row. */
@@ -31,10 +32,10 @@ static void add_partners(struct text *out, const struct case_result *c)
 			  view_string(c->devices[i]));
 }
 
-static char *match_label(const struct case_result *c)
+static char *match_label(const struct view *view, const struct case_result *c)
 {
 	struct text out = TEXT_EMPTY;
-	char *parameters = view_parameters(c, NULL);
+	char *parameters = view_parameters(view, c, NULL);
 
 	if (*view_section(c))
 		text_addf(&out, "%s%s", view_section(c), *parameters ? ", " : "");
@@ -50,7 +51,7 @@ static char *match_label(const struct case_result *c)
  */
 static struct match *match_of(struct matches *matches, const struct case_result *c)
 {
-	char *label = match_label(c);
+	char *label = match_label(matches->view, c);
 	size_t i = matches->last + 1;
 
 	if (i >= matches->count || strcmp(matches->items[i].label, label) != 0)
@@ -153,7 +154,7 @@ void view_compared_cases(const struct view *view, const char *suite, struct tree
 	}
 	tree_textf(map, "case_count", "%zu", matches.count);
 	tree_text(map, "metric",
-		  m ? format_metric(view_string(m->name), name, sizeof(name)) : "value");
+		  m ? view_metric_title(view, view_string(m->name), name, sizeof(name)) : "value");
 	tree_text(map, "better", m ? format_better(m->better) : "");
 	matches_release(&matches);
 }
@@ -228,7 +229,7 @@ void view_ratios(const struct view *view, struct tree *page)
 		struct matches matches;
 		char metric[FORMAT_SIZE];
 
-		format_metric(suite_metric(view, suite), metric, sizeof(metric));
+		view_metric_title(view, suite_metric(view, suite), metric, sizeof(metric));
 		match_all(&matches, view, suite);
 		for (size_t s = 1; s < view->source_count; s++) {
 			const char *column = view->sources[s].label;

@@ -13,6 +13,7 @@
 #include "reference/gpu.h"
 #include "report/page/headline.h"
 #include "report/view/format.h"
+#include "report/view/presented.h"
 #include "report/view/view.h"
 
 #define MOST_ROWS 24 /* per metric: the rest is in the suite's section */
@@ -73,7 +74,9 @@ static void show_figure(const struct headline *h, struct tree *list,
 	}
 	tree_textf(figure, "n", "%zu", selected->m->n);
 	tree_flag(figure, "noisy", view_noisy(selected->c));
-	tree_text(figure, "at", x ? format_parameter(x, text, sizeof(text)) : "");
+	tree_text(figure, "at",
+		  x ? view_parameter(h->selection.view, selected->c->suite, x, text, sizeof(text))
+		    : "");
 }
 
 static void show_figures(const struct headline *h, struct tree *map,
@@ -183,7 +186,8 @@ static void show_joint(const struct headline *h, struct tree *map, const struct 
 	struct tree *joint = tree_map(map, "joint");
 
 	show_figures(h, joint, cell->group);
-	tree_text_owned(joint, "devices", view_devices(cell->group->figures[0]->c));
+	tree_text_owned(joint, "devices",
+			view_devices(h->selection.view, cell->group->figures[0]->c));
 	if (cell->sets > 1)
 		tree_textf(joint, "sets", "worst of %zu", cell->sets);
 	else
@@ -271,7 +275,7 @@ static void headline(const struct view *view, const char *suite, const char *met
 	if (h.count) {
 		group = tree_item(page_list);
 		view_text(group, "suite", suite);
-		tree_text(group, "metric", format_metric(metric, name, sizeof(name)));
+		tree_text(group, "metric", view_metric_title(view, metric, name, sizeof(name)));
 		tree_text(group, "better", format_better(h.better));
 		view_text(group, "common", h.common);
 		rows = tree_list(group, "headline_rows");

@@ -14,7 +14,7 @@ static void add_problem(const struct view *view, size_t run, const struct case_r
 {
 	struct tree *problem = tree_item(list);
 	char error[FORMAT_SIZE], tolerance[FORMAT_SIZE], seconds[FORMAT_SIZE];
-	char *devices = view_devices(c);
+	char *devices = view_devices(view, c);
 
 	tree_text(problem, "kind", c->status == CASE_FAILED ? "failed" : "error");
 	tree_text(problem, "symbol", format_status_symbol(c->status));

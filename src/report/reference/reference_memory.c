@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "report/reference/reference.h"
 #include "report/view/format.h"
+#include "report/view/presented.h"
 
 /* A driver reports at most this much less than a nominal 16 GiB, unless ECC takes a part of it. */
 #define LOST_TO_DRIVER 0.04
@@ -21,7 +22,7 @@
 /* A card, real or emulated: the rows of the table. */
 struct holder {
 	const struct device_info *on;
-	const char *limit; /* "11441MiB" or "none" */
+	const char *limit; /* "11441MiB"; "": none */
 	double bytes;
 };
 
@@ -33,26 +34,27 @@ struct batches {
 	size_t column_count, column_capacity;
 };
 
-static const char *word(const struct case_result *c, const char *parameter)
+/* "" where there is no limit. */
+static const char *limit_of(const struct view *view, const struct case_result *c)
 {
-	const struct case_parameter *p = case_parameter(c, parameter);
+	const struct case_parameter *p = view_role_parameter(view, c, ROLE_MEMORY_LIMIT);
 
-	return p ? view_string(p->text) : "";
+	return p && !view_role_holds(view, c, ROLE_MEMORY_LIMIT) ? view_string(p->text) : "";
 }
 
-static const struct metric_value *batch_of(const struct case_result *c)
+static const struct metric_value *batch_of(const struct view *view, const struct case_result *c)
 {
-	if (c->status != CASE_OK || strcmp(word(c, "study"), "largest_batch") != 0)
+	if (c->status != CASE_OK || !view_role_holds(view, c, ROLE_LARGEST_BATCH_STUDY))
 		return NULL;
-	return case_metric(c, "trainmem.largest_batch");
+	return view_role_metric(view, c, ROLE_LARGEST_BATCH);
 }
 
-static char *column_of(const struct case_result *c)
+static char *column_of(const struct view *view, const struct case_result *c)
 {
-	const struct case_parameter *p = case_parameter(c, "precision");
+	const struct case_parameter *p = view_role_parameter(view, c, ROLE_PRECISION);
 	char text[FORMAT_SIZE];
 
-	return xstrdup(p ? format_parameter(p, text, sizeof(text)) : "");
+	return xstrdup(p ? view_parameter(view, c->suite, p, text, sizeof(text)) : "");
 }
 
 static const struct device_info *device_of(const struct batches *b, size_t run,
@@ -74,7 +76,7 @@ static void add_holder(struct batches *b, const struct device_info *info, const 
 	for (size_t i = 0; i < b->holder_count; i++)
 		if (is_of(&b->holders[i], info, limit))
 			return;
-	if (strcmp(limit, "none") != 0)
+	if (*limit)
 		units_parse_size(limit, &bytes, &ignored);
 	ARRAY_GROW(b->holders, b->holder_count, b->holder_capacity);
 	b->holders[b->holder_count++] = (struct holder){ info, limit, (double)bytes };
@@ -101,10 +103,10 @@ static void collect(struct batches *b)
 			const struct case_result *c = &result->cases[i];
 			const struct device_info *info = device_of(b, r, c);
 
-			if (!info || device_is_host(info) || !batch_of(c))
+			if (!info || device_is_host(info) || !batch_of(b->r->view, c))
 				continue;
-			add_holder(b, info, word(c, "memory_limit"));
-			add_column(b, column_of(c));
+			add_holder(b, info, limit_of(b->r->view, c));
+			add_column(b, column_of(b->r->view, c));
 		}
 	}
 }
@@ -145,7 +147,7 @@ static bool has_memory(const struct gpu *gpu, double bytes)
 /* The cards with that much memory: for a memory limit the cards that it represents. */
 static void show_cards(const struct batches *b, const struct holder *h, struct tree *row)
 {
-	bool emulated = strcmp(h->limit, "none") != 0;
+	bool emulated = *h->limit;
 	struct text cards = TEXT_EMPTY;
 	char name[64], text[FORMAT_SIZE];
 
@@ -174,12 +176,12 @@ static double most(const struct batches *b, const struct holder *h, const char *
 		for (size_t i = 0; i < result->case_count; i++) {
 			const struct case_result *c = &result->cases[i];
 			const struct device_info *info = device_of(b, r, c);
-			const struct metric_value *m = batch_of(c);
+			const struct metric_value *m = batch_of(b->r->view, c);
 			char *own;
 
-			if (!m || !info || !is_of(h, info, word(c, "memory_limit")))
+			if (!m || !info || !is_of(h, info, limit_of(b->r->view, c)))
 				continue;
-			own = column_of(c);
+			own = column_of(b->r->view, c);
 			if (strcmp(own, column) == 0)
 				value = fmax(value, m->value);
 			free(own);

@@ -13,6 +13,7 @@
 
 /* Plain steps: nothing is traded for memory. */
 struct step {
+	const struct view *view;
 	const struct case_result *c;
 	char *model;     /* run, section and layers */
 	char *precision; /* in words */
@@ -24,26 +25,26 @@ struct steps {
 	size_t count, capacity;
 };
 
-static bool is(const struct case_result *c, const char *name, const char *text)
+static bool is_plain(const struct view *view, const struct case_result *c)
 {
-	const struct case_parameter *p = case_parameter(c, name);
+	const struct presentation p = view_presentation(view, view_string(c->suite));
 
-	return !p || strcmp(view_string(p->text), text) == 0;
-}
+	for (const struct role_row *row = NULL; (row = presentation_role(&p, ROLE_PLAIN, row));) {
+		const struct case_parameter *own = case_parameter(c, row->name);
 
-static bool is_plain(const struct case_result *c, const char *suite)
-{
-	return strcmp(view_string(c->suite), suite) == 0 && c->status == CASE_OK &&
-	       case_parameter(c, "study") && is(c, "study", "step") && is(c, "segments", "0") &&
-	       is(c, "accumulate", "1") && is(c, "activation", "in_place") && is(c, "offload", "none") &&
-	       is(c, "allocator", "arena") && case_parameter(c, "batch") && case_parameter(c, "precision") &&
-	       case_metric(c, "trainmem.memory");
+		if (own && row->value && strcmp(view_string(own->text), row->value) != 0)
+			return false;
+	}
+	return c->status == CASE_OK && view_role_parameter(view, c, ROLE_STUDY) &&
+	       view_role_parameter(view, c, ROLE_BATCH) &&
+	       view_role_parameter(view, c, ROLE_PRECISION) &&
+	       view_role_metric(view, c, ROLE_STEP_MEMORY);
 }
 
 /* "A, 1000-2000-10, Adam" */
 static char *model_of(const struct view *view, size_t run, const struct case_result *c)
 {
-	const struct case_parameter *optimizer = case_parameter(c, "optimizer");
+	const struct case_parameter *optimizer = view_role_parameter(view, c, ROLE_OPTIMIZER);
 	struct text out = TEXT_EMPTY;
 	char text[FORMAT_SIZE];
 
@@ -51,10 +52,10 @@ static char *model_of(const struct view *view, size_t run, const struct case_res
 		text_add(&out, view_letter(run, text));
 	if (out.length)
 		text_add(&out, ", ");
-	strategies_layers(&view->results[run], c, &out);
+	strategies_layers(view, run, c, &out);
 	if (optimizer)
 		text_addf(&out, "%s%s", out.length && !text_ends_with(out.data, ", ") ? ", " : "",
-			  format_parameter(optimizer, text, sizeof(text)));
+			  view_parameter(view, c->suite, optimizer, text, sizeof(text)));
 	return text_detach(&out);
 }
 
@@ -73,16 +74,19 @@ static void collect(struct steps *steps, const struct view *view, const char *su
 		for (size_t i = 0; i < view->results[r].case_count; i++) {
 			const struct case_result *c = &view->results[r].cases[i];
 
-			if (!is_plain(c, suite))
+			if (strcmp(view_string(c->suite), suite) != 0 || !is_plain(view, c))
 				continue;
-			format_parameter(case_parameter(c, "precision"), text, sizeof(text));
+			view_parameter(view, c->suite, view_role_parameter(view, c, ROLE_PRECISION),
+				       text, sizeof(text));
 			ARRAY_GROW(steps->items, steps->count, steps->capacity);
 			steps->items[steps->count++] =
-				(struct step){ .c = c,
+				(struct step){ .view = view,
+					       .c = c,
 					       .model = model_of(view, r, c),
 					       .precision = xstrdup(text),
-					       .batch = case_parameter(c, "batch")->number,
-					       .bytes = case_metric(c, "trainmem.memory")->value };
+					       .batch = view_role_number(view, c, ROLE_BATCH),
+					       .bytes =
+						       view_role_value(view, c, ROLE_STEP_MEMORY) };
 		}
 	}
 }
@@ -109,7 +113,7 @@ static size_t series_of(const struct steps *all, const struct step *like, struct
 
 static void add_need(const struct step *s, size_t count, struct text *out)
 {
-	const struct metric_value *balance = case_metric(s->c, "trainmem.balance_batch");
+	const struct metric_value *balance = view_role_metric(s->view, s->c, ROLE_BALANCE_BATCH);
 	char bytes[FORMAT_SIZE];
 
 	text_addf(out, "%s%s%s: a step needs %s at batch %.0f", s->model, *s->model ? ", " : "", s->precision,

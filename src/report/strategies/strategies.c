@@ -8,10 +8,43 @@
 #include "base/text.h"
 #include "report/view/format.h"
 
-/* Parameters that say how a step is split; all others say what is trained. */
-static const char *const strategy_parameters[] = { "mode",   "devices", "microbatches",
-						   "bucket", "hybrid",  "transport",
-						   "launch", "overlap", NULL };
+static void add_name(const char *names[STRATEGY_PARAMETERS], const char *name)
+{
+	size_t count = 0;
+
+	while (names[count])
+		count++;
+	if (count + 1 < STRATEGY_PARAMETERS)
+		names[count] = name;
+}
+
+void strategies_add_role(const struct view *view, const char *suite, enum role role,
+			 const char *names[STRATEGY_PARAMETERS])
+{
+	const struct presentation p = view_presentation(view, suite);
+
+	for (const struct role_row *row = NULL; (row = presentation_role(&p, role, row));)
+		add_name(names, row->name);
+}
+
+void strategies_parameters(const struct view *view, const char *suite,
+			   const char *names[STRATEGY_PARAMETERS])
+{
+	memset(names, 0, STRATEGY_PARAMETERS * sizeof(*names));
+	strategies_add_role(view, suite, ROLE_MODE, names);
+	strategies_add_role(view, suite, ROLE_RANKS, names);
+	strategies_add_role(view, suite, ROLE_STRATEGY, names);
+}
+
+const struct metric_value *strategies_metric(const struct strategy *strategy, enum role role)
+{
+	return view_role_metric(strategy->view, strategy->c, role);
+}
+
+double strategies_value(const struct strategy *strategy, enum role role)
+{
+	return view_role_value(strategy->view, strategy->c, role);
+}
 
 /* Cases of one model that are split alike differ in what their sections set: these are named. */
 static void name_repeated_models(struct strategies *strategies)
@@ -30,23 +63,19 @@ static void name_repeated_models(struct strategies *strategies)
 	}
 }
 
-/* All but what says how a step is split. */
-static char *strategy_words(const struct case_result *c)
+/* What says how a step is split. */
+static char *strategy_words(const struct view *view, const struct case_result *c)
 {
 	const char **without = xcalloc(c->parameter_count + 1, sizeof(*without));
+	const char *own[STRATEGY_PARAMETERS];
 	size_t count = 0;
 	char *out;
 
-	for (size_t i = 0; i < c->parameter_count; i++) {
-		const char *name = view_string(c->parameters[i].name);
-		size_t k = 0;
-
-		while (strategy_parameters[k] && strcmp(strategy_parameters[k], name) != 0)
-			k++;
-		if (!strategy_parameters[k])
-			without[count++] = name;
-	}
-	out = view_parameters(c, without);
+	strategies_parameters(view, view_string(c->suite), own);
+	for (size_t i = 0; i < c->parameter_count; i++)
+		if (!view_listed(view_string(c->parameters[i].name), own))
+			without[count++] = view_string(c->parameters[i].name);
+	out = view_parameters(view, c, without);
 	free(without);
 	return out;
 }
@@ -87,12 +116,12 @@ static bool is_common(const struct strategies *strategies, const struct strategy
 /* The mode, the words that distinguish the strategy from others of its mode, and the number of devices unless it is equal for all. */
 static char *brief_name(const struct strategies *strategies, const struct strategy *s)
 {
-	const struct case_parameter *devices = case_parameter(s->c, "devices");
+	const struct case_parameter *devices = view_role_parameter(s->view, s->c, ROLE_RANKS);
 	struct text out = TEXT_EMPTY;
 	char count[FORMAT_SIZE] = "";
 
 	if (devices)
-		format_parameter(devices, count, sizeof(count));
+		view_parameter(s->view, s->c->suite, devices, count, sizeof(count));
 	for (const char *word = s->name; *word;) {
 		size_t length = strategies_word_length(word);
 		bool plain = word != s->name &&
@@ -114,21 +143,23 @@ void strategies_collect(struct strategies *strategies, const struct view *view, 
 	for (size_t r = 0; r < view->count; r++)
 		for (size_t i = 0; i < view->results[r].case_count; i++) {
 			const struct case_result *c = &view->results[r].cases[i];
-			const struct metric_value *step = case_metric(c, "parallel.step_time");
-			const struct metric_value *memory = case_metric(c, "parallel.memory");
+			const struct metric_value *step;
 
-			if (strcmp(view_string(c->suite), suite) != 0 || c->status != CASE_OK ||
-			    !step || !case_parameter(c, "mode"))
+			if (strcmp(view_string(c->suite), suite) != 0 || c->status != CASE_OK)
+				continue;
+			step = view_role_metric(view, c, ROLE_STEP_TIME);
+			if (!step || !view_role_parameter(view, c, ROLE_MODE))
 				continue;
 			ARRAY_GROW(strategies->items, strategies->count, strategies->capacity);
 			strategies->items[strategies->count++] =
-				(struct strategy){ .c = c,
+				(struct strategy){ .view = view,
+						   .c = c,
 						   .run = r,
 						   .seconds = step->value,
-						   .memory = memory ? memory->value : NAN,
-						   .model = strategies_model(view, r, c,
-									     strategy_parameters),
-						   .plain = strategy_words(c) };
+						   .memory = view_role_value(view, c,
+									     ROLE_STRATEGY_MEMORY),
+						   .model = strategies_model(view, r, c),
+						   .plain = strategy_words(view, c) };
 		}
 	name_repeated_models(strategies);
 	for (size_t i = 0; i < strategies->count; i++)

@@ -4,10 +4,12 @@
 
 #include "base/text.h"
 #include "report/chart/chart.h"
+#include "report/view/presented.h"
 #include "report/view/view.h"
 
 /* A case of a strategy that was measured, in the words of its charts. */
 struct strategy {
+	const struct view *view;
 	const struct case_result *c;
 	size_t run;
 	double seconds; /* of a step */
@@ -25,21 +27,31 @@ struct strategies {
 	size_t count, capacity;
 };
 
-/* Cases of `suite` with a step time and a mode; none in other suites. */
+/* Cases of `suite` with a step time and a mode (ROLE_STEP_TIME, ROLE_MODE); none in other suites. */
 void strategies_collect(struct strategies *strategies, const struct view *view, const char *suite);
 /* True if no earlier item is of the same model. */
 bool strategies_is_first(const struct strategies *strategies, size_t index);
 void strategies_release(struct strategies *strategies);
 /* Appends the layers that a case trains, as its section's settings say: "8 layers of 8192"; nothing where they don't. */
-void strategies_layers(const struct result *r, const struct case_result *c, struct text *out);
-/* The model that a case trains: "8 layers of 8192, TF32, batch 8192"; `strategy_parameters` are left out. The caller frees it. */
-char *strategies_model(const struct view *view, size_t run, const struct case_result *c,
-		       const char *const *strategy_parameters);
+void strategies_layers(const struct view *view, size_t run, const struct case_result *c,
+		       struct text *out);
+/* The model that a case trains: "8 layers of 8192, TF32, batch 8192", without how it is split. The caller frees it. */
+char *strategies_model(const struct view *view, size_t run, const struct case_result *c);
+/* The parameters that say how a step is split, of the case's suite: all others say what is trained. NULL-terminated. */
+#define STRATEGY_PARAMETERS 16
+void strategies_parameters(const struct view *view, const char *suite,
+			   const char *names[STRATEGY_PARAMETERS]);
+/* Appends to such a list the name that has a role in the suite, if there is one. */
+void strategies_add_role(const struct view *view, const char *suite, enum role role,
+			 const char *names[STRATEGY_PARAMETERS]);
 
 /* Names are words, "tensor, 8 devices": the length of the first one, and whether `words` has `word`. */
 size_t strategies_word_length(const char *words);
 bool strategies_has_word(const char *words, const char *word, size_t length);
 
+/* A metric of the strategy by its role; NULL, NaN: it has none. */
+const struct metric_value *strategies_metric(const struct strategy *strategy, enum role role);
+double strategies_value(const struct strategy *strategy, enum role role);
 /* True if it is known that `fast` is faster: their intervals, or where one has none their samples, do not overlap. */
 bool strategies_apart(const struct strategy *fast, const struct strategy *slow);
 bool strategies_has_interval(const struct strategy *strategy);

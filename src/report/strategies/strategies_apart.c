@@ -11,17 +11,10 @@
 /* Above the number of devices by more than this: rounding explains no more. */
 #define SLACK 1.01
 
-static double value_of(const struct strategy *s, const char *metric)
-{
-	const struct metric_value *m = case_metric(s->c, metric);
-
-	return m ? m->value : NAN;
-}
-
 /* The edge of a time's interval; where it has none, of its samples. */
-static double edge_of(const struct strategy *s, const char *metric, bool upper)
+static double edge_of(const struct strategy *s, enum role role, bool upper)
 {
-	const struct metric_value *m = case_metric(s->c, metric);
+	const struct metric_value *m = strategies_metric(s, role);
 	const struct series *series = m && m->series ? case_series(s->c, m->series) : NULL;
 	double edge = !m ? NAN : upper ? m->high : m->low;
 
@@ -32,13 +25,12 @@ static double edge_of(const struct strategy *s, const char *metric, bool upper)
 
 bool strategies_apart(const struct strategy *fast, const struct strategy *slow)
 {
-	return edge_of(fast, "parallel.step_time", true) <
-	       edge_of(slow, "parallel.step_time", false);
+	return edge_of(fast, ROLE_STEP_TIME, true) < edge_of(slow, ROLE_STEP_TIME, false);
 }
 
 bool strategies_has_interval(const struct strategy *s)
 {
-	const struct metric_value *m = case_metric(s->c, "parallel.step_time");
+	const struct metric_value *m = strategies_metric(s, ROLE_STEP_TIME);
 
 	return m && isfinite(m->low) && isfinite(m->high);
 }
@@ -46,31 +38,31 @@ bool strategies_has_interval(const struct strategy *s)
 /* Lower bound of the speed-up over one device; NaN: not measured. */
 static double least_speedup(const struct strategy *s)
 {
-	return edge_of(s, "parallel.single_time", false) / edge_of(s, "parallel.step_time", true);
+	return edge_of(s, ROLE_SINGLE_TIME, false) / edge_of(s, ROLE_STEP_TIME, true);
 }
 
 static double most_speedup(const struct strategy *s)
 {
-	return edge_of(s, "parallel.single_time", true) / edge_of(s, "parallel.step_time", false);
+	return edge_of(s, ROLE_SINGLE_TIME, true) / edge_of(s, ROLE_STEP_TIME, false);
 }
 
 static double devices_of(const struct strategy *s)
 {
-	const struct case_parameter *p = case_parameter(s->c, "devices");
+	const struct case_parameter *p = view_role_parameter(s->view, s->c, ROLE_RANKS);
 
 	return p ? p->number : NAN;
 }
 
 static bool above_devices(const struct strategy *s)
 {
-	return value_of(s, "parallel.speedup") > SLACK * devices_of(s);
+	return strategies_value(s, ROLE_SPEEDUP) > SLACK * devices_of(s);
 }
 
 char *strategies_speedup_cell(const struct strategy *s, char *out, size_t size)
 {
 	char ratio[FORMAT_SIZE];
 
-	format_ratio(value_of(s, "parallel.speedup"), ratio, sizeof(ratio));
+	format_ratio(strategies_value(s, ROLE_SPEEDUP), ratio, sizeof(ratio));
 	if (above_devices(s))
 		snprintf(out, size, "%s, above %.0f×", ratio, devices_of(s));
 	else
@@ -81,7 +73,7 @@ char *strategies_speedup_cell(const struct strategy *s, char *out, size_t size)
 /* More than n times as fast on n devices: the one device was slow, or there is more than division in it. */
 static void add_doubt(const struct strategy *s, struct text *out)
 {
-	const struct metric_value *single = case_metric(s->c, "parallel.single_time");
+	const struct metric_value *single = strategies_metric(s, ROLE_SINGLE_TIME);
 	char time[FORMAT_SIZE], interval[FORMAT_SIZE];
 
 	text_addf(out, "; %.0f devices divide a step by %.0f at most: ", devices_of(s),
@@ -99,7 +91,7 @@ static void add_doubt(const struct strategy *s, struct text *out)
 
 void strategies_speedup_words(const struct strategy *s, struct text *out)
 {
-	double speedup = value_of(s, "parallel.speedup");
+	double speedup = strategies_value(s, ROLE_SPEEDUP);
 	char text[FORMAT_SIZE];
 
 	if (!isfinite(speedup))

@@ -59,7 +59,7 @@ static const struct strategy **best_ones(const struct strategies *strategies, si
 
 static void add_bar(struct chart *chart, const struct strategy *strategy)
 {
-	const struct metric_value *step = case_metric(strategy->c, "parallel.step_time");
+	const struct metric_value *step = strategies_metric(strategy, ROLE_STEP_TIME);
 	char memory[FORMAT_SIZE];
 	char *text = xasprintf("from %s: %s",
 			       format_quantity(strategy->memory, "B", memory, sizeof(memory)),

@@ -11,33 +11,33 @@
 #include "report/view/format.h"
 
 /* The number of a parameter; NaN where it has none. */
-static double number_of(const struct strategy *strategy, const char *name)
+static double number_of(const struct strategy *strategy, enum role role)
 {
-	const struct case_parameter *p = case_parameter(strategy->c, name);
-
-	return p ? p->number : NAN;
+	return view_role_number(strategy->view, strategy->c, role);
 }
 
 /* The global batch: with weak scaling the parameter is that of one device. */
 static double batch_of(const struct strategy *strategy)
 {
-	const struct case_parameter *mode = case_parameter(strategy->c, "batch_mode");
-	bool weak = mode && strcmp(view_string(mode->text), "weak") == 0;
+	bool each = view_role_holds(strategy->view, strategy->c, ROLE_BATCH_PER_DEVICE);
 
-	return number_of(strategy, "batch") * (weak ? number_of(strategy, "devices") : 1);
+	return number_of(strategy, ROLE_BATCH) * (each ? number_of(strategy, ROLE_RANKS) : 1);
 }
 
 /* The properties that are equal on one map: all but batch, width and the number of devices. */
 static char *map_of(const struct strategies *strategies, const struct strategy *strategy)
 {
-	static const char *const without[] = { "mode",      "batch",  "width",      "microbatches",
-					       "hybrid",    "bucket", "batch_mode", "devices",
-					       "transport", "launch", "overlap",    NULL };
-	char *own = view_parameters(strategy->c, without), letter[4];
-	char *out = strategies->view->count > 1
-			    ? xasprintf("%s, %s", view_letter(strategy->run, letter), own)
-			    : xstrdup(own);
+	const char *without[STRATEGY_PARAMETERS], *suite = view_string(strategy->c->suite);
+	char letter[4], *own, *out;
 
+	strategies_parameters(strategy->view, suite, without);
+	strategies_add_role(strategy->view, suite, ROLE_BATCH, without);
+	strategies_add_role(strategy->view, suite, ROLE_WIDTH, without);
+	strategies_add_role(strategy->view, suite, ROLE_BATCH_PER_DEVICE, without);
+	own = view_parameters(strategy->view, strategy->c, without);
+	out = strategies->view->count > 1
+		      ? xasprintf("%s, %s", view_letter(strategy->run, letter), own)
+		      : xstrdup(own);
 	free(own);
 	return out;
 }
@@ -74,16 +74,20 @@ struct place {
 static bool is_at(const struct map *m, size_t item, const struct place *place)
 {
 	const struct strategy *s = &m->strategies->items[item];
-	double devices = number_of(s, "devices");
+	double devices = number_of(s, ROLE_RANKS);
 
 	return strcmp(m->of[item], place->of) == 0 && batch_of(s) == place->batch &&
-	       number_of(s, "width") == place->width && (devices == m->devices || devices == 1);
+	       number_of(s, ROLE_WIDTH) == place->width && (devices == m->devices || devices == 1);
+}
+
+static const struct case_parameter *mode_of(const struct strategy *strategy)
+{
+	return view_role_parameter(strategy->view, strategy->c, ROLE_MODE);
 }
 
 static bool same_mode(const struct strategy *a, const struct strategy *b)
 {
-	return strcmp(view_string(case_parameter(a->c, "mode")->text),
-		      view_string(case_parameter(b->c, "mode")->text)) == 0;
+	return strcmp(view_string(mode_of(a)->text), view_string(mode_of(b)->text)) == 0;
 }
 
 /* The fastest and the next of another mode at a place of the map; NULL where nothing was measured. */
@@ -111,7 +115,7 @@ static const struct strategy *fastest_predicted(const struct map *m, const struc
 
 	for (size_t i = 0; i < m->strategies->count; i++) {
 		const struct metric_value *p =
-			case_metric(m->strategies->items[i].c, "parallel.predicted_time");
+			strategies_metric(&m->strategies->items[i], ROLE_PREDICTED_TIME);
 
 		if (!is_at(m, i, place))
 			continue;
@@ -150,7 +154,7 @@ static void winners_close(struct winners *w)
 
 static char *mode_word(const struct strategy *strategy, char *out, size_t size)
 {
-	return format_parameter(case_parameter(strategy->c, "mode"), out, size);
+	return view_parameter(strategy->view, strategy->c->suite, mode_of(strategy), out, size);
 }
 
 /* The colour of its mode. */
@@ -211,13 +215,13 @@ static void add_cell(const struct map *m, const struct place *place, struct char
 }
 
 /* A prediction by formula from a strategy of the map; NaN: none. The highest rates of a run are those of all its cases. */
-static double critical(const struct map *m, const char *of, const char *metric)
+static double critical(const struct map *m, const char *of, enum role role)
 {
 	for (size_t i = 0; i < m->strategies->count; i++) {
-		const struct metric_value *v = case_metric(m->strategies->items[i].c, metric);
+		const struct metric_value *v = strategies_metric(&m->strategies->items[i], role);
 
 		if (v && strcmp(m->of[i], of) == 0 &&
-		    number_of(&m->strategies->items[i], "devices") == m->devices)
+		    number_of(&m->strategies->items[i], ROLE_RANKS) == m->devices)
 			return v->value;
 	}
 	return NAN;
@@ -235,8 +239,8 @@ static char *whole(double value, char *out, size_t size)
 
 static void add_critical(const struct map *m, const char *of, struct text *out)
 {
-	double batch = critical(m, of, "parallel.critical_batch"),
-	       width = critical(m, of, "parallel.critical_width");
+	double batch = critical(m, of, ROLE_CRITICAL_BATCH),
+	       width = critical(m, of, ROLE_CRITICAL_WIDTH);
 	char text[32];
 
 	if (isfinite(batch))
@@ -319,14 +323,15 @@ void strategies_crossover(const struct strategies *strategies, struct tree *char
 	for (size_t i = 0; i < strategies->count; i++) {
 		m.of[i] = map_of(strategies, &strategies->items[i]);
 		add_distinct(m.batches, &m.batch_count, batch_of(&strategies->items[i]));
-		add_distinct(m.widths, &m.width_count, number_of(&strategies->items[i], "width"));
+		add_distinct(m.widths, &m.width_count,
+			     number_of(&strategies->items[i], ROLE_WIDTH));
 	}
 	for (size_t i = 0; i < strategies->count && m.batch_count > 1 && m.width_count > 1; i++) {
 		size_t first = 0;
 
-		m.devices = number_of(&strategies->items[i], "devices");
+		m.devices = number_of(&strategies->items[i], ROLE_RANKS);
 		while (strcmp(m.of[first], m.of[i]) != 0 ||
-		       number_of(&strategies->items[first], "devices") != m.devices)
+		       number_of(&strategies->items[first], ROLE_RANKS) != m.devices)
 			first++;
 		if (first == i && m.devices > 1)
 			draw_map(&m, m.of[i], charts, answers);

@@ -13,15 +13,16 @@
 #define WIDTHS_MOST 64
 
 /* A setting of the case's section; NULL if the result has none. */
-static const char *setting(const struct result *r, const struct case_result *c, const char *key)
+static const char *setting(const struct result *r, const struct case_result *c,
+			   const struct role_row *key)
 {
 	const char *label = view_string(c->label);
 	char *section = xasprintf("suite %s%s%s", view_string(c->suite), *label ? " " : "", label);
 	const char *value = NULL;
 
-	for (size_t i = 0; i < r->setting_count && !value; i++)
+	for (size_t i = 0; key && i < r->setting_count && !value; i++)
 		if (strcmp(view_string(r->settings[i].section), section) == 0 &&
-		    strcmp(view_string(r->settings[i].key), key) == 0)
+		    strcmp(view_string(r->settings[i].key), key->name) == 0)
 			value = view_string(r->settings[i].value);
 	free(section);
 	return value;
@@ -48,10 +49,15 @@ static void add_widths(const char *list, struct text *out)
 		text_addf(out, "%s%.*s", i ? "-" : "", (int)lengths[i], words[i]);
 }
 
-void strategies_layers(const struct result *r, const struct case_result *c, struct text *out)
+void strategies_layers(const struct view *view, size_t run, const struct case_result *c,
+		       struct text *out)
 {
-	const struct case_parameter *width = case_parameter(c, "width");
-	const char *layers = setting(r, c, "layers"), *depth = setting(r, c, "depth");
+	const struct presentation p = view_presentation(view, view_string(c->suite));
+	const struct case_parameter *width = view_role_parameter(view, c, ROLE_WIDTH);
+	const char *layers = setting(&view->results[run], c,
+				     presentation_role(&p, ROLE_LAYERS, NULL)),
+		   *depth =
+			   setting(&view->results[run], c, presentation_role(&p, ROLE_DEPTH, NULL));
 
 	if (width && width->number > 0 && depth)
 		text_addf(out, "%s layers of %.0f", depth, width->number);
@@ -60,21 +66,14 @@ void strategies_layers(const struct result *r, const struct case_result *c, stru
 }
 
 /* Said where they are not as they mostly are. */
-static void add_unusual(const struct result *r, const struct case_result *c, struct text *out)
+static void add_unusual(const struct presentation *p, const struct result *r,
+			const struct case_result *c, struct text *out)
 {
-	static const struct {
-		const char *key, *usual, *words;
-	} rows[] = {
-		{ "optimizer", "adam", "optimizer" },
-		{ "accumulate", "1", "accumulate" },
-		{ "recompute", "none", "recompute" },
-	};
+	for (const struct role_row *row = NULL; (row = presentation_role(p, ROLE_UNUSUAL, row));) {
+		const char *value = setting(r, c, row);
 
-	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		const char *value = setting(r, c, rows[i].key);
-
-		if (value && strcmp(value, rows[i].usual) != 0)
-			text_addf(out, ", %s %s", rows[i].words, value);
+		if (value && row->value && strcmp(value, row->value) != 0)
+			text_addf(out, ", %s %s", row->name, value);
 	}
 }
 
@@ -84,21 +83,18 @@ static void add_part(struct text *out, const char *part)
 }
 
 /* The model by the case's parameters; `widths`: the width was added before. */
-static char *trained(const struct case_result *c, const char *const *strategy_parameters,
-		     bool widths)
+static char *trained(const struct view *view, const struct case_result *c, bool widths)
 {
-	const char *without[16] = { "batch_mode" };
-	const struct case_parameter *mode = case_parameter(c, "batch_mode"),
-				    *devices = case_parameter(c, "devices");
-	size_t count = 1;
+	const struct case_parameter *devices = view_role_parameter(view, c, ROLE_RANKS);
+	const char *without[STRATEGY_PARAMETERS], *suite = view_string(c->suite);
 	char *plain, *out;
 
-	while (*strategy_parameters && count < ARRAY_SIZE(without) - 2)
-		without[count++] = *strategy_parameters++;
+	strategies_parameters(view, suite, without);
+	strategies_add_role(view, suite, ROLE_BATCH_PER_DEVICE, without);
 	if (widths)
-		without[count] = "width";
-	plain = view_parameters(c, without);
-	if (!mode || strcmp(view_string(mode->text), "weak") != 0)
+		strategies_add_role(view, suite, ROLE_WIDTH, without);
+	plain = view_parameters(view, c, without);
+	if (!view_role_holds(view, c, ROLE_BATCH_PER_DEVICE))
 		return plain;
 	/* Times of other numbers of devices are of other batches. */
 	out = xasprintf("%s for each of %s devices", plain,
@@ -107,21 +103,21 @@ static char *trained(const struct case_result *c, const char *const *strategy_pa
 	return out;
 }
 
-char *strategies_model(const struct view *view, size_t run, const struct case_result *c,
-		       const char *const *strategy_parameters)
+char *strategies_model(const struct view *view, size_t run, const struct case_result *c)
 {
+	const struct presentation p = view_presentation(view, view_string(c->suite));
 	const struct result *r = &view->results[run];
 	struct text out = TEXT_EMPTY, layers = TEXT_EMPTY;
 	char letter[4], *parameters;
 
-	strategies_layers(r, c, &layers);
-	parameters = trained(c, strategy_parameters, layers.length != 0);
+	strategies_layers(view, run, c, &layers);
+	parameters = trained(view, c, layers.length != 0);
 	add_part(&out, view->count > 1 ? view_letter(run, letter) : "");
 	add_part(&out, layers.length ? layers.data : "");
 	add_part(&out, parameters);
-	add_unusual(r, c, &out);
+	add_unusual(&p, r, c, &out);
 	/* Without settings only the section's name distinguishes other layers. */
-	if (!setting(r, c, "layers"))
+	if (!setting(r, c, presentation_role(&p, ROLE_LAYERS, NULL)))
 		add_part(&out, view_section(c));
 	text_release(&layers);
 	free(parameters);

@@ -15,13 +15,6 @@
 #define MODELS_MOST 4 /* with a table of their own; of more only the fastest strategies are shown */
 #define ROWS_MOST 40
 
-static double value_of(const struct strategy *s, const char *metric)
-{
-	const struct metric_value *m = case_metric(s->c, metric);
-
-	return m ? m->value : NAN;
-}
-
 static int by_seconds(const void *a, const void *b)
 {
 	const struct strategy *p = *(const struct strategy *const *)a,
@@ -62,7 +55,7 @@ static char *part_words(double seconds, double step)
 
 static char *prediction_words(const struct strategy *s)
 {
-	double predicted = value_of(s, "parallel.predicted_time");
+	double predicted = strategies_value(s, ROLE_PREDICTED_TIME);
 	char value[FORMAT_SIZE], percent[FORMAT_SIZE];
 
 	if (!isfinite(predicted))
@@ -81,7 +74,8 @@ static void add_owned(struct tree *cells, char *text)
 /* Computing, the schedule's idle part and the rest; dashes where they were not measured. */
 static void add_parts(const struct strategy *s, struct tree *cells)
 {
-	double compute = value_of(s, "parallel.compute_time"), scheduled = strategies_scheduled(s);
+	double compute = strategies_value(s, ROLE_COMPUTE_TIME),
+	       scheduled = strategies_scheduled(s);
 	bool known = isfinite(scheduled);
 
 	add_owned(cells, part_words(known ? fmin(compute, s->seconds) : NAN, s->seconds));
@@ -94,7 +88,7 @@ static void add_parts(const struct strategy *s, struct tree *cells)
 static void add_row(const struct strategy *s, const char *name, struct tree *rows)
 {
 	struct tree *row = tree_item(rows), *cells = tree_list(row, "cells");
-	const struct metric_value *step = case_metric(s->c, "parallel.step_time");
+	const struct metric_value *step = strategies_metric(s, ROLE_STEP_TIME);
 	char text[FORMAT_SIZE];
 
 	tree_text(row, "name", name);

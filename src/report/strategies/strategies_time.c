@@ -10,28 +10,21 @@
 
 #define ROWS_MOST 24
 
-static double metric(const struct strategy *strategy, const char *name)
-{
-	const struct metric_value *m = case_metric(strategy->c, name);
-
-	return m ? m->value : NAN;
-}
-
 /* Measured with its parts: that of one device has none. */
 static bool in_parts(const struct strategy *strategy)
 {
-	return isfinite(metric(strategy, "parallel.compute_time")) &&
+	return isfinite(strategies_value(strategy, ROLE_COMPUTE_TIME)) &&
 	       isfinite(strategies_scheduled(strategy));
 }
 
 /* Older results have no schedule with their own times, only a formula's idle share. */
 double strategies_scheduled(const struct strategy *strategy)
 {
-	double scheduled = metric(strategy, "parallel.schedule_time");
+	double scheduled = strategies_value(strategy, ROLE_SCHEDULE_TIME);
 
 	return isfinite(scheduled) ? scheduled
-				   : metric(strategy, "parallel.compute_time") /
-					     (1 - metric(strategy, "parallel.bubble_model"));
+				   : strategies_value(strategy, ROLE_COMPUTE_TIME) /
+					     (1 - strategies_value(strategy, ROLE_IDLE_BY_FORMULA));
 }
 
 static const char *model_of(const struct strategy *strategy)
@@ -73,7 +66,7 @@ static void add_part(struct chart_series *row, const char *name, double seconds)
 static void add_row(const struct strategies *strategies, struct chart *chart,
 		    const struct strategy *strategy)
 {
-	double compute = metric(strategy, "parallel.compute_time"),
+	double compute = strategies_value(strategy, ROLE_COMPUTE_TIME),
 	       scheduled = strategies_scheduled(strategy);
 	char *model = apart(strategies, strategy->model, model_of),
 	     *own = apart(strategies, strategy->brief, name_of);

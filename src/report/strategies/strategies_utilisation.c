@@ -14,7 +14,7 @@
 #define BARS_MOST 32
 
 /* The data-sheet key of the GEMM rate in this precision; NULL: it has no name for it. */
-static const char *sheet_key(const struct case_result *c)
+static const char *sheet_key(const struct strategy *strategy)
 {
 	static const char *const keys[][2] = {
 		{ "tf32", "tf32_tensor" },
@@ -24,7 +24,8 @@ static const char *sheet_key(const struct case_result *c)
 		{ "fp32", "fp32" },
 		{ "fp64", "fp64_tensor" },
 	};
-	const struct case_parameter *p = case_parameter(c, "precision");
+	const struct case_parameter *p =
+		view_role_parameter(strategy->view, strategy->c, ROLE_PRECISION);
 
 	for (size_t i = 0; p && i < ARRAY_SIZE(keys); i++)
 		if (strcmp(view_string(p->text), keys[i][0]) == 0)
@@ -37,19 +38,12 @@ static double sheet_peak(const struct strategies *strategies, const struct strat
 {
 	const struct device_info *device =
 		result_device(&strategies->view->results[strategy->run], strategy->c->device);
-	const char *key = sheet_key(strategy->c), *status;
+	const char *key = sheet_key(strategy), *status;
 	double value;
 
 	if (!device || !key || !spec_lookup(device, key, &value, &status))
 		return NAN;
 	return value * (double)(strategy->c->device_count ? strategy->c->device_count : 1);
-}
-
-static double ratio_of(const struct strategy *strategy, const char *metric)
-{
-	const struct metric_value *m = case_metric(strategy->c, metric);
-
-	return m ? m->value : NAN;
 }
 
 static void add_bar(struct chart *chart, const struct strategy *strategy, const char *what,
@@ -77,7 +71,7 @@ static char *peak_words(const struct strategies *strategies)
 		if (!isfinite(peak))
 			continue;
 		words = xasprintf("%s (%s)", format_stated(peak, "FLOP/s", rate, sizeof(rate)),
-				  spec_key_find(sheet_key(s->c))->help);
+				  spec_key_find(sheet_key(s))->help);
 		if (!out.data || !strstr(out.data, words))
 			text_addf(&out, "%s%s", out.length ? ", " : "", words);
 		free(words);
@@ -104,8 +98,9 @@ void strategies_utilisation(const struct strategies *strategies, struct tree *ch
 		peaks);
 	for (size_t i = 0; i < strategies->count && chart.count < BARS_MOST; i++) {
 		const struct strategy *s = &strategies->items[i];
-		double mfu = ratio_of(s, "parallel.flops") / sheet_peak(strategies, s);
-		double more = ratio_of(s, "parallel.hfu") / ratio_of(s, "parallel.mfu");
+		double mfu = strategies_value(s, ROLE_FLOPS) / sheet_peak(strategies, s);
+		double more = strategies_value(s, ROLE_HARDWARE_UTILISATION) /
+			      strategies_value(s, ROLE_MODEL_UTILISATION);
 
 		if (!isfinite(mfu))
 			continue;

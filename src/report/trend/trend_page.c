@@ -13,6 +13,7 @@
 #include "report/trend/trend_rows.h"
 #include "report/trend/trend_words.h"
 #include "report/view/format.h"
+#include "report/view/presented.h"
 #include "report/view/view.h"
 
 #define MOST_DETAILS 24 /* charts of rows that there is something to say about */
@@ -61,7 +62,7 @@ static void row_names(const struct trend_row *row, struct tree *map)
 
 	tree_textf(map, "series", "%lld", (long long)row->id);
 	view_text(map, "case", row->case_id);
-	view_text(map, "metric", format_metric(row->metric, metric, sizeof(metric)));
+	view_text(map, "metric", view_metric_title(NULL, row->metric, metric, sizeof(metric)));
 	view_text(map, "model", row->model);
 	view_text(map, "machine", row->machine);
 	tree_text(map, "kind", kind_of(row->news));

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "report/view/format.h"
+#include "report/view/presented.h"
 
 static struct varying *parameter_named(struct case_selection *selection, const char *name,
 				       const char *unit)
@@ -63,11 +64,12 @@ static bool same_devices(const struct case_result *a, const struct case_result *
 }
 
 /* All of a case but one parameter. */
-static char *without_parameter(const struct selected_case *selected, const char *name)
+static char *without_parameter(const struct view *view, const struct selected_case *selected,
+			       const char *name)
 {
 	const char *const without[] = { name, NULL };
-	char *parameters = view_parameters(selected->c, without),
-	     *devices = view_devices(selected->c);
+	char *parameters = view_parameters(view, selected->c, without),
+	     *devices = view_devices(view, selected->c);
 	char *all = xasprintf("%zu %s %s", selected->source, devices, parameters);
 
 	free(parameters);
@@ -91,14 +93,15 @@ static bool has_implicit_default(const struct case_selection *selection, const c
 
 	for (size_t i = 0; i < selection->count; i++)
 		if (case_parameter(selection->items[i].c, name))
-			with[count++] = without_parameter(&selection->items[i], name);
+			with[count++] =
+				without_parameter(selection->view, &selection->items[i], name);
 	qsort(with, count, sizeof(*with), by_text);
 	for (size_t i = 0; i < selection->count && count < selection->count && !found; i++) {
 		char *own;
 
 		if (case_parameter(selection->items[i].c, name))
 			continue;
-		own = without_parameter(&selection->items[i], name);
+		own = without_parameter(selection->view, &selection->items[i], name);
 		found = bsearch(&own, with, count, sizeof(*with), by_text) != NULL;
 		free(own);
 	}
@@ -207,7 +210,7 @@ void selection_filter(struct case_selection *selection, const struct case_select
 {
 	*selection = (struct case_selection){ .view = from->view };
 	for (size_t i = 0; i < from->count; i++) {
-		char *own = selection_key(&from->items[i], names);
+		char *own = selection_key(from, &from->items[i], names);
 
 		if (strcmp(own, key) == 0)
 			add(selection, &from->items[i]);
@@ -247,7 +250,8 @@ bool selection_vary(const struct case_selection *selection, const char *name)
 	return false;
 }
 
-char *selection_key(const struct selected_case *selected, const char *const *names)
+char *selection_key(const struct case_selection *selection, const struct selected_case *selected,
+		    const char *const *names)
 {
 	struct text out = TEXT_EMPTY;
 
@@ -255,7 +259,8 @@ char *selection_key(const struct selected_case *selected, const char *const *nam
 		const struct case_parameter *p = case_parameter(selected->c, *names);
 		char word[FORMAT_SIZE];
 
-		if (p && format_parameter(p, word, sizeof(word))[0])
+		if (p &&
+		    view_parameter(selection->view, selected->c->suite, p, word, sizeof(word))[0])
 			text_addf(&out, "%s%s", out.length ? ", " : "", word);
 	}
 	return text_detach(&out);
@@ -273,7 +278,7 @@ static void add_word(struct text *out, const char *word)
 static char *label_devices(const struct case_selection *selection, const struct case_result *c)
 {
 	if (c->device_count <= DEVICES_NAMED)
-		return view_devices(c);
+		return view_devices(selection->view, c);
 	for (size_t i = 0; i < selection->count; i++) {
 		const struct case_result *other = selection->items[i].c;
 
@@ -281,7 +286,7 @@ static char *label_devices(const struct case_selection *selection, const struct 
 		    strcmp(view_string(other->devices[0]), view_string(c->devices[0])) == 0 &&
 		    strcmp(view_string(other->devices[1]), view_string(c->devices[1])) == 0 &&
 		    !same_devices(other, c))
-			return view_devices(c);
+			return view_devices(selection->view, c);
 	}
 	return xasprintf("%s + %s + %zu others", view_string(c->devices[0]),
 			 view_string(c->devices[1]), c->device_count - 2);
@@ -316,7 +321,8 @@ char *selection_label(const struct case_selection *selection, const struct selec
 
 		if (p && v->values > 1 && !view_listed(v->name, without) &&
 		    case_names_parameter(selected->c, v->name))
-			add_word(&out, format_parameter(p, word, sizeof(word)));
+			add_word(&out, view_parameter(selection->view, selected->c->suite, p, word,
+						      sizeof(word)));
 	}
 	if (several && selection->several_device_sets) {
 		char *devices = label_devices(selection, selected->c);

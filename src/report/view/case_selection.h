@@ -55,7 +55,8 @@ void selection_release(struct case_selection *selection);
 const char *selection_axis(const struct case_selection *selection);
 bool selection_vary(const struct case_selection *selection, const char *name);
 /* The values of the parameters `names` (NULL-terminated): "host to device, pinned". malloc'ed. */
-char *selection_key(const struct selected_case *selected, const char *const *names);
+char *selection_key(const struct case_selection *selection, const struct selected_case *selected,
+		    const char *const *names);
 /*
  * The words that distinguish a selected case from the others: its varying parameters that are not in `without`, its devices
  * and its source where they vary. malloc'ed.

@@ -136,13 +136,13 @@ char *format_stated(double value, const char *unit, char *out, size_t size)
 	return out;
 }
 
-char *format_value(const struct metric_value *m, char *out, size_t size)
+char *format_value(const struct metric_value *m, bool percent, char *out, size_t size)
 {
 	const char *unit = m && m->unit ? m->unit : "";
 
 	if (!m || !isfinite(m->value))
 		return format_quantity(NAN, unit, out, size);
-	if (m->name && format_is_share(m->name))
+	if (percent)
 		return format_quantity(100 * m->value, "%", out, size);
 	/* A single reading that is whole is a count: it has no digits after the point. */
 	if (strcmp(unit, "1") == 0 && !isfinite(m->low) && m->value == floor(m->value) &&

@@ -5,6 +5,7 @@
 #ifndef GPUPROOF_REPORT_VIEW_FORMAT_H
 #define GPUPROOF_REPORT_VIEW_FORMAT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "result/result.h"
@@ -20,10 +21,8 @@
 char *format_quantity(double value, const char *unit, char *out, size_t size);
 /* As a source states it, without trailing zeros: "547.7 GB/s", "5 GB/s". */
 char *format_stated(double value, const char *unit, char *out, size_t size);
-/* A metric's value: counts in whole numbers, parts of one in percent, all else as a quantity. NULL: "–". */
-char *format_value(const struct metric_value *m, char *out, size_t size);
-/* True if a metric is a part of one, which people say in percent: "parallel.efficiency". */
-bool format_is_share(const char *metric);
+/* A metric's value: counts in whole numbers, a part of one in percent, all else as a quantity. NULL: "–". */
+char *format_value(const struct metric_value *m, bool percent, char *out, size_t size);
 /* The same with three digits, for what is derived and has no interval: "2.76 GB". `unit` is one that takes prefixes. */
 char *format_rounded(double value, const char *unit, char *out, size_t size);
 /* `value` in units of `factor` with four significant digits and no unit: a column of numbers. */
@@ -51,11 +50,11 @@ char *format_seconds(double seconds, char *out, size_t size);
 /* "64 MiB" of "64MiB": a number and the word after it separated; other text unchanged. */
 char *format_spaced(const char *text, char *out, size_t size);
 /*
- * A parameter's value in words: "64 MiB", "host to device" of "h2d", "FP16", "layer split" of
- * "layer_split", "64×32×64" of "64x32x64"; "" for a parameter that does not apply ("-").
+ * A parameter's value that its suite has no words for (view/presented.h): "64 MiB", "layer split" of "layer_split",
+ * "64×32×64" of "64x32x64", "4 devices"; "" for a parameter that does not apply ("-").
  */
 char *format_parameter(const struct case_parameter *parameter, char *out, size_t size);
-/* "step time" of "parallel.step_time", "bus bandwidth" of "collective.busbw" */
+/* The same of a name: "step time" of "parallel.step_time". */
 char *format_metric(const char *name, char *out, size_t size);
 
 /* Makes the first letter, if it is ASCII, a capital. */

@@ -1,4 +1,4 @@
-/* The words of suites as people read them: parameters, metrics, directions, statuses. */
+/* Names and values as people read them where no suite has words for them; statuses. */
 #include "report/view/format.h"
 
 #include <stdbool.h>
@@ -7,28 +7,6 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-
-bool format_is_share(const char *metric)
-{
-	static const char *const names[] = {
-		"parallel.efficiency",	     "parallel.weak_efficiency", "parallel.overlap",
-		"parallel.idle",	     "parallel.added_work",	 "parallel.bubble",
-		"parallel.compute_inflation", "parallel.bubble_model",	 "parallel.bubble_schedule",
-		"parallel.prediction_error", "parallel.mfu",		 "parallel.hfu",
-		"trainmem.saved",
-		"trainmem.activations_saved", "trainmem.fragmentation",	 "trainmem.accounted",
-		"alloc.external_frag",	     "burn.found",		 "selftest.found",
-		"selftest.detected",	     "selftest.false_alarms",	 "selftest.clock_error",
-		"selftest.slowdown",	     "selftest.telemetry_effect",
-	};
-
-	if (text_ends_with(metric, "_share"))
-		return true;
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (strcmp(metric, names[i]) == 0)
-			return true;
-	return false;
-}
 
 char *format_spaced(const char *text, char *out, size_t size)
 {
@@ -41,92 +19,6 @@ char *format_spaced(const char *text, char *out, size_t size)
 		snprintf(out, size, "%s", text);
 	return out;
 }
-
-/*
- * Words of suites that read badly as they are; every other value is shown with spaces for its
- * underscores.
- */
-static const struct {
-	const char *parameter, *value, *words;
-} words[] = {
-	{ "transport", "nccl", "over NCCL" },
-	{ "transport", "shared_memory", "over shared memory" },
-	{ "transport", "peer_copy", "by copies to the other device" },
-	{ "transport", "host_copy", "by copies through the host" },
-	{ "direction", "h2d", "host to device" },
-	{ "direction", "d2h", "device to host" },
-	{ "direction", "both", "host and device, bidirectional" },
-	{ "direction", "local", "within the device" },
-	{ "direction", "p2p", "device to device" },
-	{ "direction", "p2p_both", "between devices, bidirectional" },
-	{ "direction", "p2p_read", "device to device, read" },
-	{ "direction", "p2p_read_both", "between devices, bidirectional, read" },
-	{ "direction", "h2d_all", "host to all devices together" },
-	{ "direction", "d2h_all", "all devices to the host together" },
-	{ "direction", "both_all", "host and all devices, both directions together" },
-	{ "direction", "host_to_all", "host to one of all busy devices" },
-	{ "direction", "all_to_host", "one of all busy devices to the host" },
-	{ "direction", "host_to_all_both", "host to one of all devices busy in both directions" },
-	{ "direction", "all_to_host_both", "one of all devices busy in both directions to the host" },
-	{ "direction", "all_to_one_write", "all devices write to one" },
-	{ "direction", "all_to_one_read", "all devices read from one" },
-	{ "direction", "one_to_all_write", "one device writes to all" },
-	{ "direction", "one_to_all_read", "one device reads from all" },
-	{ "direction", "latency_host", "loads from the host" },
-	{ "direction", "latency_p2p", "loads from another device" },
-	{ "direction", "latency_local", "loads from the device's own memory" },
-	{ "direction", "p2p_pairs", "all devices in pairs at once" },
-	{ "engine", "sm", "by kernel" },
-	{ "access", "on", "peer access on" },
-	{ "access", "off", "peer access off" },
-	{ "precision", "fp64", "FP64" },
-	{ "precision", "fp32", "FP32" },
-	{ "precision", "tf32", "TF32" },
-	{ "precision", "fp16", "FP16" },
-	{ "precision", "bf16", "BF16" },
-	{ "precision", "fp16_storage", "FP16 only" },
-	{ "precision", "fp16_mixed", "FP16 mixed" },
-	{ "precision", "bf16_mixed", "BF16 mixed" },
-	{ "precision", "fp16_acc16", "FP16, FP16 sums" },
-	{ "precision", "fp8", "FP8" },
-	{ "precision", "int8", "INT8" },
-	{ "implementation", "blas", "BLAS" },
-	{ "implementation", "lt", "cuBLASLt by search" },
-	{ "implementation", "simt", "own kernel, ordinary units" },
-	{ "implementation", "half2", "own kernel, pairs" },
-	{ "implementation", "tensor", "own kernel, tensor cores" },
-	{ "unit", "fma", "multiply-add units" },
-	{ "unit", "tensor", "tensor cores" },
-	{ "unit", "roofline", "numbers from memory" },
-	{ "allocator", "pool_release", "pool, threshold 0" },
-	{ "allocator", "vmm", "virtual memory" },
-	{ "allocator", "caching", "caching, PyTorch's rules" },
-	{ "growth", "once", "all at once" },
-	{ "growth", "copy", "by copying" },
-	{ "growth", "double", "by copying, doubled" },
-	{ "growth", "map", "by mapping" },
-	{ "loading", "lazy", "lazy loading" },
-	{ "loading", "eager", "eager loading" },
-	{ "memory_limit", "none", "whole card" },
-	{ "overlap", "off", "without overlap" },
-	{ "offload", "none", "nothing offloaded" },
-	{ "offload", "host", "outputs offloaded to the host" },
-	{ "losses", "host", "losses fetched by the host" },
-	{ "segments", "0", "nothing computed again" },
-	{ "accumulate", "1", "no accumulation" },
-	{ "activation", "in_place", "ReLU in place" },
-	{ "activation", "out_of_place", "ReLU out of place" },
-	{ "optimizer", "adam", "Adam" },
-	{ "optimizer", "sgd", "SGD" },
-	{ "mode", "ddp", "DDP" },
-	{ "mode", "gpipe", "GPipe" },
-	{ "mode", "1f1b", "1F1B" },
-	{ "mode", "1f1b_eager", "eager 1F1B" },
-	{ "mode", "zero1", "ZeRO-1" },
-	{ "mode", "zero2", "ZeRO-2" },
-	{ "mode", "zero3", "ZeRO-3" },
-	{ "mode", "dp_naive", "naive data parallel" },
-};
 
 /* "device" of "devices", "microbatch" of "microbatches". */
 static void make_singular(char *name)
@@ -178,7 +70,7 @@ static bool needs_name(const char *name, const char *value, const char *unit)
 {
 	if (value[strspn(value, "0123456789")] == '\0')
 		return *name != '\0';
-	return unit && strcmp(unit, "B") == 0 && *name && strcmp(name, "size") != 0;
+	return unit && strcmp(unit, "B") == 0 && *name && strcmp(name, PARAMETER_SIZE) != 0;
 }
 
 char *format_parameter(const struct case_parameter *parameter, char *out, size_t size)
@@ -189,16 +81,6 @@ char *format_parameter(const struct case_parameter *parameter, char *out, size_t
 	*out = '\0';
 	if (strcmp(value, "-") == 0 || !*value)
 		return out;
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-		if (strcmp(words[i].parameter, name) == 0 && strcmp(words[i].value, value) == 0) {
-			snprintf(out, size, "%s", words[i].words);
-			return out;
-		}
-	}
-	if (strcmp(name, "fill") == 0) {
-		snprintf(out, size, "card %.20s full", value);
-		return out;
-	}
 	if (format_shape(value, out, size)[0])
 		return out;
 	if (needs_name(name, value, parameter->unit))
@@ -210,31 +92,11 @@ char *format_parameter(const struct case_parameter *parameter, char *out, size_t
 	return out;
 }
 
-/* Names of metrics that are no words. */
-static const struct {
-	const char *name, *words;
-} metrics[] = {
-	{ "algbw", "algorithm bandwidth" },
-	{ "busbw", "bus bandwidth" },
-	{ "speedup", "speed-up" },
-	{ "external_frag", "external fragmentation" },
-	{ "bandwidth_h2d", "bandwidth from host to device" },
-	{ "bandwidth_d2h", "bandwidth from device to host" },
-	{ "time_h2d", "time from host to device" },
-	{ "time_d2h", "time from device to host" },
-	{ "mfu", "MFU" },
-	{ "hfu", "HFU" },
-};
-
 char *format_metric(const char *name, char *out, size_t size)
 {
 	const char *dot = strchr(name, '.');
 
-	name = dot ? dot + 1 : name;
-	for (size_t i = 0; i < ARRAY_SIZE(metrics); i++)
-		if (strcmp(metrics[i].name, name) == 0)
-			name = metrics[i].words;
-	snprintf(out, size, "%s", name);
+	snprintf(out, size, "%s", dot ? dot + 1 : name);
 	for (char *p = out; *p; p++)
 		if (*p == '_')
 			*p = ' ';

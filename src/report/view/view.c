@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "report/view/format.h"
+#include "report/view/presented.h"
 
 const char *view_string(const char *s)
 {
@@ -134,7 +135,8 @@ bool view_listed(const char *name, const char *const *names)
 	return false;
 }
 
-char *view_parameters(const struct case_result *c, const char *const *without)
+char *view_parameters(const struct view *view, const struct case_result *c,
+		      const char *const *without)
 {
 	struct text out = TEXT_EMPTY;
 
@@ -143,7 +145,7 @@ char *view_parameters(const struct case_result *c, const char *const *without)
 		char word[FORMAT_SIZE];
 
 		if (view_listed(view_string(p->name), without) ||
-		    !format_parameter(p, word, sizeof(word))[0])
+		    !view_parameter(view, c->suite, p, word, sizeof(word))[0])
 			continue;
 		text_addf(&out, "%s%s", out.length ? ", " : "", word);
 	}
@@ -160,7 +162,8 @@ const char *view_section(const struct case_result *c)
 	return label;
 }
 
-char *view_named_parameters(const struct case_result *c, const char *const *without)
+char *view_named_parameters(const struct view *view, const struct case_result *c,
+			    const char *const *without)
 {
 	const char **usual = xcalloc(c->parameter_count + 1, sizeof(*usual));
 	struct text out = TEXT_EMPTY;
@@ -173,20 +176,19 @@ char *view_named_parameters(const struct case_result *c, const char *const *with
 	for (size_t i = 0; i < c->parameter_count; i++) {
 		const struct case_parameter *p = &c->parameters[i];
 
-		if (!view_listed(view_string(p->name), without) && !view_listed(view_string(p->name), usual) &&
-		    format_parameter(p, word, sizeof(word))[0])
+		if (!view_listed(view_string(p->name), without) &&
+		    !view_listed(view_string(p->name), usual) &&
+		    view_parameter(view, c->suite, p, word, sizeof(word))[0])
 			text_addf(&out, "%s%s", out.length ? ", " : "", word);
 	}
 	free(usual);
 	return text_detach(&out);
 }
 
-char *view_devices(const struct case_result *c)
+char *view_devices(const struct view *view, const struct case_result *c)
 {
+	const char *between = view_role_holds(view, c, ROLE_ARROW) ? " → " : " + ";
 	struct text out = TEXT_EMPTY;
-	const struct case_parameter *direction = case_parameter(c, "direction");
-	const char *between =
-		direction && strcmp(view_string(direction->text), "p2p") == 0 ? " → " : " + ";
 
 	if (!c->device_count)
 		text_add(&out, view_string(c->device));

@@ -60,13 +60,15 @@ void view_device_name(const char *name, char *out, size_t size);
  * "pinned, 64 MiB": the case's parameters, those in `without` (may be NULL, NULL-terminated) left
  * out. malloc'ed.
  */
-char *view_parameters(const struct case_result *c, const char *const *without);
+char *view_parameters(const struct view *view, const struct case_result *c,
+		      const char *const *without);
 /* The same without those that have their usual value. */
-char *view_named_parameters(const struct case_result *c, const char *const *without);
+char *view_named_parameters(const struct view *view, const struct case_result *c,
+			    const char *const *without);
 /* The label of the case's section; "" where a parameter says the same. */
 const char *view_section(const struct case_result *c);
 /* "cuda:0 → cuda:1", "cuda:0 + cuda:1 + …". malloc'ed. */
-char *view_devices(const struct case_result *c);
+char *view_devices(const struct view *view, const struct case_result *c);
 /* The metric of a case that is shown first: the headline, else the first; NULL when it has none. */
 const struct metric_value *view_headline(const struct case_result *c);
 /* The series of a metric; NULL if there is none. */
@@ -103,6 +105,8 @@ void view_launches(const struct view *view, struct tree *page);
 void view_problems(const struct view *view, struct tree *page);
 void view_headlines(const struct view *view, struct tree *page);
 void view_figures(const struct view *view, const char *suite, struct tree *charts);
+/* True if the suite has maps of pairs of devices. */
+bool view_has_map(const struct view *view, const char *suite);
 /* The best strategy for a training step, in words and tables; nothing for other suites. */
 void view_split_answer(const struct view *view, const char *suite, struct tree *map,
 		       struct tree *answers);
@@ -117,7 +121,7 @@ void view_strategy_figures(const struct view *view, const char *suite, struct tr
 void view_split_limits(const struct view *view, const char *suite, struct tree *tables);
 /* Curves over the time of a suite's cases that have them. */
 void view_watches(const struct view *view, const char *suite, struct tree *charts);
-/* Tables of metrics that belong together (view_tables.c names them). */
+/* Tables of metrics that belong together, as the suite declares them. */
 void view_tables(const struct view *view, const char *suite, struct tree *map);
 void view_cases(const struct view *view, const char *suite, struct tree *map);
 void view_skipped(const struct view *view, struct tree *page);

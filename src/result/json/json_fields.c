@@ -44,6 +44,8 @@ enum status json_path_error(const struct json_path *path, struct error *err, con
 
 static bool is_nothing(const struct field *f, const void *base)
 {
+	if (f->codec->nothing)
+		return f->codec->nothing(f, base);
 	if (f->codec == &codec_pointer)
 		return !*(const void *const *)(const void *)((const char *)base + f->offset);
 	if (f->codec == &codec_mark)

@@ -66,6 +66,8 @@ struct codec {
 	 * is kept, that. NULL: zero it is (false, no elements, an enum's first word).
 	 */
 	void (*absent)(const struct field *field, void *base);
+	/* True if an optional member says nothing and is left out. NULL: empty arrays and NULL structs are. */
+	bool (*nothing)(const struct field *field, const void *base);
 };
 
 extern const struct codec codec_string;   /* char *, never NULL after reading */
@@ -87,9 +89,18 @@ extern const struct codec codec_array;    /* struct *, an array of objects */
 extern const struct codec codec_map;      /* struct *, an object: key -> object of the other members */
 extern const struct codec codec_strings;  /* char **, an array */
 extern const struct codec codec_reals;    /* double *, an array */
+/* Rows of tables, in which NULL and false are what a row leaves out. Optional members of these are left out then. */
+extern const struct codec codec_word;  /* const char *, may be NULL */
+extern const struct codec codec_flag;  /* bool */
+extern const struct codec codec_names; /* const char *[n], NULL-terminated, an array */
+extern const struct codec
+	codec_rows; /* const struct *, an array of objects; the last row's first member is NULL */
 
 #define FIELD_AT(type, member) \
 	.offset = offsetof(struct type, member), .size = sizeof(((struct type *)0)->member)
+/* codec_rows */
+#define FIELD_ROWS(type, member)                                                                   \
+	FIELD_AT(type, member), .element_size = sizeof(*((struct type *)0)->member)
 /* codec_array, codec_map, codec_strings, codec_reals */
 #define FIELD_COUNTED(type, member, count) \
 	FIELD_AT(type, member), .count_offset = offsetof(struct type, count), \
@@ -104,6 +115,9 @@ enum status fields_read(const json_t *json, const struct field *fields, void *ba
 
 /* All members of a zeroed struct as if they were optional and missing. */
 void fields_absent(const struct field *fields, void *base);
+
+/* Frees what codec_word, codec_names and codec_rows have read. */
+void fields_release(const struct field *fields, void *base);
 
 /* One more zeroed element at the end of the array that `field` describes. */
 void *field_append(const struct field *field, void *base);

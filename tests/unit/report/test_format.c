@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "report/view/format.h"
+#include "report/view/presented.h"
 
 static void quantities(void **state)
 {
@@ -61,9 +62,12 @@ static void stated_quantities(void **state)
 				    cases[i].expected);
 	assert_string_equal(format_margin(-0.0789, out, sizeof(out)), "−7.9\u00a0%");
 	assert_string_equal(format_margin(0.02, out, sizeof(out)), "+2.0\u00a0%");
-	assert_string_equal(format_metric("collective.busbw", out, sizeof(out)), "bus bandwidth");
-	assert_string_equal(format_metric("parallel.speedup", out, sizeof(out)), "speed-up");
-	assert_string_equal(format_metric("transfer.bandwidth_h2d", out, sizeof(out)), "bandwidth from host to device");
+	assert_string_equal(view_metric_title(NULL, "collective.busbw", out, sizeof(out)),
+			    "bus bandwidth");
+	assert_string_equal(view_metric_title(NULL, "parallel.speedup", out, sizeof(out)),
+			    "speed-up");
+	assert_string_equal(view_metric_title(NULL, "transfer.bandwidth_h2d", out, sizeof(out)),
+			    "bandwidth from host to device");
 }
 
 static void intervals(void **state)
@@ -109,9 +113,9 @@ static void values(void **state)
 					  .value = rows[i].value,
 					  .low = rows[i].low };
 
-		assert_string_equal(format_value(&m, out, sizeof(out)), rows[i].expected);
+		assert_string_equal(view_value(NULL, &m, out, sizeof(out)), rows[i].expected);
 	}
-	assert_string_equal(format_value(NULL, out, sizeof(out)), "\u2013");
+	assert_string_equal(view_value(NULL, NULL, out, sizeof(out)), "\u2013");
 	assert_string_equal(format_rounded(2.7563e9, "B", out, sizeof(out)), "2.76 GB");
 	assert_string_equal(format_rounded(9.996e-4, "s", out, sizeof(out)), "1.00 ms");
 	assert_string_equal(format_rounded(1.1449e-5, "s", out, sizeof(out)), "11.4 µs");
@@ -132,22 +136,22 @@ static void durations(void **state)
 static void parameters(void **state)
 {
 	static const struct {
-		const char *name, *text, *unit, *expected;
+		const char *suite, *name, *text, *unit, *expected;
 	} cases[] = {
-		{ "size", "64MiB", "B", "64\u00a0MiB" },
-		{ "size", "256", "1", "size 256" },
-		{ "size", "4096x4096x128", "1", "4096×4096×128" },
-		{ "size", "4096x", "1", "4096x" },
-		{ "fill", "0%", "", "card 0% full" },
-		{ "bucket", "25MiB", "B", "bucket 25\u00a0MiB" },
-		{ "devices", "4", "1", "4 devices" },
-		{ "devices", "1", "1", "1 device" },
-		{ "microbatches", "1", "1", "1 microbatch" },
-		{ "batch", "1024", "1", "batch 1024" },
-		{ "direction", "h2d", "", "host to device" },
-		{ "mode", "layer_split", "", "layer split" },
-		{ "access", "-", "", "" },
-		{ "", "", "", "" },
+		{ "nobody", "size", "64MiB", "B", "64\u00a0MiB" },
+		{ "nobody", "size", "256", "1", "size 256" },
+		{ "nobody", "size", "4096x4096x128", "1", "4096×4096×128" },
+		{ "nobody", "size", "4096x", "1", "4096x" },
+		{ "alloc", "fill", "0%", "", "card 0% full" },
+		{ "nobody", "bucket", "25MiB", "B", "bucket 25\u00a0MiB" },
+		{ "nobody", "devices", "4", "1", "4 devices" },
+		{ "nobody", "devices", "1", "1", "1 device" },
+		{ "nobody", "microbatches", "1", "1", "1 microbatch" },
+		{ "nobody", "batch", "1024", "1", "batch 1024" },
+		{ "transfer", "direction", "h2d", "", "host to device" },
+		{ "parallel", "mode", "layer_split", "", "layer split" },
+		{ "transfer", "access", "-", "", "" },
+		{ "", "", "", "", "" },
 	};
 	char out[FORMAT_SIZE];
 
@@ -158,7 +162,8 @@ static void parameters(void **state)
 					    .number = NAN,
 					    .unit = (char *)cases[i].unit };
 
-		assert_string_equal(format_parameter(&p, out, sizeof(out)), cases[i].expected);
+		assert_string_equal(view_parameter(NULL, cases[i].suite, &p, out, sizeof(out)),
+				    cases[i].expected);
 	}
 }
 

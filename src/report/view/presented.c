@@ -1,0 +1,130 @@
+#include "report/view/presented.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/metrics.h"
+#include "plan/suite.h"
+#include "report/view/format.h"
+
+struct presentation view_presentation(const struct view *view, const char *suite)
+{
+	const struct suite *known = suite_find(suite);
+
+	for (size_t r = 0; view && r < view->count; r++) {
+		const struct presentation *p = result_presentation(&view->results[r], suite);
+
+		if (p)
+			return *p;
+	}
+	return known ? suite_presentation(known) : (struct presentation){ .suite = suite };
+}
+
+/* A result that several programs' launches were put together in may lack a metric that this program has. */
+const struct metric *view_metric(const struct view *view, const char *name)
+{
+	size_t length = strcspn(name, ".");
+
+	for (size_t r = 0; view && r < view->count; r++) {
+		for (size_t i = 0; i < view->results[r].presentation_count; i++) {
+			const struct presentation *p = &view->results[r].presentations[i];
+			const struct metric *m =
+				strncmp(p->suite, name, length) == 0 && !p->suite[length]
+					? presentation_metric(p, name)
+					: NULL;
+
+			if (m)
+				return m;
+		}
+	}
+	return metric_find(name);
+}
+
+char *view_metric_title(const struct view *view, const char *name, char *out, size_t size)
+{
+	const struct metric *m = view_metric(view, name);
+
+	if (!m || !m->title)
+		return format_metric(name, out, size);
+	snprintf(out, size, "%s", m->title);
+	return out;
+}
+
+char *view_value(const struct view *view, const struct metric_value *m, char *out, size_t size)
+{
+	const struct metric *row = m && m->name ? view_metric(view, m->name) : NULL;
+
+	return format_value(m, row && row->percent, out, size);
+}
+
+char *view_parameter(const struct view *view, const char *suite, const struct case_parameter *p,
+		     char *out, size_t size)
+{
+	const struct presentation shown = view_presentation(view, view_string(suite));
+	const char *name = view_string(p->name), *value = view_string(p->text);
+
+	for (const struct word_row *w = shown.words;
+	     w && w->parameter && *value && strcmp(value, "-") != 0; w++) {
+		const char *star = strchr(w->words, '*');
+
+		if (strcmp(w->parameter, name) != 0)
+			continue;
+		if (strcmp(w->value, value) == 0) {
+			snprintf(out, size, "%s", w->words);
+			return out;
+		}
+		if (strcmp(w->value, "*") == 0 && star) {
+			snprintf(out, size, "%.*s%.20s%s", (int)(star - w->words), w->words, value,
+				 star + 1);
+			return out;
+		}
+	}
+	return format_parameter(p, out, size);
+}
+
+static const struct role_row *row_of(const struct view *view, const struct case_result *c,
+				     enum role role)
+{
+	const struct presentation p = view_presentation(view, view_string(c->suite));
+
+	return presentation_role(&p, role, NULL);
+}
+
+const struct metric_value *view_role_metric(const struct view *view, const struct case_result *c,
+					    enum role role)
+{
+	const struct role_row *row = row_of(view, c, role);
+
+	return row ? case_metric(c, row->name) : NULL;
+}
+
+double view_role_value(const struct view *view, const struct case_result *c, enum role role)
+{
+	const struct metric_value *m = view_role_metric(view, c, role);
+
+	return m ? m->value : NAN;
+}
+
+const struct case_parameter *view_role_parameter(const struct view *view,
+						 const struct case_result *c, enum role role)
+{
+	const struct role_row *row = row_of(view, c, role);
+
+	return row ? case_parameter(c, row->name) : NULL;
+}
+
+double view_role_number(const struct view *view, const struct case_result *c, enum role role)
+{
+	const struct case_parameter *p = view_role_parameter(view, c, role);
+
+	return p ? p->number : NAN;
+}
+
+bool view_role_holds(const struct view *view, const struct case_result *c, enum role role)
+{
+	const struct role_row *row = row_of(view, c, role);
+	const struct case_parameter *p = row ? case_parameter(c, row->name) : NULL;
+
+	return p && row->value && strcmp(view_string(p->text), row->value) == 0;
+}

@@ -1,0 +1,203 @@
+#include "result/presentation.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "result/result.h"
+#include "result/result_fields.h"
+
+static const char *const role_words[] = {
+	[ROLE_ARROW] = "arrow",
+	[ROLE_STEP_TIME] = "step_time",
+	[ROLE_STRATEGY_MEMORY] = "strategy_memory",
+	[ROLE_SINGLE_TIME] = "single_time",
+	[ROLE_SPEEDUP] = "speedup",
+	[ROLE_COMPUTE_TIME] = "compute_time",
+	[ROLE_SCHEDULE_TIME] = "schedule_time",
+	[ROLE_IDLE_BY_FORMULA] = "idle_by_formula",
+	[ROLE_PREDICTED_TIME] = "predicted_time",
+	[ROLE_CRITICAL_BATCH] = "critical_batch",
+	[ROLE_CRITICAL_WIDTH] = "critical_width",
+	[ROLE_FLOPS] = "flops",
+	[ROLE_MODEL_UTILISATION] = "model_utilisation",
+	[ROLE_HARDWARE_UTILISATION] = "hardware_utilisation",
+	[ROLE_MODE] = "mode",
+	[ROLE_RANKS] = "ranks",
+	[ROLE_STRATEGY] = "strategy",
+	[ROLE_BATCH] = "batch",
+	[ROLE_BATCH_PER_DEVICE] = "batch_per_device",
+	[ROLE_WIDTH] = "width",
+	[ROLE_PRECISION] = "precision",
+	[ROLE_LAYERS] = "layers",
+	[ROLE_DEPTH] = "depth",
+	[ROLE_UNUSUAL] = "unusual",
+	[ROLE_STEP_MEMORY] = "step_memory",
+	[ROLE_BALANCE_BATCH] = "balance_batch",
+	[ROLE_STUDY] = "study",
+	[ROLE_PLAIN] = "plain",
+	[ROLE_OPTIMIZER] = "optimizer",
+	[ROLE_LARGEST_BATCH] = "largest_batch",
+	[ROLE_LARGEST_BATCH_STUDY] = "largest_batch_study",
+	[ROLE_MEMORY_LIMIT] = "memory_limit",
+};
+_Static_assert(ARRAY_SIZE(role_words) == ROLE_COUNT, "a role without a word");
+
+static enum role *role_at(const struct field *f, const void *base)
+{
+	return (enum role *)(void *)((char *)(uintptr_t)base + f->offset);
+}
+
+static void role_write(struct json_writer *w, const struct field *f, const void *base)
+{
+	enum role role = *role_at(f, base);
+
+	writer_text(w, role < ROLE_COUNT ? role_words[role] : "");
+}
+
+/* A newer program may have a role that this one does not know. */
+static enum status role_read(const json_t *json, const struct field *f, void *base,
+			     const struct json_path *path, struct error *err)
+{
+	const char *word = json_string_value(json);
+	int role = 0;
+
+	if (!word)
+		return json_path_error(path, err, "expected a string");
+	while (role < ROLE_COUNT && strcmp(role_words[role], word) != 0)
+		role++;
+	*role_at(f, base) = (enum role)role;
+	return STATUS_OK;
+}
+
+static const struct codec codec_role = { role_write, role_read, NULL, NULL };
+
+#define NEEDED(type, member)                                                                       \
+	{                                                                                          \
+		.name = #member, .codec = &codec_word, FIELD_AT(type, member)                      \
+	}
+#define WORD(type, member)                                                                         \
+	{                                                                                          \
+		.name = #member, .codec = &codec_word, FIELD_AT(type, member), .optional = true    \
+	}
+#define FLAG(type, member)                                                                         \
+	{                                                                                          \
+		.name = #member, .codec = &codec_flag, FIELD_AT(type, member), .optional = true    \
+	}
+#define NAMES(type, member)                                                                        \
+	{                                                                                          \
+		.name = #member, .codec = &codec_names, FIELD_AT(type, member), .optional = true   \
+	}
+#define ROWS(member, fields_)                                                                      \
+	{                                                                                          \
+		.name = #member, .codec = &codec_rows, FIELD_ROWS(presentation, member),           \
+		.optional = true, .fields = fields_                                                \
+	}
+
+static const struct field metric_rows[] = {
+	NEEDED(metric, name),
+	NEEDED(metric, unit),
+	{ .name = "better", .codec = &codec_enum, FIELD_AT(metric, better), .words = better_words },
+	WORD(metric, title),
+	FLAG(metric, percent),
+	WORD(metric, help),
+	{ 0 }
+};
+
+static const struct field figure_rows[] = { NEEDED(figure_row, metric),
+					    NEEDED(figure_row, kind),
+					    FLAG(figure_row, logarithmic),
+					    { .name = "reference",
+					      .codec = &codec_real,
+					      FIELD_AT(figure_row, reference),
+					      .unknown = UNKNOWN_ZERO,
+					      .optional = true },
+					    WORD(figure_row, axis),
+					    NAMES(figure_row, facets),
+					    WORD(figure_row, of),
+					    NAMES(figure_row, only),
+					    NAMES(figure_row, bars),
+					    NAMES(figure_row, compare),
+					    FLAG(figure_row, fitted),
+					    WORD(figure_row, parts),
+					    NAMES(figure_row, overlap),
+					    WORD(figure_row, means),
+					    WORD(figure_row, ideal),
+					    NAMES(figure_row, together),
+					    { 0 } };
+
+static const struct field table_rows[] = {
+	NEEDED(table_row, title),
+	{ .name = "columns", .codec = &codec_names, FIELD_AT(table_row, columns) },
+	NAMES(table_row, without),
+	WORD(table_row, note),
+	{ 0 }
+};
+
+static const struct field word_rows[] = {
+	NEEDED(word_row, parameter), NEEDED(word_row, value), NEEDED(word_row, words), { 0 }
+};
+
+static const struct field role_rows[] = {
+	NEEDED(role_row, name),
+	{ .name = "role", .codec = &codec_role, FIELD_AT(role_row, role) },
+	WORD(role_row, value),
+	{ 0 }
+};
+
+const struct field presentation_fields[] = { ROWS(metrics, metric_rows), ROWS(figures, figure_rows),
+					     ROWS(tables, table_rows),   ROWS(words, word_rows),
+					     ROWS(roles, role_rows),     { 0 } };
+
+const struct metric *presentation_metric(const struct presentation *p, const char *name)
+{
+	for (const struct metric *m = p->metrics; m && m->name; m++)
+		if (strcmp(m->name, name) == 0)
+			return m;
+	return NULL;
+}
+
+const struct role_row *presentation_role(const struct presentation *p, enum role role,
+					 const struct role_row *after)
+{
+	for (const struct role_row *r = after ? after + 1 : p->roles; r && r->name; r++)
+		if (r->role == role)
+			return r;
+	return NULL;
+}
+
+const struct presentation *result_presentation(const struct result *result, const char *suite)
+{
+	for (size_t i = 0; i < result->presentation_count; i++)
+		if (strcmp(result->presentations[i].suite, suite) == 0)
+			return &result->presentations[i];
+	return NULL;
+}
+
+/* The copy is what a file would hold. */
+void result_present(struct result *result, const struct presentation *p)
+{
+	struct error err = ERROR_NONE;
+	struct presentation copy = { 0 };
+	char *line;
+
+	if (result_presentation(result, p->suite))
+		return;
+	line = fields_line(presentation_fields, p);
+	if (fields_parse(line, strlen(line), presentation_fields, &copy, &err) == STATUS_OK) {
+		copy.suite = xstrdup(p->suite);
+		ARRAY_GROW(result->presentations, result->presentation_count,
+			   result->presentation_capacity);
+		result->presentations[result->presentation_count++] = copy;
+	} else {
+		presentation_release(&copy);
+	}
+	free(line);
+}
+
+void presentation_release(struct presentation *p)
+{
+	fields_release(presentation_fields, p);
+	free((void *)(uintptr_t)p->suite);
+	*p = (struct presentation){ 0 };
+}

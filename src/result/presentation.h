@@ -1,0 +1,143 @@
+/*
+ * How pages show a suite's cases, as data: the rows that a suite's file declares (src/plan/suite.h) and that a result
+ * carries, once for each suite. src/report draws from these rows alone and knows no suite, no metric and no parameter by name.
+ *
+ * Each list ends with a row whose first member is NULL; a list that is NULL has no rows. A name may be that of a metric
+ * ("transfer.bandwidth") or of a case's parameter ("direction").
+ *
+ *	static const struct figure_row figures[] = {
+ *		{ .metric = "launch.time", .kind = "lines", .axis = "nodes", .facets = { "operation" } },
+ *		{ 0 }
+ *	};
+ *
+ * Adding a chart or a table: a row in the suite's file. Adding a kind of chart: src/report/chart/chart.h.
+ */
+#ifndef GPUPROOF_RESULT_PRESENTATION_H
+#define GPUPROOF_RESULT_PRESENTATION_H
+
+#include <stdbool.h>
+
+#include "result/metric.h"
+
+/* A chart. Without any, a suite's headline metrics are drawn as lines over size, or as bars where nothing is an axis. */
+struct figure_row {
+	const char *metric;
+	const char *
+		kind; /* "lines", "bars", "stacked" (bars in parts), "heatmap" (pairs of devices), "strip" (samples) */
+	bool logarithmic; /* the metric's axis, where it helps */
+	double reference; /* where bars start; 0: at zero */
+	const char *
+		axis; /* parameter along x; NULL: a size that varies, else a number with enough values */
+	const char *facets[6]; /* one chart for each value of these parameters */
+	const char *
+		of; /* in the title: what is in the chart, where `only` leaves something out; NULL: all */
+	const char *only
+		[12]; /* a parameter and its values: cases with another one are not in the chart */
+	const char *bars
+		[6]; /* parameters that name a bar, the first its colour; others head groups. None: all name it */
+	const char
+		*compare[4]; /* parameter, value, base value: their ratio is told below the chart */
+	bool fitted;         /* times over sizes, with the latency and bandwidth that they fit */
+	const char *parts;   /* stacked: metrics whose names begin so add up to the metric */
+	const char *overlap
+		[4]; /* stacked: a part that another one contains, that other part, and the note that says so */
+	const char *
+		means; /* bars: the metric in words, where its title does not say it; NULL: it does */
+	const char *ideal; /* bars: parameter whose number is the best possible value; NULL: none */
+	const char *together
+		[8]; /* heatmap: a parameter and its values for which a pair's two directions are one figure */
+};
+
+/* A table: a row for each case that has the first column's metric. */
+struct table_row {
+	const char *title;
+	const char *columns[9]; /* metrics */
+	const char *without[4]; /* parameters that the title says */
+	const char *note;       /* explains words of the head; NULL: none */
+};
+
+/* A parameter's value as people read it. Without a row, underscores become spaces. */
+struct word_row {
+	const char *parameter;
+	const char *value; /* "*": every value, which takes the place of the '*' in `words` */
+	const char *words;
+};
+
+/* What a section of the page looks for in a case; `value` where the row's comment names one. */
+enum role {
+	/* Devices of a case with this value are a source and a destination: "cuda:0 → cuda:1". */
+	ROLE_ARROW,
+
+	/* Strategies: one training step split over devices in several ways (report/strategies/). Metrics: */
+	ROLE_STEP_TIME, /* its presence makes a case a strategy */
+	ROLE_STRATEGY_MEMORY,
+	ROLE_SINGLE_TIME, /* the same step on one device */
+	ROLE_SPEEDUP,
+	ROLE_COMPUTE_TIME,
+	ROLE_SCHEDULE_TIME,
+	ROLE_IDLE_BY_FORMULA, /* where a result has no schedule time */
+	ROLE_PREDICTED_TIME,
+	ROLE_CRITICAL_BATCH,
+	ROLE_CRITICAL_WIDTH,
+	ROLE_FLOPS,
+	ROLE_MODEL_UTILISATION,
+	ROLE_HARDWARE_UTILISATION,
+	/* Parameters: */
+	ROLE_MODE,
+	ROLE_RANKS,
+	ROLE_STRATEGY, /* further ones that say how a step is split; several rows */
+	ROLE_BATCH,
+	ROLE_BATCH_PER_DEVICE, /* with this value the batch is that of one device */
+	ROLE_WIDTH,
+	ROLE_PRECISION,
+	/* Settings of the case's section: */
+	ROLE_LAYERS,
+	ROLE_DEPTH,
+	ROLE_UNUSUAL, /* worth a word unless it has this value; several rows */
+
+	/* Memory of a step over its batch (report/strategies/memory_answer.c). */
+	ROLE_STEP_MEMORY,
+	ROLE_BALANCE_BATCH,
+	ROLE_STUDY,
+	ROLE_PLAIN, /* a plain step has this value or no such parameter; several rows */
+	ROLE_OPTIMIZER,
+
+	/* Largest batches by card (report/reference/reference_memory.c). */
+	ROLE_LARGEST_BATCH,
+	ROLE_LARGEST_BATCH_STUDY, /* the study, with this value */
+	ROLE_MEMORY_LIMIT,        /* with this value there is none */
+	ROLE_COUNT
+};
+
+struct role_row {
+	const char *name; /* of the metric, parameter or setting */
+	enum role role;   /* ROLE_COUNT: another program's, passed over */
+	const char *value;
+};
+
+struct presentation {
+	const char *suite;
+	const struct metric
+		*metrics; /* a result has their name, unit, better, title, percent and help */
+	const struct figure_row *figures;
+	const struct table_row *tables;
+	const struct word_row *words;
+	const struct role_row *roles;
+};
+
+/* NULL: none has it. */
+const struct metric *presentation_metric(const struct presentation *p, const char *name);
+/* The first row of that role after `after` (NULL: from the start); NULL: there is none. */
+const struct role_row *presentation_role(const struct presentation *p, enum role role,
+					 const struct role_row *after);
+
+struct result;
+
+/* Adds a copy to the result, unless it has one of that suite. */
+void result_present(struct result *result, const struct presentation *p);
+/* What the result carries of a suite; NULL: nothing (an earlier program's result, or an imported one). */
+const struct presentation *result_presentation(const struct result *result, const char *suite);
+/* Frees what was read or copied: not for rows of a suite's file. */
+void presentation_release(struct presentation *p);
+
+#endif

@@ -1,0 +1,109 @@
+/* How pages show the memory of training steps. */
+#include "suites/parallel/classes.h"
+#include "suites/shared/words.h"
+#include "suites/trainmem/outcome.h"
+
+const struct figure_row trainmem_figures[] = {
+	{ .metric = "trainmem.memory",
+	  .kind = "stacked",
+	  .facets = { "study" },
+	  .parts = "trainmem.memory_",
+	  .overlap = { "shared", "activations", MEMORY_SHARED_NOTE } },
+	{ .metric = "trainmem.activations_saved",
+	  .kind = "bars",
+	  .means = "Part of the plain step's activations that this one does without" },
+	{ .metric = "trainmem.slowdown",
+	  .kind = "bars",
+	  .reference = 1,
+	  .means = "Step time / that of the plain step: everything kept, in one allocation" },
+	{ .metric = "trainmem.reserved_ratio",
+	  .kind = "bars",
+	  .means = "The most that was taken from the device / the most in use" },
+	{ .metric = "trainmem.fragmentation",
+	  .kind = "bars",
+	  .means = "Part of the free memory that the largest request that is granted leaves" },
+	{ .metric = "trainmem.largest_batch",
+	  .kind = "bars",
+	  .means = "Largest batch whose step fits, found by trying" },
+	{ .metric = "trainmem.largest_width",
+	  .kind = "bars",
+	  .means = "Largest width of the hidden layers whose step fits, found by trying" },
+	{ 0 },
+};
+
+#define SEARCHED                                                                                   \
+	"Memory: tensors and workspaces of that step when most are in use. Context: what the "     \
+	"process takes before its first tensor. Budget: the card's memory without it and without " \
+	"the reserve. Trials: processes that tried a step, and the one that looked for the "       \
+	"budget."
+
+const struct table_row trainmem_tables[] = {
+	{ .title = "The largest batch that fits, by memory of the card",
+	  .columns = { "trainmem.largest_batch", "trainmem.halving_batch", "trainmem.trials",
+		       "trainmem.memory", "trainmem.context", "trainmem.budget",
+		       "trainmem.search_time" },
+	  .without = { "study" },
+	  .note = SEARCHED " Halving batch: what halving a power of two would have found." },
+	{ .title = "The widest model that fits, by memory of the card",
+	  .columns = { "trainmem.largest_width", "trainmem.largest_parameters", "trainmem.trials",
+		       "trainmem.memory", "trainmem.context", "trainmem.budget",
+		       "trainmem.search_time" },
+	  .without = { "study" },
+	  .note = SEARCHED },
+	{ .title = "What a step needs by phase, and how much of the process' memory is accounted "
+		   "for",
+	  .columns = { "trainmem.peak_forward", "trainmem.peak_backward", "trainmem.peak_optimizer",
+		       "trainmem.bytes_per_sample", "trainmem.balance_batch", "trainmem.context",
+		       "trainmem.process", "trainmem.accounted" },
+	  .without = { "study" },
+	  .note = "Peaks: the most in use in that phase. Balance batch (B*): from there on input "
+		  "and activations take more than parameters, gradients and optimizer state. "
+		  "Process: its memory after forward, as the system sees it. Accounted: the "
+		  "part of it that tensors, workspaces and context explain." },
+	{ .title = "What needing less memory saves, and what it costs",
+	  .columns = { "trainmem.saved", "trainmem.activations_saved", "trainmem.slowdown",
+		       "trainmem.memory", "trainmem.step_time" },
+	  .without = { "study" },
+	  .note = "Against the plain step, measured in the same case: all outputs kept, in one "
+		  "allocation. Saved: part of its memory, and of its activations. Slowdown: step "
+		  "time / its time." },
+	{ 0 },
+};
+
+const struct word_row trainmem_words[] = {
+	PRECISION_WORDS,
+	ALLOCATOR_WORDS,
+	{ "memory_limit", "none", "whole card" },
+	{ "offload", "none", "nothing offloaded" },
+	{ "offload", "host", "outputs offloaded to the host" },
+	{ "losses", "host", "losses fetched by the host" },
+	{ "segments", "0", "nothing computed again" },
+	{ "accumulate", "1", "no accumulation" },
+	{ "activation", "in_place", "ReLU in place" },
+	{ "activation", "out_of_place", "ReLU out of place" },
+	{ "optimizer", "adam", "Adam" },
+	{ "optimizer", "sgd", "SGD" },
+	{ 0 },
+};
+
+const struct role_row trainmem_roles[] = {
+	{ "trainmem.memory", ROLE_STEP_MEMORY, NULL },
+	{ "trainmem.balance_batch", ROLE_BALANCE_BATCH, NULL },
+	{ "trainmem.largest_batch", ROLE_LARGEST_BATCH, NULL },
+	{ "study", ROLE_STUDY, NULL },
+	{ "study", ROLE_LARGEST_BATCH_STUDY, "largest_batch" },
+	{ "study", ROLE_PLAIN, "step" },
+	{ "segments", ROLE_PLAIN, "0" },
+	{ "accumulate", ROLE_PLAIN, "1" },
+	{ "activation", ROLE_PLAIN, "in_place" },
+	{ "offload", ROLE_PLAIN, "none" },
+	{ "allocator", ROLE_PLAIN, "arena" },
+	{ "batch", ROLE_BATCH, NULL },
+	{ "precision", ROLE_PRECISION, NULL },
+	{ "optimizer", ROLE_OPTIMIZER, NULL },
+	{ "memory_limit", ROLE_MEMORY_LIMIT, "none" },
+	{ "width", ROLE_WIDTH, NULL },
+	{ "layers", ROLE_LAYERS, NULL },
+	{ "depth", ROLE_DEPTH, NULL },
+	{ 0 },
+};
