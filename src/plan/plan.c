@@ -108,7 +108,7 @@ static enum status add(struct plan *plan, const struct plan_case *point, const s
 	c.device_count = device_count;
 	for (size_t i = 0; i < device_count; i++)
 		c.devices[i] = devices[i];
-	/* Of the parameters that suite->expand() kept, which may be fewer than point->id names. */
+	/* Only the parameters that suite->expand() kept, which may be fewer than point->id names. */
 	c.point = point_id(point);
 	c.id = case_id(plan, &c);
 	c.parameters = xcalloc(c.parameter_count, sizeof(*c.parameters));

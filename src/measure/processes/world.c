@@ -79,7 +79,7 @@ static enum status try_exchange(struct world *world, enum operation operation, i
 	return STATUS_OK;
 }
 
-/* The same; NULL when the world has ended and the handler wants to go on. */
+/* The same; NULL when the world has ended and the handler wants to continue. */
 static const struct world_slot *exchange(struct world *world, enum operation operation, int root,
 					 const void *data, size_t bytes)
 {

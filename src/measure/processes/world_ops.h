@@ -1,10 +1,10 @@
-/* What an implementation of a world does; called by world.c alone, for worlds of two ranks and more. */
+/* Operations of an implementation of a world; called by world.c alone, for worlds of two ranks and more. */
 #ifndef GPUPROOF_MEASURE_PROCESSES_WORLD_OPS_H
 #define GPUPROOF_MEASURE_PROCESSES_WORLD_OPS_H
 
 #include "measure/processes/world.h"
 
-/* What a rank is in: ranks out of step are detected by it. */
+/* The operation that a rank is in: ranks out of step are detected by it. */
 struct world_call {
 	int32_t operation, root;
 	uint64_t bytes;

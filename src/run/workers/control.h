@@ -1,5 +1,5 @@
 /*
- * What the conductor and the worker in flight tell each other at any time, in memory that they share; results go through
+ * State that the conductor and the worker in flight exchange at any time, in shared memory; results go through
  * the pipe (message.h), and a rank's last word is its exit code. Made by the conductor before the first fork().
  */
 #ifndef GPUPROOF_RUN_WORKERS_CONTROL_H
@@ -32,7 +32,7 @@ void control_begin(struct control *control, size_t cases, off_t log_end);
 void control_settles(struct control *control);
 size_t control_in_flight(const struct control *control);
 
-/* Where in the log the words of the case in flight begin; set by the conductor when a team starts. */
+/* Offset in the log at which the output of the case in flight begins; set by the conductor when a team starts. */
 void control_mark_log(struct control *control, off_t log_end);
 off_t control_log_mark(const struct control *control);
 

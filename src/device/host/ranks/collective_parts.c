@@ -161,7 +161,7 @@ static enum status all_to_all_run(struct stream *stream, const void *arguments, 
 	return collective_steps(stream, arguments, piece_elements(arguments), all_to_all_step, err);
 }
 
-/* Of `count` elements of each rank's part. */
+/* The same for `count` elements of each rank's part. */
 static struct collective_arguments arguments_of(struct communicator *communicator, void *to,
 						const void *from, size_t count,
 						enum precision precision)
