@@ -1,6 +1,6 @@
 /*
  * One training step of a multilayer perceptron, split over devices by every strategy that
- * suites/parallel/mode_*.c describes. A split is timed only after it was found to compute what one
+ * suites/parallel/modes/mode_*.c describes. A split is timed only after it was found to compute what one
  * device computes.
  */
 #include <math.h>

@@ -1,7 +1,7 @@
 /*
  * A mode: one strategy to split a training step over ranks.
  *
- * Adding a mode: one file mode_<name>.c ending in `const struct mode mode_<name>`, and a line in
+ * Adding a mode: `const struct mode mode_<name>` in a file mode_<name>.c, or in that of its family, and a line in
  * modes.c. It says which part of the step each rank computes (share), what it keeps in addition to the
  * network (open), and enqueues a step from the operations in network.h and the team's
  * communicators.

@@ -8,6 +8,49 @@ static size_t workspace_of(struct device *device)
 	return device->backend->gemm_workspace ? device->backend->gemm_workspace(device) : 0;
 }
 
+const char *memory_source_name(enum memory_source source, const struct device_info *device)
+{
+	static const char *const names[MEMORY_SOURCE_COUNT] = {
+		[MEMORY_SOURCE_PROCESS] = "the process' memory by NVML",
+		[MEMORY_SOURCE_DEVICE] = "the device's memory by NVML since before the process",
+		[MEMORY_SOURCE_RUNTIME] = "the device's free memory since before the process",
+	};
+
+	if (device_is_host(device) && source == MEMORY_SOURCE_PROCESS)
+		return "the process' resident memory";
+	return names[source];
+}
+
+/* The first source that works here. */
+static enum memory_source choose_source(const struct memory_view *view)
+{
+	if (view->process_used)
+		return MEMORY_SOURCE_PROCESS;
+	return view->device_used ? MEMORY_SOURCE_DEVICE : MEMORY_SOURCE_RUNTIME;
+}
+
+static uint64_t since(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+/*
+ * Bytes that this process has taken. `before` was read before it began; other users of the device are counted with it,
+ * except by MEMORY_SOURCE_PROCESS.
+ */
+static uint64_t read_source(enum memory_source source, const struct memory_view *now,
+			    const struct memory_view *before)
+{
+	switch (source) {
+	case MEMORY_SOURCE_PROCESS:
+		return now->process_used;
+	case MEMORY_SOURCE_DEVICE:
+		return since(now->device_used, before->device_used);
+	default:
+		return since(now->runtime_used, before->runtime_used);
+	}
+}
+
 /* Streams are still open: libraries keep workspaces for each. */
 static enum status read_context(struct device *device, enum memory_source *source,
 				const struct memory_view *before, uint64_t *bytes,
@@ -19,8 +62,8 @@ static enum status read_context(struct device *device, enum memory_source *sourc
 	if (backend_memory_view(device, &view, err) != STATUS_OK ||
 	    backend_device_memory(device, free_bytes, &total, err) != STATUS_OK)
 		return err->status;
-	*source = memory_source_choose(&view);
-	*bytes = memory_source_read(*source, &view, before);
+	*source = choose_source(&view);
+	*bytes = read_source(*source, &view, before);
 	return STATUS_OK;
 }
 
@@ -62,7 +105,7 @@ static enum status look(void *context, struct training *t, enum phase phase, str
 	if (training_wait(t, err) != STATUS_OK ||
 	    backend_memory_view(t->team.device, &a->views[phase], err) != STATUS_OK)
 		return err->status;
-	a->measured[phase] = memory_source_read(a->source, &a->views[phase], &acc->request->before);
+	a->measured[phase] = read_source(a->source, &a->views[phase], &acc->request->before);
 	a->reserved[phase] = reserved_by(t, &a->views[phase]);
 	a->pieces[phase] = t->heap.pieces;
 	a->live[phase] = t->heap.live_total;
@@ -106,8 +149,8 @@ static enum status look_for_leaks(struct accounting *acc, struct training *t, ui
 	    backend_memory_view(t->team.device, &view, err) != STATUS_OK)
 		return err->status;
 	a->leaked = (int64_t)t->heap.live_total - (int64_t)live;
-	a->source_grew = (int64_t)memory_source_read(a->source, &view, &acc->request->before) -
-			 (int64_t)measured;
+	a->source_grew =
+		(int64_t)read_source(a->source, &view, &acc->request->before) - (int64_t)measured;
 	return training_loss(t, &a->last_loss, err);
 }
 
@@ -141,8 +184,7 @@ static enum status account_steps(struct accounting *acc, struct training *t, str
 		return err->status;
 	live = t->heap.live_total;
 	if (look_at_step(acc, t, err) != STATUS_OK ||
-	    look_for_leaks(acc, t, live,
-			   memory_source_read(a->source, &view, &acc->request->before),
+	    look_for_leaks(acc, t, live, read_source(a->source, &view, &acc->request->before),
 			   err) != STATUS_OK)
 		return err->status;
 	return look_at_inference(acc, t, err);
@@ -157,7 +199,7 @@ static enum status look_before(struct device *device, struct accounting *acc, st
 
 	if (backend_memory_view(device, &view, err) != STATUS_OK)
 		return err->status;
-	a->opened = memory_source_read(memory_source_choose(&view), &view, &acc->request->before);
+	a->opened = read_source(choose_source(&view), &view, &acc->request->before);
 	/* The resident memory of a process moves with whatever else it does. */
 	if (!(device->info.capabilities & DEVICE_SHARES_HOST_MEMORY) &&
 	    backend_memory_granularity(device, ALLOCATOR_VMM, &unit, &unknown) == STATUS_OK)

@@ -6,8 +6,17 @@
 #define GPUPROOF_TRAINMEM_MEMORY_ACCOUNT_H
 
 #include "measure/processes/fork_server.h"
-#include "suites/trainmem/memory_source.h"
 #include "suites/trainmem/training.h"
+
+/* Sources of a process' memory use (struct memory_view), in order of preference. */
+enum memory_source {
+	MEMORY_SOURCE_PROCESS,
+	MEMORY_SOURCE_DEVICE,
+	MEMORY_SOURCE_RUNTIME,
+	MEMORY_SOURCE_COUNT
+};
+/* "the process' memory by NVML", ...; of `device`: the host's names differ. */
+const char *memory_source_name(enum memory_source source, const struct device_info *device);
 
 struct memory_account_request {
 	struct setup setup;

@@ -178,3 +178,8 @@ enum status backward_buckets(struct trainer *t, const struct backward *b, unsign
 	timeline_end(t, STREAM_COMPUTE);
 	return STATUS_OK;
 }
+
+void zero_fit(struct setup *setup)
+{
+	setup->shards = (uint64_t)setup->ranks;
+}

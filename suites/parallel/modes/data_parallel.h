@@ -60,4 +60,7 @@ struct backward {
 enum status backward_buckets(struct trainer *trainer, const struct backward *backward,
 			     unsigned parts, struct error *err);
 
+/* ZeRO: every layer in one part per rank. */
+void zero_fit(struct setup *setup);
+
 #endif

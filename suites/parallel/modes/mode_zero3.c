@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "suites/parallel/modes/zero.h"
+#include "suites/parallel/modes/data_parallel.h"
 #include "suites/parallel/trainer/scaler.h"
 #include "suites/parallel/trainer/timeline.h"
 

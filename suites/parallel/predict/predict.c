@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "suites/parallel/modes/data_parallel.h"
-#include "suites/parallel/predict/predict_pipeline.h"
 #include "suites/parallel/predict/predict_reductions.h"
-#include "suites/parallel/predict/predict_tensor.h"
+#include "suites/parallel/predict/predict_work.h"
 
 /* All layers of the whole model for these rows: forward and loss, backward. */
 static double forward_all(const struct work *w, double rows)

@@ -1,4 +1,4 @@
-#include "suites/parallel/predict/predict_pipeline.h"
+#include "suites/parallel/predict/predict_work.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "suites/parallel/predict/predict_tensor.h"
+#include "suites/parallel/predict/predict_work.h"
 
 #include "suites/parallel/modes/tensor.h"
 #include "suites/parallel/predict/predict_reductions.h"

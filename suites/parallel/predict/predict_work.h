@@ -51,4 +51,9 @@ double work_collective(const struct work *work, const char *operation, int ranks
 double work_event_record(const struct work *work);
 double work_stream_wait(const struct work *work, const char *operation, int ranks);
 
+/* predict_tensor.c: chunk by chunk, as mode_tensor.c enqueues them: GEMMs while the outputs of another chunk are reduced. */
+double predict_tensor(const struct work *work);
+/* predict_pipeline.c: the schedule (schedule.h) with the times of GEMMs, memory and messages that the run measured. */
+double predict_pipeline(const struct setup *setup, struct curves *curves);
+
 #endif

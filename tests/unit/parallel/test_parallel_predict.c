@@ -15,8 +15,8 @@
 #include "base/memory.h"
 #include "suites/parallel/modes/modes.h"
 #include "suites/parallel/predict/predict.h"
-#include "suites/parallel/predict/predict_pipeline.h"
 #include "suites/parallel/predict/predict_reductions.h"
+#include "suites/parallel/predict/predict_work.h"
 #include "suites/parallel/ranks/grid.h"
 
 /* Steps, of which the last one is none. */

@@ -35,32 +35,4 @@ double pipeline_wire_bytes(const struct setup *setup);
  */
 double pipeline_bubble(const struct setup *setup);
 
-/* A mode of this family: the name in the INI file, its summary, its warm-up, whether gradients of inputs go first. */
-#define PIPELINE_MODE(name_, summary_, warmup_, dgrad_first_)                                      \
-	static void share_##name_(const struct setup *setup, int rank, struct share *share,        \
-				  uint64_t *step_rows)                                             \
-	{                                                                                          \
-		pipeline_share(setup, rank, warmup_, share, step_rows);                            \
-	}                                                                                          \
-	static enum status open_##name_(struct trainer *trainer, struct error *err)                \
-	{                                                                                          \
-		return pipeline_open(trainer, warmup_, err);                                       \
-	}                                                                                          \
-	const struct mode mode_##name_ = {                                                         \
-		.name = #name_,                                                                    \
-		.summary = summary_,                                                               \
-		.microbatched = true,                                                              \
-		.recomputes = true,                                                                \
-		.dgrad_first = (dgrad_first_),                                                     \
-		.refusal = pipeline_refusal,                                                       \
-		.share = share_##name_,                                                            \
-		.open = open_##name_,                                                              \
-		.close = pipeline_close,                                                           \
-		.tuned = pipeline_tuned,                                                           \
-		.enqueue = pipeline_enqueue,                                                       \
-		.commands = pipeline_commands,                                                     \
-		.wire_bytes = pipeline_wire_bytes,                                                 \
-		.bubble = pipeline_bubble,                                                         \
-	}
-
 #endif

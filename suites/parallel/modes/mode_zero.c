@@ -1,8 +1,12 @@
-#include "suites/parallel/modes/zero.h"
-
+/*
+ * Data parallel with a divided optimizer (ZeRO, Rajbhandari et al., SC 2020): every layer's
+ * parameters are cut into one slice per rank, and a rank updates only its own. Stage 1 keeps all
+ * gradients, stage 2 only the sums of its slices.
+ */
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "suites/parallel/modes/data_parallel.h"
 #include "suites/parallel/trainer/scaler.h"
 #include "suites/parallel/trainer/timeline.h"
 
@@ -18,12 +22,7 @@ struct zero {
 	void *buffers[BUFFERS];                   /* stage 2; NULL: gradients have their place */
 };
 
-void zero_fit(struct setup *setup)
-{
-	setup->shards = (uint64_t)setup->ranks;
-}
-
-void zero_hold(const struct setup *setup, int rank, int stage, struct parameter_shard *h)
+static void zero_hold(const struct setup *setup, int rank, int stage, struct parameter_shard *h)
 {
 	uint64_t ranks = (uint64_t)setup->ranks, mine = (uint64_t)rank;
 	struct bucket buckets[SETUP_MAX_LAYERS];
@@ -61,7 +60,7 @@ static uint64_t bucket_bytes(const struct setup *setup)
 	return most * precision_bytes(setup->precision);
 }
 
-uint64_t zero_buffers(const struct setup *setup, int stage)
+static uint64_t zero_buffers(const struct setup *setup, int stage)
 {
 	return stage == 1 ? 0 : BUFFERS * bucket_bytes(setup);
 }
@@ -77,8 +76,9 @@ static enum status open_buffers(struct trainer *t, struct zero *z, struct error 
 		    STATUS_OK)
 			return err->status;
 	for (size_t l = t->setup->layers; l-- > 0;) {
-		n->layer_gradients[l] = network_element(
-			n, z->buffers[i % BUFFERS], n->model.layer[l].weight - z->buckets[i].first);
+		n->layer_gradients[l] =
+			network_element(n, z->buffers[i % BUFFERS],
+					n->model.layer[l].weight - z->buckets[i].first);
 		i += z->buckets[i].layer == l;
 	}
 	return STATUS_OK;
@@ -97,7 +97,7 @@ static enum status open_local(struct trainer *t, struct zero *z, int stage, stru
 	return stage == 1 ? STATUS_OK : open_buffers(t, z, err);
 }
 
-enum status zero_open(struct trainer *t, int stage, struct error *err)
+static enum status zero_open(struct trainer *t, int stage, struct error *err)
 {
 	struct zero *z = t->state = xcalloc(1, sizeof(*z));
 
@@ -105,7 +105,7 @@ enum status zero_open(struct trainer *t, int stage, struct error *err)
 	return world_agree(t->team->world, open_local(t, z, stage, err), err);
 }
 
-void zero_close(struct trainer *t)
+static void zero_close(struct trainer *t)
 {
 	struct zero *z = t->state;
 
@@ -246,7 +246,7 @@ static enum status update(struct trainer *t, unsigned parts, struct error *err)
 	return STATUS_OK;
 }
 
-enum status zero_enqueue(struct trainer *t, unsigned parts, struct error *err)
+static enum status zero_enqueue(struct trainer *t, unsigned parts, struct error *err)
 {
 	uint64_t last = setup_accumulate(t->setup) - 1, rows = t->network.share.rows / (last + 1);
 	const struct zero *z = t->state;
@@ -265,7 +265,7 @@ enum status zero_enqueue(struct trainer *t, unsigned parts, struct error *err)
 	return update(t, parts, err);
 }
 
-unsigned zero_commands(const struct trainer *t)
+static unsigned zero_commands(const struct trainer *t)
 {
 	const struct zero *z = t->state;
 
@@ -274,7 +274,7 @@ unsigned zero_commands(const struct trainer *t)
 }
 
 /* A ring: (n - 1) / n of the gradients to their slices' ranks, as much of the parameters back. */
-double zero_wire_bytes(const struct setup *setup)
+static double zero_wire_bytes(const struct setup *setup)
 {
 	struct model model;
 	double n = setup->ranks;
@@ -282,3 +282,44 @@ double zero_wire_bytes(const struct setup *setup)
 	model_init(&model, setup);
 	return 2 * (n - 1) / n * (double)model.elements * (double)precision_bytes(setup->precision);
 }
+
+#define ZERO_MODE(stage_, summary_)                                                       \
+	static void shard_of_rank_##stage_(const struct setup *setup, int rank,           \
+					   struct parameter_shard *shard)                 \
+	{                                                                                 \
+		zero_hold(setup, rank, stage_, shard);                                    \
+	}                                                                                 \
+	static uint64_t buffers_##stage_(const struct setup *setup, int rank)             \
+	{                                                                                 \
+		(void)rank;                                                               \
+		return zero_buffers(setup, stage_);                                       \
+	}                                                                                 \
+	static enum status open_mode_##stage_(struct trainer *trainer, struct error *err) \
+	{                                                                                 \
+		return zero_open(trainer, stage_, err);                                   \
+	}                                                                                 \
+	const struct mode mode_zero##stage_ = {                                           \
+		.name = "zero" #stage_,                                                   \
+		.summary = summary_,                                                      \
+		.bucketed = true,                                                         \
+		.overlap = OVERLAP_FORWARD | OVERLAP_BACKWARD,                            \
+		.aliases_buffers = true,                                                  \
+		.runs_on = true,                                                          \
+		.replicated = true,                                                       \
+		.accumulates = (stage_) == 1,                                             \
+		.recomputes = true,                                                       \
+		.refusal = data_parallel_refusal,                                         \
+		.fit = zero_fit,                                                          \
+		.share = data_parallel_share,                                             \
+		.shard = shard_of_rank_##stage_,                                          \
+		.buffers = buffers_##stage_,                                              \
+		.open = open_mode_##stage_,                                               \
+		.close = zero_close,                                                      \
+		.enqueue = zero_enqueue,                                                  \
+		.commands = zero_commands,                                                \
+		.wire_bytes = zero_wire_bytes,                                            \
+		.bubble = mode_nothing,                                                   \
+	}
+
+ZERO_MODE(1, "data parallel, the optimizer's state divided among the ranks");
+ZERO_MODE(2, "data parallel, the optimizer's state and the gradients divided among the ranks");
