@@ -43,3 +43,8 @@ double median_of(const double *values, size_t n)
 	free(sorted);
 	return median;
 }
+
+double root_sum_square(double a, double b)
+{
+	return sqrt(a * a + b * b);
+}

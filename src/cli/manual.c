@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/topics.h"
 #include "cli/usage.h"
+#include "result/host/build.h"
 
 #define MANUAL_WIDTH 72 /* man indents by 7 */
 
@@ -102,8 +103,8 @@ static void add_examples(struct text *out)
 
 void manual_page(struct text *out)
 {
-	text_add(out, ".TH GPUPROOF 1 \"\" \"gpuproof " GPUPROOF_VERSION "\" \"User Commands\"\n"
-		      ".SH NAME\ngpuproof \\- measure GPUs, judge the numbers, publish them\n"
+	text_addf(out, ".TH GPUPROOF 1 \"\" \"gpuproof %s\" \"User Commands\"\n", build_version());
+	text_add(out, ".SH NAME\ngpuproof \\- measure GPUs, judge the numbers, publish them\n"
 		      ".SH SYNOPSIS\n.B gpuproof\n.I COMMAND\n[\\fIARGUMENTS\\fR]\n"
 		      ".SH DESCRIPTION\n"
 		      "gpuproof measures GPUs from an INI file, verifies and judges the numbers "

@@ -1,24 +1,17 @@
-/* Finds the backends: the built-in ones, then the modules in the backends folders. */
-#include <dirent.h>
+/* Opens the backends: the built-in ones, then the modules that are installed. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/text.h"
 #include "device/host/host_device.h"
 #include "device/images.h"
+#include "device/modules.h"
 
 static const struct backend *const built_in[] = { &backend_host };
-
-/* The folder's entries that are modules, the newest toolkit first: cuda13 before cuda11. */
-struct modules {
-	char **paths;
-	size_t count, capacity;
-};
 
 static void add_missing(struct backend_list *list, const char *name, const char *why)
 {
@@ -47,85 +40,6 @@ static bool wanted(const char *only, const char *name)
 			return true;
 	}
 	return false;
-}
-
-/* "cuda13" from ".../backends/cuda13.so". */
-static void module_name(const char *path, char *name, size_t size)
-{
-	const char *slash = strrchr(path, '/');
-	const char *file = slash ? slash + 1 : path;
-	size_t length = strlen(file);
-
-	snprintf(name, size, "%.*s", (int)(length > 3 ? length - 3 : 0), file);
-}
-
-static int newest_first(const void *a, const void *b)
-{
-	return -strverscmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* True when the folder can be read. */
-static bool find_modules(struct modules *modules, const char *folder)
-{
-	size_t first = modules->count;
-	struct dirent *entry;
-	DIR *dir = opendir(folder);
-
-	if (!dir)
-		return false;
-	while ((entry = readdir(dir))) {
-		if (entry->d_name[0] == '.' || !text_ends_with(entry->d_name, ".so"))
-			continue;
-		ARRAY_GROW(modules->paths, modules->count, modules->capacity);
-		modules->paths[modules->count++] = xasprintf("%s/%s", folder, entry->d_name);
-	}
-	closedir(dir);
-	if (modules->count > first)
-		qsort(modules->paths + first, modules->count - first, sizeof(*modules->paths),
-		      newest_first);
-	return true;
-}
-
-/*
- * backends/ next to the program, or where `cmake --install` puts them: the first folder that
- * exists.
- */
-static void find_installed(struct modules *modules)
-{
-	static const char *const folders[] = { "backends", "../lib/gpuproof/backends",
-					       "../lib64/gpuproof/backends" };
-	char program[4096];
-	ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 1);
-	struct dirent *entry;
-	char *slash, *lib;
-	bool found = false;
-	DIR *dir;
-
-	if (length < 0)
-		return;
-	program[length] = '\0';
-	slash = strrchr(program, '/');
-	if (!slash)
-		return;
-	*slash = '\0';
-	for (size_t i = 0; i < ARRAY_SIZE(folders) && !found; i++) {
-		char *folder = xasprintf("%s/%s", program, folders[i]);
-
-		found = find_modules(modules, folder);
-		free(folder);
-	}
-	/* Debian's ../lib/<architecture>/gpuproof/backends. */
-	lib = xasprintf("%s/../lib", program);
-	dir = found ? NULL : opendir(lib);
-	while (dir && !found && (entry = readdir(dir))) {
-		char *folder = xasprintf("%s/%s/gpuproof/backends", lib, entry->d_name);
-
-		found = entry->d_name[0] != '.' && find_modules(modules, folder);
-		free(folder);
-	}
-	if (dir)
-		closedir(dir);
-	free(lib);
 }
 
 /* Another file of a module that is open already: the first folder wins. */
@@ -163,7 +77,7 @@ static void open_module(struct backend_list *list, const char *path,
 	char name[64], why[128];
 	void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
-	module_name(path, name, sizeof(name));
+	backend_module_name(path, name, sizeof(name));
 	if (!module) {
 		const char *reason = dlerror();
 
@@ -287,8 +201,7 @@ static void add_unknown(struct backend_list *list, const char *only, const struc
 void backends_open(struct backend_list *list, const char *only,
 		   const struct backend_options *options)
 {
-	struct modules modules = { 0 };
-	const char *extra = getenv("GPUPROOF_BACKENDS");
+	struct backend_modules modules;
 	struct text names = TEXT_EMPTY;
 	char name[64];
 
@@ -298,17 +211,15 @@ void backends_open(struct backend_list *list, const char *only,
 		if (wanted(only, built_in[i]->name))
 			open_backend(list, built_in[i]->name, built_in[i], options);
 	}
-	if (extra && *extra && !find_modules(&modules, extra))
+	if (!backend_modules_find(&modules))
 		add_missing(list, "$GPUPROOF_BACKENDS", strerror(errno));
-	find_installed(&modules);
 	for (size_t i = 0; i < modules.count; i++) {
-		module_name(modules.paths[i], name, sizeof(name));
+		backend_module_name(modules.paths[i], name, sizeof(name));
 		text_addf(&names, ", %s", name);
 		if (wanted(only, name))
 			open_module(list, modules.paths[i], options);
-		free(modules.paths[i]);
 	}
-	free(modules.paths);
+	backend_modules_release(&modules);
 	choose(list);
 	if (list->count == 0 && list->missing_count == 0)
 		add_unknown(list, only, &names);

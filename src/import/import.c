@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "import/reading.h"
+#include "result/host/build.h"
 #include "result/result_check.h"
 
 #define MOST_BYTES ((size_t)256 << 20)
@@ -42,7 +43,7 @@ static const struct import_format *format_named(const char *name, struct error *
 static void start(struct result *result)
 {
 	*result = (struct result){ .version = RESULT_VERSION,
-				   .gpuproof_version = xstrdup(GPUPROOF_VERSION),
+				   .gpuproof_version = xstrdup(build_version()),
 				   .run_id = xstrdup(""),
 				   .label = xstrdup(""),
 				   .started = xstrdup(""),

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/stats.h"
 #include "base/units.h"
 #include "judge/estimate/kind.h"
 #include "judge/judging.h"
@@ -68,7 +69,7 @@ static double margin_of(const struct check *check, bool higher_is_better)
 
 enum verdict judge_bound(const struct check *check, const struct observation *o, double bound_half)
 {
-	double half = hypot(o->estimate.half, bound_half);
+	double half = root_sum_square(o->estimate.half, bound_half);
 	double low = check->value * exp(-half), high = check->value * exp(half);
 	bool at_least = check->comparison == AT_LEAST;
 	double worse = at_least ? low : high, better = at_least ? high : low;

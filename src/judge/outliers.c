@@ -112,7 +112,7 @@ static struct standing standing_of(const struct group *g, size_t member)
 	if (g->count > 2)
 		half *= MEDIAN_TO_MEAN / sqrt((double)g->count - 1);
 	return (struct standing){ others, others - g->logs[member],
-				  hypot(g->halves[member], half) };
+				  root_sum_square(g->halves[member], half) };
 }
 
 /* 0 for two devices: their deviation would be half their distance. */

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "plan/suite.h"
+#include "result/host/build.h"
 #include "run/workers/run_settings.h"
 
 static char *random_id(void)
@@ -128,7 +129,7 @@ void header_fill(struct result *result, const struct plan *plan, const struct pr
 
 	clock_iso8601(now, sizeof(now));
 	result->version = RESULT_VERSION;
-	result->gpuproof_version = xstrdup(GPUPROOF_VERSION);
+	result->gpuproof_version = xstrdup(build_version());
 	result->run_id = random_id();
 	result->label = xstrdup(settings.label);
 	result->started = xstrdup(now);

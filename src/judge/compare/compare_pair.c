@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/stats.h"
 #include "history/history_spread.h"
 #include "judge/compare/comparing.h"
 #include "judge/compare/shift.h"
@@ -121,7 +122,7 @@ static enum status compare_timed(const struct comparing *k, const struct compare
 				  .b_count = p->after.count,
 				  .turns = k->input->turns,
 				  .launch_spread = k->input->launch_spread,
-				  .few_half = hypot(p->before.estimate.half_both,
+				  .few_half = root_sum_square(p->before.estimate.half_both,
 						    p->after.estimate.half_both),
 				  .resemblance = resemblance_factor(k->out, p->after.count),
 				  .visit_freedom = INFINITY };

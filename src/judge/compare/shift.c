@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/stats.h"
 #include "judge/estimate/difference.h"
 #include "judge/estimate/estimate.h"
 #include "judge/estimate/launch_spread.h"
@@ -106,8 +107,8 @@ static double quantile_of(double probability, double freedom)
 
 static void widen(double value, double *low, double *high, double factor, double visits)
 {
-	*low = value - hypot((value - *low) * factor, visits);
-	*high = value + hypot((*high - value) * factor, visits);
+	*low = value - root_sum_square((value - *low) * factor, visits);
+	*high = value + root_sum_square((*high - value) * factor, visits);
 }
 
 /* Welch 1947, Satterthwaite 1946: degrees of freedom of a sum of two variances. */
@@ -134,7 +135,7 @@ struct shift shift_measure(const struct shift_input *in)
 	widen(out.value, &out.low_each, &out.high_each, factor,
 	      quantile_of(0.95, in->visit_freedom) * visits);
 	launches = out.error * factor;
-	out.error = hypot(launches, visits);
+	out.error = root_sum_square(launches, visits);
 	out.freedom =
 		joint_freedom(launches * launches, out.freedom, visits * visits, in->visit_freedom);
 	return out;
@@ -162,10 +163,10 @@ size_t shift_launches_needed(double spread, double resemblance, double visit_spr
 			spread * resemblance * sqrt(2 * HODGES_LEHMANN_VARIANCE / (double)n);
 		double visits = M_SQRT2 * visit_spread;
 		double half =
-			hypot(student_quantile(0.95, 2 * (double)n - 2) * launches, Z_95 * visits);
+			root_sum_square(student_quantile(0.95, 2 * (double)n - 2) * launches, Z_95 * visits);
 
 		/* Both ends are within the margin in 80 %: the estimate leaves it at either of them in 10 %. */
-		if (half + Z_90 * hypot(launches, visits) <= margin)
+		if (half + Z_90 * root_sum_square(launches, visits) <= margin)
 			return n;
 	}
 	return 0;

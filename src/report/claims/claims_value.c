@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/stats.h"
 #include "judge/estimate/estimate.h"
 #include "judge/estimate/kind.h"
 #include "report/claims/claims_find.h"
@@ -54,7 +55,7 @@ static double half_of(const struct claim_found *f)
 
 	if (metric_is_exact(m) || !(m->value > 0))
 		return 0;
-	return hypot(NORMAL_95 * visits,
+	return root_sum_square(NORMAL_95 * visits,
 		     estimate_launches(several ? m->launches : &m->value,
 				       several ? m->launch_count : 1, sample_half(f), &spread)
 			     .half_both);
@@ -166,7 +167,7 @@ static struct claim_reading ratio_of(const struct claim_reading *a, const struct
 {
 	const struct claim_reading *large = a->value >= b->value ? a : b;
 	const struct claim_reading *small = large == a ? b : a;
-	double half = hypot(log(large->high / large->value), log(small->high / small->value));
+	double half = root_sum_square(log(large->high / large->value), log(small->high / small->value));
 	double value = large->value / small->value;
 
 	return (struct claim_reading){ .value = value,

@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "base/units.h"
+#include "result/host/build.h"
 #include "result/host/host_files.h"
 
 struct facts {
@@ -178,22 +179,6 @@ static void virtual_facts(const struct facts *facts)
 		add(facts, "iommu", "on");
 }
 
-#if defined(__SANITIZE_ADDRESS__)
-#define BUILD_TYPE "with AddressSanitizer"
-#elif defined(__SANITIZE_THREAD__)
-#define BUILD_TYPE "with ThreadSanitizer"
-#elif defined(__OPTIMIZE__)
-#define BUILD_TYPE "optimised"
-#else
-#define BUILD_TYPE "not optimised"
-#endif
-
-#ifdef __clang__
-#define COMPILER __VERSION__
-#else
-#define COMPILER "GCC " __VERSION__
-#endif
-
 static void variable_facts(const struct facts *facts)
 {
 	/* Only what changes measurements and can hold no secret, no address and no user's name. */
@@ -223,8 +208,8 @@ void environment_read(const char *root, fact_fn *add_fact, void *context)
 	cpu_facts(&facts);
 	memory_facts(&facts);
 	virtual_facts(&facts);
-	add(&facts, "gpuproof", GPUPROOF_VERSION);
-	add(&facts, "compiler", COMPILER ", " BUILD_TYPE);
+	add(&facts, "gpuproof", build_version());
+	add(&facts, "compiler", build_compiler());
 	variable_facts(&facts);
 }
 
