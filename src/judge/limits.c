@@ -90,22 +90,9 @@ static const struct embedded_file *shipped(const char *source)
 /* A name that is neither a file's nor one of shipped limits. */
 static enum status not_there(const char *source, struct text *errors)
 {
-	struct text list = TEXT_EMPTY;
-	char words[64][48];
-	const char *names[65];
-	size_t n = 0;
-
-	for (const struct embedded_file *f = embedded_limits; f->name && n < ARRAY_SIZE(words);
-	     f++) {
-		snprintf(words[n], sizeof(words[n]), "%.*s", (int)strlen(f->name) - 4, f->name);
-		text_addf(&list, "%s%s", n ? ", " : "", words[n]);
-		names[n] = words[n];
-		n++;
-	}
-	names[n] = NULL;
-	text_addf(errors, "%s: no such file, and no shipped limits of that name%s; shipped: %s\n",
-		  source, hint_for(source, names).text, list.data ? list.data : "none");
-	text_release(&list);
+	text_addf(errors, "%s: no such file, and no shipped limits of that name", source);
+	hint_files(errors, source, embedded_limits);
+	text_add(errors, "\n");
 	return STATUS_USAGE;
 }
 

@@ -244,6 +244,11 @@ static const struct field run_fields[] = {
 	{ 0 }
 };
 
+/* An environment is an object: name -> value. */
+static const struct field fact_value[] = {
+	{ .name = "value", .codec = &codec_string, FIELD_AT(fact, value) }, { 0 }
+};
+
 static const struct field setting_fields[] = {
 	{ .name = "section", .codec = &codec_string, FIELD_AT(result_setting, section) },
 	{ .name = "key", .codec = &codec_string, FIELD_AT(result_setting, key) },
@@ -260,43 +265,45 @@ static const struct field config_fields[] = {
 	{ 0 }
 };
 
-#define HEADER                                                                                     \
-	{ .name = "format", .codec = &codec_format, FIELD_AT(result, version) },                   \
-		{ .name = "version", .codec = &codec_int, FIELD_AT(result, version) },             \
-		{ .name = "gpuproof", .codec = &codec_object, .fields = gpuproof_fields },         \
-		{ .name = "run", .codec = &codec_object, .fields = run_fields },                   \
-		{ .name = "config", .codec = &codec_object, .fields = config_fields },             \
-		{ .name = "presentation",                                                          \
-		  .codec = &codec_map,                                                             \
-		  FIELD_COUNTED(result, presentations, presentation_count),                        \
-		  FIELD_CAPACITY(result, presentation_capacity),                                   \
-		  FIELD_KEY(presentation, suite),                                                  \
-		  .fields = presentation_fields,                                                   \
-		  .optional = true },                                                              \
-		{ .name = "environment",                                                           \
-		  .codec = &codec_facts,                                                           \
-		  FIELD_COUNTED(result, environment, environment_count) },                         \
-		{ .name = "yardstick",                                                             \
-		  .codec = &codec_map,                                                             \
-		  FIELD_COUNTED(result, yardstick, yardstick_count),                               \
-		  FIELD_CAPACITY(result, yardstick_capacity),                                      \
-		  FIELD_KEY(metric_value, name),                                                   \
-		  .fields = metric_fields,                                                         \
-		  .optional = true },                                                              \
-		{ .name = "devices",                                                               \
-		  .codec = &codec_array,                                                           \
-		  FIELD_COUNTED(result, devices, device_count),                                    \
-		  .fields = device_info_fields },                                                  \
-		{ .name = "preflight",                                                             \
-		  .codec = &codec_array,                                                           \
-		  FIELD_COUNTED(result, preflight, preflight_count),                               \
-		  .one_line = true,                                                                \
-		  .fields = finding_fields,                                                        \
-		  .optional = true },                                                              \
-	{                                                                                          \
-		.name = "postflight", .codec = &codec_array,                                       \
-		FIELD_COUNTED(result, postflight, postflight_count), .one_line = true,             \
-		.fields = finding_fields, .optional = true                                         \
+#define HEADER                                                                             \
+	{ .name = "format", .codec = &codec_format, FIELD_AT(result, version) },           \
+		{ .name = "version", .codec = &codec_int, FIELD_AT(result, version) },     \
+		{ .name = "gpuproof", .codec = &codec_object, .fields = gpuproof_fields }, \
+		{ .name = "run", .codec = &codec_object, .fields = run_fields },           \
+		{ .name = "config", .codec = &codec_object, .fields = config_fields },     \
+		{ .name = "presentation",                                                  \
+		  .codec = &codec_map,                                                     \
+		  FIELD_COUNTED(result, presentations, presentation_count),                \
+		  FIELD_CAPACITY(result, presentation_capacity),                           \
+		  FIELD_KEY(presentation, suite),                                          \
+		  .fields = presentation_fields,                                           \
+		  .optional = true },                                                      \
+		{ .name = "environment",                                                   \
+		  .codec = &codec_values,                                                  \
+		  FIELD_COUNTED(result, environment, environment_count),                   \
+		  FIELD_KEY(fact, name),                                                   \
+		  .fields = fact_value },                                                  \
+		{ .name = "yardstick",                                                     \
+		  .codec = &codec_map,                                                     \
+		  FIELD_COUNTED(result, yardstick, yardstick_count),                       \
+		  FIELD_CAPACITY(result, yardstick_capacity),                              \
+		  FIELD_KEY(metric_value, name),                                           \
+		  .fields = metric_fields,                                                 \
+		  .optional = true },                                                      \
+		{ .name = "devices",                                                       \
+		  .codec = &codec_array,                                                   \
+		  FIELD_COUNTED(result, devices, device_count),                            \
+		  .fields = device_info_fields },                                          \
+		{ .name = "preflight",                                                     \
+		  .codec = &codec_array,                                                   \
+		  FIELD_COUNTED(result, preflight, preflight_count),                       \
+		  .one_line = true,                                                        \
+		  .fields = finding_fields,                                                \
+		  .optional = true },                                                      \
+	{                                                                                  \
+		.name = "postflight", .codec = &codec_array,                               \
+		FIELD_COUNTED(result, postflight, postflight_count), .one_line = true,     \
+		.fields = finding_fields, .optional = true                                 \
 	}
 
 const struct field result_header_fields[] = { HEADER, { 0 } };

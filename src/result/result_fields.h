@@ -21,8 +21,6 @@ extern const char *const better_words[]; /* of enum better */
 extern const struct codec codec_parameters;
 extern const struct codec codec_parameter_text;
 extern const struct codec codec_parameter_units;
-/* struct fact *: {name: value}. */
-extern const struct codec codec_facts;
 /* The point of a case, and of a check; derived of the id where it is absent (case_point.c). */
 extern const struct codec codec_point;
 extern const struct codec codec_check_point;

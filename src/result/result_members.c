@@ -1,4 +1,4 @@
-/* Members of the result document that are no plain struct: parameters, facts and the format's name. */
+/* Members of the result document that are no plain struct: parameters, points and the format's name. */
 #include "result/result_fields.h"
 
 #include <math.h>
@@ -131,50 +131,6 @@ static enum status parameter_units_read(const json_t *json, const struct field *
 	return STATUS_OK;
 }
 
-static bool repeated_later(const struct fact *facts, size_t count, size_t i)
-{
-	for (size_t j = i + 1; j < count; j++)
-		if (strcmp(facts[i].name, facts[j].name) == 0)
-			return true;
-	return false;
-}
-
-static void facts_write(struct json_writer *w, const struct field *f, const void *base)
-{
-	const struct result *result = base;
-
-	(void)f;
-	writer_open(w, '{');
-	for (size_t i = 0; i < result->environment_count; i++) {
-		if (repeated_later(result->environment, result->environment_count, i))
-			continue;
-		writer_key(w, result->environment[i].name);
-		writer_text(w, result->environment[i].value);
-	}
-	writer_close(w, '}');
-}
-
-static enum status facts_read(const json_t *json, const struct field *f, void *base,
-			      const struct json_path *path, struct error *err)
-{
-	const char *key;
-	json_t *value;
-
-	if (!json_is_object(json))
-		return json_path_error(path, err, "expected an object");
-	json_object_foreach((json_t *)json, key, value) {
-		struct json_path here = { path, key, 0 };
-		struct fact *fact;
-
-		if (!json_is_string(value))
-			return json_path_error(&here, err, "expected a string");
-		fact = field_append(f, base);
-		fact->name = text_harmless(key);
-		fact->value = text_harmless(json_string_value(value));
-	}
-	return STATUS_OK;
-}
-
 static void format_write(struct json_writer *w, const struct field *f, const void *base)
 {
 	(void)f;
@@ -232,5 +188,4 @@ const struct codec codec_check_point = { check_point_write, check_point_read, ch
 const struct codec codec_parameters = { parameters_write, parameters_read, NULL };
 const struct codec codec_parameter_text = { parameter_text_write, parameter_text_read, NULL };
 const struct codec codec_parameter_units = { parameter_units_write, parameter_units_read, NULL };
-const struct codec codec_facts = { facts_write, facts_read, NULL };
 const struct codec codec_format = { format_write, format_read, NULL };

@@ -37,28 +37,17 @@ static char *path_of(const char *name, const struct source *includer)
 	return xasprintf("%.*s/%s", (int)(slash - includer->name), includer->name, name);
 }
 
-/* The name is neither a file nor an embedded config. */
+/* The name is neither a file nor a shipped config. */
 static enum status not_there(const char *name, struct error *err)
 {
-	struct text list = TEXT_EMPTY;
-	char words[16][64];
-	const char *names[17];
-	size_t n = 0;
+	struct text hint = TEXT_EMPTY;
 
 	if (strchr(name, '/') || text_ends_with(name, ".ini"))
 		return error_set(err, STATUS_USAGE, "no such file");
-	for (const struct embedded_file *f = embedded_configs; f->name && n < ARRAY_SIZE(words);
-	     f++) {
-		snprintf(words[n], sizeof(words[n]), "%.*s", (int)strlen(f->name) - 4, f->name);
-		text_addf(&list, "%s%s", n ? ", " : "", words[n]);
-		names[n] = words[n];
-		n++;
-	}
-	names[n] = NULL;
-	error_set(err, STATUS_USAGE,
-		  "no such file, and no embedded config of that name%s; embedded: %s",
-		  hint_for(name, names).text, list.data ? list.data : "none");
-	text_release(&list);
+	hint_files(&hint, name, embedded_configs);
+	error_set(err, STATUS_USAGE, "no such file, and no shipped config of that name%s",
+		  hint.data);
+	text_release(&hint);
 	return STATUS_USAGE;
 }
 

@@ -92,6 +92,26 @@ static bool repeated_later(const struct field *f, const void *base, size_t i)
 	return false;
 }
 
+static bool holds_values(const struct field *f)
+{
+	return f->codec == &codec_values;
+}
+
+static void write_element(struct json_writer *w, const struct field *f, const char *element)
+{
+	if (holds_values(f))
+		f->fields->codec->write(w, f->fields, element);
+	else
+		fields_write(w, f->fields, element);
+}
+
+static enum status read_element(const json_t *json, const struct field *f, char *element,
+				const struct json_path *path, struct error *err)
+{
+	return holds_values(f) ? f->fields->codec->read(json, f->fields, element, path, err)
+			       : fields_read(json, f->fields, element, path, err);
+}
+
 static void map_write(struct json_writer *w, const struct field *f, const void *base)
 {
 	writer_open(w, '{');
@@ -101,7 +121,7 @@ static void map_write(struct json_writer *w, const struct field *f, const void *
 		if (repeated_later(f, base, i))
 			continue;
 		writer_key(w, key_of(f, element));
-		fields_write(w, f->fields, element);
+		write_element(w, f, element);
 	}
 	writer_close(w, '}');
 }
@@ -120,7 +140,7 @@ static enum status map_read(const json_t *json, const struct field *f, void *bas
 		enum status status;
 
 		*(char **)(void *)(element + f->key_offset) = text_harmless(current_name(f->names, "", key));
-		status = fields_read(value, f->fields, element, &here, err);
+		status = read_element(value, f, element, &here, err);
 		if (status != STATUS_OK)
 			return status;
 	}
@@ -181,5 +201,6 @@ const struct codec codec_object = { object_write, object_read, object_absent };
 const struct codec codec_pointer = { pointer_write, pointer_read, NULL };
 const struct codec codec_array = { array_write, array_read, NULL };
 const struct codec codec_map = { map_write, map_read, NULL };
+const struct codec codec_values = { map_write, map_read, NULL };
 const struct codec codec_strings = { strings_write, strings_read, NULL };
 const struct codec codec_reals = { reals_write, reals_read, NULL };

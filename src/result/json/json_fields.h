@@ -52,7 +52,7 @@ struct field {
 	size_t count_offset, capacity_offset, element_size;
 	bool optional; /* may be missing; empty arrays, NULL structs and marks not set are left out, all else is always written */
 	bool one_line; /* codec_object: all of it, codec_array: each element, whatever its depth */
-	size_t key_offset; /* codec_map: the element's member (char *) that is the key */
+	size_t key_offset; /* codec_map, codec_values: the element's member (char *) that is the key */
 	enum name_kind names; /* codec_string, codec_enum, keys of codec_map: former names of this kind are replaced */
 };
 
@@ -87,6 +87,8 @@ extern const struct codec codec_object;   /* a nested struct, or (offset 0) memb
 extern const struct codec codec_pointer;  /* struct *, an object; NULL: left out; element_size: of the struct */
 extern const struct codec codec_array;    /* struct *, an array of objects */
 extern const struct codec codec_map;      /* struct *, an object: key -> object of the other members */
+extern const struct codec
+	codec_values; /* struct *, an object: key -> value of the only other member */
 extern const struct codec codec_strings;  /* char **, an array */
 extern const struct codec codec_reals;    /* double *, an array */
 /* Rows of tables, in which NULL and false are what a row leaves out. Optional members of these are left out then. */
@@ -101,7 +103,7 @@ extern const struct codec
 /* codec_rows */
 #define FIELD_ROWS(type, member)                                                                   \
 	FIELD_AT(type, member), .element_size = sizeof(*((struct type *)0)->member)
-/* codec_array, codec_map, codec_strings, codec_reals */
+/* codec_array, codec_map, codec_values, codec_strings, codec_reals */
 #define FIELD_COUNTED(type, member, count) \
 	FIELD_AT(type, member), .count_offset = offsetof(struct type, count), \
 	.element_size = sizeof(*((struct type *)0)->member)

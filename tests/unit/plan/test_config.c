@@ -376,11 +376,11 @@ static void unreadable_sources_are_errors(void **state)
 		{ "nothing.ini", "nothing.ini: no such file\n" },
 		{ "./quick", "./quick: no such file\n" },
 		{ "loop.ini", "loop.ini: cannot be opened: Too many levels of symbolic links\n" },
-		{ "", ": no such file, and no embedded config of that name; embedded: " EVERY_CONFIG },
-		{ "qick", "qick: no such file, and no embedded config of that name (did you mean "
-			  "'quick'?); embedded: " EVERY_CONFIG },
-		{ "/dev/zero",
-		  "/dev/zero: larger than 4 MiB: this is no config\n" },
+		{ "",
+		  ": no such file, and no shipped config of that name; shipped: " EVERY_CONFIG },
+		{ "qick", "qick: no such file, and no shipped config of that name (did you mean "
+			  "'quick'?); shipped: " EVERY_CONFIG },
+		{ "/dev/zero", "/dev/zero: larger than 4 MiB: this is no config\n" },
 		{ "locked.ini", "locked.ini: cannot be opened: Permission denied\n" },
 		{ "pipe", "pipe: is a pipe without a writer\n" },
 		{ "includes.ini", "includes.ini:1: include = pipe: is a pipe without a writer\n" },
