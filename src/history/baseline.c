@@ -45,68 +45,6 @@ static char *slim_document(const struct result *result, struct error *err)
 	return NULL;
 }
 
-static enum status insert(struct db *db, const char *name, size_t position,
-			  const struct result *result, const char *now, struct error *err)
-{
-	char *document = slim_document(result, err);
-
-	if (document)
-		db_run(db, err,
-		       "INSERT INTO baseline (name, position, saved, document) VALUES (?, ?, ?, ?)",
-		       "siss", name, (int64_t)position, now, document);
-	free(document);
-	return err->status;
-}
-
-static size_t count_of(struct db *db, const char *name, struct error *err)
-{
-	struct db_query *q =
-		db_select(db, err, "SELECT count(*) FROM baseline WHERE name = ?", "s", name);
-	size_t count = db_next(q) ? (size_t)db_integer(q, 0) : 0;
-
-	db_end(q);
-	return count;
-}
-
-enum status baseline_save(struct history *h, const char *name, const struct result *results,
-			  size_t count, bool replace, struct error *err)
-{
-	struct db *db = history_db(h);
-	char now[32];
-
-	clock_iso8601(now, sizeof(now));
-	if (check_name(name, err) != STATUS_OK || db_begin(db, err) != STATUS_OK)
-		return err->status;
-	if (replace)
-		db_run(db, err, "DELETE FROM baseline WHERE name = ?", "s", name);
-	else if (count_of(db, name, err))
-		error_set(err, STATUS_USAGE,
-			  "there is a baseline '%s' already: --replace, or another name", name);
-	for (size_t i = 0; err->status == STATUS_OK && i < count; i++)
-		insert(db, name, i, &results[i], now, err);
-	if (err->status == STATUS_OK)
-		db_commit(db, err);
-	db_rollback(db);
-	return err->status;
-}
-
-enum status baseline_list(struct history *h, struct baseline_list *out, struct error *err)
-{
-	struct db_query *q = db_select(
-		history_db(h), err,
-		"SELECT name, max(saved), count(*) FROM baseline GROUP BY name ORDER BY name", "");
-
-	memset(out, 0, sizeof(*out));
-	while (db_next(q)) {
-		ARRAY_GROW(out->items, out->count, out->capacity);
-		out->items[out->count++] =
-			(struct baseline_info){ .name = xstrdup(db_string(q, 0)),
-						.saved = xstrdup(db_string(q, 1)),
-						.results = (size_t)db_integer(q, 2) };
-	}
-	return db_end(q);
-}
-
 void baseline_list_release(struct baseline_list *list)
 {
 	for (size_t i = 0; i < list->count; i++) {
@@ -117,13 +55,49 @@ void baseline_list_release(struct baseline_list *list)
 	memset(list, 0, sizeof(*list));
 }
 
-static enum status unknown(struct history *h, const char *name, struct error *err)
+static bool is_there(struct store *store, const char *name, struct error *err)
+{
+	struct baseline_list list;
+	bool found = false;
+
+	store_baselines(store, &list, err);
+	for (size_t i = 0; i < list.count; i++)
+		found = found || strcmp(list.items[i].name, name) == 0;
+	baseline_list_release(&list);
+	return found;
+}
+
+enum status baseline_save(struct store *store, const char *name, const struct result *results,
+			  size_t count, bool replace, struct error *err)
+{
+	bool was_there;
+	char now[32];
+
+	clock_iso8601(now, sizeof(now));
+	if (check_name(name, err) != STATUS_OK || store_begin(store, err) != STATUS_OK)
+		return err->status;
+	if (replace)
+		store_remove_baseline(store, name, &was_there, err);
+	else if (is_there(store, name, err))
+		error_set(err, STATUS_USAGE,
+			  "there is a baseline '%s' already: --replace, or another name", name);
+	for (size_t i = 0; err->status == STATUS_OK && i < count; i++) {
+		char *document = slim_document(&results[i], err);
+
+		if (document)
+			store_add_document(store, name, i, now, document, err);
+		free(document);
+	}
+	return store_end(store, true, err);
+}
+
+static enum status unknown(struct store *store, const char *name, struct error *err)
 {
 	struct baseline_list list;
 	const char **names;
 	const char *near;
 
-	if (baseline_list(h, &list, err) == STATUS_OK) {
+	if (store_baselines(store, &list, err) == STATUS_OK) {
 		names = xcalloc(list.count + 1, sizeof(*names));
 		for (size_t i = 0; i < list.count; i++)
 			names[i] = list.items[i].name;
@@ -136,44 +110,49 @@ static enum status unknown(struct history *h, const char *name, struct error *er
 	return err->status;
 }
 
-enum status baseline_load(struct history *h, const char *name, struct result **results,
-			  size_t *count, struct error *err)
+struct loading {
+	const char *name;
+	struct result *results;
+	size_t count, capacity;
+};
+
+static enum status take_document(void *context, const char *document, struct error *err)
 {
-	struct db_query *q = db_select(
-		history_db(h), err,
-		"SELECT document FROM baseline WHERE name = ? ORDER BY position", "s", name);
-	size_t capacity = 0;
+	struct loading *l = context;
 
-	*results = NULL;
-	*count = 0;
-	while (err->status == STATUS_OK && db_next(q)) {
-		const char *document = db_string(q, 0);
-
-		ARRAY_GROW(*results, *count, capacity);
-		if (result_from_json_without_samples(&(*results)[*count], document, strlen(document),
-						     err) == STATUS_OK)
-			(*count)++;
-		else
-			error_prefix(err, "baseline '%s'", name);
-	}
-	db_end(q);
-	if (err->status == STATUS_OK && !*count)
-		unknown(h, name, err);
-	if (err->status != STATUS_OK) {
-		for (size_t i = 0; i < *count; i++)
-			result_release(&(*results)[i]);
-		free(*results);
-		*results = NULL;
-		*count = 0;
-	}
+	ARRAY_GROW(l->results, l->count, l->capacity);
+	if (result_from_json_without_samples(&l->results[l->count], document, strlen(document), err) ==
+	    STATUS_OK)
+		l->count++;
+	else
+		error_prefix(err, "baseline '%s'", l->name);
 	return err->status;
 }
 
-enum status baseline_delete(struct history *h, const char *name, struct error *err)
+enum status baseline_load(struct store *store, const char *name, struct result **results,
+			  size_t *count, struct error *err)
 {
-	if (db_run(history_db(h), err, "DELETE FROM baseline WHERE name = ?", "s", name) ==
-		    STATUS_OK &&
-	    !db_changes(history_db(h)))
-		unknown(h, name, err);
+	struct loading l = { .name = name };
+
+	store_each_document(store, name, take_document, &l, err);
+	if (err->status == STATUS_OK && !l.count)
+		unknown(store, name, err);
+	if (err->status != STATUS_OK) {
+		for (size_t i = 0; i < l.count; i++)
+			result_release(&l.results[i]);
+		free(l.results);
+		l = (struct loading){ 0 };
+	}
+	*results = l.results;
+	*count = l.count;
+	return err->status;
+}
+
+enum status baseline_delete(struct store *store, const char *name, struct error *err)
+{
+	bool was_there;
+
+	if (store_remove_baseline(store, name, &was_there, err) == STATUS_OK && !was_there)
+		unknown(store, name, err);
 	return err->status;
 }

@@ -7,29 +7,18 @@
 
 #include <stddef.h>
 
-#include "history/history.h"
+#include "history/store.h"
 #include "result/result.h"
 
 /* Replaces a set of the same name only when `replace`. Names are letters, digits, '.', '_' and '-'. */
-enum status baseline_save(struct history *history, const char *name, const struct result *results,
+enum status baseline_save(struct store *history, const char *name, const struct result *results,
 			  size_t count, bool replace, struct error *err);
 
-struct baseline_info {
-	char *name, *saved;
-	size_t results;
-};
-
-struct baseline_list {
-	struct baseline_info *items; /* by name */
-	size_t count, capacity;
-};
-
-enum status baseline_list(struct history *history, struct baseline_list *out, struct error *err);
 void baseline_list_release(struct baseline_list *list);
 
 /* The results of a set, malloc'ed; the caller releases each and frees the array. An unknown name is STATUS_USAGE. */
-enum status baseline_load(struct history *history, const char *name, struct result **results,
+enum status baseline_load(struct store *history, const char *name, struct result **results,
 			  size_t *count, struct error *err);
-enum status baseline_delete(struct history *history, const char *name, struct error *err);
+enum status baseline_delete(struct store *history, const char *name, struct error *err);
 
 #endif

@@ -1,18 +1,14 @@
 #include "history/history.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
-#include "base/text.h"
-#include "history/history_schema.h"
 
 #define SECONDS_PER_DAY 86400
-
-struct history {
-	struct db *db;
-};
 
 bool history_day(const char *date, int64_t *day)
 {
@@ -38,170 +34,175 @@ void history_date(int64_t day, char out[16])
 		out[0] = '\0';
 }
 
-enum status history_open(struct history **out, const char *path, enum db_mode mode,
-			 struct error *err)
-{
-	struct db *db;
-
-	*out = NULL;
-	if (db_open(&db, path, mode, HISTORY_APPLICATION, history_migrations, err) != STATUS_OK)
-		return err->status;
-	*out = xcalloc(1, sizeof(**out));
-	(*out)->db = db;
-	return STATUS_OK;
-}
-
-void history_close(struct history *h)
-{
-	if (!h)
-		return;
-	db_close(h->db);
-	free(h);
-}
-
-struct db *history_db(struct history *h)
-{
-	return h->db;
-}
-
-/* Loops run from day to day: one that no calendar has would make them endless. */
-static int64_t day_of(struct db_query *q, int column)
-{
-	return db_integer_within(q, column, FIRST_DAY, LAST_DAY, "the day");
-}
-
-static const char *text_or(const char *s)
-{
-	return s ? s : "";
-}
-
-enum status history_nights(struct history *h, struct history_nights *out, struct error *err)
-{
-	struct db_query *q = db_select(h->db, err,
-				       "SELECT id, day, run, started, host, label, state, verdict"
-				       " FROM night"
-				       " ORDER BY started, id",
-				       "");
-
-	memset(out, 0, sizeof(*out));
-	while (db_next(q)) {
-		ARRAY_GROW(out->items, out->count, out->capacity);
-		out->items[out->count++] =
-			(struct history_night){ .id = db_integer(q, 0),
-						.day = day_of(q, 1),
-						.run_id = text_harmless(db_string(q, 2)),
-						.started = text_harmless(db_string(q, 3)),
-						.host = text_harmless(db_string(q, 4)),
-						.label = text_harmless(db_string(q, 5)),
-						.state = text_harmless(db_string(q, 6)),
-						.verdict = text_harmless(db_string(q, 7)) };
-	}
-	return db_end(q);
-}
-
 void history_nights_release(struct history_nights *nights)
 {
 	for (size_t i = 0; i < nights->count; i++) {
-		free(nights->items[i].run_id);
-		free(nights->items[i].started);
-		free(nights->items[i].host);
-		free(nights->items[i].label);
-		free(nights->items[i].state);
-		free(nights->items[i].verdict);
+		struct history_night *n = &nights->items[i];
+		char *texts[] = { n->run_id, n->started, n->host, n->label, n->state, n->verdict };
+
+		for (size_t k = 0; k < ARRAY_SIZE(texts); k++)
+			free(texts[k]);
 	}
 	free(nights->items);
 	memset(nights, 0, sizeof(*nights));
 }
 
-char *history_facts(struct history *h, int64_t night, struct error *err)
+void history_notes_release(struct history_notes *notes)
 {
-	struct db_query *q =
-		db_select(h->db, err, "SELECT facts FROM night WHERE id = ?", "i", night);
-	char *facts = text_harmless(db_next(q) ? db_string(q, 0) : "");
-
-	db_end(q);
-	return facts;
-}
-
-static void series_release(struct history_series *s)
-{
-	free(s->metric);
-	free(s->case_id);
-	free(s->model);
-	free(s->machine);
-	free(s->unit);
-	free(s->points);
-	memset(s, 0, sizeof(*s));
-}
-
-static void take_row(struct db_query *q, struct history_series *s)
-{
-	ARRAY_GROW(s->points, s->count, s->capacity);
-	s->points[s->count++] = (struct history_point){ .night = db_integer(q, 7),
-							.day = day_of(q, 8),
-							.epoch = db_integer(q, 9),
-							.value = db_real(q, 10),
-							.low = db_real(q, 11),
-							.high = db_real(q, 12) };
-}
-
-static void begin_series(struct db_query *q, struct history_series *s)
-{
-	series_release(s);
-	*s = (struct history_series){ .id = db_integer(q, 0),
-				      .metric = text_harmless(db_string(q, 1)),
-				      .case_id = text_harmless(db_string(q, 2)),
-				      .model = text_harmless(db_string(q, 3)),
-				      .machine = text_harmless(db_string(q, 4)),
-				      .unit = text_harmless(db_string(q, 5)),
-				      .better = (enum better)db_integer(q, 6) };
-}
-
-/* The day of the night that is `nights` from the last. */
-static int64_t first_day(struct history *h, size_t nights, struct error *err)
-{
-	struct db_query *q;
-	int64_t day;
-
-	if (!nights)
-		return INT64_MIN;
-	q = db_select(h->db, err,
-		      "SELECT day FROM night GROUP BY day ORDER BY day DESC LIMIT 1 OFFSET ?", "i",
-		      (int64_t)nights - 1);
-	day = db_next(q) ? day_of(q, 0) : INT64_MIN;
-	db_end(q);
-	return day;
-}
-
-enum status history_each(struct history *h, const struct history_filter *f,
-			 history_series_fn *visit, void *context, struct error *err)
-{
-	struct history_series series = { 0 };
-	struct db_query *q =
-		db_select(h->db, err,
-			  "SELECT s.id, s.metric, s.case_id, s.model, s.machine, s.unit, s.better,"
-			  " n.id, n.day, p.epoch, p.value, p.low, p.high"
-			  " FROM series s CROSS JOIN point p ON p.series = s.id CROSS JOIN night n "
-			  "ON n.id = p.night"
-			  " WHERE (s.headline OR ?) AND (? = 0 OR s.id = ?)"
-			  " AND CASE WHEN ? THEN s.metric = ? AND s.case_id = ?"
-			  " ELSE instr(s.metric, ?) AND instr(s.case_id, ?) END"
-			  " AND n.day >= ? ORDER BY s.id, n.started, n.id",
-			  "iiiissssi", (int64_t)(f->all_metrics || f->series || f->metric), f->series, f->series,
-			  (int64_t)f->exact, text_or(f->metric), text_or(f->case_id),
-			  text_or(f->metric), text_or(f->case_id), first_day(h, f->nights, err));
-
-	while (db_next(q)) {
-		if (db_integer(q, 0) != series.id) {
-			if (series.count)
-				visit(context, &series);
-			begin_series(q, &series);
-		}
-		take_row(q, &series);
+	for (size_t i = 0; i < notes->count; i++) {
+		free(notes->items[i].text);
+		free(notes->items[i].written);
 	}
-	if (series.count)
-		visit(context, &series);
-	series_release(&series);
-	db_end(q);
+	free(notes->items);
+	memset(notes, 0, sizeof(*notes));
+}
+
+/* Both nights of one run. */
+struct versions {
+	size_t old_figures, figures;
+	size_t missing, changed; /* of the old figures: not there now; another value now */
+};
+
+static int by_series(const void *a, const void *b)
+{
+	const struct store_figure *p = *(const struct store_figure *const *)a;
+	const struct store_figure *q = *(const struct store_figure *const *)b;
+	int order = strcmp(p->case_id, q->case_id);
+
+	order = order ? order : strcmp(p->metric, q->metric);
+	order = order ? order : strcmp(p->model, q->model);
+	return order ? order : strcmp(p->machine, q->machine);
+}
+
+/* The figures that have values, by series. malloc'ed. */
+static const struct store_figure **measured(const struct store_night *night, size_t *count)
+{
+	const struct store_figure **out = xcalloc(night->figure_count + 1, sizeof(*out));
+
+	*count = 0;
+	for (size_t i = 0; i < night->figure_count; i++)
+		if (!isnan(night->figures[i].value))
+			out[(*count)++] = &night->figures[i];
+	qsort(out, *count, sizeof(*out), by_series);
+	return out;
+}
+
+static struct versions compare_versions(const struct store_night *before, const struct store_night *after)
+{
+	struct versions v = { 0 };
+	const struct store_figure **old = measured(before, &v.old_figures);
+	const struct store_figure **now = measured(after, &v.figures);
+
+	for (size_t i = 0; i < v.old_figures; i++) {
+		const struct store_figure *const *found =
+			bsearch(&old[i], now, v.figures, sizeof(*now), by_series);
+
+		v.missing += !found;
+		v.changed += found && (*found)->value != old[i]->value;
+	}
+	free(old);
+	free(now);
+	return v;
+}
+
+static enum history_added choose(const struct store_night *before, const struct store_night *after,
+				 struct error *err)
+{
+	const struct versions v = compare_versions(before, after);
+	bool completed = strcmp(before->state, "complete") != 0 && strcmp(after->state, "complete") == 0;
+
+	if (v.missing)
+		error_set(err, STATUS_USAGE,
+			  "run %.80s is in the history with %zu figures, %zu of which this result "
+			  "lacks: not replaced", after->run_id, v.old_figures, v.missing);
+	else if (v.figures > v.old_figures || completed)
+		return HISTORY_REPLACED;
+	else if (v.changed)
+		error_set(err, STATUS_USAGE,
+			  "run %.80s is in the history, and %zu of its %zu figures have other values "
+			  "there: not replaced; a run of its own has an id of its own", after->run_id,
+			  v.changed, v.old_figures);
+	else if (*after->verdict && strcmp(before->verdict, after->verdict) != 0)
+		return HISTORY_REPLACED;
+	return HISTORY_PRESENT;
+}
+
+enum status history_add_night(struct store *store, const struct store_night *night, enum history_added *added,
+			      struct error *err)
+{
+	struct store_night before = { 0 };
+	int64_t old;
+
+	*added = HISTORY_PRESENT;
+	if (store_begin(store, err) != STATUS_OK)
+		return err->status;
+	old = store_find_night(store, night->run_id, err);
+	if (err->status == STATUS_OK && !old)
+		*added = HISTORY_ADDED;
+	else if (old && store_read_night(store, old, &before, err) == STATUS_OK)
+		*added = choose(&before, night, err);
+	store_night_release(&before);
+	if (err->status == STATUS_OK && *added == HISTORY_REPLACED)
+		store_remove_night(store, old, err);
+	if (err->status == STATUS_OK && *added != HISTORY_PRESENT)
+		store_add_night(store, night, err);
+	return store_end(store, *added != HISTORY_PRESENT, err);
+}
+
+enum status history_add(struct store *store, const struct result *result, enum history_added *added,
+			struct error *err)
+{
+	struct store_night night;
+
+	*added = HISTORY_PRESENT;
+	if (night_of_result(result, &night, err) == STATUS_OK)
+		history_add_night(store, &night, added, err);
+	store_night_release(&night);
+	return err->status;
+}
+
+/* A note of a day without a night would be shown nowhere that one looks for it. */
+static enum status check_day(struct store *store, int64_t day, struct error *err)
+{
+	int64_t before = INT64_MIN, after = INT64_MAX;
+	char date[16], early[16] = "", late[16] = "";
+	struct history_nights nights;
+	bool found = false;
+
+	store_nights(store, &nights, err);
+	for (size_t i = 0; i < nights.count; i++) {
+		int64_t d = nights.items[i].day;
+
+		found = found || d == day;
+		before = d < day && d > before ? d : before;
+		after = d > day && d < after ? d : after;
+	}
+	history_nights_release(&nights);
+	if (found || err->status != STATUS_OK)
+		return err->status;
+	if (before == INT64_MIN && after == INT64_MAX)
+		return error_set(err, STATUS_USAGE, "the history has no nights");
+	history_date(day, date);
+	if (before != INT64_MIN)
+		history_date(before, early);
+	if (after != INT64_MAX)
+		history_date(after, late);
+	return error_set(err, STATUS_USAGE, "there is no night of %s; the nearest: %s%s%s", date, early,
+			 *early && *late ? " and " : "", late);
+}
+
+enum status history_annotate(struct store *store, int64_t day, int64_t series, bool acknowledges,
+			     const char *text, struct error *err)
+{
+	char now[32];
+	struct history_note note = { .day = day,
+				     .series = series,
+				     .acknowledges = acknowledges,
+				     .text = (char *)text,
+				     .written = now };
+
+	clock_iso8601(now, sizeof(now));
+	if (check_day(store, day, err) == STATUS_OK)
+		store_add_note(store, &note, err);
 	return err->status;
 }

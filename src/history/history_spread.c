@@ -53,7 +53,7 @@ static void pool(void *context, const struct history_series *s)
 	trends_release(trends, count);
 }
 
-enum status history_spread(struct history *history, const char *metric, const char *case_id,
+enum status history_spread(struct store *history, const char *metric, const char *case_id,
 			   const char *machine, struct night_spread *out, struct error *err)
 {
 	const struct history_filter filter = {
@@ -61,7 +61,7 @@ enum status history_spread(struct history *history, const char *metric, const ch
 	};
 	struct pooling p = { .machine = machine };
 
-	history_each(history, &filter, pool, &p, err);
+	store_each_series(history, &filter, pool, &p, err);
 	*out = (struct night_spread){ p.freedom ? sqrt(p.squares / (double)p.freedom) : NAN, p.nights };
 	return err->status;
 }

@@ -24,7 +24,7 @@ struct night_spread {
  * Spread of the nights since the last change in the newest epoch. `machine` as in struct history_series (a device's UUID, or the
  * host); NULL pools all machines that have this case, each around its own median. An unknown series is no error.
  */
-enum status history_spread(struct history *history, const char *metric, const char *case_id,
+enum status history_spread(struct store *history, const char *metric, const char *case_id,
 			   const char *machine, struct night_spread *out, struct error *err);
 
 #endif

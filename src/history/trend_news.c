@@ -71,10 +71,10 @@ static void add_difference(struct fact_differences *out, const char *line, const
 					  xstrndup(other + name + 1, other_length - name - 1) };
 }
 
-enum status history_differences(struct history *history, int64_t before, int64_t after,
+enum status history_differences(struct store *history, int64_t before, int64_t after,
 				struct fact_differences *out, struct error *err)
 {
-	char *a = history_facts(history, before, err), *b = history_facts(history, after, err);
+	char *a = store_facts(history, before, err), *b = store_facts(history, after, err);
 
 	for (const char *line = a; line && b && *line && out->count < MOST_DIFFERENCES;) {
 		add_difference(out, line, fact_line(b, line));

@@ -33,7 +33,7 @@ struct fact_differences {
 };
 
 /* Facts that both nights have and that differ: the first twelve. */
-enum status history_differences(struct history *history, int64_t before, int64_t after,
+enum status history_differences(struct store *history, int64_t before, int64_t after,
 				struct fact_differences *out, struct error *err);
 void fact_differences_release(struct fact_differences *differences);
 

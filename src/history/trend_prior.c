@@ -11,23 +11,18 @@
 /* Flat weights count as this many series: few series must not be certain of their rho. */
 #define FLAT_SERIES 1.0
 
-/* "transfer" of "transfer/h2d/pinned/64MiB@cuda:0" */
-static size_t suite_length(const char *case_id)
+/* "" for series that were put together without a section. */
+static const char *section_of(const struct history_series *s)
 {
-	return strcspn(case_id, "/@");
+	return s->section ? s->section : "";
 }
 
 static struct rho_group *find(const struct trend_prior *p, const struct history_series *s)
 {
-	size_t length = suite_length(s->case_id);
-
-	for (size_t i = 0; i < p->count; i++) {
-		struct rho_group *g = &p->groups[i];
-
-		if (strlen(g->suite) == length && strncmp(g->suite, s->case_id, length) == 0 &&
-		    strcmp(g->machine, s->machine) == 0)
-			return g;
-	}
+	for (size_t i = 0; i < p->count; i++)
+		if (strcmp(p->groups[i].section, section_of(s)) == 0 &&
+		    strcmp(p->groups[i].machine, s->machine) == 0)
+			return &p->groups[i];
 	return NULL;
 }
 
@@ -38,10 +33,9 @@ static struct rho_group *find_or_make(struct trend_prior *p, const struct histor
 	if (found)
 		return found;
 	ARRAY_GROW(p->groups, p->count, p->capacity);
-	p->groups[p->count] =
-		(struct rho_group){ .suite = xstrndup(s->case_id, suite_length(s->case_id)),
-				    .machine = xstrdup(s->machine),
-				    .weights = rho_weights_flat };
+	p->groups[p->count] = (struct rho_group){ .section = xstrdup(section_of(s)),
+						  .machine = xstrdup(s->machine),
+						  .weights = rho_weights_flat };
 	return &p->groups[p->count++];
 }
 
@@ -94,14 +88,14 @@ void trend_prior_finish(struct trend_prior *p)
 			em_step(&p->groups[i]);
 }
 
-enum status trend_prior_learn(struct trend_prior *p, struct history *history,
+enum status trend_prior_learn(struct trend_prior *p, struct store *history,
 			      const struct history_filter *filter, struct error *err)
 {
 	const struct history_filter all = { .all_metrics = filter->all_metrics,
 					    .nights = filter->nights };
 
 	memset(p, 0, sizeof(*p));
-	if (history_each(history, &all, visit, p, err) == STATUS_OK)
+	if (store_each_series(history, &all, visit, p, err) == STATUS_OK)
 		trend_prior_finish(p);
 	return err->status;
 }
@@ -109,7 +103,7 @@ enum status trend_prior_learn(struct trend_prior *p, struct history *history,
 void trend_prior_release(struct trend_prior *p)
 {
 	for (size_t i = 0; i < p->count; i++) {
-		free(p->groups[i].suite);
+		free(p->groups[i].section);
 		free(p->groups[i].machine);
 		free(p->groups[i].evidence);
 	}

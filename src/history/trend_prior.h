@@ -7,7 +7,7 @@
  *	... trend_of_series(series, notes, &prior, &trends) for each series ...
  *	trend_prior_release(&prior);
  *
- * Series of the same suite on the same machine share how their rho is distributed (change_odds.h): 30 steps of EM from a flat start over their likelihoods. One series of 60 nights does not determine its rho; fifty do.
+ * Series of the same section on the same machine share how their rho is distributed (change_odds.h): 30 steps of EM from a flat start over their likelihoods. One series of 60 nights does not determine its rho; fifty do.
  *
  * Among 500 series tested every night some show rare events: the limit of the log odds grows with the logarithm of their number.
  */
@@ -22,7 +22,7 @@
 #define TREND_ODDS_GROWTH 1.3 /* chance exceeds odds a little more often than by their reciprocal */
 
 struct rho_group {
-	char *suite, *machine;
+	char *section, *machine; /* section: "transfer:label" */
 	struct rho_weights *evidence; /* one per series and epoch */
 	size_t count, capacity;
 	struct rho_weights weights;
@@ -38,7 +38,7 @@ struct trend_prior {
  * From all series of the history, with all_metrics, and from the last nights, as `filter` says; what else it selects does
  * not count, so that a series is judged alike whether it is shown alone or with others.
  */
-enum status trend_prior_learn(struct trend_prior *prior, struct history *history,
+enum status trend_prior_learn(struct trend_prior *prior, struct store *history,
 			      const struct history_filter *filter, struct error *err);
 /* The same from a series in memory; trend_prior_finish() after the last. */
 void trend_prior_add(struct trend_prior *prior, const struct history_series *series);

@@ -142,12 +142,12 @@ static double page_seconds(const char *path, off_t *bytes, struct error *err)
 	const struct report_options options = { .output = page };
 	struct trend_summary summary = { 0 };
 	double start = clock_seconds();
-	struct history *h;
+	struct store *h;
 	struct stat about = { 0 };
 
-	if (history_open(&h, path, DB_READ, err) == STATUS_OK)
+	if (store_open(&h, path, STORE_READ, err) == STATUS_OK)
 		report_trend_write(h, &filter, &options, &summary, err);
-	history_close(h);
+	store_close(h);
 	start = clock_seconds() - start;
 	stat(page, &about);
 	*bytes = about.st_size;
@@ -171,7 +171,7 @@ static void speed(size_t nights, size_t metrics, const char *kept)
 	const char *path = kept ? kept : temporary;
 	struct error err = ERROR_NONE;
 	double last[LAST], start, page = 0;
-	struct history *h;
+	struct store *h;
 	struct stat about;
 	uint64_t seed = 1;
 	off_t page_bytes = 0;
@@ -185,9 +185,9 @@ static void speed(size_t nights, size_t metrics, const char *kept)
 		make_night(&r, i, metrics, &seed);
 		start = clock_seconds();
 		/* As the command does: open, check, add, close. */
-		if (history_open(&h, path, DB_CREATE, &err) == STATUS_OK)
+		if (store_open(&h, path, STORE_CREATE, &err) == STATUS_OK)
 			history_add(h, &r, &added, &err);
-		history_close(h);
+		store_close(h);
 		last[i % LAST] = clock_seconds() - start;
 		result_release(&r);
 	}

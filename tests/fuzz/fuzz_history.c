@@ -18,7 +18,7 @@ static void see(void *context, const struct history_series *series)
 	trends_release(trends, count);
 }
 
-static void read_all(struct history *h)
+static void read_all(struct store *h)
 {
 	const struct history_filter filter = { .all_metrics = true };
 	struct error err = ERROR_NONE;
@@ -28,19 +28,19 @@ static void read_all(struct history *h)
 
 	trend_prior_learn(&prior, h, &filter, &err);
 	error_clear(&err);
-	history_each(h, &filter, see, &prior, &err);
+	store_each_series(h, &filter, see, &prior, &err);
 	trend_prior_release(&prior);
 	error_clear(&err);
-	history_nights(h, &nights, &err);
+	store_nights(h, &nights, &err);
 	for (size_t i = 0; i < nights.count; i++) {
 		char date[16];
 
 		history_date(nights.items[i].day, date);
-		free(history_facts(h, nights.items[i].id, &err));
+		free(store_facts(h, nights.items[i].id, &err));
 	}
 	history_nights_release(&nights);
 	error_clear(&err);
-	history_notes(h, &notes, &err);
+	store_notes(h, &notes, &err);
 	history_notes_release(&notes);
 	error_clear(&err);
 	history_annotate(h, 20000, 0, true, "fuzz", &err);
@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char path[] = "/dev/shm/gpuproof_fuzz.XXXXXX", journal[64];
 	struct error err = ERROR_NONE;
-	struct history *h;
+	struct store *h;
 	int fd = mkstemp(path);
 
 	if (fd < 0)
@@ -58,9 +58,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (write(fd, data, size) != (ssize_t)size)
 		abort();
 	close(fd);
-	if (history_open(&h, path, DB_WRITE, &err) == STATUS_OK)
+	if (store_open(&h, path, STORE_WRITE, &err) == STATUS_OK)
 		read_all(h);
-	history_close(h);
+	store_close(h);
 	unlink(path);
 	snprintf(journal, sizeof(journal), "%s-journal", path);
 	unlink(journal);

@@ -31,18 +31,18 @@ static int save(const struct baseline_arguments *a)
 {
 	struct result_list results = { 0 };
 	struct error err = ERROR_NONE;
-	struct history *history = NULL;
+	struct store *history = NULL;
 
 	if (a->count < 2)
 		return command_usage(&command_baseline, "save NAME RESULT...");
 	for (int i = 1; i < a->count && err.status == STATUS_OK; i++)
 		result_list_add_launch(&results, a->operands[i], &err);
 	if (err.status == STATUS_OK &&
-	    history_open(&history, a->db, DB_CREATE, &err) == STATUS_OK &&
+	    store_open(&history, a->db, STORE_CREATE, &err) == STATUS_OK &&
 	    baseline_save(history, a->operands[0], results.items, results.count, a->replace,
 			  &err) == STATUS_OK)
 		fprintf(stderr, "gpuproof: baseline:%s is now in %s\n", a->operands[0], a->db);
-	history_close(history);
+	store_close(history);
 	result_list_release(&results);
 	return err.status == STATUS_OK ? EXIT_ACCEPTED : command_fail(&err);
 }
@@ -50,16 +50,16 @@ static int save(const struct baseline_arguments *a)
 static int list(const struct baseline_arguments *a)
 {
 	struct error err = ERROR_NONE;
-	struct history *history;
+	struct store *history;
 	struct baseline_list found;
 	struct table table = TABLE_EMPTY;
 
 	if (a->count)
 		return command_usage(&command_baseline, "what is '%.60s' for? list takes no name",
 				     a->operands[0]);
-	if (history_open(&history, a->db, DB_READ, &err) != STATUS_OK)
+	if (store_open(&history, a->db, STORE_READ, &err) != STATUS_OK)
 		return command_fail(&err);
-	if (baseline_list(history, &found, &err) == STATUS_OK) {
+	if (store_baselines(history, &found, &err) == STATUS_OK) {
 		table_row(&table, (const char *[]){ "NAME", "RESULTS", "SAVED" }, 3);
 		for (size_t i = 0; i < found.count; i++) {
 			char number[24];
@@ -74,7 +74,7 @@ static int list(const struct baseline_arguments *a)
 	}
 	table_release(&table);
 	baseline_list_release(&found);
-	history_close(history);
+	store_close(history);
 	return err.status == STATUS_OK ? EXIT_ACCEPTED : command_fail(&err);
 }
 
@@ -92,14 +92,14 @@ static void print_result(struct table *table, const struct result *r)
 static int show(const struct baseline_arguments *a)
 {
 	struct error err = ERROR_NONE;
-	struct history *history;
+	struct store *history;
 	struct result *results = NULL;
 	struct table table = TABLE_EMPTY;
 	size_t count = 0;
 
 	if (a->count != 1)
 		return command_usage(&command_baseline, "show NAME");
-	if (history_open(&history, a->db, DB_READ, &err) == STATUS_OK &&
+	if (store_open(&history, a->db, STORE_READ, &err) == STATUS_OK &&
 	    baseline_load(history, a->operands[0], &results, &count, &err) == STATUS_OK) {
 		table_row(&table,
 			  (const char *[]){ "RUN", "STARTED", "LABEL", "STATE", "CASES", "DEVICE" },
@@ -112,20 +112,20 @@ static int show(const struct baseline_arguments *a)
 	for (size_t i = 0; i < count; i++)
 		result_release(&results[i]);
 	free(results);
-	history_close(history);
+	store_close(history);
 	return err.status == STATUS_OK ? EXIT_ACCEPTED : command_fail(&err);
 }
 
 static int delete (const struct baseline_arguments *a)
 {
 	struct error err = ERROR_NONE;
-	struct history *history;
+	struct store *history;
 
 	if (a->count != 1)
 		return command_usage(&command_baseline, "delete NAME");
-	if (history_open(&history, a->db, DB_WRITE, &err) == STATUS_OK)
+	if (store_open(&history, a->db, STORE_WRITE, &err) == STATUS_OK)
 		baseline_delete(history, a->operands[0], &err);
-	history_close(history);
+	store_close(history);
 	return err.status == STATUS_OK ? EXIT_ACCEPTED : command_fail(&err);
 }
 

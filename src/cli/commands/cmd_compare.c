@@ -97,7 +97,7 @@ static bool in_turns(const struct compare_arguments *c)
 	return c->a.count == c->b.count;
 }
 
-static int compare_and_print(const struct compare_arguments *c, struct history *history)
+static int compare_and_print(const struct compare_arguments *c, struct store *history)
 {
 	const struct comparison_input input = {
 		.a = c->a.items,
@@ -134,16 +134,16 @@ static int compare_run(int argc, char **argv)
 {
 	struct compare_arguments arguments = { .margin = COMPARE_MARGIN,
 					       .launch_spread = LAUNCH_SPREAD };
-	struct history *history = NULL;
+	struct store *history = NULL;
 	struct error err = ERROR_NONE;
 	int code = parse_arguments(&arguments, argc, argv);
 
 	if (code == EXIT_ACCEPTED && arguments.db &&
-	    history_open(&history, arguments.db, DB_READ, &err) != STATUS_OK)
+	    store_open(&history, arguments.db, STORE_READ, &err) != STATUS_OK)
 		code = command_fail(&err);
 	if (code == EXIT_ACCEPTED)
 		code = compare_and_print(&arguments, history);
-	history_close(history);
+	store_close(history);
 	result_list_release(&arguments.a);
 	result_list_release(&arguments.b);
 	return code;

@@ -49,14 +49,14 @@ static int add(struct history_arguments *a)
 	};
 	struct result_list results = { 0 };
 	struct error err = ERROR_NONE;
-	struct history *history = NULL;
+	struct store *history = NULL;
 
 	if (!a->count)
 		return command_usage(&command_history, "add RESULT...");
 	for (int i = 0; i < a->count && err.status == STATUS_OK; i++)
 		result_list_add(&results, a->operands[i], &err);
 	if (err.status == STATUS_OK)
-		history_open(&history, a->db, DB_CREATE, &err);
+		store_open(&history, a->db, STORE_CREATE, &err);
 	for (size_t i = 0; i < results.count && err.status == STATUS_OK; i++) {
 		enum history_added added;
 
@@ -65,7 +65,7 @@ static int add(struct history_arguments *a)
 		else
 			fprintf(stderr, words[added], results.paths[i], a->db);
 	}
-	history_close(history);
+	store_close(history);
 	result_list_release(&results);
 	return finish(&err);
 }
@@ -85,14 +85,14 @@ static void refuse_no_match(const struct history_filter *f, size_t series, struc
 static int show(struct history_arguments *a)
 {
 	struct error err = ERROR_NONE;
-	struct history *history;
+	struct store *history;
 	size_t shown = 0;
 
-	if (history_open(&history, a->db, DB_READ, &err) != STATUS_OK)
+	if (store_open(&history, a->db, STORE_READ, &err) != STATUS_OK)
 		return command_fail(&err);
 	if (show_history(history, &a->trend.filter, &shown, &err) == STATUS_OK)
 		refuse_no_match(&a->trend.filter, shown, &err);
-	history_close(history);
+	store_close(history);
 	return finish(&err);
 }
 
@@ -107,12 +107,12 @@ static int gate(const struct history_arguments *a, const struct trend_summary *s
 static int trend(struct history_arguments *a)
 {
 	struct error err = ERROR_NONE;
-	struct history *history;
+	struct store *history;
 	struct trend_summary summary = { 0 };
 
-	if (history_open(&history, a->db, DB_READ, &err) == STATUS_OK)
+	if (store_open(&history, a->db, STORE_READ, &err) == STATUS_OK)
 		print_trend(history, &a->trend, &summary, &err);
-	history_close(history);
+	store_close(history);
 	refuse_no_match(&a->trend.filter, summary.series, &err);
 	if (err.status != STATUS_OK)
 		return command_fail(&err);
@@ -122,7 +122,7 @@ static int trend(struct history_arguments *a)
 static int page(struct history_arguments *a)
 {
 	struct error err = ERROR_NONE;
-	struct history *history = NULL;
+	struct store *history = NULL;
 	struct trend_summary summary = { 0 };
 
 	a->page.separate_css = a->layout == LAYOUT_DIRECTORY;
@@ -130,9 +130,9 @@ static int page(struct history_arguments *a)
 		a->page.output = "trend.html";
 	if (file_refuse_input(a->page.output, a->db, &err) == STATUS_OK &&
 	    template_refuse_output(a->page.template_dir, a->page.output, &err) == STATUS_OK &&
-	    history_open(&history, a->db, DB_READ, &err) == STATUS_OK)
+	    store_open(&history, a->db, STORE_READ, &err) == STATUS_OK)
 		report_trend_write(history, &a->trend.filter, &a->page, &summary, &err);
-	history_close(history);
+	store_close(history);
 	refuse_no_match(&a->trend.filter, summary.series, &err);
 	if (err.status != STATUS_OK)
 		return command_fail(&err);
@@ -144,17 +144,17 @@ static int page(struct history_arguments *a)
 static int annotate(struct history_arguments *a)
 {
 	struct error err = ERROR_NONE;
-	struct history *history = NULL;
+	struct store *history = NULL;
 	int64_t day;
 
 	if (a->count != 2)
 		return command_usage(&command_history, "annotate DATE TEXT");
 	if (!history_day(a->operands[0], &day))
 		error_set(&err, STATUS_USAGE, "'%.40s' is no date like 2026-11-20", a->operands[0]);
-	else if (history_open(&history, a->db, DB_WRITE, &err) == STATUS_OK)
+	else if (store_open(&history, a->db, STORE_WRITE, &err) == STATUS_OK)
 		history_annotate(history, day, a->trend.filter.series, a->acknowledge,
 				 a->operands[1], &err);
-	history_close(history);
+	store_close(history);
 	return finish(&err);
 }
 
@@ -171,20 +171,20 @@ static int64_t last_day(const struct history_nights *nights)
 static int prune(struct history_arguments *a)
 {
 	struct error err = ERROR_NONE;
-	struct history *history = NULL;
+	struct store *history = NULL;
 	struct history_nights nights = { 0 };
 	size_t removed = 0;
 
 	if ((a->before < 0) == (a->keep < 0))
 		return command_usage(&command_history, "prune --before DATE or --keep DAYS");
-	if (history_open(&history, a->db, DB_WRITE, &err) == STATUS_OK &&
-	    history_nights(history, &nights, &err) == STATUS_OK && nights.count) {
+	if (store_open(&history, a->db, STORE_WRITE, &err) == STATUS_OK &&
+	    store_nights(history, &nights, &err) == STATUS_OK && nights.count) {
 		if (a->keep >= 0)
 			a->before = last_day(&nights) - a->keep + 1;
-		history_prune(history, a->before, &removed, &err);
+		store_prune(history, a->before, &removed, &err);
 	}
 	history_nights_release(&nights);
-	history_close(history);
+	store_close(history);
 	if (err.status == STATUS_OK)
 		printf("%zu night%s removed\n", removed, removed == 1 ? "" : "s");
 	return finish(&err);

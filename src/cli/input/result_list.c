@@ -45,13 +45,13 @@ static struct result *next_item(struct result_list *list)
 
 static enum status add_baseline(struct result_list *list, const char *name, struct error *err)
 {
-	struct history *history;
+	struct store *history;
 	struct result *results = NULL;
 	size_t count = 0;
 
-	if (history_open(&history, history_file(NULL), DB_READ, err) == STATUS_OK)
+	if (store_open(&history, history_file(NULL), STORE_READ, err) == STATUS_OK)
 		baseline_load(history, name, &results, &count, err);
-	history_close(history);
+	store_close(history);
 	for (size_t i = 0; i < count; i++) {
 		*next_item(list) = results[i];
 		list->paths[list->count++] = xasprintf("%s%s", BASELINE_PREFIX, name);

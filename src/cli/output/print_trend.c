@@ -15,7 +15,7 @@
 #define GAPS 2        /* nights without a figure that are worth a line: one is the run's own news */
 
 struct printing {
-	struct history *history;
+	struct store *history;
 	const struct trend_options *options;
 	struct trend_summary *summary;
 	struct history_notes notes;
@@ -305,7 +305,7 @@ static void finish_json(struct printing *p, const int64_t *missed, size_t missed
 	free(json);
 }
 
-enum status print_trend(struct history *history, const struct trend_options *options,
+enum status print_trend(struct store *history, const struct trend_options *options,
 			struct trend_summary *summary, struct error *err)
 {
 	struct printing p = { .history = history,
@@ -318,8 +318,8 @@ enum status print_trend(struct history *history, const struct trend_options *opt
 	size_t missed_count = 0;
 
 	memset(summary, 0, sizeof(*summary));
-	if (history_notes(history, &p.notes, err) == STATUS_OK &&
-	    history_nights(history, &nights, err) == STATUS_OK &&
+	if (store_notes(history, &p.notes, err) == STATUS_OK &&
+	    store_nights(history, &nights, err) == STATUS_OK &&
 	    trend_prior_learn(&p.prior, history, &options->filter, err) == STATUS_OK) {
 		missed_count = history_missed(&nights, missed);
 		writer_open(&p.json, '{');
@@ -328,7 +328,7 @@ enum status print_trend(struct history *history, const struct trend_options *opt
 		writer_count_member(&p.json, "nights", nights.count);
 		writer_key(&p.json, "series");
 		writer_open(&p.json, '[');
-		history_each(history, &options->filter, visit, &p, err);
+		store_each_series(history, &options->filter, visit, &p, err);
 	}
 	if (err->status == STATUS_OK && options->json)
 		finish_json(&p, missed, missed_count);

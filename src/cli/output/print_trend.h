@@ -13,7 +13,7 @@ struct trend_options {
 	bool json;
 };
 
-enum status print_trend(struct history *history, const struct trend_options *options,
+enum status print_trend(struct store *history, const struct trend_options *options,
 			struct trend_summary *summary, struct error *err);
 
 #endif

@@ -83,26 +83,26 @@ static void show_series(void *context, const struct history_series *s)
 	table_release(&table);
 }
 
-static void show_all_nights(struct history *history, const struct history_notes *notes,
+static void show_all_nights(struct store *history, const struct history_notes *notes,
 			    struct error *err)
 {
 	struct history_nights nights;
 
-	if (history_nights(history, &nights, err) == STATUS_OK) {
+	if (store_nights(history, &nights, err) == STATUS_OK) {
 		show_nights(&nights);
 		show_notes(notes, 0);
 	}
 	history_nights_release(&nights);
 }
 
-enum status show_history(struct history *history, const struct history_filter *f, size_t *shown,
+enum status show_history(struct store *history, const struct history_filter *f, size_t *shown,
 			 struct error *err)
 {
 	struct showing showing = { 0 };
 
-	if (history_notes(history, &showing.notes, err) == STATUS_OK) {
+	if (store_notes(history, &showing.notes, err) == STATUS_OK) {
 		if (f->metric || f->case_id || f->series)
-			history_each(history, f, show_series, &showing, err);
+			store_each_series(history, f, show_series, &showing, err);
 		else
 			show_all_nights(history, &showing.notes, err);
 	}

@@ -93,7 +93,7 @@ struct comparison_input {
 	double launch_spread; /* taken for granted where there are too few launches: 0.005 */
 	bool all_metrics;     /* not only each suite's main figure */
 	bool turns;           /* launch i of A and of B followed each other (compare_taken_in_turns()) */
-	struct history *history; /* for the spread between visits; NULL: assumed by kind */
+	struct store *history; /* for the spread between visits; NULL: assumed by kind */
 };
 
 /* STATUS_OK, or what reading the history failed by; `out` is then released. */

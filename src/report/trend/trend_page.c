@@ -21,7 +21,7 @@
 #define MOST_NOISY 10
 
 struct page {
-	struct history *history;
+	struct store *history;
 	struct history_nights nights;
 	struct history_notes notes;
 	struct trend_rows rows;
@@ -301,7 +301,7 @@ static void fill(const struct page *p, const struct report_options *options, cha
 	method(p);
 }
 
-enum status report_trend_render(struct history *history, const struct history_filter *filter,
+enum status report_trend_render(struct store *history, const struct history_filter *filter,
 				const struct report_options *options, struct trend_summary *summary,
 				struct text *html, struct error *err)
 {
@@ -309,8 +309,8 @@ enum status report_trend_render(struct history *history, const struct history_fi
 	char *css = NULL;
 	size_t length;
 
-	if (history_nights(history, &p.nights, err) == STATUS_OK &&
-	    history_notes(history, &p.notes, err) == STATUS_OK &&
+	if (store_nights(history, &p.nights, err) == STATUS_OK &&
+	    store_notes(history, &p.notes, err) == STATUS_OK &&
 	    trend_rows_collect(history, filter, &p.nights, &p.notes, &p.rows, err) == STATUS_OK &&
 	    template_file(REPORT_STYLE_FILE, options->template_dir, &css, &length, err) ==
 		    STATUS_OK) {
@@ -326,7 +326,7 @@ enum status report_trend_render(struct history *history, const struct history_fi
 	return err->status;
 }
 
-enum status report_trend_write(struct history *history, const struct history_filter *filter,
+enum status report_trend_write(struct store *history, const struct history_filter *filter,
 			       const struct report_options *options, struct trend_summary *summary,
 			       struct error *err)
 {

@@ -158,7 +158,7 @@ static int by_weight(const void *left, const void *right)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-enum status trend_rows_collect(struct history *history, const struct history_filter *filter,
+enum status trend_rows_collect(struct store *history, const struct history_filter *filter,
 			       const struct history_nights *nights,
 			       const struct history_notes *notes, struct trend_rows *out,
 			       struct error *err)
@@ -173,7 +173,7 @@ enum status trend_rows_collect(struct history *history, const struct history_fil
 			out->first = out->last - TREND_NIGHTS + 1;
 	}
 	if (trend_prior_learn(&c.prior, history, filter, err) == STATUS_OK)
-		history_each(history, filter, visit, &c, err);
+		store_each_series(history, filter, visit, &c, err);
 	out->looked_at = c.prior.series;
 	out->odds_limit = trend_prior_limit(&c.prior);
 	trend_prior_release(&c.prior);

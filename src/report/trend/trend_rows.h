@@ -45,7 +45,7 @@ struct trend_rows {
 	double odds_limit; /* log odds */
 };
 
-enum status trend_rows_collect(struct history *history, const struct history_filter *filter,
+enum status trend_rows_collect(struct store *history, const struct history_filter *filter,
 			       const struct history_nights *nights,
 			       const struct history_notes *notes, struct trend_rows *out,
 			       struct error *err);

@@ -129,11 +129,11 @@ static double mean_rho(const struct rho_weights *weights)
 	return mean;
 }
 
-static void learn(struct trend_prior *prior, const char *case_id, const char *machine, double rho,
+static void learn(struct trend_prior *prior, const char *section, const char *machine, double rho,
 		  double step, uint64_t *seed)
 {
 	struct history_point points[70];
-	struct history_series s = { .case_id = (char *)case_id,
+	struct history_series s = { .section = (char *)section,
 				    .machine = (char *)machine,
 				    .points = points,
 				    .count = 70 };
@@ -150,14 +150,14 @@ static void learn(struct trend_prior *prior, const char *case_id, const char *ma
 static void alike_series_share_what_they_know(void **state)
 {
 	struct trend_prior prior = { 0 };
-	struct history_series s = { .case_id = (char *)"alloc/a@host:0", .machine = (char *)"m1" };
+	struct history_series s = { .section = (char *)"alloc", .machine = (char *)"m1" };
 	uint64_t seed = 2;
 
 	(void)state;
 	for (size_t i = 0; i < 60; i++) {
-		learn(&prior, "alloc/x@host:0", "m1", 0.7, 0, &seed);
-		learn(&prior, "alloc/x@host:0", "m2", 0, 0, &seed);
-		learn(&prior, "transfer/x@host:0", "m1", 0, -0.05, &seed);
+		learn(&prior, "alloc", "m1", 0.7, 0, &seed);
+		learn(&prior, "alloc", "m2", 0, 0, &seed);
+		learn(&prior, "transfer", "m1", 0, -0.05, &seed);
 	}
 	trend_prior_finish(&prior);
 	assert_int_equal(prior.series, 180);
@@ -165,7 +165,7 @@ static void alike_series_share_what_they_know(void **state)
 	assert_true(fabs(mean_rho(trend_prior_weights(&prior, &s)) - 0.7) < 0.07);
 	s.machine = (char *)"m2";
 	assert_true(mean_rho(trend_prior_weights(&prior, &s)) < 0.07);
-	s = (struct history_series){ .case_id = (char *)"transfer/y@cuda:0",
+	s = (struct history_series){ .section = (char *)"transfer",
 				     .machine = (char *)"m1" };
 	assert_true(mean_rho(trend_prior_weights(&prior, &s)) < 0.07);
 	s.machine = (char *)"m3";

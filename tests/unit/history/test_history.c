@@ -15,7 +15,7 @@
 #include "base/file.h"
 #include "history/baseline.h"
 #include "history/history.h"
-#include "history/history_schema.h"
+#include "history/sqlite.h"
 #include "history/history_spread.h"
 #include "history/trend_prior.h"
 #include "judge_fixture.h"
@@ -57,17 +57,28 @@ static void night(struct result *r, int day, double value, const char *driver)
 	r->planned = 1;
 }
 
-static struct history *opened(enum db_mode mode)
+static struct store *opened(enum store_mode mode)
 {
 	struct error err = ERROR_NONE;
-	struct history *h;
+	struct store *h;
 
-	if (history_open(&h, path, mode, &err) != STATUS_OK)
+	if (store_open(&h, path, mode, &err) != STATUS_OK)
 		fail_msg("%s", err.message);
 	return h;
 }
 
-static void add(struct history *h, int day, double value, const char *driver,
+/* A statement on the file, whose types and arguments are those of db_run(). */
+#define CHANGE(sql, ...) \
+	do { \
+		struct error change_error = ERROR_NONE; \
+		struct db *db; \
+		assert_int_equal(db_open(&db, path, DB_WRITE, STORE_APPLICATION, store_migrations, &change_error), \
+				 STATUS_OK); \
+		assert_int_equal(db_run(db, &change_error, sql, __VA_ARGS__), STATUS_OK); \
+		db_close(db); \
+	} while (0)
+
+static void add(struct store *h, int day, double value, const char *driver,
 		enum history_added expected)
 {
 	struct error err = ERROR_NONE;
@@ -101,20 +112,20 @@ static void see(void *context, const struct history_series *s)
 	snprintf(seen->case_id, sizeof(seen->case_id), "%s", s->case_id);
 }
 
-static struct seen look(struct history *h, size_t nights)
+static struct seen look(struct store *h, size_t nights)
 {
 	const struct history_filter filter = { .nights = nights };
 	struct error err = ERROR_NONE;
 	struct seen seen = { 0 };
 
-	if (history_each(h, &filter, see, &seen, &err) != STATUS_OK)
+	if (store_each_series(h, &filter, see, &seen, &err) != STATUS_OK)
 		fail_msg("%s", err.message);
 	return seen;
 }
 
 static void nights_make_series(void **state)
 {
-	struct history *h = opened(DB_CREATE);
+	struct store *h = opened(STORE_CREATE);
 	struct seen seen;
 
 	(void)state;
@@ -122,8 +133,8 @@ static void nights_make_series(void **state)
 	add(h, 0, 51e9, "580.1", HISTORY_ADDED);
 	add(h, 2, 52e9, "580.2", HISTORY_ADDED);
 	add(h, 2, 52e9, "580.2", HISTORY_PRESENT); /* the same run again */
-	history_close(h);
-	h = opened(DB_READ);
+	store_close(h);
+	h = opened(STORE_READ);
 	seen = look(h, 0);
 	assert_int_equal(seen.series, 1);
 	assert_int_equal(seen.points, 3);
@@ -131,7 +142,7 @@ static void nights_make_series(void **state)
 	assert_true(seen.last == 52e9);
 	assert_int_equal(seen.epochs, 1);
 	assert_int_equal(look(h, 2).points, 2);
-	history_close(h);
+	store_close(h);
 }
 
 /* One more case on the same device. */
@@ -143,7 +154,7 @@ static void add_case(struct result *r, double value)
 	case_derive_point(&r->cases[1]);
 }
 
-static enum status add_version(struct history *h, double first, double second, const char *state,
+static enum status add_version(struct store *h, double first, double second, const char *state,
 			       enum history_added *added, struct error *err)
 {
 	struct result r;
@@ -162,7 +173,7 @@ static enum status add_version(struct history *h, double first, double second, c
 /* A run that was interrupted, added, resumed and added again. */
 static void resumed_runs_replace_their_first_part(void **state)
 {
-	struct history *h = opened(DB_CREATE);
+	struct store *h = opened(STORE_CREATE);
 	struct error err = ERROR_NONE;
 	struct history_nights nights;
 	enum history_added added;
@@ -175,7 +186,7 @@ static void resumed_runs_replace_their_first_part(void **state)
 	assert_int_equal(add_version(h, 50e9, 40e9, "complete", &added, &err), STATUS_OK);
 	assert_int_equal(added, HISTORY_REPLACED);
 	assert_int_equal(look(h, 0).points, 2);
-	assert_int_equal(history_nights(h, &nights, &err), STATUS_OK);
+	assert_int_equal(store_nights(h, &nights, &err), STATUS_OK);
 	assert_int_equal(nights.count, 1);
 	assert_string_equal(nights.items[0].run_id, "run-3");
 	assert_string_equal(nights.items[0].state, "complete");
@@ -189,12 +200,12 @@ static void resumed_runs_replace_their_first_part(void **state)
 	assert_int_equal(added, HISTORY_PRESENT);
 	assert_int_equal(look(h, 0).points, 2);
 	assert_true(look(h, 0).last == 40e9);
-	history_close(h);
+	store_close(h);
 }
 
 static void failures_are_gaps(void **state)
 {
-	struct history *h = opened(DB_CREATE);
+	struct store *h = opened(STORE_CREATE);
 	struct error err = ERROR_NONE;
 	struct result r;
 	enum history_added added;
@@ -211,10 +222,10 @@ static void failures_are_gaps(void **state)
 	r.started = xstrdup("yesterday");
 	assert_int_equal(history_add(h, &r, &added, &err), STATUS_USAGE);
 	result_release(&r);
-	history_close(h);
+	store_close(h);
 }
 
-static enum history_added add_drifting(struct history *h, int day)
+static enum history_added add_drifting(struct store *h, int day)
 {
 	struct error err = ERROR_NONE;
 	enum history_added added;
@@ -231,7 +242,7 @@ static enum history_added add_drifting(struct history *h, int day)
 /* The figure of a level that still changed is no night's figure, and makes no useless series. */
 static void what_has_not_settled_is_a_gap(void **state)
 {
-	struct history *h = opened(DB_CREATE);
+	struct store *h = opened(STORE_CREATE);
 
 	(void)state;
 	add_drifting(h, 0);
@@ -242,14 +253,14 @@ static void what_has_not_settled_is_a_gap(void **state)
 	assert_int_equal(look(h, 0).gaps, 1);
 	add(h, 3, 51e9, "1", HISTORY_ADDED);
 	assert_true(look(h, 0).last == 51e9);
-	history_close(h);
+	store_close(h);
 }
 
 static void two_writers_lose_nothing(void **state)
 {
 	enum { NIGHTS = 12 };
 	pid_t children[2];
-	struct history *h;
+	struct store *h;
 
 	(void)state;
 	for (int c = 0; c < 2; c++) {
@@ -260,13 +271,13 @@ static void two_writers_lose_nothing(void **state)
 				struct result r;
 				enum history_added added;
 
-				if (history_open(&h, path, DB_CREATE, &err) != STATUS_OK)
+				if (store_open(&h, path, STORE_CREATE, &err) != STATUS_OK)
 					_exit(1);
 				night(&r, NIGHTS * c + i, 50e9, "1");
 				if (history_add(h, &r, &added, &err) != STATUS_OK || added != HISTORY_ADDED)
 					_exit(2);
 				result_release(&r);
-				history_close(h);
+				store_close(h);
 			}
 			_exit(0);
 		}
@@ -278,9 +289,9 @@ static void two_writers_lose_nothing(void **state)
 		assert_true(WIFEXITED(status));
 		assert_int_equal(WEXITSTATUS(status), 0);
 	}
-	h = opened(DB_READ);
+	h = opened(STORE_READ);
 	assert_int_equal(look(h, 0).points, 2 * NIGHTS);
-	history_close(h);
+	store_close(h);
 }
 
 /* Both find no file; one makes it, and the other must not take the unfinished file for another program's. */
@@ -297,8 +308,8 @@ static void two_creators_agree(void **state)
 			children[c] = fork();
 			if (children[c] == 0) {
 				struct error err = ERROR_NONE;
-				struct history *h;
-				bool opens = history_open(&h, path, DB_CREATE, &err) == STATUS_OK;
+				struct store *h;
+				bool opens = store_open(&h, path, STORE_CREATE, &err) == STATUS_OK;
 
 				if (!opens)
 					fprintf(stderr, "%s\n", err.message);
@@ -317,37 +328,48 @@ static void two_creators_agree(void **state)
 
 static void older_versions_are_migrated(void **state)
 {
-	const char *const first[] = { history_migrations[0], NULL };
+	const char *const first[] = { store_migrations[0], NULL };
 	struct error err = ERROR_NONE;
 	struct history_notes notes;
-	struct history *h;
+	struct store_night night;
+	struct store *h;
 	struct db *db;
 
 	(void)state;
-	assert_int_equal(db_open(&db, path, DB_CREATE, HISTORY_APPLICATION, first, &err),
+	assert_int_equal(db_open(&db, path, DB_CREATE, STORE_APPLICATION, first, &err),
 			 STATUS_OK);
 	db_run(db, &err,
 	       "INSERT INTO night VALUES (1, 'r', '2026-01-01T00:00:00Z', 20454, 'h', '', '', '')",
 	       "");
+	db_run(db, &err, "INSERT INTO epoch VALUES (1, 'e', '')", "");
+	db_run(db, &err, "INSERT INTO series VALUES (1, 'trainmem.takes', 'trainmem:a/step@cuda:0', 'H200', 'GPU-1',"
+			 " '1', 1, 1)", "");
+	db_run(db, &err, "INSERT INTO point VALUES (1, 1, 1, 5, NULL, NULL)", "");
 	db_close(db);
-	h = opened(DB_READ);
+	h = opened(STORE_READ);
+	assert_int_equal(store_read_night(h, 1, &night, &err), STATUS_OK);
+	assert_int_equal(night.figure_count, 1);
+	assert_string_equal(night.figures[0].metric, "trainmem.allocations");
+	assert_string_equal(night.figures[0].section, "trainmem:a");
+	assert_string_equal(night.figures[0].point, "trainmem:a/step");
+	store_night_release(&night);
 	assert_int_equal(history_annotate(h, 20454, 0, false, "a note", &err), STATUS_OK);
-	assert_int_equal(history_notes(h, &notes, &err), STATUS_OK);
+	assert_int_equal(store_notes(h, &notes, &err), STATUS_OK);
 	assert_int_equal(notes.count, 1);
 	history_notes_release(&notes);
-	history_close(h);
+	store_close(h);
 	/* The one of tomorrow. */
-	assert_int_equal(db_open(&db, path, DB_READ, HISTORY_APPLICATION, first, &err),
+	assert_int_equal(db_open(&db, path, DB_READ, STORE_APPLICATION, first, &err),
 			 STATUS_USAGE);
-	assert_non_null(strstr(err.message, "version 3"));
+	assert_non_null(strstr(err.message, "version 4"));
 }
 
 static void refuse(const char *word)
 {
 	struct error err = ERROR_NONE;
-	struct history *h;
+	struct store *h;
 
-	assert_int_not_equal(history_open(&h, path, DB_CREATE, &err), STATUS_OK);
+	assert_int_not_equal(store_open(&h, path, STORE_CREATE, &err), STATUS_OK);
 	if (!strstr(err.message, word))
 		fail_msg("'%s' is not in '%s'", word, err.message);
 }
@@ -370,7 +392,7 @@ static void other_files_are_refused(void **state)
 	refuse("another program");
 	unlink(path);
 	/* Damage in the middle. */
-	history_close(opened(DB_CREATE));
+	store_close(opened(STORE_CREATE));
 	file = fopen(path, "r+");
 	for (long at = 4096; at < 40960 && fseek(file, at, SEEK_SET) == 0; at += 4096)
 		fwrite(page, 1, 200, file);
@@ -381,10 +403,10 @@ static void other_files_are_refused(void **state)
 static void missing_is_said(void **state)
 {
 	struct error err = ERROR_NONE;
-	struct history *h;
+	struct store *h;
 
 	(void)state;
-	assert_int_equal(history_open(&h, path, DB_READ, &err), STATUS_IO);
+	assert_int_equal(store_open(&h, path, STORE_READ, &err), STATUS_IO);
 	assert_non_null(strstr(err.message, "No such file"));
 }
 
@@ -392,7 +414,7 @@ static void text_stays_text(void **state)
 {
 	static const char *const hostile[] = { "'; DROP TABLE night; --", "<script>]]>\n\x01\xff",
 					       "%s%n", "\"" };
-	struct history *h = opened(DB_CREATE);
+	struct store *h = opened(STORE_CREATE);
 	struct error err = ERROR_NONE;
 	struct history_nights nights;
 	struct seen seen;
@@ -417,15 +439,15 @@ static void text_stays_text(void **state)
 	assert_int_equal(seen.series, ARRAY_SIZE(hostile));
 	assert_string_equal(seen.case_id, hostile[ARRAY_SIZE(hostile) - 1]);
 	/* A file from elsewhere may hold what a terminal would obey. */
-	assert_int_equal(history_nights(h, &nights, &err), STATUS_OK);
+	assert_int_equal(store_nights(h, &nights, &err), STATUS_OK);
 	assert_string_equal(nights.items[1].run_id, "<script>]]>\n??");
 	history_nights_release(&nights);
-	history_close(h);
+	store_close(h);
 }
 
 static void pruning_keeps_the_rest(void **state)
 {
-	struct history *h = opened(DB_CREATE);
+	struct store *h = opened(STORE_CREATE);
 	struct error err = ERROR_NONE;
 	size_t removed;
 	int64_t day;
@@ -434,12 +456,12 @@ static void pruning_keeps_the_rest(void **state)
 	for (int i = 0; i < 10; i++)
 		add(h, i, 50e9, "1", HISTORY_ADDED);
 	assert_true(history_day("2026-01-05", &day));
-	assert_int_equal(history_prune(h, day, &removed, &err), STATUS_OK);
+	assert_int_equal(store_prune(h, day, &removed, &err), STATUS_OK);
 	assert_int_equal(removed, 4);
 	assert_int_equal(look(h, 0).points, 6);
-	assert_int_equal(history_prune(h, day + 100, &removed, &err), STATUS_OK);
+	assert_int_equal(store_prune(h, day + 100, &removed, &err), STATUS_OK);
 	assert_int_equal(look(h, 0).series, 0);
-	history_close(h);
+	store_close(h);
 	assert_false(history_day("2026-02-31", &day));
 	assert_false(history_day("soon", &day));
 }
@@ -449,7 +471,7 @@ static void days_out_of_range_are_damage(void **state)
 {
 	static const int64_t days[] = { INT64_MAX, INT64_MIN, LAST_DAY + 1, FIRST_DAY - 1 };
 	const struct history_filter filter = { 0 };
-	struct history *h = opened(DB_CREATE);
+	struct store *h = opened(STORE_CREATE);
 	struct error err = ERROR_NONE;
 	struct seen seen = { 0 };
 
@@ -459,23 +481,23 @@ static void days_out_of_range_are_damage(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(days); i++) {
 		struct history_nights nights;
 
-		db_run(history_db(h), &err, "UPDATE night SET day = ? WHERE id = 2", "i", days[i]);
-		assert_int_equal(history_nights(h, &nights, &err), STATUS_IO);
+		CHANGE("UPDATE night SET day = ? WHERE id = 2", "i", days[i]);
+		assert_int_equal(store_nights(h, &nights, &err), STATUS_IO);
 		assert_non_null(strstr(err.message, "the history is damaged: the day "));
 		history_nights_release(&nights);
 		error_clear(&err);
-		assert_int_equal(history_each(h, &filter, see, &seen, &err), STATUS_IO);
+		assert_int_equal(store_each_series(h, &filter, see, &seen, &err), STATUS_IO);
 		error_clear(&err);
 	}
-	db_run(history_db(h), &err, "UPDATE night SET day = ? WHERE id = 2", "i", LAST_DAY);
-	assert_int_equal(history_each(h, &filter, see, &seen, &err), STATUS_OK);
-	history_close(h);
+	CHANGE("UPDATE night SET day = ? WHERE id = 2", "i", LAST_DAY);
+	assert_int_equal(store_each_series(h, &filter, see, &seen, &err), STATUS_OK);
+	store_close(h);
 }
 
 /* A note belongs to a night; of a day without one the nearest nights are named. */
 static void notes_need_a_night(void **state)
 {
-	struct history *h = opened(DB_CREATE);
+	struct store *h = opened(STORE_CREATE);
 	struct error err = ERROR_NONE;
 	struct history_notes notes;
 	int64_t day;
@@ -494,11 +516,11 @@ static void notes_need_a_night(void **state)
 	assert_non_null(strstr(err.message, "the nearest: 2026-01-02 and 2026-01-06"));
 	error_clear(&err);
 	assert_int_equal(history_annotate(h, day - 1, 0, true, "a\nb\tc", &err), STATUS_OK);
-	assert_int_equal(history_notes(h, &notes, &err), STATUS_OK);
+	assert_int_equal(store_notes(h, &notes, &err), STATUS_OK);
 	assert_int_equal(notes.count, 1);
 	assert_string_equal(notes.items[0].text, "a b c");
 	history_notes_release(&notes);
-	history_close(h);
+	store_close(h);
 }
 
 /* A series is judged alike whether it is shown alone or with others; all_metrics looks at more of them. */
@@ -509,16 +531,15 @@ static void what_is_learnt_is_not_selected(void **state)
 						  { .metric = "bandwidth" },
 						  { .case_id = "h2d" },
 						  { .all_metrics = true } };
-	struct history *h = opened(DB_CREATE);
+	struct store *h = opened(STORE_CREATE);
 	struct error err = ERROR_NONE;
 	enum history_added added;
 
 	(void)state;
 	assert_int_equal(add_version(h, 50e9, 40e9, "complete", &added, &err), STATUS_OK);
-	db_run(history_db(h), &err, "INSERT INTO series SELECT 9, 'other', case_id, model, machine, unit, better, 0"
-				    " FROM series WHERE id = 1", "");
-	db_run(history_db(h), &err, "INSERT INTO point SELECT 9, night, epoch, value, low, high FROM point"
-				    " WHERE series = 1", "");
+	CHANGE("INSERT INTO series (id, metric, case_id, model, machine, unit, better, headline)"
+	       " SELECT 9, 'other', case_id, model, machine, unit, better, 0 FROM series WHERE id = 1", "");
+	CHANGE("INSERT INTO point SELECT 9, night, epoch, value, low, high FROM point WHERE series = 1", "");
 	for (size_t i = 0; i < ARRAY_SIZE(filters); i++) {
 		struct trend_prior prior;
 
@@ -526,10 +547,10 @@ static void what_is_learnt_is_not_selected(void **state)
 		assert_int_equal(prior.series, filters[i].all_metrics ? 3 : 2);
 		trend_prior_release(&prior);
 	}
-	history_close(h);
+	store_close(h);
 }
 
-static struct night_spread spread_of(struct history *h, const char *case_id, const char *machine)
+static struct night_spread spread_of(struct store *h, const char *case_id, const char *machine)
 {
 	struct error err = ERROR_NONE;
 	struct night_spread spread;
@@ -542,7 +563,7 @@ static struct night_spread spread_of(struct history *h, const char *case_id, con
 /* Of the nights since the last change in the newest epoch, and of no other series. */
 static void spread_between_nights(void **state)
 {
-	struct history *h = opened(DB_CREATE);
+	struct store *h = opened(STORE_CREATE);
 	struct history_filter filter = { .case_id = "transfer" };
 	struct error err = ERROR_NONE;
 	struct night_spread spread;
@@ -551,7 +572,7 @@ static void spread_between_nights(void **state)
 	(void)state;
 	for (int i = 0; i < 40; i++)
 		add(h, i, (i < 20 ? 50e9 : 40e9) * (i % 2 ? 1.01 : 0.99), "1", HISTORY_ADDED);
-	history_each(h, &filter, see, &seen, &err);
+	store_each_series(h, &filter, see, &seen, &err);
 	spread = spread_of(h, seen.case_id, NULL);
 	assert_int_equal(spread.nights, 20);
 	assert_true(fabs(spread.ratio - 0.01 * sqrt(20.0 / 19)) < 1e-4);
@@ -562,12 +583,12 @@ static void spread_between_nights(void **state)
 	/* One night of another driver tells nothing yet. */
 	add(h, 40, 50e9, "2", HISTORY_ADDED);
 	assert_true(isnan(spread_of(h, seen.case_id, NULL).ratio));
-	history_close(h);
+	store_close(h);
 }
 
 static void baselines_come_back(void **state)
 {
-	struct history *h = opened(DB_CREATE);
+	struct store *h = opened(STORE_CREATE);
 	struct error err = ERROR_NONE;
 	struct result r[2], *loaded;
 	struct baseline_list list;
@@ -589,7 +610,7 @@ static void baselines_come_back(void **state)
 		result_release(&loaded[i]);
 	free(loaded);
 	assert_int_equal(baseline_save(h, "good", r, 1, true, &err), STATUS_OK);
-	assert_int_equal(baseline_list(h, &list, &err), STATUS_OK);
+	assert_int_equal(store_baselines(h, &list, &err), STATUS_OK);
 	assert_int_equal(list.count, 1);
 	assert_int_equal(list.items[0].results, 1);
 	baseline_list_release(&list);
@@ -600,7 +621,7 @@ static void baselines_come_back(void **state)
 	assert_int_equal(baseline_delete(h, "good", &err), STATUS_USAGE);
 	result_release(&r[0]);
 	result_release(&r[1]);
-	history_close(h);
+	store_close(h);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

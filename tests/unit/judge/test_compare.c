@@ -660,7 +660,7 @@ static void launches_that_resemble_each_other_are_told(void **state)
 }
 
 /* Ten nights of a page-able copy that differ by up to 1 %. */
-static void add_nights(struct history *h)
+static void add_nights(struct store *h)
 {
 	for (int day = 1; day <= 10; day++) {
 		struct error err = ERROR_NONE;
@@ -686,14 +686,14 @@ static void a_history_says_what_visits_differ_by(void **state)
 	char folder[] = "/tmp/gpuproof_compare.XXXXXX";
 	struct error err = ERROR_NONE;
 	struct comparison c;
-	struct history *h;
+	struct store *h;
 	struct night n;
 	char *path;
 
 	(void)state;
 	assert_non_null(mkdtemp(folder));
 	path = xasprintf("%s/history.db", folder);
-	assert_int_equal(history_open(&h, path, DB_CREATE, &err), STATUS_OK);
+	assert_int_equal(store_open(&h, path, STORE_CREATE, &err), STATUS_OK);
 	night_init(&n, 1, 0, 0.9);
 	for (size_t l = 0; l < 5; l++) {
 		make_host_bound(&n.a[l], 0);
@@ -713,7 +713,7 @@ static void a_history_says_what_visits_differ_by(void **state)
 	assert_int_equal(c.rows[0].change, CHANGE_REGRESSED);
 	assert_false(c.rows[0].possible);
 	comparison_release(&c);
-	history_close(h);
+	store_close(h);
 	unlink(path);
 	rmdir(folder);
 	free(path);

@@ -7,10 +7,10 @@
  *		... db_integer(q, 0), db_string(q, 1) ...
  *	return db_end(q);
  *
- * Types of parameters: 'i' int64_t, 'd' double (NaN is NULL), 's' const char * (NULL is NULL).
+ * For store_sqlite.c alone. Types of parameters: 'i' int64_t, 'd' double (NaN is NULL), 's' const char * (NULL is NULL).
  */
-#ifndef GPUPROOF_HISTORY_HISTORY_DB_H
-#define GPUPROOF_HISTORY_HISTORY_DB_H
+#ifndef GPUPROOF_HISTORY_SQLITE_H
+#define GPUPROOF_HISTORY_SQLITE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,6 +19,9 @@
 #include "base/error.h"
 
 #define DB_BUSY_SECONDS 20
+
+#define STORE_APPLICATION 0x67707266 /* "gprf" */
+extern const char *const store_migrations[]; /* of the history's tables (store_sqlite.c); ends with NULL */
 
 enum db_mode {
 	DB_READ,  /* must exist */
@@ -37,7 +40,10 @@ enum status db_open(struct db **db, const char *path, enum db_mode mode, int app
 		    const char *const *migrations, struct error *err);
 void db_close(struct db *db);
 
-/* A transaction that holds the file's write lock from the start; ended by db_commit() or db_rollback(). */
+/*
+ * A transaction that holds the file's write lock from the start, or one within it that can be undone alone; each is ended by
+ * db_commit() or db_rollback(). A commit that fails undoes it.
+ */
 enum status db_begin(struct db *db, struct error *err);
 enum status db_commit(struct db *db, struct error *err);
 void db_rollback(struct db *db);

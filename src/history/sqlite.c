@@ -1,4 +1,4 @@
-#include "history/history_db.h"
+#include "history/sqlite.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -19,6 +19,7 @@ struct db {
 	char *path;
 	sqlite3_stmt *kept[KEPT_STATEMENTS]; /* reset; NULL: none */
 	unsigned next;                       /* the one to give up */
+	unsigned depth;                      /* of transactions within each other */
 };
 
 struct db_query {
@@ -206,20 +207,41 @@ int64_t db_last_id(const struct db *db)
 
 enum status db_begin(struct db *db, struct error *err)
 {
-	return db_run(db, err, "BEGIN IMMEDIATE", "");
+	enum status status = db_run(db, err, db->depth ? "SAVEPOINT inner" : "BEGIN IMMEDIATE", "");
+
+	db->depth += status == STATUS_OK;
+	return status;
 }
 
 enum status db_commit(struct db *db, struct error *err)
 {
-	return db_run(db, err, "COMMIT", "");
+	if (db->depth > 1) {
+		db->depth--;
+		return db_run(db, err, "RELEASE inner", "");
+	}
+	db_run(db, err, "COMMIT", "");
+	/* One that failed for want of space is still open. */
+	if (err->status != STATUS_OK)
+		db_rollback(db);
+	db->depth = 0;
+	return err->status;
 }
 
 void db_rollback(struct db *db)
 {
 	struct error ignored = ERROR_NONE;
 
-	if (!sqlite3_get_autocommit(db->handle))
+	/* A grave error has ended all transactions. */
+	if (sqlite3_get_autocommit(db->handle)) {
+		db->depth = 0;
+	} else if (db->depth > 1) {
+		db_run(db, &ignored, "ROLLBACK TO inner", "");
+		db_run(db, &ignored, "RELEASE inner", "");
+		db->depth--;
+	} else {
 		db_run(db, &ignored, "ROLLBACK", "");
+		db->depth = 0;
+	}
 }
 
 static int64_t pragma(struct db *db, const char *sql, struct error *err)
@@ -281,10 +303,10 @@ static enum status migrate(struct db *db, int application, const char *const *mi
 		status = run_script(db, sql, err);
 		free(sql);
 	}
-	if (status == STATUS_OK)
-		status = db_commit(db, err);
+	if (status == STATUS_OK && err->status == STATUS_OK)
+		return db_commit(db, err);
 	db_rollback(db);
-	return status;
+	return err->status;
 }
 
 /* Identification of the file. */
