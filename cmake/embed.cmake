@@ -1,5 +1,5 @@
 # embed_files(<variable> <folder> <patterns>): a C file that holds every matching file as bytes, in a table
-# `<variable>[]` of { name, data, size } ending with a NULL name. String literals would do for small
+# `<variable>[]` of { name, data, size } ending with a NULL name; names are without folders. String literals would do for small
 # files only: over 4,095 bytes they warn under -pedantic.
 function(embed_files variable folder patterns)
 	set(globs "")

@@ -16,7 +16,7 @@
 #ifndef GPUPROOF_KERNELS_LAUNCH_HOST_KERNEL_H
 #define GPUPROOF_KERNELS_LAUNCH_HOST_KERNEL_H
 
-#include "base/vectorised.h"
+#include "base/parallel.h"
 #include "device/host/stream.h"
 #include "kernels/kernel.h"
 

@@ -8,9 +8,10 @@
 #define GPUPROOF_BASE_EMBEDDED_H
 
 #include <stddef.h>
+#include <string.h>
 
 struct embedded_file {
-	const char *name; /* path within the folder: "quick.ini" */
+	const char *name; /* of the file, without its folder: "quick.ini" */
 	const unsigned char *data;
 	size_t size;
 };
@@ -20,10 +21,16 @@ extern const struct embedded_file embedded_limits[];    /* configs/limits / *.in
 extern const struct embedded_file embedded_claims[];    /* configs/claims / *.ini */
 extern const struct embedded_file embedded_gpus[];      /* configs/gpus / *.ini */
 extern const struct embedded_file embedded_population[]; /* configs/population / *.ini */
-extern const struct embedded_file embedded_templates[]; /* report-templates */
+extern const struct embedded_file embedded_templates[]; /* report-templates and its folders */
 extern const struct embedded_file embedded_topics[];    /* docs/topics / *.txt */
 
 /* The file `name` of `table`, NULL when there is none. */
-const struct embedded_file *embedded_find(const struct embedded_file *table, const char *name);
+static inline const struct embedded_file *embedded_find(const struct embedded_file *table,
+							const char *name)
+{
+	while (table->name && strcmp(table->name, name) != 0)
+		table++;
+	return table->name ? table : NULL;
+}
 
 #endif

@@ -1,4 +1,4 @@
-/* Threads: bookkeeping work (filling, checking, references) spread over the cores this process may use, and single ones. */
+/* Bookkeeping work (filling, checking, references) spread over vector units and the cores this process may use; single threads. */
 #ifndef GPUPROOF_BASE_PARALLEL_H
 #define GPUPROOF_BASE_PARALLEL_H
 
@@ -8,6 +8,21 @@
 
 #ifdef __cplusplus
 extern "C" {
+#endif
+
+/*
+ * VECTORISED, before a function of loops over elements: compiled once for plain x86-64 and once for AVX2 and AVX-512,
+ * chosen at start. Not under a sanitizer, whose run-time is not ready when that choice is made.
+ */
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && \
+	!defined(__clang__)
+#if __GNUC__ >= 12
+#define VECTORISED __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else /* GCC 11 (Ubuntu 22.04) knows no levels; a model's name would mean that model alone. */
+#define VECTORISED __attribute__((target_clones("avx512f", "avx2", "default")))
+#endif
+#else
+#define VECTORISED
 #endif
 
 /* Works on elements begin to end-1. Calls run at the same time on different ranges. */

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/fold.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/fold.h"
 #include "cli/usage.h"
 
 #define COMMAND(name) extern const struct command command_##name;

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fold.h"
 #include "cli/command.h"
+#include "cli/fold.h"
 #include "cli/topics.h"
 #include "cli/usage.h"
 #include "result/host/build.h"

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/vectorised.h"
+#include "base/parallel.h"
 #include "kernels/half.h"
 
 #define CHAINS (PEAK_PERIOD * PEAK_CHAINS)

@@ -6,7 +6,6 @@
 
 #include "base/parallel.h"
 #include "base/units.h"
-#include "base/vectorised.h"
 #include "kernels/generator.h"
 
 /* Words below which another thread costs more than it saves. */

@@ -1,6 +1,6 @@
 #include "suites/shared/gemm_numbers.h"
 
-#include "base/vectorised.h"
+#include "base/parallel.h"
 #include "kernels/fp8.h"
 #include "kernels/half.h"
 

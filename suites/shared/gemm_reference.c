@@ -6,7 +6,6 @@
 
 #include "base/memory.h"
 #include "base/parallel.h"
-#include "base/vectorised.h"
 #include "kernels/generator.h"
 #include "suites/shared/gemm_numbers.h"
 

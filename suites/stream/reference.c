@@ -4,7 +4,6 @@
 #include <stdatomic.h>
 
 #include "base/parallel.h"
-#include "base/vectorised.h"
 #include "kernels/memory/stream.h"
 
 #define GRAIN (1 << 16)

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fold.h"
 #include "base/memory.h"
 #include "cli/command.h"
+#include "cli/fold.h"
 #include "cli/manual.h"
 #include "cli/options.h"
 #include "cli/topics.h"

@@ -157,25 +157,66 @@ static enum status templates_add(struct templates *templates, const char *file,
 	return STATUS_OK;
 }
 
-static enum status templates_from_directory(struct templates *templates, const char *directory,
-					    struct error *err)
+/* Files of a directory and of its folders, one level deep; hidden folders are none of it. */
+typedef enum status file_fn(void *context, const char *directory, const char *name,
+			    struct error *err);
+
+static enum status each_file(const char *directory, bool descends, file_fn *fn, void *context,
+			     struct error *err)
 {
 	DIR *dir = opendir(directory);
 	const struct dirent *entry;
 	enum status status = STATUS_OK;
-	size_t found = 0;
+	struct stat about;
 
 	if (!dir)
 		return error_errno(err, "%s", directory);
 	while (status == STATUS_OK && (entry = readdir(dir))) {
-		if (!text_ends_with(entry->d_name, SUFFIX))
-			continue;
-		status = templates_add(templates, entry->d_name, directory, err);
-		found++;
+		char *path = xasprintf("%s/%s", directory, entry->d_name);
+
+		if (text_ends_with(path, SUFFIX) || stat(path, &about) != 0 ||
+		    !S_ISDIR(about.st_mode))
+			status = fn(context, directory, entry->d_name, err);
+		else if (descends && entry->d_name[0] != '.')
+			status = each_file(path, false, fn, context, err);
+		free(path);
 	}
 	closedir(dir);
-	if (status == STATUS_OK && !found)
-		return error_set(err, STATUS_USAGE, "%s: there is no *%s in it", directory, SUFFIX);
+	return status;
+}
+
+/* What a directory has in place of the built-in templates. */
+struct own_templates {
+	struct templates *all;
+	struct templates seen; /* names only */
+};
+
+static enum status take_file(void *context, const char *directory, const char *name,
+			     struct error *err)
+{
+	struct own_templates *own = context;
+
+	if (!text_ends_with(name, SUFFIX))
+		return STATUS_OK;
+	if (templates_find(&own->seen, name))
+		return error_set(err, STATUS_USAGE,
+				 "%s/%s: another folder has a template of this name as well",
+				 directory, name);
+	ARRAY_GROW(own->seen.items, own->seen.count, own->seen.capacity);
+	own->seen.items[own->seen.count++] = (struct template_text){ .name = xstrdup(name) };
+	return templates_add(own->all, name, directory, err);
+}
+
+static enum status templates_from_directory(struct templates *templates, const char *directory,
+					    struct error *err)
+{
+	struct own_templates own = { .all = templates };
+	enum status status = each_file(directory, true, take_file, &own, err);
+
+	if (status == STATUS_OK && !own.seen.count)
+		status = error_set(err, STATUS_USAGE, "%s: there is no *%s in it", directory,
+				   SUFFIX);
+	templates_release(&own.seen);
 	return status;
 }
 
@@ -225,20 +266,26 @@ out:
 	return status;
 }
 
-enum status template_refuse_output(const char *directory, const char *output, struct error *err)
+static enum status refuse_if_same(void *output, const char *directory, const char *name,
+				  struct error *err)
 {
-	DIR *dir = directory ? opendir(directory) : NULL;
-	const struct dirent *entry;
+	char *path = xasprintf("%s/%s", directory, name);
 	enum status status = STATUS_OK;
 
-	while (dir && status == STATUS_OK && (entry = readdir(dir))) {
-		char *path = xasprintf("%s/%s", directory, entry->d_name);
-
-		if (text_ends_with(path, SUFFIX) || text_ends_with(path, "/" REPORT_STYLE_FILE))
-			status = file_refuse_input(output, path, err);
-		free(path);
-	}
-	if (dir)
-		closedir(dir);
+	if (text_ends_with(name, SUFFIX) || strcmp(name, REPORT_STYLE_FILE) == 0)
+		status = file_refuse_input(output, path, err);
+	free(path);
 	return status;
+}
+
+enum status template_refuse_output(const char *directory, const char *output, struct error *err)
+{
+	struct error unread = ERROR_NONE;
+	enum status status;
+
+	if (!directory)
+		return STATUS_OK;
+	/* A directory that cannot be read is an error of its reader. */
+	status = each_file(directory, true, refuse_if_same, (void *)output, &unread);
+	return status == STATUS_USAGE ? error_set(err, status, "%s", unread.message) : STATUS_OK;
 }

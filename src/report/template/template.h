@@ -50,8 +50,9 @@ enum status template_check_partials(const struct template_text *page,
 void template_escape(struct text *out, const char *bytes, size_t count);
 
 /*
- * Renders the page `name` ("run"). Files "<name>.mustache" in `directory` (NULL: none) override the
- * embedded ones; a directory without any is an error, since it is a typing mistake.
+ * Renders the page `name` ("run"). Files "<name>.mustache" in `directory` (NULL: none) and in its folders
+ * override the embedded ones. A directory without any is an error, since it is a typing mistake; so is a name
+ * that two folders have.
  */
 enum status template_render(const char *name, const char *directory, const struct tree *root,
 			    struct text *out, struct error *err);

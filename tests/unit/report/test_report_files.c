@@ -227,6 +227,35 @@ static void templates_can_be_replaced(void **state)
 	assert_page("own.html", "How these numbers are made", false);
 }
 
+/* The source tree's own folders, so that work on the page needs no rebuild. */
+static void templates_may_be_in_folders(void **state)
+{
+	struct text out = TEXT_EMPTY;
+
+	(void)state;
+	assert_int_equal(gpuproof(NULL, "report a.json -o plain.html"), EXIT_ACCEPTED);
+	assert_int_equal(gpuproof(NULL, "report a.json -o same.html --template-dir " TESTS_DIR
+					"/../report-templates && cmp plain.html same.html"),
+			 EXIT_ACCEPTED);
+	shell("rm -rf deep && mkdir -p deep/parts deep/.git && echo '{{#x}}' >deep/.git/run.mustache");
+	put("deep/parts/section_method.mustache", "<p>From a folder, {{title}}.</p>\n");
+	assert_int_equal(gpuproof(NULL, "report a.json -o deep.html --template-dir deep"),
+			 EXIT_ACCEPTED);
+	assert_page("deep.html", "<p>From a folder, Measurement", true);
+	assert_int_equal(gpuproof(&out, "report a.json -o deep/parts/section_method.mustache "
+					"--template-dir deep"),
+			 EXIT_USAGE);
+	assert_page("deep/parts/section_method.mustache", "From a folder", true);
+	put("deep/section_method.mustache", "<p>Another one.</p>\n");
+	text_reset(&out);
+	assert_int_equal(gpuproof(&out, "report a.json -o never.html --template-dir deep"),
+			 EXIT_USAGE);
+	assert_non_null(strstr(out.data, "section_method.mustache: another folder has a template "
+					 "of this name as well"));
+	assert_false(there("never.html"));
+	text_release(&out);
+}
+
 static void missing_templates_write_nothing(void **state)
 {
 	struct text out = TEXT_EMPTY;
@@ -394,6 +423,7 @@ int main(void)
 		cmocka_unit_test(claims_of_a_file),
 		cmocka_unit_test(layout_dir_links_the_style),
 		cmocka_unit_test(templates_can_be_replaced),
+		cmocka_unit_test(templates_may_be_in_folders),
 		cmocka_unit_test(missing_templates_write_nothing),
 		cmocka_unit_test(broken_template_is_named),
 		cmocka_unit_test(templates_that_would_end_badly_are_named),

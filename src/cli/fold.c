@@ -1,4 +1,4 @@
-#include "base/fold.h"
+#include "cli/fold.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "base/fold.h"
+#include "cli/fold.h"
 
 #define WIDTH 79
 

@@ -2,8 +2,8 @@
  * Texts for people, folded to a width: what a line explains ("  -o, --output FILE   the page") continues below where it
  * began, a paragraph is filled anew, and lines that fit stay as they are.
  */
-#ifndef GPUPROOF_BASE_FOLD_H
-#define GPUPROOF_BASE_FOLD_H
+#ifndef GPUPROOF_CLI_FOLD_H
+#define GPUPROOF_CLI_FOLD_H
 
 #include "base/text.h"
 
