@@ -185,7 +185,7 @@ static enum status each_file(const char *directory, bool descends, file_fn *fn, 
 	return status;
 }
 
-/* What a directory has in place of the built-in templates. */
+/* Templates of a directory, in place of built-in ones. */
 struct own_templates {
 	struct templates *all;
 	struct templates seen; /* names only */
