@@ -180,8 +180,8 @@ static double least_seconds(const struct plan_case *point, enum burn_load load,
 	double n = (double)section_integer(point->section, "size");
 
 	if (load == BURN_MEMORY)
-		return 0.5 + 4 * (double)point->device_bytes / pace_memory(info);
-	return 1.5 + PRODUCTS_LEAST * 2 * n * n * n / pace_flops(info, precision_of(load));
+		return 0.5 + 4 * (double)point->device_bytes / estimate_memory_rate(info);
+	return 1.5 + PRODUCTS_LEAST * 2 * n * n * n / estimate_flops(info, precision_of(load));
 }
 
 /* One slice on all devices of one backend, of which `first` is the first. */

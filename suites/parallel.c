@@ -224,7 +224,7 @@ static double setup_seconds(const struct setup *setup, const struct section *sec
 	int64_t iterations = section_integer(section, "iterations");
 	double samples =
 		(double)(iterations > 0 ? iterations : section_integer(section, "min_samples"));
-	double step = setup_flops(setup) / pace_flops(info, setup->precision) / setup->ranks;
+	double step = setup_flops(setup) / estimate_flops(info, setup->precision) / setup->ranks;
 	double reference = fmin(setup_flops(setup), section_real(section, "verify_flops")) / 2e9;
 	double search = (setup->ranks > 1 ? 12 : 5) * section_real(section, "search_time");
 	/* Steps under a power limit scatter, so they mostly use up max_time; short ones share a sample. */

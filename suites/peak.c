@@ -147,7 +147,7 @@ static double roofline_seconds(const struct plan_case *c, enum precision precisi
 			  (double)section_integer(c->section, "warmup") + 4;
 	double work = 2 * (double)case_integer(c, "steps") * size / (double)precision_bytes(precision);
 
-	return launches * (work / pace_flops(info, precision) + 2 * size / pace_memory(info)) +
+	return launches * (work / estimate_flops(info, precision) + 2 * size / estimate_memory_rate(info)) +
 	       2 * size / PACE_HOST_COPY;
 }
 

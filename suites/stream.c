@@ -115,7 +115,7 @@ static double setup_seconds(const struct device_info *info, enum stream_operatio
 	double passes = operation == STREAM_RANDOM || operation == STREAM_STRIDED ? 30 : 15;
 	double reference = stream_shapes[operation].out ? 0 : (double)bytes / 8e9;
 
-	return 0.02 + reference + passes * counted_bytes(operation, bytes) / pace_memory(info);
+	return 0.02 + reference + passes * counted_bytes(operation, bytes) / estimate_memory_rate(info);
 }
 
 static enum status stream_expand(struct plan *plan, struct plan_case *point, struct error *err)

@@ -265,7 +265,7 @@ static double setup_seconds(const struct setup *setup, const struct plan_case *p
 		return 0.05;
 	if (study == STUDY_BATCH || study == STUDY_WIDTH)
 		return 3 * process + (double)info->memory_bytes / (host ? 20e9 : 100e9);
-	return 0.1 + reference + process + 20 * setup_flops(setup) / pace_flops(info, setup->precision);
+	return 0.1 + reference + process + 20 * setup_flops(setup) / estimate_flops(info, setup->precision);
 }
 
 static const char *refusal_of(const struct setup *setup, const struct trainmem_options *o,

@@ -66,7 +66,7 @@ static void estimate(struct plan_case *point, const struct matmul_case *s,
 	point->host_bytes = operands_copy_bytes(shape, precision);
 	point->setup_seconds = 0.05 +
 			       calls * matmul_operations(&s->problem, s->batch) /
-				       pace_flops(info, precision) +
+				       estimate_flops(info, precision) +
 			       3e-9 * (double)(counts[OPERAND_A] + counts[OPERAND_B] +
 						2 * results * counts[OPERAND_C]);
 	if (s->problem.scale != 1)

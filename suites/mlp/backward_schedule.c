@@ -4,14 +4,14 @@
 
 bool backward_dgrad_first(const struct network *n)
 {
-	return n->setup->mode->dgrad_first && n->share.first > 0;
+	return n->setup->mode->dgrad_first && n->partition.first > 0;
 }
 
 size_t backward_group(const struct network *n, size_t last)
 {
 	if (!backward_dgrad_first(n))
 		return last - 1;
-	return n->segments.count > 0 ? segments_first(&n->segments, last - 1) : n->share.first;
+	return n->segments.count > 0 ? segments_first(&n->segments, last - 1) : n->partition.first;
 }
 
 /* Two alternate between groups, if there are several; the others by their index in the group. */
@@ -32,8 +32,8 @@ uint64_t backward_transient_columns(const struct network *n, size_t buffer)
 
 	if (!backward_dgrad_first(n))
 		return buffer < 2 ? network_inside(n) : 0;
-	for (size_t l = n->share.first + 1; l < n->share.last; l++) {
-		uint64_t width = share_width(n->setup, &n->share, l);
+	for (size_t l = n->partition.first + 1; l < n->partition.last; l++) {
+		uint64_t width = partition_width(n->setup, &n->partition, l);
 
 		if (backward_transient_buffer(n, l) == buffer && width > widest)
 			widest = width;
@@ -46,14 +46,14 @@ size_t backward_transposed_buffer(const struct network *n, size_t l)
 {
 	if (backward_dgrad_first(n))
 		return l - backward_group(n, l + 1);
-	return n->alternate_transposed || n->share.parts > 1 ? l % 2 : 0;
+	return n->alternate_transposed || n->partition.parts > 1 ? l % 2 : 0;
 }
 
 uint64_t backward_transposed_columns(const struct network *n, size_t buffer)
 {
 	uint64_t widest = 0;
 
-	for (size_t l = n->share.first; l < n->share.last; l++)
+	for (size_t l = n->partition.first; l < n->partition.last; l++)
 		if (backward_transposed_buffer(n, l) == buffer && n->local.layer[l].out > widest)
 			widest = n->local.layer[l].out;
 	return widest;
@@ -63,7 +63,7 @@ void backward_layouts_tuned(struct network *n)
 {
 	if (!backward_dgrad_first(n) || !n->transient[0] || !n->transient[1])
 		return;
-	for (size_t l = n->share.first; l < n->share.last; l++)
+	for (size_t l = n->partition.first; l < n->partition.last; l++)
 		if (n->wgrad_layouts[l] != WGRAD_TRANSPOSED)
 			return;
 	n->alternate_transient = true;

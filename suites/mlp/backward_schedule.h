@@ -21,7 +21,7 @@ bool backward_dgrad_first(const struct network *network);
 /* The first layer of the group whose last layer is `last` - 1. */
 size_t backward_group(const struct network *network, size_t last);
 
-/* Index in network->transient of the gradient of activations[l], between the share's layers. */
+/* Index in network->transient of the gradient of activations[l], between the partition's layers. */
 size_t backward_transient_buffer(const struct network *network, size_t l);
 /* Columns of the widest gradient in that buffer; 0: unused. */
 uint64_t backward_transient_columns(const struct network *network, size_t buffer);

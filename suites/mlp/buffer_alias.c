@@ -5,7 +5,7 @@
 bool buffer_alias_possible(const struct network *n)
 {
 	return n->setup->mode->aliases_buffers && setup_accumulate(n->setup) == 1 &&
-	       n->segments.count == 0 && n->share.first == 0 && n->share.last == n->setup->layers;
+	       n->segments.count == 0 && n->partition.first == 0 && n->partition.last == n->setup->layers;
 }
 
 static bool has_gaps(const struct model_layer *layer)
@@ -26,7 +26,7 @@ static size_t slots_of_layers(const struct network *n, struct slot *slots)
 {
 	size_t count = 0;
 
-	for (size_t l = n->share.last; l-- > n->share.first;) {
+	for (size_t l = n->partition.last; l-- > n->partition.first;) {
 		const struct model_layer *layer = &n->local.layer[l];
 
 		slots[count++] = (struct slot){ layer->weight, layer->end, l, has_gaps(layer) };
@@ -41,7 +41,7 @@ static size_t slots_of_slices(const struct network *n, struct slot *slots)
 	size_t count = 0;
 	bool gaps = false;
 
-	for (size_t l = n->share.last; l-- > n->share.first;) {
+	for (size_t l = n->partition.last; l-- > n->partition.first;) {
 		const struct model_layer *layer = &n->local.layer[l];
 
 		gaps |= has_gaps(layer);
@@ -94,8 +94,8 @@ void buffer_alias_plan(const struct network *n, uint64_t at[SETUP_MAX_LAYERS + 1
 		at[l] = BUFFER_ALIAS_NONE;
 	if (buffer_alias_possible(n))
 		count = whole ? slots_of_layers(n, slots) : slots_of_slices(n, slots);
-	for (size_t l = n->share.last; --l > n->share.first && count > 0;) {
-		uint64_t elements = n->kept[l] * share_width(n->setup, &n->share, l);
+	for (size_t l = n->partition.last; --l > n->partition.first && count > 0;) {
+		uint64_t elements = n->kept[l] * partition_width(n->setup, &n->partition, l);
 
 		at[l] = place(slots, count, from, l - 1, elements);
 		if (at[l] != BUFFER_ALIAS_NONE)
@@ -107,9 +107,9 @@ void buffer_alias_transposed(struct network *n)
 {
 	uint64_t room = network_inside(n);
 
-	if (!n->transposed[0] || !buffer_alias_possible(n) || n->share.parts > 1)
+	if (!n->transposed[0] || !buffer_alias_possible(n) || n->partition.parts > 1)
 		return;
-	for (size_t l = n->share.first; l < n->share.last; l++)
+	for (size_t l = n->partition.first; l < n->partition.last; l++)
 		if (n->wgrad_layouts[l] == WGRAD_TRANSPOSED && n->local.layer[l].out > room)
 			return;
 	arena_free(n->arena, n->transposed[0]);

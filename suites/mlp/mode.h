@@ -2,7 +2,7 @@
  * A mode: one strategy to split a training step over ranks.
  *
  * Adding a mode: `const struct mode mode_<name>` in a file mode_<name>.c, or in that of its family, and a line in
- * modes.c. It says which part of the step each rank computes (share), what it keeps in addition to the
+ * modes.c. It says which part of the step each rank computes (partition), what it keeps in addition to the
  * network (open), and enqueues a step from the operations in network.h and the team's
  * communicators.
  */
@@ -45,10 +45,10 @@ struct mode {
 	const char *(*refusal)(const struct setup *setup);
 	/* Sets the members of the setup that the mode decides; NULL: none. */
 	void (*fit)(struct setup *setup);
-	/* The share of rank `rank`, and the maximum rows of one backward call. */
-	void (*share)(const struct setup *setup, int rank, struct share *share,
+	/* The partition of rank `rank`, and the maximum rows of one backward call. */
+	void (*partition)(const struct setup *setup, int rank, struct rank_partition *partition,
 		      uint64_t *step_rows);
-	/* Parameters that rank `rank` keeps and updates; NULL: all of its share. */
+	/* Parameters that rank `rank` keeps and updates; NULL: all of its partition. */
 	void (*shard)(const struct setup *setup, int rank, struct parameter_shard *shard);
 	/* Bytes of the buffers that open() takes; NULL: none worth counting. */
 	uint64_t (*buffers)(const struct setup *setup, int rank);

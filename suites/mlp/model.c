@@ -12,24 +12,24 @@ enum layer_split setup_layer_split(const struct setup *setup, size_t layer, int 
 	return layer % 2 ? ROW_PARALLEL : COLUMN_PARALLEL;
 }
 
-uint64_t share_width(const struct setup *setup, const struct share *share, size_t l)
+uint64_t partition_width(const struct setup *setup, const struct rank_partition *partition, size_t l)
 {
 	/* The output of a column-parallel layer is the input of a row-parallel one. */
 	bool divided =
-		l < setup->layers && setup_layer_split(setup, l, share->parts) == ROW_PARALLEL;
+		l < setup->layers && setup_layer_split(setup, l, partition->parts) == ROW_PARALLEL;
 
-	return setup->widths[l] / (uint64_t)(divided ? share->parts : 1);
+	return setup->widths[l] / (uint64_t)(divided ? partition->parts : 1);
 }
 
-void model_init_share(struct model *model, const struct setup *setup, const struct share *share)
+void model_init_partition(struct model *model, const struct setup *setup, const struct rank_partition *partition)
 {
 	uint64_t multiple = MODEL_ALIGN * (setup->shards ? setup->shards : 1);
 
 	*model = (struct model){ .layers = setup->layers };
-	for (size_t l = share->last; l-- > share->first;) {
+	for (size_t l = partition->last; l-- > partition->first;) {
 		struct model_layer *layer = &model->layer[l];
-		enum layer_split split = setup_layer_split(setup, l, share->parts);
-		uint64_t parts = (uint64_t)share->parts;
+		enum layer_split split = setup_layer_split(setup, l, partition->parts);
+		uint64_t parts = (uint64_t)partition->parts;
 
 		layer->in = setup->widths[l] / (split == ROW_PARALLEL ? parts : 1);
 		layer->out = setup->widths[l + 1] / (split == COLUMN_PARALLEL ? parts : 1);
@@ -44,9 +44,9 @@ void model_init_share(struct model *model, const struct setup *setup, const stru
 
 void model_init(struct model *model, const struct setup *setup)
 {
-	struct share whole = { .last = setup->layers, .parts = 1 };
+	struct rank_partition whole = { .last = setup->layers, .parts = 1 };
 
-	model_init_share(model, setup, &whole);
+	model_init_partition(model, setup, &whole);
 }
 
 uint64_t model_first(const struct model *model, size_t last)

@@ -28,7 +28,7 @@ struct model {
 };
 
 /* The partition of one training step that one rank computes. */
-struct share {
+struct rank_partition {
 	size_t first, last; /* layers [first, last) */
 	uint64_t row, rows; /* of the global batch */
 	/* Tensor parallelism: rank `part` of `parts` in every layer that setup_layer_split() divides; 0 of 1: whole. */
@@ -51,12 +51,12 @@ enum layer_split setup_layer_split(const struct setup *setup, size_t layer, int 
 /* Every layer's range is a multiple of MODEL_ALIGN * setup->shards elements. */
 void model_init(struct model *model, const struct setup *setup);
 /*
- * The part of the model that `share` has, in its own flat order; other layers are empty. With
- * parts == 1 the order is that of the whole model from model_first(share->last) on.
+ * The part of the model that `partition` has, in its own flat order; other layers are empty. With
+ * parts == 1 the order is that of the whole model from model_first(partition->last) on.
  */
-void model_init_share(struct model *model, const struct setup *setup, const struct share *share);
-/* Columns of activations[l] that `share` keeps. */
-uint64_t share_width(const struct setup *setup, const struct share *share, size_t l);
+void model_init_partition(struct model *model, const struct setup *setup, const struct rank_partition *partition);
+/* Columns of activations[l] that `partition` keeps. */
+uint64_t partition_width(const struct setup *setup, const struct rank_partition *partition, size_t l);
 
 /* The flat range of layers [first, last): contiguous. */
 uint64_t model_first(const struct model *model, size_t last);

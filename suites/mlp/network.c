@@ -35,7 +35,7 @@ static enum status open_parameters(struct network *n, struct error *err)
 	    arena_alloc(n->arena, MEMORY_GRADIENTS, n->shard.gradients * stored, &n->gradients,
 			err) != STATUS_OK)
 		return err->status;
-	for (size_t l = n->share.first; l < n->share.last; l++) {
+	for (size_t l = n->partition.first; l < n->partition.last; l++) {
 		uint64_t first = n->local.layer[l].weight;
 
 		/* If they are slices only, the mode has another place for the layers. */
@@ -53,7 +53,7 @@ static enum status open_shared(struct network *n, void **shared, struct error *e
 	size_t bytes = precision_bytes(n->setup->precision);
 
 	for (size_t i = 1; i < SETUP_MAX_LAYERS; i++) {
-		uint64_t width = segments_width(&n->segments, n->setup, &n->share, i);
+		uint64_t width = segments_width(&n->segments, n->setup, &n->partition, i);
 
 		if (width > 0 &&
 		    arena_alloc(n->arena, MEMORY_ACTIVATIONS, n->step_rows * width * bytes,
@@ -67,23 +67,23 @@ static enum status open_loss(struct network *n, struct error *err)
 {
 	if (!network_has_loss(n))
 		return STATUS_OK;
-	if (arena_alloc(n->arena, MEMORY_INPUT, n->share.loss_rows * sizeof(*n->labels), &n->labels,
+	if (arena_alloc(n->arena, MEMORY_INPUT, n->partition.loss_rows * sizeof(*n->labels), &n->labels,
 			err) != STATUS_OK)
 		return err->status;
-	return arena_alloc(n->arena, MEMORY_ACTIVATIONS, n->share.loss_rows * sizeof(*n->row_loss),
+	return arena_alloc(n->arena, MEMORY_ACTIVATIONS, n->partition.loss_rows * sizeof(*n->row_loss),
 			   &n->row_loss, err);
 }
 
-static uint64_t kept_rows(const struct share *share, size_t l)
+static uint64_t kept_rows(const struct rank_partition *partition, size_t l)
 {
 	if (l == 0)
-		return share->rows;
-	return l == share->first ? share->kept_input : share->kept;
+		return partition->rows;
+	return l == partition->first ? partition->kept_input : partition->kept;
 }
 
 static uint64_t activation_bytes(const struct network *n, size_t l)
 {
-	return n->kept[l] * share_width(n->setup, &n->share, l) * precision_bytes(n->setup->precision);
+	return n->kept[l] * partition_width(n->setup, &n->partition, l) * precision_bytes(n->setup->precision);
 }
 
 /* Memory of its own for activations[l]. */
@@ -124,10 +124,10 @@ static enum status open_activations(struct network *n, struct error *err)
 
 	if (open_shared(n, shared, err) != STATUS_OK)
 		return err->status;
-	for (size_t l = n->share.first; l <= n->share.last; l++)
-		n->kept[l] = kept_rows(&n->share, l);
+	for (size_t l = n->partition.first; l <= n->partition.last; l++)
+		n->kept[l] = kept_rows(&n->partition, l);
 	buffer_alias_plan(n, at);
-	for (size_t l = n->share.first; l <= n->share.last; l++) {
+	for (size_t l = n->partition.first; l <= n->partition.last; l++) {
 		size_t buffer = segments_buffer(&n->segments, l);
 
 		n->activations[l] = shared[buffer];
@@ -149,7 +149,7 @@ static enum status open_scratch(struct network *n, struct error *err)
 {
 	uint64_t out = 0;
 
-	for (size_t l = n->share.first; l < n->share.last; l++)
+	for (size_t l = n->partition.first; l < n->partition.last; l++)
 		if (n->local.layer[l].out > out)
 			out = n->local.layer[l].out;
 	return arena_alloc(n->arena, MEMORY_WORKSPACE, output_gradient_scratch_bytes(out), &n->scratch,
@@ -180,18 +180,18 @@ static void describe(struct network *n, const struct setup *setup, struct device
 		     struct arena *arena, int rank)
 {
 	*n = (struct network){ .setup = setup, .device = device, .arena = arena };
-	parameter_shard_of(setup, rank, &n->share, &n->step_rows, &n->shard);
+	parameter_shard_of(setup, rank, &n->partition, &n->step_rows, &n->shard);
 	model_init(&n->model, setup);
-	model_init_share(&n->local, setup, &n->share);
-	segments_make(&n->segments, setup, &n->share, n->step_rows);
+	model_init_partition(&n->local, setup, &n->partition);
+	segments_make(&n->segments, setup, &n->partition, n->step_rows);
 }
 
 enum status network_open_state(struct network *n, const struct setup *setup, struct device *device,
 			       struct arena *arena, struct error *err)
 {
 	describe(n, setup, device, arena, 0);
-	for (size_t l = n->share.first; l <= n->share.last; l++)
-		n->kept[l] = kept_rows(&n->share, l);
+	for (size_t l = n->partition.first; l <= n->partition.last; l++)
+		n->kept[l] = kept_rows(&n->partition, l);
 	if (open_parameters(n, err) != STATUS_OK || open_loss(n, err) != STATUS_OK ||
 	    open_scratch(n, err) != STATUS_OK)
 		return err->status;
@@ -238,15 +238,15 @@ enum status network_open(struct network *n, const struct setup *setup, struct de
 
 bool network_has_loss(const struct network *n)
 {
-	return n->share.loss_rows > 0;
+	return n->partition.loss_rows > 0;
 }
 
 uint64_t network_inside(const struct network *n)
 {
 	uint64_t inside = 0;
 
-	for (size_t l = n->share.first + 1; l < n->share.last; l++) {
-		uint64_t width = share_width(n->setup, &n->share, l);
+	for (size_t l = n->partition.first + 1; l < n->partition.last; l++) {
+		uint64_t width = partition_width(n->setup, &n->partition, l);
 
 		inside = width > inside ? width : inside;
 	}
@@ -260,13 +260,13 @@ enum status network_loss_sum(struct network *n, struct stream *stream, double *s
 
 	*sum = 0;
 	/* The parts of a layer compute the same loss: it counts once. */
-	if (!network_has_loss(n) || n->share.part > 0)
+	if (!network_has_loss(n) || n->partition.part > 0)
 		return STATUS_OK;
-	losses = xcalloc(n->share.loss_rows, sizeof(*losses));
-	if (backend_copy(stream, losses, n->row_loss, n->share.loss_rows * sizeof(*losses), err) ==
+	losses = xcalloc(n->partition.loss_rows, sizeof(*losses));
+	if (backend_copy(stream, losses, n->row_loss, n->partition.loss_rows * sizeof(*losses), err) ==
 		    STATUS_OK &&
 	    backend_stream_synchronize(stream, err) == STATUS_OK)
-		for (uint64_t r = 0; r < n->share.loss_rows; r++)
+		for (uint64_t r = 0; r < n->partition.loss_rows; r++)
 			*sum += losses[r];
 	free(losses);
 	return err->status;
@@ -275,12 +275,12 @@ enum status network_loss_sum(struct network *n, struct stream *stream, double *s
 void *network_activation(const struct network *n, size_t l, uint64_t row)
 {
 	return network_element(n, n->activations[l],
-			       row % n->kept[l] * share_width(n->setup, &n->share, l));
+			       row % n->kept[l] * partition_width(n->setup, &n->partition, l));
 }
 
 void *network_row(const struct network *n, size_t l, void *gradient, uint64_t row)
 {
-	return network_element(n, gradient, row * share_width(n->setup, &n->share, l));
+	return network_element(n, gradient, row * partition_width(n->setup, &n->partition, l));
 }
 
 void *network_bias(const struct network *n, size_t l, void *layer_array)

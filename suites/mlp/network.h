@@ -1,7 +1,7 @@
 /*
- * One rank's part of the model in device memory: layers [share.first, share.last) for the rows
- * [share.row, share.row + share.rows) of the batch. Every operation is asynchronous on the stream
- * it is given; rows count from the share's first.
+ * One rank's part of the model in device memory: layers [partition.first, partition.last) for the rows
+ * [partition.row, partition.row + partition.rows) of the batch. Every operation is asynchronous on the stream
+ * it is given; rows count from the partition's first.
  */
 #ifndef GPUPROOF_SUITES_MLP_NETWORK_H
 #define GPUPROOF_SUITES_MLP_NETWORK_H
@@ -34,8 +34,8 @@ struct gemm_cache {
 struct network {
 	const struct setup *setup;
 	struct model model; /* the whole model */
-	struct model local; /* the share's part of it: sizes and places in the arrays below */
-	struct share share;
+	struct model local; /* this rank's part of it: sizes and places in the arrays below */
+	struct rank_partition partition;
 	struct parameter_shard shard;
 	struct segments segments;
 	struct device *device;
@@ -128,7 +128,7 @@ enum status network_fill_input(const struct network *network, struct stream *str
 			       uint64_t row, uint64_t rows, struct error *err);
 
 bool network_has_loss(const struct network *network);
-/* Columns of the widest activations between the share's layers. */
+/* Columns of the widest activations between the partition's layers. */
 uint64_t network_inside(const struct network *network);
 
 /*
@@ -181,7 +181,7 @@ enum status network_backward(struct network *network, struct stream *stream, siz
 			     uint64_t row, uint64_t rows, void *dy, void *dx, bool accumulate,
 			     struct error *err);
 /*
- * All layers of the share for these rows: forward, or backward from `dy` (NULL: from the loss) to
+ * All layers of the partition for these rows: forward, or backward from `dy` (NULL: from the loss) to
  * `dx` (NULL: not wanted).
  */
 enum status network_forward_all(struct network *network, struct stream *stream, uint64_t row,
@@ -206,7 +206,7 @@ enum status network_loss_sum(struct network *network, struct stream *stream, dou
 			     struct error *err);
 
 /*
- * Commands that one step on the share enqueues on the compute stream, about, in `microbatches`
+ * Commands that one step on the partition enqueues on the compute stream, about, in `microbatches`
  * parts.
  */
 unsigned network_commands(const struct network *network, uint64_t microbatches);

@@ -30,11 +30,11 @@ static enum status fill_weights(struct network *n, struct stream *stream, size_t
 				uint64_t count, struct fill_arguments fill, struct error *err)
 {
 	uint64_t in = n->setup->widths[l], columns = n->local.layer[l].in,
-		 part = (uint64_t)n->share.part;
-	bool by_rows = setup_layer_split(n->setup, l, n->share.parts) == ROW_PARALLEL;
+		 part = (uint64_t)n->partition.part;
+	bool by_rows = setup_layer_split(n->setup, l, n->partition.parts) == ROW_PARALLEL;
 	uint64_t most = by_rows ? columns : count;
 
-	if (setup_layer_split(n->setup, l, n->share.parts) == COLUMN_PARALLEL)
+	if (setup_layer_split(n->setup, l, n->partition.parts) == COLUMN_PARALLEL)
 		begin += part * n->local.layer[l].out * in;
 	while (count > 0) {
 		uint64_t column = by_rows ? begin % columns : 0;
@@ -66,8 +66,8 @@ static enum status fill_tensor(struct network *n, struct stream *stream, enum se
 
 	if (tensor == TENSOR_WEIGHTS)
 		return fill_weights(n, stream, l, begin, count, fill, err);
-	if (setup_layer_split(n->setup, l, n->share.parts) == COLUMN_PARALLEL)
-		fill.first += (uint64_t)n->share.part * n->local.layer[l].out;
+	if (setup_layer_split(n->setup, l, n->partition.parts) == COLUMN_PARALLEL)
+		fill.first += (uint64_t)n->partition.part * n->local.layer[l].out;
 	return backend_launch(stream, "fill", &fill, err);
 }
 
@@ -84,7 +84,7 @@ static enum status fill_part(struct network *n, struct stream *stream, enum setu
 			   memory + (begin - first) * precision_bytes(setup_master(n->setup)), err);
 }
 
-/* Elements [first, first + count) of the share's flat order in master precision; gaps are 0. */
+/* Elements [first, first + count) of the partition's flat order in master precision; gaps are 0. */
 static enum status fill_flat(struct network *n, struct stream *stream, void *memory, uint64_t first,
 			     uint64_t count, struct error *err)
 {
@@ -93,7 +93,7 @@ static enum status fill_flat(struct network *n, struct stream *stream, void *mem
 
 	if (backend_memory_set(stream, memory, 0, count * bytes, err) != STATUS_OK)
 		return err->status;
-	for (size_t l = n->share.first; l < n->share.last; l++) {
+	for (size_t l = n->partition.first; l < n->partition.last; l++) {
 		const struct model_layer *layer = &n->local.layer[l];
 		uint64_t biases = layer->bias + layer->out;
 
@@ -205,8 +205,8 @@ enum status network_fill_input(const struct network *n, struct stream *stream, v
 
 static enum status fill_input(struct network *n, struct stream *stream, struct error *err)
 {
-	return n->share.first == 0 ? network_fill_input(n, stream, n->activations[0], n->share.row,
-							n->share.rows, err)
+	return n->partition.first == 0 ? network_fill_input(n, stream, n->activations[0], n->partition.row,
+							n->partition.rows, err)
 				   : STATUS_OK;
 }
 
@@ -217,10 +217,10 @@ static enum status fill_labels(struct network *n, struct stream *stream, struct 
 
 	if (!network_has_loss(n))
 		return STATUS_OK;
-	labels = xmalloc(n->share.loss_rows * sizeof(*labels));
-	for (uint64_t r = 0; r < n->share.loss_rows; r++)
-		labels[r] = setup_label(n->setup, n->share.row + r);
-	status = backend_copy(stream, n->labels, labels, n->share.loss_rows * sizeof(*labels), err);
+	labels = xmalloc(n->partition.loss_rows * sizeof(*labels));
+	for (uint64_t r = 0; r < n->partition.loss_rows; r++)
+		labels[r] = setup_label(n->setup, n->partition.row + r);
+	status = backend_copy(stream, n->labels, labels, n->partition.loss_rows * sizeof(*labels), err);
 	if (status == STATUS_OK)
 		status = backend_stream_synchronize(stream, err);
 	free(labels);

@@ -13,22 +13,22 @@ void parameter_shard_all(struct parameter_shard *h, uint64_t elements)
 	h->ranges[0] = (struct shard_range){ .count = elements };
 }
 
-void parameter_shard_of(const struct setup *setup, int rank, struct share *share,
+void parameter_shard_of(const struct setup *setup, int rank, struct rank_partition *partition,
 			uint64_t *step_rows, struct parameter_shard *shard)
 {
 	struct model model;
 
-	*share = (struct share){ 0 };
-	setup->mode->share(setup, rank, share, step_rows);
-	if (share->parts == 0)
-		share->parts = 1;
-	if (share->kept == 0)
-		share->kept = share->rows;
-	if (share->kept_input == 0)
-		share->kept_input = share->kept;
-	if (share->last == setup->layers && share->loss_rows == 0 && !share->no_loss)
-		share->loss_rows = share->rows;
-	model_init_share(&model, setup, share);
+	*partition = (struct rank_partition){ 0 };
+	setup->mode->partition(setup, rank, partition, step_rows);
+	if (partition->parts == 0)
+		partition->parts = 1;
+	if (partition->kept == 0)
+		partition->kept = partition->rows;
+	if (partition->kept_input == 0)
+		partition->kept_input = partition->kept;
+	if (partition->last == setup->layers && partition->loss_rows == 0 && !partition->no_loss)
+		partition->loss_rows = partition->rows;
+	model_init_partition(&model, setup, partition);
 	parameter_shard_all(shard, model.elements);
 	if (setup->mode->shard)
 		setup->mode->shard(setup, rank, shard);

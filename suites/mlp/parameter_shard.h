@@ -9,12 +9,12 @@
 
 /* A range of parameters that this rank's optimizer updates: offsets in each array. */
 struct shard_range {
-	uint64_t flat, count; /* in the share's flat order */
+	uint64_t flat, count; /* in the partition's flat order */
 	uint64_t weights, gradients, master, moments;
 };
 
 struct parameter_shard {
-	uint64_t elements; /* of the share */
+	uint64_t elements; /* of the partition */
 	/* Elements of each array; without moments or masters in this setup nothing is allocated. */
 	uint64_t weights, gradients, master, moments;
 	struct shard_range ranges[SETUP_MAX_LAYERS];
@@ -28,10 +28,10 @@ void parameter_shard_all(struct parameter_shard *shard, uint64_t elements);
 
 struct setup;
 /* The share and shard of rank `rank`. */
-void parameter_shard_of(const struct setup *setup, int rank, struct share *share,
+void parameter_shard_of(const struct setup *setup, int rank, struct rank_partition *partition,
 			uint64_t *step_rows, struct parameter_shard *shard);
 
-/* False if its ranges contain only alignment gaps, as can be for a tiny layer. `local`: the share's model. */
+/* False if its ranges contain only alignment gaps, as can be for a tiny layer. `local`: the partition's model. */
 bool parameter_shard_has_parameters(const struct parameter_shard *shard, const struct model *local);
 
 /* True if one range has all elements: the optimizer is not sharded. */

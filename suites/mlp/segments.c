@@ -4,14 +4,14 @@
 #include "suites/mlp/parameter_shard.h"
 #include "suites/mlp/stages.h"
 
-void segments_make(struct segments *s, const struct setup *setup, const struct share *share,
+void segments_make(struct segments *s, const struct setup *setup, const struct rank_partition *partition,
 		   uint64_t step_rows)
 {
-	size_t layers = share->last - share->first;
+	size_t layers = partition->last - partition->first;
 
 	*s = (struct segments){ .count = (setup->segments * layers + setup->layers - 1) /
 					 setup->layers,
-				.recompute_last = share->kept > step_rows };
+				.recompute_last = partition->kept > step_rows };
 	if (s->count > layers)
 		s->count = layers;
 	/* A pipeline stage groups its layers by segments even if none is recomputed: backward_schedule.h. */
@@ -19,7 +19,7 @@ void segments_make(struct segments *s, const struct setup *setup, const struct s
 	    (s->count == layers || (s->count == 1 && !s->recompute_last)))
 		s->count = 0;
 	if (s->count > 0)
-		stages_balance_layers(setup, share->first, share->last, s->count, s->bounds);
+		stages_balance_layers(setup, partition->first, partition->last, s->count, s->bounds);
 }
 
 size_t segments_index(const struct segments *s, size_t layer)
@@ -44,13 +44,13 @@ size_t segments_buffer(const struct segments *s, size_t l)
 }
 
 uint64_t segments_width(const struct segments *s, const struct setup *setup,
-			const struct share *share, size_t buffer)
+			const struct rank_partition *partition, size_t buffer)
 {
 	uint64_t widest = 0;
 
-	for (size_t l = share->first; l < share->last && s->count > 0; l++)
-		if (segments_buffer(s, l) == buffer && share_width(setup, share, l) > widest)
-			widest = share_width(setup, share, l);
+	for (size_t l = partition->first; l < partition->last && s->count > 0; l++)
+		if (segments_buffer(s, l) == buffer && partition_width(setup, partition, l) > widest)
+			widest = partition_width(setup, partition, l);
 	return widest;
 }
 
@@ -71,16 +71,16 @@ double segments_recompute_flops(const struct setup *setup)
 	for (int rank = 0; rank < setup->ranks; rank++) {
 		struct segments s;
 		struct parameter_shard shard;
-		struct share share;
+		struct rank_partition partition;
 		struct model local;
 		uint64_t step_rows;
 
-		parameter_shard_of(setup, rank, &share, &step_rows, &shard);
-		model_init_share(&local, setup, &share);
-		segments_make(&s, setup, &share, step_rows);
-		for (size_t l = share.first; l < share.last; l++)
+		parameter_shard_of(setup, rank, &partition, &step_rows, &shard);
+		model_init_partition(&local, setup, &partition);
+		segments_make(&s, setup, &partition, step_rows);
+		for (size_t l = partition.first; l < partition.last; l++)
 			for (size_t r = segments_recompute_from(&s, l); r < l; r++)
-				flops += 2 * (double)share.rows * (double)local.layer[r].in *
+				flops += 2 * (double)partition.rows * (double)local.layer[r].in *
 					 (double)local.layer[r].out;
 	}
 	return flops;

@@ -15,13 +15,13 @@ struct segments {
 };
 
 /*
- * Divides the share's layers, in proportion to setup->segments for the whole model, into segments of at least one
+ * Divides the partition's layers, in proportion to setup->segments for the whole model, into segments of at least one
  * layer. Without a pipeline count = 0 if nothing would be recomputed: a single layer keeps its input in any case, and
  * if all layers are one segment their activations still exist when backward begins. If more rows are kept than
  * `step_rows`, forwards of other rows come between the forward and the backward of some rows and overwrite the shared
  * buffers: the last segment is recomputed as well.
  */
-void segments_make(struct segments *segments, const struct setup *setup, const struct share *share,
+void segments_make(struct segments *segments, const struct setup *setup, const struct rank_partition *partition,
 		   uint64_t step_rows);
 
 /* Index of the segment with `layer`, from 0, and its first layer. Requires count > 0. */
@@ -32,7 +32,7 @@ size_t segments_first(const struct segments *segments, size_t layer);
 size_t segments_buffer(const struct segments *segments, size_t l);
 /* Columns of the widest activations in shared buffer `buffer`; 0 past the last. */
 uint64_t segments_width(const struct segments *segments, const struct setup *setup,
-			const struct share *share, size_t buffer);
+			const struct rank_partition *partition, size_t buffer);
 
 /*
  * Layers [result, layer) must be recomputed before the backward of `layer`; none if the result is `layer`.

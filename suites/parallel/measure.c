@@ -300,14 +300,14 @@ static void note_choices(struct session *s)
 	size_t transposed = 0, fused = 0;
 	struct text products = TEXT_EMPTY;
 
-	for (size_t l = n->share.first; l < n->share.last; l++) {
+	for (size_t l = n->partition.first; l < n->partition.last; l++) {
 		transposed += n->wgrad_layouts[l] == WGRAD_TRANSPOSED;
 		fused += n->fusions[l] == FUSION_ON;
 	}
 	run_note(s->run,
 		 "Of the layers of rank 0 (%zu), %zu have products that add the bias themselves, and %zu compute "
 		 "their weights' gradient from a transposed copy.",
-		 n->share.last - n->share.first, fused, transposed);
+		 n->partition.last - n->partition.first, fused, transposed);
 	if (n->narrow_updates)
 		run_note(s->run, "Updates that run during reductions use fewer multiprocessors: whole steps were faster with them.");
 	layer_gemms_describe(n, &products);

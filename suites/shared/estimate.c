@@ -5,10 +5,10 @@
 #include <string.h>
 
 /* Floating-point operations per clock and multiprocessor, by the least compute capability that has them. */
-static const struct pace {
+static const struct per_clock_rates {
 	int capability;
 	double fp64, fp32, tf32, half;
-} paces[] = {
+} rates[] = {
 	{ 120, 4, 256, 256, 512 },     { 100, 128, 256, 4096, 8192 }, { 90, 256, 256, 2048, 4096 },
 	{ 86, 4, 256, 256, 512 },      { 80, 128, 128, 1024, 2048 },  { 75, 4, 128, 128, 512 },
 	{ 70, 64, 128, 128, 1024 },    { 61, 8, 256, 256, 256 },      { 60, 64, 128, 128, 128 },
@@ -24,21 +24,21 @@ static double units(const struct device_info *info)
 	return info->multiprocessors > 0 ? info->multiprocessors : 1;
 }
 
-static double per_clock(const struct pace *pace, enum precision precision)
+static double per_clock(const struct per_clock_rates *rate, enum precision precision)
 {
 	switch (precision) {
 	case PRECISION_FP64:
-		return pace->fp64;
+		return rate->fp64;
 	case PRECISION_FP32:
-		return pace->fp32;
+		return rate->fp32;
 	case PRECISION_TF32:
-		return pace->tf32;
+		return rate->tf32;
 	default:
-		return pace->half;
+		return rate->half;
 	}
 }
 
-double pace_flops(const struct device_info *info, enum precision precision)
+double estimate_flops(const struct device_info *info, enum precision precision)
 {
 	int capability = 10 * info->capability_major + info->capability_minor;
 	double clock = info->clock_hz > 0 ? info->clock_hz : 1e9;
@@ -46,12 +46,12 @@ double pace_flops(const struct device_info *info, enum precision precision)
 
 	if (device_is_host(info))
 		return (precision == PRECISION_FP64 ? 0.5 : 1) * CORE_FLOPS * units(info);
-	while (capability < paces[i].capability)
+	while (capability < rates[i].capability)
 		i++;
-	return 0.5 * per_clock(&paces[i], precision) * clock * units(info);
+	return 0.5 * per_clock(&rates[i], precision) * clock * units(info);
 }
 
-double pace_memory(const struct device_info *info)
+double estimate_memory_rate(const struct device_info *info)
 {
 	/* Two transfers a clock. */
 	double bus = 2 * info->memory_clock_hz * info->memory_bus_bits / 8;

@@ -13,10 +13,10 @@
  * clock; of the host 20 (FP64) or 40 GFLOP/s and core. Source: arithmetic instructions in the CUDA C++ Programming Guide, and the
  * data sheets for tensor cores (dense, FP32 accumulation).
  */
-double pace_flops(const struct device_info *info, enum precision precision);
+double estimate_flops(const struct device_info *info, enum precision precision);
 
 /* B/s of the device's memory: half of what its bus can do; where that is unknown 5 GB/s and core, or 100 GB/s. */
-double pace_memory(const struct device_info *info);
+double estimate_memory_rate(const struct device_info *info);
 
 /* B/s that a busy core copies and touches. */
 #define PACE_HOST_COPY 4e9

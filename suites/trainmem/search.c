@@ -109,7 +109,7 @@ uint64_t search_next(uint64_t fits, uint64_t fails, uint64_t predicted, uint64_t
 
 static double limit_of(const struct run *run, const struct setup *setup, double least)
 {
-	double step = setup_flops(setup) / pace_flops(&run->devices[0]->info, setup->precision);
+	double step = setup_flops(setup) / estimate_flops(&run->devices[0]->info, setup->precision);
 
 	return trial_limit(least, TRIAL_STEPS, step);
 }

@@ -278,7 +278,7 @@ enum status training_open(struct training *t, const struct setup *setup,
 			  const struct training_options *options, struct device *device,
 			  struct error *err)
 {
-	struct share whole = { .last = setup->layers, .rows = setup->batch, .parts = 1 };
+	struct rank_partition whole = { .last = setup->layers, .rows = setup->batch, .parts = 1 };
 
 	*t = (struct training){ .setup = *setup, .options = *options };
 	t->setup.mode = mode_find("single");

@@ -50,7 +50,7 @@ static void give(void *state, enum memory_class tag, void *memory, uint64_t byte
 /* The tuning step's copies, which wgrad_layout_tune() allocates layer by layer. */
 static void open_transposed(struct network *n, struct error *err)
 {
-	for (size_t l = n->share.first; l < n->share.last; l++) {
+	for (size_t l = n->partition.first; l < n->partition.last; l++) {
 		size_t b = backward_transposed_buffer(n, l);
 
 		n->wgrad_layouts[l] = WGRAD_TRANSPOSED;

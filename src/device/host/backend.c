@@ -1,4 +1,4 @@
-/* The host backend: devices that are shares of the CPU, and the table of what they can do. */
+/* The host backend: devices that are partitions of the CPU, and the table of what they can do. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,25 +9,25 @@
 
 enum status host_open(const struct backend_options *options, struct error *err)
 {
-	return shares_open(options ? options->host_devices : 0, err);
+	return cpu_partitions_open(options ? options->host_devices : 0, err);
 }
 
 void host_close(void)
 {
-	shares_close();
+	cpu_partitions_close();
 }
 
 int host_device_count(void)
 {
-	return shares_count();
+	return cpu_partitions_count();
 }
 
 enum status host_device_info(int index, struct device_info *out, struct error *err)
 {
-	const struct share *share = shares_get(index);
-	int count = shares_count();
+	const struct cpu_partition *partition = cpu_partitions_get(index);
+	int count = cpu_partitions_count();
 
-	if (!share)
+	if (!partition)
 		return error_set(err, STATUS_USAGE,
 				 "there is no device host:%d; the CPU is cut into %d", index,
 				 count);
@@ -35,20 +35,20 @@ enum status host_device_info(int index, struct device_info *out, struct error *e
 		.backend = "host",
 		.module = "built-in",
 		.index = index,
-		.multiprocessors = share->cores,
-		.memory_bytes = share->memory_bytes,
+		.multiprocessors = partition->cores,
+		.memory_bytes = partition->memory_bytes,
 		.memory_free_bytes = limits_memory_available() / (uint64_t)count,
-		.l2_bytes = share->cache_bytes,
-		.clock_hz = share_clock_hz(share),
+		.l2_bytes = partition->cache_bytes,
+		.clock_hz = cpu_partition_clock_hz(partition),
 		.ecc = -1,
-		.numa_node = share->numa_node,
+		.numa_node = partition->numa_node,
 		.capabilities = DEVICE_HAS_FP64 | DEVICE_HAS_FP32 | DEVICE_HAS_FP16 |
 				DEVICE_HAS_BF16 | DEVICE_HAS_COLLECTIVES |
 				DEVICE_SHARES_HOST_MEMORY | DEVICE_IS_HOST,
 		.peer_mask = count < 64 ? (UINT64_C(1) << count) - 1 : UINT64_MAX,
 	};
 	snprintf(out->id, sizeof(out->id), "host:%d", index);
-	snprintf(out->name, sizeof(out->name), "%s", share_cpu_name());
+	snprintf(out->name, sizeof(out->name), "%s", cpu_partition_cpu_name());
 	return STATUS_OK;
 }
 
@@ -62,7 +62,7 @@ enum status host_device_open(int index, struct device **out, struct error *err)
 		return status;
 	}
 	device->base.backend = &backend_host;
-	device->share = shares_get(index);
+	device->partition = cpu_partitions_get(index);
 	device->machine_bytes = limits_memory_total();
 	*out = &device->base;
 	return STATUS_OK;

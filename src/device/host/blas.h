@@ -1,7 +1,7 @@
 /*
  * OpenBLAS, opened on first use: the program starts on a machine that lacks it, and only GEMM cases
  * are missing. OpenBLAS runs on one thread for each call; the host backend divides the work itself
- * (gemm.c), so that the threads are those of the device's share, two streams do not wait for each
+ * (gemm.c), so that the threads are those of the device's partition, two streams do not wait for each
  * other inside the library, and a forked worker inherits no thread pool.
  */
 #ifndef GPUPROOF_HOST_BLAS_H

@@ -1,17 +1,17 @@
-/* A host device: one share of the machine's cores and memory. */
+/* A host device: one partition of the machine's cores and memory. */
 #ifndef GPUPROOF_HOST_DEVICE_H
 #define GPUPROOF_HOST_DEVICE_H
 
 #include <stdatomic.h>
 
 #include "device/backend.h"
-#include "device/host/share.h"
+#include "device/host/cpu_partition.h"
 
 struct host_stream;
 
 struct host_device {
 	struct device base;
-	const struct share *share;
+	const struct cpu_partition *partition;
 	struct host_stream *streams;      /* list, for device_synchronize */
 	uint64_t machine_bytes;           /* memory this process may use, all devices */
 	_Atomic uint64_t allocated_bytes; /* ALLOCATOR_DEVICE */

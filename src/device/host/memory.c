@@ -59,7 +59,7 @@ static enum status map_pages(struct host_device *device, const char *kind, size_
 	if (memory == MAP_FAILED)
 		return error_set(err, STATUS_NO_MEMORY, "%s memory: mmap of %zu bytes: %s", kind,
 				 bytes, strerror(errno));
-	share_place_memory(device->share, memory, bytes);
+	cpu_partition_place_memory(device->partition, memory, bytes);
 	*out = memory;
 	return STATUS_OK;
 }
@@ -70,7 +70,7 @@ enum status host_commit(struct host_device *device, const char *kind, void *at, 
 	if (mprotect(at, bytes, PROT_READ | PROT_WRITE) != 0)
 		return error_set(err, STATUS_NO_MEMORY, "%s memory: mprotect of %zu bytes: %s",
 				 kind, bytes, strerror(errno));
-	share_place_memory(device->share, at, bytes);
+	cpu_partition_place_memory(device->partition, at, bytes);
 	return STATUS_OK;
 }
 
@@ -187,7 +187,7 @@ enum status host_memory_alloc(struct device *device, enum allocator allocator, s
 	struct host_device *host = host_device(device);
 	bool own = allocator_on_device(allocator);
 	_Atomic uint64_t *used = own ? &host->allocated_bytes : &host->host_bytes;
-	uint64_t total = own ? host->share->memory_bytes : host->machine_bytes;
+	uint64_t total = own ? host->partition->memory_bytes : host->machine_bytes;
 	enum status status;
 
 	(void)stream;
@@ -243,7 +243,7 @@ enum status host_device_memory(struct device *device, uint64_t *free_bytes, uint
 	uint64_t available = limits_memory_available();
 
 	(void)err;
-	*total_bytes = host->share->memory_bytes;
+	*total_bytes = host->partition->memory_bytes;
 	*free_bytes = *total_bytes > used ? *total_bytes - used : 0;
 	if (available < *free_bytes)
 		*free_bytes = available;

@@ -4,7 +4,7 @@
 
 unsigned host_threads(struct stream *stream)
 {
-	int cores = host_device(stream->device)->share->cores;
+	int cores = host_device(stream->device)->partition->cores;
 
 	return cores > HOST_PARALLEL_MAX ? HOST_PARALLEL_MAX : (unsigned)cores;
 }
@@ -39,7 +39,7 @@ unsigned host_parallel(struct stream *stream, uint64_t count, uint64_t grain, ho
 		return 1;
 	}
 	if (!s->pool)
-		s->pool = thread_pool_new(host_device(stream->device)->share, host_threads(stream));
+		s->pool = thread_pool_new(host_device(stream->device)->partition, host_threads(stream));
 	thread_pool_run(s->pool, parts, run_part, &slices);
 	return parts;
 }

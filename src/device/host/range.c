@@ -32,7 +32,7 @@ enum status host_range_map(struct memory_range *range, size_t bytes, struct erro
 		return error_set(err, STATUS_INTERNAL, "%zu bytes at offset %zu of a range of %zu",
 				 bytes, range->mapped, range->bytes);
 	status = host_check_fits("vmm", bytes, atomic_load(&host->allocated_bytes),
-				 host->share->memory_bytes, err);
+				 host->partition->memory_bytes, err);
 	if (status == STATUS_OK)
 		status = host_commit(host, "vmm", range->start + range->mapped, bytes, err);
 	if (status != STATUS_OK)

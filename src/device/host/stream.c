@@ -100,7 +100,7 @@ static void *stream_thread(void *context)
 	struct operation *node = atomic_load_explicit(&s->current, memory_order_relaxed);
 	uint32_t done = 0;
 
-	share_bind_thread(host_device(s->base.device)->share);
+	cpu_partition_bind_thread(host_device(s->base.device)->partition);
 	for (;;) {
 		counter_wait(&s->enqueued, ++done, INFINITY);
 		node = node->next;

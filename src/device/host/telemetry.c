@@ -19,13 +19,13 @@ static double read_number(const char *path)
 	return value;
 }
 
-/* Mean of the share's CPUs. */
-static double clock_hz(const struct share *share)
+/* Mean of the partition's CPUs. */
+static double clock_hz(const struct cpu_partition *partition)
 {
 	double sum = 0;
 	int count = 0, cpu;
 
-	hwloc_bitmap_foreach_begin (cpu, share->cpuset) {
+	hwloc_bitmap_foreach_begin (cpu, partition->cpuset) {
 		char path[96];
 
 		snprintf(path, sizeof(path),
@@ -70,7 +70,7 @@ enum status host_telemetry(struct device *device, struct telemetry *out, struct 
 {
 	(void)err;
 	*out = (struct telemetry){
-		.sm_clock_hz = clock_hz(host_device(device)->share),
+		.sm_clock_hz = clock_hz(host_device(device)->partition),
 		.memory_clock_hz = NAN,
 		.power_watts = NAN,
 		.temperature_celsius = temperature_celsius(),

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "device/host/counter.h"
-#include "device/host/share.h"
+#include "device/host/cpu_partition.h"
 
 /*
  * The parts still to be taken, in one word: the job's number above, then how many parts it has,
@@ -18,7 +18,7 @@
 #define PART_MASK ((UINT64_C(1) << PART_BITS) - 1)
 
 struct thread_pool {
-	const struct share *share;
+	const struct cpu_partition *partition;
 	thread_pool_part_fn *run;
 	void *context;
 	_Atomic uint64_t parts;
@@ -54,7 +54,7 @@ static void *help(void *context)
 	struct thread_pool *pool = context;
 	uint32_t seen = 0;
 
-	share_bind_thread(pool->share);
+	cpu_partition_bind_thread(pool->partition);
 	while (!atomic_load(&pool->quit)) {
 		counter_wait(&pool->jobs, seen + 1, INFINITY);
 		seen = atomic_load(&pool->jobs.value);
@@ -63,12 +63,12 @@ static void *help(void *context)
 	return NULL;
 }
 
-struct thread_pool *thread_pool_new(const struct share *share, unsigned threads)
+struct thread_pool *thread_pool_new(const struct cpu_partition *partition, unsigned threads)
 {
 	size_t size = sizeof(struct thread_pool) + threads * sizeof(pthread_t);
 	struct thread_pool *pool = xcalloc(1, size);
 
-	pool->share = share;
+	pool->partition = partition;
 	while (pool->helper_count + 1 < threads &&
 	       thread_start(&pool->helpers[pool->helper_count], help, pool) == 0)
 		pool->helper_count++;

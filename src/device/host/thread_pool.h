@@ -8,13 +8,13 @@
 
 #include <stdint.h>
 
-struct share;
+struct cpu_partition;
 struct thread_pool;
 
 typedef void thread_pool_part_fn(void *context, unsigned part, unsigned parts);
 
-/* Starts threads - 1 helpers bound to the share; fewer when the OS refuses. */
-struct thread_pool *thread_pool_new(const struct share *share, unsigned threads);
+/* Starts threads - 1 helpers bound to the partition; fewer when the OS refuses. */
+struct thread_pool *thread_pool_new(const struct cpu_partition *partition, unsigned threads);
 void thread_pool_free(struct thread_pool *pool); /* NULL is allowed */
 
 /* Calls `run` once for each part, 0 to parts - 1, and returns when all are done. */

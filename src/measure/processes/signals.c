@@ -50,7 +50,7 @@ static void answer(int number)
 	}
 }
 
-static void heard(int number)
+static void on_signal(int number)
 {
 	int saved = errno;
 
@@ -68,7 +68,7 @@ static void heard(int number)
 
 enum status signals_begin(struct error *err)
 {
-	struct sigaction action = { .sa_handler = heard, .sa_flags = SA_RESTART };
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 
 	if (depth > 0) {

@@ -24,24 +24,24 @@ static int64_t difference(int64_t before, int64_t after)
 	return before >= 0 && after >= before ? after - before : -1;
 }
 
-static void read_links(struct device *device, struct link_watch *watch, struct link_pace *pace,
+static void read_links(struct device *device, struct link_watch *watch, struct link_poll *poll,
 		       struct case_result *result)
 {
 	struct error ignored = ERROR_NONE;
 	double start = clock_seconds(), end;
 	int64_t errors;
 
-	if (start < pace->next || backend_link_errors(device, &errors, &ignored) != STATUS_OK)
+	if (start < poll->next || backend_link_errors(device, &errors, &ignored) != STATUS_OK)
 		return;
 	end = clock_seconds();
-	pace->next = end + LINK_SHARE * (end - start);
+	poll->next = end + LINK_SHARE * (end - start);
 	result->after.nvlink_errors = errors;
 	if (watch->read)
 		result->during.nvlink_errors = difference(watch->errors, errors);
 	*watch = (struct link_watch){ true, errors };
 }
 
-void condition_after(struct device *device, struct link_watch *watch, struct link_pace *pace,
+void condition_after(struct device *device, struct link_watch *watch, struct link_poll *poll,
 		     struct case_result *result)
 {
 	const struct telemetry *a = &result->before, *b = &result->after;
@@ -52,5 +52,5 @@ void condition_after(struct device *device, struct link_watch *watch, struct lin
 	during->ecc_uncorrected = difference(a->ecc_uncorrected, b->ecc_uncorrected);
 	during->pcie_replays = difference(a->pcie_replays, b->pcie_replays);
 	if (device)
-		read_links(device, watch, pace, result);
+		read_links(device, watch, poll, result);
 }

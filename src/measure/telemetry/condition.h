@@ -15,14 +15,14 @@ struct link_watch {
 };
 
 /* When the links of any device are read next, on the host's clock; 0: at once. */
-struct link_pace {
+struct link_poll {
 	double next;
 };
 
 /* Into result->before. `device` NULL: unknown. */
 void condition_before(struct device *device, struct case_result *result);
 /* Into result->after, and the differences into result->during. */
-void condition_after(struct device *device, struct link_watch *watch, struct link_pace *pace,
+void condition_after(struct device *device, struct link_watch *watch, struct link_poll *poll,
 		     struct case_result *result);
 
 #endif

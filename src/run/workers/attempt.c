@@ -129,11 +129,11 @@ void attempt_carry_out(struct attempt *const *attempts, size_t count, double tel
 	}
 }
 
-void attempt_finish(struct attempt *a, struct link_watch *watch, struct link_pace *pace)
+void attempt_finish(struct attempt *a, struct link_watch *watch, struct link_poll *poll)
 {
 	phases_enter(&a->phases, "clean-up");
 	if (!status_loses_device(a->status))
-		condition_after(a->run.sampler.device, watch, pace, &a->result);
+		condition_after(a->run.sampler.device, watch, poll, &a->result);
 }
 
 static enum case_status case_status_of(enum status status)

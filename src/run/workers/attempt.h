@@ -29,7 +29,7 @@ enum status attempt_prepare(struct attempt *attempt);
  */
 void attempt_carry_out(struct attempt *const *attempts, size_t count, double telemetry_seconds);
 /* The device's condition afterwards, unless an error has broken it. */
-void attempt_finish(struct attempt *attempt, struct link_watch *watch, struct link_pace *pace);
+void attempt_finish(struct attempt *attempt, struct link_watch *watch, struct link_poll *poll);
 /* Status, reason and times of the result; metrics that have not settled are no headline. `parts`: attempts that share the time since it began. */
 void attempt_settle(struct attempt *attempt, double run_began, size_t parts);
 

@@ -21,7 +21,7 @@ struct worker {
 	struct fork_server *fork_server;
 	struct device **devices; /* by index in the plan; opened when first needed, then kept */
 	struct link_watch *links; /* by index in the plan */
-	struct link_pace pace;
+	struct link_poll poll;
 	const struct suite *suite; /* of the current case; NULL: none yet */
 	void *suite_state;         /* of suite->open_state() */
 };
@@ -152,7 +152,7 @@ static void carry_out_open(struct worker *w, struct attempt *attempts, size_t co
 			  w->world.rank == 0 ? w->settings.telemetry_seconds : 0);
 	for (size_t i = 0; i < ready; i++)
 		attempt_finish(prepared[i], &w->links[first_device(w, &prepared[i]->run)],
-			       &w->pace);
+			       &w->poll);
 }
 
 static void send_result(struct worker *w, struct attempt *a, bool first, size_t parts)

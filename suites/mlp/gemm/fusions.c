@@ -25,7 +25,7 @@ static enum fusion tuned_like(const struct network *n, size_t layer)
 {
 	const struct model_layer *mine = &n->local.layer[layer];
 
-	for (size_t l = n->share.first; l < n->share.last; l++)
+	for (size_t l = n->partition.first; l < n->partition.last; l++)
 		if (n->fusions[l] != FUSION_AUTO && n->local.layer[l].in == mine->in &&
 		    n->local.layer[l].out == mine->out &&
 		    (l + 1 == n->setup->layers) == (layer + 1 == n->setup->layers))
@@ -39,7 +39,7 @@ static enum fusion fixed_fusion(const struct network *n, size_t layer)
 	if (n->setup->fusion != FUSION_AUTO)
 		return n->setup->fusion;
 	/* Every rank computes this layer, and all must get the same bits. */
-	if (n->share.parts > 1 && setup_layer_split(n->setup, layer, n->share.parts) == SPLIT_NONE)
+	if (n->partition.parts > 1 && setup_layer_split(n->setup, layer, n->partition.parts) == SPLIT_NONE)
 		return FUSION_OFF;
 	/* On the CPU the fused epilogue works in cache, at no cost; results are repeatable. */
 	if (n->device->info.capabilities & DEVICE_SHARES_HOST_MEMORY)
@@ -58,7 +58,7 @@ enum status fusion_tune(struct network *n, struct stream *stream, size_t layer, 
 	if (n->fusions[layer] != FUSION_AUTO)
 		return STATUS_OK;
 	/* Not every library fuses epilogues for every precision and shape. */
-	if (trial_fastest(stream, CANDIDATES, run_candidate, &trial, &fastest, &own) ==
+	if (trial_select(stream, CANDIDATES, run_candidate, &trial, &fastest, &own) ==
 	    STATUS_UNSUPPORTED)
 		fastest = SEPARATE;
 	else if (own.status != STATUS_OK)

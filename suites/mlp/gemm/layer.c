@@ -19,7 +19,7 @@ static enum status record(struct network *n, struct stream *stream, size_t l, ui
 			  uint64_t rows, struct error *err)
 {
 	uint64_t bytes =
-		rows * share_width(n->setup, &n->share, l) * precision_bytes(n->setup->precision);
+		rows * partition_width(n->setup, &n->partition, l) * precision_bytes(n->setup->precision);
 
 	if (!n->record[l])
 		return STATUS_OK;
@@ -174,7 +174,7 @@ enum status network_backward(struct network *n, struct stream *stream, size_t l,
 enum status network_forward_all(struct network *n, struct stream *stream, uint64_t row,
 				uint64_t rows, struct error *err)
 {
-	for (size_t l = n->share.first; l < n->share.last; l++)
+	for (size_t l = n->partition.first; l < n->partition.last; l++)
 		if (network_forward(n, stream, l, row, rows, err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
@@ -186,8 +186,8 @@ enum status network_backward_all(struct network *n, struct stream *stream, uint6
 {
 	void *gradient = dy ? dy : network_activation(n, n->setup->layers, row);
 
-	for (size_t l = n->share.last; l-- > n->share.first;) {
-		void *to = l > n->share.first ? n->transient[l % 2] : dx;
+	for (size_t l = n->partition.last; l-- > n->partition.first;) {
+		void *to = l > n->partition.first ? n->transient[l % 2] : dx;
 
 		if (network_backward(n, stream, l, row, rows, gradient, to, accumulate, err) !=
 		    STATUS_OK)
@@ -327,6 +327,6 @@ unsigned network_commands(const struct network *n, uint64_t microbatches)
 {
 	unsigned per_layer = n->segments.count > 0 ? 8 : 6;
 
-	return (unsigned)(microbatches * (per_layer * (n->share.last - n->share.first) + 1) +
+	return (unsigned)(microbatches * (per_layer * (n->partition.last - n->partition.first) + 1) +
 			  n->shard.count);
 }

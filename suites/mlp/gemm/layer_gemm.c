@@ -95,7 +95,7 @@ static struct tuned_gemm *tune(struct network *n, struct stream *stream, const s
 /* True if every rank computes this layer: all must get the same bits, so none tunes it. */
 static bool is_replicated(const struct network *n, size_t l)
 {
-	return n->share.parts > 1 && setup_layer_split(n->setup, l, n->share.parts) == SPLIT_NONE;
+	return n->partition.parts > 1 && setup_layer_split(n->setup, l, n->partition.parts) == SPLIT_NONE;
 }
 
 static enum status multiply(struct network *n, struct stream *stream, size_t l, struct gemm *gemm,

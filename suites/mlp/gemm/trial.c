@@ -41,7 +41,7 @@ static enum status time_all(const struct clock_pair *clock, struct stream *strea
 	return STATUS_OK;
 }
 
-enum status trial_fastest(struct stream *stream, size_t candidates, trial_fn *run, void *context,
+enum status trial_select(struct stream *stream, size_t candidates, trial_fn *run, void *context,
 			  size_t *fastest, struct error *err)
 {
 	struct clock_pair clock = { NULL, NULL };

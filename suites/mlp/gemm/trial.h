@@ -14,7 +14,7 @@ typedef enum status trial_fn(void *context, struct stream *stream, size_t candid
 			     struct error *err);
 
 /* Alternates between at most TRIAL_MAX_CANDIDATES candidates; the first of equal ones wins. */
-enum status trial_fastest(struct stream *stream, size_t candidates, trial_fn *run, void *context,
+enum status trial_select(struct stream *stream, size_t candidates, trial_fn *run, void *context,
 			  size_t *fastest, struct error *err);
 
 #endif

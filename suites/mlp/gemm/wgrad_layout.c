@@ -59,7 +59,7 @@ static const enum wgrad_layout *tuned_like(const struct network *n, size_t layer
 {
 	const struct model_layer *mine = &n->local.layer[layer];
 
-	for (size_t l = n->share.first; l < n->share.last; l++)
+	for (size_t l = n->partition.first; l < n->partition.last; l++)
 		if (n->wgrad_layouts[l] != WGRAD_AUTO && n->local.layer[l].in == mine->in &&
 		    n->local.layer[l].out == mine->out)
 			return &n->wgrad_layouts[l];
@@ -74,7 +74,7 @@ static enum wgrad_layout fixed_layout(const struct network *n, size_t layer)
 	if (n->setup->weight_gradient != WGRAD_AUTO)
 		return n->setup->weight_gradient;
 	/* Every rank computes this layer, and all must get the same bits. */
-	if (n->share.parts > 1 && setup_layer_split(n->setup, layer, n->share.parts) == SPLIT_NONE)
+	if (n->partition.parts > 1 && setup_layer_split(n->setup, layer, n->partition.parts) == SPLIT_NONE)
 		return WGRAD_DIRECT;
 	/* The CPU's BLAS copies its operands in any case. */
 	if (n->device->info.capabilities & DEVICE_SHARES_HOST_MEMORY)
@@ -85,7 +85,7 @@ static enum wgrad_layout fixed_layout(const struct network *n, size_t layer)
 
 static bool used_by_others(const struct network *n, size_t layer)
 {
-	for (size_t l = n->share.first; l < n->share.last; l++)
+	for (size_t l = n->partition.first; l < n->partition.last; l++)
 		if (l != layer && n->wgrad_layouts[l] == WGRAD_TRANSPOSED &&
 		    backward_transposed_buffer(n, l) == backward_transposed_buffer(n, layer))
 			return true;
@@ -111,7 +111,7 @@ enum status wgrad_layout_tune(struct network *n, struct stream *stream, size_t l
 
 		/* Direct, if there is no memory for the copy. */
 		if (open_buffer(n, layer, &none) == STATUS_OK &&
-		    trial_fastest(stream, ARRAY_SIZE(layouts), run_layout, &trial, &fastest, err) !=
+		    trial_select(stream, ARRAY_SIZE(layouts), run_layout, &trial, &fastest, err) !=
 			    STATUS_OK)
 			return err->status;
 		layout = layouts[fastest];
@@ -131,18 +131,18 @@ struct chosen {
 
 static void follow(struct network *n, const struct chosen *peer)
 {
-	for (size_t l = n->share.first; l < n->share.last; l++)
-		if (setup_layer_split(n->setup, l, n->share.parts) == ROW_PARALLEL &&
+	for (size_t l = n->partition.first; l < n->partition.last; l++)
+		if (setup_layer_split(n->setup, l, n->partition.parts) == ROW_PARALLEL &&
 		    peer->wgrad_layouts[l] == WGRAD_DIRECT && n->wgrad_layouts[l] != WGRAD_DIRECT)
 			set_layout(n, l, WGRAD_DIRECT);
 }
 
 void wgrad_layouts_agree(struct network *n, struct world *world)
 {
-	struct chosen mine = { .first = n->share.first, .row = n->share.row }, all[SETUP_MAX_RANKS];
+	struct chosen mine = { .first = n->partition.first, .row = n->partition.row }, all[SETUP_MAX_RANKS];
 
 	/* `parts` is equal on all ranks. */
-	if (n->share.parts == 1)
+	if (n->partition.parts == 1)
 		return;
 	memcpy(mine.wgrad_layouts, n->wgrad_layouts, sizeof(mine.wgrad_layouts));
 	world_gather(world, &mine, all, sizeof(mine));

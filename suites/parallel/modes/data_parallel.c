@@ -13,15 +13,15 @@ const char *data_parallel_refusal(const struct setup *setup)
 	return accumulation_refusal(setup, setup->batch / (uint64_t)setup->ranks);
 }
 
-void data_parallel_share(const struct setup *setup, int rank, struct share *share,
+void data_parallel_partition(const struct setup *setup, int rank, struct rank_partition *partition,
 			 uint64_t *step_rows)
 {
 	uint64_t rows = setup->batch / (uint64_t)setup->ranks;
 
-	*share = (struct share){
+	*partition = (struct rank_partition){
 		.last = setup->layers, .row = (uint64_t)rank * rows, .rows = rows, .parts = 1
 	};
-	*step_rows = share->kept = rows / setup_accumulate(setup);
+	*step_rows = partition->kept = rows / setup_accumulate(setup);
 }
 
 const char *accumulation_refusal(const struct setup *setup, uint64_t rows)
@@ -35,11 +35,11 @@ enum status forward_part(struct trainer *t, uint64_t part, struct error *err)
 {
 	struct stream *stream = t->team->streams[STREAM_COMPUTE];
 	struct network *n = &t->network;
-	uint64_t rows = n->share.rows / setup_accumulate(t->setup), row = part * rows;
+	uint64_t rows = n->partition.rows / setup_accumulate(t->setup), row = part * rows;
 
 	timeline_begin(t, STREAM_COMPUTE, SPAN_FORWARD, part);
 	if (network_forward_all(n, stream, row, rows, err) == STATUS_OK)
-		network_loss(n, stream, row, rows, trainer_gradient_scale(t, n->share.rows), err);
+		network_loss(n, stream, row, rows, trainer_gradient_scale(t, n->partition.rows), err);
 	timeline_end(t, STREAM_COMPUTE);
 	return err->status;
 }
@@ -47,7 +47,7 @@ enum status forward_part(struct trainer *t, uint64_t part, struct error *err)
 enum status backward_part(struct trainer *t, uint64_t part, struct error *err)
 {
 	struct network *n = &t->network;
-	uint64_t rows = n->share.rows / setup_accumulate(t->setup);
+	uint64_t rows = n->partition.rows / setup_accumulate(t->setup);
 
 	timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, part);
 	network_backward_all(n, t->team->streams[STREAM_COMPUTE], part * rows, rows, NULL, NULL,

@@ -6,7 +6,7 @@
 
 /* Members of struct mode. */
 const char *data_parallel_refusal(const struct setup *setup);
-void data_parallel_share(const struct setup *setup, int rank, struct share *share,
+void data_parallel_partition(const struct setup *setup, int rank, struct rank_partition *partition,
 			 uint64_t *step_rows);
 /* 0: no bytes, no idle time. */
 double mode_nothing(const struct setup *setup);

@@ -134,7 +134,7 @@ static enum status reduce_buckets(struct trainer *t, struct error *err)
 static enum status ddp_enqueue(struct trainer *t, unsigned parts, struct error *err)
 {
 	struct ddp *ddp = t->state;
-	uint64_t last = setup_accumulate(t->setup) - 1, rows = t->network.share.rows / (last + 1);
+	uint64_t last = setup_accumulate(t->setup) - 1, rows = t->network.partition.rows / (last + 1);
 	const struct backward backward = { .row = last * rows,
 					   .rows = rows,
 					   .buckets = ddp->buckets,
@@ -223,7 +223,7 @@ const struct mode mode_ddp = {
 	.aliases_buffers = true,
 	.recordable = true,
 	.refusal = data_parallel_refusal,
-	.share = data_parallel_share,
+	.partition = data_parallel_partition,
 	.open = ddp_open,
 	.tune_collective = ddp_tune_collective,
 	.close = ddp_close,

@@ -21,14 +21,14 @@ static bool serves(const struct trainer *t)
 	return t->team->world->rank == 0;
 }
 
-static void dp_naive_share(const struct setup *setup, int rank, struct share *share,
+static void dp_naive_partition(const struct setup *setup, int rank, struct rank_partition *partition,
 			   uint64_t *step_rows)
 {
-	data_parallel_share(setup, rank, share, step_rows);
+	data_parallel_partition(setup, rank, partition, step_rows);
 	if (!setup->loss_on_server)
 		return;
-	share->loss_rows = rank == 0 ? setup->batch : 0;
-	share->no_loss = rank > 0;
+	partition->loss_rows = rank == 0 ? setup->batch : 0;
+	partition->no_loss = rank > 0;
 }
 
 static void dp_naive_hold(const struct setup *setup, int rank, struct parameter_shard *h)
@@ -91,7 +91,7 @@ static enum status dp_naive_reset(struct trainer *t, struct error *err)
 	const struct server *s = t->state;
 	struct network *n = &t->network;
 
-	if (backend_memory_set(stream_of(t), n->activations[0], 0xff, bytes_of(t, 0, n->share.rows),
+	if (backend_memory_set(stream_of(t), n->activations[0], 0xff, bytes_of(t, 0, n->partition.rows),
 			       err) != STATUS_OK)
 		return err->status;
 	if (serves(t) &&
@@ -105,7 +105,7 @@ static enum status exchange(struct trainer *t, size_t l, void *whole, void *part
 			    struct error *err)
 {
 	struct communicator *all = t->team->all;
-	uint64_t bytes = bytes_of(t, l, t->network.share.rows);
+	uint64_t bytes = bytes_of(t, l, t->network.partition.rows);
 
 	if (backend_group_begin(all, err) != STATUS_OK)
 		return err->status;
@@ -151,7 +151,7 @@ static enum status loss(struct trainer *t, unsigned parts, struct error *err)
 	if (gathers && exchange(t, last, logits, mine, false, err) != STATUS_OK)
 		return err->status;
 	if (parts & STEP_COMPUTE && network_has_loss(n) &&
-	    network_loss_of(n, stream_of(t), logits, 0, n->share.loss_rows, scale, err) !=
+	    network_loss_of(n, stream_of(t), logits, 0, n->partition.loss_rows, scale, err) !=
 		    STATUS_OK)
 		return err->status;
 	return gathers ? exchange(t, last, logits, mine, true, err) : STATUS_OK;
@@ -169,7 +169,7 @@ static enum status loss(struct trainer *t, unsigned parts, struct error *err)
 static enum status dp_naive_enqueue(struct trainer *t, unsigned parts, struct error *err)
 {
 	struct network *n = &t->network;
-	uint64_t rows = n->share.rows;
+	uint64_t rows = n->partition.rows;
 
 	if (parts & STEP_COMMUNICATE)
 		SPANNED(SPAN_BROADCAST, send_out(t, err));
@@ -210,7 +210,7 @@ const struct mode mode_dp_naive = {
 	.summary = "data parallel from one server: it sends out, adds up and updates in every step",
 	.recomputes = true,
 	.refusal = data_parallel_refusal,
-	.share = dp_naive_share,
+	.partition = dp_naive_partition,
 	.shard = dp_naive_hold,
 	.buffers = dp_naive_buffers,
 	.open = dp_naive_open,

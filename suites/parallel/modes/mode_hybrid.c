@@ -12,10 +12,10 @@
 #include "suites/parallel/modes/pipeline/pipeline.h"
 #include "suites/parallel/ranks/grid.h"
 
-static void hybrid_share(const struct setup *setup, int rank, struct share *share,
+static void hybrid_partition(const struct setup *setup, int rank, struct rank_partition *partition,
 			 uint64_t *step_rows)
 {
-	pipeline_share(setup, rank, pipeline_warmup_plain, share, step_rows);
+	pipeline_partition(setup, rank, pipeline_warmup_plain, partition, step_rows);
 }
 
 static enum status hybrid_open(struct trainer *t, struct error *err)
@@ -36,7 +36,7 @@ static void hybrid_close(struct trainer *t)
 
 static unsigned hybrid_commands(const struct trainer *t)
 {
-	uint64_t layers = t->network.share.last - t->network.share.first;
+	uint64_t layers = t->network.partition.last - t->network.partition.first;
 
 	return pipeline_commands(t) + (unsigned)(layers * (2 * t->setup->microbatches + 3));
 }
@@ -45,26 +45,26 @@ static unsigned hybrid_commands(const struct trainer *t)
 static double wire_bytes_of(const struct setup *setup, int rank)
 {
 	struct grid grid = grid_of(setup);
-	struct share share;
+	struct rank_partition partition;
 	struct parameter_shard shard;
 	uint64_t step_rows;
 	double columns = 0, sums = 0, t = grid.tensor, n = grid.data;
 	double bytes = (double)precision_bytes(setup->precision);
 
-	parameter_shard_of(setup, rank, &share, &step_rows, &shard);
-	if (share.first > 0)
-		columns += (double)share_width(setup, &share, share.first);
-	if (share.last < setup->layers)
-		columns += (double)share_width(setup, &share, share.last);
-	for (size_t l = share.first; l < share.last; l++) {
-		enum layer_split split = setup_layer_split(setup, l, share.parts);
+	parameter_shard_of(setup, rank, &partition, &step_rows, &shard);
+	if (partition.first > 0)
+		columns += (double)partition_width(setup, &partition, partition.first);
+	if (partition.last < setup->layers)
+		columns += (double)partition_width(setup, &partition, partition.last);
+	for (size_t l = partition.first; l < partition.last; l++) {
+		enum layer_split split = setup_layer_split(setup, l, partition.parts);
 
 		if (split == ROW_PARALLEL)
 			sums += (double)setup->widths[l + 1];
 		else if (split == COLUMN_PARALLEL && l > 0)
 			sums += (double)setup->widths[l];
 	}
-	return bytes * ((double)share.rows * (columns + 2 * (t - 1) / t * sums) +
+	return bytes * ((double)partition.rows * (columns + 2 * (t - 1) / t * sums) +
 			2 * (n - 1) / n * (double)shard.elements);
 }
 
@@ -88,7 +88,7 @@ const struct mode mode_hybrid = {
 	.recomputes = true,
 	.dgrad_first = true,
 	.refusal = pipeline_refusal,
-	.share = hybrid_share,
+	.partition = hybrid_partition,
 	.open = hybrid_open,
 	.close = hybrid_close,
 	.tuned = pipeline_tuned,

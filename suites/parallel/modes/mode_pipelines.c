@@ -3,10 +3,10 @@
 
 /* A mode of this family: the name in the INI file, its summary, its warm-up, whether gradients of inputs go first. */
 #define PIPELINE_MODE(name_, summary_, warmup_, dgrad_first_)                               \
-	static void share_##name_(const struct setup *setup, int rank, struct share *share, \
+	static void partition_##name_(const struct setup *setup, int rank, struct rank_partition *partition, \
 				  uint64_t *step_rows)                                      \
 	{                                                                                   \
-		pipeline_share(setup, rank, warmup_, share, step_rows);                     \
+		pipeline_partition(setup, rank, warmup_, partition, step_rows);                     \
 	}                                                                                   \
 	static enum status open_##name_(struct trainer *trainer, struct error *err)         \
 	{                                                                                   \
@@ -19,7 +19,7 @@
 		.recomputes = true,                                                         \
 		.dgrad_first = (dgrad_first_),                                              \
 		.refusal = pipeline_refusal,                                                \
-		.share = share_##name_,                                                     \
+		.partition = partition_##name_,                                                     \
 		.open = open_##name_,                                                       \
 		.close = pipeline_close,                                                    \
 		.tuned = pipeline_tuned,                                                    \

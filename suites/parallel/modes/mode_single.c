@@ -8,12 +8,12 @@ static const char *single_refusal(const struct setup *setup)
 	return accumulation_refusal(setup, setup->batch);
 }
 
-static void single_share(const struct setup *setup, int rank, struct share *share,
+static void single_partition(const struct setup *setup, int rank, struct rank_partition *partition,
 			 uint64_t *step_rows)
 {
 	(void)rank;
 	*step_rows = setup->batch / setup_accumulate(setup);
-	*share = (struct share){
+	*partition = (struct rank_partition){
 		.last = setup->layers, .rows = setup->batch, .parts = 1, .kept = *step_rows
 	};
 }
@@ -44,7 +44,7 @@ const struct mode mode_single = {
 	.recomputes = true,
 	.aliases_buffers = true,
 	.refusal = single_refusal,
-	.share = single_share,
+	.partition = single_partition,
 	.enqueue = single_enqueue,
 	.commands = single_commands,
 	.wire_bytes = mode_nothing,

@@ -52,10 +52,10 @@ static const char *tensor_refusal(const struct setup *setup)
 	return NULL;
 }
 
-static void tensor_share(const struct setup *setup, int rank, struct share *share,
+static void tensor_partition(const struct setup *setup, int rank, struct rank_partition *partition,
 			 uint64_t *step_rows)
 {
-	*share = (struct share){
+	*partition = (struct rank_partition){
 		.last = setup->layers, .rows = setup->batch, .part = rank, .parts = setup->ranks
 	};
 	*step_rows = setup->batch;
@@ -308,7 +308,7 @@ const struct mode mode_tensor = {
 	.aliases_buffers = true,
 	.refusal = tensor_refusal,
 	.fit = tensor_fit,
-	.share = tensor_share,
+	.partition = tensor_partition,
 	.buffers = tensor_buffers,
 	.open = tensor_open,
 	.close = tensor_close,

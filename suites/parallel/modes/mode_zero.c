@@ -155,7 +155,7 @@ static enum status forward(struct trainer *t, uint64_t row, uint64_t rows, struc
 		if (network_forward(n, stream, l, row, rows, err) != STATUS_OK)
 			return err->status;
 	}
-	network_loss(n, stream, row, rows, trainer_gradient_scale(t, n->share.rows), err);
+	network_loss(n, stream, row, rows, trainer_gradient_scale(t, n->partition.rows), err);
 	timeline_end(t, STREAM_COMPUTE);
 	return err->status;
 }
@@ -248,7 +248,7 @@ static enum status update(struct trainer *t, unsigned parts, struct error *err)
 
 static enum status zero_enqueue(struct trainer *t, unsigned parts, struct error *err)
 {
-	uint64_t last = setup_accumulate(t->setup) - 1, rows = t->network.share.rows / (last + 1);
+	uint64_t last = setup_accumulate(t->setup) - 1, rows = t->network.partition.rows / (last + 1);
 	const struct zero *z = t->state;
 	const struct backward backward = { .row = last * rows,
 					   .rows = rows,
@@ -310,7 +310,7 @@ static double zero_wire_bytes(const struct setup *setup)
 		.recomputes = true,                                                       \
 		.refusal = data_parallel_refusal,                                         \
 		.fit = zero_fit,                                                          \
-		.share = data_parallel_share,                                             \
+		.partition = data_parallel_partition,                                             \
 		.shard = shard_of_rank_##stage_,                                          \
 		.buffers = buffers_##stage_,                                              \
 		.open = open_mode_##stage_,                                               \

@@ -191,7 +191,7 @@ static enum status forward_layer(struct trainer *t, size_t l, unsigned parts, st
 		return err->status;
 	timeline_begin(t, STREAM_COMPUTE, SPAN_FORWARD, l);
 	if (parts & STEP_COMPUTE &&
-	    network_forward(&t->network, stream, l, 0, t->network.share.rows, err) != STATUS_OK)
+	    network_forward(&t->network, stream, l, 0, t->network.partition.rows, err) != STATUS_OK)
 		return err->status;
 	timeline_end(t, STREAM_COMPUTE);
 	return backend_event_record(z->used[l % BUFFERS], stream, err);
@@ -199,7 +199,7 @@ static enum status forward_layer(struct trainer *t, size_t l, unsigned parts, st
 
 static enum status forward(struct trainer *t, unsigned parts, struct error *err)
 {
-	uint64_t rows = t->network.share.rows;
+	uint64_t rows = t->network.partition.rows;
 
 	if (parts & STEP_COMMUNICATE && gather(t, 0, err) != STATUS_OK)
 		return err->status;
@@ -223,7 +223,7 @@ static enum status backward_layer(struct trainer *t, size_t l, void *dy, void *d
 		return err->status;
 	timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, l);
 	if (parts & STEP_COMPUTE &&
-	    network_backward(&t->network, stream, l, 0, t->network.share.rows, dy, dx, false,
+	    network_backward(&t->network, stream, l, 0, t->network.partition.rows, dy, dx, false,
 			     err) != STATUS_OK)
 		return err->status;
 	timeline_end(t, STREAM_COMPUTE);
@@ -309,7 +309,7 @@ const struct mode mode_zero3 = {
 	.aliases_buffers = true,
 	.refusal = data_parallel_refusal,
 	.fit = zero_fit,
-	.share = data_parallel_share,
+	.partition = data_parallel_partition,
 	.shard = zero3_hold,
 	.buffers = zero3_buffers,
 	.open = zero3_open,

@@ -12,14 +12,14 @@ struct finish {
 };
 
 /* Sums over the parts of a layer, which all else waits for. */
-static double sums_of(const struct work *w, const struct share *share, size_t l, double rows,
+static double sums_of(const struct work *w, const struct rank_partition *partition, size_t l, double rows,
 		      bool forward)
 {
-	enum layer_split split = setup_layer_split(w->setup, l, share->parts);
+	enum layer_split split = setup_layer_split(w->setup, l, partition->parts);
 	double columns = (double)(forward ? w->setup->widths[l + 1] : w->setup->widths[l]);
 	bool sums = forward ? split == ROW_PARALLEL : split == COLUMN_PARALLEL && l > 0;
 
-	return sums ? work_collective(w, "all_reduce", share->parts, rows * columns) : 0;
+	return sums ? work_collective(w, "all_reduce", partition->parts, rows * columns) : 0;
 }
 
 static void stage_open(struct schedule_stage *stage, struct finish *finish, const struct setup *s, int index,
@@ -27,34 +27,34 @@ static void stage_open(struct schedule_stage *stage, struct finish *finish, cons
 {
 	struct grid grid = grid_of(s);
 	struct work w;
-	struct share share;
+	struct rank_partition partition;
 	double rows;
 
 	work_open(&w, s, grid_rank(s, (struct place){ .stage = index }), curves);
-	share = w.share;
+	partition = w.partition;
 	rows = (double)w.rows;
-	stage->dgrad_first = s->mode->dgrad_first && share.first > 0;
-	for (size_t l = share.first; l < share.last; l++) {
+	stage->dgrad_first = s->mode->dgrad_first && partition.first > 0;
+	for (size_t l = partition.first; l < partition.last; l++) {
 		const struct model_layer *layer = &w.model.layer[l];
 
-		stage->forward += work_forward(&w, l, rows) + sums_of(&w, &share, l, rows, true);
+		stage->forward += work_forward(&w, l, rows) + sums_of(&w, &partition, l, rows, true);
 		stage->inputs += work_outputs_back(&w, l, rows) + work_inputs_back(&w, l, rows) +
-				 sums_of(&w, &share, l, rows, false);
+				 sums_of(&w, &partition, l, rows, false);
 		stage->weights += work_weights_back(&w, l, rows);
 		stage->adding += work_adding(&w, l);
 		if (grid.data > 1)
 			finish->replicas += work_collective(&w, "all_reduce", grid.data,
 							   (double)(layer->end - layer->weight));
 	}
-	if (share.last == s->layers)
+	if (partition.last == s->layers)
 		stage->forward += work_loss(&w, rows);
 	else
 		stage->send =
 			2 * work_stream_wait(&w, "send_recv", 2) +
-			curves_message(curves, rows * (double)share_width(s, &share, share.last) *
+			curves_message(curves, rows * (double)partition_width(s, &partition, partition.last) *
 						       (double)precision_bytes(s->precision));
 	/* Events after what is sent, and after the last use of what was received. */
-	stage->forward += share.last < s->layers ? work_event_record(&w) : 0;
+	stage->forward += partition.last < s->layers ? work_event_record(&w) : 0;
 	stage->inputs += index > 0 ? work_event_record(&w) : 0;
 	stage->weights += 2 * work_event_record(&w);
 	finish->update = work_update_begin(&w) + work_update(&w, (double)w.model.elements);

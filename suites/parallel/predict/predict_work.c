@@ -9,9 +9,9 @@ void work_open(struct work *w, const struct setup *setup, int rank, struct curve
 	struct parameter_shard shard;
 
 	*w = (struct work){ .setup = setup, .curves = curves, .steps = 1 };
-	parameter_shard_of(setup, rank, &w->share, &w->rows, &shard);
-	model_init_share(&w->model, setup, &w->share);
-	segments_make(&w->segments, setup, &w->share, w->rows);
+	parameter_shard_of(setup, rank, &w->partition, &w->rows, &shard);
+	model_init_partition(&w->model, setup, &w->partition);
+	segments_make(&w->segments, setup, &w->partition, w->rows);
 }
 
 static double bytes_of(const struct setup *s)
@@ -27,7 +27,7 @@ double work_forward(const struct work *w, size_t l, double rows)
 
 	/* Bias and ReLU are the product's own, unless its result is a summand. */
 	if (w->setup->fusion != FUSION_OFF &&
-	    setup_layer_split(w->setup, l, w->share.parts) != ROW_PARALLEL)
+	    setup_layer_split(w->setup, l, w->partition.parts) != ROW_PARALLEL)
 		return product;
 	return product + work_activation(w, l, rows);
 }

@@ -14,7 +14,7 @@ struct work {
 	const struct setup *setup;
 	struct curves *curves;
 	struct model model;
-	struct share share; /* share.parts: of every tensor-parallel layer */
+	struct rank_partition partition; /* partition.parts: of every tensor-parallel layer */
 	struct segments segments;
 	uint64_t rows;  /* of one forward, where the mode says how many */
 	unsigned steps; /* of a sample */

@@ -13,18 +13,18 @@ struct stage_times {
 	double bytes; /* that the rank sends in messages, in both directions */
 };
 
-static void share_of(const struct setup *setup, int stage, struct share *share, uint64_t *rows)
+static void share_of(const struct setup *setup, int stage, struct rank_partition *partition, uint64_t *rows)
 {
 	struct parameter_shard shard;
 
-	parameter_shard_of(setup, grid_rank(setup, (struct place){ .stage = stage }), share, rows,
+	parameter_shard_of(setup, grid_rank(setup, (struct place){ .stage = stage }), partition, rows,
 			   &shard);
 }
 
 static void read_stage(const struct setup *setup, const struct measured_times *times, int stage,
 		       struct stage_times *out)
 {
-	struct share share;
+	struct rank_partition partition;
 	uint64_t rows;
 	double before = 0;
 
@@ -34,13 +34,13 @@ static void read_stage(const struct setup *setup, const struct measured_times *t
 			out->compute = times->compute[rank];
 			out->update = fmin(times->update[rank], times->compute[rank]);
 		}
-	share_of(setup, stage, &share, &rows);
-	if (share.last < setup->layers)
-		out->width = (double)share_width(setup, &share, share.last);
-	if (share.first > 0)
-		before = (double)share_width(setup, &share, share.first);
+	share_of(setup, stage, &partition, &rows);
+	if (partition.last < setup->layers)
+		out->width = (double)partition_width(setup, &partition, partition.last);
+	if (partition.first > 0)
+		before = (double)partition_width(setup, &partition, partition.first);
 	out->bytes =
-		(double)(share.rows * precision_bytes(setup->precision)) * (before + out->width);
+		(double)(partition.rows * precision_bytes(setup->precision)) * (before + out->width);
 }
 
 /* Forward, gradients of inputs and of weights of one micro-batch, as their operations are to each other. */
@@ -48,15 +48,15 @@ static void share_out(const struct setup *setup, int index, double seconds,
 		      struct schedule_stage *stage)
 {
 	struct segments segments;
-	struct share share;
+	struct rank_partition partition;
 	struct model model;
 	uint64_t rows;
 	double forward = 0, inputs = 0, all;
 
-	share_of(setup, index, &share, &rows);
-	model_init_share(&model, setup, &share);
-	segments_make(&segments, setup, &share, rows);
-	for (size_t l = share.first; l < share.last; l++) {
+	share_of(setup, index, &partition, &rows);
+	model_init_partition(&model, setup, &partition);
+	segments_make(&segments, setup, &partition, rows);
+	for (size_t l = partition.first; l < partition.last; l++) {
 		forward += (double)model.layer[l].in * (double)model.layer[l].out;
 		inputs += l > 0 ? (double)model.layer[l].in * (double)model.layer[l].out : 0;
 		for (size_t r = segments_recompute_from(&segments, l); r < l; r++)
@@ -66,7 +66,7 @@ static void share_out(const struct setup *setup, int index, double seconds,
 	seconds /= (double)setup->microbatches;
 	stage->forward = stage->weights = seconds * forward / all;
 	stage->inputs = seconds * inputs / all;
-	stage->dgrad_first = setup->mode->dgrad_first && share.first > 0;
+	stage->dgrad_first = setup->mode->dgrad_first && partition.first > 0;
 }
 
 /* Messages alone, the widest edge's of one second: what the communication that was measured is a multiple of. */

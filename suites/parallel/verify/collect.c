@@ -3,7 +3,7 @@
 /* Copies of one rank. */
 struct source {
 	int rank;
-	struct share share;
+	struct rank_partition partition;
 	struct parameter_shard shard;
 	struct model local;
 };
@@ -13,8 +13,8 @@ static void source_of(const struct trainer *t, int rank, struct source *out)
 	uint64_t step_rows;
 
 	out->rank = rank;
-	parameter_shard_of(t->setup, rank, &out->share, &step_rows, &out->shard);
-	model_init_share(&out->local, t->setup, &out->share);
+	parameter_shard_of(t->setup, rank, &out->partition, &step_rows, &out->shard);
+	model_init_partition(&out->local, t->setup, &out->partition);
 }
 
 static enum status allocate_record(struct trainer *t, struct collection *c, struct error *err)
@@ -22,11 +22,11 @@ static enum status allocate_record(struct trainer *t, struct collection *c, stru
 	struct network *n = &t->network;
 	size_t bytes = precision_bytes(t->setup->precision);
 
-	for (size_t l = n->share.first + 1; l <= n->share.last && l < t->setup->layers; l++)
-		if ((n->kept[l] < n->share.rows || n->overwritten_in_backward[l] ||
+	for (size_t l = n->partition.first + 1; l <= n->partition.last && l < t->setup->layers; l++)
+		if ((n->kept[l] < n->partition.rows || n->overwritten_in_backward[l] ||
 		     segments_buffer(&n->segments, l) > 0) &&
 		    arena_alloc(&c->arena, MEMORY_VERIFICATION,
-				n->share.rows * share_width(t->setup, &n->share, l) * bytes,
+				n->partition.rows * partition_width(t->setup, &n->partition, l) * bytes,
 				&n->record[l], err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
@@ -38,11 +38,11 @@ static uint64_t staging_elements(const struct trainer *t)
 	const struct network *n = &t->network;
 	uint64_t most = 0;
 
-	for (size_t l = 0; l < t->setup->layers && n->share.parts > 1; l++) {
-		uint64_t width = share_width(t->setup, &n->share, l);
+	for (size_t l = 0; l < t->setup->layers && n->partition.parts > 1; l++) {
+		uint64_t width = partition_width(t->setup, &n->partition, l);
 		uint64_t weights = n->local.layer[l].in * n->local.layer[l].out;
 
-		most = n->share.rows * width > most ? n->share.rows * width : most;
+		most = n->partition.rows * width > most ? n->partition.rows * width : most;
 		most = weights > most ? weights : most;
 	}
 	return most;
@@ -117,14 +117,14 @@ static enum status collect_activations(struct collection *c, const struct source
 	const struct trainer *t = c->trainer;
 	const struct network *n = &t->network;
 
-	for (size_t l = s->share.first + 1; l <= s->share.last && l < t->setup->layers; l++) {
-		uint64_t width = t->setup->widths[l], mine = share_width(t->setup, &s->share, l);
-		uint64_t at = s->share.row * width + (uint64_t)s->share.part * mine;
+	for (size_t l = s->partition.first + 1; l <= s->partition.last && l < t->setup->layers; l++) {
+		uint64_t width = t->setup->widths[l], mine = partition_width(t->setup, &s->partition, l);
+		uint64_t at = s->partition.row * width + (uint64_t)s->partition.part * mine;
 		const void *from = n->record[l] ? n->record[l] : n->activations[l];
 
-		if (mine == width && s->share.part > 0)
+		if (mine == width && s->partition.part > 0)
 			continue;
-		if (collect_rows(c, s->rank, from, c->activations[l], at, s->share.rows, mine,
+		if (collect_rows(c, s->rank, from, c->activations[l], at, s->partition.rows, mine,
 				 width, err) != STATUS_OK)
 			return err->status;
 	}
@@ -137,8 +137,8 @@ static enum status collect_part(struct collection *c, const struct source *s, si
 {
 	const struct network *n = &c->trainer->network;
 	const struct model_layer *mine = &s->local.layer[l], *all = &n->model.layer[l];
-	enum layer_split split = setup_layer_split(n->setup, l, s->share.parts);
-	uint64_t part = (uint64_t)s->share.part, weight = all->weight, bias = all->bias;
+	enum layer_split split = setup_layer_split(n->setup, l, s->partition.parts);
+	uint64_t part = (uint64_t)s->partition.part, weight = all->weight, bias = all->bias;
 	const void *gradients = n->gradients;
 
 	if (split == SPLIT_NONE && part > 0)
@@ -169,14 +169,14 @@ static enum status collect_gradients(struct collection *c, const struct source *
 		return STATUS_OK;
 	if (t->mode->replicated && parameter_shard_is_whole(&s->shard) && s->rank > 0)
 		return STATUS_OK;
-	for (size_t l = s->share.first; l < s->share.last && s->share.parts > 1; l++)
+	for (size_t l = s->partition.first; l < s->partition.last && s->partition.parts > 1; l++)
 		if (collect_part(c, s, l, err) != STATUS_OK)
 			return err->status;
-	for (size_t i = 0; i < s->shard.count && s->share.parts == 1; i++) {
+	for (size_t i = 0; i < s->shard.count && s->partition.parts == 1; i++) {
 		const struct shard_range *range = &s->shard.ranges[i];
 
 		if (collect_run(c, s->rank, network_element(n, n->gradients, range->gradients),
-				c->gradients, model_first(&n->model, s->share.last) + range->flat,
+				c->gradients, model_first(&n->model, s->partition.last) + range->flat,
 				range->count, err) != STATUS_OK)
 			return err->status;
 	}

@@ -307,9 +307,9 @@ static enum status checksum_shared(struct trainer *t, const void *array, uint64_
 	const struct network *n = &t->network;
 	size_t bytes = precision_bytes(t->setup->precision);
 
-	for (size_t l = n->share.first; l < n->share.last; l++) {
+	for (size_t l = n->partition.first; l < n->partition.last; l++) {
 		const struct model_layer *layer = &n->local.layer[l];
-		enum layer_split split = setup_layer_split(t->setup, l, n->share.parts);
+		enum layer_split split = setup_layer_split(t->setup, l, n->partition.parts);
 		uint64_t first = split == SPLIT_NONE ? layer->weight : layer->bias, tensor;
 
 		if (split == COLUMN_PARALLEL)
@@ -329,7 +329,7 @@ static enum status checksum(struct trainer *t, uint64_t own, struct sums *sums, 
 	size_t stored = precision_bytes(t->setup->precision);
 	bool replicas = t->mode->replicated || t->mode->gridded;
 
-	if (n->share.parts > 1 &&
+	if (n->partition.parts > 1 &&
 	    (checksum_shared(t, n->weights, &sums->shared_parameters, err) != STATUS_OK ||
 	     checksum_shared(t, n->gradients, &sums->shared_gradients, err) != STATUS_OK))
 		return err->status;

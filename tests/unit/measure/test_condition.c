@@ -40,14 +40,14 @@ static const struct backend counting = { .abi = BACKEND_ABI,
 					 .link_errors = count_links };
 
 static struct case_result carry_out(struct device *device, struct link_watch *watch,
-				    struct link_pace *pace, int64_t errors)
+				    struct link_poll *poll, int64_t errors)
 {
 	struct case_result result = { 0 };
 
 	telemetry_during_unknown(&result.during);
 	condition_before(device, &result);
 	link_count += errors;
-	condition_after(device, watch, pace, &result);
+	condition_after(device, watch, poll, &result);
 	return result;
 }
 
@@ -55,46 +55,46 @@ static void links_are_read_now_and_then(void **state)
 {
 	struct device device = { .backend = &counting };
 	struct link_watch watch = { 0 };
-	struct link_pace pace = { 0 };
+	struct link_poll poll = { 0 };
 	struct case_result result;
 
 	(void)state;
 	link_count = 7;
 	readings = 0;
-	result = carry_out(&device, &watch, &pace, 1);
+	result = carry_out(&device, &watch, &poll, 1);
 	assert_int_equal(result.after.nvlink_errors, 8);
 	assert_int_equal(result.during.nvlink_errors, -1); /* since when? */
 	assert_int_equal(result.during.ecc_corrected, 1);
-	result = carry_out(&device, &watch, &pace, 2);
+	result = carry_out(&device, &watch, &poll, 2);
 	assert_int_equal(readings, 1);
 	assert_int_equal(result.after.nvlink_errors, -1);
 	assert_int_equal(result.during.nvlink_errors, -1);
-	while (clock_seconds() < pace.next)
+	while (clock_seconds() < poll.next)
 		clock_sleep(READING_SECONDS);
-	result = carry_out(&device, &watch, &pace, 3);
+	result = carry_out(&device, &watch, &poll, 3);
 	assert_int_equal(result.after.nvlink_errors, 13);
 	assert_int_equal(result.during.nvlink_errors, 5); /* those of the case between are not lost */
 }
 
 /* Eight devices must not cost eight times as much. */
-static void devices_share_the_pace(void **state)
+static void devices_share_the_poll_interval(void **state)
 {
 	struct device devices[2] = { { .backend = &counting }, { .backend = &counting } };
 	struct link_watch watches[2] = { { 0 } };
-	struct link_pace pace = { 0 };
+	struct link_poll poll = { 0 };
 
 	(void)state;
 	readings = 0;
-	carry_out(&devices[0], &watches[0], &pace, 0);
-	carry_out(&devices[1], &watches[1], &pace, 0);
+	carry_out(&devices[0], &watches[0], &poll, 0);
+	carry_out(&devices[1], &watches[1], &poll, 0);
 	assert_int_equal(readings, 1);
 }
 
 static void no_device_no_condition(void **state)
 {
-	struct link_pace pace = { 0 };
+	struct link_poll poll = { 0 };
 	struct link_watch watch = { 0 };
-	struct case_result result = carry_out(NULL, &watch, &pace, 1);
+	struct case_result result = carry_out(NULL, &watch, &poll, 1);
 
 	(void)state;
 	assert_int_equal(result.after.ecc_corrected, -1);
@@ -106,7 +106,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(links_are_read_now_and_then),
-		cmocka_unit_test(devices_share_the_pace),
+		cmocka_unit_test(devices_share_the_poll_interval),
 		cmocka_unit_test(no_device_no_condition),
 	};
 

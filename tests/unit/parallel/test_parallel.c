@@ -453,30 +453,30 @@ static enum status expect_pipeline(const struct trainer *t, struct error *err)
 	uint64_t flight = strcmp(mode, "1f1b") == 0         ? later
 			  : strcmp(mode, "1f1b_eager") == 0 ? 2 * later - 1
 							    : micro;
-	const struct share *share = &t->network.share;
-	uint64_t bytes = share->last == t->setup->layers ? 8 * t->setup->batch : 0;
+	const struct rank_partition *partition = &t->network.partition;
+	uint64_t bytes = partition->last == t->setup->layers ? 8 * t->setup->batch : 0;
 
 	flight = flight < micro ? flight : micro;
-	for (size_t l = share->first + 1; l <= share->last; l++)
+	for (size_t l = partition->first + 1; l <= partition->last; l++)
 		bytes += 4 * flight * rows * t->setup->widths[l];
-	if (share->first > 0)
+	if (partition->first > 0)
 		bytes += 4 * (flight < micro ? flight + 1 : micro) * rows *
-			 t->setup->widths[share->first];
+			 t->setup->widths[partition->first];
 	return expect_class(t, MEMORY_ACTIVATIONS, bytes, err);
 }
 
 static enum status expect_input(const struct trainer *t, struct error *err)
 {
-	uint64_t labels = t->network.share.last == t->setup->layers ? 4 : 0;
-	uint64_t input = t->network.share.first == 0 ? 4 * t->setup->widths[0] : 0;
+	uint64_t labels = t->network.partition.last == t->setup->layers ? 4 : 0;
+	uint64_t input = t->network.partition.first == 0 ? 4 * t->setup->widths[0] : 0;
 
-	return expect_class(t, MEMORY_INPUT, t->network.share.rows * (input + labels), err);
+	return expect_class(t, MEMORY_INPUT, t->network.partition.rows * (input + labels), err);
 }
 
 static enum status expect_planned_memory(struct trainer *t, struct error *err)
 {
 	enum status status = t->mode->microbatched        ? expect_pipeline(t, err)
-			     : t->network.share.parts > 1 ? expect_tensor(t, err)
+			     : t->network.partition.parts > 1 ? expect_tensor(t, err)
 							  : expect_state(t, err);
 
 	/* The server of dp_naive has the others' parts as well. */

@@ -218,22 +218,22 @@ static void rows_at_once(const struct setup *s, int rank, uint64_t *rows, uint64
  * A(B) = e (d_1 + ... + d_L) rows + 8 per loss, of the rank's rows and layers: tensor parallelism cuts the outputs in the
  * middle of pairs, a stage has the input it received, the server of dp_naive gathers the logits.
  */
-static uint64_t activations_of(const struct setup *s, int rank, const struct share *share)
+static uint64_t activations_of(const struct setup *s, int rank, const struct rank_partition *partition)
 {
 	uint64_t rows, received, elements = 0, losses = 8 * s->batch;
 	bool cut = strcmp(s->mode->name, "tensor") == 0,
 	     server = strcmp(s->mode->name, "dp_naive") == 0;
 
 	rows_at_once(s, rank, &rows, &received);
-	for (size_t l = share->first + 1; l <= share->last; l++)
+	for (size_t l = partition->first + 1; l <= partition->last; l++)
 		elements += rows * s->widths[l] /
 			    (cut && l % 2 && l < s->layers ? (uint64_t)s->ranks : 1);
-	elements += received * s->widths[share->first];
+	elements += received * s->widths[partition->first];
 	if (server && s->loss_on_server)
 		return (elements + (rank == 0 ? s->batch * s->widths[s->layers] : 0)) *
 			       precision_bytes(s->precision) +
 		       (rank == 0 ? losses : 0);
-	if (share->last < s->layers)
+	if (partition->last < s->layers)
 		losses = 0;
 	else if (!cut && !s->mode->microbatched)
 		losses /= (uint64_t)s->ranks;
@@ -243,7 +243,7 @@ static uint64_t activations_of(const struct setup *s, int rank, const struct sha
 /* And the total has what two classes use in turn once: it is what was allocated. */
 static enum status expect_formula(struct trainer *t, struct error *err)
 {
-	uint64_t expected = activations_of(t->setup, t->team->world->rank, &t->network.share),
+	uint64_t expected = activations_of(t->setup, t->team->world->rank, &t->network.partition),
 		 taken = 0;
 	const uint64_t *bytes = t->arena.bytes;
 

@@ -25,9 +25,9 @@ static enum status multiply(struct stream *stream, const struct gemm *gemm, stru
 
 static bool settled_as_expected(const struct network *n, const struct fusion_case *c)
 {
-	for (size_t l = n->share.first; l < n->share.last; l++) {
-		bool summand = n->share.parts > 1 &&
-			       setup_layer_split(n->setup, l, n->share.parts) != COLUMN_PARALLEL;
+	for (size_t l = n->partition.first; l < n->partition.last; l++) {
+		bool summand = n->partition.parts > 1 &&
+			       setup_layer_split(n->setup, l, n->partition.parts) != COLUMN_PARALLEL;
 
 		if (summand) /* its bias comes after the sum, or every rank computes it and none may choose */
 			continue;

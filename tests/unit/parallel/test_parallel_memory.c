@@ -137,16 +137,16 @@ static enum status run_limited(struct device *device, struct world *world, void 
 static void a_model_that_one_device_cannot_hold_is_measured(void **state)
 {
 	struct scarcity wanted = { tiny("layer_split", 2, PRECISION_FP32), 0, 0, 0 };
-	struct share share;
+	struct rank_partition partition;
 	struct model model;
 	uint64_t step_rows;
 
 	(void)state;
 	/* Rank 0 has room for a half more than its stage's state and activations. */
 	model_init(&model, &wanted.setup);
-	wanted.setup.mode->share(&wanted.setup, 0, &share, &step_rows);
-	wanted.limit = model_elements(&model, share.first, share.last) * 16;
-	for (size_t l = share.first; l <= share.last; l++)
+	wanted.setup.mode->partition(&wanted.setup, 0, &partition, &step_rows);
+	wanted.limit = model_elements(&model, partition.first, partition.last) * 16;
+	for (size_t l = partition.first; l <= partition.last; l++)
 		wanted.limit += wanted.setup.batch * wanted.setup.widths[l] * 4;
 	wanted.limit += output_gradient_scratch_bytes(64) + wanted.limit / 2;
 	assert_ranks(run_ranks(2, run_limited, &wanted), 2, STATUS_OK, "limited memory");

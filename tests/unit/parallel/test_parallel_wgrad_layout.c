@@ -11,8 +11,8 @@ struct layouts_case {
 static enum status expect_layouts(const struct network *n, const struct layouts_case *c, int rank,
 				  struct error *err)
 {
-	for (size_t l = n->share.first; l < n->share.last; l++) {
-		bool summed = setup_layer_split(n->setup, l, n->share.parts) == ROW_PARALLEL;
+	for (size_t l = n->partition.first; l < n->partition.last; l++) {
+		bool summed = setup_layer_split(n->setup, l, n->partition.parts) == ROW_PARALLEL;
 		bool direct = rank == c->odd || (summed && c->followers >> rank & 1);
 
 		if (n->wgrad_layouts[l] != (direct ? WGRAD_DIRECT : WGRAD_TRANSPOSED))

@@ -23,7 +23,7 @@ struct pipeline {
 static enum status open_local(struct trainer *t, struct pipeline *p, struct error *err)
 {
 	struct device *device = t->team->device;
-	uint64_t inputs = t->network.kept[t->network.share.first] / edge_rows(t);
+	uint64_t inputs = t->network.kept[t->network.partition.first] / edge_rows(t);
 
 	if (backend_event_create(device, &p->begun, err) != STATUS_OK ||
 	    backend_event_create(device, &p->computed, err) != STATUS_OK ||
@@ -49,11 +49,11 @@ enum status pipeline_open(struct trainer *t, pipeline_warmup *warmup, struct err
 	p->up = (struct edge){ .forward = { team->previous, STREAM_PREVIOUS, NULL, { 0 } },
 			       .backward = { team->previous, STREAM_PREVIOUS, NULL, { 0 } },
 			       .peer = 0,
-			       .boundary = t->network.share.first };
+			       .boundary = t->network.partition.first };
 	p->down = (struct edge){ .forward = { team->next, STREAM_NEXT, NULL, { 0 } },
 				 .backward = { team->next, STREAM_NEXT, NULL, { 0 } },
 				 .peer = 1,
-				 .boundary = t->network.share.last };
+				 .boundary = t->network.partition.last };
 	if (alternate) {
 		p->up.backward.communicator = team->previous_gradients;
 		p->up.backward.stream = STREAM_PREVIOUS_GRADIENTS;
@@ -125,10 +125,10 @@ static enum status send_gradient(struct trainer *t, const struct micro *m, struc
 
 static enum status backward_whole(struct trainer *t, const struct micro *m, struct error *err)
 {
-	const struct share *share = &t->network.share;
+	const struct rank_partition *partition = &t->network.partition;
 
 	timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, m->index);
-	for (size_t l = share->last; l-- > share->first;)
+	for (size_t l = partition->last; l-- > partition->first;)
 		if (stage_input_gradients(t, m, l, l + 1, err) != STATUS_OK ||
 		    stage_weight_gradients(t, m, l, l + 1, err) != STATUS_OK)
 			return err->status;
@@ -139,15 +139,15 @@ static enum status backward_whole(struct trainer *t, const struct micro *m, stru
 /* The weights' gradients of the group that ends with the stage's first layer wait until its input's is being sent. */
 static enum status backward_apart(struct trainer *t, const struct micro *m, struct error *err)
 {
-	const struct share *share = &t->network.share;
+	const struct rank_partition *partition = &t->network.partition;
 
-	for (size_t last = share->last, first; last > share->first; last = first) {
+	for (size_t last = partition->last, first; last > partition->first; last = first) {
 		first = backward_group(&t->network, last);
 		timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, m->index);
 		if (stage_input_gradients(t, m, first, last, err) != STATUS_OK)
 			return err->status;
 		timeline_end(t, STREAM_COMPUTE);
-		if (first == share->first && send_gradient(t, m, err) != STATUS_OK)
+		if (first == partition->first && send_gradient(t, m, err) != STATUS_OK)
 			return err->status;
 		timeline_begin(t, STREAM_COMPUTE, SPAN_WEIGHTS, m->index);
 		if (stage_weight_gradients(t, m, first, last, err) != STATUS_OK)

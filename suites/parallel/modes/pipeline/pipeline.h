@@ -21,8 +21,8 @@ uint64_t pipeline_in_flight(pipeline_warmup *warmup, int stages, int stage, uint
 
 /* The members of struct mode. */
 const char *pipeline_refusal(const struct setup *setup);
-void pipeline_share(const struct setup *setup, int rank, pipeline_warmup *warmup,
-		    struct share *share, uint64_t *step_rows);
+void pipeline_partition(const struct setup *setup, int rank, pipeline_warmup *warmup,
+		    struct rank_partition *partition, uint64_t *step_rows);
 enum status pipeline_open(struct trainer *trainer, pipeline_warmup *warmup, struct error *err);
 void pipeline_close(struct trainer *trainer);
 void pipeline_tuned(struct trainer *trainer);

@@ -9,7 +9,7 @@
 
 static uint64_t edge_bytes(const struct edge *edge, const struct trainer *t)
 {
-	return edge_rows(t) * share_width(t->setup, &t->network.share, edge->boundary) *
+	return edge_rows(t) * partition_width(t->setup, &t->network.partition, edge->boundary) *
 	       precision_bytes(t->setup->precision);
 }
 

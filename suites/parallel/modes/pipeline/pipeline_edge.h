@@ -36,7 +36,7 @@ struct edge {
 /* Rows of a micro-batch. */
 static inline uint64_t edge_rows(const struct trainer *t)
 {
-	return t->network.share.rows / t->setup->microbatches;
+	return t->network.partition.rows / t->setup->microbatches;
 }
 
 /* Received or sent gradients of an edge: one is in flight while the other is used. */

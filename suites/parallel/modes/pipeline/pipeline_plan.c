@@ -68,8 +68,8 @@ const char *pipeline_refusal(const struct setup *setup)
 		       : NULL;
 }
 
-void pipeline_share(const struct setup *setup, int rank, pipeline_warmup *warmup,
-		    struct share *share, uint64_t *step_rows)
+void pipeline_partition(const struct setup *setup, int rank, pipeline_warmup *warmup,
+		    struct rank_partition *partition, uint64_t *step_rows)
 {
 	struct grid grid = grid_of(setup);
 	struct place place = grid_place(setup, rank);
@@ -82,7 +82,7 @@ void pipeline_share(const struct setup *setup, int rank, pipeline_warmup *warmup
 	if (inputs > setup->microbatches)
 		inputs = setup->microbatches;
 	stages_balance(setup, (size_t)grid.pipeline, bounds);
-	*share = (struct share){ .first = bounds[place.stage],
+	*partition = (struct rank_partition){ .first = bounds[place.stage],
 				 .last = bounds[place.stage + 1],
 				 .row = (uint64_t)place.data * all,
 				 .rows = all,
@@ -98,12 +98,12 @@ double pipeline_wire_bytes(const struct setup *setup)
 	double most = 0, bytes = (double)(setup->batch * precision_bytes(setup->precision));
 
 	for (int rank = 0; rank < setup->ranks; rank++) {
-		struct share share;
+		struct rank_partition partition;
 		uint64_t step_rows, width;
 
-		setup->mode->share(setup, rank, &share, &step_rows);
-		width = (share.first > 0 ? setup->widths[share.first] : 0) +
-			(share.last < setup->layers ? setup->widths[share.last] : 0);
+		setup->mode->partition(setup, rank, &partition, &step_rows);
+		width = (partition.first > 0 ? setup->widths[partition.first] : 0) +
+			(partition.last < setup->layers ? setup->widths[partition.last] : 0);
 		most = bytes * (double)width > most ? bytes * (double)width : most;
 	}
 	return most;

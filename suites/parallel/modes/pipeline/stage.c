@@ -10,7 +10,7 @@ static struct stream *compute_stream(const struct trainer *t)
 
 static enum layer_split split_of(const struct trainer *t, size_t l)
 {
-	return setup_layer_split(t->setup, l, t->network.share.parts);
+	return setup_layer_split(t->setup, l, t->network.partition.parts);
 }
 
 /* Adds up the parts' summands of rows x columns in place. All that follows needs the sum. */
@@ -46,7 +46,7 @@ static enum status forward_layer(struct trainer *t, size_t l, uint64_t row, uint
 enum status stage_forward(struct trainer *t, uint64_t row, uint64_t rows, unsigned parts,
 			  struct error *err)
 {
-	for (size_t l = t->network.share.first; l < t->network.share.last; l++)
+	for (size_t l = t->network.partition.first; l < t->network.partition.last; l++)
 		if (forward_layer(t, l, row, rows, parts, err) != STATUS_OK)
 			return err->status;
 	return STATUS_OK;
@@ -57,9 +57,9 @@ static void *gradient_of(const struct trainer *t, const struct micro *m, size_t 
 {
 	const struct network *n = &t->network;
 
-	if (l == n->share.first)
+	if (l == n->partition.first)
 		return m->dx;
-	if (l < n->share.last)
+	if (l < n->partition.last)
 		return n->transient[backward_transient_buffer(n, l)];
 	return m->dy ? m->dy : network_activation(n, t->setup->layers, m->row);
 }

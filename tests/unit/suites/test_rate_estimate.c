@@ -25,7 +25,7 @@ static void assert_near(double value, double published)
 		fail_msg("%g is not about half of %g", value, published);
 }
 
-static void pace_is_about_half_of_the_data_sheet(void **state)
+static void the_estimate_is_about_half_of_the_data_sheet(void **state)
 {
 	static const struct device_info k80 = { .backend = "cuda", .capability_major = 3,
 						.capability_minor = 7, .multiprocessors = 13,
@@ -39,32 +39,32 @@ static void pace_is_about_half_of_the_data_sheet(void **state)
 						 .memory_clock_hz = 877e6, .memory_bus_bits = 4096 };
 
 	(void)state;
-	assert_near(pace_flops(&node[0], PRECISION_FP64), 67e12);
-	assert_near(pace_flops(&node[0], PRECISION_FP32), 67e12);
-	assert_near(pace_flops(&node[0], PRECISION_TF32), 494e12);
-	assert_near(pace_flops(&node[0], PRECISION_BF16), 989e12);
-	assert_near(pace_memory(&node[0]), 4.8e12);
-	assert_near(pace_flops(&k80, PRECISION_FP32), 4.37e12);
-	assert_near(pace_memory(&k80), 240e9);
-	assert_near(pace_flops(&gtx1080ti, PRECISION_FP32), 11.3e12);
+	assert_near(estimate_flops(&node[0], PRECISION_FP64), 67e12);
+	assert_near(estimate_flops(&node[0], PRECISION_FP32), 67e12);
+	assert_near(estimate_flops(&node[0], PRECISION_TF32), 494e12);
+	assert_near(estimate_flops(&node[0], PRECISION_BF16), 989e12);
+	assert_near(estimate_memory_rate(&node[0]), 4.8e12);
+	assert_near(estimate_flops(&k80, PRECISION_FP32), 4.37e12);
+	assert_near(estimate_memory_rate(&k80), 240e9);
+	assert_near(estimate_flops(&gtx1080ti, PRECISION_FP32), 11.3e12);
 	/* No tensor cores: products of FP16 are calculated in FP32. */
-	assert_near(pace_flops(&gtx1080ti, PRECISION_FP16), 11.3e12);
-	assert_near(pace_flops(&v100, PRECISION_FP16), 125e12);
-	assert_near(pace_memory(&v100), 900e9);
+	assert_near(estimate_flops(&gtx1080ti, PRECISION_FP16), 11.3e12);
+	assert_near(estimate_flops(&v100, PRECISION_FP16), 125e12);
+	assert_near(estimate_memory_rate(&v100), 900e9);
 }
 
-static void a_card_that_says_nothing_has_a_pace(void **state)
+static void a_card_that_says_nothing_has_an_estimate(void **state)
 {
 	static const struct device_info silent = { .backend = "cuda" };
 	static const struct device_info cpu = { .backend = "host", .capabilities = DEVICE_IS_HOST };
 
 	(void)state;
 	for (enum precision p = 0; p < PRECISION_GEMM_COUNT; p++) {
-		assert_true(pace_flops(&silent, p) > 1e9);
-		assert_true(pace_flops(&cpu, p) > 1e9);
+		assert_true(estimate_flops(&silent, p) > 1e9);
+		assert_true(estimate_flops(&cpu, p) > 1e9);
 	}
-	assert_true(pace_memory(&silent) > 1e9);
-	assert_true(pace_memory(&cpu) > 1e9);
+	assert_true(estimate_memory_rate(&silent) > 1e9);
+	assert_true(estimate_memory_rate(&cpu) > 1e9);
 }
 
 struct expected {
@@ -146,8 +146,8 @@ static void a_soak_knows_the_pace_of_a_cpu(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pace_is_about_half_of_the_data_sheet),
-		cmocka_unit_test(a_card_that_says_nothing_has_a_pace),
+		cmocka_unit_test(the_estimate_is_about_half_of_the_data_sheet),
+		cmocka_unit_test(a_card_that_says_nothing_has_an_estimate),
 		cmocka_unit_test(shipped_configs_take_what_is_announced),
 		cmocka_unit_test(a_soak_knows_the_pace_of_a_cpu),
 	};

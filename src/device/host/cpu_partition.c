@@ -1,4 +1,4 @@
-#include "device/host/share.h"
+#include "device/host/cpu_partition.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 static struct {
 	hwloc_topology_t topology;
-	struct share *shares;
+	struct cpu_partition *partitions;
 	int count, cores, nodes;
 	char cpu_name[128];
 } machine;
@@ -92,25 +92,25 @@ static int numa_node(hwloc_const_cpuset_t cpuset)
 }
 
 /* Share `index` of `count`: cores [index*cores/count, (index+1)*cores/count), at least one. */
-static void cut_share(struct share *share, int index, int count)
+static void cut_partition(struct cpu_partition *partition, int index, int count)
 {
 	int first = (int)((int64_t)index * machine.cores / count);
 	int end = (int)((int64_t)(index + 1) * machine.cores / count);
 
-	share->cores = end > first ? end - first : 1;
-	share->cpuset = hwloc_bitmap_alloc();
-	for (int i = first; i < first + share->cores; i++) {
+	partition->cores = end > first ? end - first : 1;
+	partition->cpuset = hwloc_bitmap_alloc();
+	for (int i = first; i < first + partition->cores; i++) {
 		hwloc_obj_t core =
 			hwloc_get_obj_by_type(machine.topology, HWLOC_OBJ_CORE, (unsigned)i);
 
 		if (!core)
 			core = hwloc_get_obj_by_type(machine.topology, HWLOC_OBJ_PU, (unsigned)i);
-		hwloc_bitmap_or(share->cpuset, share->cpuset, core->cpuset);
+		hwloc_bitmap_or(partition->cpuset, partition->cpuset, core->cpuset);
 	}
-	share->first_cpu = hwloc_bitmap_first(share->cpuset);
-	share->cache_bytes = cache_bytes(share->cpuset);
-	share->numa_node = numa_node(share->cpuset);
-	share->memory_bytes = limits_memory_total() / (uint64_t)count;
+	partition->first_cpu = hwloc_bitmap_first(partition->cpuset);
+	partition->cache_bytes = cache_bytes(partition->cpuset);
+	partition->numa_node = numa_node(partition->cpuset);
+	partition->memory_bytes = limits_memory_total() / (uint64_t)count;
 }
 
 /* Cores that may be used; hyper-threads of one core count once, a CPU quota takes cores away. */
@@ -126,7 +126,7 @@ static int usable_cores(void)
 	return cores > 0 ? cores : 1;
 }
 
-enum status shares_open(int count, struct error *err)
+enum status cpu_partitions_open(int count, struct error *err)
 {
 	if (machine.topology)
 		return error_set(err, STATUS_INTERNAL, "the host backend is open already");
@@ -135,52 +135,52 @@ enum status shares_open(int count, struct error *err)
 	machine.cores = usable_cores();
 	machine.nodes = hwloc_get_nbobjs_by_type(machine.topology, HWLOC_OBJ_NUMANODE);
 	machine.count = count > 0 ? count : 1;
-	machine.shares = xcalloc((size_t)machine.count, sizeof(*machine.shares));
+	machine.partitions = xcalloc((size_t)machine.count, sizeof(*machine.partitions));
 	read_cpu_name(machine.cpu_name, sizeof(machine.cpu_name));
 	for (int i = 0; i < machine.count; i++)
-		cut_share(&machine.shares[i], i, machine.count);
+		cut_partition(&machine.partitions[i], i, machine.count);
 	return STATUS_OK;
 }
 
-void shares_close(void)
+void cpu_partitions_close(void)
 {
 	if (!machine.topology)
 		return;
 	for (int i = 0; i < machine.count; i++)
-		hwloc_bitmap_free(machine.shares[i].cpuset);
-	free(machine.shares);
+		hwloc_bitmap_free(machine.partitions[i].cpuset);
+	free(machine.partitions);
 	hwloc_topology_destroy(machine.topology);
 	memset(&machine, 0, sizeof(machine));
 }
 
-int shares_count(void)
+int cpu_partitions_count(void)
 {
 	return machine.count;
 }
 
-const struct share *shares_get(int index)
+const struct cpu_partition *cpu_partitions_get(int index)
 {
-	return index >= 0 && index < machine.count ? &machine.shares[index] : NULL;
+	return index >= 0 && index < machine.count ? &machine.partitions[index] : NULL;
 }
 
-int shares_cores(void)
+int cpu_partitions_cores(void)
 {
 	return machine.cores;
 }
 
-const char *share_cpu_name(void)
+const char *cpu_partition_cpu_name(void)
 {
 	return machine.cpu_name;
 }
 
-double share_clock_hz(const struct share *share)
+double cpu_partition_clock_hz(const struct cpu_partition *partition)
 {
 	char path[96];
 	double khz = 0;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cpufreq/cpuinfo_max_freq",
-		 share->first_cpu);
+		 partition->first_cpu);
 	f = fopen(path, "re");
 	if (!f)
 		return 0;
@@ -190,19 +190,19 @@ double share_clock_hz(const struct share *share)
 	return 1e3 * khz;
 }
 
-void share_bind_thread(const struct share *share)
+void cpu_partition_bind_thread(const struct cpu_partition *partition)
 {
-	hwloc_set_cpubind(machine.topology, share->cpuset, HWLOC_CPUBIND_THREAD);
+	hwloc_set_cpubind(machine.topology, partition->cpuset, HWLOC_CPUBIND_THREAD);
 }
 
-void share_place_memory(const struct share *share, void *memory, size_t bytes)
+void cpu_partition_place_memory(const struct cpu_partition *partition, void *memory, size_t bytes)
 {
 	hwloc_bitmap_t node;
 
-	if (machine.nodes < 2 || share->numa_node < 0)
+	if (machine.nodes < 2 || partition->numa_node < 0)
 		return;
 	node = hwloc_bitmap_alloc();
-	hwloc_bitmap_set(node, (unsigned)share->numa_node);
+	hwloc_bitmap_set(node, (unsigned)partition->numa_node);
 	hwloc_set_area_membind(machine.topology, memory, bytes, node, HWLOC_MEMBIND_BIND,
 			       HWLOC_MEMBIND_BYNODESET);
 	hwloc_bitmap_free(node);
