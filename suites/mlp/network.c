@@ -93,30 +93,6 @@ static enum status open_own(struct network *n, size_t l, struct error *err)
 			   &n->activations[l], err);
 }
 
-/* The logits share memory with a transient buffer; the larger of the two gives the memory class. */
-static enum status open_aliased_logits(struct network *n, struct error *err)
-{
-	size_t l = n->setup->layers;
-	uint64_t logits = activation_bytes(n, l),
-		 turn = n->step_rows * network_inside(n) * precision_bytes(n->setup->precision);
-	enum memory_class tag = turn > logits ? MEMORY_TRANSIENT : MEMORY_ACTIVATIONS;
-
-	if (arena_alloc(n->arena, tag, turn > logits ? turn : logits, &n->activations[l], err) != STATUS_OK)
-		return err->status;
-	if (turn > logits)
-		arena_share(n->arena, MEMORY_ACTIVATIONS, logits);
-	else
-		arena_share(n->arena, MEMORY_TRANSIENT, turn);
-	return STATUS_OK;
-}
-
-/* In the memory of gradients that backward writes later. */
-static void open_overwritten(struct network *n, size_t l, uint64_t element)
-{
-	n->activations[l] = network_element(n, n->gradients, element);
-	arena_share(n->arena, MEMORY_ACTIVATIONS, activation_bytes(n, l));
-}
-
 static enum status open_activations(struct network *n, struct error *err)
 {
 	void *shared[SETUP_MAX_LAYERS] = { NULL };
@@ -135,9 +111,9 @@ static enum status open_activations(struct network *n, struct error *err)
 		if (shared[buffer])
 			n->kept[l] = n->step_rows;
 		else if (n->overwritten_in_backward[l])
-			open_overwritten(n, l, at[l]);
+			buffer_alias_outputs(n, l, at[l], activation_bytes(n, l));
 		else if ((l == n->setup->layers && buffer_alias_possible(n)
-				  ? open_aliased_logits(n, err)
+				  ? buffer_alias_logits(n, activation_bytes(n, l), err)
 				  : open_own(n, l, err)) != STATUS_OK)
 			return err->status;
 		n->masks[l] = n->activations[l];

@@ -10,7 +10,6 @@
 #include "suites/mlp/backward_schedule.h"
 #include "suites/mlp/buffer_alias.h"
 #include "suites/parallel/modes/modes.h"
-#include "suites/parallel/modes/tensor.h"
 
 struct memory {
 	uint64_t now, peak;
@@ -64,31 +63,31 @@ static void open_transposed(struct network *n, struct error *err)
 
 static struct memory memory_of(const struct setup *setup, bool transposed)
 {
-	struct memory m = { 0 };
+	struct memory m = { 0 }, found;
 	struct arena_source source = { &m, take, give };
 	struct error err = ERROR_NONE;
-	struct trainer t = { .setup = setup, .mode = setup->mode };
-	struct tensor state = { 0 };
+	struct network network;
+	struct arena arena;
+	struct pair_buffers pairs = { 0 };
 	bool tensor = strcmp(setup->mode->name, "tensor") == 0;
 
-	arena_init(&t.arena, NULL);
-	t.arena.source = &source;
-	network_open(&t.network, setup, NULL, &t.arena, 0, &err);
+	arena_init(&arena, NULL);
+	arena.source = &source;
+	network_open(&network, setup, NULL, &arena, 0, &err);
 	if (tensor) {
-		arena_alloc(&t.arena, MEMORY_TRANSIENT, tensor_part_bytes(setup), &state.part,
-			    &err);
-		t.state = &state;
-		tensor_open_bias_sums(&t, &err);
+		pairs_open(&network, &pairs, &err);
 	} else if (setup->mode->buffers) {
 		m.now += setup->mode->buffers(setup, 0);
 		m.peak = m.now;
 	}
 	if (transposed)
-		open_transposed(&t.network, &err);
-	buffer_alias_transposed(&t.network);
+		open_transposed(&network, &err);
+	buffer_alias_transposed(&network);
 	if (tensor)
-		tensor_tuned(&t);
-	return m;
+		pairs_alias_transposed(&network, &pairs);
+	found = m;
+	arena_release(&arena);
+	return found;
 }
 
 static void print(const struct model_row *row, const char *mode, int ranks,

@@ -74,10 +74,20 @@ static enum status open_local(struct trainer *t, struct tensor *s, struct error 
 	for (uint64_t i = 0; i < s->chunks; i++)
 		if (backend_event_create(t->team->device, &s->summed[i], err) != STATUS_OK)
 			return err->status;
-	if (arena_alloc(&t->arena, MEMORY_TRANSIENT, tensor_part_bytes(t->setup), &s->part, err) !=
-	    STATUS_OK)
-		return err->status;
-	return tensor_open_bias_sums(t, err);
+	return pairs_open(&t->network, &s->pairs, err);
+}
+
+static uint64_t tensor_buffers(const struct setup *setup, int rank)
+{
+	(void)rank;
+	return pairs_part_bytes(setup) + pairs_bias_bytes(setup);
+}
+
+static void tensor_tuned(struct trainer *t)
+{
+	struct tensor *s = t->state;
+
+	pairs_alias_transposed(&t->network, &s->pairs);
 }
 
 static enum status tensor_open(struct trainer *t, struct error *err)
@@ -168,17 +178,17 @@ static enum status forward(struct trainer *t, unsigned parts, struct error *err)
 	size_t last = t->setup->layers - 1;
 	uint64_t rows = t->setup->batch;
 
-	for (size_t l = 0; l < tensor_paired(t); l += 2)
+	for (size_t l = 0; l < pairs_layers(t->setup); l += 2)
 		for (uint64_t c = 0; c < s->chunks; c++)
 			if (forward_pair(t, l, c, parts, err) != STATUS_OK)
 				return err->status;
 	for (uint64_t c = 0; c < s->chunks; c++)
-		if (finish_pair(t, tensor_paired(t) - 1, c, parts, err) != STATUS_OK)
+		if (finish_pair(t, pairs_layers(t->setup) - 1, c, parts, err) != STATUS_OK)
 			return err->status;
 	if (!(parts & STEP_COMPUTE))
 		return STATUS_OK;
 	timeline_begin(t, STREAM_COMPUTE, SPAN_LOSS, 0);
-	if (tensor_paired(t) <= last &&
+	if (pairs_layers(t->setup) <= last &&
 	    network_forward(n, compute_stream(t), last, 0, rows, err) != STATUS_OK)
 		return err->status;
 	network_loss(n, compute_stream(t), 0, rows, trainer_gradient_scale(t, rows), err);
@@ -191,9 +201,10 @@ static enum status input_gradients(struct trainer *t, size_t first, struct rows 
 				   void *dx, struct error *err)
 {
 	struct stream *stream = compute_stream(t);
+	const struct tensor *s = t->state;
 	struct network *n = &t->network;
 	void *to = network_row(n, first + 2, dy, rows.first),
-	     *part = network_row(n, first + 1, tensor_part(t, first), rows.first);
+	     *part = network_row(n, first + 1, pairs_part(n, &s->pairs, first), rows.first);
 
 	if (network_output_gradient(n, stream, first + 1, rows.first, rows.count, to,
 				    rows.first > 0, err) != STATUS_OK ||
@@ -204,6 +215,18 @@ static enum status input_gradients(struct trainer *t, size_t first, struct rows 
 	return first > 0 ? network_input_gradient(n, stream, first, rows.count, part,
 						  network_row(n, first, dx, rows.first), err)
 			 : STATUS_OK;
+}
+
+/* The bias gradient of layer `l` from its temporary buffer, if it has one. */
+static enum status place_bias_sum(struct trainer *t, size_t l, struct error *err)
+{
+	struct network *n = &t->network;
+
+	if (!n->bias_sums[l])
+		return STATUS_OK;
+	return backend_copy(compute_stream(t), network_bias(n, l, n->layer_gradients[l]),
+			    n->bias_sums[l],
+			    n->local.layer[l].out * precision_bytes(t->setup->precision), err);
 }
 
 static enum status backward_pair(struct trainer *t, size_t first, void *dy, void *dx,
@@ -217,7 +240,8 @@ static enum status backward_pair(struct trainer *t, size_t first, void *dy, void
 		struct rows rows = chunk_rows(t, c);
 
 		/* The next pair of layers has left its sum; the loss or a whole layer has none. */
-		if (first + 2 < tensor_paired(t) && wait_summed(t, c, parts, err) != STATUS_OK)
+		if (first + 2 < pairs_layers(t->setup) &&
+		    wait_summed(t, c, parts, err) != STATUS_OK)
 			return err->status;
 		timeline_begin(t, STREAM_COMPUTE, SPAN_BACKWARD, c);
 		if (parts & STEP_COMPUTE &&
@@ -237,10 +261,10 @@ static enum status backward_pair(struct trainer *t, size_t first, void *dy, void
 	if (network_weight_gradient(n, compute_stream(t), first + 1, 0, all, dy, false, err) !=
 	    STATUS_OK)
 		return err->status;
-	if (network_weight_gradient(n, compute_stream(t), first, 0, all, tensor_part(t, first), false,
-				    err) != STATUS_OK ||
-	    tensor_place_bias_sum(t, first + 1, err) != STATUS_OK ||
-	    tensor_place_bias_sum(t, first, err) != STATUS_OK)
+	if (network_weight_gradient(n, compute_stream(t), first, 0, all,
+				    pairs_part(n, &s->pairs, first), false, err) != STATUS_OK ||
+	    place_bias_sum(t, first + 1, err) != STATUS_OK ||
+	    place_bias_sum(t, first, err) != STATUS_OK)
 		return err->status;
 	timeline_end(t, STREAM_COMPUTE);
 	return err->status;
@@ -255,7 +279,7 @@ static enum status backward(struct trainer *t, unsigned parts, struct error *err
 	/* Not in the logits' place, which has the first of them. */
 	size_t turn = t->setup->layers + 1;
 
-	if (tensor_paired(t) <= last) {
+	if (pairs_layers(t->setup) <= last) {
 		void *dx = n->transient[turn++ % 2];
 
 		if (parts & STEP_COMPUTE &&
@@ -264,8 +288,8 @@ static enum status backward(struct trainer *t, unsigned parts, struct error *err
 			return err->status;
 		dy = dx;
 	}
-	for (size_t first = tensor_paired(t); first > 0; first -= 2) {
-		void *dx = s->in_place ? dy : n->transient[turn++ % 2];
+	for (size_t first = pairs_layers(t->setup); first > 0; first -= 2) {
+		void *dx = s->pairs.in_place ? dy : n->transient[turn++ % 2];
 
 		if (backward_pair(t, first - 2, dy, dx, parts, err) != STATUS_OK)
 			return err->status;
