@@ -72,82 +72,92 @@ static enum status role_read(const json_t *json, const struct field *f, void *ba
 
 static const struct codec codec_role = { role_write, role_read, NULL, NULL };
 
-#define NEEDED(type, member)                                                                       \
-	{                                                                                          \
-		.name = #member, .codec = &codec_word, FIELD_AT(type, member)                      \
+#define NEEDED(type, member)                                                  \
+	{                                                                     \
+		.name = #member, .codec = &codec_word, FIELD_AT(type, member) \
 	}
-#define WORD(type, member)                                                                         \
-	{                                                                                          \
-		.name = #member, .codec = &codec_word, FIELD_AT(type, member), .optional = true    \
+/* A name that may be a metric's: former ones are replaced. */
+#define NAMED(type, member)                                                    \
+	{                                                                      \
+		.name = #member, .codec = &codec_word, FIELD_AT(type, member), \
+		.names = NAME_METRIC                                           \
 	}
-#define FLAG(type, member)                                                                         \
-	{                                                                                          \
-		.name = #member, .codec = &codec_flag, FIELD_AT(type, member), .optional = true    \
+#define WORD(type, member)                                                                      \
+	{                                                                                       \
+		.name = #member, .codec = &codec_word, FIELD_AT(type, member), .optional = true \
 	}
-#define NAMES(type, member)                                                                        \
-	{                                                                                          \
-		.name = #member, .codec = &codec_names, FIELD_AT(type, member), .optional = true   \
+#define MARK(type, member)                                                                      \
+	{                                                                                       \
+		.name = #member, .codec = &codec_mark, FIELD_AT(type, member), .optional = true \
 	}
-#define ROWS(member, fields_)                                                                      \
-	{                                                                                          \
-		.name = #member, .codec = &codec_rows, FIELD_ROWS(presentation, member),           \
-		.optional = true, .fields = fields_                                                \
+#define NAMES(type, member)                                                                      \
+	{                                                                                        \
+		.name = #member, .codec = &codec_names, FIELD_AT(type, member), .optional = true \
+	}
+#define ROWS(member, fields_)                                                            \
+	{                                                                                \
+		.name = #member, .codec = &codec_rows, FIELD_ROWS(presentation, member), \
+		.optional = true, .fields = fields_                                      \
 	}
 
 static const struct field metric_rows[] = {
-	NEEDED(metric, name),
+	NAMED(metric, name),
 	NEEDED(metric, unit),
 	{ .name = "better", .codec = &codec_enum, FIELD_AT(metric, better), .words = better_words },
 	WORD(metric, title),
-	FLAG(metric, percent),
+	MARK(metric, percent),
 	WORD(metric, help),
 	{ 0 }
 };
 
-static const struct field figure_rows[] = { NEEDED(figure_row, metric),
-					    NEEDED(figure_row, kind),
-					    FLAG(figure_row, logarithmic),
-					    { .name = "reference",
-					      .codec = &codec_real,
-					      FIELD_AT(figure_row, reference),
-					      .unknown = UNKNOWN_ZERO,
-					      .optional = true },
-					    WORD(figure_row, axis),
-					    NAMES(figure_row, facets),
-					    WORD(figure_row, of),
-					    NAMES(figure_row, only),
-					    NAMES(figure_row, bars),
-					    NAMES(figure_row, compare),
-					    FLAG(figure_row, fitted),
-					    WORD(figure_row, parts),
-					    NAMES(figure_row, overlap),
-					    WORD(figure_row, means),
-					    WORD(figure_row, ideal),
-					    NAMES(figure_row, together),
-					    { 0 } };
-
-static const struct field table_rows[] = {
-	NEEDED(table_row, title),
-	{ .name = "columns", .codec = &codec_names, FIELD_AT(table_row, columns) },
-	NAMES(table_row, without),
-	WORD(table_row, note),
-	{ 0 }
+static const struct field figure_rows[] = {
+	NAMED(figure_row, metric),
+	NEEDED(figure_row, kind),
+	MARK(figure_row, logarithmic),
+	{ .name = "reference",
+	  .codec = &codec_real,
+	  FIELD_AT(figure_row, reference),
+	  .unknown = UNKNOWN_ZERO,
+	  .optional = true },
+	WORD(figure_row, axis),
+	NAMES(figure_row, facets),
+	WORD(figure_row, of),
+	NAMES(figure_row, only),
+	NAMES(figure_row, bars),
+	NAMES(figure_row, compare),
+	MARK(figure_row, fitted),
+	WORD(figure_row, parts),
+	NAMES(figure_row, overlap),
+	WORD(figure_row, means),
+	WORD(figure_row, ideal),
+	NAMES(figure_row, together),
+	{ 0 },
 };
+
+static const struct field table_rows[] = { NEEDED(table_row, title),
+					   { .name = "columns",
+					     .codec = &codec_names,
+					     FIELD_AT(table_row, columns),
+					     .names = NAME_METRIC },
+					   NAMES(table_row, without),
+					   WORD(table_row, note),
+					   { 0 } };
 
 static const struct field word_rows[] = {
 	NEEDED(word_row, parameter), NEEDED(word_row, value), NEEDED(word_row, words), { 0 }
 };
 
 static const struct field role_rows[] = {
-	NEEDED(role_row, name),
+	NAMED(role_row, name),
 	{ .name = "role", .codec = &codec_role, FIELD_AT(role_row, role) },
 	WORD(role_row, value),
 	{ 0 }
 };
 
-const struct field presentation_fields[] = { ROWS(metrics, metric_rows), ROWS(figures, figure_rows),
-					     ROWS(tables, table_rows),   ROWS(words, word_rows),
-					     ROWS(roles, role_rows),     { 0 } };
+const struct field presentation_fields[] = {
+	ROWS(metrics, metric_rows), ROWS(figures, figure_rows), ROWS(tables, table_rows),
+	ROWS(words, word_rows),     ROWS(roles, role_rows),     { 0 },
+};
 
 const struct metric *presentation_metric(const struct presentation *p, const char *name)
 {

@@ -63,7 +63,7 @@ struct word_row {
 	const char *words;
 };
 
-/* What a section of the page looks for in a case; `value` where the row's comment names one. */
+/* Metrics, parameters and settings that a section of the page looks for; `value` where the comment names one. */
 enum role {
 	/* Devices of a case with this value are a source and a destination: "cuda:0 → cuda:1". */
 	ROLE_ARROW,
@@ -135,7 +135,7 @@ struct result;
 
 /* Adds a copy to the result, unless it has one of that suite. */
 void result_present(struct result *result, const struct presentation *p);
-/* What the result carries of a suite; NULL: nothing (an earlier program's result, or an imported one). */
+/* The suite's rows in the result; NULL: it carries none (an earlier program's result, or an imported one). */
 const struct presentation *result_presentation(const struct result *result, const char *suite);
 /* Frees what was read or copied: not for rows of a suite's file. */
 void presentation_release(struct presentation *p);

@@ -13,7 +13,7 @@
 #include "report/view/format.h"
 #include "report/view/presented.h"
 
-/* Of another program's kind this one draws bars. */
+/* A kind that only another program knows is drawn as bars. */
 static enum chart_kind kind_of(const struct figure_row *row)
 {
 	static const char *const kinds[] = { [CHART_LINES] = "lines",

@@ -63,7 +63,7 @@ static void name_repeated_models(struct strategies *strategies)
 	}
 }
 
-/* What says how a step is split. */
+/* The parameters that say how a step is split, in words. */
 static char *strategy_words(const struct view *view, const struct case_result *c)
 {
 	const char **without = xcalloc(c->parameter_count + 1, sizeof(*without));

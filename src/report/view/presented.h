@@ -22,7 +22,7 @@ char *view_value(const struct view *view, const struct metric_value *m, char *ou
 char *view_parameter(const struct view *view, const char *suite, const struct case_parameter *p,
 		     char *out, size_t size);
 
-/* What has that role in the case's suite; NULL, NaN: the case has none. */
+/* The case's metric or parameter with that role in its suite; NULL, NaN: the case has none. */
 const struct metric_value *view_role_metric(const struct view *view, const struct case_result *c,
 					    enum role role);
 double view_role_value(const struct view *view, const struct case_result *c, enum role role);

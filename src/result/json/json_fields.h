@@ -53,7 +53,8 @@ struct field {
 	bool optional; /* may be missing; empty arrays, NULL structs and marks not set are left out, all else is always written */
 	bool one_line; /* codec_object: all of it, codec_array: each element, whatever its depth */
 	size_t key_offset; /* codec_map, codec_values: the element's member (char *) that is the key */
-	enum name_kind names; /* codec_string, codec_enum, keys of codec_map: former names of this kind are replaced */
+	/* Former names of this kind are replaced: codec_string, _enum, _word, _names, keys of codec_map. */
+	enum name_kind names;
 };
 
 /* `base` is the struct that the field's offset counts from. */
@@ -91,9 +92,8 @@ extern const struct codec
 	codec_values; /* struct *, an object: key -> value of the only other member */
 extern const struct codec codec_strings;  /* char **, an array */
 extern const struct codec codec_reals;    /* double *, an array */
-/* Rows of tables, in which NULL and false are what a row leaves out. Optional members of these are left out then. */
+/* Rows of tables: an optional member that is NULL or has no rows is left out. */
 extern const struct codec codec_word;  /* const char *, may be NULL */
-extern const struct codec codec_flag;  /* bool */
 extern const struct codec codec_names; /* const char *[n], NULL-terminated, an array */
 extern const struct codec
 	codec_rows; /* const struct *, an array of objects; the last row's first member is NULL */

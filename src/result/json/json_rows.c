@@ -16,12 +16,12 @@ static size_t places_of(const struct field *f)
 	return f->size / sizeof(const char *);
 }
 
-static enum status take_word(const json_t *json, const char **word, const struct json_path *path,
-			     struct error *err)
+static enum status take_word(const json_t *json, const struct field *f, const char **word,
+			     const struct json_path *path, struct error *err)
 {
 	if (!json_is_string(json))
 		return json_path_error(path, err, "expected a string");
-	*word = text_harmless(json_string_value(json));
+	*word = text_harmless(current_name(f->names, "", json_string_value(json)));
 	return STATUS_OK;
 }
 
@@ -35,28 +35,12 @@ static void word_write(struct json_writer *w, const struct field *f, const void 
 static enum status word_read(const json_t *json, const struct field *f, void *base,
 			     const struct json_path *path, struct error *err)
 {
-	return take_word(json, words_at(f, base), path, err);
+	return take_word(json, f, words_at(f, base), path, err);
 }
 
 static bool word_is_nothing(const struct field *f, const void *base)
 {
 	return !*words_at(f, base);
-}
-
-static bool flag_is_nothing(const struct field *f, const void *base)
-{
-	return !*(const bool *)((const char *)base + f->offset);
-}
-
-static void flag_write(struct json_writer *w, const struct field *f, const void *base)
-{
-	writer_bool(w, !flag_is_nothing(f, base));
-}
-
-static enum status flag_read(const json_t *json, const struct field *f, void *base,
-			     const struct json_path *path, struct error *err)
-{
-	return codec_bool.read(json, f, base, path, err);
 }
 
 static void names_write(struct json_writer *w, const struct field *f, const void *base)
@@ -78,7 +62,7 @@ static enum status names_read(const json_t *json, const struct field *f, void *b
 	for (size_t i = 0; i < json_array_size(json); i++) {
 		struct json_path here = { path, NULL, i };
 
-		if (take_word(json_array_get(json, i), words_at(f, base) + i, &here, err) !=
+		if (take_word(json_array_get(json, i), f, words_at(f, base) + i, &here, err) !=
 		    STATUS_OK)
 			return STATUS_USAGE;
 	}
@@ -153,6 +137,5 @@ void fields_release(const struct field *fields, void *base)
 }
 
 const struct codec codec_word = { word_write, word_read, NULL, word_is_nothing };
-const struct codec codec_flag = { flag_write, flag_read, NULL, flag_is_nothing };
 const struct codec codec_names = { names_write, names_read, NULL, word_is_nothing };
 const struct codec codec_rows = { rows_write, rows_read, NULL, rows_are_nothing };

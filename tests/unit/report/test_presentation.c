@@ -251,6 +251,22 @@ static void rows_from_files_are_checked(void **state)
 	free(json);
 }
 
+/* Names that changed after the result was written are the current ones in its rows too, as they are in its cases. */
+static void former_names_are_replaced(void **state)
+{
+	static const struct metric old[] = { { "transfer.kept", "1", BETTER_HIGHER, 0, "", .title = "kept" }, /* former name */
+					     { 0 } };
+	static const struct table_row table[] = { { .title = "A", .columns = { "transfer.kept" } }, { 0 } }; /* former name */
+	const struct presentation own = { .suite = "transfer", .metrics = old, .tables = table };
+	struct result r = { 0 };
+
+	(void)state;
+	result_present(&r, &own);
+	assert_string_equal(r.presentations[0].metrics[0].name, "transfer.concurrent_share");
+	assert_string_equal(r.presentations[0].tables[0].columns[0], "transfer.concurrent_share");
+	result_release(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -259,6 +275,7 @@ int main(void)
 		cmocka_unit_test(a_metric_needs_only_its_row),
 		cmocka_unit_test(carried_rows_come_before_built_in_ones),
 		cmocka_unit_test(rows_from_files_are_checked),
+		cmocka_unit_test(former_names_are_replaced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
