@@ -234,7 +234,7 @@ enum status store_read_night(struct store *s, int64_t id, struct store_night *ou
 	return err->status;
 }
 
-/* What a night's figures are added with. */
+/* State of adding a night's figures. */
 struct adding {
 	struct db *db;
 	const struct store_night *night;
