@@ -35,7 +35,7 @@ struct session {
 	double waited;     /* for the next message that counts */
 	struct watchdog watchdog; /* of the case in flight, once its devices are open */
 	double failure_pending_seconds; /* since a rank has failed and the others have not come */
-	double flight_began;
+	double case_began;
 	bool input_corrupt;      /* nothing that still comes up the pipe can be trusted */
 	bool abandoned; /* the user wants no result any more */
 	bool stop_told;
@@ -122,7 +122,7 @@ static bool take(struct session *s, const struct message *message)
 		s->in_flight = true;
 		s->ready = false;
 		s->waited = 0;
-		s->flight_began = clock_seconds();
+		s->case_began = clock_seconds();
 		s->s->started(s->s->context, message->index);
 		return true;
 	}
@@ -320,8 +320,8 @@ static void record_in_flight_case(struct session *s)
 	describe_case(s->s->plan, c, &result);
 	describe_outcome(&result, s->overdue ? CASE_SKIPPED : CASE_ERROR,
 			 s->overdue ? ended : s->team.reason);
-	result.started_seconds = s->flight_began - s->s->run_began;
-	result.seconds = clock_seconds() - s->flight_began;
+	result.started_seconds = s->case_began - s->s->run_began;
+	result.seconds = clock_seconds() - s->case_began;
 	settle(s, s->overdue, &result, NULL);
 }
 

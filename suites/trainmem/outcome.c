@@ -47,7 +47,7 @@ const struct metric trainmem_metrics[] = {
 	  "of it taken by opening the device; the rest are kernels, libraries and their workspaces beyond "
 	  "the one counted" },
 	{ "trainmem.process", "B", BETTER_LOWER, 0,
-	  "the process' memory after forward, as the system sees it; the notes name the ruler" },
+	  "the process' memory after forward, as the system sees it; the notes name the source" },
 	{ "trainmem.unaccounted", "B", BETTER_LOWER, 0,
 	  "of the process' memory what neither context nor what was taken from the device explains" },
 	{ "trainmem.unaccounted_bound", "B", BETTER_NONE, 0,

@@ -330,7 +330,7 @@ void training_close(struct training *t)
 }
 
 /* Two steps without a device: the second begins with the first one's allocations. */
-static enum status rehearse(const struct setup *setup, const struct training_options *options,
+static enum status plan_step(const struct setup *setup, const struct training_options *options,
 			    struct heap *need, struct error *err)
 {
 	struct training t;
@@ -355,11 +355,11 @@ void training_plan(const struct setup *setup, const struct training_options *opt
 	/* The peak in use is the smallest size of an arena. */
 	if (plan.policy == POLICY_ARENA) {
 		plan.policy = POLICY_MALLOC;
-		rehearse(setup, &plan, need, &no_room);
+		plan_step(setup, &plan, need, &no_room);
 		plan.policy = POLICY_ARENA;
 		plan.reserve = region_round(need->peak.total - plan.workspace);
 	}
-	while (rehearse(setup, &plan, need, &no_room) != STATUS_OK) {
+	while (plan_step(setup, &plan, need, &no_room) != STATUS_OK) {
 		plan.reserve = region_round(plan.reserve + plan.reserve / ARENA_GROWTH);
 		error_clear(&no_room);
 	}
@@ -378,5 +378,5 @@ bool training_fits(const struct setup *setup, const struct training_options *opt
 	}
 	/* Under the limit: an allocator that keeps blocks gives them back before it fails. */
 	plan.limit = limit;
-	return limit > 0 && rehearse(setup, &plan, &need, &no_room) == STATUS_OK;
+	return limit > 0 && plan_step(setup, &plan, &need, &no_room) == STATUS_OK;
 }

@@ -174,8 +174,8 @@ static void add_finding(struct tree *list, const struct finding *before,
 static void set_flight(const struct acceptance *a, struct tree *page)
 {
 	const struct result *r = a->result;
-	struct tree *notable = tree_list(page, "flight_notable"),
-		    *others = tree_list(page, "flight_others");
+	struct tree *notable = tree_list(page, "health_notable"),
+		    *others = tree_list(page, "health_others");
 
 	for (size_t i = 0; i < r->preflight_count; i++) {
 		const struct finding *f = &r->preflight[i],

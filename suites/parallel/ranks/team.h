@@ -85,14 +85,14 @@ enum status team_open_grid(struct team *team, const struct setup *setup, struct 
 /*
  * Connects every stage of the setup's pipelines with its neighbours, once: team->previous and team->next (NULL at the ends),
  * in which the lower rank is 0 and the other 1. An edge of its own keeps the traffic of one neighbour
- * in order without waiting for the other's. `both_ways`: previous_gradients and next_gradients are edges of their
+ * in order without waiting for the other's. `bidirectional`: previous_gradients and next_gradients are edges of their
  * own, so that what goes up does not wait for what comes down. Closed with the team.
  *
  * With the setup's transport AUTO they go over PEER_COPY where all neighbours can: a copy needs no multiprocessor. A
  * library's kernel that waits for its peer holds some (on H200s, whose products of a micro-batch need all for two waves,
  * forwards took 40 % longer during two of them), and one that would send waits until a running product leaves it some.
  */
-enum status team_open_edges(struct team *team, const struct setup *setup, bool both_ways,
+enum status team_open_edges(struct team *team, const struct setup *setup, bool bidirectional,
 			    struct error *err);
 
 void team_close_edges(struct team *team);

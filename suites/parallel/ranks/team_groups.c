@@ -165,7 +165,7 @@ static enum transport edges_transport(struct team *team, const struct setup *set
 								       : team->transport;
 }
 
-static enum status open_edges(struct team *team, const struct setup *setup, bool both_ways,
+static enum status open_edges(struct team *team, const struct setup *setup, bool bidirectional,
 			      struct error *err)
 {
 	bool open = team->previous || team->next,
@@ -175,7 +175,7 @@ static enum status open_edges(struct team *team, const struct setup *setup, bool
 	if (!open && !pair_up(team, setup) &&
 	    open_all_pairs(team, setup, &team->previous, &team->next, err) != STATUS_OK)
 		return err->status;
-	if (both_ways && !(open && back))
+	if (bidirectional && !(open && back))
 		return open_all_pairs(team, setup, &team->previous_gradients, &team->next_gradients,
 				      err);
 	if (!open) {
@@ -185,7 +185,7 @@ static enum status open_edges(struct team *team, const struct setup *setup, bool
 	return STATUS_OK;
 }
 
-enum status team_open_edges(struct team *team, const struct setup *setup, bool both_ways,
+enum status team_open_edges(struct team *team, const struct setup *setup, bool bidirectional,
 			    struct error *err)
 {
 	enum status status;
@@ -194,14 +194,14 @@ enum status team_open_edges(struct team *team, const struct setup *setup, bool b
 		return STATUS_OK;
 	if (!team->previous && !team->next)
 		team->edges = edges_transport(team, setup);
-	status = open_edges(team, setup, both_ways, err);
+	status = open_edges(team, setup, bidirectional, err);
 	if (status != STATUS_UNSUPPORTED || team->edges == team->transport)
 		return status;
 	/* A refusal by the driver or a container shows only now. */
 	error_clear(err);
 	team_close_edges(team);
 	team->edges = team->transport;
-	return open_edges(team, setup, both_ways, err);
+	return open_edges(team, setup, bidirectional, err);
 }
 
 static void close_edge(const struct team *team, struct communicator **back,

@@ -76,7 +76,7 @@ static char *slot_of(const struct channels *c, int from, int to, unsigned piece)
 	size_t place = channels_over_host(c) ? (size_t)to * (channels_size(c) - 1) + place_among(to, from)
 				    : place_among(to, from);
 	char *slots = channels_over_host(c)         ? c->segment + slots_at(c)
-		      : to == c->base.rank ? c->mailbox
+		      : to == c->base.rank ? c->slots
 					   : c->peers[to];
 
 	return slots + (place * RELAY_SLOTS + piece % RELAY_SLOTS) * c->slot_bytes;

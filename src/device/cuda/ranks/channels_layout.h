@@ -13,7 +13,7 @@ enum channel_stage { STAGE_ALLOCATED, STAGE_OPENED, STAGE_CLOSED, STAGE_COUNT };
 
 struct rank_cell {
 	_Atomic int stages[STAGE_COUNT];
-	cudaIpcMemHandle_t mailbox;
+	cudaIpcMemHandle_t slots;
 };
 
 /* One side writes each; in a cache line of its own. */
@@ -28,8 +28,8 @@ struct channels {
 	char *segment, *device_view; /* the same memory, for the host and for the device */
 	size_t segment_bytes, slot_bytes;
 	bool locked;
-	char *mailbox;             /* peer_copy: slots for each other rank */
-	char **peers;              /* peer_copy: the other ranks' mailboxes */
+	char *slots;             /* peer_copy: slots for each other rank */
+	char **peers;              /* peer_copy: the other ranks' slots */
 	char *scratch;             /* a slot */
 	char *landing;             /* host_copy: copy of a slot on the device */
 	unsigned *written, *taken; /* pieces, for each peer */

@@ -105,9 +105,9 @@ static enum status allocate(struct channels *c, struct error *err)
 	if (status == STATUS_OK && channels_over_host(c))
 		return device_memory(c->slot_bytes, &c->landing, err);
 	if (status == STATUS_OK)
-		status = device_memory(others * RELAY_SLOTS * c->slot_bytes, &c->mailbox, err);
+		status = device_memory(others * RELAY_SLOTS * c->slot_bytes, &c->slots, err);
 	if (status == STATUS_OK)
-		status = refused(cudaIpcGetMemHandle(&channels_cell(c, c->base.rank)->mailbox, c->mailbox),
+		status = refused(cudaIpcGetMemHandle(&channels_cell(c, c->base.rank)->slots, c->slots),
 				 "cudaIpcGetMemHandle", err);
 	return status;
 }
@@ -119,7 +119,7 @@ static enum status open_peers(struct channels *c, struct error *err)
 	for (int rank = 0; rank < c->base.size && status == STATUS_OK && !channels_over_host(c); rank++)
 		if (rank != c->base.rank)
 			status = refused(cudaIpcOpenMemHandle((void **)&c->peers[rank],
-							      channels_cell(c, rank)->mailbox,
+							      channels_cell(c, rank)->slots,
 							      cudaIpcMemLazyEnablePeerAccess),
 					 "cudaIpcOpenMemHandle", err);
 	return status;
@@ -254,7 +254,7 @@ void channels_close(struct communicator *communicator)
 	cudaDeviceSynchronize();
 	close_peers(c);
 	relay_close(communicator);
-	cudaFree(c->mailbox);
+	cudaFree(c->slots);
 	cudaFree(c->scratch);
 	cudaFree(c->landing);
 	if (c->locked)
