@@ -1,7 +1,6 @@
 /*
  * Acceptance: what doctor finds before and after a run is part of the verdict, limits on the node are judged, and the
- * page says who is to blame. The golden page is tests/golden/acceptance_quick_h200_x2.html, from a real run; after a
- * wanted change GPUPROOF_UPDATE_GOLDEN=1 build/.../test_acceptance writes it.
+ * page says who is to blame. Golden pages: golden.h.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +9,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "base/file.h"
+#include "golden.h"
 #include "judge_fixture.h"
 #include "report/acceptance/acceptance.h"
 
@@ -342,19 +341,6 @@ static void nothing_is_never_accepted(void **state)
 	result_release(&r);
 }
 
-static char *content(const char *path)
-{
-	struct text t = TEXT_EMPTY;
-	FILE *file = fopen(path, "rb");
-	int c;
-
-	while (file && (c = fgetc(file)) != EOF)
-		text_add_char(&t, (char)c);
-	if (file)
-		fclose(file);
-	return text_detach(&t);
-}
-
 static void read_data(struct result *r, const char *name)
 {
 	char *path = xasprintf(TESTS_DIR "/data/%s", name);
@@ -382,30 +368,13 @@ static void judge_by_model(const struct result *r, struct verdicts *v)
 /* Two real H200s, with the limits of their model. */
 static void golden_page(void **state)
 {
-	const char *path = TESTS_DIR "/golden/acceptance_quick_h200_x2.html";
-	struct error err = ERROR_NONE;
 	struct verdicts v;
 	struct result r;
-	char *html, *golden, *data;
-	size_t same = 0;
 
 	(void)state;
 	read_data(&r, "quick_h200_x2.json");
 	judge_by_model(&r, &v);
-	html = page_of(&r, &v, "h200");
-	data = strstr(html, "<script");
-	assert_non_null(data);
-	*data = '\0';
-	if (getenv("GPUPROOF_UPDATE_GOLDEN"))
-		assert_int_equal(file_write(path, html, strlen(html), &err), STATUS_OK);
-	golden = content(path);
-	while (html[same] && html[same] == golden[same])
-		same++;
-	if (html[same] || golden[same])
-		fail_msg("%s differs at byte %zu: got \"%.120s\", expected \"%.120s\"", path, same,
-			 html + same, golden + same);
-	free(golden);
-	free(html);
+	golden_assert_tree(page_of(&r, &v, "h200"), "acceptance_quick_h200_x2");
 	verdicts_release(&v);
 	result_release(&r);
 }

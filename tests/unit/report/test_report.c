@@ -1,8 +1,6 @@
 /*
  * The page: what it says of every kind of case, that text from outside stays text, that the same
- * results give the same bytes, and that large results stay small and quick. Golden pages:
- * tests/golden/report_*.html, without the embedded JSON; after a wanted change
- * GPUPROOF_UPDATE_GOLDEN=1 writes them anew, to be read before they are committed.
+ * results give the same bytes, and that large results stay small and quick. Golden pages: golden.h.
  */
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,6 +18,7 @@
 #include "base/memory.h"
 #include "report/report.h"
 #include "result/verdict.h"
+#include "golden.h"
 #include "sample_report.h"
 
 static const struct sample_options two_gpus = {
@@ -697,47 +696,15 @@ static void large_result_stays_small(void **state)
 	result_release(&result);
 }
 
-static char *read_golden(const char *path)
-{
-	struct text t = TEXT_EMPTY;
-	FILE *file = fopen(path, "rb");
-	int c;
-
-	if (!file)
-		return xstrdup("");
-	while ((c = fgetc(file)) != EOF)
-		text_add_char(&t, (char)c);
-	fclose(file);
-	return text_detach(&t);
-}
-
-static void assert_golden(char *html, const char *name)
-{
-	char *path = xasprintf(TESTS_DIR "/golden/%s", name);
-	struct error err = ERROR_NONE;
-	char *golden;
-	size_t same = 0;
-
-	drop_data(html);
-	if (getenv("GPUPROOF_UPDATE_GOLDEN"))
-		assert_int_equal(file_write(path, html, strlen(html), &err), STATUS_OK);
-	golden = read_golden(path);
-	while (html[same] && html[same] == golden[same])
-		same++;
-	if (html[same] || golden[same])
-		fail_msg("%s differs at byte %zu: got \"%.120s\", expected \"%.120s\"; see the top "
-			 "of this file",
-			 path, same, html + same, golden + same);
-	free(golden);
-	free(path);
-	free(html);
-}
-
 static void golden_pages(void **state)
 {
+	char *html = page_of_sample(&two_gpus);
+
 	(void)state;
-	assert_golden(page_of_sample(&two_gpus), "report_run.html");
-	assert_golden(comparison(), "report_compare.html");
+	drop_data(html);
+	golden_assert_text(html, "report_run.html");
+	free(html);
+	golden_assert_tree(comparison(), "report_compare");
 }
 
 /* Real quick runs on one and on two H200s, and a soak: what is committed stays readable, and its page as it was. */
@@ -750,20 +717,20 @@ static void golden_pages_of_real_runs(void **state)
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		char *path = xasprintf(TESTS_DIR "/data/%s.json", names[i]);
-		char *golden = xasprintf("report_%s.html", names[i]);
+		char *golden = xasprintf("report_%s", names[i]);
 
 		if (result_read(&results[i], path, &err) != STATUS_OK)
 			fail_msg("%s", err.message);
-		assert_golden(page_of(&results[i], 1), golden);
+		golden_assert_tree(page_of(&results[i], 1), golden);
 		free(golden);
 		free(path);
 	}
-	assert_golden(page_of(results, 2), "report_quick_h200_both.html");
+	golden_assert_tree(page_of(results, 2), "report_quick_h200_both");
 	for (size_t i = 0; i < 2; i++)
 		result_release(&results[i]);
 	if (result_read(&results[0], TESTS_DIR "/data/burn_h200_planted.json", &err) != STATUS_OK)
 		fail_msg("%s", err.message);
-	assert_golden(page_of(results, 1), "report_burn_h200_planted.html");
+	golden_assert_tree(page_of(results, 1), "report_burn_h200_planted");
 	result_release(&results[0]);
 }
 
