@@ -217,4 +217,21 @@ static inline unsigned lanes_for(uint64_t columns, unsigned V)
 		break;                                                                             \
 	}
 
+/* The same for kernels that are not written for FP64. */
+#define FOR_STORED_FLOATS(precision, CALL)                                                         \
+	switch (precision) {                                                                       \
+	case PRECISION_FP32:                                                                       \
+	case PRECISION_TF32:                                                                       \
+		CALL(float);                                                                       \
+		break;                                                                             \
+	case PRECISION_FP16:                                                                       \
+		CALL(half);                                                                        \
+		break;                                                                             \
+	case PRECISION_BF16:                                                                       \
+		CALL(bfloat16);                                                                    \
+		break;                                                                             \
+	default:                                                                                   \
+		break;                                                                             \
+	}
+
 #endif

@@ -15,31 +15,15 @@ extern "C" bool gemm_wgmma_takes(const struct gemm *g)
 	return misfit == 0 && g->k > 0 && (((uintptr_t)g->a | (uintptr_t)g->b) & 15) == 0;
 }
 
-/* The driver's function, through the runtime: nothing here links the driver. */
-static decltype(&cuTensorMapEncodeTiled) encoder(void)
-{
-	static void *function;
-	cudaDriverEntryPointQueryResult found;
-
-	if (!function &&
-	    cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000,
-					     cudaEnableDefault, &found) != cudaSuccess)
-		cudaGetLastError();
-	return (decltype(&cuTensorMapEncodeTiled))function;
-}
-
 /* A matrix of `lines` lines of `length` elements, copied in boxes of 64 x `height`. */
 static bool encode(CUtensorMap *map, CUtensorMapDataType type, const void *matrix, int64_t length,
 		   int64_t lines, int64_t ld, unsigned height)
 {
 	cuuint64_t sizes[2] = { (cuuint64_t)length, (cuuint64_t)lines },
 		   strides[1] = { (cuuint64_t)ld * 2 };
-	cuuint32_t box[2] = { WGMMA_LINE, height }, steps[2] = { 1, 1 };
+	cuuint32_t box[2] = { WGMMA_LINE, height };
 
-	return encoder() && encoder()(map, type, 2, (void *)matrix, sizes, strides, box, steps,
-				      CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-				      CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-				      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+	return tensor_map(map, type, matrix, 2, sizes, strides, box);
 }
 
 template <typename T>

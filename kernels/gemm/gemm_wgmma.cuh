@@ -15,11 +15,11 @@
 
 #include "kernels/gemm/gemm_wgmma.h"
 
-#include <cuda.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <stdint.h>
 
+#include "kernels/gemm/copy_engine.cuh"
 #include "kernels/gemm/tile_order.cuh"
 #include "kernels/gemm/wgmma.cuh"
 
@@ -43,81 +43,6 @@ struct wgmma_problem {
 	int64_t ldc;
 	float alpha, beta;
 };
-
-static __device__ __forceinline__ void barrier_init(uint64_t *barrier, unsigned count)
-{
-	asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),
-		     "r"(count));
-}
-
-static __device__ __forceinline__ void barrier_expect(uint64_t *barrier, unsigned bytes)
-{
-	asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
-			     shared_address(barrier)),
-		     "r"(bytes)
-		     : "memory");
-}
-
-static __device__ __forceinline__ void barrier_arrive(uint64_t *barrier)
-{
-	asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier))
-		     : "memory");
-}
-
-static __device__ __forceinline__ void barrier_wait(uint64_t *barrier, unsigned phase)
-{
-	asm volatile("{\n"
-		     ".reg .pred done;\n"
-		     "again:\n"
-		     "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-		     "@done bra over;\n"
-		     "bra again;\n"
-		     "over:\n"
-		     "}" ::"r"(shared_address(barrier)),
-		     "r"(phase)
-		     : "memory");
-}
-
-static __device__ __forceinline__ void tensor_copy(void *to, const CUtensorMap *map, int x, int y,
-						   uint64_t *barrier)
-{
-	asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
-		     "[%0], [%1, {%3, "
-		     "%4}], [%2];" ::"r"(shared_address(to)),
-		     "l"(map), "r"(shared_address(barrier)), "r"(x), "r"(y)
-		     : "memory");
-}
-
-/* d = d * keep + left right: 64 x 256, 16 deep; left along k, right along its 256. */
-#define WGMMA(name, type)                                                                          \
-	static __device__ __forceinline__ void name(float d[128], uint64_t left, uint64_t right,   \
-						    int keep)                                      \
-	{                                                                                          \
-		asm volatile("{\n.reg .pred keep;\nsetp.ne.b32 keep, %130, 0;\n"                   \
-			     "wgmma.mma_async.sync.aligned.m64n256k16.f32." type "." type          \
-			     " {" WGMMA_REGISTERS "}, %128, %129, keep, 1, 1, 0, 1;\n}"            \
-			     : WGMMA_SUMS("+f", d)                                                 \
-			     : "l"(left), "l"(right), "r"(keep));                                  \
-	}
-WGMMA(wgmma_fp16, "f16")
-WGMMA(wgmma_bf16, "bf16")
-
-static __device__ __forceinline__ void multiply(half, float d[128], uint64_t left, uint64_t right,
-						int keep)
-{
-	wgmma_fp16(d, left, right, keep);
-}
-static __device__ __forceinline__ void multiply(__nv_bfloat16, float d[128], uint64_t left,
-						uint64_t right, int keep)
-{
-	wgmma_bf16(d, left, right, keep);
-}
-
-/* After a wait for the tensor cores: what reads the sums must not be moved before it. */
-static __device__ __forceinline__ void sums_ready(float d[128])
-{
-	asm volatile("" : WGMMA_SUMS("+f", d)::"memory");
-}
 
 static __device__ __forceinline__ void put(half *to, float x)
 {
@@ -164,25 +89,11 @@ static __device__ __forceinline__ void wgmma_store(const wgmma_problem &p, const
 	}
 }
 
-/* Position in the ring of stages; the phase flips with each round. */
-struct ring {
-	int stage;
-	unsigned phase;
-};
-
-static __device__ __forceinline__ void ring_advance(ring *r)
-{
-	if (++r->stage == WGMMA_STAGES) {
-		r->stage = 0;
-		r->phase ^= 1;
-	}
-}
-
 static __device__ __forceinline__ void
 wgmma_produce(const wgmma_problem &p, const CUtensorMap *map_a, const CUtensorMap *map_b,
 	      char *stages, uint64_t *full, uint64_t *empty, int rows, int columns, int steps)
 {
-	ring r = { 0, 0 };
+	ring<WGMMA_STAGES> r;
 
 	for (int tile = blockIdx.x; tile < rows * columns; tile += gridDim.x) {
 		int row, column;
@@ -199,7 +110,7 @@ wgmma_produce(const wgmma_problem &p, const CUtensorMap *map_a, const CUtensorMa
 					    step * WGMMA_TILE_K, &full[r.stage]);
 			tensor_copy(b, map_b, step * WGMMA_TILE_K, column * WGMMA_TILE_N,
 				    &full[r.stage]);
-			ring_advance(&r);
+			r.advance();
 		}
 	}
 }
@@ -210,7 +121,7 @@ static __device__ __forceinline__ void wgmma_consume(const wgmma_problem &p, cha
 						     int columns, int steps)
 {
 	int group = threadIdx.x / 128 - 1, lane = threadIdx.x % 32, warp = threadIdx.x % 128 / 32;
-	ring r = { 0, 0 };
+	ring<WGMMA_STAGES> r;
 	float d[128];
 
 	for (int tile = blockIdx.x; tile < rows * columns; tile += gridDim.x) {
@@ -224,20 +135,20 @@ static __device__ __forceinline__ void wgmma_consume(const wgmma_problem &p, cha
 			uint64_t right = operand_descriptor(a, WGMMA_BLOCK_BYTES, 1024);
 
 			barrier_wait(&full[r.stage], r.phase);
-			asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+			wgmma_begin();
 #pragma unroll
 			/* 16 elements of k: 32 bytes along a line of B, 16 lines of A. */
 			for (int i = 0; i < WGMMA_TILE_K / 16; i++)
-				multiply(T(), d, left + i * (32 >> 4), right + i * (16 * 128 >> 4),
+				multiply_km(T(), d, left + i * (32 >> 4), right + i * (16 * 128 >> 4),
 					 step > 0 || i > 0);
-			asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-			asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
+			wgmma_commit();
+			wgmma_wait<1>();
 			if (step > 0 && lane == 0)
 				barrier_arrive(&empty[last]);
 			last = r.stage;
-			ring_advance(&r);
+			r.advance();
 		}
-		asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+		wgmma_wait<0>();
 		sums_ready(d);
 		if (lane == 0)
 			barrier_arrive(&empty[last]);
@@ -264,8 +175,7 @@ static __global__ void __launch_bounds__(WGMMA_THREADS, 1)
 			barrier_init(&full[i], 1);
 			barrier_init(&empty[i], 8); /* each warp that multiplies */
 		}
-		asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-		asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+		barriers_publish();
 	}
 	__syncthreads();
 	if (threadIdx.x < 128) {

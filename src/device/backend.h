@@ -100,6 +100,9 @@ enum precision {
 	PRECISION_GEMM_COUNT
 };
 
+#ifdef __cplusplus
+extern "C" {
+#endif
 /* Bytes of one stored element: 8, 4, 4, 2, 2; of matrix products' operands: 2, 1, 1. */
 size_t precision_bytes(enum precision precision);
 /* Bytes of an element of a product's result, which differ from the operands' for fp8 (2) and int8 (4). */
@@ -112,6 +115,9 @@ bool precision_from_name(const char *name, enum precision *out);
 const char *allocator_name(enum allocator allocator);
 bool allocator_from_name(const char *name, enum allocator *out);
 bool allocator_on_device(enum allocator allocator);
+#ifdef __cplusplus
+}
+#endif
 
 /*
  * Epilogue of a product: applied to each element of its result before it is stored, instead of a pass of its own. `bias`: m

@@ -136,6 +136,8 @@ static int check_device(struct check_context *context, int index)
 	failures += run_checks(context, allocator_checks);
 	failures += run_checks(context, stream_checks);
 	failures += run_kernel_checks(context);
+	if (strncmp(settings.only, "rate", 4) == 0)
+		failures += run_checks(context, rate_checks);
 	backend_stream_destroy(context->stream);
 	if (settings.coverage && index == 0)
 		failures += coverage_write(&device->info, settings.coverage);

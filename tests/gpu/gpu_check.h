@@ -34,6 +34,8 @@ struct check {
 
 /* Each ends with { 0 }. */
 extern const struct check memory_checks[], allocator_checks[], stream_checks[];
+/* Not among the others: with --only rate alone. */
+extern const struct check rate_checks[];
 /* The same, of a process that has all devices open, while no other process uses the driver. */
 extern const struct check node_checks[];
 

@@ -1,0 +1,250 @@
+/*
+ * Attention by the tensor cores of compute capability 7.5 and newer (mma.sync). A block of four warps takes 64 rows, 16 by
+ * each warp, and goes over tiles of 64; a tile of K or V arrives while the other one is multiplied. Several blocks share a
+ * multiprocessor. Heads of other sizes than HEAD are filled up with zeros.
+ */
+#ifndef GPUPROOF_KERNELS_ATTENTION_MMA_KERNELS_CUH
+#define GPUPROOF_KERNELS_ATTENTION_MMA_KERNELS_CUH
+
+#include "kernels/attention/attention_rows.cuh"
+#include "kernels/attention/mma.cuh"
+#include "kernels/gemm/async_copy.cuh"
+
+#define MMA_THREADS 128
+#define MMA_TILE 64
+/* Bytes of `tiles` tiles in shared memory. */
+#define MMA_SHARED_BYTES(head, tiles) ((tiles)*MMA_TILE * (head)*2)
+
+/* 64 positions from `row` on of this head; zeros after the sequence and after the head's elements. */
+template <typename T, int HEAD>
+static __device__ __forceinline__ void fetch_tile(T *to, const attention_problem &p,
+						  const attention_place &at, const void *tensor,
+						  uint64_t ld, int row)
+{
+	const T *from = (const T *)tensor + (uint64_t)at.batch * p.shape.sequence * ld +
+			(uint64_t)at.head * p.shape.head_size;
+
+#pragma unroll
+	for (int i = threadIdx.x; i < MMA_TILE * HEAD / 8; i += MMA_THREADS) {
+		int line = i / (HEAD / 8), piece = i % (HEAD / 8);
+		bool in = row + line < (int)p.shape.sequence && piece * 8 < (int)p.shape.head_size;
+
+		copy_async<16>(tile_piece<T, HEAD>(to, line, piece),
+			       in ? from + (row + line) * ld + piece * 8 : from, in);
+	}
+}
+
+/* s = left right^T: 16 lines of `left` from `line` on, the 64 of `right`. */
+template <typename T, int HEAD>
+static __device__ __forceinline__ void multiply_lines(float (&s)[MMA_TILE / 2], const T *left,
+						      int line, const T *right)
+{
+#pragma unroll
+	for (int i = 0; i < MMA_TILE / 2; i++)
+		s[i] = 0;
+#pragma unroll 1 /* more of it spills registers */
+	for (int k = 0; k < HEAD; k += 16) {
+		unsigned a[4], b[4];
+
+		load_left<T, HEAD>(a, left, line, k);
+#pragma unroll
+		for (int n = 0; n < MMA_TILE; n += 16) {
+			load_right_lines<T, HEAD>(b, right, n, k);
+			multiply_16(T(), s + n / 2, a, b);
+			multiply_16(T(), s + n / 2 + 4, a, b + 2);
+		}
+	}
+}
+
+/* d += packed tile: the lines of the tile are k. */
+template <typename T, int HEAD>
+static __device__ __forceinline__ void
+multiply_rows(float (&d)[HEAD / 2], const unsigned (&packed)[MMA_TILE / 4], const T *tile)
+{
+#pragma unroll
+	for (int k = 0; k < MMA_TILE; k += 16) {
+#pragma unroll
+		for (int n = 0; n < HEAD; n += 16) {
+			unsigned b[4];
+
+			load_right_columns<T, HEAD>(b, tile, k, n);
+			multiply_16(T(), d + n / 2, packed + k / 4, b);
+			multiply_16(T(), d + n / 2 + 4, packed + k / 4, b + 2);
+		}
+	}
+}
+
+template <typename T, int HEAD>
+static __device__ __forceinline__ void forward_mma(const attention_problem &p)
+{
+	extern __shared__ __align__(128) char mma_memory[];
+	T *q = (T *)mma_memory, *k = q + MMA_TILE * HEAD, *v = k + MMA_TILE * HEAD;
+	attention_place at(p, true);
+	int first = at.tile * MMA_TILE, row = first + threadIdx.x / 32 * 16;
+	int last = p.shape.causal && first + MMA_TILE < (int)p.shape.sequence
+			   ? first + MMA_TILE
+			   : (int)p.shape.sequence;
+	int steps = (last + MMA_TILE - 1) / MMA_TILE;
+	float base2 = p.shape.scale * LOG2_E;
+	float s[MMA_TILE / 2], o[HEAD / 2];
+	float most[2] = { -INFINITY, -INFINITY }, sum[2] = { 0, 0 }, rescale[2];
+	unsigned packed[MMA_TILE / 4];
+
+#pragma unroll
+	for (int i = 0; i < HEAD / 2; i++)
+		o[i] = 0;
+	fetch_tile<T, HEAD>(q, p, at, p.q, p.shape.ld_qkv, first);
+	fetch_tile<T, HEAD>(k, p, at, p.k, p.shape.ld_qkv, (steps - 1) * MMA_TILE);
+	copies_commit();
+	for (int step = steps - 1; step >= 0; step--) {
+		copies_wait<0>();
+		__syncthreads(); /* K is there; all are done with V */
+		fetch_tile<T, HEAD>(v, p, at, p.v, p.shape.ld_qkv, step * MMA_TILE);
+		copies_commit();
+		multiply_lines<T, HEAD>(s, q, threadIdx.x / 32 * 16, k);
+		if (step == steps - 1)
+			hide_keys(s, row, step * MMA_TILE, p.shape.sequence, p.shape.causal,
+				  -INFINITY);
+		softmax_step(s, most, sum, rescale, base2);
+		scale_rows(o, rescale);
+		pack_rows<T>(packed, s);
+		copies_wait<0>();
+		__syncthreads(); /* V is there; all are done with K */
+		if (step > 0)
+			fetch_tile<T, HEAD>(k, p, at, p.k, p.shape.ld_qkv, (step - 1) * MMA_TILE);
+		copies_commit();
+		multiply_rows<T, HEAD>(o, packed, v);
+	}
+	store_output<T>(p, at, row, o, most, sum);
+	/* What pads lse up to whole tiles of 128. */
+	if (at.tile == p.tiles - 1 && p.tiles % 2 && threadIdx.x < MMA_TILE)
+		p.lse[at.row_values + first + MMA_TILE + threadIdx.x] = INFINITY;
+}
+
+/* dK and dV of 64 keys: rows are keys. */
+template <typename T, int HEAD>
+static __device__ __forceinline__ void keys_mma(const attention_problem &p)
+{
+	extern __shared__ __align__(128) char mma_memory[];
+	__shared__ float values[2][MMA_TILE]; /* lse and delta of a tile's queries */
+	T *k = (T *)mma_memory, *v = k + MMA_TILE * HEAD, *q = v + MMA_TILE * HEAD,
+	  *d_o = q + MMA_TILE * HEAD;
+	attention_place at(p, false);
+	int line = threadIdx.x / 32 * 16, row = at.tile * MMA_TILE + line, lane = threadIdx.x % 32;
+	float base2 = p.shape.scale * LOG2_E;
+	float dk[HEAD / 2], dv[HEAD / 2];
+	float scale[2] = { p.shape.scale, p.shape.scale }, one[2] = { 1, 1 };
+
+#pragma unroll
+	for (int i = 0; i < HEAD / 2; i++)
+		dk[i] = dv[i] = 0;
+	fetch_tile<T, HEAD>(k, p, at, p.k, p.shape.ld_qkv, at.tile * MMA_TILE);
+	fetch_tile<T, HEAD>(v, p, at, p.v, p.shape.ld_qkv, at.tile * MMA_TILE);
+	for (int tile = p.shape.causal ? at.tile : 0; tile < p.tiles; tile++) {
+		int column = tile * MMA_TILE + lane % 4 * 2;
+		const float *lse = values[0] + lane % 4 * 2, *delta = values[1] + lane % 4 * 2;
+		float s[MMA_TILE / 2], dp[MMA_TILE / 2];
+		unsigned packed[MMA_TILE / 4];
+
+		fetch_tile<T, HEAD>(q, p, at, p.q, p.shape.ld_qkv, tile * MMA_TILE);
+		fetch_tile<T, HEAD>(d_o, p, at, p.d_o, p.shape.ld_o, tile * MMA_TILE);
+		values[threadIdx.x / MMA_TILE][threadIdx.x % MMA_TILE] =
+			(threadIdx.x < MMA_TILE ? p.lse : p.delta)[at.row_values + tile * MMA_TILE +
+								   threadIdx.x % MMA_TILE];
+		copies_commit();
+		copies_wait<0>();
+		__syncthreads();
+		multiply_lines<T, HEAD>(s, k, line, q);
+#pragma unroll
+		for (int i = 0; i < MMA_TILE / 2; i++) {
+			int query = i / 4 * 8 + i % 2;
+
+			s[i] = power_of_two(fmaf(s[i], base2, -lse[query] * LOG2_E));
+			if (p.shape.causal && column + query < row + lane / 4 + i % 4 / 2 * 8)
+				s[i] = 0;
+		}
+		pack_rows<T>(packed, s);
+		multiply_rows<T, HEAD>(dv, packed, d_o);
+		multiply_lines<T, HEAD>(dp, v, line, d_o);
+#pragma unroll
+		for (int i = 0; i < MMA_TILE / 2; i++)
+			s[i] *= dp[i] - delta[i / 4 * 8 + i % 2];
+		pack_rows<T>(packed, s);
+		multiply_rows<T, HEAD>(dk, packed, q);
+		__syncthreads();
+	}
+	store_rows<T>(p, at, p.dv, p.shape.ld_qkv, row, dv, one);
+	store_rows<T>(p, at, p.dk, p.shape.ld_qkv, row, dk, scale);
+}
+
+/* dQ of 64 queries: rows are queries. */
+template <typename T, int HEAD>
+static __device__ __forceinline__ void queries_mma(const attention_problem &p)
+{
+	extern __shared__ __align__(128) char mma_memory[];
+	T *q = (T *)mma_memory, *d_o = q + MMA_TILE * HEAD, *k = d_o + MMA_TILE * HEAD,
+	  *v = k + MMA_TILE * HEAD;
+	attention_place at(p, true);
+	int line = threadIdx.x / 32 * 16, row = at.tile * MMA_TILE + line, lane = threadIdx.x % 32;
+	int steps = p.shape.causal ? at.tile + 1 : p.tiles;
+	float base2 = p.shape.scale * LOG2_E;
+	float dq[HEAD / 2], lse[2], delta[2], scale[2] = { p.shape.scale, p.shape.scale };
+
+#pragma unroll
+	for (int h = 0; h < 2; h++) {
+		int64_t value = at.row_values + row + lane / 4 + h * 8;
+
+		lse[h] = p.lse[value] * LOG2_E;
+		delta[h] = p.delta[value];
+	}
+#pragma unroll
+	for (int i = 0; i < HEAD / 2; i++)
+		dq[i] = 0;
+	fetch_tile<T, HEAD>(q, p, at, p.q, p.shape.ld_qkv, at.tile * MMA_TILE);
+	fetch_tile<T, HEAD>(d_o, p, at, p.d_o, p.shape.ld_o, at.tile * MMA_TILE);
+	for (int step = steps - 1; step >= 0; step--) {
+		float s[MMA_TILE / 2], dp[MMA_TILE / 2];
+		unsigned packed[MMA_TILE / 4];
+
+		fetch_tile<T, HEAD>(k, p, at, p.k, p.shape.ld_qkv, step * MMA_TILE);
+		fetch_tile<T, HEAD>(v, p, at, p.v, p.shape.ld_qkv, step * MMA_TILE);
+		copies_commit();
+		copies_wait<0>();
+		__syncthreads();
+		multiply_lines<T, HEAD>(s, q, line, k);
+#pragma unroll
+		for (int i = 0; i < MMA_TILE / 2; i++)
+			s[i] = power_of_two(fmaf(s[i], base2, -lse[i % 4 / 2]));
+		if (step == steps - 1)
+			hide_keys(s, row, step * MMA_TILE, p.shape.sequence, p.shape.causal, 0);
+		multiply_lines<T, HEAD>(dp, d_o, line, v);
+#pragma unroll
+		for (int i = 0; i < MMA_TILE / 2; i++)
+			s[i] *= dp[i] - delta[i % 4 / 2];
+		pack_rows<T>(packed, s);
+		multiply_rows<T, HEAD>(dq, packed, k);
+		__syncthreads();
+	}
+	store_rows<T>(p, at, p.dq, p.shape.ld_qkv, row, dq, scale);
+}
+
+template <typename T> struct mma_since {
+	static const int capability = 80;
+};
+template <> struct mma_since<half> {
+	static const int capability = 75;
+};
+
+/* Empty and never launched without such tensor cores. */
+#define MMA_KERNEL(name, body)                                                                     \
+	template <typename T, int HEAD>                                                            \
+	static __global__ void __launch_bounds__(MMA_THREADS, 2) name(const attention_problem p)   \
+	{                                                                                          \
+		if constexpr (CODE_CAPABILITY >= mma_since<T>::capability)                         \
+			body<T, HEAD>(p);                                                          \
+	}
+MMA_KERNEL(attention_forward_mma, forward_mma)
+MMA_KERNEL(attention_keys_mma, keys_mma)
+MMA_KERNEL(attention_queries_mma, queries_mma)
+
+#endif

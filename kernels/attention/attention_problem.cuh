@@ -1,0 +1,70 @@
+/* A call of attention as the kernels see it, for a grid of blocks that take one tile of rows each. */
+#ifndef GPUPROOF_KERNELS_ATTENTION_PROBLEM_CUH
+#define GPUPROOF_KERNELS_ATTENTION_PROBLEM_CUH
+
+#include "kernels/attention/attention.h"
+
+struct attention_problem {
+	attention_shape shape;
+	const void *q, *k, *v, *o, *d_o;
+	void *out, *dq, *dk, *dv;
+	float *lse, *delta;
+	int tiles; /* of rows, for each batch and head */
+	int heads_near; /* heads whose blocks run together, so that they find each other's K and V in the cache */
+};
+
+/* Blocks near each other in time read no more than this of K and V: half of the smallest last-level cache with tensor cores. */
+#define ATTENTION_NEAR_BYTES (16 << 20)
+
+static inline void attention_tile_rows(attention_problem *p, unsigned rows)
+{
+	const attention_shape *s = &p->shape;
+	uint64_t heads = (uint64_t)s->batch * s->heads;
+	uint64_t bytes = 2 * (uint64_t)s->sequence * s->head_size * precision_bytes(s->precision);
+	uint64_t near = ATTENTION_NEAR_BYTES / bytes;
+
+	p->tiles = (int)((s->sequence + rows - 1) / rows);
+	p->heads_near = (int)(near < 8 ? (heads < 8 ? heads : 8) : near > heads ? heads : near);
+}
+
+static inline attention_problem attention_problem_of(const attention_forward_arguments *a,
+						     unsigned rows)
+{
+	attention_problem p = {};
+
+	p.shape = a->shape;
+	p.q = a->q;
+	p.k = a->k;
+	p.v = a->v;
+	p.out = a->o;
+	p.lse = a->lse;
+	attention_tile_rows(&p, rows);
+	return p;
+}
+
+static inline attention_problem attention_problem_of(const attention_backward_arguments *a,
+						     unsigned rows)
+{
+	attention_problem p = {};
+
+	p.shape = a->shape;
+	p.q = a->q;
+	p.k = a->k;
+	p.v = a->v;
+	p.o = a->o;
+	p.d_o = a->d_o;
+	p.lse = (float *)a->lse;
+	p.dq = a->dq;
+	p.dk = a->dk;
+	p.dv = a->dv;
+	p.delta = a->delta;
+	attention_tile_rows(&p, rows);
+	return p;
+}
+
+static inline unsigned attention_blocks(const attention_problem &p)
+{
+	return (unsigned)p.tiles * p.shape.batch * p.shape.heads;
+}
+
+#endif

@@ -1,0 +1,105 @@
+/*
+ * A warp's products of 16-bit elements by mma.sync, since compute capability 7.5 (BF16: 8.0): 16 rows, 8 columns, 16 deep,
+ * with operands loaded from tiles in shared memory (ldmatrix). Registers of an operand and sums are laid out as wgmma has
+ * them.
+ *
+ * A tile has lines of WIDTH elements, a multiple of 64; the pieces of 8 of a line are exchanged by its number, so that 8
+ * lines' pieces of one column lie in different banks.
+ */
+#ifndef GPUPROOF_KERNELS_ATTENTION_MMA_CUH
+#define GPUPROOF_KERNELS_ATTENTION_MMA_CUH
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include "kernels/launch/compat.h"
+
+template <typename T, int WIDTH>
+static __device__ __forceinline__ T *tile_piece(T *tile, int line, int piece)
+{
+	return tile + line * WIDTH + (piece ^ line % 8) * 8;
+}
+
+static __device__ __forceinline__ void multiply_16(half, float *d, const unsigned *a,
+						   const unsigned *b)
+{
+#if CODE_HAS_ASYNC_COPY
+	asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, "
+		     "%6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+		     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+		     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#elif CODE_HAS_MATRIX_LOADS
+#pragma unroll
+	for (int i = 0; i < 2; i++)
+		asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, "
+			     "{%4, %5}, {%6}, {%0, %1, %2, %3};"
+			     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+			     : "r"(a[2 * i]), "r"(a[2 * i + 1]), "r"(b[i]));
+#endif
+}
+
+static __device__ __forceinline__ void multiply_16(__nv_bfloat16, float *d, const unsigned *a,
+						   const unsigned *b)
+{
+#if CODE_HAS_ASYNC_COPY
+	asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, "
+		     "%5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+		     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+		     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+#endif
+}
+
+/* Four 8 x 8 matrices; `piece`: the address of the line that this thread names. */
+template <bool TRANSPOSED>
+static __device__ __forceinline__ void load_matrices(unsigned *r, const void *piece)
+{
+#if CODE_HAS_MATRIX_LOADS
+	unsigned address = (unsigned)__cvta_generic_to_shared(piece);
+
+	if (TRANSPOSED)
+		asm volatile(
+			"ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+			: "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+			: "r"(address)
+			: "memory");
+	else
+		asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+			     : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+			     : "r"(address)
+			     : "memory");
+#endif
+}
+
+/* Left operand: 16 lines of a tile from `line` on, 16 elements from `depth` on. */
+template <typename T, int WIDTH>
+static __device__ __forceinline__ void load_left(unsigned *r, const T *tile, int line, int depth)
+{
+	int lane = threadIdx.x % 32;
+
+	load_matrices<false>(
+		r, tile_piece<const T, WIDTH>(tile, line + lane % 16, depth / 8 + lane / 16));
+}
+
+/* Two right operands: columns are 16 lines from `line` on, k are 16 elements from `depth` on. */
+template <typename T, int WIDTH>
+static __device__ __forceinline__ void load_right_lines(unsigned *r, const T *tile, int line,
+							int depth)
+{
+	int lane = threadIdx.x % 32;
+
+	load_matrices<false>(r, tile_piece<const T, WIDTH>(tile, line + lane / 16 * 8 + lane % 8,
+							   depth / 8 + lane / 8 % 2));
+}
+
+/* Two right operands: k are 16 lines from `line` on, columns 16 elements from `column` on. */
+template <typename T, int WIDTH>
+static __device__ __forceinline__ void load_right_columns(unsigned *r, const T *tile, int line,
+							  int column)
+{
+	int lane = threadIdx.x % 32;
+
+	load_matrices<true>(
+		r, tile_piece<const T, WIDTH>(tile, line + lane % 16, column / 8 + lane / 16));
+}
+
+#endif

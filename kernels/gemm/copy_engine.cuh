@@ -1,0 +1,128 @@
+/* The copy engine of compute capability 9.0 (TMA) and its barriers in shared memory. */
+#ifndef GPUPROOF_KERNELS_COPY_ENGINE_CUH
+#define GPUPROOF_KERNELS_COPY_ENGINE_CUH
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#include <stdint.h>
+
+#include "kernels/gemm/wgmma.cuh"
+
+static __device__ __forceinline__ void barrier_init(uint64_t *barrier, unsigned count)
+{
+	asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)),
+		     "r"(count));
+}
+
+/* Makes initialised barriers visible to the copy engine; before a __syncthreads(). */
+static __device__ __forceinline__ void barriers_publish(void)
+{
+	asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+	asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+static __device__ __forceinline__ void barrier_expect(uint64_t *barrier, unsigned bytes)
+{
+	asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
+			     shared_address(barrier)),
+		     "r"(bytes)
+		     : "memory");
+}
+
+static __device__ __forceinline__ void barrier_arrive(uint64_t *barrier)
+{
+	asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier))
+		     : "memory");
+}
+
+static __device__ __forceinline__ void barrier_wait(uint64_t *barrier, unsigned phase)
+{
+	asm volatile("{\n"
+		     ".reg .pred done;\n"
+		     "again:\n"
+		     "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+		     "@done bra over;\n"
+		     "bra again;\n"
+		     "over:\n"
+		     "}" ::"r"(shared_address(barrier)),
+		     "r"(phase)
+		     : "memory");
+}
+
+/* A box of a matrix whose first element is (x, y); what lies outside of the matrix arrives as zeros. */
+static __device__ __forceinline__ void tensor_copy(void *to, const CUtensorMap *map, int x, int y,
+						   uint64_t *barrier)
+{
+	asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
+		     "[%0], [%1, {%3, %4}], [%2];" ::"r"(shared_address(to)),
+		     "l"(map), "r"(shared_address(barrier)), "r"(x), "r"(y)
+		     : "memory");
+}
+
+static __device__ __forceinline__ void tensor_copy(void *to, const CUtensorMap *map, int x, int y,
+						   int z, uint64_t *barrier)
+{
+	asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes "
+		     "[%0], [%1, {%3, %4, %5}], [%2];" ::"r"(shared_address(to)),
+		     "l"(map), "r"(shared_address(barrier)), "r"(x), "r"(y), "r"(z)
+		     : "memory");
+}
+
+static __device__ __forceinline__ void tensor_copy(void *to, const CUtensorMap *map, int x, int y,
+						   int z, int w, uint64_t *barrier)
+{
+	asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes "
+		     "[%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(shared_address(to)),
+		     "l"(map), "r"(shared_address(barrier)), "r"(x), "r"(y), "r"(z), "r"(w)
+		     : "memory");
+}
+
+/* `bytes` as they lie, a multiple of 16 as both addresses are. */
+static __device__ __forceinline__ void plain_copy(void *to, const void *from, unsigned bytes,
+						  uint64_t *barrier)
+{
+	asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+		     "[%0], [%1], %3, [%2];" ::"r"(shared_address(to)),
+		     "l"(from), "r"(shared_address(barrier)), "r"(bytes)
+		     : "memory");
+}
+
+/* Position in a ring of STAGES stages; the phase flips with each round. */
+template <int STAGES> struct ring {
+	int stage = 0;
+	unsigned phase = 0;
+
+	__device__ __forceinline__ void advance(void)
+	{
+		if (++stage == STAGES) {
+			stage = 0;
+			phase ^= 1;
+		}
+	}
+};
+
+/*
+ * Describes a tensor of 16-bit elements for copies of boxes in lines of 64 elements (128 bytes, 128-byte swizzle):
+ * `rank` sizes, the innermost first; strides in bytes of all but the innermost; `steps` between the elements of a box
+ * (NULL: 1). False when the driver lacks the function or refuses.
+ */
+static inline bool tensor_map(CUtensorMap *map, CUtensorMapDataType type, const void *memory,
+			      unsigned rank, const cuuint64_t *sizes, const cuuint64_t *strides,
+			      const cuuint32_t *box, const cuuint32_t *steps = nullptr)
+{
+	/* The driver's function, through the runtime: nothing here links the driver. */
+	static void *encode;
+	static const cuuint32_t ones[5] = { 1, 1, 1, 1, 1 };
+	cudaDriverEntryPointQueryResult found;
+
+	if (!encode && cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &encode, 12000,
+							cudaEnableDefault, &found) != cudaSuccess)
+		cudaGetLastError();
+	return encode && ((decltype(&cuTensorMapEncodeTiled))encode)(
+				 map, type, rank, (void *)memory, sizes, strides, box,
+				 steps ? steps : ones, CU_TENSOR_MAP_INTERLEAVE_NONE,
+				 CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+				 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+}
+
+#endif

@@ -1,0 +1,153 @@
+/* Activations and residual additions: see layers.h. */
+#include "kernels/layers/activation.h"
+
+#include "kernels/launch/cuda_kernel.h"
+#include "kernels/storage.cuh"
+
+#define THREADS 256
+
+/* One row of threads per matrix row, so that no thread divides to find its column. */
+template <typename T, int V>
+static __global__ void activation_forward(activation_forward_arguments a)
+{
+	uint64_t column = ((uint64_t)blockIdx.x * blockDim.x + threadIdx.x) * V;
+	float b[V] = { 0 }, v[V];
+
+	if (column >= a.columns)
+		return;
+	if (a.bias)
+		load_pack<V>(b, (const T *)a.bias, column, a.columns, true);
+	for (uint64_t r = (uint64_t)blockIdx.y * blockDim.y + threadIdx.y; r < a.rows;
+	     r += (uint64_t)gridDim.y * blockDim.y) {
+		T *x = (T *)a.x + r * a.columns;
+
+		load_pack<V>(v, x, column, a.columns, true);
+#pragma unroll
+		for (int k = 0; k < V; k++) {
+			T stored; /* f of what backward reads */
+
+			from_math(&stored, v[k] + b[k]);
+			to_math(&v[k], stored);
+		}
+		if (a.bias && a.x != a.y)
+			store_pack<V>(x, v, column, a.columns, true);
+#pragma unroll
+		for (int k = 0; k < V; k++)
+			v[k] = activation_value(a.activation, v[k]);
+		store_pack<V>((T *)a.y + r * a.columns, v, column, a.columns, true);
+	}
+}
+
+template <typename T, int V>
+static void launch_forward_packs(const activation_forward_arguments &a, cudaStream_t stream)
+{
+	const unsigned most = 65535; /* rows of blocks in a grid */
+	unsigned lanes = lanes_for(a.columns, V), height = THREADS / lanes;
+	uint64_t row_blocks = (a.rows + height - 1) / height;
+	dim3 grid(grid_for(a.columns, lanes * V), row_blocks > most ? most : (unsigned)row_blocks);
+
+	activation_forward<T, V><<<grid, dim3(lanes, height), 0, stream>>>(a);
+}
+
+template <typename T>
+static void launch_forward(const activation_forward_arguments &a, cudaStream_t stream)
+{
+	const int V = 16 / sizeof(T);
+
+	if (packs_aligned(a.x, a.y, a.bias) && a.columns % V == 0)
+		launch_forward_packs<T, V>(a, stream);
+	else
+		launch_forward_packs<T, 1>(a, stream);
+}
+
+extern "C" enum status kernel_cuda_activation_forward(struct stream *stream, const void *arguments,
+						      struct error *err)
+{
+	const activation_forward_arguments *a = (const activation_forward_arguments *)arguments;
+	cudaStream_t handle = cuda_stream_handle(stream);
+
+	if (layer_check("activation_forward", a->precision, err) != STATUS_OK)
+		return err->status;
+	if (a->rows == 0 || a->columns == 0)
+		return STATUS_OK;
+#define CALL(T) launch_forward<T>(*a, handle)
+	FOR_STORED_FLOATS(a->precision, CALL)
+#undef CALL
+	return cuda_check_launch("activation_forward", err);
+}
+
+#define FOR_PACKS(i, count)                                                                        \
+	for (uint64_t i = ((uint64_t)blockIdx.x * THREADS + threadIdx.x) * V; i < (count);         \
+	     i += (uint64_t)gridDim.x * THREADS * V)
+
+template <typename T>
+static __global__ void activation_backward(activation_backward_arguments a, bool aligned)
+{
+	const int V = 16 / sizeof(T);
+
+	FOR_PACKS(i, a.count)
+	{
+		float x[V], dy[V];
+
+		load_pack<V>(x, (const T *)a.x, i, a.count, aligned);
+		load_pack<V>(dy, (const T *)a.dy, i, a.count, aligned);
+#pragma unroll
+		for (int k = 0; k < V; k++)
+			x[k] = activation_gradient(a.activation, x[k], dy[k]);
+		store_pack<V>((T *)a.dx, x, i, a.count, aligned);
+	}
+}
+
+extern "C" enum status kernel_cuda_activation_backward(struct stream *stream, const void *arguments,
+						       struct error *err)
+{
+	const activation_backward_arguments *a = (const activation_backward_arguments *)arguments;
+	cudaStream_t handle = cuda_stream_handle(stream);
+
+	if (layer_check("activation_backward", a->precision, err) != STATUS_OK)
+		return err->status;
+	if (a->count == 0)
+		return STATUS_OK;
+#define CALL(T)                                                                                    \
+	activation_backward<T>                                                                     \
+		<<<grid_for(a->count, THREADS * 16 / sizeof(T)), THREADS, 0, handle>>>(            \
+			*a, packs_aligned(a->x, a->dy, a->dx))
+	FOR_STORED_FLOATS(a->precision, CALL)
+#undef CALL
+	return cuda_check_launch("activation_backward", err);
+}
+
+template <typename T> static __global__ void residual_add(residual_add_arguments a, bool aligned)
+{
+	const int V = 16 / sizeof(T);
+
+	FOR_PACKS(i, a.count)
+	{
+		float x[V], y[V];
+
+		load_pack<V>(x, (const T *)a.a, i, a.count, aligned);
+		load_pack<V>(y, (const T *)a.b, i, a.count, aligned);
+#pragma unroll
+		for (int k = 0; k < V; k++)
+			x[k] += y[k];
+		store_pack<V>((T *)a.y, x, i, a.count, aligned);
+	}
+}
+
+extern "C" enum status kernel_cuda_residual_add(struct stream *stream, const void *arguments,
+						struct error *err)
+{
+	const residual_add_arguments *a = (const residual_add_arguments *)arguments;
+	cudaStream_t handle = cuda_stream_handle(stream);
+
+	if (layer_check("residual_add", a->precision, err) != STATUS_OK)
+		return err->status;
+	if (a->count == 0)
+		return STATUS_OK;
+#define CALL(T)                                                                                    \
+	residual_add<T><<<grid_for(a->count, THREADS * 16 / sizeof(T)), THREADS, 0, handle>>>(     \
+		*a, packs_aligned(a->a, a->b, a->y))
+	FOR_STORED_FLOATS(a->precision, CALL)
+#undef CALL
+	return cuda_check_launch("residual_add", err);
+}

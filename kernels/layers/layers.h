@@ -1,0 +1,119 @@
+/*
+ * Layers between the products of a network: layer normalization, activations, residual additions, embeddings. Tensors are
+ * row-major and stored in `precision`: FP32 (and TF32), FP16, BF16; arithmetic and sums are FP32 (on the host sums are
+ * FP64). Every sum has a fixed order: results repeat bit for bit on one device model.
+ */
+#ifndef GPUPROOF_KERNELS_LAYERS_LAYERS_H
+#define GPUPROOF_KERNELS_LAYERS_LAYERS_H
+
+#include "kernels/kernel.h"
+
+/* STATUS_OK when the kernels of layers are written for this precision. */
+static inline enum status layer_check(const char *kernel, enum precision precision,
+				      struct error *err)
+{
+	if (precision == PRECISION_FP64 || precision >= PRECISION_COUNT)
+		return error_set(err, STATUS_UNSUPPORTED, "%s is not written for %s", kernel,
+				 precision_name(precision));
+	return STATUS_OK;
+}
+
+/*
+ * "layer_norm_forward" (Ba et al. 2016): for each row of x, mean and the biased variance, then
+ * y = (x - mean) * rstd * gamma + beta, rstd = 1 / sqrt(variance + epsilon). mean and rstd: a value for each row, for
+ * backward. y may be x where backward is not wanted.
+ */
+struct layer_norm_forward_arguments {
+	const void *x, *gamma, *beta;
+	void *y;
+	float *mean, *rstd;
+	enum precision precision;
+	uint64_t rows, columns;
+	float epsilon;
+};
+
+/*
+ * "layer_norm_backward": with n = (x - mean) * rstd and g = dy * gamma,
+ * dx = rstd * (g - mean of g - n * mean of g n), which may be dy;
+ * dgamma = keep * dgamma + sum over rows of dy n;  dbeta = keep * dbeta + sum over rows of dy.
+ * `scratch`: layer_norm_scratch_bytes(columns). With keep 0 the old values are not read.
+ */
+#define LAYER_NORM_PARTS 64
+struct layer_norm_backward_arguments {
+	const void *x, *dy, *gamma;
+	const float *mean, *rstd;
+	void *dx, *dgamma, *dbeta;
+	float *scratch;
+	enum precision precision;
+	uint64_t rows, columns;
+	float keep;
+};
+static inline uint64_t layer_norm_scratch_bytes(uint64_t columns)
+{
+	return 2 * LAYER_NORM_PARTS * columns * sizeof(float);
+}
+
+/* GELU (Hendrycks and Gimpel 2016): x times the normal distribution function, by erf or by the paper's tanh formula. */
+enum activation { ACTIVATION_NONE, ACTIVATION_RELU, ACTIVATION_GELU_ERF, ACTIVATION_GELU_TANH };
+
+/*
+ * "activation_forward": x[r][c] += bias[c], in place (bias NULL: x stays); y = f(x). y may be x where backward does not
+ * want x; ReLU's backward takes y for x.
+ */
+struct activation_forward_arguments {
+	void *x;
+	const void *bias;
+	void *y;
+	enum activation activation;
+	enum precision precision;
+	uint64_t rows, columns;
+};
+
+/* "activation_backward": dx = dy * f'(x), with what forward left in x; dx may be dy. The bias' gradient: output_gradient. */
+struct activation_backward_arguments {
+	const void *x, *dy;
+	void *dx;
+	enum activation activation;
+	enum precision precision;
+	uint64_t count;
+};
+
+/* "residual_add": y = a + b; y may be a or b. */
+struct residual_add_arguments {
+	const void *a, *b;
+	void *y;
+	enum precision precision;
+	uint64_t count;
+};
+
+/*
+ * "embedding_gather": y[i] = table[ids[i]] + position[i % positions], rows of `columns` (position NULL: without).
+ * ids[i] is below the table's rows.
+ */
+struct embedding_gather_arguments {
+	const void *table, *position;
+	const int32_t *ids;
+	void *y;
+	enum precision precision;
+	uint64_t count, columns, positions;
+};
+
+/*
+ * "embedding_scatter_add": dtable[v] = keep * dtable[v] + sum over i with ids[i] = v of dy[i], in the order of i. Also
+ * the rows that no id names are written. `scratch`: embedding_scratch_bytes() of device memory.
+ */
+struct embedding_scatter_add_arguments {
+	const void *dy;
+	const int32_t *ids;
+	void *dtable;
+	void *scratch;
+	enum precision precision;
+	uint64_t count, columns, rows; /* count and rows below 2^31 */
+	float keep;
+};
+static inline uint64_t embedding_scratch_bytes(uint64_t count, uint64_t rows)
+{
+	return (count + rows + 1) * sizeof(uint32_t);
+}
+
+#endif
