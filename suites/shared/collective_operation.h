@@ -2,7 +2,7 @@
  * The collective operations. Each rank has a `from` and a `to`; which of them is the whole tensor
  * and which is one rank's part of it, and what the ranks then hold, is all that differs.
  *
- * Adding one: its name and row in operation.c, its pieces in data.c when it moves data.
+ * Adding one: docs/walks.md.
  */
 #ifndef GPUPROOF_SUITES_SHARED_COLLECTIVE_OPERATION_H
 #define GPUPROOF_SUITES_SHARED_COLLECTIVE_OPERATION_H
